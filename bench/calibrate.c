@@ -19,7 +19,8 @@
 #include "lib/tpat_inside.h"
 #include "sched/target/cost.h"
 
-enum { TRIALS = 7, THREADS = 256, SLOT_BYTES = 16 << 10, BULK_BYTES = 33 << 10, MOST_FILL = 12 };
+enum { TRIALS = 7, THREADS = 256, SLOT_BYTES = 16 << 10, BULK_BYTES = 33 << 10, MOST_BLOCKS = 12 };
+static const double MOST_SHARE = 0.8;
 
 static struct {
 	struct arena *arena;
@@ -57,7 +58,7 @@ static void launch(const struct work *w, struct dev_kernel *k)
 {
 	const uint32_t grid[3] = { (uint32_t)(b.dry ? fmin(w->blocks, 2) : w->blocks), 1, 1 };
 	const uint32_t block[3] = { (uint32_t)w->threads, 1, 1 };
-	int turns = b.dry && w->turns > 2 ? 2 : w->turns, rows = b.words / 32;
+	int turns = b.dry && w->turns > 2 ? 2 : w->turns, rows = b.cached / 32;
 	int at = (int)(((int64_t)b.launches++ * w->apart) & (b.words - 1));
 	void *plain[] = { w->chain ? &b.out : &b.in, &b.out, &turns, &at }, *bulk[] = { &b.out, &turns, &rows, w->map };
 
@@ -179,18 +180,18 @@ static void measure_products(struct cost_table *x, struct rates *r)
 	}
 }
 
-/* Bytes of a multiprocessor on their way at which memory's rate is reached: by the most blocks that do not reach it,
- * as if they and their rate grew on together. `bytes` of each block. */
+/* Bytes of a multiprocessor on their way at which memory's rate is reached, if bytes and rate grew together: by the
+ * most blocks that reach less than MOST_SHARE of it. Beyond that, each wait becomes longer. `bytes` of each block. */
 static double bytes_to_fill(const char *kernel, double bytes, int turns, double rate)
 {
 	double need = 0;
 
-	for (int n = 1; n <= MOST_FILL && n * THREADS <= b.t.threads; n++) {
+	for (int n = 1; n <= MOST_BLOCKS && n * THREADS <= b.t.threads; n++) {
 		double blocks = (double)n * b.t.processors;
 		double ns = TIME(.kernel = kernel, .blocks = blocks, .threads = THREADS, .turns = turns, .apart = 4096);
 		double fill = 2 * bytes * blocks * turns / ns / rate;
 
-		if (n == 1 || fill < 0.95)
+		if (n == 1 || fill < MOST_SHARE)
 			need = n * bytes / fill;
 	}
 	return need;
@@ -230,10 +231,10 @@ static void measure_memory(struct cost_table *x, struct rates *r)
 	blocks = p * 4;
 	ns = TIME(.kernel = "copy_rows", .blocks = blocks, .threads = THREADS, .turns = 1, .apart = (int)blocks * 4096,
 	          .repeat = 24);
-	x->rows_way = fmax(ns - one - 2 * blocks * SLOT_BYTES / r->memory, 1);
+	x->wave_way = fmax(ns - one - 2 * blocks * SLOT_BYTES / r->memory, 1);
 	ns = TIME(.kernel = "copy_across", .blocks = blocks, .threads = THREADS, .apart = (int)blocks * THREADS * 8,
 	          .repeat = 24);
-	x->across_way = fmax(ns - one - 2 * blocks * THREADS * 32 / r->memory, 1);
+	x->apart_way = fmax(ns - one - 2 * blocks * THREADS * 32 / r->memory, 1);
 }
 
 static void measure_caches(struct cost_table *x, struct rates *r)
@@ -248,9 +249,9 @@ static void measure_caches(struct cost_table *x, struct rates *r)
 	x->tiles_cache = 2 * p * SLOT_BYTES * 300 /
 	                 TIME(.kernel = "tiles_cached", .blocks = 2 * p, .threads = THREADS, .turns = 300) / r->l2;
 	ns = TIME(.kernel = "tiles_waited", .blocks = p, .threads = THREADS, .turns = 100, .apart = 1 << 22) / 100;
-	x->mma_way = ns * b.t.clock_ghz * x->mma_clock;
+	x->tile_way = ns * b.t.clock_ghz * x->mma_clock;
 	ns = TIME(.kernel = "tiles_waited_cached", .blocks = p, .threads = THREADS, .turns = 100) / 100;
-	x->attend_way = ns * b.t.clock_ghz * x->mma_clock;
+	x->cached_tile_way = ns * b.t.clock_ghz * x->mma_clock;
 	ns = TIME(.kernel = "signals", .blocks = p, .threads = 32, .apart = 1);
 	x->tiles_wait = 4 * fmax(ns - r->alone_ns, 1) / fmax(p - 1, 1);
 }
@@ -261,7 +262,7 @@ static void measure_copy_engine(struct cost_table *x, struct rates *r)
 	struct tpat_rt_map_values v = { .from = b.in,
 		                        .element_bytes = 2,
 		                        .rank = 2,
-		                        .dim = { 64, b.words / 32 },
+		                        .dim = { 64, b.cached / 32 }, /* rows of 128 bytes */
 		                        .stride = { 1, 64 },
 		                        .box = { 64, 128 } };
 	double blocks = b.t.processors * fmax(floor((double)b.t.shared / BULK_BYTES), 1);
@@ -269,7 +270,6 @@ static void measure_copy_engine(struct cost_table *x, struct rates *r)
 	x->bulk_cache = x->tiles_cache; /* without it nothing asks */
 	if (!b.dev->tensor_map || !(b.dry || target_has(&b.t, TARGET_TMA)))
 		return;
-	v.dim[1] = b.cached / 32;
 	must(b.dev->tensor_map(b.dev, map, &v, &b.err));
 	x->bulk_cache = blocks * SLOT_BYTES * 300 /
 	                TIME(.kernel = "bulk", .blocks = blocks, .threads = 128, .turns = 300, .map = map) / r->l2;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "check/host.h"
+#include "engine/tensorrt/host.h"
 #include "tensor/type.h"
 
 enum { CALLS = 100, BATCHES = 60, REPLAYS = 20, WARM_UP = 2 };

@@ -24,16 +24,17 @@ $(GEN)/onnx.stamp: src/onnx/onnx.proto | $(SETUP)
 	$(Q)$$(command -v protoc-c || command -v protoc) --c_out=$(GEN) --proto_path=src/onnx onnx.proto
 	@touch $@
 
-# The operators: OP(op_x) for each `const struct op_def op_x =`, OP_TABLE(ops_y) for each `const struct op_def ops_y[] =`.
+# The operators, each with its folder: OP(onnx, op_x) for `const struct op_def op_x =` in src/ops/onnx/, OP_TABLE(ml, ops_y)
+# for `const struct op_def ops_y[] =` in src/ops/ml/.
 $(GEN)/op_list.inc: FORCE
 	@mkdir -p $(@D)
-	@cat $(sort $(wildcard src/ops/*/*.c)) /dev/null | sed -n -E \
-		-e 's/^const struct op_def (op_[a-z0-9_]+) *=.*/OP(\1)/p' \
-		-e 's/^const struct op_def (ops_[a-z0-9_]+)\[\] *=.*/OP_TABLE(\1)/p' > $@.new
+	@awk '/^const struct op_def ops?_[a-z0-9_]+(\[\])? *=/ { \
+		split(FILENAME, path, "/"); name = $$4; table = sub(/\[\]/, "", name); \
+		print (table ? "OP_TABLE(" : "OP(") path[3] ", " name ")" }' $(sort $(wildcard src/ops/*/*.c)) /dev/null > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-# The runtime of generated libraries, compiled, in one file: a build need not wait for that. As src/emit/ compiles its sources.
-RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/*/*.c)))
+# The runtime of TensorRT libraries, compiled, in one file: a build need not wait for that. As src/engine/ compiles its sources.
+RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/core/*.c rt/tensorrt/*.c)))
 $(GEN)/rt/%.o: rt/%.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,CC)

@@ -21,7 +21,7 @@ struct trt_row {
 };
 static const struct trt_row trt_rows[] = {
 #define TRT(domain, op, class, refused, conditions, note) { domain, op, #class, note },
-#include "graph/trt_support.def"
+#include "engine/tensorrt/tensorrt_support.def"
 #undef TRT
 };
 
@@ -407,7 +407,8 @@ static void print_refused(void)
 	printf("\n## Impossible as a plugin\n\n| operator | what it does | reason | instead |\n|---|---|---|---|\n");
 	for (const struct graph_refusal *r = graph_refusals(); r->op; r++)
 		printf("| %s | %s | %s: %s | %s |\n", full_name(r->domain, r->op), r->what,
-		       graph_refusal_title(r->kind), graph_refusal_reason(r->kind), r->way_out);
+		       graph_refusal_title(r->kind), graph_refusal_reason(r->kind, engine_find("TensorRT"), arena),
+		       r->way_out);
 }
 
 /* Wrong results, and operators that stand and are in the list of what no plugin can be. */

@@ -11,30 +11,32 @@
 
 struct verify {
 	struct dev *dev;
+	const struct engine_host *engine;
 	struct host *host;
 	struct tpat_rt_device device;
 	struct verify_play play;
 };
 
-int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
-                struct err *e)
+int verify_open(struct verify **out, const struct engine *engine, const char *library, const char *device,
+                const char *folder, struct arena *a, struct err *e)
 {
 	struct verify *v = NEW(a, struct verify);
 	struct host_options o = { .version = 0 };
+	v->engine = engine->host;
 	*out = v; /* verify_close() gives back what was opened before a failure */
 	TRY(dev_open(&v->dev, device, e));
 	if (strcmp(v->dev->kind, "cuda") != 0) {
 		verify_rt_device(&v->device, v->dev, folder, &v->play, a);
 		o.device = &v->device;
 	}
-	return host_open(&v->host, library, &o, a, e);
+	return v->engine->open(&v->host, library, &o, a, e);
 }
 
 void verify_close(struct verify *v)
 {
 	if (!v)
 		return;
-	host_close(v->host);
+	v->engine->close(v->host);
 	if (v->dev)
 		v->dev->close(v->dev);
 	v->host = NULL;
@@ -48,7 +50,7 @@ const char *verify_device_name(const struct verify *v)
 
 const struct tpat_rt_plugin *verify_plugin(const struct verify *v, const char *name)
 {
-	const struct tpat_rt_library *l = host_library(v->host);
+	const struct tpat_rt_library *l = v->engine->library(v->host);
 	for (int i = 0; l && i < l->plugins; i++)
 		if (strcmp(l->plugin[i].name, name) == 0)
 			return &l->plugin[i];
@@ -78,7 +80,7 @@ struct job {
 static struct host_tensor edge_of(const struct tensor *t)
 {
 	struct host_tensor x = { .type = (int32_t)t->type, .rank = t->rank };
-	for (int k = 0; k < t->rank && k < TRT_MAX_DIMS; k++)
+	for (int k = 0; k < t->rank && k < TPAT_RT_MAX_RANK; k++)
 		x.dim[k] = t->dim[k];
 	return x;
 }
@@ -116,8 +118,8 @@ static int build_engine(struct job *j, struct err *e)
 		if (min[i].value)
 			value_range(j, i, &min[i], &max[i]);
 	}
-	return host_build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min, j->run[0].edge,
-	                  max, j->inputs, j->arena, e);
+	return j->v->engine->build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min,
+	                           j->run[0].edge, max, j->inputs, j->arena, e);
 }
 
 static int upload_inputs(struct job *j, struct run *r, struct err *e)
@@ -149,13 +151,13 @@ static int run_plugin(struct job *j, struct run *r, struct err *e)
 {
 	struct dev *d = j->v->dev;
 	struct host_memory memory = verify_memory(d);
-	struct host_tensor *out = NEWN(j->arena, struct host_tensor, host_outputs(j->engine) + 1);
-	if (host_outputs(j->engine) != j->outputs)
+	struct host_tensor *out = NEWN(j->arena, struct host_tensor, j->v->engine->outputs(j->engine) + 1);
+	if (j->v->engine->outputs(j->engine) != j->outputs)
 		return err_set(e, ERR_DIFFER, "The plugin has %d outputs; the original nodes have %d.",
-		               host_outputs(j->engine), j->outputs);
+		               j->v->engine->outputs(j->engine), j->outputs);
 	int rc = upload_inputs(j, r, e);
 	if (rc == 0)
-		rc = host_run(j->engine, r->edge, out, &memory, d->queue, e);
+		rc = j->v->engine->run(j->engine, r->edge, out, &memory, d->queue, e);
 	if (rc == 0)
 		rc = download(j, r, out, e);
 	for (int o = 0; o < j->outputs; o++)
@@ -349,14 +351,15 @@ static int archs_to_play(const struct tpat_rt_plugin *p, int arch[2])
 static int run_arch(struct job *j)
 {
 	struct err *failure = &j->result->failure;
-	host_engine_free(j->engine);
+	j->v->engine->free(j->engine);
 	j->engine = NULL;
 	if (build_engine(j, failure) < 0)
 		return 0;
-	/* Whichever tactic TensorRT finds the fastest. */
-	for (int t = 0; t == 0 || t < host_tactics(j->engine); t++)
+	/* Whichever tactic the engine finds the fastest. */
+	for (int t = 0; t == 0 || t < j->v->engine->tactics(j->engine); t++)
 		for (int r = 0; r < j->c->runs && !failure->code; r++) {
-			if (host_set_tactic(j->engine, t, failure) == 0 && run_plugin(j, &j->run[r], failure) == 0)
+			if (j->v->engine->set_tactic(j->engine, t, failure) == 0 &&
+			    run_plugin(j, &j->run[r], failure) == 0)
 				TRY(compare(j, &j->run[r]) == ERR_DIFFER ? 0 : j->err->code);
 		}
 	return 0;
@@ -390,9 +393,9 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 		         .err = e };
 	*out = (struct verify_result){ .passed = true, .worst = "", .output = "" };
 	v->play = (struct verify_play){ .may_race = ir_replaces(c->reference) };
-	host_log_clear(v->host);
+	v->engine->clear_log(v->host);
 	int rc = run_all(&j);
-	host_engine_free(j.engine);
+	v->engine->free(j.engine);
 	out->passed &= out->failure.code == 0;
 	return rc;
 }

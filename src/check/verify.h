@@ -1,18 +1,18 @@
-/* Verification: a plugin of a library through its own interface, as TensorRT calls it, against a tensor program in the
- * interpreter, for drawn extents and values. Knows no models; what it compares is a program and a plugin's name. */
+/* Verification: a plugin of a library through its own interface, as its engine calls it, against a tensor program in
+ * the interpreter, for drawn extents and values. Knows no models; what it compares is a program and a plugin's name. */
 #ifndef TPAT_CHECK_VERIFY_H
 #define TPAT_CHECK_VERIFY_H
 
-#include "check/host.h"
 #include "dev/dev.h"
+#include "engine/engine.h"
 #include "ir/ir.h"
 
 /* A library opened on a device. `device`: as dev_open() takes it; on "cpu" and "emulator" the kernels are the C
- * or CUDA texts in `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as host_open() and
- * dev_open(). */
+ * or CUDA texts in `folder`/kernels, compiled when first needed. Memory comes from `a`. Errors: as the
+ * engine's host and dev_open(). */
 struct verify;
-int verify_open(struct verify **out, const char *library, const char *device, const char *folder, struct arena *a,
-                struct err *e);
+int verify_open(struct verify **out, const struct engine *engine, const char *library, const char *device,
+                const char *folder, struct arena *a, struct err *e);
 void verify_close(struct verify *v);                                                  /* null is fine */
 const struct tpat_rt_plugin *verify_plugin(const struct verify *v, const char *name); /* null: not in the library */
 const char *verify_device_name(const struct verify *v);                               /* "NVIDIA H100 80GB HBM3" */

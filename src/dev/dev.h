@@ -29,6 +29,7 @@ struct dev_props {
 	int l2_bytes;
 	int clock_khz, memory_clock_khz;
 	int memory_bus_bits;
+	int integrated; /* 1: its memory is the processor's; clock and bus of the memory are then wrong */
 	size_t memory_bytes;
 };
 

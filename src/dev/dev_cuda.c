@@ -41,6 +41,7 @@ static int read_props(struct gpu *g, struct err *e)
 		{ CU_REGISTERS_PER_SM, &p->registers_per_sm },
 		{ CU_L2_BYTES, &p->l2_bytes },
 		{ CU_CLOCK_KHZ, &p->clock_khz },
+		{ CU_INTEGRATED, &p->integrated },
 		{ CU_MEMORY_CLOCK_KHZ, &p->memory_clock_khz },
 		{ CU_MEMORY_BUS_BITS, &p->memory_bus_bits },
 	};

@@ -57,7 +57,7 @@ static bool is_loose(struct look *l, expr e)
 	const char *have = map_get_u64(&l->known, e->id);
 	if (!have) {
 		have = find_loose(l, e) ? &yes : &no;
-		map_put_u64(&l->known, e->id, (void *)have);
+		map_put_u64(&l->known, e->id, have);
 	}
 	return have == &yes;
 }

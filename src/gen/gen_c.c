@@ -296,7 +296,7 @@ static void print_plans(struct str *out, const struct ir_plan *const *plans, int
 					const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
 					if (!map_get(&printed, name))
 						print_kernel(out, *part, true, reserved);
-					map_put(&printed, name, (void *)*part);
+					map_put(&printed, name, *part);
 				}
 				print_kernel(out, *k, false, reserved);
 			}

@@ -418,7 +418,7 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 					print_function(out, *part, x, true);
 					str_add(out, "\n");
 				}
-				map_put(&x->printed, name, (void *)*part);
+				map_put(&x->printed, name, *part);
 			}
 			print_kernel(out, *k, x);
 		}

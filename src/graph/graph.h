@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "engine/engine.h"
 #include "ir/ir.h"
 #include "onnx/onnx.h"
 #include "ops/lower/op.h"
@@ -42,6 +43,7 @@ struct graph_options {
 	int shapes, bounds;
 	const struct graph_shape *shape;
 	const struct graph_bound *bound;
+	const struct engine *engine; /* that the model is for; null: the usual one */
 };
 
 struct graph;
@@ -92,13 +94,14 @@ struct graph_node {
 struct graph {
 	struct arena *arena; /* of the main graph and all bodies */
 	struct onnx_model *model;
-	struct onnx_index *index; /* of this graph */
-	struct ir_pool *pool;     /* of all graphs */
-	struct graph *root;       /* the main graph, which has what all graphs share; its own root */
-	struct graph *outer;      /* the graph around a body; null: this is the main graph */
-	int holder;               /* the node of `outer` that has this body as an attribute */
-	int number;               /* in root->graphs */
-	const char *name;         /* what a user calls it, "choose/then_branch"; "" for the main graph */
+	struct onnx_index *index;    /* of this graph */
+	struct ir_pool *pool;        /* of all graphs */
+	const struct engine *engine; /* that the model is for */
+	struct graph *root;          /* the main graph, which has what all graphs share; its own root */
+	struct graph *outer;         /* the graph around a body; null: this is the main graph */
+	int holder;                  /* the node of `outer` that has this body as an attribute */
+	int number;                  /* in root->graphs */
+	const char *name;            /* what a user calls it, "choose/then_branch"; "" for the main graph */
 	struct {
 		VEC(struct graph_node);
 	} nodes; /* as the model has them */
@@ -153,24 +156,19 @@ bool graph_used(const struct graph *g);
  * the name. */
 int graph_node_find(struct graph **in, int *node, struct graph *root, const char *text, struct err *e);
 
-/* ---- What TensorRT takes by itself ----------------------------------------------------------------- */
+/* ---- What the engine takes by itself ----------------------------------------------------------------- */
 
-enum graph_support { GRAPH_TRT_NO, GRAPH_TRT_PARTLY, GRAPH_TRT_YES };
-/* From a measured table (trt_support.def) and the node's element types. Of a node with bodies it says nothing of their
- * nodes, which are asked for themselves. `reason`: a sentence, "" for yes. */
-enum graph_support graph_trt_support(struct graph *g, int node, const char **reason);
-/* Whether an element type can be a plugin's input or output; BOOL and U8 can once they are INT32 at the edge. */
-bool graph_trt_type(enum type t);
-/* Why TensorRT takes no tensor of such a type ("TensorRT has no double"), and what to do. */
-const char *graph_trt_lack(enum type t, const char **advice, struct arena *a);
+/* From the engine, by the node and its element types. Of a node with bodies it says nothing of their nodes, which are
+ * asked for themselves. `reason`: a sentence, "" for yes. */
+enum engine_support graph_support(struct graph *g, int node, const char **reason);
 /* The first input or output of a node that is of a type that no plugin can have, or null. Constants travel inside. */
-const struct graph_value *graph_trt_misfit(const struct graph *g, int node);
+const struct graph_value *graph_misfit(const struct graph *g, int node);
 
 /* ---- What no plugin can be ----------------------------------------------------------------- */
 
 /* Strings, sequences, optional values, maps ...: refused.def is the list. */
 enum graph_refusal_kind {
-#define KIND(kind, title, reason) GRAPH_REFUSED_##kind,
+#define KIND(kind, title, subject, reason) GRAPH_REFUSED_##kind,
 #define REFUSED(domain, op, kind, what, way_out)
 #include "graph/refused.def"
 #undef KIND
@@ -185,7 +183,8 @@ struct graph_refusal {
 const struct graph_refusal *graph_refusals(void);                                   /* op null ends the list */
 const struct graph_refusal *graph_refusal_find(const char *domain, const char *op); /* or null */
 const char *graph_refusal_title(enum graph_refusal_kind kind);                      /* "Sequences" */
-const char *graph_refusal_reason(enum graph_refusal_kind kind);                     /* "TensorRT has no ..." */
+/* "TensorRT has no strings, so no plugin can take it" */
+const char *graph_refusal_reason(enum graph_refusal_kind kind, const struct engine *engine, struct arena *a);
 
 /* ---- Selection ----------------------------------------------------------------- */
 
@@ -219,13 +218,13 @@ struct graph_selection {
 	const char *const *type; /* op types, "domain.Type" outside of ai.onnx: one region a node */
 	const struct graph_region_names *region;
 	const char *const *except; /* nodes that `type` and `automatic` pass over */
-	bool automatic;            /* nodes that TensorRT refuses and that tpat can take */
+	bool automatic;            /* nodes that the engine refuses and that tpat can take */
 };
 
 /* The regions of a selection, in the order of their graphs and first nodes, without a node twice; `g` is the main
  * graph. Explicit regions come first to a node that several options name. A node that is taken takes its bodies along:
  * `type` and `automatic` pass over nodes inside of it, and naming such a node is an error. `automatic` looks into the
- * bodies of nodes that TensorRT takes. In graph's arena. Errors: ERR_USAGE for names that are not there, or a region
+ * bodies of nodes that the engine takes. In graph's arena. Errors: ERR_USAGE for names that are not there, or a region
  * that is not convex (says which node would mend it); ERR_UNSUPPORTED, with the reason, for a named node that cannot be
  * taken, and when a type has no node that can. Nothing selected is no error: the caller says it. */
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *s, struct err *e);
@@ -236,8 +235,8 @@ int graph_region_new(struct graph_region **out, struct graph *g, const int *node
 /* ---- Programs ----------------------------------------------------------------- */
 
 struct graph_program_options {
-	bool any_types;  /* do not refuse the element types that TensorRT lacks */
-	bool keep_types; /* BOOL and U8 stay as they are at the edge; else they become INT32 there */
+	bool any_types;  /* do not refuse the element types that the engine lacks */
+	bool keep_types; /* tensors stay of their types at the edge; else they become what the engine takes there */
 	bool sizes;      /* behind the outputs: each size that their extents mention and the region finds out, a
 	                  * scalar i64; see graph_region_sizes() */
 	bool unfused;    /* each node's stages stay apart, where a fused program cannot be compiled */
@@ -255,20 +254,20 @@ struct graph_names graph_region_sizes(const struct graph_region *r);
 /* The region as one optimised program in `a`: its inputs and outputs are the region's, in their order
  * (behind them, sizes). Symbols are those
  * of the inputs' extents; extents that are not plain symbols and follow from no other input get names n0, n1 ... `o`
- * may be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that TensorRT lacks, or a size that no input
+ * may be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that the engine lacks, or a size that no input
  * gives. */
 int graph_region_program(struct ir_program **out, const struct graph_region *r, const struct graph_program_options *o,
                          struct arena *a, struct err *e);
 
-/* The type at a plugin's edge of a tensor of type `t`. */
-enum type graph_edge_type(enum type t, const struct graph_program_options *o);
+/* The type at a plugin's edge of a tensor of type `t`; `o` may be null. */
+enum type graph_edge_type(const struct graph *g, enum type t, const struct graph_program_options *o);
 
 /* ---- Rewrite ----------------------------------------------------------------- */
 
 /* What a region becomes. Regions with equal programs (ir_hash) may have the same name, and then share a function. */
 struct graph_plugin {
 	const char *name;       /* op_type; of folded regions null */
-	const int *shape_input; /* indices for tensorrt_plugin_shape_input_indices */
+	const int *shape_input; /* indices of the inputs that are read for their values */
 	int shape_inputs;
 };
 struct graph_rewrite_options {
@@ -276,6 +275,7 @@ struct graph_rewrite_options {
 	bool keep_types;               /* as in graph_program_options */
 };
 #define GRAPH_PLUGIN_DOMAIN "tpat"
+#define GRAPH_PLUGIN_VERSION "1"
 
 /* Replaces each region by one node of domain "tpat" in its graph, in place, with the replaced nodes as a local function
  * of the model; plugin[i] belongs to r->at[i]. `g` is the main graph. Inputs and outputs of all graphs stay as they

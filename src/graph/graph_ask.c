@@ -1,11 +1,9 @@
 /* Numbers that decide extents and come as data: TopK's K, the sizes of Resize. Elements of small integer tensors get
- * symbols of the graph when an operator asks for them; TensorRT tells a plugin such numbers where it computes shapes
+ * symbols of the graph when an operator asks for them; the engine tells a plugin such numbers where it computes shapes
  * (shape inputs). */
 #include <stdio.h>
 
 #include "graph/graph_internal.h"
-
-enum { ASK_MAX = 64 }; /* elements: what TensorRT takes for a shape */
 
 void graph_ask(struct lower *l, struct ir_buffer *b)
 {
@@ -16,7 +14,7 @@ void graph_ask(struct lower *l, struct ir_buffer *b)
 	expr *content, *copy;
 	char name[32];
 
-	if (!v || v->is_constant || v->content || v->rank > 1 || n < 1 || n > ASK_MAX ||
+	if (!v || v->is_constant || v->content || v->rank > 1 || n < 1 || n > g->engine->most_shape_elements ||
 	    (v->type != TYPE_I64 && v->type != TYPE_I32))
 		return;
 	content = NEWN(g->arena, expr, n);

@@ -88,6 +88,13 @@ int graph_constant_node(struct graph *g, struct graph_function_body *body, const
 	return add_tensor(g, body, &t, name, e);
 }
 
+const char *graph_edge_name(const struct graph *g, const struct graph_value *v, enum type type)
+{
+	struct onnx_model *m = g->model;
+
+	return onnx_name_unique(m, arena_printf(m->arena, "%s_%s", v->name, type_info(type)->onnx_name));
+}
+
 Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,
                                         const struct graph_program_options *o, struct err *e)
 {
@@ -97,10 +104,11 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 	struct graph_function_body body = { 0 };
 
 	vec_each (v, &r->inputs) {
+		enum type type = graph_edge_type(g, (*v)->type, o);
 		const char *edge = (*v)->name;
 
-		if (graph_edge_type((*v)->type, o) != (*v)->type) {
-			const char *from = edge = onnx_name_unique(m, arena_printf(m->arena, "%s_int32", edge));
+		if (type != (*v)->type) {
+			const char *from = edge = graph_edge_name(g, *v, type);
 
 			if (graph_needs_apart(g, *v)) {
 				from = onnx_name_unique(m, edge);
@@ -116,11 +124,12 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 	vec_each (i, &r->nodes)
 		vec_push(g->arena, &body, g->nodes.at[*i].proto);
 	vec_each (v, &r->outputs) {
+		enum type type = graph_edge_type(g, (*v)->type, o);
 		const char *edge = (*v)->name;
 
-		if (graph_edge_type((*v)->type, o) != (*v)->type) {
-			edge = onnx_name_unique(m, arena_printf(m->arena, "%s_int32", edge));
-			vec_push(g->arena, &body, graph_cast_new(m, (*v)->name, edge, TYPE_I32));
+		if (type != (*v)->type) {
+			edge = graph_edge_name(g, *v, type);
+			vec_push(g->arena, &body, graph_cast_new(m, (*v)->name, edge, type));
 		}
 		vec_push(g->arena, &out, edge);
 	}

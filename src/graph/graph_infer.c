@@ -58,7 +58,8 @@ static const char *slot_name(const struct op_def *op, size_t i)
 	return op->inputs[k].kind ? op->inputs[k].name : "?";
 }
 
-static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, const char *name, struct err *e)
+static int refuse_strings(const struct graph *g, const struct op_def *op, const Onnx__NodeProto *node, const char *name,
+                          struct err *e)
 {
 	size_t i = 0;
 
@@ -67,8 +68,8 @@ static int refuse_strings(const struct op_def *op, const Onnx__NodeProto *node, 
 	if (!op || !op->inputs[0].types) /* what takes any type does not look at the elements */
 		return 0;
 	err_set(e, ERR_UNSUPPORTED,
-	        "input \"%s\" (\"%s\") is a string tensor; TensorRT has no strings, so no plugin can take it.",
-	        slot_name(op, i), node->input[i]);
+	        "input \"%s\" (\"%s\") is a string tensor; %s has no strings, so no plugin can take it.",
+	        slot_name(op, i), node->input[i], g->engine->name);
 	return err_advise(e, "Keep this node outside the engine, or convert the strings to indices before the model.");
 }
 
@@ -106,7 +107,7 @@ int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t 
 		bool is_listed = map_get(&listed, v->name);
 
 		if (v->type == TYPE_STRING && is_listed)
-			TRY(refuse_strings(n->op, n->proto, v->name, s->err));
+			TRY(refuse_strings(s->g, n->op, n->proto, v->name, s->err));
 		if (v->type != TYPE_NONE && v->rank >= 0)
 			TRY(add_input(s, v, data_max));
 		else if (is_listed)
@@ -200,7 +201,7 @@ static int infer(struct graph_scope *s, struct graph_node *n, struct err *e)
 	const struct ir_program *p = s->program;
 
 	if (!n->op && !n->function)
-		return graph_refuse_operator(n->proto, n->label, e);
+		return graph_refuse_operator(g, n->proto, n->label, e);
 	if (n->op && n->proto->n_input > LOWER_MAX_TENSORS) /* before each of them becomes a buffer */
 		return err_set(e, ERR_UNSUPPORTED, "it has more than %d inputs or outputs.", LOWER_MAX_TENSORS);
 	TRY(graph_add_inputs(s, n, GRAPH_DATA_MAX));

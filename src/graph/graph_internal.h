@@ -165,7 +165,7 @@ void graph_region_order(struct graph_region *r);
 const char *graph_region_missing(const struct graph_region *r);
 
 /* Fails, with what to do: of an operator that is not there, with the reason when no plugin can be it. */
-int graph_refuse_operator(const Onnx__NodeProto *node, const char *label, struct err *e);
+int graph_refuse_operator(const struct graph *g, const Onnx__NodeProto *node, const char *label, struct err *e);
 /* Fails, with what to do, when the model declares that the value is no dense tensor. */
 int graph_refuse_value(const struct graph *g, const char *name, struct err *e);
 
@@ -176,7 +176,9 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
                                         const struct graph_program_options *o, struct err *e);
 /* A Cast node for the model's opset; not yet in a graph. */
 Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t);
-/* Between the INT32 form of a tensor that graphs take from outside and the cast back. */
+/* A name for the form that a tensor has at a plugin's edge, of this type: "mask_int32". */
+const char *graph_edge_name(const struct graph *g, const struct graph_value *v, enum type type);
+/* Between the edge's form of a tensor that graphs take from outside and the cast back. */
 bool graph_needs_apart(const struct graph *g, const struct graph_value *v);
 Onnx__NodeProto *graph_apart_new(struct onnx_model *m, const char *in, const char *out);
 

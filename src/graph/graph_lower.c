@@ -247,6 +247,6 @@ int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *
 	if (f)
 		return graph_lower_call(s, node, f, label);
 	if (!op)
-		return graph_refuse_operator(node, label, s->err);
+		return graph_refuse_operator(s->g, node, label, s->err);
 	return lower_operator(s, node, op, label);
 }

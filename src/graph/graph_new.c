@@ -49,7 +49,7 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 		        e, ERR_USAGE,
 		        "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
 		        g->model->path, axis, s->name, param);
-	map_put(&g->root->meaning, param, (void *)now);
+	map_put(&g->root->meaning, param, now);
 	return 0;
 }
 
@@ -280,6 +280,7 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->model = m;
 	g->pool = ir_pool_new(a);
 	g->root = g;
+	g->engine = o && o->engine ? o->engine : engine_find(NULL);
 	g->name = g->numbers = g->path = "";
 	g->by_name = map_new(a);
 	g->meaning = map_new(a);

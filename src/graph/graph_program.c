@@ -1,14 +1,14 @@
 /* A region as one tensor program of its own: its symbols are those that its inputs' extents give, its small constants
- * are inside, and its edges have types that TensorRT takes. */
+ * are inside, and its edges have types that the engine takes. */
 #include "graph/graph_program.h"
 
 #include <string.h>
 
-enum { TRT_MAX_RANK = 8 };
-
-enum type graph_edge_type(enum type t, const struct graph_program_options *o)
+enum type graph_edge_type(const struct graph *g, enum type t, const struct graph_program_options *o)
 {
-	return (o && o->keep_types) || (t != TYPE_BOOL && t != TYPE_U8) ? t : TYPE_I32;
+	enum type edge = o && o->keep_types ? t : g->engine->edge(t);
+
+	return edge ? edge : t; /* any_types: one that no plugin has */
 }
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
@@ -46,22 +46,24 @@ static int check_size(const struct region_build *b, const struct graph_value *v,
 static int check_edge(const struct region_build *b, const struct graph_value *v, const char *what)
 {
 	const struct graph_node *n = &b->g->nodes.at[b->r->nodes.at[0]];
+	const struct engine *engine = b->g->engine;
 	const char *advice, *lack;
 
 	TRY(check_size(b, v, what));
 	if (b->o->any_types)
 		return 0;
-	if (!graph_trt_type(v->type)) {
-		lack = graph_trt_lack(v->type, &advice, b->p->arena);
+	if (!engine->edge(v->type)) {
+		lack = engine->lack(v->type, &advice, b->p->arena);
 		err_set(b->scope.err, ERR_UNSUPPORTED,
 		        "node %s (%s, opset %d): %s \"%s\" is a %s tensor; %s, so no plugin can take it.", n->label,
 		        onnx_text(n->proto->op_type), n->opset, what, v->name, type_info(v->type)->onnx_name, lack);
 		return err_advise(b->scope.err, "%s", advice);
 	}
-	if (v->rank > TRT_MAX_RANK)
+	if (v->rank > engine->most_axes)
 		return err_set(b->scope.err, ERR_UNSUPPORTED,
-		               "node %s (%s, opset %d): %s \"%s\" has %d axes; TensorRT's tensors have at most %d.",
-		               n->label, onnx_text(n->proto->op_type), n->opset, what, v->name, v->rank, TRT_MAX_RANK);
+		               "node %s (%s, opset %d): %s \"%s\" has %d axes; %s's tensors have at most %d.", n->label,
+		               onnx_text(n->proto->op_type), n->opset, what, v->name, v->rank, engine->name,
+		               engine->most_axes);
 	return 0;
 }
 
@@ -92,7 +94,7 @@ static struct ir_buffer *cast_map(struct ir_program *p, struct ir_buffer *in, co
 
 static int add_input(struct region_build *b, struct graph_value *v)
 {
-	enum type edge = graph_edge_type(v->type, b->o);
+	enum type edge = graph_edge_type(b->g, v->type, b->o);
 	expr dim[IR_MAX_RANK];
 	struct ir_buffer *buf, *inner;
 
@@ -136,7 +138,7 @@ static int add_constant(struct region_build *b, struct graph_value *v)
 static int add_output(struct region_build *b, struct graph_value *v)
 {
 	struct ir_buffer *buf = map_get(&b->scope.buffers, v->name);
-	enum type edge = graph_edge_type(buf->type, b->o);
+	enum type edge = graph_edge_type(b->g, buf->type, b->o);
 	const char *name = region_edge_name(b, v);
 
 	if (buf->role == IR_TEMP && edge == buf->type && ir_stage_of(b->p, buf)) {

@@ -5,7 +5,7 @@
 #include "graph/graph_internal.h"
 
 static const struct graph_refusal rows[] = {
-#define KIND(kind, title, reason)
+#define KIND(kind, title, subject, reason)
 #define REFUSED(domain, op, kind, what, way_out) { domain, op, GRAPH_REFUSED_##kind, what, way_out },
 #include "graph/refused.def"
 #undef KIND
@@ -13,10 +13,14 @@ static const struct graph_refusal rows[] = {
 	{ .op = NULL },
 };
 
+enum subject { ENGINE, NONE };
+
 static const struct kind {
-	const char *title, *reason;
+	const char *title;
+	enum subject subject;
+	const char *reason;
 } kinds[] = {
-#define KIND(kind, title, reason) { title, reason },
+#define KIND(kind, title, subject, reason) { title, subject, reason },
 #define REFUSED(domain, op, kind, what, way_out)
 #include "graph/refused.def"
 #undef KIND
@@ -33,9 +37,11 @@ const char *graph_refusal_title(enum graph_refusal_kind kind)
 	return kinds[kind].title;
 }
 
-const char *graph_refusal_reason(enum graph_refusal_kind kind)
+const char *graph_refusal_reason(enum graph_refusal_kind kind, const struct engine *engine, struct arena *a)
 {
-	return kinds[kind].reason;
+	const struct kind *k = &kinds[kind];
+
+	return k->subject == ENGINE ? arena_printf(a, "%s %s", engine->name, k->reason) : k->reason;
 }
 
 const struct graph_refusal *graph_refusal_find(const char *domain, const char *op)
@@ -71,13 +77,18 @@ static const struct form *form_of(const struct graph *g, const char *name)
 	return NULL;
 }
 
-int graph_refuse_operator(const Onnx__NodeProto *node, const char *label, struct err *e)
+static const char *reason_of(const struct graph *g, enum graph_refusal_kind kind)
+{
+	return graph_refusal_reason(kind, g->engine, g->arena);
+}
+
+int graph_refuse_operator(const struct graph *g, const Onnx__NodeProto *node, const char *label, struct err *e)
 {
 	const char *domain = onnx_domain(node->domain), *op = onnx_text(node->op_type);
 	const struct graph_refusal *r = graph_refusal_find(domain, op);
 
 	if (r) {
-		err_set(e, ERR_UNSUPPORTED, "node %s (%s): %s; %s.", label, op, r->what, kinds[r->kind].reason);
+		err_set(e, ERR_UNSUPPORTED, "node %s (%s): %s; %s.", label, op, r->what, reason_of(g, r->kind));
 		return err_advise(e, "%s", r->way_out);
 	}
 	err_set(e, ERR_UNSUPPORTED, "node %s (%s): tpat does not have the operator %s%s%s.", label, op, domain,
@@ -91,6 +102,6 @@ int graph_refuse_value(const struct graph *g, const char *name, struct err *e)
 
 	if (!f)
 		return 0;
-	err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is %s; %s.", name, f->name, kinds[f->kind].reason);
+	err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is %s; %s.", name, f->name, reason_of(g, f->kind));
 	return err_advise(e, "%s", f->way_out);
 }

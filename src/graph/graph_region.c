@@ -161,8 +161,8 @@ static struct graph_value *find_carrier(const struct graph *g, const struct grap
 		struct graph_value *v = *pv;
 		bool before = v->is_input || v->outside || (v->producer >= 0 && v->producer < r->nodes.at[0]);
 
-		if (!before || v->is_constant || v->rank < 1 || v->rank > 8 || !graph_trt_type(v->type) ||
-		    graph_edge_type(v->type, NULL) != v->type)
+		if (!before || v->is_constant || v->rank < 1 || v->rank > g->engine->most_axes ||
+		    g->engine->edge(v->type) != v->type)
 			continue;
 		for (int i = 0; i < v->rank; i++)
 			if (v->dim[i]->op == IR_SYMBOL && strcmp(v->dim[i]->name, symbol) == 0)
@@ -196,7 +196,7 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 		TRY(graph_node_check(g, *i, e));
 		r->folded &= g->nodes.at[*i].folded;
 	}
-	/* Nodes of constants stay outside: what they give is known, and TensorRT need not compute it either. */
+	/* Nodes of constants stay outside: what they give is known, and the engine need not compute it either. */
 	if (!r->folded) {
 		int n = 0;
 

@@ -22,8 +22,8 @@ struct rewrite {
 	bool changes;        /* it has a region */
 	bool changes_inside; /* or one of its bodies has */
 	int *owner;          /* by node: its region, or -1 */
-	struct map edge;     /* tensor name -> name of its INT32 form outside */
-	struct map made;     /* the INT32 forms that plugins make */
+	struct map edge;     /* tensor name -> name of its form outside that the edge takes */
+	struct map made;     /* the forms that plugins make */
 	struct nodes nodes;  /* of the new graph */
 	struct nodes old;    /* what it had */
 	struct {
@@ -39,21 +39,26 @@ struct functions {
 	} list;
 };
 
+static enum type type_of(const struct rewrite *w, const struct graph_value *v)
+{
+	return graph_edge_type(w->g, v->type, &w->edges);
+}
+
 static bool has_edge(const struct rewrite *w, const struct graph_value *v)
 {
-	return graph_edge_type(v->type, &w->edges) != v->type;
+	return type_of(w, v) != v->type;
 }
 
 /* The name under which a plugin reads or makes `v`. */
 static const char *edge_of(struct rewrite *w, const struct graph_value *v)
 {
-	char *name;
+	const char *name;
 
 	if (!has_edge(w, v))
 		return v->name;
 	name = map_get(&w->edge, v->name);
 	if (!name) {
-		name = onnx_name_unique(w->m, arena_printf(w->g->arena, "%s_int32", v->name));
+		name = graph_edge_name(w->g, v, type_of(w, v));
 		map_put(&w->edge, v->name, name);
 	}
 	return name;
@@ -116,16 +121,12 @@ static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
 	struct graph_names sizes = graph_region_sizes(r);
 	vec_each (size, &sizes)
 		onnx_node_output(w->m, n, onnx_name_unique(w->m, arena_printf(w->g->arena, "%s_%s", p->name, *size)));
-	onnx_node_set_string(w->m, n, "plugin_version", "1");
-	onnx_node_set_string(w->m, n, "plugin_namespace",
-	                     w->o->name_space && w->o->name_space[i] ? w->o->name_space[i] : "");
-	if (p->shape_inputs) {
-		int64_t *index = NEWN(w->g->arena, int64_t, p->shape_inputs);
-
-		for (int k = 0; k < p->shape_inputs; k++)
-			index[k] = p->shape_input[k];
-		onnx_node_set_ints(w->m, n, "tensorrt_plugin_shape_input_indices", index, p->shape_inputs);
-	}
+	const struct engine_call call = { .version = GRAPH_PLUGIN_VERSION,
+		                          .name_space =
+		                                  w->o->name_space && w->o->name_space[i] ? w->o->name_space[i] : "",
+		                          .shape_input = p->shape_input,
+		                          .shape_inputs = p->shape_inputs };
+	w->g->engine->call(w->m, n, &call);
 	return n;
 }
 
@@ -142,8 +143,8 @@ static bool read_outside(const struct rewrite *w, const struct graph_value *v)
 	return used;
 }
 
-/* The INT32 form of what a plugin reads, from outside: a constant is converted now, since TensorRT takes no weights of
- * these types; anything else at run time. */
+/* The edge's form of what a plugin reads, from outside: a constant is converted now, since an engine that takes no
+ * tensor of its type takes no such weights either; anything else at run time. */
 static int add_edge(struct rewrite *w, struct graph_value *v)
 {
 	const struct tensor *t;
@@ -151,11 +152,11 @@ static int add_edge(struct rewrite *w, struct graph_value *v)
 
 	map_put(&w->made, v->name, w->g);
 	if (!v->is_constant) {
-		vec_push(w->g->arena, &w->nodes, graph_cast_new(w->m, v->name, edge_of(w, v), TYPE_I32));
+		vec_push(w->g->arena, &w->nodes, graph_cast_new(w->m, v->name, edge_of(w, v), type_of(w, v)));
 		return 0;
 	}
 	TRY(graph_constant(&t, w->g, v, w->err));
-	TRY(tensor_convert(&converted, t, TYPE_I32, w->g->arena, w->err));
+	TRY(tensor_convert(&converted, t, type_of(w, v), w->g->arena, w->err));
 	vec_push(w->g->arena, &w->initializers, onnx_tensor_store(&converted, edge_of(w, v), w->m->arena));
 	return 0;
 }
@@ -311,8 +312,11 @@ static void add_value_infos(struct rewrite *w)
 
 	for (size_t i = 0; i < p->n_value_info; i++)
 		map_put(&have, onnx_text(p->value_info[i]->name), w);
-	for (int i = 0; i < w->edge.n; i++)
-		add_value_info(w, graph_value_find(w->g, w->edge.entry[i].name), w->edge.entry[i].value, TYPE_I32);
+	for (int i = 0; i < w->edge.n; i++) {
+		const struct graph_value *v = graph_value_find(w->g, w->edge.entry[i].name);
+
+		add_value_info(w, v, w->edge.entry[i].value, type_of(w, v));
+	}
 	for (int i = 0; i < w->r->n; i++) {
 		if (w->r->at[i]->folded || w->r->at[i]->graph != w->g)
 			continue;

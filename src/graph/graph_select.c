@@ -1,4 +1,4 @@
-/* Selection: what the user names, and what TensorRT refuses, as regions. */
+/* Selection: what the user names, and what the engine refuses, as regions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@ struct select {
 	const struct graph_selection *s;
 	struct graph_regions *out;
 	struct err *err;
-	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: for its type, or since TensorRT refuses
-	                                       it */
+	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: for its type, or since the engine
+	                                       refuses it */
 };
 
 /* ---- Bodies: what is inside of a node goes where the node goes
@@ -196,13 +196,13 @@ static int want_type(struct select *s, const char *type)
 	return known ? 0 : graph_node_check(refused_in, refused, s->err);
 }
 
-/* Whether TensorRT takes all nodes that hold the graph. */
+/* Whether the engine takes all nodes that hold the graph. */
 static bool is_reached(const struct graph *g)
 {
 	const char *reason;
 
 	for (; g->outer; g = g->outer)
-		if (graph_trt_support(g->outer, g->holder, &reason) == GRAPH_TRT_NO)
+		if (graph_support(g->outer, g->holder, &reason) == ENGINE_NO)
 			return false;
 	return true;
 }
@@ -215,8 +215,8 @@ static void want_refused(struct select *s)
 		bool reached = is_reached(*some);
 
 		vec_each (n, &(*some)->nodes)
-			if (reached && n->known && !graph_trt_misfit(*some, n->index) &&
-			    graph_trt_support(*some, n->index, &reason) == GRAPH_TRT_NO)
+			if (reached && n->known && !graph_misfit(*some, n->index) &&
+			    graph_support(*some, n->index, &reason) == ENGINE_NO)
 				s->wanted[(*some)->number][n->index] = true;
 	}
 }

@@ -374,7 +374,7 @@ const char *ir_demand_text(const struct ir_demand *d, const char *first, const c
  * whatever they are called. A symbol that no extent has comes last. */
 int ir_symbol_place(const struct ir_program *p, const char *name);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
-expr ir_size_limit(struct ir_program *p, expr e);
+expr ir_size_limit(const struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */
 struct ir_stage *ir_loop_new(struct ir_program *p, expr trip);
 /* Moves the stages of p from index `first` on, which stand behind the loop, into its body. */
@@ -384,9 +384,9 @@ struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i);
 /* Whether what a stage makes is accumulated: a reduction or a scan, with its post expression. */
 bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
-expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b);      /* elements */
-bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* the same expressions, whatever the
-                                                                             * types */
+expr ir_buffer_count(const struct ir_program *p, const struct ir_buffer *b); /* elements */
+bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* the same expressions, whatever the
+                                                                              * types */
 /* Whether a name means something else in the text form of programs. What kernels' languages reserve is the printers'
  * affair. */
 bool ir_name_reserved(const char *name);

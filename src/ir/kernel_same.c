@@ -26,8 +26,8 @@ static bool same_variable(struct same *s, const struct ir_variable *a, const str
 	if (a->kind != b->kind || a->type != b->type || !same_object(a->object, b->object) ||
 	    strcmp(a->hint, b->hint) != 0 || a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim) != 0)
 		return false;
-	map_put_u64(&s->there, (uintptr_t)a, (void *)b);
-	map_put_u64(&s->back, (uintptr_t)b, (void *)a);
+	map_put_u64(&s->there, (uintptr_t)a, b);
+	map_put_u64(&s->back, (uintptr_t)b, a);
 	return true;
 }
 

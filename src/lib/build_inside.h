@@ -35,8 +35,8 @@ struct build {
 		VEC(struct made *);
 	} plugins;
 	struct sched_target target;
-	struct tpat_tensorrt tensorrt;
-	struct tensorrt_arch *arch;
+	struct engine_version version; /* of the engine that it is for */
+	struct engine_arch *arch;
 	int archs;
 	struct tpat_tuned *tuned; /* null: not to be asked */
 	const char *tuned_warning;

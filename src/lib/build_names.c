@@ -58,14 +58,14 @@ int build_check_names(const struct build *b)
 	return 0;
 }
 
-static uint64_t hash_plugin(uint64_t x, const struct made *m, struct arena *a)
+static uint64_t hash_plugin(uint64_t x, const struct made *m, const struct language *language, struct arena *a)
 {
-	struct str program = str_new(a), cuda = str_new(a);
+	struct str program = str_new(a), kernels = str_new(a);
 	ir_print_program(&program, m->plan[0]->program); /* the tensors' names */
-	language_cuda.print(&cuda, m->plan, m->plans);
+	language->print(&kernels, m->plan, m->plans);
 	x = hash_str(hash_str(x, m->hash), m->given ? m->given : "");
 	x = hash_str(hash_str(x, m->all_decisions), str_text(&program));
-	return hash_bytes(x, str_text(&cuda), cuda.n);
+	return hash_bytes(x, str_text(&kernels), kernels.n);
 }
 
 /* The sources that go into every library. The compiled runtime depends on the compiler that made tpat, and not on them
@@ -88,7 +88,7 @@ static uint64_t hash_library(const struct build *b)
 	for (int i = 0; i < b->archs; i++)
 		x = hash_u64(x, (uint64_t)b->arch[i].arch * 2 + b->arch[i].ptx);
 	vec_each (m, &b->plugins)
-		x = hash_plugin(x, *m, b->arena);
+		x = hash_plugin(x, *m, b->graph->engine->language, b->arena);
 	return x;
 }
 

@@ -225,7 +225,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 			vec_each (step, &m->plan[i]->steps)
 				vec_each (k, *step)
 					TRY(ir_kernel_check(*k, b->err));
-		language_cuda.print(&text, m->plan, m->plans);
+		b->graph->engine->language->print(&text, m->plan, m->plans);
 		b->o->dump(b->o->user, "cuda", str_text(&text));
 	}
 	vec_push(b->arena, &b->plugins, m);

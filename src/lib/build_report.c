@@ -21,7 +21,7 @@ static void count_nodes(struct build *b)
 		b->result->model_nodes += (*g)->nodes.n;
 		vec_each (n, &(*g)->nodes) {
 			const char *reason, *type = str_printable(b->arena, onnx_text(n->proto->op_type));
-			if (graph_trt_support(*g, n->index, &reason) != GRAPH_TRT_NO)
+			if (graph_support(*g, n->index, &reason) != ENGINE_NO)
 				continue;
 			map_put(&count, type, (void *)((uintptr_t)map_get(&count, type) + 1));
 			b->result->refused++;
@@ -31,13 +31,6 @@ static void count_nodes(struct build *b)
 		vec_push(b->arena, &list,
 		         arena_printf(b->arena, "%s %d", count.entry[i].name, (int)(uintptr_t)count.entry[i].value));
 	b->result->refused_types = tpat_strings_of(&list);
-}
-
-static const char *shape_warning(const struct graph_region *r, struct arena *a)
-{
-	return arena_printf(a,
-	                    "%s: an input's values decide extents, and TensorRT passes these to plugins from 10.1 on.",
-	                    r->label);
 }
 
 void build_report(struct build *b)
@@ -61,7 +54,7 @@ void build_report(struct build *b)
 	for (int i = 0; i < b->plugins.n; i++) {
 		struct made *m = b->plugins.at[i];
 		plugin[i] = (struct tpat_plugin){ .name = m->name,
-			                          .version = "1",
+			                          .version = GRAPH_PLUGIN_VERSION,
 			                          .name_space = m->name_space,
 			                          .hash = m->hash,
 			                          .about = build_about(m->plan[0]->program, b->arena),
@@ -87,14 +80,13 @@ void build_report(struct build *b)
 		vec_push(b->arena, &warnings, *w);
 	r->plugin = plugin;
 	r->plugins = b->plugins.n;
-	if (b->tensorrt.rtx && b->plugins.n)
-		vec_push(b->arena, &warnings,
-		         "TensorRT-RTX 1.7 cannot run plugins: its network takes none, and its parser ends the process "
-		         "at one. "
-		         "Without the library it takes the original operators.");
+	if (b->version.warning && b->plugins.n)
+		vec_push(b->arena, &warnings, b->version.warning);
 	vec_each (region, &b->regions)
-		if ((*region)->shapes && b->tensorrt.no_shape_inputs)
-			vec_push(b->arena, &warnings, shape_warning(*region, b->arena));
+		if ((*region)->shapes && b->version.shape_inputs)
+			vec_push(b->arena, &warnings,
+			         arena_printf(b->arena, "%s: an input's values decide extents, and %s.",
+			                      (*region)->label, b->version.shape_inputs));
 	vec_each (w, &b->graph->warnings)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
 	r->warnings = tpat_strings_of(&warnings);

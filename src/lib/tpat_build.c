@@ -16,12 +16,12 @@ static int build_model(struct build *b)
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err)); /* read, check, types
 	                                                                                           and shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
-	TRY(tpat_tensorrt_parse(&b->tensorrt, o->tensorrt, b->err));
+	TRY(b->graph->engine->version(&b->version, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	TRY(tpat_output_begin(&b->out, o->model, o->output, o->force, b->arena, b->err));
 	TRY(build_find_earlier(b));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
-	if (b->tensorrt.no_functions && b->plugins.n)
+	if (b->version.no_functions && b->plugins.n)
 		TRY(tpat_output_portable(&b->out, o->model, b->arena, b->err));
 	TRY(package(b)); /* kernels -> library and its folder */
 	build_report(b);
@@ -46,7 +46,7 @@ static bool compiling(void *user, int done, int all, const char *what)
 	return b->o->progress && b->o->progress(b->o->user, &p);
 }
 
-static void note_refused(void *user, const struct tensorrt_plugin *p, const char *why)
+static void note_refused(void *user, const struct engine_plugin *p, const char *why)
 {
 	struct build *b = user;
 	vec_each (m, &b->plugins)
@@ -63,10 +63,9 @@ static int select_regions(struct build *b)
 	if (!tpat_chooses(&c)) {
 		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
 		return err_advise(b->err,
-		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that TensorRT "
-		                  "refuses (tpat list "
-		                  "%s shows the nodes).",
-		                  str_shell_path(b->arena, b->model->path));
+		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that %s "
+		                  "refuses (tpat list %s shows the nodes).",
+		                  b->graph->engine->name, str_shell_path(b->arena, b->model->path));
 	}
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);
 }
@@ -85,14 +84,14 @@ static struct tpat_texts libraries_near(const struct build *b, const char *name)
 }
 
 /* One library of `n` plugins, with its folder. */
-static int build_library(struct build *b, const struct tensorrt_plugin *plugin, int n, const char *place,
+static int build_library(struct build *b, const struct engine_plugin *plugin, int n, const char *place,
                          const char *folder)
 {
 	const char *deploy, *name = path_base(place);
 	const struct tpat_texts near = libraries_near(b, name);
 	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->o->shape,
-	                     &b->tensorrt, b->arena, b->err));
-	struct tensorrt_library l = {
+	                     &b->version, b->arena, b->err));
+	struct engine_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
 		.rewritten = path_base(b->out.model),
@@ -108,11 +107,11 @@ static int build_library(struct build *b, const struct tensorrt_plugin *plugin, 
 		.refused = note_refused,
 		.user = b,
 	};
-	return tensorrt_build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);
+	return b->graph->engine->build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);
 }
 
 /* Each plugin in a library and a folder of its own, inside the model's folder. */
-static int build_split(struct build *b, const struct tensorrt_plugin *plugin)
+static int build_split(struct build *b, const struct engine_plugin *plugin)
 {
 	struct str json = str_new(b->arena);
 	str_printf(&json, "{ \"version\": 1, \"generator\": \"tpat %s\", \"libraries\": %d }\n", TPAT_VERSION,
@@ -137,12 +136,12 @@ static void name_archs(struct build *b)
 
 static int build_libraries(struct build *b)
 {
-	struct tensorrt_plugin *plugin = NEWN(b->arena, struct tensorrt_plugin, b->plugins.n + 1);
+	struct engine_plugin *plugin = NEWN(b->arena, struct engine_plugin, b->plugins.n + 1);
 	for (int i = 0; i < b->plugins.n; i++) {
 		const struct made *m = b->plugins.at[i];
-		plugin[i] = (struct tensorrt_plugin){
+		plugin[i] = (struct engine_plugin){
 			.name = m->name,
-			.version = "1",
+			.version = GRAPH_PLUGIN_VERSION,
 			.name_space = m->name_space,
 			.hash = m->hash,
 			.about = build_about(m->plan[0]->program, b->arena),
@@ -178,7 +177,7 @@ static int package(struct build *b)
 		vec_push(b->arena, &all, *library);
 	vec_each (library, &b->out.libraries)
 		vec_push(b->arena, &all, *library);
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, &b->tensorrt,
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, &b->version,
 	                        b->arena, b->err);
 }
 

@@ -52,7 +52,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	if (out->n)
 		return 0;
 	TRY(check_nodes(g, e));
-	err_set(e, ERR_UNSUPPORTED, "%s has no node that TensorRT refuses and tpat can take.", path);
+	err_set(e, ERR_UNSUPPORTED, "%s has no node that %s refuses and tpat can take.", path, g->engine->name);
 	return err_advise(e, "tpat list %s shows each node, and why.", str_shell_path(a, path));
 }
 

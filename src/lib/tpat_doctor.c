@@ -88,8 +88,9 @@ static void check_code(struct patient *p, const char *folder)
 	struct err none = { 0 };
 	struct str now = str_new(a);
 	char *then;
-	if (tensorrt_stamp(&now, folder, &none) == 0 &&
-	    file_read(&then, NULL, path_join(a, folder, TENSORRT_STAMP), a, &none) == 0 &&
+	const struct engine *engine = engine_find(NULL);
+	if (engine->stamp_now(&now, folder, &none) == 0 &&
+	    file_read(&then, NULL, path_join(a, folder, engine->stamp), a, &none) == 0 &&
 	    strcmp(then, str_text(&now)) != 0)
 		problem(p, "Kernels in %s were edited since their code was compiled: tpat rebuild %s.", folder,
 		        str_shell_path(a, folder));

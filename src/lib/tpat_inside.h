@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "check/verify.h"
 #include "dev/dev.h"
-#include "emit/tensorrt/tensorrt.h"
+#include "engine/engine.h"
 #include "graph/graph.h"
 #include "sched/sched.h"
 #include "tpat/tpat.h"
@@ -58,7 +58,7 @@ int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a,
 /* "x:1x3xHxW" or "x:N,3,H,W". */
 int tpat_parse_shape(struct graph_shape *out, const char *text, struct arena *a, struct err *e);
 /* The architectures that `asked` names; needs NVRTC, and a GPU for "native". */
-int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
+int tpat_parse_archs(struct engine_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
                      struct err *e);
 /* "f32[4,3], f32[3]": types and extents of tensors. */
 const char *tpat_tensors_text(const struct tensor *t, int n, struct arena *a);
@@ -107,18 +107,6 @@ bool tpat_library_holds(const char *library, const char *plugin);
 /* A library in `folder` that has the plugin, or null; and the folder of its sources, or null. */
 const char *tpat_library_find(const char *folder, const char *plugin, struct arena *a);
 const char *tpat_folder_find(const char *folder, const char *plugin, struct arena *a);
-
-/* ---- tpat_tensorrt.c: the TensorRT that a build is for. */
-struct tpat_tensorrt {
-	const char *name; /* as given; null: 10.7 and later */
-	int major, minor;
-	bool rtx;
-	bool no_functions;    /* it takes a node's local function before its plugin */
-	bool no_shape_inputs; /* plugins have none */
-};
-/* Errors: ERR_USAGE for what is no version, ERR_UNSUPPORTED for one without V3 plugins. */
-int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e);
-const char *tpat_tensorrt_note(const struct tpat_tensorrt *t); /* what the model is good for, as a shell's comment */
 
 /* ---- tpat_output.c: where a build's results go. They are made in a hidden folder and put in place together. */
 struct tpat_output {
@@ -223,11 +211,11 @@ int64_t tpat_example_extent(struct tpat_example *x, expr extent, int level);
 /* tpat_shapes.c: writes the shapes that the user gives ("x:1x3x320x320") into the model's inputs. */
 int tpat_write_shapes(struct onnx_model *m, const struct tpat_strings *shape, struct arena *a, struct err *e);
 
-/* tpat_deploy.c: the trtexec command for the rewritten model `model`, whose inputs are the graph's, with these
- * libraries; and a note on the TensorRT that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: what the
- * user gave of inputs. */
+/* tpat_deploy.c: the engine's command for the rewritten model `model`, whose inputs are the graph's, with these
+ * libraries; and a note on the version that it is for. Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: what the user
+ * gave of inputs. */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
                      const struct tpat_strings *profile, const struct tpat_strings *shape,
-                     const struct tpat_tensorrt *t, struct arena *a, struct err *e);
+                     const struct engine_version *version, struct arena *a, struct err *e);
 
 #endif

@@ -88,15 +88,15 @@ static void describe_plugin(struct tpat_inspected_plugin *out, const struct tpat
 	};
 }
 
-/* What TensorRT looks up; and no name twice, which its registry refuses. */
+/* What the engine looks up; and no name twice, which its registry refuses. */
 static void find_problems(struct inspect *x, const struct tpat_rt_library *l)
 {
-	static const char *const entry[] = { "getCreators", "setLoggerFinder" };
-	for (size_t i = 0; i < sizeof entry / sizeof *entry; i++)
-		if (!dlsym(x->handle, entry[i]))
+	const struct engine *engine = engine_find(NULL);
+	for (const char *const *entry = engine->entry; *entry; entry++)
+		if (!dlsym(x->handle, *entry))
 			vec_push(x->arena, &x->problems,
-			         arena_printf(x->arena, "The library does not export %s, which TensorRT calls.",
-			                      entry[i]));
+			         arena_printf(x->arena, "The library does not export %s, which %s calls.", *entry,
+			                      engine->name));
 	for (int i = 0; i < l->plugins; i++) {
 		if (l->plugin[i].images == 0)
 			vec_push(x->arena, &x->problems,

@@ -35,20 +35,20 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 		*advice = arena_strdup(a, n->advice ? n->advice : "");
 		return arena_strdup(a, n->why ? n->why : "");
 	}
-	if (n->folded || !(v = graph_trt_misfit(g, n->index)))
+	if (n->folded || !(v = graph_misfit(g, n->index)))
 		return NULL;
 	return arena_printf(a, "\"%s\" is a %s tensor; %s, so no plugin can take it.", str_printable(a, v->name),
-	                    type_info(v->type)->onnx_name, graph_trt_lack(v->type, advice, a));
+	                    type_info(v->type)->onnx_name, g->engine->lack(v->type, advice, a));
 }
 
 static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)
 {
 	static const enum tpat_support support[] = {
-		[GRAPH_TRT_NO] = TPAT_TRT_NO, [GRAPH_TRT_PARTLY] = TPAT_TRT_PARTLY, [GRAPH_TRT_YES] = TPAT_TRT_YES
+		[ENGINE_NO] = TPAT_TRT_NO, [ENGINE_PARTLY] = TPAT_TRT_PARTLY, [ENGINE_YES] = TPAT_TRT_YES
 	};
 	const struct graph_node *n = &g->nodes.at[i];
 	const char *reason = "", *advice, *why = why_not(&advice, g, n, a);
-	enum graph_support s = graph_trt_support(g, i, &reason);
+	enum engine_support s = graph_support(g, i, &reason);
 	*out = (struct tpat_node){
 		.index = i,
 		.graph = arena_strdup(a, g->name),

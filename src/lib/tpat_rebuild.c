@@ -40,23 +40,23 @@ static int count(const struct json *list)
 	return n;
 }
 
-static int read_archs(struct tensorrt_again *r, const struct json *j, struct arena *a, struct err *e)
+static int read_archs(struct engine_again *r, const struct json *j, struct arena *a, struct err *e)
 {
 	const struct json *list = json_member(j, "architectures");
-	struct tensorrt_arch *arch = NEWN(a, struct tensorrt_arch, count(list) + 1);
+	struct engine_arch *arch = NEWN(a, struct engine_arch, count(list) + 1);
 	for (const struct json *x = list ? list->child : NULL; x; x = x->next) {
 		const char *text = x->kind == JSON_IS_TEXT ? x->text : "";
 		bool ptx = str_starts(text, "compute_");
 		int number = atoi(text + (ptx ? 8 : str_starts(text, "sm_") ? 3 : strlen(text)));
 		if (number < 10)
 			return not_understood(r->folder, "list of architectures", e);
-		arch[r->archs++] = (struct tensorrt_arch){ number, ptx };
+		arch[r->archs++] = (struct engine_arch){ number, ptx };
 	}
 	r->arch = arch;
 	return r->archs ? 0 : not_understood(r->folder, "list of architectures", e);
 }
 
-static int read_plugins(struct tensorrt_again *r, const struct json *j, struct arena *a, struct err *e)
+static int read_plugins(struct engine_again *r, const struct json *j, struct arena *a, struct err *e)
 {
 	const struct json *list = json_member(j, "plugins");
 	const char **name = NEWN(a, const char *, count(list) + 1);
@@ -73,8 +73,9 @@ static int read_plugins(struct tensorrt_again *r, const struct json *j, struct a
 static int rebuild_one(struct rebuild *b, const char *name, const struct json *j)
 {
 	struct arena *a = b->arena;
+	const struct engine *engine = engine_find(NULL);
 	const char *library = json_member_text(j, "library"), *made = stage_scratch(&b->stage, "library.so");
-	struct tensorrt_again r = {
+	struct engine_again r = {
 		.folder = path_join(a, b->base, name),
 		.work = stage_scratch(&b->stage, arena_printf(a, "work%d", b->libraries.n)),
 		.library = file_absolute(a, made),
@@ -90,11 +91,11 @@ static int rebuild_one(struct rebuild *b, const char *name, const struct json *j
 	TRY(read_archs(&r, j, a, b->err));
 	TRY(read_plugins(&r, j, a, b->err));
 	TRY(file_mkdir(r.work, b->err));
-	TRY(tensorrt_rebuild(&r, a, b->err));
+	TRY(engine->rebuild(&r, a, b->err));
 	vec_each (file, &r.made) {
 		const char *to = stage_add(&b->stage, path_join(a, name, *file));
 		TRY(file_rename(path_join(a, r.work, *file), to, b->err));
-		if (strcmp(*file, TENSORRT_STAMP) != 0)
+		if (strcmp(*file, engine->stamp) != 0)
 			vec_push(a, &b->compiled, path_join(a, r.folder, *file));
 	}
 	vec_push(a, &b->libraries, place);

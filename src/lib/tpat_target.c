@@ -35,8 +35,11 @@ void tpat_target_of_device(struct sched_target *out, const struct dev_props *pro
 		out->l2_bytes_per_ns *= props->clock_khz * 1e-6 / out->clock_ghz;
 		out->clock_ghz = props->clock_khz * 1e-6;
 	}
-	/* Memory moves two words a clock; nine tenths of that can be had. */
-	if (props->memory_clock_khz > 0 && props->memory_bus_bits > 0)
+	/* Memory moves two words a clock; nine tenths of that can be had. Of a Jetson the driver says the GPU's clock,
+	 * and 64 bits; smaller modules have less of the same memory. */
+	if (props->integrated)
+		out->bytes_per_ns *= (double)out->processors / table_processors;
+	else if (props->memory_clock_khz > 0 && props->memory_bus_bits > 0)
 		out->bytes_per_ns = 0.9 * 2 * props->memory_clock_khz * 1e3 * (props->memory_bus_bits / 8) / 1e9;
 }
 
@@ -49,8 +52,10 @@ int tpat_target_calibrate(struct sched_target *t, struct arena *a, struct err *e
 	if (!path || !*path)
 		return 0;
 	TRY(file_read(&text, NULL, path, a, e));
-	if (cost_table_read(x, text, e) < 0)
+	if (cost_table_read(x, text, e) < 0) {
+		err_advise(e, "Let bench/calibrate write the file, or unset TPAT_CALIBRATION.");
 		return err_where(e, "%s: ", path);
+	}
 	if (x->arch == t->arch)
 		t->measured = x;
 	return 0;

@@ -50,12 +50,12 @@ int tpat_parse_shape(struct graph_shape *out, const char *text, struct arena *a,
 /* ---- Architectures. */
 
 struct archs {
-	VEC(struct tensorrt_arch);
+	VEC(struct engine_arch);
 };
 
 static void add_arch(struct archs *list, int arch, bool ptx, struct arena *a)
 {
-	struct tensorrt_arch x = { arch, ptx };
+	struct engine_arch x = { arch, ptx };
 	vec_each (have, list)
 		if (have->arch == arch && have->ptx == ptx)
 			return;
@@ -144,8 +144,7 @@ static int add_named(struct archs *list, const char *text, struct arena *a, stru
 	return 0;
 }
 
-int tpat_parse_archs(struct tensorrt_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
-                     struct err *e)
+int tpat_parse_archs(struct engine_arch **out, int *n, const struct tpat_strings *asked, struct arena *a, struct err *e)
 {
 	struct archs list = { 0 };
 	TRY(dev_nvrtc_open(e));

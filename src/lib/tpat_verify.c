@@ -153,7 +153,7 @@ static int open_library(struct verification *v, const char *plugin)
 		err_set(v->err, ERR_USAGE, "The device \"%s\" runs nothing, so that nothing can be compared.", device);
 		return err_advise(v->err, "Name one that runs kernels: cuda, cuda:1, emulator or cpu.");
 	}
-	TRY(verify_open(&v->verify, file_absolute(a, library), device, folder, a, v->err));
+	TRY(verify_open(&v->verify, v->graph->engine, file_absolute(a, library), device, folder, a, v->err));
 	v->device = arena_strdup(a, verify_device_name(v->verify));
 	return 0;
 }

@@ -111,7 +111,7 @@ static int takeable(struct run *r, int *node)
 	vec_each (x, &r->g->nodes) {
 		const char *reason;
 		struct err e = { 0 };
-		graph_trt_support(r->g, x->index, &reason);
+		graph_support(r->g, x->index, &reason);
 		if (graph_node_check(r->g, x->index, &e) < 0)
 			look_at(&e);
 		if (x->known && !x->folded && graph_node_used(r->g, x->index) && n < MOST_NODES)

@@ -1,9 +1,9 @@
-/* What the tests add to the host of src/check/host.h: a CPU device that runs C functions of the library, memory with
- * guard zones, and a process that looks like it holds a TensorRT (version, registry). */
+/* What the tests add to the host of src/engine/tensorrt/host.h: a CPU device that runs C functions of the library,
+ * memory with guard zones, and a process that looks like it holds a TensorRT (version, registry). */
 #ifndef TPAT_TESTS_HOST_TRT_HOST_H
 #define TPAT_TESTS_HOST_TRT_HOST_H
 
-#include "check/host.h"
+#include "engine/tensorrt/host.h"
 
 /* The device: kernels are functions `void NAME(const uint32_t grid[3], const int32_t block[3], void **args)` that
  * `library` (a dlopen handle) shows. Counts what it is asked for; can be told to fail. */

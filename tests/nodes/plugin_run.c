@@ -7,7 +7,8 @@
 
 #include "base/file.h"
 #include "check/verify.h"
-#include "emit/tensorrt/tensorrt.h"
+#include "engine/tensorrt/host.h"
+#include "engine/tensorrt/tensorrt.h"
 #include "tests/nodes/forced_rule.h"
 
 enum { POISON = 0xa5 };
@@ -27,28 +28,28 @@ static int build(struct plugin_job *j, const char *library, struct err *e)
 	char hash[33];
 	struct ir_plan *made;
 	bool gpu = strcmp(j->dev->kind, "cuda") == 0;
-	struct tensorrt_arch arch = { gpu ? j->dev->props.arch : 90, false };
+	struct engine_arch arch = { gpu ? j->dev->props.arch : 90, false };
 	ir_hash(j->p, hash);
 	TRY(forced_plan(&made, j->p, e));
 	const struct ir_plan *plan = made;
-	struct tensorrt_plugin plugin = { .name = "node",
-		                          .version = "1",
-		                          .name_space = "",
-		                          .hash = hash,
-		                          .about = "a test",
-		                          .decisions = "",
-		                          .plan = &plan,
-		                          .plans = 1 };
-	struct tensorrt_library l = { .generator = "tests",
-		                      .model = "node.onnx",
-		                      .rewritten = "node_tpat.onnx",
-		                      .library = "libtpat_node.so",
-		                      .deploy = "",
-		                      .plugin = &plugin,
-		                      .plugins = 1,
-		                      .arch = &arch,
-		                      .archs = 1,
-		                      .workers = 1 };
+	struct engine_plugin plugin = { .name = "node",
+		                        .version = "1",
+		                        .name_space = "",
+		                        .hash = hash,
+		                        .about = "a test",
+		                        .decisions = "",
+		                        .plan = &plan,
+		                        .plans = 1 };
+	struct engine_library l = { .generator = "tests",
+		                    .model = "node.onnx",
+		                    .rewritten = "node_tpat.onnx",
+		                    .library = "libtpat_node.so",
+		                    .deploy = "",
+		                    .plugin = &plugin,
+		                    .plugins = 1,
+		                    .arch = &arch,
+		                    .archs = 1,
+		                    .workers = 1 };
 	return tensorrt_build(&l, j->folder, library, j->a, e);
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/host.h"
+#include "engine/tensorrt/host.h"
 #include "unit/test.h"
 
 typedef void *handle;

@@ -3,7 +3,7 @@
  *
  * Build it by hand (the library as its own head comment says):
  *   cc -std=c11 -D_GNU_SOURCE -rdynamic -Isrc -Iinclude -Itests -o rt_test tests/rt/rt_test.c tests/host/trt_host.c
- *      src/check/host*.c src/base/(all).c src/tensor/(all).c -lz -ldl -lpthread -lm
+ *      src/engine/tensorrt/host*.c src/base/(all).c src/tensor/(all).c -lz -ldl -lpthread -lm
  * -rdynamic, because the program itself shows what TensorRT shows: getInferLibVersion and getPluginRegistry. */
 #include "rt/rt_common.h"
 

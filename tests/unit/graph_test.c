@@ -155,7 +155,8 @@ static void refused_operators(void)
 	for (const struct graph_refusal *r = graph_refusals(); r->op; r++) {
 		CHECK(op_find(r->domain, r->op) == NULL);
 		CHECK(graph_refusal_find(r->domain, r->op) == r);
-		CHECK(*r->what && *r->way_out && *graph_refusal_title(r->kind) && *graph_refusal_reason(r->kind));
+		CHECK(*r->what && *r->way_out && *graph_refusal_title(r->kind) &&
+		      *graph_refusal_reason(r->kind, engine_find(NULL), arena));
 	}
 	CHECK(graph_refusal_find("", "Relu") == NULL && graph_refusal_find("", "ZipMap") == NULL);
 	input(m, "x", TYPE_F32, "4 4");
@@ -380,13 +381,13 @@ static void what_tensorrt_takes(void)
 	node(m, "Relu", "d", "f");
 	node(m, "DynamicQuantizeLinear", "x", "q qs qz");
 	g = graph_of(m, NULL);
-	CHECK_INT(graph_trt_support(g, 0, &why), GRAPH_TRT_YES);
-	CHECK_INT(graph_trt_support(g, 1, &why), GRAPH_TRT_NO);
+	CHECK_INT(graph_support(g, 0, &why), ENGINE_YES);
+	CHECK_INT(graph_support(g, 1, &why), ENGINE_NO);
 	CHECK(strstr(why, "no reduction") != NULL);
-	CHECK_INT(graph_trt_support(g, 2, &why), GRAPH_TRT_YES);
-	CHECK_INT(graph_trt_support(g, 3, &why), GRAPH_TRT_NO);
+	CHECK_INT(graph_support(g, 2, &why), ENGINE_YES);
+	CHECK_INT(graph_support(g, 3, &why), ENGINE_NO);
 	CHECK(strstr(why, "double") != NULL);
-	CHECK_INT(graph_trt_support(g, 4, &why), GRAPH_TRT_NO);
+	CHECK_INT(graph_support(g, 4, &why), ENGINE_NO);
 	CHECK(graph_select(&r, g, &s, &e) == 0); /* a plugin has no doubles either */
 	CHECK_INT(r.n, 2);
 	CHECK_STR(r.at[0]->label, "b");

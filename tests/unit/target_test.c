@@ -1,6 +1,8 @@
 /* GPUs by name: what users write finds what NVIDIA calls them, and facts that cannot be are not in the table. */
+#include <math.h>
 #include <string.h>
 
+#include "lib/tpat_inside.h"
 #include "sched/sched.h"
 #include "tests/unit/test.h"
 
@@ -27,6 +29,33 @@ static void test_devices(void)
 	CHECK(t.wgmma[TYPE_F16] == 0 && t.mma[TYPE_F16] > 0);
 }
 
+/* What a driver tells replaces the table's facts, but for a Jetson's memory, of which it tells something else. */
+static void test_drivers(void)
+{
+	struct dev_props nx = { .name = "Orin",
+		                .arch = 87,
+		                .sms = 8,
+		                .clock_khz = 918000,
+		                .memory_clock_khz = 918000,
+		                .memory_bus_bits = 64,
+		                .l2_bytes = 2 << 20,
+		                .integrated = 1 };
+	struct dev_props a10 = { .name = "NVIDIA A10",
+		                 .arch = 86,
+		                 .sms = 72,
+		                 .clock_khz = 1695000,
+		                 .memory_clock_khz = 6251000,
+		                 .memory_bus_bits = 384 };
+	const struct sched_target *orin = sched_target_named("Jetson Orin NX 16GB");
+	struct sched_target t;
+	tpat_target_of_device(&t, &nx);
+	CHECK(t.processors == 8 && t.l2_bytes == orin->l2_bytes && fabs(t.clock_ghz / orin->clock_ghz - 1) < 1e-9);
+	CHECK(fabs(t.bytes_per_ns / orin->bytes_per_ns - 1) < 1e-9);
+	CHECK(fabs(t.l2_bytes_per_ns / orin->l2_bytes_per_ns - 1) < 1e-9);
+	tpat_target_of_device(&t, &a10);
+	CHECK(fabs(t.bytes_per_ns / sched_target_named("A10")->bytes_per_ns - 1) < 0.01);
+}
+
 int main(void)
 {
 	CHECK_STR(found("H100 SXM"), "H100 SXM");
@@ -40,6 +69,8 @@ int main(void)
 	CHECK(sched_target_of_arch(90) == &sched_default_target);
 	CHECK(sched_target_of_arch(52) == NULL);
 	test_devices();
+	test_drivers();
+	CHECK(sched_common_target()->arch == 80);
 	for (const struct sched_target *t = sched_targets; t->name; t++) {
 		CHECK(t->arch >= 75 && t->processors >= 4 && t->bytes_per_ns > 50 && t->launch_ns > 0 &&
 		      t->typical > 0);
@@ -50,6 +81,10 @@ int main(void)
 		CHECK(t->l2_bytes >= 1 << 20 && t->l2_bytes_per_ns > t->bytes_per_ns / 2 && t->clock_ghz > 0.5);
 		CHECK(t->fma[TYPE_F32] > 0 && t->mma[TYPE_F16] > 0 && t->mma[TYPE_I8] > t->mma[TYPE_F16]);
 		CHECK(target_has(t, TARGET_WGMMA) == (t->wgmma[TYPE_F16] > 0));
+		CHECK(t->block_shared == TARGET_DECLARED_EVERYWHERE && t->registers == TARGET_REGISTERS_EVERYWHERE);
+		CHECK((t->cluster_blocks > 1) == target_has(t, TARGET_CLUSTERS));
+		CHECK(target_in_clusters(t, 1) == t->processors && target_thread_registers(t, 1024) == 64);
+		CHECK(target_past_cache(t) < t->l2_bytes && target_thread_registers(t, 128) == t->thread_registers);
 		CHECK(target_resident(t, t->block_threads, 32, 0) >= 1);
 		CHECK(target_resident(t, 2 * t->block_threads, 32, 0) == 0);
 		CHECK(target_resident(t, 128, 32, t->block_shared_most) == 1);

@@ -1,5 +1,5 @@
 /* Sizes as the runtime's table: rows must give what the expression gives. */
-#include "emit/tensorrt/tensorrt.h"
+#include "engine/tensorrt/tensorrt.h"
 #include "test.h"
 
 static int64_t floor_div(int64_t a, int64_t b)

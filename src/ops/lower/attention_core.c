@@ -1,11 +1,10 @@
-/* The stages of scaled dot-product attention: scores, their largest and the sum of their exponentials a row, and the
- * weighted sum of values, which is divided once at its end. Everything between is in f32, of f64 in f64. */
+/* The stages of scaled dot-product attention: scores, the largest score of each row, the sum of its exponentials, and
+ * the weighted sum of values, divided once at its end. Intermediate results are f32, or f64 for f64 inputs. */
 #include "ops/lower/attention_core.h"
 
 #include <math.h>
 
-/* ---- Heads -------------------------------------------------------------------------------------------------------
- * */
+/* ---- Heads ------------------------------------------------------------------------------------------------------- */
 
 expr heads_at(const struct heads *x, expr b, expr h, expr s, expr d)
 {
@@ -66,7 +65,7 @@ int heads_read(struct lower *l, struct value v, int64_t heads, const char *what,
 	return 0;
 }
 
-/* Queries may share keys: theirs is a multiple of the keys' number of heads. */
+/* Queries may share keys: the number of query heads is a multiple of the number of key heads. */
 int heads_agree(struct lower *l, const struct heads *q, const struct heads *k, const struct heads *v)
 {
 	expr shared = floordiv(q->heads, k->heads);
@@ -95,8 +94,7 @@ struct value heads_join(struct lower *l, const char *name, const struct heads *x
 	return lower_map(l, name, value_type(x->v), &s, e);
 }
 
-/* ---- Attention ---------------------------------------------------------------------------------------------------
- * */
+/* ---- Attention --------------------------------------------------------------------------------------------------- */
 
 expr attention_masked(expr score)
 {
@@ -124,7 +122,7 @@ static expr cap(const struct attention *a, expr score)
 	                  : score;
 }
 
-/* Scores as they go into the softmax. What is wanted of them earlier becomes a stage of its own. */
+/* Scores as they enter the softmax. An earlier form that the caller wants becomes a stage of its own. */
 static struct value scores(struct lower *l, struct attention *a)
 {
 	expr dim[4] = { a->q.batch, a->q.heads, a->q.length, a->k.length }, d, e, product;
@@ -167,7 +165,7 @@ struct value attention_lower(struct lower *l, struct attention *a, enum type t, 
 	enum type soft = a->f64 ? TYPE_F64 : value_type(score);
 	expr top = acc(l, soft), total = acc(l, soft), b, h, i, j, d, e;
 
-	/* All minus infinity: exponentials of minus infinity are zeros, and 0 / 1 is zero. */
+	/* With all scores minus infinity the exponentials are zeros; dividing by 1 instead of 0 gives zeros. */
 	if (a->extra)
 		top = max_(top, cast(a->extra, soft));
 	top = select_(eq(top, attention_masked(top)), with(top, 0), top);

@@ -6,12 +6,12 @@
 
 struct convolution {
 	struct space s;                      /* n, m, o..., then c, k... */
-	int rank;                            /* of the result */
+	int rank;                            /* the result's rank */
 	expr x[IR_MAX_RANK], w[IR_MAX_RANK]; /* indices of the elements */
 	expr inside, m;
 };
 
-/* Operators whose data have the channels last: n, o..., m. */
+/* Channels are the last axis (n, o..., m) where the attribute channels_last or the operator's name says so. */
 static bool channels_last(struct lower *l)
 {
 	for (int i = 0; i < OP_MAX_ATTRS && l->op->attrs[i].kind; i++)
@@ -115,7 +115,7 @@ int convolution_lower(struct lower *l)
 	return convolution_fused(l, NULL);
 }
 
-/* The sum's element as i32; the zero points as ONNX allows them. */
+/* One term of the sum, in i32. Zero points have the shapes that ONNX allows. */
 static int integer_sum(struct lower *l, struct value x, struct value zx, struct value w, struct value zw,
                        struct convolution *c, expr *out)
 {

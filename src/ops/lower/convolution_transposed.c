@@ -1,5 +1,5 @@
-/* Transposed convolutions. A result o gathers the places with i * stride + k * dilation - pad = o: with s' = stride /
- * gcd(stride, dilation) the taps that reach o are k = r + s' t, where r follows from o; so only one tap in s' along an
+/* Transposed convolutions. Output o gathers the inputs i with i * stride + k * dilation - pad = o. With s' = stride /
+ * gcd(stride, dilation) the taps that reach o are k = r + s' t, where r follows from o: only one tap in s' along an
  * axis is visited. */
 #include "ops/lower/convolution.h"
 
@@ -26,7 +26,7 @@ static int list(struct lower *l, const char *name, int n, int64_t absent, int64_
 	return 0;
 }
 
-/* The same of input `number`. */
+/* The same from input `number`. */
 static int pads_input(struct lower *l, int number, int n, int64_t *out)
 {
 	struct ints v = { 0 };
@@ -43,7 +43,7 @@ static int pads_input(struct lower *l, int number, int n, int64_t *out)
 	return 0;
 }
 
-/* Extents of the result and the padding before each axis. The natural extent is that without any padding. */
+/* Computes the output's extents and the padding before each axis. The natural extent is the extent without padding. */
 static int read_attributes(struct lower *l, struct value x, struct value w, int padding, struct transposed *t)
 {
 	const char *mode = lower_word(l, "auto_pad");
@@ -94,8 +94,8 @@ static int64_t inverse(int64_t a, int64_t m)
 	return 0;
 }
 
-/* Along axis i the output `o` and its t-th tap: the place in the kernel, that in the input, and
- * whether both exist (null: always so in the kernel). */
+/* The t-th tap of output `o` along axis i: its index in the kernel, its index in the input, and the condition that
+ * both exist. */
 struct tap {
 	expr k, i, where;
 };

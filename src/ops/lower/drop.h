@@ -1,20 +1,20 @@
-/* Dropout: in inference every element stays. In training an element stays with the probability 1 - ratio and is scaled
- * by 1 / (1 - ratio); the others become zero. The draws are those of this project's generator (philox.h); other engines
- * draw others, and new ones in each run. */
+/* Dropout. In inference every element stays. In training an element stays with probability 1 - ratio and is scaled by
+ * 1 / (1 - ratio); the others become zero. The random numbers come from this project's generator (philox.h): other
+ * engines draw others, and new ones in each run. */
 #ifndef TPAT_OPS_DROP_H
 #define TPAT_OPS_DROP_H
 
 #include "ops/lower/philox.h"
 
 struct dropout {
-	int ratio; /* the input that is the ratio; the one after it is training_mode */
-	bool bits; /* the mask is u32s, an element a bit, from the lowest on; else a bool for each element */
+	int ratio; /* index of the input ratio; training_mode is the next input */
+	bool bits; /* the mask is packed into u32, one bit an element, lowest bit first; false: one bool an element */
 };
-/* Whether the node drops elements. Fails when training_mode is not known at build time. */
+/* Sets *out to true if the node drops elements. Fails if training_mode is not known at build time. */
 int dropout_drops(struct lower *l, const struct dropout *d, bool *out);
-/* The element e over s, dropped or scaled, in e's type; makes output 1, the mask, where that is wanted. */
+/* Sets *out to the element e over s after dropout, in e's type. Makes output 1, the mask, if the node wants it. */
 int dropout_apply(struct lower *l, const struct dropout *d, const struct space *s, expr e, expr *out);
-/* Makes output 1, where that is wanted, of the mask: bool over s, or not given: all elements stay. Bits after the last
+/* Makes output 1, if the node wants it, from `mask`: bool over s; not given: all elements stay. Bits after the last
  * element are 1. */
 void dropout_mask(struct lower *l, const struct dropout *d, const struct space *s, struct value mask);
 

@@ -1,9 +1,10 @@
-/* What all elementwise rows share: operands of one type, broadcasting, the compute type, the result's type. */
+/* The lowering that all elementwise rows share: one type for all operands, broadcasting, the compute type, the
+ * result's type. */
 #include "ops/lower/elementwise.h"
 
 #include <string.h>
 
-/* A variadic slot is the last and stands for all operands behind it. */
+/* A variadic slot is the last one and stands for all further operands. */
 static const struct op_slot *operand_slot(const struct op_def *op, int i)
 {
 	int k = 0;
@@ -32,7 +33,7 @@ int elementwise_check_types(struct lower *l)
 	return 0;
 }
 
-/* axis < 0: every operand is aligned right. */
+/* axis < 0: every operand is aligned right. Otherwise the second operand's first axis is the first one's `axis`. */
 static int apply(struct lower *l, int axis)
 {
 	struct space s;

@@ -1,4 +1,4 @@
-/* Functions of single elements. */
+/* Functions of one element. */
 #include "ops/lower/formulas.h"
 
 static expr one_plus_exp(expr x)

@@ -1,8 +1,9 @@
-/* Terms of discrete Fourier transforms. The angle's k n is taken modulo N first, so that it stays small; sines and
- * cosines are a table of N pairs. */
+/* Terms of discrete Fourier transforms. k n is taken modulo N first, so that the angle stays small. Sines and cosines
+ * come from a table of N pairs. */
 #include "ops/lower/fourier.h"
 
-/* The angle is that in its quarter, so that quarters are exact. The sine is the cosine one quarter back. */
+/* The angle is reduced to its quarter, so that multiples of a quarter turn are exact. The sine is the cosine one
+ * quarter back. */
 struct value fourier_turns(struct lower *l, enum type t, expr length)
 {
 	expr dim[2] = { length, idx(l, 2) }, j4, angle, quarter, y;

@@ -60,7 +60,7 @@ expr interpolation_narrow(expr y, enum type t)
 		return narrow(y, t);
 	if (t == TYPE_BOOL)
 		return narrow(unary(IR_ROUND_EVEN, y), t);
-	/* The greatest 64-bit integers are no doubles: those just below are. */
+	/* The greatest 64-bit integers are not representable as f64: the largest below them is the bound. */
 	low = with(y, (double)type_min(t));
 	high = with(y, t == TYPE_I64   ? 0x1.fffffffffffffp62
 	               : t == TYPE_U64 ? 0x1.fffffffffffffp63
@@ -76,7 +76,8 @@ struct sum {
 	expr index[IR_MAX_RANK];
 };
 
-/* The sum over the axes from `axis` on, at s->index of those before; `inside` is what they ask for, or null. */
+/* The sum over the axes from `axis` on; s->index has the indices of the axes before. `inside` is their condition, or
+ * null. */
 static expr sum_from(struct sum *s, int axis, expr inside)
 {
 	const struct taps *tap = &s->tap[axis];

@@ -1,9 +1,9 @@
-/* What an operator's function asks about its node: inputs, constants, attributes. */
+/* Access to the node: inputs, constants, attributes. */
 #include "ops/lower/lower.h"
 
 #include <string.h>
 
-/* ---- Inputs ----------------------------------------------------------------------------------------------------- */
+/* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 
 struct value lower_input(struct lower *l, int i)
 {
@@ -113,7 +113,7 @@ int lower_known_ints(struct lower *l, int i, struct ints *out)
 	return 0;
 }
 
-/* ---- Attributes ------------------------------------------------------------------------------------------------- */
+/* ---- Attributes -------------------------------------------------------------------------------------------------- */
 
 const struct attr_value *lower_attr(struct lower *l, const char *name)
 {
@@ -128,7 +128,7 @@ bool lower_has(struct lower *l, const char *name)
 	return lower_attr(l, name) != NULL;
 }
 
-/* A name that is not in the table is a bug of the operator's file. */
+/* A name that is not in the op_def is a bug in the operator's file. */
 static const struct op_attr *default_of(struct lower *l, const char *name)
 {
 	const struct op_attr *def = op_attr_find(l->op, name);
@@ -153,7 +153,7 @@ double lower_float(struct lower *l, const char *name)
 	const struct attr_value *v = lower_attr(l, name);
 
 	if (!v)
-		return (float)def->number; /* as the node would hold it: attributes are f32 */
+		return (float)def->number; /* as a node would hold it: attributes are f32 */
 	switch (v->kind) {
 	case OP_INT: return (double)v->i;
 	case OP_INTS: return (double)v->ints[0];

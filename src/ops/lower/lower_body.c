@@ -1,5 +1,5 @@
-/* Graphs that are attributes of a node, for the operators that run them: the numbers are checked here, the nodes are
- * lowered by whoever knows the model. */
+/* Graphs that are attributes of a node. This file checks the numbers of inputs and outputs; the caller, who knows the
+ * model, lowers the nodes. */
 #include "ops/lower/lower.h"
 
 int lower_body(struct lower *l, const char *attr, struct lower_body *out)

@@ -1,14 +1,14 @@
-/* Demands: extents that an operator wants to be equal, or to broadcast, and that are not known to be until run time. */
+/* Demands: relations between extents (equal, or broadcast) that are not known to hold until run time. */
 #include "ops/lower/lower.h"
 
 #include <string.h>
 
-enum { PAIRS_MAX = 8 }; /* different extents that broadcast, which are compared with each other */
+enum { PAIRS_MAX = 8 }; /* different extents in one broadcast, each compared with the others */
 
-enum { NO_TENSOR = -1 }; /* id of what is no buffer of the program: its name is that of its one extent */
+enum { NO_TENSOR = -1 }; /* id of a number that is no buffer of the program; it is named after its extent */
 
-/* As the model calls the tensor, where it is one of the node's inputs. A value may be a copy of an input that shows
- * fewer axes. */
+/* The tensor's name in the model, if it is an input of the node. A value may be a copy of an input that shows fewer
+ * axes. */
 static const char *tensor_name(struct lower *l, const struct ir_buffer *b)
 {
 	for (int i = 0; b && i < l->inputs; i++) {
@@ -146,7 +146,7 @@ int lower_parameter(struct lower *l, struct value v, struct value of, int j, exp
 	return 0;
 }
 
-/* Of n operands aligned right, along axis `axis` from the right, which gave `whole`. */
+/* Demands for n operands aligned right along axis `axis` from the right, whose common extent is `whole`. */
 int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int axis, expr whole)
 {
 	const struct value *seen[PAIRS_MAX];
@@ -175,7 +175,7 @@ int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int ax
 
 /* ---- Reads ------------------------------------------------------------------------------------------------------- */
 
-/* Axes and loops' turns, a bit each, that conditions around an expression depend on. */
+/* The axes and loop turns that the conditions around an expression depend on, one bit each. */
 typedef uint64_t axes;
 enum { TURN_BIT = 2 * IR_MAX_RANK };
 static const axes EVERY_AXIS = ~(axes)0;
@@ -183,15 +183,16 @@ static const axes EVERY_AXIS = ~(axes)0;
 struct reads {
 	struct lower *l;
 	const struct ir_stage *stage;
-	bool stops; /* a loop around may end before its last turn */
+	bool stops; /* an enclosing loop may end before its last turn */
 	struct seen {
 		bool known, loads, checked;
 		axes all, compared, guard;
-	} *seen; /* by expression */
+	} *seen; /* indexed by expression */
 	int rc;
 };
 
-/* An input other than `but` with an axis of this extent, else what the stage makes, else null. */
+/* An input other than `but` that has an axis of this extent; otherwise the stage's own buffer if it does; otherwise
+ * null. */
 static const struct ir_buffer *extent_owner(struct lower *l, const struct ir_stage *s, expr extent,
                                             const struct ir_buffer *but, int *axis)
 {
@@ -206,8 +207,8 @@ static const struct ir_buffer *extent_owner(struct lower *l, const struct ir_sta
 	return NULL;
 }
 
-/* The largest value of an index that is a sum of products of axes and extents: it has that where all axes end. Null: it
- * is no such index. */
+/* The largest value of an index that is a sum of products of axes and extents, reached where all axes end. Null for
+ * any other index. */
 static expr highest(expr e)
 {
 	expr a, b;
@@ -240,7 +241,8 @@ static void check_plain(void *user, expr e)
 	        e->op == IR_SYMBOL || e->op == IR_CONST_INT || e->op == IR_ADD || e->op == IR_SUB || e->op == IR_MUL;
 }
 
-/* Extents that are the result of an operator's own divisions and limits fit, also where they leave nothing. */
+/* True if the extent is not the result of an operator's own divisions and limits. Those fit, even if they leave
+ * nothing. */
 static bool is_plain(expr extent)
 {
 	bool plain = true;
@@ -249,7 +251,7 @@ static bool is_plain(expr extent)
 	return plain;
 }
 
-/* An axis of one element for all, or one for each. */
+/* True for an axis with one element for all indices, or one for each. */
 static bool is_broadcast(expr index, expr dim)
 {
 	return index->op == IR_SELECT && index->arg[2]->op == IR_AXIS &&
@@ -273,7 +275,7 @@ static void check_index(struct reads *r, const struct ir_buffer *b, int k, expr 
 	                      : demand(r->l, IR_AT_MOST, extent, owner, j, dim, b, k);
 }
 
-/* The axes of an expression: all; those compared, which are not those of loads; and whether it loads anything. */
+/* The axes of an expression: all of them; those in comparisons outside of loads; and whether it loads anything. */
 static const struct seen *axes_of(struct reads *r, expr e)
 {
 	struct seen *x = &r->seen[e->id];
@@ -296,8 +298,8 @@ static const struct seen *axes_of(struct reads *r, expr e)
 	return x;
 }
 
-/* A condition on other axes than an index's says nothing of that index, and where it looks for data it restricts
- * nothing that has to do with extents; one on extents alone may never hold. */
+/* The axes that a condition guards. A condition on other axes than an index's says nothing about that index. One that
+ * depends on data restricts no extents. One on extents alone may never hold. */
 static axes guard_of(struct reads *r, expr condition)
 {
 	const struct seen *x = axes_of(r, condition);
@@ -330,7 +332,7 @@ static void check_expr(struct reads *r, expr e, axes guard)
 		check_expr(r, e->arg[i], lazy && i ? guard | guard_of(r, e->arg[0]) : guard);
 }
 
-/* Where a scatter writes. */
+/* Checks the positions that a scatter writes. */
 static void check_writes(struct reads *r)
 {
 	const struct ir_stage *s = r->stage;
@@ -416,7 +418,7 @@ static expr both(expr a, expr b)
 	return a && b ? and_(a, b) : a ? a : b;
 }
 
-/* Whether an element at `index` is there; null: it is. */
+/* The condition that `index` lies inside the buffer; null: it always does. */
 static expr is_inside(const struct ir_buffer *b, const expr *index)
 {
 	expr inside = NULL;
@@ -473,7 +475,7 @@ int lower_demand_release(struct lower *l, int first)
 		guard_writes(p->stages.at[i]);
 	}
 	vec_each (d, &l->held) {
-		if (!keep && l->branch->taken) /* holds where it is not */
+		if (!keep && l->branch->taken) /* holds if the branch is not taken */
 			d->extent[0] = select_(l->branch->taken, d->extent[0], d->extent[1]);
 		if ((keep || l->branch->taken) && !ir_demand_add(p, d))
 			return lower_fail(l, ERR_MODEL, "%s.",

@@ -1,5 +1,4 @@
-/* The short names of expressions, the compute types, index spaces and elements: what operators' formulas are made
- * of. */
+/* The short names of lower.h for expressions, compute types, index spaces and elements. */
 #include "ops/lower/lower.h"
 
 #include <stdarg.h>
@@ -136,7 +135,7 @@ expr clamp(expr x, expr low, expr high)
 	return min_(max_(x, low), high);
 }
 
-/* Integer constants stay exact: with() goes through double. */
+/* Keeps integer constants exact: with() goes through double. */
 static expr with_int(expr a, int64_t c)
 {
 	return type_is_float(a->type) ? ir_float(a->pool, a->type, (double)c) : ir_int(a->pool, a->type, c);
@@ -208,7 +207,7 @@ struct space space_of(struct lower *l, struct value v)
 
 expr space_push(struct lower *l, struct space *s, expr extent)
 {
-	if (s->rank == IR_MAX_RANK) { /* lower_node() gives up behind the operator */
+	if (s->rank == IR_MAX_RANK) { /* lower_node() fails after the operator's function returns */
 		lower_fail(l, ERR_UNSUPPORTED, "it needs more than %d axes, summed ones included.", IR_MAX_RANK);
 		return idx(l, 0);
 	}
@@ -217,7 +216,7 @@ expr space_push(struct lower *l, struct space *s, expr extent)
 	return s->at[s->rank++];
 }
 
-/* The extent that two broadcast extents give; null when they can never agree. */
+/* The broadcast of two extents; null if they can never agree. */
 static expr broadcast_extent(expr a, expr b)
 {
 	int64_t n;
@@ -227,7 +226,7 @@ static expr broadcast_extent(expr a, expr b)
 		return a;
 	if (ir_is_int(a, 1))
 		return b;
-	if (ir_const_int(a, &n)) /* not 1: at run time b is that or 1 */
+	if (ir_const_int(a, &n)) /* not 1: at run time b is n or 1 */
 		return ir_const_int(b, &n) ? NULL : a;
 	if (ir_const_int(b, &n))
 		return b;
@@ -306,7 +305,7 @@ expr load_list(struct value v, int n, ...)
 	return load(v, index);
 }
 
-/* The index into an extent `dim` that is broadcast over `i`, an index of extent `whole`. */
+/* The index into an axis of extent `dim` that is broadcast over index `i` of an axis of extent `whole`. */
 static expr broadcast_index(expr dim, expr whole, expr i)
 {
 	int64_t n;

@@ -1,4 +1,4 @@
-/* Loops of an operator: states, what is collected, and the stages between begin and end. See lower.h. */
+/* Loops of an operator: states, collected values, and the stages between begin and end. See lower.h. */
 #include "ops/lower/lower.h"
 
 struct lower_loop lower_loop_begin(struct lower *l, expr trip)
@@ -29,7 +29,7 @@ static struct value new_buffer(struct lower *l, const char *name, enum type t, i
 	return (struct value){ .buf = b, .given = true, .pool = l->program->pool };
 }
 
-/* Only maps make elements narrower than a byte: states and what is collected are of a type that holds them. */
+/* Only maps make elements narrower than a byte, so states and collected values have a type that holds them. */
 static struct value unpacked(struct lower *l, struct value v)
 {
 	struct space s = space_of(l, v);

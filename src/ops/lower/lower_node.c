@@ -1,5 +1,5 @@
-/* A node against its op_def: number and types of inputs, attributes and their words, opset; then its lower function,
- * and what that has made. */
+/* Lowers a node: checks its inputs' number and types, its attributes and opset against the op_def, runs the lower
+ * function, and checks the results. */
 #include "ops/lower/lower.h"
 
 #include <stdarg.h>
@@ -29,7 +29,7 @@ static int slots_required(const struct op_slot *slot, int max)
 	return n;
 }
 
-/* "i32 or i64"; whole families by their name: "a float, an integer or bool". */
+/* A list for messages: "i32 or i64"; whole families by name: "a float, an integer or bool". */
 static const char *types_text(struct lower *l, uint32_t types)
 {
 	static const struct {
@@ -123,7 +123,7 @@ static const char *kind_text(enum op_attr_kind kind)
 	return "something else";
 }
 
-/* Whether `word` is one of "first|second|third". */
+/* True if `word` is one of "first|second|third". */
 static bool is_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);
@@ -149,13 +149,14 @@ static int unknown_attribute(struct lower *l, const char *name)
 	return ERR_MODEL;
 }
 
-/* Exporters' private notes, and what TensorRT's parser reads of every plugin's node. */
+/* Attributes that are ignored: exporters' private notes, and those that TensorRT's parser reads from every plugin's
+ * node. */
 static bool is_note(const char *name)
 {
 	return name[0] == '_' || !strcmp(name, "plugin_version") || !strcmp(name, "plugin_namespace");
 }
 
-/* Whether a value can be read as the kind that the operator asks for; plugins' attributes have no kind of their own. */
+/* True if the value can be read as the kind that the operator asks for. Plugins' attributes have no fixed kind. */
 static bool kind_fits(const struct op_def *op, enum op_attr_kind want, const struct attr_value *v)
 {
 	bool listed = v->kind == OP_INTS || v->kind == OP_FLOATS || v->kind == OP_STRINGS;
@@ -190,7 +191,7 @@ static int check_attributes(struct lower *l)
 			return lower_fail(l, ERR_MODEL, "attribute \"%s\" is %s; it must be %s.", v->name,
 			                  kind_text(v->kind), kind_text(def->kind));
 		int64_t number = def->kind != OP_INT ? 0 : v->kind == OP_INT ? v->i : v->ints[0];
-		if (number > INT32_MAX || number < INT32_MIN) /* so that what operators compute from it fits into 64 */
+		if (number > INT32_MAX || number < INT32_MIN) /* keeps what operators compute from it within 64 bits */
 			return lower_fail(l, ERR_UNSUPPORTED, "attribute \"%s\" is %lld; it must fit into 32 bits.",
 			                  v->name, (long long)number);
 		if (def->kind == OP_INTS && !def->number &&
@@ -209,7 +210,8 @@ static int check_attributes(struct lower *l)
 	return 0;
 }
 
-/* Buffers keep their extents from turn to turn: what a body makes cannot be as large as the turn finds. */
+/* True if the loop's body makes sizes that depend on the turn. Buffers keep their extents in all turns, so such a body
+ * is refused. */
 static bool finds_sizes(const struct ir_program *p, const struct ir_loop *loop)
 {
 	struct ir_buffer *made;
@@ -239,7 +241,7 @@ static int refuse_sizes(struct lower *l)
 	return 0;
 }
 
-/* Inside of a loop what is known may be the turn; extents must be the same in all turns. */
+/* In a loop a known value may depend on the turn; extents must be the same in all turns. */
 static int check_extents(struct lower *l, int first)
 {
 	for (int i = first; i < l->program->buffers.n; i++) {
@@ -254,7 +256,7 @@ static int check_extents(struct lower *l, int first)
 	return 0;
 }
 
-/* Inputs of several types that the operator's arithmetic does not put together; false: they are of one. */
+/* Fails for inputs of different types that the operator's arithmetic cannot combine; false: they have one type. */
 static bool refuse_types(struct lower *l)
 {
 	enum type first = TYPE_NONE;
@@ -280,7 +282,7 @@ static bool refuse_types(struct lower *l)
 	return true;
 }
 
-/* What ck() finds while an operator is lowered is the node's failure alone: other nodes can be taken. */
+/* Runs the lower function. A bug that ck() finds there fails this node only: other nodes can still be taken. */
 static int lower_guarded(struct lower *l)
 {
 	struct arena_guard guard;
@@ -301,10 +303,10 @@ static int lower_guarded(struct lower *l)
 	return rc;
 }
 
-/* Of one axis, where it is a number. */
+/* limit of a constant extent */
 static const int64_t max_extent = (int64_t)1 << 40;
 
-/* Extents that no memory holds would leave 64 bits in the arithmetic with them. */
+/* Refuses extents that exceed any memory: arithmetic with them would leave 64 bits. */
 static int check_sizes(struct lower *l)
 {
 	int64_t n;
@@ -319,7 +321,8 @@ static int check_sizes(struct lower *l)
 	return 0;
 }
 
-/* Extents and elements that passes and printers could not walk; and those that cannot be. */
+/* Checks the extents and expressions of the new stages: those that passes and printers could not walk, and those that
+ * cannot be. */
 static int check_made(struct lower *l, int first)
 {
 	int64_t n;

@@ -1,7 +1,7 @@
-/* Stages of an operator: maps, reductions, scans, scatters, constants, and what becomes the node's output. */
+/* Stages of an operator: maps, reductions, scans, scatters, constants; and the node's outputs. */
 #include "ops/lower/lower.h"
 
-enum { KNOWN_MAX = 64 }; /* elements of the largest integer buffer whose content is followed as expressions */
+enum { KNOWN_MAX = 64 }; /* the largest integer buffer whose elements are followed as expressions */
 
 static const char *default_name(struct lower *l, const char *name)
 {
@@ -15,7 +15,7 @@ static struct value new_buffer(struct lower *l, const char *name, enum type t, c
 	return (struct value){ .buf = b, .given = true, .pool = l->program->pool };
 }
 
-/* Shape arithmetic: remember the elements of a small integer buffer when all of them follow from extents. */
+/* Shape arithmetic: remembers the elements of a small integer buffer if all of them follow from extents. */
 static void note_content(struct lower *l, const struct ir_stage *stage)
 {
 	struct ir_buffer *b = stage->out;
@@ -54,8 +54,8 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
 	return out;
 }
 
-/* Only maps make elements narrower than a byte: other stages make whole bytes, of type_unpacked(t), and a map
- * follows. */
+/* Only maps make elements narrower than a byte. Other stages make type_unpacked(t), whole bytes, and this map packs
+ * them. */
 static struct value packed(struct lower *l, const char *name, enum type t, struct value unpacked)
 {
 	struct space s = space_of(l, unpacked);
@@ -203,7 +203,7 @@ struct value lower_data(struct lower *l, const char *name, const struct tensor *
 	return v;
 }
 
-/* Whether the buffer has an owner already: the node's inputs, constants, and other outputs of the node. */
+/* True if the buffer has an owner already: it is an input of the node, a constant, or another output. */
 static bool is_taken(struct lower *l, const struct ir_buffer *b)
 {
 	if (b->role != IR_TEMP)

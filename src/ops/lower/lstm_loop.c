@@ -1,14 +1,14 @@
-/* The loop of an LSTM over its steps, whose sums of gates the operator makes. */
+/* The loop of an LSTM over its steps; the operator supplies the gates' sums. */
 #include "ops/lower/recurrent.h"
 
 struct lstm {
 	struct recurrent r;
-	struct value gates, c, p; /* gates: the sums of i, o, f and k; p: optional, of i, o and f */
+	struct value gates, c, p; /* gates: sums of gates i, o, f and k; p: peephole weights of i, o and f, optional */
 };
 
 enum { GATE_I, GATE_O, GATE_F, GATE_K };
 
-/* Gate k of the space's element, with peephole times `cell`. */
+/* Gate k at the space's element, with the peephole weight times `cell`. */
 static expr gate(struct lstm *m, int k, int function, expr cell)
 {
 	struct recurrent *r = &m->r;

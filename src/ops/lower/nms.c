@@ -1,6 +1,7 @@
-/* Greedy suppression as a loop: a state holds the scores of what is left; each turn picks the largest of each row, and
- * takes out the candidates that it overlaps. A loop of few turns runs them all, so that rows need not wait for each
- * other; one of many ends when nothing is left anywhere. Source: ONNX, operator NonMaxSuppression. */
+/* Greedy suppression as a loop. A state holds the scores of the remaining candidates; each turn picks the largest of
+ * each row and removes the candidates that it overlaps. A loop of few turns runs them all, so that rows need not wait
+ * for each other; one of many turns ends when no candidate is left in any row. Source: ONNX, operator
+ * NonMaxSuppression. */
 #include "ops/lower/nms.h"
 
 #include <math.h>
@@ -23,7 +24,7 @@ static struct space rows_of(struct lower *l, const struct nms *n)
 	return s;
 }
 
-/* Candidate `i` as an index that is inside even where there is none. */
+/* Candidate `i` as an index that is valid even if there is no candidate. */
 static expr held(const struct nms *n, expr i)
 {
 	expr last = addi(n->candidates, -1);
@@ -113,7 +114,7 @@ struct value nms_rows(struct lower *l, const struct nms *n, struct value picks, 
 	return lower_map(l, NULL, TYPE_I64, &out, e);
 }
 
-/* Of an [image, class] row: what was picked in turn `turn`. */
+/* The candidate that row [image, class] picked in turn `turn`. */
 static expr picked(const struct nms *n, struct value picks, expr image, expr class, expr turn)
 {
 	expr index[3] = { turn, image, class };
@@ -121,7 +122,7 @@ static expr picked(const struct nms *n, struct value picks, expr image, expr cla
 	return load(picks, n->rank == 1 ? (expr[]){ turn, image } : index);
 }
 
-/* class and turn of place `i` of an image's row of picks. */
+/* The class and turn of entry `i` in an image's list of picks. */
 static void class_and_turn(struct lower *l, const struct nms *n, expr i, expr *class, expr *turn)
 {
 	*class = n->rank == 1 ? idx(l, 0) : floordiv(i, n->turns);

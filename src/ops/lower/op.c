@@ -1,12 +1,12 @@
-/* The list of all operators, made from the generated build/gen/op_list.inc, and the search in it. */
+/* The list of all operators, from the generated build/gen/op_list.inc, and the search in it. */
 #include "ops/lower/op.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define OP(x) extern const struct op_def x;
-#define OP_TABLE(x) extern const struct op_def x[];
+#define OP(folder, x) extern const struct op_def x;
+#define OP_TABLE(folder, x) extern const struct op_def x[];
 #include "op_list.inc"
 #undef OP
 #undef OP_TABLE
@@ -46,8 +46,8 @@ static void add_rows(const struct op_def *row, int n)
 
 static void make_list(void)
 {
-#define OP(x) add_rows(&x, 1);
-#define OP_TABLE(x) add_rows(x, -1);
+#define OP(folder, x) add_rows(&x, 1);
+#define OP_TABLE(folder, x) add_rows(x, -1);
 #include "op_list.inc"
 #undef OP
 #undef OP_TABLE

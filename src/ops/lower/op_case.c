@@ -1,4 +1,4 @@
-/* Cases to programs. See op_case.h. */
+/* Parses cases into programs. See op_case.h. */
 #include "ops/lower/op_case.h"
 
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 struct reader {
 	struct arena *arena;
 	struct err *err;
-	const char *text, *at; /* the whole case; where it is read */
+	const char *text, *at; /* the whole case; the current position */
 	struct lower l;
-	int next; /* input after the last one */
+	int next; /* index of the next input */
 	struct {
 		VEC(struct attr_value);
 	} attrs;
@@ -40,7 +40,7 @@ static bool take(struct reader *r, char c)
 	return true;
 }
 
-/* "{1,2,3}": the value of an input whose extents are numbers. */
+/* "{1,2,3}": the value of an input with constant extents. */
 static int read_value(struct reader *r, struct ir_buffer *b)
 {
 	struct tensor *t = NEW(r->arena, struct tensor);
@@ -74,7 +74,7 @@ static int slot_of(const struct op_def *op, const char *name)
 	return -1;
 }
 
-/* "x:f16[4,N]" behind the name. */
+/* "x:f16[4,N]" after the name. */
 static int read_input(struct reader *r, const char *name)
 {
 	struct lower *l = &r->l;
@@ -145,7 +145,7 @@ static int read_tensor(struct reader *r, struct attr_value *v)
 	return 0;
 }
 
-/* "axis=-1" behind the =. */
+/* "axis=-1" after the equals sign. */
 static int read_attribute(struct reader *r, const char *name)
 {
 	struct attr_value v = { .name = name };

@@ -1,7 +1,7 @@
-/* Philox4x32-10 over integer expressions, and uniform and normal draws from its words. Nothing is kept between runs: a
- * node draws the same numbers each time it runs.
- * Source: Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (SC 2011), for the rounds and their
- * constants; Box and Muller: A note on the generation of random normal deviates (1958). */
+/* Philox4x32-10 over integer expressions, and uniform and normal draws from its words. No state is kept between runs:
+ * a node draws the same numbers each time it runs. Source: Salmon, Moraes, Dror, Shaw: Parallel random numbers: as
+ * easy as 1, 2, 3 (SC 2011), for the rounds and their constants; Box and Muller: A note on the generation of random
+ * normal deviates (1958). */
 #include "ops/lower/philox.h"
 
 #include <string.h>
@@ -79,7 +79,7 @@ uint64_t random_key(struct lower *l)
 	return bits;
 }
 
-/* Bits of two words, or of one, as a number of [0, 1). */
+/* The bits of two words, or of one, as a number in [0, 1). */
 static expr fraction(enum type t, expr high, expr low)
 {
 	expr bits;
@@ -106,7 +106,7 @@ expr random_normal(enum type t, uint64_t key, expr position)
 	philox(key, cast(position, TYPE_U64), 0, word);
 	u = fraction(t, word[0], word[1]);
 	v = fraction(t, word[2], word[3]);
-	u = unary(IR_LOG, sub(with(u, 1), u)); /* of (0, 1]: never of zero */
+	u = unary(IR_LOG, sub(with(u, 1), u)); /* in (0, 1]: never the logarithm of zero */
 	v = unary(IR_COS, mul(v, with(v, 2 * 3.14159265358979323846)));
 	return mul(unary(IR_SQRT, mul(u, with(u, -2))), v);
 }

@@ -5,7 +5,7 @@
 
 int pooling_begin(struct lower *l, struct pooling *p)
 {
-	bool last = !strncmp(l->op->name, "Nhwc", 4); /* the channels are the last axis */
+	bool last = !strncmp(l->op->name, "Nhwc", 4); /* channels are the last axis */
 	struct value given = lower_input(l, 0), x = last ? window_channels_first(l, given) : given;
 	int rank = value_rank(x), n = rank - 2;
 	expr out[IR_MAX_RANK];
@@ -34,8 +34,8 @@ int pooling_begin(struct lower *l, struct pooling *p)
 	return 0;
 }
 
-/* The flattened position in x of the maximum, which `place`, flattened in the window, names. With storage_order 1 the
- * spatial axes count column-major. */
+/* The flattened position in x of the maximum, from its flattened position `place` in the window. With storage_order 1
+ * the spatial axes count column-major. */
 static expr flat_position(struct lower *l, const struct pooling *p, const struct space *out, expr place)
 {
 	expr k[IR_MAX_RANK], flat = idx(l, 0), image = idx(l, 1);

@@ -1,4 +1,4 @@
-/* Poolings: a value for each window of the input. The data have the axes n, c, o..., or n, o..., c where the operator's
+/* Poolings: one value for each window of the input. Data have the axes n, c, o...; or n, o..., c if the operator's
  * name begins with "Nhwc". */
 #ifndef TPAT_OPS_POOLING_H
 #define TPAT_OPS_POOLING_H
@@ -10,13 +10,13 @@ struct pooling {
 	struct window w;
 	struct space s; /* n, c, o..., then k... */
 	int rank;
-	expr x[IR_MAX_RANK]; /* index into `in` */
-	expr inside;         /* whether that is not in the padding */
+	expr x[IR_MAX_RANK]; /* the element's index in `in` */
+	expr inside;         /* the condition that it is not in the padding */
 	expr kernel[IR_MAX_RANK];
 };
-/* From input 0 and the attributes WINDOW_ATTRS and POOLING_CEIL. */
+/* Fills in *p from input 0 and the attributes WINDOW_ATTRS and POOLING_CEIL. */
 int pooling_begin(struct lower *l, struct pooling *p);
-/* MaxPool, with the positions of the maxima as output 1 where that is wanted. */
+/* Lower function of MaxPool; the maxima's positions are output 1, if the node wants it. */
 int max_pool_lower(struct lower *l);
 
 #define POOLING_CEIL ATTR_INT("ceil_mode", 0, "the last window may hang over the end")

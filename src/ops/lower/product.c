@@ -1,4 +1,4 @@
-/* Products of matrices: their index spaces, and Gemm with a last step. */
+/* Matrix products: index spaces, and Gemm with an optional last step. */
 #include "ops/lower/product.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ int product_space(struct lower *l, struct value a, struct value b, struct produc
 		return lower_fail(l, ERR_MODEL, "an operand of the matrix product is a scalar.");
 	TRY(lower_same(l, a, ra - 1, b, rb > 1 ? rb - 2 : 0, &k));
 
-	/* The batch axes alone broadcast. */
+	/* Only the batch axes broadcast. */
 	of_a = *a.buf;
 	of_a.rank = batch_a;
 	of_b = *b.buf;
@@ -88,7 +88,7 @@ int product_integers(struct lower *l, const struct product *p, struct value a, s
 	return 0;
 }
 
-/* A factor attribute times x; of integers the factor must be whole. */
+/* x times the attribute `attr`, which must be a whole number for integers. */
 static int scaled(struct lower *l, const char *attr, expr x, expr *out)
 {
 	double factor = lower_float(l, attr);

@@ -1,7 +1,7 @@
-/* QuantizeLinear: y = saturate(round(x / scale) + zero_point), halves to even; DequantizeLinear: y = (x - zero_point) *
- * scale. Scale and zero point belong to the whole tensor, to the indices of one axis, or to blocks along it.
- * A float type that is quantised to has no zero point but what is added. Source: ONNX, operators QuantizeLinear and
- * DequantizeLinear, opsets 10 to 28. */
+/* QuantizeLinear: y = saturate(round(x / scale) + zero_point), halves to even; DequantizeLinear: y = (x - zero_point)
+ * * scale. Scale and zero point belong to the whole tensor, to the indices of one axis, or to blocks along it. For
+ * float targets the zero point is simply added. Source: ONNX, operators QuantizeLinear and DequantizeLinear, opsets 10
+ * to 28. */
 #include "ops/lower/quantize.h"
 
 expr quantize_element(expr scaled, expr zero, enum type t)
@@ -13,7 +13,7 @@ expr quantize_element(expr scaled, expr zero, enum type t)
 	return cast(clamp(y, with(y, (double)type_min(t)), with(y, (double)type_max(t))), t);
 }
 
-/* The element of scale or zero point for x's element at s: axis and block_size as the node has them. */
+/* *out is the element of a scale or zero point for x's element at s, by the node's axis and block_size. */
 static int parameter(struct lower *l, struct value v, struct value x, const struct space *s, expr *out)
 {
 	int64_t block = l->opset >= 21 ? lower_int(l, "block_size") : 0;
@@ -24,7 +24,7 @@ static int parameter(struct lower *l, struct value v, struct value x, const stru
 		*out = at_first(v);
 		return 0;
 	}
-	if (rank == 1 && block < 1 && lower_int(l, "axis") >= s->rank) { /* there is no such axis: one number */
+	if (rank == 1 && block < 1 && lower_int(l, "axis") >= s->rank) { /* the axis does not exist: one number */
 		*out = at_first(v);
 		return lower_demand_extent(l, IR_SAME, idx(l, 1), v, 0);
 	}
@@ -68,7 +68,7 @@ int quantize_lower(struct lower *l)
 		TRY(parameter(l, zero, x, &s, &offset));
 	y = type_is_float(value_type(x)) ? wide(at(x, &s)) : cast(at(x, &s), TYPE_F32);
 	y = divide(y, cast(wide(step), y->type));
-	if (l->opset >= 23) { /* the quotient is rounded to a type: the scale's, or the one asked for */
+	if (l->opset >= 23) { /* the quotient is rounded to the scale's type, or to `precision` */
 		enum type p = precision ? (enum type)precision : value_type(scale);
 
 		if (p == TYPE_F16 || p == TYPE_BF16)

@@ -1,20 +1,21 @@
-/* The step from a real number to an integer of 16 bits or less that all quantising operators share. */
+/* Quantisation: from real numbers to integers of at most 16 bits, and back. All quantising operators share it. */
 #ifndef TPAT_OPS_QUANTIZE_H
 #define TPAT_OPS_QUANTIZE_H
 
 #include "ops/lower/lower.h"
 
 #define TS_Q8 (TS(I8) | TS(U8))
-#define TS_QUANTIZED (TS_Q8 | TS(I16) | TS(U16) | TS_F8 | TS_PACKED) /* what ONNX quantises to */
+#define TS_QUANTIZED (TS_Q8 | TS(I16) | TS(U16) | TS_F8 | TS_PACKED) /* the types ONNX quantises to */
 
-/* saturate(round(scaled) + zero) in type `t`; halves to even. `scaled` is f32; `zero` of an integer type, or null. */
+/* saturate(round(scaled) + zero) in type `t`, rounding half to even. `scaled` is f32; `zero` is of an integer type, or
+ * null. */
 expr quantize_element(expr scaled, expr zero, enum type t);
 
-/* The map to u8 of the values x over the axes of s after the first `rank`, over which scale and zero point are: from
- * their range, which always holds 0:
- *   high = max(0, max x), low = min(0, min x), scale = (high - low) / 255, 1 where that is 0
+/* The u8 quantisation of x from its own range, which always includes 0:
+ *   high = max(0, max x), low = min(0, min x), scale = (high - low) / 255, or 1 if that is 0
  *   zero = round(saturate(0 - low / scale))
- * Every step is one f32 operation. `name`: those of high, low, scale and zero. */
+ * The range is taken over the axes of s after the first `rank`; scale and zero point have those first axes. Every step
+ * is one f32 operation. `name`: the names of high, low, scale and zero. */
 struct quantize_range {
 	struct value scale, zero; /* f32, u8 */
 };

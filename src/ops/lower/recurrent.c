@@ -1,4 +1,4 @@
-/* The common part of RNN, GRU and LSTM. See recurrent.h. Source: ONNX, these operators, opsets 1 to 22. */
+/* The part that RNN, GRU and LSTM share. See recurrent.h. Source: ONNX, these operators, opsets 1 to 22. */
 #include "ops/lower/recurrent.h"
 #include "ops/lower/formulas.h"
 
@@ -29,7 +29,7 @@ static expr activate(enum recurrent_formula f, double alpha, double beta, expr x
 static const struct recurrent_kind {
 	const char *name;
 	enum recurrent_formula formula;
-	bool alpha, beta; /* whether it takes them */
+	bool alpha, beta; /* takes a number alpha, beta */
 	double default_alpha, default_beta;
 } kinds[] = {
 	{ "Relu", RECURRENT_RELU, false, false, 0, 0 },
@@ -45,7 +45,7 @@ static const struct recurrent_kind {
 	{ "Softplus", RECURRENT_SOFTPLUS, false, false, 0, 0 },
 };
 
-/* Names are compared as ONNX Runtime does, where letters of either size are the same. */
+/* Compares names like ONNX Runtime, ignoring case. */
 static bool same_name(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {
@@ -66,7 +66,7 @@ static const struct recurrent_kind *find_kind(const char *name)
 	return NULL;
 }
 
-/* The numbers go to those that take one, in their order. */
+/* The listed numbers go, in order, to the functions that take one. */
 static int read_functions(struct recurrent *r, int functions, const char *const *names)
 {
 	struct lower *l = r->l;
@@ -233,8 +233,8 @@ static expr length_of(const struct recurrent *r, expr b)
 	return min_(cast(load_list(r->lens, 1, b), TYPE_INDEX), r->steps);
 }
 
-/* Step t of direction d and sequence b counted from the direction's own beginning; its own inverse. What lies behind
- * the end of the sequence stays where it is. */
+/* Step t of direction d and sequence b, counted from the direction's own start; its own inverse. Steps after the end
+ * of the sequence stay in place. */
 static expr from_own_end(const struct recurrent *r, expr d, expr b, expr t)
 {
 	expr n = r->lens.given ? length_of(r, b) : r->steps, back = addi(sub(n, t), -1);
@@ -292,7 +292,8 @@ struct value recurrent_sum(struct recurrent *r, const char *name, const struct s
 	return lower_reduce(r->l, name, r->compute, s, 3, IR_SUM, mul(state, weight), post);
 }
 
-/* Output y from what the turns collected, [T,D,B,H]: in the order of time, and nothing behind the end of a sequence. */
+/* Output y from the values that the turns collected, [T,D,B,H]: in order of time, and zero after the end of a
+ * sequence. */
 static struct value in_order(struct recurrent *r, struct value turns)
 {
 	struct lower *l = r->l;

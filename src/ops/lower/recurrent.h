@@ -1,8 +1,8 @@
-/* What RNN, GRU and LSTM share: their inputs, directions and lengths, activations, and the loop over steps.
+/* The part that RNN, GRU and LSTM share: inputs, directions and lengths, activations, and the loop over steps.
  *
  * Extents: T steps, B sequences, D directions, I inputs, H hidden values, N = gates * H. All directions run in one
- * loop, each from its own end of each sequence. A sequence that has ended keeps its states, and its outputs are
- * zero. */
+ * loop, each from its own end of each sequence. A sequence that has ended keeps its states, and its outputs are zero.
+ */
 #ifndef TPAT_OPS_RECURRENT_H
 #define TPAT_OPS_RECURRENT_H
 
@@ -32,8 +32,8 @@ struct recurrent_function {
 struct recurrent {
 	struct lower *l;
 	struct value x, w, r, b, lens; /* b, lens: optional */
-	enum type type, compute;       /* of elements; of arithmetic */
-	bool reverse, both;            /* the first direction runs from the end; there are two */
+	enum type type, compute;       /* the elements' type; the compute type */
+	bool reverse, both;            /* the first direction runs backwards; there are two directions */
 	bool batch_first;              /* layout 1 */
 	bool quantized;                /* weights are 8-bit integers, [D,I,N] and [D,H,N] */
 	expr directions, steps, sequences, inputs, hidden, gates;   /* gates: N */
@@ -42,7 +42,7 @@ struct recurrent {
 	/* The loop. */
 	struct lower_loop loop;
 	struct space s; /* D, B, H */
-	expr running;   /* whether the sequence has not ended; null: always */
+	expr running;   /* the condition that the sequence has not ended; null: always true */
 };
 
 #define RECURRENT_ATTRS \
@@ -56,15 +56,15 @@ struct recurrent {
 	        ATTR_INT("layout", 0, "1: x is [B,T,I], y [B,T,D,H], states are [B,D,H]"), \
 	        ATTR_INT("output_sequence", 0, "opset 1 only; no meaning")
 
-/* Reads and checks attributes and inputs 0 to 5 (x, w, r, b, lens, initial_h). Weights are [D,N,I] and [D,N,H] with N =
- * `gates` * H, but where they are quantized. `functions`: activations of a direction, called `names` where the node
- * says nothing. */
+/* Reads and checks attributes and inputs 0 to 5 (x, w, r, b, lens, initial_h). Weights are [D,N,I] and [D,N,H] with N
+ * = `gates` * H, or [D,I,N] and [D,H,N] if `quantized`. `functions`: activations of a direction; `names`: their
+ * defaults. */
 int recurrent_read(struct lower *l, struct recurrent *r, bool quantized, int gates, int functions,
                    const char *const *names);
-/* Function k of the direction. */
+/* Activation k of the direction, applied to x. */
 expr recurrent_apply(const struct recurrent *r, int k, expr direction, expr x);
 expr recurrent_clip(const struct recurrent *r, expr x);
-/* x w^T + bias for all steps: [D,T,B,N]. `bias`: at (direction, gate), or null. */
+/* x w^T + bias for all steps: [D,T,B,N]. `bias` gives the bias of (direction, gate), or is null. */
 struct value recurrent_inputs(struct recurrent *r, expr (*bias)(struct recurrent *r, expr d, expr n));
 /* The two halves of input b, in the compute type. */
 expr recurrent_input_bias(struct recurrent *r, expr d, expr n);
@@ -75,22 +75,22 @@ expr recurrent_biases(struct recurrent *r, expr d, expr n); /* their sum */
 void recurrent_begin(struct recurrent *r);
 /* A state over [D,B,H] that starts as input i, or as zeros. */
 struct value recurrent_state(struct recurrent *r, const char *name, int i);
-/* Its value in the turn's element: what is new, or old where the sequence has ended. */
+/* The state's next value at the turn's element: `now`, or the old one if the sequence has ended. */
 expr recurrent_keep(const struct recurrent *r, expr now, struct value old);
 /* Element n of `inputs` at the turn's time, for the direction and sequence of `s`. */
 expr recurrent_step(const struct recurrent *r, struct value inputs, const struct space *s, expr n);
-/* The space [D,B,count] of gates in a turn, and behind it the axis k < H that is summed. */
+/* The space [D,B,count] of gates in a turn, followed by the axis k < H to sum over. */
 struct space recurrent_gates(struct recurrent *r, expr count);
-/* The sum over k of `state` (at direction, sequence and k of `s`) times the recurrence weights of gate n. */
+/* The sum over k of `state` (at direction, sequence and k of `s`) times the recurrence weight of gate n. */
 struct value recurrent_sum(struct recurrent *r, const char *name, const struct space *s, expr state, expr n, expr post);
-/* Ends the turn and the loop: `next` becomes h, whose values are output 0 (y) and 1 (its last). */
+/* Ends the turn and the loop: `next` becomes h. Makes outputs 0 (y, all values of h) and 1 (the last one). */
 void recurrent_end(struct recurrent *r, struct value h, struct value next);
-/* The loop of an LSTM, and its outputs. `gates`: makes the sums of all gates, [D,B,N], in a turn, from what `user`
- * points to and the h of the turn before. `p`: the peephole weights, optional. */
+/* Runs the loop of an LSTM and makes its outputs. `gates` makes the sums of all gates of a turn, [D,B,N], from `user`
+ * and the previous turn's h. `p`: the peephole weights, optional. */
 int lstm_loop(struct recurrent *r, struct value p, bool input_forget,
               struct value (*gates)(struct recurrent *r, struct value h, void *user), void *user);
 
-/* A last state as output i. */
+/* Makes output i from a last state. */
 void recurrent_last(struct recurrent *r, int i, struct value state);
 
 #endif

@@ -6,8 +6,8 @@
  *   align_corners         i (in - 1) / (out - 1), 0 where out is 1
  *   tf_half_pixel_for_nn  (i + 1/2) / scale                  = (2q i + q) / 2p
  *   tf_crop_and_resize    start (in - 1) + i (end - start) (in - 1) / (out - 1), the middle where out is 1; in f32
- * Source: ONNX, operator Resize, opset 11 to 19. Of align_corners its text asks for the length of the resized tensor,
- * as ONNX Runtime has it; its reference implementation takes scale in, which need not be whole. */
+ * Source: ONNX, operator Resize, opset 11 to 19. For align_corners its text asks for the length of the resized tensor,
+ * as in ONNX Runtime; its reference implementation takes scale in, which need not be an integer. */
 #include "ops/lower/resize.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ expr coordinate_floor(const struct coordinate *c)
 	return c->x ? cast(unary(IR_FLOOR, c->x), TYPE_INDEX) : floordiv(c->num, c->den);
 }
 
-/* n / den in float type t; by a known den it is one multiplication. */
+/* n / den in float type t; one multiplication if den is known. */
 static expr quotient(expr n, expr den, enum type t)
 {
 	int64_t d;
@@ -122,7 +122,7 @@ expr coordinate_outside(const struct coordinate *c, expr extent)
 	return or_(lt(c->x, with(c->x, 0)), gt(c->x, cast(addi(extent, -1), TYPE_F32)));
 }
 
-/* Convergents of the continued fraction: the first that is the scale again when rounded to f32. */
+/* Tries the convergents of the continued fraction; the first that rounds to the scale in f32 is the result. */
 bool scale_fraction(double scale, int64_t *p, int64_t *q)
 {
 	int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;

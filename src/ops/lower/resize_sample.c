@@ -1,13 +1,13 @@
-/* Resize's sums: which elements each output element reads along each axis, their weights, and how many axes are done in
- * one stage. */
+/* Resize's sums: the elements that each output element reads along each axis, their weights, and the number of axes
+ * per stage. */
 #include "ops/lower/interpolate.h"
 #include "ops/lower/resize.h"
 
 #include <string.h>
 
 enum {
-	TAPS_A_PASS = 64, /* elements that one output element may be the sum of, before axes are done in turn */
-	LONG_SCALE = 24,  /* nodes of a scale's numerator or denominator that are not written out again and again */
+	TAPS_A_PASS = 64, /* most elements summed for one output element before axes are done in turn */
+	LONG_SCALE = 24,  /* most nodes of a scale's numerator or denominator that are written out repeatedly */
 };
 
 /* ---- One axis ---------------------------------------------------------------------------------------------------- */
@@ -22,7 +22,7 @@ static expr hold(expr i, expr extent)
 	return clamp(i, with(i, 0), addi(extent, -1));
 }
 
-/* Weights of taps outside become zero, and the others are divided by their sum. */
+/* Sets weights of taps outside to zero and divides the others by their sum. */
 static void exclude_outside(struct taps *t, expr extent)
 {
 	expr sum = NULL;
@@ -42,7 +42,7 @@ static bool shrinks(const struct resize_axis *axis)
 	return ir_less(axis->p, axis->q);
 }
 
-/* What output index i of an axis reads. Weights are of type c. */
+/* The taps of output index i along an axis; weights are of type c. */
 static struct taps axis_taps(const struct resize *r, const struct resize_axis *axis, expr i, enum type c)
 {
 	struct coordinate x = resize_coordinate(axis, r->coordinate, i);
@@ -51,7 +51,7 @@ static struct taps axis_taps(const struct resize *r, const struct resize_axis *a
 	if (axis->same)
 		return taps_nearest(i);
 	if (ir_is_int(axis->in, 1))
-		return taps_nearest(with(i, 0)); /* there is nothing else */
+		return taps_nearest(with(i, 0)); /* the input has one element */
 	if (!strcmp(r->mode, "nearest"))
 		t = taps_nearest(coordinate_nearest(&x, r->nearest ? r->nearest : shrinks(axis) ? "ceil" : "floor"));
 	else if (!strcmp(r->mode, "cubic"))
@@ -65,7 +65,7 @@ static struct taps axis_taps(const struct resize *r, const struct resize_axis *a
 	return t;
 }
 
-/* Antialiasing applies where the axis shrinks, or may. */
+/* Antialiasing applies if the axis shrinks, or may. */
 static bool is_filtered(const struct resize *r, const struct resize_axis *axis)
 {
 	return r->antialias && !axis->same && !ir_nonnegative(sub(axis->p, axis->q));
@@ -73,7 +73,7 @@ static bool is_filtered(const struct resize *r, const struct resize_axis *axis)
 
 /* ---- The passes -------------------------------------------------------------------------------------------------- */
 
-/* The value of y from a sum, at the output's index: what lies outside a cropped region is the extrapolation value. */
+/* The output element from the sum y: outside of a cropped region it is the extrapolation value. */
 static expr finish(struct lower *l, const struct resize *r, const struct space *s, expr y)
 {
 	enum type t = value_type(r->x);
@@ -92,8 +92,8 @@ static expr finish(struct lower *l, const struct resize *r, const struct space *
 	}
 	if (!outside)
 		return y;
-	beyond = cast(num(l, TYPE_F32, lower_float(l, "extrapolation_value")), t); /* cut off, not rounded, as by
-	                                                                            * Cast */
+	beyond = cast(num(l, TYPE_F32, lower_float(l, "extrapolation_value")), t); /* truncated like Cast, not rounded
+	                                                                            */
 	return select_(outside, beyond, y);
 }
 
@@ -106,8 +106,8 @@ static struct space with_extent(struct lower *l, struct value x, int axis, expr 
 	return s;
 }
 
-/* The weight of the k-th element under the stretched kernel, which covers 2 * reach elements around the coordinate; and
- * its index, not held yet. */
+/* The weight of the k-th element under the stretched kernel, which covers 2 * reach elements around the coordinate,
+ * and its index, which may lie outside. */
 static expr filter_weight(const struct resize *r, const struct resize_axis *axis, expr i, expr k, expr reach,
                           enum type c, expr *index)
 {
@@ -123,7 +123,7 @@ static expr filter_weight(const struct resize *r, const struct resize_axis *axis
 	return weight;
 }
 
-/* x with one axis resized by the stretched kernel: a weighted sum and the sum of weights. */
+/* x with one axis resized by the stretched kernel: a weighted sum over the sum of weights. */
 static struct value filter_axis(struct lower *l, const struct resize *r, struct value x, int which, bool last)
 {
 	const struct resize_axis *axis = &r->axis[which];
@@ -153,7 +153,7 @@ static struct value filter_axis(struct lower *l, const struct resize *r, struct 
 	return lower_reduce(l, NULL, t, &s, rank, IR_SUM, mul(weight, cast(load(x, index), c)), y);
 }
 
-/* The axes of `pass` resized by a few taps each. */
+/* The axes of `pass`, resized by a few taps each. */
 static struct value tap_axes(struct lower *l, const struct resize *r, struct value x, const bool *pass, bool last)
 {
 	enum type c = interpolation_type(value_type(r->x));
@@ -170,8 +170,8 @@ static struct value tap_axes(struct lower *l, const struct resize *r, struct val
 	return lower_map(l, NULL, last ? value_type(r->x) : y->type, &s, last ? finish(l, r, &s, y) : y);
 }
 
-/* A policy's one scale is a choice among all axes' ratios, and each coordinate would hold that several times: it is
- * made once. */
+/* With keep_aspect_ratio_policy the one scale is a choice among all axes' ratios; it becomes a stage of its own
+ * instead of being repeated in each coordinate. */
 static void read_scale(struct lower *l, struct resize_axis *axis, const struct resize_axis *before)
 {
 	struct space s = { 0 };
@@ -192,8 +192,8 @@ static void read_scale(struct lower *l, struct resize_axis *axis, const struct r
 	axis->q_read = cast(load_list(scale, 1, idx(l, 1)), TYPE_INDEX);
 }
 
-/* Stretched kernels first, one axis a pass: there the data becomes less. Then all other axes at once, or in groups
- * where that would sum too many elements. */
+/* Stretched kernels come first, one axis a pass, since they shrink the data. Then all other axes at once, or in groups
+ * if one sum would have too many elements. */
 int resize_sample(struct lower *l, struct resize *r)
 {
 	int rank = value_rank(r->x),

@@ -1,7 +1,6 @@
-/* The samples of regions' bins, their mean and their maximum. Samples outside -1..extent are zero.
- * The adaptive grid follows from data: then only the samples that can lie in the image are visited, at most twice its
- * extent and four along an axis, as steps are at least half an element; mean: first along y, then along x.
- * Source: ONNX, operator RoiAlign. */
+/* The samples of bins, their mean and their maximum. Samples outside -1..extent are zero. An adaptive grid depends on
+ * data: then only the samples that can lie in the image are visited, at most twice its extent and four along an axis,
+ * as steps are at least half an element. Its mean goes first along y, then along x. Source: ONNX, operator RoiAlign. */
 #include "ops/lower/roi.h"
 
 struct roi roi_of_node(struct lower *l, bool shifted)
@@ -91,13 +90,13 @@ static expr place(const struct roi_axis *a, expr p, expr i)
 	return add(add(a->start, mul(cast(p, c), a->bin)), mul(add(cast(i, c), half), step));
 }
 
-/* How many samples of a bin are visited. */
+/* The number of samples of a bin that are visited. */
 static expr visits(const struct roi_axis *a)
 {
 	return a->adaptive ? addi(muli(a->extent, 2), 4) : a->grid;
 }
 
-/* The first visited sample of bin p: that before the first one at -1 or behind it. */
+/* The first visited sample of bin p: the one before the first at -1 or later. */
 static expr first_visited(const struct roi_axis *a, expr p)
 {
 	enum type c = a->bin->type;
@@ -129,7 +128,7 @@ static struct sample sample_of(const struct roi_axis *a, expr p, expr i)
 	return s;
 }
 
-/* Whether there is anything to read for region r: an empty input gives zeros. */
+/* The condition that region r has anything to read: an empty input gives zeros. */
 static expr any_image(struct lower *l, const struct roi *o, expr r)
 {
 	expr zero = idx(l, 0), any;
@@ -161,7 +160,7 @@ static expr count_of(const struct roi_axis *y, const struct roi_axis *x, enum ty
 	return cast(max_(mul(y->grid, x->grid), with(y->grid, 1)), c);
 }
 
-/* Whether a sample of a bin lies outside: the first or the last one does. */
+/* The condition that a sample of a bin lies outside: then the first or the last one does. */
 static expr any_outside(const struct roi_axis *a, expr p)
 {
 	expr first = place(a, p, with(p, 0)), last = place(a, p, addi(a->grid, -1));
@@ -196,7 +195,7 @@ static struct value sample_both(struct lower *l, const char *name, const struct 
 	v = select_(inside, v, with(v, 0));
 	v = select_(exists, v, ir_identity(l->program->pool, IR_MAXIMUM, v->type));
 	result = acc(l, v->type);
-	if (ay.adaptive) { /* samples outside that were not visited are zeros, and so is a bin without samples */
+	if (ay.adaptive) { /* unvisited samples outside are zeros, and so is a bin without samples */
 		none = or_(lt(ay.grid, idx(l, 1)), lt(ax.grid, idx(l, 1)));
 		result = select_(
 		        none, with(v, 0),
@@ -205,7 +204,7 @@ static struct value sample_both(struct lower *l, const char *name, const struct 
 	return lower_reduce(l, name, value_type(o->x), &s, 4, IR_MAXIMUM, v, result);
 }
 
-/* The mean, where the grid is adaptive: along x over the sums along y. */
+/* The mean with an adaptive grid: along x over the sums along y. */
 static struct value sum_columns(struct lower *l, const char *name, const struct roi *o)
 {
 	struct value rows = sum_rows(l, o);

@@ -27,8 +27,8 @@ expr rotary_turn(const struct rotary_pair *p, expr x, expr other, expr cosine, e
 	return select_(p->turned, y, x);
 }
 
-/* Which of three lists of positions the pair goes by: each has a section of the pairs or, interleaved, every third one
- * of so many, and the first what is left. */
+/* The list of positions that a pair uses, of three: each list has a section of the pairs; interleaved, every third
+ * pair, and the first list has the remaining ones. */
 static expr list_of(struct lower *l, expr pair)
 {
 	struct ints size = lower_ints(l, "mrope_section");

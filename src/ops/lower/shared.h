@@ -1,4 +1,5 @@
-/* Lower functions of operators that several domains define alike. Each domain's folder has its own op_def of them. */
+/* Lower functions of operators that several domains define with the same meaning; each domain has its own op_def. File
+ * shared_NAME.c has the function of NAME. */
 #ifndef TPAT_OPS_SHARED_H
 #define TPAT_OPS_SHARED_H
 
@@ -11,11 +12,11 @@ int pad_lower(struct lower *l);
 int range_lower(struct lower *l);
 int trilu_lower(struct lower *l);
 
-/* GridSample, whose modes are the attributes "mode" and "padding_mode"; and the same with modes of these names. */
+/* GridSample: with the attributes "mode" and "padding_mode", or with given modes of the same names. */
 int grid_sample_lower(struct lower *l);
 int grid_sample(struct lower *l, const char *mode, const char *padding);
 
-/* Parts of op_defs that the domains have in common. */
+/* Parts of the op_defs that the domains share. */
 #define CAUSAL_CONV_FORMULA "y = causal convolution of each channel of past_state and input with its weights, + bias"
 #define CAUSAL_CONV_INPUTS \
 	{ IN("input", TS_FLOAT), IN("weight", TS_FLOAT, RANK(3)), OPT("bias", TS_FLOAT, RANK(1)), \

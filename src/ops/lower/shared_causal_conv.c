@@ -1,9 +1,10 @@
 /* CausalConvWithState: y[n, c, t] = b[c] + sum over k of p[n, c, t + k d] * w[c, 0, k], where p is the past state
- * (zeros when it is not given) followed by x, and d the dilation; then y * sigmoid(y) if asked for. present_state is
- * the last (kernel - 1) d places of p. In com.microsoft channels may be the last axes, of any number, and states may
- * have a window: an axis in front of W of them, of which the j-th is the state after place length - W + j (zeros where
- * that is no place), and the last is read. Source: ONNX, operator CausalConvWithState, opset 27; ONNX Runtime,
- * com.microsoft.CausalConvWithState. */
+ * (zeros if not given) followed by x, and d the dilation; then y * sigmoid(y) if the attribute activation asks for it.
+ * present_state is the last (kernel - 1) d places of p.
+ * In com.microsoft channels may be the last axes, any number of them. States may have a window, a leading axis of
+ * extent W: its j-th state is the one after place length - W + j, or zeros if there is no such place; the last one is
+ * read.
+ * Source: ONNX, operator CausalConvWithState, opset 27; ONNX Runtime, com.microsoft.CausalConvWithState. */
 #include "ops/lower/shared.h"
 #include "ops/lower/formulas.h"
 
@@ -12,12 +13,12 @@
 struct causal {
 	struct value x, past;
 	bool last;      /* the channels are the last axes */
-	int rank;       /* of x */
+	int rank;       /* the rank of x */
 	int64_t window; /* 0: states have no axis for it */
 	expr length, before;
 };
 
-/* Index of place t, of x or of a state that has `lead` more axes in front. */
+/* Sets the index of place t in x, or in a state with `lead` more leading axes. */
 static void place(const struct causal *c, const struct space *s, int lead, expr t, expr *index)
 {
 	for (int i = 0; i < c->rank; i++)
@@ -25,7 +26,7 @@ static void place(const struct causal *c, const struct space *s, int lead, expr 
 	index[c->last ? 1 : 2] = t;
 }
 
-/* p at place t; s has x's axes from number `lead` on. */
+/* p at place t; s has x's axes from axis `lead` on. */
 static expr padded(const struct causal *c, const struct space *s, int lead, expr t)
 {
 	expr index[IR_MAX_RANK], at_past[IR_MAX_RANK], now, then;
@@ -73,7 +74,7 @@ static int read_causal(struct lower *l, struct causal *c)
 	return 0;
 }
 
-/* Slot j of the window is the state after place length - W + j. */
+/* present_state: slot j of the window is the state after place length - W + j. */
 static struct value present(struct lower *l, const struct causal *c)
 {
 	struct space s = { 0 };

@@ -1,6 +1,6 @@
 /* GatherND: y[b.., i.., j..] = x[b.., indices[b.., i.., 0], indices[b.., i.., 1] .., j..]. Negative indices count from
- * the end; indices outside are held inside, so that bad data never faults.
- * Source: ONNX, operator GatherND, opsets 11 to 13; ONNX Runtime, com.microsoft.GatherND. */
+ * the end; indices outside are clamped, so that bad data never faults. Source: ONNX, operator GatherND, opsets 11 to
+ * 13; ONNX Runtime, com.microsoft.GatherND. */
 #include "ops/lower/shared.h"
 
 int gather_nd_lower(struct lower *l)

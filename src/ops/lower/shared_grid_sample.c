@@ -1,8 +1,8 @@
-/* GridSample: y[n, c, i..] = x[n, c, ..] interpolated at the position grid[n, i.., :], whose coordinates run from -1 to
- * 1 over x, the last axis first. zeros: elements outside count as zero; border: as the nearest one; reflection:
- * mirrored at the borders.
- * Sources: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number); ONNX Runtime, the operator
- * of com.microsoft. */
+/* GridSample: y[n, c, i..] = x[n, c, ..] interpolated at the position grid[n, i.., :], whose coordinates run from -1
+ * to 1 over x, the last axis first. Outside elements: zeros; the nearest element (border); or mirrored at the borders
+ * (reflection).
+ * Sources: ONNX, operator GridSample, opset 16 (two spatial axes), 20 and 22 (any number); ONNX Runtime,
+ * com.microsoft.GridSample. */
 #include "ops/lower/interpolate.h"
 #include "ops/lower/shared.h"
 
@@ -15,7 +15,7 @@ struct sampling {
 	bool align_corners;
 };
 
-/* From -1..1 to indices: the ends are the centres of the first and last element, or their outer edges. */
+/* Maps -1..1 to indices: the ends are the centres of the first and last element, or their outer edges. */
 static expr denormalise(const struct sampling *s, expr g, expr extent)
 {
 	expr one = with(g, 1), half = with(g, 0.5), n = cast(extent, g->type);
@@ -25,7 +25,7 @@ static expr denormalise(const struct sampling *s, expr g, expr extent)
 	return mul(sub(mul(add(g, one), n), one), half);
 }
 
-/* Where mirroring begins and ends: element centres or outer edges. */
+/* The borders of mirroring: element centres or outer edges. */
 static expr low_border(const struct sampling *s, expr x)
 {
 	return with(x, s->align_corners ? 0 : -0.5);
@@ -36,7 +36,7 @@ static expr high_border(const struct sampling *s, expr x, expr extent)
 	return sub(cast(extent, x->type), with(x, s->align_corners ? 1 : 0.5));
 }
 
-/* x mirrored at both borders until it lies between. */
+/* x mirrored at both borders until it lies between them. */
 static expr reflect(const struct sampling *s, expr x, expr extent)
 {
 	expr low = low_border(s, x), range = sub(high_border(s, x, extent), low), period = mul(range, with(x, 2));
@@ -47,8 +47,8 @@ static expr reflect(const struct sampling *s, expr x, expr extent)
 	return select_(gt(range, with(x, 0)), add(low, min_(over, sub(period, over))), with(x, 0));
 }
 
-/* A position outside the borders, before interpolation. Cubic positions stay where they are: only their elements are
- * padded, as PyTorch has it. Far positions are brought near, so that they are indices. */
+/* Moves a position outside the borders inside, before interpolation. Cubic positions stay: only their elements are
+ * padded, as in PyTorch. Far positions are clamped, so that they fit an index. */
 static expr bring_inside(const struct sampling *s, expr x, expr extent, bool cubic)
 {
 	expr last = cast(addi(extent, -1), x->type), zero = with(x, 0), outside;
@@ -62,7 +62,8 @@ static expr bring_inside(const struct sampling *s, expr x, expr extent, bool cub
 	                                : clamp(x, with(x, -8), add(last, with(x, 8)));
 }
 
-/* The index that stands for tap index i, and for zeros whether it is inside. i is at most a few elements outside. */
+/* The index that replaces tap index i, which is at most a few elements outside; with zeros, *inside is the condition
+ * that it is inside. */
 static expr hold(const struct sampling *s, expr i, expr extent, expr *inside)
 {
 	expr zero = with(i, 0), last = addi(extent, -1);
@@ -70,7 +71,7 @@ static expr hold(const struct sampling *s, expr i, expr extent, expr *inside)
 	if (s->padding == ZEROS)
 		*inside = and_(ge(i, zero), lt(i, extent));
 	if (s->padding == REFLECTION) {
-		/* Centres: period 2 (n - 1), at edges 2 n with the edge element twice. */
+		/* Period 2 (n - 1) at centres; 2 n at edges, which repeat the edge element. */
 		expr period = s->align_corners ? max_(muli(last, 2), with(i, 1)) : muli(extent, 2);
 
 		i = mod(i, period);

@@ -1,11 +1,11 @@
-/* LinearAttention: a state S [d_k, d_v] of each head that every step updates, and that the queries read. In step t
+/* LinearAttention: each head has a state S [d_k, d_v], which every step updates and the queries read. In step t
  *   linear       S = S + k v^T                     gated        S = exp(g) S + k v^T
  *   delta        S = S + beta k (v - S^T k)^T      gated_delta  S = exp(g) S + beta k (v - (exp(g) S)^T k)^T
  *   y = scale S^T q
  * The columns of S do not depend on each other: here S is stored as [B, H, d_v, d_k], so that all of B, H and d_v are
- * independent rows. Query head h reads the state of head h / (q_num_heads / kv_num_heads); in ONNX Runtime's operator
+ * independent rows. Query head h reads the state of head h / (q_num_heads / kv_num_heads); in com.microsoft
  * there may also be fewer query heads, each reading several states, and the last `state_window` states are kept, zeros
- * before. Source: ONNX, operator LinearAttention, opset 27; ONNX Runtime, that of com.microsoft. */
+ * before. Source: ONNX, operator LinearAttention, opset 27; ONNX Runtime, com.microsoft.LinearAttention. */
 #include "ops/lower/shared.h"
 
 #include <string.h>
@@ -14,8 +14,8 @@ struct linear_attention {
 	struct lower *l;
 	struct value q, k, v, past, decay, beta;
 	bool gated, delta;
-	expr batch, steps, heads, group, dk, dv; /* group: results of a head */
-	expr queries;                            /* heads of queries */
+	expr batch, steps, heads, group, dk, dv; /* group: queries that read a head */
+	expr queries;                            /* query heads */
 	int64_t window;                          /* 0: only the last state, without an axis for it */
 	enum type compute;
 	struct lower_loop loop;
@@ -29,7 +29,7 @@ static int check_rank(struct linear_attention *a, struct value v, const char *na
 	return 0;
 }
 
-/* Extents that are known must be right: what is read follows from them. */
+/* Known extents must be right, since reads follow from them. */
 static int check_extent(struct linear_attention *a, struct value v, const char *name, int axis, expr want, expr other)
 {
 	int64_t have, x, y;
@@ -114,7 +114,7 @@ static expr packed_at(struct linear_attention *a, struct value v, expr b, expr h
 	return wide(load_list(v, 3, b, a->loop.turn, add(mul(h, size), d)));
 }
 
-/* How much of the state's row k stays. */
+/* The factor of the state's row k. */
 static expr decay_of(struct linear_attention *a, expr b, expr h, expr k)
 {
 	expr of_head = floordiv(value_dim(a->decay, 2), a->heads); /* d_k, or one for all */
@@ -122,7 +122,7 @@ static expr decay_of(struct linear_attention *a, expr b, expr h, expr k)
 	return unary(IR_EXP, packed_at(a, a->decay, b, h, of_head, min_(k, addi(of_head, -1))));
 }
 
-/* The state before it is added to, at (b, h, v, k). */
+/* The decayed state before the update, at (b, h, v, k). */
 static expr kept(struct linear_attention *a, expr b, expr h, expr v, expr k)
 {
 	expr s = load_list(a->state, 4, b, h, v, k);
@@ -141,7 +141,7 @@ static struct value next_state(struct linear_attention *a)
 		expr product =
 		        mul(kept(a, r.at[0], r.at[1], r.at[2], rk), packed_at(a, a->k, r.at[0], r.at[1], a->dk, rk));
 		struct value read = lower_reduce(l, "recalled", a->compute, &r, 3, IR_SUM, product, NULL);
-		expr head = min_(h, addi(value_dim(a->beta, 2), -1)); /* of each head, or one for all */
+		expr head = min_(h, addi(value_dim(a->beta, 2), -1)); /* one for each head, or one for all */
 		expr beta = packed_at(a, a->beta, b, head, idx(l, 1), idx(l, 0));
 
 		value = mul(beta, sub(value, load_list(read, 3, b, h, v)));
@@ -187,7 +187,7 @@ int linear_attention_lower(struct lower *l)
 	a.state = lower_carry(l, &a.loop, "state", a.compute, &s, first);
 	struct value next = next_state(&a);
 
-	/* What the queries of each head read, [B, H, d_v, group]. */
+	/* The queries' results for each head, [B, H, d_v, group]. */
 	struct space r = space_new(l, 4, (expr[]){ a.batch, a.heads, a.dv, a.group });
 	expr k = space_push(l, &r, a.dk), head = add(mul(r.at[1], a.group), r.at[3]);
 
@@ -199,8 +199,7 @@ int linear_attention_lower(struct lower *l)
 	        lower_reduce(l, "read", value_type(a.q), &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
 	struct value all = lower_collect(l, &a.loop, "steps", a.loop.turn, a.steps, y), window = { 0 };
 
-	if (a.window && lower_wants(l, 1)) { /* of what comes before the window only the last is left, and
-		                              * overwritten */
+	if (a.window && lower_wants(l, 1)) { /* only the last state before the window remains, and is overwritten */
 		expr at = max_(add(sub(a.loop.turn, a.steps), idx(l, a.window)), idx(l, 0));
 
 		window = lower_collect(l, &a.loop, "window", at, idx(l, a.window), next);

@@ -1,9 +1,9 @@
-/* Pad: y[i...] = x[i - begin ...] where that is inside x; outside by the mode:
+/* Pad: y[i...] = x[i - begin ...] where that is inside x; outside depends on the mode:
  *   constant  the given value
  *   edge      the nearest element
  *   reflect   mirrored at the first and last element, which are not repeated
  *   wrap      from the other end
- * Negative pads cut. In the modes other than constant, what is cut is cut before the rest is padded.
+ * Negative pads cut. In the modes other than constant, cutting comes before padding.
  * Source: ONNX, operator Pad, opset 1 (paddings), 2 (pads), 11 (inputs), 18 (axes), 19 to 25 (wrap); ONNX Runtime, Pad
  * of com.microsoft. */
 #include "ops/lower/shared.h"
@@ -53,7 +53,7 @@ static int read_pads(struct lower *l, int rank, struct pads *p)
 	return 0;
 }
 
-/* The position in 0..n-1 that stands for i, any integer, in the modes that repeat x's own elements. */
+/* The position in 0..n-1 that replaces i, any integer, in the modes that repeat x's own elements. */
 static expr fold(const char *mode, expr i, expr n)
 {
 	expr last = addi(n, -1), zero = with(n, 0), period;
@@ -62,7 +62,7 @@ static expr fold(const char *mode, expr i, expr n)
 		return clamp(i, zero, last);
 	if (!strcmp(mode, "wrap"))
 		return mod(i, n);
-	/* Up and down again; an extent of 1 has only 0. */
+	/* A period goes up and down again; an extent of 1 has only position 0. */
 	period = max_(muli(last, 2), with(n, 1));
 	i = mod(i, period);
 	return min_(i, sub(period, i));

@@ -1,7 +1,6 @@
-/* Range: y[i] = start + i * delta for i < max(0, ceil((limit - start) / delta)).
- * Integers may be any shape arithmetic; floats are constants, or whole or rational functions of extents. f16 and bf16
- * are computed in f32. A delta left out is 1. Source: ONNX, operator Range, opset 11 and 27; ONNX Runtime,
- * com.microsoft.Range. */
+/* Range: y[i] = start + i * delta for i < max(0, ceil((limit - start) / delta)). Integers may be any shape arithmetic;
+ * floats are constants, or whole or rational functions of extents. f16 and bf16 are computed in f32. An absent delta
+ * is 1. Source: ONNX, operator Range, opset 11 and 27; ONNX Runtime, com.microsoft.Range. */
 #include "ops/lower/shared.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@ static expr steps(expr start, expr limit, expr delta)
 	return sub(with(start, 0), floordiv(sub(start, limit), delta)); /* ceil(a / b) is -floor(-a / b) */
 }
 
-/* Start, limit and delta as index expressions: exact, and symbolic where the model is. */
+/* Start, limit and delta are index expressions: exact, and symbolic if the model is. */
 static int integers(struct lower *l, enum type t)
 {
 	struct exprs start, limit, delta = { .n = 1, .at = { idx(l, 1) } };
@@ -34,7 +33,7 @@ static int integers(struct lower *l, enum type t)
 	return 0;
 }
 
-/* Input k, a float: a number, or an expression over extents, as of Cast(Shape(x)). Null: neither. */
+/* Input k, a float: a constant, or an expression over extents, like Cast(Shape(x)). Null: neither. */
 static expr known_float(struct lower *l, int k, enum type c)
 {
 	const struct ir_buffer *b = lower_input(l, k).buf;

@@ -1,9 +1,9 @@
 /* The different elements of a tensor, or its different slices along an axis. */
 #include "ops/lower/unique_groups.h"
 
-enum { MOST_SORTS = 8 }; /* elements of a slice that are sorted by one after the other */
+enum { MOST_SORTS = 8 }; /* the most elements of a slice that are sorted one after the other */
 
-/* What is told apart: elements of x, or its slices along `axis`. */
+/* The things to compare: elements of x, or its slices along `axis`. */
 struct things {
 	struct lower *l;
 	struct value x;
@@ -11,7 +11,7 @@ struct things {
 	expr n;
 };
 
-/* Element `at[..]` (a slice's own axes) of thing i. */
+/* Element `at[..]` of thing i; `at` has the slice's own axes. */
 static expr element_of(const struct things *t, expr i, const expr *at)
 {
 	expr index[IR_MAX_RANK];
@@ -23,7 +23,7 @@ static expr element_of(const struct things *t, expr i, const expr *at)
 	return wide(load(t->x, index));
 }
 
-/* The axes of a slice behind those that s has; none of an element. */
+/* Appends the axes of a slice to s; an element has none. */
 static void push_slice(const struct things *t, struct space *s)
 {
 	for (int k = 0; t->axis >= 0 && k < value_rank(t->x); k++)
@@ -41,7 +41,7 @@ static expr differs(expr a, expr b)
 	return a->type == TYPE_BOOL ? not_(eq(a, b)) : ne(a, b);
 }
 
-/* a before b, a NaN behind all numbers. */
+/* The condition that a sorts before b; a NaN sorts after all numbers. */
 static expr before(expr a, expr b)
 {
 	if (a->type == TYPE_BOOL)
@@ -58,7 +58,7 @@ static expr index_at(struct value v, expr i)
 
 /* ---- The order of the things: order[p] is the thing at place p. */
 
-/* By one element of each, the things standing as `order` says (not given: as in x). */
+/* Sorts by one element of each thing; the things start in `order` (not given: as in x). */
 static struct value sort_by(const struct things *t, const expr *at, struct value order)
 {
 	struct lower *l = t->l;
@@ -73,7 +73,7 @@ static struct value sort_by(const struct things *t, const expr *at, struct value
 	return lower_map(l, "order", TYPE_I32, &s, load_list(order, 1, index_at(moved, j)));
 }
 
-/* By all elements of the slices, from the last to the first: every sort is stable. */
+/* Sorts by all elements of the slices, from the last to the first: every sort is stable. */
 static struct value sort_by_all(const struct things *t, int64_t count, const struct space *slice)
 {
 	struct value order = { 0 };
@@ -86,8 +86,7 @@ static struct value sort_by_all(const struct things *t, int64_t count, const str
 	return order;
 }
 
-/* By counting what comes before each slice: every two of them are compared at the first element in which they
- * differ. */
+/* Sorts by counting the slices before each one: every pair is compared at its first different element. */
 static struct value sort_in_pairs(const struct things *t, const struct space *slice)
 {
 	struct lower *l = t->l;
@@ -135,7 +134,7 @@ static int order_of(const struct things *t, struct value *order)
 	return 0;
 }
 
-/* ---- Groups of what is the same: neighbours in that order. */
+/* ---- Groups of equal things: neighbours in that order. */
 
 struct groups {
 	struct value order, begins; /* begins[p]: place p is the first of its group */
@@ -161,14 +160,14 @@ static struct value begins_of(const struct things *t, struct value order)
 	return lower_reduce(l, "begins", TYPE_BOOL, &s, 1, IR_ANY, or_(is_first, change), NULL);
 }
 
-/* The running number of what holds, the first is 0. */
+/* The running number of the places where `holds` is true, from 0 on. */
 static struct value number_of(struct lower *l, const struct space *s, expr holds)
 {
 	return lower_scan(l, "number", TYPE_I32, s, 0, IR_SUM, false, false, cast(holds, TYPE_I32),
 	                  addi(acc(l, TYPE_I32), -1));
 }
 
-/* v[to] = value for all of s: a permutation. */
+/* v[to] = value over s: a permutation. */
 static struct value permute(struct lower *l, const char *name, const struct space *s, expr to, expr value)
 {
 	return lower_scatter(l, name, TYPE_I32, s, num(l, TYPE_I32, 0), s, IR_NONE, &to, value, NULL);

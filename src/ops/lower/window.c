@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A list attribute with one entry a spatial axis, or 1s. */
+/* A list attribute with one entry for each spatial axis; absent: ones. */
 static int steps(struct lower *l, const char *name, int n, int64_t *out)
 {
 	struct ints v = { 0 };
@@ -62,7 +62,7 @@ int window_read(struct lower *l, struct value x, int n, const expr *kernel, bool
 
 		w->in[i] = value_dim(x, 2 + i);
 		w->kernel[i] = kernel[i];
-		if (same) { /* out = ceil(in / stride); the padding is what that needs, the odd one behind or before */
+		if (same) { /* out = ceil(in / stride); the padding follows, the odd one after or before */
 			w->out[i] = ceildiv(w->in[i], stride);
 			room = sub(add(mul(addi(w->out[i], -1), stride), reach(w, i)), w->in[i]);
 			room = max_(room, idx(l, 0));

@@ -1,5 +1,5 @@
-/* The arithmetic of sliding windows that convolutions and poolings share: extents of the result, positions in the
- * input, and which positions lie in the padding. Spatial axes are the input's axes from 2 on. */
+/* The arithmetic of sliding windows, shared by convolutions and poolings: extents of the result, positions in the
+ * input, and the condition that they are not in the padding. Spatial axes are the input's axes from 2 on. */
 #ifndef TPAT_OPS_WINDOW_H
 #define TPAT_OPS_WINDOW_H
 
@@ -20,21 +20,23 @@ struct window {
 	        ATTR_WORD("auto_pad", "NOTSET|SAME_UPPER|SAME_LOWER|VALID", \
 	                  "SAME: as many windows as steps fit, padded around; VALID: no padding")
 
-/* Reads strides, dilations, pads and auto_pad of the node, whose input is x. `kernel`: the extents of the window. With
- * `ceil` the last window may hang over the end, but must not start behind the input. */
+/* Reads strides, dilations, pads and auto_pad of the node with input x. `kernel`: the extents of the window. With
+ * `ceil` the last window may extend past the end, but must start inside the input or the padding before it. */
 int window_read(struct lower *l, struct value x, int n, const expr *kernel, bool ceil, struct window *out);
 /* The attribute kernel_shape as extents. */
 int window_kernel(struct lower *l, int n, expr *kernel);
 
-/* Data whose channels are the last axis: with their extents as if they were the second (nothing can be read from that),
- * and an index of such an element brought into the real order. */
+/* For data whose channels are the last axis: x with the channels' extent moved to axis 1, for its extents only; and
+ * the function that brings an index of such an element back into the real order. */
 struct value window_channels_first(struct lower *l, struct value x);
 void window_move_channel(int rank, expr *index);
 
-/* The input position along spatial axis i for window `o` and place `k` in it; whether all n positions are inside. */
+/* The input position along spatial axis i for window `o` and place `k` in it; and the condition that all n positions
+ * are inside. */
 expr window_position(const struct window *w, int i, expr o, expr k);
 expr window_inside(const struct window *w, const expr *position);
-/* How many places of window `o` along axis i lie in the input, or with `padded` in the input and its padding. */
+/* The number of places of window `o` along axis i that lie in the input, or with `padded` in the input and its
+ * padding. */
 expr window_count(const struct window *w, int i, expr o, bool padded);
 
 #endif

@@ -1,6 +1,6 @@
 /* Norms, gates and mixes of branches: tensors [..., c, h] of c branches, or flat [..., c * h] with num_branches.
  *   BranchwiseRMSNorm:      y = x / sqrt(mean of x^2 over h + epsilon) * scale
- *   GatedRMSNorm:           the same of each run of as many elements as the scale has, times activation(gate)
+ *   GatedRMSNorm:           the same for each run of elements of the scale's length, times activation(gate)
  *   EngramGate:             gate = sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = sum of norm(key) norm(query) / sqrt(h);
  *                           y = gate * value; and norm(y)
  *   HyperConnectionPreMix:  y[h] = reduction_scale * sum over c of x[c, h] pre_mix[c, h]
@@ -11,10 +11,9 @@
 
 #include <string.h>
 
-/* ---- Branches
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Branches --------------------------------------------------------------------------------------------------- */
 
-/* A tensor [..., c, h] or [..., c * h]; the first `lead` axes are those in front of the branches. */
+/* A tensor [..., c, h] or [..., c * h]; the first `lead` axes come before the branches. */
 struct branches {
 	struct value x;
 	int lead;
@@ -82,7 +81,7 @@ static int check_runs(struct lower *l, struct value v, int axis, expr run)
 	return lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(v, axis), run), run), v, axis);
 }
 
-/* v[c, h] of what has one of the shapes [c * h], [c, h] and [h]: which one may be known only at run time. */
+/* *out is v[c, h] for a v of shape [c * h], [c, h] or [h]; the shape may be known only at run time. */
 static int scale_at(struct lower *l, struct value v, const struct branches *b, expr c, expr h, expr *out)
 {
 	int rank = value_rank(v);
@@ -153,8 +152,7 @@ static int gated_norm_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Engram
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Engram ----------------------------------------------------------------------------------------------------- */
 
 /* The normalised element at s, over [b, s, c, h]. */
 static expr normed(struct value x, struct value inverse, struct value scale, const expr *at)
@@ -201,8 +199,7 @@ static int engram_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Hyper-connections
- * --------------------------------------------------------------------------------------------- */
+/* ---- Hyper-connections ------------------------------------------------------------------------------------------ */
 
 /* v at branch c and place h, of shape [..., c], [..., c, 1], [..., c, h] or, flat, [..., c * h]. */
 static expr gate_at(struct value v, const struct branches *b, const expr *lead, expr c, expr h)
@@ -288,8 +285,7 @@ static int post_mix_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- Linear attention
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Linear attention ------------------------------------------------------------------------------------------- */
 
 static int attention_gate_lower(struct lower *l)
 {

@@ -1,5 +1,5 @@
 /* QLinearAveragePool, QLinearGlobalAveragePool: the mean of (x - x_zero) over a window or all spatial axes, times
- * x_scale, brought to 8 bits. With channels_last the channels are the last axis instead of axis 1.
+ * x_scale, quantised to 8 bits. With channels_last the channels are the last axis instead of axis 1.
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/quantize.h"
 #include "ops/lower/window.h"

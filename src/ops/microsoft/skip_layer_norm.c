@@ -1,49 +1,10 @@
 /* Layer normalisations of ONNX Runtime over the last axis, of a sum: x + skip + bias, or of embeddings.
- *   SkipLayerNormalization:           y = (s - mean) / sqrt(var + epsilon) * gamma + beta
- *   SkipSimplifiedLayerNormalization: y = s / sqrt(mean of s^2 + epsilon) * gamma
- *   SimplifiedLayerNormalization:     the same of x alone, over the axes from `axis` on
- *   EmbedLayerNormalization:          s = word[input_ids] + position[i] + segment[segment_ids], then as the first
- *   QEmbedLayerNormalization:         the same of tables of 8 bits, each with its scale and zero point
- * Source: ONNX Runtime, the operators of these names in com.microsoft; SimplifiedLayerNormalization in ai.onnx. */
-#include "ops/lower/reduction.h"
-
-struct normal {
-	struct value y, mean, inverse; /* inverse: one over the standard deviation, or the root of the mean of
-	                                * squares */
-};
-
-/* `x` over the axes from `axis` on, in type t. Without `centred` the mean counts as zero. */
-static struct normal normalise(struct lower *l, struct value x, int axis, bool centred, struct value gamma,
-                               struct value beta, enum type t)
-{
-	struct space s = space_of(l, x);
-	bool reduced[IR_MAX_RANK];
-	struct normal n = { .mean = { .given = false } };
-	struct reduction r;
-	expr e, d, y;
-
-	reduce_from(reduced, s.rank, axis);
-	r = reduce_space(l, x, reduced, true);
-	e = wide(load(x, r.index));
-	if (centred) {
-		n.mean = reduce_mean(l, "mean", e->type, &r, e);
-		e = sub(e, load(n.mean, r.s.at));
-	}
-	d = divide(acc(l, e->type), cast(r.count, e->type));
-	d = unary(IR_SQRT, add(d, with(d, lower_float(l, "epsilon"))));
-	n.inverse = lower_reduce(l, "inv_std_var", e->type, &r.s, r.rank, IR_SUM, mul(e, e), divide(with(d, 1), d));
-
-	y = wide(at(x, &s));
-	if (centred)
-		y = sub(y, at(n.mean, &s));
-	y = mul(y, at(n.inverse, &s));
-	if (gamma.given)
-		y = mul(y, cast(at(gamma, &s), y->type));
-	if (beta.given)
-		y = add(y, cast(at(beta, &s), y->type));
-	n.y = lower_map(l, NULL, t, &s, y);
-	return n;
-}
+ *   SkipLayerNormalization            y = (s - mean) / sqrt(var + epsilon) * gamma + beta
+ *   SkipSimplifiedLayerNormalization  y = s / sqrt(mean of s^2 + epsilon) * gamma
+ *   EmbedLayerNormalization           s = word[input_ids] + position[i] + segment[segment_ids], then like the first
+ *   QEmbedLayerNormalization          the same with tables of 8 bits, each with its scale and zero point
+ * Source: ONNX Runtime, the operators of these names in com.microsoft. */
+#include "ops/lower/layer_norm.h"
 
 static int check_vector(struct lower *l, struct value v, const char *name)
 {
@@ -59,7 +20,7 @@ static int skip(struct lower *l, bool centred)
 	             sum;
 	struct space s = space_of(l, x);
 	enum type t = value_type(x);
-	struct normal n;
+	struct layer_norm n;
 	expr e;
 
 	if (s.rank < 2 || value_rank(more) > s.rank)
@@ -71,7 +32,7 @@ static int skip(struct lower *l, bool centred)
 	if (bias.given)
 		e = add(e, wide(at(bias, &s)));
 	sum = lower_map(l, "sum", e->type, &s, e);
-	n = normalise(l, sum, s.rank - 1, centred, gamma, beta, t);
+	n = layer_norm(l, sum, s.rank - 1, centred, gamma, beta, t);
 	lower_output(l, 0, n.y);
 	if (centred)
 		lower_output(l, 1, n.mean);
@@ -91,21 +52,6 @@ static int skip_simplified_lower(struct lower *l)
 	return skip(l, false);
 }
 
-static int simplified_lower(struct lower *l)
-{
-	struct value x = lower_input(l, 0), scale = lower_input(l, 1);
-	struct normal n;
-	int axis;
-
-	TRY(lower_axis(l, lower_int(l, "axis"), value_rank(x), false, &axis));
-	if (value_rank(scale) > value_rank(x))
-		return lower_fail(l, ERR_MODEL, "the scale has more axes than the input.");
-	n = normalise(l, x, axis, false, scale, (struct value){ 0 }, value_type(scale));
-	lower_output(l, 0, n.y);
-	lower_output(l, 1, n.inverse);
-	return 0;
-}
-
 /* The row of a table that an index of `ids` at (b, i), or i itself, names. */
 static expr row(struct value table, struct value ids, const struct space *s)
 {
@@ -118,7 +64,7 @@ static expr row(struct value table, struct value ids, const struct space *s)
 	return wide(load_list(table, 2, wrap_index(i, value_dim(table, 0)), s->at[2]));
 }
 
-/* How many places of each sample the mask has; zero without a mask. */
+/* The number of places of each sample in the mask; zero without a mask. */
 static struct value mask_lengths(struct lower *l, struct value ids, struct value mask)
 {
 	struct space s = { 0 };
@@ -153,7 +99,7 @@ static int embed_lower(struct lower *l)
 	if (segments.given && segment.given)
 		e = add(e, row(segment, segments, &s));
 	sum = lower_map(l, "sum", e->type, &s, e);
-	lower_output(l, 0, normalise(l, sum, 2, true, lower_input(l, 5), lower_input(l, 6), t).y);
+	lower_output(l, 0, layer_norm(l, sum, 2, true, lower_input(l, 5), lower_input(l, 6), t).y);
 	if (lower_wants(l, 1))
 		lower_output(l, 1, mask_lengths(l, ids, mask));
 	if (lower_wants(l, 2))
@@ -161,7 +107,7 @@ static int embed_lower(struct lower *l)
 	return 0;
 }
 
-/* Input i, of 8 bits, as f32, by the input that is its scale and the zero point, 5 inputs behind that. */
+/* Input i, of 8 bits, as f32. Its scale is input `scale`; its zero point comes 5 inputs later. */
 static struct value dequantised(struct lower *l, int i, int scale)
 {
 	struct value q = lower_input(l, i);
@@ -199,7 +145,7 @@ static int quantised_embed_lower(struct lower *l)
 	if (has)
 		e = add(e, row(dequantised(l, 4, 10), segments, &s));
 	sum = lower_map(l, "sum", TYPE_F32, &s, e);
-	lower_output(l, 0, normalise(l, sum, 2, true, dequantised(l, 5, 11), dequantised(l, 6, 12), TYPE_F32).y);
+	lower_output(l, 0, layer_norm(l, sum, 2, true, dequantised(l, 5, 11), dequantised(l, 6, 12), TYPE_F32).y);
 	if (lower_wants(l, 1))
 		lower_output(l, 1, mask_lengths(l, ids, mask));
 	return 0;
@@ -223,12 +169,6 @@ const struct op_def ops_skip_layer_norm[] = {
 	  .inputs = { IN("input", TS_FLOAT), IN("skip", TS_FLOAT), IN("gamma", TS_FLOAT), OPT("bias", TS_FLOAT) },
 	  .outputs = SKIP_OUTPUTS, .attrs = { EPSILON(1e-12) }, .lower = skip_simplified_lower,
 	  .cases = { "input:f16[B,S,768] skip:f16[B,S,768] gamma:f16[768]" } },
-	{ .name = "SimplifiedLayerNormalization", .since = { 1 },
-	  .formula = "y = x / sqrt(mean of x^2 + epsilon) * scale",
-	  .inputs = { IN("x", TS_FLOAT), IN("scale", TS_FLOAT) }, .outputs = { OUT("y"), OPTOUT("inv_std_var") },
-	  .attrs = { EPSILON(1e-5), ATTR_INT("axis", -1, "first axis of the statistics"),
-		     ATTR_INT("stash_type", 1, "type of the statistics") },
-	  .lower = simplified_lower, .cases = { "x:f16[B,S,768] scale:f16[768] opset=17" } },
 	{ .name = "EmbedLayerNormalization", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = layer normalisation of word, position and segment embeddings, added",
 	  .inputs = { IN("input_ids", TS(I32)), OPT("segment_ids", TS(I32)), IN("word_embedding", TS_FLOAT),

@@ -1,7 +1,6 @@
 /* Features of ai.onnx.ml: Scaler, Binarizer, Normalizer, Imputer, OneHotEncoder, ArrayFeatureExtractor,
- * FeatureVectorizer. Their numbers are attributes; each becomes a constant of the program, or one number in its
- * expressions.
- * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Strings are not supported. */
+ * FeatureVectorizer. Their numbers are attributes; they become constants of the program, or numbers in its
+ * expressions. Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Strings are not supported. */
 #include "ops/ml/ml.h"
 #include "ops/lower/reduction.h"
 
@@ -176,7 +175,6 @@ static int vectorizer_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define ML .domain = "ai.onnx.ml", .since = { 1 }
 
 const struct op_def ops_features[] = {

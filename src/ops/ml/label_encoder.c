@@ -1,7 +1,6 @@
-/* LabelEncoder: y = the value that belongs to the key x, or the default. Keys are sorted, and found by halving: one map
- * a step. Of equal keys the last one counts; from version 4 on NaN finds the key NaN. Source: ONNX, LabelEncoder of
- * ai.onnx.ml, versions 2 and 4. Keys and values that are strings are not supported, and so is version 1, which has no
- * others. */
+/* LabelEncoder: y = the value of the key x, or the default. Keys are sorted and found by bisection, one map a step. Of
+ * equal keys the last one counts; from version 4 on NaN matches the key NaN. Keys and values that are strings are not
+ * supported; nor is version 1, which has no others. Source: ONNX, LabelEncoder of ai.onnx.ml, versions 2 and 4. */
 #include "ops/ml/ml.h"
 
 #include <math.h>
@@ -10,7 +9,7 @@
 
 /* One list of numbers out of attributes that say it in different ways: floats of f32, integers of i64, or a tensor. */
 struct list {
-	const struct tensor *tensor; /* of one axis */
+	const struct tensor *tensor; /* a tensor of one axis */
 	const char *name;
 };
 
@@ -45,7 +44,7 @@ static int read_list(struct lower *l, const char *what, struct list *out)
 	return 0;
 }
 
-/* What keys without a match become, in the values' type. */
+/* *out is the value for keys without a match, in type t. */
 static int read_default(struct lower *l, enum type t, expr *out)
 {
 	const struct tensor *given = lower_tensor(l, "default_tensor");
@@ -60,8 +59,7 @@ static int read_default(struct lower *l, enum type t, expr *out)
 	return 0;
 }
 
-/* ---- Sorting
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Sorting ---------------------------------------------------------------------------------------------------- */
 
 struct entry {
 	const struct tensor *keys;
@@ -131,8 +129,7 @@ static int pick(struct lower *l, const char *name, const struct tensor *t, const
 	return 0;
 }
 
-/* ---- Lookup
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- Lookup ----------------------------------------------------------------------------------------------------- */
 
 /* The last of 2^steps sorted keys that is not above x. */
 static expr halve(struct lower *l, struct value x, struct value key, const struct space *s, int64_t steps)

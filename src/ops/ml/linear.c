@@ -1,7 +1,7 @@
 /* LinearRegressor: y = x coefficients' + intercepts. LinearClassifier: the same scores for each class, and the label
- * of the largest. Scores may pass a function (ml_transform) after that.
- * A classifier with one score s takes the second of two labels where s > 0, and its scores are those of ml_pair(); ONNX
- * leaves both open, so they are ONNX Runtime's.
+ * of the largest. ml_transform() may follow on the scores.
+ * A classifier with one score s chooses the second of two labels if s > 0, and its scores are those of ml_pair(); ONNX
+ * leaves both open, so they follow ONNX Runtime.
  * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Labels that are strings are not supported. */
 #include "ops/ml/ml.h"
 
@@ -87,7 +87,6 @@ static int classifier_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define LINEAR_ATTRS                                                                                                   \
 	ATTR_FLOATS("coefficients", "a row for each score"), ATTR_FLOATS("intercepts", "one for each score"),          \
 	ATTR_TRANSFORM

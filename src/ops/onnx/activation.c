@@ -1,5 +1,5 @@
-/* Activation functions: y = f(x), elementwise. Each formula is written so that nothing overflows where the result is
- * finite. Source: ONNX, the operators of these names. */
+/* Activation functions: y = f(x), elementwise. The formulas do not overflow where the result is finite. Source: ONNX,
+ * the operators of these names. */
 #include "ops/lower/elementwise.h"
 #include "ops/lower/formulas.h"
 
@@ -147,7 +147,6 @@ static int clip_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", types) }, .outputs = { OUT("y") },       \
 	  .attrs = { ATTR_CONSUMED, __VA_ARGS__ }, .lower = elementwise_lower, .map = fn,                              \

@@ -1,5 +1,5 @@
-/* AffineGrid: y[n, i..., d] = sum over axes of theta[n, d, axis] * position + theta[n, d, last], where positions run
- * from -1 to 1 over the image, the last image axis first: of the corner elements' centres (align_corners) or their
+/* AffineGrid: y[n, i..., d] = sum over axes of theta[n, d, axis] * position + theta[n, d, last]. Positions run from -1
+ * to 1 over the image, the last image axis first: between the centres of the corner elements (align_corners), or their
  * edges.
  * Source: ONNX, operator AffineGrid, opset 20. */
 #include "ops/lower/lower.h"

@@ -1,5 +1,5 @@
-/* ArgMax and ArgMin: y = the position along `axis` of the largest or smallest x; of equals the first, or the last.
- * Source: ONNX, operators ArgMax and ArgMin, opsets 1 to 13. */
+/* ArgMax and ArgMin: y = the position along `axis` of the largest or smallest x; among equals the first, or the last
+ * with select_last_index. Source: ONNX, operators ArgMax and ArgMin, opsets 1 to 13. */
 #include "ops/lower/reduction.h"
 
 static int lower_arg(struct lower *l, enum ir_combine first, enum ir_combine last)

@@ -1,7 +1,7 @@
 /* Attention: scaled dot-product attention with grouped heads, masks, windows and a cache of keys and values.
- *   query i attends key j where the mask allows it or is a number that is added, j <= i + offset if is_causal,
+ *   query i attends key j if the mask allows it (a numeric mask is added), j <= i + offset if is_causal,
  *   i + offset - left_window_size <= j <= i + offset + right_window_size, and j < nonpad_kv_seqlen[b]
- * offset: past keys; or nonpad_kv_seqlen[b] - queries. A mask that is shorter than the keys allows no more of them.
+ * offset: past keys; or nonpad_kv_seqlen[b] - queries. A mask shorter than the keys forbids the keys beyond it.
  * Source: ONNX, operator Attention, opsets 23 to 25. */
 #include "ops/lower/attention_core.h"
 
@@ -18,7 +18,7 @@ static expr both(expr a, expr b)
 	return a ? and_(a, b) : b;
 }
 
-/* The mask at (b, h, i, j), aligned right; `where`: whether it reaches j. */
+/* The mask at (b, h, i, j), aligned right; *where: the condition that it reaches j. */
 static expr mask_at(const struct rules *r, const struct space *s, expr *where)
 {
 	int rank = value_rank(r->mask);
@@ -84,7 +84,7 @@ static int read_rules(struct lower *l, const struct attention *a, struct value p
 	return 0;
 }
 
-/* Scale, cap and what the fourth output holds. */
+/* Reads the scale, the cap and the mode of the fourth output. */
 static int read_numbers(struct lower *l, struct attention *a)
 {
 	enum type c = compute_type(value_type(a->q.v));

@@ -1,8 +1,8 @@
-/* BatchNormalization: y = (x - mean) / sqrt(var + epsilon) * scale + bias, with a mean and var of each channel (axis 1)
- * that are inputs; with training_mode they are those of x over all other axes, and
- *   running_mean = momentum * mean + (1 - momentum) * mean of x, running_var alike.
- * Source: ONNX, operator BatchNormalization, opsets 1 to 15. Before opset 14 only inference, whatever is_test says;
- * `spatial` 0 (until 8) gives every element of a sample its own parameters. */
+/* BatchNormalization: y = (x - mean) / sqrt(var + epsilon) * scale + bias, with an input mean and var for each channel
+ * (axis 1). With training_mode they are those of x over all other axes, and
+ *   running_mean = momentum * mean + (1 - momentum) * mean of x, running_var likewise.
+ * Source: ONNX, operator BatchNormalization, opsets 1 to 15. Before opset 14 only inference, whatever the value of
+ * is_test; `spatial` 0 (until 8) gives every element of a sample its own parameters. */
 #include "ops/lower/reduction.h"
 
 /* momentum * old + (1 - momentum) * current, in old's type. */

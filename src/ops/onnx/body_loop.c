@@ -1,4 +1,4 @@
-/* Graphs that are the body of a loop. See body_loop.h. */
+/* Graphs that are the bodies of loops. See body_loop.h. */
 #include "ops/onnx/body_loop.h"
 
 struct value body_element(struct lower *l, const char *name, struct value v, int axis, expr at)
@@ -69,7 +69,7 @@ static expr at_least_one(void *user, struct ir_pool *pool, expr e, const expr *a
 	return e->op == IR_SYMBOL ? addi(e, 1) : NULL;
 }
 
-/* Whether two extents differ wherever no symbol is zero, as N and 2 * N do. */
+/* True if two extents differ whenever no symbol is zero, like N and 2 * N. */
 static bool differ(expr a, expr b)
 {
 	int64_t n;

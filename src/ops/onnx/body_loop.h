@@ -1,4 +1,4 @@
-/* What Loop and Scan share: graphs that are the body of a loop. */
+/* Graphs that are the bodies of loops, for Loop and Scan. */
 #ifndef TPAT_OPS_BODY_LOOP_H
 #define TPAT_OPS_BODY_LOOP_H
 
@@ -11,12 +11,12 @@ struct value body_element(struct lower *l, const char *name, struct value v, int
 /* v with its first axis moved to `axis`, as output i of the node; `extent`: of that axis in the result, at most its
  * own. */
 void body_output(struct lower *l, int i, struct value v, int axis, expr extent);
-/* Whether `next` has the type and, in the same expressions, the extents of `state`. */
+/* True if `next` has the type and, in the same expressions, the extents of `state`. */
 bool body_keeps(struct value state, struct value next);
 /* `next` as the next value of `state`. Fails when it is of another type or rank, or has extents that differ wherever
  * none is zero; extents that may be equal are demanded to be. */
 int body_next(struct lower *l, struct lower_loop *loop, struct value state, struct value next, const char *name);
-/* Output `output` of the node: what n turns made, one after the other along a first axis. Fails as body_next(). */
+/* Makes output `output` of the node: the values of n turns, stacked along a first axis. Fails like body_next(). */
 int body_stack(struct lower *l, int n, const struct value *turn, int output);
 /* Fails when the stages from `first` on cannot be the body of a loop. */
 int body_check(struct lower *l, const struct lower_loop *loop);

@@ -1,13 +1,14 @@
-/* Cast and CastLike: the elements in another type. Floats truncate toward zero to integers, integers wrap, to bool all
- * but zero is true; to the 8-bit floats with saturation unless `saturate` is 0; to float8e8m0, the powers of two,
- * rounded by `round_mode`. Source: ONNX, operators Cast and CastLike, opsets 6 to 28; where they leave open what is out
- * of range of integers narrower than a byte: ONNX's reference implementation, where they wrap. */
-#include <string.h>
-
+/* Cast and CastLike: the elements in another type. Floats truncate toward zero to integers, integers wrap; to bool,
+ * everything but zero is true; to the 8-bit floats with saturation unless `saturate` is 0; to float8e8m0, the powers
+ * of two, rounded by `round_mode`.
+ * Source: ONNX, operators Cast and CastLike, opsets 6 to 28. They leave values outside the range of integers narrower
+ * than a byte open; as in ONNX's reference implementation, these wrap. */
 #include "ops/lower/lower.h"
 
-/* An f32 as the power of two that is next to it away from zero, or toward zero; between 2^-127 and 2^-126, which have
- * no normal numbers between them, too. What is out of float8e8m0's range, or NaN, stays for the cast to judge. */
+#include <string.h>
+
+/* The power of two next to the f32 x, away from zero (`up`) or toward zero; also between 2^-127 and 2^-126, where
+ * there are no normal numbers. Values outside the range of float8e8m0, and NaN, stay: the cast decides. */
 static expr power_of_two(expr x, bool up)
 {
 	expr bits = ir_bitcast(x, TYPE_U32), magnitude = ir_binary(IR_BITAND, bits, with(bits, 0x7fffffff)), y;

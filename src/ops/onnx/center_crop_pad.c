@@ -1,6 +1,7 @@
-/* CenterCropPad: y has the asked extents; along each axis x is cropped or padded with zeros evenly on both sides, an
- * odd rest falling behind. y[i...] = x[i + first ...], first = floor((n - m) / 2) to crop n to m, -floor((m - n) / 2)
- * to pad Source: ONNX, operator CenterCropPad, opset 18. */
+/* CenterCropPad: y has the given extents; along each axis x is cropped or padded with zeros, evenly on both sides, an
+ * odd element at the end.
+ *   y[i...] = x[i + first ...], first = floor((n - m) / 2) to crop n to m, -floor((m - n) / 2) to pad
+ * Source: ONNX, operator CenterCropPad, opset 18. */
 #include "ops/lower/lower.h"
 
 static int lower(struct lower *l)

@@ -1,6 +1,7 @@
-/* Col2Im: blocks (columns) summed back into the image that they were cut from. For each image position, over the
- * block's offsets k: the column whose element k lies there, when there is one. y[n, c, i..] = sum over k.. of x[n, c *
- * prod(block) + flat(k), flat(j)],  j * stride = i + pad - k * dilation Source: ONNX, operator Col2Im, opset 18. */
+/* Col2Im: sums blocks (columns) back into the image that they were cut from. Each image position sums, over the
+ * block's offsets k, the column whose element k lies there, if there is one.
+ *   y[n, c, i..] = sum over k.. of x[n, c * prod(block) + flat(k), flat(j)],  j * stride = i + pad - k * dilation
+ * Source: ONNX, operator Col2Im, opset 18. */
 #include "ops/lower/lower.h"
 
 struct windows {

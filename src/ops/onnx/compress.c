@@ -1,7 +1,7 @@
 /* Compress: the slices of x along an axis for which the condition holds; without an axis, the elements of x in
- * row-major order for which it does. A condition that is shorter says "no" for the rest, what it says beyond the end is
- * not looked at. How much is kept is known only at run time, unless the condition is a constant. Source: ONNX, operator
- * Compress, opsets 9, 11 and 28. */
+ * row-major order for which it holds. Slices beyond a shorter condition are dropped; entries beyond the end of x are
+ * ignored. The number of kept slices is known only at run time, unless the condition is a constant. Source: ONNX,
+ * operator Compress, opsets 9, 11 and 28. */
 #include "ops/lower/lower.h"
 
 /* The kept places of 0 .. extent-1, from a condition that is known. */
@@ -23,7 +23,7 @@ static struct value known_places(struct lower *l, const struct tensor *condition
 	return lower_data(l, "places", t);
 }
 
-/* Whether a known condition lies inside of the extent whatever that is. */
+/* True if a constant condition lies within the extent, whatever its value. */
 static bool inside(const struct tensor *condition, expr extent)
 {
 	int64_t end;

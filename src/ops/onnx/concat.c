@@ -1,4 +1,4 @@
-/* Concat: y is the inputs one behind the other along an axis. Split: the reverse.
+/* Concat: y is the inputs, concatenated along an axis. Split: the reverse.
  *   y[.., i, ..] = x_k[.., i - start_k, ..] for start_k <= i < start_k+1
  * Source: ONNX, operators Concat (opset 1 to 13), Split (1 to 18). */
 #include "ops/lower/lower.h"
@@ -7,7 +7,7 @@
 
 struct concat {
 	const struct value *x;
-	const expr *start; /* of each input along the axis, and behind the last */
+	const expr *start; /* the start of each input along the axis, then the end of the last */
 	int axis;
 	const struct space *space;
 };

@@ -1,7 +1,7 @@
-/* Conv: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g C/G + c, o stride + k dilation - pad ...] * w[m, c, k...],
- * where g is the group of output channel m, and x is 0 outside. ConvInteger: the same of x - x_zero_point and
- * w - w_zero_point, where the padding is 0 after that. QLinearConv: ConvInteger with an i32 bias, brought to 8 bits.
- * Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10). */
+/* Conv: y[n, m, o...] = bias[m] + sum over c, k... of x[n, g C/G + c, o stride + k dilation - pad ...] * w[m, c,
+ * k...], where g is the group of output channel m, and x is 0 outside. ConvInteger: the same for x - x_zero_point and
+ * w - w_zero_point, whose padding is 0 after the subtraction. QLinearConv: ConvInteger with an i32 bias, quantised to
+ * 8 bits. Source: ONNX, operators Conv (opsets 1 to 22), ConvInteger (10), QLinearConv (10). */
 #include "ops/lower/convolution.h"
 #include "ops/lower/quantize.h"
 

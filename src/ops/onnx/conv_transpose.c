@@ -1,6 +1,6 @@
 /* ConvTranspose: y[n, m, o...] = b[m] + sum over c, k... of x[n, g C/G + c, i...] * w[g C/G + c, m', k...], over the
- * places with i * stride + k * dilation - pad = o, where g is m's group of output channels and m' its place in it.
- * Source: ONNX, operator ConvTranspose, opsets 1 to 22. */
+ * places with i * stride + k * dilation - pad = o, where g is m's group of output channels and m' its index in the
+ * group. Source: ONNX, operator ConvTranspose, opsets 1 to 22. */
 #include "ops/lower/convolution.h"
 
 static int lower(struct lower *l)

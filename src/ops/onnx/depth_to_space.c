@@ -1,7 +1,8 @@
-/* DepthToSpace: channels become blocks of b x b pixels. SpaceToDepth: the reverse. With c' channels where pixels are
- * wide: DCR: wide[n, c, h*b + p, w*b + q] = deep[n, (p*b + q)*c' + c, h, w] CRD: wide[n, c, h*b + p, w*b + q] = deep[n,
- * c*b*b + p*b + q, h, w] Source: ONNX, operators DepthToSpace (opset 1 to 28), SpaceToDepth (1 to 28; the mode from
- * 28). */
+/* DepthToSpace: channels become blocks of b x b pixels. SpaceToDepth: the reverse. With c' channels in `wide`, the
+ * side with more pixels:
+ *   DCR: wide[n, c, h*b + p, w*b + q] = deep[n, (p*b + q)*c' + c, h, w]
+ *   CRD: wide[n, c, h*b + p, w*b + q] = deep[n, c*b*b + p*b + q, h, w]
+ * Source: ONNX, operators DepthToSpace (opset 1 to 28), SpaceToDepth (1 to 28; the mode from 28). */
 #include "ops/lower/lower.h"
 
 #include <string.h>

@@ -1,13 +1,13 @@
-/* DFT: y[k] = sum over n of x[n] e^(-2 pi i k n / N), the inverse with the other sign and over N; x is cut or
- * continued by zeros to N = dft_length. Complex numbers are pairs along the last axis. onesided: only the first N/2
- * + 1 of k; inverse and onesided: the real signal whose first N/2 + 1 frequencies x is. STFT: the same of windows of
+/* DFT: y[k] = sum over n of x[n] e^(-2 pi i k n / N); the inverse has the other sign and divides by N. x is cut, or
+ * padded with zeros, to N = dft_length. Complex numbers are pairs along the last axis. onesided: only the first N/2 +
+ * 1 of k; inverse and onesided: the real signal whose first N/2 + 1 frequencies are x. STFT: the DFT of windows of
  * frame_length samples, frame_step apart, times a window function.
  * Source: ONNX, operators DFT (opsets 17 and 20) and STFT (17). */
 #include "ops/lower/fourier.h"
 
 #include <string.h>
 
-/* Whether an element of the signal has one number or two is an extent, which may be known at run time only. */
+/* Fails unless the last axis has extent 1 or 2. The extent may be known only at run time. */
 static int check_parts(struct lower *l, struct value x)
 {
 	int rank = value_rank(x);
@@ -32,8 +32,7 @@ static expr imaginary_part(struct value x, expr *index)
 	return select_(eq(parts, with(parts, 2)), e, with(e, 0));
 }
 
-/* ---- DFT ---------------------------------------------------------------------------------------------------------
- * */
+/* ---- DFT --------------------------------------------------------------------------------------------------------- */
 
 static int read_axis(struct lower *l, int rank, int *axis)
 {
@@ -106,8 +105,7 @@ static int dft_lower(struct lower *l)
 	return 0;
 }
 
-/* ---- STFT --------------------------------------------------------------------------------------------------------
- * */
+/* ---- STFT -------------------------------------------------------------------------------------------------------- */
 
 static int read_frame(struct lower *l, struct value x, struct value window, expr *step, expr *length)
 {

@@ -1,5 +1,5 @@
-/* Dropout: in inference output = data, mask = 1 everywhere; in training, which an input asks for from opset 12 on, see
- * drop.h. Before opset 12 it is always inference. Source: ONNX, operator Dropout, opsets 1 to 22. */
+/* Dropout: in inference output = data, and the mask is all ones. For training, which an input requests from opset 12
+ * on, see drop.h. Before opset 12 it is always inference. Source: ONNX, operator Dropout, opsets 1 to 22. */
 #include "ops/lower/drop.h"
 
 static int lower(struct lower *l)

@@ -1,7 +1,6 @@
-/* DynamicQuantizeLinear: x to u8 with a scale and zero point taken from its own range, which always holds 0:
- *   high = max(0, max x), low = min(0, min x), y_scale = (high - low) / 255, 1 where that is 0
- *   y_zero_point = round(saturate(0 - low / y_scale)),  y = saturate(round(x / y_scale) + y_zero_point)
- * Source: ONNX, operator DynamicQuantizeLinear, opset 11; the scale of an all-zero tensor as ONNX Runtime has it. Every
+/* DynamicQuantizeLinear: x in u8, with scale and zero point from x's own range; see quantize_range().
+ *   y = saturate(round(x / y_scale) + y_zero_point)
+ * Source: ONNX, operator DynamicQuantizeLinear, opset 11; the scale of an all-zero tensor as in ONNX Runtime. Every
  * step is one f32 operation, so that the result is bit-equal to theirs. */
 #include "ops/lower/quantize.h"
 #include "ops/lower/reduction.h"

@@ -1,7 +1,7 @@
-/* Einsum: a sum of products over named axes: "ij,jk->ik". Letters name axes, "..." stands for leading axes that
- * broadcast, a letter twice in one operand is its diagonal; letters that the result does not name are summed. Without
- * "->" the result has the broadcast axes, then the letters that occur once, in ASCII order.
- * More than two operands are contracted from left to right, each step summing what nothing behind it needs.
+/* Einsum: a sum of products over named axes: "ij,jk->ik". Letters name axes, "..." leading axes that broadcast; a
+ * letter twice in one operand is its diagonal; letters missing in the result are summed. Without "->" the result has
+ * the broadcast axes, then the letters that occur once, in ASCII order.
+ * More than two operands are contracted from left to right; each step sums the letters that no later step needs.
  * Source: ONNX, operator Einsum, opsets 12 and 28, as numpy.einsum. */
 #include "ops/lower/lower.h"
 
@@ -17,8 +17,8 @@ enum {
 struct term {
 	int n; /* axes */
 	int label[IR_MAX_RANK];
-	int letters; /* of them letters */
-	int dots;    /* where "..." is among the letters; -1: nowhere */
+	int letters; /* the number of letters */
+	int dots;    /* the position of "..." among the letters; -1: none */
 };
 
 struct operand {
@@ -26,8 +26,7 @@ struct operand {
 	struct term term;
 };
 
-/* ---- The equation ------------------------------------------------------------------------------------------------
- * */
+/* ---- The equation ------------------------------------------------------------------------------------------------ */
 
 /* One term, up to ',' or "->" or the end; letters only, "..." is marked. */
 static int parse_term(struct lower *l, const char **text, struct term *out)
@@ -137,10 +136,9 @@ static int parse(struct lower *l, struct operand *x, struct term *result)
 	return 0;
 }
 
-/* ---- Extents and elements ----------------------------------------------------------------------------------------
- * */
+/* ---- Extents and elements ---------------------------------------------------------------------------------------- */
 
-/* A value of one axis, which stands for axis i of v where extents broadcast. */
+/* A value with only axis i of v, for use where extents broadcast. */
 static struct value one_axis(struct lower *l, struct value v, int i)
 {
 	struct ir_buffer *b = NEW(l->program->arena, struct ir_buffer);
@@ -150,7 +148,7 @@ static struct value one_axis(struct lower *l, struct value v, int i)
 	return (struct value){ .buf = b, .given = true, .pool = v.pool };
 }
 
-/* The extent of every label: that of all axes with it, where one element stands for as many as needed. */
+/* Sets the extent of every label: the common extent of all its axes; an extent of 1 broadcasts. */
 static int find_extents(struct lower *l, const struct operand *x, int n, expr *extent)
 {
 	for (int k = 0; k < n; k++)

@@ -27,7 +27,7 @@ FUNCTION(less_map, lt(x[0], x[1]))
 FUNCTION(greater_equal_map, ge(x[0], x[1]))
 FUNCTION(less_equal_map, le(x[0], x[1]))
 
-/* Whether numbers of the exponent's type, or the one that it is, are floats of type t. */
+/* True if the exponent's type, or the exponent itself if constant, fits into floats of type t. */
 static bool exponent_fits(expr y, enum type t)
 {
 	enum type from = y->type;
@@ -123,7 +123,6 @@ static int where_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("a", types), IN("b", types) },                \
 	  .outputs = { OUT("c") }, .attrs = { ATTR_OLD_BROADCAST, ATTR_CONSUMED }, .lower = elementwise_lower,         \

@@ -1,16 +1,16 @@
-/* FlexAttention: attention whose scores and probabilities go through graphs of the node. For each head
+/* FlexAttention: attention whose scores and probabilities are modified by graphs of the node. For each head
  *   score = score_mod(scale * q k'), p = prob_mod(exp(score - largest) / sum over keys of it), y = p v
- * Scores and probabilities are of the type softmax_precision; both graphs, which may be absent, map all of them,
- * [batch, query head, query, key], to as many. As ONNX defines it, a row whose scores are all minus infinity gives NaN.
- * Source: ONNX, operator FlexAttention of ai.onnx.preview, opset 1. */
+ * Scores and probabilities have the type softmax_precision. Both graphs are optional; each maps the whole tensor
+ * [batch, query head, query, key] to one of the same shape. As ONNX defines it, a row whose scores are all minus
+ * infinity gives NaN. Source: ONNX, operator FlexAttention of ai.onnx.preview, opset 1. */
 #include "ops/lower/attention_core.h"
 
 struct flex {
 	struct heads q, k, v;
 	expr shared; /* query heads of a key head */
 	expr scale;
-	enum type soft; /* of scores and probabilities */
-	struct space s; /* of them: batch, query head, query, key */
+	enum type soft; /* type of scores and probabilities */
+	struct space s; /* their space: batch, query head, query, key */
 };
 
 static int check_inputs(struct lower *l, const struct flex *f)
@@ -45,7 +45,7 @@ static int read_inputs(struct lower *l, struct flex *f)
 	return 0;
 }
 
-/* What the graph `attr` makes of scores or probabilities; the same where the node does not have it. */
+/* Applies graph `attr` to scores or probabilities; without the attribute they stay. */
 static int modify(struct lower *l, const struct flex *f, const char *attr, struct value *v)
 {
 	struct value made;
@@ -103,7 +103,7 @@ static int lower(struct lower *l)
 	score = scores(l, &f);
 	TRY(modify(l, &f, "score_mod", &score));
 	x = softmax_of(l, &f, score);
-	/* Probabilities of a type that computes are divided once, behind their sum. */
+	/* Probabilities in a compute type are divided once, after their sum. */
 	if (lower_attr(l, "prob_mod") || compute_type(f.soft) != f.soft) {
 		e = exponential(&x, f.s.at[0], f.s.at[1], f.s.at[2], f.s.at[3]);
 		p = lower_map(l, "probabilities", f.soft, &f.s, divide(e, load(x.sum, f.s.at)));

@@ -1,5 +1,5 @@
 /* Gather, GatherElements, GatherND: elements of x at indices that are data. Negative indices count from the end;
- * indices outside are held inside, so that bad data never faults.
+ * indices outside are clamped, so that bad data never faults.
  *   Gather          y[a.., i.., b..] = x[a.., indices[i..], b..]
  *   GatherElements  y[.., i, ..] = x[.., indices[.., i, ..], ..]
  *   GatherND        y[b.., i.., j..] = x[b.., indices[b.., i.., 0], indices[b.., i.., 1] .., j..]

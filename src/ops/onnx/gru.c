@@ -1,4 +1,4 @@
-/* GRU: of each step
+/* GRU: each step computes
  *   z = f(x wz^T + h rz^T + biases)    r = f(x wr^T + h rr^T + biases)
  *   n = g(x wh^T + (r * h) rh^T + biases), or with linear_before_reset g(x wh^T + bias + r * (h rh^T + bias))
  *   h = (1 - z) * n + z * h
@@ -11,7 +11,7 @@ struct gru {
 	bool linear;                   /* before the reset */
 };
 
-/* The recurrence bias of the hidden gate is part of what r multiplies. */
+/* The input bias alone: r multiplies the recurrence bias of the hidden gate. */
 static expr input_bias_alone(struct recurrent *r, expr d, expr n)
 {
 	expr both = recurrent_biases(r, d, n);

@@ -1,16 +1,16 @@
-/* If: the outputs of then_branch where the condition holds, else those of else_branch. A condition that is known at
- * build time takes one branch. Otherwise both are computed and every element is selected: branches have no side
- * effects, so that only time is lost. An extent that differs between the branches is a size (struct ir_size), at most
- * the larger of the two. Source: ONNX, operator If, opset 1 to 25. */
+/* If: the outputs of then_branch if the condition holds, else those of else_branch. A condition known at build time
+ * selects one branch. Otherwise both are computed and every element is selected: branches have no side effects, so
+ * this costs only time. An extent that differs between the branches is a size (struct ir_size), at most the larger of
+ * the two. Source: ONNX, operator If, opset 1 to 25. */
 #include "ops/lower/lower.h"
 
-/* What a branch gives; both have as many outputs as the node. */
+/* Lowers a branch; both have as many outputs as the node. */
 static int lower_branch(struct lower *l, const char *branch, struct value *out)
 {
 	return lower_graph(l, branch, 0, NULL, l->outputs, out);
 }
 
-/* Both branches, since it is not known which one is taken: one that is made for other extents fails here. */
+/* Lowers both branches, since it is unknown which one is taken. A branch made for other extents fails here. */
 static int lower_branches(struct lower *l, struct value cond, struct value *a, struct value *b)
 {
 	expr holds = cond.buf->content ? ne(cond.buf->content[0], with(cond.buf->content[0], 0)) : NULL;

@@ -1,6 +1,6 @@
-/* NegativeLogLikelihoodLoss: loss[n, i...] = -x[n, c, i...] * weight[c] with c = target[n, i...], zero where c is
- * ignore_index; reduced to its sum, or to that over the sum of weights (mean). SoftmaxCrossEntropyLoss: the same of
- * log(softmax(x)) over axis 1, which is the second output.
+/* NegativeLogLikelihoodLoss: loss[n, i...] = -x[n, c, i...] * weight[c] with c = target[n, i...], zero if c is
+ * ignore_index; reduced to its sum, or to that divided by the sum of weights (mean). SoftmaxCrossEntropyLoss: the same
+ * for log(softmax(x)) over axis 1, which is the second output.
  * Source: ONNX, operators NegativeLogLikelihoodLoss (opsets 12 to 22) and SoftmaxCrossEntropyLoss (12 and 13). */
 #include "ops/lower/reduction.h"
 
@@ -8,7 +8,7 @@
 
 struct loss {
 	struct value x, target, weight;
-	struct value top, total; /* of the softmax: largest and sum over the classes; or not given */
+	struct value top, total; /* the softmax's maximum and sum over the classes; or not given */
 };
 
 /* The logarithm of a probability at `index` in x. */

@@ -1,10 +1,10 @@
-/* Loop: a graph that is run m times, or as long as a condition holds that it gives, with states that it hands on; what
- * else it gives in each turn is put together along a first axis.
+/* Loop: runs a graph m times, or while a condition that it computes holds. States are passed from turn to turn; the
+ * graph's other outputs are stacked along a first axis.
  *
- * The number of turns is m where that is known, or what the condition counts to (loop_trip.h). Where m is data, or
- * there is none, turns end by the condition alone, and there is no bound for what they put together: such a loop can
- * only have states. Where the condition may end it before m, what is put together has a size that is known only at run
- * time. States keep their shapes from turn to turn; a loop in which they change is unrolled where it turns a few times.
+ * The number of turns is m if that is known, or the number that the condition counts to (loop_trip.h). If m depends on
+ * data or is absent, the condition alone ends the loop, and stacked outputs would have no bound: such a loop can only
+ * have states. If the condition may end the loop before m, stacked outputs have a size known only at run time. States
+ * keep their shapes from turn to turn; a loop that changes them is unrolled if it has few turns.
  * Source: ONNX, operator Loop, opsets 1 to 25. */
 #include "ops/onnx/body_loop.h"
 
@@ -26,8 +26,9 @@ struct graph_loop {
 	bool m_known, counted;      /* `trip` is m, or at most it; the condition is counted in it */
 	expr trip;
 	struct lower_loop loop;
-	struct value *in, *out; /* of the body: turn, condition, states; condition, states, what is collected */
-	struct value cond, *first, *state; /* first: what the states are before the loop */
+	struct value *in, *out; /* the body's inputs (turn, condition, states) and outputs (condition, states, stacked
+	                           values) */
+	struct value cond, *first, *state; /* first: the states before the loop */
 };
 
 static bool is_one(struct value v)
@@ -82,7 +83,7 @@ static int begin(struct graph_loop *x)
 	return 0;
 }
 
-/* Handed on as it came: every turn reads what was there before the loop. */
+/* True if the state never changes: every turn reads the value from before the loop. */
 static bool stays(const struct graph_loop *x, int state)
 {
 	return strcmp(x->body.input[2 + state], x->body.output[1 + state]) == 0;
@@ -110,8 +111,8 @@ static void carry_states(struct graph_loop *x)
 	x->in[1] = x->cond;
 }
 
-/* The turns' condition; null: there is none but the number of turns. What the body makes of the condition may be that
- * it always goes on, or the condition itself. */
+/* The condition to continue; null: only the number of turns ends the loop. The body's condition may be constantly
+ * true, or the unchanged input condition. */
 static expr condition(struct graph_loop *x)
 {
 	struct lower *l = x->l;
@@ -141,7 +142,7 @@ static expr condition(struct graph_loop *x)
 	return all;
 }
 
-/* Where the condition counts: so many turns. */
+/* Sets the number of turns if the condition counts. */
 static void count_condition(struct graph_loop *x)
 {
 	struct loop_trip t = { .l = x->l,
@@ -180,10 +181,10 @@ static expr count_turns(struct graph_loop *x, struct value *count)
 	return ir_size_new(l->program, "turns_size", count->buf, ir_size_limit(l->program, x->trip));
 }
 
-/* ---- Unrolled -------------------------------------------------------------------------------------------------- */
+/* ---- Unrolled ---------------------------------------------------------------------------------------------------- */
 
-/* A loop stage has states of one shape. Where a turn changes them, the body is lowered once a turn instead: where the
- * number of turns is known and small, and no condition can end them before. */
+/* True if the body must be lowered once for each turn. A loop stage has states of one shape; if turns change a shape,
+ * the number of turns must be known and small, and no condition may end the loop earlier. */
 static bool must_unroll(struct graph_loop *x)
 {
 	bool keeps = true;

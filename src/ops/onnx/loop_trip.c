@@ -1,5 +1,5 @@
-/* The number of turns of a loop that ends by counting. See loop_trip.h. What the condition is at the end of turn t is
- * worked out as an expression in t, through the body's maps; comparisons of what is linear in t are solved for it. */
+/* The number of turns of a loop that counts. See loop_trip.h. The condition at the end of turn t is derived as an
+ * expression in t, through the body's maps; comparisons that are linear in t are solved for it. */
 #include "ops/onnx/loop_trip.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static expr of_expr(const struct loop_trip *t, expr e, int depth)
 	return ir_integer_of(e, of_load, &(struct place){ t, depth });
 }
 
-/* What is added to state i in a turn, when that is a constant. */
+/* Sets *step to the constant that a turn adds to state i; false if there is none. */
 static bool step_of(const struct loop_trip *t, int i, int depth, int64_t *step)
 {
 	const struct ir_buffer *b = t->next[i].buf;
@@ -102,7 +102,7 @@ static expr at_turn(const struct loop_trip *t, expr e, int64_t turn)
 	return lower_at_turn(t->loop, e, idx(t->l, turn));
 }
 
-/* What is positive as long as the comparison holds: b - a of a < b. */
+/* An expression that is positive while the comparison holds: b - a for a < b. */
 static expr distance(expr e)
 {
 	if (e->op == IR_CAST)
@@ -117,8 +117,8 @@ static expr distance(expr e)
 /* Turns that follow one that has been: */
 struct follow {
 	expr turns;       /* t = 0, 1 ... at whose ends the condition holds; null: not known */
-	expr before, all; /* the distance before turn 0, and the turns when it is what the first condition asks; or
-	                   * null */
+	expr before, all; /* the distance before turn 0; and the number of turns if the first condition asks for that
+	                     distance, or null */
 };
 
 static expr turns_of(const struct loop_trip *t, expr d, int64_t c)

@@ -1,11 +1,11 @@
-/* LSTM: of each step, with peepholes p where they are given
+/* LSTM: each step computes, with optional peephole weights p
  *   i, f = f(x w^T + h r^T + p * c + biases)    k = g(x wc^T + h rc^T + biases)
  *   c = f * c + i * k    o = f(x wo^T + h ro^T + po * c + biases)    h = o * h(c)
- * and with input_forget f = 1 - i. The clip bounds the gates' sums; like ONNX Runtime, not c.
+ * and with input_forget f = 1 - i. The clip bounds the gates' sums, but not c, as in ONNX Runtime.
  * Source: ONNX, operator LSTM, opsets 1 to 22. */
 #include "ops/lower/recurrent.h"
 
-/* What the inputs give, and h times the recurrence weights. */
+/* The gates' sums: the inputs' part, and h times the recurrence weights. */
 static struct value sums(struct recurrent *r, struct value h, void *user)
 {
 	const struct value *inputs = user;

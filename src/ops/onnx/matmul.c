@@ -1,5 +1,5 @@
-/* MatMul: y[..., m, n] = sum over k of a[..., m, k] * b[..., k, n], as numpy.matmul: batches broadcast, an operand of
- * one axis is a row on the left and a column on the right, and that axis is not in the result. Sums in f32, f64 or
+/* MatMul: y[..., m, n] = sum over k of a[..., m, k] * b[..., k, n], as numpy.matmul: batches broadcast; an operand of
+ * one axis is a row on the left and a column on the right, and that axis is not in the result. Sums are f32, f64 or
  * integers. Source: ONNX, operator MatMul, opsets 1 to 13. */
 #include "ops/lower/product.h"
 

@@ -1,7 +1,7 @@
-/* MatMulInteger: y = sum over k of (a - a_zero_point) * (b - b_zero_point), in i32. QLinearMatMul: the same, brought to
- * 8 bits: y = saturate(round(sum * (a_scale * b_scale / y_scale)) + y_zero_point).
- * A zero point or scale is one number, a list for a's rows or b's columns, or has the operand's axes.
- * Source: ONNX, operators MatMulInteger (opset 10) and QLinearMatMul (opsets 10 and 21). */
+/* MatMulInteger: y = sum over k of (a - a_zero_point) * (b - b_zero_point), in i32. QLinearMatMul: the same, quantised
+ * to 8 bits: y = saturate(round(sum * (a_scale * b_scale / y_scale)) + y_zero_point). A zero point or scale is one
+ * number, a list for a's rows or b's columns, or has the operand's axes. Source: ONNX, operators MatMulInteger (opset
+ * 10) and QLinearMatMul (opsets 10 and 21). */
 #include "ops/lower/product.h"
 #include "ops/lower/quantize.h"
 

@@ -1,5 +1,5 @@
-/* MaxUnpool: zeros, where the element x[i] lies at the place indices[i], flattened over an image of extents
- * (in - 1) * stride + kernel - pads; a larger output_shape continues that image with zeros.
+/* MaxUnpool: y is zero, except that element x[i] goes to position indices[i], flattened over an image of extents (in -
+ * 1) * stride + kernel - pads; a larger output_shape pads that image with zeros.
  * Source: ONNX, operator MaxUnpool, opsets 9 to 22. */
 #include "ops/lower/lower.h"
 

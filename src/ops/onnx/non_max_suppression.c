@@ -1,7 +1,7 @@
-/* NonMaxSuppression: of each class of each image the boxes with the best scores, without those that overlap a better
+/* NonMaxSuppression: for each class of each image the boxes with the best scores, without those that overlap a better
  * one; rows (image, class, box) in this order, the best box of a class first. Boxes are y1, x1, y2, x2 in any order of
- * corners, or centre x, centre y, width, height. What is chosen is counted at run time. Source: ONNX, operator
- * NonMaxSuppression, opsets 10 and 11. */
+ * corners, or centre x, centre y, width, height. The number of chosen boxes is known only at run time. Source: ONNX,
+ * operator NonMaxSuppression, opsets 10 and 11. */
 #include "ops/lower/nms.h"
 
 #include <float.h>
@@ -48,7 +48,8 @@ static expr over(struct lower *l, const struct nms *n, const expr *row, expr a, 
 	return gt(e, s->overlap.given ? at_first(s->overlap) : with(e, 0));
 }
 
-/* How many of a class are wanted, as an extent, and *limit as data: null where the extent says it all. */
+/* Sets *turns to the most boxes of a class as an extent, and *limit to the same as data; null if the extent is exact.
+ */
 static int most_of(struct lower *l, expr boxes, expr *turns, expr *limit)
 {
 	struct value most = lower_input(l, 2);

@@ -1,6 +1,6 @@
-/* NonZero: where the elements are that are not zero, in row-major order: y[:, j] is the index of the j-th. How many
- * there are is known only at run time. A NaN is not zero. Of a scalar y is i64[0, n], as in ONNX. Source: ONNX,
- * operator NonZero, opsets 9 and 13. */
+/* NonZero: the indices of the elements that are not zero, in row-major order: y[:, j] is the index of the j-th. Their
+ * number is known only at run time. A NaN is not zero. For a scalar y is i64[0, n], as in ONNX. Source: ONNX, operator
+ * NonZero, opsets 9 and 13. */
 #include "ops/lower/lower.h"
 
 /* The narrowest type that holds every position. */

@@ -1,6 +1,7 @@
-/* Normalisations over axes of one tensor: y = (x - mean) / sqrt(var + epsilon) * scale + bias, where var is the mean of
- * (x - mean)^2. They differ in the axes of the statistics and in what scale and bias belong to. Statistics are stages
- * of their own, in the same form as ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div make them, in f32 (f64 of f64).
+/* Normalisations over axes of one tensor: y = (x - mean) / sqrt(var + epsilon) * scale + bias, where var is the mean
+ * of (x - mean)^2. They differ in the axes of the statistics, and in the axes of scale and bias. Statistics are stages
+ * of their own, with the same form as the nodes ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, in f32 (f64 for
+ * f64).
  * Source: ONNX, the operators of these names. BatchNormalization is in batch_norm.c. */
 #include "ops/lower/reduction.h"
 
@@ -15,7 +16,7 @@ static struct value deviation(struct lower *l, const struct reduction *r, struct
 	return lower_map(l, "deviation", v->type, &s, unary(IR_SQRT, add(v, with(v, epsilon))));
 }
 
-/* A statistic as an output, in the type that the node asks for. */
+/* Makes output i from a statistic, in type t. */
 static void output_as(struct lower *l, int i, struct value v, enum type t)
 {
 	struct space s = space_of(l, v);
@@ -170,7 +171,7 @@ static int lp_norm_lower(struct lower *l)
 	r = reduce_space(l, x, reduced, true);
 	e = wide(load(x, r.index));
 	total = p == 1 ? acc(l, e->type) : unary(IR_SQRT, acc(l, e->type));
-	/* What is divided by infinity is zero: so the rows choose, and not each element. */
+	/* x / infinity is zero: the selection is one for each row, not one for each element. */
 	total = select_(eq(total, with(total, 0)), with(total, INFINITY), total);
 	norm = lower_reduce(l, "norm", e->type, &r.s, r.rank, IR_SUM, p == 1 ? unary(IR_ABS, e) : mul(e, e), total);
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, divide(wide(at(x, &s)), at(norm, &s))));
@@ -178,7 +179,7 @@ static int lp_norm_lower(struct lower *l)
 }
 
 /* MeanVarianceNormalization: y = (x - mean) / (sqrt(mean of x^2 - mean^2) + 1e-9), by default over 0, 2 and 3. The
- * variance is taken as the mean of (x - mean)^2, which is the same number without the cancellation. */
+ * variance is computed as the mean of (x - mean)^2, which is equal but does not cancel. */
 static int mean_variance_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), mean, dev;

@@ -1,6 +1,6 @@
-/* What asks for optional values, where it is given a tensor or nothing.
+/* Operators on optional values; here the input is a tensor, or absent.
  *   OptionalGetElement: y = x, the tensor itself
- *   OptionalHasElement: whether there is an input
+ *   OptionalHasElement: y = true if there is an input
  * Source: ONNX, operators OptionalGetElement and OptionalHasElement, opsets 15 to 28; tensors from 18 on. */
 #include "ops/lower/lower.h"
 

@@ -1,6 +1,6 @@
 /* MaxPool, AveragePool, LpPool: y[n, c, o...] = max, mean or p-norm of x over the window at o. MaxPool's second output
- * is the position of the maximum in x, flattened over all of x. A mean counts the places in the input, or with
- * count_include_pad those in the padding too, but never the places beyond that in windows of ceil_mode.
+ * is the position of the maximum, flattened over all of x. A mean counts the places in the input, or with
+ * count_include_pad those in the padding too, but never the places that windows of ceil_mode have beyond it.
  * Source: ONNX, operators MaxPool (opsets 1 to 22), AveragePool (1 to 22), LpPool (1 to 22). */
 #include "ops/lower/pooling.h"
 
@@ -21,7 +21,7 @@ static int average_lower(struct lower *l)
 	return 0;
 }
 
-/* (sum of |x|^p)^(1/p): the element of the sum and what follows it. */
+/* (sum of |x|^p)^(1/p): the term of the sum, and the root. */
 static expr norm_element(expr x, double p)
 {
 	return p == 2 ? mul(x, x) : p == 1 ? unary(IR_ABS, x) : pow_(unary(IR_ABS, x), with(x, p));

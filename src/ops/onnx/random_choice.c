@@ -1,6 +1,7 @@
-/* Bernoulli: y = 1 with the probability x, else 0. Multinomial: classes drawn by their unnormalised log-probabilities,
- * by where a uniform draw falls in their running sum.
- * The bits are those of this project's generator (philox.h); other engines draw others, and new ones in each run.
+/* Bernoulli: y = 1 with probability x, else 0. Multinomial: classes drawn by their unnormalised log-probabilities: a
+ * uniform random number selects a class by the running sum.
+ * The random numbers come from this project's generator (philox.h): other engines draw others, and new ones in each
+ * run.
  * Source: ONNX, operators Bernoulli (opsets 15 and 22), Multinomial (7 and 22). */
 #include "ops/lower/philox.h"
 

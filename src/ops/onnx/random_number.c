@@ -1,6 +1,6 @@
-/* RandomUniform, RandomNormal: a tensor of draws, of a shape in an attribute, or (...Like) of another tensor's shape.
- * The bits are those of this project's generator (philox.h); other engines draw others, and new ones in each run. Drawn
- * in f32, or f64 for results of f64.
+/* RandomUniform, RandomNormal: a tensor of random numbers; its shape is an attribute, or (...Like) that of another
+ * tensor. They come from this project's generator (philox.h): other engines draw others, and new ones in each run.
+ * They are drawn in f32, or in f64 for f64 results.
  * Source: ONNX, the operators of these names, opsets 1 and 22. */
 #include "ops/lower/philox.h"
 

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* Which axes the node reduces: the attribute or the input; none named means all, or with noop_with_empty_axes none. */
+/* Marks the axes that the node reduces, from the attribute or the input; an empty list means all axes, or with
+ * noop_with_empty_axes none. */
 static int reduced_axes(struct lower *l, bool *reduced)
 {
 	int rank = value_rank(lower_input(l, 0)), axis;
@@ -30,7 +31,7 @@ static int reduction_of(struct lower *l, struct reduction *r)
 	return 0;
 }
 
-/* The element as it is summed: roots and logarithms of integers are taken in f64. */
+/* The element in the type of the sum; roots and logarithms of integers are taken in f64. */
 static expr element(struct lower *l, const struct reduction *r)
 {
 	return wide(load(lower_input(l, 0), r->index));
@@ -158,7 +159,6 @@ static int min_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("data", types), OPT("axes", TS(I64)) },       \
 	  .outputs = { OUT("reduced") },                                                                               \

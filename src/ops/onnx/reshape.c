@@ -23,8 +23,8 @@ static void first_group(struct lower *l, int n, const expr *xdim, int m, const e
 	*ys = m;
 }
 
-/* y with extents `dim`, the elements of x in their order. Positions are equal group by group where extents have equal
- * products, so that only what is really divided is divided: [N,12,64] from [N,768] has no division by N. */
+/* Makes the output with extents `dim` and x's elements in order. Positions are matched group by group where extents
+ * have equal products, so that only real splits divide: [N,12,64] from [N,768] has no division by N. */
 static int same_order(struct lower *l, struct value x, int rank, const expr *dim)
 {
 	struct space s = space_new(l, rank, dim);
@@ -46,7 +46,7 @@ static int same_order(struct lower *l, struct value x, int rank, const expr *dim
 	return 0;
 }
 
-/* ---- Reshape: an extent 0 copies that of x (unless allowzero), -1 is what is left. ------------------------------- */
+/* ---- Reshape: extent 0 copies x's (unless allowzero), -1 is the remaining one. ----------------------------------- */
 
 static int lower_reshape(struct lower *l)
 {
@@ -68,7 +68,7 @@ static int lower_reshape(struct lower *l)
 		return lower_fail(l, ERR_UNSUPPORTED, "the new shape has %d axes; %d are the most.", shape.n,
 		                  IR_MAX_RANK);
 
-	/* Copied extents stand on both sides: left out of both products, [0, -1] is right for empty tensors too. */
+	/* Copied extents are in both products and left out of both: then [0, -1] is right for empty tensors too. */
 	for (int i = 0; i < value_rank(x); i++)
 		if (!(zero_copies && i < shape.n && ir_is_int(shape.at[i], 0)))
 			total = mul(total, value_dim(x, i));
@@ -210,7 +210,7 @@ const struct op_def op_unsqueeze = {
 	.cases = { "data:f32[N,5] axes:i64[2]={0,-1}", "data:bool[3] axes=1 opset=11" },
 };
 
-/* ---- Flatten: a matrix of what is before `axis` and what is from it on. ------------------------------------------ */
+/* ---- Flatten: a matrix of the axes before `axis` and those from it on. ------------------------------------------- */
 
 static int lower_flatten(struct lower *l)
 {

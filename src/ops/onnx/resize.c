@@ -1,15 +1,15 @@
 /* Resize, Upsample: y[i...] is interpolated between the elements of x around the coordinate of i along each axis.
  *   nearest: the element there; linear, cubic: the sum of 2 or 4 elements an axis, times their weights
  *   antialias, where an axis shrinks: the kernel is stretched by 1 / scale, and its weights divided by their sum
- * Indices beyond the edge mean the edge, or nothing with exclude_outside. Here is what the node asks for; the
+ * Indices beyond the edge mean the edge, or nothing with exclude_outside. This file reads the node; the
  * coordinates are in resize_coordinate.c, the sums in resize_sample.c. Source: ONNX, operators Resize (opset 10 to 19),
- * Upsample (1, 7, 9). Before opset 11 coordinates are asymmetric and nearest is floor (ceil where the axis shrinks, as
- * ONNX's test data of opset 10 and ONNX Runtime have it). */
+ * Upsample (1, 7, 9). Before opset 11 coordinates are asymmetric and nearest is floor (ceil if the axis shrinks, as
+ * in ONNX's test data of opset 10 and in ONNX Runtime). */
 #include "ops/lower/resize.h"
 
 #include <string.h>
 
-/* ---- What the node says ------------------------------------------------------------------------------------------ */
+/* ---- Reading the node -------------------------------------------------------------------------------------------- */
 
 static int unknown_scales(struct lower *l)
 {
@@ -187,7 +187,7 @@ static int read_resize(struct lower *l, struct resize *r)
 	} else if (sizes.given && !ir_is_int(value_count(sizes), 0)) {
 		struct exprs size;
 
-		/* With a policy the result's extents are others, and the sizes are needed beside them. */
+		/* With a policy the result's extents differ from the sizes, so both are needed. */
 		TRY(strcmp(lower_word(l, "keep_aspect_ratio_policy"), "stretch") ? lower_known(l, 3, &size)
 		                                                                 : lower_extents(l, 3, &size));
 		TRY(set_sizes(l, r, &axes, &size));
@@ -197,8 +197,7 @@ static int read_resize(struct lower *l, struct resize *r)
 	return strcmp(r->coordinate, "tf_crop_and_resize") ? 0 : set_region(l, r, &axes);
 }
 
-/* ---- The operators
- * -------------------------------------------------------------------------------------------------- */
+/* ---- The operators ---------------------------------------------------------------------------------------------- */
 
 static int lower_resize(struct lower *l)
 {

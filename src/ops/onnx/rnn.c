@@ -1,4 +1,5 @@
-/* RNN: h of a step = f(x w^T + h of the step before r^T + biases). Source: ONNX, operator RNN, opsets 1 to 22. */
+/* RNN: h of a step = f(x w^T + r h^T + biases), with h of the previous step. Source: ONNX, operator RNN, opsets 1 to
+ * 22. */
 #include "ops/lower/recurrent.h"
 
 static int lower(struct lower *l)

@@ -1,8 +1,8 @@
-/* MaxRoiPool: a region of an image as pooled_shape bins, each the largest element between whole coordinates.
- * Source: ONNX, operator MaxRoiPool (opsets 1, 22). */
+/* MaxRoiPool: a region of an image as pooled_shape bins, each the largest element between rounded coordinates. Source:
+ * ONNX, operator MaxRoiPool (opsets 1, 22). */
 #include "ops/lower/roi.h"
 
-/* Where bin p of an axis starts and ends in the image. Coordinates are rounded, halves away from zero. */
+/* The start and end of bin p of an axis in the image. Coordinates are rounded, halves away from zero. */
 static void pool_bin(struct lower *l, expr r, bool vertical, expr p, int64_t bins, expr *from, expr *to)
 {
 	struct value x = lower_input(l, 0), rois = lower_input(l, 1);

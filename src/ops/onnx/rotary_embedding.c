@@ -1,4 +1,4 @@
-/* RotaryEmbedding: of each pair (a, b) of a head's elements, at position p and with the pair's number j:
+/* RotaryEmbedding: for each pair (a, b) of a head's elements, at position p and with the pair's number j:
  *   a' = a cos[p, j] - b sin[p, j],  b' = a sin[p, j] + b cos[p, j]
  * Positions come from position_ids, a list for each sample, or the caches hold them for each sample.
  * Source: ONNX, operator RotaryEmbedding, opset 23. */

@@ -1,6 +1,6 @@
-/* Scan: a graph that is run for every element of some inputs along an axis, with states that it hands on; what else it
- * gives in each turn is put together along an axis. Opset 8: for each sequence of a batch (axis 0), along axis 1.
- * Inputs: in opset 8 sequence_lens; states; what is scanned. Outputs: states; what is collected.
+/* Scan: runs a graph for every element of some inputs along an axis. States are passed from turn to turn; the graph's
+ * other outputs are stacked along an axis. Opset 8: for each sequence of a batch (axis 0), along axis 1. Inputs: in
+ * opset 8 sequence_lens; states; scanned tensors. Outputs: states; stacked tensors.
  * Source: ONNX, operator Scan, opsets 8 to 25. */
 #include "ops/onnx/body_loop.h"
 
@@ -12,7 +12,7 @@ struct scan {
 	int states, scanned, collected; /* N, M, K */
 	int first;                      /* input of the node: the first state */
 	expr steps;
-	struct value *in, *out; /* of the body */
+	struct value *in, *out; /* the body's inputs and outputs */
 	struct value *state, *collect;
 };
 
@@ -61,7 +61,7 @@ static int begin(struct scan *x, int first)
 	return 0;
 }
 
-/* The body with x->in, and what becomes of what it gives. `extra`: axes of the node's input that the states lack. */
+/* Lowers the body with x->in and handles its outputs. `extra`: axes of the node's input that the states lack. */
 static int run_body(struct scan *x, struct lower_loop *loop, const struct ints *backward)
 {
 	struct lower *l = x->l;
@@ -137,7 +137,7 @@ static int lower_9(struct scan *x)
 
 /* ---- Opset 8: a loop over the batch around it. */
 
-/* How many steps sequence `batch` has. */
+/* The number of steps of sequence `batch`. */
 static expr length_of(struct scan *x, expr batch)
 {
 	struct value lens = lower_input(x->l, 0);
@@ -145,8 +145,8 @@ static expr length_of(struct scan *x, expr batch)
 	return lens.given ? min_(cast(load_list(lens, 1, batch), TYPE_INDEX), x->steps) : x->steps;
 }
 
-/* What all sequences collected is [batch, steps, ...]; what lies behind the end of one, ONNX leaves undefined:
- * zeros. */
+/* The stacked values of all sequences, [batch, steps, ...]. ONNX leaves the steps after a sequence's end undefined;
+ * here they are zero. */
 static void output_8(struct scan *x, int i, struct value all)
 {
 	struct lower *l = x->l;

@@ -1,14 +1,14 @@
 /* ScatterElements (and Scatter, its old name), ScatterND: x with some elements replaced or combined with updates.
  *   ScatterElements:  y = x, then y[.., indices[.., i, ..], ..] (reduction)= updates[.., i, ..]
  *   ScatterND:        y = x, then y[indices[i.., 0], indices[i.., 1] .., j..] (reduction)= updates[i.., j..]
- * Negative indices count from the end; updates whose index lies outside are left out. Where two updates without a
- * reduction meet, either one stays.
+ * Negative indices count from the end; updates with an index outside are dropped. If two updates without a
+ * reduction collide, either one stays.
  * Source: ONNX, operators ScatterElements (opset 11 to 18), Scatter (9, 11), ScatterND (11 to 18). */
 #include "ops/lower/lower.h"
 
 #include <string.h>
 
-/* How updates of type `t` meet what is there; of bool, sums are "or", products "and". */
+/* The combination of updates of type `t` with elements; for bool, sums are "or" and products "and". */
 static int read_reduction(struct lower *l, enum type t, enum ir_combine *c)
 {
 	const char *word = lower_word(l, "reduction");
@@ -27,7 +27,7 @@ static int read_reduction(struct lower *l, enum type t, enum ir_combine *c)
 	return 0;
 }
 
-/* The position that index `i` from a tensor names; *inside: whether there is one. */
+/* The position of index `i` from a tensor; *inside: the condition that it exists. */
 static expr target(expr i, expr extent, expr *inside)
 {
 	expr zero;

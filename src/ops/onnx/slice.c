@@ -1,6 +1,6 @@
-/* Slice: y[i...] = x[start + i * step ...], the index along each sliced axis; all of the others.
- * Negative starts and ends count from the end; what lies outside is clamped.
- * Source: ONNX, operator Slice, opset 1 (attributes), 10 to 13 (inputs). */
+/* Slice: y[i...] = x[start + i * step ...], along each sliced axis; the other axes are whole. Negative starts and ends
+ * count from the end; values outside are clamped. Source: ONNX, operator Slice, opset 1 (attributes), 10 to 13
+ * (inputs). */
 #include "ops/lower/lower.h"
 
 /* As starts and ends say "to the end": PyTorch and others write the greatest integer. */

@@ -1,6 +1,6 @@
-/* Softmax: y = exp(x - m) / sum exp(x - m) with m the largest x; LogSoftmax: y = x - m - log(sum exp(x - m));
- * Hardmax: y = 1 at the first largest x, 0 elsewhere. All over one axis, or before opset 13 over all axes from `axis`
- * on. Source: ONNX, operators Softmax, LogSoftmax, Hardmax, opsets 1 to 13. Computed in f32, of f64 in f64. */
+/* Softmax: y = exp(x - m) / sum exp(x - m) with m the largest x; LogSoftmax: y = x - m - log(sum exp(x - m)); Hardmax:
+ * y = 1 at the first largest x, 0 elsewhere. All over one axis, or before opset 13 over all axes from `axis` on.
+ * Source: ONNX, operators Softmax, LogSoftmax, Hardmax, opsets 1 to 13. Computed in f32, or f64 for f64. */
 #include "ops/lower/reduction.h"
 
 struct softmax {
@@ -52,7 +52,7 @@ static int log_softmax_lower(struct lower *l)
 	return softmax(l, true);
 }
 
-/* Where an element is in the reduced space, flattened. */
+/* The flattened position of an element in the reduced space. */
 static expr place_of(struct lower *l, const struct softmax *m, const expr *at)
 {
 	expr place = idx(l, 0);
@@ -62,8 +62,8 @@ static expr place_of(struct lower *l, const struct softmax *m, const expr *at)
 	return place;
 }
 
-/* The first of the largest is the least place of those that equal the largest, so that all three stages read a row
- * once. Where there is a NaN, it is the first NaN. */
+/* The first maximum is the least position among the elements that equal the maximum, so that each of the three stages
+ * reads a row once. With a NaN in the row it is the first NaN. */
 static int hardmax_lower(struct lower *l)
 {
 	struct softmax m = { 0 };

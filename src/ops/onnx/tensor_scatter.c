@@ -1,6 +1,6 @@
-/* TensorScatter: a cache of sequences where the places from write_indices[b] on (0 when not given) are replaced by
- * the update's; in circular mode places behind the end continue at the beginning.
- *   y[b, .., s, ..] = update[b, .., s - start, ..] where that place exists, else past_cache[b, .., s, ..]
+/* TensorScatter: a cache of sequences whose places from write_indices[b] on (0 if not given) are replaced by the
+ * update; in circular mode places after the end wrap to the beginning.
+ *   y[b, .., s, ..] = update[b, .., s - start, ..] if that place exists, else past_cache[b, .., s, ..]
  * Source: ONNX, operator TensorScatter, opset 24. */
 #include "ops/lower/lower.h"
 

@@ -1,7 +1,7 @@
-/* TfIdfVectorizer: how often each n-gram of a pool is found in each row of tokens: of n tokens from a place on, each
- * the same number of places (one to max_skip_count + 1) behind the one before. Every place looks its n-gram up in the
- * sorted pool, by halving, and counts it. TF gives the counts, IDF the weight of each that is found, TFIDF both
- * multiplied. Source: ONNX, operator TfIdfVectorizer, opset 9. Strings are not supported. */
+/* TfIdfVectorizer: counts how often each n-gram of a pool occurs in each row of tokens. The n tokens of an n-gram are
+ * the same distance apart, one to max_skip_count + 1. Every position searches its n-gram in the sorted pool by
+ * bisection and counts it. TF gives the counts, IDF the weight of each n-gram found, TFIDF their product. Strings are
+ * not supported. Source: ONNX, operator TfIdfVectorizer, opset 9. */
 #include "ops/lower/lower.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ static expr token(const struct counter *c, const struct space *s, int k)
 	return cast(c->one ? load(c->x, &place) : load_list(c->x, 2, s->at[0], place), TYPE_I64);
 }
 
-/* Whether entry `i` of the pool is not above the n-gram at s: tokens are compared from the first on. */
+/* The condition that entry `i` of the pool is not greater than the n-gram at s, in lexicographic order. */
 static expr not_above(const struct counter *c, struct value pool, int n, expr i, const struct space *s)
 {
 	expr e = NULL;
@@ -81,7 +81,7 @@ static expr not_above(const struct counter *c, struct value pool, int n, expr i,
 	return e;
 }
 
-/* Counts the n-grams of one length, of which g holds `count`. */
+/* Counts the n-grams of length n, the `count` ones of g. */
 static int count_length(struct counter *c, struct gram *g, int64_t count, int n)
 {
 	struct lower *l = c->l;
@@ -114,7 +114,7 @@ static int count_length(struct counter *c, struct gram *g, int64_t count, int n)
 	return 0;
 }
 
-/* The pool's n-grams in the order in which it has them, and of which length they are. */
+/* Reads the pool's n-grams, in the pool's order, and their lengths. */
 static int read_pool(struct counter *c, struct gram **out, int64_t *first, int *lengths)
 {
 	struct lower *l = c->l;

@@ -1,10 +1,10 @@
-/* TopK: along an axis the k largest or smallest elements in their order, and where each was found; of equals the first
- * comes first, and a NaN counts as the largest. Results that may come in any order come in this one.
- * More than there are is an error. Only an axis whose extent is found on the way cannot be compared with k in time:
- * there zeros stand for what is missing. Source: ONNX, operator TopK, opsets 1, 10, 11 and 24. */
+/* TopK: the k largest or smallest elements along an axis, in order, and their positions. Among equals the first comes
+ * first; a NaN counts as the largest. Results that may come in any order come sorted too.
+ * A k greater than the extent is an error. If the extent is known only at run time, it cannot be compared with k in
+ * time: missing elements are then zeros. Source: ONNX, operator TopK, opsets 1, 10, 11 and 24. */
 #include "ops/lower/lower.h"
 
-/* How many: an attribute before opset 10, then an input. */
+/* Reads k: an attribute before opset 10, then an input. */
 static int read_k(struct lower *l, expr *k)
 {
 	struct exprs input;
@@ -25,7 +25,7 @@ static int read_k(struct lower *l, expr *k)
 	return 0;
 }
 
-/* Results of k elements of which only the first are there, `some` of indices. */
+/* Pads results to k elements with zeros, if only the first ones exist; `some` are the indices. */
 static struct value filled_up(struct lower *l, struct space s, int axis, expr k, struct value indices)
 {
 	expr some = value_dim(indices, axis), at[IR_MAX_RANK], inside;

@@ -1,4 +1,4 @@
-/* Optimizers, one step of each for any number of tensors: with g the gradient plus norm_coefficient * x,
+/* One step of an optimizer for any number of tensors; with g the gradient plus norm_coefficient * x,
  *   Adagrad:  h' = h + g^2, x' = x - r / (1 + t * decay_factor) * g / (sqrt(h') + epsilon)
  *   Adam:     v' = alpha * v + (1 - alpha) * g, h' = beta * h + (1 - beta) * g^2,
  *             x' = (1 - norm_coefficient_post) * (x - rate * v' / (sqrt(h') + epsilon)),
@@ -16,7 +16,7 @@
 
 enum { MAX_PARTS = 4 };
 
-/* One tensor that is optimized: its elements over its space, and what becomes of them. */
+/* One optimized tensor: its elements over its space, and their new values. */
 struct step {
 	expr r, t;            /* the learning rate in the tensor's type; the count of updates, i64 */
 	expr part[MAX_PARTS]; /* x, gradient, states */

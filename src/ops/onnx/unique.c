@@ -1,6 +1,6 @@
-/* Unique: the different elements of x, or its different slices along an axis, each with where it is found first, which
- * of them every element is, and how often it is found. In ascending order (slices as words in a dictionary), or in that
- * of their first elements. Source: ONNX, operator Unique, opsets 11 and 28. */
+/* Unique: the distinct elements of x, or its distinct slices along an axis, each with the position of its first
+ * occurrence, the index into them of every element, and the number of occurrences. In ascending order (slices
+ * lexicographically), or in that of their first elements. Source: ONNX, operator Unique, opsets 11 and 28. */
 #include "ops/lower/unique_groups.h"
 
 static int lower(struct lower *l)

@@ -1,7 +1,7 @@
 /* Window functions of a given size, n = 0 .. size - 1, with N = size (periodic) or size - 1 (symmetric):
  *   HannWindow: sin(pi n / N)^2, HammingWindow: 25/46 - 21/46 cos(2 pi n / N),
  *   BlackmanWindow: 0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)
- * MelWeightMatrix: triangles over the frequencies of a DFT, their corners at equal steps on the mel scale.
+ * MelWeightMatrix: triangles over the frequencies of a DFT, with corners at equal steps on the mel scale.
  * Source: ONNX, the operators of these names, opset 17. */
 #include "ops/lower/lower.h"
 
@@ -79,8 +79,7 @@ static int blackman_lower(struct lower *l)
 	return window(l, blackman);
 }
 
-/* ---- MelWeightMatrix ---------------------------------------------------------------------------------------------
- * */
+/* ---- MelWeightMatrix --------------------------------------------------------------------------------------------- */
 
 /* mel(f) = 2595 log10(1 + f / 700), in f64: a frequency's bin is a whole number that must not be off by one. */
 static expr mel(expr hertz)

@@ -1,15 +1,16 @@
 /* Pooling of image features into a bird's-eye view (BEVPoolv2): every point has a depth's probability, a feature and a
- * place, y[place[i], :] = sum over the points i there of depth[at_depth[i]] * feat[at_feat[i], :] Points come grouped
- * by place: interval k is points start[k] .. start[k] + length[k] - 1, and points of none are left out. Source: Huang
- * and Huang, BEVPoolv2; the symbolic function of BEVDet's bev_pool_v2. */
+ * place,
+ *   y[place[i], :] = sum over the points i there of depth[at_depth[i]] * feat[at_feat[i], :]
+ * Points are grouped by place: interval k is points start[k] .. start[k] + length[k] - 1; points outside of all
+ * intervals are dropped. Source: Huang and Huang, BEVPoolv2; the symbolic function of BEVDet's bev_pool_v2. */
 #include "ops/lower/lower.h"
 
 struct pool {
 	struct value depth, feat, at_depth, at_feat, place, start, length;
 };
 
-/* [points]: how many intervals a point is in: the running sum of one where an interval begins, less one behind its
- * end. */
+/* [points]: the number of intervals that contain a point: the running sum of one where an interval begins, minus one
+ * after its end. */
 static struct value in_intervals(struct lower *l, const struct pool *p)
 {
 	struct space s = { 0 }, one = { 0 };

@@ -1,7 +1,8 @@
-/* Attention over a few places of several feature maps (Deformable DETR): a query reads each map at P places, between
- * its elements, and adds what it finds:
+/* Attention over a few places of several feature maps (Deformable DETR): a query reads each map at P places,
+ * interpolated between its elements, and sums the values:
  *   y[n, q, m, d] = sum over l, p of weight[n, q, m, l, p] * map l(y', x'), (x', y') = place[n, q, m, l, p] * (W, H) -
- * 1/2 where element (y, x) of map l is value[n, start[l] + y W[l] + x, m, d], and elements outside of a map are zero.
+ *     1/2
+ * Element (y, x) of map l is value[n, start[l] + y W[l] + x, m, d]; elements outside of a map are zero.
  * Sources: Zhu et al., Deformable DETR, equation (3); the READMEs of TensorRT's multiscaleDeformableAttnPlugin and of
  * mmdeploy's TensorRT operators. */
 #include "ops/lower/lower.h"
@@ -27,7 +28,7 @@ static int check(struct lower *l, const struct maps *m)
 	return 0;
 }
 
-/* One axis of a map at place x, 0 to 1 over the map: its lower element, and what lies between. */
+/* One axis of a map at place x, 0 to 1 over the map: its lower element, and the fraction to the next one. */
 struct spot {
 	expr low, fraction, inside, extent;
 };

@@ -1,13 +1,13 @@
-/* The overlap of boxes that are turned around their centres: intersection / union. What two convex polygons have in
- * common is bounded by the parts of each one's edges that lie inside the other, and its area is half the sum over these
- * parts of the cross product of their ends, all seen from one point. A part is what is left of an edge p + t v, 0 <= t
- * <= 1, behind the four lines through the other's edges. Edges that both share count once: a's by a little too much,
- * b's by a little too little. */
+/* NMSRotated, and the overlap of rotated boxes: intersection / union. The intersection of two convex polygons is
+ * bounded by the parts of each one's edges that lie inside the other; its area is half the sum over these parts of the
+ * cross product of their ends, seen from one point. A part is the rest of an edge p + t v, 0 <= t <= 1, after clipping
+ * by the four lines through the other's edges. To count shared edges once, a's edges are clipped a little too
+ * generously, and b's a little too strictly. */
 #include "ops/plugins/nms_turned.h"
 
 #include <math.h>
 
-static const double nearly = 4e-7; /* of an edge's length */
+static const double nearly = 4e-7; /* fraction of an edge's length */
 
 /* Number i of a box, or of its corners. */
 static expr number(struct lower *l, struct value v, const expr *box, expr i)
@@ -70,7 +70,7 @@ expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a,
 		w[1] = sub(q[1], o[1]);
 		end = add(cross(u, w), e);
 		cut = divide(start, sub(start, end));
-		/* behind the line only from where it is crossed on, up to there, or nowhere */
+		/* outside the line only from the crossing on, up to it, or nowhere */
 		enter = select_(lt(start, zero), select_(lt(end, zero), with(zero, 2), cut), zero);
 		leave = select_(and_(ge(start, zero), lt(end, zero)), cut, with(zero, 1));
 		from = from ? max_(from, enter) : enter;
@@ -118,8 +118,7 @@ struct nms_turned nms_turned_new(struct lower *l, struct value boxes)
 	return (struct nms_turned){ boxes, lower_map(l, "corners", angle->type, &s, angle) };
 }
 
-/* ---- NMSRotated
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- NMSRotated ------------------------------------------------------------------------------------------------- */
 
 struct rotated {
 	struct nms_turned turned;

@@ -1,9 +1,9 @@
 /* Attention as plugins:
  *   ScaledDotProductAttentionTRT  p = softmax(q k' / sqrt(E) + mask), y = p v; both are outputs
  *   DisentangledAttention_TRT     y[n, i, j] = factor * (c2c[n, i, j] + c2p[n, i, at(i - j)] + p2c[n, j, at(i - j)])
- * DeBERTa's relative positions: near ones have a place of their own, far ones share places by their logarithm:
+ * DeBERTa's relative positions: near ones have a bucket of their own, far ones share buckets by their logarithm:
  *   bucket(d) = d for |d| <= m = span / 2, else sign(d) * (ceil(log(|d| / m) (m - 1) / log((2 span - 1) / m)) + m)
- *   at(d) = bucket(d) + span, held inside 0..2 span - 1
+ *   at(d) = bucket(d) + span, clamped to 0..2 span - 1
  * Sources: the README of mmdeploy's TensorRT operators; He et al., DeBERTa, equation (3), and that of TensorRT's
  * disentangledAttentionPlugin. */
 #include "ops/lower/lower.h"

@@ -11,9 +11,7 @@
 
 enum {
 	WARP = 32,
-	ROWS = 16 /* of a product */,
-	SHARED_BYTES = 48 << 10 /* in declarations, on every GPU */,
-	REGISTERS = 255
+	ROWS = 16 /* of a product */
 };
 
 /* ---- Choices. ---- */
@@ -38,7 +36,7 @@ static int slot_bytes(const struct attend *a, int keys)
 
 static int slots_of(const struct attend *a, int keys)
 {
-	return 2 * slot_bytes(a, keys) <= SHARED_BYTES ? 2 : 1;
+	return 2 * slot_bytes(a, keys) <= TARGET_DECLARED_EVERYWHERE ? 2 : 1;
 }
 
 /* Of a thread: a warp's queries, sums, scores and weights, and what else there is. */
@@ -134,10 +132,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
 	double step = fmax(multiply, feed) + 0.5 * soften + 60;
 
-	double used = fmin(registers(a, keys, tiles) + 20, REGISTERS), slots = slots_of(a, keys);
+	double used = fmin(registers(a, keys, tiles) + 20, t->thread_registers), slots = slots_of(a, keys);
 	double here = target_resident(t, warps * WARP, used, slots * slot_bytes(a, keys));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
-	double together = fmax(step * here, step + measured->attend_way / slots);
+	double together = fmax(step * here, step + measured->cached_tile_way / slots);
 	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
 	double time = waves * (steps * together + start) / clock;
 

@@ -128,7 +128,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double here = fmax(1, fmin(resident(a, queries, keys, t), ceil(blocks / t->processors)));
 	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
 	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
-	double time = waves * (steps * fmax(step * here, measured->attend_way) + start) / clock;
+	double time = waves * (steps * fmax(step * here, measured->cached_tile_way) + start) / clock;
 
 	double bytes = blocks * queries * size * 2, cache = blocks * steps * keys * size * 2;
 	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));

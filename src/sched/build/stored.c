@@ -43,17 +43,17 @@ static void add_buffer(void *user, expr e)
 	struct read_buffers *r = user;
 	if (e->op != IR_LOAD || map_get_u64(&r->seen, (uint64_t)e->buf->id + 1))
 		return;
-	map_put_u64(&r->seen, (uint64_t)e->buf->id + 1, (void *)e->buf);
+	map_put_u64(&r->seen, (uint64_t)e->buf->id + 1, e->buf);
 	r->bytes += bytes_of((struct ir_program *)r->p, e->buf, &r->known);
 }
 
-bool stored_past_caches(struct ir_program *p, const struct ir_stage *s)
+bool stored_past_caches(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
 {
-	enum { MORE_THAN_CACHED = 32 << 20 /* bytes */, MOSTLY = 3 };
+	enum { MOSTLY = 3 };
 	struct arena *scratch = arena_new();
 	struct read_buffers r = { .p = p, .seen = map_new(scratch), .known = true };
 	double written = bytes_of(p, s->out, &r.known);
 	ir_walk(s->value, add_buffer, &r);
 	arena_free(scratch);
-	return r.known && written >= MORE_THAN_CACHED && written >= MOSTLY * r.bytes;
+	return r.known && written >= (double)target_past_cache(t) && written >= MOSTLY * r.bytes;
 }

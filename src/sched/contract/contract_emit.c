@@ -4,7 +4,7 @@
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/finish.h"
 
-enum { SHARED_BYTES = 48 << 10, MOST_SLOTS = 4, APART_BYTES = 16 }; /* between rows: TILE_APART */
+enum { MOST_SLOTS = 4, APART_BYTES = 16 }; /* between rows: TILE_APART */
 
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice)
 {
@@ -16,7 +16,7 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 			row += APART_BYTES;
 		bytes += (side ? s.columns : s.rows) * row;
 	}
-	s.slots = SHARED_BYTES / bytes;
+	s.slots = TARGET_DECLARED_EVERYWHERE / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
 	if (c->plain) { /* a lane has 8 x 8 sums in large tiles, else 4 or 8 rows and columns */
 		s.warps_down = s.rows * s.columns >= 64 * 128 ? s.rows / 32 : s.rows >= 64 ? 4 : 2;

@@ -127,7 +127,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 {
 	const struct sched_target *t = site->t;
 	enum { START = 2000 };
-	const double clock = t->clock_ghz * cost_table(t)->mma_clock, way = cost_table(t)->mma_way;
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock, way = cost_table(t)->tile_way;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
 	struct contract_shape k = contract_shape(&c, choice);
 	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
@@ -156,12 +156,15 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	here = most(1, least(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
 	double together = most(step * here, way / (k.slots - 1.0));
+	if (!target_has(t, TARGET_COPY_ASYNC)) /* a block waits for its tiles; others multiply meanwhile */
+		together = most(step * here, step + way);
 	double time = (waves * steps * together + START) / clock;
 	if (c.plain) { /* warps that wait let others multiply: so few of them leave gaps, as do few sums a lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
 		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
 		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait for each other; all as measured on an H100 */
-		time = (share * steps * most(step * gaps, way / ((k.slots - 1.0) * here)) + START) / clock;
+		double arrival = target_has(t, TARGET_COPY_ASYNC) ? way / (k.slots - 1.0) : step + way;
+		time = (share * steps * most(step * gaps, arrival / here) + START) / clock;
 	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */

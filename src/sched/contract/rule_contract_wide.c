@@ -78,13 +78,6 @@ static bool has_maps(const struct contract *c)
 	return contract_map(&m, c, 0) && contract_map(&m, c, 1);
 }
 
-/* Blocks of clusters that run at the same time: groups of the GPU's processors, 16 or 18 of them, hold whole
- * clusters. */
-static int64_t clusters_fit(const struct sched_target *t, int split)
-{
-	return split <= 2 ? t->processors : t->processors * 10 / 11;
-}
-
 /* Of the tiles that are left behind the last whole round, where all blocks share them: steps that each makes; see
  * contract_stream.c. */
 static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
@@ -106,7 +99,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 },
 		                       { 128, 64, 8 },  { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },
 		                       { 64, 128, 4 },  { 64, 64, 8 } };
-	enum { TILES = sizeof tile / sizeof *tile, MOST_SPLIT = 8, STEPS_OF_EACH = 4 };
+	enum { TILES = sizeof tile / sizeof *tile, STEPS_OF_EACH = 4 };
 	const struct contract_found *found = site->found;
 	const struct contract c = found->as[!found->fits[0]];
 	int n = 0;
@@ -125,8 +118,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			continue;
 		int64_t tiles =
 		        batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
-		for (int split = 1; split <= MOST_SPLIT; split *= 2) /* by which more processors work */
-			if (split == 1 || (tiles * split <= clusters_fit(t, split) && steps >= STEPS_OF_EACH * split))
+		for (int split = 1; split <= t->cluster_blocks; split *= 2) /* by which more processors work */
+			if (split == 1 ||
+			    (tiles * split <= target_in_clusters(t, split) && steps >= STEPS_OF_EACH * split))
 				out[n++] = choice_of(tile[i], blocks, split, false, packed);
 		int64_t left = tiles % t->processors, share = shared_steps(tiles, steps, t->processors);
 		if (maps && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors && share >= STEPS_OF_EACH)
@@ -141,10 +135,10 @@ static bool is_ring(const struct sched_choice *choice)
 	return choice->param[3] > 0;
 }
 
-/* What other GPUs run: the best for an A100. */
+/* What other GPUs run. */
 static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage *s, bool packed)
 {
-	const struct sched_target *t = sched_target_of_arch(80);
+	const struct sched_target *t = sched_common_target();
 	struct sched_choice list[SCHED_RULE_CHOICES];
 	int n = rule_candidates(&sched_contract, p, s, t, list), best = -1;
 	double least = 0, time;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SHARED_BYTES = 40 * 1024, WARP = 32 };
+enum { SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE, WARP = 32 };
 
 /* ---- Items. */
 

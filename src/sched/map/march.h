@@ -15,6 +15,7 @@ struct march {
 	expr kept[MARCH_KEPT]; /* the longest expressions that know the axis by one place alone */
 	expr place[MARCH_KEPT], of_place[MARCH_KEPT]; /* the place; the same expression, of a variable instead */
 	expr extent[MARCH_KEPT];                      /* of what the place indexes */
+	bool past_caches;                             /* rows are stored so */
 	double turns;                                 /* how many elements along the axis have one place */
 };
 

@@ -5,7 +5,6 @@
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"
-#include "sched/build/stored.h"
 #include "sched/build/vectors.h"
 
 #include <string.h>
@@ -111,7 +110,7 @@ void march_store_row(const struct march *m, struct ir_block *b, struct ir_variab
 	emit_set(p, items, result, v, to_kernel(p, substitute(&s, m->s->value), &here));
 	for (int i = 0; i < out->rank; i++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, out->dim[i]), axis[i]);
-	emit_store_vector(p, b, out, at, result, width)->once = stored_past_caches(p, m->s);
+	emit_store_vector(p, b, out, at, result, width)->once = m->past_caches;
 }
 
 static void emit_kept(const struct march *m, struct ir_block *b, struct window_reads *reads, struct kept_row *one,

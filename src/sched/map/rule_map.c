@@ -183,7 +183,7 @@ static expr declare_shared(struct ir_program *p, struct ir_block *b, const struc
 }
 
 static void several_elements(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                             const struct sched_choice *c)
+                             const struct sched_choice *c, const struct sched_target *t)
 {
 	struct ir_program *p = plan->program;
 	int width = c->param[0], inner = inner_axis(s->out), rank = s->out->rank;
@@ -218,7 +218,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	emit_array(p, &k->body, result, width);
 	struct ir_block *loop = emit_unrolled_each(p, &k->body, v, width, &l.lane);
 	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));
-	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s);
+	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s, t);
 	kernel_needs(k, whole_multiple(p, s->out->dim[inner], width));
 	kernel_finish(plan, step, k, s);
 }
@@ -228,7 +228,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	const struct ir_stage *s = site->s;
 	struct ir_step *step = step_new(plan);
 	if (c->param[0] > 1)
-		several_elements(plan, step, s, c);
+		several_elements(plan, step, s, c, site->t);
 	if (step_fits_all(step))
 		return;
 	if (type_is_packed(s->out->type))

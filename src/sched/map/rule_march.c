@@ -7,6 +7,7 @@
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
+#include "sched/build/stored.h"
 #include "sched/build/vectors.h"
 
 #include <math.h>
@@ -182,6 +183,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	int rows = c->param[0], width = c->param[1], rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	m.past_caches = stored_past_caches(p, s, site->t);
 	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1);
 	bool used[IR_MAX_RANK];
 	for (int i = 0; i < rank; i++) {

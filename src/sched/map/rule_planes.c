@@ -241,7 +241,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
 		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);
 		emit_set(p, items, result, lane, to_kernel(p, s->value, &here));
-		emit_store_vector(p, body, s->out, flat, result, width)->once = stored_past_caches(p, s);
+		emit_store_vector(p, body, s->out, flat, result, width)->once = stored_past_caches(p, s, site->t);
 	}
 	kernel_finish(plan, step, k, s);
 }

@@ -13,7 +13,7 @@
 
 #include "ir/axis_names.h"
 
-enum { LANES = 32, LINES = 8, MAX_TURNED = 4, MAX_WIDTH = 4, WIDEST = 8, MAX_SHARED = 40 << 10 /* bytes */ };
+enum { LANES = 32, LINES = 8, MAX_TURNED = 4, MAX_WIDTH = 4, WIDEST = 8 };
 
 /* The map with its axes merged, and the loads that run along axis `b` while the result runs along `a`. */
 struct turned {
@@ -208,7 +208,7 @@ static void check_term(void *user, int64_t c, int factors, const expr *factor)
 }
 
 /* Whether lanes can take `width` elements at once: all vectors are whole and start at multiples. */
-static bool width_fits(const struct turned *t, int width)
+static bool width_fits(const struct turned *t, int width, const struct sched_target *target)
 {
 	int64_t a, b, side = LANES * width;
 	int64_t shared = 0, bytes = type_info(t->s->out->type)->bits / 8 * width;
@@ -226,7 +226,7 @@ static bool width_fits(const struct turned *t, int width)
 		if (!d.all || size * width > WIDEST)
 			return false;
 	}
-	return shared <= MAX_SHARED;
+	return shared <= target_data_bytes(target);
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
@@ -234,7 +234,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct turned f = *(const struct turned *)site->found;
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
-		if (width_fits(&f, width))
+		if (width_fits(&f, width, site->t))
 			out[n++] = (struct sched_choice){ &sched_tile, { LANES * width } };
 	return n;
 }

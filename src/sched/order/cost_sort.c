@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+/* As measured on an H100: what a block does by itself goes with the clock (cost_wait()). */
 enum {
 	SHARED_PAIRS = 4,       /* compared and exchanged a nanosecond by a processor */
 	STEP_NS = 45,           /* of a bitonic network, at least */
@@ -36,7 +37,7 @@ static double network(double blocks, double threads, double items, double shared
 	double waves = ceil(blocks / (t->processors * fmax(at_once, 1)));
 	double work = blocks / t->processors * steps * items / 2 / SHARED_PAIRS;
 	double rounds = ceil(items / 2 / threads); /* of a thread in each step */
-	return fmax(work, waves * (BLOCK_NS + steps * STEP_NS * (0.7 + 0.3 * rounds)));
+	return fmax(cost_wait(t, work), waves * (BLOCK_NS + cost_wait(t, steps * STEP_NS * (0.7 + 0.3 * rounds))));
 }
 
 /* Rows that a block each sorts by digits. */
@@ -45,8 +46,8 @@ static double by_digits(double rows, double threads, double items, int passes, c
 	double warps = threads / 32, each = passes * warps * (items * 34 + 256 / threads * warps * 6 + 120);
 	double at_once = target_resident(t, threads, 0, 0);
 	double waves = ceil(rows / (t->processors * at_once));
-	return fmax(rows / t->processors * each / WARPS_NS,
-	            waves * (BLOCK_NS + passes * (PASS_OF_BLOCK_NS + items * 60)));
+	return fmax(cost_wait(t, rows / t->processors * each / WARPS_NS),
+	            waves * (BLOCK_NS + cost_wait(t, passes * (PASS_OF_BLOCK_NS + items * 60))));
 }
 
 /* The end of a selection, and the bound before it: each warp sorts an item a lane; what was kept is ranked. */
@@ -54,7 +55,7 @@ static double select_ends(double blocks, double threads, const struct sched_targ
 {
 	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
 	double latency = ceil(blocks / (t->processors * at_once)) * TURN_NS * 2;
-	return fmax(blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS, latency);
+	return fmax(cost_wait(t, blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS), latency);
 }
 
 /* What sorts of a stage have in common. */
@@ -100,8 +101,9 @@ static double radix_time(const struct sort_facts *f, double tile)
 {
 	double tiles = f->rows * ceil(f->n / tile),
 	       moved = f->rows * f->n * 2 * (sort_is_alone(f->p, f->s) ? f->key : f->key + 4);
-	double radix = COUNTS_NS + f->read + tiles * COUNT_NS;
-	radix += f->passes * (PASS_NS + moved / f->t->bytes_per_ns + tiles * tile / f->t->processors * KEY_NS);
+	double radix = COUNTS_NS + f->read + cost_wait(f->t, tiles * COUNT_NS);
+	radix += f->passes *
+	         (PASS_NS + moved / f->t->bytes_per_ns + cost_wait(f->t, tiles * tile / f->t->processors * KEY_NS));
 	return f->t->launch_ns + radix;
 }
 

@@ -196,7 +196,7 @@ static double block_estimate(const struct sched_site *site, const struct sched_c
 	int64_t known;
 	w.axis = site->s->space_rank - 1;
 	w.threads = c->param[0];
-	w.serial = ceil(points / c->param[0]) * (60 + c->param[0] / 16.0);
+	w.serial = cost_wait(site->t, ceil(points / c->param[0]) * (60 + c->param[0] / 16.0));
 	w.overhead = ir_const_int(ir_size_limit(site->p, count), &known) ? 0 : 4 * site->t->launch_ns;
 	return cost_of_way(site, &w);
 }

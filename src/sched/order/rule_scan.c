@@ -39,7 +39,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		if (w.axis != s->axis && !ir_is_int(s->out->dim[w.axis], 1))
 			break;
 	w.threads = points / extent;
-	w.serial = extent * STEP_NS;
+	w.serial = cost_wait(t, extent * STEP_NS);
 	for (int k = s->out->rank - 1; k > w.axis; k--)
 		step *= (double)about(s->out->dim[k], t);
 	w.strided = points * ((step * size < SECTOR ? step * size : SECTOR) - size);

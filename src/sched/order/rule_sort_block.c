@@ -7,20 +7,14 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-enum { SHARED_BYTES = 32 << 10, SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
-
-/* Keys that fit: with its place a key takes 8 bytes, or 16 when it has 64 bits. */
-static int most_keys(const struct ir_stage *s)
-{
-	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
-}
+enum { SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	int64_t n;
 	if (!sort_match(p, s, why))
 		return NULL;
-	if (!ir_const_int(s->space[0], &n) || n <= most_keys(s))
+	if (!ir_const_int(s->space[0], &n) || n <= sort_most_keys(s))
 		return s;
 	*why = "the rows are too long for shared memory";
 	return NULL;
@@ -47,7 +41,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct ir_stage *s = site->s;
 	int64_t extent = 0;
-	int n = 0, keys = 2, most = most_keys(s);
+	int n = 0, keys = 2, most = sort_most_keys(s);
 	if (!ir_const_int(s->space[0], &extent)) {
 		out[n++] = choice(most, 1, 8);
 		out[n++] = choice(SOME_KEYS, 1, 4);

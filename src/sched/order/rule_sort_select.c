@@ -9,27 +9,15 @@
 #include "sched/build/finish.h"
 #include "sched/build/vectors.h"
 
-enum {
-	SHARED_BYTES = 32 << 10,
-	LEAST_KEYS = 1024,
-	THREADS = 256,
-	MANY_ITEMS = 32,
-	FEW_ITEMS = 8,
-	LEAST_SEGMENTED = 8192
-};
+enum { LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8, LEAST_SEGMENTED = 8192 };
 enum { SHORT_ROW = 4096, SHORT_KEYS = 128 };
-
-static int most_keys(const struct ir_stage *s)
-{
-	return SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
-}
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	int64_t k;
 	if (!sort_match(p, s, why))
 		return NULL;
-	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= most_keys(s) / 2)
+	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= sort_most_keys(s) / 2)
 		return s;
 	*why = "more elements are asked for than shared memory holds";
 	return NULL;
@@ -84,7 +72,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		out[count++] =
 		        (struct sched_choice){ &sched_sort_select, { keys, THREADS, parts, items(s, n / parts) } };
 	out[count++] = (struct sched_choice){ &sched_sort_select, { keys, THREADS, 1, items(s, n) } };
-	if (keys < most_keys(s))
+	if (keys < sort_most_keys(s))
 		out[count++] =
 		        (struct sched_choice){ &sched_sort_select, { 2 * keys, 2 * THREADS, 1, items(s, n) / 2 } };
 	return count;

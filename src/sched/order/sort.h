@@ -8,6 +8,10 @@
  * it. */
 #define SORT_RANK "rank"
 
+/* Bytes of keys that a block sorts in shared memory: a power of two, besides what its threads exchange. */
+enum { SORT_SHARED_BYTES = TARGET_DECLARED_EVERYWHERE / 3 * 2 };
+int sort_most_keys(const struct ir_stage *s); /* how many keys that is */
+
 /* A row of a sort in a kernel: what its value is at a position of it, and where its results go. */
 struct sort_row {
 	struct ir_program *p;

@@ -46,6 +46,12 @@ int sort_key_bits(const struct ir_stage *s)
 	return type_info(sort_key(s)->type)->bits;
 }
 
+/* With its place a key takes 8 bytes, or 16 when it has 64 bits. */
+int sort_most_keys(const struct ir_stage *s)
+{
+	return SORT_SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
+}
+
 enum type sort_key_type(const struct ir_stage *s)
 {
 	int bits = sort_key_bits(s);

@@ -14,7 +14,6 @@
 #include "ir/axis_names.h"
 
 enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
-enum { MAX_SHARED = 40 << 10 /* bytes */ };
 
 /* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last
  * axis. */
@@ -84,7 +83,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
 		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, p, s, width)); parts /= 2)
 			if ((parts == 4 || points >= 2 * parts) &&
-			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= MAX_SHARED)
+			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= target_data_bytes(t))
 				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
 	return n;
 }

@@ -15,7 +15,7 @@
 
 #include "ir/axis_names.h"
 
-enum { SHARED_BYTES = 40 << 10, CHEAP = 3, WIDEST = 16 /* bytes of an access */ };
+enum { SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE, CHEAP = 3, WIDEST = 16 /* bytes of an access */ };
 
 static int bytes_of(const struct ir_buffer *b)
 {
@@ -43,7 +43,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0, tried = 0;
 	struct separable f = *(const struct separable *)site->found;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && tried < SEVERAL; i++) {
-		if (f.rows % rows[i] || rows[i] * f.length * bytes_of(f.first->out) > SHARED_BYTES)
+		if (f.rows % rows[i] || rows[i] * f.length * bytes_of(f.first->out) > target_data_bytes(site->t))
 			continue;
 		tried++;
 		for (int width = 8; width >= 1; width /= 2)

@@ -14,9 +14,10 @@ double rows_registers_each(const struct rows *r)
 
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps)
 {
-	enum { MOST = 64, MANY_LANES = 1024 };
+	enum { MOST = 64 }; /* registers: more did not pay on an H100; half of them are for what else there is */
+	int half = TARGET_REGISTERS_EVERYWHERE / lanes / 2;
 	double each = width * rows_registers_each(r);
-	int fit = each > 0 ? (int)((lanes == MANY_LANES ? MOST / 2 : MOST) / each) : steps;
+	int fit = each > 0 ? (int)((half < MOST ? half : MOST) / each) : steps;
 	return steps < fit ? steps : fit;
 }
 
@@ -88,7 +89,7 @@ static double of_accesses(int tensors, double element, double access, int steps)
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { ENOUGH = 960, LINE = 128 };
+	enum { LINE = 128 };
 	struct rows r = *(const struct rows *)site->found;
 	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2],
 	    rows_a_block = rows_of_block(lanes);
@@ -114,8 +115,6 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		bytes += apart.bytes;
 		weights |= apart.along;
 	}
-	if (steps == 0) /* later stages find the row in the L2 cache, in part */
-		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
 	int held = rows_steps_held(&r, lanes, width, steps);
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;
@@ -128,6 +127,9 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	blocks_here = blocks_here < 1 ? 1 : blocks_here;
 	double blocks = count / rows_a_block, resident = blocks / t->processors;
 	resident = resident < blocks_here ? resident : blocks_here;
+	if (steps == 0) /* later stages find the rows in the L2 cache, in part */
+		bytes += each * count * length * (r.reductions + r.maps - 1) *
+		         cost_missed(t, resident * t->processors * rows_a_block * length * each);
 	double slots = (double)lanes * width * (steps ? steps : 1);
 	double used = length < slots ? length / slots : 1; /* lanes that find nothing wait with the others */
 	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
@@ -135,23 +137,24 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
-	double exchange = (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions; /* ns of a row, hidden by other
-	                                                                              blocks */
+	/* Of a row; hidden by other blocks. */
+	double exchange = cost_wait(t, (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions);
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* What a wave reads is on its way at once: that takes no longer than the way and the bytes. */
-	double ways = bytes / t->bytes_per_ns + cost_table(t)->rows_way * (double)(int)(whole + 0.999);
+	double ways = bytes / t->bytes_per_ns + cost_table(t)->wave_way * (double)(int)(whole + 0.999);
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* nobody else works meanwhile */
-		time += 2.0 * steps * width * r.stages;
+		time += cost_wait(t, 2.0 * steps * width * r.stages);
 	double compute = work / cost_mixed_rate(t) / used;
 	if (compute > time)
 		time = compute;
 	if (steps == 0)
 		time *= 1.05;
-	/* Measured on an H100: fewer threads leave a twentieth of the time in which nobody loads. */
-	double busy = resident * threads / ENOUGH;
+	/* Measured on an H100: fewer threads than reach memory's rate leave a twentieth of the time in which none
+	 * loads. */
+	double busy = resident * threads * t->processors / (0.94 * cost_full_threads(t));
 	time *= 1 + 0.05 * (busy < 1 ? 1 - busy : 0);
 	/* Where all that is read is on its way at once, comes out of caches, or is of one tensor beside weights: the
 	 * wider the better. */

@@ -14,8 +14,8 @@
 
 #include "ir/axis_names.h"
 
-enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, MAX_REGISTERS = 96 };
-enum { MAX_SHARED = 40 << 10 /* bytes */ };
+enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32 };
+enum { MAX_REGISTERS = 96 /* that hold elements: besides the GPU's limit, since all reads are unrolled */ };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -86,7 +86,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		for (int parts = 1; parts <= MAX_PARTS && parts <= length; parts *= 2) {
 			int steps = steps_of(&r, parts);
 			if (steps <= MAX_STEPS && registers_of(&r, steps * width) <= MAX_REGISTERS &&
-			    shared_bytes(&r, parts, width) <= MAX_SHARED)
+			    registers_of(&r, steps * width) <= target_thread_registers(site->t, LANES * parts) &&
+			    shared_bytes(&r, parts, width) <= target_data_bytes(site->t))
 				out[n++] = (struct sched_choice){ &sched_across, { parts, width } };
 		}
 	}
@@ -373,7 +374,6 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { ENOUGH = 1024 };
 	struct across r = *(const struct across *)site->found;
 	int parts = c->param[0], width = c->param[1], steps = steps_of(&r, parts), threads = LANES * parts;
 	double count = (double)about(r.count, t), elements = count * (double)about(r.length, t), each = 0, written = 0,
@@ -394,21 +394,22 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? (double)(int)(whole + 0.999) / whole : 1;
-	/* Measured on an H100: accesses of fewer than 8 bytes, and fewer threads than 1024, take longer. */
-	double lane = width * each / r.cached, busy = resident * threads / ENOUGH;
+	/* Measured on an H100: accesses of fewer than 8 bytes, and fewer threads than reach memory's
+	 * rate, take longer. */
+	double lane = width * each / r.cached, busy = resident * threads * t->processors / cost_full_threads(t);
 	double slow = (lane < 4 ? 1.25 : lane < 8 ? 1.15 : 1) * (1 + 0.15 * (busy < 1 ? 1 - busy : 0));
 	double bytes = elements * (each + written) / t->bytes_per_ns * slow, time = bytes / fill * tail;
 	/* What a wave reads is on its way at once: a last one of few blocks takes no longer than the way and its
 	 * bytes. */
-	double waits = whole < 8 ? cost_table(t)->across_way * ceil(whole) : 0;
+	double waits = whole < 8 ? cost_table(t)->apart_way * ceil(whole) : 0;
 	if (waits > 0)
 		time = (time < bytes + waits ? time : bytes + waits) + 0.15 * waits;
 	double compute = work / cost_mixed_rate(t);
 	double levels = 2;
 	for (int n = 1; n < parts; n *= 2)
 		levels++;
-	/* Of `width` values; ns of a block, hidden in part by others. */
-	double exchange = parts > 1 ? 30 * levels * r.reductions * (1 + width / 8.0) : 0;
+	/* Of `width` values; of a block, hidden in part by others. */
+	double exchange = parts > 1 ? cost_wait(t, 30 * levels * r.reductions * (1 + width / 8.0)) : 0;
 	double stall = exchange * (waves < 1 ? 1 : waves) / (resident > 2 ? 2 : 1);
 	time = (compute > time ? compute : time) * (here < 2 ? 1.05 : 1);
 	/* A block alone loads nothing while its warps wait for each other. */

@@ -14,8 +14,7 @@
 #include "ir/axis_names.h"
 
 enum { FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
-enum { WIDEST = 16 /* bytes */, REST = 8 << 10 /* of shared memory, for what threads exchange */ };
-enum { MORE_THAN_CACHED = 32 << 20 /* bytes */ };
+enum { WIDEST = 16 /* bytes */ };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -60,7 +59,7 @@ static bool may_share(const struct rows *r, const struct sched_target *t, int la
 	bool plain =
 	        r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
 	return plain && lanes == MAX_LANES && steps <= 2 * MAX_STEPS &&
-	       rows_shared_bytes(r, lanes, width, (int)steps) + REST <= t->block_shared_most;
+	       rows_shared_bytes(r, lanes, width, (int)steps) + TARGET_EXCHANGE <= t->block_shared_most;
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
@@ -69,7 +68,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct rows r = *(const struct rows *)site->found;
 	int64_t length = about(r.length, t), fixed;
-	int once = bytes_moved(&r, t) >= MORE_THAN_CACHED;
+	int once = bytes_moved(&r, t) >= (double)target_past_cache(t);
 	int widest = WIDEST / widest_type(&r);
 	for (int width = widest ? widest : 1; width >= 1; width /= 2) {
 		if (ir_const_int(r.length, &fixed) && fixed % width)
@@ -515,7 +514,7 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	own->shared = shared;
 	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps);
-	if (k->shared_bytes + REST > TARGET_SHARED_EVERYWHERE)
+	if (k->shared_bytes + TARGET_EXCHANGE > TARGET_SHARED_EVERYWHERE)
 		k->arch = own->r->arch;
 }
 

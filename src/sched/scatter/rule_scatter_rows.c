@@ -12,7 +12,7 @@
 
 #include "ir/axis_names.h"
 
-enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = 48 << 10 };
+enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = TARGET_DECLARED_EVERYWHERE };
 
 struct scatter_rows {
 	struct ir_program *p;
@@ -100,7 +100,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double resident = fmin(target_resident(t, r.threads, 0, row), ceil(rows / t->processors));
 	double waves = ceil(rows / (t->processors * fmax(resident, 1)));
 	double bytes = outs * size + about_bytes_read(p, s->init, t) + scatter_bytes_read(p, s, t);
-	double work = updates / (t->processors * (double)UPDATES_NS),
+	double work = cost_wait(t, updates / (t->processors * (double)UPDATES_NS)),
 	       full = fmin(1, rows * r.threads / cost_full_threads(t));
 	return t->launch_ns + waves * START_NS / fmax(resident, 1) + START_NS +
 	       fmax(bytes / t->bytes_per_ns / full, work / full);

@@ -31,11 +31,17 @@ int cost_table_read(struct cost_table *out, const char *text, struct err *e);
 double cost_mixed_rate(const struct sched_target *t);
 double cost_steady_rate(const struct sched_target *t);
 double cost_counted_clock(const struct sched_target *t); /* GHz */
+/* Nanoseconds that instructions, barriers and shared memory take, which took `ns` on an H100 SXM at its boost clock: as
+ * many clocks. Waits for memory are about as long on all GPUs. */
+double cost_wait(const struct sched_target *t, double ns);
 /* Bytes that the whole GPU moves in a nanosecond: tiles out of the L2 cache, by warps; by the copy engine; from memory,
  * one multiprocessor with all of it to itself. */
 double cost_tiles_rate(const struct sched_target *t);
 double cost_bulk_rate(const struct sched_target *t);
 double cost_alone_rate(const struct sched_target *t);
+/* The share of what is read again that is no longer in the L2 cache, where so many bytes came in between: half of them,
+ * if these are as many as it holds. */
+double cost_missed(const struct sched_target *t, double bytes);
 /* Threads of the whole GPU that reach memory's rate, with 16 bytes on their way each. */
 double cost_full_threads(const struct sched_target *t);
 /* Bytes of a multiprocessor that must be on their way to reach memory's rate, where blocks read all before they

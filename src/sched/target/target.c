@@ -1,14 +1,18 @@
 /* The GPUs that kernels can be scheduled for without having one. Sources:
- * - CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and "Arithmetic Instructions":
- * threads, blocks, registers, shared memory; results a clock of ordinary arithmetic.
- * - NVIDIA's data sheets and white papers of the architectures: multiprocessors, boost clocks, memory, the L2 cache,
- * and the rates of tensor cores. A rate in teraflops is processors * clock * multiply-adds * 2: so 989 of an H100 SXM
- * is 2048 of f16 a clock, 165 of an RTX 4090 256, since GeForce GPUs sum up in f32 at half the rate. Those of bytes are
- * twice, or four times, as many.
+ *
+ * - CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and NVIDIA's libcu++, which has the
+ *   same in arch_traits.h: threads, blocks, registers, shared memory, and what the driver keeps of it.
+ * - The guide's "Arithmetic Instructions": results a clock of ordinary arithmetic.
+ * - NVIDIA's data sheets and white papers: multiprocessors, boost clocks, memory, the L2 cache, rates of tensor cores.
+ *   Teraflops are processors * clock * multiply-adds * 2: 989 of an H100 SXM are 2048 of f16 a clock, 65 of a T4 512,
+ *   125 of an A10 512, 165 of an RTX 4090 256 (GeForce GPUs sum up in f32 at half the rate). Bytes have twice the rate,
+ *   or four times.
+ * - deviceQuery of CUDA's samples: the L2 caches of Jetson Orin modules.
  * - Where no number is published (sm_100 and later by mma.sync): what the architecture before it reaches.
- * Memory's rate is nine tenths of what the data sheet says: what a copy reaches on those measured (H100 SXM: 2.9 to 3.0
- * of 3.35 TB/s). The L2 cache's is 26.5 bytes a clock and multiprocessor, measured on an H100 SXM: no data sheet has
- * it. */
+ *
+ * Memory's rate is nine tenths of what the data sheet says, as a copy reaches: 2.9 to 3.0 of 3.35 TB/s on an H100 SXM,
+ * 4.2 of 4.8 on an H200. The L2 cache's is 26.5 bytes a clock and multiprocessor, measured on an H100 SXM by kernels
+ * that read and write; no data sheet has it. */
 #include "sched/target/target.h"
 
 #include <math.h>
@@ -19,12 +23,15 @@
 #define KB(N) ((N) << 10)
 #define MB(N) ((int64_t)((N) * (1 << 20)))
 
-/* Ordinary arithmetic: f32 as given; of integers half as many products, of 64 bits a sixth; of f64 what is given. */
+/* Ordinary arithmetic: floats as given; 64 products of integers, which of 64 bits take three each. */
 #define FMA(F32, F64) \
-	.fma = { [TYPE_F32] = F32,         [TYPE_F64] = F64,         [TYPE_I32] = (F32) / 2.0, \
-		 [TYPE_U32] = (F32) / 2.0, [TYPE_I64] = (F32) / 6.0, [TYPE_U64] = (F32) / 6.0 }
+	.fma = { [TYPE_F32] = F32, [TYPE_F64] = F64,      [TYPE_I32] = 64, \
+		 [TYPE_U32] = 64,  [TYPE_I64] = 64 / 3.0, [TYPE_U64] = 64 / 3.0 }
 #define MMA(F16, BF16, BYTES) .mma = { [TYPE_F16] = F16, [TYPE_BF16] = BF16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
 #define WGMMA(F16, BYTES) .wgmma = { [TYPE_F16] = F16, [TYPE_BF16] = F16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
+
+/* By the instructions of tcgen05: 2250 teraflops of a B200. */
+#define TCGEN(F16) .products = F16
 
 #define HOPPER_FEATURES (TARGET_COPY_ASYNC | TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS)
 #define LATER_FEATURES (TARGET_COPY_ASYNC | TARGET_TMA | TARGET_CLUSTERS)
@@ -33,8 +40,8 @@
  * 65536 registers, blocks of at most 1024 threads, 48 KB in declarations, threads of at most 255 registers. */
 #define PROCESSOR(ARCH, THREADS, BLOCKS, SHARED, MOST, FEATURES) \
 	.arch = ARCH, .threads = THREADS, .blocks = BLOCKS, .shared = KB(SHARED), .block_shared_most = KB(MOST), \
-	.features = FEATURES, .schedulers = 4, .registers = 65536, .block_threads = 1024, .block_shared = KB(48), \
-	.thread_registers = 255
+	.features = FEATURES, .cluster_blocks = (FEATURES) & TARGET_CLUSTERS ? 8 : 1, .schedulers = 4, \
+	.registers = 65536, .block_threads = 1024, .block_shared = KB(48), .thread_registers = 255
 #define SM75 PROCESSOR(75, 1024, 16, 64, 64, 0), FMA(64, 2)
 #define SM80 PROCESSOR(80, 2048, 32, 164, 163, TARGET_COPY_ASYNC), FMA(64, 32), MMA(1024, 1024, 2048)
 #define SM86 PROCESSOR(86, 1536, 16, 100, 99, TARGET_COPY_ASYNC), FMA(128, 2)
@@ -43,8 +50,8 @@
 /* By mma.sync Hopper reaches six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper
  * GPU Architecture). */
 #define SM90 PROCESSOR(90, 2048, 32, 228, 227, HOPPER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), WGMMA(2048, 4096)
-#define SM100 PROCESSOR(100, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600)
-#define SM103 PROCESSOR(103, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(1300, 1300, 2600)
+#define SM100 PROCESSOR(100, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), TCGEN(4096)
+#define SM103 PROCESSOR(103, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(1300, 1300, 2600), TCGEN(4096)
 #define SM110 PROCESSOR(110, 1536, 24, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(512, 512, 1024)
 #define SM120 PROCESSOR(120, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
 #define SM121 PROCESSOR(121, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
@@ -87,8 +94,8 @@ const struct sched_target sched_targets[] = {
 	GPU("RTX 3090", 82, 1.695, 936, 6, SM86, HALF_MMA),
 	GPU("Jetson AGX Orin 64GB", 16, 1.3, 204.8, 4, SM87),
 	GPU("Jetson AGX Orin 32GB", 14, 0.93, 204.8, 4, SM87),
-	GPU("Jetson Orin NX 16GB", 8, 0.918, 102.4, 4, SM87),
-	GPU("Jetson Orin Nano 8GB", 8, 1.02, 102, 4, SM87),
+	GPU("Jetson Orin NX 16GB", 8, 0.918, 102.4, 2, SM87),
+	GPU("Jetson Orin Nano 8GB", 8, 1.02, 102, 2, SM87),
 	GPU("L40S", 142, 2.52, 864, 96, SM89, FULL_MMA),
 	GPU("L4", 58, 2.04, 300, 48, SM89, FULL_MMA),
 	GPU("L40", 142, 2.49, 864, 96, SM89, FULL_MMA),
@@ -156,6 +163,11 @@ static const struct sched_target *in_name(const char *name, int arch)
 	return best;
 }
 
+const struct sched_target *sched_common_target(void)
+{
+	return sched_target_named("A100 SXM 80GB");
+}
+
 struct sched_target sched_target_of_device(const char *name, int arch)
 {
 	const struct sched_target *like = in_name(name, arch), *own;
@@ -172,6 +184,17 @@ struct sched_target sched_target_of_device(const char *name, int arch)
 		memset(out.wgmma, 0, sizeof out.wgmma);
 	}
 	return out;
+}
+
+/* Measured on an H100: its processors lie in groups of 16 or 18, of which clusters of four and more use 16. */
+int target_in_clusters(const struct sched_target *t, int blocks)
+{
+	return blocks <= 2 ? t->processors : t->processors * 10 / 11;
+}
+
+double target_products(const struct sched_target *t)
+{
+	return fmax(t->products, fmax(t->mma[TYPE_F16], t->wgmma[TYPE_F16]));
 }
 
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes)

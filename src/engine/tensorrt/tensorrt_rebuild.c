@@ -1,7 +1,7 @@
 /* A library's folder built again: kernels that were edited since their code was made go through NVRTC, and everything
  * is linked anew. It is done in a folder of its own, which reads the sources through links, so that a failure changes
  * nothing. */
-#include "emit/tensorrt/tensorrt_inside.h"
+#include "engine/tensorrt/tensorrt_inside.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -88,13 +88,13 @@ static int is_edited(bool *out, const char *stamp, const char *folder, const cha
 
 /* ---- The folder where it is done. */
 
-static int link_to(const struct tensorrt_again *r, const char *name, struct arena *a, struct err *e)
+static int link_to(const struct engine_again *r, const char *name, struct arena *a, struct err *e)
 {
 	const char *at = path_join(a, r->work, name);
 	return symlink(path_join(a, file_absolute(a, r->folder), name), at) < 0 ? file_cannot_write(at, e) : 0;
 }
 
-static int prepare(const struct tensorrt_again *r, struct build *b, struct arena *a, struct err *e)
+static int prepare(const struct engine_again *r, struct build *b, struct arena *a, struct err *e)
 {
 	static const char *const same[] = { "library.c", "plugins", "data", "rt" };
 	const struct embed_file *runtime = embed_find("runtime.o");
@@ -115,7 +115,7 @@ static int prepare(const struct tensorrt_again *r, struct build *b, struct arena
 }
 
 /* Headers are every kernel's. */
-static int headers_edited(bool *out, const struct build *b, const struct tensorrt_again *r, const char *stamp,
+static int headers_edited(bool *out, const struct build *b, const struct engine_again *r, const char *stamp,
                           struct arena *a, struct err *e)
 {
 	*out = false;
@@ -125,7 +125,7 @@ static int headers_edited(bool *out, const struct build *b, const struct tensorr
 }
 
 /* A job for each architecture of a plugin whose code is out of date; for the others, links. */
-static int add_plugin(struct tensorrt_again *r, struct build *b, const struct tensorrt_plugin *p, const char *stamp,
+static int add_plugin(struct engine_again *r, struct build *b, const struct engine_plugin *p, const char *stamp,
                       bool stale, struct arena *a, struct err *e)
 {
 	const char *file = arena_printf(a, "%s.cu", tensorrt_id(p, a));
@@ -146,7 +146,7 @@ static int add_plugin(struct tensorrt_again *r, struct build *b, const struct te
 	return 0;
 }
 
-static bool runtime_edited(const struct tensorrt_again *r, struct arena *a)
+static bool runtime_edited(const struct engine_again *r, struct arena *a)
 {
 	bool edited = false;
 	for (const struct embed_file *f = embed_files; f->name; f++) {
@@ -162,7 +162,7 @@ static bool runtime_edited(const struct tensorrt_again *r, struct arena *a)
 	return edited;
 }
 
-static void list_runtime(struct build *b, const struct tensorrt_again *r, struct arena *a)
+static void list_runtime(struct build *b, const struct engine_again *r, struct arena *a)
 {
 	struct names names = { 0 };
 	list_files(&names, r->folder, RT_CORE, ".c", a);
@@ -172,7 +172,7 @@ static void list_runtime(struct build *b, const struct tensorrt_again *r, struct
 	b->job = NEWN(a, struct job, names.n + 1);
 }
 
-static int link_again(struct build *b, const struct tensorrt_again *r, struct arena *a, struct err *e)
+static int link_again(struct build *b, const struct engine_again *r, struct arena *a, struct err *e)
 {
 	const char *object[] = { RUNTIME, OBJECTS "/library.o" };
 	struct err carried = { 0 };
@@ -183,14 +183,14 @@ static int link_again(struct build *b, const struct tensorrt_again *r, struct ar
 	return tensorrt_link_sources(b, object[1], r->library, a, e);
 }
 
-int tensorrt_rebuild(struct tensorrt_again *r, struct arena *a, struct err *e)
+int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e)
 {
 	struct build b = { .folder = r->work,
 		           .job = NEWN(a, struct job, r->plugins * r->archs + 1),
 		           .workers = r->workers,
 		           .progress = r->progress,
 		           .user = r->user };
-	struct tensorrt_plugin *plugin = NEWN(a, struct tensorrt_plugin, r->plugins + 1);
+	struct engine_plugin *plugin = NEWN(a, struct engine_plugin, r->plugins + 1);
 	struct str stamp = str_new(a);
 	struct err none = { 0 };
 	char *old = "";

@@ -1,7 +1,7 @@
 /* The host's IExprBuilder: objects in TensorRT's layout ({vptr, impl}; the methods go through impl's table) that hold
  * their value. Arithmetic is TensorRT's: division rounds down or up, comparisons give 1 or 0. */
 #include "base/vec.h"
-#include "check/host.h"
+#include "engine/tensorrt/host.h"
 
 struct value {
 	const void *vptr; /* the table of apiv::VDimensionExpr */

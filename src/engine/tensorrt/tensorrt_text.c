@@ -1,19 +1,19 @@
 /* What a library's folder says of itself: README.md for people, Makefile to build again, tpat.json for machines. */
-#include "emit/tensorrt/tensorrt.h"
+#include "engine/tensorrt/tensorrt.h"
 
-static const char *arch_name(const struct tensorrt_arch *x, struct arena *a)
+static const char *arch_name(const struct engine_arch *x, struct arena *a)
 {
 	return arena_printf(a, x->ptx ? "compute_%d" : "sm_%d", x->arch);
 }
 
-void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
+void tensorrt_readme(struct str *out, const struct engine_library *l)
 {
 	str_printf(out, "# %s\n\n", l->library);
 	str_printf(out, "TensorRT plugins for `%s`, which takes them from the library `%s`. Made by %s from `%s`.\n\n",
 	           l->rewritten, l->library, l->generator, l->model);
 	str_add(out, "| plugin | what it computes | nodes |\n|---|---|---|\n");
 	for (int i = 0; i < l->plugins; i++) {
-		const struct tensorrt_plugin *p = &l->plugin[i];
+		const struct engine_plugin *p = &l->plugin[i];
 		str_printf(out, "| `%s` | `%s` | ", p->name, p->about);
 		for (int n = 0; n < p->nodes && n < 4; n++)
 			str_printf(out, "%s%s", n ? ", " : "", p->node[n]);
@@ -55,7 +55,7 @@ void tensorrt_readme(struct str *out, const struct tensorrt_library *l)
 }
 
 /* Rules that compile every plugin's kernels for one architecture. */
-static void put_kernel_rule(struct str *out, const struct tensorrt_arch *x)
+static void put_kernel_rule(struct str *out, const struct engine_arch *x)
 {
 	str_printf(out, "code/%%.%s_%d.%s: kernels/%%.cu $(wildcard kernels/*.h)\n", x->ptx ? "compute" : "sm", x->arch,
 	           x->ptx ? "ptx" : "cubin");
@@ -83,7 +83,7 @@ static void put_check(struct str *out)
 }
 
 /* The library is no target: make would take a file's name that has spaces in it for several. */
-void tensorrt_makefile(struct str *out, const struct tensorrt_library *l)
+void tensorrt_makefile(struct str *out, const struct engine_library *l)
 {
 	str_add(out, "# The library from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See "
 	             "README.md.\n");
@@ -170,7 +170,7 @@ static void put_steps(struct str *out, const struct ir_plan *plan)
 }
 
 /* The default's steps, and those of the other tactics. */
-static void put_tactics(struct str *out, const struct tensorrt_plugin *p)
+static void put_tactics(struct str *out, const struct engine_plugin *p)
 {
 	str_add(out, "   \"steps\": [");
 	put_steps(out, p->plan[0]);
@@ -183,7 +183,7 @@ static void put_tactics(struct str *out, const struct tensorrt_plugin *p)
 	str_add(out, "]\n");
 }
 
-static void put_plugin(struct str *out, const struct tensorrt_plugin *p)
+static void put_plugin(struct str *out, const struct engine_plugin *p)
 {
 	const struct ir_program *program = p->plan[0]->program;
 	const char *id = str_identifier(out->arena, p->name);
@@ -209,7 +209,7 @@ static void put_plugin(struct str *out, const struct tensorrt_plugin *p)
 	str_add(out, "  }");
 }
 
-void tensorrt_json(struct str *out, const struct tensorrt_library *l)
+void tensorrt_json(struct str *out, const struct engine_library *l)
 {
 	const char *const text[][2] = { { "generator", l->generator },
 		                        { "model", l->model },

@@ -1,36 +1,13 @@
-/* A host for plugin libraries: does toward a library what TensorRT does, call by call, without TensorRT. Opens it,
- * builds one plugin (types, shapes, formats, tactics, workspace, serialisation), and runs it on the device that the
- * library was given. May not know how a library was made. */
-#ifndef TPAT_CHECK_HOST_H
-#define TPAT_CHECK_HOST_H
+/* The host that plays TensorRT toward a plugin library: the members of engine_host, and their parts, for tests. Builds
+ * one plugin as TensorRT does (types, shapes, formats, tactics, workspace, serialisation). */
+#ifndef TPAT_ENGINE_HOST_H
+#define TPAT_ENGINE_HOST_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/error.h"
+#include "engine/engine_host.h"
 #include "tpat/tpat_abi.h"
-#include "tpat/tpat_rt.h"
-
-/* A tensor at the plugin's edge. `value` is set for shape inputs only: the elements, in host memory. */
-struct host_tensor {
-	int32_t type; /* ONNX */
-	int32_t rank;
-	int64_t dim[TRT_MAX_DIMS];
-	void *pointer; /* in the device's memory */
-	const int64_t *value;
-};
-
-struct host_options {
-	int32_t version;        /* which TensorRT to look like, as its getInferLibVersion; 0: 110100 */
-	bool pass_shape_inputs; /* describe shape inputs in the plugin's methods, too, and pass their pointers */
-	const struct tpat_rt_device *device; /* runs the kernels; null: CUDA, in the current context */
-};
 
 /* A library, opened as TensorRT's registry does it. The host takes its memory from `a`. One host a library at a time:
  * device and log are the library's. Fails when the file cannot be opened or lacks what TensorRT needs. */
-struct host;
 int host_open(struct host **out, const char *path, const struct host_options *o, struct arena *a, struct err *e);
 void host_close(struct host *h); /* its engines must be gone; null is fine */
 const struct tpat_rt_library *host_library(const struct host *h);
@@ -45,7 +22,6 @@ void *host_creator(struct host *h, const char *name, const char *version, const 
 /* One plugin through the whole build for extents between `min` and `max` (n inputs each, shape inputs last and with
  * their values; all three may be the same array), saved, made again from what was saved, and attached to a context:
  * ready to run. Errors name the plugin and hold what it logged. Memory comes from `a`. */
-struct host_engine;
 int host_build(struct host_engine **out, struct host *h, const char *name, const char *version, const char *name_space,
                const struct host_tensor *min, const struct host_tensor *opt, const struct host_tensor *max, int n,
                struct arena *a, struct err *e);
@@ -68,14 +44,6 @@ int host_prepare(struct host_engine *x, const struct host_tensor *in, const stru
 int host_enqueue(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out, void *workspace,
                  void *stream, struct err *e);
 
-/* The device's memory, for host_run. */
-struct host_memory {
-	void *user;
-	int (*alloc)(void *user, const char *name, size_t bytes, void **pointer, struct err *e); /* name: "output 0" */
-	void (*free)(void *user, void *pointer);
-	int (*wait)(void *user, void *stream, struct err *e); /* until all work on the stream is done */
-	int (*read)(void *user, void *to, const void *from, size_t bytes, struct err *e); /* into host memory */
-};
 /* The work is done: outputs whose extents depend on size tensors (scalars among the outputs) get the extents that these
  * say; host_shapes() gave the most that they can be. Fails when a size tensor says what cannot be. */
 int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out,

@@ -1,7 +1,7 @@
 /* The TensorRT that a build is for. What its versions do with a model's local functions: to 10.6 the parser takes a
  * node's function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with
  * IPluginV3. */
-#include "lib/tpat_inside.h"
+#include "engine/tensorrt/tensorrt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,10 @@
 
 enum { FIRST_MAJOR = 10, LAST_MAJOR = 11, LAST_FUNCTIONS_FIRST = 6, FIRST_SHAPE_INPUTS = 1 };
 
+struct number {
+	int major, minor;
+};
+
 static int wrong(const char *text, struct err *e)
 {
 	err_set(e, ERR_USAGE, "\"%s\" is no version of TensorRT that tpat knows.", text);
@@ -17,7 +21,7 @@ static int wrong(const char *text, struct err *e)
 }
 
 /* "10", "10.3", "10.3.0.30": what follows the second number does not matter. */
-static bool read_version(struct tpat_tensorrt *t, const char *text)
+static bool read_number(struct number *t, const char *text)
 {
 	char *end;
 	if (!ascii_is_digit(*text))
@@ -28,36 +32,39 @@ static bool read_version(struct tpat_tensorrt *t, const char *text)
 	return strspn(end, ".0123456789") == strlen(end) && !str_ends(text, ".") && t->major < 1000 && t->minor < 1000;
 }
 
-int tpat_tensorrt_parse(struct tpat_tensorrt *t, const char *text, struct err *e)
+int tensorrt_version(struct engine_version *v, const char *text, struct err *e)
 {
-	*t = (struct tpat_tensorrt){ .name = text };
+	struct number n = { 0 };
+	*v = (struct engine_version){
+		.name = text,
+		.note = "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt "
+		        "10.3.",
+	};
 	if (!text)
 		return 0;
 	if (strcmp(text, "rtx") == 0) {
-		t->rtx = true;
+		v->note = "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library "
+		          "there.";
+		v->warning = "TensorRT-RTX 1.7 cannot run plugins: its network takes none, and its parser ends the "
+		             "process at one. Without the library it takes the original operators.";
 		return 0;
 	}
-	if (!read_version(t, text) || t->major > LAST_MAJOR || t->major < 5)
+	if (!read_number(&n, text) || n.major > LAST_MAJOR || n.major < 5)
 		return wrong(text, e);
-	if (t->major < FIRST_MAJOR) {
+	if (n.major < FIRST_MAJOR) {
 		err_set(e, ERR_UNSUPPORTED,
 		        "TensorRT %s has no IPluginV3, and tpat makes no other plugins: they need TensorRT 10.0 or "
 		        "later.",
 		        text);
 		return err_advise(e, "Name the TensorRT that builds the engine: --tensorrt 10.3 is that of JetPack 6.");
 	}
-	t->no_functions = t->major == 10 && t->minor <= LAST_FUNCTIONS_FIRST;
-	t->no_shape_inputs = t->major == 10 && t->minor < FIRST_SHAPE_INPUTS;
+	if (n.major == 10 && n.minor <= LAST_FUNCTIONS_FIRST) {
+		v->no_functions = true;
+		v->note = "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this "
+		          "model "
+		          "has none.";
+	}
+	if (n.major == 10 && n.minor < FIRST_SHAPE_INPUTS)
+		v->shape_inputs = "TensorRT passes these to plugins from 10.1 on";
 	return 0;
-}
-
-const char *tpat_tensorrt_note(const struct tpat_tensorrt *t)
-{
-	if (t->rtx)
-		return "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library "
-		       "there.";
-	if (t->no_functions)
-		return "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this model "
-		       "has none.";
-	return "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt 10.3.";
 }

@@ -1,11 +1,11 @@
 /* What the host's files share: the library as it was opened, and a plugin of it. */
-#ifndef TPAT_CHECK_HOST_INSIDE_H
-#define TPAT_CHECK_HOST_INSIDE_H
+#ifndef TPAT_ENGINE_HOST_INSIDE_H
+#define TPAT_ENGINE_HOST_INSIDE_H
 
 #include <pthread.h>
 
 #include "base/str.h"
-#include "check/host.h"
+#include "engine/tensorrt/host.h"
 
 /* ILogger and ILoggerFinder in one object each; which table they carry depends on the version that the host
  * imitates. */

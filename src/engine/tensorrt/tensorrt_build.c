@@ -1,7 +1,7 @@
 /* The folder of a library: writes its sources, compiles kernels at the same time, then the tables, and links them with
  * the runtime, which tpat carries compiled. All commands run inside the folder with relative paths, so that the same
  * input gives the same bytes anywhere. */
-#include "emit/tensorrt/tensorrt_inside.h"
+#include "engine/tensorrt/tensorrt_inside.h"
 
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const char library_head[] =
         "\textern const unsigned char name##_end[] __attribute__((visibility(\"hidden\")))\n"
         "\n";
 
-char *tensorrt_id(const struct tensorrt_plugin *p, struct arena *a)
+char *tensorrt_id(const struct engine_plugin *p, struct arena *a)
 {
 	return str_identifier(a, p->name);
 }
@@ -163,7 +163,7 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 	return file_make(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
 }
 
-static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct str *rows, struct arena *a,
+static int write_plugin(struct build *b, const struct engine_plugin *p, struct str *rows, struct arena *a,
                         struct err *e)
 {
 	const char *id = tensorrt_id(p, a);
@@ -188,7 +188,7 @@ static int write_plugin(struct build *b, const struct tensorrt_plugin *p, struct
 
 static int write_library(struct build *b, struct arena *a, struct err *e)
 {
-	const struct tensorrt_library *l = b->library;
+	const struct engine_library *l = b->library;
 	struct str text = str_new(a), rows = str_new(a), readme = str_new(a), make = str_new(a), json = str_new(a);
 	str_printf(&text, "/* The plugins of a model, as tables that the runtime in rt/ reads. Made by %s. */\n",
 	           l->generator);
@@ -274,7 +274,7 @@ static int count_sources(void)
 	return n;
 }
 
-int tensorrt_build(const struct tensorrt_library *l, const char *folder, const char *library, struct arena *a,
+int tensorrt_build(const struct engine_library *l, const char *folder, const char *library, struct arena *a,
                    struct err *e)
 {
 	int sources = count_sources();

@@ -1,6 +1,6 @@
 /* One plugin's tables as C text: expressions, tensors, buffers, kernels, code. The form is that of tpat_rt.h; comments
  * say what the numbers stand for. */
-#include "emit/tensorrt/tensorrt.h"
+#include "engine/tensorrt/tensorrt.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -25,8 +25,8 @@ struct table_demand {
 struct table {
 	struct arena *arena;
 	struct tensorrt_exprs exprs;
-	const struct tensorrt_library *library;
-	const struct tensorrt_plugin *plugin;
+	const struct engine_library *library;
+	const struct engine_plugin *plugin;
 	const struct ir_program *program;
 	const char *id; /* the plugin's name as an identifier: what all names of the table start with */
 	const char *folder;
@@ -68,7 +68,7 @@ static void put_comment(struct str *out, const char *text)
 	str_add(out, " */");
 }
 
-const char *tensorrt_code_name(const struct tensorrt_plugin *p, const struct tensorrt_arch *arch, struct arena *a)
+const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a)
 {
 	return arena_printf(a, "%s.%s_%d.%s", str_identifier(a, p->name), arch->ptx ? "compute" : "sm", arch->arch,
 	                    arch->ptx ? "ptx" : "cubin");
@@ -527,7 +527,7 @@ static void put_kernels(struct table *t, int i)
 /* The steps of all plans, and which of them each plan takes. */
 static void put_tactics(struct table *t)
 {
-	const struct tensorrt_plugin *p = t->plugin;
+	const struct engine_plugin *p = t->plugin;
 	for (int i = 0; i < t->steps.n; i++)
 		for (int k = 0; k < t->steps.at[i].step->n; k++) {
 			put_args(t, t->steps.at[i].step->at[k], i, k);
@@ -592,7 +592,7 @@ static void put_demands(struct table *t)
 
 static void put_images(struct table *t)
 {
-	const struct tensorrt_library *l = t->library;
+	const struct engine_library *l = t->library;
 	for (int i = 0; i < l->archs; i++)
 		str_printf(t->out, "TPAT_FILE(%s_code_%d, \"code/%s\");\n", t->id, i,
 		           tensorrt_code_name(t->plugin, &l->arch[i], t->arena));
@@ -620,7 +620,7 @@ static void put_list(struct table *t, struct str *row, const char *what, int n)
 
 static void put_row(struct table *t, struct str *row)
 {
-	const struct tensorrt_plugin *p = t->plugin;
+	const struct engine_plugin *p = t->plugin;
 	const struct {
 		const char *member, *text;
 	} texts[] = { { "name", p->name }, { "version", p->version },      { "name_space", p->name_space },
@@ -641,7 +641,7 @@ static void put_row(struct table *t, struct str *row)
 	str_add(row, "\t},\n");
 }
 
-int tensorrt_table(struct str *out, struct str *row, const struct tensorrt_library *l, const struct tensorrt_plugin *p,
+int tensorrt_table(struct str *out, struct str *row, const struct engine_library *l, const struct engine_plugin *p,
                    const char *folder, struct err *e)
 {
 	struct ir_program *program = p->plan[0]->program;

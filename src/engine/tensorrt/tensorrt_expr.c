@@ -1,6 +1,6 @@
 /* IR expressions over symbols as rows of the runtime's table, where a symbol is an extent of an input, a
  * number among an input's elements, or a size that an output says. */
-#include "emit/tensorrt/tensorrt.h"
+#include "engine/tensorrt/tensorrt.h"
 
 struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct arena *a)
 {

@@ -1,5 +1,5 @@
 /* The library side of the host: opens a library as TensorRT's registry does, gives it a logger, finds creators. */
-#include "check/host_inside.h"
+#include "engine/tensorrt/host_inside.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The plugin side of the host: extents of outputs, and runs of a plugin that host_engine.c has built. */
-#include "check/host_inside.h"
+#include "engine/tensorrt/host_inside.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/embed.h"
 #include "dev/nvrtc.h"
-#include "emit/tensorrt/tensorrt.h"
+#include "engine/tensorrt/tensorrt.h"
 
 #define OBJECTS "obj" /* of the compiler; not kept */
 #define RUNTIME OBJECTS "/runtime.o"
@@ -14,7 +14,7 @@
 #define RT_TENSORRT "rt/tensorrt"
 
 struct build {
-	const struct tensorrt_library *library;
+	const struct engine_library *library;
 	const char *folder;
 	struct job *job;
 	int jobs;
@@ -32,15 +32,15 @@ struct build {
 /* One call of a compiler: `source` (C) or a plugin's kernels. */
 struct job {
 	const char *source;
-	const struct tensorrt_plugin *plugin;
+	const struct engine_plugin *plugin;
 	const char *cuda;
-	const struct tensorrt_arch *arch;
+	const struct engine_arch *arch;
 	int number;
 	bool refused; /* NVRTC does not take the text */
 	struct err err;
 };
 
-char *tensorrt_id(const struct tensorrt_plugin *p, struct arena *a);
+char *tensorrt_id(const struct engine_plugin *p, struct arena *a);
 int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e);
 /* Runs all jobs; the failure of the first in order counts, so that messages do not depend on timing. */
 int tensorrt_run_jobs(struct build *b, struct err *e);

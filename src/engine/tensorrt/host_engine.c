@@ -1,6 +1,6 @@
 /* The plugin side of the host: one plugin through TensorRT's building of an engine, in the order that its headers
  * document. */
-#include "check/host_inside.h"
+#include "engine/tensorrt/host_inside.h"
 
 #include <string.h>
 

@@ -1,0 +1,16 @@
+/* The list of engines. */
+#include "engine/engine.h"
+
+#include <string.h>
+
+static const struct engine *const engines[] = {
+	&engine_tensorrt,
+};
+
+const struct engine *engine_find(const char *name)
+{
+	for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+		if (!name || strcmp(engines[i]->name, name) == 0)
+			return engines[i];
+	return NULL;
+}

@@ -1,0 +1,46 @@
+/* The trtexec command that builds an engine of a rewritten model. */
+#include <string.h>
+
+#include "base/file.h"
+#include "engine/tensorrt/tensorrt.h"
+
+/* " --minShapes=x:1x4,y:1x4", as trtexec reads it: a name that holds what separates names from extents is between
+ * quotes. */
+static void put_shapes(struct str *out, const char *option, const struct engine_extents *x, int n, int which)
+{
+	struct str shapes = str_new(out->arena);
+	for (int i = 0; i < n; i++)
+		str_printf(&shapes, strpbrk(x[i].name, ":,") ? "%s'%s':%s" : "%s%s:%s", i ? "," : "", x[i].name,
+		           x[i].shape[which]);
+	if (n)
+		str_printf(out, " --%s=%s", option, str_shell(out->arena, str_text(&shapes)));
+}
+
+/* A path as a command names a library: with "./" where there is no folder. */
+static const char *here(const char *path, struct arena *a)
+{
+	return str_shell(a, strchr(path, '/') ? path : arena_printf(a, "./%s", path));
+}
+
+void tensorrt_deploy(struct str *out, const struct engine_deploy *d)
+{
+	struct arena *a = out->arena;
+	const char *stem = path_stem(a, d->model);
+	if (str_ends(stem, "_tpat") && strlen(stem) > 5)
+		stem = arena_strndup(a, stem, strlen(stem) - 5);
+	str_printf(out, "trtexec --onnx=%s", str_shell(a, d->model));
+	for (int i = 0; i < d->libraries; i++)
+		str_printf(out, "%s --dynamicPlugins=%s --setPluginsToSerialize=%s", i ? " \\\n       " : "",
+		           here(d->library[i], a), here(d->library[i], a));
+	str_printf(out, " --saveEngine=%s \\\n       ", str_shell(a, arena_printf(a, "%s.plan", stem)));
+	put_shapes(out, "minShapes", d->dynamic, d->dynamics, 0);
+	put_shapes(out, "optShapes", d->dynamic, d->dynamics, 1);
+	put_shapes(out, "maxShapes", d->dynamic, d->dynamics, 2);
+	put_shapes(out, "shapes", d->given, d->givens, 1);
+	str_printf(out, " --timingCacheFile=%s", str_shell(a, arena_printf(a, "%s.cache", stem)));
+	if (d->guessed)
+		str_add(out,
+		        "\n# The extents are examples: put your own, or build with --profile INPUT:MIN,USUAL,MAX.");
+	if (d->libraries)
+		str_printf(out, "\n%s", d->version->note);
+}

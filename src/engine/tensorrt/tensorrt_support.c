@@ -1,0 +1,179 @@
+/* What TensorRT takes: the element types at a plugin's edge and in a network, and nodes, by a measured table. Knows no
+ * operator beyond its row. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "engine/tensorrt/tensorrt.h"
+#include "ops/lower/op.h"
+
+enum class { FULL, PARTLY, NEVER };
+
+static const struct row {
+	const char *domain, *op;
+	enum class class;
+	uint32_t refused;
+	const char *conditions, *note;
+} rows[] = {
+#define TRT(domain, op, class, refused, conditions, note) { domain, op, class, refused, conditions, note },
+#include "engine/tensorrt/tensorrt_support.def"
+#undef TRT
+};
+
+static const struct row *row_find(const char *domain, const char *op)
+{
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (strcmp(rows[i].op, op) == 0 && strcmp(rows[i].domain, domain) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* Whether TensorRT has the type. */
+static bool has_type(enum type t)
+{
+	switch (t) {
+	case TYPE_F32:
+	case TYPE_F16:
+	case TYPE_BF16:
+	case TYPE_I8:
+	case TYPE_I32:
+	case TYPE_I64:
+	case TYPE_BOOL:
+	case TYPE_U8:
+	case TYPE_F8E4M3FN:
+	case TYPE_I4:
+	case TYPE_F4E2M1: return true;
+	default: return false;
+	}
+}
+
+enum type tensorrt_edge(enum type t)
+{
+	if (!has_type(t))
+		return TYPE_NONE;
+	return t == TYPE_BOOL || t == TYPE_U8 ? TYPE_I32 : t;
+}
+
+/* Casts read network inputs of 8 bits; everything else inside a network refuses them. */
+bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t)
+{
+	return has_type(t) && (t != TYPE_U8 || strncmp(onnx_text(node->op_type), "Cast", 4) == 0);
+}
+
+const char *tensorrt_lack(enum type t, const char **advice, struct arena *a)
+{
+	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool), "
+	          "or keep "
+	          "this node outside the engine.";
+	if (type_is_packed(t) || t == TYPE_F8E8M0)
+		*advice = "Make one plugin of the nodes that write and read this tensor (--region), so that it stays "
+		          "inside, or use int4 or float4e2m1, which TensorRT has.";
+	/* Its DataType E8M0, of 10.12, is for its own layers: measured, no model's tensor can have it
+	 * (tensorrt_support.def). */
+	return arena_printf(a, t == TYPE_F8E8M0 ? "TensorRT's parser takes no %s" : "TensorRT has no %s",
+	                    type_info(t)->onnx_name);
+}
+
+/* Whether `text` is one of "first|second"; the list ends with a blank or the end. */
+static bool is_listed(const char *list, const char *text, size_t n)
+{
+	for (size_t len;; list += len + 1) {
+		len = strcspn(list, "| ");
+		if (len == n && strncmp(list, text, n) == 0)
+			return true;
+		if (list[len] != '|')
+			return false;
+	}
+}
+
+static bool attribute_holds(const Onnx__NodeProto *node, const char *name, const char *values)
+{
+	const Onnx__AttributeProto *a = onnx_attr(node, name);
+	char text[32];
+
+	if (!a)
+		return true;
+	switch (onnx_attr_type(a)) {
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING: return is_listed(values, (const char *)a->s.data, a->s.len);
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT:
+		snprintf(text, sizeof text, "%lld", (long long)a->i);
+		return is_listed(values, text, strlen(text));
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT:
+		number_snprintf(text, sizeof text, "%g", (double)a->f);
+		return is_listed(values, text, strlen(text));
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
+		for (size_t i = 0; i < a->n_ints; i++) {
+			snprintf(text, sizeof text, "%lld", (long long)a->ints[i]);
+			if (!is_listed(values, text, strlen(text)))
+				return false;
+		}
+		return true;
+	default: return false;
+	}
+}
+
+static bool inputs_known(const struct engine_node *n)
+{
+	for (size_t i = 1; i < n->proto->n_input; i++)
+		if (*n->value[i].name && !n->value[i].known)
+			return false;
+	return true;
+}
+
+static bool condition_holds(const struct engine_node *e, const char *condition)
+{
+	const Onnx__NodeProto *node = e->proto;
+	char name[64];
+	size_t n = strcspn(condition, "= "), outputs = 0;
+
+	if (strncmp(condition, "const", n) == 0)
+		return inputs_known(e);
+	if (strncmp(condition, "outputs", n) == 0) {
+		for (size_t i = 0; i < node->n_output; i++)
+			outputs += *node->output[i] != 0;
+		return outputs <= 1;
+	}
+	ck(n < sizeof name && condition[n] == '=');
+	memcpy(name, condition, n);
+	name[n] = 0;
+	return attribute_holds(node, name, condition + n + 1);
+}
+
+static bool conditions_hold(const struct engine_node *n, const char *conditions)
+{
+	for (const char *c = conditions; *c; c += strcspn(c, " "), c += *c == ' ')
+		if (!condition_holds(n, c))
+			return false;
+	return true;
+}
+
+enum engine_support tensorrt_support(const struct engine_node *n, const char **reason, struct arena *a)
+{
+	const char *domain = onnx_domain(n->proto->domain), *op = onnx_text(n->proto->op_type);
+	const struct row *row = row_find(n->domain, op);
+	enum type first = n->value && n->proto->n_input ? n->value[0].type : TYPE_NONE;
+
+	*reason = "";
+	if (!row && strcmp(n->domain, OP_ANY_DOMAIN) == 0) {
+		*reason = arena_printf(a, "TensorRT takes %s only from a plugin library that has it.", op);
+		return ENGINE_NO;
+	}
+	if (!row) {
+		*reason = arena_printf(a, "TensorRT does not know %s%s%s.", domain, *domain ? "." : "", op);
+		return ENGINE_NO;
+	}
+	if (row->class == NEVER) {
+		*reason = arena_printf(a, "TensorRT takes no %s: %s.", op, row->note);
+		return ENGINE_NO;
+	}
+	if (first && first < 32 && row->refused & 1u << first) {
+		*reason = arena_printf(a, "TensorRT takes no %s of type %s.", op, type_info(first)->onnx_name);
+		return ENGINE_NO;
+	}
+	bool holds = n->inside || conditions_hold(n, row->conditions);
+	if (holds && row->class != PARTLY)
+		return ENGINE_YES;
+	*reason = arena_printf(a, "TensorRT takes %s only in part: %s.", holds ? op : arena_printf(a, "this %s", op),
+	                       row->note);
+	return holds ? ENGINE_PARTLY : ENGINE_NO;
+}

@@ -1,0 +1,118 @@
+/* rt/core by itself: linked with no engine's part, it runs a plugin's table. This is what such a part does with it;
+ * docs/add-an-engine.md goes through it. */
+#include "core/rt_core.h"
+
+#include <stdlib.h>
+
+#include "tests/unit/test.h"
+
+/* ---- A plugin as tables: y[N] = 2 x[N], by blocks of 4. */
+
+static const struct tpat_rt_expr expr[] = {
+	{ TPAT_RT_DIM, 0, 0, 0, 0 },     /* N */
+	{ TPAT_RT_CONST, 0, 0, 0, 4 },   /* threads */
+	{ TPAT_RT_CEILDIV, 0, 1, 0, 0 }, /* blocks */
+	{ TPAT_RT_CONST, 0, 0, 0, 1 },
+};
+static const int32_t dims[] = { 0 };
+static const struct tpat_rt_tensor x = { "x", 1, 1, dims, 0 }, y = { "y", 1, 1, dims, 0 };
+static const struct tpat_rt_arg args[] = { { TPAT_RT_ARG_INPUT, 0 },
+	                                   { TPAT_RT_ARG_OUTPUT, 0 },
+	                                   { TPAT_RT_ARG_LONG, 0 } };
+static const struct tpat_rt_kernel kernel = {
+	.name = "twice", .arg = args, .args = 3, .grid = { 2, 3, 3 }, .block = { 4, 1, 1 }, .guard = -1
+};
+static const struct tpat_rt_step step = { &kernel, 1 };
+static const struct tpat_rt_tactic tactic = { &step, 1 };
+static const struct tpat_rt_plugin twice = { .name = "Twice",
+	                                     .version = "1",
+	                                     .name_space = "",
+	                                     .input = &x,
+	                                     .output = &y,
+	                                     .inputs = 1,
+	                                     .outputs = 1,
+	                                     .expr = expr,
+	                                     .exprs = 4,
+	                                     .tactic = &tactic,
+	                                     .tactics = 1 };
+
+/* ---- A device. */
+
+static int load(void *user, const struct tpat_rt_plugin *plugin, void **module, char why[256])
+{
+	(void)user, (void)why;
+	*module = (void *)(uintptr_t)plugin;
+	return 0;
+}
+
+static int upload(void *user, const void *data, size_t bytes, void **pointer, char why[256])
+{
+	(void)user, (void)data, (void)bytes, (void)pointer;
+	return rt_why(why, "there are no constants");
+}
+
+static int launch(void *user, void *function, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *k,
+                  const uint32_t grid[3], void **arg, void *stream, char why[256])
+{
+	const float *from = *(const float **)arg[0];
+	float *to = *(float **)arg[1];
+	(void)user, (void)function, (void)plugin, (void)stream, (void)why;
+	for (int64_t i = 0; i < (int64_t)grid[0] * k->block[0]; i++)
+		if (i < *(int64_t *)arg[2])
+			to[i] = 2 * from[i];
+	return 0;
+}
+
+static int current(void *user, char why[256])
+{
+	(void)user, (void)why;
+	return 0;
+}
+
+static const struct tpat_rt_device device = {
+	.version = TPAT_RT_VERSION, .load = load, .upload = upload, .launch = launch, .current = current
+};
+
+/* ---- What an engine's part does. */
+
+/* Extents have changed: `n` of x, and of y. */
+static int prepare(struct rt_plan *plan, struct rt_binding *binding, int64_t n, char why[RT_WHY])
+{
+	plan->extent[0] = plan->extent[TPAT_RT_MAX_RANK] = n;
+	plan->narrow[0] = -1; /* y is no size */
+	if (rt_device_bind(&twice, binding, why))
+		return -1;
+	return rt_plan_make(&twice, &tactic, binding->loaded, plan, why);
+}
+
+static int enqueue(const struct rt_plan *plan, const float *from, float *to, char why[RT_WHY])
+{
+	const void *const inputs[] = { from };
+	void *const outputs[] = { to };
+	return rt_plan_run(&twice, plan, inputs, 1, outputs, NULL, NULL, why);
+}
+
+int main(void)
+{
+	struct rt_binding binding = { 0 };
+	struct tpat_rt_device old = device;
+	struct rt_plan plan;
+	float from[7] = { 1, 2, 3, 4, 5, 6, 7 }, to[7] = { 0 };
+	char why[RT_WHY] = "";
+
+	old.version = 0;
+	CHECK(rt_device_set(&old, why) != 0 && strstr(why, "version 0"));
+	CHECK_INT(rt_device_set(&device, why), 0);
+	CHECK_INT(rt_check_table(&twice, why), 0);
+	CHECK_INT(rt_plan_alloc(&twice, &plan), 0);
+	CHECK_INT(prepare(&plan, &binding, 7, why), 0);
+	CHECK(plan.ready && plan.launches == 1 && plan.launch[0].grid[0] == 2 && plan.bytes == 0);
+	CHECK_INT(enqueue(&plan, from, to, why), 0);
+	for (int i = 0; i < 7; i++)
+		CHECK(to[i] == 2 * from[i]);
+	CHECK_INT(prepare(&plan, &binding, 0, why), 0);
+	CHECK_INT(plan.launches, 0); /* no block, no launch */
+	rt_plan_free(&plan);
+	rt_device_forget();
+	return test_done();
+}
