@@ -44,6 +44,7 @@ static void print_sort(struct gen_text *g, const struct ir_sort *s)
 	str_printf(g->out, "%s = sort_new(", sorted);
 	gen_expr(g, s->of);
 	str_add(g->out, ");\n");
+	gen_scope(g);
 	gen_indent(g);
 	str_printf(g->out, "for (i64 %s = 0; %s < ", place, place);
 	gen_operand(g, s->of);
@@ -57,17 +58,20 @@ static void print_sort(struct gen_text *g, const struct ir_sort *s)
 	str_printf(g->out, "), %s };\n", place);
 	gen_lets_end(g);
 	g->out->indent--;
+	gen_scope_end(g);
 	str_line(g->out, "}");
 	gen_begin(g, "sort_items(");
 	str_printf(g->out, "%s, ", sorted);
 	gen_expr(g, s->of);
 	str_add(g->out, ");\n");
+	gen_scope(g);
 	gen_indent(g);
 	str_printf(g->out, "for (i64 %s = 0; %s < ", rank, rank);
 	gen_operand(g, s->count);
 	str_printf(g->out, "; %s++) {\n", rank);
 	str_line(g->out, "\tconst i64 %s = %s[%s].place;", place, sorted, rank);
 	gen_block(g, s->body);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 	str_line(g->out, "free(%s);", sorted);
 }
@@ -75,6 +79,7 @@ static void print_sort(struct gen_text *g, const struct ir_sort *s)
 static void print_for(struct gen_text *g, const struct ir_for *s)
 {
 	const char *name = gen_name(g, s->var);
+	gen_scope(g);
 	gen_begin(g, "for (i64 ");
 	str_printf(g->out, "%s = ", name);
 	gen_expr(g, s->from);
@@ -84,6 +89,7 @@ static void print_for(struct gen_text *g, const struct ir_for *s)
 	gen_operand(g, s->step);
 	str_add(g->out, ") {\n");
 	gen_block(g, s->body);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 }
 

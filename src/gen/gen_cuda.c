@@ -3,8 +3,6 @@
 #include "gen/gen_device.h"
 #include "gen/text.h"
 
-#include <string.h>
-
 static const char *const functor[IR_COMBINE_COUNT] = {
 	[IR_SUM] = "op_sum",
 	[IR_PROD] = "op_prod",
@@ -112,6 +110,7 @@ static void print_for(struct gen_text *g, const struct ir_for *s)
 	const char *name = gen_name(g, s->var);
 	if (s->unrolled)
 		str_line(g->out, "#pragma unroll");
+	gen_scope(g);
 	gen_indent(g);
 	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), name);
 	gen_expr(g, s->from);
@@ -127,6 +126,7 @@ static void print_for(struct gen_text *g, const struct ir_for *s)
 	gen_loop_begin(g, s->var, s->unrolled ? s->unrolled : 8);
 	gen_block(g, s->body);
 	gen_loop_end(g);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 }
 
@@ -136,6 +136,7 @@ static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 	const char *separator = "";
 	gen_indent(g);
 	str_printf(g->out, "const auto %s = [&](", gen_name(g, s->var));
+	gen_scope(g);
 	vec_each (v, &s->parameters) {
 		str_printf(g->out, (*v)->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, (*v)->type),
 		           gen_name(g, *v));
@@ -157,6 +158,7 @@ static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 		str_printf(g->out, "%s;\n", s->through ? ")" : "");
 	}
 	g->out->indent--;
+	gen_scope_end(g);
 	str_line(g->out, "};");
 }
 

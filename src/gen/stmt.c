@@ -8,6 +8,16 @@ void gen_begin(struct gen_text *g, const char *text)
 	str_add(g->out, text);
 }
 
+void gen_scope(struct gen_text *g)
+{
+	str_addn(g->out, (const char[]){ NAMES_SCOPE }, 1);
+}
+
+void gen_scope_end(struct gen_text *g)
+{
+	str_addn(g->out, (const char[]){ NAMES_SCOPE_END }, 1);
+}
+
 static void print_index(struct gen_text *g, expr at)
 {
 	if (!at)
@@ -80,7 +90,9 @@ static void print_if(struct gen_text *g, const struct ir_if *s)
 	}
 	str_add(g->out, "{\n");
 	gen_lets_end(g);
+	gen_scope(g);
 	gen_block(g, s->body);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 }
 

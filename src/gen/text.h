@@ -47,6 +47,7 @@ struct gen_text {
 };
 
 /* ---- Types, symbols and numbers (token.c). */
+enum type gen_stored_type(const struct gen_text *g, enum type t); /* as which a position is: 32 or 64 bits */
 const char *gen_type(const struct gen_text *g, enum type t);
 /* What pointers into a buffer of type t point at: bytes, where elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
@@ -103,6 +104,9 @@ const char *gen_half(const struct gen_text *g, expr e, expr operand[2]);
 expr gen_rounded(const struct gen_text *g, expr e);
 
 /* ---- Statements (stmt.c). */
+/* Around a statement with a block of its own: variables that it declares end with it. */
+void gen_scope(struct gen_text *g);
+void gen_scope_end(struct gen_text *g);
 void gen_block(struct gen_text *g, const struct ir_block *b);
 void gen_begin(struct gen_text *g, const char *text);                                 /* a line */
 void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* name[row][at] = value; both may

@@ -86,9 +86,10 @@ struct ir_variable {
 };
 struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...)
         __attribute__((format(printf, 3, 4)));
-/* The same, but for one format and one text always the same variable: one that is called after a buffer. */
-struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const char *hint, ...)
-        __attribute__((format(printf, 3, 4)));
+/* A variable of that thing, a buffer or whatever is known by its address, in a kernel; null: of the kernel itself. The
+ * same one for the same format and text, which say what it is to the thing, as long as the kernel is built. */
+struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const void *of, const char *hint, ...)
+        __attribute__((format(printf, 4, 5)));
 struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name);
 struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol);
 /* An array's extents, which its declaration has. */

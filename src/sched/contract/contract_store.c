@@ -78,7 +78,7 @@ static expr at_hand(void *user, expr e, expr flat)
 /* Neighbouring elements that a stage makes. */
 static struct ir_variable *vector_of(const struct ir_stage *s)
 {
-	return ir_variable_of(s->value->pool, s->out->type, "%s_v", s->out->name);
+	return ir_variable_of(s->value->pool, s->out->type, s->out, "%s_v", s->out->name);
 }
 
 /* The element of every stage, given its axes and its sum: declared, and stored or put into the stage's vector. */

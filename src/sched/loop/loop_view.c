@@ -20,7 +20,7 @@ static expr mul(expr a, expr b)
 
 const struct ir_variable *register_of(const struct emitter *m, const struct ir_buffer *b)
 {
-	return ir_variable_of(m->p->pool, b->type, "%s_here", b->name);
+	return ir_variable_of(m->p->pool, b->type, b, "%s_here", b->name);
 }
 
 /* The place in its row that indices have. */

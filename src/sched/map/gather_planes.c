@@ -145,7 +145,7 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 	expr own[IR_MAX_RANK], lane[IR_MAX_RANK], near[GATHERS_MAX];
 	struct axes here = { .value = lane, .load = gathers_beside, .user = &f->gathers };
 	for (int i = 0; i < f->planes; i++) {
-		result[i] = ir_variable_of(p->pool, out->type, "%s_v%d", out->name, i);
+		result[i] = ir_variable_new(p->pool, out->type, "%s_v%d", out->name, i);
 		emit_array(p, b, result[i], f->width);
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &f->gathers.lane);

@@ -207,7 +207,8 @@ static void find_vector(void *user, expr e)
 
 static struct ir_variable *vector_of(struct row_vectors *v, int i)
 {
-	return ir_variable_of(v->p->pool, v->found.at[i]->type, "%s_v%d", v->found.at[i]->buf->name, i + 1);
+	return ir_variable_of(v->p->pool, v->found.at[i]->type, v->found.at[i]->buf, "%s_v%d",
+	                      v->found.at[i]->buf->name, i + 1);
 }
 
 static expr vector_item(void *user, expr e, expr flat)

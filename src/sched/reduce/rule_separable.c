@@ -188,7 +188,7 @@ static void load_vector(void *user, expr e)
 	vec_each (have, &k->vectors)
 		if (have->load == e)
 			return;
-	struct ir_variable *array = ir_variable_of(p->pool, e->type, "%s_v%d", e->buf->name, k->loads++);
+	struct ir_variable *array = ir_variable_new(p->pool, e->type, "%s_v%d", e->buf->name, k->loads++);
 	expr at = in_kernel(k, ir_flat(p->pool, e->buf, e->arg));
 	emit_load_vector(p, x->b, e->buf, at, array, k->width);
 	vec_push(p->arena, &k->vectors, ((struct vector){ e, array }));
