@@ -25,8 +25,8 @@ enum trt_type {
 	TRT_INT4 = 9,
 	TRT_FP4 = 10,       /* 10.8 */
 	TRT_E8M0 = 11,      /* 10.12 */
-	TRT_PRIVATE = 1000, /* tpat: plus the ONNX type, for types that TensorRT lacks; known to tpat's own hosts
-	                     * only */
+	TRT_PRIVATE = 1000, /* tpat: plus the ONNX type, for types that TensorRT lacks; only tpat's own hosts know these
+	                     */
 };
 enum { TRT_LINEAR = 0 }; /* TensorFormat */
 enum { TRT_FIELD_INT32 = 5, TRT_FIELD_CHAR = 6, TRT_FIELD_INT64 = 10 };
@@ -97,7 +97,7 @@ struct trt_fields {
 	int32_t count;
 	const struct trt_field *field;
 };
-struct trt_info { /* InterfaceInfo: comes back in two registers */
+struct trt_info { /* InterfaceInfo: returned in two registers */
 	const char *kind;
 	int32_t major, minor;
 };
@@ -116,13 +116,13 @@ struct trt_object {
 #define TRT_CALL(object, table, method, ...) \
 	((*(const struct table *const *)(object))->method((void *)(object), ##__VA_ARGS__))
 
-/* What stands before the first slot of a table. */
+/* The words before the first slot of a table. */
 struct trt_table_head {
 	ptrdiff_t offset_to_top; /* 0 */
 	const void *type_info;   /* may be null */
 };
 
-/* IVersionedInterface: the first four slots of nearly all. D1 destroys and keeps the memory, D0 frees it too. */
+/* IVersionedInterface: the first four slots of nearly all tables. D1 destroys the object, D0 also frees its memory. */
 struct trt_versioned {
 	int32_t (*api_language)(void *self); /* 0: C++ */
 	struct trt_info (*info)(void *self);
@@ -183,7 +183,7 @@ struct trt_creator { /* IPluginCreatorV3One, "PLUGIN CREATOR_V3ONE" 1.0 */
 	const char *(*name_space)(void *self);
 };
 
-/* apiv::VExprBuilder and apiv::VDimensionExpr: the tables behind trt_expr.impl. */
+/* apiv::VExprBuilder and apiv::VDimensionExpr: the tables of trt_expr.impl. */
 struct trt_expr_builder {
 	void (*d1)(void *impl);
 	void (*d0)(void *impl);
@@ -197,7 +197,7 @@ struct trt_expr_value {
 	void (*d1)(void *impl);
 	void (*d0)(void *impl);
 	bool (*is_constant)(void *impl);
-	int64_t (*value)(void *impl); /* INT64_MIN when it is not constant */
+	int64_t (*value)(void *impl); /* INT64_MIN if not constant */
 	bool (*is_size_tensor)(void *impl);
 };
 
@@ -221,7 +221,7 @@ struct trt_finder_11 {
 	void *(*find)(void *self);
 };
 
-/* IPluginRegistry, as far as it is called here. `slot` names what lies between. */
+/* The parts of IPluginRegistry that are called here. `slot` stands for the entries between. */
 struct trt_registry_10 {
 	void *slot_0_to_11[12];
 	bool (*add)(void *self, void *creator, const char *name_space); /* registerCreator */
@@ -235,9 +235,8 @@ struct trt_registry_11 {
 	bool (*remove)(void *self, const void *creator);
 };
 
-/* Which of the two forms a library has, by its getInferLibVersion(): 10, 11, or 0 for one that tpat does not know.
- * TensorRT counts 10.3.0 as 100300; TensorRT-RTX counts itself (1.7.1 is 10701) and has the form of 11 (seen from 1.6
- * on). */
+/* The form of a library's interfaces, from its getInferLibVersion(): 10, 11, or 0 if unknown. TensorRT encodes 10.3.0
+ * as 100300; TensorRT-RTX has its own numbers (1.7.1 is 10701) and the form of 11 (seen from 1.6 on). */
 static inline int trt_form(int32_t version)
 {
 	if (version >= 110000 || (version >= 10600 && version < 20000))

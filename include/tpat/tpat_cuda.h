@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tpat_cuda.h: what tpat and the runtime of its plugins (rt/) both know of the CUDA driver beyond its functions' names:
- * our own declarations of its stable C ABI, so that no CUDA header is needed. */
+/* tpat_cuda.h: declarations of the CUDA driver's stable C ABI, shared by tpat and the runtime of its plugins (rt/), so
+ * that neither needs a CUDA header. */
 #ifndef TPAT_CUDA_H
 #define TPAT_CUDA_H
 
 #include <stdint.h>
 
 /* CUlaunchAttribute and CUlaunchConfig; the attribute (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) lets a
- * kernel be set up while the one before it runs. */
+ * kernel be set up while the previous one runs. */
 enum {
 	TPAT_CUDA_EARLY = 6,
 	TPAT_CUDA_EARLY_ARCH = 90,
-	TPAT_CUDA_EARLY_DRIVER = 12030, /* the first whose graphs keep it */
+	TPAT_CUDA_EARLY_DRIVER = 12030, /* first driver whose graphs keep the attribute */
 };
 struct tpat_cuda_attribute {
 	int32_t id;
@@ -28,7 +28,7 @@ struct tpat_cuda_launch {
 	unsigned attributes;
 };
 
-/* Of tensor maps: CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion. */
+/* For tensor maps: CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion. */
 enum { TPAT_CUDA_MAP_U8 = 0, TPAT_CUDA_MAP_U16 = 1, TPAT_CUDA_MAP_SWIZZLE_128B = 3, TPAT_CUDA_MAP_L2_256B = 3 };
 
 #endif

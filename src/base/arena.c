@@ -37,7 +37,7 @@ struct arena {
 };
 
 static _Thread_local struct arena_guard *guard;
-static _Thread_local char bug[256]; /* why control is at a guard; empty: memory is out */
+static _Thread_local char bug[256]; /* the reason of the last jump to a guard; empty: out of memory */
 static long fail_after;
 
 static void *system_alloc(size_t size)
@@ -56,7 +56,7 @@ void arena_guard_jump(const char *text)
 {
 	if (!guard)
 		return;
-	if (text != bug) /* else it is passed on */
+	if (text != bug) /* else it is forwarded */
 		snprintf(bug, sizeof bug, "%s", text ? text : "");
 	longjmp(guard->env, 1);
 }

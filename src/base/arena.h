@@ -17,8 +17,8 @@ struct arena_mark {
 struct arena *arena_new(void);
 void arena_free(struct arena *a); /* null is fine */
 
-/* `size` bytes, zeroed, aligned to 16 (64 from 4 KiB on). Never null: when memory is out, control goes to the
- * innermost arena_guard of this thread, or the process ends with a message where there is none. */
+/* Returns `size` zeroed bytes, aligned to 16 (to 64 from 4 KiB on). Never null: when memory runs out, control jumps to
+ * this thread's innermost arena_guard; without one the process ends with a message. */
 void *arena_alloc(struct arena *a, size_t size);
 char *arena_strdup(struct arena *a, const char *s);
 char *arena_strndup(struct arena *a, const char *s, size_t n);
@@ -26,21 +26,21 @@ char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap);
 
 struct arena_mark arena_mark(struct arena *a);
-void arena_release(struct arena *a, struct arena_mark m); /* forgets all that was allocated since the mark */
+void arena_release(struct arena *a, struct arena_mark m); /* frees everything allocated since the mark */
 size_t arena_bytes(const struct arena *a);                /* bytes taken from the system */
 
-/* Out of memory, or a bug found by ck(): `if (setjmp(*arena_guard_push(&g))) { ...failed... } ...;
- * arena_guard_pop(&g);` at an entry point, so that neither ends a host's process. */
+/* Catches out-of-memory and bugs found by ck(): `if (setjmp(*arena_guard_push(&g))) { ...failed... } ...;
+ * arena_guard_pop(&g);` at an entry point. So neither ends a host's process. */
 struct arena_guard {
 	jmp_buf env;
 	struct arena_guard *outer;
 };
 jmp_buf *arena_guard_push(struct arena_guard *g);
 void arena_guard_pop(struct arena_guard *g);
-/* Behind the setjmp() of a guard: what ck() found, a clause; null: memory is out. Good until the thread's next
- * failure. */
+/* After a guard's setjmp() returned nonzero: the bug that ck() found, as a clause; null: out of memory. Valid until the
+ * thread's next failure. */
 const char *arena_guard_bug(void);
-/* To the innermost guard, with a bug's text (null: memory is out). Returns where the thread has no guard. */
+/* Jumps to the innermost guard with a bug's text (null: out of memory). Returns only if the thread has no guard. */
 void arena_guard_jump(const char *bug);
 
 /* For tests: the n-th allocation from now on fails (0: none). */

@@ -1,5 +1,5 @@
-/* Characters of ASCII, the same in every locale: C's own functions take bytes of umlauts for letters in some, and in
- * Turkish ones "i" is no small "I". */
+/* ASCII character tests, the same in every locale. C's own functions depend on it: some locales count bytes of umlauts
+ * as letters, and in Turkish ones "i" is not the lower case of "I". */
 #ifndef TPAT_BASE_ASCII_H
 #define TPAT_BASE_ASCII_H
 
@@ -51,7 +51,7 @@ static inline char ascii_upper(char c)
 	return ascii_is_lower(c) ? (char)(c - 'a' + 'A') : c;
 }
 
-/* Whether the first n characters are the same but for capitals, or all, where both end before. */
+/* True if the first n characters, or all of two shorter strings, are equal ignoring case. */
 static inline bool ascii_same_n(const char *a, const char *b, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -25,7 +25,7 @@ _Noreturn static void be_child(void (*fn)(void *, int), void *arg, int fd, const
 	struct rlimit none = { 0, 0 };
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent) /* it was gone before the line above */
+	if (getppid() != parent) /* the parent ended before the line above */
 		_exit(0);
 	setrlimit(RLIMIT_CORE, &none);
 	signal(SIGINT, SIG_IGN);
@@ -53,7 +53,7 @@ int child_start(struct child *c, void (*fn)(void *arg, int fd), void *arg, const
 	*c = (struct child){ .fd = -1 };
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
 		return err_set(e, ERR_DEVICE, "A worker process cannot be started: %s.", strerror(errno));
-	fflush(NULL); /* what is in buffers is the parent's to write */
+	fflush(NULL); /* buffered output belongs to the parent */
 	pid_t pid = fork();
 	if (pid == 0) {
 		close(fd[0]);
@@ -65,12 +65,12 @@ int child_start(struct child *c, void (*fn)(void *arg, int fd), void *arg, const
 		close(fd[0]);
 		return err_set(e, ERR_DEVICE, "A worker process cannot be started: %s.", strerror(why));
 	}
-	setpgid(pid, pid); /* both set it, so that it is set whoever comes first */
+	setpgid(pid, pid); /* parent and child both set it, whichever runs first */
 	*c = (struct child){ pid, fd[0] };
 	return 0;
 }
 
-/* Whether it has ended by `ms` from now. */
+/* True if the child ends within `ms`. */
 static bool ended(pid_t pid, int *status, int ms)
 {
 	for (int waited = 0;; waited++) {
@@ -91,12 +91,12 @@ void child_kill(struct child *c, char how[64])
 		*how = 0;
 	if (!c->pid)
 		return;
-	/* Its socket closes a moment before it can be waited for. */
+	/* The socket closes shortly before waitpid() succeeds. */
 	was_over = ended(c->pid, &status, how ? 50 : 0);
 	kill(-c->pid, SIGKILL);
 	if (!was_over) {
 		kill(c->pid, SIGKILL);
-		ended(c->pid, &status, PATIENCE_MS); /* a driver may hold it for a while */
+		ended(c->pid, &status, PATIENCE_MS); /* a driver may delay its exit */
 	} else if (how && WIFSIGNALED(status)) {
 		snprintf(how, 64, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
 	} else if (how && WIFEXITED(status) && WEXITSTATUS(status) == OUT_OF_MEMORY) {

@@ -1,4 +1,4 @@
-/* Finding one of the texts that the program carries. The table itself is generated. */
+/* Finds an embedded file by name. The table itself is generated. */
 #include "base/embed.h"
 
 #include <string.h>

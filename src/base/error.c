@@ -9,7 +9,7 @@
 #include "base/number.h"
 #include "base/str.h"
 
-/* Names from models are part of most texts: as they can be printed. */
+/* Escapes the text: most contain names from models. */
 static void format(char *out, size_t size, const char *fmt, va_list ap)
 {
 	char text[sizeof((struct err *)0)->text];

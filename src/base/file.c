@@ -21,7 +21,7 @@
 
 extern char **environ;
 
-/* What kept a file from being made is in errno. */
+/* The reason is in errno. */
 int file_cannot_write(const char *path, struct err *e)
 {
 	int why = errno;
@@ -43,7 +43,7 @@ static int not_regular(const char *path, struct err *e)
 	return err_about(e, ERR_FILE, path);
 }
 
-/* O_NONBLOCK: the open() of a pipe that nobody writes to would wait for a writer. */
+/* O_NONBLOCK: open() of a pipe without a writer would block. */
 int file_open(int *fd, uint64_t *size, const char *path, struct err *e)
 {
 	struct stat st;
@@ -115,7 +115,7 @@ int file_out_begin(struct file_out *f, const char *path, struct err *e)
 		return err_set(e, ERR_USAGE, "%s: the path is too long.", path);
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return err_set(e, ERR_USAGE, "%s: is a folder, not a file that can be written.", path);
-	if (file_is_special(path)) /* the rename at the end would put a file in place of /dev/null itself */
+	if (file_is_special(path)) /* the final rename would replace /dev/null itself */
 		return err_set(e, ERR_USAGE, "%s: is a device, pipe or socket, not a file that can be written.", path);
 	snprintf(f->path, sizeof f->path, "%s", path);
 	snprintf(f->temporary, sizeof f->temporary, "%.4000s.tmpXXXXXX", path);
@@ -152,7 +152,7 @@ int file_out_put(struct file_out *f, const void *data, size_t size, struct err *
 	return 0;
 }
 
-/* Some filesystems have nothing to do for this, and say so. */
+/* Some filesystems do not support fsync and report that. */
 static bool sync_failed(int fd)
 {
 	return fsync(fd) < 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS;
@@ -273,7 +273,7 @@ int file_lock_dir(int *lock, const char *path)
 	return 0;
 }
 
-/* Between making the folder and locking it another process may have taken it for a dead one's and removed it. */
+/* Before the folder is locked, another process may take it for a dead one's and remove it. */
 int file_own_dir(const char **out, int *lock, const char *pattern, struct arena *a)
 {
 	enum { ATTEMPTS = 16 };
@@ -295,11 +295,11 @@ int file_own_dir(const char **out, int *lock, const char *pattern, struct arena 
 	return -1;
 }
 
-/* ---- Temporary folders: in one of the process, which others may remove when it has ended. */
+/* ---- Temporary folders, inside one per process, which others may remove after its end. */
 
 #define TEMPORARY ".tpat-tmp-"
 static pthread_mutex_t temporary_mutex = PTHREAD_MUTEX_INITIALIZER;
-static char temporary[4096]; /* "" before the first, and when all in it are gone */
+static char temporary[4096]; /* "" before the first, and when it is empty */
 static int temporary_lock = -1;
 
 static void remove_tree(const char *path);
@@ -339,7 +339,7 @@ static int make_temporary(const char *base, struct arena *a)
 	return 0;
 }
 
-/* Another process of the family may have removed the folder, as it was empty. */
+/* A forked process may have removed the folder while it was empty. */
 static char *make_inside(const char *base, struct arena *a)
 {
 	for (int i = 0; i < 16; i++) {
@@ -362,7 +362,7 @@ int file_temp_dir(char **out, struct arena *a, struct err *e)
 	int why = ENOMEM;
 	*out = NULL;
 	pthread_mutex_lock(&temporary_mutex);
-	if (!setjmp(*arena_guard_push(&guard))) { /* running out of memory must not keep the mutex */
+	if (!setjmp(*arena_guard_push(&guard))) { /* must not hold the mutex when memory runs out */
 		*out = make_inside(base, a);
 		why = errno;
 	}
@@ -371,7 +371,7 @@ int file_temp_dir(char **out, struct arena *a, struct err *e)
 	return *out ? 0 : err_set(e, ERR_USAGE, "%s: a temporary folder cannot be made: %s.", base, strerror(why));
 }
 
-/* The last one takes the process's own along. */
+/* The last one also removes the process's folder. */
 static void leave_temporary(const char *path)
 {
 	pthread_mutex_lock(&temporary_mutex);
@@ -438,7 +438,7 @@ bool file_same(const char *x, const char *y)
 
 static void remove_tree(const char *path)
 {
-	struct stat top; /* a link goes, and what it leads to stays */
+	struct stat top; /* removes a link, not its target */
 	DIR *d = lstat(path, &top) == 0 && S_ISDIR(top.st_mode) ? opendir(path) : NULL;
 	if (!d) {
 		unlink(path);

@@ -1,4 +1,4 @@
-/* A reader of JSON (RFC 8259) for tpat's own files: tpat.json of a folder. */
+/* A JSON reader (RFC 8259) for tpat's own files: a folder's tpat.json. */
 #ifndef TPAT_BASE_JSON_H
 #define TPAT_BASE_JSON_H
 
@@ -11,16 +11,16 @@ enum json_kind { JSON_IS_OTHER, JSON_IS_TEXT, JSON_IS_LIST, JSON_IS_OBJECT }; /*
 
 struct json {
 	enum json_kind kind;
-	const char *name;          /* as a member of an object */
-	const char *text;          /* of a text, without escapes; of a number and the like, as it stands */
-	struct json *child, *next; /* first element or member; the next one of the same list */
+	const char *name;          /* of an object's member */
+	const char *text;          /* strings: with escapes decoded; numbers and literals: as written */
+	struct json *child, *next; /* first element or member; next one in the same list or object */
 };
 
-/* Null when the text is not JSON, or is nested more than 64 deep. */
+/* Returns null if the text is not JSON or nested more than 64 levels deep. */
 const struct json *json_read(const char *text, size_t n, struct arena *a);
-/* A member of an object, by name; null when there is none, or `j` is null or no object. */
+/* Returns an object's member by name; null if there is none, or `j` is null or not an object. */
 const struct json *json_member(const struct json *j, const char *name);
-/* A member that is a text; null when it is none. */
+/* Returns the text of a string member; null if it is missing or not a string. */
 const char *json_member_text(const struct json *j, const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* A hash table from strings (or 64-bit keys) to pointers, in an arena; and the hashes that tpat uses. Iterates in the
- * order of insertion, so that everything made from a table is reproducible. */
+/* A hash table from strings (or 64-bit keys) to pointers, in an arena; and the hashes that tpat uses. Iterates in
+ * insertion order, so that everything made from a table is reproducible. */
 #ifndef TPAT_BASE_MAP_H
 #define TPAT_BASE_MAP_H
 
@@ -9,14 +9,14 @@
 #include "base/arena.h"
 
 struct map_entry {
-	const char *name; /* null when the key is a number */
+	const char *name; /* null for number keys */
 	uint64_t key;     /* the number, or the string's hash */
 	void *value;
 };
 
 struct map {
 	struct arena *arena;
-	struct map_entry *entry; /* n entries in the order of insertion */
+	struct map_entry *entry; /* n entries in insertion order */
 	int n, cap;
 	int *slot; /* entry + 1, or 0 */
 	int slots;

@@ -12,11 +12,10 @@ static locale_t c_locale;
 
 static void make_locale(void)
 {
-	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* (locale_t)0, which changes nothing, where there is no
-	                                                        memory */
+	c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* (locale_t)0, which changes nothing, if memory is out */
 }
 
-/* Returns the thread's locale, to be given back by uselocale(). */
+/* Returns the thread's locale, to be restored by uselocale(). */
 static locale_t enter(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,8 +1,8 @@
-/* Files and folders that change together. See staging.h.
+/* Files and folders that are replaced together. See staging.h.
  *
- * The hidden folder holds new/N, what is made; old/N, what it replaced; and at last one of two files that say what is
- * to be done with it: "journal", the steps are to be finished; "undo", they are to be taken back. Both list the places,
- * each with a NUL behind it. Every step can be repeated, wherever the last attempt ended. */
+ * The hidden folder holds new/N, the new items; old/N, the replaced ones; and finally one of two files: "journal"
+ * (finish the steps) or "undo" (roll them back). Both list the targets, NUL-terminated. Every step can be repeated,
+ * wherever the last attempt ended. */
 #include "base/staging.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 #define PREFIX ".tpat-build-"
 #define EXT4_SUPER_MAGIC 0xef53 /* linux/magic.h, which not every system has */
 #define XFS_SUPER_MAGIC 0x58465342
-#define MARK ".tpat-new" /* in a folder that is new, until the steps are over */
+#define MARK ".tpat-new" /* marks a new folder until the steps are done */
 
 enum { RANDOM = 6, WAIT_MS = 30000, TURN_MS = 20 };
 
@@ -51,7 +51,7 @@ static bool has_mark(const char *folder)
 	return snprintf(path, sizeof path, "%s/" MARK, folder) < (int)sizeof path && is_folder(folder) && there(path);
 }
 
-/* Fails when it is still there. */
+/* Fails if the mark remains. */
 static int remove_mark(const char *folder)
 {
 	char path[4200];
@@ -113,7 +113,7 @@ void stage_abandon(struct stage *s)
 
 /* ---- One step forward, and back. Errors are in errno. */
 
-/* What is in place waits in `old`, and stays in place too where the filesystem lets a file have two names. */
+/* Keeps the old file in `old`; also leaves it in place if the filesystem supports hard links. */
 static int keep_file(const struct stage_item *i)
 {
 	if (!there(i->place) || link(i->place, i->old) == 0 || (errno == EEXIST && there(i->old)))
@@ -137,7 +137,7 @@ static int put_folder(const struct stage_item *i)
 			return -1;
 		return rename(i->place, i->old) < 0 ? -1 : rename(i->made, i->place);
 	}
-	return there(i->made) ? rename(i->made, i->old) : 0; /* after the exchange it is the old one */
+	return there(i->made) ? rename(i->made, i->old) : 0; /* after the exchange this is the old one */
 }
 
 static int put(const struct stage_item *i)
@@ -145,7 +145,7 @@ static int put(const struct stage_item *i)
 	return is_folder(i->made) || has_mark(i->place) ? put_folder(i) : put_file(i);
 }
 
-/* The new file goes back to where it was made, so that a second attempt sees how far the first came. */
+/* Moves the new file back, so that a second attempt sees how far the first one got. */
 static int take_back_file(const struct stage_item *i)
 {
 	if (!there(i->made) && there(i->place) && link(i->place, i->made) < 0 && rename(i->place, i->made) < 0)
@@ -158,7 +158,7 @@ static int take_back_file(const struct stage_item *i)
 static int take_back_folder(const struct stage_item *i)
 {
 	const char *old = there(i->old) ? i->old : there(i->made) ? i->made : NULL;
-	if (!has_mark(i->place)) /* nothing was done, or the old one was moved away alone */
+	if (!has_mark(i->place)) /* nothing was done, or only the old one was moved */
 		return there(i->old) && !there(i->place) ? rename(i->old, i->place) : 0;
 	if (!old)
 		return rename(i->place, i->made);
@@ -182,7 +182,7 @@ static int put_all(const struct stage *s, struct err *e)
 	return file_sync(s->folder, e);
 }
 
-/* Everything is in place; where a mark cannot be removed the journal stays for another time. */
+/* Cleans up after success; if a mark cannot be removed, the journal stays for a later recovery. */
 static void tidy(struct stage *s, const char *journal)
 {
 	vec_each (i, &s->items)
@@ -201,8 +201,8 @@ static int take_back_all(const struct stage *s, struct err *e)
 
 /* ---- Commit. */
 
-/* Journals of these filesystems keep the order of all changes, so that one fsync at the end takes what came before
- * along; a folder has dozens of files, and each fsync waits for the disk. */
+/* True for filesystems whose journal keeps the order of changes: one final fsync then covers all files. A folder has
+ * dozens of them, and each fsync waits for the disk. */
 static bool keeps_order(const char *path)
 {
 	struct statfs fs;
@@ -220,7 +220,7 @@ static int start_sync(const char *path, struct err *e)
 	return rc;
 }
 
-/* Everything in the folder reaches the disk, and then the folder. `batch`: with the next fsync. */
+/* Syncs everything in the folder, then the folder. `batch`: leaves it to the next fsync. */
 static int sync_tree(const char *path, bool batch, struct err *e)
 {
 	DIR *d = is_folder(path) ? opendir(path) : NULL;
@@ -251,7 +251,7 @@ static int write_journal(struct stage *s, struct err *e)
 	return file_write(stage_scratch(s, "journal"), text.at, text.n, e);
 }
 
-/* One process at a time changes the places. */
+/* Only one process at a time changes the targets. */
 int stage_lock(int *fd, const char *folder, struct err *e)
 {
 	*fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -266,7 +266,7 @@ int stage_lock(int *fd, const char *folder, struct err *e)
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_MS * 1000000 }, NULL);
 	}
-	return 0; /* a filesystem without locks does without */
+	return 0; /* a filesystem may lack locks */
 }
 
 int stage_commit(struct stage *s, struct err *e)
@@ -295,7 +295,7 @@ int stage_commit(struct stage *s, struct err *e)
 	return rc;
 }
 
-/* ---- What dead processes left. */
+/* ---- Recovery after dead processes. */
 
 static bool is_stage(const char *name)
 {

@@ -86,7 +86,7 @@ bool str_ends(const char *s, const char *suffix)
 	return n >= m && strcmp(s + n - m, suffix) == 0;
 }
 
-/* Of ASCII, or in UTF-8 U+0080 to U+009F; how many bytes it has, or 0. */
+/* Returns the bytes of a control character (ASCII, or U+0080 to U+009F in UTF-8), or 0. */
 static int control_character(const char *c)
 {
 	const unsigned char *u = (const unsigned char *)c;
@@ -95,9 +95,9 @@ static int control_character(const char *c)
 	return (u[0] > 0 && u[0] < 0x20) || u[0] == 0x7f;
 }
 
-enum { ONE = 12 }; /* bytes that a character takes when it is escaped, and its NUL */
+enum { ONE = 12 }; /* bytes of an escaped character and NUL */
 
-/* A byte, or a control character, as it is printed; how many bytes of the text that is. */
+/* Formats one byte or control character; returns how many bytes of the text it used. */
 static int print_character(char out[ONE], const char *c)
 {
 	static const char named[] = "abtnvfr"; /* 7 to 13 */
@@ -147,7 +147,7 @@ const char *str_printable(struct arena *a, const char *text)
 	return out;
 }
 
-/* As bash, ksh and zsh read it. */
+/* Quotes as $'...' for bash, ksh and zsh. */
 static const char *shell_escaped(struct arena *a, const char *text)
 {
 	struct str s = str_new(a);
@@ -190,7 +190,7 @@ int str_width(const char *text)
 {
 	int n = 0;
 	for (const char *c = text; *c; c++)
-		n += ((unsigned char)*c & 0xc0) != 0x80; /* not inside a character */
+		n += ((unsigned char)*c & 0xc0) != 0x80; /* count only first bytes of characters */
 	return n;
 }
 

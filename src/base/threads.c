@@ -17,9 +17,9 @@ struct loop {
 	int n;
 	void (*fn)(void *arg, int i);
 	void *arg;
-	atomic_bool failed; /* a turn came to its thread's guard */
+	atomic_bool failed; /* a job jumped to its thread's guard */
 	pthread_mutex_t mutex;
-	char bug[256]; /* the first one's reason; empty: memory is out */
+	char bug[256]; /* the first failure; empty: out of memory */
 };
 
 int threads_count(void)
@@ -29,7 +29,7 @@ int threads_count(void)
 	return n < 1 ? 1 : n > MAX_WORKERS ? MAX_WORKERS : n;
 }
 
-/* Turns end where one came to a guard: the caller's own passes that on, when all threads have ended. */
+/* Stops after a job jumped to a guard: the caller forwards that to its own when all threads have ended. */
 static void *work(void *arg)
 {
 	struct loop *l = arg;

@@ -1,4 +1,4 @@
-/* The program of errors: behind each stage, stages that make the error of what it makes. See error_bound.h. */
+/* The program of errors: adds, after each stage, stages that compute the error of its result. See error_bound.h. */
 #include "check/error_bound.h"
 
 #include <math.h>
@@ -6,13 +6,13 @@
 
 #include "eval/eval.h"
 
-/* The roundings of n additions are no more than n, and they go both ways: together they are some root of n times one
- * rounding of a partial sum. How large partial sums are, in whatever order, the sum and the root of the sum of squares
- * tell. Measured: of 40,000 sums of 3 to 2,000 terms in f16, of both signs or of one, two orders differ by at most 0.43
- * of the bound, and by 0.1 of it in the root mean square. */
+/* n additions round at most n times, in both directions: the total error grows as sqrt(n) times one rounding of a
+ * partial sum. The sum and the root of the sum of squares bound partial sums in any order. Measured: of 40,000 sums of
+ * 3 to 2,000 terms in f16, of both signs or of one, two orders differ by at most 0.43 of the bound, and by 0.1 of it in
+ * the root mean square. */
 static const double ROOTS = 1.5;
-static const double SAFETY = 2;   /* the reference is rounded, too */
-static const double MOST = 1e290; /* beyond it, and of NaN, nothing is known */
+static const double SAFETY = 2;   /* the reference is rounded too */
+static const double MOST = 1e290; /* no bound above it, or for NaN */
 
 struct builder {
 	struct error_program x;
@@ -39,7 +39,7 @@ static void lose(struct builder *b, const struct ir_buffer *of)
 	set_error(b, of, &error_unknown);
 }
 
-/* The error of an expression; *lost when nothing is known of it. */
+/* The error of an expression; sets *lost if there is no bound. */
 static expr error_here(struct builder *b, expr e, bool *lost)
 {
 	b->x.lost = false;
@@ -48,7 +48,7 @@ static expr error_here(struct builder *b, expr e, bool *lost)
 	return error;
 }
 
-/* A stage like `s`, over the same axes, which makes `value` (f64). */
+/* A stage like `s`, over the same axes, that computes `value` (f64). */
 static struct ir_buffer *stage_like(struct builder *b, const struct ir_stage *s, enum ir_stage_kind kind,
                                     enum ir_combine c, const char *what, expr value)
 {
@@ -68,7 +68,7 @@ static struct ir_buffer *stage_like(struct builder *b, const struct ir_stage *s,
 	return out;
 }
 
-/* A buffer at its own index. */
+/* A load of the buffer at its own index. */
 static expr own(struct builder *b, const struct ir_buffer *x)
 {
 	expr at[IR_MAX_RANK];
@@ -85,7 +85,7 @@ static void map_error(struct builder *b, const struct ir_stage *s, expr error, b
 		set_error(b, s->out, stage_like(b, s, IR_MAP, IR_NONE, "error", error));
 }
 
-/* The roundings of a sum of n terms, whose squares add up to `squares`, to `total`. */
+/* The rounding error of a sum `total` of n terms whose squares add up to `squares`. */
 static expr sum_rounding(const struct builder *b, expr n, expr total, expr squares, enum type t)
 {
 	expr roundings = ir_binary(IR_MIN, n, ir_binary(IR_MUL, number(b, ROOTS), ir_unary(IR_SQRT, n)));
@@ -93,7 +93,7 @@ static expr sum_rounding(const struct builder *b, expr n, expr total, expr squar
 	return ir_binary(IR_MUL, ir_binary(IR_MUL, number(b, error_unit(t)), roundings), partial);
 }
 
-/* ---- Reductions and scans: the accumulator as a buffer, its error, and what the post expression makes of both. */
+/* ---- Reductions and scans: the accumulator as a buffer, its error, and the post expression of both. */
 
 struct put_acc {
 	expr acc;
@@ -105,7 +105,7 @@ static expr put_acc(void *user, struct ir_pool *p, expr e, const expr *arg)
 	return e->op == IR_ACC ? ((struct put_acc *)user)->acc : NULL;
 }
 
-/* How many terms there are. */
+/* The number of terms. */
 static expr terms(struct builder *b, const struct ir_stage *s)
 {
 	expr n = ir_index(b->x.p->pool, 1);
@@ -160,7 +160,7 @@ static void accumulated_error(struct builder *b, const struct ir_stage *s)
 
 /* ---- Scatters. */
 
-/* A scatter of `value` to the same places as s has it, over zeros. */
+/* A scatter of `value` to the positions of s, over zeros. */
 static struct ir_buffer *scatter_like(struct builder *b, const struct ir_stage *s, const char *what, enum ir_combine c,
                                       expr value, expr init)
 {
@@ -172,14 +172,14 @@ static struct ir_buffer *scatter_like(struct builder *b, const struct ir_stage *
 	return out;
 }
 
-/* An update after another rounds each time, to the buffer's own type. */
+/* Each update rounds to the buffer's own type. */
 static void scatter_sum(struct builder *b, const struct ir_stage *s, expr error, expr init)
 {
 	expr x = ir_cast(s->value, TYPE_F64);
 	expr n = own(b, scatter_like(b, s, "updates", IR_SUM, number(b, 1), NULL));
 	expr squares = own(b, scatter_like(b, s, "squares", IR_SUM, ir_binary(IR_MUL, x, x), NULL));
 	expr rounded = sum_rounding(b, n, ir_cast(own(b, s->out), TYPE_F64), squares, s->out->type);
-	if (!error && !init) /* one addition alone is the same in every order */
+	if (!error && !init) /* a single addition has only one order */
 		rounded = ir_select(ir_binary(IR_LE, n, number(b, 1)), number(b, 0), rounded);
 	else
 		rounded = sum(own(b, scatter_like(b, s, "update_errors", IR_SUM, error ? error : number(b, 0), init)),
@@ -232,7 +232,7 @@ static void stage_error(struct builder *b, const struct ir_stage *s)
 	case IR_SCAN: accumulated_error(b, s); return;
 	case IR_SCATTER: scatter_error(b, s); return;
 	case IR_SORT:
-	case IR_COMPACT: /* which element is found follows from what is compared */
+	case IR_COMPACT: /* rounding may change which elements are kept */
 		lost = !is_exact(b, s->value) || !is_exact(b, s->where);
 		break;
 	case IR_LOOP: lost = true; break;
@@ -241,8 +241,8 @@ static void stage_error(struct builder *b, const struct ir_stage *s)
 		lose(b, made);
 }
 
-/* The program with what makes the errors, and its buffers, in lists of its own. Expressions are in the pool of `from`,
- * and so what they load lives as long. */
+/* The program extended by error stages and buffers, in its own lists. Expressions and the buffers they load live in the
+ * pool of `from`. */
 static struct ir_program *build(struct builder *b)
 {
 	const struct ir_program *from = b->from;
@@ -272,7 +272,7 @@ static void finish(struct tensor *t)
 		x[i] = x[i] < MOST / SAFETY ? SAFETY * x[i] : 0;
 }
 
-/* Errors of the outputs that have one become the program's outputs: which[i] is whose number i is. */
+/* Makes the outputs' errors the program's outputs; which[i] is the output that error i belongs to. */
 static int choose_outputs(struct builder *b, int *which)
 {
 	struct ir_program *p = b->x.p;
@@ -285,7 +285,7 @@ static int choose_outputs(struct builder *b, int *which)
 		((struct ir_buffer *)(uintptr_t)error)->role = IR_OUTPUT;
 		vec_push(p->arena, &p->outputs, (struct ir_buffer *)(uintptr_t)error);
 	}
-	vec_each (out, &b->from->outputs) /* they must be somewhere */
+	vec_each (out, &b->from->outputs) /* they must be stored */
 		vec_push(p->arena, &p->outputs, *out);
 	return n;
 }

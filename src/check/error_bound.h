@@ -1,37 +1,37 @@
-/* How far right results may be from the interpreter's: kernels add in another order, contract products and sums, and
- * round intermediate results in other places. The bound of each element follows from the program: roundings of every
- * operation, carried through the operations after it; of sums it depends on the number of terms, their type and their
- * size in double.
+/* Error bounds: how far correct results may differ from the interpreter's. Kernels add in another order, contract
+ * products and sums, and round intermediate results elsewhere. The bound of each element follows from the program: it
+ * propagates the rounding of every operation through later ones. For a sum it depends on the number, type and magnitude
+ * of the terms.
  *
- * A bound is of first order and probabilistic: it is several times what roundings add up to, and far less than a term,
- * as long as the type can tell a sum with that term from the sum without it. An element that no bound is known for gets
- * none (a result behind an index that rounding may change, or behind a loop). */
+ * A bound is of first order and probabilistic: several times the expected rounding error, and far below a single term
+ * as long as the type can represent its effect on the sum. Some elements have no bound: results that depend on an index
+ * which rounding may change, or on a loop. */
 #ifndef TPAT_CHECK_ERROR_BOUND_H
 #define TPAT_CHECK_ERROR_BOUND_H
 
 #include "ir/ir.h"
 
-/* bound[o] for output o of the program: f64, of the output's extents, no element negative; 0 where nothing is known. Of
- * TYPE_NONE where nothing is known of any element. Runs the interpreter, over a program several times as large.
- * Whatever that program cannot take leaves all bounds of TYPE_NONE: no failure. Memory is a's. */
+/* Computes bound[o] for each output o: f64, of the output's extents, not negative; 0 for elements without a bound.
+ * TYPE_NONE if no element has one. Runs the interpreter on a program several times as large; if that fails, all bounds
+ * are TYPE_NONE, which is not an error. Memory comes from `a`. */
 void error_bounds(struct tensor *bound, const struct ir_program *p, const struct tensor *const *inputs,
                   struct arena *a);
 
 /* ---- Inside: error_expr.c. */
 
-/* Errors of buffers: f64 buffers of the same extents, by the id of what they belong to. */
+/* Buffers of errors: f64, of the same extents, by the id of their buffer. */
 struct error_program {
 	struct ir_program *p;
-	struct map errors; /* of buffers that are not exact; ERROR_UNKNOWN where nothing is known */
-	struct map known;  /* by expression: its error, f64; null in the map: not asked for yet */
-	bool lost;         /* the expression asked for last holds something of which nothing is known */
+	struct map errors; /* of inexact buffers; ERROR_UNKNOWN: no bound */
+	struct map known;  /* error by expression, f64; absent: not computed yet */
+	bool lost;         /* the last expression contains something without a bound */
 };
 extern const struct ir_buffer error_unknown;
 
-/* An upper bound of |got - right| for an expression whose loads have errors, as an f64 expression over the same axes;
- * of a bool 1.0 where it may be the other. Null: exact. Sets e->lost where nothing is known. */
+/* An upper bound of |got - exact| for an expression whose loads have errors, as an f64 expression over the same axes;
+ * for a bool 1.0 if it may flip. Null: exact. Sets x->lost if there is no bound. */
 expr error_of(struct error_program *x, expr e);
-/* Units in the last place relative to the value, half of one: 2^-24 of f32. 0 of integers. */
+/* Half a unit in the last place, relative to the value: 2^-24 for f32; 0 for integers. */
 double error_unit(enum type t);
 
 #endif

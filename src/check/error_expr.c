@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { BASIC = 4, FUNCTION = 16 }; /* roundings that one operation is allowed, in units of half the last place */
+enum { BASIC = 4, FUNCTION = 16 }; /* allowed roundings per operation, in half units of the last place */
 static const double HUGE_ERROR = 1e300;
 
 const struct ir_buffer error_unknown;
@@ -81,7 +81,7 @@ static expr scaled(expr a, double by)
 	return !a ? NULL : ir_binary(IR_MUL, a, number(a->pool, by));
 }
 
-/* `a`, where `low` is positive: of a logarithm or a quotient that may come from zero nothing is known. */
+/* `a` if `low` is positive: a logarithm or quotient near zero has no bound. */
 static expr if_positive(expr low, expr a)
 {
 	return ir_select(ir_binary(IR_LT, number(low->pool, 0), low), a, number(low->pool, HUGE_ERROR));
@@ -94,10 +94,10 @@ static expr rounding(expr e, int units)
 	return ir_binary(IR_ADD, scaled(size(e), units * error_unit(e->type)), least);
 }
 
-/* ---- Values that an expression is never below. */
+/* ---- Lower bounds of expressions. */
 
-/* A lower bound of the magnitude that a nonnegative expression has, whatever the errors: nearer than value - error
- * where a maximum with a constant keeps it away from zero. */
+/* A lower bound of a nonnegative expression, for all errors: tighter than value - error if a maximum with a constant
+ * keeps it away from zero. */
 static expr low(struct error_program *x, expr e)
 {
 	expr error;
@@ -113,7 +113,7 @@ static expr low(struct error_program *x, expr e)
 	return error ? ir_binary(IR_SUB, value(e), error) : value(e);
 }
 
-/* The same of |e|, for what is divided by. */
+/* The same for |e|, for divisors. */
 static expr low_size(struct error_program *x, expr e)
 {
 	expr error = error_of(x, e);
@@ -151,7 +151,7 @@ static expr error_power(struct error_program *x, expr e, expr a, expr b)
 	                   FUNCTION * error_unit(e->type)));
 }
 
-/* f jumps: the farthest of what it gives at both ends. */
+/* f is discontinuous: the larger distance at both ends. */
 static expr error_jump(expr e, enum ir_op op, expr a)
 {
 	expr x = value(e->arg[0]), here;
@@ -178,7 +178,7 @@ static expr error_log(struct error_program *x, expr e, expr a)
 	                   larger(ir_unary(IR_LOG1P, over(a, value(of))), ir_unary(IR_LOG, over(value(of), least))));
 }
 
-/* What the error of the operand becomes; without the result's own rounding. */
+/* Propagates the operand's error, without the result's own rounding. */
 static expr error_function(struct error_program *x, expr e, expr a)
 {
 	expr one = number(e->pool, 1);
@@ -214,7 +214,7 @@ static expr error_compare(expr e, expr a, expr b)
 	return ir_select(ir_binary(IR_LE, apart, error), number(e->pool, 1), number(e->pool, 0));
 }
 
-/* The second operand is looked at only where the language looks at it: what it loads may not be there. */
+/* Evaluates the second operand only where the language does: its loads may be out of bounds. */
 static expr error_both(expr e, expr a, expr b)
 {
 	expr zero = number(e->pool, 0), one = a ? a : zero, two = b ? larger(a, b) : one;
@@ -223,7 +223,7 @@ static expr error_both(expr e, expr a, expr b)
 	return e->op == IR_AND ? ir_select(e->arg[0], two, one) : ir_select(e->arg[0], one, two);
 }
 
-/* Where the condition may be the other, the result may be the other operand. */
+/* If the condition may flip, the result may be the other operand. */
 static expr error_select(struct error_program *x, expr e)
 {
 	expr c = error_of(x, e->arg[0]), a = error_of(x, e->arg[1]), b = error_of(x, e->arg[2]);
@@ -244,7 +244,7 @@ static expr error_cast(expr e, expr a)
 		return NULL;
 	if (type_is_float(e->type))
 		return error_unit(e->type) > error_unit(from->type) ? plus(a, rounding(e, BASIC)) : a;
-	if (e->type == TYPE_BOOL) /* beyond zero or not */
+	if (e->type == TYPE_BOOL) /* nonzero or not */
 		return ir_select(ir_binary(IR_LE, size(from), a), number(e->pool, 1), zero);
 	return type_is_float(from->type) ? error_jump(e, IR_TRUNC, a) : a;
 }

@@ -1,25 +1,25 @@
-/* Ranges of integers that index. See index_range.h. Limits go from a use down to the loads that its index is made of:
- * through casts, sums, clamps and selections, and from a buffer to what makes it. */
+/* Ranges of integers used as indices. See index_range.h. Limits propagate from a use to the loads of its index: through
+ * casts, sums, clamps and selections, and from a buffer to the stage that computes it. */
 #include "check/index_range.h"
 
 #include <string.h>
 
 enum {
-	DEEPEST = 200,     /* stages and expressions inside each other */
-	LONGEST = 1 << 20, /* of axes that values are compared with: as many turns are as good as no bound */
+	DEEPEST = 200,     /* nesting of stages and expressions */
+	LONGEST = 1 << 20, /* longer axes in comparisons count as no bound */
 };
 
-/* The range that an expression's value should be in. */
+/* The required range of an expression's value. */
 struct goal {
-	expr limit;    /* below it; null: anything */
+	expr limit;    /* exclusive; null: any */
 	bool negative; /* down to -limit */
-	bool compared; /* else it is an index, which counts for more */
+	bool compared; /* from a comparison; false: an index, which takes precedence */
 };
 
 struct finder {
 	const struct ir_program *p;
 	struct index_range *range;
-	bool *compared;  /* by buffer: the range is that of comparisons, whose largest limit counts */
+	bool *compared;  /* by buffer: the range comes from comparisons, of which the largest limit counts */
 	struct map seen; /* expressions, with their limits */
 	int depth;
 };
@@ -71,7 +71,7 @@ static bool loads(expr e)
 	return ir_uses(e, IR_LOAD);
 }
 
-/* A number compared with a position along an axis is another position, or the end of the axis. */
+/* A number compared with a position along an axis is a position too, or the end of the axis. */
 static void visit_compared(struct finder *f, enum ir_op op, expr e, expr other)
 {
 	while (other->op == IR_CAST && type_is_int(other->type) && other->arg[0]->type == TYPE_INDEX)
@@ -92,7 +92,7 @@ static void visit_args(struct finder *f, expr e, struct goal g)
 		visit(f, e->arg[i], g);
 }
 
-/* A sum is below the limit where each of its parts leaves room for the other. */
+/* A sum stays below the limit if each part leaves room for the other. */
 static void visit_sum(struct finder *f, expr e, struct goal g)
 {
 	for (int i = 0; i < 2; i++) {
@@ -119,7 +119,7 @@ static void visit_product(struct finder *f, expr e, struct goal g)
 	}
 }
 
-/* A number that the least of it and an extent is taken of may be as large as that. */
+/* In min(x, extent), x may be as large as the extent. */
 static void visit_least(struct finder *f, expr e, struct goal g)
 {
 	for (int i = 0; i < 2; i++) {
@@ -186,7 +186,7 @@ static void visit(struct finder *f, expr e, struct goal g)
 
 struct slots {
 	struct finder *f;
-	const struct ir_buffer *out; /* of the stage, for its places */
+	const struct ir_buffer *out; /* of the stage, for its positions */
 	int at;
 };
 

@@ -1,4 +1,4 @@
-/* Results at some elements. See sample.h. A stage that is read at some positions becomes a stage over the axes of these
+/* Results at sampled elements. See sample.h. A stage read at some positions becomes a stage over the axes of these
  * positions: out[i, j] read at (at0[s], r) is out'[s, r], whose value is out's with at0[s] for i and r for j. */
 #include "check/sample.h"
 
@@ -10,11 +10,11 @@
 #include "ir/launch.h"
 
 enum { MOST_ELEMENTS = 4096, FEWEST_ELEMENTS = 64 };
-static const double OPERATIONS_A_SECOND = 4e8; /* of the interpreter, a processor */
+static const double OPERATIONS_A_SECOND = 4e8; /* of the interpreter, per processor */
 static const double SECONDS = 4;
-static const double SAMPLE_WORK = 4e8; /* of a sample: fewer elements where they take more */
+static const double SAMPLE_WORK = 4e8; /* budget of a sample: expensive elements reduce their number */
 
-/* A stage as it is read at certain positions. */
+/* A stage evaluated at certain positions. */
 struct version {
 	const struct ir_buffer *of;
 	expr index[IR_MAX_RANK]; /* over its own axes */
@@ -36,7 +36,7 @@ struct sample {
 	int64_t **at; /* by output: positions of its elements */
 	int *n;
 	struct tensor *want;
-	const struct ir_program *sampled; /* that gives them, of these inputs */
+	const struct ir_program *sampled; /* the program that computes them from these inputs */
 	const struct tensor *const *inputs;
 };
 
@@ -57,8 +57,8 @@ static void note_axis(void *user, expr e)
 }
 
 struct renaming {
-	const expr *axis;  /* by axis: what it becomes */
-	struct sampler *s; /* null: loads stay */
+	const expr *axis;  /* by axis: its replacement */
+	struct sampler *s; /* null: keep loads */
 };
 
 static expr read_at(struct sampler *s, const struct ir_buffer *b, const expr *index, enum ir_role role);
@@ -85,7 +85,7 @@ static struct ir_buffer *find_version(const struct sampler *s, const struct ir_b
 	return NULL;
 }
 
-/* The stage that makes b, over `axes` axes of these extents, of the elements at index. */
+/* Makes a stage for the elements of b at `index`, over `axes` axes of these extents. */
 static struct ir_buffer *make_version(struct sampler *s, const struct ir_buffer *b, const expr *index, int axes,
                                       const expr *extent, enum ir_role role)
 {
@@ -118,7 +118,7 @@ static struct ir_buffer *make_version(struct sampler *s, const struct ir_buffer 
 	return out;
 }
 
-/* Buffer b of the program at `index`, which is over the axes of the stage that reads it. */
+/* Reads buffer b at `index`, an expression over the reading stage's axes. */
 static expr read_at(struct sampler *s, const struct ir_buffer *b, const expr *index, enum ir_role role)
 {
 	struct axes_used u = { { false }, { NULL } };
@@ -162,7 +162,7 @@ static struct ir_buffer *copy_edge(struct sampler *s, const struct ir_buffer *b)
 	return s->edge[b->id] = made;
 }
 
-/* `n`: elements of each output. Its inputs: the program's, then a list of places for each axis of each output. */
+/* `n`: elements per output. Inputs: the program's, then a list of positions for each axis of each output. */
 static struct ir_program *program_of(const struct ir_program *p, const int *n, struct arena *a)
 {
 	struct sampler s = { .from = p,
@@ -225,13 +225,13 @@ double sample_patience(void)
 
 /* ---- The elements. */
 
-/* A place along an axis: every eighth the first one, every eighth the last one. */
+/* A random position along an axis: one in eight is the first, one in eight the last. */
 static int64_t draw_place(uint64_t random, int64_t extent)
 {
 	return random % 8 == 0 ? 0 : random % 8 == 1 ? extent - 1 : (int64_t)((random >> 3) % (uint64_t)extent);
 }
 
-/* Places along each axis of output o, as tensors; and the elements' positions. */
+/* Picks positions along each axis of output o, as tensors, and the elements' flat positions. */
 static int draw_places(struct sample *s, int o, const int64_t *dim, struct tensor *place, uint64_t seed,
                        struct arena *a, struct err *e)
 {

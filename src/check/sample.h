@@ -1,27 +1,27 @@
-/* The interpreter's results at some elements alone, where all of them would take it too long: the program is rewritten
- * so that it computes nothing but what these elements need. Knows no devices. */
+/* Reference results at sampled elements, for programs whose full results would take the interpreter too long. The
+ * program is rewritten to compute only what these elements need. Knows no devices. */
 #ifndef TPAT_CHECK_SAMPLE_H
 #define TPAT_CHECK_SAMPLE_H
 
 #include "ir/ir.h"
 
-/* Some elements of each of a program's outputs: corners and edges more often than their share, else anywhere. */
+/* Sampled elements of a program's outputs, at random, with corners and edges overrepresented. */
 struct sample;
 
-/* About how many operations all results of the program take. */
+/* The approximate number of operations for all results. */
 double sample_work(const struct ir_program *p, const struct tensor *const *inputs);
-/* More of them than this make a user wait. */
+/* The number of operations above which a user notices the wait. */
 double sample_patience(void);
 
-/* Draws the elements, and interprets what they need. Null in *out where that is no less: a program that sorts, scans,
- * loops or finds sizes. Errors: as eval_program(). Memory is a's. */
+/* Picks elements and interprets what they need. *out is null if that saves nothing: a program that sorts, scans, loops
+ * or computes sizes. Errors: as eval_program(). Memory comes from `a`. */
 int sample_new(struct sample **out, const struct ir_program *p, const struct tensor *const *inputs, uint64_t seed,
                struct arena *a, struct err *e);
-/* What is right: one tensor of one axis for each output. */
+/* The reference values: one tensor of rank 1 per output. */
 const struct tensor *sample_want(const struct sample *s);
-/* How far each of them may be from that: see error_bounds(). */
+/* Their error bounds: see error_bounds(). */
 void sample_bounds(struct tensor *bound, const struct sample *s, struct arena *a);
-/* The same elements of `outputs`, which are whole, into out[] (as many). */
+/* Copies the sampled elements of the complete `outputs` to out[], one tensor per output. */
 int sample_take(struct tensor *out, const struct sample *s, const struct tensor *outputs, struct arena *a,
                 struct err *e);
 

@@ -1,4 +1,4 @@
-/* A plugin against a program: runs both, compares, and tells the worst. See verify.h. */
+/* Runs a plugin and its reference program, compares them, and reports the worst element. See verify.h. */
 #include "check/verify.h"
 
 #include <inttypes.h>
@@ -23,7 +23,7 @@ int verify_open(struct verify **out, const struct engine *engine, const char *li
 	struct verify *v = NEW(a, struct verify);
 	struct host_options o = { .version = 0 };
 	v->engine = engine->host;
-	*out = v; /* verify_close() gives back what was opened before a failure */
+	*out = v; /* after a failure verify_close() frees what was opened */
 	TRY(dev_open(&v->dev, device, e));
 	if (strcmp(v->dev->kind, "cuda") != 0) {
 		verify_rt_device(&v->device, v->dev, folder, &v->play, a);
@@ -62,7 +62,7 @@ const struct tpat_rt_plugin *verify_plugin(const struct verify *v, const char *n
 struct run {
 	struct tensor *in, *want, *got; /* of all inputs; of all outputs */
 	struct host_tensor *edge;       /* the inputs, on the device */
-	struct tensor *bound;           /* how far outputs may be from `want`; null: nobody has asked yet */
+	struct tensor *bound;           /* error bounds of outputs; null: not computed yet */
 };
 
 struct job {
@@ -72,7 +72,7 @@ struct job {
 	struct host_engine *engine;
 	struct run *run;
 	int inputs, outputs;
-	double worst; /* how far the worst element so far is beyond what it should be */
+	double worst; /* largest excess over the tolerance so far */
 	struct arena *arena;
 	struct err *err;
 };
@@ -85,7 +85,7 @@ static struct host_tensor edge_of(const struct tensor *t)
 	return x;
 }
 
-/* The least and the largest values of a shape input. */
+/* The minimum and maximum values of a shape input. */
 static void value_range(struct job *j, int i, struct host_tensor *min, struct host_tensor *max)
 {
 	int64_t n = tensor_count(&j->run[0].in[i]);
@@ -102,7 +102,7 @@ static void value_range(struct job *j, int i, struct host_tensor *min, struct ho
 	max->value = high;
 }
 
-/* The plugin built for all extents that the runs use. */
+/* Builds the plugin for the extents of all runs. */
 static int build_engine(struct job *j, struct err *e)
 {
 	struct host_tensor *min = NEWN(j->arena, struct host_tensor, j->inputs + 1);
@@ -188,8 +188,8 @@ static bool has_float_input(const struct job *j)
 	return false;
 }
 
-/* What a result may differ by. The rounding of sums is relative to what was added up, for which the root of the mean
- * square of the result stands; integers made from floats may round the other way. */
+/* The tolerance of a result. Rounding of sums is relative to the terms, approximated by the result's root mean square;
+ * integers made from floats may round the other way. */
 static struct tensor_tolerance tolerance_of(const struct job *j, const struct tensor *want)
 {
 	struct tensor_tolerance t = tensor_tolerance_of(want->type);
@@ -210,8 +210,8 @@ static struct tensor_tolerance tolerance_of(const struct job *j, const struct te
 	return t;
 }
 
-/* Compares output o of a run: within the type's tolerance, else within the bounds of its errors, which are found only
- * then: that takes longer than the reference. */
+/* Compares output o of a run: within the type's tolerance, else within its error bounds, which are computed only then
+ * because they take longer than the reference. */
 static bool compare_output(struct tensor_difference *d, struct job *j, struct run *r, int o, struct tensor_tolerance t)
 {
 	const struct ir_program *p = j->c->reference;
@@ -263,7 +263,7 @@ static int dump(struct job *j, const struct run *r)
 	return npz_write(j->c->dump, entry, n, j->err);
 }
 
-/* Adds one run's outputs to the result; the run with the worst element is the one that is told of and dumped. */
+/* Adds one run's outputs to the result; reports and dumps the run with the worst element. */
 static int compare(struct job *j, struct run *r)
 {
 	struct verify_result *x = j->result;
@@ -331,8 +331,7 @@ static bool has_kernels_for(const struct tpat_rt_plugin *p, int arch)
 	return false;
 }
 
-/* Architectures of the plugin's code whose GPUs run different kernels: one that kernels are for alone, and one of all
- * others. */
+/* Architectures that run different kernels of the plugin: one that has its own kernels, and one of all others. */
 static int archs_to_play(const struct tpat_rt_plugin *p, int arch[2])
 {
 	int n = 0, others = 0;
@@ -355,7 +354,7 @@ static int run_arch(struct job *j)
 	j->engine = NULL;
 	if (build_engine(j, failure) < 0)
 		return 0;
-	/* Whichever tactic the engine finds the fastest. */
+	/* Every tactic: the engine may choose any. */
 	for (int t = 0; t == 0 || t < j->v->engine->tactics(j->engine); t++)
 		for (int r = 0; r < j->c->runs && !failure->code; r++) {
 			if (j->v->engine->set_tactic(j->engine, t, failure) == 0 &&
@@ -365,7 +364,7 @@ static int run_arch(struct job *j)
 	return 0;
 }
 
-/* The emulator plays each kind of GPU that the plugin has kernels for. */
+/* The emulator acts as each kind of GPU that the plugin has kernels for. */
 static int run_all(struct job *j)
 {
 	const struct tpat_rt_plugin *plugin = verify_plugin(j->v, j->c->plugin);

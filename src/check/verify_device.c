@@ -1,4 +1,4 @@
-/* The runtime's device on top of a struct dev: where the kernels of `tpat verify` run when that is no GPU. */
+/* The runtime's device on top of a struct dev: it runs the kernels of `tpat verify` without a GPU. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "check/verify.h"
 #include "gen/language.h"
 
-/* What the callbacks' `user` is. Lives as long as the device. */
+/* The callbacks' `user`. Lives as long as the device. */
 struct state {
 	struct dev *dev;
 	const char *folder;
@@ -82,7 +82,7 @@ static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, con
 	return rc < 0 ? tell(why, &e) : 0;
 }
 
-/* Kernels in C are for no architecture; those in CUDA for the device's own, or the one that is played. */
+/* Kernels in C have no architecture; those in CUDA the device's, or the emulated one. */
 static int is_arch(void *user, void *module, int32_t arch)
 {
 	const struct state *s = user;

@@ -1,4 +1,4 @@
-/* Extents and values for a tensor program that nobody gave: drawn until the program takes them. */
+/* Random shapes and values for a tensor program, tried until the program accepts them. */
 #include "check/verify.h"
 
 #include <string.h>
@@ -8,17 +8,17 @@
 #include "eval/eval.h"
 
 enum {
-	SCALE_ATTEMPTS = 4,     /* with extents of one scale */
-	TRIES = 280,            /* of an attempt, to find some that what operators demand of them allows */
-	ELEMENTS_MAX = 1 << 22, /* of one drawn tensor */
-	EXTENTS = 5,            /* the largest of inputs that are extents of results */
-	MULTIPLES = 40,   /* so many tries with any extents, then with multiples of powers of two where demands fail */
-	INDEX_VALUES = 4, /* values of inputs that index what is found at run time */
-	FULL_RUNS = 3,    /* one of each range of extents, which may take more work than later ones */
-	HALVINGS = 5,     /* of extents that take too much */
+	SCALE_ATTEMPTS = 4,     /* attempts per scale of extents */
+	TRIES = 280,            /* per attempt, to find extents that satisfy the operators' demands */
+	ELEMENTS_MAX = 1 << 22, /* per random tensor */
+	EXTENTS = 5,            /* maximum of inputs that determine extents of results */
+	MULTIPLES = 40,         /* tries with any extents, before multiples of powers of two where demands fail */
+	INDEX_VALUES = 4,       /* maximum of inputs that index sizes found at run time */
+	FULL_RUNS = 3,          /* one per range of extents, with a larger budget than later ones */
+	HALVINGS = 5,           /* of extents that take too much work */
 };
 
-/* Operations of a run; the emulator does about 1e7 multiplications and additions in a second. */
+/* Operations per run; the emulator does about 1e7 multiplications and additions per second. */
 static const double FULL_WORK = 1e7, LATER_WORK = 5e5;
 
 /* Factor of the extents in each group of attempts; 0: no extent is larger than SMALL. */
@@ -29,12 +29,12 @@ enum { SCALES = sizeof scales / sizeof scales[0], ATTEMPTS = SCALES * SCALE_ATTE
 struct draw {
 	const struct verify_case *c;
 	struct map symbols; /* name -> value + 1 */
-	struct map tight;   /* names of symbols in demands that did not hold */
+	struct map tight;   /* symbols in demands that failed */
 	struct arena *arena;
 	uint64_t state;
 	int run, attempt, try;
-	int halved; /* so many times */
-	bool drawn; /* some extent was, not all were given */
+	int halved; /* number of times */
+	bool drawn; /* at least one extent is random */
 	struct err *err;
 };
 
@@ -43,8 +43,8 @@ static uint64_t draw_next(struct draw *d)
 	return d->state = hash_u64(d->state, 0x9e3779b97f4a7c15u);
 }
 
-/* Small and odd sizes, and some beyond a warp or a block's tile; later attempts are smaller, for programs of which
- * larger ones leave nothing, and larger; and every other one makes all extents equal, for programs that want that. */
+/* Small and odd sizes, and some beyond a warp or a block's tile. Later attempts use smaller and larger ranges, for
+ * programs whose results would be empty; every other one makes all extents equal, for programs that need that. */
 static int64_t random_extent(struct draw *d)
 {
 	static const int range[][2] = { { 5, 16 }, { 1, 8 }, { 17, 40 } };
@@ -56,14 +56,14 @@ static int64_t random_extent(struct draw *d)
 	return n >> d->halved ? n >> d->halved : 1;
 }
 
-/* Halved and doubled along the way: multiples of 2, 4, 8 ..., of which the first tries take small ones. */
+/* Multiples of 2, 4, 8 ..., small ones first. */
 static int64_t random_multiple(struct draw *d)
 {
 	int try = d->try - MULTIPLES;
 	return (int64_t)(1 + draw_next(d) % (try < TRIES / 4 ? 2 : 5)) << (1 + try % 6);
 }
 
-/* A new symbol's value. */
+/* Picks a new symbol's value. */
 static int64_t draw_extent(struct draw *d, const char *name)
 {
 	bool multiple = d->try >= MULTIPLES && map_get(&d->tight, name);
@@ -83,7 +83,7 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 	return true;
 }
 
-/* Extents that are given decide the symbols that are such an extent alone. */
+/* Given extents determine the symbols that stand alone in them. */
 static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const int64_t *dim)
 {
 	if (rank != b->rank)
@@ -142,7 +142,7 @@ static bool is_open(struct draw *d, expr e)
 	       !ir_size_find(d->c->reference, e->name);
 }
 
-/* A symbol that is demanded to be something becomes that; where 1 is allowed, half of the time that. */
+/* Sets a symbol to its demanded value; if 1 is allowed, to 1 half of the time. */
 static void solve(struct draw *d, const struct ir_demand *x)
 {
 	int which = !is_open(d, x->extent[0]);
@@ -150,7 +150,7 @@ static void solve(struct draw *d, const struct ir_demand *x)
 	bool one = (x->relation == IR_BROADCAST || (x->relation == IR_ONE_OR && which == 0)) && draw_next(d) % 2;
 	if (!is_open(d, x->extent[which]) || !ir_eval_int(x->extent[!which], symbol_value, d, &other) || other < 0)
 		return;
-	if (is_open(d, x->extent[which])) /* the other mentions it, perhaps */
+	if (is_open(d, x->extent[which])) /* the other side may depend on it */
 		map_put(&d->symbols, x->extent[which]->name, (void *)((uintptr_t)(one ? 1 : other) + 1));
 	d->drawn = true;
 }
@@ -212,7 +212,7 @@ static int draw_extents(struct draw *d)
 
 /* ---- Values. */
 
-/* How many positions an input indexes: those that what it reads or is compared with has. */
+/* The number of positions an input indexes: the extent it reads from or is compared with. */
 static int64_t positions(struct draw *d, const struct index_range *r)
 {
 	int64_t n;
@@ -229,7 +229,7 @@ static void draw_values(struct draw *d, struct tensor *t, const struct index_ran
 		tensor_random(t, seed, r->negative && type_is_signed(t->type) ? -n : 0, n - 1);
 	} else if (type_is_float(t->type)) {
 		tensor_random(t, seed, -2, 2);
-	} else if (type_is_int(t->type)) { /* what 8-bit values are, also where they are carried in 32 bits */
+	} else if (type_is_int(t->type)) { /* the range of 8-bit values, also when stored in 32 bits */
 		tensor_random(t, seed, type_is_signed(t->type) ? -128 : 0, 127);
 	} else {
 		tensor_random(t, seed, 0, 1);
@@ -267,8 +267,8 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 	return 0;
 }
 
-/* Extents that leave nothing of a tensor inside are hardly what the model was made for: a convolution over an input
- * that is too small, after which an axis of extent 1 is taken away. If nothing better is found, they count. */
+/* Rejects extents that make an inner tensor empty, such as a convolution over an input that is too small: models are
+ * hardly made for them. They count if nothing better is found. */
 static int refuse_empty(struct draw *d)
 {
 	int64_t n;
@@ -279,7 +279,7 @@ static int refuse_empty(struct draw *d)
 	return 0;
 }
 
-/* Extents and values; `last`: also those that leave nothing of a tensor. */
+/* Extents and values; `last`: also accept extents that make a tensor empty. */
 static int draw_all(struct draw *d, struct tensor *inputs, bool last)
 {
 	memset(inputs, 0, sizeof *inputs * (size_t)d->c->reference->inputs.n);
@@ -297,7 +297,7 @@ static const struct tensor **pointers_to(const struct draw *d, const struct tens
 	return in;
 }
 
-/* Halves the extents until the run takes little work, as long as the program takes them. */
+/* Halves the extents until the run is cheap, as long as the program accepts them. */
 static void lighten(struct draw *d, struct tensor *inputs, uint64_t state)
 {
 	const struct ir_program *p = d->c->reference;
@@ -325,7 +325,7 @@ static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, 
 	uint64_t state = d->state;
 	d->halved = 0;
 	TRY(draw_all(d, inputs, last));
-	if (d->c->most_work == 0) /* else all of it may be run, of which not all is computed here */
+	if (d->c->most_work == 0) /* else the run may be large: not all results are computed here */
 		lighten(d, inputs, state);
 	const struct tensor **in = pointers_to(d, inputs);
 	if (!want)
@@ -370,7 +370,7 @@ static int keep_all(const struct draw *d, struct tensor *inputs, struct tensor *
 	return 0;
 }
 
-/* One attempt in memory of its own: the program's may be `a`, in which its expressions stay. */
+/* One attempt in its own arena: the program's may be `a`, where its expressions would stay. */
 static int attempt(struct draw *d, struct tensor *inputs, struct tensor *want, bool last, struct arena *a)
 {
 	d->arena = arena_new();
@@ -387,7 +387,7 @@ int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_
 	struct draw d = { .c = c, .run = run, .err = e };
 	int attempts = is_dynamic(c->reference) ? ATTEMPTS : 1, rc;
 	char hash[33];
-	ir_hash(c->reference, hash); /* not the name, which another build has not */
+	ir_hash(c->reference, hash); /* not the name, which differs between builds */
 	do {
 		d.state = hash_u64(hash_str(c->seed, hash), (uint64_t)(run * ATTEMPTS + d.attempt));
 		rc = attempt(&d, inputs, want, d.attempt + SCALE_ATTEMPTS >= attempts, a);

@@ -1,5 +1,5 @@
-/* The program: commands, their options, and what they print. Data go to standard output, talk to standard error. Only
- * this folder prints or exits, and it knows the library by its public header alone. */
+/* The program: commands, their options and output. Data go to standard output, messages to standard error. Only this
+ * folder prints or exits, and it uses only the library's public header. */
 #ifndef TPAT_CLI_CLI_H
 #define TPAT_CLI_CLI_H
 
@@ -12,17 +12,17 @@
 /* Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device; 130: interrupted. */
 enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
-/* What --trials and --jobs may be, wherever they are options. */
+/* Maximum of --trials and --jobs, in all commands. */
 enum { CLI_MOST_TRIALS = 1000000, CLI_MOST_JOBS = 1024 };
 
 struct cli;
 
-/* Where a number goes, and what it may be. */
+/* The target and range of a number option. */
 struct cli_number {
 	int *to, least, most;
 };
 
-/* One option of a command. The table is what parses, and what --help prints. */
+/* One option of a command. The table drives both the parser and --help. */
 struct cli_option {
 	const char *name; /* "output": --output; null ends the table */
 	char letter;      /* 'o': -o; 0: none */
@@ -32,15 +32,15 @@ struct cli_option {
 		CLI_NUMBER, /* struct cli_number */
 		CLI_SEED,   /* uint64_t */
 		CLI_TIME,   /* double, in seconds: "60", "60s", "2m" */
-		CLI_LIST,   /* struct tpat_strings, to which each use adds one */
+		CLI_LIST,   /* struct tpat_strings; each use appends one */
 		CLI_SPLIT,  /* the same, split at commas too */
 	} kind;
-	void *target;      /* of the type that the kind says */
-	const char *value; /* what --help calls its value: "FILE" */
-	const char *help;  /* null: an alias that --help does not show */
+	void *target;      /* of the kind's type */
+	const char *value; /* placeholder of the value in --help: "FILE" */
+	const char *help;  /* null: an alias, hidden from --help */
 };
 
-/* The rows of a table that say which nodes are meant, for options of the library that have these fields. */
+/* Table rows that select nodes, for library options with these fields. */
 /* clang-format off */
 #define CLI_CHOICE(o) \
 	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", \
@@ -55,57 +55,57 @@ struct cli_command {
 	const char *name;
 	const char *arguments;                            /* "MODEL", for --help */
 	const char *help;                                 /* one line */
-	int (*run)(struct cli *c, int argc, char **argv); /* argv[0]: the command; gives the exit status */
+	int (*run)(struct cli *c, int argc, char **argv); /* argv[0]: the command; returns the exit status */
 };
 extern const struct cli_command cli_commands[]; /* ends with a null name */
 
-/* What a command has at hand. */
+/* The context of a command. */
 struct cli {
 	struct arena *arena;
 	struct tpat *tpat;
 	const struct cli_command *command;
 };
 
-/* Parses argv into the options' targets and at most `most` arguments, at least `least`. Returns -1 to go on, else the
- * exit status: 0 after --help, EXIT_USAGE after a mistake that has been told. */
+/* Parses argv into the options' targets and at most `most` arguments, at least `least`. Returns -1 to continue, else
+ * the exit status: 0 after --help, EXIT_USAGE after a reported mistake. */
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
               int most);
 
-/* Tells the context's error; gives the exit status. */
+/* Prints the context's error; returns the exit status. */
 int cli_fail(const struct cli *c, int code);
-/* A mistake in the command line: "tpat: TEXT", advice on the next line (null: none). Gives EXIT_USAGE. */
+/* Reports a mistake in the command line: "tpat: TEXT", advice on the next line (null: none). Returns EXIT_USAGE. */
 int cli_usage(const char *advice, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* printf's width of a field in which `text` takes so many columns: printf counts bytes. */
+/* Returns the printf width that makes `text` fill `columns` columns: printf counts bytes. */
 int cli_field(int columns, const char *text);
-int cli_wider(int width, const char *text); /* columns: that wide, or as wide as the text */
+int cli_wider(int width, const char *text); /* the larger of `width` and the text's columns */
 
-/* ---- cli_json.c: what goes to machines is JSON, whatever names and numbers it holds. */
+/* ---- cli_json.c: machine-readable output is valid JSON for all names and numbers. */
 
-/* An object, as json_pack makes it of "{s:s, s:s?, s:i, s:I, s:f, s:b, s:o}". Texts that are not UTF-8 are escaped, as
- * \xff; numbers that are none are null. */
+/* Makes an object as json_pack from "{s:s, s:s?, s:i, s:I, s:f, s:b, s:o}". Escapes bytes that are not UTF-8 as \xff;
+ * NaN becomes null. */
 json_t *cli_json(const char *format, ...);
 json_t *cli_json_list(const struct tpat_strings *list);
-void cli_print_json(json_t *x);              /* and forgets it */
-void cli_json_wanted(int argc, char **argv); /* with --json errors go to standard output, too, as an object */
-/* The object of a failure, unless another one was printed; `t`: what knows where it happened, or null. */
+void cli_print_json(json_t *x);              /* and frees it */
+void cli_json_wanted(int argc, char **argv); /* with --json, errors also go to standard output, as an object */
+/* Prints a failure as an object, unless one was printed already; `t`: the context with its location, or null. */
 void cli_print_error(const char *where, const char *text, const char *advice, int status, const struct tpat *t);
 
-/* A progress line on standard error where that is a terminal; true after an interrupt. For the library's options. */
+/* Shows a progress line if standard error is a terminal; returns true after an interrupt. For the library's options. */
 bool cli_progress(void *user, const struct tpat_progress *p);
 void cli_progress_end(void);
 bool cli_interrupted(void);
 /* From here on Ctrl-C, SIGTERM and SIGHUP interrupt: cli_interrupted() is true. A second Ctrl-C ends the program. */
 void cli_watch_signals(void);
 
-/* tpat_tune with a line of progress, and its warnings told. */
+/* Calls tpat_tune with a progress line and prints its warnings. */
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o);
 
-/* Why a node or a plugin is scheduled as it is (cli_why.c). */
+/* Explains the schedule of a node or plugin (cli_why.c). */
 void cli_print_why(const struct tpat_schedule *s);
 json_t *cli_json_why(const struct tpat_schedule *s);
 
-/* What a build made, for people and for machines (cmd_build_print.c). */
+/* Prints a build's results, human-readable or as JSON (cmd_build_print.c). */
 void cli_print_built(const struct tpat_built *r, bool verbose);
 void cli_print_built_json(const struct tpat_built *r);
 

@@ -11,7 +11,7 @@ static bool wanted, printed;
 
 /* ---- Texts. */
 
-/* Bytes of the UTF-8 character at `u`; 0: it is none. As Unicode's table 3-7 has them. */
+/* Bytes of the UTF-8 character at `u`; 0: invalid. Source: Unicode, table 3-7. */
 static int character(const unsigned char *u)
 {
 	unsigned char low = 0x80, high = 0xbf;
@@ -92,7 +92,7 @@ json_t *cli_json_list(const struct tpat_strings *list)
 
 void cli_print_json(json_t *x)
 {
-	json_dumpf(x, stdout, JSON_INDENT(1)); /* main() looks for failures */
+	json_dumpf(x, stdout, JSON_INDENT(1)); /* main() checks for failures */
 	putchar('\n');
 	json_decref(x);
 	printed = true;

@@ -60,7 +60,8 @@ static bool line_is_open;
 
 static time_t interrupted_at;
 
-/* The first Ctrl-C lets the library stop and remove what it made; one more a while later ends the program at once. */
+/* The first Ctrl-C lets the library stop and remove what it made; another one a while later ends the program
+ * immediately. */
 static void on_signal(int number)
 {
 	struct timespec now;

@@ -1,4 +1,4 @@
-/* Why a program is scheduled as it is: told to people, and to machines. */
+/* Explains a program's schedule, human-readable or as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static void print_rule(const struct tpat_rule *r, int width)
 	printf("\n");
 }
 
-/* Rules with one reason share a line. */
+/* Rules with the same reason share a line. */
 static void print_others(const struct tpat_stage *x)
 {
 	for (int k = 0; k < x->rules; k++) {

@@ -1,4 +1,4 @@
-/* tpat bench: how long each node's kernels take, beside what the bytes alone would. */
+/* tpat bench: the time of each node's kernels, compared with the time for its memory traffic. */
 #include <stdio.h>
 
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* tpat build: its options, and what goes before the build itself. cmd_build_print.c tells what came of it. */
+/* tpat build: its options, and the steps before the build itself. cmd_build_print.c prints the results. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 struct dump {
 	struct arena *arena;
 	FILE *out;
-	const char *pass; /* wanted; null: none; "all": every one */
+	const char *pass; /* requested; null: none; "all": every one */
 	bool found;
 	struct {
 		VEC(const char *);
-	} passes; /* that there were, once each */
+	} passes; /* passes seen, once each */
 };
 
-/* What the command line asks for. */
+/* The parsed command line. */
 struct request {
 	struct tpat_build_options o;
 	struct tpat_tune_options tuning; /* with --tune, before the build */
@@ -38,7 +38,7 @@ static void print_dump(void *user, const char *pass, const char *text)
 	fprintf(d->out, "-- %s\n%s\n", pass, text);
 }
 
-/* A pass that is none ends the build before anything is compiled or written. */
+/* An unknown pass ends the build before anything is compiled or written. */
 static bool is_wrong(const struct dump *d)
 {
 	return d->pass && !d->found && d->passes.n > 0;
@@ -61,7 +61,7 @@ static int no_such_pass(const struct dump *d)
 	                 d->pass);
 }
 
-/* Whether --tune and the other options make sense together; as cli_parse. */
+/* Checks that --tune fits the other options; returns as cli_parse. */
 static int check_tune(const struct request *b)
 {
 	const struct tpat_build_options *o = &b->o;
@@ -150,15 +150,15 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 	return check_tune(b);
 }
 
-/* Tunes what will be built, on the GPU that is here; kernels are made for it, then. Gives -1 to go on, else the exit
- * status. What could not be tuned is left to the cost model. */
+/* Tunes the programs to build on the present GPU, for which kernels are then made. Returns -1 to continue, else the
+ * exit status. The cost model decides what could not be tuned. */
 static int tune_first(struct cli *c, struct request *b)
 {
 	struct tpat_build_options *o = &b->o;
 	struct tpat_tune_options *t = &b->tuning;
 	const struct tpat_tuning *r;
 	if (!o->automatic && !o->node.n && !o->type.n && !o->region.n)
-		return -1; /* which the build says */
+		return -1; /* the build reports it */
 	t->model = o->model;
 	t->node = o->node;
 	t->type = o->type;
@@ -195,7 +195,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 	b.o.progress = progress;
 	b.o.dump = b.dump.pass ? print_dump : NULL;
 	b.o.user = &b.dump;
-	b.dump.out = b.json ? stderr : stdout; /* what goes to machines is the report alone */
+	b.dump.out = b.json ? stderr : stdout; /* standard output gets only the report */
 	status = b.tune ? tune_first(c, &b) : -1;
 	if (status >= 0)
 		return status;

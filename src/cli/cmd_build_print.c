@@ -1,4 +1,4 @@
-/* What tpat build made: told to people, and to machines. */
+/* Prints the results of tpat build, human-readable or as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -69,7 +69,7 @@ static void print_files(const struct tpat_built *r)
 	for (int i = 0; i < r->earlier.n; i++)
 		width = cli_wider(width, r->earlier.at[i]);
 	if (r->folder)
-		width = cli_wider(width - 1, r->folder) + 1; /* and its slash */
+		width = cli_wider(width - 1, r->folder) + 1; /* including its slash */
 	const char *plain = "still a plain ONNX model: the plugins' nodes carry the original operators";
 	printf("wrote %-*s %s\n", cli_field(width, r->output), r->output,
 	       r->portable ? "for TensorRT alone: no original operators behind the plugins' nodes" : plain);

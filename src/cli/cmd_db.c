@@ -1,4 +1,4 @@
-/* tpat db: what the tuning database holds, and how it is carried from place to place. */
+/* tpat db: lists, exports, imports, merges and prunes the tuning database. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ enum { MAX_FILES = 1000 };
 static const struct action {
 	const char *name;
 	enum tpat_db_action action;
-	int least; /* files */
+	int least; /* of files */
 } actions[] = {
 	{ "list", TPAT_DB_LIST, 0 },     { "stats", TPAT_DB_STATS, 0 }, { "export", TPAT_DB_EXPORT, 0 },
 	{ "import", TPAT_DB_IMPORT, 1 }, { "merge", TPAT_DB_MERGE, 1 }, { "prune", TPAT_DB_PRUNE, 0 },
@@ -21,7 +21,7 @@ static const char *many(int64_t n)
 	return n == 1 ? "" : "s";
 }
 
-/* ---- For people. */
+/* ---- Human-readable output. */
 
 static void print_row(const struct tpat_db_row *r)
 {
@@ -81,7 +81,7 @@ static void print_added(const struct tpat_db_report *r)
 	printf("\n");
 }
 
-/* ---- For machines. */
+/* ---- JSON output. */
 
 static json_t *rows(const struct tpat_db_report *r)
 {
@@ -151,7 +151,7 @@ static int write_text(const struct tpat_db_report *r, const char *path)
 {
 	struct err e = { 0 };
 	if (!path || strcmp(path, "-") == 0) {
-		fwrite(r->text, 1, r->text_bytes, stdout); /* main() looks for failures */
+		fwrite(r->text, 1, r->text_bytes, stdout); /* main() checks for failures */
 		return 0;
 	}
 	return file_send(path, r->text, r->text_bytes, &e) < 0 ? cli_usage(e.advice, "%s", e.text) : 0;

@@ -1,4 +1,4 @@
-/* tpat doctor: what interrupted builds left, and what belongs together. */
+/* tpat doctor: recovers interrupted builds, and checks that models, libraries and folders match. */
 #include <stdio.h>
 
 #include "cli/cli.h"

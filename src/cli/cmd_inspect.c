@@ -1,4 +1,4 @@
-/* tpat inspect: what a plugin library holds, and whether TensorRT will find it. */
+/* tpat inspect: the contents of a plugin library, and whether TensorRT will find it. */
 #include <stdio.h>
 
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* tpat list: a model's nodes as a table, or for machines. */
+/* tpat list: a model's nodes as a table, or as JSON. */
 #include <stdio.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 	printf("\nTensorRT 11 refuses %d of %d nodes; tpat can take %d of these.\n", refused, l->nodes, both);
 }
 
-/* One entry a node asked for; null: none were. */
+/* One entry per requested node; null: none requested. */
 static json_t *json_whys(const struct tpat_list *l)
 {
 	json_t *whys = json_array();

@@ -16,7 +16,7 @@ static double floors(double ns, double floor_ns)
 	return floor_ns > 0 ? ns / floor_ns : 0;
 }
 
-/* On a terminal a line that is written anew every second; else one line a node. */
+/* On a terminal a line updated every second; else one line per node. */
 static bool progress(void *user, const struct tpat_tune_progress *p)
 {
 	static time_t last;

@@ -1,4 +1,4 @@
-/* tpat verify: one line a plugin, and a last line as trtexec has it. */
+/* tpat verify: one line per plugin, and a last line like trtexec's. */
 #include <stdio.h>
 
 #include "cli/cli.h"

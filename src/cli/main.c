@@ -78,16 +78,15 @@ static int version(struct cli *c, int argc, char **argv)
 
 /* ---- Mistakes and failures. */
 
-/* Where standard input, output or error are closed, files must not take their places: what is printed would go
- * there. */
+/* Fills closed standard streams, so that no file gets their descriptors and receives printed output. */
 static void hold_streams(void)
 {
 	for (int fd = 0; fd < 3; fd++)
 		if (fcntl(fd, F_GETFD) < 0)
-			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* the other way round: using them fails */
+			open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* opposite direction: using them fails */
 }
 
-/* What was printed has arrived, or that is the failure. */
+/* Checks that all output was written; else that is the failure. */
 static int check_output(int status)
 {
 	bool failed = ferror(stdout) != 0;

@@ -1,4 +1,4 @@
-/* The command line: options by their table, and the help that the table gives. */
+/* The command line: parses options by their table, and prints help from it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void print_help(const struct cli *c, const struct cli_option *option)
 		         o->kind == CLI_FLAG ? "" : o->value);
 		printf("  %-30s ", names);
 		for (const char *h = o->help; *h; h++)
-			if (*h == '\n') /* further lines begin below the first */
+			if (*h == '\n') /* indents further lines like the first */
 				printf("\n%33s", "");
 			else
 				putchar(*h);
@@ -69,7 +69,7 @@ static void add_split(struct cli *c, struct tpat_strings *list, const char *text
 	}
 }
 
-/* Below, as in cli_parse: -1 to go on, or the exit status of a mistake. */
+/* These return, like cli_parse, -1 to continue, or the exit status of a mistake. */
 static int read_number(const struct cli_option *o, const char *value)
 {
 	const struct cli_number *number = o->target;

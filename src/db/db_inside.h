@@ -1,4 +1,4 @@
-/* Inside src/db/: the open database, and how SQLite's failures become sentences. */
+/* Inside src/db/: the open database, and error messages for SQLite's failures. */
 #ifndef TPAT_DB_DB_INSIDE_H
 #define TPAT_DB_DB_INSIDE_H
 
@@ -12,30 +12,29 @@ struct db {
 	sqlite3 *handle;
 };
 
-/* Fills `e` from what SQLite said last: the file, what went wrong, what to do. Returns e->code. */
+/* Fills `e` from SQLite's last error: the file, what went wrong, what to do. Returns e->code. */
 int db_failed(struct db *d, struct err *e);
 
 int db_exec(struct db *d, const char *sql, struct err *e);
 int db_prepare(sqlite3_stmt **out, struct db *d, const char *sql, struct err *e);
-/* One more row: 1; the end: 0; a failure: negative. */
+/* Steps the statement. 1: a row; 0: the end; negative: failure. */
 int db_step(struct db *d, sqlite3_stmt *s, struct err *e);
-/* A text as it stands in a row; null where there is another type, or a NUL inside. */
+/* A row's text column; null if it has another type or contains a NUL. */
 const char *db_column_text(sqlite3_stmt *s, int column, struct arena *a);
-/* A transaction that writes; db_end commits when rc is 0, else takes all back, and returns the failure that came
- * first. */
+/* A write transaction; db_end commits if rc is 0, else rolls back. Returns the first failure. */
 int db_begin(struct db *d, struct err *e);
 int db_end(struct db *d, int rc, struct err *e);
 
-/* Calls fn for each row of a key (null members: any) in db_each's order; t is null where the row holds what no trial
- * can be. Its texts are in `a`. A negative result of fn ends it. */
+/* Calls fn for each row of a key (null members: any) in db_each's order; t is null for an invalid row. Texts are in
+ * `a`. A negative result of fn ends the loop. */
 int db_rows(struct db *d, const struct db_key *key, int (*fn)(void *user, int64_t id, const struct db_trial *t),
             void *user, struct arena *a, struct err *e);
-/* Inside a transaction: n trials that db_valid has seen. */
+/* Inside a transaction: adds n trials that db_valid accepted. */
 int db_put_rows(struct db *d, const struct db_trial *t, int n, struct err *e);
-/* The number that a query gives. */
+/* Runs a query that returns one number. */
 int db_number(struct db *d, const char *sql, int64_t *out, struct err *e);
 
-/* Whether a trial may be a row; when not, *why says so. */
+/* True if a trial is valid; else *why tells the reason. */
 bool db_valid(const struct db_trial *t, const char **why);
 
 #endif

@@ -1,4 +1,4 @@
-/* Opening: the schema and its migrations, transactions, and what SQLite's failures mean to the user. See db.h. */
+/* Opening: the schema and its migrations, transactions, and messages for SQLite's failures. See db.h. */
 #include "db/db_inside.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 enum {
 	APPLICATION = 0x74706174, /* "tpat", in the file's header */
-	WAIT_MS = 30000,          /* for another process that writes */
+	WAIT_MS = 30000,          /* for another writing process */
 };
 
-/* migration[i] makes version i + 1 of version i. Never changed once released: a change is one more. */
+/* migration[i] makes version i + 1 of version i. Never changed once released; append a new one instead. */
 static const char *const migration[] = {
 	"CREATE TABLE program (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, name TEXT NOT NULL);"
 	"CREATE TABLE device (id INTEGER PRIMARY KEY, arch TEXT NOT NULL, name TEXT NOT NULL, UNIQUE (arch, name));"
@@ -29,7 +29,7 @@ const char *db_default_path(struct arena *a)
 	const char *file = getenv("TPAT_DB"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	if (file && *file)
 		return arena_strdup(a, file);
-	if (cache && *cache == '/') /* a relative one is to be ignored: XDG Base Directory Specification */
+	if (cache && *cache == '/') /* ignore a relative path: XDG Base Directory Specification */
 		return path_join(a, cache, "tpat/tpat.db");
 	return home && *home ? path_join(a, home, ".cache/tpat/tpat.db") : NULL;
 }
@@ -157,7 +157,7 @@ static int migrate(struct db *d, struct err *e)
 	return db_exec(d, sql, e);
 }
 
-/* All of it at one time: another process may make the schema between two reads. */
+/* One transaction: another process may create the schema between two reads. */
 static int read_whole_head(struct db *d, struct head *h, struct err *e)
 {
 	TRY(db_exec(d, "BEGIN", e));
@@ -183,8 +183,7 @@ static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 
 /* ---- Opening. */
 
-/* SQLite would wait for the other end of a pipe, in the database's place or in that of a file that it keeps beside
- * it. */
+/* Refuses pipes at the paths of the database and its companion files: SQLite would block on them. */
 static int check_places(const char *place, struct arena *a, struct err *e)
 {
 	static const char *const beside[] = { "", "-journal", "-wal", "-shm" };
@@ -201,8 +200,8 @@ static int check_places(const char *place, struct arena *a, struct err *e)
 static int open_file(struct db *d, enum db_mode mode, struct err *e)
 {
 	struct arena *a = d->arena;
-	const char *place = file_absolute(a, d->path); /* so that SQLite sees none of its own names, like ":memory:" */
-	/* Whoever opens the file next undoes what a killed process left half-written, so it must be writable. */
+	const char *place = file_absolute(a, d->path); /* avoids SQLite's special names, like ":memory:" */
+	/* Opening rolls back what a killed process left half-written, so the file must be writable. */
 	bool half = file_exists(arena_printf(a, "%s-journal", place));
 	int flags = mode == DB_WRITE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
 	            : half           ? SQLITE_OPEN_READWRITE
@@ -219,13 +218,13 @@ static int open_file(struct db *d, enum db_mode mode, struct err *e)
 	if (sqlite3_open_v2(place, &d->handle, flags, NULL) != SQLITE_OK)
 		return db_failed(d, e);
 	sqlite3_busy_timeout(d->handle, WAIT_MS);
-	/* A file that came from elsewhere may hold views and triggers of any kind. */
+	/* A foreign file may contain arbitrary views and triggers. */
 	sqlite3_db_config(d->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(d->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(d->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	sqlite3_db_config(d->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
 	TRY(prepare_schema(d, mode, e));
-	if (mode == DB_WRITE && sqlite3_db_readonly(d->handle, "main") == 1) { /* what SQLite opens instead */
+	if (mode == DB_WRITE && sqlite3_db_readonly(d->handle, "main") == 1) { /* SQLite fell back to read-only */
 		err_set(e, ERR_USAGE, "The tuning database %s cannot be written.", d->path);
 		return err_advise(e, "Give it and its folder the right to be written, or name another file with --db.");
 	}
@@ -252,7 +251,7 @@ void db_close(struct db *d)
 	sqlite3_stmt *s;
 	if (!d)
 		return;
-	while (d->handle && (s = sqlite3_next_stmt(d->handle, NULL))) /* of a call that memory ran out in */
+	while (d->handle && (s = sqlite3_next_stmt(d->handle, NULL))) /* left by a call that ran out of memory */
 		sqlite3_finalize(s);
 	sqlite3_close(d->handle);
 	arena_free(d->arena);

@@ -1,4 +1,4 @@
-/* Throwing rows away. See db.h. */
+/* Deleting rows. See db.h. */
 #include "db/db_inside.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct prune {
 	struct db_pruned *out;
 	struct {
 		VEC(struct row);
-	} row; /* that may stay */
+	} row; /* candidates to keep */
 	struct {
 		VEC(int64_t);
 	} gone;
@@ -50,7 +50,7 @@ static int faster(const void *px, const void *py)
 	return x->id < y->id ? -1 : 1;
 }
 
-/* Of each key all but the fastest; its rows are neighbours. */
+/* Drops all but the fastest of each key; rows of a key are adjacent. */
 static void drop_slow(struct prune *x)
 {
 	for (int i = 0, n; i < x->row.n; i += n) {
@@ -100,7 +100,7 @@ int db_prune(struct db_pruned *out, struct db *d, const struct db_prune *o, stru
 	if (rc == 0)
 		rc = db_end(d, prune(&x, d, e), e);
 	arena_free(scratch);
-	if (rc == 0) /* gives the room back where there is room to do it; the rows are gone in any case */
+	if (rc == 0) /* shrinks the file if there is room to do so; the rows are gone anyway */
 		sqlite3_exec(d->handle, "VACUUM", NULL, NULL, NULL);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* The text form of a database: a JSON object a line, sorted, so that files can be kept and compared line by line. See
+/* The text form of a database: one JSON object per line, sorted, so that files can be compared line by line. See
  * db.h. */
 #include "db/db_inside.h"
 
@@ -25,7 +25,7 @@ static void put_text(struct str *out, const char *name, const char *text)
 	str_add(out, "\",");
 }
 
-/* With as few digits as give the same number back. */
+/* With the fewest digits that read back equal. */
 static void put_number(struct str *out, const char *name, double x)
 {
 	char text[NUMBER_TEXT];
@@ -112,10 +112,10 @@ static bool read_time(int64_t *out, const char *text)
 	if (*out < 0)
 		return false;
 	time_text(back, *out);
-	return strcmp(back, text) == 0; /* a date that there is, and nothing behind it */
+	return strcmp(back, text) == 0; /* a valid date, with nothing after it */
 }
 
-/* The members of a line's object, each once, into value[]. */
+/* Reads the members of a line's object, each once, into value[]. */
 static int read_members(struct reader *r, const char *const *names, int n, const char **value)
 {
 	int rc, found = 0;
@@ -130,7 +130,7 @@ static int read_members(struct reader *r, const char *const *names, int n, const
 			                    : "it is no JSON object");
 		bool is_text = strcmp(type, "text") == 0;
 		bool is_number = strcmp(type, "integer") == 0 || strcmp(type, "real") == 0;
-		/* Numbers as they are written: the member's own JSON. */
+		/* Numbers as written in the JSON text. */
 		value[i] = db_column_text(r->json, is_text ? 3 : 2, r->arena);
 		if (!value[i] || (i < TEXTS && n > 1 ? !is_text : !is_number))
 			return wrong(r, arena_printf(r->arena, "member \"%s\" has a value of another type", key));

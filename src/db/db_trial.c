@@ -13,7 +13,7 @@ const char *const db_status_name[] = {
 enum { LONGEST = 1 << 16 };          /* of a text */
 #define LATEST INT64_C(253402300799) /* the end of the year 9999 */
 
-/* ---- What a row may be. */
+/* ---- Validity of rows. */
 
 /* UTF-8 without control characters, so that every row can be printed and exported as it is. */
 static bool is_text(const char *s)
@@ -229,8 +229,7 @@ struct rank {
 	double far;
 };
 
-/* How far the extents in two texts are from each other: the sum of |log(x / y)|; infinite where there is another number
- * of them. */
+/* The distance of two shapes: the sum of |log(x / y)|; infinite if their ranks differ. */
 static double distance(const char *x, const char *y)
 {
 	double sum = 0;
@@ -243,7 +242,7 @@ static double distance(const char *x, const char *y)
 	}
 }
 
-/* Closest match, nearest extents, fastest; then by text, so that the order is always the same. */
+/* Closest match, nearest extents, fastest; then by text, for a deterministic order. */
 static int compare(const void *px, const void *py)
 {
 	const struct rank *x = px, *y = py;

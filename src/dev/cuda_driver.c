@@ -7,7 +7,7 @@
 
 static struct cuda_driver cuda;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int opened; /* 1: all is well */
+static int opened; /* 1: success */
 
 static const struct {
 	const char *symbol;
@@ -30,8 +30,8 @@ static int open_locked(struct err *e)
 	}
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
 		void *p = dlsym(so, entries[i].symbol);
-		if (!p && strcmp(entries[i].symbol, "cuTensorMapEncodeTiled") == 0) /* of CUDA 12.0; who needs it
-		                                                                     * asks */
+		if (!p && strcmp(entries[i].symbol, "cuTensorMapEncodeTiled") == 0) /* since CUDA 12.0; its users check
+		                                                                     */
 			continue;
 		if (!p) {
 			dlclose(so);

@@ -1,5 +1,5 @@
-/* The CUDA driver's entries that tpat calls, by dlopen of libcuda.so.1: our own declarations of its stable C ABI, so
- * that no CUDA header is needed. */
+/* The CUDA driver functions that tpat calls, from libcuda.so.1 by dlopen. tpat declares their stable C ABI itself, so
+ * that it needs no CUDA header. */
 #ifndef TPAT_DEV_CUDA_DRIVER_H
 #define TPAT_DEV_CUDA_DRIVER_H
 
@@ -43,7 +43,7 @@ enum { CU_FUNC_SHARED = 1, CU_FUNC_LOCAL = 3, CU_FUNC_REGISTERS = 4, CU_FUNC_MAX
 enum { CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1 };
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 
-/* Name in the struct, name in the library, parameters. All give 0 or an error's number. */
+/* Name in the struct, name in the library, parameters. All return 0 or an error code. */
 #define CU_ENTRIES(X) \
 	X(init, cuInit, (unsigned flags)) \
 	X(driver_version, cuDriverGetVersion, (int *version)) \
@@ -101,10 +101,10 @@ struct cuda_driver {
 	int (*launch_with)(const struct tpat_cuda_launch *l, cu_function f, void **args, void **extra);
 };
 
-/* Opens the library and calls cuInit, once a process. ERR_DEVICE with a sentence where that is not possible. */
+/* Opens the library and calls cuInit, once per process. ERR_DEVICE if that fails. */
 int dev_driver_open(const struct cuda_driver **out, struct err *e);
 
-/* 0, or ERR_DEVICE with "<what>: <the driver's words> (CUDA_ERROR_..)." for a result that is not 0. */
+/* Returns 0, or for a nonzero result ERR_DEVICE with "<what>: <the driver's words> (CUDA_ERROR_..).". */
 int dev_driver_check(int result, const char *what, struct err *e);
 
 #endif

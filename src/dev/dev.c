@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number behind "kind:", or `absent` where there is none; -1 when it is no number. */
+/* The number after "kind:", or `absent` if there is none; -1 if it is not a number. */
 static int number_of(const char *name, const char *kind, int absent)
 {
 	const char *p = name + strlen(kind);

@@ -36,7 +36,7 @@ struct cpu {
 	struct dev_event *free_events;
 };
 
-/* The first message of the compiler that says "error", for the error's sentence. */
+/* Sets the error from the compiler's first message that contains "error". */
 static int compile_failed(const char *cc, const char *file, const char *output, struct err *e)
 {
 	const char *at = strstr(output, "error");
@@ -53,7 +53,7 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 	char *c = path_join(a, folder, "kernels.c"), *so = path_join(a, folder, "kernels.so"), *output, *data;
 	int n = 0, status;
 	size_t size;
-	/* No fused multiply-add of the compiler's own: results must not depend on the processor. */
+	/* No implicit fused multiply-add: results must not depend on the processor. */
 	static const char *const option[] = { "-std=c11",        "-O2",
 		                              "-fPIC",           "-shared",
 		                              "-fwrapv",         "-ffp-contract=off",
@@ -227,7 +227,7 @@ static void close_cpu(struct dev *d)
 	arena_free(((struct cpu *)d->state)->arena);
 }
 
-/* The processor's name, as the kernel tells it; else the machine's. */
+/* The processor's name from the kernel, else the machine's. */
 static void name_processor(char *out, size_t size)
 {
 	struct utsname u;

@@ -10,7 +10,7 @@
 struct dev_kernel {
 	cu_function function;
 	char name[128];
-	bool waits; /* its code has what launch_early needs */
+	bool waits; /* its code supports launch_early */
 	struct dev_kernel *next;
 };
 
@@ -18,7 +18,7 @@ struct dev_module {
 	cu_module module;
 	struct arena *arena;
 	struct dev_kernel *kernels;
-	int arch; /* of the code */
+	int arch; /* the code's */
 };
 
 /* The newest architecture that NVRTC knows and this GPU can run as PTX; 0: none. */
@@ -33,7 +33,7 @@ static int ptx_arch(int arch, struct arena *a, struct err *e)
 	return best;
 }
 
-/* What kernels may include: all that the program carries for them. */
+/* Headers that kernels may include: all embedded ones. */
 static int device_headers(struct dev_nvrtc_header **out, struct arena *a)
 {
 	int n = 0;
@@ -124,7 +124,7 @@ static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, 
 		k->next = m->kernels;
 		m->kernels = k;
 	}
-	/* Up to 48 KiB come without asking. */
+	/* Up to 48 KiB need no opt-in. */
 	if (shared_bytes > 48 << 10)
 		TRY(dev_driver_check(cu->function_set(k->function, CU_FUNC_MAX_DYNAMIC_SHARED, shared_bytes), name, e));
 	*out = k;

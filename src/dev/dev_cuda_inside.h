@@ -1,4 +1,4 @@
-/* Inside src/dev/: what the parts of the CUDA device share. Each of them fills its own entries of struct dev. */
+/* Inside src/dev/: shared by the parts of the CUDA device. Each fills its own entries of struct dev. */
 #ifndef TPAT_DEV_DEV_CUDA_INSIDE_H
 #define TPAT_DEV_DEV_CUDA_INSIDE_H
 
@@ -12,11 +12,11 @@ struct gpu {
 	int device;
 	cu_context context;
 	cu_stream stream;
-	struct dev_event *free_events; /* structs to use again; their events are gone */
+	struct dev_event *free_events; /* structs to reuse; their events are destroyed */
 	struct dev_graph *free_graphs;
 };
 
-/* The context is the calling thread's: set before each call, which costs nothing when it is there already. */
+/* Makes the device's context current in the calling thread, before each driver call; free if it already is. */
 const struct cuda_driver *dev_cuda_enter(struct dev *d, struct gpu **g);
 
 void dev_cuda_code(struct dev *d);  /* compile, modules, kernels, launches, tensor maps */

@@ -1,6 +1,6 @@
 /* The emulator as a device: the CUDA text itself, run on the processor with every access checked. See
- * emulator/emulator.h. A kernel's fault is the error of its launch, and an output byte that no kernel wrote that of its
- * copy to the host. */
+ * emulator/emulator.h. A kernel's fault is an error of its launch; an unwritten output byte is an error of its copy to
+ * the host. */
 #include <stdio.h>
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-/* In front of each allocation, a page apart so that the memory is aligned as a GPU's would be. */
+/* Precedes each allocation by a page, so that the memory is aligned like a GPU's. */
 struct header {
 	size_t mapped;
 };

@@ -1,4 +1,4 @@
-/* NVRTC through dlopen. Knows where it hides, and nothing about what it compiles. See nvrtc.h. */
+/* NVRTC through dlopen. Knows its locations, but nothing about the code it compiles. See nvrtc.h. */
 #include "dev/nvrtc.h"
 
 #include <dlfcn.h>
@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/str.h"
 
-/* The few entries used, as NVRTC's ABI has them since CUDA 11.2; results are ints, 0 is success. */
+/* The functions used, of NVRTC's ABI since CUDA 11.2; results are ints, 0 is success. */
 typedef struct opaque_program *program;
 static struct {
 	int (*version)(int *major, int *minor);
@@ -58,7 +58,7 @@ static char library_path[4096];
 static int version;
 static int arch[MAX_ARCHS], archs;
 
-/* NVRTC opens a second library by its bare name, which is not found beside it unless it is loaded already. */
+/* NVRTC opens a second library by its bare name, which only works if that is already loaded. */
 static void open_builtins(const char *path)
 {
 	char pattern[4096];
@@ -74,10 +74,11 @@ static void open_builtins(const char *path)
 	globfree(&g);
 }
 
-/* Opens one library; false when it is not there or too old. */
+/* Opens one library; false if it is missing or too old. */
 static bool try_library(const char *path)
 {
-	void *so = file_is_special(path) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL); /* that would wait for a pipe */
+	void *so = file_is_special(path) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL); /* dlopen would block on a pipe
+	                                                                                */
 	if (!so)
 		return false;
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
@@ -167,7 +168,7 @@ static int open_locked(struct err *e)
 	if (library)
 		return 0;
 	const char *asked = getenv("TPAT_NVRTC");
-	if (asked && *asked) { /* what the user names is taken or refused, never replaced */
+	if (asked && *asked) { /* the user's choice is used or refused, never replaced */
 		struct stat st;
 		bool there = stat(asked, &st) == 0, folder = there && S_ISDIR(st.st_mode);
 		if (there && (folder ? try_folder(asked) : try_library(asked)))
@@ -237,7 +238,7 @@ static int unknown_arch(int asked, struct arena *a, struct err *e)
 	return e->code;
 }
 
-/* The compiler's messages as one line of the error's sentence: from the first that says "error". */
+/* Sets the error from the compiler's messages, as one line, from the first that contains "error". */
 static int compile_failed(const char *file, const char *log, int rc, struct err *e)
 {
 	const char *at = strstr(log, "error");
@@ -267,7 +268,7 @@ static int compile_program(const void **out, size_t *size, const struct dev_nvrt
 {
 	const char *option[40];
 	int n = 0;
-	/* Code for sm_90 may use what this architecture alone has. */
+	/* Code for sm_90 may use features specific to it (sm_90a). */
 	bool own = job->arch == 90 && !job->ptx && version >= 12000;
 	option[n++] =
 	        arena_printf(a, "--gpu-architecture=%s_%d%s", job->ptx ? "compute" : "sm", job->arch, own ? "a" : "");

@@ -9,16 +9,16 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Opens NVRTC; later calls find it open. Looked for, in this order: $TPAT_NVRTC (the library, or a folder with it or
- * with a Python installation's packages), the linker's own path, /usr/local/cuda*, PyPI's packages (nvidia-cuda-nvrtc
- * and nvidia-cuda-nvrtc-cu12) in $VIRTUAL_ENV, beside the program (../build/venv, ../venv) and in ./build/venv.
- * ERR_DEVICE with how to get one where none is found. */
+/* Opens NVRTC once. Searches, in this order: $TPAT_NVRTC (the library, or a folder with it or with a Python
+ * installation's packages), the linker's own path, /usr/local/cuda*, PyPI's packages (nvidia-cuda-nvrtc and
+ * nvidia-cuda-nvrtc-cu12) in $VIRTUAL_ENV, next to the program (../build/venv, ../venv) and in ./build/venv. ERR_DEVICE
+ * with advice if none is found. */
 int dev_nvrtc_open(struct err *e);
 
-const char *dev_nvrtc_path(void); /* of the opened library; null before */
-int dev_nvrtc_version(void);      /* 13000 for 13.0; 0 before it was opened */
+const char *dev_nvrtc_path(void); /* of the opened library; null if not open */
+int dev_nvrtc_version(void);      /* 13000 for 13.0; 0 if not open */
 
-/* The architectures it can compile for, ascending: {75, 80, ..., 121}, in the arena. */
+/* Its target architectures, ascending: {75, 80, ..., 121}, in the arena. */
 int dev_nvrtc_archs(int **out, int *n, struct arena *a, struct err *e);
 bool dev_nvrtc_has_arch(int arch);
 
@@ -32,11 +32,11 @@ struct dev_nvrtc_job {
 	int headers;
 	int arch;                  /* 90: sm_90 */
 	bool ptx;                  /* PTX for compute_<arch> instead of a cubin */
-	const char *const *option; /* more options, ends with null; may be null */
+	const char *const *option; /* additional options, null-terminated, or null */
 };
 
-/* One text to one image in the arena (PTX ends with a NUL, which `size` counts). `log` (may be null) gets the
- * compiler's messages, also when it fails; the error's sentence quotes their first lines. */
+/* Compiles a text to an image in the arena (PTX ends with a NUL, which `size` counts). `log` (may be null) gets the
+ * compiler's messages, also on failure; the error quotes their first lines. */
 int dev_nvrtc_compile(const void **out, size_t *size, const struct dev_nvrtc_job *job, char **log, struct arena *a,
                       struct err *e);
 

@@ -13,8 +13,8 @@
 #include "base/str.h"
 #include "emulator/emulator_state.h"
 
-/* Of kernels: -O1, for compiling counts more than running; wrapping integers and no fused arithmetic of the compiler's
- * own, as results must not depend on it. The instrumentation calls emulator_hooks.cpp. */
+/* For kernels: -O1, since compile time dominates; wrapping integers and no implicit fused arithmetic, since results
+ * must not depend on the compiler. The instrumentation calls emulator_hooks.cpp. */
 static const char *const flags[] = { "-std=c++17",
 	                             "-O1",
 	                             "-w",
@@ -29,8 +29,8 @@ static const char *const flags[] = { "-std=c++17",
 	                             "-fsanitize=bounds,integer-divide-by-zero",
 	                             "-fsanitize-recover=all",
 	                             NULL };
-/* Then each compiler's own. Both: no calls at functions' entries and exits. clang: precompiled headers without their
- * sources' times, and reads told also where a write follows, as gcc does. */
+/* Compiler-specific flags. Both: no calls at function entry and exit. clang: precompiled headers without source times,
+ * and instrumented reads also before a write, as in gcc. */
 static const char *const flags_gcc[] = { "--param=tsan-instrument-func-entry-exit=0", NULL };
 static const char *const flags_clang[] = { "-Xclang", "-fno-pch-timestamp",
 	                                   "-mllvm",  "-tsan-instrument-func-entry-exit=0",
@@ -40,7 +40,7 @@ static const char *const flags_clang[] = { "-Xclang", "-fno-pch-timestamp",
 struct builder {
 	const char *cxx;
 	const char *const *own_flags; /* this compiler's */
-	const char *folder;           /* of the headers and what is compiled of them */
+	const char *folder;           /* of the headers and their compiled forms */
 	struct arena *arena;
 	struct err *err;
 };
@@ -69,13 +69,13 @@ static int compile(struct builder *b, bool with_flags, const char *const *arg)
 	return err_set(b->err, ERR_DEVICE, "%s failed: %.800s", b->cxx, at ? at : output);
 }
 
-/* What every kernel text includes: the headers of kernels and the emulator's own, which the program carries. */
+/* True for headers included by every kernel text: the kernel headers and the emulator's own. */
 static bool is_header(const struct embed_file *f)
 {
 	return embed_is_header(f, KERNEL_CUDA) || str_starts(f->name, "src/emulator/");
 }
 
-/* Moves what was made under a name of this process to its own; others may do the same at once. */
+/* Compiles to a name of this process, then renames; other processes may do the same. */
 static int compile_to(struct builder *b, bool with_flags, const char *out, const char *const *arg)
 {
 	const char *all[24];
@@ -91,7 +91,7 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 	return file_rename(temporary, out, b->err);
 }
 
-/* $TPAT_CACHE, or the user's folder of caches. */
+/* $TPAT_CACHE, or the user's cache folder. */
 static const char *cache_folder(struct arena *a)
 {
 	const char *own = getenv("TPAT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -102,7 +102,7 @@ static const char *cache_folder(struct arena *a)
 	return home && *home == '/' ? path_join(a, home, ".cache/tpat") : NULL;
 }
 
-/* What the compiler says of its version, asked for once for each compiler; "" where it cannot be run. */
+/* The compiler's version text, cached per compiler; "" if it cannot be run. */
 static const char *version_of(struct builder *b)
 {
 	static char asked[256], version[256];
@@ -118,7 +118,7 @@ static const char *version_of(struct builder *b)
 	return version;
 }
 
-/* Of the compiler, its flags and the headers: all that code depends on besides the texts. */
+/* Hash of the compiler, its flags and the headers: everything the code depends on besides the texts. */
 static uint64_t hash_of(struct builder *b)
 {
 	uint64_t hash = hash_str(hash_str(1, b->cxx), version_of(b));
@@ -149,7 +149,7 @@ static int make_folder(struct builder *b)
 	        (const char *[]){ include, "-x", "c++-header", path_join(a, b->folder, "emulator_cuda.hpp"), NULL });
 }
 
-/* The folder in the cache, made when it is not there; where there can be none, in `own`, which is this call's. */
+/* Finds or makes the folder in the cache; if that is impossible, makes one in `own`, private to this call. */
 static int prepare(struct builder *b, const char *own)
 {
 	struct arena *a = b->arena;
@@ -185,10 +185,10 @@ static int make_unit(const char **out, struct builder *b, const struct emulator_
 	return 0;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of prepare() and hash_of() */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for prepare() and hash_of() */
 
-/* A unit to `so`, in a folder of this call's own. Kernels need nothing of C++'s library and no start-up code: without
- * them the linker takes half of the time. */
+/* Compiles a unit to `so`, in a folder private to this call. Kernels need neither C++'s library nor start-up code;
+ * without them, linking takes half the time. */
 static int compile_in(struct builder *b, const char *folder, const char *so, const char *text)
 {
 	struct arena *a = b->arena;
@@ -226,7 +226,7 @@ static int compile_unit(struct builder *b, char **bytes, size_t *size, const cha
 	return rc;
 }
 
-/* Where a unit's code is kept: in $TPAT_MODULES, by a hash of all that it depends on. Null: it is not kept. */
+/* The cache path of a unit's code: in $TPAT_MODULES, by a hash of everything it depends on. Null: not cached. */
 static const char *kept_path(struct builder *b, const char *unit)
 {
 	const char *folder = getenv("TPAT_MODULES");
@@ -239,7 +239,7 @@ static const char *kept_path(struct builder *b, const char *unit)
 	                    (unsigned long long)hash_str(compiler + 1, unit));
 }
 
-/* Other processes may keep the same at once. Where it cannot be kept, it is compiled again. */
+/* Stores code in the cache; other processes may store the same. On failure it is compiled again next time. */
 static void keep(struct builder *b, const char *path, const void *bytes, size_t size)
 {
 	struct err ignored = { 0 };
@@ -254,7 +254,7 @@ int emulator_compile(void **data, size_t *size, const struct emulator_text *text
 	char *bytes;
 	struct builder b = { .cxx = emulator_compiler(), .arena = arena_new(), .err = e };
 	if (!b.cxx)
-		b.cxx = "g++"; /* whose absence the call reports */
+		b.cxx = "g++"; /* the call reports it if missing */
 	b.own_flags = strstr(b.cxx, "clang") ? flags_clang : flags_gcc;
 	const char *unit = NULL, *kept = NULL;
 	int rc = make_unit(&unit, &b, text, texts);
@@ -271,7 +271,7 @@ int emulator_compile(void **data, size_t *size, const struct emulator_text *text
 	return rc;
 }
 
-/* Loads the bytes through a file, which need not stay. */
+/* Loads the bytes through a temporary file. */
 static int load_bytes(struct emulator_module *m, const void *data, size_t size, struct err *e)
 {
 	char *folder;

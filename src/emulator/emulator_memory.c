@@ -1,25 +1,25 @@
-/* The emulator's memory: every allocation in its own slot of a large reserved range, with a shadow for each byte that
- * knows who wrote and read it last. All reports about accesses are made here. */
+/* The emulator's memory: every allocation in its own slot of a large reserved range, with a shadow per byte that
+ * records its last writer and readers. All reports about accesses are made here. */
 #include "emulator/emulator_state.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* A slot is 4 GiB, the allocation in its middle: an index wrong by less than 2 GiB still names the right buffer. */
+/* A slot is 4 GiB, the allocation in its middle: an index off by less than 2 GiB still names the right buffer. */
 enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, CLUSTER = 8 };
 static const uintptr_t SLOT = (uintptr_t)1 << 32;
 
 enum {
 	BYTE_WRITTEN = 1,
-	BYTE_ATOMIC = 2,        /* the last write was */
+	BYTE_ATOMIC = 2,        /* the last write was atomic */
 	BYTE_READERS = 4,       /* several threads have read since read_epoch began ... */
 	BYTE_READER_WARPS = 8,  /* ... of several warps */
 	BYTE_READER_BLOCKS = 16 /* several blocks have read in this launch */
 };
 
-/* Who touched a byte last. Threads are numbered in their block. A read or write with another launch (global) or
- * block_id (shared) is history. */
+/* The last accesses to a byte. Thread numbers are within the block. Accesses of another launch (global) or block_id
+ * (shared) are obsolete. */
 struct shadow {
 	uint32_t launch, block, epoch;                /* of the last write */
 	uint32_t read_launch, read_block, read_epoch; /* of the last read */
@@ -40,7 +40,7 @@ struct region {
 static size_t shared_limit = 227 << 10;
 static uintptr_t base, span;
 static struct region region[SLOTS];
-static int slots; /* that were ever used */
+static int slots; /* slots used so far */
 
 /* Of each block of a cluster. */
 static struct shared {
@@ -54,7 +54,7 @@ static struct shared {
 	void *dynamic;
 } shared_of[CLUSTER];
 
-/* A store of a value to where another thread stored in this launch: wrong if it turns out to change the value. */
+/* A pending store over another thread's store in this launch: an error if it changes the value. */
 static struct {
 	const struct region *region;
 	size_t offset, bytes;
@@ -123,7 +123,7 @@ ON_FIBRE static struct region *region_new(const char *name, size_t bytes, int fl
 
 static void region_free(struct region *r)
 {
-	/* The range stays reserved; its pages go back, so that the next use finds zeros. */
+	/* The range stays reserved; its pages are released, so that the next use finds zeros. */
 	madvise(r->at, r->mapped, MADV_DONTNEED);
 	mprotect(r->at, r->mapped, PROT_NONE);
 	munmap(r->shadow, r->shadow_mapped);
@@ -211,7 +211,7 @@ int64_t emulator_first_unwritten(const void *p, size_t n)
 
 /* ---- Checks ---- */
 
-/* The region of an access, which lies wholly in it, at *offset. */
+/* Returns the region that contains the whole access, and its *offset there. */
 ON_FIBRE static struct region *find(const void *p, size_t bytes, int aligned, const char *verb, size_t *offset)
 {
 	struct region *r = region_of(p);
@@ -229,7 +229,7 @@ ON_FIBRE static struct region *find(const void *p, size_t bytes, int aligned, co
 	return r;
 }
 
-/* Was an earlier access, by `thread` in this block, made before this one for sure? */
+/* True if an earlier access by `thread` of this block is ordered before this one. */
 ON_FIBRE static bool ordered(uint16_t thread, uint32_t epoch, uint16_t warp_epoch)
 {
 	const struct emulator_now *n = &emulator_now;
@@ -237,13 +237,13 @@ ON_FIBRE static bool ordered(uint16_t thread, uint32_t epoch, uint16_t warp_epoc
 	       (thread / 32 == n->thread / 32 && warp_epoch != n->warp_epoch[n->thread / 32]);
 }
 
-/* Shared memory belongs to a block, global memory to a launch: what was there before is history. */
+/* True if a record is current: of this block for shared memory, of this launch for global memory. */
 ON_FIBRE static bool is_now(const struct region *r, uint32_t launch, uint32_t block)
 {
 	return r->shared ? block == emulator_now.block_id : launch == emulator_now.launch;
 }
 
-/* Does an access by this thread race with the one before? Different blocks are ordered by nothing but fences. */
+/* True if an access by this thread races with the earlier one. Only fences order different blocks. */
 ON_FIBRE static bool races(const struct region *r, uint32_t block, uint16_t thread, uint32_t epoch, uint16_t warp_epoch)
 {
 	if (block != emulator_now.block_id)
@@ -271,7 +271,7 @@ ON_FIBRE static void read_byte(const struct region *r, struct shadow *s, size_t 
 	    !(n->kernel->may_race && !r->shared))
 		fail_race(r, offset, bytes, "reads", "wrote", s->block, s->thread);
 	if (atomic)
-		return; /* its write follows and says who */
+		return; /* the write that follows records the thread */
 	int flags = s->flags, readers = BYTE_READERS | BYTE_READER_WARPS;
 	if (!is_now(r, s->read_launch, s->read_block))
 		flags &= ~(readers | BYTE_READER_BLOCKS);
@@ -308,7 +308,7 @@ ON_FIBRE static void write_byte(const struct region *r, struct shadow *s, size_t
 	}
 	if ((s->flags & BYTE_WRITTEN) && is_now(r, s->launch, s->block) && !(atomic && s->flags & BYTE_ATOMIC) &&
 	    races(r, s->block, s->thread, s->epoch, s->warp_epoch) && !(n->kernel->may_race && !r->shared)) {
-		/* Stores of one value by many are fine; that is known once this one is done. */
+		/* Several threads may store the same value, which is known only after this store. */
 		if (atomic || s->flags & BYTE_ATOMIC || bytes > sizeof pending.old)
 			fail_race(r, offset, bytes, atomic ? "updates" : "writes", "wrote", s->block, s->thread);
 		pending.region = r;
@@ -326,7 +326,7 @@ ON_FIBRE static void write_byte(const struct region *r, struct shadow *s, size_t
 	s->flags = (uint8_t)((s->flags & ~BYTE_ATOMIC) | BYTE_WRITTEN | (atomic ? BYTE_ATOMIC : 0));
 }
 
-/* All zero or copied whole, so that also the bytes between its members are the same. */
+/* Shadows are zeroed or copied whole, so their padding is equal too. */
 ON_FIBRE static inline bool same_shadow(const struct shadow *a, const struct shadow *b)
 {
 	uint32_t x[sizeof *a / 4], y[sizeof *a / 4], differ = 0;
@@ -337,7 +337,7 @@ ON_FIBRE static inline bool same_shadow(const struct shadow *a, const struct sha
 	return differ == 0;
 }
 
-/* The bytes of an element mostly have one history: then what the access makes of the first holds for the others. */
+/* The bytes of an element usually have the same shadow; the first one's update then holds for all. */
 ON_FIBRE static void access_bytes(const struct region *r, size_t offset, size_t bytes, bool atomic,
                                   void (*one)(const struct region *r, struct shadow *s, size_t offset, size_t bytes,
                                               bool atomic))
@@ -382,8 +382,8 @@ ON_FIBRE void emulator_check_read(const void *p, size_t bytes, int aligned)
 	access_bytes(r, offset, bytes, false, read_byte);
 }
 
-/* Shared memory of another block of the cluster: written before the cluster's last barrier, and not again before the
- * next. */
+/* Shared memory of another block in the cluster: must be written before the cluster's last barrier, and not again
+ * before the next one. */
 ON_FIBRE void emulator_check_cluster_read(void *to, const void *p, size_t bytes, int rank)
 {
 	const struct shared *own = &shared_of[emulator_now.rank], *other = &shared_of[rank];
@@ -409,7 +409,7 @@ ON_FIBRE void emulator_check_cluster_read(void *to, const void *p, size_t bytes,
 			              "a barrier of the cluster",
 			              r->name, offset / bytes, bytes, rank);
 		s->read_block = id;
-		s->read_epoch = emulator_now.cluster_epoch + 1 + (uint32_t)rank; /* the owner's since then */
+		s->read_epoch = emulator_now.cluster_epoch + 1 + (uint32_t)rank; /* owner's accesses since then */
 		s->read_thread = UINT16_MAX;
 	}
 	memcpy(to, from, bytes);
@@ -450,7 +450,7 @@ ON_FIBRE void emulator_check_argument(const void *p, int number)
 		emulator_fail("gets as argument %d a pointer that is no live buffer of the emulator", number);
 }
 
-/* ---- Shared memory: one region a variable ---- */
+/* ---- Shared memory: one region per variable ---- */
 
 void emulator_shared_begin(size_t dynamic_bytes)
 {

@@ -1,5 +1,5 @@
-/* Declarations of a CUDA text that C++ has no words for: shared memory and kernels. All else passes unchanged, on its
- * line. Knows C's tokens, not its grammar. */
+/* Rewrites declarations that C++ lacks: shared memory and kernels. Everything else stays unchanged, on its line. Knows
+ * C's tokens, not its grammar. */
 #include "emulator/emulator.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ static const char *skip_space(const char *p)
 	return p;
 }
 
-/* Past the bracket that closes the one at p; null where none does. */
+/* Returns the position after the bracket that closes the one at p; null if none does. */
 static const char *skip_brackets(const char *p)
 {
 	int depth = 0;
@@ -49,7 +49,7 @@ static const char *skip_brackets(const char *p)
 	return NULL;
 }
 
-/* Past a comment or literal that starts at p; p where none does. */
+/* Returns the position after a comment or literal at p; p if there is none. */
 static const char *skip_opaque(const char *p)
 {
 	const char *end = p;
@@ -89,8 +89,8 @@ static int mentions(const char *text, const char *const *word)
 	return 0;
 }
 
-/* Whether threads of the kernel whose arguments end at p may wait for each other, whether blocks may. A text with
- * functions of its own is looked at as a whole. */
+/* Finds out whether threads, and blocks, of the kernel whose arguments end at p may wait for each other. A text with
+ * its own functions is searched as a whole. */
 static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences)
 {
 	static const char *const waiting[] = {
@@ -107,7 +107,7 @@ static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fenc
 	*fences = mentions(text, fence);
 }
 
-/* The name behind `__global__`, and what __launch_bounds__ says. */
+/* Records the name after `__global__`, and __launch_bounds__. */
 static int note_kernel(struct rewriter *r, const char *p)
 {
 	const char *bounds = "0", *cluster = "0";
@@ -183,7 +183,7 @@ static size_t type_length(const char *s)
 	return end;
 }
 
-/* p: at __shared__. Gives where the text goes on. */
+/* p: at __shared__. Returns the position after the declaration. */
 static const char *rewrite_shared(struct rewriter *r, const char *p, bool dynamic)
 {
 	const char *start = p, *semicolon = strchr(p, ';');
@@ -192,7 +192,8 @@ static const char *rewrite_shared(struct rewriter *r, const char *p, bool dynami
 		return NULL;
 	}
 	p = skip_space(p + strlen("__shared__"));
-	while (starts_word(p, "__align__") || starts_word(p, "alignas")) /* all of it is 256-byte aligned here */
+	while (starts_word(p, "__align__") || starts_word(p, "alignas")) /* shared memory is always 256-byte aligned
+	                                                                    here */
 		p = skip_space(skip_brackets(p + strcspn(p, "(")));
 	char *decl = arena_strndup(r->arena, p, (size_t)(semicolon - p));
 	for (char *c = decl; *c; c++)

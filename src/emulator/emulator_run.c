@@ -1,5 +1,5 @@
-/* The emulator's scheduler: blocks one after another, threads of a block as fibres that run until they wait. Threads of
- * kernels in which nobody waits are plain calls, on one fibre. */
+/* The emulator's scheduler: blocks one after another, threads of a block as fibres that run until they wait. Kernels
+ * without waits run their threads as plain calls, on one fibre. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,22 +17,22 @@ enum state { READY, AT_BARRIER, AT_CLUSTER, AT_WARP, AT_WORD, GONE };
 struct fibre {
 	void *sp;
 	enum state state;
-	const char *file; /* where it waits */
+	const char *file; /* location of the wait */
 	int line;
 	int vote;
 	/* At a warp's exchange: */
 	int kind, lane, width;
 	unsigned mask;
 	uint64_t value, result;
-	const uint64_t *word; /* AT_WORD: until it is not `value` */
+	const uint64_t *word; /* AT_WORD: waits until it differs from `value` */
 };
 
 struct emulator_now emulator_now;
 
-/* A block that runs: alone, or beside the others of its cluster. */
+/* A running block: alone, or with the others of its cluster. */
 struct block {
 	uint32_t id, epoch; /* see emulator_now */
-	unsigned x;         /* of its place in the grid */
+	unsigned x;         /* index in the grid */
 	int alive, waiting;
 	int votes, voters, vote_count; /* of the last barrier; of the one being reached */
 	uint16_t warp_epoch[THREADS / 32];
@@ -44,7 +44,7 @@ static struct {
 	char *stacks;
 	void *scheduler;            /* its stack pointer while a fibre runs */
 	int threads, blocks;        /* of a block; of a cluster */
-	uint32_t epochs, block_ids; /* until now */
+	uint32_t epochs, block_ids; /* so far */
 	void **args;
 	struct emulator_index *here;
 	bool failed;
@@ -123,7 +123,7 @@ ON_FIBRE static void suspend(void)
 
 static void complete_warp(int warp);
 
-/* Where every fibre begins; runs one thread of each block. */
+/* Entry of every fibre; runs one thread of each block. */
 ON_FIBRE static void fibre_main(void)
 {
 	for (;;) {
@@ -137,7 +137,7 @@ ON_FIBRE static void fibre_main(void)
 	}
 }
 
-/* The one fibre of kernels in which nobody waits. */
+/* The only fibre of kernels without waits. */
 ON_FIBRE static void plain_main(void)
 {
 	for (;;) {
@@ -193,7 +193,7 @@ static void release_barrier(struct block *b)
 	release(b, AT_BARRIER);
 }
 
-/* When all threads of the cluster that are left are at its barrier. */
+/* Releases the cluster's barrier when all remaining threads are at it. */
 static bool release_cluster(void)
 {
 	int there = 0, alive = 0;
@@ -284,12 +284,12 @@ ON_FIBRE static uint64_t exchange_result(int warp, int lane, unsigned group)
 	return w[from].value;
 }
 
-/* Lets go the group that waits with this lane, when it is all there. */
+/* Releases the group that waits with this lane, once it is complete. */
 ON_FIBRE static void complete_group(int warp, int lane, unsigned live)
 {
 	struct fibre *w = &run.fibre[warp * 32];
 	unsigned group = w[lane].mask & live;
-	for (int i = 31; i >= 0; i--) /* lanes run upward: the last is the first to be missing */
+	for (int i = 31; i >= 0; i--) /* lanes run upward: the last one is missing longest */
 		if (group >> i & 1 && (w[i].state != AT_WARP || w[i].mask != w[lane].mask || w[i].kind != w[lane].kind))
 			return;
 	for (int i = 0; i < 32; i++)
@@ -302,7 +302,7 @@ ON_FIBRE static void complete_group(int warp, int lane, unsigned live)
 			w[i].state = READY;
 }
 
-/* After a lane has gone: the others may have waited for it alone. */
+/* After a lane has exited: others may have waited only for it. */
 ON_FIBRE static void complete_warp(int warp)
 {
 	unsigned live = live_lanes(warp);
@@ -331,7 +331,7 @@ ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int l
 	f->line = line;
 	f->state = AT_WARP;
 	complete_group(t / 32, t % 32, live_lanes(t / 32));
-	suspend(); /* also the last one: lanes go on in their order */
+	suspend(); /* the last one too: lanes continue in order */
 	return f->result;
 }
 
@@ -372,7 +372,7 @@ static const char *what_state(enum state s)
 	                         : "warp exchange";
 }
 
-/* All wait, but not for the same. */
+/* Reports that all threads wait, but for different things. */
 static void report_divergence(void)
 {
 	int first = -1;
@@ -411,7 +411,7 @@ static void begin_block(int rank, unsigned x)
 		run.fibre[rank * run.threads + t].state = READY;
 }
 
-/* Lets every fibre that can go on do so, and says whether any could. */
+/* Resumes every fibre that can continue; returns true if any could. */
 static bool run_fibres(void)
 {
 	bool ran = false;
@@ -427,7 +427,7 @@ static bool run_fibres(void)
 	return ran;
 }
 
-/* The blocks of a cluster, beside each other: mostly one. */
+/* Runs the blocks of a cluster (usually one) concurrently. */
 static void run_blocks(void)
 {
 	int alive = run.threads * run.blocks;
@@ -509,7 +509,7 @@ bool emulator_has_kernel(const struct emulator_module *m, const char *name)
 	return find_kernel(m, NULL, name) != NULL;
 }
 
-/* What cuLaunchKernel refuses. */
+/* Rejects sizes that cuLaunchKernel would reject. */
 static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], const uint32_t block[3],
                        uint32_t shared_bytes, struct err *e)
 {
@@ -534,7 +534,7 @@ static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], 
 static const int signals[] = { SIGFPE, SIGSEGV, SIGBUS };
 enum { SIGNALS = sizeof signals / sizeof *signals };
 
-/* Runs the grid with faults of the processor caught. */
+/* Runs the grid and catches processor faults. */
 static void run_caught(const uint32_t grid[3])
 {
 	static char signal_stack[64 << 10];

@@ -1,4 +1,4 @@
-/* What the emulator's files share: the thread that runs, and how a kernel's fault ends its launch. */
+/* Shared by the emulator's files: the running thread, and how a kernel's fault ends its launch. */
 #ifndef TPAT_EMULATOR_EMULATOR_STATE_H
 #define TPAT_EMULATOR_EMULATOR_STATE_H
 
@@ -12,14 +12,14 @@
 /* Functions that run on a fibre's stack: the address sanitizer knows only the program's own. */
 #define ON_FIBRE __attribute__((no_sanitize("address")))
 
-/* The launch under way. Epochs count barriers over the whole process, so that no shadow byte need ever be cleared. */
+/* The current launch. Epochs count barriers over the whole process, so that shadow bytes never need clearing. */
 extern struct emulator_now {
 	const struct emulator_kernel *kernel; /* null: none */
 	uint32_t launch;                      /* number of the launch, from 1 */
 	uint32_t block_id;                    /* its number in the process, from 1 */
 	uint32_t epoch;                       /* of the block: grows with every barrier */
-	uint32_t cluster_epoch;               /* that of the last cluster's barrier */
-	int fibre;                            /* of all that run beside each other */
+	uint32_t cluster_epoch;               /* epoch of the last cluster barrier */
+	int fibre;                            /* among concurrent threads */
 	int rank;                             /* of the block in its cluster */
 	uint16_t thread;                      /* its number in the block */
 	const uint16_t *warp_epoch;           /* __syncwarp()s of each warp of the block */
@@ -42,8 +42,8 @@ void *emulator_shared_dynamic(const char *name);
 size_t emulator_shared_limit(void);
 void emulator_shared_begin(size_t dynamic_bytes);
 void emulator_shared_end(void);
-void emulator_settle(void);   /* reports a store whose value differs from another thread's */
-void emulator_unsettle(void); /* forgets it */
+void emulator_settle(void);   /* reports a pending store whose value differs from another thread's */
+void emulator_unsettle(void); /* drops the pending store */
 
 /* ---- emulator_run.c ---- */
 const struct emulator_host *emulator_host_table(struct err *e); /* null: no memory */
@@ -52,7 +52,7 @@ const struct emulator_host *emulator_host_table(struct err *e); /* null: no memo
 struct emulator_module {
 	void *so;
 	struct emulator_index *here;
-	const struct emulator_kernel *const *table; /* one a text; ends with null; each ends with a null name */
+	const struct emulator_kernel *const *table; /* one per text; null-terminated; each ends with a null name */
 	struct arena *arena;
 };
 

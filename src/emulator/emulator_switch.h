@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Leaves the running stack, whose pointer goes to *save, for the one whose pointer is `load`. */
+/* Saves the current stack pointer to *save and switches to the stack pointer `load`. */
 void emulator_switch(void **save, void *load);
 
 #if defined __x86_64__
@@ -14,7 +14,7 @@ __asm__(".text\n.globl emulator_switch\n.hidden emulator_switch\n.type emulator_
         "\tmovq %rsp, (%rdi)\n\tmovq %rsi, %rsp\n"
         "\tpopq %r15\n\tpopq %r14\n\tpopq %r13\n\tpopq %r12\n\tpopq %rbx\n\tpopq %rbp\n\tret\n"
         ".size emulator_switch, .-emulator_switch\n");
-enum { SWITCH_RETURN = 6, SWITCH_SLOTS = 8 }; /* words: where the return address is; all, kept 16-byte aligned */
+enum { SWITCH_RETURN = 6, SWITCH_SLOTS = 8 }; /* words: index of the return address; total, 16-byte aligned */
 #elif defined __aarch64__
 __asm__(".text\n.globl emulator_switch\n.hidden emulator_switch\n.type emulator_switch, %function\nemulator_switch:\n"
         "\tsub sp, sp, #160\n"
@@ -32,7 +32,7 @@ enum { SWITCH_RETURN = 11, SWITCH_SLOTS = 20 };
 #error "the emulator's fibres know x86-64 and AArch64"
 #endif
 
-/* A stack [low, high) that starts in `entry` when it is first switched to; entry never returns. */
+/* Prepares a stack that ends at `high` and starts in `entry` on the first switch; entry never returns. */
 static inline void *emulator_stack_new(char *high, void (*entry)(void))
 {
 	void **sp = (void **)((uintptr_t)high & ~(uintptr_t)15) - SWITCH_SLOTS;

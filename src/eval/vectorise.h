@@ -1,5 +1,5 @@
-/* Included last by the files of kernels: their loops are to be vectorised also where -O2 of GCC would not; and the
- * loops that most kernels are. */
+/* Included last by kernel files: enables vectorisation of their loops, which GCC's -O2 would skip, and defines the
+ * loops of most kernels. */
 #ifndef TPAT_EVAL_VECTORISE_H
 #define TPAT_EVAL_VECTORISE_H
 
@@ -7,8 +7,7 @@
 #pragma GCC optimize("O3")
 #endif
 
-/* A kernel of one operand x, and of two, x and y: registers of type T in, of type R out; one lane when nothing
- * varies. */
+/* Define kernels of one operand x, or two, x and y: registers of type T in, type R out; one lane if nothing varies. */
 #define UNARY(NAME, R, T, EXPR) \
 	static void NAME(struct frame *f, const struct insn *i) \
 	{ \

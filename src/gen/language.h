@@ -1,5 +1,5 @@
 /* A language of kernels: its printer and its compiler. CUDA C++ for GPUs and the emulator, C11 for a processor. A
- * printer knows neither operators nor schedules. docs/add-a-target.md says what another language needs. */
+ * printer knows neither operators nor schedules. To add a language, see docs/add-a-target.md. */
 #ifndef TPAT_GEN_LANGUAGE_H
 #define TPAT_GEN_LANGUAGE_H
 
@@ -9,14 +9,14 @@
 
 struct language {
 	const char *name;   /* "CUDA C++" */
-	const char *ending; /* of files with such text: ".cu" */
-	/* The text of some plans, of one program or of programs with different names, after what `out` holds. It is
-	 * complete but for the headers that embed_is_header() gives the language. Of kernels of one name, which are
-	 * one function, the first is printed. */
+	const char *ending; /* file name ending: ".cu" */
+	/* Appends the text of plans, of one program or of programs with different names, to `out`. It needs only the
+	 * language's headers (embed_is_header()). Of kernels with the same name, which are the same function, prints
+	 * the first. */
 	void (*print)(struct str *out, const struct ir_plan *const *plans, int n);
-	/* A text to code in `a`, without a device: for a GPU of architecture `arch`, which a language for processors
-	 * does not look at. The compiler's messages go to *log, which may be null. ERR_DEVICE where there is no
-	 * compiler, or it takes the text for wrong. Any thread. */
+	/* Compiles a text into `a` without a device, for a GPU of architecture `arch` (ignored by languages for
+	 * processors). The compiler's messages go to *log, which may be null. ERR_DEVICE if there is no compiler or it
+	 * rejects the text. Any thread. */
 	int (*compile)(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a,
 	               struct err *e);
 };
@@ -24,8 +24,8 @@ struct language {
 /* #include "tpat_device.h"; kernels are __global__ functions. NVRTC compiles it. */
 extern const struct language language_cuda;
 
-/* For each kernel `void NAME(void *const *args, const uint32_t block[3])`, to be called once for each block of the
- * grid; args as cuLaunchKernel takes them. Includes only libc's headers. $CC or cc compiles it. */
+/* For each kernel `void NAME(void *const *args, const uint32_t block[3])`, to be called once per block of the grid;
+ * args as for cuLaunchKernel. Includes only libc headers. $CC or cc compiles it. */
 extern const struct language language_c;
 
 const struct language *language_of(enum kernel_language id);

@@ -7,19 +7,19 @@
 
 struct gen_text;
 
-/* How statements and expressions look in a language: what differs between CUDA C++ and C. */
+/* The syntax that differs between CUDA C++ and C. */
 struct gen_target {
-	bool c;                     /* plain C: functions carry their types in their names */
+	bool c;                     /* plain C: function names include their types */
 	const char *thread, *block; /* the built-in variables: hints in CUDA, names in C */
 	const char *comment, *comment_end;
-	const char *leave; /* what ends a thread */
-	/* A statement that stmt.c does not know; its expressions' variables are declared. */
+	const char *leave; /* statement that ends a thread */
+	/* Prints a statement that stmt.c does not know; variables for its expressions are declared already. */
 	void (*stmt)(struct gen_text *g, const struct ir_stmt *s);
 };
 
 enum { GEN_MAX_DEPTH = 24 };
 
-/* A variable that was declared inside of loops, and the depth of the innermost one that gives it another value. */
+/* A variable declared inside loops, and the depth of the innermost loop that changes it. */
 struct gen_depth {
 	const struct ir_variable *variable;
 	int depth;
@@ -30,77 +30,77 @@ struct gen_text {
 	const struct gen_target *target;
 	const struct ir_kernel *kernel;
 	const char **let; /* by node id: the name of a variable that holds it, or null */
-	uint32_t let_n;   /* ids that `let` has room for */
+	uint32_t let_n;   /* capacity of `let` */
 	int lets;
-	int depth;   /* loops around what is printed now */
-	bool coarse; /* see gen_coarse */
-	expr total;  /* the sum that is being assigned to its own variable: a product in it needs no rounding */
-	int turns[GEN_MAX_DEPTH]; /* of each, about */
+	int depth;                /* number of enclosing loops */
+	bool coarse;              /* see gen_coarse */
+	expr total;               /* the sum being accumulated into its own variable: its products need no rounding */
+	int turns[GEN_MAX_DEPTH]; /* approximate trip counts */
 	struct {
 		VEC(struct gen_depth);
 	} depths;
 	struct {
 		VEC(const struct ir_buffer *);
-	} buffers;                  /* that have marked names: their numbers */
-	unsigned own;               /* variables that the printer declares */
-	const char *thread, *block; /* the built-in variables, as far as the text has them */
+	} buffers;                  /* with marked names: their numbers */
+	unsigned own;               /* number of variables declared by the printer */
+	const char *thread, *block; /* the built-in variables, if the text declares them */
 };
 
 /* ---- Types, symbols and numbers (token.c). */
 enum type gen_stored_type(const struct gen_text *g, enum type t); /* as which a position is: 32 or 64 bits */
 const char *gen_type(const struct gen_text *g, enum type t);
-/* What pointers into a buffer of type t point at: bytes, where elements are narrower. */
+/* The pointee type of a buffer of type t: bytes if elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
-/* Marked names (see naming.h): a buffer's, a symbol's, a variable's, one of a variable that the printer declares. */
+/* Marked names (see naming.h) of a buffer, a symbol, a variable, and a variable declared by the printer. */
 const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b);
 const char *gen_symbol(struct gen_text *g, const char *name);
 const char *gen_name(struct gen_text *g, const struct ir_variable *v);
 const char *gen_own(struct gen_text *g, const char *hint);
-/* The numbers of the thread in its block and of the block, as signed variables. */
+/* The thread's index in its block and the block's in the grid, as signed variables. */
 const char *gen_thread_number(struct gen_text *g);
 const char *gen_block_number(struct gen_text *g);
 void gen_constant(struct gen_text *g, expr e);
 void gen_float(struct str *out, double x, bool f32);
-bool gen_index32(const struct gen_text *g); /* positions of this CUDA kernel are 32 bits wide */
-bool gen_small_float(enum type t);          /* one that neither language computes with */
+bool gen_index32(const struct gen_text *g); /* this CUDA kernel uses 32-bit positions */
+bool gen_small_float(enum type t);          /* true if neither language computes in it */
 void gen_indent(struct gen_text *g);
 
 /* ---- Expressions (text.c). */
 void gen_expr(struct gen_text *g, expr e);
-/* As the right operand of +, < or =: bracketed where it would fall apart. */
+/* Prints the right operand of +, < or =, in brackets if precedence requires them. */
 void gen_operand(struct gen_text *g, expr e);
-/* Of a division or remainder: / and % of C are right: both operands known not to be negative, or the divisor a plain
- * constant. */
+/* True if C's / or % is correct for this division or remainder: both operands known to be nonnegative, or the divisor a
+ * plain constant. */
 bool gen_plain_division(expr e);
 
-/* ---- Loops and what is the same in all their turns (invariant.c). */
-/* A loop of about so many turns begins, with its variable, and ends. */
+/* ---- Loops and loop-invariant values (invariant.c). */
+/* Begin a loop of about `turns` iterations with its variable, and end it. */
 void gen_loop_begin(struct gen_text *g, const struct ir_variable *v, int turns);
 void gen_loop_end(struct gen_text *g);
-/* A variable is declared here; `value`: its only one, or null. */
+/* Records the declaration of a variable; `value`: its only value, or null. */
 void gen_declared(struct gen_text *g, const struct ir_variable *v, expr value);
 /* The depth of the innermost loop that e's value depends on. */
 int gen_value_depth(const struct gen_text *g, expr e);
 
-/* ---- Variables for what is computed more than once (lets.c). */
-/* Declares variables for what `e` and `also` (may be null), both surely evaluated, compute more than once, so that
- * their texts are short. They hold until gen_lets_end. */
+/* ---- Variables for common subexpressions (lets.c). */
+/* Declares variables for common subexpressions of `e` and `also` (may be null), both evaluated unconditionally. Valid
+ * until gen_lets_end. */
 void gen_lets(struct gen_text *g, expr e, expr also);
 void gen_lets_end(struct gen_text *g);
 const char *gen_let(const struct gen_text *g, expr e); /* the variable that holds e, or null */
 
-/* ---- Forms of erf that CUDA has functions of its own for (erf.c): e's operand, or null. */
+/* ---- Forms of erf with a CUDA function of their own (erf.c): return e's operand, or null. */
 expr gen_erf_plus_one(const struct gen_text *g, expr e); /* 1 + erf(x) */
-expr gen_erf_rounded(const struct gen_text *g, expr e);  /* erf(x), rounded to 16 bits at once */
+expr gen_erf_rounded(const struct gen_text *g, expr e);  /* erf(x), rounded to 16 bits immediately */
 expr gen_gelu(const struct gen_text *g, expr e);         /* 0.5 x (1 + erf(x / sqrt(2))) */
 
 /* ---- Instructions of narrow types (narrow.c). */
-/* Two f16 added or multiplied in f32 and rounded to f16 are what the GPU's own f16 instructions give: a product is
- * exact in f32, and 24 bits are enough for a sum to be rounded twice as it is once. Source: Figueroa, When is Double
- * Rounding Innocuous? (1995). The function's name for the cast e, and what it is called with; or null. */
+/* Adding or multiplying two f16 in f32 and rounding to f16 equals the GPU's f16 instructions: a product is exact in
+ * f32, and for a sum 24 bits make double rounding innocuous. Source: Figueroa, When is Double Rounding Innocuous?
+ * (1995). Returns the function's name for the cast e and its operands; or null. */
 const char *gen_half(const struct gen_text *g, expr e, expr operand[2]);
-/* What the cast e of an f32 to 8 or 16 bits rounds to the nearest integer, halves to even, and holds in the type's
- * range, as a quantisation does: one instruction; or null. */
+/* If the cast e of an f32 to 8 or 16 bits rounds to nearest even and saturates, as quantisation does, one instruction
+ * does both: returns its operand; else null. */
 expr gen_rounded(const struct gen_text *g, expr e);
 
 /* ---- Statements (stmt.c). */
@@ -112,16 +112,15 @@ void gen_begin(struct gen_text *g, const char *text);                           
 void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* name[row][at] = value; both may
                                                                                          be null */
 void gen_dims(struct gen_text *g, const struct ir_variable *v);                       /* "[2][3]" */
-void gen_array_row(struct gen_text *g, const struct ir_vector *v); /* the array, or the row of it, that a vector is */
-bool gen_adds_to_itself(const struct ir_stmt *s);                  /* name = name + ...: what a reduction accumulates */
+void gen_array_row(struct gen_text *g, const struct ir_vector *v); /* the array, or its row, that holds a vector */
+bool gen_adds_to_itself(const struct ir_stmt *s);                  /* name = name + ...: an accumulation */
 
 /* ---- Kernels as a whole. */
-/* Whether all floats that a CUDA kernel stores are of 16 bits, and nothing on the way jumps (comparisons, roundings to
- * integers) by what was not rounded to 16 bits before: then results within some millionths are rounded to the same, but
- * for those next to the middle between two. So exp and divisions are the GPU's own, and products are added without a
- * rounding between. */
+/* True if a CUDA kernel stores only 16-bit floats, and no discontinuity (comparison, rounding to integer) depends on a
+ * value not rounded to 16 bits before. Relative errors of some millionths then vanish in the final rounding, except
+ * near ties. So exp and division use the GPU's fast forms, and products are contracted into sums. */
 bool gen_coarse(const struct ir_kernel *k);
-/* A kernel's comment: what it computes and the schedule. */
+/* Prints a kernel's comment: its computation and schedule. */
 void gen_about(struct gen_text *g);
 
 #endif

@@ -1,4 +1,5 @@
-/* Names of index axes, in programs and kernels: i, j, k ... of what a stage makes; r, s, t ... of what it runs over. */
+/* Names of index axes, in programs and kernels: i, j, k ... for a stage's result; r, s, t ... for its iteration
+ * space. */
 #ifndef TPAT_IR_AXIS_NAMES_H
 #define TPAT_IR_AXIS_NAMES_H
 

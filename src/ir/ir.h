@@ -1,5 +1,5 @@
-/* Tensor programs: expressions, buffers, stages. What every ONNX operator is lowered to, and the only thing that
- * schedules, printers and the interpreter know. Text form: print.c and parse.c. */
+/* Tensor programs: expressions, buffers, stages. Every ONNX operator is lowered to one; schedules, printers and the
+ * interpreter know nothing else. Text form: print.c and parse.c. */
 #ifndef TPAT_IR_IR_H
 #define TPAT_IR_IR_H
 
@@ -12,12 +12,12 @@
 
 enum {
 	IR_MAX_RANK = 16,
-	/* Of expressions in programs, so that what walks them by recursion, and what writes them out, has an end. */
+	/* Limits on expressions in programs. They bound recursive walks and printed text. */
 	IR_MAX_DEPTH = 1000,
 	IR_MAX_SIZE = 1 << 17,
-	IR_MAX_EXTENT = 4096, /* the size of an extent */
-	IR_MAX_CONTENT = 512, /* of an element that is followed through shape arithmetic: a longer one is not known */
-	IR_MAX_LOOPS = 8,     /* in each other */
+	IR_MAX_EXTENT = 4096, /* size of an extent */
+	IR_MAX_CONTENT = 512, /* size of an element traced through shape arithmetic; larger ones count as unknown */
+	IR_MAX_LOOPS = 8,     /* nested */
 };
 
 enum ir_op {
@@ -38,19 +38,19 @@ extern const struct ir_op_info ir_op_info[IR_OP_COUNT];
 /* ---- Expressions ----------------------------------------------------------------- */
 
 /* An expression is immutable and unique in its pool: equal expressions are the same pointer. The constructors simplify,
- * so that what comes back may be any equal expression. Expressions of type index are kept as sorted polynomials. */
+ * so they may return any equal expression. Expressions of type index are kept as sorted polynomials. */
 struct ir_expr {
 	enum ir_op op;
 	enum type type;
-	bool varies;   /* holds an AXIS, VAR, LOAD or ACC: not the same everywhere in a program */
+	bool varies;   /* contains an AXIS, VAR, LOAD or ACC, so it is not constant in a program */
 	int n;         /* operands */
-	int depth;     /* of the longest way down to a leaf */
-	uint32_t size; /* nodes when written out as a tree, axes without their extents; stops counting at UINT32_MAX */
-	uint32_t id;   /* of creation, dense from 0: index for memo tables */
+	int depth;     /* of the longest path to a leaf */
+	uint32_t size; /* nodes as a tree, not counting extents of axes; saturates at UINT32_MAX */
+	uint32_t id;   /* in order of creation, dense from 0: index for memo tables */
 	uint64_t hash; /* of the structure; the same in every pool */
 	struct ir_pool *pool;
 	union {
-		int64_t i;                     /* CONST_INT; AXIS: which */
+		int64_t i;                     /* CONST_INT; AXIS: its number */
 		double f;                      /* CONST_FLOAT: a value of the type */
 		const char *name;              /* SYMBOL */
 		const struct ir_variable *var; /* VAR, ELEMENT */
@@ -61,61 +61,62 @@ struct ir_expr {
 typedef const struct ir_expr *expr;
 
 struct ir_pool;
-struct ir_pool *ir_pool_new(struct arena *a); /* lives and dies with the arena */
+struct ir_pool *ir_pool_new(struct arena *a); /* owned by the arena */
 
-/* A variable of a kernel, or a loop's turn. Its identity is its address: no two are the same because they are called
- * alike. What it is called in a kernel's text is the printer's to choose, the hint where that is free. */
+/* A variable of a kernel, or a loop's index. Its address is its identity: two of the same name are different. The
+ * printer chooses its name in a kernel's text, the hint if that is free. */
 enum { IR_ARRAY_RANK = 4 };
 struct ir_variable {
 	enum ir_variable_kind {
 		IR_OWN,           /* declared by a statement of the kernel */
-		IR_CALLED,        /* by its name: a loop's turn, in a program. No kernel has one */
-		IR_SYMBOL_HOLDER, /* what a symbol stands for, whose name the hint is: the printer writes both alike */
-		IR_THREAD_NUMBER, /* these three are there without a declaration */
+		IR_CALLED,        /* identified by its name: a loop's index in a program; never in a kernel */
+		IR_SYMBOL_HOLDER, /* a symbol's value; the hint is its name, and both print alike */
+		IR_THREAD_NUMBER, /* these three need no declaration */
 		IR_BLOCK_NUMBER,
-		IR_SHARED_MEMORY, /* what a block gets at its launch */
+		IR_SHARED_MEMORY, /* a block's dynamic shared memory */
 	} kind;
 	const char *hint;
-	enum type type; /* of an element; TYPE_NONE: a function of the kernel's own, memory, or an object */
-	const struct ir_object *object; /* of what type of the device headers; null: of none (see device.h) */
-	int rank;                       /* of an array; 0: it is none */
+	enum type type;                 /* of an element; TYPE_NONE: a local function, memory, or an object */
+	const struct ir_object *object; /* its type from the device headers, or null (see device.h) */
+	int rank;                       /* of an array; 0: not an array */
 	int dim[IR_ARRAY_RANK];
-	const struct ir_expr *extent; /* of an array: each of its elements is from 0 to before it; null: any value */
-	unsigned number;              /* among its pool's */
+	const struct ir_expr *extent; /* arrays: 0 <= element < extent; null: any value */
+	unsigned number;              /* in its pool */
 	struct ir_pool *pool;
 };
 struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...)
         __attribute__((format(printf, 3, 4)));
-/* A variable of that thing, a buffer or whatever is known by its address, in a kernel; null: of the kernel itself. The
- * same one for the same format and text, which say what it is to the thing, as long as the kernel is built. */
+/* Returns a variable that belongs to `of`, a buffer or another object known by its address; null: to the kernel. Always
+ * the same variable for the same object, format and text while the kernel is built. */
 struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const void *of, const char *hint, ...)
         __attribute__((format(printf, 4, 5)));
 struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name);
 struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol);
-/* An array's extents, which its declaration has. */
+/* Sets an array's extents, as declared. */
 void ir_variable_dims(struct ir_variable *array, int rank, const int *dim);
-/* A kernel begins: what ir_variable_of() gives from here on is its own. */
+/* Begins a kernel: ir_variable_of() returns new variables from here on. */
 void ir_variables_begin(struct ir_pool *p);
-uint32_t ir_pool_size(const struct ir_pool *p); /* ids given so far */
+uint32_t ir_pool_size(const struct ir_pool *p); /* number of ids so far */
 
 expr ir_int(struct ir_pool *p, enum type t, int64_t x);
 expr ir_float(struct ir_pool *p, enum type t, double x);
-expr ir_const(struct ir_pool *p, enum type t, double x); /* int or float as the type asks */
+expr ir_const(struct ir_pool *p, enum type t, double x); /* int or float, by type */
 expr ir_index(struct ir_pool *p, int64_t x);             /* ir_int of type index */
 expr ir_symbol(struct ir_pool *p, const char *name);
 expr ir_axis(struct ir_pool *p, int axis, expr extent); /* 0 <= value < extent */
 expr ir_acc(struct ir_pool *p, enum type t);
-/* The value of a variable that is no array; extent: 0 <= value < extent, or null: any value. */
+/* The value of a scalar variable; 0 <= value < extent; null: any value. */
 expr ir_var_of(const struct ir_variable *v, expr extent);
-/* One that is a multiple of that number: of (v + rest) / 8 and (v + rest) % 8, rest alone is divided. */
+/* The value of a variable known to be divisible by `multiple`: (v + rest) / 8 and (v + rest) % 8 then divide only
+ * rest. */
 expr ir_var_multiple(const struct ir_variable *v, expr extent, int64_t multiple);
-/* The value of the variable called so: ir_variable_called(). In programs alone. */
+/* The value of the variable of that name: ir_variable_called(). Programs only. */
 expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent);
-/* The value of a new variable: what an expression would be of any number there. */
+/* The value of a new variable: stands for any number. */
 expr ir_some(struct ir_pool *p, enum type t, expr extent);
-/* An element of an array: an index for each of its ranks. */
+/* An element of an array: one index per rank. */
 expr ir_element_of(const struct ir_variable *array, int n, const expr *index);
-/* The numbers of a thread in its block and of a block, signed as all index arithmetic. */
+/* The index of a thread in its block and of a block in its grid, signed like all index arithmetic. */
 expr ir_thread(struct ir_pool *p, expr extent);
 expr ir_block(struct ir_pool *p, expr extent);
 const struct ir_variable *ir_shared_memory(struct ir_pool *p);
@@ -123,58 +124,58 @@ expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index);
 expr ir_unary(enum ir_op op, expr a);
 expr ir_binary(enum ir_op op, expr a, expr b);
 expr ir_select(expr cond, expr a, expr b);
-expr ir_cast(expr a, enum type to); /* the same type: a itself */
+expr ir_cast(expr a, enum type to); /* returns `a` if it has that type */
 expr ir_cast_sat(expr a, enum type to);
 expr ir_bitcast(expr a, enum type to);
-/* Any node with other operands: what rewriting passes use. */
+/* The same node with other operands, for rewriting passes. */
 expr ir_rebuild(expr e, const expr *arg);
 
-bool ir_is_int(expr e, int64_t x); /* a constant integer or index equal to x */
+bool ir_is_int(expr e, int64_t x); /* true if e is the integer or index constant x */
 bool ir_const_int(expr e, int64_t *x);
 
-/* Copy `e` into pool `p`, asking `leaf` for each AXIS, SYMBOL, VAR, ACC and LOAD; null from it means "copy as it is" (a
- * LOAD's operands are already copied and given in `arg`). Shared nodes are visited once. */
+/* Copy `e` into pool `p`, calling `leaf` for each AXIS, SYMBOL, VAR, ACC and LOAD; if it returns null, the node is
+ * copied unchanged (a LOAD's operands, already copied, are in `arg`). Shared nodes are visited once. */
 typedef expr (*ir_leaf_fn)(void *user, struct ir_pool *p, expr e, const expr *arg);
 expr ir_copy(struct ir_pool *p, expr e, ir_leaf_fn leaf, void *user);
 
-/* Bounds that always hold. Null when none is known; what comes back does not vary (see ir_expr.varies). */
+/* Return bounds that always hold and do not vary (see ir_expr.varies); null if none is known. */
 expr ir_lower_bound(expr e);
 expr ir_upper_bound(expr e);
 bool ir_nonnegative(expr e);  /* provably e >= 0 */
 bool ir_less(expr a, expr b); /* provably a < b */
-/* e = divisor * quotient + rest when every term that can be divided is: null quotient when nothing can. */
+/* Splits e = divisor * quotient + rest, dividing every divisible term; quotient is null if there is none. */
 void ir_split(expr e, expr divisor, expr *quotient, expr *rest);
 
-/* The largest number known to divide an index, whatever its axes and variables are; 0: the index is 0. */
+/* The largest number known to divide an index for all values of its axes and variables; 0: the index is 0. */
 int64_t ir_multiple(expr e);
 
 /* The terms of an index expression as a polynomial: coefficient and factors. Calls fn for each; the constant term has
  * no factors. */
 void ir_poly_terms(expr e, void (*fn)(void *user, int64_t coefficient, int factors, const expr *factor), void *user);
-/* How much e grows when axis `axis` grows by one, when that is the same everywhere; else null. */
+/* The stride of e along axis `axis` if it is constant; else null. */
 expr ir_stride(expr e, int axis);
 
-/* The value of an integer expression over symbols; `symbol` gives each symbol's value. False when the expression holds
+/* The value of an integer expression over symbols; `symbol` gives each symbol's value. False if the expression contains
  * anything else, overflows, or a symbol is unknown. */
 typedef bool (*ir_symbol_fn)(void *user, const char *name, int64_t *value);
 bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out);
 
-/* An expression of any type as an integer expression of type index, in which extents can be compared, over symbols and
- * loops' turns: floats that are exact rational functions of them and are then rounded (floor, ceil, cast) become
- * divisions, and a bool is 0 or 1. Null when it is no integer, or not known. `known` gives an element that is loaded,
- * of type index, or null when it is not known; it may be null itself: none is. Shapes do not wrap, so the arithmetic is
- * that of whole numbers. Source: what PyTorch's exporter writes for interpolate(scale_factor=...). */
+/* Converts an expression of any type to one of type index over symbols and loop indices, which can be compared as an
+ * extent. Floats that are exact rational functions of those and are then rounded (floor, ceil, cast) become divisions;
+ * a bool is 0 or 1. Null if it is not an integer, or unknown. `known` (may be null) returns a loaded element as an
+ * index expression, or null if unknown. Shapes do not wrap, so the arithmetic is exact. Source: what PyTorch's exporter
+ * writes for interpolate(scale_factor=...). */
 typedef expr (*ir_known_fn)(void *user, expr load);
 expr ir_integer_of(expr e, ir_known_fn known, void *user);
 
-/* Calls fn once for every node reachable from e, operands first. */
+/* Calls fn once per node reachable from e, operands first. */
 void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
-/* The same, users first, for the nodes that are evaluated whenever e is: not behind a select, and, or, unless both
- * branches of a select evaluate it. mark: sets sure[id], of e->id + 1, for them. */
+/* The same, users first, for nodes that are evaluated whenever e is: not those guarded by a select, and, or, unless
+ * both branches of a select evaluate them. mark: sets sure[id] for them; `sure` has e->id + 1 elements. */
 void ir_mark_unconditional(expr e, bool *sure);
 void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 bool ir_uses(expr e, enum ir_op op);
-expr ir_bind_axes(struct ir_pool *p, expr e, const expr *axis); /* e with axis[i] for AXIS i */
+expr ir_bind_axes(struct ir_pool *p, expr e, const expr *axis); /* replaces AXIS i by axis[i] */
 int ir_cost(expr e); /* operations in the DAG; transcendental functions count 8, loads 2 */
 
 /* ---- Buffers, stages, programs ----------------------------------------------------------------- */
@@ -188,22 +189,22 @@ struct ir_buffer {
 	expr dim[IR_MAX_RANK];
 	enum ir_role role;
 	int id;                    /* dense in the program */
-	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null when the value is known at build time */
-	struct ir_buffer *flat;    /* kernels: the same as one row; made when first asked for (sched/) */
-	const expr *content; /* small integer buffers whose elements are known as expressions of extents; or null */
+	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null if known at build time */
+	struct ir_buffer *flat;    /* kernels: the same data as one row; made on first use (sched/) */
+	const expr *content;       /* elements as expressions of extents, for small integer buffers; null: unknown */
 };
 
-/* A size that is known only when the program runs: the symbol `symbol` stands in extents for the number in `count`, a
- * scalar of type i64 that some stage makes; 0 <= count <= limit, which is over the inputs' symbols. */
+/* A size known only when the program runs. In extents, `symbol` stands for the value of `count`, a scalar i64 that a
+ * stage computes; 0 <= count <= limit, an expression over the inputs' symbols. */
 struct ir_size {
 	const char *symbol;
 	struct ir_buffer *count;
 	expr limit;
 };
 
-/* A number that decides extents and that is known when a program is launched, but not when it is built: element
- * `element` of the integer input `buf`, not negative; or (buf is null) `known`, over such numbers and the inputs'
- * symbols. What runs the program on a device learns of them from outputs' extents alone. */
+/* A number that determines extents, known at launch but not at build time: the nonnegative element `element` of the
+ * integer input `buf`; or (buf null) `known`, over such numbers and the inputs' symbols. On a device it is known only
+ * through the outputs' extents. */
 struct ir_value {
 	const char *symbol;
 	struct ir_buffer *buf;
@@ -211,9 +212,9 @@ struct ir_value {
 	expr known;
 };
 
-/* What an operator demands of two extents, each over symbols: an axis of one tensor and an axis of another. Programs
- * read one input over another's extents and rely on it, so whatever runs a program checks it first. Demands on sizes
- * that are found at run time can be checked by the interpreter alone. */
+/* An operator's demand on two extents, each over symbols: an axis of one tensor and an axis of another. Programs read
+ * one input over another's extents and rely on it, so it is checked before a program runs. Only the interpreter can
+ * check demands on sizes found at run time. */
 enum ir_relation {
 	IR_SAME,      /* equal */
 	IR_BROADCAST, /* equal, or one of the two is 1 */
@@ -224,36 +225,44 @@ enum ir_relation {
 struct ir_demand {
 	enum ir_relation relation;
 	expr extent[2];
-	const char *tensor[2]; /* as the model names them; the first null: its number follows from others */
-	int axis[2];           /* negative: what `tensor` says is no tensor, but a number of that name */
-	const char *node;      /* its label */
+	const char *tensor[2]; /* named as in the model; the first null: its extent is derived from others */
+	int axis[2];           /* negative: `tensor` names a number, not a tensor */
+	const char *node;      /* node label */
 };
 
 /* map:     out[i...] = value
+ *
  * reduce:  out[i...] = post(combine over r... of value); axes rank.. of the space are the reduced ones
- * scatter: out[i...] = init (a space of out's rank); then for every u... of the update space where `where` holds:
+ *
+ * scatter: out[i...] = init (over out's axes); then for every u... of the update space where `where` holds:
  *          out[at...] = combine(out[at...], value). Two updates of one element without a combine: either wins.
- * scan:    out[i...] = post(combine of value at all positions along `axis` up to this one, or before it when exclusive;
- *          reverse: from this one, or from behind it, to the end)
- * sort:    out[i...] = where along `axis` the element is found that comes at this place in the stable ascending order
- * of value; reverse: descending, stable too (of equals the first comes first). value is over out's axes but `axis`, and
- * the axis behind them, of extent space[0] >= out's extent along `axis`. A NaN is larger than all numbers compact:
- * out[k] = value at the k-th point of the space, in row-major order, where `where` holds; count[] = how many there are:
- * the size that is out's extent loop:    see struct ir_loop Elements narrower than a byte are made by maps only:
- * whoever stores one stores all that share its byte. */
+ *
+ * scan:    out[i...] = post(combine of value at all positions along `axis` up to this one, or only before it if
+ *          exclusive; reverse: from this one, or the one after it, to the end)
+ *
+ * sort:    out[i...] = position along `axis` of the element that comes at this place in the stable ascending order of
+ *          value; reverse: descending, also stable. value is over out's axes but `axis`, and the axis after them, of
+ *          extent space[0] >= out's extent along `axis`. A NaN is larger than all numbers.
+ *
+ * compact: out[k] = value at the k-th point of the space, in row-major order, where `where` holds; count[] = number of
+ *          such points, a size: out's extent
+ *
+ * loop:    see struct ir_loop
+ *
+ * Only maps make elements narrower than a byte: they store all that share a byte at once. */
 enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN, IR_SORT, IR_COMPACT, IR_LOOP };
 
 enum ir_combine {
 	IR_NONE, /* scatter: replace */
 	IR_SUM,
 	IR_PROD,
-	IR_MAXIMUM, /* a NaN wins, in both */
+	IR_MAXIMUM, /* both propagate NaN */
 	IR_MINIMUM,
 	IR_ALL,
 	IR_ANY,
-	IR_ARGMAX, /* reduce only: value's position in the reduced space, flattened; the first of equals */
+	IR_ARGMAX, /* reduce only: flat position in the reduced space; first of equals */
 	IR_ARGMIN,
-	IR_ARGMAX_LAST, /* the last of equals */
+	IR_ARGMAX_LAST, /* last of equals */
 	IR_ARGMIN_LAST,
 	IR_COMBINE_COUNT
 };
@@ -271,22 +280,22 @@ struct ir_stage {
 	enum ir_combine combine;
 	int space_rank;          /* reduce: reduced axes; scatter: axes of the update space */
 	expr space[IR_MAX_RANK]; /* their extents */
-	expr post; /* reduce, scan: over out's axes and ACC; null: what was accumulated, cast to out's type */
-	expr init; /* scatter */
+	expr post;               /* reduce, scan: over out's axes and ACC; null: the accumulator, cast to out's type */
+	expr init;               /* scatter */
 	expr at[IR_MAX_RANK];    /* scatter: out->rank indices */
 	expr where;              /* scatter: bool, or null: always */
 	int axis;                /* scan, sort */
 	bool exclusive, reverse; /* scan; sort: reverse */
 	struct ir_buffer *count; /* compact */
-	struct ir_loop *loop;    /* loop; it has no value, and `out` is the first buffer that it makes */
+	struct ir_loop *loop;    /* loop; it has no value, `out` is its first result */
 };
 
-/* For t = 0 .. trip - 1, as long as the stage's `where` holds (a bool without axes, looked at before each turn; null:
- * always): the stages of the body run in their order. What they make is the body's own and is made anew in each turn.
- * A carried state is `init` before the first turn, and becomes `next` (of the same type and extents) behind each one,
- * all states at once. A collected buffer gets `from` at position `at` of its first axis in each turn; what no turn
- * wrote is not defined. Bodies read everything that is defined before the loop; behind it, its states and collected
- * buffers are there to be read. */
+/* For t = 0 .. trip - 1, while the stage's `where` holds (a bool without axes, tested before each iteration; null:
+ * always), the body's stages run in order. Their results are local to the body and to the iteration. A carried state is
+ * `init` before the first iteration and becomes `next` (same type and extents) after each one, all states at once. A
+ * collected buffer gets `from` at position `at` of its first axis in each iteration; elements never written are
+ * undefined. A body reads everything defined before the loop. Later stages read the loop's states and collected
+ * buffers. */
 struct ir_carry {
 	struct ir_buffer *state;
 	expr init; /* over state's axes */
@@ -320,7 +329,7 @@ struct ir_program {
 	} inputs, outputs, buffers; /* buffers: all of them, by id */
 	struct {
 		VEC(struct ir_stage *);
-	} stages; /* in an order in which they can run */
+	} stages; /* in execution order */
 	struct {
 		VEC(struct ir_size);
 	} sizes;
@@ -330,59 +339,58 @@ struct ir_program {
 	struct {
 		VEC(struct ir_demand);
 	} demands;
-	int loops;              /* made so far: their indices have names of their own */
-	struct ir_found *found; /* what schedule rules found in the stages (sched/core/match.c); null: nothing that
-	                         * holds now */
+	int loops;              /* number made so far; names their indices */
+	struct ir_found *found; /* matches of schedule rules in the stages (sched/core/match.c); null: none valid now */
 };
 
 struct ir_program *ir_program_new(struct arena *a, const char *name);
-/* Whether a scatter replaces elements, so that two of its updates may race for one. */
+/* True if a scatter replaces elements, so that two updates may race for one. */
 bool ir_replaces(const struct ir_program *p);
-/* A new buffer; a name already taken gets a number behind it. Inputs and outputs are appended to their lists. */
+/* A new buffer; a number is appended to a name already taken. Inputs and outputs are appended to their lists. */
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
                                 enum ir_role role);
-/* The symbol of a new size; `name` gets a number behind it when it is taken. */
+/* Returns the symbol of a new size; a number is appended to `name` if it is taken. */
 expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count, expr limit);
 const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
-/* The symbol of a new value; `name` as above. */
+/* Returns the symbol of a new value; `name` as above. */
 expr ir_value_new(struct ir_program *p, const char *name, struct ir_buffer *buf, int64_t element, expr known);
 const struct ir_value *ir_value_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
-bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* some value is an element of it */
-/* Extents that are more than one value, or one and something else, get values of their own: symbols in their places, in
- * all extents and expressions, so that an output's extent tells the number. */
+bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* true if a value is an element of it */
+/* Replaces each extent that combines values by a value of its own, a symbol, in all extents and expressions, so that an
+ * output's extent gives the number. */
 void ir_value_extents(struct ir_program *p);
-/* Of two equal extents the one to go on with: a number, or the simpler expression. */
+/* Returns the one of two equal extents to keep: a number, or the simpler expression. */
 expr ir_extent_choice(expr a, expr b);
-/* Of a demand that mentions sizes, which nobody can look at before a launch: what makes reads stay inside of the memory
- * that buffers have, which is for the sizes' limits. False when it mentions none. */
+/* For a demand on sizes, which cannot be checked before a launch: the demand on their limits that keeps reads inside
+ * the buffers' memory, which is allocated for the limits. False if it mentions no size. */
 bool ir_demand_of_limits(struct ir_program *p, const struct ir_demand *d, struct ir_demand *limits);
-/* Whether a demand holds, as a bool over symbols. */
+/* The demand's condition, as a bool expression over symbols. */
 expr ir_demand_holds(const struct ir_demand *d);
-/* "extent 2 of x", or null; "they must be equal", or where the first has no name "it must be", which ends in its
+/* "extent 2 of x", or null; "they must be equal", or for an unnamed first extent "it must be", to be followed by its
  * number. */
 const char *ir_demand_name(const struct ir_demand *d, int which, struct arena *a);
 const char *ir_demand_rule(const struct ir_demand *d);
-/* Adds a demand, unless it always holds or is there already. False when it never holds. */
+/* Adds a demand, unless it always holds or is present already. False if it never holds. */
 bool ir_demand_add(struct ir_program *p, const struct ir_demand *d);
-/* Puts `to` in the place of a symbol, everywhere in the program. */
+/* Replaces a symbol by `to` in the whole program. */
 void ir_substitute(struct ir_program *p, const char *symbol, expr to);
-/* Where extents must be equal and one is a symbol that only says so (no size, no value), the other takes its place.
- * Extents of inputs then mention one symbol several times, which is what checks them. */
+/* If two extents must be equal and one is a plain symbol (no size, no value), replaces it by the other. Inputs' extents
+ * then repeat a symbol, and matching it checks the demand. */
 void ir_demands_unify(struct ir_program *p);
 /* "extent 2 of x is 40 and extent 2 of y is 41; they must be equal", of the extents as text. */
 const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a);
-/* Where the program first mentions a symbol: in the extents of its inputs, then of all buffers. It orders symbols
- * whatever they are called. A symbol that no extent has comes last. */
+/* The position of the first use of a symbol: in the extents of inputs, then of all buffers. Orders symbols
+ * independently of their names. Symbols in no extent come last. */
 int ir_symbol_place(const struct ir_program *p, const char *name);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
 expr ir_size_limit(const struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */
 struct ir_stage *ir_loop_new(struct ir_program *p, expr trip);
-/* Moves the stages of p from index `first` on, which stand behind the loop, into its body. */
+/* Moves the stages of p from index `first` on, which follow the loop, into its body. */
 void ir_loop_take(struct ir_program *p, struct ir_stage *loop, int first);
-/* The i-th buffer that a stage makes for others to read, or null: out; count; states, then collected ones. */
+/* The i-th result buffer of a stage, or null: out; count; states, then collected ones. */
 struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i);
-/* Whether what a stage makes is accumulated: a reduction or a scan, with its post expression. */
+/* True for stages that accumulate: a reduction or a scan, with its post expression. */
 bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
 expr ir_buffer_count(const struct ir_program *p, const struct ir_buffer *b); /* elements */
@@ -393,22 +401,22 @@ bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* 
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
-/* Every expression of a stage, in a fixed order; `role` is null-terminated text for messages. Of a loop: the
- * conditions, the states' first values (role "carry"), positions of what is collected, then all of the body's. */
+/* Calls fn for every expression of a stage, in a fixed order; `role` is for messages. For a loop: the conditions, the
+ * states' initial values (role "carry"), the positions of collected elements, then the body's expressions. */
 void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user);
-/* Whether the loop, or one inside it, takes the buffer as a state's next value or collects it; whether the stage reads
- * it, in an expression or so. */
+/* True if the loop, or one inside it, uses the buffer as a state's next value or collects it; true if the stage reads
+ * it, in an expression or that way. */
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
 bool ir_reads(expr e, const struct ir_buffer *b);
-struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* that defines b, or null */
+struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* the stage defining b, or null */
 
-/* Where each symbol's value comes from at run time: the first input extent that is that symbol alone. False when no
- * input has it. */
+/* The run-time source of a symbol's value: the first input extent that is this symbol alone. False if no input has
+ * it. */
 bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis);
 
-/* The element of `s->out` at constant index `at` as an expression over symbols, from the contents of what the stage
- * reads; null when it is not known. Maps; reductions, scans and scatters over at most 64 elements or updates. */
+/* The element of `s->out` at constant index `at` as an expression over symbols, derived from the contents of the
+ * stage's inputs; null if unknown. For maps; for reductions, scans and scatters over at most 64 elements or updates. */
 expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at);
 
 /* ---- Text, check, hash, passes ----------------------------------------------------------------- */
@@ -416,22 +424,23 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 void ir_print_expr(struct str *out, expr e, int out_rank);      /* axes from out_rank on are named r, s, t ... */
 void ir_print_stage(struct str *out, const struct ir_stage *s); /* one line, indented by two */
 void ir_print_program(struct str *out, const struct ir_program *p);
-/* The same for people: of a long constant only the beginning. It does not parse back then. */
+/* Human-readable form: shows only the beginning of a long constant, so it may not parse back. */
 void ir_print_summary(struct str *out, const struct ir_program *p);
 int ir_parse_program(struct ir_program **out, const char *text, struct arena *a, struct err *e);
 
-/* Every rule of the language: types, ranks, extents of axes, order of stages. A failure is a bug in the pass before. */
+/* Checks every rule of the language: types, ranks, extents of axes, order of stages. A failure is a bug in the last
+ * pass. */
 int ir_check(const struct ir_program *p, struct err *e);
 
 /* Canonical hash, 128 bits as 32 hex digits: equal for programs that differ only in names. */
 void ir_hash(const struct ir_program *p, char out[33]);
 
-/* The passes, in the order in which ir_optimise runs them; each is followed by ir_check. `dump`, when not null, is
- * called with the pass's name and the program after it ("lower" before the first). */
+/* The passes, in the order of ir_optimise; ir_check runs after each. `dump` (may be null) is called with each pass's
+ * name and the program after it ("lower" before the first). */
 struct ir_pass {
 	const char *name, *help;
 	int (*run)(struct ir_program *p, struct err *e);
-	bool fuses; /* it makes of several stages what runs as one */
+	bool fuses; /* merges several stages into one */
 };
 extern const struct ir_pass ir_passes[]; /* ends with a null name */
 typedef void (*ir_dump_fn)(void *user, const char *pass, const struct ir_program *p);

@@ -1,4 +1,4 @@
-/* Inside the parser of programs' text: its state, and what reads tokens and expressions for parse.c. */
+/* Inside the parser of program text: its state, and the readers of tokens and expressions for parse.c. */
 #ifndef TPAT_IR_PARSE_H
 #define TPAT_IR_PARSE_H
 
@@ -11,7 +11,7 @@ struct let {
 	expr value;
 };
 
-/* A size whose buffer is made further down. */
+/* A size whose buffer is defined later in the text. */
 struct pending_size {
 	const char *symbol, *count;
 	expr limit;
@@ -23,34 +23,34 @@ struct parser {
 	struct arena *arena;
 	struct err *err;
 	int depth;
-	/* What the expression being read may use. */
+	/* Names the current expression may use. */
 	int out_rank; /* axes i, j, k ... */
 	const expr *out_dim;
 	int space_rank;
 	const expr *space;
-	enum type acc; /* TYPE_NONE: no `it` here */
-	bool shapes;   /* only symbols and integers */
+	enum type acc; /* TYPE_NONE: `it` is not allowed */
+	bool shapes;   /* allow only symbols and integers */
 	struct {
 		VEC(struct let);
 	} lets;
 	struct {
 		VEC(expr);
-	} loops; /* indices of the loops around */
+	} loops; /* indices of enclosing loops */
 	struct {
 		VEC(struct pending_size);
 	} sizes;
 };
 
-/* Tokens. All readers skip blanks first; those that return an int fail with a sentence that names the line. */
+/* Tokens. All readers skip blanks first; those that return an int fail with an error that names the line. */
 int parse_fail(struct parser *s, const char *what);
 void parse_skip(struct parser *s);
-bool parse_take(struct parser *s, const char *token); /* reads it when it is there, as a whole word */
+bool parse_take(struct parser *s, const char *token); /* consumes the token if present, as a whole word */
 int parse_expect(struct parser *s, const char *token);
 int parse_name(struct parser *s, const char **out);
-/* A number, with the type that the text around it gives: index or f32 when that is TYPE_NONE. */
+/* A number of type t; TYPE_NONE: index or f32. */
 int parse_number(struct parser *s, enum type t, expr *out);
 
-/* Expressions, of what the parser's state says they may use. */
+/* Expressions over the names allowed by the parser's state. */
 int parse_arguments(struct parser *s, const char *close, expr *arg, int *n); /* up to `close` */
 int parse_sum(struct parser *s, expr *out);
 int parse_with_lets(struct parser *s, expr *out);

@@ -1,4 +1,4 @@
-/* The ONNX model file: read, look up, edit, check, write. No operator's meaning is here.
+/* The ONNX model file: read, look up, edit, check, write. Knows nothing about operators.
  * The messages are protobuf-c's structs (onnx.proto), allocated in the model's arena: build and change them freely, but
  * never free them. Fields of formats later than ours survive as unknown fields.
  *
@@ -20,15 +20,15 @@
 
 struct onnx_model {
 	struct arena *arena;     /* of everything below; ends with the model */
-	const char *path;        /* as given to onnx_model_read; "model" where there was no file */
+	const char *path;        /* as given to onnx_model_read; "model" if there was no file */
 	const char *dir;         /* the folder that external data is relative to */
 	Onnx__ModelProto *proto; /* never null, and neither is proto->graph */
-	struct file_map file;    /* raw_data of tensors points into it: those bytes must not be written to */
+	struct file_map file;    /* tensors' raw_data points into it: read-only */
 	struct map external;     /* private: mapped external files by name */
 	struct map names, room;  /* private: names in use; capacities of arrays that grew */
 };
 
-/* The newest format whose every field has a name in onnx.proto. Later ones are read too. */
+/* The newest format of which onnx.proto names every field. Later ones are read too. */
 enum { ONNX_IR_VERSION = 13, ONNX_OPSET_VERSION = 28 };
 
 /* Read a model. Big tensors are not copied: raw_data points into the mapped file, which must not be cut short while the
@@ -39,7 +39,7 @@ int onnx_model_read(struct onnx_model **out, const char *path, struct err *e);
 /* The same from memory, which must outlive the model. `dir`: where external data lies; null: there is none. */
 int onnx_model_parse(struct onnx_model **out, const void *data, size_t size, const char *dir, struct err *e);
 
-/* An empty model: graph `graph_name`, this IR version, and `opset` of the default domain. */
+/* Makes a model with an empty graph `graph_name` that imports `opset` of the default domain. */
 struct onnx_model *onnx_model_new(int64_t ir_version, int64_t opset, const char *graph_name);
 
 void onnx_model_free(struct onnx_model *m); /* null is fine */
@@ -47,23 +47,23 @@ void onnx_model_free(struct onnx_model *m); /* null is fine */
 struct onnx_write_options {
 	int version;                 /* ONNX_WRITE_VERSION */
 	bool external;               /* put big initializers into "<file>.data" beside the file */
-	uint64_t external_threshold; /* bytes from which an initializer is big */
-	uint64_t inline_limit;       /* a file longer than this is written with external data in any case, bytes */
-	const char *place; /* the path that the file, and its data beside it, will be moved to; null: it stays */
+	uint64_t external_threshold; /* minimum bytes of a big initializer */
+	uint64_t inline_limit;       /* bytes; a longer file always gets external data */
+	const char *place;           /* the path that the file and its data will be moved to; null: not moved */
 };
 enum { ONNX_WRITE_VERSION = 2 };
-/* 2^31 - 1 bytes is what protobuf readers take at most. */
+/* Protobuf readers accept at most 2^31 - 1 bytes. */
 #define ONNX_WRITE_OPTIONS ((struct onnx_write_options){ ONNX_WRITE_VERSION, false, 1024, 2147483647u, NULL })
 
-/* Write the model: complete or not at all. The model is unchanged afterwards. What is in external files already stays
- * there and stays valid when `path` is in the model's own folder; else it is copied into "<file>.data". In the data
- * file every tensor starts at a multiple of 4096 bytes. `options` null: ONNX_WRITE_OPTIONS. Errors: ERR_USAGE when
- * `path` cannot be written, ERR_MODEL when external data of the source is missing. */
+/* Write the model: complete or not at all. The model is unchanged afterwards. Existing external data stays in its files
+ * if `path` is in the model's own folder; else it is copied into "<file>.data". In the data file every tensor starts at
+ * a multiple of 4096 bytes. `options` null: ONNX_WRITE_OPTIONS. Errors: ERR_USAGE when `path` cannot be written,
+ * ERR_MODEL when external data of the source is missing. */
 int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_write_options *options, struct err *e);
 
-/* What is wrong with the structure: names that nobody defines or that two define, cycles, bad extents, opsets that are
- * not imported, no IR version. Nodes that are merely in a wrong order are put into a stable topological order, in
- * the graph, its subgraphs and the local functions. Errors: ERR_MODEL, with file, node, tensor and what to do. */
+/* Checks the structure: undefined or doubly defined names, cycles, bad extents, missing opset imports or IR version.
+ * Sorts nodes that are merely out of order into a stable topological order, in the graph, its subgraphs and local
+ * functions. Errors: ERR_MODEL, with file, node, tensor and what to do. */
 int onnx_model_check(struct onnx_model *m, struct err *e);
 
 /* Calls `fn` for every message of the kind `kind` (&onnx__tensor_proto__descriptor ...) inside `root`, root included,
@@ -82,30 +82,30 @@ static inline const char *onnx_text(const char *s)
 /* The domain without its alias: "" for null, "" and "ai.onnx". */
 const char *onnx_domain(const char *domain);
 
-/* The version of a domain's operators that the graph's nodes mean; 0 when the model does not import the domain. */
+/* The imported version of a domain's operators; 0 if the model does not import the domain. */
 int64_t onnx_opset(const struct onnx_model *m, const char *domain);
 
-/* Import a domain's operators at `version`; a version that is there already stays. */
+/* Import a domain's operators at `version`; an existing import is kept. */
 void onnx_opset_import(struct onnx_model *m, const char *domain, int64_t version);
 
-/* Raise the IR version to at least `version`. Inputs that only gave an initializer a place, as IR versions before 4
- * want it, go away when that line is crossed: after it they would say that a caller may replace the constant. */
+/* Raise the IR version to at least `version`. From below 4 it removes inputs that only declare an initializer, as those
+ * versions require: from version 4 on such an input would let a caller replace the constant. */
 void onnx_ir_raise(struct onnx_model *m, int64_t version);
 
-/* The name that ONNX gives to an element type, as `enum type`; TYPE_NONE for numbers that tpat does not have. */
+/* Converts ONNX's element type to `enum type`; TYPE_NONE if tpat lacks it. */
 enum type onnx_elem_type(int32_t data_type);
 
 /* ------------------------------------------------------------------ a graph, indexed
- * An index is a reading aid over one GraphProto: it is made in one pass and is out of date as soon as nodes, inputs,
- * outputs or initializers change; then make a new one. */
+ * An index is a lookup table over one GraphProto, made in one pass. It is out of date as soon as nodes, inputs, outputs
+ * or initializers change; then make a new one. */
 
 struct onnx_value {
 	const char *name;
-	int producer; /* node index; -1: an input, an initializer, or something of an outer graph */
+	int producer; /* node index; -1: an input, an initializer, or a value of an outer graph */
 	int output;   /* which of the producer's outputs */
 	struct {
 		VEC(int);
-	} readers;                       /* node indices, ascending, each once; a node reads what its subgraphs read */
+	} readers;                       /* node indices, ascending, unique; a node reads what its subgraphs read */
 	Onnx__TensorProto *initializer;  /* or null */
 	Onnx__SparseTensorProto *sparse; /* sparse initializer, or null */
 	Onnx__ValueInfoProto *info;      /* type from inputs, outputs or value_info, or null */
@@ -115,33 +115,33 @@ struct onnx_value {
 struct onnx_index {
 	struct onnx_model *model;
 	Onnx__GraphProto *graph;
-	const char **label; /* one a node: see onnx_node_label */
-	struct map value;   /* struct onnx_value by name, definitions before names of outer graphs; "" is never there */
+	const char **label; /* one per node: see onnx_node_label */
+	struct map value;   /* struct onnx_value by name, definitions before names of outer graphs; never "" */
 };
 
-/* Index `graph` (null: the model's) in arena `a`. Takes unchecked graphs too: of two definitions the first counts. */
+/* Index `graph` (null: the model's) in arena `a`. Accepts unchecked graphs too: the first of two definitions counts. */
 struct onnx_index *onnx_index_new(struct onnx_model *m, Onnx__GraphProto *graph, struct arena *a);
 
-/* Null when the graph does not know the name, and for "". */
+/* Null if the graph does not use the name, and for "". */
 struct onnx_value *onnx_value_find(const struct onnx_index *x, const char *name);
 
-/* What a user calls node `i`: its name as it is printed (str_printable), or "#<i>" when it has none or shares it with
- * others. Unique in the graph. */
+/* The user-visible label of node `i`: its name in printable form (str_printable), or "#<i>" if it has none or the name
+ * is not unique. Unique in the graph. */
 const char *onnx_node_label(const struct onnx_index *x, int i);
 
-/* The node that `text` means: a node's name, "#12", or the name of one of its outputs, tried in this order. Errors:
- * ERR_USAGE with the closest name, or with all labels when a name is not unique. */
+/* Finds a node by its name, by "#12", or by the name of an output, tried in this order. Errors: ERR_USAGE with the
+ * closest name, or with all labels if a name is not unique. */
 int onnx_node_find(int *out, const struct onnx_index *x, const char *text, struct err *e);
 
 /* "node "conv1" (Conv)", or "the node (Gather) that makes "y"" when it has no name: for messages. */
 enum { ONNX_DESCRIBE = 320 };
 const char *onnx_node_describe(const Onnx__NodeProto *node, char buffer[ONNX_DESCRIBE]);
 
-/* Names that the node's subgraphs take from outside of them, as the names of a map (values are not null). */
+/* Names that the node's subgraphs use from outside, as the keys of a map (values are not null). */
 struct map onnx_node_captures(const Onnx__NodeProto *node, struct arena *a);
 
-/* The dense tensor type of a value: element type (TYPE_NONE when tpat does not have it) and shape (null: unknown rank).
- * False when it has no type or is a sequence, map, optional, opaque or sparse. */
+/* The dense tensor type of a value: element type (TYPE_NONE if tpat lacks it) and shape (null: unknown rank). False if
+ * it has no type or is a sequence, map, optional, opaque or sparse. */
 bool onnx_value_type(const Onnx__ValueInfoProto *info, enum type *type, const Onnx__TensorShapeProto **shape);
 
 /* ------------------------------------------------------------------ attributes, read
@@ -150,7 +150,7 @@ bool onnx_value_type(const Onnx__ValueInfoProto *info, enum type *type, const On
  * function. Pointers are into the message. */
 
 const Onnx__AttributeProto *onnx_attr(const Onnx__NodeProto *node, const char *name); /* null when absent */
-/* Its type, which files of IR version 1 do not say. */
+/* The attribute's type, which files of IR version 1 omit. */
 Onnx__AttributeProto__AttributeType onnx_attr_type(const Onnx__AttributeProto *attr);
 
 int onnx_attr_int(int64_t *out, const Onnx__NodeProto *node, const char *name, int64_t fallback, struct err *e);
@@ -159,7 +159,7 @@ int onnx_attr_ints(const int64_t **out, int *n, const Onnx__NodeProto *node, con
 int onnx_attr_floats(const float **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e);
 int onnx_attr_tensor(const Onnx__TensorProto **out, const Onnx__NodeProto *node, const char *name, struct err *e);
 int onnx_attr_graph(Onnx__GraphProto **out, const Onnx__NodeProto *node, const char *name, struct err *e);
-/* Copied to `a` with a NUL behind; a string with a NUL inside is an error. */
+/* Copies the NUL-terminated string to `a`; a string that contains a NUL is an error. */
 int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *name, const char *fallback,
                      struct arena *a, struct err *e);
 int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, const char *name, struct arena *a,
@@ -167,17 +167,18 @@ int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, co
 
 /* ------------------------------------------------------------------ tensors */
 
-/* Decode a tensor from raw_data, any typed field, or external data. Its elements point into the model's file when they
- * lie there aligned for their type (read-only then), else they are in `a`. `model` may be null: no external data then.
- * Errors: ERR_MODEL for sizes that do not fit the extents, and for external data that is missing or outside of the
- * model's folder; ERR_UNSUPPORTED for element types that tpat does not have. */
+/* Decode a tensor from raw_data, any typed field, or external data. The elements point into the model's file
+ * (read-only) if they are aligned there for their type, else they are in `a`. `model` may be null if there is no
+ * external data. Errors: ERR_MODEL for sizes that do not match the extents, and for external data that is missing or
+ * outside the model's folder; ERR_UNSUPPORTED for element types that tpat lacks. */
 int onnx_tensor_load(struct tensor *out, const Onnx__TensorProto *proto, struct onnx_model *model, struct arena *a,
                      struct err *e);
 
-/* A message with a copy of the tensor in `a`. `name` may be null. */
+/* Makes a message with a copy of the tensor in `a`. `name` may be null. */
 Onnx__TensorProto *onnx_tensor_store(const struct tensor *t, const char *name, struct arena *a);
 
-/* A file that is one TensorProto, as test data is (input_0.pb). `name` (may be null) gets the tensor's name or "". */
+/* Reads a file of one TensorProto, such as test data (input_0.pb). `name` (may be null) gets the tensor's name or
+ * "". */
 int onnx_tensor_read_file(struct tensor *out, const char **name, const char *path, struct arena *a, struct err *e);
 int onnx_tensor_write_file(const char *path, const struct tensor *t, const char *name, struct err *e);
 
@@ -185,10 +186,10 @@ int onnx_tensor_write_file(const char *path, const struct tensor *t, const char 
  * copied) */
 
 Onnx__NodeProto *onnx_node_new(struct onnx_model *m, const char *domain, const char *op_type, const char *name);
-void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name); /* appends; "": not given */
+void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name); /* appends; "": omitted */
 void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *name);
 
-/* Set an attribute; one of the same name is replaced. Tensors and graphs are referred to, not copied. */
+/* Set an attribute; one of the same name is replaced. Tensors and graphs are referenced, not copied. */
 void onnx_node_set_int(struct onnx_model *m, Onnx__NodeProto *node, const char *name, int64_t x);
 void onnx_node_set_float(struct onnx_model *m, Onnx__NodeProto *node, const char *name, float x);
 void onnx_node_set_string(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *x);
@@ -198,8 +199,8 @@ void onnx_node_set_strings(struct onnx_model *m, Onnx__NodeProto *node, const ch
 void onnx_node_set_tensor(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__TensorProto *x);
 void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *x);
 
-/* A value of a dense tensor type. Extent i is dim[i], or where that is negative, symbol[i] (null: unknown). `rank` -1:
- * of unknown rank. `symbol` may be null. */
+/* A value of a dense tensor type. Extent i is dim[i] or, if that is negative, symbol[i] (null: unknown). `rank` -1:
+ * unknown rank. `symbol` may be null. */
 Onnx__ValueInfoProto *onnx_value_info_new(struct onnx_model *m, const char *name, enum type type, int rank,
                                           const int64_t *dim, const char *const *symbol);
 
@@ -210,41 +211,42 @@ void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__Value
 void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
 void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
 
-/* `base`, or base_1, base_2 ...: a name that no value, node or function of the whole model has. */
+/* Returns `base`, or base_1, base_2 ...: a name that no value, node or function in the model has. */
 char *onnx_name_unique(struct onnx_model *m, const char *base);
 
 /* ------------------------------------------------------------------ changing */
 
 /* Replace the nodes with the given indices by `by` (null: only remove), at the place that keeps the order topological.
- * Indices may be in any order. Errors: ERR_USAGE, and the graph unchanged, when a path from the set to the set leads
- * through other nodes (the one node would have to run before and after them; they are named). The removed messages stay
+ * Indices may be in any order. Errors: ERR_USAGE, and the graph unchanged, if a path between two of the nodes passes
+ * through others (the new node would have to run before and after them; they are named). The removed messages stay
  * valid: they can become a function's body. */
 int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *node, int n, Onnx__NodeProto *by,
                        struct err *e);
 
-/* Remove the initializers that no node of the graph or of its subgraphs reads and that are no graph outputs, the inputs
- * of the same names (not of a subgraph's), and value_info of names that are gone. Returns how many initializers. */
+/* Remove the initializers that neither a node of the graph or its subgraphs reads nor is a graph output, the inputs of
+ * the same names (not a subgraph's), and value_info of removed names. Returns the number of removed initializers. */
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g);
 
-/* Make input number `input` of the graph a constant: `t`, of its name, is an initializer in its place, and in that of
- * its default. */
+/* Make input number `input` of the graph a constant: the initializer `t`, of the same name, replaces it and its
+ * default. */
 void onnx_graph_bind_input(struct onnx_model *m, Onnx__GraphProto *g, int input, Onnx__TensorProto *t);
 
-/* Put the nodes into a stable topological order: of those that could come next, always the first. Errors: ERR_MODEL
- * with the labels of the nodes on a cycle; then the order is as it was. */
+/* Put the nodes into a stable topological order: of those ready to run, always the first. Errors: ERR_MODEL with the
+ * labels of the nodes on a cycle; the order is then unchanged. */
 int onnx_graph_sort(struct onnx_model *m, Onnx__GraphProto *g, struct err *e);
 
-/* A local function with these inputs, outputs and nodes (referred to, not copied), and the model's opset imports. It is
- * not yet in the model. */
+/* Makes a local function with these inputs, outputs and nodes (referenced, not copied), and the model's opset imports.
+ * Does not add it to the model. */
 Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain, const char *name,
                                        const char *const *input, int inputs, const char *const *output, int outputs,
                                        Onnx__NodeProto *const *node, int nodes);
 
-/* Put a function into the model: IR version at least 8, and its domain imported (version 1) when it was not. Errors:
- * ERR_USAGE when the model has a function of this name in any domain (TensorRT matches functions by name alone). */
+/* Add a function to the model: raises the IR version to at least 8 and imports its domain (version 1) if missing.
+ * Errors: ERR_USAGE if the model has a function of this name in any domain (TensorRT matches functions by name
+ * alone). */
 int onnx_model_add_function(struct onnx_model *m, Onnx__FunctionProto *f, struct err *e);
 
-/* Null when the model does not have it. `overload` null: "". */
+/* Null if the model does not have it. `overload` null: "". */
 Onnx__FunctionProto *onnx_function_find(const struct onnx_model *m, const char *domain, const char *name,
                                         const char *overload);
 

@@ -1,4 +1,4 @@
-/* What the files of src/onnx/ share. Nobody else includes this. */
+/* Shared by the files of src/onnx/ only. */
 #ifndef TPAT_ONNX_ONNX_INTERNAL_H
 #define TPAT_ONNX_ONNX_INTERNAL_H
 
@@ -7,8 +7,8 @@
 /* protobuf-c's allocator over an arena: free does nothing. */
 ProtobufCAllocator onnx_wire_allocator(struct arena *a);
 
-/* Unpack `size` bytes as the message `kind` into `a`; raw_data of tensors is not copied but points into `data`. `name`:
- * of the file, for messages. Errors: ERR_MODEL with the byte where it goes wrong. */
+/* Unpack `size` bytes as the message `kind` into `a`; tensors' raw_data is not copied but points into `data`. `name`:
+ * the file's, for messages. Errors: ERR_MODEL with the offset of the bad byte. */
 int onnx_wire_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *kind, const void *data, size_t size,
                      const char *name, struct arena *a, struct err *e);
 
@@ -16,32 +16,32 @@ int onnx_wire_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *k
 int onnx_wire_write(struct file_out *f, const ProtobufCMessage *message, struct err *e);
 
 /* The bytes of a tensor whose data_location is EXTERNAL: inside a mapped file that lives as long as the model. `bytes`:
- * how many the tensor has. */
+ * the tensor's size. */
 int onnx_external_data(const unsigned char **out, const Onnx__TensorProto *t, int64_t bytes, struct onnx_model *m,
                        struct err *e);
-/* The file it names; "" when it names none. */
+/* The file it names; "" if none. */
 const char *onnx_external_location(const Onnx__TensorProto *t);
 static inline bool onnx_tensor_is_external(const Onnx__TensorProto *t)
 {
 	return t->has_data_location && t->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
 }
 
-/* Elements by the extents. ERR_MODEL for negative ones and for a product beyond 64 bits. */
+/* Number of elements. ERR_MODEL for negative extents and for a product beyond 64 bits. */
 int onnx_tensor_count(int64_t *count, const Onnx__TensorProto *t, struct err *e);
 /* Packed bytes that the tensor's type and dims need, and its number of elements. ERR_MODEL, ERR_UNSUPPORTED. */
 int onnx_tensor_size(int64_t *bytes, int64_t *count, const Onnx__TensorProto *t, struct err *e);
 void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t); /* "tensor "w"" */
 
-/* Reorder nodes into the stable topological order. False when there is a cycle: `cycle` gets the indices of its nodes
- * (in the direction of data), and nothing is reordered. Memory from `a`. */
+/* Reorder nodes into the stable topological order. False if there is a cycle: `cycle` gets its node indices (in the
+ * direction of data flow), and nothing is reordered. Memory from `a`. */
 struct onnx_cycle {
 	VEC(int);
 };
 bool onnx_order_nodes(Onnx__NodeProto **node, size_t n, struct onnx_cycle *cycle, struct arena *a);
-/* Sort, with the error that lists the cycle. */
+/* Sort the nodes; the error lists the cycle. */
 int onnx_sort_nodes(Onnx__NodeProto **node, size_t n, struct err *e);
 
-/* Names that a graph's nodes may read: its own, and those of the graphs around it. */
+/* Names that a graph's nodes may read: its own, and those of enclosing graphs. */
 struct onnx_scope {
 	const struct onnx_scope *outer;
 	struct map defined; /* values are not null */
@@ -54,7 +54,7 @@ const char **onnx_label_nodes(Onnx__NodeProto *const *node, size_t n, struct are
 /* Append a pointer to an array of a message. */
 void onnx_array_push(struct onnx_model *m, void *array, size_t *n, void *item);
 
-/* Private names that are in use are recorded when new ones are made. */
+/* Private: record a name as used, once names are tracked. */
 void onnx_name_use(struct onnx_model *m, const char *name);
 
 Onnx__OperatorSetIdProto *onnx_opset_new(struct onnx_model *m, const char *domain, int64_t version);

@@ -1,5 +1,5 @@
-/* Bits of the floats narrower than f32, to and from double. Private to src/tensor/. Every function is inlined with a
- * constant format, so that loops over one type have no table and no decision about the format inside. */
+/* Converts floats narrower than f32 to and from double. Private to src/tensor/. Every function is inlined with a
+ * constant format, so that a loop over one type has no table and no branch on the format. */
 #ifndef TPAT_TENSOR_SMALL_FLOAT_H
 #define TPAT_TENSOR_SMALL_FLOAT_H
 
@@ -8,11 +8,11 @@
 #include <string.h>
 
 struct small_float {
-	int mantissa, bias; /* bits of the mantissa; what is added to the exponent */
+	int mantissa, bias; /* mantissa bits; exponent bias */
 	uint32_t sign;      /* the sign bit */
 	uint32_t max;       /* code of the largest finite value */
-	uint32_t infinity;  /* code of infinity; 0 where there is none */
-	uint32_t nan;       /* code of NaN that is written; 0 where there is none */
+	uint32_t infinity;  /* code of infinity; 0: none */
+	uint32_t nan;       /* code of NaN when writing; 0: none */
 	bool unsigned_zero; /* "FNUZ": the code of -0 is the only NaN */
 	bool clamps;        /* cannot overflow: always the largest value */
 };
@@ -53,11 +53,11 @@ SMALL_FLOAT_INLINE uint32_t small_float_encode(struct small_float f, double x, b
 {
 	uint64_t bits = double_bits(x), u = bits & INT64_MAX;
 	uint32_t sign = bits >> 63 ? f.sign : 0, code;
-	if (u > UINT64_C(0x7ff) << 52) /* a type without NaN gets a zero, of the sign that ml_dtypes gives it */
+	if (u > UINT64_C(0x7ff) << 52) /* a type without NaN gets a zero, signed as in ml_dtypes */
 		return f.unsigned_zero ? f.nan : f.nan ? sign | f.nan : sign ^ f.sign;
 	double least_normal = double_power_of_two(1 - f.bias), magnitude = double_from_bits(u);
 	if (magnitude < least_normal) {
-		/* The last bit of `aligner` weighs as much as the type's last subnormal bit: the addition rounds. */
+		/* The last bit of `aligner` equals the type's last subnormal bit, so the addition rounds. */
 		double aligner = double_power_of_two(1 - f.bias + 52 - f.mantissa);
 		code = (uint32_t)(double_bits(magnitude + aligner) - double_bits(aligner));
 	} else {
@@ -85,9 +85,8 @@ SMALL_FLOAT_INLINE double small_float_decode(struct small_float f, uint32_t code
 	return double_from_bits(sign | u);
 }
 
-/* E8M0: 2^(code - 127), 255 is NaN; neither sign nor zero. Nearest, ties up, as ONNX Cast has it. With saturation the
- * sign is dropped and what is out of range gives the nearer end; without it gives NaN, even where it would be rounded
- * back. */
+/* E8M0: 2^(code - 127), 255 is NaN; no sign, no zero. Rounds to nearest, ties up, as ONNX Cast. With saturation drops
+ * the sign and clamps; without it values out of range give NaN, even those that would round back into it. */
 SMALL_FLOAT_INLINE uint32_t e8m0_encode(double x, bool saturate)
 {
 	uint64_t bits = double_bits(x), u = bits & INT64_MAX;
@@ -103,7 +102,7 @@ SMALL_FLOAT_INLINE double e8m0_decode(uint32_t code)
 	return double_from_bits(code == 255 ? UINT64_C(0x7ff8) << 48 : (uint64_t)(code + 1023 - 127) << 52);
 }
 
-/* The double for an integer, rounded to odd: a later rounding to fewer bits then gives what one rounding would. */
+/* Converts an integer to double, rounded to odd: a later rounding to fewer bits then equals a single rounding. */
 SMALL_FLOAT_INLINE double double_of_magnitude(uint64_t m)
 {
 	if (m >> 53 == 0)

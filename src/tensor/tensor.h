@@ -13,8 +13,8 @@ struct tensor {
 	enum type type;
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
-	void *data;           /* packed, row-major; null for strings or when absent */
-	const char **strings; /* of TYPE_STRING only */
+	void *data;           /* packed, row-major; null for strings or if absent */
+	const char **strings; /* TYPE_STRING only */
 };
 
 /* A zeroed tensor; data in the arena, aligned to 64. Fails on extents that overflow. */
@@ -29,13 +29,13 @@ int64_t tensor_int(const struct tensor *t, int64_t i);
 void tensor_set_float(struct tensor *t, int64_t i, double x);
 void tensor_set_int(struct tensor *t, int64_t i, int64_t x);
 
-/* A converted copy as ONNX Cast does it (floats to integers truncate; to bool: not zero). */
+/* Makes a converted copy, as ONNX Cast: floats truncate to integers; bool is x != 0. */
 int tensor_convert(struct tensor *out, const struct tensor *x, enum type type, struct arena *a, struct err *e);
 
 /* Reproducible random values: floats about uniform in [low, high), integers in [low, high], bool fair. */
 void tensor_random(struct tensor *t, uint64_t seed, double low, double high);
 
-/* What two tensors differ by. `want` is the reference. An element differs when |got - want| > absolute + relative *
+/* Difference of two tensors; `want` is the reference. An element differs when |got - want| > absolute + relative *
  * |want|, when one is NaN and the other is not, or when infinities differ; integers and bool are compared exactly plus
  * `absolute`. */
 struct tensor_tolerance {
@@ -48,14 +48,14 @@ struct tensor_difference {
 	int64_t worst; /* index of the worst element, -1 when none differs at all */
 	double worst_got, worst_want;
 };
-/* False when type or shape differ; then nothing else is filled. */
+/* Returns false if type or shape differ; then nothing else is filled. */
 bool tensor_compare(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
                     struct tensor_tolerance tolerance);
-/* The same with a further tolerance for each element: allowed[i], f64, as many as there are elements; or null. What is
- * not finite is no tolerance. */
+/* The same with an added tolerance for each element: allowed, f64, same element count; or null. Ignores values of it
+ * that are not finite. */
 bool tensor_compare_within(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
                            struct tensor_tolerance tolerance, const double *allowed);
-/* The tolerance that a single operator's result in type `t` should keep against a double-precision reference. */
+/* The tolerance for a single operator's result in type `t` against a double-precision reference. */
 struct tensor_tolerance tensor_tolerance_of(enum type t);
 
 #endif

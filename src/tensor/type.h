@@ -43,9 +43,9 @@ enum type_class { CLASS_NONE, CLASS_FLOAT, CLASS_INT, CLASS_UINT, CLASS_BOOL, CL
 
 struct type_info {
 	const char *name;      /* "f32", "bf16", "f8e4m3fn": in programs, kernels, messages */
-	const char *onnx_name; /* "float", "bfloat16", "float8e4m3fn": ONNX's own */
+	const char *onnx_name; /* ONNX's name: "float", "bfloat16", "float8e4m3fn" */
 	enum type_class class;
-	int bits; /* of one element; 4 and 2 are packed as ONNX packs them (low bits first) */
+	int bits; /* per element; 4 and 2 are packed as in ONNX (low bits first) */
 };
 
 const struct type_info *type_info(enum type t); /* never null; TYPE_NONE's row for unknown numbers */
@@ -54,38 +54,38 @@ enum type type_from_name(const char *name); /* "f32" or "float"; TYPE_NONE when 
 bool type_is_float(enum type t);
 bool type_is_int(enum type t); /* signed or unsigned integers; not bool */
 bool type_is_signed(enum type t);
-/* Narrower than a byte: two or four elements share one, the first in its low bits. */
+/* True if narrower than a byte: two or four elements share one, the first in its low bits. */
 bool type_is_packed(enum type t);
 /* A type of whole bytes that holds every value of `t`: of packed types u8, i8 or f8e4m3fn, else `t` itself. */
 enum type type_unpacked(enum type t);
 
-/* Bytes of `n` packed elements; -1 when that overflows int64 or the type has no fixed size. */
+/* Bytes of `n` packed elements; -1 on int64 overflow or if the type has no fixed size. */
 int64_t type_bytes(enum type t, int64_t n);
 
-/* Ranges of integer types (and of bool), as int64; U64's maximum is given as -1 with its bits. */
+/* Ranges of integer types (and bool), as int64; U64's maximum has the bits of -1. */
 int64_t type_min(enum type t);
 int64_t type_max(enum type t);
 double type_max_finite(enum type t); /* of float types */
 
 /* One element as double or int64, from and to memory at element index `i` of a packed array. Conversion to a float type
- * rounds to nearest even. To the 8-bit and smaller floats with `saturate`: beyond the largest finite value (infinity
- * included) gives that value; without: infinity or NaN as the type has it (ONNX, operator Cast). To integers: wraps. */
+ * rounds to nearest even. To the 8-bit and smaller floats with `saturate`: values beyond the largest finite one
+ * (infinity included) give that one; without it infinity or NaN, whichever the type has (ONNX Cast). Integers wrap. */
 double type_load_float(enum type t, const void *data, int64_t i);
 int64_t type_load_int(enum type t, const void *data, int64_t i); /* U64 gives its bits */
 void type_store_float(enum type t, void *data, int64_t i, double x, bool saturate);
 void type_store_int(enum type t, void *data, int64_t i, int64_t x);
 
-/* The same for `n` elements from index `first` on, without a decision an element: what loops over tensors use. Arrays
- * may lie at any address. Two threads may not store into the same byte of a packed 4-bit or 2-bit array. Complex
- * numbers load as their real part and store with a zero imaginary part; strings load as zero and are never stored.
- * Conversions round once: an int64 beyond 2^53 reaches f32 or bf16 correctly rounded. Floats become integers by
- * dropping the fraction, then the bits above the type's (NaN and infinities: zero). */
+/* The same for `n` elements from index `first` on, with one type dispatch per call. Arrays may be unaligned. Two
+ * threads must not store into the same byte of a packed array. Complex numbers load as their real part and store with a
+ * zero imaginary part; strings load as zero and are never stored. Conversions round once: an int64 beyond 2^53 reaches
+ * f32 or bf16 correctly rounded. Floats become integers by dropping the fraction, then the bits above the type's width
+ * (NaN and infinities: zero). */
 void type_load_floats(enum type t, const void *data, int64_t first, int64_t n, double *out);
 void type_load_ints(enum type t, const void *data, int64_t first, int64_t n, int64_t *out);
 void type_store_floats(enum type t, void *data, int64_t first, int64_t n, const double *x, bool saturate);
 void type_store_ints(enum type t, void *data, int64_t first, int64_t n, const int64_t *x);
 
-/* `x` rounded to what the float type can hold, as a double. */
+/* Rounds `x` to the nearest value of the float type. */
 double type_round(enum type t, double x, bool saturate);
 
 #endif

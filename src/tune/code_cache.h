@@ -1,4 +1,4 @@
-/* Compiled code of kernels in a folder that several processes share. See code_cache.c. */
+/* A cache of compiled kernels in a folder shared by several processes. See code_cache.c. */
 #ifndef TPAT_TUNE_CODE_CACHE_H
 #define TPAT_TUNE_CODE_CACHE_H
 
@@ -8,10 +8,11 @@ struct code_cache {
 	const char *folder;
 	int arch; /* 0: no GPU */
 	const struct language *language;
-	struct dev *dev; /* that compiles; null: the language's compiler, for `arch`, without a device */
+	struct dev *dev; /* the compiling device; null: the language's compiler, for `arch` */
 };
 
-/* Errors of what it gives: ERR_DEVICE from the compiler, kept like code; ERR_USAGE from the folder. */
+/* Returns the cache as a code source. Its errors: ERR_DEVICE from the compiler, cached like code; ERR_USAGE for the
+ * folder. */
 struct tune_code code_cache_use(struct code_cache *c);
 
 #endif

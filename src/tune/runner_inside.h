@@ -21,9 +21,9 @@ struct tune_runner {
 		VEC(struct runner_step);
 	} steps;
 	const struct tensor *const *inputs;
-	struct ir_inputs values; /* of symbols */
+	struct ir_inputs values; /* determine the symbols */
 	struct ir_launcher launcher;
-	void **memory; /* copy * buffers + id, behind a guard; buffers that are no edge have one for all copies */
+	void **memory; /* index copy * buffers + id, after a guard zone; inner buffers are shared by all copies */
 	size_t *bytes; /* by id */
 	int copies;
 	struct tune_pool *pool; /* or null */
@@ -32,13 +32,13 @@ struct tune_runner {
 	struct arena *arena;
 };
 
-/* An extent, at the inputs' shapes. */
+/* Evaluates an extent at the inputs' shapes. */
 int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e);
-/* Launches all steps, on one copy of the edges' memory. */
+/* Launches all steps on one copy of the inputs and outputs. */
 int runner_run_once(struct tune_runner *r, int copy, struct err *e);
 
 /* ---- Memory (runner_memory.c). */
-/* How large all buffers are; so many copies of the edges that together they are larger than `rotate`. */
+/* Computes all buffer sizes, and the number of copies of inputs and outputs that together exceed `rotate` bytes. */
 int runner_measure_buffers(struct tune_runner *r, size_t rotate, struct err *e);
 int runner_allocate(struct tune_runner *r, struct err *e);
 void runner_free_memory(struct tune_runner *r);
