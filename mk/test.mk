@@ -48,6 +48,23 @@ $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
 $(B)/helpers: FORCE
 	@$(call save,$(HELP_OBJ))
 
+# The table of rules with one more: what docs/add-a-schedule.md adds. Its rules.def comes before the one of src/sched/.
+ADDED := $(B)/tests/added
+ADDED_OBJ := $(ADDED)/rules.o $(ADDED)/rule_uniform.o $(ADDED)/added_test.o
+$(ADDED)/sched/rules.def: src/sched/rules.def
+	@mkdir -p $(@D)
+	@{ cat $< && echo 'RULE(uniform)'; } > $@
+$(ADDED)/rules.o: src/sched/rules.c
+$(ADDED)/rule_uniform.o: tests/added/rule_uniform.c
+$(ADDED)/added_test.o: tests/added/added_test.c
+$(ADDED_OBJ): $(ADDED)/sched/rules.def $(B)/flags
+	$(call say,CC)
+	$(Q)$(CC) -I$(ADDED) $(FLAGS) -I. $(CFLAGS) -MMD -MP -c $(filter %.c,$^) -o $@
+$(ADDED)/added_test: $(ADDED_OBJ) $(NEEDS)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -rdynamic -o $@ $(ADDED_OBJ) $(B)/tests/libhelpers.a $(B)/libtpat.a $(LIBS)
+-include $(wildcard $(ADDED)/*.d)
+
 # A plugin library as generated code would be: the runtime and a library description written by hand.
 RT_SOURCES := $(wildcard rt/core/*.c rt/tensorrt/*.c)
 $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.h) $(B)/flags

@@ -57,7 +57,8 @@ static void *get(const struct map *m, const char *name, uint64_t key)
 	return m->slot[i] ? m->entry[m->slot[i] - 1].value : NULL;
 }
 
-static void put(struct map *m, const char *name, uint64_t key, void *value)
+/* The map changes no value, so it takes constants; who gets one back knows what was put there. */
+static void put(struct map *m, const char *name, uint64_t key, const void *value)
 {
 	if (2 * (m->n + 1) > m->slots) {
 		m->slots = m->slots ? m->slots * 2 : 32;
@@ -67,11 +68,11 @@ static void put(struct map *m, const char *name, uint64_t key, void *value)
 	}
 	int i = find_slot(m, name, key);
 	if (m->slot[i]) {
-		m->entry[m->slot[i] - 1].value = value;
+		m->entry[m->slot[i] - 1].value = (void *)value;
 		return;
 	}
 	vec_room(m->arena, (void **)&m->entry, m->n, &m->cap, sizeof *m->entry);
-	m->entry[m->n++] = (struct map_entry){ name ? arena_strdup(m->arena, name) : NULL, key, value };
+	m->entry[m->n++] = (struct map_entry){ name ? arena_strdup(m->arena, name) : NULL, key, (void *)value };
 	m->slot[i] = m->n;
 }
 
@@ -80,7 +81,7 @@ void *map_get(const struct map *m, const char *name)
 	return get(m, name, hash_str(0, name));
 }
 
-void map_put(struct map *m, const char *name, void *value)
+void map_put(struct map *m, const char *name, const void *value)
 {
 	put(m, name, hash_str(0, name), value);
 }
@@ -90,7 +91,7 @@ void *map_get_u64(const struct map *m, uint64_t key)
 	return get(m, NULL, key);
 }
 
-void map_put_u64(struct map *m, uint64_t key, void *value)
+void map_put_u64(struct map *m, uint64_t key, const void *value)
 {
 	put(m, NULL, key, value);
 }

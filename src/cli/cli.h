@@ -95,6 +95,8 @@ void cli_print_error(const char *where, const char *text, const char *advice, in
 bool cli_progress(void *user, const struct tpat_progress *p);
 void cli_progress_end(void);
 bool cli_interrupted(void);
+/* From here on Ctrl-C, SIGTERM and SIGHUP interrupt: cli_interrupted() is true. A second Ctrl-C ends the program. */
+void cli_watch_signals(void);
 
 /* Calls tpat_tune with a progress line and prints its warnings. */
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o);

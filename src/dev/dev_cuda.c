@@ -4,13 +4,6 @@
 
 #include "dev/dev_cuda_inside.h"
 
-const struct cuda_driver *dev_cuda_enter(struct dev *d, struct gpu **g)
-{
-	*g = d->state;
-	(*g)->cu->context_set((*g)->context);
-	return (*g)->cu;
-}
-
 static void close_cuda(struct dev *d)
 {
 	struct gpu *g;

@@ -222,3 +222,10 @@ void dev_cuda_code(struct dev *d)
 	d->launch_early = launch_early;
 	d->tensor_map = tensor_map;
 }
+
+const struct cuda_driver *dev_cuda_enter(struct dev *d, struct gpu **g)
+{
+	*g = d->state;
+	(*g)->cu->context_set((*g)->context);
+	return (*g)->cu;
+}

@@ -110,6 +110,7 @@ struct eval_turn {
 int eval_demands_check(struct eval_run *run);
 bool eval_symbol_value(void *run, const char *name, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
+int eval_buffer_extents(struct eval_run *run, const struct ir_buffer *b); /* unless they mention an open size */
 
 /* eval_program.c: allocates memory for a buffer before a stage defines it; does nothing if it has some, or is open. */
 void eval_give_memory(struct eval_run *run, const struct ir_buffer *b);

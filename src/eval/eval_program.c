@@ -5,42 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-bool eval_symbol_value(void *run, const char *name, int64_t *value)
-{
-	const int64_t *known = map_get(&((struct eval_run *)run)->symbols, name);
-	if (known)
-		*value = *known;
-	return known != NULL;
-}
-
-struct unknown {
-	struct eval_run *run;
-	const char *name;
-};
-
-static void find_unknown(void *user, expr e)
-{
-	struct unknown *u = user;
-	int64_t value;
-	if (e->op == IR_SYMBOL && !u->name && !eval_symbol_value(u->run, e->name, &value))
-		u->name = e->name;
-}
-
-int eval_extent(struct eval_run *run, expr e, int64_t *out)
-{
-	struct unknown unknown = { run, NULL };
-	if (ir_eval_int(e, eval_symbol_value, run, out) && *out >= 0)
-		return 0;
-	eval_walk(run->arena, e, find_unknown, &unknown);
-	if (unknown.name)
-		return err_set(run->err, ERR_MODEL, "Program %s: no input gives symbol %s a value.", run->program->name,
-		               unknown.name);
-	struct str text = str_new(run->arena);
-	ir_print_expr(&text, e, 0);
-	return err_set(run->err, ERR_MODEL, "Program %s: the extent %s is not a number of elements.",
-	               run->program->name, str_text(&text));
-}
-
 static int set_symbol(struct eval_run *run, const char *name, int64_t value, const char *source)
 {
 	int64_t known;
@@ -110,48 +74,7 @@ static int bind_values(struct eval_run *run, const struct tensor *const *inputs)
 	return 0;
 }
 
-/* Skips demands on sizes that are not computed yet. */
-int eval_demands_check(struct eval_run *run)
-{
-	const struct ir_program *p = run->program;
-	vec_each (d, &p->demands) {
-		int64_t holds, number;
-		const char *text[2];
-		if (!ir_eval_int(ir_demand_holds(d), eval_symbol_value, run, &holds) || holds)
-			continue;
-		for (int k = 0; k < 2; k++)
-			text[k] = ir_eval_int(d->extent[k], eval_symbol_value, run, &number)
-			                  ? arena_printf(run->arena, "%lld", (long long)number)
-			                  : "?";
-		return err_set(run->err, ERR_MODEL, "Program %s: node %s: %s.", p->name, d->node,
-		               ir_demand_text(d, text[0], text[1], run->arena));
-	}
-	return 0;
-}
-
-static int buffer_extents(struct eval_run *run, const struct ir_buffer *b)
-{
-	struct eval_buffer *x = &run->buffer[b->id];
-	int64_t unused;
-	x->type = b->type;
-	x->rank = b->rank;
-	x->count = 1;
-	x->open = eval_size_open(run, b);
-	if (x->open)
-		return 0;
-	for (int k = 0; k < b->rank; k++) {
-		TRY(eval_extent(run, b->dim[k], &x->dim[k]));
-		if (__builtin_mul_overflow(x->count, x->dim[k], &x->count))
-			return err_set(run->err, ERR_MODEL, "Program %s: buffer %s is too large.", run->program->name,
-			               b->name);
-	}
-	if (type_bytes(b->type, x->count) < 0 || __builtin_mul_overflow(x->count, 16, &unused))
-		return err_set(run->err, ERR_UNSUPPORTED, "Program %s: buffer %s of type %s cannot be interpreted.",
-		               run->program->name, b->name, type_name(b->type));
-	return 0;
-}
-
-/* Loads need natural alignment: copies misaligned data. */
+/* Loads want elements at their own alignment: data that lie elsewhere are copied. */
 static void *aligned_data(const struct tensor *t, struct arena *a)
 {
 	size_t size = (size_t)(type_info(t->type)->bits + 7) / 8;
@@ -306,7 +229,7 @@ static int place_output(struct eval_run *run, int i)
 int eval_buffer_close(struct eval_run *run, const struct ir_buffer *b)
 {
 	const struct ir_program *p = run->program;
-	TRY(buffer_extents(run, b));
+	TRY(eval_buffer_extents(run, b));
 	for (int i = 0; i < p->outputs.n; i++)
 		if (p->outputs.at[i] == b)
 			TRY(place_output(run, i));
@@ -320,7 +243,7 @@ static int run_program(struct eval_run *run, const struct tensor *const *inputs,
 	TRY(bind_values(run, inputs));
 	TRY(eval_demands_check(run));
 	for (int i = 0; i < p->buffers.n; i++)
-		TRY(buffer_extents(run, p->buffers.at[i]));
+		TRY(eval_buffer_extents(run, p->buffers.at[i]));
 	for (int i = 0; i < p->inputs.n; i++)
 		TRY(take_tensor(run, p->inputs.at[i], input_tensor(run, i, inputs)));
 	for (int i = 0; i < p->buffers.n; i++)

@@ -2,27 +2,6 @@
  * them. */
 #include "eval/code.h"
 
-struct open {
-	const struct eval_run *run;
-	bool found;
-};
-
-static void find_open(void *user, expr e)
-{
-	struct open *o = user;
-	int64_t unused;
-	if (e->op == IR_SYMBOL && ir_size_find(o->run->program, e->name))
-		o->found |= !eval_symbol_value((void *)(uintptr_t)o->run, e->name, &unused);
-}
-
-bool eval_size_open(struct eval_run *run, const struct ir_buffer *b)
-{
-	struct open o = { run, false };
-	for (int k = 0; k < b->rank && run->program->sizes.n; k++)
-		eval_walk(run->arena, b->dim[k], find_open, &o);
-	return o.found;
-}
-
 static int take_count(struct eval_run *run, const struct ir_size *s)
 {
 	int64_t n = *(const int64_t *)run->buffer[s->count->id].data, limit;

@@ -189,19 +189,3 @@ void eval_linear(struct code *c, expr e, struct linear *out)
 	*out = (struct linear){ 0 };
 	gather(c, e, 1, out);
 }
-
-static void walk(struct map *seen, expr e, void (*fn)(void *user, expr e), void *user)
-{
-	if (map_get_u64(seen, e->id))
-		return;
-	map_put_u64(seen, e->id, seen);
-	for (int k = 0; k < e->n; k++)
-		walk(seen, e->arg[k], fn, user);
-	fn(user, e);
-}
-
-void eval_walk(struct arena *a, expr e, void (*fn)(void *user, expr e), void *user)
-{
-	struct map seen = map_new(a);
-	walk(&seen, e, fn, user);
-}

@@ -57,7 +57,7 @@ static bool is_loose(struct look *l, expr e)
 	const char *have = map_get_u64(&l->known, e->id);
 	if (!have) {
 		have = find_loose(l, e) ? &yes : &no;
-		map_put_u64(&l->known, e->id, (void *)have);
+		map_put_u64(&l->known, e->id, have);
 	}
 	return have == &yes;
 }
@@ -65,7 +65,7 @@ static bool is_loose(struct look *l, expr e)
 /* A product added to a total is never rounded separately. */
 static bool sets_loose(struct look *l, const struct ir_stmt *s)
 {
-	expr e = s->value;
+	expr e = s->kind == IR_DECLARE ? s->declare.value : s->kind == IR_SET ? s->set.value : s->assign.value;
 	if (!gen_adds_to_itself(s))
 		return is_loose(l, e);
 	for (int i = 0; i < 2; i++)
@@ -82,17 +82,46 @@ static void mark(struct look *l, const struct ir_variable *v)
 	l->more = true;
 }
 
+/* What is made of all lanes' is as theirs. */
+static void mark_with(struct look *l, const struct ir_variable *of, const struct ir_variable *made)
+{
+	if (made && is_marked(l, of))
+		mark(l, made);
+}
+
+static void mark_stmt(struct look *l, const struct ir_stmt *s)
+{
+	switch (s->kind) {
+	case IR_DECLARE:
+		if (sets_loose(l, s))
+			mark(l, s->declare.var);
+		break;
+	case IR_ASSIGN:
+		if (sets_loose(l, s))
+			mark(l, s->assign.var);
+		break;
+	case IR_SET:
+		if (sets_loose(l, s))
+			mark(l, s->set.array);
+		break;
+	case IR_LOAD_VECTOR:
+		if (is_exchanged(l, s->vector.buf))
+			mark(l, s->vector.array);
+		break;
+	case IR_LANES_COMBINE: mark_with(l, s->lanes.var, s->lanes.index); break;
+	case IR_LANES_SCAN: mark_with(l, s->scan.part, s->scan.sum); break;
+	case IR_ITEMS_SCAN: mark_with(l, s->items.parts, s->items.sum); break;
+	default: break;
+	}
+}
+
 static void mark_loose(struct look *l, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		bool sets = s->kind == IR_DECLARE || s->kind == IR_ASSIGN || s->kind == IR_SET;
-		if (sets ? sets_loose(l, s) : s->kind == IR_LOAD_VECTOR && is_exchanged(l, s->buf))
-			mark(l, s->var);
-		if (s->var && s->var2 && is_marked(l, s->var)) /* combined from all lanes */
-			mark(l, s->var2);
-		if (s->body)
-			mark_loose(l, s->body);
+		mark_stmt(l, s);
+		if (ir_stmt_body(s))
+			mark_loose(l, ir_stmt_body(s));
 	}
 }
 
@@ -136,9 +165,9 @@ static void look_at(struct look *l, const struct ir_block *b)
 		switch (s->kind) {
 		case IR_STORE:
 		case IR_STORE_VECTOR:
-			if (is_exchanged(l, s->buf))
+			if (is_exchanged(l, ir_stmt_buffer(s)))
 				break;
-			l->fine &= is_16_bits(s->buf->type) || !type_is_float(s->buf->type);
+			l->fine &= is_16_bits(ir_stmt_buffer(s)->type) || !type_is_float(ir_stmt_buffer(s)->type);
 			l->stores++;
 			break;
 		case IR_UPDATE:
@@ -149,8 +178,8 @@ static void look_at(struct look *l, const struct ir_block *b)
 		default: break;
 		}
 		ir_stmt_walk(s, find_jump, l);
-		if (s->body)
-			look_at(l, s->body);
+		if (ir_stmt_body(s))
+			look_at(l, ir_stmt_body(s));
 	}
 }
 

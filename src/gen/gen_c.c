@@ -15,7 +15,7 @@ static enum type wider(enum type t)
 	return t != TYPE_BOOL && type_info(t)->bits < 32 ? TYPE_I32 : t;
 }
 
-static void print_update(struct gen_text *g, const struct ir_stmt *s)
+static void print_update(struct gen_text *g, const struct ir_update *s)
 {
 	enum type t = wider(s->buf->type);
 	expr old = ir_cast(ir_load(s->at->pool, s->buf, &s->at), t);
@@ -25,56 +25,61 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 	gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, new);
 }
 
-/* Moves elements narrower than a byte from or to an array. */
-static void print_packed(struct gen_text *g, const struct ir_stmt *s, const char *verb)
+/* Between an array and elements narrower than a byte. */
+static void print_packed(struct gen_text *g, const struct ir_vector *s, const char *verb)
 {
 	gen_indent(g);
-	str_printf(g->out, "%s_vector_%s(%s, ", verb, type_name(s->type), gen_buffer(g, s->buf));
+	str_printf(g->out, "%s_vector_%s(%s, ", verb, type_name(s->buf->type), gen_buffer(g, s->buf));
 	gen_expr(g, s->at);
 	str_add(g->out, ", ");
 	gen_array_row(g, s);
 	str_printf(g->out, ", %d);\n", s->width);
 }
 
-/* Sorts a row's keys and runs the body for the first ones. */
-static void print_sort(struct gen_text *g, const struct ir_stmt *s)
+/* A row: its keys, in order, and what is to be done with the first of them. */
+static void print_sort(struct gen_text *g, const struct ir_sort *s)
 {
-	const char *sorted = gen_own(g, "sorted"), *rank = gen_name(g, s->var), *place = gen_name(g, s->var2);
+	const char *sorted = gen_own(g, "sorted"), *rank = gen_name(g, s->rank), *place = gen_name(g, s->place);
 	gen_begin(g, "struct sort_item *");
 	str_printf(g->out, "%s = sort_new(", sorted);
-	gen_expr(g, s->to);
+	gen_expr(g, s->of);
 	str_add(g->out, ");\n");
+	gen_scope(g);
 	gen_indent(g);
 	str_printf(g->out, "for (i64 %s = 0; %s < ", place, place);
-	gen_operand(g, s->to);
+	gen_operand(g, s->of);
 	str_printf(g->out, "; %s++) {\n", place);
 	g->out->indent++;
 	gen_lets(g, s->value, NULL);
 	gen_indent(g);
-	str_printf(g->out, "%s[%s] = (struct sort_item){ key_%sscending_%s(", sorted, place, s->mutable ? "de" : "a",
+	str_printf(g->out, "%s[%s] = (struct sort_item){ key_%sscending_%s(", sorted, place, s->descending ? "de" : "a",
 	           type_name(s->value->type));
 	gen_expr(g, s->value);
 	str_printf(g->out, "), %s };\n", place);
 	gen_lets_end(g);
 	g->out->indent--;
+	gen_scope_end(g);
 	str_line(g->out, "}");
 	gen_begin(g, "sort_items(");
 	str_printf(g->out, "%s, ", sorted);
-	gen_expr(g, s->to);
+	gen_expr(g, s->of);
 	str_add(g->out, ");\n");
+	gen_scope(g);
 	gen_indent(g);
 	str_printf(g->out, "for (i64 %s = 0; %s < ", rank, rank);
-	gen_operand(g, s->from);
+	gen_operand(g, s->count);
 	str_printf(g->out, "; %s++) {\n", rank);
 	str_line(g->out, "\tconst i64 %s = %s[%s].place;", place, sorted, rank);
 	gen_block(g, s->body);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 	str_line(g->out, "free(%s);", sorted);
 }
 
-static void print_for(struct gen_text *g, const struct ir_stmt *s)
+static void print_for(struct gen_text *g, const struct ir_for *s)
 {
 	const char *name = gen_name(g, s->var);
+	gen_scope(g);
 	gen_begin(g, "for (i64 ");
 	str_printf(g->out, "%s = ", name);
 	gen_expr(g, s->from);
@@ -84,29 +89,30 @@ static void print_for(struct gen_text *g, const struct ir_stmt *s)
 	gen_operand(g, s->step);
 	str_add(g->out, ") {\n");
 	gen_block(g, s->body);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 }
 
-static void print_size(struct gen_text *g, const struct ir_stmt *s)
+static void print_size(struct gen_text *g, const struct ir_vector *s)
 {
 	str_add(g->out, ", sizeof ");
 	gen_array_row(g, s);
 	str_add(g->out, ");\n");
 }
 
-/* Vectors are arrays; the compiler vectorises their copies. */
-static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
+/* Vectors are arrays, and how they are moved is the compiler's to find. */
+static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 {
-	if (!s->mutable)
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), gen_name(g, s->var), s->width);
-	if (type_is_packed(s->type)) {
+	if (!s->stands)
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->buf->type), gen_name(g, s->array), s->width);
+	if (type_is_packed(s->buf->type)) {
 		print_packed(g, s, "load");
 		return;
 	}
-	if (s->value) {
-		str_line(g->out, "memset(%s, 0, sizeof %s);", gen_name(g, s->var), gen_name(g, s->var));
+	if (s->where) {
+		str_line(g->out, "memset(%s, 0, sizeof %s);", gen_name(g, s->array), gen_name(g, s->array));
 		gen_begin(g, "if (");
-		gen_expr(g, s->value);
+		gen_expr(g, s->where);
 		str_add(g->out, ")\n\t");
 	}
 	gen_begin(g, "memcpy(");
@@ -116,9 +122,9 @@ static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
 	print_size(g, s);
 }
 
-static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
+static void print_store_vector(struct gen_text *g, const struct ir_vector *s)
 {
-	if (type_is_packed(s->type)) {
+	if (type_is_packed(s->buf->type)) {
 		print_packed(g, s, "store");
 		return;
 	}
@@ -133,11 +139,11 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_UPDATE: print_update(g, s); break;
-	case IR_FOR: print_for(g, s); break;
-	case IR_LOAD_VECTOR: print_load_vector(g, s); break;
-	case IR_STORE_VECTOR: print_store_vector(g, s); break;
-	case IR_SORT_SERIAL: print_sort(g, s); break;
+	case IR_UPDATE: print_update(g, &s->update); break;
+	case IR_FOR: print_for(g, &s->loop); break;
+	case IR_LOAD_VECTOR: print_load_vector(g, &s->vector); break;
+	case IR_STORE_VECTOR: print_store_vector(g, &s->vector); break;
+	case IR_SORT_SERIAL: print_sort(g, &s->sort); break;
 	default: ck(!"a serial body has one lane, and calls nothing"); break;
 	}
 }
@@ -291,7 +297,7 @@ static void print_plans(struct str *out, const struct ir_plan *const *plans, int
 					const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
 					if (!map_get(&printed, name))
 						print_kernel(out, *part, true, reserved);
-					map_put(&printed, name, (void *)*part);
+					map_put(&printed, name, *part);
 				}
 				print_kernel(out, *k, false, reserved);
 			}

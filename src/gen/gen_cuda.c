@@ -3,8 +3,6 @@
 #include "gen/gen_device.h"
 #include "gen/text.h"
 
-#include <string.h>
-
 static const char *const functor[IR_COMBINE_COUNT] = {
 	[IR_SUM] = "op_sum",
 	[IR_PROD] = "op_prod",
@@ -23,30 +21,30 @@ static const char *const atomic[IR_COMBINE_COUNT] = {
 	[IR_ALL] = "atomic_min", [IR_ANY] = "atomic_max", /* of bool: the smaller is "and", the larger "or" */
 };
 
-/* combines `name` over groups of `width` threads, in place */
-static void print_combine(struct gen_text *g, const struct ir_stmt *s)
+/* threads' `name` becomes the combination of all `width` neighbours' */
+static void print_combine(struct gen_text *g, const struct ir_lanes *s)
 {
-	const char *type = gen_type(g, s->type), *name = gen_name(g, s->var),
-	           *index = s->var2 ? gen_name(g, s->var2) : NULL;
+	const char *type = gen_type(g, s->var->type), *name = gen_name(g, s->var),
+	           *index = s->index ? gen_name(g, s->index) : NULL;
 	if (index)
 		type = arena_printf(g->out->arena, "indexed<%s, %s>", type, gen_type(g, TYPE_INDEX));
 	const char *mine = index ? arena_printf(g->out->arena, "%s{ %s, %s }", type, name, index) : name;
-	const char *group = s->width < 32 ? arena_printf(g->out->arena, "<%d>", s->width) : "";
+	const char *group = s->lanes < 32 ? arena_printf(g->out->arena, "<%d>", s->lanes) : "";
 	const char *call = arena_printf(g->out->arena, "warp_reduce%s(%s, %s())", group, mine, functor[s->combine]);
 	const char *across = s->across ? gen_name(g, s->across) : gen_own(g, "across");
 	if (s->items) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->width * s->columns);
-		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->width, name,
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->lanes * s->columns);
+		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->lanes, name,
 		         functor[s->combine], across);
 		return;
 	}
 	if (s->columns) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width * s->columns);
-		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->width,
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->lanes * s->columns);
+		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->lanes,
 		                    mine, functor[s->combine], across);
-	} else if (s->width > 32) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->width / 32);
-		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->width, mine,
+	} else if (s->lanes > 32) {
+		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->lanes / 32);
+		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->lanes, mine,
 		                    functor[s->combine], across);
 	}
 	if (index)
@@ -55,64 +53,64 @@ static void print_combine(struct gen_text *g, const struct ir_stmt *s)
 		str_line(g->out, "%s = %s;", name, call);
 }
 
-/* scans `name` over threads, starting from `name2`; `name2` becomes the last one's result */
-static void print_scan(struct gen_text *g, const struct ir_stmt *s)
+/* threads' `name` becomes the running combination of `name2` and theirs, `name2` the last one's */
+static void print_scan(struct gen_text *g, const struct ir_scan *s)
 {
-	const char *name = gen_name(g, s->var), *last = gen_name(g, s->var2);
-	if (s->width > 32) {
+	const char *name = gen_name(g, s->part), *last = gen_name(g, s->sum);
+	if (s->lanes > 32) {
 		const char *across = gen_own(g, "across");
-		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->type), across, s->width / 32);
-		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", name, s->width, name, functor[s->combine],
+		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->part->type), across, s->lanes / 32);
+		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", name, s->lanes, name, functor[s->combine],
 		         across, last);
 	} else {
 		str_line(g->out, "%s = warp_scan_on(%s, %s(), %s);", name, name, functor[s->combine], last);
 	}
 }
 
-/* the same for arrays */
-static void print_items_scan(struct gen_text *g, const struct ir_stmt *s)
+/* the same of arrays */
+static void print_items_scan(struct gen_text *g, const struct ir_items_scan *s)
 {
-	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->type));
-	if (s->width > 32) {
+	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->sum->type));
+	if (s->lanes > 32) {
 		across = gen_own(g, "across");
-		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->type), across, s->width / 32);
+		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->sum->type), across, s->lanes / 32);
 	}
 	gen_indent(g);
-	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->width, s->columns,
-	           s->mutable ? "true" : "false", gen_name(g, s->var), functor[s->combine]);
-	gen_expr(g, s->value);
-	str_printf(g->out, ", %s, %s);\n", across, gen_name(g, s->var2));
+	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->lanes, s->columns,
+	           s->exclusive ? "true" : "false", gen_name(g, s->parts), functor[s->combine]);
+	gen_expr(g, s->none);
+	str_printf(g->out, ", %s, %s);\n", across, gen_name(g, s->sum));
 }
 
-/* A block's tile, and the result of the tiles before it. */
-static void print_tile(struct gen_text *g, const struct ir_stmt *s)
+static void print_tile(struct gen_text *g, const struct ir_tile *s)
 {
-	const char *type = gen_type(g, s->type);
-	if (s->kind == IR_TILE_NEXT) {
-		const char *taken = gen_own(g, "tile_taken");
-		str_line(g->out, "__shared__ u64 %s;", taken);
-		str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, gen_name(g, s->var), type,
-		         gen_buffer(g, s->buf), taken);
-		return;
-	}
-	const char *all = gen_own(g, "before_all");
+	const char *type = gen_type(g, s->var->type), *taken = gen_own(g, "tile_taken");
+	str_line(g->out, "__shared__ u64 %s;", taken);
+	str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, gen_name(g, s->var), type,
+	         gen_buffer(g, s->state), taken);
+}
+
+static void print_before(struct gen_text *g, const struct ir_before *s)
+{
+	const char *type = gen_type(g, s->var->type), *all = gen_own(g, "before_all");
 	str_line(g->out, "__shared__ %s %s;", type, all);
 	gen_indent(g);
-	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, gen_name(g, s->var), gen_name(g, s->var2),
-	           functor[s->combine], gen_buffer(g, s->buf));
-	gen_expr(g, s->at);
+	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, gen_name(g, s->var), gen_name(g, s->part),
+	           functor[s->combine], gen_buffer(g, s->state));
+	gen_expr(g, s->tile);
 	str_add(g->out, ", ");
-	gen_expr(g, s->from);
+	gen_expr(g, s->tiles);
 	str_add(g->out, ", ");
-	gen_expr(g, s->value);
+	gen_expr(g, s->none);
 	str_printf(g->out, ", &%s);\n", all);
 }
 
-static void print_for(struct gen_text *g, const struct ir_stmt *s)
+static void print_for(struct gen_text *g, const struct ir_for *s)
 {
 	const char *name = gen_name(g, s->var);
-	if (s->width)
+	if (s->unrolled)
 		str_line(g->out, "#pragma unroll");
+	gen_scope(g);
 	gen_indent(g);
 	str_printf(g->out, "for (%s %s = ", gen_type(g, TYPE_INDEX), name);
 	gen_expr(g, s->from);
@@ -125,18 +123,20 @@ static void print_for(struct gen_text *g, const struct ir_stmt *s)
 		gen_operand(g, s->step);
 		str_add(g->out, ") {\n");
 	}
-	gen_loop_begin(g, s->var, s->width ? s->width : 8);
+	gen_loop_begin(g, s->var, s->unrolled ? s->unrolled : 8);
 	gen_block(g, s->body);
 	gen_loop_end(g);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 }
 
-/* A local function. Its common subexpressions are declared inside it. */
-static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
+/* A function of the kernel's own. What its value computes more than once is declared inside of it. */
+static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 {
 	const char *separator = "";
 	gen_indent(g);
 	str_printf(g->out, "const auto %s = [&](", gen_name(g, s->var));
+	gen_scope(g);
 	vec_each (v, &s->parameters) {
 		str_printf(g->out, (*v)->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, (*v)->type),
 		           gen_name(g, *v));
@@ -158,10 +158,11 @@ static void print_lambda(struct gen_text *g, const struct ir_stmt *s)
 		str_printf(g->out, "%s;\n", s->through ? ")" : "");
 	}
 	g->out->indent--;
+	gen_scope_end(g);
 	str_line(g->out, "};");
 }
 
-static void print_update(struct gen_text *g, const struct ir_stmt *s)
+static void print_update(struct gen_text *g, const struct ir_update *s)
 {
 	gen_begin(g, atomic[s->combine]);
 	str_printf(g->out, "(%s + ", gen_buffer(g, s->buf));
@@ -171,31 +172,31 @@ static void print_update(struct gen_text *g, const struct ir_stmt *s)
 	str_add(g->out, ");\n");
 }
 
-static void print_load_vector(struct gen_text *g, const struct ir_stmt *s)
+static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 {
-	if (!s->mutable)
-		str_line(g->out, "%s %s[%d];", gen_type(g, s->type), gen_name(g, s->var), s->width);
-	gen_declared(g, s->var, s->at);
+	if (!s->stands)
+		str_line(g->out, "%s %s[%d];", gen_type(g, s->buf->type), gen_name(g, s->array), s->width);
+	gen_declared(g, s->array, s->at);
 	gen_begin(g, "load");
-	if (type_is_packed(s->type))
-		str_printf(g->out, "_%s(", type_name(s->type));
+	if (type_is_packed(s->buf->type))
+		str_printf(g->out, "_%s(", type_name(s->buf->type));
 	else
-		str_add(g->out, s->value ? "_if(" : s->once ? "_once(" : "(");
+		str_add(g->out, s->where ? "_if(" : s->once ? "_once(" : "(");
 	gen_array_row(g, s);
-	str_printf(g->out, type_is_packed(s->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));
+	str_printf(g->out, type_is_packed(s->buf->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
-	if (s->value) {
+	if (s->where) {
 		str_add(g->out, ", ");
-		gen_expr(g, s->value);
+		gen_expr(g, s->where);
 	}
 	str_add(g->out, ");\n");
 }
 
-static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
+static void print_store_vector(struct gen_text *g, const struct ir_vector *s)
 {
 	gen_begin(g, "store");
-	if (type_is_packed(s->type))
-		str_printf(g->out, "_%s(%s, ", type_name(s->type), gen_buffer(g, s->buf));
+	if (type_is_packed(s->buf->type))
+		str_printf(g->out, "_%s(%s, ", type_name(s->buf->type), gen_buffer(g, s->buf));
 	else
 		str_printf(g->out, "%s(%s + ", s->once ? "_once" : "", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
@@ -207,20 +208,20 @@ static void print_store_vector(struct gen_text *g, const struct ir_stmt *s)
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_FOR: print_for(g, s); break;
-	case IR_UPDATE: print_update(g, s); break;
-	case IR_LOAD_VECTOR: print_load_vector(g, s); break;
-	case IR_STORE_VECTOR: print_store_vector(g, s); break;
+	case IR_FOR: print_for(g, &s->loop); break;
+	case IR_UPDATE: print_update(g, &s->update); break;
+	case IR_LOAD_VECTOR: print_load_vector(g, &s->vector); break;
+	case IR_STORE_VECTOR: print_store_vector(g, &s->vector); break;
 	case IR_SYNC: str_line(g->out, "__syncthreads();"); break;
-	case IR_LANES_COMBINE: print_combine(g, s); break;
-	case IR_LANES_SCAN: print_scan(g, s); break;
-	case IR_ITEMS_SCAN: print_items_scan(g, s); break;
-	case IR_TILE_NEXT:
-	case IR_TILES_BEFORE: print_tile(g, s); break;
-	case IR_SHARED:
-	case IR_LOCAL: gen_object(g, s); break;
-	case IR_PLACE: gen_placed(g, s); break;
-	case IR_LAMBDA: print_lambda(g, s); break;
+	case IR_LANES_COMBINE: print_combine(g, &s->lanes); break;
+	case IR_LANES_SCAN: print_scan(g, &s->scan); break;
+	case IR_ITEMS_SCAN: print_items_scan(g, &s->items); break;
+	case IR_TILE_NEXT: print_tile(g, &s->tile); break;
+	case IR_TILES_BEFORE: print_before(g, &s->before); break;
+	case IR_SHARED: gen_shared(g, &s->shared); break;
+	case IR_LOCAL: gen_local(g, &s->local); break;
+	case IR_PLACE: gen_placed(g, &s->place); break;
+	case IR_LAMBDA: print_lambda(g, &s->lambda); break;
 	case IR_INVOKE: gen_invoke(g, s->call); break;
 	default: ck(!"a serial sort is for C"); break;
 	}
@@ -417,7 +418,7 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 					print_function(out, *part, x, true);
 					str_add(out, "\n");
 				}
-				map_put(&x->printed, name, (void *)*part);
+				map_put(&x->printed, name, *part);
 			}
 			print_kernel(out, *k, x);
 		}

@@ -33,19 +33,29 @@ static void print_type(struct gen_text *g, const struct ir_variable *v)
 		str_add(g->out, v->type == TYPE_NONE ? "void" : gen_type(g, v->type));
 }
 
-void gen_object(struct gen_text *g, const struct ir_stmt *s)
+static void print_object(struct gen_text *g, const char *before, const struct ir_variable *v, const char *after)
 {
-	gen_begin(g, s->kind == IR_SHARED ? "__shared__ " : "");
-	print_type(g, s->var);
-	str_printf(g->out, " %s", gen_name(g, s->var));
-	gen_dims(g, s->var);
-	str_printf(g->out, "%s;\n", s->mutable ? " = {}" : "");
+	gen_begin(g, before);
+	print_type(g, v);
+	str_printf(g->out, " %s", gen_name(g, v));
+	gen_dims(g, v);
+	str_printf(g->out, "%s;\n", after);
 }
 
-/* An array is the address of its first object, placed after another variable. */
-void gen_placed(struct gen_text *g, const struct ir_stmt *s)
+void gen_shared(struct gen_text *g, const struct ir_shared *s)
 {
-	const struct ir_variable *v = s->var, *after = s->var2;
+	print_object(g, "__shared__ ", s->var, "");
+}
+
+void gen_local(struct gen_text *g, const struct ir_local *s)
+{
+	print_object(g, "", s->var, s->zeros ? " = {}" : "");
+}
+
+/* An array is the address of its first object; the address behind another variable. */
+void gen_placed(struct gen_text *g, const struct ir_place *s)
+{
+	const struct ir_variable *v = s->var, *after = s->after;
 	bool typed = v->object || v->type != TYPE_NONE, single = typed && !v->rank;
 	gen_begin(g, "");
 	print_type(g, v);
@@ -194,14 +204,14 @@ static void add_block_headers(struct headers *h, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		if (s->kind == IR_SHARED || s->kind == IR_LOCAL || s->kind == IR_PLACE)
-			add_object_header(h, s->var->object);
-		if (s->call)
+		if (ir_stmt_declares(s))
+			add_object_header(h, ir_stmt_declares(s)->object);
+		if (s->kind == IR_INVOKE)
 			add_call_headers(h, s->call);
-		if (s->through)
-			add_call_headers(h, s->through);
-		if (s->body)
-			add_block_headers(h, s->body);
+		if (s->kind == IR_LAMBDA && s->lambda.through)
+			add_call_headers(h, s->lambda.through);
+		if (ir_stmt_body(s))
+			add_block_headers(h, ir_stmt_body(s));
 	}
 }
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A marked name and its scope: from its first use to the end of its block. */
+/* A marked name and the part of the text in which it is declared: from where it first stands to its scope's end. */
 struct marked {
 	const char *text; /* hint, mark and number in the text */
 	size_t n, hint;   /* bytes in total, of the hint */
@@ -12,13 +12,7 @@ struct marked {
 	const char *name; /* null: not chosen yet */
 };
 
-/* An open bracket, and the names whose scope ends with it. */
-struct open {
-	char bracket;
-	int first; /* index in `declared` */
-};
-
-/* A use of a marked name: its position and the name's index. */
+/* Where a name stands that is to be chosen, and which one it is. */
 struct use {
 	size_t at, n;
 	int which;
@@ -33,15 +27,14 @@ struct choose {
 		VEC(struct marked);
 	} all;
 	struct {
-		VEC(struct open);
-	} open;
+		VEC(int);
+	} open; /* scopes that are: the first of `declared` in each */
 	struct {
 		VEC(struct use);
 	} uses; /* in text order */
 	struct {
 		VEC(int);
-	} declared;  /* in open brackets: indices */
-	int waiting; /* index in `declared`: from here on, declared in parentheses before a block */
+	} declared; /* in scopes that are open: numbers */
 };
 
 static bool is_mark(char c)
@@ -49,13 +42,17 @@ static bool is_mark(char c)
 	return c == NAMES_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == NAMES_MARK_SYMBOL;
 }
 
-/* The last visible declaration with that marked text, or with that hint; -1: none. */
-static int visible(const struct choose *c, size_t at, size_t n, bool marked)
+static bool is_scope(char c)
+{
+	return c == NAMES_SCOPE || c == NAMES_SCOPE_END;
+}
+
+/* The last one declared so far with that text, mark and all, in a scope that is still open; -1: none. */
+static int visible(const struct choose *c, size_t at, size_t n)
 {
 	for (int i = c->declared.n - 1; i >= 0; i--) {
 		const struct marked *m = &c->all.at[c->declared.at[i]];
-		bool has = marked ? m->n == n : m->hint == n && m->mark == NAMES_MARK_VARIABLE;
-		if (has && memcmp(m->text, c->text + at, n) == 0)
+		if (m->n == n && memcmp(m->text, c->text + at, n) == 0)
 			return c->declared.at[i];
 	}
 	return -1;
@@ -70,7 +67,7 @@ static void use(struct choose *c, size_t at, size_t n, int which)
 static void use_marked(struct choose *c, size_t at, size_t hint)
 {
 	size_t n = hint + 1 + NAMES_MARK_DIGITS;
-	int which = visible(c, at, n, true);
+	int which = visible(c, at, n);
 	if (which < 0) {
 		struct marked m = { c->text + at, n, hint, c->text[at + hint], at, SIZE_MAX, NULL };
 		which = c->all.n;
@@ -80,33 +77,13 @@ static void use_marked(struct choose *c, size_t at, size_t hint)
 	use(c, at, n, which);
 }
 
-static void open_bracket(struct choose *c, char bracket)
+static void close_scope(struct choose *c, size_t at)
 {
-	/* Declarations in the parentheses of a loop or function belong to the block that follows. */
-	struct open o = { bracket, bracket == '{' && c->waiting >= 0 ? c->waiting : c->declared.n };
-	vec_push(c->scratch, &c->open, o);
-	if (bracket == '{')
-		c->waiting = -1;
-}
-
-static void close_bracket(struct choose *c, char bracket, size_t at)
-{
-	if (!c->open.n)
-		return;
-	struct open o = c->open.at[--c->open.n];
-	if (bracket == ')') {
-		if (c->declared.n > o.first)
-			c->waiting = o.first;
-		return;
-	}
-	for (int i = o.first; i < c->declared.n; i++)
+	ck(c->open.n > 0);
+	int first = c->open.at[--c->open.n];
+	for (int i = first; i < c->declared.n; i++)
 		c->all.at[c->declared.at[i]].to = at;
-	c->declared.n = o.first;
-}
-
-static bool in_round(const struct choose *c)
-{
-	return c->open.n && c->open.at[c->open.n - 1].bracket == '(';
+	c->declared.n = first;
 }
 
 /* Records a plain name in the text and, for a macro, the names in its body. */
@@ -123,17 +100,7 @@ static void add_other(struct choose *c, const char *name)
 	}
 }
 
-/* A plain hint refers to the innermost variable with that hint. */
-static void use_plain(struct choose *c, size_t at, size_t n)
-{
-	int which = visible(c, at, n, false);
-	if (which >= 0)
-		use(c, at, n, which);
-	else
-		add_other(c, arena_strndup(c->scratch, c->text + at, n));
-}
-
-/* The x of threadIdx.x, which no variable shadows. */
+/* The x of threadIdx.x, which no variable hides. */
 static bool is_member(const char *text, size_t at)
 {
 	return at > 0 && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
@@ -141,20 +108,17 @@ static bool is_member(const char *text, size_t at)
 
 static void find(struct choose *c)
 {
-	c->waiting = -1;
 	for (size_t at = 0, n; (n = names_token(c->text + at)) > 0; at += n) {
 		char first = c->text[at];
 		if (names_is_start(first) && is_mark(c->text[at + n])) {
 			use_marked(c, at, n);
 			n += 1 + NAMES_MARK_DIGITS;
 		} else if (names_is_start(first) && !is_member(c->text, at)) {
-			use_plain(c, at, n);
-		} else if (first == '{' || first == '(') {
-			open_bracket(c, first);
-		} else if (first == '}' || first == ')') {
-			close_bracket(c, first, at);
-		} else if (first == ';' && !in_round(c)) {
-			c->waiting = -1;
+			add_other(c, arena_strndup(c->scratch, c->text + at, n));
+		} else if (first == NAMES_SCOPE) {
+			vec_push(c->scratch, &c->open, c->declared.n);
+		} else if (first == NAMES_SCOPE_END) {
+			close_scope(c, at);
 		}
 	}
 }
@@ -203,10 +167,11 @@ static void choose_names(struct choose *c)
 static void put_plain(struct str *out, const char *text, size_t n)
 {
 	for (size_t i = 0, k; i < n; i += k) {
-		for (k = 0; i + k < n && !is_mark(text[i + k]);)
+		for (k = 0; i + k < n && !is_mark(text[i + k]) && !is_scope(text[i + k]);)
 			k++;
 		str_addn(out, text + i, k);
-		k += i + k < n ? 1 + NAMES_MARK_DIGITS : 0;
+		if (i + k < n)
+			k += is_mark(text[i + k]) ? 1 + NAMES_MARK_DIGITS : 1;
 	}
 }
 

@@ -8,6 +8,16 @@ void gen_begin(struct gen_text *g, const char *text)
 	str_add(g->out, text);
 }
 
+void gen_scope(struct gen_text *g)
+{
+	str_addn(g->out, (const char[]){ NAMES_SCOPE }, 1);
+}
+
+void gen_scope_end(struct gen_text *g)
+{
+	str_addn(g->out, (const char[]){ NAMES_SCOPE_END }, 1);
+}
+
 static void print_index(struct gen_text *g, expr at)
 {
 	if (!at)
@@ -17,10 +27,10 @@ static void print_index(struct gen_text *g, expr at)
 	str_add(g->out, "]");
 }
 
-void gen_array_row(struct gen_text *g, const struct ir_stmt *s)
+void gen_array_row(struct gen_text *g, const struct ir_vector *v)
 {
-	str_add(g->out, gen_name(g, s->var));
-	print_index(g, s->row);
+	str_add(g->out, gen_name(g, v->array));
+	print_index(g, v->row);
 }
 
 void gen_dims(struct gen_text *g, const struct ir_variable *v)
@@ -41,72 +51,116 @@ void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr va
 
 bool gen_adds_to_itself(const struct ir_stmt *s)
 {
-	if ((s->kind != IR_ASSIGN && s->kind != IR_SET) || s->value->op != IR_ADD)
-		return false;
-	for (int i = 0; i < 2; i++) {
-		expr e = s->value->arg[i];
-		if (e->op == (s->kind == IR_SET ? IR_ELEMENT : IR_VAR) && e->var == s->var)
+	bool assigns = s->kind == IR_ASSIGN, sets = s->kind == IR_SET;
+	const struct ir_variable *v = assigns ? s->assign.var : sets ? s->set.array : NULL;
+	expr value = assigns ? s->assign.value : sets ? s->set.value : NULL;
+	for (int i = 0; value && value->op == IR_ADD && i < 2; i++) {
+		expr e = value->arg[i];
+		if (e->op == (sets ? IR_ELEMENT : IR_VAR) && e->var == v)
 			return true;
 	}
 	return false;
 }
 
-static void print_declaration(struct gen_text *g, const struct ir_stmt *s)
+static void print_declaration(struct gen_text *g, const struct ir_declare *s)
 {
 	const char *constant = s->mutable ? "" : "const ";
 	const char *name = gen_name(g, s->var);
-	gen_assign(g, arena_printf(g->out->arena, "%s%s %s", constant, gen_type(g, s->type), name), NULL, NULL,
+	gen_assign(g, arena_printf(g->out->arena, "%s%s %s", constant, gen_type(g, s->var->type), name), NULL, NULL,
 	           s->value);
 	gen_declared(g, s->var, s->mutable ? NULL : s->value);
 }
 
-static void print_if(struct gen_text *g, const struct ir_stmt *s)
+static void print_array(struct gen_text *g, const struct ir_variable *v)
+{
+	gen_begin(g, gen_type(g, v->type));
+	str_printf(g->out, " %s", gen_name(g, v));
+	gen_dims(g, v);
+	str_add(g->out, ";\n");
+	gen_declared(g, v, NULL);
+}
+
+static void print_if(struct gen_text *g, const struct ir_if *s)
 {
 	gen_indent(g);
-	if (!ir_is_int(s->value, 1)) {
+	if (!ir_is_int(s->condition, 1)) {
 		str_add(g->out, "if (");
-		gen_expr(g, s->value);
+		gen_expr(g, s->condition);
 		str_add(g->out, ") ");
 	}
 	str_add(g->out, "{\n");
 	gen_lets_end(g);
+	gen_scope(g);
 	gen_block(g, s->body);
+	gen_scope_end(g);
 	str_line(g->out, "}");
 }
 
-static void print_leave_if(struct gen_text *g, const struct ir_stmt *s, const char *leave)
+static void print_leave_if(struct gen_text *g, expr condition, const char *leave)
 {
 	gen_begin(g, "if (");
-	gen_expr(g, s->value);
+	gen_expr(g, condition);
 	str_add(g->out, ")\n");
 	str_line(g->out, "\t%s;", leave);
 }
 
+/* What is evaluated before a statement, as far as it is to have variables: a value and a position; or null. What loops,
+ * functions and sorts hold is evaluated inside of them. */
+static void declare_lets(struct gen_text *g, const struct ir_stmt *s)
+{
+	expr value = NULL, at = NULL;
+	switch (s->kind) {
+	case IR_DECLARE: value = s->declare.value; break;
+	case IR_ASSIGN: value = s->assign.value; break;
+	case IR_SET:
+		value = s->set.value;
+		at = s->set.at;
+		break;
+	case IR_IF: value = s->branch.condition; break;
+	case IR_RETURN_IF:
+	case IR_BREAK_IF: value = s->leave; break;
+	case IR_STORE:
+		value = s->store.value;
+		at = s->store.at;
+		break;
+	case IR_UPDATE:
+		value = s->update.value;
+		at = s->update.at;
+		break;
+	case IR_LOAD_VECTOR:
+	case IR_STORE_VECTOR:
+		value = s->vector.where;
+		at = s->vector.at;
+		break;
+	case IR_ITEMS_SCAN: value = s->items.none; break;
+	case IR_TILES_BEFORE:
+		value = s->before.none;
+		at = s->before.tile;
+		break;
+	default: break;
+	}
+	if (value || at)
+		gen_lets(g, value ? value : at, value ? at : NULL);
+}
+
 static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 {
-	g->total = gen_adds_to_itself(s) ? s->value : NULL;
-	/* Their expressions are evaluated inside them. */
-	if (s->kind != IR_LAMBDA && s->kind != IR_SORT_SERIAL && (s->value || s->at))
-		gen_lets(g, s->value ? s->value : s->at, s->value ? s->at : NULL);
+	bool adds = gen_adds_to_itself(s);
+	g->total = !adds ? NULL : s->kind == IR_SET ? s->set.value : s->assign.value;
+	declare_lets(g, s);
 	switch (s->kind) {
-	case IR_COMMENT: str_line(g->out, "%s%s%s", g->target->comment, s->text, g->target->comment_end); break;
-	case IR_DECLARE: print_declaration(g, s); break;
-	case IR_ASSIGN:
-	case IR_SET: gen_assign(g, gen_name(g, s->var), s->row, s->at, s->value); break;
+	case IR_COMMENT: str_line(g->out, "%s%s%s", g->target->comment, s->comment, g->target->comment_end); break;
+	case IR_DECLARE: print_declaration(g, &s->declare); break;
+	case IR_ASSIGN: gen_assign(g, gen_name(g, s->assign.var), NULL, NULL, s->assign.value); break;
+	case IR_SET: gen_assign(g, gen_name(g, s->set.array), s->set.row, s->set.at, s->set.value); break;
 	case IR_STORE:
-		ck(!type_is_packed(s->buf->type));
-		gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, s->value);
+		ck(!type_is_packed(s->store.buf->type));
+		gen_assign(g, gen_buffer(g, s->store.buf), NULL, s->store.at, s->store.value);
 		break;
-	case IR_IF: print_if(g, s); break;
-	case IR_RETURN_IF: print_leave_if(g, s, g->target->leave); break;
-	case IR_BREAK_IF: print_leave_if(g, s, "break"); break;
-	case IR_ARRAY:
-		gen_begin(g, gen_type(g, s->type));
-		str_printf(g->out, " %s", gen_name(g, s->var));
-		gen_dims(g, s->var);
-		str_add(g->out, ";\n");
-		gen_declared(g, s->var, NULL);
-		break;
+	case IR_IF: print_if(g, &s->branch); break;
+	case IR_RETURN_IF: print_leave_if(g, s->leave, g->target->leave); break;
+	case IR_BREAK_IF: print_leave_if(g, s->leave, "break"); break;
+	case IR_ARRAY: print_array(g, s->array.var); break;
 	default: g->target->stmt(g, s); break;
 	}
 	gen_lets_end(g);

@@ -47,6 +47,7 @@ struct gen_text {
 };
 
 /* ---- Types, symbols and numbers (token.c). */
+enum type gen_stored_type(const struct gen_text *g, enum type t); /* as which a position is: 32 or 64 bits */
 const char *gen_type(const struct gen_text *g, enum type t);
 /* The pointee type of a buffer of type t: bytes if elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
@@ -103,13 +104,16 @@ const char *gen_half(const struct gen_text *g, expr e, expr operand[2]);
 expr gen_rounded(const struct gen_text *g, expr e);
 
 /* ---- Statements (stmt.c). */
+/* Around a statement with a block of its own: variables that it declares end with it. */
+void gen_scope(struct gen_text *g);
+void gen_scope_end(struct gen_text *g);
 void gen_block(struct gen_text *g, const struct ir_block *b);
 void gen_begin(struct gen_text *g, const char *text);                                 /* a line */
 void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* name[row][at] = value; both may
                                                                                          be null */
 void gen_dims(struct gen_text *g, const struct ir_variable *v);                       /* "[2][3]" */
-void gen_array_row(struct gen_text *g, const struct ir_stmt *s); /* the array, or its row, that holds a vector */
-bool gen_adds_to_itself(const struct ir_stmt *s);                /* name = name + ...: an accumulation */
+void gen_array_row(struct gen_text *g, const struct ir_vector *v); /* the array, or its row, that holds a vector */
+bool gen_adds_to_itself(const struct ir_stmt *s);                  /* name = name + ...: an accumulation */
 
 /* ---- Kernels as a whole. */
 /* True if a CUDA kernel stores only 16-bit floats, and no discontinuity (comparison, rounding to integer) depends on a

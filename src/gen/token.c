@@ -13,13 +13,18 @@ bool gen_index32(const struct gen_text *g)
 	return !g->target->c && !g->kernel->index64;
 }
 
+enum type gen_stored_type(const struct gen_text *g, enum type t)
+{
+	return t != TYPE_INDEX ? t : gen_index32(g) ? TYPE_I32 : TYPE_I64;
+}
+
 const char *gen_type(const struct gen_text *g, enum type t)
 {
+	t = gen_stored_type(g, t);
 	switch (t) {
 	case TYPE_F32: return "float";
 	case TYPE_F64: return "double";
 	case TYPE_I32: return "int";
-	case TYPE_INDEX: return gen_index32(g) ? "int" : "i64";
 	default: return type_name(t);
 	}
 }

@@ -25,7 +25,7 @@ static expr renamed(struct graph *g, struct renaming *x, expr e)
 
 	if (!known) {
 		known = ir_copy(g->pool, e, put_symbol, x);
-		map_put_u64(&x->done, e->id, (void *)known);
+		map_put_u64(&x->done, e->id, known);
 	}
 	return known;
 }

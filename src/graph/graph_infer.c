@@ -18,37 +18,6 @@ void graph_warn(struct graph *g, const char *fmt, ...)
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 
-int graph_shape_unknown(const struct graph *g, const struct graph_value *v, struct err *e)
-{
-	char who[ONNX_DESCRIBE];
-	const char *name = v->name;
-
-	if (v->outside)
-		return graph_shape_unknown(g->outer, v->outside, e);
-	if (graph_refuse_value(g, name, e) < 0)
-		return err_about(e, ERR_TENSOR, name);
-	if (v->producer >= 0) {
-		const struct graph_node *before = &g->nodes.at[v->producer];
-
-		err_set(e, ERR_UNSUPPORTED, "the shape of its input \"%s\" is not known: %s before it cannot be taken.",
-		        name, onnx_node_describe(before->proto, who));
-		if (graph_refusal_find(onnx_domain(before->proto->domain), onnx_text(before->proto->op_type)))
-			return err_advise(e, "%s", before->advice);
-		return err_advise(
-		        e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
-	}
-	if (v->type == TYPE_NONE)
-		return err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is no dense tensor.", name);
-	if (g->outer) {
-		err_set(e, ERR_UNSUPPORTED, "the rank of \"%s\", an input of the graph %s, is not known.", name,
-		        g->name);
-		return err_advise(
-		        e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
-	}
-	err_set(e, ERR_UNSUPPORTED, "the rank of the model's input \"%s\" is not known.", name);
-	return err_advise(e, "Say it: --shape %s:Nx3x224x224 (names or numbers).", name);
-}
-
 static const char *slot_name(const struct op_def *op, size_t i)
 {
 	size_t k = 0;

@@ -49,7 +49,7 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 		        e, ERR_USAGE,
 		        "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
 		        g->model->path, axis, s->name, param);
-	map_put(&g->root->meaning, param, (void *)now);
+	map_put(&g->root->meaning, param, now);
 	return 0;
 }
 

@@ -59,7 +59,7 @@ static const char *edge_of(struct rewrite *w, const struct graph_value *v)
 	name = map_get(&w->edge, v->name);
 	if (!name) {
 		name = graph_edge_name(w->g, v, type_of(w, v));
-		map_put(&w->edge, v->name, (void *)name);
+		map_put(&w->edge, v->name, name);
 	}
 	return name;
 }

@@ -96,7 +96,7 @@ expr graph_symbol(struct graph *g, const char *param)
 	while (ir_name_reserved(name) || map_get(&g->root->used, name))
 		name = arena_printf(g->arena, "%s_", name);
 	e = symbol_new(g, name, param);
-	map_put(&g->root->meaning, param, (void *)e);
+	map_put(&g->root->meaning, param, e);
 	return e;
 }
 

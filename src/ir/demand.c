@@ -107,7 +107,7 @@ static expr put_in(struct substitution *x, expr e)
 	expr known = e ? map_get_u64(&x->done, e->id) : NULL;
 	if (e && !known) {
 		known = ir_copy(x->p->pool, e, put_symbol, x);
-		map_put_u64(&x->done, e->id, (void *)known);
+		map_put_u64(&x->done, e->id, known);
 	}
 	return known;
 }

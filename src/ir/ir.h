@@ -86,9 +86,10 @@ struct ir_variable {
 };
 struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...)
         __attribute__((format(printf, 3, 4)));
-/* The same, but always the same variable for the same format and text: one named after a buffer. */
-struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const char *hint, ...)
-        __attribute__((format(printf, 3, 4)));
+/* Returns a variable that belongs to `of`, a buffer or another object known by its address; null: to the kernel. Always
+ * the same variable for the same object, format and text while the kernel is built. */
+struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const void *of, const char *hint, ...)
+        __attribute__((format(printf, 4, 5)));
 struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name);
 struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol);
 /* Sets an array's extents, as declared. */
@@ -381,9 +382,9 @@ const char *ir_demand_text(const struct ir_demand *d, const char *first, const c
 /* The position of the first use of a symbol: in the extents of inputs, then of all buffers. Orders symbols
  * independently of their names. Symbols in no extent come last. */
 int ir_symbol_place(const struct ir_program *p, const char *name);
-/* An upper bound of e, over symbols, for all values of the sizes. */
-expr ir_size_limit(struct ir_program *p, expr e);
-/* Appends a loop stage with an empty body. ir_loop_take() moves stages from p->stages into it. */
+/* The most that e, over symbols, can be whatever the sizes turn out to be. */
+expr ir_size_limit(const struct ir_program *p, expr e);
+/* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */
 struct ir_stage *ir_loop_new(struct ir_program *p, expr trip);
 /* Moves the stages of p from index `first` on, which follow the loop, into its body. */
 void ir_loop_take(struct ir_program *p, struct ir_stage *loop, int first);
@@ -392,10 +393,11 @@ struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i);
 /* True for stages that accumulate: a reduction or a scan, with its post expression. */
 bool ir_accumulates(const struct ir_stage *s);
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
-expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b);      /* elements */
-bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b); /* equal expressions; types may differ */
-/* True if the name is reserved in the text form of programs. Printers handle the words that kernel languages
- * reserve. */
+expr ir_buffer_count(const struct ir_program *p, const struct ir_buffer *b); /* elements */
+bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* the same expressions, whatever the
+                                                                              * types */
+/* Whether a name means something else in the text form of programs. What kernels' languages reserve is the printers'
+ * affair. */
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);

@@ -27,18 +27,42 @@ bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b)
 const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_DECLARE:
-	case IR_FOR:
-	case IR_ARRAY:
-	case IR_TILE_NEXT:
-	case IR_TILES_BEFORE:
-	case IR_SHARED:
-	case IR_LOCAL:
-	case IR_PLACE:
-	case IR_LAMBDA:
-	case IR_SORT_SERIAL: return s->var;
-	case IR_LOAD_VECTOR: return s->mutable ? NULL : s->var;
+	case IR_DECLARE: return s->declare.var;
+	case IR_FOR: return s->loop.var;
+	case IR_ARRAY: return s->array.var;
+	case IR_TILE_NEXT: return s->tile.var;
+	case IR_TILES_BEFORE: return s->before.var;
+	case IR_SHARED: return s->shared.var;
+	case IR_LOCAL: return s->local.var;
+	case IR_PLACE: return s->place.var;
+	case IR_LAMBDA: return s->lambda.var;
+	case IR_SORT_SERIAL: return s->sort.rank;
+	case IR_LOAD_VECTOR: return s->vector.stands ? NULL : s->vector.array;
 	case IR_INVOKE: return s->call->result;
+	default: return NULL;
+	}
+}
+
+struct ir_block *ir_stmt_body(const struct ir_stmt *s)
+{
+	switch (s->kind) {
+	case IR_FOR: return s->loop.body;
+	case IR_IF: return s->branch.body;
+	case IR_LAMBDA: return s->lambda.body;
+	case IR_SORT_SERIAL: return s->sort.body;
+	default: return NULL;
+	}
+}
+
+const struct ir_buffer *ir_stmt_buffer(const struct ir_stmt *s)
+{
+	switch (s->kind) {
+	case IR_STORE: return s->store.buf;
+	case IR_UPDATE: return s->update.buf;
+	case IR_LOAD_VECTOR:
+	case IR_STORE_VECTOR: return s->vector.buf;
+	case IR_TILE_NEXT: return s->tile.state;
+	case IR_TILES_BEFORE: return s->before.state;
 	default: return NULL;
 	}
 }
@@ -57,24 +81,78 @@ struct walk {
 	void *user;
 };
 
+static void walk_expr(const struct walk *w, expr e)
+{
+	if (e)
+		ir_walk(e, w->fn, w->user);
+}
+
 static void walk_arg(void *user, const struct ir_arg *a)
 {
 	const struct walk *w = user;
-	if (a->value)
-		ir_walk(a->value, w->fn, w->user);
-	if (a->at)
-		ir_walk(a->at, w->fn, w->user);
+	walk_expr(w, a->value);
+	walk_expr(w, a->at);
 	for (int i = 0; i < a->indices; i++)
-		ir_walk(a->index[i], w->fn, w->user);
+		walk_expr(w, a->index[i]);
 }
 
 void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user)
 {
-	const expr own[] = { s->value, s->row, s->at, s->from, s->to, s->step };
-	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-		if (own[i])
-			ir_walk(own[i], fn, user);
 	struct walk w = { fn, user };
-	if (s->kind == IR_INVOKE)
-		ir_call_each(s->call, walk_arg, &w);
+	expr own[3] = { NULL };
+	switch (s->kind) {
+	case IR_DECLARE: own[0] = s->declare.value; break;
+	case IR_ASSIGN: own[0] = s->assign.value; break;
+	case IR_SET:
+		own[0] = s->set.value;
+		own[1] = s->set.row;
+		own[2] = s->set.at;
+		break;
+	case IR_FOR:
+		own[0] = s->loop.from;
+		own[1] = s->loop.to;
+		own[2] = s->loop.step;
+		break;
+	case IR_IF: own[0] = s->branch.condition; break;
+	case IR_RETURN_IF:
+	case IR_BREAK_IF: own[0] = s->leave; break;
+	case IR_STORE:
+		own[0] = s->store.value;
+		own[1] = s->store.at;
+		break;
+	case IR_UPDATE:
+		own[0] = s->update.value;
+		own[1] = s->update.at;
+		break;
+	case IR_LOAD_VECTOR:
+	case IR_STORE_VECTOR:
+		own[0] = s->vector.where;
+		own[1] = s->vector.row;
+		own[2] = s->vector.at;
+		break;
+	case IR_ITEMS_SCAN: own[0] = s->items.none; break;
+	case IR_TILES_BEFORE:
+		own[0] = s->before.none;
+		own[1] = s->before.tile;
+		own[2] = s->before.tiles;
+		break;
+	case IR_LAMBDA: own[0] = s->lambda.value; break;
+	case IR_INVOKE: ir_call_each(s->call, walk_arg, &w); break;
+	case IR_SORT_SERIAL:
+		own[0] = s->sort.value;
+		own[1] = s->sort.count;
+		own[2] = s->sort.of;
+		break;
+	case IR_COMMENT:
+	case IR_ARRAY:
+	case IR_SYNC:
+	case IR_LANES_COMBINE:
+	case IR_LANES_SCAN:
+	case IR_TILE_NEXT:
+	case IR_SHARED:
+	case IR_LOCAL:
+	case IR_PLACE: break;
+	}
+	for (int i = 0; i < 3; i++)
+		walk_expr(&w, own[i]);
 }

@@ -6,45 +6,33 @@
 #include "ir/device.h"
 #include "ir/ir.h"
 
+/* Kinds of statements, and the member of struct ir_stmt that each has. */
 enum ir_stmt_kind {
-	IR_COMMENT,      /* // text */
-	IR_DECLARE,      /* const type var = value;   or, with `mutable`: type var = value; */
-	IR_ASSIGN,       /* var = value; */
-	IR_FOR,          /* for (index var = from; var < to; var += step) body;  unrolled when `width` is set */
-	IR_IF,           /* if (value) body; in CUDA a scope alone where value is true */
-	IR_RETURN_IF,    /* if (value) return; */
-	IR_BREAK_IF,     /* if (value) break; out of the innermost loop, in all threads of a block or in none */
-	IR_STORE,        /* buf[at] = value; */
-	IR_UPDATE,       /* buf[at] = combine(buf[at], value), atomically between threads */
-	IR_LOAD_VECTOR,  /* type var[width] = the elements from buf[at] on, a multiple of width. `mutable`: var stands,
-	                  * and may have  rows, of which it is one. With `value`, where that holds; else zeros */
-	IR_ARRAY,        /* type var[its dimensions]; */
-	IR_SET,          /* var[at] = value, or var[row][at] = value; of an array */
-	IR_STORE_VECTOR, /* buf[at...] = var[width], or var[row][width] */
-	IR_SYNC, /* the threads of a block wait for each other, and see what the others stored. With `width`: the first
-	          * so many; the others have ended */
-	IR_LANES_COMBINE, /* var = combine over `width` neighbouring threads of var; for arg reductions var2 is the
-	                   * index; across: the shared memory that it takes, or null where it is the only one. With
-	                   * `columns`: of the threads of a block that are `columns` apart, `width` of them; with
-	                   * `items`, of each of so many in the array `var` */
-	IR_LANES_SCAN,    /* var = combine of var2 and of var in the `width` neighbouring threads up to this one; var2 =
-	                   * the same up    to the last of them */
-	IR_ITEMS_SCAN, /* the same of arrays `var`: a warp's items lie together, in each thread `columns` neighbours at
-	                * a time. `value`: the neutral element; `mutable`: each becomes the combination of what comes
-	                * before it */
-	IR_TILE_NEXT,  /* const type var = the number of this block's tile: blocks take tiles in the order in which they
-	                * start.  `buf`: of u64, all zero when the kernel starts; see tile_next() in tpat_device.h */
-	IR_TILES_BEFORE, /* const type var = combine of var2 in the `from` tiles before this one, which is number `at`,
-	                  * or `value` where `from` is 0. var2: the same in all threads. `buf` as above */
-	IR_SHARED,       /* var: in memory that the threads of a block share */
-	IR_LOCAL,        /* var: of a thread; all zeros when `mutable`. CUDA alone, as all that follow but the last */
-	IR_PLACE,  /* var is in the memory that a block gets at its launch: from the beginning of var2 on where that is
-	            * this memory, else behind var2, which is in it too. A variable without a type: what is left */
-	IR_LAMBDA, /* var is a function: [&](parameters) { body; return value, or through(value); }; value may be
-	            * null */
-	IR_INVOKE, /* the call */
-	IR_SORT_SERIAL, /* for var = 0 .. from - 1: body, with var2 = where among 0 .. to - 1 the element is found whose
-	                 * value, over var2, comes at that place of their stable order; descending when `mutable` */
+	IR_COMMENT,       /* comment */
+	IR_DECLARE,       /* declare */
+	IR_ASSIGN,        /* assign */
+	IR_FOR,           /* loop */
+	IR_IF,            /* branch; in CUDA a scope alone where its condition is true */
+	IR_RETURN_IF,     /* leave */
+	IR_BREAK_IF,      /* leave: the innermost loop, in all threads of a block or in none */
+	IR_STORE,         /* store */
+	IR_UPDATE,        /* update */
+	IR_LOAD_VECTOR,   /* vector */
+	IR_ARRAY,         /* array */
+	IR_SET,           /* set */
+	IR_STORE_VECTOR,  /* vector */
+	IR_SYNC,          /* sync */
+	IR_LANES_COMBINE, /* lanes */
+	IR_LANES_SCAN,    /* scan */
+	IR_ITEMS_SCAN,    /* items */
+	IR_TILE_NEXT,     /* tile */
+	IR_TILES_BEFORE,  /* before */
+	IR_SHARED,        /* shared */
+	IR_LOCAL,         /* local */
+	IR_PLACE,         /* place */
+	IR_LAMBDA,        /* lambda */
+	IR_INVOKE,        /* call */
+	IR_SORT_SERIAL,   /* sort */
 };
 
 enum { IR_MAP_RANK = 5 }; /* of a tensor map */
@@ -81,22 +69,181 @@ struct ir_call {
 	} args;
 };
 
-struct ir_stmt {
-	enum ir_stmt_kind kind;
-	const struct ir_variable *var, *var2, *across;
-	const char *text;
-	enum type type;
+/* const type var = value;   or, when mutable: type var = value; */
+struct ir_declare {
+	const struct ir_variable *var;
+	expr value;
 	bool mutable;
-	bool once; /* vectors: of data that the kernel has no use for but this, and that is more than caches hold */
-	int width, columns, items;
-	enum ir_combine combine;
-	const struct ir_buffer *buf;
-	expr row, at, value, from, to, step;
+};
+
+/* var = value; */
+struct ir_assign {
+	const struct ir_variable *var;
+	expr value;
+};
+
+/* array[at] = value, or array[row][at] = value */
+struct ir_set {
+	const struct ir_variable *array;
+	expr row, at, value;
+};
+
+/* for (index var = from; var < to; var += step) body;   unrolled, of about so many turns; 0: as it is */
+struct ir_for {
+	const struct ir_variable *var;
+	expr from, to, step;
+	int unrolled;
 	struct ir_block *body;
+};
+
+/* if (condition) body; */
+struct ir_if {
+	expr condition;
+	struct ir_block *body;
+};
+
+/* buf[at] = value; */
+struct ir_store {
+	const struct ir_buffer *buf;
+	expr at, value;
+};
+
+/* buf[at] = combine(buf[at], value), atomically between threads */
+struct ir_update {
+	const struct ir_buffer *buf;
+	expr at, value;
+	enum ir_combine combine;
+};
+
+/* Between buf[at ...], `at` a multiple of width, and array[width], or row `row` of it. */
+struct ir_vector {
+	const struct ir_variable *array;
+	expr row;
+	const struct ir_buffer *buf;
+	expr at;
+	int width;
+	bool once;   /* of data that the kernel has no use for but this, and that is more than caches hold */
+	bool stands; /* a load: the array is there; else this declares it */
+	expr where;  /* a load: where that does not hold, zeros; or null */
+};
+
+/* The threads of a block wait for each other, and see what the others stored. Of the first so many, where the others
+ * have ended; 0: of all. */
+struct ir_sync {
+	int threads;
+};
+
+/* var = combine over neighbouring threads of var; for arg reductions `index` is the index. Or of the threads of a block
+ * that are `columns` apart, `lanes` of them; with `items`, of each of so many in the array `var`. across: the shared
+ * memory that it takes, or null where it is the only one. */
+struct ir_lanes {
+	const struct ir_variable *var, *index, *across;
+	enum ir_combine combine;
+	int lanes, columns, items;
+};
+
+/* part = combine of `sum` and of part in the neighbouring threads up to this one; sum = the same up to the last. */
+struct ir_scan {
+	const struct ir_variable *part, *sum;
+	enum ir_combine combine;
+	int lanes;
+};
+
+/* The same of arrays: a warp's items lie together, in each thread `columns` neighbours at a time. exclusive: each
+ * becomes the combination of what comes before it. */
+struct ir_items_scan {
+	const struct ir_variable *parts, *sum;
+	enum ir_combine combine;
+	int lanes, columns;
+	expr none; /* the neutral element */
+	bool exclusive;
+};
+
+/* const index var = the number of this block's tile: blocks take tiles in the order in which they start. state: of u64,
+ * all zero when the kernel starts; see tile_next() in tpat_device.h. */
+struct ir_tile {
+	const struct ir_variable *var;
+	const struct ir_buffer *state;
+};
+
+/* const type var = combine of `part`, the same in all threads, in the `tiles` before tile number `tile`; `none` where
+ * there are none. state as above. */
+struct ir_before {
+	const struct ir_variable *var, *part;
+	enum ir_combine combine;
+	const struct ir_buffer *state;
+	expr tile, tiles, none;
+};
+
+/* type var[its dimensions]; an array of registers, in either language */
+struct ir_array {
+	const struct ir_variable *var;
+};
+
+/* type var; in memory that the threads of a block share. From here on CUDA alone */
+struct ir_shared {
+	const struct ir_variable *var;
+};
+
+/* type var; of a thread: a variable without a value, or all zeros, or an object */
+struct ir_local {
+	const struct ir_variable *var;
+	bool zeros;
+};
+
+/* var is in the memory that a block gets at its launch: at its beginning where `after` is this memory, else behind that
+ * variable, which is in it too. A variable without a type: what is left. */
+struct ir_place {
+	const struct ir_variable *var, *after;
+};
+
+/* var is a function: [&](parameters) { body; return value, or through(value); }; value may be null */
+struct ir_lambda {
+	const struct ir_variable *var;
 	struct {
 		VEC(const struct ir_variable *);
 	} parameters;
-	struct ir_call *call, *through;
+	struct ir_block *body;
+	expr value;
+	struct ir_call *through;
+};
+
+/* For rank = 0 .. count - 1: body, with `place` where among 0 .. of - 1 the element is found whose value, over place,
+ * comes at that place of their stable order. C alone. */
+struct ir_sort {
+	const struct ir_variable *rank, *place;
+	expr count, of, value;
+	bool descending;
+	struct ir_block *body;
+};
+
+struct ir_stmt {
+	enum ir_stmt_kind kind;
+	union {
+		const char *comment;
+		struct ir_declare declare;
+		struct ir_assign assign;
+		struct ir_for loop;
+		struct ir_if branch;
+		expr leave; /* the condition */
+		struct ir_store store;
+		struct ir_update update;
+		struct ir_vector vector;
+		struct ir_array array;
+		struct ir_set set;
+		struct ir_sync sync;
+		struct ir_lanes lanes;
+		struct ir_scan scan;
+		struct ir_items_scan items;
+		struct ir_tile tile;
+		struct ir_before before;
+		struct ir_shared shared;
+		struct ir_local local;
+		struct ir_place place;
+		struct ir_lambda lambda;
+		struct ir_call *call;
+		struct ir_sort sort;
+	};
 };
 
 struct ir_block {
@@ -161,6 +308,10 @@ struct ir_step {
 /* The variable that a statement declares for those behind it, and where it is a loop or a sort for its body; or
  * null. */
 const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s);
+/* The statements inside of it; or null. */
+struct ir_block *ir_stmt_body(const struct ir_stmt *s);
+/* The buffer that it reads or writes by itself, beside its expressions and arguments; or null. */
+const struct ir_buffer *ir_stmt_buffer(const struct ir_stmt *s);
 /* Calls fn for every argument of a call, and of those inside of it. */
 void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user);
 /* Calls fn once for every node of the statement's own expressions, not of those in its body, operands first. */

@@ -82,28 +82,36 @@ static int alike_in(const struct checker *c, expr e)
 
 static void mark_block(struct checker *c, const struct ir_block *b);
 
+static int alike_in_loop(const struct checker *c, const struct ir_for *f)
+{
+	return least(alike_in(c, f->from), least(alike_in(c, f->to), alike_in(c, f->step)));
+}
+
 /* What a statement gives its variables. */
 static void mark_stmt(struct checker *c, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_DECLARE:
-	case IR_ASSIGN:
-	case IR_SET: set_alike(c, s->var, least(alike_in(c, s->value), alike_in(c, s->at))); break;
-	case IR_LOAD_VECTOR: set_alike(c, s->var, least(alike_in(c, s->at), alike_in(c, s->value))); break;
-	case IR_FOR:
-		set_alike(c, s->var, least(alike_in(c, s->from), least(alike_in(c, s->to), alike_in(c, s->step))));
+	case IR_DECLARE: set_alike(c, s->declare.var, alike_in(c, s->declare.value)); break;
+	case IR_ASSIGN: set_alike(c, s->assign.var, alike_in(c, s->assign.value)); break;
+	case IR_SET: set_alike(c, s->set.array, least(alike_in(c, s->set.value), alike_in(c, s->set.at))); break;
+	case IR_LOAD_VECTOR:
+		set_alike(c, s->vector.array, least(alike_in(c, s->vector.at), alike_in(c, s->vector.where)));
 		break;
+	case IR_FOR: set_alike(c, s->loop.var, alike_in_loop(c, &s->loop)); break;
 	case IR_LANES_COMBINE:
-		if (s->columns)
-			set_alike(c, s->var, 1);
+		if (s->lanes.columns)
+			set_alike(c, s->lanes.var, 1);
 		break;
 	case IR_LANES_SCAN:
+		set_alike(c, s->scan.part, 1);
+		set_alike(c, s->scan.sum, s->scan.lanes > 32 ? ALL_THREADS : s->scan.lanes);
+		break;
 	case IR_ITEMS_SCAN:
-		set_alike(c, s->var, 1);
-		set_alike(c, s->var2, s->width > 32 ? ALL_THREADS : s->width);
+		set_alike(c, s->items.parts, 1);
+		set_alike(c, s->items.sum, s->items.lanes > 32 ? ALL_THREADS : s->items.lanes);
 		break;
 	case IR_LAMBDA:
-		vec_each (v, &s->parameters)
+		vec_each (v, &s->lambda.parameters)
 			set_alike(c, *v, 1);
 		break;
 	default: break;
@@ -114,10 +122,10 @@ static void mark_stmt(struct checker *c, const struct ir_stmt *s)
 static int parted(const struct checker *c, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_IF:
+	case IR_IF: return alike_in(c, s->branch.condition);
 	case IR_RETURN_IF:
-	case IR_BREAK_IF: return alike_in(c, s->value);
-	case IR_FOR: return least(alike_in(c, s->from), least(alike_in(c, s->to), alike_in(c, s->step)));
+	case IR_BREAK_IF: return alike_in(c, s->leave);
+	case IR_FOR: return alike_in_loop(c, &s->loop);
 	case IR_LAMBDA: return 1;
 	default: return ALL_THREADS;
 	}
@@ -133,8 +141,8 @@ static void mark_block(struct checker *c, const struct ir_block *b)
 		int around = c->together;
 		mark_stmt(c, s);
 		c->together = least(around, parted(c, s));
-		if (s->body)
-			mark_block(c, s->body);
+		if (ir_stmt_body(s))
+			mark_block(c, ir_stmt_body(s));
 		if (s->kind == IR_RETURN_IF)
 			returns = true;
 		else if (s->kind != IR_BREAK_IF)
@@ -237,41 +245,55 @@ static void check_changed(struct checker *c, const struct ir_variable *v)
 		complain(c, "changes a constant:", v->hint);
 }
 
-static void check_target(struct checker *c, const struct ir_stmt *s)
+static void check_set(struct checker *c, const struct ir_set *s)
+{
+	check_changed(c, s->array);
+	if (s->array->rank != (s->row ? 2 : 1))
+		complain(c, "sets a variable of another rank:", s->array->hint);
+	if (s->row)
+		check_index(c, s->array, 0, s->row);
+	check_index(c, s->array, s->row ? 1 : 0, s->at);
+	check_type(c, s->value, s->array->type, s->array->hint);
+}
+
+static void check_assign(struct checker *c, const struct ir_assign *s)
 {
 	check_changed(c, s->var);
-	if (s->var->rank != (s->row ? 2 : 1) - (s->kind == IR_ASSIGN))
+	if (s->var->rank)
 		complain(c, "sets a variable of another rank:", s->var->hint);
-	if (s->row)
-		check_index(c, s->var, 0, s->row);
-	if (s->kind == IR_SET)
-		check_index(c, s->var, s->row ? 1 : 0, s->at);
 	check_type(c, s->value, s->var->type, s->var->hint);
 }
 
-static void check_vector(struct checker *c, const struct ir_stmt *s)
+static void check_vector(struct checker *c, const struct ir_vector *s, bool store)
 {
-	const struct ir_variable *v = s->var;
-	if (s->kind == IR_STORE_VECTOR)
+	const struct ir_variable *v = s->array;
+	if (store)
 		check_use(c, v);
-	else if (s->mutable)
+	else if (s->stands)
 		check_changed(c, v);
+	if (store && (s->stands || s->where))
+		complain(c, "stores a vector as if it loaded it:", v->hint);
 	if (v->rank != (s->row ? 2 : 1) || v->dim[v->rank - 1] < s->width || v->type != s->buf->type)
 		complain(c, "moves a vector of another length or type:", v->hint);
 	if (s->row)
 		check_index(c, v, 0, s->row);
+	check_type(c, s->at, TYPE_INDEX, s->buf->name);
+	check_type(c, s->where, TYPE_BOOL, "a condition");
 }
 
-static void check_buffer(struct checker *c, const struct ir_stmt *s)
+static void check_store(struct checker *c, const struct ir_buffer *buf, expr at, expr value)
+{
+	check_type(c, at, TYPE_INDEX, buf->name);
+	check_type(c, value, buf->type, buf->name);
+}
+
+static void check_buffer(struct checker *c, const struct ir_stmt *s, const struct ir_buffer *b)
 {
 	bool writes = s->kind == IR_STORE || s->kind == IR_UPDATE || s->kind == IR_STORE_VECTOR;
-	if (!is_argument(c->kernel, s->buf))
-		complain(c, "a buffer that is none of its arguments:", s->buf->name);
-	if (writes && !ir_kernel_writes(c->kernel, s->buf) && !ir_kernel_shares(c->kernel, s->buf))
-		complain(c, "writes a buffer that is only to be read:", s->buf->name);
-	check_type(c, s->at, TYPE_INDEX, s->buf->name);
-	if (s->kind == IR_STORE || s->kind == IR_UPDATE)
-		check_type(c, s->value, s->buf->type, s->buf->name);
+	if (!is_argument(c->kernel, b))
+		complain(c, "a buffer that is none of its arguments:", b->name);
+	if (writes && !ir_kernel_writes(c->kernel, b) && !ir_kernel_shares(c->kernel, b))
+		complain(c, "writes a buffer that is only to be read:", b->name);
 }
 
 static bool is_map(const struct ir_kernel *k, const struct ir_variable *v)
@@ -306,16 +328,20 @@ static void check_call(struct checker *c, const struct ir_call *call)
 }
 
 /* Of a type of the headers, or placed behind what there is. */
-static void check_object(struct checker *c, const struct ir_stmt *s)
+static void check_object(struct checker *c, const struct ir_variable *v, bool typed)
 {
-	const struct ir_object *o = s->var->object;
+	const struct ir_object *o = v->object;
 	if (o && !ir_template_fits(o->type->of, &o->of))
-		complain(c, "an object of another template:", s->var->hint);
-	if (!o && s->var->type == TYPE_NONE && s->kind != IR_PLACE)
-		complain(c, "an object without a type:", s->var->hint);
-	if (s->kind == IR_PLACE)
-		check_use(c, s->var2);
-	if (s->kind == IR_PLACE && !c->kernel->shared_bytes)
+		complain(c, "an object of another template:", v->hint);
+	if (typed && !o && v->type == TYPE_NONE)
+		complain(c, "an object without a type:", v->hint);
+}
+
+static void check_place(struct checker *c, const struct ir_place *s)
+{
+	check_object(c, s->var, false);
+	check_use(c, s->after);
+	if (!c->kernel->shared_bytes)
 		complain(c, "places an object in memory that its launch does not ask for:", s->var->hint);
 }
 
@@ -326,74 +352,95 @@ static void check_together(struct checker *c, int threads)
 		complain(c, "threads that go different ways wait for each other", "");
 }
 
+static void check_loop(struct checker *c, const struct ir_for *s)
+{
+	check_type(c, s->from, TYPE_INDEX, s->var->hint);
+	check_type(c, s->to, TYPE_INDEX, s->var->hint);
+	check_type(c, s->step, TYPE_INDEX, s->var->hint);
+}
+
+static void check_scan(struct checker *c, const struct ir_variable *part, const struct ir_variable *sum, int lanes)
+{
+	check_together(c, lanes > 32 ? ALL_THREADS : lanes);
+	check_changed(c, part);
+	check_changed(c, sum);
+}
+
 static void check_own(struct checker *c, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_DECLARE: check_type(c, s->value, s->var->type, s->var->hint); break;
-	case IR_ASSIGN:
-	case IR_SET: check_target(c, s); break;
-	case IR_IF:
-	case IR_RETURN_IF: check_type(c, s->value, TYPE_BOOL, "a condition"); break;
+	case IR_DECLARE: check_type(c, s->declare.value, s->declare.var->type, s->declare.var->hint); break;
+	case IR_ASSIGN: check_assign(c, &s->assign); break;
+	case IR_SET: check_set(c, &s->set); break;
+	case IR_IF: check_type(c, s->branch.condition, TYPE_BOOL, "a condition"); break;
+	case IR_RETURN_IF: check_type(c, s->leave, TYPE_BOOL, "a condition"); break;
 	case IR_BREAK_IF:
-		check_type(c, s->value, TYPE_BOOL, "a condition");
+		check_type(c, s->leave, TYPE_BOOL, "a condition");
 		if (!c->loops)
 			complain(c, "leaves a loop outside of all loops", "");
 		break;
-	case IR_FOR:
-		check_type(c, s->from, TYPE_INDEX, s->var->hint);
-		check_type(c, s->to, TYPE_INDEX, s->var->hint);
-		check_type(c, s->step, TYPE_INDEX, s->var->hint);
-		break;
+	case IR_FOR: check_loop(c, &s->loop); break;
+	case IR_STORE: check_store(c, s->store.buf, s->store.at, s->store.value); break;
+	case IR_UPDATE: check_store(c, s->update.buf, s->update.at, s->update.value); break;
 	case IR_LOAD_VECTOR:
-	case IR_STORE_VECTOR: check_vector(c, s); break;
-	case IR_SYNC: check_together(c, s->width ? s->width : ALL_THREADS); break;
+	case IR_STORE_VECTOR: check_vector(c, &s->vector, s->kind == IR_STORE_VECTOR); break;
+	case IR_SYNC: check_together(c, s->sync.threads ? s->sync.threads : ALL_THREADS); break;
 	case IR_TILE_NEXT:
 	case IR_TILES_BEFORE: check_together(c, ALL_THREADS); break;
 	case IR_LANES_COMBINE:
-	case IR_LANES_SCAN:
-	case IR_ITEMS_SCAN:
-		check_together(c, s->width > 32 || s->columns > 32 || (s->columns && s->kind == IR_LANES_COMBINE)
-		                          ? ALL_THREADS
-		                          : s->width);
-		check_changed(c, s->var);
-		if (s->var2)
-			check_changed(c, s->var2);
+		check_together(c, s->lanes.lanes > 32 || s->lanes.columns ? ALL_THREADS : s->lanes.lanes);
+		check_changed(c, s->lanes.var);
+		if (s->lanes.index)
+			check_changed(c, s->lanes.index);
 		break;
+	case IR_LANES_SCAN: check_scan(c, s->scan.part, s->scan.sum, s->scan.lanes); break;
+	case IR_ITEMS_SCAN: check_scan(c, s->items.parts, s->items.sum, s->items.lanes); break;
 	case IR_INVOKE: check_call(c, s->call); break;
-	case IR_SHARED:
-	case IR_LOCAL:
-	case IR_PLACE: check_object(c, s); break;
-	default: break;
+	case IR_SHARED: check_object(c, s->shared.var, true); break;
+	case IR_LOCAL: check_object(c, s->local.var, true); break;
+	case IR_PLACE: check_place(c, &s->place); break;
+	case IR_COMMENT:
+	case IR_ARRAY:
+	case IR_LAMBDA:
+	case IR_SORT_SERIAL: break;
 	}
-	if (s->buf)
-		check_buffer(c, s);
+	if (ir_stmt_buffer(s))
+		check_buffer(c, s, ir_stmt_buffer(s));
 }
 
 static void check_block(struct checker *c, const struct ir_block *b);
+
+/* What a function of the kernel's own returns sees what its body declares. */
+static void check_result(struct checker *c, const struct ir_lambda *s)
+{
+	int outside = c->scope.n;
+	for (int i = 0; i < s->body->n && !c->rc; i++)
+		if (ir_stmt_declares(&s->body->at[i]))
+			vec_push(c->scratch, &c->scope, ((struct known){ ir_stmt_declares(&s->body->at[i]), true }));
+	ir_walk(s->value, check_node, c);
+	c->scope.n = outside;
+}
 
 /* What a statement has inside of it knows its loop variable, its parameters, its places. */
 static void check_inside(struct checker *c, const struct ir_stmt *s)
 {
 	int outside = c->scope.n, loops = c->loops;
-	if (s->kind == IR_FOR || s->kind == IR_SORT_SERIAL)
-		declare(c, s->var, false);
-	if (s->kind == IR_SORT_SERIAL)
-		declare(c, s->var2, false);
-	if (s->kind == IR_LAMBDA)
-		vec_each (v, &s->parameters)
-			declare(c, *v, (*v)->rank > 0);
-	c->loops = s->kind == IR_LAMBDA ? 0 : c->loops + (s->kind == IR_FOR || s->kind == IR_SORT_SERIAL);
-	if (s->kind == IR_LAMBDA && s->value) { /* it sees what the body declares */
-		for (int i = 0; i < s->body->n && !c->rc; i++)
-			if (ir_stmt_declares(&s->body->at[i]))
-				vec_push(c->scratch, &c->scope,
-				         ((struct known){ ir_stmt_declares(&s->body->at[i]), true }));
-		ir_walk(s->value, check_node, c);
-		c->scope.n = outside + s->parameters.n;
+	c->loops += s->kind == IR_FOR || s->kind == IR_SORT_SERIAL;
+	if (s->kind == IR_FOR)
+		declare(c, s->loop.var, false);
+	if (s->kind == IR_SORT_SERIAL) {
+		declare(c, s->sort.rank, false);
+		declare(c, s->sort.place, false);
+		ir_walk(s->sort.value, check_node, c);
 	}
-	if (s->kind == IR_SORT_SERIAL)
-		ir_walk(s->value, check_node, c);
-	check_block(c, s->body);
+	if (s->kind == IR_LAMBDA) {
+		vec_each (v, &s->lambda.parameters)
+			declare(c, *v, (*v)->rank > 0);
+		c->loops = 0;
+		if (s->lambda.value)
+			check_result(c, &s->lambda);
+	}
+	check_block(c, ir_stmt_body(s));
 	c->loops = loops;
 	c->scope.n = outside;
 }
@@ -405,7 +452,7 @@ static void check_stmt(struct checker *c, const struct ir_stmt *s)
 		ir_stmt_walk(s, check_node, c);
 	check_own(c, s);
 	if (!inside && ir_stmt_declares(s))
-		declare(c, ir_stmt_declares(s), s->kind != IR_DECLARE || s->mutable);
+		declare(c, ir_stmt_declares(s), s->kind != IR_DECLARE || s->declare.mutable);
 }
 
 static void check_block(struct checker *c, const struct ir_block *b)
@@ -417,7 +464,7 @@ static void check_block(struct checker *c, const struct ir_block *b)
 		int around = c->together;
 		check_stmt(c, s);
 		c->together = least(around, parted(c, s));
-		if (s->body)
+		if (ir_stmt_body(s))
 			check_inside(c, s);
 		if (s->kind == IR_RETURN_IF)
 			returns = true;

@@ -26,8 +26,8 @@ static bool same_variable(struct same *s, const struct ir_variable *a, const str
 	if (a->kind != b->kind || a->type != b->type || !same_object(a->object, b->object) ||
 	    strcmp(a->hint, b->hint) != 0 || a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim) != 0)
 		return false;
-	map_put_u64(&s->there, (uintptr_t)a, (void *)b);
-	map_put_u64(&s->back, (uintptr_t)b, (void *)a);
+	map_put_u64(&s->there, (uintptr_t)a, b);
+	map_put_u64(&s->back, (uintptr_t)b, a);
 	return true;
 }
 
@@ -84,29 +84,105 @@ static bool same_call(struct same *s, const struct ir_call *a, const struct ir_c
 	return same;
 }
 
-static bool same_parameters(struct same *s, const struct ir_stmt *a, const struct ir_stmt *b)
+static bool same_block(struct same *s, const struct ir_block *a, const struct ir_block *b);
+
+static bool same_loop(struct same *s, const struct ir_for *a, const struct ir_for *b)
 {
-	bool same = a->parameters.n == b->parameters.n;
-	for (int i = 0; i < a->parameters.n && same; i++)
-		same = same_variable(s, a->parameters.at[i], b->parameters.at[i]);
-	return same;
+	return same_expr(s, a->from, b->from) && same_expr(s, a->to, b->to) && same_expr(s, a->step, b->step) &&
+	       same_variable(s, a->var, b->var) && a->unrolled == b->unrolled && same_block(s, a->body, b->body);
 }
 
-static bool same_block(struct same *s, const struct ir_block *a, const struct ir_block *b);
+static bool same_vector(struct same *s, const struct ir_vector *a, const struct ir_vector *b)
+{
+	return same_variable(s, a->array, b->array) && same_expr(s, a->row, b->row) && a->buf == b->buf &&
+	       same_expr(s, a->at, b->at) && a->width == b->width && a->once == b->once && a->stands == b->stands &&
+	       same_expr(s, a->where, b->where);
+}
+
+static bool same_lanes(struct same *s, const struct ir_lanes *a, const struct ir_lanes *b)
+{
+	return same_variable(s, a->var, b->var) && same_variable(s, a->index, b->index) &&
+	       same_variable(s, a->across, b->across) && a->combine == b->combine && a->lanes == b->lanes &&
+	       a->columns == b->columns && a->items == b->items;
+}
+
+static bool same_items(struct same *s, const struct ir_items_scan *a, const struct ir_items_scan *b)
+{
+	return same_variable(s, a->parts, b->parts) && same_variable(s, a->sum, b->sum) && a->combine == b->combine &&
+	       a->lanes == b->lanes && a->columns == b->columns && same_expr(s, a->none, b->none) &&
+	       a->exclusive == b->exclusive;
+}
+
+static bool same_before(struct same *s, const struct ir_before *a, const struct ir_before *b)
+{
+	return same_variable(s, a->var, b->var) && same_variable(s, a->part, b->part) && a->combine == b->combine &&
+	       a->state == b->state && same_expr(s, a->tile, b->tile) && same_expr(s, a->tiles, b->tiles) &&
+	       same_expr(s, a->none, b->none);
+}
+
+static bool same_lambda(struct same *s, const struct ir_lambda *a, const struct ir_lambda *b)
+{
+	bool same = same_variable(s, a->var, b->var) && a->parameters.n == b->parameters.n;
+	for (int i = 0; i < a->parameters.n && same; i++)
+		same = same_variable(s, a->parameters.at[i], b->parameters.at[i]);
+	return same && same_block(s, a->body, b->body) && same_expr(s, a->value, b->value) &&
+	       same_call(s, a->through, b->through);
+}
+
+static bool same_sort(struct same *s, const struct ir_sort *a, const struct ir_sort *b)
+{
+	return same_variable(s, a->rank, b->rank) && same_variable(s, a->place, b->place) &&
+	       same_expr(s, a->count, b->count) && same_expr(s, a->of, b->of) && same_expr(s, a->value, b->value) &&
+	       a->descending == b->descending && same_block(s, a->body, b->body);
+}
 
 /* What comments say is no part of the function. */
 static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_stmt *b)
 {
-	if (a->kind == IR_COMMENT && b->kind == IR_COMMENT)
-		return true;
-	return a->kind == b->kind && same_variable(s, a->var, b->var) && same_variable(s, a->var2, b->var2) &&
-	       same_variable(s, a->across, b->across) && same_expr(s, a->row, b->row) && a->type == b->type &&
-	       a->mutable == b->mutable && a->once == b->once && a->width == b->width && a->columns == b->columns &&
-	       a->items == b->items && a->combine == b->combine && a->buf == b->buf && same_expr(s, a->at, b->at) &&
-	       same_expr(s, a->value, b->value) && same_expr(s, a->from, b->from) && same_expr(s, a->to, b->to) &&
-	       same_expr(s, a->step, b->step) && same_parameters(s, a, b) && same_call(s, a->call, b->call) &&
-	       same_call(s, a->through, b->through) && !a->body == !b->body &&
-	       (!a->body || same_block(s, a->body, b->body));
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case IR_COMMENT: return true;
+	case IR_DECLARE:
+		return same_expr(s, a->declare.value, b->declare.value) &&
+		       same_variable(s, a->declare.var, b->declare.var) && a->declare.mutable == b->declare.mutable;
+	case IR_ASSIGN:
+		return same_variable(s, a->assign.var, b->assign.var) && same_expr(s, a->assign.value, b->assign.value);
+	case IR_SET:
+		return same_variable(s, a->set.array, b->set.array) && same_expr(s, a->set.row, b->set.row) &&
+		       same_expr(s, a->set.at, b->set.at) && same_expr(s, a->set.value, b->set.value);
+	case IR_FOR: return same_loop(s, &a->loop, &b->loop);
+	case IR_IF:
+		return same_expr(s, a->branch.condition, b->branch.condition) &&
+		       same_block(s, a->branch.body, b->branch.body);
+	case IR_RETURN_IF:
+	case IR_BREAK_IF: return same_expr(s, a->leave, b->leave);
+	case IR_STORE:
+		return a->store.buf == b->store.buf && same_expr(s, a->store.at, b->store.at) &&
+		       same_expr(s, a->store.value, b->store.value);
+	case IR_UPDATE:
+		return a->update.buf == b->update.buf && same_expr(s, a->update.at, b->update.at) &&
+		       same_expr(s, a->update.value, b->update.value) && a->update.combine == b->update.combine;
+	case IR_LOAD_VECTOR:
+	case IR_STORE_VECTOR: return same_vector(s, &a->vector, &b->vector);
+	case IR_ARRAY: return same_variable(s, a->array.var, b->array.var);
+	case IR_SYNC: return a->sync.threads == b->sync.threads;
+	case IR_LANES_COMBINE: return same_lanes(s, &a->lanes, &b->lanes);
+	case IR_LANES_SCAN:
+		return same_variable(s, a->scan.part, b->scan.part) && same_variable(s, a->scan.sum, b->scan.sum) &&
+		       a->scan.combine == b->scan.combine && a->scan.lanes == b->scan.lanes;
+	case IR_ITEMS_SCAN: return same_items(s, &a->items, &b->items);
+	case IR_TILE_NEXT: return same_variable(s, a->tile.var, b->tile.var) && a->tile.state == b->tile.state;
+	case IR_TILES_BEFORE: return same_before(s, &a->before, &b->before);
+	case IR_SHARED: return same_variable(s, a->shared.var, b->shared.var);
+	case IR_LOCAL: return same_variable(s, a->local.var, b->local.var) && a->local.zeros == b->local.zeros;
+	case IR_PLACE:
+		return same_variable(s, a->place.var, b->place.var) && same_variable(s, a->place.after, b->place.after);
+	case IR_LAMBDA: return same_lambda(s, &a->lambda, &b->lambda);
+	case IR_INVOKE: return same_call(s, a->call, b->call);
+	case IR_SORT_SERIAL: return same_sort(s, &a->sort, &b->sort);
+	}
+	return false;
 }
 
 static bool same_block(struct same *s, const struct ir_block *a, const struct ir_block *b)

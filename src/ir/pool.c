@@ -67,13 +67,13 @@ void ir_variables_begin(struct ir_pool *p)
 	p->of_kernel = map_new(p->arena);
 }
 
-struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const char *hint, ...)
+struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const void *of, const char *hint, ...)
 {
 	va_list ap;
 	va_start(ap, hint);
 	const char *text = arena_vprintf(p->arena, hint, ap);
 	va_end(ap);
-	return derived(&p->of_kernel, p, IR_OWN, t, arena_printf(p->arena, "%d\n%s\n%s", t, hint, text), text);
+	return derived(&p->of_kernel, p, IR_OWN, t, arena_printf(p->arena, "%d\n%p\n%s\n%s", t, of, hint, text), text);
 }
 
 static struct ir_variable *special(struct ir_pool *p, enum ir_variable_kind kind, enum type t, const char *name)

@@ -132,7 +132,7 @@ struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer 
 	return NULL;
 }
 
-expr ir_buffer_count(struct ir_program *p, const struct ir_buffer *b)
+expr ir_buffer_count(const struct ir_program *p, const struct ir_buffer *b)
 {
 	expr n = ir_index(p->pool, 1);
 	for (int i = 0; i < b->rank; i++)

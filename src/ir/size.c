@@ -168,7 +168,7 @@ static expr put_bound(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	return !s ? NULL : b->most ? s->limit : ir_index(pool, 0);
 }
 
-expr ir_size_limit(struct ir_program *p, expr e)
+expr ir_size_limit(const struct ir_program *p, expr e)
 {
 	struct bound most = { p, true }, none = { p, false };
 	expr high = ir_copy(p->pool, e, put_bound, &most);

@@ -257,3 +257,11 @@ int build_plugins(struct build *b)
 	name_all(b);
 	return check_tuned(b);
 }
+
+int build_progress(struct build *b, const char *stage, const char *what, int done, int all)
+{
+	struct tpat_progress p = { stage, what, done, all };
+	if (b->o->progress && b->o->progress(b->o->user, &p))
+		return err_set(b->err, ERR_USAGE, "Interrupted.");
+	return 0;
+}

@@ -31,14 +31,6 @@ static int build_model(struct build *b)
 
 /* ---- Progress. */
 
-int build_progress(struct build *b, const char *stage, const char *what, int done, int all)
-{
-	struct tpat_progress p = { stage, what, done, all };
-	if (b->o->progress && b->o->progress(b->o->user, &p))
-		return err_set(b->err, ERR_USAGE, "Interrupted.");
-	return 0;
-}
-
 static bool compiling(void *user, int done, int all, const char *what)
 {
 	const struct build *b = user;

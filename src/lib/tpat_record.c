@@ -115,7 +115,7 @@ static void compare(struct tpat_texts *out, const struct json *files, const char
 	struct tpat_texts now;
 	struct map recorded = map_new(a);
 	for (const struct json *f = files->child; f; f = f->next)
-		map_put(&recorded, f->name, (void *)f->text);
+		map_put(&recorded, f->name, f->text);
 	list_files(&now, folder, a);
 	vec_each (name, &now) {
 		const char *was = map_get(&recorded, *name);

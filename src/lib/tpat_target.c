@@ -52,8 +52,10 @@ int tpat_target_calibrate(struct sched_target *t, struct arena *a, struct err *e
 	if (!path || !*path)
 		return 0;
 	TRY(file_read(&text, NULL, path, a, e));
-	if (cost_table_read(x, text, e) < 0)
+	if (cost_table_read(x, text, e) < 0) {
+		err_advise(e, "Let bench/calibrate write the file, or unset TPAT_CALIBRATION.");
 		return err_where(e, "%s: ", path);
+	}
 	if (x->arch == t->arch)
 		t->measured = x;
 	return 0;

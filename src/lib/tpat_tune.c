@@ -25,11 +25,6 @@ void tuning_warn(struct tuning *t, const char *text)
 	vec_push(t->arena, &t->warnings, arena_strdup(t->arena, text));
 }
 
-double tuning_floor(const struct tuning *t, double bytes)
-{
-	return t->device.bytes_per_ns > 0 ? bytes / t->device.bytes_per_ns : 0;
-}
-
 static void tell_over(struct tuning *t, const struct tpat_tuned_node *r, int index)
 {
 	struct tpat_tune_progress p = { .node = r->node,

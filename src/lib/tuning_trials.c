@@ -68,3 +68,8 @@ void tuning_recall(struct job *j, struct tune_search *search)
 		if (f->match != DB_EXACT && tune_point_read(j->space, &p, f->trial.decisions, j->arena))
 			tune_search_suggest(search, p);
 }
+
+double tuning_floor(const struct tuning *t, double bytes)
+{
+	return t->device.bytes_per_ns > 0 ? bytes / t->device.bytes_per_ns : 0;
+}

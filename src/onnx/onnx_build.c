@@ -268,3 +268,8 @@ char *onnx_name_unique(struct onnx_model *m, const char *base)
 	map_put(&m->names, name, m);
 	return name;
 }
+
+const char *onnx_domain(const char *domain)
+{
+	return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
+}

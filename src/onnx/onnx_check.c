@@ -25,7 +25,7 @@ static int define(struct body *b, struct onnx_scope *s, const char *name, const 
 	if (!*name)
 		return 0;
 	if (!marks[0] || (marks[0] == input_mark && by == initializer_mark)) {
-		map_put(&s->defined, name, (void *)by);
+		map_put(&s->defined, name, by);
 		return 0;
 	}
 	for (int i = 0; i < 2; i++)
@@ -194,7 +194,7 @@ static int check_versions(const Onnx__ModelProto *p, struct err *e)
 		else if (other && other->version != o->version)
 			rc = err_set(e, ERR_MODEL, "the domain \"%s\" is imported with two versions, %lld and %lld.",
 			             *domain ? domain : "ai.onnx", (long long)other->version, (long long)o->version);
-		map_put(&seen, domain, (void *)o);
+		map_put(&seen, domain, o);
 	}
 	arena_free(scratch);
 	return rc;

@@ -102,11 +102,6 @@ void onnx_model_free(struct onnx_model *m)
 	arena_free(m->arena);
 }
 
-const char *onnx_domain(const char *domain)
-{
-	return !domain || strcmp(domain, "ai.onnx") == 0 ? "" : domain;
-}
-
 static const Onnx__OperatorSetIdProto *find_import(const struct onnx_model *m, const char *domain)
 {
 	for (size_t i = 0; i < m->proto->n_opset_import; i++)

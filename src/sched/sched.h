@@ -64,9 +64,9 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
  * stage that a choice makes, its rule, the rule's version, its parameters by name. Numbers alone ("3 map@1 4") are
  * read, too: texts of before parameters had names. `c` is what sched_decide gave. Equal programs (ir_hash) have equal
  * texts. */
-char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);
+const char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);
 /* Of one choice: "lanes=256 width=8 steps=3 once=0". */
-char *sched_params_text(const struct sched_choice *c, struct arena *a);
+const char *sched_params_text(const struct sched_choice *c, struct arena *a);
 /* And back, into out[p->stages.n]. The text may be of any origin: false, and why as a clause, unless it decides every
  * stage of this program by a rule that applies, in the rule's present version, with parameters that the rule would try
  * for `t`. */
@@ -78,7 +78,7 @@ bool sched_decisions_current(const char *text, const char **why, struct arena *a
 /* The extents that a program runs at, as text: the value of each symbol in the inputs' extents, in their order
  * ("8,768"; "?": unknown). Holds no names, so that equal programs have equal texts; "" where all extents are
  * constant. */
-char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *user, struct arena *a);
+const char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *user, struct arena *a);
 
 /* ---- Several extents, several schedules.
  *

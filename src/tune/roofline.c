@@ -1,23 +1,8 @@
-/* Lower bounds of a program's time on a device: memory traffic, arithmetic, or kernel launches. See tune.h. Source of
- * the rates: NVIDIA's architecture whitepapers, dense products with f16 inputs. */
+/* What bounds a program from below on a device: its bytes, its arithmetic, or that kernels are launched at all. See
+ * tune.h. */
 #include "ir/launch.h"
 #include "sched/sched.h"
 #include "tune/tune.h"
-
-/* Multiply-adds per clock and multiprocessor. */
-struct rate {
-	int arch, lanes, products; /* f32 lanes; 16-bit elements on tensor cores */
-};
-
-static struct rate rate_of(int arch)
-{
-	static const struct rate rates[] = { { 100, 128, 4096 }, { 90, 128, 2048 }, { 86, 128, 512 }, { 80, 64, 1024 },
-		                             { 75, 64, 512 },    { 70, 64, 512 },   { 0, 128, 128 } };
-	const struct rate *r = rates;
-	while (arch < r->arch)
-		r++;
-	return *r;
-}
 
 struct counted {
 	const struct ir_program *p;
@@ -30,7 +15,7 @@ static double number(const struct counted *c, expr e)
 {
 	struct ir_inputs in = { c->p, c->inputs };
 	int64_t n;
-	return ir_eval_int(ir_size_limit((struct ir_program *)c->p, e), ir_inputs_symbol, &in, &n) ? (double)n : 1;
+	return ir_eval_int(ir_size_limit(c->p, e), ir_inputs_symbol, &in, &n) ? (double)n : 1;
 }
 
 static void count_node(void *user, expr e)
@@ -81,8 +66,7 @@ struct tune_roofline tune_roofline(const struct ir_program *p, const struct tens
 	struct counted c = { .p = p, .inputs = inputs };
 	struct tune_roofline out = { .bound = "memory" };
 	double one_by_one = 0, products = 0, clocks_per_ns = d->clock_khz / 1e6 * d->sms;
-	const struct sched_target *t = sched_target_of_arch(d->arch);
-	const struct rate rate = rate_of(d->arch);
+	const struct sched_target t = sched_target_of_device(d->name, d->arch);
 	vec_each (s, &p->stages)
 		add_stage(&c, *s, 1, &one_by_one, &products);
 	out.operations = one_by_one + products;
@@ -90,8 +74,8 @@ struct tune_roofline tune_roofline(const struct ir_program *p, const struct tens
 	if (d->arch == 0) /* a processor's rates are unknown */
 		return out;
 	if (clocks_per_ns > 0)
-		out.arithmetic_ns = (one_by_one / rate.lanes + products / rate.products) / clocks_per_ns;
-	out.launch_ns = kernels * (t ? t : &sched_default_target)->launch_ns;
+		out.arithmetic_ns = (one_by_one / t.fma[TYPE_F32] + products / target_products(&t)) / clocks_per_ns;
+	out.launch_ns = kernels * t.launch_ns;
 	if (out.arithmetic_ns > out.memory_ns)
 		out.bound = "arithmetic";
 	if (out.launch_ns > out.memory_ns && out.launch_ns > out.arithmetic_ns)

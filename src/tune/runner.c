@@ -3,11 +3,6 @@
 
 #include <string.h>
 
-int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e)
-{
-	return ir_launch_value(&r->launcher, x, out, e);
-}
-
 /* ---- Code. */
 
 static int text_of(struct dev_code *out, struct tune_runner *r, const struct ir_plan *plan, const char *name,

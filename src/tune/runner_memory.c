@@ -160,3 +160,8 @@ int tune_runner_overrun(struct tune_runner *r, const char **buffer, struct err *
 	}
 	return 0;
 }
+
+int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e)
+{
+	return ir_launch_value(&r->launcher, x, out, e);
+}

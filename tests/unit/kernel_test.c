@@ -154,7 +154,7 @@ static void barriers(void)
 		case 7: /* whoever leaves a loop comes back behind it */
 		case 8:
 			b = emit_loop(p, &m.k.body, "i", m.zero, half, m.one, NULL, &own);
-			emit(p, b, IR_BREAK_IF)->value = ir_binary(IR_LT, m.thread, m.one);
+			emit(p, b, IR_BREAK_IF)->leave = ir_binary(IR_LT, m.thread, m.one);
 			emit(p, way == 7 ? &m.k.body : b, IR_SYNC);
 			break;
 		}
@@ -223,11 +223,11 @@ static void identities(void)
 	struct made m = begin();
 	struct ir_pool *pool = m.p->pool;
 	CHECK(ir_variable_new(pool, TYPE_F32, "v") != ir_variable_new(pool, TYPE_F32, "v"));
-	CHECK(ir_variable_of(pool, TYPE_F32, "%s_v", "x") == ir_variable_of(pool, TYPE_F32, "%s_v", "x"));
-	CHECK(ir_variable_of(pool, TYPE_F32, "%s_v", "x") != ir_variable_of(pool, TYPE_F32, "x_%s", "v"));
-	const struct ir_variable *before = ir_variable_of(pool, TYPE_F32, "%s_v", "x");
+	CHECK(ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x") == ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x"));
+	CHECK(ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x") != ir_variable_of(pool, TYPE_F32, NULL, "x_%s", "v"));
+	const struct ir_variable *before = ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x");
 	ir_variables_begin(pool);
-	CHECK(ir_variable_of(pool, TYPE_F32, "%s_v", "x") != before);
+	CHECK(ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x") != before);
 	struct ir_variable *array = ir_variable_new(pool, TYPE_F32, "a");
 	CHECK(item_of(array, m.zero) == item_of(array, m.zero) && item_of(array, m.zero) != item_of(array, m.one));
 	end(&m, "");

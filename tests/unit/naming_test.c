@@ -15,6 +15,10 @@
 	hint "\x03" \
 	     "0000000" #n
 
+/* A scope's beginning and end. */
+#define IN "\x04"
+#define OUT "\x05"
+
 static void chosen(const char *text, const char *want, bool c)
 {
 	struct arena *a = arena_new();
@@ -30,24 +34,28 @@ static void test_variables(void)
 	 * outside. */
 	chosen("void f()\n{\n\tint " V("j", 1) " = 1;\n\tint " V("j", 2) " = " V("j", 1) ";\n}\n",
 	       "void f()\n{\n\tint j = 1;\n\tint j_2 = j;\n}\n", false);
-	chosen("{ for (int " V("i", 1) " = 0;;) { a(" V("i", 1) "); } for (int " V("i", 2) " = 0;;) { a(" V("i",
-	                                                                                                    2) "); } }",
+	chosen("{ " IN "for (int " V("i", 1) " = 0;;) { a(" V("i", 1) "); " OUT "} " IN
+	                                                              "for (int " V("i", 2) " = 0;;) "
+	                                                                                    "{ a(" V("i", 2) "); " OUT
+	                                                                                                     "} }",
 	       "{ for (int i = 0;;) { a(i); } for (int i = 0;;) { a(i); } }", false);
-	chosen("{ int " V("r", 1) "; { int " V("r", 2) " = " V("r", 1) "; } }", "{ int r; { int r_2 = r; } }", false);
-	chosen("{ const auto " V("at", 1) " = [&](int " V("r", 2) ", u32 (&" V("x", 3) ")[1]) { return " V(
-	               "r", 2) "; };"
-	                       " int " V("r", 4) "; }",
+	chosen("{ int " V("r", 1) "; {" IN " int " V("r", 2) " = " V("r", 1) "; " OUT "} }",
+	       "{ int r; { int r_2 = r; } }", false);
+	chosen("{ const auto " V("at", 1) " = [&](" IN "int " V("r", 2) ", u32 (&" V("x", 3) ")[1]) { return " V(
+	               "r", 2) "; " OUT "}; int " V("r", 4) "; }",
 	       "{ const auto at = [&](int r, u32 (&x)[1]) { return r; }; int r; }", false);
 	/* The same name may be declared again where it has ended. */
-	chosen("{ { int " V("x_v", 1) "; " V("x_v", 1) " = 1; } { int " V("x_v", 2) "; int " V("x_v", 1) "; } }",
+	chosen("{ {" IN " int " V("x_v", 1) "; " V("x_v", 1) " = 1; " OUT "} {" IN
+	                                                     " int " V("x_v", 2) "; int " V("x_v", 1) "; " OUT "} }",
 	       "{ { int x_v; x_v = 1; } { int x_v; int x_v_2; } }", false);
 }
 
 static void test_plain(void)
 {
-	/* A plain hint is the innermost variable's that has it; members and what is no variable stay. */
-	chosen("{ int " V("row", 1) "; f(row, p.row, q->row); { int " V("row", 2) "; f(row); } f(row); }",
-	       "{ int row; f(row, p.row, q->row); { int row_2; f(row_2); } f(row); }", false);
+	/* What stands there without a mark stays, and is no variable's name; members are in nobody's way. */
+	chosen("{ int " V("row", 1) "; f(row, p.row, q->row, p." V("column", 2) "); }",
+	       "{ int row_2; f(row, p.row, q->row, p.column); }", false);
+	chosen("{ int " V("row", 1) "; f(p.row, q->row); }", "{ int row; f(p.row, q->row); }", false);
 	chosen("{ mma(); int " V("mma", 1) "; }", "{ mma(); int mma_2; }", false);
 	chosen("// " V("row", 1) " of " B("x", 1) "\n{ int " V("row", 1) "; }", "// row of x\n{ int row; }", false);
 }

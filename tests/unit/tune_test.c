@@ -28,17 +28,20 @@ static struct ir_kernel *as_map(struct ir_plan *plan, const struct ir_stage *s)
 	return plan->steps.at[plan->steps.n - 1]->at[0];
 }
 
-static struct ir_stmt *store_of(struct ir_block *b)
+static struct ir_store *store_of(struct ir_block *b)
 {
-	struct ir_stmt *found = NULL;
+	struct ir_store *found = NULL;
 	for (int i = 0; i < b->n && !found; i++)
-		found = b->at[i].kind == IR_STORE ? &b->at[i] : b->at[i].body ? store_of(b->at[i].body) : NULL;
+		if (b->at[i].kind == IR_STORE)
+			found = &b->at[i].store;
+		else if (ir_stmt_body(&b->at[i]))
+			found = store_of(ir_stmt_body(&b->at[i]));
 	return found;
 }
 
 static void store_elsewhere(struct ir_plan *plan, const struct ir_stage *s, int64_t by)
 {
-	struct ir_stmt *store = store_of(&as_map(plan, s)->body);
+	struct ir_store *store = store_of(&as_map(plan, s)->body);
 	ck(store);
 	store->at = ir_binary(IR_ADD, store->at, ir_index(plan->program->pool, by));
 }
@@ -81,7 +84,7 @@ static void apply_forever(struct ir_plan *plan, const struct sched_site *site, c
 
 static void apply_wrong(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	struct ir_stmt *store = store_of(&as_map(plan, site->s)->body);
+	struct ir_store *store = store_of(&as_map(plan, site->s)->body);
 	(void)c;
 	store->value = ir_binary(IR_ADD, store->value, ir_float(plan->program->pool, TYPE_F32, 1));
 }
@@ -112,7 +115,7 @@ static int64_t beside_samples;
 static void apply_one_wrong(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct ir_stmt *store = store_of(&as_map(plan, site->s)->body);
+	struct ir_store *store = store_of(&as_map(plan, site->s)->body);
 	expr there = ir_binary(IR_EQ, store->at, ir_index(p->pool, beside_samples));
 	(void)c;
 	store->value = ir_select(there, ir_float(p->pool, TYPE_F32, 1000), store->value);

@@ -37,7 +37,7 @@ struct heads heads_part(struct lower *l, struct value v, int64_t heads, expr fro
 enum attention_stage { ATTENTION_RAW, ATTENTION_CAPPED, ATTENTION_BIASED, ATTENTION_SOFTMAX, ATTENTION_NOTHING };
 struct attention {
 	struct heads q, k, v;
-	expr scale;     /* of the compute type of q */
+	expr scale;     /* in the compute type of q */
 	double softcap; /* 0: none */
 	bool f64;       /* the softmax in f64 */
 	expr (*bias)(struct lower *l, const struct attention *a, const struct space *s, expr score); /* null: none */

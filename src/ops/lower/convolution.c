@@ -2,27 +2,16 @@
 #include "ops/lower/convolution.h"
 #include "ops/lower/quantize.h"
 
-#include <string.h>
-
 struct convolution {
 	struct space s;                      /* n, m, o..., then c, k... */
-	int rank;                            /* of the result */
+	int rank;                            /* the result's rank */
 	expr x[IR_MAX_RANK], w[IR_MAX_RANK]; /* indices of the elements */
 	expr inside, m;
 };
 
-/* Channels are the last axis (n, o..., m) where the attribute channels_last or the operator's name says so. */
-static bool channels_last(struct lower *l)
-{
-	for (int i = 0; i < OP_MAX_ATTRS && l->op->attrs[i].kind; i++)
-		if (!strcmp(l->op->attrs[i].name, "channels_last"))
-			return lower_int(l, "channels_last") != 0;
-	return !strncmp(l->op->name, "Nhwc", 4);
-}
-
 static int begin(struct lower *l, struct value given, struct value w, struct convolution *c)
 {
-	bool last = channels_last(l);
+	bool last = window_channels_last(l);
 	struct value x = last ? window_channels_first(l, given) : given;
 	int rank = value_rank(x), n = rank - 2;
 	int64_t groups = lower_int(l, "group"), out_channels, in_channels, filter;

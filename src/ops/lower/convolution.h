@@ -1,5 +1,5 @@
-/* Convolutions in the forms that ONNX and com.microsoft define. Data have the axes n, c, o...; or n, o..., c if the
- * operator's name begins with "Nhwc" or its attribute channels_last is set. Weights are [m, c / group, k...]. */
+/* Convolutions in the forms that ONNX and com.microsoft define. Data have the axes n, c, o...; or n, o..., c, see
+ * window_channels_last(). Weights are [m, c / group, k...]. */
 #ifndef TPAT_OPS_CONVOLUTION_H
 #define TPAT_OPS_CONVOLUTION_H
 

@@ -44,7 +44,7 @@ static expr between(const struct deformed *d, expr n, expr c, const expr *at)
 	return sum;
 }
 
-/* [n, c, k..., o...]: what the kernel's place k reads of channel c for output o. */
+/* [n, c, k..., o...]: the value of channel c that place k of the kernel reads for output o. */
 static struct value read_places(struct lower *l, const struct deformed *d)
 {
 	enum type t = compute_type(value_type(d->x));

@@ -2,7 +2,11 @@
  *
  * An index space has up to IR_MAX_RANK axes: struct space holds their extents and their index expressions (AXIS
  * nodes). Arithmetic is done in a compute type: wide() converts f16, bf16 and fp8 to f32, and 8- and 16-bit integers
- * to i32; narrow() converts the result back to the element type. */
+ * to i32; narrow() converts the result back to the element type.
+ *
+ * Functions that return int return 0, or the negative code of a failure that they have recorded in l->err: forward it
+ * with TRY(). Everything lives as long as the program's arena. A misuse, like an attribute that the op_def does not
+ * have, is a bug: ck() finds it. */
 #ifndef TPAT_OPS_LOWER_H
 #define TPAT_OPS_LOWER_H
 
@@ -83,7 +87,7 @@ int lower_node(struct lower *l);
 /* ---- Failures. Messages start with the node's label, operator and opset. */
 int lower_fail(struct lower *l, enum err_code code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* ---- Inputs. Of an absent optional input, or one beyond the node's list, .given is false. */
+/* ---- Inputs. An absent optional input, or one beyond the node's list, has .given false. */
 struct value lower_input(struct lower *l, int i);
 enum type value_type(struct value v);
 int value_rank(struct value v);
@@ -112,8 +116,8 @@ bool lower_known_bool(struct value v, bool *holds);
 /* The value of input i if it is a constant, else null. */
 const struct tensor *lower_constant(struct lower *l, int i);
 
-/* ---- Attributes, with the op_def's default if absent. Absent lists have n = 0. */
-bool lower_has(struct lower *l, const char *name);
+/* ---- Attributes, with the op_def's default if absent. Absent lists have n = 0. `name` must be in the op_def. */
+bool lower_has(struct lower *l, const char *name); /* the node has the attribute */
 int64_t lower_int(struct lower *l, const char *name);
 double lower_float(struct lower *l, const char *name);
 const char *lower_word(struct lower *l, const char *name);
@@ -122,7 +126,7 @@ struct ints lower_ints(struct lower *l, const char *name);
 int lower_floats(struct lower *l, const char *name, const double **at);
 int lower_int_list(struct lower *l, const char *name, const int64_t **at);
 int lower_strings(struct lower *l, const char *name, const char *const **at);
-const struct tensor *lower_tensor(struct lower *l, const char *name);
+const struct tensor *lower_tensor(struct lower *l, const char *name);   /* null if absent */
 const struct attr_value *lower_attr(struct lower *l, const char *name); /* null if absent */
 /* For operators that moved an attribute to an input: the attribute if the node has it, else input `i` if given (plain
  * numbers). *given is true if either was there. */
@@ -185,9 +189,9 @@ struct space {
 	expr dim[IR_MAX_RANK];
 	expr at[IR_MAX_RANK]; /* AXIS nodes */
 };
-struct space space_of(struct lower *l, struct value v); /* v's axes */
-struct space space_new(struct lower *l, int rank, const expr *dim);
-expr space_push(struct lower *l, struct space *s, expr extent); /* appends an axis; returns its index */
+struct space space_of(struct lower *l, struct value v);             /* v's axes */
+struct space space_new(struct lower *l, int rank, const expr *dim); /* with these extents */
+expr space_push(struct lower *l, struct space *s, expr extent);     /* appends an axis; returns its index */
 /* Broadcasts the shapes of n values as numpy does; extents that are not known to be equal are compared at run time. */
 int space_broadcast(struct lower *l, struct space *out, int n, const struct value *v);
 
@@ -220,6 +224,8 @@ int lower_demand_reads(struct lower *l, int first);
  * node holds for that case; otherwise it is dropped. The stages from number `first` on are then guarded: they read
  * zero outside of a tensor and write nothing there. Sorts cannot be guarded and keep their demands. */
 int lower_demand_release(struct lower *l, int first);
+/* For space_broadcast(): demands of n operands, aligned right, along axis `axis` from the right, whose common extent is
+ * `whole`. */
 int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int axis, expr whole);
 
 /* ---- Elements. */
@@ -231,6 +237,7 @@ expr at_axis(struct value v, const struct space *s, int axis); /* the same, with
 void index_axes(struct value v, int n, const struct space *s, int axis, expr *index);
 expr at_first(struct value v);           /* the only element of a scalar, or of a tensor of one element */
 expr at_flat(struct value v, expr flat); /* at row-major position `flat` */
+/* From a row-major position in a tensor of extents dim to the `rank` indices, and back. */
 void unflatten(expr flat, int rank, const expr *dim, expr *index);
 expr flatten(struct lower *l, int rank, const expr *dim, const expr *index);
 /* An index that comes from a tensor: negative ones count from the end; the result is clamped to 0..extent-1, so that
@@ -244,7 +251,7 @@ struct value lower_map(struct lower *l, const char *name, enum type t, const str
  * acc(); null: a cast to t. The accumulator's type is value's type. */
 struct value lower_reduce(struct lower *l, const char *name, enum type t, const struct space *s, int rank,
                           enum ir_combine c, expr value, expr post);
-expr acc(struct lower *l, enum type t);
+expr acc(struct lower *l, enum type t); /* the accumulator in `post`, of type t */
 /* A last step that one operator adds to another's result: from y, an element of the result over `out` in the compute
  * type, to the value that is stored. */
 typedef int (*lower_finish)(struct lower *l, const struct space *out, expr y, expr *result);
@@ -264,15 +271,15 @@ struct value lower_sort(struct lower *l, const char *name, enum type t, const st
 struct value lower_compact(struct lower *l, const char *name, enum type t, const struct space *s, expr value,
                            expr where, struct value *count);
 
-/* A loop of `trip` turns. Between begin and end, what is lowered is its body; there `turn` is the index of the turn.
+/* A loop of `trip` turns. The stages lowered between begin and end are its body; `turn` is the turn's index.
  *   struct lower_loop loop = lower_loop_begin(l, steps);
  *   struct value h = lower_carry(l, &loop, "h", TYPE_F32, &space, at(h0, &space));
  *   struct value g = lower_map(l, "g", ... at(h, &space) ... loop.turn ...);
  *   lower_next(l, &loop, h, g);
  *   struct value y = lower_collect(l, &loop, NULL, loop.turn, steps, g);
  *   lower_loop_end(l, &loop);
- * After lower_loop_end(), h is the last state and y can be read. Loops may be nested. Types narrower than a
- * byte are carried and collected as their type_unpacked(): cast them back where you read them. */
+ * After lower_loop_end(), h is the last state and y can be read. Loops may be nested. Types narrower than a byte are
+ * carried and collected as their type_unpacked(): cast them back where you read them. */
 struct lower_loop {
 	struct ir_stage *stage;
 	int first; /* first stage of the body */
@@ -303,6 +310,7 @@ struct value lower_data(struct lower *l, const char *name, const struct tensor *
 
 /* Sets output i of the node. If v is an input or already an output, a copy is made. */
 void lower_output(struct lower *l, int i, struct value v);
+/* True if the node lists output i under a name. */
 bool lower_wants(struct lower *l, int i);
 
 #endif

@@ -11,7 +11,7 @@ struct lower;
 /* Sets of element types, as bits 1 << enum type. */
 #define TS(t) (1u << TYPE_##t)
 #define TS_FLOAT (TS(F32) | TS(F64) | TS(F16) | TS(BF16))
-#define TS_FLOAT32 (TS(F32) | TS(F16) | TS(BF16)) /* of 32 bits at most */
+#define TS_FLOAT32 (TS(F32) | TS(F16) | TS(BF16)) /* at most 32 bits */
 #define TS_F8 (TS(F8E4M3FN) | TS(F8E4M3FNUZ) | TS(F8E5M2) | TS(F8E5M2FNUZ))
 #define TS_SINT (TS(I8) | TS(I16) | TS(I32) | TS(I64))
 #define TS_UINT (TS(U8) | TS(U16) | TS(U32) | TS(U64))
@@ -45,6 +45,8 @@ struct op_slot {
 #define RANK(n) .ranks = 1u << (n)
 #define RANKS(least, most) .ranks = (2u << (most)) - (1u << (least))
 #define RANK_FROM(least) RANKS(least, IR_MAX_RANK)
+/* A list of opset versions as an argument of a macro that makes rows. */
+#define SINCE(...) { __VA_ARGS__ }
 
 /* OP_WEIGHTS: a tensor or a list of floats, which plugins treat alike; no attribute of a model is of this kind. */
 enum op_attr_kind { OP_INT = 1, OP_FLOAT, OP_STRING, OP_INTS, OP_FLOATS, OP_TENSOR, OP_STRINGS, OP_GRAPH, OP_WEIGHTS };

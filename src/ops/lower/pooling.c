@@ -1,14 +1,11 @@
 /* Poolings: their spaces, and MaxPool. */
 #include "ops/lower/pooling.h"
 
-#include <string.h>
-
 int pooling_begin(struct lower *l, struct pooling *p)
 {
-	bool last = !strncmp(l->op->name, "Nhwc", 4); /* channels are the last axis */
+	bool last = window_channels_last(l);
 	struct value given = lower_input(l, 0), x = last ? window_channels_first(l, given) : given;
 	int rank = value_rank(x), n = rank - 2;
-	expr out[IR_MAX_RANK];
 
 	if (rank < 3 || rank + n > IR_MAX_RANK)
 		return lower_fail(l, ERR_MODEL, "the input has %d axes; it needs batch, channels and spatial ones.",
@@ -20,18 +17,28 @@ int pooling_begin(struct lower *l, struct pooling *p)
 	if (!last)
 		p->x[1] = space_push(l, &p->s, value_dim(x, 1));
 	for (int i = 0; i < n; i++)
-		out[i] = space_push(l, &p->s, p->w.out[i]);
+		p->window[i] = space_push(l, &p->s, p->w.out[i]);
 	if (last)
 		p->x[1] = space_push(l, &p->s, value_dim(x, 1));
 	for (int i = 0; i < n; i++) {
 		expr k = space_push(l, &p->s, p->kernel[i]);
 
-		p->x[2 + i] = window_position(&p->w, i, out[i], k);
+		p->x[2 + i] = window_position(&p->w, i, p->window[i], k);
 	}
 	p->inside = window_inside(&p->w, &p->x[2]);
 	if (last)
 		window_move_channel(rank, p->x);
 	return 0;
+}
+
+expr pooling_count(struct lower *l, const struct pooling *p)
+{
+	bool padding = lower_int(l, "count_include_pad") != 0, hangs = lower_int(l, "ceil_mode") != 0;
+	expr count = idx(l, 1);
+
+	for (int i = 0; i < p->w.n; i++)
+		count = mul(count, padding && !hangs ? p->kernel[i] : window_count(&p->w, i, p->window[i], padding));
+	return count;
 }
 
 /* The flattened position in x of the maximum, from its flattened position `place` in the window. With storage_order 1

@@ -17,7 +17,7 @@ int product_space(struct lower *l, struct value a, struct value b, struct produc
  * over axis `axis` (the operand's rows or columns; negative: it has none); or has the operand's axes, broadcast. */
 int product_parameter(struct lower *l, struct value v, struct value of, const expr *index, int axis, expr *out);
 int product_row(struct value a);    /* the axis of a's rows, or negative */
-int product_column(struct value b); /* of b's columns */
+int product_column(struct value b); /* the axis of b's columns, or negative */
 /* *out is one term of an integer product, (a - zero_a) * (b - zero_b) in i32. Zero points are optional; see
  * product_parameter(). */
 int product_integers(struct lower *l, const struct product *p, struct value a, struct value zero_a, struct value b,

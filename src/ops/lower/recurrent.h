@@ -32,7 +32,7 @@ struct recurrent_function {
 struct recurrent {
 	struct lower *l;
 	struct value x, w, r, b, lens; /* b, lens: optional */
-	enum type type, compute;       /* of the elements; of the arithmetic */
+	enum type type, compute;       /* the elements' type; the compute type */
 	bool reverse, both;            /* the first direction runs backwards; there are two directions */
 	bool batch_first;              /* layout 1 */
 	bool quantized;                /* weights are 8-bit integers, [D,I,N] and [D,H,N] */

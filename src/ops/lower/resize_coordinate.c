@@ -7,7 +7,7 @@
  *   tf_half_pixel_for_nn  (i + 1/2) / scale                  = (2q i + q) / 2p
  *   tf_crop_and_resize    start (in - 1) + i (end - start) (in - 1) / (out - 1), the middle where out is 1; in f32
  * Source: ONNX, operator Resize, opset 11 to 19. For align_corners its text asks for the length of the resized tensor,
- * as ONNX Runtime has it; its reference implementation takes scale in, which need not be an integer. */
+ * as in ONNX Runtime; its reference implementation takes scale in, which need not be an integer. */
 #include "ops/lower/resize.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #include "ops/lower/lower.h"
 
 struct rotary {
-	expr size;        /* elements of a head that are turned; those behind it stay */
-	bool interleaved; /* pairs are neighbours; else an element and that half of `size` behind it */
+	expr size;        /* the first elements of a head, which are rotated; the others stay */
+	bool interleaved; /* pairs are neighbours; else an element and the one half of `size` after it */
 };
 /* The other element of d's pair, the pair's number, and whether d is its first. */
 struct rotary_pair {

@@ -1,5 +1,5 @@
-/* Lower functions of operators that several domains define alike; each domain has its own op_def. File shared_NAME.c
- * has the function of NAME. */
+/* Lower functions of operators that several domains define with the same meaning; each domain has its own op_def. File
+ * shared_NAME.c has the function of NAME. */
 #ifndef TPAT_OPS_SHARED_H
 #define TPAT_OPS_SHARED_H
 

@@ -13,7 +13,7 @@
 struct causal {
 	struct value x, past;
 	bool last;      /* the channels are the last axes */
-	int rank;       /* of x */
+	int rank;       /* the rank of x */
 	int64_t window; /* 0: states have no axis for it */
 	expr length, before;
 };

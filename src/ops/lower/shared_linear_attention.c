@@ -199,8 +199,7 @@ int linear_attention_lower(struct lower *l)
 	        lower_reduce(l, "read", value_type(a.q), &r, 4, IR_SUM, product, mul(acc(l, a.compute), factor));
 	struct value all = lower_collect(l, &a.loop, "steps", a.loop.turn, a.steps, y), window = { 0 };
 
-	if (a.window && lower_wants(l, 1)) { /* of the states before the window only the last remains, and is
-		                                overwritten */
+	if (a.window && lower_wants(l, 1)) { /* only the last state before the window remains, and is overwritten */
 		expr at = max_(add(sub(a.loop.turn, a.steps), idx(l, a.window)), idx(l, 0));
 
 		window = lower_collect(l, &a.loop, "window", at, idx(l, a.window), next);

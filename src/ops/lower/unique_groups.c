@@ -1,7 +1,7 @@
 /* The different elements of a tensor, or its different slices along an axis. */
 #include "ops/lower/unique_groups.h"
 
-enum { MOST_SORTS = 8 }; /* slices of up to so many elements are sorted element by element */
+enum { MOST_SORTS = 8 }; /* the most elements of a slice that are sorted one after the other */
 
 /* The things to compare: elements of x, or its slices along `axis`. */
 struct things {
@@ -134,7 +134,7 @@ static int order_of(const struct things *t, struct value *order)
 	return 0;
 }
 
-/* ---- Groups of what is the same: neighbours in that order. */
+/* ---- Groups of equal things: neighbours in that order. */
 
 struct groups {
 	struct value order, begins; /* begins[p]: place p is the first of its group */

@@ -103,9 +103,16 @@ expr window_count(const struct window *w, int i, expr o, bool padded)
 	     step = with(start, (double)w->dilation[i]);
 	expr end = padded ? add(w->in[i], w->after[i]) : w->in[i];
 	expr first = padded ? zero : max_(ceildiv(sub(zero, start), step), zero);
-	expr behind = min_(w->kernel[i], ceildiv(sub(end, start), step));
+	expr past = min_(w->kernel[i], ceildiv(sub(end, start), step));
 
-	return sub(behind, first);
+	return sub(past, first);
+}
+
+bool window_channels_last(struct lower *l)
+{
+	if (op_attr_find(l->op, "channels_last"))
+		return lower_int(l, "channels_last") != 0;
+	return !strncmp(l->op->name, "Nhwc", 4);
 }
 
 struct value window_channels_first(struct lower *l, struct value x)

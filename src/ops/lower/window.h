@@ -26,6 +26,9 @@ int window_read(struct lower *l, struct value x, int n, const expr *kernel, bool
 /* The attribute kernel_shape as extents. */
 int window_kernel(struct lower *l, int n, expr *kernel);
 
+/* True if the operator's data have their channels as the last axis: its attribute channels_last or, if its op_def has
+ * none, its name ("Nhwc...") says so. */
+bool window_channels_last(struct lower *l);
 /* For data whose channels are the last axis: x with the channels' extent moved to axis 1, for its extents only; and
  * the function that brings an index of such an element back into the real order. */
 struct value window_channels_first(struct lower *l, struct value x);

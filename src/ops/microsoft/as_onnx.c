@@ -1,5 +1,5 @@
-/* Operators of com.microsoft that mean what ONNX's of the same name do; most are older than those. Some take other
- * types, have attributes more, or leave an input out. Source: ONNX Runtime, the operators of these names in
+/* Operators of com.microsoft with the meaning of ONNX's operators of the same name; most came before those. Some take
+ * other types, have more attributes, or leave an input out. Source: ONNX Runtime, the operators of these names in
  * com.microsoft. */
 #include "ops/lower/quantize.h"
 #include "ops/lower/shared.h"

@@ -1,6 +1,6 @@
 /* Norms, gates and mixes of branches: tensors [..., c, h] of c branches, or flat [..., c * h] with num_branches.
  *   BranchwiseRMSNorm:      y = x / sqrt(mean of x^2 over h + epsilon) * scale
- *   GatedRMSNorm:           the same of each run of as many elements as the scale has, times activation(gate)
+ *   GatedRMSNorm:           the same for each run of elements of the scale's length, times activation(gate)
  *   EngramGate:             gate = sigmoid(sign(d) sqrt(max(|d|, 1e-6))), d = sum of norm(key) norm(query) / sqrt(h);
  *                           y = gate * value; and norm(y)
  *   HyperConnectionPreMix:  y[h] = reduction_scale * sum over c of x[c, h] pre_mix[c, h]
@@ -13,7 +13,7 @@
 
 /* ---- Branches --------------------------------------------------------------------------------------------------- */
 
-/* A tensor [..., c, h] or [..., c * h]; the first `lead` axes are those in front of the branches. */
+/* A tensor [..., c, h] or [..., c * h]; the first `lead` axes come before the branches. */
 struct branches {
 	struct value x;
 	int lead;
@@ -47,7 +47,7 @@ static expr element(const struct branches *b, const expr *lead, expr c, expr h)
 	return wide(load(b->x, index));
 }
 
-/* Branch and place in it of an element of the tensor's own space. */
+/* The branch of an element of the tensor's own space, and its place in the branch. */
 static void place(const struct branches *b, const struct space *s, expr *c, expr *h)
 {
 	*c = b->flat ? floordiv(s->at[b->lead], b->h) : s->at[b->lead];
@@ -81,7 +81,7 @@ static int check_runs(struct lower *l, struct value v, int axis, expr run)
 	return lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(v, axis), run), run), v, axis);
 }
 
-/* v[c, h] of what has one of the shapes [c * h], [c, h] and [h]: which one may be known only at run time. */
+/* *out is v[c, h] for a v of shape [c * h], [c, h] or [h]; the shape may be known only at run time. */
 static int scale_at(struct lower *l, struct value v, const struct branches *b, expr c, expr h, expr *out)
 {
 	int rank = value_rank(v);

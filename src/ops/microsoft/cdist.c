@@ -1,4 +1,4 @@
-/* CDist: y[m, k] = the distance of row m of a from row k of b: sum of squared differences, or its root.
+/* CDist: y[m, k] = the distance of row m of a from row k of b: the sum of squared differences, or its root.
  * Source: ONNX Runtime, com.microsoft.CDist. */
 #include "ops/lower/lower.h"
 

@@ -1,5 +1,5 @@
-/* NhwcConv: Conv of data whose channels are the last axis. QLinearConv: ONNX's, where channels may be the last axis.
- * ConvTransposeWithDynamicPads: ConvTranspose, whose pads are an input.
+/* NhwcConv: Conv with channels as the last axis of the data. QLinearConv: ONNX's, with channels optionally last.
+ * ConvTransposeWithDynamicPads: ConvTranspose with the pads as an input.
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/convolution.h"
 #include "ops/lower/quantize.h"

@@ -1,5 +1,5 @@
-/* BiasDropout: dropout of data + bias, then the residual added. BitmaskDropout and BitmaskBiasDropout give the mask in
- * u32s, an element a bit. Source: ONNX Runtime, the operators of these names in com.microsoft. */
+/* BiasDropout: dropout of data + bias, plus the residual. BitmaskDropout and BitmaskBiasDropout pack the mask into
+ * u32, one bit an element. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/drop.h"
 
 static int bitmask_lower(struct lower *l)

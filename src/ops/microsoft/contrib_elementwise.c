@@ -39,7 +39,7 @@ static expr integer_map(struct lower *l, const expr *x)
 	return mul(sub(x[0], zero_of(l, x, 1)), sub(x[2], zero_of(l, x, 3)));
 }
 
-/* Pairs along the last axis are complex numbers; the second one is conjugated where `sign` is -1. */
+/* Pairs along the last axis are complex numbers; with `sign` -1 the second factor is conjugated. */
 static int complex_product(struct lower *l, double sign)
 {
 	struct value v[2] = { lower_input(l, 0), lower_input(l, 1) };

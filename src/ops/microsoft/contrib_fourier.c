@@ -1,5 +1,5 @@
-/* Rfft: the first N/2 + 1 frequencies of a real signal along the last axis, as pairs along one more axis. Irfft: the
- * real signal that has these. Source: ONNX Runtime, the operators of these names in com.microsoft. */
+/* Rfft: the first N/2 + 1 frequencies of a real signal along the last axis, as pairs along a new last axis. Irfft: the
+ * inverse. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/fourier.h"
 
 static int check_signal(struct lower *l, int rank, int least)
@@ -10,7 +10,7 @@ static int check_signal(struct lower *l, int rank, int least)
 	return rank < least ? lower_fail(l, ERR_MODEL, "the input has %d axes; it needs %d.", rank, least) : 0;
 }
 
-/* Of a real signal along the last axis the first N/2 + 1 frequencies, as pairs along one more axis. */
+/* The first N/2 + 1 frequencies of a real signal along the last axis, as pairs along a new last axis. */
 static int rfft_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), turn;
@@ -32,7 +32,7 @@ static int rfft_lower(struct lower *l)
 	return 0;
 }
 
-/* The real signal of N = 2 (frequencies - 1) elements whose first frequencies x is. */
+/* The real signal of N = 2 (frequencies - 1) elements whose first frequencies are x. */
 static int irfft_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), turn;

@@ -72,7 +72,7 @@ static int embedding_lower(struct lower *l)
 	return 0;
 }
 
-/* Where the last size - 1 tokens of a row stand in it before, the token behind them gets -inf. */
+/* If the last size - 1 tokens of a row occur earlier in it, the token that followed them gets -inf. */
 static int ngram_lower(struct lower *l)
 {
 	struct value ids = lower_input(l, 0), scores = lower_input(l, 1);

@@ -1,9 +1,9 @@
-/* NhwcMaxPool: MaxPool of data whose channels are the last axis. MaxpoolWithMask: MaxPool, of each line of the window
- * up to the first place where the mask is zero. Source: ONNX Runtime, the operators of these names in com.microsoft. */
+/* NhwcMaxPool: MaxPool with channels as the last axis. MaxpoolWithMask: MaxPool over each line of the window up to the
+ * first place where the mask is zero. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/pooling.h"
 
-/* The mask's element for index[2...] of the image at x's [n, c]. Its images lie one behind the other, of any number;
- * where there are several, ONNX Runtime, which alone defines the operator, begins at element n c (of x) * image mod
+/* The mask's element index[2...] for the image at x's [n, c]. The mask has any number of images, stored one after the
+ * other. With several, ONNX Runtime, which alone defines the operator, starts at element (n c of x) * image mod
  * images. */
 static expr mask_element(struct lower *l, struct value mask, const struct pooling *p, const expr *index)
 {
@@ -26,8 +26,8 @@ static expr mask_element(struct lower *l, struct value mask, const struct poolin
 	return load(mask, at);
 }
 
-/* In each line of the window, along the last axis, what stands from the first place on where the mask is zero does not
- * count; the image's very first element always does, in images of two axes and more. */
+/* Each line of the window, along the last axis, counts up to the first place where the mask is zero. The image's very
+ * first element always counts in images of two or more axes. */
 static int masked_lower(struct lower *l)
 {
 	struct value mask = lower_input(l, 1);

@@ -1,8 +1,10 @@
 /* Small reductions of ONNX Runtime.
- *   IsAllFinite:       whether all elements of all inputs are finite; with isnan_only no NaN, with isinf_only not
- * infinite ReduceSumInteger:  y = sum of x, in 32 bits QLinearReduceMean: y = quantised mean of (data -
- * data_zero_point) * data_scale BiasSoftmax:       softmax of data + bias over the axes from `axis` on; the bias is
- * broadcast along its extents of 1 Source: ONNX Runtime, the operators of these names in com.microsoft. */
+ *   IsAllFinite        y = true if all elements of all inputs are finite; isnan_only: none is NaN; isinf_only: none is
+ *     infinite
+ *   ReduceSumInteger   y = sum of x, in 32 bits
+ *   QLinearReduceMean  y = quantised mean of (data - data_zero_point) * data_scale
+ *   BiasSoftmax        y = softmax of data + bias over the axes from `axis` on; the bias broadcasts extents of 1
+ * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/quantize.h"
 #include "ops/lower/reduction.h"
 

@@ -1,7 +1,8 @@
-/* RotaryEmbedding: as ONNX's, with a list of positions for each sample, or the first position alone. MRotaryEmbedding
- * has three lists, of time, height and width, and mrope_section says which one a pair goes by. GemmaRotaryEmbedding: y
- * = q cos(emb) + q_rot sin(emb), and the same of k; emb [b, s, d] has no heads, and its sines and cosines are rounded
- * to the states' type. Source: ONNX Runtime, the operators of these names in com.microsoft. */
+/* RotaryEmbedding: ONNX's, with a list of positions for each sample, or only the first position. MRotaryEmbedding has
+ * three lists, of time, height and width; mrope_section assigns each pair to one.
+ * GemmaRotaryEmbedding: y = q cos(emb) + q_rot sin(emb), and the same for k; emb [b, s, d] has no heads, and its sines
+ * and cosines are rounded to the states' type.
+ * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/rotary.h"
 
 static int lower(struct lower *l)

@@ -1,5 +1,5 @@
-/* Unique: the different elements of a list, in the order in which they are found, which of them every element is, and
- * how often it is found. Source: ONNX Runtime, com.microsoft.Unique. */
+/* Unique: the distinct elements of a list in the order of their first occurrence, the index into them of every
+ * element, and the number of occurrences. Source: ONNX Runtime, com.microsoft.Unique. */
 #include "ops/lower/unique_groups.h"
 
 static int lower(struct lower *l)

@@ -1,12 +1,11 @@
-/* CropAndResize: y[r, c, i, j] = the image batch_indices[r] at the place that row i and column j of a grid over region
- * r are at, interpolated between four elements or the nearest one; outside of the image extrapolation_value. A region
- * is y1, x1, y2, x2 in parts of the image, and the grid's corners are the region's. Source: ONNX Runtime,
- * com.microsoft.CropAndResize. */
+/* CropAndResize: y[r, c, i, j] = image batch_indices[r] at row i and column j of a grid over region r, interpolated
+ * between four elements, or the nearest one; extrapolation_value outside of the image. A region is (y1, x1, y2, x2) as
+ * fractions of the image; the grid's corners are the region's. Source: ONNX Runtime, com.microsoft.CropAndResize. */
 #include "ops/lower/lower.h"
 
 #include <string.h>
 
-/* The place along one axis for step `i` of `steps` over the region's part from a to b. */
+/* The position along one axis of step `i` of `steps` over the region's part from a to b. */
 static expr place_of(expr i, expr steps, expr a, expr b, expr extent)
 {
 	expr last = cast(addi(extent, -1), a->type), n = cast(addi(steps, -1), a->type);

@@ -1,4 +1,4 @@
-/* Activations that com.microsoft's fused operators end in. */
+/* Activations of com.microsoft's fused operators. */
 #ifndef TPAT_OPS_FUSED_H
 #define TPAT_OPS_FUSED_H
 

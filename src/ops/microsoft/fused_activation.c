@@ -106,7 +106,7 @@ static const struct activation {
 	const char *name;
 	expr (*map)(expr x, const expr *p);
 	int needs;
-	struct parameters standard; /* where the node says nothing */
+	struct parameters standard; /* defaults */
 } activations[] = {
 	{ "", none_of, 0, { { 0 }, 0 } },
 	{ "Relu", relu_of, 0, { { 0 }, 0 } },

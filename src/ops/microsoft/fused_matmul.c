@@ -1,13 +1,13 @@
 /* FusedMatMul: y = alpha * a' b', where a' is a with its last two axes exchanged (transA), or with its first axis
- * moved behind the batch axes (transBatchA), or both, in that reverse order; b' alike.
- * FusedMatMulActivation is the same with an activation of the result, GemmFastGelu that of a b + bias with Gelu by
- * tanh. Source: ONNX Runtime, com.microsoft.FusedMatMul (and TransposeMatMul, its name before), FusedMatMulActivation
- * and GemmFastGelu. */
+ * moved after the batch axes (transBatchA), or both, in reverse order; likewise b'. FusedMatMulActivation: the same,
+ * then an activation. GemmFastGelu: a b + bias, then Gelu by tanh.
+ * Source: ONNX Runtime, com.microsoft.FusedMatMul (formerly TransposeMatMul), FusedMatMulActivation and GemmFastGelu.
+ */
 #include "ops/microsoft/fused.h"
 #include "ops/lower/formulas.h"
 #include "ops/lower/product.h"
 
-/* `perm`: which axis of v is axis i of the operand as the product sees it. */
+/* perm[i]: the axis of v that is axis i of the operand as the product uses it. */
 static struct value view(struct lower *l, struct value v, bool rows, bool batch, int *perm)
 {
 	struct ir_buffer *b = NEW(l->program->arena, struct ir_buffer);

@@ -1,8 +1,8 @@
-/* GatherBlockQuantized: Gather of numbers that are quantised in blocks along one axis, and their values:
- *   y[a.., i.., b..] = (data[a.., indices[i..], b..] - zero point) * scale, both those of the element's block
- * Bytes hold numbers of `bits` bits, packed low bits first along the last axis, and so do their zero points. Without
- * zero points bytes have 2^(bits - 1), and 4-bit numbers 0; small floats have none. An index outside gives zeros.
- * Source: ONNX Runtime, com.microsoft.GatherBlockQuantized. */
+/* GatherBlockQuantized: Gather of numbers quantised in blocks along one axis, dequantised:
+ *   y[a.., i.., b..] = (data[a.., indices[i..], b..] - zero point) * scale, both of the element's block
+ * Bytes hold numbers of `bits` bits, packed low bits first along the last axis, and so do their zero points. The
+ * default zero point is 2^(bits - 1) for bytes, and 0 for 4-bit numbers; small floats have none. An index outside gives
+ * zeros. Source: ONNX Runtime, com.microsoft.GatherBlockQuantized. */
 #include "ops/microsoft/packed_bytes.h"
 
 #include <string.h>
@@ -10,12 +10,12 @@
 struct quantised {
 	struct value data, scale, zero;
 	int rank, axis; /* axis: of the blocks */
-	int64_t bits;   /* of a number; numbers of other types than bytes are not packed here */
+	int64_t bits;   /* bits of a number; types other than bytes are not packed here */
 	int64_t a_byte; /* numbers in it */
 	expr block;
 };
 
-/* Number `index[last]` of what is packed in bytes along its last axis. */
+/* Number `index[last]` of a tensor whose last axis is packed in bytes. */
 static expr unpacked(const struct quantised *q, struct value bytes, const expr *index)
 {
 	expr at[IR_MAX_RANK], last = index[q->rank - 1];
@@ -76,7 +76,7 @@ static int read_quantised(struct lower *l, struct quantised *q)
 	return 0;
 }
 
-/* There is a scale, and a zero point where they are given, for each number. */
+/* Checks that there is a scale, and a zero point if given, for each block. */
 static int check_blocks(struct lower *l, const struct quantised *q)
 {
 	bool real = type_is_float(value_type(q->data));

@@ -1,4 +1,4 @@
-/* Gelu and its relatives of ONNX Runtime, where a bias may be added first.
+/* Gelu and its relatives of ONNX Runtime, some of which add a bias first.
  * Source: ONNX Runtime, com.microsoft operators Gelu, BiasGelu, FastGelu, QuickGelu. */
 #include "ops/lower/elementwise.h"
 #include "ops/lower/formulas.h"

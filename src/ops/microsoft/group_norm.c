@@ -1,6 +1,6 @@
 /* GroupNorm, SkipGroupNorm: s = x (+ skip + bias), y = (s - mean) / sqrt(var + epsilon) * gamma + beta, with mean and
- * variance of each group of channels of each image; then y * sigmoid(y) where activation is 1. Channels are the last
- * axis, or with channels_last 0 the second. Source: ONNX Runtime, the operators of these names in com.microsoft. */
+ * variance of each group of channels of each image; then y * sigmoid(y) if activation is 1. Channels are the last
+ * axis, or the second with channels_last 0. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/reduction.h"
 #include "ops/lower/formulas.h"
 

@@ -1,8 +1,8 @@
-/* GroupQueryAttention: causal attention of an autoregressive model over a cache that is longer than what it holds.
- *   total[b] = seqlens_k[b] + 1 keys count; before there were past[b] = total[b] - S, or none when S is
+/* GroupQueryAttention: causal attention of an autoregressive model over a cache with spare room.
+ *   total[b] = seqlens_k[b] + 1 keys are valid; past[b] = total[b] - S of them are old, or none if S is
  *   total_sequence_length. present holds past[b] old keys, then the S new ones, then zeros.
  *   query i is at position p = past[b] + i and attends keys j <= p, j < total[b], and p - j < local_window_size
- * Queries and keys may be turned by their position first (do_rotary). A sink adds a term to every row's sum.
+ * do_rotary applies rotary position embedding to queries and keys first. A sink adds a term to every row's sum.
  * Source: ONNX Runtime, com.microsoft.GroupQueryAttention. */
 #include "ops/lower/attention_core.h"
 #include "ops/lower/rotary.h"
@@ -12,7 +12,7 @@ struct cached {
 	struct rotary rotary;
 	bool turned, smooth;
 	int64_t window;
-	expr queries, prompt; /* prompt: whether there is no past */
+	expr queries, prompt; /* prompt: the condition that there is no past */
 };
 
 static expr total_of(const struct cached *c, expr b)
@@ -34,7 +34,7 @@ static expr angle(const struct cached *c, struct value cache, expr b, expr s, ex
 	return wide(load_list(cache, 2, wrap_index(p, value_dim(cache, 0)), pair));
 }
 
-/* The element (b, h, s, d) of new queries or keys, turned. */
+/* The element (b, h, s, d) of new queries or keys, after rotary embedding. */
 static expr turned(const struct cached *c, const struct heads *x, expr b, expr h, expr s, expr d)
 {
 	expr e = wide(heads_at(x, b, h, s, d));
@@ -48,7 +48,7 @@ static expr turned(const struct cached *c, const struct heads *x, expr b, expr h
 	                   cast(angle(c, c->sine, b, s, p.number), e->type));
 }
 
-/* Queries in the layout [b,h,s,d], turned. */
+/* Queries in the layout [b,h,s,d], after rotary embedding. */
 static struct heads turn_queries(struct lower *l, const struct cached *c, const struct heads *q)
 {
 	expr dim[4] = { q->batch, q->heads, q->length, q->size };
@@ -96,7 +96,7 @@ static expr allow(struct lower *l, const struct attention *a, const struct space
 	return select_(where, score, attention_masked(score));
 }
 
-/* Queries, keys and values, which may lie in one tensor. */
+/* Reads queries, keys and values, which may be one tensor. */
 static int read_heads(struct lower *l, struct attention *a)
 {
 	struct value q = lower_input(l, 0), k = lower_input(l, 1), v = lower_input(l, 2);
@@ -179,7 +179,7 @@ static int lower(struct lower *l)
 	a.scale = scale ? num(l, compute_type(t), scale) : attention_scale(l, compute_type(t), a.q.size);
 	a.softcap = lower_float(l, "softcap");
 	a.user = &c;
-	if (c.sink.given) /* of each head; the axes of a row are b, h, i */
+	if (c.sink.given) /* one for each head; the axes of a row are b, h, i */
 		a.extra = wide(at_flat(c.sink, ir_axis(l->program->pool, 1, a.q.heads)));
 	else if (c.smooth)
 		a.extra = num(l, compute_type(t), 0);

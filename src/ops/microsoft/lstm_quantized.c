@@ -1,7 +1,7 @@
-/* DynamicQuantizeLSTM: an LSTM whose weights are 8-bit integers with scales. x, and h before every step, are brought to
- * u8 by the range of all their elements as DynamicQuantizeLinear does it; products are summed in i32. Source: ONNX
- * Runtime, operator DynamicQuantizeLSTM in com.microsoft. The range of h is that of a direction, over all sequences;
- * ONNX Runtime with several threads takes it over some of them. */
+/* DynamicQuantizeLSTM: an LSTM whose weights are 8-bit integers with scales. x, and h before every step, are quantised
+ * to u8 by the range of all their elements, as in DynamicQuantizeLinear; products are summed in i32. The range of h is
+ * that of a direction over all sequences; ONNX Runtime with several threads takes it over some of them. Source: ONNX
+ * Runtime, com.microsoft.DynamicQuantizeLSTM. */
 #include "ops/lower/quantize.h"
 #include "ops/lower/recurrent.h"
 
@@ -10,7 +10,7 @@ static expr integer(expr x)
 	return cast(x, TYPE_I32);
 }
 
-/* Scales and zero points of weights: one a direction, or one a gate. */
+/* The scale or zero point of a weight: one for each direction, or for each gate. */
 static expr parameter(struct value v, expr d, expr n)
 {
 	bool by_gate = value_rank(v) == 2;

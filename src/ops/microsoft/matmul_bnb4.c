@@ -1,6 +1,6 @@
-/* MatMulBnb4: y = a w', where w [N, K] is w[n, k] = table[b] * absmax of the block that it is in. All of w in a row,
- * `b` is packed two to a byte, high bits first, and a block is block_size numbers of it. With transB 0: y = a w. The
- * tables are FP4 (sign, and 0, 1/192, 2/3, 1, 1/3, 1/2, 1/6, 1/4) and NF4, the quantiles of the normal distribution.
+/* MatMulBnb4: y = a w' with w [N, K], w[n, k] = table[b] * absmax of its block. All of w is one row of numbers: `b`
+ * packs two to a byte, high bits first, and a block is block_size of them. With transB 0: y = a w. The tables are FP4
+ * (sign, and 0, 1/192, 2/3, 1, 1/3, 1/2, 1/6, 1/4) and NF4, the quantiles of the normal distribution.
  * Source: ONNX Runtime, com.microsoft.MatMulBnb4; Dettmers and others, QLoRA (2023), appendix E, for NF4. */
 #include "ops/microsoft/packed_bytes.h"
 

@@ -1,7 +1,7 @@
-/* MatMulIntegerToFloat: y = (a - a_zero) (b - b_zero) * a_scale * b_scale + bias, the product in i32, the rest in
- * f32. DynamicQuantizeMatMul: the same for an f32 a that is brought to u8 first, with scale and zero point of its
- * own range as DynamicQuantizeLinear has them. b's scale and zero point are single numbers or one a column.
- * MatMulInteger16: y = a b of 16-bit integers, in i32.
+/* MatMulIntegerToFloat: y = (a - a_zero) (b - b_zero) * a_scale * b_scale + bias, with the product in i32 and the rest
+ * in f32. DynamicQuantizeMatMul: the same for an f32 a, which is first quantised to u8 by its own range; see
+ * quantize_range(). b's scale and zero point are single numbers, or one for each column. MatMulInteger16: y = a b of
+ * 16-bit integers, in i32.
  * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/product.h"
 #include "ops/lower/quantize.h"

@@ -1,7 +1,7 @@
 /* MatMulNBits: y[.., n] = sum over k of a[.., k] * (b(n, k) - zero) * scale + bias[n], where b holds numbers of 2, 4
- * or 8 bits, packed low bits first: [N, blocks, bytes a block]; scale and zero point belong to blocks of block_size
- * along k. Zero points are packed like b, [N, bytes of a row of blocks], or floats; without them 2^(bits - 1).
- * Source: ONNX Runtime, com.microsoft.MatMulNBits. */
+ * or 8 bits, packed low bits first: [N, blocks, bytes a block]; a scale and zero point apply to a block of block_size
+ * numbers along k. Zero points are packed like b, [N, bytes of a row of blocks], or floats; the default is 2^(bits -
+ * 1). Source: ONNX Runtime, com.microsoft.MatMulNBits. */
 #include "ops/microsoft/matmul_nbits.h"
 #include "ops/microsoft/packed_bytes.h"
 
@@ -28,7 +28,7 @@ static int check_count(struct lower *l, const char *name, expr want, struct valu
 	return v.given ? lower_demand_of(l, IR_AT_MOST, NULL, want, name, value_count(v)) : 0;
 }
 
-/* What is packed is read as if it had one axis. */
+/* Packed tensors are read as if they had one axis. */
 static int check_counts(struct lower *l, const struct nbits *p)
 {
 	expr rows = idx(l, p->rows), all = mul(rows, p->blocks), bytes = ceildiv(muli(p->blocks, p->bits), idx(l, 8));

@@ -1,4 +1,4 @@
-/* Weights of 2, 4 or 8 bits in blocks, as MatMulNBits and what fuses several of it have them. */
+/* Weights of 2, 4 or 8 bits in blocks, for MatMulNBits and the operators that fuse several of it. */
 #ifndef TPAT_OPS_MATMUL_NBITS_H
 #define TPAT_OPS_MATMUL_NBITS_H
 

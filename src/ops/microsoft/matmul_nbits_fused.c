@@ -1,4 +1,4 @@
-/* Products by weights of few bits that share one input, which may be normalised first:
+/* Products of one input, which may be normalised first, with several weights of few bits:
  *   x = a, or with norm_scale s / sqrt(mean of s^2 + epsilon) * norm_scale, s = a (+ skip); input_skip_bias_sum = s
  *   MatMulNBitsMlp: y = activation(x gate' + gate_bias) * (x up' + up_bias)
  *   MatMulNBitsQkv: q, k, v = x q_w' + q_bias, ...

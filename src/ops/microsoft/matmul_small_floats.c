@@ -1,8 +1,9 @@
-/* Products by weights of small floats with a scale a block of block_size numbers along K:
- *   MatMulBlockQuantizedFp8Weight: y[.., n] = sum over k of a[.., k] b[n, k] b_scale[n, block] + bias[n]; with a_scale
- * a is rounded to a_scale times an fp8 first MatMulBlockQuantizedFp4Weight: b is e2m1, two to a byte, low bits first;
- * scales are bytes of e4m3, times weight_scale_2 Source: ONNX Runtime, the operators of these names in
- * com.microsoft. */
+/* Products with weights of small floats that have a scale for each block of block_size numbers along K:
+ *   MatMulBlockQuantizedFp8Weight: y[.., n] = sum over k of a[.., k] b[n, k] b_scale[n, block] + bias[n]; with
+ *     a_scale, a is first rounded to a_scale times an fp8
+ *   MatMulBlockQuantizedFp4Weight: b is e2m1, two to a byte, low bits first; scales are bytes of e4m3, times
+ *     weight_scale_2
+ * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/microsoft/packed_bytes.h"
 
 /* The sum over `count` = K of a times weight(n, k), which is over `s`: a's leading axes, n, k. */
@@ -58,7 +59,7 @@ static int fp8_lower(struct lower *l)
 	e = p.a;
 	if (a_scale.given) {
 		by = at_first(a_scale);
-		e = divide(e, by); /* to the nearest, and the largest for what is beyond it */
+		e = divide(e, by); /* to the nearest; saturates */
 		e = mul(cast(cast(clamp(e, with(e, -448), with(e, 448)), TYPE_F8E4M3FN), TYPE_F32), by);
 	}
 	block = floordiv(p.k, idx(l, lower_int(l, "block_size")));
@@ -66,7 +67,7 @@ static int fp8_lower(struct lower *l)
 	return finish(l, &p, lower_input(l, 4), e);
 }
 
-/* The number of four bits: sign, two of exponent, one of fraction. */
+/* The value of a 4-bit float: sign, two bits of exponent, one of fraction. */
 static expr e2m1(expr bits)
 {
 	expr exponent = ir_binary(IR_BITAND, ir_binary(IR_SHR, bits, with(bits, 1)), with(bits, 3)), x;

@@ -1,13 +1,15 @@
-/* MoE, a mixture of experts: of each token's router scores after a softmax the k largest choose experts, which are two
- * layers each, and weigh their results:
- *   y = sum over the chosen e of p[e] (activation(x fc1[e]' + b1[e]) fc2[e]' + b2[e]), the first factor times x fc3[e]'
- * + b3[e] where fc3 is given; with normalize_routing_weights p is divided by the sum of those chosen. swiglu: g
- * sigmoid(alpha g) (l + beta), g at most and |l| at most swiglu_limit; g and l are fc1 and fc3, or both of fc1: with
- * swiglu_fusion 1 by turns, with 2 one behind the other. gelu is that by tanh. QMoE has matrices of integers of 2, 4 or
- * 8 bits, packed low bits first along a row, with a scale and a zero point (2^(bits - 1) where none is given) a row, or
- * a block of block_size numbers of it. Its router_weights are the shares, where they are given, and router_probs then
- * only choose; where they are not, shares always add up to 1, as on ONNX Runtime's processor. Source: ONNX Runtime,
- * com.microsoft.MoE and QMoE. */
+/* MoE, a mixture of experts. A softmax over each token's router scores gives shares p; the k largest choose experts,
+ * of two layers each, and weigh their results:
+ *   y = sum over the chosen e of p[e] (activation(x fc1[e]' + b1[e]) fc2[e]' + b2[e])
+ * If fc3 is given, the first factor is multiplied by x fc3[e]' + b3[e]. With normalize_routing_weights p is divided by
+ * the sum of the chosen ones.
+ * Activation swiglu: g sigmoid(alpha g) (l + beta), with g at most and |l| at most swiglu_limit. g and l are fc1 and
+ * fc3; or both in fc1, alternating with swiglu_fusion 1, in halves with 2. gelu is the form with tanh.
+ * QMoE has matrices of integers of 2, 4 or 8 bits, packed low bits first along a row, with a scale and a zero point
+ * (default 2^(bits - 1)) for each row, or for each block of block_size numbers of it. If its router_weights are given,
+ * they are the shares, and router_probs only choose; otherwise shares always add up to 1, as in ONNX Runtime's CPU
+ * version.
+ * Source: ONNX Runtime, com.microsoft.MoE and QMoE. */
 #include "ops/lower/formulas.h"
 #include "ops/microsoft/packed_bytes.h"
 
@@ -62,7 +64,7 @@ static int read_experts(struct lower *l, struct experts *m)
 	        l, IR_SAME, rank == 3 ? mul(value_dim(m->x, 0), value_dim(m->x, 1)) : value_dim(m->x, 0), m->scores, 0);
 }
 
-/* Which experts each token has, and their weights. */
+/* Chooses the experts of each token, and their weights. */
 static void choose(struct lower *l, struct experts *m)
 {
 	struct space s = space_of(l, m->scores), some;
@@ -124,7 +126,7 @@ static expr weight(const struct matrices *w, enum type c, expr e, expr row, expr
 	return mul(sub(x, zero), cast(load(w->scale, index), c));
 }
 
-/* Each expert has a matrix, and each row of it what belongs to it. */
+/* Checks that each expert has a matrix, and each row its scale, zero point and bias. */
 static int check_matrices(struct lower *l, const struct experts *m, const struct matrices *w)
 {
 	expr blocks = w->block ? ceildiv(w->columns, idx(l, w->block)) : NULL;
@@ -149,7 +151,7 @@ static int check_matrices(struct lower *l, const struct experts *m, const struct
 	return lower_demand_extent(l, IR_AT_MOST, ceildiv(muli(blocks, w->bits), idx(l, 8)), w->zero, 2);
 }
 
-/* Matrix number i, from 0 on. */
+/* Reads matrix number i, from 0 on. */
 static int read_matrices(struct lower *l, int i, const struct experts *m, struct matrices *w)
 {
 	static const char *const bits[] = { "fc1_expert_weight_bits", "fc2_expert_weight_bits",
@@ -223,7 +225,7 @@ static expr swiglu(struct lower *l, expr g, expr x)
 	           add(x, with(x, lower_float(l, "activation_beta"))));
 }
 
-/* [tokens, k, inner]: what the first layers make. */
+/* *out is [tokens, k, inner], the result of the first layers. */
 static int first_layers(struct lower *l, const struct experts *m, struct value *out)
 {
 	int64_t fusion = lower_int(l, "swiglu_fusion");

@@ -1,20 +1,20 @@
 /* MultiHeadAttention, DecoderMaskedMultiHeadAttention, Attention, QAttention of ONNX Runtime: attention of projected
- * queries, keys and values, with masks of padding that add mask_filter_value, an attention bias, and a cache. Attention
- * projects its input itself, by one matrix for all three; QAttention does it in 8 bits. Masks say which keys take part:
- * their number in each sample, or 0 and 1 for each key. Source: ONNX Runtime, com.microsoft operators of these
- * names. */
+ * queries, keys and values, with masks of padding that add mask_filter_value, an attention bias, and a cache.
+ * Attention projects its input itself, with one matrix for all three; QAttention does so in 8 bits. A mask says which
+ * keys take part, by their number in each sample, or by 0 and 1 for each key. Source: ONNX Runtime, com.microsoft
+ * operators of these names. */
 #include "ops/lower/attention_core.h"
 
 struct rules {
 	struct value mask, bias;
 	expr past; /* keys before; null without a cache */
-	expr held; /* place of the new key in a cache that is longer than what it holds; null: in others */
+	expr held; /* place of the new key in a cache with spare room; null for other caches */
 	bool causal;
 	double filter; /* added where the mask forbids */
 	expr batch;
 };
 
-/* Whether the mask forbids key j; null without a mask. */
+/* The condition that the mask forbids key j; null without a mask. */
 static expr forbidden(const struct rules *r, const struct space *s)
 {
 	expr b = s->at[0], i = s->at[2], j = s->at[3], m;
@@ -26,7 +26,7 @@ static expr forbidden(const struct rules *r, const struct space *s)
 	if (!mask.given)
 		return NULL;
 	switch (value_rank(mask)) {
-	case 1: /* where keys end; with twice the entries also where they start */
+	case 1: /* the end of the keys; with twice the entries also their start */
 		m = ge(j, cast(load(mask, &b), TYPE_INDEX));
 		if (value_dim(mask, 0) == muli(r->batch, 2))
 			m = or_(m, lt(j, cast(load_list(mask, 1, add(r->batch, b)), TYPE_INDEX)));
@@ -68,7 +68,7 @@ static int check_rules(struct lower *l, const struct rules *r)
 	return 0;
 }
 
-/* Scores, result and what they need beside the heads. */
+/* Makes the output, once the heads are known. */
 static int finish(struct lower *l, struct attention *a, struct rules *r, enum type t)
 {
 	double scale = lower_float(l, "scale");
@@ -88,7 +88,7 @@ static int finish(struct lower *l, struct attention *a, struct rules *r, enum ty
 
 /* ---- MultiHeadAttention ------------------------------------------------------------------------------------------ */
 
-/* One of the parts that lie beside each other in [b, s, heads, parts, size]. */
+/* Part `part` of [b, s, heads, parts, size]. */
 static struct heads packed(struct lower *l, struct value v, int part)
 {
 	return (struct heads){ .v = v,
@@ -125,7 +125,7 @@ static int read_heads(struct lower *l, struct attention *a)
 	return heads_read(l, v, heads, "the value", &a->v);
 }
 
-/* The bias of queries, keys and values, one behind the other. Keys and values of four axes have it already. */
+/* Adds the concatenated bias of queries, keys and values. Keys and values of four axes include it already. */
 static void add_bias(struct attention *a, struct value bias)
 {
 	expr q = mul(a->q.heads, a->q.size), k = mul(a->k.heads, a->k.size);
@@ -139,7 +139,7 @@ static void add_bias(struct attention *a, struct value bias)
 	a->v.bias_offset = add(q, k);
 }
 
-/* The cache with the one new element of each head at its place, or behind it. */
+/* The cache with each head's new element: at its place, or appended. */
 static struct value present(struct lower *l, const char *name, const struct rules *r, const struct heads *x,
                             struct value past)
 {
@@ -154,7 +154,7 @@ static struct value present(struct lower *l, const char *name, const struct rule
 	                         load(past, s.at)));
 }
 
-/* With the inputs that differ between the operators. */
+/* Lowers the node from the inputs that differ between the operators. */
 static int attend(struct lower *l, struct rules *rules, struct value bias, struct value past_key,
                   struct value past_value)
 {
@@ -203,8 +203,7 @@ static int multi_head_lower(struct lower *l)
 	return attend(l, &r, lower_input(l, 3), lower_input(l, 6), lower_input(l, 7));
 }
 
-/* Of keys of four axes nothing is appended: those are another sequence's. A shared cache has room behind what it
- * holds. */
+/* Keys of four axes belong to another sequence and are not appended to. A shared cache has spare room at its end. */
 static int decoder_lower(struct lower *l)
 {
 	struct rules r = { .mask = lower_input(l, 3), .bias = lower_input(l, 4) };

@@ -1,15 +1,16 @@
-/* Attention of tokens without padding: all sequences one behind the other, of which cumulative_sequence_length has the
- * sums of lengths, from 0 on. A token attends the tokens of its own sequence. PackedMultiHeadAttention: of queries,
- * keys and values [tokens, heads * size], or all three in [tokens, heads, 3, size] PackedAttention:          of input
- * weights + bias attention_bias is over places in sequences. Source: ONNX Runtime, the operators of these names in
- * com.microsoft. */
+/* Attention of tokens without padding: the sequences follow each other, and cumulative_sequence_length has the sums of
+ * their lengths, from 0 on. A token attends the tokens of its own sequence.
+ *   PackedMultiHeadAttention: of queries, keys and values [tokens, heads * size], or all three in [tokens, heads, 3,
+ *     size]
+ *   PackedAttention: of input weights + bias
+ * attention_bias is over places in sequences. Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/attention_core.h"
 
 struct packing {
 	struct value sequence, sums, bias; /* sequence: [tokens]; of each token */
 };
 
-/* How many sequences end at a token or before it. */
+/* [tokens]: the number of sequences that end at a token or before it. */
 static struct value sequences(struct lower *l, struct value sums, expr tokens)
 {
 	struct space s = { 0 };

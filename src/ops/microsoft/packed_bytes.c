@@ -1,4 +1,4 @@
-/* Numbers of few bits that are packed in bytes. */
+/* Numbers of few bits, packed in bytes. */
 #include "ops/microsoft/packed_bytes.h"
 
 expr packed_a_byte(expr i, int64_t bits)

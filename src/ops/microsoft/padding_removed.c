@@ -1,8 +1,8 @@
-/* Tokens without padding, for sequences of different lengths that are padded at their end.
- *   RemovePadding:  the rows of input [b, s, h] that are tokens, one behind the other; token_offset, where each of them
- * was, and behind those where the padding was; sums of the lengths, from 0 on; the largest length. RestorePadding:
- * y[token_offset[t]] = input[t], zeros elsewhere. Source: ONNX Runtime, the operators of these names in
- * com.microsoft. */
+/* Conversions between sequences padded at their end and tokens without padding.
+ *   RemovePadding: output = the rows of input [b, s, h] that are tokens; token_offset = their positions, then those of
+ *     the padding; cumulated_seq_len = the sums of the lengths, from 0 on; max_seq_len = the largest length
+ *   RestorePadding: y[token_offset[t]] = input[t], zeros elsewhere
+ * Source: ONNX Runtime, the operators of these names in com.microsoft. */
 #include "ops/lower/lower.h"
 
 static int remove_lower(struct lower *l)

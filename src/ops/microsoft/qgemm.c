@@ -1,6 +1,6 @@
-/* QGemm: y = alpha * a_scale * b_scale * ((a' - a_zero) (b' - b_zero) + c), with c in i32, as f32; with y_scale brought
- * to 8 bits. a' and b' are a and b or their transposes; b's scale and zero point can be one a column. Source: ONNX
- * Runtime, com.microsoft.QGemm. */
+/* QGemm: y = alpha * a_scale * b_scale * ((a' - a_zero) (b' - b_zero) + c), with c in i32; f32, or with y_scale
+ * quantised to 8 bits. a' and b' are a and b or their transposes. b's scale and zero point may be one for each column.
+ * Source: ONNX Runtime, com.microsoft.QGemm. */
 #include "ops/lower/quantize.h"
 
 static int lower(struct lower *l)

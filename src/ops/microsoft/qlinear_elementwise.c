@@ -89,7 +89,7 @@ static int leaky_relu_lower(struct lower *l)
 	return map(l, leaky_relu_of);
 }
 
-/* y = condition ? x : y, both brought to the result's scale. */
+/* y = condition ? x : y, both rescaled to the result's scale. */
 static int where_lower(struct lower *l)
 {
 	struct value v[3] = { lower_input(l, 0), lower_input(l, 1), lower_input(l, 4) };

@@ -1,10 +1,11 @@
-/* Matrices of 8 bits in the orders that cublasLt has for them: tensors [.., rows, columns] whose numbers lie by columns
- * (0), by rows (1), or by groups of 32 columns, each by rows (2). QuantizeWithOrder:          y = round(x /
- * scale_input), in another order      DequantizeWithOrder: y = x scale_input QOrderedGelu:               y =
- * round(gelu(x scale_X) / scale_Y) QOrderedLayerNormalization: y = round(((v - mean) / sqrt(var + epsilon) * scale + B)
- * / scale_Y), v = x scale_X QOrderedMatMul:             y = round((a b scale_A scale_B + bias + c scale_C) / scale_Y),
- * a by rows and b by columns Source: ONNX Runtime, the operators of these names in com.microsoft; cuBLAS,
- * cublasLtOrder_t. */
+/* Matrices of 8 bits in cublasLt's orders: tensors [.., rows, columns] stored by columns (0), by rows (1), or in
+ * groups of 32 columns, each by rows (2).
+ *   QuantizeWithOrder           y = round(x / scale_input), in another order
+ *   DequantizeWithOrder         y = x scale_input
+ *   QOrderedGelu                y = round(gelu(x scale_X) / scale_Y)
+ *   QOrderedLayerNormalization  y = round(((v - mean) / sqrt(var + epsilon) * scale + B) / scale_Y), v = x scale_X
+ *   QOrderedMatMul              y = round((a b scale_A scale_B + bias + c scale_C) / scale_Y), a by rows, b by columns
+ * Source: ONNX Runtime, the operators of these names in com.microsoft; cuBLAS, cublasLtOrder_t. */
 #include "ops/lower/quantize.h"
 #include "ops/lower/formulas.h"
 
@@ -26,7 +27,7 @@ static int check_order(struct lower *l, const char *name, struct value x)
 	return order == ORDER_GROUPS ? lower_demand_multiple(l, x, value_rank(x) - 1, GROUP) : 0;
 }
 
-/* Where (row, column) of a matrix of so many lies. */
+/* The position of (row, column) in a matrix of `rows` x `columns`. */
 static expr place(int64_t order, expr rows, expr columns, expr row, expr column)
 {
 	expr group = with(row, GROUP);
@@ -38,7 +39,7 @@ static expr place(int64_t order, expr rows, expr columns, expr row, expr column)
 	return add(mul(floordiv(column, group), mul(rows, group)), add(mul(row, group), mod(column, group)));
 }
 
-/* The element's row and column, of the one at `flat`. */
+/* The row and column of the element at `flat`. */
 static void element(int64_t order, expr rows, expr columns, expr flat, expr *row, expr *column)
 {
 	expr group = with(flat, GROUP), tile = mul(rows, group), rest;
@@ -56,7 +57,7 @@ static void element(int64_t order, expr rows, expr columns, expr flat, expr *row
 	}
 }
 
-/* Input 0 at s, whose numbers lie in order `to`, as it lies in order `from`. */
+/* The element of input 0, stored in order `from`, that belongs at s in order `to`. */
 static expr reordered(struct lower *l, const struct space *s, int64_t from, int64_t to)
 {
 	struct value x = lower_input(l, 0);
@@ -96,7 +97,7 @@ static int order_lower(struct lower *l)
 	if (to_bytes) {
 		e = quantize_element(divide(wide(e), scale), NULL, TYPE_I8);
 	} else {
-		t = lower_int(l, "to") == 10 ? TYPE_F16 : TYPE_F32; /* of ONNX's numbers of types */
+		t = lower_int(l, "to") == 10 ? TYPE_F16 : TYPE_F32; /* 10 is float16 in TensorProto.DataType */
 		e = mul(cast(e, TYPE_F32), scale);
 	}
 	lower_output(l, 0, lower_map(l, NULL, t, &s, e));
@@ -169,7 +170,7 @@ static int matmul_lower(struct lower *l)
 	inner = value_dim(a, rank - 1);
 	for (int i = 0; i + 1 < rank; i++)
 		index[i] = space_push(l, &s, value_dim(a, i));
-	n = space_push(l, &s, floordiv(value_count(b), inner)); /* whichever extent b has first */
+	n = space_push(l, &s, floordiv(value_count(b), inner)); /* the columns of b, whichever extent comes first */
 	k = index[rank - 1] = space_push(l, &s, inner);
 	e = mul(cast(load(a, index), TYPE_I32), cast(at_flat(b, add(mul(n, inner), k)), TYPE_I32));
 	y = mul(cast(acc(l, TYPE_I32), TYPE_F32),

@@ -1,10 +1,11 @@
-/* Biases of attention scores by the distance of query and key.
- *   RelativePositionBias: y[0, h, i, j] = table[h, bucket(j - i)]. Half of the buckets are for single distances, the
- * others for ranges that grow with the logarithm up to max_distance; with is_bidirectional a half of them for either
- * side, else keys behind the query share bucket 0. GatedRelativePositionBias: y[b, h, i, j] = g rel_pos[0, h, i, j], g
- * = u (r eco_a[h] - 1) + 2, where u and r are the sigmoids of the sums of both halves of (query + query_bias)[b, i, h]
- * weight + bias. Source: ONNX Runtime, the operators of these names in com.microsoft; Raffel and others, T5 (2020);
- * Chen and others, WavLM (2022). */
+/* Biases of attention scores by the distance between query and key.
+ *   RelativePositionBias       y[0, h, i, j] = table[h, bucket(j - i)]
+ *   GatedRelativePositionBias  y[b, h, i, j] = g rel_pos[0, h, i, j], g = u (r eco_a[h] - 1) + 2
+ * Half of the buckets are single distances, the others ranges that grow with the logarithm up to max_distance. With
+ * is_bidirectional each side has half of them; otherwise keys after the query share bucket 0. u and r are the sigmoids
+ * of the sums of both halves of (query + query_bias)[b, i, h] weight + bias.
+ * Source: ONNX Runtime, the operators of these names in com.microsoft; Raffel and others, T5 (2020); Chen and others,
+ * WavLM (2022). */
 #include "ops/lower/formulas.h"
 
 /* The bucket of key - query, an index. */
@@ -48,7 +49,7 @@ static int bias_lower(struct lower *l)
 	i = space_push(l, &s, query.at[0]);
 	j = space_push(l, &s, key.at[0]);
 	b = bucket_of(sub(j, i), value_dim(table, 0), (double)most, lower_int(l, "is_bidirectional") != 0);
-	/* The table's numbers lie by heads, whatever its shape says. */
+	/* The table is stored by heads, whatever its shape. */
 	lower_output(l, 0,
 	             lower_map(l, NULL, value_type(table), &s, at_flat(table, add(mul(h, value_dim(table, 0)), b))));
 	return 0;

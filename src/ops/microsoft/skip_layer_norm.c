@@ -52,7 +52,7 @@ static int skip_simplified_lower(struct lower *l)
 	return skip(l, false);
 }
 
-/* The row of a table that an index of `ids` at (b, i), or i itself, names. */
+/* The row of a table at index ids[b, i], or i itself without ids. */
 static expr row(struct value table, struct value ids, const struct space *s)
 {
 	expr i = s->at[1], index[2];
@@ -64,7 +64,7 @@ static expr row(struct value table, struct value ids, const struct space *s)
 	return wide(load_list(table, 2, wrap_index(i, value_dim(table, 0)), s->at[2]));
 }
 
-/* How many places of each sample the mask has; zero without a mask. */
+/* The number of places of each sample in the mask; zero without a mask. */
 static struct value mask_lengths(struct lower *l, struct value ids, struct value mask)
 {
 	struct space s = { 0 };
@@ -107,7 +107,7 @@ static int embed_lower(struct lower *l)
 	return 0;
 }
 
-/* Input i, of 8 bits, as f32, by the input that is its scale and the zero point, 5 inputs behind that. */
+/* Input i, of 8 bits, as f32. Its scale is input `scale`; its zero point comes 5 inputs later. */
 static struct value dequantised(struct lower *l, int i, int scale)
 {
 	struct value q = lower_input(l, i);

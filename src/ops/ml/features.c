@@ -1,14 +1,13 @@
 /* Features of ai.onnx.ml: Scaler, Binarizer, Normalizer, Imputer, OneHotEncoder, ArrayFeatureExtractor,
- * FeatureVectorizer. Their numbers are attributes; each becomes a constant of the program, or one number in its
- * expressions.
- * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Strings are not supported. */
+ * FeatureVectorizer. Their numbers are attributes; they become constants of the program, or numbers in its
+ * expressions. Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Strings are not supported. */
 #include "ops/ml/ml.h"
 #include "ops/lower/reduction.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The number of a list attribute for the feature at s: one for all, or one for each along the last axis. */
+/* The entry of a list attribute for the feature at s: one for all, or one for each along the last axis. */
 static int feature(struct lower *l, const char *name, enum type t, const struct space *s, double absent, expr *out)
 {
 	const double *at;
@@ -49,7 +48,7 @@ static int binarizer_lower(struct lower *l)
 	return 0;
 }
 
-/* Over the last axis; a row whose divisor is zero stays as it is. MAX is the largest element, with its sign. */
+/* Normalises rows along the last axis; a row whose divisor is zero stays. MAX is the largest element, with its sign. */
 static int normalizer_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), norm;
@@ -102,7 +101,7 @@ static int imputer_lower(struct lower *l)
 	return 0;
 }
 
-/* One more axis: 1 where the element is that category. */
+/* Adds an axis: 1 where the element is that category. */
 static int one_hot_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), v;
@@ -144,7 +143,7 @@ static int extractor_lower(struct lower *l)
 	return 0;
 }
 
-/* Inputs side by side, each cut or continued by zeros to its inputdimension. */
+/* Concatenates the inputs, each cut or padded with zeros to its inputdimension. */
 static int vectorizer_lower(struct lower *l)
 {
 	struct ints width = lower_ints(l, "inputdimensions");
@@ -176,7 +175,6 @@ static int vectorizer_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define ML .domain = "ai.onnx.ml", .since = { 1 }
 
 const struct op_def ops_features[] = {

@@ -1,16 +1,15 @@
-/* LabelEncoder: y = the value that belongs to the key x, or the default. Keys are sorted, and found by halving: one map
- * a step. Of equal keys the last one counts; from version 4 on NaN finds the key NaN. Source: ONNX, LabelEncoder of
- * ai.onnx.ml, versions 2 and 4. Keys and values that are strings are not supported, and so is version 1, which has no
- * others. */
+/* LabelEncoder: y = the value of the key x, or the default. Keys are sorted and found by bisection, one map a step. Of
+ * equal keys the last one counts; from version 4 on NaN matches the key NaN. Keys and values that are strings are not
+ * supported; nor is version 1, which has no others. Source: ONNX, LabelEncoder of ai.onnx.ml, versions 2 and 4. */
 #include "ops/ml/ml.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One list of numbers out of attributes that say it in different ways: floats of f32, integers of i64, or a tensor. */
+/* A list of numbers from attributes of several forms: floats as f32, integers as i64, or a tensor. */
 struct list {
-	const struct tensor *tensor; /* of one axis */
+	const struct tensor *tensor; /* a tensor of one axis */
 	const char *name;
 };
 
@@ -45,7 +44,7 @@ static int read_list(struct lower *l, const char *what, struct list *out)
 	return 0;
 }
 
-/* What keys without a match become, in the values' type. */
+/* *out is the value for keys without a match, in type t. */
 static int read_default(struct lower *l, enum type t, expr *out)
 {
 	const struct tensor *given = lower_tensor(l, "default_tensor");
@@ -91,7 +90,7 @@ static bool same_key(const struct tensor *k, int64_t a, int64_t b)
 	return type_is_float(k->type) ? tensor_float(k, a) == tensor_float(k, b) : tensor_int(k, a) == tensor_int(k, b);
 }
 
-/* Places of the keys in their order, each key once; *nan: the place of NaN, or -1. */
+/* The positions of the keys in sorted order, each key once; *nan: the position of NaN, or -1. */
 static int64_t sort_keys(struct lower *l, const struct tensor *keys, int64_t *place, int64_t *nan)
 {
 	int64_t count = tensor_count(keys), n = 0, kept = 0;
@@ -111,7 +110,7 @@ static int64_t sort_keys(struct lower *l, const struct tensor *keys, int64_t *pl
 	return kept;
 }
 
-/* A constant [n] of elements of `t`, at the given places, the last one repeated. */
+/* A constant [n] of the elements of `t` at the given positions, the last one repeated. */
 static int pick(struct lower *l, const char *name, const struct tensor *t, const int64_t *place, int64_t count,
                 int64_t n, struct value *out)
 {
@@ -132,7 +131,7 @@ static int pick(struct lower *l, const char *name, const struct tensor *t, const
 
 /* ---- Lookup ----------------------------------------------------------------------------------------------------- */
 
-/* The last of 2^steps sorted keys that is not above x. */
+/* The last of 2^steps sorted keys that is not greater than x. */
 static expr halve(struct lower *l, struct value x, struct value key, const struct space *s, int64_t steps)
 {
 	expr at_x = wide(at(x, s)), here = num(l, TYPE_I32, 0), next;

@@ -1,11 +1,11 @@
 /* LinearRegressor: y = x coefficients' + intercepts. LinearClassifier: the same scores for each class, and the label
- * of the largest. Scores may pass a function (ml_transform) after that.
- * A classifier with one score s takes the second of two labels where s > 0, and its scores are those of ml_pair(); ONNX
- * leaves both open, so they are ONNX Runtime's.
+ * of the largest. ml_transform() may follow on the scores.
+ * A classifier with one score s chooses the second of two labels if s > 0, and its scores are those of ml_pair(); ONNX
+ * leaves both open, so they follow ONNX Runtime.
  * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Labels that are strings are not supported. */
 #include "ops/ml/ml.h"
 
-/* [n, rows]: x with each of the rows of coefficients, + intercepts. */
+/* [n, rows]: x times each row of coefficients, + intercepts. */
 static int scores(struct lower *l, int rows, struct value *out)
 {
 	struct value x = lower_input(l, 0), coefficients, intercepts;
@@ -43,7 +43,7 @@ static int regressor_lower(struct lower *l)
 	return 0;
 }
 
-/* The label of each row of scores that have passed no function yet. */
+/* Makes the labels from the scores before any function. */
 static int classify(struct lower *l, struct value score, const int64_t *label, int labels)
 {
 	struct space s = space_of(l, score), one = space_new(l, 1, s.dim);
@@ -87,7 +87,6 @@ static int classifier_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define LINEAR_ATTRS                                                                                                   \
 	ATTR_FLOATS("coefficients", "a row for each score"), ATTR_FLOATS("intercepts", "one for each score"),          \
 	ATTR_TRANSFORM

@@ -1,8 +1,11 @@
-/* What the operators of ai.onnx.ml share: lists in attributes as constants of the program, and what scores pass. */
+/* Shared by the operators of ai.onnx.ml: lists in attributes as constants of the program, and transformations of
+ * scores. */
 #ifndef TPAT_OPS_ML_H
 #define TPAT_OPS_ML_H
 
 #include "ops/lower/lower.h"
+
+#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32)) /* the numbers that ai.onnx.ml takes */
 
 /* A constant vector of n numbers in type t. */
 int ml_constant(struct lower *l, const char *name, enum type t, const double *at, int n, struct value *out);
@@ -16,11 +19,11 @@ int ml_check_labels(struct lower *l, const char *ints);
 #define ATTR_TRANSFORM ATTR_WORD("post_transform", TRANSFORMS, "what scores pass")
 struct value ml_transform(struct lower *l, struct value score, const char *f);
 
-/* The same of a regressor: a single target passes PROBIT alone, as in ONNX Runtime. */
+/* The same for a regressor: a single target supports PROBIT only, as in ONNX Runtime. */
 struct value ml_transform_regression(struct lower *l, struct value score, const char *f);
 
-/* Two scores [n, 2] of the one [n, 1] that a classifier of two labels has, after `f`, as ONNX Runtime has them: those
- * of -s and s for LOGISTIC, and for NONE where `signed_`; 1 - s and s otherwise. */
+/* The two scores [n, 2] for the one score s, [n, 1], of a classifier of two labels, after `f`, as in ONNX Runtime:
+ * those of -s and s for LOGISTIC, and for NONE if `signed_`; otherwise 1 - s and s. */
 int ml_pair(struct lower *l, struct value score, const char *f, bool signed_, struct value *out);
 expr ml_probit(expr x);
 

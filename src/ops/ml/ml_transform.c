@@ -1,6 +1,5 @@
-/* What the scores of regressors and classifiers pass: NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO (zeros stay zeros), PROBIT.
- * And lists of attributes as constants.
- * Source: ONNX, attribute post_transform of the operators of ai.onnx.ml. */
+/* The transformations of scores, NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO (zeros stay zeros), PROBIT; and lists of
+ * attributes as constants. Source: ONNX, attribute post_transform of the operators of ai.onnx.ml. */
 #include "ops/lower/formulas.h"
 #include "ops/ml/ml.h"
 

@@ -1,12 +1,14 @@
-/* SVMRegressor, SVMClassifier: k(x, v) of each support vector v, with the kernel LINEAR x.v, POLY (gamma x.v +
- * coef0)^degree, RBF exp(-gamma |x - v|^2) or SIGMOID tanh(gamma x.v + coef0). Regressor:  y = sum of coefficients k +
- * rho; of one class its sign. Classifier: each pair of classes i < j has a score, the sum of coefficients k of both
- * classes' vectors + rho, which is a vote for i where it is positive, else for j; y is the label of the most votes. z
- * are the scores (of a single pair -s and s), or with prob_a and prob_b the probabilities of the classes: those of
- * pairs are 1 / (1 + exp(a s + b)) (Platt), joined by svm_couple(). Without support vectors the coefficients themselves
- * are vectors, of one score for each class. Source: ONNX, the operators of these names in ai.onnx.ml, version 1. Where
- * the coefficients of a pair lie, and what two classes give, is LIBSVM's and ONNX Runtime's; so is that a regressor's
- * post_transform has no effect. Labels that are strings are not supported. */
+/* SVMRegressor, SVMClassifier: k(x, v) for each support vector v, with the kernel LINEAR x.v, POLY (gamma x.v +
+ * coef0)^degree, RBF exp(-gamma |x - v|^2) or SIGMOID tanh(gamma x.v + coef0).
+ *   Regressor:  y = sum of coefficients k + rho; with one class the sign of that.
+ *   Classifier: each pair of classes i < j has a score, the sum of coefficients k of both classes' vectors + rho. It
+ *     is a vote for i if positive, else for j; y is the label with the most votes. z are the scores (-s and s for a
+ *     single pair), or with prob_a and prob_b the probabilities of the classes: those of pairs are 1 / (1 + exp(a s +
+ *     b)) (Platt), joined by svm_couple().
+ * Without support vectors the coefficients themselves are vectors, one score for each class.
+ * Source: ONNX, the operators of these names in ai.onnx.ml, version 1. The layout of a pair's coefficients and the
+ * results for two classes follow LIBSVM and ONNX Runtime; a regressor's post_transform has no effect, as there. Labels
+ * that are strings are not supported. */
 #include "ops/lower/formulas.h"
 #include "ops/ml/svm.h"
 
@@ -19,7 +21,7 @@ struct svm {
 	int64_t features;
 };
 
-/* The kernel, and the length of each of `vectors` vectors that `numbers` numbers make. */
+/* Reads the kernel, and the length of each of `vectors` vectors that make up `numbers` numbers. */
 static int svm_read(struct lower *l, int64_t vectors, int64_t numbers, struct svm *out)
 {
 	const double *p;
@@ -134,8 +136,8 @@ static int regressor_lower(struct lower *l)
 /* Classes in pairs: 0 1, 0 2 ... 1 2 ... */
 struct pairs {
 	int64_t classes, n, vectors;
-	struct value first, second, number; /* classes of each pair; the pair of each two classes */
-	struct value class_of;              /* of each vector */
+	struct value first, second, number; /* the classes of each pair; the pair of any two classes */
+	struct value class_of;              /* the class of each vector */
 };
 
 static int new_pairs(struct lower *l, struct pairs *p, const int64_t *vectors_of)
@@ -185,7 +187,7 @@ static int pair_scores(struct lower *l, const struct pairs *p, struct value kern
 	return 0;
 }
 
-/* [n]: the class with the most votes of pairs, the first of several. */
+/* [n]: the class with the most votes of pairs, the first among equals. */
 static struct value most_votes(struct lower *l, const struct pairs *p, struct value score)
 {
 	struct space s = { 0 }, classes;
@@ -252,8 +254,8 @@ static int vector_classifier(struct lower *l, struct pairs *p, const int64_t *ve
 	return 0;
 }
 
-/* The label's number of the scores of two classes without support vectors, as ONNX Runtime has it: the second one where
- * either score reaches a threshold, 0, or 0.5 where no coefficient is negative. */
+/* The index of the label for the scores of two classes without support vectors, as in ONNX Runtime: the second one if
+ * either score reaches a threshold: 0, or 0.5 if no coefficient is negative. */
 static expr linear_pair(struct value score, expr row, bool negative)
 {
 	expr a = load_list(score, 2, row, with(row, 0)), b = load_list(score, 2, row, with(row, 1)), top = max_(a, b);
@@ -319,7 +321,6 @@ static int classifier_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define SVM ATTR_FLOATS("coefficients", "of the vectors"), ATTR_FLOATS("support_vectors", "one behind the other"), \
 	ATTR_FLOATS("rho", "what is added to scores"), ATTR_WORD("kernel_type", "LINEAR|POLY|RBF|SIGMOID", ""), \
 	ATTR_FLOATS("kernel_params", "gamma, coef0, degree"), ATTR_TRANSFORM

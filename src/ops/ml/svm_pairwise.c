@@ -1,8 +1,8 @@
-/* Probabilities of classes from those of pairs of classes: p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2
- * under sum p = 1, with r_ij the probability of class i beside class j. In each round every p_i in turn takes the best
- * value for the others as they are; a row whose error is below 0.005 / classes stays as it is. Source: Wu, Lin and
- * Weng: Probability estimates for multi-class classification by pairwise coupling (2004), algorithm 2; the rounds and
- * the error that ends them are those of LIBSVM and ONNX Runtime. */
+/* Probabilities of classes from those of pairs: p minimises the sum over pairs of (r_ji p_i - r_ij p_j)^2 with sum p =
+ * 1, where r_ij is the probability of class i against class j. In each round every p_i in turn takes its best value
+ * for the current others; a row whose error is below 0.005 / classes is done. Source: Wu, Lin and Weng: Probability
+ * estimates for multi-class classification by pairwise coupling (2004), algorithm 2; the rounds and the final error
+ * are those of LIBSVM and ONNX Runtime. */
 #include "ops/ml/svm.h"
 
 enum { ROUNDS = 100 };
@@ -11,7 +11,7 @@ struct coupling {
 	struct lower *l;
 	int64_t classes;
 	expr rows;
-	struct value q; /* [rows, classes, classes]: 2 p' q p is what is made least */
+	struct value q; /* [rows, classes, classes]: the quadratic form to minimise is 2 p' q p */
 };
 
 static struct space space(const struct coupling *c, int rank)
@@ -19,8 +19,8 @@ static struct space space(const struct coupling *c, int rank)
 	return space_new(c->l, rank, (expr[]){ c->rows, idx(c->l, c->classes), idx(c->l, c->classes) });
 }
 
-/* The probability of class i beside class j, r_ij, in [1e-7, 1 - 1e-7]. */
-static expr beside(struct lower *l, struct value pair, struct value number, expr row, expr i, expr j)
+/* r_ij, the probability of class i against class j, in [1e-7, 1 - 1e-7]. */
+static expr against(struct lower *l, struct value pair, struct value number, expr row, expr i, expr j)
 {
 	expr first = lt(i, j), low = min_(i, j), high = max_(i, j), r;
 
@@ -35,16 +35,16 @@ static void make_q(struct coupling *c, struct value pair, struct value number)
 	expr other = space_push(c->l, &s, idx(c->l, c->classes)), r, e;
 	struct value diagonal;
 
-	r = beside(c->l, pair, number, s.at[0], other, s.at[1]);
+	r = against(c->l, pair, number, s.at[0], other, s.at[1]);
 	r = select_(eq(other, s.at[1]), with(r, 0), mul(r, r));
 	diagonal = lower_reduce(c->l, "diagonal", r->type, &s, 2, IR_SUM, r, NULL);
-	e = mul(beside(c->l, pair, number, full.at[0], full.at[2], full.at[1]),
-	        beside(c->l, pair, number, full.at[0], full.at[1], full.at[2]));
+	e = mul(against(c->l, pair, number, full.at[0], full.at[2], full.at[1]),
+	        against(c->l, pair, number, full.at[0], full.at[1], full.at[2]));
 	e = select_(eq(full.at[1], full.at[2]), load_list(diagonal, 2, full.at[0], full.at[1]), unary(IR_NEG, e));
 	c->q = lower_map(c->l, "q", r->type, &full, e);
 }
 
-/* One turn for each class i: p_i becomes the best one; p, q p and p' q p follow. */
+/* One turn for each class i: p_i takes its best value; p, q p and p' q p follow. */
 static struct value improve(struct coupling *c, struct value p, struct value qp, struct value pqp)
 {
 	struct lower *l = c->l;

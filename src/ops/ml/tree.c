@@ -1,9 +1,9 @@
-/* TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble: each row of x goes down every tree, and the leaves where
- * it arrives vote for targets or classes.
+/* TreeEnsembleRegressor, TreeEnsembleClassifier, TreeEnsemble: each row of x goes down every tree; the leaves that it
+ * reaches vote for targets or classes.
  *
- * Where ONNX leaves open what a classifier of two classes gives when all votes are for one of them, it is as in ONNX
- * Runtime: the label follows from that score's threshold, and of votes for the first class the two scores are -s and s,
- * or 1 - s and s where no vote is negative. Votes for both are two scores like any others.
+ * ONNX leaves open the results of a classifier of two classes when all votes are for one of them. Here they follow
+ * ONNX Runtime: the label follows from that score's threshold; with votes for the first class the two scores are -s
+ * and s, or 1 - s and s if no vote is negative. Votes for both classes are two ordinary scores.
  * Source: ONNX, the operators of these names in ai.onnx.ml. Labels that are strings are not supported. */
 #include "ops/ml/tree.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Base values as a constant [targets] in type c; *given says whether there are any. */
+/* Base values as a constant [targets] in type c; *given is true if there are any. */
 static int base_of(struct lower *l, int targets, enum type c, bool *given, struct value *out)
 {
 	const double *at;
@@ -32,7 +32,7 @@ static enum type type_of(struct lower *l, const struct forest *f)
 	return f->wide || value_type(lower_input(l, 0)) == TYPE_F64 ? TYPE_F64 : TYPE_F32;
 }
 
-/* A result in another type, as the node's output i. */
+/* Makes output i from a result, in type t. */
 static void output_as(struct lower *l, int i, enum type t, struct value v)
 {
 	struct space s = space_of(l, v);
@@ -156,7 +156,7 @@ static int by_seat(const void *a, const void *b)
 	return (x->leaf > y->leaf) - (x->leaf < y->leaf);
 }
 
-/* Classes that have a vote wherever a row arrives: some tree has one in all its leaves. */
+/* The classes that have a vote wherever a row arrives: some tree votes for them in all its leaves. */
 static const bool *certain(struct lower *l, const struct forest *f, int classes)
 {
 	struct arena *a = l->program->arena;
@@ -178,7 +178,7 @@ static const bool *certain(struct lower *l, const struct forest *f, int classes)
 	return out;
 }
 
-/* The class of the largest score among those with votes; of base values each is one. */
+/* The class with the largest score among those with votes; a base value is a vote. */
 static void classify_many(struct lower *l, const struct forest *f, const struct forest_votes *v, struct value leaf,
                           struct value score, bool based, struct value labels)
 {
@@ -261,7 +261,6 @@ static int classifier_lower(struct lower *l)
 #define VOTES(what) ATTR_LONG_INTS(what "_treeids", "tree of each vote"), \
 	ATTR_LONG_INTS(what "_nodeids", "its leaf"), ATTR_LONG_INTS(what "_ids", "what it is for"), \
 	ATTR_FLOATS(what "_weights", "and how much"), ATTR_TENSOR(what "_weights_as_tensor", "the same, f64")
-#define TS_ML (TS(F32) | TS(F64) | TS(I64) | TS(I32))
 #define TWO_TREES "nodes_treeids=0,0,0,0,0,1,1,1 nodes_nodeids=0,1,2,3,4,0,1,2 nodes_featureids=0,1,0,0,0,2,0,0 " \
 	"nodes_values=0,0.5,0,0,0,-0.25,0,0 nodes_truenodeids=1,2,0,0,0,1,0,0 nodes_falsenodeids=4,3,0,0,0,2,0,0 "
 

@@ -1,4 +1,4 @@
-/* Ensembles of decision trees, as read from a node's attributes (tree_read.c) and lowered (tree.c). */
+/* Ensembles of decision trees: read from a node's attributes (tree_read.c) and lowered (tree.c). */
 #ifndef TPAT_OPS_TREE_H
 #define TPAT_OPS_TREE_H
 
@@ -8,7 +8,7 @@ enum tree_mode { TREE_LEQ, TREE_LT, TREE_GTE, TREE_GT, TREE_EQ, TREE_NEQ, TREE_M
 
 /* Nodes are numbered: the inner ones first, then the leaves, which lead to themselves. */
 struct tree_node {
-	double value; /* that the feature is compared with */
+	double value; /* the feature is compared with it */
 	int feature;
 	int on_true, on_false;
 	enum tree_mode mode;
@@ -23,38 +23,38 @@ struct tree_vote {
 struct forest {
 	int nodes, inner, trees, votes;
 	struct tree_node *node;
-	int *root; /* of each tree */
-	int *tree; /* of each leaf; or null */
+	int *root; /* the root of each tree */
+	int *tree; /* the tree of each leaf; or null */
 	struct tree_vote *vote;
 	int depth;   /* comparisons on the longest way */
 	int reached; /* inner nodes, of the depth's ways */
 	bool wide;   /* numbers are f64 */
 };
 
-/* What the attributes of TreeEnsembleRegressor and TreeEnsembleClassifier say; those of votes begin with `votes`:
+/* Reads the attributes of TreeEnsembleRegressor and TreeEnsembleClassifier; those of votes begin with `votes`:
  * "target" or "class". */
 int forest_read(struct lower *l, const char *votes, struct forest *out);
-/* What the attributes of TreeEnsemble say. */
+/* Reads the attributes of TreeEnsemble. */
 int forest_read_compact(struct lower *l, struct forest *out);
 
-/* Where each row of the node's input arrives in each tree, as a number among the leaves: i32[n, trees]. Compares in
- * type c. */
+/* *out is i32[n, trees]: the leaf, numbered among the leaves, that each row of the node's input reaches in each tree.
+ * Comparisons are in type c. */
 int forest_walk(struct lower *l, const struct forest *f, enum type c, struct value *out);
 
-/* Votes as a table: of each leaf a row of weights, one for each target; or where that would mostly be empty, a row of
- * as many pairs of target and weight as a leaf has at most. */
+/* Votes as a table: each leaf has a row of weights, one for each target; or, if most would be empty, a row of pairs of
+ * target and weight, as long as the largest leaf needs. */
 struct forest_votes {
 	int targets; /* given, as is `combine`: IR_SUM, IR_MINIMUM or IR_MAXIMUM */
 	enum ir_combine combine;
 	bool dense;
-	int width; /* of a row */
+	int width; /* entries of a row */
 	struct value weight, target, present;
 };
 int forest_votes(struct lower *l, const struct forest *f, enum type c, struct forest_votes *v);
 /* [n, targets]: votes of all trees; `average`: over the trees; base values, one for each target, or null. */
 struct value forest_count(struct lower *l, const struct forest_votes *v, struct value leaf, bool average,
                           const struct value *base);
-/* bool[n, targets]: whether there was a vote. */
+/* bool[n, targets]: true where there was a vote. */
 struct value forest_voted(struct lower *l, const struct forest_votes *v, struct value leaf);
 
 /* ---- Parts of reading, each of which fails with a sentence. */
@@ -69,7 +69,7 @@ int forest_tensor(struct lower *l, const struct tensor *t, const double **at, in
 int forest_list(struct lower *l, const char *name, int n, const int64_t **at);
 /* An element of list `name`, which must be at least 0 and below `end`. */
 int forest_place(struct lower *l, const char *name, int64_t x, int64_t end, int *out);
-/* Fills in the depth; nodes that lead in circles are an error. */
+/* Fills in the depth; fails if nodes form a cycle. */
 int forest_measure(struct lower *l, struct forest *f);
 
 #endif

@@ -1,18 +1,18 @@
-/* Decision trees from lists of nodes that name each other by their places. A node that tests for members of a set
+/* Decision trees from lists of nodes that refer to each other by position. A node that tests for members of a set
  * becomes a search tree of comparisons. Source: ONNX, TreeEnsemble of ai.onnx.ml, version 5. */
 #include "ops/ml/tree.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MEMBER = 6 }; /* in nodes_modes, behind those of enum tree_mode */
+enum { MEMBER = 6 }; /* in nodes_modes, after those of enum tree_mode */
 
 struct grower {
 	struct lower *l;
 	struct {
 		VEC(struct tree_node);
-	} inner;              /* the given nodes, then what sets became; leaf k is ~k until all are known */
-	const double *member; /* what is left of membership_values */
+	} inner;              /* the given nodes, then those made from sets; leaf k is ~k until all are known */
+	const double *member; /* the rest of membership_values */
 	int members;
 };
 
@@ -23,8 +23,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* A search tree over sorted numbers: true when x is one of them, of which there are n > 0. The root is stored at place
- * `at`, which is there already. */
+/* Grows a search tree over n > 0 sorted numbers: true if x is one of them. The root goes to position `at`, which
+ * exists already. */
 static void grow_search(struct grower *g, int at, struct tree_node like, const double *set, int n)
 {
 	struct tree_node x = like;
@@ -61,7 +61,7 @@ static int grow_member(struct grower *g, int at, struct tree_node like)
 		g->member++;
 		g->members--;
 	}
-	if (!n) { /* nothing is a member: only what is missing may be taken for one */
+	if (!n) { /* an empty set: only a missing value may count as a member */
 		like.mode = TREE_LT;
 		like.value = -(double)INFINITY;
 		g->inner.at[at] = like;

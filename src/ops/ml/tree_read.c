@@ -1,6 +1,6 @@
-/* Decision trees from lists of nodes that name each other by the numbers of their tree and node; and what reading them
- * has in common with TreeEnsemble (tree_compact.c). Source: ONNX, TreeEnsembleRegressor and TreeEnsembleClassifier
- * of ai.onnx.ml, versions 1, 3 and 5. */
+/* Decision trees from lists of nodes that refer to each other by numbers of tree and node; and the parts of reading
+ * that TreeEnsemble (tree_compact.c) shares. Source: ONNX, TreeEnsembleRegressor and TreeEnsembleClassifier of
+ * ai.onnx.ml, versions 1, 3 and 5. */
 #include "ops/ml/tree.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ int forest_place(struct lower *l, const char *name, int64_t x, int64_t end, int 
 
 /* ---- Depth ------------------------------------------------------------------------------------------------------ */
 
-/* Comparisons from the roots to the farthest leaf; fails where nodes lead in circles. */
+/* The comparisons from the roots to the deepest leaf; fails if nodes form a cycle. */
 int forest_measure(struct lower *l, struct forest *f)
 {
 	struct arena *a = l->program->arena;
@@ -115,7 +115,7 @@ struct reader {
 	const int64_t *tree, *id, *feature, *on_true, *on_false, *missing;
 	const double *value;
 	const char *const *mode;
-	int *number; /* of each node of the lists, in the forest */
+	int *number; /* the number in the forest of each node of the lists */
 	bool *is_leaf, *is_child;
 };
 
@@ -215,7 +215,7 @@ static int read_nodes(struct reader *r)
 	return 0;
 }
 
-/* Trees: runs of equal tree numbers in the sorted keys, each with one node that is nobody's child. */
+/* Trees: runs of equal tree numbers in the sorted keys, each with one node that has no parent. */
 static int find_roots(struct reader *r)
 {
 	struct forest *f = r->f;

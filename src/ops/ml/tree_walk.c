@@ -1,19 +1,19 @@
-/* Down the trees of an ensemble: a map over rows and trees takes one step, from a node to one of its children, by
- * comparing a feature with the node's value; leaves lead to themselves, so that all trees take as many steps as the
- * deepest needs. And what the leaves' votes add up to. */
+/* The walk down the trees of an ensemble, and the sum of the leaves' votes. A map over rows and trees takes one step,
+ * from a node to a child, by comparing a feature with the node's value. Leaves lead to themselves, so that all trees
+ * take as many steps as the deepest one. */
 #include "ops/ml/tree.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 512 }; /* each level is a stage, of which a kernel takes about six */
+enum { MAX_DEPTH = 512 }; /* each level is a stage, and a kernel holds about six */
 
 /* ---- Down the trees --------------------------------------------------------------------------------------------- */
 
 struct tables {
 	struct value feature, value, on_true, on_false, mode, missing;
 	bool has_mode[TREE_MODES], has_missing;
-	int modes, last; /* how many there are, and one of them */
+	int modes, last; /* the number of modes, and one of them */
 };
 
 static int new_tables(struct lower *l, const struct forest *f, enum type c, struct tables *out)
@@ -66,7 +66,7 @@ static expr compare(int mode, expr x, expr value)
 	return ne(x, value);
 }
 
-/* Whether x takes the branch "true" at a node. */
+/* The condition that x takes the branch "true" at a node. */
 static expr decide(const struct tables *t, expr node, expr x, expr value)
 {
 	expr e = compare(t->last, x, value), mode = NULL;
@@ -190,8 +190,8 @@ int forest_votes(struct lower *l, const struct forest *f, enum type c, struct fo
 	return 0;
 }
 
-/* Over rows and targets, and to be reduced over trees (and pairs): whether the leaf's vote is for the target, and its
- * weight. */
+/* The space over rows and targets, then trees (and pairs), which are reduced; the condition that the leaf's vote is
+ * for the target, and its weight. */
 static struct space vote_space(struct lower *l, const struct forest_votes *v, struct value leaf, expr *is, expr *weight)
 {
 	struct space s = { 0 };
@@ -216,7 +216,7 @@ struct value forest_count(struct lower *l, const struct forest_votes *v, struct 
 	if (!v->dense)
 		weight = select_(is, weight, none);
 	y = acc(l, c);
-	if (v->combine != IR_SUM) /* nobody voted */
+	if (v->combine != IR_SUM) /* no votes */
 		y = select_(eq(y, none), with(y, 0), y);
 	if (average)
 		y = divide(y, cast(value_dim(leaf, 1), c));

@@ -147,7 +147,6 @@ static int clip_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", types) }, .outputs = { OUT("y") },       \
 	  .attrs = { ATTR_CONSUMED, __VA_ARGS__ }, .lower = elementwise_lower, .map = fn,                              \

@@ -3,9 +3,9 @@
  * of two, rounded by `round_mode`.
  * Source: ONNX, operators Cast and CastLike, opsets 6 to 28. They leave values outside the range of integers narrower
  * than a byte open; as in ONNX's reference implementation, these wrap. */
-#include <string.h>
-
 #include "ops/lower/lower.h"
+
+#include <string.h>
 
 /* The power of two next to the f32 x, away from zero (`up`) or toward zero; also between 2^-127 and 2^-126, where
  * there are no normal numbers. Values outside the range of float8e8m0, and NaN, stay: the cast decides. */

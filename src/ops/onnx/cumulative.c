@@ -37,7 +37,6 @@ static int cumprod_lower(struct lower *l)
 	  .attrs = { ATTR_INT("exclusive", 0, "an element is not part of its own result"),                             \
 		     ATTR_INT("reverse", 0, "from the end of the axis") },                                             \
 	  .lower = fn, .cases = { __VA_ARGS__ } }
-#define SINCE(...) { __VA_ARGS__ }
 
 const struct op_def ops_cumulative[] = {
 	ROW("CumSum", SINCE(11, 14), "y[i] = x[0] + .. + x[i] along the axis", cumsum_lower,

@@ -17,8 +17,8 @@ enum {
 struct term {
 	int n; /* axes */
 	int label[IR_MAX_RANK];
-	int letters; /* of them letters */
-	int dots;    /* where "..." is among the letters; -1: nowhere */
+	int letters; /* the number of letters */
+	int dots;    /* the position of "..." among the letters; -1: none */
 };
 
 struct operand {

@@ -123,7 +123,6 @@ static int where_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("a", types), IN("b", types) },                \
 	  .outputs = { OUT("c") }, .attrs = { ATTR_OLD_BROADCAST, ATTR_CONSUMED }, .lower = elementwise_lower,         \

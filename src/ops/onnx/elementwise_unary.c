@@ -67,7 +67,6 @@ static expr isinf_map(struct lower *l, const expr *x)
 }
 
 /* clang-format off */
-#define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn)                                                                             \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", types) }, .outputs = { OUT("y") },       \
 	  .attrs = { ATTR_CONSUMED }, .lower = elementwise_lower, .map = fn, .cases = { "x:f32[N,33]", "x:f16[4,N]" } }

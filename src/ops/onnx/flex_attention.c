@@ -9,8 +9,8 @@ struct flex {
 	struct heads q, k, v;
 	expr shared; /* query heads of a key head */
 	expr scale;
-	enum type soft; /* of scores and probabilities */
-	struct space s; /* of them: batch, query head, query, key */
+	enum type soft; /* type of scores and probabilities */
+	struct space s; /* their space: batch, query head, query, key */
 };
 
 static int check_inputs(struct lower *l, const struct flex *f)

@@ -8,7 +8,7 @@
 
 struct loss {
 	struct value x, target, weight;
-	struct value top, total; /* of the softmax: largest and sum over the classes; or not given */
+	struct value top, total; /* the softmax's maximum and sum over the classes; or not given */
 };
 
 /* The logarithm of a probability at `index` in x. */

@@ -9,7 +9,7 @@ struct loop_trip {
 	struct lower *l;
 	const struct lower_loop *loop;
 	int states;
-	const struct value *first, *state, *next; /* of each state: before the loop, in a turn, and for the next one */
+	const struct value *first, *state, *next; /* each state before the loop, in a turn, and for the next turn */
 	struct value first_cond, cond;            /* first_cond may not be given: it holds */
 };
 

@@ -53,7 +53,6 @@ static int lp_lower(struct lower *l)
 #define ROW(op, versions, text, fn, ...)                                                                               \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") },    \
 	  .attrs = { __VA_ARGS__ }, .lower = fn, .cases = { "x:f32[N,32,H,W]", "x:f16[N,C,7,7]" } }
-#define SINCE(...) { __VA_ARGS__ }
 
 const struct op_def ops_pool_global[] = {
 	ROW("GlobalAveragePool", SINCE(1, 22), "y = the mean of x over the spatial axes", average_lower, { 0 }),

@@ -6,18 +6,15 @@
 
 static int average_lower(struct lower *l)
 {
-	bool padding = lower_int(l, "count_include_pad") != 0, hangs = lower_int(l, "ceil_mode") != 0;
 	struct pooling p;
-	expr e, count = idx(l, 1);
+	expr e;
 
 	TRY(pooling_begin(l, &p));
-	for (int i = 0; i < p.w.n; i++)
-		count = mul(count, padding && !hangs ? p.kernel[i] : window_count(&p.w, i, p.s.at[2 + i], padding));
 	e = wide(load(p.in, p.x));
 	e = select_(p.inside, e, with(e, 0));
 	lower_output(l, 0,
 	             lower_reduce(l, NULL, value_type(p.in), &p.s, p.rank, IR_SUM, e,
-	                          divide(acc(l, e->type), cast(count, e->type))));
+	                          divide(acc(l, e->type), cast(pooling_count(l, &p), e->type))));
 	return 0;
 }
 

@@ -2,10 +2,10 @@
 #include "ops/lower/quantize.h"
 
 /* clang-format off */
-#define SINCE { 10, 13, 19, 21, 23, 24, 25, 28 }
+#define OPSETS { 10, 13, 19, 21, 23, 24, 25, 28 }
 
 const struct op_def ops_quantize_linear[] = {
-	{ .name = "QuantizeLinear", .since = SINCE, .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
+	{ .name = "QuantizeLinear", .since = OPSETS, .formula = "y = saturate(round(x / y_scale) + y_zero_point)",
 	  .inputs = { IN("x", TS_FLOAT32 | TS(I32)), IN("y_scale", TS_FLOAT32 | TS(I32) | TS(F8E8M0)),
 		      OPT("y_zero_point", TS_QUANTIZED) },
 	  .outputs = { OUT("y") },
@@ -18,7 +18,7 @@ const struct op_def ops_quantize_linear[] = {
 		     "x:f16[N,64] y_scale:f16[N,2] y_zero_point:i8[N,2] block_size=32 opset=21",
 		     "x:f16[N,7,H] y_scale:f16[7] y_zero_point:i4[7] opset=21",
 		     "x:f32[N,64] y_scale:f8e8m0[N,2] output_dtype=23 block_size=32 opset=28" } },
-	{ .name = "DequantizeLinear", .since = SINCE, .formula = "y = (x - x_zero_point) * x_scale",
+	{ .name = "DequantizeLinear", .since = OPSETS, .formula = "y = (x - x_zero_point) * x_scale",
 	  .inputs = { IN("x", TS_QUANTIZED | TS(I32)), IN("x_scale", TS_FLOAT32 | TS(F8E8M0)),
 		      OPT("x_zero_point", TS_QUANTIZED | TS(I32)) },
 	  .outputs = { OUT("y") }, .attrs = { QUANTIZE_PLACE, QUANTIZE_TYPE }, .lower = dequantize_lower,

@@ -17,14 +17,14 @@ static int bernoulli_lower(struct lower *l)
 	return 0;
 }
 
-/* The class is the number of those whose running sum the draw has passed. */
+/* The class is the number of classes whose running sum the random number has passed. */
 static int multinomial_lower(struct lower *l)
 {
 	struct value x = lower_input(l, 0), top, sum, draw;
 	int64_t samples = lower_int(l, "sample_size");
 	struct space in, out = { 0 };
 	expr e, u, k;
-	const enum type c = TYPE_F64; /* so that rounding moves no border between classes */
+	const enum type c = TYPE_F64; /* f64, so that rounding moves no border between classes */
 	enum type t;
 
 	TRY(random_type(l, TS_INDICES, TYPE_I32, &t));

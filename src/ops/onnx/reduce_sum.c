@@ -159,7 +159,6 @@ static int min_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define SINCE(...) { __VA_ARGS__ }
 #define ROW(op, versions, text, types, fn, ...)                                                                        \
 	{ .name = op, .since = versions, .formula = text, .inputs = { IN("data", types), OPT("axes", TS(I64)) },       \
 	  .outputs = { OUT("reduced") },                                                                               \

@@ -12,7 +12,7 @@ static expr product(struct lower *l, int n, const expr *dim)
 	return p;
 }
 
-/* The least group of leading extents of x and of y with one product: how many of each. All, when there is none. */
+/* The sizes of the least groups of leading extents of x and of y with equal products; all of them if there is none. */
 static void first_group(struct lower *l, int n, const expr *xdim, int m, const expr *ydim, int *xs, int *ys)
 {
 	for (*xs = 1; *xs <= n; ++*xs)

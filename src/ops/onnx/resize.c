@@ -47,7 +47,7 @@ static int set_scales(struct lower *l, struct resize *r, const struct ints *axes
 	return 0;
 }
 
-/* p / q in lower terms where one divides the other: 2 W / W is 2. */
+/* Reduces p / q if one divides the other: 2 W / W is 2. */
 static void cancel(struct lower *l, expr *p, expr *q)
 {
 	expr quotient, rest;

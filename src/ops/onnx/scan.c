@@ -12,7 +12,7 @@ struct scan {
 	int states, scanned, collected; /* N, M, K */
 	int first;                      /* input of the node: the first state */
 	expr steps;
-	struct value *in, *out; /* of the body */
+	struct value *in, *out; /* the body's inputs and outputs */
 	struct value *state, *collect;
 };
 
@@ -51,7 +51,7 @@ static int begin(struct scan *x, int first)
 	if (x->body.inputs != x->states + x->scanned)
 		return lower_fail(l, ERR_MODEL, "its body takes %d inputs; there are %d.", x->body.inputs,
 		                  x->states + x->scanned);
-	for (int i = first; i < l->inputs; i++) /* only before opset 9 may the first one be absent */
+	for (int i = first; i < l->inputs; i++) /* before opset 9 only the first one may be absent */
 		if (!lower_input(l, i).given)
 			return lower_fail(l, ERR_MODEL, "input number %d is missing; the operator needs it.", i + 1);
 	x->in = NEWN(a, struct value, x->body.inputs + 1);

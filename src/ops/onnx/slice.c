@@ -3,7 +3,7 @@
  * (inputs). */
 #include "ops/lower/lower.h"
 
-/* As starts and ends say "to the end": PyTorch and others write the greatest integer. */
+/* True for the positions that mean "to the end": PyTorch and others write the greatest integer. */
 static bool is_far(expr e, bool positive)
 {
 	int64_t x;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Opset 1: how many tiles along which axis, numbers of the data's type. */
+/* Opset 1: the number of tiles along an axis, both of the data's type. */
 static int read_tiles(struct lower *l, int rank, struct exprs *repeats)
 {
 	double number[2];

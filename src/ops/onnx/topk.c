@@ -79,7 +79,7 @@ static int lower(struct lower *l)
 	}
 	for (int i = 0; i < s.rank; i++)
 		index[i] = s.at[i];
-	/* They are positions of the axis: a kernel for more than it has is never launched. */
+	/* Positions of the axis are valid: a kernel with k beyond the extent is never launched. */
 	index[axis] = cast(load(indices, s.at), TYPE_INDEX);
 	if (!ir_nonnegative(sub(n, k)))
 		index[axis] = clamp(index[axis], idx(l, 0), addi(n, -1));

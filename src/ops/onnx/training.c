@@ -25,7 +25,7 @@ struct step {
 };
 typedef void (*step_fn)(struct lower *l, struct step *s);
 
-/* Elements of tensor k's part: all parts have the extents of the first. */
+/* The element of a state or gradient, which has the tensor's extents. */
 static int read_part(struct lower *l, struct value x, struct value part, const struct space *s, expr *out)
 {
 	int64_t m, n;

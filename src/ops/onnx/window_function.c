@@ -35,7 +35,7 @@ static expr blackman(expr turn)
 	           mul(with(turn, 0.08), cosine(turn, 2)));
 }
 
-/* The result's type, and the one that it is computed in. */
+/* The result's type, and the compute type. */
 static int result_type(struct lower *l, enum type *t, enum type *c)
 {
 	int64_t asked = lower_int(l, "output_datatype");

@@ -1,6 +1,6 @@
-/* BatchedNMS: of each class of an image the topK best boxes, without those that overlap a better one; of all classes
- * the keepTopK best of these. Places beyond them have class -1 and zeros. Boxes that are not normalised are a unit
- * larger on each side in TensorRT's plugin (caffeSemantics). mmdeploy's has box and score in one result. Sources: the
+/* BatchedNMS: for each class of an image the topK best boxes without those that overlap a better one; over all classes
+ * the keepTopK best of these. Unused places have class -1 and zeros. In TensorRT's plugin, boxes that are not
+ * normalised are larger by one on each side (caffeSemantics). MMDeploy's has box and score in one result. Sources: the
  * README of TensorRT's batchedNMSPlugin; mmdeploy's TensorRT operators, TRTBatchedNMS. */
 #include "ops/plugins/nms_turned.h"
 
@@ -12,7 +12,7 @@ struct batched {
 	double threshold, overlap, more;
 	int64_t background, top, keep;
 	bool clip;
-	int numbers; /* of a box: 4, or 5 of one that is turned */
+	int numbers; /* numbers of a box: 4, or 5 for a rotated one */
 	struct nms_turned turned;
 };
 
@@ -99,7 +99,7 @@ static int check(struct lower *l, const struct batched *s)
 	return 0;
 }
 
-/* What is kept, one place after the other. */
+/* The kept boxes, one place each. */
 struct places {
 	struct space s;
 	expr image, here, class, box, score;

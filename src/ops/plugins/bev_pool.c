@@ -1,15 +1,16 @@
 /* Pooling of image features into a bird's-eye view (BEVPoolv2): every point has a depth's probability, a feature and a
- * place, y[place[i], :] = sum over the points i there of depth[at_depth[i]] * feat[at_feat[i], :] Points come grouped
- * by place: interval k is points start[k] .. start[k] + length[k] - 1, and points of none are left out. Source: Huang
- * and Huang, BEVPoolv2; the symbolic function of BEVDet's bev_pool_v2. */
+ * place,
+ *   y[place[i], :] = sum over the points i there of depth[at_depth[i]] * feat[at_feat[i], :]
+ * Points are grouped by place: interval k is points start[k] .. start[k] + length[k] - 1; points outside of all
+ * intervals are dropped. Source: Huang and Huang, BEVPoolv2; the symbolic function of BEVDet's bev_pool_v2. */
 #include "ops/lower/lower.h"
 
 struct pool {
 	struct value depth, feat, at_depth, at_feat, place, start, length;
 };
 
-/* [points]: how many intervals a point is in: the running sum of one where an interval begins, less one behind its
- * end. */
+/* [points]: the number of intervals that contain a point: the running sum of one where an interval begins, minus one
+ * after its end. */
 static struct value in_intervals(struct lower *l, const struct pool *p)
 {
 	struct space s = { 0 }, one = { 0 };
@@ -18,10 +19,10 @@ static struct value in_intervals(struct lower *l, const struct pool *p)
 
 	space_push(l, &one, points);
 	k = space_push(l, &s, value_dim(p->start, 0));
-	expr behind = space_push(l, &s, idx(l, 2));
+	expr after = space_push(l, &s, idx(l, 2));
 	from = cast(load(p->start, &k), TYPE_INDEX);
-	from = add(from, select_(eq(behind, idx(l, 0)), idx(l, 0), cast(load(p->length, &k), TYPE_INDEX)));
-	value = select_(eq(behind, idx(l, 0)), num(l, TYPE_I32, 1), num(l, TYPE_I32, -1));
+	from = add(from, select_(eq(after, idx(l, 0)), idx(l, 0), cast(load(p->length, &k), TYPE_INDEX)));
+	value = select_(eq(after, idx(l, 0)), num(l, TYPE_I32, 1), num(l, TYPE_I32, -1));
 	step = lower_scatter(l, "steps", TYPE_I32, &one, zero, &s, IR_SUM, &from, value, lt(from, points));
 	return lower_scan(l, "intervals", TYPE_I32, &one, 0, IR_SUM, false, false, load(step, one.at), NULL);
 }

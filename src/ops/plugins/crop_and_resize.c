@@ -1,6 +1,6 @@
 /* CropAndResize: parts of images, each read at crop_height x crop_width places between its corners (both included):
- *   y[n, b, c, i, j] = x[n, c, p, q], p = y1 (H - 1) + i (y2 - y1) (H - 1) / (crop_height - 1), q alike
- * between the elements; zero where (p, q) lies outside. A part (y1, x1, y2, x2) is from 0 to 1 of image n; one place
+ *   y[n, b, c, i, j] = x[n, c, p, q], p = y1 (H - 1) + i (y2 - y1) (H - 1) / (crop_height - 1), likewise q
+ * interpolated; zero if (p, q) lies outside. A part is (y1, x1, y2, x2), fractions of image n; a single place
  * along an axis is its middle. Source: the README of TensorRT's cropAndResizePlugin; TensorFlow,
  * tf.image.crop_and_resize. */
 #include "ops/lower/lower.h"

@@ -1,8 +1,9 @@
 /* Plugins of detectors:
  *   PillarScatterPlugin  y[n, :, cy, cx] = voxels[n, p, :] for p < counts[n], (frame, cz, cy, cx) = coords[n, p]; else
- * zero GridPriorsTRT        y[(i W + j) A + a, k] = base[a, k] + (j stride_w for x, i stride_h for y) Region_TRT of
- * each box's channels: sigmoid of its centre and of its objectness, softmax over its classes Sources: the READMEs of
- * TensorRT's pillarScatterPlugin and regionPlugin, and of mmdeploy's TensorRT operators. */
+ *     zero
+ *   GridPriorsTRT        y[(i W + j) A + a, k] = base[a, k] + (j stride_w for x, i stride_h for y)
+ *   Region_TRT           for each box's channels: sigmoid of its centre and objectness, softmax over its classes
+ * Sources: the READMEs of TensorRT's pillarScatterPlugin and regionPlugin, and of mmdeploy's TensorRT operators. */
 #include "ops/lower/formulas.h"
 
 static int pillar_lower(struct lower *l)

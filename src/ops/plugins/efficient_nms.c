@@ -1,8 +1,8 @@
-/* EfficientNMS_TRT: of all classes' boxes of an image the best ones that no better one of their class overlaps (or none
- * at all, class_agnostic), at most max_output_boxes, and their number; places beyond it are zeros. Only the 4096 best
- * scores are looked at. Boxes are two corners (box_coding 0) or centre and size (1); with anchors they are corrections
- * of these: corners are added, centres are moved by multiples of the anchor's size, and sizes multiplied by
- * exponentials. Source: the README of TensorRT's efficientNMSPlugin. */
+/* EfficientNMS_TRT: the best boxes of an image over all classes, without those that a better box of their class
+ * overlaps (any box: class_agnostic), at most max_output_boxes, and their number; unused places are zeros. Only the
+ * 4096 best scores take part. Boxes are two corners (box_coding 0) or centre and size (1). With anchors they are
+ * corrections of these: corners are added, centres are moved by multiples of the anchor's size, and sizes multiplied
+ * by exponentials. Source: the README of TensorRT's efficientNMSPlugin. */
 #include "ops/lower/nms.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static expr any_score(struct lower *l, const struct nms *n, const expr *row, exp
 	return score_at(l, n->user, row[0], k);
 }
 
-/* Of row [image, class]; a candidate of another class is none. */
+/* The score of a candidate in row [image, class]; a candidate of another class has none. */
 static expr score_of(struct lower *l, const struct nms *n, const expr *row, expr k)
 {
 	const struct efficient *s = n->user;

@@ -1,7 +1,8 @@
-/* Attention over a few places of several feature maps (Deformable DETR): a query reads each map at P places, between
- * its elements, and adds what it finds:
+/* Attention over a few places of several feature maps (Deformable DETR): a query reads each map at P places,
+ * interpolated between its elements, and sums the values:
  *   y[n, q, m, d] = sum over l, p of weight[n, q, m, l, p] * map l(y', x'), (x', y') = place[n, q, m, l, p] * (W, H) -
- * 1/2 where element (y, x) of map l is value[n, start[l] + y W[l] + x, m, d], and elements outside of a map are zero.
+ *     1/2
+ * Element (y, x) of map l is value[n, start[l] + y W[l] + x, m, d]; elements outside of a map are zero.
  * Sources: Zhu et al., Deformable DETR, equation (3); the READMEs of TensorRT's multiscaleDeformableAttnPlugin and of
  * mmdeploy's TensorRT operators. */
 #include "ops/lower/lower.h"
@@ -27,7 +28,7 @@ static int check(struct lower *l, const struct maps *m)
 	return 0;
 }
 
-/* One axis of a map at place x, 0 to 1 over the map: its lower element, and what lies between. */
+/* One axis of a map at place x, 0 to 1 over the map: its lower element, and the fraction to the next one. */
 struct spot {
 	expr low, fraction, inside, extent;
 };
@@ -44,7 +45,8 @@ static struct spot spot_of(expr x, expr extent)
 	return s;
 }
 
-/* The element between the four around (y, x), which are value[n, start + y W + x, m, d]; index holds n, m and d. */
+/* The value interpolated between the four elements around (y, x), value[n, start + y W + x, m, d]; index holds n, m
+ * and d. */
 static expr between(const struct maps *maps, const struct spot *y, const struct spot *x, expr start, expr *index)
 {
 	expr rows = value_dim(maps->value, 1), sum = NULL;
@@ -58,7 +60,7 @@ static expr between(const struct maps *maps, const struct spot *y, const struct 
 		                   and_(ge(ix, with(ix, 0)), lt(ix, x->extent))),
 		     e;
 
-		/* shapes and starts are data: rows that are not there are no elements */
+		/* shapes and starts are data: rows beyond the tensor read nothing */
 		inside = and_(inside, and_(ge(row, with(row, 0)), lt(row, rows)));
 		index[1] = row;
 		e = mul(weight, wide(load(maps->value, index)));

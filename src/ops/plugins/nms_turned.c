@@ -1,13 +1,13 @@
-/* The overlap of boxes that are turned around their centres: intersection / union. What two convex polygons have in
- * common is bounded by the parts of each one's edges that lie inside the other, and its area is half the sum over these
- * parts of the cross product of their ends, all seen from one point. A part is what is left of an edge p + t v, 0 <= t
- * <= 1, behind the four lines through the other's edges. Edges that both share count once: a's by a little too much,
- * b's by a little too little. */
+/* NMSRotated, and the overlap of rotated boxes: intersection / union. The intersection of two convex polygons is
+ * bounded by the parts of each one's edges that lie inside the other; its area is half the sum over these parts of the
+ * cross product of their ends, seen from one point. A part is the rest of an edge p + t v, 0 <= t <= 1, after clipping
+ * by the four lines through the other's edges. To count shared edges once, a's edges are clipped a little too
+ * generously, and b's a little too strictly. */
 #include "ops/plugins/nms_turned.h"
 
 #include <math.h>
 
-static const double nearly = 4e-7; /* of an edge's length */
+static const double nearly = 4e-7; /* fraction of an edge's length */
 
 /* Number i of a box, or of its corners. */
 static expr number(struct lower *l, struct value v, const expr *box, expr i)
@@ -22,7 +22,7 @@ static expr number(struct lower *l, struct value v, const expr *box, expr i)
 	return wide(load(v, index));
 }
 
-/* Corner i of a box, 0 to 3, as its centre sees it. */
+/* Corner i of a box, 0 to 3, relative to its centre. */
 static void corner(struct lower *l, const struct nms_turned *t, const expr *box, expr i, expr *xy)
 {
 	for (int k = 0; k < 2; k++)
@@ -52,7 +52,7 @@ expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a,
 	for (int k = 0; k < 2; k++) {
 		v[k] = sub(q[k], p[k]);
 		apart[k] = sub(number(l, t->boxes, own, idx(l, k)), number(l, t->boxes, other, idx(l, k)));
-		p[k] = add(p[k], apart[k]); /* now as the other's centre sees them */
+		p[k] = add(p[k], apart[k]); /* now relative to the other's centre */
 		q[k] = add(q[k], apart[k]);
 	}
 	for (int i = 0; i < 4; i++) {
@@ -70,13 +70,13 @@ expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a,
 		w[1] = sub(q[1], o[1]);
 		end = add(cross(u, w), e);
 		cut = divide(start, sub(start, end));
-		/* behind the line only from where it is crossed on, up to there, or nowhere */
+		/* outside the line only from the crossing on, up to it, or nowhere */
 		enter = select_(lt(start, zero), select_(lt(end, zero), with(zero, 2), cut), zero);
 		leave = select_(and_(ge(start, zero), lt(end, zero)), cut, with(zero, 1));
 		from = from ? max_(from, enter) : enter;
 		to = to ? min_(to, leave) : leave;
 	}
-	/* ends are seen from a's centre, which b's own corners are moved to */
+	/* ends are relative to a's centre, and b's own corners are moved there */
 	corner(l, t, own, first, p);
 	for (int k = 0; k < 2; k++)
 		p[k] = select_(of_a, p[k], add(p[k], apart[k]));

@@ -1,9 +1,9 @@
 /* Attention as plugins:
  *   ScaledDotProductAttentionTRT  p = softmax(q k' / sqrt(E) + mask), y = p v; both are outputs
  *   DisentangledAttention_TRT     y[n, i, j] = factor * (c2c[n, i, j] + c2p[n, i, at(i - j)] + p2c[n, j, at(i - j)])
- * DeBERTa's relative positions: near ones have a place of their own, far ones share places by their logarithm:
+ * DeBERTa's relative positions: near ones have a bucket of their own, far ones share buckets by their logarithm:
  *   bucket(d) = d for |d| <= m = span / 2, else sign(d) * (ceil(log(|d| / m) (m - 1) / log((2 span - 1) / m)) + m)
- *   at(d) = bucket(d) + span, held inside 0..2 span - 1
+ *   at(d) = bucket(d) + span, clamped to 0..2 span - 1
  * Sources: the README of mmdeploy's TensorRT operators; He et al., DeBERTa, equation (3), and that of TensorRT's
  * disentangledAttentionPlugin. */
 #include "ops/lower/lower.h"
@@ -59,7 +59,7 @@ static expr relative(struct lower *l, expr d, int64_t span)
 	double step = (double)(middle - 1) / (log((double)(2 * span - 1)) - log((double)middle)) * (1 - 1e-7);
 	expr size = max_(d, sub(idx(l, 0), d)), far;
 
-	/* the step is a little less than it is, so that whole numbers stay themselves when they are rounded up */
+	/* the step is slightly smaller than exact, so that whole numbers stay themselves when rounded up */
 	far = sub(unary(IR_LOG, cast(max_(size, idx(l, 1)), TYPE_F32)), num(l, TYPE_F32, log((double)middle)));
 	far = addi(cast(unary(IR_CEIL, mul(far, with(far, step))), TYPE_INDEX), middle);
 	far = select_(lt(d, idx(l, 0)), sub(idx(l, 0), far), far);

@@ -1,7 +1,7 @@
 /* Running extremes, of mmcv:
- *   cummax, cummin   y[i] = the extreme of x[0..i] along an axis, and the last position up to i where x has it
+ *   cummax, cummin   y[i] = the extreme of x[0..i] along an axis, and the last position up to i that has it
  *   MMCVCornerPool   the running maximum along one spatial axis: to the top, the bottom, the left or the right
- * The position is a running maximum too: of i where x is its own running extreme, which the next such place exceeds.
+ * The position is a running maximum too: of the places i where x equals its running extreme.
  * Source: mmcv's ONNX Runtime operators of these names; PyTorch, torch.cummax. */
 #include "ops/lower/lower.h"
 

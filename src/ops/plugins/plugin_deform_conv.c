@@ -42,7 +42,7 @@ static int plugin_window(struct lower *l, struct deformed *d)
 	return 0;
 }
 
-/* The number of groups, under whichever of two names it comes. */
+/* The number of groups, by either of its two names. */
 static int64_t either(struct lower *l, const char *name, const char *other)
 {
 	return lower_int(l, lower_has(l, name) ? name : other);

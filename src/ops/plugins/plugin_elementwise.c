@@ -1,4 +1,4 @@
-/* Plugins of single elements, with their own attributes' names.
+/* Elementwise plugins, with their own attributes' names.
  * Source: the plugins of these names in TensorRT's plugin library. */
 #include "ops/lower/elementwise.h"
 

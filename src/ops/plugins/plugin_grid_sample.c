@@ -1,4 +1,4 @@
-/* grid_sampler: ONNX's GridSample, whose modes are the numbers that PyTorch's aten::grid_sampler has.
+/* grid_sampler: ONNX's GridSample with numbered modes, as in PyTorch's aten::grid_sampler.
  * Source: mmdeploy's TensorRT operators. */
 #include "ops/lower/shared.h"
 

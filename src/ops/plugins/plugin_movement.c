@@ -1,9 +1,9 @@
 /* Plugins that only move elements:
- *   FlattenConcat_TRT     y[n, i, 0, 0] = the inputs' elements of sample n, one input behind the other
- *   BatchTilePlugin_TRT   y[n, i..] = tile[0, i..], as many times as x has samples
+ *   FlattenConcat_TRT     y[n, i, 0, 0] = the elements of sample n in all inputs, concatenated
+ *   BatchTilePlugin_TRT   y[n, i..] = tile[0, i..] for each sample n of x
  *   SpecialSlice_TRT      y[.., i] = x[.., i], the box of each detection
- *   Reorg_TRT             y = x, whose sample is looked at as [C / s^2, H s, W s], in steps of s along both axes; one
- * part of C channels for each place (p, q) below s, and the whole then looked at as [C s^2, H / s, W / s]
+ *   Reorg_TRT             y = x's sample viewed as [C / s^2, H s, W s], taken in steps of s along both axes: C
+ *     channels for each offset (p, q) below s; the whole is then viewed as [C s^2, H / s, W / s]
  *   ResizeNearest_TRT     y[n, c, i, j] = x[n, c, floor(i / scale), floor(j / scale)]
  *   GatherTopk            y[a.., i, c..] = x[a.., index[a.., i], c..]
  * Sources: the READMEs of TensorRT's plugins of these names, and of mmdeploy's TensorRT operators. */
@@ -102,7 +102,7 @@ static int reorg_lower(struct lower *l)
 	space_push(l, &s, muli(value_dim(x, 1), step * step));
 	space_push(l, &s, floordiv(value_dim(x, 2), by));
 	space_push(l, &s, floordiv(value_dim(x, 3), by));
-	/* where it is among [C, H, W], then what that is among [C / s^2, H s, W s] */
+	/* its position in [C, H, W], then its index in [C / s^2, H s, W s] */
 	flat = flatten(l, 3, s.dim + 1, s.at + 1);
 	unflatten(flat, 3, x.buf->dim + 1, at);
 	dim[0] = floordiv(value_dim(x, 1), idx(l, step * step));

@@ -1,8 +1,8 @@
 /* Normalisations as plugins: y = (x - mean) / sqrt(var + epsilon) * scale + bias over each channel of each sample, or
- * over each group of channels, with scale and bias of each channel. TensorRT's first has scale and bias as attributes
- * and may end in a leaky relu; statistics are stages of their own. Sources: the READMEs of TensorRT's
- * instanceNormalizationPlugin and groupNormalizationPlugin; mmdeploy's TensorRT operators,
- * MMCVInstanceNormalization. */
+ * over each group of channels, with one scale and bias a channel. TensorRT's first has scale and bias as attributes
+ * and an optional leaky relu. Statistics are stages of their own. Sources: the READMEs of TensorRT's
+ * instanceNormalizationPlugin and groupNormalizationPlugin; mmdeploy's TensorRT operators, MMCVInstanceNormalization.
+ */
 #include "ops/lower/lower.h"
 
 struct normalise {
@@ -10,7 +10,7 @@ struct normalise {
 	expr groups;
 	double epsilon;
 	bool relu;
-	double alpha; /* of the leaky relu */
+	double alpha; /* factor of the leaky relu */
 };
 
 /* x's element that is number `inside` of its group, which has all positions of `channels` channels. */

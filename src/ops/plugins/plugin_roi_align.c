@@ -1,6 +1,6 @@
-/* RoiAlign as plugins. ROIAlign_TRT is ONNX's, whose modes are numbers. MMCVRoiAlign's regions have the image's number
- * in front; in its mode max a sample is what lies between the four elements around it. Sources: the READMEs of
- * TensorRT's roiAlignPlugin and of mmdeploy's TensorRT operators. */
+/* RoiAlign as plugins. ROIAlign_TRT is ONNX's with numbered modes. The first column of MMCVRoiAlign's regions is the
+ * image's index; in its mode max a sample is interpolated between the four elements around it.
+ * Sources: the READMEs of TensorRT's roiAlignPlugin and of mmdeploy's TensorRT operators. */
 #include "ops/lower/roi.h"
 
 #include <string.h>

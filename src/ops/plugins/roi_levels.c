@@ -1,7 +1,8 @@
-/* RoiAlign over several feature maps, as feature pyramids have them: a region reads the map that its size asks for,
- *   level = floor(log2(sqrt(height width) / finest_scale + 1e-6)), held inside 0..maps - 1
- * and map k's elements are featmap_strides[k] units of the regions' coordinates. With roi_scale_factor regions grow
- * around their centres first. Each map's regions are a stage of their own, in which those of other maps read nothing.
+/* RoiAlign over several feature maps of a pyramid: a region's size selects its map,
+ *   level = floor(log2(sqrt(height width) / finest_scale + 1e-6)), clamped to 0..maps - 1
+ * and an element of map k is featmap_strides[k] units of the regions' coordinates. With roi_scale_factor regions are
+ * first scaled around their centres. Each map's regions are a stage of their own, in which those of other maps read
+ * nothing.
  * Source: mmdeploy's TensorRT operators, MMCVMultiLevelRoiAlign and MMCVMultiLevelRotatedRoiAlign. */
 #include "ops/plugins/roi_rotated.h"
 
@@ -35,7 +36,7 @@ static struct value choose(struct lower *l, const struct roi *o, int maps, bool 
 	return lower_map(l, "level", TYPE_I32, &s, level);
 }
 
-/* Regions grow by the factor around their centres, counted with both of their outermost elements. */
+/* Regions are scaled around their centres; the extent includes both outermost elements. */
 static struct roi_axis axis_of(struct lower *l, const struct roi *o, expr r, bool vertical)
 {
 	double factor = lower_float(l, "roi_scale_factor");

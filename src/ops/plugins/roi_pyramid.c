@@ -1,10 +1,10 @@
 /* PyramidROIAlign_TRT: RoiAlign over the four maps of a feature pyramid, for a list of regions of each image. Regions
- * are brought to 0..1 of the image, where their area chooses the map: the first below (fpn_scale^2 / image area) / 4,
- * each next one below four times that. Sample i of bin p lies at start + p delta + (i + offset) delta / grid, held
- * inside the map; delta = size / pooled_size, grid = sampling_ratio or ceil(delta), at least 1. roi_coords_transform:
- *   0: nothing is shifted     1: offset = 1/2      2: offset = 1/2, and start is shifted by -1/2
- *  -1: both ends are elements: regions are measured in extent - 1, delta = size / (pooled_size - 1)
- * `legacy` stands for -1 with normalised y first, one sample, and the map's first threshold at 224^2 / (8 * 1024^2).
+ * are normalised to 0..1 of the image; their area selects the map: the first below (fpn_scale^2 / image area) / 4,
+ * each next one below four times that. Sample i of bin p lies at start + p delta + (i + offset) delta / grid, clamped
+ * to the map; delta = size / pooled_size, grid = sampling_ratio or ceil(delta), at least 1. roi_coords_transform:
+ *    0: no shift               1: offset = 1/2      2: offset = 1/2, and start is shifted by -1/2
+ *   -1: both ends are elements: regions are measured in extent - 1, delta = size / (pooled_size - 1)
+ * `legacy` means -1 with normalised y first, one sample, and the map's first threshold at 224^2 / (8 * 1024^2).
  * Source: the README of TensorRT's pyramidROIAlignPlugin. */
 #include "ops/plugins/roi_rotated.h"
 
@@ -14,7 +14,7 @@ struct pyramid {
 	struct value rois;    /* [image, region, 4] */
 	struct value regions; /* [image * region, 4]: y1, x1, y2, x2 from 0 to 1 */
 	int64_t pooled, ratio, transform;
-	double height, width, first; /* of the image; the area where the second map begins */
+	double height, width, first; /* extents of the image; the area where the second map begins */
 	bool absolute, swap, plus_one;
 };
 
@@ -83,7 +83,7 @@ static struct value normalise(struct lower *l, const struct pyramid *p)
 	return lower_map(l, "regions", e->type, &s, e);
 }
 
-/* Whether region n's area is above the threshold of map k's successor. */
+/* The condition that region n's area exceeds the threshold of the map after map k. */
 static expr above(struct lower *l, const struct pyramid *p, expr n, int k)
 {
 	expr side[2];
@@ -122,7 +122,7 @@ static expr sample(struct lower *l, const struct pyramid *p, expr n, bool vertic
 	return clamp(at, with(at, 0), cast(addi(extent, -1), t));
 }
 
-/* How many samples a bin can have along an axis: regions lie inside the map. One more for rounding. */
+/* The most samples of a bin along an axis, as regions lie inside the map; one more for rounding. */
 static expr samples(struct lower *l, const struct pyramid *p, expr extent)
 {
 	return p->ratio ? idx(l, p->ratio) : addi(ceildiv(extent, idx(l, p->pooled)), 1);

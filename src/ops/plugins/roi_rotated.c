@@ -1,6 +1,6 @@
-/* RoIAlignRotated: the mean of samples in each bin of a region that is turned around its centre; a region is (image,
- * centre x, centre y, width, height, angle in radians). A sample at (y, x) from the centre of the region as it lies
- * unturned is read at (y cos - x sin, y sin + x cos) from it. Samples outside -1..extent are zero.
+/* MMCVRoIAlignRotated: the mean of samples in each bin of a region that is rotated around its centre. A region is
+ * (image, centre x, centre y, width, height, angle in radians). The sample at (y, x) from the centre of the unrotated
+ * region is read at (y cos - x sin, y sin + x cos) from it. Samples outside -1..extent are zero.
  * Sources: mmdeploy's ONNX Runtime operators, RoIAlignRotated; mmcv, roi_align_rotated. */
 #include "ops/plugins/roi_rotated.h"
 

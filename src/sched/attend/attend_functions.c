@@ -4,7 +4,7 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role)
+struct ir_lambda *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role)
 {
 	static const char *const name[ATTEND_ROLES] = {
 		[ATTEND_QUERY] = "query_at",    [ATTEND_KEY] = "key_at", [ATTEND_VALUE] = "value_at",
@@ -13,7 +13,7 @@ struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum 
 		[ATTEND_WEIGHT] = "weight_at",  [ATTEND_PUT] = "put",    [ATTEND_RESULT] = "result_at",
 		[ATTEND_PLACE] = "place_at",
 	};
-	struct ir_stmt *lambda = emit_lambda(at->a->p, b, name[role]);
+	struct ir_lambda *lambda = emit_lambda(at->a->p, b, name[role]);
 	at->function[role] = lambda->var;
 	return lambda;
 }

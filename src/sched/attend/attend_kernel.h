@@ -43,10 +43,10 @@ expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr pla
  * of it. */
 struct attend_function {
 	struct attend_place *at;
-	struct ir_stmt *lambda;
+	struct ir_lambda *lambda;
 	expr query, key, place;
 };
-struct ir_stmt *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role);
+struct ir_lambda *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role);
 struct attend_function attend_begin(struct attend_place *at, struct ir_block *b, enum attend_role role, bool of_query,
                                     bool of_key, const char *place, int places);
 void attend_parameter(struct attend_function *f, expr variable);

@@ -21,7 +21,7 @@ static void emit_keys(struct attend_place *at, struct ir_block *b, enum attend_r
 static void emit_bounds_of(struct attend_place *at, struct ir_block *b, const struct attend_mma *m, bool all)
 {
 	struct ir_program *p = m->a.p;
-	struct ir_stmt *lambda = attend_lambda(at, b, all ? ATTEND_KEPT_ALL : ATTEND_KEPT_SOME);
+	struct ir_lambda *lambda = attend_lambda(at, b, all ? ATTEND_KEPT_ALL : ATTEND_KEPT_SOME);
 	expr query[2], key[2], holds = ir_int(p->pool, TYPE_BOOL, 1);
 	query[0] = emit_parameter(p, lambda, TYPE_INDEX, "this_query", NULL);
 	query[1] = emit_parameter(p, lambda, TYPE_INDEX, "to_query", NULL);

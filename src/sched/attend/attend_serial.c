@@ -68,7 +68,7 @@ static struct ir_block *loop(struct ir_program *p, struct ir_block *b, const cha
 /* The weighted sum, of all columns. */
 static struct ir_variable *totals(const struct attend *a)
 {
-	return ir_variable_of(a->p->pool, a->total->type, "%s_v", "total");
+	return ir_variable_of(a->p->pool, a->total->type, NULL, "%s_v", "total");
 }
 
 /* Declares the score's product of query and key. */

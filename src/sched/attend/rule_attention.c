@@ -137,7 +137,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / t->fma[TYPE_F32] / clock;
 	double resident = target_resident(t, threads, 0, shared_bytes(&a, queries, keys));
 	double here = fmin(resident, ceil(blocks / t->processors)), waves = ceil(blocks / (here * t->processors));
-	double wait = 1500.0; /* of a tile: copies, barriers and shuffles; hidden by other blocks */
+	double wait = cost_wait(t, 1500); /* of a tile: copies, barriers and shuffles; hidden by other blocks */
 	double tile = fmax(each * here, each + wait / 2); /* of all resident blocks */
 	return t->launch_ns + waves * tiles * tile + waves * tiles * wait / (here * 4);
 }

@@ -1,5 +1,6 @@
 /* What a reduction accumulates in a kernel: a sum, or the best value and where it is. See accumulate.h. */
 #include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
 #include "sched/build/emit.h"
 
 static bool is_last(enum ir_combine c)
@@ -64,4 +65,38 @@ struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr valu
 	emit_assign(p, then, best, part);
 	emit_assign(p, then, a->position, position);
 	return then;
+}
+
+expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
+{
+	const struct ir_stage *s = a->s;
+	if (ir_combine_is_arg(s->combine))
+		return ir_cast(accumulator_position(a), s->out->type);
+	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = a->value };
+	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
+}
+
+void axes_read(const struct ir_stage *s, bool *used)
+{
+	mark_axes(s->value, used);
+	if (s->post)
+		mark_axes(s->post, used);
+}
+
+expr out_position(struct ir_program *p, const struct ir_stage *s)
+{
+	expr own[IR_MAX_RANK];
+	for (int i = 0; i < s->out->rank; i++)
+		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
+	return ir_flat(p->pool, s->out, own);
+}
+
+void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis)
+{
+	for (int k = s->space_rank - 1; k >= 0; k--) {
+		int64_t extent;
+		ck(ir_const_int(s->space[k], &extent));
+		axis[k] = ir_index(p->pool, point % extent);
+		point /= extent;
+	}
 }

@@ -35,7 +35,7 @@ static void find_vector(void *user, expr e)
 	           vector_along(f->p, e, f->inner, extent, f->width);
 	if (!f->fine)
 		return;
-	f->array[f->n] = ir_variable_of(f->p->pool, e->type, "%s_v%d", e->buf->name, f->n + 2);
+	f->array[f->n] = ir_variable_new(f->p->pool, e->type, "%s_v%d", e->buf->name, f->n + 2);
 	f->load[f->n++] = e;
 }
 

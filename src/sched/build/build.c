@@ -6,20 +6,6 @@
 
 #include <string.h>
 
-const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b)
-{
-	struct ir_buffer *own = p->buffers.at[b->id];
-	ck(own == b || own->flat == b);
-	if (!own->flat) {
-		own->flat = NEW(p->arena, struct ir_buffer);
-		*own->flat = (struct ir_buffer){
-			.name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP, .id = own->id
-		};
-		own->flat->dim[0] = ir_buffer_count(p, own);
-	}
-	return own->flat;
-}
-
 expr ceil_div(struct ir_program *p, expr a, int b)
 {
 	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, a, ir_index(p->pool, b - 1)), ir_index(p->pool, b));
@@ -173,12 +159,12 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
 
 /* ---- Counts. */
 
-expr out_count(struct ir_program *p, const struct ir_stage *s)
+expr out_count(const struct ir_program *p, const struct ir_stage *s)
 {
 	return ir_buffer_count(p, s->out);
 }
 
-expr space_count(struct ir_program *p, const struct ir_stage *s)
+expr space_count(const struct ir_program *p, const struct ir_stage *s)
 {
 	bool own = s->kind == IR_SCATTER || s->kind == IR_COMPACT;
 	expr n = own ? ir_index(p->pool, 1) : out_count(p, s);
@@ -187,7 +173,7 @@ expr space_count(struct ir_program *p, const struct ir_stage *s)
 	return n;
 }
 
-expr out_extents(struct ir_program *p, const struct ir_stage *s, int from, int to)
+expr out_extents(const struct ir_program *p, const struct ir_stage *s, int from, int to)
 {
 	expr n = ir_index(p->pool, 1);
 	for (int k = from; k < to; k++)
@@ -195,7 +181,7 @@ expr out_extents(struct ir_program *p, const struct ir_stage *s, int from, int t
 	return n;
 }
 
-expr rows_along(struct ir_program *p, const struct ir_stage *s)
+expr rows_along(const struct ir_program *p, const struct ir_stage *s)
 {
 	return ir_binary(IR_MUL, out_extents(p, s, 0, s->axis), out_extents(p, s, s->axis + 1, s->out->rank));
 }

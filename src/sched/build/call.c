@@ -2,27 +2,27 @@
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 
-struct ir_stmt *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name)
+struct ir_lambda *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name)
 {
 	struct ir_stmt *s = emit(p, b, IR_LAMBDA);
-	s->var = ir_variable_new(p->pool, TYPE_NONE, "%s", name);
-	s->body = NEW(p->arena, struct ir_block);
-	return s;
+	s->lambda = (struct ir_lambda){ .var = ir_variable_new(p->pool, TYPE_NONE, "%s", name),
+		                        .body = NEW(p->arena, struct ir_block) };
+	return &s->lambda;
 }
 
-void take_parameter(struct ir_program *p, struct ir_stmt *lambda, const struct ir_variable *v)
+void take_parameter(struct ir_program *p, struct ir_lambda *lambda, const struct ir_variable *v)
 {
 	vec_push(p->arena, &lambda->parameters, v);
 }
 
-expr emit_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t, const char *name, expr extent)
+expr emit_parameter(struct ir_program *p, struct ir_lambda *lambda, enum type t, const char *name, expr extent)
 {
 	const struct ir_variable *v = ir_variable_new(p->pool, t, "%s", name);
 	take_parameter(p, lambda, v);
 	return ir_var_of(v, extent);
 }
 
-const struct ir_variable *emit_array_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t,
+const struct ir_variable *emit_array_parameter(struct ir_program *p, struct ir_lambda *lambda, enum type t,
                                                const char *name, int n)
 {
 	const struct ir_variable *v = array_of(ir_variable_new(p->pool, t, "%s", name), n);
@@ -44,35 +44,28 @@ struct ir_variable *array_of_rows(struct ir_variable *v, int rows, int n)
 	return v;
 }
 
-static struct ir_stmt *declare(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind,
-                               const struct ir_variable *v)
-{
-	struct ir_stmt *s = emit(p, b, kind);
-	s->var = v;
-	s->type = v->type;
-	return s;
-}
-
 const struct ir_variable *emit_local(struct ir_program *p, struct ir_block *b, struct ir_variable *v)
 {
-	return declare(p, b, IR_LOCAL, v)->var;
+	emit(p, b, IR_LOCAL)->local = (struct ir_local){ v, false };
+	return v;
 }
 
 const struct ir_variable *emit_zeros(struct ir_program *p, struct ir_block *b, struct ir_variable *v)
 {
-	declare(p, b, IR_LOCAL, v)->mutable = true;
+	emit(p, b, IR_LOCAL)->local = (struct ir_local){ v, true };
 	return v;
 }
 
 const struct ir_variable *emit_shared(struct ir_program *p, struct ir_block *b, struct ir_variable *v)
 {
-	return declare(p, b, IR_SHARED, v)->var;
+	emit(p, b, IR_SHARED)->shared = (struct ir_shared){ v };
+	return v;
 }
 
 const struct ir_variable *emit_placed(struct ir_program *p, struct ir_block *b, struct ir_variable *v,
                                       const struct ir_variable *after)
 {
-	declare(p, b, IR_PLACE, v)->var2 = after ? after : ir_shared_memory(p->pool);
+	emit(p, b, IR_PLACE)->place = (struct ir_place){ v, after ? after : ir_shared_memory(p->pool) };
 	return v;
 }
 
@@ -105,7 +98,7 @@ const struct ir_variable *take_result(struct ir_program *p, struct ir_call *call
 	return call->result = ir_variable_new(p->pool, call->function->result, "%s", name);
 }
 
-void lambda_through(struct ir_program *p, struct ir_stmt *lambda, const struct ir_device_function *f,
+void lambda_through(struct ir_program *p, struct ir_lambda *lambda, const struct ir_device_function *f,
                     struct ir_template of)
 {
 	lambda->through = call_new(p, f, of);

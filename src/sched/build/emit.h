@@ -24,9 +24,11 @@ struct ir_block *emit_for_each(struct ir_program *p, struct ir_block *b, const s
 struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond);
 void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond);
 void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value);
+/* The same of a buffer of rank 1: of the block's own, or a flat_view(). */
+void emit_store_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at, expr value);
 /* v = combination of v in `lanes` neighbouring threads. The statement is good until the next one of the block. */
-struct ir_stmt *emit_lanes_combine(struct ir_program *p, struct ir_block *b, const struct ir_variable *v,
-                                   enum ir_combine c, int lanes);
+struct ir_lanes *emit_lanes_combine(struct ir_program *p, struct ir_block *b, const struct ir_variable *v,
+                                    enum ir_combine c, int lanes);
 /* part = running combination of `sum` and of part in all threads up to this one; sum = that of the last. */
 void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes);
 /* The same of an array, of which a warp's items lie together, `columns` neighbours at a time in each thread. */
@@ -35,13 +37,13 @@ void emit_items_scan(struct ir_program *p, struct ir_block *b, const struct ir_v
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Functions of the kernel's own, whose bodies the caller fills. What stands from here on is in CUDA alone. */
-struct ir_stmt *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name);
-expr emit_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t, const char *name, expr extent);
-const struct ir_variable *emit_array_parameter(struct ir_program *p, struct ir_stmt *lambda, enum type t,
+struct ir_lambda *emit_lambda(struct ir_program *p, struct ir_block *b, const char *name);
+expr emit_parameter(struct ir_program *p, struct ir_lambda *lambda, enum type t, const char *name, expr extent);
+const struct ir_variable *emit_array_parameter(struct ir_program *p, struct ir_lambda *lambda, enum type t,
                                                const char *name, int n);
-void take_parameter(struct ir_program *p, struct ir_stmt *lambda, const struct ir_variable *v);
+void take_parameter(struct ir_program *p, struct ir_lambda *lambda, const struct ir_variable *v);
 /* What it returns is what this makes of its value. */
-void lambda_through(struct ir_program *p, struct ir_stmt *lambda, const struct ir_device_function *f,
+void lambda_through(struct ir_program *p, struct ir_lambda *lambda, const struct ir_device_function *f,
                     struct ir_template of);
 
 /* Objects of the device headers, and arrays: ir_object_new() or ir_variable_new(), with extents where they have some

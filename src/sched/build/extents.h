@@ -7,11 +7,11 @@
 
 /* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates;
  * for compactions, what they choose from. */
-expr out_count(struct ir_program *p, const struct ir_stage *s);
-expr space_count(struct ir_program *p, const struct ir_stage *s);
+expr out_count(const struct ir_program *p, const struct ir_stage *s);
+expr space_count(const struct ir_program *p, const struct ir_stage *s);
 /* The product of out's extents from axis `from` to before `to`. */
-expr out_extents(struct ir_program *p, const struct ir_stage *s, int from, int to);
-expr rows_along(struct ir_program *p, const struct ir_stage *s); /* of out, along s->axis: of a scan or a sort */
+expr out_extents(const struct ir_program *p, const struct ir_stage *s, int from, int to);
+expr rows_along(const struct ir_program *p, const struct ir_stage *s); /* of out, along s->axis: of a scan or a sort */
 /* About how many, for the target's extents of symbols. */
 int64_t about(expr e, const struct sched_target *t);
 /* About how many bytes the buffers have that e reads. */

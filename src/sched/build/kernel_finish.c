@@ -74,10 +74,10 @@ static void collect_block(struct collect *c, const struct ir_block *b)
 		ir_stmt_walk(s, collect_node, c);
 		if (s->kind == IR_INVOKE)
 			ir_call_each(s->call, collect_arg, c);
-		if (s->buf && s->kind == IR_LOAD_VECTOR)
-			add_buffer(c, s->buf);
-		if (s->body)
-			collect_block(c, s->body);
+		if (s->kind == IR_LOAD_VECTOR)
+			add_buffer(c, s->vector.buf);
+		if (ir_stmt_body(s))
+			collect_block(c, ir_stmt_body(s));
 	}
 }
 
@@ -99,12 +99,12 @@ static void collect_written(struct collect *c, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		if (s->buf && s->kind != IR_LOAD_VECTOR)
-			add_written(c, s->buf);
+		if (ir_stmt_buffer(s) && s->kind != IR_LOAD_VECTOR)
+			add_written(c, ir_stmt_buffer(s));
 		if (s->kind == IR_INVOKE)
 			ir_call_each(s->call, collect_written_arg, c);
-		if (s->body)
-			collect_written(c, s->body);
+		if (ir_stmt_body(s))
+			collect_written(c, ir_stmt_body(s));
 	}
 }
 
@@ -176,8 +176,8 @@ static void fit_block(struct fit *f, const struct ir_block *b)
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		ir_stmt_walk(s, fit_node, f);
-		if (s->body)
-			fit_block(f, s->body);
+		if (ir_stmt_body(s))
+			fit_block(f, ir_stmt_body(s));
 	}
 }
 
@@ -218,8 +218,8 @@ static void find_sizes(struct size_use *u, const struct ir_block *b)
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		ir_stmt_walk(s, find_size, u);
-		if (s->body)
-			find_sizes(u, s->body);
+		if (ir_stmt_body(s))
+			find_sizes(u, ir_stmt_body(s));
 	}
 }
 

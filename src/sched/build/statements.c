@@ -3,21 +3,35 @@
 #include "sched/build/emit.h"
 
 #include <stdarg.h>
+#include <string.h>
+
+const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b)
+{
+	struct ir_buffer *own = p->buffers.at[b->id];
+	ck(own == b || own->flat == b);
+	if (!own->flat) {
+		own->flat = NEW(p->arena, struct ir_buffer);
+		*own->flat = (struct ir_buffer){
+			.name = own->name, .type = own->type, .rank = 1, .role = IR_TEMP, .id = own->id
+		};
+		own->flat->dim[0] = ir_buffer_count(p, own);
+	}
+	return own->flat;
+}
 
 struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind)
 {
-	struct ir_stmt s = { .kind = kind };
+	struct ir_stmt s;
+	memset(&s, 0, sizeof s); /* all members of its union */
+	s.kind = kind;
 	vec_push(p->arena, b, s);
 	return &b->at[b->n - 1];
 }
 
 expr emit_define(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr value, expr extent)
 {
-	struct ir_stmt *s = emit(p, b, IR_DECLARE);
 	ck(v->type == value->type);
-	s->var = v;
-	s->type = value->type;
-	s->value = value;
+	emit(p, b, IR_DECLARE)->declare = (struct ir_declare){ .var = v, .value = value };
 	return ir_var_of(v, extent);
 }
 
@@ -35,7 +49,7 @@ expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, ex
 expr emit_define_variable(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr first)
 {
 	expr variable = emit_define(p, b, v, first, NULL);
-	b->at[b->n - 1].mutable = true;
+	b->at[b->n - 1].declare.mutable = true;
 	return variable;
 }
 
@@ -46,23 +60,16 @@ expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, e
 
 void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value)
 {
-	struct ir_stmt *s = emit(p, b, IR_ASSIGN);
 	ck(variable->op == IR_VAR);
-	s->var = variable->var;
-	s->type = variable->type;
-	s->value = value;
+	emit(p, b, IR_ASSIGN)->assign = (struct ir_assign){ variable->var, value };
 }
 
 struct ir_block *emit_for_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, expr from,
                                expr to, expr step)
 {
-	struct ir_stmt *s = emit(p, b, IR_FOR);
-	s->var = v;
-	s->type = TYPE_INDEX;
-	s->from = from;
-	s->to = to;
-	s->step = step;
-	return s->body = NEW(p->arena, struct ir_block);
+	struct ir_block *body = NEW(p->arena, struct ir_block);
+	emit(p, b, IR_FOR)->loop = (struct ir_for){ .var = v, .from = from, .to = to, .step = step, .body = body };
+	return body;
 }
 
 struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char *name, expr from, expr to, expr step,
@@ -75,65 +82,57 @@ struct ir_block *emit_loop(struct ir_program *p, struct ir_block *b, const char 
 
 struct ir_block *emit_if(struct ir_program *p, struct ir_block *b, expr cond)
 {
-	struct ir_stmt *s = emit(p, b, IR_IF);
-	s->value = cond;
-	return s->body = NEW(p->arena, struct ir_block);
+	struct ir_block *body = NEW(p->arena, struct ir_block);
+	emit(p, b, IR_IF)->branch = (struct ir_if){ cond, body };
+	return body;
 }
 
 void emit_return_if(struct ir_program *p, struct ir_block *b, expr cond)
 {
 	if (cond->op == IR_CONST_INT && cond->i == 0)
 		return;
-	emit(p, b, IR_RETURN_IF)->value = cond;
+	emit(p, b, IR_RETURN_IF)->leave = cond;
+}
+
+void emit_store_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at, expr value)
+{
+	emit(p, b, IR_STORE)->store = (struct ir_store){ view, at, value };
 }
 
 void emit_store(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at, expr value)
 {
-	struct ir_stmt *s = emit(p, b, IR_STORE);
-	s->buf = flat_view(p, buf);
-	s->at = at;
-	s->value = value;
+	emit_store_flat(p, b, flat_view(p, buf), at, value);
 }
 
-struct ir_stmt *emit_lanes_combine(struct ir_program *p, struct ir_block *b, const struct ir_variable *v,
-                                   enum ir_combine c, int lanes)
+struct ir_lanes *emit_lanes_combine(struct ir_program *p, struct ir_block *b, const struct ir_variable *v,
+                                    enum ir_combine c, int lanes)
 {
 	struct ir_stmt *s = emit(p, b, IR_LANES_COMBINE);
-	s->var = v;
-	s->type = v->type;
-	s->width = lanes;
-	s->combine = c;
-	return s;
+	s->lanes = (struct ir_lanes){ .var = v, .combine = c, .lanes = lanes };
+	return &s->lanes;
 }
 
 void emit_lanes_scan(struct ir_program *p, struct ir_block *b, expr part, expr sum, enum ir_combine c, int lanes)
 {
-	struct ir_stmt *s = emit(p, b, IR_LANES_SCAN);
-	s->var = part->var;
-	s->var2 = sum->var;
-	s->type = part->type;
-	s->width = lanes;
-	s->combine = c;
+	emit(p, b, IR_LANES_SCAN)->scan = (struct ir_scan){ part->var, sum->var, c, lanes };
 }
 
 void emit_items_scan(struct ir_program *p, struct ir_block *b, const struct ir_variable *items, expr sum,
                      enum ir_combine c, int lanes, int columns, bool exclusive)
 {
-	struct ir_stmt *s = emit(p, b, IR_ITEMS_SCAN);
-	s->var = items;
-	s->var2 = sum->var;
-	s->type = sum->type;
-	s->width = lanes;
-	s->columns = columns;
-	s->combine = c;
-	s->mutable = exclusive;
-	s->value = ir_identity(p->pool, c, sum->type);
+	emit(p, b, IR_ITEMS_SCAN)->items = (struct ir_items_scan){ .parts = items,
+		                                                   .sum = sum->var,
+		                                                   .combine = c,
+		                                                   .lanes = lanes,
+		                                                   .columns = columns,
+		                                                   .none = ir_identity(p->pool, c, sum->type),
+		                                                   .exclusive = exclusive };
 }
 
 void emit_comment(struct ir_program *p, struct ir_block *b, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	emit(p, b, IR_COMMENT)->text = arena_vprintf(p->arena, fmt, ap);
+	emit(p, b, IR_COMMENT)->comment = arena_vprintf(p->arena, fmt, ap);
 	va_end(ap);
 }

@@ -43,7 +43,7 @@ static void add_buffer(void *user, expr e)
 	struct read_buffers *r = user;
 	if (e->op != IR_LOAD || map_get_u64(&r->seen, (uint64_t)e->buf->id + 1))
 		return;
-	map_put_u64(&r->seen, (uint64_t)e->buf->id + 1, (void *)e->buf);
+	map_put_u64(&r->seen, (uint64_t)e->buf->id + 1, e->buf);
 	r->bytes += bytes_of((struct ir_program *)r->p, e->buf, &r->known);
 }
 

@@ -36,10 +36,8 @@ bool vector_along(struct ir_program *p, expr e, int axis, expr extent, int width
 
 static void declare_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int rank, const int *dim)
 {
-	struct ir_stmt *s = emit(p, b, IR_ARRAY);
 	ir_variable_dims(array, rank, dim);
-	s->var = array;
-	s->type = array->type;
+	emit(p, b, IR_ARRAY)->array = (struct ir_array){ array };
 }
 
 void emit_array(struct ir_program *p, struct ir_block *b, struct ir_variable *array, int width)
@@ -67,11 +65,7 @@ expr item_of_row(const struct ir_variable *array, expr row, expr at)
 void emit_set_in_row(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr row, expr at,
                      expr value)
 {
-	struct ir_stmt *s = emit(p, b, IR_SET);
-	s->var = array;
-	s->row = row;
-	s->at = at;
-	s->value = value;
+	emit(p, b, IR_SET)->set = (struct ir_set){ array, row, at, value };
 }
 
 void emit_set(struct ir_program *p, struct ir_block *b, const struct ir_variable *array, expr at, expr value)
@@ -79,44 +73,53 @@ void emit_set(struct ir_program *p, struct ir_block *b, const struct ir_variable
 	emit_set_in_row(p, b, array, NULL, at, value);
 }
 
-static struct ir_stmt *move(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind,
-                            const struct ir_buffer *buf, expr at, const struct ir_variable *array, expr row, int width)
+/* buf: of rank 1. */
+static struct ir_vector *move(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind,
+                              const struct ir_buffer *buf, expr at, const struct ir_variable *array, expr row,
+                              int width)
 {
 	struct ir_stmt *s = emit(p, b, kind);
-	s->var = array;
-	s->row = row;
-	s->type = buf->type;
-	s->width = width;
-	s->buf = flat_view(p, buf);
-	s->at = at;
-	return s;
+	s->vector = (struct ir_vector){ .array = array, .row = row, .buf = buf, .at = at, .width = width };
+	return &s->vector;
 }
 
-struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+struct ir_vector *emit_load_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
                                  struct ir_variable *array, int width)
 {
 	ir_variable_dims(array, 1, &width);
-	return move(p, b, IR_LOAD_VECTOR, buf, at, array, NULL, width);
+	return move(p, b, IR_LOAD_VECTOR, view, at, array, NULL, width);
 }
 
-struct ir_stmt *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                               const struct ir_variable *array, expr row, int width)
+struct ir_vector *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                   struct ir_variable *array, int width)
 {
-	struct ir_stmt *s = move(p, b, IR_LOAD_VECTOR, buf, at, array, row, width);
-	s->mutable = true;
-	return s;
+	return emit_load_flat(p, b, flat_view(p, buf), at, array, width);
 }
 
-struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                                  const struct ir_variable *array, int width)
+struct ir_vector *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                 const struct ir_variable *array, expr row, int width)
 {
-	return move(p, b, IR_STORE_VECTOR, buf, at, array, NULL, width);
+	struct ir_vector *v = move(p, b, IR_LOAD_VECTOR, flat_view(p, buf), at, array, row, width);
+	v->stands = true;
+	return v;
 }
 
-struct ir_stmt *emit_store_row(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                               const struct ir_variable *array, expr row, int width)
+void emit_store_vector_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
+                            const struct ir_variable *array, expr row, int width)
 {
-	return move(p, b, IR_STORE_VECTOR, buf, at, array, row, width);
+	move(p, b, IR_STORE_VECTOR, view, at, array, row, width);
+}
+
+struct ir_vector *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                    const struct ir_variable *array, int width)
+{
+	return move(p, b, IR_STORE_VECTOR, flat_view(p, buf), at, array, NULL, width);
+}
+
+struct ir_vector *emit_store_row(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                 const struct ir_variable *array, expr row, int width)
+{
+	return move(p, b, IR_STORE_VECTOR, flat_view(p, buf), at, array, row, width);
 }
 
 struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, int n,
@@ -124,7 +127,7 @@ struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, co
 {
 	expr count = ir_index(p->pool, n);
 	struct ir_block *body = emit_for_each(p, b, v, ir_index(p->pool, 0), count, ir_index(p->pool, 1));
-	b->at[b->n - 1].width = n;
+	b->at[b->n - 1].loop.unrolled = n;
 	*variable = ir_var_of(v, count);
 	return body;
 }

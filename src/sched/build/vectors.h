@@ -21,14 +21,19 @@ void emit_set_in_row(struct ir_program *p, struct ir_block *b, const struct ir_v
                      expr value);
 /* The `width` elements from position `at` on, into an array that this declares, or into one that stands; row: of that,
  * or null. The statements are good until the next one of the block. */
-struct ir_stmt *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+struct ir_vector *emit_load_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                   struct ir_variable *array, int width);
+struct ir_vector *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                 const struct ir_variable *array, expr row, int width);
+struct ir_vector *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                    const struct ir_variable *array, int width);
+struct ir_vector *emit_store_row(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
+                                 const struct ir_variable *array, expr row, int width);
+/* The same of buffers of rank 1: of the block's own, or a flat_view(). */
+struct ir_vector *emit_load_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
                                  struct ir_variable *array, int width);
-struct ir_stmt *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                               const struct ir_variable *array, expr row, int width);
-struct ir_stmt *emit_store_vector(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                                  const struct ir_variable *array, int width);
-struct ir_stmt *emit_store_row(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
-                               const struct ir_variable *array, expr row, int width);
+void emit_store_vector_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
+                            const struct ir_variable *array, expr row, int width);
 /* A loop of n turns, unrolled, and its variable. */
 struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable);
 struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, int n,

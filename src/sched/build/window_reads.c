@@ -110,8 +110,8 @@ static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
 	if (have->reads < 2 || have->reads * 2 < have->width)
 		return e;
 	if (!have->array) {
-		have->array = ir_variable_of(p->pool, have->buf->type, "%s_v%d", have->buf->name,
-		                             (int)(have - r->vectors.at));
+		have->array = ir_variable_new(p->pool, have->buf->type, "%s_v%d", have->buf->name,
+		                              (int)(have - r->vectors.at));
 		if (have->where)
 			emit_array(p, b, have->array, have->width);
 		if (have->where)

@@ -70,7 +70,7 @@ static inline struct ir_block *unrolled(const struct contract_kernel *k, struct 
 {
 	struct ir_block *body =
 	        emit_loop(k->p, b, name, index_(k, 0), index_(k, to), index_(k, step), index_(k, to), variable);
-	b->at[b->n - 1].width = 1;
+	b->at[b->n - 1].loop.unrolled = 1;
 	return body;
 }
 

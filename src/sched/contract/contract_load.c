@@ -61,7 +61,7 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	const char *name = side ? "column" : "row";
 	expr value = c->side[side].value, inside = ir_int(k->p->pool, TYPE_BOOL, 1);
 	bool used[2 * IR_MAX_RANK] = { false };
-	struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_at", contract_side_name[side]));
+	struct ir_lambda *f = emit_lambda(k->p, b, text(k, "%s_at", contract_side_name[side]));
 	k->at[side] = f->var;
 	expr outer, depth;
 	if (way == CONTRACT_TURNED) {

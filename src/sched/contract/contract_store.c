@@ -25,7 +25,7 @@ void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b)
 		enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
 		const char *name = side ? "column" : "row";
 		bool used[2 * IR_MAX_RANK] = { false };
-		struct ir_stmt *f = emit_lambda(k->p, b, text(k, "%s_zero", contract_side_name[side]));
+		struct ir_lambda *f = emit_lambda(k->p, b, text(k, "%s_zero", contract_side_name[side]));
 		k->zero[side] = f->var;
 		expr at = emit_parameter(k->p, f, TYPE_INDEX, name, c->extent[own]),
 		     none = ir_int(k->p->pool, TYPE_I32, 0);
@@ -78,7 +78,7 @@ static expr at_hand(void *user, expr e, expr flat)
 /* Neighbouring elements that a stage makes. */
 static struct ir_variable *vector_of(const struct ir_stage *s)
 {
-	return ir_variable_of(s->value->pool, s->out->type, "%s_v", s->out->name);
+	return ir_variable_of(s->value->pool, s->out->type, s->out, "%s_v", s->out->name);
 }
 
 /* The element of every stage, given its axes and its sum: declared, and stored or put into the stage's vector. */
@@ -283,7 +283,7 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	if (!k->store_columns) {
 		emit_comment(p, b, "all products are summed up: the tiles' memory is free");
 		emit_invoke(p, b, &device_copy_wait, IR_OF(IR_NUMBER(0)));
-		emit(p, b, IR_SYNC)->width = k->readers;
+		emit(p, b, IR_SYNC)->sync.threads = k->readers;
 	}
 	if (k->shape.split > 1)
 		store_together(k, b, shared);

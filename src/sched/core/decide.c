@@ -38,14 +38,14 @@ static void put_params(struct str *s, const struct sched_choice *c)
 		str_printf(s, " %s=%d", c->rule->param[k].name, c->param[k]);
 }
 
-char *sched_params_text(const struct sched_choice *c, struct arena *a)
+const char *sched_params_text(const struct sched_choice *c, struct arena *a)
 {
 	struct str s = str_new(a);
 	put_params(&s, c);
-	return (char *)str_text(&s) + (s.n > 0); /* without the space in front */
+	return str_text(&s) + (s.n > 0); /* without the space in front */
 }
 
-char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a)
+const char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a)
 {
 	struct str s = str_new(a);
 	for (int i = 0; i < p->stages.n; i++) {
@@ -54,7 +54,7 @@ char *sched_decisions_text(const struct ir_program *p, const struct sched_choice
 		str_printf(&s, "%s%d %s@%d", s.n ? "; " : "", i, c[i].rule->name, c[i].rule->version);
 		put_params(&s, &c[i]);
 	}
-	return (char *)str_text(&s);
+	return str_text(&s);
 }
 
 /* "N" or "-N" as an int, and nothing else. */
@@ -200,7 +200,7 @@ bool sched_decisions_parse(struct sched_choice *out, const char *text, struct ir
 
 /* ---- Extents as text. */
 
-char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *user, struct arena *a)
+const char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *user, struct arena *a)
 {
 	struct str s = str_new(a);
 	struct map seen = map_new(a);
@@ -210,12 +210,12 @@ char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, void *use
 			expr d = (*in)->dim[k];
 			if (d->op != IR_SYMBOL || map_get(&seen, d->name))
 				continue;
-			map_put(&seen, d->name, (void *)d);
+			map_put(&seen, d->name, d);
 			str_add(&s, seen.n > 1 ? "," : "");
 			if (value(user, d->name, &x))
 				str_printf(&s, "%lld", (long long)x);
 			else
 				str_add(&s, "?");
 		}
-	return (char *)str_text(&s);
+	return str_text(&s);
 }

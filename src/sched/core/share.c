@@ -15,7 +15,7 @@ enum {
 	MOST_WAVES = 4, /* of all blocks together: what is longer hides a launch, and wants registers of its own */
 	MOST_PARTS = 8,
 	MOST_ARGUMENTS = 64,
-	MOST_REGISTERS = 64, /* of a thread, in arrays */
+	MOST_REGISTERS = 64, /* of a thread, in arrays: a launch has those of its greediest part */
 	EXCHANGE = 1024,     /* bytes of shared memory that one combining over a block takes at most */
 };
 
@@ -34,22 +34,35 @@ static double elements_of(const struct ir_variable *v)
 	return n;
 }
 
+static double bytes_of(const struct ir_variable *v)
+{
+	return type_info(v->type)->bits / 8.0;
+}
+
+/* A row of an array: others are on their way at other times. */
+static double registers_of(const struct ir_variable *v)
+{
+	return v->dim[v->rank - 1] * (bytes_of(v) > 4 ? bytes_of(v) / 4 : 1);
+}
+
+static double exchanged_by(const struct ir_lanes *s)
+{
+	return s->columns ? bytes_of(s->var) * s->columns * s->lanes * (s->items ? s->items : 1) : EXCHANGE;
+}
+
 static void add_needs(struct needs *x, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		double bytes = type_info(s->type)->bits / 8.0;
 		switch (s->kind) {
 		case IR_LOAD_VECTOR: /* data that goes past the caches comes in streams, which fill the GPU */
-		case IR_STORE_VECTOR: x->plain &= !s->once; break;
-		case IR_ARRAY: x->registers += s->var->dim[s->var->rank - 1] * (bytes > 4 ? bytes / 4 : 1); break;
+		case IR_STORE_VECTOR: x->plain &= !s->vector.once; break;
+		case IR_ARRAY: x->registers += registers_of(s->array.var); break;
 		case IR_SHARED:
-			x->plain &= !s->var->object;
-			x->shared += elements_of(s->var) * bytes;
+			x->plain &= !s->shared.var->object;
+			x->shared += elements_of(s->shared.var) * bytes_of(s->shared.var);
 			break;
-		case IR_LANES_COMBINE:
-			x->shared += s->columns ? bytes * s->columns * s->width * (s->items ? s->items : 1) : EXCHANGE;
-			break;
+		case IR_LANES_COMBINE: x->shared += exchanged_by(&s->lanes); break;
 		case IR_LANES_SCAN:
 		case IR_ITEMS_SCAN: x->shared += EXCHANGE; break;
 		case IR_TILE_NEXT: /* blocks that wait for others */
@@ -60,8 +73,8 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 		case IR_INVOKE: x->plain = false; break;
 		default: break;
 		}
-		if (s->body)
-			add_needs(x, s->body);
+		if (ir_stmt_body(s))
+			add_needs(x, ir_stmt_body(s));
 	}
 }
 

@@ -30,11 +30,8 @@ expr tiles_of(struct ir_program *p, const struct tiles *t, expr n)
 
 void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr count)
 {
-	struct ir_stmt *s = emit(p, &k->body, IR_TILE_NEXT);
 	const struct ir_variable *tile = ir_variable_new(p->pool, TYPE_INDEX, "tile");
-	s->var = tile;
-	s->type = TYPE_INDEX;
-	s->buf = t->state;
+	emit(p, &k->body, IR_TILE_NEXT)->tile = (struct ir_tile){ tile, t->state };
 	k->threads = t->threads;
 	k->blocks = count;
 	t->tile = ir_var_of(tile, NULL);
@@ -45,14 +42,13 @@ void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr
 
 expr tiles_before(struct ir_program *p, struct ir_block *b, const struct tiles *t, expr sum, enum ir_combine c, expr n)
 {
-	struct ir_stmt *s = emit(p, b, IR_TILES_BEFORE);
-	s->var = ir_variable_new(p->pool, sum->type, "before");
-	s->var2 = sum->var;
-	s->type = sum->type;
-	s->combine = c;
-	s->buf = t->state;
-	s->at = t->tile;
-	s->from = n;
-	s->value = ir_identity(p->pool, c, sum->type);
-	return ir_var_of(s->var, NULL);
+	const struct ir_variable *before = ir_variable_new(p->pool, sum->type, "before");
+	emit(p, b, IR_TILES_BEFORE)->before = (struct ir_before){ .var = before,
+		                                                  .part = sum->var,
+		                                                  .combine = c,
+		                                                  .state = t->state,
+		                                                  .tile = t->tile,
+		                                                  .tiles = n,
+		                                                  .none = ir_identity(p->pool, c, sum->type) };
+	return ir_var_of(before, NULL);
 }

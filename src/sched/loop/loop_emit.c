@@ -189,7 +189,7 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 	else
 		declare_axes(p, steps, point, s->space_rank, s->space, ir_axis_names[1], used + rank, v.axis + rank);
 	accumulate(&a, steps, see(&v, s->value), point);
-	emit_lanes_combine(p, b, a.value->var, s->combine, width)->var2 = a.position ? a.position->var : NULL;
+	emit_lanes_combine(p, b, a.value->var, s->combine, width)->index = a.position ? a.position->var : NULL;
 	b = emit_if(p, b, ir_binary(IR_EQ, lane, index_of(m, 0)));
 	store_reduced(&v, b, e, reduction_result(&v, &a));
 }
@@ -209,7 +209,7 @@ static void emit_turns(struct emitter *m, struct ir_block *b, const struct loop_
 	if (item->sync)
 		wait(m, b);
 	if (s->where)
-		emit(p, b, IR_BREAK_IF)->value = ir_unary(IR_NOT, see(&v, s->where));
+		emit(p, b, IR_BREAK_IF)->leave = ir_unary(IR_NOT, see(&v, s->where));
 	emit_items(m, b, item->body.n, item->body.at);
 	m->turns--;
 }

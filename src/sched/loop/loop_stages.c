@@ -34,12 +34,7 @@ void emit_updates(struct emitter *m, struct ir_block *b, const struct loop_item 
 		return;
 	}
 	expr position = in_memory(m, home, place, &memory);
-	struct ir_stmt *u = emit(p, b, IR_UPDATE);
-	u->buf = memory;
-	u->combine = s->combine;
-	u->type = s->out->type;
-	u->at = position;
-	u->value = value;
+	emit(p, b, IR_UPDATE)->update = (struct ir_update){ memory, position, value, s->combine };
 }
 
 /* All axes of `s` but its own, in order; what is left of `used` and the names with them. */

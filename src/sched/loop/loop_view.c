@@ -20,7 +20,7 @@ static expr mul(expr a, expr b)
 
 const struct ir_variable *register_of(const struct emitter *m, const struct ir_buffer *b)
 {
-	return ir_variable_of(m->p->pool, b->type, "%s_here", b->name);
+	return ir_variable_of(m->p->pool, b->type, b, "%s_here", b->name);
 }
 
 /* The place in its row that indices have. */
@@ -147,10 +147,7 @@ void store(struct view *v, struct ir_block *b, const struct ir_buffer *to, expr 
 {
 	const struct ir_buffer *memory = NULL;
 	expr at = in_memory(v->m, to, place, &memory);
-	struct ir_stmt *s = emit(v->m->p, b, IR_STORE);
-	s->buf = memory;
-	s->at = at;
-	s->value = value;
+	emit_store_flat(v->m->p, b, memory, at, value);
 }
 
 void comment_item(struct emitter *m, struct ir_block *b, const struct loop_item *item, const char *how)

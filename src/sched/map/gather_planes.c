@@ -129,17 +129,11 @@ static void gather_places(struct gather_planes *f, struct ir_block *b, const str
 			emit_array(p, b, array[i], f->planes);
 			for (int q = 0; q < f->planes; q++)
 				emit_set(p, b, array[i], ir_index(p->pool, q), one->other);
-		} else {
-			ir_variable_dims(array[i], 1, &f->planes);
 		}
-		struct ir_stmt *s = emit(p, where && !zero ? emit_if(p, b, where) : b, IR_LOAD_VECTOR);
-		s->var = array[i];
-		s->type = f->buf->type;
-		s->width = f->planes;
-		s->buf = f->from;
-		s->at = at;
-		s->mutable = where && !zero;
-		s->value = zero ? where : NULL;
+		struct ir_vector *load =
+		        emit_load_flat(p, where && !zero ? emit_if(p, b, where) : b, f->from, at, array[i], f->planes);
+		load->stands = where && !zero;
+		load->where = zero ? where : NULL;
 	}
 }
 
@@ -151,7 +145,7 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 	expr own[IR_MAX_RANK], lane[IR_MAX_RANK], near[GATHERS_MAX];
 	struct axes here = { .value = lane, .load = gathers_beside, .user = &f->gathers };
 	for (int i = 0; i < f->planes; i++) {
-		result[i] = ir_variable_of(p->pool, out->type, "%s_v%d", out->name, i);
+		result[i] = ir_variable_new(p->pool, out->type, "%s_v%d", out->name, i);
 		emit_array(p, b, result[i], f->width);
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &f->gathers.lane);

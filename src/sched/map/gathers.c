@@ -171,7 +171,7 @@ void gathers_find_beside(struct gathers *g, expr value, int inner, int width, co
 			all &= one->load[c] != NULL;
 		if (!all)
 			continue;
-		one->array = ir_variable_of(g->p->pool, one->buf->type, "%s_v%d", one->buf->name, g->vectors);
+		one->array = ir_variable_new(g->p->pool, one->buf->type, "%s_v%d", one->buf->name, g->vectors);
 		g->beside[g->vectors++] = *one;
 	}
 }

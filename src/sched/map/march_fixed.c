@@ -97,7 +97,7 @@ void march_store_row(const struct march *m, struct ir_block *b, struct ir_variab
 {
 	struct ir_program *p = m->p;
 	const struct ir_buffer *out = m->s->out;
-	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	expr item[MARCH_KEPT], v = ir_index(p->pool, 0), lane[IR_MAX_RANK], at = ir_index(p->pool, 0);
 	struct axes here = { .value = lane };
 	emit_array(p, b, result, width);

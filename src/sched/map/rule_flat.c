@@ -109,7 +109,7 @@ static void load_vectors(struct flat *f, struct ir_block *b, expr element)
 	f->array = NEWN(p->arena, struct ir_variable *, f->found.n + 1);
 	for (int i = 0; i < f->found.n; i++) {
 		expr e = f->found.at[i], apart = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), f->own);
-		f->array[i] = ir_variable_of(p->pool, e->type, "%s_v%d", e->buf->name, i);
+		f->array[i] = ir_variable_new(p->pool, e->type, "%s_v%d", e->buf->name, i);
 		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, element, apart), f->array[i], f->width);
 	}
 }
@@ -146,7 +146,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", f.width), c);
 	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK], v;
 	bool used[IR_MAX_RANK] = { false }, met[IR_MAX_RANK] = { false }, any = false;
-	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	for (int i = 0; i < rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
 	f.own = ir_flat(p->pool, s->out, own);

@@ -94,7 +94,7 @@ static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir
 	int64_t known;
 	expr count = out_count(p, s), element = declare_element(p, k, count, THREADS, width);
 	expr lane;
-	struct ir_variable *result = ir_variable_of(p->pool, t, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, t, "%s_v", s->out->name);
 	emit_array(p, &k->body, result, width);
 	struct ir_block *b = emit_unrolled(p, &k->body, "v", width, &lane);
 	expr place = emit_declare(p, b, "place", ir_binary(IR_ADD, element, lane), NULL);
@@ -214,7 +214,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	for (int i = 0; i < rank; i++)
 		lane_axis[i] = i == inner ? ir_binary(IR_ADD, axis[i], l.lane) : axis[i];
 	a.value = lane_axis;
-	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	emit_array(p, &k->body, result, width);
 	struct ir_block *loop = emit_unrolled_each(p, &k->body, v, width, &l.lane);
 	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));

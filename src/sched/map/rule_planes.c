@@ -164,7 +164,7 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	struct ir_program *p = f->p;
 	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
 	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
-	struct ir_variable *result = ir_variable_of(p->pool, f->s->out->type, "%s_v", f->s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, f->s->out->type, "%s_v", f->s->out->name);
 	gathers_find_beside(g, f->s->value, f->inner, width, axis);
 	gathers_load_beside(g, b, axis, false);
 	emit_array_of_rows(p, b, result, planes, width);
@@ -236,7 +236,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	if (width == 1) {
 		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));
 	} else {
-		struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+		struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 		emit_array(p, body, result, width);
 		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
 		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);

@@ -159,20 +159,6 @@ static expr plane_position(const struct slab *f, const expr *axis)
 	return ir_binary(IR_MUL, at, ir_index(p->pool, f->size));
 }
 
-/* A position in shared memory, of what has `planes` elements a place. */
-static struct ir_stmt *emit_shared_vector(struct slab *f, struct ir_block *b, enum ir_stmt_kind kind, expr at,
-                                          const struct ir_variable *array, expr row)
-{
-	struct ir_stmt *s = emit(f->p, b, kind);
-	s->var = array;
-	s->row = row;
-	s->type = f->in.buf->type;
-	s->width = f->planes;
-	s->buf = f->shared;
-	s->at = at;
-	return s;
-}
-
 /* Vectors of the planes, of the same places, as those places' elements in shared memory. `vectors`: arrays, or row
  * `row` of each. */
 static void store_places(struct slab *f, struct ir_block *b, expr first, struct ir_variable *const *vectors, expr row)
@@ -180,8 +166,7 @@ static void store_places(struct slab *f, struct ir_block *b, expr first, struct 
 	struct ir_program *p = f->p;
 	expr v;
 	if (f->planes == 1) {
-		emit_shared_vector(f, b, IR_STORE_VECTOR, first, vectors[0], row)->width =
-		        BYTES / gather_planes_bytes(&f->in);
+		emit_store_vector_flat(p, b, f->shared, first, vectors[0], row, BYTES / gather_planes_bytes(&f->in));
 		return;
 	}
 	struct ir_block *items = emit_unrolled(p, b, "v", BYTES / gather_planes_bytes(&f->in), &v);
@@ -191,7 +176,7 @@ static void store_places(struct slab *f, struct ir_block *b, expr first, struct 
 		emit_set(p, items, place, ir_index(p->pool, i),
 		         row ? item_of_row(vectors[i], row, v) : item_of(vectors[i], v));
 	expr at = ir_binary(IR_MUL, ir_binary(IR_ADD, first, v), ir_index(p->pool, f->planes));
-	emit_shared_vector(f, items, IR_STORE_VECTOR, at, place, NULL);
+	emit_store_vector_flat(p, items, f->shared, at, place, NULL, f->planes);
 }
 
 static void load_places(struct slab *f, struct ir_block *b, expr from, struct ir_variable *const *vectors, expr row)

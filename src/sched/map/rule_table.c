@@ -94,10 +94,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 static void store_entry(struct table *f, struct ir_block *b, expr entry)
 {
-	struct ir_stmt *s = emit(f->p, b, IR_STORE);
-	s->buf = f->shared;
-	s->at = entry;
-	s->value = to_kernel(f->p, entry_value(f, entry), &(struct axes){ 0 });
+	emit_store_flat(f->p, b, f->shared, entry, to_kernel(f->p, entry_value(f, entry), &(struct axes){ 0 }));
 }
 
 static expr look_up(struct table *f, expr code)
@@ -118,7 +115,7 @@ static void look_up_each(struct table *f, struct ir_block *b, expr from, expr to
 static void look_up_vector(struct table *f, struct ir_block *b, expr element, const struct ir_variable *from)
 {
 	struct ir_program *p = f->p;
-	struct ir_variable *result = ir_variable_of(p->pool, f->s->out->type, "%s_v", f->s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, f->s->out->type, "%s_v", f->s->out->name);
 	expr v;
 	emit_array(p, b, result, f->width);
 	struct ir_block *items = emit_unrolled(p, b, "v", f->width, &v);
@@ -132,7 +129,7 @@ static void look_up_block(struct table *f, struct ir_block *b, expr first, expr 
 {
 	struct ir_program *p = f->p;
 	const struct ir_buffer *from = f->load->buf;
-	struct ir_variable *array = ir_variable_of(p->pool, from->type, "%s_v", from->name);
+	struct ir_variable *array = ir_variable_new(p->pool, from->type, "%s_v", from->name);
 	expr width = ir_index(p->pool, f->width), position = ir_binary(IR_ADD, first, ir_binary(IR_MUL, thread, width));
 	bool sure = ir_is_int(ir_binary(IR_LE, ir_binary(IR_ADD, position, width), f->count), 1);
 	expr element = emit_declare(p, b, "element", position, NULL);

@@ -389,7 +389,7 @@ static void write_line(struct turned *t, struct ir_block *b, expr lane, struct t
 		emit_store(p, b, out, at, element(t, axis, from));
 		return;
 	}
-	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	emit_array(p, b, result, t->width);
 	struct ir_block *body = elements(t, b, lane, &v, &from->row);
 	axis[t->a] = ir_binary(IR_ADD, axis[t->a], v);

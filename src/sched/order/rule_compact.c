@@ -120,7 +120,7 @@ static struct ir_block *each_point(const struct compact_points *x, struct ir_blo
 
 static expr of_item(const struct compact_points *x, const char *array, enum type type, expr item)
 {
-	return item_of(ir_variable_of(x->p->pool, type, "%s", array), item);
+	return item_of(ir_variable_of(x->p->pool, type, NULL, "%s", array), item);
 }
 
 /* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to
@@ -134,8 +134,8 @@ static expr emit_places(const struct compact_points *x, struct ir_block *b, cons
 	expr first = ir_binary(IR_MUL, t->tile, index_of(p, t->threads * t->items));
 	first = ir_binary(IR_ADD, ir_binary(IR_ADD, first, in_warp), ir_binary(IR_MOD, thread, warp));
 	expr own = emit_declare(p, b, "own", first, NULL);
-	struct ir_variable *kept = ir_variable_of(p->pool, TYPE_BOOL, "%s", "kept");
-	struct ir_variable *parts = ir_variable_of(p->pool, TYPE_INDEX, "%s", "parts");
+	struct ir_variable *kept = ir_variable_of(p->pool, TYPE_BOOL, NULL, "%s", "kept");
+	struct ir_variable *parts = ir_variable_of(p->pool, TYPE_INDEX, NULL, "%s", "parts");
 	emit_array(p, b, kept, t->items);
 	emit_array(p, b, parts, t->items);
 	struct ir_block *each = each_point(x, b, t, own, &item, &point);

@@ -177,7 +177,7 @@ static void mark_kernel(struct ir_plan *plan, const struct marks *x, struct tile
 	struct ir_block *b = &k->body;
 	expr zero = index_of(x, 0), one = index_of(x, 1), sum, point;
 	tiles_take(p, k, t, x->tiles);
-	struct ir_stmt *keep = emit_lambda(p, b, "keep");
+	struct ir_lambda *keep = emit_lambda(p, b, "keep");
 	const struct ir_variable *keep_of = keep->var;
 	point = emit_parameter(p, keep, TYPE_INDEX, "point", x->points.count);
 	keep->value = compact_at_point(&x->points, keep->body, x->s->where, point);
@@ -217,7 +217,7 @@ static void put_kernel(struct ir_plan *plan, const struct marks *x, const struct
 		emit_return_if(p, b, ir_binary(IR_LE, x->tiles, ir_block(p->pool, NULL)));
 	expr tile = emit_constant(p, b, "tile", ir_block(p->pool, x->tiles), x->tiles);
 	expr start = ir_cast(ir_load(p->pool, flat_view(p, x->start), &tile), TYPE_INDEX);
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	const struct ir_variable *put_of = put->var;
 	expr place = emit_parameter(p, put, TYPE_INDEX, "place", limit);
 	point = emit_parameter(p, put, TYPE_INDEX, "point", x->points.count);

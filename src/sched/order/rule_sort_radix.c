@@ -130,7 +130,7 @@ static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, 
                                            const struct ir_buffer *buf, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *read = emit_lambda(p, b, name);
+	struct ir_lambda *read = emit_lambda(p, b, name);
 	expr r = emit_parameter(p, read, TYPE_INDEX, "r", x->n), at = r;
 	read->value = r; /* before the first pass, the position itself */
 	if (!buf)
@@ -144,7 +144,7 @@ static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, 
 static const struct ir_variable *emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, x->n);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row->number, x->n), rank);

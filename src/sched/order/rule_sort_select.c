@@ -138,7 +138,7 @@ static void emit_select(struct select *x, struct ir_block *b, expr from, expr to
 static void emit_place(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *read = emit_lambda(p, b, "place");
+	struct ir_lambda *read = emit_lambda(p, b, "place");
 	x->place_of = read->var;
 	expr r = emit_parameter(p, read, TYPE_INDEX, "r", extent), at = r;
 	read->value = r;
@@ -152,7 +152,7 @@ static void emit_place(struct select *x, struct ir_block *b, const struct ir_buf
 static void emit_found_keys(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
 {
 	struct ir_program *p = x->p;
-	struct ir_stmt *read = emit_lambda(p, b, "keys");
+	struct ir_lambda *read = emit_lambda(p, b, "keys");
 	x->keys_of = read->var;
 	expr at = ir_binary(IR_ADD, from, emit_parameter(p, read, TYPE_INDEX, "r", extent));
 	const struct ir_variable *loaded = emit_array_parameter(p, read, buf->type, "loaded", 1);
@@ -180,7 +180,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	expr from = emit_declare(p, b, "first", ir_binary(IR_MUL, part, length), NULL);
 	x->keys_of = (segments_of(x) ? emit_values : emit_keys)(p, b, x->s, &row, width);
 	emit_place(x, b, NULL, NULL, x->n);
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	x->put = put->var;
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, x->k);
 	expr key = emit_parameter(p, put, sort_key_type(x->s), "key", NULL);

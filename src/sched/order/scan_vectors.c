@@ -67,8 +67,8 @@ void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_bl
 			again |= v->found.at[j]->buf == v->found.at[i]->buf;
 		const struct ir_buffer *from = v->found.at[i]->buf;
 		vec_push(p->arena, &v->array,
-		         again ? ir_variable_of(p->pool, from->type, "%s_v%d", from->name, i + 1)
-		               : ir_variable_of(p->pool, from->type, "%s_v", from->name));
+		         again ? ir_variable_new(p->pool, from->type, "%s_v%d", from->name, i + 1)
+		               : ir_variable_new(p->pool, from->type, "%s_v", from->name));
 	}
 	r->load = vector_item;
 	r->user = v;
@@ -152,7 +152,7 @@ void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before)
 	const struct ir_buffer *out = r->s->out;
 	struct ir_block *all, *items;
 	expr from, place;
-	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	b = each_vector(v, b, &from, &all);
 	if (v->width > 1)
 		emit_array(p, b, result, v->width);
@@ -191,9 +191,7 @@ static void add_read(void *user, expr e)
 double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, double flying)
 {
 	enum { SECTOR = 32 };
-	struct reads r = { .p = (struct ir_program *)p,
-		           .t = t,
-		           .points = (double)about(out_count((struct ir_program *)p, s), t) };
+	struct reads r = { .p = (struct ir_program *)p, .t = t, .points = (double)about(out_count(p, s), t) };
 	double size = type_info(s->out->type)->bits / 8.0, apart = size;
 	for (int k = s->axis + 1; k < s->out->rank; k++)
 		apart *= (double)about(s->out->dim[k], t);

@@ -169,7 +169,7 @@ static struct ir_template of_key(const struct sort_row *row)
 }
 
 /* The row that a function is about: given, or named by its first parameter. */
-static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, const struct ir_stage *s,
+static struct sort_row row_of(struct ir_program *p, struct ir_lambda *lambda, const struct ir_stage *s,
                               struct sort_row *row)
 {
 	if (row)
@@ -181,7 +181,7 @@ static struct sort_row row_of(struct ir_program *p, struct ir_stmt *lambda, cons
 const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                    struct sort_row *row)
 {
-	struct ir_stmt *key = emit_lambda(p, b, "key");
+	struct ir_lambda *key = emit_lambda(p, b, "key");
 	struct sort_row own = row_of(p, key, s, row);
 	lambda_through(p, key, key_function(&own), of_key(&own));
 	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
@@ -207,7 +207,8 @@ static void find_vector(void *user, expr e)
 
 static struct ir_variable *vector_of(struct row_vectors *v, int i)
 {
-	return ir_variable_of(v->p->pool, v->found.at[i]->type, "%s_v%d", v->found.at[i]->buf->name, i + 1);
+	return ir_variable_of(v->p->pool, v->found.at[i]->type, v->found.at[i]->buf, "%s_v%d",
+	                      v->found.at[i]->buf->name, i + 1);
 }
 
 static expr vector_item(void *user, expr e, expr flat)
@@ -241,7 +242,7 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
                                                  struct sort_row *row, int width, bool key)
 {
 	struct row_vectors v = { .p = p, .s = s, .width = width };
-	struct ir_stmt *keys = emit_lambda(p, b, key ? "keys" : "this_values");
+	struct ir_lambda *keys = emit_lambda(p, b, key ? "keys" : "this_values");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];
@@ -290,7 +291,7 @@ const struct ir_variable *emit_values(struct ir_program *p, struct ir_block *b, 
 const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                    struct sort_row *row, bool keyed, bool all)
 {
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	struct sort_row own = row_of(p, put, s, row);
 	struct ir_block *body = put->body;
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, all ? own.n : own.k);
@@ -306,16 +307,16 @@ const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, con
 void emit_serial(struct sort_row *row, struct ir_block *b)
 {
 	struct ir_program *p = row->p;
-	struct ir_stmt *s = emit(p, b, IR_SORT_SERIAL);
-	s->var = ir_variable_new(p->pool, TYPE_INDEX, SORT_RANK);
-	s->var2 = ir_variable_new(p->pool, TYPE_INDEX, "r");
-	expr rank = ir_var_of(s->var, row->k), r = ir_var_of(s->var2, row->n);
-	s->mutable = row->s->reverse;
-	s->value = sort_value_at(row, r);
-	s->from = row->k;
-	s->to = row->n;
-	s->body = NEW(p->arena, struct ir_block);
-	emit_found(row, s->body, rank, r);
+	struct ir_sort s = { .rank = ir_variable_new(p->pool, TYPE_INDEX, SORT_RANK),
+		             .place = ir_variable_new(p->pool, TYPE_INDEX, "r"),
+		             .count = row->k,
+		             .of = row->n,
+		             .descending = row->s->reverse,
+		             .body = NEW(p->arena, struct ir_block) };
+	expr rank = ir_var_of(s.rank, row->k), r = ir_var_of(s.place, row->n);
+	s.value = sort_value_at(row, r);
+	emit(p, b, IR_SORT_SERIAL)->sort = s;
+	emit_found(row, s.body, rank, r);
 }
 
 /* ---- Rules for some extents. */

@@ -71,7 +71,7 @@ bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s)
 const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                          struct sort_row *row)
 {
-	struct ir_stmt *put = emit_lambda(p, b, "put");
+	struct ir_lambda *put = emit_lambda(p, b, "put");
 	expr rank = emit_parameter(p, put, TYPE_INDEX, SORT_RANK, row->n);
 	expr key = emit_parameter(p, put, sort_key_type(s), "key", NULL);
 	struct ir_block *body = put->body;

@@ -152,8 +152,8 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 		accumulate(&a, body, to_kernel(p, s->value, &in), point);
 	}
 	if (part) {
-		struct ir_stmt *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
-		all->var2 = a.position ? a.position->var : NULL;
+		struct ir_lanes *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
+		all->index = a.position ? a.position->var : NULL;
 		all->columns = COLUMNS;
 		b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
 	}
@@ -162,7 +162,7 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 
 static struct ir_variable *column_vector(const struct vectors *f, int i)
 {
-	return ir_variable_of(f->p->pool, f->load[i]->type, "%s_v%d", f->load[i]->buf->name, i + 2);
+	return ir_variable_of(f->p->pool, f->load[i]->type, f->load[i]->buf, "%s_v%d", f->load[i]->buf->name, i + 2);
 }
 
 static expr of_vector(void *user, expr e, expr flat)
@@ -223,11 +223,11 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 		if (in)
 			add_columns(f, in, axis, used, ir_var_of(point->var, points));
 	}
-	struct ir_stmt *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
+	struct ir_lanes *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
 	all->items = width;
 	all->columns = COLUMNS;
 	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
-	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	emit_array(p, b, result, width);
 	body = emit_unrolled(p, b, "v", width, &v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);

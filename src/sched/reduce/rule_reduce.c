@@ -20,40 +20,6 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
-{
-	const struct ir_stage *s = a->s;
-	if (ir_combine_is_arg(s->combine))
-		return ir_cast(accumulator_position(a), s->out->type);
-	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = a->value };
-	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
-}
-
-void axes_read(const struct ir_stage *s, bool *used)
-{
-	mark_axes(s->value, used);
-	if (s->post)
-		mark_axes(s->post, used);
-}
-
-expr out_position(struct ir_program *p, const struct ir_stage *s)
-{
-	expr own[IR_MAX_RANK];
-	for (int i = 0; i < s->out->rank; i++)
-		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	return ir_flat(p->pool, s->out, own);
-}
-
-void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis)
-{
-	for (int k = s->space_rank - 1; k >= 0; k--) {
-		int64_t extent;
-		ck(ir_const_int(s->space[k], &extent));
-		axis[k] = ir_index(p->pool, point % extent);
-		point /= extent;
-	}
-}
-
 /* ---- reduce_thread */
 
 static int thread_candidates(const struct sched_site *site, struct sched_choice *out)
@@ -150,7 +116,7 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 	else
 		by_points(&a, b, axis, used, lane, lanes);
 	if (lane) {
-		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->var2 = a.position ? a.position->var : NULL;
+		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->index = a.position ? a.position->var : NULL;
 		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
 	}
 	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));

@@ -188,7 +188,7 @@ static void load_vector(void *user, expr e)
 	vec_each (have, &k->vectors)
 		if (have->load == e)
 			return;
-	struct ir_variable *array = ir_variable_of(p->pool, e->type, "%s_v%d", e->buf->name, k->loads++);
+	struct ir_variable *array = ir_variable_new(p->pool, e->type, "%s_v%d", e->buf->name, k->loads++);
 	expr at = in_kernel(k, ir_flat(p->pool, e->buf, e->arg));
 	emit_load_vector(p, x->b, e->buf, at, array, k->width);
 	vec_push(p->arena, &k->vectors, ((struct vector){ e, array }));
@@ -237,12 +237,8 @@ static void first_pass(struct separable_kernel *k, struct ir_block *b, expr thre
 	emit_array(p, b, made, k->width);
 	in = emit_unrolled_each(p, b, each_v, k->width, &v);
 	emit_set(p, in, made, v, post);
-	struct ir_stmt *store = emit(p, b, IR_STORE_VECTOR);
-	store->var = made;
-	store->type = s->out->type;
-	store->width = k->width;
-	store->buf = k->made;
-	store->at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, each), at);
+	emit_store_vector_flat(p, b, k->made, ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, each), at), made, NULL,
+	                       k->width);
 	k->what.n = k->named.n = k->vectors.n = 0;
 }
 
@@ -283,10 +279,8 @@ static void one_element(struct separable_kernel *k, struct ir_block *shared, str
 		emit_store(p, b, s->out, position(k), post);
 		return;
 	}
-	struct ir_stmt *store = emit(p, b, IR_STORE);
-	store->buf = k->made;
-	store->at = ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, ir_index(p->pool, f->length)), k->axis[f->rank - 1]);
-	store->value = post;
+	expr row = ir_binary(IR_MUL, k->row, ir_index(p->pool, f->length));
+	emit_store_flat(p, b, k->made, ir_binary(IR_ADD, row, k->axis[f->rank - 1]), post);
 }
 
 /* A column of all rows, in each turn. */

@@ -204,7 +204,7 @@ static void store_row(struct stencil *f, const struct sched_choice *c, struct ir
 	const struct ir_stage *s = f->s;
 	struct ir_program *p = f->p;
 	int width = c->param[1];
-	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v%d", s->out->name, row);
+	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v%d", s->out->name, row);
 	expr start = ir_index(p->pool, 0);
 	if (width > 1)
 		emit_array(p, b, result, width);

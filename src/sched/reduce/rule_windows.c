@@ -148,12 +148,13 @@ static expr axis_of(const struct thread *h, int k, int window)
 /* What accumulates of each window; where the best one of an arg reduction is. */
 static struct ir_variable *parts_of(const struct thread *h, const struct ir_stage *s)
 {
-	return ir_variable_of(h->f->p->pool, s->value->type, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+	return ir_variable_of(h->f->p->pool, s->value->type, s->out, "%s_of_%s", ir_combine_name[s->combine],
+	                      s->out->name);
 }
 
 static struct ir_variable *places_of(const struct thread *h, const struct ir_stage *s)
 {
-	struct ir_variable *v = ir_variable_of(h->f->p->pool, TYPE_INDEX, "this_%s", s->out->name);
+	struct ir_variable *v = ir_variable_of(h->f->p->pool, TYPE_INDEX, s->out, "this_%s", s->out->name);
 	v->extent = ir_index(h->f->p->pool, h->f->points);
 	return v;
 }
@@ -292,7 +293,7 @@ static void store_row(struct thread *h, int stage, int row, int64_t *digit, int 
 	const struct ir_stage *s = h->f->stage[stage];
 	struct ir_program *p = h->f->p;
 	int inner = h->f->inner, each = stage < h->f->reductions ? 1 : (int)h->f->spread[stage][inner], n = 0;
-	struct ir_variable *array = ir_variable_of(p->pool, s->out->type, "%s_v%d", s->out->name, number);
+	struct ir_variable *array = ir_variable_new(p->pool, s->out->type, "%s_v%d", s->out->name, number);
 	expr axis[IR_MAX_RANK], start = ir_index(p->pool, 0);
 	if (h->width * each > 1)
 		emit_array(p, h->b, array, h->width * each);

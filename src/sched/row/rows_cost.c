@@ -115,8 +115,6 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		bytes += apart.bytes;
 		weights |= apart.along;
 	}
-	if (steps == 0) /* later stages find the row in the L2 cache, in part */
-		bytes += each * count * length * (r.reductions + r.maps - 1) * 0.35;
 	int held = rows_steps_held(&r, lanes, width, steps);
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;
@@ -129,6 +127,9 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	blocks_here = blocks_here < 1 ? 1 : blocks_here;
 	double blocks = count / rows_a_block, resident = blocks / t->processors;
 	resident = resident < blocks_here ? resident : blocks_here;
+	if (steps == 0) /* later stages find the rows in the L2 cache, in part */
+		bytes += each * count * length * (r.reductions + r.maps - 1) *
+		         cost_missed(t, resident * t->processors * rows_a_block * length * each);
 	double slots = (double)lanes * width * (steps ? steps : 1);
 	double used = length < slots ? length / slots : 1; /* lanes that find nothing wait with the others */
 	double flying = resident * threads * used * (steps ? steps : 2) * width * each;

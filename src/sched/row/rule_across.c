@@ -14,7 +14,8 @@
 
 #include "ir/axis_names.h"
 
-enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, MAX_REGISTERS = 96 };
+enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32 };
+enum { MAX_REGISTERS = 96 /* that hold elements: besides the GPU's limit, since all reads are unrolled */ };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -109,8 +110,8 @@ struct across_kernel {
 /* What a row's value is in; an array of the thread's rows, or of the one. */
 static struct ir_variable *value_variable(const struct across_kernel *k, const struct ir_buffer *b)
 {
-	return k->serial ? ir_variable_of(k->p->pool, b->type, "this_%s", b->name)
-	                 : ir_variable_of(k->p->pool, b->type, "%s_%s", "this", b->name);
+	return k->serial ? ir_variable_of(k->p->pool, b->type, b, "this_%s", b->name)
+	                 : ir_variable_of(k->p->pool, b->type, b, "%s_%s", "this", b->name);
 }
 
 static expr value_of(const struct across_kernel *k, const struct ir_buffer *b)
@@ -124,8 +125,8 @@ static struct ir_variable *cache_array(const struct across_kernel *k, int cached
 	const struct ir_buffer *b = k->r->cache[cached]->buf;
 	for (int i = 0; i < cached; i++)
 		if (k->r->cache[i]->buf == b)
-			return ir_variable_of(k->p->pool, b->type, "%s_v%d", b->name, cached + 1);
-	return ir_variable_of(k->p->pool, b->type, "%s_v", b->name);
+			return ir_variable_of(k->p->pool, b->type, b, "%s_v%d", b->name, cached + 1);
+	return ir_variable_of(k->p->pool, b->type, b, "%s_v", b->name);
 }
 
 static expr at_hand(void *user, expr e, expr flat)
@@ -237,7 +238,7 @@ static void reduce_rows(struct across_kernel *k, struct ir_block *b, int stage, 
 		emit_set(p, body, v, k->v, more);
 	leave_place(k);
 	if (!k->serial && k->parts > 1) {
-		struct ir_stmt *all = emit_lanes_combine(p, b, v, s->combine, k->parts);
+		struct ir_lanes *all = emit_lanes_combine(p, b, v, s->combine, k->parts);
 		all->across = ir_variable_new(p->pool, t, "%s_across", v->hint);
 		all->columns = LANES;
 		all->items = k->width;
@@ -252,7 +253,7 @@ static void map_rows(struct across_kernel *k, struct ir_block *b, int stage, exp
 	struct ir_program *p = k->p;
 	const struct across_stage *st = &k->r->stage[stage];
 	const struct ir_buffer *out = st->s->out;
-	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	struct ir_block *body = each_place(k, b, part);
 	if (k->serial) {
 		emit_store(p, body, out, here(k, st->at), here(k, st->value));

@@ -118,7 +118,7 @@ struct row_kernel {
 
 static const struct ir_variable *value_variable(const struct row_kernel *k, const struct ir_buffer *b)
 {
-	return ir_variable_of(k->p->pool, b->type, "this_%s", b->name);
+	return ir_variable_of(k->p->pool, b->type, b, "this_%s", b->name);
 }
 
 /* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared
@@ -130,8 +130,8 @@ static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
 	bool again = false;
 	for (int i = 0; i < cached; i++)
 		again |= k->r->cache[i].buf == b;
-	return again ? ir_variable_of(k->p->pool, b->type, "%s_%s%d", b->name, part, cached + 1)
-	             : ir_variable_of(k->p->pool, b->type, "%s_%s", b->name, part);
+	return again ? ir_variable_of(k->p->pool, b->type, b, "%s_%s%d", b->name, part, cached + 1)
+	             : ir_variable_of(k->p->pool, b->type, b, "%s_%s", b->name, part);
 }
 
 /* Values of the row and its elements are at hand. */
@@ -213,14 +213,14 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 	int stride = k->lanes * k->width;
 	int64_t length;
 	/* The same in all stages, as the two that follow. */
-	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, "at");
+	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, NULL, "at");
 	if (k->steps == 0) {
 		b = emit_for_each(p, b, v, first, k->r->length, ir_index(p->pool, stride));
 		k->at = ir_var_multiple(v, k->r->length, k->width);
 		return b;
 	}
 	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
-	b = emit_unrolled_each(p, b, ir_variable_of(p->pool, TYPE_INDEX, "step"), end - begin, &k->step);
+	b = emit_unrolled_each(p, b, ir_variable_of(p->pool, TYPE_INDEX, NULL, "step"), end - begin, &k->step);
 	expr vector = ir_binary(IR_ADD, k->step, ir_index(p->pool, begin));
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, vector, ir_index(p->pool, stride)), first);
 	emit_define(p, b, v, at, k->r->length);
@@ -284,14 +284,11 @@ static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, ex
 static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
 {
 	struct ir_program *p = k->p;
-	struct ir_stmt *s = emit(p, b, store ? IR_STORE_VECTOR : IR_LOAD_VECTOR);
-	struct ir_variable *rest = cache_array(k, 0);
-	ir_variable_dims(rest, 1, &k->width);
-	s->var = rest;
-	s->type = k->shared->type;
-	s->width = k->width;
-	s->buf = k->shared;
-	s->at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
+	expr at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
+	if (store)
+		emit_store_vector_flat(p, b, k->shared, at, cache_array(k, 0), NULL, k->width);
+	else
+		emit_load_flat(p, b, k->shared, at, cache_array(k, 0), k->width);
 }
 
 /* The row itself, into registers, before anything is done with it. */
@@ -367,7 +364,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 			else if (f.found[i])
 				load_cached(k, b, i, NULL, false);
 	}
-	k->v = ir_var_of(ir_variable_of(p->pool, TYPE_INDEX, "item"), ir_index(p->pool, k->width));
+	k->v = ir_var_of(ir_variable_of(p->pool, TYPE_INDEX, NULL, "item"), ir_index(p->pool, k->width));
 	k->vectors = true;
 	return b;
 }
@@ -376,7 +373,8 @@ static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
 	expr item;
 	return k->serial ? b
-	                 : emit_unrolled_each(k->p, b, ir_variable_of(k->p->pool, TYPE_INDEX, "item"), k->width, &item);
+	                 : emit_unrolled_each(k->p, b, ir_variable_of(k->p->pool, TYPE_INDEX, NULL, "item"), k->width,
+	                                      &item);
 }
 
 /* ---- Stages. */
@@ -435,7 +433,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		forget_elements(k);
 	}
 	if (!k->serial) {
-		struct ir_stmt *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
+		struct ir_lanes *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
 		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
 	}
 	k->acc = sum;
@@ -455,7 +453,7 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	const struct ir_buffer *out = k->st->s->out;
-	struct ir_variable *result = ir_variable_of(p->pool, out->type, "%s_v", out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;

@@ -11,7 +11,8 @@
 
 #include <math.h>
 
-enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_REGISTERS = 64, MAX_PARTS = 1 << 16 };
+enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_PARTS = 1 << 16 };
+enum { MAX_REGISTERS = 64 /* that hold elements of a thread */ };
 enum { WIDEST = 16 /* bytes */ };
 
 /* The stages that are made: of the row program that s begins, those before the first that needs a row again. */
@@ -316,7 +317,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	/* A part of symbols that turns out longer than its registers is read element by element. */
 	bool fits = points / blocks <= (double)LANES * c->param[1] * c->param[2], kept = c->param[2] && fits;
 	if (!kept)
-		bytes *= 1 + 0.35 * (g.rows.reductions - 1);
+		bytes *= 1 + cost_missed(t, bytes) * (g.rows.reductions - 1);
 	double resident = blocks / t->processors, most = (double)t->threads / LANES, ahead = kept ? c->param[2] : 2;
 	double flying =
 	        (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;

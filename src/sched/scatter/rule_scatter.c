@@ -86,7 +86,7 @@ static void emit_updates(struct ir_program *p, struct ir_block *b, const struct 
 	struct scatter_vectors l = { .p = p, .axis = last, .width = width, .number = 1, .extent = s->space[last] };
 	struct axes start = { .value = axis };
 	expr v, lane[IR_MAX_RANK], at = scatter_place(p, s, 0, axis);
-	struct ir_variable *result = ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	scatter_vectors_find(&l, s->value);
 	for (int i = 0; i < l.load.n; i++) {
 		expr e = l.load.at[i];

@@ -152,7 +152,7 @@ static expr combined(struct scatter_lists *x, expr a, expr b)
 
 static struct ir_variable *result_vector(const struct scatter_lists *x)
 {
-	return ir_variable_of(x->p->pool, x->s->out->type, "%s_v", x->s->out->name);
+	return ir_variable_of(x->p->pool, x->s->out->type, x->s->out, "%s_v", x->s->out->name);
 }
 
 /* result[v] = combine(result[v], value) for neighbours along axis `last` of value's. `element`: of the result, where
@@ -242,7 +242,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 		emit_items(x, b, s->init, own, rank - 1, element);
 		expr turn;
 		struct ir_block *turns = emit_loop(p, b, "turn", zero, x->count, one, x->count, &turn);
-		emit(p, turns, IR_BREAK_IF)->value = ir_binary(IR_LT, number, none);
+		emit(p, turns, IR_BREAK_IF)->leave = ir_binary(IR_LT, number, none);
 		emit_update_of_row(x, turns, number, own);
 		expr at = ir_cast(number, TYPE_INDEX);
 		emit_assign(p, turns, number, ir_load(p->pool, flat_view(p, x->next), &at));

@@ -108,17 +108,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 /* ---- The kernel. */
 
-static struct ir_stmt *emit_of_row(struct scatter_rows *r, struct ir_block *b, enum ir_stmt_kind kind, expr at)
+static struct ir_variable *row_vector(const struct scatter_rows *r)
 {
-	struct ir_stmt *x = emit(r->p, b, kind);
-	struct ir_variable *row = ir_variable_of(r->p->pool, r->s->out->type, "%s_v", r->s->out->name);
-	ir_variable_dims(row, 1, &r->width);
-	x->var = row;
-	x->type = r->s->out->type;
-	x->width = r->width;
-	x->buf = r->shared;
-	x->at = at;
-	return x;
+	return ir_variable_of(r->p->pool, r->s->out->type, r->s->out, "%s_v", r->s->out->name);
 }
 
 /* for (place = the thread's vectors of the row) */
@@ -151,14 +143,13 @@ static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
 		emit_load_vector(p, b, e->buf, to_kernel(p, ir_flat(p->pool, e->buf, e->arg), &start),
 		                 scatter_vector(&x, i), r->width);
 	}
-	emit_of_row(r, b, IR_ARRAY, NULL)->buf = NULL;
+	emit_array(p, b, row_vector(r), r->width);
 	struct ir_block *items = emit_unrolled(p, b, "v", r->width, &v);
 	x.v = v;
 	for (int k = 0; k < rank; k++)
 		lane[k] = k == r->inner ? ir_binary(IR_ADD, axis[k], v) : axis[k];
-	emit_set(p, items, ir_variable_of(p->pool, s->out->type, "%s_v", s->out->name), v,
-	         to_kernel(p, s->init, &here));
-	emit_of_row(r, b, IR_STORE_VECTOR, place);
+	emit_set(p, items, row_vector(r), v, to_kernel(p, s->init, &here));
+	emit_store_vector_flat(p, b, r->shared, place, row_vector(r), NULL, r->width);
 }
 
 static void update_row(struct scatter_rows *r, struct ir_block *b, const expr *row)
@@ -187,9 +178,9 @@ static void end_row(struct scatter_rows *r, struct ir_block *b, expr row)
 	struct ir_program *p = r->p;
 	expr place;
 	b = each_vector(r, b, &place);
-	emit_of_row(r, b, IR_LOAD_VECTOR, place);
-	emit_of_row(r, b, IR_STORE_VECTOR, ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, r->size)), place))
-	        ->buf = flat_view(p, r->s->out);
+	emit_load_flat(p, b, r->shared, place, row_vector(r), r->width);
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_index(p->pool, r->size)), place);
+	emit_store_vector(p, b, r->s->out, at, row_vector(r), r->width);
 }
 
 static void serial_row(struct scatter_rows *r, struct ir_block *b, expr row)

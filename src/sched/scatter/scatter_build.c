@@ -62,12 +62,10 @@ double scatter_bytes_read(struct ir_program *p, const struct ir_stage *s, const 
 void emit_update(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const struct ir_buffer *to,
                  expr at, expr value)
 {
-	struct ir_stmt *u = emit(p, b, s->combine == IR_NONE ? IR_STORE : IR_UPDATE);
-	u->buf = to;
-	u->combine = s->combine;
-	u->type = s->out->type;
-	u->at = at;
-	u->value = value;
+	if (s->combine == IR_NONE)
+		emit_store_flat(p, b, to, at, value);
+	else
+		emit(p, b, IR_UPDATE)->update = (struct ir_update){ to, at, value, s->combine };
 }
 
 void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, int lead, expr *axis)
@@ -99,7 +97,8 @@ void scatter_vectors_find(struct scatter_vectors *x, expr value)
 
 struct ir_variable *scatter_vector(const struct scatter_vectors *x, int i)
 {
-	return ir_variable_of(x->p->pool, x->load.at[i]->type, "%s_v%d", x->load.at[i]->buf->name, x->number + i);
+	return ir_variable_of(x->p->pool, x->load.at[i]->type, x->load.at[i]->buf, "%s_v%d", x->load.at[i]->buf->name,
+	                      x->number + i);
 }
 
 expr scatter_vectors_item(void *user, expr e, expr flat)

@@ -39,6 +39,9 @@ double cost_wait(const struct sched_target *t, double ns);
 double cost_tiles_rate(const struct sched_target *t);
 double cost_bulk_rate(const struct sched_target *t);
 double cost_alone_rate(const struct sched_target *t);
+/* The share of what is read again that is no longer in the L2 cache, where so many bytes came in between: half of them,
+ * if these are as many as it holds. */
+double cost_missed(const struct sched_target *t, double bytes);
 /* Threads of the whole GPU that reach memory's rate, with 16 bytes on their way each. */
 double cost_full_threads(const struct sched_target *t);
 /* Bytes of a multiprocessor that must be on their way to reach memory's rate, where blocks read all before they

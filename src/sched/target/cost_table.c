@@ -119,6 +119,13 @@ double cost_in_flight(const struct sched_target *t)
 	return t->bytes_per_ns * cost_table(t)->stream_way / t->processors;
 }
 
+double cost_missed(const struct sched_target *t, double bytes)
+{
+	double missed = 0.5 * bytes / (double)t->l2_bytes;
+
+	return missed < 1 ? missed : 1;
+}
+
 double cost_counted_clock(const struct sched_target *t)
 {
 	return t->clock_ghz * cost_table(t)->counted_clock;

@@ -30,6 +30,9 @@
 #define MMA(F16, BF16, BYTES) .mma = { [TYPE_F16] = F16, [TYPE_BF16] = BF16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
 #define WGMMA(F16, BYTES) .wgmma = { [TYPE_F16] = F16, [TYPE_BF16] = F16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
 
+/* By the instructions of tcgen05: 2250 teraflops of a B200. */
+#define TCGEN(F16) .products = F16
+
 #define HOPPER_FEATURES (TARGET_COPY_ASYNC | TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS)
 #define LATER_FEATURES (TARGET_COPY_ASYNC | TARGET_TMA | TARGET_CLUSTERS)
 
@@ -47,8 +50,8 @@
 /* By mma.sync Hopper reaches six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper
  * GPU Architecture). */
 #define SM90 PROCESSOR(90, 2048, 32, 228, 227, HOPPER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), WGMMA(2048, 4096)
-#define SM100 PROCESSOR(100, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600)
-#define SM103 PROCESSOR(103, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(1300, 1300, 2600)
+#define SM100 PROCESSOR(100, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), TCGEN(4096)
+#define SM103 PROCESSOR(103, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(1300, 1300, 2600), TCGEN(4096)
 #define SM110 PROCESSOR(110, 1536, 24, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(512, 512, 1024)
 #define SM120 PROCESSOR(120, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
 #define SM121 PROCESSOR(121, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
@@ -187,6 +190,11 @@ struct sched_target sched_target_of_device(const char *name, int arch)
 int target_in_clusters(const struct sched_target *t, int blocks)
 {
 	return blocks <= 2 ? t->processors : t->processors * 10 / 11;
+}
+
+double target_products(const struct sched_target *t)
+{
+	return fmax(t->products, fmax(t->mma[TYPE_F16], t->wgmma[TYPE_F16]));
 }
 
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes)

@@ -51,6 +51,7 @@ struct sched_target {
 	double fma[TYPE_COUNT]; /* ordinary arithmetic */
 	double mma[TYPE_COUNT]; /* tensor cores, by a warp's instructions (mma.sync), dense, summed up in f32 or i32 */
 	double wgmma[TYPE_COUNT]; /* by a warpgroup's */
+	double products;          /* of f16 by instructions that no kernel here uses, where these are faster; else 0 */
 
 	const struct cost_table *measured; /* its own row of the cost model's constants; null: its architecture's */
 
@@ -112,6 +113,8 @@ static inline bool target_has(const struct sched_target *t, unsigned features)
 
 /* Multiprocessors that work at the same time where clusters have so many blocks. */
 int target_in_clusters(const struct sched_target *t, int blocks);
+/* Multiply-adds of f16 of a multiprocessor in a clock that no kernel exceeds. */
+double target_products(const struct sched_target *t);
 /* Blocks of `threads` threads that a multiprocessor holds at once, each thread with so many registers (an estimate: any
  * number), each block with so many bytes of shared memory; 0: such a block does not run. */
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes);
