@@ -74,7 +74,7 @@ static int bind_values(struct eval_run *run, const struct tensor *const *inputs)
 	return 0;
 }
 
-/* Loads want elements at their own alignment: data that lie elsewhere are copied. */
+/* Loads need natural alignment: copies misaligned data. */
 static void *aligned_data(const struct tensor *t, struct arena *a)
 {
 	size_t size = (size_t)(type_info(t->type)->bits + 7) / 8;

@@ -24,7 +24,7 @@ size_t eval_kind_size(enum kind k)
 	return k == KIND_F32 || k == KIND_I32 ? 4 : 8;
 }
 
-/* ---- Floats. f32 functions are the double's, rounded; + - * / sqrt in float are that already. */
+/* ---- Floats. f32 functions are the double's, rounded; + - * / sqrt in float already are. */
 
 static double floor_mod(double x, double y)
 {

@@ -25,7 +25,7 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 	gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, new);
 }
 
-/* Between an array and elements narrower than a byte. */
+/* Moves elements narrower than a byte from or to an array. */
 static void print_packed(struct gen_text *g, const struct ir_vector *s, const char *verb)
 {
 	gen_indent(g);
@@ -36,7 +36,7 @@ static void print_packed(struct gen_text *g, const struct ir_vector *s, const ch
 	str_printf(g->out, ", %d);\n", s->width);
 }
 
-/* A row: its keys, in order, and what is to be done with the first of them. */
+/* Sorts a row's keys and runs the body for the first ones. */
 static void print_sort(struct gen_text *g, const struct ir_sort *s)
 {
 	const char *sorted = gen_own(g, "sorted"), *rank = gen_name(g, s->rank), *place = gen_name(g, s->place);
@@ -100,7 +100,7 @@ static void print_size(struct gen_text *g, const struct ir_vector *s)
 	str_add(g->out, ");\n");
 }
 
-/* Vectors are arrays, and how they are moved is the compiler's to find. */
+/* Vectors are arrays; the compiler vectorises their copies. */
 static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 {
 	if (!s->stands)

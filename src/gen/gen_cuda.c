@@ -21,7 +21,7 @@ static const char *const atomic[IR_COMBINE_COUNT] = {
 	[IR_ALL] = "atomic_min", [IR_ANY] = "atomic_max", /* of bool: the smaller is "and", the larger "or" */
 };
 
-/* threads' `name` becomes the combination of all `width` neighbours' */
+/* combines `name` over groups of `width` threads, in place */
 static void print_combine(struct gen_text *g, const struct ir_lanes *s)
 {
 	const char *type = gen_type(g, s->var->type), *name = gen_name(g, s->var),
@@ -53,7 +53,7 @@ static void print_combine(struct gen_text *g, const struct ir_lanes *s)
 		str_line(g->out, "%s = %s;", name, call);
 }
 
-/* threads' `name` becomes the running combination of `name2` and theirs, `name2` the last one's */
+/* scans `name` over threads, starting from `name2`; `name2` becomes the last one's result */
 static void print_scan(struct gen_text *g, const struct ir_scan *s)
 {
 	const char *name = gen_name(g, s->part), *last = gen_name(g, s->sum);
@@ -67,7 +67,7 @@ static void print_scan(struct gen_text *g, const struct ir_scan *s)
 	}
 }
 
-/* the same of arrays */
+/* the same for arrays */
 static void print_items_scan(struct gen_text *g, const struct ir_items_scan *s)
 {
 	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->sum->type));
@@ -130,7 +130,7 @@ static void print_for(struct gen_text *g, const struct ir_for *s)
 	str_line(g->out, "}");
 }
 
-/* A function of the kernel's own. What its value computes more than once is declared inside of it. */
+/* A local function. Its common subexpressions are declared inside it. */
 static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 {
 	const char *separator = "";

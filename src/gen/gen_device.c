@@ -52,7 +52,7 @@ void gen_local(struct gen_text *g, const struct ir_local *s)
 	print_object(g, "", s->var, s->zeros ? " = {}" : "");
 }
 
-/* An array is the address of its first object; the address behind another variable. */
+/* An array is the address of its first object, placed after another variable. */
 void gen_placed(struct gen_text *g, const struct ir_place *s)
 {
 	const struct ir_variable *v = s->var, *after = s->after;

@@ -12,7 +12,7 @@ struct marked {
 	const char *name; /* null: not chosen yet */
 };
 
-/* Where a name stands that is to be chosen, and which one it is. */
+/* A use of a marked name: its position and the name's index. */
 struct use {
 	size_t at, n;
 	int which;
@@ -28,7 +28,7 @@ struct choose {
 	} all;
 	struct {
 		VEC(int);
-	} open; /* scopes that are: the first of `declared` in each */
+	} open; /* scopes that are: the first index in `declared` in each */
 	struct {
 		VEC(struct use);
 	} uses; /* in text order */
@@ -100,7 +100,7 @@ static void add_other(struct choose *c, const char *name)
 	}
 }
 
-/* The x of threadIdx.x, which no variable hides. */
+/* The x of threadIdx.x, which no variable shadows. */
 static bool is_member(const char *text, size_t at)
 {
 	return at > 0 && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));

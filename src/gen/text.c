@@ -88,7 +88,7 @@ static void print_cast(struct gen_text *g, expr e)
 		snprintf(name, sizeof name, "round_to_%s", type_name(to));
 		call(g, name, 1, &rounded);
 	} else if (gen_stored_type(g, to) == gen_stored_type(g, from)) {
-		print(g, e->arg[0], PREC_UNARY); /* an i64 as a 64-bit position */
+		print(g, e->arg[0], PREC_UNARY); /* an i64 is a 64-bit position */
 	} else if (to == TYPE_INDEX && gen_index32(g) && (from == TYPE_I64 || from == TYPE_U64 || from == TYPE_U32)) {
 		call(g, "to_index", 1, e->arg);
 	} else if (to == TYPE_INDEX && gen_index32(g) && type_is_float(from)) {

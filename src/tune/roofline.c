@@ -1,5 +1,4 @@
-/* What bounds a program from below on a device: its bytes, its arithmetic, or that kernels are launched at all. See
- * tune.h. */
+/* Lower bounds of a program's time on a device: memory traffic, arithmetic, or kernel launches. See tune.h. */
 #include "ir/launch.h"
 #include "sched/sched.h"
 #include "tune/tune.h"

@@ -12,7 +12,7 @@ static const double gain = 0.99;
 struct asked {
 	struct tune_trial trial;
 	int stage;                  /* stage whose option was tried; -1: other points */
-	const struct asked *parent; /* the point that it changed */
+	const struct asked *parent; /* the point it was derived from */
 	bool answered;
 };
 
