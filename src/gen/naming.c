@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* A marked name and the part of the text in which it is declared: from where it first stands to its scope's end. */
+/* A marked name and its scope: from its first use to the end of the scope. */
 struct marked {
 	const char *text; /* hint, mark and number in the text */
 	size_t n, hint;   /* bytes in total, of the hint */
@@ -28,13 +28,13 @@ struct choose {
 	} all;
 	struct {
 		VEC(int);
-	} open; /* scopes that are: the first index in `declared` in each */
+	} open; /* open scopes: index in `declared` of the first name in each */
 	struct {
 		VEC(struct use);
 	} uses; /* in text order */
 	struct {
 		VEC(int);
-	} declared; /* in scopes that are open: numbers */
+	} declared; /* in open scopes: indices */
 };
 
 static bool is_mark(char c)
@@ -47,7 +47,7 @@ static bool is_scope(char c)
 	return c == NAMES_SCOPE || c == NAMES_SCOPE_END;
 }
 
-/* The last one declared so far with that text, mark and all, in a scope that is still open; -1: none. */
+/* The last visible declaration with that marked text; -1: none. */
 static int visible(const struct choose *c, size_t at, size_t n)
 {
 	for (int i = c->declared.n - 1; i >= 0; i--) {

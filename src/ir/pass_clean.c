@@ -71,7 +71,7 @@ static void replace_copied(const struct replace *r, struct ir_loop *l)
 			replace_copied(r, (*s)->loop);
 }
 
-/* `loop`: the loop the loop whose body the list is, or null. */
+/* `loop`: the loop whose body the list is, or null. */
 static void merge_list(struct ir_program *p, struct list *list, struct ir_loop *loop)
 {
 	for (int i = 0; i < list->n; i++) {

@@ -200,8 +200,8 @@ bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input
 enum { ELEMENT_POINTS = 64 };
 
 struct element {
-	const int64_t *at;      /* indices indices of the output's axes */
-	const int64_t *reduced; /* indices indices of the reduced axes */
+	const int64_t *at;      /* indices of the output's axes */
+	const int64_t *reduced; /* indices of the reduced axes */
 	int rank;
 	bool failed;
 };
