@@ -56,13 +56,6 @@ int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, st
 	return 0;
 }
 
-int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value)
-{
-	struct eval_ready ready = { .stage = run->stage };
-	TRY(eval_map(run, out, value, &ready));
-	return eval_ready_run(run, &ready);
-}
-
 /* ---- Reductions. */
 
 struct reduce_stage {

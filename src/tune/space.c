@@ -8,14 +8,6 @@ const char *const tune_status_name[TUNE_STATUS_COUNT] = {
 	[TUNE_BOUNDS] = "bounds", [TUNE_CRASHED] = "crashed",   [TUNE_HUNG] = "hung",
 };
 
-enum tune_status tune_status_named(const char *name)
-{
-	for (int i = 0; i < TUNE_STATUS_COUNT; i++)
-		if (strcmp(tune_status_name[i], name) == 0)
-			return (enum tune_status)i;
-	return TUNE_FAILED;
-}
-
 int tune_space_new(struct tune_space **out, struct ir_program *p, const struct sched_target *t, struct arena *a,
                    struct err *e)
 {
