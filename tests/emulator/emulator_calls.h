@@ -12,7 +12,7 @@
 static struct arena *arena;
 static const char *root = ".";
 
-/* ---- Either machine ---- */
+/* ---- Emulator or GPU ---- */
 
 static struct dev *gpu; /* null: the emulator */
 enum { TEXTS = 16 };
@@ -67,12 +67,12 @@ static inline void close_kernels(void)
 
 struct buffer {
 	const char *name;
-	void *data; /* of the host; outputs are copied back */
+	void *data; /* on the host; outputs are copied back */
 	size_t bytes;
 	bool output, filled; /* filled: an output that starts with the host's bytes */
 };
 
-/* Runs a kernel of the text number t, whose arguments are the buffers and then n. */
+/* Runs a kernel of text t; its arguments are the buffers, then n. */
 static inline void call_gpu(int t, const char *name, uint32_t blocks, uint32_t threads, struct buffer *b, int buffers,
                             int n, struct err *e)
 {
@@ -121,7 +121,7 @@ static inline void call(int t, const char *name, uint32_t blocks, uint32_t threa
 	CHECK_STR(e.text, "");
 }
 
-/* The source tree is $TPAT_SOURCE or the working folder. */
+/* Finds the source tree: $TPAT_SOURCE or the working folder. */
 static inline void begin_calls(void)
 {
 	arena = arena_new();

@@ -1,12 +1,12 @@
-/* What the tests add to the host of src/engine/tensorrt/host.h: a CPU device that runs C functions of the library,
- * memory with guard zones, and a process that looks like it holds a TensorRT (version, registry). */
+/* Additions to the host of src/engine/tensorrt/host.h for tests: a CPU device that runs C functions of the library,
+ * memory with guard zones, and a fake TensorRT in the process (version, registry). */
 #ifndef TPAT_TESTS_HOST_TRT_HOST_H
 #define TPAT_TESTS_HOST_TRT_HOST_H
 
 #include "engine/tensorrt/host.h"
 
 /* The device: kernels are functions `void NAME(const uint32_t grid[3], const int32_t block[3], void **args)` that
- * `library` (a dlopen handle) shows. Counts what it is asked for; can be told to fail. */
+ * `library` (a dlopen handle) exports. Counts its calls, and fails on request. */
 struct trt_host_device {
 	void *library;
 	int current;      /* the device's number; negative: no device */
@@ -15,7 +15,8 @@ struct trt_host_device {
 };
 struct tpat_rt_device trt_host_device(struct trt_host_device *d);
 
-/* Memory with 256 bytes on both sides of every block, that nobody may write to; blocks are filled with 0xa5. */
+/* Memory with guard zones of 256 bytes on both sides of every block, which nothing may write to; blocks are filled with
+ * 0xa5. */
 struct trt_host_memory {
 	int blocks;  /* not freed yet */
 	int damaged; /* blocks found with a guard zone written to, when freed */
@@ -24,13 +25,13 @@ struct host_memory trt_host_memory(struct trt_host_memory *m);
 void *trt_host_alloc(struct trt_host_memory *m, size_t bytes);
 void trt_host_free(struct trt_host_memory *m, void *pointer);
 
-/* A registry in the layout of a TensorRT version, that records what is registered. */
+/* A registry in the layout of a TensorRT version, which records registrations. */
 enum { TRT_HOST_CREATORS = 64 };
 struct trt_host_registry {
 	const void *vptr;
 	void *creator[TRT_HOST_CREATORS];
 	const char *name_space[TRT_HOST_CREATORS];
-	int creators, most;         /* the next one after `most` is refused */
+	int creators, most;         /* refuses more than `most` */
 	int adds, removes, refused; /* calls; refused: a second creator of the same name, or removing an unknown one */
 };
 void trt_host_registry_init(struct trt_host_registry *r, int32_t version);

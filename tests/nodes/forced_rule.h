@@ -4,20 +4,20 @@
 
 #include "sched/sched.h"
 
-/* The rule, or null; false: there is none of that name. */
+/* Sets the rule, or null; returns false if there is none of that name. */
 bool forced_rule_set(const char *name);
 
-/* Plans from now on are for this GPU of the table, whose shared memory the emulator has then; false: none of that
+/* Makes later plans for this GPU of the table, and gives the emulator its shared memory; false if there is none of that
  * name. */
 bool forced_gpu_set(const char *name);
-int forced_arch(void); /* its architecture; 0: none was set */
+int forced_arch(void); /* architecture of that GPU; 0: none set */
 
-/* With a rule: stages that it applies to take one of its choices (not always the same one of different programs), all
- * others the best of all rules. ERR_UNSUPPORTED when it applies to no stage. With a GPU: as scheduled for it;
- * ERR_UNSUPPORTED when that gives the same kernels as for the default one. */
+/* With a rule: stages that it applies to use one of its choices (varies between programs), others the best of all
+ * rules. ERR_UNSUPPORTED if it applies to no stage. With a GPU: schedules for it; ERR_UNSUPPORTED if the kernels are
+ * the same as for the default GPU. */
 int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e);
-/* Whether the last plan was refused for that. */
+/* True if the last plan was refused for that reason. */
 bool forced_nowhere(void);
-bool forced_any(void); /* whether there is a rule */
+bool forced_any(void); /* true if a rule is set */
 
 #endif

@@ -1,15 +1,15 @@
-/* Node tests whose expected outputs were drawn by NumPy's generator: what must hold of any other draws. */
+/* Node tests whose expected outputs come from NumPy's random generator: checks that hold for any other draws. */
 #ifndef TPAT_TESTS_RANDOM_CHECK_H
 #define TPAT_TESTS_RANDOM_CHECK_H
 
 #include "tensor/tensor.h"
 
-/* Whether the test `name` is one: Bernoulli, and Dropout that drops. */
+/* True if the test `name` is one of these: Bernoulli, and Dropout that drops. */
 bool random_case(const char *name);
 
-/* Checks the first output, `y`, against the test's inputs, and against the mask where Dropout gives one (else null):
- * its values, how they hang together, and how many elements are one or kept, which lies within 3.5 standard deviations.
- * Types and shapes are the caller's. Returns null, or what is wrong. */
+/* Checks the first output, `y`, against the test's inputs, and Dropout's mask if there is one (else null): values,
+ * their consistency, and the number of elements that are one or kept, within 3.5 standard deviations. The caller checks
+ * types and shapes. Returns null, or a description of the error. */
 const char *random_check(const char *name, const struct tensor *input, const struct tensor *y,
                          const struct tensor *mask);
 

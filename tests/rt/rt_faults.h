@@ -1,8 +1,7 @@
-/* Part of rt_test.c: memory runs out at every allocation that the runtime makes, one after the other: each method fails
- * with its own answer, logs, leaks nothing, and the next try works. Not under AddressSanitizer, which has its own
- * malloc. */
+/* Part of rt_test.c: each allocation of the runtime fails in turn: the method returns its error, logs, leaks nothing,
+ * and the next try works. Not under AddressSanitizer, which has its own malloc. */
 
-/* The whole life of a plugin; returns whether all of it worked. */
+/* Runs the whole life of a plugin; true if all of it worked. */
 static bool live(void *creator, const struct trt_desc *d)
 {
 	struct trt_dynamic_desc range = { .desc = *d, .min = d->dims, .max = d->dims, .opt = d->dims };
@@ -58,7 +57,7 @@ static void test_faults(void)
 		worked = live(creator, &x);
 		reached = fail_at == 0;
 		fail_at = 0;
-		/* Without memory for its timing cache ID a plugin has none, which is no failure. */
+		/* A plugin without memory for its timing cache ID has none, which is no failure. */
 		survived += reached && worked;
 		silent += !worked && fault_lines == 0;
 	} while (reached && n < 100);

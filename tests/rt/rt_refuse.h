@@ -1,4 +1,5 @@
-/* Part of rt_test.c: methods called one by one with what must be refused, and what is saved in an engine. */
+/* Part of rt_test.c: methods called one by one with arguments that they must refuse, and the fields saved in an
+ * engine. */
 
 static void test_refusals(struct host *h)
 {

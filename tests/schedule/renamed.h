@@ -110,7 +110,7 @@ static int renamed_by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The words of a kernel's text that a program can have as names. */
+/* Collects the words of a kernel's text that may be names in a program. */
 static void renamed_collect(struct map *out, const char *text)
 {
 	for (size_t n; (n = renamed_token(&text)) > 0; text += n) {
@@ -134,7 +134,7 @@ static const char *renamed_text(const char *text, const struct map *to, struct a
 	return str_text(&s);
 }
 
-/* The case with names of `words`, other ones in each round. Symbols keep their order, which is that of sums' terms. */
+/* Renames a case with `words`, differently in each round. Symbols keep their order, which is that of a sum's terms. */
 static struct schedule_case renamed_case(const struct schedule_case *c, const struct ir_program *p,
                                          const struct map *words, int round, struct arena *a)
 {
@@ -177,7 +177,7 @@ static struct schedule_case renamed_case(const struct schedule_case *c, const st
 
 /* ---- Texts. */
 
-/* Kernels in C, without what they include, or in CUDA. */
+/* Returns kernels in C, without the included headers, or in CUDA. */
 static const char *renamed_kernels(const struct ir_plan *plan, bool c, struct arena *a)
 {
 	struct str s = str_new(a);
@@ -185,7 +185,7 @@ static const char *renamed_kernels(const struct ir_plan *plan, bool c, struct ar
 	return str_text(&s) + (c ? embed_find("rt/device/tpat_cpu.h")->size : 0);
 }
 
-/* Whether CUDA's unsigned numbers of threads and blocks stand nowhere but where they become signed variables. */
+/* True if CUDA's unsigned thread and block indices only occur where they become signed variables. */
 static bool renamed_signed(const char *text)
 {
 	while ((text = strstr(text, "Idx.x"))) {
@@ -200,8 +200,8 @@ static bool renamed_signed(const char *text)
 	return true;
 }
 
-/* How often each word stands in a function, least first; and a number made of all else, whatever its order. Terms of an
- * index are in an order that depends on names: so much is the same nevertheless, unless two names became one. */
+/* The counts of each word in a function, ascending, and a hash of all else in any order. The order of an index's terms
+ * depends on names, but these stay the same unless two names became one. */
 struct renamed_counts {
 	VEC(int);
 	uint64_t others;
@@ -235,7 +235,7 @@ static struct renamed_counts renamed_count(const char *text, struct arena *a)
 	return c;
 }
 
-/* Whether all functions are the same but for their names. If not, where the first begins that is not. */
+/* True if all functions are the same except for names. Else sets the positions of the first that differs. */
 static bool renamed_same(const char **x, const char **y, struct arena *a)
 {
 	while (**x && **y) {

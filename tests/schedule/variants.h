@@ -1,4 +1,4 @@
-/* The plans of a case that are tried: choices of rules for stages, and positions of 64 bits. */
+/* The plans to try of a case: choices of rules for stages, and 64-bit positions. */
 #ifndef TPAT_TESTS_VARIANTS_H
 #define TPAT_TESTS_VARIANTS_H
 
@@ -17,7 +17,8 @@ static struct ir_program *optimised(struct job *j, struct ir_program *p)
 	return p;
 }
 
-/* As it runs where positions pass 2^31: the kernels for such positions, or, where extents are known, all of them so. */
+/* Makes a step run as if positions exceeded 2^31: with its kernels for such positions, or with known extents all of
+ * them changed. */
 static void widen(struct job *j, struct ir_step *step)
 {
 	struct ir_step wide = { 0 };
@@ -64,7 +65,7 @@ static void add_variant(struct job *j, bool passes, int stage, const struct sche
 		widen(j, *step);
 }
 
-/* One plan that holds a different schedule for small, for middle and for large extents. */
+/* Adds a plan with different schedules for small, middle and large extents. */
 static void add_dispatch(struct job *j)
 {
 	static const int64_t extent[] = { 2, 9, 70 };
@@ -83,7 +84,7 @@ static void add_dispatch(struct job *j)
 			list[s] = choice[(i * 5 + s) % sched_choices(p, p->stages.at[s], &points.target[i], choice)];
 		tactic.choice[i] = list;
 	}
-	if (points.n == 1) /* no extent is open */
+	if (points.n == 1) /* all extents are static */
 		return;
 	v->plan = sched_plan(p, &points, &tactic);
 	check_kernels(v);
@@ -91,8 +92,7 @@ static void add_dispatch(struct job *j)
 	j->variants++;
 }
 
-/* Choices of one rule: where the first of these stands number `at` of a list, the one of them that a number draws; else
- * -1. */
+/* If entry `at` of a list is the first choice of a rule, returns a random choice of that rule; else -1. */
 static int drawn_of_rule(const struct sched_choice *choice, int n, int at, uint64_t drawn)
 {
 	int same = 0;
@@ -107,7 +107,7 @@ static int drawn_of_rule(const struct sched_choice *choice, int n, int at, uint6
 			return i;
 }
 
-/* Those of a stage that the job asks for. */
+/* Collects the choices of a stage that the job selects. */
 static int asked_choices(const struct job *j, struct ir_program *p, int stage, struct sched_choice *out)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -145,7 +145,7 @@ static void make_variants(struct job *j)
 		add_dispatch(j);
 }
 
-/* The whole program with what is best; each loop with some choices, before the passes and after. */
+/* The whole program with the best choices; each loop with some choices, before and after the passes. */
 static void make_random_variants(struct job *j)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -164,7 +164,7 @@ static void make_random_variants(struct job *j)
 	}
 }
 
-/* One choice of each rule for each stage, and a plan of several. */
+/* One choice of each rule for each stage, and a plan with several schedules. */
 static void make_form_variants(struct job *j)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -184,7 +184,7 @@ static void make_form_variants(struct job *j)
 		add_dispatch(j);
 }
 
-/* One choice for one stage, or a plan of several, on one device. */
+/* One choice for one stage, or a plan with several schedules, on one device. */
 static void make_form_sample(struct job *j)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -204,7 +204,7 @@ static void make_form_sample(struct job *j)
 		add_variant(j, pick(2), -1, NULL, false);
 }
 
-/* Whether its extents are drawn. */
+/* True if its extents are random. */
 static bool is_form(const struct job *j)
 {
 	return j->make == make_form_variants || j->make == make_form_sample;

@@ -1,4 +1,4 @@
-/* What the tests of the interpreter share: tensors, parsing, running, comparing with eval_oracle.h. */
+/* Shared by the interpreter's tests: tensors, parsing, running, comparing with eval_oracle.h. */
 #ifndef TPAT_TESTS_UNIT_EVAL_RUN_H
 #define TPAT_TESTS_UNIT_EVAL_RUN_H
 
@@ -57,7 +57,7 @@ static inline struct ir_program *parse(const char *text)
 	return p;
 }
 
-/* Runs the program on up to three tensors; output 0. */
+/* Runs the program on up to three tensors; returns output 0. */
 static inline struct tensor run3(const struct ir_program *p, const struct tensor *x, const struct tensor *y,
                                  const struct tensor *z, int want)
 {
@@ -77,7 +77,7 @@ static inline struct tensor run(const char *text, const struct tensor *x, const 
 	return run3(parse(text), x, y, z, 0);
 }
 
-/* Equal bits, where all NaNs are one. */
+/* True if the bits are equal; all NaNs are the same. */
 static inline bool same(const struct tensor *x, const struct tensor *y)
 {
 	if (x->type != y->type || !tensor_same_shape(x, y))
@@ -109,7 +109,7 @@ static inline const char *text_of(const struct ir_program *p)
 	return str_text(&s);
 }
 
-/* Maps and reductions without symbols: every output element against the oracle. */
+/* Compares every output element with the oracle; for maps and reductions without symbols. */
 static inline void compare(const struct ir_program *p, const struct tensor *x, const struct tensor *y,
                            const struct tensor *z)
 {
