@@ -1,6 +1,6 @@
-/* Writes docs/operators.md from the operators' own structs, the tables of what TensorRT takes (measured) and of what no
- * plugin can be, and the results of ONNX's node tests. `make docs` runs it; the tests check that the page is up to
- * date.
+/* Writes docs/operators.md from the operators' structs, the tables of TensorRT's support (measured) and of operators
+ * that no plugin can run, and the results of ONNX's node tests. `make docs` runs it; the tests check that the page is
+ * up to date.
  *
  *   operators RESULTS ONNX_OPERATORS NOT_IN_CUDA     the page; fails when a node test has a wrong result
  *   operators --names                                the operators that stand, one a line, domains in front */
@@ -33,7 +33,8 @@ static const struct trt_row *trt_find(const char *domain, const char *op)
 	return NULL;
 }
 
-/* ---- What is missing --------------------------------------------------------------------------------------------- */
+/* ---- Missing operators
+ * --------------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *domain, *op, *why;
@@ -64,20 +65,21 @@ static const char *domain_of(const struct op_def *op)
 	return op->domain ? op->domain : "";
 }
 
-/* "Relu", "com.microsoft.Gelu"; plugins' names are known in any domain */
+/* "Relu", "com.microsoft.Gelu"; plugins are known in any domain */
 static const char *full_name(const char *domain, const char *op)
 {
 	return *domain ? arena_printf(arena, "%s.%s", domain, op) : op;
 }
 
-/* Whether the operator stands in this very domain. */
+/* True if tpat supports the operator in exactly this domain. */
 static bool stands(const char *domain, const char *op)
 {
 	const struct op_def *found = op_find(domain, op);
 	return found && !op_any_domain(found);
 }
 
-/* Rows of operators.tsv, in the columns of a result table: domain, name, "deprecated", who defines it. */
+/* Rows of operators.tsv, in the columns of a result table: domain, name, "deprecated", who defines it. is_known() looks
+ * there. */
 static bool is_known(const char *domain, const char *op)
 {
 	vec_each (row, &known)
@@ -107,7 +109,7 @@ static bool of_numbers(const struct result_row *row)
 	return strcmp(row->values, "numbers") == 0;
 }
 
-/* Whether one of the names is of the domain. */
+/* True if one of the names is in the domain. */
 static bool holds_domain(const char *list, const char *domain)
 {
 	for (; *list; list += strcspn(list, ","), list += *list == ',') {
@@ -121,7 +123,7 @@ static bool holds_domain(const char *list, const char *domain)
 	return false;
 }
 
-/* The tests of numbers that hold the operator, or one of the domain (null: any): all of them, those that pass, those
+/* Counts tests of numbers with the operator, or with any of the domain if null: all of them, those that pass, those
  * that pass as CUDA. */
 struct count {
 	int all, interpreter, cuda;
@@ -142,7 +144,7 @@ static struct count count_tests(const char *name, const char *domain)
 
 /* ---- The table --------------------------------------------------------------------------------------------------- */
 
-/* Names of sets come first, then what is left over. */
+/* Prints names of sets first, then the remaining types. */
 static void print_types(uint32_t types)
 {
 	static const struct {
@@ -283,7 +285,7 @@ static const struct domain {
 	{ "com.microsoft", "com.microsoft, of ONNX Runtime" },
 };
 
-/* ONNX Runtime adds old experiments to ai.onnx, which are no operators of ONNX. */
+/* Skips old experiments that ONNX Runtime adds to ai.onnx. */
 static bool is_counted(const struct result_row *row, const char *domain)
 {
 	return strcmp(row->name, domain) == 0 && (*domain || strcmp(row->verdict, "onnx") == 0);
@@ -323,7 +325,7 @@ static void print_missing(void)
 				       missing_why(domains[i].name, row->operators));
 }
 
-/* Operators that are missing without a reason, and reasons of operators that are not. */
+/* Counts missing operators without a reason, and reasons for operators that are not missing. */
 static int count_unexplained(void)
 {
 	int wrong = 0;
@@ -377,7 +379,7 @@ static void print_counts(void)
 	       "plugin](#impossible-as-a-plugin).\n\n");
 }
 
-/* ---- What does not pass ------------------------------------------------------------------------------------------ */
+/* ---- Failures ------------------------------------------------------------------------------------------ */
 
 static void print_not_passed(void)
 {
@@ -411,7 +413,7 @@ static void print_refused(void)
 		       r->way_out);
 }
 
-/* Wrong results, and operators that stand and are in the list of what no plugin can be. */
+/* Counts wrong results, and supported operators that are listed as impossible. */
 static int count_wrong(void)
 {
 	int wrong = 0;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_attention.h: what kernels of attention call. A block makes the results of a tile of queries of one head: tiles
- * of keys go by, each query keeps the largest score so far, the sum of exponentials less it, and the sum of values
- * weighted with them; when a larger score comes, both sums are scaled to it. Scores are never in global memory.
- * Sources: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao, Fu, Ermon, Rudra and Re,
+ * tpat_attention.h: functions for attention kernels. A block computes the results of a tile of queries of one head. It
+ * loops over tiles of keys. Each query keeps the largest score so far, the sum of exponentials relative to it, and the
+ * sum of values weighted with them; a larger score rescales both sums. Scores never go to global memory. Sources:
+ * Milakov and Gimelshein, Online normalizer calculation for softmax, 2018; Dao, Fu, Ermon, Rudra and Re,
  * FlashAttention, 2022; Dao, FlashAttention-2, 2023 (queries outside, keys inside; one division at the end).
  *
- * A kernel gives what it is about as functions of its own, of a query i and a key j of the head:
+ * A kernel passes functions of a query i and a key j of the head:
  *   query_at(i, r), key_at(j, r), value_at(j, c)   elements
- *   score_at(i, j, product)                        what the exponential is taken of
- *   largest_at(i, largest)                         what is taken off before
- *   sum_at(i, largest, sum)                        what divides, of the sum of exponentials
- *   weight_at(i, j, product, largest, sum)         of a value, where it is rounded or more than the exponential; else
- *                                                  attention_exponential()
- *   put(i, c, total, largest, sum)                 takes the sum of weighted values
+ *   score_at(i, j, product)                        argument of the exponential
+ *   largest_at(i, largest)                         subtracted from it
+ *   sum_at(i, largest, sum)                        divisor, from the sum of exponentials
+ *   weight_at(i, j, product, largest, sum)         weight of a value, if it is rounded or not just the exponential;
+ *                                                  else attention_exponential()
+ *   put(i, c, total, largest, sum)                 stores a sum of weighted values
+ *
  * Compiled like tpat_device.h. */
 #ifndef TPAT_ATTENTION_H
 #define TPAT_ATTENTION_H
@@ -23,16 +24,16 @@
 
 struct attention_exponential {};
 
-/* exp(x - from): of scores that are all minus infinity, 0 is taken off. */
+/* exp(x - from); subtracts 0 if all scores are minus infinity. */
 TPAT_FN float attention_exp(float x) { return expf(x); }
 TPAT_FN double attention_exp(double x) { return exp(x); }
 template <class S> TPAT_FN S attention_base(S largest) { return largest == (S)-INFINITY ? (S)0 : largest; }
 
 /* ---- By ordinary arithmetic -------------------------------------------------------------------------------------- */
 
-/* Sixteen lanes share four queries: each has every sixteenth key of the tile, and every sixteenth group of the columns
- * of a value. Elements lie in shared memory in the type C of the arithmetic. Rows are longer by 16 bytes than what they
- * hold, so that lanes that read neighbouring rows meet different banks. */
+/* Sixteen lanes share four queries: each has every sixteenth key of the tile, and every sixteenth group of columns of a
+ * value. Shared memory holds elements in the type C of the arithmetic. Rows are padded by 16 bytes, so that lanes read
+ * neighbouring rows from different banks. */
 enum { ATTENTION_LANES = 16, ATTENTION_ROWS = 4 };
 
 template <int QUERIES, int KEYS, int SIZE, int COLUMNS, class C> struct attention_tiles {
@@ -57,8 +58,8 @@ TPAT_FN void attention_load(C (&to)[ROWS][N], Index count, Element element)
 	}
 }
 
-/* product[q][k] = sum over r of query and key, of this lane's queries and keys. Sums of 8 products each are summed:
- * their rounding errors stay small (Higham, Accuracy and Stability of Numerical Algorithms, on blocked summation). */
+/* product[q][k] = sum over r of query * key, for this lane's queries and keys. Blocked summation, 8 products each,
+ * keeps rounding errors small (Higham, Accuracy and Stability of Numerical Algorithms). */
 template <class T, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C>
 TPAT_FN void attention_products(T (&product)[ATTENTION_ROWS][KEYS / ATTENTION_LANES],
                                 const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
@@ -95,7 +96,7 @@ TPAT_FN void attention_products(T (&product)[ATTENTION_ROWS][KEYS / ATTENTION_LA
 	}
 }
 
-/* total[q][c] += sum over the tile's keys of weight and value. */
+/* total[q][c] += sum over the tile's keys of weight * value. */
 template <class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, int GROUPS, int GROUP>
 TPAT_FN void attention_weigh(A (&total)[ATTENTION_ROWS][GROUPS][GROUP],
                              const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
@@ -129,9 +130,8 @@ template <> struct attention_passes<attention_exponential> {
 	static const int n = 1;
 };
 
-/* The queries first .. first + QUERIES of `queries`. T: of products, S: of scores, A: of weighted sums. Weights of the
- * kernel's own need the row's whole sum: products are made a second time for them, behind a first pass that makes the
- * sums. */
+/* Attention for the queries first .. first + QUERIES of `queries`. Types T: products, S: scores, A: weighted sums. The
+ * kernel's own weights need the row's whole sum: a first pass computes the sums, a second one the products again. */
 template <class T, class S, class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, class Index, class Query,
           class Key, class Value, class Score, class Largest, class Sum, class Weight, class Put>
 TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, Index first,
@@ -242,18 +242,22 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 
 /* ---- On tensor cores --------------------------------------------------------------------------------------------- */
 
-/* A warp has 16 * TILES queries, as fragments of left operands; a block's warps share tiles of keys and values, of
- * elements of 2 bytes, which are copied while those before them are multiplied. A warp's scores stay in the registers
- * in which products leave them, and become the left operand of the product with the values: weights are rounded to the
- * values' type. Exponentials are powers of 2. What such a kernel gives is query_at(i, r)                      an
- * element's position in `query`, even and followed by the next; or, of attention_elements, the element key_at(j, r),
- * value_at(j, c)        positions of 8 elements along a head (TURNED keys: of 8 keys), at a multiple of 8; negative:
- * zeros score_at(i, j, product)             as above; or attention_scaled: the product, rounded to T, times a positive
- * number kept(i, j)                          whether the score is more than minus infinity, as far as that is said by
- * numbers alone; kept_some(i, to_i, j, to_j), kept_all() ... of these to those queries and keys: false where there is
- * none; true where there is no other. attention_always: no such condition largest_at(i, largest), sum_at(i, largest,
- * sum)   as above result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c) what is stored, and where; PAIRS: two
- * at a time, at even positions */
+/* A warp has 16 * TILES queries, as fragments of left operands. A block's warps share tiles of keys and values with
+ * 2-byte elements; the next tiles are copied while the current ones are multiplied. A warp's scores stay in the
+ * accumulator registers and become the left operand of the product with the values: weights are rounded to the values'
+ * type. Exponentials are powers of 2. Such a kernel passes
+ *   query_at(i, r)                  an element's position in `query`, even and followed by the next;
+ *                                   with attention_elements: the element
+ *   key_at(j, r), value_at(j, c)    positions of 8 elements along a head (TURNED keys: of 8 keys), at a multiple of 8;
+ *                                   negative: zeros
+ *   score_at(i, j, product)         as above; with attention_scaled: the product, rounded to T, times a positive number
+ *   kept(i, j)                      false if the score is minus infinity, as far as indices decide that;
+ *                                   attention_always: no such condition
+ *   kept_some(i, to_i, j, to_j)     false if none of these queries and keys are kept
+ *   kept_all(i, to_i, j, to_j)      true if all of them are
+ *   largest_at(i, largest), sum_at(i, largest, sum)    as above
+ *   result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)    the stored value, and its position;
+ *                                   PAIRS: two at a time, at even positions */
 struct attention_elements {};
 template <class T> struct attention_scaled {
 	float by;
@@ -267,7 +271,7 @@ template <int N> struct attention_width {
 	static const int row = N <= 16 ? 16 : N <= 32 ? 32 : N <= 64 ? 64 : N <= 128 ? 128 : 256; /* of a shared_tile */
 };
 
-/* TURNED: keys lie in memory, and in their tiles, with the same element of each beside each other. */
+/* TURNED: in memory and in tiles, the same element of neighbouring keys is contiguous. */
 template <class K, int KEYS, int SIZE, bool TURNED> struct attention_keys {
 	typedef shared_tile<K, KEYS, attention_width<SIZE>::row> type;
 };
@@ -282,7 +286,7 @@ template <class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TUR
 TPAT_FN f16 attention_round(float x, f16) { return round_f16(x); }
 TPAT_FN bf16 attention_round(float x, bf16) { return round_bf16(x); }
 
-/* The scores' function, as a factor before it is and as what it leaves to do. */
+/* Splits the score function into a factor, applied later, and the rest. */
 template <class Score, class Index> TPAT_FN float attention_score(const Score &score, Index i, Index j, float product)
 {
 	return score(i, j, product);
@@ -311,7 +315,7 @@ TPAT_FN void attention_copy(shared_tile<T, KEYS, WIDTH> &tile, const T *from, In
 	}
 }
 
-/* Keys, whichever way they lie. */
+/* Copies keys of either layout. */
 template <int THREADS, int SIZE, bool TURNED, int KEYS, class K, class Tile, class Index, class At>
 TPAT_FN void attention_copy_keys(Tile &tile, const K *from, Index first, const At &at)
 {
@@ -322,7 +326,7 @@ TPAT_FN void attention_copy_keys(Tile &tile, const K *from, Index first, const A
 		attention_copy<THREADS, SIZE>(tile, from, first, at);
 }
 
-/* Two elements of a query from r on, as a word of a fragment. */
+/* Returns two elements of a query from r on, as a word of a fragment. */
 template <int SIZE, class K, class Index, class At>
 TPAT_FN u32 attention_two(const K *query, const At &at, Index i, int r)
 {
@@ -335,7 +339,7 @@ template <int SIZE, class Index, class At> TPAT_FN u32 attention_two(attention_e
 	return at(i, (Index)r).bits | (r + 1 < SIZE ? (u32)at(i, (Index)(r + 1)).bits << 16 : 0);
 }
 
-/* 16 queries, from `row` of this lane on. */
+/* Loads 16 queries, from this lane's `row` on. */
 template <int SIZE, class K, int DEPTH, class Query, class Index, class At>
 TPAT_FN void attention_load_query(mma_a<K> (&left)[DEPTH], Query query, const At &query_at, Index row, Index queries)
 {
@@ -376,7 +380,7 @@ TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mm
 		}
 }
 
-/* Products become scores; minus infinity where they are not kept, unless `whole`. */
+/* Turns products into scores; minus infinity if not kept, unless `whole`. */
 template <int TILES, int NEAR, class Score, class Index, class Kept>
 TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Score &score_at, Index at, Index row,
                                  int column, Index queries, bool whole, const Kept &kept)
@@ -403,8 +407,8 @@ TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Sco
 		}
 }
 
-/* Scores of 16 queries become weights, exponentials of them less the largest so far; what was summed before is to be
- * scaled. All scores here are to be multiplied by `factor`, which turns exp into a power of 2. */
+/* Turns scores of 16 queries into weights: exponentials relative to the largest so far; the caller rescales earlier
+ * sums. Multiplies all scores by `factor`, which turns exp into a power of 2. */
 template <int NEAR>
 TPAT_FN void attention_soften(mma_sum<float> (&score)[NEAR], float (&largest)[2], float (&sum)[2], float (&scale)[2],
                               float factor)
@@ -465,7 +469,7 @@ TPAT_FN void attention_collect(mma_sum<float> (&total)[TILES][ACROSS], const mma
 		}
 }
 
-/* The results of 16 queries. */
+/* Stores the results of 16 queries. */
 template <bool PAIRS, int COLUMNS, int ACROSS, class Index, class Largest, class Sum, class Result, class Y,
           class Place>
 TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&largest)[2], const float (&sum)[2],
@@ -501,7 +505,7 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 	}
 }
 
-/* The queries first .. first + 16 * WARPS * TILES of `queries`. */
+/* Attention for the queries first .. first + 16 * WARPS * TILES of `queries`. */
 template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TURNED,
           class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some,
           class All, class Largest, class Sum, class Result, class Y, class Place>
@@ -517,7 +521,7 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 	const int column = mma_column(0);
 	const Index row = first + block_thread() / 32 * 16 * TILES + mma_row(0), last = first + block - 1;
 	const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
-	/* The tile behind one, of which something is kept. */
+	/* Returns the next tile of which some score is kept. */
 	const auto next = [&](Index at) {
 		do
 			at += KEYS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tpat_attention_wide.h: attention by warpgroups' products (see tpat_wgmma.h, tpat_attention.h). A group of 128 threads
- * has 64 queries of a head; the groups of a block share tiles of keys and values. While the tensor cores sum up the
- * values of one tile, the threads make weights of the scores of the next one. Source: Shah, Bikshandi, Zhang, Thakkar,
- * Ramani and Dao, FlashAttention-3, 2024 (algorithm 2: what of it is inside of a warpgroup).
+ * has 64 queries of a head; the groups of a block share tiles of keys and values. While the tensor cores sum the values
+ * of one tile, the threads compute weights from the scores of the next. Source: Shah, Bikshandi, Zhang, Thakkar, Ramani
+ * and Dao, FlashAttention-3, 2024 (algorithm 2: the part inside a warpgroup).
  *
  * Compiled like tpat_device.h. */
 #ifndef TPAT_ATTENTION_WIDE_H
@@ -13,13 +13,13 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* Two tiles of each: one is multiplied while the other one comes. Heads are 64, 128 or 256 elements. */
+/* Two tiles of each: one is multiplied while the other is copied. Heads have 64, 128 or 256 elements. */
 template <class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED> struct attention_wide_slots {
 	wide_tile<K, KEYS, TURNED> key[2][SIZE / 64];
 	wide_tile<V, COLUMNS, true> value[2][KEYS / 64];
 };
 
-/* score = query * key; total += weight * value: asked for, not done. */
+/* Issues score = query * key and total += weight * value, without waiting. */
 template <class K, int DEPTH, int NEAR, int KEYS, int PARTS, bool TURNED>
 TPAT_FN void attention_wide_multiply(mma_sum<float> (&score)[NEAR], const mma_a<K> (&query)[DEPTH],
                                      wide_tile<K, KEYS, TURNED> (&key)[PARTS])
@@ -39,7 +39,7 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
 	wgmma_commit();
 }
 
-/* As attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
+/* Like attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
 template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index,
           class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All,
           class Largest, class Sum, class Result, class Y, class Place>
@@ -76,7 +76,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 			if (at < keys)
 				tile_copy<threads>(slots.value[slot][part], value, at + 64 * part, (Index)0, value_at);
 	};
-	const auto arrive = [&]() { /* behind a copy_wait() */
+	const auto arrive = [&]() { /* after a copy_wait() */
 		                    wgmma_see();
 		                    __syncthreads();
 		                    wgmma_begin();
@@ -97,7 +97,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 	Index at = next(-KEYS);
 	if (at < keys) {
 		Index later = next(at);
-		int slot = 0; /* of the values that weights are for */
+		int slot = 0; /* of the values for the weights */
 		ask_keys(at, 0);
 		copy_commit();
 		ask_values(at, 0);

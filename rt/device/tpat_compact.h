@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_compact.h: compaction in two kernels: one marks points by a bit each (mark_points), of which a warp's lie
- * together; the next knows how many there are in all and stores what is marked (put_marked). Compiled like
- * tpat_device.h. */
+ * tpat_compact.h: compaction in two kernels: the first marks each point with a bit (mark_points), contiguous for a
+ * warp; the second knows the total count and stores the marked points (put_marked). Compiled like tpat_device.h. */
 #ifndef TPAT_COMPACT_H
 #define TPAT_COMPACT_H
 
@@ -9,13 +8,13 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* Of a tile of THREADS * ITEMS points from `first` on, of n in all. How many are kept: for all threads. */
+/* Marks a tile of THREADS * ITEMS points from `first` on, of n. Returns the number kept, in all threads. */
 template <int THREADS, int ITEMS, class Index, class End, class Keep>
 TPAT_FN int mark_points(u32 *marks, Index first, End n, int *across, Keep keep)
 {
 	const int lane = warp_lane(), warp = block_thread() / 32;
 	const End own = (End)first + warp * 32 * ITEMS + lane;
-	const bool whole = (End)first + THREADS * ITEMS <= n; /* no condition stands between the loads then */
+	const bool whole = (End)first + THREADS * ITEMS <= n; /* then loads are unconditional */
 	bool kept[ITEMS];
 	u32 mine = 0;
 #pragma unroll
@@ -36,10 +35,10 @@ TPAT_FN int mark_points(u32 *marks, Index first, End n, int *across, Keep keep)
 
 template <int THREADS, int ITEMS> struct marked_points {
 	int across[THREADS / 32], all;
-	u16 list[THREADS * ITEMS]; /* so that neighbouring threads store neighbours */
+	u16 list[THREADS * ITEMS]; /* so that neighbouring threads store neighbouring elements */
 };
 
-/* put(place, point) for what is marked, of which `start` come before the tile. */
+/* Calls put(place, point) for each marked point; `start` of them come before the tile. */
 template <int THREADS, int ITEMS, class Index, class Start, class Put>
 TPAT_FN void put_marked(marked_points<THREADS, ITEMS> &shared, const u32 *marks, Index first, Start start, Put put)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * tpat_cpu.h: what a kernel's C text uses, the twin of tpat_device.h for a processor. C has no overloading, so
- * functions carry types in their names: f16_of_f32(x), floor_div_index(a, b). Written for clarity; it runs in
- * verification only. */
+ * tpat_cpu.h: functions for kernels in C, the counterpart of tpat_device.h for a processor. C has no overloading, so
+ * function names contain types: f16_of_f32(x), floor_div_index(a, b). Written for clarity; used only in
+ * verification. */
 /* clang-format off */
 #ifndef TPAT_CPU_H
 #define TPAT_CPU_H
@@ -31,14 +31,15 @@ typedef struct { u8 bits; } f8e5m2;
 typedef struct { u8 bits; } f8e5m2fnuz;
 typedef struct { u8 bits; } f8e8m0;
 
-/* Narrower than a byte: values have a byte each, elements in memory share one; pointers to them are pointers to u8. */
+/* Types narrower than a byte: a value has a byte of its own, elements in memory share one; pointers to them are
+ * pointers to u8. */
 typedef u8 u4;
 typedef i8 i4;
 typedef u8 u2;
 typedef i8 i2;
 typedef struct { u8 bits; } f4e2m1;
 
-/* ---- Small floats: mantissa bits, bias, and what lies beyond the largest finite value. */
+/* ---- Small floats: mantissa bits, bias, and values beyond the largest finite one. */
 
 enum small_kind { SMALL_IEEE, SMALL_FN, SMALL_FNUZ, SMALL_FINITE /* neither infinity nor NaN */ };
 
@@ -78,7 +79,7 @@ static inline unsigned small_encode(double x, int width, int mantissa, int bias,
 		return over == nan && kind == SMALL_FNUZ ? nan : over | sign;
 	frexp(x, &exponent); /* x = f * 2^exponent, 0.5 <= f < 1 */
 	exponent = exponent - 1 > 1 - bias ? exponent - 1 : 1 - bias;
-	double units = nearbyint(ldexp(x, mantissa - exponent)); /* of the last mantissa bit, to nearest even */
+	double units = nearbyint(ldexp(x, mantissa - exponent)); /* of the last mantissa bit; to nearest even */
 	unsigned magnitude = units == 0 ? 0 : (unsigned)(exponent + bias - 1) * (1u << mantissa) + (unsigned)units;
 	if (units < (double)(1u << mantissa)) /* subnormal */
 		magnitude = (unsigned)units;
@@ -90,7 +91,7 @@ static inline unsigned small_encode(double x, int width, int mantissa, int bias,
 /* 2^(bits - 127); 255 is NaN. */
 static inline double f64_of_f8e8m0(f8e8m0 x) { return x.bits == 255 ? NAN : ldexp(1, x.bits - 127); }
 
-/* Nearest, ties up; what is out of range gives the nearer end if `saturate`, whatever its sign, else NaN. */
+/* Rounds to nearest, ties up; out of range: the nearer end if `saturate`, whatever the sign, else NaN. */
 static inline f8e8m0 round_f8e8m0(double x, bool saturate)
 {
 	int exponent;
@@ -118,8 +119,7 @@ SMALL_FLOAT(f8e5m2, 8, 2, 15, SMALL_IEEE)
 SMALL_FLOAT(f8e5m2fnuz, 8, 2, 16, SMALL_FNUZ)
 SMALL_FLOAT(f4e2m1, 4, 1, 1, SMALL_FINITE)
 
-/* A 64-bit integer as a double, rounded to odd where it does not fit, so that rounding again gives what rounding once
- * would give. */
+/* Converts a 64-bit integer to double, rounding to odd, so that a second rounding is the same as rounding once. */
 static inline double odd_u64(u64 x)
 {
 	if (x >> 53) {
@@ -155,7 +155,7 @@ SMALL_CONVERSIONS(f8e5m2) SMALL_CONVERSIONS(f8e5m2fnuz) SMALL_CONVERSIONS(f8e8m0
 static inline double f64_of_f32(float x) { return x; }
 static inline float f32_of_f64(double x) { return (float)x; }
 
-/* ---- Floats to integers: truncates; beyond the range gives its end; NaN gives 0. */
+/* ---- Floats to integers: truncate, saturate, NaN gives 0. */
 
 #define INT_OF_FLOAT(T, low, high, S, F) \
 	static inline T T##_of_##S(F x) \
@@ -180,7 +180,7 @@ INT_TYPE(u4, 0, 15)
 INT_TYPE(i2, -2, 1)
 INT_TYPE(u2, 0, 3)
 
-/* Integers to those that C does not have: wraps. */
+/* Integers to types that C lacks: wraps. */
 #define NARROW_OF_INT(T, S) static inline T T##_of_##S(S x) { return T##_of_low((int)((u64)x & 15)); }
 #define NARROW_TYPE(T, low, high) \
 	static inline T T##_of_low(int x) \
@@ -196,8 +196,8 @@ NARROW_TYPE(u4, 0, 15)
 NARROW_TYPE(i2, -2, 1)
 NARROW_TYPE(u2, 0, 3)
 
-/* ---- Elements narrower than a byte: element i of BITS bits; many of them, from a whole byte on.
- * CODE: the bits of x. */
+/* ---- Elements narrower than a byte: element i of BITS bits; several elements start at a whole byte. CODE: the bits of
+ * x. */
 
 #define PACKED(T, BITS, CODE, VALUE) \
 	static inline T load_##T(const u8 *p, i64 i) \
@@ -264,13 +264,13 @@ SIGNED_DIVISION(i8, i8, u8) SIGNED_DIVISION(i16, i16, u16) SIGNED_DIVISION(i32, 
 SIGNED_DIVISION(index, i64, u64)
 UNSIGNED_DIVISION(u8, u8) UNSIGNED_DIVISION(u16, u16) UNSIGNED_DIVISION(u32, u32) UNSIGNED_DIVISION(u64, u64)
 
-/* The larger, the smaller: NaN if one of them is. */
+/* Maximum and minimum: NaN if either is. */
 static inline float nan_max_f32(float a, float b) { return a > b || a != a ? a : b; }
 static inline float nan_min_f32(float a, float b) { return a < b || a != a ? a : b; }
 static inline double nan_max_f64(double a, double b) { return a > b || a != a ? a : b; }
 static inline double nan_min_f64(double a, double b) { return a < b || a != a ? a : b; }
 
-/* The same bits as another type of the same size. */
+/* Reinterprets the bits as another type of the same size. */
 #define BITS(T, C, S, D) static inline C T##_bits_of_##S(D x) { C y; memcpy(&y, &x, sizeof y); return y; }
 BITS(i32, i32, f32, float) BITS(u32, u32, f32, float) BITS(f32, float, i32, i32) BITS(f32, float, u32, u32)
 BITS(i64, i64, f64, double) BITS(u64, u64, f64, double) BITS(f64, double, i64, i64) BITS(f64, double, u64, u64)
@@ -283,14 +283,14 @@ BITS(u4, u4, f4e2m1, f4e2m1) BITS(f4e2m1, f4e2m1, u4, u4) BITS(u8, u8, bool, boo
 BITS(i8, i8, u8, u8) BITS(u8, u8, i8, i8) BITS(i16, i16, u16, u16) BITS(u16, u16, i16, i16)
 BITS(i32, i32, u32, u32) BITS(u32, u32, i32, i32) BITS(i64, i64, u64, u64) BITS(u64, u64, i64, i64)
 
-/* ---- Sorting: keys that order as the values do (-0 is 0, a NaN larger than all numbers), and where they stood. */
+/* ---- Sorting: keys in the order of the values (-0 is 0, NaN larger than all numbers), and original positions. */
 
 struct sort_item {
 	u64 key;
 	i64 place;
 };
 
-/* Room for n items, and for as many while they are sorted. Given back with free(). */
+/* Allocates n items, and a buffer of the same size for sorting. Free it with free(). */
 static inline struct sort_item *sort_new(i64 n)
 {
 	struct sort_item *item = malloc(2 * (size_t)n * sizeof *item + 1);
@@ -299,7 +299,7 @@ static inline struct sort_item *sort_new(i64 n)
 	return item;
 }
 
-/* In ascending order of their keys, by merging; of equal keys the first stays the first. */
+/* Stable merge sort in ascending order of keys. */
 static inline void sort_items(struct sort_item *item, i64 n)
 {
 	struct sort_item *from = item, *to = item + n;

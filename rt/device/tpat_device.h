@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_device.h: what generated kernels call. Element types, their conversions and arithmetic (tpat_types.h), vector
- * access (tpat_vector.h), reductions over a warp or block, and atomics on every element type.
- *
- * Needs no other headers: compiled by NVRTC, by nvcc, and by a C++17 compiler under the emulator (TPAT_EMULATOR).
- * Inline PTX lives in these three and nowhere else; each piece has a plain twin for the emulator. */
+ * tpat_device.h: functions for generated kernels. Element types, their conversions and arithmetic (tpat_types.h),
+ * vector access (tpat_vector.h), reductions over a warp or block, and atomics on every element type. Needs no other
+ * headers: compiled by NVRTC, by nvcc, and by a C++17 compiler for the emulator (TPAT_EMULATOR). Each piece of inline
+ * PTX has a plain counterpart for the emulator. */
 #ifndef TPAT_DEVICE_H
 #define TPAT_DEVICE_H
 
 #include "tpat_types.h"
 #include "tpat_vector.h"
 
-/* ---- Kernels that follow each other ------------------------------------------------------------------------------ */
+/* ---- Consecutive kernels ------------------------------------------------------------------------------ */
 
-/* Programmatic dependent launch, from sm_90 on: a kernel that starts with this one may be set up while the kernel
- * before it still runs. It waits until that one has ended and what it wrote can be read; not at all where this kernel
- * was launched to start behind it. Nothing may be read or written before.
- *
- * No kernel says earlier than by its end that the next one may start (griddepcontrol.launch_dependents): on an H100
- * that holds up a kernel of 4096 small blocks by 2 us, and saves nothing beside what waiting saves. */
+/* Programmatic dependent launch, from sm_90 on: a kernel that begins with this call may be set up while the previous
+ * kernel still runs. Waits until that one has ended and its writes are visible; returns at once if this kernel was
+ * launched to start after it. Before this call, do not access memory. No kernel allows the next one to start before its
+ * own end (griddepcontrol.launch_dependents): on an H100 that delays a kernel of 4096 small blocks by 2 us, and saves
+ * no more than waiting does. */
 TPAT_FN void wait_for_last_kernel()
 {
 #if !defined(TPAT_EMULATOR) && __CUDA_ARCH__ >= 900
@@ -27,11 +25,12 @@ TPAT_FN void wait_for_last_kernel()
 
 /* ---- Elements narrower than a byte ------------------------------------------------------------------------------- */
 
-/* Of a type T of BITS bits; `i` counts elements and is not negative.
- *   load_T(p, i)      the element i
- *   load_T(v, p, i)   v = the elements i .. i + N; both are multiples of the elements of a byte, the byte aligned as in
- * load() store_T(p, i, v)  these elements = v, likewise There is no store of one element: threads must not share a
- * byte. CODE: the bits of `x`, from its low ones on; VALUE: what the bits `code` mean. */
+/* For a type T of BITS bits; `i` counts elements and is not negative.
+ *   load_T(p, i)      returns the element i
+ *   load_T(v, p, i)   v = the elements i .. i + N; whole bytes, aligned as for load()
+ *   store_T(p, i, v)  the same elements = v
+ * There is no store of one element, since threads must not share a byte. CODE: the bits of `x`, in the low bits of an
+ * int; VALUE: the value of the bits `code`. */
 #define TPAT_PACKED(T, BITS, CODE, VALUE) \
 	template <class I> TPAT_FN T load_##T(const u8 *p, I i) \
 	{ \
@@ -93,13 +92,13 @@ struct op_xor {
 	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a ^ b); }
 };
 
-/* A value and where it was found. */
+/* A value and its index. */
 template <class T, class I = int> struct indexed {
 	T value;
 	I index;
 };
 
-/* NaN counts as the largest (op_argmax) or smallest (op_argmin); of equals the first, or the LAST. */
+/* NaN counts as the largest (op_argmax) or smallest (op_argmin); of equal values the first, or the LAST. */
 template <bool LAST> struct op_argmax {
 	template <class T, class I> TPAT_FN indexed<T, I> operator()(indexed<T, I> a, indexed<T, I> b) const
 	{
@@ -147,15 +146,15 @@ template <class T> struct words {
 		return b.value(); \
 	}
 TPAT_SHUFFLE(shuffle_xor, __shfl_xor_sync)   /* of lane ^ `lane` */
-TPAT_SHUFFLE(shuffle_up, __shfl_up_sync)     /* of lane - `lane`, or its own where there is none */
-TPAT_SHUFFLE(shuffle_down, __shfl_down_sync) /* of lane + `lane`, or its own where there is none */
+TPAT_SHUFFLE(shuffle_up, __shfl_up_sync)     /* of lane - `lane`, or its own if there is none */
+TPAT_SHUFFLE(shuffle_down, __shfl_down_sync) /* of lane + `lane`, or its own if there is none */
 TPAT_SHUFFLE(shuffle, __shfl_sync)           /* of lane `lane` */
 #undef TPAT_SHUFFLE
 
 TPAT_FN int block_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 TPAT_FN int warp_lane() { return block_thread() & 31; }
 
-/* Over groups of LANES lanes (a power of two); every lane gets the result. */
+/* Reduces over groups of LANES lanes (a power of two); every lane gets the result. */
 template <int LANES = 32, class T, class Op> TPAT_FN T warp_reduce(T v, Op op)
 {
 #pragma unroll
@@ -171,7 +170,7 @@ template <int LANES = 32, class T> TPAT_FN T warp_min(T v) { return warp_reduce<
 template <int LANES = 32, class T> TPAT_FN T warp_and(T v) { return warp_reduce<LANES>(v, op_and()); }
 template <int LANES = 32, class T> TPAT_FN T warp_or(T v) { return warp_reduce<LANES>(v, op_or()); }
 
-/* In every lane: the largest (smallest) value of the warp and its index; of equals the first or the last. */
+/* Returns in every lane the warp's largest (smallest) value and its index; of equal values the first or the last. */
 template <class T, class I> TPAT_FN indexed<T, I> warp_argmax(T value, I index, bool last)
 {
 	const indexed<T, I> v = { value, index };
@@ -183,7 +182,7 @@ template <class T, class I> TPAT_FN indexed<T, I> warp_argmin(T value, I index, 
 	return last ? warp_reduce(v, op_argmin<true>()) : warp_reduce(v, op_argmin<false>());
 }
 
-/* Running op over the lanes up to this one, it included. */
+/* Inclusive scan over the lanes. */
 template <class T, class Op> TPAT_FN T warp_scan(T v, Op op)
 {
 	const int lane = warp_lane();
@@ -196,7 +195,7 @@ template <class T, class Op> TPAT_FN T warp_scan(T v, Op op)
 	return v;
 }
 
-/* The same, going on from `carry`, which becomes the last lane's. */
+/* The same, starting from `carry`, which becomes the last lane's result. */
 template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
 {
 	v = op(carry, warp_scan(v, op));
@@ -204,19 +203,20 @@ template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
 	return v;
 }
 
-/* What converts to T, as C's arithmetic on small integers gives int: `typename element<T>::type x` is no place to find
- * T from. */
+/* A parameter that converts to T, as C's arithmetic on small integers gives int: T is not deduced from `typename
+ * element<T>::type x`. */
 template <class T> struct element {
 	typedef T type;
 };
 
 /* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part --------------------------------------- */
 
-/* A value from memory, without what lies between its members. */
+/* Copies a value from memory, without padding between its members. */
 template <class T> TPAT_FN T copy_of(const T &x) { return x; }
 template <class T, class I> TPAT_FN indexed<T, I> copy_of(const indexed<T, I> &x) { return { x.value, x.index }; }
 
-/* Every thread gets the result. `shared`: THREADS / 32 elements; free for other use after the next __syncthreads(). */
+/* Reduces over the block; every thread gets the result. `shared`: THREADS / 32 elements; reusable after the next
+ * __syncthreads(). */
 template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *shared)
 {
 	static_assert(THREADS % 32 == 0 && THREADS <= 1024, "whole warps");
@@ -239,8 +239,8 @@ template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *
 	return v;
 }
 
-/* Each of COLUMNS columns by itself: threads t, t + COLUMNS ... of the PARTS * COLUMNS of a block make one; all of them
- * get the result. PARTS: a power of two. `shared`: an element a thread. */
+/* Reduces each of COLUMNS columns separately, over the threads t, t + COLUMNS ... of the block's PARTS * COLUMNS; all
+ * of these get the result. PARTS: a power of two. `shared`: an element for each thread. */
 template <int COLUMNS, int PARTS, class T, class Op> TPAT_FN T block_reduce_columns(T v, Op op, T *shared)
 {
 	const int thread = block_thread();
@@ -258,7 +258,7 @@ template <int COLUMNS, int PARTS, class T, class Op> TPAT_FN T block_reduce_colu
 	return copy_of(shared[thread % COLUMNS]);
 }
 
-/* The same of ITEMS values a thread. `shared`: ITEMS elements a thread. */
+/* The same for ITEMS values per thread. `shared`: ITEMS elements for each thread. */
 template <int COLUMNS, int PARTS, int ITEMS, class T, class Op>
 TPAT_FN void block_reduce_columns_on(T (&v)[ITEMS], Op op, T *shared)
 {
@@ -285,7 +285,7 @@ TPAT_FN void block_reduce_columns_on(T (&v)[ITEMS], Op op, T *shared)
 		v[i] = copy_of(shared[i * COLUMNS * PARTS + thread % COLUMNS]);
 }
 
-/* Running op over the threads up to this one, it included; the last thread has the total. `shared`: as above. */
+/* Inclusive scan over the block's threads; the last thread has the total. `shared`: as for block_reduce(). */
 template <int THREADS, class T, class Op> TPAT_FN T block_scan(T v, Op op, T *shared)
 {
 	static_assert(THREADS % 32 == 0 && THREADS <= 1024, "whole warps");
@@ -306,7 +306,7 @@ template <int THREADS, class T, class Op> TPAT_FN T block_scan(T v, Op op, T *sh
 	return v;
 }
 
-/* The same, going on from `carry`, which becomes what all threads make of it. */
+/* The same, starting from `carry`, which becomes the result of all threads. */
 template <int THREADS, class T, class Op> TPAT_FN T block_scan_on(T v, Op op, T *shared, T &carry)
 {
 	static_assert(THREADS > 32, "one warp shares nothing");
@@ -316,11 +316,11 @@ template <int THREADS, class T, class Op> TPAT_FN T block_scan_on(T v, Op op, T 
 	return v;
 }
 
-/* Running op over the items of all THREADS threads, going on from `carry`, which becomes what they make of it. A warp's
- * items lie together: first the WIDTH of each lane's first vector v[0 .. WIDTH), lane after lane, then those of the
- * second ones. So vectors are loaded side by side, and warps meet only once. EXCLUSIVE: an item becomes the combination
- * of those before it. `none`: the neutral element; `shared`: an element a warp. 32 THREADS: each warp of the block by
- * itself, `shared` is not used. */
+/* Scan over the items of all THREADS threads, starting from `carry`, which becomes the result of all items. A warp's
+ * items are contiguous: first each lane's first vector v[0 .. WIDTH), lane by lane, then the second ones. So vector
+ * loads coalesce, and warps synchronise only once. EXCLUSIVE: an item becomes the combination of those before it.
+ * `none`: the neutral element; `shared`: an element for each warp. With 32 THREADS each warp of the block scans
+ * separately, and `shared` is unused. */
 template <int THREADS, int WIDTH, bool EXCLUSIVE, class T, int N, class Op>
 TPAT_FN void block_scan_items_on(T (&v)[N], Op op, typename element<T>::type none, T *shared, T &carry)
 {
@@ -370,10 +370,10 @@ TPAT_FN void block_scan_items_on(T (&v)[N], Op op, typename element<T>::type non
 		carry = start;
 }
 
-/* ---- Atomics: give what was there before ------------------------------------------------------------------------- */
+/* ---- Atomics: return the old value ------------------------------------------------------------------------- */
 
 template <class T, class Op> TPAT_FN T apply(Op op, T a, T b) { return op(a, b); }
-/* One float operation and one rounding give the correctly rounded sum or product. */
+/* A float operation, then one rounding, gives the correctly rounded sum or product. */
 template <class Op> TPAT_FN f16 apply(Op op, f16 a, f16 b) { return round_f16(op(to_f32(a), to_f32(b))); }
 template <class Op> TPAT_FN bf16 apply(Op op, bf16 a, bf16 b) { return round_bf16(op(to_f32(a), to_f32(b))); }
 
@@ -416,7 +416,7 @@ template <class T> TPAT_FN T atomic_mul(T *p, typename element<T>::type v) { ret
 template <class T> TPAT_FN T atomic_max(T *p, typename element<T>::type v) { return atomic_update(p, v, op_max()); }
 template <class T> TPAT_FN T atomic_min(T *p, typename element<T>::type v) { return atomic_update(p, v, op_min()); }
 
-/* Where the GPU has the operation itself. */
+/* Operations that the GPU has. */
 TPAT_FN int atomic_add(int *p, int v) { return atomicAdd(p, v); }
 TPAT_FN u32 atomic_add(u32 *p, u32 v) { return atomicAdd(p, v); }
 TPAT_FN i64 atomic_add(i64 *p, i64 v) { return (i64)atomicAdd((u64 *)p, (u64)v); }
@@ -431,7 +431,7 @@ TPAT_FN int atomic_min(int *p, int v) { return atomicMin(p, v); }
 TPAT_FN u32 atomic_min(u32 *p, u32 v) { return atomicMin(p, v); }
 TPAT_FN i64 atomic_min(i64 *p, i64 v) { return atomicMin(p, v); }
 TPAT_FN u64 atomic_min(u64 *p, u64 v) { return atomicMin(p, v); }
-/* What needs no answer, as scattered sums, is done where the memory is. */
+/* Without a result, as for scattered sums: runs in the memory system. */
 #if TPAT_ARCH >= 700
 TPAT_FN void atomic_add(f16 *p, f16 v) { asm volatile("red.add.noftz.f16 [%0], %1;" ::"l"(p), "h"(v.bits) : "memory"); }
 #endif
@@ -484,19 +484,18 @@ TPAT_ADD_PAIRS(bf16)
 #undef TPAT_ADD_PAIRS
 #endif
 
-/* Updates of rows: the number of the last one, or a list of all of them. Both begin with -1. */
+/* Updates of rows: the index of the last one, or a linked list of all. Both start as -1. */
 TPAT_FN void note_last(int *last, int number) { atomicMax(last, number); }
 TPAT_FN void note_next(int *first, int *next, int number) { *next = atomicExch(first, number); }
 
-/* ---- Tiles: pieces of a row, each made by a block that goes on from what those before it made -------------------- */
+/* ---- Tiles: pieces of a row, one for each block, which continues from the tiles before it -------------------- */
 
-/* In one pass over the data: a block takes the next tile, shows its own total, and looks back over the totals of
- * earlier tiles until one shows what everything up to it made. Blocks take tiles in the order in which they start, so
- * that those before are running or done. Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled
- * Look-back.
+/* One pass over the data: a block takes the next tile, publishes its total, and looks back over earlier tiles' totals
+ * until one has published its prefix. Blocks take tiles in the order in which they start, so that earlier ones are
+ * running or done. Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back.
  *
- * `state`, all zero before the kernel starts, holds a counter; then, for each tile, one word with a mark and the value,
- * or for values of 8 bytes three: mark, total, all. */
+ * `state`, all zero before the kernel starts, holds a counter, then for each tile one word with a mark and the value,
+ * or for 8-byte values three words: mark, total, prefix. */
 enum tile_mark { TILE_NOTHING, TILE_TOTAL, TILE_ALL };
 
 TPAT_FN u64 load_fresh(const u64 *p)
@@ -532,7 +531,7 @@ template <class T> TPAT_FN void tile_show(u64 *state, i64 tile, T v, u32 mark)
 	}
 }
 
-/* The mark of a tile, and in v what it shows. */
+/* Returns the mark of a tile, and its published value in v. */
 template <class T> TPAT_FN u32 tile_look(const u64 *state, i64 tile, T &v)
 {
 	u64 bits = load_fresh(state + 1 + (sizeof(T) <= 4 ? 1 : 3) * tile);
@@ -545,7 +544,7 @@ template <class T> TPAT_FN u32 tile_look(const u64 *state, i64 tile, T &v)
 	return mark;
 }
 
-/* The number of the block's tile: for all threads. `shared`: one element, as below; each has one of its own. */
+/* Returns the block's tile index, in all threads. `shared`: one element, not that of the function below. */
 TPAT_FN u64 tile_next(u64 *state, u64 *shared)
 {
 	if (block_thread() == 0)
@@ -554,13 +553,13 @@ TPAT_FN u64 tile_next(u64 *state, u64 *shared)
 	return *shared;
 }
 
-/* op over the totals of the `n` tiles before this one, or `none` when n is 0: for all threads, which all have
+/* Combines the totals of the `n` tiles before this one with op, or returns `none` if n is 0, in all threads; all pass
  * `total`. */
 template <class T, class Op>
 TPAT_FN T tiles_before(T total, Op op, u64 *state, i64 tile, i64 n, typename element<T>::type none, T *shared)
 {
 	const int lane = block_thread();
-	if (lane < 32) { /* the first warp looks at 32 tiles at a time; lane 0 at the nearest */
+	if (lane < 32) { /* the first warp reads 32 tiles at a time, lane 0 the nearest */
 		T before = none;
 		if (lane == 0)
 			tile_show(state, tile, total, n ? TILE_TOTAL : TILE_ALL);
@@ -572,7 +571,7 @@ TPAT_FN T tiles_before(T total, Op op, u64 *state, i64 tile, i64 n, typename ele
 				mark = away < n ? tile_look(state, tile - 1 - away, v) : (u32)TILE_ALL;
 			while (__any_sync(0xffffffffu, mark == TILE_NOTHING));
 			const u32 ends = __ballot_sync(0xffffffffu, mark == TILE_ALL);
-			const int last = ends ? __ffs((int)ends) - 1 : 31; /* farther ones are in it */
+			const int last = ends ? __ffs((int)ends) - 1 : 31; /* it includes farther ones */
 			for (int d = 1; d < 32; d <<= 1) {
 				const T farther = shuffle_down(v, d);
 				if (lane + d <= last)

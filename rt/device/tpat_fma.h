@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_fma.h: what kernels of contractions call whose elements tensor cores do not take: products of tiles by ordinary
- * arithmetic, in the elements' own type. Each lane of a warp keeps a small matrix of sums in registers.
- *
- * Tiles and copies are those of tpat_mma.h. Compiled like tpat_device.h. */
+ * tpat_fma.h: functions for contraction kernels whose element types tensor cores lack: products of tiles by ordinary
+ * arithmetic, in the elements' own type. Each lane of a warp keeps a small matrix of accumulators in registers. Uses
+ * the tiles and copies of tpat_mma.h. Compiled like tpat_device.h. */
 #ifndef TPAT_FMA_H
 #define TPAT_FMA_H
 
@@ -10,7 +9,7 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* a * b + c. Floats round once, integers wrap. */
+/* Returns a * b + c. Floats round once, integers wrap. */
 TPAT_FN float multiply_add(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 TPAT_FN double multiply_add(double a, double b, double c) { return __fma_rn(a, b, c); }
 TPAT_FN int multiply_add(int a, int b, int c) { return (int)((u32)a * (u32)b + (u32)c); }
@@ -18,12 +17,12 @@ TPAT_FN u32 multiply_add(u32 a, u32 b, u32 c) { return a * b + c; }
 TPAT_FN i64 multiply_add(i64 a, i64 b, i64 c) { return (i64)((u64)a * (u64)b + (u64)c); }
 TPAT_FN u64 multiply_add(u64 a, u64 b, u64 c) { return a * b + c; }
 
-/* ---- Who has what ------------------------------------------------------------------------------------------------ */
+/* ---- Layout of lanes
+ * ------------------------------------------------------------------------------------------------ */
 
-/* A warp's lanes are FMA_DOWN x FMA_ACROSS; with ROWS x COLUMNS sums each, the warp has FMA_DOWN * ROWS x FMA_ACROSS *
- * COLUMNS. Lane `lane` of LANES has this row (or column) as its number i. Out of tiles whose rows run along what is
- * summed over, neighbouring lanes take neighbouring rows; out of turned ones a lane takes the 16 bytes that it reads at
- * once. */
+/* A warp's lanes are FMA_DOWN x FMA_ACROSS; with ROWS x COLUMNS accumulators each, the warp has FMA_DOWN * ROWS x
+ * FMA_ACROSS * COLUMNS. Returns the i-th row (or column) of lane `lane` of LANES. In tiles whose rows run along the
+ * summed axis, neighbouring lanes take neighbouring rows; in turned ones a lane takes the 16 bytes of one read. */
 enum { FMA_DOWN = 4, FMA_ACROSS = 8 };
 template <class T, bool TURNED, int LANES> TPAT_FN int fma_place(int lane, int i)
 {
@@ -31,7 +30,7 @@ template <class T, bool TURNED, int LANES> TPAT_FN int fma_place(int lane, int i
 	return TURNED ? (i / together * LANES + lane) * together + i % together : i * LANES + lane;
 }
 
-/* v[i] = what the lane multiplies for its row (or column) i, from k on along what is summed over. */
+/* Loads v[i], the lane's factors for its row (or column) i, from k on along the summed axis. */
 template <bool TURNED, int LANES, class T, int N, int DEPTH, int ROWS, int COLUMNS, tile_places P>
 TPAT_FN void fma_load(T (&v)[N][DEPTH], shared_tile<T, ROWS, COLUMNS, P> &tile, int first, int lane, int k)
 {
@@ -54,8 +53,8 @@ TPAT_FN void fma_load(T (&v)[N][DEPTH], shared_tile<T, ROWS, COLUMNS, P> &tile, 
 	}
 }
 
-/* sum += the products of two tiles' elements: rows from `row` on of the left one, columns from `column` on of the right
- * one. A tile's rows run along what is summed over; of a turned one the columns. */
+/* sum += the product of two tiles: rows from `row` on of the left one, columns from `column` on of the right one. A
+ * tile's rows run along the summed axis, a turned tile's columns. */
 template <bool LEFT_TURNED, bool RIGHT_TURNED, class T, int M, int N, int A, int B, tile_places P, int C, int D,
           tile_places Q>
 TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_tile<T, C, D, Q> &right, int row,
@@ -78,11 +77,11 @@ TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_til
 	}
 }
 
-/* ---- Sums of a warp by rows -------------------------------------------------------------------------------------- */
+/* ---- A warp's accumulators by rows
+ * -------------------------------------------------------------------------------------- */
 
-/* Row i of every lane's sums goes through shared memory, in which each warp has FMA_DOWN * FMA_ACROSS * N sums, so that
- * a lane gets sums that follow each other in a row. Row r of the FMA_DOWN there is row fma_place(r, i) of the
- * warp's. */
+/* Passes row i of every lane's accumulators through shared memory, FMA_DOWN * FMA_ACROSS * N elements for each warp, so
+ * that a lane gets consecutive elements of a row. Row r of the FMA_DOWN there is row fma_place(r, i) of the warp's. */
 template <bool RIGHT_TURNED, class T, int N> TPAT_FN void fma_put(void *shared, const T (&sum)[N])
 {
 	const int width = FMA_ACROSS * N, together = RIGHT_TURNED ? 16 / (int)sizeof(T) : 1,
@@ -100,7 +99,7 @@ template <bool RIGHT_TURNED, class T, int N> TPAT_FN void fma_put(void *shared, 
 	__syncwarp();
 }
 
-/* v = the sums of a row from a column on, a multiple of N. */
+/* Loads v from a row, from a column on that is a multiple of N. */
 template <int WIDTH, class T, int N> TPAT_FN void fma_get(T (&v)[N], void *shared, int row, int column)
 {
 	load(v, (const T *)shared + (block_thread() / 32 * FMA_DOWN + row) * WIDTH + column);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_mma.h: what kernels of contractions call. Products of small matrices by the tensor cores, the pieces
- * ("fragments") of them that the lanes of a warp hold, tiles in shared memory that are read without bank conflicts, and
- * copies from global to shared memory that run while the threads go on.
- *
- * Everything named mma_... is done by all 32 lanes of a warp together. GPUs before sm_75, and sm_75 for bf16, get the
- * same results, in the same lanes, from shuffles and ordinary arithmetic. Compiled like tpat_device.h. Sources: PTX
- * ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "Matrix Fragments for mma.m16n8k32", "ldmatrix",
+ * tpat_mma.h: functions for contraction kernels. Products of small matrices on tensor cores, their fragments in the
+ * lanes of a warp, tiles in shared memory without bank conflicts, and asynchronous copies from global to shared memory.
+ * All 32 lanes of a warp call the mma_... functions together. GPUs before sm_75, and sm_75 for bf16, compute the same
+ * results, in the same lanes, by shuffles and ordinary arithmetic. Compiled like tpat_device.h. Sources: PTX ISA,
+ * "Matrix Fragments for mma.m16n8k16 with floating point type", "Matrix Fragments for mma.m16n8k32", "ldmatrix",
  * "cp.async". */
 #ifndef TPAT_MMA_H
 #define TPAT_MMA_H
@@ -17,10 +15,10 @@
 /* ---- Fragments --------------------------------------------------------------------------------------------------- */
 
 /* A product is 16 x 8: sum[m][n] += a[m][k] * b[k][n], with k over 32 bytes: 16 elements of f16 or bf16, 32 of i8 or
- * u8. A word holds 4 bytes that follow each other along k. Of lane 4 * g + t (g: 0 .. 7, t: 0 .. 3), with E elements a
- * word: a.word[i]   row g + 8 * (i % 2), from element E * t + 4 * E * (i / 2) along k on b.word[i]   column g, from
- * element E * t + 4 * E * i along k on sum.at[i]   row g + 8 * (i / 2), column 2 * t + i % 2: see mma_row(),
- * mma_column() */
+ * u8. A word holds 4 consecutive bytes along k. Lane 4 * g + t (g: 0 .. 7, t: 0 .. 3), with E elements per word, has
+ *   a.word[i]   row g + 8 * (i % 2), from element E * t + 4 * E * (i / 2) along k on
+ *   b.word[i]   column g, from element E * t + 4 * E * i along k on
+ *   sum.at[i]   row g + 8 * (i / 2), column 2 * t + i % 2: see mma_row(), mma_column() */
 template <class T> struct mma_a {
 	u32 word[4];
 };
@@ -35,7 +33,7 @@ TPAT_FN int mma_row(int i) { return warp_lane() / 4 + i / 2 * 8; }
 TPAT_FN int mma_column(int i) { return warp_lane() % 4 * 2 + i % 2; }
 template <class T> TPAT_FN constexpr int mma_depth() { return 32 / (int)sizeof(T); } /* the extent of k */
 
-/* What each lane of the warp has. Lanes ask together, each for a lane of its own. */
+/* The fragments of all lanes. Lanes call together, each may ask for another lane. */
 template <class T> struct mma_lanes {
 #ifdef TPAT_EMULATOR
 	const char *all;
@@ -53,7 +51,7 @@ template <class T> struct mma_lanes {
 #endif
 };
 
-/* Element i of a word, as what products of such elements are made in. */
+/* Returns element i of a word, in the type of the products. */
 template <class T> TPAT_FN auto mma_element(u32 word, int i)
 {
 	if constexpr (sizeof(T) == 1)
@@ -62,8 +60,7 @@ template <class T> TPAT_FN auto mma_element(u32 word, int i)
 		return to_f32(T{ (u16)(word >> 16 * i) });
 }
 
-/* The definition: what the tensor cores do, by shuffles. No inline function: it is long, and called for every
- * product. */
+/* The reference for tensor cores, by shuffles. Not inline: it is long, and called for every product. */
 template <class A, class B, class S>
 __device__ __noinline__ void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b)
 {
@@ -104,7 +101,7 @@ TPAT_MMA(bf16, bf16, float, "f", "m16n8k16.row.col.f32.bf16.bf16.f32")
 #define TPAT_MMA_BY_LANES(A, B, S) \
 	TPAT_FN void mma(mma_sum<S> &sum, const mma_a<A> &a, const mma_b<B> &b) { mma_by_lanes(sum, a, b); }
 TPAT_MMA_BY_LANES(bf16, bf16, float)
-#if TPAT_ARCH >= 750 /* half as deep, of bytes 8 rows: the pieces lie in the same lanes */
+#if TPAT_ARCH >= 750 /* half the depth, for bytes 8 rows: fragments are in the same lanes */
 #define TPAT_MMA_BYTES(A, B, types) \
 	TPAT_FN void mma(mma_sum<int> &sum, const mma_a<A> &a, const mma_b<B> &b) \
 	{ \
@@ -135,7 +132,8 @@ TPAT_MMA_BYTES(u8, u8, "u8.u8")
 #undef TPAT_MMA_BY_LANES
 #undef TPAT_MMA
 
-/* Two neighbouring products' sums, of 16 columns together, as the left operand of a product over these columns. */
+/* Converts the accumulators of two neighbouring products, 16 columns, to the left operand of a product over these
+ * columns. */
 #if TPAT_ARCH >= 800
 #define TPAT_PACK(T) \
 	TPAT_FN u32 mma_pack(float low, float high, T) \
@@ -157,7 +155,7 @@ template <class T> TPAT_FN mma_a<T> mma_a_of(const mma_sum<float> &left, const m
 		   mma_pack(right.at[0], right.at[1], T()), mma_pack(right.at[2], right.at[3], T()) } };
 }
 
-/* Sums of an operand's rows, or columns, as those of its product with ones. */
+/* Adds up an operand's rows, or columns: its product with ones. */
 template <class T> TPAT_FN void mma_add_rows(mma_sum<int> &sum, const mma_a<T> &a)
 {
 	const mma_b<i8> ones = { { 0x01010101, 0x01010101 } };
@@ -171,11 +169,10 @@ template <class T> TPAT_FN void mma_add_columns(mma_sum<int> &sum, const mma_b<T
 
 /* ---- Tiles in shared memory -------------------------------------------------------------------------------------- */
 
-/* ROWS x COLUMNS elements; a row is 32 or more bytes, a power of two. The 16-byte pieces of a row change places with
- * the row's number (exclusive or), so that the same piece of 8 rows behind each other, and 8 pieces behind each other
- * of one row, lie in different banks. Or they lie as they are, so that where a piece is takes no arithmetic: rows
- * behind each other, for those who read along a row, or a piece apart, for those who read the same piece of several
- * rows. */
+/* ROWS x COLUMNS elements; a row is a power of two of at least 32 bytes. TILE_TURNS permutes the 16-byte pieces of a
+ * row (exclusive or with the row's index), so that the same piece of 8 consecutive rows, and 8 consecutive pieces of a
+ * row, are in different banks. The others need no arithmetic for addresses: TILE_STRAIGHT has contiguous rows, for
+ * reads along a row; TILE_APART pads rows by a piece, for reads of the same piece of several rows. */
 enum tile_places { TILE_TURNS, TILE_STRAIGHT, TILE_APART };
 template <class T, int ROWS, int COLUMNS, tile_places PLACES = TILE_TURNS> struct shared_tile {
 	static constexpr int piece_elements = 16 / (int)sizeof(T), pieces = COLUMNS / piece_elements;
@@ -183,7 +180,7 @@ template <class T, int ROWS, int COLUMNS, tile_places PLACES = TILE_TURNS> struc
 	static constexpr int apart = pieces + (PLACES == TILE_APART);
 	uint4 memory[ROWS * apart];
 
-	/* The 16 bytes that element (row, column) is in. */
+	/* Returns the 16-byte piece with element (row, column). */
 	TPAT_FN T *piece(int row, int column)
 	{
 		const int turn = PLACES != TILE_TURNS ? 0 : pieces >= 8 ? row % 8 : row / (8 / pieces) % pieces;
@@ -192,8 +189,8 @@ template <class T, int ROWS, int COLUMNS, tile_places PLACES = TILE_TURNS> struc
 	TPAT_FN T *element(int row, int column) { return piece(row, column) + column % piece_elements; }
 };
 
-/* Four 8 x 8 matrices of 2-byte elements (or 8 x 16 bytes). Lane 8 * i + r says where row r of matrix i is; word[i] of
- * lane 4 * g + t is then elements 2 * t and 2 * t + 1 of row g of matrix i, or, TURNED, of column g. */
+/* Loads four 8 x 8 matrices of 2-byte elements (or 8 x 16 bytes). Lane 8 * i + r passes the address of row r of matrix
+ * i; word[i] of lane 4 * g + t becomes elements 2 * t and 2 * t + 1 of row g of matrix i, or, TURNED, of column g. */
 template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void *row)
 {
 #if TPAT_ARCH >= 750
@@ -219,7 +216,7 @@ template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void
 	for (int i = 0; i < 4; i++) {
 		if constexpr (TURNED) {
 			const row_words low = rows.of(8 * i + 2 * t), high = rows.of(8 * i + 2 * t + 1);
-			u32 a = 0, b = 0; /* no index into registers that the compiler does not know */
+			u32 a = 0, b = 0; /* avoids register indices that are unknown at compile time */
 			for (int j = 0; j < 4; j++) {
 				a = j == g / 2 ? low.at[j] : a;
 				b = j == g / 2 ? high.at[j] : b;
@@ -234,8 +231,8 @@ template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void
 #endif
 }
 
-/* Rows m .. m + 15 of the left operand, mma_depth() elements from k on: out of a tile whose rows run along k; or
- * (turned, elements of 2 bytes) whose rows run along m. */
+/* Loads rows m .. m + 15 of the left operand, mma_depth() elements from k on, from a tile whose rows run along k, or
+ * (turned, 2-byte elements) along m. */
 template <class T, int ROWS, int COLUMNS>
 TPAT_FN void mma_load_a(mma_a<T> &a, shared_tile<T, ROWS, COLUMNS> &tile, int m, int k)
 {
@@ -250,8 +247,8 @@ TPAT_FN void mma_load_a_turned(mma_a<T> &a, shared_tile<T, ROWS, COLUMNS> &tile,
 	mma_load_matrices<true>(a.word, tile.piece(k + lane % 8 + lane / 16 * 8, m + lane / 8 % 2 * 8));
 }
 
-/* Columns n .. n + 15 of the right operand, for two products: out of a tile whose rows run along k, or (turned) along
- * n. */
+/* Loads columns n .. n + 15 of the right operand, for two products, from a tile whose rows run along k, or (turned)
+ * along n. */
 template <class T, int ROWS, int COLUMNS>
 TPAT_FN void mma_load_b(mma_b<T> &left, mma_b<T> &right, shared_tile<T, ROWS, COLUMNS> &tile, int n, int k)
 {
@@ -273,11 +270,11 @@ TPAT_FN void mma_load_b_turned(mma_b<T> &left, mma_b<T> &right, shared_tile<T, R
 	right = { { word[2], word[3] } };
 }
 
-/* ---- Copies that run beside the thread --------------------------------------------------------------------------- */
+/* ---- Asynchronous copies --------------------------------------------------------------------------- */
 
-/* BYTES (4, 8 or 16, both addresses a multiple of it) from global to shared memory; zeros where not `inside`: nothing
- * is read then. Copies belong to the group that the next copy_commit() closes; copy_wait<N>() returns when all but the
- * N newest closed groups have arrived. Other threads see them behind a __syncthreads() behind that. */
+/* Copies BYTES (4, 8 or 16, both addresses aligned to it) from global to shared memory; if not `inside`, writes zeros
+ * and reads nothing. Copies belong to the group that the next copy_commit() closes; copy_wait<N>() returns when all but
+ * the N newest groups have arrived. Other threads see them after a following __syncthreads(). */
 template <int BYTES> TPAT_FN void copy_async(void *shared, const void *global, bool inside)
 {
 	static_assert(BYTES == 4 || BYTES == 8 || BYTES == 16, "4, 8 or 16 bytes");
@@ -286,7 +283,7 @@ template <int BYTES> TPAT_FN void copy_async(void *shared, const void *global, b
 #elif TPAT_ARCH >= 800
 	u32 at;
 	asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(shared));
-	if constexpr (BYTES == 16) /* past the L1 cache: nobody else in this processor reads it */
+	if constexpr (BYTES == 16) /* bypasses L1: no other block of this multiprocessor reads it */
 		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(global),
 		             "r"(inside ? 16 : 0)
 		             : "memory");
@@ -322,9 +319,8 @@ template <int N> TPAT_FN void copy_wait()
 
 /* ---- Tiles from tensors, by the THREADS threads of a block ------------------------------------------------------- */
 
-/* Where a tile's elements are: at(row, column) is their position in `from`, or negative where there are zeros. What 16
- * bytes of a tile hold lies together there, too, at a multiple of 16 bytes. The tile's first element is at(row,
- * column). */
+/* Copies a tile. at(row, column) returns an element's position in `from`, or a negative number for zero. Each 16 bytes
+ * of a tile are contiguous there, too, and aligned to 16 bytes. The tile's first element is at(row, column). */
 template <int THREADS, class T, int ROWS, int COLUMNS, tile_places P, class Y, class X, class At>
 TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y row, X column, const At &at)
 {
@@ -340,7 +336,7 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 	}
 }
 
-/* The same where there may be `fill` at some places: at() is -2 there. */
+/* The same, with `fill` where at() returns -2. */
 template <int THREADS, class T, int ROWS, int COLUMNS, tile_places P, class Y, class X, class At>
 TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y row, X column, const At &at, T fill)
 {
@@ -363,8 +359,8 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 	}
 }
 
-/* The same of any values, through registers: fetch() asks for the elements, which may take until put() stores them.
- * Threads behind each other ask for rows behind each other. */
+/* The same for any values, through registers: fetch() issues the loads, put() waits for them and stores the elements.
+ * Consecutive threads load consecutive rows. */
 template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
 	typedef shared_tile<T, ROWS, COLUMNS> tile_type;
 	static constexpr int elements = tile_type::piece_elements, all = ROWS * tile_type::pieces;
@@ -393,8 +389,8 @@ template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
 	}
 };
 
-/* Sums of a b, which begin at (row, column), as those of (a - left_zero(row)) (b - right_zero(column)), wrapping; given
- * the sums of a's rows and b's columns, each over `depth` elements. */
+/* Corrects sums of a * b, which start at (row, column), to those of (a - left_zero(row)) * (b - right_zero(column)),
+ * wrapping; needs the sums of a's rows and b's columns, each over `depth` elements. */
 template <class Y, class X, class N, class Left, class Right>
 TPAT_FN void sums_less_zeros(mma_sum<int> &sum, const mma_sum<int> &left, const mma_sum<int> &right, Y row, X column,
                              N depth, const Left &left_zero, const Right &right_zero)
@@ -406,17 +402,18 @@ TPAT_FN void sums_less_zeros(mma_sum<int> &sum, const mma_sum<int> &left, const 
 	}
 }
 
-/* ---- Sums of a warp by rows -------------------------------------------------------------------------------------- */
+/* ---- A warp's accumulators by rows
+ * -------------------------------------------------------------------------------------- */
 
-/* 16 rows of N products' sums beside each other go through shared memory, in which each warp has 16 * 8 * N sums, so
- * that a lane gets sums that follow each other in a row. Rows begin in different banks: their groups of 8 change
- * places. */
+/* Passes the accumulators of N neighbouring products, 16 rows, through shared memory, 16 * 8 * N elements for each
+ * warp, so that a lane gets consecutive elements of a row. Rows start in different banks: their groups of 8 are
+ * permuted. */
 template <int WIDTH, class S> TPAT_FN S *sum_place(S *shared, int row, int column)
 {
 	return shared + (block_thread() / 32 * 16 + row) * WIDTH + (column ^ row * 8 % (WIDTH < 32 ? WIDTH : 32));
 }
 
-/* Lanes may still be reading what they got before, or their tiles elsewhere: see copy_wait(). */
+/* Lanes may still be reading earlier elements here, or their tiles elsewhere: see copy_wait(). */
 template <class S, int N> TPAT_FN void sums_put(void *shared, const mma_sum<S> (&sum)[N])
 {
 	__syncwarp();
@@ -430,7 +427,7 @@ template <class S, int N> TPAT_FN void sums_put(void *shared, const mma_sum<S> (
 	__syncwarp();
 }
 
-/* v = the sums of a row from a column on, a multiple of N. */
+/* Loads v from a row, from a column on that is a multiple of N. */
 template <int WIDTH, class S, int N> TPAT_FN void sums_get(S (&v)[N], void *shared, int row, int column)
 {
 	load(v, (const S *)sum_place<WIDTH>((S *)shared, row, column));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_radix.h: sorting by digits of 8 bits, the least first: long rows in passes over all of a row's tiles
- * (radix_count, radix_pass), short ones whole in shared memory (radix_row). Keys, and the functions that a kernel
- * gives: see tpat_sort.h. */
+ * tpat_radix.h: radix sort by digits of 8 bits, least significant first: long rows in passes over all tiles of a row
+ * (radix_count, radix_pass), short ones in shared memory (radix_row). For keys and the functions that a kernel passes,
+ * see tpat_sort.h. */
 #ifndef TPAT_RADIX_H
 #define TPAT_RADIX_H
 
@@ -9,21 +9,21 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* ---- Whole long rows: a pass for each digit of 8 bits, the least first
+/* ---- Whole long rows: a pass for each digit of 8 bits, least significant first
  * ---------------------------------------------- */
 
 enum { DIGITS = 256 };
 
-/* Bits of K's digit number `pass`. */
+/* Returns digit `pass` of the key. */
 template <class K> TPAT_FN int digit_of(K key, int pass) { return (int)(key >> 8 * pass & (DIGITS - 1)); }
 
 template <class K> struct radix_counts {
 	enum { PASSES = sizeof(K), COPIES = sizeof(K) > 4 ? 2 : 4 };
-	u32 count[PASSES * DIGITS * COPIES]; /* copies, so that fewer lanes meet at one */
+	u32 count[PASSES * DIGITS * COPIES]; /* copies, so that fewer lanes collide */
 };
 
-/* Adds how often each digit is found among a tile of TILE keys of a row to count[pass][digit], and empties the tile's
- * own parts of `progress`, which are `stride` apart from pass to pass. */
+/* Adds the digit counts of a tile of TILE keys of a row to count[pass][digit], and clears the tile's parts of
+ * `progress`, `stride` apart between passes. */
 template <int THREADS, int TILE, class K, class Tile, class Index, class Key>
 TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count, u32 *progress, i64 stride, Key key)
 {
@@ -67,12 +67,12 @@ template <class K, int THREADS, int TILE> struct radix_tile {
 		K key[TILE];
 		int place[TILE];
 	};
-	int place_in_row[DIGITS]; /* less the place in the tile */
+	int place_in_row[DIGITS]; /* minus the place in the tile */
 	u64 across[DIGITS / 32];
 	int turn;
 };
 
-/* Blocks take their turns in the order in which they start, so that those that one waits for are under way. */
+/* Blocks take turns in the order in which they start, so that the ones they wait for are running. */
 template <class Shared> TPAT_FN int radix_turn(Shared &shared, u32 *turns)
 {
 	if (block_thread() == 0)
@@ -81,7 +81,7 @@ template <class Shared> TPAT_FN int radix_turn(Shared &shared, u32 *turns)
 	return shared.turn;
 }
 
-/* The lanes whose digit is this one's. */
+/* Returns a mask of the lanes with the same digit. */
 TPAT_FN u32 lanes_with(int digit)
 {
 	u32 same = 0xffffffffu;
@@ -103,9 +103,9 @@ TPAT_FN u32 lanes_with(int digit)
 	return same;
 }
 
-/* A tile says 1 + its own count of a digit, and the last of a group of tiles later the row's count up to and with
- * itself, with the highest bit set. A group says the sum of its tiles' counts, and above SUM_BITS how many of them it
- * is of. */
+/* A tile publishes 1 + its own count of a digit; the last tile of a group later publishes the row's inclusive count,
+ * with the highest bit set. A group publishes the sum of its tiles' counts, and above SUM_BITS the number of tiles
+ * included. */
 enum { GROUP = 16, SUM_BITS = 24 };
 
 template <int N> TPAT_FN void ask_groups(u32 (&sum)[N], const volatile u32 *group, i64 groups)
@@ -115,13 +115,13 @@ template <int N> TPAT_FN void ask_groups(u32 (&sum)[N], const volatile u32 *grou
 		sum[i] = i < groups ? group[-(i + 1) * DIGITS] : 0;
 }
 
-/* How many keys of the row have this digit in the tiles before this one: what those of its own group say, and the
- * groups before it, of which GROUP are asked at once. */
+/* Returns the number of keys with this digit in the row's earlier tiles: from the tiles of its own group, and from
+ * earlier groups, GROUP of them at once. */
 TPAT_FN int radix_before(const volatile u32 *progress, const volatile u32 *group, i64 tile)
 {
 	const int own = (int)(tile % GROUP);
 	i64 groups = tile / GROUP;
-	const volatile u32 *last = progress - (own + 1) * DIGITS; /* of the group before */
+	const volatile u32 *last = progress - (own + 1) * DIGITS; /* of the previous group */
 	u32 before = 0, said[GROUP], sums[GROUP];
 #pragma unroll
 	for (int i = 1; i < GROUP; i++)
@@ -151,8 +151,8 @@ TPAT_FN int radix_before(const volatile u32 *progress, const volatile u32 *group
 	return (int)before;
 }
 
-/* How many of the warp's keys with the same digit come before each: i runs before lanes. count: of each digit; zero
- * before. */
+/* For each of the warp's keys, counts the earlier ones with the same digit; i is the outer order, lanes the inner.
+ * count: of each digit, initially zero. */
 template <int ITEMS, class K>
 TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 (&count)[DIGITS], const K (&found)[ITEMS], int pass)
 {
@@ -172,10 +172,9 @@ TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 (&count)[DIGITS], const K (&fo
 	}
 }
 
-/* Moves a tile of a row's elements to where they belong by digit number PASS: put(j, key, place); without PLACES there
- * are keys alone. `count`: of this pass; `progress`: of this tile in this pass, those of the tiles before it in front;
- * `group`: of its group. After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for
- * GPUs", 2022. */
+/* Moves a tile of a row's elements to their places by digit PASS: put(j, key, place); only keys without PLACES.
+ * `count`: of this pass; `progress`: of this tile in this pass, after those of earlier tiles; `group`: of its group.
+ * After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022. */
 template <int PASS, bool PLACES, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place,
           class Put>
 TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
@@ -185,7 +184,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	              "a thread a digit, and room for a group's sum");
 	enum { ITEMS = TILE / THREADS, WARPS = THREADS / 32 };
 	const int thread = block_thread(), warp = thread / 32, lane = thread % 32;
-	const bool counts = thread < DIGITS; /* the tile's keys with the digit of the thread's number */
+	const bool counts = thread < DIGITS; /* this thread counts the tile's keys with digit `thread` */
 	const Index first = (Index)tile * TILE;
 	const int here = n - first < TILE ? (int)(n - first) : TILE, own = warp * 32 * ITEMS + lane;
 	const u32 in_row = counts ? count[thread] : 0;
@@ -198,7 +197,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 		found[i] = inside ? key(first + own + i * 32) : (K) ~(K)0; /* these come last */
 		found_place[i] = PLACES && inside ? place(first + own + i * 32) : (int)PLACE_NONE;
 	}
-	/* All of the row has one digit: nothing moves. */
+	/* All keys of the row have the same digit: nothing moves. */
 	if (__syncthreads_or(in_row == (u32)n)) {
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
@@ -211,7 +210,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	__syncwarp();
 	rank_in_warp(rank, shared.place_in_tile[warp], found, PASS);
 	__syncthreads();
-	/* Then this thread's digit, warp after warp, and the digits of the tile and of the row. */
+	/* Then sum this thread's digit over warps, and digits over the tile and the row. */
 	u32 sum = 0;
 	volatile u32 *const said = progress + thread;
 	if (counts) {
@@ -252,7 +251,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 		shared.place_in_row[thread] = (int)(start_in_row + before - start);
 	}
 	__syncthreads();
-	/* Neighbours of the tile lie together in the row. */
+	/* Neighbours in the sorted tile are neighbours in the row. */
 	Index to[ITEMS];
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
@@ -282,7 +281,7 @@ TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	radix_move<PASS, true>(shared, tile, n, count, progress, group, key, place, put);
 }
 
-/* Keys alone: put(j, key). */
+/* Only keys: put(j, key). */
 template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Put>
 TPAT_FN void radix_pass_alone(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
                               u32 *group, Key key, Put put)
@@ -292,8 +291,7 @@ TPAT_FN void radix_pass_alone(radix_tile<K, THREADS, TILE> &shared, Tile tile, I
 	        [&](Index j, K found, int) { put(j, found); });
 }
 
-/* ---- Whole short rows by their digits: a block keeps one in shared memory
- * ------------------------------------------- */
+/* ---- Whole short rows: a block keeps one in shared memory ------------------------------------------- */
 
 template <class K, int THREADS, int ITEMS, bool PLACES = true> struct radix_row_keys {
 	u32 place_in_row[THREADS / 32][DIGITS]; /* of each warp's next key with the digit */
@@ -324,7 +322,7 @@ TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS, PLACES> &shared, int n,
 		__syncwarp();
 		rank_in_warp(rank, shared.place_in_row[warp], found, pass);
 		__syncthreads();
-		/* Then this thread's digits, warp after warp. */
+		/* Then sum this thread's digits over warps. */
 		u32 before[EACH][WARPS], sum = 0;
 #pragma unroll
 		for (int d = 0; d < EACH; d++)

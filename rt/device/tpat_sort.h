@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_sort.h: what kernels of sort stages call. Rows are sorted by keys, unsigned integers that order as the values
- * do; of equal keys the one that stands first comes first. A kernel gives what it sorts as functions of its own: key(r)
- * the key of the element at position r of the row place(r)    what stands for that element in the result: its position
- * in the whole row put(j, ..)  takes the element that comes at j
+ * tpat_sort.h: functions for kernels of sort stages. They sort rows by keys, unsigned integers in the order of the
+ * values. Sorting is stable. A kernel passes functions for its data:
+ *   key(r)      the key of the element at position r of the row
+ *   place(r)    the element's position in the whole row, for the result
+ *   put(j, ..)  stores the element that comes at j
  *
- * Whole rows in shared memory (sort_rows), and the first k of a row as it is read once (select_row, select_delegates);
- * tpat_radix.h sorts by digits. Compiled like tpat_device.h. */
+ * Sorts whole rows in shared memory (sort_rows), and finds the first k of a row while reading it once (select_row,
+ * select_delegates); tpat_radix.h sorts by digits. Compiled like tpat_device.h. */
 #ifndef TPAT_SORT_H
 #define TPAT_SORT_H
 
@@ -15,7 +16,7 @@
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
-/* -0 is 0, and a NaN larger than all numbers. */
+/* -0 equals 0, NaN is larger than all numbers. */
 template <class U> TPAT_FN U order_of_bits(U bits, U infinity)
 {
 	const U sign = (U)((U)1 << (8 * sizeof(U) - 1)), magnitude = (U)(bits & ~sign);
@@ -39,12 +40,11 @@ TPAT_FN u64 order_of(double x) { return order_of_bits(bit_cast_to<u64>(x), (u64)
 template <class T> TPAT_FN auto key_ascending(T x) { return order_of(x); }
 template <class T> TPAT_FN auto key_descending(T x) { return (decltype(order_of(x)))~order_of(x); }
 
-/* The key of x, to where it is to stand. */
+/* Stores the key of x. */
 template <class T, class K> TPAT_FN void put_key_ascending(K &to, T x) { to = key_ascending(x); }
 template <class T, class K> TPAT_FN void put_key_descending(K &to, T x) { to = key_descending(x); }
 
-/* Where nobody asks for places, a key that the value can be made of again stands for both: -0 comes before 0, and any
- * NaN behind all numbers, of which there are as many below zero as are to be skipped. */
+/* If places are not needed, invertible keys suffice: -0 comes before 0, and NaNs of either sign after all numbers. */
 template <class U> TPAT_FN U total_of_bits(U bits, U infinity)
 {
 	const U sign = (U)((U)1 << (8 * sizeof(U) - 1)), skipped = (U)((U)~sign - infinity);
@@ -63,7 +63,7 @@ TPAT_FN u16 total_of(bf16 x) { return total_of_bits(x.bits, (u16)0x7f80); }
 TPAT_FN u32 total_of(float x) { return total_of_bits(as_bits(x), 0x7f800000u); }
 TPAT_FN u64 total_of(double x) { return total_of_bits(bit_cast_to<u64>(x), (u64)0x7ff << 52); }
 
-/* And back: x of its key. */
+/* The inverse: x from its key. */
 TPAT_FN void from_total(bool &x, u8 key) { x = key != 0; }
 template <class T, class K> TPAT_FN void from_total(T &x, K key) { x = (T)order_of((T)key); } /* its own inverse */
 TPAT_FN void from_total(f16 &x, u16 key) { x.bits = bits_of_total(key, (u16)0x7c00); }
@@ -76,7 +76,7 @@ template <class T> TPAT_FN auto total_descending(T x) { return (decltype(total_o
 template <class T, class K> TPAT_FN void from_ascending(T &x, K key) { from_total(x, key); }
 template <class T, class K> TPAT_FN void from_descending(T &x, K key) { from_total(x, (K)~key); }
 
-/* ---- Items: keys with their places, in one order
+/* ---- Items: keys with their places, ordered by both
  * ------------------------------------------------------------------ */
 
 struct long_item {
@@ -85,7 +85,7 @@ struct long_item {
 };
 TPAT_FN bool operator<(long_item a, long_item b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
 
-/* Keys of up to 32 bits make one number with their place. */
+/* Keys of at most 32 bits and their place form one number. */
 template <class K> struct item_of {
 	typedef u64 type;
 	static TPAT_FN u64 make(K key, i64 place) { return (u64)key << 32 | (u32)place; }
@@ -99,22 +99,22 @@ template <class K> TPAT_FN int place_of(long_item item) { return (int)item.place
 template <class K> TPAT_FN K key_of(u64 item) { return (K)(item >> 32); }
 template <class K> TPAT_FN K key_of(long_item item) { return (K)item.key; }
 
-/* Behind all items of a row. */
+/* After all items of a row. */
 enum { PLACE_NONE = 0x7fffffff };
 
-/* Sorts item[row * STRIDE .. + n) of each row, STRIDE a power of two, by a bitonic network: what would lie behind n
- * counts as largest, and is never touched. All threads call it, and have met after it. */
+/* Sorts item[row * STRIDE .. + n) of each row, STRIDE a power of two, by a bitonic network. Items from n on count as
+ * largest and are never accessed. All threads call it; it ends with a barrier. */
 template <int THREADS, int STRIDE, class I> TPAT_FN void sort_items(I *item, int rows, int n)
 {
 	int span = 1, log = 0; /* pairs of a row */
-	bool apart = true;     /* whether a pair of the step before may have been another warp's */
+	bool apart = true;     /* true if the previous step may have used a pair of another warp */
 	while (2 * span < n) {
 		span *= 2;
 		log++;
 	}
 	for (int size = 1; size <= span && n > 1; size *= 2) {
 		for (int distance = size; distance > 0; distance /= 2) {
-			/* The first step of a size compares with the mirror image: all runs ascend. */
+			/* The first step of each size compares mirrored items, so all runs ascend. */
 			const int other = distance == size ? 2 * size - 1 : distance;
 			if (apart || distance > 32)
 				__syncthreads();
@@ -152,7 +152,7 @@ TPAT_FN void sort_rows(I (&item)[N], Index first, int rows, int n, int k, Key ke
 	}
 }
 
-/* One row. */
+/* Loads one row. */
 template <int THREADS, class K, int N, class I, class Key, class Put>
 TPAT_FN void sort_row(I (&item)[N], int n, int k, Key key, Put put)
 {
@@ -162,20 +162,20 @@ TPAT_FN void sort_row(I (&item)[N], int n, int k, Key key, Put put)
 
 /* ---- The first k of a long row ----------------------------------------------------------------------------------- */
 
-/* The best so far, and room for more that may be better than the k-th of them. */
+/* The best items so far, and candidates that may be better than the k-th of them. */
 template <class K, int N> struct sort_kept {
 	typename item_of<K>::type item[N];
 	int count;
 };
 
-/* Whether what `found` stands for may be among those up to the item of `limit` and limit_place. */
+/* True if the element of `found` may come no later than the item of `limit` and limit_place. */
 template <class K, class Place, class Index>
 TPAT_FN bool within(K found, K limit, int limit_place, Place place, Index r)
 {
 	return found < limit || (found == limit && place(r) <= limit_place);
 }
 
-/* An item of each lane, in order: lane i gets the i-th. */
+/* Sorts one item of each lane: lane i gets the i-th. */
 template <class I> TPAT_FN I warp_sort(I x)
 {
 	const int lane = warp_lane();
@@ -190,9 +190,9 @@ template <class I> TPAT_FN I warp_sort(I x)
 	return x;
 }
 
-/* A bound within which there are k <= THREADS items at least, and of all that the threads have, seldom many more: each
- * warp finds its part of them among its threads' `best` items, and the last of these is the bound. kept.item is free
- * before and after. Source of the idea: the delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs",
+/* Finds a bound that at least k <= THREADS items satisfy, and seldom many more of all the threads' items. Each warp
+ * selects its share of k from its threads' `best` items; the last of them is the bound. kept.item is unused before and
+ * after. Source of the idea: the delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs",
  * 2021. */
 template <int THREADS, class K, int N>
 TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept, typename item_of<K>::type best, int k)
@@ -214,8 +214,8 @@ TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept, typename i
 	return best;
 }
 
-/* Puts the first k of what was kept; what is not there, with PLACE_NONE behind all others. Where threads are enough, an
- * item's place is how many come before it. */
+/* Puts the first k of the kept items; missing ones come last, with PLACE_NONE. If there are enough threads, an item's
+ * place is the count of items before it. */
 template <int THREADS, class K, int N, class Put> TPAT_FN void put_first(sort_kept<K, N> &kept, int k, Put put)
 {
 	typedef typename item_of<K>::type item;
@@ -223,8 +223,9 @@ template <int THREADS, class K, int N, class Put> TPAT_FN void put_first(sort_ke
 	for (int j = count + thread; j < k; j += THREADS)
 		put(j, (K) ~(K)0, (int)PLACE_NONE);
 	if (count <= THREADS) {
-		const int each = 2 * count <= THREADS ? 2 : 1, mine = thread / each, part = thread % each; /* threads an
-		                                                                                              item */
+		const int each = 2 * count <= THREADS ? 2 : 1, mine = thread / each, part = thread % each; /* threads
+		                                                                                              per item
+		                                                                                            */
 		int before = 0;
 		item own = {};
 		if (mine < count) {
@@ -244,10 +245,10 @@ template <int THREADS, class K, int N, class Put> TPAT_FN void put_first(sort_ke
 		put(j, key_of<K>(kept.item[j]), place_of<K>(kept.item[j]));
 }
 
-/* The first k <= N / 2 of the positions from `from` to before `to`, each of which is read once, ITEMS by a thread in a
- * turn: keys(r, found) gives the keys of WIDTH neighbours, and all of a row come in such vectors. What comes behind the
- * limit is dropped at once; that is a bound made of the first keys seen, and later the k-th of those seen when room was
- * last short. Where there are fewer than k, the rest is put with PLACE_NONE behind all others. */
+/* Finds the first k <= N / 2 of the positions [from, to). Each one is read once; a thread reads ITEMS per turn. keys(r,
+ * found) returns the keys of WIDTH neighbours; a row consists of such vectors. Keys beyond the limit are dropped at
+ * once. The limit is a bound from the first keys, later the k-th key at the time when the buffer was last full. If
+ * there are fewer than k, the rest comes last, with PLACE_NONE. */
 template <int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N, class Keys, class Place,
           class Put>
 TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys keys, Place place, Put put)
@@ -268,8 +269,8 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 		const Index chunk = to - left + thread * WIDTH;
 		const int here = left < CHUNK ? (int)left - thread * WIDTH : CHUNK;
 		K found[ITEMS], best = (K) ~(K)0;
-		u32 wanted = 0;      /* bit i: found[i] still needs room */
-		if (left >= CHUNK) { /* no condition stands between the loads */
+		u32 wanted = 0;      /* bit i: found[i] is still to be stored */
+		if (left >= CHUNK) { /* unconditional loads */
 #pragma unroll
 			for (int v = 0; v < ITEMS / WIDTH; v++) {
 				K part[WIDTH];
@@ -362,7 +363,7 @@ template <bool DESCENDING, class V> TPAT_FN auto key_in_order(V x)
 		return key_ascending<V>(x);
 }
 
-/* The key of the first of some values. */
+/* Returns the key of the first of some values, in sort order. */
 template <bool DESCENDING, int N, class V> TPAT_FN auto first_key(const V (&x)[N])
 {
 	auto best = key_in_order<DESCENDING>(x[0]);
@@ -375,7 +376,7 @@ template <bool DESCENDING, int N, class V> TPAT_FN auto first_key(const V (&x)[N
 }
 
 #if TPAT_ARCH >= 800
-/* One key is made where numbers themselves can be compared; what is NaN is larger than all others. */
+/* Compares the numbers themselves, and makes only one key; NaN is larger than all numbers. */
 template <bool DESCENDING, int N> TPAT_FN u32 first_key(const float (&x)[N])
 {
 	float best = x[0];
@@ -414,7 +415,7 @@ template <bool DESCENDING, int N> TPAT_FN u16 first_key(const f16 (&x)[N])
 }
 #endif
 
-/* The best of each segment, which is what a thread reads at once; and the segments that hold some of the first. */
+/* The best key of each segment (a thread's reads in one turn), and the segments with some of the first k. */
 template <class K, int N, int SEGMENTS> struct sort_delegates {
 	sort_kept<K, N> kept;
 	K best[SEGMENTS];
@@ -422,7 +423,7 @@ template <class K, int N, int SEGMENTS> struct sort_delegates {
 	int listed;
 };
 
-/* A segment from r on. What lies behind the end is what the segment begins with, or anything that can be read. */
+/* Reads a segment from r on. Elements beyond the end repeat the segment's first ones, or are any readable ones. */
 template <int THREADS, int ITEMS, int WIDTH, class V, class Index, class Values>
 TPAT_FN void load_segment(V (&found)[ITEMS], Index r, Index to, Index inside, Values values)
 {
@@ -438,9 +439,9 @@ TPAT_FN void load_segment(V (&found)[ITEMS], Index r, Index to, Index inside, Va
 	}
 }
 
-/* As select_row, for rows of many times THREADS * ITEMS. They are read once for the best of each segment; the k-th of
- * the threads' best is a bound, and the few segments with anything within it are read again. place(r) grows with r.
- * Source of the idea: as of select_bound. */
+/* Like select_row, for rows much longer than THREADS * ITEMS. Reads a row once for the best key of each segment; the
+ * k-th of the threads' best keys is a bound, and the few segments with keys within it are read again. place(r)
+ * increases with r. Source of the idea: see select_bound. */
 template <class V, bool DESCENDING, int THREADS, int ITEMS, int WIDTH, class K, class From, class Index, int N,
           int SEGMENTS, class Values, class Place, class Put>
 TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from, Index to, int k, Values values,
@@ -469,7 +470,7 @@ TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from,
 		if (thread == 0)
 			shared.listed = 0;
 		load_segment<THREADS, ITEMS, WIDTH>(a, r, to, base, values);
-		for (int s = 0; s < chunks; s += 2, r += 2 * CHUNK) { /* the next segment is on its way */
+		for (int s = 0; s < chunks; s += 2, r += 2 * CHUNK) { /* the next segment is being loaded */
 			load_segment<THREADS, ITEMS, WIDTH>(b, r + CHUNK, to, base, values);
 			K best = r < to ? (K)first_key<DESCENDING>(a) : (K) ~(K)0;
 			shared.best[s * THREADS + thread] = best;
@@ -481,7 +482,7 @@ TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from,
 			where = best < all ? s + 1 : where;
 			all = best < all ? best : all;
 		}
-		/* A thread's best lies before the end of its segment. */
+		/* A thread's best key is before the end of its segment. */
 		const Index end = base + (Index)where * CHUNK + (VECTORS - 1) * STRIDE + (thread + 1) * WIDTH - 1;
 		if (base == (Index)from) {
 			const int last = base + thread * WIDTH < to ? place(end < to ? end : to - 1) : (int)PLACE_NONE;
@@ -503,7 +504,7 @@ TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from,
 			const int e = begin + thread;
 			V part[WIDTH];
 			Index at = to;
-			u32 wanted = 0; /* bit i: part[i] still needs room */
+			u32 wanted = 0; /* bit i: part[i] is still to be stored */
 			if (e < work) {
 				const int segment = shared.list[e / VECTORS];
 				at = base + (Index)(segment / THREADS) * CHUNK + segment % THREADS * WIDTH +
@@ -542,7 +543,7 @@ TPAT_FN void select_delegates(sort_delegates<K, N, SEGMENTS> &shared, From from,
 		}
 		if (to - base <= (Index)MOST * CHUNK)
 			break;
-		/* The first k stay for the segments that follow. */
+		/* Keep the first k for the next segments. */
 		const int count = kept.count;
 		sort_items<THREADS, N>(kept.item, 1, count);
 		if (count >= k) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_types.h: the element types of generated kernels, the conversions between them, and the little arithmetic that
- * CUDA C lacks. Part of tpat_device.h, whose head says what compiles it. */
+ * tpat_types.h: the element types of generated kernels, conversions between them, and arithmetic that CUDA C lacks.
+ * Part of tpat_device.h, which lists the compilers. */
 #ifndef TPAT_TYPES_H
 #define TPAT_TYPES_H
 
@@ -46,8 +46,8 @@ struct f8e8m0 {
 	u8 bits;
 }; /* 2^(bits - 127) */
 
-/* Narrower than a byte. As a value each has a byte of its own; in memory 8 / BITS share one, the first in its low bits,
- * so that pointers to them are pointers to u8: see load_u4() and store_u4(). */
+/* Types narrower than a byte. A value has a byte of its own; in memory 8 / BITS elements share one, the first in the
+ * low bits. Pointers to them are pointers to u8: see load_u4() and store_u4(). */
 typedef u8 u4;
 typedef i8 i4;
 typedef u8 u2;
@@ -61,7 +61,7 @@ struct f4e2m1 {
 TPAT_FN float as_float(u32 bits) { return __uint_as_float(bits); }
 TPAT_FN u32 as_bits(float x) { return __float_as_uint(x); }
 
-/* A float of sign, EXP and MANT bits without the meaning of its special values. */
+/* Converts a small float with MANT mantissa bits, ignoring special values. */
 template <int MANT, int BIAS> TPAT_FN float unpack_float(u32 magnitude, bool negative)
 {
 	const u32 exponent = magnitude >> MANT;
@@ -71,7 +71,7 @@ template <int MANT, int BIAS> TPAT_FN float unpack_float(u32 magnitude, bool neg
 	return negative ? -x : x;
 }
 
-template <class T> TPAT_FN float to_f32(T x) { return (float)x; } /* numbers that C has */
+template <class T> TPAT_FN float to_f32(T x) { return (float)x; } /* types that C has */
 
 TPAT_FN float to_f32(f16 x)
 {
@@ -113,8 +113,8 @@ TPAT_FN float to_f32(f8e8m0 x)
 
 TPAT_FN float to_f32(f4e2m1 x) { return unpack_float<1, 1>(x.bits & 7, x.bits & 8); }
 
-/* Exact: the byte as the last digits of 2^23, from which ordinary arithmetic makes the number. The GPU's own conversion
- * has a quarter of that rate or less. */
+/* Exact: puts the byte into the low bits of 2^23 and subtracts that. The GPU's conversion has at most a quarter of the
+ * throughput. */
 TPAT_FN float byte_to_f32(u8 x) { return as_float(0x4b000000u | x) - 8388608.0f; }
 TPAT_FN float byte_to_f32(i8 x) { return as_float(0x4b000000u | (u8)(x ^ 0x80)) - 8388736.0f; }
 
@@ -156,8 +156,8 @@ template <class T> TPAT_FN double to_f64(T x)
 
 /* ---- To small floats: one rounding, to nearest even -------------------------------------------------------------- */
 
-/* Rounding in two steps is right when the first one rounds to odd: what is inexact gets its last bit set. So every
- * conversion to a small float goes through a float made this way. */
+/* Rounding in two steps is correct if the first one rounds to odd: inexact results get their last bit set. Every
+ * conversion to a small float goes through such a float. */
 TPAT_FN float odd_float(float x) { return x; }
 
 TPAT_FN float odd_float(double x)
@@ -172,7 +172,7 @@ TPAT_FN float odd_float(double x)
 
 TPAT_FN float odd_float(u64 x)
 {
-	if (x >> 53) /* to 53 bits, odd; then it is a double */
+	if (x >> 53) /* to 53 bits, to odd: then it fits a double */
 		x = (x & ~(u64)0x7ff) | (u64)((x & 0x7ff) != 0) << 11;
 	return odd_float((double)x);
 }
@@ -189,7 +189,7 @@ template <class T> TPAT_FN float odd_float(T x)
 		return x < 0 ? -odd_float(0 - (u64)x) : odd_float((u64)x);
 }
 
-/* The magnitude of |x|, finite, in a float format; what is too large for its exponent just counts on. */
+/* Rounds finite |x| to a float format's bits; larger magnitudes continue past its largest exponent. */
 template <int MANT, int BIAS> TPAT_FN u32 round_magnitude(float x)
 {
 	const u32 bits = as_bits(x) & 0x7fffffff;
@@ -197,7 +197,7 @@ template <int MANT, int BIAS> TPAT_FN u32 round_magnitude(float x)
 		const u32 shifted = bits - ((u32)(127 - BIAS) << 23);
 		return (shifted + ((1u << (22 - MANT)) - 1) + (shifted >> (23 - MANT) & 1)) >> (23 - MANT);
 	}
-	/* Denormal there: adding 2^23 of its units leaves the rounded count of units in the low bits. */
+	/* Denormal in that format: adding 2^23 of its units leaves the rounded number of units in the low bits. */
 	const float magic = as_float((u32)(127 + 1 - BIAS - MANT + 23) << 23);
 	return as_bits(as_float(bits) + magic) - as_bits(magic);
 }
@@ -226,7 +226,7 @@ TPAT_FN bf16 round_bf16(float x)
 	return y;
 }
 
-/* ONNX's Cast: what lies beyond the LARGEST finite value (infinity too) gives that one if `saturate`, else OVER. */
+/* ONNX's Cast: values beyond the LARGEST finite one (and infinity) become LARGEST if `saturate`, else OVER. */
 template <int MANT, int BIAS, u32 LARGEST, u32 OVER> TPAT_FN u32 round_f8(float x, bool saturate)
 {
 	const u32 m = x - x == 0 ? round_magnitude<MANT, BIAS>(x) : 0xff;
@@ -258,7 +258,7 @@ TPAT_FN f8e5m2fnuz round_f8e5m2fnuz(float x, bool saturate)
 	return f8e5m2fnuz{ sign_fnuz(x != x ? 0x80 : round_f8<2, 16, 0x7f, 0x80>(x, saturate), x) };
 }
 
-/* The nearest power of two, ties up. What is out of range gives the nearer end if `saturate`, whatever its sign, else
+/* Rounds to the nearest power of two, ties up; out of range: the nearer end if `saturate`, whatever the sign, else
  * NaN. */
 TPAT_FN f8e8m0 round_f8e8m0(float x, bool saturate)
 {
@@ -269,7 +269,7 @@ TPAT_FN f8e8m0 round_f8e8m0(float x, bool saturate)
 	return f8e8m0{ (u8)(x != x || (outside && !saturate) ? 255 : code < 254 ? code : 254) };
 }
 
-/* Has neither infinity nor NaN: what is too large gives the largest value, NaN a zero of the other sign. */
+/* The type has neither infinity nor NaN: larger values saturate, NaN becomes a zero of the other sign. */
 TPAT_FN f4e2m1 round_f4e2m1(float x)
 {
 	const u32 sign = as_bits(x) >> 28 & 8, m = x - x == 0 ? round_magnitude<1, 1>(x) : 7;
@@ -278,7 +278,7 @@ TPAT_FN f4e2m1 round_f4e2m1(float x)
 
 /* From any element type. */
 template <class T> TPAT_FN f16 to_f16(T x) { return round_f16(odd_float(x)); }
-/* Integers that f32 holds, or infinite. */
+/* Clamped to integers that f32 holds exactly, or that become infinity. */
 TPAT_FN f16 to_f16(i32 x) { return round_f16((float)(x > 1 << 17 ? 1 << 17 : x < -(1 << 17) ? -(1 << 17) : x)); }
 TPAT_FN f16 to_f16(u32 x) { return to_f16((i32)(x > 1u << 17 ? 1u << 17 : x)); }
 TPAT_FN f16 to_f16(i64 x) { return round_f16((float)(i32)(x > 1 << 17 ? 1 << 17 : x < -(1 << 17) ? -(1 << 17) : x)); }
@@ -335,7 +335,7 @@ template <class T> TPAT_FN u32 to_u32(T x) { return to_integer<u32>(x); }
 template <class T> TPAT_FN i64 to_i64(T x) { return to_integer<i64>(x); }
 template <class T> TPAT_FN u64 to_u64(T x) { return to_integer<u64>(x); }
 
-/* The nearest integer, halves to even, or the end of the type's range; NaN gives 0. */
+/* Rounds to the nearest integer, ties to even; saturates; NaN gives 0. */
 #if TPAT_ARCH
 #define TPAT_ROUND_TO(T, instruction) \
 	TPAT_FN T round_to_##T(float x) \
@@ -354,7 +354,7 @@ TPAT_ROUND_TO(i16, "cvt.rni.sat.s16.f32")
 TPAT_ROUND_TO(u16, "cvt.rni.sat.u16.f32")
 #undef TPAT_ROUND_TO
 
-/* LOW and HIGH: the ends of an integer type that C does not have. */
+/* LOW and HIGH: the bounds of an integer type that C lacks. */
 template <int LOW, int HIGH> TPAT_FN int to_narrow(double x)
 {
 	return x != x ? 0 : x <= LOW ? LOW : x >= HIGH ? HIGH : (int)x;
@@ -386,7 +386,7 @@ template <class T> TPAT_FN bool to_bool(T x)
 		return x != (T)0;
 }
 
-/* The same bits as another type of the same size. */
+/* Reinterprets the bits as another type of the same size. */
 template <class T, class S> TPAT_FN T bit_cast_to(S x)
 {
 	static_assert(sizeof(T) == sizeof(S), "one size");
@@ -408,7 +408,7 @@ template <class T, class S> TPAT_FN T bit_cast_to(S x)
 
 /* ---- Arithmetic -------------------------------------------------------------------------------------------------- */
 
-/* Toward minus infinity; by zero gives 0. */
+/* Rounds toward minus infinity; division by zero gives 0. */
 TPAT_FN u32 floor_div(u32 a, u32 b) { return b == 0 ? 0 : a / b; }
 TPAT_FN u64 floor_div(u64 a, u64 b) { return b == 0 ? 0 : a / b; }
 TPAT_FN int floor_div(int a, int b)
@@ -426,7 +426,7 @@ TPAT_FN i64 floor_div(i64 a, i64 b)
 TPAT_FN i64 floor_div(i64 a, int b) { return floor_div(a, (i64)b); }
 TPAT_FN i64 floor_div(int a, i64 b) { return floor_div((i64)a, b); }
 
-/* a - floor_div(a, b) * b: has the sign of b; by zero gives a. */
+/* a - floor_div(a, b) * b: has the sign of b; a if b is zero. */
 TPAT_FN u32 floor_mod(u32 a, u32 b) { return b == 0 ? a : a % b; }
 TPAT_FN u64 floor_mod(u64 a, u64 b) { return b == 0 ? a : a % b; }
 TPAT_FN int floor_mod(int a, int b) { return (int)((u32)a - (u32)floor_div(a, b) * (u32)b); }
@@ -434,12 +434,13 @@ TPAT_FN i64 floor_mod(i64 a, i64 b) { return (i64)((u64)a - (u64)floor_div(a, b)
 TPAT_FN i64 floor_mod(i64 a, int b) { return floor_mod(a, (i64)b); }
 TPAT_FN i64 floor_mod(int a, i64 b) { return floor_mod((i64)a, b); }
 
-/* A tensor's value as a 32-bit position: one that no int holds must not become a valid one. */
+/* Converts a tensor's value to a 32-bit position; clamps, so that a value out of range never becomes a valid
+ * position. */
 TPAT_FN int to_index(i64 x) { return (int)(x < -2147483647LL ? -2147483647LL : x > 2147483647LL ? 2147483647LL : x); }
 TPAT_FN int to_index(u64 x) { return (int)(x > 2147483647ull ? 2147483647ull : x); }
 TPAT_FN int to_index(u32 x) { return (int)(x > 2147483647u ? 2147483647u : x); }
 
-/* Toward zero; by zero gives 0. */
+/* Rounds toward zero; division by zero gives 0. */
 template <class T> TPAT_FN T trunc_div(T a, T b)
 {
 	if (b == 0 || (limits<T>::is_signed && b == (T)-1))
@@ -451,7 +452,7 @@ template <class T> TPAT_FN T trunc_rem(T a, T b)
 	return b == 0 || (limits<T>::is_signed && b == (T)-1) ? (T)0 : (T)(a % b);
 }
 
-/* Shifts; by the width of the type or more: 0. */
+/* Shifts; 0 for a shift by the type's width or more. */
 template <class T, class N> TPAT_FN T shift_left(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)((u64)a << n); }
 template <class T, class N> TPAT_FN T shift_right(T a, N n) { return (u64)n >= sizeof(T) * 8 ? (T)0 : (T)(a >> n); }
 
@@ -471,7 +472,7 @@ TPAT_FN u32 neg(u32 x) { return (u32)neg((int)x); }
 TPAT_FN u64 neg(u64 x) { return 0 - x; }
 TPAT_FN i64 neg(i64 x) { return (i64)neg((u64)x); }
 
-/* The larger, the smaller: NaN if one of them is. */
+/* Maximum and minimum: NaN if either is. */
 template <class T> TPAT_FN T nan_max(T a, T b) { return a > b || a != a ? a : b; }
 template <class T> TPAT_FN T nan_min(T a, T b) { return a < b || a != a ? a : b; }
 #if TPAT_ARCH >= 800
@@ -489,14 +490,13 @@ TPAT_FN float nan_min(float a, float b)
 }
 #endif
 
-/* a / b, for many a by one b: what depends on b alone is computed once, and no slow path keeps elements apart.
- * Correctly rounded but where the remainder underflows, for a below 2^-102 times b's power of two: there within a unit
- * in the last place. Source: Brisebarre, Muller, Raina, Accelerating Correctly Rounded Floating-Point Division When the
- * Divisor Is Known in Advance (2004). */
+/* a / b, for many a and one b: parts that depend only on b are computed once, and no slow path diverges. Correctly
+ * rounded unless the remainder underflows, for a below 2^-102 times b's power of two: there within one unit in the last
+ * place. Source: Brisebarre, Muller, Raina, Accelerating Correctly Rounded Floating-Point Division When the Divisor Is
+ * Known in Advance (2004). */
 TPAT_FN float quotient(float a, float b)
 {
-	const float size = fabsf(b); /* scaled so that its reciprocal is a normal number; by the sign, for zeros'
-	                              * sake */
+	const float size = fabsf(b); /* scaled so that its reciprocal is normal; signed_scale has the sign, for zeros */
 	const float scale = size < 0x1p-100f ? 0x1p64f : size > 0x1p100f ? 0x1p-64f : 1.0f;
 	const float divisor = size * scale, reciprocal = 1.0f / divisor, signed_scale = copysignf(scale, b);
 	const float dividend = a * signed_scale, q = dividend * reciprocal;
@@ -504,7 +504,7 @@ TPAT_FN float quotient(float a, float b)
 	return corrected == corrected ? corrected : q; /* infinities, zeros and NaN have no remainder */
 }
 
-/* Approximate, by one instruction of the GPU: results below 2^-126 are 0. On the emulator what it approximates. */
+/* Approximate, one GPU instruction: results below 2^-126 are 0. Exact on the emulator. */
 #ifdef TPAT_EMULATOR
 #define TPAT_ROUGH(name, instruction, exactly) \
 	TPAT_FN float name(float x) { return exactly; }
@@ -522,7 +522,7 @@ TPAT_ROUGH(rough_log2, "lg2.approx.ftz.f32", log2f(x))
 TPAT_ROUGH(rough_reciprocal, "rcp.approx.ftz.f32", 1.0f / x)
 #undef TPAT_ROUGH
 
-/* Of f16, rounded once. */
+/* For f16, rounded once. */
 #if TPAT_ARCH
 #define TPAT_HALF(name, instruction, operator) \
 	TPAT_FN f16 name(f16 a, f16 b) \
@@ -540,10 +540,10 @@ TPAT_HALF(half_sub, "sub.rn.f16", -)
 TPAT_HALF(half_mul, "mul.rn.f16", *)
 #undef TPAT_HALF
 
-/* For results that are rounded to 16 bits: within some millionths. exp; a / b for many a by one b, of which what
- * depends on b alone is computed once, for b of at least 2^-126; a / b. */
+/* For results that are rounded to 16 bits: relative error of a few millionths. exp; a / b for many a and one b of at
+ * least 2^-126, where parts that depend only on b are computed once; a / b. */
 TPAT_FN float coarse_exp(float x) { return rough_exp2(x * 1.44269504f); }
-/* Near zero, where the sum with 1 loses digits, by the first terms of their series: within 4e-6 for both. */
+/* Near zero, where adding 1 loses digits, by the first terms of their series: both within 4e-6. */
 TPAT_FN float coarse_log1p(float x)
 {
 	const float near_zero = x * fmaf(x, fmaf(x, fmaf(x, -0.25f, 0.333333333f), -0.5f), 1.0f);
@@ -562,7 +562,7 @@ TPAT_FN float coarse_quotient(float a, float b)
 #ifdef TPAT_EMULATOR
 	const float reciprocal = 1.0f / b;
 #else
-	float reciprocal; /* of huge b it is denormal */
+	float reciprocal; /* denormal for huge b */
 	asm("rcp.approx.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
 	const float corrected = fmaf(fmaf(-b, reciprocal, 1.0f), reciprocal, reciprocal);
 	reciprocal = corrected == corrected ? corrected : reciprocal; /* of zero and infinity */
@@ -580,9 +580,9 @@ TPAT_FN float coarse_division(float a, float b)
 #endif
 }
 
-/* 1 + erf(x) = erfc(-x), without erf's choice of polynomials, and without what the sum loses where erf(x) is near -1:
- * erfc(z) = exp(-z^2) t P(t) for z >= 0, with t = 1 / (1 + 0.3275911 z) as in Abramowitz and Stegun 7.1.26; P of
- * minimal relative error, 1e-7. In all within 5e-7, relative, for x >= -1; 2e-6 for x >= -4. */
+/* 1 + erf(x) = erfc(-x), without erf's branches, and without cancellation where erf(x) is near -1: erfc(z) = exp(-z^2)
+ * t P(t) for z >= 0, with t = 1 / (1 + 0.3275911 z) as in Abramowitz and Stegun 7.1.26; P of minimal relative error,
+ * 1e-7. Total relative error within 5e-7 for x >= -1, 2e-6 for x >= -4. */
 TPAT_FN float one_plus_erf(float x)
 {
 	const float t = rough_reciprocal(fmaf(0.3275911f, fabsf(x), 1.0f));
@@ -597,11 +597,11 @@ TPAT_FN float one_plus_erf(float x)
 	return x < 0.0f ? y : 2.0f - y;
 }
 
-/* 0.5 x (1 + erf(x / sqrt(2))): what is above zero of x, less |x| erfc(|x| / sqrt(2)) / 2, with
- * erfc as above. Within 1e-6, relative, for x >= -1; 3e-6 for x >= -4. */
+/* 0.5 x (1 + erf(x / sqrt(2))): max(x, 0) - |x| erfc(|x| / sqrt(2)) / 2, with erfc as above. Relative error within 1e-6
+ * for x >= -1, 3e-6 for x >= -4. */
 TPAT_FN float gelu(float x)
 {
-	const float z = nan_min(x, 100.0f); /* nothing is missing from infinity */
+	const float z = nan_min(x, 100.0f); /* beyond 100 there is nothing to subtract; avoids infinity */
 	const float t = rough_reciprocal(fmaf(0.231641888f, fabsf(z), 1.0f));
 	float y = fmaf(-0.0710383355f, t, 0.25033316f);
 	y = fmaf(y, t, -0.206407234f);
@@ -614,8 +614,8 @@ TPAT_FN float gelu(float x)
 	return fmaf(-fabsf(z), y, fmaxf(x, 0.0f));
 }
 
-/* erf(x) where it is rounded to f16 or bf16 at once: x P(x^2) of minimal relative error, 1.3e-6 before rounding, for
- * |x| up to 2.75, behind which an f16 is 1. */
+/* erf(x) for results rounded to f16 or bf16 at once: x P(x^2) of minimal relative error, 1.3e-6 before rounding, for
+ * |x| up to 2.75; beyond, an f16 is 1. */
 TPAT_FN float erf_to_16(float x)
 {
 	const float z = nan_max(nan_min(x, 2.75f), -2.75f), t = z * z;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_vector.h: a few neighbouring elements at once, from memory into an array of registers and back. Part of
- * tpat_device.h. */
+ * tpat_vector.h: vector loads and stores: a few neighbouring elements at once, between memory and an array of
+ * registers. Part of tpat_device.h. */
 #ifndef TPAT_VECTOR_H
 #define TPAT_VECTOR_H
 
@@ -20,12 +20,12 @@ template <int N> TPAT_FN void copy_vector(void *to, const void *from)
 		*(uint4 *)to = *(const uint4 *)from;
 }
 
-/* The widest access that divides N bytes. */
+/* The widest access whose size divides N bytes. */
 template <int N> struct vector_part {
 	static const int bytes = N % 16 == 0 ? 16 : N % 8 == 0 ? 8 : N % 4 == 0 ? 4 : N % 2 == 0 ? 2 : 1;
 };
 
-/* v = p[0 .. N), one access of 1, 2, 4, 8 or 16 bytes each; p is aligned to that (16 bytes at most). */
+/* v = p[0 .. N), in accesses of 1, 2, 4, 8 or 16 bytes; p is aligned to that size. */
 template <int N, class T> TPAT_FN void load(T (&v)[N], const T *p)
 {
 	const int bytes = N * sizeof(T), part = vector_part<bytes>::bytes;
@@ -44,7 +44,7 @@ template <int N, class T> TPAT_FN void load(T (&v)[N], const T *p)
 #endif
 }
 
-/* v = in ? p[0 .. N) : 0, of 1, 2, 4, 8 or 16 bytes: as whole words, which stay zero where the access is not made. */
+/* v = in ? p[0 .. N) : 0, of 1, 2, 4, 8 or 16 bytes: whole words, zero if the access is skipped. */
 template <int N, class T> TPAT_FN void load_if(T (&v)[N], const T *p, bool in)
 {
 	const int bytes = N * sizeof(T);
@@ -84,9 +84,8 @@ template <int N, class T> TPAT_FN void store(T *p, const T (&v)[N])
 #endif
 }
 
-/* The same of data that is not needed again, and is more than the caches hold: a vector of 16 bytes goes past the first
- * cache, and leaves the second one before others do. Measured on an H100: rows of 25 to 67 MB in 2 to 5 % less time, if
- * both loads and stores do so. */
+/* The same for data used once and larger than the caches: 16-byte vectors bypass the L1 cache, and are evicted first
+ * from L2. Measured on an H100: rows of 25 to 67 MB take 2 to 5 % less time if both loads and stores do so. */
 template <int N, class T> TPAT_FN void load_once(T (&v)[N], const T *p)
 {
 #if TPAT_ARCH

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- * tpat_wgmma.h: what kernels of contractions by warpgroups call. A warpgroup is 4 warps, 128 threads, that multiply
- * tiles which lie in shared memory while they do something else. Only code for sm_90 itself has the instructions; all
- * other code does the same by plain loops, for the emulator and so that every text compiles everywhere: kernels that
- * need the instructions say so in the runtime's tables.
+ * tpat_wgmma.h: functions for contraction kernels of warpgroups. A warpgroup is 4 warps, 128 threads; its products of
+ * tiles in shared memory are asynchronous. Only code for sm_90a has the instructions. Other code uses plain loops, for
+ * the emulator and so that every kernel compiles everywhere: the runtime's tables mark kernels that need the
+ * instructions.
  *
  * Compiled like tpat_device.h. Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (shared memory
  * matrix layout, matrix descriptor, wgmma.mma_async), "Async proxy", "cp.async.bulk.tensor", "mbarrier". */
@@ -30,9 +30,9 @@ TPAT_FN u32 shared_address(const void *p)
 
 /* ---- Tiles ------------------------------------------------------------------------------------------------------- */
 
-/* OUTER rows (of a left operand) or columns (of a right one), 128 bytes along what is summed over. As the tensor cores
- * take it: rows of 128 bytes whose pieces of 16 bytes change places as in shared_tile, and which run along what is
- * summed over; or, TURNED, panels of 64 rows or columns, whose rows run along these. At a multiple of 1024 bytes. */
+/* OUTER rows (of a left operand) or columns (of a right one), 128 bytes along the summed axis. The layout of the tensor
+ * cores: 128-byte rows along the summed axis, whose 16-byte pieces are permuted as in shared_tile; or, TURNED, panels
+ * of 64 rows or columns, with memory rows along these. Aligned to 1024 bytes. */
 template <class T, int OUTER, bool TURNED> struct wide_tile {
 	static const int depth = 128 / (int)sizeof(T), panels = TURNED ? OUTER / 64 : 1, rows = TURNED ? depth : OUTER;
 	static_assert(!TURNED || (sizeof(T) == 2 && OUTER % 64 == 0),
@@ -44,8 +44,8 @@ template <class T, int OUTER, bool TURNED> struct wide_tile {
 	{
 		return TURNED ? panel[outer / 64].element(k, outer % 64) : panel[0].element(outer, k);
 	}
-	/* The matrix that begins at row or column `outer` (a multiple of 8; turned, of 64) and element k along the
-	 * sum. */
+	/* Returns the descriptor of the matrix at row or column `outer` (a multiple of 8; turned, of 64) and element k
+	 * of the summed axis. */
 	TPAT_FN u64 descriptor(int outer, int k) const
 	{
 		const u32 at = shared_address(panel) + (TURNED ? outer / 64 * (u32)sizeof(panel_type) + 128 * k
@@ -55,7 +55,7 @@ template <class T, int OUTER, bool TURNED> struct wide_tile {
 	}
 };
 
-/* As tile_copy() of a shared_tile: at(outer, k) where the tile is not turned, at(k, outer) where it is. */
+/* Like tile_copy() of a shared_tile, with at(outer, k), or at(k, outer) for a turned tile. */
 template <int THREADS, class T, int OUTER, bool TURNED, class Y, class X, class At>
 TPAT_FN void tile_copy(wide_tile<T, OUTER, TURNED> &tile, const T *from, Y row, X column, const At &at)
 {
@@ -66,9 +66,9 @@ TPAT_FN void tile_copy(wide_tile<T, OUTER, TURNED> &tile, const T *from, Y row, 
 
 /* ---- Products ---------------------------------------------------------------------------------------------------- */
 
-/* The order: tiles arrive, and their threads see to it that tensor cores see them (wgmma_see), a barrier,
- * wgmma_begin(), any number of wgmma(), wgmma_commit(), which closes a group of them, and wgmma_wait<N>(), which
- * returns when all but the N newest groups are done. Sums are nobody's from the first wgmma() until wgmma_done(). */
+/* The order of calls: threads that wrote a tile make it visible to tensor cores (wgmma_see), a barrier, wgmma_begin(),
+ * any number of wgmma(), wgmma_commit(), which closes a group of them, and wgmma_wait<N>(), which returns when all but
+ * the N newest groups are done. Do not touch the accumulators between the first wgmma() and wgmma_done(). */
 TPAT_FN void wgmma_see()
 {
 #if TPAT_ARCH >= 900
@@ -101,7 +101,7 @@ template <int N> TPAT_FN void wgmma_wait()
 TPAT_FN void wgmma_keep(float &x) { asm volatile("" : "+f"(x)::"memory"); }
 TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 
-/* The instruction for 64 rows and N columns; its operands, 4 a lane for each 8 columns. */
+/* The instruction for 64 rows and N columns; each lane has 4 operands for each 8 columns. */
 #define TPAT_REGISTERS_64 \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
 	", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -134,7 +134,7 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 		             : TPAT_SUM_##N(c, 0) \
 		             : "l"(left), "l"(right), "r"(add), "n"(LEFT_TURNED), "n"(RIGHT_TURNED)); \
 	}
-/* The same with the left operand in registers: 16 rows a warp. */
+/* The same with the left operand in registers: 16 rows per warp. */
 #define TPAT_WGMMA_OF(N, T, instruction, left_at, right_at, add_at, turned_at) \
 	template <int RIGHT_TURNED> \
 	TPAT_FN void wgmma_issue(mma_sum<float>(&sum)[N / 8], const mma_a<T> &left, u64 right, int add) \
@@ -181,8 +181,8 @@ TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
 #undef TPAT_REGISTERS_64
 #endif
 
-/* sum (=, without `add`, +=) the product of 64 rows from `row` on and the columns of all sums from `column` on, over
- * mma_depth() elements from k on. Sums lie as in mma_sum: warp w of the group has rows 16 * w .. 16 * w + 15. */
+/* sum += (without `add`, =) the product of 64 rows from `row` on and all columns of `sum` from `column` on, over
+ * mma_depth() elements from k on. Layout as in mma_sum: warp w of the group has rows 16 * w .. 16 * w + 15. */
 template <class A, int ROWS, bool LEFT_TURNED, class B, int COLUMNS, bool RIGHT_TURNED, class S, int N>
 TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, int row,
                    wide_tile<B, COLUMNS, RIGHT_TURNED> &right, int column, int k, bool add)
@@ -208,7 +208,7 @@ TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, 
 #endif
 }
 
-/* The same of a left operand in registers, 16 rows of each warp. */
+/* The same with the left operand in registers, 16 rows of each warp. */
 template <class T, int COLUMNS, bool RIGHT_TURNED, int N>
 TPAT_FN void wgmma(mma_sum<float> (&sum)[N], const mma_a<T> &left, wide_tile<T, COLUMNS, RIGHT_TURNED> &right,
                    int column, int k, bool add)
@@ -229,7 +229,7 @@ TPAT_FN void wgmma(mma_sum<float> (&sum)[N], const mma_a<T> &left, wide_tile<T, 
 #endif
 }
 
-/* Behind a wgmma_wait<0>(). */
+/* After wgmma_wait<0>(): the accumulators may be used again. */
 template <class S, int M, int N> TPAT_FN void wgmma_done(mma_sum<S> (&sum)[M][N])
 {
 #if TPAT_WGMMA
@@ -245,15 +245,15 @@ template <class S, int M, int N> TPAT_FN void wgmma_done(mma_sum<S> (&sum)[M][N]
 #endif
 }
 
-/* ---- Tiles by the copy engine ------------------------------------------------------------------------------------ */
+/* ---- Tiles by the tensor memory accelerator
+ * ------------------------------------------------------------------------------------ */
 
-/* A tensor whose tiles are copied by one thread's call each, beside everything else. Made by whoever launches the
- * kernel. */
+/* A tensor whose tiles are copied asynchronously, each by one thread's call. The launcher makes it. */
 struct __align__(64) tensor_map {
 	u64 word[16];
 };
 
-/* A barrier in shared memory: a phase of it is over when all have arrived, and all bytes that were expected. */
+/* A barrier in shared memory: a phase ends when all threads and all expected bytes have arrived. */
 TPAT_FN void barrier_new(u64 *barrier, int arrivals)
 {
 #ifdef TPAT_EMULATOR
@@ -264,7 +264,7 @@ TPAT_FN void barrier_new(u64 *barrier, int arrivals)
 #endif
 }
 
-/* Returns when the phase of that parity is over; of the phase before the first one, too, whose parity is 1. */
+/* Returns when the phase of that parity is over; the phase before the first one, of parity 1, counts as over. */
 TPAT_FN void barrier_wait(u64 *barrier, int parity)
 {
 #ifdef TPAT_EMULATOR
@@ -297,8 +297,8 @@ TPAT_FN void barrier_arrive_expecting(u64 *barrier, int bytes)
 #endif
 }
 
-/* Copies 128 bytes a row of the tensor, from the element at these coordinates on (the fastest running dimension's
- * first); zeros where there is no tensor. The bytes arrive at the barrier. */
+/* Copies 128 bytes of each row of the tensor, from the element at these coordinates on (innermost dimension first);
+ * zeros outside the tensor. The bytes arrive at the barrier. */
 template <int RANK>
 TPAT_FN void panel_load(void *to, const tensor_map &map, u64 *barrier, int x0, int x1, int x2, int x3, int x4)
 {
@@ -324,8 +324,8 @@ TPAT_FN void panel_load(void *to, const tensor_map &map, u64 *barrier, int x0, i
 #endif
 }
 
-/* The same of `pixels` positions that a walk over the tensor's dimensions but the first comes to, from the one at these
- * coordinates on; each is moved by `by`, in the dimensions that are neither the first nor the last. */
+/* The same for `pixels` consecutive positions of the tensor's dimensions except the first, from these coordinates on;
+ * each is shifted by `by` in the dimensions between the first and the last. */
 template <int RANK, class I>
 TPAT_FN void walk_load(void *to, const tensor_map &map, u64 *barrier, const I (&from)[RANK], const I (&by)[RANK - 2])
 {
@@ -357,15 +357,15 @@ TPAT_FN void walk_load(void *to, const tensor_map &map, u64 *barrier, const I (&
 #endif
 }
 
-/* Tiles go round: turn after turn the next of SLOTS places is filled by one thread and read by warps. */
+/* A ring of SLOTS tiles: in each turn one thread fills the next slot, and warps read it. */
 template <int SLOTS> struct tile_ring {
 	u64 full[SLOTS], free[SLOTS];
 
-	/* By all threads, with a __syncthreads() behind it. */
+	/* Called by all threads, followed by __syncthreads(). */
 	TPAT_FN void begin(int warps)
 	{
 #ifdef TPAT_EMULATOR
-		warps *= 32; /* there, lanes go on one by one */
+		warps *= 32; /* there, lanes proceed one by one */
 #endif
 		if (block_thread() == 0)
 			for (int i = 0; i < SLOTS; i++) {
@@ -377,13 +377,13 @@ template <int SLOTS> struct tile_ring {
 #endif
 		wgmma_see();
 	}
-	/* Who fills: waits for the place, and says how many bytes will come. */
+	/* For the producer: waits for the slot, and announces the number of bytes. */
 	TPAT_FN void fill(int turn, int bytes)
 	{
 		barrier_wait(&free[turn % SLOTS], 1 - turn / SLOTS % 2);
 		barrier_arrive_expecting(&full[turn % SLOTS], bytes);
 	}
-	/* Who reads: waits for the tiles; has read them. */
+	/* For consumers: waits for the tiles; releases them. */
 	TPAT_FN void wait(int turn) { barrier_wait(&full[turn % SLOTS], turn / SLOTS % 2); }
 	TPAT_FN void done(int turn)
 	{
@@ -396,7 +396,7 @@ template <int SLOTS> struct tile_ring {
 	}
 };
 
-/* The tile whose first element is at these coordinates of the tensor. */
+/* Copies the tile whose first element is at these coordinates of the tensor. */
 template <int RANK, class T, int OUTER, bool TURNED>
 TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map, u64 *barrier, int x0, int x1,
                        int x2 = 0, int x3 = 0, int x4 = 0)
@@ -409,14 +409,14 @@ TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map,
 /* ---- Clusters: blocks that run together and see each other's shared memory
  * ----------------------------------------- */
 
-/* Behind a kernel's bounds: clusters of so many blocks. */
+/* After a kernel's launch bounds: blocks per cluster. */
 #if TPAT_ARCH >= 900
 #define block_cluster(blocks) __cluster_dims__(blocks, 1, 1)
 #else
 #define block_cluster(blocks)
 #endif
 
-/* All threads of a cluster that are left wait for each other, and see what the others stored. */
+/* Barrier for all threads of a cluster that have not exited; makes their stores visible. */
 #ifdef TPAT_EMULATOR
 #define cluster_sync() emulator_host.cluster_barrier(__FILE__, __LINE__)
 #else
@@ -430,7 +430,7 @@ TPAT_FN void cluster_sync()
 }
 #endif
 
-/* v = what is at p in the shared memory of the cluster's block of that rank. */
+/* Loads v from p in the shared memory of the cluster's block of that rank. */
 template <class T, int N> TPAT_FN void cluster_load(T (&v)[N], const T *p, int rank)
 {
 #ifdef TPAT_EMULATOR
@@ -445,7 +445,7 @@ template <class T, int N> TPAT_FN void cluster_load(T (&v)[N], const T *p, int r
 TPAT_FN float sums_add(float a, float b) { return a + b; }
 TPAT_FN int sums_add(int a, int b) { return (int)((u32)a + (u32)b); } /* wraps */
 
-/* The sums of a block's tile, N * 8 in a row, in shared memory: those of 16 rows from `row` on are put there. */
+/* Stores accumulators of 16 rows, from `row` on, of a block's tile in shared memory, N * 8 per row. */
 template <int WIDTH, class S> TPAT_FN S *cluster_place(void *shared, int row, int column)
 {
 	return (S *)shared + row * WIDTH + (column ^ row * 8 % 32);
@@ -461,7 +461,7 @@ template <class S, int N> TPAT_FN void cluster_put(void *shared, int row, const 
 		}
 }
 
-/* v = what all blocks of the cluster put there, summed up in their order. */
+/* Loads v: the sum over all blocks of the cluster, in their order. */
 template <int BLOCKS, int WIDTH, class S, int N> TPAT_FN void cluster_get(S (&v)[N], void *shared, int row, int column)
 {
 	const S *from = cluster_place<WIDTH, S>(shared, row, column);
@@ -476,11 +476,10 @@ template <int BLOCKS, int WIDTH, class S, int N> TPAT_FN void cluster_get(S (&v)
 	}
 }
 
-/* ---- Parts of a tile's sums: what one block leaves for another
- * --------------------------------------------------------- */
+/* ---- Partial sums of a tile, from one block to another --------------------------------------------------------- */
 
-/* Each block has a place in `parts` and a word in `marks`, all zero when the kernel starts, which counts its warps that
- * left their sums: so that each lane finds those of the lane of its number. THREADS: of a block, with sums. */
+/* Leaves a block's sums in its part of `parts`, lane by lane, and counts its finished warps in its word of `marks`,
+ * which is zero when the kernel starts. THREADS: threads of a block that have sums. */
 template <int THREADS, class S, int M, int N>
 TPAT_FN void parts_put(const mma_sum<S> (&sum)[M][N], S *parts, u64 *marks, int block)
 {
@@ -501,7 +500,7 @@ TPAT_FN void parts_put(const mma_sum<S> (&sum)[M][N], S *parts, u64 *marks, int 
 	}
 }
 
-/* By the thread that fills the ring: waits until that block has left its sums, which the copy engine sees then. */
+/* Called by the ring's producer: waits until that block has left its sums, and makes them visible to the copy. */
 template <int THREADS> TPAT_FN void parts_wait(const u64 *marks, int block)
 {
 #if TPAT_ARCH >= 900
@@ -521,7 +520,7 @@ template <int THREADS> TPAT_FN void parts_wait(const u64 *marks, int block)
 #endif
 }
 
-/* The next of them into a place of the ring, as many bytes as a tile of that operand. */
+/* Copies the next of them into a slot of the ring, as many bytes as a tile of that operand. */
 template <class T, int OUTER, bool TURNED, class S, int SLOTS, class I>
 TPAT_FN void parts_load(wide_tile<T, OUTER, TURNED> *tile, const S *parts, tile_ring<SLOTS> &ring, I turn)
 {
@@ -542,11 +541,11 @@ TPAT_FN void parts_load(wide_tile<T, OUTER, TURNED> *tile, const S *parts, tile_
 #endif
 }
 
-/* sum += all of them, as they come. */
+/* sum += all of them, as they arrive. */
 template <int THREADS, class S, int M, int N, class T, int OUTER, bool TURNED, int SLOTS, class I>
 TPAT_FN void parts_add(mma_sum<S> (&sum)[M][N], wide_tile<T, OUTER, TURNED> *tile, tile_ring<SLOTS> &ring, I &turn)
 {
-	const int each = sizeof *tile / (16 * THREADS); /* vectors of a lane in a tile */
+	const int each = sizeof *tile / (16 * THREADS); /* vectors per lane in a tile */
 #pragma unroll
 	for (int first = 0; first < M * N; first += each, turn++) {
 		ring.wait(turn);
@@ -563,7 +562,7 @@ TPAT_FN void parts_add(mma_sum<S> (&sum)[M][N], wide_tile<T, OUTER, TURNED> *til
 	}
 }
 
-/* N sums of a row of products, from number `first` on. */
+/* Returns N accumulators of a row of products, from index `first` on. */
 template <int N, class S, int ALL> TPAT_FN const mma_sum<S> (&sums_part(const mma_sum<S> (&sum)[ALL], int first))[N]
 {
 	return *(const mma_sum<S>(*)[N])(sum + first);

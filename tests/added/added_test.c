@@ -1,5 +1,5 @@
 /* The rule of docs/add-a-schedule.md, added to the table of rules as that page says: one file, and one line. It wins
- * where a value is expensive and the same for all elements, and its kernels are right. */
+ * for an expensive value that is the same for all elements, and its kernels are right. */
 #include <string.h>
 
 #include "base/str.h"
@@ -28,7 +28,7 @@ static const struct sched_target *target(void)
 	return &t;
 }
 
-/* Name of the rule that the cost model chooses for the only stage. */
+/* Returns the rule that the cost model chooses for the only stage. */
 static const char *chosen(const char *text)
 {
 	struct arena *a = arena_new();

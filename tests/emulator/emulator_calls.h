@@ -12,7 +12,7 @@
 static struct arena *arena;
 static const char *root = ".";
 
-/* ---- Either machine ---- */
+/* ---- Emulator or GPU ---- */
 
 static struct dev *gpu; /* null: the emulator */
 enum { TEXTS = 16 };
@@ -121,7 +121,7 @@ static inline void call(int t, const char *name, uint32_t blocks, uint32_t threa
 	CHECK_STR(e.text, "");
 }
 
-/* The source tree is $TPAT_SOURCE or the working folder. */
+/* Finds the source tree: $TPAT_SOURCE or the working folder. */
 static inline void begin_calls(void)
 {
 	arena = arena_new();

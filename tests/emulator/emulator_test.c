@@ -3,12 +3,12 @@
 
 #include "base/file.h"
 
-/* ---- The emulator's own: faults ---- */
+/* ---- Faults that the emulator reports ---- */
 
 static void test_faults(void)
 {
 	static const struct {
-		const char *kernel, *says; /* null: it is right */
+		const char *kernel, *says; /* null: no fault */
 	} cases[] = {
 		{ "read_beyond",
 		  "thread (63, 0, 0): reads x[64] (4 bytes at byte 256) out of bounds: x has 256 bytes" },
@@ -78,7 +78,7 @@ static void test_launches(void)
 		for (int c = 0; c < columns; c++)
 			wrong += y[c * rows + r] != x[r * columns + c];
 	CHECK_INT(wrong, 0);
-	/* A word less of dynamic shared memory, too many threads, no such kernel, a freed buffer. */
+	/* One word too little of dynamic shared memory, too many threads, no such kernel, a freed buffer. */
 	CHECK(emulator_launch(module, NULL, "transpose", grid, block, 16 * 17 * 4 - 8, args, &e) < 0);
 	CHECK(strstr(e.text, "out of bounds: tile has 1080 bytes"));
 	err_clear(&e);
@@ -94,7 +94,7 @@ static void test_launches(void)
 	close_kernels();
 }
 
-/* As a device of src/dev: faults, and bytes of a result that no kernel wrote, are errors. */
+/* As a device of src/dev: faults, and result bytes that no kernel wrote, are errors. */
 static void test_device(void)
 {
 	static const char cu[] =
@@ -150,10 +150,10 @@ static void test_device(void)
 	d->close(d);
 }
 
-/* ---- Code that is kept. */
+/* ---- The cache of compiled code. */
 
-/* Compiles a text with one kernel that stores `value`; how many files there are then, and whether the last code is
- * `same`. */
+/* Compiles a text with one kernel that stores `value`; checks the number of files afterwards, and whether the last code
+ * is `same`. */
 static void compile_kept(const char *folder, int value, bool may_race, int files, const char *same)
 {
 	struct err e = { 0 };

@@ -1,5 +1,5 @@
-/* Every function of tpat_device.h gives what the host's own conversions and plain loops give. On the emulator; with the
- * argument "cuda" on the GPU: same texts, same checks. */
+/* Compares every function of tpat_device.h with the host's conversions and plain loops. On the emulator; with the
+ * argument "cuda" on the GPU, with the same texts and checks. */
 #include <math.h>
 
 #include "emulator_calls.h"
@@ -12,7 +12,7 @@ static bool same(double a, double b)
 	return a == b ? signbit(a) == signbit(b) : isnan(a) && isnan(b);
 }
 
-/* Counts differences of two lists of numbers of a type; says the first. */
+/* Counts differences of two lists of numbers of a type; prints the first. */
 static int differences(const char *what, enum type t, const void *got, const void *want, int n, const double *x)
 {
 	int wrong = 0;
@@ -376,8 +376,8 @@ static int64_t power(int64_t base, int64_t exponent)
 	return (int64_t)y;
 }
 
-/* quotient() is C's division, to the bit and for zeros' signs, but for dividends whose remainder underflows: there
- * within a unit in the last place. The erf functions are within what their comments say. */
+/* quotient() equals C's division bit by bit, including signs of zeros, except for dividends whose remainder underflows:
+ * there within one unit in the last place. The erf functions have the errors that their comments state. */
 static void test_float_functions(void)
 {
 	static const float special[] = { 0,      -0.0f,      1,         -3,    INFINITY,      -INFINITY,      NAN,
@@ -451,8 +451,8 @@ static void test_arithmetic(void)
 
 /* ---- Tiles ---- */
 
-/* Tile number `tile` behind `n` tiles of its row, of which number k has the total k + 1; the one that is `all` away,
- * and every seventh from there on, shows what everything up to it made. */
+/* Tile `tile`, after `n` tiles of its row, of which tile k has the total k + 1. The one at distance `all`, and every
+ * seventh beyond, has published its prefix. */
 static void check_look_back(bool wide, int tile, int n, int all)
 {
 	enum { TILES = 101, THREADS = 64 };
@@ -478,7 +478,7 @@ static void check_look_back(bool wide, int tile, int n, int all)
 	for (int i = 0; i < THREADS; i++)
 		CHECK_INT(wide ? (int64_t)y[i] : narrow[i], n ? (int64_t)want : -5);
 	CHECK_INT(state[0], tile + 1);
-	total = n ? want + (uint64_t)tile + 1 : (uint64_t)tile + 1; /* and it shows its own */
+	total = n ? want + (uint64_t)tile + 1 : (uint64_t)tile + 1; /* and it publishes its own */
 	double shown;
 	memcpy(&shown, &state[1 + 3 * tile + 2], sizeof shown);
 	CHECK(wide ? state[1 + 3 * tile] == 2 && shown == (double)total

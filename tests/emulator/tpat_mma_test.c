@@ -1,4 +1,5 @@
-/* Parts of tpat_mma.h against plain loops. On the emulator; with the name of a device (tpat_mma_test cuda) on that. */
+/* Parts of tpat_mma.h against plain loops. On the emulator; with a device's name (tpat_mma_test cuda) on that
+ * device. */
 #include <math.h>
 
 #include "emulator_calls.h"
@@ -69,8 +70,8 @@ static void test_products(void)
 	close_kernels();
 }
 
-/* ---- Fragments as the manual has them: a[m][k] of m16n8k32 is in lane 4 * (m % 8) + k % 16 / 4, byte 4 * (m / 8 + 2 *
- * (k / 16)) + k % 4; b[k][n] in lane 4 * n + k % 16 / 4, byte 4 * (k / 16) + k % 4. ---- */
+/* ---- Fragments as in the manual: a[m][k] of m16n8k32 is in lane 4 * (m % 8) + k % 16 / 4, byte 4 * (m / 8 + 2 * (k /
+ * 16)) + k % 4; b[k][n] in lane 4 * n + k % 16 / 4, byte 4 * (k / 16) + k % 4. ---- */
 
 static void test_bytes(void)
 {
@@ -144,7 +145,7 @@ static void test_copies(void)
 	}
 }
 
-/* What the emulator says of kernels that do wrong. */
+/* The emulator's reports for wrong kernels. */
 static void test_faults(void)
 {
 	static uint32_t x[32], y[32];
@@ -162,7 +163,7 @@ static void test_faults(void)
 	call_emulator(0, "few_lanes", 1, 32, bytes, 3, 0, &e);
 	CHECK_INT(e.code, ERR_DIFFER);
 	CHECK(strstr(e.text, "waits forever") != NULL);
-	/* What a failed launch left under way is forgotten. */
+	/* A failed launch leaves no copies in flight. */
 	test_copies();
 	test_bytes();
 }

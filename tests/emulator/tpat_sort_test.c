@@ -1,5 +1,5 @@
-/* Parts of tpat_sort.h against plain loops. On the emulator; with the name of a device (tpat_sort_test cuda) on
- * that. */
+/* Parts of tpat_sort.h against plain loops. On the emulator; with a device's name (tpat_sort_test cuda) on that
+ * device. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void test_keys(void)
 		                             "u16",   "i32",    "u32", "i64",  "u64", NULL };
 	static const enum type types[] = { TYPE_F32, TYPE_F64, TYPE_F16, TYPE_BF16, TYPE_I8,  TYPE_U8,
 		                           TYPE_I16, TYPE_U16, TYPE_I32, TYPE_U32,  TYPE_I64, TYPE_U64 };
-	/* Ascending, what is equal side by side. */
+	/* Ascending, equal values next to each other. */
 	static const double floats[] = {
 		-(double)INFINITY, -60000, -2,  -1.5, -0x1p-14, -0x1p-24,         -0.0,        0,           0x1p-24,
 		0x1p-14,           1,      1.5, 2,    60000,    (double)INFINITY, (double)NAN, -(double)NAN
@@ -90,8 +90,7 @@ static void test_rows(void)
 	}
 }
 
-/* ---- What a tile hears of those before it: `all` says which groups' last tiles have the row's sum up to them
- * already. */
+/* ---- What earlier tiles publish: `all` selects the groups whose last tile already has the row's inclusive sum. */
 
 static void check_before(int tile, unsigned all)
 {

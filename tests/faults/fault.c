@@ -1,13 +1,14 @@
-/* A library for LD_PRELOAD that makes the n-th call of a program that changes files, or asks for memory, fail, or kills
- * the program there. In the environment:
+/* A library for LD_PRELOAD: makes the n-th file operation or allocation of a program fail, or kills the program there.
+ * In the environment:
  *
  *   FAULT=files:12:fail    the 12th call that makes, writes, syncs, renames, links or removes a file fails with EIO
- *   FAULT=files:12:kill    SIGKILL instead of that call;  FAULT=files:12:after  behind it
+ *   FAULT=files:12:kill    SIGKILL instead of that call
+ *   FAULT=files:12:after   SIGKILL after that call
  *   FAULT=memory:12:fail   the 12th allocation fails
  *   FAULT_PLAIN=1          the filesystem cannot exchange two names and gives no file two of them
- *   FAULT_COUNT=FILE       at the end the calls' names are written there, a line each
+ *   FAULT_COUNT=FILE       writes the calls' names there at the end, one per line
  *
- * Only the process that was started with it counts: neither its children nor the programs that it runs. */
+ * Only counts calls of the started process, not of its children or the programs that it runs. */
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
@@ -82,7 +83,7 @@ __attribute__((destructor)) static void end(void)
 		fclose(f);
 }
 
-/* Whether this call is the one. */
+/* True if this call is the one. */
 static bool now(enum what what, const char *name)
 {
 	if (what != counted || getpid() != owner)
@@ -108,7 +109,7 @@ static void *next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* The call `real`, or its failure. */
+/* Makes the call `real`, or fails. */
 #define FAULTY(type, real) \
 	do { \
 		bool hit = now(FILES, __func__); \

@@ -1,5 +1,5 @@
-/* Fuzz target: the text of a tensor program through parser, checker, passes, schedules and both printers. Whatever the
- * parser takes must survive the rest, and its print must parse to the same program. */
+/* Fuzz target: the text of a tensor program through parser, checker, passes, schedules and both printers. Every program
+ * that the parser accepts must survive the rest, and its printed text must parse to the same program. */
 #include <setjmp.h>
 
 #include "gen/language.h"
@@ -15,7 +15,7 @@ static const char *print(struct arena *a, const struct ir_program *p)
 	return str_text(&s);
 }
 
-/* Every choice of every stage, as text. */
+/* Prints every choice of every stage. */
 static void schedule(struct ir_program *p, struct arena *a)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES], *given = NEWN(a, struct sched_choice, p->stages.n + 1);
@@ -39,7 +39,7 @@ static void run(const char *text, struct arena *a)
 	struct err e = { 0 };
 	char hash[33], other[33];
 	if (ir_parse_program(&p, text, a, &e) < 0) {
-		if (!e.text[0]) /* a text that the checker refuses is called a bug of the pass that made it */
+		if (!e.text[0]) /* the checker reports a refused text as a bug of the pass */
 			finding("a failure without a sentence", "");
 		return;
 	}

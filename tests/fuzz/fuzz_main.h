@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the process: a finding. */
+/* Reports a finding and ends the process. */
 _Noreturn static inline void finding(const char *what, const char *text)
 {
 	fprintf(stderr, "%s: %s\n", what, text);

@@ -29,7 +29,7 @@ static int index_graph(void *arg, ProtobufCMessage *message)
 	struct err e = { 0 };
 	int found;
 	for (size_t i = 0; i < g->n_node && i < 50; i++) {
-		/* every label must find its own node: else a user could not say which one he means */
+		/* every label must find its own node: else users cannot select it */
 		if (onnx_node_find(&found, x, onnx_node_label(x, (int)i), &e) < 0 || found != (int)i)
 			finding("a label finds another node", e.text);
 	}
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (protobuf_c_message_pack(&m->proto->base, bytes) != packed)
 		finding("packed, it has another size", "");
 	err_clear(&e);
-	if (onnx_model_parse(&again, bytes, packed, NULL, &e) < 0) /* what we write, we read */
+	if (onnx_model_parse(&again, bytes, packed, NULL, &e) < 0) /* written files must be readable */
 		finding("what is written cannot be read", e.text);
 	onnx_model_free(again);
 	arena_free(d.scratch);

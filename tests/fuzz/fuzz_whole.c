@@ -1,8 +1,7 @@
-/* Fuzz target: a model from its bytes through everything that a build does but compiling: reading, types and extents,
- * constant folding, lowering, schedules, texts in both languages, the rewrite, and reading what was written.
- *
- * A run takes one region, seldom two, and chooses rules for its stages. The choice follows from a hash of the model, so
- * that a file always does the same. mutate.c changes models. */
+/* Fuzz target: a model through a whole build without compiling: reading, types and extents, constant folding, lowering,
+ * schedules, texts in both languages, the rewrite, and reading the result. A run uses one region, seldom two, and
+ * chooses rules for its stages. A hash of the model is the seed, so that a file always does the same. mutate.c changes
+ * models. */
 #include <setjmp.h>
 
 #include "gen/language.h"
@@ -22,7 +21,7 @@ struct run {
 
 /* ---- A region's program and texts. */
 
-/* Any rule that applies, with any of its choices: the cost model would take most of the time. */
+/* Picks any rule that applies, with any of its choices: the cost model would take most of the time. */
 static void draw_choices(struct run *r, struct ir_program *p, struct sched_choice *given)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -41,7 +40,7 @@ static void draw_choices(struct run *r, struct ir_program *p, struct sched_choic
 	}
 }
 
-/* One run in eight asks the cost model. */
+/* One run in eight uses the cost model. */
 static void print_program(struct run *r, struct ir_program *p)
 {
 	struct str text = str_new(r->arena);
@@ -55,7 +54,7 @@ static void print_program(struct run *r, struct ir_program *p)
 	language_of(draw(&r->d, 4) ? KERNEL_CUDA : KERNEL_C)->print(&text, &plan, 1);
 }
 
-/* A region of these nodes; null where tpat refuses it. */
+/* Returns a region of these nodes; null if tpat refuses it. */
 static struct graph_region *take(struct run *r, const int *node, int n)
 {
 	struct graph_region *region;
@@ -72,7 +71,7 @@ static struct graph_region *take(struct run *r, const int *node, int n)
 	}
 	if (!region->folded)
 		print_program(r, p);
-	return o.any_types || o.keep_types ? NULL : region; /* those are no plugins */
+	return o.any_types || o.keep_types ? NULL : region; /* those cannot be plugins */
 }
 
 /* ---- The model. */
@@ -104,7 +103,7 @@ static void rewrite(struct run *r, const struct graph_regions *regions)
 		read_again(r);
 }
 
-/* Nodes that a plugin could be made of, and what is said of the others. */
+/* Lists supported nodes, and checks the messages for the others. */
 static int takeable(struct run *r, int *node)
 {
 	int n = 0;
@@ -140,7 +139,7 @@ static void build(struct run *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct run r; /* as it is, whatever came to the guard */
+	static struct run r; /* static, so that a jump to the guard keeps it */
 	struct err e = { 0 };
 	struct arena_guard guard;
 	limit_time();

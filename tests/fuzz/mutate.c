@@ -1,6 +1,5 @@
-/* libFuzzer's mutator for models. Bytes changed at random are hardly ever a model any more, so this one changes what a
- * model is made of: operators, attributes, extents, types, connections, constants; and it puts a node of one model into
- * another. */
+/* libFuzzer's mutator for models. Random bytes hardly ever form a model, so this one changes a model's parts:
+ * operators, attributes, extents, types, connections, constants. It also puts a node of one model into another. */
 #include <math.h>
 #include <string.h>
 
@@ -15,14 +14,14 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *x, size_t nx, const uint8_t *y, 
 
 enum { MOST_NODES = 12, MOST_RANK = 8, MOST_LIST = 16, MOST_TENSOR = 1 << 12 }; /* the last in bytes */
 
-/* A model that is changed, and which of its graphs: the main one, or a node's. */
+/* A model to change, and one of its graphs: the main one, or a node's. */
 struct change {
 	struct onnx_model *m;
 	Onnx__GraphProto *g;
 	struct draw d;
 };
 
-/* ---- Things drawn. */
+/* ---- Random parts. */
 
 static int64_t some_integer(struct change *c)
 {
@@ -30,7 +29,7 @@ static int64_t some_integer(struct change *c)
 		                        17, 31, 32, 33,      64,      127,       256,       1000,      -1,       -2,
 		                        -3, -4, -8, 1 << 16, 1 << 20, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN };
 	size_t n = sizeof some / sizeof *some;
-	return some[draw(&c->d, draw(&c->d, 8) ? n - 6 : n)]; /* the huge ones end most models at once */
+	return some[draw(&c->d, draw(&c->d, 8) ? n - 6 : n)]; /* huge ones make most models invalid */
 }
 
 static int64_t some_extent(struct change *c)
@@ -64,7 +63,7 @@ static Onnx__AttributeProto *some_attribute(struct change *c)
 	return n && n->n_attribute ? n->attribute[draw(&c->d, n->n_attribute)] : NULL;
 }
 
-/* An initializer, or a tensor in an attribute. Or null. */
+/* Returns an initializer, or a tensor in an attribute, or null. */
 static Onnx__TensorProto *some_constant(struct change *c)
 {
 	for (int i = 0; i < 4; i++) {
@@ -77,7 +76,7 @@ static Onnx__TensorProto *some_constant(struct change *c)
 	return NULL;
 }
 
-/* The name of anything in the graph. Or null. */
+/* Returns the name of any value in the graph, or null. */
 static char *some_name(struct change *c)
 {
 	Onnx__NodeProto *n = some_node(c);
@@ -93,7 +92,7 @@ static char *some_name(struct change *c)
 
 /* ---- Constants. */
 
-/* An element more or less for each: the bytes follow the extents, or the tensor would be refused. */
+/* Adjusts the bytes to the extents: else the tensor would be refused. */
 static void fit_bytes(struct change *c, Onnx__TensorProto *t)
 {
 	int64_t n = 1, bytes;
@@ -108,7 +107,7 @@ static void fit_bytes(struct change *c, Onnx__TensorProto *t)
 	t->raw_data = (ProtobufCBinaryData){ (size_t)bytes, data };
 }
 
-/* Elements where every typed field has them are made raw: one form to change. */
+/* Converts elements of typed fields to raw bytes: only one form to change. */
 static void make_raw(struct change *c, Onnx__TensorProto *t)
 {
 	struct tensor value;
@@ -232,7 +231,7 @@ static void retype(struct change *c, Onnx__TensorProto *t, enum type from, enum 
 	fit_bytes(c, t);
 }
 
-/* All tensors of one type become of another: nodes that take that type still do. */
+/* Changes all tensors of one type to another: nodes still accept their inputs. */
 static void change_types(struct change *c)
 {
 	Onnx__TypeProto__Tensor *t = some_value_type(c);
@@ -291,7 +290,7 @@ static void drop_attribute(struct change *c)
 	}
 }
 
-/* One of the words "a|b|c". */
+/* Returns one of the words "a|b|c". */
 static const char *some_word(struct change *c, const char *words)
 {
 	int n = 1;
@@ -302,7 +301,7 @@ static const char *some_word(struct change *c, const char *words)
 	return arena_strndup(c->m->arena, words, strcspn(words, "|"));
 }
 
-/* An attribute that the operator knows, set. */
+/* Sets an attribute that the operator knows. */
 static void set_attribute(struct change *c)
 {
 	Onnx__NodeProto *n = some_node(c);
@@ -384,7 +383,7 @@ static void connect(struct change *c)
 		n->input[draw(&c->d, n->n_input)] = name;
 }
 
-/* An operator more, behind something that is there; what it makes is a result. */
+/* Adds an operator after an existing value; its output is a result. */
 static void add_node(struct change *c)
 {
 	const struct op_def *op = some_operator(c);
@@ -409,7 +408,7 @@ static void add_node(struct change *c)
 	import_domain(c, op);
 }
 
-/* What the node read becomes a result: what is left is a smaller model. */
+/* Drops a node; its inputs become results of the smaller model. */
 static void drop_node(struct change *c)
 {
 	if (c->g->n_node < 2)
@@ -444,7 +443,7 @@ static void (*const changes[])(struct change *) = {
 	change_element,  change_element,  add_node,         drop_node,        change_opset,
 };
 
-/* The main graph, or one that a node of it holds. */
+/* Returns the main graph, or a body of one of its nodes. */
 static Onnx__GraphProto *some_graph(struct change *c)
 {
 	c->g = c->m->proto->graph;
@@ -456,7 +455,7 @@ static Onnx__GraphProto *some_graph(struct change *c)
 	return c->g;
 }
 
-/* The model's bytes, of which some may lie in `out` itself. */
+/* Serialises the model; some of its bytes may be in `out` itself. */
 static size_t pack(const struct onnx_model *m, uint8_t *out, size_t most)
 {
 	size_t n = onnx__model_proto__get_packed_size(m->proto);
@@ -485,13 +484,13 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 /* ---- Two models. */
 
-/* Whether the graph has something of that name. */
+/* True if the graph has a value of that name. */
 static bool has(struct onnx_model *m, const char *name)
 {
 	return onnx_value_find(onnx_index_new(m, NULL, m->arena), name) != NULL;
 }
 
-/* What a node of another model reads that this one lacks: its constants, and the inputs of its model. */
+/* Copies values that a node of another model reads and this one lacks: constants, and inputs of its model. */
 static void bring(struct change *c, const struct onnx_model *from, const char *name)
 {
 	const Onnx__GraphProto *g = from->proto->graph;
@@ -503,7 +502,7 @@ static void bring(struct change *c, const struct onnx_model *from, const char *n
 			onnx_graph_add_input(c->m, c->g, g->input[i]);
 }
 
-/* A node of `from` behind the nodes of `c`, its first input often something that is there. */
+/* Adds a node of `from` after the nodes of `c`; its first input is often an existing value. */
 static void splice(struct change *c, const struct onnx_model *from)
 {
 	const Onnx__GraphProto *g = from->proto->graph;

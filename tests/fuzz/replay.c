@@ -1,9 +1,9 @@
-/* A fuzz target without libFuzzer: runs it on every file of the folders that it is given, and on files.
+/* A fuzz target without libFuzzer: runs it on files, and on all files of folders.
  *
  *     fuzz_whole FOLDER|FILE ...
  *
- * Each file is a test that passes when the process survives it; the name of the file comes before it, so that a crash
- * is the last file's. */
+ * Each file is a test that passes if the process survives it. The file's name is printed first, so that a crash belongs
+ * to the last one. */
 #include <dirent.h>
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@
 
 static int passed;
 
-/* A block of exactly the file's size: what is read beyond it is seen. */
+/* Allocates exactly the file's size, so that reads beyond it are detected. */
 static uint8_t *contents(const char *path, size_t *size)
 {
 	struct stat s;

@@ -1,6 +1,6 @@
-/* Golden texts: NAME.txt is a program; beside it lie what it is after all passes (NAME.ir), its CUDA text (NAME.cu) and
- * its C text (NAME.c.txt, without the header). A change of any of them is to be seen in a diff. golden_test FOLDER
- * [--update] [NAME ...]     --update: writes what is made now */
+/* Golden texts: NAME.txt is a program; next to it are its form after all passes (NAME.ir), its CUDA text (NAME.cu) and
+ * its C text (NAME.c.txt, without the header). A diff shows any change of them. golden_test FOLDER [--update] [NAME
+ * ...] --update: writes the current texts */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 static bool update;
 
-/* The first line in which two texts differ. */
+/* Prints the first line in which two texts differ. */
 static void show_difference(const char *path, const char *got, const char *want)
 {
 	int line = 1;

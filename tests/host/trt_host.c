@@ -63,7 +63,7 @@ static int device_launch(void *user, void *module, const struct tpat_rt_plugin *
 	return 0;
 }
 
-/* A tensor map is what it is made of, but for walks. */
+/* A tensor map holds its parameters; walks are not supported. */
 static int device_map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
 {
 	struct trt_host_device *d = user;
@@ -172,7 +172,7 @@ static void memory_free(void *user, void *pointer)
 static int memory_wait(void *user, void *stream, struct err *e)
 {
 	(void)user, (void)stream, (void)e;
-	return 0; /* a launch on the CPU has run when it returns */
+	return 0; /* launches on the CPU are synchronous */
 }
 
 static int memory_read(void *user, void *to, const void *from, size_t bytes, struct err *e)
@@ -240,7 +240,7 @@ static bool registry_remove(void *self, const void *creator)
 	return true;
 }
 
-/* No other slot may be called. */
+/* No other slot is ever called. */
 static const struct {
 	struct trt_table_head head;
 	struct trt_registry_10 t;

@@ -30,7 +30,7 @@ struct trt_host_registry {
 	const void *vptr;
 	void *creator[TRT_HOST_CREATORS];
 	const char *name_space[TRT_HOST_CREATORS];
-	int creators, most;         /* the next one after `most` is refused */
+	int creators, most;         /* refuses more than `most` */
 	int adds, removes, refused; /* calls; refused: a second creator of the same name, or removing an unknown one */
 };
 void trt_host_registry_init(struct trt_host_registry *r, int32_t version);

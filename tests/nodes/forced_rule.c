@@ -39,7 +39,7 @@ bool forced_any(void)
 	return rule || gpu;
 }
 
-/* Different programs take different choices: by what their text is. */
+/* A hash of the program's text, so that different programs take different choices. */
 static unsigned number_of(const struct ir_program *p)
 {
 	char hash[33];
@@ -51,7 +51,7 @@ static unsigned number_of(const struct ir_program *p)
 	return n;
 }
 
-/* Whether the GPU runs what the default one does: the same text, and no kernels for one architecture alone. */
+/* True if the GPU runs the same kernels as the default one: the same text, and none for only one architecture. */
 static bool runs_the_same(const struct ir_plan *plan, const struct ir_plan *usual)
 {
 	struct str own = str_new(plan->program->arena), other = str_new(plan->program->arena);

@@ -10,7 +10,7 @@ bool forced_rule_set(const char *name);
 /* Makes later plans for this GPU of the table, with its shared memory in the emulator; false if there is none of that
  * name. */
 bool forced_gpu_set(const char *name);
-int forced_arch(void); /* its architecture; 0: none was set */
+int forced_arch(void); /* architecture of that GPU; 0: none set */
 
 /* With a rule: stages it applies to take one of its choices (varying between programs), all others the best of all
  * rules; ERR_UNSUPPORTED if it applies to no stage. With a GPU: schedules for it; ERR_UNSUPPORTED if that gives the

@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-/* On device "cuda" or "cpu", which is opened at the first call and kept. Everything else as plan_run_emulated(). */
+/* Runs on device "cuda" or "cpu", which the first call opens and keeps open. Otherwise as plan_run_emulated(). */
 int plugin_run(const char *device, struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
                struct arena *a, struct err *e);
 

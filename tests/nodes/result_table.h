@@ -1,5 +1,5 @@
-/* The results of a run of node_test as a file, for docs/operators.md and to compare devices: tab-separated columns
- * name, operators, "numbers" or "other" (whether all inputs and outputs are tensors of numbers), verdict, reason. */
+/* The results of a run of node_test as a file, for docs/operators.md and to compare devices. Tab-separated columns:
+ * name, operators, "numbers" (all inputs and outputs are tensors of numbers) or "other", verdict, reason. */
 #ifndef TPAT_TESTS_NODES_RESULT_TABLE_H
 #define TPAT_TESTS_NODES_RESULT_TABLE_H
 

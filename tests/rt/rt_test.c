@@ -1,10 +1,10 @@
-/* The runtime of generated libraries, driven by a host that plays TensorRT: tests/rt/example_library.c through the
- * whole lifecycle on a CPU device, and everything that must be refused. Argument: the library's path.
+/* The runtime of generated libraries, driven by a host that acts as TensorRT: tests/rt/example_library.c through its
+ * whole life on a CPU device, and everything that must be refused. Argument: the library's path.
  *
- * Build it by hand (the library as its own head comment says):
+ * To build it by hand (for the library see its first comment):
  *   cc -std=c11 -D_GNU_SOURCE -rdynamic -Isrc -Iinclude -Itests -o rt_test tests/rt/rt_test.c tests/host/trt_host.c
  *      src/engine/tensorrt/host*.c src/base/(all).c src/tensor/(all).c -lz -ldl -lpthread -lm
- * -rdynamic, because the program itself shows what TensorRT shows: getInferLibVersion and getPluginRegistry. */
+ * -rdynamic, because the program itself exports TensorRT's symbols: getInferLibVersion and getPluginRegistry. */
 #include "rt/rt_common.h"
 
 #include "rt/rt_refuse.h"
@@ -109,7 +109,7 @@ static void test_workspace(struct host *h)
 	host_engine_free(x);
 }
 
-/* Each tactic gives the same; the engine's stays in further contexts; the workspace is for the one that needs most. */
+/* Each tactic gives the same result; further contexts keep the engine's tactic; the workspace fits the largest. */
 static void test_tactics(struct host *h)
 {
 	struct host_tensor min = tensor(1, 2, 1, 1), max = tensor(1, 2, 100, 30), in = tensor(1, 2, 17, 23), out[2];
@@ -143,7 +143,7 @@ static void test_tactics(struct host *h)
 	CHECK_INT(host_enqueue(y, &in, out, NULL, NULL, &err), 0);
 	check_softmax(data, result, 17, 23, &right);
 	CHECK(right);
-	/* Behind onShapeChange, and in the clone of a plugin that was told. */
+	/* After onShapeChange, and in a clone afterwards. */
 	CHECK_INT(host_set_tactic(y, 0, &err), 0);
 	CHECK_INT(host_enqueue(y, &in, out, NULL, NULL, &err), ERR_DEVICE);
 	CHECK(err_has("it needs 512 bytes of workspace"));
@@ -194,7 +194,7 @@ static void test_constant_and_guard(struct host *h)
 		trt_host_free(&memory, data);
 	}
 
-	/* A context on another device loads once more; a second one there does not. */
+	/* A context on another device loads the code again; a second one there does not. */
 	struct host_engine *y = NULL, *z = NULL;
 	int loads = device.loads;
 	CHECK_INT(host_engine_context(&y, x, arena, &err), 0);
@@ -251,7 +251,7 @@ static void test_shape_input(bool passed)
 	CHECK(right);
 	host_engine_free(x);
 
-	/* A value that no output shows: its workspace cannot be known, and neither can it run. */
+	/* A value that no output has: its workspace is unknown, and it cannot run. */
 	CHECK(!build(h, "Blind", min, max, 2));
 	CHECK(err_has("tpat plugin Blind: getWorkspaceSize: the size of buffer 0 (stage) cannot be computed: element 0 "
 	              "of shape "
@@ -328,7 +328,7 @@ static void test_found_size(struct host *h)
 	CHECK_INT(host_run(x, &in, out, &m, NULL, &err), 0);
 	CHECK(out[0].rank == 1 && out[0].dim[0] == 4 && out[1].rank == 0);
 	CHECK_INT(*(int32_t *)out[1].pointer, 4);
-	/* A size that cannot be is told. */
+	/* An impossible size is reported. */
 	*(int32_t *)out[1].pointer = 7;
 	CHECK_INT(host_found(x, &in, out, &m, &err), ERR_DIFFER);
 	CHECK(err_has("has extent 7 at dimension 0; it can have 0 to 6"));
@@ -350,7 +350,7 @@ static void test_private_type(struct host *h)
 	CHECK(out.type == 11 && ((double *)out.pointer)[2] == 1.5);
 	free_outputs(&out, 1);
 	host_engine_free(x);
-	/* What TensorRT itself would say of it. */
+	/* TensorRT's own refusal. */
 	struct raw r = raw_new(h, "HalveDouble");
 	int32_t type = TRT_FLOAT, result;
 	CHECK(TRT_CALL(r.build, trt_build, output_types, &result, 1, &type, 1) != 0);
@@ -384,14 +384,14 @@ static void test_enqueue(struct host *h)
 	check_softmax(in, out, 9, 9, &right);
 	CHECK(right);
 
-	/* A clone works when its original is gone, and without being told the extents again. */
+	/* A clone works after its original is freed, and without setting the extents again. */
 	CHECK_INT(host_engine_context(&y, x, arena, &err), 0);
 	CHECK_INT(host_prepare(y, &a, &ao, &err), 0);
 	CHECK_INT(host_enqueue(y, &a, &ao, workspace, NULL, &err), 0);
 	host_engine_free(y);
 	before = allocations;
 	struct raw r = raw_new(h, "RowSoftmax");
-	CHECK(!COUNTS_ALLOCATIONS || allocations > before); /* the counter sees what the library does */
+	CHECK(!COUNTS_ALLOCATIONS || allocations > before); /* the counter sees the library's allocations */
 	struct trt_desc d = desc(TRT_FLOAT, TRT_LINEAR, 2, 3, 4).desc;
 	CHECK_INT(TRT_CALL(r.runtime, trt_runtime, shape_change, &d, 1, &d, 1), 0);
 	void *clone = TRT_CALL(r.plugin, trt_plugin, clone);
@@ -415,7 +415,7 @@ static void test_enqueue(struct host *h)
 	trt_host_free(&memory, workspace);
 }
 
-/* A tensor map is made where pointer or extents are new, and kept for the pointers that come again. */
+/* A tensor map is made for a new pointer or new extents, and kept for pointers that return. */
 static void test_maps(struct host *h)
 {
 	enum { POINTERS = 6, KEPT = 4 };
@@ -429,12 +429,12 @@ static void test_maps(struct host *h)
 		for (int k = 0; k < 9; k++)
 			data[i][k] = 100 * i + k;
 	out.pointer = result;
-	for (int extent = 5; extent <= 9; extent += 4) { /* what was kept for other extents is gone */
+	for (int extent = 5; extent <= 9; extent += 4) { /* maps for other extents are dropped */
 		int made = device.maps;
 		in.dim[0] = out.dim[0] = extent;
 		CHECK_INT(host_prepare(x, &in, &out, &err), 0);
 		for (int i = 0; i < 4 * POINTERS; i++) {
-			/* the same four by turns, then two others and the newest two of the four */
+			/* the same four in turn, then two others and the newest two of the four */
 			int which = i < 3 * KEPT ? i % KEPT : KEPT - 2 + i % 4;
 			in.pointer = data[which];
 			memset(result, 0, sizeof result);
@@ -444,7 +444,7 @@ static void test_maps(struct host *h)
 		CHECK_INT(device.maps - made, POINTERS);
 	}
 	CHECK(right);
-	/* A map that cannot be made is no map, and is tried again. */
+	/* A map that failed is not kept, and is tried again. */
 	in.pointer = data[0];
 	device.fail = "map";
 	CHECK_INT(host_enqueue(x, &in, &out, NULL, NULL, &err), ERR_DEVICE);
@@ -475,7 +475,7 @@ static void *work(void *arg)
 	in.pointer = data;
 	out.pointer = result;
 	for (int i = 0; i < 300; i++) {
-		/* Every third time without telling the extents first. */
+		/* Every third time without setting the extents first. */
 		in.dim[0] = out.dim[0] = 1 + (w->rows + i) % 9;
 		if (i % 3)
 			w->right = host_prepare(w->engine, &in, &out, &e) == 0 && w->right;

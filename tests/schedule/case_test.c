@@ -43,7 +43,7 @@ static int same(const struct ir_program *p, const struct tensor *got, const stru
 	for (int i = 0; i < p->outputs.n; i++) {
 		struct tensor_difference d;
 		struct tensor_tolerance t = tensor_tolerance_of(want[i].type);
-		double largest = 0; /* a sum's rounding goes with its largest terms, not with what is left of them */
+		double largest = 0; /* a sum's rounding error is proportional to its largest terms, not to the result */
 		for (int64_t k = 0; type_is_float(want[i].type) && k < tensor_count(&want[i]); k++)
 			largest = fmax(largest,
 			               isfinite(tensor_float(&want[i], k)) ? fabs(tensor_float(&want[i], k)) : 0);

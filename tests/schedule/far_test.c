@@ -3,13 +3,13 @@
  *
  *   far_test [RULE ...]       all rules, or these; far_test --rules: the names
  *
- * Along its first axis, N, a program's results depend on the same rows of its inputs alone. So of the results only rows
- * near 2^31, 2^32, both ends and some between are fetched, and compared with what the interpreter makes of the same
- * rows of the inputs, a small program. Inputs repeat a pattern whose length has no factor in common with a row.
- * A compaction is the exception: which element of x comes k-th follows from how many of the pattern it keeps.
+ * Along its first axis, N, a program's results depend only on the same rows of its inputs. So only result rows near
+ * 2^31, 2^32, both ends and some between are fetched, and compared with the interpreter's for the same input rows, a
+ * small program. Inputs repeat a pattern whose length is coprime to a row. A compaction is the exception: the number
+ * kept of the pattern decides which element of x comes k-th.
  *
- * Needs a GPU with 80 GB. Without one it schedules, and looks whether the kernels that run at these extents have 64-bit
- * positions; NVRTC then compiles them where it is there. */
+ * Needs a GPU with 80 GB. Without one it schedules, and checks that the kernels for these extents have 64-bit
+ * positions; NVRTC compiles them if available. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,11 +28,11 @@ enum { PATTERN = 8388593, MOST_ROWS = 48, MOST_EDGES = 8 }; /* a prime number of
 struct far {
 	const struct far_case *c;
 	struct ir_program *program; /* of any number of rows */
-	struct ir_program *far;     /* the same, or with that number in it */
+	struct ir_program *far;     /* the same, or with a fixed number of rows */
 	struct shapes shapes;
 	struct dev *dev;
 	struct tensor in[MOST_EDGES];      /* extents alone */
-	struct tensor pattern[MOST_EDGES]; /* what is in them, again and again */
+	struct tensor pattern[MOST_EDGES]; /* their repeated contents */
 	struct tensor want[MOST_EDGES];    /* of the rows */
 	int64_t row[MOST_ROWS];
 	int rows;
@@ -40,7 +40,7 @@ struct far {
 	struct err err;
 };
 
-/* The text with the number of rows in the place of N. */
+/* Returns the text with the number of rows instead of N. */
 static const char *fixed_text(struct far *f)
 {
 	struct str out = str_new(f->arena);
@@ -76,13 +76,13 @@ static int64_t count_of(struct far *f, const struct ir_buffer *b)
 	return evaluate(f, ir_size_limit(f->program, ir_buffer_count(f->program, b)));
 }
 
-/* Whether its first axis is N. */
+/* True if its first axis is N. */
 static bool has_rows(const struct ir_buffer *b)
 {
 	return b->rank && b->dim[0]->op == IR_SYMBOL && strcmp(b->dim[0]->name, "N") == 0;
 }
 
-/* ---- Rows to look at. */
+/* ---- Rows to check. */
 
 static void add_row(struct far *f, int64_t row, int64_t n)
 {
@@ -93,7 +93,7 @@ static void add_row(struct far *f, int64_t row, int64_t n)
 		f->row[f->rows++] = row;
 }
 
-/* Those that hold, or are beside, elements number 0, 2^31 and 2^32 and their bytes, the last and some others. */
+/* Chooses rows at and next to elements and bytes 0, 2^31 and 2^32, the last row and some others. */
 static void choose_rows(struct far *f)
 {
 	int64_t n = 0;
@@ -152,7 +152,7 @@ static void gather(struct far *f, int input, struct tensor *out)
 	}
 }
 
-/* What a compaction makes of x: its elements at f->row, and how many there are. Instead of choose_rows() and
+/* Computes a compaction of x: its elements at f->row, and their total number. Replaces choose_rows() and
  * interpret(). */
 static void compact(struct far *f)
 {
@@ -237,7 +237,7 @@ static int take(void *user, int output, const void *at, struct err *e)
 
 /* ---- Kernels. */
 
-/* The first choice of the rule for a stage of the program. */
+/* Makes a plan with the rule's first choice for a stage of the program. */
 static struct ir_plan *schedule(struct far *f)
 {
 	struct sched_extent extent[16];
@@ -272,7 +272,7 @@ static void print_why(struct far *f)
 	}
 }
 
-/* Kernels that reach beyond 2^31 have 64-bit positions; one of them is the rule's, or its twin's. */
+/* Checks that kernels beyond 2^31 have 64-bit positions, and that one of them is the rule's, or its twin's. */
 static bool check_widths(struct far *f, const struct ir_plan *plan, const struct tensor *const *in)
 {
 	const struct ir_kernel **kernel = NEWN(f->arena, const struct ir_kernel *, plan->steps.n + 1);

@@ -304,7 +304,7 @@ static const struct schedule_case row_cases[] = {
 	  "  z: f32[N,12,H,4] = map (i, j, k, l) x[i, j, k, l] * m0[i, floordiv(j, 4)]\n",
 	  { "N=2 H=5", "N=1 H=1", "N=3 H=40" } },
 	{ "rows_of_one",
-	  "(x: f32[N,1]) -> (y: f32[N,1])\n" /* a is a value of the row, and reads like its only element */
+	  "(x: f32[N,1]) -> (y: f32[N,1])\n" /* a is a value of the row, with the same load as its only element */
 	  "  a: f32[N,1] = sum (i, j | r<1) x[i, r] * 1.5 then it * 0.25 + 0.5\n"
 	  "  y: f32[N,1] = sum (i, j | r<1) a[i, r] * 2.0 then it - 1.0\n",
 	  { "N=5", "N=1" } },

@@ -26,12 +26,12 @@
 #include "tests/schedule/variant_run.h"
 #include "tests/schedule/variants.h"
 
-static int part, parts = 1, met; /* of the cases; those that were chosen so far */
+static int part, parts = 1, met; /* of the cases; number chosen so far */
 static int rounds = -1, renamed_round = -1;
 
-/* ---- The same with other names. */
+/* ---- Renamed cases. */
 
-/* Words of the case's kernels, and those that are always tried. */
+/* Returns the words of the case's kernels, and those that are always tried. */
 static struct map words_of(const struct job *j)
 {
 	struct map words = map_new(j->arena);
@@ -91,7 +91,7 @@ static struct job *job_new(const struct schedule_case *c, const char *rule, void
 	return j;
 }
 
-/* Compiles them together, runs and frees them. */
+/* Compiles the jobs together, runs and frees them. */
 static void run_jobs(struct job *const *jobs, int n)
 {
 	struct code code = { .arena = arena_new() };
@@ -134,7 +134,7 @@ static void run_renamed(const struct schedule_case *c, const char *rule)
 	arena_free(j.arena);
 }
 
-/* What SCHEDULE_TEST says, or these. */
+/* Reads SCHEDULE_TEST; keeps the defaults without it. */
 static void read_setting(unsigned long *seed, unsigned long *count)
 {
 	const char *setting = getenv("SCHEDULE_TEST");
@@ -163,7 +163,7 @@ static void random_cases(void)
 static const struct {
 	const struct schedule_case *at;
 	size_t n;
-	const char *rule; /* that is asked for these; null: every one */
+	const char *rule; /* the rule to try; null: every one */
 } lists[] = {
 	CASES(map_cases, NULL),
 	CASES(contract_cases, NULL),
@@ -178,7 +178,7 @@ static const struct {
 	CASES(attention_wide_cases, "attention_wide"),
 };
 
-/* Those that are named, or all. */
+/* Runs the named cases, or all. */
 static void run_list(const struct schedule_case *c, size_t n, const char *rule, int names, char **name)
 {
 	for (size_t i = 0; i < n && test_failed < 40; i++) {
@@ -196,7 +196,7 @@ static void run_list(const struct schedule_case *c, size_t n, const char *rule, 
 	}
 }
 
-/* The i-th case that is drawn from all lists, with extents of other forms; in `a`, which must outlive the job. */
+/* Makes the i-th random case from all lists, with other forms of extents, in `a`, which must outlive the job. */
 static struct job *form_job(unsigned long seed, unsigned long i, struct arena *a)
 {
 	size_t all = 0, list = 0;
@@ -213,8 +213,8 @@ static struct job *form_job(unsigned long seed, unsigned long i, struct arena *a
 	return job_new(c, lists[list].rule, sampled ? make_form_sample : make_form_variants, NULL);
 }
 
-/* Those, one by one; where each has a single variant, some together, since a compiler's start takes as long as they
- * do. */
+/* Runs these cases one by one; if each has a single variant, several together, since starting a compiler takes as long
+ * as they do. */
 static void form_cases(void)
 {
 	enum { TOGETHER = 32 };

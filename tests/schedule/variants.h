@@ -163,7 +163,7 @@ static void make_random_variants(struct job *j)
 	}
 }
 
-/* One choice of each rule for each stage, and a plan of several. */
+/* One choice of each rule for each stage, and a plan with several schedules. */
 static void make_form_variants(struct job *j)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -183,7 +183,7 @@ static void make_form_variants(struct job *j)
 		add_dispatch(j);
 }
 
-/* One choice for one stage, or a plan of several, on one device. */
+/* One choice for one stage, or a plan with several schedules, on one device. */
 static void make_form_sample(struct job *j)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];

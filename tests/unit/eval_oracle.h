@@ -244,7 +244,7 @@ static inline struct oracle_value oracle_scan(struct oracle *o, const struct ir_
 	return y;
 }
 
-/* One reduction over `count` positions of the axes from `rank` on; `extent` of all axes. */
+/* Reduces `count` positions of the axes from `rank` on; `extent` of all axes. */
 static inline struct oracle_value oracle_reduce(struct oracle *o, const struct ir_stage *s, int64_t *axis,
                                                 const int64_t *extent)
 {
@@ -317,7 +317,7 @@ static inline struct oracle_value oracle_sort(struct oracle *o, const struct ir_
 	abort();
 }
 
-/* A map's, a reduction's, a scan's or a sort's buffer, element by element. */
+/* Computes the buffer of a map, reduction, scan or sort, element by element. */
 static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, const int64_t *extent)
 {
 	struct tensor *out = &o->buffer[s->out->id];

@@ -57,7 +57,7 @@ static inline struct ir_program *parse(const char *text)
 	return p;
 }
 
-/* Runs the program on up to three tensors; output 0. */
+/* Runs the program on up to three tensors; returns output 0. */
 static inline struct tensor run3(const struct ir_program *p, const struct tensor *x, const struct tensor *y,
                                  const struct tensor *z, int want)
 {
@@ -109,7 +109,7 @@ static inline const char *text_of(const struct ir_program *p)
 	return str_text(&s);
 }
 
-/* Maps and reductions without symbols: every output element against the oracle. */
+/* Compares every output element with the oracle; for maps and reductions without symbols. */
 static inline void compare(const struct ir_program *p, const struct tensor *x, const struct tensor *y,
                            const struct tensor *z)
 {

@@ -107,7 +107,7 @@ static inline const char *axis_of_k(int s)
 	return s == 2 || s == 5 ? "i" : s == 0 || s == 4 ? "j" : NULL;
 }
 
-/* A stage that makes a new buffer of some shape. */
+/* Writes a stage that makes a new buffer of some shape. */
 static inline void stage(struct text *t, bool output)
 {
 	static const char *const combine[] = { "sum", "max", "min", "prod" };

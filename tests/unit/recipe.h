@@ -358,7 +358,7 @@ static const struct recipe *affine(struct world *w)
 	return recipe(w, pick(2) ? IR_FLOORDIV : IR_MOD, TYPE_INDEX, sum, integer(w, TYPE_INDEX, 1 + pick(12)), NULL);
 }
 
-/* Index arithmetic as operators make it: mostly sums and products, divisors mostly positive. */
+/* Returns index arithmetic like that of operators: mostly sums and products, divisors mostly positive. */
 static const struct recipe *grow_index(struct world *w, int depth)
 {
 	static const enum ir_op sums[] = { IR_ADD, IR_ADD, IR_SUB, IR_MUL, IR_MIN, IR_MAX };

@@ -29,13 +29,13 @@ static bool wanted(struct graph *g, int i)
 	return n->known && !n->folded && graph_node_used(g, i);
 }
 
-/* Nodes that are nothing at run time neither belong to a region nor part one. */
+/* Nodes that do nothing at run time neither belong to a region nor split one. */
 static bool parts(const struct graph_node *n)
 {
 	return !n->known;
 }
 
-/* ---- By chance: a node, then again and again a neighbour of what is there, and all that lies between. */
+/* ---- Random regions: a node, then repeatedly a neighbour, and all nodes between. */
 
 struct chance {
 	struct graph *graph;
@@ -49,7 +49,7 @@ static int below(struct chance *c, int n)
 	return (int)((c->state >> 33) % (uint64_t)n);
 }
 
-/* Calls for each node that reads what node i makes. */
+/* Marks each node that reads an output of node i. */
 static void mark_readers(const struct graph *g, int i, bool *mark)
 {
 	const Onnx__NodeProto *p = g->nodes.at[i].proto;
@@ -68,7 +68,7 @@ static void mark_makers(const struct graph *g, int i, bool *mark)
 			mark[(*v)->producer] = true;
 }
 
-/* Adds what lies on a way from the set to the set. False when that cannot be taken. */
+/* Adds the nodes on paths from the set to itself. False if one of them is unsupported. */
 static bool close_set(struct chance *c)
 {
 	const struct graph *g = c->graph;
@@ -98,7 +98,7 @@ static int members(const struct chance *c, int *node)
 	return n;
 }
 
-/* One of the marked nodes that can be taken, or -1. */
+/* Returns one of the marked nodes that are supported, or -1. */
 static int pick(struct chance *c, const bool *mark)
 {
 	int n = 0, chosen = -1;
@@ -221,7 +221,7 @@ int zoo_rewrite(struct graph *g, int cut, struct arena *a, struct err *e)
 			return 0;
 		if (cut != ZOO_RANDOM)
 			return -1;
-		w.regions.n--; /* two of them need each other both ways */
+		w.regions.n--; /* two of them need each other's results */
 		*e = (struct err){ 0 };
 	}
 	return 0;

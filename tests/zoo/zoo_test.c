@@ -101,7 +101,7 @@ static int run_nvrtc(struct ir_program *p, const struct tensor *const *in, struc
 static const struct device {
 	const char *name;
 	run_fn run;
-	bool once;     /* equal programs at equal extents */
+	bool once;     /* run equal programs at equal extents once */
 	bool compares; /* has results */
 } devices[] = {
 	{ "interp", run_interp, false, true }, { "emulator", run_emulator, true, true },
@@ -114,14 +114,14 @@ static const struct device {
 struct model {
 	const char *name, *folder;
 	struct tensor_tolerance tolerance; /* of floats; absolute: times the largest element */
-	double steps;                      /* of integers: by how much they may differ */
+	double steps;                      /* of integers: largest difference allowed */
 };
 
 struct suite {
 	struct arena *arena;
 	const struct device *device;
 	int every, cuts, verbose, part, parts;
-	int jobs, worker; /* processes; which one this is */
+	int jobs, worker; /* number of processes; index of this one */
 	int cut[ZOO_MOST_CUTS];
 	const char *rewrite;
 	struct {
@@ -132,12 +132,12 @@ struct suite {
 };
 
 struct tally {
-	int seen; /* regions that are begun */
-	int from; /* those before were run by a worker that died */
+	int seen; /* regions begun */
+	int from; /* earlier ones were run by a worker that died */
 	int passed, failed, refused, nodes;
-	int equal; /* of those that passed: to one that some worker has begun */
+	int equal; /* passed as equal to a region that some worker has begun */
 	bool done;
-	char now[160]; /* the region that is run */
+	char now[160]; /* the current region */
 };
 
 static int compare(const struct tensor *got, const struct tensor *want, const char *name, const struct model *m,
@@ -150,7 +150,7 @@ static int compare(const struct tensor *got, const struct tensor *want, const ch
 		if (isfinite(tensor_float(want, i)))
 			largest = fmax(largest, fabs(tensor_float(want, i)));
 	t.absolute *= largest;
-	if (type_is_int(want->type)) /* what is rounded to bytes may be the next one, a sum of such a few more */
+	if (type_is_int(want->type)) /* values rounded to bytes may differ by one, their sums by a few */
 		t = (struct tensor_tolerance){ .relative = m->steps ? t.relative : 0, .absolute = m->steps };
 	if (!tensor_compare(&d, got, want, t))
 		return err_set(e, ERR_DIFFER, "\"%s\" is %s; it should be %s.", name, tensor_describe(got, a),
@@ -162,7 +162,7 @@ static int compare(const struct tensor *got, const struct tensor *want, const ch
 	               d.worst_got, d.worst_want);
 }
 
-/* A number for the program at these inputs' extents, and values where they decide extents; never 0. */
+/* Returns a hash of the program at these inputs' extents, and values that decide extents; never 0. */
 static uint64_t number_of(const struct ir_program *p, const struct tensor *const *in)
 {
 	char hash[33];
@@ -177,7 +177,7 @@ static uint64_t number_of(const struct ir_program *p, const struct tensor *const
 	return x ? x : 1;
 }
 
-/* Notes the program; whether it was there before. */
+/* Records the program; true if it was recorded before. */
 static bool begun_before(const struct suite *s, uint64_t number)
 {
 	for (uint64_t at = number;; at++) {
@@ -189,7 +189,7 @@ static bool begun_before(const struct suite *s, uint64_t number)
 	}
 }
 
-enum { RUN, EQUAL, OTHER_PART }; /* what became of a region without a failure */
+enum { RUN, EQUAL, OTHER_PART }; /* outcome of a region without a failure */
 
 static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, const struct model *m,
                       const struct suite *s, struct arena *a, struct err *e)
@@ -245,7 +245,7 @@ static void count(const struct suite *s, struct tally *t, int rc, const struct e
 	if (rc >= 0 && rc != OTHER_PART)
 		t->passed++;
 	else if (rc < 0 && e->code == ERR_UNSUPPORTED)
-		t->refused += s->part == 0; /* it has no program, which would be of a part */
+		t->refused += s->part == 0; /* it has no program that would belong to a part */
 	else if (rc < 0)
 		t->failed++;
 	t->equal += rc == EQUAL;
@@ -275,7 +275,7 @@ static void run_nodes(void *user, const int *node, int n)
 		printf("%s %s\n", rc == EQUAL ? "equal" : "ok", t->now);
 	fflush(stdout);
 	if (rc == ERR_DEVICE && s->device->run == run_cuda)
-		_exit(LOST_DEVICE); /* after a kernel's fault nothing runs in this process */
+		_exit(LOST_DEVICE); /* after a kernel fault nothing runs in this process */
 }
 
 static int read_tensors(struct map *tensors, struct onnx_model **m, const char *path, struct arena *a, struct err *e)
@@ -290,7 +290,7 @@ static int read_tensors(struct map *tensors, struct onnx_model **m, const char *
 	return 0;
 }
 
-/* The extents that the model's inputs have in the run. Returns how many inputs there are. */
+/* Sets the extents of the model's inputs in the run. Returns the number of inputs. */
 static int shapes_of_run(struct graph_shape *shape, const struct onnx_model *m, const struct map *tensors)
 {
 	int n = 0;
@@ -311,8 +311,7 @@ static char *run_path(const struct model *m, int number, struct arena *a)
 	return arena_printf(a, "%s/tensors_%d.onnx", m->folder, number);
 }
 
-/* Cuts the model for one of its runs, `number`. Fixed: with the extents of the run, else with those that it names
- * open. */
+/* Cuts the model for run `number`. Fixed: with the extents of the run; else named extents stay dynamic. */
 static int cut_run(const struct suite *s, const struct model *m, struct tally *t, int number, bool fixed, bool *open,
                    struct arena *a, struct err *e)
 {
@@ -396,7 +395,7 @@ static void run_model(const struct suite *s, int i)
 
 /* ---- Workers. */
 
-/* A worker goes over all models, and runs its share of each one's regions. */
+/* Starts a worker, which runs its share of each model's regions. */
 static pid_t start_worker(struct suite *s, int w)
 {
 	fflush(stdout);
@@ -411,7 +410,7 @@ static pid_t start_worker(struct suite *s, int w)
 	return pid;
 }
 
-/* A worker ended: the region that it was at fails, if it did not come to the end. */
+/* Handles a worker that ended: if it did not finish, its current region failed. */
 static bool unfinished(const struct suite *s, int w, int status)
 {
 	int i = 0;
@@ -420,13 +419,13 @@ static bool unfinished(const struct suite *s, int w, int status)
 	if (i >= s->models.n)
 		return false;
 	struct tally *t = tally_of(s, w, i);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != LOST_DEVICE) { /* else it has said so */
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != LOST_DEVICE) { /* else it has reported that */
 		printf("FAIL %s: the test died: %s %d.\n", t->now[0] ? t->now : s->models.at[i].name,
 		       WIFSIGNALED(status) ? "signal" : "exit",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 		t->failed++;
 	}
-	t->done = t->seen <= t->from; /* it died before its first region: there is no way on */
+	t->done = t->seen <= t->from; /* it died before its first region: give up */
 	t->from = t->seen;
 	return true;
 }
@@ -523,7 +522,7 @@ static const struct device *device_named(const char *name)
 	return NULL;
 }
 
-/* Zeros that all processes to come share; null: memory is out. */
+/* Allocates zeroed memory that child processes share; null if out of memory. */
 static void *shared(size_t bytes)
 {
 	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
