@@ -1,4 +1,4 @@
-/* About how many: extents as the target expects them. See extents.h. */
+/* Estimates of extents and bytes from the target's expected extents. See extents.h. */
 #include "sched/build/extents.h"
 
 #include <string.h>
