@@ -1,4 +1,4 @@
-/* Reads at places that data decide: which there are, vectors of the coordinates, and the value of what was read. See
+/* Gathers: finds them, vectorises the loads of their coordinates, and builds the value from the gathered elements. See
  * gathers.h. */
 #include "sched/map/gathers.h"
 #include "sched/build/emit.h"
@@ -17,7 +17,7 @@ static bool is_gather(expr e)
 	return decided;
 }
 
-/* A choice between a gather and a constant: the gather is made where the condition holds. */
+/* True for a select between a gather and a constant: the gather runs if the condition holds. */
 static bool is_choice(expr e)
 {
 	return e->op == IR_SELECT && is_gather(e->arg[1]) &&
@@ -28,10 +28,10 @@ struct find {
 	struct gathers *g;
 	int axis;
 	/* By node: */
-	bool *sure;    /* evaluated whatever the conditions */
-	bool *decided; /* holds a load */
-	bool *place;   /* holds no load but sure ones that are no gathers, and does not know the axis */
-	int *uses;     /* of how many others it is an operand */
+	bool *sure;    /* evaluated unconditionally */
+	bool *decided; /* contains a load */
+	bool *place;   /* independent of the axis; contains only loads that are unconditional and no gathers */
+	int *uses;     /* number of nodes that it is an operand of */
 	bool fits;
 };
 
@@ -60,7 +60,7 @@ static void add(struct find *f, struct gather one)
 		if (g->at[i].node == one.node)
 			return;
 	f->fits &= g->n < GATHERS_MAX && (!one.where || f->place[one.where->id]);
-	for (int i = 0; i < one.load->n; i++) /* the axis chooses the plane, and nothing else */
+	for (int i = 0; i < one.load->n; i++) /* the axis selects the plane only */
 		f->fits &= f->place[one.load->arg[i]->id] || !f->decided[one.load->arg[i]->id];
 	one.sure = f->sure[one.node->id];
 	if (f->fits)
@@ -109,8 +109,8 @@ bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis)
 
 /* ---- Coordinates. */
 
-/* By which constant the load is behind a multiple of its stride along `inner`; -1: it has no such stride, or is another
- * one in each plane. */
+/* The load's constant offset from a multiple of its stride along `inner`; -1 if it has no such stride or depends on the
+ * plane. */
 static int64_t place_in(const struct gathers *g, expr load, int *stride)
 {
 	int64_t step, c = 0;
@@ -128,7 +128,7 @@ struct look {
 	const expr *axis;
 	struct {
 		struct beside beside;
-		expr start; /* of the first place */
+		expr start; /* of the first position */
 	} found[GATHERS_MAX_BESIDE];
 	int n;
 };
@@ -166,7 +166,7 @@ void gathers_find_beside(struct gathers *g, expr value, int inner, int width, co
 	ir_walk_unconditional(value, find_beside, &l);
 	for (int i = 0; i < l.n; i++) {
 		struct beside *one = &l.found[i].beside;
-		bool all = true; /* nobody knows whether the others are there */
+		bool all = true; /* the other loads may be out of bounds */
 		for (int c = 0; c < one->stride; c++)
 			all &= one->load[c] != NULL;
 		if (!all)
