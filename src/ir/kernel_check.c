@@ -1,11 +1,11 @@
-/* The checker of kernels: see kernel.h. What it reports is a bug in the rule that made the kernel. */
+/* The checker of kernels: see kernel.h. A fault that it reports is a bug in the rule that built the kernel. */
 #include "ir/kernel.h"
 
-/* Of how many neighbouring threads all have the same value, or go the same way: a power of two or so; or all of a
- * block. */
+/* Uniformity is a number of neighbouring threads that have the same value, or take the same branch: about a power of
+ * two, or ALL_THREADS for the whole block. */
 enum { ALL_THREADS = 1 << 20 };
 
-/* A variable that is declared around. */
+/* A variable in scope. */
 struct known {
 	const struct ir_variable *variable;
 	bool mutable;
@@ -18,10 +18,10 @@ struct checker {
 	struct {
 		VEC(struct known);
 	} scope;
-	struct map alike; /* variables by address: of how many threads all have the same value; none: all */
-	bool serial;      /* one thread alone: nobody waits */
+	struct map alike; /* uniformity by a variable's address; absent: ALL_THREADS */
+	bool serial;      /* a single thread: no barriers */
 	bool more;        /* `alike` has changed */
-	int together;     /* how many threads go the same way here */
+	int together;     /* uniformity of the control flow at this point */
 	int loops;
 	int rc;
 };
@@ -39,7 +39,7 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* ---- Which threads have the same value. */
+/* ---- Uniformity of values. */
 
 static int alike(const struct checker *c, const struct ir_variable *v)
 {
@@ -72,7 +72,7 @@ static int alike_in(const struct checker *c, expr e)
 		return ALL_THREADS;
 	if (e->op == IR_FLOORDIV && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by))
 		return (int)by;
-	if (e->op == IR_LT && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by)) /* the first so many of a block */
+	if (e->op == IR_LT && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by)) /* the first threads of a block */
 		return (int)by;
 	int n = e->op == IR_VAR || e->op == IR_ELEMENT ? alike(c, e->var) : ALL_THREADS;
 	for (int i = 0; i < e->n && e->op != IR_VAR; i++)
@@ -87,7 +87,7 @@ static int alike_in_loop(const struct checker *c, const struct ir_for *f)
 	return least(alike_in(c, f->from), least(alike_in(c, f->to), alike_in(c, f->step)));
 }
 
-/* What a statement gives its variables. */
+/* Updates the uniformity of the variables that a statement sets. */
 static void mark_stmt(struct checker *c, const struct ir_stmt *s)
 {
 	switch (s->kind) {
@@ -118,7 +118,7 @@ static void mark_stmt(struct checker *c, const struct ir_stmt *s)
 	}
 }
 
-/* The condition behind which a statement's body, or all that follows it, runs. */
+/* Uniformity of the condition under which a statement's body, or the rest of its block, runs. */
 static int parted(const struct checker *c, const struct ir_stmt *s)
 {
 	switch (s->kind) {
@@ -131,7 +131,7 @@ static int parted(const struct checker *c, const struct ir_stmt *s)
 	}
 }
 
-/* Whoever returns is gone for all that follows; whoever leaves a loop comes back behind it. */
+/* Threads that return are gone for the rest of the kernel; threads that leave a loop rejoin after it. */
 static void mark_block(struct checker *c, const struct ir_block *b)
 {
 	int outside = c->together;
@@ -174,7 +174,7 @@ static void check_use(struct checker *c, const struct ir_variable *v)
 		complain(c, "uses a variable that is not declared around:", v->hint);
 }
 
-/* An index that is known to be outside of the array. */
+/* True if the index is known to be outside the array. */
 static bool outside(expr at, int dim)
 {
 	int64_t x;
@@ -235,7 +235,7 @@ static void declare(struct checker *c, const struct ir_variable *v, bool mutable
 	vec_push(c->scratch, &c->scope, ((struct known){ v, mutable }));
 }
 
-/* A variable that takes another value here. */
+/* Checks a variable that is assigned here. */
 static void check_changed(struct checker *c, const struct ir_variable *v)
 {
 	const struct known *k = find(c, v);
@@ -327,7 +327,7 @@ static void check_call(struct checker *c, const struct ir_call *call)
 		complain(c, fault, call->function->name);
 }
 
-/* Of a type of the headers, or placed behind what there is. */
+/* Checks that an object has a type of the headers, or is placed after an existing variable. */
 static void check_object(struct checker *c, const struct ir_variable *v, bool typed)
 {
 	const struct ir_object *o = v->object;
@@ -345,7 +345,7 @@ static void check_place(struct checker *c, const struct ir_place *s)
 		complain(c, "places an object in memory that its launch does not ask for:", s->var->hint);
 }
 
-/* What so many threads do together, all of them must come to. */
+/* Checks that all of these threads reach a collective statement. */
 static void check_together(struct checker *c, int threads)
 {
 	if (!c->serial && c->together < threads)
@@ -410,7 +410,7 @@ static void check_own(struct checker *c, const struct ir_stmt *s)
 
 static void check_block(struct checker *c, const struct ir_block *b);
 
-/* What a function of the kernel's own returns sees what its body declares. */
+/* Checks a lambda's result, in the scope of its body. */
 static void check_result(struct checker *c, const struct ir_lambda *s)
 {
 	int outside = c->scope.n;
@@ -421,7 +421,7 @@ static void check_result(struct checker *c, const struct ir_lambda *s)
 	c->scope.n = outside;
 }
 
-/* What a statement has inside of it knows its loop variable, its parameters, its places. */
+/* Checks a statement's body, in which its loop variable, parameters or places are in scope. */
 static void check_inside(struct checker *c, const struct ir_stmt *s)
 {
 	int outside = c->scope.n, loops = c->loops;
@@ -481,7 +481,7 @@ static void check_body(struct checker *c, const struct ir_block *b, bool serial)
 	c->alike = map_new(c->scratch);
 	c->serial = serial;
 	c->scope.n = 0;
-	do { /* a loop uses what is set further down */
+	do { /* a loop uses variables that are set later in its body */
 		c->more = false;
 		c->together = ALL_THREADS;
 		mark_block(c, b);
