@@ -143,7 +143,7 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 	const struct ir_buffer *out = f->s->out;
 	struct ir_variable *result[GATHER_PLANES_MAX], *array[GATHERS_MAX];
 	expr own[IR_MAX_RANK], lane[IR_MAX_RANK], near[GATHERS_MAX];
-	struct axes here = { .value = lane, .load = gathers_beside, .user = &f->gathers };
+	struct axes here = { .value = lane, .load = gathers_vector_item, .user = &f->gathers };
 	for (int i = 0; i < f->planes; i++) {
 		result[i] = ir_variable_new(p->pool, out->type, "%s_v%d", out->name, i);
 		emit_array(p, b, result[i], f->width);

@@ -34,7 +34,7 @@ int gather_planes_bytes(const struct gather_planes *f); /* of an element */
  * planes' axis gets the first plane. */
 void gather_planes_axes(struct gather_planes *f, struct ir_block *b, expr n, int first, int end, expr *axis);
 /* Computes `width` neighbouring positions of all planes, from `axis` on. Their vectors of coordinates
- * (gathers_load_beside) must be loaded. */
+ * (gathers_load_vectors) must be loaded. */
 void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr *axis);
 
 #endif

@@ -127,13 +127,13 @@ struct look {
 	struct gathers *g;
 	const expr *axis;
 	struct {
-		struct beside beside;
+		struct gather_vector vector;
 		expr start; /* of the first position */
-	} found[GATHERS_MAX_BESIDE];
+	} found[GATHERS_MAX_VECTORS];
 	int n;
 };
 
-static void find_beside(void *user, expr e)
+static void find_vector(void *user, expr e)
 {
 	struct look *l = user;
 	struct gathers *g = l->g;
@@ -147,46 +147,46 @@ static void find_beside(void *user, expr e)
 	if (ir_multiple(start) % (stride * g->width))
 		return;
 	while (i < l->n &&
-	       (l->found[i].start != start || l->found[i].beside.stride != stride || l->found[i].beside.buf != e->buf))
+	       (l->found[i].start != start || l->found[i].vector.stride != stride || l->found[i].vector.buf != e->buf))
 		i++;
-	if (i == GATHERS_MAX_BESIDE)
+	if (i == GATHERS_MAX_VECTORS)
 		return;
 	if (i == l->n)
-		l->found[l->n++].beside = (struct beside){ .buf = e->buf, .stride = stride };
+		l->found[l->n++].vector = (struct gather_vector){ .buf = e->buf, .stride = stride };
 	l->found[i].start = start;
-	l->found[i].beside.load[c] = e;
+	l->found[i].vector.load[c] = e;
 }
 
-void gathers_find_beside(struct gathers *g, expr value, int inner, int width, const expr *axis)
+void gathers_find_vectors(struct gathers *g, expr value, int inner, int width, const expr *axis)
 {
 	struct look l = { .g = g, .axis = axis };
 	g->inner = inner;
 	g->width = width;
 	g->vectors = 0;
-	ir_walk_unconditional(value, find_beside, &l);
+	ir_walk_unconditional(value, find_vector, &l);
 	for (int i = 0; i < l.n; i++) {
-		struct beside *one = &l.found[i].beside;
+		struct gather_vector *one = &l.found[i].vector;
 		bool all = true; /* the other loads may be out of bounds */
 		for (int c = 0; c < one->stride; c++)
 			all &= one->load[c] != NULL;
 		if (!all)
 			continue;
 		one->array = ir_variable_new(g->p->pool, one->buf->type, "%s_v%d", one->buf->name, g->vectors);
-		g->beside[g->vectors++] = *one;
+		g->vector[g->vectors++] = *one;
 	}
 }
 
-void gathers_declare_beside(const struct gathers *g, struct ir_block *b)
+void gathers_declare_vectors(const struct gathers *g, struct ir_block *b)
 {
 	for (int i = 0; i < g->vectors; i++)
-		emit_array(g->p, b, g->beside[i].array, g->beside[i].stride * g->width);
+		emit_array(g->p, b, g->vector[i].array, g->vector[i].stride * g->width);
 }
 
-void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared)
+void gathers_load_vectors(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared)
 {
 	struct axes first = { .value = axis };
 	for (int i = 0; i < g->vectors; i++) {
-		const struct beside *one = &g->beside[i];
+		const struct gather_vector *one = &g->vector[i];
 		expr start = to_kernel(g->p, ir_flat(g->p->pool, one->buf, one->load[0]->arg), &first);
 		if (declared)
 			emit_load_into(g->p, b, one->buf, start, one->array, NULL, one->stride * g->width);
@@ -195,18 +195,18 @@ void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr
 	}
 }
 
-expr gathers_beside(void *user, expr e, expr flat)
+expr gathers_vector_item(void *user, expr e, expr flat)
 {
 	const struct gathers *g = user;
 	(void)flat;
 	for (int i = 0; i < g->vectors; i++)
-		for (int c = 0; c < g->beside[i].stride; c++) {
-			if (g->beside[i].load[c] != e)
+		for (int c = 0; c < g->vector[i].stride; c++) {
+			if (g->vector[i].load[c] != e)
 				continue;
 			expr at =
-			        ir_binary(IR_ADD, ir_binary(IR_MUL, g->lane, ir_index(g->p->pool, g->beside[i].stride)),
+			        ir_binary(IR_ADD, ir_binary(IR_MUL, g->lane, ir_index(g->p->pool, g->vector[i].stride)),
 			                  ir_index(g->p->pool, c));
-			return item_of(g->beside[i].array, at);
+			return item_of(g->vector[i].array, at);
 		}
 	return NULL;
 }

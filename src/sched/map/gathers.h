@@ -5,7 +5,7 @@
 
 #include "sched/build/axes.h"
 
-enum { GATHERS_MAX = 32, GATHERS_MAX_SHARED = 48, GATHERS_MAX_BESIDE = 4, GATHERS_MAX_STRIDE = 4 };
+enum { GATHERS_MAX = 32, GATHERS_MAX_SHARED = 48, GATHERS_MAX_VECTORS = 4, GATHERS_MAX_STRIDE = 4 };
 
 /* One gather: a load, or a select between it and a constant. */
 struct gather {
@@ -16,7 +16,7 @@ struct gather {
 };
 
 /* Adjacent loads of neighbouring elements, such as the two or three coordinates of a position: one vector for all. */
-struct beside {
+struct gather_vector {
 	const struct ir_buffer *buf;
 	struct ir_variable *array;
 	int stride;                    /* elements per position */
@@ -33,9 +33,9 @@ struct gathers {
 	                                              * the gathers */
 	expr with[GATHERS_MAX_SHARED + GATHERS_MAX]; /* their variables */
 	int vectors;
-	struct beside beside[GATHERS_MAX_BESIDE];
+	struct gather_vector vector[GATHERS_MAX_VECTORS];
 	int inner, width;
-	expr lane; /* number of the position, for gathers_beside() */
+	expr lane; /* number of the position, for gathers_vector_item() */
 };
 
 /* Finds the gathers of a value whose positions do not depend on that axis. False if there are none or too many, or if
@@ -43,13 +43,13 @@ struct gathers {
 bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis);
 bool gathers_decided(expr index); /* true if the index is data-dependent: it contains a load */
 
-/* The vectors of `width` positions along `inner`, from `axis` on; unaligned loads stay scalar. gathers_load_beside
- * loads them into new arrays, or into existing ones if `declared`. gathers_beside is the callback for struct axes, with
- * `lane` set; user: the gathers. */
-void gathers_find_beside(struct gathers *g, expr value, int inner, int width, const expr *axis);
-void gathers_declare_beside(const struct gathers *g, struct ir_block *b);
-void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared);
-expr gathers_beside(void *user, expr e, expr flat);
+/* The vectors of `width` positions along `inner`, from `axis` on; unaligned loads stay scalar. gathers_load_vectors
+ * loads them into new arrays, or into existing ones if `declared`. gathers_vector_item is the callback for struct axes,
+ * with `lane` set; user: the gathers. */
+void gathers_find_vectors(struct gathers *g, expr value, int inner, int width, const expr *axis);
+void gathers_declare_vectors(const struct gathers *g, struct ir_block *b);
+void gathers_load_vectors(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared);
+expr gathers_vector_item(void *user, expr e, expr flat);
 
 /* Declares the common subexpressions of a position; later expressions use their variables. */
 void gathers_emit_shared(struct gathers *g, struct ir_block *b, const struct axes *here);

@@ -15,7 +15,7 @@
 enum { THREADS = 128, MAX_WIDTH = 2, MAX_TURNS = 8, BYTES = GATHER_BYTES, LEAST_BYTES = 8 };
 enum {
 	TURNED = 2,
-	BESIDE = 4
+	PLANE_THREADS = 4
 }; /* of the transposing kernel: neighbouring positions per thread; threads per position */
 
 struct places {
@@ -93,15 +93,15 @@ static void emit_layout(struct ir_plan *plan, struct places *f, const struct sch
 {
 	struct ir_program *p = f->p;
 	struct ir_pool *pool = p->pool;
-	int planes = c->param[0], beside = BESIDE;
+	int planes = c->param[0], plane_threads = PLANE_THREADS;
 	expr rest = ir_binary(IR_MOD, f->in.size, ir_index(pool, TURNED));
 	int turned = ir_is_int(rest, 0) ? TURNED : 1;
-	while (f->all / planes % beside)
-		beside /= 2;
+	while (f->all / planes % plane_threads)
+		plane_threads /= 2;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, stage, "", c);
-	expr dim[4] = { ir_index(pool, 1), ir_index(pool, f->all / planes / beside),
-		        ir_binary(IR_FLOORDIV, f->in.size, ir_index(pool, turned)), ir_index(pool, beside) };
+	expr dim[4] = { ir_index(pool, 1), ir_index(pool, f->all / planes / plane_threads),
+		        ir_binary(IR_FLOORDIV, f->in.size, ir_index(pool, turned)), ir_index(pool, plane_threads) };
 	expr axis[4], count = ir_index(pool, 1);
 	const bool used[4] = { true, true, true, true };
 	struct ir_variable *array[GATHER_PLANES_MAX];
@@ -200,8 +200,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	}
 	expr element = declare_element(p, k, count, THREADS, f.in.width);
 	gather_planes_axes(&f.in, &k->body, element, 0, s->out->rank, axis);
-	gathers_find_beside(&f.in.gathers, s->value, f.in.inner, f.in.width, axis);
-	gathers_load_beside(&f.in.gathers, &k->body, axis, false);
+	gathers_find_vectors(&f.in.gathers, s->value, f.in.inner, f.in.width, axis);
+	gathers_load_vectors(&f.in.gathers, &k->body, axis, false);
 	gather_planes_emit(&f.in, &k->body, axis);
 	kernel_finish(plan, step, k, s);
 }

@@ -1,6 +1,6 @@
 /* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's positions do not depend on
  * the channel. One thread computes `width` neighbouring elements at each of `planes` positions along that axis, and
- * does the shared work once. */
+ * does the shared work once. It wins while enough threads remain to fill the GPU. */
 #include "sched/map/gathers.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -162,10 +162,10 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 {
 	struct ir_program *p = f->p;
 	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
-	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
+	struct axes here = { .value = lane, .load = gathers_vector_item, .user = g };
 	struct ir_variable *result = ir_variable_new(p->pool, f->s->out->type, "%s_v", f->s->out->name);
-	gathers_find_beside(g, f->s->value, f->inner, width, axis);
-	gathers_load_beside(g, b, axis, false);
+	gathers_find_vectors(g, f->s->value, f->inner, width, axis);
+	gathers_load_vectors(g, b, axis, false);
 	emit_array_of_rows(p, b, result, planes, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &g->lane);
 	memcpy(lane, axis, sizeof lane);

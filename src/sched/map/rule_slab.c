@@ -254,13 +254,13 @@ static void serial_planes(struct slab *f, struct ir_block *b, expr number, expr 
 }
 
 /* Loads the coordinates of the positions from `place` on into their arrays. */
-static void load_beside(struct slab *f, struct ir_block *b, expr place, const expr *planes, expr end)
+static void load_coordinates(struct slab *f, struct ir_block *b, expr place, const expr *planes, expr end)
 {
 	expr axis[IR_MAX_RANK];
 	struct ir_block *in = emit_if(f->p, b, ir_binary(IR_LT, place, end));
 	memcpy(axis, planes, sizeof axis);
 	gather_planes_axes(&f->in, in, place, f->in.axis + 1, f->s->out->rank, axis);
-	gathers_load_beside(&f->in.gathers, in, axis, true);
+	gathers_load_vectors(&f->in.gathers, in, axis, true);
 }
 
 /* Prefetch: the first positions' coordinates are loaded together with the planes, later ones after use of those
@@ -274,17 +274,17 @@ static void gather_from_slab(struct slab *f, struct ir_block *b, expr *axis, exp
 	expr place = ir_var_multiple(each, ir_index(p->pool, f->places), f->width);
 	struct ir_block unused = { 0 };
 	gather_planes_axes(&f->in, &unused, place, f->in.axis + 1, rank, axis);
-	gathers_find_beside(&f->in.gathers, f->s->value, f->in.inner, f->width, axis);
-	gathers_declare_beside(&f->in.gathers, b);
+	gathers_find_vectors(&f->in.gathers, f->s->value, f->in.inner, f->width, axis);
+	gathers_declare_vectors(&f->in.gathers, b);
 	if (f->in.gathers.vectors)
-		load_beside(f, b, first, axis, end);
+		load_coordinates(f, b, first, axis, end);
 	fill_slab(f, b, axis, thread);
 	emit(p, b, IR_SYNC);
 	b = emit_for_each(p, b, each, first, end, ir_index(p->pool, turn));
 	gather_planes_axes(&f->in, b, place, f->in.axis + 1, rank, axis);
 	gather_planes_emit(&f->in, b, axis);
 	if (f->in.gathers.vectors && turn * f->parts < f->places)
-		load_beside(f, b, ir_binary(IR_ADD, place, ir_index(p->pool, turn)), axis, end);
+		load_coordinates(f, b, ir_binary(IR_ADD, place, ir_index(p->pool, turn)), axis, end);
 }
 
 static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab *f, const struct sched_choice *c,
