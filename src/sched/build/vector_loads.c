@@ -15,10 +15,10 @@ struct vector_case {
 struct look {
 	struct vector_loads *l;
 	struct arena *scratch;
-	bool *sure;   /* by node: evaluated unconditionally */
-	bool *seen;   /* by node: of these, visited */
-	expr *under;  /* by node: visited under this condition */
-	bool *beside; /* by node: a load under a condition that is not uniform */
+	bool *sure;      /* by node: evaluated unconditionally */
+	bool *seen;      /* by node: of these, visited */
+	expr *under;     /* by node: visited under this condition */
+	bool *divergent; /* by node: a load under a condition that is not uniform */
 	int visits;
 	struct {
 		VEC(struct vector_case);
@@ -172,22 +172,22 @@ static void found_load(struct vector_loads *l, expr load, expr where)
 		vec_push(l->p->arena, &l->found, f);
 }
 
-/* `where`: the condition under which e is evaluated; null: always. `beside`: the condition is unknown. */
-static void look_at(struct look *k, expr e, expr where, bool beside)
+/* `where`: the condition under which e is evaluated; null: always. `divergent`: the condition is unknown. */
+static void look_at(struct look *k, expr e, expr where, bool divergent)
 {
 	if (k->sure[e->id]) {
 		where = NULL;
-		beside = false;
+		divergent = false;
 	}
-	if (k->seen[e->id] || (where && k->under[e->id] == where) || (beside && k->beside[e->id]) ||
+	if (k->seen[e->id] || (where && k->under[e->id] == where) || (divergent && k->divergent[e->id]) ||
 	    ++k->visits > MAX_VISITS)
 		return;
 	k->seen[e->id] = k->sure[e->id];
 	k->under[e->id] = where;
-	k->beside[e->id] |= beside;
-	if (e->op == IR_LOAD && !beside)
+	k->divergent[e->id] |= divergent;
+	if (e->op == IR_LOAD && !divergent)
 		found_load(k->l, e, where);
-	if (e->op == IR_SELECT && !beside && is_shared(k->l, e->arg[0])) {
+	if (e->op == IR_SELECT && !divergent && is_shared(k->l, e->arg[0])) {
 		expr here = case_of(k, e->arg[0]), other = ir_unary(IR_NOT, here);
 		look_at(k, e->arg[1], where ? ir_binary(IR_AND, where, here) : here, false);
 		look_at(k, e->arg[2], where ? ir_binary(IR_AND, where, other) : other, false);
@@ -195,7 +195,7 @@ static void look_at(struct look *k, expr e, expr where, bool beside)
 	}
 	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
 	for (int i = 0; i < e->n; i++)
-		look_at(k, e->arg[i], lazy && i ? NULL : where, beside || (lazy && i));
+		look_at(k, e->arg[i], lazy && i ? NULL : where, divergent || (lazy && i));
 }
 
 static void mark_case(void *user, expr e)
@@ -225,14 +225,14 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 	k.sure = NEWN(scratch, bool, value->id + 1);
 	k.seen = NEWN(scratch, bool, value->id + 1);
 	k.under = NEWN(scratch, expr, value->id + 1);
-	k.beside = NEWN(scratch, bool, value->id + 1);
+	k.divergent = NEWN(scratch, bool, value->id + 1);
 	ir_mark_unconditional(value, k.sure);
 	*l = (struct vector_loads){ .p = p, .value = value, .inner = inner, .extent = extent, .width = width };
 	look_at(&k, value, NULL, false);
 	int n = 0;
 	for (int i = 0; i < l->found.n; i++) { /* drop loads that are also read under unknown conditions */
 		struct vector_load *f = &l->found.at[i];
-		if (f->where && (k.beside[f->load->id] || k.visits > MAX_VISITS))
+		if (f->where && (k.divergent[f->load->id] || k.visits > MAX_VISITS))
 			continue;
 		if (f->where)
 			ir_walk(f->where, mark_case, &k);

@@ -17,7 +17,7 @@ static bool is_read(expr e)
 }
 
 /* Splits a read into a load and a condition; false if it is more than that. */
-static bool take_apart(expr e, expr *load, expr *where)
+static bool split_read(expr e, expr *load, expr *where)
 {
 	bool loads = false;
 	*where = NULL;
@@ -68,7 +68,7 @@ static void find_read(struct window_reads *r, expr e)
 	expr load, where;
 	bool again = false;
 	int which;
-	if (!take_apart(e, &load, &where) || !vector_of(load, &v, &which))
+	if (!split_read(e, &load, &where) || !vector_of(load, &v, &which))
 		return;
 	vec_each (known, &r->loads)
 		again |= *known == load;
@@ -104,7 +104,7 @@ static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
 	struct ir_program *p = r->p;
 	expr load, where;
 	int which;
-	if (!take_apart(e, &load, &where) || !vector_of(load, &v, &which))
+	if (!split_read(e, &load, &where) || !vector_of(load, &v, &which))
 		return e;
 	have = find_vector(r, &v);
 	if (have->reads < 2 || have->reads * 2 < have->width)

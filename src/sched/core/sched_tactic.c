@@ -11,7 +11,7 @@ enum { SMALL = 4, USUAL = 64, LARGE = 1024 };
 /* Another tactic is worth measuring if its estimate is at most this factor slower. Only so many choices per stage are
  * examined. */
 static const double NEAR = 2;
-enum { LOOKED_AT = 12 };
+enum { MAX_TRIED = 12 };
 
 /* ---- Points. */
 
@@ -159,7 +159,7 @@ static int add_others(struct ir_program *p, const struct sched_choice *usual, in
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
 	int found = sched_choices(p, p->stages.at[stage], t, choice);
-	for (int i = 0; i < found && i < LOOKED_AT; i++) {
+	for (int i = 0; i < found && i < MAX_TRIED; i++) {
 		if (same_choice(&choice[i], &usual[stage]))
 			continue;
 		struct other x = { .list = replace(p, usual, stage, &choice[i], t),
@@ -181,7 +181,7 @@ int sched_tactics(struct ir_program *p, const struct sched_points *points, const
 {
 	const struct sched_target *t = &points->target[points->opt];
 	const struct sched_choice *usual = first->choice[points->opt];
-	struct other *other = NEWN(p->arena, struct other, p->stages.n * LOOKED_AT + 1);
+	struct other *other = NEWN(p->arena, struct other, p->stages.n * MAX_TRIED + 1);
 	double slowest = NEAR * sched_time(p, usual, 0, p->stages.n, t);
 	int n = 0, found = 0;
 	out[n++] = *first;

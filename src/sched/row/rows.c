@@ -48,20 +48,20 @@ static expr split_axis(void *user, struct ir_pool *pool, expr e, const expr *arg
 static bool map_rows(struct rows_stage *st, struct ir_program *p, const struct ir_stage *s, expr length)
 {
 	int rank = s->out->rank, k = rank;
-	expr behind = ir_index(p->pool, 1);
+	expr elements = ir_index(p->pool, 1);
 	st->s = s;
 	st->kind = ROWS_MAP;
 	st->value = s->value;
 	st->rank = rank;
 	memcpy(st->dim, s->out->dim, sizeof st->dim[0] * (size_t)rank);
-	while (k > 0 && behind != length) {
-		expr more = ir_binary(IR_MUL, behind, s->out->dim[k - 1]), parts, rest;
+	while (k > 0 && elements != length) {
+		expr more = ir_binary(IR_MUL, elements, s->out->dim[k - 1]), parts, rest;
 		if (more == length || !ir_less(length, more)) {
-			behind = more;
+			elements = more;
 			k--;
 			continue;
 		}
-		ir_split(length, behind, &parts, &rest); /* the row ends inside axis k - 1 */
+		ir_split(length, elements, &parts, &rest); /* the row ends inside axis k - 1 */
 		int64_t extent, inner;
 		if (!parts || !ir_is_int(rest, 0) || !ir_const_int(s->out->dim[k - 1], &extent) ||
 		    !ir_const_int(parts, &inner) || inner <= 1 || extent % inner || rank + 1 > IR_MAX_RANK)
@@ -72,9 +72,9 @@ static bool map_rows(struct rows_stage *st, struct ir_program *p, const struct i
 		st->dim[k - 1] = split.outer;
 		st->dim[k] = split.inner;
 		st->rank++;
-		behind = length;
+		elements = length;
 	}
-	if (behind != length)
+	if (elements != length)
 		return false;
 	st->row_rank = k;
 	/* Leading axes of extent 1 also are row axes. */

@@ -135,7 +135,7 @@ static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
 }
 
 /* Callback for struct axes: replaces loads of the row's values and elements by registers. */
-static expr at_hand(void *user, expr e, expr flat)
+static expr from_registers(void *user, expr e, expr flat)
 {
 	struct row_kernel *k = user;
 	int made = rows_value_of(k->r, k->st, e);
@@ -161,7 +161,7 @@ static expr in_kernel(struct row_kernel *k, expr e)
 	struct axes a = { .value = k->axis,
 		          .same = k->st->full,
 		          .same_as = k->at ? ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), here) : NULL,
-		          .load = at_hand,
+		          .load = from_registers,
 		          .user = k,
 		          .acc = k->acc };
 	if (!k->at)
