@@ -1,6 +1,7 @@
 /* Rule march: a map whose output row alone decides the input rows to read, with several output rows per input row, as
  * in upscaling. A thread computes `width` neighbouring elements of `rows` rows in sequence, and keeps the values
- * computed from an input row in registers while its output rows need them. */
+ * computed from an input row in registers while its output rows need them. It wins if these values cost several
+ * operations each, as in linear and cubic resizing. */
 #include "sched/map/march.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"

@@ -1,6 +1,6 @@
 /* Rule across: a row program with strided rows in one kernel. A lane has `width` neighbouring rows, the 32 lanes of a
  * warp have adjacent rows, so that accesses are coalesced, and `parts` warps share the elements of the rows. Elements
- * stay in registers from the first stage to the last. */
+ * stay in registers from the first stage to the last, so memory is read once. */
 #include "sched/row/across.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -129,7 +129,7 @@ static struct ir_variable *cache_array(const struct across_kernel *k, int cached
 	return ir_variable_of(k->p->pool, b->type, b, "%s_v", b->name);
 }
 
-static expr at_hand(void *user, expr e, expr flat)
+static expr from_registers(void *user, expr e, expr flat)
 {
 	struct across_kernel *k = user;
 	int made = across_value_of(k->r, e), cached = across_cached_of(k->r, e);
@@ -149,7 +149,7 @@ static expr here(struct across_kernel *k, expr e)
 	memcpy(axis, k->axis, sizeof axis);
 	if (k->v && axis[last])
 		axis[last] = ir_binary(IR_ADD, axis[last], k->v);
-	struct axes a = { .value = axis, .load = at_hand, .user = k, .acc = k->acc };
+	struct axes a = { .value = axis, .load = from_registers, .user = k, .acc = k->acc };
 	return to_kernel(k->p, e, &a);
 }
 
