@@ -1,4 +1,4 @@
-/* The functions of a kernel of attention that say what is computed, of a query and a key. */
+/* The functions of an attention kernel: what is computed for a query and a key. */
 #include "sched/attend/attend_kernel.h"
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"

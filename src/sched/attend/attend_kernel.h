@@ -1,10 +1,10 @@
-/* Kernels of attention: what both the tiles of a block and their serial twin are made of. */
+/* Attention kernels: the parts shared by a block's tiles and its serial twin. */
 #ifndef TPAT_SCHED_ATTEND_KERNEL_H
 #define TPAT_SCHED_ATTEND_KERNEL_H
 
 #include "sched/attend/attend.h"
 
-/* The functions of a kernel that say what is computed. */
+/* The functions that a kernel passes to the device code. */
 enum attend_role {
 	ATTEND_QUERY,
 	ATTEND_KEY,
@@ -26,21 +26,22 @@ enum attend_role {
 struct attend_place {
 	const struct attend *a;
 	expr axis[IR_MAX_RANK + 2];
-	const struct ir_variable *function[ATTEND_ROLES]; /* those that the kernel has, for the call's arguments */
+	const struct ir_variable *function[ATTEND_ROLES]; /* the kernel's functions, for the call's arguments */
 };
 
-/* How many tiles of `queries` a head's queries make; how many blocks all heads'. */
+/* attend_tiles: number of tiles of `queries` queries per head. attend_blocks: number of blocks for all heads. */
 expr attend_tiles(const struct attend *a, int queries);
 expr attend_blocks(const struct attend *a, int queries);
-/* Declares, from the block's number, the row axes but the queries', and gives the first query of the block's tile. The
- * last tiles come first: where masks are causal, they take longest. */
+/* Declares the row axes except the query axis from the block's number. Returns the first query of the block's tile. The
+ * last tiles come first: with causal masks they take longest. */
 expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block);
-/* An expression of struct attend with the axes named; keys and places in a head may be null where it has none. */
+/* Substitutes the axes in an expression of struct attend. `key` and `place` (the position in a head) may be null if the
+ * expression does not use them. */
 expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr place);
 
-/* A function of the kernel: const auto name = [&](this_query, this_key, place ...) { ... }; of those that are asked
- * for. The caller adds parameters, the variables of struct attend, and then its value, which is here() of an expression
- * of it. */
+/* A function of the kernel: const auto name = [&](this_query, this_key, place ...) { ... }; with the requested
+ * parameters only. The caller adds further parameters, the variables of struct attend, and then the value:
+ * attend_here() of an expression. */
 struct attend_function {
 	struct attend_place *at;
 	struct ir_lambda *lambda;
@@ -52,11 +53,11 @@ struct attend_function attend_begin(struct attend_place *at, struct ir_block *b,
 void attend_parameter(struct attend_function *f, expr variable);
 expr attend_here(struct attend_function *f, expr e);
 void attend_emit_score(struct attend_place *at, struct ir_block *b, expr score);
-void attend_emit_softmax(struct attend_place *at, struct ir_block *b); /* largest_at, sum_at */
-/* Arguments, the twin with 64-bit positions, and the text of all stages as comments. */
+void attend_emit_softmax(struct attend_place *at, struct ir_block *b); /* emits largest_at, sum_at */
+/* Adds the arguments, the twin with 64-bit positions, and the text of all stages as comments. */
 void attend_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct attend *a);
 
-/* The block's queries by one processor. */
+/* Emits the serial twin: the block's queries, one after the other. */
 void attend_serial(struct attend_place *at, struct ir_block *b, int queries, expr first);
 
 #endif

@@ -1,10 +1,10 @@
-/* Which stages are attention. See attend.h. */
+/* Recognises the stages of attention. See attend.h. */
 #include "sched/attend/attend.h"
 #include "sched/build/stored.h"
 
 #include <string.h>
 
-/* What a stage of the chain makes: an element for each query and key, or one number a row. */
+/* The result of a matched stage: one element per query and key, or one number per row. */
 struct link {
 	const struct ir_buffer *buf;
 	expr is;
@@ -42,7 +42,7 @@ expr attend_sum(const struct attend *a)
 	return a->of_row[1];
 }
 
-/* ---- A stage's expression over the common space. ---- */
+/* ---- Translating a stage's expression to the common space. ---- */
 
 struct translation {
 	const struct match *m;
@@ -70,7 +70,7 @@ static expr translate_leaf(void *user, struct ir_pool *pool, expr e, const expr 
 	return NULL;
 }
 
-/* Null when it reads what the chain made at another place than its own. */
+/* Returns null if e reads a matched stage's result at another position than its own. */
 static expr translate(const struct match *m, expr e, const expr *axis, expr acc)
 {
 	struct translation t = { m, axis, acc, true };
@@ -78,7 +78,7 @@ static expr translate(const struct match *m, expr e, const expr *axis, expr acc)
 	return t.fine ? e : NULL;
 }
 
-/* The axes of a space of these extents, at the place `flat` of it. */
+/* The axes of a space of these extents at the flat position `flat`. */
 static void axes_at(int rank, const expr *dim, expr flat, expr *axis)
 {
 	for (int k = rank - 1; k >= 0; k--) {
@@ -113,7 +113,7 @@ static bool uses_axis(expr e, int axis)
 	return u.found;
 }
 
-/* Reads what a query's own scores decide. */
+/* True if e depends on the scores. */
 static void find_variable(void *user, expr e)
 {
 	*(bool *)user |= e->op == IR_VAR;
@@ -126,11 +126,11 @@ static bool uses_scores(expr e)
 	return found;
 }
 
-/* ---- A stage's axes, from the places that it reads or writes at. ---- */
+/* ---- A stage's axes, from its indices. ---- */
 
-/* Each of `n` indices over the axes of a stage is one of these axes, or the quotient or remainder of one by a number,
- * or 0: gives the axes, given what the indices are in the common space. One axis, or the rest of one that is divided,
- * may be met by none: it is `free`, of extent *left. */
+/* Solves for a stage's axes. Each of `n` indices is an axis of the stage, its quotient or remainder by a number, or 0;
+ * `is` gives their values in the common space. At most one axis, or the remainder of a divided one, may be missing: it
+ * is `free`, with extent *left. */
 static bool axes_from(struct match *m, int rank, const expr *dim, int n, const expr *index, const expr *is, expr *axis,
                       int64_t *left)
 {
@@ -176,7 +176,7 @@ static bool real(enum type t)
 	return t == TYPE_F32 || t == TYPE_F64;
 }
 
-/* Sums of products of a query and a key. */
+/* The scores: sums of products of a query and a key. */
 static bool take_scores(struct match *m, const struct ir_stage *s)
 {
 	struct attend *a = m->a;
@@ -186,7 +186,7 @@ static bool take_scores(struct match *m, const struct ir_stage *s)
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->space_rank != 1 || s->out->rank < 2)
 		return fail(m, "no sums that could be scores");
 	if (!ir_const_int(s->space[0], &size) || size < 1 || size > ATTEND_MAX_SIZE || s->out->rank + 2 > IR_MAX_RANK)
-		return fail(m, "the heads' size is no number, or too large");
+		return fail(m, "the head size is not a constant, or too large");
 	if (s->value->op != IR_MUL || !real(s->value->type))
 		return fail(m, "the sums are not over products");
 	a->rows = s->out->rank - 1;
@@ -203,33 +203,33 @@ static bool take_scores(struct match *m, const struct ir_stage *s)
 	a->product = variable(a, s->value->type, "product_here");
 	expr post = s->post ? s->post : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
 	post = translate(m, post, axis, a->product);
-	a->query = s->value->arg[0]; /* the axes are those of the common space already */
+	a->query = s->value->arg[0]; /* already over the common space */
 	a->key = s->value->arg[1];
 	if (uses_axis(a->query, a->rows)) {
 		a->query = s->value->arg[1];
 		a->key = s->value->arg[0];
 	}
 	if (uses_axis(a->query, a->rows) || !uses_axis(a->key, a->rows))
-		return fail(m, "the products are not of something of the row and something of the column");
+		return fail(m, "the products are not of a row element and a column element");
 	add_link(m, s, post, false);
 	return true;
 }
 
-/* Elements made of scores. */
+/* A map of scores. */
 static bool take_map(struct match *m, const struct ir_stage *s)
 {
 	expr axis[IR_MAX_RANK], value;
 	if (product_of(m->a->p, s->out->rank, s->out->dim) != product_of(m->a->p, m->a->rows + 1, m->a->dim))
-		return fail(m, "a map between them is of other extents");
+		return fail(m, "a map between them has other extents");
 	axes_at(s->out->rank, s->out->dim, m->element_at, axis);
 	value = translate(m, s->value, axis, NULL);
 	if (!value || !uses_scores(value))
-		return fail(m, "a map between them makes nothing of scores, or of others' scores");
+		return fail(m, "a map between them does not use its own scores only");
 	add_link(m, s, value, false);
 	return true;
 }
 
-/* The value and the post expression of a reduction over the keys, and whether it is one. */
+/* Returns true if s is a reduction over the keys; sets its value and its post expression. */
 static bool over_keys(struct match *m, const struct ir_stage *s, expr acc, expr *value, expr *post)
 {
 	struct attend *a = m->a;
@@ -271,7 +271,7 @@ static bool take_sum(struct match *m, const struct ir_stage *s)
 	return true;
 }
 
-/* ---- The result: a sum of values with weights. ---- */
+/* ---- The result: a weighted sum of values. ---- */
 
 struct first_read {
 	const struct match *m;
@@ -286,14 +286,14 @@ static void find_read(void *user, expr e)
 			r->load = e;
 }
 
-/* A weight that is divided by the sum: what is summed is divided instead, where anything is. */
+/* The total divided by the sum of exponentials, in place of each weight; not if there are no keys. */
 static expr divided(struct attend *a, expr total)
 {
 	expr none = ir_binary(IR_EQ, a->dim[a->rows], ir_index(a->p->pool, 0));
 	return ir_select(none, total, ir_binary(IR_DIV, total, attend_sum(a)));
 }
 
-/* Whether e is the exponential over the sum: a weight. */
+/* True if e is exponential / sum, a softmax weight. */
 static bool is_quotient(const struct match *m, expr e)
 {
 	return e->op == IR_DIV && e->arg[0] == m->exponential && e->arg[1] == attend_sum(m->a);
@@ -315,7 +315,7 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 	axes_at(read.load->buf->rank, read.load->buf->dim, m->element_at, is);
 	if (!axes_from(m, s->out->rank, s->out->dim, read.load->n, read.load->arg, is, axis, &left) ||
 	    left > ATTEND_MAX_SIZE)
-		return fail(m, "the result's axes are not those of rows and of a head");
+		return fail(m, "the result's axes are not those of the rows and of a head");
 	a->value_size = (int)left;
 	axis[s->out->rank] = ir_axis(p->pool, a->rows, s->space[0]);
 	value = translate(m, s->value, axis, NULL);
@@ -324,7 +324,7 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 	a->weight = value->arg[uses_scores(value->arg[0]) ? 0 : 1];
 	a->value = value->arg[uses_scores(value->arg[0]) ? 1 : 0];
 	if (!uses_scores(a->weight) || uses_scores(a->value) || uses_axis(a->weight, a->rows + 1))
-		return fail(m, "the result is no sum of values with a weight each");
+		return fail(m, "the result is not a weighted sum of values");
 	a->total = variable(a, value->type, "total_here");
 	expr total = a->total, post = s->post ? s->post : ir_cast(ir_acc(p->pool, value->type), s->out->type),
 	     narrow = a->weight;
@@ -347,7 +347,7 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 	return true;
 }
 
-/* A map behind the result that only moves its elements: they are stored where it puts them. */
+/* Takes a map after the result that only moves its elements: the kernel stores them there. */
 static void take_moved(struct match *m, const struct ir_stage *s, const struct ir_stage *result)
 {
 	struct attend *a = m->a;
@@ -373,7 +373,7 @@ static void take_moved(struct match *m, const struct ir_stage *s, const struct i
 	a->at = ir_flat(p->pool, s->out, axis);
 }
 
-/* Queries that share keys and values. */
+/* Finds the query axis: queries along it share keys and values. */
 static bool find_tile(struct match *m)
 {
 	struct attend *a = m->a;
@@ -396,7 +396,7 @@ static bool next_stage(struct match *m, const struct ir_stage *s, bool *last)
 	if (s->kind == IR_REDUCE && s->combine == IR_SUM && a->largest && !a->sum)
 		return take_sum(m, s);
 	*last = true;
-	return a->sum ? take_result(m, s) && find_tile(m) : fail(m, "no softmax behind the products");
+	return a->sum ? take_result(m, s) && find_tile(m) : fail(m, "no softmax after the products");
 }
 
 bool attend_match(struct attend *out, struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -417,7 +417,7 @@ bool attend_match(struct attend *out, struct ir_program *p, const struct ir_stag
 	}
 	for (int i = 0; fine && i + 1 < out->stages; i++)
 		if (stage_is_stored(p, out->stage, out->stages, i))
-			fine = fail(&m, "scores, or what they become, are wanted for themselves");
+			fine = fail(&m, "another stage reads the scores, or results made from them");
 	*why = m.why;
 	return fine;
 }

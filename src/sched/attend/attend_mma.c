@@ -1,4 +1,4 @@
-/* Which attention tensor cores can do, and how. See attend_mma.h. */
+/* Recognises attention that tensor cores can run. See attend_mma.h. */
 #include "sched/attend/attend_mma.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ static expr along(const struct attend_mma *m, int size)
 	return ir_axis(m->a.p->pool, m->a.rows + 1, ir_index(m->a.p->pool, size));
 }
 
-/* Whether `vector` elements from each multiple of `vector` along a head lie together, at such a multiple. */
-static bool together(const struct attend_mma *m, expr flat, int size, int vector)
+/* True if `vector` elements from each multiple of `vector` along a head are contiguous and aligned to `vector`. */
+static bool is_contiguous(const struct attend_mma *m, expr flat, int size, int vector)
 {
 	expr stride = ir_stride(flat, m->a.rows + 1);
 	if (size % vector || !stride || !ir_is_int(stride, 1))
@@ -25,16 +25,16 @@ static bool together(const struct attend_mma *m, expr flat, int size, int vector
 	return ir_is_int(ir_binary(IR_MOD, rest, ir_index(m->a.p->pool, vector)), 0);
 }
 
-/* The load of what is widened by e; null: something else, or elements that do not lie together. */
+/* The load that e widens to f32; null: something else, or elements that are not contiguous. */
 static expr loaded(const struct attend_mma *m, expr e, int size, int vector)
 {
 	if (e->op != IR_CAST || e->arg[0]->op != IR_LOAD || !half(e->arg[0]->type))
 		return NULL;
 	expr load = e->arg[0];
-	return together(m, ir_flat(m->a.p->pool, load->buf, load->arg), size, vector) ? load : NULL;
+	return is_contiguous(m, ir_flat(m->a.p->pool, load->buf, load->arg), size, vector) ? load : NULL;
 }
 
-/* The load of keys of which the same element lies beside each other; as above. */
+/* The same for transposed keys, where an element of neighbouring keys is contiguous. */
 static expr loaded_turned(const struct attend_mma *m, expr e)
 {
 	const struct attend *a = &m->a;
@@ -63,13 +63,13 @@ static bool take_operands(struct attend_mma *m)
 	m->value_type = m->value->type;
 	m->query = a->query->arg[0];
 	m->query_pairs = loaded(m, a->query, a->size, 2) != NULL;
-	m->pairs = together(m, a->at, a->value_size, 2);
+	m->pairs = is_contiguous(m, a->at, a->value_size, 2);
 	return true;
 }
 
 /* ---- Scores. ---- */
 
-static bool is_nothing(expr e)
+static bool is_minus_infinity(expr e)
 {
 	return e->op == IR_CONST_FLOAT && e->f == -INFINITY;
 }
@@ -96,7 +96,7 @@ void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_que
 	ck(stride_of(e, m->a.tile, of_query) && stride_of(e, m->a.rows, of_key));
 }
 
-/* Takes out of a condition what bounds are; gives the rest, null when nothing is left. */
+/* Moves the bounds out of a condition; returns the rest, null if nothing is left. */
 static expr take_bounds(struct attend_mma *m, expr condition)
 {
 	int64_t step;
@@ -119,21 +119,21 @@ static expr inside_bounds(struct attend_mma *m, expr e)
 {
 	if (e->op == IR_CAST && e->arg[0]->op == IR_SELECT)
 		return ir_cast(inside_bounds(m, e->arg[0]), e->type);
-	if (e->op != IR_SELECT || !is_nothing(e->arg[2]))
+	if (e->op != IR_SELECT || !is_minus_infinity(e->arg[2]))
 		return e;
 	expr rest = take_bounds(m, e->arg[0]), score = inside_bounds(m, e->arg[1]);
 	return rest ? ir_select(rest, score, e->arg[2]) : score;
 }
 
-/* A power of two, not above 1. */
-static bool halves(expr e)
+/* True for a power of two that is at most 1. */
+static bool is_power_of_two(expr e)
 {
 	int exponent;
 	return e->op == IR_CONST_FLOAT && e->f > 0 && e->f <= 1 && frexp(e->f, &exponent) == 0.5;
 }
 
-/* What is rounded to 16 bits and divided by a power of two needs no more rounding: only numbers below the type's normal
- * ones lose bits by that, of f16 2^-25 at most, far less than f32 keeps of an exponential of them. */
+/* Drops a second rounding to 16 bits after a multiplication by a power of two. It only changes subnormal numbers, for
+ * f16 by at most 2^-25: far less than f32 keeps of their exponential. */
 static expr rounded_once(const struct attend_mma *m, expr e)
 {
 	expr arg[IR_MAX_RANK];
@@ -144,7 +144,7 @@ static expr rounded_once(const struct attend_mma *m, expr e)
 	e = ir_rebuild(e, arg);
 	expr narrow = e->op == IR_CAST && e->type == TYPE_F32 ? e->arg[0] : NULL;
 	expr scaled = narrow && narrow->op == IR_CAST && half(narrow->type) ? narrow->arg[0] : NULL;
-	if (!scaled || scaled->op != IR_MUL || !halves(scaled->arg[1]) || scaled->arg[0]->op != IR_CAST ||
+	if (!scaled || scaled->op != IR_MUL || !is_power_of_two(scaled->arg[1]) || scaled->arg[0]->op != IR_CAST ||
 	    scaled->arg[0]->arg[0]->type != narrow->type)
 		return e;
 	return scaled;
@@ -156,7 +156,7 @@ static void take_scores(struct attend_mma *m)
 	m->scale = 1;
 	m->rounded = TYPE_F32;
 	if (e->op == IR_MUL && e->arg[0]->op == IR_CAST && e->arg[0]->arg[0]->op == IR_CAST &&
-	    half(e->arg[0]->arg[0]->type) && e->arg[0]->arg[0]->arg[0] == product && halves(e->arg[1])) {
+	    half(e->arg[0]->arg[0]->type) && e->arg[0]->arg[0]->arg[0] == product && is_power_of_two(e->arg[1])) {
 		m->rounded = e->arg[0]->arg[0]->type;
 		m->scale = e->arg[1]->f;
 		m->score = NULL;
@@ -169,7 +169,7 @@ static void take_scores(struct attend_mma *m)
 	m->score = NULL;
 }
 
-/* ---- Results: what many elements are divided by is inverted once; they are rounded to 16 bits behind that. ---- */
+/* ---- Results: the divisor of many elements is inverted once, before they are rounded to 16 bits. ---- */
 
 static expr inverted(const struct attend_mma *m, expr e)
 {
@@ -193,7 +193,7 @@ bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct i
 	if (a->product->type != TYPE_F32 || a->score->type != TYPE_F32 || a->total->type != TYPE_F32 ||
 	    !half(a->out->type))
 		return false;
-	*why = "queries, keys or values are no elements of 16 bits, or do not lie together";
+	*why = "queries, keys or values are not 16-bit elements, or not contiguous";
 	if (!take_operands(m))
 		return false;
 	*why = "weights are more than exponentials over their sum";

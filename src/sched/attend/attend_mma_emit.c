@@ -1,5 +1,4 @@
-/* What kernels of attention on tensor cores have in common: the functions that they give, and the call's arguments. See
- * attend_mma.h. */
+/* Parts shared by attention kernels on tensor cores: their functions, and the call's arguments. See attend_mma.h. */
 #include "sched/attend/attend_mma.h"
 #include "sched/build/emit.h"
 
@@ -17,7 +16,8 @@ static void emit_keys(struct attend_place *at, struct ir_block *b, enum attend_r
 	f.lambda->value = ir_select(inside, attend_here(&f, flat_place(m, load)), ir_index(p->pool, -1));
 }
 
-/* Whether some, or all, of the elements of a tile are within all bounds: the first and last query and key decide. */
+/* Emits kept_some or kept_all: true if some elements of a tile may be, or all are, within all bounds. The tile's first
+ * and last query and key decide. */
 static void emit_bounds_of(struct attend_place *at, struct ir_block *b, const struct attend_mma *m, bool all)
 {
 	struct ir_program *p = m->a.p;
@@ -70,7 +70,7 @@ static void emit_functions(struct attend_place *at, struct ir_block *b, const st
 	f.lambda->value = attend_here(&f, a->at);
 }
 
-/* A function of the kernel's, or, where it has none, what takes its place. */
+/* Adds a function of the kernel as an argument, or the default in its place. */
 static void add_kept(struct ir_call *call, const struct attend_place *at, enum attend_role role)
 {
 	if (at->function[role])

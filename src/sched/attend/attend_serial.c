@@ -1,4 +1,4 @@
-/* Attention on one processor, for a tile of queries: as the kernel does it, one key at a time. */
+/* The serial twin of an attention kernel, for a tile of queries: the same algorithm, one key at a time. */
 #include "sched/attend/attend_kernel.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -65,13 +65,13 @@ static struct ir_block *loop(struct ir_program *p, struct ir_block *b, const cha
 	return emit_for_each(p, b, v, ir_index(p->pool, 0), extent, ir_index(p->pool, 1));
 }
 
-/* The weighted sum, of all columns. */
+/* The weighted sums, one per column. */
 static struct ir_variable *totals(const struct attend *a)
 {
 	return ir_variable_of(a->p->pool, a->total->type, NULL, "%s_v", "total");
 }
 
-/* Declares the score's product of query and key. */
+/* Declares the product of query and key. */
 static void product(struct attend_place *at, struct ir_block *b, expr query, expr key)
 {
 	const struct attend *a = at->a;
@@ -101,8 +101,8 @@ static expr base_of(expr largest)
 	return ir_select(ir_binary(IR_EQ, largest, none), ir_const(largest->pool, largest->type, 0), largest);
 }
 
-/* Declares variables for the largest score and the sum of exponentials of one query; and the weighted sum, unless it
- * needs them first. */
+/* Computes the largest score and the sum of exponentials of one query, and the weighted sum unless its weights need
+ * them first. */
 static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
 {
 	const struct attend *a = at->a;
@@ -122,7 +122,7 @@ static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
 	if (!a->weight)
 		weigh(at, body, query, key, weight, scale);
 
-	/* What the stages take off may not be the largest score. */
+	/* The stages may subtract something other than the largest score. */
 	expr off = emit_define(p, b, attend_largest(a)->var, attend_expr(at, a->largest, query, NULL, NULL), NULL);
 	expr none = ir_binary(IR_EQ, a->dim[a->rows], ir_index(p->pool, 0));
 	scale = ir_select(none, ir_const(p->pool, t, 1), ir_unary(IR_EXP, ir_binary(IR_SUB, base_of(seen), off)));

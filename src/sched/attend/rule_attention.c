@@ -1,5 +1,6 @@
-/* Rule attention: all stages of attention in one kernel; a block has `queries` queries of one head and goes over tiles
- * of `keys` keys and values. Its parts are functions of rt/device/tpat_attention.h. */
+/* Rule attention: all stages of attention in one kernel, without tensor cores. A block takes `queries` queries of one
+ * head and loops over tiles of `keys` keys and values. It wins where the types have no tensor cores. Its parts are
+ * functions of rt/device/tpat_attention.h. */
 #include "sched/attend/attend_kernel.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -12,7 +13,7 @@ enum { LANES = 16, ROWS = 4, WARP = 32 };
 
 /* ---- Choices. ---- */
 
-/* In the type of the arithmetic, as in attention_tiles. */
+/* The type of the arithmetic, as in attention_tiles. */
 static enum type tile_type(const struct attend *a)
 {
 	bool f64 = a->product->type == TYPE_F64 || a->total->type == TYPE_F64;
@@ -112,7 +113,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		add_object(p, call, &device_attention_exponential, IR_OF_NOTHING, NULL);
 	add_variable(p, call, at.function[ATTEND_PUT]);
 
-	/* The same queries on one processor. */
+	/* The serial twin. */
 	first = attend_block(&alone, &k->serial, queries, block);
 	attend_serial(&alone, &k->serial, queries, first);
 	attend_finish(plan, step, k, &a);
@@ -132,13 +133,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double columns = keys / (double)LANES, reads = (ROWS + 2 * columns) / (ROWS * columns * ROWS / 4.0);
 	double fma_of_tile =
 	        (double)queries * keys * (a.size * passes + a.value_size) / (t->fma[tile_type(&a)] / t->fma[TYPE_F32]);
-	/* Nanoseconds of a tile on a processor by itself. */
+	/* Nanoseconds per tile, alone on a multiprocessor. */
 	double each = fma_of_tile / t->fma[TYPE_F32] / clock * (reads > 1 ? 1.3 * reads : 1.3);
 	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / t->fma[TYPE_F32] / clock;
 	double resident = target_resident(t, threads, 0, shared_bytes(&a, queries, keys));
 	double here = fmin(resident, ceil(blocks / t->processors)), waves = ceil(blocks / (here * t->processors));
-	double wait = cost_wait(t, 1500); /* of a tile: copies, barriers and shuffles; hidden by other blocks */
-	double tile = fmax(each * here, each + wait / 2); /* of all resident blocks */
+	double wait = cost_wait(t, 1500); /* per tile: copies, barriers and shuffles; hidden by other blocks */
+	double tile = fmax(each * here, each + wait / 2); /* one tile of each resident block */
 	return t->launch_ns + waves * tiles * tile + waves * tiles * wait / (here * 4);
 }
 

@@ -1,6 +1,6 @@
-/* Rule attention_mma: attention of 16-bit floats on tensor cores, all stages in one kernel. A block has `queries`
- * queries of one head, a warp 16 * `tiles` of them, and goes over tiles of `keys` keys and values. See attend_mma.h;
- * the parts of the kernel are functions of rt/device/tpat_attention.h. */
+/* Rule attention_mma: attention of 16-bit floats on tensor cores, all stages in one kernel. A block takes `queries`
+ * queries of one head, each warp 16 * `tiles` of them, and loops over tiles of `keys` keys and values. See
+ * attend_mma.h; the parts of the kernel are functions of rt/device/tpat_attention.h. */
 #include "sched/attend/attend_mma.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -11,7 +11,7 @@
 
 enum {
 	WARP = 32,
-	ROWS = 16 /* of a product */
+	ROWS = 16 /* rows of one mma */
 };
 
 /* ---- Choices. ---- */
@@ -39,7 +39,7 @@ static int slots_of(const struct attend *a, int keys)
 	return 2 * slot_bytes(a, keys) <= TARGET_DECLARED_EVERYWHERE ? 2 : 1;
 }
 
-/* Of a thread: a warp's queries, sums, scores and weights, and what else there is. */
+/* Registers per thread: its part of the queries, sums, scores and weights, and about 50 others. */
 static int registers(const struct attend *a, int keys, int tiles)
 {
 	return tiles * (whole(a->size) / 4 + whole(a->value_size) / 2 + keys / 2 + keys / 4) + 50;
@@ -108,7 +108,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	attend_mma_kernel(plan, step_new(plan), &m, c);
 }
 
-/* ---- Time: products at the rate of mma.sync (see rule_contract.c), exponentials at 16 a clock, in waves of blocks.
+/* ---- Time: products at the rate of mma.sync (see rule_contract.c), 16 exponentials per clock, in waves of blocks.
  * ---- */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
@@ -121,10 +121,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2], warps = queries / (ROWS * tiles);
 	double blocks = (double)about(attend_blocks(a, queries), t),
 	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
-	if (m.bounds) /* half of what could be is kept, as where masks are causal */
+	if (m.bounds) /* masks keep half of the scores, as causal ones do */
 		steps = (steps + 1) / 2;
 
-	/* One tile of keys of one block, alone on a processor. */
+	/* One tile of keys of one block, alone on a multiprocessor. */
 	double size = whole(a->size) + whole(a->value_size), scores = (double)queries * keys;
 	double multiply = scores * size / t->mma[m.key_type];
 	double feed = warps * keys * size * 2 / measured->shared_bytes;

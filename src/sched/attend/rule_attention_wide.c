@@ -1,6 +1,6 @@
-/* Rule attention_wide: attention of 16-bit floats by warpgroups, on Hopper alone. A block has `queries` queries of one
- * head, 64 a warpgroup, and goes over tiles of `keys` keys and values. Other GPUs that the code is compiled for run
- * what rule attention_mma would make. See attend_mma.h; the parts of the kernel are functions of
+/* Rule attention_wide: attention of 16-bit floats on warpgroups (wgmma), Hopper only. A block takes `queries` queries
+ * of one head, 64 per warpgroup, and loops over tiles of `keys` keys and values. Other GPUs that the code is compiled
+ * for run what rule attention_mma would make. See attend_mma.h; the parts of the kernel are functions of
  * rt/device/tpat_attention_wide.h. */
 #include "sched/attend/attend_mma.h"
 #include "sched/core/choose.h"
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { GROUP = 128, ROWS = 64 /* of a warpgroup */ };
+enum { GROUP = 128, ROWS = 64 /* rows of a warpgroup */ };
 
 static bool fits(int size)
 {
@@ -50,7 +50,7 @@ static int most_registers(int queries, const struct sched_target *t)
 	return most < t->thread_registers ? most : t->thread_registers;
 }
 
-/* Blocks on a processor. */
+/* Resident blocks per multiprocessor. */
 static int resident(const struct attend *a, int queries, int keys, const struct sched_target *t)
 {
 	int here = (int)target_resident(t, queries / ROWS * GROUP, (registers(a, keys) + 7) / 8 * 8,
@@ -86,7 +86,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct attend_place at = { .a = &m.a };
 	int queries = c->param[0], keys = c->param[1];
 	k->threads = queries / ROWS * GROUP;
-	k->arch = site->t->arch; /* wgmma is of this one alone */
+	k->arch = site->t->arch; /* wgmma exists on this architecture only */
 	k->resident = resident(&m.a, queries, keys, site->t);
 	k->shared_bytes = shared_bytes(&m.a, keys);
 	expr first = attend_mma_begin(k, &at, &m, queries);
@@ -98,13 +98,13 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	attend_mma_arguments(emit_invoke(p, &k->body, &device_attention_wide, way), &at, &m, slots, first);
 	attend_finish(plan, step, k, &m.a);
 
-	/* What is small enough for every GPU with tensor cores, whatever the heads. */
+	/* A choice small enough for every GPU with tensor cores and all head sizes. */
 	const struct sched_choice other = { &sched_attention_mma,
 		                            { 64, m.a.size + m.a.value_size > 256 ? 32 : 64, 1 } };
 	attend_mma_kernel(plan, step, &m, &other);
 }
 
-/* ---- Time. Rates: whitepaper of the H100, 2048 products of f16 a clock, 16 exponentials. ---- */
+/* ---- Time. Rates from the H100 whitepaper: 2048 f16 products and 16 exponentials per clock. ---- */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -116,11 +116,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * GROUP;
 	double blocks = (double)about(attend_blocks(a, queries), t),
 	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
-	if (m.bounds) /* half of what could be is kept, as where masks are causal */
+	if (m.bounds) /* masks keep half of the scores, as causal ones do */
 		steps = (steps + 1) / 2;
 
-	/* One tile of keys of one block. Softmax is hidden behind the products of other blocks, and half of a block's
-	 * groups'. */
+	/* One tile of keys of one block. The softmax overlaps with the products of other blocks, and half as much with
+	 * those of the block's other warpgroups. */
 	double size = a->size + a->value_size, scores = (double)queries * keys;
 	double multiply = scores * size / t->wgmma[m.key_type];
 	double soften =

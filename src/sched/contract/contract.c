@@ -1,4 +1,4 @@
-/* Which stages are contractions, and of what kind. See contract.h. */
+/* Recognises contractions and their kind. See contract.h. */
 #include <stdio.h>
 #include "sched/contract/contract.h"
 #include "sched/build/accumulate.h"
@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* ---- Operands. Floats: elements cast to what the sum is made in. Integers: likewise, less a zero point or not. Where
- * a condition fails, nothing. */
+/* ---- Operands. Floats: elements cast to the type of the sum. Integers: the same, optionally less a zero point. Where
+ * a condition fails the operand is zero. */
 
 static bool plain_type(enum type t)
 {
@@ -27,7 +27,7 @@ static bool is_zero(expr e)
 	return (e->op == IR_CONST_FLOAT && e->f == 0) || ir_is_int(e, 0);
 }
 
-/* A zero point as an element; null where it is none. */
+/* The zero point as an element of type t; null if t cannot hold it. */
 static expr zero_element(expr zero, enum type t)
 {
 	int64_t x;
@@ -67,7 +67,7 @@ static bool take_operand(struct contract_operand *o, expr e)
 	return none != NULL;
 }
 
-/* Whether a has an axis of out that b has not and that c has, too. */
+/* True if a has an axis of out that b lacks and c has too. */
 static bool shares_own_axis(expr a, expr b, expr c)
 {
 	bool used[3][2 * IR_MAX_RANK] = { { false } }, shares = false;
@@ -88,7 +88,7 @@ static bool find_operands(struct contract *c)
 		return false;
 	side[0] = product->arg[0];
 	side[1] = product->arg[1];
-	if (condition) { /* it belongs to the operand about whose axes it is */
+	if (condition) { /* it belongs to the operand whose axes it tests */
 		int own = shares_own_axis(side[1], side[0], value->arg[0]);
 		side[own] = ir_select(value->arg[0], side[own], value->arg[2]);
 	}
@@ -113,7 +113,7 @@ int contract_element_bytes(const struct contract *c)
 
 /* ---- Axes. */
 
-/* A zero point is the same along what is summed over, and along the other operand's axes. */
+/* True if the zero point varies along this operand's own and batch axes only. */
 static bool zero_is_own(const struct contract *c, int side)
 {
 	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
@@ -175,16 +175,16 @@ static expr whole(struct ir_pool *pool, expr x, int vector)
 	return ir_binary(IR_EQ, ir_binary(IR_MOD, x, ir_index(pool, vector)), ir_index(pool, 0));
 }
 
-/* bool: positions `flat` over `axes` axes, where the position over the n axes `run` (the innermost last) is a multiple
- * of `vector`, are multiples of it, and the elements from there on follow each other, inside; null when that can never
- * be said. `apart`: axes that vectors must not go along. */
+/* bool: `flat`, a position over `axes` axes, is divisible by `vector` wherever the position over the n axes `run`
+ * (innermost last) is, and the elements of a vector are contiguous and in bounds. Null if that is never known. `apart`:
+ * axes that vectors must not run along. */
 static expr whole_vectors(const struct contract *c, expr flat, int axes, const int *run, int n, int vector,
                           const bool *apart)
 {
 	struct ir_pool *pool = c->p->pool;
 	expr rest = flat, together = ir_index(pool, 1), fits;
 	bool along[2 * IR_MAX_RANK] = { false }, any = false;
-	for (int i = n - 1; i >= 0; i--) { /* axes that are neighbours in memory, too, are as one */
+	for (int i = n - 1; i >= 0; i--) { /* merge axes that are contiguous in memory */
 		expr extent = extent_of(c, run[i]);
 		if (ir_is_int(extent, 1))
 			continue;
@@ -223,8 +223,8 @@ expr contract_condition_of(const struct contract_operand *o)
 	return o->value->op == IR_SELECT ? o->value->arg[0] : NULL;
 }
 
-/* As above, of an operand: what its load stands behind must be the same for the elements of a vector, and what it is
- * else the same everywhere. */
+/* The same for an operand. The load's condition must be constant within a vector, and the other value constant
+ * everywhere. */
 static expr operand_vectors(const struct contract *c, const struct contract_operand *o, const int *run, int n)
 {
 	int axes = c->s->out->rank + c->s->space_rank, vector = 16 * 8 / type_info(o->type)->bits;
@@ -263,11 +263,11 @@ void contract_find_way(struct contract *c, int side)
 	}
 }
 
-/* ---- Stages behind it that make the same elements. */
+/* ---- The epilogue: maps after the sum over the same elements. */
 
 struct own_loads {
 	const struct contract *c;
-	expr here; /* position of an element of out */
+	expr here; /* position of the current element of out */
 	bool any, fine;
 };
 
@@ -309,7 +309,7 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || !s->space_rank || type_is_packed(s->out->type) ||
 	    !find_operands(c) || !group_axes(c))
 		return false;
-	/* Of a size that only the kernel learns there are more blocks than tiles: not here. */
+	/* Data-dependent sizes launch more blocks than tiles: not supported. */
 	if (ir_size_limit(p, out_count(p, s)) != out_count(p, s))
 		return false;
 	contract_find_way(c, 0);

@@ -1,55 +1,55 @@
-/* Contractions: sums of products of two operands, some of whose axes only the one has, some only the other. What a
- * stage's index expressions say of that (contract.c), and the kernel that runs it (contract_emit.c): on tensor cores,
- * or of elements that these do not take by ordinary arithmetic (`plain`). */
+/* Contractions: sums of products of two operands, such as matrix products and convolutions. contract.c recognises them
+ * from a stage's index expressions. contract_emit.c writes the kernel: on tensor cores, or with ordinary multiply-adds
+ * for element types that tensor cores do not take (`plain`). */
 #ifndef TPAT_SCHED_CONTRACT_H
 #define TPAT_SCHED_CONTRACT_H
 
 #include "sched/rule.h"
 
-enum { CONTRACT_STAGES = 8, CONTRACT_VECTOR = 8 /* elements that are stored at once */ };
+enum { CONTRACT_STAGES = 8, CONTRACT_VECTOR = 8 /* elements per vectorised store */ };
 
-/* Of out's axes: in both operands (or none), in the left one alone, in the right one alone. */
+/* Axes of the result: in both operands (or in neither), in the left operand only, in the right operand only. */
 enum contract_group { CONTRACT_BATCH, CONTRACT_ROW, CONTRACT_COLUMN, CONTRACT_GROUPS };
 
-/* How a tile of an operand comes into shared memory: element by element, its rows along what is summed over; by copies
- * of 16 bytes, likewise; by such copies, its rows along rows or columns of the result. */
+/* How an operand's tile is copied to shared memory. GATHER: element by element, tile rows along the reduced axes.
+ * STRAIGHT: 16-byte copies, same orientation. TURNED: 16-byte copies, tile rows along the result's rows or columns. */
 enum contract_way { CONTRACT_GATHER, CONTRACT_STRAIGHT, CONTRACT_TURNED };
 
 struct contract_operand {
-	enum type type;        /* of its elements */
-	expr value;            /* of that type, over out's and the reduced axes */
-	struct ir_stage *pack; /* the map that makes the buffer that `value` reads; null: it is the program's own */
-	expr zero;             /* i32, over out's axes: elements are meant less this; null: as they are */
-	enum contract_way way; /* the best that its strides allow */
-	expr fits;             /* bool over symbols: the extents and strides are whole vectors */
+	enum type type;        /* element type */
+	expr value;            /* an element of that type, over the result's and the reduced axes */
+	struct ir_stage *pack; /* the map that makes the buffer that `value` reads; null: the program has it already */
+	expr zero;             /* zero point, i32 over the result's axes, subtracted from each element; null: none */
+	enum contract_way way; /* the fastest that its strides allow */
+	expr fits;             /* bool over symbols: extents and strides are whole vectors */
 };
 
 struct contract {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	bool plain;                      /* products and sums are made in the elements' own type */
-	struct contract_operand side[2]; /* left: rows; right: columns, the last axis of out among them */
-	int axes[CONTRACT_GROUPS];       /* how many */
+	bool plain;                      /* multiplies and adds in the element type */
+	struct contract_operand side[2]; /* left: rows; right: columns, including the result's last axis */
+	int axes[CONTRACT_GROUPS];       /* number of axes in each group */
 	int axis[CONTRACT_GROUPS][IR_MAX_RANK];
-	expr extent[CONTRACT_GROUPS], depth;          /* of the reduced space */
-	int order[IR_MAX_RANK];                       /* the reduced axes as kernels go over them, the innermost last */
-	int width;                                    /* of stores: CONTRACT_VECTOR, or 1 where that never fits */
-	expr fits;                                    /* bool: extents and strides are multiples of it */
-	const struct ir_stage *made[CONTRACT_STAGES]; /* s, and maps behind it of the same elements */
+	expr extent[CONTRACT_GROUPS], depth; /* depth: size of the reduced space */
+	int order[IR_MAX_RANK];              /* order in which kernels traverse the reduced axes, innermost last */
+	int width;                           /* store width: CONTRACT_VECTOR, or 1 where that never fits */
+	expr fits;                           /* bool: extents and strides are multiples of `width` */
+	const struct ir_stage *made[CONTRACT_STAGES]; /* s, and the maps after it over the same elements (epilogue) */
 	int stages;
 };
 
-/* What a kernel is like. Sizes in elements: of a block's tile, of a warp's part of it; along what is summed over. */
+/* Kernel shape. Sizes in elements: block tile, warp tile, and step along the reduced axes. */
 struct contract_shape {
-	int rows, columns, depth, slots; /* slots: tiles in shared memory at the same time */
+	int rows, columns, depth, slots; /* slots: pipeline stages */
 	int warps_down, warps_across, warp_rows, warp_columns, threads;
-	int parts, part_step; /* of warpgroups: how often a warp has 16 rows, and how far these are from each other */
-	int split;   /* blocks that make a tile together, a part of what is summed over each; 0 or 1: one makes it */
-	bool stream; /* all blocks share the last tiles evenly */
-	int group; /* of tiles below each other that blocks go through before the next columns; 0: all columns first */
+	int parts, part_step; /* warpgroups: number of 16-row parts per warp, and the distance between them in rows */
+	int split;            /* split-K: blocks that share a tile, each with a part of the depth; 0 or 1: none */
+	bool stream;          /* stream-K: all blocks share the last tiles evenly */
+	int group;            /* tile rows that blocks go through before the next column; 0: row by row */
 };
 
-/* What rule contract finds: the sum with operands as they are, and with those that allow no vectors laid out anew. */
+/* What rule contract finds: the sum with operands as they are, and with operands repacked for vectorised loads. */
 struct contract_found {
 	bool fits[2];
 	struct contract as[2];
@@ -58,64 +58,65 @@ struct contract_found {
 
 struct contract_stream;
 
-int contract_element_bytes(const struct contract *c); /* of both operands */
-/* Whether a plain kernel's tile of the side has a gap behind each row, so that its columns lie in different banks. */
+int contract_element_bytes(const struct contract *c); /* element size of both operands */
+/* True if a plain kernel pads each row of this side's tile to avoid bank conflicts. */
 bool contract_lies_apart(const struct contract *c, int side, enum contract_way way);
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
-/* The same with operands that allow no vectors laid out anew along an axis that is summed over. False: there is no such
- * way, or no need. The buffers are the caller's to make: contract_pack(). */
+/* The same, with operands that allow no vectors repacked along a reduced axis. Returns false if that is impossible or
+ * not needed. The caller creates the buffers: contract_pack(). */
 bool contract_match_packed(struct contract *c, struct ir_program *p, const struct ir_stage *s);
-/* By one or the other, as a choice says. */
+/* Matches as is or packed, as the choice says. */
 static inline bool contract_match_as(struct contract *c, struct ir_program *p, const struct ir_stage *s, bool packed)
 {
 	return packed ? contract_match_packed(c, p, s) : contract_match(c, p, s);
 }
-/* The steps that lay operands out anew, and their buffers. */
+/* Appends the steps that repack operands, and creates their buffers. */
 void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice,
                    const struct sched_target *t);
-/* An operand's load, and what it stands behind (null: nothing): value = cond ? load : other. */
+/* An operand's load, and its condition (null: none): value = condition ? load : other. */
 expr contract_load_of(const struct contract_operand *o);
 expr contract_condition_of(const struct contract_operand *o);
-/* Nanoseconds that these steps take, about. */
+/* Estimated time of the repacking steps in nanoseconds. */
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
-/* Appends the kernel to the step: with vectors, for extents of which `fits` holds; or, null, for whatever extents.
- * False: not for positions beyond 2^31. */
+/* Appends the kernel to the step: vectorised, for extents where `fits` holds; null: for all extents. Returns false if
+ * positions may exceed 2^31. */
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                      const struct sched_choice *choice, expr fits);
-/* The one for those: an element a thread. */
+/* The kernel for positions beyond 2^31: one element per thread. */
 void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                              const struct sched_choice *choice);
-/* With vectors and, where it must be, without: all that rule contract makes. */
+/* The vectorised kernel and, where needed, the scalar one: everything that rule contract makes. */
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                       const struct sched_choice *choice);
 void contract_find_way(struct contract *c, int side);
-/* Whether a kernel before can lay a tensor of bytes along what is summed over; the operand after it, and that stage. */
+/* contract_turns: true if a kernel before this one can transpose a tensor of bytes so that it runs along the reduced
+ * axes. contract_turn: transposes the operand and fills in that kernel's stage. */
 bool contract_turns(const struct contract *c, int side);
 void contract_turn(struct contract *c, int side, struct ir_stage *stage);
-/* The tensor map of an operand's tiles, and where a tile is in it. */
+/* The tensor map (TMA descriptor) of an operand's tiles, and a tile's coordinates in it. */
 struct contract_map {
 	struct ir_tensor_map map;
-	int at[IR_MAP_RANK];                     /* boxes: out's axes of the dimensions behind the first two */
-	bool walks;                              /* over an image's positions */
-	expr from[IR_MAP_RANK], by[IR_MAP_RANK]; /* walks: of a dimension's index, over out's axes, over the reduced
-	                                            ones */
-	expr fits;                               /* bool: CUDA takes such a map */
+	int at[IR_MAP_RANK];                     /* boxes: result axes of the dimensions after the first two */
+	bool walks;                              /* im2col mode: traverses an image's positions */
+	expr from[IR_MAP_RANK], by[IR_MAP_RANK]; /* walks: a dimension's index: its parts over result axes and over
+	                                            reduced axes */
+	expr fits;                               /* bool: CUDA accepts this map */
 };
-/* False where there is none. */
+/* Returns false if no such map exists. */
 bool contract_map(struct contract_map *map, const struct contract *c, int side);
-/* The same by warpgroups (sm_90 alone), with vectors. */
+/* The vectorised kernel on warpgroups (wgmma, sm_90 only). */
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice);
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, expr fits);
-/* And by warpgroups to which one more warp brings the tiles, for operands that have tensor maps. */
+/* The warp-specialised kernel: a producer warp copies tiles for the warpgroups. Needs tensor maps. */
 struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice);
-int contract_wide_bytes(const struct contract_shape *s); /* of shared memory */
+int contract_wide_bytes(const struct contract_shape *s); /* bytes of shared memory */
 int contract_ring_bytes(const struct contract_shape *s);
-/* `stream`: of choices that say so, or null. */
+/* `stream`: for choices with shared tiles (stream-K), else null. */
 void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, struct contract_stream *stream, expr fits);
-/* What blocks that share the last tiles leave for each other: its buffers, and the step that clears them. */
+/* Stream-K: the buffers through which blocks exchange partial sums, and the step that clears them. */
 struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct contract *c,
                                             const struct sched_choice *choice);
 

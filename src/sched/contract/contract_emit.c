@@ -1,10 +1,9 @@
-/* The kernel of a contraction by warps' products: tiles of both operands come into shared memory while those before
- * them are multiplied; sums stay in registers until all is summed up. See contract_kernel.h, and tpat_mma.h for the
- * functions it calls. */
+/* The mma kernel of a contraction. Operand tiles are loaded into shared memory while earlier ones are multiplied; sums
+ * stay in registers to the end. See contract_kernel.h, and tpat_mma.h for the functions it calls. */
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/finish.h"
 
-enum { MOST_SLOTS = 4, APART_BYTES = 16 }; /* between rows: TILE_APART */
+enum { MOST_SLOTS = 4, APART_BYTES = 16 }; /* APART_BYTES: padding between rows, TILE_APART */
 
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice)
 {
@@ -18,10 +17,10 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 	}
 	s.slots = TARGET_DECLARED_EVERYWHERE / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
-	if (c->plain) { /* a lane has 8 x 8 sums in large tiles, else 4 or 8 rows and columns */
+	if (c->plain) { /* large tiles: 8 x 8 sums per lane; else 4 or 8 rows and columns */
 		s.warps_down = s.rows * s.columns >= 64 * 128 ? s.rows / 32 : s.rows >= 64 ? 4 : 2;
 		s.warps_across = s.columns > 64 ? 2 : 1;
-	} else { /* a warp's part is as square as there are rows, and at most 64 x 64: what registers hold */
+	} else { /* warp tiles are as square as the rows allow, and at most 64 x 64 for the registers */
 		s.warps_down = s.rows >= 32 ? 2 : 1;
 		s.warps_across = s.rows < 32 ? 4 : s.columns > 128 ? s.columns / 64 : 2;
 	}
@@ -31,9 +30,9 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 	return s;
 }
 
-/* ---- The sum. */
+/* ---- The main loop. */
 
-/* Of one step: what a warp has of an operand, in the slot, from `depth` on. */
+/* Loads the warp's fragments of an operand for one step: from the slot, from `depth` on. */
 static void load_parts(struct contract_kernel *k, struct ir_block *b, int side, const struct ir_variable *own,
                        expr slot, expr depth)
 {
@@ -52,7 +51,7 @@ static void load_parts(struct contract_kernel *k, struct ir_block *b, int side, 
 	add_value(k->p, call, depth);
 }
 
-/* The same without tensor cores. */
+/* Multiplies the tiles in the slot without tensor cores. */
 static void multiply_plain(struct contract_kernel *k, struct ir_block *b, expr slot)
 {
 	struct ir_call *call =
@@ -65,7 +64,7 @@ static void multiply_plain(struct contract_kernel *k, struct ir_block *b, expr s
 		add_value(k->p, call, ir_var_of(k->warp[side], NULL));
 }
 
-/* sum += the tiles in the slot. */
+/* sum += product of the tiles in the slot. */
 static void multiply(struct contract_kernel *k, struct ir_block *b, expr slot)
 {
 	const struct contract_shape *s = &k->shape;
@@ -87,7 +86,7 @@ static void multiply(struct contract_kernel *k, struct ir_block *b, expr slot)
 	add_item_of_row(k->p, call, k->sum, row, column);
 	add_item(k->p, call, own[0], row);
 	add_item(k->p, call, own[1], column);
-	for (int side = 0; side < 2; side++) { /* what the other's zero point is multiplied by */
+	for (int side = 0; side < 2; side++) { /* the factor of the other operand's zero point */
 		if (!k->c->side[!side].zero)
 			continue;
 		struct ir_block *parts = unrolled(k, in, "part", side ? across : down, 1, &part);
@@ -111,7 +110,7 @@ static void bring(struct contract_kernel *k, struct ir_block *b, expr slot, expr
 		contract_emit_fetch(k, b, side, slot, begin);
 }
 
-/* Tiles that are copied: all slots but one are filled before the first product. */
+/* Asynchronous copies: the prologue fills all slots but one before the first product. */
 static void sum_copied(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
@@ -134,8 +133,8 @@ static void sum_copied(struct contract_kernel *k, struct ir_block *b)
 	multiply_slot(k, in, slot);
 }
 
-/* Tiles that are gathered: as many instructions as a tile has elements, which stand at one place, not at two: a
- * compiler takes most of its time for them. So the first turns of the one loop multiply nothing. */
+/* Gathered tiles: the gather is one instruction per tile element. It appears once, not twice, since it dominates
+ * compile time. So the first iterations of the only loop multiply nothing. */
 static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;

@@ -1,4 +1,4 @@
-/* Contractions: tiles of operands, from tensors into shared memory. See contract_kernel.h, and tpat_mma.h for the
+/* Contractions: loads of operand tiles from tensors into shared memory. See contract_kernel.h, and tpat_mma.h for the
  * functions that are called. */
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/axes.h"
@@ -27,7 +27,7 @@ struct ir_variable *contract_tiles_new(const struct contract_kernel *k, int side
 	struct ir_template of = IR_OF(IR_TYPE(t), IR_NUMBER(turned ? depth : outer), IR_NUMBER(turned ? outer : depth));
 	if (k->wide)
 		of = IR_OF(IR_TYPE(t), IR_NUMBER(outer), IR_TRUTH(turned));
-	else if (k->c->plain && contract_way_of(k, side) != CONTRACT_GATHER) /* pieces of rows keep their order */
+	else if (k->c->plain && contract_way_of(k, side) != CONTRACT_GATHER) /* row pieces are not swizzled */
 		of.at[of.n++] =
 		        apart ? (struct ir_of_arg)IR_WORD(TILE_APART) : (struct ir_of_arg)IR_WORD(TILE_STRAIGHT);
 	struct ir_variable *v = ir_object_new(k->p->pool, k->wide ? &device_wide_tile : &device_shared_tile, of,
@@ -37,14 +37,14 @@ struct ir_variable *contract_tiles_new(const struct contract_kernel *k, int side
 
 const char *const contract_side_name[2] = { "left", "right" };
 
-/* What an operand is where its condition does not hold; null: nothing but zeros. */
+/* The operand's value where its condition fails; null: zero. */
 static expr fill_of(const struct contract_kernel *k, int side)
 {
 	expr value = k->c->side[side].value;
 	return value->op == IR_SELECT && k->c->side[side].zero && !ir_is_int(value->arg[2], 0) ? value->arg[2] : NULL;
 }
 
-/* Where an operand's element is, over axes. */
+/* An element's position in the operand, over axes. */
 static expr position_of(const struct contract_kernel *k, int side)
 {
 	expr value = k->c->side[side].value, load = value->op == IR_SELECT ? value->arg[1] : value;
@@ -52,7 +52,7 @@ static expr position_of(const struct contract_kernel *k, int side)
 	return ir_flat(k->p->pool, load->buf, load->arg);
 }
 
-/* The function that says where elements are, or what. */
+/* Emits the function that gives an element's position, or its value. */
 static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 {
 	const struct contract *c = k->c;
@@ -93,7 +93,8 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	f->value = ir_select(inside, what, none);
 }
 
-/* Asks for a tile, from `depth` on, into the slot; what goes through registers arrives with contract_emit_put(). */
+/* Starts the load of a tile, from `depth` on, into the slot. Loads through registers complete in
+ * contract_emit_put(). */
 void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, expr slot, expr depth)
 {
 	expr first = ir_var_of(k->first[side], NULL);

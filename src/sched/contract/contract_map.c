@@ -1,6 +1,6 @@
-/* Contractions: operands of which the GPU's copy engine takes tiles by itself. Where rows (or columns) and what is
- * summed over are a dimension each, tiles are boxes of a tensor; where they are the positions and the taps of windows
- * over an image whose last dimension are channels, a walk over its positions. See contract.h. */
+/* Contractions: operands whose tiles the GPU's tensor memory accelerator (TMA) copies. If rows (or columns) and the
+ * reduced axes are one dimension each, tiles are boxes of a tensor. If they are positions and taps of windows over a
+ * channels-last image, tiles come from a walk over its positions (im2col mode). See contract.h. */
 #include "sched/contract/contract.h"
 #include "sched/build/axes.h"
 
@@ -17,7 +17,7 @@ static expr number(const struct contract *c, int64_t x)
 
 /* ---- Boxes. */
 
-/* Axes, the last the fastest, as one dimension: extents and strides that follow from each other. */
+/* Merges axes, innermost last, into one dimension if their strides allow it. */
 static bool one_dimension(struct ir_pool *pool, const struct contract *c, expr flat, const int *axis, int n, expr *dim,
                           expr *stride)
 {
@@ -64,7 +64,7 @@ static bool box_map(struct contract_map *map, const struct contract *c, int side
 		m->dim[i] = dim[i];
 		m->stride[i] = stride[i] ? stride[i]
 		               : i       ? dim[0]
-		                         : ir_index(pool, 1); /* of one element: any that is allowed */
+		                         : ir_index(pool, 1); /* one element: any legal stride */
 	}
 	if (!ir_is_int(m->stride[0], 1))
 		return false;
@@ -79,7 +79,7 @@ static bool box_map(struct contract_map *map, const struct contract *c, int side
 		m->stride[m->rank] = step;
 		map->at[m->rank++] = axis;
 	}
-	for (int i = 1; i < m->rank; i++) { /* known to run forward */
+	for (int i = 1; i < m->rank; i++) { /* strides must be positive */
 		int64_t x;
 		if (ir_const_int(m->stride[i], &x) && x <= 0)
 			return false;
@@ -87,10 +87,9 @@ static bool box_map(struct contract_map *map, const struct contract *c, int side
 	return true;
 }
 
-/* ---- Walks. A dimension's index is `from`, over the axes of the result, and `by`, over those that are summed over. */
+/* ---- Walks. A dimension's index is `from`, over the result's axes, plus `by`, over the reduced axes. */
 
-/* The most that CUDA allows, by the tensor's rank: of where windows begin and end beside the tensor, of how far taps
- * are apart. */
+/* CUDA's limits by tensor rank: how far windows may start and end outside the tensor, and how far taps may be apart. */
 static const struct {
 	int low, high, by;
 } walk_limit[IR_MAP_RANK + 1] = { [3] = { -32768, 32767, 65535 }, [4] = { -128, 127, 255 }, [5] = { -16, 15, 31 } };
@@ -118,8 +117,8 @@ static bool uses(expr e, int first, int after)
 	return any;
 }
 
-/* from = step * axis + first; axis: the next of the operand's own, which number *left behind it. Where it is of one
- * element, from is a number. */
+/* Solves from = step * axis + first, where axis is the operand's next own axis (*left counts the axes left). If that
+ * axis has one element, `from` is a number. */
 static bool take_axis(const struct contract *c, enum contract_group own, int *left, expr from, int64_t *step,
                       int64_t *first, expr *count)
 {
@@ -139,7 +138,7 @@ static bool take_axis(const struct contract *c, enum contract_group own, int *le
 	return ir_const_int(from, first);
 }
 
-/* The most that taps move a position; -1: not known, or backward. */
+/* Largest offset of a tap; -1: unknown, or negative. */
 static int64_t furthest(const struct contract *c, expr by)
 {
 	int rank = c->s->out->rank;
@@ -155,20 +154,20 @@ static int64_t furthest(const struct contract *c, expr by)
 	return most;
 }
 
-/* Whether a condition says nothing but that indices are inside of the load's buffer. */
-static bool says_inside(const struct contract *c, expr condition, expr load)
+/* True if the condition only tests that indices are within the load's buffer. */
+static bool tests_bounds(const struct contract *c, expr condition, expr load)
 {
 	expr rest;
 	if (condition->op == IR_AND)
-		return says_inside(c, condition->arg[0], load) && says_inside(c, condition->arg[1], load);
+		return tests_bounds(c, condition->arg[0], load) && tests_bounds(c, condition->arg[1], load);
 	if (condition->op == IR_LE)
 		rest = ir_binary(IR_SUB, condition->arg[1], condition->arg[0]);
 	else if (condition->op == IR_LT)
 		rest = ir_binary(IR_SUB, ir_binary(IR_SUB, condition->arg[1], condition->arg[0]), number(c, 1));
 	else
 		return false;
-	for (int d = 0; d < load->buf->rank; d++) { /* rest, which is not negative, is what the index may go down, or
-		                                     * up */
+	for (int d = 0; d < load->buf->rank; d++) { /* the condition rest >= 0: rest is the room below the index, or
+		                                       above it */
 		expr up = ir_binary(IR_SUB, ir_binary(IR_SUB, load->buf->dim[d], load->arg[d]), number(c, 1));
 		if (rest == load->arg[d] || rest == up)
 			return true;
@@ -183,7 +182,7 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 	expr load = contract_load_of(o), condition = contract_condition_of(o), fits = ir_int(c->p->pool, TYPE_BOOL, 1);
 	int rank = c->s->out->rank, inner = rank + c->order[c->s->space_rank - 1], left = c->axes[own];
 	if (o->way != CONTRACT_STRAIGHT || !load || load->buf->rank < 3 || load->buf->rank > IR_MAP_RANK ||
-	    (condition && !says_inside(c, condition, load)))
+	    (condition && !tests_bounds(c, condition, load)))
 		return false;
 	struct ir_tensor_map *m = &map->map;
 	*m = (struct ir_tensor_map){ .buf = load->buf, .rank = load->buf->rank };
@@ -197,7 +196,7 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 		if (!split_index(c, load->arg[of], &map->from[d], &map->by[d]))
 			return false;
 	}
-	/* Channels: those of a step are of one tap. */
+	/* Channels: all channels of a step belong to one tap. */
 	expr channel = ir_axis(c->p->pool, inner, extent_of(c, inner)),
 	     depth = number(c, 128 / contract_element_bytes(c));
 	expr whole = ir_binary(IR_EQ, ir_binary(IR_MOD, extent_of(c, inner), depth), number(c, 0));
@@ -221,7 +220,7 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 		m->first[d] = (int)first;
 		expr end =
 		        ir_binary(IR_ADD, ir_binary(IR_MUL, number(c, step), m->count[d]), number(c, first - step + 1));
-		end = ir_binary(IR_SUB, end, m->dim[d]); /* beside the tensor's */
+		end = ir_binary(IR_SUB, end, m->dim[d]); /* relative to the tensor's end */
 		expr low = ir_binary(IR_LE, number(c, walk_limit[m->rank].low), end);
 		expr high = ir_binary(IR_LE, end, number(c, walk_limit[m->rank].high));
 		if (!last)
@@ -234,7 +233,7 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 	return left == 0 && !ir_is_int(fits, 0);
 }
 
-/* bool: strides run forward, in vectors of 16 bytes. */
+/* bool: strides are positive and whole 16-byte vectors. */
 static expr map_fits(const struct contract *c, const struct ir_tensor_map *m)
 {
 	struct ir_pool *pool = c->p->pool;

@@ -1,13 +1,13 @@
-/* Contractions: operands whose strides allow no vectors are laid out anew by a step before, with an axis that is summed
- * over as their last: images by channels last, matrices by rows for columns. What a load stands behind (the edges of an
- * image) stays with the contraction, so that the step before is a transposition. */
+/* Contractions: repacks operands whose strides allow no vectors. A step before the contraction makes a reduced axis the
+ * last one: images become channels-last, matrices are transposed. The load's condition (an image's edges) stays in the
+ * contraction, so the step is a plain transposition. */
 #include "sched/contract/contract.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
 
-/* The dimension of the load's buffer whose index is the axis, and something else of which vectors need not know; -1: it
- * is in several, or in none. */
+/* The dimension of the load's buffer that `axis` indexes with stride 1, plus any constant offset; -1: several, or
+ * none. */
 static int dimension_of(expr load, int axis)
 {
 	int at = -1;
@@ -24,7 +24,7 @@ static int dimension_of(expr load, int axis)
 	return at;
 }
 
-/* The operand read from a buffer like its own whose last dimension is the one of that axis. */
+/* Makes the operand read a copy of its buffer in which the axis's dimension is last. True if it then allows vectors. */
 static bool pack(struct contract *c, int side, int axis)
 {
 	struct contract_operand *o = &c->side[side];
@@ -50,7 +50,7 @@ static bool pack(struct contract *c, int side, int axis)
 	return o->way == CONTRACT_STRAIGHT;
 }
 
-/* Both operands by vectors along that reduced axis, which becomes the innermost. */
+/* Vectorises both operands along that reduced axis, which becomes the innermost. */
 static bool pack_along(struct contract *c, int reduced)
 {
 	int n = 0, rank = c->s->space_rank;
@@ -85,7 +85,7 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 	double time = 0;
 	for (int side = 0; side < 2; side++) {
 		const struct ir_stage *s = c->side[side].pack;
-		if (s) /* read, and written; short rows fill their blocks badly. Two share a launch */
+		if (s) /* read and written; short rows fill blocks poorly. Two steps share a launch */
 			time += (time > 0 ? 0 : t->launch_ns + 1000) +
 			        2.6 * (double)about(ir_buffer_count(c->p, s->out), t) * type_info(s->out->type)->bits /
 			                8 / t->bytes_per_ns;

@@ -1,4 +1,4 @@
-/* Contractions: axes by their positions, where a block's tile is, and a block's elements on one processor. See
+/* Contractions: axes from positions, the position of a block's tile, and the serial twin of a block. See
  * contract_kernel.h. */
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/accumulate.h"
@@ -8,7 +8,7 @@
 
 #include "ir/axis_names.h"
 
-/* Names for a group's axes, given the position over all of them. */
+/* Declares a group's axes from the position over all of them. */
 void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
                             const bool *used)
 {
@@ -53,7 +53,7 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 		k->axis[rank + k->c->order[i]] = value[i];
 }
 
-/* Where the block's tile begins; a warp's part of it. */
+/* ---- Tiles and blocks. */
 expr contract_tiles(const struct contract_kernel *k)
 {
 	const struct contract *c = k->c;
@@ -89,7 +89,8 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 
 expr contract_range_fits(const struct contract_kernel *k)
 {
-	int parts = k->shape.split > 1 ? k->shape.split : 1; /* sums begin with the first products */
+	int parts = k->shape.split > 1 ? k->shape.split : 1; /* sums start with the first product, so no part may be
+	                                                        empty */
 	return ir_binary(IR_LT, index_(k, (int64_t)(parts - 1) * k->shape.depth), k->c->depth);
 }
 
@@ -133,7 +134,7 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 	k->warp[1] = emit_constant(k->p, b, "warp_column", times(across_warps, s->warp_columns), NULL)->var;
 }
 
-/* ---- The same block's elements on one processor. */
+/* ---- The serial twin of a block. */
 
 static struct ir_block *serial_loop(struct contract_kernel *k, struct ir_block *b, const char *name,
                                     enum contract_group g, int size, expr first)
@@ -162,7 +163,7 @@ struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *
 	return b;
 }
 
-/* All of one element, whose axes are declared. */
+/* The whole sum of one element, whose axes are declared. */
 static void sum_element(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract *c = k->c;
@@ -180,7 +181,7 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 
 void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
-	if (k->shape.split > 1) /* the first of a tile's blocks does it all */
+	if (k->shape.split > 1) /* the first block of each tile does all of it */
 		b = emit_if(k->p, b,
 		            ir_binary(IR_EQ, ir_binary(IR_MOD, ir_block(k->p->pool, blocks), index_(k, k->shape.split)),
 		                      index_(k, 0)));
@@ -198,8 +199,8 @@ static const char *stages_text(const struct contract *c)
 	return str_text(&text);
 }
 
-/* ---- An element a thread: where positions pass 2^31. Few tensors are so large, and a kernel for them takes a compiler
- * as long as any other: this one is small. */
+/* ---- One element per thread, for positions beyond 2^31. Such tensors are rare, and a full kernel for them would take
+ * just as long to compile: this one is small. */
 
 void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                              const struct sched_choice *choice)

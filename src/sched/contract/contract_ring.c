@@ -1,6 +1,6 @@
-/* The kernel of a contraction by warpgroups' products whose tiles one more warp has brought by the GPU's copy engine:
- * block after block of tiles goes round through a ring of places in shared memory, on to the next sums while the last
- * ones are stored. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
+/* The warp-specialised wgmma kernel of a contraction with persistent blocks. A producer warp copies tiles with TMA into
+ * a ring of slots in shared memory. It runs ahead into the next tile while the consumers store the last one. See
+ * contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/axes.h"
 #include "sched/build/finish.h"
@@ -23,7 +23,7 @@ int contract_ring_bytes(const struct contract_shape *s)
 	return contract_wide_bytes(s) + ring + store;
 }
 
-/* Where a walk over an operand's positions begins. */
+/* Declares the start of a walk over an operand's positions. */
 static void declare_indices(struct contract_kernel *k, struct ir_block *b, int side, const char *what,
                             const expr *index, int n, expr *out)
 {
@@ -49,7 +49,7 @@ static void load_walk(struct contract_kernel *k, struct ir_block *b, int side, e
 	add_place(k->p, call, rank - 2, by);
 }
 
-/* A side's tile of the step at `depth`. */
+/* Loads one side's tile of the step at `depth`. */
 static void load_tile(struct contract_kernel *k, struct ir_block *b, int side, expr slot, expr depth,
                       const struct contract_map *map)
 {
@@ -71,8 +71,8 @@ static void load_tile(struct contract_kernel *k, struct ir_block *b, int side, e
 
 static expr declare_turn(struct contract_kernel *k, struct ir_block *b)
 {
-	return ir_var_of(emit_variable(k->p, b, "turn", index_(k, 0))->var, index_(k, 1 << 30)); /* never negative, and
-	                                                                                            always an int */
+	return ir_var_of(emit_variable(k->p, b, "turn", index_(k, 0))->var, index_(k, 1 << 30)); /* the bound keeps it a
+	                                                                                            non-negative int */
 }
 
 static void next_turn(struct contract_kernel *k, struct ir_block *b, expr turn)
@@ -88,7 +88,7 @@ static struct ir_block *each_step(struct contract_kernel *k, struct ir_block *b,
 	return b;
 }
 
-/* A block's tiles, or, where it makes some of its tiles' steps alone, these. */
+/* Loops over a block's tiles or, with stream-K, over its pieces. */
 static struct ir_block *each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks,
                                   struct contract_range *range)
 {

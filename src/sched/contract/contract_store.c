@@ -1,4 +1,5 @@
-/* Contractions: what is made of sums, less what zero points add to them, and where it goes. See contract_kernel.h. */
+/* Contractions: the epilogue. Subtracts the zero points' share from the sums, applies the maps and stores the results.
+ * See contract_kernel.h. */
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/axes.h"
 #include "sched/build/extents.h"
@@ -64,7 +65,7 @@ static void take_zeros(struct contract_kernel *k, struct ir_block *b)
 
 /* ---- Results. */
 
-/* What stages before this one in the kernel made of the same element. */
+/* The value that an earlier stage of the kernel made for the same element. */
 static expr at_hand(void *user, expr e, expr flat)
 {
 	const struct contract_kernel *k = user;
@@ -75,13 +76,14 @@ static expr at_hand(void *user, expr e, expr flat)
 	return NULL;
 }
 
-/* Neighbouring elements that a stage makes. */
+/* The vector of neighbouring elements that a stage makes. */
 static struct ir_variable *vector_of(const struct ir_stage *s)
 {
 	return ir_variable_of(s->value->pool, s->out->type, s->out, "%s_v", s->out->name);
 }
 
-/* The element of every stage, given its axes and its sum: declared, and stored or put into the stage's vector. */
+/* Makes the element of every stage from its axes and its sum: declares it, and stores it or puts it into the stage's
+ * vector. */
 void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width)
 {
 	const struct contract *c = k->c;
@@ -107,7 +109,7 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 		k->made[i] = NULL;
 }
 
-/* Axes that elements of results are asked for by. */
+/* Marks the axes that the results' values, and with `positions` their indices, use. */
 static void axes_of_results(const struct contract *c, bool *used, bool positions)
 {
 	for (int i = 0; i < c->stages; i++) {
@@ -119,7 +121,7 @@ static void axes_of_results(const struct contract *c, bool *used, bool positions
 		used[i] = true;
 }
 
-/* The vectors of one row that a lane has: one after the other. */
+/* Makes a lane's vector of one row, element by element. */
 static void make_vector(struct contract_kernel *k, struct ir_block *b, expr row, expr column, int width)
 {
 	const struct contract *c = k->c;
@@ -139,7 +141,7 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, expr row,
 		axes_of_results(c, used, false);
 		struct ir_block *items = unrolled(k, in, "item", width, 1, &k->item);
 		contract_declare_group(k, items, CONTRACT_COLUMN, plus(column, k->item), used);
-		for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* what is not met may be anything */
+		for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* unused axes may have any value */
 			if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
 				k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
 		k->all = item_of(k->sums, k->item);
@@ -158,13 +160,13 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, expr row,
 	contract_make_element(k, in, 1);
 }
 
-/* Rows of a warp's sums that go through shared memory together. */
+/* Rows of a warp's sums per pass through shared memory. */
 static int part_rows(const struct contract_kernel *k)
 {
 	return k->c->plain ? FMA_DOWN : TILE;
 }
 
-/* The row of a warp's that is row `row` of its part `part`. */
+/* The row of the warp tile that is row `row` of part `part`. */
 static expr part_row(const struct contract_kernel *k, expr part, expr row)
 {
 	expr together = index_(k, 16 / contract_element_bytes(k->c));
@@ -175,8 +177,8 @@ static expr part_row(const struct contract_kernel *k, expr part, expr row)
 	return plus(ir_binary(IR_MUL, piece, together), ir_binary(IR_MOD, part, together));
 }
 
-/* Results of sums that lie in shared memory: `get` gives those of row `row` and the columns from `column` on, which
- * there is the element (first_row + down, first_column + right) of the result. */
+/* Stores results of sums in shared memory. `get` reads the sums at row `row` and from column `column` on, which belong
+ * to the element (first_row + down, first_column + right) of the result. */
 struct sums_place {
 	const struct ir_device_function *get;
 	struct ir_template of;
@@ -209,7 +211,7 @@ static void store_sums(struct contract_kernel *k, struct ir_block *in, const str
 	            ir_var_of(column->var, c->extent[CONTRACT_COLUMN]), width);
 }
 
-/* Each warp's sums, by its lanes. */
+/* Each warp stores its own sums. */
 static void store_own(struct contract_kernel *k, struct ir_block *b, const struct ir_variable *shared)
 {
 	const struct contract_shape *s = &k->shape;
@@ -246,7 +248,7 @@ static void store_own(struct contract_kernel *k, struct ir_block *b, const struc
 	store_sums(k, in, &at, width);
 }
 
-/* The sums of a tile that several blocks make: each stores its part of the rows, of all blocks' sums in their order. */
+/* Split-K: each block of a tile reduces and stores its part of the rows, adding the blocks' sums in order. */
 static void store_together(struct contract_kernel *k, struct ir_block *b, const struct ir_variable *shared)
 {
 	const struct contract_shape *s = &k->shape;

@@ -1,9 +1,9 @@
-/* Contractions of bytes: tensor cores want both operands along what is summed over. One that lies across it is laid
- * along it by a kernel before. See contract.h. */
+/* Contractions of bytes: tensor cores need both operands contiguous along the reduced axes. A kernel before this one
+ * transposes an operand that is not. See contract.h. */
 #include "sched/contract/contract.h"
 #include "sched/build/axes.h"
 
-/* The axes that the operand has, in the order of its new layout: what is summed over comes last. */
+/* The operand's axes in the order of its new layout: reduced axes last. */
 static int axes_along(const struct contract *c, int side, int *axis)
 {
 	const struct contract_operand *o = &c->side[side];
@@ -34,7 +34,7 @@ bool contract_turns(const struct contract *c, int side)
 		return false;
 	for (int i = 0; i < n; i++)
 		count = ir_binary(IR_MUL, count, extent_of(c, axis[i]));
-	/* Each element once: no windows. Vectors of 16 bytes go along what is summed over. */
+	/* Each element is used once: no windows. Vectors of 16 bytes run along the reduced axes. */
 	expr rest = ir_binary(IR_MOD, c->depth, ir_index(c->p->pool, 16));
 	return count == ir_buffer_count(c->p, o->value->buf) &&
 	       !ir_is_int(ir_binary(IR_EQ, rest, ir_index(c->p->pool, 0)), 0);
@@ -55,7 +55,7 @@ static expr move_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	return NULL;
 }
 
-/* The operand after it; the stage that lays it so into `stage`. */
+/* Replaces the operand by its transposed copy, and sets `stage` to the map that makes the copy. */
 void contract_turn(struct contract *c, int side, struct ir_stage *stage)
 {
 	struct contract_operand *o = &c->side[side];

@@ -1,5 +1,5 @@
-/* The kernel of a contraction by warpgroups' products (wgmma): 128 threads multiply tiles straight out of shared
- * memory, while the tiles behind them come. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
+/* The wgmma kernel of a contraction: a warpgroup of 128 threads multiplies tiles straight from shared memory while the
+ * next ones are loaded. See contract_kernel.h, and tpat_wgmma.h for the functions it calls. */
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/finish.h"
 
@@ -25,7 +25,7 @@ struct contract_shape contract_wide_shape(const struct contract *c, const struct
 	return s;
 }
 
-/* Tiles; after them, where several blocks make one, their sums. */
+/* Tiles; after them, with split-K, the sums. */
 int contract_wide_bytes(const struct contract_shape *s)
 {
 	int tiles = s->slots * (s->rows + s->columns) * 128, sums = s->split > 1 ? s->rows * s->columns * 4 : 0;
@@ -44,7 +44,7 @@ void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
 	k->warp[1] = emit_constant(k->p, b, "warp_column", index_(k, 0), NULL)->var;
 }
 
-/* sum = or += the tiles in the slot. */
+/* sum = or += product of the tiles in the slot. */
 void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b, expr slot, expr from, expr begin)
 {
 	const struct contract_shape *s = &k->shape;
@@ -76,7 +76,7 @@ struct ir_variable *contract_wide_sums(const struct contract_kernel *k)
 	return array_of_rows(v, k->shape.parts, k->shape.warp_columns / 8);
 }
 
-/* Of the slots one is multiplied, one may still be read by the products before, and the others are on their way. */
+/* One slot is being multiplied, one may still be read by the previous products, and the others are in flight. */
 static void sum_up(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;

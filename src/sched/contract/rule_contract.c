@@ -1,5 +1,5 @@
-/* Rule contract: sums of products on tensor cores, or by ordinary arithmetic. A block makes `rows` x `columns`
- * elements, `depth` of the summed products at a time; see contract.h. */
+/* Rule contract: sums of products on tensor cores, or with ordinary multiply-adds. A block makes a tile of `rows` x
+ * `columns` elements, `depth` products at a time. See contract.h. */
 #include "sched/contract/contract.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -62,7 +62,7 @@ static int mma_candidates(const struct contract *c, const struct sched_target *t
 		return 0;
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	for (int i = 0; i < TILES; i++) {
-		/* Sums of operands need registers, too. */
+		/* Operand sums (for zero points) need registers too. */
 		if ((c->side[0].zero || c->side[1].zero) && tile[i][0] * tile[i][1] > 128 * 64)
 			continue;
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
@@ -110,8 +110,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	contract_kernels(plan, step_new(plan), &c, choice);
 }
 
-/* ---- Time. A processor multiplies as fast as its tensor cores, or as shared memory gives them their operands, or as
- * the next tiles come; blocks share it. */
+/* ---- Time. A multiprocessor is limited by its tensor cores, by shared memory bandwidth or by the arrival of the next
+ * tiles; its blocks share it. */
 
 static double least(double a, double b)
 {
@@ -127,7 +127,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 {
 	const struct sched_target *t = site->t;
 	enum { START = 2000 };
-	const double clock = t->clock_ghz * cost_table(t)->mma_clock, way = cost_table(t)->tile_way;
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock, latency = cost_table(t)->tile_way;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
 	struct contract_shape k = contract_shape(&c, choice);
 	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
@@ -135,7 +135,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = (double)about(c.depth, t);
 	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
 
-	/* One step of one block, alone on a processor. */
+	/* One step of one block, alone on a multiprocessor. */
 	double multiply = (double)k.rows * k.columns * k.depth / t->mma[c.side[0].type];
 	if (c.plain)
 		multiply = (double)k.rows * k.columns * k.depth / t->fma[c.side[0].type];
@@ -145,9 +145,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		gathered += k.rows;
 	if (c.side[1].way == CONTRACT_GATHER)
 		gathered += k.columns;
-	double ask = gathered * k.depth * 40 / 128; /* where an element is, and waiting for it: as measured on an
-	                                             * H100 */
-	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + ask + 40;
+	double gather = gathered * k.depth * 40 / 128; /* computing addresses and waiting for elements, as measured on
+	                                               an H100 */
+	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + gather + 40;
 
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
 	if (c.plain)
@@ -155,15 +155,15 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double here = target_resident(t, k.threads, registers, (k.rows + k.columns) * k.depth * size * k.slots);
 	here = most(1, least(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
-	double together = most(step * here, way / (k.slots - 1.0));
-	if (!target_has(t, TARGET_COPY_ASYNC)) /* a block waits for its tiles; others multiply meanwhile */
-		together = most(step * here, step + way);
+	double together = most(step * here, latency / (k.slots - 1.0));
+	if (!target_has(t, TARGET_COPY_ASYNC)) /* a block waits for its tiles while others multiply */
+		together = most(step * here, step + latency);
 	double time = (waves * steps * together + START) / clock;
-	if (c.plain) { /* warps that wait let others multiply: so few of them leave gaps, as do few sums a lane */
+	if (c.plain) { /* warps hide each other's latency, so few warps leave gaps, as do few sums per lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
 		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
-		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait for each other; all as measured on an H100 */
-		double arrival = target_has(t, TARGET_COPY_ASYNC) ? way / (k.slots - 1.0) : step + way;
+		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait at barriers; all factors as measured on an H100 */
+		double arrival = target_has(t, TARGET_COPY_ASYNC) ? latency / (k.slots - 1.0) : step + latency;
 		time = (share * steps * most(step * gaps, arrival / here) + START) / clock;
 	}
 

@@ -1,9 +1,10 @@
-/* Rule contract_wide: sums of products by warpgroups, on Hopper alone. A block makes `rows` x `columns` elements;
- * `slots` tiles of each operand are in shared memory at the same time. `blocks`: so many go from tile to tile, which a
- * warp of theirs has copied; 0: one a tile, and all of its threads copy. `split`: so many blocks, a cluster, make a
- * tile together, each a part of what is summed over. `share`: where tiles are no whole number of rounds of the blocks,
- * all of these make the last tiles together. `packed`: operands are laid out anew before. Other GPUs that the code is
- * compiled for run what rule contract would make. See contract.h. */
+/* Rule contract_wide: sums of products on warpgroups (wgmma), Hopper only. A block makes a tile of `rows` x `columns`
+ * elements, with `slots` pipeline stages. Other GPUs that the code is compiled for run what rule contract would make.
+ * See contract.h.
+ * `blocks`: number of persistent blocks, with a producer warp each; 0: one block per tile, and all of its threads copy.
+ * `split`: split-K: so many blocks, a cluster, make a tile together.
+ * `share`: stream-K: all blocks share the tiles after the last whole wave.
+ * `packed`: operands are repacked first. */
 #include "sched/contract/contract.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -24,7 +25,7 @@ static bool fits(const struct contract *c)
 	return !c->plain;
 }
 
-/* What rule contract finds, less what warpgroups do not multiply. */
+/* What rule contract finds, less what warpgroups cannot multiply. */
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	const struct contract_found *any = sched_match(p, s, &sched_contract, why);
@@ -46,7 +47,7 @@ static int span(const struct sched_site *site)
 	return ((const struct contract_found *)site->found)->stages;
 }
 
-/* What tensor cores get: operands of bytes along what is summed over. The stages that lay them so; how many. */
+/* Transposes byte operands to run along the reduced axes. Fills in the stages that do so and returns their number. */
 static int along(struct contract *c, struct ir_stage *stage)
 {
 	int n = 0;
@@ -56,7 +57,7 @@ static int along(struct contract *c, struct ir_stage *stage)
 	return n;
 }
 
-/* A kernel for such a stage: as a transposition where it is one. */
+/* Appends a kernel for such a stage, as a transposition where it is one. */
 static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice,
                         const struct sched_target *t)
 {
@@ -65,21 +66,20 @@ static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const st
 	if (n)
 		one = list[n - 1]; /* the widest */
 	apply_choice(plan, s, &one, t);
-	vec_each (k, plan->steps.at[plan->steps.n - 1]) { /* the decision is this rule's */
+	vec_each (k, plan->steps.at[plan->steps.n - 1]) { /* this rule made the decision */
 		(*k)->rule = arena_printf(plan->program->arena, "%s %d", choice->rule->name, choice->rule->version);
 		(*k)->params = "";
 	}
 }
 
-/* Whether tiles of both operands have tensor maps. */
+/* True if tiles of both operands have tensor maps. */
 static bool has_maps(const struct contract *c)
 {
 	struct contract_map m;
 	return contract_map(&m, c, 0) && contract_map(&m, c, 1);
 }
 
-/* Of the tiles that are left behind the last whole round, where all blocks share them: steps that each makes; see
- * contract_stream.c. */
+/* Steps per block where all blocks share the tiles after the last whole wave; see contract_stream.c. */
 static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
 {
 	int64_t left = tiles % blocks, parts = left ? blocks / left : 1;
@@ -118,7 +118,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			continue;
 		int64_t tiles =
 		        batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
-		for (int split = 1; split <= t->cluster_blocks; split *= 2) /* by which more processors work */
+		for (int split = 1; split <= t->cluster_blocks; split *= 2) /* to use more multiprocessors */
 			if (split == 1 ||
 			    (tiles * split <= target_in_clusters(t, split) && steps >= STEPS_OF_EACH * split))
 				out[n++] = choice_of(tile[i], blocks, split, false, packed);
@@ -129,13 +129,13 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* A warp of a block's copies tiles. */
+/* True if a producer warp copies tiles. */
 static bool is_ring(const struct sched_choice *choice)
 {
 	return choice->param[3] > 0;
 }
 
-/* What other GPUs run. */
+/* The choice for other GPUs. */
 static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage *s, bool packed)
 {
 	const struct sched_target *t = sched_common_target();
@@ -174,20 +174,20 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		contract_ring_kernel(plan, step, &c, choice, parts, fits);
 	else
 		contract_wide_kernel(plan, step, &c, choice, fits);
-	vec_each (k, step) /* wgmma is of this architecture alone */
+	vec_each (k, step) /* wgmma exists on this architecture only */
 		(*k)->arch = site->t->arch;
 	contract_kernels(plan, step, &as_it_is, &other);
 }
 
-/* ---- Time. A step is as long as the tensor cores multiply, or as shared memory takes and gives tiles: each 64 rows
- * read all columns. Rates: whitepaper of the H100, 2048 products of f16 a clock; measured there: about 1.55 GHz under
- * this load, what a step, a block and its results cost beside. */
+/* ---- Time. A step takes as long as the tensor cores, or as the shared memory traffic: each 64 rows read all columns.
+ * Rates: 2048 f16 products per clock (H100 whitepaper). Measured on an H100: about 1.55 GHz under this load, and the
+ * overheads of a step, a block and its results. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
 	const struct sched_target *t = site->t;
 	enum { START = 2500 };
-	enum { TOGETHER_MORE = 2000 }; /* ns: clusters start later; and they read each other's sums */
+	enum { CLUSTER_NS = 2000 }; /* ns: clusters start later, and their blocks read each other's sums */
 	const struct cost_table *measured = cost_table(t);
 	const double clock = t->clock_ghz * measured->wgmma_clock;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[6]];
@@ -211,11 +211,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	int blocks = ring ? choice->param[3] : t->processors;
 	double turns = ceil(tiles / (blocks * here));
 	double store = (double)k.rows * k.columns / 16, once = turns * START;
-	if (ring) /* the tiles of the next sums come meanwhile */
+	if (ring) /* the next tiles are loaded meanwhile */
 		once = START + turns * 400;
 	double time = (turns * (steps * fmax(step * here, latency) + store) + once) / clock;
 
-	if (k.stream) { /* what is left for another, and what is read of that, are a tile's sums */
+	if (k.stream) { /* partial sums written for and read from other blocks: one tile's size each */
 		int64_t length = shared_steps((int64_t)tiles, (int64_t)steps, blocks);
 		double others = ceil(steps / (double)length), whole = floor(tiles / blocks);
 		double join = k.rows * k.columns / 8.0 * (1 + others) + 1500;
@@ -223,20 +223,18 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		time = (made * fmax(step, latency) + (whole + 1) * (store + 400) + START + join) / clock;
 	}
 	if (split > 1)
-		time += 0.25 * k.rows * k.columns + TOGETHER_MORE * (log2(split) - 1);
+		time += 0.25 * k.rows * k.columns + CLUSTER_NS * (log2(split) - 1);
 
 	double bytes = batch * (rows + columns) * depth * size, results = 0;
 	double read = tiles / split * (k.rows + k.columns) * depth * size;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / cost_bulk_rate(t);
-	double more = contract_pack_time(&c, t); /* kernels that lay operands along what is summed over read and write
-	                                            them */
+	double more = contract_pack_time(&c, t); /* transposing kernels read and write the operands */
 	for (int side = 0; side < 2; side++)
 		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
 			more += t->launch_ns + 2.5 * batch * (side ? columns : rows) * depth / t->bytes_per_ns;
-	if (k.stream && more == 0) /* marks are cleared before, by a launch of its own or that which lays operands
-	                            * out */
+	if (k.stream && more == 0) /* flags are cleared first: in a launch of their own, or in the transposing one */
 		more += t->launch_ns;
 	return t->launch_ns + more + fmax(time, fmax(memory, cache));
 }

@@ -1,4 +1,4 @@
-/* Inside src/sched/: what the rules for compactions share: the points that a compaction chooses from, as a kernel sees
+/* Inside src/sched/: shared by the compaction rules: the points that a compaction chooses from, as a kernel sees
  * them. */
 #ifndef TPAT_SCHED_COMPACT_H
 #define TPAT_SCHED_COMPACT_H
@@ -9,12 +9,12 @@ struct compact_points {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	expr count;
-	expr same; /* the position of a point in the space, over its axes */
+	expr same; /* a point's position in the space, over its axes */
 };
 
 const void *compact_match(struct ir_program *p, const struct ir_stage *s, const char **why);
 struct compact_points compact_points_of(struct ir_program *p, const struct ir_stage *s);
-/* `e` at the point, whose axes are declared as far as they are needed. */
+/* `e` at the point. Declares the axes that it needs. */
 expr compact_at_point(const struct compact_points *x, struct ir_block *b, expr e, expr point);
 
 #endif

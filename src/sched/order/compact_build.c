@@ -27,7 +27,7 @@ struct compact_points compact_points_of(struct ir_program *p, const struct ir_st
 	return x;
 }
 
-/* Where an index expression is the point's own position, or that and something that is the same everywhere. */
+/* The value of an index expression that is the point's position plus a constant; null for any other. */
 static expr own_position(const struct compact_points *x, expr e, expr point)
 {
 	if (e->op == IR_CAST && (type_is_int(e->type) || e->type == TYPE_INDEX)) {
@@ -54,7 +54,7 @@ expr compact_at_point(const struct compact_points *x, struct ir_block *b, expr e
 	declare_axes(p, b, point, x->s->space_rank, x->s->space, ir_axis_names[1], used, axis);
 	for (int k = 0; k < x->s->space_rank; k++)
 		if (!axis[k])
-			axis[k] = ir_index(p->pool, 0); /* not met */
+			axis[k] = ir_index(p->pool, 0); /* unused */
 	a.value = axis;
 	return to_kernel(p, e, &a);
 }

@@ -1,34 +1,34 @@
-/* The cost of sorts: what is read once, and the work in shared memory or the passes over the workspace that follow. */
+/* The cost of sorts: one read of the input, then work in shared memory or passes over the workspace. */
 #include "sched/order/sort.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
 
 #include <math.h>
 
-/* As measured on an H100: what a block does by itself goes with the clock (cost_wait()). */
+/* Measured on an H100. Latencies of one block scale with the clock (cost_wait()). */
 enum {
-	SHARED_PAIRS = 4,       /* compared and exchanged a nanosecond by a processor */
-	STEP_NS = 45,           /* of a bitonic network, at least */
-	READ_BYTES = 40,        /* a nanosecond that one processor can take */
-	SELECT_OPERATIONS = 50, /* for an element that is not among the first k */
-	TURN_NS = 1500,         /* of a block: its loads, and that its threads meet */
-	COUNTS_NS = 4000,       /* of the kernels before the passes of a radix sort, at least */
-	PASS_NS = 5000,         /* of a pass, which waits for tiles before, too */
-	COUNT_NS = 10,          /* of a tile whose digits are added to its row's */
-	WARPS_NS = 4,           /* instructions of a warp a nanosecond, on one processor */
+	SHARED_PAIRS = 4,       /* compare-exchanges per nanosecond on one multiprocessor */
+	STEP_NS = 45,           /* minimum per step of a bitonic network */
+	READ_BYTES = 40,        /* bytes per nanosecond that one multiprocessor can read */
+	SELECT_OPERATIONS = 50, /* per element that is not among the first k */
+	TURN_NS = 1500,         /* per iteration of a block: its loads and barriers */
+	COUNTS_NS = 4000,       /* minimum for the kernels before a radix sort's passes */
+	PASS_NS = 5000,         /* per pass, including the look-back at earlier tiles */
+	COUNT_NS = 10,          /* per tile, adding its digit histogram to its row's */
+	WARPS_NS = 4,           /* warp instructions per nanosecond on one multiprocessor */
 	PASS_OF_BLOCK_NS = 1000,
 	ENDS_OF_WARP_NS = 250,
-	BLOCK_NS = 700, /* reading, and writing, of one that has little to sort */
+	BLOCK_NS = 700, /* reads and writes of a block with little to sort */
 };
 
-static const double KEY_NS = 0.25; /* of a key in a pass, on one processor */
+static const double KEY_NS = 0.25; /* per key and pass, on one multiprocessor */
 
 static double log2_of(double n)
 {
 	return n > 2 ? ceil(log2(n)) : 1;
 }
 
-/* `blocks` of `threads`, each of which sorts `items` in rows of n. */
+/* A bitonic sort by `blocks` blocks of `threads` threads. Each block sorts `items` keys in rows of n. */
 static double network(double blocks, double threads, double items, double shared_bytes, double n,
                       const struct sched_target *t)
 {
@@ -36,11 +36,11 @@ static double network(double blocks, double threads, double items, double shared
 	double at_once = target_resident(t, threads, 0, shared_bytes);
 	double waves = ceil(blocks / (t->processors * fmax(at_once, 1)));
 	double work = blocks / t->processors * steps * items / 2 / SHARED_PAIRS;
-	double rounds = ceil(items / 2 / threads); /* of a thread in each step */
+	double rounds = ceil(items / 2 / threads); /* iterations per thread in each step */
 	return fmax(cost_wait(t, work), waves * (BLOCK_NS + cost_wait(t, steps * STEP_NS * (0.7 + 0.3 * rounds))));
 }
 
-/* Rows that a block each sorts by digits. */
+/* A radix sort of each row by one block. */
 static double by_digits(double rows, double threads, double items, int passes, const struct sched_target *t)
 {
 	double warps = threads / 32, each = passes * warps * (items * 34 + 256 / threads * warps * 6 + 120);
@@ -50,7 +50,8 @@ static double by_digits(double rows, double threads, double items, int passes, c
 	            waves * (BLOCK_NS + cost_wait(t, passes * (PASS_OF_BLOCK_NS + items * 60))));
 }
 
-/* The end of a selection, and the bound before it: each warp sorts an item a lane; what was kept is ranked. */
+/* The start of a selection (its bound) and its end: each warp sorts one item per lane, then the kept ones are
+ * ranked. */
 static double select_ends(double blocks, double threads, const struct sched_target *t)
 {
 	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
@@ -58,14 +59,14 @@ static double select_ends(double blocks, double threads, const struct sched_targ
 	return fmax(cost_wait(t, blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS), latency);
 }
 
-/* What sorts of a stage have in common. */
+/* What the estimates of one stage share. */
 struct sort_facts {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	const struct sched_target *t;
-	double rows, n, k;  /* of these rows' n elements the first k */
-	double key, item;   /* bytes, and with its place */
-	double bytes, read; /* that are read and written once; in ns */
+	double rows, n, k;  /* the first k of n elements of each row */
+	double key, item;   /* bytes of a key, and of a key with its index */
+	double bytes, read; /* bytes read and written once; nanoseconds for that */
 	int passes;
 };
 
@@ -88,15 +89,15 @@ static struct sort_facts facts_of(const struct sched_site *site)
 	return f;
 }
 
-/* Launches of a choice that has kernels for longer rows, too, where an extent is open. */
+/* Launch time of a choice that also has kernels for longer rows if an extent is unknown. */
 static double launches(const struct sort_facts *f, expr extent)
 {
 	int64_t number;
 	return f->t->launch_ns * (ir_const_int(extent, &number) ? 1 : 2);
 }
 
-/* By digits, in tiles. Measured on an H100, 1 M keys of 32 bits alone: 5 us until they are counted in 128 tiles, 10 us
- * a pass. */
+/* A radix sort in tiles. Measured on an H100, 1 M keys of 32 bits without indices: 5 us to count them in 128 tiles,
+ * then 10 us per pass. */
 static double radix_time(const struct sort_facts *f, double tile)
 {
 	double tiles = f->rows * ceil(f->n / tile),
@@ -113,7 +114,7 @@ double sort_radix_estimate(const struct sched_site *site, const struct sched_cho
 	return radix_time(&f, c->param[0]);
 }
 
-enum { OTHER_TILE = 4096 }; /* of rows that are too long for a rule, which go by digits */
+enum { OTHER_TILE = 4096 }; /* tile of the radix sort for rows too long for a rule */
 
 double sort_block_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -137,7 +138,7 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	double launch = launches(&f, f.s->out->dim[f.s->axis]);
 	double parts = c->param[2], blocks = rows * parts, keys = c->param[0], threads = c->param[1];
 	if (c->param[0] == SORT_DELEGATE_KEYS) {
-		/* Measured on an H100, 1024 rows of 50000: 18 us beside the reading. */
+		/* Measured on an H100, 1024 rows of 50000: 18 us in addition to the reads. */
 		double each = select_ends(blocks, threads, t);
 		double ends = parts > 1 ? t->launch_ns + network(rows, threads, keys, keys * item, keys, t) : 0;
 		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
@@ -145,12 +146,12 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	}
 	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
 	double own = n / parts, chunk = fmin(threads * c->param[3], own), wanted = own, work = 0;
-	if (4 * k <= threads) { /* a bound of the first chunk lets few more through than it should */
+	if (4 * k <= threads) { /* a bound from the first chunk lets 1.5 times as many through as a perfect one */
 		wanted = 1.5 * k * own / chunk;
 		work = select_ends(blocks, threads, t);
 	}
-	/* Where that is more than there is room for, it is full at first, then seldom: the k-th of what was seen rises
-	 * as the logarithm of its number. */
+	/* If they do not fit, the buffer fills at once, and then ever more rarely: the number of sorts grows with the
+	 * logarithm of the elements seen. */
 	double last = fmin(keys, wanted),
 	       sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : last > threads;
 	work += network(blocks, 2 * threads, last, keys * item, last, t) * sorts;

@@ -1,5 +1,6 @@
-/* Rules for compactions, which keep the order: how many are kept before a point is a scan over the space.
- * compact_block: one block, chunk by chunk. compact_tiles: blocks take tiles and go on from those before them. */
+/* Rules for order-preserving compactions: the output position of a point comes from a scan over the space.
+ * compact_block: one block, chunk by chunk; for few points. compact_tiles: blocks take tiles, with a look-back scan
+ * over the earlier ones. */
 #include "sched/build/extents.h"
 #include "sched/order/compact.h"
 #include "sched/core/choose.h"
@@ -11,11 +12,11 @@
 #include <math.h>
 
 enum {
-	FEW = 1 << 13, /* points that one block does as quickly as many */
+	FEW = 1 << 13, /* points for which one block is as fast as many */
 	WARP = 32
 };
 
-/* Declares `keep`: whether the point is inside of the space and is kept. */
+/* Declares `keep`: true if the point is inside the space and is kept. */
 static expr emit_keep(const struct compact_points *x, struct ir_block *b, expr point)
 {
 	struct ir_program *p = x->p;
@@ -41,7 +42,7 @@ static expr index_of(struct ir_program *p, int64_t n)
 	return ir_index(p->pool, n);
 }
 
-/* The whole on one processor, by the first block. */
+/* The serial twin: the first block does everything. */
 static void serial(const struct compact_points *x, struct ir_kernel *k)
 {
 	struct ir_program *p = x->p;
@@ -107,7 +108,7 @@ static int tiles_candidates(const struct sched_site *site, struct sched_choice *
 	return n;
 }
 
-/* The points of a thread: a warp's lie together, neighbours by neighbouring lanes. */
+/* The points of a thread. A warp's points are contiguous, and neighbouring lanes take neighbours. */
 static struct ir_block *each_point(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr own,
                                    expr *item, expr *point)
 {
@@ -123,8 +124,8 @@ static expr of_item(const struct compact_points *x, const char *array, enum type
 	return item_of(ir_variable_of(x->p->pool, type, NULL, "%s", array), item);
 }
 
-/* All conditions are evaluated, once, before anybody waits; then `parts` counts the kept ones of the tile up to
- * each. */
+/* Evaluates all conditions once, before any thread waits. Then `parts` is the inclusive scan of the kept points in the
+ * tile. */
 static expr emit_places(const struct compact_points *x, struct ir_block *b, const struct tiles *t, expr sum)
 {
 	struct ir_program *p = x->p;
@@ -146,7 +147,7 @@ static expr emit_places(const struct compact_points *x, struct ir_block *b, cons
 	return own;
 }
 
-/* With a twin of its own for 64-bit positions: of few points there are no tiles, and so none of their states. */
+/* Has its own twin for 64-bit positions: few points have no tiles, and so no tile states. */
 static void few_points(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
                        const struct sched_choice *c, expr few)
 {
@@ -161,11 +162,11 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	struct compact_points x = compact_points_of(p, s);
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
 	expr zero = index_of(p, 0), one = index_of(p, 1), item, point;
-	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one even of nothing: it
-	                                                                               * counts */
+	expr count = ir_binary(IR_MAX, one, tiles_of(p, &t, x.count)), state = count; /* one tile even if empty: it
+	                                                                                 stores the count */
 	expr few = ir_binary(IR_LE, ir_size_limit(p, x.count), index_of(p, FEW));
 	bool varies = few->op != IR_CONST_INT;
-	if (varies) /* no tiles then */
+	if (varies) /* no tile states then */
 		state = ir_select(few, zero, count);
 	t = tiles_new(plan, s, state, TYPE_INDEX, t.threads, t.items);
 	struct ir_step *step = step_new(plan);
@@ -187,7 +188,7 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	kernel_finish(plan, step, k, s);
 }
 
-/* One block, which may turn out to have too much to do where nobody knows how much it will be. */
+/* One block, which may be overloaded if the size is unknown. */
 static double block_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct cost_way w = cost_way(site);
@@ -201,7 +202,7 @@ static double block_estimate(const struct sched_site *site, const struct sched_c
 	return cost_of_way(site, &w);
 }
 
-/* Besides the work: the state that is zeroed, and a wait for the tiles before. */
+/* Adds to the work the clearing of the tile states and the wait for earlier tiles. */
 static double tiles_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct cost_way w = cost_way(site);

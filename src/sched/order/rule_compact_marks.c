@@ -1,6 +1,6 @@
-/* Rule compact_marks: a compaction and maps of what it keeps, as the coordinates of NonZero, which lie as far apart as
- * points are kept: nothing can be stored before all are counted. A first kernel reads everything once, remembers a bit
- * of each point and how many are kept before each tile; a second one goes over the bits and stores. */
+/* Rule compact_marks: a compaction and maps of the kept points whose rows are as long as their count (the coordinates
+ * of NonZero). Nothing can be stored before all points are counted. The first kernel reads everything once, and stores
+ * one bit per point and the number of kept points before each tile. The second kernel goes over the bits and stores. */
 #include "sched/order/compact.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -12,11 +12,11 @@
 
 enum { WARP = 32, MOST_MAPS = 3, MOST_ROWS = 8 };
 
-/* Maps behind the compaction, each element of which needs what was kept at the same place alone. */
+/* Maps after the compaction, each element of which needs only the point kept at the same position. */
 struct kept_maps {
 	const struct ir_stage *map[MOST_MAPS];
 	int n;
-	bool kept; /* whether what was kept is stored, too */
+	bool kept; /* true if the kept points are stored, too */
 };
 
 struct find_loads {
@@ -25,7 +25,7 @@ struct find_loads {
 	bool fits;
 };
 
-/* Of what was kept at the place alone, and of nothing that is stored beside it. */
+/* Checks that a load only reads the point kept at the same position, and no other result of this kernel. */
 static void check_load(void *user, expr e)
 {
 	struct find_loads *f = user;
@@ -39,7 +39,7 @@ static void check_load(void *user, expr e)
 		f->fits &= e->buf != f->m->map[i]->out;
 }
 
-/* The elements of a map at one place; 0: it is no such map. */
+/* Elements of a map per kept point; 0: not such a map. */
 static int64_t rows_of(const struct ir_stage *s, const struct ir_stage *map)
 {
 	int64_t rows = 1, extent;
@@ -106,7 +106,7 @@ struct marks {
 	struct compact_points points;
 	int threads, items;
 	expr tiles;
-	struct ir_buffer *mark, *start; /* a bit of each point; how many are kept before each tile */
+	struct ir_buffer *mark, *start; /* one bit per point; number of kept points before each tile */
 };
 
 static expr index_of(const struct marks *x, int64_t n)
@@ -131,7 +131,7 @@ static expr kept_load(void *user, expr e, expr flat)
 	return e->buf == k->buf ? k->value : NULL;
 }
 
-/* All that is stored of the point that is kept at `place`. */
+/* Stores everything for the point kept at `place`. */
 static void emit_kept(const struct marks *x, struct ir_block *b, expr place, expr point)
 {
 	struct ir_program *p = x->p;
@@ -163,7 +163,7 @@ static struct ir_block *first_block(const struct marks *x, struct ir_kernel *k)
 	return emit_if(x->p, &k->serial, ir_binary(IR_EQ, ir_block(x->p->pool, NULL), index_of(x, 0)));
 }
 
-/* On one processor the first block goes over all points that are kept. */
+/* Serial twin: the first block goes over all kept points. */
 static struct ir_block *serial_points(const struct marks *x, struct ir_block *b, expr *point)
 {
 	b = emit_loop(x->p, b, "point", index_of(x, 0), x->points.count, index_of(x, 1), x->points.count, point);
@@ -250,8 +250,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct tiles t = { .threads = c->param[0], .items = c->param[1] };
 	x.threads = t.threads;
 	x.items = t.items;
-	x.tiles = ir_binary(IR_MAX, index_of(&x, 1), tiles_of(p, &t, x.points.count)); /* one even of nothing: it
-	                                                                                * counts */
+	x.tiles = ir_binary(IR_MAX, index_of(&x, 1), tiles_of(p, &t, x.points.count)); /* one tile even if empty: it
+	                                                                                  stores the count */
 	t = tiles_new(plan, s, x.tiles, TYPE_INDEX, t.threads, t.items);
 	expr tiles = ir_size_limit(p, x.tiles), words = times(tiles, x.threads * x.items / WARP);
 	x.mark = ir_buffer_new(p, arena_printf(p->arena, "%s_marks", s->out->name), TYPE_U32, 1, &words, IR_TEMP);
@@ -260,8 +260,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	put_kernel(plan, &x, c);
 }
 
-/* What is read and what is stored, once each, and a bit a point; three launches, and tiles that wait for those
- * before. */
+/* One read and one store of everything, a bit per point, three launches, and tiles that wait for earlier ones. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;

@@ -1,4 +1,5 @@
-/* Rule scan_thread: one thread makes a row along the scanned axis, neighbouring threads neighbouring ones. */
+/* Rule scan_thread: one thread scans each row, and neighbouring threads take neighbouring rows. It wins where there are
+ * many rows whose neighbours are contiguous. */
 #include "sched/order/scan_row.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -25,7 +26,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	kernel_finish(plan, step, k, s);
 }
 
-/* A thread a row reads and writes at the stride between rows. */
+/* One thread per row: accesses have the stride between rows. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	enum { SECTOR = 32, STEP_NS = 6 };
@@ -43,8 +44,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int k = s->out->rank - 1; k > w.axis; k--)
 		step *= (double)about(s->out->dim[k], t);
 	w.strided = points * ((step * size < SECTOR ? step * size : SECTOR) - size);
-	w.overhead = scan_may_be_long(site->p, s) ? 4 * t->launch_ns : 0; /* a block may turn out to have too much to
-	                                                                   * do */
+	w.overhead = scan_may_be_long(site->p, s) ? 4 * t->launch_ns : 0; /* a block may be overloaded */
 	return cost_of_way(site, &w);
 }
 

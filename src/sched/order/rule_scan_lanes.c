@@ -1,7 +1,7 @@
-/* Rule scan_lanes: a warp or a block makes each row of a scan, tile by tile; short ones in one tile. Each thread has
- * vectors of neighbouring elements in registers: it combines them by itself, the warp its threads' totals, and the
- * block its warps' once a tile. So the row is read once, in the widest accesses, all of a tile under way at the same
- * time. After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016 (the scan of a
+/* Rule scan_lanes: a warp or a block scans each row, tile by tile; a short row is one tile. Each thread holds vectors
+ * of neighbouring elements in registers and combines them. A warp combines its threads' totals, and a block its warps'
+ * totals once per tile. The row is read once, with the widest loads, and a whole tile's loads are in flight together.
+ * After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back", 2016 (the scan within a
  * block). */
 #include "sched/order/scan_row.h"
 #include "sched/build/axes.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-enum { WARP = 32, WARP_BLOCK = 128, MOST_LANES = 1024, MOST_WORDS = 32 /* registers that hold a thread's tile */ };
+enum { WARP = 32, WARP_BLOCK = 128, MOST_LANES = 1024, MOST_WORDS = 32 /* registers for a thread's tile */ };
 
 static int words(const struct ir_stage *s)
 {
@@ -72,7 +72,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	scan_vectors_tile(&v, b);
 	scan_vectors_store(&v, b, NULL);
 
-	/* The same rows on one processor. */
+	/* The serial twin. */
 	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
 	b = emit_loop(p, &k->serial, "row", first, end, ir_index(p->pool, 1), rows, &row);
 	scan_row_serial(p, b, s, row);
@@ -90,7 +90,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		one_kernel(plan, step, s, c, 1, steps < 4 ? 4 : 8, "_any");
 }
 
-/* ---- Time: what moves once, at the rate that the loads in flight reach, and a tile's steps one after the other. */
+/* ---- Time: one pass over the data, at the rate that the loads in flight reach, and a tile's steps one after the
+ * other. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -112,11 +113,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double access = scan_access_ns(p, s, t, resident * threads * used * steps * width * size);
 	double waves = fmax(blocks / (resident * t->processors), 1);
 	double each = blocks / t->processors, tail = each > 1 ? ceil(each) / each : 1;
-	/* Instructions: an element's own, those of a vector's turn in its warp; and of a warp's accesses. */
+	/* Instructions per element, per vector of a warp, and per access. */
 	double work = points * (ir_cost(s->value) + 4 + 40.0 / width) / cost_mixed_rate(t) / used;
 	double steps_of_tiles = waves * tiles * (TILE_NS + lanes * 0.6), all = access * tail + work + steps_of_tiles;
 	double time = fmax(fmax(access * tail, work), steps_of_tiles);
-	if (tiles > 1) /* the next tile is read when this one is written */
+	if (tiles > 1) /* the next tile is only read after this one is written */
 		time *= 1.04;
 	time = (time + 0.1 * (all - time)) * (1 + 0.02 * (16 / (width * size) - 1));
 	return t->launch_ns + time + (scan_may_be_long(p, s) ? 4 * t->launch_ns : 0);

@@ -1,6 +1,6 @@
-/* Rule scan_tiles: rows that are long and few. Blocks take a row's tiles, each going on from what those before it made;
- * so the values are read once, by the whole device. After: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan
- * with Decoupled Look-back", 2016. */
+/* Rule scan_tiles: a look-back scan for few long rows. Blocks take a row's tiles, and each continues from the totals of
+ * earlier tiles, so the whole device reads the values once. After: D. Merrill, M. Garland, "Single-pass Parallel Prefix
+ * Scan with Decoupled Look-back", 2016. */
 #include "sched/order/scan_row.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -10,12 +10,12 @@
 
 #include <math.h>
 
-enum { LONG = 1 << 13, LANES = 1024 }; /* a shorter row is quicker made by one block */
+enum { LONG = 1 << 13, LANES = 1024 }; /* one block is faster for shorter rows */
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct ir_stage *s = site->s;
-	static const int shape[][2] = { { 256, 16 }, { 256, 8 }, { 512, 16 } }; /* threads, 32-bit words of each */
+	static const int shape[][2] = { { 256, 16 }, { 256, 8 }, { 512, 16 } }; /* threads, 32-bit words per thread */
 	int n = 0, widest = scan_width(s), words = type_info(s->value->type)->bits > 32 ? 2 : 1;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int items = shape[i][1] / words, width = widest < items ? widest : items;
@@ -24,7 +24,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* All rows on one processor, by the first block. */
+/* The serial twin: the first block does all rows. */
 static void serial(struct ir_program *p, struct ir_kernel *k, const struct ir_stage *s, expr rows)
 {
 	expr block = ir_block(p->pool, NULL), zero = ir_index(p->pool, 0);
@@ -34,7 +34,7 @@ static void serial(struct ir_program *p, struct ir_kernel *k, const struct ir_st
 	scan_row_serial(p, b, s, row);
 }
 
-/* A block a row, in one tile, where rows turn out to be short. */
+/* One block per row, in one tile, for rows that are short at run time. */
 static struct ir_kernel *short_kernel(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
                                       expr is_short, const char *suffix)
 {
@@ -55,7 +55,7 @@ static struct ir_kernel *short_kernel(struct ir_plan *plan, const struct ir_stag
 	return k;
 }
 
-/* With a twin of its own for 64-bit positions: of short rows there are no tiles, and so none of their states. */
+/* Has its own twin for 64-bit positions: short rows have no tiles, and so no tile states. */
 static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
                        const struct sched_choice *c, expr is_short)
 {
@@ -63,7 +63,7 @@ static void short_rows(struct ir_plan *plan, struct ir_step *step, const struct 
 		kernel_finish_wide(plan, step, short_kernel(plan, s, c, is_short, "_short_64"), s);
 }
 
-/* Tiles whose threads have `steps` vectors of `width`; the state in `t` stands already. */
+/* Tiles whose threads have `steps` vectors of `width`; the state in `t` exists already. */
 static void long_rows(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
                       const struct sched_choice *c, struct tiles t, int width, int steps, const char *suffix)
 {
@@ -99,7 +99,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr extent = s->out->dim[s->axis], count = ir_binary(IR_MUL, rows_along(p, s), tiles_of(p, &t, extent));
 	expr is_short = ir_binary(IR_LE, ir_size_limit(p, extent), ir_index(p->pool, LONG));
 	bool varies = is_short->op != IR_CONST_INT;
-	if (varies) /* no tiles then */
+	if (varies) /* no tile states then */
 		count = ir_select(is_short, ir_index(p->pool, 0), count);
 	t = tiles_new(plan, s, count, s->value->type, t.threads, t.items);
 	struct ir_step *step = step_new(plan);
@@ -110,7 +110,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		long_rows(plan, step, s, c, t, 1, width * steps, "_any");
 }
 
-/* Blocks take tiles one after the other; each reads, waits for those before it, and writes. */
+/* Blocks take tiles in order; each reads, waits for earlier tiles, and writes. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;

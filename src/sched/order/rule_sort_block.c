@@ -1,5 +1,5 @@
-/* Rule sort_block: short rows are sorted whole in a block's shared memory: by a network, several rows a block when they
- * are very short; or by digits, `items` keys a thread. */
+/* Rule sort_block: sorts short rows in a block's shared memory. Either a bitonic network, with several very short rows
+ * per block, or a radix sort with `items` keys per thread. */
 #include "sched/order/sort.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -27,7 +27,7 @@ static struct sched_choice choice(int keys, int rows, int keys_a_thread)
 	return (struct sched_choice){ &sched_sort_block, { keys, rows, threads } };
 }
 
-/* By digits: about 8 keys a thread, of at most 256. */
+/* A radix sort: about 8 keys per thread, at most 256 threads. */
 static struct sched_choice by_digits(int64_t keys)
 {
 	int threads = 32;
@@ -61,7 +61,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* The call of a kernel's function, and functions that are its last arguments. */
+/* A call of a device function, and the functions that are its last arguments. */
 struct row_call {
 	struct ir_call *call;
 	const struct ir_variable *key, *put;
@@ -146,7 +146,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	add_variable(p, own.call, own.key);
 	add_variable(p, own.call, own.put);
 
-	/* The same rows on one processor. */
+	/* The serial twin. */
 	expr several = ir_index(p->pool, rows), block = ir_block(p->pool, k->blocks);
 	expr first = ir_binary(IR_MUL, block, several),
 	     end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, several));

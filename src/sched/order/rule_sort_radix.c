@@ -1,7 +1,7 @@
-/* Rule sort_radix: rows of any length, digit after digit, the least first. One kernel counts the digits of all keys;
- * then each pass moves every element of a row to where its digit belongs, stably, between two buffers of keys and
- * places; of keys alone where nobody asks for places. The tiles of a row tell each other how many of each digit they
- * hold as they go. */
+/* Rule sort_radix: a least significant digit radix sort for rows of any length. One kernel makes the digit histograms
+ * of all keys. Each pass then moves a row's elements stably to the positions of their digits, between two buffers of
+ * keys and indices, or of keys only if no index is needed. A row's tiles exchange their digit counts with a look-back
+ * scan. */
 #include "sched/order/sort.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -9,7 +9,7 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-enum { CLEARS = 256, DIGITS = 256, GROUP = 16 /* tiles that say one sum, as in tpat_radix.h */ };
+enum { CLEARS = 256, DIGITS = 256, GROUP = 16 /* tiles per published sum, as in tpat_radix.h */ };
 
 /* What the kernels of one stage share. */
 struct radix {
@@ -19,11 +19,11 @@ struct radix {
 	const struct sched_choice *c;
 	expr fits; /* null: always */
 	int tile, threads, passes;
-	bool alone; /* keys, no places */
+	bool alone; /* keys, no indices */
 	enum type key_type;
 	expr rows, n, tiles, groups, blocks;
-	struct ir_buffer *count;    /* [rows][passes][DIGITS], the turns taken in each pass,
-	                             * [passes][rows][groups][DIGITS] */
+	struct ir_buffer *count;    /* [rows][passes][DIGITS], the tickets taken in each pass,
+	                               [passes][rows][groups][DIGITS] */
 	struct ir_buffer *progress; /* [passes][rows][tiles][DIGITS] */
 	struct ir_buffer *key[2], *place[2];
 };
@@ -71,7 +71,7 @@ static struct radix radix_of(struct ir_plan *plan, const struct ir_stage *s, con
 	return x;
 }
 
-/* A kernel of one block a tile; what it does on one processor is all done by the last pass. */
+/* A kernel with one block per tile. Its serial twin is empty: the last pass does everything. */
 static struct ir_kernel *tile_kernel(struct radix *x, const char *suffix)
 {
 	struct ir_kernel *k = kernel_new(x->plan, x->s, suffix, x->c);
@@ -82,7 +82,7 @@ static struct ir_kernel *tile_kernel(struct radix *x, const char *suffix)
 	return k;
 }
 
-/* Row and tile of the block; those that are launched for a size that turned out smaller return. */
+/* The block's row and tile. Blocks return if the size at run time is smaller than launched for. */
 static struct sort_row tile_begin(struct radix *x, struct ir_block *b, expr block, expr *tile)
 {
 	struct ir_program *p = x->p;
@@ -125,7 +125,7 @@ static void count(struct radix *x)
 	kernel_finish(x->plan, step_new(x->plan), k, x->s);
 }
 
-/* What stands at position r between two passes: const auto name = [&](r) { return buffer[...]; }; */
+/* The element at position r between two passes: const auto name = [&](r) { return buffer[...]; }; */
 static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, const char *name,
                                            const struct ir_buffer *buf, const struct sort_row *row)
 {
@@ -140,7 +140,7 @@ static const struct ir_variable *emit_read(struct radix *x, struct ir_block *b, 
 	return read->var;
 }
 
-/* const auto put = [&](rank, key, r) { ... }; to the buffers between two passes. Keys alone: without r. */
+/* const auto put = [&](rank, key, r) { ... }; stores to the buffers between two passes. Keys only: without r. */
 static const struct ir_variable *emit_keep(struct radix *x, struct ir_block *b, int to, const struct sort_row *row)
 {
 	struct ir_program *p = x->p;
@@ -155,7 +155,7 @@ static const struct ir_variable *emit_keep(struct radix *x, struct ir_block *b, 
 	return put->var;
 }
 
-/* On one processor the block of a row's first tile does all of the row. */
+/* Serial twin: the block of a row's first tile sorts the whole row. */
 static void serial(struct radix *x, struct ir_kernel *k)
 {
 	struct ir_program *p = x->p;

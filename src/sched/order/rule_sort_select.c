@@ -1,6 +1,6 @@
-/* Rule sort_select: the first k of long rows, in one reading of each row. A block keeps the best it has seen in shared
- * memory and drops what comes behind the k-th of them; where rows are few, blocks share a row, and a second kernel
- * takes the first k of what they found. */
+/* Rule sort_select: the first k of long rows (TopK), in one read of each row. A block keeps the best elements seen so
+ * far in shared memory and drops the ones after the k-th. If there are few rows, several blocks share a row, and a
+ * second kernel takes the first k of their results. */
 #include "sched/order/sort.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -23,16 +23,15 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* What a thread reads at once. */
+/* Elements that a thread reads at once. */
 static int items(const struct ir_stage *s, int64_t n)
 {
 	int many = n >= THREADS * MANY_ITEMS / 2 ? MANY_ITEMS : FEW_ITEMS;
-	return sort_key_bits(s) == 64 && many == MANY_ITEMS ? many / 2 : many; /* of which each takes two registers */
+	return sort_key_bits(s) == 64 && many == MANY_ITEMS ? many / 2 : many; /* each takes two registers */
 }
 
-/* A short row, of which a few are asked for: as few threads as the bound allows, or a few more. Measured on an H100,
- * 4096 rows of 1000: one warp that reads twice takes 14.2 us, with 32 items at once 18.8, two warps 14.9, eight
- * 22.3. */
+/* Short rows with small k: as few threads as the bound allows, or slightly more. Measured on an H100, 4096 rows of
+ * 1000: one warp that reads twice takes 14.2 us, one with 32 items at once 18.8, two warps 14.9, eight 22.3. */
 static int short_rows(const struct ir_stage *s, int64_t n, int64_t k, struct sched_choice *out)
 {
 	int count = 0, keys = SHORT_KEYS, most = sort_key_bits(s) == 64 ? MANY_ITEMS / 4 : MANY_ITEMS / 2;
@@ -87,12 +86,12 @@ struct select {
 	expr fits; /* null: always */
 	int keys, parts, width;
 	expr rows, n, k;
-	struct ir_buffer *key, *place; /* [rows][parts][k]: what the parts found */
-	/* Of the kernel at hand: what it remembers; its functions. */
+	struct ir_buffer *key, *place; /* [rows][parts][k]: results of the parts */
+	/* Of the current kernel: its kept elements; its functions. */
 	const struct ir_variable *kept, *keys_of, *place_of, *put;
 };
 
-/* A block a row, or a part of one. `serial`: where its twin goes. */
+/* One block per row or part of a row. Sets *serial to the body of the serial twin. */
 static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int parts, int segments,
                                     struct ir_block **serial)
 {
@@ -109,7 +108,7 @@ static struct ir_kernel *row_kernel(struct select *x, const char *suffix, int pa
 	return k;
 }
 
-/* Segments that a block remembers; 0: it goes by select_row. */
+/* Segments that a block keeps; 0: it uses select_row. */
 static int segments_of(const struct select *x)
 {
 	enum { FEW = 2048, MANY = 4096 };
@@ -134,7 +133,7 @@ static void emit_select(struct select *x, struct ir_block *b, expr from, expr to
 	add_variable(p, call, x->put);
 }
 
-/* const auto place = [&](r) { return the position itself; }, or what lies in buf. */
+/* const auto place = [&](r) { return r or buf[...]; }; */
 static void emit_place(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
 {
 	struct ir_program *p = x->p;
@@ -148,7 +147,7 @@ static void emit_place(struct select *x, struct ir_block *b, const struct ir_buf
 	read->value = ir_load(p->pool, flat_view(p, buf), &at);
 }
 
-/* const auto keys = [&](r, found) { found[0] = what lies in buf; }; */
+/* const auto keys = [&](r, found) { found[0] = buf[...]; }; */
 static void emit_found_keys(struct select *x, struct ir_block *b, const struct ir_buffer *buf, expr from, expr extent)
 {
 	struct ir_program *p = x->p;
@@ -165,7 +164,7 @@ static void emit_serial_row(struct select *x, struct ir_block *serial, expr numb
 	emit_serial(&row, serial);
 }
 
-/* Each part of a row finds its own first k; parts begin at vectors of x->width. */
+/* Each part of a row finds its own first k; parts start at multiples of x->width. */
 static void parts_kernel(struct select *x, struct ir_step *step, int width)
 {
 	struct ir_program *p = x->p;
@@ -195,7 +194,7 @@ static void parts_kernel(struct select *x, struct ir_step *step, int width)
 	kernel_finish(x->plan, step, k, x->s);
 }
 
-/* The first k of a row, or of what its parts found. */
+/* The first k of a row, or of its parts' results. */
 static void rows_kernel(struct select *x, struct ir_step *step, int width)
 {
 	struct ir_program *p = x->p;
@@ -222,7 +221,7 @@ static void rows_kernel(struct select *x, struct ir_step *step, int width)
 	kernel_finish(x->plan, step, k, x->s);
 }
 
-/* With vectors where rows are made of them, and without. */
+/* A vectorised kernel for rows that are whole vectors, and a scalar one for the others. */
 static void both_ways(struct select *x, void (*kernel)(struct select *x, struct ir_step *step, int width), int width)
 {
 	struct ir_step *step = step_new(x->plan);
@@ -239,7 +238,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	x.keys = c->param[0];
 	x.parts = c->param[2];
 	x.width = sort_width(p, s);
-	while (x.width > c->param[3]) /* a turn takes whole vectors */
+	while (x.width > c->param[3]) /* an iteration takes whole vectors */
 		x.width /= 2;
 	x.rows = rows_along(p, s);
 	x.n = s->space[0];

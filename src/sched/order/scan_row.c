@@ -21,7 +21,7 @@ expr scan_position(const struct scan_row *r, expr at)
 	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, r->inner_count), r->inner);
 }
 
-/* `e` at position `at` of the row, with the axes called `axis`. */
+/* `e` at position `at` of the row, with the axes' values in `axis`. */
 static expr in_row(const struct scan_row *r, expr e, const expr *axis, expr at)
 {
 	struct axes a = { .value = axis,
@@ -72,7 +72,7 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 		r.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, row, r.inner_count), outer_count);
 		r.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, row, r.inner_count), r.inner_count);
 	}
-	/* Only the axes that are still met after loads at the own position became x[position]. */
+	/* Only the axes still used once loads at the row's own position are x[position]. */
 	for (int k = 0; k < rank; k++)
 		r.own[k] = ir_axis(p->pool, k, s->out->dim[k]);
 	r.sum = ir_acc(p->pool, s->value->type);
@@ -88,7 +88,7 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 		dim[n++] = s->out->dim[k];
 	}
 	declare_axes(p, b, row, n, dim, names, others, axis);
-	for (int k = 0; k < rank; k++) /* what is not met may be anything */
+	for (int k = 0; k < rank; k++) /* unused axes may have any value */
 		r.axis[k] = k == s->axis || !axis[k - (k > s->axis)] ? ir_index(p->pool, 0) : axis[k - (k > s->axis)];
 	r.sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
 	return r;
@@ -101,7 +101,7 @@ expr scan_axis_of_step(const struct scan_row *r, expr step)
 	return r->s->reverse ? ir_binary(IR_SUB, last, step) : step;
 }
 
-/* A row by one thread. */
+/* Scans a row with one thread. */
 void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row)
 {
 	struct scan_row r = scan_row_begin(p, b, s, row);

@@ -1,4 +1,4 @@
-/* Tiles of a scan's row in vectors. See scan_row.h. */
+/* Vectorised tiles of a scan's row. See scan_row.h. */
 #include "sched/order/scan_row.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -15,7 +15,7 @@ int scan_width(const struct ir_stage *s)
 	int width = WIDEST * 8 / type_info(s->out->type)->bits;
 	for (int k = s->axis + 1; k < s->out->rank; k++)
 		if (!ir_is_int(s->out->dim[k], 1))
-			return 1; /* neighbours along the axis are not neighbours in memory */
+			return 1; /* elements along the axis are not contiguous */
 	if (ir_const_int(s->out->dim[s->axis], &extent))
 		while (extent % width)
 			width /= 2;
@@ -30,7 +30,7 @@ static void find_vector(void *user, expr e)
 		vec_push(v->r->p->arena, &v->found, e);
 }
 
-/* Of an item in its vector. */
+/* An item's index in its vector. */
 static expr item_place(struct scan_vectors *v)
 {
 	expr last = ir_index(v->r->p->pool, v->width - 1);
@@ -62,7 +62,7 @@ void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_bl
 		return;
 	ir_walk_unconditional(r->s->value, find_vector, v);
 	for (int i = 0; i < v->found.n; i++) {
-		bool again = false; /* a second vector of the same buffer gets a number */
+		bool again = false; /* a second array of the same buffer gets a number */
 		for (int j = 0; j < i; j++)
 			again |= v->found.at[j]->buf == v->found.at[i]->buf;
 		const struct ir_buffer *from = v->found.at[i]->buf;
@@ -74,8 +74,8 @@ void scan_vectors_begin(struct scan_vectors *v, struct scan_row *r, struct ir_bl
 	r->user = v;
 }
 
-/* A loop over this thread's vectors of the tile; declares `from`, the step of the first element. Returns where those
- * are that are inside of the row, and in *all the loop's own block. */
+/* Loops over this thread's vectors of the tile and declares `from`, the step of the first element. Returns the block
+ * for vectors inside the row, and in *all the whole loop body. */
 static struct ir_block *each_vector(struct scan_vectors *v, struct ir_block *b, expr *from, struct ir_block **all)
 {
 	struct ir_program *p = v->r->p;
@@ -88,7 +88,7 @@ static struct ir_block *each_vector(struct scan_vectors *v, struct ir_block *b, 
 	return b;
 }
 
-/* Where the vector of steps `from` ... begins along the axis. */
+/* The position along the axis where the vector of steps `from` ... starts. */
 static expr vector_at(struct scan_vectors *v, expr from)
 {
 	expr width = ir_index(v->r->p->pool, v->width);

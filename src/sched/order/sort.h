@@ -1,100 +1,99 @@
-/* Inside src/sched/: what the rules for sorts share. The rows along the sorted axis are independent of each other. */
+/* Inside src/sched/: shared by the sort rules. Rows along the sorted axis are independent of each other. */
 #ifndef TPAT_SCHED_SORT_H
 #define TPAT_SCHED_SORT_H
 
 #include "sched/rule.h"
 
-/* Kernels' name for which one of the sorted row it is. Not an axis's name, since values use the row's axes beside
- * it. */
+/* The kernels' name for a position in the sorted row. Not an axis name, since values use the row's axes in the same
+ * scope. */
 #define SORT_RANK "rank"
 
-/* Bytes of keys that a block sorts in shared memory: a power of two, besides what its threads exchange. */
+/* Bytes of keys that a block sorts in shared memory: a power of two; excludes what its threads exchange. */
 enum { SORT_SHARED_BYTES = TARGET_DECLARED_EVERYWHERE / 3 * 2 };
-int sort_most_keys(const struct ir_stage *s); /* how many keys that is */
+int sort_most_keys(const struct ir_stage *s); /* that many bytes, in keys */
 
-/* A row of a sort in a kernel: what its value is at a position of it, and where its results go. */
+/* A row of a sort in a kernel: its values by position, and the positions of its results. */
 struct sort_row {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	expr key;          /* s->value, less what does not change the order */
-	expr n, k;         /* extents: of what is sorted, and of the result */
-	expr number;       /* of the row */
-	expr outer, inner; /* its position among the axes before the sorted one, and behind it */
+	expr key;          /* s->value without casts that keep the order */
+	expr n, k;         /* row lengths: of the input, and of the result */
+	expr number;       /* row number */
+	expr outer, inner; /* positions over the axes before the sorted one and after it */
 	expr inner_count;
-	expr axis[IR_MAX_RANK]; /* kernel variables; the sorted axis has none, the last is where the value is asked
-	                         * for */
+	expr axis[IR_MAX_RANK]; /* kernel variables; the sorted axis has none, the last is the position of the value */
 	expr (*load)(void *user, expr e, expr flat); /* as in struct axes */
 	void *user;
-	bool alone; /* keys that values can be made of again, where nobody asks for places */
+	bool alone; /* keys only: values are recovered from them, and indices are not needed */
 };
 
-/* What is made with a sort: maps behind it, whose elements are values of the place found at the same position. */
+/* Maps made with a sort: maps after it, each element of which uses the index found at the same position only. */
 enum { SORT_MOST_MAPS = 3 };
 struct sort_map {
 	const struct ir_buffer *out;
-	expr value; /* over out's axes, and the place in the row: the axis behind them, or where it may be any number */
-	expr place; /* this variable; else null */
+	expr value; /* over out's axes and the index in the row: the axis after them, or `place` if it may be out of
+	               range */
+	expr place; /* the variable for that index; else null */
 };
 struct sort_maps {
 	struct sort_map at[SORT_MOST_MAPS];
 	int n;
-	bool places; /* whether the places are stored, too */
+	bool places; /* true if the indices are stored, too */
 };
 struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s);
-bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s); /* all that is stored follows from the keys
-                                                                             alone */
+bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s); /* true if the keys alone determine all stored
+                                                                             results */
 int sort_span(const struct sched_site *site);                             /* for struct sched_rule */
 
 const void *sort_match(struct ir_program *p, const struct ir_stage *s, const char **why);
 expr sort_key(const struct ir_stage *s);
 int sort_key_bits(const struct ir_stage *s);
-enum type sort_key_type(const struct ir_stage *s); /* of the unsigned integers that are sorted by */
+enum type sort_key_type(const struct ir_stage *s); /* type of the unsigned integer sort keys */
 
-/* The row of that number; declares in `b` what its position is made of. */
+/* The row with that number. Declares in `b` the variables for its position. */
 struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number);
-expr sort_value_at(struct sort_row *row, expr r);        /* the key's value at position r of the row */
-expr sort_result_at(const struct sort_row *row, expr j); /* where place j of the row is in s->out */
-expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r); /* of what is found at r and comes
-                                                                                       at j */
-/* Stores what comes at place j of the row and was found at position r: variables of these names. */
+expr sort_value_at(struct sort_row *row, expr r);        /* the key at position r of the row */
+expr sort_result_at(const struct sort_row *row, expr j); /* the position in s->out of the row's result j */
+expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r); /* the map's value for result j,
+                                                                                       found at r */
+/* Stores result j of the row, found at position r. Both are variables. */
 void emit_found(struct sort_row *row, struct ir_block *b, expr j, expr r);
 
-/* Statements; functions come back as their variables. A parameter of type index has its extent as a bound. */
+/* These emit statements; functions are returned as their variables. Parameters of type index are bounded by their
+ * extent. */
 
-/* const auto key = [&](r) { return key_...(value at r); }; of a row. Null: of any, with its number as first
- * parameter. */
+/* const auto key = [&](r) { return key_...(value at r); }; `row` null: the row's number becomes the first parameter. */
 const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                    struct sort_row *row);
-/* const auto keys = [&](r, found) { found[..] = key_...(value at r ..); }; of a row, for `width` neighbours. */
+/* const auto keys = [&](r, found) { found[..] = key_...(value at r ..); }; for `width` neighbours of a row. */
 const struct ir_variable *emit_keys(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                     struct sort_row *row, int width);
-/* const auto this_values = [&](r, found) { found[..] = value at r ..; }: the same before they are made keys. */
+/* const auto this_values = [&](r, found) { found[..] = value at r ..; }: the values before they become keys. */
 const struct ir_variable *emit_values(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                       struct sort_row *row, int width);
-/* The widest vectors in which the value's loads run along the row; 1: none does. */
+/* The widest vectors for the value's loads along the row; 1: none. */
 int sort_width(struct ir_program *p, const struct ir_stage *s);
-/* const auto put = [&](j, r) { out[j] = r; ... }; of a row, or of any. `keyed`: [&](j, key, r); `all`: for j from k on
- * too. */
+/* const auto put = [&](j, r) { out[j] = r; ... }; `row` as above. `keyed`: [&](j, key, r). `all`: j may be k or
+ * more. */
 const struct ir_variable *emit_put(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                    struct sort_row *row, bool keyed, bool all);
-/* const auto put = [&](j, key) { value = from_...(key); ... }; where sort_is_alone(). */
+/* const auto put = [&](j, key) { value = from_...(key); ... }; only if sort_is_alone(). */
 const struct ir_variable *emit_put_alone(struct ir_program *p, struct ir_block *b, const struct ir_stage *s,
                                          struct sort_row *row);
-/* The whole row on one processor. */
+/* Emits the serial twin: the whole row. */
 void emit_serial(struct sort_row *row, struct ir_block *b);
 
-/* A rule that takes only some extents: `fits` says which (null: all, or what never is), and where it does not hold,
- * sort_radix goes on. */
-expr sort_at_most(struct ir_program *p, expr extent, int64_t most); /* extent <= most; null: provably */
-/* Launches no block where it does not hold, or has them return. Gives where the serial twin goes. */
+/* Rules for some extents only: `fits` is their condition (null: always). Where it does not hold, sort_radix runs. */
+expr sort_at_most(struct ir_program *p, expr extent, int64_t most); /* extent <= most; null: provably true */
+/* Launches no blocks where `fits` does not hold, or makes them return. Returns the body of the serial twin. */
 struct ir_block *sort_only_if(struct ir_program *p, struct ir_kernel *k, expr fits);
-/* Elements of memory between kernels that run only where `fits` holds. */
+/* Creates a workspace of `count` elements for kernels that run only where `fits` holds. */
 struct ir_buffer *sort_workspace(struct ir_program *p, const struct ir_stage *s, const char *what, enum type t,
                                  expr count, expr fits);
-/* A choice of sort_select with room for no more keys goes by the best of segments (select_delegates), of so many
- * items. */
+/* A choice of sort_select with this many keys works by the best elements of segments (select_delegates), of
+ * SORT_SEGMENT items each. */
 enum { SORT_DELEGATE_KEYS = 512, SORT_SEGMENT = 16 };
-bool sort_has_size(const struct ir_program *p, expr e); /* one that is found out when the program runs */
+bool sort_has_size(const struct ir_program *p, expr e); /* true if e uses a data-dependent size */
 void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c, expr fits);
 
 /* For struct sched_rule (cost_sort.c). */

@@ -1,5 +1,4 @@
-/* Building kernels that sort: rows and their keys, the functions that a kernel hands on, the serial twin. See
- * sort.h. */
+/* Building sort kernels: rows and their keys, the functions passed to device code, the serial twin. See sort.h. */
 #include "sched/order/sort.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -21,7 +20,7 @@ const void *sort_match(struct ir_program *p, const struct ir_stage *s, const cha
 
 /* ---- Keys. */
 
-/* Casts that keep order, and what is equal: a shorter key does as well. */
+/* True if a cast keeps order and equality, so that the narrower type can be the key. */
 static bool keeps_order(enum type from, enum type to)
 {
 	bool real = type_is_float(to), small = from == TYPE_F16 || from == TYPE_BF16;
@@ -46,7 +45,7 @@ int sort_key_bits(const struct ir_stage *s)
 	return type_info(sort_key(s)->type)->bits;
 }
 
-/* With its place a key takes 8 bytes, or 16 when it has 64 bits. */
+/* A key with its index takes 8 bytes, or 16 if it has 64 bits. */
 int sort_most_keys(const struct ir_stage *s)
 {
 	return SORT_SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
@@ -60,8 +59,8 @@ enum type sort_key_type(const struct ir_stage *s)
 
 /* ---- Rows. */
 
-/* Where an element of the value's space lies, the sorted axis at its own place: what an input of that form would be
- * indexed by. */
+/* The position of an element in the value's space, with the sorted axis at its own position: how an input of that shape
+ * is indexed. */
 static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *axis)
 {
 	struct ir_buffer space = *s->out;
@@ -79,7 +78,7 @@ static expr position(const struct sort_row *row, expr extent, expr at)
 	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, row->inner_count), row->inner);
 }
 
-/* The value with the axes called `axis`, at position r. */
+/* The value at position r, with the axes' values in `axis`. */
 static expr value_with(const struct sort_row *row, expr value, const expr *axis, expr r)
 {
 	expr own[IR_MAX_RANK];
@@ -129,7 +128,7 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 		row.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, number, row.inner_count), outer_count);
 		row.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, number, row.inner_count), row.inner_count);
 	}
-	/* Only the axes that are still met after loads at the own position became x[position]. */
+	/* Only the axes still used once loads at the row's own position are x[position]. */
 	own_position(p, s, own);
 	expr r = ir_some(p->pool, TYPE_INDEX, row.n);
 	struct sort_maps maps = sort_maps(p, s);
@@ -144,7 +143,7 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 		dim[n++] = s->out->dim[k];
 	}
 	declare_axes(p, b, number, n, dim, names, others, axis);
-	for (int k = 0; k < rank; k++) { /* what is not met may be anything */
+	for (int k = 0; k < rank; k++) { /* unused axes may have any value */
 		int other = k - (k > s->axis);
 		row.axis[k] = k == s->axis || !axis[other] ? ir_index(p->pool, 0) : axis[other];
 	}
@@ -168,7 +167,7 @@ static struct ir_template of_key(const struct sort_row *row)
 	return narrow ? IR_OF(IR_TYPE(t)) : IR_OF_NOTHING;
 }
 
-/* The row that a function is about: given, or named by its first parameter. */
+/* The row of a function: given, or numbered by its first parameter. */
 static struct sort_row row_of(struct ir_program *p, struct ir_lambda *lambda, const struct ir_stage *s,
                               struct sort_row *row)
 {
@@ -195,7 +194,7 @@ struct row_vectors {
 	struct {
 		VEC(expr);
 	} found;
-	expr item; /* of a vector, in work */
+	expr item; /* index in a vector, inside `work` */
 };
 
 static void find_vector(void *user, expr e)
@@ -345,7 +344,8 @@ bool sort_has_size(const struct ir_program *p, expr e)
 	return f.found;
 }
 
-/* Where extents decide, no block is launched; where a size found out on the way does, blocks return. */
+/* If `fits` depends on extents only, no block is launched where it fails; with a data-dependent size the blocks
+ * return. */
 struct ir_block *sort_only_if(struct ir_program *p, struct ir_kernel *k, expr fits)
 {
 	if (!fits)

@@ -1,15 +1,15 @@
-/* What a sort's kernels store: where elements were found, and what maps behind the sort make of each such place alone
- * (TopK's values). Those maps are made with the sort, of which nobody else may need the places. See sort.h. */
+/* The results of a sort: the indices found, and maps after the sort that need only these (TopK's values). Those maps
+ * are made with the sort, and if nothing else reads the indices they are not stored. See sort.h. */
 #include "sched/order/sort.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/stored.h"
 
-/* More than that is left to kernels whose threads take neighbours. */
+/* Costlier maps are left to kernels with coalesced accesses. */
 enum { MOST_COST = 24 };
 
-/* The map's value with the place for the sort's result of the same position; null: it needs more of the sort, or of the
- * maps before it. */
+/* The map's value with the index in place of the sort's result at the same position; null: it needs other results of
+ * the sort, or of earlier maps. */
 static expr of_place(const struct ir_program *p, const struct ir_stage *s, const struct ir_stage *map,
                      const struct sort_maps *m, expr any)
 {
@@ -32,7 +32,7 @@ struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s)
 	struct sort_maps m = { .places = true };
 	const struct ir_stage *made[SORT_MOST_MAPS + 1] = { s };
 	int first = 0;
-	/* Where more are asked for than there are, a place may be any number. */
+	/* If k may exceed the row length, an index may have any value. */
 	bool inside = ir_nonnegative(ir_binary(IR_SUB, s->space[0], s->out->dim[s->axis]));
 	expr any = inside ? NULL : ir_some(p->pool, TYPE_INDEX, NULL);
 	while (first < p->stages.n && p->stages.at[first] != s)
@@ -48,7 +48,7 @@ struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s)
 	return m;
 }
 
-/* The map's value over that of the sort's key, which stands as `with`; null: it needs the place, too. */
+/* The map's value as a function of the key's value `with`; null: it needs the index, too. */
 static expr of_key(const struct ir_stage *s, const struct sort_map *map, expr with)
 {
 	expr key = sort_key(s);
