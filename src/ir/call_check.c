@@ -1,4 +1,4 @@
-/* Calls of device functions, against the table of their signatures (device.def). See kernel_check.c. */
+/* Checks calls of device functions against the table of their signatures (device.def). See kernel_check.c. */
 #include "ir/kernel.h"
 
 static int rank_left(const struct ir_arg *a)
@@ -19,7 +19,7 @@ static bool is_map(const struct ir_kernel *k, const struct ir_variable *v)
 	return false;
 }
 
-/* Arguments without a type are local functions, or memory. */
+/* A variable without a type is a lambda or memory. */
 static bool is_plain(const struct ir_arg *a)
 {
 	return a->kind == IR_ARG_VARIABLE && a->var->type == TYPE_NONE && !a->var->object && !a->indices;

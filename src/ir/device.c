@@ -1,4 +1,4 @@
-/* The table of what kernels take from the device headers. See device.h. */
+/* The table of types and functions of the device headers that kernels use. See device.h. */
 #include "ir/device.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Kernels: what is asked of them. See kernel.h. */
+/* Queries on kernels and statements. See kernel.h. */
 #include "ir/kernel.h"
 
 static bool holds(int n, const struct ir_buffer *const *list, const struct ir_buffer *b)

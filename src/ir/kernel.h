@@ -1,20 +1,20 @@
-/* Kernels: what a schedule makes of stages and a printer turns into text. A kernel is a tree of statements over the
- * expression language; loads in it have one index, the row-major position. */
+/* Kernels: a schedule builds them from stages, and a printer turns them into text. A kernel is a tree of statements
+ * over the expression language. Its loads have one index, the row-major position. */
 #ifndef TPAT_IR_KERNEL_H
 #define TPAT_IR_KERNEL_H
 
 #include "ir/device.h"
 #include "ir/ir.h"
 
-/* Kinds of statements, and the member of struct ir_stmt that each has. */
+/* Kinds of statements; the comment names the member of struct ir_stmt. */
 enum ir_stmt_kind {
 	IR_COMMENT,       /* comment */
 	IR_DECLARE,       /* declare */
 	IR_ASSIGN,        /* assign */
 	IR_FOR,           /* loop */
-	IR_IF,            /* branch; in CUDA a scope alone where its condition is true */
+	IR_IF,            /* branch; a constant true condition makes a plain scope in CUDA */
 	IR_RETURN_IF,     /* leave */
-	IR_BREAK_IF,      /* leave: the innermost loop, in all threads of a block or in none */
+	IR_BREAK_IF,      /* leave: leaves the innermost loop, in all threads of a block or in none */
 	IR_STORE,         /* store */
 	IR_UPDATE,        /* update */
 	IR_LOAD_VECTOR,   /* vector */
@@ -37,16 +37,16 @@ enum ir_stmt_kind {
 
 enum { IR_MAP_RANK = 5 }; /* of a tensor map */
 
-/* What a function is given. */
+/* An argument of a device function. */
 struct ir_arg {
 	enum ir_arg_kind {
 		IR_ARG_VALUE,    /* value */
-		IR_ARG_VARIABLE, /* var, or of an array as many indices as there are: an element, or a row */
-		IR_ARG_MEMBER, /* the address of member of such a variable: of at of it, where the member is an array */
-		IR_ARG_ADDRESS, /* of buf[at]; `written` */
-		IR_ARG_PLACE,   /* { as many indices as there are } */
-		IR_ARG_NEW,     /* an object: of type, with the value where it has one */
-		IR_ARG_CALL,    /* what another call gives */
+		IR_ARG_VARIABLE, /* var, with `indices` subscripts: an array, a row or an element */
+		IR_ARG_MEMBER,   /* &var.member of such a variable, or &var.member[at] if the member is an array */
+		IR_ARG_ADDRESS,  /* &buf[at]; `written`: the function writes it */
+		IR_ARG_PLACE,    /* { `indices` indices } */
+		IR_ARG_NEW,      /* a temporary object of `type`, constructed from `value` unless that is null */
+		IR_ARG_CALL,     /* the result of another call */
 	} kind;
 	const struct ir_variable *var;
 	const struct ir_device_member *member;
@@ -58,12 +58,12 @@ struct ir_arg {
 	struct ir_call *call;
 };
 
-/* The call of a function of the device headers. */
+/* A call of a function of the device headers. */
 struct ir_call {
 	const struct ir_device_function *function;
 	struct ir_template of;
-	const struct ir_variable *object; /* of a method: whose */
-	const struct ir_variable *result; /* declared by the call; null: what it gives, if anything, is not used */
+	const struct ir_variable *object; /* of a method; else null */
+	const struct ir_variable *result; /* declared by the call; null: no result, or unused */
 	struct {
 		VEC(struct ir_arg);
 	} args;
@@ -88,7 +88,7 @@ struct ir_set {
 	expr row, at, value;
 };
 
-/* for (index var = from; var < to; var += step) body;   unrolled, of about so many turns; 0: as it is */
+/* for (index var = from; var < to; var += step) body;   unrolled: by about so many iterations; 0: not unrolled */
 struct ir_for {
 	const struct ir_variable *var;
 	expr from, to, step;
@@ -115,42 +115,42 @@ struct ir_update {
 	enum ir_combine combine;
 };
 
-/* Between buf[at ...], `at` a multiple of width, and array[width], or row `row` of it. */
+/* A vector load or store between buf[at ...], `at` a multiple of width, and array[width], or row `row` of it. */
 struct ir_vector {
 	const struct ir_variable *array;
 	expr row;
 	const struct ir_buffer *buf;
 	expr at;
 	int width;
-	bool once;   /* of data that the kernel has no use for but this, and that is more than caches hold */
-	bool stands; /* a load: the array is there; else this declares it */
-	expr where;  /* a load: where that does not hold, zeros; or null */
+	bool once;   /* streaming: the kernel uses the data once, and they exceed the L2 cache */
+	bool stands; /* a load: the array is declared already; else the load declares it */
+	expr where;  /* a load: the condition; if false, zeros. May be null */
 };
 
-/* The threads of a block wait for each other, and see what the others stored. Of the first so many, where the others
- * have ended; 0: of all. */
+/* A barrier for a block's threads, which makes their stores visible to each other. threads: the first so many, if the
+ * others have ended; 0: all. */
 struct ir_sync {
 	int threads;
 };
 
-/* var = combine over neighbouring threads of var; for arg reductions `index` is the index. Or of the threads of a block
- * that are `columns` apart, `lanes` of them; with `items`, of each of so many in the array `var`. across: the shared
- * memory that it takes, or null where it is the only one. */
+/* var = combine of var over `lanes` neighbouring threads, or over `lanes` threads of a block that are `columns` apart.
+ * For arg reductions `index` is the index. With `items`, var is an array and each of its `items` elements is combined.
+ * across: the shared memory to use, or null if no other statement uses any. */
 struct ir_lanes {
 	const struct ir_variable *var, *index, *across;
 	enum ir_combine combine;
 	int lanes, columns, items;
 };
 
-/* part = combine of `sum` and of part in the neighbouring threads up to this one; sum = the same up to the last. */
+/* Inclusive scan: part = combine of `sum` and of part in the neighbouring threads up to this one; sum = the total. */
 struct ir_scan {
 	const struct ir_variable *part, *sum;
 	enum ir_combine combine;
 	int lanes;
 };
 
-/* The same of arrays: a warp's items lie together, in each thread `columns` neighbours at a time. exclusive: each
- * becomes the combination of what comes before it. */
+/* The same for arrays: a warp's items are contiguous, `columns` neighbours per thread at a time. exclusive: each item
+ * becomes the combination of the items before it. */
 struct ir_items_scan {
 	const struct ir_variable *parts, *sum;
 	enum ir_combine combine;
@@ -159,15 +159,15 @@ struct ir_items_scan {
 	bool exclusive;
 };
 
-/* const index var = the number of this block's tile: blocks take tiles in the order in which they start. state: of u64,
- * all zero when the kernel starts; see tile_next() in tpat_device.h. */
+/* const index var = the number of this block's tile: blocks take tiles in their start order. state: of u64, all zero
+ * when the kernel starts; see tile_next() in tpat_device.h. */
 struct ir_tile {
 	const struct ir_variable *var;
 	const struct ir_buffer *state;
 };
 
-/* const type var = combine of `part`, the same in all threads, in the `tiles` before tile number `tile`; `none` where
- * there are none. state as above. */
+/* Look-back: const type var = combine of `part`, uniform over a block's threads, in the `tiles` tiles before number
+ * `tile`; `none` if there are none. state as above. */
 struct ir_before {
 	const struct ir_variable *var, *part;
 	enum ir_combine combine;
@@ -175,24 +175,24 @@ struct ir_before {
 	expr tile, tiles, none;
 };
 
-/* type var[its dimensions]; an array of registers, in either language */
+/* type var[its dimensions]; an array of registers, in C and CUDA */
 struct ir_array {
 	const struct ir_variable *var;
 };
 
-/* type var; in memory that the threads of a block share. From here on CUDA alone */
+/* type var; in shared memory. From here on for CUDA only */
 struct ir_shared {
 	const struct ir_variable *var;
 };
 
-/* type var; of a thread: a variable without a value, or all zeros, or an object */
+/* type var; local to a thread: an uninitialised variable, zeros, or an object */
 struct ir_local {
 	const struct ir_variable *var;
 	bool zeros;
 };
 
-/* var is in the memory that a block gets at its launch: at its beginning where `after` is this memory, else behind that
- * variable, which is in it too. A variable without a type: what is left. */
+/* var is in dynamic shared memory: at its start if `after` is that memory, else after that variable, which is in it
+ * too. A variable without a type: the remaining memory. */
 struct ir_place {
 	const struct ir_variable *var, *after;
 };
@@ -208,8 +208,8 @@ struct ir_lambda {
 	struct ir_call *through;
 };
 
-/* For rank = 0 .. count - 1: body, with `place` where among 0 .. of - 1 the element is found whose value, over place,
- * comes at that place of their stable order. C alone. */
+/* For rank = 0 .. count - 1: body, with `place` the index in 0 .. of - 1 of the element at position `rank` of the
+ * stable order by `value`, an expression over `place`. For C only. */
 struct ir_sort {
 	const struct ir_variable *rank, *place;
 	expr count, of, value;
@@ -250,85 +250,83 @@ struct ir_block {
 	VEC(struct ir_stmt);
 };
 
-/* A tensor from which the GPU copies whole tiles by itself: see tpat_rt_map in tpat_rt.h. */
+/* A tensor map, from which the copy engine (TMA) loads whole tiles: see tpat_rt_map in tpat_rt.h. */
 struct ir_tensor_map {
-	const struct ir_variable *var; /* what the kernel knows it by */
+	const struct ir_variable *var; /* its name in the kernel */
 	const struct ir_buffer *buf;
 	int rank;
 	expr dim[IR_MAP_RANK], stride[IR_MAP_RANK]; /* over symbols; the fastest running dimension first */
 	int box[IR_MAP_RANK];
-	int pixels, first[IR_MAP_RANK], step[IR_MAP_RANK]; /* not 0: of a walk, see there */
-	expr count[IR_MAP_RANK];                           /* null where it does not walk */
+	int pixels, first[IR_MAP_RANK], step[IR_MAP_RANK]; /* not 0: of an im2col walk, see there */
+	expr count[IR_MAP_RANK];                           /* null in dimensions that it does not walk */
 };
 
 struct ir_kernel {
 	const char *name;          /* of the function */
-	const char *about;         /* lines of comment: the stage's text and the schedule */
+	const char *about;         /* comment lines: the stage's text and the schedule */
 	const char *rule, *params; /* the decision: rule name and version, parameters as text */
 	struct {
 		VEC(const struct ir_buffer *);
 	} buffers; /* pointer arguments, in order; flat views (rank 1) */
 	struct {
 		VEC(const char *);
-	} symbols; /* then the extents that it uses, in order */
+	} symbols; /* then the extents, in order */
 	struct {
 		VEC(struct ir_tensor_map);
 	} maps; /* then tensor maps */
 	struct {
 		VEC(const struct ir_buffer *);
-	} written; /* those that are not const */
+	} written; /* buffers that are not const */
 	struct {
 		VEC(const struct ir_buffer *);
-	} exchanged; /* those written that the kernel also reads */
+	} exchanged; /* written buffers that the kernel also reads */
 	struct {
 		VEC(const struct ir_buffer *);
-	} shared;               /* no arguments, but arrays that the threads of a block share */
-	struct ir_block body;   /* for one thread of many */
-	struct ir_block serial; /* for a whole block on one processor; empty: `body` for each thread in turn */
+	} shared;               /* arrays in shared memory; no arguments */
+	struct ir_block body;   /* for each thread */
+	struct ir_block serial; /* for a whole block on a CPU; empty: `body` for each thread in turn */
 	struct {
 		VEC(const struct ir_kernel *);
-	} parts;          /* kernels that share this launch, and have the statements; or none */
-	bool in_turn;     /* parts: one behind the other in the one block; else each in blocks of its own */
+	} parts;          /* kernels that share this launch and hold its statements; empty: `body` holds them */
+	bool in_turn;     /* parts: run in sequence in one block; else each in separate blocks */
 	expr blocks;      /* grid size */
-	int threads;      /* of a block */
-	int cluster;      /* blocks that run together and read each other's shared memory; 0: each alone */
-	int resident;     /* blocks that a multiprocessor has registers for at least; 0: no matter */
-	int shared_bytes; /* that a block gets at its launch; the body calls them shared_memory */
-	int arch;         /* the one whose compiled code it needs, 90 for sm_90; 0: any */
-	expr guard;       /* bool over symbols that must hold for this kernel to fit; null: always */
+	int threads;      /* per block */
+	int cluster;      /* blocks per cluster; 0: no clusters */
+	int resident;     /* minimum of resident blocks per multiprocessor, which bounds registers; 0: no minimum */
+	int shared_bytes; /* dynamic shared memory of a block; the body calls it shared_memory */
+	int arch;         /* the only architecture it is compiled for, 90 for sm_90; 0: any */
+	expr guard;       /* bool over symbols that must hold for this kernel to run; null: always */
 	bool index64;     /* index expressions need 64 bits */
-	bool early;       /* it may be set up while the kernel before it runs, and waits for its end by itself */
+	bool early; /* may launch while the previous kernel runs (programmatic dependent launch); waits for its end */
 };
 
-/* One step of a program: kernels of which the first whose guard holds is to be run. */
+/* One step of a program: alternative kernels. The first whose guard holds runs. */
 struct ir_step {
 	VEC(struct ir_kernel *);
 };
 
-/* The variable that a statement declares for those behind it, and where it is a loop or a sort for its body; or
- * null. */
+/* Returns the variable that a statement declares for later statements, or for its body in a loop or sort; or null. */
 const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s);
-/* The statements inside of it; or null. */
+/* Returns the statement's body, or null. */
 struct ir_block *ir_stmt_body(const struct ir_stmt *s);
-/* The buffer that it reads or writes by itself, beside its expressions and arguments; or null. */
+/* Returns the buffer that the statement itself reads or writes, apart from its expressions and arguments; or null. */
 const struct ir_buffer *ir_stmt_buffer(const struct ir_stmt *s);
-/* Calls fn for every argument of a call, and of those inside of it. */
+/* Calls fn for every argument of a call and of its nested calls. */
 void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user);
-/* Calls fn once for every node of the statement's own expressions, not of those in its body, operands first. */
+/* Calls fn once for every node of the statement's own expressions, operands first, and not for those in its body. */
 void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user);
 
-/* What is wrong with a call by the table of device functions; null: nothing. */
+/* Checks a call against the table of device functions. Returns the fault as text, or null if there is none. */
 const char *ir_call_fault(const struct ir_kernel *k, const struct ir_call *c);
-/* Every rule of the language: each variable that is used is declared around, once, and of the type and rank that it is
- * used with; constant indices lie inside of arrays; threads that go different ways do not wait for each other; guards
- * and launch sizes are over symbols. A failure is a bug in what made the kernel. */
+/* Checks every rule of the language: each variable is declared once, in an enclosing scope, with the type and rank of
+ * its uses; constant indices are inside arrays; no barrier is in divergent code; guards and launch sizes are over
+ * symbols. Returns 0 or an error, which is a bug in the kernel's rule. */
 int ir_kernel_check(const struct ir_kernel *k, struct err *e);
 
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
-/* Whether the functions differ in their names and comments alone; kernels with tensor maps or parts never are the
- * same. */
+/* True if the kernels differ in names and comments only. Kernels with tensor maps or parts never are the same. */
 bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b);
 
 /* A scheduled program. */

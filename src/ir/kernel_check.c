@@ -1,11 +1,11 @@
-/* The checker of kernels: see kernel.h. What it reports is a bug in the rule that made the kernel. */
+/* The checker of kernels: see kernel.h. A fault that it reports is a bug in the rule that built the kernel. */
 #include "ir/kernel.h"
 
-/* Of how many neighbouring threads all have the same value, or go the same way: a power of two or so; or all of a
- * block. */
+/* Uniformity is a number of neighbouring threads that have the same value, or take the same branch: about a power of
+ * two, or ALL_THREADS for the whole block. */
 enum { ALL_THREADS = 1 << 20 };
 
-/* A variable that is declared around. */
+/* A variable in scope. */
 struct known {
 	const struct ir_variable *variable;
 	bool mutable;
@@ -18,10 +18,10 @@ struct checker {
 	struct {
 		VEC(struct known);
 	} scope;
-	struct map alike; /* variables by address: of how many threads all have the same value; none: all */
-	bool serial;      /* one thread alone: nobody waits */
-	bool more;        /* `alike` has changed */
-	int together;     /* how many threads go the same way here */
+	struct map uniform; /* uniformity by a variable's address; absent: ALL_THREADS */
+	bool serial;        /* a single thread: no barriers */
+	bool more;          /* `uniform` has changed */
+	int flow;           /* uniformity of the control flow at this point */
 	int loops;
 	int rc;
 };
@@ -39,24 +39,24 @@ static int least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* ---- Which threads have the same value. */
+/* ---- Uniformity of values. */
 
-static int alike(const struct checker *c, const struct ir_variable *v)
+static int uniformity(const struct checker *c, const struct ir_variable *v)
 {
 	if (v->kind == IR_THREAD_NUMBER)
 		return 1;
-	const int *have = map_get_u64(&c->alike, (uintptr_t)v);
+	const int *have = map_get_u64(&c->uniform, (uintptr_t)v);
 	return have ? *have : ALL_THREADS;
 }
 
-static void set_alike(struct checker *c, const struct ir_variable *v, int threads)
+static void set_uniform(struct checker *c, const struct ir_variable *v, int threads)
 {
-	threads = least(threads, c->together);
-	if (threads >= alike(c, v))
+	threads = least(threads, c->flow);
+	if (threads >= uniformity(c, v))
 		return;
 	int *have = NEW(c->scratch, int);
 	*have = threads;
-	map_put_u64(&c->alike, (uintptr_t)v, have);
+	map_put_u64(&c->uniform, (uintptr_t)v, have);
 	c->more = true;
 }
 
@@ -65,91 +65,94 @@ static bool is_thread(expr e)
 	return e->op == IR_VAR && e->var->kind == IR_THREAD_NUMBER;
 }
 
-static int alike_in(const struct checker *c, expr e)
+static int uniformity_in(const struct checker *c, expr e)
 {
 	int64_t by;
 	if (!e)
 		return ALL_THREADS;
 	if (e->op == IR_FLOORDIV && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by))
 		return (int)by;
-	if (e->op == IR_LT && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by)) /* the first so many of a block */
+	if (e->op == IR_LT && is_thread(e->arg[0]) && ir_const_int(e->arg[1], &by)) /* the first threads of a block */
 		return (int)by;
-	int n = e->op == IR_VAR || e->op == IR_ELEMENT ? alike(c, e->var) : ALL_THREADS;
+	int n = e->op == IR_VAR || e->op == IR_ELEMENT ? uniformity(c, e->var) : ALL_THREADS;
 	for (int i = 0; i < e->n && e->op != IR_VAR; i++)
-		n = least(n, alike_in(c, e->arg[i]));
+		n = least(n, uniformity_in(c, e->arg[i]));
 	return n;
 }
 
 static void mark_block(struct checker *c, const struct ir_block *b);
 
-static int alike_in_loop(const struct checker *c, const struct ir_for *f)
+static int uniformity_in_loop(const struct checker *c, const struct ir_for *f)
 {
-	return least(alike_in(c, f->from), least(alike_in(c, f->to), alike_in(c, f->step)));
+	return least(uniformity_in(c, f->from), least(uniformity_in(c, f->to), uniformity_in(c, f->step)));
 }
 
-/* What a statement gives its variables. */
+/* Updates the uniformity of the variables that a statement sets. */
 static void mark_stmt(struct checker *c, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_DECLARE: set_alike(c, s->declare.var, alike_in(c, s->declare.value)); break;
-	case IR_ASSIGN: set_alike(c, s->assign.var, alike_in(c, s->assign.value)); break;
-	case IR_SET: set_alike(c, s->set.array, least(alike_in(c, s->set.value), alike_in(c, s->set.at))); break;
-	case IR_LOAD_VECTOR:
-		set_alike(c, s->vector.array, least(alike_in(c, s->vector.at), alike_in(c, s->vector.where)));
+	case IR_DECLARE: set_uniform(c, s->declare.var, uniformity_in(c, s->declare.value)); break;
+	case IR_ASSIGN: set_uniform(c, s->assign.var, uniformity_in(c, s->assign.value)); break;
+	case IR_SET:
+		set_uniform(c, s->set.array, least(uniformity_in(c, s->set.value), uniformity_in(c, s->set.at)));
 		break;
-	case IR_FOR: set_alike(c, s->loop.var, alike_in_loop(c, &s->loop)); break;
+	case IR_LOAD_VECTOR:
+		set_uniform(c, s->vector.array,
+		            least(uniformity_in(c, s->vector.at), uniformity_in(c, s->vector.where)));
+		break;
+	case IR_FOR: set_uniform(c, s->loop.var, uniformity_in_loop(c, &s->loop)); break;
 	case IR_LANES_COMBINE:
 		if (s->lanes.columns)
-			set_alike(c, s->lanes.var, 1);
+			set_uniform(c, s->lanes.var, 1);
 		break;
 	case IR_LANES_SCAN:
-		set_alike(c, s->scan.part, 1);
-		set_alike(c, s->scan.sum, s->scan.lanes > 32 ? ALL_THREADS : s->scan.lanes);
+		set_uniform(c, s->scan.part, 1);
+		set_uniform(c, s->scan.sum, s->scan.lanes > 32 ? ALL_THREADS : s->scan.lanes);
 		break;
 	case IR_ITEMS_SCAN:
-		set_alike(c, s->items.parts, 1);
-		set_alike(c, s->items.sum, s->items.lanes > 32 ? ALL_THREADS : s->items.lanes);
+		set_uniform(c, s->items.parts, 1);
+		set_uniform(c, s->items.sum, s->items.lanes > 32 ? ALL_THREADS : s->items.lanes);
 		break;
 	case IR_LAMBDA:
 		vec_each (v, &s->lambda.parameters)
-			set_alike(c, *v, 1);
+			set_uniform(c, *v, 1);
 		break;
 	default: break;
 	}
 }
 
-/* The condition behind which a statement's body, or all that follows it, runs. */
-static int parted(const struct checker *c, const struct ir_stmt *s)
+/* Uniformity of the condition under which a statement's body, or the rest of its block, runs. */
+static int branch_uniformity(const struct checker *c, const struct ir_stmt *s)
 {
 	switch (s->kind) {
-	case IR_IF: return alike_in(c, s->branch.condition);
+	case IR_IF: return uniformity_in(c, s->branch.condition);
 	case IR_RETURN_IF:
-	case IR_BREAK_IF: return alike_in(c, s->leave);
-	case IR_FOR: return alike_in_loop(c, &s->loop);
+	case IR_BREAK_IF: return uniformity_in(c, s->leave);
+	case IR_FOR: return uniformity_in_loop(c, &s->loop);
 	case IR_LAMBDA: return 1;
 	default: return ALL_THREADS;
 	}
 }
 
-/* Whoever returns is gone for all that follows; whoever leaves a loop comes back behind it. */
+/* Threads that return are gone for the rest of the kernel; threads that leave a loop rejoin after it. */
 static void mark_block(struct checker *c, const struct ir_block *b)
 {
-	int outside = c->together;
+	int outside = c->flow;
 	bool returns = false;
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		int around = c->together;
+		int around = c->flow;
 		mark_stmt(c, s);
-		c->together = least(around, parted(c, s));
+		c->flow = least(around, branch_uniformity(c, s));
 		if (ir_stmt_body(s))
 			mark_block(c, ir_stmt_body(s));
 		if (s->kind == IR_RETURN_IF)
 			returns = true;
 		else if (s->kind != IR_BREAK_IF)
-			c->together = around;
+			c->flow = around;
 	}
 	if (!returns)
-		c->together = outside;
+		c->flow = outside;
 }
 
 /* ---- Expressions. */
@@ -174,7 +177,7 @@ static void check_use(struct checker *c, const struct ir_variable *v)
 		complain(c, "uses a variable that is not declared around:", v->hint);
 }
 
-/* An index that is known to be outside of the array. */
+/* True if the index is known to be outside the array. */
 static bool outside(expr at, int dim)
 {
 	int64_t x;
@@ -235,7 +238,7 @@ static void declare(struct checker *c, const struct ir_variable *v, bool mutable
 	vec_push(c->scratch, &c->scope, ((struct known){ v, mutable }));
 }
 
-/* A variable that takes another value here. */
+/* Checks a variable that is assigned here. */
 static void check_changed(struct checker *c, const struct ir_variable *v)
 {
 	const struct known *k = find(c, v);
@@ -327,7 +330,7 @@ static void check_call(struct checker *c, const struct ir_call *call)
 		complain(c, fault, call->function->name);
 }
 
-/* Of a type of the headers, or placed behind what there is. */
+/* Checks that an object has a type of the headers, or is placed after an existing variable. */
 static void check_object(struct checker *c, const struct ir_variable *v, bool typed)
 {
 	const struct ir_object *o = v->object;
@@ -345,10 +348,10 @@ static void check_place(struct checker *c, const struct ir_place *s)
 		complain(c, "places an object in memory that its launch does not ask for:", s->var->hint);
 }
 
-/* What so many threads do together, all of them must come to. */
-static void check_together(struct checker *c, int threads)
+/* Checks that all of these threads reach a collective statement. */
+static void check_reached(struct checker *c, int threads)
 {
-	if (!c->serial && c->together < threads)
+	if (!c->serial && c->flow < threads)
 		complain(c, "threads that go different ways wait for each other", "");
 }
 
@@ -361,7 +364,7 @@ static void check_loop(struct checker *c, const struct ir_for *s)
 
 static void check_scan(struct checker *c, const struct ir_variable *part, const struct ir_variable *sum, int lanes)
 {
-	check_together(c, lanes > 32 ? ALL_THREADS : lanes);
+	check_reached(c, lanes > 32 ? ALL_THREADS : lanes);
 	check_changed(c, part);
 	check_changed(c, sum);
 }
@@ -384,11 +387,11 @@ static void check_own(struct checker *c, const struct ir_stmt *s)
 	case IR_UPDATE: check_store(c, s->update.buf, s->update.at, s->update.value); break;
 	case IR_LOAD_VECTOR:
 	case IR_STORE_VECTOR: check_vector(c, &s->vector, s->kind == IR_STORE_VECTOR); break;
-	case IR_SYNC: check_together(c, s->sync.threads ? s->sync.threads : ALL_THREADS); break;
+	case IR_SYNC: check_reached(c, s->sync.threads ? s->sync.threads : ALL_THREADS); break;
 	case IR_TILE_NEXT:
-	case IR_TILES_BEFORE: check_together(c, ALL_THREADS); break;
+	case IR_TILES_BEFORE: check_reached(c, ALL_THREADS); break;
 	case IR_LANES_COMBINE:
-		check_together(c, s->lanes.lanes > 32 || s->lanes.columns ? ALL_THREADS : s->lanes.lanes);
+		check_reached(c, s->lanes.lanes > 32 || s->lanes.columns ? ALL_THREADS : s->lanes.lanes);
 		check_changed(c, s->lanes.var);
 		if (s->lanes.index)
 			check_changed(c, s->lanes.index);
@@ -410,7 +413,7 @@ static void check_own(struct checker *c, const struct ir_stmt *s)
 
 static void check_block(struct checker *c, const struct ir_block *b);
 
-/* What a function of the kernel's own returns sees what its body declares. */
+/* Checks a lambda's result, in the scope of its body. */
 static void check_result(struct checker *c, const struct ir_lambda *s)
 {
 	int outside = c->scope.n;
@@ -421,7 +424,7 @@ static void check_result(struct checker *c, const struct ir_lambda *s)
 	c->scope.n = outside;
 }
 
-/* What a statement has inside of it knows its loop variable, its parameters, its places. */
+/* Checks a statement's body, in which its loop variable, parameters or places are in scope. */
 static void check_inside(struct checker *c, const struct ir_stmt *s)
 {
 	int outside = c->scope.n, loops = c->loops;
@@ -457,36 +460,36 @@ static void check_stmt(struct checker *c, const struct ir_stmt *s)
 
 static void check_block(struct checker *c, const struct ir_block *b)
 {
-	int outside = c->scope.n, together = c->together;
+	int outside = c->scope.n, flow = c->flow;
 	bool returns = false;
 	for (int i = 0; i < b->n && !c->rc; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		int around = c->together;
+		int around = c->flow;
 		check_stmt(c, s);
-		c->together = least(around, parted(c, s));
+		c->flow = least(around, branch_uniformity(c, s));
 		if (ir_stmt_body(s))
 			check_inside(c, s);
 		if (s->kind == IR_RETURN_IF)
 			returns = true;
 		else if (s->kind != IR_BREAK_IF)
-			c->together = around;
+			c->flow = around;
 	}
 	if (!returns)
-		c->together = together;
+		c->flow = flow;
 	c->scope.n = outside;
 }
 
 static void check_body(struct checker *c, const struct ir_block *b, bool serial)
 {
-	c->alike = map_new(c->scratch);
+	c->uniform = map_new(c->scratch);
 	c->serial = serial;
 	c->scope.n = 0;
-	do { /* a loop uses what is set further down */
+	do { /* a loop uses variables that are set later in its body */
 		c->more = false;
-		c->together = ALL_THREADS;
+		c->flow = ALL_THREADS;
 		mark_block(c, b);
 	} while (c->more);
-	c->together = ALL_THREADS;
+	c->flow = ALL_THREADS;
 	check_block(c, b);
 }
 

@@ -1,13 +1,14 @@
-/* Whether two kernels are one function: the same text but for its name, launched with the same arguments and as many
- * threads. */
+/* Compares kernels: two are the same function if they have the same text except for the name, the same arguments and
+ * the same number of threads. */
 #include <string.h>
 
 #include "ir/kernel.h"
 
-/* Variables are the same as long as neither stands for another one in the other kernel, and both are called alike. */
+/* Two variables are the same if they have equal names and neither corresponds to another variable of the other
+ * kernel. */
 struct same {
 	struct map there, back; /* a's variables to b's, b's to a's: by address */
-	struct map known;       /* pairs of nodes that are the same */
+	struct map known;       /* pairs of equal nodes */
 };
 
 static bool same_object(const struct ir_object *a, const struct ir_object *b)
@@ -136,7 +137,7 @@ static bool same_sort(struct same *s, const struct ir_sort *a, const struct ir_s
 	       a->descending == b->descending && same_block(s, a->body, b->body);
 }
 
-/* What comments say is no part of the function. */
+/* Ignores comments. */
 static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_stmt *b)
 {
 	if (a->kind != b->kind)
@@ -221,7 +222,7 @@ static bool same_bodies(const struct ir_kernel *a, const struct ir_kernel *b)
 
 bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b)
 {
-	if (a->parts.n || b->parts.n || a->maps.n || b->maps.n) /* each its own */
+	if (a->parts.n || b->parts.n || a->maps.n || b->maps.n) /* never the same */
 		return false;
 	return a->threads == b->threads && a->cluster == b->cluster && a->resident == b->resident &&
 	       a->shared_bytes == b->shared_bytes && a->arch == b->arch && a->index64 == b->index64 &&

@@ -1,6 +1,7 @@
-/* A rule: a way to make kernels of stages. It knows stages and never operators.
+/* A rule is a method of building kernels from stages. It knows stages and never operators.
  *
- * Vocabulary (FFTW's): the problem is a stage, a rule is a way that may apply, a choice is a rule with parameters. */
+ * Vocabulary (after FFTW): a stage is the problem, a rule is a method that may apply, a choice is a rule with
+ * parameters. */
 #ifndef TPAT_SCHED_RULE_H
 #define TPAT_SCHED_RULE_H
 
@@ -9,10 +10,10 @@
 
 enum {
 	SCHED_MAX_PARAMS = 7,
-	SCHED_RULE_CHOICES = 64, /* of one rule for a stage */
+	SCHED_RULE_CHOICES = 64, /* most candidates of one rule for a stage */
 };
 
-/* A decision: all that is needed to build the kernel again. */
+/* A decision: a rule and its parameters, which determine the kernels. */
 struct sched_choice {
 	const struct sched_rule *rule;
 	int param[SCHED_MAX_PARAMS];
@@ -20,10 +21,10 @@ struct sched_choice {
 
 struct sched_param {
 	const char *name;
-	int least, most; /* what candidates may give */
+	int least, most; /* range of the candidates' values, inclusive */
 };
 
-/* A stage, what a rule found in it, and the GPU: what the rule's functions get. */
+/* Arguments of a rule's functions: a stage, the result of the rule's match() for it, and the GPU. */
 struct sched_site {
 	struct ir_program *p;
 	const struct ir_stage *s;
@@ -33,22 +34,22 @@ struct sched_site {
 
 struct sched_rule {
 	const char *name;
-	int version; /* counts up when what a choice means changes: old decisions are then void */
+	int version; /* incremented when the meaning of a choice changes; this invalidates old decisions */
 	struct sched_param param[SCHED_MAX_PARAMS];
-	bool heavy;       /* its kernels take the compiler long: tiles on tensor cores */
-	unsigned needs;   /* of the GPU: enum target_feature */
-	const char *none; /* why there may be no candidates for a stage that matches; null: a plain sentence says so */
-	/* Looks at the stage: what the other functions need of it, in the program's arena (sched_match() keeps it); or
-	 * null, and *why as a clause. Knows no GPU. */
+	bool heavy;       /* its kernels compile slowly, as tensor-core tiles do */
+	unsigned needs;   /* required features of the GPU: enum target_feature */
+	const char *none; /* why a stage that matches may have no candidates, as a clause; null: a default text */
+	/* Analyses the stage. Returns data for the other functions, in the program's arena (sched_match() caches it),
+	 * or null and *why as a clause. Does not depend on the GPU. */
 	const void *(*match)(struct ir_program *p, const struct ir_stage *s, const char **why);
-	/* Fills parameter sets worth trying within the GPU's limits, the best guess first; returns their number, at
-	 * most SCHED_RULE_CHOICES. */
+	/* Writes the choices worth trying within the GPU's limits, the best guess first. Returns their number, at most
+	 * SCHED_RULE_CHOICES. */
 	int (*candidates)(const struct sched_site *site, struct sched_choice *out);
-	/* How many stages of the program, from this one on, it makes with one choice; null: this one alone. */
+	/* Returns the number of stages, from this one on, that one choice computes; null: one. */
 	int (*span)(const struct sched_site *site);
-	/* Nanoseconds; null: of a thread an element (cost.c). */
+	/* Returns the estimated time in nanoseconds; null: the estimate for one thread per element (cost.c). */
 	double (*estimate)(const struct sched_site *site, const struct sched_choice *c);
-	/* Appends the kernels of one step (guarded ones first) for every launch that its stages need. */
+	/* Appends one step per launch that its stages need; in a step, guarded kernels come first. */
 	void (*apply)(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c);
 };
 

@@ -1,4 +1,4 @@
-/* What a reduction accumulates in a kernel: a sum, or the best value and where it is. See accumulate.h. */
+/* The accumulator of a reduction in a kernel: a sum, or the best value and its position. See accumulate.h. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -23,7 +23,7 @@ struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, c
 	a.value = emit_variable(p, b, arg ? "best" : "sum", ir_identity(p->pool, s->combine, s->value->type));
 	if (!arg)
 		return a;
-	/* Of equals the first wins: "nothing" then lies behind all; or the last: before all. */
+	/* If the first of equals wins, "no value" is a position after all others; if the last wins, before all. */
 	a.none = is_last(s->combine) ? ir_index(p->pool, -1) : reduced_count(p, s);
 	a.position = emit_variable(p, b, "best_at", a.none);
 	return a;
@@ -33,8 +33,7 @@ expr accumulator_position(const struct accumulator *a)
 {
 	struct ir_program *p = a->p;
 	bool some = ir_nonnegative(ir_binary(IR_SUB, reduced_count(p, a->s), ir_index(p->pool, 1)));
-	/* Without a value it is still `none`, which is zero where the first of equals wins: it is the number of
-	 * values. */
+	/* Without values the position is still `none`. If the first of equals wins, that is the number of values: 0. */
 	return some || !is_last(a->s->combine) ? a->position : ir_binary(IR_MAX, a->position, ir_index(p->pool, 0));
 }
 
@@ -46,7 +45,7 @@ expr accumulator_better(enum ir_combine c, expr value, expr best)
 		return ir_binary(is_last(c) ? IR_LE : IR_LT, low, high);
 	if (is_last(c))
 		return ir_binary(IR_OR, ir_binary(IR_LE, low, high), ir_unary(IR_ISNAN, value));
-	/* Greater, or the first NaN: not less or equal, and nothing is better than a NaN. */
+	/* Greater, or the first NaN: not less or equal, and no value is better than a NaN. */
 	return ir_binary(IR_AND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)),
 	                 ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
 }

@@ -1,38 +1,39 @@
-/* Inside src/sched/: how one thread reduces. */
+/* Inside src/sched/: a reduction in one thread. */
 #ifndef TPAT_SCHED_ACCUMULATE_H
 #define TPAT_SCHED_ACCUMULATE_H
 
 #include "sched/rule.h"
 
-/* What accumulates in a reduction: `sum`, or `best` and `best_at` of an arg reduction. */
+/* The accumulator of a reduction: `sum`, or `best` and `best_at` of an arg reduction. */
 struct accumulator {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	expr value, position; /* variables */
-	expr none;            /* the position that means "nothing yet" */
+	expr none;            /* the position that means "no value yet" */
 };
+/* Number of elements of the reduced space. */
 expr reduced_count(struct ir_program *p, const struct ir_stage *s);
 struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s);
-/* One more value, at its position in the reduced space. Of an arg reduction: the block behind that it is the best
- * one. */
+/* Accumulates a value at its position in the reduced space. For an arg reduction, returns the block that runs if it is
+ * the new best. */
 struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position);
-/* Of an arg reduction: where the best value is; of no values, the first place. */
+/* The position of the best value of an arg reduction; the first position if there were no values. */
 expr accumulator_position(const struct accumulator *a);
-/* Whether a value takes the place of the best so far in an arg reduction. */
+/* A bool: the value replaces the best so far in an arg reduction. */
 expr accumulator_better(enum ir_combine c, expr value, expr best);
 
-/* All values of one lane of `lanes`, for an arg reduction that may be made so (arg_vectors.c): vectors of `width`
- * neighbours, in the last reduced axis. `axis`: out's. */
+/* Arg reductions with vectorised loads of `width` neighbours along the last reduced axis (arg_vectors.c). The first is
+ * true if the stage allows it; the second emits the share of one lane of `lanes`. `axis`: out's axes. */
 bool arg_vectors_fit(const struct ir_program *p, const struct ir_stage *s, int width);
 void arg_by_vectors(struct accumulator *a, struct ir_block *b, const expr *axis, expr lane, int lanes, int width);
 
-/* What is stored of it: the post expression, with the stage's axes called `axis`; loads at position `same` are at
- * `same_as`. */
+/* The value to store: the post expression, with the stage's axes replaced by `axis`. Loads at position `same` become
+ * loads at `same_as`. */
 expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as);
-/* Which of out's and the reduced axes a reduction reads, in its value and behind it. */
+/* Marks which of out's and the reduced axes a reduction reads, in its value and its post expression. */
 void axes_read(const struct ir_stage *s, bool *used);
 expr out_position(struct ir_program *p, const struct ir_stage *s); /* of an element of out, over its axes */
-/* Point `point` of a reduced space whose extents are numbers, as that many axes. */
+/* Writes the axes of point number `point` of a reduced space with constant extents. */
 void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis);
 
 #endif

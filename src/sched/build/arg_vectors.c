@@ -1,5 +1,5 @@
-/* Arg reductions of rows that a lane reads in vectors, several of them at once: of each first the best value, and only
- * of one that is better than all before it which item that is. See accumulate.h. */
+/* Arg reductions with vectorised loads, several in flight per lane. The best value of a vector is found first; its item
+ * is only searched if the vector beats all before it. See accumulate.h. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -15,11 +15,11 @@ enum { MAX_VECTORS = 4, AT_ONCE = 8, WIDEST = 128 /* bits */ };
 struct vectors {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int width, inner, n; /* inner: the axis along which they run */
+	int width, inner, n; /* inner: the axis of the vectors */
 	expr load[MAX_VECTORS];
 	struct ir_variable *array[MAX_VECTORS];
 	bool fine;
-	expr step, item; /* the vector in work, and its item */
+	expr step, item; /* the current vector, and its item */
 };
 
 static void find_vector(void *user, expr e)
@@ -64,7 +64,7 @@ static expr of_vector(void *user, expr e, expr flat)
 	return NULL;
 }
 
-/* How many vectors of a lane are on their way at once. */
+/* Number of vectors that a lane has in flight. */
 static int at_once(expr points, int64_t stride)
 {
 	int64_t n;
@@ -75,8 +75,8 @@ static int at_once(expr points, int64_t stride)
 	return steps;
 }
 
-/* The loop over a vector's items, and the value of the one in work; backwards: the last one first. `axis`: of the first
- * item. */
+/* Emits the loop over a vector's items and returns the current item's value; backwards: the last item first. `axis`: of
+ * the first item. */
 static expr each_item(struct vectors *f, struct ir_block **b, const expr *axis, bool backwards)
 {
 	struct ir_program *p = f->p;
@@ -103,15 +103,14 @@ static void best_of_vector(struct vectors *f, struct accumulator *a, struct ir_b
 	expr value = each_item(f, &items, axis, false);
 	emit_assign(p, items, best, ir_combine_expr(best_of, best, value));
 	items = accumulate(a, b, best, point);
-	value = each_item(f, &items, axis, !last); /* of equals the last that is set counts */
+	value = each_item(f, &items, axis, !last); /* among equals the last assignment wins */
 	expr same = ir_binary(IR_EQ, value, best);
 	if (type_is_float(value->type))
 		same = ir_binary(IR_OR, same, ir_binary(IR_AND, ir_unary(IR_ISNAN, value), ir_unary(IR_ISNAN, best)));
 	emit_assign(p, items, a->position, ir_select(same, ir_binary(IR_ADD, point, f->item), a->position));
 }
 
-/* In the loop over the vectors that are on their way at once: declares the point at which this one begins, and its
- * axes. */
+/* Declares the first point of the current vector and its axes, in the loop over the vectors in flight. */
 static expr declare_point(struct vectors *f, struct ir_block *b, expr first, expr step, int64_t stride, expr *axis)
 {
 	struct ir_program *p = f->p;

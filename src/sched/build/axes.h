@@ -1,28 +1,28 @@
-/* Inside src/sched/: a stage's expressions in a kernel, whose axes are variables and whose loads have one index. */
+/* Inside src/sched/: a stage's expressions in a kernel, where axes are variables and loads have one flat index. */
 #ifndef TPAT_SCHED_AXES_H
 #define TPAT_SCHED_AXES_H
 
 #include "sched/rule.h"
 
-/* a / b, rounded up, for a that is not negative. */
+/* a / b, rounded up; a >= 0. */
 expr ceil_div(struct ir_program *p, expr a, int b);
-/* A kernel of `threads` a block in which each thread has `width` of `count` elements from `element` on: sets its launch
- * sizes, declares `element`, and lets threads beyond the end return. */
+/* For a kernel with one thread per `width` of `count` elements and `threads` per block: sets the launch sizes, declares
+ * and returns the thread's first element, and lets threads past the end return. */
 expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int threads, int width);
 
-/* How a stage's axes are called in a kernel: AXIS k -> value. Loads become flat: where a load's position is the same
- * polynomial of axes as `same` plus something invariant, it becomes `same_as` plus that (so that an elementwise kernel
- * reads x[n]). `vector`, when not null, may replace whole loads. */
+/* Substitution for a stage's axes in a kernel: AXIS k -> value[k]. Loads become flat: a position that is `same` plus an
+ * invariant term becomes `same_as` plus that term, so that an elementwise kernel reads x[n]. `load`, if not null, may
+ * replace whole loads. */
 struct axes {
-	const expr *value;                           /* by axis; null entries: not needed, must not be met */
+	const expr *value;                           /* by axis; null for an axis that does not occur */
 	expr same, same_as;                          /* may be null */
-	expr (*load)(void *user, expr e, expr flat); /* null result: an ordinary load */
+	expr (*load)(void *user, expr e, expr flat); /* returns null for an ordinary load */
 	void *user;
-	expr acc; /* what ACC stands for */
+	expr acc; /* replaces ACC */
 };
 expr to_kernel(struct ir_program *p, expr e, const struct axes *a);
 
-/* e with some of its nodes replaced. */
+/* Replaces nodes of e: what[i] by with[i]. */
 struct substitution {
 	const expr *what, *with;
 	int n;
@@ -32,12 +32,12 @@ expr substitute(const struct substitution *s, expr e);
 /* The rank-1 view of a buffer that kernels index. */
 const struct ir_buffer *flat_view(struct ir_program *p, const struct ir_buffer *b);
 
-/* Axes of a space given their position: declares i, j, k ... (those in `used`) in `b` from the flat position `n`. */
+/* Declares the axes i, j, k ... (those in `used`) of a space in `b`, from the flat position `n`. */
 void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
                   const char *const *names, const bool *used, expr *value);
 /* Marks which axes an expression reads. */
 void mark_axes(expr e, bool *used);
-/* Bits of the widest type that e loads; 0: it loads nothing. */
+/* Bits of the widest type that e loads; 0 if it has no loads. */
 int widest_load(expr e);
 
 #endif

@@ -1,4 +1,4 @@
-/* Expressions of a program as those of a kernel: axes, positions, loads; and how many elements there are. See axes.h,
+/* Translates a program's expressions to kernel expressions: axes, positions, loads; and counts elements. See axes.h,
  * extents.h. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -21,11 +21,11 @@ expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int 
 	                       ir_binary(IR_MUL, thread, ir_index(p->pool, width)));
 	first = emit_constant(p, &k->body, "element", first, NULL);
 	emit_return_if(p, &k->body, ir_binary(IR_LE, count, first));
-	/* From here on it is known to be inside. */
+	/* From here on it is known to be in range. */
 	return ir_var_multiple(first->var, count, width);
 }
 
-/* ---- A stage's expressions as a kernel's. */
+/* ---- From a stage's expressions to a kernel's. */
 
 struct kernel_job {
 	struct ir_program *p;
@@ -34,8 +34,7 @@ struct kernel_job {
 	bool met;     /* the result depends on one */
 };
 
-/* An axis without a value may stand in an index, as long as the position does not depend on it: where an extent is
- * 0. */
+/* An axis without a value may occur in an index if the position does not depend on it, as with a stride of 0. */
 static expr axis_value(struct kernel_job *j, expr e)
 {
 	if (j->a->value && j->a->value[e->i])
@@ -71,7 +70,7 @@ static expr kernel_leaf(void *user, struct ir_pool *pool, expr e, const expr *ar
 		if (!difference->varies)
 			at = ir_binary(IR_ADD, j->a->same_as, difference);
 	}
-	if (!at) /* the operands are copied already: not once more, as indices may hold loads in turn */
+	if (!at) /* the operands are copied already; indices may contain loads, so do not copy again */
 		at = ir_flat(pool, e->buf, arg);
 	return ir_load(pool, flat_view(j->p, e->buf), &at);
 }

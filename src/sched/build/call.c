@@ -1,4 +1,4 @@
-/* Calls of device functions: the functions that a kernel makes of its own, objects, arguments. See emit.h. */
+/* Calls of device functions: lambdas, objects, arguments. See emit.h. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 

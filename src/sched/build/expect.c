@@ -1,4 +1,4 @@
-/* About how many: extents as the target expects them. See extents.h. */
+/* Estimates of extents and bytes from the target's expected extents. See extents.h. */
 #include "sched/build/extents.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static bool typical(void *user, const char *name, int64_t *value)
 	return true;
 }
 
-static bool knows(const struct sched_target *t, const char *symbol)
+static bool has_extent(const struct sched_target *t, const char *symbol)
 {
 	for (int i = 0; i < t->extents; i++)
 		if (strcmp(t->extent[i].symbol, symbol) == 0)
@@ -26,7 +26,7 @@ struct sched_target with_sizes(struct ir_program *p, const struct sched_target *
 	struct sched_target known = *t;
 	int missing = 0;
 	vec_each (size, &p->sizes)
-		missing += !knows(t, size->symbol);
+		missing += !has_extent(t, size->symbol);
 	if (!missing)
 		return known;
 	struct sched_extent *extent = NEWN(p->arena, struct sched_extent, t->extents + p->sizes.n);
@@ -34,7 +34,7 @@ struct sched_target with_sizes(struct ir_program *p, const struct sched_target *
 		extent[i] = t->extent[i];
 	known.extent = extent;
 	vec_each (size, &p->sizes) {
-		if (knows(&known, size->symbol))
+		if (has_extent(&known, size->symbol))
 			continue;
 		int64_t half = about(ir_size_limit(p, size->limit), &known) / 2;
 		extent[known.extents++] = (struct sched_extent){ size->symbol, half > 0 ? half : 1 };

@@ -1,35 +1,34 @@
-/* Inside src/sched/: how many points and bytes there are, exactly or about. */
+/* Inside src/sched/: numbers of points and bytes, exact or estimated. */
 #ifndef TPAT_SCHED_EXTENTS_H
 #define TPAT_SCHED_EXTENTS_H
 
 #include "sched/rule.h"
 #include "sched/target/cost.h"
 
-/* The number of points of a stage's space: its out axes and, for reductions, the reduced ones; for scatters, updates;
- * for compactions, what they choose from. */
+/* Number of elements of out; number of points of the stage's space: its out axes and, for reductions, the reduced ones;
+ * for scatters, the updates; for compactions, the candidates. */
 expr out_count(const struct ir_program *p, const struct ir_stage *s);
 expr space_count(const struct ir_program *p, const struct ir_stage *s);
-/* The product of out's extents from axis `from` to before `to`. */
+/* The product of out's extents of axes from ... to - 1. */
 expr out_extents(const struct ir_program *p, const struct ir_stage *s, int from, int to);
-expr rows_along(const struct ir_program *p, const struct ir_stage *s); /* of out, along s->axis: of a scan or a sort */
-/* About how many, for the target's extents of symbols. */
+expr rows_along(const struct ir_program *p, const struct ir_stage *s); /* number of out's rows along s->axis */
+/* The value of e with the target's extents of symbols. */
 int64_t about(expr e, const struct sched_target *t);
-/* About how many bytes the buffers have that e reads. */
+/* Estimated total size in bytes of the buffers that e reads. */
 double about_bytes_read(struct ir_program *p, expr e, const struct sched_target *t);
-/* About how many bytes move for a load that is made `points` times, by neighbouring threads along `axis` (-1: along
- * none). */
+/* Estimated bytes moved by a load that runs `points` times, with neighbouring threads along `axis` (-1: none). */
 double about_bytes_loaded(struct ir_program *p, expr load, int axis, double points, const struct sched_target *t);
-/* The target that also knows what to expect of sizes that are found at run time: half of what there can be. */
+/* Returns the target with an expected value for sizes found at run time: half of their upper bound. */
 struct sched_target with_sizes(struct ir_program *p, const struct sched_target *t);
 
-/* Whether an extent is a number that n divides. */
+/* True if the extent is constant and divisible by n. */
 static inline bool divides(expr extent, int n)
 {
 	int64_t x;
 	return ir_const_int(extent, &x) && x % n == 0;
 }
 
-/* Whether an axis of what the stage makes can be had n elements at a time; -1, which is no axis: only one. */
+/* True if the stage's output extent on this axis is divisible by n. Axis -1 (none) has extent 1. */
 static inline bool axis_divides(const struct ir_stage *s, int axis, int n)
 {
 	return n == 1 || (axis >= 0 && divides(s->out->dim[axis], n));

@@ -1,6 +1,6 @@
-/* Guards: what a kernel requires of the extents, decided in one place for all rules. A condition that folds to true is
- * no guard; of one that folds to false no kernel comes into a step; anything else is for whoever launches. No other
- * file of this folder writes a guard or puts a kernel into a step (tests/layers). */
+/* Guards: a kernel's conditions on extents, for all rules. A condition that folds to true is no guard; a kernel whose
+ * condition folds to false never enters a step; any other condition is checked at the launch. No other file of this
+ * folder sets a guard or adds a kernel to a step (tests/layers). */
 #include "sched/build/finish.h"
 
 static expr both(expr a, expr b)

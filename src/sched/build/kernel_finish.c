@@ -1,5 +1,5 @@
-/* A kernel from its beginning, a name and a comment, to its end: what it reads and writes as its arguments, whether 32
- * bits are enough for its positions, and its place in a step. See finish.h. */
+/* Creates kernels with a name and a comment, and finishes them: collects the arguments, chooses 32- or 64-bit positions
+ * and adds the kernel to a step. See finish.h. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"
@@ -125,17 +125,17 @@ void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k)
 	}
 }
 
-/* ---- Whether 32 bits are enough. */
+/* ---- Index width. */
 
 struct fit {
 	struct ir_program *p;
 	expr limit, fits; /* bool over symbols */
 	struct {
 		VEC(expr);
-	} checked; /* bounds that `fits` says are within the limit */
+	} checked; /* bounds that `fits` limits already */
 };
 
-/* What a guard cannot compute at run time: all but index arithmetic. */
+/* Finds nodes that a guard cannot evaluate at run time: all except index arithmetic. */
 static void find_other(void *user, expr e)
 {
 	bool *other = user;
@@ -158,7 +158,7 @@ static void must_fit(struct fit *f, expr bound)
 	f->fits = ir_binary(IR_AND, f->fits, ir_binary(IR_LE, bound, f->limit));
 }
 
-/* Steps on the way to a position may be larger than all positions: i * in / out of a resize. */
+/* Intermediate values may exceed all positions: i * in / out of a resize. */
 static void fit_node(void *user, expr e)
 {
 	struct fit *f = user;
@@ -181,8 +181,8 @@ static void fit_block(struct fit *f, const struct ir_block *b)
 	}
 }
 
-/* bool: every position in the kernel's buffers, its thread count, and what is computed on the way fit 31 bits, with
- * room for a last block. */
+/* bool: every position in the kernel's buffers, its thread count and all intermediate values fit 31 bits, with room for
+ * a last block. */
 static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 {
 	struct fit f = { p, ir_index(p->pool, INT32_MAX - (1 << 20)), ir_int(p->pool, TYPE_BOOL, 1), { 0 } };
@@ -193,7 +193,7 @@ static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 	return f.fits;
 }
 
-/* ---- Sizes that are known only when the kernel runs. */
+/* ---- Sizes that are known at run time only. */
 
 struct size_use {
 	struct ir_program *p;
@@ -223,8 +223,8 @@ static void find_sizes(struct size_use *u, const struct ir_block *b)
 	}
 }
 
-/* Each size that a body mentions is read from where it was counted, under the symbol's name: blocks are launched for
- * the most that it can be. */
+/* Loads each size that a body mentions from the counter's buffer, into a variable of the symbol's name. The grid uses
+ * the size's upper bound. */
 static void sizes_here(struct collect *c, struct ir_block *b)
 {
 	struct size_use u = { .p = c->p };
@@ -243,7 +243,7 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	*b = head;
 }
 
-/* A part of a launch is a function of its own, NAME_part. */
+/* A part of a launch is a separate function, NAME_part. */
 static bool are_one(const char *a, const char *b)
 {
 	static const char part[] = "_part";
@@ -265,8 +265,8 @@ const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 	}
 }
 
-/* Arguments, comment and name; bool: whether 32 bits are enough for its positions. Null: no such kernel can be
- * launched, the step's later ones do it. */
+/* Adds arguments, comment and name. Returns a bool: 32 bits are enough for its positions; or null if the kernel can
+ * never run and later ones of the step are used. */
 static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_stage *s)
 {
 	struct ir_program *p = plan->program;
@@ -275,9 +275,9 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	struct size_use guarded = { .p = p };
 	if (k->guard)
 		ir_walk(k->guard, find_size, &guarded);
-	if (guarded.found.n || kernel_never_fits(k)) /* who launches does not know the size */
+	if (guarded.found.n || kernel_never_fits(k)) /* the host does not know the size */
 		return NULL;
-	ir_variables_begin(p->pool); /* what comes next is not this kernel's */
+	ir_variables_begin(p->pool); /* ends this kernel's variables */
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
 	sizes_here(&c, &k->body);

@@ -1,4 +1,4 @@
-/* Statements of a kernel that is being built. See emit.h. */
+/* Constructors of kernel statements. See emit.h. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 

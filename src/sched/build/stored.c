@@ -1,8 +1,8 @@
-/* What becomes of what is stored: which of the stages that one kernel makes others read, too; and what goes past the
- * caches. See stored.h. */
+/* Stores of a kernel's results: which stages of a kernel have readers outside it, and which results use streaming
+ * stores. See stored.h. */
 #include "sched/build/stored.h"
 
-/* ---- Who reads it. */
+/* ---- Readers. */
 
 bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *made, int n, int which)
 {
@@ -22,7 +22,7 @@ bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *m
 	return false;
 }
 
-/* ---- Whether caches are of use. */
+/* ---- Streaming stores. */
 
 struct read_buffers {
 	const struct ir_program *p;

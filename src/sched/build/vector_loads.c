@@ -1,12 +1,12 @@
-/* The loads of a thread that makes `width` neighbouring elements: which of them are vectors, statements that load
- * these, and how an element finds its own. See vectors.h. */
+/* Loads of a thread that computes `width` neighbouring elements: finds the ones that can be vectors, emits them, and
+ * maps each element to its item. See vectors.h. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/vectors.h"
 
 enum { MAX_VISITS = 20000, MAX_PARTS = 4 };
 
-/* A condition that is the same for all elements of a thread, and the variable that holds it. */
+/* A condition that is uniform over a thread's elements, and its variable. */
 struct vector_case {
 	expr cond, variable;
 	bool used;
@@ -15,17 +15,17 @@ struct vector_case {
 struct look {
 	struct vector_loads *l;
 	struct arena *scratch;
-	bool *sure;   /* by node: evaluated whatever conditions say */
-	bool *seen;   /* by node: of these, looked at */
-	expr *under;  /* by node: looked at under this condition */
-	bool *beside; /* by node: a load that is behind a condition which elements do not share */
+	bool *sure;      /* by node: evaluated unconditionally */
+	bool *seen;      /* by node: of these, visited */
+	expr *under;     /* by node: visited under this condition */
+	bool *divergent; /* by node: a load under a condition that is not uniform */
 	int visits;
 	struct {
 		VEC(struct vector_case);
 	} cases;
 };
 
-/* ---- Conditions that all elements of a thread share. */
+/* ---- Conditions that are uniform over a thread's elements. */
 
 static void find_unshared(void *user, expr e)
 {
@@ -33,7 +33,7 @@ static void find_unshared(void *user, expr e)
 	l->differs |= (e->op == IR_AXIS && e->i == l->inner) || e->op == IR_LOAD || e->op == IR_ACC;
 }
 
-/* Vectors begin at multiples of their width: what changes there only is the same for all of one. */
+/* Vectors begin at multiples of their width: a condition that changes only there is uniform over each vector. */
 static bool is_shared(struct vector_loads *l, expr e)
 {
 	struct ir_pool *pool = l->p->pool;
@@ -47,7 +47,7 @@ static bool is_shared(struct vector_loads *l, expr e)
 		return is_shared(l, e->arg[0]) && is_shared(l, e->arg[1]);
 	if ((e->op != IR_LT && e->op != IR_LE) || e->arg[0]->type != TYPE_INDEX)
 		return false;
-	/* It holds from 0 on of what grows, or falls, by one an element. */
+	/* The condition is d >= 0 for a d that grows or falls by one per element. */
 	expr d = ir_binary(IR_SUB, e->arg[1], e->arg[0]), axis = ir_axis(pool, l->inner, l->extent);
 	if (e->op == IR_LT)
 		d = ir_binary(IR_SUB, d, ir_index(pool, 1));
@@ -71,7 +71,7 @@ static expr case_of(struct look *k, expr cond)
 	return variable;
 }
 
-/* ---- Which loads are vectors. */
+/* ---- Finding vector loads. */
 
 struct part {
 	int inner, parts, which;
@@ -88,14 +88,14 @@ static expr part_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	return ir_binary(IR_ADD, first, ir_index(pool, t->which));
 }
 
-/* The load of every parts-th element from element `which` on, over what is counted in such steps. */
+/* The load of every parts-th element from element `which` on, with the axis counted in steps of `parts`. */
 static expr part_of(const struct vector_loads *l, expr load, int parts, int which)
 {
 	struct part t = { l->inner, parts, which, ir_binary(IR_FLOORDIV, l->extent, ir_index(l->p->pool, parts)) };
 	return parts == 1 ? load : ir_copy(l->p->pool, load, part_axis, &t);
 }
 
-/* In how many parts the elements are vectors each; 0: in none. */
+/* Number of vectors that hold the elements, interleaved; 0: not vectorisable. */
 static int parts_of(struct vector_loads *l, expr load)
 {
 	int64_t extent;
@@ -115,8 +115,8 @@ static int parts_of(struct vector_loads *l, expr load)
 	return 0;
 }
 
-/* Where element `which` of a pair lies before the pairs in front of it, over the pairs; null where it turns out to be
- * no load, but a number out of a table. */
+/* Position of element `which` of a pair, relative to the pairs before it, over the pair's index; null if it folds to a
+ * constant from a table. */
 static expr place_in_pair(const struct vector_loads *l, expr load, int which)
 {
 	struct ir_pool *pool = l->p->pool;
@@ -127,7 +127,7 @@ static expr place_in_pair(const struct vector_loads *l, expr load, int which)
 	return ir_binary(IR_SUB, ir_flat(pool, part->buf, part->arg), ir_binary(IR_MUL, pair, ir_index(pool, 2)));
 }
 
-/* Whether the elements lie in one vector, those of each pair in the other order. */
+/* True if the elements are one vector with each pair swapped. */
 static bool are_pairs(const struct vector_loads *l, expr load)
 {
 	int64_t extent, apart;
@@ -135,13 +135,13 @@ static bool are_pairs(const struct vector_loads *l, expr load)
 		return false;
 	expr first = place_in_pair(l, load, 0), second = place_in_pair(l, load, 1);
 	expr stride = first && second ? ir_stride(first, l->inner) : NULL;
-	if (!stride || !ir_is_int(stride, 0)) /* it runs along otherwise than the pairs do */
+	if (!stride || !ir_is_int(stride, 0)) /* its stride is not that of the pairs */
 		return false;
 	return ir_const_int(ir_binary(IR_SUB, second, first), &apart) && apart == -1 &&
 	       is_multiple(second, l->width, l->extent);
 }
 
-/* Of two loads of one vector, one with its pairs in the other order, the second takes the first's. */
+/* Lets a load share the vector of an earlier one that differs only in the order of its pairs. */
 static void share_vectors(struct vector_loads *l)
 {
 	for (int i = 0; i < l->found.n; i++)
@@ -172,22 +172,22 @@ static void found_load(struct vector_loads *l, expr load, expr where)
 		vec_push(l->p->arena, &l->found, f);
 }
 
-/* `where`: the condition under which e is evaluated; null: always. `beside`: nobody knows when. */
-static void look_at(struct look *k, expr e, expr where, bool beside)
+/* `where`: the condition under which e is evaluated; null: always. `divergent`: the condition is unknown. */
+static void look_at(struct look *k, expr e, expr where, bool divergent)
 {
 	if (k->sure[e->id]) {
 		where = NULL;
-		beside = false;
+		divergent = false;
 	}
-	if (k->seen[e->id] || (where && k->under[e->id] == where) || (beside && k->beside[e->id]) ||
+	if (k->seen[e->id] || (where && k->under[e->id] == where) || (divergent && k->divergent[e->id]) ||
 	    ++k->visits > MAX_VISITS)
 		return;
 	k->seen[e->id] = k->sure[e->id];
 	k->under[e->id] = where;
-	k->beside[e->id] |= beside;
-	if (e->op == IR_LOAD && !beside)
+	k->divergent[e->id] |= divergent;
+	if (e->op == IR_LOAD && !divergent)
 		found_load(k->l, e, where);
-	if (e->op == IR_SELECT && !beside && is_shared(k->l, e->arg[0])) {
+	if (e->op == IR_SELECT && !divergent && is_shared(k->l, e->arg[0])) {
 		expr here = case_of(k, e->arg[0]), other = ir_unary(IR_NOT, here);
 		look_at(k, e->arg[1], where ? ir_binary(IR_AND, where, here) : here, false);
 		look_at(k, e->arg[2], where ? ir_binary(IR_AND, where, other) : other, false);
@@ -195,7 +195,7 @@ static void look_at(struct look *k, expr e, expr where, bool beside)
 	}
 	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
 	for (int i = 0; i < e->n; i++)
-		look_at(k, e->arg[i], lazy && i ? NULL : where, beside || (lazy && i));
+		look_at(k, e->arg[i], lazy && i ? NULL : where, divergent || (lazy && i));
 }
 
 static void mark_case(void *user, expr e)
@@ -209,7 +209,7 @@ static void name_loads(struct vector_loads *l)
 {
 	for (int i = 0; i < l->found.n; i++) {
 		const char *buffer = l->found.at[i].load->buf->name;
-		bool again = false; /* a second vector of the same buffer gets a number */
+		bool again = false; /* number further vectors of the same buffer */
 		for (int j = 0; j < i; j++)
 			again |= l->found.at[j].load->buf == l->found.at[i].load->buf;
 		enum type t = l->found.at[i].load->type;
@@ -225,14 +225,14 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 	k.sure = NEWN(scratch, bool, value->id + 1);
 	k.seen = NEWN(scratch, bool, value->id + 1);
 	k.under = NEWN(scratch, expr, value->id + 1);
-	k.beside = NEWN(scratch, bool, value->id + 1);
+	k.divergent = NEWN(scratch, bool, value->id + 1);
 	ir_mark_unconditional(value, k.sure);
 	*l = (struct vector_loads){ .p = p, .value = value, .inner = inner, .extent = extent, .width = width };
 	look_at(&k, value, NULL, false);
 	int n = 0;
-	for (int i = 0; i < l->found.n; i++) { /* what is also read elsewhere, nobody knows when */
+	for (int i = 0; i < l->found.n; i++) { /* drop loads that are also read under unknown conditions */
 		struct vector_load *f = &l->found.at[i];
-		if (f->where && (k.beside[f->load->id] || k.visits > MAX_VISITS))
+		if (f->where && (k.divergent[f->load->id] || k.visits > MAX_VISITS))
 			continue;
 		if (f->where)
 			ir_walk(f->where, mark_case, &k);
@@ -266,7 +266,7 @@ void vector_loads_axes(const struct vector_loads *l, expr same, bool *used)
 	}
 }
 
-/* One part of a load: the position where it begins. */
+/* Start position of one part of a load. */
 static expr start_of(const struct vector_loads *l, const struct vector_load *f, int which, const struct axes *start)
 {
 	struct ir_pool *pool = l->p->pool;
@@ -288,7 +288,7 @@ static expr start_of(const struct vector_loads *l, const struct vector_load *f, 
 	return to_kernel(l->p, flat, &here);
 }
 
-/* Parts, and each element from its own. */
+/* Emits the parts, and copies each element from its part. */
 static void emit_parts(const struct vector_loads *l, struct ir_block *b, const struct vector_load *f,
                        const struct axes *start)
 {

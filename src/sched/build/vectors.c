@@ -1,11 +1,11 @@
-/* Which loads can be vectors of neighbouring elements, and statements that load and store them. See vectors.h. */
+/* Vectorised loads and stores: the conditions for them and their statements. See vectors.h. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/vectors.h"
 
 struct divisible {
 	int64_t width;
-	expr symbol; /* an extent that is known to be a multiple */
+	expr symbol; /* an extent that is known to be a multiple of the width */
 	bool all;
 };
 

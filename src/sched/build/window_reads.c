@@ -1,5 +1,5 @@
-/* What overlapping windows read: see window_reads.h. A value that is read under a condition, or as another type, is
- * kept as that. Reads at neighbouring places that make up most of an aligned vector are one load. */
+/* Reads of overlapping windows: see window_reads.h. A read under a condition or with a cast is kept in a variable
+ * including these. Reads that cover most of an aligned vector become one load. */
 #include "sched/build/window_reads.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -7,7 +7,7 @@
 
 enum { BYTES = 16 };
 
-/* Whether e is kept as a whole: a load, its cast, or a choice that holds one. */
+/* True if e is kept as one read: a load, its cast, or a select with a load. */
 static bool is_read(expr e)
 {
 	bool read = e->op == IR_LOAD;
@@ -16,8 +16,8 @@ static bool is_read(expr e)
 	return (e->op == IR_SELECT || read) && ir_uses(e, IR_LOAD);
 }
 
-/* A read as a load under a condition; false: it is more than that. */
-static bool take_apart(expr e, expr *load, expr *where)
+/* Splits a read into a load and a condition; false if it is more than that. */
+static bool split_read(expr e, expr *load, expr *where)
 {
 	bool loads = false;
 	*where = NULL;
@@ -34,7 +34,7 @@ static bool take_apart(expr e, expr *load, expr *where)
 
 /* ---- Vectors. */
 
-/* The aligned vector that a load is of, as far as its position tells; false: there is none. */
+/* Finds the aligned vector that contains a load, and the load's item in it; false if alignment is unknown. */
 static bool vector_of(expr load, struct window_vector *v, int *which)
 {
 	struct ir_pool *pool = load->pool;
@@ -68,7 +68,7 @@ static void find_read(struct window_reads *r, expr e)
 	expr load, where;
 	bool again = false;
 	int which;
-	if (!take_apart(e, &load, &where) || !vector_of(load, &v, &which))
+	if (!split_read(e, &load, &where) || !vector_of(load, &v, &which))
 		return;
 	vec_each (known, &r->loads)
 		again |= *known == load;
@@ -96,15 +96,15 @@ void window_reads_find(struct window_reads *r, expr value)
 
 /* ---- Statements. */
 
-/* The read with an element of its vector, if most of that is read, too. Whatever guards one of the elements keeps the
- * whole vector inside of its buffer, which is made up of whole vectors. */
+/* Returns the read with an element of its vector, if most of the vector is read. A condition that keeps one element
+ * inside the buffer keeps the whole vector inside, because the buffer consists of whole vectors. */
 static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
 {
 	struct window_vector v, *have;
 	struct ir_program *p = r->p;
 	expr load, where;
 	int which;
-	if (!take_apart(e, &load, &where) || !vector_of(load, &v, &which))
+	if (!split_read(e, &load, &where) || !vector_of(load, &v, &which))
 		return e;
 	have = find_vector(r, &v);
 	if (have->reads < 2 || have->reads * 2 < have->width)

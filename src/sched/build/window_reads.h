@@ -1,15 +1,15 @@
-/* What the windows of a thread's elements read: each place once, neighbours as vectors (window_reads.c). */
+/* Reads of the windows of a thread's elements: each position once, neighbours as vectors (window_reads.c). */
 #ifndef TPAT_SCHED_WINDOW_READS_H
 #define TPAT_SCHED_WINDOW_READS_H
 
 #include "sched/rule.h"
 
-/* A vector of memory of which several elements are read. */
+/* An aligned vector in memory of which several elements are read. */
 struct window_vector {
 	const struct ir_buffer *buf;
-	expr at, where;            /* where: what guards all that is read of it; null: always read */
-	int width, reads;          /* how many of its elements are read */
-	struct ir_variable *array; /* null: it does not stand yet */
+	expr at, where;            /* where: condition common to all its reads; null: always read */
+	int width, reads;          /* reads: number of its elements that are read */
+	struct ir_variable *array; /* null: not declared yet */
 };
 
 struct window_reads {
@@ -19,14 +19,14 @@ struct window_reads {
 	} vectors;
 	struct {
 		VEC(expr);
-	} loads; /* that were found */
+	} loads; /* found so far */
 	struct {
 		VEC(expr);
-	} read, name; /* what is read, as it is used, and the variables that hold it */
+	} read, name; /* the reads as the value uses them, and their variables */
 };
 
-/* First for each value of a thread (of a kernel's expressions), then again: the value with variables in place of what
- * it reads, which are declared when they are first met. */
+/* Call window_reads_find() for each value of a thread first, then window_reads_emit() for each: it returns the value
+ * with variables in place of the reads, and declares a variable at its first use. Values are kernel expressions. */
 void window_reads_find(struct window_reads *r, expr value);
 expr window_reads_emit(struct window_reads *r, struct ir_block *b, expr value);
 

@@ -1,10 +1,10 @@
-/* Choices as kernels. See choose.h and sched.h. */
+/* Builds the kernels of choices. See choose.h and sched.h. */
 #include "sched/build/finish.h"
 #include "sched/core/choose.h"
 #include "sched/core/launches.h"
 
-/* What must hold of extents for the stage to have a meaning: a sort gives no more elements than there are. Null: it
- * holds, or nobody who launches can tell. */
+/* Condition on the extents under which the stage is defined: a sort returns no more elements than it has. Null: it
+ * holds, or the host cannot check it. */
 static expr demand_of(struct ir_program *p, const struct ir_stage *s)
 {
 	if (s->kind != IR_SORT)

@@ -1,4 +1,4 @@
-/* The choices for each stage of a program, by their estimates. See sched.h. */
+/* Sorts the choices for a stage by their estimates. See sched.h. */
 #include "sched/build/extents.h"
 #include "sched/core/choose.h"
 
@@ -28,7 +28,7 @@ static int place_of(const struct ir_program *p, const struct ir_stage *s)
 	return p->stages.n;
 }
 
-/* The best estimate of a stage by itself. */
+/* The best estimate of a stage alone. */
 static double best_alone(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
 {
 	struct sched_choice one[SCHED_RULE_CHOICES];
@@ -62,7 +62,7 @@ int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct s
 		for (int i = 0; i < found; i++) {
 			double c = sched_estimate(p, s, &one[i], t) - others;
 			int at = n++;
-			for (; at > 0 && cost[at - 1] > c; at--) { /* equals stay in the rule's own order */
+			for (; at > 0 && cost[at - 1] > c; at--) { /* equals keep the rule's order */
 				cost[at] = cost[at - 1];
 				out[at] = out[at - 1];
 			}

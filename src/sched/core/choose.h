@@ -1,12 +1,13 @@
-/* Inside src/sched/: choices of rules, and what they take. */
+/* Inside src/sched/: choices of rules, and their cost. */
 #ifndef TPAT_SCHED_CHOOSE_H
 #define TPAT_SCHED_CHOOSE_H
 
 #include "sched/sched.h"
 #include "sched/target/cost.h"
 
-/* How threads go over a map's elements: `width` neighbours, at each of `planes` places along `axis`; vectors: loads of
- * these are what vector_loads says. And what the kernel takes then, in nanoseconds (cost_map.c). */
+/* Mapping of a map's elements to threads: each computes `width` neighbours at each of `planes` positions along `axis`.
+ * vectors: loads are vectorised as vector_loads finds. map_time() returns the kernel's time in nanoseconds
+ * (cost_map.c). */
 struct map_shape {
 	int planes, axis, width;
 	bool vectors;
@@ -14,38 +15,38 @@ struct map_shape {
 double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape,
                 const struct sched_target *t);
 
-/* How threads go over a stage's points, for the estimate of a rule that streams them (cost.c). */
+/* Mapping of a stage's points to threads, for the estimate of a rule that streams them (cost.c). */
 struct cost_way {
-	int axis;        /* of the stage's space: neighbouring threads run along it; -1: along none */
-	double threads;  /* at work at the same time */
-	double columns;  /* neighbouring elements that a thread reads at once */
-	double points;   /* how often loads are made; 0: once a point of the space */
-	double strided;  /* bytes that move because accesses are apart from each other */
+	int axis;        /* of the stage's space, that neighbouring threads run along; -1: none */
+	double threads;  /* working at the same time */
+	double columns;  /* neighbouring elements per load of a thread */
+	double points;   /* executions of each load; 0: one per point of the space */
+	double strided;  /* extra bytes moved by strided accesses */
 	double overhead; /* ns that nothing hides */
 	double serial;   /* ns of one thread's work */
-	double slower;   /* x the time of the bytes */
-	double blocks;   /* of few blocks, each moves its part alone; 0: they are not few */
+	double slower;   /* factor on the time of the bytes */
+	double blocks;   /* number of blocks, if too few to fill the GPU; else 0 */
 };
-/* A thread an element of the result, along its last axis. */
+/* One thread per element of the result, along its last axis. */
 struct cost_way cost_way(const struct sched_site *site);
 double cost_of_way(const struct sched_site *site, const struct cost_way *w); /* ns */
 double cost_way_bytes(const struct sched_site *site, const struct cost_way *w);
 
-/* Adds the steps of a stage made by a choice. Extents that the stage has no meaning for fit none of their kernels. */
+/* Appends the steps of a choice for a stage. No kernel of theirs fits extents for which the stage is undefined. */
 void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
                   const struct sched_target *t);
 
-/* The first stage behind `from` at which a choice of each of these n lists begins. */
+/* Returns the first stage after `from` at which each of the n lists begins a choice. */
 int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from);
 
-/* What the stages from `from` to before `to` take with the choices of a list, by the cost model. */
+/* Estimated nanoseconds of stages from ... to - 1 with the choices of a list. */
 double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
                   const struct sched_target *t);
 
-/* The rules' own match(): what was found, in the program's arena. */
+/* For match(): copies its result into the program's arena. */
 #define FOUND(P, X) keep_found(P, &(X), sizeof(X))
 const void *keep_found(struct ir_program *p, const void *found, size_t size);
-/* sched_candidates() for stages that rules make. */
+/* sched_candidates() for stages that rules create, which are not the program's own. */
 int rule_candidates(const struct sched_rule *r, struct ir_program *p, const struct ir_stage *s,
                     const struct sched_target *t, struct sched_choice *out);
 

@@ -1,5 +1,5 @@
-/* The analytic cost model: bytes that move, how well neighbouring threads' accesses fall together, and how much of the
- * device the threads fill. A stand-in for measurement, good enough to order choices. */
+/* The analytic cost model: bytes moved, coalescing of neighbouring threads' accesses, and occupancy. It orders choices
+ * without measurement. */
 #include "sched/core/choose.h"
 #include "sched/target/cost.h"
 #include "sched/build/extents.h"
@@ -7,15 +7,15 @@
 struct traffic {
 	struct ir_program *p;
 	const struct sched_target *t;
-	int axis; /* along which neighbouring threads run; -1: none */
+	int axis; /* that neighbouring threads run along; -1: none */
 	double bytes;
-	double points;    /* of the space: how often the load is made */
-	double narrowest; /* bytes of the narrowest element that is read; 0: none yet */
+	double points;    /* of the space: executions of the load */
+	double narrowest; /* bytes of the narrowest element loaded; 0: none yet */
 };
 
 enum { SECTOR = 32 };
 
-/* A warp's access takes whole sectors; what is read again mostly comes from the caches at a quarter of the cost. */
+/* A warp's access moves whole sectors. Repeated reads mostly hit the caches, at a quarter of the cost. */
 double about_bytes_loaded(struct ir_program *p, expr load, int axis, double points, const struct sched_target *t)
 {
 	double size = type_info(load->type)->bits / 8.0, elements = (double)about(ir_buffer_count(p, load->buf), t);
@@ -62,7 +62,7 @@ static double on_fewer_processors(double time, double bytes, double blocks, cons
 	return time > alone ? time : alone;
 }
 
-/* What the stage reads by the way, narrow elements counted as the time that they take, and what it stores. */
+/* Bytes that the stage loads with this mapping, narrow elements weighted by their time, and bytes that it stores. */
 double cost_way_bytes(const struct sched_site *site, const struct cost_way *w)
 {
 	const struct ir_stage *s = site->s;
@@ -72,8 +72,8 @@ double cost_way_bytes(const struct sched_site *site, const struct cost_way *w)
 	if (s->where)
 		ir_walk(s->where, add_load, &m);
 	ir_walk(s->value, add_load, &m);
-	/* Measured on an H100: a reduction takes 1.05 times as long as the bytes do where a thread reads four at
-	 * once, 1.19 times where it reads two. */
+	/* Measured on an H100: a reduction takes 1.05 times as long as its bytes with loads of four bytes, 1.19 times
+	 * with loads of two. */
 	for (double access = m.narrowest * w->columns; s->kind == IR_REDUCE && access > 0 && access < 8; access *= 2)
 		m.bytes *= access < 4 ? 1.13 : 1.05;
 	if (s->init)
@@ -85,7 +85,7 @@ double cost_of_way(const struct sched_site *site, const struct cost_way *w)
 {
 	const struct sched_target *t = site->t;
 	double points = (double)about(space_count(site->p, site->s), t), bytes = cost_way_bytes(site, w);
-	/* Bandwidth needs many threads, or fewer with more bytes each. */
+	/* Full bandwidth needs many threads, or fewer with more bytes each. */
 	double fill = w->threads * (w->columns > 4 ? 4 : w->columns) / cost_full_threads(t);
 	double work = points * ir_cost(site->s->value) / cost_mixed_rate(t);
 	double time = bytes / t->bytes_per_ns / (fill < 1 ? (fill > 0.002 ? fill : 0.002) : 1);

@@ -1,6 +1,5 @@
-/* What a map's kernel takes: bytes, waves of threads, instructions and accesses, counted for the way in which its
- * threads go over the elements. What limits a kernel is mostly one of these, and where two are close they add up in
- * part. */
+/* Time of a map's kernel: bytes, waves of threads, instructions and memory accesses, counted for its mapping of
+ * elements to threads. Mostly one of these is the limit; two that are close add up in part. */
 #include "sched/build/accumulate.h"
 #include "base/number.h"
 #include "sched/core/choose.h"
@@ -20,13 +19,13 @@ struct facts {
 	struct arena *scratch;
 	int inner;
 	expr own;        /* an element's position */
-	uint32_t *axes;  /* by node: a bit an axis */
-	double *chance;  /* by node: of being evaluated for an element */
-	bool *to_places; /* by node: an index that holds a load: data say where it points */
+	uint32_t *axes;  /* by node: one bit per axis */
+	double *chance;  /* by node: probability of its evaluation for an element */
+	bool *to_places; /* by node: a data-dependent index: it contains a load */
 	expr *node;      /* operands first */
 	int nodes;
-	double points, warps, instructions, cycles; /* instructions: of a thread; cycles: of a warp's accesses */
-	double bytes, cached;                       /* from and to memory; read from the second cache */
+	double points, warps, instructions, cycles; /* instructions: per thread; cycles: per warp, of accesses */
+	double bytes, cached;                       /* from and to memory; read from the L2 cache */
 };
 
 /* ---- The value's nodes. */
@@ -43,7 +42,7 @@ static void note_node(void *user, expr e)
 	}
 }
 
-/* Each branch of a select is taken for half of the elements, as long as nothing better is known. */
+/* By default each branch of a select is taken for half of the elements. */
 static void note_chances(struct facts *f)
 {
 	f->chance[f->s->value->id] = 1;
@@ -82,20 +81,20 @@ static double instructions_of(expr e)
 	}
 }
 
-/* How often a thread evaluates what depends on these axes. */
+/* Number of times that a thread evaluates a node which depends on these axes. */
 static double times(const struct facts *f, uint32_t axes)
 {
 	double n = f->shape->planes > 1 && axes & 1u << f->shape->axis ? f->shape->planes : 1;
 	return f->inner >= 0 && axes & 1u << f->inner ? n * f->shape->width : n;
 }
 
-/* ---- Where lanes read: the index is evaluated for some of them. */
+/* ---- Positions that lanes read: the index is evaluated for some of them. */
 
 struct place {
 	const struct facts *f;
 	const int64_t *axis;
 	int64_t *value;
-	unsigned char *state; /* by node: 0: not yet; 1: known; 2: not to be known */
+	unsigned char *state; /* by node: 0: not evaluated yet; 1: known; 2: unknown */
 };
 
 static int64_t floor_of(int64_t a, int64_t b)
@@ -149,7 +148,7 @@ static bool evaluate(struct place *x, expr e, int64_t *out)
 	return x->state[e->id] == 1;
 }
 
-/* The position that a load of element `at`, counted along the threads' space, reads. */
+/* Evaluates the position that a load reads for element `at`, counted along the threads' space. */
 static bool position(const struct facts *f, expr flat, int64_t at, int64_t *out)
 {
 	int64_t axis[IR_MAX_RANK] = { 0 };
@@ -184,14 +183,14 @@ static void add_place(struct sector_set *set, int64_t place)
 
 /* ---- Loads. */
 
-/* The number of the warp at that share of all; no larger than 2^40, so that its elements' positions can be counted. */
+/* Number of the warp at that fraction of all, at most 2^40, so that its elements' positions do not overflow. */
 static int64_t warp_at(const struct facts *f, double share)
 {
 	double warp = f->warps * share;
 	return warp < 0x1p40 ? (int64_t)warp : (int64_t)1 << 40;
 }
 
-/* What one access of a warp meets: lines; and the sectors of all elements that it asks for, into `all`. */
+/* Returns the number of cache lines of one warp access; adds the sectors of all its elements to `all`. */
 static double lines_of_access(const struct facts *f, expr flat, double size, int64_t warp, struct sector_set *all)
 {
 	struct sector_set lines = { .n = 0 };
@@ -207,7 +206,7 @@ static double lines_of_access(const struct facts *f, expr flat, double size, int
 	return lines.n;
 }
 
-/* How many accesses a thread makes for the elements of its vector. */
+/* Number of accesses of a thread for the elements of its vector. */
 static double accesses(const struct facts *f, expr load, expr flat)
 {
 	int vector = f->shape->vectors ? vector_loads_accesses(&f->vectors, load) : -1;
@@ -216,8 +215,8 @@ static double accesses(const struct facts *f, expr load, expr flat)
 	if (vector >= 0)
 		return vector;
 	if (f->shape->vectors && ir_const_int(ir_binary(IR_SUB, flat, f->own), &at) && at % f->shape->width == 0)
-		return ceil(f->shape->width * type_info(load->type)->bits / 128.0); /* also where vectors go on from row
-		                                                                       to row */
+		return ceil(f->shape->width * type_info(load->type)->bits / 128.0); /* also if vectors continue
+		                                                                       from row to row */
 	if (f->inner < 0 || !(f->axes[load->id] & 1u << f->inner))
 		return 1;
 	for (int v = 0; v < f->shape->width; v++) {
@@ -228,7 +227,7 @@ static double accesses(const struct facts *f, expr load, expr flat)
 	return different.n;
 }
 
-/* All loads of one buffer together: what one of them has read, others find in the first cache. */
+/* Adds all loads of one buffer: data that one of them has read are in the L1 cache for the others. */
 static void add_buffer(struct facts *f, const struct ir_buffer *b)
 {
 	double size = type_info(b->type)->bits / 8.0, elements = (double)about(ir_buffer_count(f->p, b), f->t);
@@ -245,7 +244,7 @@ static void add_buffer(struct facts *f, const struct ir_buffer *b)
 			lines = f->to_places[e->id] ? -1 : lines_of_access(f, flat, size, warp, &sectors[k]);
 		}
 		double share = times(f, f->axes[e->id] & ~(f->inner >= 0 ? 1u << f->inner : 0));
-		if (lines < 0) { /* data say where: neighbours often share a sector, and caches have most of them */
+		if (lines < 0) { /* data-dependent: neighbours often share a sector, and most are cached */
 			anywhere += times(f, f->axes[e->id]) * SECTOR / 8.0 * f->chance[e->id];
 			lines = LANES / 4.0;
 		} else {
@@ -273,7 +272,7 @@ static void add_loads(struct facts *f)
 	}
 }
 
-/* ---- The whole. */
+/* ---- Total. */
 
 static double sum_of_limits(const double *limit, int n, double norm)
 {
@@ -286,7 +285,7 @@ static double sum_of_limits(const double *limit, int n, double norm)
 double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape,
                 const struct sched_target *t)
 {
-	enum { START = 12, DIVISION = 6 }; /* of a thread: its number and its store; an axis found from its number */
+	enum { START = 12, DIVISION = 6 }; /* instructions: thread index and store; one axis from the index */
 	struct arena *scratch = arena_new();
 	struct facts f = { .p = p, .s = s, .t = t, .shape = shape, .scratch = scratch, .inner = -1 };
 	size_t nodes = s->value->id + 1;
@@ -318,7 +317,7 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 	const struct cost_table *measured = cost_table(t);
 	f.cycles = stores * measured->access;
 	add_loads(&f);
-	/* Few threads do not reach all of the memory's rate. */
+	/* Few threads do not reach the memory bandwidth. */
 	double processors = f.warps / 8 < t->processors ? f.warps / 8 : t->processors;
 	double each = shape->width * shape->planes < 8 ? shape->width * shape->planes : 8;
 	double share = threads * each / cost_full_threads(t), clock = cost_counted_clock(t);
@@ -331,7 +330,7 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 		f.warps * f.cycles / (processors * clock),
 	};
 	arena_free(scratch);
-	/* Of equals the wider: extents that are open may turn out larger. */
+	/* Prefer the wider of equals: dynamic extents may turn out larger. */
 	double time = sum_of_limits(limit, sizeof limit / sizeof *limit, measured->norm);
 	return t->launch_ns + time * (1 + 0.01 * log2(8.0 / shape->width));
 }

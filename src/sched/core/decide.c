@@ -1,4 +1,4 @@
-/* Decisions: which choice makes each stage of a program; their text form, and the way back, which trusts nothing. */
+/* Decisions: the choice for each stage of a program; their text form, and its parser for untrusted texts. */
 #include "sched/sched.h"
 
 #include <limits.h>
@@ -42,7 +42,7 @@ const char *sched_params_text(const struct sched_choice *c, struct arena *a)
 {
 	struct str s = str_new(a);
 	put_params(&s, c);
-	return str_text(&s) + (s.n > 0); /* without the space in front */
+	return str_text(&s) + (s.n > 0); /* without the leading space */
 }
 
 const char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a)
@@ -57,7 +57,7 @@ const char *sched_decisions_text(const struct ir_program *p, const struct sched_
 	return str_text(&s);
 }
 
-/* "N" or "-N" as an int, and nothing else. */
+/* Reads "N" or "-N" as an int. */
 static bool read_int(const char **at, int *out)
 {
 	const char *p = *at;
@@ -83,7 +83,7 @@ static bool skip(const char **at, const char *text)
 	return true;
 }
 
-/* " width=4 steps=2", or as tpat wrote it before: " 4,2". */
+/* Reads " width=4 steps=2", or the older form " 4,2". */
 static bool read_params(const char **at, struct sched_choice *c, const char **why, struct arena *a)
 {
 	const struct sched_rule *r = c->rule;
@@ -105,7 +105,7 @@ static bool read_params(const char **at, struct sched_choice *c, const char **wh
 	return true;
 }
 
-/* One decision: "3 map@1 width=4". */
+/* Reads one decision: "3 map@1 width=4". */
 static bool read_decision(const char **at, int *stage, struct sched_choice *c, const char **why, struct arena *a)
 {
 	char name[64];
@@ -151,9 +151,9 @@ bool sched_decisions_current(const char *text, const char **why, struct arena *a
 	}
 }
 
-/* ---- The way back. */
+/* ---- Parser. */
 
-/* Whether the rule itself would try this choice for this stage. */
+/* True if this is one of the rule's candidates for the stage. */
 static bool is_candidate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                          const struct sched_target *t, const char **why)
 {

@@ -1,7 +1,7 @@
-/* Kernels that start early: from sm_90 on they are set up while the kernel before them still runs (programmatic
- * dependent launch), be it the same plugin's or any other, which saves a quarter of a microsecond on the GPU and half
- * of one on the host. In return their inputs are no memory that a compiler may read whenever it likes. So kernels do it
- * that are at most some waves long: of others that is less than a hundredth. */
+/* Programmatic dependent launch: from sm_90 on a kernel may start while the previous one still runs, of this plugin or
+ * any other. This saves a quarter of a microsecond on the GPU and half of one on the host. In return its inputs are not
+ * read-only memory for the compiler. So only kernels of at most a few waves use it: longer ones gain less than one
+ * percent. */
 #include "sched/build/extents.h"
 #include "sched/core/launches.h"
 

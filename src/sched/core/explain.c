@@ -1,4 +1,4 @@
-/* What all rules say of one stage: what they would take, or why they do not apply. See sched.h. */
+/* Verdicts of all rules on one stage: their estimates, or why they do not apply. See sched.h. */
 #include "sched/build/extents.h"
 #include "sched/sched.h"
 

@@ -1,15 +1,15 @@
-/* Inside src/sched/: how the kernels of a plan are launched. */
+/* Inside src/sched/: launches of a plan's kernels. */
 #ifndef TPAT_SCHED_LAUNCHES_H
 #define TPAT_SCHED_LAUNCHES_H
 
 #include "sched/sched.h"
 
-/* Decides of the plan's steps from number `from` on which of their kernels start early (early.c). */
+/* Decides which kernels of the steps from number `from` on launch early, before the previous kernel ends (early.c). */
 void start_early(struct ir_plan *plan, int from, const struct sched_target *t);
 bool may_start_early(const struct ir_kernel *k, const struct sched_target *t);
 
-/* Small neighbouring steps of a plan become one, where that pays (share.c). `all`: every step made for the program,
- * each once, to which new ones are added; may be the plan itself. */
+/* Merges small neighbouring steps of a plan into one launch where that pays (share.c). `all` holds every step built for
+ * the program, each once; new ones are added to it. It may be the plan itself. */
 void share_launches(struct ir_plan *plan, struct ir_plan *all, const struct sched_target *t);
 
 #endif

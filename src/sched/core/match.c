@@ -1,4 +1,4 @@
-/* What rules find in stages: looked for once, kept with the program. */
+/* Caches the results of match() with the program. */
 #include "sched/core/choose.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ struct found_by {
 	bool looked;
 };
 
-/* Of one stage; `value`: what it computed then. */
+/* Cached results of one stage; `value`: its expression at that time. */
 struct found_in {
 	const struct ir_stage *s;
 	expr value;
@@ -18,7 +18,7 @@ struct found_in {
 
 struct ir_found {
 	int stages;
-	struct found_in **in; /* by the stage's place; null: nothing was asked yet */
+	struct found_in **in; /* by the stage's index; null: not matched yet */
 };
 
 const void *keep_found(struct ir_program *p, const void *found, size_t size)
@@ -35,7 +35,7 @@ static int rule_number(const struct sched_rule *r)
 	return -1;
 }
 
-/* Where the rule's answer for a stage is kept; null: for a stage that the program does not have, or a rule beside the
+/* Returns the cache entry of a rule and a stage; null if the stage is not the program's or the rule is not in the
  * table. */
 static struct found_by *place_for(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r)
 {
@@ -63,7 +63,7 @@ const void *sched_match(struct ir_program *p, const struct ir_stage *s, const st
 	if (!kept || !kept->looked) {
 		now.found = r->match(p, s, &now.why);
 		now.looked = true;
-		kept = place_for(p, s, r); /* the rule may have asked another one */
+		kept = place_for(p, s, r); /* match() may have called sched_match() and moved it */
 		if (kept)
 			*kept = now;
 	} else {
@@ -79,7 +79,7 @@ static const char *lacks(unsigned features)
 	return features & TARGET_WGMMA      ? "the GPU has no products of warpgroups (wgmma)"
 	       : features & TARGET_TMA      ? "the GPU has no engine that copies tiles (TMA)"
 	       : features & TARGET_CLUSTERS ? "the GPU has no clusters of blocks"
-	                                    : "the GPU has no copies that nobody waits for (cp.async)";
+	                                    : "the GPU has no asynchronous copies (cp.async)";
 }
 
 int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r,

@@ -1,12 +1,12 @@
-/* Decisions as plans: the kernels of each choice once, and of several that hold at different extents those that fit the
- * ones at run time.
+/* Turns decisions into plans. Each choice's kernels are built once. If the points' choices differ, guards select the
+ * kernels by the extents at run time.
  *
- * Stages are taken in parts, the shortest runs that all points of a tactic make by themselves. Where a part is made in
- * several ways, the way of a point is for all extents around it: between two points in a row, the border lies at the
- * geometric mean of the product of the symbols concerned. Those are the symbols of the part's extents that differ
- * between the points; where some of them alone make the next point's way the faster one, only these. The step i of the
- * part then holds the kernels of each way's step i, guarded by "the product is at most the border"; of the last way as
- * they are, so that some kernel fits all extents. A way that has fewer steps launches nothing there. */
+ * Stages are divided into parts: the shortest runs with a separate list of choices at all points of a tactic. A part
+ * with several such lists ("ways") uses a point's way for all extents around the point. The border between two
+ * successive points is the geometric mean of the product of the relevant symbols. These are the symbols of the part's
+ * extents that differ between the points, or only those that alone make the next point's way the faster one. Step i of
+ * the part holds the kernels of each way's step i, guarded by "the product is at most the border". The last way's
+ * kernels have no such guard, so that some kernel fits all extents. A way with fewer steps launches nothing there. */
 #include "sched/core/choose.h"
 #include "sched/build/finish.h"
 #include "sched/core/launches.h"
@@ -14,9 +14,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SYMBOLS = 16 }; /* whose product is looked at */
+enum { MOST_SYMBOLS = 16 }; /* in a product */
 
-/* What was made of a stage with a choice: steps of `all`. */
+/* The steps of `all` that a choice made for a stage. */
 struct made {
 	int stage, first, steps;
 	struct sched_choice choice;
@@ -31,7 +31,7 @@ struct dispatch {
 	} made;
 };
 
-/* One way to make a part, and the extents it is for: all where the product of symbols is at most `most`. */
+/* One way to compute a part, and the extents it is for: product of symbols <= `most`. */
 struct way {
 	const struct sched_choice *list;
 	expr fits; /* null: always */
@@ -39,7 +39,7 @@ struct way {
 	int steps;
 };
 
-/* Choices that differ for some extents alone make the same kernel for the others: it is one, then. */
+/* Choices that differ for some extents only produce equal kernels for the others. These get the same name. */
 static void name_as_equal(const struct ir_plan *all, struct ir_kernel *k)
 {
 	vec_each (step, &all->steps)
@@ -70,7 +70,7 @@ static const struct made *make(struct dispatch *d, int stage, const struct sched
 	return &d->made.at[d->made.n - 1];
 }
 
-/* The steps of the stages from `from` to before `to`, as `list` has them. */
+/* Builds the steps of stages from ... to - 1 with the choices of `list`. */
 static void make_steps(struct dispatch *d, struct way *w, int from, int to)
 {
 	struct ir_program *p = d->p;
@@ -86,7 +86,7 @@ static void make_steps(struct dispatch *d, struct way *w, int from, int to)
 	w->steps = steps.n;
 }
 
-/* ---- Where one way ends and the next begins. */
+/* ---- Borders between ways. */
 
 struct mention {
 	const char *symbol;
@@ -109,7 +109,7 @@ static bool is_concerned(const struct ir_stage *s, const char *symbol)
 	return m.found;
 }
 
-/* Whether the way `next` is faster as soon as this symbol alone has the next point's extent. */
+/* True if the way `next` is faster as soon as this symbol alone has the next point's extent. */
 static bool decides(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from, int to,
                     int i, int symbol)
 {
@@ -121,7 +121,7 @@ static bool decides(const struct dispatch *d, const struct way *own, const struc
 	return sched_time(d->p, next, from, to, &t) < sched_time(d->p, own->list, from, to, &t);
 }
 
-/* "The extents are nearer to point `i` than to the one behind it", or null where nothing tells them apart. */
+/* A bool: the extents are nearer to point `i` than to the next one; or null if no symbol distinguishes them. */
 static expr nearer(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from, int to,
                    int i)
 {
@@ -138,7 +138,7 @@ static expr nearer(const struct dispatch *d, const struct way *own, const struct
 		if (!here || a->extent[k].value == b->extent[k].value || !ir_symbol_source(d->p, symbol, &input, &axis))
 			continue;
 		concerned[n++] = k;
-		if (decides(d, own, next, from, to, i, k)) { /* to the front */
+		if (decides(d, own, next, from, to, i, k)) { /* move to the front */
 			concerned[n - 1] = concerned[decisive];
 			concerned[decisive++] = k;
 		}
@@ -164,7 +164,7 @@ static bool same_part(const struct sched_choice *a, const struct sched_choice *b
 	return true;
 }
 
-/* The ways in which a part is made, from the smallest extents to the largest. */
+/* Finds a part's ways, from the smallest extents to the largest. */
 static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from, int to, struct way *way)
 {
 	const struct sched_points *points = d->points;
@@ -174,7 +174,7 @@ static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from,
 		if (n && same_part(way[n - 1].list, list, from, to))
 			continue;
 		expr border = n ? nearer(d, &way[n - 1], list, from, to, i - 1) : NULL;
-		if (n && !border) { /* nothing tells the points apart: the usual one counts */
+		if (n && !border) { /* no symbol distinguishes the points: use the optimum's way */
 			if (i == points->opt)
 				way[n - 1].list = list;
 			continue;
@@ -188,7 +188,7 @@ static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from,
 	return n;
 }
 
-/* ---- Kernels that a way's extents never need: those behind one that fits them all. */
+/* ---- Kernels that a way's extents never reach: those after one that fits them all. */
 
 struct extent_is {
 	const char *symbol;
@@ -202,8 +202,7 @@ static bool extent_of(void *user, const char *name, int64_t *value)
 	return strcmp(x->symbol, name) == 0;
 }
 
-/* Whether the kernel fits all extents of a way that is for one symbol up to a number. What else the guard asks for
- * makes it uncertain. */
+/* True if the kernel fits all extents of a way with a bound on one symbol. False if the guard has other conditions. */
 static bool fits_all(const struct ir_kernel *k, expr way)
 {
 	enum { MOST = 4096 };
@@ -220,7 +219,7 @@ static bool fits_all(const struct ir_kernel *k, expr way)
 
 /* ---- Steps of several ways. */
 
-/* The kernel for the extents of a way; `only`: whatever else it needs, those fit. */
+/* Copies the kernel for the extents of a way; `only`: replaces its guard, as these extents always fit. */
 static struct ir_kernel *copy_kernel(struct ir_program *p, const struct ir_kernel *k, expr fits, bool only)
 {
 	struct ir_kernel *copy = NEW(p->arena, struct ir_kernel);

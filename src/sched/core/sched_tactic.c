@@ -1,17 +1,17 @@
-/* What to do with a whole program, for several sets of extents at once. Kernels are not made here; see sched.h. */
+/* Decisions for a whole program at several points. Builds no kernels; see sched.h. */
 #include "sched/core/choose.h"
 
 #include <string.h>
 
-/* How much slower the usual extents' choice must be at other extents for these to get kernels of their own. */
+/* A point gets its own kernels if the optimum's choice is slower there by this factor. */
 static const double WORTH = 1.2;
 
 enum { SMALL = 4, USUAL = 64, LARGE = 1024 };
 
-/* Another tactic is worth its kernels when the cost model, which is no measurement, takes it for at most this much
- * slower; and of a stage only so many choices are looked at. */
+/* Another tactic is worth measuring if its estimate is at most this factor slower. Only so many choices per stage are
+ * examined. */
 static const double NEAR = 2;
-enum { LOOKED_AT = 12 };
+enum { MAX_TRIED = 12 };
 
 /* ---- Points. */
 
@@ -51,8 +51,7 @@ struct sched_points sched_usual_points(struct ir_program *p, const struct sched_
 			vec_push(p->arena, &symbol, name);
 			vec_push(p->arena, &value, usual);
 		}
-	/* What depends on numbers that are not known at launch is better done in one way: each way could need one
-	 * more. */
+	/* If numbers are not known at launch, use one way only: further ways could need further numbers. */
 	if (!symbol.n || p->values.n)
 		return sched_points_of(t, NULL, NULL, 0, 1, 0, p->arena);
 	return sched_points_of(t, symbol.at, value.at, symbol.n, 3, 1, p->arena);
@@ -95,7 +94,7 @@ int sched_part_end(struct ir_program *p, const struct sched_choice *const *list,
 	return most;
 }
 
-/* `own` at a point, but what is usual wherever that is hardly slower. */
+/* A point's own choices, but the optimum's wherever these are hardly slower. */
 static const struct sched_choice *adopt(struct ir_program *p, const struct sched_choice *own,
                                         const struct sched_choice *usual, const struct sched_target *t)
 {
@@ -134,7 +133,7 @@ static bool same_list(const struct ir_program *p, const struct sched_choice *a, 
 	return true;
 }
 
-/* `list` with stage i made by c. */
+/* `list` with c as the choice for stage i. */
 static const struct sched_choice *replace(struct ir_program *p, const struct sched_choice *list, int i,
                                           const struct sched_choice *c, const struct sched_target *t)
 {
@@ -146,7 +145,7 @@ static const struct sched_choice *replace(struct ir_program *p, const struct sch
 	return out;
 }
 
-/* Another way for the usual point, what it takes there, and what it changes. */
+/* Another list for the optimum, its time there, and the stage that it changes. */
 struct other {
 	const struct sched_choice *list;
 	double time;
@@ -154,13 +153,13 @@ struct other {
 	struct sched_choice choice;
 };
 
-/* The others for one stage, into `other`, which holds n of them, the fastest first. */
+/* Adds the others for one stage to `other`, which holds n in ascending order of time. Returns the new number. */
 static int add_others(struct ir_program *p, const struct sched_choice *usual, int stage, const struct sched_target *t,
                       double slowest, struct other *other, int n)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
 	int found = sched_choices(p, p->stages.at[stage], t, choice);
-	for (int i = 0; i < found && i < LOOKED_AT; i++) {
+	for (int i = 0; i < found && i < MAX_TRIED; i++) {
 		if (same_choice(&choice[i], &usual[stage]))
 			continue;
 		struct other x = { .list = replace(p, usual, stage, &choice[i], t),
@@ -182,7 +181,7 @@ int sched_tactics(struct ir_program *p, const struct sched_points *points, const
 {
 	const struct sched_target *t = &points->target[points->opt];
 	const struct sched_choice *usual = first->choice[points->opt];
-	struct other *other = NEWN(p->arena, struct other, p->stages.n * LOOKED_AT + 1);
+	struct other *other = NEWN(p->arena, struct other, p->stages.n * MAX_TRIED + 1);
 	double slowest = NEAR * sched_time(p, usual, 0, p->stages.n, t);
 	int n = 0, found = 0;
 	out[n++] = *first;

@@ -1,10 +1,9 @@
-/* Launches that several kernels share. A launch takes the host some microseconds, and the GPU about one, which is more
- * than a small kernel does. So neighbouring steps that do not depend on each other, of which one alone would leave the
- * GPU partly idle, become one: each kernel keeps its blocks, and a block's number says whose it is. Steps that do
- * depend on each other, of one block each, run in turn in that block.
+/* Horizontal fusion: several kernels share a launch. A launch costs the host some microseconds and the GPU about one,
+ * which is more than a small kernel takes. So neighbouring independent steps that would leave the GPU partly idle are
+ * merged: each kernel keeps its blocks, and the block number selects the kernel. Dependent steps of one block each run
+ * in sequence in that block.
  *
- * Only plain kernels take part: threads, registers and shared memory of a launch are those of the part that needs
- * most. */
+ * Only plain kernels take part, because a launch has the threads, registers and shared memory of its largest part. */
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 #include "sched/core/launches.h"
@@ -12,14 +11,14 @@
 #include <string.h>
 
 enum {
-	MOST_WAVES = 4, /* of all blocks together: what is longer hides a launch, and wants registers of its own */
+	MOST_WAVES = 4, /* of all blocks: longer kernels hide their launch, and need their own register count */
 	MOST_PARTS = 8,
 	MOST_ARGUMENTS = 64,
-	MOST_REGISTERS = 64, /* of a thread, in arrays: a launch has those of its greediest part */
-	EXCHANGE = 1024,     /* bytes of shared memory that one combining over a block takes at most */
+	MOST_REGISTERS = 64, /* of a thread, in arrays: a launch has the maximum over its parts */
+	EXCHANGE = 1024,     /* upper bound on the bytes of shared memory of one reduction over a block */
 };
 
-/* ---- Which kernels are plain. */
+/* ---- Plain kernels. */
 
 struct needs {
 	bool plain;
@@ -39,7 +38,7 @@ static double bytes_of(const struct ir_variable *v)
 	return type_info(v->type)->bits / 8.0;
 }
 
-/* A row of an array: others are on their way at other times. */
+/* One row of an array: its other rows are not live at the same time. */
 static double registers_of(const struct ir_variable *v)
 {
 	return v->dim[v->rank - 1] * (bytes_of(v) > 4 ? bytes_of(v) / 4 : 1);
@@ -55,7 +54,7 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		switch (s->kind) {
-		case IR_LOAD_VECTOR: /* data that goes past the caches comes in streams, which fill the GPU */
+		case IR_LOAD_VECTOR: /* streaming loads are of large data, which fill the GPU */
 		case IR_STORE_VECTOR: x->plain &= !s->vector.once; break;
 		case IR_ARRAY: x->registers += registers_of(s->array.var); break;
 		case IR_SHARED:
@@ -65,7 +64,7 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 		case IR_LANES_COMBINE: x->shared += exchanged_by(&s->lanes); break;
 		case IR_LANES_SCAN:
 		case IR_ITEMS_SCAN: x->shared += EXCHANGE; break;
-		case IR_TILE_NEXT: /* blocks that wait for others */
+		case IR_TILE_NEXT: /* blocks wait for each other */
 		case IR_TILES_BEFORE:
 		case IR_LOCAL:
 		case IR_PLACE:
@@ -97,7 +96,7 @@ static struct needs needs_of(const struct ir_kernel *k)
 	return x;
 }
 
-/* One kernel for all extents, or one and its twin with 64-bit positions. */
+/* One kernel for all extents, or one and its copy with 64-bit positions. */
 static bool is_plain(const struct ir_step *s)
 {
 	if (s->n < 1 || s->n > 2 || !step_fits_all(s) || !needs_of(s->at[0]).plain)
@@ -106,7 +105,7 @@ static bool is_plain(const struct ir_step *s)
 	return s->n == 1 || (k->parts.n ? k->parts.n == s->at[1]->parts.n : k->body.at == s->at[1]->body.at);
 }
 
-/* ---- Which steps depend on each other. */
+/* ---- Dependences between steps. */
 
 static bool touches(const struct ir_kernel *k, const struct ir_buffer *b)
 {
@@ -136,7 +135,7 @@ static bool depend(const struct ir_step *a, const struct ir_step *b)
 	return false;
 }
 
-/* ---- Whether sharing is possible, and pays. */
+/* ---- Feasibility and gain. */
 
 static int parts_of(const struct ir_kernel *k)
 {
@@ -183,7 +182,7 @@ static void add_part(struct ir_program *p, struct ir_kernel *k, const struct ir_
 			vec_push(p->arena, &k->buffers, *b);
 		if (ir_kernel_writes(part, *b) && !earlier)
 			vec_push(p->arena, &k->written, *b);
-		/* What one part writes another one may read. */
+		/* One part may read data that another writes. */
 		if ((ir_kernel_exchanges(part, *b) || (known && ir_kernel_writes(k, *b))) &&
 		    !ir_kernel_exchanges(k, *b))
 			vec_push(p->arena, &k->exchanged, *b);
@@ -210,7 +209,7 @@ static void symbol_of(void *user, expr e)
 		add_symbol(user, e->name);
 }
 
-/* Those of all parts, and those that say where the blocks of each end. */
+/* Adds the symbols of all parts, and those of the block ranges. */
 static void add_symbols(struct ir_program *p, struct ir_kernel *k)
 {
 	struct symbols x = { p, k };
@@ -222,8 +221,7 @@ static void add_symbols(struct ir_program *p, struct ir_kernel *k)
 	kernel_order_symbols(p, k);
 }
 
-/* The first one's name, and what follows the program's name in the other's: or how many others, where there are
- * more. */
+/* The first part's name, followed by the second's without the program's name, or by the number of further parts. */
 static const char *name_of(struct ir_program *p, const struct ir_kernel *k)
 {
 	const char *program = str_identifier(p->arena, p->name), *first = k->parts.at[0]->name;
@@ -277,14 +275,14 @@ static struct ir_step *share_step(struct ir_plan *all, const struct ir_step *a, 
 	return s;
 }
 
-/* Fewer blocks start first: they are likely to be the longer ones, which would end last. */
+/* True if s has fewer blocks: these are likely to be longer, and would end last. */
 static bool starts_first(const struct ir_step *s, const struct ir_step *other, const struct sched_target *t)
 {
 	const struct ir_kernel *k = other->at[0];
 	return about(s->at[0]->blocks, t) < about((k->parts.n ? k->parts.at[0] : k)->blocks, t);
 }
 
-/* The step of `out` with which s may share a launch, where nothing behind it keeps s from moving there; -1: none. */
+/* Index of the step of `out` that s may share a launch with, if no later step keeps s from moving there; -1: none. */
 static int partner(const struct ir_plan *out, const struct ir_step *s, const struct sched_target *t, bool *turn)
 {
 	for (int i = out->steps.n - 1; i >= 0; i--) {

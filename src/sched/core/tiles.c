@@ -1,5 +1,5 @@
-/* Kernels whose blocks take a row's tiles in their order, each going on from what those before it made; in one pass
- * over the data. See tiles_before() in tpat_device.h, and tiles.h. */
+/* Look-back tiles: blocks take a row's tiles in order and continue from the results of earlier tiles, in one pass over
+ * the data. See tiles_before() in tpat_device.h, and tiles.h. */
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -10,7 +10,7 @@ struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr coun
 	struct ir_program *p = plan->program;
 	struct ir_stage *zero = NEW(p->arena, struct ir_stage);
 	struct sched_choice choice[SCHED_RULE_CHOICES];
-	/* A counter, and for each tile a mark and a value; 64-bit positions need as much as any 64-bit value. */
+	/* A counter, and a flag and a value per tile; 64-bit positions need as much as any 64-bit value. */
 	bool small = t != TYPE_INDEX && type_info(t)->bits <= 32;
 	expr words =
 	        ir_binary(IR_ADD, ir_binary(IR_MUL, count, ir_index(p->pool, small ? 1 : 3)), ir_index(p->pool, 1));
@@ -35,7 +35,7 @@ void tiles_take(struct ir_program *p, struct ir_kernel *k, struct tiles *t, expr
 	k->threads = t->threads;
 	k->blocks = count;
 	t->tile = ir_var_of(tile, NULL);
-	if (ir_size_limit(p, count) != count) /* blocks are launched for the most that there can be */
+	if (ir_size_limit(p, count) != count) /* the grid uses the upper bound */
 		emit_return_if(p, &k->body, ir_binary(IR_LE, count, t->tile));
 	t->tile = ir_var_of(tile, count);
 }

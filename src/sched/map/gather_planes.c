@@ -1,5 +1,5 @@
-/* Maps that gather from planes at places which planes share: which maps do, and what a thread makes of a copy in which
- * a place's elements lie beside each other. See gather_planes.h. */
+/* Maps that gather from several planes at the same positions: finds them, and emits a thread's work on a transposed
+ * copy, in which a position's elements are adjacent. See gather_planes.h. */
 #include "sched/map/gather_planes.h"
 #include "sched/build/emit.h"
 #include "sched/build/vectors.h"
@@ -9,7 +9,7 @@
 
 #include "ir/axis_names.h"
 
-/* ---- What is gathered. */
+/* ---- Matching. */
 
 static int first_gathered(expr e)
 {
@@ -19,7 +19,7 @@ static int first_gathered(expr e)
 	return e->n;
 }
 
-/* All reads of the buffer are gathers. */
+/* Checks that all reads of the buffer are gathers. */
 static void check_load(void *user, expr e)
 {
 	struct gather_planes *f = user;
@@ -34,7 +34,7 @@ static bool knows_axis(expr e, int axis)
 	return used[axis];
 }
 
-/* The axis along which planes lie, by the first gather: the last index before those that data decide. */
+/* Finds the planes' axis by the first gather: the last index before the data-dependent ones. */
 static void find_axis(void *user, expr e)
 {
 	struct gather_planes *f = user;
@@ -45,7 +45,7 @@ static void find_axis(void *user, expr e)
 	f->axis = f->lead && e->arg[f->lead - 1]->op == IR_AXIS ? (int)e->arg[f->lead - 1]->i : -1;
 }
 
-/* All gathers read from one plane: that of the axis, and of axes before it. */
+/* True if all gathers read the same plane: that of the axis, and of axes before it. */
 static bool same_plane(struct gather_planes *f)
 {
 	expr one = f->gathers.at[0].load;
@@ -108,13 +108,13 @@ void gather_planes_axes(struct gather_planes *f, struct ir_block *b, expr n, int
 		axis[f->axis] = ir_binary(IR_MUL, axis[f->axis], planes);
 }
 
-/* Whether all bits of the constant are zero. */
+/* True if all bits of the constant are zero. */
 static bool is_zero(expr e)
 {
 	return e->op == IR_CONST_INT ? e->i == 0 : e->op == IR_CONST_FLOAT && e->f == 0 && !signbit(e->f);
 }
 
-/* Reads what a place's elements are made of, once for all planes: arrays, one a gather. */
+/* Loads the gathered elements of a position for all planes at once, into one array per gather. */
 static void gather_places(struct gather_planes *f, struct ir_block *b, const struct axes *here,
                           struct ir_variable **array)
 {
@@ -143,7 +143,7 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 	const struct ir_buffer *out = f->s->out;
 	struct ir_variable *result[GATHER_PLANES_MAX], *array[GATHERS_MAX];
 	expr own[IR_MAX_RANK], lane[IR_MAX_RANK], near[GATHERS_MAX];
-	struct axes here = { .value = lane, .load = gathers_beside, .user = &f->gathers };
+	struct axes here = { .value = lane, .load = gathers_vector_item, .user = &f->gathers };
 	for (int i = 0; i < f->planes; i++) {
 		result[i] = ir_variable_new(p->pool, out->type, "%s_v%d", out->name, i);
 		emit_array(p, b, result[i], f->width);

@@ -1,4 +1,4 @@
-/* Reads at places that data decide: which there are, vectors of the coordinates, and the value of what was read. See
+/* Gathers: finds them, vectorises the loads of their coordinates, and builds the value from the gathered elements. See
  * gathers.h. */
 #include "sched/map/gathers.h"
 #include "sched/build/emit.h"
@@ -17,7 +17,7 @@ static bool is_gather(expr e)
 	return decided;
 }
 
-/* A choice between a gather and a constant: the gather is made where the condition holds. */
+/* True for a select between a gather and a constant: the gather runs if the condition holds. */
 static bool is_choice(expr e)
 {
 	return e->op == IR_SELECT && is_gather(e->arg[1]) &&
@@ -28,10 +28,10 @@ struct find {
 	struct gathers *g;
 	int axis;
 	/* By node: */
-	bool *sure;    /* evaluated whatever the conditions */
-	bool *decided; /* holds a load */
-	bool *place;   /* holds no load but sure ones that are no gathers, and does not know the axis */
-	int *uses;     /* of how many others it is an operand */
+	bool *sure;    /* evaluated unconditionally */
+	bool *decided; /* contains a load */
+	bool *place;   /* independent of the axis; contains only loads that are unconditional and no gathers */
+	int *uses;     /* number of nodes that it is an operand of */
 	bool fits;
 };
 
@@ -60,7 +60,7 @@ static void add(struct find *f, struct gather one)
 		if (g->at[i].node == one.node)
 			return;
 	f->fits &= g->n < GATHERS_MAX && (!one.where || f->place[one.where->id]);
-	for (int i = 0; i < one.load->n; i++) /* the axis chooses the plane, and nothing else */
+	for (int i = 0; i < one.load->n; i++) /* the axis selects the plane only */
 		f->fits &= f->place[one.load->arg[i]->id] || !f->decided[one.load->arg[i]->id];
 	one.sure = f->sure[one.node->id];
 	if (f->fits)
@@ -109,8 +109,8 @@ bool gathers_find(struct gathers *g, struct ir_program *p, expr value, int axis)
 
 /* ---- Coordinates. */
 
-/* By which constant the load is behind a multiple of its stride along `inner`; -1: it has no such stride, or is another
- * one in each plane. */
+/* The load's constant offset from a multiple of its stride along `inner`; -1 if it has no such stride or depends on the
+ * plane. */
 static int64_t place_in(const struct gathers *g, expr load, int *stride)
 {
 	int64_t step, c = 0;
@@ -127,13 +127,13 @@ struct look {
 	struct gathers *g;
 	const expr *axis;
 	struct {
-		struct beside beside;
-		expr start; /* of the first place */
-	} found[GATHERS_MAX_BESIDE];
+		struct gather_vector vector;
+		expr start; /* of the first position */
+	} found[GATHERS_MAX_VECTORS];
 	int n;
 };
 
-static void find_beside(void *user, expr e)
+static void find_vector(void *user, expr e)
 {
 	struct look *l = user;
 	struct gathers *g = l->g;
@@ -147,46 +147,46 @@ static void find_beside(void *user, expr e)
 	if (ir_multiple(start) % (stride * g->width))
 		return;
 	while (i < l->n &&
-	       (l->found[i].start != start || l->found[i].beside.stride != stride || l->found[i].beside.buf != e->buf))
+	       (l->found[i].start != start || l->found[i].vector.stride != stride || l->found[i].vector.buf != e->buf))
 		i++;
-	if (i == GATHERS_MAX_BESIDE)
+	if (i == GATHERS_MAX_VECTORS)
 		return;
 	if (i == l->n)
-		l->found[l->n++].beside = (struct beside){ .buf = e->buf, .stride = stride };
+		l->found[l->n++].vector = (struct gather_vector){ .buf = e->buf, .stride = stride };
 	l->found[i].start = start;
-	l->found[i].beside.load[c] = e;
+	l->found[i].vector.load[c] = e;
 }
 
-void gathers_find_beside(struct gathers *g, expr value, int inner, int width, const expr *axis)
+void gathers_find_vectors(struct gathers *g, expr value, int inner, int width, const expr *axis)
 {
 	struct look l = { .g = g, .axis = axis };
 	g->inner = inner;
 	g->width = width;
 	g->vectors = 0;
-	ir_walk_unconditional(value, find_beside, &l);
+	ir_walk_unconditional(value, find_vector, &l);
 	for (int i = 0; i < l.n; i++) {
-		struct beside *one = &l.found[i].beside;
-		bool all = true; /* nobody knows whether the others are there */
+		struct gather_vector *one = &l.found[i].vector;
+		bool all = true; /* the other loads may be out of bounds */
 		for (int c = 0; c < one->stride; c++)
 			all &= one->load[c] != NULL;
 		if (!all)
 			continue;
 		one->array = ir_variable_new(g->p->pool, one->buf->type, "%s_v%d", one->buf->name, g->vectors);
-		g->beside[g->vectors++] = *one;
+		g->vector[g->vectors++] = *one;
 	}
 }
 
-void gathers_declare_beside(const struct gathers *g, struct ir_block *b)
+void gathers_declare_vectors(const struct gathers *g, struct ir_block *b)
 {
 	for (int i = 0; i < g->vectors; i++)
-		emit_array(g->p, b, g->beside[i].array, g->beside[i].stride * g->width);
+		emit_array(g->p, b, g->vector[i].array, g->vector[i].stride * g->width);
 }
 
-void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared)
+void gathers_load_vectors(const struct gathers *g, struct ir_block *b, const expr *axis, bool declared)
 {
 	struct axes first = { .value = axis };
 	for (int i = 0; i < g->vectors; i++) {
-		const struct beside *one = &g->beside[i];
+		const struct gather_vector *one = &g->vector[i];
 		expr start = to_kernel(g->p, ir_flat(g->p->pool, one->buf, one->load[0]->arg), &first);
 		if (declared)
 			emit_load_into(g->p, b, one->buf, start, one->array, NULL, one->stride * g->width);
@@ -195,18 +195,18 @@ void gathers_load_beside(const struct gathers *g, struct ir_block *b, const expr
 	}
 }
 
-expr gathers_beside(void *user, expr e, expr flat)
+expr gathers_vector_item(void *user, expr e, expr flat)
 {
 	const struct gathers *g = user;
 	(void)flat;
 	for (int i = 0; i < g->vectors; i++)
-		for (int c = 0; c < g->beside[i].stride; c++) {
-			if (g->beside[i].load[c] != e)
+		for (int c = 0; c < g->vector[i].stride; c++) {
+			if (g->vector[i].load[c] != e)
 				continue;
 			expr at =
-			        ir_binary(IR_ADD, ir_binary(IR_MUL, g->lane, ir_index(g->p->pool, g->beside[i].stride)),
+			        ir_binary(IR_ADD, ir_binary(IR_MUL, g->lane, ir_index(g->p->pool, g->vector[i].stride)),
 			                  ir_index(g->p->pool, c));
-			return item_of(g->beside[i].array, at);
+			return item_of(g->vector[i].array, at);
 		}
 	return NULL;
 }

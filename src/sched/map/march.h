@@ -1,5 +1,6 @@
-/* Maps that read rows at places which their own row alone decides and which several of their rows share: what they keep
- * of such a row (march_find.c), and the kernel where the places are known (march_fixed.c). See rule_march.c. */
+/* Maps whose output row alone decides the input row to read, with several output rows per input row, as in upscaling.
+ * march_find.c finds the values to keep per input row; march_fixed.c builds the kernel for constant positions. See
+ * rule_march.c. */
 #ifndef TPAT_SCHED_MARCH_H
 #define TPAT_SCHED_MARCH_H
 
@@ -10,23 +11,23 @@ enum { MARCH_KEPT = 4, MARCH_WIDTH = 8, MARCH_ROWS = 16 };
 struct march {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int axis, inner;       /* along which a thread goes; the last one */
-	int n;                 /* what it keeps: */
-	expr kept[MARCH_KEPT]; /* the longest expressions that know the axis by one place alone */
-	expr place[MARCH_KEPT], of_place[MARCH_KEPT]; /* the place; the same expression, of a variable instead */
-	expr extent[MARCH_KEPT];                      /* of what the place indexes */
-	bool past_caches;                             /* rows are stored so */
-	double turns;                                 /* how many elements along the axis have one place */
+	int axis, inner;       /* the axis a thread iterates along; the last axis */
+	int n;                 /* number of kept expressions: */
+	expr kept[MARCH_KEPT]; /* the largest expressions that depend on the axis through one position only */
+	expr place[MARCH_KEPT], of_place[MARCH_KEPT]; /* the position; the expression over a variable in its place */
+	expr extent[MARCH_KEPT];                      /* extent that the position indexes */
+	bool past_caches;                             /* rows use streaming stores */
+	double turns;                                 /* elements along the axis per position */
 };
 
 bool march_find(struct march *m, struct ir_program *p, const struct ir_stage *s);
 
-/* Whether it is known which of `rows` neighbouring rows, from a multiple of `rows` on, share a place; and what a thread
- * does for them and `width` elements of each, in operations. */
+/* True if it is known at compile time which of `rows` neighbouring rows, from a multiple of `rows` on, share a
+ * position. *work: operations of a thread for these rows and `width` elements of each. */
 bool march_is_fixed(const struct march *m, int rows, int width, double *work);
-/* Their statements; `axis`: of the first element. */
+/* Emits the statements for these rows; `axis`: of the first element. */
 void march_fixed_emit(const struct march *m, struct ir_block *b, const expr *axis, int rows, int width);
-/* Stores `width` elements of a row: arrays `kept[i]` hold element v of what is kept. */
+/* Stores `width` elements of a row: kept[i][v] holds kept expression i for element v. */
 void march_store_row(const struct march *m, struct ir_block *b, struct ir_variable *const *kept, const expr *axis,
                      int width);
 

@@ -1,20 +1,20 @@
-/* What a map keeps of rows that it reads: see march.h. */
+/* Finds the expressions that a map keeps of the rows it reads: see march.h. */
 #include "sched/map/march.h"
 #include "sched/build/axes.h"
 
 enum { MOST_TURNS = 64, LEAST_WORK = 6 };
 
-/* ---- What knows the axis by a place alone. */
+/* ---- Expressions that depend on the axis through one position only. */
 
 struct look {
 	struct march *m;
-	uint32_t *axes; /* by node: a bit an axis */
-	bool *loads;    /* by node: whether it reads */
-	expr *place;    /* by node: null: it does not know the axis; a place; `mixed`: anything else */
+	uint32_t *axes; /* by node: one bit per axis */
+	bool *loads;    /* by node: contains a load */
+	expr *place;    /* by node: null: independent of the axis; a position; `mixed`: anything else */
 	expr mixed;
 };
 
-/* Whether a place is one for several elements: the axis is longer than what it runs along. */
+/* True if several elements share a position: the axis is longer than the extent that it indexes. */
 static bool shared_place(struct look *l, expr place, expr extent)
 {
 	int64_t from, to;
@@ -46,7 +46,7 @@ static void look_at(void *user, expr e)
 	l->place[e->id] = place;
 }
 
-/* The extent of what a place indexes. */
+/* Finds the extent that a position indexes. */
 struct indexed {
 	expr place, extent;
 };
@@ -69,10 +69,10 @@ static void keep(struct look *l, expr e, expr place)
 		m->kept[m->n] = e;
 		m->place[m->n] = place;
 	}
-	m->n++; /* more than there is room for: the rule does not apply */
+	m->n++; /* exceeds MARCH_KEPT: the rule does not apply */
 }
 
-/* The longest expressions with a place, of those that are surely evaluated. */
+/* Finds the largest expressions with a position among those that are evaluated unconditionally. */
 static void find_kept(struct look *l, expr e)
 {
 	expr place = l->place[e->id];
@@ -117,7 +117,7 @@ static bool find_along(struct march *m, int axis)
 	int work = 0;
 	for (int i = 0; i < m->n && i < MARCH_KEPT; i++)
 		work += ir_cost(m->kept[i]);
-	/* To read a single element again is faster (measured on an H100: nearest neighbours). */
+	/* Reading a single element again is faster (measured on an H100: nearest neighbours). */
 	return m->n > 0 && m->n <= MARCH_KEPT && work >= LEAST_WORK * m->n;
 }
 

@@ -1,6 +1,7 @@
-/* The kernel of rule march where it is known which of a thread's rows share a place, as where a resize's scale divides
- * them: all of them are written out. What is kept of a row that is read is made once, what it reads is read once, in
- * vectors where these are neighbours, and weights are numbers. See march.h. */
+/* The kernel of rule march for constant positions: it is known at compile time which of a thread's rows share a
+ * position, as when a resize's scale divides them. The rows are fully unrolled. Kept values of an input row are
+ * computed once, its elements are loaded once, as vectors if they are neighbours, and weights are constants. See
+ * march.h. */
 #include "sched/map/march.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -11,10 +12,10 @@
 
 #include "sched/build/window_reads.h"
 
-/* What is kept of one place: its elements, and the array that holds them. */
+/* Kept values of one position: its elements, and their array. */
 struct kept_row {
-	expr item[MARCH_WIDTH], again[MARCH_WIDTH]; /* again: variables that stand for them */
-	struct ir_variable *array;                  /* null: it does not stand yet */
+	expr item[MARCH_WIDTH], again[MARCH_WIDTH]; /* again: their variables */
+	struct ir_variable *array;                  /* null: not declared yet */
 };
 
 struct rows_kept {
@@ -24,7 +25,7 @@ struct rows_kept {
 	int of_row[MARCH_ROWS][MARCH_KEPT];
 };
 
-/* The axes of element v of a row of the thread's. */
+/* Axes of element v of one of the thread's rows. */
 static void axes_of(const struct march *m, const expr *axis, int row, int v, expr *own)
 {
 	memcpy(own, axis, IR_MAX_RANK * sizeof *own);
@@ -32,7 +33,7 @@ static void axes_of(const struct march *m, const expr *axis, int row, int v, exp
 	own[m->inner] = ir_binary(IR_ADD, axis[m->inner], ir_index(m->p->pool, v));
 }
 
-/* What all rows keep, each once. */
+/* Finds the kept values of all rows, each once. */
 static void find_rows(const struct march *m, struct rows_kept *r, const expr *axis, int rows, int width)
 {
 	expr own[IR_MAX_RANK];

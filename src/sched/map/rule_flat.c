@@ -1,6 +1,6 @@
-/* Rule flat: a map whose rows no wide vector divides. A thread makes `width` elements that are neighbours in memory,
- * from one row into the next where it ends: in pieces that rows are made of, the axes of a piece from those of the one
- * before it. */
+/* Rule flat: a map whose row length is not divisible by a wide vector. A thread computes `width` elements that are
+ * contiguous in memory, across the ends of rows. They are divided into pieces that divide a row, and the axes of each
+ * piece follow from those of the piece before it. */
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -15,11 +15,11 @@ enum { THREADS = 256, MAX_WIDTH = 8, BYTES = 16 };
 struct flat {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int inner, width, piece; /* the last axis; elements of a thread, of a piece: each divides the one before it */
+	int inner, width, piece; /* the last axis; elements per thread; per piece, which divides width */
 	expr own;                /* position of an element, over its axes */
 	struct {
 		VEC(expr);
-	} found;                    /* loads that run along with the elements */
+	} found;                    /* loads that are contiguous with the elements */
 	struct ir_variable **array; /* their vectors */
 	expr lane;                  /* of an element in the thread's vectors */
 };
@@ -47,7 +47,7 @@ static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s,
 		f->width /= 2;
 	while (f->piece < f->width && extent % (2 * f->piece) == 0)
 		f->piece *= 2;
-	return f->piece < f->width; /* or the rule map does as well */
+	return f->piece < f->width; /* else rule map is as good */
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -68,7 +68,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* As a map of that width, if there were one. */
+/* The estimate of a map of that width, as if it were possible. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;
@@ -101,7 +101,7 @@ static expr from_vector(void *user, expr e, expr flat)
 	return NULL;
 }
 
-/* The vectors that run along with the thread's elements. */
+/* Loads the vectors that are contiguous with the thread's elements. */
 static void load_vectors(struct flat *f, struct ir_block *b, expr element)
 {
 	struct ir_program *p = f->p;
@@ -114,7 +114,7 @@ static void load_vectors(struct flat *f, struct ir_block *b, expr element)
 	}
 }
 
-/* The axes of the next piece: the last one goes on, and where it comes to its end, those before it do. */
+/* Computes the axes of the next piece: increments the last axis, with carry into those before it. */
 static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool *used, expr *axis)
 {
 	struct ir_program *p = f->p;
@@ -152,21 +152,21 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	f.own = ir_flat(p->pool, s->out, own);
 	expr element = declare_element(p, k, out_count(p, s), THREADS, f.width);
 	load_vectors(&f, &k->body, element);
-	f.lane = ir_some(p->pool, TYPE_INDEX, ir_index(p->pool, f.width)); /* to see which axes are met */
+	f.lane = ir_some(p->pool, TYPE_INDEX, ir_index(p->pool, f.width)); /* to find which axes occur */
 	struct axes a = { .value = own,
 		          .same = f.own,
 		          .same_as = ir_binary(IR_ADD, element, f.lane),
 		          .load = from_vector,
 		          .user = &f };
 	mark_axes(to_kernel(p, s->value, &a), met);
-	for (int i = 0; i < rank; i++) { /* an axis goes on where the next one ends */
+	for (int i = 0; i < rank; i++) { /* an axis carries when the next one ends */
 		any |= met[i];
 		used[i] = any;
 	}
 	declare_axes(p, &k->body, element, rank, s->out->dim, ir_axis_names[0], used, axis);
 	for (int i = 0; i < rank; i++)
 		if (!axis[i])
-			axis[i] = ir_index(p->pool, 0); /* not met */
+			axis[i] = ir_index(p->pool, 0); /* unused */
 	emit_array(p, &k->body, result, f.width);
 	a.value = lane_axis;
 	for (int piece = 0; piece < f.width / f.piece; piece++) {

@@ -1,6 +1,6 @@
-/* Rule map: one thread makes `width` neighbouring elements of a map; loads that run along with them are vectors too. Of
- * elements narrower than a byte a thread makes all of a byte at least, so that no two threads store into one. Functions
- * of what does not change along the axis are computed once a thread. */
+/* Rule map: one thread computes `width` neighbouring elements of a map, with vectorised loads where these are
+ * contiguous too. For elements narrower than a byte, a thread computes whole bytes, so that no two threads store into
+ * one. Function calls that do not depend on the last axis are computed once per thread. */
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -42,7 +42,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		if (bits * width > 128 || bits * width < 8 ||
 		    (ir_const_int(s->out->dim[inner], &extent) && extent % width))
 			continue;
-		/* Measured on an H100: lanes that read 64 bytes each, for 16 of their own, take a third longer. */
+		/* Measured on an H100: lanes that load 64 bytes each to store 16 take a third longer. */
 		if (width == MAX_WIDTH && read * width > MAX_READ)
 			continue;
 		out[n++] = (struct sched_choice){ &sched_map, { width } };
@@ -68,12 +68,12 @@ static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *o
 	return ir_flat(p->pool, s->out, own);
 }
 
-/* The value of the element at flat position `at`: declares the axes that it needs in `b`. */
+/* Returns the value of the element at flat position `at`; declares the axes that it needs in `b`. */
 static expr value_at(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr at)
 {
 	bool used[IR_MAX_RANK] = { false };
 	expr axis[IR_MAX_RANK], own[IR_MAX_RANK];
-	/* Only the axes that are still met after loads at the own position became x[element]. */
+	/* Only the axes that still occur after loads at the element's position became x[element]. */
 	struct axes a = { .value = own, .same = own_position(p, s, own), .same_as = at };
 	mark_axes(to_kernel(p, s->value, &a), used);
 	declare_axes(p, b, at, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
@@ -84,7 +84,7 @@ static expr value_at(struct ir_program *p, struct ir_block *b, const struct ir_s
 	return to_kernel(p, s->value, &a);
 }
 
-/* The elements of one byte a thread; behind the last one of all, a byte holds zeros. */
+/* One byte of elements per thread; bits after the last element are zero. */
 static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
@@ -102,7 +102,7 @@ static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir
 		emit_set(p, b, result, lane, ir_const(p->pool, t, 0));
 		b = emit_if(p, b, ir_binary(IR_LT, place, count));
 	}
-	place = ir_var_of(place->var, count); /* from here on it is known to be inside */
+	place = ir_var_of(place->var, count); /* from here on it is known to be in range */
 	expr value = value_at(p, b, s, place);
 	emit_set(p, b, result, lane, value);
 	emit_store_vector(p, &k->body, s->out, element, result, width);
@@ -119,7 +119,7 @@ static void one_element(struct ir_plan *plan, struct ir_step *step, const struct
 	kernel_finish(plan, step, k, s);
 }
 
-/* ---- What all elements of a thread share: functions and quotients of it are computed once, in front. */
+/* ---- Hoisting: function calls and quotients that all elements of a thread share are computed once, before them. */
 
 struct shared {
 	int inner;
@@ -170,7 +170,7 @@ static struct shared shared_of(struct ir_program *p, expr value, int inner)
 	return h;
 }
 
-/* Declares it, and gives the value that reads the variables instead. */
+/* Declares the shared expressions, and returns the value with their variables. */
 static expr declare_shared(struct ir_program *p, struct ir_block *b, const struct shared *h, expr value,
                            const struct axes *start)
 {
@@ -201,7 +201,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 		          .load = vector_loads_lane,
 		          .user = &l };
 	struct shared shared = shared_of(p, l.value, inner);
-	/* Which axes are met: in the value, and in where vectors start. */
+	/* Axes that occur in the value and in the vectors' start positions. */
 	mark_axes(to_kernel(p, l.value, &a), used);
 	vector_loads_axes(&l, same, used);
 	declare_axes(p, &k->body, element, rank, s->out->dim, ir_axis_names[0], used, axis);

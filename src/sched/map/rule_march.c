@@ -1,6 +1,7 @@
-/* Rule march: a map that reads rows at places which its own row alone decides and which several of its rows share, as
- * those of a resize to a larger image. A thread makes `width` neighbouring elements of `rows` rows, one row after the
- * other, and keeps what it made of a row that was read until its own rows leave it. */
+/* Rule march: a map whose output row alone decides the input rows to read, with several output rows per input row, as
+ * in upscaling. A thread computes `width` neighbouring elements of `rows` rows in sequence, and keeps the values
+ * computed from an input row in registers while its output rows need them. It wins if these values cost several
+ * operations each, as in linear and cubic resizing. */
 #include "sched/map/march.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -48,7 +49,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* What is read comes once from memory, however many loads there are. */
+/* Counts each buffer once, however many loads read it. */
 struct buffers_read {
 	int n;
 	const struct ir_buffer *buf[2 * MARCH_KEPT];
@@ -65,7 +66,7 @@ static void note_buffer(void *user, expr e)
 	r->buf[r->n++] = e->buf;
 }
 
-/* The work for one element of what is kept, of neighbours that share what is the same for them. */
+/* Operations per kept element; neighbours share their common subexpressions. */
 static double kept_cost(const struct march *m, int width)
 {
 	struct ir_pool *pool = m->p->pool;
@@ -81,8 +82,8 @@ static double kept_cost(const struct march *m, int width)
 	return ((double)ir_cost(all) - 2.0 * m->n * width) / width;
 }
 
-/* Where places are known. An H100 was measured at 4, 8 and 16 rows of 4 and 8 elements: linear, trilinear and cubic
- * resizes by 2, 4 and 16, of f16 and f32. Longer strips take longer, and so do stores of less than 16 bytes. */
+/* Time with constant positions. Measured on an H100 with 4, 8 and 16 rows of 4 and 8 elements: linear, trilinear and
+ * cubic resizes by 2, 4 and 16, of f16 and f32. Longer strips take longer, and so do stores of less than 16 bytes. */
 static double fixed_time(double work, double bytes, int rows, double stored)
 {
 	const double norm = 5;
@@ -101,31 +102,29 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	ir_walk(s->value, note_buffer, &read);
 	for (int i = 0; i < read.n; i++)
 		moved += (double)about(ir_buffer_count(m.p, read.buf[i]), t) * type_info(read.buf[i]->type)->bits / 8.0;
-	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits
-	 * what an H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
 	double bytes = moved / t->bytes_per_ns, rate = cost_steady_rate(t), fill = threads * 2 / cost_full_threads(t);
 	double of_thread;
 	fill = fill < 1 ? fill : 1;
 	if (march_is_fixed(&m, c->param[0], c->param[1], &of_thread))
 		return t->launch_ns + fixed_time(threads * of_thread / rate, bytes, c->param[0], width * size) / fill;
 	kept = kept_cost(&m, c->param[1]);
-	/* A row that is read is made once in a thread's turns on it, and once more where a thread begins. The rest fits
-	 * what an H100 took for 4, 8 and 16 rows of 1 to 8 elements. */
+	/* The values of an input row are computed once per run of output rows, and once more where a thread begins. The
+	 * other terms are fitted to an H100, with 4, 8 and 16 rows of 1 to 8 elements. */
 	double each = 5 + 40 / width + 2 * kept / m.n * (1 / m.turns + m.n / rows) + 60 / (rows * width);
 	double work = points * each / rate, time = work > bytes ? work : bytes;
-	/* Measured as well: longer strips take longer, 4 to 7 in a hundred for twice 4 rows, 7 to 10 for twice 8. */
+	/* Also measured: longer strips take longer, by 4 to 7 % from 4 to 8 rows and by 7 to 10 % from 8 to 16. */
 	return t->launch_ns + (time + 0.1 * (work + bytes - time)) * (1 + 0.016 * rows) / fill;
 }
 
-/* ---- The kernel: positions are counted in the space of the threads' strips. */
+/* ---- The kernel, with positions in the space of the threads' strips. */
 
-/* An array kept[width] of what a place gives, and the place that it is of. */
+/* An array kept[width] of the values of one position, and that position. */
 struct slot {
 	struct ir_variable *array;
 	expr at; /* a variable */
 };
 
-/* Brings slot `which` to the place of this row: from the next slot, if that has it, or by reading. */
+/* Moves slot `which` to this row's position: copies the next slot if that has it, else loads. */
 static void fill_slot(const struct march *m, struct ir_block *b, const struct slot *slot, int which, const expr *axis,
                       int width)
 {
@@ -153,7 +152,7 @@ static void fill_slot(const struct march *m, struct ir_block *b, const struct sl
 	emit_set(p, items, slot[which].array, v, to_kernel(p, substitute(&s, m->kept[which]), &here));
 }
 
-/* Row after row, where only the kernel finds out which of them share a place. */
+/* Loops over the rows, if it is known at run time only which of them share a position. */
 static void emit_moving(const struct march *m, struct ir_block *b, expr *axis, int rows, int width)
 {
 	struct ir_program *p = m->p;

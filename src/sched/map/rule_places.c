@@ -1,7 +1,7 @@
-/* Rule places: a map that gathers from planes, at places that data decide and planes share, where planes are too large
- * for shared memory. What is gathered from is laid out anew first, with the planes' elements of a place beside each
- * other; then a thread reads a place's elements of several planes as one vector, and a place's coordinates count once
- * for these planes. */
+/* Rule places: a map that gathers from several planes at the same data-dependent positions, for planes too large for
+ * shared memory. A first kernel transposes the source, so that the planes' elements of a position are adjacent. In the
+ * second, a thread loads a position's elements of several planes as one vector, and computes its coordinates once for
+ * them. */
 #include "sched/map/gather_planes.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -15,14 +15,14 @@
 enum { THREADS = 128, MAX_WIDTH = 2, MAX_TURNS = 8, BYTES = GATHER_BYTES, LEAST_BYTES = 8 };
 enum {
 	TURNED = 2,
-	BESIDE = 4
-}; /* neighbouring places of a thread that lays out; threads that lay out the same places */
+	PLANE_THREADS = 4
+}; /* of the transposing kernel: neighbouring positions per thread; threads per position */
 
 struct places {
 	struct gather_planes in;
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int64_t all; /* planes of what is gathered from */
+	int64_t all; /* number of planes of the source */
 };
 
 static bool find(struct places *f, struct ir_program *p, const struct ir_stage *s)
@@ -67,9 +67,9 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* ---- The kernel that lays out. */
+/* ---- The kernel that transposes. */
 
-/* What is gathered from, with its planes along the last dimension. */
+/* The stage that copies the source, with its planes along the last dimension. */
 static void lay_out(struct places *f, struct ir_stage *stage)
 {
 	struct ir_program *p = f->p;
@@ -86,22 +86,22 @@ static void lay_out(struct places *f, struct ir_stage *stage)
 	*stage = (struct ir_stage){ .kind = IR_MAP, .out = copy, .value = ir_load(p->pool, b, from) };
 }
 
-/* A thread takes a vector of planes at some neighbouring places; threads beside each other take the next vectors, so
- * that what they write is in one piece, and what they read too. */
+/* A thread takes a vector of planes at some neighbouring positions; the next threads take the next vectors, so that
+ * both loads and stores are coalesced. */
 static void emit_layout(struct ir_plan *plan, struct places *f, const struct sched_choice *c,
                         const struct ir_stage *stage)
 {
 	struct ir_program *p = f->p;
 	struct ir_pool *pool = p->pool;
-	int planes = c->param[0], beside = BESIDE;
+	int planes = c->param[0], plane_threads = PLANE_THREADS;
 	expr rest = ir_binary(IR_MOD, f->in.size, ir_index(pool, TURNED));
 	int turned = ir_is_int(rest, 0) ? TURNED : 1;
-	while (f->all / planes % beside)
-		beside /= 2;
+	while (f->all / planes % plane_threads)
+		plane_threads /= 2;
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, stage, "", c);
-	expr dim[4] = { ir_index(pool, 1), ir_index(pool, f->all / planes / beside),
-		        ir_binary(IR_FLOORDIV, f->in.size, ir_index(pool, turned)), ir_index(pool, beside) };
+	expr dim[4] = { ir_index(pool, 1), ir_index(pool, f->all / planes / plane_threads),
+		        ir_binary(IR_FLOORDIV, f->in.size, ir_index(pool, turned)), ir_index(pool, plane_threads) };
 	expr axis[4], count = ir_index(pool, 1);
 	const bool used[4] = { true, true, true, true };
 	struct ir_variable *array[GATHER_PLANES_MAX];
@@ -152,26 +152,26 @@ static expr position_in_copy(struct gather_planes *f, const struct gather *one, 
 	return to_kernel(f->p, gathers_replace(&f->gathers, at, NULL), here);
 }
 
-/* Measured on an H100, in us: 8.4 MB of f16 laid out anew 5.5, 16.8 MB 10.4; then 4.2 M samples of a volume 7.8, of
- * f32 13.3; 8.4 M of images 11.7, of f32 29; 4.2 M cubic ones 16.4, of f32 35. An eighth and a quarter of the places
- * were inside. So it is bytes, and accesses to the second cache, that count. */
+/* Measured on an H100, in us: transposing 8.4 MB of f16 5.5, 16.8 MB 10.4; then 4.2 M samples of a volume 7.8, of f32
+ * 13.3; 8.4 M of images 11.7, of f32 29; 4.2 M cubic ones 16.4, of f32 35. An eighth and a quarter of the positions
+ * were inside. So bytes and accesses to the L2 cache determine the time. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	enum { LANES = 32 };
-	/* Cycles of a warp's access on a multiprocessor; bytes; of a launch. */
+	/* access: cycles of a warp's access on a multiprocessor; laid: of the transposed bytes; second: of a launch. */
 	static const double access = 57.5, laid = 1.85, second = 0.4;
 	struct places f = *(const struct places *)site->found;
 	int planes = c->param[0], width = c->param[1], turns = c->param[2];
 	double points = (double)about(out_count(f.p, s), t), size = gather_planes_bytes(&f.in), accesses = 0;
 	double kept = (double)about(ir_buffer_count(f.p, f.in.buf), t) * size;
-	for (int i = 0; i < f.in.gathers.n; i++) /* in each dimension half of the places are inside, if anybody asks */
+	for (int i = 0; i < f.in.gathers.n; i++) /* bounds checks: half of the positions per dimension are inside */
 		accesses +=
 		        points / planes / LANES * (f.in.gathers.at[i].where ? pow(0.5, f.in.buf->rank - f.in.lead) : 1);
 	double read = about_bytes_read(f.p, s->value, t) - f.in.gathers.n * kept;
 	double moved = points * type_info(s->out->type)->bits / 8.0;
-	double once = ir_cost(s->value) / turns * (width > 1 ? 0.7 : 1); /* coordinates of a place */
+	double once = ir_cost(s->value) / turns * (width > 1 ? 0.7 : 1); /* coordinates of a position */
 	double gather = accesses * access / (t->processors * t->clock_ghz) + (read + moved) / t->bytes_per_ns;
 	gather += points / planes * once / cost_steady_rate(t);
 	return (1 + second) * t->launch_ns + 500 + laid * kept / t->bytes_per_ns +
@@ -200,8 +200,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	}
 	expr element = declare_element(p, k, count, THREADS, f.in.width);
 	gather_planes_axes(&f.in, &k->body, element, 0, s->out->rank, axis);
-	gathers_find_beside(&f.in.gathers, s->value, f.in.inner, f.in.width, axis);
-	gathers_load_beside(&f.in.gathers, &k->body, axis, false);
+	gathers_find_vectors(&f.in.gathers, s->value, f.in.inner, f.in.width, axis);
+	gathers_load_vectors(&f.in.gathers, &k->body, axis, false);
 	gather_planes_emit(&f.in, &k->body, axis);
 	kernel_finish(plan, step, k, s);
 }

@@ -1,6 +1,6 @@
-/* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's places do not depend on the
- * channel. One thread makes `width` neighbouring elements at each of `planes` places along that axis: what they share
- * is worked out once. */
+/* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's positions do not depend on
+ * the channel. One thread computes `width` neighbouring elements at each of `planes` positions along that axis, and
+ * does the shared work once. It wins while enough threads remain to fill the GPU. */
 #include "sched/map/gathers.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -20,21 +20,21 @@ enum {
 	LEAST_WORK = 12,
 	DIVISION = 4,
 	FUNCTION = 8,
-	SPLIT = 16 /* of a position, by an extent that is known only at run time */
+	SPLIT = 16 /* work of dividing a position by an extent that is known at run time only */
 };
 
 struct planes {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int axis, inner;    /* along which planes lie; the last one */
-	double shared, all; /* work of an element: what does not depend on the axis; the whole */
+	int axis, inner;    /* the axis of the planes; the last axis */
+	double shared, all; /* work of an element: the part independent of the axis; the total */
 };
 
-/* ---- What depends on which axis. */
+/* ---- Dependence on axes. */
 
 struct dependence {
-	uint32_t *axes; /* by node: a bit an axis */
-	double *work;   /* by axis: of nodes that do not depend on it, but on others */
+	uint32_t *axes; /* by node: one bit per axis */
+	double *work;   /* by axis: of nodes that depend on other axes only */
 	double all;
 	int rank;
 };
@@ -76,7 +76,7 @@ static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *
 		                s->out->rank };
 	ir_walk(s->value, note_node, &d);
 	int64_t extent;
-	if (f->inner > 0 && !ir_const_int(s->out->dim[f->inner], &extent)) { /* no vectors then that would share it */
+	if (f->inner > 0 && !ir_const_int(s->out->dim[f->inner], &extent)) { /* no vectors could share it */
 		d.all += SPLIT;
 		for (int k = 0; k < d.rank; k++)
 			d.work[k] += SPLIT;
@@ -120,8 +120,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* Whether the value gathers at places that planes share, and the next plane is everywhere as far behind in what is
- * read. */
+/* True if the value gathers at positions that planes share, and all sources have a constant stride between planes. */
 static bool find_gathers(const struct planes *f, struct gathers *g)
 {
 	bool fits = gathers_find(g, f->p, f->s->value, f->axis);
@@ -141,13 +140,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct map_shape shape = { c->param[0], f.axis, c->param[1], false };
 	int planes = c->param[0], width = c->param[1];
 	double time = map_time(f.p, s, &shape, t);
-	/* Measured on an H100, of images and volumes: what gathers wants many threads more than shared places. */
+	/* Measured on an H100, images and volumes: gathers gain more from many threads than from shared positions. */
 	if (find_gathers(&f, &g))
 		time *= (1 + 0.012 * planes * width) * (planes > 2 ? 1.05 : 1) * (width == 1 ? 1.04 : 1);
 	return time;
 }
 
-/* ---- The kernel: positions are counted in the space whose axis holds one place for all planes of a thread. */
+/* ---- The kernel, with positions in the space where all planes of a thread count as one. */
 
 static expr flat_position(const struct planes *f, const expr *axis)
 {
@@ -157,16 +156,16 @@ static expr flat_position(const struct planes *f, const expr *axis)
 	return flat;
 }
 
-/* What a thread gathers: each place is found once, and read from in all planes. `axis`: of the first element. */
+/* Gathers for a thread: computes each position once, and loads from all planes. `axis`: of the first element. */
 static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block *b, int planes, int width,
                             const expr *axis)
 {
 	struct ir_program *p = f->p;
 	expr plane, at[GATHERS_MAX], where[GATHERS_MAX], near[GATHERS_MAX], lane[IR_MAX_RANK];
-	struct axes here = { .value = lane, .load = gathers_beside, .user = g };
+	struct axes here = { .value = lane, .load = gathers_vector_item, .user = g };
 	struct ir_variable *result = ir_variable_new(p->pool, f->s->out->type, "%s_v", f->s->out->name);
-	gathers_find_beside(g, f->s->value, f->inner, width, axis);
-	gathers_load_beside(g, b, axis, false);
+	gathers_find_vectors(g, f->s->value, f->inner, width, axis);
+	gathers_load_vectors(g, b, axis, false);
 	emit_array_of_rows(p, b, result, planes, width);
 	struct ir_block *items = emit_unrolled(p, b, "v", width, &g->lane);
 	memcpy(lane, axis, sizeof lane);

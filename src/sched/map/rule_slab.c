@@ -1,8 +1,7 @@
-/* Rule slab: a map that gathers, at places that data decide, from planes small enough for shared memory, as sampling an
- * image at a grid's coordinates does, or taking elements of rows. A block keeps some planes there, a place's elements
- * of all of them beside each other, and makes what is gathered from them, or, where planes are few, one of several
- * blocks makes its part: a place's coordinates count once for these planes. Planes that have places of their own are
- * kept one by one. */
+/* Rule slab: a map that gathers at data-dependent positions from planes that fit shared memory, as grid sampling of an
+ * image or gathering elements of rows. A block keeps some planes there, with a position's elements adjacent, and
+ * computes their results; if planes are few, several blocks share the results. Coordinates are computed once for all
+ * planes of the block. Planes with their own positions are kept one by one. */
 #include "sched/map/gather_planes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -19,17 +18,17 @@ enum {
 	MAX_PLANES = 4,
 	MAX_WIDTH = 4,
 	MAX_PARTS = 4,
-	FEW = 2048 /* places */,
+	FEW = 2048 /* positions */,
 	MAX_AHEAD = 8 /* vectors */,
 	BYTES = GATHER_BYTES
 };
 enum { LARGEST = 1 << 20 /* elements of a plane: more than shared memory ever holds */ };
 
 struct slab {
-	struct gather_planes in; /* what is gathered */
+	struct gather_planes in; /* the gathers */
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int64_t size, places; /* elements of a plane; of the result, for each plane */
+	int64_t size, places; /* elements per plane: of the source; of the result */
 	/* Of the kernel: */
 	int planes, width, threads, parts;
 	const struct ir_buffer *shared;
@@ -51,7 +50,7 @@ static bool find(struct slab *f, struct ir_program *p, const struct ir_stage *s)
 			return false;
 		f->places *= extent;
 	}
-	/* A plane is read whole: worth it where enough is gathered from it. */
+	/* A plane is loaded whole: that pays if enough is gathered from it. */
 	return f->places * f->in.gathers.n >= f->size;
 }
 
@@ -103,9 +102,9 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* ---- Time. Planes come at the memory's rate; then results go at it, or as fast as instructions and the banks of
- * shared memory let them. Where a processor has several blocks, in turn, one's planes come while another gathers. An
- * H100 was measured, in us, by planes, width and parts: 8.4 M samples, f16: 4,4,1 15.5; 4,2,1 15.7; 2,4,1 17.4;
+/* ---- Time. Planes are loaded at the memory bandwidth; results are limited by it, by instructions or by the banks of
+ * shared memory. With several blocks per multiprocessor, one loads its planes while another gathers. Measured on an
+ * H100, in us, by planes, width and parts: 8.4 M samples, f16: 4,4,1 15.5; 4,2,1 15.7; 2,4,1 17.4;
  * 2,2,1 18.0; f32: 2,4,1 27.9; 2,2,1 29.7; 1,4,1 29.1; 4.2 M cubic ones, f16: 4,4,2 15.6; 4,2,2 15.7; 2,4,1 19.3; f32:
  * 2,2,1 21.1; 2,4,1 21.9; 2,2,2 22.5; 1,4,1 29.9; 16.8 M elements of rows of 4096 f32 by indices of 8 bytes: 1,4,1 87.3
  * to 91.0; 1,1,1 96.7; 1,2,1 101.7; f16: 1,2,1 67.8; 1,4,1 73.5; 1,1,1 78.5. */
@@ -115,9 +114,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	enum {
-		CONFLICTS = 2 /* turns of a warp's gather */,
+		CONFLICTS = 2 /* bank conflicts: passes per gather of a warp */,
 		OF_GATHER = 2,
-		OF_ELEMENT = 2 /* instructions */,
+		OF_ELEMENT = 2 /* instructions per element */,
 		START = 500
 	};
 	static const double narrow[] = { 0, 1.4, 1.05, 1, 1 }; /* by width */
@@ -128,7 +127,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double blocks = points / (double)f.places / planes * parts;
 	double result = points * type_info(s->out->type)->bits / 8.0, read = about_bytes_read(f.p, s->value, t);
 	double kept = (double)about(ir_buffer_count(f.p, f.in.buf), t) * gather_planes_bytes(&f.in);
-	read -= (n - 1 - (parts - 1) / cache) * kept; /* of each place once; by further parts from the cache */
+	read -= (n - 1 - (parts - 1) / cache) * kept; /* each position once; further parts hit the cache */
 	double words = planes * gather_planes_bytes(&f.in) / 4;
 	double banks = points / planes * n / 32 * CONFLICTS * (words > 1 ? words : 1);
 	double work = points * (ir_cost(s->value) / planes + OF_GATHER * n + OF_ELEMENT) * narrow[c->param[1]];
@@ -139,7 +138,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double fetch = read / t->bytes_per_ns, both = fmax(fetch, gather), one = fmin(fetch, gather);
 	both = resident >= 2 && turns > 1 ? fmax((read + result) / t->bytes_per_ns, both) + one / turns
 	                                  : fetch + gather;
-	/* Threads read past each other, several accesses each, for results of less than one. */
+	/* Loads of a thread take several accesses, not coalesced, for results of less than one access. */
 	if (widest_load(s->value) * c->param[1] > BYTES * 8 && type_info(s->out->type)->bits * c->param[1] < BYTES * 8)
 		both *= 1.08;
 	return t->launch_ns + START + both / fill;
@@ -159,8 +158,8 @@ static expr plane_position(const struct slab *f, const expr *axis)
 	return ir_binary(IR_MUL, at, ir_index(p->pool, f->size));
 }
 
-/* Vectors of the planes, of the same places, as those places' elements in shared memory. `vectors`: arrays, or row
- * `row` of each. */
+/* Stores vectors of the planes, at the same positions, transposed into shared memory. `vectors`: arrays, or row `row`
+ * of each. */
 static void store_places(struct slab *f, struct ir_block *b, expr first, struct ir_variable *const *vectors, expr row)
 {
 	struct ir_program *p = f->p;
@@ -191,8 +190,8 @@ static void load_places(struct slab *f, struct ir_block *b, expr from, struct ir
 	}
 }
 
-/* All places of the planes from `plane` on, from memory into shared memory: everything is under way before anything is
- * stored, where a thread has the registers. */
+/* Copies the planes from `plane` on into shared memory: issues all loads before the first store if the registers
+ * suffice. */
 static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr thread)
 {
 	struct ir_program *p = f->p;
@@ -223,8 +222,8 @@ static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr
 	store_places(f, body, first, array, NULL);
 }
 
-/* Where a place's elements begin in shared memory. Where nothing says when it is inside of the plane, a place outside
- * is some element of it. */
+/* Index of a position's elements in shared memory. Without a bounds check, a position outside the plane is clamped to
+ * some element of it. */
 static expr position_in_slab(struct gather_planes *f, const struct gather *one, const struct axes *here)
 {
 	expr at = ir_index(f->p->pool, 0), none = at, last = ir_binary(IR_SUB, f->size, ir_index(f->p->pool, 1));
@@ -236,7 +235,7 @@ static expr position_in_slab(struct gather_planes *f, const struct gather *one, 
 	return ir_binary(IR_MUL, at, ir_index(f->p->pool, f->planes));
 }
 
-/* The same by one processor, which has no use for a copy. */
+/* The same for a CPU, without a copy. */
 static void serial_planes(struct slab *f, struct ir_block *b, expr number, expr from, expr to)
 {
 	struct ir_program *p = f->p;
@@ -254,17 +253,18 @@ static void serial_planes(struct slab *f, struct ir_block *b, expr number, expr 
 	emit_store(p, b, out, at, to_kernel(p, f->s->value, &here));
 }
 
-/* Coordinates of the places from `place` on, into the arrays that there are for them. */
-static void load_beside(struct slab *f, struct ir_block *b, expr place, const expr *planes, expr end)
+/* Loads the coordinates of the positions from `place` on into their arrays. */
+static void load_coordinates(struct slab *f, struct ir_block *b, expr place, const expr *planes, expr end)
 {
 	expr axis[IR_MAX_RANK];
 	struct ir_block *in = emit_if(f->p, b, ir_binary(IR_LT, place, end));
 	memcpy(axis, planes, sizeof axis);
 	gather_planes_axes(&f->in, in, place, f->in.axis + 1, f->s->out->rank, axis);
-	gathers_load_beside(&f->in.gathers, in, axis, true);
+	gathers_load_vectors(&f->in.gathers, in, axis, true);
 }
 
-/* The first places' coordinates come together with the planes; later ones when those before have been used. */
+/* Prefetch: the first positions' coordinates are loaded together with the planes, later ones after use of those
+ * before. */
 static void gather_from_slab(struct slab *f, struct ir_block *b, expr *axis, expr first, expr end, expr thread)
 {
 	struct ir_program *p = f->p;
@@ -274,17 +274,17 @@ static void gather_from_slab(struct slab *f, struct ir_block *b, expr *axis, exp
 	expr place = ir_var_multiple(each, ir_index(p->pool, f->places), f->width);
 	struct ir_block unused = { 0 };
 	gather_planes_axes(&f->in, &unused, place, f->in.axis + 1, rank, axis);
-	gathers_find_beside(&f->in.gathers, f->s->value, f->in.inner, f->width, axis);
-	gathers_declare_beside(&f->in.gathers, b);
+	gathers_find_vectors(&f->in.gathers, f->s->value, f->in.inner, f->width, axis);
+	gathers_declare_vectors(&f->in.gathers, b);
 	if (f->in.gathers.vectors)
-		load_beside(f, b, first, axis, end);
+		load_coordinates(f, b, first, axis, end);
 	fill_slab(f, b, axis, thread);
 	emit(p, b, IR_SYNC);
 	b = emit_for_each(p, b, each, first, end, ir_index(p->pool, turn));
 	gather_planes_axes(&f->in, b, place, f->in.axis + 1, rank, axis);
 	gather_planes_emit(&f->in, b, axis);
 	if (f->in.gathers.vectors && turn * f->parts < f->places)
-		load_beside(f, b, ir_binary(IR_ADD, place, ir_index(p->pool, turn)), axis, end);
+		load_coordinates(f, b, ir_binary(IR_ADD, place, ir_index(p->pool, turn)), axis, end);
 }
 
 static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab *f, const struct sched_choice *c,
@@ -322,7 +322,7 @@ static void emit_kernel(struct ir_plan *plan, struct ir_step *step, struct slab 
 	kernel_finish(plan, step, k, f->s);
 }
 
-/* Where planes need more shared memory than every GPU has, fewer of them are behind them for the others. */
+/* If the planes need more shared memory than every GPU has, a fallback kernel with fewer planes follows. */
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct slab f = *(const struct slab *)site->found;

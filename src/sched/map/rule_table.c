@@ -1,7 +1,6 @@
-/* Rule table: a map each of whose elements depends on one element of 8 bits, and on nothing else that is not the same
- * for all of them, as between quantised operators. There are 256 results, however long the chain of operations: each
- * block makes them all in shared memory, an entry a thread, and looks its elements up, in vectors, whose loads are
- * under way meanwhile. */
+/* Rule table: a map whose elements each depend on one 8-bit element and on uniform values only, as between quantised
+ * operators. There are 256 possible results, however long the chain of operations. Each block computes them in shared
+ * memory, one per thread, while its vectorised loads are in flight, and then looks its elements up. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -10,15 +9,15 @@
 #include "sched/build/finish.h"
 #include "sched/build/vectors.h"
 
-enum { THREADS = 256 /* one an entry */, WIDEST = 16 /* bytes */ };
+enum { THREADS = 256 /* one per entry */, WIDEST = 16 /* bytes */ };
 
 struct table {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	expr load; /* the element that decides */
+	expr load; /* of the 8-bit element */
 	expr own;  /* position of an element, over its axes */
 	expr count;
-	int width; /* elements of a thread */
+	int width; /* elements per thread */
 	const struct ir_buffer *shared;
 };
 
@@ -30,7 +29,7 @@ static void find_load(void *user, expr e)
 		f->load = e;
 }
 
-/* What an element is made of, from the number of the entry that its element of 8 bits is. */
+/* The value of an element from its table index, the bits of its 8-bit element. */
 static expr entry_value(const struct table *f, expr entry)
 {
 	enum type t = f->load->type;
@@ -72,8 +71,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return 1;
 }
 
-/* As a map that does nothing but read and write, while the entries of other blocks are made; and a wait for them.
- * Measured on an H100: as fast as a copy. */
+/* The time of a copy, during which other blocks compute their tables, and one wait for a table. Measured on an H100: as
+ * fast as a copy. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;
@@ -103,7 +102,7 @@ static expr look_up(struct table *f, expr code)
 	return ir_load(f->p->pool, f->shared, &at);
 }
 
-/* Elements from `from` to before `to`, one by one. */
+/* Looks up elements from ... to - 1 one by one. */
 static void look_up_each(struct table *f, struct ir_block *b, expr from, expr to)
 {
 	struct ir_program *p = f->p;
@@ -123,8 +122,7 @@ static void look_up_vector(struct table *f, struct ir_block *b, expr element, co
 	emit_store_vector(p, b, f->s->out, element, result, f->width);
 }
 
-/* The vector is on its way while the table is made. Where the elements may end inside of it, they are looked up one by
- * one. */
+/* Loads the vector while the table is computed. A vector past the end is looked up element by element. */
 static void look_up_block(struct table *f, struct ir_block *b, expr first, expr thread)
 {
 	struct ir_program *p = f->p;
@@ -168,7 +166,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr each = ir_index(p->pool, THREADS * f.width);
 	expr first = ir_binary(IR_MUL, ir_block(p->pool, k->blocks), each);
 	look_up_block(&f, &k->body, first, ir_thread(p->pool, shared->dim[0]));
-	/* One processor: the same for all of a block. */
+	/* For a CPU: the same for a whole block. */
 	expr entry, none = ir_index(p->pool, 0), one = ir_index(p->pool, 1), entries = shared->dim[0];
 	struct ir_block *b = emit_loop(p, &k->serial, "this_entry", none, entries, one, entries, &entry);
 	store_entry(&f, b, entry);

@@ -1,6 +1,7 @@
-/* Rule tile: a map that reads along another axis than it writes along. A block moves a square of both axes: read in the
- * one direction, turned in shared memory, written in the other. Neighbouring axes that stay neighbours everywhere are
- * one. A warp's lanes read and write side / 32 neighbouring elements each, so that narrow types fill whole words. */
+/* Rule tile: a tiled transpose, for a map whose loads are contiguous along another axis than its stores. A block loads
+ * a square of both axes, transposes it in shared memory and stores it, with coalesced accesses on both sides. Axes that
+ * are neighbours in all buffers are merged. A lane loads and stores side / 32 neighbouring elements, so that narrow
+ * types fill whole words. */
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -15,7 +16,7 @@
 
 enum { LANES = 32, LINES = 8, MAX_TURNED = 4, MAX_WIDTH = 4, WIDEST = 8 };
 
-/* The map with its axes merged, and the loads that run along axis `b` while the result runs along `a`. */
+/* The map with merged axes, and the loads that are contiguous along axis `b`; the result is contiguous along `a`. */
 struct turned {
 	struct ir_program *p;
 	const struct ir_stage *s;
@@ -24,17 +25,17 @@ struct turned {
 	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK]; /* axis: AXIS nodes */
 	int loads;
 	expr load[MAX_TURNED];
-	int side, width; /* of a square; elements that a lane reads or writes at once */
+	int side, width; /* of a square; elements per access of a lane */
 };
 
 /* ---- Merging axes. */
 
 struct merge {
-	int axis; /* with the one behind it */
+	int axis; /* merged with the next one */
 	expr together, inner;
 };
 
-/* Axes of a position that goes on from the end of one line to the next: the first is none, the second both. */
+/* Merges two axes in a position that is contiguous across lines: the first becomes 0, the second both. */
 static expr merge_position(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	const struct merge *m = user;
@@ -83,7 +84,7 @@ static void name_axes(struct turned *t)
 		t->axis[k] = ir_axis(t->p->pool, k, t->dim[k]);
 }
 
-/* The largest number below `below` at which the expressions cut an axis in digits: j / 6400, j / 80 % 80, j % 80. */
+/* The largest divisor below `below` by which the expressions split an axis: j / 6400, j / 80 % 80, j % 80. */
 struct cut {
 	expr axis;
 	int64_t below, at;
@@ -102,7 +103,7 @@ static void find_cut(void *user, expr e)
 		c->at = by * inner;
 }
 
-/* An axis that a reshaping made of several becomes those again: k, and the rest as a new axis behind it. */
+/* Splits an axis that a reshape had merged: k keeps the quotient, and a new axis after it gets the remainder. */
 static void split_axis(struct turned *t, int k)
 {
 	int64_t extent;
@@ -123,7 +124,7 @@ static void split_axis(struct turned *t, int k)
 	t->value = to_kernel(t->p, t->value, &(struct axes){ .value = old });
 }
 
-/* Loads are made flat first: what counts is where elements lie, not how the buffer that is read has its axes. */
+/* Flattens loads first: only positions in memory matter, not the buffers' axes. */
 static void merge_axes(struct turned *t)
 {
 	name_axes(t);
@@ -207,7 +208,7 @@ static void check_term(void *user, int64_t c, int factors, const expr *factor)
 	a->all &= c % a->width == 0;
 }
 
-/* Whether lanes can take `width` elements at once: all vectors are whole and start at multiples. */
+/* True if lanes can access `width` elements at once: all vectors are complete and aligned. */
 static bool width_fits(const struct turned *t, int width, const struct sched_target *target)
 {
 	int64_t a, b, side = LANES * width;
@@ -254,8 +255,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		size += bytes;
 		narrow = bytes < narrow ? bytes : narrow;
 	}
-	/* Measured on an H100: accesses of four bytes a lane take 1.03 times as long as those of eight, of two 1.25
-	 * times. What hangs over the edges moves no bytes, but takes a part of the threads. */
+	/* Measured on an H100: compared with accesses of eight bytes per lane, four bytes take 1.03 times as long, two
+	 * 1.25 times. Squares past the edges move no bytes there, but idle some of the threads. */
 	double whole_a = ceil(a / side) * side, whole_b = ceil(b / side) * side, over = whole_a / a * (whole_b / b);
 	double blocks = points / (a * b) * whole_a * whole_b / ((double)side * side);
 	double fill = blocks / (target->processors * 4.0), access = narrow * width;
@@ -283,13 +284,13 @@ static expr from_square(void *user, expr e, expr flat)
 	return NULL;
 }
 
-/* Position of a square's corner along an axis, and how many squares there are. */
+/* The number of squares along an axis. */
 static expr squares(struct turned *t, int axis)
 {
 	return ceil_div(t->p, t->dim[axis], t->side);
 }
 
-/* Declares the other axes from the number of the block. */
+/* Declares the square's corner and the other axes from the block number. */
 static void declare_block(struct turned *t, struct ir_block *b, expr block, expr *axis, expr *a0, expr *b0)
 {
 	struct ir_program *p = t->p;
@@ -315,7 +316,7 @@ static void declare_block(struct turned *t, struct ir_block *b, expr block, expr
 			axis[k] = got[i++];
 }
 
-/* An axis inside the square: declared, and from there on known to be inside. */
+/* Declares an axis inside the square, which is known to be in range from there on. */
 static expr inside(struct turned *t, struct ir_block **b, int axis, expr at, const char *name)
 {
 	struct ir_program *p = t->p;
@@ -340,7 +341,7 @@ static expr element(struct turned *t, const expr *axis, struct tile_load *from)
 	return to_kernel(t->p, t->value, &here);
 }
 
-/* The lines of a square that a warp takes: unrolled, so that all reads are on their way before the first is needed. */
+/* The loop over a warp's lines of a square: unrolled, so that all loads are in flight before the first use. */
 static struct ir_block *lines(struct turned *t, struct ir_block *b, expr line, expr *at)
 {
 	struct ir_program *p = t->p;
@@ -351,7 +352,7 @@ static struct ir_block *lines(struct turned *t, struct ir_block *b, expr line, e
 	return body;
 }
 
-/* The elements of a lane; *place: of each in its line of the square. */
+/* The loop over a lane's elements; *place: the element's index in its line of the square. */
 static struct ir_block *elements(struct turned *t, struct ir_block *b, expr lane, expr *v, expr *place)
 {
 	struct ir_program *p = t->p;
@@ -362,7 +363,7 @@ static struct ir_block *elements(struct turned *t, struct ir_block *b, expr lane
 	return body;
 }
 
-/* The lane's elements of one line, from memory into a square. */
+/* Copies the lane's elements of one line from memory into a square. */
 static void read_line(struct turned *t, struct ir_block *b, expr lane, const struct ir_variable *square, expr row,
                       expr load, const expr *axis)
 {
@@ -379,7 +380,7 @@ static void read_line(struct turned *t, struct ir_block *b, expr lane, const str
 	emit_set_in_row(p, body, square, row, place, item_of(vector, v));
 }
 
-/* The lane's elements of one line of the result, from the squares. */
+/* Computes and stores the lane's elements of one line of the result, from the squares. */
 static void write_line(struct turned *t, struct ir_block *b, expr lane, struct tile_load *from, expr *axis)
 {
 	struct ir_program *p = t->p;
@@ -397,7 +398,7 @@ static void write_line(struct turned *t, struct ir_block *b, expr lane, struct t
 	emit_store_vector(p, b, out, at, result, t->width);
 }
 
-/* One block: squares in, all threads wait, squares out. */
+/* One block: loads squares, synchronises, stores squares. */
 static void move_square(struct turned *t, struct ir_block *b, expr block)
 {
 	struct ir_program *p = t->p;
@@ -416,8 +417,8 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 		const struct ir_buffer *buf = t->load[i]->buf;
 		square[i] = again ? ir_variable_new(p->pool, buf->type, "%s_square%d", buf->name, i + 1)
 		                  : ir_variable_new(p->pool, buf->type, "%s_square", buf->name);
-		/* One more element a line: what a warp reads across lines lies in 32 banks, or of two-byte elements, of
-		 * which a lane skips a line, in as many words. */
+		/* Pad each line by one element: a column that a warp reads then has no bank conflicts. Lanes with
+		 * two-byte elements skip a line, so that they access separate words. */
 		emit_shared(p, b, array_of_rows(square[i], t->side, t->side + 1));
 	}
 	struct ir_block *in = lines(t, b, line, &row);
@@ -429,12 +430,12 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 	struct ir_block *out = lines(t, b, line, &row);
 	axis[t->b] = inside(t, &out, t->b, ir_binary(IR_ADD, b0, row), ir_axis_names[0][t->b]);
 	axis[t->a] = inside(t, &out, t->a, ir_binary(IR_ADD, a0, first), ir_axis_names[0][t->a]);
-	from.row = lane; /* the square is turned */
+	from.row = lane; /* the square is transposed */
 	from.column = row;
 	write_line(t, out, lane, &from, axis);
 }
 
-/* The same square by one processor. */
+/* The same square for a CPU. */
 static void serial_square(struct turned *t, struct ir_block *b, expr block)
 {
 	struct ir_program *p = t->p;

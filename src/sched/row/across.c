@@ -1,4 +1,4 @@
-/* Which stages of a program work on the same rows, that run across memory. See across.h. */
+/* Finds consecutive stages that work on the same strided rows. See across.h. */
 #include "sched/row/across.h"
 #include "sched/build/axes.h"
 #include "sched/build/stored.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* ---- A stage's axes become those of the rows, and the one along them. */
+/* ---- Renaming a stage's axes to those of the rows, and the axis along them. */
 
 struct renamed {
 	expr axis[2 * IR_MAX_RANK];
@@ -17,7 +17,7 @@ static expr along(const struct across *r)
 	return ir_axis(r->p->pool, r->rank, r->length);
 }
 
-/* The buffer's axes, all but number `skip` (-1: none), are the rows'. */
+/* Maps the buffer's axes except number `skip` (-1: none) to the rows'. False if they differ. */
 static bool name_rows(const struct across *r, const struct ir_buffer *b, int skip, struct renamed *out)
 {
 	int next = 0;
@@ -57,7 +57,7 @@ struct load_check {
 	bool fine;
 };
 
-/* What the rows themselves made is read at the own row only. */
+/* Checks that results of the rows' own stages are read at the current row only. */
 static void check_load(void *user, expr e)
 {
 	struct load_check *c = user;

@@ -1,6 +1,6 @@
-/* Row programs whose rows run across memory: neighbouring stages that all work on the same rows, where the elements
- * next to each other are those of neighbouring rows. Softmax over an image's channels, a norm of them. The others are
- * in rows.h. */
+/* Row programs with strided rows: consecutive stages that all work on the same rows, where adjacent elements in memory
+ * belong to neighbouring rows. Examples are softmax or a norm over an image's channels. Contiguous rows are in
+ * rows.h. */
 #ifndef TPAT_SCHED_ACROSS_H
 #define TPAT_SCHED_ACROSS_H
 
@@ -8,7 +8,7 @@
 
 enum { ACROSS_MAX_STAGES = 8, ACROSS_MAX_CACHED = 4 };
 
-/* A stage over the rows' axes, without those of extent 1, and the one along them behind. */
+/* A stage over the rows' axes, without those of extent 1, followed by the axis along a row. */
 struct across_stage {
 	const struct ir_stage *s;
 	enum across_kind {
@@ -16,30 +16,30 @@ struct across_stage {
 		ACROSS_VALUE,  /* one value a row, from other such values */
 		ACROSS_MAP,    /* an element for each element */
 	} kind;
-	expr value, post, at; /* post: null where there is none. at: the position in out */
+	expr value, post, at; /* post: may be null. at: the position in out */
 };
 
 struct across {
 	struct ir_program *p;
 	int rank;                      /* of the rows */
 	expr dim[IR_MAX_RANK], length; /* dim[rank]: length */
-	expr count, row;               /* of rows; the position of one among them */
+	expr count, row;               /* number of rows; flat position of a row */
 	int stages, reductions, maps;
 	struct across_stage stage[ACROSS_MAX_STAGES];
-	int cached; /* what a row is made of: loads over these axes */
+	int cached; /* loads of the row's inputs, over these axes */
 	expr cache[ACROSS_MAX_CACHED];
 };
 
-/* The longest run of stages from s on that is such a program, of rows of a known length. False when s begins none, of a
- * reduction and a map at least. */
+/* Finds the longest run of stages from s on that is such a program with rows of constant length. False if there is
+ * none with at least a reduction and a map. */
 bool across_match(struct across *out, struct ir_program *p, const struct ir_stage *s);
-/* Which stage made the value of a row that a load reads; -1: none. */
+/* Index of the stage whose per-row value a load reads; -1: none. */
 int across_value_of(const struct across *r, expr load);
-/* Which of the cached ones a load is; -1: none. */
+/* Index of the cached load that a load equals; -1: none. */
 int across_cached_of(const struct across *r, expr load);
-/* Whether neighbouring rows can be taken `width` at a time. */
+/* True if a thread can take `width` neighbouring rows with vectorised loads. */
 bool across_fits(const struct across *r, int width);
-/* Whether others than these stages read what a stage makes. */
+/* True if the stage's result has readers outside these stages. */
 bool across_stored(const struct across *r, int stage);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which stages of a program work on the same rows. See rows.h. */
+/* Finds consecutive stages that work on the same rows. See rows.h. */
 #include "sched/row/rows.h"
 #include "sched/build/stored.h"
 
@@ -12,7 +12,7 @@ static expr product(struct ir_program *p, int n, const expr *dim)
 	return x;
 }
 
-/* Positions over the first axes, and over all. */
+/* Sets the positions over the row axes, and over all axes. */
 static void set_positions(struct ir_program *p, struct rows_stage *st, expr length)
 {
 	expr zero = ir_index(p->pool, 0), row = zero, at = zero;
@@ -44,24 +44,24 @@ static expr split_axis(void *user, struct ir_pool *pool, expr e, const expr *arg
 	                 ir_axis(pool, s->axis + 1, s->inner));
 }
 
-/* The map's axes as rows of `length`: the axis where a row begins is split when it must be. */
+/* Divides the map's axes into row axes and axes along a row of `length`; splits an axis if a row begins inside it. */
 static bool map_rows(struct rows_stage *st, struct ir_program *p, const struct ir_stage *s, expr length)
 {
 	int rank = s->out->rank, k = rank;
-	expr behind = ir_index(p->pool, 1);
+	expr elements = ir_index(p->pool, 1);
 	st->s = s;
 	st->kind = ROWS_MAP;
 	st->value = s->value;
 	st->rank = rank;
 	memcpy(st->dim, s->out->dim, sizeof st->dim[0] * (size_t)rank);
-	while (k > 0 && behind != length) {
-		expr more = ir_binary(IR_MUL, behind, s->out->dim[k - 1]), parts, rest;
+	while (k > 0 && elements != length) {
+		expr more = ir_binary(IR_MUL, elements, s->out->dim[k - 1]), parts, rest;
 		if (more == length || !ir_less(length, more)) {
-			behind = more;
+			elements = more;
 			k--;
 			continue;
 		}
-		ir_split(length, behind, &parts, &rest); /* the row ends inside axis k - 1 */
+		ir_split(length, elements, &parts, &rest); /* the row ends inside axis k - 1 */
 		int64_t extent, inner;
 		if (!parts || !ir_is_int(rest, 0) || !ir_const_int(s->out->dim[k - 1], &extent) ||
 		    !ir_const_int(parts, &inner) || inner <= 1 || extent % inner || rank + 1 > IR_MAX_RANK)
@@ -72,12 +72,12 @@ static bool map_rows(struct rows_stage *st, struct ir_program *p, const struct i
 		st->dim[k - 1] = split.outer;
 		st->dim[k] = split.inner;
 		st->rank++;
-		behind = length;
+		elements = length;
 	}
-	if (behind != length)
+	if (elements != length)
 		return false;
 	st->row_rank = k;
-	/* Axes of extent 1 in front belong to the rows all the same. */
+	/* Leading axes of extent 1 also are row axes. */
 	return true;
 }
 
@@ -127,7 +127,7 @@ struct load_check {
 	bool fine;
 };
 
-/* What the rows themselves made is read at the own row only. */
+/* Checks that results of the rows' own stages are read at the current row only. */
 static void check_load(void *user, expr e)
 {
 	struct load_check *c = user;
@@ -155,8 +155,8 @@ static void check_start(void *user, expr e)
 		c->fine &= c->r->stage[i].s->out != e->buf;
 }
 
-/* What a load adds to the place along the row, where that is the same for the whole row and not for all rows, and
- * begins at whole vectors; else null. It is known before the rows have made anything. */
+/* Offset of a load from the index along the row, if it is uniform within a row, differs between rows and is aligned to
+ * vectors; else null. It does not depend on results of the rows. */
 static expr row_start(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	int widest = 128 / type_info(load->type)->bits;
@@ -169,8 +169,8 @@ static expr row_start(const struct rows *r, const struct rows_stage *st, expr lo
 int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	if (load->op != IR_LOAD || type_is_packed(load->type) || rows_value_of(r, st, load) >= 0)
-		return -1; /* a row of one element is also a value of the row; what was made as that is no memory to
-		              read */
+		return -1; /* a row of one element is also a value of the row, and such a value is not in
+		              memory */
 	bool own = rows_is_own(r, st, load);
 	expr from = own ? NULL : ir_binary(IR_SUB, flat_of(r, load), st->at);
 	for (int i = 0; i < r->cached; i++)
@@ -187,7 +187,7 @@ static void cache(struct load_check *c, expr load, expr from)
 	if (r->cached < ROWS_MAX_CACHED)
 		r->cache[r->cached++] = (struct rows_cached){ load->buf, from, r->stages };
 	else
-		c->fine &= from != NULL; /* else it is read where it is needed */
+		c->fine &= from != NULL; /* else it is loaded at each use */
 }
 
 static bool may_cache(const struct load_check *c, expr e)
@@ -206,7 +206,8 @@ static void find_cached(void *user, expr e)
 		cache(c, e, from);
 }
 
-/* Under a condition only where there is an element for each of the rows', so that reading it is always right. */
+/* Finds loads that may run unconditionally: a load under a condition counts only if the buffer has an element for each
+ * element of the rows. */
 static void find_whole(void *user, expr e)
 {
 	struct load_check *c = user;
@@ -293,7 +294,7 @@ bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s
 	int first = 0;
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;
-	/* Rows along which nothing is read in its order are no rows. */
+	/* At least one load must be contiguous along the rows. */
 	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first) &&
 	       out->cached > 0;
 }

@@ -1,6 +1,5 @@
-/* Row programs: neighbouring stages of a program that all work on the same rows, so that a row can stay with the
- * threads that made it. Softmax, norms and their like: reductions along a row, values of a row, then maps over its
- * elements. */
+/* Row programs: consecutive stages that all work on the same rows, so that a row stays in its threads' registers.
+ * Examples are softmax and norms: reductions along a row, values of a row, then maps over its elements. */
 #ifndef TPAT_SCHED_ROWS_H
 #define TPAT_SCHED_ROWS_H
 
@@ -8,8 +7,8 @@
 
 enum { ROWS_MAX_STAGES = 12, ROWS_MAX_CACHED = 8 };
 
-/* A stage seen as rows: its expressions over an index space whose first axes count the rows, and whose others run along
- * one. A map's axis may have been split in two for that. */
+/* A stage viewed as rows: its expressions over an index space whose first axes index the rows and whose other axes run
+ * along a row. A map's axis may be split in two for that. */
 struct rows_stage {
 	const struct ir_stage *s;
 	enum rows_kind {
@@ -20,81 +19,81 @@ struct rows_stage {
 	expr value, post; /* over that space; post: over its row axes */
 	int row_rank, rank;
 	expr dim[2 * IR_MAX_RANK];
-	expr row_at, at, full; /* positions: of the row, along it, and of the element: row_at * length + at */
+	expr row_at, at, full; /* positions of the row, within it, and of the element: row_at * length + at */
 };
 
 struct rows {
-	int arch; /* whose kernels with much shared memory these are */
+	int arch; /* architecture of kernels that need more than TARGET_SHARED_EVERYWHERE */
 	struct ir_program *p;
 	expr count, length;
 	int stages;
 	struct rows_stage stage[ROWS_MAX_STAGES];
-	int cached; /* what a row is made of */
+	int cached; /* inputs of a row that are kept on chip */
 	struct rows_cached {
 		const struct ir_buffer *buf;
-		expr from; /* where the row begins in it, over the row axes of `stage`: a row that an index chooses, a
-		            * mask of several rows; null: the buffer's elements are the rows' own */
-		int stage; /* the first one that reads it */
+		expr from; /* start of the row in the buffer, over the row axes of `stage`: a row chosen by an index, a
+		            * mask shared by several rows; null: the buffer has the rows' own layout */
+		int stage; /* the first stage that reads it */
 	} cache[ROWS_MAX_CACHED];
 	int reductions, maps;
-	bool store_all; /* also what nobody is known to read */
-	bool backwards; /* the last rows first: whoever reads them all again finds the first ones in a cache */
-	expr needs;     /* what kernels need of the extents, or null */
+	bool store_all; /* store also results without a known reader */
+	bool backwards; /* last rows first: a kernel that reads them again finds the first ones in the L2 cache */
+	expr needs;     /* guard on the extents, or null */
 };
 
-/* The longest run of stages from s on that is a row program; false when s begins none. */
+/* Finds the longest run of stages from s on that is a row program; false if there is none. */
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s);
-/* The same of n stages that need not be the program's; also where nothing is read in the rows' order. */
+/* The same for n stages that need not be the program's, also if none of their loads is in the rows' order. Returns the
+ * number of matched stages. */
 int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n);
-/* Kernels that make all stages of the rows (rule_rows.c), c: of sched_rows. The last one, which does for all extents
- * unless the rows have needs of their own, is left out when `others` follow. */
+/* Appends the kernels that compute all stages of the rows (rule_rows.c); c: of sched_rows. If `others` follow, it omits
+ * the last kernel, which is for all extents unless r->needs is set. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
-/* Which buffer made by an earlier stage of the rows a load reads at its own row; -1: none. */
+/* Index of the earlier stage of the rows whose result a load reads at its own row; -1: none. */
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);
-/* What of the row's cache a load reads; -1: nothing. */
+/* Index of the cached input that a load reads; -1: none. */
 int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load);
-/* Whether a load is at the element's own place. */
+/* True if the load is at the element's own position. */
 bool rows_is_own(const struct rows *r, const struct rows_stage *st, expr load);
-/* Whether a load of what is not the rows' own runs along the row with it, and starts at the same place in all rows:
- * a scale, a bias. */
+/* True if the load is contiguous along the row and starts at the same position in all rows, as a scale or bias does. */
 bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load);
-/* Whether what a stage makes is read by others than those of the rows, or is an output. */
+/* True if the stage's result is an output or has readers outside the rows. */
 bool rows_stored(const struct rows *r, int stage);
 
-/* ---- What they take (rows_cost.c). */
+/* ---- Resources and time (rows_cost.c). */
 /* 32-bit registers that hold one element of the row. */
 double rows_registers_each(const struct rows *r);
-/* Of a lane's steps those in registers; the bytes of a block's others, which are in shared memory: more than every GPU
- * has. */
+/* Number of a lane's steps that are kept in registers; bytes of shared memory per block for its other steps, which may
+ * be more than every GPU has. */
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps);
 int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps);
-/* Whether a lane with so many elements keeps what several stages make of each; 32-bit registers that results of
- * functions take then, an element: all else takes the place of what it is made of. */
+/* rows_keeps() is true if a lane with so many elements keeps values that several stages need. rows_registers_kept() is
+ * the number of 32-bit registers per element for kept results of functions; other values reuse their inputs'. */
 bool rows_keeps(int elements);
 int rows_registers_kept(const struct rows *r, int elements);
-/* Rows that a block makes: a warp has several where they are short. */
+/* Rows per block: a warp takes several if they are short. */
 int rows_of_block(int lanes);
-/* Blocks of so many threads that are to be on a multiprocessor at once; 0: no matter. */
+/* Minimum number of resident blocks per multiprocessor, for blocks with so many lanes per row; 0: no minimum. */
 int rows_resident(const struct rows *r, int lanes, int elements);
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c);
 
 /* ---- Values of an element that later stages need again (rows_kept.c): x - mean in a norm, exp(x - largest) in a
- * softmax. A value is kept in an array of registers by the first stage that makes it, and the others read it there.
- * Expressions are those of the kernel. */
+ * softmax. The first stage that computes a value keeps it in a register array, and later stages read it there.
+ * Expressions are kernel expressions. */
 enum { ROWS_MAX_KEPT = 2 };
 
 struct rows_kept {
-	int n, from[ROWS_MAX_KEPT]; /* the stage that makes it */
+	int n, from[ROWS_MAX_KEPT]; /* the stage that computes it */
 	expr value[ROWS_MAX_KEPT];
 	struct ir_variable *array[ROWS_MAX_KEPT];
 };
 
-/* Whether an expression has work that is worth a register of its own: functions. */
+/* True if an expression is worth a register: it calls functions. */
 bool rows_kept_work(expr e);
-/* By the stages' expressions (null: none): what to keep. */
+/* Finds the values to keep in the stages' expressions (null: none). */
 void rows_kept_find(struct rows_kept *k, int stages, const expr *value);
-/* The stage's expression with what is kept; stores into the arrays, at [step][item], what this stage is the first to
- * make. */
+/* Returns the stage's expression with kept values read from the arrays, at [step][item]. Stores the values that this
+ * stage is the first to compute. */
 expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr step,
                expr item);
 

@@ -1,4 +1,4 @@
-/* What rows take: registers of a thread, rows of a block, and the cost model's estimate. See rows.h. */
+/* Resources of row kernels: registers per thread, rows per block, and the cost model's estimate. See rows.h. */
 #include "sched/row/rows.h"
 #include "sched/build/extents.h"
 
@@ -14,7 +14,7 @@ double rows_registers_each(const struct rows *r)
 
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps)
 {
-	enum { MOST = 64 }; /* registers: more did not pay on an H100; half of them are for what else there is */
+	enum { MOST = 64 }; /* registers: more did not pay on an H100; the other half is for everything else */
 	int half = TARGET_REGISTERS_EVERYWHERE / lanes / 2;
 	double each = width * rows_registers_each(r);
 	int fit = each > 0 ? (int)((half < MOST ? half : MOST) / each) : steps;
@@ -45,8 +45,7 @@ int rows_registers_kept(const struct rows *r, int elements)
 	return rows_keeps(elements) && functions > 1;
 }
 
-/* Two blocks of 512 threads at once, so that one loads while the other computes, where 64 registers a thread are
- * enough. */
+/* Two resident blocks of 512 threads if 64 registers per thread suffice, so that one loads while the other computes. */
 int rows_resident(const struct rows *r, int lanes, int elements)
 {
 	enum { HALF = 512, FEW = 32 };
@@ -54,7 +53,7 @@ int rows_resident(const struct rows *r, int lanes, int elements)
 	return lanes == HALF && fits ? 2 : 0;
 }
 
-/* ---- Time: the row's bytes once, at the rate that the loads in flight reach, and the steps of the exchanges. */
+/* ---- Time: each byte of the rows once, at the bandwidth of the loads in flight, plus the exchanges between lanes. */
 
 struct apart {
 	const struct rows *r;
@@ -64,7 +63,7 @@ struct apart {
 	bool along;
 };
 
-/* What is read beside the rows: along them, such as weights, or element by element. */
+/* Adds loads other than the rows: contiguous ones, such as weights, or those of single elements. */
 static void add_apart(void *user, expr e)
 {
 	struct apart *a = user;
@@ -76,8 +75,8 @@ static void add_apart(void *user, expr e)
 		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
 }
 
-/* What accesses of so many bytes to rows of so many tensors cost, x the time. From memory, measured on an H100, 8 bytes
- * are as fast as 16, and faster for rows of several tensors; many steps of a thread cost a little. */
+/* Slowdown factor by access width in bytes and number of tensors. Measured on an H100, from memory: 8 bytes are as fast
+ * as 16, and faster for rows of several tensors; many steps per thread cost a little. */
 static double of_accesses(int tensors, double element, double access, int steps)
 {
 	double many = steps * (tensors > 1 ? 0.003 : 0.001);
@@ -95,7 +94,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	    rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
 	bool weights = false;
-	if (steps && length > (double)lanes * width * steps) /* the kernel for any rows runs */
+	if (steps && length > (double)lanes * width * steps) /* the kernel for rows of any length runs */
 		width = 1, steps = 0;
 	for (int i = 0; i < r.cached; i++) {
 		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
@@ -122,46 +121,46 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double blocks_here = target_resident(t, threads, registers, 0);
 	int at_least = rows_resident(&r, lanes, steps * width);
 	blocks_here = blocks_here < at_least ? at_least : blocks_here;
-	if (held < steps) /* most of a multiprocessor's shared memory */
+	if (held < steps) /* a block takes most of the shared memory */
 		blocks_here = 1;
 	blocks_here = blocks_here < 1 ? 1 : blocks_here;
 	double blocks = count / rows_a_block, resident = blocks / t->processors;
 	resident = resident < blocks_here ? resident : blocks_here;
-	if (steps == 0) /* later stages find the rows in the L2 cache, in part */
+	if (steps == 0) /* later stages partly hit the L2 cache */
 		bytes += each * count * length * (r.reductions + r.maps - 1) *
 		         cost_missed(t, resident * t->processors * rows_a_block * length * each);
 	double slots = (double)lanes * width * (steps ? steps : 1);
-	double used = length < slots ? length / slots : 1; /* lanes that find nothing wait with the others */
+	double used = length < slots ? length / slots : 1; /* lanes without elements wait for the others */
 	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
 	double fill = flying / cost_in_flight(t);
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
-	/* Of a row; hidden by other blocks. */
+	/* Per row; other blocks hide it. */
 	double exchange = cost_wait(t, (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions);
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
-	/* What a wave reads is on its way at once: that takes no longer than the way and the bytes. */
+	/* All loads of a wave are in flight at once: latency plus bytes bound the time. */
 	double ways = bytes / t->bytes_per_ns + cost_table(t)->wave_way * (double)(int)(whole + 0.999);
 	if (steps && time > ways)
 		time = ways;
-	if (waves <= 1) /* nobody else works meanwhile */
+	if (waves <= 1) /* no other block hides it */
 		time += cost_wait(t, 2.0 * steps * width * r.stages);
 	double compute = work / cost_mixed_rate(t) / used;
 	if (compute > time)
 		time = compute;
 	if (steps == 0)
 		time *= 1.05;
-	/* Measured on an H100: fewer threads than reach memory's rate leave a twentieth of the time in which none
+	/* Measured on an H100: with too few threads for the memory bandwidth, a twentieth of the time passes without
 	 * loads. */
 	double busy = resident * threads * t->processors / (0.94 * cost_full_threads(t));
 	time *= 1 + 0.05 * (busy < 1 ? 1 - busy : 0);
-	/* Where all that is read is on its way at once, comes out of caches, or is of one tensor beside weights: the
-	 * wider the better. */
+	/* Wider accesses are better if all loads are in flight at once, hit the caches, or are of one tensor and
+	 * weights. */
 	double element = r.cached ? each / r.cached : 1, access = width * element;
 	bool streams = waves > 1 && steps && tensors && !(tensors == 1 && weights);
 	time *= streams ? of_accesses(tensors, element, access, steps) : 1 + 0.01 * (16 / access - 1);
-	if (lanes < WARP) /* a warp's access is in several places, none of which should be less than a line */
+	if (lanes < WARP) /* a warp accesses several rows, each of which should fill a cache line */
 		time *= 1 + 0.005 * (WARP / lanes - 1) +
 		        (lanes * access < LINE ? 0.03 * (LINE / (lanes * access) - 1) : 0);
 	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;

@@ -1,4 +1,4 @@
-/* Which values of an element the stages of a row share, and keeping them in registers. See rows.h. */
+/* Finds values of an element that several stages need, and keeps them in registers. See rows.h. */
 #include "sched/row/rows.h"
 #include "sched/build/emit.h"
 #include "sched/build/vectors.h"
@@ -20,27 +20,27 @@ bool rows_kept_work(expr e)
 	return f.found;
 }
 
-/* ---- Which. Variables that mean something else in each stage (axes, vectors that run along with the row) have names
- * of their own there, so that an expression which stands in two stages is the same in both. */
+/* ---- Common values. Variables whose meaning depends on the stage (axes, vectors along the row) are distinct in each
+ * stage, so that equal expressions in two stages have equal values. */
 
 struct common {
 	struct rows_kept *k;
 	int stage;
-	bool much;   /* is computed of an element, in all stages */
-	bool *later; /* by node: met in a later stage */
+	bool much;   /* all stages together do much work per element */
+	bool *later; /* by node: occurs in a later stage */
 	bool *seen;
 	uint32_t n;
 };
 
-/* Whether it is worth its register: functions; where much is computed, arithmetic in f32, too, which takes the place of
- * what it is made of. Measured on an H100: norms with an activation, a quantisation or a sum before them in 2 to 5 %
- * less time, a plain one in none; and a conversion alone costs more in threads than it saves. */
+/* True if the value is worth a register: it calls functions or, if there is much work, has f32 arithmetic, which reuses
+ * its inputs' registers. Measured on an H100: norms with an activation, a quantisation or a sum before them take 2 to
+ * 5 % less time, a plain norm the same. Keeping only a conversion costs more in occupancy than it saves. */
 static bool worth_keeping(const struct common *c, expr e)
 {
 	return rows_kept_work(e) || (c->much && e->type == TYPE_F32 && ir_cost(e) > 1);
 }
 
-/* From the top, so that the largest is found; what is behind a condition may never be made. */
+/* Searches from the root, to find the largest; skips conditional operands, which may never be computed. */
 static void find_common(struct common *c, expr e)
 {
 	if (c->k->n == ROWS_MAX_KEPT || c->seen[e->id] || e->op == IR_VAR || e->op == IR_ELEMENT)
@@ -91,12 +91,12 @@ void rows_kept_find(struct rows_kept *k, int stages, const expr *value)
 
 struct replace {
 	const struct rows_kept *k;
-	int n; /* of them */
+	int n; /* number of values */
 	struct ir_program *p;
 	expr step, item;
 };
 
-/* Shared nodes are visited once; operands are never more than a load has axes. */
+/* Visits shared nodes once. A node has at most as many operands as a load has axes. */
 static expr replace(const struct replace *r, expr *done, expr e)
 {
 	expr arg[IR_MAX_RANK];
@@ -114,7 +114,7 @@ static expr replace(const struct replace *r, expr *done, expr e)
 	return done[e->id] = e->op == IR_LOAD ? ir_load(r->p->pool, e->buf, arg) : ir_rebuild(e, arg);
 }
 
-/* With the first n of what is kept. */
+/* Replaces the first n kept values. */
 static expr with_kept(const struct rows_kept *k, int n, struct ir_program *p, expr value, expr step, expr item)
 {
 	struct replace r = { k, n, p, step, item };

@@ -1,6 +1,6 @@
-/* Rule across: a row program whose rows run across memory, in one kernel. A lane has `width` neighbouring rows, 32
- * lanes lie next to each other, and `parts` warps share the rows' elements, which stay in registers from the first
- * stage to the last. */
+/* Rule across: a row program with strided rows in one kernel. A lane has `width` neighbouring rows, the 32 lanes of a
+ * warp have adjacent rows, so that accesses are coalesced, and `parts` warps share the elements of the rows. Elements
+ * stay in registers from the first stage to the last, so memory is read once. */
 #include "sched/row/across.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -15,7 +15,7 @@
 #include "ir/axis_names.h"
 
 enum { LANES = 32, MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32 };
-enum { MAX_REGISTERS = 96 /* that hold elements: besides the GPU's limit, since all reads are unrolled */ };
+enum { MAX_REGISTERS = 96 /* for elements, in addition to the GPU's limit, since all loads are unrolled */ };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -45,7 +45,7 @@ static int widest_type(const struct across *r)
 	return bits / 8;
 }
 
-/* 32-bit registers that hold the elements of a thread. */
+/* 32-bit registers for the elements of a thread. */
 static double registers_of(const struct across *r, int elements)
 {
 	double bits = 0;
@@ -54,7 +54,7 @@ static double registers_of(const struct across *r, int elements)
 	return bits / 32 * elements;
 }
 
-/* Shared memory that the warps exchange partial results in. */
+/* Bytes of shared memory in which the warps exchange partial results. */
 static int shared_bytes(const struct across *r, int parts, int width)
 {
 	int bytes = 0;
@@ -100,14 +100,14 @@ struct across_kernel {
 	const struct across *r;
 	struct ir_program *p;
 	int parts, width;
-	bool serial;                    /* one row after the other, on one processor */
-	expr axis[IR_MAX_RANK + 1];     /* of the rows; behind them, inside a loop, the place along */
+	bool serial;                    /* for a CPU: one row after the other */
+	expr axis[IR_MAX_RANK + 1];     /* of the rows, followed inside a loop by the index along the row */
 	const struct ir_variable *item; /* of all loops over the thread's rows */
-	expr step, v;                   /* of registers; null: none */
+	expr step, v;                   /* register indices; null: none */
 	expr acc;
 };
 
-/* What a row's value is in; an array of the thread's rows, or of the one. */
+/* The variable of a row's value: an array over the thread's rows, or of length 1. */
 static struct ir_variable *value_variable(const struct across_kernel *k, const struct ir_buffer *b)
 {
 	return k->serial ? ir_variable_of(k->p->pool, b->type, b, "this_%s", b->name)
@@ -129,7 +129,7 @@ static struct ir_variable *cache_array(const struct across_kernel *k, int cached
 	return ir_variable_of(k->p->pool, b->type, b, "%s_v", b->name);
 }
 
-static expr at_hand(void *user, expr e, expr flat)
+static expr from_registers(void *user, expr e, expr flat)
 {
 	struct across_kernel *k = user;
 	int made = across_value_of(k->r, e), cached = across_cached_of(k->r, e);
@@ -141,7 +141,7 @@ static expr at_hand(void *user, expr e, expr flat)
 	return item_of_row(cache_array(k, cached), k->step, ir_var_of(k->item, ir_index(k->p->pool, k->width)));
 }
 
-/* The expression at this row, or the item-th of these, and this place along it. */
+/* The expression at this row, or at the item-th of these, and at this index along it. */
 static expr here(struct across_kernel *k, expr e)
 {
 	expr axis[IR_MAX_RANK + 1];
@@ -149,7 +149,7 @@ static expr here(struct across_kernel *k, expr e)
 	memcpy(axis, k->axis, sizeof axis);
 	if (k->v && axis[last])
 		axis[last] = ir_binary(IR_ADD, axis[last], k->v);
-	struct axes a = { .value = axis, .load = at_hand, .user = k, .acc = k->acc };
+	struct axes a = { .value = axis, .load = from_registers, .user = k, .acc = k->acc };
 	return to_kernel(k->p, e, &a);
 }
 
@@ -158,7 +158,7 @@ static struct ir_block *each_item(struct across_kernel *k, struct ir_block *b)
 	return k->serial ? b : emit_unrolled_each(k->p, b, k->item, k->width, &k->v);
 }
 
-/* For each place along the row that this thread has. */
+/* The loop over this thread's indices along the row. */
 static struct ir_block *each_place(struct across_kernel *k, struct ir_block *b, expr part)
 {
 	struct ir_program *p = k->p;
@@ -200,7 +200,7 @@ static void load_rows(struct across_kernel *k, struct ir_block *b, expr part)
 	leave_place(k);
 }
 
-/* One value for each of the thread's rows. */
+/* Computes one value for each of the thread's rows. */
 static void set_value(struct across_kernel *k, struct ir_block *b, const struct ir_stage *s, expr e)
 {
 	struct ir_program *p = k->p;
@@ -270,7 +270,7 @@ static void map_rows(struct across_kernel *k, struct ir_block *b, int stage, exp
 	leave_place(k);
 }
 
-/* A value of the rows that others read, too: the first warp's. */
+/* Stores a value of the rows that has readers outside; the first warp stores it. */
 static void store_value(struct across_kernel *k, struct ir_block *b, int stage, expr part, expr inside)
 {
 	struct ir_program *p = k->p;
@@ -288,7 +288,7 @@ static void store_value(struct across_kernel *k, struct ir_block *b, int stage, 
 	k->v = NULL;
 }
 
-/* Declares the axes of the rows, of which the first is number `row`. */
+/* Declares the rows' axes for the thread's first row, number `row`. */
 static void declare_rows(struct across_kernel *k, struct ir_block *b, expr row)
 {
 	bool used[IR_MAX_RANK + 1] = { false };
@@ -343,7 +343,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		                     ir_index(p->pool, parts));
 	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
 	expr row = emit_constant(p, &k->body, "row", ir_binary(IR_ADD, first, lane), r.count);
-	/* Behind the last row threads work on it, too: all take part in the exchanges. */
+	/* Threads past the last row repeat it: all threads take part in the exchanges. */
 	if (!ir_const_int(r.count, &count) || count % (LANES * width)) {
 		expr any = ir_var_of(row->var, NULL), end = ir_binary(IR_SUB, r.count, ir_index(p->pool, width));
 		if (parts == 1) {
@@ -356,7 +356,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	declare_rows(&own, &k->body, row);
 	all_stages(&own, &k->body, part, inside);
 
-	/* The same rows on one processor. */
+	/* The same rows for a CPU. */
 	const struct ir_variable *alone_row = ir_variable_new(p->pool, TYPE_INDEX, "row");
 	expr end = ir_binary(IR_MIN, r.count, ir_binary(IR_ADD, first, rows));
 	struct ir_block *b = emit_for_each(p, &k->serial, alone_row, first, end, ir_index(p->pool, 1));
@@ -369,7 +369,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->about = str_text(&about);
 }
 
-/* ---- Time: every byte once, at the rate that the loads in flight reach, and the exchanges between warps. */
+/* ---- Time: each byte once, at the bandwidth of the loads in flight, plus the exchanges between warps. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -394,12 +394,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? (double)(int)(whole + 0.999) / whole : 1;
-	/* Measured on an H100: accesses of fewer than 8 bytes, and fewer threads than reach memory's
-	 * rate, take longer. */
+	/* Measured on an H100: accesses of fewer than 8 bytes, and too few threads for the memory bandwidth, take
+	 * longer. */
 	double lane = width * each / r.cached, busy = resident * threads * t->processors / cost_full_threads(t);
 	double slow = (lane < 4 ? 1.25 : lane < 8 ? 1.15 : 1) * (1 + 0.15 * (busy < 1 ? 1 - busy : 0));
 	double bytes = elements * (each + written) / t->bytes_per_ns * slow, time = bytes / fill * tail;
-	/* What a wave reads is on its way at once: a last one of few blocks takes no longer than the way and its
+	/* All loads of a wave are in flight at once: a last wave of few blocks takes at most the latency plus its
 	 * bytes. */
 	double waits = whole < 8 ? cost_table(t)->apart_way * ceil(whole) : 0;
 	if (waits > 0)
@@ -408,11 +408,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double levels = 2;
 	for (int n = 1; n < parts; n *= 2)
 		levels++;
-	/* Of `width` values; of a block, hidden in part by others. */
+	/* For `width` values, of one block; other blocks hide it in part. */
 	double exchange = parts > 1 ? cost_wait(t, 30 * levels * r.reductions * (1 + width / 8.0)) : 0;
 	double stall = exchange * (waves < 1 ? 1 : waves) / (resident > 2 ? 2 : 1);
 	time = (compute > time ? compute : time) * (here < 2 ? 1.05 : 1);
-	/* A block alone loads nothing while its warps wait for each other. */
+	/* A single resident block loads nothing while its warps wait for each other. */
 	return t->launch_ns + time + (stall > time || here < 2 ? stall : stall * 0.5) + exchange;
 }
 

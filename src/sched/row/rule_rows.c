@@ -1,6 +1,6 @@
-/* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers, `steps` vectors
- * of `width` each, from the first stage to the last; what registers have no room for, in shared memory. steps 0: rows
- * of any length, read again by every stage. */
+/* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers from the first
+ * stage to the last, `steps` vectors of `width` each; vectors that exceed the registers are in shared memory. steps 0:
+ * rows of any length, which every stage loads again. */
 #include "sched/row/rows.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -43,7 +43,7 @@ static int widest_type(const struct rows *r)
 	return bits / 8;
 }
 
-/* What the rows are read and written of, in all. */
+/* Total bytes moved. */
 static double bytes_moved(const struct rows *r, const struct sched_target *t)
 {
 	double each = 4 * rows_registers_each(r);
@@ -53,7 +53,7 @@ static double bytes_moved(const struct rows *r, const struct sched_target *t)
 	return each * (double)about(r->count, t) * (double)about(r->length, t);
 }
 
-/* Whether what registers have no room for may be in shared memory: a vector of 16 bytes each, of one buffer. */
+/* True if vectors that exceed the registers may be in shared memory: 16 bytes each, of one buffer. */
 static bool may_share(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps)
 {
 	bool plain =
@@ -96,23 +96,23 @@ struct row_kernel {
 	struct rows *r;
 	struct ir_program *p;
 	int lanes, width, steps;  /* serial: 1, 1, 0 */
-	int held;                 /* steps in registers, the first ones */
-	struct ir_buffer *shared; /* where the others are, as each lane's own vectors; null: there are none */
-	bool rest;                /* the stage in work is at these */
+	int held;                 /* number of steps in registers, the first ones */
+	struct ir_buffer *shared; /* the lanes' vectors of the other steps; null: there are none */
+	bool rest;                /* the current stage is at these */
 	bool serial, once;
-	const struct rows_stage *st; /* in work */
+	const struct rows_stage *st; /* the current stage */
 	expr row, at;                /* variables: the row; the first element of the vector along it */
-	expr step, v;                /* of registers */
-	expr axis[2 * IR_MAX_RANK];  /* of the stage in work */
+	expr step, v;                /* register indices */
+	expr axis[2 * IR_MAX_RANK];  /* of the current stage */
 	expr acc;
-	bool vectors; /* loads run along the row: they have been made vectors */
+	bool vectors; /* contiguous loads have been made vectors */
 	struct {
 		VEC(expr);
-	} along; /* those that are not the row itself */
+	} along; /* vectors along the row that are not of the row itself */
 	struct {
 		VEC(struct ir_variable *);
 	} along_array;
-	expr from[ROWS_MAX_CACHED]; /* variables: where the row begins in what is cached; null: at row * length */
+	expr from[ROWS_MAX_CACHED]; /* variables: start of the row in each cached input; null: row * length */
 	struct rows_kept kept;
 };
 
@@ -121,7 +121,7 @@ static const struct ir_variable *value_variable(const struct row_kernel *k, cons
 	return ir_variable_of(k->p->pool, b->type, b, "this_%s", b->name);
 }
 
-/* Of what is in the cache: NAME_v, or with a number where an earlier one is of the same buffer; NAME_rest in shared
+/* The array of a cached input: NAME_v, with a number if an earlier one is of the same buffer; NAME_rest in shared
  * memory. */
 static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
 {
@@ -134,8 +134,8 @@ static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
 	             : ir_variable_of(k->p->pool, b->type, b, "%s_%s", b->name, part);
 }
 
-/* Values of the row and its elements are at hand. */
-static expr at_hand(void *user, expr e, expr flat)
+/* Callback for struct axes: replaces loads of the row's values and elements by registers. */
+static expr from_registers(void *user, expr e, expr flat)
 {
 	struct row_kernel *k = user;
 	int made = rows_value_of(k->r, k->st, e);
@@ -161,7 +161,7 @@ static expr in_kernel(struct row_kernel *k, expr e)
 	struct axes a = { .value = k->axis,
 		          .same = k->st->full,
 		          .same_as = k->at ? ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), here) : NULL,
-		          .load = at_hand,
+		          .load = from_registers,
 		          .user = k,
 		          .acc = k->acc };
 	if (!k->at)
@@ -169,7 +169,7 @@ static expr in_kernel(struct row_kernel *k, expr e)
 	return to_kernel(k->p, e, &a);
 }
 
-/* The stage's axes from the row, and with `at` from the place along it; only those that expressions still meet. */
+/* Declares the stage's axes from the row and, with `at`, from the index along it; only those that still occur. */
 static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, expr second, expr at)
 {
 	const struct rows_stage *st = k->st;
@@ -185,7 +185,7 @@ static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, e
 	mark_axes(in_kernel(k, e), used);
 	if (second)
 		mark_axes(in_kernel(k, second), used);
-	for (int i = 0; i < st->rank; i++) /* what is not met may be anything */
+	for (int i = 0; i < st->rank; i++) /* unused axes may have any value */
 		k->axis[i] = ir_index(k->p->pool, 0);
 	expr value[2 * IR_MAX_RANK] = { NULL };
 	declare_axes(k->p, b, k->row, st->row_rank, st->dim, name, used, value);
@@ -205,14 +205,14 @@ static void forget_elements(struct row_kernel *k)
 	k->vectors = k->rest = false;
 }
 
-/* For each vector of the row that this lane has: `at` is its first element. */
+/* The loop over this lane's vectors of the row: `at` is the first element. */
 static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
 	int stride = k->lanes * k->width;
 	int64_t length;
-	/* The same in all stages, as the two that follow. */
+	/* The same variable in all stages, as are the next two. */
 	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, NULL, "at");
 	if (k->steps == 0) {
 		b = emit_for_each(p, b, v, first, k->r->length, ir_index(p->pool, stride));
@@ -230,7 +230,7 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 	return emit_if(p, b, ir_binary(IR_LT, ir_var_of(v, NULL), k->r->length));
 }
 
-/* Declares where the rows begin that are not a buffer's own. */
+/* Declares the start of the rows in buffers without the rows' own layout. */
 static void find_rows(struct row_kernel *k, struct ir_block *b)
 {
 	struct ir_program *p = k->p;
@@ -253,7 +253,7 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 	}
 }
 
-/* Whether no two rows read the same row of the buffer: its rows are the program's own, or others that lie apart. */
+/* True if no two rows read the same row of the buffer: it has the rows' own layout, or its rows are disjoint. */
 static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
 {
 	const struct rows_stage *st = &k->r->stage[c->stage];
@@ -267,7 +267,7 @@ static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
 	return apart;
 }
 
-/* Into an array that stands, or a row of it; or into one that this declares. */
+/* Loads a vector of a cached input into a declared array, or a row of it; or declares the array. */
 static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
 {
 	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
@@ -280,7 +280,7 @@ static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, ex
 		emit_load_vector(k->p, b, buf, at, cache_array(k, cached), k->width);
 }
 
-/* A lane's own vector in shared memory, which nobody else reads. */
+/* Stores or loads a lane's vector in shared memory, which no other lane reads. */
 static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
 {
 	struct ir_program *p = k->p;
@@ -291,7 +291,7 @@ static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
 		emit_load_flat(p, b, k->shared, at, cache_array(k, 0), k->width);
 }
 
-/* The row itself, into registers, before anything is done with it. */
+/* Loads the whole row into registers before the first stage. */
 static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
@@ -313,7 +313,7 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 
 struct find_along {
 	struct row_kernel *k;
-	bool own; /* find what is in the row's cache instead */
+	bool own; /* find loads of cached inputs instead */
 	bool found[ROWS_MAX_CACHED];
 };
 
@@ -335,7 +335,7 @@ static void find_along(void *user, expr e)
 		f->found[cached] = true;
 }
 
-/* Inside each_vector: what the stage reads along the row, and the loop over the elements of one vector. */
+/* Inside each_vector: loads the stage's vectors along the row, and returns the loop over the elements of one vector. */
 static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 {
 	struct ir_program *p = k->p;
@@ -346,7 +346,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 	ir_walk_unconditional(k->st->value, find_along, &f);
 	for (int i = 0; i < k->along.n; i++) {
 		expr e = k->along.at[i];
-		bool again = false; /* a second vector of the same buffer gets a number */
+		bool again = false; /* number further vectors of the same buffer */
 		for (int j = 0; j < i; j++)
 			again |= k->along.at[j]->buf == e->buf;
 		struct ir_variable *array = again ? ir_variable_new(p->pool, e->type, "%s_along%d", e->buf->name, i + 1)
@@ -357,7 +357,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 	}
 	if (k->steps == 0 || k->rest) {
 		f.own = true;
-		ir_walk(k->st->value, find_along, &f); /* also what is read under a condition: its place is inside */
+		ir_walk(k->st->value, find_along, &f); /* also conditional loads: their positions are in bounds */
 		for (int i = 0; i < k->r->cached; i++)
 			if (f.found[i] && k->rest)
 				move_shared(k, b, false);
@@ -384,7 +384,7 @@ static expr place_of_element(const struct row_kernel *k)
 	return k->v ? ir_binary(IR_ADD, k->at, k->v) : k->at;
 }
 
-/* What the stage in work makes of an element: with what is kept of it. */
+/* The current stage's value of an element, with kept values. */
 static expr value_of_element(struct row_kernel *k, struct ir_block *b)
 {
 	declare_row_axes(k, b, k->st->value, NULL, place_of_element(k));
@@ -392,7 +392,7 @@ static expr value_of_element(struct row_kernel *k, struct ir_block *b)
 	return k->kept.n ? rows_keep(&k->kept, k->p, b, (int)(k->st - k->r->stage), value, k->step, k->v) : value;
 }
 
-/* Finds what to keep: the stages are written once for nothing, to see their expressions. */
+/* Finds values to keep: emits the stages once into a scratch block, to get their expressions. */
 static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_block none = { 0 };
@@ -484,7 +484,7 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 	for (int i = 0; i < k->r->stages; i++) {
 		const struct ir_stage *s = k->r->stage[i].s;
-		/* Axes that a stage declares are its own. */
+		/* Axes are local to a stage. */
 		struct ir_block *own = b;
 		k->st = &k->r->stage[i];
 		if (k->st->kind == ROWS_REDUCE)
@@ -554,14 +554,14 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	own.row = ir_var_of(row->var, rows);
 	all_stages(&own, &k->body, lane);
 
-	/* The same rows on one processor. */
+	/* The same rows for a CPU. */
 	const struct ir_variable *alone_row = ir_variable_new(p->pool, TYPE_INDEX, "row");
 	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
 	struct ir_block *b = emit_for_each(p, &k->serial, alone_row, first, end, ir_index(p->pool, 1));
 	alone.row = ir_var_of(alone_row, rows);
 	all_stages(&alone, b, zero);
 
-	/* Whole vectors, a row that fits, and whole warps. */
+	/* Guards: complete vectors, a row that fits, and complete warps. */
 	if (width > 1)
 		kernel_needs(k, whole_multiple(p, r->length, width));
 	if (steps > 0)

@@ -1,8 +1,8 @@
-/* Rule rows_split: reductions of the same many elements to few results, each element read once. A first kernel reduces
- * parts of the rows, for all reductions together, as rows of their own; a second one puts the parts together, and makes
- * the values that follow from them. A sum of squares of what elements differ from their mean needs the mean of the part
- * alone: the parts' are put together as in Chan, Golub and LeVeque, "Algorithms for computing the sample variance"
- * (1983). */
+/* Rule rows_split: split reductions of few long rows that several reductions share, with one pass over the elements. A
+ * first kernel treats parts of rows as rows, and computes all reductions of each part. A second kernel combines the
+ * parts and computes the values that depend on them. It wins if there are too few rows to fill the GPU. A sum of
+ * squared differences from the mean uses the part's mean; parts are combined as in Chan, Golub and LeVeque, "Algorithms
+ * for computing the sample variance" (1983). */
 #include "sched/row/rows.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -12,15 +12,15 @@
 #include <math.h>
 
 enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_PARTS = 1 << 16 };
-enum { MAX_REGISTERS = 64 /* that hold elements of a thread */ };
+enum { MAX_REGISTERS = 64 /* for elements, per thread */ };
 enum { WIDEST = 16 /* bytes */ };
 
-/* The stages that are made: of the row program that s begins, those before the first that needs a row again. */
+/* The stages to compute: those of the row program from s on, up to the first that reads the elements of a row again. */
 struct group {
 	struct rows rows;
 	int stages;
 	expr points;                 /* of a row */
-	int center[ROWS_MAX_STAGES]; /* of a sum of squared differences: the stage that makes the mean; else -1 */
+	int center[ROWS_MAX_STAGES]; /* of a sum of squared differences: the mean's stage; else -1 */
 };
 
 struct find_value {
@@ -35,7 +35,7 @@ static void find_value(void *user, expr e)
 	f->found |= e->op == IR_LOAD && rows_value_of(f->r, f->st, e) >= 0;
 }
 
-/* Whether stage `mean` makes the mean of its elements. */
+/* True if stage `mean` computes the mean of its elements. */
 static bool is_mean(const struct group *g, int mean)
 {
 	const struct rows_stage *st = &g->rows.stage[mean];
@@ -48,8 +48,7 @@ static bool is_mean(const struct group *g, int mean)
 	return st->post->op == IR_MUL ? fabs(by * (double)n - 1) < 1e-6 : st->post->op == IR_DIV && by == (double)n;
 }
 
-/* The stage that makes m where stage i is the sum of (element - m)^2, m being the mean of the same elements; else
- * -1. */
+/* If stage i is the sum of (element - m)^2 and m the mean of the same elements: the stage of m; else -1. */
 static int center_of(const struct group *g, int i)
 {
 	const struct rows_stage *st = &g->rows.stage[i];
@@ -104,8 +103,8 @@ static int vector_width(const struct group *g)
 	return WIDEST / bytes;
 }
 
-/* Parts that whole steps of vectors make, or else any that divide the row. How long a row of symbols is, nobody knows:
- * then kernels for what divides stand in front of one for all lengths. */
+/* Parts that consist of complete steps of vectors, else any that divide the row. For rows of symbolic length,
+ * kernels for divisible lengths precede one for all lengths. */
 static int choices_of(const struct group *g, const struct sched_target *t, struct sched_choice *out)
 {
 	static const int steps[] = { 8, 4, 16, 2 };
@@ -159,12 +158,12 @@ struct part {
 	const struct rows_stage *st;
 	struct ir_program *p;
 	int rank;
-	bool whole;             /* parts are equally long */
-	expr axis[IR_MAX_RANK]; /* what the reduced axes are called in a part */
-	expr full;              /* the position of an element of it */
+	bool whole;             /* parts have equal length */
+	expr axis[IR_MAX_RANK]; /* values of the reduced axes in a part */
+	expr full;              /* position of an element of the part */
 };
 
-/* Elements of the row itself are neighbours in a part, too; other loads are where they were. */
+/* Renames loads for a part: elements of the row stay contiguous; other loads keep their positions. */
 static expr in_part(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	struct part *t = user;
@@ -184,8 +183,8 @@ static expr float_of(struct ir_pool *pool, enum type t, expr n)
 	return ir_float(pool, t, (double)x);
 }
 
-/* part[i..., k] = combine over r of value at point k * share + r; not `whole`: of those that there are. With `sums`,
- * the parts' sums of values: of the squares of what values differ from the part's mean. */
+/* part[i..., k] = combine over r of value at point k * share + r; unless `whole`, of existing points only. With `sums`,
+ * the parts' sums of values: sum of squared differences from the part's mean. */
 static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, const struct rows_stage *st, int parts,
                                    bool whole, struct ir_buffer *out, struct ir_buffer *sums)
 {
@@ -229,8 +228,7 @@ static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, 
 	return first;
 }
 
-/* The parts together; with `sums` and what the stage of the mean makes: of parts that differ from the mean by that of
- * their own. */
+/* The stage that combines the parts; with `sums` and the total mean: adds each part's squared difference from it. */
 static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g, const struct ir_stage *s,
                                     struct ir_buffer *part, struct ir_buffer *sums, struct ir_buffer *mean)
 {
@@ -295,7 +293,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	int turns = (parts + lanes * width - 1) / (lanes * width);
 	struct sched_choice last = { &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
 	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL, false);
-	for (; steps < plan->steps.n; steps++) /* the decision is this rule's */
+	for (; steps < plan->steps.n; steps++) /* record this rule as the decision */
 		vec_each (k, plan->steps.at[steps]) {
 			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
 			(*k)->params =
@@ -303,7 +301,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		}
 }
 
-/* ---- Time: the elements once, by as many blocks as there are parts, and two launches. */
+/* ---- Time: the elements once, with one block per part, and two launches. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -314,7 +312,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int i = 0; i < g.stages; i++)
 		if (g.rows.stage[i].kind == ROWS_REDUCE)
 			work += points * ir_cost(g.rows.stage[i].value);
-	/* A part of symbols that turns out longer than its registers is read element by element. */
+	/* A part of symbolic length that exceeds its registers is read element by element. */
 	bool fits = points / blocks <= (double)LANES * c->param[1] * c->param[2], kept = c->param[2] && fits;
 	if (!kept)
 		bytes *= 1 + cost_missed(t, bytes) * (g.rows.reductions - 1);
@@ -323,10 +321,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	        (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
 	double fill = flying / cost_in_flight(t), compute = work / cost_mixed_rate(t);
 	fill = fill < 1 ? fill : 1;
-	fill = fill < resident ? fill : resident; /* no multiprocessor has more than its share of the bandwidth */
+	fill = fill < resident ? fill : resident; /* a multiprocessor has at most its share of the bandwidth */
 	double time = bytes / t->bytes_per_ns / fill;
 	time = time > compute ? time : compute;
-	/* As in cost.c: steps of the exchange between lanes. */
+	/* As in cost.c: the exchange between lanes. */
 	time += g.rows.reductions * blocks * LANES * 12 / (cost_mixed_rate(t) / 3);
 	return 2 * t->launch_ns + time * (kept ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
 }

@@ -1,4 +1,4 @@
-/* What was measured of GPUs, and the formulas that need no program. See cost.h. */
+/* Measured constants of GPUs, and the formulas that need no program. See cost.h. */
 #include "sched/target/cost.h"
 
 #include <stddef.h>

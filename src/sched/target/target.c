@@ -1,18 +1,18 @@
-/* The GPUs that kernels can be scheduled for without having one. Sources:
+/* The table of GPUs: kernels can be scheduled for them without the device. Sources:
  *
  * - CUDA C++ Programming Guide, "Technical Specifications per Compute Capability", and NVIDIA's libcu++, which has the
- *   same in arch_traits.h: threads, blocks, registers, shared memory, and what the driver keeps of it.
- * - The guide's "Arithmetic Instructions": results a clock of ordinary arithmetic.
+ *   same in arch_traits.h: threads, blocks, registers, shared memory, and the driver's share of it.
+ * - The guide's "Arithmetic Instructions": results per clock of ordinary arithmetic.
  * - NVIDIA's data sheets and white papers: multiprocessors, boost clocks, memory, the L2 cache, rates of tensor cores.
- *   Teraflops are processors * clock * multiply-adds * 2: 989 of an H100 SXM are 2048 of f16 a clock, 65 of a T4 512,
- *   125 of an A10 512, 165 of an RTX 4090 256 (GeForce GPUs sum up in f32 at half the rate). Bytes have twice the rate,
- *   or four times.
+ *   Teraflops are processors * clock * multiply-adds * 2: 989 of an H100 SXM are 2048 of f16 per clock, 65 of a T4 512,
+ *   125 of an A10 512, 165 of an RTX 4090 256 (GeForce GPUs accumulate in f32 at half the rate). 8-bit integers run at
+ *   two or four times the rate.
  * - deviceQuery of CUDA's samples: the L2 caches of Jetson Orin modules.
- * - Where no number is published (sm_100 and later by mma.sync): what the architecture before it reaches.
+ * - If no number is published (mma.sync on sm_100 and later): that of the architecture before it.
  *
- * Memory's rate is nine tenths of what the data sheet says, as a copy reaches: 2.9 to 3.0 of 3.35 TB/s on an H100 SXM,
- * 4.2 of 4.8 on an H200. The L2 cache's is 26.5 bytes a clock and multiprocessor, measured on an H100 SXM by kernels
- * that read and write; no data sheet has it. */
+ * The memory bandwidth is nine tenths of the data sheet's, as a copy reaches: 2.9 to 3.0 of 3.35 TB/s on an H100 SXM,
+ * 4.2 of 4.8 on an H200. The L2 bandwidth is 26.5 bytes per clock and multiprocessor, measured on an H100 SXM by
+ * kernels that read and write; no data sheet has it. */
 #include "sched/target/target.h"
 
 #include <math.h>
@@ -23,21 +23,21 @@
 #define KB(N) ((N) << 10)
 #define MB(N) ((int64_t)((N) * (1 << 20)))
 
-/* Ordinary arithmetic: floats as given; 64 products of integers, which of 64 bits take three each. */
+/* Ordinary arithmetic: floats as given; 64 integer products, each of 64 bits counted as three. */
 #define FMA(F32, F64) \
 	.fma = { [TYPE_F32] = F32, [TYPE_F64] = F64,      [TYPE_I32] = 64, \
 		 [TYPE_U32] = 64,  [TYPE_I64] = 64 / 3.0, [TYPE_U64] = 64 / 3.0 }
 #define MMA(F16, BF16, BYTES) .mma = { [TYPE_F16] = F16, [TYPE_BF16] = BF16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
 #define WGMMA(F16, BYTES) .wgmma = { [TYPE_F16] = F16, [TYPE_BF16] = F16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
 
-/* By the instructions of tcgen05: 2250 teraflops of a B200. */
+/* With tcgen05 instructions: 2250 teraflops on a B200. */
 #define TCGEN(F16) .products = F16
 
 #define HOPPER_FEATURES (TARGET_COPY_ASYNC | TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS)
 #define LATER_FEATURES (TARGET_COPY_ASYNC | TARGET_TMA | TARGET_CLUSTERS)
 
-/* A multiprocessor of each architecture: threads, blocks, shared memory, and what of it a block may have. All have
- * 65536 registers, blocks of at most 1024 threads, 48 KB in declarations, threads of at most 255 registers. */
+/* A multiprocessor of each architecture: threads, blocks, shared memory, and the limit per block. All have 65536
+ * registers, at most 1024 threads per block, 48 KB of declared shared memory and at most 255 registers per thread. */
 #define PROCESSOR(ARCH, THREADS, BLOCKS, SHARED, MOST, FEATURES) \
 	.arch = ARCH, .threads = THREADS, .blocks = BLOCKS, .shared = KB(SHARED), .block_shared_most = KB(MOST), \
 	.features = FEATURES, .cluster_blocks = (FEATURES) & TARGET_CLUSTERS ? 8 : 1, .schedulers = 4, \
@@ -47,7 +47,7 @@
 #define SM86 PROCESSOR(86, 1536, 16, 100, 99, TARGET_COPY_ASYNC), FMA(128, 2)
 #define SM87 PROCESSOR(87, 1536, 16, 164, 163, TARGET_COPY_ASYNC), FMA(128, 2), MMA(1024, 1024, 2048)
 #define SM89 PROCESSOR(89, 1536, 24, 100, 99, TARGET_COPY_ASYNC), FMA(128, 2)
-/* By mma.sync Hopper reaches six tenths of what wgmma does (Luo et al., Benchmarking and Dissecting the Nvidia Hopper
+/* With mma.sync Hopper reaches six tenths of the wgmma rate (Luo et al., Benchmarking and Dissecting the Nvidia Hopper
  * GPU Architecture). */
 #define SM90 PROCESSOR(90, 2048, 32, 228, 227, HOPPER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), WGMMA(2048, 4096)
 #define SM100 PROCESSOR(100, 2048, 32, 228, 227, LATER_FEATURES), FMA(128, 64), MMA(1300, 1300, 2600), TCGEN(4096)
@@ -55,11 +55,10 @@
 #define SM110 PROCESSOR(110, 1536, 24, 228, 227, LATER_FEATURES), FMA(128, 2), MMA(512, 512, 1024)
 #define SM120 PROCESSOR(120, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
 #define SM121 PROCESSOR(121, 1536, 24, 100, 99, LATER_FEATURES), FMA(128, 2)
-/* Tensor cores of the architectures whose GPUs differ in them: as data-centre GPUs and workstations have them, and
- * GeForce. */
+/* Tensor cores of the architectures whose GPUs differ in them: data-centre and workstation GPUs, then GeForce. */
 #define FULL_MMA MMA(512, 512, 1024)
 #define HALF_MMA MMA(256, 256, 1024)
-/* sm_75 has products of f16 and bytes alone. */
+/* Tensor cores of sm_75 support only f16 and 8-bit integers. */
 #define TURING_MMA(F16) MMA(F16, 0, 1024)
 
 #define GPU(NAME, PROCESSORS, GHZ, GB_PER_S, L2, ...) \
@@ -73,7 +72,7 @@
 	  .typical = 64, \
 	  __VA_ARGS__ }
 
-/* The first one of an architecture stands for it. */
+/* The first GPU of an architecture represents it. */
 const struct sched_target sched_targets[] = {
 	GPU("H100 SXM", 132, 1.98, 3350, 50, SM90),
 	GPU("H100 PCIe", 114, 1.755, 2039, 50, SM90),
@@ -115,7 +114,7 @@ const struct sched_target sched_targets[] = {
 	{ .name = NULL },
 };
 
-/* Whether all words of `name` are in the text, in any case: "jetson orin nx" is in "NVIDIA Jetson Orin NX 16GB". */
+/* True if all words of `name` are in the text, ignoring case: "jetson orin nx" is in "NVIDIA Jetson Orin NX 16GB". */
 static bool has_words(const char *text, const char *name)
 {
 	size_t n;
@@ -151,8 +150,8 @@ const struct sched_target *sched_target_of_arch(int arch)
 	return NULL;
 }
 
-/* The GPU of the architecture that a driver's name names ("NVIDIA GeForce RTX 4090"), the longest of several; null:
- * none. */
+/* Returns the GPU of the architecture with the longest name that occurs in the driver's name ("NVIDIA GeForce RTX
+ * 4090"), or null. */
 static const struct sched_target *in_name(const char *name, int arch)
 {
 	const struct sched_target *best = NULL;
@@ -179,14 +178,14 @@ struct sched_target sched_target_of_device(const char *name, int arch)
 	struct sched_target out = like ? *like : sched_default_target;
 	out.name = name;
 	out.arch = arch;
-	if (!own) { /* what one architecture alone has */
+	if (!own) { /* wgmma exists on sm_90 only */
 		out.features &= ~(unsigned)TARGET_WGMMA;
 		memset(out.wgmma, 0, sizeof out.wgmma);
 	}
 	return out;
 }
 
-/* Measured on an H100: its processors lie in groups of 16 or 18, of which clusters of four and more use 16. */
+/* Measured on an H100: its processors form groups of 16 or 18, and clusters of four or more use 16 of each. */
 int target_in_clusters(const struct sched_target *t, int blocks)
 {
 	return blocks <= 2 ? t->processors : t->processors * 10 / 11;
@@ -200,7 +199,7 @@ double target_products(const struct sched_target *t)
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes)
 {
 	double n = fmin(t->blocks, floor(t->threads / threads));
-	int kept = t->shared - t->block_shared_most; /* of each block, by the driver */
+	int kept = t->shared - t->block_shared_most; /* bytes of each block that the driver reserves */
 
 	if (threads > t->block_threads || shared_bytes > t->block_shared_most)
 		return 0;

@@ -1,6 +1,6 @@
-/* What kernels are for: facts of a GPU, and the extents that it will meet. Facts come from a table (target.c) or from
- * the driver; rules and the cost model ask for them by name and never for a GPU's name or architecture. A GPU that no
- * table names is a struct with its facts: nothing else needs to know it. */
+/* The target of a schedule: facts of a GPU, and the extents to expect. Facts come from a table (target.c) or from the
+ * driver. Rules and the cost model use the facts and never a GPU's name or architecture, so a GPU outside the table
+ * needs only a struct with its facts. */
 #ifndef TPAT_SCHED_TARGET_H
 #define TPAT_SCHED_TARGET_H
 
@@ -11,9 +11,9 @@
 
 /* Instructions that not every GPU has. */
 enum target_feature {
-	TARGET_COPY_ASYNC = 1 << 0, /* copies from memory to shared memory that a warp does not wait for (cp.async) */
-	TARGET_WGMMA = 1 << 1,      /* products of warpgroups, out of shared memory (wgmma) */
-	TARGET_TMA = 1 << 2,        /* the engine that copies tiles (tensor maps) */
+	TARGET_COPY_ASYNC = 1 << 0, /* asynchronous copies from memory to shared memory (cp.async) */
+	TARGET_WGMMA = 1 << 1,      /* matrix products of warpgroups, from shared memory (wgmma) */
+	TARGET_TMA = 1 << 2,        /* the copy engine for tiles (tensor maps) */
 	TARGET_CLUSTERS = 1 << 3,   /* blocks that read each other's shared memory */
 };
 
@@ -26,81 +26,81 @@ struct sched_extent {
 
 struct sched_target {
 	const char *name;  /* "H100 SXM" */
-	int arch;          /* 90 for sm_90: what its kernels are compiled for; no fact follows from it */
+	int arch;          /* 90 for sm_90: the compiler's target; no fact follows from it */
 	unsigned features; /* of enum target_feature */
 
-	/* A multiprocessor holds at once: */
+	/* Capacity of a multiprocessor: */
 	int threads, blocks;
 	int registers;  /* of 32 bits */
 	int shared;     /* bytes of shared memory */
-	int schedulers; /* each issues an instruction of a warp in a clock */
-	/* A block, a thread may have: */
-	int block_threads, cluster_blocks; /* blocks: of a cluster, on any GPU with clusters; 1: none */
-	int block_shared;                  /* bytes of shared memory, in declarations */
-	int block_shared_most;             /* bytes, asked for at the launch */
+	int schedulers; /* each issues one warp instruction per clock */
+	/* Limits of a block and of a thread: */
+	int block_threads, cluster_blocks; /* blocks of a cluster, portable; 1: no clusters */
+	int block_shared;                  /* bytes of statically declared shared memory */
+	int block_shared_most;             /* bytes of dynamic shared memory */
 	int thread_registers;
 
 	int processors; /* multiprocessors */
 	int64_t l2_bytes;
 	double clock_ghz;    /* the boost clock */
-	double bytes_per_ns; /* of memory: the rate of a copy */
+	double bytes_per_ns; /* memory bandwidth of a copy */
 	double l2_bytes_per_ns;
 	double launch_ns;
 
-	/* Multiply-adds of a multiprocessor in a clock; 0: it has no such instruction. */
-	double fma[TYPE_COUNT]; /* ordinary arithmetic */
-	double mma[TYPE_COUNT]; /* tensor cores, by a warp's instructions (mma.sync), dense, summed up in f32 or i32 */
-	double wgmma[TYPE_COUNT]; /* by a warpgroup's */
-	double products;          /* of f16 by instructions that no kernel here uses, where these are faster; else 0 */
+	/* Multiply-adds per clock of a multiprocessor; 0: there is no such instruction. */
+	double fma[TYPE_COUNT];   /* ordinary arithmetic */
+	double mma[TYPE_COUNT];   /* tensor cores with mma.sync, dense, accumulated in f32 or i32 */
+	double wgmma[TYPE_COUNT]; /* tensor cores with wgmma */
+	double products;          /* f16, with faster instructions that no kernel here uses; 0: there are none */
 
 	const struct cost_table *measured; /* its own row of the cost model's constants; null: its architecture's */
 
-	int64_t typical;                   /* the extent assumed of a symbol when nothing better is known */
-	const struct sched_extent *extent; /* of symbols of which something better is known */
+	int64_t typical;                   /* default extent of a symbol */
+	const struct sched_extent *extent; /* known extents of symbols */
 	int extents;
 };
 
-/* GPUs known by name; one without a name ends them. The first is what kernels are for when nothing is said. */
+/* GPUs known by name; an entry without a name ends them. The first is the default target. */
 extern const struct sched_target sched_targets[];
 #define sched_default_target (sched_targets[0])
-/* By its name, or words of it in any case ("orin nx"): the first one; null: none. */
+/* Returns the first GPU with that name, or with these words in its name, ignoring case ("orin nx"); or null. */
 const struct sched_target *sched_target_named(const char *name);
-/* The one that stands for an architecture (90); null: none. */
+/* Returns the GPU that represents an architecture (90), or null. */
 const struct sched_target *sched_target_of_arch(int arch);
-/* The facts from which those of a device start that a driver calls `name`: of the GPU of the table that this is, else
- * of the architecture's, else of the nearest architecture before it, less what that one alone has (wgmma). Keeps
+/* Returns initial facts for a device that the driver calls `name`: those of this GPU in the table, else of its
+ * architecture, else of the nearest older architecture without the features of that one only (wgmma). Keeps the pointer
  * `name`. */
 struct sched_target sched_target_of_device(const char *name, int arch);
-/* The one by which kernels are chosen that follow one for a single architecture, for all others. */
+/* Returns the target of the fallback kernels, which run on all other architectures after a kernel for a single one. */
 const struct sched_target *sched_common_target(void);
 
-/* What every GPU that kernels are made for has, at least. A kernel in a library may meet any of them, and what a rule
- * finds in a stage knows no GPU. */
+/* Lower bounds over all supported GPUs. A library's kernel may run on any of them, and match() does not know the GPU.
+ */
 enum {
-	/* Bytes of shared memory that a block may ask for. One that asks for more is for the GPUs of one architecture,
-	 * and another kernel follows it. */
+	/* Bytes of dynamic shared memory of a block. A kernel that needs more is for one architecture only, and a
+	 * fallback kernel follows it. */
 	TARGET_SHARED_EVERYWHERE = 64 << 10,
-	TARGET_DECLARED_EVERYWHERE = 48 << 10,  /* and have in declarations */
+	TARGET_DECLARED_EVERYWHERE = 48 << 10,  /* bytes of statically declared shared memory */
 	TARGET_REGISTERS_EVERYWHERE = 64 << 10, /* of a block */
-	/* Bytes of it that functions of tpat_device.h declare at most, to combine values over a block. */
+	/* Upper bound on the bytes that functions of tpat_device.h declare to combine values over a block. */
 	TARGET_EXCHANGE = 8 << 10,
 };
 
-/* Bytes of declared shared memory that a block's data may take. */
+/* Bytes of declared shared memory that are left for a block's data. */
 static inline int target_data_bytes(const struct sched_target *t)
 {
 	return t->block_shared - TARGET_EXCHANGE;
 }
 
-/* Registers that a thread of such a block may have. */
+/* Most registers of a thread in a block of `threads` threads. */
 static inline int target_thread_registers(const struct sched_target *t, int threads)
 {
 	int most = t->registers / threads;
 	return most < t->thread_registers ? most : t->thread_registers;
 }
 
-/* Bytes of which a cache keeps nothing that is of use later, when they come once: measured on an H100, two thirds of
- * its L2 cache (32 of 50 MB). */
+/* Size from which data that stream through the L2 cache leave nothing useful in it: measured on an H100, two thirds of
+ * the cache (32 of 50 MB). */
 static inline int64_t target_past_cache(const struct sched_target *t)
 {
 	return t->l2_bytes / 25 * 16;
@@ -111,12 +111,12 @@ static inline bool target_has(const struct sched_target *t, unsigned features)
 	return (t->features & features) == features;
 }
 
-/* Multiprocessors that work at the same time where clusters have so many blocks. */
+/* Number of multiprocessors that can work at the same time with clusters of so many blocks. */
 int target_in_clusters(const struct sched_target *t, int blocks);
-/* Multiply-adds of f16 of a multiprocessor in a clock that no kernel exceeds. */
+/* Upper bound on the f16 multiply-adds per clock of a multiprocessor. */
 double target_products(const struct sched_target *t);
-/* Blocks of `threads` threads that a multiprocessor holds at once, each thread with so many registers (an estimate: any
- * number), each block with so many bytes of shared memory; 0: such a block does not run. */
+/* Occupancy: resident blocks per multiprocessor, of `threads` threads with so many registers each (an estimate: any
+ * number) and so many bytes of shared memory per block; 0: such a block does not run. */
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes);
 
 #endif
