@@ -1,6 +1,6 @@
-/* Rule loop_block: a whole loop is one kernel. Each block makes some of the rows that are independent of each other, or
- * one block makes all; its threads share the elements of every stage of the body, and wait for each other where one
- * needs what another made. */
+/* Rule loop_block: a whole loop in one kernel. Each block makes some of the independent rows, or one block makes all.
+ * Its threads share the elements of every stage of the body, with barriers where a stage needs other threads'
+ * results. */
 #include "sched/loop/loop.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -21,17 +21,17 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* ---- What a turn of a row takes, about. */
+/* ---- The estimated cost of one iteration of a row. */
 
 struct turn {
 	struct ir_program *p;
 	const struct sched_target *t;
 	int lead;
-	double widest; /* elements of the stage that has the most */
-	bool reduces;  /* over many points */
-	double work;   /* operations of all stages, those of loops inside as often as they turn */
-	double bytes;  /* read from outside of the loop */
-	double stages; /* after each of which the block may wait */
+	double widest; /* elements of the largest stage */
+	bool reduces;  /* has reductions over many points */
+	double work;   /* operations of all stages, times the trip count for inner loops */
+	double bytes;  /* bytes read */
+	double stages; /* number of stages; each may end in a barrier */
 };
 
 static double local_count(const struct turn *u, int rank, const expr *dim)
@@ -111,8 +111,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct turn u = turn_of(site->p, s, t);
 	double threads = c->param[0], rows_a_block = c->param[3], trip = (double)about(s->loop->trip, t);
 	double blocks = ceil(rows_of(&u, s) / rows_a_block), waves = ceil(blocks / (t->processors * 2.0));
-	/* As measured on an H100. A processor reads some 50 bytes a clock from the caches when many threads wait for
-	 * them; threads whose rows lie apart read words of their own. */
+	/* Measured on an H100. A multiprocessor reads about 50 bytes per clock from the caches if many threads wait for
+	 * them; uncoalesced threads read a word each. */
 	double bytes_per_ns = u.reduces && c->param[1] == 1 ? 25 : 100;
 	double filled = u.widest * rows_a_block, busy = filled < threads ? filled : threads;
 	double turn = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? busy / 1024 : 1);
