@@ -10,12 +10,12 @@
 #include "sched/rule.h"
 
 enum loop_item_kind {
-	LOOP_ELEMENTS, /* one thread per element of each entry: maps, short reductions, copies */
-	LOOP_LANES,    /* one warp per element of a reduction, or the block if there are few: loop_is_wide() */
-	LOOP_UPDATES,  /* one thread per update of a scatter */
-	LOOP_SCAN,     /* one thread per line of a scan */
-	LOOP_SORT,     /* one thread per element counts the elements before it */
-	LOOP_TURNS,    /* iterations of an inner loop, or of the loop itself */
+	LOOP_ELEMENTS,   /* one thread per element of each entry: maps, short reductions, copies */
+	LOOP_LANES,      /* one warp per element of a reduction, or the block if there are few: loop_is_wide() */
+	LOOP_UPDATES,    /* one thread per update of a scatter */
+	LOOP_SCAN,       /* one thread per line of a scan */
+	LOOP_SORT,       /* one thread per element counts the elements before it */
+	LOOP_ITERATIONS, /* iterations of an inner loop, or of the loop itself */
 };
 
 /* One value per element. */
@@ -32,14 +32,14 @@ struct loop_entry {
 
 struct loop_item {
 	enum loop_item_kind kind;
-	bool sync;                    /* a barrier before it; LOOP_TURNS: before the condition */
+	bool sync;                    /* a barrier before it; LOOP_ITERATIONS: before the condition */
 	const struct ir_stage *stage; /* a stage of the body; LOOP_ELEMENTS: none */
 	struct {
 		VEC(struct loop_entry);
 	} entries; /* LOOP_ELEMENTS: all of one shape; LOOP_LANES: one */
 	struct {
 		VEC(struct loop_item);
-	} body; /* LOOP_TURNS */
+	} body; /* LOOP_ITERATIONS */
 };
 
 struct loop_plan {

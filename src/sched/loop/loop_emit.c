@@ -196,28 +196,28 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 
 static void emit_items(struct emitter *m, struct ir_block *b, int n, const struct loop_item *item);
 
-static void emit_turns(struct emitter *m, struct ir_block *b, const struct loop_item *item)
+static void emit_iterations(struct emitter *m, struct ir_block *b, const struct loop_item *item)
 {
 	struct ir_program *p = m->p;
 	const struct ir_stage *s = item->stage;
-	const struct ir_variable *turn = ir_variable_new(p->pool, TYPE_INDEX, "%s", s->loop->index->var->hint);
+	const struct ir_variable *iteration = ir_variable_new(p->pool, TYPE_INDEX, "%s", s->loop->index->var->hint);
 	struct view v = { .m = m, .item = item, .row = index_of(m, 0) };
-	b = emit_for_each(p, b, turn, index_of(m, 0), s->loop->trip, index_of(m, 1));
-	ck(m->turns < IR_MAX_LOOPS);
-	m->turn[m->turns].index = s->loop->index;
-	m->turn[m->turns++].name = ir_var_of(turn, s->loop->trip);
+	b = emit_for_each(p, b, iteration, index_of(m, 0), s->loop->trip, index_of(m, 1));
+	ck(m->loops < IR_MAX_LOOPS);
+	m->loop[m->loops].index = s->loop->index;
+	m->loop[m->loops++].name = ir_var_of(iteration, s->loop->trip);
 	if (item->sync)
 		wait(m, b);
 	if (s->where)
 		emit(p, b, IR_BREAK_IF)->leave = ir_unary(IR_NOT, see(&v, s->where));
 	emit_items(m, b, item->body.n, item->body.at);
-	m->turns--;
+	m->loops--;
 }
 
 static void emit_items(struct emitter *m, struct ir_block *b, int n, const struct loop_item *item)
 {
 	for (int i = 0; i < n; i++, item++) {
-		if (item->sync && item->kind != LOOP_TURNS)
+		if (item->sync && item->kind != LOOP_ITERATIONS)
 			wait(m, b);
 		switch (item->kind) {
 		case LOOP_ELEMENTS: emit_elements(m, b, item); break;
@@ -225,7 +225,7 @@ static void emit_items(struct emitter *m, struct ir_block *b, int n, const struc
 		case LOOP_UPDATES: emit_updates(m, b, item); break;
 		case LOOP_SCAN: emit_scan(m, b, item); break;
 		case LOOP_SORT: emit_sort(m, b, item); break;
-		case LOOP_TURNS: emit_turns(m, b, item); break;
+		case LOOP_ITERATIONS: emit_iterations(m, b, item); break;
 		}
 	}
 }

@@ -202,10 +202,10 @@ static void add_loop(struct loop_plan *l, struct item_list *list, const struct i
 		if (l->home[c->next->id] != c->state)
 			add_entry(l, &body, &copy, false);
 	}
-	add_item(l, list, LOOP_TURNS, s);
-	struct loop_item *turns = &list->at[list->n - 1];
-	turns->body.at = body.at;
-	turns->body.n = body.n;
+	add_item(l, list, LOOP_ITERATIONS, s);
+	struct loop_item *iterations = &list->at[list->n - 1];
+	iterations->body.at = body.at;
+	iterations->body.n = body.n;
 }
 
 /* ---- Memory. */
@@ -253,7 +253,7 @@ static void find_needed(struct loop_plan *l, int n, const struct loop_item *item
 			loop_each_load(own[k], need_load, &need);
 		for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
 			loop_each_load(s->at[k], need_load, &need);
-		if (item->kind != LOOP_TURNS)
+		if (item->kind != LOOP_ITERATIONS)
 			l->needed[l->home[s->out->id]->id] = true;
 		else
 			vec_each (c, &s->loop->carries)

@@ -72,9 +72,9 @@ static expr view_leaf(void *user, struct ir_pool *pool, expr e, const expr *arg)
 		return v->acc;
 	if (e->op == IR_LOAD)
 		return view_load(v, e, arg);
-	for (int i = 0; e->op == IR_VAR && i < v->m->turns; i++)
-		if (v->m->turn[i].index == e)
-			return v->m->turn[i].name;
+	for (int i = 0; e->op == IR_VAR && i < v->m->loops; i++)
+		if (v->m->loop[i].index == e)
+			return v->m->loop[i].name;
 	return NULL;
 }
 

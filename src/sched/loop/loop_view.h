@@ -15,8 +15,8 @@ struct emitter {
 	expr lead[IR_MAX_RANK];  /* the row's axes, if a block has one row */
 	struct {
 		expr index, name;
-	} turn[IR_MAX_LOOPS];
-	int turns;
+	} loop[IR_MAX_LOOPS];
+	int loops;
 };
 
 /* The values of an expression's names at one point of the kernel. */

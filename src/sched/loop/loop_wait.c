@@ -53,7 +53,7 @@ static void item_accesses(struct accesses *a, const struct loop_item *item)
 		return;
 	a->out = NULL;
 	loop_each_load(s->where, add_read, a);
-	if (item->kind == LOOP_TURNS)
+	if (item->kind == LOOP_ITERATIONS)
 		return;
 	loop_each_load(s->value, add_read, a);
 	loop_each_load(s->post, add_read, a);
@@ -142,11 +142,11 @@ static void wait_before(struct loop_plan *l, struct records *r, struct loop_item
 	note(r, &in_memory, key);
 }
 
-static void wait_in_turns(struct loop_plan *l, struct records *r, struct loop_item *item)
+static void wait_in_iterations(struct loop_plan *l, struct records *r, struct loop_item *item)
 {
 	struct records none = { .arena = r->arena };
 	copy_records(&none, r);
-	for (int turn = 0; turn < 2; turn++) {
+	for (int i = 0; i < 2; i++) {
 		wait_before(l, r, item);
 		if (item->stage->where)
 			copy_records(&none, r); /* the loop may end here */
@@ -158,8 +158,8 @@ static void wait_in_turns(struct loop_plan *l, struct records *r, struct loop_it
 static void wait_in(struct loop_plan *l, struct records *r, int n, struct loop_item *item)
 {
 	for (int i = 0; i < n; i++)
-		if (item[i].kind == LOOP_TURNS)
-			wait_in_turns(l, r, &item[i]);
+		if (item[i].kind == LOOP_ITERATIONS)
+			wait_in_iterations(l, r, &item[i]);
 		else
 			wait_before(l, r, &item[i]);
 }
