@@ -2,11 +2,11 @@
  *
  *     calibrate [--device DEVICE] [--kernels FILE] [--output FILE]
  *
- * The row goes to FILE, or to the standard output; TPAT_CALIBRATION=FILE makes tpat use it. Behind the row stand, as a
- * comment, rates of the GPU for the table of src/sched/target/target.c. The standard error shows each constant next to
- * what tpat has now. On the device "emulator" every kernel runs once, on little data, and nothing is written.
+ * The row goes to FILE, or to the standard output; TPAT_CALIBRATION=FILE makes tpat use it. After the row, a comment
+ * lists rates of the GPU for the table of src/sched/target/target.c. Standard error shows each constant next to tpat's
+ * current one. On the device "emulator" every kernel runs once, on little data, and nothing is written.
  *
- * The kernels are in bench/calibrate.cu; what each constant is, in src/sched/target/cost.def. Takes some seconds. */
+ * The kernels are in bench/calibrate.cu; src/sched/target/cost.def explains each constant. Takes some seconds. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static struct {
 	struct dev_module *module;
 	struct sched_target t;
 	void *in, *out;
-	int words, cached; /* of 32 bits: a buffer, and a part of one that stays in the L2 cache */
+	int words, cached; /* 32-bit words of a buffer, and of a part that stays in the L2 cache */
 	bool dry;
 	int launches, kernels;
 	struct err err;
@@ -48,10 +48,10 @@ struct work {
 	const char *kernel;
 	double blocks;
 	int threads, turns;
-	int apart;  /* words from one launch's place to the next one's; 0: all begin at the start */
-	int repeat; /* launches that are timed together, in a graph; 0: 1 */
-	bool chain; /* reads what it was given to write */
-	void *map;  /* a tensor map; then the arguments are `out`, turns, rows, and this */
+	int apart;  /* words between launches' offsets; 0: all start at the same place */
+	int repeat; /* launches timed together, in a graph; 0: 1 */
+	bool chain; /* each launch reads the previous one's output */
+	void *map;  /* a tensor map; the arguments are then `out`, turns, rows, and the map */
 };
 
 static void launch(const struct work *w, struct dev_kernel *k)
@@ -85,7 +85,7 @@ static double time_of(const struct work *w, struct dev_kernel *k, struct dev_gra
 	return ns / repeat;
 }
 
-/* Nanoseconds of a launch: the least of several trials, after one that is not counted. */
+/* Nanoseconds of a launch: the minimum of several trials after a warm-up. */
 static double time_work(struct work w)
 {
 	struct dev_kernel *k;
@@ -111,22 +111,23 @@ static double time_work(struct work w)
 }
 #define TIME(...) time_work((struct work){ __VA_ARGS__ })
 
-/* ---- What is measured. */
+/* ---- Measurements. */
 
 struct rates {
-	double launch_ns, alone_ns, memory, l2;     /* bytes a nanosecond */
-	double f16, bf16, i8, wide_f16, wide_i8;    /* multiply-adds a clock and multiprocessor */
-	double doubles, integers, barrier, atomics; /* the same; clocks; a clock and multiprocessor */
+	double launch_ns, alone_ns, memory, l2;     /* bytes per nanosecond */
+	double f16, bf16, i8, wide_f16, wide_i8;    /* multiply-adds per clock and multiprocessor */
+	double doubles, integers, barrier, atomics; /* per clock and multiprocessor; barrier: clocks */
 	double latency, cached_latency;             /* ns */
 };
 
-/* Clocks of all multiprocessors together, at the boost clock. */
+/* Clocks summed over all multiprocessors, at the boost clock. */
 static double clocks(double ns)
 {
 	return ns * b.t.clock_ghz * b.t.processors;
 }
 
-/* Operations a clock and multiprocessor of a kernel that makes so many a thread and turn, on 1024 threads of each. */
+/* Operations per clock and multiprocessor, for a kernel with `operations` per thread and turn and 1024 threads per
+ * multiprocessor. */
 static double each_clock(const char *kernel, double operations, int turns)
 {
 	double blocks = b.t.processors * 1024.0 / THREADS;
@@ -144,7 +145,7 @@ static void measure_issue(struct cost_table *x, struct rates *r)
 {
 	double clock;
 
-	each_clock("counted", 64, 20000); /* until the clock is up */
+	each_clock("counted", 64, 20000); /* until the clock has ramped up */
 	clock = x->counted_clock = issued("counted", 64 + 3, 6000);
 	x->steady_clock = issued("steady", 64 + 16 + 5, 4000);
 	x->mixed_clock = issued("mixed", 64 + 16 + 10 + 11, 3000);
@@ -156,7 +157,7 @@ static void measure_issue(struct cost_table *x, struct rates *r)
 	r->atomics = each_clock("atomics", 1, 200) / clock;
 }
 
-/* Multiply-adds of a warp and product: 16 x 8 x 16, of bytes 16 x 8 x 32. */
+/* Multiply-adds per warp and product: 16 x 8 x 16, for bytes 16 x 8 x 32. */
 static void measure_products(struct cost_table *x, struct rates *r)
 {
 	double f16 = each_clock("mma_f16", 8 * 16 * 8 * 16 / 32.0, 3000), wide;
@@ -166,7 +167,7 @@ static void measure_products(struct cost_table *x, struct rates *r)
 	r->i8 = each_clock("mma_i8", 8 * 16 * 8 * 32 / 32.0, 3000) / x->counted_clock;
 	if (b.dry || b.t.mma[TYPE_BF16] > 0)
 		r->bf16 = each_clock("mma_bf16", 8 * 16 * 8 * 16 / 32.0, 3000) / x->counted_clock;
-	x->wgmma_clock = x->mma_clock; /* without them nothing asks */
+	x->wgmma_clock = x->mma_clock; /* unused without wgmma */
 	if (b.dry || b.t.wgmma[TYPE_F16] > 0) {
 		double made = 128.0 * 256 * 64 * 4000 * b.t.processors;
 
@@ -180,8 +181,8 @@ static void measure_products(struct cost_table *x, struct rates *r)
 	}
 }
 
-/* Bytes of a multiprocessor on their way at which memory's rate is reached, if bytes and rate grew together: by the
- * most blocks that reach less than MOST_SHARE of it. Beyond that, each wait becomes longer. `bytes` of each block. */
+/* Bytes in flight per multiprocessor that saturate memory, extrapolated linearly from the largest number of blocks
+ * below MOST_SHARE of the full rate. Beyond that, latency grows. `bytes` per block. */
 static double bytes_to_fill(const char *kernel, double bytes, int turns, double rate)
 {
 	double need = 0;
@@ -214,7 +215,7 @@ static void measure_memory(struct cost_table *x, struct rates *r)
 	x->alone_bytes = 1024.0 * 64 * 100 / b.t.clock_ghz /
 	                 TIME(.kernel = "read_alone", .blocks = 1, .threads = 1024, .turns = 100, .apart = 1 << 21);
 
-	/* A copy, its arithmetic alone (where there is much), and both at once. */
+	/* A copy, heavy arithmetic alone, and both at once. */
 	blocks = b.words / 4.0 / THREADS;
 	ns = TIME(.kernel = "copy_and_compute", .blocks = blocks, .threads = THREADS);
 	more = TIME(.kernel = "copy_and_compute", .blocks = blocks, .threads = THREADS, .turns = 1024) / 1024;
@@ -227,7 +228,7 @@ static void measure_memory(struct cost_table *x, struct rates *r)
 	more = TIME(.kernel = "copy_planes", .blocks = blocks, .threads = THREADS, .turns = 8);
 	x->apart = fmax((more / ns - 1) / 7, 0.001);
 
-	/* One wave each, of which a graph has several, so that each finds its bytes in memory alone. */
+	/* One wave per launch, several in a graph, so that each reads from memory, not from the cache. */
 	blocks = p * 4;
 	ns = TIME(.kernel = "copy_rows", .blocks = blocks, .threads = THREADS, .turns = 1, .apart = (int)blocks * 4096,
 	          .repeat = 24);
@@ -267,7 +268,7 @@ static void measure_copy_engine(struct cost_table *x, struct rates *r)
 		                        .box = { 64, 128 } };
 	double blocks = b.t.processors * fmax(floor((double)b.t.shared / BULK_BYTES), 1);
 
-	x->bulk_cache = x->tiles_cache; /* without it nothing asks */
+	x->bulk_cache = x->tiles_cache; /* unused without bulk copies */
 	if (!b.dev->tensor_map || !(b.dry || target_has(&b.t, TARGET_TMA)))
 		return;
 	must(b.dev->tensor_map(b.dev, map, &v, &b.err));

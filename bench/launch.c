@@ -1,12 +1,12 @@
-/* What an enqueue costs: opens a plugin library as TensorRT does, tells a plugin its extents once, and calls enqueue
- * again and again, through the plugin's ABI alone.
+/* Measures the cost of enqueue: opens a plugin library as TensorRT does, sets a plugin's extents once, and calls
+ * enqueue repeatedly, using only the plugin's ABI.
  *
- *     launch LIBRARY [PLUGIN] [EXTENT]     EXTENT: of every dimension that is open; 8
+ *     launch LIBRARY [PLUGIN] [EXTENT] EXTENT: of every dynamic dimension; 8
  *
- * Prints for each plugin, and each of its tactics: the host's time for a call, and the GPU's for the calls of a
- * recorded graph; and both for as many bare launches of an empty kernel, which are the floor: the driver's own work.
- * Host times are medians of batches that end before the queue is full, and the fastest batch; enqueues and bare
- * launches take turns, so that a clock that drifts changes both. Needs a GPU. */
+ * For each plugin and tactic prints the host's time per call, and the GPU's time per call in a recorded graph; and both
+ * for the same number of bare launches of an empty kernel, the driver's floor. Host times are the median and the
+ * fastest of batches that end before the queue is full; enqueues and bare launches alternate, so that clock drift
+ * affects both. Needs a GPU. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { CALLS = 100, BATCHES = 60, REPLAYS = 20, WARM_UP = 2 };
 
 typedef void *handle;
 
-/* The driver's functions that the program itself needs. */
+/* The driver functions that this program needs. */
 static struct {
 	int (*init)(unsigned);
 	int (*device)(int *, int);
@@ -107,7 +107,7 @@ static int compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* What is called: one enqueue, or as many empty kernels as its plugin launches. */
+/* One enqueue, or as many empty kernels as its plugin launches. */
 struct work {
 	int (*call)(const struct work *w);
 	void *runtime;
@@ -137,7 +137,7 @@ static int call_empty(const struct work *w)
 }
 
 struct times {
-	double host[BATCHES], gpu[REPLAYS]; /* us a call, sorted */
+	double host[BATCHES], gpu[REPLAYS]; /* us per call, sorted */
 };
 
 static double batch(const struct work *w, const char *what)
@@ -170,7 +170,7 @@ static void replay(const struct work *w, const char *what, double *us)
 	qsort(us, REPLAYS, sizeof *us, compare);
 }
 
-/* An enqueue beside as many launches of the empty kernel. */
+/* Compares an enqueue with as many launches of the empty kernel. */
 static void measure(const struct work *enqueue, const char *what)
 {
 	struct work empty = *enqueue;

@@ -53,9 +53,8 @@ enum tpat_rt_op {
 	TPAT_RT_OR,
 	TPAT_RT_NOT,    /* a */
 	TPAT_RT_SELECT, /* a ? b : c */
-	TPAT_RT_SIZE,   /* a size that the kernels compute: output a (a scalar INT32 or INT64) will hold it; b is its
-	                 * likely and c its largest value. Evaluated with numbers it is c. INT64 becomes INT32 if
-	                 * TensorRT requires that */
+	TPAT_RT_SIZE, /* a size that the kernels store in output a (a scalar INT32 or INT64); b is its likely and c its
+	                 largest value. Evaluated with numbers it is c. INT64 becomes INT32 if TensorRT needs that */
 };
 
 struct tpat_rt_expr {

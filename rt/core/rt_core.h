@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_core.h: the part of the runtime that any inference engine would need: reads a plugin's tables (tpat_rt.h),
+/* rt_core.h: the part of the runtime that does not depend on the inference engine: reads a plugin's tables (tpat_rt.h),
  * evaluates its expressions, loads its code on a device and launches its kernels. Includes only tpat's public headers
- * and the C library, so that a library's sources build anywhere with a plain C compiler, and no header of an engine:
- * the files in the folder beside this one (tensorrt/) make the engine's plugin of it, and log what fails here. */
+ * and the C library, no header of an engine, so that a library's sources build anywhere with a plain C compiler. The
+ * files in ../tensorrt/ make TensorRT plugins with it, and log its errors. */
 #ifndef TPAT_RT_CORE_H
 #define TPAT_RT_CORE_H
 
@@ -13,48 +13,48 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Functions that can fail return nonzero, with a sentence in `why` that says so. */
-enum { RT_WHY = 256 }; /* bytes of it */
+/* Functions that can fail return nonzero, with a sentence about the error in `why`. */
+enum { RT_WHY = 256 }; /* size of `why` in bytes */
 #define RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /* rt_table.c: the generated tables. */
 int rt_why(char why[RT_WHY], const char *format, ...) RT_PRINTF(2, 3); /* fills `why`; returns -1 */
-int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY]);  /* whether they can be read without harm */
-int32_t rt_shape_inputs(const struct tpat_rt_plugin *p);               /* how many inputs are shape inputs */
-bool rt_is_size(const struct tpat_rt_plugin *p, int32_t output);       /* holds a size that the kernels find out */
+int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY]);  /* nonzero if reading them is unsafe */
+int32_t rt_shape_inputs(const struct tpat_rt_plugin *p);               /* number of shape inputs */
+bool rt_is_size(const struct tpat_rt_plugin *p, int32_t output); /* true for a size tensor, which kernels compute */
 const struct tpat_rt_tensor *rt_tensor(const struct tpat_rt_plugin *p, int32_t index); /* inputs, then outputs */
 
-/* rt_expr.c: a node without a value (overflow, unknown VALUE or extent, or an operand without one) has this one. */
+/* rt_expr.c: the value of a node without one (overflow, unknown VALUE or extent, or an operand without one). */
 #define RT_NONE INT64_MIN
 
 /* Extents of all inputs, then all outputs, TPAT_RT_MAX_RANK numbers each; -1: unknown. */
 size_t rt_extents(const struct tpat_rt_plugin *p);
 int64_t rt_apply(int32_t op, int64_t a, int64_t b, int64_t c);
 void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t *value);
-/* The least and the largest value of each node for extents from `low` to `high`. */
+/* Computes lower and upper bounds of each node for extents between two bounds. */
 void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent, int64_t *low,
               int64_t *high);
-/* Why `node` has no value, as the end of a sentence: "input 0 has an unknown extent 1". */
+/* Writes why `node` has no value, as the end of a sentence: "input 0 has an unknown extent 1". */
 void rt_explain(const struct tpat_rt_plugin *p, const int64_t *value, int32_t node, char *text, size_t size);
-int rt_truth(int32_t op); /* nonzero when the operation gives only 0 and 1 */
+int rt_truth(int32_t op); /* nonzero if the result is always 0 or 1 */
 
-/* rt_device.c: the device in use, and what it has loaded. */
-struct rt_loaded { /* constant once made */
+/* rt_device.c: the current device, and the code loaded on it. */
+struct rt_loaded { /* immutable once made */
 	struct rt_loaded *next;
 	const struct tpat_rt_plugin *plugin;
 	int device;
 	void *module;
-	void **constant; /* a pointer a buffer; null for workspace */
+	void **constant; /* a pointer for each buffer; null for workspace */
 };
-struct rt_binding { /* what a plugin object keeps of it */
+struct rt_binding { /* kept in a plugin object */
 	const struct rt_loaded *loaded;
 	uint64_t generation;
 };
-/* The plugin's code and constants on the current device, loaded when they are not yet; `binding` is read first. */
+/* Finds the plugin's code and constants on the current device, in `binding` first; loads them if needed. */
 int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, const struct rt_loaded **out,
                    char why[RT_WHY]);
 int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY]);
-/* Whether kernels for this architecture alone can be launched. */
+/* True if kernels for only this architecture can be launched. */
 bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch);
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY]);
 int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
@@ -62,58 +62,57 @@ int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kern
 int rt_device_copy(void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY]);
 int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel,
                      const uint32_t grid[3], void **args, void *stream, char why[RT_WHY]);
-/* What tpat_rt_set_device() is given; null: back to CUDA. */
+/* Implements tpat_rt_set_device(); null: back to CUDA. */
 int rt_device_set(const struct tpat_rt_device *device, char why[RT_WHY]);
-bool rt_device_is_hosted(void); /* a device was set: the caller is one of tpat's own hosts */
-void rt_device_forget(void);    /* gives everything back; at unload */
+bool rt_device_is_hosted(void); /* true if a device was set: a host of tpat is running */
+void rt_device_forget(void);    /* frees everything; at unload */
 
 /* rt_cuda.c */
 extern const struct tpat_rt_device rt_cuda;
 
 enum { RT_WORKSPACE_ALIGN = 256 }; /* of each buffer */
 
-/* rt_plan.c: everything that one set of extents and a tactic decide. */
+/* rt_plan.c: everything that depends on the extents and the tactic. */
 struct rt_launch {
 	const struct tpat_rt_kernel *kernel;
 	void *function; /* of the kernel on the plan's device */
 	uint32_t grid[3];
-	struct rt_map *map; /* one a tensor map of the kernel */
+	struct rt_map *map; /* one for each tensor map of the kernel */
 };
 struct rt_plan {
-	int64_t *extent;    /* rt_extents() */
-	int64_t *value;     /* a value a node */
-	int64_t *offset;    /* a buffer's place in the workspace; -1: no launch needs it */
-	int64_t *narrow;    /* an output's: kernels write an INT64 there, and the output is its lower half; -1: none */
-	struct rt_map *map; /* of all launches */
-	struct rt_launch *launch; /* what is to be launched, in this order */
+	int64_t *extent;          /* rt_extents() */
+	int64_t *value;           /* one for each node */
+	int64_t *offset;          /* a buffer's offset in the workspace; -1: unused */
+	int64_t *narrow;          /* workspace offset of an output's INT64, whose lower half is the output; -1: none */
+	struct rt_map *map;       /* of all launches */
+	struct rt_launch *launch; /* the launches, in order */
 	int32_t launches;
-	int64_t bytes;                  /* of workspace in use */
-	const struct rt_loaded *loaded; /* the device that the functions are of */
+	int64_t bytes;                  /* of workspace used */
+	const struct rt_loaded *loaded; /* for the device of the functions */
 	bool ready;
 };
-int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan); /* -1 when out of memory */
+int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan); /* -1 if out of memory */
 void rt_plan_free(struct rt_plan *plan);
-/* From plan->extent and plan->narrow (0: is one), for what is loaded. */
+/* Makes the plan from plan->extent and plan->narrow (0: narrowed), for the loaded code. */
 int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const struct rt_loaded *loaded,
                  struct rt_plan *plan, char why[RT_WHY]);
 int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const void *const *inputs,
                 int32_t inputs_given, void *const *outputs, char *workspace, void *stream, char why[RT_WHY]);
-/* The largest workspace of any tactic for extents in a range; -1 with `why` when it cannot be known. */
+/* Returns the largest workspace, in bytes, of any tactic for extents in a range; -1 with `why` if it is unknown. */
 int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent,
                           char why[RT_WHY]);
 
-/* rt_map.c: tensor maps, as a plan's kernels took them last. The extents are the plan's, so that a pointer says
- * which. */
-enum { RT_MAP_KEPT = 4 }; /* pointers: hosts take their buffers by turns */
+/* rt_map.c: the last tensor maps of a plan's kernels. The extents are the plan's, so a pointer identifies a map. */
+enum { RT_MAP_KEPT = 4 }; /* pointers: hosts may alternate between buffers */
 struct rt_map {
 	char encoded[RT_MAP_KEPT][TPAT_RT_MAP_BYTES];
 	const void *from[RT_MAP_KEPT]; /* null: none */
 	int32_t oldest;
-	bool busy; /* some thread reads or changes it */
+	bool busy; /* a thread reads or changes it */
 };
-struct rt_map *rt_map_alloc(const struct tpat_rt_plugin *p); /* enough for any tactic; null when out of memory */
+struct rt_map *rt_map_alloc(const struct tpat_rt_plugin *p); /* enough for any tactic; null if out of memory */
 void rt_map_forget(struct rt_map *kept, int32_t n);
-/* Map `m` of a kernel for the pointer `from`, into `out`. */
+/* Writes map `m` of a kernel for the pointer `from` to `out`. */
 int rt_map_get(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from,
                void *out, char why[RT_WHY]);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_cuda.c: the CUDA driver as a device, opened when first needed, so that the library loads on machines without one.
- * Everything runs in the context that is current in the calling thread. Numbers and signatures: CUDA driver API,
- * cuda.h. */
+/* rt_cuda.c: the CUDA driver as a device, opened on first use, so that the library loads on machines without one.
+ * Everything runs in the calling thread's current context. Numbers and signatures: CUDA driver API, cuda.h. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -64,7 +63,7 @@ static struct {
 	                       const unsigned long long *stride, const int *low, const int *high, unsigned channels,
 	                       unsigned pixels, const unsigned *step, int interleave, int swizzle, int promotion,
 	                       int fill);
-	char problem[RT_WHY]; /* why there is no driver; empty: there is one */
+	char problem[RT_WHY]; /* why there is no driver; empty if there is one */
 } cu;
 
 static const struct {
@@ -134,8 +133,8 @@ static void open_driver(void)
 		cuda_why(cu.problem, code, "cuInit");
 }
 
-/* Contexts seen so far; the place in the table is the device's number. A context's id is never used again, its address
- * may be. */
+/* Contexts seen so far; the index in the table is the device number. A context's id is never reused, its address may
+ * be. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned long long id[MAX_CONTEXTS];
@@ -158,7 +157,7 @@ static int cuda_current(void *user, char why[RT_WHY])
 		return rt_why(why, "no CUDA context is current in this thread");
 	if (!cu.context_id || cu.context_id(context, &id))
 		id = (unsigned long long)(uintptr_t)context;
-	/* Entries are only added: what is below n never changes. */
+	/* Entries are only added: those below n never change. */
 	int n = __atomic_load_n(&contexts.n, __ATOMIC_ACQUIRE);
 	for (int i = 0; i < n; i++)
 		if (contexts.id[i] == id)
@@ -175,14 +174,14 @@ static int cuda_current(void *user, char why[RT_WHY])
 	return i < MAX_CONTEXTS ? i : rt_why(why, "more than %d CUDA contexts in one process", MAX_CONTEXTS);
 }
 
-/* Loading allocates and may wait, which a stream capture in this thread would refuse: relaxed for a moment. */
+/* Loading allocates and may wait, which a stream capture in this thread would refuse: relaxes its mode meanwhile. */
 static int relax(void)
 {
 	int mode = CAPTURE_RELAXED;
 
 	if (cu.capture_mode)
 		cu.capture_mode(&mode);
-	return mode; /* what it was before */
+	return mode; /* the earlier mode */
 }
 
 static void restore(int mode)
@@ -194,7 +193,7 @@ static void restore(int mode)
 struct module {
 	handle library, module; /* one of them */
 	int32_t arch;           /* of a compiled image; 0: PTX */
-	bool early;             /* of code that waits by itself where a kernel is to start early */
+	bool early;             /* code of kernels that may start early and wait themselves */
 	int32_t functions;
 	struct function {
 		const struct module *module;
@@ -203,8 +202,8 @@ struct module {
 	} function[];
 };
 
-/* How well image `x` suits a device: more is better, 0: not at all. A cubin of the very architecture, then of the same
- * major number with the nearest lower minor, then PTX of the nearest lower architecture. */
+/* Rates image `x` for a device: higher is better, 0: does not run. First a cubin of the same architecture, then of the
+ * same major number with the nearest lower minor, then PTX of the nearest lower architecture. */
 static int suits(const struct tpat_rt_image *x, int arch)
 {
 	if (x->arch > arch)
@@ -245,7 +244,7 @@ static int find_function(const struct module *m, const struct tpat_rt_kernel *k,
 	} else {
 		code = cu.module_function(function, m->module, k->name);
 	}
-	/* Asking for an attribute loads the code now and not at the first launch, which may be under capture. */
+	/* Querying an attribute loads the code now, not at the first launch, which may be under capture. */
 	if (code == 0)
 		code = cu.function_get(&registers, FUNC_NUM_REGS, *function);
 	if (code == 0 && k->shared_bytes > 0)
@@ -274,7 +273,7 @@ static bool may_launch_early(void)
 	return cu.launch_with && cu.version(&version) == 0 && version >= TPAT_CUDA_EARLY_DRIVER;
 }
 
-/* The images from the best to the worst, until one loads (a PTX version may be too new, a cubin for another kind of
+/* Tries the images from best to worst, until one loads (a PTX version may be too new, a cubin for another kind of
  * GPU). */
 static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch, char why[RT_WHY])
 {
@@ -300,7 +299,7 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 		below = most;
 	}
 	if (below != INT32_MAX)
-		return -1; /* `why` is that of the last one */
+		return -1; /* `why` is from the last one */
 	char list[128] = "";
 	for (int32_t i = 0; i < p->images; i++) {
 		size_t n = strlen(list);
@@ -319,7 +318,7 @@ static const struct function *function_of(const struct module *m, const struct t
 	return NULL;
 }
 
-/* Of all tactics; steps may be the same in several. */
+/* Loads the functions of all tactics, which may share steps. */
 static int load_functions(struct module *m, const struct tpat_rt_plugin *p, char why[RT_WHY])
 {
 	for (int32_t t = 0; t < p->tactics; t++)
@@ -328,7 +327,7 @@ static int load_functions(struct module *m, const struct tpat_rt_plugin *p, char
 				const struct tpat_rt_kernel *kernel = &p->tactic[t].step[s].kernel[k];
 				if (function_of(m, kernel))
 					continue;
-				if (kernel->arch && kernel->arch != m->arch) /* it may want more than this GPU has */
+				if (kernel->arch && kernel->arch != m->arch) /* it may need more than this GPU has */
 					continue;
 				m->function[m->functions].module = m;
 				m->function[m->functions].kernel = kernel;
@@ -446,7 +445,7 @@ static int cuda_is_arch(void *user, void *module, int32_t arch)
 	const struct module *m = module;
 
 	(void)user;
-	return m->arch == arch && cu.map_encode; /* what is for one architecture alone may take tensor maps */
+	return m->arch == arch && cu.map_encode; /* kernels for only one architecture may use tensor maps */
 }
 
 static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, char why[RT_WHY])
@@ -479,8 +478,8 @@ static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, c
 	return code ? cuda_why(why, code, "cuTensorMapEncodeIm2col") : 0;
 }
 
-/* At the end of a process the driver may be gone already; and what belongs to another context goes with that
- * context. */
+/* True if the device's objects can be freed: at process exit the driver may be gone, and another context frees its own
+ * objects. */
 static bool still_current(int number)
 {
 	char why[RT_WHY];

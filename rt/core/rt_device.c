@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_device.c: the device in use (CUDA, or what tpat_rt_set_device put in its place), and what has been loaded on it:
- * one entry a plugin and device, made once, read by all objects, kept until the library goes. */
+/* rt_device.c: the current device (CUDA, or the one from tpat_rt_set_device), and the code loaded on it: one entry for
+ * each plugin and device, made once, read by all objects, kept until the library is unloaded. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "rt_core.h"
 
-/* Constants are shared by all plugins that point at the same bytes. */
+/* Plugins that point to the same bytes share a constant. */
 struct constant {
 	struct constant *next;
 	int device;
@@ -18,8 +18,8 @@ struct constant {
 static struct {
 	struct tpat_rt_device device;
 	bool own;            /* the device is not CUDA */
-	bool hosted;         /* somebody called tpat_rt_set_device */
-	uint64_t generation; /* counts changes of the device: what an older one gave is void */
+	bool hosted;         /* tpat_rt_set_device was called */
+	uint64_t generation; /* counts changes of the device: bindings of older ones are invalid */
 	struct rt_loaded *loaded;
 	struct constant *constant;
 	pthread_mutex_t lock;
@@ -109,7 +109,7 @@ static int load_constants(const struct tpat_rt_plugin *p, struct rt_loaded *x, c
 
 	if (!extent)
 		return rt_why(why, "out of memory");
-	memset(extent, 0xff, extents * sizeof *extent); /* no extent is known: constants need none */
+	memset(extent, 0xff, extents * sizeof *extent); /* all unknown: constants need no extents */
 	rt_evaluate(p, extent, value);
 	for (int32_t i = 0; i < p->buffers && rc == 0; i++) {
 		const struct tpat_rt_buffer *b = &p->buffer[i];

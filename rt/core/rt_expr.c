@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_expr.c: the values of a plugin's expressions, for given extents and for ranges of them. Never fails: a node whose
- * value cannot be known holds RT_NONE, and who needs it asks rt_explain for the reason. */
+/* rt_expr.c: evaluates a plugin's expressions, for given extents and for ranges of them. Never fails: a node without a
+ * value is RT_NONE, and rt_explain() gives the reason. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 	if (b == 0)
 		return 0;
 	if (b == -1)
-		return -a; /* a is above INT64_MIN: that one is RT_NONE */
+		return -a; /* a > INT64_MIN, which is RT_NONE */
 	int64_t q = a / b;
 	return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
@@ -68,8 +68,8 @@ static bool needs_values(const struct tpat_rt_plugin *p)
 	return any;
 }
 
-/* What a node that depends on a shape input's elements is where these are not known: the output extent that is this
- * very node. */
+/* Returns the value of a node that depends on unknown elements of a shape input: the output extent given by the same
+ * node. */
 static int64_t output_extent(const struct tpat_rt_plugin *p, int32_t node, const int64_t *extent)
 {
 	for (int32_t o = 0; o < p->outputs; o++)
@@ -89,8 +89,7 @@ static int64_t leaf(const struct tpat_rt_plugin *p, const struct tpat_rt_expr *e
 		return e->value;
 	if (e->op == TPAT_RT_DIM) {
 		x = extent[e->a * TPAT_RT_MAX_RANK + e->b];
-		/* The extents of shape inputs are not passed everywhere; constant ones are known all the
-		 * same. */
+		/* Extents of shape inputs are not always passed; constant ones are known anyway. */
 		const struct tpat_rt_expr *known = &p->expr[p->input[e->a].dim[e->b]];
 		if (x < 0 && known->op == TPAT_RT_CONST)
 			return known->value;
@@ -103,7 +102,7 @@ static bool is_leaf(int32_t op)
 	return op == TPAT_RT_CONST || op == TPAT_RT_DIM || op == TPAT_RT_VALUE;
 }
 
-/* The value of operand `node` of node `of`; operands that an operation does not use may hold anything. */
+/* Returns the value of operand `node` of node `of`; unused operands may hold anything. */
 static int64_t operand(const int64_t *value, int32_t node, int32_t of)
 {
 	return node >= 0 && node < of ? value[node] : 0;
@@ -123,7 +122,7 @@ void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t 
 	}
 }
 
-/* What an expression may be, from low to high; both RT_NONE: anything. */
+/* Bounds of an expression, inclusive; both RT_NONE: unknown. */
 struct range {
 	int64_t low, high;
 };
@@ -134,13 +133,13 @@ static bool is_known(struct range r)
 	return r.low != RT_NONE;
 }
 
-/* The largest that a range holds, whatever its sign. */
+/* Returns the largest absolute value in a range. */
 static int64_t magnitude(struct range r)
 {
 	return r.high > -r.low ? r.high : -r.low;
 }
 
-/* Least and largest of the four corners. */
+/* Returns the range of the four corners. */
 static struct range of_corners(int32_t op, struct range a, struct range b)
 {
 	struct range out = { INT64_MAX, RT_NONE };
@@ -159,7 +158,7 @@ static struct range of_division(int32_t op, struct range a, struct range b)
 {
 	if (b.low > 0 || b.high < 0)
 		return of_corners(op, a, b);
-	/* The divisor may be zero, which gives zero; else the quotient is no larger than the dividend. */
+	/* A divisor of zero gives zero; else the quotient is at most the dividend, in magnitude. */
 	return (struct range){ -magnitude(a), magnitude(a) };
 }
 
@@ -167,7 +166,7 @@ static struct range of_remainder(struct range a, struct range b)
 {
 	int64_t m = magnitude(b), n = magnitude(a), most = m > n ? m : n;
 
-	if (b.low <= 0) /* never larger than the larger operand */
+	if (b.low <= 0) /* at most the larger operand */
 		return (struct range){ -most, most };
 	return a.low >= 0 && a.high < b.low ? a : (struct range){ 0, b.high - 1 };
 }
@@ -191,7 +190,7 @@ static struct range of_select(struct range a, struct range b, struct range c)
 	return (struct range){ b.low < c.low ? b.low : c.low, b.high > c.high ? b.high : c.high };
 }
 
-/* An operation's range from those of its operands. */
+/* Returns an operation's range, from those of its operands. */
 static struct range range_of(int32_t op, struct range a, struct range b, struct range c)
 {
 	if (op == TPAT_RT_SIZE)
@@ -215,7 +214,7 @@ static struct range range_of(int32_t op, struct range a, struct range b, struct 
 	case TPAT_RT_LE: return (struct range){ a.high <= b.low, a.low <= b.high };
 	case TPAT_RT_AND: return (struct range){ surely(a) && surely(b), maybe(a) && maybe(b) };
 	case TPAT_RT_OR: return (struct range){ surely(a) || surely(b), maybe(a) || maybe(b) };
-	default: return of_corners(op, a, b); /* ADD, SUB, MUL, MIN, MAX: extreme at the corners */
+	default: return of_corners(op, a, b); /* ADD, SUB, MUL, MIN, MAX: extremes are at the corners */
 	}
 }
 
@@ -251,7 +250,7 @@ void rt_explain(const struct tpat_rt_plugin *p, const int64_t *value, int32_t no
 {
 	const struct tpat_rt_expr *e = &p->expr[node];
 
-	/* Down to the first operand that has no value itself. */
+	/* Find the first operand that has no value itself. */
 	while (!is_leaf(e->op)) {
 		int32_t next = -1;
 		if (e->op == TPAT_RT_SELECT)

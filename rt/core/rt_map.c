@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_map.c: tensor maps. The driver takes longer to make one than the runtime takes for all else of an enqueue, so that
- * a plan keeps those of the pointers that came last. */
+/* rt_map.c: tensor maps. Making one takes the driver longer than the rest of an enqueue, so a plan keeps those of the
+ * last pointers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ struct rt_map *rt_map_alloc(const struct tpat_rt_plugin *p)
 	for (int32_t t = 0; t < p->tactics; t++) {
 		size_t n = 0;
 		for (int32_t s = 0; s < p->tactic[t].steps; s++) {
-			int32_t maps = 0; /* one kernel of a step runs */
+			int32_t maps = 0; /* only one kernel of a step runs */
 			for (int32_t k = 0; k < p->tactic[t].step[s].kernels; k++)
 				if (p->tactic[t].step[s].kernel[k].maps > maps)
 					maps = p->tactic[t].step[s].kernel[k].maps;
@@ -49,7 +49,7 @@ static int encode(const struct rt_plan *plan, const struct tpat_rt_map *m, const
 	return rt_device_map(plan->loaded, &values, out, why);
 }
 
-/* `out` stands at a multiple of 64, as the driver wants it; what is kept need not. */
+/* `out` is aligned to 64 bytes for the driver; the kept maps need not be. */
 static int find(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from,
                 void *out, char why[RT_WHY])
 {
@@ -69,7 +69,7 @@ static int find(struct rt_map *kept, const struct rt_plan *plan, const struct tp
 int rt_map_get(struct rt_map *kept, const struct rt_plan *plan, const struct tpat_rt_map *m, const void *from,
                void *out, char why[RT_WHY])
 {
-	/* Nobody waits for another thread that enqueues the same plugin object. */
+	/* Do not wait for another thread that enqueues the same plugin object. */
 	if (!from || __atomic_exchange_n(&kept->busy, true, __ATOMIC_ACQUIRE))
 		return encode(plan, m, from, out, why);
 	int rc = find(kept, plan, m, from, out, why);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_plan.c: what one set of extents decides (the value of every expression, the layout of the workspace), and the
- * launches made of it. Running a plan allocates nothing and only reads the plan, but for the tensor maps that it
- * keeps. */
+/* rt_plan.c: everything that depends on the extents: values of all expressions, workspace layout, launches. Running a
+ * plan allocates nothing and only reads the plan, except for the tensor maps that it keeps. */
 #include <stdlib.h>
 
 #include "rt_core.h"
 
-/* Adds a buffer behind `*total` bytes; false on overflow. */
+/* Adds a buffer after `*total` bytes; false on overflow. */
 static bool add_buffer(int64_t bytes, int64_t *total)
 {
 	int64_t end;
@@ -27,7 +26,7 @@ static int no_value(const struct tpat_rt_plugin *p, const int64_t *value, int32_
 	return rt_why(why, "%s %d (%s) cannot be computed: %s", what, (int)index, name, reason);
 }
 
-/* Whether a row is an extent of an input, and not that one. */
+/* True if a row is an extent of an input, but not this one. */
 static bool is_other(const struct tpat_rt_plugin *p, int32_t row, int32_t input, int32_t axis)
 {
 	const struct tpat_rt_expr *e = &p->expr[row];
@@ -48,7 +47,7 @@ static int differs(const struct tpat_rt_plugin *p, int32_t input, int32_t axis, 
 	        (long long)got, (int)axis);
 }
 
-/* Every extent must be what the plugin computes for it. Outputs whose size only the kernels find out are not known. */
+/* Checks every extent against the plugin's expression for it. Sizes that kernels compute are unknown. */
 static int check_extents(const struct tpat_rt_plugin *p, const struct rt_plan *plan, char why[RT_WHY])
 {
 	bool sizes = false;
@@ -83,7 +82,7 @@ static int check_demands(const struct tpat_rt_plugin *p, const struct rt_plan *p
 {
 	for (int32_t i = 0; i < p->demands; i++) {
 		const struct tpat_rt_demand *d = &p->demand[i];
-		if (plan->value[d->holds]) /* or has none: RT_NONE */
+		if (plan->value[d->holds]) /* true, or RT_NONE: unknown */
 			continue;
 		long long a = plan->value[d->extent[0]], b = plan->value[d->extent[1]];
 		if (!d->name[0])
@@ -94,15 +93,15 @@ static int check_demands(const struct tpat_rt_plugin *p, const struct rt_plan *p
 	return 0;
 }
 
-/* The kernel of a step that runs for these values on what is loaded; null with `why` when its guard cannot be computed
- * or none fits. */
+/* Returns the kernel of a step that runs for these values with the loaded code; null with `why` if its guard has no
+ * value, or no kernel fits. */
 static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const struct rt_plan *plan,
                                          const struct tpat_rt_step *step, int32_t number, char why[RT_WHY])
 {
 	for (int32_t i = 0; i < step->kernels; i++) {
 		const struct tpat_rt_kernel *k = &step->kernel[i];
 		if (!rt_device_is_arch(plan->loaded, k->arch))
-			continue; /* for one architecture alone, and this is another */
+			continue; /* only for one architecture, and this is another */
 		if (k->guard < 0)
 			return k;
 		if (plan->value[k->guard] == RT_NONE) {
@@ -144,7 +143,7 @@ static int check_kernel(const struct tpat_rt_plugin *p, const struct rt_plan *pl
 	return 0;
 }
 
-/* Which workspace buffers a kernel needs: `offset` of these becomes 0. */
+/* Marks the workspace buffers that a kernel needs: sets their `offset` to 0. */
 static void mark_buffers(const struct tpat_rt_kernel *k, int64_t *offset)
 {
 	for (int32_t i = 0; i < k->args; i++)
@@ -221,7 +220,7 @@ int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t,
 	return 0;
 }
 
-/* The pointer that argument `a` stands for. */
+/* Returns the pointer for argument `a`. */
 static const void *pointer_of(const struct rt_plan *plan, const struct tpat_rt_arg *a, const void *const *inputs,
                               void *const *outputs, const char *workspace)
 {
@@ -232,8 +231,8 @@ static const void *pointer_of(const struct rt_plan *plan, const struct tpat_rt_a
 	return plan->loaded->constant[a->index] ? plan->loaded->constant[a->index] : workspace + plan->offset[a->index];
 }
 
-/* One launch. A kernel's arguments are given by their addresses: those of the caller's own arrays, of what is loaded,
- * and of the plan's values, whose first four bytes are the 32-bit number (both architectures are little-endian). */
+/* Launches a kernel. Arguments are passed by address: in the caller's arrays, the loaded constants, and the plan's
+ * values, whose first four bytes are the 32-bit number (both architectures are little-endian). */
 static int launch(const struct rt_plan *plan, const struct rt_launch *x, const void *const *inputs,
                   void *const *outputs, char *workspace, void *stream, char why[RT_WHY])
 {
@@ -327,7 +326,8 @@ void rt_plan_free(struct rt_plan *plan)
 	*plan = (struct rt_plan){ 0 };
 }
 
-/* Of one tactic: the sum of what any of its kernels needs, at most. `need`: an entry a buffer. */
+/* Returns an upper bound of one tactic's workspace: the sum of all buffers that its kernels need. `need`: an entry for
+ * each buffer. */
 static int64_t tactic_workspace(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const int64_t *high,
                                 int64_t *need)
 {
@@ -366,8 +366,7 @@ int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_ext
 		int32_t i = (int32_t)(-1 - bytes);
 		const struct tpat_rt_buffer *b = &p->buffer[i];
 		if (high[b->bytes] == RT_NONE) {
-			/* The range may fail where single values do not: the explanation is that of the largest
-			 * extents. */
+			/* Ranges may fail where single values do not: explain with the largest extents. */
 			rt_evaluate(p, high_extent, low);
 			no_value(p, low, b->bytes, "the size of buffer", i, b->name, why);
 		} else {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_table.c: the generated tables of a plugin. They are checked for what would make the runtime read beyond an
- * array. */
+/* rt_table.c: the generated tables of a plugin, and checks that the runtime never reads beyond an array. */
 #include <stdarg.h>
 #include <stdio.h>
 

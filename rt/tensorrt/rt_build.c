@@ -18,7 +18,7 @@ static int32_t fail(const struct tpat_rt_plugin *p, const char *method, const ch
 	return -1;
 }
 
-/* A profile's ends must fit what the plugin was built for, too. */
+/* A profile's minimum and maximum must also fit the plugin. */
 static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const struct trt_dynamic_desc *d,
                          char why[RT_WHY])
 {
@@ -66,7 +66,7 @@ static int32_t build_output_types(void *self, int32_t *out, int32_t outputs, con
 			return fail(p, "getOutputDataTypes", why);
 	for (int32_t o = 0; o < outputs; o++) {
 		out[o] = rt_type(p, p->inputs + o);
-		/* TensorRT itself must never see a private number. */
+		/* TensorRT must never see a private type number. */
 		if (out[o] >= TRT_PRIVATE && !rt_device_is_hosted()) {
 			rt_why(why, "output %d (%s) has a type that TensorRT does not have (ONNX type %d)", (int)o,
 			       p->output[o].name, (int)p->output[o].type);
@@ -89,7 +89,7 @@ static int32_t build_output_shapes(void *self, const struct trt_dims_exprs *in, 
 	return 0;
 }
 
-/* No log here: TensorRT asks for every combination, and no is an ordinary answer. */
+/* Does not log: TensorRT asks for every combination, and "no" is an ordinary answer. */
 static bool build_supports_format(void *self, int32_t pos, const struct trt_dynamic_desc *in_out, int32_t inputs,
                                   int32_t outputs)
 {
@@ -98,7 +98,7 @@ static bool build_supports_format(void *self, int32_t pos, const struct trt_dyna
 
 	if (rt_check_counts(p, inputs, outputs, why) || pos < 0 || pos >= inputs + outputs)
 		return false;
-	/* In the table all inputs come first, also those that TensorRT leaves out. */
+	/* In the table all inputs come first, including those that TensorRT omits. */
 	int32_t index = pos < inputs ? pos : p->inputs + pos - inputs;
 	return in_out[pos].desc.format == TRT_LINEAR && rt_check_type(p, index, in_out[pos].desc.type, why) == 0;
 }
@@ -108,7 +108,7 @@ static int32_t build_outputs(void *self)
 	return RT_OF(self, build)->table->outputs;
 }
 
-/* The range of each extent: the profile's, or the extent itself where there is no profile. */
+/* Sets the range of each extent: the profile's, or without a profile the extent itself. */
 static void put_range(const struct trt_dynamic_desc *d, int64_t *low, int64_t *high)
 {
 	for (int32_t i = 0; i < TPAT_RT_MAX_RANK && i < d->desc.dims.rank; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_check.c: does what TensorRT offers fit what the plugin was built for? */
+/* rt_check.c: checks that TensorRT's tensors fit the plugin. */
 #include "rt_tensorrt.h"
 
 int32_t rt_tactics(const struct tpat_rt_plugin *p)
@@ -37,7 +37,7 @@ static const char *type_name(int32_t type)
 	return type >= 0 && type < (int32_t)(sizeof name / sizeof *name) ? name[type] : "an unknown type";
 }
 
-/* The headers of TensorRT 10 and 11 ask for INT32; NVIDIA's own sample has INT64 from 10.15 on. */
+/* The headers of TensorRT 10 and 11 require INT32; NVIDIA's own sample uses INT64 from 10.15 on. */
 static bool wants_narrow_sizes(void)
 {
 	int32_t version = rt_version();
@@ -72,7 +72,7 @@ int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct tr
 {
 	const struct tpat_rt_tensor *t = rt_tensor(p, index);
 
-	/* An engine keeps the type that it was built with, whichever TensorRT runs it. */
+	/* An engine keeps the type that it was built with, in any TensorRT. */
 	bool size = index >= p->inputs && (desc->type == TRT_INT32 || desc->type == TRT_INT64) &&
 	            rt_is_narrowed(p, index - p->inputs, TRT_INT32);
 	if (!size && rt_check_type(p, index, desc->type, why))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_creator.c: IPluginCreatorV3One: makes plugin objects, from an ONNX node (build) or from the fields saved in an
- * engine (runtime). The saved hashes must be the library's own: an engine never runs with the code of another program,
- * nor with kernels whose workspace and tactics it does not know. */
+ * engine (runtime). The saved hashes must match the library: an engine never runs the code of another program, nor
+ * kernels with other workspace or tactics. */
 #include <string.h>
 
 #include "rt_tensorrt.h"
@@ -22,7 +22,7 @@ static const struct trt_field *find(const struct trt_fields *fields, const char 
 	return NULL;
 }
 
-/* Texts come with and without their NUL. */
+/* Texts come with or without their NUL. */
 static bool equal_text(const struct trt_field *f, const char *text)
 {
 	size_t n = strlen(text), m = f->length > 0 ? (size_t)f->length : 0;
@@ -55,7 +55,7 @@ static void *creator_create(void *self, const char *name, const struct trt_field
 		       phase == TRT_PHASE_RUNTIME ? "engine" : "model", p->hash);
 		return NULL;
 	}
-	/* Other kernels may need more workspace than the engine keeps, and number their tactics in another way. */
+	/* Other kernels may need more workspace than the engine allocates, and number their tactics differently. */
 	if (p->kernels && phase == TRT_PHASE_RUNTIME && (!kernels || !equal_text(kernels, p->kernels))) {
 		rt_log(p, TRT_LOG_ERROR,
 		       "createPlugin: the engine was made with other kernels of this program than this library's (%s); "
@@ -68,8 +68,8 @@ static void *creator_create(void *self, const char *name, const struct trt_field
 	return x ? &x->plugin : NULL;
 }
 
-/* None: a node carries no attributes that the plugin reads, and a name listed here that a node lacks is a warning of
- * TensorRT's parser. */
+/* None: the plugin reads no attributes of a node, and TensorRT's parser would warn about listed names that a node
+ * lacks. */
 static const struct trt_fields *creator_field_names(void *self)
 {
 	static const struct trt_fields none;

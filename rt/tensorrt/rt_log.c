@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_log.c: one line to the log of the TensorRT that called. The finder and the logger changed their form at TensorRT
- * 11, so the version of the library that owns the finder is asked first. Where there is no TensorRT (tpat's own hosts),
- * the line goes to the log given with the device, and if there is none either, to stderr: no failure is silent. */
+/* rt_log.c: writes one line to the log of the calling TensorRT. Finder and logger changed their form in TensorRT 11, so
+ * the version of the finder's library is read first. Without TensorRT (in tpat's own hosts), the line goes to the
+ * device's log, or else to stderr: no failure is silent. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT, dladdr, dl_iterate_phdr */
 #endif
@@ -28,8 +28,8 @@ void tpat_rt_set_device(const struct tpat_rt_device *d)
 	device_user = d ? d->log_user : NULL;
 }
 
-/* The logger and its form. TensorRT's own: through the finder it gave (null: it has none yet), or, where the library
- * was not loaded by TensorRT and has no finder, the global one. */
+/* Returns the logger and its form: through TensorRT's finder (null: it has none yet), or the global one if TensorRT did
+ * not load the library. */
 static void *find_logger(int *form)
 {
 	if (rt_finder) {

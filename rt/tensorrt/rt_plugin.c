@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_plugin.c: the plugin object. One struct holds the four TensorRT objects that a V3 plugin is (the plugin and its
- * core, build and runtime capabilities), each a pointer to its own table; this file makes, clones and frees it, and
- * holds the tables of the plugin and of its core. */
+/* rt_plugin.c: the plugin object. One struct holds the four TensorRT objects of a V3 plugin (the plugin and its core,
+ * build and runtime capabilities), each a pointer to its own table. This file makes, clones and frees it, and holds the
+ * tables of the plugin and its core. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,8 +104,8 @@ static const struct {
 	},
 };
 
-/* "NAME/HASH/KERNELS": what a time was measured of. Depends only on what was created, as TensorRT asks, and tells
- * libraries apart in which a tactic's number means something else. Null (no caching) when there is no hash. */
+/* "NAME/HASH/KERNELS", the key of cached times. Depends only on creation parameters, as TensorRT requires, and differs
+ * between libraries whose tactic numbers differ. Null (no caching) without a hash. */
 static char *timing_id(const struct tpat_rt_plugin *p)
 {
 	char *id = p->hash ? malloc(TRT_MAX_STRING) : NULL;
@@ -165,7 +165,7 @@ struct rt_plugin *rt_plugin_clone(const struct rt_plugin *x)
 	y->binding = x->binding;
 	if (!x->plan.ready)
 		return y;
-	/* What could be computed once can be again. */
+	/* Cannot fail: it succeeded before. */
 	char why[RT_WHY];
 	memcpy(y->plan.extent, x->plan.extent, rt_extents(p) * sizeof *y->plan.extent);
 	memcpy(y->plan.narrow, x->plan.narrow, (size_t)p->outputs * sizeof *y->plan.narrow);

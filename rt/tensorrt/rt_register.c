@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_register.c: the doors of the library. A TensorRT that loads it (loadLibrary) calls setLoggerFinder and
- * getCreators; when a program merely opens it, it registers itself with every TensorRT in the process. Both at once
- * would collide
- * ("exists already"), so the first getCreators takes the own registration back; later calls (TensorRT makes one when it
- * unloads the library) change nothing. Source: TensorRT-RTX 1.7.1 and TensorRT lean 11.4, observed. Only what a
- * registry took is taken back: it looks creators up by name, and the name may be another library's. */
+/* rt_register.c: the library's entry points. A TensorRT that loads it (loadLibrary) calls setLoggerFinder and
+ * getCreators; if a program just opens it, it registers itself with every TensorRT in the process. Both would collide
+ * ("exists already"), so the first getCreators undoes the library's own registration; later calls (TensorRT makes one
+ * when it unloads the library) change nothing. Source: TensorRT-RTX 1.7.1 and TensorRT lean 11.4, observed. Only
+ * accepted creators are deregistered: the registry looks them up by name, which may be another library's. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_DEFAULT, dladdr, dl_iterate_phdr */
 #endif
@@ -21,7 +20,7 @@ enum { MAX_TENSORRT = 8 };
 struct registry {
 	void *object;
 	int form;   /* 10 or 11, see trt_form */
-	bool *took; /* of each creator, whether it was registered here */
+	bool *took; /* for each creator: registered here */
 };
 
 static struct {
@@ -30,13 +29,13 @@ static struct {
 	int32_t creators;
 	struct registry registry[MAX_TENSORRT];
 	int registries;
-	bool *took;      /* of all registries */
-	int32_t version; /* of a TensorRT that was registered with */
+	bool *took;      /* for all registries */
+	int32_t version; /* of a TensorRT where creators were registered */
 	bool asked;      /* TensorRT called getCreators */
 	pthread_mutex_t lock;
 } library = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* TensorRT libraries in this process, whatever opened them. */
+/* TensorRT libraries in this process, however they were opened. */
 struct paths {
 	char path[MAX_TENSORRT][512];
 	int n;
@@ -71,7 +70,7 @@ int32_t rt_tensorrt_version(const void *object)
 	Dl_info info;
 	int32_t version = 0;
 
-	/* The library that holds the object's table of functions, then what any symbol search sees. */
+	/* Try the library that holds the object's function table, then a global symbol search. */
 	if (object && dladdr(*(void *const *)object, &info) && info.dli_fname) {
 		void *handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 		if (handle) {
@@ -114,7 +113,7 @@ static void add_creators(struct registry *r)
 		       (int)refused, (int)library.creators, library.creator[first].table->name);
 }
 
-/* TensorRT 8 and 9 have a registry, too. */
+/* Warns about TensorRT 8 and 9, which have a registry, too. */
 static void too_old(int32_t version)
 {
 	rt_log(NULL, TRT_LOG_WARNING,
@@ -172,7 +171,7 @@ static void deregister(void)
 	library.registries = 0;
 }
 
-/* A TensorRT in this process that could have had the plugins. */
+/* True if this process has a TensorRT that supports the plugins. */
 static bool is_here(void)
 {
 	struct paths paths = { .n = 0 };
@@ -188,7 +187,7 @@ static bool is_here(void)
 	return here;
 }
 
-/* Nothing calls a library that was opened before TensorRT: what it can do is say so. */
+/* Nothing calls a library that was opened before TensorRT: it can only warn. */
 static void tell_unregistered(void)
 {
 	if (library.creators == 0 || library.version || library.asked || !is_here())
@@ -237,11 +236,11 @@ int32_t tpat_rt_register(void)
 {
 	pthread_mutex_lock(&library.lock);
 	int before = library.registries;
-	if (!library.asked) /* else TensorRT itself has them */
+	if (!library.asked) /* else TensorRT registered them itself */
 		register_with_all();
 	int n = library.registries;
 	if (n > before)
-		atexit(deregister); /* before this TensorRT's registry is gone: the last registered runs first */
+		atexit(deregister); /* handlers run in reverse order: before this TensorRT destroys its registry */
 	pthread_mutex_unlock(&library.lock);
 	return n;
 }
@@ -261,7 +260,7 @@ void *const *getCreators(int32_t *count)
 	return library.list;
 }
 
-/* TensorRT 8.6 to 9.x asks here for creators of IPluginV2. The library has V3 plugins only: none. */
+/* TensorRT 8.6 to 9.x asks here for creators of IPluginV2. The library only has V3 plugins: returns none. */
 void *const *getPluginCreators(int32_t *count)
 {
 	static void *const none[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_run.c: IPluginV3OneRuntime 1.0: shape changes and enqueue. enqueue allocates nothing and waits for nothing. */
+/* rt_run.c: IPluginV3OneRuntime 1.0: shape changes and enqueue. enqueue does not allocate or block. */
 #include <string.h>
 
 #include "rt_tensorrt.h"
@@ -33,11 +33,12 @@ static int32_t runtime_set_tactic(void *self, int32_t tactic)
 	x->scratch.ready = false;
 	if (!x->plan.ready)
 		return 0;
-	/* TensorRT may have told the extents already. */
+	/* TensorRT may have set the extents already. */
 	return rt_plan_make(p, t, x->plan.loaded, &x->plan, why) ? fail(p, "setTactic", why) : 0;
 }
 
-/* The descriptions' extents, checked against the table, into plan->extent. Sets *same when they were there already. */
+/* Checks the descriptions against the table, and copies their extents to plan->extent. Sets *same if they are
+ * unchanged. */
 static int take_extents(const struct tpat_rt_plugin *p, const struct trt_desc *in, int32_t inputs,
                         const struct trt_desc *out, struct rt_plan *plan, char why[RT_WHY])
 {
@@ -92,7 +93,7 @@ static int32_t runtime_enqueue(void *self, const struct trt_desc *in, const stru
 	struct rt_plugin *x = RT_OF(self, runtime);
 	const struct tpat_rt_plugin *p = x->table;
 	const struct rt_loaded *loaded;
-	/* Without onShapeChange nobody said whether shape inputs are passed: take it that they are not. */
+	/* Without onShapeChange, assume that shape inputs are not passed. */
 	int32_t given = x->inputs_given >= 0 ? x->inputs_given : p->inputs - rt_shape_inputs(p);
 	char why[RT_WHY];
 	int rc;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_shape.c: the extents of the outputs as expressions of TensorRT's IExprBuilder, for getOutputShapes. What is
- * constant is folded here, with the very arithmetic that runs at enqueue; the rest becomes the builder's operations. */
+/* rt_shape.c: the extents of the outputs as expressions of TensorRT's IExprBuilder, for getOutputShapes. Constants are
+ * folded here, with the same arithmetic as at enqueue; the rest becomes operations of the builder. */
 #include <stdlib.h>
 
 #include "rt_tensorrt.h"
 
-/* One node: its number when known, and its expression as soon as somebody needs one. */
+/* One node: its number if known, and its expression once it is needed. */
 struct symbol {
 	bool needed, known;
 	int64_t value;
@@ -40,7 +40,7 @@ static const struct trt_expr *expr_of(struct shaper *s, int32_t node)
 	return x->expr;
 }
 
-/* The node as 1 or 0. */
+/* Returns the node as 1 or 0. */
 static const struct trt_expr *truth_of(struct shaper *s, int32_t node)
 {
 	const struct trt_expr *x = expr_of(s, node);
@@ -91,10 +91,10 @@ static const struct trt_expr *build(struct shaper *s, const struct tpat_rt_expr 
 	}
 }
 
-/* Folds what the operands' numbers decide. */
+/* Folds a node if its operands' numbers determine it. */
 static void fold(struct symbol *table, const struct tpat_rt_expr *e, struct symbol *x)
 {
-	/* Operands that the operation does not use may hold anything; those it uses are earlier nodes. */
+	/* Unused operands may hold anything; used ones are earlier nodes. */
 	static const struct symbol unused;
 	const struct symbol *a = e->op == TPAT_RT_SIZE ? &unused : &table[e->a];
 	const struct symbol *b = e->op == TPAT_RT_NOT ? &unused : &table[e->b];
@@ -190,7 +190,7 @@ static int shape_all(struct shaper *s, const struct trt_dims_exprs *in, int32_t 
 				return -1;
 		} else {
 			fold(s->symbol, e, x);
-			/* Null where an operand has no value: an error only if an extent is made of it. */
+			/* Null if an operand has no value: an error only if an extent depends on it. */
 			if (!x->known && !x->expr)
 				x->expr = build(s, e);
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_tensorrt.h: the part of the runtime that makes a TensorRT plugin of what rt/core can do: the library's entry
- * points, creators, plugin objects, and TensorRT's log. Uses TensorRT's interfaces as tpat_abi.h has them, and no
- * header of TensorRT. */
+/* rt_tensorrt.h: the part of the runtime that makes TensorRT plugins with rt/core: the library's entry points,
+ * creators, plugin objects, and TensorRT's log. Uses TensorRT's interfaces as declared in tpat_abi.h, and no header of
+ * TensorRT. */
 #ifndef TPAT_RT_TENSORRT_H
 #define TPAT_RT_TENSORRT_H
 
@@ -10,45 +10,46 @@
 
 #pragma GCC visibility push(hidden)
 
-/* rt_log.c: one line to TensorRT's own log, from the thread in which TensorRT called. Every function of the runtime
- * that TensorRT calls logs its failure once, then returns it. */
+/* rt_log.c: writes one line to TensorRT's log, in the thread of TensorRT's call. Every function that TensorRT calls
+ * logs its failure once, then returns it. */
 void rt_log(const struct tpat_rt_plugin *p, int severity, const char *format, ...) RT_PRINTF(3, 4);
 
-extern void *rt_finder; /* what setLoggerFinder gave */
+extern void *rt_finder; /* from setLoggerFinder */
 
-/* rt_register.c: what TensorRT calls in the library, and TensorRT in this process. */
+/* rt_register.c: the library's functions for TensorRT, and the TensorRT libraries in this process. */
 void *const *getCreators(int32_t *count) TPAT_RT_EXPORT;
 void *const *getPluginCreators(int32_t *count) TPAT_RT_EXPORT;
 void setLoggerFinder(void *finder) TPAT_RT_EXPORT;
 int32_t rt_tensorrt_version(const void *object); /* of the library that made `object`, or of any loaded one; 0: none */
-int32_t rt_version(void);                        /* of the TensorRT that loaded this library, or of any; 0: none */
+int32_t rt_version(void); /* of the TensorRT that loaded this library, or of any other; 0: none */
 
 /* rt_shape.c: the outputs' extents as TensorRT's expressions. */
 int rt_output_shapes(const struct tpat_rt_plugin *p, const struct trt_dims_exprs *in, int32_t inputs,
                      const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
                      struct trt_expr *builder, char why[RT_WHY]);
 
-/* rt_check.c: does what TensorRT offers fit the plugin? */
-/* `inputs` is right when all are there, or all but the shape inputs. */
+/* rt_check.c: checks that TensorRT's tensors fit the plugin. */
+/* `inputs` must count all inputs, or all but the shape inputs. */
 int rt_check_counts(const struct tpat_rt_plugin *p, int32_t inputs, int32_t outputs, char why[RT_WHY]);
 int rt_check_type(const struct tpat_rt_plugin *p, int32_t index, int32_t type, char why[RT_WHY]);
-/* The TensorRT type of input or output `index`: the table's; of a size tensor INT32 where TensorRT takes no other. */
+/* Returns the TensorRT type of input or output `index`: the table's, but INT32 for a size tensor if TensorRT takes no
+ * other. */
 int32_t rt_type(const struct tpat_rt_plugin *p, int32_t index);
-bool rt_is_narrowed(const struct tpat_rt_plugin *p, int32_t output, int32_t type); /* an INT64 size tensor that became
-                                                                                      INT32 */
-int32_t rt_tactics(const struct tpat_rt_plugin *p); /* offered to TensorRT: one alone is nothing to choose from */
+bool rt_is_narrowed(const struct tpat_rt_plugin *p, int32_t output, int32_t type); /* true for an INT64 size tensor that
+                                                                                      is INT32 here */
+int32_t rt_tactics(const struct tpat_rt_plugin *p); /* number offered to TensorRT; 0 if there is only one */
 int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct trt_desc *desc, char why[RT_WHY]);
 
-/* rt_plugin.c: a plugin object is four TensorRT objects side by side. */
+/* rt_plugin.c: a plugin object holds four TensorRT objects. */
 struct rt_plugin {
 	struct trt_object plugin, core, build, runtime;
 	const struct tpat_rt_plugin *table;
 	const struct tpat_rt_tactic *tactic;
 	struct rt_binding binding;
-	struct rt_plan plan;    /* of the last onShapeChange; enqueue only reads it */
-	struct rt_plan scratch; /* of an enqueue whose extents differ from it; under the lock */
+	struct rt_plan plan;    /* for the last onShapeChange; read-only in enqueue */
+	struct rt_plan scratch; /* for an enqueue with other extents; under the lock */
 	pthread_mutex_t lock;
-	int32_t inputs_given; /* how many inputs TensorRT passes at run time; -1: not known yet */
+	int32_t inputs_given; /* number of inputs that TensorRT passes at run time; -1: unknown yet */
 	char *timing_id;      /* null: none */
 	struct trt_fields fields;
 	struct trt_field field[3];
@@ -66,7 +67,7 @@ extern const struct rt_runtime_table {
 #define RT_OF(self, member) ((struct rt_plugin *)(void *)((char *)(self) - offsetof(struct rt_plugin, member)))
 
 int32_t rt_api_language(void *self);
-void rt_keep(void *self); /* D1 and D0 of what is never freed alone */
+void rt_keep(void *self); /* destructors D1 and D0 of objects that are not freed separately */
 
 /* rt_creator.c */
 struct rt_creator {

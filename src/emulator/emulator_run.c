@@ -289,7 +289,7 @@ ON_FIBRE static void complete_group(int warp, int lane, unsigned live)
 {
 	struct fibre *w = &run.fibre[warp * 32];
 	unsigned group = w[lane].mask & live;
-	for (int i = 31; i >= 0; i--) /* lanes run upward: the last one is missing longest */
+	for (int i = 31; i >= 0; i--) /* lanes run upward, so the last is the likeliest to be missing */
 		if (group >> i & 1 && (w[i].state != AT_WARP || w[i].mask != w[lane].mask || w[i].kind != w[lane].kind))
 			return;
 	for (int i = 0; i < 32; i++)

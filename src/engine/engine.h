@@ -1,7 +1,7 @@
-/* An inference engine that tpat makes plugins for, as one struct: what a plugin's edge takes, which nodes the engine
- * takes by itself, its versions, how a library of plugins is built, how the rewritten model calls a plugin, and what a
- * user does next. src/graph and src/lib ask this struct and know no engine. All that is one engine's stands in its
- * folder; docs/add-an-engine.md says what another one needs. */
+/* An inference engine that tpat makes plugins for, as one struct: types at a plugin's edge, the nodes that the engine
+ * supports itself, its versions, how to build a plugin library, how the rewritten model calls a plugin, and the command
+ * that comes next. src/graph and src/lib only use this struct and know no engine. Each engine has a folder for its own
+ * parts; docs/add-an-engine.md says how to add one. */
 #ifndef TPAT_ENGINE_ENGINE_H
 #define TPAT_ENGINE_ENGINE_H
 
@@ -14,79 +14,80 @@
 #include "onnx/onnx.h"
 #include "tensor/type.h"
 
-/* ---- What it takes by itself. */
+/* ---- Supported nodes. */
 
 enum engine_support { ENGINE_NO, ENGINE_PARTLY, ENGINE_YES };
 
-/* A tensor that a node reads or makes. */
+/* An input or output of a node. */
 struct engine_value {
-	const char *name; /* "": there is none */
-	enum type type;   /* TYPE_NONE: not known */
-	bool known;       /* its value is known where the engine is built */
+	const char *name; /* "": absent */
+	enum type type;   /* TYPE_NONE: unknown */
+	bool known;       /* its value is known when the engine is built */
 };
 
 struct engine_node {
 	const Onnx__NodeProto *proto;
-	const char *domain; /* the operator's; OP_ANY_DOMAIN: a plugin of the engine's vendor, in whatever domain */
-	bool inside;        /* in a function, or in a graph in one: nothing is known of its tensors */
-	const struct engine_value *value; /* inputs, then outputs; null where it is `inside` */
+	const char *domain; /* the operator's; OP_ANY_DOMAIN: a plugin of the engine's vendor, in any domain */
+	bool inside;        /* in a function, or in a body of one: its tensors are unknown */
+	const struct engine_value *value; /* inputs, then outputs; null if `inside` */
 };
 
 /* ---- Versions. */
 
-/* The version of the engine that a build is for. Texts are constants. */
+/* The engine version that a build targets. Texts are constants. */
 struct engine_version {
-	const char *name;         /* as the user wrote it; null: the usual ones */
-	bool no_functions;        /* it takes a node's local function before its plugin: the model must have none */
-	const char *shape_inputs; /* why no input's values can decide extents: a clause; null: they can */
-	const char *warning;      /* where plugins cannot run at all: sentences; null: they can */
-	const char *note;         /* what a rewritten model is good for, as a shell's comment */
+	const char *name;         /* as the user wrote it; null: the default */
+	bool no_functions;        /* it prefers a node's local function over its plugin: the model must have none */
+	const char *shape_inputs; /* why input values cannot decide extents, a clause; null: they can */
+	const char *warning;      /* why plugins cannot run at all, sentences; null: they can */
+	const char *note;         /* limits of a rewritten model, as a shell comment */
 };
 
 /* ---- A library of plugins. */
 
-/* One architecture to compile for: a cubin (sm_90), or PTX (compute_90) for that and all later ones. */
+/* One architecture to compile for: a cubin (sm_90), or PTX (compute_90) for it and all later ones. */
 struct engine_arch {
 	int arch;
 	bool ptx;
 };
 
 struct engine_plugin {
-	const char *name, *version, *name_space; /* as the model's nodes say them */
+	const char *name, *version, *name_space; /* as in the model's nodes */
 	const char *hash;                        /* of the program, ir_hash */
 	const char *about;                       /* one line: "ConvInteger of x: u8[1,64,N,3], ..." */
-	const char *decisions;                   /* of all plans, as text without names */
-	const struct ir_plan *const *plan;       /* ways to run it, of one program; the first is the default */
+	const char *decisions;                   /* of all plans, as text without names of tensors */
+	const struct ir_plan *const *plan;       /* schedules of one program; the first is the default */
 	int plans;
-	const char *const *node; /* labels of the nodes that it stands for */
+	const char *const *node; /* labels of the nodes that it replaces */
 	int nodes;
 };
 
-/* A library and what is said of it in its folder. File names only, no folders. */
+/* A library, and facts for the texts in its folder. File names without folders. */
 struct engine_library {
 	const char *generator; /* "tpat 0.1.0" */
 	const char *model;     /* the original: "ocr.onnx" */
 	const char *rewritten; /* "ocr_tpat.onnx" */
-	const char *portable;  /* "ocr_tpat_portable.onnx", which has local functions; null: `rewritten` has them */
+	const char *portable;  /* "ocr_tpat_portable.onnx", which has the local functions; null: `rewritten` has them */
 	const char *library;   /* "libtpat_ocr.so" */
-	const char *deploy;    /* the commands that come next, for the README */
+	const char *deploy;    /* the next commands, for the README */
 	const struct engine_plugin *plugin;
 	int plugins;
 	const struct engine_arch *arch;
 	int archs;
-	int workers; /* threads that compile; 0: one a processor */
-	/* Called now and then, from any thread; true stops the work (ERR_USAGE, "interrupted"). May be null. */
+	int workers; /* compiler threads; 0: one for each processor */
+	/* Called repeatedly, from any thread; returning true stops the build (ERR_USAGE, "interrupted"). May be
+	 * null. */
 	bool (*progress)(void *user, int done, int all, const char *what);
-	/* Called when the build has failed: for each plugin whose kernels the compiler refused, and why, once an
-	 * architecture. */
+	/* Called after a failed build for each plugin and architecture whose kernels the compiler refused, with its
+	 * error. */
 	void (*refused)(void *user, const struct engine_plugin *p, const char *why);
 	void *user;
 };
 
-/* A folder whose kernels, tables or runtime somebody has edited, to be built again. */
+/* A folder to rebuild after its kernels, tables or runtime were edited. */
 struct engine_again {
-	const char *folder, *work; /* the folder; an empty one, where everything is compiled */
-	const char *library;       /* absolute path where to make the library */
+	const char *folder, *work; /* the folder; an empty one to compile in */
+	const char *library;       /* absolute path of the library to make */
 	const char *const *plugin; /* names of the folder's plugins */
 	int plugins;
 	const struct engine_arch *arch;
@@ -95,19 +96,19 @@ struct engine_again {
 	void *user;
 	struct {
 		VEC(const char *);
-	} made; /* files under `work` that belong into the folder, by the same names: compiled code, and the stamp */
+	} made; /* files under `work` to move to the same names in the folder: compiled code, and the stamp */
 };
 
 /* ---- The rewritten model. */
 
-/* What a node that calls a plugin says besides its name and tensors. */
+/* Attributes of a node that calls a plugin. */
 struct engine_call {
 	const char *version, *name_space;
-	const int *shape_input; /* the inputs that are read for their values, which decide extents */
+	const int *shape_input; /* indices of the shape inputs: their values decide extents */
 	int shape_inputs;
 };
 
-/* What a user builds next. `shape`: "1x4", the smallest, the usual, the largest. */
+/* Input for the next command. `shape`: "1x4", for minimum, optimum and maximum. */
 struct engine_extents {
 	const char *name;
 	const char *shape[3];
@@ -116,11 +117,11 @@ struct engine_deploy {
 	const char *model;          /* path of the rewritten model */
 	const char *const *library; /* paths */
 	int libraries;
-	const struct engine_extents *dynamic; /* inputs whose extents are open */
+	const struct engine_extents *dynamic; /* inputs with dynamic extents */
 	int dynamics;
-	const struct engine_extents *given; /* where none is: inputs whose extents the user gave */
+	const struct engine_extents *given; /* if there are none: inputs whose extents the user gave */
 	int givens;
-	bool guessed; /* some of these extents nobody gave */
+	bool guessed; /* some of these extents are examples */
 	const struct engine_version *version;
 };
 
@@ -130,48 +131,46 @@ struct engine {
 	const char *name; /* for messages: "TensorRT" */
 
 	/* The edge of a plugin. */
-	int most_axes;           /* of a tensor there */
-	int most_shape_elements; /* of an input that is read for its values */
-	/* The type that a tensor of type `t` has there, cast before and after where it is another one; TYPE_NONE: no
-	 * plugin can have such a tensor. */
+	int most_axes;           /* of a tensor at the edge */
+	int most_shape_elements; /* of a shape input */
+	/* Returns the type that a tensor of type `t` has at the edge, with casts if it differs; TYPE_NONE: no plugin
+	 * can have such a tensor. */
 	enum type (*edge)(enum type t);
-	/* Why it can have none: "TensorRT has no double"; and what to do. */
+	/* Returns the reason for TYPE_NONE, "TensorRT has no double", and advice. */
 	const char *(*lack)(enum type t, const char **advice, struct arena *a);
 
-	/* Whether a network can have a tensor of the type where this node reads or makes it. */
+	/* True if a network can have a tensor of this type as an input or output of this node. */
 	bool (*takes_type)(const Onnx__NodeProto *node, enum type t);
-	/* Whether it takes a node of such types; says nothing of the graphs in its attributes. `reason`: a sentence,
-	 * "" for yes. */
+	/* Whether the engine supports a node with these types, without its bodies. `reason`: a sentence, "" for yes. */
 	enum engine_support (*support)(const struct engine_node *n, const char **reason, struct arena *a);
 
-	/* `text` null: the usual version. Errors: ERR_USAGE for what is no version, ERR_UNSUPPORTED for one that takes
-	 * no plugins of tpat's. */
+	/* Parses a version; null `text`: the default one. Errors: ERR_USAGE for text that is no version,
+	 * ERR_UNSUPPORTED for a version that cannot load tpat's plugins. */
 	int (*version)(struct engine_version *out, const char *text, struct err *e);
 
-	/* Write all sources into `folder` (which exists and is empty), compile the kernels, and the library to
-	 * `library`, a path that is the caller's to rename. Errors: ERR_UNSUPPORTED for what the engine has no place
-	 * for (names the tensor); ERR_DEVICE where a compiler is missing or fails; ERR_USAGE for files that cannot be
-	 * written. */
+	/* Writes all sources into `folder` (which exists and is empty), compiles the kernels, and links the library to
+	 * the path `library`, which the caller may rename. Errors: ERR_UNSUPPORTED for a tensor that the engine cannot
+	 * have (names it); ERR_DEVICE if a compiler is missing or fails; ERR_USAGE for files that cannot be written. */
 	int (*build)(const struct engine_library *l, const char *folder, const char *library, struct arena *a,
 	             struct err *e);
-	/* Compiles what was edited since its code was made, and the library. Changes nothing in the folder. */
+	/* Compiles kernels edited since their code was made, and links the library. Changes nothing in the folder. */
 	int (*rebuild)(struct engine_again *r, struct arena *a, struct err *e);
-	/* A file of the folder that says from which kernels its code was made, and what it would say now. */
+	/* A file of the folder with checksums of the compiled kernels; stamp_now() returns its text for the current
+	 * ones. */
 	const char *stamp;
 	int (*stamp_now)(struct str *out, const char *folder, struct err *e);
-	const char *const *entry;        /* functions that a library must export; ends with null */
-	const struct engine_host *host;  /* plays the engine toward a library */
-	const struct language *language; /* of the kernels */
-
-	/* Sets a node's attributes, so that the engine finds the plugin. */
+	const char *const *entry;                             /* functions that a library must export; ends with null */
+	const struct engine_host *host;                       /* acts as the engine for a library */
+	const struct language *language; /* of the kernels */ /* Sets the attributes of a node by which the engine finds
+	                                                         the plugin. */
 	void (*call)(struct onnx_model *m, Onnx__NodeProto *node, const struct engine_call *c);
-	/* The command that builds an engine of the rewritten model, with notes as a shell's comments. */
+	/* Prints the command that builds an engine of the rewritten model, with notes as shell comments. */
 	void (*deploy)(struct str *out, const struct engine_deploy *d);
 };
 
 extern const struct engine engine_tensorrt;
 
-/* By its name; null: the first, which is what a model is for where nobody says another. Null where there is none. */
+/* Finds an engine by name; null: the first, the default. Null if there is none. */
 const struct engine *engine_find(const char *name);
 
 #endif

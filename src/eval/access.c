@@ -1,9 +1,9 @@
-/* Positions of loads and scatters in their buffers: the part that all lanes share, the part that a lane has for itself,
- * and the checks of those indices that are not provably inside. */
+/* Positions of loads and scatters in their buffers: the uniform part, the varying part, and bounds checks of indices
+ * that are not provably inside. */
 #include "eval/code.h"
 #include "eval/vectorise.h"
 
-/* What the uniform terms of `l` add up to. */
+/* The sum of the uniform terms of `l`. */
 static uint64_t uniform_part(const struct frame *f, const struct linear *l)
 {
 	uint64_t sum = (uint64_t)l->constant;
@@ -46,7 +46,7 @@ static void compute_offsets(struct frame *f, const struct insn *i)
 	end[OFFSET_STEP] = (int64_t)step;
 }
 
-/* Dimension imm of the access, in the lanes of guard a (-1: all). */
+/* Checks dimension imm of the access, in the lanes of guard a (-1: all). */
 static void check_index(struct frame *f, const struct insn *i)
 {
 	const struct linear *index = &i->access->index[i->imm];
@@ -71,7 +71,7 @@ static void check_index(struct frame *f, const struct insn *i)
 	}
 }
 
-/* Registers for the axes in `l` too (atoms have theirs), and what the sum depends on. */
+/* Makes registers for the axes in `l` (atoms have theirs), and finds the axes the sum depends on. */
 static void materialise(struct code *c, struct linear *l, uint32_t *axes, bool *varying)
 {
 	vec_each (t, l) {
@@ -88,7 +88,7 @@ static bool is_lane_axis(const struct eval_space *s, int axis)
 	return axis >= s->lane_low && axis < s->lane_high;
 }
 
-/* Whether the lanes' part is step * (position in the lane space). */
+/* True if the varying part is step * (position in the lane space). */
 static bool has_step(const struct eval_space *s, const struct linear *lanes, int64_t *step)
 {
 	int64_t inner = 1;
@@ -113,7 +113,7 @@ static bool has_step(const struct eval_space *s, const struct linear *lanes, int
 	return !first;
 }
 
-/* The position as one sum over all dimensions; its varying part goes to x->lanes, the rest to x->base. */
+/* Splits the row-major position into its varying part, x->lanes, and the rest, x->base. */
 static void split_position(struct code *c, struct access *x)
 {
 	struct linear flat = { 0 };
@@ -152,7 +152,7 @@ static void split_position(struct code *c, struct access *x)
 	i->access = x;
 }
 
-/* Elements that need decoding, and are read about twice or more, are decoded once for the stage. */
+/* Decodes elements once for the stage if they need decoding and are read about twice or more. */
 static void choose_data(struct code *c, struct access *x, struct eval_buffer *b)
 {
 	enum type t = eval_kind(b->type) == KIND_F32 ? TYPE_F32 : TYPE_I32;
@@ -215,7 +215,7 @@ int64_t eval_lane_axis(const struct eval_space *s, int axis, int64_t position)
 	return position % s->extent[axis];
 }
 
-/* False where a term is not computed yet at the instruction's level. */
+/* False if a term is not computed yet at the instruction's level. */
 static bool value_at(const struct frame *f, const struct linear *l, int lane, int level, int64_t *out)
 {
 	const struct eval_space *s = f->code->space;

@@ -245,7 +245,6 @@ int eval_sort(struct eval_run *run, const struct ir_stage *s, struct eval_ready 
 int eval_loop(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 /* Run immediately: a stage, or a map into a buffer outside the program. */
 int eval_stage(struct eval_run *run, const struct ir_stage *s);
-int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value);
 /* Runs a compaction immediately; allocates `out` itself. */
 int eval_compact(struct eval_run *run, const struct ir_stage *s);
 /* Combines x and y; the caller wraps integers into their type. */

@@ -1,6 +1,6 @@
-/* Expressions to instructions. What is evaluated in any case is computed once; the operands that SELECT, AND and OR do
- * not always evaluate get a *guard*, a register with the lanes in which they are. Only loads mind their guard: no other
- * operation can fail, so that expressions without a load are computed in all lanes. */
+/* Expressions to instructions. Unconditional values are computed once; operands that SELECT, AND and OR evaluate
+ * conditionally get a *guard*, a register with the lanes in which they are evaluated. Only loads use their guard: no
+ * other operation can fail, so expressions without a load are computed in all lanes. */
 #include "eval/code.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ struct node {
 	expr e;
 	int index;      /* in compiler.nodes: operands have lower ones */
 	bool loads;     /* it or an operand is a load */
-	uint64_t *must; /* the nodes that are evaluated whenever this one is */
+	uint64_t *must; /* nodes evaluated whenever this one is */
 	struct memo {
 		int guard, reg;
 		struct memo *next;
@@ -17,8 +17,8 @@ struct node {
 };
 
 struct guard {
-	int reg, parent; /* parent: the guard that it narrows, -1: none */
-	int condition;   /* and by what */
+	int reg, parent; /* parent: the guard it narrows, -1: none */
+	int condition;   /* and its condition */
 	bool holds;
 };
 
@@ -54,7 +54,7 @@ static bool is_constant(struct code *c, expr e, int64_t *value)
 	return e->op == IR_CONST_INT || (r.low == r.high && e->type != TYPE_U64);
 }
 
-/* ---- Nodes: numbered in the order of evaluation, with what each needs. */
+/* ---- Nodes: numbered in evaluation order, with their dependences. */
 
 static struct node *node_of(struct code *c, expr e)
 {
@@ -126,7 +126,7 @@ static int parent_of(const struct compiler *p, int guard)
 	return -1;
 }
 
-/* Whether all lanes of `inner` are lanes of `outer`. */
+/* True if all lanes of `inner` are lanes of `outer`. */
 static bool is_within(const struct compiler *p, int inner, int outer)
 {
 	while (inner != outer && inner >= 0)
@@ -193,7 +193,7 @@ static int to_kind(struct code *c, int reg, enum kind k)
 	                 -1, -1);
 }
 
-/* Whether a result can lie outside its type though the operands do not. */
+/* True if a result can leave its type although the operands do not. */
 static bool leaves_type(enum ir_op op)
 {
 	switch ((int)op) {
@@ -212,7 +212,7 @@ static bool leaves_type(enum ir_op op)
 	}
 }
 
-/* An accumulator of floats is wider than its type: what takes it computes in double and rounds once. */
+/* A float accumulator is wider than its type: operations on it compute in double and round once. */
 static int unify(struct code *c, int n, int *operand)
 {
 	bool wide = false, narrow_too = false;
@@ -230,7 +230,7 @@ static int compile_operation(struct code *c, expr e, int *operand, int *reg)
 	enum type t = e->arg[0]->type;
 	if (!eval_type_known(t))
 		return unsupported(c, "type", type_name(t));
-	if (e->op == IR_SHL || e->op == IR_SHR) { /* the count may have a type of its own */
+	if (e->op == IR_SHL || e->op == IR_SHR) { /* the count may have another type */
 		enum type wide = eval_kind(t) == KIND_I64 ? TYPE_I64 : TYPE_I32;
 		if (eval_kind(e->arg[1]->type) != eval_kind(t))
 			operand[1] = eval_convert(c, operand[1], e->arg[1]->type, wide, false);
@@ -267,7 +267,7 @@ static int compile_select(struct code *c, expr e, int guard, int *reg)
 	}
 	unify(c, 2, operand);
 	enum kind kind = c->regs.at[operand[0]].kind;
-	bool uniform = !c->regs.at[condition].varying; /* picks a register: no operand of the loop over lanes */
+	bool uniform = !c->regs.at[condition].varying; /* picks a register, outside the loop over lanes */
 	*reg = eval_emit(c, eval_select_kernel(kind, uniform), kind, operand[0], operand[1], uniform ? -1 : condition);
 	if (uniform)
 		c->insns.at[c->insns.n - 1].c = condition;
@@ -297,7 +297,7 @@ static int compile_bitcast(struct code *c, expr e, int operand, int *reg)
 	return 0;
 }
 
-/* The index of a loop: where its number is does not move. */
+/* The index of a loop, at a fixed address. */
 static int compile_turn(struct code *c, expr e, int *reg)
 {
 	struct eval_turn *turn = map_get(&c->run->turns, e->var->hint);
@@ -328,7 +328,8 @@ static int compile_new(struct code *c, expr e, int guard, int *reg)
 		if (c->acc < 0)
 			return unsupported(c, "acc", "outside a reduction's post expression");
 		*reg = c->acc;
-		if (c->regs.at[c->acc].kind == KIND_I64 && eval_kind(e->type) != KIND_I64) /* a position */
+		if (c->regs.at[c->acc].kind == KIND_I64 && eval_kind(e->type) != KIND_I64) /* an arg reduction's
+		                                                                              position */
 			*reg = eval_convert(c, c->acc, TYPE_I64, e->type, false);
 		return 0;
 	case IR_LOAD:

@@ -20,7 +20,7 @@ int eval_splat(struct code *c, int reg)
 	struct reg r = c->regs.at[reg];
 	if (r.varying)
 		return reg;
-	for (int i = 0; i < c->insns.n; i++) /* few: a program has some dozens of instructions */
+	for (int i = 0; i < c->insns.n; i++) /* quadratic is fine: a stage has some dozens of instructions */
 		if (c->insns.at[i].fn == eval_splat_kernel(r.kind) && c->insns.at[i].a == reg)
 			return c->insns.at[i].d;
 	int d = eval_reg_new(c, r.kind, true, r.axes);
@@ -166,7 +166,7 @@ void eval_frame_init(struct frame *f, const struct code *c, int64_t *axis, struc
 	f->own = NEWN(a, void *, c->regs.n + 1);
 	size_t size = 0;
 	for (int pass = 0; pass < 2; pass++) {
-		char *memory = pass ? arena_alloc(a, size + 4096) : NULL; /* from 4 KiB on aligned to 64 */
+		char *memory = pass ? arena_alloc(a, size + 4096) : NULL; /* large blocks are aligned to 64 */
 		size = 0;
 		for (int k = 0; k < c->regs.n; k++) {
 			const struct reg *r = &c->regs.at[k];

@@ -1,5 +1,5 @@
-/* Compactions: the points of the space in row-major order, one after the other; what is kept is gathered at once, and
- * gets its place when its number is known. */
+/* Compactions: visits the points of the space in row-major order, collects the kept values, and allocates the result
+ * once their number is known. */
 #include <string.h>
 
 #include "eval/nest.h"

@@ -1,4 +1,4 @@
-/* Kernels of conversion: between the kinds of registers, and to what a type can hold. */
+/* Conversion kernels: between register kinds, and into a type's range and precision. */
 #include <math.h>
 #include <string.h>
 
@@ -49,8 +49,8 @@ TRUNCATE(i64_of_f64, int64_t, double)
 UNARY(u64_of_f32, uint64_t, float, u64_of((double)x))
 UNARY(u64_of_f64, uint64_t, double, u64_of(x))
 
-/* An integer as a double that rounds to fewer bits as the integer itself would: what 53 bits cannot hold becomes one
- * sticky bit. */
+/* Converts an integer to a double that rounds to fewer bits like the integer itself: bits beyond 53 become a sticky
+ * bit. */
 static inline double sticky_magnitude(uint64_t m)
 {
 	return m >> 53 ? (double)(m >> 11 | ((m & 2047) != 0)) * 2048 : (double)m;
@@ -61,7 +61,7 @@ static inline double sticky(int64_t x)
 	return x < 0 ? -sticky_magnitude(0 - (uint64_t)x) : sticky_magnitude((uint64_t)x);
 }
 
-/* To the floats narrower than f32: through their own bits. */
+/* Rounds to floats narrower than f32, through their bits. */
 static void round_small(const struct insn *i, const double *x, float *d, int n)
 {
 	unsigned char raw[EVAL_LANES * 2];

@@ -1,4 +1,4 @@
-/* Extents of a run: the values of symbols, the extents of buffers, and what must hold of them. See code.h. */
+/* Extents of a run: the values of symbols, the extents of buffers, and the demands on them. See code.h. */
 #include "eval/code.h"
 
 static void walk(struct map *seen, expr e, void (*fn)(void *user, expr e), void *user)
@@ -96,7 +96,7 @@ int eval_buffer_extents(struct eval_run *run, const struct ir_buffer *b)
 	return 0;
 }
 
-/* Of demands on sizes that no stage has counted yet nothing is known. */
+/* Skips demands on sizes that are not computed yet. */
 int eval_demands_check(struct eval_run *run)
 {
 	const struct ir_program *p = run->program;

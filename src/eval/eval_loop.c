@@ -1,10 +1,10 @@
-/* Loops: everything in one is made ready once and run in every turn. States have one memory: behind each turn their
- * next values are copied there. */
+/* Loops: the body is prepared once and run in every iteration. Each state has one buffer, into which its next value is
+ * copied after each iteration. */
 #include <string.h>
 
 #include "eval/code.h"
 
-/* What is made of an expression outside of any stage. */
+/* A compiled expression outside any stage. */
 struct scalar {
 	struct eval_buffer buffer;
 	struct eval_ready ready;
@@ -16,7 +16,8 @@ struct loop {
 	struct eval_turn *turn;
 	struct scalar *where; /* or null */
 	struct scalar *at;    /* of each collected buffer */
-	void **kept; /* of each carry: next's elements, where another state's copy would come before; or null */
+	void **kept; /* of each carry: a copy of next's elements, if another state's update would overwrite them; or
+	                null */
 	struct {
 		VEC(struct eval_ready);
 	} init, body;
@@ -35,7 +36,7 @@ static int prepare_scalar(struct eval_run *run, struct scalar *s, expr e)
 	return eval_map(run, &s->buffer, e, &s->ready);
 }
 
-/* Whether a buffer is one of the loop's states. */
+/* True if the buffer is one of the loop's states. */
 static bool is_state(const struct ir_loop *l, const struct ir_buffer *b)
 {
 	vec_each (c, &l->carries)

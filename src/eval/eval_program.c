@@ -52,7 +52,7 @@ static int bind_symbols(struct eval_run *run, const struct tensor *const *inputs
 	return 0;
 }
 
-/* Values that decide extents. */
+/* Binds the values that determine extents. */
 static int bind_values(struct eval_run *run, const struct tensor *const *inputs)
 {
 	const struct ir_program *p = run->program;
@@ -74,7 +74,7 @@ static int bind_values(struct eval_run *run, const struct tensor *const *inputs)
 	return 0;
 }
 
-/* Loads want elements at their own alignment: data that lie elsewhere are copied. */
+/* Loads need natural alignment: copies misaligned data. */
 static void *aligned_data(const struct tensor *t, struct arena *a)
 {
 	size_t size = (size_t)(type_info(t->type)->bits + 7) / 8;
@@ -107,7 +107,7 @@ void eval_give_memory(struct eval_run *run, const struct ir_buffer *b)
 	x->data = arena_alloc(x->arena, (size_t)type_bytes(x->type, x->count) + 16);
 }
 
-/* ---- Which stages read which buffer. */
+/* ---- Last use of each buffer. */
 
 struct reader {
 	struct eval_run *run;
@@ -133,7 +133,7 @@ static void note_expr(void *user, expr *slot, const char *role)
 		eval_walk(((struct reader *)user)->run->arena, *slot, note_load, user);
 }
 
-/* States and collected buffers are copied from others, which no expression mentions. */
+/* States and collected buffers are copied from others without an expression. */
 static void note_copies(struct eval_run *run, const struct ir_loop *l, int stage)
 {
 	vec_each (c, &l->carries)
@@ -154,7 +154,7 @@ static bool is_wanted(const struct eval_run *run, const struct ir_stage *s)
 	return false;
 }
 
-/* Memory for what the stage makes, the stage, and what follows from sizes that it counted. */
+/* Allocates the stage's results, runs it, and applies the sizes it computed. */
 static int run_stage(struct eval_run *run, const struct ir_stage *s)
 {
 	const struct ir_buffer *made;
@@ -177,7 +177,7 @@ static int run_stages(struct eval_run *run)
 		run->buffer[(*b)->id].last_use = INT_MAX;
 	vec_each (size, &p->sizes)
 		run->buffer[size->count->id].last_use = INT_MAX;
-	for (int i = p->stages.n - 1; i >= 0; i--) { /* backwards: only readers that run count */
+	for (int i = p->stages.n - 1; i >= 0; i--) { /* backwards: only readers that run matter */
 		const struct ir_stage *s = p->stages.at[i];
 		if (!is_wanted(run, s))
 			continue;
@@ -202,8 +202,8 @@ static int run_stages(struct eval_run *run)
 	return 0;
 }
 
-/* Stages that define an output write into its tensor. An input or a constant is copied; a buffer listed twice has one
- * memory. */
+/* A stage that defines an output writes into its tensor. Copies an input or a constant; a buffer listed twice shares
+ * its memory. */
 static int place_output(struct eval_run *run, int i)
 {
 	const struct ir_program *p = run->program;

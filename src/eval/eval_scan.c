@@ -1,5 +1,5 @@
-/* Scans: the values of the whole space, what is accumulated of them along the axis, and the post expression over that.
- * As in reductions, floats accumulate in double and integers wrap in their type. */
+/* Scans: computes the values of the whole space, accumulates along the axis, then evaluates the post expression. As in
+ * reductions, floats accumulate in double and integers wrap in their type. */
 #include <math.h>
 
 #include "eval/nest.h"

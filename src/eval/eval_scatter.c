@@ -1,11 +1,10 @@
-/* Scatters: the buffer is filled with `init`, then the updates are applied one after the other in row-major order of
- * their space. */
+/* Scatters: the buffer is filled with `init`, then the updates are applied in row-major order of their space. */
 #include "eval/nest.h"
 
 struct scatter_stage {
 	const struct eval_buffer *out;
 	enum ir_combine combine;
-	enum type type;   /* of the values, as they come */
+	enum type type;   /* of the values before conversion */
 	int value, where; /* registers; where: -1 for always */
 	struct access *at;
 };

@@ -1,5 +1,5 @@
-/* Sizes that are known only when a stage has counted: their symbols get values then, and buffers whose extents mention
- * them get theirs. */
+/* Sizes known only after a stage has computed them: sets their symbols, and the extents of buffers that depend on
+ * them. */
 #include "eval/code.h"
 
 static int take_count(struct eval_run *run, const struct ir_size *s)

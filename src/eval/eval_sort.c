@@ -1,5 +1,5 @@
-/* Sorts: the values of the whole space, then the rows along the axis, each by itself. A value's key is an unsigned
- * integer that orders as the value does; of equal keys the first position comes first. */
+/* Sorts: computes the values of the whole space, then sorts each row along the axis. A value's key is an unsigned
+ * integer of the same order; equal keys are ordered by position. */
 #include <string.h>
 
 #include "base/threads.h"
@@ -13,14 +13,14 @@ struct item {
 struct sort_rows {
 	const struct ir_stage *stage;
 	const struct eval_buffer *out;
-	struct eval_buffer values; /* rows of n, one behind the other */
-	int64_t rows, n, k, inner; /* k: of the result; inner: elements of the result between neighbours of a row */
+	struct eval_buffer values; /* contiguous rows of n */
+	int64_t rows, n, k, inner; /* k: of the result; inner: stride in the result along a row */
 	int workers;
-	struct item **scratch; /* 2 * n a worker */
+	struct item **scratch; /* 2 * n per worker */
 };
 
-/* The bits of a float (of `sign` and infinity such as they are) as an integer of that order: -0 is 0, a NaN the
- * largest. */
+/* Maps the bits of a float (`sign`: its sign bit, `infinity`: the code of infinity) to an integer of the same order: -0
+ * is 0, NaN the largest. */
 static uint64_t float_key(uint64_t bits, uint64_t sign, uint64_t infinity)
 {
 	uint64_t magnitude = bits & (sign - 1);
@@ -44,7 +44,7 @@ static bool before(struct item a, struct item b)
 	return a.key < b.key || (a.key == b.key && a.at < b.at);
 }
 
-/* item[0..n) in order, by merging; other: room for as many. */
+/* Merge-sorts item[0..n); other: n elements of scratch. */
 static void merge_sort(struct item *item, struct item *other, int64_t n)
 {
 	struct item *from = item, *to = other;
@@ -64,7 +64,7 @@ static void merge_sort(struct item *item, struct item *other, int64_t n)
 		memcpy(item, from, (size_t)n * sizeof *item);
 }
 
-/* Moves the item at `i` of a heap with its largest on top down to its place. */
+/* Sifts the item at `i` of a max-heap down to its place. */
 static void sift_down(struct item *heap, int64_t n, int64_t i)
 {
 	struct item moved = heap[i];
@@ -77,7 +77,7 @@ static void sift_down(struct item *heap, int64_t n, int64_t i)
 	heap[i] = moved;
 }
 
-/* The first k of n in heap[0..k), in any order. */
+/* Keeps the k smallest of n items in heap[0..k), in any order. */
 static void keep_first(struct item *heap, int64_t k, int64_t n)
 {
 	for (int64_t i = k / 2 - 1; i >= 0; i--)

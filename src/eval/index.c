@@ -1,5 +1,5 @@
 /* Index expressions once all extents are numbers: the range of their values, and their form as a sum of multiples of
- * axes. Both decide how a load runs and whether its bounds need a check. */
+ * axes. Both determine how a load runs and whether it needs a bounds check. */
 #include "eval/code.h"
 
 static bool is_64(enum type t)
@@ -21,7 +21,7 @@ static struct range hull(int64_t a, int64_t b, int64_t c, int64_t d)
 	return (struct range){ d < low ? d : low, d > high ? d : high };
 }
 
-/* Quotients of interest have a positive divisor; floor and truncation agree where nothing is negative. */
+/* Only divisions by a positive divisor; floor and truncation agree for nonnegative operands. */
 static bool range_of_division(enum ir_op op, struct range a, struct range b, struct range *out)
 {
 	if (b.low <= 0)
@@ -147,7 +147,7 @@ void eval_linear_add(struct code *c, struct linear *l, int64_t k, const struct l
 	}
 }
 
-/* out += k * e, modulo 2^64: what arithmetic in index and i64 does anyway. */
+/* out += k * e, modulo 2^64: like all arithmetic in index and i64. */
 static void gather(struct code *c, expr e, uint64_t k, struct linear *out)
 {
 	struct range r = eval_range(c, e);

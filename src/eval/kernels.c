@@ -1,5 +1,5 @@
-/* Kernels of the expression language's operations: each a loop over the lanes of a chunk. No operation traps, so that
- * lanes whose value nobody takes may be computed too. */
+/* Kernels of the expression language's operations: each a loop over the lanes of a chunk. No operation traps, so unused
+ * lanes may be computed too. */
 #include <math.h>
 
 #include "eval/code.h"
@@ -24,7 +24,7 @@ size_t eval_kind_size(enum kind k)
 	return k == KIND_F32 || k == KIND_I32 ? 4 : 8;
 }
 
-/* ---- Floats. f32 functions are the double's, rounded; + - * / sqrt in float are that already. */
+/* ---- Floats. f32 functions are the double's, rounded; + - * / sqrt in float already are. */
 
 static double floor_mod(double x, double y)
 {
@@ -159,7 +159,7 @@ INT_KERNELS(u64, uint64_t, uint64_t)
 UNARY(u64_abs, uint64_t, uint64_t, x)
 UNARY(bool_not, int32_t, int32_t, !x)
 
-/* ---- Selection: by the width of what is selected; a uniform condition only picks the register. */
+/* ---- Selection, by element width; a uniform condition only picks the register. */
 
 #define SELECT(NAME, T) \
 	static void NAME(struct frame *f, const struct insn *i) \
@@ -218,7 +218,7 @@ insn_fn eval_kernel(enum ir_op op, int variant)
 	case IR_MIN: OF_ALL(min);
 	case IR_MAX: OF_ALL(max);
 	case IR_POW: OF_ALL(pow);
-	case IR_AND: /* of bools that are both there: laziness is the compiler's */
+	case IR_AND: /* of two computed bools: compile.c handles short circuits */
 	case IR_BITAND: OF_INTS(bitand);
 	case IR_OR:
 	case IR_BITOR: OF_INTS(bitor);

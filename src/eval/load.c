@@ -1,19 +1,19 @@
-/* Elements between buffers and registers. A load of neighbouring elements that are stored as the register holds them
- * copies nothing: the register points into the buffer. */
+/* Elements between buffers and registers. A load of contiguous elements in the register's format copies nothing: the
+ * register points into the buffer. */
 #include <string.h>
 
 #include "eval/code.h"
 #include "eval/vectorise.h"
 
-/* Where the lanes of a chunk lie. */
+/* The positions of a chunk's lanes. */
 struct place {
 	int64_t first, step;
 	const int64_t *offset; /* null: first + step * lane */
-	const int32_t *mask;   /* lanes that may be read; null: all lie inside the buffer */
+	const int32_t *mask;   /* readable lanes; null: all are inside the buffer */
 	int n;
 };
 
-/* False: no lane is to be read. */
+/* False if no lane is read. */
 static bool locate(const struct frame *f, const struct insn *i, struct place *p)
 {
 	const struct access *x = i->access;
@@ -51,11 +51,11 @@ static bool locate(const struct frame *f, const struct insn *i, struct place *p)
 	}
 	p->first = (int64_t)first;
 	if (p->mask && !far && least >= 0 && greatest < x->count)
-		p->mask = NULL; /* what the other lanes read is there, and nobody takes it */
+		p->mask = NULL; /* the other lanes' elements exist and are unused */
 	return true;
 }
 
-/* A type T in memory that becomes R in the register; DIRECT: they are the same. */
+/* Loads type T from memory as R into the register; DIRECT: the same format. */
 #define LOAD(NAME, T, R, DIRECT, EXPR) \
 	static void NAME(struct frame *f, const struct insn *i) \
 	{ \
@@ -103,7 +103,8 @@ LOAD(load_i8, int8_t, int32_t, false, v)
 LOAD(load_u8, uint8_t, int32_t, false, v)
 LOAD(load_bool, uint8_t, int32_t, false, v != 0)
 
-/* The types that need decoding, floats to f32 and integers to i32: neighbours in one call, others one at a time. */
+/* The types that need decoding, floats to f32 and integers to i32: contiguous ones in one call, others one at a
+ * time. */
 static void load_other(struct frame *f, const struct insn *i)
 {
 	struct place p;
@@ -177,7 +178,7 @@ int eval_load(struct code *c, const struct access *x)
 		break; \
 	}
 
-/* `n` neighbouring elements from `at` on into a register; `data` lies as its type asks. */
+/* Loads `n` contiguous elements from `at` on into a register; `data` is aligned for its type. */
 void eval_run_load(enum type t, const void *data, int64_t at, int n, void *reg)
 {
 	int64_t wide[EVAL_LANES];

@@ -7,8 +7,8 @@
 #include "base/threads.h"
 
 enum {
-	ENOUGH_LANES = 128, /* more axes become lanes until there are so many */
-	PERMUTED_AXES = 5,  /* so many inner loops are tried in every order */
+	ENOUGH_LANES = 128, /* adds axes as lanes up to this number */
+	PERMUTED_AXES = 5,  /* up to this many inner loops are tried in every order */
 	SERIAL_WORK = 200000,
 };
 
@@ -59,7 +59,7 @@ void nest_loops(struct nest *n, int outer_rank)
 		add_chunks(n);
 }
 
-/* What all instructions cost with the inner loops in this order. */
+/* The cost of all instructions with the inner loops in this order. */
 static double cost_of_order(const struct nest *n, const struct nest_loop *loop, int count)
 {
 	const struct code *c = &n->body;
@@ -159,7 +159,7 @@ void nest_set(const struct nest *n, struct nest_worker *w, int k)
 	}
 }
 
-/* ---- Running. Pieces of units are taken in order; the first fault in that order is the one that is reported. */
+/* ---- Running. Pieces of units are taken in order; the first fault in that order is reported. */
 
 struct share {
 	struct nest *nest;

@@ -1,11 +1,11 @@
-/* Accumulators of reductions. Floats accumulate in double, integers in their kind (they wrap in the end); arg
- * reductions keep the best value and its position. A chunk's lanes are either different results or parts of one. */
+/* Accumulators of reductions. Floats accumulate in double, integers in their kind (they wrap at the end); arg
+ * reductions keep the best value and its position. A chunk's lanes are either separate results or parts of one. */
 #include <math.h>
 
 #include "eval/code.h"
 #include "eval/vectorise.h"
 
-/* a: the value, d: what was accumulated. */
+/* a: the value, d: the accumulator. */
 #define ACCUMULATE(NAME, A, T, EXPR) \
 	static void NAME(struct frame *f, const struct insn *i) \
 	{ \
@@ -38,7 +38,7 @@ ACCUMULATE(bool_all, int32_t, int32_t, y &(x != 0))
 ACCUMULATE(bool_any, int32_t, int32_t, y | (x != 0))
 
 /* b: the value's position (uniform where imm is 0), c: the position of the best, -1 before the first. BETTER and SAME
- * compare x with the best so far, y; a NaN is better than all else. */
+ * compare x with the best so far, y; NaN is best. */
 #define ACCUMULATE_ARG(NAME, A, T, BETTER, SAME) \
 	static void NAME(struct frame *f, const struct insn *i) \
 	{ \
@@ -158,7 +158,8 @@ void eval_accumulator_init(enum ir_combine c, enum kind k, enum type t, void *ac
 	}
 }
 
-/* Whether lane l's value comes before the best: the better one, then the one whose position the combine asks for. */
+/* True if lane l's value precedes the best: a better value, or an equal one at the position that the combine
+ * prefers. */
 #define ARG_FOLD(T, BETTER, SAME) \
 	for (int l = 0; l < n; l++) { \
 		T x = ((T *)acc)[l], y = ((T *)acc)[best]; \
@@ -182,7 +183,7 @@ static void fold_arg(enum ir_combine c, enum kind k, bool u64, void *acc, int64_
 	position[0] = position[best];
 }
 
-/* All lanes into lane 0: the upper half into the lower one, again and again, with the kernel of the lanes. */
+/* Combines all lanes into lane 0 by repeatedly folding the upper half into the lower one with the lanes' kernel. */
 void eval_accumulator_fold(enum ir_combine c, enum kind k, bool u64, void *acc, int64_t *position, int n)
 {
 	if (position) {

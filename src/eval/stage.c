@@ -1,4 +1,4 @@
-/* Maps and reductions: which axes are lanes, what is compiled, what happens in a unit. */
+/* Maps and reductions: choice of lanes, compilation, and the work of a unit. */
 #include "eval/nest.h"
 
 /* ---- Maps. */
@@ -56,13 +56,6 @@ int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, st
 	return 0;
 }
 
-int eval_map_into(struct eval_run *run, const struct eval_buffer *out, expr value)
-{
-	struct eval_ready ready = { .stage = run->stage };
-	TRY(eval_map(run, out, value, &ready));
-	return eval_ready_run(run, &ready);
-}
-
 /* ---- Reductions. */
 
 struct reduce_stage {
@@ -77,7 +70,7 @@ struct reduce_stage {
 	struct insn accumulate;
 };
 
-/* All inner loops; those outside of the innermost move as an odometer. */
+/* Runs all inner loops; those around the innermost advance like an odometer. */
 static bool run_inner(const struct nest *n, struct nest_worker *w, const struct reduce_stage *s)
 {
 	int k = n->outer;
@@ -122,7 +115,7 @@ static bool reduce_unit(const struct nest *n, struct nest_worker *w, int64_t uni
 	return true;
 }
 
-/* ---- What a load costs with lanes along `axis`, from its step in memory. */
+/* ---- The cost of a load with lanes along `axis`, from its stride. */
 
 struct load_cost {
 	struct code *code;
@@ -185,9 +178,9 @@ static void choose_lanes(struct eval_run *run, struct eval_space *s, int out_ran
 	*s = inside.lane_count > 1 && in < out ? inside : outside;
 }
 
-/* ---- What the reduction's inner loop does with the value. */
+/* ---- The reduction's inner loop. */
 
-/* The value's place in the reduced space, row-major. */
+/* The value's row-major position in the reduced space. */
 static int compile_position(struct code *c, int out_rank)
 {
 	int sum = eval_constant(c, KIND_I64, 0, 0);
@@ -203,7 +196,7 @@ static int compile_position(struct code *c, int out_rank)
 	return sum;
 }
 
-/* A sum of products whose product needs no rounding of its own: one kernel does both. */
+/* A sum of products whose product needs no separate rounding: one kernel does both. */
 static int compile_multiply_add(struct code *c, struct reduce_stage *s, expr value, bool *done)
 {
 	enum type t = value->type;
@@ -319,7 +312,7 @@ static int reduce(struct eval_run *run, const struct ir_stage *stage, struct eva
 
 /* ---- Stages. */
 
-/* A stage that is made ready and run in one: in a loop that happens in every turn. */
+/* Prepares and runs a stage: inside a loop, in every iteration. */
 static int run_whole(struct eval_run *run, void *user)
 {
 	const struct ir_stage *s = user;

@@ -1,4 +1,4 @@
-/* What a printed kernel says of itself: the stages it makes, and the schedule. */
+/* The comment of a printed kernel: its stages and its schedule. */
 #include "gen/text.h"
 
 #include <string.h>

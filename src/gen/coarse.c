@@ -1,12 +1,13 @@
-/* Whether a kernel's f32 arithmetic may be accurate to a little more than its results are: see gen_coarse in text.h. */
+/* Decides whether a kernel's f32 arithmetic needs only slightly more accuracy than its results: see gen_coarse in
+ * text.h. */
 #include "gen/text.h"
 
 struct look {
 	const struct ir_kernel *kernel;
-	bool fine, more; /* more: another variable was found to be loose */
+	bool fine, more; /* more: found another loose variable */
 	int stores;
-	struct map loose; /* variables and arrays that coarse arithmetic makes */
-	struct map known; /* by node: whether it does */
+	struct map loose; /* variables and arrays affected by coarse arithmetic */
+	struct map known; /* by node: true if affected */
 };
 
 static bool is_16_bits(enum type t)
@@ -14,8 +15,7 @@ static bool is_16_bits(enum type t)
 	return t == TYPE_F16 || t == TYPE_BF16;
 }
 
-/* ---- What coarse arithmetic makes a little different. A value that is rounded to 16 bits is as if it had been
- * stored. */
+/* ---- Values that coarse arithmetic changes slightly. A value rounded to 16 bits counts as stored. */
 
 static bool is_marked(const struct look *l, const struct ir_variable *v)
 {
@@ -24,7 +24,7 @@ static bool is_marked(const struct look *l, const struct ir_variable *v)
 
 static bool is_loose(struct look *l, expr e);
 
-/* What the threads of a block hand each other as it is: no result, but what coarse arithmetic may have made. */
+/* True for values that a block's threads exchange unrounded: no results, but possibly affected by coarse arithmetic. */
 static bool is_exchanged(const struct look *l, const struct ir_buffer *b)
 {
 	return type_is_float(b->type) && !is_16_bits(b->type) && ir_kernel_shares(l->kernel, b);
@@ -62,7 +62,7 @@ static bool is_loose(struct look *l, expr e)
 	return have == &yes;
 }
 
-/* A product that is added to a total is never rounded between. */
+/* A product added to a total is never rounded separately. */
 static bool sets_loose(struct look *l, const struct ir_stmt *s)
 {
 	expr e = s->kind == IR_DECLARE ? s->declare.value : s->kind == IR_SET ? s->set.value : s->assign.value;
@@ -125,7 +125,7 @@ static void mark_loose(struct look *l, const struct ir_block *b)
 	}
 }
 
-/* ---- Jumps. */
+/* ---- Discontinuities. */
 
 static bool constant_power(expr e)
 {
@@ -133,7 +133,7 @@ static bool constant_power(expr e)
 	return e->arg[1]->op == IR_CONST_FLOAT && e->arg[1]->f >= -HIGHEST && e->arg[1]->f <= HIGHEST;
 }
 
-/* What jumps, or makes much of a little: behind it a last bit may be everything. */
+/* Finds operations that are discontinuous or amplify errors: after them the last bit may decide. */
 static void find_jump(void *user, expr e)
 {
 	struct look *l = user;
@@ -187,7 +187,7 @@ bool gen_coarse(const struct ir_kernel *k)
 {
 	struct arena *scratch = arena_new();
 	struct look l = { .kernel = k, .fine = true, .more = true, .loose = map_new(scratch) };
-	while (l.more) { /* loops use what is set further down */
+	while (l.more) { /* loops use variables that are set later */
 		l.more = false;
 		l.known = map_new(scratch);
 		mark_loose(&l, &k->body);

@@ -1,4 +1,4 @@
-/* Forms of erf that CUDA has functions of its own for, in tpat_types.h. See text.h. */
+/* Forms of erf with CUDA functions of their own, in tpat_types.h. See text.h. */
 #include "gen/text.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Kernels as C11 text for a processor: every block in turn, inside it every thread in turn. Kernels whose threads work
- * together bring a serial body of their own. */
+/* Kernels as C11 text for a processor: a loop over blocks, and in it a loop over threads. Kernels with cooperating
+ * threads provide a serial body. */
 #include "gen/text.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/embed.h"
 #include "base/map.h"
 
-/* Arithmetic on an element type happens in a wider one. */
+/* Element types compute in a wider type. */
 static enum type wider(enum type t)
 {
 	if (type_is_float(t))
@@ -25,7 +25,7 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 	gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, new);
 }
 
-/* Between an array and elements narrower than a byte. */
+/* Moves elements narrower than a byte from or to an array. */
 static void print_packed(struct gen_text *g, const struct ir_vector *s, const char *verb)
 {
 	gen_indent(g);
@@ -36,7 +36,7 @@ static void print_packed(struct gen_text *g, const struct ir_vector *s, const ch
 	str_printf(g->out, ", %d);\n", s->width);
 }
 
-/* A row: its keys, in order, and what is to be done with the first of them. */
+/* Sorts a row's keys and runs the body for the first ones. */
 static void print_sort(struct gen_text *g, const struct ir_sort *s)
 {
 	const char *sorted = gen_own(g, "sorted"), *rank = gen_name(g, s->rank), *place = gen_name(g, s->place);
@@ -100,7 +100,7 @@ static void print_size(struct gen_text *g, const struct ir_vector *s)
 	str_add(g->out, ");\n");
 }
 
-/* Vectors are arrays, and how they are moved is the compiler's to find. */
+/* Vectors are arrays; the compiler vectorises their copies. */
 static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 {
 	if (!s->stands)
@@ -174,7 +174,8 @@ static int symbol_argument(const struct ir_kernel *k, const char *name)
 	return k->buffers.n + i;
 }
 
-/* A part's own arguments and block number. Of a number that it takes in 32 bits it reads the first four bytes. */
+/* Calls a part with its own arguments and block number. It reads the low four bytes of a number that it takes as 32
+ * bits. */
 static void print_part_call(struct gen_text *g, const struct ir_kernel *part, int i, expr first)
 {
 	const struct ir_kernel *k = g->kernel;
@@ -255,7 +256,7 @@ static void print_work(struct gen_text *g)
 	}
 }
 
-/* `part`: a function that kernels with parts call. */
+/* `part`: a function called by kernels with parts. */
 static void print_kernel(struct str *text, const struct ir_kernel *k, bool part, const struct map *reserved)
 {
 	struct str own = str_new(text->arena), *out = &own;

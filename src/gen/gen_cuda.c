@@ -21,7 +21,7 @@ static const char *const atomic[IR_COMBINE_COUNT] = {
 	[IR_ALL] = "atomic_min", [IR_ANY] = "atomic_max", /* of bool: the smaller is "and", the larger "or" */
 };
 
-/* threads' `name` becomes the combination of all `width` neighbours' */
+/* combines `name` over groups of `width` threads, in place */
 static void print_combine(struct gen_text *g, const struct ir_lanes *s)
 {
 	const char *type = gen_type(g, s->var->type), *name = gen_name(g, s->var),
@@ -53,7 +53,7 @@ static void print_combine(struct gen_text *g, const struct ir_lanes *s)
 		str_line(g->out, "%s = %s;", name, call);
 }
 
-/* threads' `name` becomes the running combination of `name2` and theirs, `name2` the last one's */
+/* scans `name` over threads, starting from `name2`; `name2` becomes the last one's result */
 static void print_scan(struct gen_text *g, const struct ir_scan *s)
 {
 	const char *name = gen_name(g, s->part), *last = gen_name(g, s->sum);
@@ -67,7 +67,7 @@ static void print_scan(struct gen_text *g, const struct ir_scan *s)
 	}
 }
 
-/* the same of arrays */
+/* the same for arrays */
 static void print_items_scan(struct gen_text *g, const struct ir_items_scan *s)
 {
 	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->sum->type));
@@ -130,7 +130,7 @@ static void print_for(struct gen_text *g, const struct ir_for *s)
 	str_line(g->out, "}");
 }
 
-/* A function of the kernel's own. What its value computes more than once is declared inside of it. */
+/* A local function. Its common subexpressions are declared inside it. */
 static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 {
 	const char *separator = "";
@@ -236,8 +236,8 @@ static const struct gen_target cuda = {
 	.stmt = print_stmt,
 };
 
-/* A compiler may move reads of `const __restrict__` memory before anything, a wait for the kernel before included, and
- * before what another part of the same launch writes. That is right for constants alone. */
+/* A compiler may hoist reads of `const __restrict__` memory above anything, including the wait for the previous kernel
+ * and writes by other parts of the same launch. That is correct only for constants. */
 static bool is_restrict(const struct ir_program *p, const struct ir_kernel *k, const struct ir_buffer *view, bool waits)
 {
 	if (ir_kernel_exchanges(k, view)) /* another thread may have written it */
@@ -282,7 +282,7 @@ static void print_shared(struct gen_text *g)
 		str_add(out, "\textern __shared__ __align__(1024) uint4 shared_memory[];\n");
 	vec_each (b, &k->shared) {
 		const char *type = gen_type(g, (*b)->type);
-		if (k->shared_bytes) /* there is one such array */
+		if (k->shared_bytes) /* there is only one such array */
 			str_printf(out, "\t%s *const %s = (%s *)shared_memory;\n", type, gen_buffer(g, *b), type);
 		else
 			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, gen_buffer(g, *b),
@@ -335,7 +335,7 @@ static void print_parts(struct gen_text *g)
 	}
 }
 
-/* A kernel that shares a launch with others is a function of the number that its block would have if it were alone. */
+/* A kernel that shares a launch with others becomes a function of its own block number. */
 static void print_part_head(struct gen_text *g, const struct ir_program *p)
 {
 	g->block = gen_own(g, "own_block");
@@ -361,11 +361,11 @@ static void print_body(struct gen_text *g, bool part)
 
 struct print {
 	struct map printed;         /* functions, by name */
-	const struct map *reserved; /* names that are not for kernels */
+	const struct map *reserved; /* names that kernels must not use */
 	const struct ir_program *program;
 };
 
-/* CUDA's own numbers are unsigned. All that is computed with here is signed: -1 is to stay -1. */
+/* CUDA's built-in indices are unsigned, but index arithmetic is signed: -1 must stay -1. */
 static void print_builtin(struct gen_text *g, struct str *out, const char *name, const char *value)
 {
 	if (name)
@@ -391,8 +391,8 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	names_choose(out, str_text(&head), x->reserved);
 }
 
-/* Compilers for other architectures pass over a kernel that only one runs: without that one's instructions it would
- * take them long. The emulator runs all. */
+/* Compilers skip kernels of other architectures, which would compile slowly without their instructions. The emulator
+ * runs all. */
 static void print_kernel(struct str *out, const struct ir_kernel *k, const struct print *x)
 {
 	if (k->arch)
@@ -402,7 +402,7 @@ static void print_kernel(struct str *out, const struct ir_kernel *k, const struc
 		str_add(out, "#endif\n");
 }
 
-/* Those with 32-bit positions, or those for tensors that need 64: the latter come last, as few ever need them. */
+/* Prints the kernels with 32-bit or with 64-bit positions; the latter come last, as they are rarely needed. */
 static void print_kernels(struct str *out, const struct ir_plan *plan, bool index64, struct print *x)
 {
 	x->program = plan->program;

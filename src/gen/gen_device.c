@@ -1,4 +1,4 @@
-/* What is of the device headers, as CUDA C++: objects, calls and their arguments, includes. */
+/* Objects, calls and includes of the device headers, as CUDA C++. */
 #include "gen/gen_device.h"
 
 /* ---- Types. */
@@ -52,7 +52,7 @@ void gen_local(struct gen_text *g, const struct ir_local *s)
 	print_object(g, "", s->var, s->zeros ? " = {}" : "");
 }
 
-/* An array is the address of its first object; the address behind another variable. */
+/* An array is the address of its first object, placed after another variable. */
 void gen_placed(struct gen_text *g, const struct ir_place *s)
 {
 	const struct ir_variable *v = s->var, *after = s->after;
@@ -162,7 +162,7 @@ void gen_invoke(struct gen_text *g, const struct ir_call *c)
 	str_add(g->out, ";\n");
 }
 
-/* ---- Includes: the headers of what a kernel uses, less those that others of them include. */
+/* ---- Includes: the headers a kernel uses, except those that another one includes. */
 
 struct headers {
 	VEC(const struct ir_device_header *);
@@ -243,7 +243,7 @@ void gen_includes(struct str *out, const struct ir_plan *const *plans, int n)
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
 			vec_each (k, *step)
-				add_kernel_headers(&all, *k); /* parts call nothing */
+				add_kernel_headers(&all, *k); /* the calls are in the parts */
 	vec_each (h, &all)
 		str_printf(out, "#include \"%s\"\n", (*h)->name);
 }

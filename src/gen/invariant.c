@@ -1,5 +1,4 @@
-/* Which values are the same in all turns of a loop: the loops around what is printed, and the variables declared in
- * them. */
+/* Finds loop-invariant values: tracks the enclosing loops and the variables declared in them. */
 #include "gen/text.h"
 
 static int depth_of(const struct gen_text *g, const struct ir_variable *v)

@@ -1,17 +1,17 @@
-/* What an expression computes more than once gets a variable in front of it: see gen_lets in text.h. */
+/* Declares variables for common subexpressions: see gen_lets in text.h. */
 #include "gen/text.h"
 
 struct share {
 	int *uses;
-	bool *sure; /* evaluated whenever the whole is: may be computed in front of it */
-	bool *safe; /* may be computed anywhere: reads no memory, divides by nothing that may be zero */
+	bool *sure; /* evaluated whenever the whole is: may be hoisted */
+	bool *safe; /* may be computed anywhere: no memory reads, no division by a possible zero */
 	struct {
 		VEC(expr);
 	} order;
 	struct arena *scratch;
 };
 
-/* Operands first. A variable's operand is its extent, which is not printed. */
+/* Operands first. Skips a variable's operand, its extent, which is not printed. */
 static void count_uses(struct share *s, expr e)
 {
 	if (s->uses[e->id]++)
@@ -26,15 +26,14 @@ static void count_uses(struct share *s, expr e)
 	vec_push(s->scratch, &s->order, e);
 }
 
-/* What only some branches evaluate is computed in front of all when it is index arithmetic, or long: texts must not
- * grow with every use. */
+/* Hoists conditional subexpressions if they are index arithmetic, or long: text must not grow with every use. */
 static bool in_front(const struct share *s, expr e)
 {
 	enum { LONG = 40 };
 	return s->sure[e->id] || (s->safe[e->id] && (e->type == TYPE_INDEX || e->size > LONG));
 }
 
-/* Whether a name makes it shorter: loads and real work; of index arithmetic only what divides or has several
+/* True if a name makes the text shorter: loads and real work, but index arithmetic only if it divides or has several
  * operations. */
 static bool nameable(expr e)
 {
@@ -51,7 +50,7 @@ static bool nameable(expr e)
 void gen_lets(struct gen_text *g, expr e, expr also)
 {
 	struct arena *scratch = arena_new();
-	uint32_t n = (also && also->id > e->id ? also->id : e->id) + 1; /* operands are older */
+	uint32_t n = (also && also->id > e->id ? also->id : e->id) + 1; /* operands have lower ids */
 	struct share s = { NEWN(scratch, int, n), NEWN(scratch, bool, n), NEWN(scratch, bool, n), { 0 }, scratch };
 	g->let = NEWN(g->out->arena, const char *, n);
 	g->let_n = n;

@@ -1,18 +1,18 @@
-/* Names for what a kernel's text has marked. See naming.h. */
+/* Chooses names for the marks in a kernel's text. See naming.h. */
 #include "gen/naming.h"
 
 #include <string.h>
 
-/* A marked name and the part of the text in which it is declared: from where it first stands to its scope's end. */
+/* A marked name and its scope: from its first use to the end of the scope. */
 struct marked {
-	const char *text; /* hint, mark and number, there */
-	size_t n, hint;   /* bytes of all, of the hint */
+	const char *text; /* hint, mark and number in the text */
+	size_t n, hint;   /* bytes in total, of the hint */
 	char mark;
 	size_t from, to;
 	const char *name; /* null: not chosen yet */
 };
 
-/* Where a name stands that is to be chosen, and which one it is. */
+/* A use of a marked name: its position and the name's index. */
 struct use {
 	size_t at, n;
 	int which;
@@ -22,19 +22,19 @@ struct choose {
 	struct arena *scratch;
 	const char *text;
 	const struct map *reserved;
-	struct map others; /* names that are not marked */
+	struct map others; /* unmarked names */
 	struct {
 		VEC(struct marked);
 	} all;
 	struct {
 		VEC(int);
-	} open; /* scopes that are: the first of `declared` in each */
+	} open; /* open scopes: index in `declared` of the first name in each */
 	struct {
 		VEC(struct use);
-	} uses; /* in the text's order */
+	} uses; /* in text order */
 	struct {
 		VEC(int);
-	} declared; /* in scopes that are open: numbers */
+	} declared; /* in open scopes: indices */
 };
 
 static bool is_mark(char c)
@@ -47,7 +47,7 @@ static bool is_scope(char c)
 	return c == NAMES_SCOPE || c == NAMES_SCOPE_END;
 }
 
-/* The last one declared so far with that text, mark and all, in a scope that is still open; -1: none. */
+/* The last visible declaration with that marked text; -1: none. */
 static int visible(const struct choose *c, size_t at, size_t n)
 {
 	for (int i = c->declared.n - 1; i >= 0; i--) {
@@ -63,7 +63,7 @@ static void use(struct choose *c, size_t at, size_t n, int which)
 	vec_push(c->scratch, &c->uses, ((struct use){ at, n, which }));
 }
 
-/* Where it is not visible it is declared, be it once more. */
+/* Declares the name if it is not visible, even if for the second time. */
 static void use_marked(struct choose *c, size_t at, size_t hint)
 {
 	size_t n = hint + 1 + NAMES_MARK_DIGITS;
@@ -86,7 +86,7 @@ static void close_scope(struct choose *c, size_t at)
 	c->declared.n = first;
 }
 
-/* A name that stands in the text, and what it stands for where it is a macro. */
+/* Records a plain name in the text and, for a macro, the names in its body. */
 static void add_other(struct choose *c, const char *name)
 {
 	const struct names_word *w = map_get(c->reserved, name);
@@ -100,7 +100,7 @@ static void add_other(struct choose *c, const char *name)
 	}
 }
 
-/* The x of threadIdx.x, which no variable hides. */
+/* The x of threadIdx.x, which no variable shadows. */
 static bool is_member(const char *text, size_t at)
 {
 	return at > 0 && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
@@ -123,7 +123,7 @@ static void find(struct choose *c)
 	}
 }
 
-/* A model's names are the same in the whole text; a variable's is its block's. */
+/* Model names apply to the whole text; a variable's name to its block. */
 static bool is_free(const struct choose *c, const struct marked *m, const char *name)
 {
 	const struct names_word *w = map_get(c->reserved, name);
@@ -152,7 +152,7 @@ static void choose_name(struct choose *c, struct marked *m)
 	m->name = name;
 }
 
-/* Variables first: their names are the kernel's, which stay what they are whatever model it is for. */
+/* Variables first: their names then do not depend on the model. */
 static void choose_names(struct choose *c)
 {
 	vec_each (m, &c->all)
@@ -163,7 +163,7 @@ static void choose_names(struct choose *c)
 			choose_name(c, m);
 }
 
-/* In comments, names are their hints. */
+/* In comments, names appear as their hints. */
 static void put_plain(struct str *out, const char *text, size_t n)
 {
 	for (size_t i = 0, k; i < n; i += k) {

@@ -10,8 +10,8 @@
 #define NAMES_MARK_VARIABLE '\x01'
 #define NAMES_MARK_SYMBOL '\x02'
 #define NAMES_MARK_BUFFER '\x03'
-/* Around what a block declares, its loop's variable or its function's parameters too; a function's own scope needs no
- * marks. No names, these leave the text. */
+/* Mark the start and end of a block's scope, which includes its loop variable or function parameters; a function's own
+ * scope needs no marks. They are removed from the text. */
 #define NAMES_SCOPE '\x04'
 #define NAMES_SCOPE_END '\x05'
 enum { NAMES_MARK_DIGITS = 8 };

@@ -1,10 +1,9 @@
-/* What is written in f32 and the GPU has an instruction for: f16 arithmetic, roundings to narrow integers. See
- * text.h. */
+/* f32 expressions with a narrow GPU instruction: f16 arithmetic, rounding to narrow integers. See text.h. */
 #include "gen/text.h"
 
 #include <math.h>
 
-/* An f16 that f32 holds at this place; null: none, or one that has a name as f32. */
+/* The f16 operand of a cast to f32; null: none, or it has a name as f32. */
 static expr held_f16(const struct gen_text *g, expr e)
 {
 	if (e->op == IR_CONST_FLOAT)
@@ -30,7 +29,7 @@ static bool is_constant(expr e, double value)
 	return e->op == IR_CONST_FLOAT && e->f == value;
 }
 
-/* What a type's own range holds, without that: conversions do so themselves. */
+/* Strips a clamp to the type's own range: conversions saturate anyway. */
 static expr without_range(const struct gen_text *g, expr e, enum type t)
 {
 	double end[2] = { (double)type_min(t), (double)type_max(t) };

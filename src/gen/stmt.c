@@ -1,5 +1,5 @@
-/* Statements as text: those that both languages have, and which of each expression's parts get variables. Statements
- * that a language has for itself are its own: gen_cuda.c, gen_c.c. */
+/* Prints the statements common to both languages, and declares their common subexpressions. For language-specific
+ * statements see gen_cuda.c and gen_c.c. */
 #include "gen/text.h"
 
 void gen_begin(struct gen_text *g, const char *text)

@@ -22,7 +22,7 @@ enum {
 
 static void print(struct gen_text *g, expr e, int outer);
 
-/* Of type i64 in a kernel with 64-bit positions: not made of numbers alone. */
+/* True if the text has type i64 in a kernel with 64-bit positions: not only constants. */
 static bool is_wide(expr e)
 {
 	bool wide = e->op != IR_CONST_INT && (e->n == 0 || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_CAST);
@@ -37,10 +37,9 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 	for (int i = 0; i < n; i++) {
 		if (i)
 			str_add(g->out, ", ");
-		/* Overloads are chosen by type: a plain number among 64-bit positions is one, too. */
+		/* Overloads depend on types: widen a plain number among 64-bit positions. */
 		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->c && !is_wide(arg[i]);
-		/* Where positions are 32 bits wide all extents are, too, so that a larger number stands for the
-		 * largest. */
+		/* With 32-bit positions all extents fit too, so a larger constant stands for the maximum. */
 		bool large = arg[i]->op == IR_CONST_INT && arg[i]->type == TYPE_INDEX && gen_index32(g) &&
 		             (arg[i]->i > INT32_MAX || arg[i]->i < -INT32_MAX);
 		if (large) {
@@ -60,7 +59,7 @@ static bool promoted(enum type t)
 	return type_is_int(t) && type_info(t)->bits < 32;
 }
 
-/* A function that C++ overloads, or a template over its first operand's type; in C the type is behind its name. */
+/* A function that C++ overloads, or a template over its first operand's type; in C the type is a suffix of its name. */
 static void call_typed(struct gen_text *g, const char *function, bool is_template, expr e)
 {
 	char name[64];
@@ -89,7 +88,7 @@ static void print_cast(struct gen_text *g, expr e)
 		snprintf(name, sizeof name, "round_to_%s", type_name(to));
 		call(g, name, 1, &rounded);
 	} else if (gen_stored_type(g, to) == gen_stored_type(g, from)) {
-		print(g, e->arg[0], PREC_UNARY); /* an i64 as a 64-bit position */
+		print(g, e->arg[0], PREC_UNARY); /* an i64 is a 64-bit position */
 	} else if (to == TYPE_INDEX && gen_index32(g) && (from == TYPE_I64 || from == TYPE_U64 || from == TYPE_U32)) {
 		call(g, "to_index", 1, e->arg);
 	} else if (to == TYPE_INDEX && gen_index32(g) && type_is_float(from)) {
@@ -157,8 +156,8 @@ static void prefix(struct gen_text *g, const char *op, expr a)
 	print(g, a, PREC_ATOM);
 }
 
-/* Whether many elements are divided by the same value, so that its reciprocal is worth computing: quotient() in
- * tpat_types.h. By powers of two compilers multiply. */
+/* True if many elements are divided by the same value, so that its reciprocal pays off: quotient() in tpat_types.h. Not
+ * for powers of two, where compilers multiply. */
 static bool same_divisor(const struct gen_text *g, expr e)
 {
 	enum { MANY = 4 };
@@ -175,14 +174,14 @@ static bool same_divisor(const struct gen_text *g, expr e)
 	return turns >= MANY;
 }
 
-/* A division in a kernel that gen_coarse is true of; by powers of two compilers multiply. */
+/* True for divisions in a gen_coarse kernel, except by powers of two, where compilers multiply. */
 static bool coarse_division(const struct gen_text *g, expr e)
 {
 	return g->coarse && e->op == IR_DIV && e->type == TYPE_F32 &&
 	       (e->arg[1]->op != IR_CONST_FLOAT || same_divisor(g, e));
 }
 
-/* The product of a sum that is added to it without a rounding between; null: none. */
+/* The product that a sum adds without separate rounding; null: none. */
 static expr fused_product(const struct gen_text *g, expr e)
 {
 	if (g->target->c || e->op != IR_ADD || e->type != TYPE_F32 || (!g->coarse && e != g->total))
@@ -199,7 +198,7 @@ bool gen_plain_division(expr e)
 	bool constant = ir_const_int(e->arg[1], &d) && d > 0;
 	if (e->op == IR_DIV || e->op == IR_REM)
 		return constant;
-	if (e->type == TYPE_INDEX) /* an extent: where it is zero, there are no elements to compute */
+	if (e->type == TYPE_INDEX) /* an extent: if it is zero, there is nothing to compute */
 		return (constant || (!e->arg[1]->varies && ir_nonnegative(e->arg[1]))) && ir_nonnegative(e->arg[0]);
 	return constant && type_info(e->type)->class == CLASS_UINT;
 }
@@ -301,7 +300,7 @@ static void print_select(struct gen_text *g, expr e)
 	print(g, e->arg[2], PREC_COND);
 }
 
-/* A function of libm, whose name ends in f where it is of float. */
+/* A libm function, with suffix f for float. */
 static void call_math(struct gen_text *g, const char *function, expr e)
 {
 	call(g, e->type == TYPE_F32 ? arena_printf(g->out->arena, "%sf", function) : function, e->n, e->arg);
@@ -337,7 +336,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_MOD: print_division(g, e); break;
 	case IR_LT:
 	case IR_LE: print_less(g, e); break;
-	case IR_EQ: /* of comparisons: compilers ask for brackets */
+	case IR_EQ: /* compilers want brackets around comparisons */
 		print(g, e->arg[0], PREC_LT + 1);
 		str_add(g->out, " == ");
 		print(g, e->arg[1], PREC_LT + 1);
@@ -365,7 +364,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_ABS: print_abs(g, e); break;
 	case IR_ISNAN:
 	case IR_ISINF:
-		str_add(g->out, g->target->c && e->op == IR_ISINF ? "!!" : ""); /* C's gives -1 for -inf */
+		str_add(g->out, g->target->c && e->op == IR_ISINF ? "!!" : ""); /* C's isinf may return -1 */
 		call(g, info->ctext, 1, e->arg);
 		break;
 	case IR_EXP:
@@ -389,7 +388,7 @@ static void print_op(struct gen_text *g, expr e)
 	}
 }
 
-/* Some sums and products have functions of their own. */
+/* Some sums and products have special functions. */
 static void print_node(struct gen_text *g, expr e)
 {
 	expr erf_of = gen_erf_plus_one(g, e), gelu_of = gen_gelu(g, e), product = fused_product(g, e);
@@ -405,7 +404,7 @@ static void print_node(struct gen_text *g, expr e)
 	}
 }
 
-/* Of a narrow integer type, but int with bits above it when C has computed it. */
+/* True for narrow integer results that C computes as int, with bits beyond the type. */
 static bool must_wrap(expr e)
 {
 	switch (e->op) {
@@ -436,7 +435,7 @@ static void print(struct gen_text *g, expr e, int outer)
 	}
 	bool negative = (e->op == IR_CONST_INT && e->i < 0) || (e->op == IR_CONST_FLOAT && signbit(e->f));
 	bool cast_prefix = (e->op == IR_CAST) && outer == PREC_ATOM;
-	/* && inside || is bracketed as well: compilers ask for it. */
+	/* Compilers also want brackets around && inside ||. */
 	bool mixed = e->op == IR_AND && (outer == PREC_OR || outer == PREC_OR + 1);
 	bool brackets = division_precedence(g, e) < outer || (negative && outer > PREC_ADD) || cast_prefix || mixed;
 	if (brackets)

@@ -1,4 +1,4 @@
-/* Types, symbols and numbers as they are written in either language. */
+/* Types, symbols and numbers in both languages. */
 #include "gen/text.h"
 
 #include <math.h>
@@ -67,7 +67,7 @@ const char *gen_name(struct gen_text *g, const struct ir_variable *v)
 	}
 }
 
-/* The pool's numbers begin at 0. */
+/* The pool's numbers start at 0. */
 const char *gen_own(struct gen_text *g, const char *hint)
 {
 	return marked(g, hint, NAMES_MARK_VARIABLE, 0x80000000u + g->own++);

@@ -1,12 +1,11 @@
-/* A whole model: types, extents and known values of every tensor, which nodes can be taken, the regions that become
- * plugins, and the rewritten model. Operators are known through lower_node() alone: inference is lowering each node
- * into a scratch program, folding is interpreting that program. A graph that is an attribute of a node (a body) is a
- * struct graph of its own inside the one that has the node.
+/* A whole model: types, extents and known values of every tensor, the nodes that tpat supports, the regions that become
+ * plugins, and the rewritten model. Operators are known through lower_node() alone: inference lowers each node into a
+ * scratch program, folding interprets that program. A body (a graph that is an attribute of a node) is a struct graph
+ * of its own, inside the graph of that node.
  *
- * All extents are expressions in one pool, over symbols that are the model's dim_param names (made identifiers) or d0,
- * d1
- * ... for extents without a name. Nothing here prints; what cannot be taken has a sentence. A graph belongs to one
- * thread at a time. */
+ * All extents are expressions in one pool, over symbols: the model's dim_param names (made identifiers), or d0, d1 ...
+ * for extents without a name. Nothing here prints; an unsupported node carries a sentence that says why. One thread at
+ * a time may use a graph. */
 #ifndef TPAT_GRAPH_GRAPH_H
 #define TPAT_GRAPH_GRAPH_H
 
@@ -23,12 +22,12 @@
 
 /* ---- Building ----------------------------------------------------------------- */
 
-/* One extent: a symbol, or where that is null a number. */
+/* One extent: a symbol, or a number if that is null. */
 struct graph_dim {
 	const char *symbol;
 	int64_t value;
 };
-/* What `--shape x:Nx3xHxW` says of one input of the model. */
+/* The shape that `--shape x:Nx3xHxW` gives one input of the model. */
 struct graph_shape {
 	const char *name;
 	int rank;
@@ -43,7 +42,7 @@ struct graph_options {
 	int shapes, bounds;
 	const struct graph_shape *shape;
 	const struct graph_bound *bound;
-	const struct engine *engine; /* that the model is for; null: the usual one */
+	const struct engine *engine; /* target of the model; null: the default one */
 };
 
 struct graph;
@@ -54,38 +53,38 @@ struct graph_value {
 	enum type type;        /* TYPE_NONE: unknown, or no dense tensor */
 	int rank;              /* -1: unknown */
 	expr dim[IR_MAX_RANK]; /* of type index, over symbols */
-	const expr *content;   /* small tensors whose elements are known expressions over symbols: integers and bool
-	                        * as type index, floats in their own type; row-major. Or null */
-	int producer, output;  /* node of the same graph, and which of its outputs; -1: none */
+	const expr *content;   /* elements of a small tensor, if all are known expressions over symbols; row-major;
+	                          integers and bool as type index, floats in their own type. Else null */
+	int producer, output;  /* node of the same graph, and the index of the output; -1: none */
 	struct graph_value *outside; /* in a body: the value of the graph around it that this name means; else null */
 	struct {
 		VEC(int);
 	} consumers;                    /* nodes, ascending, each once */
-	bool captured;                  /* a graph in a node's attributes takes it from outside */
-	bool is_input, is_output;       /* of the graph; an initializer that IR < 4 lists as input is no input */
-	bool is_constant;               /* its value is known: graph_constant() gives it */
+	bool captured;                  /* a body inside this graph reads it */
+	bool is_input, is_output;       /* of the graph; excludes initializers that IR < 4 lists as inputs */
+	bool is_constant;               /* its value is known: graph_constant() returns it */
 	Onnx__TensorProto *initializer; /* or null */
 	const struct tensor *constant;  /* once loaded, folded or bound; use graph_constant() */
-	bool asked;                     /* its content are symbols of its own: numbers that decide extents */
+	bool asked;                     /* its elements have symbols of their own: numbers that decide extents */
 };
 
 struct graph_node {
 	int index; /* in its graph */
 	Onnx__NodeProto *proto;
-	const char *label;                   /* what a user calls it: see graph_node_find() */
+	const char *label;                   /* its name for users: see graph_node_find() */
 	const struct op_def *op;             /* null: a local function, or unknown */
-	const Onnx__FunctionProto *function; /* a call of a local function, or null */
+	const Onnx__FunctionProto *function; /* the local function that it calls, or null */
 	int opset;                           /* of the operator's domain */
 	struct {
 		VEC(struct graph_value *);
-	} reads;     /* its inputs, and then what the graphs in its attributes take from outside: each once */
-	bool known;  /* tpat can take it */
+	} reads;     /* its inputs, then the outer values that its bodies read: each once */
+	bool known;  /* tpat supports it */
 	bool folded; /* all its outputs are constants */
 	struct {
 		VEC(const char *);
-	} sizes;                  /* symbols of the sizes that it finds out at run time, in the order of making */
-	const char *why, *advice; /* when not known: a sentence without the node's name; what to do, or null */
-	enum err_code code;       /* when not known: ERR_UNSUPPORTED or ERR_MODEL */
+	} sizes;                  /* symbols of the sizes that it computes at run time, in that order */
+	const char *why, *advice; /* if not known: a sentence without the node's name; what to do, or null */
+	enum err_code code;       /* if not known: ERR_UNSUPPORTED or ERR_MODEL */
 	struct {
 		VEC(struct graph *);
 	} bodies; /* the graphs in its attributes, in their order */
@@ -96,15 +95,15 @@ struct graph {
 	struct onnx_model *model;
 	struct onnx_index *index;    /* of this graph */
 	struct ir_pool *pool;        /* of all graphs */
-	const struct engine *engine; /* that the model is for */
-	struct graph *root;          /* the main graph, which has what all graphs share; its own root */
+	const struct engine *engine; /* target of the model */
+	struct graph *root;          /* the main graph, which holds everything that graphs share; its own root */
 	struct graph *outer;         /* the graph around a body; null: this is the main graph */
-	int holder;                  /* the node of `outer` that has this body as an attribute */
+	int holder;                  /* the node of `outer` whose attribute this body is */
 	int number;                  /* in root->graphs */
-	const char *name;            /* what a user calls it, "choose/then_branch"; "" for the main graph */
+	const char *name;            /* its name for users, "choose/then_branch"; "" for the main graph */
 	struct {
 		VEC(struct graph_node);
-	} nodes; /* as the model has them */
+	} nodes; /* in the model's order */
 	struct {
 		VEC(struct graph_value *);
 	} values, inputs, outputs;  /* in the model's order; inputs without initializers and bound ones */
@@ -113,60 +112,61 @@ struct graph {
 	/* Of the root alone: */
 	struct {
 		VEC(struct graph *);
-	} graphs; /* the main graph and all bodies, each before those inside of it */
+	} graphs; /* the main graph and all bodies, outer before inner */
 	struct {
 		VEC(const char *);
 	} symbols, warnings; /* symbols of inputs; sentences */
 	struct {
 		VEC(struct ir_demand);
-	} demands;                        /* of the main graph's nodes, over the model's symbols; some hold by now */
+	} demands; /* of the main graph's nodes, over the model's symbols; some are already satisfied */
 	struct map meaning, origin, used; /* private: dim_param -> expr; symbol -> dim_param; names taken */
-	struct map asked, node_names;     /* private: symbols of values; how many nodes of all graphs have a name */
-	int fresh, found, values_asked;   /* private: counts of names given */
+	struct map asked, node_names;     /* private: symbols of values; number of nodes of all graphs by name */
+	int fresh, found, values_asked;   /* private: numbers of names given */
 };
 
-/* Types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the graph:
- * the main graph, with all bodies in out->graphs. A body's inputs are what its node hands it; where the node cannot be
- * taken, what the model declares. A node that cannot be lowered stops nothing: it has a `why`, and what needs its
- * results gets one too. Freed with graph_free(), of the main graph. `o` may be null. Errors: ERR_USAGE for a shape or a
- * constant that names no input or does not fit it. */
+/* Infers types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the
+ * graph. Returns the main graph, with all bodies in out->graphs. A body's inputs get the shapes that its node passes
+ * in, or the declared ones if the node is unsupported. A node that cannot be lowered is no error: it and its dependents
+ * have a `why`. Free the main graph with graph_free(). `o` may be null. Errors: ERR_USAGE for a shape or a constant
+ * that names no input or does not fit it. */
 int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
 void graph_free(struct graph *g); /* null is fine */
 
-/* Of this graph, and in a body also what it takes from outside. Null when there is none; "" too. */
+/* Finds a value of this graph, or of a graph around it that a body reads. Null if there is none, also for "". */
 struct graph_value *graph_value_find(const struct graph *g, const char *name);
-/* The value of a constant (is_constant) of this graph, loaded when first asked for. Errors: as onnx_tensor_load(). */
+/* Returns the value of a constant (is_constant) of this graph, loaded on first use; the graph owns it. Errors: as
+ * onnx_tensor_load(). */
 int graph_constant(const struct tensor **out, struct graph *g, struct graph_value *v, struct err *e);
 /* "f32[N,3,H,W]", "f32[?]" of unknown rank, "?" of unknown type. */
 void graph_value_print(struct str *out, const struct graph_value *v);
-/* Fails with the node's `why`, as a whole sentence with the node's name, when it cannot be taken. */
+/* Fails if the node is unsupported, with its `why` as a whole sentence that names the node. */
 int graph_node_check(const struct graph *g, int node, struct err *e);
-/* Whether anything needs what the node makes: an output of the graph, or a node whose results are not constants. */
+/* True if anything needs the node's results: an output of the graph, or a node whose results are not constants. */
 bool graph_node_used(const struct graph *g, int node);
-/* Whether anything needs what the graph makes: always for the main graph; for a body, whether its node is used, is no
- * node of constants, and is in such a graph itself. */
+/* True if anything needs the graph's results: always for the main graph; for a body, if its node is used, is not
+ * folded, and is in a used graph itself. */
 bool graph_used(const struct graph *g);
 
-/* The node of any graph of the model that `text` means, and its graph. A node's label is its name, or "#12" in the main
- * graph where it has none or shares it with others. In a body it is the name, where no other node of the model has it,
- * or else "choose/then_branch/NAME" or "choose/then_branch/#3": the label of the node that holds the body, the
- * attribute, and the name or the index in that graph. `text` is a node of the main graph as onnx_node_find() takes it;
- * a label; such a path for any node of a body, also with indices alone ("#12/then_branch/#3"); or the name of a node of
- * a body, or of a tensor that it makes, where there is one alone. Errors: ERR_USAGE, with the labels when several have
- * the name. */
+/* Finds the node that `text` selects in any graph of the model, and its graph. A node's label is its name, or "#12" in
+ * the main graph if it has no unique name. In a body it is the name if no other node of the model has it, else
+ * "choose/then_branch/NAME" or "choose/then_branch/#3": the label of the node that holds the body, the attribute, and
+ * the name or the index in that graph. `text` may be: a node of the main graph as onnx_node_find() takes it; a label;
+ * such a path for any node of a body, also with indices alone ("#12/then_branch/#3"); or the unique name of a body's
+ * node or of its output. Errors: ERR_USAGE, with the labels if several match. */
 int graph_node_find(struct graph **in, int *node, struct graph *root, const char *text, struct err *e);
 
-/* ---- What the engine takes by itself ----------------------------------------------------------------- */
+/* ---- Nodes that the engine supports itself ----------------------------------------------------------------- */
 
-/* From the engine, by the node and its element types. Of a node with bodies it says nothing of their nodes, which are
- * asked for themselves. `reason`: a sentence, "" for yes. */
+/* Asks the engine whether it supports the node with its element types. Ignores the nodes of its bodies: ask for each of
+ * them. `reason`: a sentence, "" for yes. */
 enum engine_support graph_support(struct graph *g, int node, const char **reason);
-/* The first input or output of a node that is of a type that no plugin can have, or null. Constants travel inside. */
+/* Returns the first input or output of a node whose type no plugin can have, or null. Ignores constants, which become
+ * part of the program. */
 const struct graph_value *graph_misfit(const struct graph *g, int node);
 
-/* ---- What no plugin can be ----------------------------------------------------------------- */
+/* ---- Operators that no plugin can run ----------------------------------------------------------------- */
 
-/* Strings, sequences, optional values, maps ...: refused.def is the list. */
+/* Strings, sequences, optional values, maps ...: listed in refused.def. */
 enum graph_refusal_kind {
 #define KIND(kind, title, subject, reason) GRAPH_REFUSED_##kind,
 #define REFUSED(domain, op, kind, what, way_out)
@@ -180,7 +180,7 @@ struct graph_refusal {
 	const char *what;    /* "it makes a sequence" */
 	const char *way_out; /* sentences */
 };
-const struct graph_refusal *graph_refusals(void);                                   /* op null ends the list */
+const struct graph_refusal *graph_refusals(void);                                   /* ends with a null op */
 const struct graph_refusal *graph_refusal_find(const char *domain, const char *op); /* or null */
 const char *graph_refusal_title(enum graph_refusal_kind kind);                      /* "Sequences" */
 /* "TensorRT has no strings, so no plugin can take it" */
@@ -189,19 +189,19 @@ const char *graph_refusal_reason(enum graph_refusal_kind kind, const struct engi
 /* ---- Selection ----------------------------------------------------------------- */
 
 struct graph_region {
-	struct graph *graph; /* that has its nodes */
-	const char *label;   /* the node's, or "first..last": for messages */
+	struct graph *graph; /* graph of the nodes */
+	const char *label;   /* the node's, or "first..last"; for messages */
 	struct {
 		VEC(int);
 	} nodes; /* ascending */
 	struct {
 		VEC(struct graph_value *);
-	} inputs, /* what a plugin reads at run time, in the order of first use: also weights of more than 64 elements;
-	           * then tensors that only have an extent which sizes inside depend on */
-	        outputs,   /* what is used outside, in the order of the nodes */
-	        constants; /* known values of up to 64 elements, which become part of the program */
-	int shapes;        /* the last so many inputs are read for their values alone, which decide extents */
-	bool folded;       /* all outputs are constants: becomes initializers and needs no plugin */
+	} inputs, /* tensors that a plugin reads at run time, in the order of first use, including weights of more than
+	             64 elements; then tensors of which only an extent is needed, for sizes inside */
+	        outputs,   /* results used outside, in the order of the nodes */
+	        constants; /* known values of at most 64 elements, part of the program */
+	int shapes;        /* number of shape inputs, the last ones: read only for values that decide extents */
+	bool folded;       /* all outputs are constants: they become initializers, without a plugin */
 };
 struct graph_regions {
 	VEC(struct graph_region *);
@@ -215,76 +215,75 @@ struct graph_region_names {
 struct graph_selection {
 	int names, types, regions, excepts;
 	const char *const *name; /* nodes, as graph_node_find() takes them: one region each */
-	const char *const *type; /* op types, "domain.Type" outside of ai.onnx: one region a node */
+	const char *const *type; /* op types, "domain.Type" outside of ai.onnx: one region for each node */
 	const struct graph_region_names *region;
-	const char *const *except; /* nodes that `type` and `automatic` pass over */
-	bool automatic;            /* nodes that the engine refuses and that tpat can take */
+	const char *const *except; /* nodes that `type` and `automatic` skip */
+	bool automatic;            /* nodes that the engine lacks and tpat supports */
 };
 
-/* The regions of a selection, in the order of their graphs and first nodes, without a node twice; `g` is the main
- * graph. Explicit regions come first to a node that several options name. A node that is taken takes its bodies along:
- * `type` and `automatic` pass over nodes inside of it, and naming such a node is an error. `automatic` looks into the
- * bodies of nodes that the engine takes. In graph's arena. Errors: ERR_USAGE for names that are not there, or a region
- * that is not convex (says which node would mend it); ERR_UNSUPPORTED, with the reason, for a named node that cannot be
- * taken, and when a type has no node that can. Nothing selected is no error: the caller says it. */
+/* Returns the regions of a selection, in the order of their graphs and first nodes; each node is in at most one. `g` is
+ * the main graph. If several options name a node, explicit regions win. A selected node includes its bodies: `type` and
+ * `automatic` skip the nodes inside, and naming one is an error. `automatic` looks into the bodies of nodes that the
+ * engine supports. Memory comes from the graph's arena. Errors: ERR_USAGE for unknown names, or a region that is not
+ * convex (names the node to add); ERR_UNSUPPORTED, with the reason, for a named node that is unsupported, or a type
+ * without a supported node. An empty selection is no error. */
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *s, struct err *e);
 
-/* One region of these nodes of the graph (any order). Errors as above. */
+/* Makes one region of these nodes of the graph, in any order. Errors as above. */
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e);
 
 /* ---- Programs ----------------------------------------------------------------- */
 
 struct graph_program_options {
-	bool any_types;  /* do not refuse the element types that the engine lacks */
-	bool keep_types; /* tensors stay of their types at the edge; else they become what the engine takes there */
-	bool sizes;      /* behind the outputs: each size that their extents mention and the region finds out, a
-	                  * scalar i64; see graph_region_sizes() */
-	bool unfused;    /* each node's stages stay apart, where a fused program cannot be compiled */
+	bool any_types;  /* accept element types that the engine lacks */
+	bool keep_types; /* keep the tensors' types at the edge; else convert them to types that the engine has */
+	bool sizes;      /* add an output after the others, a scalar i64, for each size in graph_region_sizes() */
+	bool unfused;    /* do not fuse stages: for a program whose fused kernels do not compile */
 	ir_dump_fn dump; /* as in ir_optimise(); or null */
 	void *dump_user;
 };
 
-/* Symbols of sizes that the region finds out at run time and that extents of its outputs mention, in the order in which
- * a plugin has them as outputs behind the others. */
+/* Symbols of the sizes that the region computes at run time and that its outputs' extents mention. A plugin returns
+ * them in this order, after its other outputs. */
 struct graph_names {
 	VEC(const char *);
 };
 struct graph_names graph_region_sizes(const struct graph_region *r);
 
-/* The region as one optimised program in `a`: its inputs and outputs are the region's, in their order
- * (behind them, sizes). Symbols are those
- * of the inputs' extents; extents that are not plain symbols and follow from no other input get names n0, n1 ... `o`
- * may be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that the engine lacks, or a size that no input
- * gives. */
+/* Builds the region as one optimised program in `a`. Its inputs and outputs are the region's, in their order, then the
+ * sizes. Its symbols are those of the inputs' extents; extents that are no plain symbols and follow from no other input
+ * are named n0, n1 ... `o` may be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that the engine
+ * lacks, or a size that follows from no input. */
 int graph_region_program(struct ir_program **out, const struct graph_region *r, const struct graph_program_options *o,
                          struct arena *a, struct err *e);
 
-/* The type at a plugin's edge of a tensor of type `t`; `o` may be null. */
+/* Returns the type that a tensor of type `t` has at a plugin's edge; `o` may be null. */
 enum type graph_edge_type(const struct graph *g, enum type t, const struct graph_program_options *o);
 
 /* ---- Rewrite ----------------------------------------------------------------- */
 
-/* What a region becomes. Regions with equal programs (ir_hash) may have the same name, and then share a function. */
+/* The plugin that replaces a region. Regions with equal programs (ir_hash) may share a name, and then share a
+ * function. */
 struct graph_plugin {
-	const char *name;       /* op_type; of folded regions null */
-	const int *shape_input; /* indices of the inputs that are read for their values */
+	const char *name;       /* op_type; null for folded regions */
+	const int *shape_input; /* indices of the shape inputs */
 	int shape_inputs;
 };
 struct graph_rewrite_options {
-	const char *const *name_space; /* of each region's plugin; null, also of one: "" */
+	const char *const *name_space; /* of each region's plugin; null: "", also for a single one */
 	bool keep_types;               /* as in graph_program_options */
 };
 #define GRAPH_PLUGIN_DOMAIN "tpat"
 #define GRAPH_PLUGIN_VERSION "1"
 
-/* Replaces each region by one node of domain "tpat" in its graph, in place, with the replaced nodes as a local function
- * of the model; plugin[i] belongs to r->at[i]. `g` is the main graph. Inputs and outputs of all graphs stay as they
- * are. Constants that nothing reads any more go away. Afterwards `g` describes what was: only free it. Errors:
- * ERR_USAGE when a name is taken or regions need each other's results both ways; then the model is unchanged. */
+/* Replaces each region by one node of domain "tpat" in its graph, in place. The replaced nodes become a local function
+ * of the model; plugin[i] belongs to r->at[i]. `g` is the main graph. All graphs keep their inputs and outputs. Removes
+ * constants that nothing reads any more. Afterwards `g` is out of date: only free it. Errors: ERR_USAGE if a name is
+ * taken or two regions need each other's results; then the model is unchanged. */
 int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct graph_plugin *plugin,
                   const struct graph_rewrite_options *o, struct err *e);
 
-/* Takes away the local functions of plugins: for engines that take a function before the plugin of its name. */
+/* Removes the local functions of plugins, for engines that prefer a function over the plugin of its name. */
 void graph_drop_functions(struct onnx_model *m);
 
 #endif

@@ -1,6 +1,6 @@
-/* Numbers that decide extents and come as data: TopK's K, the sizes of Resize. Elements of small integer tensors get
- * symbols of the graph when an operator asks for them; the engine tells a plugin such numbers where it computes shapes
- * (shape inputs). */
+/* Numbers that decide extents and arrive as data: TopK's K, the sizes of Resize. Elements of small integer tensors get
+ * symbols of the graph when an operator asks for them. The engine passes such numbers to a plugin while it computes
+ * shapes (shape inputs). */
 #include <stdio.h>
 
 #include "graph/graph_internal.h"

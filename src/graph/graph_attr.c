@@ -3,8 +3,7 @@
 
 #include "graph/graph_internal.h"
 
-/* What the attribute stands for: itself, or an attribute of the function's call; a null proto where the call gives
- * none. */
+/* Resolves the attribute: itself, or an attribute of the function's call; a null proto if the call has none. */
 struct graph_bound_attr graph_attr_resolve(const struct graph_scope *s, const Onnx__AttributeProto *a)
 {
 	const struct graph_bound_attr *given;
@@ -40,7 +39,7 @@ static int value_of(struct attr_value *v, const struct graph_scope *s, const str
 		v->f = (double)a->f;
 		return 0;
 	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING: v->kind = OP_STRING; return text_of(&v->s, &a->s, arena);
-	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED: /* an empty list that does not say of what */
+	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED: /* an empty list without an element type */
 	case ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS:
 		v->kind = OP_INTS;
 		v->n = (int)a->n_ints;
@@ -92,7 +91,7 @@ int graph_attributes(const struct attr_value **out, int *n, const struct graph_s
 		struct graph_bound_attr a = graph_attr_resolve(s, node->attribute[i]);
 
 		if (!a.proto)
-			continue; /* the function's caller leaves it to the default */
+			continue; /* the call omits it: the default applies */
 		list[*n] = (struct attr_value){ .name = onnx_text(node->attribute[i]->name) };
 		if (value_of(&list[*n], s, &a) < 0)
 			return err_about(s->err, ERR_NODE, label),

@@ -1,5 +1,5 @@
-/* Nodes lowered in the place of the one that stands for them: a local function's for its call, and a body graph's,
- * which is an attribute, when the operator asks for them. */
+/* Lowers a local function's nodes in place of the call, and the nodes of a body graph (an attribute) when the operator
+ * asks for them. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -44,7 +44,7 @@ static void bind_attribute(struct map *out, const struct graph_scope *s, const O
 		map_put(out, onnx_text(a->name), bound);
 }
 
-/* What the function's attributes are in this call: defaults, and what the call says. */
+/* Binds the function's attributes for this call: its own, else the defaults. */
 static void bind_attributes(struct map *out, const struct graph_scope *s, const Onnx__NodeProto *call,
                             const Onnx__FunctionProto *f)
 {
@@ -125,14 +125,14 @@ static int add_initializer(struct graph_scope *s, const Onnx__TensorProto *proto
 	enum type type = onnx_elem_type(proto->data_type);
 
 	if (map_get(&s->buffers, name) || type == TYPE_NONE || type == TYPE_STRING || proto->n_dims > IR_MAX_RANK)
-		return 0; /* a parameter that is given; what cannot be a buffer is refused where it is read */
+		return 0; /* a given parameter; a value that cannot be a buffer is refused when it is read */
 	if (onnx_tensor_load(t, proto, s->g->model, a, s->err) < 0)
 		return err_about(s->err, ERR_NODE, label), err_where(s->err, "node %s: ", label);
 	map_put(&s->buffers, name, graph_constant_buffer(s->program, name, t));
 	return 0;
 }
 
-/* A loop's state, which its body makes anew. */
+/* True for a loop's state, which the body recomputes. */
 static bool is_state(const struct ir_program *p, const struct ir_buffer *b)
 {
 	const struct ir_stage *s = b->role == IR_TEMP ? ir_stage_of(p, b) : NULL;
@@ -144,7 +144,7 @@ static bool is_state(const struct ir_program *p, const struct ir_buffer *b)
 	return false;
 }
 
-/* Where the body was lowered before, for another turn: what both turns have in common. */
+/* Keeps what this turn has in common with an earlier turn of the same body. */
 static void join_formal(struct graph_formal *f, const struct graph_formal *before)
 {
 	if (before->type == TYPE_NONE)
@@ -157,7 +157,7 @@ static void join_formal(struct graph_formal *f, const struct graph_formal *befor
 			f->dim[k] = NULL;
 }
 
-/* Records what the node gives to its body's inputs. */
+/* Records the values that the node passes to its body's inputs. */
 static struct graph_formals *note_inputs(const struct graph_scope *s, const struct lower *l, const Onnx__GraphProto *g,
                                          const struct value *in)
 {

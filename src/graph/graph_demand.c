@@ -1,5 +1,5 @@
-/* What the nodes demand of extents, over the whole model: symbols of the model's inputs that must be equal become one,
- * or the number that they must be; what cannot be decided is kept. */
+/* The nodes' constraints on extents, over the whole model. Symbols of the model's inputs that must be equal become one
+ * symbol, or a number; undecided constraints are kept. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -7,7 +7,7 @@
 struct renaming {
 	const char *symbol;
 	expr to;
-	struct map done; /* by id: extents are shared by many tensors */
+	struct map done; /* by id: many tensors share an extent */
 };
 
 static expr put_symbol(void *user, struct ir_pool *p, expr e, const expr *arg)
@@ -66,7 +66,7 @@ static void substitute(struct graph *g, const char *symbol, expr to)
 	arena_free(scratch);
 }
 
-/* The place of a symbol among those of the model's inputs, names before numbers that stand for none; -1: it is none of
+/* Returns a symbol's rank among those of the model's inputs, named ones before numbered ones; -1: it is none of
  * them. */
 static int symbol_place(const struct graph *g, expr e)
 {
@@ -88,8 +88,8 @@ static void unify(struct graph *g, expr a, expr b)
 		substitute(g, b->name, a);
 }
 
-/* The branches of an If are lowered both, and one alone is taken: what the other one demands says nothing of the model,
- * be it asked of the If or of the branch's own nodes. */
+/* Both branches of an If are lowered, but only one runs: the other one's constraints do not apply to the model, neither
+ * those of the If nor those of the branch's own nodes. */
 static bool has_graphs(const struct graph_node *n)
 {
 	for (int i = 0; n->op && i < OP_MAX_ATTRS && n->op->attrs[i].kind; i++)

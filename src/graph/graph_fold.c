@@ -1,8 +1,8 @@
-/* Constant folding: a node whose inputs are all known is run by the interpreter; at once when its results are small,
- * and when somebody asks for them (graph_constant) where they are large. */
+/* Constant folding: the interpreter runs a node whose inputs are all known: at once if its results are small, else on
+ * the first call of graph_constant(). */
 #include "graph/graph_internal.h"
 
-enum { FOLD_WORK = 1 << 28 }; /* elements times reduced elements: beyond it a node of constants is not run */
+enum { FOLD_WORK = 1 << 28 }; /* elements times reduced elements: a node of constants with more work is not run */
 
 static bool inputs_constant(const struct graph_node *n)
 {
@@ -12,7 +12,7 @@ static bool inputs_constant(const struct graph_node *n)
 	return true;
 }
 
-/* As graph_count(), at most whatever sizes turn out to be. */
+/* As graph_count(), with upper bounds for sizes. */
 static int64_t most(struct ir_program *p, int rank, const expr *dim)
 {
 	expr limit[IR_MAX_RANK];
@@ -22,7 +22,7 @@ static int64_t most(struct ir_program *p, int rank, const expr *dim)
 	return graph_count(rank, limit);
 }
 
-/* Elements times reduced elements of all stages, those of a loop as often as it turns; -1: too large, or not known. */
+/* Elements times reduced elements of all stages, times the turns of a loop; -1: too large, or not known. */
 static int64_t work_of(struct ir_program *p, int n, struct ir_stage *const *stage)
 {
 	int64_t sum = 0;
@@ -48,7 +48,7 @@ static int64_t work_of(struct ir_program *p, int n, struct ir_stage *const *stag
 	return sum;
 }
 
-/* Whether running the program is no great work. */
+/* True if the program is cheap to run. */
 static bool is_light(struct ir_program *p)
 {
 	return work_of(p, p->stages.n, p->stages.at) >= 0;
@@ -87,13 +87,13 @@ static int run(struct graph_scope *s, const struct graph_node *n)
 		values.at[i]->constant = t;
 		values.at[i]->is_constant = true;
 		values.at[i]->content = NULL;
-		for (int k = 0; k < t->rank; k++) /* sizes are known now */
+		for (int k = 0; k < t->rank; k++) /* now sizes are known */
 			values.at[i]->dim[k] = ir_index(g->pool, t->dim[k]);
 	}
 	return 0;
 }
 
-/* Whether the node's results are buffers of its own: a function or a body graph may hand an input on, or give one
+/* True if the node's results are distinct buffers of its own: a function or a body graph may return an input, or one
  * result twice. */
 static bool has_own_outputs(const struct graph_scope *s, const struct graph_node *n)
 {
@@ -120,8 +120,8 @@ void graph_fold(struct graph_scope *s, const struct graph_node *n)
 		small &= (*b)->data != NULL;
 	vec_each (ps, &s->program->stages)
 		small &= graph_count((*ps)->out->rank, (*ps)->out->dim) <= GRAPH_DATA_MAX;
-	if (small || s->program->sizes.n) { /* extents are not known before sizes are */
-		s->err = &ignored;          /* what cannot be run is simply not folded */
+	if (small || s->program->sizes.n) { /* extents depend on sizes */
+		s->err = &ignored;          /* a failure only means that the node is not folded */
 		run(s, n);
 		s->err = outer;
 		return;

@@ -1,4 +1,4 @@
-/* The replaced nodes of a region as a local function: casts at its edges, its constants, the nodes as they were. */
+/* A local function of a region's replaced nodes: casts at its edges, its constants, the unchanged nodes. */
 #include <string.h>
 
 #include "base/ascii.h"
@@ -18,9 +18,9 @@ static Onnx__NodeProto *node_new(struct onnx_model *m, const char *type, const c
 	return n;
 }
 
-/* A copy of an edge's number, which is not negative, for the cast that reads it: of casts that follow each other, here
- * and around the function, ONNX Runtime makes one, and then misses the tensor where a graph two levels down reads it
- * (seen with 1.31). */
+/* Makes a copy (Abs) of an edge's non-negative number for the cast that reads it. ONNX Runtime merges consecutive
+ * casts, here and around the function, and then misses the tensor if a graph two levels down reads it (seen with
+ * 1.31). */
 Onnx__NodeProto *graph_apart_new(struct onnx_model *m, const char *in, const char *out)
 {
 	return node_new(m, "Abs", in, out);
@@ -28,7 +28,7 @@ Onnx__NodeProto *graph_apart_new(struct onnx_model *m, const char *in, const cha
 
 bool graph_needs_apart(const struct graph *g, const struct graph_value *v)
 {
-	return v->captured && onnx_opset(g->model, "") >= 6; /* Abs was for floats before */
+	return v->captured && onnx_opset(g->model, "") >= 6; /* before, Abs was for floats only */
 }
 
 Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t)
@@ -46,7 +46,7 @@ Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char
 	return n;
 }
 
-/* Before opset 9 a Constant has floats only: other numbers are cast from double, which holds them exactly. */
+/* Before opset 9 a Constant only has floats: other numbers are cast from double, which holds them exactly. */
 static int add_tensor(struct graph *g, struct graph_function_body *body, const struct tensor *t, const char *as,
                       struct err *e)
 {

@@ -1,5 +1,5 @@
-/* Inference, one node at a time: the node alone in a scratch program; types and extents are what its output buffers
- * have, known elements become contents, and nodes of constants are folded. */
+/* Inference, one node at a time, alone in a scratch program. The output buffers give types and extents, known elements
+ * become contents, and nodes of constants are folded. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static int refuse_strings(const struct graph *g, const struct op_def *op, const 
 
 	while (strcmp(node->input[i], name) != 0)
 		i++;
-	if (!op || !op->inputs[0].types) /* what takes any type does not look at the elements */
+	if (!op || !op->inputs[0].types) /* an operator for any type does not read elements */
 		return 0;
 	err_set(e, ERR_UNSUPPORTED,
 	        "input \"%s\" (\"%s\") is a string tensor; %s has no strings, so no plugin can take it.",
@@ -87,7 +87,7 @@ int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t 
 
 /* ---- Outputs ----------------------------------------------------------------------------------------------------- */
 
-/* A branch that is never taken may hold tensors of shapes that do not fit: of bodies nothing is said. */
+/* A branch that never runs may hold tensors of wrong shapes: no warnings for bodies. */
 static void check_declared(struct graph *g, const struct graph_node *n, const struct graph_value *v)
 {
 	const struct onnx_value *known = onnx_value_find(g->index, v->name);
@@ -145,8 +145,7 @@ static int take_output(struct graph *g, const struct graph_node *n, const struct
 
 /* ---- The node ---------------------------------------------------------------------------------------------------- */
 
-/* What a node that cannot be taken gives all the same: types, ranks and extents of some results, the types of
- * others. */
+/* Takes what is known of an unsupported node: types, ranks and extents of some results, only the types of others. */
 static void take_known(struct graph_scope *s, struct graph_node *n)
 {
 	const struct ir_program *p = s->program;
@@ -171,7 +170,7 @@ static int infer(struct graph_scope *s, struct graph_node *n, struct err *e)
 
 	if (!n->op && !n->function)
 		return graph_refuse_operator(g, n->proto, n->label, e);
-	if (n->op && n->proto->n_input > LOWER_MAX_TENSORS) /* before each of them becomes a buffer */
+	if (n->op && n->proto->n_input > LOWER_MAX_TENSORS) /* before they become buffers */
 		return err_set(e, ERR_UNSUPPORTED, "it has more than %d inputs or outputs.", LOWER_MAX_TENSORS);
 	TRY(graph_add_inputs(s, n, GRAPH_DATA_MAX));
 	if (graph_lower(s, n->proto, n->label) < 0) {
@@ -192,7 +191,7 @@ static int infer(struct graph_scope *s, struct graph_node *n, struct err *e)
 	return 0;
 }
 
-/* The sentence without "node NAME (Op, opset N): " in front. */
+/* The sentence without its prefix "node NAME (Op, opset N): ". */
 static const char *without_node(struct graph *g, const struct graph_node *n, const char *text)
 {
 	const char *op = str_printable(g->arena, onnx_text(n->proto->op_type));
@@ -206,7 +205,7 @@ static const char *without_node(struct graph *g, const struct graph_node *n, con
 	return arena_strdup(g->arena, text);
 }
 
-/* Of a node that cannot be taken nothing but types and extents is used. */
+/* Only types and extents of an unsupported node are used. */
 static void forget_values(struct graph_value *v)
 {
 	v->is_constant = false;
@@ -214,7 +213,7 @@ static void forget_values(struct graph_value *v)
 	v->content = NULL;
 }
 
-/* The model's word on a result that inference knows too little of; a type that is known stays. */
+/* Uses the declared type and shape of a result if inference did not find them; keeps a known type. */
 static void declare(struct graph *g, struct graph_value *v, const Onnx__ValueInfoProto *info)
 {
 	enum type known = v->type;

@@ -1,5 +1,5 @@
-/* One node of the model lowered into a program: an operator by lower_node(), a local function by graph_body.c; and the
- * contents of small buffers that follow from it. */
+/* Lowers one node of the model into a program: an operator by lower_node(), a local function by graph_body.c. Also
+ * follows the contents of small buffers. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -51,7 +51,7 @@ static void check_load(void *user, expr e)
 		*known &= e->buf->content || e->buf->data;
 }
 
-/* Whether all that the stage reads has contents: if not, no element can be known. */
+/* True if all buffers that the stage reads have contents: if not, no element can be known. */
 static bool reads_known(const struct ir_stage *s)
 {
 	bool known = s->kind != IR_LOOP;
@@ -63,7 +63,7 @@ static bool reads_known(const struct ir_stage *s)
 	return known;
 }
 
-/* The form in which elements of type `t` are kept; null when `e` reads something unknown. */
+/* Returns `e` in the form in which elements of type `t` are kept; null if `e` reads an unknown value. */
 static expr content_of(expr e, enum type t)
 {
 	if (!e || (e->varies && type_is_float(t)))
@@ -73,7 +73,7 @@ static expr content_of(expr e, enum type t)
 	e = ir_integer_of(e, NULL, NULL);
 	if (e && e->size > IR_MAX_CONTENT)
 		return NULL;
-	/* Only the types that shapes come in do not wrap. */
+	/* Only for types of shapes: they are assumed not to wrap. */
 	return e && (e->op == IR_CONST_INT || t == TYPE_I64 || t == TYPE_I32 || t == TYPE_BOOL) ? e : NULL;
 }
 
@@ -122,7 +122,7 @@ void graph_note_contents(struct ir_program *p, int first)
 
 /* ---- Operators --------------------------------------------------------------------------------------------------- */
 
-/* Whether the scope's caller may leave this name without a value: a parameter of a function or of a body. */
+/* True if the caller may omit this name: a parameter of a function or of a body. */
 static bool is_parameter(const struct graph_scope *s, const char *name)
 {
 	for (size_t i = 0; s->body && i < s->body->n_input; i++)
@@ -134,7 +134,7 @@ static bool is_parameter(const struct graph_scope *s, const char *name)
 	return false;
 }
 
-/* A body's initializer that no buffer could be made of. */
+/* True for a body's initializer that cannot be a buffer. */
 static bool is_odd_initializer(const struct graph_scope *s, const char *name)
 {
 	const Onnx__GraphProto *b = s->body;
@@ -183,7 +183,7 @@ const char *graph_lasting_name(const struct graph_scope *s, const Onnx__NodeProt
 	return arena_printf(s->program->arena, "%s%s", s->path, result);
 }
 
-/* What was made of the results. */
+/* Records the results' buffers. */
 static void take_outputs(struct graph_scope *s, const Onnx__NodeProto *node, const struct lower *l)
 {
 	for (int i = 0; i < l->outputs; i++)
@@ -191,7 +191,7 @@ static void take_outputs(struct graph_scope *s, const Onnx__NodeProto *node, con
 			map_put(&s->buffers, node->output[i], l->output[i].buf);
 }
 
-/* Notes the types of results of which nothing else is known. */
+/* Records the types of results of which nothing else is known. */
 static void note_types(struct graph_scope *s, const Onnx__NodeProto *node, const struct lower *l)
 {
 	for (int i = 0; s->types && i < l->outputs; i++)

@@ -36,7 +36,7 @@ static expr dim_expr(struct graph *g, const struct graph_dim *d)
 	return d->symbol ? graph_symbol(g, d->symbol) : ir_index(g->pool, d->value);
 }
 
-/* A dim_param of the model gets the meaning that the caller gives to it, everywhere. */
+/* Replaces a dim_param of the model by the caller's extent, everywhere. */
 static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, const char *param, struct err *e)
 {
 	expr old = map_get(&g->root->meaning, param), now;
@@ -110,7 +110,7 @@ static void take_initializer(struct graph *g, Onnx__TensorProto *t)
 {
 	struct graph_value *v = graph_value_new(g, onnx_text(t->name));
 
-	/* From IR 4 on an initializer that is an input too is only the input's default. */
+	/* From IR 4 on, an initializer of an input is only its default. */
 	if (v->initializer || v->constant || v->is_input)
 		return;
 	if (t->n_dims > IR_MAX_RANK) {
@@ -222,7 +222,7 @@ static void add_consumers(struct graph *g)
 	}
 }
 
-/* `seen`: the values that the node reads so far. */
+/* `seen`: the values that the node is known to read. */
 static void add_read(struct graph *g, struct graph_node *n, struct map *seen, const char *name)
 {
 	struct graph_value *v = graph_value_find(g, name);

@@ -1,5 +1,5 @@
-/* A region as one tensor program of its own: its symbols are those that its inputs' extents give, its small constants
- * are inside, and its edges have types that the engine takes. */
+/* A region as one tensor program: its symbols are those of its inputs' extents, it includes small constants, and its
+ * edges have types that the engine supports. */
 #include "graph/graph_program.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@ enum type graph_edge_type(const struct graph *g, enum type t, const struct graph
 {
 	enum type edge = o && o->keep_types ? t : g->engine->edge(t);
 
-	return edge ? edge : t; /* any_types: one that no plugin has */
+	return edge ? edge : t; /* any_types: a type that no plugin has */
 }
 
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
-/* Extents that are numbers may be larger together than any memory. */
+/* The product of constant extents may overflow. */
 static bool is_countable(const struct graph_value *v)
 {
 	int64_t count = 1, extent;
@@ -147,12 +147,12 @@ static int add_output(struct region_build *b, struct graph_value *v)
 		vec_push(b->p->arena, &b->p->outputs, buf);
 		return 0;
 	}
-	/* The copy gets its name before there is another of that name. */
+	/* The copy gets its name first, before the name is taken. */
 	region_rename(b, cast_map(b->p, buf, arena_printf(b->p->arena, "%s_out", name), edge, IR_OUTPUT), name);
 	return 0;
 }
 
-/* The node's sizes under the graph's names: it made as many, in the same order, when it was lowered alone. */
+/* Maps the node's sizes to the graph's names: lowered alone, it made the same ones in the same order. */
 static int note_sizes(struct region_build *b, const struct graph_node *n, int first)
 {
 	if (b->p->sizes.n - first != n->sizes.n)
@@ -189,7 +189,7 @@ static void clear_temporaries(struct region_build *b)
 			region_rename(b, *x, region_clear_name(b, (*x)->name));
 }
 
-/* What only served lowering goes away; inputs keep the elements that follow from extents. */
+/* Drops data that only lowering needs; inputs keep the elements that follow from extents. */
 static void forget(struct ir_program *p)
 {
 	vec_each (x, &p->buffers) {
@@ -277,7 +277,7 @@ const char *graph_region_missing(const struct graph_region *r)
 	first.p = ir_program_new(scratch, "region");
 	b = first;
 	region_define_symbols(&first);
-	if (!contents_known(&first)) { /* not every content matters: lowering tells */
+	if (!contents_known(&first)) { /* lowering tells which contents matter */
 		b.p = ir_program_new(scratch, "region");
 		b.symbols = map_new(scratch);
 		b.sizes = map_new(scratch);
@@ -289,7 +289,7 @@ const char *graph_region_missing(const struct graph_region *r)
 	return missing;
 }
 
-/* Inputs that are read for their values alone come last: that is where plugins have them. */
+/* Shape inputs come last, as in plugins. */
 void graph_region_order(struct graph_region *r)
 {
 	struct graph *g = r->graph;

@@ -1,4 +1,4 @@
-/* Names in a region's program: its own, and those of its tensors. */
+/* Names of a region's program and of its tensors. */
 #include "graph/graph_program.h"
 
 #include <string.h>

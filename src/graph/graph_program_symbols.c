@@ -1,5 +1,5 @@
-/* The symbols of a region's program: those that its inputs' extents give, and elements of inputs that decide extents.
- * What a graph says of a tensor is said anew in them. */
+/* The symbols of a region's program: those of its inputs' extents, and elements of inputs that decide extents.
+ * Expressions of the graph are translated into them. */
 #include "graph/graph_program.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ expr region_translate(struct region_build *b, expr e)
 		return ir_rebuild(e, arg);
 	if (e->type != TYPE_INDEX)
 		return NULL;
-	vec_each (k, &b->extents) { /* an extent and a number */
+	vec_each (k, &b->extents) { /* match a known number */
 		rest = ir_binary(IR_SUB, e, k->graph);
 		if (rest->op == IR_CONST_INT)
 			return ir_binary(IR_ADD, k->program, ir_index(b->p->pool, rest->i));
@@ -54,7 +54,8 @@ static void extent_add(struct region_build *b, expr graph, expr program)
 		map_put(&b->symbols, program->name, b->p);
 }
 
-/* The symbols of these inputs: first the extents that are plain symbols, then what does not follow from those. */
+/* Defines the symbols of these inputs: first extents that are plain symbols, then those that do not follow from
+ * them. */
 void region_define_symbols(struct region_build *b)
 {
 	int fresh = 0;

@@ -1,5 +1,5 @@
-/* What no plugin can be: operators and kinds of values that are no dense tensors of numbers, with what to do about
- * them. The rows are refused.def. */
+/* Operators that no plugin can run, and kinds of values that are not dense tensors of numbers, with advice for each.
+ * The rows are in refused.def. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -52,7 +52,7 @@ const struct graph_refusal *graph_refusal_find(const char *domain, const char *o
 	return NULL;
 }
 
-/* Values that are no dense tensors: a word for them, and what to do. */
+/* Values that are not dense tensors: a word for each kind, and advice. */
 static const struct form {
 	enum graph_refusal_kind kind;
 	const char *name, *way_out;
@@ -63,7 +63,7 @@ static const struct form {
 	{ GRAPH_REFUSED_SPARSE, "a sparse tensor", "Make it a dense one." },
 };
 
-/* The form that the model declares for a value, or null. */
+/* Returns the declared form of a value, or null. */
 static const struct form *form_of(const struct graph *g, const char *name)
 {
 	const struct onnx_value *v = onnx_value_find(g->index, name);

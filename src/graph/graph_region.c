@@ -1,4 +1,4 @@
-/* Regions: what goes in, what comes out, and whether the nodes can become one node at all. */
+/* Regions: their inputs and outputs, and the check that the nodes can become one node. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +16,10 @@ static const char *node_text(struct graph *g, int i)
 	return arena_printf(g->arena, "%s (%s)", n->label, onnx_text(n->proto->op_type));
 }
 
-/* ---- Convex: no path leaves the region and comes back ------------------------------------------------------------ */
+/* ---- Convex: no path leaves and re-enters the region ------------------------------------------------------------ */
 
-/* A node of constants needs nobody: where it looks at a region's extents (Shape), it is replaced by what it gives. */
+/* Skips a node of constants: it depends on no region. If it reads a region's extents (Shape), its result replaces
+ * it. */
 static bool is_reader(const struct graph *g, int node)
 {
 	return !g->nodes.at[node].folded;
@@ -109,8 +110,8 @@ static int check_convex(struct graph *g, const struct graph_region *r, const boo
 
 /* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
-/* Whether the function that stands for the region can hold a value of the type as a Constant; a plugin may read it
- * instead. Source: ONNX, operator Constant, opset 1 to 25. */
+/* True if the region's function can hold a value of the type as a Constant; else the plugin reads it as an input.
+ * Source: ONNX, operator Constant, opset 1 to 25. */
 static bool fits_function(const struct graph *g, enum type t)
 {
 	int64_t since = t == TYPE_BF16 ? 13 : t == TYPE_F8E4M3FN ? 19 : t == TYPE_I4 ? 21 : t == TYPE_F4E2M1 ? 23 : 0;
@@ -154,7 +155,7 @@ static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 	}
 }
 
-/* A tensor that is there before the region and has the extent `symbol`, or null. */
+/* Returns a tensor that exists before the region and has the extent `symbol`, or null. */
 static struct graph_value *find_carrier(const struct graph *g, const struct graph_region *r, const char *symbol)
 {
 	vec_each (pv, &g->values) {
@@ -171,8 +172,8 @@ static struct graph_value *find_carrier(const struct graph *g, const struct grap
 	return NULL;
 }
 
-/* Sizes that come from outside as the elements of a shape tensor cannot be read when a plugin's shapes are asked for:
- * the plugin gets a tensor that has these extents as one more input, of which it reads nothing else. */
+/* A plugin cannot read outer sizes that are elements of a shape tensor when the engine asks for its shapes. It gets one
+ * more input: a tensor with these extents, of which it reads nothing else. */
 static void add_carriers(struct graph *g, struct graph_region *r)
 {
 	const char *symbol, *last = "";
@@ -196,7 +197,7 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 		TRY(graph_node_check(g, *i, e));
 		r->folded &= g->nodes.at[*i].folded;
 	}
-	/* Nodes of constants stay outside: what they give is known, and the engine need not compute it either. */
+	/* Nodes of constants stay outside: their results are known, so the engine need not compute them either. */
 	if (!r->folded) {
 		int n = 0;
 
@@ -209,7 +210,7 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 		in[*i] = true;
 	TRY(check_convex(g, r, in, scratch, e));
 	find_edges(g, r, in);
-	vec_each (v, &r->inputs) /* a graph inside may take it from outside, even where nothing reads it */
+	vec_each (v, &r->inputs) /* a body may capture it, even if nothing reads it there */
 		if ((*v)->type == TYPE_NONE || (*v)->rank < 0) {
 			graph_shape_unknown(g, *v, e);
 			return err_where(e, "%s: region %s: ", g->model->path, r->label);

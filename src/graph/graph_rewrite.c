@@ -1,10 +1,10 @@
-/* The rewritten model: each region one node of domain "tpat", with its nodes as a local function; casts where a
- * plugin's edge has another type; and what nothing reads any more taken away. */
+/* The rewritten model: one node of domain "tpat" for each region, whose nodes become a local function. Adds casts where
+ * a plugin's edge has another type, and removes values that nothing reads any more. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
 
-enum { OPSET = 13 }; /* of Constant and Cast, where the model imports no operators of ONNX itself */
+enum { OPSET = 13 }; /* of Constant and Cast, if the model imports no opset of ai.onnx */
 
 struct nodes {
 	VEC(Onnx__NodeProto *);
@@ -19,21 +19,21 @@ struct rewrite {
 	const struct graph_rewrite_options *o;
 	struct graph_program_options edges;
 	struct err *err;
-	bool changes;        /* it has a region */
+	bool changes;        /* this graph has a region */
 	bool changes_inside; /* or one of its bodies has */
 	int *owner;          /* by node: its region, or -1 */
-	struct map edge;     /* tensor name -> name of its form outside that the edge takes */
-	struct map made;     /* the forms that plugins make */
+	struct map edge;     /* tensor name -> name of its converted form at the edge */
+	struct map made;     /* converted forms that plugins make */
 	struct nodes nodes;  /* of the new graph */
-	struct nodes old;    /* what it had */
+	struct nodes old;    /* its previous nodes */
 	struct {
 		VEC(Onnx__TensorProto *);
 	} initializers;
 };
 
-/* Of the model. */
+/* For the model. */
 struct functions {
-	struct map names; /* of plugins, to their functions */
+	struct map names; /* plugin name -> its function */
 	struct {
 		VEC(Onnx__FunctionProto *);
 	} list;
@@ -49,7 +49,7 @@ static bool has_edge(const struct rewrite *w, const struct graph_value *v)
 	return type_of(w, v) != v->type;
 }
 
-/* The name under which a plugin reads or makes `v`. */
+/* Returns the name under which a plugin reads or makes `v`. */
 static const char *edge_of(struct rewrite *w, const struct graph_value *v)
 {
 	const char *name;
@@ -130,7 +130,7 @@ static Onnx__NodeProto *plugin_node(struct rewrite *w, int i)
 	return n;
 }
 
-/* Whether the tensor is read in its own type by something that is no plugin. */
+/* True if anything but a plugin reads the tensor, in its own type. */
 static bool read_outside(const struct rewrite *w, const struct graph_value *v)
 {
 	bool used = v->is_output;
@@ -143,8 +143,8 @@ static bool read_outside(const struct rewrite *w, const struct graph_value *v)
 	return used;
 }
 
-/* The edge's form of what a plugin reads, from outside: a constant is converted now, since an engine that takes no
- * tensor of its type takes no such weights either; anything else at run time. */
+/* Adds the converted form of a plugin's input. A constant is converted now, since an engine that lacks its type takes
+ * no such weights either; any other value is converted at run time. */
 static int add_edge(struct rewrite *w, struct graph_value *v)
 {
 	const struct tensor *t;
@@ -188,7 +188,7 @@ static int add_plugin(struct rewrite *w, int i)
 	return 0;
 }
 
-/* A node reads what a plugin makes now, or what follows from that. `after`: by node, of those before it. */
+/* True if the node depends on a plugin's result, directly or not. `after`: the same for each earlier node. */
 static bool reads_region(const struct graph_node *n, const bool *after)
 {
 	vec_each (v, &n->reads)
@@ -197,7 +197,7 @@ static bool reads_region(const struct graph_node *n, const bool *after)
 	return false;
 }
 
-/* The node's results as initializers in its place. */
+/* Replaces the node by initializers with its results. */
 static int fold_node(struct rewrite *w, const struct graph_node *n)
 {
 	for (size_t k = 0; k < n->proto->n_output; k++) {
@@ -221,8 +221,7 @@ static int make_nodes(struct rewrite *w)
 		int owner = w->owner[n->index];
 		bool reads = reads_region(n, after);
 
-		/* Constants hang on nothing: a plugin that reads them may be the one whose results they were made
-		 * of. */
+		/* Constants depend on nothing: a plugin may read them even if they were computed from its results. */
 		after[n->index] = !n->folded && (owner >= 0 || reads);
 		if (n->folded && (owner >= 0 || reads)) {
 			TRY(fold_node(w, n));
@@ -236,7 +235,7 @@ static int make_nodes(struct rewrite *w)
 	return 0;
 }
 
-/* ---- What nothing reads ------------------------------------------------------------------------------------------ */
+/* ---- Unused values ------------------------------------------------------------------------------------------ */
 
 static bool is_read(const struct map *used, const Onnx__NodeProto *n)
 {
@@ -246,7 +245,7 @@ static bool is_read(const struct map *used, const Onnx__NodeProto *n)
 	return false;
 }
 
-/* Whether something read the node's results before; what was dead in the given model is left alone. */
+/* True if the node's results were used before: dead nodes of the given model stay. */
 static bool was_read(const struct graph *g, const Onnx__NodeProto *n)
 {
 	for (size_t k = 0; k < n->n_output; k++) {
@@ -302,9 +301,8 @@ static void add_value_info(struct rewrite *w, const struct graph_value *v, const
 	                          onnx_value_info_new(w->m, name, type, v->rank, dim, symbol));
 }
 
-/* Types of what plugins read and make. ONNX's checker infers them through the functions, but not past operators that it
- * does not know, and then takes the unknown type behind a function for an error, which it does not where no function
- * is. */
+/* Declares types of the plugins' inputs and outputs. ONNX's checker infers them through functions, but not past unknown
+ * operators; an unknown type after a function is then an error, unlike elsewhere. */
 static void add_value_infos(struct rewrite *w)
 {
 	const Onnx__GraphProto *p = w->g->index->graph;
@@ -336,7 +334,7 @@ static void set_nodes(struct rewrite *w, const struct nodes *nodes)
 		p->node[i] = nodes->at[i];
 }
 
-/* The new nodes in their order. */
+/* Puts the new nodes in order. */
 static int put_nodes(struct rewrite *w)
 {
 	Onnx__GraphProto *p = w->g->index->graph;
@@ -350,7 +348,7 @@ static int put_nodes(struct rewrite *w)
 	return w->err->code = ERR_USAGE;
 }
 
-/* All graphs get their new nodes, or none does. */
+/* Puts the new nodes into all graphs, or into none. */
 static int put_all_nodes(struct rewrite *w, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -381,7 +379,7 @@ static int rewrite(struct rewrite *w, int n)
 	struct functions functions = { .names = map_new(w->g->arena) };
 
 	TRY(check_names(w));
-	if (!onnx_opset(w->m, "")) /* a model may have operators of other domains alone */
+	if (!onnx_opset(w->m, "")) /* a model may have only operators of other domains */
 		onnx_opset_import(w->m, "", OPSET);
 	for (int i = 0; i < n; i++)
 		if (w[i].changes)
@@ -391,7 +389,7 @@ static int rewrite(struct rewrite *w, int n)
 	onnx_ir_raise(w->m, 8); /* also: from 4 on an initializer need not be an input */
 	vec_each (f, &functions.list)
 		TRY(onnx_model_add_function(w->m, *f, w->err));
-	for (int i = n; i-- > 0;) /* a body before the graph around it, of which it may read less now */
+	for (int i = n; i-- > 0;) /* bodies first: they may now read less of the graph around them */
 		clean_graph(&w[i]);
 	return 0;
 }

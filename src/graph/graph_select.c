@@ -1,4 +1,4 @@
-/* Selection: what the user names, and what the engine refuses, as regions. */
+/* Selection: nodes that the user names, and nodes that the engine lacks, as regions. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,12 +9,11 @@ struct select {
 	const struct graph_selection *s;
 	struct graph_regions *out;
 	struct err *err;
-	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: for its type, or since the engine
-	                                       refuses it */
+	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: by its type, or as the engine lacks it
+	                                     */
 };
 
-/* ---- Bodies: what is inside of a node goes where the node goes
- * ---------------------------------------------------- */
+/* ---- Bodies: nodes inside a node go with it ---------------------------------------------------- */
 
 static bool is_inside_taken(const struct select *s, const struct graph *g)
 {
@@ -24,7 +23,7 @@ static bool is_inside_taken(const struct select *s, const struct graph *g)
 	return false;
 }
 
-/* A node inside of this one that is taken, or null. */
+/* Returns a selected node inside this one, or null. */
 static const struct graph_node *find_taken(const struct select *s, const struct graph_node *n)
 {
 	const struct graph_node *found = NULL;
@@ -49,7 +48,7 @@ static int in_two(struct select *s, const struct graph_node *n, const struct gra
 	                  n->label);
 }
 
-/* Fails when a node around these, or one inside of them, is taken. */
+/* Fails if a node around these, or inside one of them, is selected. */
 static int check_inside(struct select *s, const struct graph *g, const int *node, int n)
 {
 	const struct graph_node *inner;
@@ -78,7 +77,7 @@ static int add_region(struct select *s, struct graph *g, const int *node, int n)
 	return 0;
 }
 
-/* Nodes of constants in a region of others become initializers by themselves. */
+/* Nodes of constants in a region of others become initializers separately. */
 static int add_nodes(struct select *s, struct graph *g, const int *node, int n)
 {
 	int folded = 0;
@@ -196,7 +195,7 @@ static int want_type(struct select *s, const char *type)
 	return known ? 0 : graph_node_check(refused_in, refused, s->err);
 }
 
-/* Whether the engine takes all nodes that hold the graph. */
+/* True if the engine supports all nodes that hold the graph. */
 static bool is_reached(const struct graph *g)
 {
 	const char *reason;
@@ -221,7 +220,7 @@ static void want_refused(struct select *s)
 	}
 }
 
-/* A graph comes before those inside of it: what is inside of a node that is taken is passed over. */
+/* Outer graphs come first, so that nodes inside a selected node are skipped. */
 static int select_wanted(struct select *s)
 {
 	vec_each (some, &s->g->graphs) {

@@ -1,5 +1,5 @@
-/* Sizes that a node finds out at run time: their symbols in the graph, which of them a plugin has to give as outputs,
- * and the same numbers from nodes of a local function. */
+/* Sizes that a node computes at run time: their symbols in the graph, those that a plugin must return as outputs, and
+ * the nodes of a local function that compute the same numbers. */
 #include <stdio.h>
 #include <string.h>
 
@@ -46,7 +46,8 @@ expr graph_size_rename(struct graph *g, const struct graph_node *n, const struct
 	return ir_copy(g->pool, e, rename_size, &r);
 }
 
-/* ---- A region's -------------------------------------------------------------------------------------------------- */
+/* ---- Sizes of a region
+ * -------------------------------------------------------------------------------------------------- */
 
 struct mention {
 	struct graph *g;
@@ -87,9 +88,9 @@ struct graph_names graph_region_sizes(const struct graph_region *r)
 	return names;
 }
 
-/* ---- The numbers in a function ----------------------------------------------------------------------------------- */
+/* ---- Sizes in a function ----------------------------------------------------------------------------------- */
 
-/* extent = factor * symbol + rest; false where it is anything else. */
+/* extent = factor * symbol + rest; false for any other extent. */
 struct linear {
 	const char *symbol;
 	int64_t factor, rest;
@@ -116,7 +117,8 @@ static bool is_linear(expr extent, struct linear *l)
 	return !l->other && l->factor > 0;
 }
 
-/* The first axis of a tensor whose extent tells the size; with `plain`: is it. False when none does. */
+/* Finds the first axis of a tensor whose extent determines the size; with `plain`: equals it. False if there is
+ * none. */
 static bool find_axis(const struct graph_value *v, bool plain, struct linear *l, int *axis)
 {
 	for (*axis = 0; v && *axis < v->rank; ++*axis)
@@ -141,7 +143,7 @@ static const struct graph_value *find_made(struct graph *g, const struct graph_r
 	return NULL;
 }
 
-/* An extent of something in the region that tells the size; the plain size before others. */
+/* Finds a tensor in the region with an extent that determines the size, preferably equals it. */
 static const struct graph_value *find_extent(struct graph *g, const struct graph_region *r, struct linear *l, int *axis)
 {
 	const struct graph_value *v = find_made(g, r, true, l, axis);

@@ -1,5 +1,6 @@
-/* Graphs that are attributes of nodes, as graphs of their own: their inputs, what they take from outside, and what a
- * user calls their nodes. Their nodes are inferred as those of the main graph are, after the node that holds them. */
+/* Bodies (graphs that are attributes of nodes) as graphs of their own: their inputs, the outer values that they read,
+ * and the names of their nodes. Their nodes are inferred like those of the main graph, after the node that holds
+ * them. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -33,7 +34,7 @@ const char *graph_node_label(const struct graph *g, int node)
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
-/* The loop of the program that carries this state, or null. */
+/* Returns the loop of the program that carries this state, or null. */
 static const struct ir_loop *find_loop(const struct ir_buffer *state, struct ir_stage *const *stage, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -59,13 +60,13 @@ static bool is_output_of(const struct graph_formals *f, size_t n, const struct i
 	return false;
 }
 
-/* Whether all states of the loop have the same extents in every turn: each next value is what the body makes, and has
- * its state's extents where all states have those of the first turn. An operator that fits other extents, since ONNX
- * demands that they agree, hands on something of its own: a plugin in the body must not rely on that. */
+/* True if all states of the loop keep their extents in every turn: each next value is a result of the body, and has its
+ * state's extents if all states have those of the first turn. An operator that adapts other extents, since ONNX demands
+ * that they agree, passes on a buffer of its own: a plugin in the body must not rely on that. */
 static bool keeps_extents(const struct ir_loop *loop, const struct graph_formals *f, size_t outputs)
 {
 	vec_each (c, &loop->carries) {
-		if (!c->state->rank || c->next == c->state) /* no turn makes it */
+		if (!c->state->rank || c->next == c->state) /* no turn changes it */
 			continue;
 		if (!c->next || !is_output_of(f, outputs, c->next) || c->next->rank != c->state->rank)
 			return false;
@@ -76,11 +77,11 @@ static bool keeps_extents(const struct ir_loop *loop, const struct graph_formals
 	return true;
 }
 
-/* What the node has given to an input of a body, in `s`. `settled`: its extents are those of every turn. */
+/* Takes the shape that the node passed to an input of a body, in `s`. `settled`: its extents hold for every turn. */
 static void take_seen(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
                       const struct graph_formal *seen, bool settled)
 {
-	v->type = v->type != TYPE_NONE ? v->type : seen->type; /* what computes 4 bits holds them in 8 */
+	v->type = v->type != TYPE_NONE ? v->type : seen->type; /* computed 4-bit numbers are held in 8 bits */
 	v->rank = seen->rank;
 	for (int i = 0; i < v->rank; i++) {
 		expr e = seen->dim[i];
@@ -90,9 +91,9 @@ static void take_seen(struct graph_value *v, struct graph *g, const struct graph
 	}
 }
 
-/* The bodies of a node that can be taken have the extents that were seen; but a number of turns or a condition may be
- * one element with an axis, if the model says so. Otherwise the model's word comes first, and a loop's state may have
- * any extents in the next turn. */
+/* Bodies of a supported node have the extents that lowering saw; but a number of turns or a condition may be one
+ * element with an axis, if the model declares that. Otherwise the declared shape comes first, and a loop's state may
+ * have any extents in the next turn. */
 static void take_input(struct graph_value *v, struct graph *g, const struct graph_node *n, const struct graph_scope *s,
                        size_t i)
 {
@@ -138,7 +139,7 @@ static bool is_outside(const struct onnx_value *x)
 	return x->producer < 0 && !x->is_input && !x->initializer && !x->sparse;
 }
 
-/* Names that the body does not define mean values of the graph around it. */
+/* Names that the body does not define refer to values of the graph around it. */
 static void take_outside(struct graph *g)
 {
 	for (int i = 0; i < g->index->value.n; i++) {
@@ -219,9 +220,10 @@ bool graph_used(const struct graph *g)
 	return true;
 }
 
-/* ---- What a user means ------------------------------------------------------------------------------------------- */
+/* ---- Finding nodes by text
+ * ------------------------------------------------------------------------------------------- */
 
-enum { LISTED = 8 }; /* nodes that a message lists */
+enum { LISTED = 8 }; /* most nodes that a message lists */
 
 struct matches {
 	struct graph *g;
@@ -274,7 +276,7 @@ static bool is_output(const struct graph *g, const struct graph_node *n, const c
 
 typedef bool match_fn(const struct graph *g, const struct graph_node *n, const char *text);
 
-/* The nodes of bodies that `text` means in one way. */
+/* Returns the nodes of bodies that match `text` by one rule. */
 static struct matches match_all(struct graph *root, const char *text, match_fn *is)
 {
 	struct matches m = { .list = str_new(root->arena) };

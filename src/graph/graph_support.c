@@ -1,5 +1,4 @@
-/* Which nodes the engine takes by itself: what it says of a node, also of those in functions and in graphs inside of
- * these. */
+/* Which nodes the engine supports itself, including those in functions and in graphs inside them. */
 #include <string.h>
 
 #include "graph/graph_internal.h"
@@ -21,7 +20,7 @@ const struct graph_value *graph_misfit(const struct graph *g, int node)
 	return NULL;
 }
 
-/* The first tensor of the node whose type the engine refuses, or null. */
+/* Returns the node's first tensor whose type the engine refuses, or null. */
 static const struct graph_value *refused_value(const struct graph *g, const Onnx__NodeProto *node)
 {
 	for (size_t i = 0; i < node->n_input + node->n_output; i++) {
@@ -37,7 +36,7 @@ static const struct graph_value *refused_value(const struct graph *g, const Onnx
 static enum engine_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth,
                                             const char **reason);
 
-/* The worst of some nodes inside of another; `where` they are: "the function f". */
+/* Returns the least support among nodes inside another; `where`: "the function f". */
 static enum engine_support support_of_nodes(struct graph *g, Onnx__NodeProto *const *node, size_t n, const char *where,
                                             int depth, const char **reason)
 {
@@ -55,17 +54,17 @@ static enum engine_support support_of_nodes(struct graph *g, Onnx__NodeProto *co
 	return worst;
 }
 
-/* The parser puts a local function's nodes in the place of its call. */
+/* The parser replaces a call by the local function's nodes. */
 static enum engine_support support_of_function(struct graph *g, const Onnx__FunctionProto *f, int depth,
                                                const char **reason)
 {
 	if (strcmp(onnx_domain(f->domain), GRAPH_PLUGIN_DOMAIN) == 0)
-		return ENGINE_YES; /* one of ours: the plugin takes it */
+		return ENGINE_YES; /* a tpat plugin runs it */
 	return support_of_nodes(g, f->node, f->n_node, arena_printf(g->arena, "the function %s", onnx_text(f->name)),
 	                        depth, reason);
 }
 
-/* The worst of the graphs that are attributes of the node. */
+/* Returns the least support among the node's bodies. */
 static enum engine_support support_of_graphs(struct graph *g, const Onnx__NodeProto *node, int depth,
                                              const char **reason)
 {
@@ -88,7 +87,7 @@ static enum engine_support support_of_graphs(struct graph *g, const Onnx__NodePr
 	return worst;
 }
 
-/* The node's tensors as the engine looks at them. */
+/* Returns the node's tensors as the engine sees them. */
 static const struct engine_value *values_of(const struct graph *g, const Onnx__NodeProto *node)
 {
 	struct engine_value *out = NEWN(g->arena, struct engine_value, node->n_input + node->n_output + 1);
@@ -100,7 +99,7 @@ static const struct engine_value *values_of(const struct graph *g, const Onnx__N
 		out[i].name = name;
 		if (v)
 			out[i].type = v->type;
-		out[i].known = !v || v->is_constant || v->content; /* shape tensors are as good */
+		out[i].known = !v || v->is_constant || v->content; /* a shape tensor counts as known */
 	}
 	return out;
 }
@@ -127,13 +126,13 @@ static enum engine_support support_of_proto(struct graph *g, const Onnx__NodePro
 	if (f)
 		return support_of_function(g, f, depth, reason);
 	if (strcmp(domain, GRAPH_PLUGIN_DOMAIN) == 0)
-		return ENGINE_YES; /* one of ours, in a model without functions */
+		return ENGINE_YES; /* a tpat plugin, in a model without functions */
 	if (!depth)
 		n.value = values_of(g, node);
 	own = engine->support(&n, reason, g->arena);
 	if (own == ENGINE_NO)
 		return own;
-	/* The nodes of a graph's body are asked for themselves; those of a function are not there. */
+	/* Nodes of a graph's body are asked for separately; those of a function are not. */
 	inner = depth ? support_of_graphs(g, node, depth, &why) : ENGINE_YES;
 	if (inner != ENGINE_NO && own != ENGINE_YES)
 		return own;

@@ -1,4 +1,4 @@
-/* Values of a graph: found by name, declared by the model, loaded, printed; and the names of symbols. */
+/* Values of a graph: lookup by name, declared shapes, loading, printing; and the names of symbols. */
 #include <string.h>
 
 #include "base/ascii.h"

@@ -1,5 +1,5 @@
-/* Bounds that always hold of index expressions. What does not vary inside a program (symbols and what is computed from
- * them alone) is its own bound; axes lie between zero and their extent. */
+/* Bounds of index expressions. An expression that does not vary inside a program (symbols and functions of them) is its
+ * own bound; axes lie between zero and their extent. */
 #include "ir/pool.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ static bool constants(expr a, expr b, int64_t *x, int64_t *y)
 	return a && b && ir_const_int(a, x) && ir_const_int(b, y);
 }
 
-/* The lesser or greater of two bounds when that can be known; null otherwise. */
+/* The lesser or greater of two bounds if that is decidable; else null. */
 static expr pick(expr a, expr b, bool least)
 {
 	if (!a || !b)
@@ -47,7 +47,7 @@ static void bound_term(void *user, int64_t c, int n, const expr *factor)
 	expr low = ir_index(s->pool, 1), high = low;
 	for (int i = 0; i < n; i++) {
 		expr fl = ir_lower_bound(factor[i]), fh = ir_upper_bound(factor[i]);
-		/* Products of several factors only where none can be negative; one factor alone may be anything. */
+		/* Several factors must be nonnegative; a single factor may be anything. */
 		if (n > 1 && !(fl && ir_nonnegative(fl)))
 			fl = fh = NULL;
 		low = low && fl ? ir_poly_binary(IR_MUL, low, fl) : NULL;
@@ -93,7 +93,7 @@ static bool both_nonnegative(expr a, expr b)
 	return a && b && ir_nonnegative(a) && ir_nonnegative(b);
 }
 
-/* Of two bounds either of which holds: a constant, or the first that is known. */
+/* Picks one of two valid bounds: a constant, or the first known one. */
 static expr either(expr a, expr b)
 {
 	int64_t x;
@@ -171,7 +171,7 @@ static struct interval compute(expr e)
 	if (!e->varies)
 		return (struct interval){ e, e };
 	struct interval i = of_operation(e);
-	if (constants(i.low, i.high, &x, &y) && x > y) /* an empty axis: nothing is ever evaluated there */
+	if (constants(i.low, i.high, &x, &y) && x > y) /* an empty axis: nothing is evaluated there */
 		i.high = i.low;
 	return i;
 }
@@ -180,13 +180,13 @@ static struct ir_bounds bounds_of(expr e)
 {
 	struct ir_bounds b = *slot_of(e->pool, e);
 	if (!b.known) {
-		/* Marked first: a loop through the simplifier finds "nothing known" instead of itself. */
+		/* Mark first: recursion through the simplifier then finds "nothing known" instead of looping. */
 		*slot_of(e->pool, e) = (struct ir_bounds){ .known = true };
 		struct interval i = compute(e);
 		b.low = i.low;
 		b.high = i.high;
 		b.known = true;
-		b.nonnegative = 0; /* what was said meanwhile knew less */
+		b.nonnegative = 0; /* discard answers from before the bounds were known */
 		*slot_of(e->pool, e) = b;
 	}
 	return b;
@@ -202,7 +202,7 @@ expr ir_upper_bound(expr e)
 	return bounds_of(e).high;
 }
 
-/* Of what does not vary and is no sum. */
+/* For expressions that do not vary and are not sums. */
 static bool atom_nonnegative(expr e)
 {
 	int64_t x;

@@ -19,7 +19,7 @@ static bool is_map(const struct ir_kernel *k, const struct ir_variable *v)
 	return false;
 }
 
-/* What has no type is a function of the kernel's own, or memory. */
+/* Arguments without a type are local functions, or memory. */
 static bool is_plain(const struct ir_arg *a)
 {
 	return a->kind == IR_ARG_VARIABLE && a->var->type == TYPE_NONE && !a->var->object && !a->indices;

@@ -1,4 +1,4 @@
-/* The checker: every rule of the language, between all passes. What it reports is a bug in the pass before. */
+/* The checker: every rule of the language, between all passes. A report is a bug in the last pass. */
 #include "ir/pool.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ struct checker {
 	const struct ir_stage *stage; /* null: extents of buffers */
 	struct err *err;
 	bool *defined;                            /* buffers by id */
-	const struct ir_loop *loop[IR_MAX_LOOPS]; /* those around the stage */
+	const struct ir_loop *loop[IR_MAX_LOOPS]; /* enclosing loops */
 	int loops;
 	const char *role;
 	int rc;
@@ -40,7 +40,7 @@ static void check_axis(struct checker *c, expr e)
 		complain(c, "an axis has another extent than its space", "");
 }
 
-/* An extent of an input, or a size whose number is made before. */
+/* True for an extent of an input, or a size that is computed earlier. */
 static bool symbol_known(const struct checker *c, const char *name)
 {
 	const struct ir_size *size = ir_size_find(c->p, name);
@@ -122,7 +122,7 @@ static void check_extents(struct checker *c, int n, const expr *extent)
 	c->stage = stage;
 }
 
-/* A sort gives places along its axis; a compaction the size that its extent is. */
+/* A sort gives positions along its axis; a compaction the size that is its extent. */
 static void check_positions(struct checker *c)
 {
 	const struct ir_stage *s = c->stage;
@@ -145,7 +145,7 @@ static void check_positions(struct checker *c)
 
 static void check_loop(struct checker *c);
 
-/* Sizes in the extents of what the stage makes are known by then; a compaction finds out its own. */
+/* Sizes in the extents of results must be known; a compaction computes its own. */
 static void check_made(struct checker *c)
 {
 	struct ir_buffer *b;
@@ -157,8 +157,8 @@ static void check_made(struct checker *c)
 			complain(c, "defines an input or a constant", "");
 		else if (!c->rc && c->defined[b->id])
 			complain(c, "a buffer is defined twice", "");
-		else if ((c->stage->kind != IR_MAP || c->loops) && type_is_packed(b->type)) /* whose threads own
-		                                                                             * bytes */
+		else if ((c->stage->kind != IR_MAP || c->loops) && type_is_packed(b->type)) /* only a map's threads own
+		                                                                               whole bytes */
 			complain(c, "only maps outside of loops make elements narrower than a byte:", b->name);
 	}
 }
@@ -206,7 +206,7 @@ static void define(struct checker *c, const struct ir_stage *s)
 		c->defined[made->id] = true;
 }
 
-/* An expression of the loop itself, as if `out` were made of it. */
+/* Checks an expression of the loop itself like the value of `out`. */
 static void check_inside(struct checker *c, struct ir_buffer *out, expr e, const char *role, enum type t)
 {
 	const struct ir_stage *outer = c->stage;
@@ -274,9 +274,9 @@ static void check_loop(struct checker *c)
 	c->loops--;
 	vec_each (s, &l->body)
 		for (int i = 0; (made = ir_stage_made(*s, i)); i++)
-			c->defined[made->id] = false; /* the body's own */
+			c->defined[made->id] = false; /* local to the body */
 	for (int i = 0; (made = ir_stage_made(c->stage, i)); i++)
-		c->defined[made->id] = false; /* until the caller says so */
+		c->defined[made->id] = false; /* until the caller defines it */
 }
 
 static void check_sizes(struct checker *c)

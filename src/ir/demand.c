@@ -1,5 +1,4 @@
-/* What operators demand of extents: kept with a program, simplified, and used to make one symbol of several. See
- * ir.h. */
+/* Operators' demands on extents: kept with a program, simplified, and used to unify symbols. See ir.h. */
 #include "ir/pool.h"
 
 #include <string.h>
@@ -56,7 +55,7 @@ bool ir_demand_of_limits(struct ir_program *p, const struct ir_demand *d, struct
 		return false;
 	*limits = *d;
 	if (d->relation == IR_SAME)
-		limits->relation = IR_AT_MOST; /* the other is read over the extent that was chosen */
+		limits->relation = IR_AT_MOST; /* the other is read over the chosen extent */
 	for (int k = 0; k < 2; k++) {
 		int from = turned ? !k : k;
 		limits->extent[k] = from ? b : a;
@@ -119,7 +118,7 @@ static void put_slot(void *user, expr *slot, const char *role)
 	*slot = put_in(user, *slot);
 }
 
-/* Spaces and loops, also inside of loops; the expressions come with those of the outermost stage. */
+/* Substitutes in spaces and loops, also nested ones; the outermost stage's expressions include theirs. */
 static void put_extents(struct substitution *x, struct ir_stage *s)
 {
 	for (int k = 0; k < s->space_rank; k++)
@@ -168,7 +167,7 @@ void ir_substitute(struct ir_program *p, const char *symbol, expr to)
 		struct ir_demand d = p->demands.at[i];
 		d.extent[0] = put_in(&x, d.extent[0]);
 		d.extent[1] = put_in(&x, d.extent[1]);
-		if (!ir_demand_add(p, &d)) /* never holds: kept, so that whatever runs the program says so */
+		if (!ir_demand_add(p, &d)) /* never holds: kept, so that running the program reports it */
 			vec_push(p->arena, &p->demands, d);
 	}
 	arena_free(scratch);
@@ -187,7 +186,7 @@ struct mention {
 	bool found;
 };
 
-/* The symbol itself; or a size or value, which nobody knows when inputs' extents are looked at. */
+/* Finds the symbol itself, or a size or value, which is unknown when inputs' extents are matched. */
 static void find_mention(void *user, expr e)
 {
 	struct mention *m = user;
@@ -204,7 +203,7 @@ static bool can_replace(const struct ir_program *p, expr symbol, expr to)
 	return !m.found;
 }
 
-/* Where two symbols stand, the one that comes first among the inputs stays. */
+/* Of two symbols, keeps the one that comes first among the inputs. */
 static bool comes_before(const struct ir_program *p, expr a, expr b)
 {
 	int i = 0, k = 0, j = 0, n = 0;
@@ -236,6 +235,6 @@ static bool unify_one(struct ir_program *p)
 
 void ir_demands_unify(struct ir_program *p)
 {
-	while (unify_one(p)) /* each takes a symbol away */
+	while (unify_one(p)) /* each removes a symbol */
 		;
 }

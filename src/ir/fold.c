@@ -94,7 +94,7 @@ static expr fold_cast(struct ir_pool *p, enum ir_op op, enum type t, expr a)
 		return ir_int(p, t, a->i);
 	if (t == TYPE_BOOL)
 		return ir_int(p, t, a->f != 0);
-	/* Beyond 2^53 the edge cases of saturation are left to the machine that runs it. */
+	/* Beyond 2^53 the target's edge cases of saturation may differ, so do not fold. */
 	return fabs(a->f) < 9e15 &&
 	                       (t == TYPE_INDEX || t == TYPE_I64 || t == TYPE_U64 ||
 	                        (a->f > (double)type_min(t) - 1 && a->f < (double)type_max(t) + 1)) &&

@@ -10,7 +10,7 @@ struct hasher {
 	struct arena *scratch;
 	uint64_t *memo;
 	bool *done;
-	int *number; /* of buffers, by id: as they would be numbered when read from text */
+	int *number; /* of buffers, by id, in the order of the text form */
 	struct {
 		VEC(const struct ir_buffer *);
 	} order;
@@ -28,12 +28,12 @@ static uint64_t symbol_number(struct hasher *h, const char *name)
 
 static uint64_t hash_expr(struct hasher *h, expr e);
 
-/* The order of terms, factors and symmetric operands depends on names (ir_order): what is added here does not. */
+/* The order of terms, factors and symmetric operands depends on names (ir_order): this sum does not. */
 struct sum_hash {
 	struct hasher *h;
 	expr whole;
 	uint64_t x;
-	bool failed; /* no polynomial */
+	bool failed; /* not a polynomial */
 };
 
 static void add_term(void *user, int64_t c, int factors, const expr *factor)
@@ -86,7 +86,7 @@ static uint64_t hash_expr(struct hasher *h, expr e)
 	case IR_AXIS: x = hash_u64(x, (uint64_t)e->i); break;
 	case IR_CONST_FLOAT: x = hash_bytes(x, &e->f, sizeof e->f); break;
 	case IR_SYMBOL: x = hash_u64(x, symbol_number(h, e->name)); break;
-	case IR_VAR: x = hash_u64(x, symbol_number(h, e->var->hint)); break; /* of a loop */
+	case IR_VAR: x = hash_u64(x, symbol_number(h, e->var->hint)); break; /* a loop's index */
 	case IR_LOAD: x = hash_u64(x, (uint64_t)h->number[e->buf->id]); break;
 	default: break;
 	}
@@ -125,7 +125,7 @@ static void number_stage(struct hasher *h, const struct ir_stage *s)
 			number_stage(h, *b);
 }
 
-/* Inputs, outputs, constants, then what stages make, in their order. */
+/* Numbers inputs, outputs, constants, then stages' results, in order. */
 static void number_buffers(struct hasher *h, const struct ir_program *p)
 {
 	h->number = NEWN(h->scratch, int, p->buffers.n + 1);
@@ -142,7 +142,7 @@ static void number_buffers(struct hasher *h, const struct ir_program *p)
 
 static uint64_t hash_stage(struct hasher *h, const struct ir_stage *s, uint64_t x);
 
-/* What joins a loop's buffers; its expressions are hashed as every stage's. */
+/* Hashes the links between a loop's buffers; its expressions are hashed like every stage's. */
 static uint64_t hash_loop(struct hasher *h, const struct ir_loop *l, uint64_t x)
 {
 	x = hash_u64(hash_u64(x, hash_expr(h, l->trip)), hash_expr(h, l->index));
@@ -183,7 +183,7 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		            .done = NEWN(scratch, bool, n) };
 	number_buffers(&h, p);
 	uint64_t x = hash_u64(seed, (uint64_t)p->inputs.n * 65536 + (uint64_t)p->outputs.n);
-	vec_each (in, &p->inputs) /* every symbol is some input's extent, or a size */
+	vec_each (in, &p->inputs) /* every symbol is an input's extent, or a size */
 		for (int k = 0; k < (*in)->rank; k++)
 			if ((*in)->dim[k]->op == IR_SYMBOL)
 				symbol_number(&h, (*in)->dim[k]->name);

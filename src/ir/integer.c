@@ -1,6 +1,5 @@
-/* What an integer expression of any type is as an index, over symbols and loops' turns: how shapes that a model
- * computes, in floats too, become extents. Floats are followed as fractions, and rounding one makes a division of
- * it. */
+/* Converts integer expressions of any type to index expressions over symbols and loop indices: shapes that a model
+ * computes, even in floats, become extents. Floats are tracked as fractions, and rounding one becomes a division. */
 #include "ir/ir.h"
 
 #include <math.h>
@@ -13,7 +12,7 @@ struct ratio {
 	int64_t den;
 };
 
-/* What is asked about an element that an expression loads. */
+/* The callback for loaded elements. */
 struct reader {
 	ir_known_fn known;
 	void *user;
@@ -77,7 +76,7 @@ static bool ratio_of_float(struct ir_pool *p, double x, struct ratio *out)
 	return false;
 }
 
-/* Both over the product of their denominators. */
+/* Brings both over the product of their denominators. */
 static bool common(struct ratio *a, struct ratio *b)
 {
 	int64_t den = a->den == b->den ? a->den : a->den * b->den;
@@ -109,7 +108,8 @@ static bool ratio_of_unary(expr e, struct ratio a, struct ratio *out)
 {
 	*out = a;
 	switch (e->op) {
-	case IR_CAST: return e->type == TYPE_F32 || e->type == TYPE_F64; /* counts do not fit into others */
+	case IR_CAST:
+		return e->type == TYPE_F32 || e->type == TYPE_F64; /* narrower floats do not hold counts exactly */
 	case IR_NEG: return ratio_set(out, negative(a.num), a.den);
 	case IR_ABS: return ir_nonnegative(a.num);
 	case IR_FLOOR: return ratio_set(out, floor_of(a), 1);
@@ -124,8 +124,7 @@ static bool ratio_of_unary(expr e, struct ratio a, struct ratio *out)
 
 static expr integer_of(const struct reader *r, expr e);
 
-/* Shapes do not wrap, so integers of 32 and 64 bits are as good as an index; what a narrower one holds must be
- * known. */
+/* Shapes do not wrap, so 32-bit and 64-bit integers count as indices; a narrower one's range must be known. */
 static bool fits(expr x, enum type t)
 {
 	int64_t c;
@@ -188,13 +187,13 @@ static expr integer_of_binary(enum ir_op op, expr a, expr b)
 	}
 }
 
-/* Of an integer type or bool: 0 or 1. */
+/* For an integer type, or bool: 0 or 1. */
 static expr integer_of(const struct reader *r, expr e)
 {
 	switch (e->op) {
 	case IR_AXIS:
 	case IR_ACC: return NULL;
-	case IR_VAR: /* the turn of a loop */
+	case IR_VAR: /* a loop's index */
 	case IR_SYMBOL: return e;
 	case IR_CONST_INT: return ir_index(e->pool, e->i);
 	case IR_LOAD: return r->known ? r->known(r->user, e) : NULL;

@@ -1,4 +1,4 @@
-/* Names that a buffer or a symbol cannot have, since the text form of programs uses them for something else. */
+/* Names that buffers and symbols cannot have because the text form of programs reserves them. */
 #include <string.h>
 
 #include "ir/axis_names.h"

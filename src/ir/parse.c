@@ -144,8 +144,8 @@ static void see(struct parser *s, const struct ir_buffer *out, int space_rank, c
 	s->acc = TYPE_NONE;
 }
 
-/* A buffer that is made here: an output as it was declared, or a new one, which becomes visible when its stage is read
- * (null then, with its name and shape): no stage reads what it makes. */
+/* The result buffer of a stage: a declared output, or a new one (then null, with name and shape in `fresh`), which
+ * becomes visible after its stage: no stage reads its own result. */
 static int made(struct parser *s, const char **text, struct ir_buffer *fresh, struct ir_buffer **out)
 {
 	*out = NULL;
@@ -191,7 +191,7 @@ static int compact_stage(struct parser *s, struct ir_stage *st, const struct ir_
 	return 0;
 }
 
-/* A word at the head of a line that says what the line is; a buffer may be called so too, with : behind it. */
+/* A keyword at the start of a line; a buffer may have the same name, followed by a colon. */
 static bool keyword(struct parser *s, const char *word)
 {
 	const char *at = s->at;
@@ -214,7 +214,7 @@ static const struct ir_buffer *buffer_called(struct parser *s, const char *text)
 	return NULL;
 }
 
-/* NAME of a buffer that stands. */
+/* NAME of a defined buffer. */
 static int defined(struct parser *s, const struct ir_buffer **out)
 {
 	const char *text;
@@ -289,7 +289,7 @@ static int loop(struct parser *s)
 	struct ir_stage *st = ir_loop_new(s->p, trip);
 	struct ir_loop *l = st->loop;
 	l->index = ir_var(s->p->pool, TYPE_INDEX, text, trip);
-	/* The condition reads states, which are declared behind it. */
+	/* The condition reads states, which are declared after it. */
 	const char *condition = parse_take(s, "while") ? s->at : NULL;
 	while (condition && *s->at && *s->at != '{')
 		s->at++;
@@ -342,7 +342,7 @@ static int scatter_stage(struct parser *s, struct ir_stage *st, const struct ir_
 	return 0;
 }
 
-/* "E then E": what all other kinds have. */
+/* "E then E": all other kinds. */
 static int value_stage(struct parser *s, struct ir_stage *st, const struct ir_buffer *out)
 {
 	see(s, out, st->space_rank, st->space);
@@ -369,7 +369,7 @@ static enum ir_stage_kind stage_kind(struct parser *s)
 	                                  : IR_REDUCE;
 }
 
-/* What stands between a stage's kind and its expressions; `count`: what a compaction counts under. */
+/* The part between a stage's kind and its expressions; `count`: the name of a compaction's count. */
 static int stage_head(struct parser *s, struct ir_stage *st, const struct ir_buffer *out, const char **count)
 {
 	if (st->kind == IR_REDUCE || st->kind == IR_SCATTER || st->kind == IR_SCAN)
@@ -507,7 +507,7 @@ static int demand(struct parser *s)
 	return parse_expect(s, ")");
 }
 
-/* Once all buffers stand. */
+/* Binds sizes once all buffers are defined. */
 static int bind_sizes(struct parser *s)
 {
 	vec_each (z, &s->sizes) {

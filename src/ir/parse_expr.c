@@ -1,4 +1,4 @@
-/* Tokens and expressions of programs' text. See parse.h. */
+/* Tokens and expressions of program text. See parse.h. */
 #include "ir/parse.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ int parse_arguments(struct parser *s, const char *close, expr *arg, int *n)
 	return parse_expect(s, close);
 }
 
-/* Whatever walks an expression by recursion, or writes it out, must come to an end. */
+/* Enforces the limits that bound recursive walks and printed text. */
 static int limited(struct parser *s, expr e)
 {
 	uint32_t size = s->shapes ? IR_MAX_EXTENT : IR_MAX_SIZE;
@@ -147,7 +147,7 @@ static int load(struct parser *s, const char *buffer, expr *out)
 	return limited(s, *out);
 }
 
-/* Types are checked here, so that no text reaches the constructors' own checks. */
+/* Checks types here, so that no text can trigger the constructors' own checks. */
 static int apply(struct parser *s, enum ir_op op, expr *arg, int n, expr *out)
 {
 	const char *fault = ir_operand_fault(op, n == 3 ? arg[1]->type : TYPE_NONE, n, arg);
@@ -159,8 +159,8 @@ static int apply(struct parser *s, enum ir_op op, expr *arg, int n, expr *out)
 	return limited(s, *out);
 }
 
-/* Whether a number and ")" is all that is left: a constant of type `t` and no cast. An integer type takes integers:
- * i32(1e20) is a cast. */
+/* True if only a number and ")" follow: a constant of type `t`, not a cast. Integer types need integers: i32(1e20) is a
+ * cast. */
 static bool whole_number(struct parser *s, enum type t)
 {
 	if (!starts_number(s))

@@ -44,7 +44,7 @@ static void replace_slot(void *user, expr *slot, const char *role)
 
 static bool same_stage(const struct ir_stage *a, const struct ir_stage *b)
 {
-	if (a->kind == IR_COMPACT || a->kind == IR_LOOP) /* they make several buffers */
+	if (a->kind == IR_COMPACT || a->kind == IR_LOOP) /* they have several results */
 		return false;
 	if (a->kind != b->kind || a->value != b->value || a->combine != b->combine || a->post != b->post ||
 	    a->init != b->init || a->where != b->where || a->space_rank != b->space_rank || a->axis != b->axis ||
@@ -59,7 +59,7 @@ struct list {
 	VEC(struct ir_stage *);
 };
 
-/* What loops copy as it is. */
+/* Replaces buffers that loops copy directly. */
 static void replace_copied(const struct replace *r, struct ir_loop *l)
 {
 	vec_each (c, &l->carries)
@@ -71,7 +71,7 @@ static void replace_copied(const struct replace *r, struct ir_loop *l)
 			replace_copied(r, (*s)->loop);
 }
 
-/* `loop`: whose body the list is, or null. */
+/* `loop`: the loop whose body the list is, or null. */
 static void merge_list(struct ir_program *p, struct list *list, struct ir_loop *loop)
 {
 	for (int i = 0; i < list->n; i++) {
@@ -149,7 +149,7 @@ static void mark_made(struct uses *u, const struct ir_stage *s)
 
 static void prune_loop(struct uses *u, struct ir_stage *s);
 
-/* Drops the stages of a list, in an order in which they can run, that nothing reads; marks what the others read. */
+/* Drops unread stages of a list in execution order; marks the buffers that the others read. */
 static int prune_stages(struct uses *u, int n, struct ir_stage **at)
 {
 	int kept = 0;
@@ -185,7 +185,7 @@ static void mark_copied(struct uses *u, const struct ir_loop *l, bool all)
 			u->used[c->from->id] = true;
 }
 
-/* Marks what the turns read of what is wanted; of loops inside, all. */
+/* Marks the buffers that the body reads for wanted results; of inner loops, all. */
 static void mark_turn(struct uses *u, const struct ir_loop *l)
 {
 	for (int i = l->body.n - 1; i >= 0; i--) {
@@ -196,13 +196,13 @@ static void mark_turn(struct uses *u, const struct ir_loop *l)
 		if (!s->loop)
 			continue;
 		mark_copied(u, s->loop, true);
-		vec_each (b, &s->loop->body) /* and what those copy */
+		vec_each (b, &s->loop->body) /* and the buffers those copy */
 			mark_made(u, *b);
 		mark_turn(u, s->loop);
 	}
 }
 
-/* Which states somebody needs besides themselves: found on a copy of what is used. */
+/* Finds the states needed by others than themselves, on a copy of the marks. */
 static void mark_states(struct uses *u, const struct ir_stage *s)
 {
 	const struct ir_loop *l = s->loop;
@@ -227,8 +227,7 @@ static void mark_states(struct uses *u, const struct ir_stage *s)
 		u->used[c->state->id] |= found.used[c->state->id];
 }
 
-/* States that only they themselves need, and what is collected for nobody, go; then the body's stages that nothing
- * needs. */
+/* Removes states that only they themselves need and unread collected buffers, then the body's unneeded stages. */
 static void prune_loop(struct uses *u, struct ir_stage *s)
 {
 	struct ir_loop *l = s->loop;
@@ -256,7 +255,7 @@ int ir_pass_prune(struct ir_program *p, struct err *e)
 	struct arena *scratch = arena_new();
 	struct uses u = { NEWN(scratch, bool, p->buffers.n + 1), p->buffers.n, scratch };
 	int n = 0;
-	vec_each (size, &p->sizes) /* extents mention it without reading it */
+	vec_each (size, &p->sizes) /* extents depend on it without a load */
 		u.used[size->count->id] = true;
 	p->stages.n = prune_stages(&u, p->stages.n, p->stages.at);
 	for (int i = 0; i < p->buffers.n; i++) {

@@ -1,11 +1,11 @@
-/* Scatters that become gathers: where whole rows are replaced and only a map reads what comes of it, as one that
- * transposes, it suffices to know for each row which update comes last. A small scatter of their numbers finds that,
- * and the map reads the update's row, or what was there before: rows are neither filled nor moved twice. */
+/* Turns scatters into gathers: if whole rows are replaced and only a map reads the result, such as a transpose, the map
+ * needs only the number of each row's last update. A small scatter finds it, and the map reads the update's row or the
+ * initial one: rows are neither filled nor moved twice. */
 #include "ir/passes.h"
 
-enum { LEAST_ROW = 8 /* elements: less than a number takes is not worth it */ };
+enum { LEAST_ROW = 8 /* elements: a shorter row is not worth an index */ };
 
-/* One map reads what the stage makes, and nothing else does. */
+/* True if a single map is the only reader of the result. */
 static bool read_by_a_map(const struct ir_program *p, const struct ir_stage *made)
 {
 	int maps = 0;
@@ -25,7 +25,7 @@ static void mark_axis(void *user, expr e)
 		((bool *)user)[e->i] = true;
 }
 
-/* The axes of the result before those that an update replaces whole, one element each by its own last axes; -1:
+/* The number of leading axes of the result before those that an update replaces as a whole row, element by element; -1:
  * none. */
 static int leading_axes(struct ir_program *p, const struct ir_stage *s)
 {
@@ -73,7 +73,7 @@ static struct ir_stage *last_update(struct ir_program *p, const struct ir_stage 
 	return last;
 }
 
-/* The scatter as a map that knows the last update of each row. */
+/* Rewrites the scatter as a map that reads each row's last update. */
 static void become_gather(struct ir_program *p, struct ir_stage *s, const struct ir_buffer *last, int lead)
 {
 	expr own[IR_MAX_RANK], axis[IR_MAX_RANK];

@@ -1,15 +1,15 @@
-/* Inlining: a map moves into the stages that read it; a map over exactly what a reduction or a scan made becomes its
- * post expression. This is all of fusion: what remains are the stages that must be stored. */
+/* Inlining: a map moves into the stages that read it; a map over exactly the result of a reduction or scan becomes its
+ * post expression. This is all of fusion: the remaining stages must be stored. */
 #include "ir/passes.h"
 
 enum {
-	CHEAP = 6,     /* a map of at most this cost is recomputed wherever it is read */
-	MODERATE = 40, /* up to this cost it may be recomputed a few times, once an element and reader */
+	CHEAP = 6,     /* recompute maps up to this cost in every reader */
+	MODERATE = 40, /* up to this cost, recompute a few times, once per element and reader */
 	FEW_SITES = 3,
-	MAX_BODY = 2000, /* no stage grows beyond this cost */
+	MAX_BODY = 2000, /* cost limit of a stage */
 };
 
-/* Stages that run one after the other: the program's, or the body of a loop. */
+/* A sequence of stages: the program's, or a loop body's. */
 struct list {
 	VEC(struct ir_stage *);
 };
@@ -24,9 +24,9 @@ static void remove_stage(struct list *list, int i)
 struct readers {
 	const struct ir_buffer *buf;
 	int stages, sites; /* reading stages; distinct loads in them, summed over stages */
-	bool wider;        /* some reader's space has more points than the buffer has elements */
-	bool piece; /* so it is, but such readers choose it where it belongs: a concatenation's input, what is padded */
-	bool copied; /* some loop copies it as it is: the next value of a state, or what is collected */
+	bool wider;        /* a reader's space has more points than the buffer has elements */
+	bool piece;        /* wider, but such readers select it by position: a concatenation's or padding's input */
+	bool copied;       /* a loop copies it directly: a state's next value, or collected */
 	int in_stage;
 };
 
@@ -43,7 +43,7 @@ static void count_slot(void *user, expr *slot, const char *role)
 	ir_walk(*slot, count_site, user);
 }
 
-/* Whether all reads of the buffer stand behind conditions of the map's. */
+/* True if all reads of the buffer are conditional in the map. */
 static bool reads_conditionally(const struct ir_stage *s, const struct ir_buffer *b)
 {
 	struct readers sure = { .buf = b };
@@ -78,7 +78,7 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 			continue;
 		r.stages++;
 		r.sites += r.in_stage;
-		r.wider |= s->kind == IR_LOOP; /* it reads in every turn */
+		r.wider |= s->kind == IR_LOOP; /* it reads in every iteration */
 		/* own >= readers' space, provably */
 		if (s->kind == IR_LOOP || ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s))))
 			continue;
@@ -92,7 +92,7 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 	r.in_stage = 0;
 	vec_each (c, &loop->collects)
 		ir_walk(c->at, count_site, &r);
-	r.copied |= r.in_stage > 0; /* a position is no stage to move into */
+	r.copied |= r.in_stage > 0; /* a map cannot move into a position */
 	return r;
 }
 
@@ -114,7 +114,7 @@ struct slot_job {
 	struct arena *scratch;
 	struct {
 		VEC(expr);
-	} made; /* what the slots will hold, in their order */
+	} made; /* new values of the slots, in order */
 	int next;
 	bool large;
 };
@@ -142,7 +142,7 @@ static void store_slot(void *user, expr *slot, const char *role)
 	*slot = j->made.at[j->next++];
 }
 
-/* The map at index i moves into all its readers, unless one of them would become too large. */
+/* Moves the map at index i into all its readers, unless one would become too large. */
 static bool substitute(struct ir_program *p, struct list *list, int i)
 {
 	struct slot_job job = { .p = p, .map = { list->at[i] }, .scratch = arena_new() };
@@ -175,8 +175,7 @@ static bool worth_inlining(const struct ir_stage *s, const struct readers *reade
 
 struct post_job {
 	const struct ir_buffer *buf;
-	bool plain; /* every load of buf is at the space's own index, and nothing else is indexed in a way that post
-	               cannot */
+	bool plain; /* every load of buf is at the space's own index, and all other indices are possible in post */
 	expr acc;
 };
 
@@ -199,8 +198,8 @@ static expr to_acc(void *user, struct ir_pool *p, expr e, const expr *arg)
 	return e->op == IR_LOAD && e->buf == j->buf ? j->acc : NULL;
 }
 
-/* What accumulates is at index i; its only reader is a map at index j over the same extents. It moves to j's place,
- * since the map may read what was defined between. */
+/* Stage i accumulates; its only reader is map j over the same extents. Moves i to j's place, since the map may read
+ * buffers defined in between. */
 static bool absorb_map(struct ir_program *p, struct list *list, int i, const struct readers *r)
 {
 	struct ir_stage *s = list->at[i];
@@ -237,7 +236,7 @@ static bool absorb_map(struct ir_program *p, struct list *list, int i, const str
 
 /* ---- Loops. */
 
-/* What a map of the list copies as it is into `b`, or b itself. */
+/* The buffer that a map of the body copies unchanged into `b`, or b itself. */
 static const struct ir_buffer *copied_from(const struct ir_loop *l, const struct ir_buffer *b)
 {
 	vec_each (ps, &l->body) {
@@ -251,7 +250,7 @@ static const struct ir_buffer *copied_from(const struct ir_loop *l, const struct
 	return b;
 }
 
-/* The state's first value in place of its loads: it never changes. */
+/* Replaces loads of a state that never changes by its initial value. */
 static void substitute_state(struct ir_program *p, struct ir_stage *s, const struct ir_carry *c)
 {
 	struct ir_loop *l = s->loop;
@@ -269,7 +268,7 @@ static void substitute_state(struct ir_program *p, struct ir_stage *s, const str
 	arena_free(job.scratch);
 }
 
-/* States take their next values from where those come, and what is no more than its first value is read there. */
+/* States take their next values directly from their source; constant states are replaced by their initial values. */
 static void inline_states(struct ir_program *p, struct ir_stage *s)
 {
 	struct ir_loop *l = s->loop;
@@ -320,6 +319,6 @@ int ir_pass_inline(struct ir_program *p, struct err *e)
 	(void)e;
 	inline_list(p, &all, NULL);
 	p->stages.n = all.n;
-	/* What was inlined may have become the same. */
+	/* Inlined stages may have become equal. */
 	return ir_pass_merge(p, e);
 }

@@ -1,24 +1,23 @@
-/* Scatters whose updates have places of their own become maps. Where an update's axes can be read off the place that it
- * goes to, as those of a window that another one's place never lies in, an element asks that one update whether it
- * comes here: nothing is filled first, and what made the update fuses with what reads the element. A place within a
- * window that an arg reduction found is known to be less than the window's size. */
+/* Turns scatters whose updates never collide into maps. If an update's axes follow from its position, as with windows
+ * that do not overlap, each element tests the one update that may reach it. No initial fill is needed, and the update's
+ * producer fuses with the element's reader. A position found by an arg reduction is known to be less than the window's
+ * size. */
 #include "ir/passes.h"
 
 enum {
-	MOST_KNOWN = 16,   /* loads in a scatter's places */
-	CHEAP = 40,        /* the cost of a value up to which all places of its window may make it anew */
-	SEEN_THROUGH = 40, /* of a map between a reduction and the places */
+	MOST_KNOWN = 16,   /* loads in a scatter's positions */
+	CHEAP = 40,        /* maximum cost of a value that all positions of its window may recompute */
+	SEEN_THROUGH = 40, /* maximum cost of a map between a reduction and the positions */
 };
 
-/* A scatter, its places with variables for what they read, and the axes of the update that an element would get. */
+/* A scatter, its positions with variables for loads, and the axes of the update that would reach an element. */
 struct inverse {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int known, digits;
-	expr load[MOST_KNOWN], var[MOST_KNOWN];     /* of an arg reduction's result: an index below the number of its
-	                                               elements */
-	expr axis[IR_MAX_RANK], inside;             /* null axes: not known yet */
-	expr digit[IR_MAX_RANK], here[IR_MAX_RANK]; /* an element is the update's where all of these are equal */
+	expr load[MOST_KNOWN], var[MOST_KNOWN];     /* loads of arg reductions: indices below their element counts */
+	expr axis[IR_MAX_RANK], inside;             /* null axes: unknown yet */
+	expr digit[IR_MAX_RANK], here[IR_MAX_RANK]; /* the update reaches an element if all pairs are equal */
 };
 
 static const struct ir_stage *made_by(const struct inverse *v, const struct ir_buffer *b)
@@ -29,7 +28,7 @@ static const struct ir_stage *made_by(const struct inverse *v, const struct ir_b
 	return NULL;
 }
 
-/* How many elements an arg reduction looks at, if there is always one; null: not known. */
+/* The element count of an arg reduction that is never empty; null: unknown. */
 static expr reduced_count(const struct inverse *v, const struct ir_stage *s)
 {
 	expr one = ir_index(v->p->pool, 1), n = one;
@@ -40,7 +39,7 @@ static expr reduced_count(const struct inverse *v, const struct ir_stage *s)
 	return ir_nonnegative(ir_binary(IR_SUB, n, one)) ? n : NULL;
 }
 
-/* A load of what a cheap map makes as that, any other as a variable: of a position that was found, with its bounds. */
+/* Replaces a load of a cheap map by the map's value, any other load by a variable, with bounds for found positions. */
 static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	struct inverse *v = user;
@@ -66,26 +65,26 @@ static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *ar
 	return ir_cast(v->var[i], e->type);
 }
 
-/* And back: over the axes of the update space. */
+/* The inverse: back to loads over the axes of the update space. */
 static expr see_again(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	struct inverse *v = user;
 	(void)arg;
 	for (int i = 0; i < v->known && e->op == IR_VAR; i++)
-		if (v->var[i] == e) /* it may read at a place that was read, too */
+		if (v->var[i] == e) /* its index may contain such a load too */
 			return ir_cast(ir_copy(pool, v->load[i], see_again, v), e->type);
 	return NULL;
 }
 
-/* The expression of an update, for the one that an element would get. */
+/* An update's expression, for the update that would reach an element. */
 static expr of_update(struct inverse *v, expr e)
 {
 	struct ir_pool *pool = v->p->pool;
 	return ir_bind_axes(pool, ir_copy(pool, e, see_again, v), v->axis);
 }
 
-/* ---- Axes from a place: along each axis of the result it is a number whose digits are axes of the update and, as the
- * last one, what data decide. */
+/* ---- Axes from a position: along each axis of the result it is a number whose digits are axes of the update and,
+ * last, a data-dependent value. */
 
 struct place {
 	int n, axis[IR_MAX_RANK];
@@ -116,7 +115,7 @@ static bool take_apart(const struct inverse *v, expr at, struct place *x)
 	return true;
 }
 
-/* Which of the axes is the leading digit: all that is behind it is less than its stride. -1: that is not known. */
+/* The axis of the leading digit: the rest is less than its stride. -1: unknown. */
 static int leading_digit(const struct inverse *v, const struct place *x)
 {
 	struct ir_pool *pool = v->p->pool;
@@ -178,12 +177,12 @@ static void join_digits(struct inverse *v)
 			v->digits--;
 			v->digit[j] = v->digit[v->digits];
 			v->here[j] = v->here[v->digits];
-			i = j = -1; /* once more from the beginning */
+			i = j = -1; /* restart */
 			break;
 		}
 }
 
-/* The value of an element of the result; null: the update that it gets does not follow from where it is. */
+/* The value of an element of the result; null if its update does not follow from its position. */
 static expr value_here(struct inverse *v)
 {
 	struct ir_pool *pool = v->p->pool;

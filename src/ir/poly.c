@@ -1,6 +1,6 @@
 /* Index arithmetic in normal form: sums of terms, a term being a coefficient times a product of atoms (axes, symbols,
- * variables, and whatever is not a sum or product). Equal polynomials become equal expressions, and division takes out
- * what is divisible; this is what removes the arithmetic of Reshape, Transpose, Slice and the like. */
+ * variables, and whatever is not a sum or product). Equal polynomials become equal expressions, and division factors
+ * out divisible terms; this removes the arithmetic of Reshape, Transpose, Slice and the like. */
 #include "ir/pool.h"
 
 #include <string.h>
@@ -9,8 +9,7 @@ enum {
 	MAX_FACTORS = 12,
 	MAX_TERMS = 64,
 	SMALL_DIVISOR = 1 << 16,
-	MAX_SIZE = IR_MAX_EXTENT, /* of what is taken apart: more is one atom, as shared parts are walked again and
-	                             again */
+	MAX_SIZE = IR_MAX_EXTENT, /* larger expressions count as one atom, since shared parts are walked repeatedly */
 };
 
 struct term {
@@ -113,7 +112,7 @@ static void collect(struct poly *p, expr e, int64_t scale)
 		collect(p, e->arg[1], c);
 		return;
 	case IR_MUL: {
-		/* A product in normal form is one term: take its factors apart without multiplying out. */
+		/* A product in normal form is one term: collect its factors without expanding. */
 		expr f = e;
 		while (f->op == IR_MUL && t.n < MAX_FACTORS) {
 			expr last = f->arg[1];
@@ -192,8 +191,7 @@ static expr build(struct ir_pool *pool, const struct poly *p)
 
 expr ir_poly_binary(enum ir_op op, expr a, expr b)
 {
-	/* The scratch lies above the nodes in the arena only while no node is made: build after copying out is not
-	 * possible, so the polynomial lives on the stack. */
+	/* On the stack, not in scratch memory: building nodes allocates from the same arena. */
 	struct poly p = { 0 };
 	if (op == IR_MUL) {
 		struct poly pa = { 0 }, pb = { 0 };
@@ -222,7 +220,7 @@ void ir_poly_terms(expr e, void (*fn)(void *user, int64_t c, int factors, const 
 		fn(user, p.term[i].c, p.term[i].n, p.term[i].factor);
 }
 
-/* t / d when every factor of d is in t and the coefficient divides. */
+/* t / d if every factor of d is in t and the coefficient divides. */
 static bool divide_term(const struct term *t, const struct term *d, struct term *out)
 {
 	if (d->c == -1 ? t->c == INT64_MIN : t->c % d->c != 0)
@@ -238,7 +236,7 @@ static bool divide_term(const struct term *t, const struct term *d, struct term 
 	return j == d->n;
 }
 
-/* Both polynomials equal up to a whole factor: e = k * d. */
+/* True if e = k * d for an integer term k. */
 static bool multiple_of(const struct poly *e, const struct poly *d, struct term *k)
 {
 	if (e->n != d->n || !e->n || !divide_term(&e->term[0], &d->term[0], k))
@@ -308,7 +306,7 @@ static int64_t gcd(int64_t a, int64_t b)
 	return a;
 }
 
-/* r with every coefficient that is not of the constant divided by g, the constant rounded down. */
+/* Divides r's nonconstant coefficients by g, their gcd with d, and its constant rounding down. */
 static expr divide_by_gcd(expr r, int64_t d, int64_t *new_d)
 {
 	struct poly p = { 0 };
@@ -335,7 +333,7 @@ static bool within(expr r, expr d) /* 0 <= r < d */
 	return ir_nonnegative(r) && ir_less(r, d);
 }
 
-/* (g q + r) / (g d) = q / d where 0 <= r < g: null when a is no such sum for any g that divides. */
+/* (g q + r) / (g d) = q / d for 0 <= r < g; null if a has this form for no divisor g. */
 static expr divide_without_rest(expr a, int64_t d)
 {
 	struct poly p = { 0 };
@@ -352,7 +350,7 @@ static expr divide_without_rest(expr a, int64_t d)
 	return NULL;
 }
 
-/* ---- What variables are multiples of. */
+/* ---- Known divisors of variables. */
 
 static int64_t multiple_of_term(const struct term *t)
 {
@@ -378,15 +376,15 @@ int64_t ir_multiple(expr e)
 		return 1;
 	struct poly p = { 0 };
 	collect(&p, e, 1);
-	if (p.failed || (p.n == 1 && p.term[0].n == 1 && p.term[0].factor[0] == e)) /* it is no polynomial of others */
+	if (p.failed || (p.n == 1 && p.term[0].n == 1 && p.term[0].factor[0] == e)) /* an atom itself */
 		return 1;
 	for (int i = 0; i < p.n; i++)
 		m = gcd(m, multiple_of_term(&p.term[i]));
 	return m;
 }
 
-/* a = whole + rest, where `whole` is a multiple of g and either g = d, or g divides d and 0 <= rest < g; false when
- * only coefficients tell, or there is no rest. */
+/* a = whole + rest, where `whole` is a multiple of g and either g = d, or g divides d and 0 <= rest < g; false if only
+ * coefficients show that, or there is no rest. */
 static bool split_multiples(expr a, int64_t d, expr *whole, expr *rest, int64_t *g)
 {
 	struct poly p = { 0 };
@@ -463,9 +461,9 @@ expr ir_poly_mod(expr a, expr b)
 	if (q)
 		return ir_poly_mod(r, b);
 	if (constant && d > 0) {
-		/* Coefficients modulo d, none of them growing: sums must not leave 32 bits because of it. The constant
-		 * may become positive, as that helps to prove the whole so. A remainder of a multiple of d is as good
-		 * as its operand. */
+		/* Reduces coefficients modulo d without increasing any: sums must not exceed 32 bits because of it. The
+		 * constant may become positive, which helps to prove the sum nonnegative. A remainder by a multiple of
+		 * d gives way to its operand. */
 		struct poly pa = { 0 }, reduced = { 0 };
 		collect(&pa, a, 1);
 		for (int i = 0; i < pa.n && !pa.failed; i++) {

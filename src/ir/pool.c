@@ -48,7 +48,7 @@ struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *
 	return variable_new(p, IR_OWN, t, text);
 }
 
-/* The one variable of that key. */
+/* The unique variable of that key. */
 static struct ir_variable *derived(struct map *m, struct ir_pool *p, enum ir_variable_kind kind, enum type t,
                                    const char *key, const char *hint)
 {
@@ -102,8 +102,8 @@ void ir_variable_dims(struct ir_variable *array, int rank, const int *dim)
 
 /* ---- Nodes. */
 
-/* What a node's own payload adds to its hash. A LOAD counts its buffer's name: pools of one program agree on it.
- * A variable counts its hint: the order of an index's terms is the same however many variables came before. */
+/* The hash of a node's payload. A LOAD uses its buffer's name, on which pools of one program agree. A variable uses its
+ * hint, so that the order of an index's terms does not depend on earlier variables. */
 static uint64_t payload_hash(const struct ir_expr *e)
 {
 	switch (e->op) {
@@ -216,7 +216,7 @@ expr ir_float(struct ir_pool *p, enum type t, double x)
 {
 	double rounded = isnan(x) ? x : type_round(t, x, false);
 	if (isnan(rounded))
-		rounded = NAN; /* one NaN, also where infinity became it */
+		rounded = NAN; /* one canonical NaN, also for types without infinity */
 	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_FLOAT, .type = t, .f = rounded }, 0, NULL);
 }
 
@@ -296,7 +296,7 @@ expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
 {
 	for (int i = 0; i < buf->rank; i++)
 		ck(index[i]->type == TYPE_INDEX);
-	/* Constants of one element, and elements of constants at constant places, are numbers. */
+	/* Elements of constants at constant positions are numbers. */
 	if (buf->role == IR_CONSTANT) {
 		int64_t at = 0, i;
 		bool known = tensor_count(buf->data) > 0;

@@ -156,7 +156,7 @@ struct share {
 		VEC(expr);
 	} order;
 	struct arena *scratch;
-	int lets; /* the next free number: no symbol is called so */
+	int lets; /* next free number: not a symbol's name */
 };
 
 static void count_uses(void *user, expr e)
@@ -171,13 +171,13 @@ static void count_uses(void *user, expr e)
 	}
 }
 
-/* Real work; and whatever is long, as texts must not grow with every use. */
+/* True for real work and long expressions: text must not grow with every use. */
 static bool nameable(expr e)
 {
 	return e->n > 0 && e->op != IR_AXIS && e->op != IR_VAR && (e->size > 40 || ir_cost(e) > 2);
 }
 
-/* The text of one expression of a stage with its lets. */
+/* Prints one expression of a stage with its lets. */
 static void print_with_lets(struct str *out, expr e, int out_rank)
 {
 	struct arena *scratch = arena_new();

@@ -200,8 +200,8 @@ bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input
 enum { ELEMENT_POINTS = 64 };
 
 struct element {
-	const int64_t *at;      /* of the output's axes */
-	const int64_t *reduced; /* of the reduced axes */
+	const int64_t *at;      /* indices of the output's axes */
+	const int64_t *reduced; /* indices of the reduced axes */
 	int rank;
 	bool failed;
 };
@@ -228,10 +228,10 @@ static expr element_leaf(void *user, struct ir_pool *p, expr e, const expr *arg)
 		return ir_int(p, b->type, tensor_int(b->data, flat));
 	if (known && b->content[flat])
 		return ir_cast(b->content[flat], b->type);
-	return NULL; /* stays a load: only a failure when the result still holds it */
+	return NULL; /* keep the load: a failure only if the result still contains it */
 }
 
-/* A scan: the positions along its axis that come before `at`, and that one. */
+/* A scan: combines the positions along its axis up to `at`. */
 static expr scan_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
 {
 	int64_t here[IR_MAX_RANK], extent, end = at[s->axis];
@@ -248,7 +248,7 @@ static expr scan_element(struct ir_program *p, const struct ir_stage *s, const i
 	return sum;
 }
 
-/* The number of points of a stage's space, and its extents; -1: not known, or more than ELEMENT_POINTS. */
+/* The number of points of a stage's space, and its extents; -1: unknown, or more than ELEMENT_POINTS. */
 static int64_t points_of(const struct ir_stage *s, int64_t *extent)
 {
 	int64_t count = 1;
@@ -267,7 +267,7 @@ static void point_at(int64_t *point, const struct ir_stage *s, const int64_t *ex
 	}
 }
 
-/* One update comes to `at`: 1, or does not: 0; -1: not known. */
+/* 1 if the update reaches `at`, 0 if not, -1 if unknown. */
 static int comes_to(struct ir_program *p, const struct ir_stage *s, const int64_t *at, struct element *update)
 {
 	int64_t place, holds = 1;
@@ -281,7 +281,7 @@ static int comes_to(struct ir_program *p, const struct ir_stage *s, const int64_
 	return holds != 0;
 }
 
-/* A scatter: what was there, and the updates that come to `at`, the last one where they replace. */
+/* A scatter: combines the initial value with the updates that reach `at`; the last one replaces. */
 static expr scatter_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
 {
 	int64_t extent[IR_MAX_RANK], point[IR_MAX_RANK] = { 0 }, count = points_of(s, extent);

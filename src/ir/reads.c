@@ -1,5 +1,5 @@
-/* Who reads a buffer: expressions that load from it, stages that hold such expressions, and loops that copy it from
- * turn to turn without one. See ir.h. */
+/* Readers of a buffer: expressions that load from it, stages with such expressions, and loops that copy it between
+ * iterations. See ir.h. */
 #include "ir/ir.h"
 
 struct loads {

@@ -1,5 +1,5 @@
-/* Names that no buffer, symbol or variable of a kernel may have: the languages' keywords, and what the headers define
- * that the text includes. The headers themselves are read for that. */
+/* Names that no buffer, symbol or variable of a kernel may have: the languages' keywords, and definitions of included
+ * headers, found by reading those. */
 #include "ir/reserved.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include "base/embed.h"
 #include "base/error.h"
 
-/* C11, C++20, CUDA C++, and what compilers take for the same. */
+/* C11, C++20, CUDA C++, and compilers' alternative spellings. */
 static const char keywords[] = "alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand "
                                "bitor bool break case catch char "
                                "char8_t char16_t char32_t class co_await co_return co_yield compl concept const "
@@ -50,7 +50,7 @@ size_t names_token(const char *text)
 			n += text[n] == '\\' && text[n + 1];
 		return text[n] ? n + 1 : n;
 	}
-	if (names_is_inside(text[0]) || (text[0] == '.' && ascii_is_digit(text[1]))) { /* numbers too */
+	if (names_is_inside(text[0]) || (text[0] == '.' && ascii_is_digit(text[1]))) { /* includes numbers */
 		bool number = !names_is_start(text[0]);
 		while (names_is_inside(text[n]) || (number && text[n] == '.') ||
 		       (number && (text[n] == '+' || text[n] == '-') && strchr("eEpP", text[n - 1])))
@@ -81,7 +81,7 @@ static const char *skip_spaces(const char *text)
 	return text + strspn(text, " \t");
 }
 
-/* A line of the preprocessor: what it defines. */
+/* Adds the macro that a preprocessor line defines. */
 static void add_macro(struct map *m, const char *text)
 {
 	static const char define[] = "define";
@@ -95,7 +95,7 @@ static void add_macro(struct map *m, const char *text)
 	w->n = names_directive(text + n);
 }
 
-/* What a line that is not indented declares: a function, a type, a constant. */
+/* Adds the function, type or constant that an unindented line declares. */
 static size_t add_declared(struct map *m, const char *text)
 {
 	int depth = 0;
@@ -110,7 +110,7 @@ static size_t add_declared(struct map *m, const char *text)
 	return at;
 }
 
-/* What a header declares outside of all functions, and all macros. */
+/* Adds a header's top-level declarations and all macros. */
 static void add_header(struct map *m, const char *text)
 {
 	for (size_t n; *text; text += n) {
@@ -133,7 +133,7 @@ static void add_words(struct map *m, const char *words)
 	}
 }
 
-static struct map words[KERNEL_LANGUAGES]; /* they stay */
+static struct map words[KERNEL_LANGUAGES]; /* never freed */
 
 static void read_headers(void)
 {
@@ -142,8 +142,7 @@ static void read_headers(void)
 	for (int l = 0; l < KERNEL_LANGUAGES; l++) {
 		words[l] = map_new(arena_new());
 		add_words(&words[l], keywords);
-		add_words(&words[l], libc->text); /* also of CUDA: NVRTC has some of its own accord, nvcc includes the
-		                                     headers */
+		add_words(&words[l], libc->text); /* for CUDA too: NVRTC predefines some, nvcc includes the headers */
 		for (const struct embed_file *f = embed_files; f->name; f++)
 			if (embed_is_header(f, (enum kernel_language)l))
 				add_header(&words[l], f->text);

@@ -1,5 +1,5 @@
-/* The constructors of operations: constants are folded, neutral and absorbing operands vanish, comparisons that bounds
- * decide are decided. Floats keep IEEE semantics: only what is exact for every value, NaN and -0 included, is done. */
+/* The constructors of operations: fold constants, drop neutral and absorbing operands, and decide comparisons by
+ * bounds. Floats keep IEEE semantics: only rewrites that are exact for every value, NaN and -0 included. */
 #include "ir/pool.h"
 
 #include <math.h>
@@ -117,7 +117,7 @@ static expr index_binary(enum ir_op op, expr a, expr b)
 static expr float_binary(enum ir_op op, enum type t, expr a, expr b)
 {
 	if (op == IR_SUB && is_float(b, 0) && !signbit(b->f))
-		return a; /* x - 0 is x for every x; x + 0 is not, when x is -0 */
+		return a; /* x - 0 is always x; x + 0 is not if x is -0 */
 	if (op == IR_ADD && is_float(b, 0) && signbit(b->f))
 		return a;
 	if ((op == IR_MUL || op == IR_DIV) && is_float(b, 1))
@@ -130,7 +130,7 @@ static expr float_binary(enum ir_op op, enum type t, expr a, expr b)
 		return a;
 	int exponent;
 	if (op == IR_DIV && b->op == IR_CONST_FLOAT && isfinite(b->f) && fabs(frexp(b->f, &exponent)) == 0.5 &&
-	    exponent > -60 && exponent < 60 && type_info(t)->bits >= 32) /* by a power of two: exact either way */
+	    exponent > -60 && exponent < 60 && type_info(t)->bits >= 32) /* a power of two is exact */
 		return ir_binary(IR_MUL, a, ir_float(a->pool, t, 1 / b->f));
 	if ((op == IR_ADD || op == IR_MUL) && ir_order(a, b) > 0 && is_const(a))
 		return unchanged(op, t, b, a, NULL);
@@ -154,11 +154,11 @@ static expr int_binary(enum ir_op op, enum type t, expr a, expr b)
 		return a;
 	if (op == IR_POW && ir_is_int(b, 2))
 		return ir_binary(IR_MUL, a, a);
-	/* x / c where x is known not to be negative: bounds only know index, so nothing here. */
+	/* Bounds cover only index, so a nonnegative x is never known here. */
 	return unchanged(op, result_type(op, a), a, b, NULL);
 }
 
-/* x == c of a bool x that was made a number: x, not x, or never. Null when it is something else. */
+/* Simplifies x == c for a bool x cast to a number: x, not x, or false. Null for anything else. */
 static expr bool_equals(expr a, expr b)
 {
 	int64_t c;
@@ -178,8 +178,7 @@ expr ir_binary(enum ir_op op, expr a, expr b)
 			return a;
 		if (op == IR_AND ? is_true(a) : is_false(a))
 			return b;
-		/* A second operand that decides cannot be used to skip the first only when that could fail: no load can
-		 * where it is evaluated. */
+		/* A deciding second operand may replace the first as well: evaluating the first cannot fail. */
 		if (op == IR_AND ? is_false(b) : is_true(b))
 			return b;
 		if (a == b)
@@ -250,7 +249,7 @@ expr ir_cast(expr a, enum type to)
 		return folded;
 	if (a->op == IR_CAST) {
 		expr x = a->arg[0];
-		/* Nothing was lost between; but from floats, integers saturate, and from integers they wrap. */
+		/* The first cast is exact; but casts to integers saturate from floats and wrap from integers. */
 		bool saturates = type_is_int(x->type) && type_is_float(a->type) && is_int_class(to);
 		if (widens(x->type, a->type) && (!saturates || widens(x->type, to)))
 			return ir_cast(x, to);
@@ -259,7 +258,7 @@ expr ir_cast(expr a, enum type to)
 			return ir_cast(x, to); /* index and i64 hold the same numbers */
 		if (is_int_class(x->type) && is_int_class(a->type) && is_int_class(to) && a->type != TYPE_INDEX &&
 		    type_info(a->type)->bits >= (to == TYPE_INDEX ? 64 : type_info(to)->bits))
-			return ir_cast(x, to); /* wrapping twice is wrapping to the narrower */
+			return ir_cast(x, to); /* wrapping twice equals wrapping to the narrower type */
 	}
 	return unchanged(IR_CAST, to, a, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Sizes that are known only at run time, values that decide extents, and loops: making them. See ir.h. */
+/* Makes run-time sizes, values that determine extents, and loops. See ir.h. */
 #include "ir/pool.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count
 
 struct place {
 	const char *name;
-	int passed; /* mentions of symbols before it */
+	int passed; /* symbol uses before it */
 	bool found;
 };
 
@@ -108,7 +108,7 @@ static void find_value(void *user, expr e)
 	u->value |= e->op == IR_SYMBOL && ir_value_find(u->p, e->name);
 }
 
-/* What an extent is called: itself, or the value that it is. */
+/* Returns the extent itself, or the value that stands for it. */
 static expr extent_of(struct ir_program *p, expr extent)
 {
 	struct uses u = { p, false };
@@ -148,8 +148,7 @@ void ir_value_extents(struct ir_program *p)
 	}
 	vec_each (d, &p->demands)
 		for (int k = 0; k < 2; k++)
-			vec_each (v, &p->values) /* an output tells that one; others are known to the interpreter
-			                          * alone */
+			vec_each (v, &p->values) /* an output's extent gives it; only the interpreter knows others */
 				if (v->known == d->extent[k])
 					d->extent[k] = ir_symbol(p->pool, v->symbol);
 }
@@ -173,7 +172,7 @@ expr ir_size_limit(const struct ir_program *p, expr e)
 {
 	struct bound most = { p, true }, none = { p, false };
 	expr high = ir_copy(p->pool, e, put_bound, &most);
-	/* What falls as a size grows is largest where there is nothing. */
+	/* A decreasing function of a size is largest at zero. */
 	return high == e ? e : ir_binary(IR_MAX, high, ir_copy(p->pool, e, put_bound, &none));
 }
 

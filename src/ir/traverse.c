@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Memo tables by id are dense; they live in a scratch arena of their own. */
+/* Dense memo tables by id, in their own scratch arena. */
 struct walk {
 	void (*fn)(void *user, expr e);
 	void *user;
@@ -24,11 +24,11 @@ void ir_walk(expr e, void (*fn)(void *user, expr e), void *user)
 {
 	struct arena *scratch = arena_new();
 	struct walk w = { fn, user, NEWN(scratch, unsigned char, e->id + 1) };
-	walk(&w, e); /* operands are older than their users, so no id is larger */
+	walk(&w, e); /* operands have lower ids than their users */
 	arena_free(scratch);
 }
 
-/* Of each select met: what both of its branches evaluate. */
+/* For each select: the nodes that both branches evaluate. */
 struct sure {
 	struct arena *scratch;
 	struct both {
@@ -161,7 +161,7 @@ struct copy {
 	expr *done;
 };
 
-/* Of programs, which are copied from pool to pool, variables are known by their names. */
+/* Programs are copied between pools, so their variables are matched by name. */
 static const struct ir_variable *same_variable(struct ir_pool *p, const struct ir_variable *v)
 {
 	ck(v->pool == p || v->kind == IR_CALLED);
@@ -228,14 +228,14 @@ static int64_t floor_div(int64_t a, int64_t b)
 	return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
-/* Steps are counted, since shared nodes are evaluated again: an expression too large for them has no value. */
+/* Counts steps, since shared nodes are evaluated repeatedly: an expression that exceeds the limit has no value. */
 struct evaluation {
 	ir_symbol_fn symbol;
 	void *user;
 	int steps;
 };
 
-/* Operations of u64 that read the sign bit as a number. */
+/* True for u64 operations that would misread the top bit as a sign. */
 static bool misread(expr e, int64_t a, int64_t b)
 {
 	return e->n > 0 && e->arg[0]->type == TYPE_U64 && (a < 0 || b < 0) && e->op != IR_ADD && e->op != IR_SUB &&

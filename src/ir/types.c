@@ -1,4 +1,4 @@
-/* Which types operations and combines take. Arithmetic is done in f32, f64, integers of 8 bits and more, and index;
+/* Types allowed in operations and combines. Arithmetic is done in f32, f64, integers of 8 bits and more, and index;
  * narrower types are only loaded, chosen, cast and stored. */
 #include "ir/pool.h"
 
@@ -86,7 +86,8 @@ const char *ir_operand_fault(enum ir_op op, enum type t, int n, const expr *arg)
 
 const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum type t)
 {
-	bool logic = c == IR_ALL || c == IR_ANY, small = t == TYPE_F16 || t == TYPE_BF16; /* atomics have these two */
+	bool logic = c == IR_ALL || c == IR_ANY, small = t == TYPE_F16 || t == TYPE_BF16; /* atomics support these two
+	                                                                                   */
 	if (kind == IR_SORT)
 		return c != IR_NONE                                         ? "a sort combines nothing"
 		       : (computes(t) || t == TYPE_BOOL) && t != TYPE_INDEX ? NULL
@@ -102,7 +103,7 @@ const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum ty
 	if (logic)
 		return "all and any are of bool";
 	if (kind == IR_SCATTER && type_is_int(t))
-		return NULL; /* atomics have all integers */
+		return NULL; /* atomics support all integers */
 	return (computes(t) && t != TYPE_INDEX) || (small && kind == IR_SCATTER) ? NULL
 	                                                                         : "a type that cannot be combined so";
 }

@@ -1,4 +1,4 @@
-/* What the parts of tpat_build share. */
+/* Shared by the parts of tpat_build. */
 #ifndef TPAT_LIB_BUILD_INSIDE_H
 #define TPAT_LIB_BUILD_INSIDE_H
 
@@ -6,8 +6,8 @@
 
 /* One plugin: all regions with this program (and this name, where the user gave one). */
 struct made {
-	const char *given;             /* the name that the user gave, or null */
-	const char *name, *name_space; /* build_names() makes them */
+	const char *given;             /* the user's name for it, or null */
+	const char *name, *name_space; /* set by build_names() */
 	char hash[33];
 	const struct ir_plan **plan; /* a tactic */
 	int plans;
@@ -17,8 +17,8 @@ struct made {
 	const struct tpat_schedule *why;   /* null: not asked for */
 	struct tpat_texts nodes;           /* labels of its regions */
 	const struct graph_region *region; /* the first */
-	const char *refused;               /* what NVRTC said of its kernels; null: nothing */
-	bool unfused;                      /* it was built again, each stage by itself */
+	const char *refused;               /* NVRTC's error for its kernels; null: none */
+	bool unfused;                      /* rebuilt without fusion */
 };
 
 struct build {
@@ -29,42 +29,43 @@ struct build {
 	struct graph *graph;
 	struct graph_regions regions;
 	struct graph_plugin *call; /* one a region */
-	struct made **made;        /* their plugins; null: a folded one */
-	const char **name_space;   /* of these */
+	struct made **made;        /* plugin of each region; null: folded */
+	const char **name_space;   /* of each region */
 	struct {
 		VEC(struct made *);
 	} plugins;
 	struct sched_target target;
-	struct engine_version version; /* of the engine that it is for */
+	struct engine_version version; /* of the target engine */
 	struct engine_arch *arch;
 	int archs;
-	struct tpat_tuned *tuned; /* null: not to be asked */
+	struct tpat_tuned *tuned; /* null: not used */
 	const char *tuned_warning;
-	struct tpat_texts unfused;    /* warnings of plugins that were built again */
-	struct tpat_extents *extents; /* that the user expects */
+	struct tpat_texts unfused;    /* warnings about plugins rebuilt without fusion */
+	struct tpat_extents *extents; /* expected by the user */
 	const char *deploy;
 	struct tpat_texts earlier; /* libraries of earlier builds that the model still needs */
 	struct arena *arena;
 	struct err *err;
 };
 
-/* build_plugins.c: a program for each region, and kernels for each program that differs. */
+/* build_plugins.c: a program for each region, and kernels for each distinct program. */
 int build_plugins(struct build *b);
-/* Builds the plugins that NVRTC refused again, without fusion. False: there is none, or one that had been built so
- * before. */
+/* Rebuilds the plugins that NVRTC refused, without fusion. *again is false if there is none, or one had no fusion
+ * already. */
 int build_unfused(bool *again, struct build *b);
-/* build_names.c: what the plugins are called. */
-int build_check_names(const struct build *b); /* every --name must mean a region that there is */
-int build_given_name(const struct build *b, const char *label, const char **name); /* of a region's plugin; null:
-                                                                                    * none */
-void build_names(struct build *b); /* when all plugins have their schedules */
-/* tpat_earlier.c: b->earlier. ERR_MODEL when one is missing, ERR_USAGE when this build would replace it. */
+/* build_names.c: the plugins' names. */
+int build_check_names(const struct build *b); /* fails if a --name matches no region */
+int build_given_name(const struct build *b, const char *label, const char **name); /* given for a region's plugin; null:
+                                                                                      none */
+void build_names(struct build *b); /* after all plugins have their schedules */
+/* tpat_earlier.c: fills b->earlier. Errors: ERR_MODEL if a library is missing, ERR_USAGE if this build would replace
+ * it. */
 int build_find_earlier(struct build *b);
-/* build_report.c: what was done. */
+/* build_report.c: fills the build's result. */
 void build_report(struct build *b);
 /* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */
 const char *build_about(const struct ir_program *p, struct arena *a);
-/* Tells the caller how far the build is; fails when it asks for the end. */
+/* Reports progress to the caller; fails if it asks to stop. */
 int build_progress(struct build *b, const char *stage, const char *what, int done, int all);
 
 #endif

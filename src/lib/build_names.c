@@ -1,6 +1,6 @@
-/* Plugin names. TensorRT's registry takes one creator of each name, version and namespace in a process, and refuses a
- * whole library when one of its plugins is taken. So names carry a hash of everything that goes into the library: any
- * two libraries can be loaded together, and an engine never meets the plugin of another build. */
+/* Plugin names. In a process, TensorRT's registry takes one creator of each name, version and namespace, and refuses a
+ * whole library if one of its plugins is taken. So names carry a hash of everything in the library: any two libraries
+ * can be loaded together, and an engine never gets the plugin of another build. */
 #include "lib/build_inside.h"
 
 #include <inttypes.h>
@@ -68,8 +68,7 @@ static uint64_t hash_plugin(uint64_t x, const struct made *m, const struct langu
 	return hash_bytes(x, str_text(&kernels), kernels.n);
 }
 
-/* The sources that go into every library. The compiled runtime depends on the compiler that made tpat, and not on them
- * alone. */
+/* Hashes the sources in every library. The compiled runtime also depends on the compiler that made tpat. */
 static uint64_t hash_runtime(uint64_t x)
 {
 	for (const struct embed_file *f = embed_files; f->name; f++)
@@ -92,7 +91,7 @@ static uint64_t hash_library(const struct build *b)
 	return x;
 }
 
-/* Of an earlier build's plugin, which becomes one of this build: its name without the hash. */
+/* Returns an earlier build's plugin name without its hash, to use it again. */
 static char *plain_name(char *name)
 {
 	size_t n = strlen(name);
@@ -126,8 +125,8 @@ static bool is_taken(const struct build *b, const struct made *mine)
 	return false;
 }
 
-/* A name that the user gave stays as it is, and the namespace tells builds apart, unless the user gave that, too.
- * TensorRT-RTX 1.7 takes no two libraries whose plugins differ in their version alone (seen). */
+/* A name given by the user is kept; then the namespace distinguishes builds, unless the user gave that, too.
+ * TensorRT-RTX 1.7 refuses two libraries whose plugins differ only in their version (seen). */
 void build_names(struct build *b)
 {
 	uint64_t library = b->plugins.n ? hash_library(b) : 0;

@@ -1,5 +1,5 @@
-/* The plugins of a build: a program for each region, one plugin for all regions of equal programs, and schedules for
- * each: those that were measured, or the cost model's. */
+/* The plugins of a build: a program for each region, one plugin for regions with equal programs, and schedules for
+ * each: measured ones, or the cost model's. */
 #include "lib/build_inside.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static void dump_program(void *user, const char *pass, const struct ir_program *
 	b->o->dump(b->o->user, pass, str_text(&text));
 }
 
-/* What was measured at each point: there, or else at the usual one. */
+/* Takes the tuning results for each point: measured there, or else at the optimum. */
 static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct made *m, struct ir_program *p,
                       const struct sched_points *points)
 {
@@ -31,7 +31,7 @@ static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct
 	return 0;
 }
 
-/* Every architecture compiles them all: fewer where there are many, or where a kernel takes long. */
+/* Each architecture compiles all tactics: fewer if there are many architectures, or a kernel compiles slowly. */
 static int tactics_wanted(const struct build *b, const struct ir_program *p, const struct sched_choice *usual)
 {
 	bool one = b->archs > FEW_ARCHS;
@@ -40,8 +40,8 @@ static int tactics_wanted(const struct build *b, const struct ir_program *p, con
 	return b->o->tactics ? b->o->tactics : one ? 1 : TPAT_TACTICS;
 }
 
-/* What was measured, where something was; else what the cost model says: for small, usual and large extents where these
- * are open. */
+/* Uses measured schedules if there are any, else the cost model's, for minimum, optimum and maximum of dynamic
+ * extents. */
 static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
 {
 	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p);
@@ -75,7 +75,7 @@ static int open_tuned(struct build *b)
 	return o->no_db ? 0 : tpat_tuned_open(&b->tuned, o->db, o->from_db_only, &b->tuned_warning, b->arena, b->err);
 }
 
-/* With from_db_only: every plugin was tuned. */
+/* With from_db_only: fails unless every plugin was tuned. */
 static int check_tuned(const struct build *b)
 {
 	struct str list = str_new(b->arena);
@@ -111,7 +111,7 @@ static struct graph_program_options program_options(struct build *b)
 	};
 }
 
-/* A kernel a stage, one way for all extents. */
+/* One kernel for each stage, one schedule for all extents. */
 static void schedule_unfused(struct build *b, struct made *m, struct ir_program *p)
 {
 	struct sched_points points = tpat_profile_points(b->extents, &b->target, m->region, p);
@@ -135,7 +135,7 @@ static void schedule_unfused(struct build *b, struct made *m, struct ir_program 
 	m->tuned = (struct tpat_tuned_choice){ 0 };
 }
 
-/* The nodes of the region that a plugin was made of, and how many regions more there are. */
+/* Names the nodes of a plugin's first region, and the number of further regions. */
 static const char *nodes_of(const struct build *b, const struct made *m)
 {
 	struct str s = str_new(b->arena);
@@ -169,7 +169,7 @@ static int make_unfused(struct build *b, struct made *m)
 	return 0;
 }
 
-/* Names carry a hash of what the library holds, so that they are known last. */
+/* Names carry a hash of the library's contents, so they come last. */
 static void name_all(struct build *b)
 {
 	build_names(b);

@@ -1,4 +1,4 @@
-/* What a build did, as tpat_build() tells it. */
+/* The result of tpat_build(). */
 #include "lib/build_inside.h"
 
 #include <string.h>

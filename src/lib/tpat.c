@@ -1,4 +1,4 @@
-/* The library's context: errors, memory, and what every call does first. The pipeline is in tpat_build.c. */
+/* The library's context: errors, memory, and the start of every call. The pipeline is in tpat_build.c. */
 #include "lib/tpat_inside.h"
 
 #include <setjmp.h>

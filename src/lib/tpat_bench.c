@@ -21,10 +21,10 @@ struct bench {
 	struct graph_regions regions;
 	struct tpat_given given;
 	struct dev *dev;
-	struct sched_target target;   /* the device, of no extents */
+	struct sched_target target;   /* the device, without extents */
 	struct tpat_tuned *tuned;     /* null: the cost model decides */
-	struct tpat_extents *extents; /* that the user expects */
-	int lock;                     /* of o->lock while it is held, else -1 */
+	struct tpat_extents *extents; /* expected by the user */
+	int lock;                     /* descriptor of o->lock while held, else -1 */
 	struct arena *arena;
 	struct err *err;
 };
@@ -49,7 +49,7 @@ static const char *schedule_text(const struct ir_plan *plan, struct arena *a)
 	return str_text(&s);
 }
 
-/* The outputs as FOLDER/NAME.npy. */
+/* Writes the outputs to FOLDER/NAME.npy. */
 static int save_outputs(struct bench *b, const struct graph_region *region, const struct tensor *got, struct err *e)
 {
 	for (int i = 0; b->o->save_outputs && i < region->outputs.n; i++) {
@@ -75,19 +75,19 @@ static bool take_extent(void *user, const char *name, int64_t *value)
 	return true;
 }
 
-/* The device and these inputs' extents. */
+/* Returns the device with these inputs' extents. */
 static struct sched_target target_for(struct bench *b, const struct ir_program *p, const struct tensor *const *in,
                                       struct arena *a)
 {
 	struct taken x = { { p, in }, NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0 };
 	struct sched_target t = b->target;
-	sched_shape_text(p, take_extent, &x, a); /* asks for each symbol once */
+	sched_shape_text(p, take_extent, &x, a); /* calls take_extent for each symbol */
 	t.extent = x.extent;
 	t.extents = x.n;
 	return t;
 }
 
-/* By the database, where it knows the program; else by the cost model. */
+/* Schedules by the database if it has the program, else by the cost model. */
 static int schedule(struct bench *b, const struct ir_plan **plan, struct tpat_timing *t, struct ir_program *p,
                     const struct sched_target *target, struct err *e)
 {
@@ -111,7 +111,7 @@ static void compare(struct bench *b, struct tpat_timing *t, const struct tensor 
 		t->wrong = worst;
 }
 
-/* Holds the lock that those share who time on one device. */
+/* Takes the lock that all processes share which measure on one device. */
 static int begin_timing(struct bench *b, struct err *e)
 {
 	return b->o->lock ? file_lock(&b->lock, b->o->lock, e) : 0;
@@ -152,7 +152,7 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct graph_re
 	return end_timing(b, tune_runner_time(*r, &t->ns, &t->spread, b->o->repeats > 0 ? b->o->repeats : REPEATS, e));
 }
 
-/* Where all results would take the interpreter too long. */
+/* Interprets only some results, if all would take too long. */
 static int interpret_some(struct tune_reference *r, struct tensor *want, struct arena *a, struct err *e)
 {
 	struct sample *sample;
@@ -166,7 +166,7 @@ static int interpret_some(struct tune_reference *r, struct tensor *want, struct 
 static int bench_region(struct bench *b, const struct graph_region *region, struct tpat_timing *t,
                         struct arena *scratch, struct err *e)
 {
-	/* With a database the very program of a plugin. */
+	/* With a database: exactly a plugin's program. */
 	struct graph_program_options options = { .any_types = true,
 		                                 .keep_types = !b->tuned,
 		                                 .sizes = b->tuned != NULL };

@@ -1,4 +1,4 @@
-/* The whole pipeline: a model in; a plugin library, its folder and the rewritten model out. Read build_model()
+/* The whole pipeline: from a model to a plugin library, its folder and the rewritten model. Read build_model()
  * first. */
 #include "lib/build_inside.h"
 
@@ -26,7 +26,7 @@ static int build_model(struct build *b)
 	TRY(package(b)); /* kernels -> library and its folder */
 	build_report(b);
 	TRY(rewrite(b));                                      /* model -> rewritten model */
-	return tpat_output_commit(&b->out, b->model, b->err); /* all of it goes to its place */
+	return tpat_output_commit(&b->out, b->model, b->err); /* move everything into place */
 }
 
 /* ---- Progress. */
@@ -64,7 +64,7 @@ static int select_regions(struct build *b)
 
 /* ---- The library. */
 
-/* The README is read beside the files. */
+/* Paths relative to the README. */
 static struct tpat_texts libraries_near(const struct build *b, const char *name)
 {
 	struct tpat_texts near = { 0 };
@@ -75,7 +75,7 @@ static struct tpat_texts libraries_near(const struct build *b, const char *name)
 	return near;
 }
 
-/* One library of `n` plugins, with its folder. */
+/* Builds one library of `n` plugins, and its folder. */
 static int build_library(struct build *b, const struct engine_plugin *plugin, int n, const char *place,
                          const char *folder)
 {
@@ -102,7 +102,7 @@ static int build_library(struct build *b, const struct engine_plugin *plugin, in
 	return b->graph->engine->build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);
 }
 
-/* Each plugin in a library and a folder of its own, inside the model's folder. */
+/* Builds a library and a folder for each plugin, inside the model's folder. */
 static int build_split(struct build *b, const struct engine_plugin *plugin)
 {
 	struct str json = str_new(b->arena);
@@ -148,7 +148,7 @@ static int build_libraries(struct build *b)
 	                   : build_library(b, plugin, b->plugins.n, b->out.library, b->out.made_folder);
 }
 
-/* A kernel that NVRTC refuses is a bug of tpat's, and no reason for the user to have no plugin. */
+/* A kernel that NVRTC refuses is a bug in tpat; the user still gets a plugin, without fusion. */
 static int package(struct build *b)
 {
 	if (b->plugins.n) {
@@ -186,7 +186,7 @@ static int rewrite(struct build *b)
 	return tpat_write_shapes(b->model, &b->o->shape, b->arena, b->err);
 }
 
-/* Labels of nodes are the graph's, and the result outlives it. */
+/* Copies node labels, since the result outlives the graph that owns them. */
 static void keep_labels(struct build *b)
 {
 	vec_each (m, &b->plugins)

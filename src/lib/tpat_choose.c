@@ -1,4 +1,4 @@
-/* Which nodes of a model a command is about: options as a selection of regions. */
+/* The nodes of a model that a command applies to: options as a selection of regions. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -16,8 +16,7 @@ static struct graph_region_names split_names(const char *text, struct arena *a)
 	return (struct graph_region_names){ list.n, list.at };
 }
 
-/* Where nothing could be taken since the model itself is wrong (its external data are missing ...), that is the
- * answer. */
+/* If no node is supported because the model is wrong (missing external data ...), reports that. */
 static int check_nodes(struct graph *g, struct err *e)
 {
 	vec_each (n, &g->nodes)
@@ -56,7 +55,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	return err_advise(e, "tpat list %s shows each node, and why.", str_shell_path(a, path));
 }
 
-/* Whether the graph is inside of a node that can be taken itself. */
+/* True if the graph is inside a supported node. */
 static bool goes_along(const struct graph *g)
 {
 	for (; g->outer; g = g->outer)

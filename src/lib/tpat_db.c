@@ -1,4 +1,4 @@
-/* The tuning database as users see it: listed, counted, exported, joined, pruned. */
+/* The user's commands on the tuning database: list, count, export, import, prune. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static bool is_stale(void *user, const struct db_trial *t)
 	return !sched_decisions_current(t->decisions, &why, user);
 }
 
-/* Trials that the options ask for, in order; counts programs and devices. */
+/* Reads the trials that the options select, in order; counts programs and devices. */
 static int read_trials(struct call *c, struct db_trials *all)
 {
 	const struct db_key key = { .arch = c->o->arch, .device = c->o->device };
@@ -47,7 +47,7 @@ static int read_trials(struct call *c, struct db_trials *all)
 	return 0;
 }
 
-/* ---- Looking. */
+/* ---- Reading. */
 
 static bool same_place(const struct tpat_db_row *r, const struct db_key *k)
 {
@@ -161,7 +161,7 @@ int tpat_db_path(const char **out, const char *given, struct arena *a, struct er
 	return err_advise(e, "Name a file with --db or in the variable TPAT_DB.");
 }
 
-/* A file to import is no reason to make a database before it is known to be there. */
+/* Checks that files to import exist, before a database is created. */
 static int check_files(struct call *c)
 {
 	for (int i = 0; i < c->o->file.n; i++) {
@@ -179,7 +179,7 @@ static int act(struct call *c)
 	TRY(tpat_db_path(&c->report->path, c->o->db, c->arena, c->err));
 	if (adds)
 		TRY(check_files(c));
-	if (prunes) /* there must be one */
+	if (prunes) /* it must exist */
 		TRY(db_open(&c->other, c->report->path, DB_READ, c->err));
 	TRY(db_open(&c->db, c->report->path, adds || prunes ? DB_WRITE : DB_READ, c->err));
 	switch (c->o->action) {

@@ -1,4 +1,4 @@
-/* What a user does next with a rewritten model: its inputs' extents, as the engine's command has them. */
+/* The next step for a rewritten model: the engine's command, with its inputs' extents. */
 #include "lib/tpat_inside.h"
 
 #include <inttypes.h>
@@ -26,7 +26,7 @@ static const char *shape_of(struct tpat_example *x, const struct graph_value *v,
 	return str_text(&s);
 }
 
-/* The inputs whose extents are open, with those of the profile, or examples; sets *guessed for the latter. */
+/* Returns the inputs with dynamic extents, with the profile's values, or examples; sets *guessed for the latter. */
 static struct extents open_inputs(bool *guessed, struct graph *g, struct tpat_example *x,
                                   const struct tpat_strings *profile, struct arena *a)
 {
@@ -47,7 +47,7 @@ static struct extents open_inputs(bool *guessed, struct graph *g, struct tpat_ex
 	return list;
 }
 
-/* The inputs whose extents the user gave. */
+/* Collects the inputs whose extents the user gave. */
 static int given_inputs(struct extents *list, struct graph *g, struct tpat_example *x, const struct tpat_strings *shape,
                         struct arena *a, struct err *e)
 {

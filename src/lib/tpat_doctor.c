@@ -1,5 +1,5 @@
-/* What interrupted builds left in a folder, and whether each rewritten model there has the library and folder that it
- * was built with. */
+/* Finds leftovers of interrupted builds in a folder, and rewritten models without the library and folder that they were
+ * built with. */
 #include "lib/tpat_inside.h"
 
 #include <dirent.h>
@@ -58,7 +58,7 @@ static void read_model(struct patient *p)
 	p->d->model = NULL;
 }
 
-/* Whether the library's tables name the plugin. It is not opened: that would run it. */
+/* True if the library's tables name the plugin. Does not load the library, which would run its code. */
 static bool holds(const struct file_map *m, const char *plugin)
 {
 	return m->data && memmem(m->data, m->size, plugin, strlen(plugin) + 1);
@@ -129,9 +129,10 @@ static int examine(struct doctor *d, const char *model)
 	return 0;
 }
 
-/* ---- All of a folder. */
+/* ---- A whole folder. */
 
-/* The model that a .tpat folder was made with, by its tpat.json; of several libraries, by the first one's. */
+/* Returns the model that a .tpat folder was made for, by its tpat.json; by the first one's if there are several
+ * libraries. */
 static const char *model_of(struct doctor *d, const char *folder)
 {
 	struct err none = { 0 };

@@ -1,5 +1,5 @@
-/* Plugins of earlier builds: a model that tpat has rewritten can be rewritten once more, and still needs its libraries.
- * They are next to the model, where every build puts them; a library is recognised by the plugin names in it. */
+/* Plugins of earlier builds: a rewritten model can be rewritten again, and still needs its libraries. They are next to
+ * the model, where every build puts them; a library is recognised by the plugin names in it. */
 #include "lib/build_inside.h"
 
 #include <string.h>
@@ -46,11 +46,11 @@ const char *tpat_folder_find(const char *folder, const char *plugin, struct aren
 	return NULL;
 }
 
-/* ---- What a build needs of them. */
+/* ---- Libraries that a build needs. */
 
 struct search {
 	struct build *b;
-	struct map plugins; /* looked for already */
+	struct map plugins; /* already looked up */
 };
 
 static int find_one(void *arg, ProtobufCMessage *message)
@@ -89,7 +89,7 @@ static int find_one(void *arg, ProtobufCMessage *message)
 	return 0;
 }
 
-/* Those that stay in the graph and in its bodies. */
+/* Finds the plugins that stay in the graph and in its bodies. */
 static int find_in(struct search *s, const struct graph *g)
 {
 	bool *taken = NEWN(s->b->arena, bool, g->nodes.n + 1);

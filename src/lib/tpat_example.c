@@ -1,5 +1,5 @@
-/* Extents for the command that builds an engine, where nobody has said any: what an image, a sequence or a batch
- * usually has, tried until the model's operators and the extents that it says of its tensors agree with them. */
+/* Example extents for the command that builds an engine, if the user gave none. Tries common sizes of images, sequences
+ * and batches until they fit the model's operators and declared extents. */
 #include "lib/tpat_inside.h"
 
 #include <strings.h>
@@ -10,10 +10,10 @@
 
 enum { LEVELS = TPAT_PROFILE_SHAPES, LEAST = 0, USUAL = 1, MOST = 2, CANDIDATES = 12, MOST_TRIES = 2000 };
 
-/* What an extent is of. */
+/* Kinds of extents. */
 enum class { BATCH, CHANNEL, IMAGE, VOLUME, SEQUENCE, CLASSES };
 
-/* Tried in this order. Images come in multiples of 32, which is the stride of most networks. */
+/* Tried in this order. Image sizes are multiples of 32, the stride of most networks. */
 static const int64_t candidate[CLASSES][LEVELS][CANDIDATES] = {
 	[BATCH] = { { 1 }, { 8, 4, 2, 1 }, { 32, 16, 8, 4, 2, 1 } },
 	[CHANNEL] = { { 3, 1 }, { 3, 1 }, { 3, 1 } },
@@ -35,11 +35,11 @@ struct symbol {
 	int64_t value[LEVELS];
 };
 
-/* What must hold of two extents. */
+/* A constraint on two extents. */
 struct demand {
 	enum demand_kind { EQUAL, BROADCAST, POSITIVE, DECLARED } kind;
 	expr a, b;
-	int64_t number; /* DECLARED: what the model says of `a` */
+	int64_t number; /* DECLARED: the declared value of `a` */
 };
 
 struct tpat_example {
@@ -51,12 +51,12 @@ struct tpat_example {
 	struct {
 		VEC(struct demand);
 	} demands;
-	struct map positive; /* extents that have their demand */
+	struct map positive; /* extents with a constraint to be positive */
 	int level, tries;
 	bool images;
 };
 
-/* ---- Symbols of the inputs, and what they are of. */
+/* ---- Symbols of the inputs, and their kinds. */
 
 static struct symbol *find(struct tpat_example *x, const char *name)
 {
@@ -74,7 +74,7 @@ static bool says(const char *name, const char *const *words)
 	return false;
 }
 
-/* By the symbol's name; CLASSES where that says nothing. */
+/* Guesses by the symbol's name; CLASSES if that says nothing. */
 static enum class by_name(const char *name) {
 	static const char *const batch[] = { "batch", "bsz", NULL },
 	        *const image[] = { "height", "width", NULL },
@@ -97,7 +97,7 @@ static bool at_most(expr e, int64_t most)
 	return ir_const_int(e, &n) && n <= most;
 }
 
-/* By the axis where it stands. */
+/* Guesses by the axis. */
 static enum class by_place(const struct graph_value *v, int axis) {
 	int64_t n; if (axis == 0) return BATCH; if (v->rank == 4 && at_most(v->dim[3], 4)) /* channels last */
 	return IMAGE;
@@ -130,7 +130,7 @@ static void find_symbols(struct tpat_example *x)
 			ir_walk((*v)->dim[k], note_symbol, &(struct walk){ x, *v, k });
 }
 
-/* ---- What the model demands. */
+/* ---- The model's constraints. */
 
 static void demand(struct tpat_example *x, enum demand_kind kind, expr a, expr b, int64_t number)
 {
@@ -213,8 +213,8 @@ static void demand_of(struct tpat_example *x, const struct graph_node *n)
 		demand(x, EQUAL, a->dim[a->rank - 1], b->dim[b->rank - 2], 0);
 }
 
-/* Where the model says a number of an axis for which its operators give an expression: it was exported at extents that
- * fit. */
+/* Adds a constraint if an axis is declared as a number, but inferred as an expression: the model was exported at
+ * matching extents. */
 static void demand_declared(struct tpat_example *x, const struct graph_value *v)
 {
 	const struct onnx_value *known = onnx_value_find(x->graph->index, v->name);
@@ -252,7 +252,7 @@ static bool value_of(void *user, const char *name, int64_t *value)
 	return s != NULL;
 }
 
-/* Numbers that come as data are not known. */
+/* Numbers that arrive as data are unknown. */
 static bool holds(struct tpat_example *x, const struct demand *d)
 {
 	int64_t a, b = 0;
@@ -282,8 +282,8 @@ static const int64_t *candidates(const struct tpat_example *x, enum class class,
 	return class == BATCH && x->images ? image_batch[level] : candidate[class][level];
 }
 
-/* All symbols of a class have one value. False where the list ends, or the value does not lie on the right side of the
- * usual. */
+/* Gives all symbols of a class the same value. False at the end of the list, or if the value is on the wrong side of
+ * the optimum. */
 static bool set_class(struct tpat_example *x, enum class class, int which)
 {
 	int64_t n = which < CANDIDATES ? candidates(x, class, x->level)[which] : 0;
@@ -313,7 +313,7 @@ static bool try_classes(struct tpat_example *x, enum class class, bool declared)
 	return false;
 }
 
-/* Where nothing fits: the first of each list. */
+/* If nothing fits, uses the first of each list. */
 static void search(struct tpat_example *x, int level)
 {
 	x->level = level;

@@ -1,4 +1,4 @@
-/* Tensors that the user gives by file: TENSOR=FILE.npy, .npz or .pb. */
+/* Tensors from the user's files: TENSOR=FILE.npy, .npz or .pb. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>

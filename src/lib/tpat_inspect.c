@@ -1,4 +1,4 @@
-/* What a plugin library holds, from its own tables. */
+/* The contents of a plugin library, from its tables. */
 #include "lib/tpat_inside.h"
 
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static void clean_up(void *arg)
 		dlclose(x->handle);
 }
 
-/* "x: f32[n0,3]": an extent that is a number, or where it comes from. */
+/* "x: f32[n0,3]": extents as numbers, or their source. */
 static struct tpat_strings tensors(const struct tpat_rt_plugin *p, const struct tpat_rt_tensor *tensor, int n,
                                    struct arena *a)
 {
@@ -88,7 +88,7 @@ static void describe_plugin(struct tpat_inspected_plugin *out, const struct tpat
 	};
 }
 
-/* What the engine looks up; and no name twice, which its registry refuses. */
+/* Checks for the functions that the engine looks up, and for duplicate names, which its registry refuses. */
 static void find_problems(struct inspect *x, const struct tpat_rt_library *l)
 {
 	const struct engine *engine = engine_find(NULL);

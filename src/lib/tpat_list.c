@@ -1,4 +1,4 @@
-/* What a model holds: each node, its types, and who can take it. */
+/* The nodes of a model: their types, and whether the engine or tpat supports them. */
 #include "lib/tpat_inside.h"
 
 struct list {
@@ -26,7 +26,8 @@ static struct tpat_strings edge(struct graph_value *const *value, int n, struct 
 	return tpat_strings_of(&list);
 }
 
-/* Why tpat does not take a node, and what to do; null when it does. What is known at build time needs no plugin. */
+/* Returns why tpat does not support a node, with advice; null if it does. Results known at build time need no
+ * plugin. */
 static const char *why_not(const char **advice, const struct graph *g, const struct graph_node *n, struct arena *a)
 {
 	const struct graph_value *v;
@@ -67,7 +68,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 	};
 }
 
-/* The nodes of the option `why`, each as a plugin by itself. */
+/* Explains the nodes of the option `why`, each as a plugin of its own. */
 static int explain(struct tpat_list *list, struct graph *g, const struct tpat_list_options *o, struct arena *a,
                    struct err *e)
 {

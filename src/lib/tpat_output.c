@@ -1,5 +1,5 @@
-/* Names and places of what a build gives. Everything is made in one hidden folder beside its place and put there
- * together (base/staging.h), so that a failure or an interrupt leaves what was there before. */
+/* Names and places of a build's results. They are made in a hidden folder next to their final place and moved there
+ * together (base/staging.h), so that a failure or an interrupt leaves the earlier files unchanged. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static int refuse_input(const char *input, const char *model, struct err *e)
 	return err_advise(e, "Give the output another name: -o NAME.");
 }
 
-/* Putting a result in place is a rename, which would remove a device's name for good. */
+/* Results are renamed into place, which would replace a device file. */
 static int refuse_special(const char *path, struct err *e)
 {
 	if (!file_is_special(path))
@@ -23,7 +23,7 @@ static int refuse_special(const char *path, struct err *e)
 	return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
 }
 
-/* Names that no file can have, or that make's and TensorRT's command lines cannot hold. */
+/* Refuses names that are no file names, or that the command lines of make and TensorRT cannot hold. */
 static int refuse_name(const char *model, struct err *e)
 {
 	if (strcmp(model, "-") == 0) {
@@ -60,12 +60,12 @@ static int check_again(void *user, struct err *e)
 	return tpat_record_check(o->folder, o->force, o->arena, e);
 }
 
-/* While nobody replaces the folder. */
+/* Checks the folder under the lock, so that no other build replaces it meanwhile. */
 static int check_folder(struct tpat_output *o, struct err *e)
 {
 	const char *at = path_dir(o->arena, o->model);
 	int lock;
-	if (!file_is_folder(at)) /* which stage_begin() says */
+	if (!file_is_folder(at)) /* stage_begin() reports this */
 		return 0;
 	TRY(stage_lock(&lock, at, e));
 	check_again(o, e);
@@ -143,7 +143,7 @@ int tpat_output_commit(struct tpat_output *o, struct onnx_model *m, struct err *
 {
 	if (o->libraries.n) {
 		TRY(tpat_record_write(o->made_folder, o->arena, e));
-		o->stage.check = check_again; /* building takes its time */
+		o->stage.check = check_again; /* it may have changed during the build */
 		o->stage.user = o;
 		TRY(file_rename(o->made_folder, stage_add(&o->stage, path_base(o->folder)), e));
 	}
@@ -151,7 +151,7 @@ int tpat_output_commit(struct tpat_output *o, struct onnx_model *m, struct err *
 		TRY(write_model(o, o->portable, m, e));
 		graph_drop_functions(m);
 	}
-	/* The model comes last: until then readers see the one that was there. */
+	/* The model comes last: until then readers see the old one. */
 	TRY(write_model(o, o->model, m, e));
 	return stage_commit(&o->stage, e);
 }

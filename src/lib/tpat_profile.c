@@ -1,5 +1,5 @@
-/* Profiles, "x:1x3x32,8x3x64,32x3x128": an input's smallest, usual and largest extents; and for which extents a
- * region's schedules are chosen. */
+/* Profiles, "x:1x3x32,8x3x64,32x3x128": an input's minimum, optimum and maximum extents; and the points for which a
+ * region is scheduled. */
 #include "lib/tpat_inside.h"
 
 #include <inttypes.h>
@@ -15,7 +15,7 @@ const char *tpat_profile_of(const struct tpat_strings *profile, const char *name
 	return NULL;
 }
 
-/* One shape of a profile, "1x3x32x32": numbers, as many as the input has axes. */
+/* Parses one shape of a profile, "1x3x32x32": a number for each axis of the input. */
 static int profile_shape(struct graph_shape *out, const char *profile, const char *shape, size_t n,
                          const struct graph_value *v, struct arena *a, struct err *e)
 {
@@ -31,7 +31,7 @@ static int profile_shape(struct graph_shape *out, const char *profile, const cha
 	return 0;
 }
 
-/* What TensorRT asks of a profile: smallest <= usual <= largest, and the model's own numbers where it has them. */
+/* Checks TensorRT's conditions for a profile: min <= opt <= max, and the model's own constant extents. */
 static int check_extents(const struct graph_shape *shape, const char *profile, const struct graph_value *v,
                          struct err *e)
 {
@@ -85,7 +85,7 @@ struct tpat_extents {
 		VEC(struct known);
 	} known;
 	struct arena *arena;
-	int shape; /* which of the three is being evaluated */
+	int shape; /* the one being evaluated, of the three */
 };
 
 int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile,
@@ -119,7 +119,7 @@ static bool known_value(void *user, const char *name, int64_t *value)
 	return false;
 }
 
-/* The extent of the model at each point; false where the profiles do not say it. */
+/* Evaluates an extent of the model at each point; false if the profiles do not determine it. */
 static bool values_of(struct tpat_extents *x, expr extent, int64_t *value)
 {
 	for (x->shape = 0; x->shape < TPAT_PROFILE_SHAPES; x->shape++) {
@@ -127,7 +127,7 @@ static bool values_of(struct tpat_extents *x, expr extent, int64_t *value)
 		if (!ir_eval_int(extent, known_value, x, v))
 			return false;
 		*v = *v < 1 ? 1 : *v;
-		if (x->shape && *v < v[-1]) /* N - M may fall where both rise */
+		if (x->shape && *v < v[-1]) /* N - M may fall as both rise */
 			*v = v[-1];
 	}
 	return true;

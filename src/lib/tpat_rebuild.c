@@ -1,4 +1,4 @@
-/* A .tpat folder built again after somebody has edited its kernels: the library goes to its place beside the folder. */
+/* Rebuilds a .tpat folder after its kernels were edited: the library goes to its place next to the folder. */
 #include "lib/tpat_inside.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static bool compiling(void *user, int done, int all, const char *what)
 	return b->o->progress && b->o->progress(b->o->user, &p);
 }
 
-/* ---- What the folder says of itself. */
+/* ---- The folder's tpat.json. */
 
 static int not_understood(const char *folder, const char *what, struct err *e)
 {
@@ -69,7 +69,7 @@ static int read_plugins(struct engine_again *r, const struct json *j, struct are
 
 /* ---- One library. */
 
-/* `name`: of the folder, relative to the model's; "ocr.tpat", or "ocr.tpat/tpat_x" of one of several libraries. */
+/* `name`: the folder's path relative to the model's: "ocr.tpat", or "ocr.tpat/tpat_x" for one of several libraries. */
 static int rebuild_one(struct rebuild *b, const char *name, const struct json *j)
 {
 	struct arena *a = b->arena;
@@ -102,7 +102,7 @@ static int rebuild_one(struct rebuild *b, const char *name, const struct json *j
 	return file_rename(made, stage_add(&b->stage, library), b->err);
 }
 
-/* Folders of the plugins that have a library each. */
+/* Rebuilds the folder of each plugin that has its own library. */
 static int rebuild_split(struct rebuild *b, const char *name, const struct json *j)
 {
 	const struct json *files = json_member(j, "files");
@@ -118,7 +118,7 @@ static int rebuild_split(struct rebuild *b, const char *name, const struct json 
 	return b->libraries.n ? 0 : not_understood(path_join(b->arena, b->base, name), "list of files", b->err);
 }
 
-/* "./ocr.tpat/": folder ".", name "ocr.tpat". The names "." and ".." stand for others. */
+/* "./ocr.tpat/": folder ".", name "ocr.tpat". Resolves the names "." and "..". */
 static int find_folder(struct rebuild *b, const char **name, const char *given)
 {
 	size_t n = strlen(given);
@@ -143,7 +143,7 @@ static int rebuild(struct rebuild *b)
 	struct err none = { 0 };
 	const char *name;
 	TRY(find_folder(b, &name, b->o->folder));
-	/* A folder inside of another one belongs to one library of several. */
+	/* A folder inside another one belongs to one library of several. */
 	if (file_exists(path_join(b->arena, b->base, "tpat.json")) &&
 	    tpat_record_read(&outer, b->base, b->arena, &none) == 0 && json_member(outer, "libraries")) {
 		const char *up = b->base;

@@ -1,5 +1,4 @@
-/* The files of a .tpat folder as tpat made them: hashes in its tpat.json, so that nobody's edits are lost to a later
- * build. */
+/* Hashes of a .tpat folder's files as tpat made them, in its tpat.json, so that a later build does not lose edits. */
 #include "lib/tpat_inside.h"
 
 #include <dirent.h>
@@ -19,7 +18,7 @@ static int by_name(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-/* Paths of all that is in the folder and no folder itself, relative to it. */
+/* Lists all files below the folder, by relative path. */
 static void walk(struct tpat_texts *out, const char *folder, const char *below, struct arena *a)
 {
 	DIR *d = opendir(*below ? path_join(a, folder, below) : folder);
@@ -45,7 +44,7 @@ static void list_files(struct tpat_texts *out, const char *folder, struct arena 
 		qsort(out->at, (size_t)out->n, sizeof *out->at, by_name);
 }
 
-/* The hash as text; "" of what cannot be read, or is no regular file. */
+/* Returns the hash as text; "" if the file is unreadable, or not a regular one. */
 static const char *hash_of(const char *folder, const char *name, struct arena *a)
 {
 	const char *path = path_join(a, folder, name);
@@ -68,7 +67,7 @@ int tpat_record_write(const char *folder, struct arena *a, struct err *e)
 	char *json;
 	size_t n;
 	TRY(file_read(&json, &n, path, a, e));
-	while (n && json[n - 1] != '}') /* the end of what is there */
+	while (n && json[n - 1] != '}') /* the end of the existing text */
 		n--;
 	while (n > 1 && (json[n - 2] == '\n' || json[n - 2] == ' '))
 		n--;
@@ -101,7 +100,7 @@ int tpat_record_read(const struct json **out, const char *folder, struct arena *
 
 /* ---- Checking. */
 
-/* Compiled from what stands beside it: code that tpat made once, and the library that `make` links. */
+/* True for compiled files: the kernels' code that tpat made, and the library that `make` links. */
 static bool is_derived(const char *name, bool recorded)
 {
 	const char *base = path_base(name), *code = base - strlen("code/");
@@ -171,7 +170,7 @@ int tpat_record_check(const char *folder, bool force, struct arena *a, struct er
 	        str_shell_path(a, folder));
 }
 
-/* ---- What interrupted builds left. */
+/* ---- Leftovers of interrupted builds. */
 
 struct recovery {
 	const char *folder;

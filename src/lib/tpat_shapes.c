@@ -1,5 +1,4 @@
-/* Extents that the user gives are the model's from then on: they are written into its inputs, and wherever their names
- * stood. */
+/* Writes the user's extents into the model: into its inputs, and wherever the symbols they replace occur. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>

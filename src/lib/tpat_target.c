@@ -1,11 +1,11 @@
-/* Which GPU's facts decide how kernels are made. */
+/* The GPU for which kernels are scheduled. */
 #include "lib/tpat_inside.h"
 #include "sched/target/cost.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the driver says of a device, where it says anything. */
+/* Takes the driver's value for a device, if it gives one. */
 static void take(int *fact, int said)
 {
 	if (said > 0)
@@ -35,8 +35,8 @@ void tpat_target_of_device(struct sched_target *out, const struct dev_props *pro
 		out->l2_bytes_per_ns *= props->clock_khz * 1e-6 / out->clock_ghz;
 		out->clock_ghz = props->clock_khz * 1e-6;
 	}
-	/* Memory moves two words a clock; nine tenths of that can be had. Of a Jetson the driver says the GPU's clock,
-	 * and 64 bits; smaller modules have less of the same memory. */
+	/* Memory moves two words per clock; kernels reach nine tenths of that. For a Jetson the driver reports the
+	 * GPU's clock, and 64 bits; smaller modules have less of the same memory. */
 	if (props->integrated)
 		out->bytes_per_ns *= (double)out->processors / table_processors;
 	else if (props->memory_clock_khz > 0 && props->memory_bus_bits > 0)
@@ -66,7 +66,7 @@ static int native(struct sched_target *out, struct arena *a, struct err *e)
 	struct dev *d;
 	TRY(dev_open(&d, "cuda", e));
 	tpat_target_of_device(out, &d->props);
-	out->name = arena_strdup(a, out->name); /* the device's own */
+	out->name = arena_strdup(a, out->name); /* a copy: the device owns the name */
 	d->close(d);
 	return 0;
 }
@@ -91,7 +91,7 @@ int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_str
 		return unknown(gpu, a, e);
 	if (!gpu && strcmp(only, "native") == 0) {
 		struct err why = { 0 };
-		if (native(out, a, &why) == 0) /* if not, compiling for it says so */
+		if (native(out, a, &why) == 0) /* on failure, compiling reports it */
 			return tpat_target_calibrate(out, a, e);
 	}
 	if (!t && (str_starts(only, "sm_") || str_starts(only, "compute_")))

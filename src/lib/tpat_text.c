@@ -1,4 +1,4 @@
-/* Options that are texts: shapes and architectures. */
+/* Options given as text: shapes and architectures. */
 #include "lib/tpat_inside.h"
 
 #include <stdlib.h>
@@ -72,9 +72,9 @@ static int add_all(struct archs *list, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* Of those with which a GPU's code can be shared, one: compiled code also runs on later GPUs of its generation, at the
- * same speed where their processors are alike. GPUs that share a chip with ARM processors (Jetson) take no other's
- * code, and are in no other machine. CUDA C++ Programming Guide, "Binary Compatibility". */
+/* True for one architecture of each group that can share code: compiled code also runs on later GPUs of its generation,
+ * at the same speed if their processors are alike. GPUs on a chip with ARM processors (Jetson) cannot run other code,
+ * and are in no other machine. CUDA C++ Programming Guide, "Binary Compatibility". */
 static bool is_usual(int arch)
 {
 	static const int alike[] = { 52, 89, 103, 121 }, /* to 50, 86, 100, 120 */

@@ -1,5 +1,4 @@
-/* Tuning a model's nodes: which regions, at which extents, on which device, into which database. tuning_region.c tunes
- * one. */
+/* Tunes a model's nodes: selects regions, extents, device and database. tuning_region.c tunes one region. */
 #include <string.h>
 
 #include "base/file.h"
@@ -40,7 +39,7 @@ static void tell_over(struct tuning *t, const struct tpat_tuned_node *r, int ind
 		t->result->interrupted |= t->o->progress(t->o->user, &p);
 }
 
-/* At the usual extents first; where a profile says others, then at its smallest and largest. They share the budget. */
+/* Tunes at the optimum first, then at a profile's minimum and maximum if they differ. All share the budget. */
 static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tuned, struct arena *a)
 {
 	const struct tpat_tune_options *o = t->o;

@@ -1,4 +1,4 @@
-/* What a build takes from the tuning database: for each program the fastest decisions that can still be built. */
+/* Tuning results for a build: for each program the fastest decisions that can still be built. */
 #include "lib/tpat_inside.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 enum { MOST_TRIED = 1000 };
 
 struct tpat_tuned {
-	struct db *db; /* null: nothing is known */
+	struct db *db; /* null: no results */
 	const char *path;
-	bool processor; /* what was measured there is asked for */
+	bool processor; /* use results measured on the processor */
 	struct arena *arena;
 };
 
@@ -25,7 +25,7 @@ int tpat_tuned_open(struct tpat_tuned **out, const char *given, bool must, const
 	*warning = NULL;
 	int rc = tpat_db_path(&x->path, given, a, &why);
 	if (rc == 0 && !given && !must && !file_exists(x->path))
-		return 0; /* nothing was tuned yet */
+		return 0; /* no tuning so far */
 	if (rc == 0)
 		rc = db_open(&x->db, x->path, DB_READ, &why);
 	if (rc < 0 && must) {
@@ -58,7 +58,7 @@ const char *tpat_tuned_path(const struct tpat_tuned *x)
 struct taking {
 	struct sched_extent *extent;
 	int n;
-	const char *shape; /* what is left of the text */
+	const char *shape; /* the rest of the text */
 };
 
 static bool take_extent(void *user, const char *name, int64_t *value)
@@ -73,13 +73,13 @@ static bool take_extent(void *user, const char *name, int64_t *value)
 	return true;
 }
 
-/* The device and extents as they were when a trial was measured: which parameters a rule tries depends on them. */
+/* Returns the device and extents at which a trial was measured: a rule's parameters depend on them. */
 static struct sched_target target_of(const struct sched_target *t, const struct ir_program *p, const char *shape,
                                      struct arena *a)
 {
 	struct sched_target then = *t;
 	struct taking x = { NEWN(a, struct sched_extent, p->inputs.n * IR_MAX_RANK + 1), 0, shape };
-	sched_shape_text(p, take_extent, &x, a); /* asks for the symbols in the order of the text */
+	sched_shape_text(p, take_extent, &x, a); /* calls take_extent in the order of the text */
 	then.extent = x.extent;
 	then.extents = x.n;
 	return then;

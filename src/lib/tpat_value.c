@@ -1,4 +1,4 @@
-/* Values that the user gives by text: "sr=16000". Of a model's input they make a constant. */
+/* Values from the user's text: "sr=16000". They turn a model's input into a constant. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -13,14 +13,14 @@ static int wrong(const char *text, const char *why, struct err *e)
 
 int tpat_value_name(const char **name, const char *text, struct arena *a, struct err *e)
 {
-	const char *equal = strrchr(text, '='); /* no value has one, and a name may */
+	const char *equal = strrchr(text, '='); /* a name may have one, a value not */
 	if (!equal || equal == text)
 		return wrong(text, "names no tensor", e);
 	*name = arena_strndup(a, text, (size_t)(equal - text));
 	return 0;
 }
 
-/* "1,2,3" as strings; the words of ONNX's bool as its numbers. */
+/* Splits "1,2,3" into strings; "true" and "false" of bool become numbers. */
 static int split(struct tensor *out, const char *text, struct arena *a, struct err *e)
 {
 	const char *p = strrchr(text, '=') + 1;
@@ -38,7 +38,7 @@ static int split(struct tensor *out, const char *text, struct arena *a, struct e
 	return 0;
 }
 
-/* Whether a number of a list is none of the type's: 1.5 or 300 for a byte. */
+/* True if the type cannot hold a number of the list: 1.5 or 300 for a byte. */
 static bool changes(const struct tensor *strings, const struct tensor *t, struct arena *a)
 {
 	struct tensor exact;
@@ -68,7 +68,7 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	if (changes(&strings, out, a))
 		return wrong(text, arena_printf(a, "does not fit %s, the tensor's type", type_info(type)->onnx_name),
 		             e);
-	if (rank < 0) /* unknown: as it is written */
+	if (rank < 0) /* unknown: as written */
 		rank = n == 1 ? 0 : 1, dim = &n;
 	out->rank = rank;
 	for (int k = 0; k < rank; k++) {

@@ -1,4 +1,4 @@
-/* Verification of a rewritten model: every plugin against the local function that its node carries. */
+/* Verifies a rewritten model: every plugin against the local function of its node. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -13,10 +13,10 @@ struct verification {
 	const struct tpat_verify_options *o;
 	struct onnx_model *model;
 	struct graph *graph;
-	const char *library, *device; /* that is open; its name */
-	struct tpat_texts opened;     /* all libraries so far */
+	const char *library, *device; /* the open library's path; the device's name */
+	struct tpat_texts opened;     /* all libraries opened so far */
 	struct verify *verify;
-	struct tpat_given tensors; /* that the user gives */
+	struct tpat_given tensors; /* given by the user */
 	struct {
 		VEC(struct graph_shape);
 	} shapes;
@@ -43,7 +43,7 @@ static void clean_up(void *arg)
 	close_model(v);
 }
 
-/* ---- What the user gives. */
+/* ---- The user's shapes and values. */
 
 static int read_given(struct verification *v)
 {
@@ -61,7 +61,7 @@ static int read_given(struct verification *v)
 	return 0;
 }
 
-/* Of the first graph that has the name. */
+/* Returns the value from the first graph that has the name. */
 static const struct graph_value *find_value(const struct verification *v, const char *name)
 {
 	const struct graph_value *x = NULL;
@@ -70,7 +70,7 @@ static const struct graph_value *find_value(const struct verification *v, const 
 	return x;
 }
 
-/* Values in words, once the model has told the types. */
+/* Parses values given as text, once the model's types are known. */
 static int read_values(struct verification *v)
 {
 	for (int i = 0; i < v->o->value.n; i++) {
@@ -84,7 +84,7 @@ static int read_values(struct verification *v)
 				dim[k] = -1;
 		if (x && tpat_value_read(&given.tensor, text, x->type, x->rank, dim, v->arena, v->err) < 0)
 			return err_where(v->err, "%s: tensor \"%s\": ", v->o->model, given.name);
-		vec_push(v->arena, &v->tensors, given); /* one that is not there is told of as unused */
+		vec_push(v->arena, &v->tensors, given); /* an unknown name is reported as unused */
 	}
 	return 0;
 }
@@ -104,7 +104,7 @@ static int check_used(const struct verification *v)
 
 /* ---- The library. */
 
-/* The library and folder of a model, or of the one that the portable model stands beside. */
+/* Sets the names of a model's library and folder; for a portable model, those of the main one. */
 static void names_of(struct tpat_output *names, const char *model, struct arena *a)
 {
 	const char *stem = path_stem(a, model);
@@ -115,8 +115,8 @@ static void names_of(struct tpat_output *names, const char *model, struct arena 
 		                  a);
 }
 
-/* Opens the library that holds the plugin: the user's, the model's, or where each has its own, the plugin's. One that
- * is open already stays. */
+/* Opens the library that holds the plugin: the user's, the model's, or the plugin's own. Keeps one that is already
+ * open. */
 static int open_library(struct verification *v, const char *plugin)
 {
 	struct arena *a = v->arena;
@@ -167,13 +167,13 @@ static const char *attribute(const Onnx__NodeProto *node, const char *name, stru
 	return onnx_attr_string(&text, node, name, fallback, a, &ignored) < 0 ? fallback : text;
 }
 
-/* The program of the node's function, with inputs in the node's order. */
+/* Makes the program of the node's function, with inputs in the node's order. */
 static int reference_of(struct ir_program **out, struct verification *v, struct graph *g, const struct graph_node *n)
 {
 	struct graph_region *r;
 	struct graph_program_options o = { .any_types = true, .keep_types = true };
 	TRY(graph_region_new(&r, g, &n->index, 1, v->err));
-	/* All that the plugin gives: nothing outside may read its size tensors. */
+	/* All outputs of the plugin, even if nothing outside reads its size tensors. */
 	r->outputs.n = 0;
 	for (size_t i = 0; i < n->proto->n_output; i++)
 		vec_push(v->arena, &r->outputs, graph_value_find(g, n->proto->output[i]));
@@ -265,7 +265,7 @@ static struct map plugins_of(const struct verification *v)
 	return names;
 }
 
-/* A model for TensorRT before 10.7 has no local functions: the portable one beside it has. */
+/* A model for TensorRT before 10.7 has no local functions; the portable model next to it has. */
 static int open_portable(struct verification *v)
 {
 	const struct tpat_strings none = { 0 };
@@ -289,7 +289,7 @@ static int open_portable(struct verification *v)
 	return 0;
 }
 
-/* The model must be a rewritten one. */
+/* Finds the plugins; fails if the model is not a rewritten one. */
 static int find_plugins(struct verification *v)
 {
 	bool found = false;

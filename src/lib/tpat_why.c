@@ -1,4 +1,4 @@
-/* How a program is scheduled, and why so: what each rule says of each stage. */
+/* How a program is scheduled, and why: each rule's judgement of each stage. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Inside src/lib/: what the parts of tpat_tune share. */
+/* Shared by the parts of tpat_tune. */
 #ifndef TPAT_LIB_TUNING_INSIDE_H
 #define TPAT_LIB_TUNING_INSIDE_H
 
@@ -13,7 +13,7 @@ struct tuning {
 	struct onnx_model *model;
 	struct graph *graph;
 	struct graph_regions regions;
-	struct tpat_extents *extents; /* that the user expects */
+	struct tpat_extents *extents; /* expected by the user */
 	struct tune_device device;
 	struct sched_target target;
 	const char *device_name, *arch;
@@ -36,24 +36,23 @@ struct job {
 	struct tune_space *space;
 	struct db_key key;
 	const char *name;
-	struct tensor *in, *want; /* want: null where `sample` has some of it */
+	struct tensor *in, *want; /* want: null if `sample` holds a part instead */
 	const struct tensor **inputs;
 	struct sample *sample;
 	struct arena *arena;
 };
 
-/* A sentence for the user, once. */
+/* Adds a warning, a sentence, unless there already. */
 void tuning_warn(struct tuning *t, const char *text);
-double tuning_floor(const struct tuning *t, double bytes); /* nanoseconds that moving the bytes alone takes; 0: not
-                                                              known */
+double tuning_floor(const struct tuning *t, double bytes); /* lower bound in ns: moving the bytes; 0: unknown */
 
-/* The database around a search (tuning_trials.c): a trial goes there at once, and what earlier runs found here, or what
- * is good for other extents or GPUs, is where a search begins. */
+/* The database around a search (tuning_trials.c). tuning_keep() stores a trial at once. tuning_recall() starts the
+ * search from earlier results here, or from good choices for other extents or GPUs. */
 void tuning_keep(struct job *j, const struct tune_trial *trial, double bytes);
 void tuning_recall(struct job *j, struct tune_search *search);
 
-/* Searches for one region's schedule at j->target's extents (tuning_region.c). What the database has of the program is
- * under `hash`. */
+/* Searches for one region's schedule at j->target's extents (tuning_region.c). `hash`: the program's key in the
+ * database. */
 int tuning_region(struct job *j, const struct graph_region *region, const char *hash, struct err *e);
 
 #endif

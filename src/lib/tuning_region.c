@@ -1,5 +1,4 @@
-/* Tuning one region at one set of extents: its inputs and reference, the search, and what came of it. See
- * tuning_inside.h. */
+/* Tunes one region at one set of extents: inputs and reference, the search, and the result. See tuning_inside.h. */
 #include <string.h>
 
 #include "base/threads.h"
@@ -46,7 +45,7 @@ static bool extent(void *job, const char *name, int64_t *value)
 	return ir_inputs_symbol(&(struct ir_inputs){ j->program, j->inputs }, name, value);
 }
 
-/* Extents that nobody asked for may be too much of a good thing: 64 to the power of five. */
+/* True if default extents make the program too large: 64 to the power of five. */
 static bool too_large(const struct job *j)
 {
 	int64_t n;
@@ -61,7 +60,7 @@ static bool too_large(const struct job *j)
 	return false;
 }
 
-/* The extents that a build would assume; where the program does not take these, others are drawn. */
+/* Uses the extents that a build would assume; picks random ones if the program does not accept these. */
 static int draw_inputs(struct job *j, const struct graph_region *region, bool drawn, struct err *e)
 {
 	int inputs = j->program->inputs.n;
@@ -95,7 +94,7 @@ static int draw_inputs(struct job *j, const struct graph_region *region, bool dr
 	return 0;
 }
 
-/* Where all results would take the interpreter too long, it says some of them. */
+/* Interprets the program; only some results if all would take too long. */
 static int find_reference(struct job *j, struct err *e)
 {
 	const struct ir_program *p = j->program;
@@ -126,7 +125,7 @@ static void take_result(struct job *j, const struct tune_result *r)
 	out->trials = r->trials;
 	out->failed = r->failed;
 	out->seconds = r->seconds;
-	out->bytes = r->bytes > 0 ? r->bytes : out->bytes; /* nothing new: as it was told before */
+	out->bytes = r->bytes > 0 ? r->bytes : out->bytes; /* else keep the earlier value */
 	out->floor_ns = tuning_floor(j->t, out->bytes);
 	out->before = tune_point_text(j->space, tune_point_first(j->space, j->arena), a);
 	out->before_ns = r->first.ns;

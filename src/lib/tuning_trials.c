@@ -1,4 +1,4 @@
-/* Trials of a tuning in the database, and back. See tuning_inside.h. */
+/* Stores trials of a tuning in the database, and reads them back. See tuning_inside.h. */
 #include <time.h>
 
 #include "lib/tuning_inside.h"
@@ -28,7 +28,7 @@ static enum tune_status status_in(enum db_status s)
 	}
 }
 
-/* What cannot be written is lost for the next run, and not for this one. */
+/* A failed write only affects later runs. */
 void tuning_keep(struct job *j, const struct tune_trial *trial, double bytes)
 {
 	struct err e = { 0 };

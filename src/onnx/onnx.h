@@ -154,16 +154,9 @@ const Onnx__AttributeProto *onnx_attr(const Onnx__NodeProto *node, const char *n
 Onnx__AttributeProto__AttributeType onnx_attr_type(const Onnx__AttributeProto *attr);
 
 int onnx_attr_int(int64_t *out, const Onnx__NodeProto *node, const char *name, int64_t fallback, struct err *e);
-int onnx_attr_float(float *out, const Onnx__NodeProto *node, const char *name, float fallback, struct err *e);
-int onnx_attr_ints(const int64_t **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e);
-int onnx_attr_floats(const float **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e);
-int onnx_attr_tensor(const Onnx__TensorProto **out, const Onnx__NodeProto *node, const char *name, struct err *e);
-int onnx_attr_graph(Onnx__GraphProto **out, const Onnx__NodeProto *node, const char *name, struct err *e);
 /* Copies the NUL-terminated string to `a`; a string that contains a NUL is an error. */
 int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *name, const char *fallback,
                      struct arena *a, struct err *e);
-int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, const char *name, struct arena *a,
-                      struct err *e);
 
 /* ------------------------------------------------------------------ tensors */
 

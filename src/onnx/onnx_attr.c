@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of each type: what a message calls it, and what it is called where another was wanted. */
+/* Names of each attribute type in messages: as the wanted type, and as the type found. */
 static const char *const kind[] = {
 	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED] = "nothing",
 	[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT] = "a float",
@@ -76,61 +76,12 @@ static int typed(const Onnx__AttributeProto **out, const Onnx__NodeProto *node, 
 	return err_advise(e, "Correct the node in the program that exported the model, and export it again.");
 }
 
-static int no_value(const Onnx__NodeProto *node, const char *name, struct err *e)
-{
-	char who[ONNX_DESCRIBE];
-	return err_set(e, ERR_MODEL, "attribute \"%s\" of %s has a type, but no value.", name,
-	               onnx_node_describe(node, who));
-}
-
 int onnx_attr_int(int64_t *out, const Onnx__NodeProto *node, const char *name, int64_t fallback, struct err *e)
 {
 	const Onnx__AttributeProto *a;
 	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT, e));
-	*out = a ? a->i : fallback; /* no i field: 0, as files of proto3 writers mean it */
+	*out = a ? a->i : fallback; /* no i field: 0, as proto3 writers omit it */
 	return 0;
-}
-
-int onnx_attr_float(float *out, const Onnx__NodeProto *node, const char *name, float fallback, struct err *e)
-{
-	const Onnx__AttributeProto *a;
-	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT, e));
-	*out = a ? a->f : fallback;
-	return 0;
-}
-
-int onnx_attr_ints(const int64_t **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e)
-{
-	const Onnx__AttributeProto *a;
-	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS, e));
-	*out = a ? a->ints : NULL;
-	*n = a ? (int)a->n_ints : 0;
-	return 0;
-}
-
-int onnx_attr_floats(const float **out, int *n, const Onnx__NodeProto *node, const char *name, struct err *e)
-{
-	const Onnx__AttributeProto *a;
-	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS, e));
-	*out = a ? a->floats : NULL;
-	*n = a ? (int)a->n_floats : 0;
-	return 0;
-}
-
-int onnx_attr_tensor(const Onnx__TensorProto **out, const Onnx__NodeProto *node, const char *name, struct err *e)
-{
-	const Onnx__AttributeProto *a;
-	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR, e));
-	*out = a ? a->t : NULL;
-	return a && !a->t ? no_value(node, name, e) : 0;
-}
-
-int onnx_attr_graph(Onnx__GraphProto **out, const Onnx__NodeProto *node, const char *name, struct err *e)
-{
-	const Onnx__AttributeProto *a;
-	TRY(typed(&a, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH, e));
-	*out = a ? a->g : NULL;
-	return a && !a->g ? no_value(node, name, e) : 0;
 }
 
 static int text(const char **out, const ProtobufCBinaryData *s, const Onnx__NodeProto *node, const char *name,
@@ -151,16 +102,4 @@ int onnx_attr_string(const char **out, const Onnx__NodeProto *node, const char *
 	TRY(typed(&at, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING, e));
 	*out = fallback;
 	return at ? text(out, &at->s, node, name, a, e) : 0;
-}
-
-int onnx_attr_strings(const char ***out, int *n, const Onnx__NodeProto *node, const char *name, struct arena *a,
-                      struct err *e)
-{
-	const Onnx__AttributeProto *at;
-	TRY(typed(&at, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS, e));
-	*n = at ? (int)at->n_strings : 0;
-	*out = at ? NEWN(a, const char *, *n) : NULL;
-	for (int i = 0; i < *n; i++)
-		TRY(text(&(*out)[i], &at->strings[i], node, name, a, e));
-	return 0;
 }

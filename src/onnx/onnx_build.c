@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* protobuf-c keeps no capacity beside an array's length. Of arrays that grew here it is in m->room, by address. */
+/* protobuf-c stores no capacity with an array's length. m->room has it, by address, for arrays that grew here. */
 void onnx_array_push(struct onnx_model *m, void *array, size_t *n, void *item)
 {
 	void **at, **bigger;
@@ -53,7 +53,7 @@ void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *n
 	onnx_name_use(m, name);
 }
 
-/* A new attribute in the place of the one of this name, or at the end. */
+/* Adds an attribute, replacing one of the same name. */
 static Onnx__AttributeProto *attribute(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
                                        Onnx__AttributeProto__AttributeType type)
 {
@@ -211,7 +211,7 @@ void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__
 
 void onnx_name_use(struct onnx_model *m, const char *name)
 {
-	if (m->names.n && *name) /* else nobody asked for the names yet */
+	if (m->names.n && *name) /* else names are not tracked yet */
 		map_put(&m->names, name, m);
 }
 

@@ -1,10 +1,10 @@
-/* What a model must keep before anything else looks at it: names, order, extents, versions. See onnx_model_check. */
+/* Checks a model before anything else uses it: names, order, extents, versions. See onnx_model_check. */
 #include "onnx/onnx_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What is being checked: a graph, subgraph or function body. */
+/* The graph, subgraph or function body being checked. */
 struct body {
 	struct onnx_model *model;
 	struct arena *scratch;
@@ -200,12 +200,12 @@ static int check_versions(const Onnx__ModelProto *p, struct err *e)
 	return rc;
 }
 
-enum { CALLS_MAX = 100 }; /* of functions inside of each other */
+enum { CALLS_MAX = 100 }; /* nested function calls */
 
-/* Functions that call each other: every one is followed once, from the place that calls it first. */
+/* Calls between functions: each function is followed once, from its first call. */
 struct calls {
 	struct onnx_model *model;
-	enum { UNSEEN, OPEN, DONE } * state; /* by function; OPEN: it is being followed */
+	enum { UNSEEN, OPEN, DONE } * state; /* by function; OPEN: being followed */
 	int depth;
 	struct err *e;
 };

@@ -50,7 +50,7 @@ int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *nod
 	return rc;
 }
 
-/* ------------------------------------------------------------------ what nobody reads */
+/* ------------------------------------------------------------------ unused initializers */
 
 static void use_entries(struct map *used, Onnx__StringStringEntryProto *const *entry, size_t n)
 {
@@ -106,7 +106,7 @@ void onnx_graph_bind_input(struct onnx_model *m, Onnx__GraphProto *g, int input,
 	g->n_input--;
 	memmove(g->input + input, g->input + input + 1, (g->n_input - (size_t)input) * sizeof *g->input);
 	onnx_graph_add_initializer(m, g, t);
-	onnx_ir_raise(m, 4); /* before, every initializer had to be an input, too */
+	onnx_ir_raise(m, 4); /* older versions require every initializer to be an input too */
 }
 
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g)
@@ -143,7 +143,7 @@ int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g)
 		else
 			map_put(&dropped, name, m);
 	}
-	for (size_t i = 0; i < g->n_input; i++) /* those of a subgraph have their places */
+	for (size_t i = 0; i < g->n_input; i++) /* a subgraph's inputs are positional */
 		if (g != m->proto->graph || !map_get(&dropped, onnx_text(g->input[i]->name)))
 			g->input[inputs++] = g->input[i];
 	n = (int)(g->n_initializer - kept + g->n_sparse_initializer - sparse);
@@ -201,7 +201,7 @@ int onnx_model_add_function(struct onnx_model *m, Onnx__FunctionProto *f, struct
 		        onnx_text(f->name), onnx_text(other->domain));
 		return err_advise(e, "Choose another name: an engine matches functions by name alone.");
 	}
-	onnx_ir_raise(m, 8); /* the first version that has functions */
+	onnx_ir_raise(m, 8); /* the first version with functions */
 	if (*onnx_domain(f->domain))
 		onnx_opset_import(m, f->domain, 1);
 	onnx_array_push(m, &m->proto->functions, &m->proto->n_functions, f);

@@ -1,5 +1,5 @@
-/* External data: tensors whose bytes lie in another file of the model's folder. Such a name comes from the model file
- * and is not trusted: it must not lead out of the folder. */
+/* External data: tensors stored in another file of the model's folder. File names come from the model and are not
+ * trusted: they must not lead out of the folder. */
 #include "onnx/onnx_internal.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ const char *onnx_external_location(const Onnx__TensorProto *t)
 	return onnx_text(entry(t, "location"));
 }
 
-/* An entry that is a number of bytes. False when it is there and is none. */
+/* Reads an entry that is a number of bytes. False if it is present but not a number. */
 static bool entry_bytes(uint64_t *out, bool *there, const Onnx__TensorProto *t, const char *key)
 {
 	const char *text = entry(t, key);

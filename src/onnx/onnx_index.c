@@ -1,4 +1,4 @@
-/* A graph looked up by name: who makes a value, who reads it, what a user calls a node. See onnx.h. */
+/* Lookup by name in a graph: a value's producer and readers, and nodes' labels. See onnx.h. */
 #include "onnx/onnx_internal.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ bool onnx_value_type(const Onnx__ValueInfoProto *info, enum type *type, const On
 	return true;
 }
 
-/* ------------------------------------------------------------------ names that subgraphs take from outside */
+/* ------------------------------------------------------------------ names that subgraphs use from outside */
 
 bool onnx_scope_has(const struct onnx_scope *s, const char *name)
 {
@@ -88,7 +88,7 @@ struct map onnx_node_captures(const Onnx__NodeProto *node, struct arena *a)
 
 /* ------------------------------------------------------------------ labels */
 
-/* "#12": what a label without a name looks like; -1 when `s` is something else. */
+/* The number of a label like "#12"; -1 for anything else. */
 static long number_label(const char *s)
 {
 	char *end;
@@ -101,7 +101,7 @@ static long number_label(const char *s)
 const char **onnx_label_nodes(Onnx__NodeProto *const *node, size_t n, struct arena *a)
 {
 	const char **label = NEWN(a, const char *, n);
-	struct map first = map_new(a); /* nodes by name, as index + 1; the first that has it */
+	struct map first = map_new(a); /* first node of each name, as index + 1 */
 	for (size_t i = 0; i < n; i++) {
 		const char *name = str_printable(a, onnx_text(node[i]->name));
 		uintptr_t other = (uintptr_t)map_get(&first, name);
@@ -142,7 +142,7 @@ static void add_info(struct onnx_index *x, Onnx__ValueInfoProto *const *info, si
 	for (size_t i = 0; i < n; i++) {
 		if (!*onnx_text(info[i]->name))
 			continue;
-		/* value_info may tell of names that no longer are: they make no value */
+		/* value_info may have obsolete names: they make no value */
 		struct onnx_value *v = input || output ? value_of(x, info[i]->name) : map_get(&x->value, info[i]->name);
 		if (!v)
 			continue;
@@ -211,7 +211,7 @@ struct onnx_value *onnx_value_find(const struct onnx_index *x, const char *name)
 	return name && *name ? map_get(&x->value, name) : NULL;
 }
 
-/* ------------------------------------------------------------------ what a user means */
+/* ------------------------------------------------------------------ nodes named by the user */
 
 static int is_elsewhere(void *arg, ProtobufCMessage *message)
 {
@@ -225,7 +225,7 @@ static int is_elsewhere(void *arg, ProtobufCMessage *message)
 	return 0;
 }
 
-enum { SAME = 8 }; /* nodes of one name that a message lists */
+enum { SAME = 8 }; /* nodes of the same name listed in a message */
 
 static int not_unique(const struct onnx_index *x, const char *text, const int *which, int n, struct err *e)
 {
@@ -237,7 +237,7 @@ static int not_unique(const struct onnx_index *x, const char *text, const int *w
 	return err_advise(e, "Say which one you mean: %s%s.", list, n > SAME ? " ..." : "");
 }
 
-/* The node whose name goes on with a comma behind `text`, where a list of names was split; -1: none. */
+/* The node whose name is `text` followed by a comma, cut when a list of names was split; -1: none. */
 static int with_comma(const struct onnx_index *x, const char *text)
 {
 	size_t n = strlen(text);
@@ -247,7 +247,7 @@ static int with_comma(const struct onnx_index *x, const char *text)
 	return -1;
 }
 
-/* The node that makes a tensor whose name is printed so, where that is not the name itself; -1: none. */
+/* The node with an output whose printed name, different from its name, is `text`; -1: none. */
 static int printed_output(const struct onnx_index *x, const char *text)
 {
 	struct arena *scratch = arena_new();
@@ -306,7 +306,7 @@ int onnx_node_find(int *out, const struct onnx_index *x, const char *text, struc
 		if (strcmp(onnx_text(x->graph->node[i]->name), text) == 0 && number_label(text) < 0 && matches++ < SAME)
 			same[matches - 1] = (int)i;
 	}
-	if (matches == 1) { /* and is not printed as it is */
+	if (matches == 1) { /* and its printed form differs */
 		*out = same[0];
 		return 0;
 	}

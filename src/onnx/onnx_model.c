@@ -16,7 +16,7 @@ static struct onnx_model *model_new(const char *path, const char *dir)
 	return m;
 }
 
-/* What people hand over by mistake, by its first bytes. */
+/* Advice for files of other kinds, recognised by their first bytes. */
 static void advise_by_content(const unsigned char *data, size_t size, struct err *e)
 {
 	static const struct {
@@ -115,7 +115,7 @@ int64_t onnx_opset(const struct onnx_model *m, const char *domain)
 	const Onnx__OperatorSetIdProto *o = find_import(m, domain);
 	if (o)
 		return o->version;
-	/* Before IR 3 a file could not say it and meant version 1. */
+	/* Files before IR 3 have no opset field and mean version 1. */
 	return !*onnx_domain(domain) && m->proto->ir_version > 0 && m->proto->ir_version < 3;
 }
 
@@ -159,7 +159,7 @@ void onnx_ir_raise(struct onnx_model *m, int64_t version)
 		arena_free(scratch);
 	}
 	if (now < 3 && version >= 3 && onnx_opset(m, ""))
-		onnx_opset_import(m, "", onnx_opset(m, "")); /* what went without saying */
+		onnx_opset_import(m, "", onnx_opset(m, "")); /* the implicit version */
 	m->proto->has_ir_version = 1;
 	m->proto->ir_version = version;
 }

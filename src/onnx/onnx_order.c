@@ -9,10 +9,10 @@ struct order {
 	size_t n;
 	struct {
 		VEC(int);
-	} before;        /* for node after node: the nodes that make what it reads */
+	} before;        /* per node, in order: the producers of its inputs */
 	int *first;      /* n + 1: where a node's entries in `before` begin */
-	int *waits;      /* how many of them have not been put out yet */
-	int *heap, size; /* nodes that could come next, the smallest index on top */
+	int *waits;      /* how many of them have not been emitted */
+	int *heap, size; /* ready nodes, smallest index on top */
 };
 
 static void add_reads(struct order *o, const Onnx__NodeProto *node, const struct map *producer)
@@ -29,7 +29,7 @@ static void add_reads(struct order *o, const Onnx__NodeProto *node, const struct
 
 static void find_reads(struct order *o, Onnx__NodeProto *const *node)
 {
-	struct map producer = map_new(o->arena); /* index + 1 by output; of two the first */
+	struct map producer = map_new(o->arena); /* index + 1 by output; the first of two */
 	for (size_t i = 0; i < o->n; i++)
 		for (size_t k = 0; k < node[i]->n_output; k++)
 			if (*node[i]->output[k] && !map_get(&producer, node[i]->output[k]))
@@ -72,7 +72,7 @@ static int heap_pop(struct order *o)
 	return top;
 }
 
-/* Kahn's algorithm (1962) with a heap, so that among nodes that could come next the first is taken. How many came. */
+/* Kahn's algorithm (1962) with a heap, which takes the first ready node. Returns the number of ordered nodes. */
 static size_t kahn(struct order *o, int *result)
 {
 	int n = (int)o->n;
@@ -100,7 +100,7 @@ static size_t kahn(struct order *o, int *result)
 	return done;
 }
 
-/* From a node that still waits, back along what it waits for, until a node comes twice. */
+/* Walks from a waiting node back along its producers until a node repeats. */
 static void find_cycle(const struct order *o, struct onnx_cycle *cycle)
 {
 	int *seen = NEWN(o->arena, int, o->n), at = 0;
@@ -114,8 +114,7 @@ static void find_cycle(const struct order *o, struct onnx_cycle *cycle)
 			k++;
 		at = o->before.at[k];
 	}
-	/* What was walked before the cycle goes, the rest is turned round, and the node that comes first in the file
-	 * leads. */
+	/* Drops the nodes before the cycle, reverses the rest, and starts with the node that is first in the file. */
 	int n = cycle->n - (seen[at] - 1), first = 0, *turned = NEWN(o->arena, int, n);
 	for (int i = 0; i < n; i++) {
 		turned[i] = cycle->at[cycle->n - 1 - i];

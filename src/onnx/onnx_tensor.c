@@ -1,4 +1,4 @@
-/* Tensors: TensorProto decoded into struct tensor and made from it; files that are one TensorProto. */
+/* Tensors: TensorProto decoded into struct tensor and made from it; files of one TensorProto. */
 #include "onnx/onnx_internal.h"
 
 #include <stdio.h>
@@ -47,12 +47,12 @@ int onnx_tensor_size(int64_t *bytes, int64_t *count, const Onnx__TensorProto *t,
 	return 0;
 }
 
-/* Where the format puts the elements of a type that are not raw, and how many entries there are. */
+/* The typed field that holds a type's elements, and its number of entries. */
 struct typed {
 	const char *field;
 	const void *data;
 	size_t n;     /* entries in the message */
-	int64_t want; /* entries that the extents need */
+	int64_t want; /* entries required by the extents */
 	size_t size;  /* bytes of an entry */
 };
 
@@ -69,7 +69,7 @@ static struct typed typed_field(const Onnx__TensorProto *t, enum type type, int6
 	case TYPE_U64: return (struct typed){ "uint64_data", t->uint64_data, t->n_uint64_data, count, 8 };
 	default: break;
 	}
-	/* Each entry is one element; of types below 8 bits, one byte of packed elements. */
+	/* Each entry is one element; for types below 8 bits, one byte of packed elements. */
 	int each = bits < 8 ? 8 / bits : 1;
 	return (struct typed){ "int32_data", t->int32_data, t->n_int32_data, count / each + (count % each != 0), 4 };
 }
@@ -82,7 +82,7 @@ static void unpack_entries(void *to, const struct typed *from, enum type type, i
 			((uint8_t *)to)[i] = ((const int32_t *)from->data)[i] != 0;
 	else if (width == from->size)
 		memcpy(to, from->data, (size_t)bytes);
-	else /* the low bytes of each entry; hosts are little-endian, as the format is */
+	else /* the low bytes of each entry; hosts are little-endian, like the format */
 		for (int64_t i = 0; i < from->want; i++)
 			memcpy((char *)to + (size_t)i * width, (const char *)from->data + (size_t)i * from->size,
 			       width);
@@ -201,7 +201,7 @@ int onnx_tensor_read_file(struct tensor *out, const char **name, const char *pat
 	const Onnx__TensorProto *t = (const Onnx__TensorProto *)message;
 	if (name)
 		*name = onnx_text(t->name);
-	/* External data would be relative to a model; such a file has none. */
+	/* No model, hence no external data. */
 	return onnx_tensor_load(out, t, NULL, a, e) < 0 ? err_where(e, "%s: ", path) : 0;
 }
 

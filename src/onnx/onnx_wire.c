@@ -1,16 +1,16 @@
-/* Between bytes and messages: protobuf's wire format, read with big tensors left in place, and written to a file.
+/* Protobuf's wire format: reads messages with big tensors left in place, and writes them to a file.
  *
  * protobuf-c copies every bytes field, and refuses lengths of 2 GB. So a model is unpacked from a slim copy of the file
- * in which the raw_data of each tensor is replaced by 8 bytes that say which one it was; afterwards the messages
- * are pointed at the bytes in the file. The pass that makes the slim copy follows the message descriptors, and on
- * its way finds what is wrong and at which byte, and how deep messages are nested. */
+ * in which the raw_data of each tensor is replaced by an 8-byte token; afterwards the messages are pointed at the bytes
+ * in the file. The first pass follows the message descriptors, locates errors by byte offset, and measures the nesting
+ * depth. */
 #include "onnx/onnx_internal.h"
 
 #include <string.h>
 
 enum {
-	MAX_DEPTH = 100, /* of messages; as other protobuf readers. A subgraph takes three levels */
-	TOKEN_BYTES = 8, /* what stands for raw_data in the slim copy */
+	MAX_DEPTH = 100, /* nesting of messages, as in other protobuf readers. A subgraph takes three levels */
+	TOKEN_BYTES = 8, /* replaces raw_data in the slim copy */
 	RAW_DATA = 9,    /* TensorProto.raw_data */
 	MAX_MESSAGES = 1 << 30,
 	WRITE_BUFFER = 1 << 20,
@@ -31,8 +31,8 @@ struct scan {
 	} raw;
 	struct {
 		VEC(size_t);
-	} size;   /* slim sizes of messages, in the order in which they begin */
-	int next; /* the writing pass: of the above */
+	} size;   /* slim sizes of messages, in order of their start */
+	int next; /* second pass: index in `size` */
 	uint64_t next_raw;
 	unsigned char *out;
 };
@@ -41,7 +41,7 @@ struct scan {
 struct field {
 	uint32_t number;
 	int wire;
-	const unsigned char *begin, *data, *end; /* the key, the value (behind its length), the next field */
+	const unsigned char *begin, *data, *end; /* the key, the value (after its length), the next field */
 	const ProtobufCFieldDescriptor *known;   /* or null */
 };
 
@@ -51,7 +51,7 @@ static int bad(struct scan *s, const unsigned char *at, const char *what)
 	               (size_t)(at - s->start), (size_t)(s->end - s->start), what);
 }
 
-/* A varint from *p on; false when it does not end before `end` or has more than 10 bytes. */
+/* Reads a varint at *p; false if it does not end before `end` or has more than 10 bytes. */
 static bool read_varint(uint64_t *out, const unsigned char **p, const unsigned char *end)
 {
 	uint64_t x = 0;
@@ -178,7 +178,7 @@ static void put_varint(struct scan *s, uint64_t x)
 	*s->out++ = (unsigned char)x;
 }
 
-/* Second pass: the slim copy. What measure() accepted is not checked again. */
+/* Second pass: the slim copy. Does not repeat the checks of measure(). */
 static void slim(struct scan *s, const ProtobufCMessageDescriptor *kind, const unsigned char *p,
                  const unsigned char *end)
 {
@@ -285,7 +285,7 @@ int onnx_visit(ProtobufCMessage *root, const ProtobufCMessageDescriptor *kind,
 	return 0;
 }
 
-/* protobuf-c hands out many tiny pieces: they are collected; big ones go straight to the file. */
+/* Buffers the many tiny pieces from protobuf-c; big ones go straight to the file. */
 struct sink {
 	ProtobufCBuffer base;
 	struct file_out *file;

@@ -1,6 +1,6 @@
 /* Writing a model: one file, or a file and "<file>.data" with the tensors' bytes. See onnx_model_write.
  *
- * A tensor that goes to the data file is changed in place for the time of writing and put back afterwards. */
+ * A tensor in the data file is changed in place while writing and restored afterwards. */
 #include "onnx/onnx_internal.h"
 
 #include <limits.h>
@@ -18,9 +18,9 @@ struct writer {
 	struct onnx_model *model;
 	const struct onnx_write_options *options;
 	struct arena *scratch;
-	const char *data_name, *data_path; /* of the data file: as the model says it, and where it is written */
-	bool move_external;                /* copy what is in other files already */
-	bool has_data;                     /* `data` has been begun */
+	const char *data_name, *data_path; /* of the data file: its name in the model, and the path it is written to */
+	bool move_external;                /* copy existing external data */
+	bool has_data;                     /* `data` is open */
 	uint64_t position;                 /* bytes in the data file */
 	struct file_out data;
 	struct {
@@ -78,7 +78,7 @@ static void refer(struct writer *w, Onnx__TensorProto *t, uint64_t offset, uint6
 	list[n++] = entry(w, "location", w->data_name);
 	list[n++] = entry(w, "offset", arena_printf(w->scratch, "%llu", (unsigned long long)offset));
 	list[n++] = entry(w, "length", arena_printf(w->scratch, "%llu", (unsigned long long)length));
-	for (size_t i = 0; i < t->n_external_data; i++) { /* a checksum is of the bytes and stays true */
+	for (size_t i = 0; i < t->n_external_data; i++) { /* a checksum of the bytes stays valid */
 		const char *key = onnx_text(t->external_data[i]->key);
 		if (strcmp(key, "location") != 0 && strcmp(key, "offset") != 0 && strcmp(key, "length") != 0)
 			list[n++] = t->external_data[i];
@@ -158,7 +158,7 @@ static int move_tensors(struct writer *w)
 		TRY(onnx_visit(root, &onnx__tensor_proto__descriptor, move_external, w));
 	if (w->options->external || protobuf_c_message_get_packed_size(root) > limit)
 		TRY(onnx_visit(root, &onnx__graph_proto__descriptor, move_initializers, w));
-	/* Constants in attributes stay inline as long as they can: not every reader looks for them elsewhere. */
+	/* Keep constants in attributes inline if possible: not every reader supports external ones. */
 	if (protobuf_c_message_get_packed_size(root) > limit)
 		TRY(onnx_visit(root, &onnx__tensor_proto__descriptor, move_if_big, w));
 	if (protobuf_c_message_get_packed_size(root) <= limit)
@@ -182,7 +182,7 @@ static int write_files(struct writer *w, const char *path)
 	return rc;
 }
 
-/* Whether the new data file would replace the one that the model's own file, which stays, reads. */
+/* True if the new data file would replace the one used by the model's own file, which stays. */
 static bool replaces_own(const struct onnx_model *m, const char *place, struct arena *a)
 {
 	return same_folder(m->dir, path_dir(a, place)) && !file_same(m->path, place);
@@ -208,7 +208,7 @@ int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_w
 	s.data_name = w.data_name;
 	ck(w.options->version == ONNX_WRITE_VERSION);
 	onnx_visit(&m->proto->base, &onnx__tensor_proto__descriptor, survey_tensor, &s);
-	/* A file that the model refers to must not be overwritten by the new data file: then it is copied into it. */
+	/* The new data file must not overwrite a file that the model uses: copy that one's data instead. */
 	w.move_external = s.any && !same_folder(m->dir, path_dir(w.scratch, place));
 	if (s.same_name &&
 	    (w.options->external || protobuf_c_message_get_packed_size(&m->proto->base) > w.options->inline_limit))

@@ -1,4 +1,4 @@
-/* What two tensors differ by: a stream over runs of both, in double for floats and exact for integers. */
+/* Compares two tensors, streaming over runs of both, in double for floats and exactly for integers. */
 #include <math.h>
 #include <string.h>
 
@@ -6,15 +6,15 @@
 
 enum { RUN = 256 };
 
-/* The comparison so far: the result and what it is computed from. */
+/* The comparison so far: the result and its running sums. */
 struct tally {
 	struct tensor_difference *out;
 	struct tensor_tolerance tolerance;
-	const double *allowed; /* by element, beside the tolerance; or null */
-	double score;          /* of the worst element: its difference over what it may be */
+	const double *allowed; /* by element, added to the tolerance; or null */
+	double score;          /* of the worst element: its difference over its tolerance */
 	double worst_difference;
 	double square_diff, square_want; /* sums over elements finite in both */
-	double largest;                  /* of their magnitudes */
+	double largest;                  /* largest magnitude */
 };
 
 /* One pair that differs by `diff` (infinity for a NaN or an infinity against something else). True when beyond the
@@ -71,7 +71,7 @@ static bool tally_int(struct tally *t, int64_t i, int64_t got, int64_t want, boo
 	return tally_pair(t, i, g, w, diff);
 }
 
-/* `lanes` floats an element (2 for complex numbers): an element differs when one of its lanes does. */
+/* `lanes` floats per element (2 for complex numbers): an element differs if one of its lanes does. */
 static void compare_floats(struct tally *t, const struct tensor *got, const struct tensor *want, enum type type,
                            int lanes)
 {
@@ -158,8 +158,8 @@ bool tensor_compare_within(struct tensor_difference *out, const struct tensor *g
 
 struct tensor_tolerance tensor_tolerance_of(enum type t)
 {
-	/* A few units in the last place for the accumulated rounding of f32 and f64; one to two for what is stored
-	 * narrower than it is computed, where the rounding of the result itself dominates. */
+	/* A few units in the last place for the accumulated rounding of f32 and f64; one to two for types stored
+	 * narrower than computed, where rounding of the result dominates. */
 	switch ((int)t) {
 	case TYPE_F64:
 	case TYPE_C128: return (struct tensor_tolerance){ 1e-9, 1e-7 };

@@ -1,4 +1,4 @@
-/* Conversion of whole tensors as ONNX Cast has it (saturating to the 8-bit floats), strings included. */
+/* Conversion of whole tensors as ONNX Cast (saturating to the 8-bit floats), strings included. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static bool is_integral(enum type t)
 	return type_is_int(t) || t == TYPE_BOOL;
 }
 
-/* Numbers through int64 where the source has integers, else through double; each way rounds once. */
+/* Converts through int64 if the source has integers, else through double; either way rounds once. */
 static void convert_numbers(struct tensor *out, const struct tensor *x, int64_t n)
 {
 	int64_t ints[RUN];
@@ -114,7 +114,7 @@ static int convert_from_strings(struct tensor *out, const struct tensor *x, int6
 				continue;
 			}
 		}
-		/* A decimal text goes to f32 in one rounding, and to what is narrower in two: through the double. */
+		/* Decimal text converts to f32 with one rounding, to narrower types with two, through double. */
 		double v = out->type == TYPE_F32 ? (double)number_read_float(s, &end) : number_read(s, &end);
 		if (!all_read(s, end)) {
 			err_set(e, ERR_MODEL,

@@ -1,4 +1,4 @@
-/* Runs of elements between memory and doubles or int64: one loop a type, chosen once a run. See type.h. */
+/* Runs of elements between memory and doubles or int64: one loop per type, chosen once per run. See type.h. */
 #include <math.h>
 
 #include "tensor/small_float.h"
@@ -6,7 +6,7 @@
 
 enum { RUN = 256 }; /* elements converted through a buffer on the stack */
 
-/* `p` is where element `first` lies, `i` runs over 0 .. n-1; memcpy, since data may lie at any address. */
+/* `p` points to element `first`, `i` runs over 0 .. n-1; memcpy, since data may be unaligned. */
 #define LOAD_EACH(T, EXPR) \
 	{ \
 		const char *p = (const char *)data + first * (int64_t)sizeof(T); \
@@ -64,7 +64,7 @@ SMALL_FLOAT_INLINE int32_t sign_extend(uint32_t code, int bits)
 		break; \
 	}
 
-/* The fraction dropped, the rest modulo 2^64; NaN and infinities are zero. */
+/* Drops the fraction, wraps modulo 2^64; NaN and infinities are zero. */
 SMALL_FLOAT_INLINE int64_t int_of_double(double x)
 {
 	if (x >= -0x1p63 && x < 0x1p63)

@@ -7,10 +7,10 @@
 #include "base/ascii.h"
 #include "base/file.h"
 
-/* What a header says. */
+/* A parsed header. */
 struct header {
 	char kind;    /* '?' bool, 'i', 'u', 'f', 'c', 'U', 'S', 'V' */
-	int64_t size; /* bytes of an element */
+	int64_t size; /* bytes per element */
 	bool swap, fortran;
 	int rank;
 	int64_t dim[TENSOR_MAX_RANK];
@@ -74,14 +74,14 @@ static bool take_int(struct cursor *c, int64_t *out)
 	return true;
 }
 
-/* "<f4", "|b1", ">U12" ... False when it is no such text. */
+/* Parses "<f4", "|b1", ">U12" ... False if it is none. */
 static bool parse_descr(struct header *h, const char *text)
 {
 	char order = strchr("<>=|", text[0]) && text[0] ? *text++ : '=';
 	struct cursor c = { text + (text[0] != 0), text + strlen(text) };
 	h->kind = text[0];
 	h->size = 1;
-	if (h->kind == 'M' || h->kind == 'm') /* dates, with a unit behind: refused by type_of's caller */
+	if (h->kind == 'M' || h->kind == 'm') /* dates, with a unit suffix: refused by type_of's caller */
 		return true;
 	if (c.p < c.end && !take_int(&c, &h->size))
 		return false;
@@ -177,7 +177,7 @@ static enum type type_of(char kind, int64_t size)
 	return TYPE_NONE;
 }
 
-/* Where element `i` in row-major order lies in a Fortran-order file. */
+/* The position in a Fortran-order file of row-major element `i`. */
 static int64_t fortran_place(const struct header *h, int64_t i)
 {
 	int64_t place = 0, index[TENSOR_MAX_RANK];
@@ -190,8 +190,8 @@ static int64_t fortran_place(const struct header *h, int64_t i)
 	return place;
 }
 
-/* Row-major copy of the elements. The innermost row-major step is constant in the file, so that only the first element
- * of each row needs the general place. */
+/* Copies the elements to row-major order. The innermost step is constant in the file, so only each row's first element
+ * needs fortran_place. */
 static void copy_elements(char *out, const struct header *h, int64_t n)
 {
 	int64_t size = h->size, row = h->rank ? h->dim[h->rank - 1] : 1;
@@ -216,7 +216,7 @@ static void swap_bytes(char *p, int64_t n, int64_t unit)
 		}
 }
 
-/* One Unicode element (UCS-4, NULs at its end dropped) as UTF-8; null when it holds no valid text. */
+/* One Unicode element (UCS-4, NULs at its end dropped) as UTF-8; null if invalid. */
 static char *utf8_of(const unsigned char *p, int64_t units, bool swap, struct arena *a)
 {
 	struct str s = str_new(a);
@@ -281,7 +281,7 @@ int npy_decode(struct tensor *out, bool *raw, const char *name, const void *byte
 	struct tensor shape = { .rank = h.rank };
 	memcpy(shape.dim, h.dim, sizeof h.dim);
 	int64_t n = tensor_count(&shape);
-	/* Elements of no bytes would let a short file ask for any amount of memory. */
+	/* Zero-size elements would let a short file demand any amount of memory. */
 	if (n < 0 || (n > 0 && h.size == 0) || __builtin_mul_overflow(n, h.size, &need))
 		return err_set(e, ERR_MODEL, "%s: the extents in the .npy header are impossible.", name);
 	if ((uint64_t)need > h.body_size) {

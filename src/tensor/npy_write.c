@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "tensor/npy.h"
 
-/* NumPy's name of a type; types without one are void elements of their bytes, the packed ones a byte each. */
+/* NumPy's name of a type; others are void elements of their size, packed ones one byte each. */
 static const char *descr_of(enum type t)
 {
 	switch ((int)t) {
@@ -29,7 +29,7 @@ static const char *descr_of(enum type t)
 	}
 }
 
-/* The code point at *p, which moves behind it. Bytes that are no UTF-8 become U+FFFD, one each. */
+/* Returns the code point at *p and advances. Each invalid byte becomes U+FFFD. */
 static uint32_t code_point(const unsigned char **p)
 {
 	uint32_t first = *(*p)++;

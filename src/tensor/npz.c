@@ -8,12 +8,12 @@
 
 enum { LOCAL_SIZE = 30, CENTRAL_SIZE = 46, END_SIZE = 22, LOCATOR_SIZE = 20, END64_SIZE = 56 };
 
-/* One member, as the central directory has it. */
+/* One member of the central directory. */
 struct member {
 	const char *name;
 	int flags, method;
 	uint32_t crc;
-	uint64_t packed, size, at; /* bytes in the archive, bytes of the file, place of its local header */
+	uint64_t packed, size, at; /* bytes in the archive, bytes of the file, offset of its local header */
 };
 
 static uint64_t get(const unsigned char *p, int bytes)
@@ -35,7 +35,7 @@ static int damaged(const char *path, const char *what, struct err *e)
 	return err_advise(e, "Write or copy the file again.");
 }
 
-/* Where the central directory begins and ends, and how many members it lists. */
+/* Finds the central directory's start and end, and its number of members. */
 static int find_directory(uint64_t *at, uint64_t *end, uint64_t *n, const struct file_map *m, const char *path,
                           struct err *e)
 {
@@ -64,7 +64,7 @@ static int find_directory(uint64_t *at, uint64_t *end, uint64_t *n, const struct
 	return 0;
 }
 
-/* The zip64 field replaces, in this order, those of size, packed size and place that are all ones. */
+/* The zip64 field replaces those of size, packed size and offset, in this order, that are all ones. */
 static bool apply_zip64(struct member *f, const unsigned char *extra, uint64_t length)
 {
 	uint64_t *wide[] = { &f->size, &f->packed, &f->at };
@@ -90,7 +90,7 @@ static bool apply_zip64(struct member *f, const unsigned char *extra, uint64_t l
 	return true;
 }
 
-/* The member listed at *at, which moves behind it. */
+/* Reads the member listed at *at and advances. */
 static int next_member(struct member *f, uint64_t *at, uint64_t end, const struct file_map *m, const char *path,
                        struct arena *a, struct err *e)
 {
@@ -136,7 +136,7 @@ static bool inflate_all(unsigned char *out, uint64_t size, const unsigned char *
 	return complete;
 }
 
-/* The member's bytes: in the map where it is stored, else in the arena. */
+/* The member's bytes: in the map if stored, else in the arena. */
 static int member_bytes(const unsigned char **out, const struct member *f, const struct file_map *m, const char *path,
                         struct arena *a, struct err *e)
 {
@@ -154,7 +154,7 @@ static int member_bytes(const unsigned char **out, const struct member *f, const
 		return damaged(path, "a member's data lies outside the file", e);
 	*out = m->data + at;
 	if (f->method == 8) {
-		/* Deflate shrinks by at most 1032: more is a lie that would only cost memory. */
+		/* Deflate shrinks by at most 1032: a larger claim would only waste memory. */
 		if (f->size / 1032 > f->packed + 1)
 			return damaged(path, "a member is larger than its data can be", e);
 		unsigned char *bytes = arena_alloc(a, f->size + 1);
@@ -218,8 +218,8 @@ static uint64_t narrow(uint64_t x)
 	return x < UINT32_MAX ? x : UINT32_MAX;
 }
 
-/* The fields that local and central headers share. The zip64 field is always there: one form for all sizes. Times are
- * the format's first day, so that equal tensors give equal files; bit 11 says that names are UTF-8. */
+/* The fields that local and central headers share. Always with a zip64 field: one form for all sizes. The fixed time
+ * makes equal tensors give equal files; bit 11 marks names as UTF-8. */
 static void put_shared(struct record *r, const struct member *f, int extra)
 {
 	put(r, 2, 45);

@@ -1,4 +1,4 @@
-/* Reproducible random tensors: element i depends on the seed and on i alone, whatever the order of filling. */
+/* Reproducible random tensors: element i depends only on the seed and i, not on the order of filling. */
 #include <math.h>
 
 #include "tensor/tensor.h"
@@ -19,7 +19,7 @@ static uint64_t random_bits(uint64_t seed, int64_t i)
 	return mix(mix(seed + UINT64_C(0x9e3779b97f4a7c15)) + ((uint64_t)i + 1) * UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* A bound of an integer type, as the type's own 64 bits. */
+/* Clamps a bound to an integer type, as its 64 bits. */
 static uint64_t clamp(enum type t, double x)
 {
 	bool is_unsigned = !type_is_signed(t);
@@ -56,7 +56,7 @@ static void fill_floats(enum type type, void *data, int64_t n, uint64_t seed, do
 		for (int64_t i = 0; i < m; i++) {
 			double unit = (double)(random_bits(seed, at + i) >> 11) * 0x1p-53;
 			/* Not low + unit * (high - low), which may overflow. In two statements, so that no compiler
-			 * fuses them and every machine gets the same values. */
+			 * fuses them and all machines get the same values. */
 			double from_low = low * (1 - unit), from_high = high * unit;
 			x[i] = from_low + from_high;
 		}

@@ -1,4 +1,4 @@
-/* Host tensors: making, measuring, describing, single elements. Conversion is in convert.c. See tensor.h. */
+/* Host tensors: creation, size, description, single elements. Conversion is in convert.c. See tensor.h. */
 #include "tensor/tensor.h"
 
 #include <inttypes.h>
@@ -25,7 +25,7 @@ int tensor_new(struct tensor *out, enum type type, int rank, const int64_t *dim,
 	if (n >= 0 && (type == TYPE_STRING ? __builtin_mul_overflow(n, (int64_t)sizeof(char *), &size)
 	                                   : (size = type_bytes(type, n)) < 0))
 		n = -1;
-	/* 2^48 bytes is more than a machine can address: the extents are wrong, not the memory small. */
+	/* No machine can address 2^48 bytes, so the extents are wrong. */
 	if (n < 0 || size > INT64_C(1) << 48) {
 		int code = err_set(e, ERR_MODEL, "The tensor %s has no valid size.", tensor_describe(out, a));
 		*out = (struct tensor){ .type = type };

@@ -1,5 +1,5 @@
-/* Compiled code of kernels in a folder, by the hash of their text: what did not change between candidates is compiled
- * once, whichever worker needs it first. */
+/* Compiled code of kernels in a folder, by the hash of their text: code shared by candidates is compiled once, by
+ * whichever worker needs it first. */
 #include "tune/code_cache.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static int get(struct dev_code *out, const char *path, struct arena *a, struct e
 	memcpy(&h, data, sizeof h);
 	if (h.refused)
 		return err_set(e, ERR_DEVICE, "%s", data + sizeof h);
-	/* In memory of its own, for the alignment that the code may want. */
+	/* In its own allocation, aligned for the code. */
 	void *code = arena_alloc(a, size - sizeof h + 1);
 	memcpy(code, data + sizeof h, size - sizeof h);
 	*out = (struct dev_code){ .data = code, .size = size - sizeof h, .arch = h.arch, .ptx = h.ptx };
@@ -36,7 +36,7 @@ static int put(const char *path, struct head h, const void *data, size_t size, s
 	char *file = arena_alloc(a, sizeof h + size + 1);
 	memcpy(file, &h, sizeof h);
 	memcpy(file + sizeof h, data, size);
-	/* Other workers may read it at once; nobody needs it after a power cut. */
+	/* Other workers may read it concurrently; it need not survive a power cut. */
 	char *own = arena_printf(a, "%s.%d", path, (int)getpid());
 	TRY(file_make(own, file, sizeof h + size, e));
 	return file_rename(own, path, e);

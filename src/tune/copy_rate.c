@@ -1,4 +1,4 @@
-/* The device's best rate for moving bytes: programs that copy, scheduled in all ways that the map rule knows. */
+/* The device's memory bandwidth: copy programs, scheduled in all ways of the map rule. */
 #include <string.h>
 
 #include "sched/sched.h"
@@ -6,7 +6,7 @@
 
 enum { REPEATS = 15, DRAWN = 1 << 18 };
 
-/* `n` numbers: a few that are drawn, again and again. */
+/* `n` numbers: a few random ones, repeated. */
 static int numbers(struct tensor *x, int64_t n, struct arena *a, struct err *e)
 {
 	struct tensor some = { 0 };
@@ -19,7 +19,7 @@ static int numbers(struct tensor *x, int64_t n, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* What `c` makes of a copy of x, if that is better than *best. */
+/* Measures a copy of x scheduled by `c`; updates *best if faster. */
 static int one_copy(struct dev *d, double *best, const struct tensor *x_values, const struct sched_choice *c,
                     struct tune_setup setup, struct arena *a, struct err *e)
 {

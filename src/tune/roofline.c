@@ -1,5 +1,4 @@
-/* What bounds a program from below on a device: its bytes, its arithmetic, or that kernels are launched at all. See
- * tune.h. */
+/* Lower bounds of a program's time on a device: memory traffic, arithmetic, or kernel launches. See tune.h. */
 #include "ir/launch.h"
 #include "sched/sched.h"
 #include "tune/tune.h"
@@ -7,8 +6,8 @@
 struct counted {
 	const struct ir_program *p;
 	const struct tensor *const *inputs;
-	double operations; /* of one point */
-	int widest;        /* bits of what is read */
+	double operations; /* per point */
+	int widest;        /* bits of the widest input */
 };
 
 static double number(const struct counted *c, expr e)
@@ -28,7 +27,7 @@ static void count_node(void *user, expr e)
 	c->operations += ir_op_info[e->op].kind == IR_CALL && e->op > IR_ROUND_EVEN ? 8 : 1;
 }
 
-/* A sum of products of 16-bit or narrower elements: tensor cores do that. */
+/* True for a sum of products of 16-bit or narrower elements, which tensor cores compute. */
 static bool is_product(const struct ir_stage *s, int widest)
 {
 	return s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL && widest <= 16 &&
@@ -56,7 +55,7 @@ static void add_stage(struct counted *c, const struct ir_stage *s, double times,
 	ir_walk(s->value, count_node, c);
 	if (is_product(s, c->widest))
 		*products += points;
-	else /* a product and its sum are one operation, too */
+	else /* a product and its sum count as one operation */
 		*one_by_one += points * (c->operations + (s->kind == IR_REDUCE && s->value->op != IR_MUL));
 }
 
@@ -71,7 +70,7 @@ struct tune_roofline tune_roofline(const struct ir_program *p, const struct tens
 		add_stage(&c, *s, 1, &one_by_one, &products);
 	out.operations = one_by_one + products;
 	out.memory_ns = bytes_per_ns > 0 ? bytes / bytes_per_ns : 0;
-	if (d->arch == 0) /* nobody knows what a processor's lanes do */
+	if (d->arch == 0) /* a processor's rates are unknown */
 		return out;
 	if (clocks_per_ns > 0)
 		out.arithmetic_ns = (one_by_one / t.fma[TYPE_F32] + products / target_products(&t)) / clocks_per_ns;

@@ -15,7 +15,7 @@ static int text_of(struct dev_code *out, struct tune_runner *r, const struct ir_
 	return code->compile(code->user, out, &source, r->arena, e);
 }
 
-/* The kernels that run at these extents. */
+/* Chooses the kernels for these extents. */
 static int choose_kernels(struct tune_runner *r, struct err *e)
 {
 	vec_each (st, &r->plan->steps) {
@@ -27,7 +27,7 @@ static int choose_kernels(struct tune_runner *r, struct err *e)
 	return 0;
 }
 
-/* Each kernel that runs as a text of its own, so that plans that share it share its code. */
+/* Compiles each kernel as its own text, so that plans share the code of common kernels. */
 static int code_of_step(struct dev_code *out, struct tune_runner *r, const struct runner_step *s,
                         const struct tune_code *code, struct err *e)
 {
@@ -75,7 +75,7 @@ static int load_code(struct tune_runner *r, const struct tune_code *given, struc
 
 /* ---- Launches. */
 
-/* One launch: what the launcher's functions are told. Before it there is only the runner. */
+/* The launcher functions' context. Before a launch only the runner is set. */
 struct call {
 	struct tune_runner *r;
 	const struct runner_step *step;

@@ -1,5 +1,5 @@
-/* A runner's memory: buffers between guards that show writes beside them, and a pool from which the next runner takes
- * those of the same content. */
+/* A runner's memory: buffers between guards that detect writes out of bounds, and a pool that reuses buffers of the
+ * same content in the next runner. */
 #include "tune/runner_inside.h"
 
 enum { MAX_COPIES = 64, GUARD = 256 };
@@ -42,11 +42,11 @@ int runner_measure_buffers(struct tune_runner *r, size_t rotate, struct err *e)
 	return 0;
 }
 
-/* A block with its guards, which may have been another runner's. */
+/* A block with its guards; may come from an earlier runner. */
 struct block {
 	char *place;
 	size_t bytes;
-	const struct tensor *content; /* what stands in it; null: nothing that is known */
+	const struct tensor *content; /* its content; null: unknown */
 };
 
 struct tune_pool {
@@ -76,7 +76,7 @@ static char *take_block(struct tune_pool *p, size_t bytes, const struct tensor *
 	return NULL;
 }
 
-/* Gives back all that nobody has taken: memory is out. */
+/* Frees all unused blocks, when memory runs out. */
 void tune_pool_empty(struct tune_pool *p)
 {
 	for (; p && p->blocks.n; p->blocks.n--)
@@ -137,7 +137,7 @@ void runner_free_memory(struct tune_runner *r)
 	r->memory = NULL;
 }
 
-/* Whether the guard at `at` is as it was. */
+/* Checks that the guard at `at` is unchanged. */
 static int look_at_guard(struct tune_runner *r, const char *at, bool *whole, struct err *e)
 {
 	unsigned char guard[GUARD];

@@ -1,21 +1,21 @@
-/* A runner's times: launches recorded once and replayed between two events, for long enough that the clock's own cost
- * does not count. */
+/* A runner's times: launches recorded once and replayed between two events, for long enough that the overhead of timing
+ * is negligible. */
 #include "tune/runner_inside.h"
 
 #include <stdlib.h>
 
 enum { WARM_UP = 3, MAX_LAUNCHES = 512 };
-static const double SAMPLE_NS = 1e6; /* enough that the clock's and the replay's own cost do not count */
+static const double SAMPLE_NS = 1e6; /* makes the overhead of timing and replay negligible */
 
 struct runner_timing {
 	struct tune_runner *r;
-	struct dev_graph *graph; /* null: the device records none */
+	struct dev_graph *graph; /* null: the device has no graphs */
 	struct dev_event *from, *to;
 	int rounds;
-	double once; /* ns of one run, about; 0: not recorded yet */
+	double once; /* approximate ns of one run; 0: not recorded yet */
 };
 
-/* One pass over all copies, `rounds` times. */
+/* Runs all copies, `rounds` times. */
 static int run_all(struct tune_runner *r, int rounds, struct err *e)
 {
 	for (int i = 0; i < rounds * r->copies; i++)

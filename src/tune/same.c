@@ -1,5 +1,5 @@
-/* Whether a candidate's results are the reference's: by all processors, since large results are compared for every
- * candidate. See tune.h. */
+/* Compares a candidate's results with the reference, on all processors, since results are large and candidates many.
+ * See tune.h. */
 #include "tune/tune.h"
 
 #include <math.h>
@@ -9,9 +9,8 @@
 #include "check/error_bound.h"
 
 enum {
-	PART = 1 << 18,  /* elements that one thread takes at a time; a whole number of bytes of any type */
-	FLIPPED = 10000, /* of so many 8-bit integers one may be the next number: it was rounded from a float near a
-	                  * tie */
+	PART = 1 << 18,  /* elements per job; whole bytes for any type */
+	FLIPPED = 10000, /* one in this many 8-bit integers may be off by one: rounded from a float near a tie */
 };
 
 struct part {
@@ -27,7 +26,7 @@ struct comparison {
 	struct part *part;
 };
 
-/* The elements of a part, as a tensor of one axis. */
+/* The elements of a part, as a tensor of rank 1. */
 static struct tensor part_of(const struct tensor *t, int64_t count, int i)
 {
 	int64_t first = (int64_t)i * PART, n = count - first < PART ? count - first : PART;
@@ -67,7 +66,7 @@ static bool same(const struct tensor *got, const struct tensor *want, const stru
 		.got = got, .want = want, .tolerance = tensor_tolerance_of(want->type), .count = tensor_count(want)
 	};
 	int parts = (int)((c.count + PART - 1) / PART);
-	double largest = 0; /* a sum's rounding goes with its largest terms, not with what is left of them */
+	double largest = 0; /* rounding of a sum scales with its largest terms, not with the result */
 	int64_t differing = 0;
 	const struct part *most = NULL;
 	if (got->type != want->type || !tensor_same_shape(got, want)) {
@@ -110,7 +109,7 @@ static bool all_same(const struct tensor *got, const struct tensor *want, const 
 	return true;
 }
 
-/* For elements of which no bound was computed: the largest of those that were. */
+/* For elements without a bound: the largest computed one. */
 static void find_most(struct tensor *most, const struct tensor *bound, struct arena *a)
 {
 	struct err ignored = { 0 };
@@ -123,7 +122,7 @@ static void find_most(struct tensor *most, const struct tensor *bound, struct ar
 		tensor_set_float(most, 0, x);
 }
 
-/* Errors are looked into when they are needed: that takes longer than the reference. */
+/* Computes bounds on demand: that takes longer than the reference. */
 static void find_bounds(struct tune_reference *r, struct arena *a)
 {
 	int n = r->program->outputs.n;

@@ -6,13 +6,13 @@
 #include "base/map.h"
 
 enum { PARENTS = 8, DRAWS = 200 };
-static const double counts = 0.995; /* of the best's time: what is less of a gain may be noise */
+static const double counts = 0.995; /* of the best time: a smaller gain may be noise */
 static const double gain = 0.99;
 
 struct asked {
 	struct tune_trial trial;
-	int stage;                  /* whose option was tried; -1: a point for other reasons */
-	const struct asked *parent; /* the point that it changed */
+	int stage;                  /* stage whose option was tried; -1: other points */
+	const struct asked *parent; /* the point it was derived from */
 	bool answered;
 };
 
@@ -22,19 +22,18 @@ struct tune_search {
 	uint64_t random;
 	struct {
 		VEC(struct asked *);
-	} all; /* in the order of the questions, and what was known before */
+	} all; /* known trials, then questions in order */
 	struct map tried;
 	struct {
 		VEC(struct tune_point);
 	} suggested;
 	int suggestions; /* asked so far */
 	bool **offered;  /* by stage and option */
-	double **ratio;  /* the best time of a point with this option over that of the same point with another one; 0:
-	                    none */
-	int open;        /* questions without an answer */
+	double **ratio;  /* best ratio of a point's time with this option to the same point with another one; 0: none */
+	int open;        /* unanswered questions */
 	bool combined;
 	int since_gain; /* answers of the evolution since the last gain */
-	double gained;  /* the time that was the last gain */
+	double gained;  /* time at the last gain */
 	const struct tune_trial *best;
 };
 
@@ -68,7 +67,7 @@ static struct asked *find(const struct tune_search *s, struct tune_point p)
 	return q && tune_point_same(s->space, q->trial.point, p) ? q : NULL;
 }
 
-/* What steps are tried on: where there is no good point yet, the model's. */
+/* The base point for trying steps: the best, or the model's if none is good yet. */
 static struct tune_point base_of(const struct tune_search *s)
 {
 	return s->best ? s->best->point : s->suggested.at[0];
@@ -141,7 +140,7 @@ const struct tune_trial *tune_search_find(const struct tune_search *s, struct tu
 	return q && q->answered ? &q->trial : NULL;
 }
 
-/* Of equal times, what was asked first. */
+/* Breaks ties by the order of questions. */
 static bool before(const struct tune_search *s, int x, int y)
 {
 	double a = s->all.at[x]->trial.ns, b = s->all.at[y]->trial.ns;
@@ -180,7 +179,7 @@ static int span_at(const struct tune_search *s, int stage, int option)
 	return n < s->space->stages - stage ? n : s->space->stages - stage;
 }
 
-/* Takes option `k` at `stage`; stages that no option makes any more get those of `other`, or the model's. */
+/* Takes option `k` at `stage`; stages no longer covered by an option take those of `other`, or the model's. */
 static void put(const struct tune_search *s, struct tune_point p, int stage, int k, const struct tune_point *other)
 {
 	p.option[stage] = (int16_t)k;
@@ -230,7 +229,7 @@ static bool ask_step(struct tune_search *s, struct tune_point *out)
 	return false;
 }
 
-/* The option of each step that was better than the point that it changed, by most. */
+/* Combines, for each step, the option that improved its base point most. */
 static bool ask_together(struct tune_search *s, struct tune_point *out)
 {
 	if (s->combined || !s->best)
@@ -249,8 +248,7 @@ static bool ask_together(struct tune_search *s, struct tune_point *out)
 	return ask(s, out, p, -1);
 }
 
-/* Another option of the same rule where one parameter is the next one to this: how many parameters differ, then by how
- * much. */
+/* A neighbouring option of the same rule: fewest different parameters, then the smallest differences. */
 static int neighbour(struct tune_search *s, int stage, int option)
 {
 	const struct tune_stage *t = &s->space->stage[stage];
@@ -271,7 +269,7 @@ static int neighbour(struct tune_search *s, int stage, int option)
 
 static const struct tune_trial *parent(struct tune_search *s)
 {
-	/* The better of two out of the first few. */
+	/* The better of two random ones among the best few. */
 	int a = (int)draw(s, PARENTS), b = (int)draw(s, PARENTS);
 	const struct tune_trial *t = tune_search_ranked(s, a < b ? a : b);
 	return t ? t : s->best;
@@ -300,7 +298,7 @@ static bool ask_evolution(struct tune_search *s, struct tune_point *out)
 	if (!s->best || !s->space->stages || s->since_gain >= TUNE_PATIENCE)
 		return false;
 	for (int i = 0; i < DRAWS; i++) {
-		/* Never released: rules that are asked on the way may keep expressions in the same arena. */
+		/* Never released: rules called meanwhile may keep expressions in the same arena. */
 		struct tune_point p = tune_point_copy(s->space, parent(s)->point, s->arena);
 		if (draw(s, 3) == 0)
 			cross(s, p, parent(s)->point);

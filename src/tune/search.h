@@ -23,7 +23,6 @@ enum tune_status {
 	TUNE_STATUS_COUNT
 };
 extern const char *const tune_status_name[TUNE_STATUS_COUNT]; /* "ok", "compiler" ... */
-enum tune_status tune_status_named(const char *name);         /* TUNE_FAILED for unknown names */
 
 struct tune_stage {
 	struct sched_choice *option; /* best first by the cost model */

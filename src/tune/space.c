@@ -1,4 +1,4 @@
-/* What can be chosen: the options of each stage, points, and their text. See search.h. */
+/* The search space: the options of each stage, points, and their text. See search.h. */
 #include <string.h>
 
 #include "tune/search.h"
@@ -7,14 +7,6 @@ const char *const tune_status_name[TUNE_STATUS_COUNT] = {
 	[TUNE_OK] = "ok",         [TUNE_COMPILER] = "compiler", [TUNE_FAILED] = "failed", [TUNE_WRONG] = "wrong",
 	[TUNE_BOUNDS] = "bounds", [TUNE_CRASHED] = "crashed",   [TUNE_HUNG] = "hung",
 };
-
-enum tune_status tune_status_named(const char *name)
-{
-	for (int i = 0; i < TUNE_STATUS_COUNT; i++)
-		if (strcmp(tune_status_name[i], name) == 0)
-			return (enum tune_status)i;
-	return TUNE_FAILED;
-}
 
 int tune_space_new(struct tune_space **out, struct ir_program *p, const struct sched_target *t, struct arena *a,
                    struct err *e)
@@ -48,7 +40,7 @@ static int span_of(const struct tune_space *s, int stage, int option)
 	return n < s->stages - stage ? n : s->stages - stage;
 }
 
-/* From the last stage to the first: an option is followed by all ways for the stages behind those that it makes. */
+/* From the last stage to the first: multiplies an option by the ways of the stages after those it covers. */
 double tune_space_points(const struct tune_space *s)
 {
 	double *ways = NEWN(s->arena, double, s->stages + 1);
@@ -92,7 +84,7 @@ const char *tune_point_text(const struct tune_space *s, struct tune_point p, str
 	return sched_decisions_text(s->program, tune_point_choices(s, p, a), a);
 }
 
-/* The option of a stage whose text this is; -1: none. */
+/* The option of a stage with this text; -1: none. */
 static int find_option(const struct tune_space *s, int stage, const char *text, size_t n, struct sched_choice *all,
                        struct arena *a)
 {

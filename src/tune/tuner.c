@@ -1,6 +1,6 @@
-/* The loop of tuning: a queue of candidates in the order of the search's questions; compilers take any of them, the
- * measurer the first. See tuner.h. Answers reach the search in the order of its questions, so that it asks the same
- * whatever compiles faster. */
+/* The tuning loop: a queue of candidates in the order of the search's questions; compilers take any of them, the
+ * measurer the first. See tuner.h. Answers reach the search in the order of its questions, so that compile times do not
+ * change what it asks. */
 #include "tune/tuner.h"
 
 #include <stdio.h>
@@ -12,9 +12,9 @@
 enum {
 	MAX_COMPILERS = 64,
 	MAX_QUEUE = 2 * MAX_COMPILERS,
-	REPEATS = 9,        /* turns with the best so far */
-	FIRST_REPEATS = 15, /* of what later ones are compared with, and of the last comparison */
-	FAULTS = 4,         /* in a row that were no candidate's: then it is over */
+	REPEATS = 9,        /* rounds against the best so far */
+	FIRST_REPEATS = 15, /* for the reference candidate, and for the last comparison */
+	FAULTS = 4,         /* consecutive faults not caused by candidates: then tuning ends */
 	POLL_MS = 200,
 	OPENING = 60,
 };
@@ -23,7 +23,7 @@ enum place { WAITING, COMPILING, COMPILED, MEASURING, ANSWERED };
 
 struct entry {
 	enum place place;
-	bool killed; /* its process was, once */
+	bool killed; /* its process was killed once */
 	struct tune_trial trial;
 };
 
@@ -46,8 +46,8 @@ struct tuner {
 	double began, deadline, opening;
 	int faults;
 	bool failed_device;
-	struct entry *last; /* beside the queue: the comparison at the end */
-	double against_ns;  /* of what the measured one is compared with */
+	struct entry *last; /* not in the queue: the final comparison */
+	double against_ns;  /* of the reference candidate */
 	struct tune_point against;
 	double ratio; /* of the last answer */
 };
@@ -77,7 +77,7 @@ static void stop(struct process *p, char how[64])
 	p->work = NULL;
 }
 
-/* The last line that a process wrote, for what it died of. */
+/* The last line that a process wrote, to explain its death. */
 static const char *last_words(const struct process *p, struct arena *a)
 {
 	struct err e = { 0 };
@@ -99,7 +99,7 @@ static void end_trial(struct entry *x, enum tune_status status, const char *why)
 	x->trial.why = why;
 }
 
-/* No candidate's fault: it is asked again, a few times. */
+/* Not the candidate's fault: retries it a few times. */
 static void own_fault(struct tuner *t, struct entry *x, const struct tune_reply *r)
 {
 	struct err *e = &t->out->fault;
@@ -113,7 +113,7 @@ static void own_fault(struct tuner *t, struct entry *x, const struct tune_reply 
 	t->failed_device = true;
 }
 
-/* A process that is gone. */
+/* Handles the death of a process. */
 static void died(struct tuner *t, struct process *p)
 {
 	char how[64];
@@ -126,7 +126,7 @@ static void died(struct tuner *t, struct process *p)
 		        how);
 		t->failed_device = true;
 	}
-	if (x && !x->killed && strncmp(how, "signal 9 ", 9) == 0) { /* by somebody, or for want of memory: once more */
+	if (x && !x->killed && strncmp(how, "signal 9 ", 9) == 0) { /* by a user, or for lack of memory: retry once */
 		x->killed = true;
 		x->place = x->place == COMPILING ? WAITING : COMPILED;
 		return;
@@ -219,8 +219,8 @@ static void measure(struct tuner *t, struct entry *x, int repeats)
 		died(t, p);
 }
 
-/* What later ones are compared with is the best so far. Its time is what it was measured at first, and the others' are
- * times as they would have been then. */
+/* Candidates are compared with the best so far. Its time is from its first measurement; the others' times are scaled to
+ * that. */
 static void feed_measurer(struct tuner *t)
 {
 	const struct tune_trial *best = tune_search_best(t->job->search);
@@ -239,8 +239,7 @@ static void answer(struct tuner *t, struct process *p)
 		return;
 	}
 	p->work = NULL;
-	if (p == &t->measurer && (r->own_fault || r->status != TUNE_OK)) { /* it ends now: the next one is not to be its
-		                                                              work */
+	if (p == &t->measurer && (r->own_fault || r->status != TUNE_OK)) { /* it exits now: give it no more work */
 		char how[64];
 		stop(p, how);
 	}
@@ -288,7 +287,7 @@ static void look(struct tuner *t)
 			hung(t, p[i]);
 }
 
-/* The cost model's choice, when it is known. */
+/* Finds the cost model's choice, once measured. */
 static void find_first(struct tuner *t)
 {
 	const struct tune_trial *first;
@@ -299,7 +298,7 @@ static void find_first(struct tuner *t)
 		t->out->first = *first;
 }
 
-/* Answers in the order of the questions. */
+/* Passes on answers in the order of the questions. */
 static void tell(struct tuner *t)
 {
 	while (t->queued && nth(t, 0)->place == ANSWERED) {
@@ -347,14 +346,14 @@ static enum tune_end search(struct tuner *t)
 	}
 }
 
-/* ---- The end: the best beside the cost model's choice once more, since what they gained was measured in many small
+/* ---- The end: compares the best with the cost model's choice once more, since its gain was measured in many small
  * steps. */
 
 static bool compare(struct tuner *t, struct tune_trial *best)
 {
 	struct entry x = { COMPILED, false, { .point = best->point, .why = "" } };
 	for (int i = 0; i < t->compilers; i++)
-		stop(&t->compiler[i], NULL); /* what they do is not asked for any more */
+		stop(&t->compiler[i], NULL); /* their results are no longer needed */
 	if (t->measurer.work)
 		stop(&t->measurer, NULL);
 	t->against = t->out->first.point;
@@ -384,7 +383,7 @@ void tune_program(struct tune_result *out, const struct tune_job *job, struct ar
 	t->opening = job->opening > 0 ? job->opening : OPENING;
 	t->compilers = job->compilers < 1 ? 1 : job->compilers > MAX_COMPILERS ? MAX_COMPILERS : job->compilers;
 	find_first(t);
-	start(t, &t->measurer, tune_measurer, "measurer", 0); /* what fails here fails again when it is needed */
+	start(t, &t->measurer, tune_measurer, "measurer", 0); /* a failure shows again when it is used */
 	out->end = search(t);
 	const struct tune_trial *best = tune_search_best(job->search);
 	if (best) {

@@ -26,7 +26,7 @@ struct worker {
 	struct tune_pool *pool;
 	struct slot slot[2];
 	struct tune_reference reference;
-	struct tensor *got, *agreed; /* outputs of a candidate, and of one that was right; null: none yet */
+	struct tensor *got, *agreed; /* outputs of a candidate, and of a correct one; null: none yet */
 };
 
 static void begin(struct worker *w, const struct tune_bench *b)
@@ -38,10 +38,10 @@ static void begin(struct worker *w, const struct tune_bench *b)
 		                                .sample = b->sample,
 		                                .arena = w->arena };
 	w->code = code_cache_use(&w->cache);
-	setenv("TMPDIR", b->folder, 1); /* what a killed compiler leaves goes with the folder */
+	setenv("TMPDIR", b->folder, 1); /* remains of a killed compiler are removed with the folder */
 }
 
-/* A rule appends buffers to its program: each candidate has a program of its own, of the same stages and inputs. */
+/* A rule appends buffers to its program: each candidate gets its own program with the same stages and inputs. */
 static struct ir_plan *plan_of(const struct worker *w, struct tune_point point)
 {
 	const struct ir_program *p = w->b->space->program;
@@ -100,8 +100,7 @@ static int fill(struct worker *w, struct slot *s, struct tune_point point, struc
 	return tune_runner_new(&s->runner, w->dev, plan_of(w, point), w->b->inputs, &setup, s->arena, e);
 }
 
-/* Whether w->got is right: all of it by the reference, or some of it, and the rest by the first candidate for which
- * that held. */
+/* Checks w->got: all of it against the reference, or a sample, and the rest against the first candidate that passed. */
 static void compare(struct worker *w, struct slot *s, bool *right, const char **text)
 {
 	bool agreed = w->reference.sample && w->agreed;
@@ -121,7 +120,7 @@ static int fetch(struct worker *w, struct slot *s, struct err *e)
 	return tune_runner_outputs(s->runner, w->got, w->arena, e);
 }
 
-/* What is checked of a candidate before it is timed. */
+/* Checks a candidate before it is timed. */
 static int check(struct worker *w, struct slot *s, struct tune_reply *r, struct err *e)
 {
 	const char *text;
@@ -141,7 +140,7 @@ static int check(struct worker *w, struct slot *s, struct tune_reply *r, struct 
 	return 0;
 }
 
-/* By turns, so that a clock that changes changes both. What is clearly slower after a few turns is not worth more. */
+/* Alternates, so that clock changes affect both. Stops early if one is clearly slower. */
 static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int repeats, struct tune_reply *r,
                          struct err *e)
 {
@@ -200,8 +199,7 @@ static int open_device(struct worker *w, struct err *e)
 	return 0;
 }
 
-/* What is needed beside the candidate: a device, and what it is compared with. Failures are no fault of the
- * candidate. */
+/* Prepares the device and the reference candidate. Failures here are not the candidate's fault. */
 static int prepare(struct worker *w, struct tune_request *q, struct slot **against, struct err *e)
 {
 	*against = NULL;
@@ -217,7 +215,7 @@ static int prepare(struct worker *w, struct tune_request *q, struct slot **again
 	TRY(fill(w, *against, other, e));
 	if (!w->b->sample || w->agreed)
 		return 0;
-	TRY(fetch(w, *against, e)); /* an earlier process found it right */
+	TRY(fetch(w, *against, e)); /* an earlier process checked it */
 	w->agreed = w->got;
 	w->got = NULL;
 	return 0;
@@ -243,7 +241,7 @@ static int measure(struct worker *w, struct tune_request *q, struct tune_reply *
 	if (rc < 0)
 		tell_failure(r, TUNE_FAILED, &e);
 	else if (r->status == TUNE_BOUNDS || r->status == TUNE_WRONG)
-		return ERR_DIFFER; /* what else it wrote to is not known */
+		return ERR_DIFFER; /* it may have written anywhere else */
 	return rc;
 }
 
@@ -253,8 +251,7 @@ void tune_measurer(void *arg, int fd)
 	struct tune_request q;
 	struct err ignored = { 0 };
 	begin(&w, arg);
-	open_device(&w, &ignored); /* while the first candidate is compiled; what is wrong shows again when it is
-	                            * needed */
+	open_device(&w, &ignored); /* while the first candidate is compiled; a failure shows again when it is used */
 	while (child_receive(fd, &q, sizeof q) == sizeof q) {
 		struct tune_reply r = { .id = q.id };
 		int rc = measure(&w, &q, &r);
@@ -263,7 +260,7 @@ void tune_measurer(void *arg, int fd)
 	}
 }
 
-/* ---- Looking at the device. */
+/* ---- Device properties. */
 
 struct probe {
 	const char *device;

@@ -18,7 +18,7 @@ static struct dev *gpu; /* null: the emulator */
 enum { TEXTS = 16 };
 static struct emulator_module *module;
 static struct dev_module *gpu_module[TEXTS];
-static struct emulator_text text[TEXTS]; /* of the module */
+static struct emulator_text text[TEXTS]; /* the module's texts */
 static int texts;
 
 static inline char *read_text(const char *name)
@@ -67,12 +67,12 @@ static inline void close_kernels(void)
 
 struct buffer {
 	const char *name;
-	void *data; /* of the host; outputs are copied back */
+	void *data; /* on the host; outputs are copied back */
 	size_t bytes;
-	bool output, filled; /* filled: an output that starts with the host's bytes */
+	bool output, filled; /* filled: an output initialised with the host's bytes */
 };
 
-/* Runs a kernel of the text number t, whose arguments are the buffers and then n. */
+/* Runs a kernel of text t; its arguments are the buffers, then n. */
 static inline void call_gpu(int t, const char *name, uint32_t blocks, uint32_t threads, struct buffer *b, int buffers,
                             int n, struct err *e)
 {

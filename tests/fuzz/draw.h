@@ -1,4 +1,4 @@
-/* Numbers that look random and follow from one number: of an input's bytes, or of libFuzzer's seed. */
+/* Pseudorandom numbers from one seed: made of an input's bytes, or libFuzzer's. */
 #ifndef TPAT_TESTS_FUZZ_DRAW_H
 #define TPAT_TESTS_FUZZ_DRAW_H
 
@@ -9,7 +9,7 @@ struct draw {
 	uint64_t state;
 };
 
-/* 0 .. n - 1; 0 where n is 0. */
+/* 0 .. n - 1; 0 if n is 0. */
 static inline unsigned draw(struct draw *d, size_t n)
 {
 	d->state = d->state * 6364136223846793005u + 1442695040888963407u;

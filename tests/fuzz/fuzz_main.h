@@ -1,5 +1,5 @@
-/* What fuzz targets share: the function that each of them is, and what is a finding. With libFuzzer the program is its
- * own; else replay.c runs the function on files. */
+/* Shared by fuzz targets: the target function, and what counts as a finding. libFuzzer brings its own main(); without
+ * it replay.c runs the function on files. */
 #ifndef TPAT_TESTS_FUZZ_FUZZ_MAIN_H
 #define TPAT_TESTS_FUZZ_FUZZ_MAIN_H
 
@@ -22,8 +22,8 @@ _Noreturn static inline void finding(const char *what, const char *text)
 	abort();
 }
 
-/* A failure without a sentence, or one that the library itself calls a bug: its advice says so, since names from the
- * input may say anything in the text. */
+/* Findings: a failure without a sentence, or one that the library reports as a bug. Tests the advice for that, since
+ * the text may contain names from the input. */
 static inline void look_at(const struct err *e)
 {
 	static const char *const bugs[] = { "This is a bug in tpat", "Please report it with the model" };
@@ -34,7 +34,7 @@ static inline void look_at(const struct err *e)
 			finding("a bug", e->text);
 }
 
-/* Processor time, which does not depend on what else the machine does. */
+/* Processor time, which does not depend on the machine's load. */
 enum { MOST_SECONDS = 10 };
 
 static inline void too_slow(int number)
@@ -43,7 +43,7 @@ static inline void too_slow(int number)
 	finding("it takes too long", "");
 }
 
-/* From here on MOST_SECONDS: more is a finding. The next call begins anew. */
+/* Starts a limit of MOST_SECONDS, beyond which is a finding. The next call restarts it. */
 static inline void limit_time(void)
 {
 	struct itimerval t = { .it_value = { .tv_sec = MOST_SECONDS } };

@@ -1,12 +1,12 @@
-/* What the tests add to the host of src/engine/tensorrt/host.h: a CPU device that runs C functions of the library,
- * memory with guard zones, and a process that looks like it holds a TensorRT (version, registry). */
+/* What the tests add to the host of src/engine/tensorrt/host.h: a CPU device that runs the library's C functions,
+ * memory with guard zones, and a process that seems to contain TensorRT (version, registry). */
 #ifndef TPAT_TESTS_HOST_TRT_HOST_H
 #define TPAT_TESTS_HOST_TRT_HOST_H
 
 #include "engine/tensorrt/host.h"
 
 /* The device: kernels are functions `void NAME(const uint32_t grid[3], const int32_t block[3], void **args)` that
- * `library` (a dlopen handle) shows. Counts what it is asked for; can be told to fail. */
+ * `library` (a dlopen handle) exports. Counts calls; can be made to fail. */
 struct trt_host_device {
 	void *library;
 	int current;      /* the device's number; negative: no device */
@@ -15,7 +15,7 @@ struct trt_host_device {
 };
 struct tpat_rt_device trt_host_device(struct trt_host_device *d);
 
-/* Memory with 256 bytes on both sides of every block, that nobody may write to; blocks are filled with 0xa5. */
+/* Memory with a guard zone of 256 bytes on both sides of every block; blocks are filled with 0xa5. */
 struct trt_host_memory {
 	int blocks;  /* not freed yet */
 	int damaged; /* blocks found with a guard zone written to, when freed */
@@ -24,7 +24,7 @@ struct host_memory trt_host_memory(struct trt_host_memory *m);
 void *trt_host_alloc(struct trt_host_memory *m, size_t bytes);
 void trt_host_free(struct trt_host_memory *m, void *pointer);
 
-/* A registry in the layout of a TensorRT version, that records what is registered. */
+/* A registry in the layout of a TensorRT version, that records registrations. */
 enum { TRT_HOST_CREATORS = 64 };
 struct trt_host_registry {
 	const void *vptr;

@@ -1,23 +1,23 @@
-/* Plans for tests: the cost model's own, with one schedule rule wherever it applies, or as for another GPU. */
+/* Plans for tests: the cost model's own, with one schedule rule wherever it applies, or for another GPU. */
 #ifndef TPAT_TESTS_FORCED_RULE_H
 #define TPAT_TESTS_FORCED_RULE_H
 
 #include "sched/sched.h"
 
-/* The rule, or null; false: there is none of that name. */
+/* Sets the rule, or null; false if there is none of that name. */
 bool forced_rule_set(const char *name);
 
-/* Plans from now on are for this GPU of the table, whose shared memory the emulator has then; false: none of that
+/* Makes later plans for this GPU of the table, with its shared memory in the emulator; false if there is none of that
  * name. */
 bool forced_gpu_set(const char *name);
 int forced_arch(void); /* its architecture; 0: none was set */
 
-/* With a rule: stages that it applies to take one of its choices (not always the same one of different programs), all
- * others the best of all rules. ERR_UNSUPPORTED when it applies to no stage. With a GPU: as scheduled for it;
- * ERR_UNSUPPORTED when that gives the same kernels as for the default one. */
+/* With a rule: stages it applies to take one of its choices (varying between programs), all others the best of all
+ * rules; ERR_UNSUPPORTED if it applies to no stage. With a GPU: schedules for it; ERR_UNSUPPORTED if that gives the
+ * default GPU's kernels. */
 int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e);
-/* Whether the last plan was refused for that. */
+/* True if the last plan was refused for that reason. */
 bool forced_nowhere(void);
-bool forced_any(void); /* whether there is a rule */
+bool forced_any(void); /* true if a rule is set */
 
 #endif

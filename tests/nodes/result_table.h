@@ -17,9 +17,9 @@ struct result_table {
 	struct map by_name; /* struct result_row */
 };
 
-/* Reads a table; lines that start with # are comments. A file with names alone is a table too. */
+/* Reads a table; lines that start with # are comments. A file of names only is a table too. */
 int result_table_read(struct result_table *out, const char *path, struct arena *a, struct err *e);
-/* Null when there is none of that name. */
+/* Returns null if there is none of that name. */
 const struct result_row *result_table_find(const struct result_table *t, const char *name);
 void result_table_head(FILE *file);
 void result_table_write(FILE *file, const struct result_row *row);

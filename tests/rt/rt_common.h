@@ -1,4 +1,4 @@
-/* What all parts of rt_test.c share: the process that looks like TensorRT's, the open library, small makers. */
+/* Shared by all parts of rt_test.c: the fake TensorRT process, the open library, small constructors. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -12,7 +12,7 @@
 
 #define SHOWN __attribute__((visibility("default"), used))
 
-/* What a process that holds TensorRT shows. */
+/* Symbols of a process that contains TensorRT. */
 static int32_t fake_version;
 static struct trt_host_registry *fake_registry;
 SHOWN int32_t getInferLibVersion(void);
@@ -28,7 +28,7 @@ void *getPluginRegistry(void)
 	return fake_registry;
 }
 
-/* Counts allocations of this thread, the library's included. Not under AddressSanitizer, which has its own malloc. */
+/* Counts allocations of this thread, including the library's. Not under AddressSanitizer, which has its own malloc. */
 #if defined(__SANITIZE_ADDRESS__)
 #define COUNTS_ALLOCATIONS 0
 #elif defined(__has_feature)
@@ -39,7 +39,7 @@ void *getPluginRegistry(void)
 #ifndef COUNTS_ALLOCATIONS
 #define COUNTS_ALLOCATIONS 1
 #endif
-static _Thread_local long allocations, fail_at; /* fail_at: the n-th allocation from now on is refused */
+static _Thread_local long allocations, fail_at; /* fail_at: the n-th allocation from now on fails */
 #if COUNTS_ALLOCATIONS
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t n, size_t size);
@@ -121,11 +121,11 @@ static struct host *open_as(int32_t version, bool pass_shape_inputs)
 		exit(2);
 	}
 	device.library = dlopen(library_path, RTLD_NOW | RTLD_NOLOAD);
-	dlclose(device.library); /* the host holds it */
+	dlclose(device.library); /* the host keeps it open */
 	return h;
 }
 
-/* After it nothing is left: no block, no module, no constant, no damaged guard zone. */
+/* Closes everything and checks that nothing is left: no block, module, constant or damaged guard zone. */
 static void close_all(struct host *h)
 {
 	host_close(h);
@@ -150,7 +150,7 @@ static void free_outputs(struct host_tensor *out, int n)
 		trt_host_free(&memory, out[i].pointer);
 }
 
-/* Methods called one by one, with what a host never sends. */
+/* Methods called one by one, with arguments that a host never sends. */
 struct raw {
 	void *plugin, *build, *runtime;
 };

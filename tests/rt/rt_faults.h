@@ -1,8 +1,7 @@
-/* Part of rt_test.c: memory runs out at every allocation that the runtime makes, one after the other: each method fails
- * with its own answer, logs, leaks nothing, and the next try works. Not under AddressSanitizer, which has its own
- * malloc. */
+/* Part of rt_test.c: fails each of the runtime's allocations in turn: every method returns its failure value, logs,
+ * leaks nothing, and works when tried again. Not under AddressSanitizer, which has its own malloc. */
 
-/* The whole life of a plugin; returns whether all of it worked. */
+/* The whole life of a plugin; returns true if everything worked. */
 static bool live(void *creator, const struct trt_desc *d)
 {
 	struct trt_dynamic_desc range = { .desc = *d, .min = d->dims, .max = d->dims, .opt = d->dims };
@@ -45,7 +44,7 @@ static void test_faults(void)
 	int n = 0, silent = 0, survived = 0;
 	bool worked, reached;
 
-	fake_version = 0; /* the log of the device: it allocates nothing */
+	fake_version = 0; /* the device's log, which allocates nothing */
 	device = (struct trt_host_device){ 0 };
 	d.log = fault_line;
 	CHECK_INT(host_open(&h, library_path, &o, arena, &err), 0);
@@ -58,7 +57,7 @@ static void test_faults(void)
 		worked = live(creator, &x);
 		reached = fail_at == 0;
 		fail_at = 0;
-		/* Without memory for its timing cache ID a plugin has none, which is no failure. */
+		/* Without memory for its timing cache ID a plugin has none, which is not a failure. */
 		survived += reached && worked;
 		silent += !worked && fault_lines == 0;
 	} while (reached && n < 100);

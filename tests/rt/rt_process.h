@@ -20,7 +20,7 @@ static void test_no_device(void)
 	host_engine_free(build(h, "AddTable", &in, &in, 1));
 	close_all(h);
 
-	/* CUDA, where there is no driver or no context is current. */
+	/* CUDA without a driver, or without a current context. */
 	struct host_options o = { .version = 110100 };
 	CHECK_INT(host_open(&h, library_path, &o, arena, &err), 0);
 	CHECK(!build(h, "AddTable", &in, &in, 1));
@@ -36,7 +36,7 @@ static void count_line(void *user, int severity, const char *line)
 	device_lines++;
 }
 
-/* The log of every TensorRT: through the finder in its own form; where the version is unknown, the device's log. */
+/* The log of every TensorRT: through the finder in its form; for unknown versions, the device's log. */
 static void test_versions(void)
 {
 	static const int32_t version[] = { 100000, 101600, 110000, 110400, 10701, 0, 8601 };
@@ -71,7 +71,7 @@ static void test_versions(void)
 	}
 }
 
-/* Registers itself when opened; takes that back when TensorRT asks for the creators, once; and when it is closed. */
+/* Registers itself when opened; undoes that once when TensorRT asks for the creators, and when it is closed. */
 static void test_registration(void)
 {
 	static const int32_t version[] = { 100300, 110100, 10701 };
@@ -93,7 +93,7 @@ static void test_registration(void)
 		CHECK_INT(n, table->plugins);
 		CHECK_INT(r.creators, 0);
 		CHECK_INT(r.removes, n);
-		/* As loadLibrary and deregisterLibrary go on. */
+		/* As in loadLibrary and deregisterLibrary. */
 		for (int32_t c = 0; c < n; c++)
 			CHECK(trt_form(version[i]) == 11 ? TRT_CALL(&r, trt_registry_11, add, list[c], "tpat")
 			                                 : TRT_CALL(&r, trt_registry_10, add, list[c], "tpat"));
@@ -118,7 +118,7 @@ static void test_registration(void)
 	fake_registry = NULL;
 }
 
-/* What is written to stderr between the two calls. */
+/* Captures stderr between the two calls. */
 static int saved_stderr;
 static FILE *caught;
 static void catch_stderr(void)
@@ -142,7 +142,7 @@ static const char *caught_stderr(void)
 	return text;
 }
 
-/* A registry that does not take all: what it has of others stays there. */
+/* A registry that refuses some creators keeps those of others. */
 static void test_refusing_registry(void)
 {
 	static const int32_t version[] = { 100300, 110100 };
@@ -172,7 +172,7 @@ static void test_refusing_registry(void)
 		CHECK_INT(r.creators, 5);
 		CHECK_INT(r.refused, 8);
 		*(void **)&get = dlsym(library, "getCreators");
-		get(&n); /* as loadLibrary does: what was registered is taken back, and no more */
+		get(&n); /* as loadLibrary does: removes exactly what was registered */
 		CHECK_INT(r.removes, 4);
 		CHECK(r.creators == 1 && r.creator[0] == list[1]);
 		dlclose(library);
@@ -186,7 +186,7 @@ static void test_refusing_registry(void)
 	}
 }
 
-/* Opened before TensorRT: it is registered when it is told to, and else says that it was not. */
+/* Opened before TensorRT: registers on request, otherwise logs that it was not. */
 static void test_opened_early(void)
 {
 	struct trt_host_registry r;
@@ -221,7 +221,7 @@ static void test_opened_early(void)
 		      (told == 0));
 		CHECK(told == 0 || !*said);
 	}
-	/* No TensorRT at all: nothing to say. */
+	/* No TensorRT: logs nothing. */
 	fake_version = 0;
 	fake_registry = NULL;
 	catch_stderr();
@@ -238,7 +238,7 @@ static void test_opened_early(void)
 	fake_registry = NULL;
 }
 
-/* A size tensor is INT32 for a TensorRT that takes no other, and its plugin's kernels write INT64 all the same. */
+/* A size tensor is INT32 for a TensorRT that requires that, while the plugin's kernels still write INT64. */
 static void test_narrow_size(void)
 {
 	static const int32_t version[] = { 100000, 100300, 101099, 101499, 101500, 110100, 10701 };
@@ -264,7 +264,7 @@ static void test_narrow_size(void)
 		CHECK_INT(host_run(y, &in, even, &m, NULL, &err), 0);
 		CHECK(even[1].type == 6 && *(int32_t *)even[1].pointer == 3);
 		free_outputs(even, 2);
-		/* In a clone that is told nothing, and where the copy fails. */
+		/* In a clone without calls, and with a failing copy. */
 		CHECK_INT(host_engine_context(&z, x, arena, &err), 0);
 		CHECK_INT(host_run(z, &in, out, &m, NULL, &err), 0);
 		free_outputs(out, 2);

@@ -1,5 +1,5 @@
-/* Part of rt_test.c: the runtime's arithmetic on random expressions. For extents within a range every value lies within
- * the range that was computed for it. */
+/* Part of rt_test.c: the runtime's arithmetic on random expressions. For extents within a range every value is within
+ * its computed range. */
 #include "../../rt/core/rt_expr.c"
 
 enum { RANGE_NODES = 24, RANGE_INPUTS = 2 };

@@ -1,4 +1,4 @@
-/* Part of rt_test.c: methods called one by one with what must be refused, and what is saved in an engine. */
+/* Part of rt_test.c: methods called one by one with invalid arguments, and the data saved in an engine. */
 
 static void test_refusals(struct host *h)
 {
@@ -67,14 +67,14 @@ static void test_refusals(struct host *h)
 	x.dims.d[1] = y.dims.d[1] = 1;
 	CHECK(TRT_CALL(r.runtime, trt_runtime, shape_change, &x, 1, &y, 1) != 0);
 	CHECK(log_has(h, "kernel double_f32 would need 4294967296 blocks"));
-	/* One line a failure. */
+	/* One line per failure. */
 	int lines = 0;
 	for (const char *c = host_log(h); *c; c++)
 		lines += *c == '\n';
 	CHECK_INT(lines, 2);
 	TRT_CALL(r.plugin, trt_plugin, v.d0);
 
-	/* A workspace that cannot be known. */
+	/* A workspace of unknown size. */
 	host_log_clear(h);
 	r = raw_new(h, "RowSoftmax");
 	d[0] = d[1] = desc(TRT_FLOAT, TRT_LINEAR, 2, -1, 4);
@@ -92,7 +92,7 @@ static void test_refusals(struct host *h)
 	CHECK(log_has(h, "element 0 of input 1 (size) is needed to know a shape, but TensorRT did not pass it"));
 	TRT_CALL(r.plugin, trt_plugin, v.d0);
 
-	/* Blind passes the build when nobody asks for its workspace; onShapeChange says why it cannot run. */
+	/* Blind builds if nothing asks for its workspace; onShapeChange reports why it cannot run. */
 	host_log_clear(h);
 	r = raw_new(h, "Blind");
 	struct trt_desc one = desc(TRT_FLOAT, TRT_LINEAR, 1, 4, 0).desc;
@@ -104,7 +104,7 @@ static void test_refusals(struct host *h)
 	host_log_clear(h);
 }
 
-/* Extents that a node demands of each other: looked at when they change, before anything is launched. */
+/* A node's demands on extents: checked when they change, before any launch. */
 static void test_demands(struct host *h)
 {
 	struct raw r = raw_new(h, "Pair");
@@ -189,7 +189,7 @@ static void test_saved_fields(struct host *h)
 	TRT_CALL(p, trt_plugin, v.d0);
 	p = TRT_CALL(creator, trt_creator, create, "n", f, TRT_PHASE_RUNTIME);
 	CHECK(p);
-	/* D1 leaves the memory, which then is the caller's. */
+	/* D1 keeps the memory, which the caller then owns. */
 	TRT_CALL(p, trt_plugin, v.d1);
 	free(p);
 	TRT_CALL(r.plugin, trt_plugin, v.d0);

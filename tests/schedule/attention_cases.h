@@ -1,5 +1,5 @@
-/* Stages of attention, in every way that the rules for it know; other rules' ways of running such stages are tested by
- * the cases of the other files. See schedule_case.h. */
+/* Attention stages, in every way of the attention rules; the other files' cases test how other rules run such stages.
+ * See schedule_case.h. */
 #ifndef TPAT_TESTS_ATTENTION_CASES_H
 #define TPAT_TESTS_ATTENTION_CASES_H
 
@@ -55,9 +55,9 @@ static const struct schedule_case attention_cases[] = {
 	  { "S=9 T=20", "S=2 T=0" } },
 };
 
-/* Those that tensor cores can do, too. */
+/* Cases that also run on tensor cores. */
 static const struct schedule_case attention_mma_cases[] = {
-	/* A block a head, so that a block's number alone is the batch; keys that no tile divides. */
+	/* One block per head, so that the block index is the batch; a number of keys that no tile divides. */
 	{ "attention_heads",
 	  "(q: f16[H,16,64], k0: f16[H,77,64], v0: f16[H,77,64]) -> (y: f16[H,16,64])\n"
 	  "  c: f32[H,16,77] = sum (i, j, k | r<64) f32(q[i, j, r]) * f32(k0[i, k, r]) then it * 0.125\n"
@@ -66,8 +66,7 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  y: f16[H,16,64] = sum (i, j, k | r<77) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then "
 	  "f16(it / b[i, j])\n",
 	  { "H=4" } },
-	/* A window of keys decided by numbers alone, three query heads to a key head, results behind each other
-	 * by query. */
+	/* A constant window of keys, three query heads per key head, results contiguous by query. */
 	{ "attention_window",
 	  "(q: f16[B,6,S,32], k0: f16[B,T,2,32], v0: f16[B,2,T,24]) -> (y: f16[B,S,144])\n"
 	  "  c: f32[B,6,S,T] = sum (i, j, k, l | r<32) f32(q[i, j, k, r]) * f32(k0[i, l, "
@@ -92,7 +91,7 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  w0: bf16[N,S,S] = map (i, j, k) bf16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
 	  "  y: bf16[N,S,72] = sum (i, j, k | r<S) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35", "N=1 S=1", "N=3 S=0", "N=1 S=70" } },
-	/* A map behind it that moves what it makes. */
+	/* A map after it that moves its result. */
 	{ "attention_moved",
 	  "(q: f16[B,2,S,16], k0: f16[B,2,T,16], v0: f16[B,2,T,8]) -> (y: f16[B,S,16])\n"
 	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<16) f32(q[i, j, k, r]) * f32(k0[i, j, l, r])\n"
@@ -102,7 +101,7 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "then f16(it / b[i, j, k])\n"
 	  "  y: f16[B,S,16] = map (i, j, k) z[i, floordiv(k, 8), j, mod(k, 8)]\n",
 	  { "B=2 S=20 T=35", "B=1 S=1 T=1" } },
-	/* Keys that lie with the same element of each beside each other. */
+	/* Transposed keys: the same element of all keys is contiguous. */
 	{ "attention_turned",
 	  "(q: f16[N,S,24], k0: f16[N,24,40], v0: f16[N,40,8]) -> (y: f16[N,S,8])\n"
 	  "  c: f16[N,S,40] = sum (i, j, k | r<24) f32(q[i, j, r]) * f32(k0[i, r, k]) then f16(it)\n"
@@ -125,7 +124,7 @@ static const struct schedule_case attention_mma_cases[] = {
 	  { "B=1 S=20 T=35", "B=2 S=2 T=3" } },
 };
 
-/* Those that warpgroups can do, too. */
+/* Cases that also run on warp groups. */
 static const struct schedule_case attention_wide_cases[] = {
 	{ "attention_groups",
 	  "(q: f16[B,2,S,64], k0: f16[B,T,64], v0: f16[B,T,128]) -> (y: f16[B,2,S,128])\n"

@@ -1,5 +1,4 @@
-/* Sums of products: contractions by every rule for them, and what contract_wide alone is asked for. See
- * schedule_case.h. */
+/* Sums of products: contractions by every rule for them, and cases for contract_wide only. See schedule_case.h. */
 #ifndef TPAT_TESTS_CONTRACT_CASES_H
 #define TPAT_TESTS_CONTRACT_CASES_H
 
@@ -57,7 +56,7 @@ static const struct schedule_case contract_cases[] = {
 	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
 	  "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n",
 	  { "" } },
-	/* As many columns as a division gives: blocks are numbered by it. */
+	/* A division gives the number of columns, and so numbers the blocks. */
 	{ "convolution_halved",
 	  "(x: u8[1,3,W], weight: i8[20,3,3]) -> (y: i32[1,20,floordiv(W - 1, 2) + 1])\n"
 	  "  y: i32[1,20,floordiv(W - 1, 2) + 1] = sum (i, j, k | r<3, s<3) select(and(0 <= 2 * k + s - 1, "
@@ -78,7 +77,7 @@ static const struct schedule_case contract_cases[] = {
 	  "(a: f16[70,40], b: f16[40,136]) -> (y: f16[70,136])\n"
 	  "  y: f16[70,136] = sum (i, j | r<40) f32(a[i, r]) * f32(b[r, j])\n",
 	  { "" } },
-	/* More steps than places for tiles; more tiles than blocks. */
+	/* More steps than stages; more tiles than blocks. */
 	{ "product_long",
 	  "(a: f16[70,600], b: f16[72,600]) -> (y: f16[70,72])\n"
 	  "  y: f16[70,72] = sum (i, j | r<600) f32(a[i, r]) * f32(b[j, r])\n",
@@ -93,7 +92,7 @@ static const struct schedule_case contract_cases[] = {
 	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
 	  "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n",
 	  { "" } },
-	/* ... with operands that are laid out anew: images, also strided, in groups, with zero points */
+	/* ... with operands that are packed first: images, also strided, in groups, with zero points */
 	{ "convolution_packed",
 	  "(x: f16[2,16,H,5], weight: f16[20,16,3,3], b: f16[20]) -> (y: f16[2,20,H,5])\n"
 	  "  y: f16[2,20,H,5] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
@@ -141,7 +140,7 @@ static const struct schedule_case contract_cases[] = {
 	  { "" } },
 };
 
-/* What rule contract_wide alone is asked for: operands that the copy engine walks over, with edges, with steps and
+/* Cases for rule contract_wide only: operands that the copy engine walks over (im2col), with edges, with steps and
  * gaps; clusters of blocks. */
 static const struct schedule_case contract_wide_cases[] = {
 	{ "convolution_walked",
@@ -165,8 +164,7 @@ static const struct schedule_case contract_wide_cases[] = {
 	  { "" } },
 };
 
-/* And for a GPU of seven processors: tiles of which some are shared; of several rounds, of less than one, walks,
- * bytes. */
+/* And for a GPU of seven multiprocessors: partly shared tiles; several waves, less than one, walks, bytes. */
 static const struct schedule_case contract_stream_cases[] = {
 	{ "product_streamed",
 	  "(a: f16[N,1032], b: f16[200,1032], c: f16[200]) -> (y: f16[N,200])\n"

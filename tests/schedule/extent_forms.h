@@ -1,7 +1,6 @@
-/* A case's program with each symbol's extents in another form: K as 4 * D_K + 1, D_K + E_K, floordiv(D_K, 3) ..., and
- * shapes that bind the new symbols so that the extents are as listed, or the next ones that the form can have. Inputs
- * in front of the others have the new symbols as extents of their own. random_state (random_program.h) decides
- * which. */
+/* A case's program with each symbol's extents rewritten: K as 4 * D_K + 1, D_K + E_K, floordiv(D_K, 3) ..., and shapes
+ * that bind the new symbols so that the extents are as listed, or the next ones possible for the form. Added first
+ * inputs have the new symbols as extents. random_state (random_program.h) picks the forms. */
 #ifndef TPAT_TESTS_EXTENT_FORMS_H
 #define TPAT_TESTS_EXTENT_FORMS_H
 
@@ -92,7 +91,7 @@ static inline void form_bind(const struct form *f, int64_t value, struct str *ou
 		str_printf(out, " E_%s=%" PRId64, f->symbol, e);
 }
 
-/* Whether the name at `at` stands for an extent: a whole word that is no buffer's name. */
+/* True if the name at `at` is an extent: a whole word that is not a buffer's name. */
 static inline bool form_is_symbol(const char *text, const char *at, const char *symbol)
 {
 	size_t n = strlen(symbol);
@@ -102,8 +101,8 @@ static inline bool form_is_symbol(const char *text, const char *at, const char *
 	return at[n] != '[' && at[n] != ':' && at[n] != '(';
 }
 
-/* The forms' symbols for the extents `listed`, "N=5 K=7"; `drawn`: with 0, 1, primes and multiples of vectors' widths
- * for some. */
+/* The forms' symbols for the extents `listed`, "N=5 K=7"; `drawn`: with 0, 1, primes and multiples of vector widths for
+ * some. */
 static inline const char *form_shapes(const struct form *form, int n, const char *listed, bool drawn, struct arena *a)
 {
 	static const int other[] = { 0, 1, 2, 3, 5, 7, 8, 13, 16, 17, 24, 31, 32, 40, 61, 64 };
@@ -120,7 +119,7 @@ static inline const char *form_shapes(const struct form *form, int n, const char
 	return str_text(&bound);
 }
 
-/* The case with forms of its extents; `sample`: and with two shapes that are drawn, instead of all that it has. */
+/* The case with forms of its extents; `sample`: with two random shapes instead of all of the case's. */
 static inline struct schedule_case form_case(const struct schedule_case *c, const char *name, bool sample,
                                              struct arena *a)
 {
@@ -157,7 +156,7 @@ static inline struct schedule_case form_case(const struct schedule_case *c, cons
 	int listed = 0;
 	while (listed < FORM_SHAPES && c->shapes[listed])
 		listed++;
-	if (sample && listed) { /* one as it is listed, and one with other extents */
+	if (sample && listed) { /* one as listed, and one with other extents */
 		out.shapes[shapes++] = form_shapes(form, n, c->shapes[pick(listed)], false, a);
 		out.shapes[shapes++] = form_shapes(form, n, c->shapes[pick(listed)], true, a);
 		return out;

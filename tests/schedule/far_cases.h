@@ -1,5 +1,5 @@
-/* Programs of tensors with more than 2^31 elements, a rule each; results of a row come from the same row of the inputs.
- * See far_test.c. */
+/* Programs of tensors with more than 2^31 elements, one per rule; results of a row depend on the same row of the
+ * inputs. See far_test.c. */
 #ifndef TPAT_TESTS_FAR_CASES_H
 #define TPAT_TESTS_FAR_CASES_H
 
@@ -8,11 +8,11 @@
 struct far_case {
 	const char *rule, *program, *shapes;
 	double tolerance; /* absolute; 0: the type's */
-	const char *twin; /* the rule whose kernel runs where the case's own has 32-bit positions alone; null: it has
-	                     others */
+	const char *twin; /* the rule that runs instead if the case's own has only 32-bit positions; null: it has 64-bit
+	                     ones */
 	bool fixed;       /* N is a number in the program */
-	int below;        /* a compaction: which elements of x it keeps; 0: rows of the result are rows of the inputs */
-	bool places;      /* its result says where they were */
+	int below;   /* a compaction: keeps elements of x below this; 0: rows of the result are rows of the inputs */
+	bool places; /* its result holds their positions */
 };
 
 static const struct far_case far_cases[] = {

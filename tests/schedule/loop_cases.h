@@ -1,4 +1,4 @@
-/* Bodies that are repeated, with states. See schedule_case.h. */
+/* Loops with states. See schedule_case.h. */
 #ifndef TPAT_TESTS_LOOP_CASES_H
 #define TPAT_TESTS_LOOP_CASES_H
 

@@ -1,4 +1,4 @@
-/* Maps: elementwise, gathering, moving; steps that share a launch; constants and names. See schedule_case.h. */
+/* Maps: elementwise, gathers, moves; steps that share a launch; constants and names. See schedule_case.h. */
 #ifndef TPAT_TESTS_MAP_CASES_H
 #define TPAT_TESTS_MAP_CASES_H
 
@@ -20,8 +20,7 @@ static const struct schedule_case map_cases[] = {
 	  "  y: i32[N] = map (i) i32(isinf(neg(x[i] * x[i] * 1e+38) * 1e+38))\n"
 	  "  z: i32[N] = map (i) i32(isnan(x[i] * x[i] * 1e+38 * 1e+38 * 0.0))\n",
 	  { "N=9", "N=64" } },
-	/* Conditions that all elements of a vector share, and some that they do not; vectors of every second
-	 * element. */
+	/* Conditions uniform across a vector, and others; vectors of every second element. */
 	{ "shared_conditions",
 	  "(x: f16[N,32], c: f16[32], n_at: i64[N]) -> (y: f16[N,32], o: f32[N,32], e: f16[N,32])\n"
 	  "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + "
@@ -41,9 +40,8 @@ static const struct schedule_case map_cases[] = {
 	  "  o: u8[N,12,16] = map (i, j, k) b[i, j, 4 * mod(k, 4) + floordiv(k, 4)] + b[i, mod(k, 4), floordiv(k, "
 	  "4)]\n",
 	  { "N=2", "N=1" } },
-	/* The elements of each pair of a vector change places: beside those in order, under a condition, where rows are
-	 * odd. What is near to that: the first of each pair, the second, in a vector that ends behind them; backwards;
-	 * one for all. */
+	/* Swaps the elements of each pair in a vector: together with those in order, conditionally, with odd rows.
+	 * Similar cases: only the first or second of each pair, in a longer vector; backwards; one for all. */
 	{ "pairs",
 	  "(x: f16[N,16], c: f32[N,8], b: f32[15], one: f32[1]) -> (y: f16[N,16], e: f32[N,16], o: f16[N,15], z: "
 	  "f16[N,16], q: f32[16], p: f32[2])\n"
@@ -74,7 +72,7 @@ static const struct schedule_case map_cases[] = {
 	  "(x: f16[B,S,768]) -> (y: f16[B,12,S,64])\n"
 	  "  y: f16[B,12,S,64] = map (i, j, k, l) x[i, k, j * 64 + l]\n",
 	  { "B=2 S=3", "B=1 S=1" } },
-	/* Rows that no vector divides, whatever the symbol is: kernels for whole vectors are not made. */
+	/* Rows that no vector divides for any value of the symbol: no kernels for whole vectors. */
 	{ "never_whole",
 	  "(x: f32[D], q: f64[D], x16: f16[N,D]) -> (y: f32[4 * D + 1], z: f64[2 * D + 1], o: f16[N,8 * D + 4])\n"
 	  "  y: f32[4 * D + 1] = map (i) select(i < 1, 0.5, x[mod(i - 1, D)])\n"
@@ -91,7 +89,7 @@ static const struct schedule_case map_cases[] = {
 	{ "slice_steps",
 	  "(x: u8[N,20]) -> (y: u8[N,7])\n  y: u8[N,7] = map (i, j) x[i, 19 - 3 * j]\n",
 	  { "N=4", "N=1" } },
-	/* ---- steps that share a launch: side by side, and in turn in one block */
+	/* ---- steps that share a launch: in parallel, and in sequence in one block */
 	{ "share_split",
 	  "(x: f16[N,24]) -> (a: f16[N,8], b: f16[N,12], c: f32[4,N])\n"
 	  "  a: f16[N,8] = map (i, j) x[i, j]\n"
@@ -150,7 +148,7 @@ static const struct schedule_case map_cases[] = {
 	  "min(max(a, 0), 3); select(and(0 <= b, b + 1 < 8), f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * "
 	  "0.5, -1.0) + f32(j)\n",
 	  { "N=3", "N=1", "N=0" } },
-	/* pairs that lie beside each other, other ones in each plane */
+	/* contiguous pairs, different ones in each plane */
 	{ "gather_pairs_of_planes",
 	  "(x: f32[2,4,16], n_at: i32[2,6,8], q: f32[2,4,6,8,2]) -> (y: f32[2,4,6,8])\n"
 	  "  y: f32[2,4,6,8] = map (i, j, k, l) x[i, j, min(max(index(n_at[i, k, l]) * 2 + floordiv(k * l, 3), 0), "
@@ -310,7 +308,7 @@ static const struct schedule_case map_cases[] = {
 	  "  y: f4e2m1[K,N] = map (i, j) bitcast_f4e2m1(code[j, i])\n"
 	  "  b: bool[N,K] = map (i, j) i32(u4(x[i, j] * 9.0)) == i32(code[i, j])\n",
 	  { "N=0 K=4", "N=3 K=0", "N=3 K=5" } },
-	/* ---- tables: elements that one of 8 bits decides */
+	/* ---- tables: functions of one 8-bit element */
 	{ "table_quantised",
 	  "(x: i8[N,K], z: f32[]) -> (y: i8[N,K])\n"
 	  "  y: i8[N,K] = map (i, j) let _0 = f32(x[i, j]) * z[]; i8(min(max(rint(_0 * (1.0 + erf(_0)) * 12.0), "

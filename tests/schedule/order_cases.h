@@ -1,4 +1,4 @@
-/* What depends on the order of elements: scans, compactions, sorts. See schedule_case.h. */
+/* Stages that depend on the order of elements: scans, compactions, sorts. See schedule_case.h. */
 #ifndef TPAT_TESTS_ORDER_CASES_H
 #define TPAT_TESTS_ORDER_CASES_H
 
@@ -151,7 +151,7 @@ static const struct schedule_case order_cases[] = {
 	  "  o: i64[3,64] = sort descending along j (i, j | r<8209) t_z[i, r]\n",
 	  { "" } },
 	{ "sort_first", "(x: f32[40000]) -> (y: i64[1])\n  y: i64[1] = sort along i (i | r<40000) x[r]\n", { "" } },
-	/* The k-th best falls with every element. */
+	/* The k-th best decreases with every element. */
 	{ "sort_rising",
 	  "(x: f32[N]) -> (y: i64[20])\n  y: i64[20] = sort descending along i (i | r<N) f32(r) + x[0] * 0.0\n",
 	  { "N=9000", "N=20" } },
@@ -175,7 +175,7 @@ static const struct schedule_case order_cases[] = {
 	  "  y: i64[N,M] = sort descending along j (i, j | r<K) x[i, r]\n"
 	  "  o: f32[N,M] = map (i, j) x[i, min(index(y[i, j]), K - 1)] + u0[j]\n",
 	  { "N=3 K=70 M=5", "N=2 K=1 M=1", "N=1 K=3000 M=600", "N=2 K=10 M=0" } },
-	/* Maps of what was found are made with it, places or not. */
+	/* Maps of a sort's results fuse with it, with positions or without. */
 	{ "sort_values",
 	  "(t_x: f32[N,K], u0: f32[K]) -> (y: f32[N,5], o: i32[N,5])\n"
 	  "  a: i64[N,5] = sort descending along j (i, j | r<K) t_x[i, r]\n"
@@ -189,7 +189,7 @@ static const struct schedule_case order_cases[] = {
 	  "  b: i32[300] = sort descending along i (i | r<300) x[r]\n"
 	  "  o: i16[300] = map (i) i16(x[index(b[i])]) * i16(3)\n",
 	  { "A=40", "A=5000", "A=1" } },
-	/* They use the row's axes beside the rank. */
+	/* They use the row's axes and the rank. */
 	{ "sort_values_of_axis",
 	  "(t_x: f32[A,B,C], x: f32[B,C], u0: f32[M]) -> (y: f32[M,B,C], o: i64[M,B,C])\n"
 	  "  o: i64[M,B,C] = sort descending along i (i, j, k | r<A) t_x[r, j, k]\n"

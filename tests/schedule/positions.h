@@ -1,4 +1,4 @@
-/* Which kernel is taken: one with 64-bit positions where 32 bits do not hold them, or a step on the way. */
+/* The choice of kernel: 64-bit positions if they, or an intermediate value, exceed 32 bits. */
 #ifndef TPAT_TESTS_POSITIONS_H
 #define TPAT_TESTS_POSITIONS_H
 
@@ -32,7 +32,7 @@ static void positions(void)
 		  "  y: u8[N] = scatter sum (i | r<K, s<5) init x[i] at [mod(r, N)] value d[r]\n",
 		  "N=6 K=500000000", true },
 		{ "(x: u8[70000,70000]) -> (y: u8[70000])\n  y: u8[70000] = map (i) x[i, 3]\n", "", true },
-		{ "(x: u8[N]) -> (y: u8[N])\n" /* a float is for no guard */
+		{ "(x: u8[N]) -> (y: u8[N])\n" /* floats are not in guards */
 		  "  y: u8[N] = map (i) x[min(i + index(floor(f32(N) * 0.5)), N - 1)]\n",
 		  "N=70000", false },
 		{ "(x: u8[7000,7000]) -> (y: u8[7000])\n  y: u8[7000] = map (i) x[i, 3]\n", "", false },

@@ -1,5 +1,5 @@
-/* Cases whose buffers and symbols are called as something in their own kernels is, or as C, C++ or a header calls
- * something else; and whether two texts of kernels differ in nothing but such names. */
+/* Cases whose buffers and symbols have names used in their own kernels, in C, in C++ or in a header; and a comparison
+ * of kernel texts up to such names. */
 #ifndef TPAT_TESTS_RENAMED_H
 #define TPAT_TESTS_RENAMED_H
 
@@ -61,8 +61,8 @@ static bool renamed_inside(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* A word, a number, a text in quotes, a line of the preprocessor, or one character that is no space; comments are
- * passed over. Bytes; 0: the end. */
+/* Length of the next token: a word, number, literal, preprocessor line, or one other character; skips space and
+ * comments. 0: the end. */
 static size_t renamed_token(const char **text)
 {
 	for (;;) {
@@ -80,7 +80,7 @@ static size_t renamed_token(const char **text)
 		return strcspn(*text, "\n");
 	if (**text == '"')
 		return strcspn(*text + 1, "\"") + 2;
-	n = **text == '.'; /* a member's name is none of these */
+	n = **text == '.'; /* a member's name does not count */
 	while (renamed_inside((*text)[n]))
 		n++;
 	return n ? n : **text != '\0';
@@ -110,7 +110,7 @@ static int renamed_by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The words of a kernel's text that a program can have as names. */
+/* Collects words of a kernel's text that a program can use as names. */
 static void renamed_collect(struct map *out, const char *text)
 {
 	for (size_t n; (n = renamed_token(&text)) > 0; text += n) {
@@ -134,7 +134,8 @@ static const char *renamed_text(const char *text, const struct map *to, struct a
 	return str_text(&s);
 }
 
-/* The case with names of `words`, other ones in each round. Symbols keep their order, which is that of sums' terms. */
+/* Renames the case with `words`, differently in each round. Symbols keep their order, which orders the terms of
+ * sums. */
 static struct schedule_case renamed_case(const struct schedule_case *c, const struct ir_program *p,
                                          const struct map *words, int round, struct arena *a)
 {
@@ -177,7 +178,7 @@ static struct schedule_case renamed_case(const struct schedule_case *c, const st
 
 /* ---- Texts. */
 
-/* Kernels in C, without what they include, or in CUDA. */
+/* Prints kernels in C, without includes, or in CUDA. */
 static const char *renamed_kernels(const struct ir_plan *plan, bool c, struct arena *a)
 {
 	struct str s = str_new(a);
@@ -185,7 +186,7 @@ static const char *renamed_kernels(const struct ir_plan *plan, bool c, struct ar
 	return str_text(&s) + (c ? embed_find("rt/device/tpat_cpu.h")->size : 0);
 }
 
-/* Whether CUDA's unsigned numbers of threads and blocks stand nowhere but where they become signed variables. */
+/* True if CUDA's unsigned thread and block indices appear only where they become signed variables. */
 static bool renamed_signed(const char *text)
 {
 	while ((text = strstr(text, "Idx.x"))) {
@@ -200,8 +201,8 @@ static bool renamed_signed(const char *text)
 	return true;
 }
 
-/* How often each word stands in a function, least first; and a number made of all else, whatever its order. Terms of an
- * index are in an order that depends on names: so much is the same nevertheless, unless two names became one. */
+/* The count of each word in a function, ascending, and an order-independent hash of the rest. Names affect the order of
+ * an index's terms, but not these, unless two names became one. */
 struct renamed_counts {
 	VEC(int);
 	uint64_t others;
@@ -235,7 +236,7 @@ static struct renamed_counts renamed_count(const char *text, struct arena *a)
 	return c;
 }
 
-/* Whether all functions are the same but for their names. If not, where the first begins that is not. */
+/* True if all functions are equal up to names. Else x and y point to the first that differs. */
 static bool renamed_same(const char **x, const char **y, struct arena *a)
 {
 	while (**x && **y) {

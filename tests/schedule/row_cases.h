@@ -1,4 +1,4 @@
-/* Reductions, and what several stages make of rows, wherever these run. See schedule_case.h. */
+/* Reductions, and rows processed by several stages, along any axis. See schedule_case.h. */
 #ifndef TPAT_TESTS_ROW_CASES_H
 #define TPAT_TESTS_ROW_CASES_H
 
@@ -6,7 +6,7 @@
 
 static const struct schedule_case row_cases[] = {
 	/* ---- reductions */
-	/* Two of them in one kernel, each with a bias a column of its own. */
+	/* Two of them in one kernel, each with its own bias per column. */
 	{ "two_reductions",
 	  "(x: f32[N,6,40], y: f32[N,6,40], a: f32[6], b: f32[6]) -> (o: f32[N,6])\n"
 	  "  c: f32[N,6] = max (i, j | r<40) y[i, j, r] then it + b[j]\n"
@@ -66,7 +66,7 @@ static const struct schedule_case row_cases[] = {
 	  "  b: i64[N] = argmin_last (i | r<K, s<2) t_x[i, r, s]\n"
 	  "  c: i64[] = argmax_last ( | r<K) t_z[r]\n",
 	  { "N=4 K=70", "N=2 K=1", "N=3 K=0" } },
-	/* Rows that vectors divide; one of them is read along the row, the other is the same for all of it. */
+	/* Rows that vectors divide; one input is read along the row, the other is uniform. */
 	{ "arg_vectors",
 	  "(t_x: f16[N,1024], t_z: i32[N,3,256], t_u: u8[2,1024], c: f32[N]) -> (a: i64[N], b: i64[N], c2: i32[N], "
 	  "d: i64[N], e: i64[2], f: i64[2])\n"
@@ -95,7 +95,7 @@ static const struct schedule_case row_cases[] = {
 	  "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
 	  "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
 	  { "N=2", "N=0" } },
-	/* several reductions of the same windows, and maps of what they give */
+	/* several reductions of the same windows, and maps of their results */
 	{ "window_positions",
 	  "(t_x: f32[N,2,8,15]) -> (y: f32[N,2,4,8], p: i64[N,2,4,8], q: i32[N,2,4,8])\n"
 	  "  y: f32[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
@@ -203,7 +203,7 @@ static const struct schedule_case row_cases[] = {
 	  "(x: f64[A,B,C]) -> (y: f64[C,B,A])\n"
 	  "  y: f64[C,B,A] = map (i, j, k) select(i < 3, x[k, j, i] + x[k, j, i], x[k, j, i] + f64(j))\n",
 	  { "A=5 B=3 C=40", "A=35 B=1 C=2" } },
-	/* ---- rows that run across memory */
+	/* ---- rows across memory (strided) */
 	{ "across_softmax",
 	  "(x: f16[N,19,6,8], b: f32[6,8]) -> (y: f16[N,19,6,8], s0: f32[N,1,6,8])\n"
 	  "  m0: f16[N,1,6,8] = max (i, j, k, l | r<19) f32(x[i, r, k, l])\n"
@@ -224,7 +224,7 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[1,K] = max (i, j | r<32) x[r, j]\n"
 	  "  y: f32[32,K] = map (i, j) x[i, j] - m0[0, j]\n",
 	  { "K=32", "K=1", "K=0", "K=100" } },
-	/* Rows and what they run along are of one length. */
+	/* Rows as long as the axis across them. */
 	{ "across_square",
 	  "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n"
 	  "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
@@ -235,7 +235,7 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
 	  "  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, j]\n",
 	  { "" } },
-	/* ---- rows: what several stages make of a row */
+	/* ---- rows: several stages on a row */
 	{ "rows_norm",
 	  "(x: f16[N,A,96], z: f16[N,A,96], c: f32[96]) -> (y: f16[N,A,96], s0: f32[N,A,1])\n"
 	  "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"
@@ -268,7 +268,7 @@ static const struct schedule_case row_cases[] = {
 	  "  z: f16[2] = sum (i | r<36868) x[i, r] * c[r] then f16(it / 1000.0)\n",
 	  { "" } },
 	{ "rows_once",
-	  "(x: f16[A,B,C,K]) -> (y: f16[A,B,C,K])\n" /* symbols count as 64: more than caches hold */
+	  "(x: f16[A,B,C,K]) -> (y: f16[A,B,C,K])\n" /* symbols count as 64: exceeds the caches */
 	  "  b: f32[A,B,C] = sum (i, j, k | r<K) f32(x[i, j, k, r])\n"
 	  "  y: f16[A,B,C,K] = map (i, j, k, l) f16(f32(x[i, j, k, l]) - b[i, j, k])\n",
 	  { "A=1 B=2 C=3 K=64", "A=1 B=1 C=1 K=100", "A=2 B=1 C=2 K=7" } },
@@ -313,8 +313,8 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[N] = max (i | r<K) x[i, r] * f32(r)\n"
 	  "  y: f32[N,K] = map (i, j) select(0.0 < x[i, j], x[i, j] - m0[i], d[mod(index(n_at[j]), D)])\n",
 	  { "N=5 K=36 D=4", "N=2 K=1 D=1", "N=1 K=2100 D=9" } },
-	/* Rows that an index chooses, twice of one buffer; a mask of several rows, which also decides what of a row is
-	   read. */
+	/* Rows chosen by an index, twice from one buffer; a mask of several rows, which also limits the elements
+	 * read. */
 	{ "rows_chosen",
 	  "(x: f16[30,96], n_at: i64[N], b: f16[N,96]) -> (y: f16[N,96])\n"
 	  "  m0: f32[N,1] = sum (i, j | r<96) f32(x[mod(index(n_at[i]), 30), r]) * f32(b[i, r]) + "

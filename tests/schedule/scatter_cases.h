@@ -1,4 +1,4 @@
-/* Updates at places that data decide. See schedule_case.h. */
+/* Updates at data-dependent positions. See schedule_case.h. */
 #ifndef TPAT_TESTS_SCATTER_CASES_H
 #define TPAT_TESTS_SCATTER_CASES_H
 
@@ -35,7 +35,7 @@ static const struct schedule_case scatter_cases[] = {
 	  "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value "
 	  "i16(n_u[r]) * i16(9000)\n",
 	  { "N=6 M=20", "N=5 M=5" } },
-	/* updates that stay within rows, and such that come in vectors */
+	/* updates within rows, and vectors of updates */
 	{ "scatter_rows",
 	  "(h: f16[N,40], n_at: i64[N,M], hu: f16[N,M], n_x: i8[N,3,72], n_u: i8[N,M]) -> (a: f16[N,40], b: "
 	  "i8[N,3,72])\n"

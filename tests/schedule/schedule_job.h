@@ -1,4 +1,4 @@
-/* One case of schedule_test on its way: the plans that are tried, and their code. Included by its parts, each once. */
+/* The state of one schedule_test case: its plans and their code. Included once by each part. */
 #ifndef TPAT_TESTS_SCHEDULE_JOB_H
 #define TPAT_TESTS_SCHEDULE_JOB_H
 
@@ -20,9 +20,9 @@ struct variant {
 
 struct job {
 	const struct schedule_case *c;
-	const char *rule;              /* null: all; else only its choices */
-	const struct ir_program *like; /* whose inputs' names say what is in them; null: the case's own */
-	void (*make)(struct job *j);   /* its variants */
+	const char *rule;              /* try only this rule's choices; null: all */
+	const struct ir_program *like; /* its inputs' names determine values; null: the case's own */
+	void (*make)(struct job *j);   /* makes the variants */
 	struct arena *arena;
 	struct variant variant[MAX_VARIANTS];
 	int variants;
@@ -30,21 +30,21 @@ struct job {
 	struct code *code;
 };
 
-/* Of the jobs that are compiled together. */
+/* Code of jobs that are compiled together. */
 struct code {
 	struct arena *arena;
 	struct emulator_module *emulated;
 	struct dev *dev;
 	struct dev_module *module;
-	struct map names; /* of kernels, by what they are */
+	struct map names; /* of kernels, by content */
 };
 
 static bool run_c = true, run_emulator = true;
 static bool sampled;
-static bool all_wide; /* of each choice one with 64-bit positions; else of one choice of each rule and stage */
+static bool all_wide; /* a variant with 64-bit positions for every choice; else for one choice per rule and stage */
 static const char *texts_folder;
 
-/* Whose choices are tried. */
+/* The target GPU. */
 static const struct sched_target *target = &sched_default_target;
 static struct sched_target seven_processors; /* a small H100 */
 

@@ -1,4 +1,4 @@
-/* Values of symbols, as cases have them: "N=5 K=7". */
+/* Values of symbols, as in cases: "N=5 K=7". */
 #ifndef TPAT_TESTS_SHAPES_H
 #define TPAT_TESTS_SHAPES_H
 

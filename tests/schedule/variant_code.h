@@ -7,9 +7,9 @@
 #include "gen/language.h"
 #include "tests/schedule/schedule_job.h"
 
-/* ---- Kernels of several variants that are the same text: code is made of one. */
+/* ---- Kernels with the same text in several variants are compiled once. */
 
-/* A kernel by itself, called the same as any other: what it is as C and as CUDA, as a key. */
+/* A key for a kernel: its text in C and CUDA, under a fixed name. */
 static char *kernel_key(struct code *code, const struct variant *v, const struct ir_kernel *k)
 {
 	struct arena *a = arena_new();
@@ -38,7 +38,7 @@ static char *kernel_key(struct code *code, const struct variant *v, const struct
 	return key;
 }
 
-/* Printers make kernels of one name once. So those that are the same get one name, and others different ones. */
+/* Printers print each kernel name once. So equal kernels get the same name, and others different ones. */
 static void share_variant(struct code *code, const struct variant *v)
 {
 	vec_each (step, &v->plan->steps)
@@ -63,9 +63,9 @@ static void share_kernels(struct code *code, struct job *const *jobs, int n)
 			share_variant(code, &jobs[i]->variant[v]);
 }
 
-/* ---- Texts to code: one module a case, or some cases. */
+/* ---- Texts to code: one module per case, or per group of cases. */
 
-/* The CUDA text of all variants that may race, or of those that may not; null: there is none. */
+/* The CUDA text of all variants that may race, or of those that may not; null: none. */
 static const char *cuda_text(const struct job *j, bool may_race)
 {
 	const struct ir_plan *plan[MAX_VARIANTS];
@@ -86,7 +86,7 @@ static void write_text(const struct job *j, const char *name, const char *text)
 		printf("  %s\n", e.text);
 }
 
-/* The texts of a case: of all that may race, and of all that may not. Into text[2]; how many. */
+/* Makes the case's texts, of variants that may race and that may not, in text[2]; returns their number. */
 static int texts_of(const struct job *j, struct emulator_text *text)
 {
 	int n = 0;

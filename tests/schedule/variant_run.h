@@ -1,4 +1,4 @@
-/* Variants of a case on inputs of some extents, against the interpreter. */
+/* Compares variants of a case with the interpreter, on inputs of some extents. */
 #ifndef TPAT_TESTS_VARIANT_RUN_H
 #define TPAT_TESTS_VARIANT_RUN_H
 
@@ -12,7 +12,7 @@
 #include "tests/schedule/variants.h"
 
 enum { MAX_BUFFERS = 64 };
-static int passed_over; /* shapes that a case with other forms of extents cannot have */
+static int passed_over; /* shapes impossible for a case's extent forms */
 
 static int64_t evaluate(expr e, struct shapes *s)
 {
@@ -125,7 +125,7 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 	return d->launch(d, kernel, grid, block, k->shared_bytes, args, e);
 }
 
-/* Where extents are drawn, sums may be long: their rounding goes with the largest of their terms. */
+/* With random extents sums may be long: their rounding scales with the largest term. */
 static struct tensor_tolerance tolerance_of(const struct run *r, const struct tensor *want)
 {
 	struct tensor_tolerance t = tensor_tolerance_of(want->type);
@@ -198,7 +198,7 @@ static void run_shapes(struct job *j, const char *text, uint64_t seed)
 	for (int i = 0; i < p->inputs.n; i++)
 		inputs[i] = &in[i];
 	bool runs = eval_program(p, inputs, want, NULL, a, &e) == 0;
-	if (!runs && is_form(j)) { /* other extents than the case is made for */
+	if (!runs && is_form(j)) { /* extents the case was not made for */
 		arena_free(a);
 		passed_over++;
 		return;

@@ -1,4 +1,4 @@
-/* The plans of a case that are tried: choices of rules for stages, and positions of 64 bits. */
+/* The plans tried for a case: choices of rules for stages, and 64-bit positions. */
 #ifndef TPAT_TESTS_VARIANTS_H
 #define TPAT_TESTS_VARIANTS_H
 
@@ -17,7 +17,7 @@ static struct ir_program *optimised(struct job *j, struct ir_program *p)
 	return p;
 }
 
-/* As it runs where positions pass 2^31: the kernels for such positions, or, where extents are known, all of them so. */
+/* Uses 64-bit positions, as beyond 2^31: the kernels made for that, or with known extents all kernels. */
 static void widen(struct job *j, struct ir_step *step)
 {
 	struct ir_step wide = { 0 };
@@ -43,7 +43,7 @@ static void check_kernels(const struct variant *v)
 				printf("  %s (%s, %s): %s\n", v->name, (*k)->rule, (*k)->params, e.text);
 }
 
-/* `passes`: of the program after the passes. */
+/* `passes`: the program after the passes. */
 static void add_variant(struct job *j, bool passes, int stage, const struct sched_choice *choice, bool wide)
 {
 	ck(j->variants < MAX_VARIANTS);
@@ -64,7 +64,7 @@ static void add_variant(struct job *j, bool passes, int stage, const struct sche
 		widen(j, *step);
 }
 
-/* One plan that holds a different schedule for small, for middle and for large extents. */
+/* One plan with different schedules for small, medium and large extents. */
 static void add_dispatch(struct job *j)
 {
 	static const int64_t extent[] = { 2, 9, 70 };
@@ -83,7 +83,7 @@ static void add_dispatch(struct job *j)
 			list[s] = choice[(i * 5 + s) % sched_choices(p, p->stages.at[s], &points.target[i], choice)];
 		tactic.choice[i] = list;
 	}
-	if (points.n == 1) /* no extent is open */
+	if (points.n == 1) /* no dynamic extent */
 		return;
 	v->plan = sched_plan(p, &points, &tactic);
 	check_kernels(v);
@@ -91,8 +91,7 @@ static void add_dispatch(struct job *j)
 	j->variants++;
 }
 
-/* Choices of one rule: where the first of these stands number `at` of a list, the one of them that a number draws; else
- * -1. */
+/* If `at` is the first choice of a rule in the list, returns a random one of that rule; else -1. */
 static int drawn_of_rule(const struct sched_choice *choice, int n, int at, uint64_t drawn)
 {
 	int same = 0;
@@ -107,7 +106,7 @@ static int drawn_of_rule(const struct sched_choice *choice, int n, int at, uint6
 			return i;
 }
 
-/* Those of a stage that the job asks for. */
+/* The choices of a stage that the job requests. */
 static int asked_choices(const struct job *j, struct ir_program *p, int stage, struct sched_choice *out)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -116,7 +115,7 @@ static int asked_choices(const struct job *j, struct ir_program *p, int stage, s
 		if (j->rule && strcmp(choice[k].rule->name, j->rule) != 0)
 			continue;
 		bool shares = strcmp(choice[k].rule->name, "contract_wide") != 0 || choice[k].param[5];
-		if (target == &seven_processors && !shares) /* others are tried for all of them */
+		if (target == &seven_processors && !shares) /* others are tried on every target */
 			continue;
 		out[asked++] = choice[k];
 	}
@@ -133,7 +132,7 @@ static void make_variants(struct job *j)
 	for (int i = 0; i < p->stages.n; i++) {
 		int n = asked_choices(j, p, i, choice);
 		for (int k = 0; k < n; k++) {
-			if (k > 0 || j->rule) /* the first is what the default takes */
+			if (k > 0 || j->rule) /* the first is the default */
 				add_variant(j, false, i, &choice[k], false);
 			int wide = all_wide ? k : drawn_of_rule(choice, n, k, hash_str((uint64_t)i, j->c->name));
 			if (wide >= 0)
@@ -145,7 +144,7 @@ static void make_variants(struct job *j)
 		add_dispatch(j);
 }
 
-/* The whole program with what is best; each loop with some choices, before the passes and after. */
+/* The whole program with the best choices; each loop with some choices, before and after the passes. */
 static void make_random_variants(struct job *j)
 {
 	struct sched_choice choice[SCHED_MAX_CHOICES];
@@ -158,7 +157,7 @@ static void make_random_variants(struct job *j)
 		for (int i = 0; i < p->stages.n; i++) {
 			int n = p->stages.at[i]->loop ? sched_choices(p, p->stages.at[i], &sched_default_target, choice)
 			                              : 0;
-			for (int k = 1 + pick(3); k < n; k += 4) /* the first is what the default takes */
+			for (int k = 1 + pick(3); k < n; k += 4) /* the first is the default */
 				add_variant(j, passes, i, &choice[k], k % 2 == 0);
 		}
 	}
@@ -191,7 +190,7 @@ static void make_form_sample(struct job *j)
 	struct ir_program *p = parse(j->arena, j->c->name, j->c->program);
 	if (!p)
 		return;
-	if (run_c && run_emulator) /* whose text takes a compiler eight times as long */
+	if (run_c && run_emulator) /* the emulator's text compiles eight times as slowly */
 		j->as_c = !(j->as_cuda = pick(8) == 0);
 	if (!j->rule && pick(8) == 0)
 		add_dispatch(j);
@@ -204,7 +203,7 @@ static void make_form_sample(struct job *j)
 		add_variant(j, pick(2), -1, NULL, false);
 }
 
-/* Whether its extents are drawn. */
+/* True if its extents are random. */
 static bool is_form(const struct job *j)
 {
 	return j->make == make_form_variants || j->make == make_form_sample;

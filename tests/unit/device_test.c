@@ -65,11 +65,14 @@ static double registers_of(const struct ir_block *b)
 	double own = 0, inside = 0;
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
-		double bytes = type_info(s->type)->bits / 8.0;
-		if (s->kind == IR_ARRAY)
-			own += s->var->dim[s->var->rank - 1] * (bytes > 4 ? bytes : 4) / 4;
-		if (s->body)
-			inside = fmax(inside, registers_of(s->body));
+		const struct ir_block *body = ir_stmt_body(s);
+		if (s->kind == IR_ARRAY) {
+			const struct ir_variable *array = s->array.var;
+			double bytes = type_info(array->type)->bits / 8.0;
+			own += array->dim[array->rank - 1] * (bytes > 4 ? bytes : 4) / 4;
+		}
+		if (body)
+			inside = fmax(inside, registers_of(body));
 	}
 	return own + inside;
 }

@@ -226,7 +226,7 @@ static inline struct oracle_value oracle_neutral(const struct ir_stage *s)
 	}
 }
 
-/* The element at `axis` of a scan, from all that come before it: by definition, and slow. */
+/* The element at `axis` of a scan, by definition: combines all elements before it, which is slow. */
 static inline struct oracle_value oracle_scan(struct oracle *o, const struct ir_stage *s, int64_t *axis, int64_t extent)
 {
 	struct oracle_value y = oracle_neutral(s);
@@ -288,7 +288,7 @@ static inline struct oracle_value oracle_reduce(struct oracle *o, const struct i
 	return y;
 }
 
-/* Whether v comes before w in the order of a sort: a NaN behind all numbers, or before them when it descends. */
+/* True if v sorts before w: a NaN sorts after all numbers, or before them in descending order. */
 static inline bool oracle_before(const struct ir_stage *s, struct oracle_value v, struct oracle_value w)
 {
 	struct oracle_value a = s->reverse ? w : v, b = s->reverse ? v : w;
@@ -298,7 +298,7 @@ static inline bool oracle_before(const struct ir_stage *s, struct oracle_value v
 	return oracle_exact(t, a.i) < oracle_exact(t, b.i);
 }
 
-/* The element of a sort at `axis`: the one before which as many others come. */
+/* The element of a sort at `axis`: the one preceded by that many others. */
 static inline struct oracle_value oracle_sort(struct oracle *o, const struct ir_stage *s, int64_t *axis, int64_t extent)
 {
 	int r = s->out->rank;

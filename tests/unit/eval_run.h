@@ -1,4 +1,4 @@
-/* What the tests of the interpreter share: tensors, parsing, running, comparing with eval_oracle.h. */
+/* Shared by the interpreter's tests: tensors, parsing, running, comparing with eval_oracle.h. */
 #ifndef TPAT_TESTS_UNIT_EVAL_RUN_H
 #define TPAT_TESTS_UNIT_EVAL_RUN_H
 
@@ -77,7 +77,7 @@ static inline struct tensor run(const char *text, const struct tensor *x, const 
 	return run3(parse(text), x, y, z, 0);
 }
 
-/* Equal bits, where all NaNs are one. */
+/* True if all bits are equal, or both are NaN. */
 static inline bool same(const struct tensor *x, const struct tensor *y)
 {
 	if (x->type != y->type || !tensor_same_shape(x, y))

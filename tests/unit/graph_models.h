@@ -1,4 +1,4 @@
-/* Small models for the tests of src/graph/: built from words, looked at as text. */
+/* Small models for the tests of src/graph/: built from words, inspected as text. */
 #ifndef TPAT_TESTS_UNIT_GRAPH_MODELS_H
 #define TPAT_TESTS_UNIT_GRAPH_MODELS_H
 
@@ -14,7 +14,7 @@ static inline struct onnx_model *model(int64_t ir_version, int64_t opset)
 	return onnx_model_new(ir_version, opset, "test");
 }
 
-/* A value of shape "N 3 H ?": numbers, names, and ? for an extent without name. */
+/* A value of shape "N 3 H ?": numbers, names, and ? for an unnamed extent. */
 static inline Onnx__ValueInfoProto *info(struct onnx_model *m, const char *name, enum type t, const char *shape)
 {
 	int64_t dim[8];
@@ -56,7 +56,7 @@ static inline void add_names(struct onnx_model *m, Onnx__NodeProto *n, const cha
 	}
 }
 
-/* Names separated by blanks; "-": not given. The node is named after its first output. */
+/* Names separated by blanks; "-": omitted. The node is named after its first output. */
 static inline Onnx__NodeProto *make(struct onnx_model *m, const char *type, const char *in, const char *out)
 {
 	Onnx__NodeProto *n = onnx_node_new(m, "", type, arena_strndup(arena, out, strcspn(out, " ")));

@@ -1,5 +1,5 @@
-/* Random programs of all kinds of stages that make integers, loops in each other among them: "program random(x:
- * i32[N,K], q: i32[K]) -> (...)". random_state decides which. */
+/* Random programs of all kinds of integer stages, including nested loops: "program random(x: i32[N,K], q: i32[K]) ->
+ * (...)". random_state decides which. */
 #ifndef TPAT_TESTS_UNIT_RANDOM_PROGRAM_H
 #define TPAT_TESTS_UNIT_RANDOM_PROGRAM_H
 
@@ -22,7 +22,7 @@ enum { BUFFERS = 24, SHAPES = 7 };
 /* Shapes over N and K, and how a reader over [i < N, j < K] (or r for j) indexes them. */
 static const struct {
 	const char *dims, *axes;
-	const char *index, *other; /* as the element at (i, j); another element */
+	const char *index, *other; /* index of element (i, j); of another element */
 } shape[SHAPES] = {
 	{ "N,K", "i, j", "%s, %s", "N - 1 - %s, %s" },
 	{ "N", "i", "%s", "N - 1 - %s" },
@@ -38,8 +38,8 @@ struct text {
 	struct str body, outputs;
 	char name[BUFFERS][8];
 	int shape[BUFFERS], n;
-	int names; /* given so far */
-	int loops; /* around, and in all */
+	int names; /* used so far */
+	int loops; /* enclosing, and in total */
 	int all_loops;
 };
 
@@ -97,7 +97,7 @@ static inline void also_output(struct text *t, const char *name, const char *ext
 	str_printf(&t->outputs, "%s%s: i32[%s]", t->outputs.n ? ", " : "", name, extents);
 }
 
-/* The axes that stand for N and K in a buffer of the shape; null where it has none. */
+/* The axes for N and K in a buffer of the shape; null if it lacks them. */
 static inline const char *axis_of_n(int s)
 {
 	return s == 2 || s == 4 || s == 6 ? NULL : s == 5 ? "j" : "i";
@@ -117,7 +117,7 @@ static inline void stage(struct text *t, bool output)
 		return;
 	}
 	bool has_i = s != 2 && s != 4 && s != 6, has_j = s != 1 && s != 3 && s != 6;
-	/* N runs on the first axis of all shapes but K and [K,N]; what the shape lacks is reduced, or zero. */
+	/* N is the first axis of all shapes but K and [K,N]; a missing axis is reduced, or zero. */
 	const char *i = axis_of_n(s), *j = axis_of_k(s);
 	name_it(t, b, s);
 	struct str *o = &t->body;
@@ -151,7 +151,7 @@ static inline bool full(const struct text *t)
 	return t->n > BUFFERS - 4;
 }
 
-/* The next value of state `k`: another state, a buffer from anywhere of its shape, or one of its own. */
+/* The next value of state `k`: another state, any visible buffer of its shape, or a new one. */
 static inline const char *next_value(struct text *t, int k)
 {
 	int s = t->shape[k], other = pick(t->n);
@@ -171,7 +171,7 @@ static inline const char *first_element(struct text *t, int b)
 	return arena_printf(t->arena, "%s[%s]", t->name[b], both ? "0, 0" : *shape[s].dims ? "0" : "");
 }
 
-/* A loop of three turns or, with a condition, fewer; behind it its states are there to be read. */
+/* A loop of three iterations or, with a condition, fewer; later stages can read its states. */
 static inline void loop(struct text *t, bool output)
 {
 	int first = t->n, states = 1 + pick(3), body = 1 + pick(4), s;
@@ -202,7 +202,7 @@ static inline void loop(struct text *t, bool output)
 		next[k] = next_value(t, first + k);
 	for (int k = 0; k < states; k++)
 		str_printf(o, "  next %s = %s\n", t->name[first + k], next[k]);
-	if (output && t->loops == 1 && !ends) { /* what no turn collects is undefined */
+	if (output && t->loops == 1 && !ends) { /* elements that no iteration collects are undefined */
 		int from = pick(t->n);
 		char *name = arena_printf(t->arena, "b%d", t->names++);
 		const char *dims = shape[t->shape[from]].dims;

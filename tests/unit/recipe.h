@@ -1,5 +1,5 @@
-/* Recipes of expressions: random trees of operations, what they are worth at a point, and the same through the
- * constructors of src/ir. Shares nothing with the simplifier. For simplify_test.c. */
+/* Recipes of expressions: random trees of operations, their values at a point, and the same through the constructors of
+ * src/ir. Shares nothing with the simplifier. For simplify_test.c. */
 #ifndef TPAT_TESTS_UNIT_RECIPE_H
 #define TPAT_TESTS_UNIT_RECIPE_H
 
@@ -31,7 +31,7 @@ struct point {
 	int64_t symbol[SYMBOLS], axis[AXES], extent[AXES];
 };
 
-/* ---- Recipes: what is evaluated as it stands. */
+/* ---- Recipes: evaluated without simplification. */
 
 struct recipe {
 	enum ir_op op; /* CONST_INT, CONST_FLOAT, SYMBOL, AXIS, LOAD, or an operation */
@@ -49,9 +49,9 @@ union value {
 struct world {
 	struct arena *arena;
 	struct ir_program *program;
-	const struct ir_buffer *buffer[TYPE_COUNT]; /* rank 1, extent 7, one a type */
+	const struct ir_buffer *buffer[TYPE_COUNT]; /* rank 1, extent 7, one per type */
 	const struct recipe *extent[AXES];
-	bool undefined; /* an index divided by zero: the point says nothing */
+	bool undefined; /* an index was divided by zero: ignore this point */
 };
 
 static int64_t wrap(enum type t, int64_t x)
@@ -219,8 +219,8 @@ static union value evaluate(struct world *w, const struct recipe *r, const struc
 	return v;
 }
 
-/* What comes back is a tree of unique nodes: the same evaluator, on expressions, so that both sides share nothing but
- * the meaning of single operations. */
+/* The same evaluator on expressions, which are trees of unique nodes: both sides share only the meaning of single
+ * operations. */
 static union value evaluate_expr(struct world *w, expr e, const struct point *p)
 {
 	struct recipe r = { .op = e->op, .type = e->type }, arg[3];
@@ -346,7 +346,7 @@ static const struct recipe *grow_leaf(struct world *w, enum type t)
 	return r;
 }
 
-/* A few atoms times small numbers, plus a number: what divisions take apart. */
+/* A few atoms times small numbers, plus a number: the operands of divisions. */
 static const struct recipe *affine(struct world *w)
 {
 	const struct recipe *sum = integer(w, TYPE_INDEX, pick(25) - 12);

@@ -1,4 +1,4 @@
-/* Unit tests: count checks, say which failed, report at the end. A test is a main() that ends with `return
+/* Unit tests: count checks, print failures, report at the end. A test is a main() that ends with `return
  * test_done();`. */
 #ifndef TPAT_TESTS_UNIT_TEST_H
 #define TPAT_TESTS_UNIT_TEST_H
@@ -8,7 +8,7 @@
 
 static int test_passed, test_failed;
 
-/* Counts one check; returns whether it held. */
+/* Counts one check; returns true if it held. */
 static inline int test_check(int holds, const char *file, int line, const char *what)
 {
 	if (holds) {

@@ -1,4 +1,4 @@
-/* The library side of the host: opens a library as TensorRT's registry does, gives it a logger, finds creators. */
+/* The library side of the host: opens a library like TensorRT's registry, gives it a logger, finds creators. */
 #include "engine/tensorrt/host_inside.h"
 
 #include <dlfcn.h>
@@ -162,7 +162,7 @@ void host_close(struct host *h)
 
 	if (!h)
 		return;
-	/* As TensorRT's deregisterLibrary does. */
+	/* Like TensorRT's deregisterLibrary. */
 	h->get_creators(&n);
 	dlclose(h->handle);
 	pthread_mutex_destroy(&h->lock);

@@ -1,55 +1,57 @@
-/* The host that plays TensorRT toward a plugin library: the members of engine_host, and their parts, for tests. Builds
- * one plugin as TensorRT does (types, shapes, formats, tactics, workspace, serialisation). */
+/* The host that acts as TensorRT for a plugin library: the members of engine_host, and their parts, for tests. Builds
+ * one plugin like TensorRT (types, shapes, formats, tactics, workspace, serialisation). */
 #ifndef TPAT_ENGINE_HOST_H
 #define TPAT_ENGINE_HOST_H
 
 #include "engine/engine_host.h"
 #include "tpat/tpat_abi.h"
 
-/* A library, opened as TensorRT's registry does it. The host takes its memory from `a`. One host a library at a time:
- * device and log are the library's. Fails when the file cannot be opened or lacks what TensorRT needs. */
+/* Opens a library like TensorRT's registry. Memory comes from `a`. One host for each library at a time, since device
+ * and log belong to the library. Fails if the file cannot be opened or lacks a function that TensorRT needs. */
 int host_open(struct host **out, const char *path, const struct host_options *o, struct arena *a, struct err *e);
 void host_close(struct host *h); /* its engines must be gone; null is fine */
 const struct tpat_rt_library *host_library(const struct host *h);
-void *host_symbol(const struct host *h, const char *name); /* null when the library does not show it */
-/* What the plugins logged since host_log_clear: lines; never null. */
+void *host_symbol(const struct host *h, const char *name); /* null if the library does not export it */
+/* Returns the plugins' log since host_log_clear(), as lines; never null. */
 const char *host_log(struct host *h);
 void host_log_clear(struct host *h);
 
-/* A plugin's creator (struct trt_creator behind its first word); null when there is none. Null names match all. */
+/* Returns a plugin's creator, whose first word points to a struct trt_creator; null if there is none. Null names match
+ * any. */
 void *host_creator(struct host *h, const char *name, const char *version, const char *name_space);
 
-/* One plugin through the whole build for extents between `min` and `max` (n inputs each, shape inputs last and with
- * their values; all three may be the same array), saved, made again from what was saved, and attached to a context:
- * ready to run. Errors name the plugin and hold what it logged. Memory comes from `a`. */
+/* Takes one plugin through the whole build, for extents between `min` and `max` (n inputs each, shape inputs last and
+ * with their values; all three may be the same array), serialises and deserialises it, and attaches it to a context:
+ * ready to run. Errors name the plugin and include its log. Memory comes from `a`. */
 int host_build(struct host_engine **out, struct host *h, const char *name, const char *version, const char *name_space,
                const struct host_tensor *min, const struct host_tensor *opt, const struct host_tensor *max, int n,
                struct arena *a, struct err *e);
 void host_engine_free(struct host_engine *x); /* null is fine */
 int host_outputs(const struct host_engine *x);
-size_t host_workspace(const struct host_engine *x); /* bytes that it asked for */
-/* How many tactics it offers to be timed (0: it has one way alone), and the i-th of them taken, as an engine does that
- * was built with it; its further contexts take it, too. It starts with the first. After it: host_prepare. */
+size_t host_workspace(const struct host_engine *x); /* bytes requested */
+/* host_tactics() returns the number of tactics to time (0: there is no choice). host_set_tactic() selects the i-th,
+ * like an engine that was built with it, also for further contexts; the first is the default. Call host_prepare()
+ * afterwards. */
 int host_tactics(const struct host_engine *x);
 int host_set_tactic(struct host_engine *x, int i, struct err *e);
 /* The attached plugin's struct trt_runtime, to call it without the host. */
 void *host_runtime(const struct host_engine *x);
-/* Another execution context of the same engine: shares nothing that changes. */
+/* Makes another execution context of the same engine; shares no mutable state. */
 int host_engine_context(struct host_engine **out, struct host_engine *x, struct arena *a, struct err *e);
 
-/* Types and extents of the outputs for these inputs, through the plugin's symbolic shapes. */
+/* Computes types and extents of the outputs for these inputs, by the plugin's symbolic shapes. */
 int host_shapes(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, struct err *e);
-/* onShapeChange; then enqueue, which only starts the work. `workspace` holds host_workspace() bytes. */
+/* host_prepare() calls onShapeChange; host_enqueue() only starts the work. `workspace` holds host_workspace() bytes. */
 int host_prepare(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out, struct err *e);
 int host_enqueue(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out, void *workspace,
                  void *stream, struct err *e);
 
-/* The work is done: outputs whose extents depend on size tensors (scalars among the outputs) get the extents that these
- * say; host_shapes() gave the most that they can be. Fails when a size tensor says what cannot be. */
+/* After the work is done: sets the final extents of outputs that depend on size tensors (scalars among the outputs);
+ * host_shapes() sets upper bounds. Fails if a size tensor has an impossible value. */
 int host_found(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out,
                const struct host_memory *m, struct err *e);
-/* All of the above in a row: shapes, memory for outputs and workspace, prepare, enqueue, wait, the sizes found. On
- * success the pointers in `out` (host_outputs() of them) are the caller's to free; on failure nothing is left. */
+/* Does all of the above: shapes, memory for outputs and workspace, prepare, enqueue, wait, sizes. On success the caller
+ * frees the pointers in `out` (host_outputs() of them); on failure nothing stays allocated. */
 int host_run(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, const struct host_memory *m,
              void *stream, struct err *e);
 
@@ -59,9 +61,9 @@ struct trt_expr *host_expr_builder(struct arena *a);
 const struct trt_expr *host_expr_new(struct trt_expr *builder, int64_t value, bool constant);
 int64_t host_expr_value(const struct trt_expr *x);
 int host_expr_count(const struct trt_expr *builder); /* operations made so far */
-/* What size tensors say, by output; null (before that is known): the most that they can be. */
+/* Sets the values of size tensors, by output; null: not known yet, use upper bounds. */
 void host_expr_found(struct trt_expr *builder, const int64_t *size);
-/* The n-th output that was declared a size tensor, and its upper bound; -1: there are no more. */
+/* Returns the n-th output that was declared a size tensor, and its upper bound; -1 after the last. */
 int host_expr_size(const struct trt_expr *builder, int n, int64_t *upper);
 
 #endif

@@ -1,5 +1,5 @@
-/* The plugin side of the host: one plugin through TensorRT's building of an engine, in the order that its headers
- * document. */
+/* The plugin side of the host: takes one plugin through the steps of TensorRT's engine build, in the order that its
+ * headers document. */
 #include "engine/tensorrt/host_inside.h"
 
 #include <string.h>
@@ -83,7 +83,7 @@ static int output_types(struct host_engine *x, void *build, const struct host_te
 	return 0;
 }
 
-/* What TensorRT would time. Tactics are unique; 0 means that there are none to choose from. */
+/* Asks for the tactics that TensorRT would time. They are unique; 0 means that there is no choice. */
 static int ask_tactics(struct host_engine *x, void *build, struct err *e)
 {
 	x->tactics = TRT_CALL(build, trt_build, tactics);
@@ -99,7 +99,7 @@ static int ask_tactics(struct host_engine *x, void *build, struct err *e)
 		if (!fresh)
 			return err_set(e, ERR_UNSUPPORTED, "Plugin %s: tactic %d is offered twice, or is 0.", x->name,
 			               (int)x->tactic[i]);
-		/* The builder sets each on the plugin of the build phase, to time it. */
+		/* The builder sets each one on the plugin of the build phase, to time it. */
 		if (TRT_CALL(host_capability(x->build, TRT_RUNTIME), trt_runtime, set_tactic, x->tactic[i]))
 			return host_failed(x, "setTactic", ERR_UNSUPPORTED, e);
 	}
@@ -139,7 +139,7 @@ static int configure(struct host_engine *x, void *build, const struct host_tenso
 	return 0;
 }
 
-/* What the plugin wants to be saved, as an engine file would hold it: a copy. */
+/* Copies the fields that the plugin serialises into an engine file. */
 static int save(struct trt_fields *out, struct host_engine *x, struct err *e)
 {
 	void *runtime = host_capability(x->build, TRT_RUNTIME);
@@ -149,7 +149,7 @@ static int save(struct trt_fields *out, struct host_engine *x, struct err *e)
 		return host_failed(x, "getFieldsToSerialize", ERR_UNSUPPORTED, e);
 	struct trt_field *field = NEWN(x->arena, struct trt_field, f->count + 1);
 	for (int32_t i = 0; i < f->count; i++) {
-		/* Bytes an element, by PluginFieldType. */
+		/* Bytes per element, by PluginFieldType. */
 		static const int8_t size[] = { 2, 4, 8, 1, 2, 4, 1, 72, 1, 2, 8, 1, 1, 1 };
 		size_t n = (size_t)f->field[i].length * (size_t)size[f->field[i].type];
 		void *data = arena_alloc(x->arena, n + 1);
@@ -183,7 +183,7 @@ static int build_all(struct host_engine *x, void *creator, const struct host_ten
 
 	if (!is_interface(creator, "PLUGIN CREATOR_V3ONE"))
 		return err_set(e, ERR_UNSUPPORTED, "Plugin %s has no V3 creator.", x->name);
-	/* As the parser does: it hands the network a plugin, which keeps a clone, and deletes its own. */
+	/* Like the parser: passes a plugin to the network, which keeps a clone, and deletes its own. */
 	void *first = TRT_CALL(creator, trt_creator, create, x->name, &none, TRT_PHASE_BUILD);
 	if (!first)
 		return host_failed(x, "createPlugin", ERR_UNSUPPORTED, e);

@@ -1,5 +1,5 @@
 /* The host's IExprBuilder: objects in TensorRT's layout ({vptr, impl}; the methods go through impl's table) that hold
- * their value. Arithmetic is TensorRT's: division rounds down or up, comparisons give 1 or 0. */
+ * their value. Arithmetic as in TensorRT: division rounds down or up, comparisons give 1 or 0. */
 #include "base/vec.h"
 #include "engine/tensorrt/host.h"
 
@@ -86,7 +86,7 @@ static const struct trt_expr *builder_operation(void *impl, int32_t op, const st
 	const struct value *vx = x->impl, *vy = y->impl;
 	int64_t p = vx->number, q = vy->number, r = 0;
 
-	/* Sums and products wrap: a choice that is written as c + t (b - c) is right even where b does not fit. */
+	/* Sums and products wrap: a selection written as c + t (b - c) is right even if b - c overflows. */
 	switch (op) {
 	case TRT_SUM: __builtin_add_overflow(p, q, &r); break;
 	case TRT_PROD: __builtin_mul_overflow(p, q, &r); break;
@@ -107,7 +107,7 @@ static const struct trt_expr *builder_operation(void *impl, int32_t op, const st
 	return &value_new(b, r, vx->constant && vy->constant)->front;
 }
 
-/* A size that the kernels find out: until they ran, all that is known is its upper bound. */
+/* A size that the kernels compute: only its upper bound is known until they have run. */
 static const struct trt_expr *builder_size_tensor(void *impl, int32_t output, const struct trt_expr *likely,
                                                   const struct trt_expr *upper)
 {

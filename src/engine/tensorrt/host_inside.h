@@ -1,4 +1,4 @@
-/* What the host's files share: the library as it was opened, and a plugin of it. */
+/* Shared by the host's files: an open library, and a plugin of it. */
 #ifndef TPAT_ENGINE_HOST_INSIDE_H
 #define TPAT_ENGINE_HOST_INSIDE_H
 
@@ -7,8 +7,7 @@
 #include "base/str.h"
 #include "engine/tensorrt/host.h"
 
-/* ILogger and ILoggerFinder in one object each; which table they carry depends on the version that the host
- * imitates. */
+/* ILogger and ILoggerFinder, one object each; their table depends on the version that the host imitates. */
 struct host_object {
 	const void *vptr;
 	struct host *host;
@@ -27,7 +26,7 @@ struct host {
 	void *const *(*get_creators)(int32_t *);
 };
 
-/* Null matches all. */
+/* Null matches any. */
 bool host_matches(const char *want, const char *got);
 
 struct host_engine {
@@ -36,25 +35,25 @@ struct host_engine {
 	const char *name;
 	void *build;               /* the plugin of the build phase: null in further contexts */
 	void *created;             /* the plugin made from the saved fields; null in further contexts */
-	void *plugin;              /* attached: the one that runs */
+	void *plugin;              /* attached to a context: the one that runs */
 	struct host_engine *first; /* whose build and created plugin a further context uses */
 	int32_t inputs, passed;    /* all; those described to the plugin at run time */
 	int32_t outputs;
 	int32_t *type; /* TensorRT's, of inputs, then outputs */
 	size_t workspace;
-	int32_t *tactic; /* what the plugin offers */
+	int32_t *tactic; /* offered by the plugin */
 	int32_t tactics;
-	int32_t chosen; /* what an engine would keep: one of them; 0: none is offered */
+	int32_t chosen; /* one of them, which an engine would store; 0: none offered */
 };
 
-/* The capability of a plugin; null unless it is what it must be. */
+/* Returns a plugin's capability; null if it is missing or wrong. */
 void *host_capability(void *plugin, int32_t which);
 struct trt_dims host_dims(const struct host_tensor *t);
 struct trt_desc host_desc(const struct host_tensor *t);
 /* "plugin Softmax: getOutputShapes failed: tpat plugin Softmax: ..." */
 int host_failed(const struct host_engine *x, const char *method, enum err_code code, struct err *e);
-/* Types and extents of the outputs, from the plugin's `build` capability. `found`: what size tensors say, by output, or
- * null: the most that they can be. */
+/* Gets types and extents of the outputs from the plugin's `build` capability. `found`: values of size tensors, by
+ * output; null: use upper bounds. */
 int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor *in, struct host_tensor *out,
                     const int64_t *found, struct err *e);
 

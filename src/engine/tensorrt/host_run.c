@@ -5,7 +5,7 @@
 
 #include "tensor/type.h"
 
-/* Onnx's number of a TensorRT type. */
+/* Returns the ONNX number of a TensorRT type. */
 static int32_t onnx_type(int32_t type)
 {
 	for (int32_t t = 1; t < 64; t++)
@@ -14,7 +14,7 @@ static int32_t onnx_type(int32_t type)
 	return 0;
 }
 
-/* A size tensor is a scalar among the outputs, and nothing else's extent. */
+/* Checks that a size tensor is a scalar output, and no other output's extent. */
 static int check_sizes(const struct host_engine *x, const struct trt_expr *builder, const struct host_tensor *out,
                        struct err *e)
 {
@@ -78,7 +78,7 @@ int host_shapes(struct host_engine *x, const struct host_tensor *in, struct host
 	return host_ask_shapes(x, host_capability(plugin, TRT_BUILD), in, out, NULL, e);
 }
 
-/* The scalar integers among the outputs, read from the device. */
+/* Reads the scalar integers among the outputs from the device. */
 static int read_sizes(const struct host_engine *x, const struct host_tensor *out, const struct host_memory *m,
                       int64_t *size, bool *any, struct err *e)
 {

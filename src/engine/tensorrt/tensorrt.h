@@ -1,6 +1,6 @@
-/* TensorRT as an engine: what its parts, which tensorrt_engine.c puts together, say to each other. Plugin libraries are
- * scheduled programs in; a folder with readable sources and a shared library out. They speak the form of tpat_rt.h; the
- * runtime (rt/) that makes a TensorRT plugin of it is carried inside tpat. */
+/* TensorRT as an engine: declarations of its parts, which tensorrt_engine.c combines. Turns scheduled programs into a
+ * folder with readable sources and a shared library. Its tables have the form of tpat_rt.h; tpat embeds the runtime
+ * (rt/) that makes TensorRT plugins of them. */
 #ifndef TPAT_ENGINE_TENSORRT_H
 #define TPAT_ENGINE_TENSORRT_H
 
@@ -27,12 +27,12 @@ void tensorrt_deploy(struct str *out, const struct engine_deploy *d);
 int tensorrt_build(const struct engine_library *l, const char *folder, const char *library, struct arena *a,
                    struct err *e);
 
-/* tensorrt_rebuild.c. The stamp: what cksum prints of the .cu files in kernels/ and then the .h files. */
+/* tensorrt_rebuild.c. The stamp is the output of cksum for the .cu files in kernels/, then the .h files. */
 int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e);
 #define TENSORRT_STAMP "code/kernels.cksum"
 int tensorrt_stamp(struct str *out, const char *folder, struct err *e);
 
-/* ---- Inside the folder: the parts of a build. */
+/* ---- The parts of a build. */
 
 /* IR expressions as the runtime's table: each node once, operands first. */
 struct tensorrt_exprs {
@@ -44,10 +44,10 @@ struct tensorrt_exprs {
 	} row;
 	struct {
 		VEC(const char *);
-	} text; /* one a row: the expression as text, or null */
+	} text; /* for each row: the expression as text, or null */
 };
 struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct arena *a);
-/* The row of `x`, added when it is new. ERR_UNSUPPORTED where a symbol comes from no input's extent. */
+/* Returns the row of `x`, after adding it if it is new. ERR_UNSUPPORTED if a symbol comes from no input's extent. */
 int tensorrt_expr_row(int32_t *row, struct tensorrt_exprs *t, expr x, struct err *e);
 int32_t tensorrt_expr_number(struct tensorrt_exprs *t, int64_t value);
 int32_t tensorrt_expr_extent(struct tensorrt_exprs *t, int input, int axis);

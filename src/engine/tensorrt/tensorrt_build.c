@@ -1,6 +1,6 @@
-/* The folder of a library: writes its sources, compiles kernels at the same time, then the tables, and links them with
- * the runtime, which tpat carries compiled. All commands run inside the folder with relative paths, so that the same
- * input gives the same bytes anywhere. */
+/* The folder of a library: writes its sources, compiles kernels in parallel, then the tables, and links them with the
+ * embedded, compiled runtime. All commands run inside the folder with relative paths, so that the same input gives the
+ * same bytes anywhere. */
 #include "engine/tensorrt/tensorrt_inside.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ char *tensorrt_id(const struct engine_plugin *p, struct arena *a)
 
 /* ---- Compilers. */
 
-/* Run $CC (or cc) with these arguments inside the folder. */
+/* Runs $CC (or cc) with these arguments inside the folder. */
 static int run_cc(const char *folder, const char *const *args, int n, struct arena *a, struct err *e)
 {
 	const char **argv = NEWN(a, const char *, n + 5);
@@ -38,13 +38,13 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 	int status = 0;
 	argv[0] = "sh";
 	argv[1] = "-c";
-	argv[2] = "exec ${CC:-cc} \"$@\""; /* CC may hold options, as with make */
+	argv[2] = "exec ${CC:-cc} \"$@\""; /* CC may contain options, as with make */
 	argv[3] = "sh";
 	memcpy(argv + 4, args, sizeof *args * (size_t)n);
 	TRY(proc_run_in(&status, &said, folder, argv, a, e));
 	if (status == 0)
 		return 0;
-	/* The line that says what is wrong, or the first. */
+	/* The line with the error, or the first one. */
 	char *at = strstr(said, "error");
 	while (at && at > said && at[-1] != '\n')
 		at--;
@@ -87,11 +87,11 @@ static int compile_cuda(const struct build *b, struct job *j, struct arena *a, s
 	};
 	const void *code = NULL;
 	size_t size = 0;
-	char *said = NULL; /* where it has compiled, be it in vain */
+	char *said = NULL; /* set if the compiler ran, even without success */
 	int rc = dev_nvrtc_compile(&code, &size, &nvrtc, &said, a, e);
 	j->refused = rc < 0 && said;
 	TRY(rc);
-	if (nvrtc.ptx) /* its NUL is added where the file is taken in */
+	if (nvrtc.ptx) /* the assembler file adds its NUL */
 		size = strlen(code);
 	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
 	return file_make(path_join(a, b->folder, name), code, size, e);
@@ -109,7 +109,7 @@ static void run_job(void *arg, int i)
 		err_set(&j->err, ERR_USAGE, "Interrupted.");
 		atomic_store(&b->stop, true);
 	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0 && !j->refused) {
-		atomic_store(&b->stop, true); /* what is refused is told of all plugins at once */
+		atomic_store(&b->stop, true); /* but go on after refused kernels, to report all plugins */
 	}
 	atomic_fetch_add(&b->done, 1);
 	arena_free(a);
@@ -221,7 +221,7 @@ static int make_folders(const struct build *b, struct arena *a, struct err *e)
 	return 0;
 }
 
-/* ---- The whole. */
+/* ---- The whole build. */
 
 int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
                   struct err *e)
@@ -240,7 +240,7 @@ int tensorrt_link(const struct build *b, const char *const *object, int objects,
 	return run_cc(b->folder, args, n, a, e);
 }
 
-/* The same of the runtime's sources: for a compiler that cannot link what tpat was compiled with. */
+/* The same, with the runtime compiled from its sources: for a compiler that cannot link tpat's objects. */
 int tensorrt_link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e)
 {
 	const char **object = NEWN(a, const char *, b->sources + 1);

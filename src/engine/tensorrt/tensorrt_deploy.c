@@ -4,8 +4,7 @@
 #include "base/file.h"
 #include "engine/tensorrt/tensorrt.h"
 
-/* " --minShapes=x:1x4,y:1x4", as trtexec reads it: a name that holds what separates names from extents is between
- * quotes. */
+/* " --minShapes=x:1x4,y:1x4", for trtexec: quotes a name that contains a separator of names and extents. */
 static void put_shapes(struct str *out, const char *option, const struct engine_extents *x, int n, int which)
 {
 	struct str shapes = str_new(out->arena);
@@ -16,7 +15,7 @@ static void put_shapes(struct str *out, const char *option, const struct engine_
 		str_printf(out, " --%s=%s", option, str_shell(out->arena, str_text(&shapes)));
 }
 
-/* A path as a command names a library: with "./" where there is no folder. */
+/* Returns a library's path for a command: with "./" if it has no folder. */
 static const char *here(const char *path, struct arena *a)
 {
 	return str_shell(a, strchr(path, '/') ? path : arena_printf(a, "./%s", path));

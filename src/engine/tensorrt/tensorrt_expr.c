@@ -1,5 +1,5 @@
-/* IR expressions over symbols as rows of the runtime's table, where a symbol is an extent of an input, a
- * number among an input's elements, or a size that an output says. */
+/* IR expressions over symbols as rows of the runtime's table, where a symbol is an extent of an input, an element of an
+ * input, or a size that is an output. */
 #include "engine/tensorrt/tensorrt.h"
 
 struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct arena *a)
@@ -49,7 +49,7 @@ static int no_place(const struct tensorrt_exprs *t, expr x, const char *why, str
 	               str_text(&s), why);
 }
 
-/* The operations that the table shares with the language, or -1. */
+/* Returns the table's operation for one of the language, or -1. */
 static int shared_op(enum ir_op op)
 {
 	switch ((int)op) {
@@ -71,7 +71,7 @@ static int shared_op(enum ir_op op)
 	}
 }
 
-/* A size that only the kernels find out: an output says it. */
+/* A size that only the kernels compute: it is an output. */
 static int size_row(int32_t *row, struct tensorrt_exprs *t, const struct ir_size *size, expr x, struct err *e)
 {
 	const struct ir_program *p = t->program;
@@ -83,7 +83,7 @@ static int size_row(int32_t *row, struct tensorrt_exprs *t, const struct ir_size
 	if (output < 0)
 		return no_place(t, x, "which is found out when it runs, and is no output", e);
 	TRY(tensorrt_expr_row(&limit, t, size->limit, e));
-	/* TensorRT tunes the layers behind for what is likely: half of what it can be. */
+	/* TensorRT tunes the following layers for the likely value: half the upper bound. */
 	likely = add_row(t, TPAT_RT_CEILDIV, limit, tensorrt_expr_number(t, 2), 0, 0);
 	*row = add_row(t, TPAT_RT_SIZE, output, likely, limit, 0);
 	return 0;

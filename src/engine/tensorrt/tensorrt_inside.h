@@ -1,4 +1,4 @@
-/* What compiling a library's folder takes, for the first time (tensorrt_build.c) and again (tensorrt_rebuild.c). */
+/* Compiling a library's folder, for the first time (tensorrt_build.c) and again (tensorrt_rebuild.c). */
 #ifndef TPAT_EMIT_TENSORRT_INSIDE_H
 #define TPAT_EMIT_TENSORRT_INSIDE_H
 
@@ -10,7 +10,7 @@
 
 #define OBJECTS "obj" /* of the compiler; not kept */
 #define RUNTIME OBJECTS "/runtime.o"
-#define RT_CORE "rt/core" /* sources of the runtime, as here and in the tree */
+#define RT_CORE "rt/core" /* sources of the runtime, in the folder and in the tree */
 #define RT_TENSORRT "rt/tensorrt"
 
 struct build {
@@ -18,7 +18,7 @@ struct build {
 	const char *folder;
 	struct job *job;
 	int jobs;
-	struct dev_nvrtc_header *header; /* what kernels may include */
+	struct dev_nvrtc_header *header; /* for kernels to include */
 	int headers;
 	const char **source; /* the runtime's */
 	int sources;
@@ -36,20 +36,20 @@ struct job {
 	const char *cuda;
 	const struct engine_arch *arch;
 	int number;
-	bool refused; /* NVRTC does not take the text */
+	bool refused; /* NVRTC refuses the text */
 	struct err err;
 };
 
 char *tensorrt_id(const struct engine_plugin *p, struct arena *a);
 int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e);
-/* Runs all jobs; the failure of the first in order counts, so that messages do not depend on timing. */
+/* Runs all jobs. Reports the failure of the first in order, so that messages do not depend on timing. */
 int tensorrt_run_jobs(struct build *b, struct err *e);
-/* The runtime as tpat carries it, the folder's tables (obj/library.o), and what they take in. */
+/* Links the embedded runtime, the folder's tables (obj/library.o) and their objects. */
 int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
                   struct err *e);
-/* The same of the runtime's sources. */
+/* The same, with the runtime compiled from its sources. */
 int tensorrt_link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e);
-/* Where a file that the program carries goes in the folder; null: nowhere. */
+/* Returns the path in the folder of an embedded file; null if it is not copied there. */
 const char *tensorrt_place(const struct embed_file *f, struct arena *a);
 
 #endif

@@ -1,6 +1,5 @@
-/* A library's folder built again: kernels that were edited since their code was made go through NVRTC, and everything
- * is linked anew. It is done in a folder of its own, which reads the sources through links, so that a failure changes
- * nothing. */
+/* Rebuilds a library's folder: compiles kernels edited since their code was made, and links everything. Works in a
+ * separate folder with links to the sources, so that a failure changes nothing. */
 #include "engine/tensorrt/tensorrt_inside.h"
 
 #include <dirent.h>
@@ -21,7 +20,8 @@ static int by_name(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-/* Files in a folder of `folder` whose names end so, in order, as a shell's pattern gives them: "kernels/relu.cu". */
+/* Lists files in a subfolder of `folder` by the end of their names, in the order of a shell's pattern:
+ * "kernels/relu.cu". */
 static void list_files(struct names *out, const char *folder, const char *in, const char *end, struct arena *a)
 {
 	DIR *d = opendir(path_join(a, folder, in));
@@ -35,9 +35,9 @@ static void list_files(struct names *out, const char *folder, const char *in, co
 		qsort(out->at + first, (size_t)(out->n - first), sizeof *out->at, by_name);
 }
 
-/* ---- From which kernels code was made. */
+/* ---- The stamp: checksums of the compiled kernels. */
 
-/* As POSIX has it: the polynomial of Ethernet, highest bit first, over the bytes and then the length. */
+/* cksum of POSIX: Ethernet's polynomial, highest bit first, over the bytes and then the length. */
 static uint32_t cksum_byte(uint32_t crc, unsigned byte)
 {
 	crc ^= byte << 24;
@@ -70,7 +70,7 @@ int tensorrt_stamp(struct str *out, const char *folder, struct err *e)
 	return 0;
 }
 
-/* Whether the old stamp has a file's line. */
+/* True if the old stamp has a file's line. */
 static bool is_stamped(const char *stamp, const char *line)
 {
 	size_t n = strlen(line);
@@ -86,7 +86,7 @@ static int is_edited(bool *out, const char *stamp, const char *folder, const cha
 	return 0;
 }
 
-/* ---- The folder where it is done. */
+/* ---- The folder to compile in. */
 
 static int link_to(const struct engine_again *r, const char *name, struct arena *a, struct err *e)
 {
@@ -114,7 +114,7 @@ static int prepare(const struct engine_again *r, struct build *b, struct arena *
 	return 0;
 }
 
-/* Headers are every kernel's. */
+/* Every kernel includes the headers. */
 static int headers_edited(bool *out, const struct build *b, const struct engine_again *r, const char *stamp,
                           struct arena *a, struct err *e)
 {
@@ -124,7 +124,7 @@ static int headers_edited(bool *out, const struct build *b, const struct engine_
 	return 0;
 }
 
-/* A job for each architecture of a plugin whose code is out of date; for the others, links. */
+/* Adds a job for each architecture of a plugin whose code is out of date; links the code of the others. */
 static int add_plugin(struct engine_again *r, struct build *b, const struct engine_plugin *p, const char *stamp,
                       bool stale, struct arena *a, struct err *e)
 {
@@ -199,8 +199,7 @@ int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e)
 		old = "";
 	TRY(prepare(r, &b, a, e));
 	TRY(headers_edited(&stale, &b, r, old, a, e));
-	TRY(tensorrt_stamp(&stamp, r->folder, e)); /* before they are compiled: what is edited meanwhile counts as
-	                                              edited */
+	TRY(tensorrt_stamp(&stamp, r->folder, e)); /* before compiling: later edits then count as edited */
 	for (int i = 0; i < r->plugins; i++) {
 		plugin[i].name = r->plugin[i];
 		TRY(add_plugin(r, &b, &plugin[i], old, stale, a, e));

@@ -1,5 +1,5 @@
-/* What TensorRT takes: the element types at a plugin's edge and in a network, and nodes, by a measured table. Knows no
- * operator beyond its row. */
+/* What TensorRT supports: element types at a plugin's edge and in a network, and nodes, by a measured table. Knows only
+ * an operator's row. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static const struct row *row_find(const char *domain, const char *op)
 	return NULL;
 }
 
-/* Whether TensorRT has the type. */
+/* True if TensorRT has the type. */
 static bool has_type(enum type t)
 {
 	switch (t) {
@@ -54,7 +54,7 @@ enum type tensorrt_edge(enum type t)
 	return t == TYPE_BOOL || t == TYPE_U8 ? TYPE_I32 : t;
 }
 
-/* Casts read network inputs of 8 bits; everything else inside a network refuses them. */
+/* A Cast may read a network input of 8 bits; all other layers refuse it. */
 bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t)
 {
 	return has_type(t) && (t != TYPE_U8 || strncmp(onnx_text(node->op_type), "Cast", 4) == 0);
@@ -68,13 +68,13 @@ const char *tensorrt_lack(enum type t, const char **advice, struct arena *a)
 	if (type_is_packed(t) || t == TYPE_F8E8M0)
 		*advice = "Make one plugin of the nodes that write and read this tensor (--region), so that it stays "
 		          "inside, or use int4 or float4e2m1, which TensorRT has.";
-	/* Its DataType E8M0, of 10.12, is for its own layers: measured, no model's tensor can have it
-	 * (tensorrt_support.def). */
+	/* Its DataType E8M0, of 10.12, is for its own layers: no tensor of a model can have it (measured,
+	 * tensorrt_support.def). */
 	return arena_printf(a, t == TYPE_F8E8M0 ? "TensorRT's parser takes no %s" : "TensorRT has no %s",
 	                    type_info(t)->onnx_name);
 }
 
-/* Whether `text` is one of "first|second"; the list ends with a blank or the end. */
+/* True if `text` is one of "first|second"; the list ends at a blank or at the end. */
 static bool is_listed(const char *list, const char *text, size_t n)
 {
 	for (size_t len;; list += len + 1) {

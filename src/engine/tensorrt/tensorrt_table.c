@@ -1,5 +1,5 @@
 /* One plugin's tables as C text: expressions, tensors, buffers, kernels, code. The form is that of tpat_rt.h; comments
- * say what the numbers stand for. */
+ * explain the numbers. */
 #include "engine/tensorrt/tensorrt.h"
 
 #include <inttypes.h>
@@ -10,13 +10,13 @@
 
 enum { INLINE_BYTES = 64 }; /* constants up to this size are written as numbers, larger ones to a file */
 
-/* A step of some plans, and the rows of what its kernels need. */
+/* A step of some plans, and the rows of its kernels' expressions. */
 struct table_step {
 	const struct ir_step *step;
 	int32_t *blocks, *guard; /* a kernel */
 };
 
-/* A demand that can be looked at, and its rows. */
+/* A constraint that can be checked before launch, and its rows. */
 struct table_demand {
 	const struct ir_demand *demand;
 	int32_t holds, extent[2];
@@ -28,13 +28,13 @@ struct table {
 	const struct engine_library *library;
 	const struct engine_plugin *plugin;
 	const struct ir_program *program;
-	const char *id; /* the plugin's name as an identifier: what all names of the table start with */
+	const char *id; /* the plugin's name as an identifier, the prefix of all names in the table */
 	const char *folder;
 	int32_t one;
 	struct {
 		VEC(struct table_step);
 	} steps;     /* of all plans, each once */
-	int *buffer; /* a program buffer's place among the table's buffers + 1, or 0 */
+	int *buffer; /* index + 1 of a program buffer among the table's buffers, or 0 */
 	int32_t *buffer_bytes;
 	struct {
 		VEC(const struct ir_buffer *);
@@ -59,7 +59,7 @@ void tensorrt_string(struct str *out, const char *text)
 	str_add(out, "\"");
 }
 
-/* Text for a comment of one line: may not end it. */
+/* Writes text for a one-line comment, which it must not end. */
 static void put_comment(struct str *out, const char *text)
 {
 	str_add(out, "/* ");
@@ -74,7 +74,7 @@ const char *tensorrt_code_name(const struct engine_plugin *p, const struct engin
 	                    arch->ptx ? "ptx" : "cubin");
 }
 
-/* ---- First pass: every expression gets its row. */
+/* ---- First pass: rows for all expressions. */
 
 static int row_of(struct table *t, int32_t *row, expr x)
 {
@@ -103,7 +103,7 @@ static int add_buffer(struct table *t, const struct ir_buffer *view)
 	int bits = type_info(b->type)->bits;
 	if (b->role == IR_CONSTANT)
 		count = tensorrt_expr_number(&t->exprs, tensor_bytes(b->data));
-	else /* packed types get a byte an element, which is enough */
+	else /* packed types get a byte per element, which is enough */
 		count = tensorrt_expr_times(&t->exprs, count, bits < 8 ? 1 : bits / 8);
 	vec_push(t->arena, &t->buffers, b);
 	t->buffer[b->id] = t->buffers.n;
@@ -146,7 +146,7 @@ static bool same_step(const struct ir_step *a, const struct ir_step *b)
 	return true;
 }
 
-/* Where a step is among those of all plans. */
+/* Returns the index of a step among those of all plans. */
 static int find_step(const struct table *t, const struct ir_step *step)
 {
 	for (int i = 0; i < t->steps.n; i++)
@@ -179,7 +179,7 @@ static int add_demand(struct table *t, const struct ir_demand *d)
 	return 0;
 }
 
-/* Sizes are known when the kernels have run, which is too late to ask for anything: their limits must do. */
+/* Sizes are known only after the kernels have run, too late for checks: checks use their upper bounds. */
 static int add_demands(struct table *t)
 {
 	struct ir_program *p = t->plugin->plan[0]->program;
@@ -203,7 +203,7 @@ static int add_all(struct table *t)
 	return add_demands(t);
 }
 
-/* ---- What is known when kernels are launched: input extents, and the extents of outputs as a whole. */
+/* ---- Known when kernels are launched: input extents, and extents of whole outputs. */
 
 static bool is_output_extent(const struct table *t, int32_t row)
 {
@@ -306,7 +306,7 @@ static void put_exprs(struct table *t)
 		const struct tpat_rt_expr *x = &t->exprs.row.at[i];
 		str_printf(t->out, "\t/* %d */ { TPAT_RT_%s, %" PRId32 ", %" PRId32 ", %" PRId32 ", ", i, op[x->op],
 		           x->a, x->b, x->c);
-		/* The least int64 has no literal. */
+		/* INT64_MIN has no literal. */
 		if (x->value == INT64_MIN)
 			str_add(t->out, "INT64_MIN },");
 		else
@@ -362,7 +362,7 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 	str_add(t->out, "};\n");
 }
 
-/* Its number keeps it apart from the tables, "w_end" from the end of "w". */
+/* The number avoids clashes with tables, and of "w_end" with the end of "w". */
 static const char *constant_name(const struct table *t, const struct ir_buffer *b)
 {
 	return arena_printf(t->arena, "%s_%d_%s", t->id, b->id, b->name);
@@ -524,7 +524,7 @@ static void put_kernels(struct table *t, int i)
 	str_add(t->out, "};\n");
 }
 
-/* The steps of all plans, and which of them each plan takes. */
+/* Writes the steps of all plans, and those that each plan uses. */
 static void put_tactics(struct table *t)
 {
 	const struct engine_plugin *p = t->plugin;
@@ -555,7 +555,7 @@ static void put_tactics(struct table *t)
 	str_add(t->out, "};\n");
 }
 
-/* The node's label; a plugin that stands for several was made of the first. */
+/* Returns the node's label; a plugin for several nodes uses the first one's. */
 static const char *demand_node(const struct table *t, const char *label)
 {
 	int others = t->plugin->nodes - 1;
@@ -604,14 +604,14 @@ static void put_images(struct table *t)
 	str_add(t->out, "};\n");
 }
 
-/* Of how the plugin is run: names and tensors' names count for nothing. */
+/* Returns a hash of how the plugin runs; ignores names of plugin and tensors. */
 static const char *kernels_hash(const struct table *t)
 {
 	uint64_t hash = hash_str(hash_str(0, t->library->generator), t->plugin->decisions);
 	return arena_printf(t->arena, "%016" PRIx64, hash);
 }
 
-/* ".input = X_input, .inputs = 2," or nothing where there are none. */
+/* ".input = X_input, .inputs = 2," or nothing if there are none. */
 static void put_list(struct table *t, struct str *row, const char *what, int n)
 {
 	if (n)

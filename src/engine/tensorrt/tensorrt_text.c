@@ -1,4 +1,4 @@
-/* What a library's folder says of itself: README.md for people, Makefile to build again, tpat.json for machines. */
+/* Texts in a library's folder: README.md for people, Makefile to build again, machine-readable tpat.json. */
 #include "engine/tensorrt/tensorrt.h"
 
 static const char *arch_name(const struct engine_arch *x, struct arena *a)
@@ -54,7 +54,7 @@ void tensorrt_readme(struct str *out, const struct engine_library *l)
 	        "edited since that was compiled it says so and stops. `make kernels` compiles them with nvcc.\n");
 }
 
-/* Rules that compile every plugin's kernels for one architecture. */
+/* Writes the rules that compile every plugin's kernels for one architecture. */
 static void put_kernel_rule(struct str *out, const struct engine_arch *x)
 {
 	str_printf(out, "code/%%.%s_%d.%s: kernels/%%.cu $(wildcard kernels/*.h)\n", x->ptx ? "compute" : "sm", x->arch,
@@ -63,14 +63,14 @@ static void put_kernel_rule(struct str *out, const struct engine_arch *x)
 	           x->ptx ? "compute" : "sm", x->arch, x->arch == 90 && !x->ptx ? "a" : "");
 }
 
-/* A shell's word as a Makefile's variable holds it. */
+/* Writes a shell word for a Makefile variable. */
 static void put_make_word(struct str *out, const char *word)
 {
 	for (const char *c = word; *c; c++)
 		str_printf(out, "%s%c", *c == '$' ? "$" : *c == '#' ? "\\" : "", *c);
 }
 
-/* Code that was made from other kernels than those that stand there is not linked. */
+/* Writes the check that the code was compiled from the current kernels. */
 static void put_check(struct str *out)
 {
 	str_add(out,
@@ -82,7 +82,7 @@ static void put_check(struct str *out)
 	        "\texit 1; }\n\n");
 }
 
-/* The library is no target: make would take a file's name that has spaces in it for several. */
+/* The library is not a target: make would split a file name with spaces. */
 void tensorrt_makefile(struct str *out, const struct engine_library *l)
 {
 	str_add(out, "# The library from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See "
@@ -107,7 +107,7 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	str_add(out, "clean:\n\trm -f $(LIBRARY)\n");
 }
 
-/* ---- tpat.json: members in lines of their own, values written as they come. */
+/* ---- tpat.json: one member per line. */
 
 static void put_json(struct str *out, const char *text)
 {
@@ -169,7 +169,7 @@ static void put_steps(struct str *out, const struct ir_plan *plan)
 	}
 }
 
-/* The default's steps, and those of the other tactics. */
+/* Writes the default's steps, then those of the other tactics. */
 static void put_tactics(struct str *out, const struct engine_plugin *p)
 {
 	str_add(out, "   \"steps\": [");

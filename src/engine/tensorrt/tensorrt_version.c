@@ -1,6 +1,5 @@
-/* The TensorRT that a build is for. What its versions do with a model's local functions: to 10.6 the parser takes a
- * node's function before it looks for a plugin, from 10.7 on the plugin before the function. 10.0 is the first with
- * IPluginV3. */
+/* The TensorRT version that a build targets. Up to 10.6 the parser prefers a node's local function over its plugin,
+ * from 10.7 on the plugin. 10.0 is the first version with IPluginV3. */
 #include "engine/tensorrt/tensorrt.h"
 
 #include <stdlib.h>
@@ -20,7 +19,7 @@ static int wrong(const char *text, struct err *e)
 	return err_advise(e, "Write 10.0 to 11.x, for example --tensorrt 10.3, or rtx for TensorRT-RTX.");
 }
 
-/* "10", "10.3", "10.3.0.30": what follows the second number does not matter. */
+/* "10", "10.3", "10.3.0.30": the rest after the second number is ignored. */
 static bool read_number(struct number *t, const char *text)
 {
 	char *end;

@@ -27,8 +27,7 @@ static int lower(struct lower *l)
 	expr y, deviation;
 
 	for (int i = 1; i < 5; i++)
-		if (value_rank(lower_input(l, i)) < 1 ||
-		    channel + value_rank(lower_input(l, i)) > (rank > 1 ? rank : 2))
+		if (value_rank(lower_input(l, i)) < 1 || value_rank(lower_input(l, i)) > (rank > 1 ? rank - 1 : 1))
 			return lower_fail(l, ERR_MODEL, "input number %d has %d axes; it must have one, the channels.",
 			                  i + 1, value_rank(lower_input(l, i)));
 	for (int i = 1; i < l->outputs; i++)

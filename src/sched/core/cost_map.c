@@ -2,6 +2,7 @@
  * threads go over the elements. What limits a kernel is mostly one of these, and where two are close they add up in
  * part. */
 #include "sched/build/accumulate.h"
+#include "base/number.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
 #include "sched/build/vectors.h"
@@ -183,6 +184,13 @@ static void add_place(struct sector_set *set, int64_t place)
 
 /* ---- Loads. */
 
+/* The number of the warp at that share of all; no larger than 2^40, so that its elements' positions can be counted. */
+static int64_t warp_at(const struct facts *f, double share)
+{
+	double warp = f->warps * share;
+	return warp < 0x1p40 ? (int64_t)warp : (int64_t)1 << 40;
+}
+
 /* What one access of a warp meets: lines; and the sectors of all elements that it asks for, into `all`. */
 static double lines_of_access(const struct facts *f, expr flat, double size, int64_t warp, struct sector_set *all)
 {
@@ -193,8 +201,8 @@ static double lines_of_access(const struct facts *f, expr flat, double size, int
 			if (!position(f, flat, (warp * LANES + lane) * width + v * (width - 1), &at))
 				return -1;
 			if (v == 0)
-				add_place(&lines, floor_of((int64_t)((double)at * size), LINE));
-			add_place(all, floor_of((int64_t)((double)at * size), SECTOR));
+				add_place(&lines, floor_of(number_int((double)at * size), LINE));
+			add_place(all, floor_of(number_int((double)at * size), SECTOR));
 		}
 	return lines.n;
 }
@@ -213,7 +221,7 @@ static double accesses(const struct facts *f, expr load, expr flat)
 	if (f->inner < 0 || !(f->axes[load->id] & 1u << f->inner))
 		return 1;
 	for (int v = 0; v < f->shape->width; v++) {
-		if (!position(f, flat, (int64_t)(f->warps / 2) * LANES * f->shape->width + v, &at))
+		if (!position(f, flat, warp_at(f, 0.5) * LANES * f->shape->width + v, &at))
 			return f->shape->width;
 		add_place(&different, at);
 	}
@@ -233,7 +241,7 @@ static void add_buffer(struct facts *f, const struct ir_buffer *b)
 		expr flat = ir_flat(f->p->pool, b, e->arg);
 		double n = accesses(f, e, flat) * f->chance[e->id], lines = 0;
 		for (int k = 0; k < SAMPLES && lines >= 0; k++) {
-			int64_t warp = (int64_t)(f->warps * (k + 1) / (SAMPLES + 1));
+			int64_t warp = warp_at(f, (k + 1.0) / (SAMPLES + 1));
 			lines = f->to_places[e->id] ? -1 : lines_of_access(f, flat, size, warp, &sectors[k]);
 		}
 		double share = times(f, f->axes[e->id] & ~(f->inner >= 0 ? 1u << f->inner : 0));
