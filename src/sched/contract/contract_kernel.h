@@ -31,7 +31,7 @@ struct contract_kernel {
 	bool fast;                      /* vectorised */
 	bool wide;                      /* tiles for warpgroups */
 	struct contract_stream *stream; /* null: a block or a cluster makes each tile */
-	int readers;                    /* not 0: number of consumer threads; the producers exit before the epilogue */
+	int readers;                    /* not 0: number of consumer threads, the only ones in barriers */
 	int store_columns;          /* not 0: columns of a warp's sums per pass through its own part of shared memory */
 	expr axis[2 * IR_MAX_RANK]; /* values of the axes known so far */
 	expr all;                   /* sum of one element */

@@ -6,8 +6,8 @@
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
 
-/* The dimension of the load's buffer that `axis` indexes with stride 1, plus any constant offset; -1: several, or
- * none. */
+/* The dimension of the load's buffer that `axis` indexes with stride 1; the rest of the index may depend on other axes.
+ * -1: several, or none. */
 static int dimension_of(expr load, int axis)
 {
 	int at = -1;

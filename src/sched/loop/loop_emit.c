@@ -23,13 +23,13 @@ static void wait(struct emitter *m, struct ir_block *b)
 		emit(m->p, b, IR_SYNC);
 }
 
-/* What is collected of the element goes to position `at` of the first axis. */
+/* Stores the element into a collected result, at position `at` of its first axis. */
 static void store_collected(struct view *v, struct ir_block *b, const struct ir_collect *c, expr value)
 {
 	struct emitter *m = v->m;
 	expr local = loop_local(m->l, c->from->rank, c->from->dim);
 	expr at = mul(see(v, c->at), ir_buffer_count(m->p, c->from));
-	if (m->l->inside[c->out->id]) /* of a loop inside: there are no rows */
+	if (m->l->inside[c->out->id]) /* collected by an inner loop: local, no rows */
 		store(v, b, c->out, add(at, v->element), value);
 	else
 		emit_store(m->p, b, c->out, add(at, add(mul(m->first_row, local), v->element)), value);
@@ -67,7 +67,7 @@ static expr serial_reduction(struct view *v, struct ir_block *b, const struct ir
 	return reduction_result(v, &a);
 }
 
-/* Whether a later entry of the item reads what this one made. */
+/* Searches the item's later entries for reads of this entry's result. */
 struct later {
 	const struct loop_item *item;
 	int entry;
@@ -134,7 +134,7 @@ static void emit_elements(struct emitter *m, struct ir_block *b, const struct lo
 			store(&v, body, e->to, v.element, ir_var_of(register_of(m, e->stage->out), NULL));
 }
 
-/* The element of a reduction, from the lane that has it, or the only processor. */
+/* Stores a reduction's result from the lane that holds it, or from the only thread. */
 static void store_reduced(struct view *v, struct ir_block *b, const struct loop_entry *e, expr y)
 {
 	if ((e->to != NULL) + e->collects.n > 1)
@@ -145,7 +145,7 @@ static void store_reduced(struct view *v, struct ir_block *b, const struct loop_
 		store_collected(v, b, *c, y);
 }
 
-/* Elements one after the other, each by the whole block. */
+/* Loops over the elements; the whole block makes each one. */
 static struct ir_block *each_element(struct emitter *m, struct ir_block *b, expr local, expr *element)
 {
 	expr count = mul(m->rows, local);
@@ -156,7 +156,7 @@ static struct ir_block *each_element(struct emitter *m, struct ir_block *b, expr
 	return emit_loop(m->p, b, "element", index_of(m, 0), count, index_of(m, 1), count, element);
 }
 
-/* Lanes, of a warp or the block, run along the reduced axes. */
+/* Emits a reduction with the lanes of a warp, or of the block, along the reduced axes. */
 static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_item *item)
 {
 	struct ir_program *p = m->p;
@@ -168,7 +168,7 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 	int rank = out->rank, width = wide ? m->l->threads : WARP;
 	expr local = loop_local(m->l, rank, out->dim), lane = wide ? m->thread : m->lane;
 	comment_item(m, b, item, m->serial ? "" : wide ? ": the block an element" : ": a warp an element");
-	if (wide) /* in a scope of its own */
+	if (wide) /* opens a scope */
 		b = emit_if(p, b, ir_int(p->pool, TYPE_BOOL, 1));
 	b = wide ? each_element(m, b, local, &v.element)
 	         : for_elements(m, b, local, m->warp, m->l->threads / WARP, &v.element);
@@ -196,28 +196,28 @@ static void emit_lanes(struct emitter *m, struct ir_block *b, const struct loop_
 
 static void emit_items(struct emitter *m, struct ir_block *b, int n, const struct loop_item *item);
 
-static void emit_turns(struct emitter *m, struct ir_block *b, const struct loop_item *item)
+static void emit_iterations(struct emitter *m, struct ir_block *b, const struct loop_item *item)
 {
 	struct ir_program *p = m->p;
 	const struct ir_stage *s = item->stage;
-	const struct ir_variable *turn = ir_variable_new(p->pool, TYPE_INDEX, "%s", s->loop->index->var->hint);
+	const struct ir_variable *iteration = ir_variable_new(p->pool, TYPE_INDEX, "%s", s->loop->index->var->hint);
 	struct view v = { .m = m, .item = item, .row = index_of(m, 0) };
-	b = emit_for_each(p, b, turn, index_of(m, 0), s->loop->trip, index_of(m, 1));
-	ck(m->turns < IR_MAX_LOOPS);
-	m->turn[m->turns].index = s->loop->index;
-	m->turn[m->turns++].name = ir_var_of(turn, s->loop->trip);
+	b = emit_for_each(p, b, iteration, index_of(m, 0), s->loop->trip, index_of(m, 1));
+	ck(m->loops < IR_MAX_LOOPS);
+	m->loop[m->loops].index = s->loop->index;
+	m->loop[m->loops++].name = ir_var_of(iteration, s->loop->trip);
 	if (item->sync)
 		wait(m, b);
 	if (s->where)
 		emit(p, b, IR_BREAK_IF)->leave = ir_unary(IR_NOT, see(&v, s->where));
 	emit_items(m, b, item->body.n, item->body.at);
-	m->turns--;
+	m->loops--;
 }
 
 static void emit_items(struct emitter *m, struct ir_block *b, int n, const struct loop_item *item)
 {
 	for (int i = 0; i < n; i++, item++) {
-		if (item->sync && item->kind != LOOP_TURNS)
+		if (item->sync && item->kind != LOOP_ITERATIONS)
 			wait(m, b);
 		switch (item->kind) {
 		case LOOP_ELEMENTS: emit_elements(m, b, item); break;
@@ -225,12 +225,12 @@ static void emit_items(struct emitter *m, struct ir_block *b, int n, const struc
 		case LOOP_UPDATES: emit_updates(m, b, item); break;
 		case LOOP_SCAN: emit_scan(m, b, item); break;
 		case LOOP_SORT: emit_sort(m, b, item); break;
-		case LOOP_TURNS: emit_turns(m, b, item); break;
+		case LOOP_ITERATIONS: emit_iterations(m, b, item); break;
 		}
 	}
 }
 
-/* ---- The whole. */
+/* ---- The whole kernel. */
 
 static bool has_lanes(const struct loop_plan *l, int n, const struct loop_item *item)
 {
@@ -265,7 +265,7 @@ static void declare_rows(struct emitter *m, struct ir_kernel *k, struct ir_block
 		declare_axes(p, b, m->first_row, l->lead, dim, ir_axis_names[0], used, m->lead);
 		for (int i = 0; i < l->lead; i++)
 			if (!m->lead[i])
-				m->lead[i] = index_of(m, 0); /* not met */
+				m->lead[i] = index_of(m, 0); /* unused */
 		return;
 	}
 	expr several = index_of(m, l->rows_a_block);
@@ -280,7 +280,7 @@ void loop_emit(const struct loop_plan *l, struct ir_kernel *k, struct ir_block *
 	struct emitter m = { .l = l, .p = p, .serial = serial };
 	expr block = ir_block(p->pool, k->blocks);
 	expr beyond = ir_binary(IR_LE, l->rows, mul(block, index_of(&m, l->rows_a_block)));
-	/* Blocks are launched for the most rows that there can be. */
+	/* Blocks are launched for the upper bound of rows. */
 	if (l->lead && !serial)
 		emit_return_if(p, b, beyond);
 	else if (l->lead && !ir_is_int(beyond, 0))

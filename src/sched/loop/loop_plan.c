@@ -1,4 +1,5 @@
-/* A loop as a list of items: what shares a pass over the elements, what needs memory and which. See loop.h. */
+/* Plans a loop as a list of items: which stages share a pass over the elements, and which buffers need memory, and
+ * where. See loop.h. */
 #include "sched/loop/loop.h"
 #include "sched/build/accumulate.h"
 
@@ -17,7 +18,7 @@ static bool same_shape(const struct ir_buffer *a, const struct ir_buffer *b)
 	return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim[0] * (size_t)a->rank) == 0;
 }
 
-/* Whether the entry can be made in the pass over the elements that the last item is. */
+/* True if the entry can join the last item's pass over the elements. */
 static bool joins(const struct loop_plan *l, const struct loop_item *item, const struct loop_entry *e)
 {
 	if (item->kind != LOOP_ELEMENTS || e->stage->kind == IR_REDUCE || e->saved != item->entries.at[0].saved ||
@@ -58,7 +59,7 @@ static expr own_load(struct loop_plan *l, const struct ir_buffer *b)
 	return ir_load(l->p->pool, b, at);
 }
 
-/* Long reductions are for warps. */
+/* True for reductions long enough for a warp. */
 static bool for_lanes(const struct loop_plan *l, const struct ir_stage *s)
 {
 	int64_t n;
@@ -76,8 +77,8 @@ bool loop_is_wide(const struct loop_plan *l, const struct loop_item *item)
 	return rows > 0 && rows <= FEW && (!ir_const_int(reduced_count(l->p, s), &n) || n >= LONG);
 }
 
-/* ---- A state whose next value can be stored in its place at once: nobody reads the old one any more, but for the
- * element itself. */
+/* ---- States whose next value can be stored in place: the old value is not used any more, except by the element
+ * itself. */
 
 struct reads_of {
 	const struct ir_buffer *buf, *out;
@@ -111,7 +112,7 @@ static bool in_place(const struct loop_plan *l, const struct ir_loop *loop, cons
 {
 	struct reads_of r = { .buf = c->state, .out = c->state };
 	bool made = false, foreign;
-	if (l->home[c->next->id] != c->next) /* another state's */
+	if (l->home[c->next->id] != c->next) /* another state's next value */
 		return false;
 	vec_each (s, &loop->body) {
 		bool read = reads(*s, c->state, &foreign);
@@ -123,7 +124,7 @@ static bool in_place(const struct loop_plan *l, const struct ir_loop *loop, cons
 			return false;
 		struct reads_of summed = { .buf = c->state, .out = c->state };
 		loop_each_load((*s)->kind == IR_REDUCE ? (*s)->value : NULL, read_of, &summed);
-		if (summed.any) /* by other lanes than the one that stores */
+		if (summed.any) /* read by other lanes than the one that stores */
 			return false;
 		made = true;
 	}
@@ -160,7 +161,7 @@ static void add_stage(struct loop_plan *l, struct item_list *list, const struct 
 	}
 }
 
-/* The entry of the list that is the stage of the body that makes `b`, or null. */
+/* The list's entry for the body stage that makes `b`, or null. */
 static struct loop_entry *maker_of(const struct item_list *list, const struct ir_loop *loop, const struct ir_buffer *b)
 {
 	vec_each (s, &loop->body)
@@ -201,10 +202,10 @@ static void add_loop(struct loop_plan *l, struct item_list *list, const struct i
 		if (l->home[c->next->id] != c->state)
 			add_entry(l, &body, &copy, false);
 	}
-	add_item(l, list, LOOP_TURNS, s);
-	struct loop_item *turns = &list->at[list->n - 1];
-	turns->body.at = body.at;
-	turns->body.n = body.n;
+	add_item(l, list, LOOP_ITERATIONS, s);
+	struct loop_item *iterations = &list->at[list->n - 1];
+	iterations->body.at = body.at;
+	iterations->body.n = body.n;
 }
 
 /* ---- Memory. */
@@ -252,7 +253,7 @@ static void find_needed(struct loop_plan *l, int n, const struct loop_item *item
 			loop_each_load(own[k], need_load, &need);
 		for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
 			loop_each_load(s->at[k], need_load, &need);
-		if (item->kind != LOOP_TURNS)
+		if (item->kind != LOOP_ITERATIONS)
 			l->needed[l->home[s->out->id]->id] = true;
 		else
 			vec_each (c, &s->loop->carries)
@@ -273,7 +274,7 @@ static void store_entries(struct loop_plan *l, int n, struct loop_item *item)
 	}
 }
 
-/* Small buffers, in their order, until shared memory is full. */
+/* Puts small buffers, in order, into shared memory until it is full. */
 static void share(struct loop_plan *l)
 {
 	struct ir_program *p = l->p;
@@ -296,7 +297,7 @@ static void share(struct loop_plan *l)
 	}
 }
 
-/* States that live in shared memory go to their places behind the loop. */
+/* States in shared memory are stored to their buffers after the loop. */
 static void add_saves(struct loop_plan *l, struct item_list *list)
 {
 	vec_each (c, &l->stage->loop->carries) {
@@ -307,7 +308,7 @@ static void add_saves(struct loop_plan *l, struct item_list *list)
 	}
 }
 
-/* ---- All of it. */
+/* ---- The whole plan. */
 
 static void note_made(struct loop_plan *l, const struct ir_stage *loop)
 {

@@ -1,5 +1,5 @@
-/* Which rows of a loop are independent of each other: the leading axes along which every load of what the loop makes
- * stays where it is. See loop.h. */
+/* Finds the independent rows of a loop: the leading axes along which every load of a loop's buffer stays at its own
+ * index. See loop.h. */
 #include "sched/loop/loop.h"
 
 struct loads {
@@ -37,7 +37,7 @@ bool loop_is_own(expr load, const struct ir_buffer *out)
 
 struct lead {
 	int most;
-	const struct ir_buffer *any; /* one of the loop's, whose leading extents all must have */
+	const struct ir_buffer *any; /* a buffer of the loop; all must have its leading extents */
 	struct map inside;           /* by id: buffers that the loop makes */
 };
 

@@ -1,4 +1,4 @@
-/* Scatters, scans and sorts inside of a loop's kernel. See loop_view.h. */
+/* Scatters, scans and sorts inside a loop's kernel. See loop_view.h. */
 #include "ir/axis_names.h"
 #include "sched/loop/loop_view.h"
 #include "sched/build/emit.h"
@@ -37,7 +37,8 @@ void emit_updates(struct emitter *m, struct ir_block *b, const struct loop_item 
 	emit(p, b, IR_UPDATE)->update = (struct ir_update){ memory, position, value, s->combine };
 }
 
-/* All axes of `s` but its own, in order; what is left of `used` and the names with them. */
+/* All axes of `s` except the scanned or sorted one, in order, with their names and `used` marks. Returns their
+ * number. */
 static int other_axes(const struct ir_stage *s, const bool *used, expr *dim, const char **names, bool *others)
 {
 	int n = 0;
@@ -64,7 +65,7 @@ void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *it
 	v.row = index_of(m, 0);
 	used_axes(&v, 2, (expr[]){ s->value, s->post }, used);
 	for (int k = 0; k < rank; k++)
-		used[k] = true; /* places are made of them */
+		used[k] = true; /* positions use all of them */
 	int n = other_axes(s, used, dim, names, others);
 	b = for_elements(m, b, loop_local(m->l, n, dim), m->thread, m->l->threads, &v.element);
 	declare_place(&v, b, v.element, n, dim, names, others);
@@ -87,7 +88,7 @@ void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *it
 		emit_assign(p, b, sum, next);
 }
 
-/* x comes before y: not when they are equal. */
+/* True if x sorts strictly before y. */
 static expr comes_before(bool descending, expr x, expr y)
 {
 	expr less = descending ? ir_binary(IR_LT, y, x) : ir_binary(IR_LT, x, y);
@@ -97,7 +98,7 @@ static expr comes_before(bool descending, expr x, expr y)
 	return ir_binary(IR_OR, less, ir_binary(IR_AND, first, ir_unary(IR_NOT, second)));
 }
 
-/* An element's place is the number of those that come before it. */
+/* An element's position is the number of elements before it. */
 void emit_sort(struct emitter *m, struct ir_block *b, const struct loop_item *item)
 {
 	struct ir_program *p = m->p;

@@ -1,4 +1,4 @@
-/* Places, names and passes over elements in a loop's kernel. See loop_view.h. */
+/* Positions, names and passes over elements in a loop's kernel. See loop_view.h. */
 #include "sched/loop/loop_view.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -23,7 +23,7 @@ const struct ir_variable *register_of(const struct emitter *m, const struct ir_b
 	return ir_variable_of(m->p->pool, b->type, b, "%s_here", b->name);
 }
 
-/* The place in its row that indices have. */
+/* The position of the indices in their row. */
 static expr local_flat(const struct emitter *m, const struct ir_buffer *b, const expr *index)
 {
 	expr flat = index_of(m, 0);
@@ -72,9 +72,9 @@ static expr view_leaf(void *user, struct ir_pool *pool, expr e, const expr *arg)
 		return v->acc;
 	if (e->op == IR_LOAD)
 		return view_load(v, e, arg);
-	for (int i = 0; e->op == IR_VAR && i < v->m->turns; i++)
-		if (v->m->turn[i].index == e)
-			return v->m->turn[i].name;
+	for (int i = 0; e->op == IR_VAR && i < v->m->loops; i++)
+		if (v->m->loop[i].index == e)
+			return v->m->loop[i].name;
 	return NULL;
 }
 
@@ -83,7 +83,7 @@ expr see(struct view *v, expr e)
 	return ir_copy(v->m->p->pool, e, view_leaf, v);
 }
 
-/* ---- The elements of the block, shared out. */
+/* ---- The block's elements, distributed over threads. */
 
 struct ir_block *for_elements(struct emitter *m, struct ir_block *b, expr local, expr worker, int workers,
                               expr *element)
@@ -98,7 +98,7 @@ struct ir_block *for_elements(struct emitter *m, struct ir_block *b, expr local,
 		*element = ir_var_of(v, count);
 		return emit_for_each(p, b, v, worker, count, index_of(m, m->serial ? 1 : workers));
 	}
-	expr inside = ir_binary(IR_LT, worker, count); /* a pass is enough */
+	expr inside = ir_binary(IR_LT, worker, count); /* one pass suffices */
 	b = emit_if(p, b, inside);
 	*element = emit_constant(p, b, "element", worker, count);
 	return b;
@@ -140,7 +140,7 @@ void declare_place(struct view *v, struct ir_block *b, expr element, int rank, c
 	declare_axes(p, b, rest, rank - lead, dim + lead, names + lead, used + lead, v->axis + lead);
 	for (int k = 0; k < rank; k++)
 		if (!v->axis[k])
-			v->axis[k] = index_of(m, 0); /* not met */
+			v->axis[k] = index_of(m, 0); /* unused */
 }
 
 void store(struct view *v, struct ir_block *b, const struct ir_buffer *to, expr place, expr value)

@@ -1,15 +1,15 @@
-/* What the items of a loop read and write, and where the block waits between them. See loop.h. */
+/* The accesses of a loop's items, and the barriers between them. See loop.h. */
 #include "sched/loop/loop.h"
 
 struct access {
 	const struct ir_buffer *home;
 	bool write;
-	bool own; /* at the element of the space */
+	bool own; /* at the thread's own element */
 };
 
 struct accesses {
 	const struct loop_plan *l;
-	const struct ir_buffer *out; /* of the space; null: nothing is its own */
+	const struct ir_buffer *out; /* buffer of the space; null: no access is `own` */
 	struct arena *arena;
 	VEC(struct access);
 };
@@ -34,7 +34,7 @@ static void entry_accesses(struct accesses *a, const struct loop_entry *e)
 	loop_each_load(e->stage->post, add_read, a);
 	vec_each (c, &e->collects) {
 		loop_each_load((*c)->at, add_read, a);
-		if (a->l->inside[(*c)->out->id]) /* of a loop inside */
+		if (a->l->inside[(*c)->out->id]) /* collected by an inner loop */
 			add_access(a, (*c)->out, true, false);
 	}
 	if (e->makes || e->late)
@@ -47,13 +47,13 @@ static void item_accesses(struct accesses *a, const struct loop_item *item)
 	vec_each (e, &item->entries)
 		entry_accesses(a, e);
 	if (item->kind == LOOP_LANES)
-		vec_each (x, a) /* whoever stores is no thread of the elements */
+		vec_each (x, a) /* the storing lane is not the elements' thread */
 			x->own = false;
 	if (item->kind == LOOP_ELEMENTS || item->kind == LOOP_LANES)
 		return;
 	a->out = NULL;
 	loop_each_load(s->where, add_read, a);
-	if (item->kind == LOOP_TURNS)
+	if (item->kind == LOOP_ITERATIONS)
 		return;
 	loop_each_load(s->value, add_read, a);
 	loop_each_load(s->post, add_read, a);
@@ -62,7 +62,7 @@ static void item_accesses(struct accesses *a, const struct loop_item *item)
 	add_access(a, s->out, true, false);
 }
 
-/* Whether threads may meet there. */
+/* True if the two accesses may race. */
 static bool conflict(const struct access *a, const struct access *b)
 {
 	return a->home == b->home && (a->write || b->write) && !(a->own && b->own);
@@ -82,12 +82,12 @@ bool loop_meets(const struct loop_plan *l, const struct loop_item *item, const s
 	return meets;
 }
 
-/* ---- Where the block waits. What threads did since the last time is on record; the end of a turn comes before the
- * beginning of the next. */
+/* ---- Barriers. Records hold the accesses since the last barrier. The end of an iteration comes before the start of
+ * the next. */
 
 struct record {
 	struct access access;
-	expr key; /* of what is one's own: equal where a thread has the same elements */
+	expr key; /* for `own` accesses: equal keys mean that threads have the same elements */
 };
 
 struct records {
@@ -123,7 +123,7 @@ static void note(struct records *r, const struct accesses *a, expr key)
 
 static void wait_in(struct loop_plan *l, struct records *r, int n, struct loop_item *item);
 
-/* The condition, or an item without turns. */
+/* Handles a loop's condition, or an item that is no loop. */
 static void wait_before(struct loop_plan *l, struct records *r, struct loop_item *item)
 {
 	struct accesses a = { .l = l, .arena = r->arena }, in_memory = a;
@@ -142,14 +142,14 @@ static void wait_before(struct loop_plan *l, struct records *r, struct loop_item
 	note(r, &in_memory, key);
 }
 
-static void wait_in_turns(struct loop_plan *l, struct records *r, struct loop_item *item)
+static void wait_in_iterations(struct loop_plan *l, struct records *r, struct loop_item *item)
 {
 	struct records none = { .arena = r->arena };
 	copy_records(&none, r);
-	for (int turn = 0; turn < 2; turn++) {
+	for (int i = 0; i < 2; i++) {
 		wait_before(l, r, item);
 		if (item->stage->where)
-			copy_records(&none, r); /* it may end here */
+			copy_records(&none, r); /* the loop may end here */
 		wait_in(l, r, item->body.n, item->body.at);
 	}
 	copy_records(r, &none);
@@ -158,8 +158,8 @@ static void wait_in_turns(struct loop_plan *l, struct records *r, struct loop_it
 static void wait_in(struct loop_plan *l, struct records *r, int n, struct loop_item *item)
 {
 	for (int i = 0; i < n; i++)
-		if (item[i].kind == LOOP_TURNS)
-			wait_in_turns(l, r, &item[i]);
+		if (item[i].kind == LOOP_ITERATIONS)
+			wait_in_iterations(l, r, &item[i]);
 		else
 			wait_before(l, r, &item[i]);
 }

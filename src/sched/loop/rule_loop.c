@@ -1,6 +1,6 @@
-/* Rule loop_block: a whole loop is one kernel. Each block makes some of the rows that are independent of each other, or
- * one block makes all; its threads share the elements of every stage of the body, and wait for each other where one
- * needs what another made. */
+/* Rule loop_block: a whole loop in one kernel. Each block makes some of the independent rows, or one block makes all.
+ * Its threads share the elements of every stage of the body, with barriers where a stage needs other threads'
+ * results. */
 #include "sched/loop/loop.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -21,20 +21,20 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* ---- What a turn of a row takes, about. */
+/* ---- The estimated cost of one iteration of a row. */
 
-struct turn {
+struct iteration {
 	struct ir_program *p;
 	const struct sched_target *t;
 	int lead;
-	double widest; /* elements of the stage that has the most */
-	bool reduces;  /* over many points */
-	double work;   /* operations of all stages, those of loops inside as often as they turn */
-	double bytes;  /* read from outside of the loop */
-	double stages; /* after each of which the block may wait */
+	double widest; /* elements of the largest stage */
+	bool reduces;  /* has reductions over many points */
+	double work;   /* operations of all stages, times the trip count for inner loops */
+	double bytes;  /* bytes read */
+	double stages; /* number of stages; each may end in a barrier */
 };
 
-static double local_count(const struct turn *u, int rank, const expr *dim)
+static double local_count(const struct iteration *u, int rank, const expr *dim)
 {
 	double n = 1;
 	for (int k = u->lead; k < rank; k++)
@@ -42,7 +42,7 @@ static double local_count(const struct turn *u, int rank, const expr *dim)
 	return n;
 }
 
-static double points_of(const struct turn *u, const struct ir_stage *s)
+static double points_of(const struct iteration *u, const struct ir_stage *s)
 {
 	bool own = s->kind == IR_SCATTER;
 	double n = own ? 1 : local_count(u, s->out->rank, s->out->dim);
@@ -52,7 +52,7 @@ static double points_of(const struct turn *u, const struct ir_stage *s)
 }
 
 struct reads {
-	struct turn *u;
+	struct iteration *u;
 	double points;
 };
 
@@ -63,7 +63,7 @@ static void add_bytes(void *user, expr e)
 		r->u->bytes += r->points * type_info(e->type)->bits / 8.0;
 }
 
-static void add_turn(struct turn *u, const struct ir_stage *loop, double times)
+static void add_iteration(struct iteration *u, const struct ir_stage *loop, double times)
 {
 	vec_each (c, &loop->loop->carries) {
 		double n = local_count(u, c->state->rank, c->state->dim);
@@ -72,7 +72,7 @@ static void add_turn(struct turn *u, const struct ir_stage *loop, double times)
 	vec_each (ps, &loop->loop->body) {
 		const struct ir_stage *s = *ps;
 		if (s->kind == IR_LOOP) {
-			add_turn(u, s, times * (double)about(s->loop->trip, u->t));
+			add_iteration(u, s, times * (double)about(s->loop->trip, u->t));
 			continue;
 		}
 		double points = points_of(u, s), outs = local_count(u, s->out->rank, s->out->dim);
@@ -87,14 +87,14 @@ static void add_turn(struct turn *u, const struct ir_stage *loop, double times)
 	}
 }
 
-static struct turn turn_of(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
+static struct iteration iteration_of(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
 {
-	struct turn u = { .p = p, .t = t, .lead = loop_lead(s), .widest = 1 };
-	add_turn(&u, s, 1);
+	struct iteration u = { .p = p, .t = t, .lead = loop_lead(s), .widest = 1 };
+	add_iteration(&u, s, 1);
 	return u;
 }
 
-static double rows_of(const struct turn *u, const struct ir_stage *s)
+static double rows_of(const struct iteration *u, const struct ir_stage *s)
 {
 	const struct ir_buffer *any = ir_stage_made(s, 0);
 	double n = 1;
@@ -108,21 +108,21 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	enum { SYNC_NS = 40, SHARED_NS = 60, GLOBAL_NS = 500 };
-	struct turn u = turn_of(site->p, s, t);
+	struct iteration u = iteration_of(site->p, s, t);
 	double threads = c->param[0], rows_a_block = c->param[3], trip = (double)about(s->loop->trip, t);
 	double blocks = ceil(rows_of(&u, s) / rows_a_block), waves = ceil(blocks / (t->processors * 2.0));
-	/* As measured on an H100. A processor reads some 50 bytes a clock from the caches when many threads wait for
-	 * them; threads whose rows lie apart read words of their own. */
+	/* Measured on an H100. A multiprocessor reads about 50 bytes per clock from the caches if many threads wait for
+	 * them; uncoalesced threads read a word each. */
 	double bytes_per_ns = u.reduces && c->param[1] == 1 ? 25 : 100;
 	double filled = u.widest * rows_a_block, busy = filled < threads ? filled : threads;
-	double turn = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? busy / 1024 : 1);
+	double time = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? busy / 1024 : 1);
 	double work = u.work * rows_a_block / busy * 2;
-	turn = work > turn ? work : turn;
-	turn += u.stages * (SYNC_NS + threads / 16 + (c->param[2] ? SHARED_NS : 0));
+	time = work > time ? work : time;
+	time += u.stages * (SYNC_NS + threads / 16 + (c->param[2] ? SHARED_NS : 0));
 	if (u.reduces && c->param[1] > 1)
-		turn += u.stages * 20;
-	turn = cost_wait(t, turn) + (c->param[2] ? 0 : u.stages * GLOBAL_NS);
-	return t->launch_ns + trip * turn * waves;
+		time += u.stages * 20;
+	time = cost_wait(t, time) + (c->param[2] ? 0 : u.stages * GLOBAL_NS);
+	return t->launch_ns + trip * time * waves;
 }
 
 /* ---- The rule. */
@@ -133,7 +133,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	static const int sizes[] = { 256, 1024, 64 };
-	struct turn u = turn_of(p, s, t);
+	struct iteration u = iteration_of(p, s, t);
 	int n = 0;
 	for (int i = 0; i < 3; i++)
 		for (int lanes = u.reduces ? WARP : 1; lanes; lanes /= WARP)

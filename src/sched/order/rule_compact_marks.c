@@ -78,7 +78,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 {
 	if (!compact_match(p, s, why))
 		return NULL;
-	*why = "no map of what the compaction keeps follows";
+	*why = "no map of the kept points follows";
 	struct kept_maps m = find_maps(p, s);
 	return m.n ? FOUND(p, m) : NULL;
 }

@@ -1,6 +1,6 @@
-/* Rule reduce_columns: neighbouring threads make neighbouring elements of a reduction's result, as the elements lie
- * next to each other in what is reduced, too; `parts` rows of such threads share the reduced axes. A thread makes
- * `width` neighbours: what it reads of each row is a vector. */
+/* Rule reduce_columns: neighbouring threads make neighbouring elements of the result, so that loads are coalesced where
+ * these are contiguous in the input, too. `parts` rows of such threads share the reduced axes. A thread makes `width`
+ * neighbours from vectorised loads. It wins where the reduced axes are not the innermost. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -15,15 +15,15 @@
 
 enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
 
-/* ---- Which loads are vectors when a thread has `width` neighbouring columns: those surely made, along the last
+/* ---- Loads that are vectors when a thread makes `width` neighbouring columns: unconditional ones, along the last
  * axis. */
 
 struct vectors {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int width, inner, n;
-	expr load[MAX_VECTORS], v; /* v: which of the columns */
-	struct ir_variable *sum;   /* of each */
+	expr load[MAX_VECTORS], v; /* v: index of the column */
+	struct ir_variable *sum;   /* of each column */
 	bool fine;
 };
 
@@ -41,7 +41,7 @@ static void find_vector(void *user, expr e)
 	if (e->op != IR_LOAD)
 		return;
 	expr flat = ir_flat(f->p->pool, e->buf, e->arg), stride = ir_stride(flat, f->inner);
-	if (stride && ir_is_int(stride, 0)) /* the same for all of them */
+	if (stride && ir_is_int(stride, 0)) /* the same for all columns */
 		return;
 	bool along = stride && ir_is_int(stride, 1) && type_info(e->type)->bits * f->width <= WIDEST * 8;
 	f->fine &= along && !type_is_packed(e->type) && f->n < MAX_VECTORS;
@@ -51,7 +51,7 @@ static void find_vector(void *user, expr e)
 	f->load[f->n++] = e;
 }
 
-/* False when columns cannot be taken `width` at a time. */
+/* Returns false if columns cannot be taken `width` at a time. */
 static bool find_vectors(struct vectors *f, struct ir_program *p, const struct ir_stage *s, int width)
 {
 	int64_t extent;
@@ -88,9 +88,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* The places along the reduced axes that this part has, as two pieces of code: whole steps, then the rest; null where
- * there is none. The reads of several steps are on their way at once, of all where they are few: not behind conditions,
- * of which a thread holds only seven. */
+/* Loops over this part's points along the reduced axes, in two pieces of code: whole steps, then the rest (`rest`).
+ * Returns null if a piece is empty. The loads of several steps are in flight together, or of all steps if there are
+ * few. They are not predicated, since a thread has only seven predicate registers. */
 static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
                                    expr points, bool rest, expr *point)
 {
@@ -118,7 +118,7 @@ static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, con
 	return emit_if(p, body, ir_binary(IR_LT, *point, points));
 }
 
-/* One element by `parts` threads, of which this is `part`; serial: by one alone. */
+/* Reduces one element with `parts` threads, this one being `part`; serial twin (`part` null): with one. */
 static void one_column(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr element, expr part,
                        int parts)
 {
@@ -175,7 +175,7 @@ static expr of_vector(void *user, expr e, expr flat)
 	return NULL;
 }
 
-/* What one point adds to each column of a thread. */
+/* Adds one point to each of a thread's columns. */
 static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_axis, const bool *used, expr point)
 {
 	struct ir_program *p = f->p;
@@ -199,7 +199,7 @@ static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_a
 	         ir_combine_expr(s->combine, item_of(f->sum, f->v), to_kernel(p, s->value, &here)));
 }
 
-/* `width` columns from `element` on by `parts` threads, of which this is `part`. */
+/* Reduces `width` columns from `element` on with `parts` threads, this one being `part`. */
 static void several_columns(struct vectors *f, struct ir_block *b, expr element, expr part, int parts)
 {
 	struct ir_program *p = f->p;
@@ -261,14 +261,14 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	else
 		one_column(p, &k->body, s, element, part, parts);
 
-	/* The same elements on one processor. */
+	/* The serial twin. */
 	expr end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)), own;
 	struct ir_block *b = emit_loop(p, &k->serial, "element", first, end, ir_index(p->pool, 1), count, &own);
 	one_column(p, b, s, own, NULL, 1);
 	kernel_finish(plan, step, k, s);
 }
 
-/* How often a thread waits for what it reads at once: all of it, or eight points. */
+/* How often a thread waits for its loads in flight: once for all, or every eight points. */
 static double rounds(double points)
 {
 	return points <= MAX_STEPS ? 1 : points / AT_ONCE;

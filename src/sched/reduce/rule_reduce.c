@@ -1,5 +1,5 @@
-/* Rules for reductions. reduce_thread: one thread an element of the result, which applies to every reduction.
- * reduce_lanes: a warp or a block shares each element. */
+/* Rules for reductions. reduce_thread: one thread per element of the result; applies to every reduction. reduce_lanes:
+ * a warp or a block shares each element; wins where few elements reduce many contiguous points. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -29,7 +29,7 @@ static int thread_candidates(const struct sched_site *site, struct sched_choice 
 	return 1;
 }
 
-/* The loops over the reduced axes, one inside the other. */
+/* The nested loops over the reduced axes. */
 static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
 {
 	struct ir_program *p = a->p;
@@ -83,7 +83,7 @@ static int lanes_candidates(const struct sched_site *site, struct sched_choice *
 	return n;
 }
 
-/* What a lane finds at its points, one after the other. */
+/* Accumulates a lane's points one by one. */
 static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, bool *used, expr lane, int lanes)
 {
 	struct ir_program *p = a->p;
@@ -101,7 +101,7 @@ static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, boo
 	accumulate(a, loop, to_kernel(p, s->value, &in), point);
 }
 
-/* Row `row`, by `lanes` threads of which this is `lane`; serial: by one alone. */
+/* Reduces row `row` with `lanes` threads, this one being `lane`; serial twin: with one. */
 static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_block *b, expr row, expr lane, int lanes,
                     int width)
 {
@@ -147,7 +147,7 @@ static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, con
 	row = ir_var_of(row->var, rows);
 	one_row(plan, s, &k->body, row, lane, lanes, c->param[1]);
 
-	/* The same rows on one processor. */
+	/* The serial twin. */
 	struct ir_block *b = &k->serial;
 	row = block;
 	if (rows_a_block > 1) {
@@ -166,10 +166,10 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 	double in_row = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
 	w.axis = site->s->out->rank + site->s->space_rank - 1;
 	w.threads = outs * lanes;
-	/* Steps of the exchange between lanes, and lanes that find nothing to do. */
+	/* Shuffle steps between lanes, and idle lanes. */
 	w.overhead = outs * lanes * (lanes > WARP ? 12 : 6) / lane_rate;
 	w.columns = c->param[1] > 1 ? c->param[1] : 1;
-	if (w.columns > 1) { /* measured on an H100: loads hide the exchange; a warp alone reads slower than a block */
+	if (w.columns > 1) { /* measured on an H100: loads hide the shuffles; a lone warp reads slower than a block */
 		w.overhead = outs * lanes / lane_rate;
 		w.slower = 1 + 1.0 / lanes;
 	}

@@ -1,7 +1,7 @@
-/* Rule separable: a reduction over windows across rows, and what goes over windows along the rows that it makes, as the
- * two passes of a separable filter do. A block makes `rows` rows of the first pass in shared memory, `width`
- * neighbouring elements a thread, and then the second pass's, a thread a column: what a window weighs is worked out
- * once for all that share it. */
+/* Rule separable: a reduction over windows across rows, and then one over windows along its rows, like a separable
+ * filter's two passes. A block makes `rows` rows of the first pass in shared memory, `width` neighbouring elements per
+ * thread, and then the second pass, one thread per column. A window's weights are computed once for all elements that
+ * share them. */
 #include "sched/reduce/separable.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -15,7 +15,7 @@
 
 #include "ir/axis_names.h"
 
-enum { SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE, CHEAP = 3, WIDEST = 16 /* bytes of an access */ };
+enum { SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE, CHEAP = 3, WIDEST = 16 /* bytes per access */ };
 
 static int bytes_of(const struct ir_buffer *b)
 {
@@ -67,19 +67,19 @@ struct separable_kernel {
 	struct ir_program *p;
 	const struct ir_buffer *made; /* rows of the first pass, in shared memory */
 	int rows, width, threads;
-	expr axis[IR_MAX_RANK]; /* of what is being made */
-	expr row, v, acc;       /* variables: the row in the block; the element in a vector; what is summed up */
+	expr axis[IR_MAX_RANK]; /* of the current element */
+	expr row, v, acc;       /* variables: row in the block, element in a vector, accumulator */
 	expr first;             /* the block's first row */
 	struct {
 		VEC(struct vector);
 	} vectors;
 	struct {
 		VEC(expr);
-	} what, named; /* what is the same for all that share it, and the variables that hold it */
+	} what, named; /* expressions shared by several elements, and the variables that hold them */
 	int names, loads;
 };
 
-/* What is read of the first pass's rows, and of vectors. */
+/* Redirects loads to the first pass's rows in shared memory and to vectors in registers. */
 static expr at_hand(void *user, expr e, expr flat)
 {
 	struct separable_kernel *k = user;
@@ -103,10 +103,10 @@ static expr in_kernel(struct separable_kernel *k, expr e)
 	return to_kernel(k->p, e, &here);
 }
 
-/* ---- What is the same for all elements of a vector, or for all rows of a column. */
+/* ---- Expressions shared by all elements of a vector, or by all rows of a column. */
 
 struct differs {
-	expr variable, acc; /* acc: what accumulates, or null */
+	expr variable, acc; /* acc: the accumulator, or null */
 	bool found;
 };
 
@@ -115,7 +115,7 @@ static void find_difference(void *user, expr e)
 	struct differs *d = user;
 	int64_t by;
 	bool divides = (e->op == IR_FLOORDIV || e->op == IR_MOD || e->op == IR_REM) && !ir_const_int(e->arg[1], &by);
-	/* Elements of arrays differ, and nothing is read or divided by that the model might not. */
+	/* Array elements differ. Loads and divisions that the model might not execute are not hoisted. */
 	bool differs = e == d->variable || e == d->acc || e->op == IR_ELEMENT;
 	d->found |= differs || divides || e->op == IR_LOAD;
 }
@@ -140,7 +140,7 @@ static expr named(const struct separable_kernel *k, expr e)
 	return NULL;
 }
 
-/* e with the variables that there are in place of what they hold. */
+/* Replaces the parts of e that variables already hold. */
 static expr with_names(const struct separable_kernel *k, expr e)
 {
 	expr arg[IR_MAX_RANK], own = named(k, e);
@@ -151,7 +151,7 @@ static expr with_names(const struct separable_kernel *k, expr e)
 	return rebuilt(e, arg);
 }
 
-/* e with variables in place of what does not know `variable` and takes more than a few operations. */
+/* Hoists the parts of e that do not depend on `variable` and cost more than a few operations into variables. */
 static expr name_shared(struct separable_kernel *k, struct ir_block *b, expr e, expr variable)
 {
 	expr arg[IR_MAX_RANK], own = named(k, e);
@@ -194,8 +194,8 @@ static void load_vector(void *user, expr e)
 	vec_push(p->arena, &k->vectors, ((struct vector){ e, array }));
 }
 
-/* An expression of the first pass, for element v of the vector that begins at `at`: vectors that it reads are loaded,
- * and what its elements share is named. */
+/* An expression of the first pass, for element v of the vector that starts at `at`. Loads its vectors and hoists what
+ * its elements share. */
 static expr of_vector(struct separable_kernel *k, struct ir_block *b, expr e, expr at)
 {
 	int inner = k->f->rank - 1;
@@ -206,7 +206,7 @@ static expr of_vector(struct separable_kernel *k, struct ir_block *b, expr e, ex
 	return name_shared(k, b, in_kernel(k, e), k->v);
 }
 
-/* `width` elements of a row, in each turn. */
+/* Each iteration makes `width` elements of a row. */
 static void first_pass(struct separable_kernel *k, struct ir_block *b, expr thread)
 {
 	const struct separable *f = k->f;
@@ -223,7 +223,7 @@ static void first_pass(struct separable_kernel *k, struct ir_block *b, expr thre
 	struct ir_variable *parts = ir_variable_new(p->pool, s->value->type, "parts");
 	struct ir_variable *made = ir_variable_new(p->pool, s->out->type, "made_v");
 	emit_array(p, b, parts, k->width);
-	/* Of one loop's variable k->acc and values are made, for all of them. */
+	/* One loop variable for all of them: k->acc and the values refer to it. */
 	const struct ir_variable *each_v = ir_variable_new(p->pool, TYPE_INDEX, "v");
 	struct ir_block *in = emit_unrolled_each(p, b, each_v, k->width, &k->v);
 	emit_set(p, in, parts, k->v, ir_identity(p->pool, s->combine, s->value->type));
@@ -252,7 +252,7 @@ static expr position(const struct separable_kernel *k)
 	return at;
 }
 
-/* An element of the stage, into `b`; what all that differ in `variable` share is named in `shared`. */
+/* Emits an element of the stage into `b`, and what elements that differ only in `variable` share into `shared`. */
 static void one_element(struct separable_kernel *k, struct ir_block *shared, struct ir_block *b,
                         const struct ir_stage *s, expr variable)
 {
@@ -283,7 +283,7 @@ static void one_element(struct separable_kernel *k, struct ir_block *shared, str
 	emit_store_flat(p, b, k->made, ir_binary(IR_ADD, row, k->axis[f->rank - 1]), post);
 }
 
-/* A column of all rows, in each turn. */
+/* Each iteration makes a column of all rows. */
 static void second_pass(struct separable_kernel *k, struct ir_block *b, expr thread)
 {
 	const struct separable *f = k->f;
@@ -298,9 +298,9 @@ static void second_pass(struct separable_kernel *k, struct ir_block *b, expr thr
 	*emit_unrolled_each(p, b, row, k->rows, &k->row) = rows;
 }
 
-/* ---- The whole. */
+/* ---- The whole kernel. */
 
-/* The same by one processor. */
+/* The serial twin. */
 static void serial(struct separable_kernel *k, struct ir_block *b)
 {
 	const struct separable *f = k->f;
@@ -325,7 +325,7 @@ static void declare_rows(struct separable_kernel *k, struct ir_block *b, expr bl
 		dim[i] = i == f->rank - 2 ? ir_binary(IR_FLOORDIV, f->first->out->dim[i], rows) : f->first->out->dim[i];
 		used[i] = true;
 	}
-	/* The block's number is unsigned by itself. */
+	/* The block index alone would be unsigned. */
 	expr strip = emit_constant(p, b, "strip", ir_block(p->pool, blocks), blocks);
 	declare_axes(p, b, strip, f->rank - 1, dim, ir_axis_names[0], used, k->axis);
 	k->first = ir_binary(IR_MUL, k->axis[f->rank - 2], rows);
@@ -360,8 +360,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	kernel_finish(plan, step, k, f.second);
 }
 
-/* ---- Time: what moves, and work beside it: of a point of a window, and of what its weight takes, as often as it is
- * worked out. An H100 was measured at 512 x 512 made 224 x 224 through windows of 6 x 6, f32 and f16. */
+/* ---- Time: bytes moved plus work, per point of a window and per computed weight. Measured on an H100: 512 x 512 to
+ * 224 x 224 with windows of 6 x 6, in f32 and f16. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -372,7 +372,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double outs = (double)about(out_count(f.p, f.second), t), blocks = outs / (double)f.result / rows;
 	double first = f.first_points * (OF_FIRST + OF_WEIGHT / width) + OF_ELEMENT;
 	double second = f.second_points * (OF_SECOND + OF_WEIGHT / rows) + OF_ELEMENT;
-	/* Threads that have nothing to do in a turn of the first pass wait for the others. */
+	/* Threads that are idle in an iteration of the first pass wait for the others. */
 	double turns = ceil(rows * (double)f.length / width / threads);
 	double work = 1.2 * blocks * (threads * turns * width * first + rows * (double)f.result * second) / rate;
 	double bytes = (outs * bytes_of(f.second->out) + about_bytes_read(f.p, f.first->value, t)) / t->bytes_per_ns;

@@ -1,5 +1,5 @@
-/* Rule reduce_split: a reduction to few elements, of many. Its points are cut into `parts` that blocks reduce on their
- * own; a second kernel puts the parts together. */
+/* Rule reduce_split: a reduction of many points to few elements. Blocks reduce `parts` parts of the points; a second
+ * kernel combines the partial results. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -39,7 +39,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct sched_choice whole = { &sched_reduce_lanes, { LANES } };
 	double outs = (double)about(out_count(p, s), t), parts = c->param[0];
 	double points = outs * (double)about(reduced_count(p, s), t);
-	/* As if there were so many more rows; and a launch, and a little work in one block. */
+	/* As a reduction with that many more rows; then a launch, and a little work in one block. */
 	double rows = outs * parts, fill = rows * LANES / cost_full_threads(t);
 	double alone = sched_estimate(p, s, &whole, t) - t->launch_ns, filled = outs * LANES / cost_full_threads(t);
 	filled = filled < 0.002 ? 0.002 : filled > 1 ? 1 : filled;
@@ -48,7 +48,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	return 2 * t->launch_ns + (time > serial ? time : serial) + 1500 + parts * 0.5;
 }
 
-/* What the reduced axes are called in a part. */
+/* The reduced axes within a part. */
 struct rename {
 	int rank;
 	expr axis[IR_MAX_RANK];
@@ -111,7 +111,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct sched_choice wide = { &sched_reduce_lanes, { LANES } }, warp = { &sched_reduce_lanes, { 32 } };
 	apply_choice(plan, first, &wide, site->t);
 	apply_choice(plan, second, c->param[0] >= 2 * LANES ? &wide : &warp, site->t);
-	for (int i = 2; i >= 1; i--) /* the decision is this rule's */
+	for (int i = 2; i >= 1; i--) /* this rule made the decision */
 		vec_each (k, plan->steps.at[plan->steps.n - i]) {
 			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
 			(*k)->params = arena_printf(p->arena, "parts %d", c->param[0]);

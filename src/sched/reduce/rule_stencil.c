@@ -1,7 +1,7 @@
-/* Rule stencil: a reduction over a small window that moves with the result's last axes, as pooling and depthwise
- * convolution are; or of whose points each is read along with the result, in elements of at most two bytes. One thread
- * makes `rows` x `width` neighbouring elements: what overlapping windows read, with its bounds, is read once into
- * registers. Neighbours in the row are stored as a vector. */
+/* Rule stencil: a reduction over a small window that moves with the result's last axes, like pooling and depthwise
+ * convolution. Or a small reduction whose loads are contiguous along the result's last axis, of elements of at most two
+ * bytes. One thread makes `rows` x `width` neighbouring elements: it reads what overlapping windows share once into
+ * registers, with one bounds check. Neighbours in a row are stored as a vector. */
 #include "sched/build/window_reads.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -16,23 +16,23 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, MOST_POINTS = 64, MOST_UNROLLED = 160, FARTHEST = 4 /* between neighbours in what is read */ };
+enum { THREADS = 256, MOST_POINTS = 64, MOST_UNROLLED = 160, FARTHEST = 4 /* elements between neighbouring reads */ };
 
 struct stencil {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int inner, outer; /* axes: the last one, and the last before it; -1: none */
-	int64_t points;   /* of the window */
-	bool near;        /* loads of neighbouring elements are near each other */
-	bool moves;       /* a window with the result's axes */
-	bool along;       /* all that moves with the last axis runs along it, element by element */
+	int inner, outer; /* axes: the last one, and the one before it; -1: none */
+	int64_t points;   /* points of the window */
+	bool near;        /* loads of neighbouring elements are close together */
+	bool moves;       /* the window moves with the result's axes */
+	bool along;       /* every load that depends on the last axis is contiguous along it */
 	int loads;
-	struct ir_variable *parts;            /* what a thread's elements accumulate */
-	double apart_in_row, apart_in_column; /* the distance between windows in parts of their extent, at most 1 */
+	struct ir_variable *parts;            /* accumulators of a thread's elements */
+	double apart_in_row, apart_in_column; /* distance between windows as a fraction of their extent, at most 1 */
 };
 
-/* What two neighbours along an output axis do not share of a window's extent along a reduced one: 0, both read the
- * same; 1, windows do not overlap, or none moves with the axis. */
+/* The fraction of a window's extent along a reduced axis that two neighbours along an output axis do not share. 0: both
+ * read the same; 1: windows do not overlap, or none moves with the axis. */
 static double apart(struct stencil *f, expr flat, int axis, int reduced)
 {
 	int64_t step, each, extent;
@@ -100,7 +100,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
 		if (!f.moves && (rows > 1 || width == 1))
-			continue; /* the points have nothing else in common than vectors */
+			continue; /* only vectorised loads would gain */
 		if (axis_divides(s, f.outer, rows) && axis_divides(s, f.inner, width) &&
 		    rows * width * f.points <= MOST_UNROLLED)
 			out[n++] = (struct sched_choice){ &sched_stencil, { rows, width } };
@@ -117,39 +117,39 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* ---- Time: what moves once, or the work, of which the windows' common part is done once. */
+/* ---- Time: bytes moved once, or the work; the windows' common part is done once. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	/* Instructions: of a point that is read, of one that is combined, of a position's axes. An H100 was measured at
-	 * 12 to 13 a point of 3x3 windows, an element a thread. */
+	/* Instructions: per point read, per point combined, per position's axes. Measured on an H100: 12 to 13 per
+	 * point of 3x3 windows with one element per thread. */
 	enum { OF_POINT = 9, OF_ELEMENT = 3, OF_POSITION = 30 };
 	struct stencil f = *(const struct stencil *)site->found;
 	int rows = c->param[0], width = c->param[1], each = rows * width;
 	double outs = (double)about(out_count(f.p, s), t), size = type_info(s->out->type)->bits / 8.0;
 	double row = (1 + (width - 1) * f.apart_in_row) / width, column = (1 + (rows - 1) * f.apart_in_column) / rows;
 	if (!f.moves)
-		row = 2.0 / width; /* a vector, and what lies beside it */
+		row = 2.0 / width; /* a vector and its neighbours */
 	double point = OF_ELEMENT + OF_POINT * row * column, element = OF_POSITION / (double)each;
 	double work = outs * (point * (double)f.points + element) / cost_mixed_rate(t);
 	double bytes = (outs * size + about_bytes_read(f.p, s->value, t)) / t->bytes_per_ns,
 	       time = work > bytes ? work : bytes;
 	double fill = outs / each * (each > 4 ? 4 : each) / (2 * cost_full_threads(t));
-	/* Stores of less than four bytes a thread need more instructions for the same bytes. */
+	/* Stores of less than four bytes per thread need more instructions for the same bytes. */
 	double narrow = width * size < 4 ? 1.05 : 1;
 	if (f.along && size < 4 && width * size < 16) /* vectors of 8 bytes */
 		narrow *= 1.08;
-	/* Measured as well: what a thread stores in more than a few bytes takes longer, as fewer threads run. */
+	/* Also measured: large stores per thread take longer, as fewer threads run. */
 	time = (time + 0.15 * (work + bytes - time)) * narrow * (1 + 0.002 * each * size);
 	return t->launch_ns + time / fmin(fmax(fill, 0.002), 1);
 }
 
-/* ---- The kernel: positions are counted in the space of the threads' blocks of elements, and every point is written
- * out: what two elements read at the same place is then one expression. */
+/* ---- The kernel: positions count the threads' blocks of elements, and all points are unrolled, so that elements with
+ * a common load share one expression. */
 
-/* An element of this thread's: its axes, its accumulator. */
+/* One of this thread's elements: its axes, its accumulator. */
 struct element {
 	expr axis[2 * IR_MAX_RANK], part, at;
 };
@@ -170,7 +170,7 @@ static struct element element_of(const struct stencil *f, const struct sched_cho
 	return x;
 }
 
-/* What an element makes of a point of the window. */
+/* The value of an element at a point of the window. */
 static expr value_at_point(struct stencil *f, struct element *x, int64_t point)
 {
 	const struct ir_stage *s = f->s;
@@ -179,7 +179,7 @@ static expr value_at_point(struct stencil *f, struct element *x, int64_t point)
 	return to_kernel(f->p, s->value, &in);
 }
 
-/* All points of the window for all elements of the thread: first what they read is found, then they are combined. */
+/* All points of the window for all elements of the thread: first their loads are collected, then they are combined. */
 static void all_points(struct stencil *f, const struct sched_choice *c, struct ir_block *b, const expr *first)
 {
 	struct window_reads reads = { .p = f->p };

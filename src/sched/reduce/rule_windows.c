@@ -1,7 +1,7 @@
 /* Rule windows: several reductions over one small window that moves with the result's last axes, and maps that spread
- * what they gave over it, in one kernel: pooling with positions, and its inverse behind it. One thread makes `rows` x
- * `width` neighbouring windows: reads each place once, and stores what the maps make as vectors; results that nobody
- * else reads stay in registers. */
+ * their results over it, in one kernel: pooling with indices, and unpooling after it. One thread makes `rows` x `width`
+ * neighbouring windows. It reads each position once and stores the maps' results as vectors; results without another
+ * reader stay in registers. */
 #include "sched/reduce/windows.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -19,7 +19,7 @@
 
 enum { THREADS = 256, MOST_UNROLLED = 160, MOST_WINDOWS = 16, BYTES = 16 };
 
-/* What is written out for a window: its points, and the elements that maps make of it. */
+/* Unrolled statements per window: its points, and the elements that maps make from it. */
 static int64_t statements(const struct windows *f)
 {
 	int64_t n = f->points * f->reductions;
@@ -58,7 +58,7 @@ static int span(const struct sched_site *site)
 	return ((const struct windows *)site->found)->stages;
 }
 
-/* ---- Time: what moves once, or the work. */
+/* ---- Time: bytes moved once, or the work. */
 
 struct buffers {
 	const struct windows *f;
@@ -84,14 +84,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 {
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	/* Instructions: of a point that is read, of one that is combined, of a position's axes, of an element that is
-	 * stored. */
+	/* Instructions: per point read, per point combined, per position's axes, per element stored. */
 	enum { OF_READ = 3, OF_POINT = 2, OF_ARG = 5, OF_POSITION = 30, OF_STORE = 2 };
 	struct windows f = *(const struct windows *)site->found;
 	struct buffers read = { .f = &f, .t = t };
 	int rows = c->param[0], width = c->param[1], each = rows * width;
 	double outs = (double)about(out_count(f.p, s), t), written = 0, work = OF_POSITION / (double)each, narrow = 1;
-	double lane = width * f.bytes; /* bytes beside each other that one thread reads or writes, at most */
+	double lane = width * f.bytes; /* contiguous bytes that one thread reads or writes, at most */
 	work += (double)f.points * OF_READ * (1 + (width - 1) * f.apart) / width;
 	for (int i = 0; i < f.stages; i++) {
 		const struct ir_stage *m = f.stage[i];
@@ -116,23 +115,23 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	work *= outs / cost_mixed_rate(t);
 	double time = work > bytes ? work : bytes;
 	time = (time + 0.15 * (work + bytes - time)) * narrow * (1 + 0.004 * each);
-	/* An H100 was measured at 72.0 us for windows of 2x2 of f32, 25.7 M elements read and written, with 16 bytes a
-	 * lane, 91.3 with 32, 130 with 64; 72.1 with 8; four rows of windows a thread instead of one: 74.2.
-	 * f16: 37.6, 63.2 with 32; 37.2 with 8. */
+	/* Measured on an H100 with 2x2 windows of f32, 25.7 M elements read and written: 72.0 us with 16 bytes per
+	 * lane, 91.3 with 32, 130 with 64, 72.1 with 8; four rows of windows per thread instead of one: 74.2. f16:
+	 * 37.6; 63.2 with 32 bytes; 37.2 with 8. */
 	time *= lane > BYTES ? 1 + 0.35 * log2(lane / BYTES) : 1;
 	return t->launch_ns + time / fmin(fmax(fill, 0.002), 1);
 }
 
-/* ---- The kernel: positions are counted in the space of the threads' blocks of windows, and all is written out: what
- * two windows read at the same place is then one expression. */
+/* ---- The kernel: positions count the threads' blocks of windows, and everything is unrolled, so that windows with a
+ * common load share one expression. */
 
 struct thread {
 	struct windows *f;
 	struct ir_block *b;
 	int rows, width;
-	expr first[IR_MAX_RANK];                       /* axes of its place in that space */
-	expr result[WINDOWS_MAX_STAGES][MOST_WINDOWS]; /* of the reductions, by window */
-	int window;                                    /* whose results are asked for */
+	expr first[IR_MAX_RANK];                       /* axes of the thread's position in that space */
+	expr result[WINDOWS_MAX_STAGES][MOST_WINDOWS]; /* results of the reductions, by window */
+	int window;                                    /* the window whose results are requested */
 	int compared;
 };
 
@@ -145,7 +144,7 @@ static expr axis_of(const struct thread *h, int k, int window)
 	return ir_binary(IR_ADD, ir_binary(IR_MUL, h->first[k], ir_index(pool, several)), ir_index(pool, own));
 }
 
-/* What accumulates of each window; where the best one of an arg reduction is. */
+/* The accumulators of the windows; then the positions of an arg reduction's best points. */
 static struct ir_variable *parts_of(const struct thread *h, const struct ir_stage *s)
 {
 	return ir_variable_of(h->f->p->pool, s->value->type, s->out, "%s_of_%s", ir_combine_name[s->combine],
@@ -165,7 +164,7 @@ static expr part_of(const struct thread *h, int reduction, int window)
 	return item_of(parts_of(h, s), ir_index(h->f->p->pool, window));
 }
 
-/* Where the best one of an arg reduction is. */
+/* The position of an arg reduction's best point. */
 static expr place_of(const struct thread *h, int reduction, int window)
 {
 	return item_of(places_of(h, h->f->stage[reduction]), ir_index(h->f->p->pool, window));
@@ -191,7 +190,7 @@ static void set_place(struct thread *h, int reduction, int window, expr place)
 	emit_set(h->f->p, h->b, places_of(h, h->f->stage[reduction]), ir_index(h->f->p->pool, window), place);
 }
 
-/* One more point of a window: the first one is the best so far. */
+/* Combines one more point of a window; the first point starts the accumulator. */
 static void combine_point(struct thread *h, int reduction, int window, int64_t point, expr value)
 {
 	struct ir_program *p = h->f->p;
@@ -202,7 +201,7 @@ static void combine_point(struct thread *h, int reduction, int window, int64_t p
 		return;
 	}
 	expr here = ir_index(p->pool, point);
-	if (point) { /* without branches, so that all windows' steps go on side by side */
+	if (point) { /* branch-free, so that all windows' steps interleave */
 		const char *name = arena_printf(p->arena, "better_%d", h->compared++);
 		expr better = emit_constant(p, h->b, name, accumulator_better(c, value, part), NULL);
 		value = ir_select(better, value, part);
@@ -226,7 +225,7 @@ static void reduce_windows(struct thread *h)
 		for (int window = 0; window < windows && !ir_combine_is_arg(s->combine); window++)
 			set_part(h, i, window, ir_identity(p->pool, s->combine, s->value->type));
 	}
-	enum { FIND, READ, COMBINE, DONE }; /* everything is under way before anything is combined */
+	enum { FIND, READ, COMBINE, DONE }; /* all loads are issued before anything is combined */
 	for (int turn = FIND; turn < DONE; turn++)
 		for (int64_t point = 0; point < f->points; point++)
 			for (int window = 0; window < windows; window++)
@@ -241,7 +240,7 @@ static void reduce_windows(struct thread *h)
 				}
 }
 
-/* What the reductions gave, as it would be stored. */
+/* The reductions' results, as they would be stored. */
 static void finish_windows(struct thread *h)
 {
 	struct ir_program *p = h->f->p;
@@ -272,7 +271,7 @@ static expr result_here(void *user, expr e, expr flat)
 	return i < 0 ? NULL : h->result[i][h->window];
 }
 
-/* An element of a stage of which a window has several: that at `digit` along each axis. */
+/* An element of a stage with several per window: the one at `digit` along each axis. */
 static expr element_of(struct thread *h, int stage, int window, const int64_t *digit, expr *axis)
 {
 	const struct ir_stage *s = h->f->stage[stage];
@@ -287,7 +286,7 @@ static expr element_of(struct thread *h, int stage, int window, const int64_t *d
 	return stage < h->f->reductions ? h->result[stage][window] : to_kernel(h->f->p, s->value, &here);
 }
 
-/* Neighbours along the last axis, of all windows of a row. */
+/* Stores neighbours along the last axis, for all windows of a row. */
 static void store_row(struct thread *h, int stage, int row, int64_t *digit, int number)
 {
 	const struct ir_stage *s = h->f->stage[stage];
@@ -311,7 +310,7 @@ static void store_row(struct thread *h, int stage, int row, int64_t *digit, int 
 		emit_store_vector(p, h->b, s->out, start, array, n);
 }
 
-/* All of a stage's elements, row after row. */
+/* Stores all of a stage's elements, row by row. */
 static void store_stage(struct thread *h, int stage)
 {
 	int rank = h->f->stage[stage]->out->rank, number = 0;

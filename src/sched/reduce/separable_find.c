@@ -1,4 +1,4 @@
-/* Which stages are two passes over windows, one behind the other: see separable.h. */
+/* Recognises two consecutive passes over windows. See separable.h. */
 #include "sched/reduce/separable.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -6,7 +6,7 @@
 
 enum { SHORTEST = 4 /* elements of a row */ };
 
-/* The points of a stage's window; 0: it is none that this rule knows. */
+/* The points of a stage's window; 0: not a window that this rule takes. */
 static int points_of(const struct ir_stage *s)
 {
 	int64_t n = 1, extent;
@@ -29,12 +29,12 @@ static bool is_table(const struct ir_stage *s)
 	       !ir_uses(s->value, IR_LOAD) && !(s->post && ir_uses(s->post, IR_LOAD));
 }
 
-/* ---- What the passes read. */
+/* ---- The loads of the passes. */
 
 struct look {
 	const struct separable *f;
-	int read_bytes; /* of what the first pass reads along the row, in its order */
-	bool moves;     /* the second one reads elsewhere in the same row */
+	int read_bytes; /* element size of the first pass's loads along the row */
+	bool moves;     /* the second pass reads at other positions in the same row */
 	bool fits;
 };
 
@@ -83,7 +83,7 @@ static bool same_rows(const struct separable *f)
 	return true;
 }
 
-/* Nobody else reads what only the passes between them have. */
+/* True if nothing else reads the results that the passes keep between them. */
 static bool is_own(const struct separable *f, int from)
 {
 	const struct ir_stage *const *made = (const struct ir_stage *const *)&f->p->stages.at[from];
@@ -127,7 +127,7 @@ bool separable_find(struct separable *f, struct ir_program *p, const struct ir_s
 struct place {
 	const struct separable *f;
 	const struct ir_stage *s;
-	expr own; /* of a table: the position in it; null: the stage's own axes stay */
+	expr own; /* position in a table; null: keep the stage's own axes */
 	expr reduced[IR_MAX_RANK];
 	expr acc;
 };

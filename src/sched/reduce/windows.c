@@ -1,11 +1,11 @@
-/* Which stages one thread can make of a window that it has read: see windows.h. */
+/* Recognises stages that one thread can make from a window in registers. See windows.h. */
 #include "sched/reduce/windows.h"
 #include "sched/build/stored.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { FARTHEST = 4 /* between neighbours in what is read */, MOST_SPREAD = 64 };
+enum { FARTHEST = 4 /* elements between neighbouring reads */, MOST_SPREAD = 64 };
 
 int windows_reduction(const struct windows *w, expr load)
 {
@@ -28,18 +28,18 @@ bool windows_stored(const struct windows *w, int stage)
 	return stage_is_stored(w->p, w->stage, w->stages, stage);
 }
 
-/* ---- What a stage reads. */
+/* ---- The loads of a stage. */
 
 struct loads {
 	const struct windows *w;
 	const struct ir_stage *s;
 	int64_t *spread;
-	int own; /* loads of what the windows' reductions make */
+	int own; /* number of loads of the group's results */
 	bool fits;
 	double apart, bytes;
 };
 
-/* Whether the stage needs what another one of these makes. */
+/* Counts loads of the other stages' results. */
 static void find_made(void *user, expr e)
 {
 	struct loads *l = user;
@@ -62,7 +62,7 @@ static void look_at_read(void *user, expr e)
 	l->bytes = fmax(l->bytes, (double)llabs(step) * type_info(e->type)->bits / 8.0);
 }
 
-/* Elements of the map a window along axis k, by an index of a load; 0: it is no such index. */
+/* The map's elements per window along axis k, from the index of a load; 0: not such an index. */
 static int64_t spread_of(const struct loads *l, const struct ir_buffer *made, int k, expr index)
 {
 	int64_t n = 0;
@@ -84,7 +84,7 @@ static void look_at_use(void *user, expr e)
 	if (windows_reduction(l->w, e) < 0) {
 		int before = l->own;
 		find_made(l, e);
-		l->fits &= l->own == before; /* another map's element */
+		l->fits &= l->own == before; /* reads another map's element */
 		return;
 	}
 	l->fits &= e->n == rank;
@@ -128,7 +128,7 @@ static bool add_map(struct windows *w, const struct ir_stage *s)
 		return false;
 	ir_walk(s->value, look_at_use, &l);
 	int64_t n = 1;
-	for (int k = 0; k < s->out->rank && l.own && l.fits; k++) /* neighbours along `inner` lie next to each other */
+	for (int k = 0; k < s->out->rank && l.own && l.fits; k++) /* neighbours along `inner` are contiguous */
 		l.fits = l.spread[k] <= (k > w->inner ? 1 : MOST_SPREAD) && (n *= l.spread[k]) <= MOST_SPREAD;
 	if (!l.own || !l.fits)
 		return false;

@@ -1,6 +1,6 @@
-/* Rule scatter_lists: where whole rows are updated, a small kernel notes which updates each row has, and one kernel
- * makes every element once, from what was there before and its row's updates: nothing is stored twice, and no sum needs
- * an atomic. */
+/* Rule scatter_lists: scatters of whole rows. A small kernel builds a linked list of each row's updates. Then one
+ * kernel makes every element once, from its initial value and its row's updates: nothing is stored twice, and sums need
+ * no atomics. */
 #include "sched/scatter/scatter.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -17,11 +17,11 @@ enum { THREADS = 256, BYTES = 16, LEAST_BYTES = 128 };
 struct scatter_lists {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int lead, updates, width; /* axes of the result that say which row, axes of the updates that say which update */
-	int64_t row;              /* elements */
+	int lead, updates, width; /* lead: result axes that select the row; updates: update axes that select the update
+	                           */
+	int64_t row;              /* elements per row */
 	expr rows, count;
-	const struct ir_buffer *first, *next; /* of each row its first update, or -1; of each update the row's next
-	                                       * one */
+	const struct ir_buffer *first, *next; /* per row: its first update, or -1; per update: the row's next one */
 };
 
 static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_stage *s)
@@ -77,8 +77,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return 1;
 }
 
-/* Measured on an H100: 537 MB copied with 19,200 of 524,288 rows of 512 bytes replaced or added in 184 and 187 us;
- * copied and updated by two kernels, 187 and 192. */
+/* Measured on an H100, 537 MB copied with 19,200 of 524,288 rows of 512 bytes replaced or added to: 184 and 187 us;
+ * with two kernels that copy and update: 187 and 192. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;
@@ -94,7 +94,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	       (numbers + scatter_bytes_read(p, s, t)) / t->bytes_per_ns;
 }
 
-/* ---- Which updates a row has. */
+/* ---- The lists of updates. */
 
 static expr row_of_update(struct scatter_lists *x, const expr *axis)
 {
@@ -139,7 +139,7 @@ static struct scatter_vectors vectors_along(const struct scatter_lists *x, expr 
 	return v;
 }
 
-/* What is rounded to 16 bits or fewer is computed with in f32. */
+/* Types of 16 bits or fewer are combined in f32. */
 static expr combined(struct scatter_lists *x, expr a, expr b)
 {
 	enum type t = x->s->out->type;
@@ -155,8 +155,8 @@ static struct ir_variable *result_vector(const struct scatter_lists *x)
 	return ir_variable_of(x->p->pool, x->s->out->type, x->s->out, "%s_v", x->s->out->name);
 }
 
-/* result[v] = combine(result[v], value) for neighbours along axis `last` of value's. `element`: of the result, where
- * the value is what was there before; else null. */
+/* result[v] = combine(result[v], value) for neighbours along the value's axis `last`. `element`: the result's position
+ * if the value is the initial one; else null. */
 static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, const expr *axis, int last,
                        expr element)
 {
@@ -184,7 +184,7 @@ static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, 
 	emit_set(p, items, result, v, update ? combined(x, so_far, made) : made);
 }
 
-/* The update of that number in the row that the thread has an element of. */
+/* Applies the update with that number to the thread's elements. */
 static void emit_update_of_row(struct scatter_lists *x, struct ir_block *b, expr number, const expr *own)
 {
 	struct ir_program *p = x->p;
@@ -199,7 +199,7 @@ static void emit_update_of_row(struct scatter_lists *x, struct ir_block *b, expr
 	emit_items(x, b, s->value, axis, s->space_rank - 1, NULL);
 }
 
-/* Vectors of what was there before start at axes that may be met nowhere else. */
+/* Marks the axes that only the start positions of the initial value's vectors use. */
 static void find_rows_axes(struct scatter_lists *x, bool *used)
 {
 	expr same = out_position(x->p, x->s);
@@ -230,7 +230,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 		used[i] = true;
 	declare_axes(p, b, element, rank, s->out->dim, ir_axis_names[0], used, own);
 	for (int i = 0; i < rank; i++)
-		own[i] = own[i] ? own[i] : zero; /* not met */
+		own[i] = own[i] ? own[i] : zero; /* unused */
 	expr row = emit_declare(p, b, "row", ir_binary(IR_FLOORDIV, element, ir_index(p->pool, x->row)), x->rows);
 	expr none = ir_int(p->pool, TYPE_I32, 0), first = ir_load(p->pool, flat_view(p, x->first), &row);
 	expr number = emit_variable(p, b, "number", first);
@@ -249,7 +249,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	}
 	emit_store_vector(p, b, s->out, element, result_vector(x), x->width)->once = s->combine == IR_NONE;
 
-	/* On one processor all belongs to the first block. */
+	/* Serial twin: the first block does everything. */
 	expr block = ir_block(p->pool, k->blocks), axis[IR_MAX_RANK];
 	struct axes here = { .value = axis };
 	struct ir_block *serial = emit_if(p, &k->serial, ir_binary(IR_EQ, block, zero)), *each = serial;

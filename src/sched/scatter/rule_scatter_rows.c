@@ -1,5 +1,5 @@
-/* Rule scatter_rows: where updates stay within the row that they belong to, a block makes a row in shared memory: what
- * it begins with, then the updates, then all of it is stored at once. */
+/* Rule scatter_rows: scatters whose updates stay within their row. A block makes a row in shared memory: the initial
+ * values, then the updates; then it stores the row once, in vectors. */
 #include "sched/scatter/scatter.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -18,12 +18,12 @@ struct scatter_rows {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int lead, inner, threads, width;
-	int64_t size; /* elements of a row: of the axes from `lead` on */
+	int64_t size; /* elements of a row, over the axes from `lead` on */
 	expr rows;
 	struct ir_buffer *shared;
 };
 
-/* How many leading axes of the result are those of the updates. */
+/* Number of leading axes shared by the result and the updates. */
 static int common_axes(const struct ir_stage *s)
 {
 	int n = 0;
@@ -33,7 +33,7 @@ static int common_axes(const struct ir_stage *s)
 	return n;
 }
 
-/* Elements of a row of the axes from `lead` on; 0: not known, or too many. */
+/* Elements of a row over the axes from `lead` on; 0: unknown, or too many. */
 static int64_t row_size(const struct ir_stage *s, int lead)
 {
 	int64_t extent, size = 1;
@@ -93,7 +93,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_program *p = site->p;
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	enum { START_NS = 1800, UPDATES_NS = 4 /* of a processor, a nanosecond */ };
+	enum { START_NS = 1800, UPDATES_NS = 4 /* UPDATES_NS: per nanosecond on one multiprocessor */ };
 	struct scatter_rows r = rows_of(p, s, c);
 	double size = type_info(s->out->type)->bits / 8.0, rows = (double)about(r.rows, t), row = (double)r.size * size;
 	double updates = (double)about(space_count(p, s), t), outs = rows * (double)r.size;
@@ -113,7 +113,7 @@ static struct ir_variable *row_vector(const struct scatter_rows *r)
 	return ir_variable_of(r->p->pool, r->s->out->type, r->s->out, "%s_v", r->s->out->name);
 }
 
-/* for (place = the thread's vectors of the row) */
+/* Loops over the thread's vectors of the row. */
 static struct ir_block *each_vector(struct scatter_rows *r, struct ir_block *b, expr *place)
 {
 	struct ir_program *p = r->p;
@@ -134,7 +134,7 @@ static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
 	declare_axes(p, b, place, rank - r->lead, s->out->dim + r->lead, ir_axis_names[0] + r->lead, used + r->lead,
 	             axis + r->lead);
 	for (int k = r->lead; k < rank; k++)
-		axis[k] = axis[k] ? axis[k] : ir_index(p->pool, 0); /* not met */
+		axis[k] = axis[k] ? axis[k] : ir_index(p->pool, 0); /* unused */
 	struct scatter_vectors x = { p, r->inner, r->width, 1, s->out->dim[r->inner], { 0 }, NULL };
 	struct axes start = { .value = axis }, here = { .value = lane, .load = scatter_vectors_item, .user = &x };
 	scatter_vectors_find(&x, s->init);

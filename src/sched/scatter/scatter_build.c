@@ -1,4 +1,4 @@
-/* Building kernels that scatter: an update's place, and the update itself. See scatter.h. */
+/* Building scatter kernels: an update's position, and the update itself. See scatter.h. */
 #include "sched/scatter/scatter.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
