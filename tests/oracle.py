@@ -10,7 +10,7 @@ import onnx.inliner
 import onnxruntime
 from onnx import helper, numpy_helper
 
-# (domain, operator): the right operands of its products and the zero point of each, by number of the input.
+# (domain, operator): the right operands of its products and their zero points, by input index.
 PRODUCTS = {
     ("", "MatMulInteger"): [(1, 3)],
     ("", "ConvInteger"): [(1, 3)],

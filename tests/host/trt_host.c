@@ -63,7 +63,7 @@ static int device_launch(void *user, void *module, const struct tpat_rt_plugin *
 	return 0;
 }
 
-/* A tensor map holds its parameters; walks are not supported. */
+/* A tensor map is a copy of its parameters, except those of walks. */
 static int device_map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
 {
 	struct trt_host_device *d = user;

@@ -1,5 +1,5 @@
-/* Arenas: what is allocated is zero and aligned, marks, memory that is out; and with AddressSanitizer each allocation
- * is seen by itself, so that a write beyond it is found though its block goes on. */
+/* Arenas: allocations are zero and aligned, marks, running out of memory. With AddressSanitizer a write beyond an
+ * allocation is detected, even inside its block. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ static void allocations(struct arena *a)
 	}
 }
 
-/* What was allocated since a mark comes again, zero. */
+/* Memory allocated since a mark is reused, zeroed. */
 static void marks(struct arena *a)
 {
 	for (size_t n = 10; n < 200000; n *= 4) {
@@ -41,7 +41,7 @@ static void marks(struct arena *a)
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* Whether a process that writes there ends with an error. */
+/* True if a process that writes there ends with an error. */
 static int is_seen(volatile unsigned char *at)
 {
 	int status = 0;

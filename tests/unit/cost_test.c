@@ -1,4 +1,5 @@
-/* Rows of the cost model's constants: the reader takes what bench/calibrate writes, and nothing that lacks a number. */
+/* Rows of the cost model's constants: the reader accepts the output of bench/calibrate, and no row that lacks a
+ * number. */
 #include <string.h>
 
 #include "sched/target/cost.h"
@@ -9,7 +10,7 @@ static double of(const struct cost_table *x, const struct cost_column *c)
 	return *(const double *)((const char *)x + c->at);
 }
 
-/* A row with 1, 2, 3 ... in it, but for the column `without`; `more` stands before its end. */
+/* Makes a row of 1, 2, 3 ... without the column `without`; `more` is inserted before its end. */
 static const char *row(int arch, const char *without, const char *more)
 {
 	static char text[4096];
@@ -45,7 +46,7 @@ int main(void)
 	CHECK_INT(x.arch, 86);
 	for (const struct cost_column *c = cost_columns; c->name; c++)
 		CHECK(of(&x, c) == ++i);
-	CHECK(cost_table(&t)->arch == 90); /* nothing is known of it */
+	CHECK(cost_table(&t)->arch == 90); /* not in the table */
 	t.measured = &x;
 	CHECK(cost_table(&t) == &x);
 	CHECK_INT(cost_table_read(&x, row(90, NULL, ", .way = 700"), &e), 0);

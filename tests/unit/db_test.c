@@ -1,5 +1,5 @@
-/* The tuning database: what is put is found again, in the right order, whatever happens to the file or to who writes
- * it. */
+/* The tuning database: stored trials are found again, in the right order, whatever happens to the file or its
+ * writers. */
 #include "db/db.h"
 
 #include <signal.h>
@@ -76,7 +76,7 @@ static struct db_founds best(struct db *d, struct db_key key, int most)
 	return f;
 }
 
-/* The first column of a query's first row, by SQLite itself. */
+/* Returns the first column of a query's first row, from SQLite itself. */
 static const char *query(const char *path, const char *sql)
 {
 	sqlite3 *h;
@@ -97,7 +97,7 @@ static void check_whole(const char *path)
 	CHECK_STR(query(path, "PRAGMA integrity_check"), "ok");
 }
 
-/* ---- What is put is found. */
+/* ---- Storing and finding. */
 
 static void test_put(void)
 {
@@ -203,7 +203,7 @@ static void test_best(void)
 	db_close(d);
 }
 
-/* ---- Files that are none. */
+/* ---- Files that are no database. */
 
 static void check_refused(const char *path, enum db_mode mode, int code, const char *says)
 {
@@ -271,7 +271,7 @@ static void test_unwritable(void)
 	chmod(path, 0600);
 }
 
-/* Bytes overwritten anywhere: opening or reading fails with a sentence, or gives rows that are whole; never more. */
+/* Bytes overwritten anywhere: opening or reading fails with a sentence, or gives only intact rows. */
 static void test_damaged(void)
 {
 	const char *path = path_of("whole.db"), *hurt = path_of("hurt.db");
@@ -314,7 +314,7 @@ static void test_damaged(void)
 	db_close(d);
 }
 
-/* Rows that another program wrote are passed over and counted. */
+/* Rows from another program are skipped and counted. */
 static void test_foreign(void)
 {
 	const char *path = path_of("foreign.db");
@@ -510,7 +510,7 @@ static void write_rows(const char *path, const char *name, int rows)
 
 static void test_two_writers(void)
 {
-	const char *path = path_of("two.db"); /* neither finds it: both make the schema */
+	const char *path = path_of("two.db"); /* neither finds it: both create the schema */
 	pid_t child[2];
 	for (int i = 0; i < 2; i++)
 		if ((child[i] = fork()) == 0)
@@ -527,7 +527,7 @@ static void test_two_writers(void)
 	check_whole(path);
 }
 
-/* Killed at any moment: what was put before stands, from the first row on without a gap, and the file takes more. */
+/* Killed at any moment: earlier rows stay, without a gap, and the file accepts more. */
 static void test_killed(void)
 {
 	const char *path = path_of("killed.db");
@@ -558,7 +558,8 @@ static void test_killed(void)
 	CHECK(inside > 0); /* some were killed in the middle of a transaction */
 }
 
-/* A disk with room for a few pages more: putting fails with a sentence, nothing is lost, and with room it goes on. */
+/* A disk with room for only a few more pages: storing fails with a sentence, nothing is lost, and it works again with
+ * more room. */
 static void test_full(void)
 {
 	const char *path = path_of("full.db");

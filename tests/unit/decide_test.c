@@ -1,4 +1,4 @@
-/* Decisions as text: what is written is read back; everything else is refused, with a reason. */
+/* Decisions as text: written ones are read back; all other text is refused, with a reason. */
 #include "sched/sched.h"
 
 #include "test.h"
@@ -63,7 +63,7 @@ static void test_round_trip(struct ir_program *p, struct arena *a)
 	CHECK(tried > 8);
 }
 
-/* A rule looks at a stage once; what it found holds until passes run. */
+/* A rule matches a stage once; the result is valid until passes run. */
 static void test_match_once(struct arena *a)
 {
 	struct ir_program *p = parse(program_text, a);
@@ -156,7 +156,7 @@ static bool few(void *user, const char *name, int64_t *value)
 	return true;
 }
 
-/* Of what has three elements nobody gets five: no kernel of any choice is launched. */
+/* Asking for five of three elements: no choice launches a kernel. */
 static void test_sort_demand(struct arena *a)
 {
 	struct ir_program *p = parse("program p(x: f32[N,M], unused: f32[K]) -> (y: i64[N,K])\n"

@@ -1,4 +1,4 @@
-/* Devices: null, the processor, NVRTC, and the GPU where there is one (without one: that it says so). */
+/* Devices: null, the processor, NVRTC, and the GPU if there is one (else its error message). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The table of device functions (ir/device.def) against the headers of rt/device: each type and function is declared
- * there, with such templates and so many parameters, of such kinds as C++ tells apart. */
+ * there, with the same templates and the same number and kinds of parameters. */
 #include "ir/device.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 
 enum { MOST = 32 };
 
-/* A list between brackets, taken apart at its commas. */
+/* A list between brackets, split at its commas. */
 struct list {
 	int n;
 	const char *at[MOST];
@@ -19,7 +19,7 @@ struct list {
 
 static struct arena *arena;
 
-/* The list that begins after the bracket `from`; *after: what follows its end. */
+/* Returns the list after the bracket `from`; *after: the text after its end. */
 static struct list list_of(const char *from, char close, const char **after)
 {
 	struct list l = { 0 };
@@ -52,7 +52,7 @@ static bool is_word(const char *text, const char *at, size_t n)
 	       at[n] != '_';
 }
 
-/* The next place after `from` where the word stands before `next`; null: none. */
+/* Returns the next place after `from` where the word comes before `next`; null: none. */
 static const char *find_word(const char *text, const char *from, const char *word, const char *next)
 {
 	size_t n = strlen(word);
@@ -62,7 +62,7 @@ static const char *find_word(const char *text, const char *from, const char *wor
 	return NULL;
 }
 
-/* Where the declaration begins in which `at` stands: after the last ; or } or preprocessor line. */
+/* Returns the start of the declaration that contains `at`: after the last ; or } or preprocessor line. */
 static const char *declaration(const char *text, const char *at)
 {
 	const char *begin = text;
@@ -98,7 +98,7 @@ static bool template_fits(const enum ir_of *of, const struct list *l, bool all)
 	return !all || n == l->n;
 }
 
-/* C++ tells references, pointers and values apart; and what type of the table an object is. */
+/* Compares what C++ distinguishes: references, pointers, values, and the table's types of objects. */
 static bool kind_fits(const struct ir_device_parameter *p, const char *text)
 {
 	bool reference = strchr(text, '&') != NULL, pointer = strchr(text, '*') != NULL;
@@ -122,7 +122,7 @@ static bool kind_fits(const struct ir_device_parameter *p, const char *text)
 	}
 }
 
-/* Whether a declaration takes n arguments of these kinds. */
+/* True if a declaration takes n arguments of these kinds. */
 static bool takes(const struct ir_device_function *f, const struct list *l, int n)
 {
 	if (n > l->n || (n < l->n && !strchr(l->at[n], '=')))
@@ -133,7 +133,7 @@ static bool takes(const struct ir_device_function *f, const struct list *l, int 
 	return true;
 }
 
-/* Whether one of the declarations between two places takes n arguments. */
+/* True if one of the declarations between two places takes n arguments. */
 static bool declared(const struct ir_device_function *f, const char *text, const char *end, int n)
 {
 	for (const char *at = find_word(text, text, f->name, "("); at && at < end;

@@ -1,5 +1,5 @@
-/* Schedules for GPUs that are not here: every rule's choices stay within the GPU's limits, plans differ where GPUs do,
- * and they run on the emulator with the GPU's shared memory. A GPU that no table has is a struct with its facts. */
+/* Schedules for other GPUs: every rule's choices stay within the GPU's limits, plans differ between GPUs, and run on
+ * the emulator with the GPU's shared memory. A GPU outside the table is a struct with its facts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum { GPUS = 6, OWN = 5, MOST_ROWS = 1 << 20 };
 static const char *const gpu_name[] = { "T4", "A10", "RTX 4090", "Jetson AGX Orin 64GB", "H100 SXM" };
 static struct sched_target gpu[GPUS];
 
-/* One that is nowhere else: between an A10 and an A100, of an architecture of its own. */
+/* Makes an invented GPU, between an A10 and an A100, with its own architecture. */
 static struct sched_target own_gpu(void)
 {
 	struct sched_target t = *sched_target_named("A10");
@@ -59,7 +59,7 @@ static void check_params(const struct sched_choice *c, const char *name)
 	}
 }
 
-/* Registers of 32 bits that hold a thread's arrays, of those that live at the same time the most. */
+/* Returns the 32-bit registers for a thread's arrays: the most that are live at the same time. */
 static double registers_of(const struct ir_block *b)
 {
 	double own = 0, inside = 0;
@@ -145,7 +145,7 @@ static void check_cases(const struct schedule_case *c, int n, int every)
 }
 #define CASES(LIST, EVERY) check_cases(LIST, sizeof LIST / sizeof *LIST, EVERY)
 
-/* ---- Plans. `extents`: what symbols are scheduled for, and run at. */
+/* ---- Plans. `extents`: values of symbols for scheduling and running. */
 
 static const struct plan_case {
 	const char *name, *text;
@@ -251,7 +251,7 @@ static void test_plan(const struct plan_case *c, const char **text, struct arena
 	}
 }
 
-/* How many different plans the five GPUs of the table have. */
+/* Returns the number of different plans for the table's five GPUs. */
 static int distinct(const char *const *text)
 {
 	int n = 0;
@@ -264,7 +264,7 @@ static int distinct(const char *const *text)
 	return n;
 }
 
-/* What differs, and why: docs/cost-model.md. */
+/* For the differences and their reasons see docs/cost-model.md. */
 static void check_differences(const char *text[PLANS][GPUS])
 {
 	enum { H100 = OWN - 1 };
@@ -279,12 +279,11 @@ static void check_differences(const char *text[PLANS][GPUS])
 		CHECK((strstr(text[LONG_SOFTMAX][g], "0 rows@2 lanes=1024 width=4 steps=16") != NULL) ==
 		      (gpu[g].block_shared_most > 128 << 10));
 	CHECK(distinct(text[LONG_SOFTMAX]) >= 4 && distinct(text[SHORT_SOFTMAX]) >= 2);
-	/* Warpgroups where there are some, tensor cores everywhere: large tiles save the L2 cache, small ones fill the
-	 * GPU. */
+	/* Warpgroups if available, tensor cores everywhere: large tiles save L2 traffic, small ones fill the GPU. */
 	for (int g = 0; g < GPUS; g++)
 		CHECK(strstr(text[PRODUCT][g], g == H100 ? "contract_wide@" : "contract@"));
 	CHECK(distinct(text[PRODUCT]) >= 3 && distinct(text[SMALL_PRODUCT]) >= 4 && distinct(text[PLAIN_PRODUCT]) >= 2);
-	/* Where memory is slow for what is computed, weights may be computed more often. */
+	/* If memory is slow compared with arithmetic, weights may be computed more often. */
 	CHECK(distinct(text[RESIZE]) >= 2);
 	for (int g = 0; g < OWN; g++) {
 		double bytes_an_instruction =
@@ -293,7 +292,7 @@ static void check_differences(const char *text[PLANS][GPUS])
 	}
 }
 
-/* ---- Every GPU of the table: what the cost model chooses for each plan and some programs is within its limits. */
+/* ---- Every GPU of the table: the cost model's choices for each plan and some programs are within its limits. */
 
 static void check_choices(const char *name, const char *text, const struct sched_target *t, int64_t extent)
 {

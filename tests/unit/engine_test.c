@@ -8,7 +8,7 @@
 #include "sched/sched.h"
 #include "tests/unit/graph_models.h"
 
-/* ---- The engine: FLOAT tensors of at most four axes; Relu and Add by itself; plugins in C. */
+/* ---- The engine: FLOAT tensors of at most four axes; supports Relu and Add; plugins in C. */
 
 static enum type plain_edge(enum type t)
 {
@@ -56,7 +56,7 @@ static void plain_deploy(struct str *out, const struct engine_deploy *d)
 	str_printf(out, "\n%s", d->version->note);
 }
 
-/* The library is the kernels alone, compiled: Plain calls them by their names. */
+/* The library is just the compiled kernels: Plain calls them by name. */
 static int plain_build(const struct engine_library *l, const char *folder, const char *library, struct arena *a,
                        struct err *e)
 {
@@ -91,9 +91,9 @@ static const struct engine plain = {
 
 static const struct graph_options for_plain = { .engine = &plain };
 
-/* ---- What follows from it. */
+/* ---- Behaviour for this engine. */
 
-/* TensorRT takes this Softmax by itself, and its plugins have integers. */
+/* TensorRT supports this Softmax itself, and its plugins support integers. */
 static void lists_and_selects(void)
 {
 	struct onnx_model *m = model(8, 18);
@@ -216,7 +216,7 @@ static void says_what_comes_next(void)
 	plain.deploy(&s, &(struct engine_deploy){ .model = "m.onnx", .dynamic = &x, .dynamics = 1, .version = &v });
 	CHECK_STR(str_text(&s), "plain m.onnx x=8x4\n# For every Plain.");
 	CHECK(engine_find(NULL) == &engine_tensorrt && engine_find("TensorRT") == &engine_tensorrt);
-	CHECK(engine_find("Plain") == NULL); /* the list has those that tpat comes with */
+	CHECK(engine_find("Plain") == NULL); /* the list only has tpat's own engines */
 }
 
 int main(void)

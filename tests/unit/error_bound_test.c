@@ -1,4 +1,4 @@
-/* Bounds of errors hold what another order of additions gives, and not what a wrong kernel gives. */
+/* Error bounds accept another order of additions, and reject a wrong kernel. */
 #include "check/error_bound.h"
 
 #include <math.h>
@@ -55,8 +55,7 @@ static struct tensor copy_of(const struct tensor *t, struct arena *a)
 	return out;
 }
 
-/* What the program gives for the same rows of its inputs (their first axis) in another order, as atomic additions have
- * it. */
+/* Runs the program with the rows of its inputs (their first axis) in another order, as with atomic additions. */
 static struct tensor reordered(const struct case_ *c)
 {
 	struct tensor out[2], *moved = NEWN(c->arena, struct tensor, c->program->inputs.n);
@@ -80,7 +79,7 @@ static bool right(struct case_ *c, const struct tensor *got)
 	return tune_same(got, &c->reference, &worst, c->arena);
 }
 
-/* The same if no bounds were known. */
+/* The same check without bounds. */
 static bool right_by_type(struct case_ *c, const struct tensor *got)
 {
 	struct tensor none[2] = { { 0 } };
@@ -103,7 +102,7 @@ static void scatter_in_f16(void)
 	CHECK(right(&c, &got));
 	for (int i = 0; i < 30 * 64; i += 97) {
 		double x = tensor_float(&got, i);
-		tensor_set_float(&got, i, fabs(x) > 50 ? 0 : x - 4); /* an update that is missing */
+		tensor_set_float(&got, i, fabs(x) > 50 ? 0 : x - 4); /* a missing update */
 		CHECK(!right(&c, &got));
 		tensor_set_float(&got, i, x);
 	}
@@ -125,7 +124,7 @@ static void scatter_alone(void)
 	arena_free(c.arena);
 }
 
-/* The logarithm of what is left of sums of both signs: small differences become large ones where little is left. */
+/* The logarithm of sums with cancellation: small differences become large ones near zero. */
 static void logarithm(void)
 {
 	enum { ROWS = 100, TERMS = 3000, COLUMNS = 160 };
@@ -161,7 +160,7 @@ static void logarithm(void)
 	arena_free(c.arena);
 }
 
-/* Sums that are rounded behind: the next integer may come out where the sum is near a tie, and nowhere else. */
+/* Sums rounded afterwards: the result may be the next integer only if the sum is near a tie. */
 static void quantised(void)
 {
 	struct case_ c;
@@ -178,7 +177,7 @@ static void quantised(void)
 	arena_free(c.arena);
 }
 
-/* Nothing is known behind an index that rounding may change; what is exact has no errors. */
+/* No bounds exist after an index that rounding may change; exact values have no errors. */
 static void unknown(void)
 {
 	struct case_ c;

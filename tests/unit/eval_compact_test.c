@@ -51,7 +51,7 @@ static void guarded(void)
 		CHECK(tensor_int(&out[0], i) == tensor_int(&x, 2 * i));
 }
 
-/* One after the other; sums over what was found; an output that nothing else reads comes twice. */
+/* Chained compactions; sums over found elements; the same output twice. */
 static void chained(void)
 {
 	struct ir_program *p = parse("program p(x: f32[N]) -> (y: f32[L], z: f64[])\n"
@@ -66,7 +66,7 @@ static void chained(void)
 	CHECK(out[2].data == out[0].data && tensor_float(&out[1], 0) == 19.5);
 }
 
-/* Any scalar may be a size; it must be one that it can be. */
+/* Any scalar may be a size; its value must be possible. */
 static void any_stage(void)
 {
 	const struct ir_program *p = parse("program p(x: i64[N]) -> (y: i64[K * 2])\n"

@@ -1,4 +1,4 @@
-/* The interpreter's loops: states, what is collected, conditions, loops in each other; against the same in C. */
+/* The interpreter's loops: states, collected outputs, conditions, nested loops; compared with C code. */
 #include "tests/unit/eval_run.h"
 
 static void recurrence(void)
@@ -21,7 +21,7 @@ static void recurrence(void)
 		}
 }
 
-/* Collected from behind, and a condition that ends the loop: after it the states are what they were then. */
+/* Collecting in reverse, and a condition that ends the loop: the states keep their last values. */
 static void conditions(void)
 {
 	struct tensor in = vector(TYPE_F32, 1, (double[]){ 3 });
@@ -48,7 +48,7 @@ static void conditions(void)
 	CHECK(tensor_float(&out[0], 0) == 60 && tensor_int(&out[1], 0) == 0);
 }
 
-/* All states move at once, also where one becomes another, or what was there before the loop. */
+/* All states change at once, also if one becomes another, or an earlier buffer. */
 static void exchange(void)
 {
 	struct tensor in = vector(TYPE_F32, 3, (double[]){ 1, 2, 3 });
@@ -125,7 +125,7 @@ static void kinds(void)
 	CHECK_SAME(run(str_text(&loop), &in, NULL, NULL), run(str_text(&flat), &in, NULL, NULL), str_text(&loop));
 }
 
-/* 500 turns are nothing. */
+/* Many turns are cheap. */
 static void many(void)
 {
 	struct tensor in = random_of(TYPE_F32, 2, (int64_t[]){ 64, 64 }, -1, 1);

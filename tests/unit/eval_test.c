@@ -219,7 +219,7 @@ static void laziness(void)
 {
 	struct tensor x = random_of(TYPE_F32, 2, (int64_t[]){ 5, 700 }, -9, 9);
 	struct tensor n = random_of(TYPE_I64, 1, (int64_t[]){ 700 }, -3, 8);
-	/* Padding, and the same load in the condition and behind it. */
+	/* Padding, and the same load in the condition and after it. */
 	compare(parse("program p(x: f32[5,700]) -> (y: f32[9,704], z: f32[5,700])\n"
 	              "  y: f32[9,704] = map (i, j) select(and(and(2 <= i, i < 7), and(2 <= j, j < 702)), x[i - 2, j - "
 	              "2], 0.5)\n"

@@ -1,7 +1,7 @@
-/* Inputs of other shapes than an operator wants, made from all operators' own cases.
- * Extents: each extent of each input is open in its turn, and then larger or smaller than it should be. The
- * interpreter, which looks at every index, may find that the extents do not fit, and never a read beside a tensor.
- * Ranks: each input has an axis more, one less, and none. Lowering gives a sound program or an error. */
+/* Inputs of other shapes than an operator wants, made from all operators' own cases. Extents: each extent of each input
+ * becomes dynamic in turn, and then larger or smaller than it should be. The interpreter, which looks at every index,
+ * may find that the extents do not fit, and never a read beside a tensor. Ranks: each input has an axis more, one less,
+ * and none. Lowering gives a sound program or an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { USUAL = 6 }; /* of a case's symbols */
 
 static int tried, refused, ranks, ranks_refused;
 
-/* Where the extents of each input of a case stand. */
+/* Position of an input's extents in a case's text. */
 struct place {
 	const char *from, *to;
 };

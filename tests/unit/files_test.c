@@ -54,7 +54,7 @@ static void test_open(void)
 	close(s);
 }
 
-/* A link to a folder goes; what is in that folder stays. */
+/* Removing a link to a folder keeps the folder's contents. */
 static void test_remove(void)
 {
 	struct err e = { 0 };
@@ -79,7 +79,7 @@ static void test_temporary(void)
 	CHECK(!file_exists(two));
 }
 
-/* A folder of this process is left alone while it lives, and what nobody owns is removed. */
+/* A living process's folder is kept; a folder without an owner is removed. */
 static void test_stage(void)
 {
 	const struct stage_recovery all = { .look = false };
@@ -102,7 +102,7 @@ static void test_stage(void)
 	CHECK(left.removed == 1 && !file_exists(in_folder(".tpat-build-abcdef")));
 }
 
-/* What cannot be put in place leaves everything as it was. */
+/* A failed commit changes nothing. */
 static void test_stage_fails(void)
 {
 	struct stage s = { 0 };

@@ -1,6 +1,5 @@
-/* Nodes whose attributes are graphs: what those take from around them, through inference, regions, programs and the
- * rewrite; and local functions. The operator is If; what it means is tested against ONNX Runtime
- * (tests/ort/ops_control.py). */
+/* Nodes with bodies: captured values through inference, regions, programs and the rewrite; and local functions. The
+ * operator is If; its results are tested against ONNX Runtime (tests/ort/ops_control.py). */
 #include "graph_models.h"
 
 static Onnx__GraphProto *body(struct onnx_model *m, const char *name, const char *outputs, enum type t)
@@ -63,8 +62,7 @@ static const char *why(const struct graph *g, const char *label)
 	                                                   : g->nodes.at[n].why;
 }
 
-/* ---- What is taken from outside
- * ----------------------------------------------------------------------------------- */
+/* ---- Captured values ----------------------------------------------------------------------------------- */
 
 static void captures(void)
 {
@@ -136,7 +134,7 @@ static void nested(void)
 	onnx_model_free(m);
 }
 
-/* A condition that is known takes one branch; what the other one reads, or cannot do, does not matter. */
+/* A known condition selects one branch; inputs and errors of the other one do not matter. */
 static void known_condition(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -161,7 +159,7 @@ static void known_condition(void)
 	onnx_model_free(m);
 }
 
-/* An If of constants is folded, unless a branch takes something that is none. */
+/* An If of constants is folded, unless a branch captures a non-constant. */
 static void folding(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -244,7 +242,7 @@ static void extents(void)
 	onnx_model_free(m);
 }
 
-/* Of an output whose rank differs between the branches the type is left; the others keep all that is known. */
+/* An output whose rank differs between branches only keeps its type; other outputs keep everything known. */
 static void ranks(void)
 {
 	struct onnx_model *m = model(8, 11);
@@ -280,8 +278,8 @@ static void ranks(void)
 /* ---- The rewritten model
  * ------------------------------------------------------------------------------------------ */
 
-/* What a plugin's graphs take is among its inputs and its function's; a bool that they take is INT32 at the edge, with
- * a node between the casts. The result is read by a graph of another node. */
+/* Captured values are inputs of the plugin and of its function; a captured bool is INT32 at the edge, with a node
+ * between the casts. A body of another node reads the result. */
 static void rewritten(void)
 {
 	struct onnx_model *m = model(8, 16);

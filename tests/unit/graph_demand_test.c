@@ -1,5 +1,5 @@
-/* Extents that nodes demand to agree: one symbol of several, what stays to be checked at run time, and that the
- * interpreter and drawn extents keep to it. */
+/* Constraints on extents: merged symbols, checks left for run time, and that the interpreter and random extents respect
+ * them. */
 #include <string.h>
 
 #include "check/verify.h"
@@ -20,7 +20,7 @@ static struct ir_program *program_of(struct graph *g)
 	return p;
 }
 
-/* What the interpreter says of inputs of these extents, two each; "" when it runs. */
+/* Returns the interpreter's error for inputs of these extents, two each; "" if it runs. */
 static const char *run(const struct ir_program *p, const int64_t *dim)
 {
 	struct tensor in[4], out[2];
@@ -234,7 +234,7 @@ static void scale(void)
 	onnx_model_free(m);
 }
 
-/* Sizes that are found at run time: before a launch their limits alone are known. */
+/* Sizes computed at run time: before a launch only their bounds are known. */
 static void sizes(void)
 {
 	struct onnx_model *m = model(8, 17);

@@ -10,7 +10,7 @@ static int count_type(const struct onnx_model *m, const char *type)
 	return n;
 }
 
-/* Two plugins with a bool tensor between them: no cast there, one behind. */
+/* Two plugins with a bool tensor between them: no cast there, one after them. */
 static void rewrite_edges(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -53,7 +53,7 @@ static void rewrite_edges(void)
 	CHECK_STR(n->domain, "tpat");
 	CHECK_STR(n->input[0], "x_int32");
 	CHECK(onnx_attr(n, "plugin_version") && onnx_attr(n, "plugin_namespace"));
-	/* What was rewritten can be read as a model again: the functions say what the plugins compute. */
+	/* A rewritten model can be read again: the functions define the plugins. */
 	g = graph_of(m, NULL);
 	for (int i = 0; i < g->nodes.n; i++)
 		CHECK(g->nodes.at[i].known);
@@ -103,7 +103,7 @@ static void rewrite_old(void)
 	onnx_model_free(m);
 }
 
-/* Nodes of constants that look into a region become what they give; selected ones become initializers. */
+/* Nodes of constants that read a region's extents are replaced by their results; selected ones become initializers. */
 static void rewrite_folded(void)
 {
 	struct onnx_model *m = model(8, 13);

@@ -10,7 +10,7 @@ static const Onnx__NodeProto *node_of(const Onnx__FunctionProto *f, const char *
 	return NULL;
 }
 
-/* Each has a symbol of its own, which later nodes treat as any other. */
+/* Each size has its own symbol, which later nodes treat like any other. */
 static void symbols(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -60,7 +60,7 @@ static void folded(void)
 	onnx_model_free(m);
 }
 
-/* What uses a size is in a region with what finds it: no output for it, unless an extent of another mentions it. */
+/* A size used only in its own region is no output, unless an output's extent mentions it. */
 static void inside(void)
 {
 	static const struct graph_program_options o = { .sizes = true };
@@ -94,7 +94,7 @@ static void inside(void)
 	onnx_model_free(m);
 }
 
-/* Only twice the size is an extent of what the plugin's nodes make: the function halves it. */
+/* If only twice the size is an extent of an output, the function halves it. */
 static void halved(void)
 {
 	struct onnx_model *m = model(8, 13);

@@ -1,6 +1,5 @@
-/* Graphs inside of nodes as graphs of their own: what is known of their tensors, what their nodes are called, how they
- * are selected, and the model with plugins inside of them. tests/cli/bodies.sh has ONNX Runtime's word on such
- * models. */
+/* Bodies as graphs of their own: inference, names and selection of their nodes, and models with plugins inside them.
+ * tests/cli/bodies.sh runs such models in ONNX Runtime. */
 #include "graph_models.h"
 
 static Onnx__GraphProto *body(struct onnx_model *m, const char *name)
@@ -183,7 +182,7 @@ static void shapes(void)
 	onnx_model_free(m);
 }
 
-/* A state that grows in a loop that is unrolled has what all turns have in common. */
+/* A growing state of an unrolled loop keeps the extents that all turns share. */
 static void growing_state(void)
 {
 	struct onnx_model *m = loop_model(3);
@@ -202,7 +201,7 @@ static void growing_state(void)
 	onnx_model_free(m);
 }
 
-/* Where the loop cannot be taken, neither can what needs the state; the rest of the body can. */
+/* If the loop is unsupported, so are nodes that need the state; the rest of the body is supported. */
 static void growing_for_long(void)
 {
 	struct onnx_model *m = loop_model(100);
@@ -239,7 +238,7 @@ static void perhaps_growing(void)
 	onnx_model_free(m);
 }
 
-/* A Loop that cannot be taken, for one of its nodes: the others can, by what the model declares. */
+/* A Loop that is unsupported because of one node: the others are supported, by the declared shapes. */
 static void unknown_inside(void)
 {
 	struct onnx_model *m = loop_model(3);
@@ -368,7 +367,7 @@ static void rewritten(void)
 	onnx_model_free(m);
 }
 
-/* What a branch's constants were made of goes away around it as well. */
+/* Sources of a branch's constants are also removed from the outer graph. */
 static void pruned_around(void)
 {
 	struct onnx_model *m = if_model();

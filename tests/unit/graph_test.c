@@ -86,7 +86,7 @@ static void symbols(void)
 	CHECK_STR(type_of(g, "w"), "f32[i_,7]");
 	CHECK_INT(g->symbols.n, 3);
 	graph_free(g);
-	g = graph_of(m, &o); /* what is said of one input holds for the names of all */
+	g = graph_of(m, &o); /* an extent given for one input replaces its name everywhere */
 	CHECK_STR(type_of(g, "y"), "f32[B,5,7]");
 	CHECK_STR(type_of(g, "w"), "f32[B,7]");
 	graph_free(g);
@@ -146,7 +146,7 @@ static void strings_are_refused(void)
 	onnx_model_free(m);
 }
 
-/* An operator is in the list of what no plugin can be, or it stands, never both; and each row has its words. */
+/* No supported operator is listed as impossible; and each row has its texts. */
 static void refused_operators(void)
 {
 	struct onnx_model *m = model(8, 17);
@@ -214,7 +214,7 @@ static void folding(void)
 	onnx_model_free(m);
 }
 
-/* What is large is computed when it is asked for. */
+/* Large constants are computed on demand. */
 static void folding_later(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -282,7 +282,7 @@ static void convexity(void)
 	onnx_model_free(m);
 }
 
-/* Extents that are no plain symbols get symbols of their own; sizes from outside are said in them, or refused. */
+/* Extents that are no plain symbols get symbols of their own; outer sizes are expressed in them, or refused. */
 static void symbol_translation(void)
 {
 	struct onnx_model *m = model(8, 13);

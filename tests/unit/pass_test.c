@@ -55,7 +55,7 @@ static void compare(const char *text, struct arena *a)
 	}
 }
 
-/* What each pass is for, on programs that tempt it to go wrong. */
+/* Each pass on programs that could provoke errors. */
 static void chosen(struct arena *a)
 {
 	static const char head[] = "program p(x: i32[N,K], q: i32[K]) -> ";
@@ -94,7 +94,7 @@ static void chosen(struct arena *a)
 		  "  a: i32[N,K] = map (i, j) x[i, j] + q[j]\n"
 		  "  c: i32[N,K] = scatter sum (i, j | r<N, s<K) init a[i, j] at [N - 1 - r, s] value a[r, s]\n",
 		  1 },
-		/* rows that are replaced, and then read by a map: the number of each one's last update, and one map */
+		/* rows that are replaced, and then read by a map: the index of each row's last update, and one map */
 		{ "(c: i32[9,N])\n"
 		  "  a: i32[N,9] = scatter replace (i, j | r<N, s<K, t<9) init i32(j) at [mod(index(q[s] * x[r, s]), "
 		  "N), t] value "
@@ -144,8 +144,7 @@ static void chosen(struct arena *a)
 		  "  c: i32[N,2 * K + 3] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, 2 * s + 1] value x[r, "
 		  "s]\n",
 		  1 },
-		/* not where windows overlap, where nobody knows the place in it, or where one element gets several
-		   updates */
+		/* not if windows overlap, the place in the window is unknown, or an element gets several updates */
 		{ "(d: i32[N,2 * K + 1])\n"
 		  "  c: i32[N,2 * K + 1] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 2 + "
 		  "mod(index(q[0]), 3)] value "
@@ -173,8 +172,7 @@ static void chosen(struct arena *a)
 		  "  a: i32[K] = map (i) pow(pow(pow(q[i], q[i]), q[i]), q[i])\n"
 		  "  c: i32[N,K] = map (i, j) a[j] + x[i, j]\n",
 		  2 },
-		/* pieces of a concatenation are made where they belong; not what all places read, in whichever
-		 * branch */
+		/* pieces of a concatenation are computed in place; not values that all places read, in any branch */
 		{ "(c: i32[N,2 * K])\n"
 		  "  a: i32[N,K] = map (i, j) pow(x[i, j], q[j]) + i32(1)\n"
 		  "  b: i32[N,K] = map (i, j) pow(q[j], x[i, j]) - i32(1)\n"

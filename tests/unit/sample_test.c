@@ -1,4 +1,4 @@
-/* Results at some elements are what the whole results are there. */
+/* Sampled results equal the whole results at these elements. */
 #include "check/sample.h"
 #include "eval/eval.h"
 #include "tests/unit/test.h"
@@ -56,7 +56,7 @@ static void check(const char *text)
 	arena_free(a);
 }
 
-/* What cannot be had by the element is not tried; nor what is as much work. */
+/* Refuses programs that cannot be computed per element, or not with less work. */
 static void check_refused(const char *text)
 {
 	struct arena *a = arena_new();

@@ -1,4 +1,4 @@
-/* GPUs by name: what users write finds what NVIDIA calls them, and facts that cannot be are not in the table. */
+/* GPUs by name: users' spellings match NVIDIA's names, and the table has no impossible facts. */
 #include <math.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void test_devices(void)
 	CHECK(t.wgmma[TYPE_F16] == 0 && t.mma[TYPE_F16] > 0);
 }
 
-/* What a driver tells replaces the table's facts, but for a Jetson's memory, of which it tells something else. */
+/* A driver's values replace the table's, except a Jetson's memory, for which it reports something else. */
 static void test_drivers(void)
 {
 	struct dev_props nx = { .name = "Orin",

@@ -1,5 +1,5 @@
-/* Ensembles of decision trees: what no other engine answers rightly or at all. Sets of any numbers, missing values in
- * them, trees too odd to be taken. */
+/* Ensembles of decision trees: cases that no other engine computes correctly or at all. Sets of any numbers, missing
+ * values in them, trees that are refused. */
 #include <math.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static void refusals(void)
 			printf("  \"%s\" says nothing of \"%s\"\n", e.text, wrong[i].why);
 		CHECK(strstr(e.text, wrong[i].why) != NULL);
 	}
-	/* Behind the root the nodes lead in a circle. */
+	/* The nodes after the root form a cycle. */
 	e = (struct err){ 0 };
 	CHECK(program_of(
 	              &p, "TreeEnsembleRegressor",

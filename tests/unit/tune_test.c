@@ -1,5 +1,5 @@
-/* The tuner with candidates that do what candidates must not: each costs one trial and nothing else. And with a disk
- * that is full: what is found cannot be kept, and is found all the same. On the device cpu. */
+/* The tuner with faulty candidates: each costs one trial and nothing else. And with a full disk: results cannot be
+ * stored, but are still found. On the device cpu. */
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -227,7 +227,7 @@ static void test_faults(void)
 	arena_free(a);
 }
 
-/* ---- A reference that has some elements alone: the others must be as in the candidates that were right. */
+/* ---- A sampled reference: the other elements must equal those of correct candidates. */
 
 static void tried_of_three(void *user, const struct tune_trial *t, double bytes)
 {
