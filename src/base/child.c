@@ -23,11 +23,14 @@ _Noreturn static void be_child(void (*fn)(void *, int), void *arg, int fd, const
 {
 	struct arena_guard guard;
 	struct rlimit none = { 0, 0 };
+	sigset_t none_blocked;
 	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent) /* the parent ended before the line above */
 		_exit(0);
 	setrlimit(RLIMIT_CORE, &none);
+	sigemptyset(&none_blocked);
+	sigprocmask(SIG_SETMASK, &none_blocked, NULL); /* the parent may block some */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGHUP, SIG_IGN); /* as SIGINT: the parent ends its children */

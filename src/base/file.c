@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -531,6 +532,8 @@ int proc_run_in(int *status, char **output, const char *folder, const char *cons
 	int fd[2];
 	pid_t pid;
 	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
 	struct str text = str_new(a);
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return err_set(e, ERR_DEVICE, "%s: cannot be run: %s.", argv[0], strerror(errno));
@@ -540,7 +543,13 @@ int proc_run_in(int *status, char **output, const char *folder, const char *cons
 	posix_spawn_file_actions_adddup2(&actions, fd[1], 2);
 	if (folder)
 		posix_spawn_file_actions_addchdir_np(&actions, folder);
-	int rc = posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ);
+	/* The caller may block signals that are to end this process. */
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
+	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
 	if (rc) {

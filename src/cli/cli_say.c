@@ -1,4 +1,5 @@
 /* What all commands say: errors, progress, and that they were interrupted. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -53,26 +54,43 @@ int cli_fail(const struct cli *c, int code)
 	return -code;
 }
 
-/* ---- Progress and interrupts. */
+/* ---- Progress and interrupts.
+ *
+ * A thread takes the signals; all others block them. A handler would not do: NVRTC puts its own one in the place of
+ * SIGINT's while it compiles, which ends the process with status 4. */
 
 static volatile sig_atomic_t interrupted;
 static bool line_is_open;
 
-static time_t interrupted_at;
+static struct {
+	sigset_t signals;
+	pthread_t main;
+} watch;
 
 /* The first Ctrl-C lets the library stop and remove what it made; another one a while later ends the program
  * immediately. */
-static void on_signal(int number)
+static void *take_signals(void *unused)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (interrupted && now.tv_sec - interrupted_at > 1) {
-		signal(number, SIG_DFL);
-		raise(number);
+	time_t first = 0;
+	for (int number; sigwait(&watch.signals, &number) == 0;) {
+		struct timespec now;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (interrupted && now.tv_sec - first > 1) {
+			signal(number, SIG_DFL);
+			pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
+			raise(number);
+		}
+		if (!interrupted)
+			first = now.tv_sec;
+		interrupted = 1;
+		pthread_kill(watch.main, SIGUSR1); /* interrupts a system call, as a handler would */
 	}
-	if (!interrupted)
-		interrupted_at = now.tv_sec;
-	interrupted = 1;
+	return unused;
+}
+
+static void wake(int number)
+{
+	(void)number;
 }
 
 bool cli_interrupted(void)
@@ -106,10 +124,23 @@ void cli_progress_end(void)
 
 void cli_watch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_signal }, hangup;
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* as nohup leaves it */
-		sigaction(SIGHUP, &action, NULL);
+	static const int watched[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction waking = { .sa_handler = wake }, present;
+	pthread_t thread;
+	sigemptyset(&watch.signals);
+	watch.main = pthread_self();
+	sigaction(SIGUSR1, &waking, NULL);
+	for (int i = 0; i < 3; i++) {
+		bool ignored = sigaction(watched[i], NULL, &present) == 0 && present.sa_handler == SIG_IGN;
+		if (watched[i] == SIGHUP && ignored) /* keep nohup's setting */
+			continue;
+		signal(watched[i], SIG_DFL); /* an ignored signal would not arrive */
+		sigaddset(&watch.signals, watched[i]);
+	}
+	pthread_sigmask(SIG_BLOCK, &watch.signals, NULL);
+	if (pthread_create(&thread, NULL, take_signals, NULL) == 0)
+		pthread_detach(thread);
+	else
+		pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL); /* then they end the program */
 	signal(SIGPIPE, SIG_DFL);
 }
