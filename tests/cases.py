@@ -23,7 +23,7 @@ TYPE_NAMES = {
 
 
 def type_name(value_type):
-    """"f32"; "sequence(f32)", "optional(f32)", "map(...)" for what is no tensor."""
+    """"f32"; "sequence(f32)", "optional(f32)", "map(...)" for what is not a tensor."""
     kind = value_type.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
         name = onnx.TensorProto.DataType.Name(getattr(value_type, kind).elem_type)

@@ -48,7 +48,7 @@ bool db_valid(const struct db_trial *t, const char **why)
 {
 	*why = NULL;
 	if (!t->key.program || strlen(t->key.program) != 32 || strspn(t->key.program, "0123456789abcdef") != 32)
-		*why = "its program is no hash of 32 hexadecimal digits";
+		*why = "its program is not a hash of 32 hexadecimal digits";
 	else if (!is_text(t->name) || !is_text(t->key.shape) || !is_text(t->key.arch) || !is_text(t->key.device) ||
 	         !is_text(t->decisions) || !is_text(t->version))
 		*why = "a text in it is missing, too long, or holds control characters";

@@ -216,7 +216,7 @@ ON_FIBRE static struct region *find(const void *p, size_t bytes, int aligned, co
 {
 	struct region *r = region_of(p);
 	if (!r)
-		emulator_fail("%s %zu bytes at an address that is no buffer's (freed, or far out of bounds)", verb,
+		emulator_fail("%s %zu bytes at an address that is not a buffer's (freed, or far out of bounds)", verb,
 		              bytes);
 	int64_t at = (int64_t)((uintptr_t)p - (uintptr_t)r->at), unit = (int64_t)bytes;
 	if (at < 0 || at > (int64_t)r->bytes || bytes > r->bytes - (size_t)at)
@@ -399,7 +399,7 @@ ON_FIBRE void emulator_check_cluster_read(void *to, const void *p, size_t bytes,
 	if (own->dynamic && (size_t)((const char *)p - (const char *)own->dynamic) < own->dynamic_bytes)
 		from = (const char *)other->dynamic + ((const char *)p - (const char *)own->dynamic);
 	if (!from)
-		emulator_fail("reads of block %d of its cluster what is no shared memory", rank);
+		emulator_fail("reads of block %d of its cluster what is not shared memory", rank);
 	struct region *r = find(from, bytes, 1, "reads", &offset);
 	for (size_t i = 0; i < bytes; i++) {
 		struct shadow *s = &r->shadow[offset + i];
@@ -447,7 +447,7 @@ ON_FIBRE void emulator_check_atomic_put(void *p, const void *from, size_t bytes)
 ON_FIBRE void emulator_check_argument(const void *p, int number)
 {
 	if (p && !region_of(p))
-		emulator_fail("gets as argument %d a pointer that is no live buffer of the emulator", number);
+		emulator_fail("gets as argument %d a pointer that is not a live buffer of the emulator", number);
 }
 
 /* ---- Shared memory: one region per variable ---- */

@@ -85,7 +85,7 @@ ON_FIBRE void emulator_fail_text(const char *what)
 static void on_signal(int sig)
 {
 	describe(sig == SIGFPE ? "divides an integer by zero, or the lowest by -1"
-	                       : "accesses an address that is no memory's");
+	                       : "accesses an address that is not memory's");
 	siglongjmp(run.crashed, 1);
 }
 

@@ -144,7 +144,7 @@ struct engine {
 	/* Whether the engine supports a node with these types, without its bodies. `reason`: a sentence, "" for yes. */
 	enum engine_support (*support)(const struct engine_node *n, const char **reason, struct arena *a);
 
-	/* Parses a version; null `text`: the default one. Errors: ERR_USAGE for text that is no version,
+	/* Parses a version; null `text`: the default one. Errors: ERR_USAGE for text that is not a version,
 	 * ERR_UNSUPPORTED for a version that cannot load tpat's plugins. */
 	int (*version)(struct engine_version *out, const char *text, struct err *e);
 

@@ -62,7 +62,7 @@ static int take_shape(struct graph *g, const struct graph_shape *s, struct err *
 	if (!info)
 		return no_input(g, "shape of", s->name, e);
 	if (!onnx_value_type(info, &type, &shape))
-		return err_set(e, ERR_USAGE, "%s: input \"%s\" is no tensor, so it has no shape.", g->model->path,
+		return err_set(e, ERR_USAGE, "%s: input \"%s\" is not a tensor, so it has no shape.", g->model->path,
 		               s->name);
 	if (shape && (int)shape->n_dim != s->rank)
 		return err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" is of rank %d; the input is of rank %zu.",

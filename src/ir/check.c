@@ -73,7 +73,7 @@ static void check_node(void *user, expr e)
 	case IR_AXIS: check_axis(c, e); break;
 	case IR_SYMBOL:
 		if (!symbol_known(c, e->name))
-			complain(c, "a symbol that is no input's extent, nor a size known before:", e->name);
+			complain(c, "a symbol that is not an input's extent, nor a size known before:", e->name);
 		break;
 	case IR_VAR:
 		if (!inside_loop(c, e))
@@ -117,7 +117,7 @@ static void check_extents(struct checker *c, int n, const expr *extent)
 	for (int k = 0; k < n; k++) {
 		check_slot(c, (expr *)&extent[k], "extent");
 		if (!c->rc && (extent[k]->type != TYPE_INDEX || extent[k]->varies))
-			complain(c, "an extent that is no index, or not the same everywhere", "");
+			complain(c, "an extent that is not an index, or not the same everywhere", "");
 	}
 	c->stage = stage;
 }
@@ -194,7 +194,7 @@ static void check_stage(struct checker *c)
 		complain(c, "a condition that is not bool", "");
 	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
 		if (s->at[k]->type != TYPE_INDEX)
-			complain(c, "scatters to what is no index", "");
+			complain(c, "scatters to what is not an index", "");
 	check_extents(c, s->space_rank, s->space);
 	ir_stage_exprs(s, check_slot, c);
 }
@@ -283,12 +283,12 @@ static void check_sizes(struct checker *c)
 {
 	vec_each (s, &c->p->sizes) {
 		if (!c->rc && (s->count->rank != 0 || s->count->type != TYPE_I64))
-			complain(c, "a size that is no scalar i64:", s->symbol);
+			complain(c, "a size that is not a scalar i64:", s->symbol);
 		check_extents(c, 1, &s->limit);
 	}
 	vec_each (v, &c->p->values) {
 		if (!c->rc && v->buf && (v->buf->role != IR_INPUT || !type_is_int(v->buf->type) || v->buf->rank > 1))
-			complain(c, "a value that is no element of a list of integers:", v->symbol);
+			complain(c, "a value that is not an element of a list of integers:", v->symbol);
 		if (!v->buf)
 			check_extents(c, 1, &v->known);
 	}

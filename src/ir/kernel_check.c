@@ -498,7 +498,7 @@ int ir_kernel_check(const struct ir_kernel *k, struct err *e)
 	struct arena *scratch = arena_new();
 	struct checker c = { .kernel = k, .err = e, .scratch = scratch };
 	if (k->guard && (k->guard->type != TYPE_BOOL || k->guard->varies))
-		complain(&c, "its guard is no condition on extents", "");
+		complain(&c, "its guard is not a condition on extents", "");
 	if (k->blocks->type != TYPE_INDEX || k->blocks->varies)
 		complain(&c, "its number of blocks does not follow from extents", "");
 	check_body(&c, &k->body, false);

@@ -43,10 +43,10 @@ static const char *fault_of_operand(enum ir_op op, enum type t)
 		break;
 	default:
 		if ((ir_op_info[op].kind == IR_CALL || op == IR_ISNAN || op == IR_ISINF) && !real)
-			return "an operand that is no float";
+			return "an operand that is not a float";
 	}
 	if (whole && real)
-		return "an operand that is no integer";
+		return "an operand that is not an integer";
 	return computes(t) ? NULL : "an operand of a type without arithmetic (cast it first)";
 }
 

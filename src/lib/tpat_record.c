@@ -90,7 +90,7 @@ int tpat_record_read(const struct json **out, const char *folder, struct arena *
 	char *text;
 	size_t n;
 	if (!file_exists(path)) {
-		err_set(e, ERR_USAGE, "%s is no folder that tpat made: it has no tpat.json.", folder);
+		err_set(e, ERR_USAGE, "%s is not a folder that tpat made: it has no tpat.json.", folder);
 		return err_advise(e, "tpat build writes one beside the rewritten model: NAME.tpat.");
 	}
 	TRY(file_read(&text, &n, path, a, e));

@@ -121,7 +121,7 @@ static int bind(struct onnx_model *m, const char *text, struct arena *a, struct 
 	if (i == g->n_input)
 		return no_input(m, text, name, a, e);
 	if (!onnx_value_type(g->input[i], &type, &shape) || !type || (shape && shape->n_dim > TENSOR_MAX_RANK))
-		return err_set(e, ERR_USAGE, "%s: the value \"%s\": the model's input \"%s\" is no tensor.", m->path,
+		return err_set(e, ERR_USAGE, "%s: the value \"%s\": the model's input \"%s\" is not a tensor.", m->path,
 		               text, name);
 	for (size_t k = 0; shape && k < shape->n_dim; k++)
 		dim[k] = shape->dim[k]->has_dim_value ? shape->dim[k]->dim_value : -1;

@@ -65,7 +65,7 @@ static int map_file(const struct file_map **out, const char *tensor, const char 
 	if ((*out = map_get(&m->external, location)))
 		return 0;
 	if (!*location)
-		return refuse(tensor, location, "is no file name", e);
+		return refuse(tensor, location, "is not a file name", e);
 	if (leaves_folder(location))
 		return refuse(tensor, location, "is not in the model's folder", e);
 	if (!m->dir)

@@ -38,7 +38,7 @@ int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct s
 struct sched_verdict {
 	const struct sched_rule *rule;
 	int choices;                /* candidates; 0: none, and why */
-	const char *why;            /* a clause, such as "the stage is no map" */
+	const char *why;            /* a clause, such as "the stage is not a map" */
 	struct sched_choice choice; /* the one with the best estimate, or the chosen one */
 	double ns;                  /* its estimate */
 	int stages;                 /* number of stages that it computes */

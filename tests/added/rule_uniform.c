@@ -13,7 +13,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_MAP && !type_is_packed(s->out->type) && !ir_uses(s->value, IR_AXIS))
 		return s;
-	*why = "the stage is no map whose elements are all the same";
+	*why = "the stage is not a map whose elements are all the same";
 	return NULL;
 }
 

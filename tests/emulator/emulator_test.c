@@ -89,7 +89,7 @@ static void test_launches(void)
 	err_clear(&e);
 	emulator_free(dy);
 	CHECK(emulator_launch(module, NULL, "transpose", grid, block, 16 * 17 * 4, args, &e) < 0);
-	CHECK(strstr(e.text, "argument 1 a pointer that is no live buffer"));
+	CHECK(strstr(e.text, "argument 1 a pointer that is not a live buffer"));
 	emulator_free(dx);
 	close_kernels();
 }

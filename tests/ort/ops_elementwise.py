@@ -38,7 +38,7 @@ def modulo(d):
 def power(d):
     shape = d.shape(0, 4)
     base, exponent = d.dtype(0), d.dtype(1)
-    whole = base not in FLOATS  # an infinite power is no integer
+    whole = base not in FLOATS  # an infinite power is not an integer
     least, small = 1 if whole else 0.1, d.shrunk(shape)
     x, y = d.array(base, shape, least, 4), d.array(exponent, small, 0, 3, finite=whole)
     if not whole and exponent not in FLOATS:  # odd or even is what matters, and f32 does not tell beyond 2^24

@@ -78,10 +78,10 @@ static void test_match_once(struct arena *a)
 	sched_choices(p, p->stages.at[0], &sched_default_target, choice);
 	CHECK(sched_match(p, p->stages.at[0], rows, &why) == found);
 	CHECK(!sched_match(p, p->stages.at[0], sort, &why));
-	CHECK_STR(why, "the stage is no sort");
+	CHECK_STR(why, "the stage is not a sort");
 	why = "";
 	CHECK(!sched_match(p, p->stages.at[0], sort, &why));
-	CHECK_STR(why, "the stage is no sort");
+	CHECK_STR(why, "the stage is not a sort");
 	CHECK(ir_optimise(p, NULL, NULL, &e) == 0 && !p->found);
 }
 
@@ -114,7 +114,7 @@ static void test_refused(struct ir_program *p, struct arena *a)
 	check_refused(arena_printf(a, "%s; 1 map@%d -1", mean, map), "none that the rule would try", p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d 99999999999999999999", mean, map), "has 1 parameters", p, a);
 	check_refused(arena_printf(a, "%s; 1 reduce_thread@%d", mean, lanes), "does not fit stage 1", p, a);
-	check_refused(arena_printf(a, "0 map@%d 1; %s; %s", map, y, sums), "the stage is no map", p, a);
+	check_refused(arena_printf(a, "0 map@%d 1; %s; %s", map, y, sums), "the stage is not a map", p, a);
 	CHECK(!sched_decisions_current("0 map@999 4", &why, a) && strstr(why, "version"));
 	CHECK(!sched_decisions_current("0 nothing@1 4", &why, a) && strstr(why, "no rule"));
 	CHECK(!sched_decisions_current("", &why, a));

@@ -168,8 +168,8 @@ static void rewrite_cycle(void)
 	onnx_model_free(m);
 }
 
-/* A constant that is made of the extents of what the region makes, over a node that is no constant itself: 100 of the
- * shape [N,100]. */
+/* A constant that is made of the extents of what the region makes, over a node that is not a constant itself: 100 of
+ * the shape [N,100]. */
 static void rewrite_extents(void)
 {
 	struct onnx_model *m = model(8, 17);

@@ -60,7 +60,7 @@ static void folded(void)
 	onnx_model_free(m);
 }
 
-/* A size used only in its own region is no output, unless an output's extent mentions it. */
+/* A size used only in its own region is not an output, unless an output's extent mentions it. */
 static void inside(void)
 {
 	static const struct graph_program_options o = { .sizes = true };

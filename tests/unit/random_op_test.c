@@ -354,7 +354,7 @@ static void devices_agree(void)
 	}
 }
 
-/* What a node draws is no constant, and not what the node beside it draws; but the same in every program. */
+/* What a node draws is not a constant, and not what the node beside it draws; but the same in every program. */
 static void in_models(void)
 {
 	struct onnx_model *m = model(8, 13);

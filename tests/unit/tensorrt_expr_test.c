@@ -118,7 +118,7 @@ static void test_refused(struct arena *a)
 	struct err e = { 0 };
 	int32_t row;
 	CHECK_INT(tensorrt_expr_row(&row, &t, ir_symbol(p->pool, "K"), &e), ERR_UNSUPPORTED);
-	CHECK_STR(e.text, "The plugin of test needs the size K at run time, which is no extent of an input.");
+	CHECK_STR(e.text, "The plugin of test needs the size K at run time, which is not an extent of an input.");
 	err_clear(&e);
 	CHECK_INT(tensorrt_expr_row(&row, &t, ir_float(p->pool, TYPE_F32, 1.5), &e), ERR_UNSUPPORTED);
 }

@@ -72,7 +72,7 @@ static void refusals(void)
 		{ "nodes_truenodeids", "7,0,0", "no node 7" },
 		{ "nodes_truenodeids", "1,0", "nodes_truenodeids has 2 elements" },
 		{ "nodes_nodeids", "0,1,1", "two nodes 1" },
-		{ "nodes_modes", "BRANCH_LEQ,LEAF,TWIG", "\"TWIG\", which is no mode" },
+		{ "nodes_modes", "BRANCH_LEQ,LEAF,TWIG", "\"TWIG\", which is not a mode" },
 		{ "nodes_featureids", "2,0,0", "asks for feature 2, and the input has 2" },
 		{ "nodes_featureids", "-1,0,0", "must be at least 0" },
 		{ "nodes_values", "0.5", "1 nodes_values" },

@@ -24,7 +24,7 @@ static int check_sizes(const struct host_engine *x, const struct trt_expr *build
 	for (int n = 0; (o = host_expr_size(builder, n, &upper)) >= 0; n++)
 		if (o >= x->outputs || out[o].rank != 0 || (out[o].type != TYPE_I64 && out[o].type != TYPE_I32))
 			return err_set(e, ERR_UNSUPPORTED,
-			               "Plugin %s: output %d is declared a size tensor and is no scalar integer.",
+			               "Plugin %s: output %d is declared a size tensor and is not a scalar integer.",
 			               x->name, o);
 	return 0;
 }

@@ -81,7 +81,7 @@ static int size_row(int32_t *row, struct tensorrt_exprs *t, const struct ir_size
 		if (p->outputs.at[i] == size->count)
 			output = i;
 	if (output < 0)
-		return no_place(t, x, "which is found out when it runs, and is no output", e);
+		return no_place(t, x, "which is found out when it runs, and is not an output", e);
 	TRY(tensorrt_expr_row(&limit, t, size->limit, e));
 	/* TensorRT tunes the following layers for the likely value: half the upper bound. */
 	likely = add_row(t, TPAT_RT_CEILDIV, limit, tensorrt_expr_number(t, 2), 0, 0);
@@ -105,12 +105,12 @@ static int new_row(int32_t *row, struct tensorrt_exprs *t, expr x, const int32_t
 		return 0;
 	}
 	if (type_is_float(x->type))
-		return no_place(t, x, "which is no integer", e);
+		return no_place(t, x, "which is not an integer", e);
 	if (x->op == IR_CONST_INT) {
 		*row = tensorrt_expr_number(t, x->i);
 	} else if (x->op == IR_SYMBOL) {
 		if (!ir_symbol_source(t->program, x->name, &input, &axis))
-			return no_place(t, x, "which is no extent of an input", e);
+			return no_place(t, x, "which is not an extent of an input", e);
 		*row = tensorrt_expr_extent(t, input, axis);
 	} else if (x->op == IR_CAST) {
 		*row = arg[0];

@@ -15,7 +15,7 @@ struct number {
 
 static int wrong(const char *text, struct err *e)
 {
-	err_set(e, ERR_USAGE, "\"%s\" is no version of TensorRT that tpat knows.", text);
+	err_set(e, ERR_USAGE, "\"%s\" is not a version of TensorRT that tpat knows.", text);
 	return err_advise(e, "Write 10.0 to 11.x, for example --tensorrt 10.3, or rtx for TensorRT-RTX.");
 }
 

@@ -5,7 +5,7 @@
 
 enum { PAIRS_MAX = 8 }; /* different extents in one broadcast, each compared with the others */
 
-enum { NO_TENSOR = -1 }; /* id of a number that is no buffer of the program; it is named after its extent */
+enum { NO_TENSOR = -1 }; /* id of a number that is not a buffer of the program; it is named after its extent */
 
 /* The tensor's name in the model, if it is an input of the node. A value may be a copy of an input that shows fewer
  * axes. */

@@ -145,8 +145,9 @@ static int concat_lower(struct lower *l)
 		struct value x = lower_input(l, 2 + 3 * k);
 
 		if (value_rank(x) != rank || !type_is_float(value_type(lower_input(l, 3 + 3 * k))))
-			return lower_fail(l, ERR_MODEL, "part %d has %d axes, the first %d; or its scale is no float.",
-			                  k + 1, value_rank(x), rank);
+			return lower_fail(l, ERR_MODEL,
+			                  "part %d has %d axes, the first %d; or its scale is not a float.", k + 1,
+			                  value_rank(x), rank);
 		first[k] = start;
 		start = add(start, value_dim(x, axis));
 	}

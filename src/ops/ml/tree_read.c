@@ -190,7 +190,7 @@ static int mode_of(struct lower *l, const char *word, enum tree_mode *out)
 			*out = (enum tree_mode)k;
 			return 0;
 		}
-	return lower_fail(l, ERR_MODEL, "nodes_modes has the word \"%s\", which is no mode.", word);
+	return lower_fail(l, ERR_MODEL, "nodes_modes has the word \"%s\", which is not a mode.", word);
 }
 
 static int read_nodes(struct reader *r)

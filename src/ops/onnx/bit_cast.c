@@ -23,7 +23,7 @@ static int lower(struct lower *l)
 	if (type_info(t)->bits != type_info(value_type(x))->bits)
 		return lower_fail(l, ERR_MODEL, "%s and %s do not have the same width.", type_name(value_type(x)),
 		                  type_name(t));
-	/* A byte that is no bool becomes true, as the elements of bool tensors are 0 or 1. */
+	/* A byte that is not a bool becomes true, as the elements of bool tensors are 0 or 1. */
 	if (value_type(x) == TYPE_BOOL && t != TYPE_BOOL)
 		e = cast(e, TYPE_U8);
 	if (t == TYPE_BOOL)

@@ -31,7 +31,7 @@ static int check_divides(struct lower *l, int axis, int64_t n)
 	int64_t extent;
 
 	if (ir_const_int(value_dim(lower_input(l, 0), axis), &extent) && extent % n)
-		return lower_fail(l, ERR_MODEL, "axis %d has extent %lld, which is no multiple of %lld.", axis,
+		return lower_fail(l, ERR_MODEL, "axis %d has extent %lld, which is not a multiple of %lld.", axis,
 		                  (long long)extent, (long long)n);
 	return 0;
 }

@@ -244,7 +244,7 @@ static int lower(struct lower *l)
 	carry_states(&x);
 	TRY(lower_graph(l, "body", x.body.inputs, x.in, x.body.outputs, x.out));
 	if (value_type(x.out[0]) != TYPE_BOOL || !is_one(x.out[0]))
-		return lower_fail(l, ERR_MODEL, "the condition that its body gives is no bool, or not one element.");
+		return lower_fail(l, ERR_MODEL, "the condition that its body gives is not a bool, or not one element.");
 	count_condition(&x);
 	if (must_unroll(&x))
 		return unroll(&x);

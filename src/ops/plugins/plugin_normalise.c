@@ -146,8 +146,8 @@ static int group_lower(struct lower *l)
 const struct op_def ops_plugin_normalise[] = {
 	{ .name = "InstanceNormalization_TRT", PLUGIN, OF_CHANNELS,
 	  .inputs = { IN("x", TS_FLOAT), OPT("scale", TS_FLOAT), OPT("b", TS_FLOAT) },
-	  .attrs = { EPSILON, ATTR_WEIGHTS("scales", "scale, where it is no input"),
-		     ATTR_WEIGHTS("bias", "bias, where it is no input"),
+	  .attrs = { EPSILON, ATTR_WEIGHTS("scales", "scale, where it is not an input"),
+		     ATTR_WEIGHTS("bias", "bias, where it is not an input"),
 		     ATTR_INT("relu", 0, "1: a leaky relu is the last step"),
 		     ATTR_FLOAT("alpha", 0, "slope of the relu below zero") },
 	  .lower = instance_lower,

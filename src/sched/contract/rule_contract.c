@@ -18,7 +18,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	f.stages = f.as[0].stages;
 	if (f.fits[0])
 		return FOUND(p, f);
-	*why = "the stage is no sum of products of two tensors of one type, each with an axis of its own";
+	*why = "the stage is not a sum of products of two tensors of one type, each with an axis of its own";
 	return NULL;
 }
 

@@ -36,7 +36,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		f.fits[packed] = any->fits[packed] && fits(&any->as[packed]);
 	if (f.fits[0] || f.fits[1])
 		return FOUND(p, f);
-	*why = "the stage is no sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero "
+	*why = "the stage is not a sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero "
 	       "points, "
 	       "in vectors of 16 bytes";
 	return NULL;

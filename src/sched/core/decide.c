@@ -111,7 +111,7 @@ static bool read_decision(const char **at, int *stage, struct sched_choice *c, c
 	char name[64];
 	int version;
 	*c = (struct sched_choice){ 0 };
-	*why = "it is no text of decisions";
+	*why = "it is not a text of decisions";
 	if (!read_int(at, stage) || *stage < 0 || !skip(at, " "))
 		return false;
 	size_t n = strcspn(*at, "@ ;,");
@@ -142,7 +142,7 @@ bool sched_decisions_current(const char *text, const char **why, struct arena *a
 		if (!read_decision(&at, &stage, &c, why, a))
 			return false;
 		if (stage <= last || (*at && !skip(&at, "; "))) {
-			*why = "it is no text of decisions";
+			*why = "it is not a text of decisions";
 			return false;
 		}
 		last = stage;

@@ -123,7 +123,7 @@ static void note(struct records *r, const struct accesses *a, expr key)
 
 static void wait_in(struct loop_plan *l, struct records *r, int n, struct loop_item *item);
 
-/* Handles a loop's condition, or an item that is no loop. */
+/* Handles a loop's condition, or an item that is not a loop. */
 static void wait_before(struct loop_plan *l, struct records *r, struct loop_item *item)
 {
 	struct accesses a = { .l = l, .arena = r->arena }, in_memory = a;

@@ -17,7 +17,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_LOOP)
 		return s;
-	*why = "the stage is no loop";
+	*why = "the stage is not a loop";
 	return NULL;
 }
 

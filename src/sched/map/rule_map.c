@@ -29,7 +29,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_MAP)
 		return s;
-	*why = "the stage is no map";
+	*why = "the stage is not a map";
 	return NULL;
 }
 

@@ -23,7 +23,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct march m;
 	if (march_find(&m, p, s))
 		return FOUND(p, m);
-	*why = "the stage is no map whose neighbouring rows read the same places";
+	*why = "the stage is not a map whose neighbouring rows read the same places";
 	return NULL;
 }
 

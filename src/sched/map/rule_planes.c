@@ -99,7 +99,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct planes f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "the stage is no map that repeats the same work along an axis";
+	*why = "the stage is not a map that repeats the same work along an axis";
 	return NULL;
 }
 

@@ -98,7 +98,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct slab f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "the stage is no map that gathers from whole planes small enough to be kept on the GPU";
+	*why = "the stage is not a map that gathers from whole planes small enough to be kept on the GPU";
 	return NULL;
 }
 

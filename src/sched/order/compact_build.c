@@ -10,7 +10,7 @@ const void *compact_match(struct ir_program *p, const struct ir_stage *s, const 
 	(void)p;
 	if (s->kind == IR_COMPACT)
 		return s;
-	*why = "the stage is no compaction";
+	*why = "the stage is not a compaction";
 	return NULL;
 }
 

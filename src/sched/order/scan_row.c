@@ -9,7 +9,7 @@ const void *scan_match(struct ir_program *p, const struct ir_stage *s, const cha
 	(void)p;
 	if (s->kind == IR_SCAN)
 		return s;
-	*why = "the stage is no scan";
+	*why = "the stage is not a scan";
 	return NULL;
 }
 

@@ -14,7 +14,7 @@ const void *sort_match(struct ir_program *p, const struct ir_stage *s, const cha
 	(void)p;
 	if (s->kind == IR_SORT)
 		return s;
-	*why = "the stage is no sort";
+	*why = "the stage is not a sort";
 	return NULL;
 }
 

@@ -68,7 +68,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_REDUCE && s->out->rank && s->space_rank)
 		return s;
-	*why = "the stage is no reduction over some axes to others";
+	*why = "the stage is not a reduction over some axes to others";
 	return NULL;
 }
 

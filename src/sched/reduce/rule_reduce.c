@@ -16,7 +16,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_REDUCE)
 		return s;
-	*why = "the stage is no reduction";
+	*why = "the stage is not a reduction";
 	return NULL;
 }
 

@@ -12,7 +12,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_REDUCE && !ir_combine_is_arg(s->combine) && s->space_rank && s->out->rank < IR_MAX_RANK)
 		return s;
-	*why = "the stage is no reduction whose parts can be put together";
+	*why = "the stage is not a reduction whose parts can be put together";
 	return NULL;
 }
 

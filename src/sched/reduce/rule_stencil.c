@@ -113,7 +113,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct stencil f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "the stage is no reduction over a small window that moves with the result's last axes";
+	*why = "the stage is not a reduction over a small window that moves with the result's last axes";
 	return NULL;
 }
 

@@ -21,7 +21,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct rows r;
 	if (rows_match(&r, p, s))
 		return FOUND(p, r);
-	*why = "the stage is no reduction along rows that lie in order";
+	*why = "the stage is not a reduction along rows that lie in order";
 	return NULL;
 }
 

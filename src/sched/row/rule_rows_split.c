@@ -135,7 +135,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct group g;
 	if (find_group(&g, p, s))
 		return FOUND(p, g);
-	*why = "the stage is no reduction of rows whose parts can be combined";
+	*why = "the stage is not a reduction of rows whose parts can be combined";
 	return NULL;
 }
 

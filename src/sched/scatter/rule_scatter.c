@@ -19,7 +19,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_SCATTER)
 		return s;
-	*why = "the stage is no scatter";
+	*why = "the stage is not a scatter";
 	return NULL;
 }
 

@@ -66,7 +66,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct scatter_lists x;
 	if (find(&x, p, s))
 		return FOUND(p, x);
-	*why = "the stage is no scatter of whole rows";
+	*why = "the stage is not a scatter of whole rows";
 	return NULL;
 }
 

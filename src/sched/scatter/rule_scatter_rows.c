@@ -84,7 +84,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	(void)p;
 	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type))
 		return s;
-	*why = "the stage is no scatter into rows that fit into shared memory";
+	*why = "the stage is not a scatter into rows that fit into shared memory";
 	return NULL;
 }
 
