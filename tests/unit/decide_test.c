@@ -101,7 +101,7 @@ static void test_refused(struct ir_program *p, struct arena *a)
 	check_refused(arena_printf(a, "%s; 1 map@%d width=64; %s", mean, map, sums), "from 1 to 16", p, a);
 	check_refused("", "nothing for stage 0", p, a);
 	check_refused(mean, "nothing for stage 1", p, a);
-	check_refused("rubbish", "no text of decisions", p, a);
+	check_refused("rubbish", "not a text of decisions", p, a);
 	check_refused(arena_printf(a, "%s, %s", mean, y), "nothing for stage 1", p, a);
 	check_refused(arena_printf(a, "%s; %s; %s; 3 map@%d 1", mean, y, sums, map), "more stages", p, a);
 	check_refused(arena_printf(a, "%s; %s; %s ", mean, y, sums), "more stages", p, a);

@@ -267,8 +267,8 @@ static void test_external_in(void)
 	expect_external(m, in_folder("secret"), "8", "8", ERR_MODEL, "not in the model's folder");
 	expect_external(m, "link", "8", "8", ERR_MODEL, "symbolic link");
 	expect_external(m, "sub", "8", "8", ERR_MODEL, "not a regular file");
-	expect_external(m, "", "8", "8", ERR_MODEL, "no file name");
-	expect_external(m, NULL, "8", "8", ERR_MODEL, "no file name");
+	expect_external(m, "", "8", "8", ERR_MODEL, "not a file name");
+	expect_external(m, NULL, "8", "8", ERR_MODEL, "not a file name");
 	expect_external(m, "net.data", "12", "8", ERR_MODEL, "which ends at 16");
 	expect_external(m, "net.data", "8", "4", ERR_MODEL, "needs 8 bytes");
 	expect_external(m, "net.data", "-8", "8", ERR_MODEL, "not a number of bytes");
