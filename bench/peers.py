@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Measures tpat's kernels beside PyTorch's in one run on one GPU, and prints a table with ratios.
 
-    bench/peers.py --tpat build/tpat [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile] [--every K [--from N]]
-                   [--seconds N] [--json FILE]
+    bench/peers.py --tpat build/tpat [--drawn SEED [--count N]] [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile]
+                   [--every K [--from N]] [--seconds N] [--json FILE]
 
-For each case of bench/cases.py: tpat (`tpat bench`), PyTorch eager and torch.compile (max-autotune; not where a library is the
+For each case of bench/cases.py, or N cases that bench/drawn.py draws by a seed: tpat (`tpat bench`), PyTorch eager and torch.compile (max-autotune; not where a library is the
 peer). All are replays of recorded CUDA graphs over inputs and outputs that rotate over more than 160 MB; the median counts.
 floor: the case's own bytes at the rate of the best copy kernel of the run. tpat's and PyTorch's results for the same inputs are
 compared with PyTorch's in float64, at the extents that are timed."""
@@ -20,6 +20,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from cases import cases as all_cases  # noqa: E402
+from drawn import drawn  # noqa: E402
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 from report import chosen, geometric_mean, write_json  # noqa: E402
@@ -206,6 +207,8 @@ def main():
     parser.add_argument("--tpat", default="build/tpat")
     parser.add_argument("--filter", default="")
     parser.add_argument("--skip", default="")
+    parser.add_argument("--drawn", default="", metavar="SEED", help="random cases instead of the named ones")
+    parser.add_argument("--count", type=int, default=116, help="the number of random cases")
     parser.add_argument("--only-tpat", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="of the cases only every K-th")
@@ -219,7 +222,8 @@ def main():
     torch._inductor.config.autotune_local_cache = False
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    cases = chosen(all_cases(), o.filter.split(","), o.skip)[o.first::o.every]
+    torch.backends.cudnn.benchmark = True
+    cases = chosen(drawn(o.drawn, o.count) if o.drawn else all_cases(), o.filter.split(","), o.skip)[o.first::o.every]
     if o.compile_part:
         part, count = map(int, o.compile_part.split("/"))
         return compile_part([c for c in cases if not c.contraction][part::count], torch)
@@ -229,22 +233,25 @@ def main():
         print(f"compiled by PyTorch in {time.monotonic() - start:.0f} s", flush=True)
     rows, rates = measure_all(cases, o, start + o.seconds, torch)
     best = max(rates, default=0)
-    ratios = []
     print(f"\n{rows[0].get('device') if rows else ''}; best copy kernel {best:.0f} GB/s")
     print(f"{'case':44} {'tpat us':>9} {'floor':>6} {'eager':>9} {'compile':>9} {'speed':>6}")
     for row in rows:
         mine, peers = row["tpat_us"], [row[k] for k in ("eager_us", "compile_us") if row.get(k)]
         row["floor_us"] = row["bytes"] / best / 1e3 if best and row.get("bytes") else None
         row["speed"] = min(peers) / mine if mine and peers else None
-        if row["speed"] and not row["contraction"]:
-            ratios.append(row["speed"])
+    if o.drawn:
+        rows.sort(key=lambda row: row["speed"] or 0)
+    for row in rows:
+        mine = row["tpat_us"]
         text = [f"{x:9.2f}" if x else "        -" for x in (mine, row.get("eager_us"), row.get("compile_us"))]
         over = f"{mine / row['floor_us']:6.2f}" if mine and row["floor_us"] else "     -"
         speed = f"{row['speed']:6.2f}" if row["speed"] else "     -"
         print(f"{row['case']:44} {text[0]} {over} {text[1]} {text[2]} {speed}  {row['wrong'] or ''}  {row['schedule'] or ''}")
-    if ratios:
-        print(f"geometric mean over {len(ratios)} cases without contractions: "
-              f"{geometric_mean(ratios):.3f} x the better of eager and torch.compile")
+    for contraction, words in ((False, "without contractions"), (True, "of contractions")):
+        ratios = [row["speed"] for row in rows if row["speed"] and row["contraction"] == contraction]
+        if ratios:
+            print(f"geometric mean over {len(ratios)} cases {words}: {geometric_mean(ratios):.3f} x the better of eager and "
+                  f"torch.compile; {sum(r < 0.97 for r in ratios)} below 0.97, the lowest {min(ratios):.2f}")
     if o.json:
         write_json(o.json, {"best_copy_GBps": best, "rows": rows})
     return 1 if any(row["wrong"] for row in rows) else 0
