@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Tunes the kernels of benchmark cases on the GPU, and prints how far the cost model's own choice is from what was found.
 
-    bench/tuned.py --tpat build/tpat [--filter A,B] [--skip A,B] [--budget 2s] [--trials N] [--db FILE] [--device cuda]
-                   [--limit SECONDS] [--more 8s] [--json FILE]
+    bench/tuned.py --tpat build/tpat [--drawn SEED [--count N]] [--filter A,B] [--skip A,B] [--budget 2s] [--trials N]
+                   [--db FILE] [--device cuda] [--limit SECONDS] [--more 8s] [--json FILE]
 
-All cases of bench/cases.py whose name holds one of the words (without --filter: a list of about 20 that stands for all)
-become regions of one model, at their real extents, for `tpat tune`. Before, tuned: microseconds of one run by the cost
+All cases of bench/cases.py, or N that bench/drawn.py draws by a seed, whose name holds one of the words (without --filter: a
+list of about 20 of the former that stands for all, or all of the latter) become regions of one model, at their real extents,
+for `tpat tune`. Before, tuned: microseconds of one run by the cost
 model's choice and by the best schedule found; ratio: of the two; floor: what the case's own bytes take at the rate of the best
 copy kernel. end: "nothing left to gain" means that the rules' choices are exhausted, so that more time finds no more.
 
@@ -22,6 +23,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from case import OPSET  # noqa: E402
 from cases import cases as all_cases  # noqa: E402
+from drawn import drawn  # noqa: E402
 import onnx  # noqa: E402
 from onnx import compose, helper  # noqa: E402
 from report import chosen, geometric_mean, write_json  # noqa: E402
@@ -63,6 +65,8 @@ def tune(o, cases, path, db, budget):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tpat", default="build/tpat")
+    parser.add_argument("--drawn", default="", metavar="SEED", help="random cases instead of the named ones")
+    parser.add_argument("--count", type=int, default=116, help="the number of random cases")
     parser.add_argument("--filter", default="")
     parser.add_argument("--skip", default="")
     parser.add_argument("--budget", default="2s")
@@ -73,8 +77,8 @@ def main():
     parser.add_argument("--db", default="")
     parser.add_argument("--json", default="")
     o = parser.parse_args()
-    words = o.filter.split(",") if o.filter else USUAL
-    cases = chosen(all_cases(), words, o.skip)
+    words = o.filter.split(",") if o.filter or o.drawn else USUAL
+    cases = chosen(drawn(o.drawn, o.count) if o.drawn else all_cases(), words, o.skip)
     a_case = seconds(o.budget) + (seconds(o.more) if o.more else 0) + OVERHEAD
     cases = cases[:max(1, int(o.limit / a_case))] if o.limit else cases
     with tempfile.TemporaryDirectory() as folder:

@@ -77,6 +77,7 @@ typedef struct emulator_triple uint3;
 #define blockDim emulator_here.block_dim
 #define gridDim emulator_here.grid_dim
 #define warpSize 32
+#define __builtin_assume(condition) ((condition) ? (void)0 : __builtin_trap())
 
 #define EMULATOR_VECTOR(T, name, align2, align4)                                                                       \
 	struct __align__(align2) name##2 { T x, y; };                                                                  \

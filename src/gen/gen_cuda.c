@@ -162,9 +162,20 @@ static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 	str_line(g->out, "};");
 }
 
+/* True if each 32-bit word of the buffer holds two of its 16-bit floats. */
+static bool in_pairs(const struct ir_buffer *b)
+{
+	bool even = false;
+	for (int k = 0; k < b->rank; k++)
+		even |= ir_multiple(b->dim[k]) % 2 == 0;
+	return even && (b->type == TYPE_F16 || b->type == TYPE_BF16);
+}
+
 static void print_update(struct gen_text *g, const struct ir_update *s)
 {
 	gen_begin(g, atomic[s->combine]);
+	if (s->combine == IR_SUM && in_pairs(s->buf))
+		str_add(g->out, "_paired");
 	str_printf(g->out, "(%s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	str_add(g->out, ", ");
@@ -385,6 +396,9 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	g.out = &body;
 	print_body(&g, part);
 	print_builtin(&g, &head, g.thread, "threadIdx.x");
+	/* Without it nvcc keeps a branch per step around loads that are in bounds for every thread. */
+	if (g.thread)
+		str_printf(&head, "\t__builtin_assume(%s >= 0 && %s < %d);\n", g.thread, g.thread, k->threads);
 	print_builtin(&g, &head, part ? NULL : g.block, "blockIdx.x");
 	str_add(&head, str_text(&body));
 	str_add(&head, "}\n");

@@ -31,12 +31,13 @@ struct tune_stage {
 
 struct tune_space {
 	struct ir_program *program;
+	const struct sched_target *target;
 	struct tune_stage *stage; /* one per program stage */
 	int stages;
 	struct arena *arena;
 };
 
-/* All options of the rules for each stage. ERR_UNSUPPORTED for a program of more than TUNE_MAX_STAGES. */
+/* All options of the rules for each stage; keeps `t`. ERR_UNSUPPORTED for a program of more than TUNE_MAX_STAGES. */
 int tune_space_new(struct tune_space **out, struct ir_program *p, const struct sched_target *t, struct arena *a,
                    struct err *e);
 /* Adds an option that no rule generated; returns its number. */

@@ -16,7 +16,7 @@ int tune_space_new(struct tune_space **out, struct ir_program *p, const struct s
 	if (p->stages.n > TUNE_MAX_STAGES)
 		return err_set(e, ERR_UNSUPPORTED, "Program %s has %d stages; at most %d can be tuned.", p->name,
 		               p->stages.n, TUNE_MAX_STAGES);
-	*s = (struct tune_space){ .program = p, .stages = p->stages.n, .arena = a };
+	*s = (struct tune_space){ .program = p, .target = t, .stages = p->stages.n, .arena = a };
 	s->stage = NEWN(a, struct tune_stage, p->stages.n + 1);
 	for (int i = 0; i < p->stages.n; i++) {
 		int n = sched_choices(p, p->stages.at[i], t, choice);

@@ -10,6 +10,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 1024 + thread * 4;
@@ -37,6 +38,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -53,6 +55,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;

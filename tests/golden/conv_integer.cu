@@ -13,6 +13,7 @@ extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int first_column = block * 128;
@@ -138,6 +139,7 @@ extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int first_column = block * 128;
@@ -258,6 +260,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 N, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;

@@ -11,6 +11,7 @@ extern "C" __global__ __launch_bounds__(128)
 void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
@@ -52,6 +53,7 @@ extern "C" __global__ __launch_bounds__(256)
 void cumsum_z(const float *score, float *__restrict__ z)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -70,6 +72,7 @@ extern "C" __global__ __launch_bounds__(128)
 void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread;

@@ -11,11 +11,12 @@
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block.
+// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
@@ -23,10 +24,8 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	float x_v[4][4];
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
-		const int at = lane * 4 + step * 1024;
-		if (at < K * N) {
-			load(x_v[step], x + at + row * K * N);
-		}
+		const int at = min(lane * 4 + step * 1024, K * N - 4);
+		load(x_v[step], x + at + row * K * N);
 	}
 	float min_of_row = INFINITY;
 	#pragma unroll
@@ -81,11 +80,12 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block.
+// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
@@ -134,11 +134,12 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 }
 
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 2, lanes 256, width 4, steps 4, once 0; 256 threads a block; 64-bit positions.
+// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread;

@@ -14,6 +14,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;

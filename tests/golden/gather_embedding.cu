@@ -11,6 +11,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, int B, int S)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -39,6 +40,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Embedding_y_x8_64(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, i64 B, i64 S)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 2048 + thread * 8;

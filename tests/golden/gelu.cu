@@ -10,6 +10,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 1024 + thread * 4;
@@ -31,6 +32,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4_64(const float *x, float *__restrict__ y, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 1024 + thread * 4;

@@ -11,11 +11,12 @@
 // 1e-05)
 // y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
 // f32(bias[k]))
-// Schedule: rows 2, lanes 32, width 8, steps 3, once 0; 128 threads a block.
+// Schedule: rows 3, lanes 32, width 8, steps 3, once 0, ahead 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, int B, int S)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread % 32;
@@ -69,11 +70,12 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 
 // y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
 // f32(bias[k]))
-// Schedule: rows 2, lanes 32, width 8, steps 3, once 0; 128 threads a block; 64-bit positions.
+// Schedule: rows 3, lanes 32, width 8, steps 3, once 0, ahead 0; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, i64 B, i64 S)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread % 32;

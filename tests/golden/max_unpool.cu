@@ -15,6 +15,7 @@ extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -96,6 +97,7 @@ extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;

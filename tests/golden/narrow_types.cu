@@ -15,6 +15,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -36,6 +37,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 512 + thread * 2;
@@ -59,6 +61,7 @@ static __device__ __forceinline__
 void NarrowTypes_turned_part(const int own_block, const u8 *code, u8 *__restrict__ turned)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int element = own_block * 512 + thread * 2;
 	if (element >= 21)
 		return;
@@ -82,6 +85,7 @@ static __device__ __forceinline__
 void NarrowTypes_wide_x8_part(const int own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int element = own_block * 2048 + thread * 8;
 	if (element >= K * 64)
 		return;
@@ -115,6 +119,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 4096 + thread * 16;
@@ -134,6 +139,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 1024 + thread * 4;
@@ -157,6 +163,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -176,6 +183,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -190,6 +198,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 512 + thread * 2;
@@ -213,6 +222,7 @@ static __device__ __forceinline__
 void NarrowTypes_wide_x8_64_part(const i64 own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 element = own_block * 2048 + thread * 8;
 	if (element >= K * 64)
 		return;
@@ -246,6 +256,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 1024 + thread * 4;
@@ -269,6 +280,7 @@ extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_64(const float *x, f8e8m0 *__restrict__ power, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;

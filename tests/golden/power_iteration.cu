@@ -35,6 +35,7 @@ static __device__ __forceinline__
 void power_iteration_x_part(const int own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 1024);
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
@@ -123,6 +124,7 @@ static __device__ __forceinline__
 void power_iteration_eigenvalue_part(const int own_block, const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 1024);
 	const int lane = thread;
 	const int row = own_block;
 	float sum = 0.0f;
@@ -167,6 +169,7 @@ static __device__ __forceinline__
 void power_iteration_x_64_part(const i64 own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 1024);
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
@@ -255,6 +258,7 @@ static __device__ __forceinline__
 void power_iteration_eigenvalue_64_part(const i64 own_block, const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 1024);
 	const i64 lane = thread;
 	const i64 row = own_block;
 	float sum = 0.0f;

@@ -11,6 +11,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	__shared__ i8 this_table[256];
 	const int element = block * 4096 + thread * 16;
@@ -35,6 +36,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	__shared__ i8 this_table[256];
 	const i64 element = block * 4096 + thread * 16;

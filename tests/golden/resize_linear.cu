@@ -12,6 +12,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 2)
@@ -41,6 +42,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	const int element = block * 256 + thread;
 	if (element >= C * H * N * W * 2)
@@ -64,6 +66,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 4)
@@ -92,6 +95,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	const int element = block * 256 + thread;
 	if (element >= C * H * N * W * 4)
@@ -115,6 +119,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 N, i64 C, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	const i64 element = block * 256 + thread;
 	if (element >= C * H * N * W * 2)
@@ -138,6 +143,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 N, i64 C, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	const i64 element = block * 256 + thread;
 	if (element >= C * H * N * W * 4)

@@ -10,6 +10,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -31,6 +32,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -46,6 +48,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -63,6 +66,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 V, i64 K)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;
@@ -78,6 +82,7 @@ extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 V, i64 K, i64 M)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;

@@ -9,11 +9,12 @@
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block.
+// Schedule: rows 3, lanes 8, width 4, steps 2, once 1, ahead 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread % 8;
@@ -23,10 +24,8 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 	float x_v[2][4];
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
-		const int at = lane * 4 + step * 32;
-		if (at < S) {
-			load_once(x_v[step], x + at + row * S);
-		}
+		const int at = min(lane * 4 + step * 32, S - 4);
+		load_once(x_v[step], x + at + row * S);
 	}
 	float kept_v[2][4];
 	float max_of_row = -INFINITY;
@@ -73,11 +72,12 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block.
+// Schedule: rows 3, lanes 8, width 4, steps 2, once 1, ahead 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	const int lane = thread % 32;
 	const int row = block * 4 + thread / 32;
@@ -118,11 +118,12 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 }
 
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 2, lanes 8, width 4, steps 2, once 1; 128 threads a block; 64-bit positions.
+// Schedule: rows 3, lanes 8, width 4, steps 2, once 1, ahead 0; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N, i64 H, i64 S)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 128);
 	const i64 block = blockIdx.x;
 	const i64 lane = thread % 32;
 	const i64 row = block * 4 + thread / 32;

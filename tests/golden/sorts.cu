@@ -62,6 +62,7 @@ extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;

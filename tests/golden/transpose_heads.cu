@@ -10,6 +10,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -37,6 +38,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8_64(const f16 *x, const f16 *bias, f16 *__restrict__ q, i64 B, i64 S)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 2048 + thread * 8;

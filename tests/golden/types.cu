@@ -15,6 +15,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -36,6 +37,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -50,6 +52,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -71,6 +74,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -85,6 +89,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 2048 + thread * 8;
@@ -104,6 +109,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -118,6 +124,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 1024 + thread * 4;
@@ -141,6 +148,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_table_at(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
 	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
@@ -156,6 +164,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;
@@ -170,6 +179,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;
@@ -184,6 +194,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;
@@ -198,6 +209,7 @@ extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_64(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
 {
 	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;

@@ -227,6 +227,54 @@ static void test_faults(void)
 	arena_free(a);
 }
 
+/* ---- Rules that add buffers to the program: each candidate has a program of its own, which the results of matching
+ * must refer to. */
+
+static void test_buffers(void)
+{
+	static const char text[] =
+	        "program p(x: f32[40,32], at_rows: i64[300], updates: f32[300,32]) -> (y: f32[40,32])\n"
+	        "  y: f32[40,32] = scatter sum (i, j | r<300, s<32) init x[i, j] at [index(at_rows[r]), s] value "
+	        "updates[r, s]\n";
+	struct arena *a = arena_new();
+	struct err e = { 0 };
+	struct ir_program *p;
+	struct tune_space *space;
+	struct tensor in[3], want;
+	const struct tensor *inputs[] = { &in[0], &in[1], &in[2] };
+	const enum type type[] = { TYPE_F32, TYPE_I64, TYPE_F32 };
+	const int rank[] = { 2, 1, 2 };
+	int64_t dim[3][2] = { { 40, 32 }, { 300 }, { 300, 32 } };
+	bool lists = false;
+	char *folder;
+	ck(ir_parse_program(&p, text, a, &e) == 0);
+	for (int i = 0; i < 3; i++) {
+		ck(tensor_new(&in[i], type[i], rank[i], dim[i], a, &e) == 0);
+		tensor_random(&in[i], (uint64_t)i + 1, 0, 39);
+	}
+	ck(eval_program(p, inputs, &want, NULL, a, &e) == 0);
+	ck(tune_space_new(&space, p, &sched_default_target, a, &e) == 0);
+	for (int i = 0; i < space->stage[0].options; i++)
+		lists |= strcmp(space->stage[0].option[i].rule->name, "scatter_lists") == 0;
+	CHECK(lists);
+	ck(file_temp_dir(&folder, a, &e) == 0);
+	struct seen seen = { .space = space, .first_bad = space->stage[0].options };
+	struct tune_job job = {
+		.bench = { space, inputs, &want, NULL, "cpu", 0, &language_c, 1 << 20, folder },
+		.search = tune_search_new(space, 1, a),
+		.seconds = 600,
+		.compilers = 2,
+		.tried = tried,
+		.user = &seen,
+	};
+	struct tune_result r;
+	tune_program(&r, &job, a);
+	CHECK_INT(r.failed, 0);
+	CHECK_INT(seen.trials, space->stage[0].options);
+	file_remove_tree(folder);
+	arena_free(a);
+}
+
 /* ---- A sampled reference: the other elements must equal those of correct candidates. */
 
 static void tried_of_three(void *user, const struct tune_trial *t, double bytes)
@@ -401,6 +449,7 @@ static void test_full_disk(void)
 int main(void)
 {
 	test_faults();
+	test_buffers();
 	test_sampled();
 	test_full_disk();
 	return test_done();

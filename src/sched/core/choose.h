@@ -11,6 +11,8 @@
 struct map_shape {
 	int planes, axis, width;
 	bool vectors;
+	bool clamped; /* loads at positions from memory are clamped rather than guarded */
+	bool apart;   /* each element of a vector finds its own axes, as vectors may continue in the next row */
 };
 double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape,
                 const struct sched_target *t);
@@ -20,7 +22,9 @@ struct cost_way {
 	int axis;        /* of the stage's space, that neighbouring threads run along; -1: none */
 	double threads;  /* working at the same time */
 	double columns;  /* neighbouring elements per load of a thread */
+	double flight;   /* loads of a thread on their way at once; 0: one */
 	double points;   /* executions of each load; 0: one per point of the space */
+	double work;     /* instructions of all threads; 0: those of the value, once per point */
 	double strided;  /* extra bytes moved by strided accesses */
 	double overhead; /* ns that nothing hides */
 	double serial;   /* ns of one thread's work */

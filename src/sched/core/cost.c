@@ -86,8 +86,9 @@ double cost_of_way(const struct sched_site *site, const struct cost_way *w)
 	const struct sched_target *t = site->t;
 	double points = (double)about(space_count(site->p, site->s), t), bytes = cost_way_bytes(site, w);
 	/* Full bandwidth needs many threads, or fewer with more bytes each. */
-	double fill = w->threads * (w->columns > 4 ? 4 : w->columns) / cost_full_threads(t);
-	double work = points * ir_cost(site->s->value) / cost_mixed_rate(t);
+	double each = (w->columns > 1 ? w->columns : 1) * (w->flight > 1 ? w->flight : 1);
+	double fill = w->threads * (each > 4 ? 4 : each) / cost_full_threads(t);
+	double work = (w->work > 0 ? w->work : points * ir_cost(site->s->value)) / cost_mixed_rate(t);
 	double time = bytes / t->bytes_per_ns / (fill < 1 ? (fill > 0.002 ? fill : 0.002) : 1);
 	time *= w->slower;
 	if (work > time)

@@ -17,6 +17,7 @@ struct found_in {
 };
 
 struct ir_found {
+	const struct ir_program *of; /* results refer to it; a copy of the program needs its own */
 	int stages;
 	struct found_in **in; /* by the stage's index; null: not matched yet */
 };
@@ -44,8 +45,9 @@ static struct found_by *place_for(struct ir_program *p, const struct ir_stage *s
 		i++;
 	if (i == p->stages.n || rule < 0)
 		return NULL;
-	if (!p->found || p->found->stages != p->stages.n) {
+	if (!p->found || p->found->of != p || p->found->stages != p->stages.n) {
 		p->found = NEW(p->arena, struct ir_found);
+		p->found->of = p;
 		p->found->stages = p->stages.n;
 		p->found->in = NEWN(p->arena, struct found_in *, p->stages.n);
 	}

@@ -71,11 +71,10 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 /* The estimate of a map of that width, as if it were possible. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	struct ir_program *p = site->p;
-	const struct ir_stage *s = site->s;
-	const struct sched_target *t = site->t;
-	const struct sched_choice map = { &sched_map, { c->param[0] } };
-	return sched_estimate(p, s, &map, t) * 1.01;
+	const struct map_shape shape = {
+		.planes = 1, .axis = -1, .width = c->param[0], .vectors = true, .apart = true
+	};
+	return map_time(site->p, site->s, &shape, site->t) * 1.01;
 }
 
 /* ---- The kernel. */

@@ -57,7 +57,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	int least = type_is_packed(s->out->type) ? 8 / type_info(s->out->type)->bits : 1;
-	const struct map_shape shape = { 1, -1, c->param[0] > least ? c->param[0] : least, c->param[0] > 1 };
+	const struct map_shape shape = {
+		.planes = 1, .axis = -1, .width = c->param[0] > least ? c->param[0] : least, .vectors = c->param[0] > 1
+	};
 	return map_time(p, s, &shape, t);
 }
 

@@ -137,11 +137,14 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct sched_target *t = site->t;
 	struct gathers g;
 	struct planes f = *(const struct planes *)site->found;
-	const struct map_shape shape = { c->param[0], f.axis, c->param[1], false };
+	bool gathered = find_gathers(&f, &g);
+	const struct map_shape shape = {
+		.planes = c->param[0], .axis = f.axis, .width = c->param[1], .clamped = gathered
+	};
 	int planes = c->param[0], width = c->param[1];
 	double time = map_time(f.p, s, &shape, t);
 	/* Measured on an H100, images and volumes: gathers gain more from many threads than from shared positions. */
-	if (find_gathers(&f, &g))
+	if (gathered)
 		time *= (1 + 0.012 * planes * width) * (planes > 2 ? 1.05 : 1) * (width == 1 ? 1.04 : 1);
 	return time;
 }

@@ -80,7 +80,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct sched_target *t = site->t;
 	enum { WAIT_NS = 400 };
 	struct ir_stage lookup = *s;
-	const struct map_shape shape = { 1, -1, c->param[0], true };
+	const struct map_shape shape = { .planes = 1, .axis = -1, .width = c->param[0], .vectors = true };
 	struct table f = *(const struct table *)site->found;
 	lookup.value = ir_cast(entry_of(f.load), s->out->type);
 	double blocks = (double)about(ceil_div(p, f.count, THREADS * c->param[0]), t);

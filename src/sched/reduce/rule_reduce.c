@@ -7,6 +7,8 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
+#include <math.h>
+
 #include "ir/axis_names.h"
 
 enum { THREADS = 256, WARP = 32, WARP_BLOCK = 128, MAX_WIDTH = 16 };
@@ -159,6 +161,24 @@ static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, con
 	kernel_finish(plan, step, k, s);
 }
 
+static int long_axes(expr const *extent, int rank)
+{
+	int n = 0;
+	for (int k = 0; k < rank; k++)
+		n += !ir_is_int(extent[k], 1);
+	return n;
+}
+
+/* Instructions of all lanes, idle ones too: a lane finds its result's axes once, and the reduced axes at each point. */
+static double lanes_work(const struct ir_stage *s, double outs, double in_row, double lanes, int width)
+{
+	enum { DIVISION = 12 };
+	int outer = long_axes(s->out->dim, s->out->rank), inner = long_axes(s->space, s->space_rank);
+	double turns = ceil(in_row / (lanes * width)), each = width * ir_cost(s->value);
+	each += inner > 1 ? DIVISION * (inner - 1) : 0;
+	return outs * lanes * (turns * each + (outer > 1 ? DIVISION * (outer - 1) : 0));
+}
+
 static double lanes_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct cost_way w = cost_way(site);
@@ -169,12 +189,14 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 	/* Shuffle steps between lanes, and idle lanes. */
 	w.overhead = outs * lanes * (lanes > WARP ? 12 : 6) / lane_rate;
 	w.columns = c->param[1] > 1 ? c->param[1] : 1;
+	w.work = lanes_work(site->s, outs, in_row, lanes, c->param[1] > 1 ? c->param[1] : 1);
 	if (w.columns > 1) { /* measured on an H100: loads hide the shuffles; a lone warp reads slower than a block */
 		w.overhead = outs * lanes / lane_rate;
 		w.slower = 1 + 1.0 / lanes;
 	}
 	if (in_row < lanes * w.columns)
 		w.threads = outs * in_row / w.columns;
+	w.overhead += cost_wait(site->t, lanes > WARP ? 250 : 150); /* the last lanes' exchange, which nothing hides */
 	return cost_of_way(site, &w);
 }
 
@@ -190,10 +212,12 @@ const struct sched_rule sched_reduce_lanes = {
 
 static double thread_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	enum { UNROLLED = 32 }; /* points of a loop that compilers unroll */
 	struct cost_way w = cost_way(site);
-	double points = (double)about(space_count(site->p, site->s), site->t);
+	double points = (double)about(space_count(site->p, site->s), site->t) / (w.threads > 0 ? w.threads : 1);
 	(void)c;
-	w.serial = points / (w.threads > 0 ? w.threads : 1) * 4;
+	w.serial = points * 4;
+	w.flight = points <= UNROLLED ? points : 1;
 	return cost_of_way(site, &w);
 }
 

@@ -121,6 +121,16 @@ bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr loa
 	return !met.any;
 }
 
+bool rows_is_of_row(const struct rows *r, const struct rows_stage *st, expr load)
+{
+	struct axes_met met = { st->row_rank, false };
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].s->out == load->buf)
+			return false;
+	ir_walk(flat_of(r, load), meet_axis, &met);
+	return !met.any;
+}
+
 struct load_check {
 	struct rows *r;
 	struct rows_stage *st;

@@ -57,12 +57,18 @@ int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
 bool rows_is_own(const struct rows *r, const struct rows_stage *st, expr load);
 /* True if the load is contiguous along the row and starts at the same position in all rows, as a scale or bias does. */
 bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load);
+/* True if the load is of one element per row, such as a channel's scale, of a buffer that the rows do not compute. */
+bool rows_is_of_row(const struct rows *r, const struct rows_stage *st, expr load);
 /* True if the stage's result is an output or has readers outside the rows. */
 bool rows_stored(const struct rows *r, int stage);
 
 /* ---- Resources and time (rows_cost.c). */
 /* 32-bit registers that hold one element of the row. */
 double rows_registers_each(const struct rows *r);
+/* 32-bit registers that hold one element of all vectors along the row, such as scale and bias. */
+double rows_registers_along(const struct rows *r);
+/* True if a stage loads vectors along the row or elements of the row that are not of its own. */
+bool rows_load_apart(const struct rows *r);
 /* Number of a lane's steps that are kept in registers; bytes of shared memory per block for its other steps, which may
  * be more than every GPU has. */
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps);

@@ -75,7 +75,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	        scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
 	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
 	double work = updates / width * UPDATE_OPERATIONS / cost_mixed_rate(t);
-	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns + fmax(bytes / t->bytes_per_ns, work) / full;
+	double narrow = 1 + 0.01 * (BYTES / (width * size) - 1); /* of equal estimates the widest */
+	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns +
+	       fmax(bytes / t->bytes_per_ns, work) * narrow / full;
 }
 
 /* Emits the updates of `width` neighbours, the first one at `axis`. */
