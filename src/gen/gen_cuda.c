@@ -383,7 +383,21 @@ static void print_builtin(struct gen_text *g, struct str *out, const char *name,
 		str_printf(out, "\tconst %s %s = %s;\n", gen_type(g, TYPE_INDEX), name, value);
 }
 
-/* A kernel, or a part of one. */
+/* True if the block has a loop that lanes share. */
+static bool strides(const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		const struct ir_block *body = ir_stmt_body(s);
+		if ((s->kind == IR_FOR && !s->loop.unrolled && !ir_is_int(s->loop.step, 1)) || (body && strides(body)))
+			return true;
+	}
+	return false;
+}
+
+/* A kernel, or a part of one. A bound of the thread's number spares branches around loads that are in bounds for every
+ * thread. In a loop that lanes share it would give the compiler the number of turns, which it then unrolls one by one:
+ * ArgMax f16[112,4523] takes 1.76 times as long on an H200 than with four turns' loads at once. */
 static void print_function(struct str *out, const struct ir_kernel *k, const struct print *x, bool part)
 {
 	struct str head = str_new(out->arena), body = str_new(out->arena);
@@ -396,8 +410,7 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	g.out = &body;
 	print_body(&g, part);
 	print_builtin(&g, &head, g.thread, "threadIdx.x");
-	/* Without it nvcc keeps a branch per step around loads that are in bounds for every thread. */
-	if (g.thread)
+	if (g.thread && !strides(&k->body))
 		str_printf(&head, "\t__builtin_assume(%s >= 0 && %s < %d);\n", g.thread, g.thread, k->threads);
 	print_builtin(&g, &head, part ? NULL : g.block, "blockIdx.x");
 	str_add(&head, str_text(&body));

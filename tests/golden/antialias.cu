@@ -14,7 +14,6 @@ extern "C" __global__ __launch_bounds__(256)
 void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	__shared__ float made[2048];
 	wait_for_last_kernel();
@@ -119,7 +118,6 @@ extern "C" __global__ __launch_bounds__(256)
 void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	__shared__ float made[2048];
 	wait_for_last_kernel();

@@ -10,7 +10,6 @@ extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread % 32;
@@ -38,7 +37,6 @@ extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread % 32;

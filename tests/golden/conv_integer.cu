@@ -13,7 +13,6 @@ extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int first_column = block * 128;
@@ -139,7 +138,6 @@ extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int first_column = block * 128;

@@ -85,7 +85,6 @@ extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
@@ -139,7 +138,6 @@ extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread;

@@ -32,7 +32,6 @@ extern "C" __global__ __launch_bounds__(1024)
 void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int T, int B)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 1024);
 	const int block = blockIdx.x;
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];
@@ -98,7 +97,6 @@ extern "C" __global__ __launch_bounds__(1024)
 void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 T, i64 B)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 1024);
 	const i64 block = blockIdx.x;
 	__shared__ float c_shared[128];
 	__shared__ float h_shared[128];

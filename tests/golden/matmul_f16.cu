@@ -13,7 +13,6 @@ extern "C" __global__ __launch_bounds__(288)
 void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, const __grid_constant__ tensor_map left_map, const __grid_constant__ tensor_map right_map)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 288);
 	const int block = blockIdx.x;
 	extern __shared__ __align__(1024) uint4 shared_memory[];
 	wait_for_last_kernel();
@@ -104,7 +103,6 @@ extern "C" __global__ __launch_bounds__(128)
 void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__ y)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int first_column = block % 24 * 128;

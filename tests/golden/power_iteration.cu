@@ -31,14 +31,14 @@
 //   next turns = next_turns
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
-static __device__ __forceinline__
-void power_iteration_x_part(const int own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
+extern "C" __global__ __launch_bounds__(1024)
+void power_iteration_x(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 1024);
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
+	wait_for_last_kernel();
 	const int warp = thread / 32;
 	const int lane = thread % 32;
 	// x
@@ -119,36 +119,70 @@ void power_iteration_x_part(const int own_block, const float *a, float *x, float
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: reduce_lanes 2, lanes 1024, width 1; 1024 threads a block.
-static __device__ __forceinline__
-void power_iteration_eigenvalue_part(const int own_block, const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 1024);
+	__builtin_assume(thread >= 0 && thread < 256);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = own_block;
-	float sum = 0.0f;
-	for (int point = lane; point < N * N; point += 1024) {
-		const int s = point % N;
-		const int r = point / N;
-		sum = fmaf(x[r] * a[r * N + s], x[s], sum);
+	const int row = block;
+	float a_v[4][4];
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = min(lane * 4 + step * 1024, N * N - 4);
+		load(a_v[step], a + at + row * N * N);
 	}
-	__shared__ float across[32];
-	sum = block_reduce<1024>(sum, op_sum(), across);
+	float sum_of_row = 0.0f;
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 + step * 1024;
+		if (at < N * N) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				const int s = (at + item) % N;
+				const int r = (at + item) / N;
+				sum_of_row = fmaf(x[r] * a_v[step][item], x[s], sum_of_row);
+			}
+		}
+	}
+	__shared__ float sum_of_row_across[8];
+	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	const float this_eigenvalue = sum_of_row;
 	if (lane == 0) {
-		eigenvalue[row] = sum;
+		eigenvalue[row] = this_eigenvalue;
 	}
 }
 
-// 2 kernels in one launch, in turn in its block; 1024 threads a block.
-extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x_and_eigenvalue(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, int N)
+// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
+	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	power_iteration_x_part(block, a, x, change, y, next_x, turns, N);
-	__syncthreads();
-	power_iteration_eigenvalue_part(block, a, x, eigenvalue, N);
+	const int lane = thread;
+	const int row = block;
+	float sum_of_row = 0.0f;
+	for (int at = lane; at < N * N; at += 256) {
+		float a_v[1];
+		load(a_v, a + at + row * N * N);
+		#pragma unroll
+		for (int item = 0; item < 1; item++) {
+			const int s = (at + item) % N;
+			const int r = (at + item) / N;
+			sum_of_row = fmaf(x[r] * a_v[item], x[s], sum_of_row);
+		}
+	}
+	__shared__ float sum_of_row_across[8];
+	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	const float this_eigenvalue = sum_of_row;
+	if (lane == 0) {
+		eigenvalue[row] = this_eigenvalue;
+	}
 }
 
 // loop turn<1000 while 1e-06 < change[] {
@@ -165,14 +199,14 @@ void power_iteration_x_and_eigenvalue(const float *a, float *x, float *__restric
 //   next turns = next_turns
 // }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
-static __device__ __forceinline__
-void power_iteration_x_64_part(const i64 own_block, const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
+extern "C" __global__ __launch_bounds__(1024)
+void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 1024);
 	__shared__ i64 turns_shared[1];
 	__shared__ float change_shared[1];
 	__shared__ float norm_shared[1];
+	wait_for_last_kernel();
 	const i64 warp = thread / 32;
 	const i64 lane = thread % 32;
 	// x
@@ -253,34 +287,30 @@ void power_iteration_x_64_part(const i64 own_block, const float *a, float *x, fl
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: reduce_lanes 2, lanes 1024, width 1; 1024 threads a block; 64-bit positions.
-static __device__ __forceinline__
-void power_iteration_eigenvalue_64_part(const i64 own_block, const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
+// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 1024);
-	const i64 lane = thread;
-	const i64 row = own_block;
-	float sum = 0.0f;
-	for (i64 point = lane; point < N * N; point += 1024) {
-		const i64 s = point % N;
-		const i64 r = point / N;
-		sum = fmaf(x[r] * a[r * N + s], x[s], sum);
-	}
-	__shared__ float across[32];
-	sum = block_reduce<1024>(sum, op_sum(), across);
-	if (lane == 0) {
-		eigenvalue[row] = sum;
-	}
-}
-
-// 2 kernels in one launch, in turn in its block; 1024 threads a block.
-extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x_64_and_eigenvalue_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, float *__restrict__ eigenvalue, i64 N)
-{
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	power_iteration_x_64_part(block, a, x, change, y, next_x, turns, N);
-	__syncthreads();
-	power_iteration_eigenvalue_64_part(block, a, x, eigenvalue, N);
+	const i64 lane = thread;
+	const i64 row = block;
+	float sum_of_row = 0.0f;
+	for (i64 at = lane; at < N * N; at += 256) {
+		float a_v[1];
+		load(a_v, a + at + row * N * N);
+		#pragma unroll
+		for (i64 item = 0; item < 1; item++) {
+			const i64 s = (at + item) % N;
+			const i64 r = (at + item) / N;
+			sum_of_row = fmaf(x[r] * a_v[item], x[s], sum_of_row);
+		}
+	}
+	__shared__ float sum_of_row_across[8];
+	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	const float this_eigenvalue = sum_of_row;
+	if (lane == 0) {
+		eigenvalue[row] = this_eigenvalue;
+	}
 }

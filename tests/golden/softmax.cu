@@ -77,7 +77,6 @@ extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
 	const int block = blockIdx.x;
 	const int lane = thread % 32;
 	const int row = block * 4 + thread / 32;
@@ -123,7 +122,6 @@ extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N, i64 H, i64 S)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
 	const i64 block = blockIdx.x;
 	const i64 lane = thread % 32;
 	const i64 row = block * 4 + thread / 32;

@@ -103,8 +103,8 @@ static double radix_time(const struct sort_facts *f, double tile)
 	double tiles = f->rows * ceil(f->n / tile),
 	       moved = f->rows * f->n * 2 * (sort_is_alone(f->p, f->s) ? f->key : f->key + 4);
 	double radix = COUNTS_NS + f->read + cost_wait(f->t, tiles * COUNT_NS);
-	radix += f->passes *
-	         (PASS_NS + moved / f->t->bytes_per_ns + cost_wait(f->t, tiles * tile / f->t->processors * KEY_NS));
+	radix += f->passes * (PASS_NS + moved / f->t->bytes_per_ns +
+	                      cost_wait(f->t, fmax(tiles / f->t->processors, 1) * tile * KEY_NS));
 	return f->t->launch_ns + radix;
 }
 

@@ -116,15 +116,15 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_program *p = site->p;
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	enum { TILE_NS = 3500 };
 	int threads = c->param[0], items = c->param[1] * c->param[2];
+	double tile_ns = fmin(3500, 1700 + 225 * items);
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
-	double tiles = (double)about(rows_along(p, s), t) * ceil(extent / ((double)threads * items));
+	double in_row = ceil(extent / ((double)threads * items)), tiles = (double)about(rows_along(p, s), t) * in_row;
+	double wait = cost_table(t)->tiles_wait * fmin(1, 0.4 + extent / 65536); /* measured on an H200: few tiles */
 	double resident = fmin((double)t->threads / threads * 0.75, tiles / t->processors);
 	double waves = tiles / (resident * t->processors);
 	double access = scan_access_ns(p, s, t, resident * threads * items * size);
-	return 2 * t->launch_ns + cost_table(t)->tiles_wait + fmax(access, waves * TILE_NS) +
-	       0.1 * fmin(access, waves * TILE_NS);
+	return 2 * t->launch_ns + wait + fmax(access, waves * tile_ns) + 0.1 * fmin(access, waves * tile_ns);
 }
 
 const struct sched_rule sched_scan_tiles = {

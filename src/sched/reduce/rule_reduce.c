@@ -196,6 +196,9 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 	}
 	if (in_row < lanes * w.columns)
 		w.threads = outs * in_row / w.columns;
+	/* One lane's work, as measured on an H200 for a few rows: memory once, then a position is slower than a sum. */
+	w.serial = 600 + ceil(in_row / (lanes * w.columns)) * w.columns *
+	                         cost_wait(site->t, ir_combine_is_arg(site->s->combine) ? 45 : 5);
 	w.overhead += cost_wait(site->t, lanes > WARP ? 250 : 150); /* the last lanes' exchange, which nothing hides */
 	return cost_of_way(site, &w);
 }

@@ -127,7 +127,8 @@ static double of_accesses(int tensors, double element, double access, int steps)
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { LINE = 128 };
+	enum { LINE = 128, LONE_BLOCK = 300, LONE_WARP = 250 };
+	const double LONE_WORK = 0.7;
 	struct rows r = *(const struct rows *)site->found;
 	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2],
 	    rows_a_block = rows_of_block(lanes);
@@ -177,6 +178,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
 	/* Per row; other blocks hide it. */
 	double exchange = cost_wait(t, (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions);
+	if (waves <= 1) /* measured on an H200: lone rows of few elements */
+		exchange = cost_wait(t, (lanes > WARP ? LONE_BLOCK + 0.3 * lanes : LONE_WARP) * r.reductions);
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* All loads of a wave are in flight at once: latency plus bytes bound the time. */
@@ -184,7 +187,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* no other block hides it */
-		time += cost_wait(t, 2.0 * steps * width * r.stages);
+		time += cost_wait(t, LONE_WORK * steps * width * work / (count * length));
 	if (waves <= 1 && !c->param[4] && rows_load_apart(&r)) /* measured on an H200: a step's loads wait for its last
 	                                                          store */
 		time += 390.0 * (steps ? steps : 1);
