@@ -18,9 +18,7 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread % 8;
-	const int row = block * 16 + thread / 8;
-	if (row >= H * N * S)
-		return;
+	const int row = min(block * 16 + thread / 8, H * N * S - 1);
 	float x_v[2][4];
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {

@@ -276,7 +276,7 @@ static void check_differences(const char *text[PLANS][GPUS])
 	for (int g = 0; g < GPUS; g++)
 		CHECK(strstr(text[SOFTMAX][g], "rows@") && !strstr(text[SOFTMAX][g], "steps=0"));
 	for (int g = 0; g < OWN; g++)
-		CHECK((strstr(text[LONG_SOFTMAX][g], "0 rows@2 lanes=1024 width=4 steps=16") != NULL) ==
+		CHECK((strstr(text[LONG_SOFTMAX][g], "0 rows@3 lanes=1024 width=4 steps=16") != NULL) ==
 		      (gpu[g].block_shared_most > 128 << 10));
 	CHECK(distinct(text[LONG_SOFTMAX]) >= 4 && distinct(text[SHORT_SOFTMAX]) >= 2);
 	/* Warpgroups if available, tensor cores everywhere: large tiles save L2 traffic, small ones fill the GPU. */

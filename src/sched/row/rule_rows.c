@@ -665,8 +665,10 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, lanes)));
 	}
 	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	if (lanes < WARP) /* all lanes of a warp exchange values: those without a row repeat the last one */
+		row = ir_binary(IR_MIN, row, ir_binary(IR_SUB, rows, ir_index(p->pool, 1)));
 	row = emit_constant(p, &k->body, "row", row, NULL);
-	if (rows_a_block > 1)
+	if (rows_a_block > 1 && lanes >= WARP)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
 	own.row = ir_var_of(row->var, rows);
 	all_stages(&own, &k->body, lane);
@@ -678,15 +680,13 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	alone.row = ir_var_of(alone_row, rows);
 	all_stages(&alone, b, zero);
 
-	/* Guards: complete vectors, a row that fits, and complete warps. */
+	/* Guards: complete vectors, and a row that fits. */
 	if (width > 1)
 		kernel_needs(k, whole_multiple(p, r->length, width));
 	if (steps > 0)
 		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
 	if (steps > 0) /* loads are clamped to the row, which has an element */
 		kernel_needs(k, ir_binary(IR_LT, ir_index(p->pool, 0), r->length));
-	if (lanes < WARP)
-		kernel_needs(k, whole_multiple(p, rows, WARP / lanes));
 	kernel_needs(k, r->needs);
 	kernel_finish(plan, step, k, last);
 	struct str about = str_new(p->arena);
