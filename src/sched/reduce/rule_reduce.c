@@ -184,7 +184,8 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 	struct cost_way w = cost_way(site);
 	double outs = w.threads, lanes = c->param[0], lane_rate = cost_mixed_rate(site->t) / 3;
 	double in_row = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
-	bool arg = ir_combine_is_arg(site->s->combine);
+	bool arg = ir_combine_is_arg(site->s->combine),
+	     alone = outs * lanes <= (double)site->t->processors * site->t->threads;
 	w.axis = site->s->out->rank + site->s->space_rank - 1;
 	w.threads = outs * lanes;
 	/* Shuffle steps between lanes, and idle lanes. */
@@ -199,9 +200,10 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 		w.threads = outs * in_row / w.columns;
 	/* One lane's work, as measured on an H200 for a few rows: memory once, then a position is slower than a sum. */
 	w.serial = 600 + ceil(in_row / (lanes * w.columns)) * w.columns * cost_wait(site->t, arg ? 45 : 5);
-	w.overhead += cost_wait(site->t, lanes > WARP ? 200 + (arg ? 1.2 : 0.3) * lanes : 150); /* the last lanes'
-	                                                                                           exchange, which
-	                                                                                           nothing hides */
+	w.overhead += cost_wait(site->t, lanes > WARP ? 200 + (arg && alone ? 1.2 : 0.3) * lanes : 150); /* the last
+	                                                                                           lanes' exchange,
+	                                                                                           which nothing hides
+	                                                                                         */
 	return cost_of_way(site, &w);
 }
 
