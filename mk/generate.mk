@@ -44,15 +44,27 @@ $(GEN)/runtime.o: $(RUNTIME)
 	$(Q)$(CC) -r -nostdlib -o $@ $^
 -include $(RUNTIME:.o=.d)
 
-# The macros that libc's headers define, by name: kernels call nothing of their own so.
-$(GEN)/c_macros.txt: rt/device/tpat_cpu.h | $(SETUP)
+# Words that names in kernels keep clear of: what the headers of a language declare, and all macros. Of CUDA those of all
+# that its headers are compiled for; and libc's macros, since NVRTC has some and nvcc includes libc's headers.
+MACROS = $(CC) -std=gnu11 -dM -E -x c $(1) | sed -n 's/^\#define \([A-Za-z][A-Za-z0-9_]*\).*/\1/p'
+DECLARED = $(CC) -std=gnu11 -E -x c $(1) | awk -f tools/words.awk
+CUDA_HEADERS := $(sort $(filter-out %/tpat_cpu.h,$(wildcard rt/device/*.h)))
+$(GEN)/words_c.txt: rt/device/tpat_cpu.h tools/words.awk | $(SETUP)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -dM -E -x c $< | sed -n 's/^#define \([A-Za-z][A-Za-z0-9_]*\).*/\1/p' | LC_ALL=C sort -u > $@
+	$(Q){ $(call MACROS,$<); $(call DECLARED,$<); } | LC_ALL=C sort -u > $@
+$(GEN)/words_cuda.txt: $(CUDA_HEADERS) rt/device/tpat_cpu.h tools/words.awk | $(SETUP)
+	@mkdir -p $(@D)
+	$(Q){ $(call MACROS,rt/device/tpat_cpu.h); \
+	for header in $(CUDA_HEADERS); do \
+		for way in -UTPAT_EMULATOR -DTPAT_EMULATOR -D__CUDA_ARCH__=750 -D__CUDA_ARCH__=900; do \
+			$(call MACROS,$$way $$header); $(call DECLARED,$$way $$header); \
+		done; \
+	done; } | LC_ALL=C sort -u > $@
 
 # What the program carries: that, its sources, the headers that kernels include, and the emulator's headers for them.
 EMBED := $(sort $(wildcard rt/*/*.c rt/*/*.h) \
 	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) \
-	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o $(GEN)/c_macros.txt
+	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o $(GEN)/words_c.txt $(GEN)/words_cuda.txt
 GEN_OBJ += $(OBJ)/gen/embed.o
 $(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list
 	@mkdir -p $(@D)

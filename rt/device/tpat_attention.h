@@ -135,7 +135,7 @@ template <> struct attention_passes<attention_exponential> {
 template <class T, class S, class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, class Index, class Query,
           class Key, class Value, class Score, class Largest, class Sum, class Weight, class Put>
 TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, Index first,
-                       typename element<Index>::type queries, typename element<Index>::type keys, Query query_at,
+                       typename identity<Index>::type queries, typename identity<Index>::type keys, Query query_at,
                        Key key_at, Value value_at, Score score_at, Largest largest_at, Sum sum_at, Weight weight_at,
                        Put put)
 {
@@ -510,7 +510,7 @@ template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE
           class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some,
           class All, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TURNED> &slots, Index first,
-                           typename element<Index>::type queries, typename element<Index>::type keys, Query query,
+                           typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                            QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
                            Score score_at, Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at,
                            Result result_at, Y *y, Place place_at)

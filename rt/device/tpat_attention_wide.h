@@ -44,7 +44,7 @@ template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLU
           class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All,
           class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURNED> &slots, Index first,
-                            typename element<Index>::type queries, typename element<Index>::type keys, Query query,
+                            typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                             QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
                             Score score_at, Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at,
                             Result result_at, Y *y, Place place_at)

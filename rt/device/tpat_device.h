@@ -204,8 +204,8 @@ template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
 }
 
 /* A parameter that converts to T, as C's arithmetic on small integers gives int: T is not deduced from `typename
- * element<T>::type x`. */
-template <class T> struct element {
+ * identity<T>::type x`. */
+template <class T> struct identity {
 	typedef T type;
 };
 
@@ -322,7 +322,7 @@ template <int THREADS, class T, class Op> TPAT_FN T block_scan_on(T v, Op op, T 
  * `none`: the neutral element; `shared`: an element for each warp. With 32 THREADS each warp of the block scans
  * separately, and `shared` is unused. */
 template <int THREADS, int WIDTH, bool EXCLUSIVE, class T, int N, class Op>
-TPAT_FN void block_scan_items_on(T (&v)[N], Op op, typename element<T>::type none, T *shared, T &carry)
+TPAT_FN void block_scan_items_on(T (&v)[N], Op op, typename identity<T>::type none, T *shared, T &carry)
 {
 	const int steps = N / WIDTH, lane = warp_lane();
 	T before[steps], total[steps], start = carry;
@@ -411,10 +411,10 @@ template <class T, class Op> TPAT_FN T atomic_update(T *p, T v, Op op)
 	return old;
 }
 
-template <class T> TPAT_FN T atomic_add(T *p, typename element<T>::type v) { return atomic_update(p, v, op_sum()); }
-template <class T> TPAT_FN T atomic_mul(T *p, typename element<T>::type v) { return atomic_update(p, v, op_prod()); }
-template <class T> TPAT_FN T atomic_max(T *p, typename element<T>::type v) { return atomic_update(p, v, op_max()); }
-template <class T> TPAT_FN T atomic_min(T *p, typename element<T>::type v) { return atomic_update(p, v, op_min()); }
+template <class T> TPAT_FN T atomic_add(T *p, typename identity<T>::type v) { return atomic_update(p, v, op_sum()); }
+template <class T> TPAT_FN T atomic_mul(T *p, typename identity<T>::type v) { return atomic_update(p, v, op_prod()); }
+template <class T> TPAT_FN T atomic_max(T *p, typename identity<T>::type v) { return atomic_update(p, v, op_max()); }
+template <class T> TPAT_FN T atomic_min(T *p, typename identity<T>::type v) { return atomic_update(p, v, op_min()); }
 
 /* Operations that the GPU has. */
 TPAT_FN int atomic_add(int *p, int v) { return atomicAdd(p, v); }
@@ -588,7 +588,7 @@ TPAT_FN u64 tile_next(u64 *state, u64 *shared)
 /* Combines the totals of the `n` tiles before this one with op, or returns `none` if n is 0, in all threads; all pass
  * `total`. */
 template <class T, class Op>
-TPAT_FN T tiles_before(T total, Op op, u64 *state, i64 tile, i64 n, typename element<T>::type none, T *shared)
+TPAT_FN T tiles_before(T total, Op op, u64 *state, i64 tile, i64 n, typename identity<T>::type none, T *shared)
 {
 	const int lane = block_thread();
 	if (lane < 32) { /* the first warp reads 32 tiles at a time, lane 0 the nearest */

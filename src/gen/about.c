@@ -22,15 +22,14 @@ static void comment(struct str *out, const char *text)
 	}
 }
 
-void gen_about(struct gen_text *g)
+void gen_about(struct str *out, const struct ir_kernel *k)
 {
-	const struct ir_kernel *k = g->kernel;
 	if (k->parts.n) {
-		str_printf(g->out, "// %d kernels in one launch, %s; %d threads a block.\n", k->parts.n,
+		str_printf(out, "// %d kernels in one launch, %s; %d threads a block.\n", k->parts.n,
 		           k->in_turn ? "in turn in its block" : "each in blocks of its own", k->threads);
 		return;
 	}
-	comment(g->out, k->about);
-	str_printf(g->out, "// Schedule: %s%s%s; %d threads a block%s.\n", k->rule, *k->params ? ", " : "", k->params,
+	comment(out, k->about);
+	str_printf(out, "// Schedule: %s%s%s; %d threads a block%s.\n", k->rule, *k->params ? ", " : "", k->params,
 	           k->threads, k->index64 ? "; 64-bit positions" : "");
 }

@@ -166,6 +166,11 @@ static int argument_of(const struct ir_kernel *k, const struct ir_buffer *b)
 	return i;
 }
 
+/* What every function has: its parameters. */
+struct head {
+	const char *args, *block;
+};
+
 static int symbol_argument(const struct ir_kernel *k, const char *name)
 {
 	int i = 0;
@@ -176,27 +181,29 @@ static int symbol_argument(const struct ir_kernel *k, const char *name)
 
 /* Calls a part with its own arguments and block number. It reads the low four bytes of a number that it takes as 32
  * bits. */
-static void print_part_call(struct gen_text *g, const struct ir_kernel *part, int i, expr first)
+static void print_part_call(struct gen_text *g, const struct head *h, int i, expr first)
 {
-	const struct ir_kernel *k = g->kernel;
+	const struct ir_kernel *k = g->kernel, *part = k->parts.at[i];
 	const char *separator = "";
+	const char *args = gen_own(g, arena_printf(g->out->arena, "part_%d", i));
+	const char *block = gen_own(g, arena_printf(g->out->arena, "block_%d", i));
 	gen_begin(g, "");
-	str_printf(g->out, "void *const part_%d[] = { ", i);
+	str_printf(g->out, "void *const %s[] = { ", args);
 	vec_each (b, &part->buffers) {
-		str_printf(g->out, "%sargs[%d]", separator, argument_of(k, *b));
+		str_printf(g->out, "%s%s[%d]", separator, h->args, argument_of(k, *b));
 		separator = ", ";
 	}
 	vec_each (name, &part->symbols)
-		str_printf(g->out, ", args[%d]", symbol_argument(k, *name));
+		str_printf(g->out, ", %s[%d]", h->args, symbol_argument(k, *name));
 	str_add(g->out, " };\n");
 	gen_begin(g, "");
-	str_printf(g->out, "const uint32_t block_%d[3] = { (uint32_t)(block_x - (", i);
+	str_printf(g->out, "const uint32_t %s[3] = { (uint32_t)(%s - (", block, gen_block_number(g));
 	gen_expr(g, first);
 	str_add(g->out, ")) };\n");
-	str_line(g->out, "%s_part(part_%d, block_%d);", part->name, i, i);
+	str_line(g->out, "%s(%s, %s);", gen_kernel_name(g, part, true), args, block);
 }
 
-static void print_parts(struct gen_text *g)
+static void print_parts(struct gen_text *g, const struct head *h)
 {
 	const struct ir_kernel *k = g->kernel;
 	expr first = ir_index(k->blocks->pool, 0);
@@ -206,12 +213,12 @@ static void print_parts(struct gen_text *g)
 		if (!k->in_turn) {
 			gen_begin(g, "if (");
 			gen_expr(g, first);
-			str_add(g->out, " <= block_x && block_x < ");
+			str_printf(g->out, " <= %s && %s < ", gen_block_number(g), gen_block_number(g));
 			gen_operand(g, end);
 			str_add(g->out, ") {\n");
 			g->out->indent++;
 		}
-		print_part_call(g, part, i, first);
+		print_part_call(g, h, i, first);
 		if (!k->in_turn) {
 			g->out->indent--;
 			str_line(g->out, "}");
@@ -220,23 +227,23 @@ static void print_parts(struct gen_text *g)
 	}
 }
 
-static void print_buffers(struct gen_text *g)
+static void print_buffers(struct gen_text *g, const struct head *h)
 {
 	const struct ir_kernel *k = g->kernel;
 	int n = 0;
 	vec_each (b, &k->buffers) {
 		const char *type = gen_element_type(g, (*b)->type), *constant = ir_kernel_writes(k, *b) ? "" : "const ";
-		str_printf(g->out, "\t%s%s *%s = *(%s%s *const *)args[%d];\n", constant, type, gen_buffer(g, *b),
-		           constant, type, n++);
+		str_printf(g->out, "\t%s%s *%s = *(%s%s *const *)%s[%d];\n", constant, type, gen_buffer(g, *b),
+		           constant, type, h->args, n++);
 	}
 }
 
-static void print_symbols(struct gen_text *g)
+static void print_symbols(struct gen_text *g, const struct head *h)
 {
 	const struct ir_kernel *k = g->kernel;
 	vec_each (name, &k->symbols)
-		str_printf(g->out, "\tconst i64 %s = *(const %s *)args[%d];\n", gen_symbol(g, *name),
-		           k->index64 ? "i64" : "i32", symbol_argument(k, *name));
+		str_printf(g->out, "\tconst i64 %s = *(const %s *)%s[%d];\n", gen_symbol(g, *name),
+		           k->index64 ? "i64" : "i32", h->args, symbol_argument(k, *name));
 }
 
 static void print_work(struct gen_text *g)
@@ -248,7 +255,8 @@ static void print_work(struct gen_text *g)
 	if (k->serial.n) {
 		gen_block(g, &k->serial);
 	} else {
-		str_printf(g->out, "\tfor (i64 thread = 0; thread < %d; thread++) {\n", k->threads);
+		const char *thread = gen_thread_number(g);
+		str_printf(g->out, "\tfor (i64 %s = 0; %s < %d; %s++) {\n", thread, thread, k->threads, thread);
 		g->out->indent++;
 		gen_block(g, &k->body);
 		g->out->indent--;
@@ -260,24 +268,27 @@ static void print_work(struct gen_text *g)
 static void print_kernel(struct str *text, const struct ir_kernel *k, bool part, const struct map *reserved)
 {
 	struct str own = str_new(text->arena), *out = &own;
-	struct gen_text g = { .out = out, .target = &plain_c, .kernel = k };
-	str_add(out, "\n");
-	gen_about(&g);
-	str_printf(out, "%svoid %s%s(void *const *args, const uint32_t block[3])\n{\n", part ? "static " : "", k->name,
-	           part ? "_part" : "");
+	struct names names = names_new(text->arena, reserved);
+	struct gen_text g = { .out = out, .target = &plain_c, .kernel = k, .names = &names };
+	const struct head h = { gen_own(&g, "args"), gen_own(&g, "block") };
+	const char *block = gen_block_number(&g);
+	str_add(text, "\n");
+	gen_about(text, k);
+	str_printf(out, "%svoid %s(void *const *%s, const uint32_t %s[3])\n{\n", part ? "static " : "",
+	           gen_kernel_name(&g, k, part), h.args, h.block);
 	if (!k->parts.n)
-		print_buffers(&g);
-	print_symbols(&g);
-	str_add(out, "\tconst i64 block_x = block[0];\n\t(void)block_x;\n");
+		print_buffers(&g, &h);
+	print_symbols(&g, &h);
+	str_printf(out, "\tconst i64 %s = %s[0];\n\t(void)%s;\n", block, h.block, block);
 	if (k->parts.n) {
 		out->indent++;
-		print_parts(&g);
+		print_parts(&g, &h);
 		out->indent--;
 	} else {
 		print_work(&g);
 	}
 	str_add(out, "}\n");
-	names_choose(text, str_text(out), reserved);
+	names_choose(text, &names, str_text(out));
 }
 
 static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)

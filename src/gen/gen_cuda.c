@@ -3,107 +3,11 @@
 #include "gen/gen_device.h"
 #include "gen/text.h"
 
-static const char *const functor[IR_COMBINE_COUNT] = {
-	[IR_SUM] = "op_sum",
-	[IR_PROD] = "op_prod",
-	[IR_MAXIMUM] = "op_max",
-	[IR_MINIMUM] = "op_min",
-	[IR_ALL] = "op_and",
-	[IR_ANY] = "op_or",
-	[IR_ARGMAX] = "op_argmax<false>",
-	[IR_ARGMIN] = "op_argmin<false>",
-	[IR_ARGMAX_LAST] = "op_argmax<true>",
-	[IR_ARGMIN_LAST] = "op_argmin<true>",
+/* Of bool the smaller is "and", the larger "or". */
+static const struct ir_device_function *const atomic[IR_COMBINE_COUNT] = {
+	[IR_SUM] = &device_atomic_add,     [IR_PROD] = &device_atomic_mul, [IR_MAXIMUM] = &device_atomic_max,
+	[IR_MINIMUM] = &device_atomic_min, [IR_ALL] = &device_atomic_min,  [IR_ANY] = &device_atomic_max,
 };
-
-static const char *const atomic[IR_COMBINE_COUNT] = {
-	[IR_SUM] = "atomic_add", [IR_PROD] = "atomic_mul", [IR_MAXIMUM] = "atomic_max", [IR_MINIMUM] = "atomic_min",
-	[IR_ALL] = "atomic_min", [IR_ANY] = "atomic_max", /* of bool: the smaller is "and", the larger "or" */
-};
-
-/* combines `name` over groups of `width` threads, in place */
-static void print_combine(struct gen_text *g, const struct ir_lanes *s)
-{
-	const char *type = gen_type(g, s->var->type), *name = gen_name(g, s->var),
-	           *index = s->index ? gen_name(g, s->index) : NULL;
-	if (index)
-		type = arena_printf(g->out->arena, "indexed<%s, %s>", type, gen_type(g, TYPE_INDEX));
-	const char *mine = index ? arena_printf(g->out->arena, "%s{ %s, %s }", type, name, index) : name;
-	const char *group = s->lanes < 32 ? arena_printf(g->out->arena, "<%d>", s->lanes) : "";
-	const char *call = arena_printf(g->out->arena, "warp_reduce%s(%s, %s())", group, mine, functor[s->combine]);
-	const char *across = s->across ? gen_name(g, s->across) : gen_own(g, "across");
-	if (s->items) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->items * s->lanes * s->columns);
-		str_line(g->out, "block_reduce_columns_on<%d, %d>(%s, %s(), %s);", s->columns, s->lanes, name,
-		         functor[s->combine], across);
-		return;
-	}
-	if (s->columns) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->lanes * s->columns);
-		call = arena_printf(g->out->arena, "block_reduce_columns<%d, %d>(%s, %s(), %s)", s->columns, s->lanes,
-		                    mine, functor[s->combine], across);
-	} else if (s->lanes > 32) {
-		str_line(g->out, "__shared__ %s %s[%d];", type, across, s->lanes / 32);
-		call = arena_printf(g->out->arena, "block_reduce<%d>(%s, %s(), %s)", s->lanes, mine,
-		                    functor[s->combine], across);
-	}
-	if (index)
-		str_line(g->out, "%s = %s.index;", index, call);
-	else
-		str_line(g->out, "%s = %s;", name, call);
-}
-
-/* scans `name` over threads, starting from `name2`; `name2` becomes the last one's result */
-static void print_scan(struct gen_text *g, const struct ir_scan *s)
-{
-	const char *name = gen_name(g, s->part), *last = gen_name(g, s->sum);
-	if (s->lanes > 32) {
-		const char *across = gen_own(g, "across");
-		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->part->type), across, s->lanes / 32);
-		str_line(g->out, "%s = block_scan_on<%d>(%s, %s(), %s, %s);", name, s->lanes, name, functor[s->combine],
-		         across, last);
-	} else {
-		str_line(g->out, "%s = warp_scan_on(%s, %s(), %s);", name, name, functor[s->combine], last);
-	}
-}
-
-/* the same for arrays */
-static void print_items_scan(struct gen_text *g, const struct ir_items_scan *s)
-{
-	const char *across = arena_printf(g->out->arena, "(%s *)0", gen_type(g, s->sum->type));
-	if (s->lanes > 32) {
-		across = gen_own(g, "across");
-		str_line(g->out, "__shared__ %s %s[%d];", gen_type(g, s->sum->type), across, s->lanes / 32);
-	}
-	gen_indent(g);
-	str_printf(g->out, "block_scan_items_on<%d, %d, %s>(%s, %s(), ", s->lanes, s->columns,
-	           s->exclusive ? "true" : "false", gen_name(g, s->parts), functor[s->combine]);
-	gen_expr(g, s->none);
-	str_printf(g->out, ", %s, %s);\n", across, gen_name(g, s->sum));
-}
-
-static void print_tile(struct gen_text *g, const struct ir_tile *s)
-{
-	const char *type = gen_type(g, s->var->type), *taken = gen_own(g, "tile_taken");
-	str_line(g->out, "__shared__ u64 %s;", taken);
-	str_line(g->out, "const %s %s = (%s)tile_next(%s, &%s);", type, gen_name(g, s->var), type,
-	         gen_buffer(g, s->state), taken);
-}
-
-static void print_before(struct gen_text *g, const struct ir_before *s)
-{
-	const char *type = gen_type(g, s->var->type), *all = gen_own(g, "before_all");
-	str_line(g->out, "__shared__ %s %s;", type, all);
-	gen_indent(g);
-	str_printf(g->out, "const %s %s = tiles_before(%s, %s(), %s, ", type, gen_name(g, s->var), gen_name(g, s->part),
-	           functor[s->combine], gen_buffer(g, s->state));
-	gen_expr(g, s->tile);
-	str_add(g->out, ", ");
-	gen_expr(g, s->tiles);
-	str_add(g->out, ", ");
-	gen_expr(g, s->none);
-	str_printf(g->out, ", &%s);\n", all);
-}
 
 static void print_for(struct gen_text *g, const struct ir_for *s)
 {
@@ -173,9 +77,11 @@ static bool in_pairs(const struct ir_buffer *b)
 
 static void print_update(struct gen_text *g, const struct ir_update *s)
 {
-	gen_begin(g, atomic[s->combine]);
+	const struct ir_device_function *f = atomic[s->combine];
+	ck(f);
 	if (s->combine == IR_SUM && in_pairs(s->buf))
-		str_add(g->out, "_paired");
+		f = &device_atomic_add_paired;
+	gen_begin(g, f->name);
 	str_printf(g->out, "(%s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	str_add(g->out, ", ");
@@ -188,11 +94,11 @@ static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 	if (!s->stands)
 		str_line(g->out, "%s %s[%d];", gen_type(g, s->buf->type), gen_name(g, s->array), s->width);
 	gen_declared(g, s->array, s->at);
-	gen_begin(g, "load");
 	if (type_is_packed(s->buf->type))
-		str_printf(g->out, "_%s(", type_name(s->buf->type));
+		gen_begin(g, arena_printf(g->out->arena, "%s_%s", device_load.name, type_name(s->buf->type)));
 	else
-		str_add(g->out, s->where ? "_if(" : s->once ? "_once(" : "(");
+		gen_begin(g, (s->where ? &device_load_if : s->once ? &device_load_once : &device_load)->name);
+	str_add(g->out, "(");
 	gen_array_row(g, s);
 	str_printf(g->out, type_is_packed(s->buf->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
@@ -205,11 +111,12 @@ static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 
 static void print_store_vector(struct gen_text *g, const struct ir_vector *s)
 {
-	gen_begin(g, "store");
-	if (type_is_packed(s->buf->type))
-		str_printf(g->out, "_%s(%s, ", type_name(s->buf->type), gen_buffer(g, s->buf));
+	bool packed = type_is_packed(s->buf->type);
+	if (packed)
+		gen_begin(g, arena_printf(g->out->arena, "%s_%s", device_store.name, type_name(s->buf->type)));
 	else
-		str_printf(g->out, "%s(%s + ", s->once ? "_once" : "", gen_buffer(g, s->buf));
+		gen_begin(g, (s->once ? &device_store_once : &device_store)->name);
+	str_printf(g->out, packed ? "(%s, " : "(%s + ", gen_buffer(g, s->buf));
 	gen_operand(g, s->at);
 	str_add(g->out, ", ");
 	gen_array_row(g, s);
@@ -224,11 +131,11 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_LOAD_VECTOR: print_load_vector(g, &s->vector); break;
 	case IR_STORE_VECTOR: print_store_vector(g, &s->vector); break;
 	case IR_SYNC: str_line(g->out, "__syncthreads();"); break;
-	case IR_LANES_COMBINE: print_combine(g, &s->lanes); break;
-	case IR_LANES_SCAN: print_scan(g, &s->scan); break;
-	case IR_ITEMS_SCAN: print_items_scan(g, &s->items); break;
-	case IR_TILE_NEXT: print_tile(g, &s->tile); break;
-	case IR_TILES_BEFORE: print_before(g, &s->before); break;
+	case IR_LANES_COMBINE: gen_combine(g, &s->lanes); break;
+	case IR_LANES_SCAN: gen_scan(g, &s->scan); break;
+	case IR_ITEMS_SCAN: gen_items_scan(g, &s->items); break;
+	case IR_TILE_NEXT: gen_tile(g, &s->tile); break;
+	case IR_TILES_BEFORE: gen_before(g, &s->before); break;
 	case IR_SHARED: gen_shared(g, &s->shared); break;
 	case IR_LOCAL: gen_local(g, &s->local); break;
 	case IR_PLACE: gen_placed(g, &s->place); break;
@@ -281,7 +188,7 @@ static void print_head(struct gen_text *g, const struct ir_program *p)
 	str_add(g->out, ")");
 	if (k->cluster)
 		str_printf(g->out, " block_cluster(%d)", k->cluster);
-	str_printf(g->out, "\nvoid %s(", k->name);
+	str_printf(g->out, "\nvoid %s(", gen_kernel_name(g, k, false));
 	print_parameters(g, "", p, k->early);
 }
 
@@ -289,12 +196,13 @@ static void print_shared(struct gen_text *g)
 {
 	const struct ir_kernel *k = g->kernel;
 	struct str *out = g->out;
+	const char *memory = gen_name(g, ir_shared_memory(k->blocks->pool));
 	if (k->shared_bytes)
-		str_add(out, "\textern __shared__ __align__(1024) uint4 shared_memory[];\n");
+		str_printf(out, "\textern __shared__ __align__(1024) uint4 %s[];\n", memory);
 	vec_each (b, &k->shared) {
 		const char *type = gen_type(g, (*b)->type);
 		if (k->shared_bytes) /* there is only one such array */
-			str_printf(out, "\t%s *const %s = (%s *)shared_memory;\n", type, gen_buffer(g, *b), type);
+			str_printf(out, "\t%s *const %s = (%s *)%s;\n", type, gen_buffer(g, *b), type, memory);
 		else
 			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, gen_buffer(g, *b),
 			           (long long)(*b)->dim[0]->i);
@@ -304,7 +212,7 @@ static void print_shared(struct gen_text *g)
 static void print_part_call(struct gen_text *g, const struct ir_kernel *part, expr first)
 {
 	gen_indent(g);
-	str_printf(g->out, "%s_part(%s", part->name, gen_block_number(g));
+	str_printf(g->out, "%s(%s", gen_kernel_name(g, part, true), gen_block_number(g));
 	if (!ir_is_int(first, 0)) {
 		bool number = first->op == IR_CONST_INT;
 		str_add(g->out, number ? " - " : " - (");
@@ -350,8 +258,8 @@ static void print_parts(struct gen_text *g)
 static void print_part_head(struct gen_text *g, const struct ir_program *p)
 {
 	g->block = gen_own(g, "own_block");
-	str_printf(g->out, "static __device__ __forceinline__\nvoid %s_part(const %s %s", g->kernel->name,
-	           gen_type(g, TYPE_INDEX), g->block);
+	str_printf(g->out, "static __device__ __forceinline__\nvoid %s(const %s %s",
+	           gen_kernel_name(g, g->kernel, true), gen_type(g, TYPE_INDEX), g->block);
 	print_parameters(g, ", ", p, true);
 }
 
@@ -360,7 +268,7 @@ static void print_body(struct gen_text *g, bool part)
 	const struct ir_kernel *k = g->kernel;
 	print_shared(g);
 	if (k->early && !part)
-		str_add(g->out, "\twait_for_last_kernel();\n");
+		str_printf(g->out, "\t%s();\n", device_wait_for_last_kernel.name);
 	if (k->parts.n) {
 		g->out->indent++;
 		print_parts(g);
@@ -401,8 +309,9 @@ static bool strides(const struct ir_block *b)
 static void print_function(struct str *out, const struct ir_kernel *k, const struct print *x, bool part)
 {
 	struct str head = str_new(out->arena), body = str_new(out->arena);
-	struct gen_text g = { .out = &head, .target = &cuda, .kernel = k, .coarse = gen_coarse(k) };
-	gen_about(&g);
+	struct names names = names_new(out->arena, x->reserved);
+	struct gen_text g = { .out = &head, .target = &cuda, .kernel = k, .names = &names, .coarse = gen_coarse(k) };
+	gen_about(out, k);
 	if (part)
 		print_part_head(&g, x->program);
 	else
@@ -415,7 +324,7 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	print_builtin(&g, &head, part ? NULL : g.block, "blockIdx.x");
 	str_add(&head, str_text(&body));
 	str_add(&head, "}\n");
-	names_choose(out, str_text(&head), x->reserved);
+	names_choose(out, &names, str_text(&head));
 }
 
 /* Compilers skip kernels of other architectures, which would compile slowly without their instructions. The emulator

@@ -19,10 +19,15 @@ static void print_of(struct gen_text *g, const struct ir_template *of)
 	str_add(g->out, of->n ? ">" : "");
 }
 
+void gen_type_of(struct gen_text *g, const struct ir_device_type *t, struct ir_template of)
+{
+	str_add(g->out, t->name);
+	print_of(g, &of);
+}
+
 static void print_object_type(struct gen_text *g, const struct ir_object *o)
 {
-	str_add(g->out, o->type->name);
-	print_of(g, &o->of);
+	gen_type_of(g, o->type, o->of);
 }
 
 static void print_type(struct gen_text *g, const struct ir_variable *v)
@@ -75,12 +80,17 @@ void gen_placed(struct gen_text *g, const struct ir_place *s)
 
 /* ---- Calls. */
 
+void gen_called(struct gen_text *g, const struct ir_device_function *f, struct ir_template of)
+{
+	str_add(g->out, f->name);
+	print_of(g, &of);
+}
+
 void gen_function(struct gen_text *g, const struct ir_call *c)
 {
 	if (c->object)
 		str_printf(g->out, "%s.", gen_name(g, c->object));
-	str_add(g->out, c->function->name);
-	print_of(g, &c->of);
+	gen_called(g, c->function, c->of);
 }
 
 static void print_indexed(struct gen_text *g, const struct ir_arg *a)

@@ -64,7 +64,7 @@ void gen_lets(struct gen_text *g, expr e, expr also)
 		expr x = s.order.at[i];
 		if (s.uses[x->id] < 2 || !in_front(&s, x) || !nameable(x))
 			continue;
-		const char *name = arena_printf(g->out->arena, "tmp%d", g->lets++);
+		const char *name = gen_own(g, arena_printf(g->out->arena, "tmp%d", g->lets++));
 		gen_indent(g);
 		str_printf(g->out, "const %s %s = ", gen_type(g, x->type), name);
 		gen_expr(g, x);

@@ -1,198 +1,204 @@
-/* Chooses names for the marks in a kernel's text. See naming.h. */
+/* Chooses names for the placeholders in a kernel's text. See naming.h. */
 #include "gen/naming.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* A marked name and its scope: from its first use to the end of the scope. */
-struct marked {
-	const char *text; /* hint, mark and number in the text */
-	size_t n, hint;   /* bytes in total, of the hint */
-	char mark;
+/* A placeholder is a mark and the hexadecimal digits of its index; a scope's start or end is one byte. */
+#define MARK "\x01"
+#define SCOPE "\x02"
+#define SCOPE_END "\x03"
+enum { DIGITS = 8 };
+
+/* ---- While a text is printed. */
+
+struct names names_new(struct arena *a, const struct map *reserved)
+{
+	return (struct names){ a, reserved, map_new(a), map_new(a), map_new(a), { 0 } };
+}
+
+static const char *placeholder(struct names *n, enum name_kind kind, const char *hint)
+{
+	int index = n->all.n;
+	vec_push(n->arena, &n->all, ((struct name){ kind, hint }));
+	return arena_printf(n->arena, MARK "%0*x", DIGITS, (unsigned)index);
+}
+
+const char *names_object(struct names *n, enum name_kind kind, const void *object, const char *hint)
+{
+	const char *known = map_get_u64(&n->objects, (uintptr_t)object);
+	if (!known)
+		map_put_u64(&n->objects, (uintptr_t)object, known = placeholder(n, kind, hint));
+	return known;
+}
+
+const char *names_symbol(struct names *n, const char *symbol)
+{
+	const char *known = map_get(&n->symbols, symbol);
+	if (!known)
+		map_put(&n->symbols, symbol, known = placeholder(n, NAME_SYMBOL, symbol));
+	return known;
+}
+
+const char *names_own(struct names *n, const char *hint)
+{
+	return placeholder(n, NAME_VARIABLE, hint);
+}
+
+const char *names_function(struct names *n, const char *name)
+{
+	map_put(&n->functions, name, name);
+	return name;
+}
+
+void names_scope(struct str *out)
+{
+	str_add(out, SCOPE);
+}
+
+void names_scope_end(struct str *out)
+{
+	str_add(out, SCOPE_END);
+}
+
+/* ---- When it is complete. */
+
+/* A name where it is visible: from its first use to the end of the scope. */
+struct declared {
+	int which; /* in names.all */
 	size_t from, to;
 	const char *name; /* null: not chosen yet */
 };
 
-/* A use of a marked name: its position and the name's index. */
+/* A use of a name: its position, and the index of its declaration. */
 struct use {
-	size_t at, n;
+	size_t at;
 	int which;
 };
 
 struct choose {
 	struct arena *scratch;
-	const char *text;
-	const struct map *reserved;
-	struct map others; /* unmarked names */
+	const struct names *names;
 	struct {
-		VEC(struct marked);
+		VEC(struct declared);
 	} all;
 	struct {
 		VEC(int);
-	} open; /* open scopes: index in `declared` of the first name in each */
+	} open; /* open scopes: index in `visible` of the first name in each */
+	struct {
+		VEC(int);
+	} visible; /* in open scopes: indices in `all` */
 	struct {
 		VEC(struct use);
 	} uses; /* in text order */
-	struct {
-		VEC(int);
-	} declared; /* in open scopes: indices */
 };
 
-static bool is_mark(char c)
-{
-	return c == NAMES_MARK_VARIABLE || c == NAMES_MARK_BUFFER || c == NAMES_MARK_SYMBOL;
-}
-
-static bool is_scope(char c)
-{
-	return c == NAMES_SCOPE || c == NAMES_SCOPE_END;
-}
-
-/* The last visible declaration with that marked text; -1: none. */
-static int visible(const struct choose *c, size_t at, size_t n)
-{
-	for (int i = c->declared.n - 1; i >= 0; i--) {
-		const struct marked *m = &c->all.at[c->declared.at[i]];
-		if (m->n == n && memcmp(m->text, c->text + at, n) == 0)
-			return c->declared.at[i];
-	}
-	return -1;
-}
-
-static void use(struct choose *c, size_t at, size_t n, int which)
-{
-	vec_push(c->scratch, &c->uses, ((struct use){ at, n, which }));
-}
-
 /* Declares the name if it is not visible, even if for the second time. */
-static void use_marked(struct choose *c, size_t at, size_t hint)
+static void use(struct choose *c, size_t at, int which)
 {
-	size_t n = hint + 1 + NAMES_MARK_DIGITS;
-	int which = visible(c, at, n);
-	if (which < 0) {
-		struct marked m = { c->text + at, n, hint, c->text[at + hint], at, SIZE_MAX, NULL };
-		which = c->all.n;
-		vec_push(c->scratch, &c->declared, which);
-		vec_push(c->scratch, &c->all, m);
-	}
-	use(c, at, n, which);
+	for (int i = c->visible.n - 1; i >= 0; i--)
+		if (c->all.at[c->visible.at[i]].which == which) {
+			vec_push(c->scratch, &c->uses, ((struct use){ at, c->visible.at[i] }));
+			return;
+		}
+	vec_push(c->scratch, &c->visible, c->all.n);
+	vec_push(c->scratch, &c->uses, ((struct use){ at, c->all.n }));
+	vec_push(c->scratch, &c->all, ((struct declared){ which, at, SIZE_MAX, NULL }));
 }
 
 static void close_scope(struct choose *c, size_t at)
 {
 	ck(c->open.n > 0);
 	int first = c->open.at[--c->open.n];
-	for (int i = first; i < c->declared.n; i++)
-		c->all.at[c->declared.at[i]].to = at;
-	c->declared.n = first;
+	for (int i = first; i < c->visible.n; i++)
+		c->all.at[c->visible.at[i]].to = at;
+	c->visible.n = first;
 }
 
-/* Records a plain name in the text and, for a macro, the names in its body. */
-static void add_other(struct choose *c, const char *name)
+/* The next placeholder or scope. */
+static size_t next_mark(const char *text, size_t at)
 {
-	const struct names_word *w = map_get(c->reserved, name);
-	if (map_get(&c->others, name))
-		return;
-	map_put(&c->others, name, c);
-	for (size_t at = 0, n; w && at < w->n; at += n) {
-		n = names_token(w->body + at);
-		if (names_is_start(w->body[at]))
-			add_other(c, arena_strndup(c->scratch, w->body + at, n));
-	}
+	return at + strcspn(text + at, MARK SCOPE SCOPE_END);
 }
 
-/* The x of threadIdx.x, which no variable shadows. */
-static bool is_member(const char *text, size_t at)
+static void find(struct choose *c, const char *text)
 {
-	return at > 0 && (text[at - 1] == '.' || (at > 1 && text[at - 1] == '>' && text[at - 2] == '-'));
-}
-
-static void find(struct choose *c)
-{
-	for (size_t at = 0, n; (n = names_token(c->text + at)) > 0; at += n) {
-		char first = c->text[at];
-		if (names_is_start(first) && is_mark(c->text[at + n])) {
-			use_marked(c, at, n);
-			n += 1 + NAMES_MARK_DIGITS;
-		} else if (names_is_start(first) && !is_member(c->text, at)) {
-			add_other(c, arena_strndup(c->scratch, c->text + at, n));
-		} else if (first == NAMES_SCOPE) {
-			vec_push(c->scratch, &c->open, c->declared.n);
-		} else if (first == NAMES_SCOPE_END) {
+	for (size_t at = next_mark(text, 0); text[at]; at = next_mark(text, at + 1))
+		if (text[at] == *SCOPE)
+			vec_push(c->scratch, &c->open, c->visible.n);
+		else if (text[at] == *SCOPE_END)
 			close_scope(c, at);
-		}
-	}
+		else
+			use(c, at, (int)strtoul(arena_strndup(c->scratch, text + at + 1, DIGITS), NULL, 16));
+}
+
+static const struct name *name_of(const struct choose *c, const struct declared *d)
+{
+	return &c->names->all.at[d->which];
 }
 
 /* Model names apply to the whole text; a variable's name to its block. */
-static bool is_free(const struct choose *c, const struct marked *m, const char *name)
+static bool is_free(const struct choose *c, const struct declared *d, const char *name)
 {
-	const struct names_word *w = map_get(c->reserved, name);
-	bool hides = w && w->declared && !w->body && m->mark == NAMES_MARK_VARIABLE;
-	if ((w && !hides) || map_get(&c->others, name) || name[0] == '_')
+	if (map_get(c->names->reserved, name) || map_get(&c->names->functions, name) || name[0] == '_')
 		return false;
+	bool variable = name_of(c, d)->kind == NAME_VARIABLE;
 	vec_each (have, &c->all) {
-		bool variables = have->mark == NAMES_MARK_VARIABLE && m->mark == NAMES_MARK_VARIABLE;
-		bool apart = variables && (have->to < m->from || m->to < have->from);
+		bool variables = variable && name_of(c, have)->kind == NAME_VARIABLE;
+		bool apart = variables && (have->to < d->from || d->to < have->from);
 		if (have->name && !apart && strcmp(have->name, name) == 0)
 			return false;
 	}
 	return true;
 }
 
-static void choose_name(struct choose *c, struct marked *m)
+static void choose_name(struct choose *c, struct declared *d)
 {
-	char *hint = arena_strndup(c->scratch, m->text, m->hint);
-	const char *behind = m->mark == NAMES_MARK_SYMBOL ? "_extent" : m->mark == NAMES_MARK_BUFFER ? "_data" : "_";
-	const char *name = hint[0] == '_' ? arena_printf(c->scratch, "v%s", hint) : hint;
-	const char *longer = arena_printf(c->scratch, "%s%s", name, behind);
-	if (!is_free(c, m, name) && m->mark != NAMES_MARK_VARIABLE)
+	static const char *const behind[] = {
+		[NAME_VARIABLE] = "_", [NAME_SYMBOL] = "_extent", [NAME_BUFFER] = "_data"
+	};
+	const struct name *n = name_of(c, d);
+	const char *name = n->hint[0] == '_' ? arena_printf(c->scratch, "v%s", n->hint) : n->hint;
+	const char *longer = arena_printf(c->scratch, "%s%s", name, behind[n->kind]);
+	if (!is_free(c, d, name) && n->kind != NAME_VARIABLE)
 		name = longer;
-	for (int number = 2; !is_free(c, m, name); number++)
+	for (int number = 2; !is_free(c, d, name); number++)
 		name = arena_printf(c->scratch, "%s%d", longer, number);
-	m->name = name;
+	d->name = name;
 }
 
 /* Variables first: their names then do not depend on the model. */
 static void choose_names(struct choose *c)
 {
-	vec_each (m, &c->all)
-		if (m->mark == NAMES_MARK_VARIABLE)
-			choose_name(c, m);
-	vec_each (m, &c->all)
-		if (!m->name)
-			choose_name(c, m);
+	vec_each (d, &c->all)
+		if (name_of(c, d)->kind == NAME_VARIABLE)
+			choose_name(c, d);
+	vec_each (d, &c->all)
+		if (!d->name)
+			choose_name(c, d);
 }
 
-/* In comments, names appear as their hints. */
-static void put_plain(struct str *out, const char *text, size_t n)
+static void put_names(const struct choose *c, struct str *out, const char *text)
 {
-	for (size_t i = 0, k; i < n; i += k) {
-		for (k = 0; i + k < n && !is_mark(text[i + k]) && !is_scope(text[i + k]);)
-			k++;
-		str_addn(out, text + i, k);
-		if (i + k < n)
-			k += is_mark(text[i + k]) ? 1 + NAMES_MARK_DIGITS : 1;
+	const struct use *u = c->uses.at;
+	for (size_t at = 0, next; text[at]; at = next) {
+		next = next_mark(text, at);
+		str_addn(out, text + at, next - at);
+		if (text[next] == *MARK) {
+			str_add(out, c->all.at[u++->which].name);
+			next += 1 + DIGITS;
+		} else if (text[next]) {
+			next++;
+		}
 	}
 }
 
-static void put_names(struct choose *c, struct str *out)
-{
-	size_t at = 0;
-	vec_each (u, &c->uses) {
-		put_plain(out, c->text + at, u->at - at);
-		str_add(out, c->all.at[u->which].name);
-		at = u->at + u->n;
-	}
-	put_plain(out, c->text + at, strlen(c->text + at));
-}
-
-void names_choose(struct str *out, const char *text, const struct map *reserved)
+void names_choose(struct str *out, const struct names *n, const char *text)
 {
 	struct arena *scratch = arena_new();
-	struct choose c = { .scratch = scratch, .text = text, .reserved = reserved };
-	c.others = map_new(scratch);
-	find(&c);
+	struct choose c = { .scratch = scratch, .names = n };
+	find(&c, text);
 	choose_names(&c);
-	put_names(&c, out);
+	put_names(&c, out, text);
 	arena_free(scratch);
 }

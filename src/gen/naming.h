@@ -1,22 +1,43 @@
-/* Inside src/gen/: the names in a kernel's text. While a kernel is printed, buffers, symbols and variables are marked
- * names: a hint, a mark, and a distinguishing number. When the text is complete, each gets a unique name. */
+/* Inside src/gen/: the names in a kernel's text. While a function is printed, each of its buffers, symbols and
+ * variables stands in the text as a placeholder. When the text is complete, each gets a unique name. */
 #ifndef TPAT_GEN_NAMING_H
 #define TPAT_GEN_NAMING_H
 
-#include "ir/kernel.h"
-#include "ir/reserved.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
 
-/* The marks, and the number of hexadecimal digits after each. */
-#define NAMES_MARK_VARIABLE '\x01'
-#define NAMES_MARK_SYMBOL '\x02'
-#define NAMES_MARK_BUFFER '\x03'
-/* Mark the start and end of a block's scope, which includes its loop variable or function parameters; a function's own
- * scope needs no marks. They are removed from the text. */
-#define NAMES_SCOPE '\x04'
-#define NAMES_SCOPE_END '\x05'
-enum { NAMES_MARK_DIGITS = 8 };
+enum name_kind { NAME_VARIABLE, NAME_SYMBOL, NAME_BUFFER };
 
-/* Appends a function's text with all marked names replaced. Variables of disjoint scopes may share a name. */
-void names_choose(struct str *out, const char *text, const struct map *reserved);
+struct name {
+	enum name_kind kind;
+	const char *hint;
+};
+
+/* The names of one function's text. */
+struct names {
+	struct arena *arena;
+	const struct map *reserved;  /* words of the language that must not be names: names_reserved() */
+	struct map functions;        /* names that are chosen already */
+	struct map symbols, objects; /* their placeholders */
+	struct {
+		VEC(struct name);
+	} all;
+};
+
+struct names names_new(struct arena *a, const struct map *reserved);
+/* Return the placeholder of an object, always the same; of a symbol; of a variable that the printer declares; and a
+ * function's own name, which nothing else in the text gets. `hint` is an identifier. */
+const char *names_object(struct names *n, enum name_kind kind, const void *object, const char *hint);
+const char *names_symbol(struct names *n, const char *symbol);
+const char *names_own(struct names *n, const char *hint);
+const char *names_function(struct names *n, const char *name);
+/* Mark the start and the end of a block's scope, which includes its loop variable or function parameters. */
+void names_scope(struct str *out);
+void names_scope_end(struct str *out);
+
+/* Appends the text with its placeholders replaced. Variables of disjoint scopes may share a name. */
+void names_choose(struct str *out, const struct names *n, const char *text);
 
 #endif

@@ -10,12 +10,12 @@ void gen_begin(struct gen_text *g, const char *text)
 
 void gen_scope(struct gen_text *g)
 {
-	str_addn(g->out, (const char[]){ NAMES_SCOPE }, 1);
+	names_scope(g->out);
 }
 
 void gen_scope_end(struct gen_text *g)
 {
-	str_addn(g->out, (const char[]){ NAMES_SCOPE_END }, 1);
+	names_scope_end(g->out);
 }
 
 static void print_index(struct gen_text *g, expr at)

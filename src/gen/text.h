@@ -4,13 +4,14 @@
 
 #include "gen/language.h"
 #include "gen/naming.h"
+#include "ir/reserved.h"
 
 struct gen_text;
 
 /* The syntax that differs between CUDA C++ and C. */
 struct gen_target {
 	bool c;                     /* plain C: function names include their types */
-	const char *thread, *block; /* the built-in variables: hints in CUDA, names in C */
+	const char *thread, *block; /* the built-in variables: hints */
 	const char *comment, *comment_end;
 	const char *leave; /* statement that ends a thread */
 	/* Prints a statement that stmt.c does not know; variables for its expressions are declared already. */
@@ -39,10 +40,7 @@ struct gen_text {
 	struct {
 		VEC(struct gen_depth);
 	} depths;
-	struct {
-		VEC(const struct ir_buffer *);
-	} buffers;                  /* with marked names: their numbers */
-	unsigned own;               /* number of variables declared by the printer */
+	struct names *names;
 	const char *thread, *block; /* the built-in variables, if the text declares them */
 };
 
@@ -51,11 +49,13 @@ enum type gen_stored_type(const struct gen_text *g, enum type t); /* as which a 
 const char *gen_type(const struct gen_text *g, enum type t);
 /* The pointee type of a buffer of type t: bytes if elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);
-/* Marked names (see naming.h) of a buffer, a symbol, a variable, and a variable declared by the printer. */
+/* Placeholders (see naming.h) of a buffer, a symbol, a variable, and a variable declared by the printer; and the name
+ * of the function of a kernel, or of a part of a launch. */
 const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b);
 const char *gen_symbol(struct gen_text *g, const char *name);
 const char *gen_name(struct gen_text *g, const struct ir_variable *v);
 const char *gen_own(struct gen_text *g, const char *hint);
+const char *gen_kernel_name(struct gen_text *g, const struct ir_kernel *k, bool part);
 /* The thread's index in its block and the block's in the grid, as signed variables. */
 const char *gen_thread_number(struct gen_text *g);
 const char *gen_block_number(struct gen_text *g);
@@ -121,6 +121,6 @@ bool gen_adds_to_itself(const struct ir_stmt *s);                  /* name = nam
  * near ties. So exp and division use the GPU's fast forms, and products are contracted into sums. */
 bool gen_coarse(const struct ir_kernel *k);
 /* Prints a kernel's comment: its computation and schedule. */
-void gen_about(struct gen_text *g);
+void gen_about(struct str *out, const struct ir_kernel *k);
 
 #endif

@@ -34,25 +34,14 @@ const char *gen_element_type(const struct gen_text *g, enum type t)
 	return type_is_packed(t) ? "u8" : gen_type(g, t);
 }
 
-static const char *marked(struct gen_text *g, const char *hint, char mark, unsigned number)
-{
-	struct arena *a = g->out->arena;
-	return arena_printf(a, "%s%c%0*x", str_identifier(a, *hint ? hint : "x"), mark, NAMES_MARK_DIGITS, number);
-}
-
 const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b)
 {
-	int i = 0;
-	while (i < g->buffers.n && g->buffers.at[i] != b)
-		i++;
-	if (i == g->buffers.n)
-		vec_push(g->out->arena, &g->buffers, b);
-	return marked(g, b->name, NAMES_MARK_BUFFER, (unsigned)i);
+	return names_object(g->names, NAME_BUFFER, b, str_identifier(g->out->arena, *b->name ? b->name : "x"));
 }
 
 const char *gen_symbol(struct gen_text *g, const char *name)
 {
-	return marked(g, name, NAMES_MARK_SYMBOL, 0);
+	return names_symbol(g->names, name);
 }
 
 const char *gen_name(struct gen_text *g, const struct ir_variable *v)
@@ -61,30 +50,34 @@ const char *gen_name(struct gen_text *g, const struct ir_variable *v)
 	case IR_THREAD_NUMBER: return gen_thread_number(g);
 	case IR_BLOCK_NUMBER: return gen_block_number(g);
 	case IR_SYMBOL_HOLDER: return gen_symbol(g, v->hint);
-	case IR_SHARED_MEMORY: return "shared_memory";
-	case IR_OWN: return marked(g, v->hint, NAMES_MARK_VARIABLE, v->number);
+	case IR_SHARED_MEMORY:
+	case IR_OWN: return names_object(g->names, NAME_VARIABLE, v, v->hint);
 	default: ck(!"a variable that nothing declares"); return "";
 	}
 }
 
-/* The pool's numbers start at 0. */
 const char *gen_own(struct gen_text *g, const char *hint)
 {
-	return marked(g, hint, NAMES_MARK_VARIABLE, 0x80000000u + g->own++);
+	return names_own(g->names, hint);
 }
 
 const char *gen_thread_number(struct gen_text *g)
 {
 	if (!g->thread)
-		g->thread = g->target->c ? g->target->thread : gen_own(g, g->target->thread);
+		g->thread = gen_own(g, g->target->thread);
 	return g->thread;
 }
 
 const char *gen_block_number(struct gen_text *g)
 {
 	if (!g->block)
-		g->block = g->target->c ? g->target->block : gen_own(g, g->target->block);
+		g->block = gen_own(g, g->target->block);
 	return g->block;
+}
+
+const char *gen_kernel_name(struct gen_text *g, const struct ir_kernel *k, bool part)
+{
+	return names_function(g->names, part ? arena_printf(g->out->arena, "%s_part", k->name) : k->name);
 }
 
 void gen_float(struct str *out, double x, bool f32)

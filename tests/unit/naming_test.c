@@ -4,87 +4,131 @@
 #include "ir/reserved.h"
 #include "test.h"
 
-/* Marked names: variables, a symbol, a buffer. */
-#define V(hint, n) \
-	hint "\x01" \
-	     "0000000" #n
-#define S(hint) \
-	hint "\x02" \
-	     "00000000"
-#define B(hint, n) \
-	hint "\x03" \
-	     "0000000" #n
+/* A text as a printer writes it. */
+struct text {
+	struct arena *a;
+	struct names names;
+	struct str out;
+};
 
-/* A scope's beginning and end. */
-#define IN "\x04"
-#define OUT "\x05"
-
-static void chosen(const char *text, const char *want, bool c)
+static struct text text_new(enum kernel_language language)
 {
 	struct arena *a = arena_new();
-	struct str s = str_new(a);
-	names_choose(&s, text, names_reserved(c ? KERNEL_C : KERNEL_CUDA));
+	return (struct text){ a, names_new(a, names_reserved(language)), str_new(a) };
+}
+
+static void chosen(struct text *t, const char *want)
+{
+	struct str s = str_new(t->a);
+	names_choose(&s, &t->names, str_text(&t->out));
 	CHECK_STR(str_text(&s), want);
-	arena_free(a);
+	arena_free(t->a);
 }
 
 static void test_variables(void)
 {
-	/* One block declares two of a hint; blocks behind each other may share it; inner ones must not hide what is
-	 * outside. */
-	chosen("void f()\n{\n\tint " V("j", 1) " = 1;\n\tint " V("j", 2) " = " V("j", 1) ";\n}\n",
-	       "void f()\n{\n\tint j = 1;\n\tint j_2 = j;\n}\n", false);
-	chosen("{ " IN "for (int " V("i", 1) " = 0;;) { a(" V("i", 1) "); " OUT "} " IN
-	                                                              "for (int " V("i", 2) " = 0;;) "
-	                                                                                    "{ a(" V("i", 2) "); " OUT
-	                                                                                                     "} }",
-	       "{ for (int i = 0;;) { a(i); } for (int i = 0;;) { a(i); } }", false);
-	chosen("{ int " V("r", 1) "; {" IN " int " V("r", 2) " = " V("r", 1) "; " OUT "} }",
-	       "{ int r; { int r_2 = r; } }", false);
-	chosen("{ const auto " V("at", 1) " = [&](" IN "int " V("r", 2) ", u32 (&" V("x", 3) ")[1]) { return " V(
-	               "r", 2) "; " OUT "}; int " V("r", 4) "; }",
-	       "{ const auto at = [&](int r, u32 (&x)[1]) { return r; }; int r; }", false);
-	/* The same name may be declared again where it has ended. */
-	chosen("{ {" IN " int " V("x_v", 1) "; " V("x_v", 1) " = 1; " OUT "} {" IN
-	                                                     " int " V("x_v", 2) "; int " V("x_v", 1) "; " OUT "} }",
-	       "{ { int x_v; x_v = 1; } { int x_v; int x_v_2; } }", false);
+	/* One block declares two of a hint. */
+	struct text t = text_new(KERNEL_CUDA);
+	int object[4];
+	const char *first = names_object(&t.names, NAME_VARIABLE, &object[0], "j");
+	const char *second = names_object(&t.names, NAME_VARIABLE, &object[1], "j");
+	CHECK(names_object(&t.names, NAME_VARIABLE, &object[0], "j") == first);
+	str_printf(&t.out, "{ int %s = 1; int %s = %s; }", first, second, first);
+	chosen(&t, "{ int j = 1; int j_2 = j; }");
+
+	/* Blocks one after the other may share a name. */
+	t = text_new(KERNEL_CUDA);
+	for (int i = 0; i < 2; i++) {
+		names_scope(&t.out);
+		const char *name = names_own(&t.names, "i");
+		str_printf(&t.out, "for (int %s = 0;;) { a(%s); ", name, name);
+		names_scope_end(&t.out);
+		str_add(&t.out, "} ");
+	}
+	chosen(&t, "for (int i = 0;;) { a(i); } for (int i = 0;;) { a(i); } ");
+
+	/* Inner ones must not hide what is outside. */
+	t = text_new(KERNEL_CUDA);
+	str_printf(&t.out, "{ int %s; { ", first = names_own(&t.names, "r"));
+	names_scope(&t.out);
+	str_printf(&t.out, "int %s = %s; ", names_own(&t.names, "r"), first);
+	names_scope_end(&t.out);
+	str_add(&t.out, "} }");
+	chosen(&t, "{ int r; { int r_2 = r; } }");
+
+	/* The same variable may be declared again where it has ended. */
+	t = text_new(KERNEL_CUDA);
+	first = names_own(&t.names, "x_v");
+	second = names_own(&t.names, "x_v");
+	names_scope(&t.out);
+	str_printf(&t.out, "int %s; %s = 1; ", first, first);
+	names_scope_end(&t.out);
+	names_scope(&t.out);
+	str_printf(&t.out, "int %s; int %s; ", second, first);
+	names_scope_end(&t.out);
+	chosen(&t, "int x_v; x_v = 1; int x_v; int x_v_2; ");
 }
 
-static void test_plain(void)
+static void test_words(void)
 {
-	/* What stands there without a mark stays, and is no variable's name; members are in nobody's way. */
-	chosen("{ int " V("row", 1) "; f(row, p.row, q->row, p." V("column", 2) "); }",
-	       "{ int row_2; f(row, p.row, q->row, p.column); }", false);
-	chosen("{ int " V("row", 1) "; f(p.row, q->row); }", "{ int row; f(p.row, q->row); }", false);
-	chosen("{ mma(); int " V("mma", 1) "; }", "{ mma(); int mma_2; }", false);
-	chosen("// " V("row", 1) " of " B("x", 1) "\n{ int " V("row", 1) "; }", "// row of x\n{ int row; }", false);
+	/* What headers declare and what a launch calls is no variable's name. */
+	struct text t = text_new(KERNEL_CUDA);
+	names_function(&t.names, "f");
+	const char *f = names_own(&t.names, "f"), *mma = names_own(&t.names, "mma"), *x = names_own(&t.names, "fmaf");
+	str_printf(&t.out, "f(%s, %s, %s, %s)", f, mma, x, names_own(&t.names, "to_f16"));
+	chosen(&t, "f(f_2, mma_2, fmaf_2, to_f16_2)");
+	t = text_new(KERNEL_C);
+	f = names_own(&t.names, "f16_of_f32");
+	mma = names_own(&t.names, "mma");
+	x = names_own(&t.names, "memcpy");
+	str_printf(&t.out, "f(%s, %s, %s, %s)", f, mma, x, names_own(&t.names, "sqrtf"));
+	chosen(&t, "f(f16_of_f32_2, mma, memcpy_2, sqrtf_2)");
+}
+
+static void put(struct text *t, enum name_kind kind, const char *hint)
+{
+	const char *name = kind == NAME_SYMBOL ? names_symbol(&t->names, hint)
+	                                       : names_object(&t->names, kind, arena_strdup(t->a, hint), hint);
+	str_printf(&t->out, "%s ", name);
 }
 
 static void test_models_names(void)
 {
-	chosen("void f(const float *" B("end", 0) ", int " S("number") ")\n{\n\tint " V("number", 1) " = " S(
-	               "number") ";\n"
-	                         "\tg(" B("end", 0) "[end]);\n}\n",
-	       "void f(const float *end_data, int number_extent)\n{\n\tint number = "
-	       "number_extent;\n\tg(end_data[end]);\n}\n",
-	       false);
-	chosen("f(" B("x", 0) ", " B("x", 1) ", " S("x") ")", "f(x, x_data, x_extent)", false);
-	chosen("f(" B("x_v", 0) ", " V("x_v", 1) ")", "f(x_v_data, x_v)", false);
-	chosen("f(" S("NULL") ", " S("xor") ", " S("__global__") ", " S("TPAT_ARCH") ", " B("nullptr", 0) ", " B(
-	               "shared_tile", 1) ")",
-	       "f(NULL_extent, xor_extent, v__global__, TPAT_ARCH_extent, nullptr_data, shared_tile_data)", false);
-	chosen("f(" S("M_PI") ", " S("linux") ", " S("restrict") ", " B("sort_items", 0) ")",
-	       "f(M_PI_extent, linux_extent, restrict_extent, sort_items_data)", true);
-	/* What a macro that stands there is made of stands there, too. */
-	CHECK(map_get(names_reserved(KERNEL_CUDA), "block_cluster"));
-	const struct names_word *w = map_get(names_reserved(KERNEL_CUDA), "block_cluster");
-	CHECK(w && w->body && w->n > 0 && !w->declared);
+	struct text t = text_new(KERNEL_CUDA);
+	put(&t, NAME_BUFFER, "end");
+	put(&t, NAME_SYMBOL, "number");
+	put(&t, NAME_VARIABLE, "number");
+	put(&t, NAME_VARIABLE, "end");
+	chosen(&t, "end_data number_extent number end ");
+	t = text_new(KERNEL_CUDA);
+	put(&t, NAME_BUFFER, "x");
+	put(&t, NAME_BUFFER, "x");
+	put(&t, NAME_SYMBOL, "x");
+	put(&t, NAME_SYMBOL, "x");
+	chosen(&t, "x x_data x_extent x_extent ");
+	t = text_new(KERNEL_CUDA);
+	put(&t, NAME_SYMBOL, "NULL");
+	put(&t, NAME_SYMBOL, "xor");
+	put(&t, NAME_SYMBOL, "__global__");
+	put(&t, NAME_SYMBOL, "TPAT_ARCH");
+	put(&t, NAME_BUFFER, "nullptr");
+	put(&t, NAME_BUFFER, "shared_tile");
+	put(&t, NAME_BUFFER, "block_cluster");
+	chosen(&t,
+	       "NULL_extent xor_extent v__global__ TPAT_ARCH_extent nullptr_data shared_tile_data block_cluster_data ");
+	t = text_new(KERNEL_C);
+	put(&t, NAME_SYMBOL, "M_PI");
+	put(&t, NAME_SYMBOL, "linux");
+	put(&t, NAME_SYMBOL, "restrict");
+	put(&t, NAME_SYMBOL, "template");
+	put(&t, NAME_BUFFER, "sort_items");
+	chosen(&t, "M_PI_extent linux_extent restrict_extent template sort_items_data ");
 }
 
 int main(void)
 {
 	test_variables();
-	test_plain();
+	test_words();
 	test_models_names();
 	return test_done();
 }
