@@ -47,7 +47,7 @@ struct ir_expr {
 	int depth;     /* of the longest path to a leaf */
 	uint32_t size; /* nodes as a tree, not counting extents of axes; saturates at UINT32_MAX */
 	uint32_t id;   /* in order of creation, dense from 0: index for memo tables */
-	uint64_t hash; /* of the structure; the same in every pool */
+	uint64_t hash; /* for the pool's table */
 	struct ir_pool *pool;
 	union {
 		int64_t i;                     /* CONST_INT; AXIS: its number */
@@ -86,10 +86,23 @@ struct ir_variable {
 };
 struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...)
         __attribute__((format(printf, 3, 4)));
-/* Returns a variable that belongs to `of`, a buffer or another object known by its address; null: to the kernel. Always
- * the same variable for the same object, format and text while the kernel is built. */
-struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const void *of, const char *hint, ...)
-        __attribute__((format(printf, 4, 5)));
+/* What a variable holds of a buffer, or of the kernel as a whole. */
+enum ir_holds {
+	IR_HOLDS_VALUE,  /* a stage's value */
+	IR_HOLDS_VALUES, /* those of a thread's rows */
+	IR_HOLDS_VECTOR, /* neighbouring elements in registers */
+	IR_HOLDS_REST,   /* those of a row that are in shared memory */
+	IR_HOLDS_PARTS,  /* accumulators, or running combinations */
+	IR_HOLDS_PLACES, /* positions of the best elements so far */
+	IR_HOLDS_KEPT,   /* whether elements are kept */
+	IR_HOLDS_AT,     /* an element's position */
+	IR_HOLDS_STEP,   /* the number of a vector among a thread's */
+	IR_HOLDS_ITEM,   /* the number of an element in a vector */
+};
+/* Returns the variable that holds that of the buffer `of` (null: of the kernel); `number` tells several such apart. It
+ * is always the same one while the kernel is built. */
+struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const struct ir_buffer *of, enum ir_holds holds,
+                                   int number, const char *hint, ...) __attribute__((format(printf, 6, 7)));
 struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name);
 struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol);
 /* Sets an array's extents, as declared. */

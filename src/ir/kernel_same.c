@@ -4,7 +4,7 @@
 
 #include "ir/kernel.h"
 
-/* Two variables are the same if they have equal names and neither corresponds to another variable of the other
+/* Two variables are the same if they are declared alike and neither corresponds to another variable of the other
  * kernel. */
 struct same {
 	struct map there, back; /* a's variables to b's, b's to a's: by address */
@@ -25,7 +25,7 @@ static bool same_variable(struct same *s, const struct ir_variable *a, const str
 	if (there || back)
 		return there == b && back == a;
 	if (a->kind != b->kind || a->type != b->type || !same_object(a->object, b->object) ||
-	    strcmp(a->hint, b->hint) != 0 || a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim) != 0)
+	    (a->kind == IR_SYMBOL_HOLDER && a != b) || a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim) != 0)
 		return false;
 	map_put_u64(&s->there, (uintptr_t)a, b);
 	map_put_u64(&s->back, (uintptr_t)b, a);
@@ -50,7 +50,7 @@ static bool same_expr(struct same *s, expr a, expr b)
 	uint64_t pair = (uint64_t)a->id << 32 | b->id;
 	if (map_get_u64(&s->known, pair))
 		return true;
-	if (a->hash != b->hash || a->op != b->op || a->type != b->type || a->n != b->n ||
+	if (a->op != b->op || a->type != b->type || a->n != b->n ||
 	    ((a != b || a->op == IR_VAR || a->op == IR_ELEMENT) && !same_payload(s, a, b)))
 		return false;
 	for (int i = 0; i < a->n; i++)

@@ -67,13 +67,15 @@ void ir_variables_begin(struct ir_pool *p)
 	p->of_kernel = map_new(p->arena);
 }
 
-struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const void *of, const char *hint, ...)
+struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const struct ir_buffer *of, enum ir_holds holds,
+                                   int number, const char *hint, ...)
 {
 	va_list ap;
 	va_start(ap, hint);
 	const char *text = arena_vprintf(p->arena, hint, ap);
 	va_end(ap);
-	return derived(&p->of_kernel, p, IR_OWN, t, arena_printf(p->arena, "%d\n%p\n%s\n%s", t, of, hint, text), text);
+	return derived(&p->of_kernel, p, IR_OWN, t,
+	               arena_printf(p->arena, "%d %p %d %d", t, (const void *)of, holds, number), text);
 }
 
 static struct ir_variable *special(struct ir_pool *p, enum ir_variable_kind kind, enum type t, const char *name)
@@ -102,8 +104,6 @@ void ir_variable_dims(struct ir_variable *array, int rank, const int *dim)
 
 /* ---- Nodes. */
 
-/* The hash of a node's payload. A LOAD uses its buffer's name, on which pools of one program agree. A variable uses its
- * hint, so that the order of an index's terms does not depend on earlier variables. */
 static uint64_t payload_hash(const struct ir_expr *e)
 {
 	switch (e->op) {
@@ -112,8 +112,8 @@ static uint64_t payload_hash(const struct ir_expr *e)
 	case IR_CONST_FLOAT: return hash_bytes(1, &e->f, sizeof e->f);
 	case IR_SYMBOL: return hash_str(2, e->name);
 	case IR_VAR:
-	case IR_ELEMENT: return hash_str(2, e->var->hint);
-	case IR_LOAD: return hash_str(3, e->buf->name);
+	case IR_ELEMENT: return hash_u64(2, (uintptr_t)e->var);
+	case IR_LOAD: return hash_u64(3, (uintptr_t)e->buf);
 	default: return 0;
 	}
 }
@@ -328,7 +328,7 @@ bool ir_is_int(expr e, int64_t x)
 	return e->op == IR_CONST_INT && e->i == x;
 }
 
-/* Axes first and by number, then symbols and variables by name, then the rest by operation and hash. */
+/* Axes first, then variables, then the rest, then symbols. */
 static int rank_of(expr e)
 {
 	switch (e->op) {
@@ -340,35 +340,58 @@ static int rank_of(expr e)
 	}
 }
 
-static int order_variables(const struct ir_variable *a, const struct ir_variable *b)
+static int compare(double a, double b)
 {
-	int c = strcmp(a->hint, b->hint);
-	return c || a == b ? c : a->number < b->number ? -1 : 1;
+	return (a > b) - (a < b);
 }
 
+static int compare_integers(int64_t a, int64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Variables known by their names are ordered by these; a kernel's own as they were made. */
+static int order_variables(const struct ir_variable *a, const struct ir_variable *b)
+{
+	static const int rank[] = {
+		[IR_BLOCK_NUMBER] = 0, [IR_THREAD_NUMBER] = 1, [IR_SHARED_MEMORY] = 2,
+		[IR_CALLED] = 3,       [IR_SYMBOL_HOLDER] = 4, [IR_OWN] = 5,
+	};
+	if (rank[a->kind] != rank[b->kind])
+		return rank[a->kind] - rank[b->kind];
+	int c = a->kind == IR_CALLED || a->kind == IR_SYMBOL_HOLDER ? strcmp(a->hint, b->hint) : 0;
+	return c ? c : compare_integers(a->number, b->number);
+}
+
+static int order_payloads(expr a, expr b)
+{
+	switch (a->op) {
+	case IR_AXIS:
+	case IR_CONST_INT: return compare_integers(a->i, b->i);
+	case IR_CONST_FLOAT: return compare(a->f, b->f);
+	case IR_SYMBOL: return strcmp(a->name, b->name);
+	case IR_LOAD: return a->buf->id - b->buf->id;
+	default: return 0;
+	}
+}
+
+/* By structure alone: equal kernels have equal texts, whatever was made before them. */
 int ir_order(expr a, expr b)
 {
 	if (a == b)
 		return 0;
 	if (rank_of(a) != rank_of(b))
 		return rank_of(a) - rank_of(b);
-	if (a->op == IR_AXIS && a->i != b->i)
-		return a->i < b->i ? -1 : 1;
-	if (a->op == IR_SYMBOL || a->op == IR_VAR || a->op == IR_ELEMENT) {
-		int c = a->op == IR_SYMBOL ? strcmp(a->name, b->name) : order_variables(a->var, b->var);
-		if (c)
-			return c;
-	}
-	if (a->op != b->op)
-		return a->op < b->op ? -1 : 1;
-	for (int i = 0; i < a->n && i < b->n && a->op == IR_ELEMENT; i++) {
-		bool numbers = a->arg[i]->op == IR_CONST_INT && b->arg[i]->op == IR_CONST_INT;
-		int c = numbers ? (a->arg[i]->i > b->arg[i]->i) - (a->arg[i]->i < b->arg[i]->i)
-		                : ir_order(a->arg[i], b->arg[i]);
-		if (c)
-			return c;
-	}
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return a->id < b->id ? -1 : 1;
+	int c = rank_of(a) == 1 ? order_variables(a->var, b->var) : 0;
+	if (!c)
+		c = compare_integers(a->op, b->op);
+	if (!c)
+		c = compare_integers(a->type, b->type);
+	if (!c)
+		c = order_payloads(a, b);
+	if (!c)
+		c = compare_integers(a->n, b->n);
+	for (int i = 0; i < a->n && !c; i++)
+		c = ir_order(a->arg[i], b->arg[i]);
+	return c ? c : compare_integers(a->id, b->id);
 }

@@ -30,7 +30,7 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 			parts[v] = 0.0f;
 		}
 		f16 x_v0[8];
-		load(x_v0, x + at + i * 786432 + j * 262144 + max(0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
+		load(x_v0, x + j * 262144 + i * 786432 + at + max(0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
 		const int tmp0 = (k * 64 + row * 16 + 4) / 7;
 		const float this_0 = 0 <= tmp0 - 2 ? nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -38,7 +38,7 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
-		load(x_v1, x + at + i * 786432 + j * 262144 + max(0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
+		load(x_v1, x + j * 262144 + i * 786432 + at + max(0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
 		const int tmp1 = (k * 64 + row * 16 + 4) / 7;
 		const float this_1 = 0 <= tmp1 - 1 ? nan_max(1.0f - fabsf((float)(tmp1 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -46,21 +46,21 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
-		load(x_v2, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512);
+		load(x_v2, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512);
 		const float this_2 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
-		load(x_v3, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
+		load(x_v3, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
 		const float this_3 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
-		load(x_v4, x + at + i * 786432 + j * 262144 + min(511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
+		load(x_v4, x + j * 262144 + i * 786432 + at + min(511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
 		const int tmp2 = (k * 64 + row * 16 + 4) / 7;
 		const float this_4 = tmp2 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp2 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -68,7 +68,7 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
-		load(x_v5, x + at + i * 786432 + j * 262144 + min(511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
+		load(x_v5, x + j * 262144 + i * 786432 + at + min(511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
 		const int tmp3 = (k * 64 + row * 16 + 4) / 7;
 		const float this_5 = tmp3 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp3 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -81,7 +81,7 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 		for (int v = 0; v < 8; v++) {
 			made_v[v] = coarse_quotient(parts[v], this_6);
 		}
-		store(made + at + row * 512, made_v);
+		store(made + row * 512 + at, made_v);
 	}
 	__syncthreads();
 	for (int column = thread; column < 224; column += 256) {
@@ -105,7 +105,7 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 			sum = fmaf(this_10, made[row * 512 + (column * 16 + 4) / 7 + 1], sum);
 			sum = fmaf(this_11, made[row * 512 + min(511, (column * 16 + 4) / 7 + 2)], sum);
 			sum = fmaf(this_12, made[row * 512 + min(511, (column * 16 + 4) / 7 + 3)], sum);
-			y[column + i * 150528 + j * 50176 + k * 896 + row * 224] = to_f16(coarse_quotient(sum, this_13));
+			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, this_13));
 		}
 	}
 }
@@ -134,7 +134,7 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 			parts[v] = 0.0f;
 		}
 		f16 x_v0[8];
-		load(x_v0, x + at + i * 786432 + j * 262144 + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
+		load(x_v0, x + j * 262144 + i * 786432 + at + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
 		const i64 tmp0 = (k * 64 + row * 16 + 4) / 7;
 		const float this_0 = 0 <= tmp0 - 2 ? nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -142,7 +142,7 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
-		load(x_v1, x + at + i * 786432 + j * 262144 + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
+		load(x_v1, x + j * 262144 + i * 786432 + at + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
 		const i64 tmp1 = (k * 64 + row * 16 + 4) / 7;
 		const float this_1 = 0 <= tmp1 - 1 ? nan_max(1.0f - fabsf((float)(tmp1 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -150,21 +150,21 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
-		load(x_v2, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512);
+		load(x_v2, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512);
 		const float this_2 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
-		load(x_v3, x + at + i * 786432 + j * 262144 + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
+		load(x_v3, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
 		const float this_3 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
-		load(x_v4, x + at + i * 786432 + j * 262144 + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
+		load(x_v4, x + j * 262144 + i * 786432 + at + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
 		const i64 tmp2 = (k * 64 + row * 16 + 4) / 7;
 		const float this_4 = tmp2 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp2 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -172,7 +172,7 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
-		load(x_v5, x + at + i * 786432 + j * 262144 + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
+		load(x_v5, x + j * 262144 + i * 786432 + at + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
 		const i64 tmp3 = (k * 64 + row * 16 + 4) / 7;
 		const float this_5 = tmp3 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp3 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
 		#pragma unroll
@@ -185,7 +185,7 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 		for (i64 v = 0; v < 8; v++) {
 			made_v[v] = coarse_quotient(parts[v], this_6);
 		}
-		store(made + at + row * 512, made_v);
+		store(made + row * 512 + at, made_v);
 	}
 	__syncthreads();
 	for (i64 column = thread; column < 224; column += 256) {
@@ -209,7 +209,7 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 			sum = fmaf(this_10, made[row * 512 + (column * 16 + 4) / 7 + 1], sum);
 			sum = fmaf(this_11, made[row * 512 + min((i64)511, (column * 16 + 4) / 7 + 2)], sum);
 			sum = fmaf(this_12, made[row * 512 + min((i64)511, (column * 16 + 4) / 7 + 3)], sum);
-			y[column + i * 150528 + j * 50176 + k * 896 + row * 224] = to_f16(coarse_quotient(sum, this_13));
+			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, this_13));
 		}
 	}
 }

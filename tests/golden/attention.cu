@@ -25,16 +25,16 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 	const int tmp0 = (S + 63) / 64;
 	const int first_query = tmp0 * 64 - block % tmp0 * 64 - 64;
 	const auto query_at = [&](int this_query, int r) {
-		return i * S * 768 + j * S * 64 + r + this_query * 64;
+		return j * S * 64 + i * S * 768 + this_query * 64 + r;
 	};
 	const auto key_at = [&](int this_key, int r) {
-		return this_key < T ? i * T * 256 + r + this_key * 64 + j / 3 * T * 64 : -1;
+		return this_key < T ? i * T * 256 + this_key * 64 + r + j / 3 * T * 64 : -1;
 	};
 	const auto value_at = [&](int this_key, int s) {
-		return this_key < T ? i * T * 256 + s + this_key * 64 + j / 3 * T * 64 : -1;
+		return this_key < T ? i * T * 256 + this_key * 64 + s + j / 3 * T * 64 : -1;
 	};
 	const auto score_at = [&](int this_query, int this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query * T]);
+		return product_here * 0.125f + to_f32(m0[i * S * T + this_query * T + this_key]);
 	};
 	const auto kept = [&](int this_query, int this_key) {
 		return this_key <= this_query;
@@ -55,7 +55,7 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](int this_query, int s) {
-		return i * S * 768 + j * S * 64 + s + this_query * 64;
+		return j * S * 64 + i * S * 768 + this_query * 64 + s;
 	};
 	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
 	attention_mma<4, 1, true>(slots, first_query, S, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
@@ -78,16 +78,16 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 	const i64 tmp0 = (S + 63) / 64;
 	const i64 first_query = tmp0 * 64 - block % tmp0 * 64 - 64;
 	const auto query_at = [&](i64 this_query, i64 r) {
-		return i * S * 768 + j * S * 64 + r + this_query * 64;
+		return j * S * 64 + i * S * 768 + this_query * 64 + r;
 	};
 	const auto key_at = [&](i64 this_key, i64 r) {
-		return this_key < T ? i * T * 256 + r + this_key * 64 + j / 3 * T * 64 : -1;
+		return this_key < T ? i * T * 256 + this_key * 64 + r + j / 3 * T * 64 : -1;
 	};
 	const auto value_at = [&](i64 this_key, i64 s) {
-		return this_key < T ? i * T * 256 + s + this_key * 64 + j / 3 * T * 64 : -1;
+		return this_key < T ? i * T * 256 + this_key * 64 + s + j / 3 * T * 64 : -1;
 	};
 	const auto score_at = [&](i64 this_query, i64 this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query * T]);
+		return product_here * 0.125f + to_f32(m0[i * S * T + this_query * T + this_key]);
 	};
 	const auto kept = [&](i64 this_query, i64 this_key) {
 		return this_key <= this_query;
@@ -108,7 +108,7 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](i64 this_query, i64 s) {
-		return i * S * 768 + j * S * 64 + s + this_query * 64;
+		return j * S * 64 + i * S * 768 + this_query * 64 + s;
 	};
 	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
 	attention_mma<4, 1, true>(slots, first_query, S, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);

@@ -22,12 +22,12 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N
 	const bool this_case_1 = j < 4;
 	float a_v[4];
 	if (this_case_0 && this_case_1) {
-		load(a_v, a + i * 4 + j - 4);
+		load(a_v, a + j + i * 4 - 4);
 	}
 	float y_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		y_v[v] = this_case_0 ? this_case_1 ? a_v[v] : b[i * K + j + v - K - 4] : 0.0f;
+		y_v[v] = this_case_0 ? this_case_1 ? a_v[v] : b[v + j + i * K - K - 4] : 0.0f;
 	}
 	store(y + element, y_v);
 }
@@ -46,7 +46,7 @@ void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, i
 		return;
 	const int j = element % (K + 4);
 	const int i = element / (K + 4);
-	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[i * 4 + j - 4] : b[i * K + j - K - 4] : 0.0f;
+	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4] : 0.0f;
 }
 
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
@@ -63,5 +63,5 @@ void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 N
 		return;
 	const i64 j = element % (K + 4);
 	const i64 i = element / (K + 4);
-	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[i * 4 + j - 4] : b[i * K + j - K - 4] : 0.0f;
+	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4] : 0.0f;
 }

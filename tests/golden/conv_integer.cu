@@ -22,7 +22,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
-		return depth < 27 ? weight[depth + row * 27] : (i8)0;
+		return depth < 27 ? weight[row * 27 + depth] : (i8)0;
 	};
 	const auto right_at = [&](int column, int depth) {
 		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
@@ -35,7 +35,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 		const int tmp1 = floor_div(W - 1, 2);
 		const int tmp2 = k * 2 + s - 1;
 		const int tmp3 = l * 2 + t - 1;
-		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? x[i * H * W * 3 + k * W * 2 + l * 2 + r * H * W + s * W + t - W - 1] : zero[0] : (u8)0;
+		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? x[l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1] : zero[0] : (u8)0;
 	};
 	tile_gather<128, i8, 16, 128> left_next;
 	tile_gather<128, u8, 128, 128> right_next;
@@ -68,11 +68,11 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 				mma_b<u8> right[4];
 				#pragma unroll
 				for (int part = 0; part < 1; part++) {
-					mma_load_a(left[part], left_tile[slot], part * 16 + warp_row, depth);
+					mma_load_a(left[part], left_tile[slot], warp_row + part * 16, depth);
 				}
 				#pragma unroll
 				for (int part = 0; part < 4; part += 2) {
-					mma_load_b(right[part], right[part + 1], right_tile[slot], part * 8 + warp_column, depth);
+					mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + part * 8, depth);
 				}
 				#pragma unroll
 				for (int row = 0; row < 1; row++) {
@@ -96,7 +96,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	for (int row = 0; row < 1; row++) {
 		#pragma unroll
 		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + row * 16 + warp_row, column * 8 + first_column + warp_column, 27, left_zero, right_zero);
+			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 27, left_zero, right_zero);
 		}
 	}
 	// all products are summed up: the tiles' memory is free
@@ -106,7 +106,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	for (int part = 0; part < 1; part++) {
 		sums_put(right_tile, sum[part]);
 		for (int piece = thread % 32; piece < 64; piece += 32) {
-			const int row = first_row + part * 16 + warp_row + piece / 4;
+			const int row = first_row + warp_row + part * 16 + piece / 4;
 			const int column = first_column + warp_column + piece % 4 * 8;
 			const int tmp6 = floor_div(H - 1, 2);
 			const int tmp7 = floor_div(W - 1, 2);
@@ -124,7 +124,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 				const int i = floor_div(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
 				const int tmp8 = floor_div(H - 1, 2);
 				const int tmp9 = floor_div(W - 1, 2);
-				store(y + i * tmp8 * tmp9 * 16 + i * tmp8 * 16 + i * tmp9 * 16 + i * 16 + k * tmp9 + k + l + row * tmp8 * tmp9 + row * tmp8 + row * tmp9 + row, y_v);
+				store(y + row * tmp8 * tmp9 + row * tmp8 + row * tmp9 + row + l + k * tmp9 + k + i * tmp8 * tmp9 * 16 + i * tmp8 * 16 + i * tmp9 * 16 + i * 16, y_v);
 			}
 		}
 	}
@@ -147,7 +147,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
-		return depth < 27 ? weight[depth + row * 27] : (i8)0;
+		return depth < 27 ? weight[row * 27 + depth] : (i8)0;
 	};
 	const auto right_at = [&](int column, int depth) {
 		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
@@ -160,7 +160,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 		const int tmp1 = floor_div(W - 1, 2);
 		const int tmp2 = k * 2 + s - 1;
 		const int tmp3 = l * 2 + t - 1;
-		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? x[i * H * W * 3 + k * W * 2 + l * 2 + r * H * W + s * W + t - W - 1] : zero[0] : (u8)0;
+		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? x[l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1] : zero[0] : (u8)0;
 	};
 	tile_gather<128, i8, 16, 128> left_next;
 	tile_gather<128, u8, 128, 128> right_next;
@@ -193,11 +193,11 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 				mma_b<u8> right[4];
 				#pragma unroll
 				for (int part = 0; part < 1; part++) {
-					mma_load_a(left[part], left_tile[slot], part * 16 + warp_row, depth);
+					mma_load_a(left[part], left_tile[slot], warp_row + part * 16, depth);
 				}
 				#pragma unroll
 				for (int part = 0; part < 4; part += 2) {
-					mma_load_b(right[part], right[part + 1], right_tile[slot], part * 8 + warp_column, depth);
+					mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + part * 8, depth);
 				}
 				#pragma unroll
 				for (int row = 0; row < 1; row++) {
@@ -221,7 +221,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 	for (int row = 0; row < 1; row++) {
 		#pragma unroll
 		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + row * 16 + warp_row, column * 8 + first_column + warp_column, 27, left_zero, right_zero);
+			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 27, left_zero, right_zero);
 		}
 	}
 	// all products are summed up: the tiles' memory is free
@@ -231,7 +231,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 	for (int part = 0; part < 1; part++) {
 		sums_put(right_tile, sum[part]);
 		for (int piece = thread % 32; piece < 512; piece += 32) {
-			const int row = first_row + part * 16 + warp_row + piece / 32;
+			const int row = first_row + warp_row + part * 16 + piece / 32;
 			const int column = first_column + warp_column + piece % 32;
 			const int tmp6 = floor_div(H - 1, 2);
 			const int tmp7 = floor_div(W - 1, 2);
@@ -244,7 +244,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 				const int this_y = sums[0];
 				const int tmp8 = floor_div(H - 1, 2);
 				const int tmp9 = floor_div(W - 1, 2);
-				y[i * tmp8 * tmp9 * 16 + i * tmp8 * 16 + i * tmp9 * 16 + i * 16 + k * tmp9 + k + l + row * tmp8 * tmp9 + row * tmp8 + row * tmp9 + row] = this_y;
+				y[row * tmp8 * tmp9 + row * tmp8 + row * tmp9 + row + l + k * tmp9 + k + i * tmp8 * tmp9 * 16 + i * tmp8 * 16 + i * tmp9 * 16 + i * 16] = this_y;
 			}
 		}
 	}
@@ -277,10 +277,10 @@ void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__
 		const i64 r = depth / 9;
 		const i64 tmp2 = k * 2 + s - 1;
 		const i64 tmp3 = l * 2 + t - 1;
-		sum = sum + (((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? ((int)x[i * H * W * 3 + k * W * 2 + l * 2 + r * H * W + s * W + t - W - 1] - (int)zero[0]) * (int)weight[j * 27 + r * 9 + s * 3 + t] : 0);
+		sum = sum + (((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? ((int)x[l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1] - (int)zero[0]) * (int)weight[j * 27 + t + s * 3 + r * 9] : 0);
 	}
 	const int this_y = sum;
-	const i64 tmp4 = floor_div(H - 1, (i64)2);
-	const i64 tmp5 = floor_div(W - 1, (i64)2);
-	y[i * tmp4 * tmp5 * 16 + i * tmp4 * 16 + i * tmp5 * 16 + i * 16 + j * tmp4 * tmp5 + j * tmp4 + j * tmp5 + j + k * tmp5 + k + l] = this_y;
+	const i64 tmp4 = floor_div(W - 1, (i64)2);
+	const i64 tmp5 = floor_div(H - 1, (i64)2);
+	y[l + k * tmp4 + k + j * tmp5 * tmp4 + j * tmp5 + j * tmp4 + j + i * tmp5 * tmp4 * 16 + i * tmp5 * 16 + i * tmp4 * 16 + i * 16] = this_y;
 }

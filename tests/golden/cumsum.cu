@@ -30,7 +30,7 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 		const int from = own + vector * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			parts[item + vector * 8] = to_f32(x_v[vector][7 - item]) * 0.5f;
+			parts[vector * 8 + item] = to_f32(x_v[vector][7 - item]) * 0.5f;
 		}
 	}
 	__shared__ float across[4];
@@ -41,7 +41,7 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 		f16 y_v[8];
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			y_v[7 - item] = to_f16(parts[item + vector * 8] + 1.0f);
+			y_v[7 - item] = to_f16(parts[vector * 8 + item] + 1.0f);
 		}
 		store(y + row * 4096 - from + 4088, y_v);
 	}
@@ -91,7 +91,7 @@ void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 		const i64 from = own + vector * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			parts[item + vector * 8] = to_f32(x_v[vector][7 - item]) * 0.5f;
+			parts[vector * 8 + item] = to_f32(x_v[vector][7 - item]) * 0.5f;
 		}
 	}
 	__shared__ float across[4];
@@ -102,7 +102,7 @@ void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 		f16 y_v[8];
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			y_v[7 - item] = to_f16(parts[item + vector * 8] + 1.0f);
+			y_v[7 - item] = to_f16(parts[vector * 8 + item] + 1.0f);
 		}
 		store(y + row * 4096 - from + 4088, y_v);
 	}

@@ -25,7 +25,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = min(lane * 4 + step * 1024, K * N - 4);
-		load(x_v[step], x + at + row * K * N);
+		load(x_v[step], x + row * K * N + at);
 	}
 	float min_of_row = INFINITY;
 	#pragma unroll
@@ -71,7 +71,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 			for (int item = 0; item < 4; item++) {
 				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
 			}
-			store(y + at + row * K * N, y_v);
+			store(y + row * K * N + at, y_v);
 		}
 	}
 }
@@ -92,7 +92,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	float min_of_row = INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
-		load(x_v, x + at + row * K * N);
+		load(x_v, x + row * K * N + at);
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
 			min_of_row = nan_min(min_of_row, x_v[item]);
@@ -104,7 +104,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	float max_of_row = -INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
-		load(x_v, x + at + row * K * N);
+		load(x_v, x + row * K * N + at);
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
 			max_of_row = nan_max(max_of_row, x_v[item]);
@@ -122,13 +122,13 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	}
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
-		load(x_v, x + at + row * K * N);
+		load(x_v, x + row * K * N + at);
 		u8 y_v[1];
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
 			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + byte_to_f32(this_y_zero));
 		}
-		store(y + at + row * K * N, y_v);
+		store(y + row * K * N + at, y_v);
 	}
 }
 
@@ -145,7 +145,7 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	float min_of_row = INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
-		load(x_v, x + at + row * K * N);
+		load(x_v, x + row * K * N + at);
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
 			min_of_row = nan_min(min_of_row, x_v[item]);
@@ -157,7 +157,7 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	float max_of_row = -INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
-		load(x_v, x + at + row * K * N);
+		load(x_v, x + row * K * N + at);
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
 			max_of_row = nan_max(max_of_row, x_v[item]);
@@ -175,12 +175,12 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	}
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
-		load(x_v, x + at + row * K * N);
+		load(x_v, x + row * K * N + at);
 		u8 y_v[1];
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
 			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + byte_to_f32(this_y_zero));
 		}
-		store(y + at + row * K * N, y_v);
+		store(y + row * K * N + at, y_v);
 	}
 }

@@ -25,9 +25,9 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 	const int j = element / 65536 % 3;
 	const int i = element / 196608;
 	float this_kept_0[8];
-	const float this_0 = to_f32(x[i * 786432 + j * 262144 + max(0, l * 4 - 1) + max(0, k - 1) * 512]);
+	const float this_0 = to_f32(x[j * 262144 + i * 786432 + max(0, k - 1) * 512 + max(0, l * 4 - 1)]);
 	f16 x_v0[4];
-	load(x_v0, x + i * 786432 + j * 262144 + l * 4 + max(0, k - 1) * 512);
+	load(x_v0, x + l * 4 + j * 262144 + i * 786432 + max(0, k - 1) * 512);
 	const float this_1 = to_f32(x_v0[0]);
 	this_kept_0[0] = fmaf(this_1, 0.75f, this_0 * 0.25f);
 	const float this_2 = to_f32(x_v0[1]);
@@ -39,12 +39,12 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 	const float this_4 = to_f32(x_v0[3]);
 	this_kept_0[5] = fmaf(this_4, 0.25f, this_3 * 0.75f);
 	this_kept_0[6] = fmaf(this_4, 0.75f, this_3 * 0.25f);
-	const float this_5 = to_f32(x[i * 786432 + j * 262144 + min(511, l * 4 + 4) + max(0, k - 1) * 512]);
+	const float this_5 = to_f32(x[j * 262144 + i * 786432 + min(511, l * 4 + 4) + max(0, k - 1) * 512]);
 	this_kept_0[7] = fmaf(this_5, 0.25f, this_4 * 0.75f);
 	float this_kept_1[8];
-	const float this_6 = to_f32(x[i * 786432 + j * 262144 + k * 512 + max(0, l * 4 - 1)]);
+	const float this_6 = to_f32(x[k * 512 + j * 262144 + i * 786432 + max(0, l * 4 - 1)]);
 	f16 x_v1[4];
-	load(x_v1, x + i * 786432 + j * 262144 + k * 512 + l * 4);
+	load(x_v1, x + l * 4 + k * 512 + j * 262144 + i * 786432);
 	const float this_7 = to_f32(x_v1[0]);
 	this_kept_1[0] = fmaf(this_7, 0.75f, this_6 * 0.25f);
 	const float this_8 = to_f32(x_v1[1]);
@@ -56,7 +56,7 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 	const float this_10 = to_f32(x_v1[3]);
 	this_kept_1[5] = fmaf(this_10, 0.25f, this_9 * 0.75f);
 	this_kept_1[6] = fmaf(this_10, 0.75f, this_9 * 0.25f);
-	const float this_11 = to_f32(x[i * 786432 + j * 262144 + k * 512 + min(511, l * 4 + 4)]);
+	const float this_11 = to_f32(x[k * 512 + j * 262144 + i * 786432 + min(511, l * 4 + 4)]);
 	this_kept_1[7] = fmaf(this_11, 0.25f, this_10 * 0.75f);
 	{
 		f16 y_v[8];
@@ -64,7 +64,7 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 		for (int v = 0; v < 8; v++) {
 			y_v[v] = to_f16(fmaf(this_kept_1[v], 0.625f, this_kept_0[v] * 0.375f));
 		}
-		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8, y_v);
+		store_once(y + l * 8 + k * 4096 + j * 2097152 + i * 6291456, y_v);
 	}
 	{
 		f16 y_v[8];
@@ -72,12 +72,12 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 		for (int v = 0; v < 8; v++) {
 			y_v[v] = to_f16(fmaf(this_kept_1[v], 0.875f, this_kept_0[v] * 0.125f));
 		}
-		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8 + 1024, y_v);
+		store_once(y + l * 8 + k * 4096 + j * 2097152 + i * 6291456 + 1024, y_v);
 	}
 	float this_kept_2[8];
-	const float this_12 = to_f32(x[i * 786432 + j * 262144 + min(511, k + 1) * 512 + max(0, l * 4 - 1)]);
+	const float this_12 = to_f32(x[j * 262144 + i * 786432 + min(511, k + 1) * 512 + max(0, l * 4 - 1)]);
 	f16 x_v2[4];
-	load(x_v2, x + i * 786432 + j * 262144 + l * 4 + min(511, k + 1) * 512);
+	load(x_v2, x + l * 4 + j * 262144 + i * 786432 + min(511, k + 1) * 512);
 	const float this_13 = to_f32(x_v2[0]);
 	this_kept_2[0] = fmaf(this_13, 0.75f, this_12 * 0.25f);
 	const float this_14 = to_f32(x_v2[1]);
@@ -89,7 +89,7 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 	const float this_16 = to_f32(x_v2[3]);
 	this_kept_2[5] = fmaf(this_16, 0.25f, this_15 * 0.75f);
 	this_kept_2[6] = fmaf(this_16, 0.75f, this_15 * 0.25f);
-	const float this_17 = to_f32(x[i * 786432 + j * 262144 + min(511, l * 4 + 4) + min(511, k + 1) * 512]);
+	const float this_17 = to_f32(x[j * 262144 + i * 786432 + min(511, k + 1) * 512 + min(511, l * 4 + 4)]);
 	this_kept_2[7] = fmaf(this_17, 0.25f, this_16 * 0.75f);
 	{
 		f16 y_v[8];
@@ -97,7 +97,7 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 		for (int v = 0; v < 8; v++) {
 			y_v[v] = to_f16(fmaf(this_kept_2[v], 0.125f, this_kept_1[v] * 0.875f));
 		}
-		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8 + 2048, y_v);
+		store_once(y + l * 8 + k * 4096 + j * 2097152 + i * 6291456 + 2048, y_v);
 	}
 	{
 		f16 y_v[8];
@@ -105,6 +105,6 @@ void Enlarge_y(const f16 *x, f16 *__restrict__ y)
 		for (int v = 0; v < 8; v++) {
 			y_v[v] = to_f16(fmaf(this_kept_2[v], 0.375f, this_kept_1[v] * 0.625f));
 		}
-		store_once(y + i * 6291456 + j * 2097152 + k * 4096 + l * 8 + 3072, y_v);
+		store_once(y + l * 8 + k * 4096 + j * 2097152 + i * 6291456 + 3072, y_v);
 	}
 }

@@ -20,11 +20,11 @@ void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 
 	const int k = element % 768;
 	const int j = element / 768 % S;
 	const int i = element / 768 / S;
-	const int tmp0 = to_index(ids[i * S + j]);
+	const int tmp0 = to_index(ids[j + i * S]);
 	f16 table_v[8];
 	load(table_v, table + k + (tmp0 < 0 ? tmp0 + 30522 : tmp0) * 768);
 	f16 positions_v[8];
-	load(positions_v, positions + j * 768 + k);
+	load(positions_v, positions + k + j * 768);
 	f16 y_v[8];
 	#pragma unroll
 	for (int v = 0; v < 8; v++) {
@@ -49,11 +49,11 @@ void Embedding_y_x8_64(const f16 *table, const i64 *ids, const f16 *positions, f
 	const i64 k = element % 768;
 	const i64 j = element / 768 % S;
 	const i64 i = element / 768 / S;
-	const i64 tmp0 = ids[i * S + j];
+	const i64 tmp0 = ids[j + i * S];
 	f16 table_v[8];
 	load(table_v, table + k + (tmp0 < 0 ? tmp0 + 30522 : tmp0) * 768);
 	f16 positions_v[8];
-	load(positions_v, positions + j * 768 + k);
+	load(positions_v, positions + k + j * 768);
 	f16 y_v[8];
 	#pragma unroll
 	for (i64 v = 0; v < 8; v++) {

@@ -27,7 +27,7 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
-		load(x_v[step], x + at + row * 768);
+		load(x_v[step], x + row * 768 + at);
 	}
 	float sum_of_row = 0.0f;
 	#pragma unroll
@@ -64,7 +64,7 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		for (int item = 0; item < 8; item++) {
 			y_v[item] = to_f16(fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item])));
 		}
-		store(y + at + row * 768, y_v);
+		store(y + row * 768 + at, y_v);
 	}
 }
 
@@ -86,7 +86,7 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
-		load(x_v[step], x + at + row * 768);
+		load(x_v[step], x + row * 768 + at);
 	}
 	float sum_of_row = 0.0f;
 	#pragma unroll
@@ -123,6 +123,6 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		for (i64 item = 0; item < 8; item++) {
 			y_v[item] = to_f16(fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item])));
 		}
-		store(y + at + row * 768, y_v);
+		store(y + row * 768 + at, y_v);
 	}
 }

@@ -56,7 +56,7 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 			}
 			sum = warp_reduce(sum, op_sum());
 			if (lane == 0) {
-				gates_shared[element] = sum + inputs[element + row * 512 + turn * B * 512];
+				gates_shared[element] = sum + inputs[row * 512 + turn * B * 512 + element];
 			}
 		}
 		__syncthreads();
@@ -68,14 +68,14 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 			c_shared[element] = next_c_here;
 			const float next_h_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
-			y[element + row * 128 + turn * B * 128] = to_f16(next_h_here);
+			y[row * 128 + turn * B * 128 + element] = to_f16(next_h_here);
 		}
 	}
 	// h at last, c at last
 	if (thread < 128) {
 		const int element = thread;
-		h[element + row * 128] = h_shared[element];
-		c[element + row * 128] = c_shared[element];
+		h[row * 128 + element] = h_shared[element];
+		c[row * 128 + element] = c_shared[element];
 	}
 }
 
@@ -121,7 +121,7 @@ void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *
 			}
 			sum = warp_reduce(sum, op_sum());
 			if (lane == 0) {
-				gates_shared[element] = sum + inputs[element + row * 512 + turn * B * 512];
+				gates_shared[element] = sum + inputs[row * 512 + turn * B * 512 + element];
 			}
 		}
 		__syncthreads();
@@ -133,13 +133,13 @@ void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *
 			c_shared[element] = next_c_here;
 			const float next_h_here = turn < (i64)lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
-			y[element + row * 128 + turn * B * 128] = to_f16(next_h_here);
+			y[row * 128 + turn * B * 128 + element] = to_f16(next_h_here);
 		}
 	}
 	// h at last, c at last
 	if (thread < 128) {
 		const i64 element = thread;
-		h[element + row * 128] = h_shared[element];
-		c[element + row * 128] = c_shared[element];
+		h[row * 128 + element] = h_shared[element];
+		c[row * 128 + element] = c_shared[element];
 	}
 }

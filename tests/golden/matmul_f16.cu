@@ -77,8 +77,8 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 			for (int across = 0; across < 128; across += 64) {
 				sums_put(store_memory, sums_part<8>(sum[part], across / 8));
 				for (int piece = thread % 32; piece < 128; piece += 32) {
-					const int row = first_row + part * 64 + warp_row + piece / 8;
-					const int column = across + first_column + warp_column + piece % 8 * 8;
+					const int row = warp_row + first_row + part * 64 + piece / 8;
+					const int column = warp_column + first_column + across + piece % 8 * 8;
 					{
 						float sums[8];
 						sums_get<64>(sums, store_memory, piece / 8, piece % 8 * 8);
@@ -88,7 +88,7 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 							const f16 this_y = to_f16(sums[item]);
 							y_v[item] = this_y;
 						}
-						store(y + column + row * 3072, y_v);
+						store(y + row * 3072 + column, y_v);
 					}
 				}
 			}
@@ -112,10 +112,10 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 	__shared__ shared_tile<f16, 128, 32> left_tile[3];
 	__shared__ shared_tile<f16, 32, 128> right_tile[3];
 	const auto left_at = [&](int row, int depth) {
-		return depth + row * 768;
+		return row * 768 + depth;
 	};
 	const auto right_at = [&](int depth, int column) {
-		return column + depth * 3072;
+		return depth * 3072 + column;
 	};
 	mma_sum<float> sum[4][8] = {};
 	for (int slot = 0; slot < 2; slot++) {
@@ -141,11 +141,11 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 			mma_b<f16> right[8];
 			#pragma unroll
 			for (int part = 0; part < 4; part++) {
-				mma_load_a(left[part], left_tile[slot], part * 16 + warp_row, depth);
+				mma_load_a(left[part], left_tile[slot], warp_row + part * 16, depth);
 			}
 			#pragma unroll
 			for (int part = 0; part < 8; part += 2) {
-				mma_load_b_turned(right[part], right[part + 1], right_tile[slot], part * 8 + warp_column, depth);
+				mma_load_b_turned(right[part], right[part + 1], right_tile[slot], warp_column + part * 8, depth);
 			}
 			#pragma unroll
 			for (int row = 0; row < 4; row++) {
@@ -163,7 +163,7 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 	for (int part = 0; part < 4; part++) {
 		sums_put(right_tile, sum[part]);
 		for (int piece = thread % 32; piece < 128; piece += 32) {
-			const int row = first_row + part * 16 + warp_row + piece / 8;
+			const int row = first_row + warp_row + part * 16 + piece / 8;
 			const int column = first_column + warp_column + piece % 8 * 8;
 			{
 				float sums[8];
@@ -174,7 +174,7 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 					const f16 this_y = to_f16(sums[item]);
 					y_v[item] = this_y;
 				}
-				store(y + column + row * 3072, y_v);
+				store(y + row * 3072 + column, y_v);
 			}
 		}
 	}

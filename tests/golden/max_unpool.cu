@@ -3,12 +3,12 @@
 /* program MaxUnpool(x: f16[N,64,28,28]) -> (y: f16[N,64,28,28])
   pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
   found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
-  y: f16[N,64,28,28] = map (i, j, k, l) select(mod(l, 2) + mod(k, 2) * 2 == index(found[i, j, floordiv(k, 2), floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
+  y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2), floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
  */
 
 // pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
-// y: f16[N,64,28,28] = map (i, j, k, l) select(mod(l, 2) + mod(k, 2) * 2 == index(found[i, j, floordiv(k, 2),
+// y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2),
 // floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
 // Schedule: windows 1, rows 1, width 2; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
@@ -31,13 +31,13 @@ void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 	float argmax_of_found[2];
 	int this_found[2];
 	f16 x_v0[4];
-	load(x_v0, x + i * 50176 + j * 784 + k * 56 + l * 4);
+	load(x_v0, x + l * 4 + k * 56 + j * 784 + i * 50176);
 	const float this_0 = to_f32(x_v0[0]);
 	const float this_1 = to_f32(x_v0[2]);
 	const float this_2 = to_f32(x_v0[1]);
 	const float this_3 = to_f32(x_v0[3]);
 	f16 x_v1[4];
-	load(x_v1, x + i * 50176 + j * 784 + k * 56 + l * 4 + 28);
+	load(x_v1, x + l * 4 + k * 56 + j * 784 + i * 50176 + 28);
 	const float this_4 = to_f32(x_v1[0]);
 	const float this_5 = to_f32(x_v1[2]);
 	const float this_6 = to_f32(x_v1[1]);
@@ -79,18 +79,18 @@ void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 	y_v0[1] = this_found[0] == 1 ? this_pooled_0 : to_f16(0.0f);
 	y_v0[2] = this_found[1] == 0 ? this_pooled_1 : to_f16(0.0f);
 	y_v0[3] = this_found[1] == 1 ? this_pooled_1 : to_f16(0.0f);
-	store(y + i * 50176 + j * 784 + k * 56 + l * 4, y_v0);
+	store(y + l * 4 + k * 56 + j * 784 + i * 50176, y_v0);
 	f16 y_v1[4];
 	y_v1[0] = this_found[0] == 2 ? this_pooled_0 : to_f16(0.0f);
 	y_v1[1] = this_found[0] == 3 ? this_pooled_0 : to_f16(0.0f);
 	y_v1[2] = this_found[1] == 2 ? this_pooled_1 : to_f16(0.0f);
 	y_v1[3] = this_found[1] == 3 ? this_pooled_1 : to_f16(0.0f);
-	store(y + i * 50176 + j * 784 + k * 56 + l * 4 + 28, y_v1);
+	store(y + l * 4 + k * 56 + j * 784 + i * 50176 + 28, y_v1);
 }
 
 // pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
-// y: f16[N,64,28,28] = map (i, j, k, l) select(mod(l, 2) + mod(k, 2) * 2 == index(found[i, j, floordiv(k, 2),
+// y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2),
 // floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
 // Schedule: windows 1, rows 1, width 2; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
@@ -113,13 +113,13 @@ void MaxUnpool_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 	float argmax_of_found[2];
 	i64 this_found[2];
 	f16 x_v0[4];
-	load(x_v0, x + i * 50176 + j * 784 + k * 56 + l * 4);
+	load(x_v0, x + l * 4 + k * 56 + j * 784 + i * 50176);
 	const float this_0 = to_f32(x_v0[0]);
 	const float this_1 = to_f32(x_v0[2]);
 	const float this_2 = to_f32(x_v0[1]);
 	const float this_3 = to_f32(x_v0[3]);
 	f16 x_v1[4];
-	load(x_v1, x + i * 50176 + j * 784 + k * 56 + l * 4 + 28);
+	load(x_v1, x + l * 4 + k * 56 + j * 784 + i * 50176 + 28);
 	const float this_4 = to_f32(x_v1[0]);
 	const float this_5 = to_f32(x_v1[2]);
 	const float this_6 = to_f32(x_v1[1]);
@@ -161,11 +161,11 @@ void MaxUnpool_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 	y_v0[1] = this_found[0] == 1 ? this_pooled_0 : to_f16(0.0f);
 	y_v0[2] = this_found[1] == 0 ? this_pooled_1 : to_f16(0.0f);
 	y_v0[3] = this_found[1] == 1 ? this_pooled_1 : to_f16(0.0f);
-	store(y + i * 50176 + j * 784 + k * 56 + l * 4, y_v0);
+	store(y + l * 4 + k * 56 + j * 784 + i * 50176, y_v0);
 	f16 y_v1[4];
 	y_v1[0] = this_found[0] == 2 ? this_pooled_0 : to_f16(0.0f);
 	y_v1[1] = this_found[0] == 3 ? this_pooled_0 : to_f16(0.0f);
 	y_v1[2] = this_found[1] == 2 ? this_pooled_1 : to_f16(0.0f);
 	y_v1[3] = this_found[1] == 3 ? this_pooled_1 : to_f16(0.0f);
-	store(y + i * 50176 + j * 784 + k * 56 + l * 4 + 28, y_v1);
+	store(y + l * 4 + k * 56 + j * 784 + i * 50176 + 28, y_v1);
 }

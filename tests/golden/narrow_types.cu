@@ -73,7 +73,7 @@ void NarrowTypes_turned_part(const int own_block, const u8 *code, u8 *__restrict
 		if (place < 21) {
 			const int j = place % 7;
 			const int i = place / 7;
-			turned_v[v] = load_f4e2m1(code, i + j * 3);
+			turned_v[v] = load_f4e2m1(code, j * 3 + i);
 		}
 	}
 	store_f4e2m1(turned, element, turned_v);

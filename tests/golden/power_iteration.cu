@@ -133,7 +133,7 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = min(lane * 4 + step * 1024, N * N - 4);
-		load(a_v[step], a + at + row * N * N);
+		load(a_v[step], a + row * N * N + at);
 	}
 	float sum_of_row = 0.0f;
 	#pragma unroll
@@ -169,7 +169,7 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 	float sum_of_row = 0.0f;
 	for (int at = lane; at < N * N; at += 256) {
 		float a_v[1];
-		load(a_v, a + at + row * N * N);
+		load(a_v, a + row * N * N + at);
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
 			const int s = (at + item) % N;
@@ -299,7 +299,7 @@ void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__
 	float sum_of_row = 0.0f;
 	for (i64 at = lane; at < N * N; at += 256) {
 		float a_v[1];
-		load(a_v, a + at + row * N * N);
+		load(a_v, a + row * N * N + at);
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
 			const i64 s = (at + item) % N;

@@ -22,9 +22,9 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N
 	const int j = element / W / (H * 2) % C;
 	const int i = element / W / (H * 2) / C;
 	float x_v[4];
-	load(x_v, x + i * C * H * W + j * H * W + l + min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)))) * W);
+	load(x_v, x + l + j * H * W + i * C * H * W + min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)))) * W);
 	float x_v2[4];
-	load(x_v2, x + i * C * H * W + j * H * W + l + min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)) + 1)) * W);
+	load(x_v2, x + l + j * H * W + i * C * H * W + min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)) + 1)) * W);
 	float rows_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
@@ -51,12 +51,11 @@ void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int N, i
 	const int k = element / W % (H * 2);
 	const int j = element / W / (H * 2) % C;
 	const int i = element / W / (H * 2) / C;
-	const int tmp0 = i * C * H * W + j * H * W + l;
-	const float tmp1 = ((float)k + 0.5f) * 0.5f - 0.5f;
-	const float tmp2 = floorf(tmp1);
-	const int tmp3 = to_i32(tmp2);
-	const float tmp4 = tmp1 - tmp2;
-	rows[element] = x[tmp0 + min(H - 1, max(0, tmp3)) * W] * (1.0f - tmp4) + x[tmp0 + min(H - 1, max(0, tmp3 + 1)) * W] * tmp4;
+	const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
+	const float tmp1 = floorf(tmp0);
+	const int tmp2 = to_i32(tmp1);
+	const float tmp3 = tmp0 - tmp1;
+	rows[element] = x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2 + 1)) * W] * tmp3;
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
@@ -78,8 +77,8 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, i
 	float y_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		const int tmp0 = i * C * H * W * 2 + j * H * W * 2 + k * W;
-		const float tmp1 = ((float)(l + v) + 0.5f) * 0.5f - 0.5f;
+		const int tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
+		const float tmp1 = ((float)(v + l) + 0.5f) * 0.5f - 0.5f;
 		const float tmp2 = floorf(tmp1);
 		const int tmp3 = to_i32(tmp2);
 		const float tmp4 = tmp1 - tmp2;
@@ -104,7 +103,7 @@ void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int N, int 
 	const int k = element / (W * 2) % (H * 2);
 	const int j = element / (W * 2) / (H * 2) % C;
 	const int i = element / (W * 2) / (H * 2) / C;
-	const int tmp0 = i * C * H * W * 2 + j * H * W * 2 + k * W;
+	const int tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
 	const float tmp1 = ((float)l + 0.5f) * 0.5f - 0.5f;
 	const float tmp2 = floorf(tmp1);
 	const int tmp3 = to_i32(tmp2);
@@ -128,12 +127,11 @@ void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 N
 	const i64 k = element / W % (H * 2);
 	const i64 j = element / W / (H * 2) % C;
 	const i64 i = element / W / (H * 2) / C;
-	const i64 tmp0 = i * C * H * W + j * H * W + l;
-	const float tmp1 = ((float)k + 0.5f) * 0.5f - 0.5f;
-	const float tmp2 = floorf(tmp1);
-	const i64 tmp3 = to_i64(tmp2);
-	const float tmp4 = tmp1 - tmp2;
-	rows[element] = x[tmp0 + min(H - 1, max((i64)0, tmp3)) * W] * (1.0f - tmp4) + x[tmp0 + min(H - 1, max((i64)0, tmp3 + 1)) * W] * tmp4;
+	const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
+	const float tmp1 = floorf(tmp0);
+	const i64 tmp2 = to_i64(tmp1);
+	const float tmp3 = tmp0 - tmp1;
+	rows[element] = x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2 + 1)) * W] * tmp3;
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
@@ -152,7 +150,7 @@ void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 N, i
 	const i64 k = element / (W * 2) % (H * 2);
 	const i64 j = element / (W * 2) / (H * 2) % C;
 	const i64 i = element / (W * 2) / (H * 2) / C;
-	const i64 tmp0 = i * C * H * W * 2 + j * H * W * 2 + k * W;
+	const i64 tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
 	const float tmp1 = ((float)l + 0.5f) * 0.5f - 0.5f;
 	const float tmp2 = floorf(tmp1);
 	const i64 tmp3 = to_i64(tmp2);

@@ -57,7 +57,7 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 	const int s = element % K;
 	const int r = element / K;
 	const int tmp0 = to_index(at_rows[r]);
-	atomic_add(y + s + (tmp0 < 0 ? tmp0 + V : tmp0) * K, updates[r * K + s]);
+	atomic_add(y + s + (tmp0 < 0 ? tmp0 + V : tmp0) * K, updates[s + r * K]);
 }
 
 // y: f16[V,K] = map (i, j) x[i, j]
@@ -91,5 +91,5 @@ void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restri
 	const i64 s = element % K;
 	const i64 r = element / K;
 	const i64 tmp0 = at_rows[r];
-	atomic_add(y + s + (tmp0 < 0 ? tmp0 + V : tmp0) * K, updates[r * K + s]);
+	atomic_add(y + s + (tmp0 < 0 ? tmp0 + V : tmp0) * K, updates[s + r * K]);
 }

@@ -23,7 +23,7 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = min(lane * 4 + step * 32, S - 4);
-		load_once(x_v[step], x + at + row * S);
+		load_once(x_v[step], x + row * S + at);
 	}
 	float kept_v[2][4];
 	float max_of_row = -INFINITY;
@@ -62,7 +62,7 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 			for (int item = 0; item < 4; item++) {
 				y_v[item] = quotient(kept_v[step][item], this_total);
 			}
-			store_once(y + at + row * S, y_v);
+			store_once(y + row * S + at, y_v);
 		}
 	}
 }
@@ -83,7 +83,7 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 	float max_of_row = -INFINITY;
 	for (int at = lane; at < S; at += 32) {
 		float x_v[1];
-		load(x_v, x + at + row * S);
+		load(x_v, x + row * S + at);
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
 			max_of_row = nan_max(max_of_row, x_v[item]);
@@ -94,7 +94,7 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 	float sum_of_row = 0.0f;
 	for (int at = lane; at < S; at += 32) {
 		float x_v[1];
-		load(x_v, x + at + row * S);
+		load(x_v, x + row * S + at);
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
 			sum_of_row = sum_of_row + expf(x_v[item] - this_largest);
@@ -104,13 +104,13 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 	const float this_total = sum_of_row;
 	for (int at = lane; at < S; at += 32) {
 		float x_v[1];
-		load(x_v, x + at + row * S);
+		load(x_v, x + row * S + at);
 		float y_v[1];
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
 			y_v[item] = quotient(expf(x_v[item] - this_largest), this_total);
 		}
-		store_once(y + at + row * S, y_v);
+		store_once(y + row * S + at, y_v);
 	}
 }
 
@@ -128,7 +128,7 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 	float max_of_row = -INFINITY;
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v[1];
-		load(x_v, x + at + row * S);
+		load(x_v, x + row * S + at);
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
 			max_of_row = nan_max(max_of_row, x_v[item]);
@@ -139,7 +139,7 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 	float sum_of_row = 0.0f;
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v[1];
-		load(x_v, x + at + row * S);
+		load(x_v, x + row * S + at);
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
 			sum_of_row = sum_of_row + expf(x_v[item] - this_largest);
@@ -149,12 +149,12 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 	const float this_total = sum_of_row;
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v[1];
-		load(x_v, x + at + row * S);
+		load(x_v, x + row * S + at);
 		float y_v[1];
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
 			y_v[item] = quotient(expf(x_v[item] - this_largest), this_total);
 		}
-		store_once(y + at + row * S, y_v);
+		store_once(y + row * S + at, y_v);
 	}
 }

@@ -19,7 +19,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 	const int row = block;
 	const auto this_values = [&](int r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
-		load(scores_v1, scores + r + row * 50000);
+		load(scores_v1, scores + row * 50000 + r);
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
 			loaded[item] = scores_v1[item];
@@ -29,7 +29,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 		return r;
 	};
 	const auto put = [&](int rank, u16 key, int r) {
-		top[rank + row * 40] = (i64)r;
+		top[row * 40 + rank] = (i64)r;
 	};
 	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
 }
@@ -46,12 +46,12 @@ void sorts_order(const float *rows, int *__restrict__ order)
 	const auto key = [&](int row, int r) {
 		const int outer = row / 20;
 		const int inner = row % 20;
-		return key_ascending(rows[inner + outer * 320 + r * 20]);
+		return key_ascending(rows[outer * 320 + inner + r * 20]);
 	};
 	const auto put = [&](int row, int rank, int r) {
 		const int outer = row / 20;
 		const int inner = row % 20;
-		order[inner + outer * 160 + rank * 20] = r;
+		order[outer * 160 + inner + rank * 20] = r;
 	};
 	sort_rows<256, 16, u32>(item, first, min(64, 6000 - first), 16, 8, key, put);
 }
@@ -271,7 +271,7 @@ void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 	const i64 row = block;
 	const auto this_values = [&](i64 r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
-		load(scores_v1, scores + r + row * 50000);
+		load(scores_v1, scores + row * 50000 + r);
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
 			loaded[item] = scores_v1[item];
@@ -281,7 +281,7 @@ void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 		return r;
 	};
 	const auto put = [&](i64 rank, u16 key, i64 r) {
-		top[rank + row * 40] = r;
+		top[row * 40 + rank] = r;
 	};
 	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
 }

@@ -21,9 +21,9 @@ void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S
 	const int j = element / 64 / S % 12;
 	const int i = element / 64 / S / 12;
 	f16 x_v[8];
-	load(x_v, x + i * S * 768 + j * 64 + k * 768 + l);
+	load(x_v, x + l + k * 768 + j * 64 + i * S * 768);
 	f16 bias_v[8];
-	load(bias_v, bias + j * 64 + l);
+	load(bias_v, bias + l + j * 64);
 	f16 q_v[8];
 	#pragma unroll
 	for (int v = 0; v < 8; v++) {
@@ -49,9 +49,9 @@ void Heads_q_x8_64(const f16 *x, const f16 *bias, f16 *__restrict__ q, i64 B, i6
 	const i64 j = element / 64 / S % 12;
 	const i64 i = element / 64 / S / 12;
 	f16 x_v[8];
-	load(x_v, x + i * S * 768 + j * 64 + k * 768 + l);
+	load(x_v, x + l + k * 768 + j * 64 + i * S * 768);
 	f16 bias_v[8];
-	load(bias_v, bias + j * 64 + l);
+	load(bias_v, bias + l + j * 64);
 	f16 q_v[8];
 	#pragma unroll
 	for (i64 v = 0; v < 8; v++) {

@@ -198,7 +198,7 @@ static void multiples(struct arena *a)
 	expr lane = ir_var(p, TYPE_INDEX, "lane", ir_index(p, 8));
 	expr sum = ir_binary(IR_ADD, v, lane);
 	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, sum, ir_index(p, 40))), "floordiv(v, 40)");
-	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, sum, ir_index(p, 4))), "floordiv(v, 4) + floordiv(lane, 4)");
+	CHECK_STR(show(a, ir_binary(IR_FLOORDIV, sum, ir_index(p, 4))), "floordiv(lane, 4) + floordiv(v, 4)");
 	CHECK_STR(show(a, ir_binary(IR_MOD, sum, ir_index(p, 4))), "mod(lane, 4)");
 	CHECK_INT(ir_multiple(ir_binary(IR_FLOORDIV, v, ir_index(p, 4))), 2);
 	CHECK_INT(ir_multiple(ir_binary(IR_MOD, ir_binary(IR_MUL, v, ir_index(p, 3)), ir_index(p, 20))), 4);

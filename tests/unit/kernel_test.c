@@ -223,11 +223,12 @@ static void identities(void)
 	struct made m = begin();
 	struct ir_pool *pool = m.p->pool;
 	CHECK(ir_variable_new(pool, TYPE_F32, "v") != ir_variable_new(pool, TYPE_F32, "v"));
-	CHECK(ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x") == ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x"));
-	CHECK(ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x") != ir_variable_of(pool, TYPE_F32, NULL, "x_%s", "v"));
-	const struct ir_variable *before = ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x");
+	const struct ir_variable *before = ir_variable_of(pool, TYPE_F32, NULL, IR_HOLDS_VECTOR, 0, "x_v");
+	CHECK(ir_variable_of(pool, TYPE_F32, NULL, IR_HOLDS_VECTOR, 0, "y_v") == before);
+	CHECK(ir_variable_of(pool, TYPE_F32, NULL, IR_HOLDS_VECTOR, 1, "x_v") != before);
+	CHECK(ir_variable_of(pool, TYPE_F32, NULL, IR_HOLDS_REST, 0, "x_v") != before);
 	ir_variables_begin(pool);
-	CHECK(ir_variable_of(pool, TYPE_F32, NULL, "%s_v", "x") != before);
+	CHECK(ir_variable_of(pool, TYPE_F32, NULL, IR_HOLDS_VECTOR, 0, "x_v") != before);
 	struct ir_variable *array = ir_variable_new(pool, TYPE_F32, "a");
 	CHECK(item_of(array, m.zero) == item_of(array, m.zero) && item_of(array, m.zero) != item_of(array, m.one));
 	end(&m, "");

@@ -68,7 +68,7 @@ static struct ir_block *loop(struct ir_program *p, struct ir_block *b, const cha
 /* The weighted sums, one per column. */
 static struct ir_variable *totals(const struct attend *a)
 {
-	return ir_variable_of(a->p->pool, a->total->type, NULL, "%s_v", "total");
+	return ir_variable_of(a->p->pool, a->total->type, NULL, IR_HOLDS_PARTS, 0, "total_v");
 }
 
 /* Declares the product of query and key. */

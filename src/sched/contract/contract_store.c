@@ -79,7 +79,7 @@ static expr at_hand(void *user, expr e, expr flat)
 /* The vector of neighbouring elements that a stage makes. */
 static struct ir_variable *vector_of(const struct ir_stage *s)
 {
-	return ir_variable_of(s->value->pool, s->out->type, s->out, "%s_v", s->out->name);
+	return ir_variable_of(s->value->pool, s->out->type, s->out, IR_HOLDS_VECTOR, 0, "%s_v", s->out->name);
 }
 
 /* Makes the element of every stage from its axes and its sum: declares it, and stores it or puts it into the stage's

@@ -20,7 +20,7 @@ static expr mul(expr a, expr b)
 
 const struct ir_variable *register_of(const struct emitter *m, const struct ir_buffer *b)
 {
-	return ir_variable_of(m->p->pool, b->type, b, "%s_here", b->name);
+	return ir_variable_of(m->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "%s_here", b->name);
 }
 
 /* The position of the indices in their row. */

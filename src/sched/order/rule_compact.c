@@ -119,9 +119,15 @@ static struct ir_block *each_point(const struct compact_points *x, struct ir_blo
 	return b;
 }
 
-static expr of_item(const struct compact_points *x, const char *array, enum type type, expr item)
+/* Arrays over a thread's points: whether each is kept, and how many are up to it. */
+static struct ir_variable *kept_points(struct ir_program *p)
 {
-	return item_of(ir_variable_of(x->p->pool, type, NULL, "%s", array), item);
+	return ir_variable_of(p->pool, TYPE_BOOL, NULL, IR_HOLDS_KEPT, 0, "kept");
+}
+
+static struct ir_variable *point_parts(struct ir_program *p)
+{
+	return ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_PARTS, 0, "parts");
 }
 
 /* Evaluates all conditions once, before any thread waits. Then `parts` is the inclusive scan of the kept points in the
@@ -135,8 +141,7 @@ static expr emit_places(const struct compact_points *x, struct ir_block *b, cons
 	expr first = ir_binary(IR_MUL, t->tile, index_of(p, t->threads * t->items));
 	first = ir_binary(IR_ADD, ir_binary(IR_ADD, first, in_warp), ir_binary(IR_MOD, thread, warp));
 	expr own = emit_declare(p, b, "own", first, NULL);
-	struct ir_variable *kept = ir_variable_of(p->pool, TYPE_BOOL, NULL, "%s", "kept");
-	struct ir_variable *parts = ir_variable_of(p->pool, TYPE_INDEX, NULL, "%s", "parts");
+	struct ir_variable *kept = kept_points(p), *parts = point_parts(p);
 	emit_array(p, b, kept, t->items);
 	emit_array(p, b, parts, t->items);
 	struct ir_block *each = each_point(x, b, t, own, &item, &point);
@@ -182,8 +187,8 @@ static void tiles_apply(struct ir_plan *plan, const struct sched_site *site, con
 	expr first = ir_binary(IR_EQ, ir_thread(p->pool, index_of(p, t.threads)), zero);
 	emit_count(&x, emit_if(p, &k->body, ir_binary(IR_AND, last, first)), ir_binary(IR_ADD, before, sum));
 	struct ir_block *b = each_point(&x, &k->body, &t, own, &item, &point);
-	expr place = ir_binary(IR_ADD, before, of_item(&x, "parts", TYPE_INDEX, item));
-	emit_kept(&x, emit_if(p, b, of_item(&x, "kept", TYPE_BOOL, item)), ir_binary(IR_SUB, place, one), point);
+	expr place = ir_binary(IR_ADD, before, item_of(point_parts(p), item));
+	emit_kept(&x, emit_if(p, b, item_of(kept_points(p), item)), ir_binary(IR_SUB, place, one), point);
 	serial(&x, k);
 	kernel_finish(plan, step, k, s);
 }

@@ -206,7 +206,7 @@ static void find_vector(void *user, expr e)
 
 static struct ir_variable *vector_of(struct row_vectors *v, int i)
 {
-	return ir_variable_of(v->p->pool, v->found.at[i]->type, v->found.at[i]->buf, "%s_v%d",
+	return ir_variable_of(v->p->pool, v->found.at[i]->type, v->found.at[i]->buf, IR_HOLDS_VECTOR, i + 1, "%s_v%d",
 	                      v->found.at[i]->buf->name, i + 1);
 }
 

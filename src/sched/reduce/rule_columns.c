@@ -162,7 +162,8 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 
 static struct ir_variable *column_vector(const struct vectors *f, int i)
 {
-	return ir_variable_of(f->p->pool, f->load[i]->type, f->load[i]->buf, "%s_v%d", f->load[i]->buf->name, i + 2);
+	return ir_variable_of(f->p->pool, f->load[i]->type, f->load[i]->buf, IR_HOLDS_VECTOR, i + 2, "%s_v%d",
+	                      f->load[i]->buf->name, i + 2);
 }
 
 static expr of_vector(void *user, expr e, expr flat)

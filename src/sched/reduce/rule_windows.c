@@ -147,13 +147,14 @@ static expr axis_of(const struct thread *h, int k, int window)
 /* The accumulators of the windows; then the positions of an arg reduction's best points. */
 static struct ir_variable *parts_of(const struct thread *h, const struct ir_stage *s)
 {
-	return ir_variable_of(h->f->p->pool, s->value->type, s->out, "%s_of_%s", ir_combine_name[s->combine],
-	                      s->out->name);
+	return ir_variable_of(h->f->p->pool, s->value->type, s->out, IR_HOLDS_PARTS, 0, "%s_of_%s",
+	                      ir_combine_name[s->combine], s->out->name);
 }
 
 static struct ir_variable *places_of(const struct thread *h, const struct ir_stage *s)
 {
-	struct ir_variable *v = ir_variable_of(h->f->p->pool, TYPE_INDEX, s->out, "this_%s", s->out->name);
+	struct ir_variable *v =
+	        ir_variable_of(h->f->p->pool, TYPE_INDEX, s->out, IR_HOLDS_PLACES, 0, "this_%s", s->out->name);
 	v->extent = ir_index(h->f->p->pool, h->f->points);
 	return v;
 }

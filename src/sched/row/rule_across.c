@@ -110,8 +110,8 @@ struct across_kernel {
 /* The variable of a row's value: an array over the thread's rows, or of length 1. */
 static struct ir_variable *value_variable(const struct across_kernel *k, const struct ir_buffer *b)
 {
-	return k->serial ? ir_variable_of(k->p->pool, b->type, b, "this_%s", b->name)
-	                 : ir_variable_of(k->p->pool, b->type, b, "%s_%s", "this", b->name);
+	return k->serial ? ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "this_%s", b->name)
+	                 : ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUES, 0, "this_%s", b->name);
 }
 
 static expr value_of(const struct across_kernel *k, const struct ir_buffer *b)
@@ -125,8 +125,9 @@ static struct ir_variable *cache_array(const struct across_kernel *k, int cached
 	const struct ir_buffer *b = k->r->cache[cached]->buf;
 	for (int i = 0; i < cached; i++)
 		if (k->r->cache[i]->buf == b)
-			return ir_variable_of(k->p->pool, b->type, b, "%s_v%d", b->name, cached + 1);
-	return ir_variable_of(k->p->pool, b->type, b, "%s_v", b->name);
+			return ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VECTOR, cached + 1, "%s_v%d", b->name,
+			                      cached + 1);
+	return ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VECTOR, 0, "%s_v", b->name);
 }
 
 static expr from_registers(void *user, expr e, expr flat)

@@ -145,7 +145,7 @@ struct row_kernel {
 
 static const struct ir_variable *value_variable(const struct row_kernel *k, const struct ir_buffer *b)
 {
-	return ir_variable_of(k->p->pool, b->type, b, "this_%s", b->name);
+	return ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "this_%s", b->name);
 }
 
 /* The array of a cached input: NAME_v, with a number if an earlier one is of the same buffer; NAME_rest in shared
@@ -154,11 +154,12 @@ static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
 {
 	const struct ir_buffer *b = k->r->cache[cached].buf;
 	const char *part = k->rest ? "rest" : "v";
+	enum ir_holds holds = k->rest ? IR_HOLDS_REST : IR_HOLDS_VECTOR;
 	bool again = false;
 	for (int i = 0; i < cached; i++)
 		again |= k->r->cache[i].buf == b;
-	return again ? ir_variable_of(k->p->pool, b->type, b, "%s_%s%d", b->name, part, cached + 1)
-	             : ir_variable_of(k->p->pool, b->type, b, "%s_%s", b->name, part);
+	return again ? ir_variable_of(k->p->pool, b->type, b, holds, cached + 1, "%s_%s%d", b->name, part, cached + 1)
+	             : ir_variable_of(k->p->pool, b->type, b, holds, 0, "%s_%s", b->name, part);
 }
 
 static const struct ahead *ahead_of(const struct row_kernel *k, expr load)
@@ -262,14 +263,15 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
 	int stride = k->lanes * k->width;
 	/* The same variable in all stages, as are the next two. */
-	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, NULL, "at");
+	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_AT, 0, "at");
 	if (k->steps == 0) {
 		b = emit_for_each(p, b, v, first, k->r->length, ir_index(p->pool, stride));
 		k->at = ir_var_multiple(v, k->r->length, k->width);
 		return b;
 	}
 	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
-	b = emit_unrolled_each(p, b, ir_variable_of(p->pool, TYPE_INDEX, NULL, "step"), end - begin, &k->step);
+	b = emit_unrolled_each(p, b, ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_STEP, 0, "step"), end - begin,
+	                       &k->step);
 	expr vector = ir_binary(IR_ADD, k->step, ir_index(p->pool, begin));
 	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, vector, ir_index(p->pool, stride)), first);
 	if (clamped && !fills_row(k))
@@ -473,7 +475,8 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 			else if (f.found[i])
 				load_cached(k, b, i, NULL, false);
 	}
-	k->v = ir_var_of(ir_variable_of(p->pool, TYPE_INDEX, NULL, "item"), ir_index(p->pool, k->width));
+	k->v = ir_var_of(ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_ITEM, 0, "item"),
+	                 ir_index(p->pool, k->width));
 	k->vectors = true;
 	return b;
 }
@@ -482,8 +485,9 @@ static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
 	expr item;
 	return k->serial ? b
-	                 : emit_unrolled_each(k->p, b, ir_variable_of(k->p->pool, TYPE_INDEX, NULL, "item"), k->width,
-	                                      &item);
+	                 : emit_unrolled_each(k->p, b,
+	                                      ir_variable_of(k->p->pool, TYPE_INDEX, NULL, IR_HOLDS_ITEM, 0, "item"),
+	                                      k->width, &item);
 }
 
 /* ---- Stages. */

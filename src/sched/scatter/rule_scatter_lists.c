@@ -152,7 +152,7 @@ static expr combined(struct scatter_lists *x, expr a, expr b)
 
 static struct ir_variable *result_vector(const struct scatter_lists *x)
 {
-	return ir_variable_of(x->p->pool, x->s->out->type, x->s->out, "%s_v", x->s->out->name);
+	return ir_variable_of(x->p->pool, x->s->out->type, x->s->out, IR_HOLDS_VECTOR, 0, "%s_v", x->s->out->name);
 }
 
 /* result[v] = combine(result[v], value) for neighbours along the value's axis `last`. `element`: the result's position

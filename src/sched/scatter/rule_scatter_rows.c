@@ -110,7 +110,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 static struct ir_variable *row_vector(const struct scatter_rows *r)
 {
-	return ir_variable_of(r->p->pool, r->s->out->type, r->s->out, "%s_v", r->s->out->name);
+	return ir_variable_of(r->p->pool, r->s->out->type, r->s->out, IR_HOLDS_VECTOR, 0, "%s_v", r->s->out->name);
 }
 
 /* Loops over the thread's vectors of the row. */

@@ -97,8 +97,8 @@ void scatter_vectors_find(struct scatter_vectors *x, expr value)
 
 struct ir_variable *scatter_vector(const struct scatter_vectors *x, int i)
 {
-	return ir_variable_of(x->p->pool, x->load.at[i]->type, x->load.at[i]->buf, "%s_v%d", x->load.at[i]->buf->name,
-	                      x->number + i);
+	return ir_variable_of(x->p->pool, x->load.at[i]->type, x->load.at[i]->buf, IR_HOLDS_VECTOR, x->number + i,
+	                      "%s_v%d", x->load.at[i]->buf->name, x->number + i);
 }
 
 expr scatter_vectors_item(void *user, expr e, expr flat)
