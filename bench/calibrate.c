@@ -16,8 +16,8 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "dev/dev.h"
+#include "lib/tpat_calibration.h"
 #include "lib/tpat_inside.h"
-#include "sched/target/cost.h"
 
 enum { TRIALS = 7, THREADS = 256, SLOT_BYTES = 16 << 10, BULK_BYTES = 33 << 10, MOST_BLOCKS = 12 };
 static const double MOST_SHARE = 0.8;
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
 		x.arch = b.t.arch;
 		text = row_text(&x, &r);
 		show(&x);
-		must(cost_table_read(&again, text, &b.err));
+		must(tpat_calibration_read(&again, text, &b.err));
 		if (output)
 			must(file_write(output, text, strlen(text), &b.err));
 		else

@@ -1,5 +1,5 @@
 /* The tuning database: scheduling decisions tried for a program on a GPU, and their results, in one SQLite file. Stores
- * decisions as text, never code; a reader rebuilds and checks them (sched_decisions_parse), so an outdated or foreign
+ * decisions as text, never code; a reader rebuilds and checks them (lib/tpat_decisions.h), so an outdated or foreign
  * row does no harm. Several processes may use one file at once. A struct db belongs to one thread of the process that
  * opened it (after a fork: open again). */
 #ifndef TPAT_DB_DB_H

@@ -174,7 +174,7 @@ struct head {
 static int symbol_argument(const struct ir_kernel *k, const char *name)
 {
 	int i = 0;
-	while (strcmp(k->symbols.at[i], name) != 0)
+	while (k->symbols.at[i] != name)
 		i++;
 	return k->buffers.n + i;
 }

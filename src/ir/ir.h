@@ -52,7 +52,7 @@ struct ir_expr {
 	union {
 		int64_t i;                     /* CONST_INT; AXIS: its number */
 		double f;                      /* CONST_FLOAT: a value of the type */
-		const char *name;              /* SYMBOL */
+		const char *name;              /* SYMBOL: one pointer for each in a pool */
 		const struct ir_variable *var; /* VAR, ELEMENT */
 		const struct ir_buffer *buf;   /* LOAD */
 	};

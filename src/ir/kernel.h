@@ -270,7 +270,7 @@ struct ir_kernel {
 	} buffers; /* pointer arguments, in order; flat views (rank 1) */
 	struct {
 		VEC(const char *);
-	} symbols; /* then the extents, in order */
+	} symbols; /* then the extents, in order: names of the expressions */
 	struct {
 		VEC(struct ir_tensor_map);
 	} maps; /* then tensor maps */

@@ -206,7 +206,7 @@ static bool same_symbols(const struct ir_kernel *a, const struct ir_kernel *b)
 	if (a->symbols.n != b->symbols.n)
 		return false;
 	for (int i = 0; i < a->symbols.n; i++)
-		if (strcmp(a->symbols.at[i], b->symbols.at[i]) != 0)
+		if (a->symbols.at[i] != b->symbols.at[i])
 			return false;
 	return true;
 }

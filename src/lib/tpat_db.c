@@ -1,5 +1,6 @@
 /* The user's commands on the tuning database: list, count, export, import, prune. */
 #include "lib/tpat_inside.h"
+#include "lib/tpat_decisions.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -26,8 +27,9 @@ static void clean_up(void *arg)
 
 static bool is_stale(void *user, const struct db_trial *t)
 {
+	struct tpat_decisions found = { 0 };
 	const char *why;
-	return !sched_decisions_current(t->decisions, &why, user);
+	return !tpat_decisions_read(&found, t->decisions, &why, user);
 }
 
 /* Reads the trials that the options select, in order; counts programs and devices. */

@@ -1,6 +1,6 @@
 /* The GPU for which kernels are scheduled. */
+#include "lib/tpat_calibration.h"
 #include "lib/tpat_inside.h"
-#include "sched/target/cost.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ int tpat_target_calibrate(struct sched_target *t, struct arena *a, struct err *e
 	if (!path || !*path)
 		return 0;
 	TRY(file_read(&text, NULL, path, a, e));
-	if (cost_table_read(x, text, e) < 0) {
+	if (tpat_calibration_read(x, text, e) < 0) {
 		err_advise(e, "Let bench/calibrate write the file, or unset TPAT_CALIBRATION.");
 		return err_where(e, "%s: ", path);
 	}

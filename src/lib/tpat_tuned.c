@@ -1,5 +1,6 @@
 /* Tuning results for a build: for each program the fastest decisions that can still be built. */
 #include "lib/tpat_inside.h"
+#include "lib/tpat_decisions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -92,8 +93,8 @@ static bool build_again(struct sched_choice *choice, const struct db_trial *tria
 {
 	const struct sched_target then = target_of(t, p, trial->key.shape, a);
 	const char *why;
-	return sched_decisions_parse(choice, trial->decisions, p, t, &why, a) ||
-	       sched_decisions_parse(choice, trial->decisions, p, &then, &why, a);
+	return tpat_decisions_parse(choice, trial->decisions, p, t, &why, a) ||
+	       tpat_decisions_parse(choice, trial->decisions, p, &then, &why, a);
 }
 
 int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct ir_program *p, const char *hash,

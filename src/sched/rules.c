@@ -7,3 +7,5 @@ const struct sched_rule *const sched_rules[] = {
 #undef RULE
 	NULL,
 };
+
+const struct sched_rule *const sched_rule_of_maps = &sched_map, *const sched_rule_of_transposes = &sched_tile;

@@ -15,8 +15,9 @@ enum {
 
 /* All rules in order of preference; null ends the list. */
 extern const struct sched_rule *const sched_rules[];
-/* Returns the rule of that name, or null. */
-const struct sched_rule *sched_find(const char *name);
+/* The rules that others ask to make a part of their work: of plain maps, and of transpositions. */
+extern const struct sched_rule *const sched_rule_of_maps, *const sched_rule_of_transposes;
+int sched_params(const struct sched_rule *r); /* the number of a rule's parameters */
 
 /* Returns the result of the rule's match(), or null and *why. For the program's own stages the result is cached until a
  * pass changes the program. */
@@ -60,21 +61,22 @@ void sched_decide(struct ir_program *p, const struct sched_target *t, const stru
 /* Returns the plan of the whole program with these choices. */
 struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given);
 
-/* Returns decisions as text: "0 rows@3 lanes=256 width=8 steps=3 once=0 ahead=0; 3 map@1 width=4". Each has the first
- * stage that a choice computes, its rule, the rule's version, and the parameters by name. The parser also accepts
- * numbers without names ("3 map@1 4"), an older form. `c` is from sched_decide(). Equal programs (ir_hash) have equal
- * texts. */
+/* Returns decisions as text: "0 rows@3 lanes=256 width=8 steps=3 once=0 ahead=0; 3 map@1 width=4". Each has the first stage
+ * that a choice computes, its rule, the rule's version, and the parameters by name. `c` is from sched_decide(). Equal
+ * programs (ir_hash) have equal texts. */
 const char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);
 /* Returns one choice's parameters as text: "lanes=256 width=8 steps=3 once=0". */
 const char *sched_params_text(const struct sched_choice *c, struct arena *a);
-/* Parses decisions into out[p->stages.n]. The text is untrusted. Returns false, and *why as a clause, unless it decides
- * every stage of this program by a rule that applies, in the rule's current version, with parameters that are among the
- * rule's candidates for `t`. */
-bool sched_decisions_parse(struct sched_choice *out, const char *text, struct ir_program *p,
-                           const struct sched_target *t, const char **why, struct arena *a);
-/* True if the text is well formed and names existing rules in their current versions; else *why is a clause. Needs no
- * program. */
-bool sched_decisions_current(const char *text, const char **why, struct arena *a);
+/* A decision from elsewhere, such as the tuning database. */
+struct sched_decision {
+	int stage; /* the first that it computes */
+	struct sched_choice choice;
+};
+/* Takes decisions, in the order of stages, into out[p->stages.n]. Returns false, and *why as a clause, unless they
+ * decide every stage of this program by a rule that applies, with parameters that are among the rule's candidates for
+ * `t`. */
+bool sched_decisions_take(struct sched_choice *out, const struct sched_decision *given, int n, struct ir_program *p,
+                          const struct sched_target *t, const char **why, struct arena *a);
 /* Returns the extents that a program runs at as text: the value of each symbol in the inputs' extents, in order
  * ("8,768"; "?": unknown). The text has no names, so that equal programs have equal texts. It is "" if all extents are
  * constant. */

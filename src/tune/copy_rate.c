@@ -49,7 +49,7 @@ int tune_copy_rate(struct dev *d, double *bytes_per_ns, size_t bytes, struct are
 	int rc = numbers(&x, (int64_t)(bytes / 4), a, e);
 	*bytes_per_ns = 0;
 	for (size_t i = 0; rc == 0 && i < sizeof widths / sizeof *widths; i++) {
-		struct sched_choice c = { sched_find("map"), { widths[i] } };
+		struct sched_choice c = { sched_rule_of_maps, { widths[i] } };
 		rc = one_copy(d, bytes_per_ns, &x, &c, (struct tune_setup){ .rotate = bytes * 4, .pool = pool }, a, e);
 	}
 	tune_pool_empty(pool);

@@ -4,6 +4,7 @@
 
 #include "base/str.h"
 #include "eval/eval.h"
+#include "lib/tpat_decisions.h"
 #include "sched/sched.h"
 #include "tests/nodes/plan_run.h"
 #include "tests/unit/test.h"
@@ -52,7 +53,7 @@ static void run(int64_t rows)
 	struct err e = { 0 };
 	struct sched_choice list[SCHED_RULE_CHOICES];
 	struct ir_program *p = program(SCALAR "exp(x[]) + 1.0\n", a);
-	const struct sched_rule *rule = sched_find("uniform");
+	const struct sched_rule *rule = tpat_rule_named("uniform");
 	const char *why;
 	struct tensor x, like, want, got;
 	struct tensor_difference d;

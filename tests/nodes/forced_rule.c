@@ -5,6 +5,7 @@
 
 #include "emulator/emulator.h"
 #include "gen/language.h"
+#include "lib/tpat_decisions.h"
 
 static const struct sched_rule *rule;
 static const struct sched_target *gpu;
@@ -12,7 +13,7 @@ static bool nowhere;
 
 bool forced_rule_set(const char *name)
 {
-	rule = sched_find(name);
+	rule = tpat_rule_named(name);
 	return rule != NULL;
 }
 

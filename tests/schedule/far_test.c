@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "eval/eval.h"
 #include "sched/sched.h"
+#include "lib/tpat_decisions.h"
 #include "tests/nodes/plan_run.h"
 #include "tests/schedule/far_cases.h"
 #include "tests/schedule/shapes.h"
@@ -262,7 +263,7 @@ static struct ir_plan *schedule(struct far *f)
 
 static void print_why(struct far *f)
 {
-	const struct sched_rule *rule = sched_find(f->c->rule);
+	const struct sched_rule *rule = tpat_rule_named(f->c->rule);
 	vec_each (s, &f->far->stages) {
 		struct sched_choice any[SCHED_RULE_CHOICES];
 		const char *why;

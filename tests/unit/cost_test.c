@@ -2,7 +2,7 @@
  * number. */
 #include <string.h>
 
-#include "sched/target/cost.h"
+#include "lib/tpat_calibration.h"
 #include "tests/unit/test.h"
 
 static double of(const struct cost_table *x, const struct cost_column *c)
@@ -30,7 +30,7 @@ static void refuses(const char *text, const char *why)
 	struct cost_table x;
 	struct err e = { 0 };
 
-	CHECK_INT(cost_table_read(&x, text, &e), ERR_MODEL);
+	CHECK_INT(tpat_calibration_read(&x, text, &e), ERR_MODEL);
 	if (!test_check(strstr(e.text, why) != NULL, __FILE__, __LINE__, why))
 		printf("  %s\n", e.text);
 }
@@ -42,14 +42,14 @@ int main(void)
 	struct err e = { 0 };
 	int i = 0;
 
-	CHECK_INT(cost_table_read(&x, row(86, NULL, ""), &e), 0);
+	CHECK_INT(tpat_calibration_read(&x, row(86, NULL, ""), &e), 0);
 	CHECK_INT(x.arch, 86);
 	for (const struct cost_column *c = cost_columns; c->name; c++)
 		CHECK(of(&x, c) == ++i);
 	CHECK(cost_table(&t)->arch == 90); /* not in the table */
 	t.measured = &x;
 	CHECK(cost_table(&t) == &x);
-	CHECK_INT(cost_table_read(&x, row(90, NULL, ", .way = 700"), &e), 0);
+	CHECK_INT(tpat_calibration_read(&x, row(90, NULL, ", .way = 700"), &e), 0);
 	CHECK(x.way == 700);
 
 	refuses("", "does not begin");

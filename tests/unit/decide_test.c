@@ -1,5 +1,5 @@
 /* Decisions as text: written ones are read back; all other text is refused, with a reason. */
-#include "sched/sched.h"
+#include "lib/tpat_decisions.h"
 
 #include "test.h"
 
@@ -22,9 +22,15 @@ static void check_refused(const char *text, const char *says, struct ir_program 
 {
 	struct sched_choice c[8];
 	const char *why = "";
-	bool fine = sched_decisions_parse(c, text, p, NULL, &why, a);
+	bool fine = tpat_decisions_parse(c, text, p, NULL, &why, a);
 	if (!test_check(!fine && strstr(why, says), __FILE__, __LINE__, says))
 		printf("  \"%s\": %s\n", text, fine ? "taken" : why);
+}
+
+static bool is_current(const char *text, const char **why, struct arena *a)
+{
+	struct tpat_decisions found = { 0 };
+	return tpat_decisions_read(&found, text, why, a);
 }
 
 static bool same(const struct sched_choice *x, const struct sched_choice *y, int n)
@@ -51,11 +57,11 @@ static void test_round_trip(struct ir_program *p, struct arena *a)
 				continue; /* an earlier choice makes it */
 			CHECK(same(&c[i], &choice[k], 1));
 			const char *text = sched_decisions_text(p, c, a);
-			if (!test_check(sched_decisions_parse(back, text, p, NULL, &why, a) &&
+			if (!test_check(tpat_decisions_parse(back, text, p, NULL, &why, a) &&
 			                        same(c, back, p->stages.n),
 			                __FILE__, __LINE__, "a text is read back"))
 				printf("  %s: %s\n", text, why);
-			CHECK(sched_decisions_current(text, &why, a));
+			CHECK(is_current(text, &why, a));
 			CHECK_STR(sched_decisions_text(p, back, a), text);
 			tried++;
 		}
@@ -67,7 +73,7 @@ static void test_round_trip(struct ir_program *p, struct arena *a)
 static void test_match_once(struct arena *a)
 {
 	struct ir_program *p = parse(program_text, a);
-	const struct sched_rule *rows = sched_find("rows"), *sort = sched_find("sort_radix");
+	const struct sched_rule *rows = tpat_rule_named("rows"), *sort = tpat_rule_named("sort_radix");
 	const char *why = "";
 	struct err e = { 0 };
 	const void *found = p ? sched_match(p, p->stages.at[0], rows, &why) : NULL;
@@ -88,39 +94,41 @@ static void test_match_once(struct arena *a)
 static void test_refused(struct ir_program *p, struct arena *a)
 {
 	const char *why = "";
-	const int lanes = sched_find("reduce_thread")->version, map = sched_find("map")->version;
+	const int lanes = tpat_rule_named("reduce_thread")->version, map = tpat_rule_named("map")->version;
 	const char *mean = arena_printf(a, "0 reduce_thread@%d", lanes), *y = arena_printf(a, "1 map@%d width=1", map),
 	           *sums = arena_printf(a, "2 reduce_thread@%d", lanes);
 	struct sched_choice c[8];
-	if (!test_check(sched_decisions_parse(c, arena_printf(a, "%s; %s; %s", mean, y, sums), p, NULL, &why, a),
+	if (!test_check(tpat_decisions_parse(c, arena_printf(a, "%s; %s; %s", mean, y, sums), p, NULL, &why, a),
 	                __FILE__, __LINE__, "the plain text is taken"))
 		printf("  %s\n", why);
 	/* As texts were before parameters had names. */
-	CHECK(sched_decisions_parse(c, arena_printf(a, "%s; 1 map@%d 1; %s", mean, map, sums), p, NULL, &why, a));
+	CHECK(tpat_decisions_parse(c, arena_printf(a, "%s; 1 map@%d 1; %s", mean, map, sums), p, NULL, &why, a));
 	check_refused(arena_printf(a, "%s; 1 map@%d lanes=1; %s", mean, map, sums), "number 1 is width", p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d width=64; %s", mean, map, sums), "from 1 to 16", p, a);
-	check_refused("", "nothing for stage 0", p, a);
+	check_refused("", "not a text of decisions", p, a);
 	check_refused(mean, "nothing for stage 1", p, a);
 	check_refused("rubbish", "not a text of decisions", p, a);
-	check_refused(arena_printf(a, "%s, %s", mean, y), "nothing for stage 1", p, a);
+	check_refused(arena_printf(a, "%s, %s", mean, y), "not a text of decisions", p, a);
 	check_refused(arena_printf(a, "%s; %s; %s; 3 map@%d 1", mean, y, sums, map), "more stages", p, a);
-	check_refused(arena_printf(a, "%s; %s; %s ", mean, y, sums), "more stages", p, a);
-	check_refused(arena_printf(a, "%s; %s; %s", mean, sums, y), "decides stage 2 where stage 1 is due", p, a);
+	check_refused(arena_printf(a, "%s; %s; %s ", mean, y, sums), "not a text of decisions", p, a);
+	check_refused(arena_printf(a, "%s; %s; %s", mean, sums, y), "not a text of decisions", p, a);
+	check_refused(arena_printf(a, "%s; %s", mean, sums), "decides stage 2 where stage 1 is due", p, a);
 	check_refused(arena_printf(a, "%s; 1 no_such_rule@1 4", mean), "no rule no_such_rule", p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d 1", mean, map + 1), arena_printf(a, "version %d now", map), p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d", mean, map), "has 1 parameters", p, a);
-	check_refused(arena_printf(a, "%s; 1 map@%d 4,4", mean, map), "nothing for stage 2", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d 4,4", mean, map), "not a text of decisions", p, a);
+	check_refused(arena_printf(a, "%s; 1 map@%d 4", mean, map), "nothing for stage 2", p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d 3", mean, map), "none that the rule would try", p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d -1", mean, map), "none that the rule would try", p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d 99999999999999999999", mean, map), "has 1 parameters", p, a);
 	check_refused(arena_printf(a, "%s; 1 reduce_thread@%d", mean, lanes), "does not fit stage 1", p, a);
 	check_refused(arena_printf(a, "0 map@%d 1; %s; %s", map, y, sums), "the stage is not a map", p, a);
-	CHECK(!sched_decisions_current("0 map@999 4", &why, a) && strstr(why, "version"));
-	CHECK(!sched_decisions_current("0 nothing@1 4", &why, a) && strstr(why, "no rule"));
-	CHECK(!sched_decisions_current("", &why, a));
-	CHECK(!sched_decisions_current(arena_printf(a, "1 map@%d 4; 1 map@%d 4", map, map), &why, a));
-	CHECK(!sched_decisions_current(arena_printf(a, "1 map@%d 4;", map), &why, a));
-	CHECK(sched_decisions_current(arena_printf(a, "1 map@%d 4; 5 map@%d 8", map, map), &why, a));
+	CHECK(!is_current("0 map@999 4", &why, a) && strstr(why, "version"));
+	CHECK(!is_current("0 nothing@1 4", &why, a) && strstr(why, "no rule"));
+	CHECK(!is_current("", &why, a));
+	CHECK(!is_current(arena_printf(a, "1 map@%d 4; 1 map@%d 4", map, map), &why, a));
+	CHECK(!is_current(arena_printf(a, "1 map@%d 4;", map), &why, a));
+	CHECK(is_current(arena_printf(a, "1 map@%d 4; 5 map@%d 8", map, map), &why, a));
 }
 
 static bool extent(void *user, const char *name, int64_t *value)

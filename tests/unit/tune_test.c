@@ -23,7 +23,7 @@ static const void *match_any(struct ir_program *p, const struct ir_stage *s, con
 
 static struct ir_kernel *as_map(struct ir_plan *plan, const struct ir_stage *s)
 {
-	struct sched_choice c = { sched_find("map"), { 1, 1 } };
+	struct sched_choice c = { sched_rule_of_maps, { 1, 1 } };
 	apply_choice(plan, s, &c, &sched_default_target);
 	return plan->steps.at[plan->steps.n - 1]->at[0];
 }

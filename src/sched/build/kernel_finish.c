@@ -56,7 +56,7 @@ static void collect_node(void *user, expr e)
 	if (e->op != IR_SYMBOL || ir_size_find(c->p, e->name))
 		return;
 	vec_each (have, &c->k->symbols)
-		if (strcmp(*have, e->name) == 0)
+		if (*have == e->name)
 			return;
 	vec_push(c->p->arena, &c->k->symbols, e->name);
 }

@@ -111,8 +111,8 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		*pack = *o->pack;
 		pack->out = made;
 		o->pack = pack;
-		int n = rule_candidates(sched_find("tile"), p, pack, t, how), steps = plan->steps.n;
-		n = n ? n : rule_candidates(sched_find("map"), p, pack, t, how);
+		int n = rule_candidates(sched_rule_of_transposes, p, pack, t, how), steps = plan->steps.n;
+		n = n ? n : rule_candidates(sched_rule_of_maps, p, pack, t, how);
 		apply_choice(plan, pack, &how[n - 1], t);
 		for (int i = steps; i < plan->steps.n; i++)
 			vec_each (k, plan->steps.at[i]) {

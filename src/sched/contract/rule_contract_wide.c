@@ -61,8 +61,8 @@ static int along(struct contract *c, struct ir_stage *stage)
 static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *choice,
                         const struct sched_target *t)
 {
-	struct sched_choice list[SCHED_RULE_CHOICES], one = { sched_find("map"), { 1 } };
-	int n = rule_candidates(sched_find("tile"), plan->program, s, t, list);
+	struct sched_choice list[SCHED_RULE_CHOICES], one = { sched_rule_of_maps, { 1 } };
+	int n = rule_candidates(sched_rule_of_transposes, plan->program, s, t, list);
 	if (n)
 		one = list[n - 1]; /* the widest */
 	apply_choice(plan, s, &one, t);

@@ -2,16 +2,6 @@
 #include "sched/build/extents.h"
 #include "sched/core/choose.h"
 
-#include <string.h>
-
-const struct sched_rule *sched_find(const char *name)
-{
-	for (const struct sched_rule *const *r = sched_rules; *r; r++)
-		if (strcmp((*r)->name, name) == 0)
-			return *r;
-	return NULL;
-}
-
 int sched_span(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c)
 {
 	const char *why;

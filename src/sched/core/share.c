@@ -198,7 +198,7 @@ struct symbols {
 static void add_symbol(struct symbols *x, const char *name)
 {
 	vec_each (have, &x->k->symbols)
-		if (strcmp(*have, name) == 0)
+		if (*have == name)
 			return;
 	vec_push(x->p->arena, &x->k->symbols, name);
 }

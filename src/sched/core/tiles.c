@@ -18,7 +18,7 @@ struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr coun
 	struct ir_buffer *state =
 	        ir_buffer_new(p, arena_printf(p->arena, "%s_tiles", s->out->name), TYPE_U64, 1, &dim, IR_TEMP);
 	*zero = (struct ir_stage){ .kind = IR_MAP, .out = state, .value = ir_int(p->pool, TYPE_U64, 0) };
-	rule_candidates(sched_find("map"), p, zero, &sched_default_target, choice); /* the same for all GPUs */
+	rule_candidates(sched_rule_of_maps, p, zero, &sched_default_target, choice); /* the same for all GPUs */
 	apply_choice(plan, zero, &choice[0], &sched_default_target);
 	return (struct tiles){ .state = flat_view(p, state), .threads = threads, .items = items };
 }

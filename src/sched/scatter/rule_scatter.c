@@ -67,7 +67,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	enum { UPDATE_OPERATIONS = 60 };
 	struct ir_stage fill = fill_of(s);
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
-	rule_candidates(sched_find("map"), p, &fill, t, fill_choice);
+	rule_candidates(sched_rule_of_maps, p, &fill, t, fill_choice);
 	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t),
 	       width = c->param[0];
 	bool along = in_vectors(s, 1);
@@ -121,7 +121,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_stage *fill = NEW(p->arena, struct ir_stage);
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
 	*fill = fill_of(s);
-	rule_candidates(sched_find("map"), p, fill, site->t, fill_choice);
+	rule_candidates(sched_rule_of_maps, p, fill, site->t, fill_choice);
 	apply_choice(plan, fill, &fill_choice[0], site->t);
 
 	int width = c->param[0];

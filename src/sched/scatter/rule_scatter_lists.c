@@ -88,7 +88,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct sched_choice one[SCHED_RULE_CHOICES];
 	(void)c;
 	struct scatter_lists x = *(const struct scatter_lists *)site->found;
-	rule_candidates(sched_find("map"), p, &fill, t, one);
+	rule_candidates(sched_rule_of_maps, p, &fill, t, one);
 	double numbers = (double)about(x.rows, t) * 8;
 	return sched_estimate(p, &fill, &one[0], t) + 1.5 * t->launch_ns +
 	       (numbers + scatter_bytes_read(p, s, t)) / t->bytes_per_ns;
@@ -275,7 +275,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		x.next = ir_buffer_new(p, arena_printf(p->arena, "%s_next", s->out->name), TYPE_I32, 1, &x.count,
 		                       IR_TEMP);
 	*fill = (struct ir_stage){ .kind = IR_MAP, .out = first, .value = ir_int(p->pool, TYPE_I32, -1) };
-	rule_candidates(sched_find("map"), p, fill, site->t, one);
+	rule_candidates(sched_rule_of_maps, p, fill, site->t, one);
 	apply_choice(plan, fill, &one[0], site->t);
 	note_updates(plan, &x, c);
 	make_rows(plan, &x, c);

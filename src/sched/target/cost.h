@@ -23,9 +23,6 @@ extern const struct cost_column cost_columns[];
 
 /* Returns the target's own row, else that of its architecture, else of the nearest older one. */
 const struct cost_table *cost_table(const struct sched_target *t);
-/* Parses a row as bench/calibrate writes it, "CALIBRATION(90, .mixed_clock = 0.75, ...)", with comments. Returns
- * ERR_MODEL if a number is missing, unknown or not above zero. */
-int cost_table_read(struct cost_table *out, const char *text, struct err *e);
 
 /* Thread instructions per nanosecond, of all multiprocessors together. */
 double cost_mixed_rate(const struct sched_target *t);
