@@ -44,8 +44,10 @@ static int not_regular(const char *path, struct err *e)
 	return err_about(e, ERR_FILE, path);
 }
 
-/* O_NONBLOCK: open() of a pipe without a writer would block. */
-int file_open(int *fd, uint64_t *size, const char *path, struct err *e)
+/* Opens a regular file read-only; every file that tpat reads is opened here. Refuses a pipe, device, socket or folder
+ * ("is not a regular file") without waiting for a peer: O_NONBLOCK, as open() of a pipe without a writer would block.
+ */
+static int file_open(int *fd, uint64_t *size, const char *path, struct err *e)
 {
 	struct stat st;
 	*fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

@@ -10,9 +10,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Opens a regular file read-only; every file that tpat reads is opened here. Refuses a pipe, device, socket or folder
- * ("is not a regular file") without waiting for a peer. */
-int file_open(int *fd, uint64_t *size, const char *path, struct err *e);
 /* Only the check, for a path that a library is about to open itself (dlopen, SQLite). */
 int file_check(const char *path, struct err *e);
 

@@ -39,7 +39,7 @@ void str_add(struct str *s, const char *text)
 	str_addn(s, text, strlen(text));
 }
 
-void str_vprintf(struct str *s, const char *fmt, va_list ap)
+static void add_formatted(struct str *s, const char *fmt, va_list ap)
 {
 	va_list again;
 	va_copy(again, ap);
@@ -54,7 +54,7 @@ void str_printf(struct str *s, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	str_vprintf(s, fmt, ap);
+	add_formatted(s, fmt, ap);
 	va_end(ap);
 }
 
@@ -65,7 +65,7 @@ void str_line(struct str *s, const char *fmt, ...)
 		for (int i = 0; i < s->indent; i++)
 			str_add(s, "\t");
 	va_start(ap, fmt);
-	str_vprintf(s, fmt, ap);
+	add_formatted(s, fmt, ap);
 	va_end(ap);
 	str_add(s, "\n");
 }

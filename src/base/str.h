@@ -19,7 +19,6 @@ struct str str_new(struct arena *a);
 void str_add(struct str *s, const char *text);
 void str_addn(struct str *s, const char *text, size_t n);
 void str_printf(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void str_vprintf(struct str *s, const char *fmt, va_list ap);
 /* Appends one line: indentation, text, newline. */
 void str_line(struct str *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *str_text(struct str *s); /* never null */

@@ -48,7 +48,8 @@ const char *verify_device_name(const struct verify *v)
 	return v->dev->props.name;
 }
 
-const struct tpat_rt_plugin *verify_plugin(const struct verify *v, const char *name)
+/* Null if not in the library. */
+static const struct tpat_rt_plugin *plugin_named(const struct verify *v, const char *name)
 {
 	const struct tpat_rt_library *l = v->engine->library(v->host);
 	for (int i = 0; l && i < l->plugins; i++)
@@ -303,7 +304,7 @@ static int compare(struct job *j, struct run *r)
 
 static int draw_runs(struct job *j)
 {
-	const struct tpat_rt_plugin *plugin = verify_plugin(j->v, j->c->plugin);
+	const struct tpat_rt_plugin *plugin = plugin_named(j->v, j->c->plugin);
 	j->run = NEWN(j->arena, struct run, j->c->runs);
 	for (int r = 0; r < j->c->runs; r++) {
 		struct run *run = &j->run[r];
@@ -367,7 +368,7 @@ static int run_arch(struct job *j)
 /* The emulator acts as each kind of GPU that the plugin has kernels for. */
 static int run_all(struct job *j)
 {
-	const struct tpat_rt_plugin *plugin = verify_plugin(j->v, j->c->plugin);
+	const struct tpat_rt_plugin *plugin = plugin_named(j->v, j->c->plugin);
 	int arch[2] = { 0 }, n = 0;
 	TRY(draw_runs(j));
 	j->result->inputs = describe(j->run[0].in, j->inputs, j->arena);

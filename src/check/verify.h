@@ -12,9 +12,8 @@
 struct verify;
 int verify_open(struct verify **out, const struct engine *engine, const char *library, const char *device,
                 const char *folder, struct arena *a, struct err *e);
-void verify_close(struct verify *v);                                                  /* null is fine */
-const struct tpat_rt_plugin *verify_plugin(const struct verify *v, const char *name); /* null if not in the library */
-const char *verify_device_name(const struct verify *v);                               /* "NVIDIA H100 80GB HBM3" */
+void verify_close(struct verify *v);                    /* null is fine */
+const char *verify_device_name(const struct verify *v); /* "NVIDIA H100 80GB HBM3" */
 
 /* Given facts about one of the program's inputs; zeroed: all random. */
 struct verify_input {

@@ -57,7 +57,6 @@ struct cli_command {
 	const char *help;                                 /* one line */
 	int (*run)(struct cli *c, int argc, char **argv); /* argv[0]: the command; returns the exit status */
 };
-extern const struct cli_command cli_commands[]; /* ends with a null name */
 
 /* The context of a command. */
 struct cli {

@@ -11,7 +11,8 @@
 static int help(struct cli *c, int argc, char **argv);
 static int version(struct cli *c, int argc, char **argv);
 
-const struct cli_command cli_commands[] = {
+/* Ends with a null name. */
+static const struct cli_command cli_commands[] = {
 	{ "build", "MODEL", "make plugins for chosen nodes, and the model that uses them", cli_build },
 	{ "list", "MODEL", "show a model's nodes: their types, what TensorRT and tpat can take", cli_list },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },

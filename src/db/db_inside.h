@@ -12,9 +12,6 @@ struct db {
 	sqlite3 *handle;
 };
 
-/* Fills `e` from SQLite's last error: the file, what went wrong, what to do. Returns e->code. */
-int db_failed(struct db *d, struct err *e);
-
 int db_exec(struct db *d, const char *sql, struct err *e);
 int db_prepare(sqlite3_stmt **out, struct db *d, const char *sql, struct err *e);
 /* Steps the statement. 1: a row; 0: the end; negative: failure. */

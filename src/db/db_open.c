@@ -36,7 +36,8 @@ const char *db_default_path(struct arena *a)
 
 /* ---- SQLite's failures. */
 
-int db_failed(struct db *d, struct err *e)
+/* Fills `e` from SQLite's last error: the file, what went wrong, what to do. Returns e->code. */
+static int failed(struct db *d, struct err *e)
 {
 	int code = sqlite3_extended_errcode(d->handle);
 	const char *said = sqlite3_errmsg(d->handle);
@@ -76,18 +77,18 @@ int db_failed(struct db *d, struct err *e)
 
 int db_exec(struct db *d, const char *sql, struct err *e)
 {
-	return sqlite3_exec(d->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : db_failed(d, e);
+	return sqlite3_exec(d->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : failed(d, e);
 }
 
 int db_prepare(sqlite3_stmt **out, struct db *d, const char *sql, struct err *e)
 {
-	return sqlite3_prepare_v2(d->handle, sql, -1, out, NULL) == SQLITE_OK ? 0 : db_failed(d, e);
+	return sqlite3_prepare_v2(d->handle, sql, -1, out, NULL) == SQLITE_OK ? 0 : failed(d, e);
 }
 
 int db_step(struct db *d, sqlite3_stmt *s, struct err *e)
 {
 	int rc = sqlite3_step(s);
-	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : db_failed(d, e);
+	return rc == SQLITE_ROW ? 1 : rc == SQLITE_DONE ? 0 : failed(d, e);
 }
 
 int db_number(struct db *d, const char *sql, int64_t *out, struct err *e)
@@ -216,7 +217,7 @@ static int open_file(struct db *d, enum db_mode mode, struct err *e)
 	if (mode == DB_WRITE)
 		TRY(file_mkdir(path_dir(a, place), e));
 	if (sqlite3_open_v2(place, &d->handle, flags, NULL) != SQLITE_OK)
-		return db_failed(d, e);
+		return failed(d, e);
 	sqlite3_busy_timeout(d->handle, WAIT_MS);
 	/* A foreign file may contain arbitrary views and triggers. */
 	sqlite3_db_config(d->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);

@@ -77,7 +77,7 @@ ON_FIBRE void emulator_fail(const char *fmt, ...)
 	__builtin_unreachable();
 }
 
-ON_FIBRE void emulator_fail_text(const char *what)
+static ON_FIBRE void fail_text(const char *what)
 {
 	emulator_fail("%s", what);
 }
@@ -490,7 +490,7 @@ const struct emulator_host *emulator_host_table(struct err *e)
 		.shared = emulator_shared_memory,
 		.dynamic_shared = emulator_shared_dynamic,
 		.argument = emulator_check_argument,
-		.fail = emulator_fail_text,
+		.fail = fail_text,
 	};
 	return emulator_memory_open(&host.base, &host.span, e) < 0 ? NULL : &host;
 }

@@ -27,7 +27,6 @@ extern struct emulator_now {
 
 /* Ends the launch with "<kernel>, block (..), thread (..): <text>.". On a fibre only; does not return. */
 _Noreturn void emulator_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void emulator_fail_text(const char *what);
 
 /* ---- emulator_memory.c ---- */
 int emulator_memory_open(uintptr_t *base, uintptr_t *span, struct err *e);

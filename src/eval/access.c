@@ -208,7 +208,7 @@ int eval_access_new(struct code *c, const struct ir_buffer *buf, const expr *ind
 	return 0;
 }
 
-int64_t eval_lane_axis(const struct eval_space *s, int axis, int64_t position)
+static int64_t lane_axis_index(const struct eval_space *s, int axis, int64_t position)
 {
 	for (int k = s->lane_high - 1; k > axis; k--)
 		position /= s->extent[k];
@@ -223,7 +223,7 @@ static bool value_at(const struct frame *f, const struct linear *l, int lane, in
 	vec_each (t, l) {
 		uint64_t x;
 		if (t->axis >= 0)
-			x = (uint64_t)(is_lane_axis(s, t->axis) ? eval_lane_axis(s, t->axis, f->lane + lane)
+			x = (uint64_t)(is_lane_axis(s, t->axis) ? lane_axis_index(s, t->axis, f->lane + lane)
 			                                        : f->axis[t->axis]);
 		else if (t->reg < 0 || f->code->regs.at[t->reg].level > level)
 			return false;

@@ -196,7 +196,6 @@ void eval_linear_add(struct code *c, struct linear *l, int64_t k, const struct l
 /* access.c: positions in buffers and their bounds. */
 int eval_access_new(struct code *c, const struct ir_buffer *buf, const expr *index, int guard, bool writes,
                     struct access **out);
-int64_t eval_lane_axis(const struct eval_space *s, int axis, int64_t position);
 /* Describes a fault: "reads x[3,7] outside f32[3,5]". */
 void eval_fault_describe(struct str *out, const struct frame *f);
 

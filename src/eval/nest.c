@@ -27,7 +27,7 @@ static bool is_lane(const struct eval_space *s, int axis)
 	return axis >= s->lane_low && axis < s->lane_high;
 }
 
-void nest_add_loop(struct nest *n, int axis, int64_t extent)
+static void add_loop(struct nest *n, int axis, int64_t extent)
 {
 	n->loop[n->loops++] = (struct nest_loop){ axis, extent };
 }
@@ -36,12 +36,12 @@ static void add_axes(struct nest *n, int low, int high)
 {
 	for (int axis = low; axis < high; axis++)
 		if (!is_lane(&n->space, axis) && n->space.extent[axis] != 1)
-			nest_add_loop(n, axis, n->space.extent[axis]);
+			add_loop(n, axis, n->space.extent[axis]);
 }
 
 static void add_chunks(struct nest *n)
 {
-	nest_add_loop(n, -1, (n->space.lane_count + n->space.lanes - 1) / n->space.lanes);
+	add_loop(n, -1, (n->space.lane_count + n->space.lanes - 1) / n->space.lanes);
 }
 
 void nest_loops(struct nest *n, int outer_rank)

@@ -41,7 +41,6 @@ void nest_lanes(struct eval_space *s, int low, int high);
 /* Adds loops over the axes 0 .. outer_rank - 1 except lanes, then over the chunks if lanes are results; inner loops
  * follow. */
 void nest_loops(struct nest *n, int outer_rank);
-void nest_add_loop(struct nest *n, int axis, int64_t extent);
 /* Adds inner loops over axes low .. high - 1 except lanes; `reorder`: in the order that hoists most instructions. */
 void nest_inner_loops(struct nest *n, int low, int high, bool reorder);
 /* Assigns the instructions' levels, once all loops are known. */

@@ -5,7 +5,7 @@
 
 #include "graph/graph_internal.h"
 
-void graph_warn(struct graph *g, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void warn(struct graph *g, const char *fmt, ...)
 {
 	va_list ap;
 	const char *text;
@@ -98,17 +98,16 @@ static void check_declared(struct graph *g, const struct graph_node *n, const st
 	if (g->outer || !known || !onnx_value_type(known->info, &type, &shape))
 		return;
 	if (type && type != v->type)
-		graph_warn(g, "The model says that \"%s\" is %s; node %s makes %s of it.", v->name, type_name(type),
-		           n->label, type_name(v->type));
+		warn(g, "The model says that \"%s\" is %s; node %s makes %s of it.", v->name, type_name(type), n->label,
+		     type_name(v->type));
 	if (shape && (int)shape->n_dim != v->rank)
-		graph_warn(g, "The model says that \"%s\" has %zu axes; node %s makes %d.", v->name, shape->n_dim,
-		           n->label, v->rank);
+		warn(g, "The model says that \"%s\" has %zu axes; node %s makes %d.", v->name, shape->n_dim, n->label,
+		     v->rank);
 	for (int i = 0; shape && (int)shape->n_dim == v->rank && i < v->rank; i++)
 		if (shape->dim[i]->has_dim_value && ir_const_int(v->dim[i], &extent) &&
 		    extent != shape->dim[i]->dim_value)
-			graph_warn(g,
-			           "The model says that axis %d of \"%s\" has extent %lld; node %s makes %lld of it.",
-			           i, v->name, (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
+			warn(g, "The model says that axis %d of \"%s\" has extent %lld; node %s makes %lld of it.", i,
+			     v->name, (long long)shape->dim[i]->dim_value, n->label, (long long)extent);
 }
 
 static int take_output(struct graph *g, const struct graph_node *n, const struct ir_program *p, struct graph_value *v,

@@ -94,10 +94,6 @@ int graph_attributes(const struct attr_value **out, int *n, const struct graph_s
  * numbers get data, too. Both are only used while lowering. */
 void graph_note_contents(struct ir_program *p, int first);
 
-/* Makes a tensor of the elements `content`, of any type; false if some are not numbers. */
-bool graph_content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
-                          struct arena *a);
-
 /* Returns the number of elements; -1 if an extent is no number, or there are too many. */
 int64_t graph_count(int rank, const expr *dim);
 
@@ -166,8 +162,6 @@ const char *graph_region_missing(const struct graph_region *r);
 int graph_refuse_operator(const struct graph *g, const Onnx__NodeProto *node, const char *label, struct err *e);
 /* Fails, and says what to do, if the model declares that the value is not a dense tensor. */
 int graph_refuse_value(const struct graph *g, const char *name, struct err *e);
-
-void graph_warn(struct graph *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Makes a local function of a region's nodes, with the plugin's inputs and outputs. */
 Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,

@@ -21,8 +21,9 @@ int graph_scope_opset(const struct graph_scope *s, const char *domain)
 
 /* ---- Contents ---------------------------------------------------------------------------------------------------- */
 
-bool graph_content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
-                          struct arena *a)
+/* Makes a tensor of the elements `content`, of any type; false if some are not numbers. */
+static bool content_tensor(struct tensor *out, enum type t, int rank, const expr *dim, const expr *content,
+                           struct arena *a)
 {
 	int64_t extent[IR_MAX_RANK], n = graph_count(rank, dim);
 	struct err ignored = { 0 };
@@ -111,7 +112,7 @@ void graph_note_contents(struct ir_program *p, int first)
 			continue;
 		if (!b->content && reads_known(s))
 			b->content = stage_content(p, s, n);
-		if (b->content && graph_content_tensor(&t, b->type, b->rank, b->dim, b->content, p->arena)) {
+		if (b->content && content_tensor(&t, b->type, b->rank, b->dim, b->content, p->arena)) {
 			struct tensor *data = NEW(p->arena, struct tensor);
 
 			*data = t;

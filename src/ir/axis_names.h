@@ -6,6 +6,5 @@
 #include "ir/ir.h"
 
 extern const char *const ir_axis_names[2][IR_MAX_RANK];
-const char *ir_axis_name(int64_t axis, int out_rank);
 
 #endif

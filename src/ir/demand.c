@@ -143,7 +143,8 @@ static void put_contents(struct substitution *x, struct ir_buffer *b)
 	b->content = content;
 }
 
-void ir_substitute(struct ir_program *p, const char *symbol, expr to)
+/* Replaces a symbol by `to` in the whole program. */
+static void substitute(struct ir_program *p, const char *symbol, expr to)
 {
 	struct arena *scratch = arena_new();
 	struct substitution x = { p, symbol, to, map_new(scratch) };
@@ -227,7 +228,7 @@ static bool unify_one(struct ir_program *p)
 			if (!can_replace(p, goes, stays))
 				continue;
 		}
-		ir_substitute(p, goes->name, stays);
+		substitute(p, goes->name, stays);
 		return true;
 	}
 	return false;

@@ -364,9 +364,7 @@ struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum typ
                                 enum ir_role role);
 /* Returns the symbol of a new size; a number is appended to `name` if it is taken. */
 expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count, expr limit);
-const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
-/* Returns the symbol of a new value; `name` as above. */
-expr ir_value_new(struct ir_program *p, const char *name, struct ir_buffer *buf, int64_t element, expr known);
+const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbol);   /* null: none of that name */
 const struct ir_value *ir_value_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
 bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* true if a value is an element of it */
 /* Replaces each extent that combines values by a value of its own, a symbol, in all extents and expressions, so that an
@@ -385,8 +383,6 @@ const char *ir_demand_name(const struct ir_demand *d, int which, struct arena *a
 const char *ir_demand_rule(const struct ir_demand *d);
 /* Adds a demand, unless it always holds or is present already. False if it never holds. */
 bool ir_demand_add(struct ir_program *p, const struct ir_demand *d);
-/* Replaces a symbol by `to` in the whole program. */
-void ir_substitute(struct ir_program *p, const char *symbol, expr to);
 /* If two extents must be equal and one is a plain symbol (no size, no value), replaces it by the other. Inputs' extents
  * then repeat a symbol, and matching it checks the demand. */
 void ir_demands_unify(struct ir_program *p);
@@ -455,7 +451,6 @@ struct ir_pass {
 	int (*run)(struct ir_program *p, struct err *e);
 	bool fuses; /* merges several stages into one */
 };
-extern const struct ir_pass ir_passes[]; /* ends with a null name */
 typedef void (*ir_dump_fn)(void *user, const char *pass, const struct ir_program *p);
 int ir_optimise(struct ir_program *p, ir_dump_fn dump, void *user, struct err *e);
 int ir_optimise_unfused(struct ir_program *p, struct err *e); /* without the passes that fuse */

@@ -3,7 +3,8 @@
 
 #include "ir/passes.h"
 
-const struct ir_pass ir_passes[] = {
+/* Ends with a null name. */
+static const struct ir_pass ir_passes[] = {
 	{ "simplify", "rebuild every expression, so that what is known by now folds", ir_pass_simplify, false },
 	{ "merge", "stages that compute the same become one", ir_pass_merge, false },
 	{ "gather", "scatters of whole rows that a map reads become gathers", ir_pass_gather, true },

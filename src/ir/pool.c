@@ -148,7 +148,8 @@ static void grow(struct ir_pool *p)
 	p->slots = slots;
 }
 
-expr ir_node(struct ir_pool *p, const struct ir_expr *proto, int n, const expr *arg)
+/* Returns the unique node of this content, without simplifying. `proto` holds op, type and the union. */
+static expr node_of(struct ir_pool *p, const struct ir_expr *proto, int n, const expr *arg)
 {
 	uint64_t hash = hash_u64((uint64_t)proto->op * 64 + (uint64_t)proto->type, payload_hash(proto));
 	for (int i = 0; i < n; i++)
@@ -190,7 +191,7 @@ expr ir_node_op(enum ir_op op, enum type t, int n, const expr *arg)
 {
 	for (int i = 1; i < n; i++)
 		ck(arg[i]->pool == arg[0]->pool);
-	return ir_node(arg[0]->pool, &(struct ir_expr){ .op = op, .type = t }, n, arg);
+	return node_of(arg[0]->pool, &(struct ir_expr){ .op = op, .type = t }, n, arg);
 }
 
 int64_t ir_wrap(enum type t, int64_t x)
@@ -209,7 +210,7 @@ int64_t ir_wrap(enum type t, int64_t x)
 
 expr ir_int(struct ir_pool *p, enum type t, int64_t x)
 {
-	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_INT, .type = t, .i = ir_wrap(t, x) }, 0, NULL);
+	return node_of(p, &(struct ir_expr){ .op = IR_CONST_INT, .type = t, .i = ir_wrap(t, x) }, 0, NULL);
 }
 
 expr ir_float(struct ir_pool *p, enum type t, double x)
@@ -217,7 +218,7 @@ expr ir_float(struct ir_pool *p, enum type t, double x)
 	double rounded = isnan(x) ? x : type_round(t, x, false);
 	if (isnan(rounded))
 		rounded = NAN; /* one canonical NaN, also for types without infinity */
-	return ir_node(p, &(struct ir_expr){ .op = IR_CONST_FLOAT, .type = t, .f = rounded }, 0, NULL);
+	return node_of(p, &(struct ir_expr){ .op = IR_CONST_FLOAT, .type = t, .f = rounded }, 0, NULL);
 }
 
 expr ir_const(struct ir_pool *p, enum type t, double x)
@@ -232,24 +233,24 @@ expr ir_index(struct ir_pool *p, int64_t x)
 
 expr ir_symbol(struct ir_pool *p, const char *name)
 {
-	return ir_node(p, &(struct ir_expr){ .op = IR_SYMBOL, .type = TYPE_INDEX, .name = name }, 0, NULL);
+	return node_of(p, &(struct ir_expr){ .op = IR_SYMBOL, .type = TYPE_INDEX, .name = name }, 0, NULL);
 }
 
 expr ir_axis(struct ir_pool *p, int axis, expr extent)
 {
 	if (ir_is_int(extent, 1))
 		return ir_index(p, 0);
-	return ir_node(p, &(struct ir_expr){ .op = IR_AXIS, .type = TYPE_INDEX, .i = axis }, 1, &extent);
+	return node_of(p, &(struct ir_expr){ .op = IR_AXIS, .type = TYPE_INDEX, .i = axis }, 1, &extent);
 }
 
 expr ir_acc(struct ir_pool *p, enum type t)
 {
-	return ir_node(p, &(struct ir_expr){ .op = IR_ACC, .type = t }, 0, NULL);
+	return node_of(p, &(struct ir_expr){ .op = IR_ACC, .type = t }, 0, NULL);
 }
 
 expr ir_var_of(const struct ir_variable *v, expr extent)
 {
-	return ir_node(v->pool, &(struct ir_expr){ .op = IR_VAR, .type = v->type, .var = v }, extent ? 1 : 0, &extent);
+	return node_of(v->pool, &(struct ir_expr){ .op = IR_VAR, .type = v->type, .var = v }, extent ? 1 : 0, &extent);
 }
 
 expr ir_var_multiple(const struct ir_variable *v, expr extent, int64_t multiple)
@@ -257,7 +258,7 @@ expr ir_var_multiple(const struct ir_variable *v, expr extent, int64_t multiple)
 	if (multiple <= 1 || !extent)
 		return ir_var_of(v, extent);
 	expr arg[] = { extent, ir_index(v->pool, multiple) };
-	return ir_node(v->pool, &(struct ir_expr){ .op = IR_VAR, .type = TYPE_INDEX, .var = v }, 2, arg);
+	return node_of(v->pool, &(struct ir_expr){ .op = IR_VAR, .type = TYPE_INDEX, .var = v }, 2, arg);
 }
 
 expr ir_var(struct ir_pool *p, enum type t, const char *name, expr extent)
@@ -274,7 +275,7 @@ expr ir_element_of(const struct ir_variable *array, int n, const expr *index)
 {
 	for (int i = 0; i < n; i++)
 		ck(index[i]->type == TYPE_INDEX);
-	return ir_node(array->pool, &(struct ir_expr){ .op = IR_ELEMENT, .type = array->type, .var = array }, n, index);
+	return node_of(array->pool, &(struct ir_expr){ .op = IR_ELEMENT, .type = array->type, .var = array }, n, index);
 }
 
 expr ir_thread(struct ir_pool *p, expr extent)
@@ -312,7 +313,7 @@ expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
 		if (known)
 			return ir_int(p, buf->type, tensor_int(buf->data, at));
 	}
-	return ir_node(p, &(struct ir_expr){ .op = IR_LOAD, .type = buf->type, .buf = buf }, buf->rank, index);
+	return node_of(p, &(struct ir_expr){ .op = IR_LOAD, .type = buf->type, .buf = buf }, buf->rank, index);
 }
 
 bool ir_const_int(expr e, int64_t *x)

@@ -20,8 +20,6 @@ struct ir_pool {
 	uint32_t bounds_cap;
 };
 
-/* Returns the unique node of this content, without simplifying. `proto` holds op, type and the union. */
-expr ir_node(struct ir_pool *p, const struct ir_expr *proto, int n, const expr *arg);
 expr ir_node_op(enum ir_op op, enum type t, int n, const expr *arg);
 
 /* Wraps an integer into the range of its type. */

@@ -28,7 +28,7 @@ const char *const ir_axis_names[2][IR_MAX_RANK] = {
 	{ "r", "s", "t", "u", "v", "w", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15" },
 };
 
-const char *ir_axis_name(int64_t axis, int out_rank)
+static const char *axis_name(int64_t axis, int out_rank)
 {
 	return axis < out_rank ? ir_axis_names[0][axis] : ir_axis_names[1][axis - out_rank];
 }
@@ -95,7 +95,7 @@ static void print_node(struct printer *p, expr e)
 		if (e->type != TYPE_F32)
 			str_add(p->out, ")");
 		break;
-	case IR_AXIS: str_add(p->out, ir_axis_name(e->i, p->out_rank)); break;
+	case IR_AXIS: str_add(p->out, axis_name(e->i, p->out_rank)); break;
 	case IR_SYMBOL: str_add(p->out, e->name); break;
 	case IR_VAR: str_add(p->out, e->var->hint); break;
 	case IR_ACC: str_add(p->out, "it"); break;

@@ -87,7 +87,8 @@ bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b)
 	return false;
 }
 
-expr ir_value_new(struct ir_program *p, const char *name, struct ir_buffer *buf, int64_t element, expr known)
+/* Returns the symbol of a new value; `name` as above. */
+static expr value_new(struct ir_program *p, const char *name, struct ir_buffer *buf, int64_t element, expr known)
 {
 	char *base = str_identifier(p->arena, name), *unique = base;
 	for (int i = 2; symbol_taken(p, unique); i++)
@@ -118,7 +119,7 @@ static expr extent_of(struct ir_program *p, expr extent)
 		if (v->known == extent)
 			return ir_symbol(p->pool, v->symbol);
 	ir_walk(extent, find_value, &u);
-	return u.value ? ir_value_new(p, "extent", NULL, 0, extent) : extent;
+	return u.value ? value_new(p, "extent", NULL, 0, extent) : extent;
 }
 
 static expr rename_extent(void *user, struct ir_pool *pool, expr e, const expr *arg)

@@ -28,8 +28,8 @@ struct onnx_model {
 	struct map names, room;  /* private: names in use; capacities of arrays that grew */
 };
 
-/* The newest format of which onnx.proto names every field. Later ones are read too. */
-enum { ONNX_IR_VERSION = 13, ONNX_OPSET_VERSION = 28 };
+/* The newest opset of the format of which onnx.proto names every field, version 13. Later ones are read too. */
+enum { ONNX_OPSET_VERSION = 28 };
 
 /* Read a model. Big tensors are not copied: raw_data points into the mapped file, which must not be cut short while the
  * model lives (replacing it by rename is fine). Files over 2 GB are read. `*out` is freed with onnx_model_free and is
@@ -182,15 +182,14 @@ Onnx__NodeProto *onnx_node_new(struct onnx_model *m, const char *domain, const c
 void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name); /* appends; "": omitted */
 void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *name);
 
-/* Set an attribute; one of the same name is replaced. Tensors and graphs are referenced, not copied. */
+/* Set an attribute; one of the same name is replaced. Tensors are referenced, not copied. onnx_node_attribute() adds
+ * one of that type without a value. */
+Onnx__AttributeProto *onnx_node_attribute(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
+                                          Onnx__AttributeProto__AttributeType type);
 void onnx_node_set_int(struct onnx_model *m, Onnx__NodeProto *node, const char *name, int64_t x);
-void onnx_node_set_float(struct onnx_model *m, Onnx__NodeProto *node, const char *name, float x);
 void onnx_node_set_string(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *x);
 void onnx_node_set_ints(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const int64_t *x, int n);
-void onnx_node_set_floats(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const float *x, int n);
-void onnx_node_set_strings(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *const *x, int n);
 void onnx_node_set_tensor(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__TensorProto *x);
-void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *x);
 
 /* A value of a dense tensor type. Extent i is dim[i] or, if that is negative, symbol[i] (null: unknown). `rank` -1:
  * unknown rank. `symbol` may be null. */
@@ -198,23 +197,13 @@ Onnx__ValueInfoProto *onnx_value_info_new(struct onnx_model *m, const char *name
                                           const int64_t *dim, const char *const *symbol);
 
 Onnx__GraphProto *onnx_graph_new(struct onnx_model *m, const char *name);
-void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *node); /* at the end */
 void onnx_graph_add_initializer(struct onnx_model *m, Onnx__GraphProto *g, Onnx__TensorProto *t);
-void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
-void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
 void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
 
 /* Returns `base`, or base_1, base_2 ...: a name that no value, node or function in the model has. */
 char *onnx_name_unique(struct onnx_model *m, const char *base);
 
 /* ------------------------------------------------------------------ changing */
-
-/* Replace the nodes with the given indices by `by` (null: only remove), at the place that keeps the order topological.
- * Indices may be in any order. Errors: ERR_USAGE, and the graph unchanged, if a path between two of the nodes passes
- * through others (the new node would have to run before and after them; they are named). The removed messages stay
- * valid: they can become a function's body. */
-int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *node, int n, Onnx__NodeProto *by,
-                       struct err *e);
 
 /* Remove the initializers that neither a node of the graph or its subgraphs reads nor is a graph output, the inputs of
  * the same names (not a subgraph's), and value_info of removed names. Returns the number of removed initializers. */

@@ -53,9 +53,8 @@ void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *n
 	onnx_name_use(m, name);
 }
 
-/* Adds an attribute, replacing one of the same name. */
-static Onnx__AttributeProto *attribute(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
-                                       Onnx__AttributeProto__AttributeType type)
+Onnx__AttributeProto *onnx_node_attribute(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
+                                          Onnx__AttributeProto__AttributeType type)
 {
 	Onnx__AttributeProto *a = NEW(m->arena, Onnx__AttributeProto);
 	onnx__attribute_proto__init(a);
@@ -76,60 +75,30 @@ static ProtobufCBinaryData bytes(struct onnx_model *m, const char *s)
 
 void onnx_node_set_int(struct onnx_model *m, Onnx__NodeProto *node, const char *name, int64_t x)
 {
-	Onnx__AttributeProto *a = attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+	Onnx__AttributeProto *a = onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
 	a->has_i = 1;
 	a->i = x;
 }
 
-void onnx_node_set_float(struct onnx_model *m, Onnx__NodeProto *node, const char *name, float x)
-{
-	Onnx__AttributeProto *a = attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
-	a->has_f = 1;
-	a->f = x;
-}
-
 void onnx_node_set_string(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *x)
 {
-	Onnx__AttributeProto *a = attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+	Onnx__AttributeProto *a = onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
 	a->has_s = 1;
 	a->s = bytes(m, x);
 }
 
 void onnx_node_set_ints(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const int64_t *x, int n)
 {
-	Onnx__AttributeProto *a = attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+	Onnx__AttributeProto *a = onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
 	a->ints = NEWN(m->arena, int64_t, n);
 	a->n_ints = (size_t)n;
 	if (n)
 		memcpy(a->ints, x, sizeof *x * (size_t)n);
 }
 
-void onnx_node_set_floats(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const float *x, int n)
-{
-	Onnx__AttributeProto *a = attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
-	a->floats = NEWN(m->arena, float, n);
-	a->n_floats = (size_t)n;
-	if (n)
-		memcpy(a->floats, x, sizeof *x * (size_t)n);
-}
-
-void onnx_node_set_strings(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *const *x, int n)
-{
-	Onnx__AttributeProto *a = attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
-	a->strings = NEWN(m->arena, ProtobufCBinaryData, n);
-	a->n_strings = (size_t)n;
-	for (int i = 0; i < n; i++)
-		a->strings[i] = bytes(m, x[i]);
-}
-
 void onnx_node_set_tensor(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__TensorProto *x)
 {
-	attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR)->t = x;
-}
-
-void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *x)
-{
-	attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g = x;
+	onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR)->t = x;
 }
 
 /* ------------------------------------------------------------------ values and graphs */
@@ -181,25 +150,10 @@ Onnx__GraphProto *onnx_graph_new(struct onnx_model *m, const char *name)
 	return g;
 }
 
-void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *node)
-{
-	onnx_array_push(m, &g->node, &g->n_node, node);
-}
-
 void onnx_graph_add_initializer(struct onnx_model *m, Onnx__GraphProto *g, Onnx__TensorProto *t)
 {
 	onnx_array_push(m, &g->initializer, &g->n_initializer, t);
 	onnx_name_use(m, onnx_text(t->name));
-}
-
-void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
-{
-	onnx_array_push(m, &g->input, &g->n_input, v);
-}
-
-void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
-{
-	onnx_array_push(m, &g->output, &g->n_output, v);
 }
 
 void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)

@@ -1,54 +1,7 @@
-/* Changing a graph: nodes replaced by one, initializers dropped, functions added. See onnx.h. */
+/* Changing a graph: initializers dropped, functions added. See onnx.h. */
 #include "onnx/onnx_internal.h"
 
 #include <string.h>
-
-static int not_convex(struct onnx_model *m, Onnx__NodeProto *const *node, const struct onnx_cycle *cycle,
-                      const Onnx__NodeProto *by, struct str *list, struct err *e)
-{
-	char who[ONNX_DESCRIBE];
-	for (int i = 0; i < cycle->n && list->n < 500; i++)
-		if (node[cycle->at[i]] != by)
-			str_printf(list, "%s%s", list->n ? ", " : "", onnx_node_describe(node[cycle->at[i]], who));
-	err_set(e, ERR_USAGE,
-	        "%s: these nodes cannot become one node: they need what %s computes from their own results.", m->path,
-	        list->n ? str_text(list) : "the new node");
-	return err_advise(e, "Select the nodes in between too, or leave out those before or after them.");
-}
-
-int onnx_graph_replace(struct onnx_model *m, Onnx__GraphProto *g, const int *node, int n, Onnx__NodeProto *by,
-                       struct err *e)
-{
-	struct arena *scratch = arena_new();
-	struct onnx_cycle cycle = { 0 };
-	bool *gone = NEWN(scratch, bool, g->n_node), placed = false;
-	Onnx__NodeProto **next = NEWN(m->arena, Onnx__NodeProto *, g->n_node + 1);
-	size_t count = 0;
-	int rc = 0;
-	for (int i = 0; i < n; i++) {
-		ck(node[i] >= 0 && (size_t)node[i] < g->n_node);
-		gone[node[i]] = true;
-	}
-	for (size_t i = 0; i < g->n_node; i++) {
-		if (!gone[i]) {
-			next[count++] = g->node[i];
-		} else if (!placed && by) {
-			next[count++] = by;
-			placed = true;
-		}
-	}
-	if (by && !placed)
-		next[count++] = by;
-	if (onnx_order_nodes(next, count, &cycle, scratch)) {
-		g->node = next;
-		g->n_node = count;
-	} else {
-		struct str list = str_new(scratch);
-		rc = not_convex(m, next, &cycle, by, &list, e);
-	}
-	arena_free(scratch);
-	return rc;
-}
 
 /* ------------------------------------------------------------------ unused initializers */
 

@@ -4,9 +4,6 @@
 
 #include "onnx/onnx.h"
 
-/* protobuf-c's allocator over an arena: free does nothing. */
-ProtobufCAllocator onnx_wire_allocator(struct arena *a);
-
 /* Unpack `size` bytes as the message `kind` into `a`; tensors' raw_data is not copied but points into `data`. `name`:
  * the file's, for messages. Errors: ERR_MODEL with the offset of the bad byte. */
 int onnx_wire_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *kind, const void *data, size_t size,
@@ -32,13 +29,8 @@ int onnx_tensor_count(int64_t *count, const Onnx__TensorProto *t, struct err *e)
 int onnx_tensor_size(int64_t *bytes, int64_t *count, const Onnx__TensorProto *t, struct err *e);
 void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t); /* "tensor "w"" */
 
-/* Reorder nodes into the stable topological order. False if there is a cycle: `cycle` gets its node indices (in the
- * direction of data flow), and nothing is reordered. Memory from `a`. */
-struct onnx_cycle {
-	VEC(int);
-};
-bool onnx_order_nodes(Onnx__NodeProto **node, size_t n, struct onnx_cycle *cycle, struct arena *a);
-/* Sort the nodes; the error lists the cycle. */
+/* Sort the nodes into the stable topological order. If there is a cycle, the error lists it, and nothing is reordered.
+ */
 int onnx_sort_nodes(Onnx__NodeProto **node, size_t n, struct err *e);
 
 /* Names that a graph's nodes may read: its own, and those of enclosing graphs. */

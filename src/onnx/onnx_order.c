@@ -4,6 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Node indices, in the direction of data flow. */
+struct cycle {
+	VEC(int);
+};
+
 struct order {
 	struct arena *arena;
 	size_t n;
@@ -101,7 +106,7 @@ static size_t kahn(struct order *o, int *result)
 }
 
 /* Walks from a waiting node back along its producers until a node repeats. */
-static void find_cycle(const struct order *o, struct onnx_cycle *cycle)
+static void find_cycle(const struct order *o, struct cycle *cycle)
 {
 	int *seen = NEWN(o->arena, int, o->n), at = 0;
 	while (!o->waits[at])
@@ -125,7 +130,8 @@ static void find_cycle(const struct order *o, struct onnx_cycle *cycle)
 	cycle->n = n;
 }
 
-bool onnx_order_nodes(Onnx__NodeProto **node, size_t n, struct onnx_cycle *cycle, struct arena *a)
+/* False if there is a cycle: nothing is reordered then. */
+static bool order_nodes(Onnx__NodeProto **node, size_t n, struct cycle *cycle, struct arena *a)
 {
 	struct order o = { .arena = a, .n = n };
 	find_reads(&o, node);
@@ -148,9 +154,9 @@ bool onnx_order_nodes(Onnx__NodeProto **node, size_t n, struct onnx_cycle *cycle
 int onnx_sort_nodes(Onnx__NodeProto **node, size_t n, struct err *e)
 {
 	struct arena *scratch = arena_new();
-	struct onnx_cycle cycle = { 0 };
+	struct cycle cycle = { 0 };
 	int rc = 0;
-	if (!onnx_order_nodes(node, n, &cycle, scratch)) {
+	if (!order_nodes(node, n, &cycle, scratch)) {
 		const char **label = onnx_label_nodes(node, n, scratch);
 		struct str list = str_new(scratch);
 		for (int i = 0; i < cycle.n && list.n < 600; i++)

@@ -229,7 +229,8 @@ static void forget(void *arena, void *pointer)
 	(void)pointer;
 }
 
-ProtobufCAllocator onnx_wire_allocator(struct arena *a)
+/* protobuf-c's allocator over an arena: free does nothing. */
+static ProtobufCAllocator arena_allocator(struct arena *a)
 {
 	return (ProtobufCAllocator){ allocate, forget, a };
 }
@@ -238,7 +239,7 @@ int onnx_wire_unpack(ProtobufCMessage **out, const ProtobufCMessageDescriptor *k
                      const char *name, struct arena *a, struct err *e)
 {
 	struct scan s = { .start = size ? data : (const void *)"", .name = name, .scratch = arena_new(), .e = e };
-	ProtobufCAllocator allocator = onnx_wire_allocator(a);
+	ProtobufCAllocator allocator = arena_allocator(a);
 	unsigned char *copy;
 	int rc;
 	s.end = s.start + size;

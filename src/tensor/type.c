@@ -1,8 +1,6 @@
 /* Element types: names, sizes, ranges, and single elements. Loops over elements are in lanes.c. See type.h. */
 #include "tensor/type.h"
 
-#include <float.h>
-
 #include "base/ascii.h"
 #include "tensor/small_float.h"
 
@@ -112,23 +110,6 @@ int64_t type_max(enum type t)
 	case CLASS_INT: return INT64_MAX >> (64 - info->bits);
 	case CLASS_UINT: return (int64_t)(UINT64_MAX >> (64 - info->bits));
 	case CLASS_BOOL: return 1;
-	default: return 0;
-	}
-}
-
-double type_max_finite(enum type t)
-{
-	switch ((int)t) {
-	case TYPE_F64: return DBL_MAX;
-	case TYPE_F32: return (double)FLT_MAX;
-	case TYPE_F16: return small_float_decode(FLOAT_F16, FLOAT_F16.max);
-	case TYPE_BF16: return small_float_decode(FLOAT_BF16, FLOAT_BF16.max);
-	case TYPE_F8E4M3FN: return small_float_decode(FLOAT_F8E4M3FN, FLOAT_F8E4M3FN.max);
-	case TYPE_F8E4M3FNUZ: return small_float_decode(FLOAT_F8E4M3FNUZ, FLOAT_F8E4M3FNUZ.max);
-	case TYPE_F8E5M2: return small_float_decode(FLOAT_F8E5M2, FLOAT_F8E5M2.max);
-	case TYPE_F8E5M2FNUZ: return small_float_decode(FLOAT_F8E5M2FNUZ, FLOAT_F8E5M2FNUZ.max);
-	case TYPE_F4E2M1: return small_float_decode(FLOAT_F4E2M1, FLOAT_F4E2M1.max);
-	case TYPE_F8E8M0: return e8m0_decode(254);
 	default: return 0;
 	}
 }

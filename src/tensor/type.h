@@ -65,7 +65,6 @@ int64_t type_bytes(enum type t, int64_t n);
 /* Ranges of integer types (and bool), as int64; U64's maximum has the bits of -1. */
 int64_t type_min(enum type t);
 int64_t type_max(enum type t);
-double type_max_finite(enum type t); /* of float types */
 
 /* One element as double or int64, from and to memory at element index `i` of a packed array. Conversion to a float type
  * rounds to nearest even. To the 8-bit and smaller floats with `saturate`: values beyond the largest finite one

@@ -6,6 +6,7 @@
 #include "onnx/onnx.h"
 #include "ops/lower/op.h"
 #include "tests/fuzz/draw.h"
+#include "tests/unit/onnx_make.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);

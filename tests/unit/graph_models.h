@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "graph/graph.h"
+#include "onnx_make.h"
 #include "test.h"
 
 static struct arena *arena; /* of the test program; main() makes it */

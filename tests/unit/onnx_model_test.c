@@ -1,5 +1,6 @@
 /* The model file: what is read is written back, to the byte; damaged files are refused with a sentence. */
 #include "onnx/onnx.h"
+#include "onnx_make.h"
 
 #include "test.h"
 

@@ -1,5 +1,6 @@
 /* Tensors of a model: every way in which elements are stored, sizes that do not fit, external data in and out. */
 #include "onnx/onnx.h"
+#include "onnx_make.h"
 
 #include <stdalign.h>
 #include <unistd.h>

@@ -44,10 +44,6 @@ static void test_types(void)
 	CHECK_INT(type_max(TYPE_U32), 0xffffffff);
 	CHECK_INT(type_max(TYPE_U64), -1);
 	CHECK_INT(type_min(TYPE_I64), INT64_MIN);
-	CHECK(type_max_finite(TYPE_F16) == 65504 && type_max_finite(TYPE_BF16) == 0x1.fep127);
-	CHECK(type_max_finite(TYPE_F8E4M3FN) == 448 && type_max_finite(TYPE_F8E4M3FNUZ) == 240);
-	CHECK(type_max_finite(TYPE_F8E5M2) == 57344 && type_max_finite(TYPE_F8E5M2FNUZ) == 57344);
-	CHECK(type_max_finite(TYPE_F4E2M1) == 6 && type_max_finite(TYPE_F8E8M0) == 0x1p127);
 }
 
 /* Encoding gives back every code that it decoded, except that NaNs have one code and FNUZ no -0. */

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "onnx/onnx.h"
+#include "onnx_make.h"
 #include "test.h"
 
 static struct arena *arena;

@@ -11,6 +11,7 @@
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
 #include "sched/build/finish.h"
+#include "tests/unit/onnx_make.h"
 #include "tests/unit/test.h"
 #include "tpat/tpat.h"
 #include "tune/tuner.h"

@@ -42,7 +42,7 @@ void *host_capability(void *plugin, int32_t which)
 	return is_interface(c, kind[which]) ? c : NULL;
 }
 
-struct trt_dims host_dims(const struct host_tensor *t)
+static struct trt_dims dims_of(const struct host_tensor *t)
 {
 	struct trt_dims d = { .rank = t->rank };
 
@@ -53,7 +53,7 @@ struct trt_dims host_dims(const struct host_tensor *t)
 struct trt_desc host_desc(const struct host_tensor *t)
 {
 	return (struct trt_desc){
-		.dims = host_dims(t), .type = trt_type_of_onnx(t->type), .format = TRT_LINEAR, .scale = -1
+		.dims = dims_of(t), .type = trt_type_of_onnx(t->type), .format = TRT_LINEAR, .scale = -1
 	};
 }
 
@@ -61,7 +61,7 @@ static struct trt_dynamic_desc range_of(const struct host_tensor *min, const str
                                         const struct host_tensor *max)
 {
 	struct trt_dynamic_desc d = {
-		.desc = host_desc(opt), .min = host_dims(min), .max = host_dims(max), .opt = host_dims(opt)
+		.desc = host_desc(opt), .min = dims_of(min), .max = dims_of(max), .opt = dims_of(opt)
 	};
 
 	for (int i = 0; i < d.desc.dims.rank; i++)

@@ -48,7 +48,6 @@ struct host_engine {
 
 /* Returns a plugin's capability; null if it is missing or wrong. */
 void *host_capability(void *plugin, int32_t which);
-struct trt_dims host_dims(const struct host_tensor *t);
 struct trt_desc host_desc(const struct host_tensor *t);
 /* "plugin Softmax: getOutputShapes failed: tpat plugin Softmax: ..." */
 int host_failed(const struct host_engine *x, const char *method, enum err_code code, struct err *e);

@@ -50,7 +50,6 @@ struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct aren
 /* Returns the row of `x`, after adding it if it is new. ERR_UNSUPPORTED if a symbol comes from no input's extent. */
 int tensorrt_expr_row(int32_t *row, struct tensorrt_exprs *t, expr x, struct err *e);
 int32_t tensorrt_expr_number(struct tensorrt_exprs *t, int64_t value);
-int32_t tensorrt_expr_extent(struct tensorrt_exprs *t, int input, int axis);
 int32_t tensorrt_expr_times(struct tensorrt_exprs *t, int32_t row, int64_t by);
 
 /* tensorrt_table.c: plugins/<plugin>.h, and the plugin's row of library.c. Constants of more than a few bytes are

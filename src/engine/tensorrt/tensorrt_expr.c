@@ -25,7 +25,7 @@ int32_t tensorrt_expr_number(struct tensorrt_exprs *t, int64_t value)
 	return add_row(t, TPAT_RT_CONST, 0, 0, 0, value);
 }
 
-int32_t tensorrt_expr_extent(struct tensorrt_exprs *t, int input, int axis)
+static int32_t extent_row(struct tensorrt_exprs *t, int input, int axis)
 {
 	return add_row(t, TPAT_RT_DIM, input, axis, 0, 0);
 }
@@ -111,7 +111,7 @@ static int new_row(int32_t *row, struct tensorrt_exprs *t, expr x, const int32_t
 	} else if (x->op == IR_SYMBOL) {
 		if (!ir_symbol_source(t->program, x->name, &input, &axis))
 			return no_place(t, x, "which is not an extent of an input", e);
-		*row = tensorrt_expr_extent(t, input, axis);
+		*row = extent_row(t, input, axis);
 	} else if (x->op == IR_CAST) {
 		*row = arg[0];
 	} else if (x->op == IR_NEG || x->op == IR_ABS) {

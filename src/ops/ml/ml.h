@@ -25,6 +25,5 @@ struct value ml_transform_regression(struct lower *l, struct value score, const 
 /* The two scores [n, 2] for the one score s, [n, 1], of a classifier of two labels, after `f`, as in ONNX Runtime:
  * those of -s and s for LOGISTIC, and for NONE if `signed_`; otherwise 1 - s and s. */
 int ml_pair(struct lower *l, struct value score, const char *f, bool signed_, struct value *out);
-expr ml_probit(expr x);
 
 #endif

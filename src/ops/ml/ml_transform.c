@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* sqrt(2) erfinv(2 x - 1), by Winitzki's approximation. */
-expr ml_probit(expr x)
+static expr probit(expr x)
 {
 	expr y = sub(mul(x, with(x, 2)), with(x, 1)), rest = mul(sub(with(x, 1), y), add(with(x, 1), y)), log, v;
 
@@ -30,7 +30,7 @@ struct value ml_transform(struct lower *l, struct value score, const char *f)
 	if (!strcmp(f, "LOGISTIC"))
 		return lower_map(l, NULL, c, &s, sigmoid(x));
 	if (!strcmp(f, "PROBIT"))
-		return lower_map(l, NULL, c, &s, ml_probit(x));
+		return lower_map(l, NULL, c, &s, probit(x));
 	top = lower_reduce(l, "largest", c, &s, 1, IR_MAXIMUM, x, NULL);
 	t = load(top, s.at);
 	e = unary(IR_EXP, sub(x, t));

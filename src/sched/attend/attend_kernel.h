@@ -29,8 +29,7 @@ struct attend_place {
 	const struct ir_variable *function[ATTEND_ROLES]; /* the kernel's functions, for the call's arguments */
 };
 
-/* attend_tiles: number of tiles of `queries` queries per head. attend_blocks: number of blocks for all heads. */
-expr attend_tiles(const struct attend *a, int queries);
+/* The number of blocks for all heads, with a tile of `queries` queries each. */
 expr attend_blocks(const struct attend *a, int queries);
 /* Declares the row axes except the query axis from the block's number. Returns the first query of the block's tile. The
  * last tiles come first: with causal masks they take longest. */

@@ -8,14 +8,14 @@
 
 #include "ir/axis_names.h"
 
-expr attend_tiles(const struct attend *a, int queries)
+static expr tiles_of(const struct attend *a, int queries)
 {
 	return ceil_div(a->p, a->dim[a->tile], queries);
 }
 
 expr attend_blocks(const struct attend *a, int queries)
 {
-	expr blocks = attend_tiles(a, queries);
+	expr blocks = tiles_of(a, queries);
 	for (int k = 0; k < a->rows; k++)
 		if (k != a->tile)
 			blocks = ir_binary(IR_MUL, blocks, a->dim[k]);
@@ -26,7 +26,7 @@ expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr
 {
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
-	expr tiles = attend_tiles(a, queries), dim[IR_MAX_RANK], axis[IR_MAX_RANK];
+	expr tiles = tiles_of(a, queries), dim[IR_MAX_RANK], axis[IR_MAX_RANK];
 	const char *name[IR_MAX_RANK];
 	bool used[IR_MAX_RANK];
 	int n = 0;

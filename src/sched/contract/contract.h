@@ -112,7 +112,6 @@ void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 /* The warp-specialised kernel: a producer warp copies tiles for the warpgroups. Needs tensor maps. */
 struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice);
 int contract_wide_bytes(const struct contract_shape *s); /* bytes of shared memory */
-int contract_ring_bytes(const struct contract_shape *s);
 /* `stream`: for choices with shared tiles (stream-K), else null. */
 void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, struct contract_stream *stream, expr fits);

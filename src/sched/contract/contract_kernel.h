@@ -108,8 +108,6 @@ void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b);
 /* Finishes the kernel. Returns false if positions may exceed 2^31. */
 bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel,
                      expr fits);
-/* Emits the serial twin: the block's elements one after the other. */
-void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks);
 
 /* Operands, by side: 0 is the left one. */
 extern const char *const contract_side_name[2];

@@ -179,7 +179,8 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 	contract_make_element(k, b, 1);
 }
 
-void contract_serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
+/* Emits the serial twin: the block's elements one after the other. */
+static void serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
 	if (k->shape.split > 1) /* the first block of each tile does all of it */
 		b = emit_if(k->p, b,
@@ -232,7 +233,7 @@ bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_
 		kernel->blocks = contract_blocks(k);
 	kernel->cluster = s->split > 1 ? s->split : 0;
 	kernel_needs(kernel, fits);
-	contract_serial_block(&serial, &kernel->serial, kernel->blocks);
+	serial_block(&serial, &kernel->serial, kernel->blocks);
 	bool enough = kernel_finish_narrow(plan, step, kernel, c->s);
 	kernel->about = stages_text(c);
 	return enough;

@@ -17,7 +17,7 @@ struct contract_shape contract_ring_shape(const struct contract *c, const struct
 	return s;
 }
 
-int contract_ring_bytes(const struct contract_shape *s)
+static int ring_bytes(const struct contract_shape *s)
 {
 	int ring = s->slots * 16, store = s->split > 1 ? 0 : s->warps_down * TILE * STORE_COLUMNS * 4;
 	return contract_wide_bytes(s) + ring + store;
@@ -183,7 +183,7 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		m->var = ir_variable_new(p->pool, TYPE_NONE, "%s_map", contract_side_name[side]);
 		vec_push(p->arena, &kernel->maps, *m);
 	}
-	kernel->shared_bytes = contract_ring_bytes(s);
+	kernel->shared_bytes = ring_bytes(s);
 	if (k.stream) {
 		k.store_columns = STORE_COLUMNS;
 		kernel->blocks = k.stream->blocks;

@@ -50,7 +50,7 @@ expr scan_result_at(struct scan_row *r, expr at, expr sum)
 	return y;
 }
 
-void scan_store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum)
+static void store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum)
 {
 	emit_store(r->p, b, r->s->out, scan_position(r, at), scan_result_at(r, at, sum));
 }
@@ -95,7 +95,7 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 }
 
 /* `step` counts in the direction of the scan. */
-expr scan_axis_of_step(const struct scan_row *r, expr step)
+static expr axis_of_step(const struct scan_row *r, expr step)
 {
 	expr last = ir_binary(IR_SUB, r->extent, ir_index(r->p->pool, 1));
 	return r->s->reverse ? ir_binary(IR_SUB, last, step) : step;
@@ -108,15 +108,15 @@ void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_s
 	const char *axis_name = ir_axis_names[0][s->axis], *name = s->reverse ? "step" : axis_name;
 	expr step;
 	b = emit_loop(p, b, name, ir_index(p->pool, 0), r.extent, ir_index(p->pool, 1), r.extent, &step);
-	expr at = scan_axis_of_step(&r, step);
+	expr at = axis_of_step(&r, step);
 	if (s->reverse)
 		at = emit_constant(p, b, axis_name, at, r.extent);
 	expr sum = r.sum, next = ir_combine_expr(s->combine, sum, scan_value_at(&r, at));
 	if (s->exclusive)
-		scan_store_at(&r, b, at, sum);
+		store_at(&r, b, at, sum);
 	emit_assign(p, b, sum, next);
 	if (!s->exclusive)
-		scan_store_at(&r, b, at, sum);
+		store_at(&r, b, at, sum);
 }
 
 bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s)

@@ -23,13 +23,10 @@ const void *scan_match(struct ir_program *p, const struct ir_stage *s, const cha
 
 /* Starts row number `row`: declares its axes, and `sum`, set to the neutral element of the scan's combine. */
 struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row);
-/* The position along the axis of the `step`-th element in the direction of the scan. */
-expr scan_axis_of_step(const struct scan_row *r, expr step);
 /* scan_value_at: the value to accumulate at position `at`. scan_result_at: the result there, from the accumulated
  * `sum`. */
 expr scan_value_at(struct scan_row *r, expr at);
 expr scan_result_at(struct scan_row *r, expr at, expr sum);
-void scan_store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum);
 expr scan_position(const struct scan_row *r, expr at); /* in the result */
 /* True if rows are few and of unknown length: one of them may be too long for one block. */
 bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s);

@@ -52,7 +52,6 @@ enum type sort_key_type(const struct ir_stage *s); /* type of the unsigned integ
 
 /* The row with that number. Declares in `b` the variables for its position. */
 struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number);
-expr sort_value_at(struct sort_row *row, expr r);        /* the key at position r of the row */
 expr sort_result_at(const struct sort_row *row, expr j); /* the position in s->out of the row's result j */
 expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r); /* the map's value for result j,
                                                                                        found at r */

@@ -90,7 +90,8 @@ static expr value_with(const struct sort_row *row, expr value, const expr *axis,
 	return to_kernel(row->p, value, &a);
 }
 
-expr sort_value_at(struct sort_row *row, expr r)
+/* The key at position r of the row. */
+static expr value_at(struct sort_row *row, expr r)
 {
 	row->axis[row->s->out->rank] = r;
 	return value_with(row, row->key, row->axis, r);
@@ -183,7 +184,7 @@ const struct ir_variable *emit_key(struct ir_program *p, struct ir_block *b, con
 	struct ir_lambda *key = emit_lambda(p, b, "key");
 	struct sort_row own = row_of(p, key, s, row);
 	lambda_through(p, key, key_function(&own), of_key(&own));
-	key->value = sort_value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
+	key->value = value_at(&own, emit_parameter(p, key, TYPE_INDEX, "r", own.n));
 	return key->var;
 }
 
@@ -263,7 +264,7 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
 		body = emit_unrolled(p, body, "item", width, &item);
 		v.item = item;
 	}
-	expr value = sort_value_at(&here, ir_binary(IR_ADD, r, item));
+	expr value = value_at(&here, ir_binary(IR_ADD, r, item));
 	if (!key) {
 		emit_set(p, body, loaded, item, value);
 		return keys->var;
@@ -313,7 +314,7 @@ void emit_serial(struct sort_row *row, struct ir_block *b)
 		             .descending = row->s->reverse,
 		             .body = NEW(p->arena, struct ir_block) };
 	expr rank = ir_var_of(s.rank, row->k), r = ir_var_of(s.place, row->n);
-	s.value = sort_value_at(row, r);
+	s.value = value_at(row, r);
 	emit(p, b, IR_SORT_SERIAL)->sort = s;
 	emit_found(row, s.body, rank, r);
 }

@@ -1,0 +1,57 @@
+/* Models made by tests: attributes, nodes, inputs and outputs that tpat itself never adds. */
+#ifndef TPAT_TESTS_ONNX_MAKE_H
+#define TPAT_TESTS_ONNX_MAKE_H
+
+#include <string.h>
+
+#include "onnx/onnx_internal.h"
+
+static inline void onnx_node_set_float(struct onnx_model *m, Onnx__NodeProto *node, const char *name, float x)
+{
+	Onnx__AttributeProto *a = onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+	a->has_f = 1;
+	a->f = x;
+}
+
+static inline void onnx_node_set_floats(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const float *x,
+                                        int n)
+{
+	Onnx__AttributeProto *a = onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+	a->floats = NEWN(m->arena, float, n);
+	a->n_floats = (size_t)n;
+	if (n)
+		memcpy(a->floats, x, sizeof *x * (size_t)n);
+}
+
+static inline void onnx_node_set_strings(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
+                                         const char *const *x, int n)
+{
+	Onnx__AttributeProto *a = onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS);
+	a->strings = NEWN(m->arena, ProtobufCBinaryData, n);
+	a->n_strings = (size_t)n;
+	for (int i = 0; i < n; i++)
+		a->strings[i] = (ProtobufCBinaryData){ strlen(x[i]), (uint8_t *)arena_strdup(m->arena, x[i]) };
+}
+
+static inline void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
+                                       Onnx__GraphProto *x)
+{
+	onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g = x;
+}
+
+static inline void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *node)
+{
+	onnx_array_push(m, &g->node, &g->n_node, node);
+}
+
+static inline void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
+{
+	onnx_array_push(m, &g->input, &g->n_input, v);
+}
+
+static inline void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
+{
+	onnx_array_push(m, &g->output, &g->n_output, v);
+}
+
+#endif
