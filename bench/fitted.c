@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "db/db.h"
 
+#include "lib/tpat_decisions.h"
 #include "lib/tpat_inside.h"
 #include "sched/sched.h"
 
@@ -74,7 +75,7 @@ static bool fit_program(struct fit *f, struct ir_program *p, struct db *db, cons
 	must(db_each(&trials, db, &key, NULL, a, &e), &e);
 	for (int i = 0; i < trials.n; i++) {
 		const struct db_trial *x = &trials.at[i];
-		if (x->status != DB_OK || !sched_decisions_parse(list, x->decisions, p, t, &why, a))
+		if (x->status != DB_OK || !tpat_decisions_parse(list, x->decisions, p, t, &why, a))
 			continue;
 		double ns = estimate(p, list, t);
 		if (all)

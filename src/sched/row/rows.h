@@ -73,8 +73,10 @@ bool rows_load_apart(const struct rows *r);
  * be more than every GPU has. */
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps);
 int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps);
-/* True if a lane with so many elements keeps values that several stages need. */
+/* rows_keeps() is true if a lane with so many elements keeps values that several stages need. rows_registers_kept() is
+ * the number of 32-bit registers per element for kept results of functions; other values reuse their inputs'. */
 bool rows_keeps(int elements);
+int rows_registers_kept(const struct rows *r, int elements);
 /* Rows per block: a warp takes several if they are short. */
 int rows_of_block(int lanes);
 /* Minimum number of resident blocks per multiprocessor, for blocks with so many lanes per row; 0: no minimum. */

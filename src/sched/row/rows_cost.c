@@ -75,8 +75,7 @@ bool rows_keeps(int elements)
 	return elements <= MAX_KEPT_ELEMENTS;
 }
 
-/* 32-bit registers per element for kept results of functions; other values reuse their inputs'. */
-static int registers_kept(const struct rows *r, int elements)
+int rows_registers_kept(const struct rows *r, int elements)
 {
 	int functions = 0;
 	for (int i = 0; i < r->stages; i++)
@@ -89,7 +88,7 @@ static int registers_kept(const struct rows *r, int elements)
 int rows_resident(const struct rows *r, int lanes, int elements)
 {
 	enum { HALF = 512, FEW = 32 };
-	bool fits = elements && elements * rows_registers_each(r) <= FEW && !registers_kept(r, elements);
+	bool fits = elements && elements * rows_registers_each(r) <= FEW && !rows_registers_kept(r, elements);
 	return lanes == HALF && fits ? 2 : 0;
 }
 
@@ -156,7 +155,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		weights |= apart.along;
 	}
 	int held = rows_steps_held(&r, lanes, width, steps);
-	double data = held * width * (rows_registers_each(&r) + registers_kept(&r, steps * width)),
+	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;
 	int threads = lanes * rows_a_block;
 	double blocks_here = target_resident(t, threads, registers, 0);
