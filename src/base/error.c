@@ -64,7 +64,7 @@ int err_set_guard(struct err *e, const char *what)
 {
 	const char *bug = arena_guard_bug();
 	if (!bug)
-		return err_set(e, ERR_DEVICE, "%s%s.", what, *what ? "memory is out" : "Memory is out");
+		return err_set(e, ERR_DEVICE, "%s%s.", what, *what ? "out of memory" : "Out of memory");
 	err_set(e, ERR_UNSUPPORTED, "%s%s.", what, bug);
 	return err_advise(e, "Please report it with the model and the command.");
 }

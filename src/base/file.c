@@ -230,7 +230,7 @@ int file_send(const char *path, const void *data, size_t size, struct err *e)
 		return file_write(path, data, size, e);
 	int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno == ENXIO)
-		return err_set(e, ERR_USAGE, "%s: cannot be written: nobody reads from it.", path);
+		return err_set(e, ERR_USAGE, "%s: cannot be written: nothing reads from it.", path);
 	if (fd < 0)
 		return file_cannot_write(path, e);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);

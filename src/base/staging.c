@@ -283,9 +283,10 @@ int stage_commit(struct stage *s, struct err *e)
 		rename(journal, undo);
 		s->keep = take_back_all(s, &again) < 0;
 		if (s->keep)
-			err_advise(e,
-			           "Putting back what was there failed, too. When the cause is gone: tpat doctor %s.",
-			           str_shell_path(s->arena, s->folder));
+			err_advise(
+			        e,
+			        "Restoring the previous files failed, too. Remove the cause, then run tpat doctor %s.",
+			        str_shell_path(s->arena, s->folder));
 		else
 			unlink(undo);
 		if (!s->keep)

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "tpat/tpat.h"
 
-/* Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device; 130: interrupted. */
+/* Exit status: 0 success, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device; 130: interrupted. */
 enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 /* Maximum of --trials and --jobs, in all commands. */
@@ -44,11 +44,11 @@ struct cli_option {
 /* clang-format off */
 #define CLI_CHOICE(o) \
 	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", \
-	  "these nodes: name, \"#12\", \"IF/then_branch/#3\", or an output" }, \
+	  "nodes by name, index (\"#12\"), path (\"IF/then_branch/#3\") or output tensor" }, \
 	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" }, \
-	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, "all nodes that TensorRT refuses and tpat can take" }, \
-	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "these nodes together as one plugin; may be repeated" }, \
-	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto pass over" }
+	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, "all nodes that TensorRT refuses and tpat supports" }, \
+	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
+	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto skip" }
 /* clang-format on */
 
 struct cli_command {

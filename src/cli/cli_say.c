@@ -1,4 +1,4 @@
-/* What all commands say: errors, progress, and that they were interrupted. */
+/* Errors, progress and interrupts of all commands. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -56,8 +56,8 @@ int cli_fail(const struct cli *c, int code)
 
 /* ---- Progress and interrupts.
  *
- * A thread takes the signals; all others block them. A handler would not do: NVRTC puts its own one in the place of
- * SIGINT's while it compiles, which ends the process with status 4. */
+ * A thread takes the signals; all others block them. A handler would not work: while NVRTC compiles, it replaces the
+ * handler of SIGINT by its own, which ends the process with status 4. */
 
 static volatile sig_atomic_t interrupted;
 static bool line_is_open;
@@ -67,8 +67,7 @@ static struct {
 	pthread_t main;
 } watch;
 
-/* The first Ctrl-C lets the library stop and remove what it made; another one a while later ends the program
- * immediately. */
+/* The first Ctrl-C lets the library stop and clean up; another one more than a second later ends the program. */
 static void *take_signals(void *unused)
 {
 	time_t first = 0;

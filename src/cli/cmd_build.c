@@ -56,9 +56,9 @@ static int no_such_pass(const struct dump *d)
 	cli_progress_end();
 	vec_each (pass, &d->passes)
 		str_printf(&list, "%s, ", *pass);
-	str_printf(&list, "and all for every one.");
-	return cli_usage(arena_printf(d->arena, "There are %s", str_text(&list)), "There is no pass \"%s\" to dump.",
-	                 d->pass);
+	str_printf(&list, "and all.");
+	return cli_usage(arena_printf(d->arena, "The passes are %s", str_text(&list)),
+	                 "There is no pass \"%s\" to dump.", d->pass);
 }
 
 /* Checks that --tune fits the other options; returns as cli_parse. */
@@ -67,77 +67,77 @@ static int check_tune(const struct request *b)
 	const struct tpat_build_options *o = &b->o;
 	if (!b->tune)
 		return b->tuning.seconds > 0 || b->tuning.trials
-		               ? cli_usage("Add --tune.", "--budget and --trials are of tuning.")
+		               ? cli_usage("Add --tune.", "--budget and --trials need --tune.")
 		               : -1;
 	if (o->no_db)
-		return cli_usage(
-		        NULL, "--tune keeps what it finds in the tuning database, from which --no-db takes nothing.");
+		return cli_usage(NULL,
+		                 "--tune stores its results in the tuning database, which --no-db does not read.");
 	if (o->gpu && strcmp(o->gpu, "native") != 0)
-		return cli_usage("Leave out --gpu; or tune where that GPU is, and build from its database.",
-		                 "--tune measures on the GPU that is here, and --gpu names another one.");
+		return cli_usage("Leave out --gpu, or tune on that GPU and build with its database.",
+		                 "--tune measures on this machine's GPU, but --gpu names another one.");
 	return -1;
 }
 
 static int parse(struct cli *c, struct request *b, int argc, char **argv)
 {
 	const struct cli_option option[] = {
-		{ "output", 'o', CLI_TEXT, &b->o.output, "FILE", "the rewritten model (MODEL_tpat.onnx)" },
+		{ "output", 'o', CLI_TEXT, &b->o.output, "FILE", "the rewritten model (default MODEL_tpat.onnx)" },
 		CLI_CHOICE(b->o),
-		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN", "what a node's plugin is called (tpat_TYPE_HASH)" },
+		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN",
+		  "name of a node's plugin (default tpat_TYPE_HASH)" },
 		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT",
-		  "namespace of the plugins (none; with --name a hash, so that\nanother build's plugin of that name "
-		  "can be "
-		  "loaded, too)" },
+		  "the plugins' namespace (default empty; with --name a hash, so\n"
+		  "that plugins of that name from two builds can be loaded)" },
 		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...",
-		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all;\nby default one for each kind "
-		  "of GPU, "
-		  "and PTX for later ones" },
+		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all\n"
+		  "(default: one for each kind of GPU, and PTX for later ones)" },
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
-		  "the GPU whose facts decide how kernels are made: \"A100 40GB\",\n\"orin nx\" (by --arch; else H100 "
-		  "SXM)" },
+		  "choose schedules for this GPU: \"A100 40GB\", \"orin nx\"\n"
+		  "(default: by --arch, else H100 SXM)" },
 		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
-		  "the TensorRT that the model is for: 10.3, 11.1, rtx (10.7 and\nlater); before 10.7 the model has no "
-		  "local "
-		  "functions, and a\nportable one with them is written beside it" },
-		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "extents of an input of the model" },
+		  "target version of TensorRT: 10.3, 11.1, rtx (default: 10.7 and\n"
+		  "later). Before 10.7 the model has no local functions, and tpat\n"
+		  "writes a portable model with them next to it" },
+		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "shape of a model input" },
 		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000",
-		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
+		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
-		  "an input's smallest, usual and largest extents: kernels\nare chosen for these, and the printed "
-		  "command has them;\nx:1x3x32,8x3x64,32x3x128" },
-		{ "split", 0, CLI_FLAG, &b->o.split, NULL, "each plugin in a library of its own" },
+		  "minimum, optimum and maximum shape of an input, such as\n"
+		  "x:1x3x32,8x3x64,32x3x128: tpat chooses kernels for all three,\n"
+		  "and the printed command contains them" },
+		{ "split", 0, CLI_FLAG, &b->o.split, NULL, "put each plugin into its own library" },
 		{ "tactics", 0, CLI_NUMBER, &(struct cli_number){ &b->o.tactics, 0, TPAT_MOST_TACTICS }, "N",
-		  "schedules of each plugin that TensorRT chooses from where it\n"
-		  "builds an engine (2, or 1 for more than two --arch and\n"
+		  "schedules per plugin that TensorRT can choose from when it\n"
+		  "builds an engine (default 2; 1 for more than two --arch, and\n"
 		  "for products, convolutions and attention)" },
 		{ "keep-types", 0, CLI_FLAG, &b->o.keep_types, NULL,
-		  "BOOL and UINT8 stay as they are at a plugin's edge (else INT32)" },
-		{ "any-types", 0, CLI_FLAG, &b->o.any_types, NULL, "do not refuse types that TensorRT lacks" },
+		  "keep BOOL and UINT8 inputs and outputs of plugins (default: INT32)" },
+		{ "any-types", 0, CLI_FLAG, &b->o.any_types, NULL, "accept types that TensorRT lacks" },
 		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
-		  "gather, invert, inline, prune; its kernels: cuda; or all of them" },
+		  "gather, invert, inline, prune; its kernels: cuda; or all" },
 		{ "db", 0, CLI_TEXT, &b->o.db, "FILE",
-		  "the tuning database whose decisions are used ($TPAT_DB, else\n"
+		  "tuning database to take schedules from (default $TPAT_DB, else\n"
 		  "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
-		{ "no-db", 0, CLI_FLAG, &b->o.no_db, NULL, "the cost model decides alone" },
+		{ "no-db", 0, CLI_FLAG, &b->o.no_db, NULL, "use the cost model only" },
 		{ "from-db-only", 0, CLI_FLAG, &b->o.from_db_only, NULL,
-		  "fail where the database knows nothing of a plugin's program" },
+		  "fail if the database has no schedule for a plugin's program" },
 		{ "tune", 0, CLI_FLAG, &b->tune, NULL,
-		  "search for the fastest kernels first, on this machine's GPU\n(tpat tune), and build from what was "
-		  "found" },
+		  "first search for the fastest schedules on this machine's GPU,\n"
+		  "as tpat tune does; then build with them" },
 		{ "budget", 0, CLI_TIME, &b->tuning.seconds, "TIME",
-		  "--tune: for each distinct program: 90s, 2m (60s)" },
+		  "with --tune: time per distinct program: 90s, 2m (default 60s)" },
 		{ "trials", 0, CLI_NUMBER, &(struct cli_number){ &b->tuning.trials, 0, CLI_MOST_TRIALS }, "N",
-		  "--tune: at most so many candidates of each program" },
+		  "with --tune: maximum number of candidates per program" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &b->o.workers, 0, CLI_MOST_JOBS }, "N",
-		  "threads (one a processor)" },
+		  "number of threads (default: one per processor)" },
 		{ "force", 0, CLI_FLAG, &b->o.force, NULL,
-		  "replace the output's folder also where files in it were edited or added" },
-		{ "json", 0, CLI_FLAG, &b->json, NULL, "the report for machines" },
+		  "replace the output folder even if files in it were edited or added" },
+		{ "json", 0, CLI_FLAG, &b->json, NULL, "print a machine-readable report" },
 		{ "explain", 0, CLI_FLAG, &b->o.explain, NULL,
-		  "say of each stage of each plugin which schedule rules were\nconsidered, what each would take, "
-		  "and why others do not apply" },
-		{ "verbose", 'v', CLI_FLAG, &b->verbose, NULL, "name every plugin and its nodes" },
+		  "show how each stage of each plugin is scheduled: the rules\n"
+		  "considered, their estimated times, and why others do not apply" },
+		{ "verbose", 'v', CLI_FLAG, &b->verbose, NULL, "list every plugin and its nodes" },
 		{ "input", 'i', CLI_TEXT, &b->o.model, "FILE", NULL },
 		{ .name = NULL },
 	};
@@ -181,7 +181,7 @@ static int tune_first(struct cli *c, struct request *b)
 			fprintf(stderr, "tpat: %s: %s The cost model decides.\n", r->tuned[i].node, r->tuned[i].error);
 	if (!r->interrupted)
 		return -1;
-	fprintf(stderr, "tpat: Interrupted: nothing is built. What was found is in the tuning database.\n");
+	fprintf(stderr, "tpat: Interrupted: nothing was built. The tuning database keeps the results so far.\n");
 	return EXIT_INTERRUPTED;
 }
 

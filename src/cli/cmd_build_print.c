@@ -19,7 +19,7 @@ static void print_tuned(const struct tpat_built *r)
 		printf(" (%d measured at other extents)", r->near);
 	printf(", %d by the cost model\n", r->plugins - r->from_db);
 	if (r->passed_over)
-		printf("  passed over %d faster row%s of the database that cannot be built\n", r->passed_over,
+		printf("  skipped %d faster row%s of the database that cannot be built\n", r->passed_over,
 		       r->passed_over == 1 ? "" : "s");
 }
 
@@ -72,7 +72,7 @@ static void print_files(const struct tpat_built *r)
 		width = cli_wider(width - 1, r->folder) + 1; /* including its slash */
 	const char *plain = "still a plain ONNX model: the plugins' nodes carry the original operators";
 	printf("wrote %-*s %s\n", cli_field(width, r->output), r->output,
-	       r->portable ? "for TensorRT alone: no original operators behind the plugins' nodes" : plain);
+	       r->portable ? "for TensorRT only: the plugins' nodes do not carry the original operators" : plain);
 	if (r->portable)
 		printf("      %-*s %s\n", cli_field(width, r->portable), r->portable, plain);
 	for (int i = 0; i < r->libraries.n; i++) {

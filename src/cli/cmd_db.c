@@ -62,9 +62,8 @@ static void print_stats(const struct tpat_db_report *r)
 	for (size_t i = 0; i < sizeof line / sizeof *line; i++)
 		printf("  %-10s %lld\n", line[i].what, (long long)line[i].n);
 	if (r->stale + r->foreign)
-		printf("Stale rows are of rules that have changed since, foreign rows are none of tpat: both are "
-		       "passed over, and\n"
-		       "tpat db prune removes them.\n");
+		printf("tpat ignores stale rows, whose rules have changed, and foreign rows, which it did not write.\n"
+		       "tpat db prune removes both.\n");
 }
 
 static void print_pruned(const struct tpat_db_report *r)
@@ -77,7 +76,7 @@ static void print_added(const struct tpat_db_report *r)
 {
 	printf("%s: read %lld trial%s, %lld new", r->path, (long long)r->read, many(r->read), (long long)r->added);
 	if (r->foreign)
-		printf("; passed over %lld foreign row%s", (long long)r->foreign, many(r->foreign));
+		printf("; skipped %lld foreign row%s", (long long)r->foreign, many(r->foreign));
 	printf("\n");
 }
 
@@ -175,13 +174,13 @@ int cli_db(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "db", 0, CLI_TEXT, &o.db, "FILE",
-		  "the database ($TPAT_DB, else tpat/tpat.db in $XDG_CACHE_HOME or\n~/.cache)" },
-		{ "output", 'o', CLI_TEXT, &output, "FILE", "export: where the text goes (standard output)" },
-		{ "arch", 0, CLI_TEXT, &o.arch, "ARCH", "list, stats, export: this architecture alone (sm_90)" },
-		{ "device", 'd', CLI_TEXT, &o.device, "NAME", "list, stats, export: this GPU alone, by its full name" },
+		  "the database (default $TPAT_DB, else tpat/tpat.db in\n$XDG_CACHE_HOME or ~/.cache)" },
+		{ "output", 'o', CLI_TEXT, &output, "FILE", "export: output file (default: standard output)" },
+		{ "arch", 0, CLI_TEXT, &o.arch, "ARCH", "list, stats, export: only this architecture (sm_90)" },
+		{ "device", 'd', CLI_TEXT, &o.device, "NAME", "list, stats, export: only this GPU, by its full name" },
 		{ "keep", 0, CLI_NUMBER, &(struct cli_number){ &o.keep, 0, 1000000000 }, "N",
-		  "prune: of each program, extents and device, only the N\nfastest trials (all)" },
-		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		  "prune: keep only the N fastest trials per program, shape and\ndevice (default: all)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	int status = cli_parse(c, option, argc, argv, argument, 0, MAX_FILES);
@@ -189,8 +188,8 @@ int cli_db(struct cli *c, int argc, char **argv)
 		return status;
 	const struct action *a = argument[0] ? find(argument[0]) : NULL;
 	if (!a)
-		return cli_usage("There are list, stats, export, import FILE ..., merge FILE ... and prune.",
-		                 argument[0] ? "tpat db has no action \"%s\"." : "tpat db needs to know what to do.",
+		return cli_usage("The actions are list, stats, export, import FILE ..., merge FILE ... and prune.",
+		                 argument[0] ? "tpat db has no action \"%s\"." : "tpat db needs an action.",
 		                 argument[0]);
 	while (argument[1 + o.file.n])
 		o.file.n++;

@@ -12,8 +12,8 @@ static void print_left(const char *done, const char *would, bool look, int n)
 static void print_text(const struct tpat_diagnosis *r, bool look)
 {
 	print_left("finished", "can be finished", look, r->finished);
-	print_left("put back", "can be put back", look, r->undone);
-	print_left("removed, which had changed nothing", "can be removed: nothing was changed", look, r->removed);
+	print_left("undone", "can be undone", look, r->undone);
+	print_left("removed: nothing had changed", "can be removed: nothing has changed", look, r->removed);
 	if (r->busy)
 		printf("%d build%s running\n", r->busy, r->busy == 1 ? " is" : "s are");
 	for (int i = 0; i < r->models; i++) {
@@ -48,11 +48,11 @@ int cli_doctor(struct cli *c, int argc, char **argv)
 	const struct tpat_diagnosis *r;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "look", 0, CLI_FLAG, &o.look, NULL, "change nothing" },
+		{ "look", 0, CLI_FLAG, &o.look, NULL, "only report; change nothing" },
 		{ "undo", 0, CLI_FLAG, &o.undo, NULL,
-		  "put back what was there before an interrupted build,\ninstead of finishing it" },
-		{ "force", 0, CLI_FLAG, &o.force, NULL, "finish it also where that deletes edits in a .tpat folder" },
-		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		  "restore the files from before an interrupted build instead of\nfinishing it" },
+		{ "force", 0, CLI_FLAG, &o.force, NULL, "finish it even if that deletes edits in a .tpat folder" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	int status = cli_parse(c, option, argc, argv, &o.path, 1, 1);

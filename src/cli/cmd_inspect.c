@@ -1,4 +1,4 @@
-/* tpat inspect: the contents of a plugin library, and whether TensorRT will find it. */
+/* tpat inspect: shows the contents of a plugin library and checks that TensorRT can load it. */
 #include <stdio.h>
 
 #include "cli/cli.h"
@@ -39,7 +39,7 @@ int cli_inspect(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const char *library = NULL;
 	const struct cli_option option[] = {
-		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	const struct tpat_inspected *x;
@@ -60,6 +60,6 @@ int cli_inspect(struct cli *c, int argc, char **argv)
 	for (int i = 0; i < x->problems.n; i++)
 		printf("problem: %s\n", x->problems.at[i]);
 	if (!x->problems.n)
-		printf("TensorRT finds what it needs.\n");
+		printf("No problems found.\n");
 	return x->problems.n ? -TPAT_MODEL : 0;
 }

@@ -61,7 +61,7 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 			printf("\n  in %s\n", graph = l->node[i].graph);
 		print_node(c, &l->node[i], &w);
 	}
-	printf("\nTensorRT 11 refuses %d of %d nodes; tpat can take %d of these.\n", refused, l->nodes, both);
+	printf("\nTensorRT 11 refuses %d of %d nodes; tpat supports %d of these.\n", refused, l->nodes, both);
 }
 
 /* One entry per requested node; null: none requested. */
@@ -100,15 +100,15 @@ int cli_list(struct cli *c, int argc, char **argv)
 	struct tpat_list_options o = TPAT_LIST_OPTIONS;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "extents of an input of the model" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "shape of a model input" },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
-		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
+		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "why", 0, CLI_SPLIT, &o.why, "NODE,...",
-		  "say of each stage of these nodes which schedule rules were considered,\nwhat each would take, and "
-		  "why "
-		  "others do not apply" },
-		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME", "--why: for this GPU: \"A10\", \"orin nx\", native (H100 SXM)" },
-		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		  "show how each stage of these nodes is scheduled: the rules considered,\n"
+		  "their estimated times, and why others do not apply" },
+		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME",
+		  "with --why: schedule for this GPU: \"A10\", \"orin nx\", native\n(default H100 SXM)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	const struct tpat_list *l;

@@ -10,8 +10,8 @@ int cli_rebuild(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N",
-		  "threads (one a processor)" },
-		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		  "number of threads (default: one per processor)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	int status = cli_parse(c, option, argc, argv, &o.folder, 1, 1);

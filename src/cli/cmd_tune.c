@@ -1,4 +1,4 @@
-/* tpat tune: the search for the fastest schedule of each node's kernels, kept in the tuning database. */
+/* tpat tune: searches for each node's fastest schedule and stores the results in the tuning database. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -43,7 +43,7 @@ static void print_tuned(const struct tpat_tuned_node *t)
 	}
 	printf("  %-24s", t->node);
 	if (t->error || !t->schedule) {
-		printf(" %s\n", t->error ? t->error : "nothing was found before it was interrupted");
+		printf(" %s\n", t->error ? t->error : "interrupted before a result");
 		return;
 	}
 	printf(" %7d %11.2f us %11.2f us %6.2f %8.2f %5d+%-4d %6.1f s  %s\n", t->kernels, t->before_ns / 1e3,
@@ -59,8 +59,7 @@ static void print_json(const struct tpat_tuning *r)
 		const struct tpat_tuned_node *t = &r->tuned[i];
 		json_array_append_new(
 		        all, cli_json("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, "
-		                      "s:i, s:f, "
-		                      "s:s?, s:s?}",
+		                      "s:i, s:f, s:s?, s:s?}",
 		                      "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs",
 		                      t->outputs, "shape", t->shape, "before", t->before, "schedule", t->schedule,
 		                      "kernels", t->kernels, "before_ns", t->before_ns, "ns", t->ns, "bytes", t->bytes,
@@ -87,28 +86,28 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		CLI_CHOICE(o),
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW",
-		  "extents of an input of the model, which then are fixed" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "fixed shape of a model input" },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
-		  "a value (or list: 1,2,3) for an input of the model, which becomes a constant" },
+		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
-		  "an input's smallest, usual and largest extents, as for\ntpat build: each is tuned; what nothing "
-		  "says is 64" },
-		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as the build that is to use it" },
-		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (cuda)" },
+		  "minimum, optimum and maximum shape of an input, as for tpat\n"
+		  "build; each is tuned. Unspecified dimensions default to 64" },
+		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as in the build that will use the results" },
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (default cuda)" },
 		{ "budget", 'b', CLI_TIME, &o.seconds, "TIME",
-		  "for each distinct program at all its extents: 90s, 2m (60s)" },
+		  "time per distinct program, all its shapes together: 90s, 2m\n(default 60s)" },
 		{ "trials", 0, CLI_NUMBER, &(struct cli_number){ &o.trials, 0, CLI_MOST_TRIALS }, "N",
-		  "at most so many candidates of each program" },
-		{ "deadline", 0, CLI_TIME, &o.deadline, "TIME", "when a candidate is given up (30s)" },
+		  "maximum number of candidates per program" },
+		{ "deadline", 0, CLI_TIME, &o.deadline, "TIME", "time limit per candidate (default 30s)" },
 		{ "db", 0, CLI_TEXT, &o.db, "FILE",
-		  "the tuning database ($TPAT_DB, or tpat/tpat.db in\n$XDG_CACHE_HOME or ~/.cache). "
-		  "What it knows is not tried again;\n"
-		  "Ctrl-C ends the search, keeps what was found, and gives exit\nstatus 130" },
+		  "the tuning database (default $TPAT_DB, else tpat/tpat.db in\n"
+		  "$XDG_CACHE_HOME or ~/.cache). Candidates in it are not measured\n"
+		  "again. Ctrl-C ends the search and keeps the results so far; the\n"
+		  "exit status is then 130" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N",
-		  "compiling processes (one a processor)" },
-		{ "seed", 0, CLI_SEED, &o.seed, "N", "of the inputs and of the search (1)" },
-		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		  "number of compiler processes (default: one per processor)" },
+		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the inputs and of the search (default 1)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	const struct tpat_tuning *r;

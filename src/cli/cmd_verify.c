@@ -14,7 +14,7 @@ static void print_check(const struct tpat_check *k)
 	if (k->error)
 		printf("       %s\n", k->error);
 	if (!k->error && !k->passed)
-		printf("       %lld of %lld elements differ; the worst: %s%s\n", (long long)k->differing,
+		printf("       %lld of %lld elements differ; the worst is %s%s\n", (long long)k->differing,
 		       (long long)k->elements, k->output, k->worst);
 	if (k->dump)
 		printf("       wrote %s: inputs, got_ and want_ of each output\n", k->dump);
@@ -43,17 +43,20 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
-		  "the plugin library (the one that was built with the model)" },
+		  "the plugin library (default: the one built with the model)" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE",
-		  "cuda, cuda:1, emulator, cpu (the first that works here)" },
-		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE", "a plugin's input from a .npy, .npz or .pb file" },
-		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64", "extents of a plugin's input" },
-		{ "value", 0, CLI_LIST, &o.value, "TENSOR=16000", "a value (or list: 1,2,3) of a plugin's input" },
-		{ "seed", 0, CLI_SEED, &o.seed, "N", "of the random extents and values (1)" },
+		  "cuda, cuda:1, emulator, cpu (default: the first that works here)" },
+		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE",
+		  "read a plugin input from a .npy, .npz or .pb file" },
+		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64", "shape of a plugin input" },
+		{ "value", 0, CLI_LIST, &o.value, "TENSOR=16000",
+		  "value of a plugin input: a number or a list (1,2,3)" },
+		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the random shapes and values (default 1)" },
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
-		  "draws of extents and values a plugin (3)" },
-		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER", "where .npz files of what differs go (here)" },
-		{ "json", 0, CLI_FLAG, &json, NULL, "for machines" },
+		  "sets of random shapes and values per plugin (default 3)" },
+		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER",
+		  "write .npz files of differing results here (default: the current folder)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	const struct tpat_verified *r;

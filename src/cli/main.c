@@ -13,17 +13,17 @@ static int version(struct cli *c, int argc, char **argv);
 
 /* Ends with a null name. */
 static const struct cli_command cli_commands[] = {
-	{ "build", "MODEL", "make plugins for chosen nodes, and the model that uses them", cli_build },
-	{ "list", "MODEL", "show a model's nodes: their types, what TensorRT and tpat can take", cli_list },
+	{ "build", "MODEL", "generate plugins for selected nodes, and a model that uses them", cli_build },
+	{ "list", "MODEL", "list a model's nodes: types, and support by TensorRT and tpat", cli_list },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
-	{ "db", "ACTION", "list, stats, export, import, merge, prune: the tuning database", cli_db },
-	{ "tune", "MODEL", "search for the fastest schedule of each node's kernels, on a device", cli_tune },
-	{ "rebuild", "FOLDER", "compile a .tpat folder's edited kernels, and put its library in place", cli_rebuild },
-	{ "doctor", "PLACE", "finish or undo an interrupted build; check what belongs together", cli_doctor },
-	{ "inspect", "LIBRARY", "show what a plugin library holds", cli_inspect },
-	{ "help", "[COMMAND]", "this text, or a command's options", help },
-	{ "version", "", "tpat's version", version },
+	{ "db", "ACTION", "manage the tuning database: list, stats, export, import, merge, prune", cli_db },
+	{ "tune", "MODEL", "search for each node's fastest schedule on a device", cli_tune },
+	{ "rebuild", "FOLDER", "compile the edited kernels of a .tpat folder and replace its library", cli_rebuild },
+	{ "doctor", "PLACE", "finish or undo an interrupted build; check that files match", cli_doctor },
+	{ "inspect", "LIBRARY", "show the contents of a plugin library", cli_inspect },
+	{ "help", "[COMMAND]", "print this text, or a command's options", help },
+	{ "version", "", "print tpat's version", version },
 	{ NULL, NULL, NULL, NULL },
 };
 
@@ -41,8 +41,8 @@ static void print_help(FILE *to)
 	        "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
 		fprintf(to, "  %-8s %-10s %s\n", k->name, k->arguments, k->help);
-	fprintf(to, "\ntpat COMMAND --help shows the options.\n"
-	            "Exit status: 0 fine, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device.\n");
+	fprintf(to, "\ntpat COMMAND --help lists its options.\n"
+	            "Exit status: 0 success, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device.\n");
 }
 
 static int unknown(const char *name)
@@ -95,8 +95,7 @@ static int check_output(int status)
 	failed |= fflush(stdout) != 0;
 	if (!failed)
 		return status;
-	fprintf(stderr, "tpat: Standard output cannot be written%s%s.\n", errno ? ": " : "",
-	        errno ? strerror(errno) : "");
+	fprintf(stderr, "tpat: Cannot write standard output%s%s.\n", errno ? ": " : "", errno ? strerror(errno) : "");
 	return status ? status : EXIT_USAGE;
 }
 
@@ -119,7 +118,7 @@ int main(int argc, char **argv)
 		return unknown(name);
 	struct cli c = { .arena = arena_new(), .tpat = tpat_new(), .command = k };
 	if (!c.tpat)
-		return cli_usage(NULL, "Memory is out."), 5;
+		return cli_usage(NULL, "Out of memory."), 5;
 	cli_watch_signals();
 	int status = k->run(&c, argc - 1, argv + 1);
 	cli_progress_end();

@@ -30,7 +30,7 @@ static void print_help(const struct cli *c, const struct cli_option *option)
 				putchar(*h);
 		putchar('\n');
 	}
-	printf("  %-30s this text\n", "-h, --help");
+	printf("  %-30s print this text\n", "-h, --help");
 }
 
 static int unknown(const struct cli *c, const struct cli_option *option, const char *name)
@@ -183,7 +183,7 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 				return status;
 		} else {
 			if (arguments == most)
-				return cli_usage(NULL, "\"%s\" is one argument too many: tpat %s %s.", text,
+				return cli_usage(NULL, "Unexpected argument \"%s\": usage is tpat %s %s.", text,
 				                 c->command->name, c->command->arguments);
 			argument[arguments++] = text;
 		}

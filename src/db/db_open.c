@@ -62,15 +62,15 @@ static int failed(struct db *d, struct err *e)
 		err_set(e, ERR_USAGE, "%s cannot be read or written (%s, %s).", d->path, said,
 		        strerror(sqlite3_system_errno(d->handle)));
 		return err_advise(e,
-		                  "Is the disk full, or the file on a network disk that has gone? What was in the file "
-		                  "stays whole.");
+		                  "Check whether the disk is full or a network disk is gone; the file's contents are "
+		                  "intact.");
 	case SQLITE_READONLY:
 		err_set(e, ERR_USAGE, "The tuning database %s cannot be written.", d->path);
-		return err_advise(e, "Give it and its folder the right to be written, or name another file with --db.");
+		return err_advise(e, "Make it and its folder writable, or name another file with --db.");
 	case SQLITE_CANTOPEN:
 		err_set(e, ERR_USAGE, "The tuning database %s cannot be opened.", d->path);
-		return err_advise(e, "Is it a file that you may read, in a folder that you may write?");
-	case SQLITE_NOMEM: return err_set(e, ERR_DEVICE, "Memory is out.");
+		return err_advise(e, "Check that you may read the file and write its folder.");
+	case SQLITE_NOMEM: return err_set(e, ERR_DEVICE, "Out of memory.");
 	default: return err_set(e, ERR_USAGE, "The tuning database %s cannot be used (%s).", d->path, said);
 	}
 }
@@ -176,7 +176,7 @@ static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 		return 0;
 	if (mode == DB_READ) {
 		err_set(e, ERR_USAGE, "The tuning database %s was written by an older tpat.", d->path);
-		return err_advise(e, "Bring it up to date with tpat db merge FILE into one of this tpat.");
+		return err_advise(e, "Merge it into a database of this version with tpat db merge FILE.");
 	}
 	TRY(db_begin(d, e));
 	return db_end(d, migrate(d, e), e);
@@ -227,7 +227,7 @@ static int open_file(struct db *d, enum db_mode mode, struct err *e)
 	TRY(prepare_schema(d, mode, e));
 	if (mode == DB_WRITE && sqlite3_db_readonly(d->handle, "main") == 1) { /* SQLite fell back to read-only */
 		err_set(e, ERR_USAGE, "The tuning database %s cannot be written.", d->path);
-		return err_advise(e, "Give it and its folder the right to be written, or name another file with --db.");
+		return err_advise(e, "Make it and its folder writable, or name another file with --db.");
 	}
 	return 0;
 }

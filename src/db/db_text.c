@@ -127,7 +127,7 @@ static int read_members(struct reader *r, const char *const *names, int n, const
 		if (!key || i == n || value[i])
 			return wrong(r, key ? arena_printf(r->arena,
 			                                   "there is no member \"%.40s\", or it is there twice", key)
-			                    : "it is no JSON object");
+			                    : "it is not a JSON object");
 		bool is_text = strcmp(type, "text") == 0;
 		bool is_number = strcmp(type, "integer") == 0 || strcmp(type, "real") == 0;
 		/* Numbers as written in the JSON text. */
@@ -137,7 +137,7 @@ static int read_members(struct reader *r, const char *const *names, int n, const
 		found++;
 	}
 	if (rc != SQLITE_DONE)
-		return wrong(r, "it is no JSON object");
+		return wrong(r, "it is not a JSON object");
 	for (int i = 0; i < n && found < n; i++)
 		if (!value[i])
 			return wrong(r, arena_printf(r->arena, "member \"%s\" is missing", names[i]));
@@ -174,7 +174,7 @@ static int read_trial(struct reader *r, struct db_trials *out)
 		.floor_ns = number_read(v[12], NULL),
 	};
 	if (!read_time(&t.when, v[8]))
-		return wrong(r, "\"when\" is no time like 2026-01-31T12:00:00Z");
+		return wrong(r, "\"when\" is not a time like 2026-01-31T12:00:00Z");
 	if (!db_valid(&t, &why))
 		return wrong(r, why);
 	vec_push(r->arena, out, t);

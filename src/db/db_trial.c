@@ -55,7 +55,7 @@ bool db_valid(const struct db_trial *t, const char **why)
 	else if (!*t->key.arch || !*t->key.device || !*t->decisions)
 		*why = "its architecture, device or decisions are empty";
 	else if ((unsigned)t->status >= DB_STATUSES)
-		*why = "its status is none that there is";
+		*why = "its status is unknown";
 	else if (!is_number(t->ns) || !is_number(t->spread) || !is_number(t->bytes) || !is_number(t->floor_ns))
 		*why = "a number in it is negative or not finite";
 	else if (t->when < 0 || t->when > LATEST)

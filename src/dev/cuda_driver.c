@@ -25,7 +25,7 @@ static int open_locked(struct err *e)
 	void *so = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!so) {
 		err_set(e, ERR_DEVICE, "There is no CUDA driver on this machine: %s.", dlerror());
-		return err_advise(e, "Install NVIDIA's driver, or do without a GPU: everything but tuning and "
+		return err_advise(e, "Install NVIDIA's driver, or work without a GPU: everything except tuning and "
 		                     "verifying on one works.");
 	}
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {

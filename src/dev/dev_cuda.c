@@ -44,14 +44,14 @@ static int read_props(struct gpu *g, struct err *e)
 	rc = rc ? rc : g->cu->device_memory(&p->memory_bytes, g->device);
 	rc = rc ? rc : g->cu->driver_version(&p->driver);
 	p->arch = major * 10 + minor;
-	return dev_driver_check(rc, "The GPU does not tell its properties", e);
+	return dev_driver_check(rc, "Cannot read the GPU's properties", e);
 }
 
 static int open_gpu(struct gpu *g, int index, struct err *e)
 {
 	int n = 0;
 	TRY(dev_driver_open(&g->cu, e));
-	TRY(dev_driver_check(g->cu->device_count(&n), "The driver does not count its GPUs", e));
+	TRY(dev_driver_check(g->cu->device_count(&n), "Cannot count the GPUs", e));
 	if (index >= n)
 		return err_set(e, ERR_DEVICE, "There is no GPU number %d: the driver shows %d.", index, n);
 	TRY(dev_driver_check(g->cu->device_get(&g->device, index), "The GPU cannot be opened", e));
@@ -59,9 +59,9 @@ static int open_gpu(struct gpu *g, int index, struct err *e)
 	if (g->dev.props.arch < 75)
 		return err_set(e, ERR_DEVICE, "%s is of compute capability %d.%d; kernels are made for 7.5 and newer.",
 		               g->dev.props.name, g->dev.props.arch / 10, g->dev.props.arch % 10);
-	TRY(dev_driver_check(g->cu->context_retain(&g->context, g->device), "The GPU gives no context", e));
+	TRY(dev_driver_check(g->cu->context_retain(&g->context, g->device), "Cannot create a CUDA context", e));
 	g->cu->context_set(g->context);
-	TRY(dev_driver_check(g->cu->stream_new(&g->stream, CU_STREAM_NON_BLOCKING), "The GPU gives no stream", e));
+	TRY(dev_driver_check(g->cu->stream_new(&g->stream, CU_STREAM_NON_BLOCKING), "Cannot create a CUDA stream", e));
 	g->dev.queue = g->stream;
 	return 0;
 }
@@ -91,8 +91,7 @@ int dev_cuda_count(char why[256])
 	struct err e = { 0 };
 	const struct cuda_driver *cu;
 	int n = 0;
-	if (dev_driver_open(&cu, &e) == 0 &&
-	    dev_driver_check(cu->device_count(&n), "The driver does not count its GPUs", &e) == 0)
+	if (dev_driver_open(&cu, &e) == 0 && dev_driver_check(cu->device_count(&n), "Cannot count the GPUs", &e) == 0)
 		return n;
 	if (why)
 		snprintf(why, 256, "%.255s", e.text);

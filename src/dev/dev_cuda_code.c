@@ -82,7 +82,7 @@ static int load(struct dev *d, struct dev_module **out, const struct dev_code *c
 	int rc = cu->module_load(&module, code->data, 2, option, value);
 	if (rc != 0) {
 		char what[600];
-		snprintf(what, sizeof what, "The driver does not load code for sm_%d%s%.500s", code->arch,
+		snprintf(what, sizeof what, "The driver cannot load code for sm_%d%s%.500s", code->arch,
 		         *log ? ": " : "", log);
 		return dev_driver_check(rc, what, e);
 	}
@@ -208,7 +208,7 @@ static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values 
 	else
 		rc = cu->map_encode(out, type, (unsigned)v->rank, v->from, dim, stride, box, step, 0,
 		                    TPAT_CUDA_MAP_SWIZZLE_128B, TPAT_CUDA_MAP_L2_256B, 0);
-	return dev_driver_check(rc, "A tensor map cannot be made", e);
+	return dev_driver_check(rc, "Cannot create a tensor map", e);
 }
 
 void dev_cuda_code(struct dev *d)

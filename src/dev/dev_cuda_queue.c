@@ -23,7 +23,7 @@ static int alloc(struct dev *d, void **out, size_t bytes, struct err *e)
 	int rc = cu->alloc(&p, bytes ? bytes : 1);
 	if (rc != 0) {
 		char what[96];
-		snprintf(what, sizeof what, "A buffer of %zu bytes cannot be had on the GPU", bytes);
+		snprintf(what, sizeof what, "Cannot allocate a buffer of %zu bytes on the GPU", bytes);
 		return dev_driver_check(rc, what, e);
 	}
 	*out = (void *)(uintptr_t)p;
@@ -80,7 +80,7 @@ static int event_new(struct dev *d, struct dev_event **out, struct err *e)
 	struct gpu *g;
 	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
 	cu_event event;
-	TRY(dev_driver_check(cu->event_new(&event, 0), "An event cannot be had", e));
+	TRY(dev_driver_check(cu->event_new(&event, 0), "Cannot create an event", e));
 	struct dev_event *ev = g->free_events;
 	if (ev)
 		g->free_events = ev->next_free;
@@ -105,7 +105,7 @@ static int event_record(struct dev *d, struct dev_event *ev, struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
-	return dev_driver_check(cu->event_record(ev->event, g->stream), "An event cannot be recorded", e);
+	return dev_driver_check(cu->event_record(ev->event, g->stream), "Cannot record an event", e);
 }
 
 static int event_ns(struct dev *d, double *ns, struct dev_event *from, struct dev_event *to, struct err *e)
@@ -125,8 +125,7 @@ static int capture_begin(struct dev *d, struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
-	return dev_driver_check(cu->capture_begin(g->stream, CU_CAPTURE_THREAD_LOCAL), "Launches cannot be captured",
-	                        e);
+	return dev_driver_check(cu->capture_begin(g->stream, CU_CAPTURE_THREAD_LOCAL), "Cannot capture launches", e);
 }
 
 static int capture_end(struct dev *d, struct dev_graph **out, struct err *e)
@@ -139,7 +138,7 @@ static int capture_end(struct dev *d, struct dev_graph **out, struct err *e)
 	rc = rc ? rc : cu->graph_instantiate(&exec, graph, 0);
 	if (graph)
 		cu->graph_free(graph);
-	TRY(dev_driver_check(rc, "Captured launches do not make a graph", e));
+	TRY(dev_driver_check(rc, "Cannot make a graph of the captured launches", e));
 	struct dev_graph *x = g->free_graphs;
 	if (x)
 		g->free_graphs = x->next_free;
@@ -154,7 +153,7 @@ static int graph_launch(struct dev *d, struct dev_graph *x, struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
-	return dev_driver_check(cu->graph_launch(x->exec, g->stream), "A graph cannot be launched", e);
+	return dev_driver_check(cu->graph_launch(x->exec, g->stream), "Cannot launch a graph", e);
 }
 
 static void graph_free(struct dev *d, struct dev_graph *x)

@@ -175,7 +175,7 @@ static int open_locked(struct err *e)
 			return 0;
 		const char *why = there && !folder ? dlerror() : NULL;
 		if (there)
-			err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which is or holds no usable NVRTC%s%s.", asked,
+			err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which contains no usable NVRTC%s%s.", asked,
 			        why ? ": " : "", why ? why : "");
 		else
 			err_set(e, ERR_DEVICE, "TPAT_NVRTC names %s, which does not exist.", asked);
@@ -311,7 +311,7 @@ int dev_nvrtc_compile(const void **out, size_t *size, const struct dev_nvrtc_job
 	program p = NULL;
 	int rc = nvrtc.create(&p, job->text, job->file, job->headers, text, name);
 	if (rc != 0)
-		return err_set(e, ERR_DEVICE, "NVRTC did not take %s: %s.", job->file, nvrtc.error_string(rc));
+		return err_set(e, ERR_DEVICE, "NVRTC could not compile %s: %s.", job->file, nvrtc.error_string(rc));
 	rc = compile_program(out, size, job, p, log, a, e);
 	nvrtc.destroy(&p);
 	return rc;

@@ -39,7 +39,8 @@ static int refuse_strings(const struct graph *g, const struct op_def *op, const 
 	err_set(e, ERR_UNSUPPORTED,
 	        "input \"%s\" (\"%s\") is a string tensor; %s has no strings, so no plugin can take it.",
 	        slot_name(op, i), node->input[i], g->engine->name);
-	return err_advise(e, "Keep this node outside the engine, or convert the strings to indices before the model.");
+	return err_advise(
+	        e, "Keep this node outside the engine, or convert the strings to indices before they reach the model.");
 }
 
 static int add_input(struct graph_scope *s, struct graph_value *v, int64_t data_max)

@@ -264,15 +264,16 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	if (v->producer >= 0) {
 		const struct graph_node *before = &g->nodes.at[v->producer];
 
-		err_set(e, ERR_UNSUPPORTED, "the shape of its input \"%s\" is not known: %s before it cannot be taken.",
-		        name, onnx_node_describe(before->proto, who));
+		err_set(e, ERR_UNSUPPORTED,
+		        "the shape of its input \"%s\" is not known: tpat does not support %s before it.", name,
+		        onnx_node_describe(before->proto, who));
 		if (graph_refusal_find(onnx_domain(before->proto->domain), onnx_text(before->proto->op_type)))
 			return err_advise(e, "%s", before->advice);
 		return err_advise(
 		        e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
 	}
 	if (v->type == TYPE_NONE)
-		return err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is no dense tensor.", name);
+		return err_set(e, ERR_UNSUPPORTED, "its input \"%s\" is not a dense tensor.", name);
 	if (g->outer) {
 		err_set(e, ERR_UNSUPPORTED, "the rank of \"%s\", an input of the graph %s, is not known.", name,
 		        g->name);
@@ -280,5 +281,5 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 		        e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");
 	}
 	err_set(e, ERR_UNSUPPORTED, "the rank of the model's input \"%s\" is not known.", name);
-	return err_advise(e, "Say it: --shape %s:Nx3x224x224 (names or numbers).", name);
+	return err_advise(e, "Give it with --shape %s:Nx3x224x224 (names or numbers).", name);
 }

@@ -45,10 +45,9 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 		return 0;
 	now = dim_expr(g, &s->dim[axis]);
 	if (old && old != now)
-		return err_set(
-		        e, ERR_USAGE,
-		        "%s: axis %d of \"%s\": the shapes given make two different things of the extent \"%s\".",
-		        g->model->path, axis, s->name, param);
+		return err_set(e, ERR_USAGE,
+		               "%s: axis %d of \"%s\": the shapes given contradict each other for the extent \"%s\".",
+		               g->model->path, axis, s->name, param);
 	map_put(&g->root->meaning, param, now);
 	return 0;
 }

@@ -39,8 +39,7 @@ static int check_size(const struct region_build *b, const struct graph_value *v,
 	err_set(b->scope.err, ERR_UNSUPPORTED,
 	        "node %s (%s, opset %d): %s \"%s\" is %s, which is larger than any memory.", n->label,
 	        onnx_text(n->proto->op_type), n->opset, what, v->name, str_text(&text));
-	return err_advise(b->scope.err,
-	                  "Export the model anew with extents of a size that is used, or with names for them.");
+	return err_advise(b->scope.err, "Export the model again with realistic extents, or with names for them.");
 }
 
 static int check_edge(const struct region_build *b, const struct graph_value *v, const char *what)
@@ -157,8 +156,8 @@ static int note_sizes(struct region_build *b, const struct graph_node *n, int fi
 {
 	if (b->p->sizes.n - first != n->sizes.n)
 		return err_set(b->scope.err, ERR_UNSUPPORTED,
-		               "region %s: node %s finds out %d sizes at run time, but %d when it is alone.",
-		               b->r->label, n->label, b->p->sizes.n - first, n->sizes.n);
+		               "region %s: node %s computes %d sizes at run time, but %d on its own.", b->r->label,
+		               n->label, b->p->sizes.n - first, n->sizes.n);
 	for (int i = 0; i < n->sizes.n; i++)
 		map_put(&b->sizes, n->sizes.at[i], (void *)(uintptr_t)b->p->sizes.at[first + i].symbol);
 	return 0;
@@ -211,7 +210,7 @@ static int missing_size(struct region_build *b)
 	b->failed = true;
 	err_clear(e);
 	err_set(e, ERR_UNSUPPORTED,
-	        "region %s: a size, given by its input \"%s\", depends on %s, which no input of the region carries.",
+	        "region %s: the size in its input \"%s\" depends on %s, which no input of the region has as an extent.",
 	        b->r->label, b->missed->name, b->missing);
 	return err_advise(
 	        e,

@@ -171,8 +171,8 @@ int region_finish_values(struct region_build *b)
 		if (!ir_value_is(p, in) || !is_mentioned((struct mention){ p, NULL, in, false }))
 			continue;
 		err_set(b->scope.err, ERR_UNSUPPORTED,
-		        "region %s: its input \"%s\" decides extents, and is read as data too; a plugin cannot have it "
-		        "as both.",
+		        "region %s: its input \"%s\" determines extents and is also read as data, which a plugin input "
+		        "cannot be.",
 		        b->r->label, b->r->inputs.at[i]->name);
 		return err_advise(b->scope.err, "Make it a constant of the model, or split the region.");
 	}

@@ -58,9 +58,9 @@ static const struct form {
 	const char *name, *way_out;
 } forms[] = {
 	{ GRAPH_REFUSED_SEQUENCES, "a sequence", "Give the node the sequence's tensors, one by one or as one tensor." },
-	{ GRAPH_REFUSED_OPTIONALS, "an optional value", "Simplify the model for the case that it is used in." },
+	{ GRAPH_REFUSED_OPTIONALS, "an optional value", "Simplify the model for the case in use." },
 	{ GRAPH_REFUSED_MAPS, "a map", "Fill a tensor on the processor, before the engine runs." },
-	{ GRAPH_REFUSED_SPARSE, "a sparse tensor", "Make it a dense one." },
+	{ GRAPH_REFUSED_SPARSE, "a sparse tensor", "Make it dense." },
 };
 
 /* Returns the declared form of a value, or null. */
@@ -91,9 +91,9 @@ int graph_refuse_operator(const struct graph *g, const Onnx__NodeProto *node, co
 		err_set(e, ERR_UNSUPPORTED, "node %s (%s): %s; %s.", label, op, r->what, reason_of(g, r->kind));
 		return err_advise(e, "%s", r->way_out);
 	}
-	err_set(e, ERR_UNSUPPORTED, "node %s (%s): tpat does not have the operator %s%s%s.", label, op, domain,
+	err_set(e, ERR_UNSUPPORTED, "node %s (%s): tpat does not support the operator %s%s%s.", label, op, domain,
 	        *domain ? "." : "", op);
-	return err_advise(e, "Keep this node outside of the selection.");
+	return err_advise(e, "Leave this node out of the selection.");
 }
 
 int graph_refuse_value(const struct graph *g, const char *name, struct err *e)

@@ -79,12 +79,13 @@ static int not_convex(struct graph *g, const struct graph_region *r, const bool 
 			blocked = i;
 	}
 	err_set(e, ERR_USAGE,
-	        "%s: region %s: node %s reads what the region computes, and the region needs what follows from it; so "
+	        "%s: region %s: node %s reads results of the region, and the region reads results that follow from it, "
+	        "so "
 	        "these "
 	        "nodes cannot become one node.",
 	        g->model->path, r->label, node_text(g, first));
 	if (blocked >= 0)
-		return err_advise(e, "Make two regions, one on each side of %s, which tpat cannot take: %s",
+		return err_advise(e, "Make two regions, one on each side of %s, which tpat does not support: %s",
 		                  g->nodes.at[blocked].label, g->nodes.at[blocked].why);
 	return err_advise(e, "Add %s%s to the region.", str_text(&list), n > 8 ? " ..." : "");
 }

@@ -344,7 +344,7 @@ static int put_nodes(struct rewrite *w)
 	set_nodes(w, &w->nodes);
 	if (onnx_graph_sort(w->m, p, w->err) == 0)
 		return 0;
-	err_where(w->err, "%s: the regions need each other's results both ways: ", w->m->path);
+	err_where(w->err, "%s: two regions need each other's results: ", w->m->path);
 	return w->err->code = ERR_USAGE;
 }
 

@@ -43,8 +43,8 @@ static int in_two(struct select *s, const struct graph_node *n, const struct gra
 	err_set(s->err, ERR_USAGE, "%s: node %s is inside of node %s, and both are selected.", s->g->model->path,
 	        inner->label, n->label);
 	return err_advise(s->err,
-	                  "A node takes along all that is inside of it: select one of the two. With --except %s it is "
-	                  "not taken for its type.",
+	                  "A node includes all nodes inside it: select one of the two. With --except %s the node is "
+	                  "not selected by its type.",
 	                  n->label);
 }
 
@@ -100,7 +100,8 @@ static int in_two_graphs(struct select *s, const struct graph *a, int i, const s
 {
 	err_set(s->err, ERR_USAGE, "%s: a region's nodes must be in one graph: node %s is in %s, node %s in %s.",
 	        s->g->model->path, a->nodes.at[i].label, graph_text(a), b->nodes.at[k].label, graph_text(b));
-	return err_advise(s->err, "Make a region of each graph's nodes, or take the node that holds the inner graph.");
+	return err_advise(s->err,
+	                  "Make a region of each graph's nodes, or select the node that contains the inner graph.");
 }
 
 static int select_region(struct select *s, const struct graph_region_names *names)

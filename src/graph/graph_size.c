@@ -179,9 +179,8 @@ int graph_size_output(struct graph *g, const struct graph_region *r, const char 
 
 	if (!v)
 		return err_set(e, ERR_UNSUPPORTED,
-		               "region %s: an extent of its results depends on a number that is found at run time, and "
-		               "no tensor "
-		               "inside has that number as an extent.",
+		               "region %s: an extent of its results depends on a number computed at run time, and no "
+		               "tensor inside has that number as an extent.",
 		               r->label);
 	shape = add_node(g, body, "Shape", v->name, NULL, new_name(g, symbol, "shape"));
 	TRY(graph_constant_node(g, body, new_name(g, symbol, "axis"), axis, &number, e));

@@ -295,9 +295,9 @@ static int take_match(struct graph **in, int *node, struct matches *m, const cha
 	*node = m->node;
 	if (m->n == 1)
 		return 0;
-	err_set(e, ERR_USAGE, "%s: %s \"%s\" belongs to %d nodes in graphs inside of nodes.", m->g->model->path, what,
-	        text, m->n);
-	return err_advise(e, "Say which one you mean: %s%s.", str_text(&m->list), m->n > LISTED ? " ..." : "");
+	err_set(e, ERR_USAGE, "%s: %s \"%s\" belongs to %d nodes in inner graphs.", m->g->model->path, what, text,
+	        m->n);
+	return err_advise(e, "Name one of them: %s%s.", str_text(&m->list), m->n > LISTED ? " ..." : "");
 }
 
 int graph_node_find(struct graph **in, int *node, struct graph *root, const char *text, struct err *e)

@@ -35,7 +35,7 @@ static void check_axis(struct checker *c, expr e)
 	else if (s && (s->kind == IR_REDUCE || sort) && !post && k >= out_rank && k - out_rank < s->space_rank)
 		extent = s->space[k - out_rank];
 	if (!extent)
-		complain(c, "uses an axis that its space does not have", "");
+		complain(c, "uses an axis outside its space", "");
 	else if (extent != e->arg[0])
 		complain(c, "an axis has another extent than its space", "");
 }
@@ -138,9 +138,9 @@ static void check_positions(struct checker *c)
 	const struct ir_size *size =
 	        out->rank == 1 && out->dim[0]->op == IR_SYMBOL ? ir_size_find(c->p, out->dim[0]->name) : NULL;
 	if (!s->where || !s->count || s->count->rank != 0 || s->count->type != TYPE_I64)
-		complain(c, "a compaction needs a condition, and a scalar i64 for what it counts", "");
+		complain(c, "a compaction needs a condition, and a scalar i64 for its count", "");
 	else if (!size || size->count != s->count)
-		complain(c, "a compaction's extent is the size that it finds out", "");
+		complain(c, "a compaction's extent must be the size that it computes", "");
 }
 
 static void check_loop(struct checker *c);
@@ -172,7 +172,7 @@ static void check_stage(struct checker *c)
 		return;
 	}
 	if (s->kind == IR_COMPACT && c->loops)
-		complain(c, "a compaction inside of a loop: its size would change from turn to turn", "");
+		complain(c, "a compaction inside of a loop: its size would change between iterations", "");
 	enum type made = s->post ? s->post->type : s->value->type;
 	bool arg = ir_combine_is_arg(s->combine);
 	const char *fault = ir_combine_fault(s->kind, s->combine, s->value->type);
@@ -186,7 +186,7 @@ static void check_stage(struct checker *c)
 	if (s->kind == IR_SCAN && (s->axis < 0 || s->axis >= s->out->rank || s->space_rank))
 		complain(c, "scans along an axis that it does not have, or over further ones", "");
 	if (!ir_accumulates(s) && s->post)
-		complain(c, "a post expression of what accumulates nothing", "");
+		complain(c, "a post expression without an accumulation", "");
 	if (arg && s->post)
 		complain(c, "an arg reduction has no post expression", "");
 	check_positions(c);
@@ -194,7 +194,7 @@ static void check_stage(struct checker *c)
 		complain(c, "a condition that is not bool", "");
 	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
 		if (s->at[k]->type != TYPE_INDEX)
-			complain(c, "scatters to what is not an index", "");
+			complain(c, "scatters to a position that is not an index", "");
 	check_extents(c, s->space_rank, s->space);
 	ir_stage_exprs(s, check_slot, c);
 }
@@ -244,7 +244,7 @@ static void check_turn(struct checker *c, struct ir_loop *l, struct ir_buffer *n
 			         x->state->name);
 	vec_each (x, &l->collects) {
 		if (!c->rc && (!c->defined[x->from->id] || !same_extents(x->out, 1, x->from)))
-			complain(c, "what is collected is not defined, or of another type or extents:", x->out->name);
+			complain(c, "a collected result is not defined, or of another type or extents:", x->out->name);
 		if (!c->rc)
 			check_inside(c, nowhere, x->at, "at", TYPE_INDEX);
 	}
@@ -258,7 +258,7 @@ static void check_loop(struct checker *c)
 	c->role = "loop";
 	if (!l || !c->stage->out || c->stage->out != ir_stage_made(c->stage, 0) || c->loops == IR_MAX_LOOPS ||
 	    l->index->op != IR_VAR || l->index->arg[0] != l->trip) {
-		complain(c, "a loop that makes nothing, is too deep in others, or has another index than its own", "");
+		complain(c, "a loop without results, nested too deep, or with a wrong index", "");
 		return;
 	}
 	check_extents(c, 1, &l->trip);

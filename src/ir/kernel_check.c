@@ -174,7 +174,7 @@ static bool built_in(const struct ir_variable *v)
 static void check_use(struct checker *c, const struct ir_variable *v)
 {
 	if (!built_in(v) && !find(c, v))
-		complain(c, "uses a variable that is not declared around:", v->hint);
+		complain(c, "uses a variable that is not in scope:", v->hint);
 }
 
 /* True if the index is known to be outside the array. */
@@ -189,9 +189,9 @@ static bool outside(expr at, int dim)
 static void check_index(struct checker *c, const struct ir_variable *v, int rank, expr at)
 {
 	if (at->type != TYPE_INDEX)
-		complain(c, "an index that is none, of the array", v->hint);
+		complain(c, "an index of another type, into the array", v->hint);
 	else if (rank < v->rank && outside(at, v->dim[rank]))
-		complain(c, "an index outside of the array", v->hint);
+		complain(c, "an index out of bounds of the array", v->hint);
 }
 
 static bool is_argument(const struct ir_kernel *k, const struct ir_buffer *b)
@@ -208,9 +208,9 @@ static void check_node(void *user, expr e)
 	if (e->op == IR_VAR || e->op == IR_ELEMENT)
 		check_use(c, e->var);
 	if (e->op == IR_LOAD && !is_argument(c->kernel, e->buf))
-		complain(c, "reads a buffer that is none of its arguments:", e->buf->name);
+		complain(c, "reads a buffer that is not an argument:", e->buf->name);
 	if (e->op == IR_AXIS || e->op == IR_ACC)
-		complain(c, "an axis, or what is accumulated, which a kernel knows nothing of", "");
+		complain(c, "an axis or an accumulator, which a kernel does not have", "");
 	if (e->op != IR_VAR && e->op != IR_ELEMENT)
 		return;
 	if (e->type != e->var->type)
@@ -224,7 +224,7 @@ static void check_node(void *user, expr e)
 static void check_type(struct checker *c, expr e, enum type t, const char *what)
 {
 	if (e && e->type != t)
-		complain(c, "another type than asked for:", what);
+		complain(c, "a type other than required:", what);
 }
 
 /* ---- Statements. */
@@ -243,7 +243,7 @@ static void check_changed(struct checker *c, const struct ir_variable *v)
 {
 	const struct known *k = find(c, v);
 	if (!k)
-		complain(c, "changes a variable that is not declared around:", v->hint);
+		complain(c, "changes a variable that is not in scope:", v->hint);
 	else if (!k->mutable)
 		complain(c, "changes a constant:", v->hint);
 }
@@ -294,9 +294,9 @@ static void check_buffer(struct checker *c, const struct ir_stmt *s, const struc
 {
 	bool writes = s->kind == IR_STORE || s->kind == IR_UPDATE || s->kind == IR_STORE_VECTOR;
 	if (!is_argument(c->kernel, b))
-		complain(c, "a buffer that is none of its arguments:", b->name);
+		complain(c, "a buffer that is not an argument:", b->name);
 	if (writes && !ir_kernel_writes(c->kernel, b) && !ir_kernel_shares(c->kernel, b))
-		complain(c, "writes a buffer that is only to be read:", b->name);
+		complain(c, "writes a read-only buffer:", b->name);
 }
 
 static bool is_map(const struct ir_kernel *k, const struct ir_variable *v)
@@ -315,9 +315,9 @@ static void check_arg(void *user, const struct ir_arg *a)
 	for (int i = 0; i < a->indices && a->var; i++)
 		check_index(c, a->var, i, a->index[i]);
 	if (a->buf && !is_argument(c->kernel, a->buf))
-		complain(c, "hands on a buffer that is none of its arguments:", a->buf->name);
+		complain(c, "passes on a buffer that is not an argument:", a->buf->name);
 	if (a->written && !ir_kernel_writes(c->kernel, a->buf) && !ir_kernel_shares(c->kernel, a->buf))
-		complain(c, "hands on, to be written, a buffer that is only to be read:", a->buf->name);
+		complain(c, "passes on a read-only buffer for writing:", a->buf->name);
 }
 
 static void check_call(struct checker *c, const struct ir_call *call)
@@ -345,14 +345,14 @@ static void check_place(struct checker *c, const struct ir_place *s)
 	check_object(c, s->var, false);
 	check_use(c, s->after);
 	if (!c->kernel->shared_bytes)
-		complain(c, "places an object in memory that its launch does not ask for:", s->var->hint);
+		complain(c, "places an object in shared memory that its launch does not request:", s->var->hint);
 }
 
 /* Checks that all of these threads reach a collective statement. */
 static void check_reached(struct checker *c, int threads)
 {
 	if (!c->serial && c->flow < threads)
-		complain(c, "threads that go different ways wait for each other", "");
+		complain(c, "a barrier in divergent control flow", "");
 }
 
 static void check_loop(struct checker *c, const struct ir_for *s)
@@ -380,7 +380,7 @@ static void check_own(struct checker *c, const struct ir_stmt *s)
 	case IR_BREAK_IF:
 		check_type(c, s->leave, TYPE_BOOL, "a condition");
 		if (!c->loops)
-			complain(c, "leaves a loop outside of all loops", "");
+			complain(c, "leaves a loop outside all loops", "");
 		break;
 	case IR_FOR: check_loop(c, &s->loop); break;
 	case IR_STORE: check_store(c, s->store.buf, s->store.at, s->store.value); break;
@@ -498,7 +498,7 @@ int ir_kernel_check(const struct ir_kernel *k, struct err *e)
 	struct arena *scratch = arena_new();
 	struct checker c = { .kernel = k, .err = e, .scratch = scratch };
 	if (k->guard && (k->guard->type != TYPE_BOOL || k->guard->varies))
-		complain(&c, "its guard is not a condition on extents", "");
+		complain(&c, "its guard does not follow from extents", "");
 	if (k->blocks->type != TYPE_INDEX || k->blocks->varies)
 		complain(&c, "its number of blocks does not follow from extents", "");
 	check_body(&c, &k->body, false);

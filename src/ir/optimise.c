@@ -5,13 +5,13 @@
 
 /* Ends with a null name. */
 static const struct ir_pass ir_passes[] = {
-	{ "simplify", "rebuild every expression, so that what is known by now folds", ir_pass_simplify, false },
+	{ "simplify", "rebuild every expression, so that known values fold", ir_pass_simplify, false },
 	{ "merge", "stages that compute the same become one", ir_pass_merge, false },
 	{ "gather", "scatters of whole rows that a map reads become gathers", ir_pass_gather, true },
-	{ "invert", "scatters whose updates have places of their own become maps", ir_pass_invert, true },
-	{ "inline", "maps move into the stages that read them, and behind the reductions that feed them",
-	  ir_pass_inline, true },
-	{ "prune", "stages and buffers that nothing needs vanish", ir_pass_prune, false },
+	{ "invert", "scatters whose updates never collide become maps", ir_pass_invert, true },
+	{ "inline", "maps move into the stages that read them, and after the reductions that feed them", ir_pass_inline,
+	  true },
+	{ "prune", "unused stages and buffers vanish", ir_pass_prune, false },
 	{ 0 },
 };
 

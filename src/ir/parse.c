@@ -54,7 +54,7 @@ static int constant(struct parser *s)
 	struct tensor *t = NEW(s->arena, struct tensor);
 	for (int i = 0; i < b->rank; i++)
 		if (dim[i] > 1 << 20)
-			return parse_fail(s, "a constant this large is not for text");
+			return parse_fail(s, "a constant too large for the text form");
 	TRY(tensor_new(t, b->type, b->rank, dim, s->arena, s->err));
 	n = tensor_count(t);
 	b->data = t;
@@ -185,7 +185,7 @@ static int compact_stage(struct parser *s, struct ir_stage *st, const struct ir_
 		if (strcmp((*b)->name, count) == 0)
 			st->count = *b;
 	if (st->count && (st->count->role != IR_OUTPUT || ir_stage_of(s->p, st->count)))
-		return parse_fail(s, "what a compaction counts is a new buffer, or an output");
+		return parse_fail(s, "a compaction's count is a new buffer or an output");
 	if (!st->count)
 		st->count = ir_buffer_new(s->p, count, TYPE_I64, 0, NULL, IR_TEMP);
 	return 0;
@@ -285,7 +285,7 @@ static int loop(struct parser *s)
 	TRY(parse_sum(s, &trip));
 	s->shapes = false;
 	if (trip->type != TYPE_INDEX)
-		return parse_fail(s, "a number of turns must be of type index");
+		return parse_fail(s, "the number of iterations must be of type index");
 	struct ir_stage *st = ir_loop_new(s->p, trip);
 	struct ir_loop *l = st->loop;
 	l->index = ir_var(s->p->pool, TYPE_INDEX, text, trip);
@@ -413,7 +413,7 @@ static int stage(struct parser *s)
 	if (fault)
 		return parse_fail(s, fault);
 	if (st.post && ir_combine_is_arg(st.combine))
-		return parse_fail(s, "an arg reduction has nothing behind \"then\"");
+		return parse_fail(s, "an arg reduction has nothing after \"then\"");
 	st.out = make(s, &fresh, out);
 	*ir_stage_new(s->p, st.kind, st.out) = st;
 	return 0;

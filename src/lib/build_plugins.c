@@ -71,7 +71,7 @@ static int open_tuned(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
 	if (o->no_db && o->from_db_only)
-		return err_set(b->err, ERR_USAGE, "A build cannot be without a tuning database and from one only.");
+		return err_set(b->err, ERR_USAGE, "--no-db and --from-db-only exclude each other.");
 	return o->no_db ? 0 : tpat_tuned_open(&b->tuned, o->db, o->from_db_only, &b->tuned_warning, b->arena, b->err);
 }
 
@@ -92,12 +92,10 @@ static int check_tuned(const struct build *b)
 		return 0;
 	if (missing > MOST_NAMED)
 		str_printf(&list, " and %d more", missing - MOST_NAMED);
-	err_set(b->err, ERR_UNSUPPORTED,
-	        "The tuning database %s has no decisions for sm_%d that can be built of %d plugin%s: %s.",
+	err_set(b->err, ERR_UNSUPPORTED, "The tuning database %s has no usable schedule on sm_%d for %d plugin%s: %s.",
 	        tpat_tuned_path(b->tuned), b->target.arch, missing, missing == 1 ? "" : "s", str_text(&list));
 	return err_advise(b->err,
-	                  "Tune them (tpat tune), or build without --from-db-only: the cost model decides what is "
-	                  "missing.");
+	                  "Tune them (tpat tune), or build without --from-db-only to use the cost model for them.");
 }
 
 static struct graph_program_options program_options(struct build *b)

@@ -85,7 +85,7 @@ void build_report(struct build *b)
 	vec_each (region, &b->regions)
 		if ((*region)->shapes && b->version.shape_inputs)
 			vec_push(b->arena, &warnings,
-			         arena_printf(b->arena, "%s: an input's values decide extents, and %s.",
+			         arena_printf(b->arena, "%s: an input's values determine extents, and %s.",
 			                      (*region)->label, b->version.shape_inputs));
 	vec_each (w, &b->graph->warnings)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));

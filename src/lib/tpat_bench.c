@@ -224,8 +224,8 @@ static int bench_all(struct bench *b)
 		arena_free(scratch);
 	}
 	return out->failed ? err_set(b->err, ERR_DIFFER,
-	                             "%d of %d could not run, or gave other results than the interpreter.", out->failed,
-	                             out->timings)
+	                             "%d of %d failed to run or gave results that differ from the interpreter's.",
+	                             out->failed, out->timings)
 	                   : 0;
 }
 
@@ -262,7 +262,7 @@ static int bench_model(struct bench *b)
 	TRY(rc);
 	rc = bench_all(b);
 	if (rc == 0 && tpat_given_unused(&b->given))
-		return err_set(b->err, ERR_USAGE, "No node that was timed has an input \"%s\".",
+		return err_set(b->err, ERR_USAGE, "None of the timed nodes has an input \"%s\".",
 		               tpat_given_unused(&b->given));
 	return rc;
 }

@@ -55,8 +55,8 @@ static int select_regions(struct build *b)
 	if (!tpat_chooses(&c)) {
 		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
 		return err_advise(b->err,
-		                  "Say which: -n NODE, -t TYPE, --region A,B,C, or --auto for all that %s "
-		                  "refuses (tpat list %s shows the nodes).",
+		                  "Select nodes with -n NODE, -t TYPE, --region A,B,C, or --auto for all that %s "
+		                  "refuses (tpat list %s shows them).",
 		                  b->graph->engine->name, str_shell_path(b->arena, b->model->path));
 	}
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);

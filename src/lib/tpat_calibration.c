@@ -53,7 +53,7 @@ int tpat_calibration_read(struct cost_table *out, const char *text, struct err *
 		const char *number = s + 1 + n + strspn(s + 1 + n, " =");
 
 		if (!n || !c)
-			return err_set(e, ERR_MODEL, "The calibration has \"%.*s\", which is not a constant of it.",
+			return err_set(e, ERR_MODEL, "The calibration has an unknown constant \"%.*s\".",
 			               (int)(n ? n : strcspn(s, " \n,)")), n ? s + 1 : s);
 		*(double *)((char *)out + c->at) = number_read(number, &end);
 		if (end == number)

@@ -51,8 +51,8 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	if (out->n)
 		return 0;
 	TRY(check_nodes(g, e));
-	err_set(e, ERR_UNSUPPORTED, "%s has no node that %s refuses and tpat can take.", path, g->engine->name);
-	return err_advise(e, "tpat list %s shows each node, and why.", str_shell_path(a, path));
+	err_set(e, ERR_UNSUPPORTED, "%s has no node that %s refuses and tpat supports.", path, g->engine->name);
+	return err_advise(e, "tpat list %s shows the reason for each node.", str_shell_path(a, path));
 }
 
 /* True if the graph is inside a supported node. */
@@ -84,5 +84,5 @@ int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a,
 	if (out->n)
 		return 0;
 	TRY(check_nodes(g, e));
-	return err_set(e, ERR_UNSUPPORTED, "%s has no node that tpat can take.", g->model->path);
+	return err_set(e, ERR_UNSUPPORTED, "%s has no node that tpat supports.", g->model->path);
 }

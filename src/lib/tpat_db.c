@@ -159,8 +159,8 @@ int tpat_db_path(const char **out, const char *given, struct arena *a, struct er
 	*out = given ? arena_strdup(a, given) : db_default_path(a);
 	if (*out)
 		return 0;
-	err_set(e, ERR_USAGE, "There is no place for a tuning database: the variable HOME is not set.");
-	return err_advise(e, "Name a file with --db or in the variable TPAT_DB.");
+	err_set(e, ERR_USAGE, "The tuning database has no default place: HOME is not set.");
+	return err_advise(e, "Name a file with --db or TPAT_DB.");
 }
 
 /* Checks that files to import exist, before a database is created. */

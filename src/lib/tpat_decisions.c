@@ -52,7 +52,7 @@ static bool read_params(const char **at, struct sched_choice *c, const char **wh
 			return false;
 		}
 		if (c->param[k] < x->least || c->param[k] > x->most) {
-			*why = arena_printf(a, "%s of rule %s is from %d to %d, and none that the rule would try is %d",
+			*why = arena_printf(a, "%s of rule %s ranges from %d to %d, so it cannot be %d",
 			                    x->name, r->name, x->least, x->most, c->param[k]);
 			return false;
 		}
@@ -67,7 +67,7 @@ static bool read_decision(const char **at, struct sched_decision *d, const char 
 	char name[64];
 	int version;
 	*d = (struct sched_decision){ 0 };
-	*why = "it is not a text of decisions";
+	*why = "it is not a list of decisions";
 	if (!read_int(at, &d->stage) || d->stage < 0 || !skip(at, " "))
 		return false;
 	size_t n = strcspn(*at, "@ ;,");
@@ -97,7 +97,7 @@ bool tpat_decisions_read(struct tpat_decisions *out, const char *text, const cha
 		if (!read_decision(&at, &d, why, a))
 			return false;
 		if ((out->n && d.stage <= out->at[out->n - 1].stage) || (*at && !skip(&at, "; "))) {
-			*why = "it is not a text of decisions";
+			*why = "it is not a list of decisions";
 			return false;
 		}
 		vec_push(a, out, d);

@@ -77,7 +77,7 @@ static void check_library(struct patient *p, const char *plugin)
 		return;
 	}
 	if (!holds(&m, plugin))
-		problem(p, "%s does not hold the plugin %s, which the model calls: they are of different builds.",
+		problem(p, "%s does not contain the plugin %s, which the model calls: they are from different builds.",
 		        library, plugin);
 	file_map_close(&m);
 }
@@ -92,7 +92,7 @@ static void check_code(struct patient *p, const char *folder)
 	if (engine->stamp_now(&now, folder, &none) == 0 &&
 	    file_read(&then, NULL, path_join(a, folder, engine->stamp), a, &none) == 0 &&
 	    strcmp(then, str_text(&now)) != 0)
-		problem(p, "Kernels in %s were edited since their code was compiled: tpat rebuild %s.", folder,
+		problem(p, "Kernels in %s were edited since their code was compiled: run tpat rebuild %s.", folder,
 		        str_shell_path(a, folder));
 }
 

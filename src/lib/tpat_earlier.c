@@ -67,19 +67,20 @@ static int find_one(void *arg, ProtobufCMessage *message)
 	if (!onnx_function_find(b->model, node->domain, plugin, node->overload)) {
 		err_set(b->err, ERR_MODEL, "%s: %s is a plugin of an earlier build, without its original operators.",
 		        b->model->path, described);
-		return err_advise(b->err, "Begin with the portable model that was written beside this one: %s.",
+		return err_advise(b->err, "Start from the portable model next to this one: %s.",
 		                  tpat_portable_name(b->o->model, b->arena));
 	}
 	const char *library = tpat_library_find(folder, plugin, b->arena);
 	if (!library) {
 		err_set(b->err, ERR_MODEL,
-		        "%s: %s is a plugin of an earlier build, and no library libtpat_*.so in %s has it.",
+		        "%s: %s is a plugin of an earlier build, and no library libtpat_*.so in %s contains it.",
 		        b->model->path, described, folder);
-		return err_advise(b->err, "Put that library beside the model, or begin with the original model.");
+		return err_advise(b->err, "Put that library next to the model, or start from the original model.");
 	}
 	if (file_same(library, b->out.library)) {
-		err_set(b->err, ERR_USAGE, "%s has the plugin %s, which the model still needs; it is not replaced.",
-		        library, plugin);
+		err_set(b->err, ERR_USAGE,
+		        "%s contains the plugin %s, which the model still needs, so it is not replaced.", library,
+		        plugin);
 		return err_advise(b->err, "Give the output another name: -o NAME.");
 	}
 	vec_each (have, &b->earlier)

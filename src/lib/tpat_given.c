@@ -19,7 +19,7 @@ static int read_tensor(struct tensor *out, const char *name, const char *path, s
 			*out = entry[i].tensor;
 			return 0;
 		}
-	return err_set(e, ERR_MODEL, "%s holds no array called %s.", path, name);
+	return err_set(e, ERR_MODEL, "%s has no array %s.", path, name);
 }
 
 int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, struct arena *a, struct err *e)

@@ -130,7 +130,7 @@ static int run(struct tpat *t, void *arg)
 	const struct tpat_rt_library *l = dlsym(x->handle, "tpat_library");
 	if (!l) {
 		err_set(&t->err, ERR_MODEL, "%s is not a library that tpat made: it has no tpat_library.", c->library);
-		return err_advise(&t->err, "tpat build writes one beside the rewritten model: libtpat_<model>.so.");
+		return err_advise(&t->err, "tpat build writes one next to the rewritten model: libtpat_<model>.so.");
 	}
 	if (l->version != TPAT_RT_VERSION)
 		return err_set(&t->err, ERR_MODEL, "%s has tables of version %u; this tpat reads version %d.",

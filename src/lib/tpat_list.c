@@ -86,7 +86,7 @@ static int explain(struct tpat_list *list, struct graph *g, const struct tpat_li
 		struct ir_program *p;
 		if (regions.at[i]->folded)
 			return err_set(e, ERR_USAGE,
-			               "Node \"%s\" needs no schedule: its results are known when the model is built.",
+			               "Node \"%s\" needs no schedule: its results are known at build time.",
 			               regions.at[i]->label);
 		TRY(graph_region_program(&p, regions.at[i], &options, a, e));
 		const struct sched_points points = sched_usual_points(p, &target);

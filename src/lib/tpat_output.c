@@ -28,8 +28,8 @@ static int refuse_name(const char *model, struct err *e)
 {
 	if (strcmp(model, "-") == 0) {
 		err_set(e, ERR_USAGE,
-		        "The rewritten model cannot go to standard output: a library and a folder go with it.");
-		return err_advise(e, "Give it the name of a file: -o NAME.onnx (-o ./- for one that is called \"-\").");
+		        "The rewritten model cannot go to standard output: a library and a folder come with it.");
+		return err_advise(e, "Give it the name of a file: -o NAME.onnx (-o ./- for a file named \"-\").");
 	}
 	if (!*path_base(model) || file_is_folder(model)) {
 		err_set(e, ERR_USAGE, *model ? "The output %s is a folder." : "The output has no name.", model);
@@ -37,7 +37,8 @@ static int refuse_name(const char *model, struct err *e)
 	}
 	for (const char *c = path_base(model); *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f) {
-			err_set(e, ERR_USAGE, "The output's name \"%s\" holds a control character.", path_base(model));
+			err_set(e, ERR_USAGE, "The output's name \"%s\" contains a control character.",
+			        path_base(model));
 			return err_advise(e, "Give the output another name: -o NAME.onnx.");
 		}
 	return 0;

@@ -43,8 +43,8 @@ static int check_extents(const struct graph_shape *shape, const char *profile, c
 			               " in the model.",
 			               profile, v->name, k, n);
 		if (least > usual || usual > most) {
-			err_set(e, ERR_USAGE, "The profile \"%s\" falls at axis %d.", profile, k);
-			return err_advise(e, "Write the smallest extents first, then the usual and the largest ones.");
+			err_set(e, ERR_USAGE, "The profile \"%s\" decreases at axis %d.", profile, k);
+			return err_advise(e, "Write the minimum shape first, then the optimum, then the maximum.");
 		}
 	}
 	return 0;
@@ -59,7 +59,7 @@ int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *pro
 	int shapes = 0;
 	if (!v || !v->is_input) {
 		err_set(e, ERR_USAGE, "The profile \"%s\" names no input of the model.", profile);
-		return err_advise(e, "Write it as NAME:1x3x32,8x3x64,32x3x128: smallest, usual, largest.");
+		return err_advise(e, "Write it as NAME:1x3x32,8x3x64,32x3x128: minimum, optimum, maximum.");
 	}
 	for (const char *p = colon + 1; p; shapes++) {
 		size_t n = strcspn(p, ",");
@@ -68,7 +68,7 @@ int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *pro
 	}
 	if (shapes != 3)
 		return err_set(e, ERR_USAGE,
-		               "The profile \"%s\" has %d shape%s; it needs three: smallest, usual, largest.", profile,
+		               "The profile \"%s\" has %d shape%s; it needs three: minimum, optimum, maximum.", profile,
 		               shapes, shapes == 1 ? "" : "s");
 	return check_extents(shape, profile, v, e);
 }

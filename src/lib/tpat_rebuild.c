@@ -29,7 +29,7 @@ static bool compiling(void *user, int done, int all, const char *what)
 static int not_understood(const char *folder, const char *what, struct err *e)
 {
 	err_set(e, ERR_MODEL, "%s: its tpat.json has no %s.", folder, what);
-	return err_advise(e, "Name a folder that tpat build wrote, as it wrote it: NAME.tpat.");
+	return err_advise(e, "Name an unchanged folder that tpat build wrote: NAME.tpat.");
 }
 
 static int count(const struct json *list)
@@ -87,7 +87,7 @@ static int rebuild_one(struct rebuild *b, const char *name, const struct json *j
 		return not_understood(r.folder, "name of a library", b->err);
 	const char *place = path_join(a, b->base, library);
 	if (file_is_special(place) || file_is_folder(place))
-		return err_set(b->err, ERR_USAGE, "%s: is not a regular file; it is not replaced.", place);
+		return err_set(b->err, ERR_USAGE, "%s is not a regular file, so it is not replaced.", place);
 	TRY(read_archs(&r, j, a, b->err));
 	TRY(read_plugins(&r, j, a, b->err));
 	TRY(file_mkdir(r.work, b->err));
@@ -133,7 +133,7 @@ static int find_folder(struct rebuild *b, const char **name, const char *given)
 	if (file_is_folder(path))
 		return 0;
 	err_set(b->err, ERR_USAGE, "There is no folder %s.", given);
-	return err_advise(b->err, "Name the folder that tpat build wrote beside the rewritten model: NAME.tpat.");
+	return err_advise(b->err, "Name the folder that tpat build wrote next to the rewritten model: NAME.tpat.");
 }
 
 static int rebuild(struct rebuild *b)

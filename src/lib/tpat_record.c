@@ -91,11 +91,11 @@ int tpat_record_read(const struct json **out, const char *folder, struct arena *
 	size_t n;
 	if (!file_exists(path)) {
 		err_set(e, ERR_USAGE, "%s is not a folder that tpat made: it has no tpat.json.", folder);
-		return err_advise(e, "tpat build writes one beside the rewritten model: NAME.tpat.");
+		return err_advise(e, "tpat build writes one next to the rewritten model: NAME.tpat.");
 	}
 	TRY(file_read(&text, &n, path, a, e));
 	*out = json_read(text, n, a);
-	return *out ? 0 : err_set(e, ERR_MODEL, "%s: is not JSON.", path);
+	return *out ? 0 : err_set(e, ERR_MODEL, "%s is not JSON.", path);
 }
 
 /* ---- Checking. */
@@ -153,10 +153,10 @@ int tpat_record_check(const char *folder, bool force, struct arena *a, struct er
 		return 0;
 	TRY(tpat_record_changes(&changes, &recorded, folder, a, e));
 	if (!recorded) {
-		err_set(e, ERR_USAGE,
-		        "%s does not say what its files were when tpat made them: they may have been edited.", folder);
-		return err_advise(
-		        e, "Move it away, give the output another name (-o NAME), or replace it all with --force.");
+		err_set(e, ERR_USAGE, "%s has no record of its files as tpat wrote them, so they may have been edited.",
+		        folder);
+		return err_advise(e,
+		                  "Move it away, give the output another name (-o NAME), or replace it with --force.");
 	}
 	for (int i = 0; i < changes.n && i < MOST_NAMED; i++)
 		str_printf(&list, "%s%s", i ? ", " : "", changes.at[i]);
@@ -164,10 +164,9 @@ int tpat_record_check(const char *folder, bool force, struct arena *a, struct er
 		str_printf(&list, " and %d more", changes.n - MOST_NAMED);
 	if (!changes.n)
 		return 0;
-	err_set(e, ERR_USAGE, "%s holds work that building again would delete: %s.", folder, str_text(&list));
-	return err_advise(
-	        e, "Keep it: tpat rebuild %s compiles edited kernels, -o NAME builds elsewhere. --force deletes it.",
-	        str_shell_path(a, folder));
+	err_set(e, ERR_USAGE, "%s contains edits that a new build would delete: %s.", folder, str_text(&list));
+	return err_advise(e, "To keep them, run tpat rebuild %s or build elsewhere with -o NAME; --force deletes them.",
+	                  str_shell_path(a, folder));
 }
 
 /* ---- Leftovers of interrupted builds. */
@@ -183,9 +182,8 @@ static int may_replace(void *user, const char *place, struct err *e)
 	struct err why = { 0 };
 	if (tpat_record_check(place, false, r->arena, &why) == 0)
 		return 0;
-	err_set(e, ERR_USAGE, "An interrupted build has not put its results in place yet, and %s", why.text);
-	return err_advise(e,
-	                  "tpat doctor %s --undo drops its results; --force puts them in place and deletes that work.",
+	err_set(e, ERR_USAGE, "An interrupted build has not installed its results yet, and %s", why.text);
+	return err_advise(e, "tpat doctor %s --undo drops its results; --force installs them and deletes those edits.",
 	                  str_shell_path(r->arena, r->folder));
 }
 

@@ -53,7 +53,7 @@ int tpat_target_calibrate(struct sched_target *t, struct arena *a, struct err *e
 		return 0;
 	TRY(file_read(&text, NULL, path, a, e));
 	if (tpat_calibration_read(x, text, e) < 0) {
-		err_advise(e, "Let bench/calibrate write the file, or unset TPAT_CALIBRATION.");
+		err_advise(e, "Write the file with bench/calibrate, or unset TPAT_CALIBRATION.");
 		return err_where(e, "%s: ", path);
 	}
 	if (x->arch == t->arch)
@@ -76,8 +76,8 @@ static int unknown(const char *gpu, struct arena *a, struct err *e)
 	struct str s = str_new(a);
 	for (const struct sched_target *t = sched_targets; t->name; t++)
 		str_printf(&s, "%s%s", t == sched_targets ? "" : ", ", t->name);
-	err_set(e, ERR_USAGE, "\"%s\" is no GPU that tpat knows.", gpu);
-	return err_advise(e, "It knows %s. For another one, name one that is about as large and fast.", str_text(&s));
+	err_set(e, ERR_USAGE, "tpat does not know the GPU \"%s\".", gpu);
+	return err_advise(e, "It knows %s. For another GPU, name one of similar size and speed.", str_text(&s));
 }
 
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a,
@@ -105,5 +105,5 @@ int tpat_refuse_emulator(const char *device, struct err *e)
 	if (strcmp(device, "emulator") != 0)
 		return 0;
 	err_set(e, ERR_USAGE, "Times on the device emulator say nothing about a GPU.");
-	return err_advise(e, "Name the device cuda, or cpu to try the command out.");
+	return err_advise(e, "Use the device cuda, or cpu to try the command.");
 }

@@ -91,10 +91,11 @@ static int no_device(struct tuning *t)
 	if (code != ERR_DEVICE || strcmp(t->device_name, "cpu") == 0)
 		return code;
 	err_clear(t->err);
-	err_set(t->err, ERR_DEVICE, "Tuning measures on a GPU, and none can be used here: %.700s", why);
+	err_set(t->err, ERR_DEVICE, "Tuning needs a GPU, and none is usable here: %.700s", why);
 	return err_advise(
 	        t->err,
-	        "Run tpat tune where the GPU is, and bring its database here (tpat db export, tpat db import). "
+	        "Run tpat tune on a machine with the GPU and import its database here (tpat db export, tpat db "
+	        "import). "
 	        "tpat build needs no GPU; tpat tune --device cpu measures on the processor, to try tuning out.");
 }
 
@@ -128,9 +129,10 @@ static int tune_model(struct tuning *t)
 	t->folder = folder;
 	tune_all(t);
 	t->result->warnings = tpat_strings_of(&t->warnings);
-	return t->result->failed ? err_set(t->err, ERR_DIFFER, "For %d of %d nothing was found that runs and is right.",
-	                                   t->result->failed, t->result->n)
-	                         : 0;
+	return t->result->failed
+	               ? err_set(t->err, ERR_DIFFER, "%d of %d have no candidate that runs and gives correct results.",
+	                         t->result->failed, t->result->n)
+	               : 0;
 }
 
 struct tune_call {

@@ -64,7 +64,7 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	int64_t n = strings.dim[0];
 	struct err why = { 0 };
 	if (type == TYPE_STRING || tensor_convert(out, &strings, type, a, &why) < 0)
-		return wrong(text, arena_printf(a, "is no %s, as that tensor is", type_info(type)->onnx_name), e);
+		return wrong(text, arena_printf(a, "is not of the tensor's type, %s", type_info(type)->onnx_name), e);
 	if (changes(&strings, out, a))
 		return wrong(text, arena_printf(a, "does not fit %s, the tensor's type", type_info(type)->onnx_name),
 		             e);
@@ -83,10 +83,10 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	if (tensor_count(out) == n)
 		return 0;
 	out->rank = 1;
-	return wrong(
-	        text,
-	        arena_printf(a, "has %lld element%s; that tensor has another number", (long long)n, n == 1 ? "" : "s"),
-	        e);
+	return wrong(text,
+	             arena_printf(a, "has %lld element%s, which is not the tensor's number", (long long)n,
+	                          n == 1 ? "" : "s"),
+	             e);
 }
 
 /* ---- Inputs of a model. */

@@ -53,7 +53,7 @@ static int read_given(struct verification *v)
 		TRY(tpat_parse_shape(&s, v->o->shape.at[i], v->arena, v->err));
 		for (int k = 0; k < s.rank; k++)
 			if (s.dim[k].symbol)
-				return err_set(v->err, ERR_USAGE, "The shape \"%s\" must have numbers only here.",
+				return err_set(v->err, ERR_USAGE, "The shape \"%s\" must have only numbers here.",
 				               v->o->shape.at[i]);
 		vec_push(v->arena, &v->shapes, s);
 	}
@@ -98,7 +98,7 @@ static int check_used(const struct verification *v)
 	if (!unused)
 		return 0;
 	err_set(v->err, ERR_USAGE, "No plugin of %s has an input \"%s\".", v->o->model, unused);
-	return err_advise(v->err, "tpat list %s shows the nodes; inputs of nodes of the domain tpat can be given.",
+	return err_advise(v->err, "tpat list %s shows the plugins: the nodes of the domain tpat.",
 	                  str_shell_path(v->arena, v->o->model));
 }
 
@@ -140,7 +140,7 @@ static int open_library(struct verification *v, const char *plugin)
 	if (v->library && strcmp(v->library, library) == 0)
 		return 0;
 	if (!file_exists(library)) {
-		err_set(v->err, ERR_MODEL, "The plugin library %s is not there.", library);
+		err_set(v->err, ERR_MODEL, "There is no plugin library %s.", library);
 		return err_advise(v->err, "Name it with --lib LIBRARY.so, or build it again.");
 	}
 	verify_close(v->verify);
@@ -150,8 +150,9 @@ static int open_library(struct verification *v, const char *plugin)
 	if (!device)
 		device = dev_cuda_count(NULL) > 0 ? "cuda" : emulator_compiler() ? "emulator" : "cpu";
 	if (str_starts(device, "null")) {
-		err_set(v->err, ERR_USAGE, "The device \"%s\" runs nothing, so that nothing can be compared.", device);
-		return err_advise(v->err, "Name one that runs kernels: cuda, cuda:1, emulator or cpu.");
+		err_set(v->err, ERR_USAGE, "The device \"%s\" does not run kernels, so there is nothing to compare.",
+		        device);
+		return err_advise(v->err, "Use cuda, cuda:1, emulator or cpu.");
 	}
 	TRY(verify_open(&v->verify, v->graph->engine, file_absolute(a, library), device, folder, a, v->err));
 	v->device = arena_strdup(a, verify_device_name(v->verify));
@@ -274,7 +275,8 @@ static int open_portable(struct verification *v)
 	close_model(v);
 	if (!file_exists(portable)) {
 		err_set(v->err, ERR_MODEL,
-		        "%s holds no original operators to compare with, and %s, which does, is not there.",
+		        "%s does not contain the original operators to compare with, and its portable model %s does "
+		        "not exist.",
 		        v->o->model, portable);
 		return err_advise(v->err, "tpat build --tensorrt 10.3 writes both; keep them together.");
 	}
@@ -284,7 +286,7 @@ static int open_portable(struct verification *v)
 		if (!map_get(&had, wanted.entry[i].name)) {
 			err_set(v->err, ERR_MODEL, "%s does not have the plugin %s of %s.", portable,
 			        wanted.entry[i].name, v->o->model);
-			return err_advise(v->err, "They are of two builds: build again.");
+			return err_advise(v->err, "They are from different builds: build again.");
 		}
 	return 0;
 }
@@ -302,7 +304,7 @@ static int find_plugins(struct verification *v)
 	if (found)
 		return 0;
 	err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
-	return err_advise(v->err, "Name the rewritten model, which tpat build wrote.");
+	return err_advise(v->err, "Name the rewritten model that tpat build wrote.");
 }
 
 static int check_graph(struct verification *v, struct graph *g, struct map *seen)

@@ -144,9 +144,9 @@ static void take_result(struct job *j, const struct tune_result *r)
 	if (r->end == TUNE_END_FAULT)
 		out->error = arena_printf(a, "%s%s%s", r->fault.text, *r->fault.advice ? " " : "", r->fault.advice);
 	else if (!out->schedule && r->end != TUNE_END_INTERRUPT)
-		out->error = *r->first.why
-		                     ? arena_printf(a, "No candidate gave right results; the first: %s.", r->first.why)
-		                     : "No candidate gave right results.";
+		out->error = *r->first.why ? arena_printf(a, "No candidate gave correct results; the first: %s.",
+		                                          r->first.why)
+		                           : "No candidate gave correct results.";
 }
 
 static void tune(struct job *j)

@@ -24,7 +24,7 @@ static const char *const kind[] = {
 
 static const char *kind_name(int type)
 {
-	return type >= 0 && type < (int)(sizeof kind / sizeof *kind) ? kind[type] : "something of a later ONNX version";
+	return type >= 0 && type < (int)(sizeof kind / sizeof *kind) ? kind[type] : "a type of a later ONNX version";
 }
 
 const Onnx__AttributeProto *onnx_attr(const Onnx__NodeProto *node, const char *name)

@@ -234,7 +234,7 @@ static int not_unique(const struct onnx_index *x, const char *text, const int *w
 		snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? ", " : "",
 		         onnx_node_label(x, which[i]));
 	err_set(e, ERR_USAGE, "%s: the name \"%s\" belongs to %d nodes.", x->model->path, text, n);
-	return err_advise(e, "Say which one you mean: %s%s.", list, n > SAME ? " ..." : "");
+	return err_advise(e, "Name one of them: %s%s.", list, n > SAME ? " ..." : "");
 }
 
 /* The node whose name is `text` followed by a comma, cut when a list of names was split; -1: none. */
@@ -285,7 +285,7 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 		err_advise(e, "\"%s\" is inside of a subgraph or a function; name the node that holds or calls it.",
 		           text);
 	else if (with_comma(x, text) >= 0)
-		err_advise(e, "Where a node's name has a comma in it, give its number: #%d.", with_comma(x, text));
+		err_advise(e, "If a node's name contains a comma, give its index: #%d.", with_comma(x, text));
 	else if (closest)
 		err_advise(e, "Did you mean \"%s\"?", closest);
 	else

@@ -88,9 +88,9 @@ static int read_field(struct scan *s, struct field *f, const ProtobufCMessageDes
 	uint64_t key, length;
 	f->begin = p;
 	if (!read_varint(&key, &p, end))
-		return bad(s, f->begin, "a field's number does not end");
+		return bad(s, f->begin, "a field number is not terminated");
 	if (key >> 3 == 0 || key >> 3 > 0x1fffffff || p - f->begin > 5)
-		return bad(s, f->begin, "there is a field's number that cannot be");
+		return bad(s, f->begin, "a field number is impossible");
 	f->number = (uint32_t)(key >> 3);
 	f->wire = (int)(key & 7);
 	f->known = protobuf_c_message_descriptor_get_field(kind, f->number);
@@ -98,24 +98,24 @@ static int read_field(struct scan *s, struct field *f, const ProtobufCMessageDes
 	switch (f->wire) {
 	case PROTOBUF_C_WIRE_TYPE_VARINT:
 		if (!read_varint(&length, &p, end))
-			return bad(s, f->data, "a number does not end");
+			return bad(s, f->data, "a number is not terminated");
 		break;
 	case PROTOBUF_C_WIRE_TYPE_64BIT:
 	case PROTOBUF_C_WIRE_TYPE_32BIT:
 		length = f->wire == PROTOBUF_C_WIRE_TYPE_64BIT ? 8 : 4;
 		if ((size_t)(end - p) < length)
-			return bad(s, f->data, "a number does not end");
+			return bad(s, f->data, "a number is not terminated");
 		p += length;
 		break;
 	case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED:
 		if (!read_varint(&length, &p, end))
-			return bad(s, f->data, "a length does not end");
+			return bad(s, f->data, "a length is not terminated");
 		if (length > (size_t)(end - p))
-			return bad(s, f->data, "there is a field longer than what is left");
+			return bad(s, f->data, "a field is longer than the rest of the file");
 		f->data = p;
 		p += length;
 		break;
-	default: return bad(s, f->begin, "there is a kind of field that ONNX does not have");
+	default: return bad(s, f->begin, "a field has a wire type that ONNX does not use");
 	}
 	f->end = p;
 	if (!f->known)
@@ -124,7 +124,7 @@ static int read_field(struct scan *s, struct field *f, const ProtobufCMessageDes
 	    (f->known->label != PROTOBUF_C_LABEL_REPEATED || f->wire != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED))
 		return bad(s, f->begin, "a field has another type than ONNX gives it");
 	if (f->known->type == PROTOBUF_C_TYPE_STRING && memchr(f->data, 0, (size_t)(f->end - f->data)))
-		return bad(s, f->data, "there is a NUL inside a text");
+		return bad(s, f->data, "a text contains a NUL");
 	return 0;
 }
 

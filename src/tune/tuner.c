@@ -122,8 +122,7 @@ static void died(struct tuner *t, struct process *p)
 	stop(p, how);
 	if (!x && ++t->faults >= FAULTS) {
 		err_clear(&t->out->fault);
-		err_set(&t->out->fault, ERR_DEVICE, "Worker processes of the tuner die before they have work (%s).",
-		        how);
+		err_set(&t->out->fault, ERR_DEVICE, "The tuner's worker processes die at start (%s).", how);
 		t->failed_device = true;
 	}
 	if (x && !x->killed && strncmp(how, "signal 9 ", 9) == 0) { /* by a user, or for lack of memory: retry once */

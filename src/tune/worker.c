@@ -129,7 +129,7 @@ static int check(struct worker *w, struct slot *s, struct tune_reply *r, struct 
 	TRY(tune_runner_overrun(s->runner, &text, e));
 	if (text) {
 		r->status = TUNE_BOUNDS;
-		snprintf(r->why, sizeof r->why, "it wrote beside the buffer %s", text);
+		snprintf(r->why, sizeof r->why, "it wrote outside the buffer %s", text);
 		return 0;
 	}
 	compare(w, s, &right, &text);
@@ -307,10 +307,10 @@ int tune_probe(struct tune_device *out, const char *device, size_t cache_bytes, 
 	size_t n = ready ? child_receive(c.fd, &got, sizeof got) : 0;
 	child_kill(&c, how);
 	if (!ready)
-		return err_set(e, ERR_DEVICE, "Looking at the device %s was interrupted, or took more than %d s.",
-		               device, PROBE_MS / 1000);
+		return err_set(e, ERR_DEVICE, "Querying the device %s was interrupted, or took more than %d s.", device,
+		               PROBE_MS / 1000);
 	if (n != sizeof got)
-		return err_set(e, ERR_DEVICE, "The process that looks at the device %s died (%s).", device, how);
+		return err_set(e, ERR_DEVICE, "The process that queries the device %s died (%s).", device, how);
 	*out = got.device;
 	if (got.code == 0)
 		return 0;

@@ -50,7 +50,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 		return column < tmp4 * tmp5 * N + tmp4 * N + tmp5 * N + N ? (int)zero[0] : 0;
 	};
 	mma_sum<int> right_sum[4] = {};
-	// a turn brings a tile, and multiplies the one that was brought 1 turns before
+	// each iteration loads a tile and multiplies the one that was loaded 1 earlier
 	for (int from = 0; from < 155; from += 128) {
 		const int ahead = from / 128;
 		const int slot = (from / 128 + 1) % 2;
@@ -99,7 +99,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 27, left_zero, right_zero);
 		}
 	}
-	// all products are summed up: the tiles' memory is free
+	// all products are summed: the tiles' memory is free
 	copy_wait<0>();
 	__syncthreads();
 	#pragma unroll
@@ -175,7 +175,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 		return column < tmp4 * tmp5 * N + tmp4 * N + tmp5 * N + N ? (int)zero[0] : 0;
 	};
 	mma_sum<int> right_sum[4] = {};
-	// a turn brings a tile, and multiplies the one that was brought 1 turns before
+	// each iteration loads a tile and multiplies the one that was loaded 1 earlier
 	for (int from = 0; from < 155; from += 128) {
 		const int ahead = from / 128;
 		const int slot = (from / 128 + 1) % 2;
@@ -224,7 +224,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 27, left_zero, right_zero);
 		}
 	}
-	// all products are summed up: the tiles' memory is free
+	// all products are summed: the tiles' memory is free
 	copy_wait<0>();
 	__syncthreads();
 	#pragma unroll

@@ -24,7 +24,7 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 	__syncthreads();
 	if (thread == 256) {
 		int turn = 0;
-		// blocks that run together share rows and columns: they go down 8 tiles first
+		// for the L2 cache, blocks go down 8 tiles before the next column
 		const int tile = block;
 		const int below = 0;
 		const int high = 4 - below;
@@ -43,7 +43,7 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 		const int warp_row = group_row + thread / 32 % 4 * 16;
 		const int warp_column = 0;
 		int turn = 0;
-		// blocks that run together share rows and columns: they go down 8 tiles first
+		// for the L2 cache, blocks go down 8 tiles before the next column
 		const int tile = block;
 		const int below = 0;
 		const int high = 4 - below;
@@ -156,7 +156,7 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 			}
 		}
 	}
-	// all products are summed up: the tiles' memory is free
+	// all products are summed: the tiles' memory is free
 	copy_wait<0>();
 	__syncthreads();
 	#pragma unroll

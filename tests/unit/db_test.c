@@ -409,7 +409,7 @@ static void test_bad_text(void)
 		{ "{\"tpat_db\":1}\n{}", "line 2: " },
 		{ "{\"tpat_db\":1}\n\n", "line 2: " },
 		{ LINE(REST "\"when\":\"2026-01-31T12:00:00Z\""), "decisions" },
-		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-02-30T12:00:00Z\""), "no time" },
+		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-02-30T12:00:00Z\""), "not a time" },
 		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":7"), "line 2: " },
 		{ LINE("\"decisions\":\"0 map@1 4\"," REST "\"when\":\"2026-01-31T12:00:00Z\",\"more\":1"), "more" },
 		{ LINE("\"decisions\":\"0 \\u001b map\"," REST "\"when\":\"2026-01-31T12:00:00Z\""),

@@ -168,7 +168,7 @@ static void test_nvrtc(void)
 	err_clear(&e);
 	setenv("TPAT_NVRTC", "/proc/self", 1);
 	CHECK_INT(dev_nvrtc_open(&e), ERR_DEVICE);
-	CHECK_STR(e.text, "TPAT_NVRTC names /proc/self, which is or holds no usable NVRTC.");
+	CHECK_STR(e.text, "TPAT_NVRTC names /proc/self, which contains no usable NVRTC.");
 	err_clear(&e);
 	unsetenv("TPAT_NVRTC");
 	if (dev_nvrtc_open(&e) < 0) {

@@ -47,7 +47,7 @@ static void test_open(void)
 	CHECK_INT(file_lock(&lock, in_folder("pipe"), &e), ERR_MODEL);
 	err_clear(&e);
 	CHECK_INT(file_send(in_folder("pipe"), "x", 1, &e), ERR_USAGE);
-	CHECK(strstr(e.text, "nobody reads from it") != NULL);
+	CHECK(strstr(e.text, "nothing reads from it") != NULL);
 	err_clear(&e);
 	CHECK_INT(file_send("/dev/null", "x", 1, &e), 0);
 	CHECK_INT(file_write(in_folder("link"), "x", 1, &e), ERR_USAGE);

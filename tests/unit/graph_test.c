@@ -116,12 +116,12 @@ static void failures_stop_nothing(void)
 	node(m, "Relu", "x", "c");
 	g = graph_of(m, NULL);
 	CHECK(!g->nodes.at[0].known && g->nodes.at[1].known && !g->nodes.at[2].known && g->nodes.at[3].known);
-	CHECK_STR(g->nodes.at[0].why, "tpat does not have the operator NoSuchOperator.");
+	CHECK_STR(g->nodes.at[0].why, "tpat does not support the operator NoSuchOperator.");
 	CHECK_STR(type_of(g, "a"), "f32[N,4]"); /* from value_info */
 	CHECK_STR(type_of(g, "v"), "?");
 	CHECK_STR(type_of(g, "b"), "f32[N,4]"); /* from the model's output */
-	CHECK_STR(g->nodes.at[2].why,
-	          "the shape of its input \"v\" is not known: node \"u\" (NoSuchOperator) before it cannot be taken.");
+	CHECK_STR(g->nodes.at[2].why, "the shape of its input \"v\" is not known: tpat does not support node \"u\" "
+	                              "(NoSuchOperator) before it.");
 	CHECK_INT(graph_node_check(g, 2, &e), ERR_UNSUPPORTED);
 	CHECK(strstr(e.text, "node b (Relu, opset 13): the shape of") != NULL);
 	CHECK_INT(g->warnings.n, 1); /* c is f32[N,4] */
@@ -350,7 +350,7 @@ static void size_from_nowhere(void)
 	node(m, "Expand", "w shape", "s");
 	g = graph_of(m, NULL);
 	text = program_text(g, (const char *[]){ "s" }, 1, NULL);
-	CHECK(strstr(text, "depends on N, which no input of the region carries") != NULL);
+	CHECK(strstr(text, "depends on N, which no input of the region has as an extent") != NULL);
 	graph_free(g);
 	onnx_model_free(m);
 }

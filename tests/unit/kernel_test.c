@@ -56,7 +56,7 @@ static expr number(struct made *m, double x)
 static void scopes(void)
 {
 	for (int fault = 0; fault < 5; fault++) {
-		static const char *const says[] = { "", "not declared around: v", "declares a variable twice: v",
+		static const char *const says[] = { "", "not in scope: v", "declares a variable twice: v",
 			                            "changes a constant: v", "by its hint alone: v" };
 		struct made m = begin();
 		struct ir_variable *v = ir_variable_new(m.p->pool, TYPE_F32, "v");
@@ -71,7 +71,7 @@ static void scopes(void)
 			emit_define(m.p, &m.k.body, v, number(&m, 2), NULL);
 		emit_assign(m.p, &m.k.body, ir_var_of(v, NULL), number(&m, 3));
 		emit_store(m.p, &m.k.body, m.y, m.zero, ir_var_of(v, NULL));
-		end(&m, fault == 1 ? "not declared around: v" : says[fault]);
+		end(&m, fault == 1 ? "not in scope: v" : says[fault]);
 	}
 }
 
@@ -80,10 +80,10 @@ static void types(void)
 	for (int fault = 0; fault < 6; fault++) {
 		static const char *const says[] = { "",
 			                            "of another rank: v",
-			                            "another type than asked for: y",
-			                            "another type",
-			                            "outside of the array v",
-			                            "outside of the array v" };
+			                            "a type other than required: y",
+			                            "a type other than required",
+			                            "out of bounds of the array v",
+			                            "out of bounds of the array v" };
 		struct made m = begin();
 		struct ir_variable *v = ir_variable_new(m.p->pool, TYPE_F32, "v");
 		expr item;
@@ -101,7 +101,7 @@ static void types(void)
 static void buffers(void)
 {
 	for (int fault = 0; fault < 5; fault++) {
-		static const char *const says[] = { "", "none of its arguments: x", "only to be read: y", "its guard",
+		static const char *const says[] = { "", "not an argument: x", "read-only buffer: y", "its guard",
 			                            "its number of blocks" };
 		struct made m = begin();
 		if (fault == 1) {
@@ -122,7 +122,7 @@ static void buffers(void)
 /* A condition that all threads of a block, or of a warp, agree on parts none of them. */
 static void barriers(void)
 {
-	static const char waits[] = "wait for each other";
+	static const char waits[] = "divergent control flow";
 	for (int way = 0; way < 9; way++) {
 		static const bool wrong[] = { false, true, true, true, true, false, true, false, true };
 		struct made m = begin();
@@ -171,13 +171,13 @@ static void calls(void)
 		                            "another kind or type: sums_put",
 		                            "another kind or type: sums_put",
 		                            "another kind or type: sums_put",
-		                            "outside of the array sum",
+		                            "out of bounds of the array sum",
 		                            "what it does not take: sums_get",
 		                            "another kind or type: sums_get",
 		                            "method of another type: fill",
-		                            "not declared around: ring",
+		                            "not in scope: ring",
 		                            "another template: sum",
-		                            "does not ask for: ring" };
+		                            "does not request: ring" };
 	for (int fault = 0; fault < 13; fault++) {
 		struct made m = begin();
 		struct ir_program *p = m.p;

@@ -85,7 +85,7 @@ static void test_names(void)
 	}
 	expect_find(x, "a", 0, "");
 	expect_find(x, "d2", 3, "");
-	expect_find(x, "same", -1, "Say which one you mean: #2, #3.");
+	expect_find(x, "same", -1, "Name one of them: #2, #3.");
 	expect_find(x, "cnv1", -1, "Did you mean \"conv1\"?");
 	expect_find(x, "#6", -1, "The graph's nodes are #0 to #5.");
 	expect_find(x, "x", -1, "Did you mean \"a\"?");
@@ -163,7 +163,7 @@ static void test_attributes(void)
 	n->attribute[0]->has_type = 1;
 	n->attribute[0]->type = 77;
 	CHECK_INT(onnx_attr_int(&i, n, "axis", 7, &e), ERR_MODEL);
-	CHECK(strstr(e.text, "something of a later ONNX version"));
+	CHECK(strstr(e.text, "a type of a later ONNX version"));
 	err_clear(&e);
 	n->attribute[0]->ref_attr_name = (char *)"outer";
 	CHECK_INT(onnx_attr_int(&i, n, "axis", 7, &e), ERR_UNSUPPORTED);

@@ -249,22 +249,22 @@ static void test_damaged(void)
 	expect_bad(&w, "another type");
 	w.n = 0;
 	put_int(&w, 0, 1);
-	expect_bad(&w, "number that cannot be");
+	expect_bad(&w, "a field number is impossible");
 	w.n = 0;
 	put(&w, 5 << 3 | 3); /* a group */
-	expect_bad(&w, "a kind of field");
+	expect_bad(&w, "a wire type that ONNX does not use");
 	w.n = 0;
 	put_bytes(&w, 2, "a\0b", 3);
-	expect_bad(&w, "a NUL inside a text");
+	expect_bad(&w, "a text contains a NUL");
 	w.n = 0;
 	put(&w, 7 << 3 | 2);
 	put(&w, ~0ull); /* a length of 2^64 - 1 */
-	expect_bad(&w, "longer than what is left");
+	expect_bad(&w, "longer than the rest of the file");
 	w.n = 0;
 	put(&w, 1 << 3);
 	memset(w.at + w.n, 0xff, 12);
 	w.n += 12;
-	expect_bad(&w, "does not end");
+	expect_bad(&w, "is not terminated");
 
 	/* subgraphs in subgraphs: 30 levels are read, 40 are not */
 	for (int levels = 30; levels <= 40; levels += 10) {

@@ -305,9 +305,9 @@ static void refusals(void)
 	} refused[] = {
 		{ "Dropout", "data:f32[N] ratio:f32[] training_mode:bool[]", "not known at build time" },
 		{ "Dropout", "data:f32[N] ratio:f32[]={1} training_mode:bool[]={1}", "must be at least 0 and below 1" },
-		{ "RandomNormal", "shape=3 dtype=7", "cannot be drawn" },
+		{ "RandomNormal", "shape=3 dtype=7", "random values" },
 		{ "RandomUniform", "shape=3,-1", "the extent -1" },
-		{ "RandomNormalLike", "input:i64[N]", "cannot be drawn" },
+		{ "RandomNormalLike", "input:i64[N]", "random values" },
 		{ "Multinomial", "input:f32[N]", "it must have two" },
 		{ "Multinomial", "input:f32[N,3] sample_size=0", "must be positive" },
 	};

@@ -10,7 +10,7 @@ import sys
 
 ZOO = os.path.dirname(os.path.abspath(__file__))
 TPAT = os.path.join(ZOO, "../../build/tpat")
-NOTHING = "has no node that TensorRT refuses and tpat can take"
+NOTHING = "has no node that TensorRT refuses and tpat supports"
 
 
 def run(*argv):

@@ -96,7 +96,7 @@ void *host_symbol(const struct host *h, const char *name)
 
 static int lacks(const struct host *h, const char *name, struct err *e)
 {
-	return err_set(e, ERR_MODEL, "%s is no TensorRT plugin library: it has no %s.", h->path, name);
+	return err_set(e, ERR_MODEL, "%s is not a TensorRT plugin library: it has no %s.", h->path, name);
 }
 
 static int open_library(struct host *h, const struct host_options *o, struct err *e)

@@ -97,7 +97,7 @@ static int ask_tactics(struct host_engine *x, void *build, struct err *e)
 		for (int32_t k = 0; k < i; k++)
 			fresh &= x->tactic[k] != x->tactic[i];
 		if (!fresh)
-			return err_set(e, ERR_UNSUPPORTED, "Plugin %s: tactic %d is offered twice, or is 0.", x->name,
+			return err_set(e, ERR_UNSUPPORTED, "Plugin %s: tactic %d occurs twice or is 0.", x->name,
 			               (int)x->tactic[i]);
 		/* The builder sets each one on the plugin of the build phase, to time it. */
 		if (TRT_CALL(host_capability(x->build, TRT_RUNTIME), trt_runtime, set_tactic, x->tactic[i]))
@@ -222,7 +222,7 @@ int host_build(struct host_engine **out, struct host *h, const char *name, const
 		err_set(e, ERR_MODEL, "%s has no plugin %s, version \"%s\", namespace \"%s\".", h->path, name,
 		        version ? version : "", name_space ? name_space : "");
 		return err_advise(
-		        e, "Is it the library that was built with this model? tpat inspect shows what it holds.");
+		        e, "Use the library that was built with this model; tpat inspect lists a library's plugins.");
 	}
 	*x = (struct host_engine){ .host = h, .arena = a, .name = arena_strdup(a, name), .inputs = n };
 	for (int i = 0; i < n; i++)

@@ -24,7 +24,7 @@ static int check_sizes(const struct host_engine *x, const struct trt_expr *build
 	for (int n = 0; (o = host_expr_size(builder, n, &upper)) >= 0; n++)
 		if (o >= x->outputs || out[o].rank != 0 || (out[o].type != TYPE_I64 && out[o].type != TYPE_I32))
 			return err_set(e, ERR_UNSUPPORTED,
-			               "Plugin %s: output %d is declared a size tensor and is not a scalar integer.",
+			               "Plugin %s: output %d is declared a size tensor but is not a scalar integer.",
 			               x->name, o);
 	return 0;
 }
@@ -188,7 +188,7 @@ static int bytes_of(size_t *out, const struct host_engine *x, const struct host_
 			               (long long)t->dim[d], (int)d);
 	n = type_bytes((enum type)t->type, n);
 	if (n < 0)
-		return err_set(e, ERR_MODEL, "Plugin %s: an output has a size that cannot be known.", x->name);
+		return err_set(e, ERR_MODEL, "Plugin %s: an output's size cannot be computed.", x->name);
 	*out = (size_t)n;
 	return 0;
 }

@@ -15,7 +15,7 @@ static const char library_head[] =
         "\n"
         "#include \"tpat/tpat_rt.h\"\n"
         "\n"
-        "/* The bytes of a file as `name` to `name`_end, and a NUL behind them. */\n"
+        "/* The bytes of a file as `name` to `name`_end, and a NUL after them. */\n"
         "#define TPAT_FILE(name, path)                                                                  \\\n"
         "\t__asm__(\".pushsection .rodata\\n.balign 64\\n\" #name \":\\n.incbin \\\"\" path \"\\\"\\n\" #name      \\\n"
         "\t        \"_end:\\n.byte 0\\n.popsection\");                                                   \\\n"
@@ -54,8 +54,7 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 		err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
 	else
 		err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
-	return err_advise(e,
-	                  "Building a plugin library needs gcc or clang: install one, or name it in the variable CC.");
+	return err_advise(e, "Building a plugin library needs gcc or clang: install one, or name it in CC.");
 }
 
 static char *object_of(int number, struct arena *a)
@@ -263,7 +262,7 @@ static int compile_all(struct build *b, const char *library, struct arena *a, st
 		TRY(tensorrt_link_sources(b, object[1], library, a, e));
 	const char *objects = path_join(a, b->folder, OBJECTS);
 	file_remove_tree(objects);
-	return file_exists(objects) ? err_set(e, ERR_USAGE, "%s: cannot be removed.", objects) : 0;
+	return file_exists(objects) ? err_set(e, ERR_USAGE, "%s cannot be removed.", objects) : 0;
 }
 
 static int count_sources(void)

@@ -38,8 +38,7 @@ void tensorrt_deploy(struct str *out, const struct engine_deploy *d)
 	put_shapes(out, "shapes", d->given, d->givens, 1);
 	str_printf(out, " --timingCacheFile=%s", str_shell(a, arena_printf(a, "%s.cache", stem)));
 	if (d->guessed)
-		str_add(out,
-		        "\n# The extents are examples: put your own, or build with --profile INPUT:MIN,USUAL,MAX.");
+		str_add(out, "\n# The shapes are examples: replace them, or build with --profile INPUT:MIN,OPT,MAX.");
 	if (d->libraries)
 		str_printf(out, "\n%s", d->version->note);
 }

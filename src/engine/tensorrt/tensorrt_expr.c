@@ -81,7 +81,7 @@ static int size_row(int32_t *row, struct tensorrt_exprs *t, const struct ir_size
 		if (p->outputs.at[i] == size->count)
 			output = i;
 	if (output < 0)
-		return no_place(t, x, "which is found out when it runs, and is not an output", e);
+		return no_place(t, x, "which its kernels compute and which is not an output", e);
 	TRY(tensorrt_expr_row(&limit, t, size->limit, e));
 	/* TensorRT tunes the following layers for the likely value: half the upper bound. */
 	likely = add_row(t, TPAT_RT_CEILDIV, limit, tensorrt_expr_number(t, 2), 0, 0);
@@ -122,7 +122,7 @@ static int new_row(int32_t *row, struct tensorrt_exprs *t, expr x, const int32_t
 	} else if (shared_op(x->op) >= 0) {
 		*row = add_row(t, shared_op(x->op), arg[0], x->n > 1 ? arg[1] : 0, x->n > 2 ? arg[2] : 0, 0);
 	} else {
-		return no_place(t, x, "which extents alone do not decide", e);
+		return no_place(t, x, "which does not follow from extents", e);
 	}
 	return 0;
 }

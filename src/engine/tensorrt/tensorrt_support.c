@@ -70,7 +70,7 @@ const char *tensorrt_lack(enum type t, const char **advice, struct arena *a)
 		          "inside, or use int4 or float4e2m1, which TensorRT has.";
 	/* Its DataType E8M0, of 10.12, is for its own layers: no tensor of a model can have it (measured,
 	 * tensorrt_support.def). */
-	return arena_printf(a, t == TYPE_F8E8M0 ? "TensorRT's parser takes no %s" : "TensorRT has no %s",
+	return arena_printf(a, t == TYPE_F8E8M0 ? "TensorRT's parser does not accept %s" : "TensorRT has no %s",
 	                    type_info(t)->onnx_name);
 }
 
@@ -155,7 +155,7 @@ enum engine_support tensorrt_support(const struct engine_node *n, const char **r
 
 	*reason = "";
 	if (!row && strcmp(n->domain, OP_ANY_DOMAIN) == 0) {
-		*reason = arena_printf(a, "TensorRT takes %s only from a plugin library that has it.", op);
+		*reason = arena_printf(a, "TensorRT runs %s only as a plugin from a library.", op);
 		return ENGINE_NO;
 	}
 	if (!row) {
@@ -163,17 +163,17 @@ enum engine_support tensorrt_support(const struct engine_node *n, const char **r
 		return ENGINE_NO;
 	}
 	if (row->class == NEVER) {
-		*reason = arena_printf(a, "TensorRT takes no %s: %s.", op, row->note);
+		*reason = arena_printf(a, "TensorRT does not support %s: %s.", op, row->note);
 		return ENGINE_NO;
 	}
 	if (first && first < 32 && row->refused & 1u << first) {
-		*reason = arena_printf(a, "TensorRT takes no %s of type %s.", op, type_info(first)->onnx_name);
+		*reason = arena_printf(a, "TensorRT does not support %s of type %s.", op, type_info(first)->onnx_name);
 		return ENGINE_NO;
 	}
 	bool holds = n->inside || conditions_hold(n, row->conditions);
 	if (holds && row->class != PARTLY)
 		return ENGINE_YES;
-	*reason = arena_printf(a, "TensorRT takes %s only in part: %s.", holds ? op : arena_printf(a, "this %s", op),
+	*reason = arena_printf(a, "TensorRT supports %s only partly: %s.", holds ? op : arena_printf(a, "this %s", op),
 	                       row->note);
 	return holds ? ENGINE_PARTLY : ENGINE_NO;
 }

@@ -233,10 +233,10 @@ static int check_launched(const struct table *t, int32_t row, const char *what, 
 	if (row < 0 || is_launched(t, row))
 		return 0;
 	err_set(t->err, ERR_UNSUPPORTED,
-	        "The plugin of %s needs %s %s when it is launched, and a number among an input's elements decides it.",
+	        "The plugin of %s needs %s %s at launch, but it depends on the value of an input's element.",
 	        t->program->name, what, name);
 	return err_advise(t->err,
-	                  "Only whole extents of outputs are known then. Make that input a constant of the model.");
+	                  "Only extents of outputs are known at launch. Make that input a constant of the model.");
 }
 
 static int check_values(struct table *t)
@@ -248,8 +248,8 @@ static int check_values(struct table *t)
 	vec_each (s, &t->steps) {
 		for (int n = 0; n < s->step->n; n++) {
 			const struct ir_kernel *k = s->step->at[n];
-			TRY(check_launched(t, s->blocks[n], "the blocks of", k->name));
-			TRY(check_launched(t, s->guard[n], "the limits of", k->name));
+			TRY(check_launched(t, s->blocks[n], "the grid of", k->name));
+			TRY(check_launched(t, s->guard[n], "the guard of", k->name));
 			vec_each (m, &k->maps)
 				for (int d = 0; d < m->rank; d++) {
 					int32_t dim, stride;
@@ -545,7 +545,7 @@ static void put_tactics(struct table *t)
 			str_printf(t->out, "\t{ %s_kernel_%d, %d },\n", t->id, find_step(t, *step), (*step)->n);
 		str_add(t->out, "};\n");
 	}
-	str_line(t->out, "/* TensorRT's tactics 1, 2 ...: { steps, how many } */");
+	str_line(t->out, "/* TensorRT's tactics 1, 2 ...: { steps, number of steps } */");
 	str_printf(t->out, "static const struct tpat_rt_tactic %s_tactic[] = {\n", t->id);
 	for (int i = 0; i < p->plans; i++)
 		if (p->plan[i]->steps.n)
@@ -596,7 +596,7 @@ static void put_images(struct table *t)
 	for (int i = 0; i < l->archs; i++)
 		str_printf(t->out, "TPAT_FILE(%s_code_%d, \"code/%s\");\n", t->id, i,
 		           tensorrt_code_name(t->plugin, &l->arch[i], t->arena));
-	str_line(t->out, "/* { architecture, PTX or not, from, to (PTX: with the NUL behind it) } */");
+	str_line(t->out, "/* { architecture, PTX or not, from, to (PTX: including its NUL) } */");
 	str_printf(t->out, "static const struct tpat_rt_image %s_image[] = {\n", t->id);
 	for (int i = 0; i < l->archs; i++)
 		str_printf(t->out, "\t{ %d, %d, %s_code_%d, %s_code_%d_end%s },\n", l->arch[i].arch, l->arch[i].ptx,

@@ -9,9 +9,9 @@ static const char *arch_name(const struct engine_arch *x, struct arena *a)
 void tensorrt_readme(struct str *out, const struct engine_library *l)
 {
 	str_printf(out, "# %s\n\n", l->library);
-	str_printf(out, "TensorRT plugins for `%s`, which takes them from the library `%s`. Made by %s from `%s`.\n\n",
-	           l->rewritten, l->library, l->generator, l->model);
-	str_add(out, "| plugin | what it computes | nodes |\n|---|---|---|\n");
+	str_printf(out, "TensorRT plugins for `%s`, in the library `%s`. Made by %s from `%s`.\n\n", l->rewritten,
+	           l->library, l->generator, l->model);
+	str_add(out, "| plugin | computes | nodes |\n|---|---|---|\n");
 	for (int i = 0; i < l->plugins; i++) {
 		const struct engine_plugin *p = &l->plugin[i];
 		str_printf(out, "| `%s` | `%s` | ", p->name, p->about);
@@ -23,35 +23,32 @@ void tensorrt_readme(struct str *out, const struct engine_library *l)
 	}
 	str_printf(out, "\n## Use\n\n```\n%s\n```\n\n", l->deploy);
 	str_printf(out,
-	           "Without the plugins `%s` is still a plain ONNX model: the nodes carry the original operators as "
-	           "local\n"
-	           "functions, so any engine that knows these (ONNX IR version 8) runs it.\n\n",
+	           "Without the plugins `%s` is still a plain ONNX model: its local functions contain the original\n"
+	           "operators, so any engine that supports local functions (ONNX IR version 8) runs it.\n\n",
 	           l->portable ? l->portable : l->rewritten);
+	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. A program that loads engines\n"
+	             "itself must load the library before the engine: with `dlopen` or `ctypes.CDLL` after TensorRT, "
+	             "or with\n"
+	             "the plugin registry's `loadLibrary`. If it opens the library before TensorRT, it must then call\n"
+	             "`tpat_rt_register()`.\n\n");
 	str_add(out,
-	        "The library runs with TensorRT 10 and 11 and needs no other file. A program that loads engines "
-	        "itself\n"
-	        "opens the library after TensorRT (`dlopen`, `ctypes.CDLL`), or loads it with the plugin registry's\n"
-	        "`loadLibrary`, and then the engine. Opened before TensorRT, it registers its plugins when the "
-	        "program\n"
-	        "calls `tpat_rt_register()`.\n\n");
-	str_add(out,
-	        "## What is here\n\n"
-	        "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for a "
-	        "processor\n"
-	        "- `plugins/*.h`, `library.c`: what each plugin takes, gives and launches, as tables\n"
+	        "## Contents\n\n"
+	        "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for the "
+	        "CPU\n"
+	        "- `plugins/*.h`, `library.c`: tables of each plugin's inputs, outputs and kernel launches\n"
 	        "- `code/`: the compiled kernels; `data/`: constants\n"
 	        "- `rt/`: the runtime, C11, the same in every library: `rt/core/` reads the tables and launches\n"
 	        "  kernels, `rt/tensorrt/` is the TensorRT plugin\n"
-	        "- `tpat.json`: all this for machines\n\n");
-	str_add(out,
-	        "## Build again\n\n"
-	        "After `kernels/*.cu`, a table or the runtime were edited, `tpat rebuild` with this folder's name "
-	        "compiles "
-	        "what has\n"
-	        "changed (with NVRTC) and puts the library in its place beside the folder.\n\n"
-	        "Without tpat: `make` builds the library here with a C compiler alone, from the code in `code/`; where "
-	        "kernels were\n"
-	        "edited since that was compiled it says so and stops. `make kernels` compiles them with nvcc.\n");
+	        "- `tpat.json`: a machine-readable description of all plugins\n\n");
+	str_add(out, "## Rebuilding\n\n"
+	             "After you edit `kernels/*.cu`, a table or the runtime, `tpat rebuild` with this folder's name "
+	             "compiles\n"
+	             "the changes with NVRTC and replaces the library next to the folder.\n\n"
+	             "Without tpat, `make` builds the library in this folder with a C compiler, from the compiled "
+	             "kernels in\n"
+	             "`code/`. If a kernel was edited since then, make stops with an error: run `make kernels`, which "
+	             "compiles\n"
+	             "them with nvcc, first.\n");
 }
 
 /* Writes the rules that compile every plugin's kernels for one architecture. */
@@ -73,13 +70,12 @@ static void put_make_word(struct str *out, const char *word)
 /* Writes the check that the code was compiled from the current kernels. */
 static void put_check(struct str *out)
 {
-	str_add(out,
-	        "unedited:\n"
-	        "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; \\\n"
-	        "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed -e 's/^[0-9]* [0-9]* //' \\\n"
-	        "\t-e 's/$$/ was edited since its code was compiled./' >&2; \\\n"
-	        "\techo 'Type: tpat rebuild FOLDER (this one), or make kernels (needs nvcc) and then make.' >&2; \\\n"
-	        "\texit 1; }\n\n");
+	str_add(out, "unedited:\n"
+	             "\t@edited=$$($(STAMP) | grep -vxFf " TENSORRT_STAMP " || test $$? = 1) || exit; \\\n"
+	             "\ttest -z \"$$edited\" || { printf '%s\\n' \"$$edited\" | sed -e 's/^[0-9]* [0-9]* //' \\\n"
+	             "\t-e 's/$$/ was edited since its code was compiled./' >&2; \\\n"
+	             "\techo 'Run tpat rebuild on this folder, or make kernels (needs nvcc) and then make.' >&2; \\\n"
+	             "\texit 1; }\n\n");
 }
 
 /* The library is not a target: make would split a file name with spaces. */

@@ -15,7 +15,7 @@ struct number {
 
 static int wrong(const char *text, struct err *e)
 {
-	err_set(e, ERR_USAGE, "\"%s\" is not a version of TensorRT that tpat knows.", text);
+	err_set(e, ERR_USAGE, "\"%s\" is not a TensorRT version that tpat knows.", text);
 	return err_advise(e, "Write 10.0 to 11.x, for example --tensorrt 10.3, or rtx for TensorRT-RTX.");
 }
 
@@ -36,32 +36,29 @@ int tensorrt_version(struct engine_version *v, const char *text, struct err *e)
 	struct number n = { 0 };
 	*v = (struct engine_version){
 		.name = text,
-		.note = "# For TensorRT 10.7 and later; for an older one, as JetPack 6 has, build with --tensorrt "
-		        "10.3.",
+		.note = "# For TensorRT 10.7 and later; for an older one, such as JetPack 6's, build with "
+		        "--tensorrt 10.3.",
 	};
 	if (!text)
 		return 0;
 	if (strcmp(text, "rtx") == 0) {
 		v->note = "# This is for TensorRT 10.7 and later. TensorRT-RTX 1.7 cannot run plugins: load no library "
 		          "there.";
-		v->warning = "TensorRT-RTX 1.7 cannot run plugins: its network takes none, and its parser ends the "
-		             "process at one. Without the library it takes the original operators.";
+		v->warning = "TensorRT-RTX 1.7 cannot run plugins: its networks do not accept them, and its parser "
+		             "aborts the process. Without the library it runs the original operators.";
 		return 0;
 	}
 	if (!read_number(&n, text) || n.major > LAST_MAJOR || n.major < 5)
 		return wrong(text, e);
 	if (n.major < FIRST_MAJOR) {
 		err_set(e, ERR_UNSUPPORTED,
-		        "TensorRT %s has no IPluginV3, and tpat makes no other plugins: they need TensorRT 10.0 or "
-		        "later.",
-		        text);
-		return err_advise(e, "Name the TensorRT that builds the engine: --tensorrt 10.3 is that of JetPack 6.");
+		        "TensorRT %s has no IPluginV3, which tpat's plugins need: use TensorRT 10.0 or later.", text);
+		return err_advise(e, "Name the version that builds the engine; JetPack 6 has --tensorrt 10.3.");
 	}
 	if (n.major == 10 && n.minor <= LAST_FUNCTIONS_FIRST) {
 		v->no_functions = true;
 		v->note = "# For TensorRT 10.0 and later. Versions before 10.7 prefer functions to plugins, so this "
-		          "model "
-		          "has none.";
+		          "model has none.";
 	}
 	if (n.major == 10 && n.minor < FIRST_SHAPE_INPUTS)
 		v->shape_inputs = "TensorRT passes these to plugins from 10.1 on";

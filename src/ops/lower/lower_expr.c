@@ -208,7 +208,7 @@ struct space space_of(struct lower *l, struct value v)
 expr space_push(struct lower *l, struct space *s, expr extent)
 {
 	if (s->rank == IR_MAX_RANK) { /* lower_node() fails after the operator's function returns */
-		lower_fail(l, ERR_UNSUPPORTED, "it needs more than %d axes, summed ones included.", IR_MAX_RANK);
+		lower_fail(l, ERR_UNSUPPORTED, "it needs more than %d axes, including those summed over.", IR_MAX_RANK);
 		return idx(l, 0);
 	}
 	s->dim[s->rank] = extent;

@@ -224,7 +224,7 @@ static int refuse_sizes(struct lower *l)
 		if (!s->loop || !finds_sizes(l->program, s->loop))
 			continue;
 		lower_fail(l, ERR_UNSUPPORTED,
-		           "a node inside of the loop has results whose sizes are found anew in every turn.");
+		           "a node in the loop has results whose sizes are computed in every iteration.");
 		return err_advise(l->err, "Keep the loop outside the engine, or take nodes such as NonZero out of it.");
 	}
 	return 0;
@@ -240,7 +240,7 @@ static int check_extents(struct lower *l, int first)
 			if (b->dim[k]->varies)
 				return lower_fail(
 				        l, ERR_UNSUPPORTED,
-				        "extent %d of its result changes from turn to turn of the loop around it.", k);
+				        "extent %d of its result changes between iterations of the loop around it.", k);
 	}
 	return 0;
 }
@@ -266,8 +266,7 @@ static bool refuse_types(struct lower *l)
 		return false;
 	lower_fail(l, ERR_MODEL, "its inputs are %s; the operator does not compute with these types together.",
 	           str_text(&s));
-	err_advise(l->err,
-	           "Put a Cast before an input, so that its type is one that the operator's definition allows there.");
+	err_advise(l->err, "Put a Cast before an input, to a type that the operator's definition allows there.");
 	return true;
 }
 
@@ -321,10 +320,10 @@ static int check_made(struct lower *l, int first)
 
 		for (int k = 0; k < b->rank; k++) {
 			if (b->dim[k]->size > IR_MAX_EXTENT || b->dim[k]->depth > IR_MAX_DEPTH) {
-				lower_fail(l, ERR_UNSUPPORTED,
-				           "extent %d of \"%s\" is too long an expression of extents.", k, b->name);
-				return err_advise(l->err,
-				                  "Say the inputs' extents (--shape), or take fewer nodes together.");
+				lower_fail(l, ERR_UNSUPPORTED, "the expression of extent %d of \"%s\" is too long.", k,
+				           b->name);
+				return err_advise(
+				        l->err, "Give the inputs' extents (--shape), or select fewer nodes together.");
 			}
 			if (ir_const_int(b->dim[k], &n) && (n < 0 || n > max_extent))
 				return lower_fail(l, ERR_UNSUPPORTED, "extent %d of \"%s\" would be %lld.", k, b->name,

@@ -94,7 +94,8 @@ static int scaled(struct lower *l, const char *attr, expr x, expr *out)
 	double factor = lower_float(l, attr);
 
 	if (type_is_int(x->type) && (factor != (double)number_int(factor) || fabs(factor) > 0x1p53))
-		return lower_fail(l, ERR_UNSUPPORTED, "%s is %g; of integers it must be a whole number.", attr, factor);
+		return lower_fail(l, ERR_UNSUPPORTED, "%s is %g; it must be a whole number for integers.", attr,
+		                  factor);
 	*out = factor == 1 ? x : mul(x, with(x, factor));
 	return 0;
 }

@@ -19,7 +19,7 @@ int gather_nd_lower(struct lower *l)
 		return err_advise(l->err, "Fix the shape of the indices: it decides the rank of the result.");
 	}
 	if (named < 0 || batch + named > rank)
-		return lower_fail(l, ERR_MODEL, "indices name %lld axes behind the first %lld; data have rank %d.",
+		return lower_fail(l, ERR_MODEL, "indices name %lld axes after the first %lld; data have rank %d.",
 		                  (long long)named, (long long)batch, rank);
 	n = (int)(batch + named);
 	if (listed + rank - n > IR_MAX_RANK)

@@ -69,8 +69,7 @@ static int floats(struct lower *l, enum type t)
 	n = n->op == IR_CONST_FLOAT ? idx(l, (int64_t)fmax(0, ceil(n->f)))
 	                            : ir_integer_of(unary(IR_CEIL, n), NULL, NULL);
 	if (!n) {
-		lower_fail(l, ERR_UNSUPPORTED,
-		           "the number of elements follows from extents in a way that is not known.");
+		lower_fail(l, ERR_UNSUPPORTED, "the number of elements cannot be computed from extents.");
 		return err_advise(l->err, "Give the model's extents with --shape, so that it becomes a constant.");
 	}
 	i = space_push(l, &s, max_(idx(l, 0), n));

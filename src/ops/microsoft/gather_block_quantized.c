@@ -61,17 +61,17 @@ static int read_quantised(struct lower *l, struct quantised *q)
 	q->bits = lower_int(l, "bits");
 	q->a_byte = value_type(q->data) == TYPE_U8 && q->bits > 0 ? 8 / q->bits : 1;
 	if (value_type(q->data) == TYPE_U8 ? q->bits != 2 && q->bits != 4 && q->bits != 8 : !real && q->bits != 4)
-		return lower_fail(l, ERR_MODEL, "bits is %lld; it must be 4, or 2, 4 or 8 of bytes.",
+		return lower_fail(l, ERR_MODEL, "bits is %lld; it must be 4, or 2, 4 or 8 for bytes.",
 		                  (long long)q->bits);
 	if (block < 0 || (!block && !real))
 		return lower_fail(l, ERR_MODEL, "block_size is %lld.", (long long)block);
 	if (value_rank(q->scale) != q->rank || (q->zero.given && value_rank(q->zero) != q->rank))
-		return lower_fail(l, ERR_MODEL, "data, scales and zero points must have as many axes.");
+		return lower_fail(l, ERR_MODEL, "data, scales and zero points must have the same number of axes.");
 	if (q->zero.given && (real || value_type(q->zero) != value_type(q->data)))
 		return lower_fail(l, ERR_MODEL, "zero points of type %s do not belong to data of type %s.",
 		                  type_name(value_type(q->zero)), type_name(value_type(q->data)));
 	if (q->a_byte > 1 && q->axis != q->rank - 1)
-		return lower_fail(l, ERR_MODEL, "of packed bytes quantize_axis must be the last.");
+		return lower_fail(l, ERR_MODEL, "quantize_axis must be the last axis for packed bytes.");
 	q->block = block ? idx(l, block) : max_(value_dim(q->data, q->axis), idx(l, 1));
 	return 0;
 }
@@ -108,7 +108,7 @@ static int lower(struct lower *l)
 	TRY(read_quantised(l, &q));
 	TRY(lower_axis(l, lower_int(l, "gather_axis"), q.rank, false, &axis));
 	if (q.a_byte > 1 && axis == q.rank - 1)
-		return lower_fail(l, ERR_MODEL, "of packed bytes gather_axis must not be the last.");
+		return lower_fail(l, ERR_MODEL, "gather_axis must not be the last axis for packed bytes.");
 	if (q.rank - 1 + value_rank(indices) > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the result has more than %d axes.", IR_MAX_RANK);
 	for (int k = 0; k < axis; k++)
@@ -139,8 +139,8 @@ const struct op_def op_gather_block_quantized = {
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INT("gather_axis", 0, "the axis that indices are of"),
 		   ATTR_INT("quantize_axis", 1, "the axis along which numbers are in blocks"),
-		   ATTR_INT("block_size", 128, "numbers that share a scale; 0, of small floats: all"),
-		   ATTR_INT("bits", 4, "of a number: 2, 4 or 8 of bytes") },
+		   ATTR_INT("block_size", 128, "numbers that share a scale; 0, for small floats: all"),
+		   ATTR_INT("bits", 4, "bits of a number: 4, or 2, 4 or 8 in bytes") },
 	.lower = lower,
 	.cases = { "data:u8[1000,32] indices:i64[B,S] scales:f16[1000,4] zero_points:u8[1000,2] block_size=16",
 		   "data:i4[N,3,32] indices:i32[5] scales:f32[N,3,2] gather_axis=1 quantize_axis=-1 block_size=16",

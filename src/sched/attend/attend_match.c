@@ -184,11 +184,11 @@ static bool take_scores(struct match *m, const struct ir_stage *s)
 	expr axis[IR_MAX_RANK + 1];
 	int64_t size;
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->space_rank != 1 || s->out->rank < 2)
-		return fail(m, "no sums that could be scores");
+		return fail(m, "no matrix product that could compute attention scores");
 	if (!ir_const_int(s->space[0], &size) || size < 1 || size > ATTEND_MAX_SIZE || s->out->rank + 2 > IR_MAX_RANK)
 		return fail(m, "the head size is not a constant, or too large");
 	if (s->value->op != IR_MUL || !real(s->value->type))
-		return fail(m, "the sums are not over products");
+		return fail(m, "the scores are not sums of products");
 	a->rows = s->out->rank - 1;
 	a->size = (int)size;
 	m->row_at = ir_index(p->pool, 0);
@@ -210,7 +210,7 @@ static bool take_scores(struct match *m, const struct ir_stage *s)
 		a->key = s->value->arg[0];
 	}
 	if (uses_axis(a->query, a->rows) || !uses_axis(a->key, a->rows))
-		return fail(m, "the products are not of a row element and a column element");
+		return fail(m, "the products are not of a query element and a key element");
 	add_link(m, s, post, false);
 	return true;
 }
@@ -220,11 +220,11 @@ static bool take_map(struct match *m, const struct ir_stage *s)
 {
 	expr axis[IR_MAX_RANK], value;
 	if (product_of(m->a->p, s->out->rank, s->out->dim) != product_of(m->a->p, m->a->rows + 1, m->a->dim))
-		return fail(m, "a map between them has other extents");
+		return fail(m, "a map between the scores and the softmax has another shape");
 	axes_at(s->out->rank, s->out->dim, m->element_at, axis);
 	value = translate(m, s->value, axis, NULL);
 	if (!value || !uses_scores(value))
-		return fail(m, "a map between them does not use its own scores only");
+		return fail(m, "a map between the scores and the softmax reads other scores than its own");
 	add_link(m, s, value, false);
 	return true;
 }
@@ -250,7 +250,7 @@ static bool take_largest(struct match *m, const struct ir_stage *s)
 	a->seen = variable(a, s->value->type, "largest_here");
 	if (!over_keys(m, s, a->seen, &m->score, &a->largest) || !uses_scores(m->score) || !real(m->score->type) ||
 	    a->largest->type != m->score->type)
-		return fail(m, "no largest score of each row");
+		return fail(m, "no maximum of the scores over the keys");
 	a->score = m->score;
 	a->of_row[0] = variable(a, a->largest->type, "largest_of_row");
 	add_link(m, s, attend_largest(a), true);
@@ -264,7 +264,7 @@ static bool take_sum(struct match *m, const struct ir_stage *s)
 	a->added = variable(a, s->value->type, "sum_here");
 	if (!over_keys(m, s, a->added, &value, &a->sum) || value->op != IR_EXP || value->arg[0]->op != IR_SUB ||
 	    value->arg[0]->arg[0] != m->score || value->arg[0]->arg[1] != attend_largest(a))
-		return fail(m, "no sum of exponentials of the scores, less the largest");
+		return fail(m, "no sum of exponentials of the scores minus their maximum");
 	m->exponential = value;
 	a->of_row[1] = variable(a, a->sum->type, "sum_of_row");
 	add_link(m, s, attend_sum(a), true);
@@ -311,11 +311,11 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 		return fail(m, "no weighted sum over the keys");
 	ir_walk(s->value, find_read, &read);
 	if (!read.load)
-		return fail(m, "the sum over the keys is not of scores");
+		return fail(m, "the sum over the keys does not use the scores");
 	axes_at(read.load->buf->rank, read.load->buf->dim, m->element_at, is);
 	if (!axes_from(m, s->out->rank, s->out->dim, read.load->n, read.load->arg, is, axis, &left) ||
 	    left > ATTEND_MAX_SIZE)
-		return fail(m, "the result's axes are not those of the rows and of a head");
+		return fail(m, "the result's axes are not the queries' and the head's");
 	a->value_size = (int)left;
 	axis[s->out->rank] = ir_axis(p->pool, a->rows, s->space[0]);
 	value = translate(m, s->value, axis, NULL);

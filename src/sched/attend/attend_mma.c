@@ -189,14 +189,14 @@ bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct i
 	*m = (struct attend_mma){ .bounds = 0 };
 	if (!attend_match(&m->a, p, s, why))
 		return false;
-	*why = "the scores are not in f32, or the result is not of 16 bits";
+	*why = "the scores are not f32, or the result is not 16-bit";
 	if (a->product->type != TYPE_F32 || a->score->type != TYPE_F32 || a->total->type != TYPE_F32 ||
 	    !half(a->out->type))
 		return false;
 	*why = "queries, keys or values are not 16-bit elements, or not contiguous";
 	if (!take_operands(m))
 		return false;
-	*why = "weights are more than exponentials over their sum";
+	*why = "the weights are not a plain softmax of the scores";
 	if (a->weight && !(a->narrow_result && a->narrow == m->value_type))
 		return false;
 	m->inverse = ir_var_of(ir_variable_new(p->pool, a->sum->type, "inverse_of_sum"), NULL);

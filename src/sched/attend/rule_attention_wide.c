@@ -23,7 +23,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	if (m && fits(m->a.size) && fits(m->a.value_size))
 		return m;
 	if (m)
-		*why = "heads are not of 64, 128 or 256 elements";
+		*why = "the head size is not 64, 128 or 256";
 	return NULL;
 }
 
@@ -140,7 +140,8 @@ const struct sched_rule sched_attention_wide = {
 	.param = { { "queries", 64, 192 }, { "keys", 64, 128 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA,
-	.none = "the GPU's warpgroups do not multiply these types, or the heads are too large for its shared memory",
+	.none = "the GPU has no warpgroup instructions for these types, or the heads are too large for its shared "
+	        "memory",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

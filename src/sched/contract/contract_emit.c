@@ -140,7 +140,7 @@ static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	int64_t before = (int64_t)s->depth * (s->slots - 1);
-	emit_comment(p, b, "a turn brings a tile, and multiplies the one that was brought %d turns before",
+	emit_comment(p, b, "each iteration loads a tile and multiplies the one that was loaded %d earlier",
 	             s->slots - 1);
 	expr from, end = plus(k->c->depth, index_(k, before));
 	struct ir_block *in = emit_loop(p, b, "from", index_(k, 0), end, index_(k, s->depth), end, &from);

@@ -74,7 +74,7 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 		return (struct contract_range){ index_(k, 0), k->c->depth, index_(k, 0) };
 	expr split = index_(k, k->shape.split),
 	     part = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), split);
-	emit_comment(k->p, b, "%d blocks make a tile together, each its part of the sums", k->shape.split);
+	emit_comment(k->p, b, "%d blocks compute a tile together, each a part of the sums", k->shape.split);
 	for (int i = 0; i < 2; i++) {
 		expr step = ir_binary(IR_FLOORDIV, ir_binary(IR_MUL, all, plus(part, index_(k, i))), split);
 		at[i] = emit_declare(k->p, b, i ? "end_step" : "begin_step", step, plus(all, index_(k, 1)));
@@ -109,8 +109,7 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 		all[i] = true;
 	if (s->group) {
 		expr size = index_(k, s->group), several = ir_binary(IR_MUL, across, size);
-		emit_comment(k->p, b, "blocks that run together share rows and columns: they go down %d tiles first",
-		             s->group);
+		emit_comment(k->p, b, "for the L2 cache, blocks go down %d tiles before the next column", s->group);
 		expr tile = emit_constant(k->p, b, "tile", in_batch, each);
 		expr below = emit_constant(k->p, b, "below",
 		                           ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, tile, several), size), down);

@@ -273,7 +273,7 @@ static void store_together(struct contract_kernel *k, struct ir_block *b, const 
 	at.down = at.row;
 	at.right = at.column;
 	store_sums(k, in, &at, width);
-	emit_comment(p, b, "the others may still be reading this block's");
+	emit_comment(p, b, "other blocks may still read this block's");
 	emit_invoke(p, b, &device_cluster_sync, IR_OF_NOTHING);
 }
 
@@ -283,7 +283,7 @@ void contract_store_results(struct contract_kernel *k, struct ir_block *b, const
 	if (contract_has_zeros(k))
 		take_zeros(k, b);
 	if (!k->store_columns) {
-		emit_comment(p, b, "all products are summed up: the tiles' memory is free");
+		emit_comment(p, b, "all products are summed: the tiles' memory is free");
 		emit_invoke(p, b, &device_copy_wait, IR_OF(IR_NUMBER(0)));
 		emit(p, b, IR_SYNC)->sync.threads = k->readers;
 	}

@@ -42,7 +42,7 @@ void contract_stream_begin(struct contract_kernel *k, struct ir_block *b)
 	expr one = index_(k, 1), none = index_(k, 0), block = ir_block(k->p->pool, s->blocks),
 	     tiles = contract_tiles(k);
 	expr steps = ceil_div(k->p, k->c->depth, k->shape.depth), most = index_(k, MOST_PARTS + 1);
-	emit_comment(k->p, b, "blocks make whole tiles, and then together those that are left, some steps each");
+	emit_comment(k->p, b, "blocks compute whole tiles first and then share the steps of the remaining tiles");
 	s->steps = emit_declare(k->p, b, "steps", steps, plus(steps, one));
 	s->rounds = emit_declare(k->p, b, "rounds", ir_binary(IR_FLOORDIV, tiles, s->blocks), plus(tiles, one));
 	s->whole = ir_binary(IR_MUL, s->rounds, s->blocks);

@@ -251,7 +251,7 @@ const struct sched_rule sched_contract_wide = {
 	           { "packed", 0, 1 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS,
-	.none = "the GPU's warpgroups do not multiply these types",
+	.none = "the GPU has no warpgroup instructions for these types",
 	.match = match,
 	.span = span,
 	.candidates = candidates,

@@ -67,7 +67,7 @@ static bool is_candidate(struct ir_program *p, const struct ir_stage *s, const s
 		if (memcmp(one[i].param, c->param, sizeof c->param) == 0)
 			return true;
 	if (n)
-		*why = "its parameters are none that the rule would try";
+		*why = "the rule does not offer these parameters";
 	return false;
 }
 
@@ -80,12 +80,12 @@ bool sched_decisions_take(struct sched_choice *out, const struct sched_decision 
 		const struct ir_stage *s = p->stages.at[i];
 		const char *reason;
 		if (taken == n) {
-			*why = arena_printf(a, "it decides nothing for stage %d", i);
+			*why = arena_printf(a, "it has no decision for stage %d", i);
 			return false;
 		}
 		const struct sched_decision *d = &given[taken++];
 		if (d->stage != i) {
-			*why = arena_printf(a, "it decides stage %d where stage %d is due", d->stage, i);
+			*why = arena_printf(a, "it decides stage %d where stage %d comes next", d->stage, i);
 			return false;
 		}
 		out[i] = d->choice;
@@ -98,7 +98,7 @@ bool sched_decisions_take(struct sched_choice *out, const struct sched_decision 
 			out[i + k] = (struct sched_choice){ 0 };
 	}
 	if (taken < n)
-		*why = "it decides more stages than there are";
+		*why = "it decides more stages than the program has";
 	return taken == n;
 }
 

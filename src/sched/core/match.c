@@ -78,9 +78,9 @@ const void *sched_match(struct ir_program *p, const struct ir_stage *s, const st
 
 static const char *lacks(unsigned features)
 {
-	return features & TARGET_WGMMA      ? "the GPU has no products of warpgroups (wgmma)"
-	       : features & TARGET_TMA      ? "the GPU has no engine that copies tiles (TMA)"
-	       : features & TARGET_CLUSTERS ? "the GPU has no clusters of blocks"
+	return features & TARGET_WGMMA      ? "the GPU has no warpgroup matrix instructions (wgmma)"
+	       : features & TARGET_TMA      ? "the GPU has no tensor memory accelerator (TMA)"
+	       : features & TARGET_CLUSTERS ? "the GPU has no thread block clusters"
 	                                    : "the GPU has no asynchronous copies (cp.async)";
 }
 
@@ -93,7 +93,7 @@ int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struc
 	if (site.found && !target_has(t, r->needs))
 		reason = lacks(r->needs & ~t->features);
 	else if (site.found && (n = r->candidates(&site, out)) == 0)
-		reason = r->none ? r->none : "none of its parameters fit the stage's extents and the GPU";
+		reason = r->none ? r->none : "no choice of its parameters fits the stage's extents and the GPU";
 	ck(n <= SCHED_RULE_CHOICES);
 	if (why)
 		*why = reason;

@@ -55,7 +55,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct flat f;
 	if (find(&f, p, s, 0))
 		return FOUND(p, f);
-	*why = "vectors fit the rows of the map as they are, or the stage is not a map";
+	*why = "the stage is not a map, or vectors already fit its rows";
 	return NULL;
 }
 

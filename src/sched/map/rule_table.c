@@ -60,7 +60,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct table f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "the stage is not a map of a single 8-bit element each";
+	*why = "the stage is not a map of one 8-bit input element";
 	return NULL;
 }
 
