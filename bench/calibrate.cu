@@ -1,6 +1,7 @@
 // The kernels of bench/calibrate: each one is bound by what one constant of the cost model describes.
-// All have the arguments (const u32 *in, u32 *out, int n, int at): two buffers, a number of turns, and a position in words
-// (or a turn's number) that differs from launch to launch. WORDS: 32-bit words of a buffer; CACHED: of a part of it that
+// All have the arguments (const u32 *in, u32 *out, int n, int at): two buffers, a number of iterations, and a
+// position in words (or an iteration's number) that differs from launch to launch. WORDS: 32-bit words of a buffer;
+// CACHED: of a part of it that
 // stays in the L2 cache. Both are powers of two.
 #include "tpat_device.h"
 #include "tpat_mma.h"
@@ -10,7 +11,7 @@
 #define HERE ((int)(blockIdx.x * blockDim.x + threadIdx.x))
 #define ALL ((int)(gridDim.x * blockDim.x))
 
-// Stores what was computed, where the compiler cannot know that it is never needed.
+// Stores a result under a condition that is never true, which the compiler cannot know.
 FN void keep(u32 *out, u32 x, int n)
 {
 	if (n < 0)
@@ -22,7 +23,7 @@ extern "C" __global__ __launch_bounds__(32) void empty(const u32 *in, u32 *out, 
 	keep(out, in[0], n);
 }
 
-// ---- Issue. One turn of arithmetic is 64 instructions: 32 multiply-adds, 32 on integers.
+// ---- Issue. One iteration of arithmetic is 64 instructions: 32 multiply-adds, 32 on integers.
 
 FN void arithmetic(float (&x)[8], u32 (&y)[8], float f)
 {
@@ -164,7 +165,7 @@ extern "C" __global__ __launch_bounds__(256) void atomics(const u32 *in, u32 *ou
 		atomicAdd(&out[(HERE + i * 1031) & (CACHED - 1)], 1u);
 }
 
-// ---- Tensor cores: 8 products a turn and warp.
+// ---- Tensor cores: 8 products per iteration and warp.
 
 template <class T, class S> FN void products(u32 *out, int n)
 {
@@ -196,7 +197,7 @@ extern "C" __global__ __launch_bounds__(256) void mma_i8(const u32 *in, u32 *out
 	products<i8, int>(out, n);
 }
 
-// Two warpgroups, each 64 x 256 x 64 a turn.
+// Two warpgroups, each 64 x 256 x 64 per iteration.
 template <class T, class S> FN void wide_products(u32 *out, int n)
 {
 	__shared__ __align__(1024) unsigned char memory[(128 + 256) * 128];
@@ -235,7 +236,7 @@ extern "C" __global__ __launch_bounds__(256) void wgmma_i8(const u32 *in, u32 *o
 	wide_products<i8, int>(out, n);
 }
 
-// ---- Shared memory: 8 reads of 16 bytes a turn.
+// ---- Shared memory: 8 reads of 16 bytes per iteration.
 
 extern "C" __global__ __launch_bounds__(256) void shared_reads(const u32 *in, u32 *out, int n, int at)
 {
@@ -257,7 +258,7 @@ extern "C" __global__ __launch_bounds__(256) void shared_reads(const u32 *in, u3
 
 // ---- Memory.
 
-// 16 bytes a thread: a grid of WORDS / 4 threads copies everything.
+// 16 bytes per thread: a grid of WORDS / 4 threads copies everything.
 extern "C" __global__ __launch_bounds__(256) void copy(const u32 *in, u32 *out, int n, int at)
 {
 	u32 v[4];
@@ -265,7 +266,7 @@ extern "C" __global__ __launch_bounds__(256) void copy(const u32 *in, u32 *out, 
 	store(out + 4 * (size_t)HERE, v);
 }
 
-// The same in n turns, each of which waits for the one before.
+// The same in n iterations, each of which waits for the one before.
 extern "C" __global__ __launch_bounds__(256) void copy_turns(const u32 *in, u32 *out, int n, int at)
 {
 #pragma unroll 1
@@ -294,7 +295,7 @@ extern "C" __global__ __launch_bounds__(256) void copy_rows(const u32 *in, u32 *
 	}
 }
 
-// The same, of elements whose rows lie 8 KB apart: a warp has 128 bytes of each of 8 rows.
+// The same for elements whose rows are 8 KB apart: a warp reads 128 bytes of each of 8 rows.
 extern "C" __global__ __launch_bounds__(256) void copy_across(const u32 *in, u32 *out, int n, int at)
 {
 	const int warp = HERE / 32, column = warp % 64 * 32 + (int)threadIdx.x % 32;
@@ -309,7 +310,7 @@ extern "C" __global__ __launch_bounds__(256) void copy_across(const u32 *in, u32
 		out[(first + k * 2048) & (WORDS - 1)] = v[k];
 }
 
-// A copy with 4 * n multiply-adds a thread.
+// A copy with 4 * n multiply-adds per thread.
 extern "C" __global__ __launch_bounds__(256) void copy_and_compute(const u32 *in, u32 *out, int n, int at)
 {
 	float v[4];
@@ -321,7 +322,7 @@ extern "C" __global__ __launch_bounds__(256) void copy_and_compute(const u32 *in
 	store((float *)out + 4 * (size_t)HERE, v);
 }
 
-// 8 times 16 bytes a thread, of one plane or of eight: n planes.
+// 8 times 16 bytes per thread, from one plane or from eight: n planes.
 extern "C" __global__ __launch_bounds__(256) void copy_planes(const u32 *in, u32 *out, int n, int at)
 {
 	const size_t apart = n > 1 ? WORDS / 8 : 4 * 256;
@@ -335,7 +336,7 @@ extern "C" __global__ __launch_bounds__(256) void copy_planes(const u32 *in, u32
 		store(out + k * apart + first, v[k]);
 }
 
-// 64 bytes a turn and thread.
+// 64 bytes per iteration and thread.
 FN u32 read_on(const u32 *in, int n, size_t first, int words)
 {
 	u32 sum = 0;
@@ -355,7 +356,7 @@ extern "C" __global__ __launch_bounds__(1024) void read_alone(const u32 *in, u32
 {
 	keep(out, read_on(in, n, (size_t)at & ~(size_t)3, WORDS), n);
 }
-// Blocks begin in different places, so that the L1 caches are of no use.
+// Blocks start at different places, so that the L1 caches do not help.
 extern "C" __global__ __launch_bounds__(512) void read_cached(const u32 *in, u32 *out, int n, int at)
 {
 	keep(out, read_on(in, n, (size_t)blockIdx.x * 8192 * 5, CACHED), n);
@@ -390,7 +391,7 @@ extern "C" __global__ __launch_bounds__(256) void chain(const u32 *in, u32 *out,
 		out[i] = ((u32)i + 1024 + 16) & ((u32)n - 1);
 }
 
-// Signals from block to block: block i waits until block i - 1 says `at`, which no launch before had.
+// Signals from block to block: block i waits until block i - 1 writes `at`, which differs in every launch.
 extern "C" __global__ __launch_bounds__(32) void signals(const u32 *in, u32 *out, int n, int at)
 {
 	u64 *state = (u64 *)out;
@@ -434,7 +435,7 @@ extern "C" __global__ __launch_bounds__(256) void tiles_waited_cached(const u32 
 	tiles<1>(in, out, n, 0, CACHED);
 }
 
-// By the copy engine: n tiles of a map whose rows have 128 bytes, two on their way.
+// By TMA: n tiles of a map whose rows have 128 bytes, two in flight.
 extern "C" __global__ __launch_bounds__(128) void bulk(u32 *out, int n, int rows, const __grid_constant__ tensor_map map)
 {
 	enum { SLOTS = 2 };

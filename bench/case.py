@@ -6,7 +6,7 @@ from onnx import TensorProto, helper
 try:
     import torch
     import torch.nn.functional as F
-except ImportError:  # the models can be made without it
+except ImportError:  # not needed to write the models
     torch = F = None
 
 OPSET = 23
@@ -29,8 +29,8 @@ class Case:
 
     def draw(self, torch):
         """The inputs as tensors on the GPU, always the same: floats from -2 to 2, integers of the type's whole range. Other
-        ways: "sparse": half of it zeros, else from 0 to 1; "mask": 0 or 1; a number: integers below it; a shape: places in
-        it, each once."""
+        kinds: "sparse": half zeros, else from 0 to 1; "mask": 0 or 1; a number: integers below it; a shape: positions in it,
+        each once."""
         random, made = torch.Generator("cuda").manual_seed(1), []
         more = {"generator": random, "device": "cuda"}
         for _, kind, shape, *how in self.inputs:

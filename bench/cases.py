@@ -1,5 +1,5 @@
-"""The cases of the benchmarks. Shapes are those that users measure by: transformers' rows, vision's images, and the shapes of
-TPAT's published table. deployed.py has what users bring because TensorRT refuses it."""
+"""The benchmark cases, with shapes that users measure: transformers' rows, vision's images, and the shapes of TPAT's
+published table. deployed.py has cases that users have because TensorRT refuses them."""
 import numpy as np
 
 from case import NUMPY_TYPE, Case, F, scalars, torch
@@ -7,7 +7,7 @@ from deployed import deployed
 
 
 def cases():
-    """All cases in f32 and f16, then those of other types."""
+    """All cases in f32 and f16, then cases in other types."""
     out = []
     for t in ("f32", "f16"):
         def add(name, inputs, nodes, fn, t=t, **more):
@@ -72,7 +72,7 @@ def rows(add, t):
 
 
 def moves(add, t):
-    """Nothing is computed: transpositions, concatenations, padding."""
+    """No arithmetic: transpositions, concatenations, padding."""
     add("transpose_0213_32x512x16x64", [("x", t, [32, 512, 16, 64])], [("Transpose", ["x"], ["y"], {"perm": [0, 2, 1, 3]})],
         lambda x: x.transpose(1, 2).contiguous())
     add("transpose2d_8192", [("x", t, [8192, 8192])], [("Transpose", ["x"], ["y"], {"perm": [1, 0]})],
@@ -123,7 +123,7 @@ def windows(add, t):
 
 
 def chains(add, t):
-    """What models have between their products: several nodes, one kernel."""
+    """Chains between a model's products: several nodes, one kernel."""
     add("batchnorm_relu_add_32x64x112x112", [("x", t, [32, 64, 112, 112]), ("z", t, [32, 64, 112, 112]), ("w", t, [64]),
                                              ("b", t, [64]), ("m", t, [64]), ("v", t, [64], "sparse")],
         [("BatchNormalization", ["x", "w", "b", "m", "v"], ["n"], {"epsilon": 1e-3}), ("Add", ["n", "z"], ["s"], {}),
@@ -180,7 +180,7 @@ def chains(add, t):
 
 
 def irregular(add, t):
-    """Elements found by indices or by their values."""
+    """Gathers, scatters, sorts and selections."""
     dt = {"f32": "float32", "f16": "float16"}[t]  # in PyTorch
     add("gathernd_1x128x128x224_1600x3", [("x", t, [1, 128, 128, 224]), ("i", "i64", [1, 1600, 3], (1, 128, 128))],
         [("GatherND", ["x", "i"], ["y"], {"batch_dims": 0})], lambda x, i: x[i[..., 0], i[..., 1], i[..., 2]])
@@ -242,7 +242,7 @@ def contractions(add, t):
 
 
 def integers(add):
-    """Quantised operators; PyTorch has no integer convolution: beside it stands the product of the same size."""
+    """Quantised operators. PyTorch has no integer convolution, so these are compared with the product of the same size."""
 
     def dynamic_quantize(x):
         low, high = x.amin().clamp(max=0), x.amax().clamp(min=0)

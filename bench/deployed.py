@@ -1,12 +1,12 @@
-"""Cases of deployed models: operators that TensorRT's parser refuses or takes only in part, what quantised models have between
-their products, and the chains of detectors, segmenters and language models that stand around what a GPU's libraries do."""
+"""Cases of deployed models: operators that TensorRT's parser refuses or supports only partly, the operators between a
+quantised model's products, and chains of detectors, segmenters and language models around the work of GPU libraries."""
 import numpy as np
 
 from case import F, NUMPY_TYPE, scalars, torch
 
 
 def refused(add, t):
-    """Operators, or attributes of them, that TensorRT does not take."""
+    """Operators and attributes that TensorRT does not support."""
     add("scatter_elements_add_4096x4096_1024",
         [("x", t, [4096, 4096]), ("i", "i64", [4096, 1024], 4096), ("u", t, [4096, 1024])],
         [("ScatterElements", ["x", "i", "u"], ["y"], {"axis": 1, "reduction": "add"})],
@@ -46,7 +46,7 @@ def rotary(x, c, s):
 
 
 def resampled(add, t):
-    """Images made ready for a network, and enlarged by it."""
+    """Preprocessing of images, and upsampling."""
     for name, n, before, after, attributes, way in (
             ("cubic", [32, 3], [256, 256], [512, 512], {"mode": "cubic", "cubic_coeff_a": -0.75}, {"mode": "bicubic"}),
             ("antialias", [32, 3], [512, 512], [224, 224], {"mode": "linear", "antialias": 1, "exclude_outside": 1},
@@ -62,7 +62,7 @@ def resampled(add, t):
 
 
 def quantised(add, t):
-    """Eight bits and four between the products."""
+    """8-bit and 4-bit elements between the products."""
     add("unpack_int4_4096x4096", [("x", "u8", [4096, 2048]), ("s", t, [4096, 1])],
         [("BitwiseAnd", ["x", "fifteen"], ["l"], {}), ("BitShift", ["x", "four"], ["h"], {"direction": "RIGHT"}),
          ("Unsqueeze", ["l", "last"], ["lu"], {}), ("Unsqueeze", ["h", "last"], ["hu"], {}),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures tpat's kernels beside PyTorch's in one run on one GPU, and prints a table with ratios.
+"""Measures tpat's and PyTorch's kernels in one run on one GPU, and prints a table with ratios.
 
     bench/peers.py --tpat build/tpat [--drawn SEED [--count N]] [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile]
                    [--every K [--from N]] [--seconds N] [--json FILE]
@@ -29,12 +29,13 @@ ROTATE = 256 << 20
 REPLAYS = 21
 
 
-# ||out - reference|| / ||reference|| that rounding explains, by the type of the result.
+# The tolerance of ||out - reference|| / ||reference||, by the type of the result.
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "uint8": 1e-3, "int8": 1e-2}
 
 
 class Timing:
-    """`tpat bench` of a case, in a process of its own: it compiles while something else is timed, and waits for `lock` to time."""
+    """Starts `tpat bench` of a case as a process: it compiles while something else is timed, and waits for `lock` before
+    timing."""
 
     def __init__(self, tpat, case, inputs, folder, lock):
         self.case, self.folder = case, folder
@@ -47,7 +48,7 @@ class Timing:
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def result(self):
-        """The timing of the case's region as `tpat bench --json` gives it, the whole answer, and the outputs."""
+        """The timing of the case's region from `tpat bench --json`, the whole report, and the outputs."""
         try:
             out, complaint = self.process.communicate(timeout=300)
         except subprocess.TimeoutExpired:
@@ -67,7 +68,7 @@ def as_list(x):
 
 
 def error_of(got, want):
-    """||got - want|| / ||want|| of the worst output; where fewer were found than there is room for, they stand in front."""
+    """||got - want|| / ||want|| of the worst output. If an output has fewer results than room, they are at its start."""
     worst = 0.0
     for g, w in zip(got, want):
         w = w.reshape(-1).double()
@@ -113,8 +114,8 @@ def compiled(case, torch):
 
 
 def compile_all(argv):
-    """Has PyTorch compile all cases into its cache, with all processors. Which of the kernels is the best is found later, when
-    nothing else runs: that choice is not kept (autotune_local_cache)."""
+    """Has PyTorch compile all cases into its cache, with all processors. The choice of the best kernel follows later, when
+    nothing else runs, and is not cached (autotune_local_cache)."""
     count = os.cpu_count()
     parts = [subprocess.Popen([sys.executable, os.path.abspath(__file__), *argv, "--compile-part", f"{k}/{count}"],
                               env={**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1"}, stdout=subprocess.DEVNULL,
@@ -127,7 +128,7 @@ def compile_part(cases, torch):
     for case in cases:
         try:
             compiled(case, torch)(*case.draw(torch))
-        except Exception:  # noqa: BLE001 - said when it is measured
+        except Exception:  # noqa: BLE001 - reported when it is measured
             pass
         torch.cuda.empty_cache()
 
@@ -146,7 +147,7 @@ def measure_torch(row, case, inputs, want, compile_too, torch):
 
 
 class Measured:
-    """One case, from its inputs to its row of the table. Its files are gone with finish()."""
+    """One case, from its inputs to its row of the table. finish() removes its files."""
 
     def __init__(self, case, o, lock, torch):
         self.case, self.torch, self.inputs = case, torch, case.draw(torch)
@@ -169,7 +170,7 @@ class Measured:
         if answer:
             row["device"], row["bytes"] = answer["device"], mine["bytes"]
             row["tpat_error"] = error_of([self.torch.from_numpy(x).cuda() for x in outputs], self.want)
-            # Between the nodes of a chain values are rounded to their type: PyTorch's eager mode does the same.
+            # Values between the nodes of a chain are rounded to their type, as in PyTorch's eager mode.
             limit = max([row.get("eager_error", 0)] + [TOLERANCE.get(x.dtype.name, 0) for x in outputs])
             if not row["tpat_error"] <= limit:
                 row["wrong"] = f"differs by {row['tpat_error']:.2g} of the norm"
@@ -178,8 +179,8 @@ class Measured:
 
 
 def measure_all(cases, o, end, torch):
-    """The rows, and the copy rates: PyTorch's side of a case while tpat gets ready for it and for the next one. Only who holds the
-    lock has the device."""
+    """The rows and the copy rates. PyTorch measures a case while tpat prepares it and the next one. Only the holder of the
+    lock uses the device."""
     rows, rates, ahead = [], [], None
     with tempfile.NamedTemporaryFile() as lock:
         for case, after in zip(cases, cases[1:] + [None]):

@@ -3,8 +3,8 @@
 
     make build/bench/plans; bench/plans.py FOLDER "H100 SXM" A10 > before.tsv
 
-Needs no GPU and no PyTorch. FOLDER keeps the models. What a change to the cost model chooses otherwise is the diff of two
-outputs."""
+Needs no GPU and no PyTorch. FOLDER gets the models. The diff of two outputs shows the choices that a change to the cost model
+affects."""
 import os
 import subprocess
 import sys

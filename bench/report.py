@@ -1,11 +1,11 @@
-"""What the benchmarks' programs share: which cases are meant, means, and the JSON file."""
+"""Shared by the benchmark programs: selection of cases, means, and the JSON file."""
 import json
 import math
 import os
 
 
 def chosen(cases, words, skip):
-    """The cases whose name holds one of the words, and none of those to skip."""
+    """The cases whose name contains one of the words and none of the words to skip."""
     return [c for c in cases if any(w in c.name for w in words) and not any(w in c.name for w in skip.split(",") if w)]
 
 
@@ -14,7 +14,7 @@ def geometric_mean(ratios):
 
 
 def write_json(path, value):
-    """Whole, or not at all."""
+    """Writes the whole file or nothing."""
     with open(path + ".tmp", "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1)
     os.replace(path + ".tmp", path)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tunes the kernels of benchmark cases on the GPU, and prints how far the cost model's own choice is from what was found.
+"""Tunes the kernels of benchmark cases on the GPU, and prints how far the cost model's own choice is from the best found.
 
     bench/tuned.py --tpat build/tpat [--drawn SEED [--count N]] [--filter A,B] [--skip A,B] [--budget 2s] [--trials N]
                    [--db FILE] [--device cuda] [--limit SECONDS] [--more 8s] [--json FILE]
@@ -30,7 +30,7 @@ from report import chosen, geometric_mean, write_json  # noqa: E402
 
 USUAL = ["layernorm_8192x4096", "layernorm_16384x768", "softmax_16384x768", "softmax_128x65536", "transpose2d",
          "nchw_to_nhwc", "resize_linear_32x64", "reducemax", "maxpool3", "conv3x3_32", "matmul_1024", "bias_gelu"]
-OVERHEAD = 0.8  # seconds a case beside its budget: inputs, the reference, a device that is opened
+OVERHEAD = 0.8  # seconds per case besides its budget: inputs, the reference, opening the device
 
 
 def seconds(text):
@@ -38,7 +38,7 @@ def seconds(text):
 
 
 def one_model(cases, path):
-    """All cases side by side in one graph; the names of case k begin with c{k}_."""
+    """All cases together in one graph; the names of case k begin with c{k}_."""
     graph = helper.make_graph([], "cases", [], [])
     for k, case in enumerate(cases):
         part = compose.add_prefix(case.model(), f"c{k}_").graph

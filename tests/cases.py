@@ -23,7 +23,7 @@ TYPE_NAMES = {
 
 
 def type_name(value_type):
-    """"f32"; "sequence(f32)", "optional(f32)", "map(...)" for what is not a tensor."""
+    """"f32"; "sequence(f32)", "optional(f32)", "map(...)" for values that are not tensors."""
     kind = value_type.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
         name = onnx.TensorProto.DataType.Name(getattr(value_type, kind).elem_type)
@@ -37,7 +37,7 @@ def type_name(value_type):
 
 
 def op_types(model):
-    """The operators of the graph, its subgraphs and local functions, once each; domains but ONNX's own in front."""
+    """The operators of the graph, its subgraphs and local functions, once each; with their domains, except ONNX's own."""
     found = {}
 
     def walk(nodes):
@@ -74,7 +74,7 @@ class Index:
     COLUMNS = ("name", "operators", "opset", "inputs", "outputs", "rtol", "atol", "data sets", "kind")
 
     def __init__(self, folder, stamp, sources):
-        """`stamp` and the texts of `sources` are what the cases depend on; current() is true when they are all there."""
+        """`stamp` and the texts of `sources` are the inputs of the cases; current() is true if all cases are up to date."""
         self.folder, self.rows = folder, []
         digest = hashlib.sha256()
         for path in (__file__, *sources):

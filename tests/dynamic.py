@@ -9,7 +9,7 @@ F, H, I = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.INT64
 
 
 def model(name, op, inputs, output, attributes=None, initializers=(), extra=()):
-    """One node; inputs: (name, type, extents); names in `extra` are further inputs of the node, of the initializers."""
+    """One node; inputs: (name, type, extents); `extra` names further inputs of the node, which are initializers."""
     names = [i[0] for i in inputs]
     node = helper.make_node(op, names + list(extra), ["y"], name="node", **(attributes or {}))
     graph = helper.make_graph([node], name, [helper.make_tensor_value_info(*i) for i in inputs],

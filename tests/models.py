@@ -1,4 +1,4 @@
-"""Small models, right and wrong, for the tests of the program: models.py FOLDER. Always the same bytes."""
+"""Small models, valid and invalid, for the tests of the program: models.py FOLDER. Always the same bytes."""
 import os
 import sys
 
@@ -43,7 +43,7 @@ def small():
 
 
 def other_domain():
-    """One node of a domain of its own, and no import of ONNX's operators."""
+    """One node of its own domain, and no import of ONNX's operators."""
     nodes = [helper.make_node("Adagrad", ["R", "T", "X", "G", "H"], ["X_new", "H_new"], name="step",
                               domain="ai.onnx.preview.training", decay_factor=0.1)]
     pairs = [info(name, [2]) for name in ("X", "G")]
@@ -54,14 +54,14 @@ def other_domain():
 
 
 def contrib():
-    """An operator of ONNX Runtime, whose result's type ONNX's checker does not know, before one of ONNX."""
+    """An operator of ONNX Runtime, whose result type ONNX's checker does not know, before one of ONNX."""
     nodes = [helper.make_node("FusedMatMul", ["x", "w"], ["xw"], name="product", domain="com.microsoft", alpha=2.0),
              helper.make_node("Relu", ["xw"], ["y"], name="activation")]
     return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights()], domains=["com.microsoft"])
 
 
 def branches():
-    """An If in an If, whose branches take tensors and bools from all around them; and a local function in a branch."""
+    """An If in an If, whose branches capture tensors and bools from all enclosing graphs; and a local function in a branch."""
     bools = TensorProto.BOOL
     half = helper.make_function("own", "Half", ["v"], ["w"], [helper.make_node("LeakyRelu", ["v"], ["w"], alpha=0.5)],
                                 [helper.make_opsetid("", 17)])
@@ -82,9 +82,8 @@ def branches():
 
 
 def bodies():
-    """Graphs inside of nodes: an If, in one of whose branches is a Loop, and a Scan. The branches take a tensor, a bool and a
-    weight from around them, the Loop one more from its branch; names of nodes and tensors come twice. Quantisation to uint8
-    is what TensorRT refuses."""
+    """Graphs inside nodes: an If with a Loop in one branch, and a Scan. The branches capture a tensor, a bool and a weight,
+    the Loop another one from its branch; names of nodes and tensors repeat. TensorRT refuses quantisation to uint8."""
     bools, ints = TensorProto.BOOL, TensorProto.INT64
 
     def quantised(tensor, out):
@@ -126,7 +125,7 @@ def bodies():
 
 
 def found():
-    """Elements that are found at run time, twice behind each other; their sum; and the columns that a condition keeps."""
+    """Two consecutive nodes with run-time sizes; their sum; and the columns that a condition keeps."""
     ints = TensorProto.INT64
     nodes = [helper.make_node("Greater", ["x", "half"], ["large"], name="compare"),
              helper.make_node("NonZero", ["large"], ["at"], name="search"),
@@ -143,8 +142,8 @@ def found():
 
 
 def perhaps_boxes():
-    """Boxes that are left after a suppression, as torchvision's batched_nms has it: in a branch for where there is one at
-    all. What comes after it is of as many boxes."""
+    """Boxes left after a suppression, as in torchvision's batched_nms: in a branch that is taken if there are any. The nodes
+    after it have that many boxes."""
     ints = TensorProto.INT64
     nothing = helper.make_graph(
         [helper.make_node("ConstantOfShape", ["none"], ["e"], value=helper.make_tensor("value", ints, [1], [0]))], "nothing", [],
@@ -170,8 +169,8 @@ def perhaps_boxes():
 
 
 def two_rates():
-    """Speech at one of two sample rates, as Silero's detector has it: an If on the rate, whose branches frame the samples in
-    another way and so give another rank. And a list that says where to look."""
+    """Speech at one of two sample rates, as in Silero's detector: an If on the rate, whose branches frame the samples
+    differently and so have different ranks. And a list of positions."""
     ints = TensorProto.INT64
 
     def branch(name, width, at):
@@ -191,7 +190,7 @@ def two_rates():
 
 
 def counted():
-    """Extents that inputs say: the best K of what is tiled."""
+    """Extents given by input values: the best K of a tiled tensor."""
     ints = TensorProto.INT64
     nodes = [helper.make_node("Tile", ["x", "times"], ["tiled"], name="tiles"),
              helper.make_node("TopK", ["tiled", "k"], ["y", "at"], name="best", axis=1),
@@ -201,7 +200,7 @@ def counted():
 
 
 def totals():
-    """Rows and a sum over everything, of open extents: different schedules suit different ones."""
+    """Rows and a sum over everything, with dynamic extents: the best schedule depends on them."""
     nodes = [helper.make_node("Softmax", ["x"], ["rows"], name="rows", axis=-1),
              helper.make_node("ReduceSum", ["x"], ["total"], name="total", keepdims=0)]
     return model(nodes, [info("x", ["N", "M"])], [info("rows", ["N", "M"]), info("total", [])])
@@ -262,7 +261,7 @@ write("double_tensor.onnx", model([one("Erf")], [info("x", [2], TensorProto.DOUB
 
 
 def refused():
-    """Nodes that no plugin can be, and some that only stand behind them."""
+    """Nodes that no plugin can replace, and some that only come after them."""
     string, u8 = TensorProto.STRING, TensorProto.UINT8
     tensor = helper.make_tensor_type_proto(F32, [2, 4])
     tensors = helper.make_sequence_type_proto(tensor)
@@ -290,7 +289,7 @@ def refused():
 
 
 def narrow():
-    """What a plugin can have of types narrower than a byte and float8e8m0, and what it cannot."""
+    """Types narrower than a byte and float8e8m0: those that a plugin can have, and others."""
     types = (TensorProto.INT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.FLOAT8E8M0)
     nodes = [node for name, elem in zip(("int4", "float4", "uint2", "power"), types) for node in (
         helper.make_node("Cast", ["x"], [name], name=f"to_{name}", to=elem),
@@ -307,7 +306,8 @@ def odd_names():
 
 
 def neck():
-    """Two levels of a feature pyramid: the lower one, enlarged, beside the upper one. Their extents agree for some images."""
+    """Two levels of a feature pyramid: the enlarged lower one is joined with the upper one. Their extents agree for some
+    images."""
     def filters(name, count, depth):
         return numpy_helper.from_array(numpy.arange(count * depth * 9, dtype=numpy.float32).reshape(count, depth, 3, 3) / 64, name)
     conv = {"strides": [2, 2], "pads": [1, 1, 1, 1]}
@@ -322,7 +322,7 @@ def neck():
 
 
 def reserved_names():
-    """Extents and tensors called as C, C++, CUDA, their headers, or kernels call something else."""
+    """Extents and tensors with names that C, C++, CUDA, their headers or kernels use for something else."""
     extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx"]
     tensors = ["end", "ring", "number", "group_row", "element", "thread", "signbit", "wait_for_last_kernel"]
     constants = [numpy_helper.from_array(numpy.arange(k, k + 600, dtype=numpy.float32) / 600, name)
@@ -334,7 +334,7 @@ def reserved_names():
 
 
 def control_names():
-    """Names that would have a terminal clear its screen, ring or begin a line, were they printed as they are."""
+    """Names that would clear a terminal's screen, ring its bell or break the line if printed unescaped."""
     nodes = [helper.make_node("Softmax", ["x\x1b[2J"], ["b\x07"], name="soft\x1b]0;title\x07max"),
              helper.make_node("Relu", ["b\x07"], ["y\nz"], name="re\u009blu"),
              helper.make_node("Bad\x1bOperator", ["b\x07"], ["w\r"], name="last\n")]
@@ -342,8 +342,8 @@ def control_names():
 
 
 def necks(known=None):
-    """Convolutions of stride 2, of which one is made larger again and joined: extents of images must fit. `known`: what the model
-    says of the third one's extents, as an export at a fixed size leaves it."""
+    """Convolutions of stride 2, one of them enlarged again and joined: the images' extents must fit. `known`: the third one's
+    extents in the model, as an export at a fixed size leaves them."""
     def conv(name, source, channels):
         weight = numpy.zeros((4, channels, 3, 3), numpy.float32)
         nodes.append(helper.make_node("Conv", [source, name + "_w"], [name], name=name, strides=[2, 2], pads=[1] * 4))
@@ -389,7 +389,7 @@ short = weights()
 short.raw_data = short.raw_data[:20]
 write("initializer_short.onnx", model([one("MatMul", ("x", "w"))], X, [info("y", [2, 3])], [short]))
 
-# What once ended the process, or took time that doubles with each node.
+# Models that once crashed the process or took exponential time.
 weight = onnx.numpy_helper.from_array(numpy.ones((2, 2, 2, 2), numpy.float32), "w")
 write("many_axes.onnx", model([
     onnx.helper.make_node("Einsum", ["w"] * 4, ["a"], name="product", equation="abcd,efgh,ijkl,mnop->abcdefghijklmnop"),

@@ -1,4 +1,4 @@
-"""ONNX Runtime as the tests' oracle: session(model) computes the same on every processor.
+"""ONNX Runtime as the tests' oracle: session(model) gives the same results on every processor.
 
 Where a processor has AVX2 or AVX-512 and no VNNI, ONNX Runtime multiplies bytes with signed bytes in 16-bit pairs that
 saturate. Its own way out, session.x64quantprecision, is a step of its optimiser and holds for constant weights alone. So
@@ -41,15 +41,15 @@ def unsigned(graph, constants, name, new, nodes):
 
 
 def types_of(graph, outer):
-    """The element types of the tensors that are known by name in the graph."""
+    """The element types of the graph's tensors, by name."""
     infos = [*graph.input, *graph.output, *graph.value_info]
     types = {info.name: info.type.tensor_type.elem_type for info in infos if info.type.HasField("tensor_type")}
     return {**outer, **types, **{tensor.name: tensor.data_type for tensor in graph.initializer}}
 
 
 def rewrite(graph, types, constants):
-    """Makes the products of the graph, and of the graphs inside of it, exact; returns how many were not. `types` and
-    `constants` are those of the graphs around it."""
+    """Makes the products of the graph and its inner graphs exact; returns the number changed. `types` and `constants`: those
+    of the enclosing graphs."""
     types, nodes, found = types_of(graph, types), [], 0
     constants = {**constants, **{tensor.name: tensor for tensor in graph.initializer}}
     for node in list(graph.node):
@@ -71,13 +71,13 @@ def rewrite(graph, types, constants):
 
 
 def graphs_of(node):
-    """The graphs that the node's attributes hold."""
+    """The graphs in the node's attributes."""
     return [graph for attribute in node.attribute
             for graph in ([attribute.g] if attribute.HasField("g") else attribute.graphs)]
 
 
 def every_node(graph):
-    """The nodes of a graph or function, and of the graphs inside of it."""
+    """The nodes of a graph or function and of its inner graphs."""
     for node in graph.node:
         yield node
         for inner in graphs_of(node):
@@ -89,8 +89,8 @@ def has_products(nodes):
 
 
 def exact(model):
-    """The model with products that no processor saturates: a ModelProto, itself where there is nothing to do. Local
-    functions, whose tensors have no types, are put where they are called if they hold such products."""
+    """The model with products that no processor saturates: a ModelProto, unchanged if it has none. Local functions, whose
+    tensors have no types, are inlined if they contain such products."""
     if has_products(node for function in model.functions for node in every_node(function)):
         model = onnx.inliner.inline_local_functions(model)
     if not has_products(every_node(model.graph)):
@@ -105,8 +105,7 @@ def exact(model):
 
 
 def session(model, optimised=False, threads=1):
-    """A session on the processor. `model`: a ModelProto, its bytes or its path. The operators as written, but where
-    `optimised`."""
+    """A session on the CPU. `model`: a ModelProto, its bytes or its path. Operators run as written unless `optimised`."""
     if not isinstance(model, onnx.ModelProto):
         model = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
     options = onnxruntime.SessionOptions()

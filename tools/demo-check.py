@@ -19,7 +19,7 @@ runs = int(sys.argv[3]) if len(sys.argv) > 3 else 5
 onnx.checker.check_model(rewritten, full_check=True)
 print(f"{rewritten}: the ONNX checker accepts it")
 
-# Optimizations could fuse differently in the two; compared are the operators as written.
+# Optimizations could fuse the two models differently, so they are off.
 sessions = [oracle.session(path, threads=0) for path in (original, rewritten)]
 
 TYPES = {"tensor(float)": numpy.float32, "tensor(double)": numpy.float64, "tensor(float16)": numpy.float16,

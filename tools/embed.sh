@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints a C file that carries the files named, for src/base/embed.h. The assembler reads them in, so it must run in the same
-# folder. Each ends with a NUL that its size does not count. What was built is named without its folder.
+# Prints a C file that embeds the given files, for src/base/embed.h. The assembler reads them, so it must run in the same
+# folder. Each ends with a NUL that its size does not include. Names of built files omit their folder.
 set -e
 echo '#include "base/embed.h"'
 n=0

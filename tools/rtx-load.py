@@ -39,7 +39,7 @@ def load_tensorrt():
 
 
 class Table(ctypes.Structure):
-    """struct tpat_rt_library: its head."""
+    """The first members of struct tpat_rt_library."""
 
     _fields_ = [("version", ctypes.c_uint32), ("model", ctypes.c_char_p), ("generator", ctypes.c_char_p),
                 ("plugin", ctypes.c_void_p), ("plugins", ctypes.c_int32)]
@@ -110,12 +110,12 @@ def check_plugins(trt, registry, want, logger):
 
 
 def check_log(trt, registry, want, logger):
-    """A plugin that cannot be made says why in TensorRT's own log: here, an engine without the program's hash."""
+    """A plugin that cannot be created logs the reason to TensorRT's log: here, an engine without the program's hash."""
     for name, version, namespace in want:
         fields = trt.PluginFieldCollection([])
         try:
             plugin = registry.get_creator(name, version, namespace).create_plugin(name, fields, trt.TensorRTPhase.RUNTIME)
-        except Exception:  # the bindings make an exception of null
+        except Exception:  # the bindings turn null into an exception
             plugin = None
         said = any(f"tpat plugin {name}: createPlugin: " in line for line in logger.lines)
         check(said == (plugin is None), f"{name}: an engine without a hash is refused with a line in the log: {logger.lines}")
@@ -124,7 +124,7 @@ def check_log(trt, registry, want, logger):
 
 def load_twice(trt, path, want):
     logger = new_logger(trt)
-    builder = trt.Builder(logger)  # the registry's logger is that of the first builder
+    builder = trt.Builder(logger)  # the registry uses the first builder's logger
     logger.lines.clear()
     registry = trt.get_plugin_registry()
     before = registered(registry)
@@ -141,7 +141,7 @@ def load_twice(trt, path, want):
 
 
 def open_only(trt, path, want):
-    """The library registers itself when it is merely opened."""
+    """The library registers itself when it is opened."""
     logger = new_logger(trt)
     builder = trt.Builder(logger)
     logger.lines.clear()
@@ -179,7 +179,7 @@ def both(trt, paths, want):
 
 
 def late(trt_loader, path, want):
-    """Opened before TensorRT, the library registers itself when it is told to."""
+    """Opened before TensorRT, the library registers itself on request."""
     library = ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     check(library.tpat_rt_register() == 0, "there is no TensorRT yet")
     trt = trt_loader()
@@ -195,14 +195,14 @@ def late(trt_loader, path, want):
 
 
 def check_told(path):
-    """A library that nobody registered says so when the program ends."""
+    """A library that was never registered logs this when the program ends."""
     code = f"import ctypes; ctypes.CDLL({path!r}); import {load_tensorrt().__name__} as trt; trt.get_plugin_registry()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     check("its plugins were never registered" in done.stderr, f"it says that it was opened too early: {done.stderr}")
 
 
 def in_process(part, paths, want):
-    """Runs a part in a new process; returns what it counted."""
+    """Runs a part in a new process; returns its counts."""
     done = subprocess.run([sys.executable, __file__, "--part", part, json.dumps(want), *paths], capture_output=True, text=True)
     lines = done.stdout.strip().splitlines()
     counts = lines[-1].split() if lines and lines[-1].endswith("failed") else None

@@ -1,5 +1,5 @@
-"""The real TensorRT-RTX parser on a rewritten model: rtx-parse.py MODEL ... Where no plugin is loaded, it must take each
-plugin's node as the local function that carries the original operators. Works without a GPU."""
+"""The real TensorRT-RTX parser on a rewritten model: rtx-parse.py MODEL ... Without loaded plugins, it must parse each
+plugin's node as the local function with the original operators. Works without a GPU."""
 import sys
 
 try:

@@ -1,4 +1,4 @@
-"""Take one file out of the wheel that lies in a folder: unwheel.py FOLDER NAME-IN-WHEEL OUTPUT."""
+"""Extracts one file from the wheel in a folder: unwheel.py FOLDER NAME-IN-WHEEL OUTPUT."""
 import glob
 import os
 import sys

@@ -58,7 +58,7 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);
 
-/* How a non-GPU device runs the plugin loaded next; zeroed: defaults. */
+/* Settings of a non-GPU device for the plugin loaded next; zeroed: defaults. */
 struct verify_play {
 	bool may_race; /* see dev_source */
 	int arch;      /* run kernels of this architecture; 0: of any */

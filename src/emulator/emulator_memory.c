@@ -42,7 +42,7 @@ static uintptr_t base, span;
 static struct region region[SLOTS];
 static int slots; /* slots used so far */
 
-/* Of each block of a cluster. */
+/* Each block of the cluster has one. */
 static struct shared {
 	struct {
 		int id;

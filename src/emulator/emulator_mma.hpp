@@ -5,7 +5,7 @@
 
 enum { EMULATOR_SHOWN = 16, EMULATOR_SHOWS = 4, EMULATOR_COPIES = 128, EMULATOR_THREADS = 8192 };
 
-/* Of all that run beside each other. */
+/* The thread's number among all concurrent ones. */
 static inline EMULATOR_RAW int emulator_thread() { return (int)emulator_here.fibre; }
 
 /* ---- Values of a warp: each lane's n bytes, EMULATOR_SHOWN apart. They stand until the warp has shown two more times. Lanes

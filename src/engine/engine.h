@@ -141,7 +141,8 @@ struct engine {
 
 	/* True if a network can have a tensor of this type as an input or output of this node. */
 	bool (*takes_type)(const Onnx__NodeProto *node, enum type t);
-	/* Whether the engine supports a node with these types, without its bodies. `reason`: a sentence, "" for yes. */
+	/* Returns the support for a node with these types, not counting its bodies. `reason`: a sentence, "" for yes.
+	 * */
 	enum engine_support (*support)(const struct engine_node *n, const char **reason, struct arena *a);
 
 	/* Parses a version; null `text`: the default one. Errors: ERR_USAGE for text that is not a version,

@@ -82,7 +82,7 @@ static void mark(struct look *l, const struct ir_variable *v)
 	l->more = true;
 }
 
-/* What is made of all lanes' is as theirs. */
+/* Marks a result combined from several lanes like the lanes' values. */
 static void mark_with(struct look *l, const struct ir_variable *of, const struct ir_variable *made)
 {
 	if (made && is_marked(l, of))

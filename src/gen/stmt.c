@@ -104,8 +104,8 @@ static void print_leave_if(struct gen_text *g, expr condition, const char *leave
 	str_line(g->out, "\t%s;", leave);
 }
 
-/* What is evaluated before a statement, as far as it is to have variables: a value and a position; or null. What loops,
- * functions and sorts hold is evaluated inside of them. */
+/* Declares variables for repeated parts of the value and position that a statement evaluates first. Loops, functions
+ * and sorts evaluate their contents themselves. */
 static void declare_lets(struct gen_text *g, const struct ir_stmt *s)
 {
 	expr value = NULL, at = NULL;

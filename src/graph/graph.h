@@ -109,7 +109,7 @@ struct graph {
 	} values, inputs, outputs;  /* in the model's order; inputs without initializers and bound ones */
 	struct map by_name;         /* private: values */
 	const char *numbers, *path; /* private: `name` by indices, "#12/then_branch"; of a body, see graph_scope.path */
-	/* Of the root alone: */
+	/* Only the root has these: */
 	struct {
 		VEC(struct graph *);
 	} graphs; /* the main graph and all bodies, outer before inner */

@@ -10,7 +10,7 @@ struct nodes {
 	VEC(Onnx__NodeProto *);
 };
 
-/* Of one graph: the main graph or a body. */
+/* The rewrite of one graph: the main graph or a body. */
 struct rewrite {
 	struct graph *g;
 	struct onnx_model *m;

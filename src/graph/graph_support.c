@@ -1,4 +1,4 @@
-/* Which nodes the engine supports itself, including those in functions and in graphs inside them. */
+/* Finds the nodes that the engine supports itself, including those in functions and in graphs inside them. */
 #include <string.h>
 
 #include "graph/graph_internal.h"

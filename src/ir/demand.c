@@ -204,7 +204,7 @@ static bool can_replace(const struct ir_program *p, expr symbol, expr to)
 	return !m.found;
 }
 
-/* Of two symbols, keeps the one that comes first among the inputs. */
+/* True if `a` is the one to keep of two equal extents: an expression, or the symbol that occurs first in the inputs. */
 static bool comes_before(const struct ir_program *p, expr a, expr b)
 {
 	int i = 0, k = 0, j = 0, n = 0;

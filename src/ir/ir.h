@@ -405,8 +405,7 @@ struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, str
 expr ir_buffer_count(const struct ir_program *p, const struct ir_buffer *b); /* elements */
 bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* the same expressions, whatever the
                                                                               * types */
-/* Whether a name means something else in the text form of programs. What kernels' languages reserve is the printers'
- * affair. */
+/* True if the text form of programs reserves a name. The printers handle names that the kernels' languages reserve. */
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);

@@ -1,4 +1,4 @@
-/* How a program is scheduled, and why: each rule's judgement of each stage. */
+/* Explains a program's schedule: each rule's verdict on each stage. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>

@@ -15,7 +15,7 @@ tpat build second.onnx -t Add --arch compute_90 --split -o sub/third.onnx | grep
 tpat build second.onnx -n probabilities --arch compute_90 -o other.onnx | grep -E '^wrote|^   uses|Plugins'
 check other.onnx
 tpat build second.onnx -n activation,probabilities --arch compute_90 --tensorrt 10.3 -o none.onnx | grep -E '^wrote|^   uses|Plugins'
-# What a model needs is not replaced, and not left out.
+# Libraries that a model needs are neither replaced nor missing.
 cp net_tpat.onnx copy.onnx
 tpat build copy.onnx -t Relu --arch compute_90 -o net.onnx
 tpat build none.onnx -t Add --arch compute_90 -o fourth.onnx

@@ -1,4 +1,4 @@
-# Where a profile is tuned at several extents, each has its own kernels in the library.
+# A profile tuned at several extents has kernels for each in the library.
 model=$MODELS/small.onnx
 hash=$(tpat build $model -n product -o json.onnx --tactics 1 --arch sm_90 --no-db --json | python3 -c "
 import json, sys; print(json.load(sys.stdin)['plugins'][0]['hash'])")

@@ -1,4 +1,4 @@
-# What a tuning database cannot be; nothing is changed or made.
+# Invalid tuning databases; nothing is changed or created.
 tpat db
 tpat db frobnicate
 tpat db import

@@ -1,4 +1,4 @@
-# What list says about a type that TensorRT lacks is what build does.
+# list and build agree about a type that TensorRT lacks.
 tpat list $MODELS/double_tensor.onnx
 tpat build $MODELS/double_tensor.onnx --auto -o out.onnx
 echo "exit $?"

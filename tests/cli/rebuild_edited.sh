@@ -1,4 +1,4 @@
-# Edited kernels: make says so and stops; tpat rebuild compiles them and puts the library where it is used.
+# Edited kernels: make reports them and stops; tpat rebuild compiles them and replaces the library.
 {
 tpat build $MODELS/small.onnx -t Softmax,Relu -o out.onnx --arch sm_90 > log || exit
 cp libtpat_out.so before.so
@@ -12,7 +12,7 @@ cmp -s libtpat_out.so before.so || echo differs
 make -s -C out.tpat && tpat inspect out.tpat/libtpat_out.so | tail -n 1
 tpat doctor out.onnx
 (cd out.tpat && tpat rebuild . | sed "s|$PWD|PWD|; s|$(dirname "$PWD")|..|")
-# What does not compile changes nothing.
+# A kernel that does not compile changes nothing.
 cp libtpat_out.so before.so
 echo 'broken' >> out.tpat/kernels/tpat_types.h
 tpat rebuild -j 1 out.tpat 2> error

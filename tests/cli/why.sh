@@ -1,4 +1,4 @@
-# Which rules were considered for a node's stages, what each would take, and why others do not apply; and in a build.
+# The rules considered for a node's stages, their estimates, and why others do not apply; also in a build.
 tpat list $MODELS/small.onnx --why probabilities --gpu T4
 tpat list $MODELS/small.onnx --why product --json | python3 -c '
 import json, sys

@@ -39,7 +39,7 @@ def pieces(path):
     model = onnx.load(path)
     try:
         graph = onnx.shape_inference.infer_shapes(model).graph
-    except Exception:  # it knows less than the file says
+    except Exception:  # inference knows less than the file
         graph = model.graph
     known = {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
     weights = {tensor.name: tensor for tensor in graph.initializer}

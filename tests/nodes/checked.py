@@ -13,16 +13,16 @@ AT_ONCE = 200
 
 
 def wrong(model):
-    """What the checker says of a model, or of the file of one; None when it passes."""
+    """The checker's error for a model or its file; None if it passes."""
     try:
         onnx.checker.check_model(model, full_check=True)
-    except Exception as error:  # its exceptions have no class in common
+    except Exception as error:  # its exceptions have no common class
         return f"{type(error).__name__}: {error}"
     return None
 
 
 def grow(path, out):
-    """The model with an Identity behind each output; returns the path, or None where it can have none."""
+    """Writes the model with an Identity after each output; returns the path, or None if an output's type forbids it."""
     try:
         model = onnx.load(path)
     except Exception:
@@ -37,14 +37,14 @@ def grow(path, out):
             name = output.name + "_behind"
             grown.graph.node.append(onnx.helper.make_node("Identity", [output.name], [name]))
             output.name = name
-    if wrong(typed):  # Identity takes no such type
+    if wrong(typed):  # Identity does not support the type
         return None
     onnx.save(model, out)
     return out
 
 
 def check(models, program, folder):
-    """How many models pass, and how many do not."""
+    """Returns the numbers of models that pass and fail."""
     passed = failed = 0
     status = subprocess.run([program, folder, *models], stdout=subprocess.DEVNULL).returncode
     if status:

@@ -14,20 +14,20 @@ from onnxruntime.capi import onnxruntime_pybind11_state  # noqa: E402
 
 import cases  # noqa: E402
 
-# Data that contradict the operator's text: there ONNX Runtime has the last word. align_corners goes by the length of the
-# resized tensor; the reference implementation, of which the data are, takes the scale times the input's length.
+# Data that contradict the operator's specification; ONNX Runtime's results replace them. align_corners uses the length of the
+# resized tensor; the reference implementation, which made the data, uses the scale times the input's length.
 CORRECTED = ("test_resize_downsample_scales_cubic_align_corners", "test_resize_downsample_scales_linear_align_corners")
 
 
 def corrected(case):
-    """The case's inputs, with what ONNX Runtime gives for them."""
+    """The case's inputs, with ONNX Runtime's results."""
     session = onnxruntime.InferenceSession(case.model.SerializeToString(), providers=["CPUExecutionProvider"])
     names = [info.name for info in session.get_inputs()]
     return [(inputs, session.run(None, dict(zip(names, inputs)))) for inputs, _ in case.data_sets]
 
 
 def write_operators(path):
-    """ONNX's operators in their newest version, and those that ONNX Runtime adds in domains for models."""
+    """ONNX's operators in their newest version, and those that ONNX Runtime adds in its domains for models."""
     rows = {(s.domain, s.name): ("deprecated" if s.deprecated else "", "onnx") for s in onnx.defs.get_all_schemas()}
     for s in onnxruntime_pybind11_state.get_all_operator_schema():
         if s.domain in ("", "com.microsoft"):

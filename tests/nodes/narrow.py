@@ -75,7 +75,7 @@ def every_value(name):
 
 
 class Model:
-    """One that is being built: nodes, inputs, what comes out and should."""
+    """A model being built: nodes, inputs, outputs and their expected values."""
 
     def __init__(self):
         self.nodes, self.inputs, self.outputs, self.values, self.wanted = [], [], [], [], []
@@ -104,7 +104,7 @@ def cast_from(index, source):
     for target in WIDE + SMALL_FLOATS + list(WIDTH):
         value = x
         if source == "FLOAT8E8M0" and not is_float(target) and target != "BOOL":
-            value = x[(numbers >= 2.0**-3) & (numbers < 2.0**7)]  # the others are out of range, or have no number
+            value = x[(numbers >= 2.0**-3) & (numbers < 2.0**7)]  # the others are out of range, or NaN
         if source == "FLOAT4E2M1" and target.startswith("UINT") and target not in WIDTH:
             value = x[numbers >= 0]
         if target in SMALL_FLOATS and source == "FLOAT8E8M0":
@@ -115,7 +115,7 @@ def cast_from(index, source):
 
 
 def steps(source):
-    """Values on, between and beside all that the narrow types have, as far as `source` holds them."""
+    """The narrow types' values, values between them and beyond, as far as `source` has them."""
     if not is_float(source):
         limits = (0, 1) if source == "BOOL" else (numpy.iinfo(dtype(source)).min, numpy.iinfo(dtype(source)).max)
         return numpy.clip(numpy.arange(-20, 300, 3), *limits).astype(dtype(source))
@@ -158,7 +158,7 @@ def cast_to_e8m0(index, mode, saturate):
 
 
 def moved(index, name):
-    """Odd numbers of elements, so that no axis ends where a byte does."""
+    """Odd numbers of elements, so that no axis ends at a byte boundary."""
     m, values = Model(), every_value(name)
     x = numpy.resize(values[::-1], 3 * 5 * 7).reshape(3, 5, 7)
     data, one = m.input(x, "x", name), m.input(values[2:3], "one", name)
@@ -225,7 +225,7 @@ def same_bits(x, target):
 
 
 def quantised(index, name):
-    """Scales for the tensor, an axis, blocks; blocks of 4 of which the last is cut off."""
+    """Scales for the tensor, an axis, and blocks of 4, the last of which is incomplete."""
     m = Model()
     random = numpy.random.default_rng(7)
     low, high = (-6, 6) if is_float(name) else (int(every_value(name).astype(int).min()), int(every_value(name).astype(int).max()))

@@ -111,7 +111,7 @@ static int run_region(struct graph *g, struct graph_region *r, struct map *tenso
 	return 0;
 }
 
-/* Whether a result of the node is an output of the model, or read by a node that is needed. */
+/* True if a result of the node is an output of the model, or a needed node reads it. */
 static bool is_needed(const struct graph *g, int node, const bool *needed)
 {
 	const Onnx__NodeProto *p = g->nodes.at[node].proto;
@@ -315,7 +315,7 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 
 enum verdict { PASSED, FAILED, REFUSED, SKIPPED, PASSED_OVER /* counts for nothing */, VERDICTS };
 
-/* What a worker process tells of a case; in memory that all share. */
+/* A worker process's report on a case, in shared memory. */
 struct result {
 	bool done;
 	enum verdict verdict;

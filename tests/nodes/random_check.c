@@ -1,4 +1,4 @@
-/* What must hold of draws. See random_check.h. */
+/* Statistical checks of random results. See random_check.h. */
 #include "tests/nodes/random_check.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ bool random_case(const char *name)
 	return strstr(name, "bernoulli") || (strstr(name, "training_dropout") && !strstr(name, "zero_ratio"));
 }
 
-/* Whether a sum of draws that are one with probabilities of this sum and variance is likely. */
+/* True if this sum of 0/1 draws is likely, given the sum and variance of their probabilities. */
 static bool likely(double sum, double expected, double variance)
 {
 	return fabs(sum - expected) <= 3.5 * sqrt(variance);

@@ -17,8 +17,8 @@ import oracle  # noqa: E402
 
 OCR, VAD, PIPER = "ddddocr==1.6.1", "silero-vad==6.2.3", "piper-tts==1.8.0"
 SILERO = {"input": [1, 512], "state": [2, 1, 128], "sr": numpy.array(16000, numpy.int64)}
-# name: package, file in its wheel, and the inputs: the extents of unknown axes (those of the whole input), of all inputs or
-# by name; with a highest value in front where the elements are whole numbers; or the value itself
+# name: package, file in its wheel, and the inputs, all alike or by name: the extents of unknown axes, preceded by the highest
+# value for integers; or the value itself
 MODELS = {
     "ppocr_cls": ("rapidocr-onnxruntime==1.4.4", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
                   [1, 3, 48, 192]),
@@ -46,7 +46,7 @@ TYPES = {"tensor(float)": numpy.float32, "tensor(int32)": numpy.int32, "tensor(i
 
 
 def wheel_of(package):
-    """The package's wheel, downloaded once (the demo may have it)."""
+    """The package's wheel, downloaded once (the demo may have downloaded it already)."""
     name = package.split("==")[0].replace("-", "_")
     for folder in ("build/demo", "build/wheels"):
         found = glob.glob(f"{folder}/{name}-*.whl")

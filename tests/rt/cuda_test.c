@@ -13,7 +13,7 @@
 
 typedef void *handle;
 
-/* What a process that holds TensorRT shows; 0: there is none. */
+/* The version that a process with TensorRT reports; 0: no TensorRT. */
 static int32_t fake_version;
 __attribute__((visibility("default"), used)) int32_t getInferLibVersion(void);
 

@@ -11,7 +11,7 @@
 
 enum { MOST_LIBRARIES = 8, MOST_SAVED = 64, MOST_FIELDS = 4, TEXT = 128 };
 
-/* What a process that holds TensorRT shows. */
+/* Exported by a process with TensorRT. */
 static int32_t fake_version;
 static struct trt_host_registry registry;
 SHOWN int32_t getInferLibVersion(void);
@@ -50,7 +50,7 @@ static bool registry_remove(void *creator)
 	                                    : TRT_CALL(&registry, trt_registry_10, remove, creator);
 }
 
-/* As TensorRT's loadLibrary goes on after dlopen, and as deregisterLibrary begins. */
+/* TensorRT's loadLibrary does this after dlopen, and deregisterLibrary as its first step. */
 static int each_creator(void *library, bool (*call)(void *creator))
 {
 	void *const *(*get)(int32_t *);

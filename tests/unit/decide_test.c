@@ -101,7 +101,7 @@ static void test_refused(struct ir_program *p, struct arena *a)
 	if (!test_check(tpat_decisions_parse(c, arena_printf(a, "%s; %s; %s", mean, y, sums), p, NULL, &why, a),
 	                __FILE__, __LINE__, "the plain text is taken"))
 		printf("  %s\n", why);
-	/* As texts were before parameters had names. */
+	/* The older form, without parameter names. */
 	CHECK(tpat_decisions_parse(c, arena_printf(a, "%s; 1 map@%d 1; %s", mean, map, sums), p, NULL, &why, a));
 	check_refused(arena_printf(a, "%s; 1 map@%d lanes=1; %s", mean, map, sums), "number 1 is width", p, a);
 	check_refused(arena_printf(a, "%s; 1 map@%d width=64; %s", mean, map, sums), "from 1 to 16", p, a);

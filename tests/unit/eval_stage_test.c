@@ -11,7 +11,7 @@ static void reductions(void)
 	static const int64_t shape[][3] = {
 		{ 3, 50, 700 }, { 700, 6, 50 }, { 2, 2, 2 }, { 1, 1, 1300 }, { 40, 30, 3 }
 	};
-	/* Of the types that accumulate: f16 and narrower never do. */
+	/* Accumulator types: f16 and narrower are none. */
 	static const enum type types[] = {
 		TYPE_F32, TYPE_F64, TYPE_I8, TYPE_U8, TYPE_I32, TYPE_U32, TYPE_I64, TYPE_U64
 	};
@@ -110,7 +110,7 @@ static void scans(void)
 			}
 		}
 	}
-	/* As the definition says: of nothing the neutral element; a NaN stays from where it is met. */
+	/* By definition: nothing gives the neutral element, and a NaN stays from its position on. */
 	struct tensor x = vector(TYPE_F32, 4, (double[]){ 1, 5, (double)NAN, 7 });
 	struct tensor y =
 	        run("program p(x: f32[4]) -> (y: f32[4])\n  y: f32[4] = scan max along i exclusive (i) x[i]\n", &x,

@@ -604,7 +604,7 @@ static void growing_scan(void)
 	onnx_model_free(m);
 }
 
-/* What may be of the state's shape is demanded to be, by name. */
+/* A result that can have the state's shape gets demands that it does. */
 static void state_demanded(void)
 {
 	struct onnx_model *m;

@@ -39,7 +39,7 @@ static void symbols(void)
 	onnx_model_free(m);
 }
 
-/* Of constants they are numbers at once. */
+/* With constant inputs they are numbers at once. */
 static void folded(void)
 {
 	struct onnx_model *m = model(8, 13);

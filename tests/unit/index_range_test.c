@@ -1,4 +1,5 @@
-/* Which values of operators' integer inputs index: what their programs say, and that drawn ones keep to it. */
+/* The ranges of operators' integer inputs used as indices, as derived from their programs; random values stay in
+ * them. */
 #include <string.h>
 
 #include "check/index_range.h"

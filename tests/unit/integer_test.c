@@ -1,4 +1,4 @@
-/* What an integer expression is over symbols: through casts, floats, comparisons, and elements that are loaded. */
+/* Integer expressions over symbols: through casts, floats, comparisons and loaded elements. */
 #include <stdlib.h>
 
 #include "ir/ir.h"
@@ -40,7 +40,7 @@ static bool symbol_value(void *user, const char *name, int64_t *value)
 	return strcmp(name, "N") == 0;
 }
 
-/* What e is where N is x; -1000: not known. */
+/* The value of e for N = x; -1000: not known. */
 static int64_t value_at(expr e, int64_t x)
 {
 	int64_t got = -1000;

@@ -107,7 +107,7 @@ static void values(struct arena *a)
 	CHECK(strcmp(one, other) != 0);
 }
 
-/* What stages must not do. */
+/* Invalid stages. */
 static void wrong_stages(struct arena *a)
 {
 	static const char *const wrong[] = {
@@ -190,7 +190,7 @@ static expr at_place(void *user, struct ir_pool *p, expr e, const expr *arg)
 	return e->op == IR_VAR ? ir_index(p, e->n == 2 ? at->whole : at->lane) : NULL;
 }
 
-/* What is known of a variable that is a multiple: shorter, and the same number everywhere. */
+/* Simplification with known divisibility of a variable: shorter, with equal values. */
 static void multiples(struct arena *a)
 {
 	struct ir_pool *p = ir_pool_new(a);
@@ -238,7 +238,7 @@ static void fusion(struct arena *a)
 	printf("%s%s", print(a, p), print(a, q));
 }
 
-/* What is scanned, in which direction and along which axis is part of a program; maps move into and behind scans. */
+/* The scanned expression, the direction and the axis are part of a program; maps move into and after scans. */
 static void scans(struct arena *a)
 {
 	static const char *const along[] = { "i", "j", "i exclusive", "i reverse", "i exclusive reverse" };

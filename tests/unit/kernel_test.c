@@ -34,7 +34,7 @@ static struct made begin(void)
 	return m;
 }
 
-/* What the checker says; "" of a kernel that is right. */
+/* Returns the checker's message; "" for a correct kernel. */
 static void end(struct made *m, const char *fault)
 {
 	struct err e = { 0 };

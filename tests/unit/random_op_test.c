@@ -354,7 +354,7 @@ static void devices_agree(void)
 	}
 }
 
-/* What a node draws is not a constant, and not what the node beside it draws; but the same in every program. */
+/* A node's random values are not constant and differ from its neighbour's, but are the same in every program. */
 static void in_models(void)
 {
 	struct onnx_model *m = model(8, 13);

@@ -91,7 +91,7 @@ static void test_stop(struct tpat *t)
 	      !file_exists(place("stopped.tpat")));
 }
 
-/* Where there is NVRTC: build, look inside, verify. Where there is none: the failure says so and leaves nothing. */
+/* With NVRTC: build, inspect, verify. Without: the error says so and no file is left. */
 static void test_build(struct tpat *t)
 {
 	const struct tpat_built *b;

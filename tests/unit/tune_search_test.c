@@ -102,7 +102,7 @@ static void test_finds(const struct tune_space *s, struct arena *a)
 	}
 }
 
-/* What is known is not asked again, and the best of it is where the search begins. */
+/* Known points are not asked for again, and the search starts from the best of them. */
 static void test_resumes(const struct tune_space *s, struct arena *a)
 {
 	struct tune_search *first = tune_search_new(s, 1, a), *again = tune_search_new(s, 1, a);

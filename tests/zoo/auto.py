@@ -22,7 +22,7 @@ def run(*argv):
 
 
 def failure_of(job):
-    """Why the model fails, or None."""
+    """The reason why the model fails, or None."""
     path, output = job
     status, text = run("list", path)
     if status:

@@ -37,7 +37,7 @@ def estimators():
 
 
 def models(wanted):
-    """(name, how to make it) of each."""
+    """The models' names and functions that make them."""
     for name, (estimator, target) in estimators().items():
         if not wanted or name in wanted:
             yield name, lambda estimator=estimator, target=target: convert(estimator, target)

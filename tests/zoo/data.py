@@ -23,7 +23,7 @@ import cases  # noqa: E402
 import oracle  # noqa: E402
 
 ZOO = os.path.dirname(os.path.abspath(__file__))
-# Relative; times the tensor's largest element; of integers. Where floats become bytes, some steps.
+# Tolerances: relative; absolute, times the tensor's largest element; for integers. If floats become bytes, some steps.
 SINGLE, HALF, ROUNDED = (1e-3, 1e-4, "single", 0), (2e-2, 2e-2, "half", 0), (2e-2, 3e-2, "rounded", 8)
 
 
@@ -56,7 +56,7 @@ def tolerance_of(model):
 
 
 def other_extents(extents):
-    """Extents to run the model with beside those that it says."""
+    """Further extents to run the model with."""
     found = [{name: 1 if value < 10 else value for name, value in extents.items()},
              {name: value + (1 if value < 10 else 32) for name, value in extents.items()},
              {name: 0 if name == "P" else value for name, value in extents.items()}]
@@ -64,7 +64,7 @@ def other_extents(extents):
 
 
 def tensors_of(model, extents, notes, rng):
-    """A model that holds all tensors of a run."""
+    """A model that contains all tensors of a run."""
     constants = {tensor.name for tensor in model.graph.initializer}
     inputs = [info for info in model.graph.input if info.name not in constants]
     feeds = {info.name: draw(info, extents, notes, rng) for info in inputs}
@@ -88,7 +88,7 @@ def write_runs(model, folder):
     for new in other_extents(extents):
         try:
             runs.append(tensors_of(model, new, notes, numpy.random.default_rng(len(runs))))
-        except Exception:  # extents that were traced are in it
+        except Exception:  # the trace has fixed its extents
             continue
     for number, run in enumerate(runs):
         with open(os.path.join(folder, f"tensors_{number}.onnx"), "wb") as file:

@@ -1,4 +1,4 @@
-"""Models of the zoo as ONNX Runtime's quantisers and optimisers leave them."""
+"""Models of the zoo as rewritten by ONNX Runtime's quantisers and optimisers."""
 import os
 import tempfile
 
@@ -58,7 +58,7 @@ def fused(source, kind, heads, hidden):
 
 
 def optimised(source, work):
-    """What ONNX Runtime runs on a processor, but for the layouts of one processor."""
+    """Optimised as ONNX Runtime does for a CPU, but without processor-specific layouts."""
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
     options.optimized_model_filepath = os.path.join(work, "optimised.onnx")
@@ -67,7 +67,7 @@ def optimised(source, work):
 
 
 def makers(at, work):
-    """name: (the model that it comes from, how)."""
+    """name: (the original model, a function that derives it)."""
     u8, i8 = QuantType.QUInt8, QuantType.QInt8
     qdq, operators = QuantFormat.QDQ, QuantFormat.QOperator
     return {
@@ -95,7 +95,7 @@ def makers(at, work):
 
 
 def models(folder, wanted):
-    """(name, how to make it) of each; the models that they come from are in the folder."""
+    """The models' names and functions that make them; the originals are in the folder."""
     work = tempfile.mkdtemp()
     for name, (source, make) in makers(folder, work).items():
         if not wanted or name in wanted:
@@ -104,7 +104,8 @@ def models(folder, wanted):
 
 
 def finish(model, source):
-    """Nodes in order, the import of ONNX Runtime's operators, which its optimiser forgets, and the notes on the inputs."""
+    """Sorts the nodes, and adds the import of ONNX Runtime's operators, which its optimiser omits, and the notes on the
+    inputs."""
     OnnxModel(model).topological_sort()
     if not any(entry.domain == "com.microsoft" for entry in model.opset_import):
         model.opset_import.append(onnx.helper.make_opsetid("com.microsoft", 1))

@@ -23,7 +23,7 @@ class CSP(nn.Module):
 
 
 class Yolo(nn.Module):
-    """Backbone, SPPF, a neck that goes up and down again, distributions of box sides over three levels."""
+    """Backbone, SPPF, a neck with top-down and bottom-up paths, distributions of box sides over three levels."""
     BINS, CLASSES = 4, 3
 
     def __init__(self, classic=False):
@@ -122,7 +122,7 @@ def detr():
 
 
 class RTDetr(nn.Module):
-    """The best of all places become queries, which sample two levels at places of their own."""
+    """The best positions become queries, which sample two levels at their own positions."""
 
     def __init__(self, c=16, heads=2, points=2, queries=6):
         super().__init__()
@@ -162,7 +162,7 @@ def rtdetr():
 
 
 class MaskHead(nn.Module):
-    """A pyramid, RoiAlign of given boxes, and heads for kinds, boxes and masks."""
+    """A pyramid, RoiAlign of given boxes, and heads for classes, boxes and masks."""
 
     def __init__(self):
         super().__init__()
@@ -237,7 +237,7 @@ def pointnet():
 
 
 class SetAbstraction(nn.Module):
-    """PointNet++: centres, the nearest neighbours of each, and the largest of what is made of them."""
+    """PointNet++: centres, the nearest neighbours of each, and the maximum of their features."""
 
     def __init__(self):
         super().__init__()

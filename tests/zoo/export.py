@@ -32,7 +32,7 @@ from registry import MODELS
 
 
 def fill(module, seed):
-    """Weights of few different values, so that the files pack well: multiples of a power of two."""
+    """Weights of few different values, multiples of a power of two, so that the files compress well."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in [*module.named_parameters(), *module.named_buffers()]:
@@ -51,7 +51,7 @@ def fill(module, seed):
     return module
 
 
-KEPT = {"mask", "bins", "rate", "rates", "anchors", "window"}  # buffers that are no weights
+KEPT = {"mask", "bins", "rate", "rates", "anchors", "window"}  # buffers that are not weights
 
 
 def symbols(spec):
@@ -76,7 +76,7 @@ def export(module, inputs, m, dynamo):
 
 
 def tidy(model, m=None):
-    """Without what an exporter says of its own run; with what the test is to draw."""
+    """Removes the exporter's notes on its own run, and adds the test's notes on random inputs."""
     for field in ("doc_string", "producer_version"):
         model.ClearField(field)
     if m:
@@ -116,10 +116,10 @@ def save(model, folder, name):
 
 
 def write(folder, label, make, m=None):
-    """One file; a failure is told and does not stop the others."""
+    """Writes one file; a failure is reported and does not stop the others."""
     try:
         save(tidy(make(), m), folder, label)
-    except Exception as error:  # exporters have no common base of errors
+    except Exception as error:  # exporters' errors have no common base class
         print(f"{label}: {type(error).__name__}: {str(error)[:600]}", file=sys.stderr)
         FAILED.append(label)
 

@@ -94,7 +94,7 @@ class RMSNorm(nn.Module):
 
 
 class Llama(nn.Module):
-    """Rotated positions, grouped queries, a cache, SwiGLU."""
+    """Rotary positions, grouped queries, a cache, SwiGLU."""
 
     def __init__(self, c=32, heads=4, groups=2, layers=1):
         super().__init__()
@@ -158,7 +158,7 @@ def sdpa_half():
 
 
 class T5(nn.Module):
-    """Relative positions in buckets, an encoder and a decoder that looks at it."""
+    """Relative positions in buckets, an encoder and a decoder that attends to it."""
 
     def __init__(self, c=32, heads=4):
         super().__init__()
@@ -256,7 +256,7 @@ def mamba_loop():
 
 
 class Parallel(Selective):
-    """The same as products and running sums."""
+    """The same, as products and cumulative sums."""
 
     def forward(self, x):
         t = x.shape[1]

@@ -28,7 +28,7 @@ class Residual(nn.Module):
 
 
 class Guided(nn.Module):
-    """Attention to itself, to a text, and a gated feed-forward, over the places of an image."""
+    """Self-attention, attention to a text, and a gated feed-forward, over the positions of an image."""
 
     def __init__(self, c, text, heads=2):
         super().__init__()
@@ -98,7 +98,7 @@ def vae_decoder():
 
 
 class DiT(nn.Module):
-    """A transformer whose norms are shifted and scaled by the step and the class."""
+    """A transformer whose norms are scaled and shifted by the step and the class."""
 
     def __init__(self, c=24, patch=2):
         super().__init__()
@@ -219,7 +219,7 @@ def graph():
 
 
 class Field(nn.Module):
-    """A radiance field: waves of positions, a perceptron, colours added up along each ray."""
+    """A radiance field: positional encoding, a perceptron, colours accumulated along each ray."""
 
     def __init__(self):
         super().__init__()

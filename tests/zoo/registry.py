@@ -7,11 +7,11 @@ MODELS = {}
 @dataclasses.dataclass
 class Model:
     make: object      # () -> (module, inputs)
-    inputs: dict      # name: {axis: symbol}; of integers also "high": the largest value that may be drawn
+    inputs: dict      # name: {axis: symbol}; for integers also "high": the largest random value
     extents: dict     # symbol: its value where the tests run the model
     by: str           # "script", "dynamo" or "both": the exporters
     opset: int
-    scripted: bool    # compiled by torch.jit.script: loops and branches stay
+    scripted: bool    # compiled by torch.jit.script, which keeps loops and branches
 
 
 def model(inputs, extents=None, by="script", opset=17, scripted=False):

@@ -17,7 +17,7 @@ import oracle  # noqa: E402
 
 
 def half_models(data):
-    """Models of f16, by name, with their tolerances."""
+    """The f16 models and their tolerances."""
     with open(os.path.join(data, "index.tsv"), encoding="utf-8") as file:
         rows = [line.split("\t") for line in file.read().splitlines() if not line.startswith("#")]
     return {name: (float(relative), float(absolute)) for name, relative, absolute, half, *_ in rows if half == "half"}
@@ -33,7 +33,7 @@ def equal(got, want, tolerance):
 
 
 def failure_of(path, feeds, wanted, tolerance):
-    """Why the model is wrong, or None."""
+    """The reason why the model is wrong, or None."""
     model = onnx.load(path)
     try:
         onnx.checker.check_model(model, full_check=True)

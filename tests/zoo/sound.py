@@ -8,7 +8,7 @@ from vision import Block
 
 
 class Mel(nn.Module):
-    """Frames, their spectra as products with windowed waves, a bank of filters, a logarithm."""
+    """Frames, their spectra as products with windowed waves, a filter bank, a logarithm."""
 
     def __init__(self, size=32, hop=8, bands=10):
         super().__init__()
@@ -135,7 +135,7 @@ def wav2vec():
 
 
 class Sequence(nn.Module):
-    """Two-way recurrences over rows of different lengths."""
+    """Bidirectional recurrences over rows of different lengths."""
 
     def __init__(self):
         super().__init__()

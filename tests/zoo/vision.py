@@ -151,7 +151,7 @@ def deeplab():
 
 
 class Mix(nn.Module):
-    """SegFormer's block: attention with keys from a reduced image, then a mixing feed-forward."""
+    """SegFormer's block: attention with keys from a reduced image, then a convolutional feed-forward."""
 
     def __init__(self, c, heads, reduce):
         super().__init__()
@@ -197,7 +197,7 @@ def segformer():
 
 
 class Attention(nn.Module):
-    """Self-attention with one product for all of query, key and value."""
+    """Self-attention with one product for query, key and value."""
 
     def __init__(self, c, heads):
         super().__init__()

@@ -1,5 +1,5 @@
-/* What TensorRT supports: element types at a plugin's edge and in a network, and nodes, by a measured table. Knows only
- * an operator's row. */
+/* TensorRT's support for element types, at a plugin's inputs and outputs and in a network, and for nodes, from a
+ * measured table. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* How an operator says that it cannot be lowered. See lower.h. */
+/* Errors of operators that cannot be lowered. See lower.h. */
 #include "ops/lower/lower.h"
 
 #include <stdarg.h>

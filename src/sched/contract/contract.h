@@ -11,7 +11,7 @@ enum { CONTRACT_STAGES = 8, CONTRACT_VECTOR = 8 /* elements per vectorised store
 /* Axes of the result: in both operands (or in neither), in the left operand only, in the right operand only. */
 enum contract_group { CONTRACT_BATCH, CONTRACT_ROW, CONTRACT_COLUMN, CONTRACT_GROUPS };
 
-/* How an operand's tile is copied to shared memory. GATHER: element by element, tile rows along the reduced axes.
+/* The ways to copy an operand's tile to shared memory. GATHER: element by element, tile rows along the reduced axes.
  * STRAIGHT: 16-byte copies, same orientation. TURNED: 16-byte copies, tile rows along the result's rows or columns. */
 enum contract_way { CONTRACT_GATHER, CONTRACT_STRAIGHT, CONTRACT_TURNED };
 
@@ -49,7 +49,7 @@ struct contract_shape {
 	int group;            /* tile rows that blocks go through before the next column; 0: row by row */
 };
 
-/* What rule contract finds: the sum with operands as they are, and with operands repacked for vectorised loads. */
+/* The match of rule contract: the sum with the original operands, and with operands repacked for vectorised loads. */
 struct contract_found {
 	bool fits[2];
 	struct contract as[2];

@@ -25,7 +25,7 @@ static bool fits(const struct contract *c)
 	return !c->plain;
 }
 
-/* What rule contract finds, less what warpgroups cannot multiply. */
+/* Takes the match of rule contract, without the operands that wgmma does not support. */
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	const struct contract_found *any = sched_match(p, s, &sched_contract, why);

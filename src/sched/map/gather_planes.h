@@ -19,7 +19,7 @@ struct gather_planes {
 	expr size;                   /* elements of a plane */
 	struct gathers gathers;
 	bool fits;
-	/* Of the kernel: */
+	/* The kernel's: */
 	int planes, width, turns;     /* turns: iterations of a thread over further planes; 1 unless width is 1 */
 	const struct ir_buffer *from; /* the copy */
 	/* Index in the copy of a gather's position. */

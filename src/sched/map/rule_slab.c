@@ -29,7 +29,7 @@ struct slab {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int64_t size, places; /* elements per plane: of the source; of the result */
-	/* Of the kernel: */
+	/* The kernel's: */
 	int planes, width, threads, parts;
 	const struct ir_buffer *shared;
 };

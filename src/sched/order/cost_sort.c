@@ -59,7 +59,7 @@ static double select_ends(double blocks, double threads, const struct sched_targ
 	return fmax(cost_wait(t, blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS), latency);
 }
 
-/* What the estimates of one stage share. */
+/* Data shared by the estimates of one stage. */
 struct sort_facts {
 	struct ir_program *p;
 	const struct ir_stage *s;

@@ -11,7 +11,7 @@
 
 enum { CLEARS = 256, DIGITS = 256, GROUP = 16 /* tiles per published sum, as in tpat_radix.h */ };
 
-/* What the kernels of one stage share. */
+/* Data shared by the kernels of one stage. */
 struct radix {
 	struct ir_plan *plan;
 	struct ir_program *p;

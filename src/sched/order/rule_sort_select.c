@@ -77,7 +77,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return count;
 }
 
-/* What the kernels of one stage share. */
+/* Data shared by the kernels of one stage. */
 struct select {
 	struct ir_plan *plan;
 	struct ir_program *p;
@@ -87,7 +87,7 @@ struct select {
 	int keys, parts, width;
 	expr rows, n, k;
 	struct ir_buffer *key, *place; /* [rows][parts][k]: results of the parts */
-	/* Of the current kernel: its kept elements; its functions. */
+	/* The current kernel's: kept elements; functions. */
 	const struct ir_variable *kept, *keys_of, *place_of, *put;
 };
 

@@ -269,7 +269,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	kernel_finish(plan, step, k, s);
 }
 
-/* How often a thread waits for its loads in flight: once for all, or every eight points. */
+/* The number of times that a thread waits for its loads in flight: once for all, or every eight points. */
 static double rounds(double points)
 {
 	return points <= MAX_STEPS ? 1 : points / AT_ONCE;

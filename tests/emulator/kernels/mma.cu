@@ -48,7 +48,7 @@ extern "C" __global__ void product_of_product(const f16 *a, const f16 *b, const 
 			y[mma_row(i) * 16 + 8 * j + mma_column(i)] = second[j].at[i];
 }
 
-// Of 32 words the first n; then, as 8 and 16 bytes, those of which all are among the first n.
+// The first n of 32 words; then, as 8 and 16 bytes, those that lie entirely within the first n words.
 extern "C" __global__ void copies(const u32 *x, u32 *y, int n)
 {
 	__shared__ uint4 to[3][8];
