@@ -1,5 +1,5 @@
-/* The rule of docs/add-a-schedule.md, added to the table of rules as that page says: one file, and one line. It wins
- * for an expensive value that is the same for all elements, and its kernels are right. */
+/* The rule of docs/add-a-schedule.md, added to the table of rules as on that page: one file and one line. It wins for
+ * an expensive value common to all elements, and its kernels are correct. */
 #include <string.h>
 
 #include "base/str.h"

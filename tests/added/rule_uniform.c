@@ -1,5 +1,5 @@
-/* Rule uniform: a map all of whose elements have the same value, as where a function of a scalar fills a tensor. A
- * thread computes the value once and stores it to `turns` elements. */
+/* Rule uniform: a map whose elements all have the same value, such as one filled by a function of a scalar. A thread
+ * computes the value once and stores it to `turns` elements. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"
@@ -30,7 +30,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	double elements = (double)about(out_count(site->p, s), t), threads = elements / c->param[0];
-	double fill = threads / cost_full_threads(t); /* few threads do not reach memory's rate */
+	double fill = threads / cost_full_threads(t); /* few threads do not reach full bandwidth */
 	double moving = elements * type_info(s->out->type)->bits / 8 / t->bytes_per_ns / (fill < 1 ? fill : 1);
 	double issuing = (threads * ir_cost(s->value) + elements) / cost_mixed_rate(t);
 	return t->launch_ns + (moving > issuing ? moving : issuing);

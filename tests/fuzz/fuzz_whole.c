@@ -1,5 +1,5 @@
 /* Fuzz target: a model through a whole build without compiling: reading, types and extents, constant folding, lowering,
- * schedules, texts in both languages, the rewrite, and reading the result. A run uses one region, seldom two, and
+ * schedules, texts in both languages, the rewrite, and reading the result. A run uses one region, rarely two, and
  * chooses rules for its stages. A hash of the model is the seed, so that a file always does the same. mutate.c changes
  * models. */
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What the tests add to the host of src/engine/tensorrt/host.h: a CPU device that runs the library's C functions,
+/* The tests' additions to the host of src/engine/tensorrt/host.h: a CPU device that runs the library's C functions,
  * memory with guard zones, and a process that seems to contain TensorRT (version, registry). */
 #ifndef TPAT_TESTS_HOST_TRT_HOST_H
 #define TPAT_TESTS_HOST_TRT_HOST_H

@@ -1,5 +1,5 @@
-/* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes a
- * program of its own, which a backend runs; the results are compared.
+/* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes its
+ * own program, which a backend runs; the results are compared.
  *
  *   node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
  *             [--rule NAME] [--gpu NAME] [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv
@@ -35,7 +35,7 @@
 #include "tests/nodes/result_table.h"
 
 enum { CASE_SECONDS = 120 };
-enum { BIND_MAX = 1024 }; /* elements of inputs that are made constants when a value has to be known */
+enum { BIND_MAX = 1024 }; /* largest input, in elements, made constant if a value must be known */
 
 /* ---- Backends
  * ----------------------------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static int run_whole(struct graph *g, struct map *tensors, backend_fn run, struc
 	return run_region(g, r, tensors, run, a, e);
 }
 
-/* Values of all tensors of the graph, by name, from those of its inputs; every node by itself. */
+/* Computes all tensors of the graph, by name, from its inputs, node by node. */
 static int run_model(struct graph *g, struct map *tensors, backend_fn run, struct arena *a, struct err *e)
 {
 	vec_each (n, &g->nodes) {
@@ -211,8 +211,8 @@ static struct graph_shape shape_of(const char *name, const struct tensor *t)
 	return s;
 }
 
-/* The graph with the model's inputs as variables; while a node cannot be taken, with the extents that the data set has,
- * with its small inputs as constants, and with both. */
+/* The graph with the model's inputs as variables; if a node is unsupported, with the data set's extents, with its
+ * small inputs as constants, and with both. */
 static int new_graph(struct graph **g, struct onnx_model *m, const struct data *d, struct arena *a, struct err *e)
 {
 	struct graph_bound *bound = NEWN(a, struct graph_bound, d->inputs + 1);
@@ -273,7 +273,7 @@ static struct tensor_tolerance at_least_rounding(struct tensor_tolerance t, cons
 	return t;
 }
 
-/* Drawn elements: types and shapes are as expected, and the rest is likely. */
+/* Random elements: types and shapes are as expected, and the values are plausible. */
 static int check_drawn(const char *name, const struct data *d, const struct tensor *const *got, struct err *e)
 {
 	const struct tensor_tolerance any = { .absolute = INFINITY };
@@ -320,12 +320,12 @@ struct result {
 	bool done;
 	enum verdict verdict;
 	char text[1400];   /* why it is not passed */
-	char missing[128]; /* skipped: the operator that is not there, or another reason */
+	char missing[128]; /* skipped: the missing operator, or another reason */
 };
 
 struct test {
 	const char *name, *dir, *operators;
-	const char *types; /* of inputs and outputs, as the index has them */
+	const char *types; /* of inputs and outputs, as in the index */
 	struct tensor_tolerance tolerance;
 	int sets;
 };
@@ -354,7 +354,7 @@ struct missing {
 	struct result *result;
 };
 
-/* Ends the walk over all nodes, also those of subgraphs and functions, at one whose operator is not there. */
+/* Stops the walk over all nodes, also those of subgraphs and functions, at one whose operator is missing. */
 static int is_missing(void *arg, ProtobufCMessage *message)
 {
 	struct missing *x = arg;
@@ -429,7 +429,7 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	r->done = true;
 }
 
-/* Worker w of n: every n-th case. One that dies is started again behind the case that killed it. */
+/* Worker w of n: every n-th case. A worker that dies restarts after the case that killed it. */
 static void work(const struct suite *s, int w, int n)
 {
 	for (int i = w; i < s->tests.n; i += n) {
@@ -556,7 +556,7 @@ static int write_table(const struct suite *s, struct err *e)
 	return 0;
 }
 
-/* --like: a test that passes elsewhere fails here unless it passes, or is named as one that does not pass. */
+/* --like: a test that passes elsewhere must pass here, unless it is listed as an exception. */
 static void compare_with(const struct suite *s)
 {
 	for (int i = 0; i < s->tests.n; i++) {

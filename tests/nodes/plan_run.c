@@ -13,16 +13,16 @@ struct run {
 	const struct ir_plan *plan;
 	int arch;
 	struct ir_inputs values; /* of symbols */
-	struct dev *dev;         /* null: the emulator with all of its checks */
+	struct dev *dev;         /* null: the emulator with all its checks */
 	const struct tune_code *code;
-	const struct plan_edges *edges; /* null: inputs have their data, results are not asked for here */
+	const struct plan_edges *edges; /* null: inputs have their data, results are not inspected here */
 	void **memory;                  /* by buffer id */
 	struct emulator_module *module;
 	struct arena *arena;
 	struct err *err;
 };
 
-/* The number that a stage has made. */
+/* The number computed by a stage. */
 static bool count_value(struct run *r, const struct ir_size *size, int64_t *value)
 {
 	const void *at = r->memory[size->count->id];
@@ -104,8 +104,7 @@ static int make_map(void *user, void *out, const struct tpat_rt_map_values *v, s
 	return 0;
 }
 
-/* A kernel that has the launch to itself, as a text in which no name is a model's: equal kernels of all programs have
- * one. */
+/* An unshared kernel as text without names from the model: equal kernels of all programs share it. */
 static const char *text_alone(struct run *r, const struct ir_kernel *k)
 {
 	struct ir_kernel *alone = NEW(r->arena, struct ir_kernel);

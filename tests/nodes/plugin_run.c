@@ -70,7 +70,7 @@ static int upload(struct plugin_job *j, const struct tensor *const *inputs, stru
 	return 0;
 }
 
-/* Outputs start as poison, so that what a kernel leaves out cannot look right. */
+/* Outputs start poisoned, so that missing elements cannot look correct. */
 static int enqueue(struct plugin_job *j, struct tensor *outputs, struct err *e)
 {
 	struct dev *d = j->dev;
@@ -79,7 +79,7 @@ static int enqueue(struct plugin_job *j, struct tensor *outputs, struct err *e)
 	ck(n == j->p->outputs.n && n <= 64);
 	TRY(host_shapes(j->engine, j->in, j->out, e));
 	struct host_memory memory = verify_memory(d);
-	for (int i = 0; i < n; i++) { /* for the most that sizes found at run time can be */
+	for (int i = 0; i < n; i++) { /* for the upper bounds of run-time sizes */
 		TRY(tensor_new(&outputs[i], (enum type)j->out[i].type, j->out[i].rank, j->out[i].dim, j->a, e));
 		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
 		TRY(d->alloc(d, &j->out[i].pointer, bytes ? bytes : 1, e));

@@ -15,8 +15,8 @@ static bool likely(double sum, double expected, double variance)
 	return fabs(sum - expected) <= 3.5 * sqrt(variance);
 }
 
-/* ONNX's function of the operator, of which the expanded tests are made, gives 1 where a draw is above the probability;
- * the operator gives 1 with that probability. */
+/* The operator gives 1 with the probability; ONNX's function, from which the expanded tests are made, gives 1 if a
+ * random number is above it. */
 static const char *check_bernoulli(bool expanded, const struct tensor *x, const struct tensor *y)
 {
 	double sum = 0, expected = 0, variance = 0;

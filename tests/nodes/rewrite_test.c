@@ -1,5 +1,5 @@
 /* Rewrites models without compiling anything: rewrite_test OUT MODEL ... For the n-th model (from 0) it writes
- * OUT/<n>.each.onnx, where every node that tpat can take is a plugin, OUT/<n>.three.onnx, where every three of them are
+ * OUT/<n>.each.onnx, where every supported node is a plugin, OUT/<n>.three.onnx, where every three of them are
  * one, and OUT/<n>.half.onnx, where each half of them is one, all of the main graph; and OUT/<n>.inside.onnx and
  * OUT/<n>.within.onnx, where all nodes of graphs inside of nodes are plugins, one each, or each half of a graph.
  * checked.py looks at what comes out. A model that cannot be rewritten is left out. */
@@ -21,7 +21,7 @@ struct rewriter {
 	struct err err;
 };
 
-/* A region, when it can be a plugin. */
+/* Adds a region if it can be a plugin. */
 static void add_region(struct rewriter *w, struct graph *g, const int *node, int n)
 {
 	struct graph_region *r;
@@ -46,8 +46,8 @@ static void add_region(struct rewriter *w, struct graph *g, const int *node, int
 	vec_push(w->arena, &w->plugins, p);
 }
 
-/* `size` nodes of the graph a region; 0: two halves. Inside of nodes: without those that have graphs, whose nodes are
- * taken. */
+/* Makes regions of `size` nodes of the graph; 0: two halves. In inner graphs skips nodes with graphs, whose nodes are
+ * selected. */
 static void add_regions(struct rewriter *w, struct graph *g, int size)
 {
 	struct {

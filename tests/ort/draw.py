@@ -1,4 +1,4 @@
-"""Random choices for test cases, and the table of generators: one function a family of operators.
+"""Random choices for test cases, and the table of generators: one function per family of operators.
 
 A generator is `def softmax(d): ... return Case(...)`, registered with @operator("Softmax"), or with a domain in front
 ("com.microsoft.Gelu"). It reads d.op and d.opset and draws everything else from `d`. It need not avoid what ONNX or ONNX
@@ -20,7 +20,7 @@ NUMPY = {"tensor(float)": numpy.float32, "tensor(float16)": numpy.float16, "tens
          "tensor(int8)": numpy.int8, "tensor(int16)": numpy.int16, "tensor(int32)": numpy.int32,
          "tensor(int64)": numpy.int64, "tensor(uint8)": numpy.uint8, "tensor(uint16)": numpy.uint16,
          "tensor(uint32)": numpy.uint32, "tensor(uint64)": numpy.uint64, "tensor(bool)": numpy.bool_}
-# Types that NumPy lacks: not among those that Draw.types() gives, but for who asks for them.
+# Types that NumPy lacks: Draw.types() never returns them, but a generator can ask for them.
 NARROW = {"tensor(int4)": ml_dtypes.int4, "tensor(uint4)": ml_dtypes.uint4, "tensor(int2)": ml_dtypes.int2,
           "tensor(uint2)": ml_dtypes.uint2}
 POWER = ml_dtypes.float8_e8m0fnu
@@ -28,7 +28,7 @@ FLOATS = (numpy.float32, numpy.float16, numpy.float64)
 GENERATORS = {}
 PLAIN = set()   # operators without flavours
 FINITE = set()  # operators without special values
-TIMES = {}      # how many times as many cases as of others
+TIMES = {}      # number of cases, as a multiple of the others'
 ORDINARY, DEGENERATE, SPECIAL = "ordinary", "degenerate", "special"
 STREWN = (numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0)
 
@@ -40,32 +40,32 @@ class Case:
     outputs: int = 1
     constant: tuple = ()         # inputs that are initializers
     depth: int = 1               # how many terms an output element sums: widens the tolerance
-    tolerance: tuple = None      # (rtol, atol) where the usual ones do not fit
-    version: int = 1             # of the operator's domain where that is not ONNX's own
-    results: list = None         # the wanted outputs, of operators that ONNX Runtime lacks
-    domain: str = None           # of the node, where it is not that in the operator's name
+    tolerance: tuple = None      # (rtol, atol) instead of the usual ones
+    version: int = 1             # of the operator's domain, unless that is ONNX's own
+    results: list = None         # the expected outputs, for operators that ONNX Runtime lacks
+    domain: str = None           # the node's, if it differs from the one in the operator's name
 
 
 @dataclasses.dataclass
 class Model(Case):
-    """A whole graph, for operators that one node without its surroundings does not test. Inputs are x0, x1 ..., outputs y0,
+    """A whole graph, for operators that a single node does not test. Inputs are x0, x1 ..., outputs y0,
     y1 ...; extents of inputs that are equal have one name."""
     nodes: list = dataclasses.field(default_factory=list)  # NodeProtos
     functions: list = dataclasses.field(default_factory=list)
     domains: tuple = ()          # of the functions
     fixed: bool = False          # extents have no names
     shapes: list = None          # of each input, with names; else named after their values
-    again: list = dataclasses.field(default_factory=list)  # further lists of inputs, which the model runs with, too
+    again: list = dataclasses.field(default_factory=list)  # further lists of inputs for the same model
 
 
 def has_schema(op):
-    """Whether ONNX itself has the operator, named with its domain."""
+    """True if ONNX itself has the operator, named with its domain."""
     return "." not in op and onnx.defs.has(op)
 
 
 def operator(*names, plain=False, finite=False, times=1):
-    """Registers a generator for operators. `plain`: none of its draws is degenerate or has special values; `finite`: none
-    has special values. `times`: how many times as many cases as of others."""
+    """Registers a generator for operators. `plain`: no case is degenerate or has special values; `finite`: none has special
+    values. `times`: number of cases, as a multiple of the others'."""
     def register(generate):
         for name in names:
             GENERATORS[name] = generate
@@ -138,13 +138,13 @@ class Draw:
         return [NARROW[t] for t in NARROW if t in allowed]
 
     def dtype(self, index=0, among=None):
-        """A type of input `index`: half of the time f32 where that is allowed."""
+        """A type of input `index`: half of the time f32, if that is allowed."""
         types = [t for t in self.types(index) if among is None or t in among]
         return numpy.float32 if numpy.float32 in types and self.chance(0.5) else self.choice(types)
 
     def array(self, dtype, shape, low=-5, high=5, special=(), finite=False, nan=True):
-        """Uniform values in [low, high]; `special` values are strewn in among floats. `finite`: none ever are;
-        `nan` False: no NaN unless it is in `special`."""
+        """Uniform values in [low, high]; floats include some `special` values. `finite`: none; `nan` False: no NaN unless it
+        is in `special`."""
         dtype = numpy.dtype(dtype)
         if dtype == numpy.bool_:
             return numpy.asarray(self.rng.random(shape) < 0.5)
@@ -166,7 +166,7 @@ class Draw:
         return numpy.asarray(self.rng.integers(*limits(dtype), shape, dtype=dtype, endpoint=True))
 
     def shrunk(self, shape):
-        """A shape that broadcasts to `shape`: some axes 1, some leading ones gone."""
+        """A shape that broadcasts to `shape`: some axes 1, some leading axes missing."""
         kept = [1 if self.chance(0.3) else extent for extent in shape]
         return kept[self.integer(0, len(kept)):] if self.chance(0.4) else kept
 

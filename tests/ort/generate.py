@@ -42,7 +42,7 @@ import oracle  # noqa: E402
 for path in sorted(glob.glob(os.path.join(HERE, "ops_*.py"))):
     importlib.import_module(os.path.basename(path)[:-3])
 
-# Operators that stand, that ONNX Runtime runs, and that no ops_*.py draws: why.
+# Operators that tpat and ONNX Runtime support and no ops_*.py generates, with the reason.
 DRAWN_OTHERWISE = "ONNX Runtime draws other numbers; tests/unit/random_op_test.c looks at their distribution"
 UNCOVERED = {
     **dict.fromkeys(("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
@@ -50,15 +50,15 @@ UNCOVERED = {
     "CausalConvWithState": "ONNX Runtime ends before its opset, 27",
     "SwiGLU": "ONNX Runtime ends before its opset, 28",
 }
-FIRST_OPSET = 7  # what ONNX Runtime promises to run
-CONTRIB_OPSET = 17  # of ai.onnx, in models of ONNX Runtime's own operators
+FIRST_OPSET = 7  # the highest that ONNX Runtime supports
+CONTRIB_OPSET = 17  # of ai.onnx, in models with ONNX Runtime's own operators
 ATTEMPTS = 30
 TOLERANCE = {numpy.dtype(numpy.float32): (1e-4, 1e-5), numpy.dtype(numpy.float64): (1e-9, 1e-10),
              numpy.dtype(numpy.float16): (4e-3, 4e-3)}
 
 
 def opsets_of(op):
-    """The opset in which each version of the operator came, the oldest first; the first one at least FIRST_OPSET."""
+    """The opset of each version of the operator, the oldest first; the first is at least FIRST_OPSET."""
     if not draw.has_schema(op):
         return [CONTRIB_OPSET]
     since = sorted(s.since_version for s in onnx.defs.get_all_schemas_with_history()
@@ -76,7 +76,7 @@ def model_of(d, case):
     whole = isinstance(case, draw.Model)
     domain = d.domain if whole or case.domain is None else case.domain
     nodes = case.nodes if whole else [onnx.helper.make_node(d.op, names, outputs, name=d.op, domain=domain, **case.attrs)]
-    symbolic = not case.fixed if whole else d.chance(0.25)  # extents by name, known only with the data
+    symbolic = not case.fixed if whole else d.chance(0.25)  # extents with names, known only with the data
     infos, initializers = [], []
     for i, (name, value) in enumerate(zip(names, case.inputs)):
         if value is None:
@@ -110,7 +110,7 @@ def tolerance_of(case, results):
 
 
 def agrees(model, feeds, results, rtol, atol):
-    """Whether ONNX's reference implementation gives the same; true where it cannot run the model."""
+    """True if ONNX's reference implementation gives the same, or cannot run the model."""
     try:
         wanted = ReferenceEvaluator(model).run(None, feeds)
     except Exception:  # it fails in many ways
@@ -124,7 +124,7 @@ def agrees(model, feeds, results, rtol, atol):
 
 
 def carrier_of(dtype):
-    """A type that ONNX Runtime takes from NumPy, and gives to it, for one that it does not; None: it does."""
+    """The type that replaces one which ONNX Runtime does not exchange with NumPy; None: no need."""
     if numpy.dtype(dtype).kind != "V":
         return None
     return numpy.dtype(numpy.int8 if draw.is_integer(dtype) and draw.limits(dtype)[0] < 0 else
@@ -132,7 +132,7 @@ def carrier_of(dtype):
 
 
 def run(model, feeds):
-    """ONNX Runtime's results. What NumPy has no type for comes in by a Cast and goes out by one."""
+    """ONNX Runtime's results. Types that NumPy lacks are converted by a Cast at inputs and outputs."""
     asked, feeds = model, dict(feeds)
     model = onnx.ModelProto()
     model.CopyFrom(asked)
@@ -159,14 +159,14 @@ def run(model, feeds):
             model.graph.node.append(onnx.helper.make_node("Cast", [info.name], [name], to=element(carrier_of(narrow))))
             info.name = name
     if any(wanted):
-        for opset in model.opset_import:  # where Cast takes them
+        for opset in model.opset_import:  # if Cast supports them
             opset.version = max(opset.version, 21 if opset.domain == "" else 1)
         session = oracle.session(model)
     return [result if narrow is None else result.astype(narrow) for result, narrow in zip(session.run(None, feeds), wanted)]
 
 
 def attempt(op, opset, seed, flavour):
-    """One case as (model, pairs of inputs and results, tolerance, kind), or the reason why this draw is none."""
+    """One case as (model, pairs of inputs and results, tolerance, kind), or the reason why there is none."""
     d = draw.Draw(op, opset, seed, flavour)
     try:
         case = draw.GENERATORS[op](d)
@@ -185,7 +185,7 @@ def attempt(op, opset, seed, flavour):
             info.CopyFrom(onnx.helper.make_tensor_value_info(info.name, dtype, shape))
         if d.schema:
             onnx.checker.check_model(model, full_check=True)
-    except Exception as error:  # ONNX Runtime's and the checker's have no common base
+    except Exception as error:  # ONNX Runtime's and the checker's errors have no common base
         return str(error)
     tolerance = tolerance_of(case, results)
     kind = "numpy" if case.results else "ort" if agrees(model, feeds, results, *tolerance) else "disputed"
@@ -193,7 +193,7 @@ def attempt(op, opset, seed, flavour):
 
 
 def flavour_of(op, i, again):
-    """Of five draws one is degenerate and one has special values; one that is refused too often becomes ordinary."""
+    """One of five cases is degenerate and one has special values; after too many refusals a case becomes ordinary."""
     if op in draw.PLAIN or again > ATTEMPTS // 2:
         return draw.ORDINARY
     flavour = {3: draw.DEGENERATE, 4: draw.SPECIAL}.get(i % 5, draw.ORDINARY)
@@ -204,7 +204,7 @@ def generate(index, op, count, seed, verbose):
     opsets, made, refused = opsets_of(op), 0, []
     for i in range(count):
         for again in range(ATTEMPTS):
-            # every version of the operator in turn, the newest first; then whatever can be had
+            # every version of the operator in turn, the newest first; then any that works
             opset, flavour = opsets[-1 - (i + again) % len(opsets)], flavour_of(op, i, again)
             got = attempt(op, opset, [zlib.crc32(op.encode()), seed, i, again], flavour)
             if not isinstance(got, str):
@@ -218,11 +218,11 @@ def generate(index, op, count, seed, verbose):
         print(f"{op}: {made} cases, {disputed} disputed, {len(refused)} refused", *sorted(set(refused)), sep="\n    ")
 
 
-# ---- The cases of one operator, kept as long as what draws them is the same
+# ---- The cases of one operator, kept as long as their generator is unchanged
 
 
 def module_text(name, seen):
-    """The text of a file here and of those that it imports."""
+    """The text of a file in this folder and of those that it imports."""
     path = os.path.join(HERE, name + ".py")
     if name in seen or not os.path.exists(path):
         return ""
@@ -246,7 +246,7 @@ def rows_path(folder, op):
 
 
 def kept_rows(folder, op, stamp):
-    """The index rows of the operator's cases as they are, or None when they have to be made."""
+    """The index rows of the operator's cases, or None if they must be made."""
     try:
         with open(rows_path(folder, op), encoding="utf-8") as file:
             first, *rows = file.read().splitlines()
@@ -256,7 +256,7 @@ def kept_rows(folder, op, stamp):
 
 
 def make_rows(job):
-    """Makes the cases of one operator; in a process of its own."""
+    """Makes the cases of one operator, in its own process."""
     op, stamp, args = job
     warnings.simplefilter("ignore")
     numpy.seterr(all="ignore")
@@ -288,11 +288,11 @@ def make_all(jobs, workers):
     return died
 
 
-# ---- What is covered
+# ---- Coverage
 
 
 def uncovered(program):
-    """Operators that stand and that ONNX Runtime has, as a kernel or by ONNX's function, and that nothing here draws."""
+    """Operators that tpat supports and ONNX Runtime has, as a kernel or by ONNX's function, without a generator here."""
     if not program:
         return []
     listed = subprocess.run([program, "--names"], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout.split()

@@ -1,4 +1,4 @@
-"""Generators of the attention operators that ONNX Runtime lacks: the wanted results are computed here with NumPy, in double
+"""Generators of the attention operators that ONNX Runtime lacks: the expected results are computed here with NumPy, in double
 precision, from the operators' definitions."""
 import ml_dtypes
 import numpy
@@ -55,7 +55,7 @@ def linear_attention(d):
     if d.chance(0.3):
         attrs["chunk_size"] = d.integer(1, 64)
     q = d.array(dtype, [batch, steps, heads * group * size], -1, 1)
-    # Keys of a length of at most one: a delta rule does not grow its state.
+    # Keys of length at most one, so that a delta rule does not grow its state.
     k = d.array(dtype, [batch, steps, heads * size], -1 / size**0.5, 1 / size**0.5)
     v = d.array(dtype, [batch, steps, heads * values], -1, 1)
     past = d.array(kept, [batch, heads, size, values], -1, 1) if d.chance(0.6) else None
@@ -77,7 +77,7 @@ PRECISIONS = {numpy.dtype(numpy.float32): TensorProto.FLOAT, numpy.dtype(numpy.f
 
 
 class Modifier:
-    """A graph from one value to one, of nodes that NumPy runs alongside. `around`: values outside of it, by name."""
+    """A graph from one value to one, whose nodes NumPy computes, too. `around`: outer values, by name."""
     def __init__(self, d, dtype, around, value):
         self.d, self.dtype, self.around, self.value = d, dtype, around, value
         self.nodes, self.last = [], "m_in"
@@ -147,7 +147,7 @@ def flex_attention(d):
     inputs = [d.array(dtype, [batch, heads * group, queries, size], -1, 1), d.array(dtype, [batch, heads, keys, size], -1, 1),
               d.array(dtype, [batch, heads, keys, values], -1, 1)]
     shape = [batch, heads * group, queries, keys]
-    around = {"x3": d.array(soft, d.shrunk(shape), -1, 1)}  # what the graphs take from outside
+    around = {"x3": d.array(soft, d.shrunk(shape), -1, 1)}  # values that the graphs capture
     q, k, v = wide(inputs[0]), *(numpy.repeat(wide(x), group, 1) for x in inputs[1:])
     score = attrs.get("scale", size**-0.5) * (q @ numpy.swapaxes(k, 2, 3))
     score = modified(d, attrs, "score_mod", soft, around, score)

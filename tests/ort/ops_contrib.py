@@ -171,7 +171,7 @@ def qgemm(d):
     return Case(inputs, attrs, tolerance=(0, 1) if quantizes else (1e-4, 1e-3))
 
 
-@microsoft("QuantizeLinear", "DequantizeLinear", finite=True)  # a NaN as an integer is open
+@microsoft("QuantizeLinear", "DequantizeLinear", finite=True)  # NaN to integer is unspecified
 def quantize(d):
     dtype, shape = d.choice([numpy.uint8, numpy.int8, numpy.uint16, numpy.int16, *d.narrow()]), d.shape(2, 3, empty=0)
     axis = d.axis(len(shape))
@@ -199,7 +199,7 @@ def qlinear_unary(d):
 
 @microsoft("QLinearSoftmax")
 def qlinear_softmax(d):
-    dtype, shape = d.choice(Q8), d.some(2, 6, d.integer(2, 4))  # of one element ONNX Runtime makes zero, not one
+    dtype, shape = d.choice(Q8), d.some(2, 6, d.integer(2, 4))  # for one element ONNX Runtime gives zero, not one
     y_scale = numpy.array(1 / 255, numpy.float32)
     zero = numpy.array(0 if dtype == numpy.uint8 else -128, dtype)
     return Case([*quantized(d, dtype, shape), y_scale, zero], {"axis": d.axis(len(shape)), "opset": d.choice([11, 13])},
@@ -263,11 +263,11 @@ def rotary_embedding(d):
     return Case([d.array(numpy.float32, shape), position, *cache], attrs)
 
 
-@microsoft("MultiHeadAttention", finite=True)  # whether what is masked is multiplied by zero or left out is open
+@microsoft("MultiHeadAttention", finite=True)  # masked elements may be multiplied by zero or left out
 def multi_head_attention(d):
     batch, length, keys, heads, size = d.extent(3), d.extent(4), d.extent(5), d.integer(1, 3), d.integer(1, 4)
     value_size, past = d.integer(1, 4), d.integer(1, 3) if d.chance(0.3) else 0
-    causal = d.chance(0.3)  # of as many keys as queries: else ONNX Runtime lets the last query attend all keys
+    causal = d.chance(0.3)  # as many keys as queries: else ONNX Runtime lets the last query attend to all keys
     if past or causal:
         keys = length
     value_size = size if past else value_size

@@ -1,4 +1,4 @@
-"""Random cases of operators of numbers that are quantised in blocks."""
+"""Random cases of operators on block-quantised numbers."""
 import ml_dtypes
 import numpy
 
@@ -51,7 +51,7 @@ def matmul_bnb4(d):
     attrs = {"K": k, "N": n, "block_size": block, "quant_type": d.integer(0, 1), "transB": turned}
     if turned:
         return Case(inputs, attrs, depth=k, constant=(1, 2))
-    # ONNX Runtime's processor multiplies with memory that nobody has written.
+    # ONNX Runtime's CPU kernel multiplies with uninitialised memory.
     a, b, absmax = inputs
     numbers = numpy.stack([b >> 4, b & 15], -1).reshape(-1)[:count]
     weights = BNB4[attrs["quant_type"]][numbers] * absmax[numpy.arange(count) // block]
@@ -60,7 +60,7 @@ def matmul_bnb4(d):
 
 
 def nbits(d, rows, k, block, bits, dtype=numpy.float32):
-    """Numbers, scales and the matrix that they make."""
+    """Numbers, scales and the matrix that they represent."""
     blocks, each = -(-k // block), 8 // bits
     numbers, scales = d.full_range(numpy.uint8, [rows, blocks, block // each]), d.array(dtype, [rows * blocks], 0.01, 0.1)
     parts = numpy.stack([numbers >> (bits * i) & (2 ** bits - 1) for i in range(each)], -1).reshape(rows, blocks, block)

@@ -90,7 +90,7 @@ def causal_conv(d):
     inputs = [d.array(dtype, shape), d.array(dtype, [c, 1, taps], -1, 1), d.array(dtype, [c]) if d.chance(0.6) else None]
     if d.chance(0.6):
         inputs.append(d.array(dtype, ([window] if window else []) + state))
-    results = windowed(inputs, attrs, before, bool(channels)) if window else None  # ONNX Runtime's processor has none
+    results = windowed(inputs, attrs, before, bool(channels)) if window else None  # ONNX Runtime has no CPU kernel
     return Case(inputs, attrs, outputs=2, depth=2 * taps, results=results)
 
 
@@ -175,12 +175,12 @@ def moe(d):
             attrs["swiglu_limit"] = d.real(1, 7)
     elif kind in ("silu", "relu") and d.chance(0.4):
         inputs += [d.array(f32, [experts, inner, width], -1, 1), d.array(f32, [experts, inner])]
-    own = fusion == 2 or len(inputs) > 6  # ONNX Runtime's processor has neither
+    own = fusion == 2 or len(inputs) > 6  # ONNX Runtime has a CPU kernel of neither
     return Case(inputs, attrs, depth=width * inner, results=[mixture(inputs, attrs)] if own else None)
 
 
 def mixture(inputs, attrs):
-    """MoE, of doubles."""
+    """MoE, in doubles."""
     x, scores, w1, b1, w2, b2, w3, b3 = [None if i is None else i.astype(numpy.float64) for i in (inputs + [None] * 2)[:8]]
     rows = x.reshape(-1, x.shape[-1])
     p = numpy.exp(scores - scores.max(-1, keepdims=True))
@@ -205,7 +205,7 @@ def mixture(inputs, attrs):
 
 @microsoft("QMoE", plain=True)
 def quantised_moe(d):
-    """Of blocks 4 bits alone: ONNX Runtime rounds what 8 bits in blocks are multiplied with."""
+    """Only 4-bit blocks: ONNX Runtime rounds the other operand of 8-bit blocks."""
     f32, experts, tokens = numpy.float32, d.integer(1, 4), d.integer(1, 5)
     block = d.choice([0, 0, 16, 32])
     bits = 4 if block else d.choice([4, 8])

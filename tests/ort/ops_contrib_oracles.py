@@ -1,5 +1,5 @@
-"""Random cases of operators of ONNX Runtime that its processor has no kernel of: results are computed here, from the
-operators' definitions."""
+"""Random cases of operators for which ONNX Runtime has no CPU kernel: results are computed here, from the operators'
+definitions."""
 import math
 
 import numpy
@@ -80,7 +80,7 @@ def bucket(distance, buckets, most, both):
 @microsoft("RelativePositionBias", plain=True)
 def relative_position_bias(d):
     buckets, heads, length, both = d.choice([8, 16, 32]), d.integer(1, 3), d.integer(1, 30), d.integer(0, 1)
-    most = d.choice([20, 35, 100])  # no bound between buckets that is a whole number
+    most = d.choice([20, 35, 100])  # no boundary between buckets is a whole number
     table = d.array(d.choice([F32, F16]), [buckets, heads])
     by_heads = table.reshape(heads, buckets)
     wanted = [[[by_heads[h, bucket(j - i, buckets, most, both)] for j in range(length)] for i in range(length)]
@@ -158,7 +158,7 @@ def gemma_rotary(d):
 
 @microsoft("BitmaskDropout", "BitmaskBiasDropout", plain=True)
 def bitmask_dropout(d):
-    """Without training: of draws other engines have others."""
+    """Without training: other engines draw other random values."""
     x = d.array(F32, d.shape(1, 3, empty=0))
     inputs, y = [x], x
     if d.op == "BitmaskBiasDropout":
@@ -169,7 +169,7 @@ def bitmask_dropout(d):
 
 
 def attend(q, k, v, scale=None, bias=0.0):
-    """Of [heads, length, size]."""
+    """For [heads, length, size]."""
     score = q @ k.swapaxes(-1, -2) * (scale or 1 / math.sqrt(q.shape[-1])) + bias
     e = numpy.exp(score - score.max(-1, keepdims=True))
     return e / e.sum(-1, keepdims=True) @ v
@@ -217,7 +217,7 @@ def packed_attention(d):
 
 @microsoft("DecoderMaskedMultiHeadAttention", plain=True)
 def decoder_masked(d):
-    """ONNX Runtime's processor has a kernel."""
+    """ONNX Runtime has a CPU kernel."""
     b, heads, size, past = d.extent(3), d.integer(1, 3), 2 * d.integer(1, 4), d.integer(1, 6)
     query, width = d.array(F32, [b, 1, heads * size]), heads * size
     bias = d.array(F32, [3 * width]) if d.chance(0.4) else None
@@ -226,7 +226,7 @@ def decoder_masked(d):
         mask = d.array(numpy.int32, [b, past], 0, 1) if d.chance(0.5) else None
         return Case([query, *keys, mask, *[None] * 6, bias], {"num_heads": heads}, depth=10)
     keys = [d.array(F32, [b, 1, width]) for _ in range(2)]
-    held = d.integer(0, past - 1)  # ONNX Runtime wants a cache that is longer
+    held = d.integer(0, past - 1)  # ONNX Runtime requires a longer cache
     mask = d.array(numpy.int32, [b, held + 1], 0, 1) if d.chance(0.5) else None
     if mask is not None:
         mask[:, -1] = 1
@@ -237,7 +237,7 @@ def decoder_masked(d):
 
 
 def laid_out(x, order):
-    """The numbers of matrices in an order, in the shape that they had."""
+    """The numbers of the matrices, reordered, in the original shape."""
     rows = x.reshape(-1, *((x.shape[-2], x.shape[-1]) if x.ndim > 1 else (1, x.shape[0])))
     if order == 0:
         rows = rows.swapaxes(1, 2)

@@ -1,5 +1,5 @@
-"""Random cases of small operators of ONNX Runtime: those that ai.onnx once had on trial, and copies of others. What its
-processor has no kernel of is computed here."""
+"""Random cases of small operators of ONNX Runtime: those once experimental in ai.onnx, and copies of others. Results without
+a CPU kernel are computed here."""
 import math
 
 import numpy
@@ -9,7 +9,7 @@ from draw import Case
 from ops_contrib import Q8, microsoft, quantized
 from ops_linear import window
 
-TRIAL_OPSET = 7  # the opset of what was on trial: opset 10 ended that
+TRIAL_OPSET = 7  # the experimental operators' opset: opset 10 removed them
 
 
 @draw.operator("Affine", "ParametricSoftplus", "Scale", "ScaledTanh")
@@ -174,7 +174,7 @@ def maxpool_with_mask(d):
     kernel, spatial = d.some(1, 3, axes), d.some(3, 6, axes)
     attrs = {**window(d, axes, kernel), "kernel_shape": kernel}
     attrs.pop("dilations", None)
-    attrs.pop("auto_pad", None)  # ONNX Runtime cuts the images of windows that are smaller than their steps
+    attrs.pop("auto_pad", None)  # ONNX Runtime crops the image if windows are smaller than their strides
     images = [d.integer(1, 2), d.integer(1, 3)]
     masks = d.choice([[1, 1], [1, 1], images, [1, images[1]]])
     mask = (d.rng.random([*masks, *spatial]) < 0.7).astype(numpy.int32)
@@ -187,7 +187,7 @@ def matmul_integer16(d):
     return Case([d.array(numpy.int16, [m, k], -999, 999), d.array(numpy.int16, [k, n], -999, 999)])
 
 
-# ---- What ONNX Runtime's processor has no kernel of
+# ---- Operators without a CPU kernel in ONNX Runtime
 
 
 def gelu(x):

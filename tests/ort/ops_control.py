@@ -1,5 +1,5 @@
-"""If: branches of random nodes that read each other, constants, what is around them, and values of the branches they are
-in; and local functions that are called inside and outside of them."""
+"""If: branches of random nodes that read each other, constants, captured values, and values of the enclosing branches; and
+local functions called inside and outside them."""
 import numpy
 from onnx import TensorProto, helper, numpy_helper
 
@@ -11,8 +11,8 @@ BINARY = ["Add", "Sub", "Mul"]
 
 
 def functions(d):
-    """Local functions: an attribute with a default, a function that calls another and hands its attribute on, and inputs that
-    a caller may leave out."""
+    """Local functions: an attribute with a default, a function that calls another and passes its attribute on, and optional
+    inputs."""
     opsets = [helper.make_opsetid("", d.opset), helper.make_opsetid("own", 1)]
     soft = helper.make_function("own", "Soft", ["x"], ["y"], [helper.make_node("LeakyRelu", ["x"], ["y"])], opsets, [],
                                 [helper.make_attribute("alpha", 0.25)])
@@ -27,7 +27,7 @@ def functions(d):
 
 
 def reference(name, of):
-    """An attribute that is what the function's call gives."""
+    """An attribute with the value given by the function's call."""
     attribute = helper.make_attribute(name, 1.0)
     attribute.ClearField("f")
     attribute.ref_attr_name = of
@@ -35,7 +35,7 @@ def reference(name, of):
 
 
 class Body:
-    """Nodes of a graph or of a branch, being drawn; `around`: names of values with the wanted shape and type. `fixed`:
+    """Random nodes of a graph or of a branch; `around`: names of values with the wanted shape and type. `fixed`:
     extents have no names, so that a constant may have the shape too."""
     def __init__(self, d, dtype, shape, around, depth, fixed):
         self.d, self.dtype, self.shape, self.depth, self.fixed = d, numpy.dtype(dtype), shape, depth, fixed
@@ -43,7 +43,7 @@ class Body:
         self.own = 0
 
     def name(self):
-        # branches beside each other have the same names, one inside of another never has
+        # sibling branches share names, nested ones never do
         self.own += 1
         return f"t{self.depth}_{self.own}"
 
@@ -117,12 +117,12 @@ class Body:
 
 
 def longer(axis):
-    """In place of a shape: the body's, with some value once more behind itself along that axis."""
+    """Instead of a shape: the body's, with some value repeated along that axis."""
     return ("longer", axis)
 
 
 def branch(body, outputs, shapes, name):
-    """A graph with as many outputs; other shapes than the body's are made by nodes of their own."""
+    """A graph with as many outputs; extra nodes make shapes other than the body's."""
     d = body.d
     inner = Body(d, body.dtype, body.shape, body.values, body.depth + 1, body.fixed)
     for _ in range(d.integer(0, 4)):
@@ -154,7 +154,7 @@ def branches(body, condition, outputs, shapes=None):
 
 
 def unlike(d, shape, fixed):
-    """Shapes of one rank for the two branches, of different extents: the size is found when the model runs."""
+    """Shapes of one rank for the two branches, with different extents: the size is known only at run time."""
     if not fixed or d.chance(0.5):
         pair = [longer(d.integer(0, len(shape) - 1)), None]
     else:
@@ -163,7 +163,7 @@ def unlike(d, shape, fixed):
 
 
 def misfit(d, dtype, nodes, same, other):
-    """A node over x1 and x2 whose extents do not fit, where it is not run; of the rank of x1."""
+    """A node over x1 and x2 with x1's rank, whose extents do not fit if it does not run."""
     kind = d.choice(["Add", "Sub", "Mul", "Where", "Concat", "MatMul", "Reshape", "GatherElements"])
     axis = d.axis(2)
     if kind == "Where":
@@ -183,8 +183,7 @@ def misfit(d, dtype, nodes, same, other):
 
 
 def untaken(d):
-    """A branch that is never taken, since its extents do not fit when the other one is; the condition is data, or follows from
-    extents."""
+    """A branch that is not taken when its extents do not fit; the condition is data, or follows from extents."""
     dtype = d.choice([numpy.float32, numpy.float64, numpy.int32, numpy.int64])
     rows, columns = d.integer(2, 4), d.integer(2, 4)
     by_extent, taken = d.chance(0.4), d.integer(0, 1)  # taken: the branch that fits
@@ -217,7 +216,7 @@ def if_(d):
     shape = d.shape(0, 3, 5, empty=0)
     inputs = [d.array(numpy.bool_, [1] if d.chance(0.5) else [])]
     inputs += [d.array(dtype, shape, -3, 3) for _ in range(d.integer(1, 2))]
-    # where the branches give different ranks the condition must be known
+    # if the branches' ranks differ, the condition must be known
     known = d.chance(0.25)
     fixed = known or d.chance(0.6)
     body = Body(d, dtype, shape, [f"x{i}" for i in range(1, len(inputs))], 0, fixed)

@@ -1,5 +1,5 @@
-"""Random cases of operators whose results have sizes that are known only when they run: empty inputs, and those of which
-nothing, everything or a part is found."""
+"""Random cases of operators whose result sizes are known only at run time: empty inputs, and inputs of which nothing,
+everything or a part is kept."""
 import numpy
 import onnx
 
@@ -12,13 +12,13 @@ def bools(d, shape):
 
 
 def sparse(d, dtype, shape):
-    """As many zeros as bools() says."""
+    """As many zeros as bools() gives."""
     x = d.array(dtype, shape, -9, 9)
     return numpy.where(bools(d, shape), x, numpy.zeros_like(x))
 
 
 def larger(d):
-    """A shape; now and then one of several tiles."""
+    """A shape; sometimes one of several tiles."""
     return [d.integer(20, 90), d.integer(100, 300)] if d.chance(0.15) else d.shape(1, 4)
 
 
@@ -30,7 +30,7 @@ def nonzero(d):
 
 
 def found_then_read(d):
-    """The elements that were found, their sum, and how many there are."""
+    """The kept elements, their sum, and their number."""
     shape = larger(d)
     make = onnx.helper.make_node
     nodes = [make("NonZero", ["x0"], ["at"]), make("Transpose", ["at"], ["points"], perm=[1, 0]),

@@ -41,7 +41,7 @@ def power(d):
     whole = base not in FLOATS  # an infinite power is not an integer
     least, small = 1 if whole else 0.1, d.shrunk(shape)
     x, y = d.array(base, shape, least, 4), d.array(exponent, small, 0, 3, finite=whole)
-    if not whole and exponent not in FLOATS:  # odd or even is what matters, and f32 does not tell beyond 2^24
+    if not whole and exponent not in FLOATS:  # parity matters, and f32 loses it beyond 2^24
         x = d.array(base, shape, -4, 4)
         y = d.array(exponent, small, -3, 3)
         if d.chance(0.5):
@@ -96,7 +96,7 @@ def bit_function(d):
     return Case([d.array(dtype, d.shape(0, 4))])
 
 
-# Functions of one argument, with the interval of their arguments; those with infinities in it are defined everywhere.
+# Functions of one argument, with the argument's interval; an infinite one means that the function is defined everywhere.
 DOMAIN = {
     "Abs": (-5, 5, SPECIAL), "Neg": (-5, 5, SPECIAL), "Sign": (-5, 5, (INF, -INF, 0.0)), "Ceil": (-5, 5, SPECIAL),
     "Floor": (-5, 5, SPECIAL), "Round": (-5, 5, (0.5, 1.5, -0.5, -2.5, INF, NAN)), "Sqrt": (0, 9, (NAN, INF, -1.0, -0.0)),
@@ -129,7 +129,7 @@ PARAMETERS = {"LeakyRelu": ("alpha",), "Elu": ("alpha",), "Celu": ("alpha",), "S
 @operator(*PARAMETERS)
 def parametric(d):
     attrs, x = {name: d.real(0.1, 1.5) for name in PARAMETERS[d.op] if d.chance(0.7)}, d.array(d.dtype(), d.shape(0, 4))
-    # ONNX Runtime shrinks doubles in float32.
+    # ONNX Runtime computes Shrink of doubles in float32.
     return Case([x], attrs, tolerance=(1e-6, 1e-6) if d.op == "Shrink" and x.dtype == numpy.float64 else None)
 
 
@@ -150,7 +150,7 @@ def gelu(d):
 def clip(d):
     dtype = d.dtype()
     low, high = sorted(d.some(-4, 4, 2))
-    # Without a limit ONNX's text says that infinities become the largest numbers; ONNX's reference keeps them.
+    # Without a limit, ONNX's text turns infinities into the largest numbers; its reference keeps them.
     x = d.array(dtype, d.shape(0, 4), finite=True)
     if d.opset < 11:
         return Case([x], {k: float(v) for k, v in (("min", low), ("max", high)) if d.chance(0.7)})
@@ -196,7 +196,7 @@ def element_type(dtype):
 
 @operator("Cast")
 def cast(d):
-    """Values that the target holds: what others become is not defined. To integers narrower than a byte ONNX Runtime rounds
+    """Values in the target's range: the results of others are undefined. To integers narrower than a byte ONNX Runtime rounds
     floats, which ONNX's reference implementation truncates as other integers do: they get whole numbers."""
     if d.narrow() and d.chance(0.4):
         source, target = d.choice(d.narrow()), d.choice(d.narrow() + d.types())

@@ -1,4 +1,4 @@
-"""Random models in which an operator meets extents that are no plain symbol: an input [R,D] is concatenated, tiled, padded, sliced
+"""Random models with operators on extents that are not plain symbols: an input [R,D] is concatenated, tiled, padded, sliced
 or reshaped, so that rows have w*D, w*D+c, D+E or floordiv(D-1,k)+1 elements. Each model runs at several D and E: 0, 1, primes and
 multiples of vectors' widths."""
 import os
@@ -90,7 +90,7 @@ def product(net, x, r):
 
 
 def attention(net, x, r):
-    """The columns of x attend to each other."""
+    """Self-attention over the columns of x."""
     q = net.node("Transpose", x, perm=[1, 0])
     scores = net.node("Softmax", net.node("MatMul", q, x), axis=-1)
     return net.node("MatMul", scores, q)
@@ -118,7 +118,7 @@ def resized(net, x, r):
 
 
 def moved(net, x, r):
-    """Windows, and what lies around them."""
+    """Windows and padding."""
     image = net.node("Unsqueeze", x, net.constant(i64([0])))
     return net.node(net.d.choice(["MaxPool", "AveragePool"]), image, kernel_shape=[3], pads=[1, 1], strides=[net.d.integer(1, 2)])
 

@@ -51,7 +51,7 @@ def zero_point(d, dtype, shape, given=0.7):
 def matmul_integer(d):
     (a, b, _), types = matmul_shapes(d), (numpy.uint8, numpy.int8)
     if 0 in (a[-1], b[-1]):
-        return Case([])  # refused: of a sum of nothing ONNX Runtime leaves the result as its memory was
+        return Case([])  # refused: for an empty sum ONNX Runtime leaves the result uninitialised
     ta, tb = d.choice(types), d.choice(types)
     b_zero = [b[-1]] if len(b) == 2 and d.chance(0.4) else []
     return Case([d.full_range(ta, a), d.full_range(tb, b), zero_point(d, ta, []), zero_point(d, tb, b_zero)],
@@ -81,8 +81,8 @@ def window(d, space, kernel, transposed=False, pooled=False):
         attrs["auto_pad"] = style
     if style.startswith("SAME") and not transposed:
         attrs.pop("dilations", None)
-        # Where the stride is larger than the window, SAME needs no padding (ONNX's shape inference takes 0 for what would be
-        # negative); ONNX Runtime's pools take the negative padding, and begin inside of the image.
+        # If the stride is larger than the window, SAME needs no padding (ONNX's shape inference clamps it to 0); ONNX
+        # Runtime's pools use negative padding and start inside the image.
         if pooled and "strides" in attrs:
             attrs["strides"] = [min(stride, extent) for stride, extent in zip(attrs["strides"], kernel)]
     return attrs
@@ -140,8 +140,8 @@ def pool(d):
         attrs["count_include_pad"] = d.integer(0, 1)
     if d.op == "LpPool":
         attrs["p"] = d.integer(1, 3)
-    # Whether the largest of a NaN and a number is the NaN is open; ONNX Runtime takes the number, NumPy the NaN. And of
-    # negative infinities alone ONNX Runtime's is the lowest finite number.
+    # The maximum of a NaN and a number is unspecified: ONNX Runtime takes the number, NumPy the NaN. For only negative
+    # infinities ONNX Runtime gives the lowest finite number.
     x = d.array(d.dtype(), [d.integer(1, 2), d.integer(1, 3), *(d.integer(5, 8) for _ in range(space))],
                 finite=d.op == "MaxPool")
     return Case([x], attrs, outputs=d.choice([1, 1, 2]) if d.op == "MaxPool" and d.opset >= 8 else 1,
@@ -172,7 +172,7 @@ def col2im(d):
     block, dilation, stride = d.some(1, 3, space), d.some(1, 2, space), d.some(1, 3, space)
     pads, image = d.some(0, 1, 2 * space), d.some(5, 8, space)
     if space != 2:
-        dilation = [1] * space  # ONNX Runtime misplaces dilated blocks but in images of two axes; ONNX's reference does not
+        dilation = [1] * space  # ONNX Runtime misplaces dilated blocks except in images of two axes; ONNX's reference does not
     count = product([(image[i] + pads[i] + pads[space + i] - dilation[i] * (block[i] - 1) - 1) // stride[i] + 1
                      for i in range(space)])
     attrs = {"dilations": dilation, "strides": stride, "pads": pads}
@@ -186,9 +186,9 @@ def col2im(d):
 def resize(d):
     rank = d.choice([2, 3, 4, 4, 4, 5])
     attrs = {"mode": d.choice(["nearest", "linear", "cubic"])}
-    # Interpolated integers are rounded by ONNX's reference and cut off by ONNX Runtime.
+    # ONNX's reference rounds interpolated integers, ONNX Runtime truncates them.
     types = (numpy.float32, numpy.uint8, numpy.int8, numpy.int32) if attrs["mode"] == "nearest" else (numpy.float32,)
-    # Finite: whether a neighbour of weight zero is read, and makes a NaN of an infinity, is open.
+    # Finite: a neighbour of weight zero may be read or not, and makes a NaN of an infinity.
     x = d.array(d.dtype(among=types), [d.integer(2, 6) for _ in range(rank)], finite=attrs["mode"] != "nearest")
     scaled = range(rank) if d.chance(0.2) and attrs["mode"] == "nearest" else range(max(0, rank - 2), rank)
     scales = numpy.array([d.choice([0.5, 0.6, 1, 1.5, 2, 2.5, 3]) if i in scaled else 1 for i in range(rank)], numpy.float32)
@@ -207,7 +207,7 @@ def resize(d):
         attrs["antialias"] = 1
     roi = numpy.array([], numpy.float32)
     if transform == "tf_crop_and_resize":
-        # Along axes whose extent stays ONNX Runtime looks at no region.
+        # ONNX Runtime ignores the region along axes whose extent stays.
         scaled = [i for i in scaled if int(x.shape[i] * scales[i]) != x.shape[i]]
         # Exact in float32: elsewhere rounding decides whether a point on the edge is outside.
         start = [d.choice([0.125, 0.1875, 0.25]) if i in scaled else 0 for i in range(rank)]
@@ -217,7 +217,7 @@ def resize(d):
     if d.chance(0.5):
         inputs = [x, roi, scales]
     elif d.opset >= 18 and transform != "tf_crop_and_resize" and d.chance(0.5):
-        # Of axes counted from the end ONNX Runtime forgets some where a policy is given.
+        # With a policy ONNX Runtime ignores some axes counted from the end.
         axes = [axis % rank for axis in d.axes(rank, least=1)[:2]]
         attrs["axes"] = axes
         attrs["keep_aspect_ratio_policy"] = d.choice(["stretch", "not_larger", "not_smaller"])
@@ -234,5 +234,5 @@ def grid_sample(d):
     modes = ["bilinear", "nearest", "bicubic"] if d.opset < 20 else ["linear", "nearest", "cubic"]
     attrs = {"mode": d.choice(modes), "padding_mode": d.choice(["zeros", "border", "reflection"]),
              "align_corners": d.integer(0, 1)}
-    grid = d.array(numpy.float32, [n, d.integer(1, 5), d.integer(1, 5), 2], -1.2, 1.2, finite=True)  # no place is at a NaN
+    grid = d.array(numpy.float32, [n, d.integer(1, 5), d.integer(1, 5), 2], -1.2, 1.2, finite=True)  # no coordinate is NaN
     return Case([d.array(numpy.float32, [n, c, h, w], finite=True), grid], attrs, tolerance=(1e-3, 1e-3))

@@ -1,4 +1,4 @@
-"""Loop and Scan: bodies of random nodes that read states, what is scanned, the turn, and what is around them."""
+"""Loop and Scan: bodies of random nodes that read states, scanned inputs, the iteration number, and captured values."""
 import numpy
 from onnx import TensorProto, helper, numpy_helper
 
@@ -19,7 +19,7 @@ def constant(body, value):
 
 
 def bounded(body, name):
-    """A value that does not grow from turn to turn."""
+    """A value that does not grow between iterations."""
     if body.dtype.kind == "f":
         return body.node("Tanh", [name])
     return body.node("Sub", [name, body.node("Mul", [body.node("Div", [name, constant(body, body.dtype.type(97))]),
@@ -27,7 +27,7 @@ def bounded(body, name):
 
 
 def results(body, states, collected):
-    """The next values of states, which may be states themselves, and what is collected."""
+    """The next values of states, which may be states themselves, and the collected values."""
     d, names = body.d, []
     for _ in range(d.integer(1, 5)):
         body.grow()
@@ -52,12 +52,12 @@ def finish(d, inputs, node, outputs, constants, body):
 
 
 def counted(d):
-    """A loop without a number of turns, or with one that is none: its condition compares a state that counts."""
+    """A loop with no iteration count, or an unlimited one: its condition compares a counting state."""
     dtype, counter = d.choice(DTYPES), d.choice([numpy.int32, numpy.int64])
     shape, fixed = d.shape(0, 2, 4, empty=0), d.chance(0.6)
     start, step, limit = d.integer(-3, 3), d.integer(1, 3), d.integer(-2, 9)
     going, collected = start < limit, d.integer(0, 2)
-    first = not d.chance(0.3)  # before the loop the condition is not asked, as in "do while"
+    first = not d.chance(0.3)  # the condition is not tested before the loop, as in "do while"
     collected *= going or not first
     inputs = [numpy.array(2**63 - 1), numpy.array(going or not first), numpy.array(start, counter), numpy.array(limit, counter),
               d.array(dtype, shape, -2, 2), d.array(dtype, shape, -2, 2)]
@@ -83,7 +83,7 @@ def counted(d):
 
 
 def grown(d):
-    """A loop of a known number of turns, of which each gives a state another shape."""
+    """A loop with a known number of iterations, each of which changes a state's shape."""
     dtype, turns, shape = d.choice(DTYPES), d.integer(0, 4), d.shape(1, 2, 3, empty=0)
     inputs = [i64(turns), numpy.array(True), d.array(dtype, shape, -2, 2), d.array(dtype, shape, -2, 2)]
     collected = turns > 0 and d.chance(0.5)
@@ -111,13 +111,13 @@ def loop(d):
     dtype = d.choice(DTYPES)
     shape, states, fixed = d.shape(0, 2, 4, empty=0), d.integer(1, 3), d.chance(0.6)
     turns = d.integer(0, 5)
-    kind = d.choice(["always", "handed on", "turn", "state"])  # what the body says of going on
-    known = d.chance(0.75)  # the number of turns
+    kind = d.choice(["always", "handed on", "turn", "state"])  # the body's condition to continue
+    known = d.chance(0.75)  # the number of iterations
     collected = d.integer(0, 2) if known else 0
-    turns += collected > 0 and not turns  # of what no turn made ONNX Runtime does not know the shape
+    turns += collected > 0 and not turns  # after no iteration ONNX Runtime does not know the shape
     inputs = [i64(turns), numpy.array(collected > 0 or d.chance(0.85)), *(d.array(dtype, shape, -2, 2) for _ in range(states + 1))]
     body = Body(d, dtype, shape, [f"s{i}" for i in range(states)] + [f"x{states + 2}"], 1, fixed)
-    if d.chance(0.5):  # the turn as a value like others
+    if d.chance(0.5):  # the iteration number as a value like others
         turn = body.node("Cast", ["turn"], to=helper.np_dtype_to_tensor_dtype(body.dtype))
         body.values.remove(turn)  # it has another shape
         body.node("Add", [turn, body.any()])
@@ -140,7 +140,7 @@ def loop(d):
         given = True
     node = helper.make_node("Loop", ["x0", "x1" if given else "", *(f"x{i + 2}" for i in range(states))],
                             [f"y{i}" for i in range(states + collected)], body=graph)
-    # the condition may be data; the number of turns too where nothing is collected
+    # the condition may be data; so may the number of iterations if nothing is collected
     constants = (0,) if known else ()
     if d.chance(0.5):
         constants += (1,)
@@ -154,7 +154,7 @@ def scan_8(d, dtype, shape, states, scanned, collected):
     inputs += [d.array(dtype, [batch, *shape], -2, 2) for _ in range(states)]
     inputs += [d.array(dtype, [batch, steps, *shape], -2, 2) for _ in range(scanned)]
     attrs = {"directions": d.some(0, 1, scanned)} if d.chance(0.5) else {}
-    if inputs[0] is not None:  # what lies behind the end of a sequence is undefined
+    if inputs[0] is not None:  # elements after the end of a sequence are undefined
         collected = 0
     return inputs, attrs, collected
 

@@ -28,7 +28,7 @@ def feature(d):
     else:
         attrs = {"imputed_value_floats": floats(d, d.choice([1, c])), "replaced_value_float": float("nan")}
     special = [float("nan")] if d.op == "Imputer" and dtype == numpy.float32 else []
-    # The largest of numbers and a NaN is the NaN or not: open.
+    # The maximum of numbers and a NaN is unspecified.
     return Case([d.array(dtype, [n, c], special=special, nan=d.op != "Normalizer")], attrs, depth=c)
 
 
@@ -62,7 +62,7 @@ def linear_regressor(d):
 
 @ml("LinearClassifier")
 def linear_classifier(d):
-    """Of one score for two labels PROBIT is left out: ONNX Runtime gives what its memory held."""
+    """Without PROBIT for one score and two labels: ONNX Runtime returns uninitialised memory."""
     n, c, rows = d.extent(5), d.extent(5), d.choice([1, 1, 2, 3, 4])
     transforms = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"] + ["PROBIT"] * (rows > 1)
     attrs = {"post_transform": d.choice(transforms), "classlabels_ints": [3, 1, 7, 5][:max(rows, 2)],

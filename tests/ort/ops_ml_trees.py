@@ -1,8 +1,6 @@
 """Random ensembles of decision trees.
 
-Left out is what ONNX Runtime does otherwise than ONNX says: there a target without votes has no base value, and of two
-classes that both have votes the label is no class; of TreeEnsemble 1 is LOGISTIC and 2 SOFTMAX, where ONNX has them the
-other way round."""
+Without the cases in which ONNX Runtime deviates from ONNX: a target without votes has no base value there; for two classes with votes the label is not a class; in TreeEnsemble 1 is LOGISTIC and 2 SOFTMAX, and ONNX has them the other way round."""
 import numpy
 
 from draw import Case
@@ -74,7 +72,7 @@ def votes(d, what, places, targets, most):
 
 
 def as_tensors(attrs, names):
-    """Lists of floats as tensors of doubles, which is what an input of doubles wants."""
+    """Lists of floats as tensors of doubles, which an input of doubles requires."""
     for name in names:
         if name in attrs:
             values = numpy.array(attrs.pop(name), numpy.float64)
@@ -158,7 +156,7 @@ def ensemble(d):
                  aggregate_function=d.integer(0, 3),
                  post_transform=d.choice([0, 0, 3, 4] + [1, 2] * (targets == 1)))
     x = forest.rows().astype(dtype)
-    if members:  # ONNX Runtime truncates x where it looks for members, and keeps them as bits
+    if members:  # ONNX Runtime truncates x to find set members, which it stores as bits
         attrs["membership_values"] = tensor(numpy.array(members, dtype))
         x = numpy.abs(numpy.round(2 * x))
     return Case([x], attrs, tolerance=(1e-4, 1e-4), version=5)

@@ -1,6 +1,6 @@
 """Random cases of support vector machines, label encoders, n-grams.
 
-Of one pair of classes with support vectors PROBIT is left out: of its second score ONNX Runtime gives what its memory held."""
+Without PROBIT for one pair of classes with support vectors: ONNX Runtime's second score is uninitialised memory."""
 import numpy
 from onnx import numpy_helper
 

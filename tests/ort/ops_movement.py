@@ -248,7 +248,7 @@ def scatter_elements(d):
     axis, dtype = d.axis(len(shape)), d.dtype()
     where = [d.integer(1, extent) for extent in shape]
     index = indices(d, shape[axis], where)
-    if attrs.get("reduction", "none") == "none":  # no index twice: which one wins is not defined
+    if attrs.get("reduction", "none") == "none":  # no duplicate index: which one wins is undefined
         order = d.rng.permuted(numpy.broadcast_to(numpy.arange(shape[axis]).reshape(
             [-1 if i == axis % len(shape) else 1 for i in range(len(shape))]), shape), axis=axis)
         index = order[tuple(slice(0, extent) for extent in where)].astype(index.dtype)
@@ -339,7 +339,7 @@ def compress(d):
 
 @operator("OptionalGetElement", "OptionalHasElement")
 def optional(d):
-    """Where they are given a tensor, or nothing."""
+    """For operators that take a tensor, or nothing."""
     none = d.op == "OptionalHasElement" and d.chance(0.3)
     dtype = d.choice([numpy.float32, numpy.float16, numpy.float64, numpy.int8, numpy.int32, numpy.int64, numpy.uint8, numpy.bool_])
     return Case([None if none else d.array(dtype, d.shape(0))])

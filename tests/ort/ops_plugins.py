@@ -1,5 +1,5 @@
-"""Generators of what exporters write for plugins of TensorRT, mmcv and mmdeploy. ONNX Runtime has none of them: the wanted
-results are computed here with NumPy, in double precision, from the operators' definitions."""
+"""Generators of nodes that exporters write for plugins of TensorRT, mmcv and mmdeploy. ONNX Runtime has none of them: the
+expected results are computed here with NumPy, in double precision, from the operators' definitions."""
 import numpy
 import onnx
 
@@ -280,7 +280,7 @@ def gather_topk(d):
 def pillar_scatter(d):
     n, pillars, size = d.integer(1, 2), d.integer(1, 6), d.some(3, 6, 2)
     voxels, coords = d.array(floating(d), [n, pillars, d.integer(1, 5)]), numpy.zeros([n, pillars, 4], numpy.int32)
-    for i in range(n):  # no two pillars in one place
+    for i in range(n):  # no two pillars at one position
         places = d.rng.permutation(size[0] * size[1])[:pillars]
         coords[i, :, 0], coords[i, :, 2], coords[i, :, 3] = i, places // size[1], places % size[1]
     counts = d.array(numpy.int32, [n], 0, pillars)
@@ -335,7 +335,7 @@ def bev_pool(d):
     places = numpy.sort(d.array(numpy.int32, [d.integer(1, 20)], 0, view[0] * view[1] - 1))
     starts = numpy.flatnonzero(numpy.diff(places, prepend=-1)).astype(numpy.int32)
     lengths = numpy.diff(starts, append=len(places)).astype(numpy.int32)
-    kept = numpy.sort(d.rng.permutation(len(starts))[:d.integer(1, len(starts))])  # some points are of no interval
+    kept = numpy.sort(d.rng.permutation(len(starts))[:d.integer(1, len(starts))])  # some points belong to no interval
     starts, lengths = starts[kept], lengths[kept]
     at_depth = d.array(numpy.int32, [len(places)], 0, depth.size - 1)
     at_feat = d.array(numpy.int32, [len(places)], 0, feat.size // channels - 1)
@@ -350,7 +350,7 @@ def bev_pool(d):
 
 
 def distinct(d, dtype, shape, low, high):
-    """Values of which no two are equal, so that their order is one."""
+    """Distinct values, so that their order is unique."""
     count = int(numpy.prod(shape))
     return (d.rng.permutation(count).reshape(shape) / max(count, 1) * (high - low) + low).astype(dtype)
 
@@ -361,7 +361,7 @@ def efficient_nms(d):
     scores = distinct(d, numpy.float32, [n, count, classes], -3 if d.chance(0.3) else 0.01, 1)
     shape = [n, count] + ([] if d.chance(0.6) else [d.choice([1, classes])]) + [4]
     boxes, anchors = d.array(numpy.float32, shape, 0, 1), None
-    if d.chance(0.05):  # more than are looked at; most overlap
+    if d.chance(0.05):  # more than are considered; most overlap
         n, count, classes, shape = 1, 4200, 1, [1, 4200, 4]
         scores = distinct(d, numpy.float32, [n, count, classes], 0.01, 1)
         boxes = numpy.tile(numpy.array([0.4, 0.4, 0.6, 0.6], numpy.float32), [n, count, 1])
@@ -383,7 +383,7 @@ def boxes_and_scores(d, scale, turned=False):
     if turned:
         boxes = numpy.concatenate([start, size, d.array(numpy.float32, [*start.shape[:3], 1], -3.2, 3.2)], -1)
         if count > 1 and d.chance(0.3):
-            boxes[:, 1] = boxes[:, 0]  # all of it in common
+            boxes[:, 1] = boxes[:, 0]  # full overlap
     else:
         boxes = numpy.concatenate([start, start + size], -1)
     return boxes, distinct(d, numpy.float32, [n, count, classes] + [1] * d.integer(0, 1), 0.01, 1)

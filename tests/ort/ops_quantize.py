@@ -12,7 +12,7 @@ def scale_and_zero(d, shape, axis, types, scale_type=numpy.float32):
     dtype = d.choice(types)
     extent = [] if d.chance(0.5) else [shape[axis]]
     attrs = {"axis": axis} if d.opset >= 13 else {}
-    if d.opset >= 21 and 0 not in shape and d.chance(0.4):  # blocks of nothing end ONNX Runtime's process
+    if d.opset >= 21 and 0 not in shape and d.chance(0.4):  # empty blocks crash ONNX Runtime
         block = d.choice([2, 3, 4])
         attrs["block_size"] = block
         extent = list(shape)
@@ -27,8 +27,8 @@ def quantize(d):
     axis = d.axis(len(shape))
     types = BYTES + ((numpy.uint16, numpy.int16) if d.opset >= 21 else ()) + tuple(d.narrow(2))
     scale, zero, dtype, attrs = scale_and_zero(d, shape, axis, types)
-    narrow = dtype in d.narrow(2)  # to which ONNX Runtime brings infinities through an integer that lacks them
-    x = d.array(numpy.float32, shape, *((-3, 3) if narrow else (-30, 30)), nan=False, finite=narrow)  # a NaN is open
+    narrow = dtype in d.narrow(2)  # ONNX Runtime converts infinities through an integer, which lacks them
+    x = d.array(numpy.float32, shape, *((-3, 3) if narrow else (-30, 30)), nan=False, finite=narrow)  # NaN is unspecified
     if zero is None and narrow:
         attrs["output_dtype"] = onnx.helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
     return Case([x, scale] + ([zero] if zero is not None else []), attrs, constant=(1, 2) if d.chance(0.6) else ())
@@ -47,7 +47,7 @@ def dequantize(d):
 @operator("DynamicQuantizeLinear")
 def dynamic_quantize(d):
     low = d.choice([-30, -1, 0, 2])
-    # Finite: the range of infinities gives no scale. Nor does that of no elements.
+    # Finite: a range with infinities gives no scale, nor does an empty one.
     return Case([d.array(numpy.float32, d.shape(0, 4, empty=None), low, low + d.choice([0, 1, 50]), finite=True)],
                 outputs=3)
 

@@ -9,8 +9,8 @@ BOTH = {"Affine": ((0.5, 1.0), (-0.5, 0.5)), "ScaledTanh": ((0.5, 1.5), (0.5, 1.
 
 
 def activations(d, count, functions):
-    """Names, and the numbers of those that take some. Where there are several, the first is that of gates: bounded, so that
-    states do not grow from step to step."""
+    """Names of activations, and parameters of those that take some. If there are several, the first is for gates: bounded, so
+    that states do not grow from step to step."""
     names, alpha, beta = [], [], []
     for number in range(count):
         name = d.choice(PLAIN_FUNCTIONS + list(ALPHA) + list(BOTH)) if d.chance(0.6) else d.choice(["Sigmoid", "Tanh"])
@@ -55,7 +55,7 @@ def recurrent(d, gates, functions, states, peepholes=False):
     return values, attrs
 
 
-# ONNX Runtime's activations do not hand on every NaN, and it does not run layout 1.
+# ONNX Runtime's activations do not propagate every NaN, and it does not support layout 1.
 @operator("RNN", plain=True)
 def rnn(d):
     values, attrs = recurrent(d, 1, 1, 1)
@@ -108,12 +108,12 @@ def quantized_lstm(d):
     for weights in values[1:3]:
         shape = [weights.shape[0], weights.shape[2]] if d.chance(0.4) else [weights.shape[0]]
         values.append((numpy.abs(d.array(numpy.float32, shape)) / 2000 + 0.001).astype(numpy.float32))
-        # ONNX Runtime has one for all of a direction
+        # ONNX Runtime has one for the whole direction
         zero = d.full_range(dtype, [shape[0]])
         values.append(numpy.repeat(zero[:, None], shape[1], 1) if len(shape) == 2 else zero)
     if d.chance(0.25):
         attrs["input_forget"] = 1
-    # a value on the border of two quanta may fall to either side
+    # a value on a quantisation boundary may round either way
     return Case(values, attrs, outputs=3, tolerance=(5e-2, 5e-2), constant=(1, 2, 8, 9, 10, 11))
 
 

@@ -15,10 +15,10 @@ def reduction(d):
     shape = d.shape(0, 4, empty=None if d.op == "ReduceMean" else 0.06)
     axes, attrs = d.axes(len(shape), least=1), {}
     if 0 in shape:
-        axes = [axis % len(shape) for axis in axes]  # of an empty tensor ONNX Runtime passes over negative axes
-    # Logarithms of integers are left open by ONNX.
+        axes = [axis % len(shape) for axis in axes]  # for an empty tensor ONNX Runtime ignores negative axes
+    # ONNX does not specify logarithms of integers.
     types = (numpy.float32, numpy.float64, numpy.float16) if d.op.startswith("ReduceLog") else None
-    # The largest of numbers and a NaN is open: in ONNX Runtime it depends on the order.
+    # The maximum of numbers and a NaN is unspecified: in ONNX Runtime it depends on the order.
     x = d.array(d.dtype(among=types) if types else d.dtype(), shape, 1 if d.op == "ReduceLogSum" else -2, 3,
                 nan=d.op not in ("ReduceMax", "ReduceMin", "ReduceLogSumExp"))
     if d.chance(0.7):
@@ -38,7 +38,7 @@ def reduction(d):
 
 @operator("ArgMax", "ArgMin")
 def arg_reduction(d):
-    shape = d.shape(1, 4, empty=None)  # of an empty tensor ONNX Runtime keeps the reduced axis' extent
+    shape = d.shape(1, 4, empty=None)  # for an empty tensor ONNX Runtime keeps the reduced axis' extent
     attrs = {"axis": d.axis(len(shape))} if d.chance(0.8) else {}
     if d.chance(0.6):
         attrs["keepdims"] = d.integer(0, 1)
@@ -55,7 +55,7 @@ def softmax(d):
     shape = d.shape(1, 4)
     attrs = {"axis": d.integer(0 if d.opset < 11 else -len(shape), len(shape) - 1)} if d.chance(0.8) else {}
     dtype = d.dtype()
-    # Of an infinity ONNX Runtime's LogSoftmax of doubles is no NaN, and of other types it is.
+    # For an infinity ONNX Runtime's LogSoftmax gives NaN, except for doubles.
     finite = d.op == "LogSoftmax" and dtype == numpy.float64
     return Case([d.array(dtype, shape, -9, 9, nan=d.op != "Hardmax", finite=finite)], attrs, depth=8)
 
@@ -91,7 +91,7 @@ def rms_normalization(d):
 
 @operator("InstanceNormalization")
 def instance_normalization(d):
-    shape, dtype = d.shape(3, 5, empty=None), d.dtype()  # of an empty tensor ONNX Runtime dies
+    shape, dtype = d.shape(3, 5, empty=None), d.dtype()  # ONNX Runtime crashes on an empty tensor
     attrs = {"epsilon": d.choice([1e-3, 1e-5, 0.1])} if d.chance(0.5) else {}
     # ONNX Runtime multiplies the scale by 1 / deviation first: with an infinite one, inf * 0 is elsewhere.
     scale = d.array(dtype, shape[1:2], finite=True)
@@ -126,7 +126,7 @@ def lp_normalization(d):
 
 @operator("MeanVarianceNormalization")
 def mean_variance_normalization(d):
-    shape = d.some(2, 6, 4)  # of one element the variance is 0, where ONNX Runtime divides by it
+    shape = d.some(2, 6, 4)  # the variance of one element is 0, and ONNX Runtime divides by it
     return Case([d.array(d.dtype(), shape)], {"axes": sorted(a % 4 for a in d.axes(4, least=1))}, depth=64)
 
 
@@ -134,5 +134,5 @@ def mean_variance_normalization(d):
 def local_response_normalization(d):
     attrs = {"size": d.choice([1, 3, 5])}
     attrs.update({name: d.real(0.1, 1) for name in ("alpha", "beta", "bias") if d.chance(0.6)})
-    # Finite: ONNX Runtime takes off from a running sum what leaves the window, infinities too.
+    # Finite: ONNX Runtime subtracts elements that leave the window from a running sum, also infinities.
     return Case([d.array(d.dtype(), d.shape(4, 4, empty=0), finite=True)], attrs, depth=8)

@@ -4,7 +4,7 @@ import numpy
 from draw import Case, operator
 
 
-@operator("DFT", plain=True)  # a transform's sum has every element in it: infinities make NaN of all
+@operator("DFT", plain=True)  # a transform's sums include every element: an infinity makes all of them NaN
 def dft(d):
     dtype = d.dtype(among=(numpy.float32, numpy.float64))
     shape = [d.integer(1, 3), *d.some(2, 9, d.integer(1, 2))]
@@ -54,7 +54,7 @@ def likelihood_loss(d):
     attrs = {"reduction": d.choice(["none", "sum", "mean"])}
     if d.chance(0.3):
         attrs["ignore_index"] = d.integer(0, classes - 1)
-        inputs[1][0] = (attrs["ignore_index"] + 1) % classes  # something is left to take the mean of
+        inputs[1][0] = (attrs["ignore_index"] + 1) % classes  # the mean is not over nothing
     return Case(inputs, attrs, depth=50)
 
 
@@ -64,7 +64,7 @@ def dropout(d):
     return Case([x], {"ratio": 0.3} if d.opset < 12 else {}, outputs=d.choice([1, 2]) if d.opset >= 12 else 1)
 
 
-@operator("Attention", finite=True)  # whether what is masked is multiplied by zero or left out is open
+@operator("Attention", finite=True)  # masked elements may be multiplied by zero or left out
 def attention(d):
     batch, length, keys, size, value_size = d.extent(3), d.extent(4), d.extent(5), d.integer(1, 5), d.integer(1, 4)
     kv_heads, group, past = d.integer(1, 2), d.integer(1, 3), d.integer(1, 3) if d.chance(0.3) else 0
@@ -79,7 +79,7 @@ def attention(d):
     inputs.append(d.choice([None, d.array(dtype, mask), d.array(numpy.bool_, mask)]))
     if past:
         inputs += [d.array(dtype, [batch, kv_heads, past, width]) for width in (size, value_size)]
-    # Of one query ONNX Runtime lets it attend all keys, also those behind it.
+    # ONNX Runtime lets a single query attend to all keys, also later ones.
     attrs = {"is_causal": int(d.chance(0.3) and (length > 1 or keys == 1))}
     if flat:
         attrs.update(q_num_heads=heads, kv_num_heads=kv_heads)

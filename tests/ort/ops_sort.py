@@ -5,8 +5,8 @@ from draw import Case, i64, operator
 
 
 def with_ties(d, dtype, shape):
-    """Few different values, or many; among floats infinities, and zeros of both signs. ONNX Runtime puts a NaN anywhere, as
-    its comparison is no order then: there are none here. Their place is what tests/schedule holds to."""
+    """Few different values, or many; floats include infinities and zeros of both signs, but no NaN, which ONNX Runtime's
+    comparison does not order. tests/schedule checks their positions."""
     if d.chance(0.5):
         return d.array(dtype, shape, -2, 2, nan=False).round().astype(dtype)
     return d.array(dtype, shape, -90, 90, nan=False)
@@ -30,7 +30,7 @@ def top_k(d):
 
 @operator("Unique")
 def unique(d):
-    """Elements with many repetitions, and slices that are made to repeat. No NaN: ONNX Runtime takes it for equal to all."""
+    """Elements and slices with many repetitions. No NaN: ONNX Runtime treats it as equal to everything."""
     shape = d.shape(1, 4) if d.chance(0.8) else [d.integer(300, 3000)]
     dtype = d.dtype(among=(numpy.float32, numpy.float64, numpy.int64, numpy.int8))
     attrs = {"sorted": d.integer(0, 1)} if d.chance(0.8) else {}

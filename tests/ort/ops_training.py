@@ -1,4 +1,5 @@
-"""Generators of ONNX's optimizers, which ONNX Runtime's processor has not: the wanted results are computed here with NumPy,
+"""Generators of ONNX's optimizers, for which ONNX Runtime has no CPU kernels: the expected results are computed here with
+NumPy,
 in double precision, from the operators' definitions."""
 import numpy
 
@@ -9,7 +10,7 @@ DOMAIN = "ai.onnx.preview.training."
 
 
 def optimizer(d, attrs, states, step):
-    """Draws tensors, gradients and `states` kinds of states; step(r, t, x, g, *states) gives x' and the new states."""
+    """Random tensors, gradients and `states` kinds of states; step(r, t, x, g, *states) returns x' and the new states."""
     dtype, rate = d.choice([numpy.float32, numpy.float64]), d.choice([numpy.float32, numpy.float64])
     shapes = [d.shape(0, 3) for _ in range(d.integer(1, 3))]
     r, t = d.array(rate, d.choice([[], [1]]), 0.01, 1), d.array(numpy.int64, d.choice([[], [1]]), 0, 20)
@@ -26,7 +27,7 @@ def optimizer(d, attrs, states, step):
 
 
 def some(d, **ranges):
-    """Attributes, each of which is left out at times."""
+    """Attributes, each of which is sometimes omitted."""
     return {name: d.real(*span) for name, span in ranges.items() if d.chance(0.7)}
 
 

@@ -5,7 +5,7 @@ from draw import Case, operator
 from ops_linear import product
 
 
-@operator("RoiAlign", finite=True)  # whether neighbours of weight zero are read is open
+@operator("RoiAlign", finite=True)  # neighbours of weight zero may be read or not
 def roi_align(d):
     n, c, h, w = d.integer(1, 2), d.integer(1, 3), d.integer(3, 8), d.integer(3, 8)
     rois = d.integer(0 if d.chance(0.1) else 1, 4)
@@ -20,7 +20,7 @@ def roi_align(d):
                 tolerance=(1e-4, 1e-4))
 
 
-@operator("MaxRoiPool", finite=True)  # the largest of infinities is the lowest finite number in ONNX Runtime
+@operator("MaxRoiPool", finite=True)  # in ONNX Runtime the maximum of negative infinities is the lowest finite number
 def max_roi_pool(d):
     n, rois = d.integer(1, 2), d.integer(1, 4)
     corner = d.array(numpy.float32, [rois, 2], 0, 5)
@@ -30,13 +30,13 @@ def max_roi_pool(d):
                 {"pooled_shape": d.some(1, 3, 2), "spatial_scale": d.choice([1.0, 0.5])})
 
 
-@operator("DeformConv", plain=True)  # no place is at a NaN, and neighbours of weight zero are read or not
+@operator("DeformConv", plain=True)  # no coordinate is NaN, and neighbours of weight zero may be read or not
 def deform_conv(d):
     kernel, stride, dilation, pads = d.some(1, 3, 2), d.some(1, 2, 2), d.some(1, 2, 2), d.some(0, 1, 4)
     group, shared, size = d.choice([1, 2]), d.choice([1, 2]), d.some(4, 7, 2)
     out = [(size[i] + pads[i] + pads[2 + i] - dilation[i] * (kernel[i] - 1) - 1) // stride[i] + 1 for i in range(2)]
     if min(out) < 1:
-        return Case([])  # refused: drawn again
+        return Case([])  # refused: repeated
     n, places, dtype = d.integer(1, 2), shared * product(kernel), d.dtype(among=(numpy.float32, numpy.float64))
     inputs = [d.array(dtype, [n, 4, *size]), d.array(dtype, [4, 4 // group, *kernel]),
               d.array(dtype, [n, 2 * places, *out], -3, 3), d.array(dtype, [4]) if d.chance(0.5) else None]

@@ -13,7 +13,7 @@ def overlap(a, b, more=0.0):
 
 
 def greedy(order, suppresses):
-    """What is left of `order`, the best first."""
+    """The boxes kept from `order`, the best first."""
     kept = []
     for k in order:
         if not any(suppresses(j, k) for j in kept):
@@ -61,7 +61,7 @@ def efficient(boxes, scores, anchors, score_threshold, iou_threshold, max_output
 
 
 def batched(boxes, scores, top, keep, score_threshold, iou_threshold, background, measure, clip):
-    """For each image the places, scores, classes and boxes of what is kept; `measure` says how much two boxes overlap."""
+    """For each image the positions, scores, classes and boxes that are kept; `measure` gives the overlap of two boxes."""
     scores = scores.reshape(scores.shape[:3])
     images, count, classes = scores.shape
     places, best = numpy.zeros([images, keep, boxes.shape[-1]]), numpy.zeros([images, keep])
@@ -99,7 +99,7 @@ def area(corner):
 
 
 def turned_overlap(a, b):
-    """Intersection over union of turned boxes; one is cut along the other's edges, one after the other."""
+    """Intersection over union of rotated boxes: one is clipped at each of the other's edges."""
     left, other = list(polygon(a)), polygon(b)
     for i in range(4):
         edge, before = other[(i + 1) % 4] - other[i], left

@@ -1,4 +1,4 @@
-"""What the plugins of ops_plugins.py compute, written plainly with NumPy in double precision: all but sampling of images."""
+"""What the plugins of ops_plugins.py compute, written plainly with NumPy in double precision: all except image sampling."""
 import itertools
 
 import numpy
@@ -13,7 +13,7 @@ def normalise(x, scale, bias, groups, epsilon):
 
 
 def reorg(x, step):
-    """The loops of the README's picture: parts of the input, looked at as a larger image of fewer channels."""
+    """The loops of the README's figure: parts of the input, viewed as a larger image of fewer channels."""
     n, channels, height, width = x.shape
     seen = x.reshape(n, channels // step ** 2, height * step, width * step)
     parts = [seen[:, :, p::step, q::step] for p, q in itertools.product(range(step), range(step))]

@@ -1,4 +1,4 @@
-"""What the plugins of ops_plugins.py compute, written plainly with NumPy in double precision: sampling of images."""
+"""What the plugins of ops_plugins.py compute, written plainly with NumPy in double precision: image sampling."""
 import itertools
 
 import numpy
@@ -48,7 +48,7 @@ def deformable_convolution(x, w, offset, mask, bias, stride, pads, dilation, gro
 
 
 def mirrored(x, low, high):
-    """x, reflected at both borders until it is between them."""
+    """x, reflected at both borders until it lies between them."""
     if low == high:
         return 0.0
     while not low <= x <= high:
@@ -73,7 +73,7 @@ def grid_sampler(x, grid, interpolation_mode, padding_mode, align_corners):
 
 
 def held(image, y, x):
-    """image[..., y, x] between its elements, after y and x were brought inside."""
+    """image[..., y, x] between its elements, with y and x clamped to it."""
     y, x = (numpy.clip(p, 0, extent - 1) for p, extent in zip((y, x), image.shape[-2:]))
     return bilinear(image, y, x)
 
@@ -86,7 +86,7 @@ def zero_outside(image, y, x):
 
 
 def corners(image, y, x):
-    """The largest of the four elements around (y, x), each with its weight."""
+    """The maximum of the four elements around (y, x), each times its weight."""
     if not (-1 <= y <= image.shape[-2] and -1 <= x <= image.shape[-1]):
         return numpy.zeros(image.shape[:-2])
     y, x = (numpy.clip(p, 0, extent - 1) for p, extent in zip((y, x), image.shape[-2:]))
@@ -122,7 +122,7 @@ def roi_align(x, rois, images, bins, scale, ratio, shifted, largest, read=zero_o
 
 
 def rotated(image, centre, size, angle, bins, ratio):
-    """One region of an image [c, h, w], turned by an angle."""
+    """One region of an image [c, h, w], rotated by an angle."""
     def turned(image, y, x):
         return zero_outside(image, y * numpy.cos(angle) - x * numpy.sin(angle) + centre[0],
                             y * numpy.sin(angle) + x * numpy.cos(angle) + centre[1])
@@ -144,7 +144,7 @@ def level_of(height, width, finest, count):
 
 
 def multi_level(rois, maps, bins, strides, ratio, factor, finest, aligned, largest, clockwise=None):
-    """clockwise None: regions that are not turned."""
+    """clockwise None: regions that are not rotated."""
     out = []
     for image, a, b, c, d, *angle in rois.astype(numpy.float64):
         level = level_of(d if angle else d - b, c if angle else c - a, finest, len(maps))

@@ -1,5 +1,5 @@
-/* rt/core by itself: linked with no engine's part, it runs a plugin's table. This is what such a part does with it;
- * docs/add-an-engine.md goes through it. */
+/* rt/core by itself, without an engine's part, runs a plugin's table. The test does what such a part does;
+ * docs/add-an-engine.md explains it. */
 #include "core/rt_core.h"
 
 #include <stdlib.h>
@@ -73,13 +73,13 @@ static const struct tpat_rt_device device = {
 	.version = TPAT_RT_VERSION, .load = load, .upload = upload, .launch = launch, .current = current
 };
 
-/* ---- What an engine's part does. */
+/* ---- The engine's part. */
 
 /* Extents have changed: `n` of x, and of y. */
 static int prepare(struct rt_plan *plan, struct rt_binding *binding, int64_t n, char why[RT_WHY])
 {
 	plan->extent[0] = plan->extent[TPAT_RT_MAX_RANK] = n;
-	plan->narrow[0] = -1; /* y is no size */
+	plan->narrow[0] = -1; /* y is not a size */
 	if (rt_device_bind(&twice, binding, why))
 		return -1;
 	return rt_plan_make(&twice, &tactic, binding->loaded, plan, why);

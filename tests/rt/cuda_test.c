@@ -113,7 +113,7 @@ static bool doubled(const float *x, const void *pointer)
 	return right;
 }
 
-/* Enqueue under capture, replay. `fresh`: a plugin object that never ran, so that everything is loaded inside. */
+/* Enqueue under capture, replay. `fresh`: a plugin object that never ran, so that the capture loads everything. */
 static void test_capture(struct host_engine *x, const float *data, bool prepare)
 {
 	struct host_tensor in = { .type = 1, .rank = 2, .dim = { N, H } }, out = in;
@@ -175,8 +175,7 @@ static void test_table(struct host *h)
 	host_engine_free(x);
 }
 
-/* TensorRT 10.3 takes INT32 size tensors: of the INT64 that the kernel writes it gets the lower half, also from a
- * graph. */
+/* TensorRT 10.3 requires INT32 size tensors: it gets the lower half of the kernel's INT64, also from a graph. */
 static void test_narrow_size(const char *path)
 {
 	struct host_options o = { .version = 100300 };
@@ -246,7 +245,7 @@ int main(int argc, char **argv)
 	test_capture(y, data, false);
 	test_table(h);
 
-	/* A plugin without code: a clear line. */
+	/* A plugin without code logs a clear line. */
 	struct host_tensor in = max;
 	CHECK(host_build(&y, h, "RowSoftmax", "1", "tpat", &in, &in, &in, 1, arena, &err) < 0);
 	CHECK(strstr(err.text, "the library has no code for this GPU (sm_"));

@@ -265,7 +265,7 @@ static const struct tpat_rt_tensor shapes_out[] = { { "arithmetic", 1, 8, shapes
 	                                            { "logic", 1, 8, shapes_dim_1, 0 },
 	                                            { "partial", 1, 3, shapes_dim_2, 0 } };
 
-/* FindEven: the indices of x's even elements, as many as there are; how many is a second output. */
+/* FindEven: the indices of x's even elements; their number is a second output. */
 static const struct tpat_rt_expr find_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 },  { TPAT_RT_CONST, 0, 0, 0, 2 }, { TPAT_RT_FLOORDIV, 0, 1, 0, 0 },
 	{ TPAT_RT_SIZE, 1, 2, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 },
@@ -292,7 +292,7 @@ KERNEL(find_even)
 	*ARG(2, int32_t *) = n;
 }
 
-/* FindOdd: the same of odd elements, and an INT64 says how many. */
+/* FindOdd: the same for odd elements, with an INT64 count. */
 static const struct tpat_rt_tensor find_odd_out[] = { { "index", 6, 1, dims_3, 0 }, { "count", 7, 0, NULL, 0 } };
 static const char find_odd_ptx[] =
         ".version 6.0\n.target sm_50\n.address_size 64\n"

@@ -1,5 +1,5 @@
-/* Several libraries that tpat built, in one process: every two of them can be registered together, in both orders,
- * opened or loaded by TensorRT, and the plugins saved in an engine are made again by their own library. Arguments: the
+/* Several libraries built by tpat in one process: any two can be registered together, in both orders, opened or
+ * loaded by TensorRT, and each library recreates its own plugins from an engine. Arguments: the
  * libraries. */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ void *getPluginRegistry(void)
 	return &registry;
 }
 
-/* A plugin as a plan holds it. */
+/* A plugin as saved in an engine. */
 struct saved {
 	char name[TEXT], version[TEXT], name_space[TEXT], hash[TEXT];
 	char text[MOST_FIELDS][TEXT];
@@ -147,7 +147,7 @@ static void test_pair(const char *first, const char *second, int32_t version)
 	CHECK_INT(registry.creators, 0);
 	CHECK_INT(registry.refused, 0);
 
-	begin(version); /* the plan is read in another process, where they come in the other order */
+	begin(version); /* another process reads the engine and has them in the other order */
 	for (int i = 1; i >= 0; i--)
 		library[i] = open_library(path[i]);
 	for (int i = 0; i < saved_count; i++)

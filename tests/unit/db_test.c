@@ -203,7 +203,7 @@ static void test_best(void)
 	db_close(d);
 }
 
-/* ---- Files that are no database. */
+/* ---- Files that are not databases. */
 
 static void check_refused(const char *path, enum db_mode mode, int code, const char *says)
 {
@@ -264,7 +264,7 @@ static void test_unwritable(void)
 	CHECK(db_open(&d, path_of("none.db/in.db"), DB_WRITE, &e) < 0 && !d && *e.text);
 	db_close(open_db(path, DB_WRITE));
 	if (geteuid() == 0)
-		return; /* to whom every file is writable */
+		return; /* every file is writable for root */
 	chmod(path, 0400);
 	check_refused(path, DB_WRITE, ERR_USAGE, "cannot be written");
 	db_close(open_db(path, DB_READ));
@@ -338,7 +338,7 @@ static void test_foreign(void)
 	db_close(d);
 }
 
-/* ---- Text, other databases, throwing away. */
+/* ---- Text, other databases, pruning. */
 
 static const char *text_of(struct db *d)
 {
@@ -490,7 +490,7 @@ static void test_prune(void)
 	check_whole(path);
 }
 
-/* ---- Several writers; the end of one; a full disk. */
+/* ---- Several writers; a killed writer; a full disk. */
 
 enum { ROWS = 300 };
 

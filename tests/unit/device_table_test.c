@@ -52,7 +52,7 @@ static bool is_word(const char *text, const char *at, size_t n)
 	       at[n] != '_';
 }
 
-/* Returns the next place after `from` where the word comes before `next`; null: none. */
+/* Returns the next place after `from` where the word precedes `next`; null: none. */
 static const char *find_word(const char *text, const char *from, const char *word, const char *next)
 {
 	size_t n = strlen(word);

@@ -1,5 +1,5 @@
-/* A second engine, as small as one can be: lists, selections, edges, the rewritten model and the library follow it.
- * docs/add-an-engine.md goes through it. */
+/* A minimal second engine: lists, selections, types, the rewritten model and the library follow it.
+ * docs/add-an-engine.md explains it. */
 #include "engine/engine.h"
 
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static int plain_build(const struct engine_library *l, const char *folder, const
 	struct dev_code code;
 
 	for (int i = 0; i < l->plugins; i++)
-		plan[i] = l->plugin[i].plan[0]; /* Plain times no tactics */
+		plan[i] = l->plugin[i].plan[0]; /* Plain does not time tactics */
 	language_c.print(&text, plan, l->plugins);
 	source.text = str_text(&text);
 	TRY(file_make(path_join(a, folder, source.file), source.text, text.n, e));
@@ -149,7 +149,8 @@ static void refuses(void)
 	onnx_model_free(m);
 }
 
-/* FLOAT16 becomes FLOAT at the edge: in the program, in the model around the node, and in its function. */
+/* FLOAT16 becomes FLOAT at the plugin's inputs and outputs: in the program, in the model around the node, and in its
+ * function. */
 static void casts(void)
 {
 	struct onnx_model *m = model(8, 18);

@@ -89,7 +89,7 @@ static bool right_by_type(struct case_ *c, const struct tensor *got)
 	return tune_same(got, &r, &worst, c->arena);
 }
 
-/* A segment sum: some three hundred updates an element, each rounded to f16. */
+/* A segment sum: about three hundred updates per element, each rounded to f16. */
 static void scatter_in_f16(void)
 {
 	struct case_ c;

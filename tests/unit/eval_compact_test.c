@@ -83,7 +83,7 @@ static void any_stage(void)
 	CHECK_INT(run_all(p, &x, out), ERR_MODEL);
 }
 
-/* Positions that may be any number, divided by an extent that is 1. */
+/* Arbitrary positions, divided by an extent of 1. */
 static void by_one(void)
 {
 	const struct ir_program *p =

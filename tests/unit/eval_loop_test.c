@@ -75,8 +75,8 @@ static void exchange(void)
 	}
 }
 
-/* y[t] = sum over s of (t + 1) * x[s], one addition a turn; the inner loop starts anew in each turn of the outer
- * one. */
+/* y[t] = sum over s of (t + 1) * x[s], one addition per iteration; the inner loop restarts in each iteration of the
+ * outer one. */
 static void nested(void)
 {
 	double x[4] = { 1, 2, 3, 5 };
@@ -99,7 +99,7 @@ static void nested(void)
 		CHECK(tensor_float(&y, t) == 11 * (t + 1));
 }
 
-/* Every kind of stage in a body, of types that loads decode, against the same turn written three times. */
+/* Every kind of stage in a body, of types that loads decode, against the same body written three times. */
 static void kinds(void)
 {
 	const char *body = "    S: f32[6] = sum (i | r<6) f32(H[r]) * x[i, r] then it / 8.0\n"
@@ -116,7 +116,7 @@ static void kinds(void)
 	           body);
 	str_add(&flat, "program p(x: f32[6,6]) -> (y: f16[6])\n  H0: f16[6] = map (i) f16(f32(i))\n");
 	for (int t = 0; t < 3; t++)
-		for (const char *c = body; *c; c++) /* every turn has names of its own; W is the next H */
+		for (const char *c = body; *c; c++) /* every iteration has its own names; W is the next H */
 			if (strchr("HSMUVW", *c))
 				str_printf(&flat, "%c%d", *c == 'W' ? 'H' : *c, *c == 'W' ? t + 1 : t);
 			else
@@ -125,7 +125,7 @@ static void kinds(void)
 	CHECK_SAME(run(str_text(&loop), &in, NULL, NULL), run(str_text(&flat), &in, NULL, NULL), str_text(&loop));
 }
 
-/* Many turns are cheap. */
+/* Many iterations are cheap. */
 static void many(void)
 {
 	struct tensor in = random_of(TYPE_F32, 2, (int64_t[]){ 64, 64 }, -1, 1);

@@ -227,7 +227,7 @@ static void scatters(void)
 	        "  w0: u64[1] = scatter max (i | r<6) init u64(1) at [0] value u64(n0[r]) - u64(1)\n",
 	        &n, &u, NULL);
 	CHECK(!tensor_int(&y, 0) && tensor_int(&y, 1) && !tensor_int(&y, 2) && tensor_int(&y, 3) && !tensor_int(&y, 4));
-	/* Many updates over two axes: the last one of an element stays. Indices outside are passed over by `where`. */
+	/* Many updates over two axes: the last one of an element stays. `where` skips indices outside. */
 	struct tensor big = random_of(TYPE_I64, 2, (int64_t[]){ 30, 900 }, -50, 1050);
 	struct tensor v = random_of(TYPE_I32, 2, (int64_t[]){ 30, 900 }, -1000, 1000),
 	              out = tensor_of(TYPE_I32, 1, &(int64_t){ 1000 });
@@ -405,7 +405,7 @@ static void large_sorts(void)
 	}
 }
 
-/* More of a row than it has is an error wherever it is one on a GPU: also where there is no row. */
+/* Asking for more elements than a row has is an error, as on a GPU: also if there is no row. */
 static void sorts_too_long(void)
 {
 	struct ir_program *p = parse("program p(x: f32[A,B], d: u8[M]) -> (y: i64[M,B])\n"

@@ -226,7 +226,7 @@ static void laziness(void)
 	              "  z: f32[5,700] = map (i, j) select(and(0 < j, 0.0 < x[i, j - 1]), x[i, j - 1] * 2.0, x[i, "
 	              "j])\n"),
 	        &x, NULL, NULL);
-	/* Indices from data that are outside where they are not used; both orders of a condition. */
+	/* Indices from data that are out of bounds where they are unused; both orders of a condition. */
 	compare(parse("program p(x: f32[5,700], n0: i64[700]) -> (y: f32[700], z: bool[700], w0: f32[700])\n"
 	              "  y: f32[700] = map (i) select(and(i64(0) <= n0[i], n0[i] < i64(5)), x[index(n0[i]), i], -1.0)\n"
 	              "  z: bool[700] = map (i) or(or(n0[i] < i64(0), i64(5) <= n0[i]), x[index(n0[i]), 699 - i] < "

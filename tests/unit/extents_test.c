@@ -1,4 +1,4 @@
-/* Inputs of other shapes than an operator wants, made from all operators' own cases. Extents: each extent of each input
+/* Inputs of invalid shapes, made from all operators' own cases. Extents: each extent of each input
  * becomes dynamic in turn, and then larger or smaller than it should be. The interpreter, which looks at every index,
  * may find that the extents do not fit, and never a read beside a tensor. Ranks: each input has an axis more, one less,
  * and none. Lowering gives a sound program or an error. */

@@ -76,7 +76,7 @@ static void captures(void)
 	input(m, "c", TYPE_BOOL, "");
 	output(m, "y", TYPE_F32, "N 4");
 	constant(m, "k", TYPE_F32, 1, &four, (double[]){ 1, 2, 3, 4 });
-	simple_if(m, "c", "a", "b", "y"); /* in front of what it takes: the check puts it behind */
+	simple_if(m, "c", "a", "b", "y"); /* before the node whose result it captures: the check reorders them */
 	node(m, "Relu", "x", "a");
 	node(m, "Add", "x k", "b");
 	g = graph_of(m, NULL);
@@ -97,7 +97,7 @@ static void captures(void)
 	onnx_model_free(m);
 }
 
-/* A branch inside of a branch takes from both around it, and a name of its own hides one further out. */
+/* A nested branch captures values from both enclosing graphs, and its own name hides an outer one. */
 static void nested(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -152,7 +152,7 @@ static void known_condition(void)
 	g = graph_of(m, NULL);
 	CHECK_STR(why(g, "y"), "");
 	CHECK_STR(type_of(g, "y"), "f32[3]");
-	/* but the plugin's function would have to be given it */
+	/* but the plugin's function would need it as an input */
 	CHECK(strstr(program_text(g, (const char *[]){ "y" }, 1, NULL),
 	             "the shape of its input \"secret\" is not known"));
 	graph_free(g);
@@ -312,7 +312,7 @@ static void rewritten(void)
 	graph_free(g);
 	f = onnx_function_find(m, "tpat", "plugin_if", NULL);
 	CHECK(f && f->n_input == 3 && f->n_output == 1);
-	/* c: Cast; b and h, which the branches take: Abs and Cast; If; Cast */
+	/* c: Cast; b and h, which the branches capture: Abs and Cast; If; Cast */
 	CHECK_INT(f->n_node, 1 + 2 + 2 + 1 + 1);
 	CHECK_STR(f->node[5]->op_type, "If");
 	for (size_t i = 0; i < m->proto->graph->n_node; i++) {
@@ -322,7 +322,7 @@ static void rewritten(void)
 			CHECK(n->n_input == 3 && strcmp(n->input[1], "b_int32") == 0 &&
 			      strcmp(n->input[2], "h_int32") == 0);
 	}
-	g = graph_of(m, NULL); /* a model that can be read again, and means the same */
+	g = graph_of(m, NULL); /* the model can be read again and means the same */
 	CHECK_STR(type_of(g, "z"), "f32[N]");
 	graph_free(g);
 	onnx_model_free(m);
@@ -369,8 +369,8 @@ static void function(struct onnx_model *m, const char *name, const char *input, 
 	CHECK(onnx_model_add_function(m, f, &e) == 0);
 }
 
-/* A function that calls another inside of a branch and hands on its attribute and an input that the caller leaves out;
- * the branch takes the function's names, not those of the model. */
+/* A function that calls another inside a branch and passes on its attribute and an omitted input; the branch sees the
+ * function's names, not the model's. */
 static void functions_in_branches(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -387,7 +387,7 @@ static void functions_in_branches(void)
 	add(m, other, "Neg", "v", "t");
 	choose = branches(m, make(m, "If", "c", "r"), then, other);
 	function(m, "Choose", "c v low", "r", &choose, 1);
-	input(m, "v", TYPE_F32, "N"); /* a name of the function too, where it is something else */
+	input(m, "v", TYPE_F32, "N"); /* also a name in the function, with another meaning */
 	input(m, "x", TYPE_F32, "N");
 	input(m, "c", TYPE_BOOL, "");
 	output(m, "y", TYPE_F32, "N");
@@ -403,7 +403,7 @@ static void functions_in_branches(void)
 	onnx_model_free(m);
 }
 
-/* A graph that the call hands to the function: its names are those around the call. */
+/* A graph passed to the function: its names are those of the caller. */
 static void graph_handed_on(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -436,7 +436,7 @@ static void graph_handed_on(void)
 	onnx_model_free(m);
 }
 
-/* A function's nodes mean the opsets that the function imports, also inside of branches. */
+/* A function's nodes use the opsets that the function imports, also inside branches. */
 static void own_opset(void)
 {
 	struct onnx_model *m = model(8, 11);
@@ -466,7 +466,7 @@ static void own_opset(void)
 	onnx_model_free(m);
 }
 
-/* A function that calls itself, by another one and inside of a branch. */
+/* A function that calls itself, through another one and inside a branch. */
 static void recursion(void)
 {
 	struct onnx_model *m = model(8, 16);
@@ -488,8 +488,8 @@ static void recursion(void)
 /* ---- States that change their shapes
  * ------------------------------------------------------------------------------ */
 
-/* A Loop "y" (and "z": what is collected) of `turns` turns, or of m turns where that is negative, over the state s,
- * which is x[N,4] before; its body makes t of it, by a node of `type` that reads `reads`. */
+/* A Loop "y" (and "z": the collected values) of `turns` iterations, or m if that is negative, over the state s,
+ * initially x[N,4]; its body computes t from it, with a node of `type` that reads `reads`. */
 static struct graph *growing(struct onnx_model **out, int turns, const char *type, const char *reads, bool collects)
 {
 	struct onnx_model *m = *out = model(8, 16);
@@ -520,8 +520,8 @@ static struct graph *growing(struct onnx_model **out, int turns, const char *typ
 	return graph_of(m, NULL);
 }
 
-/* Each turn may give a state another shape: it is what the last turn made where their number is known and small. Else a
- * state that must change its shape is refused, and one that may keep it is checked where it runs. */
+/* Each iteration may change a state's shape if their number is known and small: the result has the last one's.
+ * Otherwise a state that must change its shape is refused, and one that may keep it is checked at run time. */
 static void growing_states(void)
 {
 	static const char grows[] = "its state \"s\" is f32[N,4] before a turn and f32[N * 2,4] after it.";
@@ -529,7 +529,7 @@ static void growing_states(void)
 		int turns;
 		const char *type, *reads;
 		bool collects;
-		const char *result, *state, *why; /* the types of y, and of s in all turns */
+		const char *result, *state, *why; /* the types of y, and of s in all iterations */
 	} cases[] = {
 		{ 0, "Concat", "s s", false, "f32[N,4]", "f32[N,4]", "" },
 		{ 1, "Concat", "s s", false, "f32[N * 2,4]", "f32[N,4]", "" },
@@ -558,7 +558,7 @@ static void growing_states(void)
 	}
 }
 
-/* The inputs' first place may be empty in opset 8 alone, where it is sequence_lens. */
+/* Only in opset 8 the first input may be omitted; it is sequence_lens there. */
 static void scan_of_nothing(void)
 {
 	struct onnx_model *m = model(8, 16);

@@ -71,7 +71,7 @@ static void concat(void)
 	onnx_model_free(m);
 }
 
-/* The neck of a detector: extents that agree for some sizes of the image alone. */
+/* The neck of a detector: extents that agree only for some image sizes. */
 static void neck(void)
 {
 	struct onnx_model *m = model(8, 17);
@@ -113,7 +113,7 @@ static void neck(void)
 	onnx_model_free(m);
 }
 
-/* Broadcasting may find a 1 in either place, and takes no symbol for another. */
+/* Broadcasting allows a 1 on either side, and does not confuse symbols. */
 static void broadcast(void)
 {
 	struct onnx_model *m = model(8, 17);
@@ -137,7 +137,7 @@ static void broadcast(void)
 	onnx_model_free(m);
 }
 
-/* The inner extent of a product, also with a constant: that is what the symbol is then. */
+/* The inner extent of a product, also with a constant, which the symbol then equals. */
 static void product(void)
 {
 	struct onnx_model *m = model(8, 17);
@@ -174,7 +174,7 @@ static void channels(void)
 	node(m, "BatchNormalization", "y s t u v", "z");
 	g = graph_of(m, NULL);
 	CHECK_STR(type_of(g, "f"), "f32[M,C,3,3]");
-	CHECK_STR(type_of(g, "s"), "f32[S]"); /* at most: by what is read */
+	CHECK_STR(type_of(g, "s"), "f32[S]"); /* at most: by the elements read */
 	CHECK(g->demands.n >= 5);
 	graph_free(g);
 	onnx_model_free(m);
@@ -295,7 +295,7 @@ static void text(void)
 	          ERR_MODEL);
 }
 
-/* Extents of which larger ones leave nothing: one scale for all axes, so that the first one makes the others zero. */
+/* Larger extents leave nothing: one scale for all axes, so that the first one makes the others zero. */
 static void shrinking(void)
 {
 	struct onnx_model *m = model(9, 19);
@@ -317,8 +317,7 @@ static void shrinking(void)
 	onnx_model_free(m);
 }
 
-/* Runs after the first ones take little work, and extents that no demand is about stay small where others must be
- * large. */
+/* Runs after the first ones take little work, and extents without demands stay small where others must be large. */
 static void light(void)
 {
 	struct onnx_model *m = model(8, 17);
@@ -333,7 +332,7 @@ static void light(void)
 	node(m, "MatMul", "x w", "y");
 	g = graph_of(m, NULL);
 	p = program_of(g);
-	/* Only multiples of 128 hold it. */
+	/* Only multiples of 128 satisfy it. */
 	struct ir_demand d = { .relation = IR_SAME, .node = "y", .tensor = { "x", "x" } };
 	expr k = p->inputs.at[0]->dim[1];
 	d.extent[0] = k;

@@ -139,7 +139,7 @@ static void rewrite_folded(void)
 	onnx_model_free(m);
 }
 
-/* Each region is convex, but they need each other both ways: refused, and the model stays as it is. */
+/* Each region is convex, but they need each other's results: refused, and the model is unchanged. */
 static void rewrite_cycle(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -168,8 +168,7 @@ static void rewrite_cycle(void)
 	onnx_model_free(m);
 }
 
-/* A constant that is made of the extents of what the region makes, over a node that is not a constant itself: 100 of
- * the shape [N,100]. */
+/* A constant computed from extents of the region's result, through a non-constant node: 100 from the shape [N,100]. */
 static void rewrite_extents(void)
 {
 	struct onnx_model *m = model(8, 17);
@@ -193,7 +192,7 @@ static void rewrite_extents(void)
 	struct graph *g = graph_of(m, NULL);
 	CHECK(graph_select(&r, g, &s, &e) == 0);
 	CHECK_INT(graph_rewrite(g, &r, &plugin, NULL, &e), 0);
-	CHECK_INT(m->proto->graph->n_node, 3); /* the plugin, and what makes "c" of constants */
+	CHECK_INT(m->proto->graph->n_node, 3); /* the plugin, and the nodes that compute "c" from constants */
 	graph_free(g);
 	CHECK(onnx_model_check(m, &e) == 0);
 	onnx_model_free(m);

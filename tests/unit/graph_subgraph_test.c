@@ -62,7 +62,8 @@ static struct onnx_model *if_model(void)
 	return m;
 }
 
-/* Three turns: i, go, s -> go, s + i + outer, Erf of that; `type`: the operator that makes the state's next value. */
+/* Three iterations: i, go, s -> go, s + i + outer, Erf of that; `type`: the operator that makes the state's next
+ * value. */
 static Onnx__GraphProto *add_loop(struct onnx_model *m, const char *type)
 {
 	Onnx__GraphProto *b = body(m, "turn");
@@ -182,13 +183,13 @@ static void shapes(void)
 	onnx_model_free(m);
 }
 
-/* A growing state of an unrolled loop keeps the extents that all turns share. */
+/* A growing state of an unrolled loop keeps the extents that all iterations share. */
 static void growing_state(void)
 {
 	struct onnx_model *m = loop_model(3);
 	struct graph *g, *b;
 
-	add_loop(m, "Concat")->n_output = 2; /* nothing is put together */
+	add_loop(m, "Concat")->n_output = 2; /* nothing is concatenated */
 	m->proto->graph->node[0]->n_output = 1;
 	m->proto->graph->n_output = 1;
 	g = graph_of(m, NULL);
@@ -394,7 +395,7 @@ static void pruned_around(void)
 	onnx_model_free(m);
 }
 
-/* Regions of one body that need each other both ways: nothing is changed, in no graph. */
+/* Regions of one body that need each other's results: no graph is changed. */
 static void unchanged(void)
 {
 	struct onnx_model *m = if_model();

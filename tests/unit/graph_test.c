@@ -195,7 +195,7 @@ static void folding(void)
 	node(m, "Unsqueeze", "c k", "w");
 	g = graph_of(m, NULL);
 	CHECK(g->nodes.at[0].folded && g->nodes.at[1].folded && !g->nodes.at[2].folded);
-	CHECK_STR(type_of(g, "z"), "f32[value0 * 3]"); /* how often is known when it runs */
+	CHECK_STR(type_of(g, "z"), "f32[value0 * 3]"); /* the repeats are known only at run time */
 	CHECK(!g->nodes.at[4].known && strstr(g->nodes.at[4].why, "plain numbers are needed"));
 	CHECK(graph_constant(&t, g, graph_value_find(g, "square"), &e) == 0);
 	CHECK(tensor_float(t, 2) == 16);
@@ -282,7 +282,7 @@ static void convexity(void)
 	onnx_model_free(m);
 }
 
-/* Extents that are no plain symbols get symbols of their own; outer sizes are expressed in them, or refused. */
+/* Extents that are not plain symbols get their own symbols; outer sizes are expressed in them, or refused. */
 static void symbol_translation(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -307,7 +307,7 @@ static void symbol_translation(void)
 	CHECK_STR(program_text(g, (const char *[]){ "r" }, 1, NULL),
 	          "program expand(input: f32[N,n0], shape: i64[2]) -> (output: f32[N,n0])\n"
 	          "  output: f32[N,n0] = map (i, j) input[i, j]\n");
-	/* w does not have the extents that are needed: x becomes an input for its extents alone. */
+	/* w lacks the needed extents: x becomes an input only for its extents. */
 	CHECK_STR(program_text(g, (const char *[]){ "s" }, 1, NULL),
 	          "program expand(input: f32[1], shape: i64[2], x: f32[N,H]) -> (output: f32[N,floordiv(min(9999999, "
 	          "H) + 1, 2)])\n"
@@ -316,7 +316,7 @@ static void symbol_translation(void)
 	onnx_model_free(m);
 }
 
-/* Symbols, axes and buffers are names of one program, and so must differ. */
+/* Symbols, axes and buffers share a program's namespace, so their names must differ. */
 static void names_differ(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -434,7 +434,8 @@ static void local_functions(void)
 	onnx_model_free(m);
 }
 
-/* ---- What a region computes -------------------------------------------------------------------------------------- */
+/* ---- Descriptions of regions --------------------------------------------------------------------------------------
+ * */
 
 static void region_runs(void)
 {

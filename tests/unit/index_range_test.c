@@ -70,7 +70,7 @@ static void ranges(void)
 	}
 }
 
-/* Drawn indices are all over the axis, from both ends. */
+/* Random indices cover the axis, counted from both ends. */
 static void drawn(void)
 {
 	struct ir_program *p = program_of("Gather", "data:f32[N,2] indices:i64[400]");

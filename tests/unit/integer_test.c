@@ -91,9 +91,9 @@ static void floats(void)
 	CHECK_INTEGER(ir_cast(ir_unary(IR_FLOOR, half), TYPE_I64), "floordiv(N, 2)");
 	CHECK_INTEGER(ir_cast(half, TYPE_I32), "floordiv(N, 2)");
 	CHECK_INTEGER(ir_binary(IR_MUL, half, f32(4)), "N * 2");
-	CHECK_INTEGER(half, "none"); /* no integer */
+	CHECK_INTEGER(half, "none"); /* not an integer */
 	CHECK_INTEGER(ir_cast(ir_unary(IR_FLOOR, third), TYPE_I64), "floordiv(N, 3)");
-	CHECK_INTEGER(ir_cast(ir_binary(IR_MUL, f, f32(0.1)), TYPE_I64), "none"); /* 0.1 is no such fraction */
+	CHECK_INTEGER(ir_cast(ir_binary(IR_MUL, f, f32(0.1)), TYPE_I64), "none"); /* 0.1 is not exact */
 	CHECK_INTEGER(ir_cast(ir_unary(IR_SQRT, f), TYPE_I64), "none");
 	CHECK_INTEGER(ir_cast(ir_cast(n, TYPE_F16), TYPE_I64), "none"); /* f16 rounds counts */
 	CHECK_INTEGER(ir_select(ir_binary(IR_LT, half, f32(8)), i64(1), i64(2)),
@@ -133,7 +133,7 @@ static void loads(void)
 	CHECK_STR(text(ir_integer_of(ir_cast(half, TYPE_I64), element, &asked)), "floordiv(N + 1, 2)");
 	CHECK(asked >= 2);
 	CHECK_STR(text(ir_integer_of(ir_binary(IR_ADD, known, unknown), element, &asked)), "none");
-	CHECK_INTEGER(known, "none"); /* nobody to ask */
+	CHECK_INTEGER(known, "none"); /* nothing known */
 	CHECK_STR(text(ir_integer_of(ir_cast(unknown, TYPE_I8), zero, NULL)), "0");
 }
 

@@ -85,7 +85,7 @@ static void round_trip(struct arena *a)
 	CHECK_STR(print(a, p0), loop);
 }
 
-/* Numbers that decide extents and come as data. */
+/* Input values that determine extents. */
 static void values(struct arena *a)
 {
 	static const char tiled[] = "program K(x: f32[N,3], times: i64[2]) -> (y: f32[rows,3])\n"
@@ -265,7 +265,7 @@ static void scans(struct arena *a)
 	                       "  d: f32[N,K] = scan sum along j reverse (i, j) exp(f32(x[i, j]))\n"
 	                       "  y: f16[N,K] = scan sum along j (i, j) exp(f32(x[i, j])) then f16(it * it)\n"
 	                       "  z: f32[N] = sum (i | r<K) d[i, r]\n");
-	/* Read elsewhere than at the own index, it stays. */
+	/* Read at another index, it stays. */
 	p = parse(a, "program p(x: f32[N]) -> (y: f32[N])\n"
 	             "  b: f32[N] = scan sum along i (i) x[i]\n"
 	             "  y: f32[N] = map (i) b[N - 1 - i]\n");
@@ -284,7 +284,7 @@ static void scans(struct arena *a)
 	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 2 })), "i64(N)");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[0], &(int64_t){ 3 })), "i64(K)");
 	CHECK_STR(show(a, ir_element(p, p->stages.at[1], &(int64_t){ 1 })), "i64(4)");
-	CHECK(!ir_element(p, p->stages.at[2], &(int64_t){ 1 })); /* nobody knows where the updates go */
+	CHECK(!ir_element(p, p->stages.at[2], &(int64_t){ 1 })); /* the updates' positions are unknown */
 }
 
 static void mistakes(struct arena *a)

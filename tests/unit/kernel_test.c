@@ -1,12 +1,11 @@
-/* The checker of kernels: each fault that it knows is planted once, in a kernel that is right without it. And
- * variables: what makes two of them the same. */
+/* The kernel checker: each fault that it detects is planted once in a correct kernel. And the identity of variables. */
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/finish.h"
 #include "sched/build/vectors.h"
 #include "test.h"
 
-/* A kernel of 64 threads a block, and what its statements are made of. */
+/* A kernel of 64 threads per block, and the parts of its statements. */
 struct made {
 	struct arena *arena;
 	struct ir_program *p;
@@ -119,7 +118,7 @@ static void buffers(void)
 	}
 }
 
-/* A condition that all threads of a block, or of a warp, agree on parts none of them. */
+/* A condition that is uniform in a block, or in a warp, does not diverge there. */
 static void barriers(void)
 {
 	static const char waits[] = "divergent control flow";
@@ -133,12 +132,12 @@ static void barriers(void)
 		switch (way) {
 		case 0: emit(p, emit_if(p, b, ir_binary(IR_LT, block, half)), IR_SYNC); break;
 		case 1: emit(p, emit_if(p, b, ir_binary(IR_LT, m.thread, half)), IR_SYNC); break;
-		case 2: /* by a variable that follows from it */
+		case 2: /* by a variable derived from it */
 			own = emit_constant(p, b, "own", ir_binary(IR_ADD, m.thread, m.one), NULL);
 			emit_return_if(p, b, ir_binary(IR_LT, own, half));
 			emit(p, b, IR_SYNC);
 			break;
-		case 3: /* some go round more often */
+		case 3: /* some run more iterations */
 			emit(p, emit_loop(p, b, "i", m.thread, half, m.one, NULL, &own), IR_SYNC);
 			break;
 		case 4: /* by data */
@@ -146,12 +145,12 @@ static void barriers(void)
 			emit(p, emit_if(p, b, ir_binary(IR_LT, own, number(&m, 0))), IR_SYNC);
 			break;
 		case 5: /* a warp's threads stay together */
-		case 6: /* and not the block's */
+		case 6: /* but not the block's */
 			emit_return_if(p, b, ir_binary(IR_LT, warp, m.one));
 			sum = emit_variable(p, b, "sum", number(&m, 1));
 			emit_lanes_combine(p, b, sum->var, IR_SUM, way == 5 ? 32 : 64);
 			break;
-		case 7: /* whoever leaves a loop comes back behind it */
+		case 7: /* threads that leave a loop reconverge after it */
 		case 8:
 			b = emit_loop(p, &m.k.body, "i", m.zero, half, m.one, NULL, &own);
 			emit(p, b, IR_BREAK_IF)->leave = ir_binary(IR_LT, m.thread, m.one);
@@ -162,7 +161,7 @@ static void barriers(void)
 	}
 }
 
-/* A warp's sums go through shared memory: each argument once of another kind, type, rank or number. */
+/* A warp's sums go through shared memory: each argument once with a wrong kind, type, rank or number. */
 static void calls(void)
 {
 	static const char *const says[] = { "",

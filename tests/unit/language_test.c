@@ -1,4 +1,4 @@
-/* A language of kernels made of another one: what uses a language follows it. docs/add-a-target.md goes through it. */
+/* A kernel language derived from another one works wherever a language is used. docs/add-a-target.md explains it. */
 #include "gen/language.h"
 
 #include "eval/eval.h"
@@ -7,7 +7,7 @@
 #include "tests/unit/test.h"
 #include "tune/tune.h"
 
-/* ---- C whose kernels trap where C does not say what happens: slow, and for those who write a printer. */
+/* ---- C whose kernels trap on undefined behaviour: slow, for authors of printers. */
 
 static void print_trapping(struct str *out, const struct ir_plan *const *plans, int n)
 {

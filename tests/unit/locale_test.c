@@ -1,4 +1,4 @@
-/* The library in a host process with a locale of its own: texts of programs, kernels and numbers are those of the C
+/* The library in a host process with its own locale: texts of programs, kernels and numbers are those of the C
  * locale, and are read back. German writes a comma in numbers; Turkish also has other capitals, and in ISO-8859-9
  * letters beyond ASCII in one byte. The locales are made in build/locale by localedef (Debian: package locales). */
 #include <locale.h>
@@ -23,7 +23,7 @@ static const struct {
 	        { "tr_TR.UTF-8", "tr_TR", "UTF-8" },
 	        { "tr_TR.ISO-8859-9", "tr_TR", "ISO-8859-9" } };
 
-/* Before the first setlocale(), which remembers what it did not find. */
+/* Before the first setlocale(), which caches missing locales. */
 static void make_locales(void)
 {
 	setenv("LOCPATH", "build/locale", 1);
@@ -36,7 +36,7 @@ static void make_locales(void)
 	}
 }
 
-/* ---- What is written. */
+/* ---- Writing. */
 
 static void write_number(struct str *out, double x)
 {
@@ -91,7 +91,7 @@ static void write_all(struct str *out)
 			write_case(out, *op, (*op)->cases[0]);
 }
 
-/* ---- What is read. */
+/* ---- Reading. */
 
 static void numbers_read(void)
 {
@@ -116,7 +116,7 @@ static void program_read(struct arena *a)
 	CHECK_STR(str_text(&out), text);
 }
 
-/* The thread's locale is its own again, after each call. */
+/* Each call restores the thread's own locale. */
 static void host_keeps(const char *decimal)
 {
 	char text[8];

@@ -1,5 +1,5 @@
-/* Lowering: what a node's checks say, broadcasting of known and unknown extents, shape arithmetic, the operator list,
- * and that an operator and the nodes it is often spelled with become one program. */
+/* Lowering: messages of a node's checks, broadcasting of known and unknown extents, shape arithmetic, the operator
+ * list, and that an operator and its usual spelling in several nodes give the same program. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static void begin(void)
 	memset(&failure, 0, sizeof failure);
 }
 
-/* An input; `dims`: numbers and symbols with blanks between. */
+/* An input; `dims`: numbers and symbols, separated by blanks. */
 static struct value input(const char *name, enum type t, const char *dims)
 {
 	char *copy = arena_strdup(arena, dims), *rest = NULL;
@@ -201,7 +201,7 @@ static void test_shapes(void)
 	CHECK_STR(shape(), "B, 5, M, K");
 }
 
-/* Integer buffers that are computed from extents keep their elements as polynomials. */
+/* Integer buffers computed from extents keep their elements as polynomials. */
 static void test_content(void)
 {
 	struct value x, y;
@@ -228,8 +228,8 @@ static void test_content(void)
 	CHECK(!node.output[0].buf->content);
 }
 
-/* Cases are text, which cannot hold a graph: operators with one are tested by models alone
- * (tests/ort/ops_control.py). */
+/* Cases are text, which cannot hold a graph: operators with one are tested only by models (tests/ort/ops_control.py).
+ * */
 static bool has_graph(const struct op_def *op)
 {
 	for (int i = 0; i < OP_MAX_ATTRS && op->attrs[i].kind; i++)
@@ -259,7 +259,7 @@ static void test_list(void)
 	CHECK(n > 100);
 	CHECK(op_find("ai.onnx", "Add") && op_find("", "Add") == op_find("ai.onnx", "Add"));
 	CHECK(!op_find("", "NoSuchOperator") && !op_find("other", "Add"));
-	/* plugins are found by name alone */
+	/* plugins match by name only */
 	CHECK(op_find("", "grid_sampler") && op_any_domain(op_find("", "grid_sampler")));
 	CHECK(op_find("", "grid_sampler") == op_find("mmdeploy", "grid_sampler") && !op_any_domain(op_find("", "Add")));
 }
@@ -298,7 +298,7 @@ static void finish(struct value out, char *hash)
 	ir_hash(program, hash);
 }
 
-/* LayerNormalization is what its usual nine nodes are. */
+/* LayerNormalization and its usual nine nodes give the same program. */
 static void test_layer_norm(void)
 {
 	const struct value none = { .buf = NULL };
@@ -324,7 +324,7 @@ static void test_layer_norm(void)
 	CHECK_STR(nine, one);
 }
 
-/* Stages that are no maps make whole bytes; a map behind them packs, and stays behind them. */
+/* Stages other than maps write whole bytes; a map after them packs, and stays after them. */
 static void test_packed(void)
 {
 	struct value x, n, made[3];
@@ -361,7 +361,7 @@ static void test_packed(void)
 	        "  spread: f4e2m1[N,5] = map (i, j) f4e2m1(unpacked_3[i, j])\n");
 }
 
-/* So do loops, in what they carry and collect. */
+/* So do loops, for their states and collected values. */
 static void test_packed_loop(void)
 {
 	struct value x, state, next, made[2];
@@ -375,7 +375,7 @@ static void test_packed_loop(void)
 	s = space_of(&node, x);
 	loop = lower_loop_begin(&node, idx(&node, 3));
 	state = lower_carry(&node, &loop, "state", TYPE_I4, &s, at(x, &s));
-	/* Inside of a loop, elements keep whole bytes: see ir_check(). */
+	/* Inside a loop, elements stay whole bytes: see ir_check(). */
 	next = lower_map(&node, "next_state", TYPE_I8, &s, cast(addi(cast(at(state, &s), TYPE_I32), 3), TYPE_I4));
 	lower_next(&node, &loop, state, next);
 	made[1] = lower_collect(&node, &loop, "all", loop.turn, idx(&node, 3), next);

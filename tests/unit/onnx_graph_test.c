@@ -1,4 +1,4 @@
-/* Looking things up in a graph, its attributes, the structural check, and edits. */
+/* Lookups in a graph, its attributes, the structural check, and edits. */
 #include "onnx/onnx.h"
 #include "onnx_make.h"
 
@@ -45,7 +45,7 @@ static const char *order(const Onnx__GraphProto *g)
 	return str_text(&s);
 }
 
-/* An If on "x" whose branch reads `reads` and "inner_w", an initializer of its own. */
+/* An If on "x" whose branch reads `reads` and "inner_w", its own initializer. */
 static Onnx__NodeProto *if_node(struct onnx_model *m, const char *reads, const char *output)
 {
 	Onnx__GraphProto *body = onnx_graph_new(m, "body");
@@ -156,7 +156,7 @@ static void test_attributes(void)
 	CHECK_INT(onnx_attr_string(&s, n, "axis", "x", scratch, &e), ERR_MODEL);
 	CHECK_STR(e.text, "attribute \"axis\" of node \"pick\" (Gather) must be a string, the file has an integer.");
 	err_clear(&e);
-	n->attribute[0]->has_type = 0; /* IR version 1: the field that is there says the type */
+	n->attribute[0]->has_type = 0; /* IR version 1: the present field implies the type */
 	CHECK(onnx_attr_int(&i, n, "axis", 7, &e) == 0 && i == -2);
 	CHECK_INT(onnx_attr_string(&s, n, "axis", "x", scratch, &e), ERR_MODEL);
 	err_clear(&e);

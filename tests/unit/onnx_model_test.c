@@ -1,4 +1,4 @@
-/* The model file: what is read is written back, to the byte; damaged files are refused with a sentence. */
+/* The model file: reading and writing preserves every byte; damaged files are refused with a sentence. */
 #include "onnx/onnx.h"
 #include "onnx_make.h"
 
@@ -42,7 +42,7 @@ static void put_message(struct wire *w, int field, const struct wire *m)
 	put_bytes(w, field, m->at, m->n);
 }
 
-/* A later format's fields: a number, a text, 4 and 8 bytes. */
+/* Fields of a later format: a number, a text, 4 and 8 bytes. */
 static void put_unknown(struct wire *w)
 {
 	put_int(w, 900, 12345678901234ull);
@@ -176,7 +176,7 @@ static void test_round_trip(void)
 	onnx_model_free(m);
 }
 
-/* raw_data is not copied, even when a tensor or a field comes twice. */
+/* raw_data is not copied, even if a tensor or a field occurs twice. */
 static void test_raw_data_in_place(void)
 {
 	struct wire w = sample(false);
@@ -206,7 +206,7 @@ static void test_raw_data_in_place(void)
 	onnx_model_free(m);
 }
 
-/* Every proper prefix of a model either is no model, or fails the check: nothing is taken for a whole model. */
+/* Every proper prefix of a model either cannot be parsed or fails the check. */
 static void test_truncated(void)
 {
 	struct wire w = sample(true);
@@ -214,7 +214,7 @@ static void test_truncated(void)
 	for (size_t n = 0; n < w.n; n++) {
 		struct onnx_model *m;
 		struct err e = { 0 };
-		void *copy = arena_alloc(scratch, n); /* so that AddressSanitizer sees a read behind the end */
+		void *copy = arena_alloc(scratch, n); /* so that AddressSanitizer sees a read past the end */
 		memcpy(copy, w.at, n);
 		int rc = onnx_model_parse(&m, copy, n, NULL, &e);
 		if (rc == 0) {
@@ -294,7 +294,7 @@ static void test_damaged(void)
 	CHECK(strstr(e.text, "absent.onnx: cannot be opened"));
 }
 
-/* No byte that is changed leads to a crash, and what can be read can be written and read again. */
+/* No changed byte causes a crash, and a model that can be read can be written and read again. */
 static void test_flipped(void)
 {
 	struct wire w = sample(false);
@@ -379,7 +379,7 @@ static void test_versions(void)
 	CHECK_INT(onnx_opset(m, "tpat"), 1);
 	CHECK_INT(m->proto->n_opset_import, 2);
 	m->proto->n_opset_import = 0;
-	m->proto->ir_version = 2; /* could not say it yet */
+	m->proto->ir_version = 2; /* has no field for it yet */
 	CHECK_INT(onnx_opset(m, ""), 1);
 	onnx_model_free(m);
 }

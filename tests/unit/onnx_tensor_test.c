@@ -1,4 +1,4 @@
-/* Tensors of a model: every way in which elements are stored, sizes that do not fit, external data in and out. */
+/* Tensors of a model: every storage of elements, sizes that do not fit, reading and writing external data. */
 #include "onnx/onnx.h"
 #include "onnx_make.h"
 
@@ -34,7 +34,7 @@ static int load(struct tensor *out, const Onnx__TensorProto *t, struct err *e)
 	return onnx_tensor_load(out, t, NULL, scratch, e);
 }
 
-/* int32_data: the values of small integers, the bits of small floats, packed bytes of what is below 8 bits. */
+/* int32_data: the values of small integers, the bits of small floats, packed bytes of types below 8 bits. */
 static void test_int32_data(void)
 {
 	static const struct {
@@ -369,14 +369,14 @@ static void test_external_out(void)
 	CHECK(!file_exists(in_folder("out/e.onnx.data")));
 	CHECK_INT(onnx_model_write(m, in_folder("other/e.onnx"), NULL, &e), 0);
 	expect_weights("other/e.onnx", &big, "e.onnx.data", NULL);
-	/* over itself, with the constant going out too: what was in the file is copied into the new one */
+	/* over itself, with the constant in the file, too: the old file's contents are copied into the new one */
 	o = ONNX_WRITE_OPTIONS;
 	o.inline_limit = 3000;
 	CHECK_INT(onnx_model_write(m, in_folder("out/a.onnx"), &o, &e), 0);
 	expect_weights("out/a.onnx", &big, "a.onnx.data", "a.onnx.data");
 	onnx_model_free(m);
 
-	/* what the model itself reads is not replaced; written elsewhere first, it is for its place */
+	/* a file that the model itself reads is not replaced; it may be if it was staged elsewhere first */
 	CHECK_INT(onnx_model_read(&m, in_folder("out/e.onnx"), &e), 0);
 	CHECK_INT(onnx_model_write(m, in_folder("out/a.onnx"), &o, &e), ERR_USAGE);
 	CHECK(strstr(e.text, "e.onnx has its data in a.onnx.data") != NULL);
@@ -395,7 +395,7 @@ static void test_external_out(void)
 	expect_weights("third/h.onnx", &big, "h.onnx.data", NULL);
 	onnx_model_free(m);
 
-	/* without its data file a model can be read, and written beside it, but not elsewhere */
+	/* without its data file a model can be read, and written in the same folder, but not elsewhere */
 	CHECK_INT(unlink(in_folder("out/b.onnx.data")), 0);
 	CHECK_INT(onnx_model_read(&m, in_folder("out/b.onnx"), &e), 0);
 	CHECK_INT(onnx_model_write(m, in_folder("out/f.onnx"), NULL, &e), 0);

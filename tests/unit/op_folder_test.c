@@ -1,4 +1,4 @@
-/* Every operator is in the folder of who defines it: src/ops/onnx, ml, microsoft or plugins. */
+/* Every operator is in the folder of its domain: src/ops/onnx, ml, microsoft or plugins. */
 #include <string.h>
 
 #include "ops/lower/op.h"

@@ -1,5 +1,5 @@
-/* Every operator's cases with one input of another type: what is made of these is a program, or a sentence that says
- * what is wrong; never what ck() found. */
+/* Every operator's cases with one input of another type: each gives a program, or a sentence with the error; never a
+ * failed ck(). */
 #include <stdio.h>
 #include <string.h>
 

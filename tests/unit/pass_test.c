@@ -1,4 +1,4 @@
-/* The passes keep what a program computes: random chains of stages before and after ir_optimise, on the interpreter.
+/* The passes preserve a program's results: random chains of stages before and after ir_optimise, on the interpreter.
  * All arithmetic is in integers, so that results must be equal. PASS_TEST=seed,count: other or more programs. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,13 +78,13 @@ static void chosen(struct arena *a)
 		  "  b: i32[N] = sum (i | r<K) x[i, r]\n"
 		  "  c: i32[N] = sum (i | r<K) x[i, r]\n",
 		  2 },
-		/* a reduction's reader also reads what is made in between */
+		/* a reduction's reader also reads a stage in between */
 		{ "(c: i32[N])\n"
 		  "  a: i32[N] = sum (i | r<K) x[i, r]\n"
 		  "  b: i32[N] = max (i | r<K) x[i, r]\n"
 		  "  c: i32[N] = map (i) a[i] * b[i] + b[N - 1 - i]\n",
 		  2 },
-		/* the reader reads the sum elsewhere too: no post expression */
+		/* the reader also reads the sum at another index: no post expression */
 		{ "(c: i32[N])\n"
 		  "  a: i32[N] = sum (i | r<K) x[i, r]\n"
 		  "  c: i32[N] = map (i) a[i] - a[N - 1 - i]\n",
@@ -101,7 +101,7 @@ static void chosen(struct arena *a)
 		  "x[r, s] * i32(t) where q[s] < i32(4)\n"
 		  "  c: i32[9,N] = map (i, j) a[j, i] - i32(i)\n",
 		  2 },
-		/* not where sums meet, where updates read their own place, or where it is read otherwise, too */
+		/* not if sums collide, if updates read their own place, or if other stages read it, too */
 		{ "(c: i32[9,N])\n"
 		  "  a: i32[N,9] = scatter sum (i, j | r<K, s<9) init i32(j) at [mod(index(q[r]), N), s] value i32(r + "
 		  "s)\n"
@@ -118,8 +118,7 @@ static void chosen(struct arena *a)
 		  "  c: i32[9,N] = map (i, j) a[j, i]\n"
 		  "  d: i32[N] = sum (i | r<9) a[i, r]\n",
 		  3 },
-		/* updates that stay in windows of their own, as an arg reduction or a remainder says: as one digit, as
-		   two */
+		/* updates that stay in their own windows, by an arg reduction or a remainder: as one digit, as two */
 		{ "(d: i32[N,3 * K])\n"
 		  "  a: i64[N,K] = argmax (i, j | r<3) x[i, mod(j * 3 + r, K)] * i32(r)\n"
 		  "  b: i64[N,K] = map (i, j) i64(j * 3 + index(a[i, j]))\n"
@@ -167,7 +166,7 @@ static void chosen(struct arena *a)
 		  "  b: i32[N] = sum (i | r<K) a[i, r]\n"
 		  "  c: i32[N] = map (i) i32(i)\n",
 		  1 },
-		/* a heavy map that many read is stored */
+		/* an expensive map with many readers is stored */
 		{ "(c: i32[N,K])\n"
 		  "  a: i32[K] = map (i) pow(pow(pow(q[i], q[i]), q[i]), q[i])\n"
 		  "  c: i32[N,K] = map (i, j) a[j] + x[i, j]\n",
@@ -189,7 +188,7 @@ static void chosen(struct arena *a)
 		struct err e = { 0 };
 		compare(text, a);
 		if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-			continue; /* compare said it */
+			continue; /* reported by compare() */
 		if (!test_check(p->stages.n == cases[i].stages, __FILE__, __LINE__, "stages that remain"))
 			printf("%s", print(a, p));
 	}

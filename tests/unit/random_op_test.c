@@ -1,5 +1,5 @@
-/* Operators that draw: known answers of the generator; statistics of large draws, which seeds make certain; the same
- * draws on all devices. */
+/* Random operators: known answers of the generator; statistics of large samples, deterministic by their seeds; equal
+ * results on all devices. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Kolmogorov and Smirnov's statistic of (x - offset) / scale, times sqrt(n): above 1.95 once in a thousand draws. */
+/* Kolmogorov and Smirnov's statistic of (x - offset) / scale, times sqrt(n): above 1.95 in one of a thousand samples.
+ * */
 static double distance(const struct tensor *t, double offset, double scale, double (*cdf)(double))
 {
 	int64_t n = tensor_count(t);
@@ -100,7 +101,7 @@ static double distance(const struct tensor *t, double offset, double scale, doub
 	return worst * sqrt((double)n);
 }
 
-/* Correlation of a's elements with those of b, `lag` further, times sqrt(n): a normal number where there is none. */
+/* Correlation of a's elements with b's at distance `lag`, times sqrt(n): standard normal if they are independent. */
 static double correlation(const struct tensor *a, const struct tensor *b, int64_t lag)
 {
 	int64_t n = tensor_count(a) - lag;
@@ -129,7 +130,7 @@ static void moments(const struct tensor *t, double *mean, double *variance)
 /* ---- The generator
  * ------------------------------------------------------------------------------------------------- */
 
-/* The answers that its authors publish with it (Random123, kat_vectors). */
+/* The known answers published by its authors (Random123, kat_vectors). */
 static void known_answers(void)
 {
 	static const struct {
@@ -270,7 +271,7 @@ static void multinomial(void)
 		if (weight[k])
 			chi += pow((double)count[0][k] - N * weight[k] / 10, 2) / (N * weight[k] / 10);
 	CHECK(count[0][0] == 0 && count[0][3] == 0);
-	CHECK(chi < 16.27); /* of three degrees of freedom: above it once in a thousand draws */
+	CHECK(chi < 16.27); /* three degrees of freedom: exceeded in one of a thousand samples */
 	CHECK(count[1][3] == N);
 }
 

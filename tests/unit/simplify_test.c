@@ -1,5 +1,5 @@
-/* The constructors of expressions against a plain evaluator: random recipes are evaluated as they stand, and built
- * through the simplifying constructors; both must have one value wherever they are evaluated. Likewise bounds, splits,
+/* The constructors of expressions against a plain evaluator: random recipes are evaluated directly, and built through
+ * the simplifying constructors; both must agree at every point. Likewise bounds, splits,
  * strides, copies, texts and hashes. SIMPLIFY_TEST=seed,count: other or more recipes. */
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "tests/unit/recipe.h"
 #include "tests/unit/test.h"
 
-/* ---- The world of one recipe. */
+/* ---- The environment of one recipe. */
 
 static struct world *world_new(struct arena *a)
 {
@@ -40,7 +40,7 @@ static struct world *world_new(struct arena *a)
 	return w;
 }
 
-/* False where an axis is empty: nothing is evaluated there. */
+/* False if an axis is empty: nothing is evaluated then. */
 static bool draw_point(struct world *w, struct point *p, int number)
 {
 	bool any = true;
@@ -85,7 +85,7 @@ static void report(struct world *w, const char *what, expr e, const struct point
 		printf(": got %" PRId64 ", want %" PRId64 "\n", got.i, want.i);
 }
 
-/* Large numbers overflow 64 bits, which index arithmetic takes to be wide enough. */
+/* Large numbers overflow 64 bits, which index arithmetic assumes to be wide enough. */
 static bool grows_too_large(const struct recipe *r, const struct point *p, double *size)
 {
 	double a = 0, b = 0, c = 0;
@@ -212,7 +212,7 @@ static expr value_of(struct world *w, enum type t, int depth)
 	return build(w, grow(w, t, depth));
 }
 
-/* Some stages over random extents, made of random expressions. */
+/* Some stages over random extents, with random expressions. */
 static struct ir_program *random_program(struct arena *a)
 {
 	struct world *w = world_new(a);
@@ -332,7 +332,7 @@ static void random_programs(int count)
 			if (strcmp(other, hash) != 0)
 				printf("%s%s", text, text_of(a, q));
 			CHECK_STR(other, hash);
-			/* A change of any number is another program. */
+			/* Changing any number gives another program. */
 			p->stages.at[0]->value = ir_binary(IR_EQ, p->stages.at[0]->value, p->stages.at[0]->value);
 			ir_hash(p, other);
 			CHECK(strcmp(other, hash) != 0);

@@ -10,7 +10,7 @@
 static struct arena *a;
 static struct err e;
 
-/* The bits that storing `x` leaves, and the value that bits mean. */
+/* The bits that store `x`, and the value of bits. */
 static unsigned code_of(enum type t, double x, bool saturate)
 {
 	uint16_t code = 0;
@@ -407,7 +407,7 @@ static void test_headers(void)
 	for (int i = 0; i < 6; i++)
 		CHECK_INT(tensor_int(&t, i), want[i]);
 	CHECK_INT(decode(&t, "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 2, 3), }", body, 12), 0);
-	for (int i = 0; i < 12; i++) /* place p of the body holds 1 + p / 2 where p is odd, else 0 */
+	for (int i = 0; i < 12; i++) /* position p of the body has 1 + p / 2 if p is odd, else 0 */
 		CHECK_INT(tensor_int(&t, i), i / 6 ? 1 + (i % 3 * 4 + i / 3 % 2 * 2) / 2 : 0);
 	CHECK_INT(decode(&t, "{\"shape\":(),\"fortran_order\":False,\"descr\":\"u1\"}", body, 1), 0);
 	CHECK_INT(t.rank, 0);

@@ -1,4 +1,4 @@
-/* Sizes as the runtime's table: rows must give what the expression gives. */
+/* Sizes as the runtime's table: rows must equal the expression. */
 #include "engine/tensorrt/tensorrt.h"
 #include "test.h"
 
@@ -7,7 +7,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 	return b == 0 ? 0 : a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
-/* The table's meaning, written down once more from tpat_rt.h. extent[input][axis]. */
+/* The table's meaning, implemented again from tpat_rt.h. extent[input][axis]. */
 static int64_t run(const struct tensorrt_exprs *t, int32_t row, int64_t extent[2][2])
 {
 	int64_t value[256];
