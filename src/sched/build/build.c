@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "ir/axis_names.h"
+
 expr ceil_div(struct ir_program *p, expr a, int b)
 {
 	return ir_binary(IR_FLOORDIV, ir_binary(IR_ADD, a, ir_index(p->pool, b - 1)), ir_index(p->pool, b));
@@ -154,6 +156,19 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
 		if (!first)
 			rest = ir_binary(IR_FLOORDIV, rest, extent[k]);
 	}
+}
+
+int other_axes(const struct ir_stage *s, const bool *used, expr *dim, const char **names, bool *others)
+{
+	int n = 0;
+	for (int k = 0; k < s->out->rank; k++) {
+		if (k == s->axis)
+			continue;
+		names[n] = ir_axis_names[0][k];
+		others[n] = used[k];
+		dim[n++] = s->out->dim[k];
+	}
+	return n;
 }
 
 /* ---- Counts. */

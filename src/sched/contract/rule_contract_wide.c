@@ -37,8 +37,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	if (f.fits[0] || f.fits[1])
 		return FOUND(p, f);
 	*why = "the stage is not a sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero "
-	       "points, "
-	       "in vectors of 16 bytes";
+	       "points, in vectors of 16 bytes";
 	return NULL;
 }
 

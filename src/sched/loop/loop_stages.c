@@ -1,6 +1,7 @@
 /* Scatters, scans and sorts inside a loop's kernel. See loop_view.h. */
-#include "ir/axis_names.h"
 #include "sched/loop/loop_view.h"
+#include "ir/axis_names.h"
+#include "sched/build/axes.h"
 #include "sched/build/emit.h"
 
 static expr add(expr a, expr b)
@@ -35,21 +36,6 @@ void emit_updates(struct emitter *m, struct ir_block *b, const struct loop_item 
 	}
 	expr position = in_memory(m, home, place, &memory);
 	emit(p, b, IR_UPDATE)->update = (struct ir_update){ memory, position, value, s->combine };
-}
-
-/* All axes of `s` except the scanned or sorted one, in order, with their names and `used` marks. Returns their
- * number. */
-static int other_axes(const struct ir_stage *s, const bool *used, expr *dim, const char **names, bool *others)
-{
-	int n = 0;
-	for (int k = 0; k < s->out->rank; k++) {
-		if (k == s->axis)
-			continue;
-		names[n] = ir_axis_names[0][k];
-		others[n] = used[k];
-		dim[n++] = s->out->dim[k];
-	}
-	return n;
 }
 
 void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *item)

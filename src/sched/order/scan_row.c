@@ -17,8 +17,7 @@ const void *scan_match(struct ir_program *p, const struct ir_stage *s, const cha
 
 expr scan_position(const struct scan_row *r, expr at)
 {
-	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, r->outer, r->extent), at);
-	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, r->inner_count), r->inner);
+	return row_position(&r->place, r->extent, at);
 }
 
 /* `e` at position `at` of the row, with the axes' values in `axis`. */
@@ -57,39 +56,17 @@ static void store_at(struct scan_row *r, struct ir_block *b, expr at, expr sum)
 
 struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row)
 {
-	struct scan_row r = { .p = p, .s = s, .extent = s->out->dim[s->axis] };
-	const char *names[IR_MAX_RANK];
-	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = out_extents(p, s, 0, s->axis);
-	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
-	int n = 0, rank = s->out->rank;
-	r.inner_count = out_extents(p, s, s->axis + 1, rank);
-	r.outer = row;
-	r.inner = ir_index(p->pool, 0);
-	if (ir_is_int(outer_count, 1)) {
-		r.outer = r.inner;
-		r.inner = row;
-	} else if (!ir_is_int(r.inner_count, 1)) {
-		r.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, row, r.inner_count), outer_count);
-		r.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, row, r.inner_count), r.inner_count);
-	}
+	struct scan_row r = { .p = p, .s = s, .extent = s->out->dim[s->axis], .place = row_place_of(p, b, s, row) };
+	bool used[IR_MAX_RANK] = { false };
 	/* Only the axes still used once loads at the row's own position are x[position]. */
-	for (int k = 0; k < rank; k++)
+	for (int k = 0; k < s->out->rank; k++)
 		r.own[k] = ir_axis(p->pool, k, s->out->dim[k]);
 	r.sum = ir_acc(p->pool, s->value->type);
 	expr somewhere = ir_some(p->pool, TYPE_INDEX, r.extent);
 	mark_axes(in_row(&r, s->value, r.own, somewhere), used);
 	if (s->post)
 		mark_axes(in_row(&r, s->post, r.own, somewhere), used);
-	for (int k = 0; k < rank; k++) {
-		if (k == s->axis)
-			continue;
-		names[n] = ir_axis_names[0][k];
-		others[n] = used[k];
-		dim[n++] = s->out->dim[k];
-	}
-	declare_axes(p, b, row, n, dim, names, others, axis);
-	for (int k = 0; k < rank; k++) /* unused axes may have any value */
-		r.axis[k] = k == s->axis || !axis[k - (k > s->axis)] ? ir_index(p->pool, 0) : axis[k - (k > s->axis)];
+	row_axes(p, b, s, row, used, r.axis);
 	r.sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
 	return r;
 }

@@ -2,15 +2,14 @@
 #ifndef TPAT_SCHED_SCAN_ROW_H
 #define TPAT_SCHED_SCAN_ROW_H
 
-#include "sched/rule.h"
+#include "sched/order/row_axes.h"
 
 /* One row of the result: its positions and its axes. */
 struct scan_row {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	expr extent;       /* of the scanned axis */
-	expr outer, inner; /* positions over the axes before it and after it */
-	expr inner_count;
+	expr extent; /* of the scanned axis */
+	struct row_place place;
 	expr own[IR_MAX_RANK];  /* AXIS nodes */
 	expr axis[IR_MAX_RANK]; /* kernel variables */
 	expr sum;

@@ -2,7 +2,7 @@
 #ifndef TPAT_SCHED_SORT_H
 #define TPAT_SCHED_SORT_H
 
-#include "sched/rule.h"
+#include "sched/order/row_axes.h"
 
 /* The kernels' name for a position in the sorted row. Not an axis name, since values use the row's axes in the same
  * scope. */
@@ -16,11 +16,10 @@ int sort_most_keys(const struct ir_stage *s); /* that many bytes, in keys */
 struct sort_row {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	expr key;          /* s->value without casts that keep the order */
-	expr n, k;         /* row lengths: of the input, and of the result */
-	expr number;       /* row number */
-	expr outer, inner; /* positions over the axes before the sorted one and after it */
-	expr inner_count;
+	expr key;    /* s->value without casts that keep the order */
+	expr n, k;   /* row lengths: of the input, and of the result */
+	expr number; /* row number */
+	struct row_place place;
 	expr axis[IR_MAX_RANK]; /* kernel variables; the sorted axis has none, the last is the position of the value */
 	expr (*load)(void *user, expr e, expr flat); /* as in struct axes */
 	void *user;

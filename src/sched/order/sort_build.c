@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "ir/axis_names.h"
-
 const void *sort_match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
@@ -72,19 +70,13 @@ static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *a
 	return ir_flat(p->pool, &space, index);
 }
 
-static expr position(const struct sort_row *row, expr extent, expr at)
-{
-	expr x = ir_binary(IR_ADD, ir_binary(IR_MUL, row->outer, extent), at);
-	return ir_binary(IR_ADD, ir_binary(IR_MUL, x, row->inner_count), row->inner);
-}
-
 /* The value at position r, with the axes' values in `axis`. */
 static expr value_with(const struct sort_row *row, expr value, const expr *axis, expr r)
 {
 	expr own[IR_MAX_RANK];
 	struct axes a = { .value = axis,
 		          .same = own_position(row->p, row->s, own),
-		          .same_as = position(row, row->n, r),
+		          .same_as = row_position(&row->place, row->n, r),
 		          .load = row->load,
 		          .user = row->user };
 	return to_kernel(row->p, value, &a);
@@ -109,26 +101,20 @@ expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr 
 
 expr sort_result_at(const struct sort_row *row, expr j)
 {
-	return position(row, row->k, j);
+	return row_position(&row->place, row->k, j);
 }
 
 struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number)
 {
-	int rank = s->out->rank, n = 0;
-	struct sort_row row = { .p = p, .s = s, .key = sort_key(s), .n = s->space[0], .k = s->out->dim[s->axis] };
-	expr own[IR_MAX_RANK], dim[IR_MAX_RANK], axis[IR_MAX_RANK], outer_count = out_extents(p, s, 0, s->axis);
-	const char *names[IR_MAX_RANK];
-	bool used[IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
-	row.inner_count = out_extents(p, s, s->axis + 1, rank);
-	row.number = row.outer = number;
-	row.inner = ir_index(p->pool, 0);
-	if (ir_is_int(outer_count, 1)) {
-		row.outer = row.inner;
-		row.inner = number;
-	} else if (!ir_is_int(row.inner_count, 1)) {
-		row.outer = emit_declare(p, b, "outer", ir_binary(IR_FLOORDIV, number, row.inner_count), outer_count);
-		row.inner = emit_declare(p, b, "inner", ir_binary(IR_MOD, number, row.inner_count), row.inner_count);
-	}
+	struct sort_row row = { .p = p,
+		                .s = s,
+		                .key = sort_key(s),
+		                .n = s->space[0],
+		                .k = s->out->dim[s->axis],
+		                .number = number,
+		                .place = row_place_of(p, b, s, number) };
+	expr own[IR_MAX_RANK];
+	bool used[IR_MAX_RANK] = { false };
 	/* Only the axes still used once loads at the row's own position are x[position]. */
 	own_position(p, s, own);
 	expr r = ir_some(p->pool, TYPE_INDEX, row.n);
@@ -136,18 +122,7 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 	mark_axes(value_with(&row, row.key, own, r), used);
 	for (int i = 0; i < maps.n; i++)
 		mark_axes(value_with(&row, maps.at[i].value, own, r), used);
-	for (int k = 0; k < rank; k++) {
-		if (k == s->axis)
-			continue;
-		names[n] = ir_axis_names[0][k];
-		others[n] = used[k];
-		dim[n++] = s->out->dim[k];
-	}
-	declare_axes(p, b, number, n, dim, names, others, axis);
-	for (int k = 0; k < rank; k++) { /* unused axes may have any value */
-		int other = k - (k > s->axis);
-		row.axis[k] = k == s->axis || !axis[other] ? ir_index(p->pool, 0) : axis[other];
-	}
+	row_axes(p, b, s, number, used, row.axis);
 	return row;
 }
 
@@ -252,7 +227,9 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
 		ir_walk_unconditional(row->key, find_vector, &v);
 		expr same = own_position(p, s, own);
 		row->axis[s->out->rank] = r;
-		struct axes start = { .value = row->axis, .same = same, .same_as = position(row, row->n, r) };
+		struct axes start = { .value = row->axis,
+			              .same = same,
+			              .same_as = row_position(&row->place, row->n, r) };
 		for (int i = 0; i < v.found.n; i++) {
 			expr e = v.found.at[i], flat = ir_flat(p->pool, e->buf, e->arg),
 			     rest = ir_binary(IR_SUB, flat, same);
