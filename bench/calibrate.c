@@ -310,8 +310,7 @@ static void open_device(const char *name, const char *kernels)
 	b.dry = strcmp(b.dev->kind, "cuda") != 0;
 	if (b.dry && strcmp(b.dev->kind, "emulator") != 0) {
 		fprintf(stderr,
-		        "The device %s has no clock of a GPU: calibrate needs cuda, or emulator to try its "
-		        "kernels.\n",
+		        "The device %s has no clock of a GPU: calibrate needs cuda, or emulator to try its kernels.\n",
 		        name);
 		exit(2);
 	}
@@ -349,10 +348,10 @@ static const char *row_text(const struct cost_table *x, const struct rates *r)
 	        "and\n * multiprocessor, %.0f ns. ",
 	        r->memory, r->latency, r->l2, r->l2 / b.t.clock_ghz / b.t.processors, r->cached_latency);
 	str_printf(&s,
-	           "A launch: %.0f ns in a graph, %.0f ns alone, between events.\n * Multiply-adds of a multiprocessor "
-	           "and "
-	           "clock: f64 %.1f, i32 %.1f; mma f16 %.0f, bf16 %.0f, i8 %.0f; wgmma f16 %.0f,\n * i8 %.0f. "
-	           "A barrier of 1024 threads in four blocks: %.0f clocks; atomics: %.2f a clock. */\n",
+	           "A launch: %.0f ns in a graph, %.0f ns alone, between events.\n"
+	           " * Multiply-adds of a multiprocessor and clock: f64 %.1f, i32 %.1f; mma f16 %.0f, bf16 %.0f, i8 "
+	           "%.0f; wgmma f16 %.0f,\n"
+	           " * i8 %.0f. A barrier of 1024 threads in four blocks: %.0f clocks; atomics: %.2f a clock. */\n",
 	           r->launch_ns, r->alone_ns, r->doubles, r->integers, r->f16, r->bf16, r->i8, r->wide_f16, r->wide_i8,
 	           r->barrier, r->atomics);
 	return str_text(&s);

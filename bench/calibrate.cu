@@ -167,6 +167,15 @@ extern "C" __global__ __launch_bounds__(256) void atomics(const u32 *in, u32 *ou
 
 // ---- Tensor cores: 8 products per iteration and warp.
 
+template <class S, int N> FN void keep_sums(u32 *out, const mma_sum<S> (&sum)[N], int n)
+{
+	S all = 0;
+	for (int k = 0; k < N; k++)
+		for (int i = 0; i < 4; i++)
+			all += sum[k].at[i];
+	keep(out, (u32)(int)all, n);
+}
+
 template <class T, class S> FN void products(u32 *out, int n)
 {
 	mma_sum<S> sum[8] = {};
@@ -178,11 +187,7 @@ template <class T, class S> FN void products(u32 *out, int n)
 #pragma unroll
 		for (int k = 0; k < 8; k++)
 			mma(sum[k], a, b);
-	S all = 0;
-	for (int k = 0; k < 8; k++)
-		for (int i = 0; i < 4; i++)
-			all += sum[k].at[i];
-	keep(out, (u32)(int)all, n);
+	keep_sums(out, sum, n);
 }
 extern "C" __global__ __launch_bounds__(256) void mma_f16(const u32 *in, u32 *out, int n, int at)
 {
@@ -221,11 +226,7 @@ template <class T, class S> FN void wide_products(u32 *out, int n)
 		wgmma_wait<0>();
 	}
 	wgmma_done(sum);
-	S all = 0;
-	for (int k = 0; k < 32; k++)
-		for (int i = 0; i < 4; i++)
-			all += sum[0][k].at[i];
-	keep(out, (u32)(int)all, n);
+	keep_sums(out, sum[0], n);
 }
 extern "C" __global__ __launch_bounds__(256) void wgmma_f16(const u32 *in, u32 *out, int n, int at)
 {

@@ -1,7 +1,9 @@
 /* Measures the cost of enqueue: opens a plugin library as TensorRT does, sets a plugin's extents once, and calls
  * enqueue repeatedly, using only the plugin's ABI.
  *
- *     launch LIBRARY [PLUGIN] [EXTENT] EXTENT: of every dynamic dimension; 8
+ *     launch LIBRARY [PLUGIN] [EXTENT]
+ *
+ * EXTENT, of every dynamic dimension, defaults to 8.
  *
  * For each plugin and tactic prints the host's time per call, and the GPU's time per call in a recorded graph; and both
  * for the same number of bare launches of an empty kernel, the driver's floor. Host times are the median and the

@@ -1,6 +1,8 @@
 /* Prints the schedules that the cost model chooses for models, on GPUs that need not be present:
  *
- *     plans INDEX GPU ... INDEX: lines of a name, a model and a region's nodes ("n0,n1"), separated by tabs
+ *     plans INDEX GPU ...
+ *
+ * INDEX has lines of a name, a model and a region's nodes ("n0,n1"), separated by tabs.
  *
  * Prints a line for each model and GPU: name, GPU, decisions, kernels of the plan. bench/plans.py writes the
  * benchmarks' models and such an index. Comparing the output of two versions of tpat shows which choices a change

@@ -3,7 +3,7 @@
  * up to date.
  *
  *   operators RESULTS ONNX_OPERATORS NOT_IN_CUDA     the page; fails when a node test has a wrong result
- *   operators --names                                the operators that stand, one a line, domains in front */
+ *   operators --names                                the supported operators, one per line, with domains */
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +33,7 @@ static const struct trt_row *trt_find(const char *domain, const char *op)
 	return NULL;
 }
 
-/* ---- Missing operators
- * --------------------------------------------------------------------------------------------- */
+/* ---- Missing operators. */
 
 static const struct {
 	const char *domain, *op, *why;
@@ -220,28 +219,21 @@ static void print_operators(void)
 {
 	printf("## Supported operators\n\n"
 	       "tpat supports each operator at every opset version from its first on, with all attributes listed. "
-	       "Types: "
-	       "*floats* are f16, bf16,\n"
+	       "Types: *floats* are f16, bf16,\n"
 	       "f32 and f64; *fp8* is the four kinds of f8; *signed* and *unsigned* are integers of 8 to 64 bits. `?` "
-	       "marks "
-	       "optional inputs, `…`\n"
+	       "marks optional inputs, `…`\n"
 	       "repeated ones. A plugin's own inputs and outputs cannot be f64 or unsigned integers of more than 8 "
-	       "bits; "
-	       "values inside it can.\n\n"
+	       "bits; values inside it can.\n\n"
 	       "*Interpreter* and *CUDA*: `14/15 +3` means that 14 of the 15 ONNX node tests of numbers with this "
-	       "operator "
-	       "pass, and three cases\n"
+	       "operator pass, and three cases\n"
 	       "of its own (test group `op_cases`). The generated CUDA runs on the emulator (group `emulated`), and on "
-	       "a GPU "
-	       "with `DEV=cuda`.\n"
+	       "a GPU with `DEV=cuda`.\n"
 	       "Group `ort` also compares random models with ONNX Runtime.\n\n"
 	       "Operators that draw random numbers (RandomUniform and similar, Bernoulli, Multinomial, Dropout with "
 	       "training_mode = true) use\n"
 	       "Philox4x32-10. An element's number depends only on its position and the node's `seed`, or the name of "
-	       "the "
-	       "node's result if there\n"
-	       "is no seed. Every run draws the same numbers on every device; other engines draw different ones."
-	       "\n\n"
+	       "the node's result if there\n"
+	       "is no seed. Every run draws the same numbers on every device; other engines draw different ones.\n\n"
 	       "| operator | opsets | inputs | attributes | interpreter | CUDA | TensorRT itself |\n"
 	       "|---|---|---|---|---|---|---|\n");
 	for (const struct op_def *const *op = op_all(); *op; op++)
@@ -254,19 +246,19 @@ static void print_plugin_names(void)
 	int n = 0;
 	for (const struct op_def *const *op = op_all(); *op; op++)
 		n += op_any_domain(*op);
-	printf("\n## Plugins' names\n\n"
+	printf("\n"
+	       "## Plugins' names\n\n"
 	       "%d names that exporters write for plugins of TensorRT and of its users. They are found by name alone, "
 	       "whatever\n"
 	       "domain the node is in (TensorRT's parser does the same); `plugin_version` and `plugin_namespace` are "
-	       "not "
-	       "looked at,\n"
+	       "not looked at,\n"
 	       "and an attribute may be a number or a list of one. TensorRT itself runs those marked *in part* where "
 	       "NVIDIA's own\n"
 	       "plugin library is loaded, and the others with the library that brings them. `--auto` leaves the former "
-	       "to "
-	       "it; name\n"
+	       "to it; name\n"
 	       "them with `-t` to have them generated.\n\n"
-	       "| name | inputs | attributes | interpreter | CUDA | TensorRT itself |\n|---|---|---|---|---|---|\n",
+	       "| name | inputs | attributes | interpreter | CUDA | TensorRT itself |\n"
+	       "|---|---|---|---|---|---|\n",
 	       n);
 	for (const struct op_def *const *op = op_all(); *op; op++)
 		if (op_any_domain(*op))
@@ -361,18 +353,15 @@ static void print_counts(void)
 		print_domain(&domains[i]);
 	if (others)
 		printf("\ntpat also supports %d operators that neither ONNX nor ONNX Runtime defines today.\n", others);
-	printf("\nOf ONNX's %d node tests, %d have only tensors of numbers as inputs and outputs. %d of these pass in "
-	       "the "
-	       "interpreter and\n"
+	printf("\n"
+	       "Of ONNX's %d node tests, %d have only tensors of numbers as inputs and outputs. %d of these pass in "
+	       "the interpreter and\n"
 	       "%d as generated CUDA; tpat refuses [the others](#failing-node-tests) with a reason and never answers "
-	       "wrongly. "
-	       "Two tests of Resize\n"
+	       "wrongly. Two tests of Resize\n"
 	       "are compared with ONNX Runtime's results, because their data contradict the operator's text. "
-	       "TensorRT's "
-	       "support was measured\n"
+	       "TensorRT's support was measured\n"
 	       "with TensorRT-RTX 1.7, of the TensorRT 11 family. `tpat list MODEL` shows for each node whether tpat "
-	       "takes "
-	       "it, and if not,\n"
+	       "takes it, and if not,\n"
 	       "the reason and what to do.\n\n",
 	       results.n, tests.all, tests.interpreter, tests.cuda);
 	printf("Two lists at the end: operators [not supported yet](#not-supported-yet) and [impossible as a "
@@ -455,8 +444,7 @@ int main(int argc, char **argv)
 		return 1;
 	printf("# Operators\n\n"
 	       "Written by `make docs` from the operators' own definitions in `src/ops/`, from `src/graph/*.def` and "
-	       "from "
-	       "the node tests'\n"
+	       "from the node tests'\n"
 	       "results; do not edit.\n\n");
 	print_counts();
 	print_operators();

@@ -51,8 +51,7 @@ TPAT_API const char *tpat_error_file(const struct tpat *t);
 TPAT_API const char *tpat_error_node(const struct tpat *t);
 TPAT_API const char *tpat_error_tensor(const struct tpat *t);
 
-/* ---- Listing a model
- * ----------------------------------------------------------------- */
+/* ---- Listing a model. */
 
 enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
 
@@ -118,8 +117,7 @@ enum { TPAT_LIST_VERSION = 3 };
 
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
 
-/* ---- Building
- * ----------------------------------------------------------------- */
+/* ---- Building. */
 
 struct tpat_progress {
 	const char *stage; /* "read", "program", "compile", "write" */
@@ -203,8 +201,7 @@ struct tpat_built {
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
 
-/* ---- Building again, and repairing
- * ----------------------------------------------------------------- */
+/* ---- Building again, and repairing. */
 
 struct tpat_rebuild_options {
 	int version;                                                 /* TPAT_REBUILD_VERSION */
@@ -252,8 +249,7 @@ struct tpat_diagnosis {
  * folder. */
 TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, const struct tpat_doctor_options *o);
 
-/* ---- Verification
- * ----------------------------------------------------------------- */
+/* ---- Verification. */
 
 struct tpat_verify_options {
 	int version;         /* TPAT_VERIFY_VERSION */
@@ -295,8 +291,7 @@ struct tpat_verified {
  * nodes (the local function) in the interpreter. TPAT_DIFFER if results differ; *out is filled in that case too. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
-/* ---- Measuring
- * ----------------------------------------------------------------- */
+/* ---- Measuring. */
 
 struct tpat_bench_options {
 	int version;                                    /* TPAT_BENCH_VERSION */
@@ -347,8 +342,7 @@ struct tpat_benched {
  * recorded in a graph. TPAT_DIFFER if results are wrong; *out is filled in that case too. */
 TPAT_API int tpat_bench(struct tpat *t, const struct tpat_benched **out, const struct tpat_bench_options *o);
 
-/* ---- The tuning database
- * ----------------------------------------------------------------- */
+/* ---- The tuning database. */
 
 enum tpat_db_action {
 	TPAT_DB_LIST,   /* the best trial of each program, shape and device */
@@ -394,8 +388,7 @@ struct tpat_db_report {
 
 TPAT_API int tpat_db(struct tpat *t, const struct tpat_db_report **out, const struct tpat_db_options *o);
 
-/* ---- Tuning
- * ----------------------------------------------------------------- */
+/* ---- Tuning. */
 
 struct tpat_tune_progress {
 	const char *node;
@@ -461,8 +454,7 @@ struct tpat_tuning {
  * was found for some; *out is filled in that case too. */
 TPAT_API int tpat_tune(struct tpat *t, const struct tpat_tuning **out, const struct tpat_tune_options *o);
 
-/* ---- Inspecting a library
- * ----------------------------------------------------------------- */
+/* ---- Inspecting a library. */
 
 struct tpat_inspected_plugin {
 	const char *name, *version, *name_space, *hash, *about;

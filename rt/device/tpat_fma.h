@@ -17,8 +17,7 @@ TPAT_FN u32 multiply_add(u32 a, u32 b, u32 c) { return a * b + c; }
 TPAT_FN i64 multiply_add(i64 a, i64 b, i64 c) { return (i64)((u64)a * (u64)b + (u64)c); }
 TPAT_FN u64 multiply_add(u64 a, u64 b, u64 c) { return a * b + c; }
 
-/* ---- Layout of lanes
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Layout of lanes. */
 
 /* A warp's lanes are FMA_DOWN x FMA_ACROSS; with ROWS x COLUMNS accumulators each, the warp has FMA_DOWN * ROWS x
  * FMA_ACROSS * COLUMNS. Returns the i-th row (or column) of lane `lane` of LANES. In tiles whose rows run along the
@@ -77,8 +76,7 @@ TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_til
 	}
 }
 
-/* ---- A warp's accumulators by rows
- * -------------------------------------------------------------------------------------- */
+/* ---- A warp's accumulators by rows. */
 
 /* Passes row i of every lane's accumulators through shared memory, FMA_DOWN * FMA_ACROSS * N elements for each warp, so
  * that a lane gets consecutive elements of a row. Row r of the FMA_DOWN there is row fma_place(r, i) of the warp's. */

@@ -402,8 +402,7 @@ TPAT_FN void sums_less_zeros(mma_sum<int> &sum, const mma_sum<int> &left, const 
 	}
 }
 
-/* ---- A warp's accumulators by rows
- * -------------------------------------------------------------------------------------- */
+/* ---- A warp's accumulators by rows. */
 
 /* Passes the accumulators of N neighbouring products, 16 rows, through shared memory, 16 * 8 * N elements for each
  * warp, so that a lane gets consecutive elements of a row. Rows start in different banks: their groups of 8 are

@@ -9,8 +9,7 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* ---- Whole long rows: a pass for each digit of 8 bits, least significant first
- * ---------------------------------------------- */
+/* ---- Whole long rows: a pass for each digit of 8 bits, least significant first. */
 
 enum { DIGITS = 256 };
 

@@ -76,8 +76,7 @@ template <class T> TPAT_FN auto total_descending(T x) { return (decltype(total_o
 template <class T, class K> TPAT_FN void from_ascending(T &x, K key) { from_total(x, key); }
 template <class T, class K> TPAT_FN void from_descending(T &x, K key) { from_total(x, (K)~key); }
 
-/* ---- Items: keys with their places, ordered by both
- * ------------------------------------------------------------------ */
+/* ---- Items: keys with their places, ordered by both. */
 
 struct long_item {
 	u64 key;

@@ -245,8 +245,7 @@ template <class S, int M, int N> TPAT_FN void wgmma_done(mma_sum<S> (&sum)[M][N]
 #endif
 }
 
-/* ---- Tiles by the tensor memory accelerator
- * ------------------------------------------------------------------------------------ */
+/* ---- Tiles by the tensor memory accelerator. */
 
 /* A tensor whose tiles are copied asynchronously, each by one thread's call. The launcher makes it. */
 struct __align__(64) tensor_map {
@@ -406,8 +405,7 @@ TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map,
 		panel_load<RANK>(&tile.panel[i], map, barrier, x0 + 64 * i, x1, x2, x3, x4);
 }
 
-/* ---- Clusters: blocks that run together and see each other's shared memory
- * ----------------------------------------- */
+/* ---- Clusters: blocks that run together and see each other's shared memory. */
 
 /* After a kernel's launch bounds: blocks per cluster. */
 #if TPAT_ARCH >= 900

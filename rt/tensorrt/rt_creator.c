@@ -50,8 +50,7 @@ static void *creator_create(void *self, const char *name, const struct trt_field
 	if (p->hash && hash && !equal_text(hash, p->hash)) {
 		rt_log(p, TRT_LOG_ERROR,
 		       "createPlugin: the %s was made with another program than this library's (%s); use the library "
-		       "that "
-		       "belongs to it, or build again",
+		       "that belongs to it, or build again",
 		       phase == TRT_PHASE_RUNTIME ? "engine" : "model", p->hash);
 		return NULL;
 	}
@@ -59,8 +58,7 @@ static void *creator_create(void *self, const char *name, const struct trt_field
 	if (p->kernels && phase == TRT_PHASE_RUNTIME && (!kernels || !equal_text(kernels, p->kernels))) {
 		rt_log(p, TRT_LOG_ERROR,
 		       "createPlugin: the engine was made with other kernels of this program than this library's (%s); "
-		       "use the "
-		       "library that belongs to it, or build the engine again",
+		       "use the library that belongs to it, or build the engine again",
 		       p->kernels);
 		return NULL;
 	}

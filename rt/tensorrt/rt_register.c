@@ -108,8 +108,7 @@ static void add_creators(struct registry *r)
 	if (refused)
 		rt_log(NULL, TRT_LOG_WARNING,
 		       "TensorRT did not register %d of %d plugins, %s among them: it has plugins of these names "
-		       "already, from "
-		       "another library, and uses those",
+		       "already, from another library, and uses those",
 		       (int)refused, (int)library.creators, library.creator[first].table->name);
 }
 
@@ -195,8 +194,7 @@ static void tell_unregistered(void)
 	/* TensorRT's logger may be gone. */
 	fprintf(stderr,
 	        "tpat library %s: its plugins were never registered, since the library was opened before TensorRT. "
-	        "Open it after "
-	        "TensorRT, load it with the plugin registry's loadLibrary, or call tpat_rt_register()\n",
+	        "Open it after TensorRT, load it with the plugin registry's loadLibrary, or call tpat_rt_register()\n",
 	        tpat_library.model ? tpat_library.model : "?");
 }
 

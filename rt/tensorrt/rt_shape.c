@@ -132,8 +132,7 @@ static int leaf(struct shaper *s, const struct tpat_rt_expr *e, const struct trt
 		if (!values || e->b >= values->rank || !values->d[e->b])
 			return rt_why(why,
 			              "element %d of input %d (%s) is needed to know a shape, but TensorRT did not "
-			              "pass it: the "
-			              "node needs the attribute tensorrt_plugin_shape_input_indices",
+			              "pass it: the node needs the attribute tensorrt_plugin_shape_input_indices",
 			              (int)e->b, (int)e->a, t->name);
 		x->expr = values->d[e->b];
 	} else if (e->a < inputs && e->b < in[e->a].rank) {

@@ -103,8 +103,7 @@ static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const
 		    ir_symbol_source(d->c->reference, b->dim[k]->name, &input, &axis))
 			return err_set(d->err, ERR_USAGE,
 			               "Input %s of plugin %s has extent %lld at dimension %d, and input %s must have "
-			               "the same at "
-			               "dimension %d, not %lld.",
+			               "the same at dimension %d, not %lld.",
 			               d->c->reference->inputs.at[input]->name, d->c->plugin, (long long)known - 1,
 			               axis, b->name, k, (long long)dim[k]);
 		map_put(&d->symbols, b->dim[k]->name, (void *)((uintptr_t)dim[k] + 1));

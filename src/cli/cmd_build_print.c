@@ -107,8 +107,8 @@ void cli_print_built_json(const struct tpat_built *r)
 		json_array_append_new(plugins, plugin);
 	}
 	static const char format[] =
-	        "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, "
-	        "s:i, s:i, s:s}";
+	        "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, "
+	        "s:s}";
 	cli_print_json(cli_json(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
 	                        cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder",
 	                        r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused",

@@ -176,8 +176,7 @@ static int make_unit(const char **out, struct builder *b, const struct emulator_
 		str_add(&s, rewritten);
 	}
 	str_add(&s, "extern \"C\" const struct emulator_kernel *const emulator_tables[] "
-	            "__attribute__((visibility(\"hidden\"))) "
-	            "= {\n");
+	            "__attribute__((visibility(\"hidden\"))) = {\n");
 	for (int i = 0; i < texts; i++)
 		str_printf(&s, "\temulator_text_%d::emulator_kernels,\n", i);
 	str_add(&s, "\tnullptr,\n};\n");

@@ -405,8 +405,7 @@ ON_FIBRE void emulator_check_cluster_read(void *to, const void *p, size_t bytes,
 		struct shadow *s = &r->shadow[offset + i];
 		if (!(s->flags & BYTE_WRITTEN) || s->block != id || s->epoch >= emulator_now.cluster_epoch)
 			emulator_fail("reads %s[%zu] (%zu bytes) of block %d of its cluster, which that has not "
-			              "written before "
-			              "a barrier of the cluster",
+			              "written before a barrier of the cluster",
 			              r->name, offset / bytes, bytes, rank);
 		s->read_block = id;
 		s->read_epoch = emulator_now.cluster_epoch + 1 + (uint32_t)rank; /* owner's accesses since then */

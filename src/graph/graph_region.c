@@ -80,9 +80,7 @@ static int not_convex(struct graph *g, const struct graph_region *r, const bool 
 	}
 	err_set(e, ERR_USAGE,
 	        "%s: region %s: node %s reads results of the region, and the region reads results that follow from it, "
-	        "so "
-	        "these "
-	        "nodes cannot become one node.",
+	        "so these nodes cannot become one node.",
 	        g->model->path, r->label, node_text(g, first));
 	if (blocked >= 0)
 		return err_advise(e, "Make two regions, one on each side of %s, which tpat does not support: %s",

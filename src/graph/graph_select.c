@@ -62,8 +62,7 @@ static int check_inside(struct select *s, const struct graph *g, const int *node
 	return 0;
 }
 
-/* ---- Regions
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Regions. */
 
 static int add_region(struct select *s, struct graph *g, const int *node, int n)
 {

@@ -46,8 +46,7 @@ expr graph_size_rename(struct graph *g, const struct graph_node *n, const struct
 	return ir_copy(g->pool, e, rename_size, &r);
 }
 
-/* ---- Sizes of a region
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Sizes of a region. */
 
 struct mention {
 	struct graph *g;

@@ -220,8 +220,7 @@ bool graph_used(const struct graph *g)
 	return true;
 }
 
-/* ---- Finding nodes by text
- * ------------------------------------------------------------------------------------------- */
+/* ---- Finding nodes by text. */
 
 enum { LISTED = 8 }; /* most nodes that a message lists */
 

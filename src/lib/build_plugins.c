@@ -159,8 +159,7 @@ static int make_unfused(struct build *b, struct made *m)
 	vec_push(b->arena, &b->unfused,
 	         arena_printf(b->arena,
 	                      "NVRTC refused the fused kernels of plugin %s (nodes %s). tpat built them again without "
-	                      "fusion, "
-	                      "which is slower. This is a bug in tpat: please report it with the model. %s",
+	                      "fusion, which is slower. This is a bug in tpat: please report it with the model. %s",
 	                      m->name, nodes_of(b, m), m->refused));
 	m->refused = NULL;
 	m->unfused = true;

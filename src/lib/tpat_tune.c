@@ -95,8 +95,8 @@ static int no_device(struct tuning *t)
 	return err_advise(
 	        t->err,
 	        "Run tpat tune on a machine with the GPU and import its database here (tpat db export, tpat db "
-	        "import). "
-	        "tpat build needs no GPU; tpat tune --device cpu measures on the processor, to try tuning out.");
+	        "import). tpat build needs no GPU; tpat tune --device cpu measures on the processor, to try tuning "
+	        "out.");
 }
 
 static int open_all(struct tuning *t)

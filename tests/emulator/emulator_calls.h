@@ -121,12 +121,27 @@ static inline void call(int t, const char *name, uint32_t blocks, uint32_t threa
 	CHECK_STR(e.text, "");
 }
 
-/* Finds the source tree: $TPAT_SOURCE or the working folder. */
-static inline void begin_calls(void)
+/* Finds the source tree: $TPAT_SOURCE or the working folder. Opens the device named by the program's argument, if any;
+ * exits if that fails. */
+static inline void begin_calls(int argc, char **argv)
 {
+	struct err e = { 0 };
 	arena = arena_new();
 	if (getenv("TPAT_SOURCE"))
 		root = getenv("TPAT_SOURCE");
+	if (argc > 1 && dev_open(&gpu, argv[1], &e) < 0) {
+		printf("%s\n", e.text);
+		exit(5);
+	}
+}
+
+/* Returns the exit status of the test program. */
+static inline int end_calls(void)
+{
+	if (gpu)
+		gpu->close(gpu);
+	arena_free(arena);
+	return test_done();
 }
 
 #endif

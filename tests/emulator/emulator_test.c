@@ -191,11 +191,10 @@ static void test_kept(void)
 
 int main(void)
 {
-	begin_calls();
+	begin_calls(0, NULL);
 	test_faults();
 	test_launches();
 	test_device();
 	test_kept();
-	arena_free(arena);
-	return test_done();
+	return end_calls();
 }

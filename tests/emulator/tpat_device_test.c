@@ -555,12 +555,7 @@ static void test_atomics(void)
 
 int main(int argc, char **argv)
 {
-	struct err e = { 0 };
-	begin_calls();
-	if (argc > 1 && dev_open(&gpu, argv[1], &e) < 0) {
-		printf("%s\n", e.text);
-		return 5;
-	}
+	begin_calls(argc, argv);
 	open_kernels("convert.cu", NULL);
 	test_from_small();
 	test_to_small();
@@ -576,8 +571,5 @@ int main(int argc, char **argv)
 	test_arithmetic();
 	test_float_functions();
 	close_kernels();
-	if (gpu)
-		gpu->close(gpu);
-	arena_free(arena);
-	return test_done();
+	return end_calls();
 }

@@ -170,12 +170,7 @@ static void test_faults(void)
 
 int main(int argc, char **argv)
 {
-	struct err e = { 0 };
-	begin_calls();
-	if (argc > 1 && dev_open(&gpu, argv[1], &e) < 0) {
-		printf("%s\n", e.text);
-		return 1;
-	}
+	begin_calls(argc, argv);
 	test_products();
 	open_kernels("mma.cu", NULL);
 	test_bytes();
@@ -184,8 +179,5 @@ int main(int argc, char **argv)
 	if (!gpu)
 		test_faults();
 	close_kernels();
-	if (gpu)
-		gpu->close(gpu);
-	arena_free(arena);
-	return test_done();
+	return end_calls();
 }

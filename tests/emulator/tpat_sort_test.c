@@ -136,19 +136,11 @@ static void test_before(void)
 
 int main(int argc, char **argv)
 {
-	struct err e = { 0 };
-	begin_calls();
-	if (argc > 1 && dev_open(&gpu, argv[1], &e) < 0) {
-		printf("%s\n", e.text);
-		return 1;
-	}
+	begin_calls(argc, argv);
 	test_keys();
 	open_kernels("sort.cu", NULL);
 	test_rows();
 	test_before();
 	close_kernels();
-	if (gpu)
-		gpu->close(gpu);
-	arena_free(arena);
-	return test_done();
+	return end_calls();
 }

@@ -1,6 +1,7 @@
 /* Golden texts: NAME.txt is a program; next to it are its form after all passes (NAME.ir), its CUDA text (NAME.cu) and
- * its C text (NAME.c.txt, without the header). A diff shows any change of them. golden_test FOLDER [--update] [NAME
- * ...] --update: writes the current texts */
+ * its C text (NAME.c.txt, without the header). A diff shows any change of them.
+ *
+ *   golden_test FOLDER [--update] [NAME ...]     --update writes the current texts */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

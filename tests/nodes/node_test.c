@@ -1,19 +1,24 @@
-/* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes its
- * own program, which a backend runs; the results are compared.
+/* Runs folders of ONNX models with inputs and expected outputs (tests/cases.py writes them): each node becomes its own
+ * program, which a backend runs; the results are compared.
  *
- *   node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] [--jobs N] [--verbose]
- *             [--rule NAME] [--gpu NAME] [--table FILE] [--like FILE] [--but FILE] FOLDER/index.tsv
- *   node_test --rules
+ *   node_test [OPTION ...] FOLDER/index.tsv
+ *   node_test --rules                              prints the names of all rules
  *
- * Devices: the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI, with its
- * kernels as C or on a GPU. Cases run in worker processes, so that a crash, or a case that never ends, fails alone.
- * --every N: each N-th case only. --rule NAME: that schedule rule wherever it applies; cases where it applies nowhere
- * are passed over. --rules: the names of all rules.
- * --whole: the whole graph becomes one program instead. "FAIL name: sentence" for each that differs, "REFUSED name:
- * sentence" (counted as failed) for what cannot be taken though the operators are there. Models with operators that are
- * not there are skipped, and counted by reason at the end.
- * --table FILE: write the results (result_table.h). --like FILE: what passed in that table must pass here too, but for
- * the tests that the file behind --but names, which must not pass. */
+ *   --device interp|emulator|cpu|cuda   the interpreter; the generated .cu on the emulator; the plugin library, called
+ *                                       through its ABI, with its kernels in C or on a GPU
+ *   --whole          the whole graph becomes one program
+ *   --every N        only every N-th case
+ *   --filter PATTERN only matching cases
+ *   --rule NAME      use that schedule rule wherever it applies; skip cases where it applies nowhere
+ *   --gpu NAME       schedule for that GPU
+ *   --table FILE     write the results (result_table.h)
+ *   --like FILE      tests that passed in that table must pass here, too
+ *   --but FILE       exceptions from --like, which must not pass
+ *   --jobs N, --verbose
+ *
+ * Prints "FAIL name: sentence" for wrong results, and "REFUSED name: sentence" (counted as failed) for unsupported
+ * nodes whose operator is supported. Models with missing operators are skipped, and counted by reason at the end. Cases
+ * run in worker processes, so that a crash, or a case that never ends, fails alone. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdarg.h>
@@ -26,67 +31,30 @@
 
 #include "base/file.h"
 #include "base/threads.h"
-#include "eval/eval.h"
 #include "graph/graph.h"
+#include "tests/nodes/backends.h"
 #include "tests/nodes/forced_rule.h"
-#include "tests/nodes/plan_run.h"
-#include "tests/nodes/plugin_run.h"
 #include "tests/nodes/random_check.h"
 #include "tests/nodes/result_table.h"
 
 enum { CASE_SECONDS = 120 };
 enum { BIND_MAX = 1024 }; /* largest input, in elements, made constant if a value must be known */
 
-/* ---- Backends
- * ----------------------------------------------------------------------------------------------------- */
-
-/* Runs a program: one tensor for each of its inputs, its outputs filled with data in `a`. */
-typedef int (*backend_fn)(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-                          struct arena *a, struct err *e);
-
-static int run_interp(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
-                      struct err *e)
-{
-	struct eval_options options = { .threads = 1 };
-
-	return eval_program(p, inputs, outputs, &options, a, e);
-}
-
-static int run_emulator(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
-                        struct arena *a, struct err *e)
-{
-	struct ir_plan *plan;
-
-	TRY(forced_plan(&plan, p, e));
-	return plan_run_emulated(plan, forced_arch(), inputs, outputs, a, e);
-}
-
-static int run_cpu(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
-                   struct err *e)
-{
-	return plugin_run("cpu", p, inputs, outputs, a, e);
-}
-
-static int run_cuda(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs, struct arena *a,
-                    struct err *e)
-{
-	return plugin_run("cuda", p, inputs, outputs, a, e);
-}
+/* ---- Backends. */
 
 static const struct backend {
 	const char *name;
-	backend_fn run;
+	backend_fn *run;
 } backends[] = {
-	{ "interp", run_interp },
-	{ "emulator", run_emulator },
-	{ "cpu", run_cpu },
-	{ "cuda", run_cuda },
+	{ "interp", backend_interp },
+	{ "emulator", backend_emulator },
+	{ "cpu", backend_cpu_plugin },
+	{ "cuda", backend_cuda_plugin },
 };
 
-/* ---- One model
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- One model. */
 
-static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, backend_fn run, struct arena *a,
+static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, backend_fn *run, struct arena *a,
                       struct err *e)
 {
 	struct graph_program_options options = { .any_types = true, .keep_types = true, .sizes = true };
@@ -128,7 +96,7 @@ static bool is_needed(const struct graph *g, int node, const bool *needed)
 	return false;
 }
 
-static int run_whole(struct graph *g, struct map *tensors, backend_fn run, struct arena *a, struct err *e)
+static int run_whole(struct graph *g, struct map *tensors, backend_fn *run, struct arena *a, struct err *e)
 {
 	int *node = NEWN(a, int, g->nodes.n + 1), n = 0;
 	bool *needed = NEWN(a, bool, g->nodes.n + 1);
@@ -147,7 +115,7 @@ static int run_whole(struct graph *g, struct map *tensors, backend_fn run, struc
 }
 
 /* Computes all tensors of the graph, by name, from its inputs, node by node. */
-static int run_model(struct graph *g, struct map *tensors, backend_fn run, struct arena *a, struct err *e)
+static int run_model(struct graph *g, struct map *tensors, backend_fn *run, struct arena *a, struct err *e)
 {
 	vec_each (n, &g->nodes) {
 		struct graph_region *r;
@@ -161,8 +129,7 @@ static int run_model(struct graph *g, struct map *tensors, backend_fn run, struc
 	return 0;
 }
 
-/* ---- One data set
- * ------------------------------------------------------------------------------------------------- */
+/* ---- One data set. */
 
 struct data {
 	int inputs, outputs;
@@ -310,8 +277,7 @@ static int compare_outputs(struct graph *g, const struct data *d, struct map *te
 	return random_case(name) ? check_drawn(name, d, drawn, e) : 0;
 }
 
-/* ---- One case
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- One case. */
 
 enum verdict { PASSED, FAILED, REFUSED, SKIPPED, PASSED_OVER /* counts for nothing */, VERDICTS };
 
@@ -332,7 +298,7 @@ struct test {
 
 struct suite {
 	struct arena *arena;
-	backend_fn run;
+	backend_fn *run;
 	bool whole;
 	int every, seen;
 	struct {
@@ -483,8 +449,7 @@ static void run_all(const struct suite *s, int jobs)
 	}
 }
 
-/* ---- The index
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- The index. */
 
 /* The next of the tab-separated columns. */
 static char *column(char **line)
@@ -603,7 +568,7 @@ static int report(const struct suite *s, int verbose)
 
 int main(int argc, char **argv)
 {
-	struct suite s = { .arena = arena_new(), .run = run_interp, .every = 1 };
+	struct suite s = { .arena = arena_new(), .run = backend_interp, .every = 1 };
 	const char *path = NULL, *filter = NULL, *like = NULL, *but = NULL;
 	int jobs = 0, verbose = 0, rc;
 	struct err e = { 0 };

@@ -98,8 +98,7 @@ static void test_refusals(struct host *h)
 	struct trt_desc one = desc(TRT_FLOAT, TRT_LINEAR, 1, 4, 0).desc;
 	CHECK(TRT_CALL(r.runtime, trt_runtime, shape_change, &one, 1, &one, 1) != 0);
 	CHECK(log_has(h, "tpat plugin Blind: onShapeChange: the size of buffer 0 (stage) cannot be computed: element 0 "
-	                 "of shape input "
-	                 "1 (size) is not known at run time: no output extent is equal to it"));
+	                 "of shape input 1 (size) is not known at run time: no output extent is equal to it"));
 	TRT_CALL(r.plugin, trt_plugin, v.d0);
 	host_log_clear(h);
 }

@@ -7,39 +7,27 @@
 
 static const struct schedule_case attention_cases[] = {
 	{ "attention_causal",
-	  "(q: f32[B,6,S,20], k0: f32[B,2,T,20], v0: f32[B,2,T,24], m0: "
-	  "f32[B,1,S,T]) -> (y: f32[B,6,S,24])\n"
-	  "  c: f32[B,6,S,T] = sum (i, j, k, l | r<20) q[i, j, k, r] * k0[i, "
-	  "floordiv(j, 3), l, r] then "
-	  "select(l < k + 3, it * 0.25 + m0[i, 0, k, l], -inf)\n"
+	  "(q: f32[B,6,S,20], k0: f32[B,2,T,20], v0: f32[B,2,T,24], m0: f32[B,1,S,T]) -> (y: f32[B,6,S,24])\n"
+	  "  c: f32[B,6,S,T] = sum (i, j, k, l | r<20) q[i, j, k, r] * k0[i, floordiv(j, 3), l, r] then select(l < k + "
+	  "3, it * 0.25 + m0[i, 0, k, l], -inf)\n"
 	  "  a: f32[B,6,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)\n"
-	  "  b: f32[B,6,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then "
-	  "select(it == 0.0, 1.0, it)\n"
-	  "  y: f32[B,6,S,24] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) "
-	  "* v0[i, floordiv(j, 3), r, l] "
+	  "  b: f32[B,6,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f32[B,6,S,24] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * v0[i, floordiv(j, 3), r, l] "
 	  "then it / b[i, j, k]\n",
 	  { "B=2 S=40 T=37", "B=1 S=1 T=70", "B=1 S=3 T=0", "B=0 S=4 T=4", "B=1 S=65 T=16" } },
 	{ "attention_bool_mask",
-	  "(q: f16[B,S,2,8], k0: f16[B,T,16], v0: bf16[B,2,T,40], t_m: "
-	  "bool[S,T], s0: f32[2]) -> (y: bf16[B,S,80])\n"
-	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<8) f32(q[i, k, j, r]) * f32(k0[i, "
-	  "l, j * 8 + r]) then "
-	  "select(t_m[k, l], tanh(it * 0.25) * 3.0, -inf)\n"
-	  "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r] then max(select(it == "
-	  "-inf, 0.0, it), s0[j])\n"
-	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) "
-	  "then it + exp(s0[j] - a[i, j, k])\n"
-	  "  y: bf16[B,S,80] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 40), j, r] - "
-	  "a[i, floordiv(k, 40), j]) * "
-	  "f32(v0[i, floordiv(k, 40), r, mod(k, 40)]) then bf16(it / b[i, "
-	  "floordiv(k, 40), j])\n",
+	  "(q: f16[B,S,2,8], k0: f16[B,T,16], v0: bf16[B,2,T,40], t_m: bool[S,T], s0: f32[2]) -> (y: bf16[B,S,80])\n"
+	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<8) f32(q[i, k, j, r]) * f32(k0[i, l, j * 8 + r]) then select(t_m[k, "
+	  "l], tanh(it * 0.25) * 3.0, -inf)\n"
+	  "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r] then max(select(it == -inf, 0.0, it), s0[j])\n"
+	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then it + exp(s0[j] - a[i, j, k])\n"
+	  "  y: bf16[B,S,80] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 40), j, r] - a[i, floordiv(k, 40), j]) * "
+	  "f32(v0[i, floordiv(k, 40), r, mod(k, 40)]) then bf16(it / b[i, floordiv(k, 40), j])\n",
 	  { "B=1 S=20 T=35", "B=2 S=2 T=3" } },
 	{ "attention_spelled",
 	  "(q: f16[N,S,16], k0: f16[N,16,S], v0: f16[N,S,16], m0: f16[S,S]) -> (y: f16[N,S,16])\n"
-	  "  c: f16[N,S,S] = sum (i, j, k | r<16) f32(q[i, j, r]) * f32(k0[i, r, k]) "
-	  "then f16(f32(f16(it)) * 0.25)\n"
-	  "  d: f16[N,S,S] = map (i, j, k) select(k < j, f16(f32(c[i, j, k]) + "
-	  "f32(m0[j, k])), f16(-inf))\n"
+	  "  c: f16[N,S,S] = sum (i, j, k | r<16) f32(q[i, j, r]) * f32(k0[i, r, k]) then f16(f32(f16(it)) * 0.25)\n"
+	  "  d: f16[N,S,S] = map (i, j, k) select(k < j, f16(f32(c[i, j, k]) + f32(m0[j, k])), f16(-inf))\n"
 	  "  a: f32[N,S,1] = max (i, j, k | r<S) f32(d[i, j, r])\n"
 	  "  b: f32[N,S,1] = sum (i, j, k | r<S) exp(f32(d[i, j, r]) - a[i, j, 0])\n"
 	  "  w0: f16[N,S,S] = map (i, j, k) f16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
@@ -47,8 +35,7 @@ static const struct schedule_case attention_cases[] = {
 	  { "N=2 S=35", "N=1 S=1", "N=3 S=0" } },
 	{ "attention_f64",
 	  "(q: f64[S,5], k0: f64[T,5], v0: f64[T,3], n_x: i32[1]) -> (y: f64[S,3])\n"
-	  "  c: f64[S,T] = sum (i, j | r<5) q[i, r] * k0[j, r] then select(j < "
-	  "index(n_x[0]), it, f64(-1000.0))\n"
+	  "  c: f64[S,T] = sum (i, j | r<5) q[i, r] * k0[j, r] then select(j < index(n_x[0]), it, f64(-1000.0))\n"
 	  "  a: f64[S] = max (i | r<T) c[i, r]\n"
 	  "  b: f64[S] = sum (i | r<T) exp(c[i, r] - a[i])\n"
 	  "  y: f64[S,3] = sum (i, j | r<T) exp(c[i, r] - a[i]) / b[i] * v0[r, j]\n",
@@ -63,29 +50,26 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  c: f32[H,16,77] = sum (i, j, k | r<64) f32(q[i, j, r]) * f32(k0[i, k, r]) then it * 0.125\n"
 	  "  a: f32[H,16] = max (i, j | r<77) c[i, j, r]\n"
 	  "  b: f32[H,16] = sum (i, j | r<77) exp(c[i, j, r] - a[i, j])\n"
-	  "  y: f16[H,16,64] = sum (i, j, k | r<77) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then "
-	  "f16(it / b[i, j])\n",
+	  "  y: f16[H,16,64] = sum (i, j, k | r<77) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then f16(it / b[i, "
+	  "j])\n",
 	  { "H=4" } },
 	/* A constant window of keys, three query heads per key head, results contiguous by query. */
 	{ "attention_window",
 	  "(q: f16[B,6,S,32], k0: f16[B,T,2,32], v0: f16[B,2,T,24]) -> (y: f16[B,S,144])\n"
-	  "  c: f32[B,6,S,T] = sum (i, j, k, l | r<32) f32(q[i, j, k, r]) * f32(k0[i, l, "
-	  "floordiv(j, 3), r]) then select(and(l <= k + 3, k < l + 50), it * 0.25, -inf)\n"
+	  "  c: f32[B,6,S,T] = sum (i, j, k, l | r<32) f32(q[i, j, k, r]) * f32(k0[i, l, floordiv(j, 3), r]) then "
+	  "select(and(l <= k + 3, k < l + 50), it * 0.25, -inf)\n"
 	  "  a: f32[B,6,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)\n"
-	  "  b: f32[B,6,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then "
-	  "select(it == 0.0, 1.0, it)\n"
-	  "  y: f16[B,S,144] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 24), j, r] - "
-	  "a[i, floordiv(k, 24), j]) * f32(v0[i, floordiv(k, 72), r, mod(k, 24)]) "
-	  "then f16(it / b[i, floordiv(k, 24), j])\n",
+	  "  b: f32[B,6,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[B,S,144] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 24), j, r] - a[i, floordiv(k, 24), j]) * "
+	  "f32(v0[i, floordiv(k, 72), r, mod(k, 24)]) then f16(it / b[i, floordiv(k, 24), j])\n",
 	  { "B=1 S=140 T=150", "B=2 S=3 T=17", "B=1 S=5 T=0", "B=1 S=150 T=20" } },
 	/* Queries that are computed, a mask and keys that end early; weights are rounded. */
 	{ "attention_rounded",
-	  "(q: bf16[N,S,16], k0: bf16[N,S,16], v0: bf16[N,S,72], m0: bf16[S,S], n_x: i32[1]) -> (y: "
-	  "bf16[N,S,72])\n"
-	  "  c: bf16[N,S,S] = sum (i, j, k | r<16) f32(bf16(f32(q[i, j, r]) * 0.5)) * f32(k0[i, k, r]) "
-	  "then bf16(f32(bf16(it)) * 0.25)\n"
-	  "  d: bf16[N,S,S] = map (i, j, k) select(k < j + index(n_x[0]), bf16(f32(c[i, j, k]) + "
-	  "f32(m0[j, k])), bf16(-inf))\n"
+	  "(q: bf16[N,S,16], k0: bf16[N,S,16], v0: bf16[N,S,72], m0: bf16[S,S], n_x: i32[1]) -> (y: bf16[N,S,72])\n"
+	  "  c: bf16[N,S,S] = sum (i, j, k | r<16) f32(bf16(f32(q[i, j, r]) * 0.5)) * f32(k0[i, k, r]) then "
+	  "bf16(f32(bf16(it)) * 0.25)\n"
+	  "  d: bf16[N,S,S] = map (i, j, k) select(k < j + index(n_x[0]), bf16(f32(c[i, j, k]) + f32(m0[j, k])), "
+	  "bf16(-inf))\n"
 	  "  a: f32[N,S,1] = max (i, j, k | r<S) f32(d[i, j, r])\n"
 	  "  b: f32[N,S,1] = sum (i, j, k | r<S) exp(f32(d[i, j, r]) - a[i, j, 0])\n"
 	  "  w0: bf16[N,S,S] = map (i, j, k) bf16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
@@ -97,8 +81,8 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<16) f32(q[i, j, k, r]) * f32(k0[i, j, l, r])\n"
 	  "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r]\n"
 	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k])\n"
-	  "  z: f16[B,2,S,8] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, j, r, l]) "
-	  "then f16(it / b[i, j, k])\n"
+	  "  z: f16[B,2,S,8] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, j, r, l]) then "
+	  "f16(it / b[i, j, k])\n"
 	  "  y: f16[B,S,16] = map (i, j, k) z[i, floordiv(k, 8), j, mod(k, 8)]\n",
 	  { "B=2 S=20 T=35", "B=1 S=1 T=1" } },
 	/* Transposed keys: the same element of all keys is contiguous. */
@@ -111,16 +95,13 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  y: f16[N,S,8] = sum (i, j, k | r<40) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35", "N=1 S=1" } },
 	{ "attention_cap",
-	  "(q: f16[B,S,2,8], k0: f16[B,T,16], v0: bf16[B,2,T,40], t_m: bool[S,T], s0: f32[2]) -> "
-	  "(y: bf16[B,S,80])\n"
-	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<8) f32(q[i, k, j, r]) * f32(k0[i, l, j * 8 + r]) "
-	  "then select(t_m[k, l], tanh(it * 0.25) * 3.0, -inf)\n"
+	  "(q: f16[B,S,2,8], k0: f16[B,T,16], v0: bf16[B,2,T,40], t_m: bool[S,T], s0: f32[2]) -> (y: bf16[B,S,80])\n"
+	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<8) f32(q[i, k, j, r]) * f32(k0[i, l, j * 8 + r]) then select(t_m[k, "
+	  "l], tanh(it * 0.25) * 3.0, -inf)\n"
 	  "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r] then max(select(it == -inf, 0.0, it), s0[j])\n"
-	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then it + "
-	  "exp(s0[j] - a[i, j, k])\n"
-	  "  y: bf16[B,S,80] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 40), j, r] - a[i, "
-	  "floordiv(k, 40), j]) * f32(v0[i, floordiv(k, 40), r, mod(k, 40)]) then bf16(it / "
-	  "b[i, floordiv(k, 40), j])\n",
+	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then it + exp(s0[j] - a[i, j, k])\n"
+	  "  y: bf16[B,S,80] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 40), j, r] - a[i, floordiv(k, 40), j]) * "
+	  "f32(v0[i, floordiv(k, 40), r, mod(k, 40)]) then bf16(it / b[i, floordiv(k, 40), j])\n",
 	  { "B=1 S=20 T=35", "B=2 S=2 T=3" } },
 };
 
@@ -128,21 +109,19 @@ static const struct schedule_case attention_mma_cases[] = {
 static const struct schedule_case attention_wide_cases[] = {
 	{ "attention_groups",
 	  "(q: f16[B,2,S,64], k0: f16[B,T,64], v0: f16[B,T,128]) -> (y: f16[B,2,S,128])\n"
-	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, l, r]) then "
-	  "select(l <= k + 90, it * 0.125, -inf)\n"
+	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, l, r]) then select(l <= k + 90, "
+	  "it * 0.125, -inf)\n"
 	  "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)\n"
-	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then "
-	  "select(it == 0.0, 1.0, it)\n"
-	  "  y: f16[B,2,S,128] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, r, l]) "
-	  "then f16(it / b[i, j, k])\n",
+	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[B,2,S,128] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, r, l]) then f16(it "
+	  "/ b[i, j, k])\n",
 	  { "B=1 S=70 T=200", "B=1 S=3 T=0", "B=1 S=1 T=64" } },
 	{ "attention_groups_turned",
 	  "(q: bf16[S,64], k0: bf16[64,160], v0: bf16[160,64]) -> (y: bf16[S,64])\n"
 	  "  c: f32[S,160] = sum (i, j | r<64) f32(q[i, r]) * f32(k0[r, j])\n"
 	  "  a: f32[S] = max (i | r<160) c[i, r]\n"
 	  "  b: f32[S] = sum (i | r<160) exp(c[i, r] - a[i])\n"
-	  "  y: bf16[S,64] = sum (i, j | r<160) exp(c[i, r] - a[i]) * f32(v0[r, j]) then "
-	  "bf16(it / b[i])\n",
+	  "  y: bf16[S,64] = sum (i, j | r<160) exp(c[i, r] - a[i]) * f32(v0[r, j]) then bf16(it / b[i])\n",
 	  { "S=5" } },
 };
 

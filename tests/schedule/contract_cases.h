@@ -26,12 +26,12 @@ static const struct schedule_case contract_cases[] = {
 	  "  y: f32[M,6] = sum (i, j | r<8) x[i, r] * a[r, j] then 1.0 / (1.0 + exp(neg(it + c[j]))) * g[i, j]\n",
 	  { "M=5" } },
 	{ "two_convolutions",
-	  "(x: f32[N,2,5,W], z: f32[N,2,5,W], a: f32[3,2,2,2], b: f32[3,2,2,2], c: f32[3], d: f32[3]) -> "
-	  "(y: f32[N,3,5,W])\n"
-	  "  g: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
-	  "z[i, r, k + s, l + t], 0.0) * b[j, r, s, t] then it + d[j]\n"
-	  "  y: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), "
-	  "x[i, r, k + s, l + t], 0.0) * a[j, r, s, t] then max(it + c[j] + g[i, j, k, l], 0.0)\n",
+	  "(x: f32[N,2,5,W], z: f32[N,2,5,W], a: f32[3,2,2,2], b: f32[3,2,2,2], c: f32[3], d: f32[3]) -> (y: "
+	  "f32[N,3,5,W])\n"
+	  "  g: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), z[i, r, k + s, l + "
+	  "t], 0.0) * b[j, r, s, t] then it + d[j]\n"
+	  "  y: f32[N,3,5,W] = sum (i, j, k, l | r<2, s<2, t<2) select(and(k + s < 5, l + t < W), x[i, r, k + s, l + "
+	  "t], 0.0) * a[j, r, s, t] then max(it + c[j] + g[i, j, k, l], 0.0)\n",
 	  { "N=2 W=6", "N=1 W=1" } },
 	{ "product_bytes",
 	  "(a: u8[M,K], b: i8[K,N], p: u8[], e: i8[N]) -> (y: i32[M,N])\n"
@@ -39,8 +39,8 @@ static const struct schedule_case contract_cases[] = {
 	  { "M=18 K=32 N=16", "M=5 K=37 N=9", "M=1 K=0 N=1" } },
 	{ "product_bytes_straight",
 	  "(a: u8[M,48], b: u8[24,48]) -> (y: i8[24,M])\n"
-	  "  y: i8[24,M] = sum (i, j | r<48) i32(a[j, r]) * (i32(b[i, r]) + i32(-128)) then "
-	  "i8(floordiv(it, i32(99)))\n",
+	  "  y: i8[24,M] = sum (i, j | r<48) i32(a[j, r]) * (i32(b[i, r]) + i32(-128)) then i8(floordiv(it, "
+	  "i32(99)))\n",
 	  { "M=16", "M=3" } },
 	{ "product_bytes_along",
 	  "(a: u8[20,160], b: i8[M,160]) -> (y: i32[20,M])\n"
@@ -52,15 +52,15 @@ static const struct schedule_case contract_cases[] = {
 	  { "K=48", "K=5" } },
 	{ "convolution_bytes",
 	  "(x: u8[2,3,4,6], weight: i8[8,3,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
-	  "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
-	  "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n",
+	  "  y: i32[2,8,4,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "
+	  "<= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - i32(p[])) * i32(weight[j, r, s, t]), "
+	  "i32(0))\n",
 	  { "" } },
 	/* A division gives the number of columns, and so numbers the blocks. */
 	{ "convolution_halved",
 	  "(x: u8[1,3,W], weight: i8[20,3,3]) -> (y: i32[1,20,floordiv(W - 1, 2) + 1])\n"
-	  "  y: i32[1,20,floordiv(W - 1, 2) + 1] = sum (i, j, k | r<3, s<3) select(and(0 <= 2 * k + s - 1, "
-	  "2 * k + s - 1 < W), i32(x[i, r, 2 * k + s - 1]) * i32(weight[j, r, s]), i32(0))\n",
+	  "  y: i32[1,20,floordiv(W - 1, 2) + 1] = sum (i, j, k | r<3, s<3) select(and(0 <= 2 * k + s - 1, 2 * k + s - "
+	  "1 < W), i32(x[i, r, 2 * k + s - 1]) * i32(weight[j, r, s]), i32(0))\n",
 	  { "W=20", "W=7" } },
 	{ "product_short",
 	  "(a: f16[B,16,64], b: f16[B,64,M]) -> (y: f16[B,16,M])\n"
@@ -88,27 +88,27 @@ static const struct schedule_case contract_cases[] = {
 	  { "" } },
 	{ "convolution",
 	  "(x: f16[2,5,4,6], weight: f16[20,5,3,3], b: f16[20]) -> (y: f16[2,20,4,6])\n"
-	  "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-	  "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n",
+	  "  y: f16[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "
+	  "<= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
+	  "f16(it + f32(b[j]))\n",
 	  { "" } },
 	/* ... with operands that are packed first: images, also strided, in groups, with zero points */
 	{ "convolution_packed",
 	  "(x: f16[2,16,H,5], weight: f16[20,16,3,3], b: f16[20]) -> (y: f16[2,20,H,5])\n"
-	  "  y: f16[2,20,H,5] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-	  "s - 1 < H), and(0 <= l + t - 1, l + t - 1 < 5)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-	  "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n",
+	  "  y: f16[2,20,H,5] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(0 "
+	  "<= l + t - 1, l + t - 1 < 5)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
+	  "f16(it + f32(b[j]))\n",
 	  { "H=8", "H=3" } },
 	{ "convolution_groups",
 	  "(x: bf16[1,32,9], weight: bf16[24,16,2]) -> (y: bf16[1,2,12,4])\n"
-	  "  y: bf16[1,2,12,4] = sum (i, j, k, l | r<16, s<2) f32(x[i, 16 * j + r, 2 * l + s]) * "
-	  "f32(weight[12 * j + k, r, s])\n",
+	  "  y: bf16[1,2,12,4] = sum (i, j, k, l | r<16, s<2) f32(x[i, 16 * j + r, 2 * l + s]) * f32(weight[12 * j + "
+	  "k, r, s])\n",
 	  { "" } },
 	{ "convolution_zeros",
 	  "(x: u8[2,16,4,6], weight: i8[8,16,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
-	  "  y: i32[2,8,4,6] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - "
-	  "i32(p[])) * i32(weight[j, r, s, t]), i32(0))\n",
+	  "  y: i32[2,8,4,6] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "
+	  "<= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - i32(p[])) * i32(weight[j, r, s, t]), "
+	  "i32(0))\n",
 	  { "" } },
 	{ "product_bytes_packed",
 	  "(a: i8[32,M], b: i8[32,24]) -> (y: i32[M,24])\n"
@@ -134,9 +134,8 @@ static const struct schedule_case contract_cases[] = {
 	  { "M=36 K=40 N=24", "M=3 K=5 N=7" } },
 	{ "convolution_floats",
 	  "(x: f32[2,5,4,6], weight: f32[20,5,3,3], b: f32[20]) -> (y: f32[2,20,4,6])\n"
-	  "  y: f32[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-	  "s - 1 < 4), and(0 <= l + t - 1, l + t - 1 < 6)), x[i, r, k + s - 1, l + t - 1], 0.0) * "
-	  "weight[j, r, s, t] then it + b[j]\n",
+	  "  y: f32[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "
+	  "<= l + t - 1, l + t - 1 < 6)), x[i, r, k + s - 1, l + t - 1], 0.0) * weight[j, r, s, t] then it + b[j]\n",
 	  { "" } },
 };
 
@@ -145,14 +144,14 @@ static const struct schedule_case contract_cases[] = {
 static const struct schedule_case contract_wide_cases[] = {
 	{ "convolution_walked",
 	  "(x: f16[3,64,H,5], weight: f16[24,64,3,3], b: f16[24]) -> (y: f16[3,24,H,5])\n"
-	  "  y: f16[3,24,H,5] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + "
-	  "s - 1 < H), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-	  "f32(weight[j, r, s, t]) then f16(it + f32(b[j]))\n",
+	  "  y: f16[3,24,H,5] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(1 "
+	  "<= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then f16(it + "
+	  "f32(b[j]))\n",
 	  { "H=8", "H=3" } },
 	{ "convolution_walked_apart",
 	  "(x: i8[2,128,15], weight: i8[24,128,3]) -> (y: i32[2,24,8])\n"
-	  "  y: i32[2,24,8] = sum (i, j, k | r<128, s<3) select(and(0 <= 2 * k + 2 * s - 3, 2 * k + "
-	  "2 * s - 3 < 15), i32(x[i, r, 2 * k + 2 * s - 3]), i32(0)) * i32(weight[j, r, s])\n",
+	  "  y: i32[2,24,8] = sum (i, j, k | r<128, s<3) select(and(0 <= 2 * k + 2 * s - 3, 2 * k + 2 * s - 3 < 15), "
+	  "i32(x[i, r, 2 * k + 2 * s - 3]), i32(0)) * i32(weight[j, r, s])\n",
 	  { "" } },
 	{ "product_together",
 	  "(a: f16[K,40], b: f16[72,K], c: f16[40]) -> (y: f16[40,72])\n"
@@ -176,9 +175,9 @@ static const struct schedule_case contract_stream_cases[] = {
 	  { "K=1100", "K=64", "K=0" } },
 	{ "convolution_streamed",
 	  "(x: f16[3,128,8,5], weight: f16[24,128,3,3]) -> (y: f16[3,24,8,5])\n"
-	  "  y: f16[3,24,8,5] = sum (i, j, k, l | r<128, s<3, t<3) select(and(and(0 <= k + s - 1, "
-	  "k + s - 1 < 8), and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * "
-	  "f32(weight[j, r, s, t]) then f16(it)\n",
+	  "  y: f16[3,24,8,5] = sum (i, j, k, l | r<128, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 8), "
+	  "and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
+	  "f16(it)\n",
 	  { "" } },
 	{ "product_bytes_streamed",
 	  "(a: i8[2,40,2080], b: i8[2,72,2080]) -> (y: i32[2,40,72])\n"

@@ -23,10 +23,8 @@ static const struct far_case far_cases[] = {
 	{ "planes",
 	  "(x: f16[N,4,4,8], t0: u8[N,6,10]) -> (y: f16[N,4,6,10])\n"
 	  "  y: f16[N,4,6,10] = map (i, j, k, l) let d = f32(t0[i, k, l]), e = exp(d * -0.01) * 3.0 + log1p(d) + "
-	  "sqrt(d), a = "
-	  "index(floor(e)), c = mod(a, 4), b = mod(a, 9); select(b + 1 < 8, f16(f32(x[i, j, c, b]) + f32(x[i, j, c, b "
-	  "+ 1]) * "
-	  "0.5), f16(-1.0))\n",
+	  "sqrt(d), a = index(floor(e)), c = mod(a, 4), b = mod(a, 9); select(b + 1 < 8, f16(f32(x[i, j, c, b]) + "
+	  "f32(x[i, j, c, b + 1]) * 0.5), f16(-1.0))\n",
 	  "N=9000001", .tolerance = 4e-3 },
 	{ "slab",
 	  "(x: u8[N,8,32], t0: u8[N,60]) -> (y: u8[N,8,60])\n"
@@ -40,12 +38,9 @@ static const struct far_case far_cases[] = {
 	{ "march",
 	  "(x: f16[N,3,5]) -> (y: f16[N,10,16])\n"
 	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, 16)) * "
-	  "0.0625, "
-	  "p = max(0, floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = floordiv(k * 5, 16), w0 = "
-	  "min(4, v + "
-	  "1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w0])) + a * ((1.0 - b) * f32(x[i, q, v]) "
-	  "+ b * "
-	  "f32(x[i, q, w0])))\n",
+	  "0.0625, p = max(0, floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = floordiv(k * 5, "
+	  "16), w0 = min(4, v + 1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w0])) + a * ((1.0 - "
+	  "b) * f32(x[i, q, v]) + b * f32(x[i, q, w0])))\n",
 	  "N=14000001", .tolerance = 4e-3 },
 	{ "table",
 	  "(x: i8[N,K]) -> (y: i8[N,K])\n"
@@ -145,8 +140,7 @@ static const struct far_case far_cases[] = {
 	{ "scatter_lists",
 	  "(x: u8[N,8,1000], t0: u8[N,4], u0: u8[N,4,1000]) -> (y: u8[N,8,1000])\n"
 	  "  y: u8[N,8,1000] = scatter sum (i, j, k | r<N, s<4, t<1000) init x[i, j, k] at [r, mod(index(t0[r, s]), "
-	  "8), t] value "
-	  "u0[r, s, t]\n",
+	  "8), t] value u0[r, s, t]\n",
 	  "N=540001", .fixed = true },
 	{ "loop_block",
 	  "(x: u8[N,4,8]) -> (y: u8[N,8])\n"

@@ -23,20 +23,19 @@ static const struct schedule_case map_cases[] = {
 	/* Conditions uniform across a vector, and others; vectors of every second element. */
 	{ "shared_conditions",
 	  "(x: f16[N,32], c: f16[32], n_at: i64[N]) -> (y: f16[N,32], o: f32[N,32], e: f16[N,32])\n"
-	  "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + "
-	  "16])), f32(x[i, j - 16])))\n"
-	  "  o: f32[N,32] = map (i, j) f32(select(15 < j, select(i < 2, x[0, j], x[i, j - 8]), c[j])) + "
-	  "select(n_at[i] < i64(1), 0.5, f32(select(i < 2, x[0, j], c[j + 1 - 1])))\n"
-	  "  e: f16[N,32] = map (i, j) select(and(i < 3, j <= 23), x[i, j + 8], select(j < 15, c[j], x[i, 31 "
-	  "- j]))\n",
+	  "  y: f16[N,32] = map (i, j) f16(f32(x[i, j]) * f32(c[j]) + select(j < 16, neg(f32(x[i, j + 16])), f32(x[i, "
+	  "j - 16])))\n"
+	  "  o: f32[N,32] = map (i, j) f32(select(15 < j, select(i < 2, x[0, j], x[i, j - 8]), c[j])) + select(n_at[i] "
+	  "< i64(1), 0.5, f32(select(i < 2, x[0, j], c[j + 1 - 1])))\n"
+	  "  e: f16[N,32] = map (i, j) select(and(i < 3, j <= 23), x[i, j + 8], select(j < 15, c[j], x[i, 31 - j]))\n",
 	  { "N=4", "N=1" } },
 	{ "interleaved",
-	  "(x: f16[N,4,6,8], z: f32[N,4,3,8], b: u8[N,12,16]) -> (y: f16[N,1,12,16], e: f32[N,8,6,16], "
-	  "o: u8[N,12,16])\n"
-	  "  y: f16[N,1,12,16] = map (i, j, k, l) x[i, 4 * j + 2 * mod(k, 2) + mod(l, 2), floordiv(k, 2), "
-	  "floordiv(l, 2)]\n"
-	  "  e: f32[N,8,6,16] = map (i, j, k, l) select(j < 4, z[i, j, floordiv(k, 2), floordiv(l, 2)], f32(x[i, "
-	  "j - 4, k, floordiv(l, 2)]))\n"
+	  "(x: f16[N,4,6,8], z: f32[N,4,3,8], b: u8[N,12,16]) -> (y: f16[N,1,12,16], e: f32[N,8,6,16], o: "
+	  "u8[N,12,16])\n"
+	  "  y: f16[N,1,12,16] = map (i, j, k, l) x[i, 4 * j + 2 * mod(k, 2) + mod(l, 2), floordiv(k, 2), floordiv(l, "
+	  "2)]\n"
+	  "  e: f32[N,8,6,16] = map (i, j, k, l) select(j < 4, z[i, j, floordiv(k, 2), floordiv(l, 2)], f32(x[i, j - "
+	  "4, k, floordiv(l, 2)]))\n"
 	  "  o: u8[N,12,16] = map (i, j, k) b[i, j, 4 * mod(k, 4) + floordiv(k, 4)] + b[i, mod(k, 4), floordiv(k, "
 	  "4)]\n",
 	  { "N=2", "N=1" } },
@@ -45,8 +44,8 @@ static const struct schedule_case map_cases[] = {
 	{ "pairs",
 	  "(x: f16[N,16], c: f32[N,8], b: f32[15], one: f32[1]) -> (y: f16[N,16], e: f32[N,16], o: f16[N,15], z: "
 	  "f16[N,16], q: f32[16], p: f32[2])\n"
-	  "  y: f16[N,16] = map (i, j) f16(f32(x[i, j]) * c[i, floordiv(j, 2)] + f32(x[i, select(mod(j, 2) == 0, j "
-	  "+ 1, j - 1)]))\n"
+	  "  y: f16[N,16] = map (i, j) f16(f32(x[i, j]) * c[i, floordiv(j, 2)] + f32(x[i, select(mod(j, 2) == 0, j + "
+	  "1, j - 1)]))\n"
 	  "  e: f32[N,16] = map (i, j) f32(x[i, 2 * floordiv(j, 2)]) - f32(x[i, 2 * floordiv(j, 2) + 1])\n"
 	  "  o: f16[N,15] = map (i, j) x[i, select(j < 14, select(mod(j, 2) == 0, j + 1, j - 1), j)]\n"
 	  "  z: f16[N,16] = map (i, j) select(i < 2, x[i, select(mod(j, 2) == 0, j + 1, j - 1)], x[i, 15 - j])\n"
@@ -55,10 +54,9 @@ static const struct schedule_case map_cases[] = {
 	  { "N=4", "N=1" } },
 	{ "coarse_functions",
 	  "(x: f16[N,8], c: f16[N]) -> (y: f16[N,8], o: f16[N,8])\n"
-	  "  y: f16[N,8] = map (i, j) f16(log1p(abs(f32(x[i, j])) * 0.01) + "
-	  "log1p(abs(f32(x[i, j]))) + tanh(f32(x[i, j])) * tanh(f32(x[i, j]) * 0.125))\n"
-	  "  o: f16[N,8] = map (i, j) f16((f32(x[i, j]) - 1.0) / "
-	  "sqrt(abs(f32(c[i])) + 0.5) * exp(f32(c[i])))\n",
+	  "  y: f16[N,8] = map (i, j) f16(log1p(abs(f32(x[i, j])) * 0.01) + log1p(abs(f32(x[i, j]))) + tanh(f32(x[i, "
+	  "j])) * tanh(f32(x[i, j]) * 0.125))\n"
+	  "  o: f16[N,8] = map (i, j) f16((f32(x[i, j]) - 1.0) / sqrt(abs(f32(c[i])) + 0.5) * exp(f32(c[i])))\n",
 	  { "N=40", "N=1", "N=0" } },
 	{ "scalar", "(x: f32[], b: i64[]) -> (y: f32[])\n  y: f32[] = map () x[] + f32(b[])\n", { "" } },
 	{ "broadcast",
@@ -83,8 +81,8 @@ static const struct schedule_case map_cases[] = {
 	  "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[i, j + 5]\n",
 	  { "N=4", "N=1", "N=0" } },
 	{ "slice_aligned",
-	  "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[N - 1 - i, j + "
-	  "4]\n",
+	  "(x: i32[N,20]) -> (y: i32[N,8])\n"
+	  "  y: i32[N,8] = map (i, j) x[N - 1 - i, j + 4]\n",
 	  { "N=4", "N=1" } },
 	{ "slice_steps",
 	  "(x: u8[N,20]) -> (y: u8[N,7])\n  y: u8[N,7] = map (i, j) x[i, 19 - 3 * j]\n",
@@ -110,14 +108,12 @@ static const struct schedule_case map_cases[] = {
 	  { "" } },
 	{ "pad",
 	  "(x: f32[N,K]) -> (y: f32[N + 3,K + 4])\n"
-	  "  y: f32[N + 3,K + 4] = map (i, j) select(and(and(1 <= i, i - 1 < N), and(2 <= j, j - 2 < K)), x[i "
-	  "- 1, j - 2], "
-	  "-1.5)\n",
+	  "  y: f32[N + 3,K + 4] = map (i, j) select(and(and(1 <= i, i - 1 < N), and(2 <= j, j - 2 < K)), x[i - 1, j - "
+	  "2], -1.5)\n",
 	  { "N=5 K=8", "N=1 K=1", "N=0 K=4", "N=2 K=0" } },
 	{ "pad_reflect",
 	  "(x: f32[N]) -> (y: f32[N + 6])\n"
-	  "  y: f32[N + 6] = map (i) x[select(i < 3, 3 - i, select(N + 3 <= i, 2 * N + 1 - i, i - "
-	  "3))]\n",
+	  "  y: f32[N + 6] = map (i) x[select(i < 3, 3 - i, select(N + 3 <= i, 2 * N + 1 - i, i - 3))]\n",
 	  { "N=5", "N=9" } },
 	{ "concat",
 	  "(a: f32[N,4], b: f32[N,K], c: f32[N,3]) -> (y: f32[N,K + 7])\n"
@@ -125,8 +121,8 @@ static const struct schedule_case map_cases[] = {
 	  { "N=3 K=5", "N=1 K=0", "N=2 K=1" } },
 	{ "gather",
 	  "(x: f32[V,K], n_at: i64[N]) -> (y: f32[N,K])\n"
-	  "  y: f32[N,K] = map (i, j) let a = index(n_at[i]), c = select(a < 0, a + V, a); x[min(max(c, 0), "
-	  "V - 1), j]\n",
+	  "  y: f32[N,K] = map (i, j) let a = index(n_at[i]), c = select(a < 0, a + V, a); x[min(max(c, 0), V - 1), "
+	  "j]\n",
 	  { "V=9 K=8 N=5", "V=1 K=3 N=4", "V=3 K=1 N=1" } },
 	{ "gather_twice",
 	  "(x: f32[V,K], n_at: i32[N], n_of: i64[M]) -> (y: f32[M,K])\n"
@@ -134,19 +130,18 @@ static const struct schedule_case map_cases[] = {
 	  { "V=9 K=8 N=5 M=6", "V=2 K=3 N=4 M=1" } },
 	{ "one_hot",
 	  "(n_at: i64[N], x: f32[2], d: f32[D]) -> (y: f32[N,D])\n"
-	  "  y: f32[N,D] = map (i, j) select(or(index(n_at[i]) == j, index(n_at[i] + i64(4294967296)) == "
-	  "j), x[1], x[0])\n",
+	  "  y: f32[N,D] = map (i, j) select(or(index(n_at[i]) == j, index(n_at[i] + i64(4294967296)) == j), x[1], "
+	  "x[0])\n",
 	  { "N=5 D=4", "N=3 D=1" } },
 	{ "resize",
 	  "(x: f32[2,P]) -> (y: f32[2,3 * P])\n"
-	  "  y: f32[2,3 * P] = map (i, j) let a = (f32(j) + 0.5) / 3.0 - 0.5, f = floor(a), d = a - f, "
-	  "b = index(f); x[i, min(max(b, 0), P - 1)] * (1.0 - d) + x[i, min(max(b + 1, 0), P - 1)] * d\n",
+	  "  y: f32[2,3 * P] = map (i, j) let a = (f32(j) + 0.5) / 3.0 - 0.5, f = floor(a), d = a - f, b = index(f); "
+	  "x[i, min(max(b, 0), P - 1)] * (1.0 - d) + x[i, min(max(b + 1, 0), P - 1)] * d\n",
 	  { "P=5", "P=1", "P=40" } },
 	{ "gather_planes",
 	  "(x: f16[N,4,4,8], n_at: i32[N,6,10], n_of: i64[6,10]) -> (y: f32[N,4,6,10])\n"
-	  "  y: f32[N,4,6,10] = map (i, j, k, l) let a = index(n_at[i, k, l]), b = index(n_of[k, l]), c = "
-	  "min(max(a, 0), 3); select(and(0 <= b, b + 1 < 8), f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * "
-	  "0.5, -1.0) + f32(j)\n",
+	  "  y: f32[N,4,6,10] = map (i, j, k, l) let a = index(n_at[i, k, l]), b = index(n_of[k, l]), c = min(max(a, "
+	  "0), 3); select(and(0 <= b, b + 1 < 8), f32(x[i, j, c, b]) + f32(x[i, j, c, b + 1]) * 0.5, -1.0) + f32(j)\n",
 	  { "N=3", "N=1", "N=0" } },
 	/* contiguous pairs, different ones in each plane */
 	{ "gather_pairs_of_planes",
@@ -160,33 +155,32 @@ static const struct schedule_case map_cases[] = {
 	  { "" } },
 	{ "gather_volume",
 	  "(x: f16[N,4,3,4,5], d: f16[N,6,8,3], q: f32[8,2]) -> (y: f16[N,4,6,8], z: f32[N,4,6,8])\n"
-	  "  y: f16[N,4,6,8] = map (i, j, k, l) let _0 = f32(d[i, k, l, 2]) * 3.0, _1 = floor(_0), _2 = _0 - _1, a "
-	  "= index(_1), b = index(f32(d[i, k, l, 1]) * 4.0), c = index(f32(d[i, k, l, 0]) * 5.0), _3 = and(and(0 <= "
-	  "b, b < 4), and(0 <= c, c < 5)); f16((1.0 - _2) * f32(select(and(and(0 <= a, a < 3), _3), x[i, j, a, b, "
-	  "c], f16(0.5))) + _2 * f32(select(and(and(0 <= a + 1, a + 1 < 3), _3), x[i, j, a + 1, b, c], f16(0.0))) + "
+	  "  y: f16[N,4,6,8] = map (i, j, k, l) let _0 = f32(d[i, k, l, 2]) * 3.0, _1 = floor(_0), _2 = _0 - _1, a = "
+	  "index(_1), b = index(f32(d[i, k, l, 1]) * 4.0), c = index(f32(d[i, k, l, 0]) * 5.0), _3 = and(and(0 <= b, b "
+	  "< 4), and(0 <= c, c < 5)); f16((1.0 - _2) * f32(select(and(and(0 <= a, a < 3), _3), x[i, j, a, b, c], "
+	  "f16(0.5))) + _2 * f32(select(and(and(0 <= a + 1, a + 1 < 3), _3), x[i, j, a + 1, b, c], f16(0.0))) + "
 	  "sqrt(_2 * _2 + 1.0) * f32(x[i, j, 0, 0, min(max(a, 0), 4)]))\n"
-	  "  z: f32[N,4,6,8] = map (i, j, k, l) let a = index(q[l, 1] * 3.0), b = index(q[l, 0] * 4.0); select(q[l, "
-	  "0] < q[l, 1] + f32(k), select(and(and(0 <= a, a < 3), and(0 <= b, b < 4)), f32(x[i, j, a, b, 2]), -1.0), "
+	  "  z: f32[N,4,6,8] = map (i, j, k, l) let a = index(q[l, 1] * 3.0), b = index(q[l, 0] * 4.0); select(q[l, 0] "
+	  "< q[l, 1] + f32(k), select(and(and(0 <= a, a < 3), and(0 <= b, b < 4)), f32(x[i, j, a, b, 2]), -1.0), "
 	  "select(and(0 <= a, a < 3), f32(x[i, j, a, 1, 3]), f32(x[i, j, 1, 1, 1]) * (q[l, 0] + 1.0) * (q[l, 1] - "
 	  "2.0)))\n",
 	  { "N=2", "N=1", "N=0" } },
 	{ "gather_vectors",
 	  "(x: f16[N,16,3,2,4], d: f16[N,5,6,3], b: f32[16]) -> (y: f16[N,16,5,6], z: f32[N,8,5,6])\n"
 	  "  y: f16[N,16,5,6] = map (i, j, k, l) let _0 = f32(d[i, k, l, 2]), _1 = floor(_0), _2 = _0 - _1, u = "
-	  "index(_1), v = index(f32(d[i, k, l, 1]) + _2), w = index(f32(d[i, k, l, 0]) + _2), _3 = and(0 <= u, "
-	  "u < 3), _4 = and(0 <= v, v < 2), _5 = and(0 <= w, w < 4); f16(_2 * f32(d[i, k, l, 1]) + f32(d[i, k, l, "
-	  "0]) + (1.0 - _2) * f32(select(and(and(_3, _4), _5), x[i, j, u, v, w], f16(0.0))) + _2 * f32(select("
-	  "and(_3, _4), x[i, j, u, v, 3], f16(0.25))) + b[j] * f32(x[i, j, min(max(u, 0), 2), 1, 2]))\n"
-	  "  z: f32[N,8,5,6] = map (i, j, k, l) f32(x[i, j, min(max(index(d[0, k, l, 0]), 0), 2), 0, "
-	  "mod(l, 4)])\n",
+	  "index(_1), v = index(f32(d[i, k, l, 1]) + _2), w = index(f32(d[i, k, l, 0]) + _2), _3 = and(0 <= u, u < 3), "
+	  "_4 = and(0 <= v, v < 2), _5 = and(0 <= w, w < 4); f16(_2 * f32(d[i, k, l, 1]) + f32(d[i, k, l, 0]) + (1.0 - "
+	  "_2) * f32(select(and(and(_3, _4), _5), x[i, j, u, v, w], f16(0.0))) + _2 * f32(select(and(_3, _4), x[i, j, "
+	  "u, v, 3], f16(0.25))) + b[j] * f32(x[i, j, min(max(u, 0), 2), 1, 2]))\n"
+	  "  z: f32[N,8,5,6] = map (i, j, k, l) f32(x[i, j, min(max(index(d[0, k, l, 0]), 0), 2), 0, mod(l, 4)])\n",
 	  { "N=2", "N=1", "N=0" } },
 	{ "gather_of_rows",
 	  "(x: f32[N,2,16], n_at: i64[N,2,48], h: f16[N,4,32], n_of: i32[N,4,8192]) -> (y: f32[N,2,48], z: "
 	  "f16[N,4,8192])\n"
-	  "  y: f32[N,2,48] = map (i, j, k) let a = index(n_at[i, j, k]); x[i, j, max(min(select(a < 0, a + 16, "
-	  "a), 15), 0)]\n"
-	  "  z: f16[N,4,8192] = map (i, j, k) let a = n_of[i, j, k]; select(and(0 <= index(a), index(a) < 32), "
-	  "h[i, j, index(a)], f16(0.0))\n",
+	  "  y: f32[N,2,48] = map (i, j, k) let a = index(n_at[i, j, k]); x[i, j, max(min(select(a < 0, a + 16, a), "
+	  "15), 0)]\n"
+	  "  z: f16[N,4,8192] = map (i, j, k) let a = n_of[i, j, k]; select(and(0 <= index(a), index(a) < 32), h[i, j, "
+	  "index(a)], f16(0.0))\n",
 	  { "N=2", "N=0" } },
 	{ "flat_pad",
 	  "(x: f16[N,2,4,8], z: f16[N,2,4,8]) -> (y: f16[N,4,6,10])\n"
@@ -194,40 +188,35 @@ static const struct schedule_case map_cases[] = {
 	  "select(j < 2, x[i, j, k - 1, l - 1], z[i, j - 2, k - 1, l - 1]), f16(-1.5))\n",
 	  { "N=3", "N=1", "N=0" } },
 	{ "flat_odd_rows",
-	  "(x: f32[N,4,7], b: f32[4,1], c: f32[7], g: u8[8,N,3]) -> (y: f32[N,4,7], z: f32[N,4,7], o: "
-	  "u8[8,N,3])\n"
+	  "(x: f32[N,4,7], b: f32[4,1], c: f32[7], g: u8[8,N,3]) -> (y: f32[N,4,7], z: f32[N,4,7], o: u8[8,N,3])\n"
 	  "  y: f32[N,4,7] = map (i, j, k) x[i, j, k] * b[j, 0] + c[k]\n"
 	  "  z: f32[N,4,7] = map (i, j, k) exp(x[i, j, k]) + x[i, j, k]\n"
 	  "  o: u8[8,N,3] = map (i, j, k) g[i, j, 2 - k]\n",
 	  { "N=5", "N=1" } },
 	{ "resize_rows",
 	  "(x: f16[N,3,5]) -> (y: f16[N,10,16])\n"
-	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, "
-	  "16)) * 0.0625, p = max(0, floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = "
-	  "floordiv(k * 5, 16), w = min(4, v + 1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * "
-	  "f32(x[i, p, w])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, w])))\n",
+	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * 6 + 3, 20)) * 0.05, b = f32(mod(k * 5 + 2, 16)) * "
+	  "0.0625, p = max(0, floordiv(j * 3 - 3, 10)), q = min(2, floordiv(j * 3 - 3, 10) + 1), v = floordiv(k * 5, "
+	  "16), w = min(4, v + 1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w])) + a * ((1.0 - "
+	  "b) * f32(x[i, q, v]) + b * f32(x[i, q, w])))\n",
 	  { "N=2", "N=1", "N=0" } },
 	{ "resize_rows_known",
 	  "(x: f16[N,4,6], z: f32[N,3,8]) -> (y: f16[N,16,24], o: f32[N,12,16])\n"
-	  "  y: f16[N,16,24] = map (i, j, k) let a = f32(mod(j * 2 + 5, 8)) * 0.125, b = f32(mod(k * 2 + "
-	  "5, 8)) * 0.125, p = max(0, floordiv(j * 2 - 3, 8)), q = min(3, floordiv(j * 2 - 3, 8) + 1), v = "
-	  "max(0, floordiv(k * 2 - 3, 8)), w = min(5, floordiv(k * 2 - 3, 8) + 1); f16((1.0 - a) * ((1.0 - "
-	  "b) * f32(x[i, p, v]) + b * f32(x[i, p, w])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, "
-	  "w])))\n"
-	  "  o: f32[N,12,16] = map (i, j, k) let a = z[i, floordiv(j, 4), floordiv(k, 2)]; exp(a) * f32(j) - "
-	  "a\n",
+	  "  y: f16[N,16,24] = map (i, j, k) let a = f32(mod(j * 2 + 5, 8)) * 0.125, b = f32(mod(k * 2 + 5, 8)) * "
+	  "0.125, p = max(0, floordiv(j * 2 - 3, 8)), q = min(3, floordiv(j * 2 - 3, 8) + 1), v = max(0, floordiv(k * "
+	  "2 - 3, 8)), w = min(5, floordiv(k * 2 - 3, 8) + 1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * "
+	  "f32(x[i, p, w])) + a * ((1.0 - b) * f32(x[i, q, v]) + b * f32(x[i, q, w])))\n"
+	  "  o: f32[N,12,16] = map (i, j, k) let a = z[i, floordiv(j, 4), floordiv(k, 2)]; exp(a) * f32(j) - a\n",
 	  { "N=2", "N=1", "N=0" } },
 	{ "resize_rows_once",
 	  "(x: f32[N,3,5], z: f32[7]) -> (y: f32[N,7,13], o: f32[7,9])\n"
-	  "  y: f32[N,7,13] = map (i, j, k) let a = x[i, floordiv(j * 3, 7), floordiv(k * 5, 13)]; f32(j) * "
-	  "(exp(a) + a * z[j])\n"
-	  "  o: f32[7,9] = map (i, j) select(j < 4, exp(z[floordiv(i, 2)]) + f32(i), "
-	  "z[floordiv(i + j, 3)] * z[i])\n",
+	  "  y: f32[N,7,13] = map (i, j, k) let a = x[i, floordiv(j * 3, 7), floordiv(k * 5, 13)]; f32(j) * (exp(a) + "
+	  "a * z[j])\n"
+	  "  o: f32[7,9] = map (i, j) select(j < 4, exp(z[floordiv(i, 2)]) + f32(i), z[floordiv(i + j, 3)] * z[i])\n",
 	  { "N=2", "N=1" } },
 	{ "casts",
-	  "(x: f32[N], n_k: i64[N], h: f16[N]) -> (a: u8[N], b: i8[N], c: f8e4m3fn[N], d: f8e5m2[N], e: "
-	  "bf16[N], f: bool[N], "
-	  "g: i32[N], o: u64[N], q: f64[N])\n"
+	  "(x: f32[N], n_k: i64[N], h: f16[N]) -> (a: u8[N], b: i8[N], c: f8e4m3fn[N], d: f8e5m2[N], e: bf16[N], f: "
+	  "bool[N], g: i32[N], o: u64[N], q: f64[N])\n"
 	  "  a: u8[N] = map (i) u8(x[i] * 100.0)\n"
 	  "  b: i8[N] = map (i) i8(n_k[i] * i64(77))\n"
 	  "  c: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 400.0)\n"
@@ -246,8 +235,7 @@ static const struct schedule_case map_cases[] = {
 	  "  d: i8[N] = map (i) shr(bitcast_i8(y8[i]), i8(3))\n",
 	  { "N=40" } },
 	{ "narrow_integers",
-	  "(x: u8[N], y: u8[N], n_a: i8[N], n_b: i8[N], p: u16[N], z: i16[N]) -> (o1: u8[N], o2: "
-	  "bool[N], o3: i8[N], "
+	  "(x: u8[N], y: u8[N], n_a: i8[N], n_b: i8[N], p: u16[N], z: i16[N]) -> (o1: u8[N], o2: bool[N], o3: i8[N], "
 	  "o4: i32[N], o5: i8[N], o6: u16[N], o7: i16[N], o8: u8[N], o9: i8[N])\n"
 	  "  o1: u8[N] = map (i) (x[i] + y[i]) / u8(2)\n"
 	  "  o2: bool[N] = map (i) x[i] + y[i] < y[i]\n"
@@ -256,18 +244,14 @@ static const struct schedule_case map_cases[] = {
 	  "  o5: i8[N] = map (i) abs(min(n_a[i] * i8(64), n_b[i])) / (n_b[i] - i8(7))\n"
 	  "  o6: u16[N] = map (i) shr(p[i] + u16(60000), u16(3)) + rem(p[i] * u16(7), p[i] + u16(9))\n"
 	  "  o7: i16[N] = map (i) pow(z[i], i16(3)) - neg(z[i] * i16(300))\n"
-	  "  o8: u8[N] = map (i) shl(select(x[i] < y[i], x[i] + u8(1), y[i]), select(n_a[i] < "
-	  "i8(0), u8(9), u8(2)))\n"
-	  "  o9: i8[N] = map (i) rem(neg(n_a[i] - i8(127)), select(n_b[i] == i8(0), i8(3), "
-	  "n_b[i])) + bitnot(n_a[i])\n",
+	  "  o8: u8[N] = map (i) shl(select(x[i] < y[i], x[i] + u8(1), y[i]), select(n_a[i] < i8(0), u8(9), u8(2)))\n"
+	  "  o9: i8[N] = map (i) rem(neg(n_a[i] - i8(127)), select(n_b[i] == i8(0), i8(3), n_b[i])) + bitnot(n_a[i])\n",
 	  { "N=50" } },
 	{ "wide_integers",
-	  "(x: i32[N], y: i32[N], n_a: i64[N], n_b: i64[N], p: u32[N], z: u64[N]) -> (o1: i32[N], "
-	  "o2: i64[N], o3: u32[N], "
-	  "o4: u64[N], o5: i64[N], o6: bool[N])\n"
+	  "(x: i32[N], y: i32[N], n_a: i64[N], n_b: i64[N], p: u32[N], z: u64[N]) -> (o1: i32[N], o2: i64[N], o3: "
+	  "u32[N], o4: u64[N], o5: i64[N], o6: bool[N])\n"
 	  "  o1: i32[N] = map (i) x[i] * y[i] + rem(x[i], y[i]) + i32(-2147483648)\n"
-	  "  o2: i64[N] = map (i) floordiv(n_a[i], n_b[i]) + mod(n_a[i], n_b[i] + i64(7)) - "
-	  "i64(-9223372036854775808)\n"
+	  "  o2: i64[N] = map (i) floordiv(n_a[i], n_b[i]) + mod(n_a[i], n_b[i] + i64(7)) - i64(-9223372036854775808)\n"
 	  "  o3: u32[N] = map (i) max(p[i], u32(5)) / u32(7) - min(p[i], u32(3000000000))\n"
 	  "  o4: u64[N] = map (i) mod(z[i], u64(18446744073709551615)) + z[i] / u64(3) + shr(z[i], u64(70))\n"
 	  "  o5: i64[N] = map (i) pow(n_a[i], n_b[i]) + abs(n_a[i]) + n_b[i] / n_a[i]\n"
@@ -275,21 +259,20 @@ static const struct schedule_case map_cases[] = {
 	  { "N=50" } },
 	{ "functions",
 	  "(x: f32[N], d: f64[N]) -> (y: f32[N], e: f64[N])\n"
-	  "  y: f32[N] = map (i) exp(x[i]) + tanh(x[i]) * erf(x[i]) + log1p(abs(x[i])) - rem(x[i], 0.7) "
-	  "+ max(x[i], -0.5) + "
-	  "pow(abs(x[i]), 1.5) + rint(x[i] * 3.0)\n"
-	  "  e: f64[N] = map (i) sqrt(abs(d[i])) + sin(d[i]) * f64(0.1) + select(isnan(d[i]), f64(nan), "
-	  "neg(d[i])) - min(d[i], f64(inf))\n",
+	  "  y: f32[N] = map (i) exp(x[i]) + tanh(x[i]) * erf(x[i]) + log1p(abs(x[i])) - rem(x[i], 0.7) + max(x[i], "
+	  "-0.5) + pow(abs(x[i]), 1.5) + rint(x[i] * 3.0)\n"
+	  "  e: f64[N] = map (i) sqrt(abs(d[i])) + sin(d[i]) * f64(0.1) + select(isnan(d[i]), f64(nan), neg(d[i])) - "
+	  "min(d[i], f64(inf))\n",
 	  { "N=33" } },
 	{ "mod_chain",
 	  "(x: f32[N,12]) -> (y: f32[12,N])\n"
-	  "  y: f32[12,N] = map (i, j) x[mod(j + 1, N), floordiv(i * 5 + 3, 6)] + f32(mod(7 - i - j, 5)) "
-	  "+ f32(floordiv(j - i, 3))\n",
+	  "  y: f32[12,N] = map (i, j) x[mod(j + 1, N), floordiv(i * 5 + 3, 6)] + f32(mod(7 - i - j, 5)) + "
+	  "f32(floordiv(j - i, 3))\n",
 	  { "N=7", "N=1" } },
 	{ "shared_branches",
 	  "(x: f32[N], n_k: i64[N]) -> (y: f32[N])\n"
-	  "  y: f32[N] = map (i) let a = select(i < 3, 0.5, x[i - 3] * x[i - 3]), c = a * a + a, "
-	  "b = select(n_k[i] < i64(0), c * 2.0, c + exp(c)); select(i < 2, x[i], b / (1.0 + b))\n",
+	  "  y: f32[N] = map (i) let a = select(i < 3, 0.5, x[i - 3] * x[i - 3]), c = a * a + a, b = select(n_k[i] < "
+	  "i64(0), c * 2.0, c + exp(c)); select(i < 2, x[i], b / (1.0 + b))\n",
 	  { "N=20", "N=1", "N=2" } },
 	{ "packed",
 	  "(x: f32[N,K], code: u4[N,K], pair: i2[K,N], h: f4e2m1[N,K], e: f8e8m0[N]) -> (a: i4[N,K], b: u2[N,K], c: "
@@ -315,8 +298,7 @@ static const struct schedule_case map_cases[] = {
 	  "-128.0), 127.0))\n",
 	  { "N=5 K=8", "N=3 K=7", "N=1 K=1", "N=0 K=4", "N=9 K=2000" } },
 	{ "table_types",
-	  "(x: u8[N,4], b: f8e4m3fn[N,24], c: f32[3], d: i8[32,1024]) -> (y: f16[N,4], z: f32[N,24], o: "
-	  "i8[32,1024])\n"
+	  "(x: u8[N,4], b: f8e4m3fn[N,24], c: f32[3], d: i8[32,1024]) -> (y: f16[N,4], z: f32[N,24], o: i8[32,1024])\n"
 	  "  y: f16[N,4] = map (i, j) f16(exp(f32(x[i, j]) * -0.125) / (c[1] * c[1] + 1.0))\n"
 	  "  z: f32[N,24] = map (i, j) tanh(f32(b[i, j]) * c[0])\n"
 	  "  o: i8[32,1024] = map (i, j) i8(rint(log1p(abs(f32(d[i, j]))) * 8.0))\n",
@@ -335,14 +317,12 @@ static const struct schedule_case map_cases[] = {
 	  "  o: f32[N] = map (i) f32(K - i)\n",
 	  { "N=3 K=5", "N=1 K=1", "N=0 K=2" } },
 	{ "names_collide",
-	  "(N: f32[N,K], K: f32[K], y_extent: f32[N_extent]) -> (y: f32[N,K], y_update: f32[K], "
-	  "y_x4: f32[N_extent,4])\n"
+	  "(N: f32[N,K], K: f32[K], y_extent: f32[N_extent]) -> (y: f32[N,K], y_update: f32[K], y_x4: "
+	  "f32[N_extent,4])\n"
 	  "  y: f32[N,K] = map (i, j) N[i, j] * f32(N) + K[j] * f32(K)\n"
 	  "  y_update: f32[K] = scatter sum (i | r<N) init K[i] at [mod(r, K)] value N[r, 0] + f32(N_extent)\n"
 	  "  y_x4: f32[N_extent,4] = map (i, j) y_extent[i] + f32(j)\n",
-	  { "N=3 K=5 "
-	    "N_extent=2",
-	    "N=1 K=1 N_extent=3" } },
+	  { "N=3 K=5 N_extent=2", "N=1 K=1 N_extent=3" } },
 };
 
 #endif

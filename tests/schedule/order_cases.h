@@ -25,8 +25,8 @@ static const struct schedule_case order_cases[] = {
 	  "  y: f64[A,B,C,D] = scan sum along k exclusive (i, j, k, l) x[i, j, k, l] * f64(y0[j]) + f64(l)\n",
 	  { "A=2 B=3 C=40 D=5", "A=1 B=1 C=7 D=1", "A=3 B=2 C=2 D=0" } },
 	{ "scan_combines",
-	  "(t_x: f32[N,70], n_x: i64[N,70], q: u8[N,70]) -> (a: f32[N,70], b: f32[N,70], c: i64[N,70], d: "
-	  "u8[N,70], e: u8[N,70])\n"
+	  "(t_x: f32[N,70], n_x: i64[N,70], q: u8[N,70]) -> (a: f32[N,70], b: f32[N,70], c: i64[N,70], d: u8[N,70], e: "
+	  "u8[N,70])\n"
 	  "  a: f32[N,70] = scan max along j (i, j) t_x[i, j]\n"
 	  "  b: f32[N,70] = scan min along j exclusive (i, j) t_x[i, j]\n"
 	  "  c: i64[N,70] = scan prod along j reverse (i, j) n_x[i, j] * i64(3) + i64(1)\n"
@@ -41,8 +41,8 @@ static const struct schedule_case order_cases[] = {
 	{ "scan_vectors",
 	  "(x: f16[3,1096], b: f32[1096]) -> (y: f16[3,1096], o: f16[3,1096])\n"
 	  "  y: f16[3,1096] = scan sum along j (i, j) f32(x[i, j]) * b[j] then f16(it)\n"
-	  "  o: f16[3,1096] = scan max along j exclusive reverse (i, j) f32(x[i, j]) - f32(x[2 - i, j]) then "
-	  "f16(it + f32(x[i, j]))\n",
+	  "  o: f16[3,1096] = scan max along j exclusive reverse (i, j) f32(x[i, j]) - f32(x[2 - i, j]) then f16(it + "
+	  "f32(x[i, j]))\n",
 	  { "" } },
 	{ "scan_long",
 	  "(x: i32[N]) -> (y: i32[N], o: i32[N])\n"

@@ -27,10 +27,7 @@ static const struct schedule_case row_cases[] = {
 	  { "A=2 B=3 C=20 D=2", "A=1 B=1 C=1 D=1", "A=5 B=2 C=1 D=3", "A=0 B=2 C=3 D=3" } },
 	{ "sum_all",
 	  "(x: f64[A,B]) -> (y: f64[])\n  y: f64[] = sum ( | r<A, s<B) x[r, s]\n",
-	  { "A=30 B=11",
-	    "A=1 "
-	    "B=1",
-	    "A=0 B=3" } },
+	  { "A=30 B=11", "A=1 B=1", "A=0 B=3" } },
 	{ "sum_none", "(x: f32[A]) -> (y: f32[A])\n  y: f32[A] = sum (i) x[i] then it * 2.0\n", { "A=5", "A=0" } },
 	{ "max_min",
 	  "(t_x: f32[N,K], z: i32[N,K]) -> (y: f32[N], o: i32[N])\n"
@@ -68,8 +65,8 @@ static const struct schedule_case row_cases[] = {
 	  { "N=4 K=70", "N=2 K=1", "N=3 K=0" } },
 	/* Rows that vectors divide; one input is read along the row, the other is uniform. */
 	{ "arg_vectors",
-	  "(t_x: f16[N,1024], t_z: i32[N,3,256], t_u: u8[2,1024], c: f32[N]) -> (a: i64[N], b: i64[N], c2: i32[N], "
-	  "d: i64[N], e: i64[2], f: i64[2])\n"
+	  "(t_x: f16[N,1024], t_z: i32[N,3,256], t_u: u8[2,1024], c: f32[N]) -> (a: i64[N], b: i64[N], c2: i32[N], d: "
+	  "i64[N], e: i64[2], f: i64[2])\n"
 	  "  a: i64[N] = argmax (i | r<1024) f32(t_x[i, r])\n"
 	  "  b: i64[N] = argmin_last (i | r<1024) f32(t_x[i, r]) * c[i]\n"
 	  "  c2: i32[N] = argmax_last (i | r<3, s<256) t_z[i, r, s]\n"
@@ -89,21 +86,21 @@ static const struct schedule_case row_cases[] = {
 	{ "depthwise",
 	  "(x: f16[N,3,8,10], weight: f16[3,1,3,3], b: f32[3]) -> (y: f16[N,3,8,10], p: f32[N,3,4,5], q: "
 	  "i32[N,3,8,8])\n"
-	  "  y: f16[N,3,8,10] = sum (i, j, k, l | r<1, s<3, t<3) select(and(and(1 <= k + s, k + s < 9), and(1 <= l "
-	  "+ t, l + t < 11)), f32(x[i, j, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, 0, s, t]) then f16(it + "
-	  "b[j] * f32(l))\n"
+	  "  y: f16[N,3,8,10] = sum (i, j, k, l | r<1, s<3, t<3) select(and(and(1 <= k + s, k + s < 9), and(1 <= l + "
+	  "t, l + t < 11)), f32(x[i, j, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, 0, s, t]) then f16(it + b[j] * "
+	  "f32(l))\n"
 	  "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
 	  "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
 	  { "N=2", "N=0" } },
 	/* several reductions of the same windows, and maps of their results */
 	{ "window_positions",
 	  "(t_x: f32[N,2,8,15]) -> (y: f32[N,2,4,8], p: i64[N,2,4,8], q: i32[N,2,4,8])\n"
-	  "  y: f32[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
-	  "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
-	  "  a: i64[N,2,4,8] = argmax (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - "
-	  "1), l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
-	  "  p: i64[N,2,4,8] = map (i, j, k, l) i64(i * 240 + j * 120 + (k * 2 + floordiv(index(a[i, j, k, l]), "
-	  "3) - 1) * 15 + l * 2 + mod(index(a[i, j, k, l]), 3) - 1)\n"
+	  "  y: f32[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), l * "
+	  "2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
+	  "  a: i64[N,2,4,8] = argmax (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), "
+	  "l * 2 + s - 1 < 15), t_x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
+	  "  p: i64[N,2,4,8] = map (i, j, k, l) i64(i * 240 + j * 120 + (k * 2 + floordiv(index(a[i, j, k, l]), 3) - "
+	  "1) * 15 + l * 2 + mod(index(a[i, j, k, l]), 3) - 1)\n"
 	  "  q: i32[N,2,4,8] = map (i, j, k, l) i32(p[i, j, k, l])\n",
 	  { "N=2", "N=1", "N=0" } },
 	{ "window_spread",
@@ -113,10 +110,10 @@ static const struct schedule_case row_cases[] = {
 	  "k, l]\n"
 	  "  a: i64[N,3,3,8] = argmax_last (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
 	  "  e: i32[N,3,3,8] = argmin (i, j, k, l | r<2, s<2) f32(t_x[i, j, 2 * k + r, 2 * l + s])\n"
-	  "  y: f16[N,3,6,16] = map (i, j, k, l) select(index(a[i, j, floordiv(k, 2), floordiv(l, 2)]) == mod(k, 2) "
-	  "* 2 + mod(l, 2), f16(h[i, j, floordiv(k, 2), floordiv(l, 2)] + b[j, k, l]), f16(b[0, k, l]))\n"
-	  "  z: f32[N,3,12,8] = map (i, j, k, l) h[i, j, floordiv(k, 4), l] * f32(e[i, j, floordiv(k, 4), l] + "
-	  "i32(1)) + f32(mod(k, 4))\n",
+	  "  y: f16[N,3,6,16] = map (i, j, k, l) select(index(a[i, j, floordiv(k, 2), floordiv(l, 2)]) == mod(k, 2) * "
+	  "2 + mod(l, 2), f16(h[i, j, floordiv(k, 2), floordiv(l, 2)] + b[j, k, l]), f16(b[0, k, l]))\n"
+	  "  z: f32[N,3,12,8] = map (i, j, k, l) h[i, j, floordiv(k, 4), l] * f32(e[i, j, floordiv(k, 4), l] + i32(1)) "
+	  "+ f32(mod(k, 4))\n",
 	  { "N=2", "N=0" } },
 	{ "window_rows",
 	  "(t_x: u8[A,B,3 * C], b: u8[C]) -> (y: u8[A,5 * B,3 * C], h: u8[A,B,C])\n"
@@ -128,11 +125,9 @@ static const struct schedule_case row_cases[] = {
 	{ "windows",
 	  "(x: f16[N,2,8,16], z: f32[N,4,8], b: u8[N,3,64]) -> (y: f16[N,2,4,8], p: f32[N,4,8], q: i32[N,3,16])\n"
 	  "  y: f16[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), "
-	  "f32(x[i, "
-	  "j, k * 2 + r - 1, l * 2 + s - 1]), -inf)\n"
+	  "f32(x[i, j, k * 2 + r - 1, l * 2 + s - 1]), -inf)\n"
 	  "  p: f32[N,4,8] = sum (i, j, k | r<3, s<3) select(and(and(0 <= j + r - 1, j + r - 1 < 4), and(0 <= k + s - "
-	  "1, k "
-	  "+ s - 1 < 8)), z[i, j + r - 1, k + s - 1], f32(s) * 0.5)\n"
+	  "1, k + s - 1 < 8)), z[i, j + r - 1, k + s - 1], f32(s) * 0.5)\n"
 	  "  q: i32[N,3,16] = sum (i, j, k | r<4) i32(b[i, j, k * 4 + r]) * i32(b[i, j, 60 - k * 4 + r])\n",
 	  { "N=2", "N=1", "N=0" } },
 	{ "separable",
@@ -150,9 +145,8 @@ static const struct schedule_case row_cases[] = {
 	  { "N=3" } },
 	{ "conv",
 	  "(x: u8[1,2,H,H], c: i8[3,2,3,3]) -> (y: i32[1,3,H,H])\n"
-	  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; "
-	  "select(and(and(0 <= a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, "
-	  "t]), i32(0))\n",
+	  "  y: i32[1,3,H,H] = sum (i, j, k, l | r<2, s<3, t<3) let a = k + s - 1, b = l + t - 1; select(and(and(0 <= "
+	  "a, a < H), and(0 <= b, b < H)), (i32(x[0, r, a, b]) - i32(3)) * i32(c[j, r, s, t]), i32(0))\n",
 	  { "H=6", "H=1" } },
 	{ "softmax",
 	  "(x: f32[N,K]) -> (y: f32[N,K])\n"
@@ -184,8 +178,8 @@ static const struct schedule_case row_cases[] = {
 	  { "" } },
 	{ "tile_reshaped",
 	  "(x: f16[2,3,5,6,40], a: f16[3]) -> (y: f16[2,720,5])\n" /* of 3 x 6 x 40 */
-	  "  y: f16[2,720,5] = map (i, j, k) let _0 = x[i, floordiv(j, 240), k, mod(floordiv(j, 40), 6), "
-	  "mod(j, 40)]; select(k < 2, f16(f32(_0) * f32(a[floordiv(j, 240)])), _0)\n",
+	  "  y: f16[2,720,5] = map (i, j, k) let _0 = x[i, floordiv(j, 240), k, mod(floordiv(j, 40), 6), mod(j, 40)]; "
+	  "select(k < 2, f16(f32(_0) * f32(a[floordiv(j, 240)])), _0)\n",
 	  { "" } },
 	{ "columns_pairs",
 	  "(x: f16[3,82,24], c: f32[82], b: f16[24]) -> (y: f16[3,24])\n"
@@ -207,10 +201,9 @@ static const struct schedule_case row_cases[] = {
 	{ "across_softmax",
 	  "(x: f16[N,19,6,8], b: f32[6,8]) -> (y: f16[N,19,6,8], s0: f32[N,1,6,8])\n"
 	  "  m0: f16[N,1,6,8] = max (i, j, k, l | r<19) f32(x[i, r, k, l])\n"
-	  "  s0: f32[N,1,6,8] = sum (i, j, k, l | r<19) exp(f32(x[i, r, k, l]) - f32(m0[i, 0, k, l])) "
-	  "then it + b[k, l]\n"
-	  "  y: f16[N,19,6,8] = map (i, j, k, l) f16(exp(f32(x[i, j, k, l]) - f32(m0[i, 0, k, l])) / "
-	  "s0[i, 0, k, l])\n",
+	  "  s0: f32[N,1,6,8] = sum (i, j, k, l | r<19) exp(f32(x[i, r, k, l]) - f32(m0[i, 0, k, l])) then it + b[k, "
+	  "l]\n"
+	  "  y: f16[N,19,6,8] = map (i, j, k, l) f16(exp(f32(x[i, j, k, l]) - f32(m0[i, 0, k, l])) / s0[i, 0, k, l])\n",
 	  { "N=2", "N=1", "N=0", "N=15" } },
 	{ "across_norm",
 	  "(x: f32[3,40,7], z: f16[3,40,7], c: f32[40]) -> (y: f32[3,40,7])\n"
@@ -241,8 +234,8 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[N,A,1] = sum (i, j, k | r<96) f32(x[i, j, r]) + f32(z[i, j, r]) then it / 96.0\n"
 	  "  v0: f32[N,A,1] = sum (i, j, k | r<96) let _0 = f32(x[i, j, r]) + f32(z[i, j, r]) - m0[i, j, 0]; _0 * _0\n"
 	  "  s0: f32[N,A,1] = map (i, j, k) 1.0 / sqrt(v0[i, j, 0] / 96.0 + f32(0.00001))\n"
-	  "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * "
-	  "c[k] + f32(j))\n",
+	  "  y: f16[N,A,96] = map (i, j, k) f16((f32(x[i, j, k]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * c[k] "
+	  "+ f32(j))\n",
 	  { "N=3 A=5", "N=1 A=1", "N=0 A=2", "N=2 A=64" } },
 	{ "rows_quantised",
 	  "(x: f16[N,K], z: u8[1]) -> (q: i8[N,K], q1: u8[N,K], q2: i16[N,K], y: f16[N,K])\n" /* f16 on the way */
@@ -293,8 +286,8 @@ static const struct schedule_case row_cases[] = {
 	{ "split_deviation",
 	  "(x: f16[N,1,96,256]) -> (d: f32[N,1], y: f16[N,1,96,256])\n"
 	  "  mu: f32[N,1] = sum (i, j | r<96, s<256) f32(x[i, j, r, s]) then it / 24576.0\n"
-	  "  d: f32[N,1] = sum (i, j | r<96, s<256) let _0 = f32(x[i, j, r, s]) - mu[i, 0]; _0 * _0 then "
-	  "sqrt(it / 24576.0 + 0.001)\n"
+	  "  d: f32[N,1] = sum (i, j | r<96, s<256) let _0 = f32(x[i, j, r, s]) - mu[i, 0]; _0 * _0 then sqrt(it / "
+	  "24576.0 + 0.001)\n"
 	  "  y: f16[N,1,96,256] = map (i, j, k, l) f16((f32(x[i, j, k, l]) - mu[i, 0]) / d[i, 0])\n",
 	  { "N=2", "N=0" } },
 	{ "rows_groups",
@@ -327,14 +320,13 @@ static const struct schedule_case row_cases[] = {
 	  "  b: f32[N,3,A,1] = max (i, j, k, l | r<64) select(m0[k, r] < i8(0), x[i, j, k, r] + k0[i, r], f32(-9.0))\n"
 	  "  c: f32[N,3,A,1] = sum (i, j, k, l | r<64) exp(select(m0[k, r] < i8(0), x[i, j, k, r] + k0[i, r], "
 	  "f32(-9.0)) - b[i, j, k, 0])\n"
-	  "  y: f32[N,3,A,64] = map (i, j, k, l) exp(select(m0[k, l] < i8(0), x[i, j, k, l] + k0[i, l], "
-	  "f32(-9.0)) - b[i, j, k, 0]) / c[i, j, k, 0]\n",
+	  "  y: f32[N,3,A,64] = map (i, j, k, l) exp(select(m0[k, l] < i8(0), x[i, j, k, l] + k0[i, l], f32(-9.0)) - "
+	  "b[i, j, k, 0]) / c[i, j, k, 0]\n",
 	  { "N=2 A=5", "N=1 A=1", "N=3 A=40" } },
 	{ "rows_conditions",
 	  "(x: f32[N,A,2,B,2,3]) -> (y: f32[N,A,2,B,2,3])\n"
 	  "  n0: f32[N] = sum (i | r<A, s<2, t<B, u<2, v<3) x[i, r, s, t, u, v] * f32(v)\n"
-	  "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / "
-	  "n0[i], 1.0)\n",
+	  "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / n0[i], 1.0)\n",
 	  { "N=3 A=2 B=5", "N=1 A=90 B=6", "N=2 A=1 B=1" } },
 };
 

@@ -11,20 +11,18 @@ static const struct schedule_case scatter_cases[] = {
 	  { "N=6 K=5", "N=5 K=1", "N=7 K=0" } },
 	{ "scatter_sum",
 	  "(x: f32[N,K], n_at: i64[M], u0: f32[M,K]) -> (y: f32[N,K])\n"
-	  "  y: f32[N,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [mod(index(n_at[r]), N), s] "
-	  "value u0[r, s]\n",
+	  "  y: f32[N,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [mod(index(n_at[r]), N), s] value u0[r, s]\n",
 	  { "N=6 K=8 M=20", "N=1 K=1 M=300", "N=3 K=4 M=0" } },
 	{ "scatter_i32",
 	  "(x: i32[N], n_at: i64[M], u0: i32[M]) -> (a: i32[N], b: i32[N], c: i32[N], d: i32[N])\n"
 	  "  a: i32[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
-	  "  b: i32[N] = scatter prod (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] "
-	  "where u0[r] < i32(2000000)\n"
+	  "  b: i32[N] = scatter prod (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] where u0[r] < "
+	  "i32(2000000)\n"
 	  "  c: i32[N] = scatter max (i | r<M) init i32(-7) at [mod(index(n_at[r]), N)] value u0[r]\n"
 	  "  d: i32[N] = scatter min (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n",
 	  { "N=6 M=20", "N=1 M=30" } },
 	{ "scatter_narrow",
-	  "(x: u8[N], n_at: i64[M], u0: u8[M], n_x: i8[N], n_u: i8[M], h: f16[N], hu: f16[M], q: "
-	  "i16[N]) -> (a: u8[N], "
+	  "(x: u8[N], n_at: i64[M], u0: u8[M], n_x: i8[N], n_u: i8[M], h: f16[N], hu: f16[M], q: i16[N]) -> (a: u8[N], "
 	  "b: u8[N], c: i8[N], d: i8[N], e: f16[N], f: f16[N], g: i16[N])\n"
 	  "  a: u8[N] = scatter sum (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r]\n"
 	  "  b: u8[N] = scatter max (i | r<M) init x[i] at [mod(index(n_at[r]), N)] value u0[r] + u8(200)\n"
@@ -32,8 +30,7 @@ static const struct schedule_case scatter_cases[] = {
 	  "  d: i8[N] = scatter min (i | r<M) init n_x[i] at [mod(index(n_at[r]), N)] value n_u[r] * i8(60)\n"
 	  "  e: f16[N] = scatter max (i | r<M) init h[i] at [mod(index(n_at[r]), N)] value hu[r]\n"
 	  "  f: f16[N] = scatter sum (i | r<M) init h[i] at [r] value hu[r] where r < N\n"
-	  "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value "
-	  "i16(n_u[r]) * i16(9000)\n",
+	  "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value i16(n_u[r]) * i16(9000)\n",
 	  { "N=6 M=20", "N=5 M=5" } },
 	/* updates within rows, and vectors of updates */
 	{ "scatter_rows",
@@ -53,8 +50,8 @@ static const struct schedule_case scatter_cases[] = {
 	  "(h: f16[N,48], n_at: i64[M], hu: f16[M,48], x: f32[N,12], u0: f32[M,12], n_x: i8[N,32], n_u: i8[M,32]) -> "
 	  "(a: f16[N,48], b: f32[N,12], c: i8[N,32], d: f16[N,48])\n"
 	  "  a: f16[N,48] = scatter sum (i, j | r<M, s<48) init h[i, j] at [mod(index(n_at[r]), N), s] value hu[r, s]\n"
-	  "  b: f32[N,12] = scatter sum (i, j | r<M, s<12) init x[i, j] at [mod(index(n_at[r]), N), s] value "
-	  "u0[r, s] * 2.0 where index(n_at[r]) < 9\n"
+	  "  b: f32[N,12] = scatter sum (i, j | r<M, s<12) init x[i, j] at [mod(index(n_at[r]), N), s] value u0[r, s] "
+	  "* 2.0 where index(n_at[r]) < 9\n"
 	  "  c: i8[N,32] = scatter min (i, j | r<M, s<32) init n_x[i, j] at [mod(index(n_at[r]), N), s] value n_u[r, "
 	  "s]\n"
 	  "  d: f16[N,48] = scatter replace (i, j | r<M, s<48) init h[i, 47 - j] at [N - 1 - r, s] value hu[r, s] "
@@ -62,27 +59,22 @@ static const struct schedule_case scatter_cases[] = {
 	  { "N=6 M=20", "N=5 M=1" } },
 	{ "scatter_lists",
 	  "(h: f16[N,2,72], n_at: i64[30], hu: f16[30,72], x: f32[9,36], u0: f32[2,5,36], n_x: i8[N,144], n_u: "
-	  "i8[30,144]) -> "
-	  "(a: f16[N,2,72], b: f32[9,36], c: i8[N,144], d: f16[N,2,72], e: f32[9,36])\n"
+	  "i8[30,144]) -> (a: f16[N,2,72], b: f32[9,36], c: i8[N,144], d: f16[N,2,72], e: f32[9,36])\n"
 	  "  a: f16[N,2,72] = scatter sum (i, j, k | r<30, s<72) init h[i, 1 - j, k] at [mod(index(n_at[r]), N), "
-	  "mod(r, 2), s] "
-	  "value hu[r, s]\n"
+	  "mod(r, 2), s] value hu[r, s]\n"
 	  "  b: f32[9,36] = scatter prod (i, j | r<2, s<5, t<36) init x[i, j] at [mod(r * 5 + s, 7), t] value u0[r, s, "
-	  "t] "
-	  "where s < 4\n"
+	  "t] where s < 4\n"
 	  "  c: i8[N,144] = scatter min (i, j | r<30, s<144) init n_x[i, j] at [mod(index(n_at[r]), N), s] value "
 	  "n_u[r, s]\n"
 	  "  d: f16[N,2,72] = scatter replace (i, j, k | r<30, s<72) init h[i, j, k] at [r, 1, s] value hu[29 - r, s] "
 	  "where r < N\n"
 	  "  e: f32[9,36] = scatter replace (i, j | r<2, s<3, t<36) init x[8 - i, 35 - j] * 2.0 at [r * 3 + s, t] "
-	  "value "
-	  "u0[r, s, t]\n",
+	  "value u0[r, s, t]\n",
 	  { "N=6", "N=11" } },
 	{ "scatter_where",
 	  "(x: f64[N], n_at: i32[M], u0: f64[M]) -> (y: f64[N])\n"
-	  "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 "
-	  "<= index(n_at[r]), "
-	  "index(n_at[r]) < N)\n",
+	  "  y: f64[N] = scatter max (i | r<M) init x[i] at [index(n_at[r])] value u0[r] where and(0 <= "
+	  "index(n_at[r]), index(n_at[r]) < N)\n",
 	  { "N=6 M=20", "N=2 M=7", "N=0 M=3" } },
 };
 

@@ -1,14 +1,19 @@
-/* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, against the
- * interpreter. One choice of each rule also runs with 64-bit positions.
- *   schedule_test [-c | -e] [-s] [-w] [-p K/N] [-o FOLDER] [-r ROUNDS] [-n ROUND] [case ...]
- *                       only C, only the emulator; every choice with 64-bit positions too; only every Nth case, from
- * the Kth on (from 0), so that several processes share the work; FOLDER gets the CUDA texts, to try a real compiler on
- * -r ROUNDS: instead, whether kernels of the same cases with other names (renamed.h) are the same text but for these,
- * in so many rounds of names; all that there are where it is 0. -n ROUND: the cases as renamed in that round. Then
- * random programs, as they are and after the passes, with some choices for their loops; and random cases of the lists
- * with their extents in other forms (extent_forms.h), with one choice of each rule. SCHEDULE_TEST=seed,count: other or
- * more of them; the cases "random" and "extents": only they. -s: of each case with other forms one variant alone, on
- * one device, at two shapes: many more of them in the same time. */
+/* Every rule, every choice: stages run as C on the processor and as CUDA on the emulator, and are compared with the
+ * interpreter. One choice of each rule also runs with 64-bit positions. Then come random programs, before and after the
+ * passes, with some choices for their loops; and random cases of the lists with extents of other forms
+ * (extent_forms.h), with one choice of each rule.
+ *
+ *   schedule_test [OPTION ...] [CASE ...]     these cases, by default all; "random", "extents": only those
+ *
+ *   -c, -e      only C; only the emulator
+ *   -w          every choice with 64-bit positions, too
+ *   -s          for each case with other forms of extents one variant, on one device, at two shapes: many more cases
+ *   -p K/N      every N-th case from the K-th on (from 0), so that several processes share the work
+ *   -o FOLDER   write the CUDA texts there, to try a real compiler on them
+ *   -r ROUNDS   instead: kernels of the cases with other names (renamed.h) must differ only in these; 0: all rounds
+ *   -n ROUND    the cases as renamed in that round
+ *
+ * SCHEDULE_TEST=seed,count in the environment: other or more random programs and cases. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -183,13 +183,11 @@ static const struct plan_case {
 	  1024, 3 },
 	{ "resize",
 	  "(x: f32[N,32,22,26]) -> (y: f32[N,32,88,104])\n"
-	  "  y: f32[N,32,88,104] = map (i, j, k, l) let _0 = 1.0 - f32(mod(l * 2 + 5, 8)) * 0.125; (1.0 - "
-	  "f32(mod(k * 2 + 5, 8)) * 0.125) * (_0 * x[i, j, max(0, floordiv(k - 2, 4)), max(0, floordiv(l - 2, "
-	  "4))] + f32(mod(l * 2 + 5, 8)) * 0.125 * x[i, j, max(0, floordiv(k - 2, 4)), min(25, floordiv(l - 2, "
-	  "4) + 1)]) + f32(mod(k * 2 + 5, 8)) * 0.125 * (_0 * x[i, j, min(21, floordiv(k - 2, 4) + 1), max(0, "
-	  "floordiv(l - 2, 4))] + f32(mod(l * 2 + 5, 8)) * 0.125 * x[i, j, min(21, floordiv(k - 2, 4) + 1), "
-	  "min(25, floordiv(l - 2, 4) + 1)])"
-	  "\n",
+	  "  y: f32[N,32,88,104] = map (i, j, k, l) let _0 = 1.0 - f32(mod(l * 2 + 5, 8)) * 0.125; (1.0 - f32(mod(k * "
+	  "2 + 5, 8)) * 0.125) * (_0 * x[i, j, max(0, floordiv(k - 2, 4)), max(0, floordiv(l - 2, 4))] + f32(mod(l * 2 "
+	  "+ 5, 8)) * 0.125 * x[i, j, max(0, floordiv(k - 2, 4)), min(25, floordiv(l - 2, 4) + 1)]) + f32(mod(k * 2 + "
+	  "5, 8)) * 0.125 * (_0 * x[i, j, min(21, floordiv(k - 2, 4) + 1), max(0, floordiv(l - 2, 4))] + f32(mod(l * 2 "
+	  "+ 5, 8)) * 0.125 * x[i, j, min(21, floordiv(k - 2, 4) + 1), min(25, floordiv(l - 2, 4) + 1)])\n",
 	  256, 1 },
 };
 /* In their order. */

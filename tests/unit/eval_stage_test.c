@@ -178,15 +178,15 @@ static void products(void)
 	              k = random_of(TYPE_F32, 4, (int64_t[]){ 6, 5, 3, 3 }, -8, 8);
 	compare(parse("program conv(x: f32[2,5,13,19], k0: f32[6,5,3,3]) -> (y: f32[2,6,13,19], z: f32[2,6,6,9])\n"
 	              "  y: f32[2,6,13,19] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 "
-	              "< 13), "
-	              "and(0 <= l + t - 1, l + t - 1 < 19)), x[i, r, k + s - 1, l + t - 1], 0.0) * k0[j, r, s, t]\n"
+	              "< 13), and(0 <= l + t - 1, l + t - 1 < 19)), x[i, r, k + s - 1, l + t - 1], 0.0) * k0[j, r, s, "
+	              "t]\n"
 	              "  z: f32[2,6,6,9] = sum (i, j, k, l | r<5, s<3, t<3) x[i, r, k * 2 + s, l * 2 + t] * k0[j, r, "
 	              "s, t]\n"),
 	        &x, &k, NULL);
 	compare(parse("program pool(x: f32[2,5,13,19]) -> (y: f32[2,5,7,10], z: i64[2,5,7,10])\n"
 	              "  y: f32[2,5,7,10] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 + r - 1, k * 2 + r - "
-	              "1 < 13), "
-	              "and(0 <= l * 2 + s - 1, l * 2 + s - 1 < 19)), x[i, j, k * 2 + r - 1, l * 2 + s - 1], -inf)\n"
+	              "1 < 13), and(0 <= l * 2 + s - 1, l * 2 + s - 1 < 19)), x[i, j, k * 2 + r - 1, l * 2 + s - 1], "
+	              "-inf)\n"
 	              "  z: i64[2,5,7,10] = argmax (i, j, k, l | r<2, s<2) x[i, j, k + r, l + s]\n"),
 	        &x, NULL, NULL);
 }
@@ -238,8 +238,7 @@ static void scatters(void)
 			tensor_set_int(&out, tensor_int(&big, k), tensor_int(&v, k));
 	CHECK_SAME(run("program s(n0: i64[30,900], v0: i32[30,900]) -> (y: i32[1000])\n"
 	               "  y: i32[1000] = scatter replace (i | r<30, s<900) init i32(i) at [index(n0[r, s])] value "
-	               "v0[r, s] where "
-	               "and(i64(0) <= n0[r, s], n0[r, s] < i64(1000))\n",
+	               "v0[r, s] where and(i64(0) <= n0[r, s], n0[r, s] < i64(1000))\n",
 	               &big, &v, NULL),
 	           out, "a large scatter");
 }
@@ -369,8 +368,8 @@ static void sorts(void)
 			const char *name = type_name(types[t]);
 			compare(parse(arena_printf(
 			                arena,
-			                "program p(x: %s[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d,%d,%d], "
-			                "w0: i64[%d])\n"
+			                "program p(x: %s[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d,%d,%d], w0: "
+			                "i64[%d])\n"
 			                "  u0: i64[%d,%d,%d] = sort along j (i, j, k | r<%d) x[i, r, k]\n"
 			                "  v0: i32[%d,%d,%d] = sort descending along k (i, j, k | r<%d) x[i, r, j]\n"
 			                "  w0: i64[%d] = sort descending along i (i | r<%d) x[%d, r, 0]\n",

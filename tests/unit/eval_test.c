@@ -131,10 +131,8 @@ static void logic(void)
 	((unsigned char *)x.data)[1] = 1;
 	compare(parse("program p(x: bool[2]) -> (y: bool[2,2,8])\n"
 	              "  y: bool[2,2,8] = map (i, j, k) let a = x[i], b = x[j]; select(k == 0, and(a, b), select(k == "
-	              "1, or(a, b), "
-	              "select(k == 2, not(a), select(k == 3, a == b, select(k == 4, bitxor(a, b), select(k == 5, "
-	              "not(b), "
-	              "select(k == 6, bitand(a, b), bitor(a, b))))))))\n"),
+	              "1, or(a, b), select(k == 2, not(a), select(k == 3, a == b, select(k == 4, bitxor(a, b), "
+	              "select(k == 5, not(b), select(k == 6, bitand(a, b), bitor(a, b))))))))\n"),
 	        &x, NULL, NULL);
 	/* A bool that is neither 0 nor 1 in memory is true. */
 	((unsigned char *)x.data)[1] = 7;
@@ -232,15 +230,14 @@ static void laziness(void)
 	              "  z: bool[700] = map (i) or(or(n0[i] < i64(0), i64(5) <= n0[i]), x[index(n0[i]), 699 - i] < "
 	              "0.0)\n"
 	              "  w0: f32[700] = map (i) select(n0[i] < i64(0), 1.0, select(i64(4) < n0[i], 2.0, select(n0[i] "
-	              "== i64(2), "
-	              "x[index(n0[i]) + 2, i], x[index(n0[i]), i] + x[index(n0[i]), mod(i * 7, 700)])))\n"),
+	              "== i64(2), x[index(n0[i]) + 2, i], x[index(n0[i]), i] + x[index(n0[i]), mod(i * 7, 700)])))\n"),
 	        &x, &n, NULL);
 	/* Concatenation of five pieces; an empty one is never read. */
 	struct tensor none = tensor_of(TYPE_F32, 1, &(int64_t){ 0 });
 	compare(parse("program p(x: f32[5,700], e: f32[0]) -> (y: f32[3500])\n"
 	              "  y: f32[3500] = map (i) select(i < 700, x[4, i], select(i < 700, e[i], select(i < 1400, x[0, i "
-	              "- 700], "
-	              "select(i < 2100, x[1, i - 1400], select(i < 2800, x[2, i - 2100], x[3, i - 2800])))))\n"),
+	              "- 700], select(i < 2100, x[1, i - 1400], select(i < 2800, x[2, i - 2100], x[3, i - "
+	              "2800])))))\n"),
 	        &x, &none, NULL);
 	/* A guard that is the same in all lanes, and one that only the reduction's loops move. */
 	compare(parse("program p(x: f32[5,700]) -> (y: f32[9,700], z: f32[7])\n"

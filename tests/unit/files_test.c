@@ -131,8 +131,8 @@ static void test_json(void)
 	static const char *const wrong[] = { "",        "{",           "[1",     "{\"a\" 1}", "{\"a\":}", "\"a",
 		                             "\"\\x\"", "\"\\ud800\"", "\"\n\"", "[1]]",      "{a:1}",    "\"\\u00\"",
 		                             "," };
-	const struct json *j = json_from(" {\"a\": [1, \"x\\n\\u00e4\\ud83d\\ude00\", "
-	                                 "{}], \"b\" : \"\", \"n\": null, \"o\": {\"a\":-1e5}} ");
+	const struct json *j = json_from(" {\"a\": [1, \"x\\n\\u00e4\\ud83d\\ude00\", {}], \"b\" : \"\", \"n\": null, "
+	                                 "\"o\": {\"a\":-1e5}} ");
 	CHECK(j && j->kind == JSON_IS_OBJECT);
 	const struct json *a = json_member(j, "a");
 	CHECK(a && a->kind == JSON_IS_LIST && strcmp(a->child->text, "1") == 0);

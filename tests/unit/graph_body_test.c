@@ -128,8 +128,8 @@ static void nested(void)
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
 	          "program if(cond: i32[1], x: f32[2], d: i32[1]) -> (outputs1: f32[2])\n"
 	          "  const k_2: f32[2] = {5.0, 5.0}\n"
-	          "  outputs1: f32[2] = map (i) let _0 = exp(x[i]); "
-	          "select(bool(cond[0]), select(bool(d[0]), _0 * x[i], _0 + k_2[i]), neg(x[i]))\n");
+	          "  outputs1: f32[2] = map (i) let _0 = exp(x[i]); select(bool(cond[0]), select(bool(d[0]), _0 * "
+	          "x[i], _0 + k_2[i]), neg(x[i]))\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -233,11 +233,9 @@ static void extents(void)
 	        "  size chosen_size = chosen_count <= N * 2\n"
 	        "  chosen_count: i64[] = map () select(bool(cond[]), i64(N), i64(N * 2))\n"
 	        "  outputs1: f32[chosen_size,4] = map (i, j) select(bool(cond[]), neg(x[i, j]), select(i < N, x[i, j], "
-	        "x[i - N, "
-	        "j]))\n"
+	        "x[i - N, j]))\n"
 	        "  outputs2: f32[chosen_size,4] = map (i, j) select(bool(cond[]), abs(x[i, j]), neg(select(i < N, x[i, "
-	        "j], x[i - "
-	        "N, j])))\n");
+	        "j], x[i - N, j])))\n");
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -276,8 +274,7 @@ static void ranks(void)
 	onnx_model_free(m);
 }
 
-/* ---- The rewritten model
- * ------------------------------------------------------------------------------------------ */
+/* ---- The rewritten model. */
 
 /* Captured values are inputs of the plugin and of its function; a captured bool is INT32 at the edge, with a node
  * between the casts. A body of another node reads the result. */
@@ -328,8 +325,7 @@ static void rewritten(void)
 	onnx_model_free(m);
 }
 
-/* ---- Local functions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Local functions. */
 
 /* The attribute `name` of the node is the function's `of`. */
 static void refer(struct onnx_model *m, Onnx__NodeProto *n, const char *name, const char *of)
@@ -485,8 +481,7 @@ static void recursion(void)
 	onnx_model_free(m);
 }
 
-/* ---- States that change their shapes
- * ------------------------------------------------------------------------------ */
+/* ---- States that change their shapes. */
 
 /* A Loop "y" (and "z": the collected values) of `turns` iterations, or m if that is negative, over the state s,
  * initially x[N,4]; its body computes t from it, with a node of `type` that reads `reads`. */

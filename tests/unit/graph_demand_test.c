@@ -195,8 +195,8 @@ static void elements(void)
 	p = program_of(g);
 	CHECK_STR(run(p, (int64_t[]){ 3, 4, 2, 7 }), "");
 	CHECK_STR(run(p, (int64_t[]){ 3, 4, 5, 7 }),
-	          "Program gather_elements: node y: extent 0 of i is 5 and extent 0 of x is 3; "
-	          "the first must not be larger than the second.");
+	          "Program gather_elements: node y: extent 0 of i is 5 and extent 0 of x is 3; the first must not be "
+	          "larger than the second.");
 	for (int i = 0; i < 20; i++)
 		CHECK(draws(p, i));
 	graph_free(g);
@@ -259,8 +259,8 @@ static void sizes(void)
 	CHECK(ir_demand_of_limits(p, &p->demands.at[0], &limits));
 	CHECK_INT(limits.relation, IR_AT_MOST);
 	CHECK_STR(ir_demand_text(&limits, "5", "4", arena),
-	          "the most that extent 1 of a can be is 5 and the most that extent 1 of "
-	          "b can be is 4; the first must not be larger than the second");
+	          "the most that extent 1 of a can be is 5 and the most that extent 1 of b can be is 4; the first must "
+	          "not be larger than the second");
 	graph_free(g);
 	onnx_model_free(m);
 }

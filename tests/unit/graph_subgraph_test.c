@@ -113,8 +113,7 @@ static struct graph *graph_named(struct graph *g, const char *name)
 	return NULL;
 }
 
-/* ---- Names
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- Names. */
 
 static void labels(void)
 {
@@ -160,8 +159,7 @@ static void own_labels(void)
 	onnx_model_free(m);
 }
 
-/* ---- Shapes
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- Shapes. */
 
 static void shapes(void)
 {
@@ -284,8 +282,7 @@ static void slices(void)
 	onnx_model_free(m);
 }
 
-/* ---- Selection
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Selection. */
 
 static const char *selected(struct graph *g, const struct graph_selection *s)
 {
@@ -331,8 +328,7 @@ static void selection(void)
 	onnx_model_free(m);
 }
 
-/* ---- The rewrite
- * --------------------------------------------------------------------------------------------------- */
+/* ---- The rewrite. */
 
 static void rewritten(void)
 {

@@ -33,8 +33,7 @@ static void reshape_of_shape(void)
 	CHECK_STR(program_text(g, (const char *[]){ "y" }, 1, NULL),
 	          "program reshape(data: f32[N,3,H,W], shape: i64[2]) -> (reshaped: f32[N,H * W * 3])\n"
 	          "  reshaped: f32[N,H * W * 3] = map (i, j) data[i, floordiv(floordiv(j, W), H), mod(floordiv(j, W), "
-	          "H), mod(j, "
-	          "W)]\n");
+	          "H), mod(j, W)]\n");
 	graph_free(g);
 	onnx_model_free(m);
 }

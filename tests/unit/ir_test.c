@@ -51,8 +51,8 @@ static void round_trip(struct arena *a)
 	static const char scatter[] = "program S(x: f32[5,N], at_row: i64[3], upd: f32[3,N]) -> (y: f32[5,N])\n"
 	                              "  const c: i64[2] = {4, -2}\n"
 	                              "  y: f32[5,N] = scatter sum (i, j | r<3, s<N) init x[i, j] at "
-	                              "[index(at_row[r]), s] value upd[r, s] where "
-	                              "and(0 <= index(at_row[r]), index(at_row[r]) < index(c[mod(r, 2)]))\n";
+	                              "[index(at_row[r]), s] value upd[r, s] where and(0 <= index(at_row[r]), "
+	                              "index(at_row[r]) < index(c[mod(r, 2)]))\n";
 	const char *text = print(a, parse(a, scatter));
 	CHECK_STR(print(a, parse(a, text)), text);
 	static const char scan[] =

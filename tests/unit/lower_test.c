@@ -95,8 +95,8 @@ static void test_failures(void)
 	begin();
 	CHECK_INT(RUN("Cast", 13, input("x", TYPE_STRING, "4")), ERR_UNSUPPORTED);
 	CHECK_STR(failure.text,
-	          "node n (Cast, opset 13): input \"input\" is string; it must be a float, an integer, an 8-bit "
-	          "float, a type narrower than a byte, bool or f8e8m0.");
+	          "node n (Cast, opset 13): input \"input\" is string; it must be a float, an integer, an 8-bit float, "
+	          "a type narrower than a byte, bool or f8e8m0.");
 	begin();
 	CHECK_INT(RUN("Cast", 13, input("x", TYPE_F32, "4")), ERR_MODEL);
 	CHECK_STR(failure.text, "node n (Cast, opset 13): attribute \"to\" is missing; the operator needs it.");
@@ -138,8 +138,8 @@ static void test_failures(void)
 	begin();
 	CHECK_INT(RUN("ReduceSum", 13, input("x", TYPE_F32, "4 5"), input("axes", TYPE_I64, "1")), ERR_UNSUPPORTED);
 	CHECK_STR(failure.text,
-	          "node n (ReduceSum, opset 13): the value of input \"axes\" is not known at build time, and "
-	          "shapes depend on it.");
+	          "node n (ReduceSum, opset 13): the value of input \"axes\" is not known at build time, and shapes "
+	          "depend on it.");
 }
 
 static void test_broadcast(void)
@@ -356,8 +356,8 @@ static void test_packed(void)
 	        "  unpacked_2: i8[N,5] = scan sum along j (i, j) f32(x[i, j]) then i8(i4(it))\n"
 	        "  running: i4[N,5] = map (i, j) i4(unpacked_2[i, j])\n"
 	        "  unpacked_3: f8e4m3fn[N,5] = scatter replace (i, j | r<N, s<5) init f8e4m3fn(x[i, j]) at [max(0, "
-	        "min(N - 1, "
-	        "select(index(which[r]) < 0, index(which[r]) + N, index(which[r])))), s] value f8e4m3fn(x[r, s])\n"
+	        "min(N - 1, select(index(which[r]) < 0, index(which[r]) + N, index(which[r])))), s] value "
+	        "f8e4m3fn(x[r, s])\n"
 	        "  spread: f4e2m1[N,5] = map (i, j) f4e2m1(unpacked_3[i, j])\n");
 }
 

@@ -97,8 +97,7 @@ static void chosen(struct arena *a)
 		/* rows that are replaced, and then read by a map: the index of each row's last update, and one map */
 		{ "(c: i32[9,N])\n"
 		  "  a: i32[N,9] = scatter replace (i, j | r<N, s<K, t<9) init i32(j) at [mod(index(q[s] * x[r, s]), "
-		  "N), t] value "
-		  "x[r, s] * i32(t) where q[s] < i32(4)\n"
+		  "N), t] value x[r, s] * i32(t) where q[s] < i32(4)\n"
 		  "  c: i32[9,N] = map (i, j) a[j, i] - i32(i)\n",
 		  2 },
 		/* not if sums collide, if updates read their own place, or if other stages read it, too */
@@ -123,15 +122,13 @@ static void chosen(struct arena *a)
 		  "  a: i64[N,K] = argmax (i, j | r<3) x[i, mod(j * 3 + r, K)] * i32(r)\n"
 		  "  b: i64[N,K] = map (i, j) i64(j * 3 + index(a[i, j]))\n"
 		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, index(b[r, s])] value x[r, "
-		  "s] + "
-		  "i32(1)\n"
+		  "s] + i32(1)\n"
 		  "  d: i32[N,3 * K] = map (i, j) c[i, j] - i32(i)\n",
 		  2 },
 		{ "(d: i32[2 * N,3 * K])\n"
 		  "  a: i64[N,K] = argmin_last (i, j | r<2, s<3) x[i, mod(j * 3 + r, K)] * i32(s)\n"
 		  "  c: i32[2 * N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [2 * r + "
-		  "floordiv(index(a[r, s]), "
-		  "3), 3 * s + mod(index(a[r, s]), 3)] value x[r, s]\n"
+		  "floordiv(index(a[r, s]), 3), 3 * s + mod(index(a[r, s]), 3)] value x[r, s]\n"
 		  "  d: i32[2 * N,3 * K] = map (i, j) c[i, j] - i32(i)\n",
 		  2 },
 		{ "(d: i32[N,6 * K + 3])\n"
@@ -146,14 +143,12 @@ static void chosen(struct arena *a)
 		/* not if windows overlap, the place in the window is unknown, or an element gets several updates */
 		{ "(d: i32[N,2 * K + 1])\n"
 		  "  c: i32[N,2 * K + 1] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 2 + "
-		  "mod(index(q[0]), 3)] value "
-		  "x[r, s]\n"
+		  "mod(index(q[0]), 3)] value x[r, s]\n"
 		  "  d: i32[N,2 * K + 1] = sum (i, j | r<1) c[i, j] * c[i, j]\n",
 		  2 },
 		{ "(d: i32[N,3 * K])\n"
 		  "  c: i32[N,3 * K] = scatter replace (i, j | r<N, s<K) init i32(j) at [r, s * 3 + index(q[s])] value "
-		  "x[r, s] "
-		  "where and(i32(0) <= q[s], q[s] < i32(3))\n"
+		  "x[r, s] where and(i32(0) <= q[s], q[s] < i32(3))\n"
 		  "  d: i32[N,3 * K] = map (i, j) c[i, j] * c[i, j]\n",
 		  2 },
 		{ "(d: i32[N,K])\n"

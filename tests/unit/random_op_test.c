@@ -12,8 +12,7 @@
 #include "tests/nodes/plugin_run.h"
 #include "tests/unit/graph_models.h"
 
-/* ---- Running
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Running. */
 
 enum device { INTERPRETER, EMULATOR, CPU };
 
@@ -63,8 +62,7 @@ static bool same(const struct tensor *a, const struct tensor *b)
 	return equal;
 }
 
-/* ---- Statistics
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- Statistics. */
 
 static double uniform_cdf(double x)
 {
@@ -127,8 +125,7 @@ static void moments(const struct tensor *t, double *mean, double *variance)
 	*variance = q / n;
 }
 
-/* ---- The generator
- * ------------------------------------------------------------------------------------------------- */
+/* ---- The generator. */
 
 /* The known answers published by its authors (Random123, kat_vectors). */
 static void known_answers(void)
@@ -166,8 +163,7 @@ static void known_answers(void)
 	}
 }
 
-/* ---- Operators
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Operators. */
 
 static void uniform(void)
 {
@@ -322,8 +318,7 @@ static void refusals(void)
 	}
 }
 
-/* ---- Devices, models
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Devices, models. */
 
 static void devices_agree(void)
 {

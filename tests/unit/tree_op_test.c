@@ -20,10 +20,10 @@ static void sets(void)
 	static const double member[] = { -1.5, 0.25, 3, 1e30, -7 };
 	static const double other[] = { -1, 0, 0.5, 2.9999, 3.5, -1e30, 1e31, INFINITY, -INFINITY };
 	static const char *const form =
-	        "x:f64[N,1] tree_roots=0 nodes_modes=u8{6} nodes_featureids=0 nodes_splits=f64{0} "
-	        "nodes_truenodeids=0 nodes_trueleafs=1 nodes_falsenodeids=1 nodes_falseleafs=1 "
-	        "membership_values=f64{3,-1.5,1e30,0.25,-7,3,nan} leaf_targetids=0,0 "
-	        "leaf_weights=f64{1,2} nodes_missing_value_tracks_true=%d";
+	        "x:f64[N,1] tree_roots=0 nodes_modes=u8{6} nodes_featureids=0 nodes_splits=f64{0} nodes_truenodeids=0 "
+	        "nodes_trueleafs=1 nodes_falsenodeids=1 nodes_falseleafs=1 "
+	        "membership_values=f64{3,-1.5,1e30,0.25,-7,3,nan} leaf_targetids=0,0 leaf_weights=f64{1,2} "
+	        "nodes_missing_value_tracks_true=%d";
 	enum { MEMBERS = 5, OTHERS = 9, N = MEMBERS + OTHERS + 1 };
 
 	for (int missing = 0; missing < 2; missing++) {

@@ -1,24 +1,27 @@
 /* Cuts the models of the zoo (data.py writes them with the tensors of some runs) into regions, and runs each region on
- * a device: its inputs are the tensors of the run, its outputs are compared with them.
+ * a device: its inputs are the tensors of the run, and its outputs are compared with them.
  *
- *   zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r] [--every N] [--part K/N]
- *            [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] [--rule NAME] [--gpu NAME] [--rewrite FOLDER]
- *            FOLDER/index.tsv
+ *   zoo_test [OPTION ...] FOLDER/index.tsv
  *
- * Devices: the interpreter; the CUDA texts on the emulator; plugin libraries with kernels in C (cpu) or on a GPU
- * (plugin); the kernels alone on a GPU, without a library around them (cuda); nvrtc compiles these for sm_90 and runs
- * nothing. On the emulator and a GPU a region whose program and extents are those of another one, be it with other
- * names and data, is not run again. --code FOLDER: where cuda and nvrtc keep compiled kernels by their text for the
- * next time; by default nowhere.
+ *   --device interp|emulator|cpu|cuda|plugin|nvrtc
+ *                      the interpreter; the CUDA texts on the emulator; plugin libraries with kernels in C (cpu) or on
+ *                      a GPU (plugin); only the kernels on a GPU (cuda); nvrtc compiles these for sm_90 and
+ *                      runs nothing
+ *   --cuts 1,3,8,20,r  8: regions of 8 consecutive supported nodes; 1: each node by itself; r: random convex regions,
+ *                      always the same ones
+ *   --every N          only every N-th region
+ *   --part K/N         the programs of the K-th of N parts, from 0
+ *   --filter PATTERN   only matching models
+ *   --code FOLDER      keep kernels compiled by cuda and nvrtc there, by their text; by default nowhere
+ *   --rule, --gpu NAME as in forced_rule.h
+ *   --rewrite FOLDER   instead write each model there as each cut rewrites it
+ *   --jobs N, --verbose
  *
- * A cut of 8 makes regions of 8 consecutive nodes of all nodes that can be taken; 1 is every node by itself; r are
- * convex regions by chance, always the same ones. A model whose extents have names is cut as it is, for each of its
- * runs, and once more with the extents of the first run. --every N: each N-th region only. --part K/N: the programs of
- * the K-th of N parts, from 0. --rule, --gpu: as forced_rule.h says. --rewrite FOLDER: writes instead each model as
- * each cut would rewrite it.
+ * A model whose extents have names is cut with these for each of its runs, and once more with the extents of the first
+ * run. The emulator and GPUs run a region only once if another one has the same program and extents.
  *
- * "FAIL model run cut first..last: sentence" for what differs; "refused" for regions that no plugin can be, which the
- * library says by itself. Workers are processes: a region that crashes, or never ends, fails alone. */
+ * Prints "FAIL model run cut first..last: sentence" for differences; "refused" for regions that the library refuses.
+ * Workers are processes: a region that crashes, or never ends, fails alone. */
 #include <fnmatch.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -31,47 +34,16 @@
 
 #include "base/file.h"
 #include "base/threads.h"
-#include "eval/eval.h"
 #include "graph/graph.h"
+#include "tests/nodes/backends.h"
 #include "tests/nodes/forced_rule.h"
 #include "tests/nodes/plan_run.h"
-#include "tests/nodes/plugin_run.h"
 #include "tests/zoo/zoo_cut.h"
 #include "tune/code_cache.h"
 
 enum { REGION_SECONDS = 120, MOST_JOBS = 64, MOST_PROGRAMS = 1 << 18, LOST_DEVICE = 77 };
 
 /* ---- Devices. */
-
-typedef int (*run_fn)(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
-                      struct err *e);
-
-static int run_interp(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
-                      struct err *e)
-{
-	struct eval_options options = { .threads = 1 };
-	return eval_program(p, in, out, &options, a, e);
-}
-
-static int run_emulator(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
-                        struct err *e)
-{
-	struct ir_plan *plan;
-	TRY(forced_plan(&plan, p, e));
-	return plan_run_emulated(plan, forced_arch(), in, out, a, e);
-}
-
-static int run_cpu(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
-                   struct err *e)
-{
-	return plugin_run("cpu", p, in, out, a, e);
-}
-
-static int run_plugin(struct ir_program *p, const struct tensor *const *in, struct tensor *out, struct arena *a,
-                      struct err *e)
-{
-	return plugin_run("cuda", p, in, out, a, e);
-}
 
 static struct code_cache kernels = { .arch = 90, .language = &language_cuda }; /* of cuda and nvrtc */
 
@@ -100,13 +72,13 @@ static int run_nvrtc(struct ir_program *p, const struct tensor *const *in, struc
 
 static const struct device {
 	const char *name;
-	run_fn run;
+	backend_fn *run;
 	bool once;     /* run equal programs at equal extents once */
 	bool compares; /* has results */
 } devices[] = {
-	{ "interp", run_interp, false, true }, { "emulator", run_emulator, true, true },
-	{ "cpu", run_cpu, false, true },       { "plugin", run_plugin, false, true },
-	{ "cuda", run_cuda, true, true },      { "nvrtc", run_nvrtc, true, false },
+	{ "interp", backend_interp, false, true },  { "emulator", backend_emulator, true, true },
+	{ "cpu", backend_cpu_plugin, false, true }, { "plugin", backend_cuda_plugin, false, true },
+	{ "cuda", run_cuda, true, true },           { "nvrtc", run_nvrtc, true, false },
 };
 
 /* ---- One region. */
@@ -566,10 +538,8 @@ int main(int argc, char **argv)
 	s.cuts = zoo_cuts_read(s.cut, cuts);
 	if (!path || !s.device || !known || s.every < 1 || s.cuts < 1) {
 		fprintf(stderr, "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r] "
-		                "[--every N] "
-		                "[--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] [--rule NAME] "
-		                "[--gpu NAME] "
-		                "[--rewrite FOLDER] FOLDER/index.tsv\n");
+		                "[--every N] [--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] "
+		                "[--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv\n");
 		return 2;
 	}
 	if (read_index(&s, path, filter, &e) < 0) {

@@ -118,8 +118,7 @@ int host_found(struct host_engine *x, const struct host_tensor *in, struct host_
 			if (now[o].dim[d] < 0 || now[o].dim[d] > most[o].dim[d])
 				rc = err_set(e, ERR_DIFFER,
 				             "Plugin %s: by its size tensors output %d has extent %lld at dimension "
-				             "%d; it can "
-				             "have 0 to %lld.",
+				             "%d; it can have 0 to %lld.",
 				             x->name, (int)o, (long long)now[o].dim[d], (int)d,
 				             (long long)most[o].dim[d]);
 			out[o].dim[d] = now[o].dim[d];

@@ -63,8 +63,7 @@ bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t)
 const char *tensorrt_lack(enum type t, const char **advice, struct arena *a)
 {
 	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool), "
-	          "or keep "
-	          "this node outside the engine.";
+	          "or keep this node outside the engine.";
 	if (type_is_packed(t) || t == TYPE_F8E8M0)
 		*advice = "Make one plugin of the nodes that write and read this tensor (--region), so that it stays "
 		          "inside, or use int4 or float4e2m1, which TensorRT has.";

@@ -36,8 +36,8 @@ int tensorrt_version(struct engine_version *v, const char *text, struct err *e)
 	struct number n = { 0 };
 	*v = (struct engine_version){
 		.name = text,
-		.note = "# For TensorRT 10.7 and later; for an older one, such as JetPack 6's, build with "
-		        "--tensorrt 10.3.",
+		.note = "# For TensorRT 10.7 and later; for an older one, such as JetPack 6's, build with --tensorrt "
+		        "10.3.",
 	};
 	if (!text)
 		return 0;

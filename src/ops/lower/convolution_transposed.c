@@ -137,8 +137,7 @@ int convolution_transposed(struct lower *l, int pads, int bias_input)
 
 	if (rank < 3 || value_rank(w) != rank || rank + n + 1 > IR_MAX_RANK)
 		return lower_fail(l, ERR_MODEL,
-		                  "input and weights have %d and %d axes; both need the same number, three "
-		                  "or more.",
+		                  "input and weights have %d and %d axes; both need the same number, three or more.",
 		                  rank, value_rank(w));
 	if (value_type(x) != value_type(w) || (bias.given && value_type(bias) != value_type(x)))
 		return lower_fail(l, ERR_MODEL, "input, weights and bias must have one type.");

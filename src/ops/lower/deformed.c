@@ -79,8 +79,7 @@ static int check(struct lower *l, const struct deformed *d)
 	if (rank < 3 || rank != value_rank(d->w) || rank != value_rank(d->offset) ||
 	    (d->mask.given && rank != value_rank(d->mask)))
 		return lower_fail(l, ERR_MODEL,
-		                  "input, weights, offset and mask must have the same number of axes, three "
-		                  "or more.");
+		                  "input, weights, offset and mask must have the same number of axes, three or more.");
 	if (d->n > 3)
 		return lower_fail(l, ERR_UNSUPPORTED, "it has %d spatial axes; three are the most.", d->n);
 	if (d->groups < 1 || d->offset_groups < 1)

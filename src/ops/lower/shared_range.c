@@ -56,8 +56,8 @@ static int floats(struct lower *l, enum type t)
 		x[k] = known_float(l, k, c);
 		if (!x[k]) {
 			lower_fail(l, ERR_UNSUPPORTED,
-			           "the value of input \"%s\" is not known at build time, and the shape of "
-			           "the result depends on it.",
+			           "the value of input \"%s\" is not known at build time, and the shape of the result "
+			           "depends on it.",
 			           l->op->inputs[k].name);
 			return err_advise(l->err,
 			                  "Make it a constant of the model, or keep this node outside the engine.");

@@ -26,8 +26,7 @@ const struct op_def ops_as_onnx[] = {
 			      "how many of the last states past_state and present_state hold; 0: one") },
 	  .lower = linear_attention_lower,
 	  .cases = { "query:f32[2,T,16] key:f32[2,T,32] value:f32[2,T,32] past_state:f32[2,2,2,16,16] "
-		     "update_rule=linear "
-		     "q_num_heads=1 kv_num_heads=2 state_window=2" } },
+		     "update_rule=linear q_num_heads=1 kv_num_heads=2 state_window=2" } },
 	{ .name = "GatherND", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y[i.., j..] = x[indices[i.., 0], indices[i.., 1] .., j..]",
 	  .inputs = { IN("data", TS_DATA), IN("indices", TS_INDICES) }, .outputs = { OUT("output") },

@@ -94,8 +94,7 @@ const struct op_def op_lstm_quantized = {
 	           ATTR_INT("input_forget", 0, "1: the forget gate is 1 - i") },
 	.lower = lower,
 	.cases = { "x:f32[3,B,24] w:i8[1,24,96] r:i8[1,24,96] b:f32[1,192] w_scale:f32[1] w_zero_point:i8[1] "
-	           "r_scale:f32[1] "
-	           "r_zero_point:i8[1]",
+	           "r_scale:f32[1] r_zero_point:i8[1]",
 	           "x:f32[2,3,8] w:u8[2,8,32] r:u8[2,8,32] w_scale:f32[2,32] w_zero_point:u8[2,32] r_scale:f32[2,32] "
 	           "r_zero_point:u8[2,32] direction=bidirectional" },
 };

@@ -325,8 +325,8 @@ const struct op_def op_moe = {
 		   "fc2_experts_weights:f16[4,32,48] fc2_experts_bias:f16[4,32] k=2 normalize_routing_weights=1 "
 		   "activation_type=silu",
 		   "input:f32[2,3,9] router_probs:f32[6,3] fc1_experts_weights:f32[3,10,9] "
-		   "fc2_experts_weights:f32[3,9,5] "
-		   "activation_type=swiglu swiglu_fusion=1 activation_alpha=1.702 activation_beta=1 swiglu_limit=7" },
+		   "fc2_experts_weights:f32[3,9,5] activation_type=swiglu swiglu_fusion=1 activation_alpha=1.702 "
+		   "activation_beta=1 swiglu_limit=7" },
 };
 
 const struct op_def op_qmoe = {
@@ -334,8 +334,7 @@ const struct op_def op_qmoe = {
 	.domain = "com.microsoft",
 	.since = { 1 },
 	.formula = "y = sum over the k experts with the largest scores of share * (activation(x fc1' + b1) fc2' + b2), "
-		   "fc = "
-		   "(number - zero point) * scale",
+		   "fc = (number - zero point) * scale",
 	.inputs = { IN("input", TS_FLOAT32), IN("router_probs", TS_FLOAT32), MATRIX(IN, "fc1"), MATRIX(IN, "fc2"),
 		    MATRIX(OPT, "fc3"),
 		    OPT("fc1_zero_points", TS(U8)), OPT("fc2_zero_points", TS(U8)), OPT("fc3_zero_points", TS(U8)),
@@ -357,7 +356,6 @@ const struct op_def op_qmoe = {
 		   "activation_type=silu",
 		   "input:f32[T,32] router_probs:f32[T,3] fc1_experts_weights:u8[3,32,32] fc1_scales:f32[3,32,2] "
 		   "fc2_experts_weights:u8[3,32,16] fc2_scales:f32[3,32,1] fc1_zero_points:u8[3,32,2] "
-		   "expert_weight_bits=8 "
-		   "block_size=16 activation_type=swiglu swiglu_fusion=1" },
+		   "expert_weight_bits=8 block_size=16 activation_type=swiglu swiglu_fusion=1" },
 };
 /* clang-format on */

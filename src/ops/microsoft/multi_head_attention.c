@@ -190,8 +190,8 @@ static int attend(struct lower *l, struct rules *rules, struct value bias, struc
 static int fail_long_cache(struct lower *l)
 {
 	return lower_fail(l, ERR_UNSUPPORTED,
-	                  "a cache that is longer than what it holds (past_sequence_length, "
-	                  "cache_indirection) is not supported.");
+	                  "a cache that is longer than what it holds (past_sequence_length, cache_indirection) is not "
+	                  "supported.");
 }
 
 static int multi_head_lower(struct lower *l)
@@ -377,8 +377,8 @@ const struct op_def ops_multi_head_attention[] = {
 		     ATTR_INT("output_qk", 0, "must be 0") },
 	  .lower = decoder_lower,
 	  .cases = { "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] past_key:f16[B,4,70,16] "
-		     "past_value:f16[B,4,70,16] "
-		     "past_sequence_length:i32[] num_heads=4 past_present_share_buffer=1 outputs=3",
+		     "past_value:f16[B,4,70,16] past_sequence_length:i32[] num_heads=4 past_present_share_buffer=1 "
+		     "outputs=3",
 		      "query:f16[B,1,64] key:f16[B,1,64] value:f16[B,1,64] mask_index:i32[B,9] past_key:f16[B,4,8,16] "
 		     "past_value:f16[B,4,8,16] num_heads=4 outputs=3",
 		     "query:f32[B,1,24] key:f32[B,3,T,8] value:f32[B,3,T,8] bias:f32[72] num_heads=3" } },

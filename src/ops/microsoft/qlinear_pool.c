@@ -74,8 +74,8 @@ const struct op_def ops_qlinear_pool[] = {
 	  .lower = average_lower,
 	  .cases = { "x:u8[N,8,H,W] x_scale:f32[] x_zero_point:u8[] y_scale:f32[] y_zero_point:u8[] kernel_shape=3,3 "
 		     "pads=1,1,1,1",
-		     "x:i8[N,14,14,8] x_scale:f32[] x_zero_point:i8[] y_scale:f32[] y_zero_point:i8[] "
-		     "kernel_shape=2,2 strides=2,2 channels_last=1" } },
+		     "x:i8[N,14,14,8] x_scale:f32[] x_zero_point:i8[] y_scale:f32[] y_zero_point:i8[] kernel_shape=2,2 "
+		     "strides=2,2 channels_last=1" } },
 	{ .name = "QLinearGlobalAveragePool", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = quantized(the mean of x over the spatial axes)", .inputs = INPUTS, .outputs = { OUT("y") },
 	  .attrs = { CHANNELS_LAST }, .lower = global_lower,

@@ -17,8 +17,8 @@ static int check_order(struct lower *l, const char *name, struct value x)
 
 	if (order < ORDER_COLUMNS || order > ORDER_GROUPS)
 		return lower_fail(l, ERR_UNSUPPORTED,
-		                  "%s is %lld; only 0, 1 and 2 (by columns, by rows, by groups of 32 columns) "
-		                  "are supported.",
+		                  "%s is %lld; only 0, 1 and 2 (by columns, by rows, by groups of 32 columns) are "
+		                  "supported.",
 		                  name, (long long)order);
 	if (value_rank(x) < 1)
 		return lower_fail(l, ERR_MODEL, "the input is a scalar.");

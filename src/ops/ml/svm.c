@@ -236,8 +236,8 @@ static int vector_classifier(struct lower *l, struct pairs *p, const int64_t *ve
 	if (lower_floats(l, "coefficients", &coefficient) < (p->classes - 1) * p->vectors ||
 	    lower_floats(l, "rho", &rho) < p->n)
 		return lower_fail(l, ERR_MODEL,
-		                  "of %lld classes with %lld vectors there must be %lld coefficients and "
-		                  "%lld numbers rho.",
+		                  "of %lld classes with %lld vectors there must be %lld coefficients and %lld numbers "
+		                  "rho.",
 		                  (long long)p->classes, (long long)p->vectors,
 		                  (long long)((p->classes - 1) * p->vectors), (long long)p->n);
 	TRY(new_pairs(l, p, vectors_of));
@@ -344,17 +344,15 @@ const struct op_def ops_svm[] = {
 		     ATTR_STRINGS("classlabels_strings", "not supported") },
 	  .lower = classifier_lower,
 	  .cases = { "x:f32[N,2] coefficients=1,-2,0.5,0.25,1.5,-0.75,2,-1 "
-		     "support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 "
-		     "rho=0.5,0.25,-1 vectors_per_class=1,2,1 classlabels_ints=5,3,9 kernel_type=POLY "
-		     "kernel_params=0.5,1,3 outputs=2",
+		     "support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 rho=0.5,0.25,-1 vectors_per_class=1,2,1 "
+		     "classlabels_ints=5,3,9 kernel_type=POLY kernel_params=0.5,1,3 outputs=2",
 		     "x:f32[N,3] coefficients=1,-2,0.5,0.25,1.5,-0.75 rho=0.5 classlabels_ints=4,2 outputs=2",
 		     "x:f32[N,2] coefficients=1,-2 support_vectors=0.5,1,-1,0.25 rho=0.5 vectors_per_class=1,1 "
 		     "classlabels_ints=5,3 post_transform=SOFTMAX outputs=2",
 		     "x:i64[N,2] coefficients=1,-2,0.5,0.25,1.5,-0.75,2,-1 "
-		     "support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 "
-		     "rho=0.5,0.25,-1 vectors_per_class=1,2,1 classlabels_ints=5,3,9 prob_a=-1,-2,-0.5 "
-		     "prob_b=0.5,0.25,0 "
-		     "kernel_type=SIGMOID kernel_params=0.5,1,0 outputs=2" } },
+		     "support_vectors=0.5,1,-1,0.25,0.75,1,0.5,-0.5 rho=0.5,0.25,-1 vectors_per_class=1,2,1 "
+		     "classlabels_ints=5,3,9 prob_a=-1,-2,-0.5 prob_b=0.5,0.25,0 kernel_type=SIGMOID "
+		     "kernel_params=0.5,1,0 outputs=2" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -220,8 +220,8 @@ static int classifier_lower(struct lower *l)
 	only = classes == 2 && bases < 2 ? only_class(&f) : -1;
 	if (bases == 1 && only == 1)
 		return lower_fail(l, ERR_UNSUPPORTED,
-		                  "one base value stands beside votes for the second of two classes, "
-		                  "and engines differ on what it is added to.");
+		                  "one base value stands beside votes for the second of two classes, and engines "
+		                  "differ on what it is added to.");
 	for (int i = 0; only >= 0 && i < f.votes; i++)
 		f.vote[i].target = 0;
 	v.targets = only >= 0 ? 1 : classes;
@@ -272,12 +272,12 @@ const struct op_def ops_tree[] = {
 		     ATTR_INT("n_targets", 1, "numbers of a row") },
 	  .lower = regressor_lower,
 	  .cases = { "x:f32[N,3] " TWO_TREES "target_treeids=0,0,0,1,1 target_nodeids=2,3,4,1,2 target_ids=0,0,1,1,0 "
-		     "nodes_modes=BRANCH_LEQ,BRANCH_LEQ,LEAF,LEAF,LEAF,BRANCH_LEQ,LEAF,LEAF "
-		     "target_weights=1,2,3,4,5 n_targets=2 base_values=0.5,1",
+		     "nodes_modes=BRANCH_LEQ,BRANCH_LEQ,LEAF,LEAF,LEAF,BRANCH_LEQ,LEAF,LEAF target_weights=1,2,3,4,5 "
+		     "n_targets=2 base_values=0.5,1",
 		     "x:f64[N,F] " TWO_TREES "target_treeids=0,0,0,1,1 target_nodeids=2,3,4,1,2 target_ids=0,3,1,6,0 "
 		     "nodes_modes=BRANCH_LT,BRANCH_GT,LEAF,LEAF,LEAF,BRANCH_GTE,LEAF,LEAF "
-		     "nodes_missing_value_tracks_true=1,0,0,0,0,1,0,0 "
-		     "target_weights=1,2,3,4,5 n_targets=9 aggregate_function=MIN post_transform=LOGISTIC" } },
+		     "nodes_missing_value_tracks_true=1,0,0,0,0,1,0,0 target_weights=1,2,3,4,5 n_targets=9 "
+		     "aggregate_function=MIN post_transform=LOGISTIC" } },
 	{ .name = "TreeEnsembleClassifier", .domain = "ai.onnx.ml", .since = { 1, 3, 5 },
 	  .formula = "z = votes of the leaves where x arrives, summed up; y = the label of the largest",
 	  .inputs = { IN("x", TS_ML) }, .outputs = { OUT("y"), OUT("z") },
@@ -285,12 +285,11 @@ const struct op_def ops_tree[] = {
 		     ATTR_STRINGS("classlabels_strings", "not supported") },
 	  .lower = classifier_lower,
 	  .cases = { "x:f32[N,3] " TWO_TREES "class_treeids=0,0,0,1,1 class_nodeids=2,3,4,1,2 class_ids=0,2,1,1,0 "
-		     "nodes_modes=BRANCH_LEQ,BRANCH_LEQ,LEAF,LEAF,LEAF,BRANCH_LEQ,LEAF,LEAF "
-		     "class_weights=1,2,3,4,5 classlabels_int64s=7,9,8 post_transform=SOFTMAX outputs=2",
+		     "nodes_modes=BRANCH_LEQ,BRANCH_LEQ,LEAF,LEAF,LEAF,BRANCH_LEQ,LEAF,LEAF class_weights=1,2,3,4,5 "
+		     "classlabels_int64s=7,9,8 post_transform=SOFTMAX outputs=2",
 		     "x:f32[3] " TWO_TREES "class_treeids=0,0,0,1,1 class_nodeids=2,3,4,1,2 class_ids=0,0,0,0,0 "
-		     "nodes_modes=BRANCH_EQ,BRANCH_NEQ,LEAF,LEAF,LEAF,BRANCH_LEQ,LEAF,LEAF "
-		     "class_weights=-1,2,3,4,-5 classlabels_int64s=7,9 base_values=0.5 post_transform=LOGISTIC "
-		     "outputs=2" } },
+		     "nodes_modes=BRANCH_EQ,BRANCH_NEQ,LEAF,LEAF,LEAF,BRANCH_LEQ,LEAF,LEAF class_weights=-1,2,3,4,-5 "
+		     "classlabels_int64s=7,9 base_values=0.5 post_transform=LOGISTIC outputs=2" } },
 	{ .name = "TreeEnsemble", .domain = "ai.onnx.ml", .since = { 5 },
 	  .formula = "y = weights of the leaves where x arrives, summed up (or averaged, ...) over the trees",
 	  .inputs = { IN("x", TS(F32) | TS(F64) | TS(F16)) }, .outputs = { OUT("y") },
@@ -313,8 +312,8 @@ const struct op_def ops_tree[] = {
 		     "nodes_truenodeids=0,2 nodes_trueleafs=1,1 nodes_falsenodeids=1,0 nodes_falseleafs=0,1 "
 		     "membership_values=f32{0.5,-1,1,nan} leaf_targetids=0,1,1 leaf_weights=f32{1,2,4} n_targets=2",
 		     "x:f16[N,2] tree_roots=0 nodes_modes=u8{3} nodes_featureids=1 nodes_splits=f16{0.25} "
-		     "nodes_truenodeids=0 nodes_trueleafs=1 nodes_falsenodeids=0 nodes_falseleafs=1 "
-		     "leaf_targetids=0 leaf_weights=f16{1.5} aggregate_function=3" } },
+		     "nodes_truenodeids=0 nodes_trueleafs=1 nodes_falsenodeids=0 nodes_falseleafs=1 leaf_targetids=0 "
+		     "leaf_weights=f16{1.5} aggregate_function=3" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -26,8 +26,8 @@ static int read_windows(struct lower *l, struct windows *w)
 		w->pads.n = 2 * w->rank;
 	if (w->block.n != w->rank || w->strides.n != w->rank || w->dilations.n != w->rank || w->pads.n != 2 * w->rank)
 		return lower_fail(l, ERR_MODEL,
-		                  "image_shape, block_shape, strides, dilations and pads have %d, %d, %d, %d and "
-		                  "%d elements.",
+		                  "image_shape, block_shape, strides, dilations and pads have %d, %d, %d, %d and %d "
+		                  "elements.",
 		                  w->rank, w->block.n, w->strides.n, w->dilations.n, w->pads.n);
 	if (2 + 2 * w->rank > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "images of %d axes are too many.", w->rank);

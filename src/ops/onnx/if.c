@@ -42,8 +42,8 @@ static int refuse_rank(struct lower *l, int i, enum type t, int then_rank, int e
 	        i + 1, then_rank, else_rank);
 	return err_advise(l->err,
 	                  "Where the condition follows from the input shapes, say them (--shape x:1x512); where it "
-	                  "follows from an input, make that a constant (--value sr=16000). Else keep this node "
-	                  "outside the engine.");
+	                  "follows from an input, make that a constant (--value sr=16000). Else keep this node outside "
+	                  "the engine.");
 }
 
 static int refuse_type(struct lower *l, int i, enum type then_type, enum type else_type)

@@ -61,8 +61,8 @@ const struct op_def ops_random_choice[] = {
 	  .cases = { "input:f32[N,33] seed=3", "input:f16[N,9]", "input:f64[N] dtype=9 opset=15",
 		     "input:bf16[N,7] dtype=3" } },
 	{ .name = "Multinomial", .since = { 7, 22 },
-	  .formula = "y[n, s] = a class k, drawn with a probability in proportion to exp(x[n, k]); Philox4x32-10, "
-		     "the same draws in each run",
+	  .formula = "y[n, s] = a class k, drawn with a probability in proportion to exp(x[n, k]); Philox4x32-10, the "
+		     "same draws in each run",
 	  .inputs = { IN("input", TS_FLOAT) }, .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT("dtype", 6, TYPE), ATTR_INT("sample_size", 1, "draws of each row"), RANDOM_SEED },
 	  .lower = multinomial_lower,

@@ -81,8 +81,8 @@ static int lower_reshape(struct lower *l)
 			if (i >= value_rank(x))
 				return lower_fail(
 				        l, ERR_MODEL,
-				        "extent %d of the new shape is 0: it copies an axis that the input, of "
-				        "rank %d, does not have.",
+				        "extent %d of the new shape is 0: it copies an axis that the input, of rank "
+				        "%d, does not have.",
 				        i, value_rank(x));
 			shape.at[i] = value_dim(x, i);
 		} else {

@@ -14,8 +14,8 @@ static int lower(struct lower *l)
 
 	if (value_rank(x) < 2 || time < 0 || time > 1 || batch < 0 || batch > 1 || time == batch)
 		return lower_fail(l, ERR_MODEL,
-		                  "time_axis is %lld and batch_axis %lld of an input of rank %d; they must be 0 "
-		                  "and 1, or 1 and 0.",
+		                  "time_axis is %lld and batch_axis %lld of an input of rank %d; they must be 0 and 1, "
+		                  "or 1 and 0.",
 		                  (long long)time, (long long)batch, value_rank(x));
 	if (value_rank(lens) != 1)
 		return lower_fail(l, ERR_MODEL, "sequence_lens has rank %d; it must be a list.", value_rank(lens));

@@ -97,8 +97,7 @@ static int lower(struct lower *l)
 	TRY(l->opset < 10 ? from_attributes(l, &c) : from_inputs(l, &c));
 	if (c.end.n != c.start.n || (c.axis.n && c.axis.n != c.start.n) || (c.step.n && c.step.n != c.start.n))
 		return lower_fail(l, ERR_MODEL,
-		                  "starts, ends, axes and steps have %d, %d, %d and %d elements; one number is "
-		                  "needed.",
+		                  "starts, ends, axes and steps have %d, %d, %d and %d elements; one number is needed.",
 		                  c.start.n, c.end.n, c.axis.n, c.step.n);
 	for (int i = 0; i < rank; i++) {
 		dim[i] = value_dim(x, i);
@@ -140,8 +139,7 @@ const struct op_def op_slice = {
 	.cases = { "data:f32[N,3,H,W] starts:i64[2]={1,-4} ends:i64[2]={2147483647,-1} axes:i64[2]={2,3}",
 	           "data:f16[8,10] starts:i64[1]={-1} ends:i64[1]={-100} axes:i64[1]={1} steps:i64[1]={-2}",
 	           "data:f32[3,N] starts:i64[1]={-9223372036854775807} ends:i64[1]={-9223372036854775807} "
-	           "axes:i64[1]={1} "
-	           "steps:i64[1]={-1}",
+	           "axes:i64[1]={1} steps:i64[1]={-1}",
 	           "data:f32[3,0] starts:i64[1]={-2147483648} ends:i64[1]={-100} axes:i64[1]={1} steps:i64[1]={-1}",
 	           "data:f32[8,10] starts=1,2 ends=-1,100 opset=1" },
 };

@@ -160,9 +160,8 @@ const struct op_def ops_training[] = {
 	             "r:f64[] t:i64[] x:f32[7] y:f32[3,M] gx:f32[7] gy:f32[3,M] hx:f32[7] hy:f32[3,M] outputs=4" } },
 	{ .name = "Adam",
 	  SLOTS,
-	  .formula =
-	          "g += norm_coefficient x, v' = alpha v + (1 - alpha) g, h' = beta h + (1 - beta) g^2, "
-	          "x' = (1 - norm_coefficient_post) (x - r sqrt(1 - beta^t) / (1 - alpha^t) v' / (sqrt(h') + epsilon))",
+	  .formula = "g += norm_coefficient x, v' = alpha v + (1 - alpha) g, h' = beta h + (1 - beta) g^2, x' = (1 - "
+	             "norm_coefficient_post) (x - r sqrt(1 - beta^t) / (1 - alpha^t) v' / (sqrt(h') + epsilon))",
 	  .attrs = { ATTR_NORM, ATTR_EPSILON,
 	             ATTR_FLOAT("norm_coefficient_post", 0, "part of x that is taken off at the end"),
 	             ATTR_FLOAT("alpha", 0.9, "part of v that stays"),
@@ -171,8 +170,7 @@ const struct op_def ops_training[] = {
 	  .cases = { "r:f32[] t:i64[]={3} x:f32[N,33] g:f32[N,33] v:f32[N,33] h:f32[N,33] norm_coefficient=0.01 "
 	             "outputs=3",
 	             "r:f32[1] t:i64[1] x:f64[7] y:f64[M] gx:f64[7] gy:f64[M] vx:f64[7] vy:f64[M] hx:f64[7] hy:f64[M] "
-	             "alpha=0 "
-	             "norm_coefficient_post=0.1 outputs=6" } },
+	             "alpha=0 norm_coefficient_post=0.1 outputs=6" } },
 	{ .name = "Momentum",
 	  SLOTS,
 	  .formula = "g += norm_coefficient x, v' = alpha v + (t > 0 ? beta : 1) g, x' = x - r (nesterov ? g + alpha "

@@ -151,6 +151,18 @@ static expr edge_of(struct lower *l, const struct batched *s, const struct place
 	return select_(p->here, e, with(e, 0));
 }
 
+/* Makes output `i` of a map over the result's places. */
+static void give(struct lower *l, int i, enum type t, const struct space *s, expr e)
+{
+	lower_output(l, i, lower_map(l, l->op->outputs[i].name, t, s, e));
+}
+
+/* `e` at places with a box, -1 elsewhere. */
+static expr where_found(const struct places *p, expr e)
+{
+	return select_(p->here, e, with(e, -1));
+}
+
 static int lower(struct lower *l)
 {
 	struct batched s = { .boxes = lower_input(l, 0),
@@ -171,12 +183,12 @@ static int lower(struct lower *l)
 	s.more = !lower_int(l, "isNormalized") && lower_int(l, "caffeSemantics") ? 1 : 0;
 	TRY(suppress(l, &s, &p));
 	e = cast(p.class, compute_type(t));
-	class = lower_map(l, l->op->outputs[3].name, t, &p.s, narrow(select_(p.here, e, with(e, -1)), t));
+	class = lower_map(l, l->op->outputs[3].name, t, &p.s, narrow(where_found(&p, e), t));
 	lower_output(l, 3, class);
-	lower_output(l, 2, lower_map(l, l->op->outputs[2].name, t, &p.s, narrow(p.score, t)));
+	give(l, 2, t, &p.s, narrow(p.score, t));
 	b = p.s;
 	e = edge_of(l, &s, &p, space_push(l, &b, idx(l, 4)));
-	lower_output(l, 1, lower_map(l, l->op->outputs[1].name, t, &b, narrow(e, t)));
+	give(l, 1, t, &b, narrow(e, t));
 	image = space_push(l, &r, value_dim(s.scores, 0));
 	space_push(l, &r, idx(l, 1));
 	e = load_list(class, 2, image, space_push(l, &r, idx(l, s.keep)));
@@ -207,12 +219,9 @@ static int mmdeploy(struct lower *l, int numbers)
 	e = edge_of(l, &s, &p, min_(i, idx(l, numbers - 1)));
 	e = select_(eq(i, idx(l, numbers)), cast(p.score, compute_type(t)), e);
 	lower_output(l, 0, lower_map(l, NULL, t, &b, narrow(e, t)));
-	e = cast(p.class, TYPE_I32);
-	lower_output(l, 1, lower_map(l, l->op->outputs[1].name, TYPE_I32, &p.s, select_(p.here, e, with(e, -1))));
-	e = cast(p.box, TYPE_I32);
+	give(l, 1, TYPE_I32, &p.s, where_found(&p, cast(p.class, TYPE_I32)));
 	if (lower_wants(l, 2))
-		lower_output(l, 2,
-		             lower_map(l, l->op->outputs[2].name, TYPE_I32, &p.s, select_(p.here, e, with(e, -1))));
+		give(l, 2, TYPE_I32, &p.s, where_found(&p, cast(p.box, TYPE_I32)));
 	return 0;
 }
 

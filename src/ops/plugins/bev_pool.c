@@ -86,11 +86,11 @@ static int lower(struct lower *l)
 
 const struct op_def ops_bev_pool[] = {
 	{ .name = "bev_pool_v2", PLUGIN,
-	  .cases = { "depth:f32[6,4,3,5] feat:f32[6,3,5,8] ranks_depth:i32[P] ranks_feat:i32[P] "
-		     "ranks_bev:i32[P] interval_starts:i32[I] interval_lengths:i32[I] out_height=4 out_width=3" } },
+	  .cases = { "depth:f32[6,4,3,5] feat:f32[6,3,5,8] ranks_depth:i32[P] ranks_feat:i32[P] ranks_bev:i32[P] "
+		     "interval_starts:i32[I] interval_lengths:i32[I] out_height=4 out_width=3" } },
 	{ .name = "BEVPoolV2TRT", PLUGIN,
-	  .cases = { "depth:f16[6,4,3,5] feat:f16[6,3,5,8] ranks_depth:i32[P] ranks_feat:i32[P] "
-		     "ranks_bev:i32[P] interval_starts:i32[I] interval_lengths:i32[I] out_height=4 out_width=3" } },
+	  .cases = { "depth:f16[6,4,3,5] feat:f16[6,3,5,8] ranks_depth:i32[P] ranks_feat:i32[P] ranks_bev:i32[P] "
+		     "interval_starts:i32[I] interval_lengths:i32[I] out_height=4 out_width=3" } },
 	{ .name = NULL },
 };
 /* clang-format on */

@@ -19,8 +19,8 @@ static int check(struct lower *l, const struct maps *m)
 	    value_rank(m->places) != 6 || value_rank(m->weights) != 5)
 		return lower_fail(
 		        l, ERR_MODEL,
-		        "the inputs must have 4, 2, 1, 6 and 5 axes: value, shapes of the maps, their starts, "
-		        "places, weights.");
+		        "the inputs must have 4, 2, 1, 6 and 5 axes: value, shapes of the maps, their starts, places, "
+		        "weights.");
 	if ((ir_const_int(value_dim(m->shapes, 1), &n) && n != 2) ||
 	    (ir_const_int(value_dim(m->places, 5), &n) && n != 2))
 		return lower_fail(l, ERR_MODEL, "a map's shape and a place have two numbers each, not %lld.",

@@ -164,8 +164,8 @@ const struct op_def ops_roi_levels[] = {
 	{ .name = "MMCVMultiLevelRotatedRoiAlign", .domain = OP_ANY_DOMAIN, .since = { 1 }, SLOTS,
 	  .formula = "y = mean of samples in each bin of a turned region, of the map that its size asks for",
 	  .attrs = { COMMON, ATTR_INT("clockwise", 0, "1: angles are clockwise in the image") }, .lower = rotated_lower,
-	  .cases = { "rois:f32[R,6] a:f32[N,8,16,16] b:f32[N,8,8,8] output_height=3 output_width=3 "
-		     "featmap_strides=4,8 aligned=1 roi_scale_factor=1.5" } },
+	  .cases = { "rois:f32[R,6] a:f32[N,8,16,16] b:f32[N,8,8,8] output_height=3 output_width=3 featmap_strides=4,8 "
+		     "aligned=1 roi_scale_factor=1.5" } },
 	{ .name = NULL },
 };
 /* clang-format on */
