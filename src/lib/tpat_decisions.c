@@ -52,8 +52,8 @@ static bool read_params(const char **at, struct sched_choice *c, const char **wh
 			return false;
 		}
 		if (c->param[k] < x->least || c->param[k] > x->most) {
-			*why = arena_printf(a, "%s of rule %s ranges from %d to %d, so it cannot be %d",
-			                    x->name, r->name, x->least, x->most, c->param[k]);
+			*why = arena_printf(a, "%s of rule %s ranges from %d to %d, so it cannot be %d", x->name,
+			                    r->name, x->least, x->most, c->param[k]);
 			return false;
 		}
 	}
