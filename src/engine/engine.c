@@ -14,3 +14,12 @@ const struct engine *engine_find(const char *name)
 			return engines[i];
 	return NULL;
 }
+
+const struct engine *engine_of_library(bool (*exports)(void *user, const char *function), void *user)
+{
+	for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+		for (const char *const *entry = engines[i]->entry; *entry; entry++)
+			if (exports(user, *entry))
+				return engines[i];
+	return NULL;
+}

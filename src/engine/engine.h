@@ -173,5 +173,7 @@ extern const struct engine engine_tensorrt;
 
 /* Finds an engine by name; null: the first, the default. Null if there is none. */
 const struct engine *engine_find(const char *name);
+/* Finds the engine that looks up a function that the open library exports; null: there is none. */
+const struct engine *engine_of_library(bool (*exports)(void *user, const char *function), void *user);
 
 #endif

@@ -5,7 +5,7 @@
 
 expr gen_erf_plus_one(const struct gen_text *g, expr e)
 {
-	for (int i = 0; i < 2 && !g->target->c && e->op == IR_ADD && e->type == TYPE_F32; i++)
+	for (int i = 0; i < 2 && g->target->forms && e->op == IR_ADD && e->type == TYPE_F32; i++)
 		if (e->arg[i]->op == IR_ERF && e->arg[1 - i]->op == IR_CONST_FLOAT && e->arg[1 - i]->f == 1)
 			return e->arg[i]->arg[0];
 	return NULL;
@@ -15,7 +15,7 @@ expr gen_erf_rounded(const struct gen_text *g, expr e)
 {
 	bool to_16 = e->op == IR_CAST && (e->type == TYPE_F16 || e->type == TYPE_BF16);
 	bool erf = e->n && e->arg[0]->op == IR_ERF && e->arg[0]->type == TYPE_F32;
-	return !g->target->c && to_16 && erf ? e->arg[0]->arg[0] : NULL;
+	return g->target->forms && to_16 && erf ? e->arg[0]->arg[0] : NULL;
 }
 
 /* ---- A product of 0.5, x and 1 + erf(x / sqrt(2)), in any order. */
@@ -55,7 +55,7 @@ expr gen_gelu(const struct gen_text *g, expr e)
 	struct factors f = { 0 };
 	expr x = NULL, erf_of = NULL;
 	bool half = false;
-	if (g->target->c || e->op != IR_MUL || e->type != TYPE_F32 || !add_factors(g, e, &f) || f.n != 3)
+	if (!g->target->forms || e->op != IR_MUL || e->type != TYPE_F32 || !add_factors(g, e, &f) || f.n != 3)
 		return NULL;
 	for (int i = 0; i < 3; i++) {
 		expr of = gen_let(g, f.at[i]) ? NULL : gen_erf_plus_one(g, f.at[i]);

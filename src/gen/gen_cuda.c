@@ -146,6 +146,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 }
 
 static const struct gen_target cuda = {
+	.narrow_index = true,
+	.forms = true,
 	.thread = "thread",
 	.block = "block",
 	.comment = "// ",

@@ -15,7 +15,7 @@ static expr held_f16(const struct gen_text *g, expr e)
 const char *gen_half(const struct gen_text *g, expr e, expr operand[2])
 {
 	expr of = e->arg[0];
-	if (g->target->c || e->op != IR_CAST || e->type != TYPE_F16 || of->type != TYPE_F32 || of->n != 2 ||
+	if (!g->target->forms || e->op != IR_CAST || e->type != TYPE_F16 || of->type != TYPE_F32 || of->n != 2 ||
 	    gen_let(g, of))
 		return NULL;
 	for (int i = 0; i < 2; i++)
@@ -59,7 +59,7 @@ static bool is_integer(expr e)
 expr gen_rounded(const struct gen_text *g, expr e)
 {
 	bool narrow = e->type == TYPE_I8 || e->type == TYPE_U8 || e->type == TYPE_I16 || e->type == TYPE_U16;
-	if (g->target->c || e->op != IR_CAST || !narrow || e->arg[0]->type != TYPE_F32 || gen_let(g, e->arg[0]))
+	if (!g->target->forms || e->op != IR_CAST || !narrow || e->arg[0]->type != TYPE_F32 || gen_let(g, e->arg[0]))
 		return NULL;
 	expr of = without_range(g, e->arg[0], e->type);
 	of = of ? of : e->arg[0];

@@ -37,7 +37,8 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 		if (i)
 			str_add(g->out, ", ");
 		/* Overloads depend on types: widen a plain number among 64-bit positions. */
-		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->c && !is_wide(arg[i]);
+		bool widen =
+		        arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->typed_names && !is_wide(arg[i]);
 		/* With 32-bit positions all extents fit too, so a larger constant stands for the maximum. */
 		bool large = arg[i]->op == IR_CONST_INT && arg[i]->type == TYPE_INDEX && gen_index32(g) &&
 		             (arg[i]->i > INT32_MAX || arg[i]->i < -INT32_MAX);
@@ -63,7 +64,7 @@ static void call_typed(struct gen_text *g, const char *function, bool is_templat
 {
 	char name[64];
 	enum type t = e->arg[0]->type;
-	if (g->target->c)
+	if (g->target->typed_names)
 		snprintf(name, sizeof name, "%s_%s", function, type_name(t));
 	else if (is_template && promoted(t))
 		snprintf(name, sizeof name, "%s<%s>", function, type_name(t));
@@ -93,9 +94,9 @@ static void print_cast(struct gen_text *g, expr e)
 	} else if (to == TYPE_INDEX && gen_index32(g) && type_is_float(from)) {
 		call(g, "to_i32", 1, e->arg);
 	} else if (to == TYPE_INDEX && type_is_float(from)) {
-		snprintf(name, sizeof name, g->target->c ? "i64_of_%s" : "to_i64", type_name(from));
+		snprintf(name, sizeof name, g->target->typed_names ? "i64_of_%s" : "to_i64", type_name(from));
 		call(g, name, 1, e->arg);
-	} else if (!g->target->c && to == TYPE_F32 && (from == TYPE_I8 || from == TYPE_U8)) {
+	} else if (!g->target->typed_names && to == TYPE_F32 && (from == TYPE_I8 || from == TYPE_U8)) {
 		call(g, "byte_to_f32", 1, e->arg);
 	} else if ((from == TYPE_BOOL || from_int) &&
 	           ((to_int && !type_is_packed(to)) || to == TYPE_F32 || to == TYPE_F64)) {
@@ -110,7 +111,7 @@ static void print_cast(struct gen_text *g, expr e)
 		str_printf(g->out, "to_%s(", type_name(to));
 		call(g, "erf_to_16", 1, &x);
 		str_add(g->out, ")");
-	} else if (g->target->c) {
+	} else if (g->target->typed_names) {
 		snprintf(name, sizeof name, "%s%s_of_%s", type_name(to), sat,
 		         type_name(from == TYPE_INDEX ? TYPE_I64 : from));
 		call(g, name, 1, e->arg);
@@ -162,7 +163,7 @@ static bool same_divisor(const struct gen_text *g, expr e)
 	enum { MANY = 4 };
 	int exponent, turns = 1;
 	expr by = e->arg[1];
-	if (g->target->c || e->op != IR_DIV || e->type != TYPE_F32)
+	if (!g->target->forms || e->op != IR_DIV || e->type != TYPE_F32)
 		return false;
 	if (by->op == IR_CONST_FLOAT)
 		return fabs(frexp(by->f, &exponent)) != 0.5 && fabs(by->f) >= 0x1p-100 && fabs(by->f) <= 0x1p100;
@@ -183,7 +184,7 @@ static bool coarse_division(const struct gen_text *g, expr e)
 /* The product that a sum adds without separate rounding; null: none. */
 static expr fused_product(const struct gen_text *g, expr e)
 {
-	if (g->target->c || e->op != IR_ADD || e->type != TYPE_F32 || (!g->coarse && e != g->total))
+	if (!g->target->forms || e->op != IR_ADD || e->type != TYPE_F32 || (!g->coarse && e != g->total))
 		return NULL;
 	for (int i = 1; i >= 0; i--)
 		if (e->arg[i]->op == IR_MUL && !gen_let(g, e->arg[i]))
@@ -265,7 +266,7 @@ static void print_load(struct gen_text *g, expr e)
 static void print_bitcast(struct gen_text *g, expr e)
 {
 	enum type from = e->arg[0]->type;
-	const char *name = g->target->c
+	const char *name = g->target->typed_names
 	                           ? arena_printf(g->out->arena, "%s_bits_of_%s", type_name(e->type), type_name(from))
 	                           : arena_printf(g->out->arena, "bit_cast_to<%s>", gen_type(g, e->type));
 	if (type_info(from)->bits >= 32 || ir_op_info[e->arg[0]->op].kind < IR_INFIX) {
@@ -353,7 +354,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_SHL: call_typed(g, "shift_left", true, e); break;
 	case IR_SHR: call_typed(g, "shift_right", true, e); break;
 	case IR_NEG:
-		if (is_float || g->target->c)
+		if (is_float || g->target->typed_names)
 			prefix(g, info->ctext, e->arg[0]);
 		else
 			call(g, "neg", 1, e->arg);
@@ -363,7 +364,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_ABS: print_abs(g, e); break;
 	case IR_ISNAN:
 	case IR_ISINF:
-		str_add(g->out, g->target->c && e->op == IR_ISINF ? "!!" : ""); /* C's isinf may return -1 */
+		str_add(g->out, g->target->typed_names && e->op == IR_ISINF ? "!!" : ""); /* C's isinf may return -1 */
 		call(g, info->ctext, 1, e->arg);
 		break;
 	case IR_EXP:

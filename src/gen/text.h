@@ -10,7 +10,9 @@ struct gen_text;
 
 /* The syntax that differs between CUDA C++ and C. */
 struct gen_target {
-	bool c;                     /* plain C: function names include their types */
+	bool typed_names;           /* functions have their operands' types in their names; else they are overloaded */
+	bool narrow_index;          /* kernels with 32-bit positions compute in these */
+	bool forms;                 /* there are functions for whole forms: quotient(), gelu(), half_add() */
 	const char *thread, *block; /* the built-in variables: hints */
 	const char *comment, *comment_end;
 	const char *leave; /* statement that ends a thread */

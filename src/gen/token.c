@@ -10,7 +10,7 @@
 
 bool gen_index32(const struct gen_text *g)
 {
-	return !g->target->c && !g->kernel->index64;
+	return g->target->narrow_index && !g->kernel->index64;
 }
 
 enum type gen_stored_type(const struct gen_text *g, enum type t)
@@ -129,7 +129,7 @@ void gen_constant(struct gen_text *g, expr e)
 	if (e->op == IR_CONST_INT) {
 		add_int(g, e->type, e->i);
 	} else if (gen_small_float(e->type)) {
-		str_printf(g->out, g->target->c ? "%s_of_f32(" : "to_%s(", type_name(e->type));
+		str_printf(g->out, g->target->typed_names ? "%s_of_f32(" : "to_%s(", type_name(e->type));
 		gen_float(g->out, e->f, true);
 		str_add(g->out, ")");
 	} else {

@@ -88,7 +88,14 @@ static void check_code(struct patient *p, const char *folder)
 	struct err none = { 0 };
 	struct str now = str_new(a);
 	char *then;
-	const struct engine *engine = engine_find(NULL);
+	const struct json *record;
+	const struct engine *engine;
+	if (tpat_record_read(&record, folder, a, &none) < 0) /* tpat_record_changes() said so */
+		return;
+	if (tpat_record_engine(&engine, record, folder, &none) < 0) {
+		problem(p, "%s%s", none.text, "");
+		return;
+	}
 	if (engine->stamp_now(&now, folder, &none) == 0 &&
 	    file_read(&then, NULL, path_join(a, folder, engine->stamp), a, &none) == 0 &&
 	    strcmp(then, str_text(&now)) != 0)

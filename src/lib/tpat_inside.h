@@ -156,6 +156,8 @@ int tpat_recover(struct stage_left *out, const char *folder, enum tpat_recovery 
 /* Reads the tpat.json of a .tpat folder. */
 struct json;
 int tpat_record_read(const struct json **out, const char *folder, struct arena *a, struct err *e);
+/* Finds the engine that such a folder is for. Folders of earlier tpats do not say it: they are for the first. */
+int tpat_record_engine(const struct engine **out, const struct json *record, const char *folder, struct err *e);
 
 /* ---- tpat_db.c: path of the tuning database: `given`, or the default one. */
 int tpat_db_path(const char **out, const char *given, struct arena *a, struct err *e);

@@ -88,10 +88,16 @@ static void describe_plugin(struct tpat_inspected_plugin *out, const struct tpat
 	};
 }
 
+static bool exports(void *handle, const char *function)
+{
+	return dlsym(handle, function) != NULL;
+}
+
 /* Checks for the functions that the engine looks up, and for duplicate names, which its registry refuses. */
 static void find_problems(struct inspect *x, const struct tpat_rt_library *l)
 {
-	const struct engine *engine = engine_find(NULL);
+	const struct engine *engine = engine_of_library(exports, x->handle);
+	engine = engine ? engine : engine_find(NULL);
 	for (const char *const *entry = engine->entry; *entry; entry++)
 		if (!dlsym(x->handle, *entry))
 			vec_push(x->arena, &x->problems,

@@ -73,7 +73,7 @@ static int read_plugins(struct engine_again *r, const struct json *j, struct are
 static int rebuild_one(struct rebuild *b, const char *name, const struct json *j)
 {
 	struct arena *a = b->arena;
-	const struct engine *engine = engine_find(NULL);
+	const struct engine *engine;
 	const char *library = json_member_text(j, "library"), *made = stage_scratch(&b->stage, "library.so");
 	struct engine_again r = {
 		.folder = path_join(a, b->base, name),
@@ -88,6 +88,7 @@ static int rebuild_one(struct rebuild *b, const char *name, const struct json *j
 	const char *place = path_join(a, b->base, library);
 	if (file_is_special(place) || file_is_folder(place))
 		return err_set(b->err, ERR_USAGE, "%s is not a regular file, so it is not replaced.", place);
+	TRY(tpat_record_engine(&engine, j, r.folder, b->err));
 	TRY(read_archs(&r, j, a, b->err));
 	TRY(read_plugins(&r, j, a, b->err));
 	TRY(file_mkdir(r.work, b->err));

@@ -196,3 +196,13 @@ int tpat_recover(struct stage_left *out, const char *folder, enum tpat_recovery 
 		                          .user = &user };
 	return stage_recover(out, folder, &r, a, e);
 }
+
+int tpat_record_engine(const struct engine **out, const struct json *record, const char *folder, struct err *e)
+{
+	const char *name = json_member_text(record, "engine");
+	*out = engine_find(name);
+	if (*out)
+		return 0;
+	err_set(e, ERR_UNSUPPORTED, "%s: is for the engine %s, which this tpat does not know.", folder, name);
+	return err_advise(e, "Use the tpat that made it (%s).", json_member_text(record, "generator"));
+}

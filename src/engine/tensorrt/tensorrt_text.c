@@ -208,6 +208,7 @@ static void put_plugin(struct str *out, const struct engine_plugin *p)
 void tensorrt_json(struct str *out, const struct engine_library *l)
 {
 	const char *const text[][2] = { { "generator", l->generator },
+		                        { "engine", engine_tensorrt.name },
 		                        { "model", l->model },
 		                        { "rewritten", l->rewritten },
 		                        { "library", l->library } };
