@@ -49,6 +49,8 @@ int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *c
 /* Appends the kernels that compute all stages of the rows (rule_rows.c); c: of sched_rows. If `others` follow, it omits
  * the last kernel, which is for all extents unless r->needs is set. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
+/* The candidates of rule rows (rows_choices.c). */
+int rows_candidates(const struct sched_site *site, struct sched_choice *out);
 /* Index of the earlier stage of the rows whose result a load reads at its own row; -1: none. */
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);
 /* Index of the cached input that a load reads; -1: none. */
