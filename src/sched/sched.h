@@ -61,7 +61,7 @@ void sched_decide(struct ir_program *p, const struct sched_target *t, const stru
 /* Returns the plan of the whole program with these choices. */
 struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given);
 
-/* Returns decisions as text: "0 rows@3 lanes=256 width=8 steps=3 once=0 ahead=0; 3 map@1 width=4". Each has the first
+/* Returns decisions as text: "0 rows@4 lanes=256 width=8 steps=3 once=0; 3 map@1 width=4". Each has the first
  * stage that a choice computes, its rule, the rule's version, and the parameters by name. `c` is from sched_decide().
  * Equal programs (ir_hash) have equal texts. */
 const char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);

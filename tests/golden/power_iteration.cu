@@ -119,7 +119,7 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block.
+// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
@@ -157,7 +157,7 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block.
+// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
@@ -287,7 +287,7 @@ void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, 
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 3, lanes 256, width 4, steps 4, once 0, ahead 0; 256 threads a block; 64-bit positions.
+// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {

@@ -15,6 +15,13 @@ static const struct schedule_case row_cases[] = {
 	{ "sum_last",
 	  "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=3000", "N=9 K=33" } },
+	/* Longer than the registers of half a multiprocessor: shared memory has the rest. */
+	{ "softmax_long_rows",
+	  "(x: f32[N,20484]) -> (y: f32[N,20484])\n"
+	  "  largest: f32[N,1] = max (i, j | r<20484) x[i, r]\n"
+	  "  total: f32[N,1] = sum (i, j | r<20484) exp(x[i, r] - largest[i, 0])\n"
+	  "  y: f32[N,20484] = map (i, j) exp(x[i, j] - largest[i, 0]) / total[i, 0]\n",
+	  { "N=2" } },
 	{ "sum_first",
 	  "(x: f32[N,K]) -> (y: f32[K])\n  y: f32[K] = sum (i | r<N) x[r, i] then it / f32(N)\n",
 	  { "N=70 K=5", "N=1 K=1", "N=3 K=40" } },

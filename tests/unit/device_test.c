@@ -163,6 +163,12 @@ static const struct plan_case {
 	  "  total: f32[N,1] = sum (i, j | r<65536) exp(input[i, r] - largest[i, 0])\n"
 	  "  output: f32[N,65536] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n",
 	  128, 1 },
+	{ "few_rows",
+	  "(input: f32[N,32768]) -> (output: f32[N,32768])\n"
+	  "  largest: f32[N,1] = max (i, j | r<32768) input[i, r]\n"
+	  "  total: f32[N,1] = sum (i, j | r<32768) exp(input[i, r] - largest[i, 0])\n"
+	  "  output: f32[N,32768] = map (i, j) exp(input[i, j] - largest[i, 0]) / total[i, 0]\n",
+	  264, 1 },
 	{ "product",
 	  "(a: f16[N,256], b: f16[256,1024]) -> (y: f16[N,1024])\n"
 	  "  y: f16[N,1024] = sum (i, j | r<256) f32(a[i, r]) * f32(b[r, j])\n",
@@ -191,7 +197,7 @@ static const struct plan_case {
 	  256, 1 },
 };
 /* In their order. */
-enum { SOFTMAX, LONG_SOFTMAX, PRODUCT, SHORT_SOFTMAX, SMALL_PRODUCT, PLAIN_PRODUCT, RESIZE };
+enum { SOFTMAX, LONG_SOFTMAX, FEW_ROWS, PRODUCT, SHORT_SOFTMAX, SMALL_PRODUCT, PLAIN_PRODUCT, RESIZE };
 enum { PLANS = sizeof plans / sizeof *plans };
 
 static const struct sched_choice *decide(struct ir_program *p, const struct plan_case *c, const struct sched_target *t,
@@ -267,14 +273,18 @@ static void check_differences(const char *text[PLANS][GPUS])
 {
 	enum { H100 = OWN - 1 };
 	/* Rows of 128 KB stay in the registers of one block of 1024 threads: all of these GPUs have 256 KB a
-	 * multiprocessor, so that a row read once takes one by itself. Those of 256 KB do where shared memory has the
-	 * other half; elsewhere they are read again, by the same kernel where the L2 cache holds them meanwhile. Of
-	 * short rows a multiprocessor holds several, as many as its memory's rate wants. */
+	 * multiprocessor, so that a row read once takes one by itself. Where shared memory has half of two rows, too,
+	 * two blocks of 512 threads do; that pays where a wave less is needed. Rows of 256 KB do where shared memory
+	 * has the other half; elsewhere they are read again, by the same kernel where the L2 cache holds them
+	 * meanwhile. Of short rows a multiprocessor holds several, as many as its memory's rate wants. */
 	CHECK_INT(distinct(text[SOFTMAX]), 1);
+	CHECK(strstr(text[FEW_ROWS][H100], "lanes=512 width=4 steps=16") && distinct(text[FEW_ROWS]) >= 2);
+	for (int g = 0; g < OWN; g++)
+		CHECK(!strstr(text[FEW_ROWS][g], "shared=8") || gpu[g].shared >= 2 * ((64 << 10) + TARGET_EXCHANGE));
 	for (int g = 0; g < GPUS; g++)
 		CHECK(strstr(text[SOFTMAX][g], "rows@") && !strstr(text[SOFTMAX][g], "steps=0"));
 	for (int g = 0; g < OWN; g++)
-		CHECK((strstr(text[LONG_SOFTMAX][g], "0 rows@3 lanes=1024 width=4 steps=16") != NULL) ==
+		CHECK((strstr(text[LONG_SOFTMAX][g], "lanes=1024 width=4 steps=16") != NULL) ==
 		      (gpu[g].block_shared_most > 128 << 10));
 	CHECK(distinct(text[LONG_SOFTMAX]) >= 4 && distinct(text[SHORT_SOFTMAX]) >= 2);
 	/* Warpgroups if available, tensor cores everywhere: large tiles save L2 traffic, small ones fill the GPU. */

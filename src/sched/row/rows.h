@@ -71,18 +71,19 @@ double rows_registers_each(const struct rows *r);
 double rows_registers_along(const struct rows *r);
 /* True if a stage loads vectors along the row or elements of the row that are not of its own. */
 bool rows_load_apart(const struct rows *r);
-/* Number of a lane's steps that are kept in registers; bytes of shared memory per block for its other steps, which may
- * be more than every GPU has. */
-int rows_steps_held(const struct rows *r, int lanes, int width, int steps);
-int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps);
+/* The most of a lane's steps that registers hold if `resident` blocks of `lanes` threads share a multiprocessor's. */
+int rows_steps_held(const struct rows *r, int lanes, int width, int steps, int resident);
+/* Bytes of shared memory per block for `shared` of a lane's steps, which may be more than every GPU has. */
+int rows_shared_bytes(const struct rows *r, int lanes, int width, int shared);
 /* rows_keeps() is true if a lane with so many elements keeps values that several stages need. rows_registers_kept() is
  * the number of 32-bit registers per element for kept results of functions; other values reuse their inputs'. */
 bool rows_keeps(int elements);
 int rows_registers_kept(const struct rows *r, int elements);
 /* Rows per block: a warp takes several if they are short. */
 int rows_of_block(int lanes);
-/* Minimum number of resident blocks per multiprocessor, for blocks with so many lanes per row; 0: no minimum. */
-int rows_resident(const struct rows *r, int lanes, int elements);
+/* Minimum number of resident blocks per multiprocessor, for blocks with so many lanes per row, each with so many
+ * elements in registers and `shared` steps in shared memory; 0: no minimum. */
+int rows_resident(const struct rows *r, int lanes, int elements, int shared);
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c);
 
 /* ---- Values of an element that later stages need again (rows_kept.c): x - mean in a norm, exp(x - largest) in a

@@ -40,13 +40,18 @@ static bool loads_ahead(const struct rows *r, const struct sched_target *t, int 
 	       (double)about(r->count, t) <= (double)t->processors * rows_of_block(lanes);
 }
 
-/* True if vectors that exceed the registers may be in shared memory: 16 bytes each, of one buffer. */
-static bool may_share(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps)
+/* A lane's steps in shared memory where `resident` blocks share a multiprocessor's registers and shared memory; 0: none
+ * are needed, or they do not fit. Vectors of 16 bytes, of one buffer. */
+static int steps_shared(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps,
+                        int resident)
 {
 	bool plain =
 	        r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
-	return plain && lanes == MAX_LANES && steps <= 2 * MAX_STEPS &&
-	       rows_shared_bytes(r, lanes, width, (int)steps) + TARGET_EXCHANGE <= t->block_shared_most;
+	if (!plain || steps > 2 * MAX_STEPS)
+		return 0;
+	int shared = (int)steps - rows_steps_held(r, lanes, width, (int)steps, resident);
+	double bytes = rows_shared_bytes(r, lanes, width, shared) + TARGET_EXCHANGE;
+	return bytes <= t->block_shared_most && target_resident(t, lanes, 0, bytes) >= resident ? shared : 0;
 }
 
 int rows_candidates(const struct sched_site *site, struct sched_choice *out)
@@ -63,13 +68,19 @@ int rows_candidates(const struct sched_site *site, struct sched_choice *out)
 		for (int lanes = length <= 2 * WARP * width ? FEW_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t steps = (length + lanes * width - 1) / (lanes * width);
 			bool wasteful = lanes != WARP && (int64_t)lanes * width >= 2 * length;
-			if (wasteful || n + 2 > SCHED_RULE_CHOICES)
+			if (wasteful || n + 3 > SCHED_RULE_CHOICES)
 				continue;
-			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps) == steps;
-			if (kept || may_share(&r, t, lanes, width, steps))
+			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps, 1) == steps;
+			int alone = !kept && lanes == MAX_LANES ? steps_shared(&r, t, lanes, width, steps, 1) : 0;
+			int both = lanes == MAX_LANES / 2 ? steps_shared(&r, t, lanes, width, steps, 2) : 0;
+			if (kept || alone)
 				out[n++] = (struct sched_choice){ &sched_rows,
 					                          { lanes, width, (int)steps, once,
-					                            kept && loads_ahead(&r, t, lanes, width, steps) } };
+					                            kept && loads_ahead(&r, t, lanes, width, steps),
+					                            alone } };
+			if (both)
+				out[n++] = (struct sched_choice){ &sched_rows,
+					                          { lanes, width, (int)steps, once, 0, both } };
 			if (!kept && lanes >= 256)
 				out[n++] = (struct sched_choice){ &sched_rows, { lanes, width, 0 } };
 		}

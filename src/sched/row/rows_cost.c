@@ -2,6 +2,8 @@
 #include "sched/row/rows.h"
 #include "sched/build/extents.h"
 
+#include <math.h>
+
 enum { WARP = 32, WARP_BLOCK = 128, MAX_KEPT_ELEMENTS = 32 };
 
 double rows_registers_each(const struct rows *r)
@@ -51,18 +53,18 @@ bool rows_load_apart(const struct rows *r)
 	return loads_apart(r).any;
 }
 
-int rows_steps_held(const struct rows *r, int lanes, int width, int steps)
+int rows_steps_held(const struct rows *r, int lanes, int width, int steps, int resident)
 {
 	enum { MOST = 64 }; /* registers: more did not pay on an H100; the other half is for everything else */
-	int half = TARGET_REGISTERS_EVERYWHERE / lanes / 2;
+	int half = TARGET_REGISTERS_EVERYWHERE / (lanes * resident) / 2;
 	double each = width * rows_registers_each(r);
 	int fit = each > 0 ? (int)((half < MOST ? half : MOST) / each) : steps;
 	return steps < fit ? steps : fit;
 }
 
-int rows_shared_bytes(const struct rows *r, int lanes, int width, int steps)
+int rows_shared_bytes(const struct rows *r, int lanes, int width, int shared)
 {
-	return (int)((steps - rows_steps_held(r, lanes, width, steps)) * lanes * width * 4 * rows_registers_each(r));
+	return (int)(shared * lanes * width * 4 * rows_registers_each(r));
 }
 
 int rows_of_block(int lanes)
@@ -85,10 +87,11 @@ int rows_registers_kept(const struct rows *r, int elements)
 }
 
 /* Two resident blocks of 512 threads if 64 registers per thread suffice, so that one loads while the other computes. */
-int rows_resident(const struct rows *r, int lanes, int elements)
+int rows_resident(const struct rows *r, int lanes, int elements, int shared)
 {
 	enum { HALF = 512, FEW = 32 };
-	bool fits = elements && elements * rows_registers_each(r) <= FEW && !rows_registers_kept(r, elements);
+	bool fits =
+	        elements && elements * rows_registers_each(r) <= FEW && (shared || !rows_registers_kept(r, elements));
 	return lanes == HALF && fits ? 2 : 0;
 }
 
@@ -154,15 +157,14 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		bytes += apart.bytes;
 		weights |= apart.along;
 	}
-	int held = rows_steps_held(&r, lanes, width, steps);
+	int shared = steps ? c->param[5] : 0, held = steps - shared;
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;
-	int threads = lanes * rows_a_block;
-	double blocks_here = target_resident(t, threads, registers, 0);
-	int at_least = rows_resident(&r, lanes, steps * width);
-	blocks_here = blocks_here < at_least ? at_least : blocks_here;
-	if (held < steps) /* a block takes most of the shared memory */
-		blocks_here = 1;
+	int threads = lanes * rows_a_block, at_least = rows_resident(&r, lanes, held * width, shared);
+	double memory = shared ? rows_shared_bytes(&r, lanes, width, shared) + TARGET_EXCHANGE : 0;
+	if (at_least) /* the compiler is told so */
+		registers = fmin(registers, t->registers / (at_least * threads));
+	double blocks_here = target_resident(t, threads, registers, memory);
 	blocks_here = blocks_here < 1 ? 1 : blocks_here;
 	double blocks = count / rows_a_block, resident = blocks / t->processors;
 	resident = resident < blocks_here ? resident : blocks_here;

@@ -1,5 +1,5 @@
 /* Rule rows: a row program in one kernel. The `lanes` threads of a row keep its elements in registers from the first
- * stage to the last, `steps` vectors of `width` each; vectors that exceed the registers are in shared memory. steps 0:
+ * stage to the last, `steps` vectors of `width` each, of which the last `shared` are in shared memory. steps 0:
  * rows of any length, which every stage loads again. ahead 1: weights and biases are loaded with the row, before the
  * reductions wait for it. */
 #include "sched/row/rows.h"
@@ -553,21 +553,20 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 	shared->dim[0] = ir_index(p->pool, (int64_t)vectors * own->width);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	own->shared = shared;
-	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps);
+	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps - own->held);
 	if (k->shared_bytes + TARGET_EXCHANGE > TARGET_SHARED_EVERYWHERE)
 		k->arch = own->r->arch;
 }
 
 static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
-                       int lanes, int width, int steps, const char *suffix)
+                       int lanes, int width, int steps, int shared, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	const struct ir_stage *last = r->stage[r->stages - 1].s;
 	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
 	int rows_a_block = rows_of_block(lanes);
-	if (r->cached > 1 && rows_steps_held(r, lanes, width, steps) < steps) /* shared memory has the rest of one
-	                                                                         tensor alone */
-		steps = 0;
+	if (rows_steps_held(r, lanes, width, steps, 1) < steps - shared) /* registers have no room */
+		steps = shared = 0;
 	struct row_kernel own = { .r = r,
 		                  .p = p,
 		                  .lanes = lanes,
@@ -576,12 +575,12 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		                  .once = c->param[3],
 		                  .ahead = c->param[4] };
 	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
-	own.held = rows_steps_held(r, lanes, width, steps);
+	own.held = steps - shared;
 	if (own.held < steps)
 		share_rest(&own, k);
 	expr rows = r->count, several = ir_index(p->pool, rows_a_block), zero = ir_index(p->pool, 0);
 	k->threads = lanes * rows_a_block;
-	k->resident = rows_resident(r, lanes, steps * width);
+	k->resident = rows_resident(r, lanes, own.held * width, shared);
 	k->blocks = ceil_div(p, rows, rows_a_block);
 	expr block = ir_block(p->pool, k->blocks);
 	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
@@ -626,11 +625,11 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
 {
 	int lanes = c->param[0];
-	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], "");
+	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], c->param[5], "");
 	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
-		one_kernel(plan, step, r, c, lanes, c->param[1], 0, "_again");
+		one_kernel(plan, step, r, c, lanes, c->param[1], 0, 0, "_again");
 	if (!others && !step_fits_all(step) && (c->param[1] > 1 || c->param[2] > 0))
-		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, "_any");
+		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, "_any");
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
@@ -642,8 +641,13 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 
 const struct sched_rule sched_rows = {
 	.name = "rows",
-	.version = 3,
-	.param = { { "lanes", 4, 1024 }, { "width", 1, 16 }, { "steps", 0, 128 }, { "once", 0, 1 }, { "ahead", 0, 1 } },
+	.version = 4,
+	.param = { { "lanes", 4, 1024 },
+	           { "width", 1, 16 },
+	           { "steps", 0, 128 },
+	           { "once", 0, 1 },
+	           { "ahead", 0, 1 },
+	           { "shared", 0, 32 } },
 	.match = match,
 	.span = span,
 	.candidates = rows_candidates,
