@@ -6,9 +6,12 @@
 
 #include <stdint.h>
 
-/* CUlaunchAttribute and CUlaunchConfig; the attribute (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION) lets a
- * kernel be set up while the previous one runs. */
+/* CUlaunchAttribute and CUlaunchConfig; the attributes: CU_LAUNCH_ATTRIBUTE_COOPERATIVE makes all blocks of a kernel
+ * run at the same time, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION lets it be set up while the previous one
+ * runs.
+ */
 enum {
+	TPAT_CUDA_TOGETHER = 2,
 	TPAT_CUDA_EARLY = 6,
 	TPAT_CUDA_EARLY_ARCH = 90,
 	TPAT_CUDA_EARLY_DRIVER = 12030, /* first driver whose graphs keep the attribute */

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 4
+#define TPAT_RT_VERSION 5
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -123,12 +123,13 @@ struct tpat_rt_kernel {
 	int32_t arch;                  /* required architecture of the code, 90 for sm_90; 0: any */
 	const struct tpat_rt_map *map; /* tensor maps, passed as the last arguments */
 	int32_t maps;
-	int32_t early; /* 1: its code for sm_90 and later itself waits for the previous kernel, which may still be
-	                  running at launch */
+	int32_t early;    /* 1: its code for sm_90 and later itself waits for the previous kernel, which may still be
+	                     running at launch */
+	int32_t together; /* 1: its blocks wait for each other, so that all must run at the same time */
 };
 
-/* One step of a tactic: launches its first kernel whose guard holds and whose architecture is loaded (the last one has
- * neither). */
+/* One step of a tactic: launches its first kernel whose guard holds, whose architecture is loaded, and whose blocks run
+ * at the same time if they must (the last one needs nothing of that). */
 struct tpat_rt_step {
 	const struct tpat_rt_kernel *kernel;
 	int32_t kernels;
@@ -220,6 +221,9 @@ struct tpat_rt_device {
 	/* True if a module has code for an architecture (kernels restricted to it then run). May be null: true for
 	 * all. */
 	int (*is_arch)(void *user, void *module, int32_t arch);
+	/* The most blocks of so many threads that run at the same time, as kernels may need. May be null: any number.
+	 */
+	int32_t (*together)(void *user, void *module, int32_t threads);
 	/* Writes a tensor map for kernels to `out`. May be null if they take none. */
 	int (*map)(void *user, const struct tpat_rt_map_values *values, void *out, char why[256]);
 	/* Copies within device memory, in stream order. May be null without TensorRT. */

@@ -14,8 +14,10 @@ typedef void *handle; /* CUcontext, CUlibrary, CUkernel, CUmodule, CUfunction, C
 
 enum {
 	CUDA_NO_BINARY = 209,
-	ATTR_MAJOR = 75, /* of a device */
+	ATTR_PROCESSORS = 16, /* of a device */
+	ATTR_MAJOR = 75,
 	ATTR_MINOR = 76,
+	ATTR_COOPERATIVE = 95,
 	FUNC_NUM_REGS = 4, /* of a function; asking loads it */
 	FUNC_MAX_DYNAMIC = 8,
 	JIT_ERROR_BUFFER = 5, /* options of loading */
@@ -194,6 +196,7 @@ struct module {
 	handle library, module; /* one of them */
 	int32_t arch;           /* of a compiled image; 0: PTX */
 	bool early;             /* code of kernels that may start early and wait themselves */
+	int together;           /* blocks that can run at the same time and wait for each other */
 	int32_t functions;
 	struct function {
 		const struct module *module;
@@ -271,6 +274,17 @@ static bool may_launch_early(void)
 	int version = 0;
 
 	return cu.launch_with && cu.version(&version) == 0 && version >= TPAT_CUDA_EARLY_DRIVER;
+}
+
+/* One block on each multiprocessor; none where launches with attributes are unknown. */
+static int count_together(int dev)
+{
+	int can = 0, processors = 0;
+
+	if (!cu.launch_with || cu.attribute(&can, ATTR_COOPERATIVE, dev) || !can ||
+	    cu.attribute(&processors, ATTR_PROCESSORS, dev))
+		return 0;
+	return processors;
 }
 
 /* Tries the images from best to worst, until one loads (a PTX version may be too new, a cubin for another kind of
@@ -352,6 +366,7 @@ static int cuda_load(void *user, const struct tpat_rt_plugin *p, void **out, cha
 	struct module *m = calloc(1, sizeof *m + (size_t)kernels * sizeof m->function[0]);
 	if (!m)
 		return rt_why(why, "out of memory");
+	m->together = count_together(dev);
 	int mode = relax();
 	int rc = load_best(m, p, major * 10 + minor, why) || load_functions(m, p, why);
 	restore(mode);
@@ -418,14 +433,15 @@ static int cuda_launch(void *user, void *function, const struct tpat_rt_plugin *
 	int code;
 
 	(void)user, (void)p;
-	if (k->early && f->module->early) {
-		const struct tpat_cuda_attribute early = { .id = TPAT_CUDA_EARLY, .value.number = 1 };
+	if (k->together || (k->early && f->module->early)) {
+		const struct tpat_cuda_attribute how = { .id = k->together ? TPAT_CUDA_TOGETHER : TPAT_CUDA_EARLY,
+			                                 .value.number = 1 };
 		const struct tpat_cuda_launch c = { { grid[0], grid[1], grid[2] },
 			                            { (unsigned)k->block[0], (unsigned)k->block[1],
 			                              (unsigned)k->block[2] },
 			                            (unsigned)k->shared_bytes,
 			                            stream,
-			                            &early,
+			                            &how,
 			                            1 };
 		code = cu.launch_with(&c, f->function, args, NULL);
 	} else {
@@ -446,6 +462,13 @@ static int cuda_is_arch(void *user, void *module, int32_t arch)
 
 	(void)user;
 	return m->arch == arch && cu.map_encode; /* kernels for only one architecture may use tensor maps */
+}
+
+/* A block of any kernel fits on a multiprocessor. */
+static int32_t cuda_together(void *user, void *module, int32_t threads)
+{
+	(void)user, (void)threads;
+	return ((const struct module *)module)->together;
 }
 
 static int cuda_map(void *user, const struct tpat_rt_map_values *v, void *out, char why[RT_WHY])
@@ -512,6 +535,7 @@ const struct tpat_rt_device rt_cuda = {
 	.unload = cuda_unload,
 	.release = cuda_release,
 	.is_arch = cuda_is_arch,
+	.together = cuda_together,
 	.map = cuda_map,
 	.copy = cuda_copy,
 };

@@ -201,6 +201,12 @@ bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch)
 	return !arch || !d->is_arch || d->is_arch(d->user, loaded->module, arch);
 }
 
+int32_t rt_device_together(const struct rt_loaded *loaded, int32_t threads)
+{
+	const struct tpat_rt_device *d = device();
+	return d->together ? d->together(d->user, loaded->module, threads) : INT32_MAX;
+}
+
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY])
 {
 	const struct tpat_rt_device *d = device();

@@ -93,6 +93,16 @@ static int check_demands(const struct tpat_rt_plugin *p, const struct rt_plan *p
 	return 0;
 }
 
+/* True if a kernel whose blocks wait for each other can run. check_kernel() reports a grid without a value. */
+static bool run_together(const struct rt_plan *plan, const struct tpat_rt_kernel *k)
+{
+	int64_t blocks = 1;
+
+	for (int i = 0; i < 3; i++)
+		blocks *= plan->value[k->grid[i]];
+	return !k->together || blocks <= rt_device_together(plan->loaded, k->block[0]);
+}
+
 /* Returns the kernel of a step that runs for these values with the loaded code; null with `why` if its guard has no
  * value, or no kernel fits. */
 static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const struct rt_plan *plan,
@@ -102,13 +112,11 @@ static const struct tpat_rt_kernel *pick(const struct tpat_rt_plugin *p, const s
 		const struct tpat_rt_kernel *k = &step->kernel[i];
 		if (!rt_device_is_arch(plan->loaded, k->arch))
 			continue; /* only for one architecture, and this is another */
-		if (k->guard < 0)
-			return k;
-		if (plan->value[k->guard] == RT_NONE) {
+		if (k->guard >= 0 && plan->value[k->guard] == RT_NONE) {
 			no_value(p, plan->value, k->guard, "the guard of a kernel of step", number, k->name, why);
 			return NULL;
 		}
-		if (plan->value[k->guard])
+		if ((k->guard < 0 || plan->value[k->guard]) && run_together(plan, k))
 			return k;
 	}
 	rt_why(why, "no kernel of step %d fits these extents", (int)number);

@@ -182,6 +182,31 @@ template <class T, class I> TPAT_FN indexed<T, I> warp_argmin(T value, I index, 
 	return last ? warp_reduce(v, op_argmin<true>()) : warp_reduce(v, op_argmin<false>());
 }
 
+/* Reduces each of N values over the warp: v[0] of lane l becomes the result of v[l % P], P being the power of two from
+ * N on. Lanes halve the values that they hold while they add: P - 1 shuffles instead of 5 N. */
+template <class T, int N, class Op> TPAT_FN void warp_reduce_apart(T (&v)[N], Op op)
+{
+	const int lane = warp_lane(), most = N > 16 ? 32 : N > 8 ? 16 : N > 4 ? 8 : N > 2 ? 4 : N;
+	static_assert(N <= 32, "a value a lane");
+	T x[most];
+#pragma unroll
+	for (int i = 0; i < most; i++)
+		x[i] = v[i < N ? i : 0];
+#pragma unroll
+	for (int half = most / 2; half > 0; half /= 2) {
+		const bool upper = lane & half;
+#pragma unroll
+		for (int i = 0; i < half; i++) {
+			const T mine = upper ? x[i + half] : x[i], other = upper ? x[i] : x[i + half];
+			x[i] = op(mine, shuffle_xor(other, half));
+		}
+	}
+#pragma unroll
+	for (int d = most; d < 32; d *= 2)
+		x[0] = op(x[0], shuffle_xor(x[0], d));
+	v[0] = x[0];
+}
+
 /* Inclusive scan over the lanes. */
 template <class T, class Op> TPAT_FN T warp_scan(T v, Op op)
 {
@@ -548,6 +573,57 @@ TPAT_FN void store_fresh(u64 *p, u64 v)
 #else
 	*(volatile u64 *)p = v;
 #endif
+}
+
+/* ---- Words by which blocks of one launch pass values on, turn by turn: the value, and above it the turn's number. A
+ * word is one access, so that nothing else needs an order. All words are zero before the kernel starts. -------------
+ */
+
+template <class T, class I> TPAT_FN void word_pass(u64 *to, T v, I turn)
+{
+	static_assert(sizeof(T) <= 4, "the upper half is the turn's");
+	u64 word = 0;
+	memcpy(&word, &v, sizeof v);
+	word |= (u64)(u32)turn << 32;
+#ifdef TPAT_EMULATOR
+	emulator_atomic_put(to, &word, sizeof word);
+#else
+	store_fresh(to, word);
+#endif
+}
+
+/* v[i] = the value of the turn in words[at[i]]; waits for it. Reads all words that are missing at once, each time. */
+template <class T, int N, class I, class J>
+TPAT_FN void words_take(T (&v)[N], const u64 *words, const I (&at)[N], J turn)
+{
+	u64 word[N];
+	bool missing = true;
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		word[i] = (u64)(u32) ~(u32)turn << 32;
+	while (missing) {
+#ifdef TPAT_EMULATOR
+		for (int i = 0; i < N; i++)
+			while ((u32)(word[i] >> 32) != (u32)turn) {
+				emulator_atomic_get(&word[i], words + at[i], sizeof word[i]);
+				if ((u32)(word[i] >> 32) != (u32)turn)
+					emulator_host.until_not((const uint64_t *)words + at[i], word[i], __FILE__,
+					                        __LINE__);
+			}
+#else
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			if ((u32)(word[i] >> 32) != (u32)turn)
+				word[i] = load_fresh(words + at[i]);
+#endif
+		missing = false;
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			missing |= (u32)(word[i] >> 32) != (u32)turn;
+	}
+#pragma unroll
+	for (int i = 0; i < N; i++)
+		memcpy(&v[i], &word[i], sizeof v[i]);
 }
 
 template <class T> TPAT_FN void tile_show(u64 *state, i64 tile, T v, u32 mark)

@@ -91,6 +91,13 @@ static int is_arch(void *user, void *module, int32_t arch)
 	return !own || own == arch;
 }
 
+static int32_t together(void *user, void *module, int32_t threads)
+{
+	struct dev *d = ((struct state *)user)->dev;
+	(void)module;
+	return d->together ? d->together(d, threads) : INT32_MAX;
+}
+
 static int tensor_map(void *user, const struct tpat_rt_map_values *values, void *out, char why[256])
 {
 	struct dev *d = ((struct state *)user)->dev;
@@ -132,6 +139,7 @@ void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *fol
 		.upload = upload,
 		.launch = launch,
 		.is_arch = is_arch,
+		.together = together,
 		.map = tensor_map,
 		.current = current,
 		.unload = unload,

@@ -76,6 +76,13 @@ struct dev {
 	int (*launch_early)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
 	                    int shared_bytes, void **args, struct err *e);
 
+	/* (optional) The same for a kernel whose blocks wait for each other: all run at the same time. together() says
+	 * how many blocks of so many threads can: at least one on every multiprocessor, or none. Without it, any
+	 * number. */
+	int (*launch_together)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+	                       int shared_bytes, void **args, struct err *e);
+	int (*together)(struct dev *d, int threads);
+
 	int (*alloc)(struct dev *d, void **out, size_t bytes, struct err *e); /* at least 256-byte aligned; not
 	                                                                       * zeroed */
 	void (*free)(struct dev *d, void *p);                                 /* null is fine */

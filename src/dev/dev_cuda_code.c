@@ -161,22 +161,44 @@ static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], c
 	return rc ? not_launched(rc, k, grid, block, e) : 0;
 }
 
-static int launch_early(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
-                        int shared_bytes, void **args, struct err *e)
+static int launch_with(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                       int shared_bytes, void **args, int attribute, struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
-	const struct tpat_cuda_attribute early = { .id = TPAT_CUDA_EARLY, .value.number = 1 };
+	const struct tpat_cuda_attribute how = { .id = attribute, .value.number = 1 };
 	const struct tpat_cuda_launch c = { { grid[0], grid[1], grid[2] },
 		                            { block[0], block[1], block[2] },
 		                            (unsigned)shared_bytes,
 		                            g->stream,
-		                            &early,
+		                            &how,
 		                            1 };
-	if (!k->waits)
-		return launch(d, k, grid, block, shared_bytes, args, e);
 	int rc = cu->launch_with(&c, k->function, args, NULL);
 	return rc ? not_launched(rc, k, grid, block, e) : 0;
+}
+
+static int launch_early(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                        int shared_bytes, void **args, struct err *e)
+{
+	if (!k->waits)
+		return launch(d, k, grid, block, shared_bytes, args, e);
+	return launch_with(d, k, grid, block, shared_bytes, args, TPAT_CUDA_EARLY, e);
+}
+
+static int launch_together(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
+                           int shared_bytes, void **args, struct err *e)
+{
+	return launch_with(d, k, grid, block, shared_bytes, args, TPAT_CUDA_TOGETHER, e);
+}
+
+/* A block of any kernel fits on a multiprocessor. */
+static int together(struct dev *d, int threads)
+{
+	struct gpu *g;
+	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
+	int can = 0;
+	(void)threads;
+	return cu->launch_with && !cu->device_attribute(&can, CU_COOPERATIVE, g->device) && can ? d->props.sms : 0;
 }
 
 static int tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values *v, struct err *e)
@@ -220,6 +242,8 @@ void dev_cuda_code(struct dev *d)
 	d->kernel_use = kernel_use;
 	d->launch = launch;
 	d->launch_early = launch_early;
+	d->launch_together = launch_together;
+	d->together = together;
 	d->tensor_map = tensor_map;
 }
 

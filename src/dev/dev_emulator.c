@@ -90,6 +90,12 @@ static int launch(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], c
 	return emulator_launch(k->module, NULL, k->name, grid, block, (uint32_t)shared_bytes, args, e);
 }
 
+static int together(struct dev *d, int threads)
+{
+	(void)d;
+	return emulator_together(threads);
+}
+
 /* ---- Memory. */
 
 static int alloc(struct dev *d, void **out, size_t bytes, struct err *e)
@@ -203,6 +209,7 @@ int dev_emulator_open(struct dev **out, struct err *e)
 		.unload = unload,
 		.kernel = kernel,
 		.launch = launch,
+		.together = together,
 		.alloc = alloc,
 		.free = free_buffer,
 		.name = name_buffer,

@@ -65,6 +65,7 @@ struct emulator_kernel {
 	void (*call)(void **args);
 	int most_threads; /* of __launch_bounds__; 0: none given */
 	int cluster;      /* blocks per cluster; 0: no clusters */
+	int together;     /* blocks wait for each other: all run at the same time */
 	int fibres;       /* threads wait for each other */
 	int fences;       /* blocks may pass data to each other */
 	int may_race;

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 /* A slot is 4 GiB, the allocation in its middle: an index off by less than 2 GiB still names the right buffer. */
-enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, CLUSTER = 8 };
+enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10 };
 static const uintptr_t SLOT = (uintptr_t)1 << 32;
 
 enum {
@@ -42,7 +42,7 @@ static uintptr_t base, span;
 static struct region region[SLOTS];
 static int slots; /* slots used so far */
 
-/* Each block of the cluster has one. */
+/* Each block that runs now has one. */
 static struct shared {
 	struct {
 		int id;
@@ -52,7 +52,7 @@ static struct shared {
 	int vars;
 	size_t static_bytes, dynamic_bytes;
 	void *dynamic;
-} shared_of[CLUSTER];
+} shared_of[EMULATOR_BLOCKS];
 
 /* A pending store over another thread's store in this launch: an error if it changes the value. */
 static struct {
@@ -454,13 +454,13 @@ ON_FIBRE void emulator_check_argument(const void *p, int number)
 void emulator_shared_begin(size_t dynamic_bytes)
 {
 	memset(shared_of, 0, sizeof shared_of);
-	for (int rank = 0; rank < CLUSTER; rank++)
+	for (int rank = 0; rank < EMULATOR_BLOCKS; rank++)
 		shared_of[rank].dynamic_bytes = dynamic_bytes;
 }
 
 void emulator_shared_end(void)
 {
-	for (int rank = 0; rank < CLUSTER; rank++) {
+	for (int rank = 0; rank < EMULATOR_BLOCKS; rank++) {
 		for (int i = 0; i < shared_of[rank].vars; i++)
 			emulator_free(shared_of[rank].var[i].at);
 		emulator_free(shared_of[rank].dynamic);

@@ -89,22 +89,44 @@ static int mentions(const char *text, const char *const *word)
 	return 0;
 }
 
-/* Finds out whether threads, and blocks, of the kernel whose arguments end at p may wait for each other. A text with
- * its own functions is searched as a whole. */
-static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences)
+/* Finds out whether threads, and blocks, of the kernel whose arguments end at p may wait for each other, and whether
+ * all blocks must run at the same time. A text with its own functions is searched as a whole, but for the last. */
+static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences, int *together)
 {
-	static const char *const waiting[] = {
-		"__sync",     "__shfl",       "__ballot",         "__any_sync",  "__all_sync",   "warp_",
-		"shuffle",    "block_reduce", "block_scan",       "tile_next",   "tiles_before", "sort_row",
-		"sort_items", "select_row",   "select_delegates", "mark_points", "put_marked",   "radix_",
-		"mma",        "attention<",   "attention_wide<",  NULL
-	};
+	static const char *const waiting[] = { "__sync",
+		                               "__shfl",
+		                               "__ballot",
+		                               "__any_sync",
+		                               "__all_sync",
+		                               "warp_",
+		                               "shuffle",
+		                               "block_reduce",
+		                               "block_scan",
+		                               "tile_next",
+		                               "tiles_before",
+		                               "sort_row",
+		                               "sort_items",
+		                               "select_row",
+		                               "select_delegates",
+		                               "mark_points",
+		                               "put_marked",
+		                               "radix_",
+		                               "mma",
+		                               "attention<",
+		                               "attention_wide<",
+		                               "words_take",
+		                               NULL };
 	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", "parts_put", NULL };
-	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text;
-	if (close && !strstr(r->text, "__device__") && !strstr(r->text, "#define"))
-		text = arena_strndup(r->arena, open, (size_t)(close - open));
+	static const char *const all[] = { "words_take", NULL };
+	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text,
+	           *own = text;
+	if (close)
+		own = arena_strndup(r->arena, open, (size_t)(close - open));
+	if (!strstr(r->text, "__device__") && !strstr(r->text, "#define"))
+		text = own;
 	*waits = mentions(text, waiting);
 	*fences = mentions(text, fence);
+	*together = mentions(own, all);
 }
 
 /* Records the name after `__global__`, and __launch_bounds__. */
@@ -137,10 +159,10 @@ static int note_kernel(struct rewriter *r, const char *p)
 			continue;
 		}
 		char *name = arena_strndup(r->arena, word, (size_t)(p - word));
-		int waits, fences;
-		scan_kernel(r, close, &waits, &fences);
-		str_printf(&r->kernels, "\t{ \"%s\", \"%s\", emulator_caller<&%s>::call, %s, %s, %d, %d, %d },\n",
-		           r->name, name, name, bounds, cluster, waits, fences, r->may_race);
+		int waits, fences, together;
+		scan_kernel(r, close, &waits, &fences, &together);
+		str_printf(&r->kernels, "\t{ \"%s\", \"%s\", emulator_caller<&%s>::call, %s, %s, %d, %d, %d, %d },\n",
+		           r->name, name, name, bounds, cluster, together, waits, fences, r->may_race);
 		return 0;
 	}
 	return err_set(r->err, ERR_USAGE, "%s:%d: __global__ without a function behind it.", r->name, line_of(r, p));

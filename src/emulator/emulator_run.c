@@ -11,7 +11,7 @@
 #include "emulator/emulator_state.h"
 #include "emulator/emulator_switch.h"
 
-enum { THREADS = 1024, CLUSTER = 8, FIBRES = THREADS * CLUSTER, STACK = 128 << 10, GUARD = 4096 };
+enum { THREADS = 1024, CLUSTER = 8, FIBRES = 2 * THREADS * CLUSTER, STACK = 128 << 10, GUARD = 4096 };
 enum state { READY, AT_BARRIER, AT_CLUSTER, AT_WARP, AT_WORD, GONE };
 
 struct fibre {
@@ -29,7 +29,7 @@ struct fibre {
 
 struct emulator_now emulator_now;
 
-/* A running block: alone, or with the others of its cluster. */
+/* A running block: alone, or with the others of its cluster or launch. */
 struct block {
 	uint32_t id, epoch; /* see emulator_now */
 	unsigned x;         /* index in the grid */
@@ -40,10 +40,10 @@ struct block {
 
 static struct {
 	struct fibre fibre[FIBRES];
-	struct block block[CLUSTER];
+	struct block block[EMULATOR_BLOCKS];
 	char *stacks;
 	void *scheduler;            /* its stack pointer while a fibre runs */
-	int threads, blocks;        /* of a block; of a cluster */
+	int threads, blocks;        /* of a block; how many run at the same time */
 	uint32_t epochs, block_ids; /* so far */
 	void **args;
 	struct emulator_index *here;
@@ -168,7 +168,7 @@ static int make_stacks(struct err *e)
 
 static void reset_stacks(bool fibres)
 {
-	for (int t = 0; t < (fibres ? THREADS * run.blocks : 1); t++)
+	for (int t = 0; t < (fibres ? run.threads * run.blocks : 1); t++)
 		run.fibre[t].sp = emulator_stack_new(run.stacks + (size_t)(t + 1) * (STACK + GUARD),
 		                                     fibres ? fibre_main : plain_main);
 }
@@ -427,7 +427,7 @@ static bool run_fibres(void)
 	return ran;
 }
 
-/* Runs the blocks of a cluster (usually one) concurrently. */
+/* Runs the blocks of a cluster (usually one), or of a whole launch, concurrently. */
 static void run_blocks(void)
 {
 	int alive = run.threads * run.blocks;
@@ -509,6 +509,12 @@ bool emulator_has_kernel(const struct emulator_module *m, const char *name)
 	return find_kernel(m, NULL, name) != NULL;
 }
 
+int emulator_together(int threads)
+{
+	int most = FIBRES / threads;
+	return most < EMULATOR_BLOCKS ? most : EMULATOR_BLOCKS;
+}
+
 /* Rejects sizes that cuLaunchKernel would reject. */
 static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], const uint32_t block[3],
                        uint32_t shared_bytes, struct err *e)
@@ -526,6 +532,10 @@ static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], 
 	if (k->cluster > CLUSTER || (k->cluster && (grid[0] % (uint32_t)k->cluster != 0 || threads % 32 != 0)))
 		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads are no clusters of %d.", k->name, grid[0],
 		               (int)threads, k->cluster);
+	if (k->together && (threads % 32 != 0 || (uint64_t)grid[1] * grid[2] != 1 ||
+	                    grid[0] > (uint32_t)emulator_together((int)threads)))
+		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads are more than run at the same time.", k->name,
+		               grid[0], (int)threads);
 	if (shared_bytes > emulator_shared_limit())
 		return err_set(e, ERR_USAGE, "%s: asks for %u bytes of dynamic shared memory.", k->name, shared_bytes);
 	return 0;
@@ -566,7 +576,7 @@ int emulator_launch(struct emulator_module *m, const char *text, const char *ker
 		run.here->block_dim = (struct emulator_triple){ block[0], block[1], block[2] };
 		run.here->grid_dim = (struct emulator_triple){ grid[0], grid[1], grid[2] };
 		run.threads = (int)(block[0] * block[1] * block[2]);
-		run.blocks = k->cluster ? k->cluster : 1;
+		run.blocks = k->together ? (int)grid[0] : k->cluster ? k->cluster : 1;
 		run.args = args;
 		run.err = e;
 		run.failed = false;

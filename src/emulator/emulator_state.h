@@ -12,6 +12,9 @@
 /* Functions that run on a fibre's stack: the address sanitizer knows only the program's own. */
 #define ON_FIBRE __attribute__((no_sanitize("address")))
 
+/* The most blocks of a launch that run at the same time. */
+enum { EMULATOR_BLOCKS = 128 };
+
 /* The current launch. Epochs count barriers over the whole process, so that shadow bytes never need clearing. */
 extern struct emulator_now {
 	const struct emulator_kernel *kernel; /* null: none */

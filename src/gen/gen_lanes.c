@@ -49,7 +49,9 @@ static int exchanged(const struct ir_lanes *s)
 
 static void print_reducer(struct gen_text *g, const struct ir_lanes *s)
 {
-	if (s->columns)
+	if (s->apart)
+		gen_called(g, &device_warp_reduce_apart, IR_OF_NOTHING);
+	else if (s->columns)
 		gen_called(g, s->items ? &device_block_reduce_columns_on : &device_block_reduce_columns,
 		           IR_OF(IR_NUMBER(s->columns), IR_NUMBER(s->lanes)));
 	else if (s->lanes > WARP)
@@ -62,7 +64,7 @@ void gen_combine(struct gen_text *g, const struct ir_lanes *s)
 {
 	const char *name = gen_name(g, s->var), *index = s->index ? gen_name(g, s->index) : NULL;
 	const char *across = s->across ? gen_name(g, s->across) : gen_own(g, "across");
-	ck(!s->items || s->columns);
+	ck(!s->items || s->columns || s->apart);
 	if (exchanged(s)) {
 		gen_begin(g, "__shared__ ");
 		print_element(g, s);

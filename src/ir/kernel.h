@@ -135,11 +135,13 @@ struct ir_sync {
 
 /* var = combine of var over `lanes` neighbouring threads, or over `lanes` threads of a block that are `columns` apart.
  * For arg reductions `index` is the index. With `items`, var is an array and each of its `items` elements is combined.
+ * apart: over a warp; of `items` elements, lane l gets the element number l modulo the next power of two, in var[0].
  * across: the shared memory to use, or null if no other statement uses any. */
 struct ir_lanes {
 	const struct ir_variable *var, *index, *across;
 	enum ir_combine combine;
 	int lanes, columns, items;
+	bool apart;
 };
 
 /* Inclusive scan: part = combine of `sum` and of part in the neighbouring threads up to this one; sum = the total. */
@@ -292,6 +294,7 @@ struct ir_kernel {
 	expr blocks;      /* grid size */
 	int threads;      /* per block */
 	int cluster;      /* blocks per cluster; 0: no clusters */
+	bool together;    /* blocks wait for each other: all run at the same time (cooperative launch) */
 	int resident;     /* minimum of resident blocks per multiprocessor, which bounds registers; 0: no minimum */
 	int shared_bytes; /* dynamic shared memory of a block; the body calls it shared_memory */
 	int arch;         /* the only architecture it is compiled for, 90 for sm_90; 0: any */

@@ -102,7 +102,7 @@ static void mark_stmt(struct checker *c, const struct ir_stmt *s)
 		break;
 	case IR_FOR: set_uniform(c, s->loop.var, uniformity_in_loop(c, &s->loop)); break;
 	case IR_LANES_COMBINE:
-		if (s->lanes.columns)
+		if (s->lanes.columns || s->lanes.apart)
 			set_uniform(c, s->lanes.var, 1);
 		break;
 	case IR_LANES_SCAN:

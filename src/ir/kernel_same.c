@@ -104,7 +104,7 @@ static bool same_lanes(struct same *s, const struct ir_lanes *a, const struct ir
 {
 	return same_variable(s, a->var, b->var) && same_variable(s, a->index, b->index) &&
 	       same_variable(s, a->across, b->across) && a->combine == b->combine && a->lanes == b->lanes &&
-	       a->columns == b->columns && a->items == b->items;
+	       a->columns == b->columns && a->items == b->items && a->apart == b->apart;
 }
 
 static bool same_items(struct same *s, const struct ir_items_scan *a, const struct ir_items_scan *b)
@@ -224,10 +224,11 @@ bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b)
 {
 	if (a->parts.n || b->parts.n || a->maps.n || b->maps.n) /* never the same */
 		return false;
-	return a->threads == b->threads && a->cluster == b->cluster && a->resident == b->resident &&
-	       a->shared_bytes == b->shared_bytes && a->arch == b->arch && a->index64 == b->index64 &&
-	       a->early == b->early && same_buffers(a->buffers.n, a->buffers.at, b->buffers.n, b->buffers.at) &&
-	       same_symbols(a, b) && same_buffers(a->written.n, a->written.at, b->written.n, b->written.at) &&
+	return a->threads == b->threads && a->cluster == b->cluster && a->together == b->together &&
+	       a->resident == b->resident && a->shared_bytes == b->shared_bytes && a->arch == b->arch &&
+	       a->index64 == b->index64 && a->early == b->early &&
+	       same_buffers(a->buffers.n, a->buffers.at, b->buffers.n, b->buffers.at) && same_symbols(a, b) &&
+	       same_buffers(a->written.n, a->written.at, b->written.n, b->written.at) &&
 	       same_buffers(a->exchanged.n, a->exchanged.at, b->exchanged.n, b->exchanged.at) &&
 	       same_buffers(a->shared.n, a->shared.at, b->shared.n, b->shared.at) && same_bodies(a, b);
 }

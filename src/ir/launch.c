@@ -42,6 +42,8 @@ int ir_launch_choose(const struct ir_kernel **out, const struct ir_launcher *l, 
 		if (!fits)
 			continue;
 		TRY(ir_launch_value(l, (*k)->blocks, &blocks, e));
+		if ((*k)->together && l->together && blocks > l->together(l->user, (*k)->threads))
+			continue;
 		*out = blocks ? *k : NULL;
 		return 0;
 	}

@@ -104,8 +104,16 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 {
 	const struct call *c = user;
 	struct dev *d = c->r->dev;
-	bool early = k->early && d->launch_early;
-	return (early ? d->launch_early : d->launch)(d, c->step->function, grid, block, k->shared_bytes, args, e);
+	bool early = k->early && d->launch_early, all = k->together && d->launch_together;
+	return (all     ? d->launch_together
+	        : early ? d->launch_early
+	                : d->launch)(d, c->step->function, grid, block, k->shared_bytes, args, e);
+}
+
+static int together(void *user, int threads)
+{
+	struct dev *d = ((const struct call *)user)->r->dev;
+	return !d ? INT32_MAX : d->together ? d->together(d, threads) : INT32_MAX;
 }
 
 static void set_launcher(struct tune_runner *r)
@@ -119,6 +127,7 @@ static void set_launcher(struct tune_runner *r)
 		                            .memory = memory_of,
 		                            .tensor_map = tensor_map,
 		                            .launch = launch,
+		                            .together = together,
 		                            .user = c };
 }
 

@@ -78,6 +78,15 @@ static void test_launches(void)
 		for (int c = 0; c < columns; c++)
 			wrong += y[c * rows + r] != x[r * columns + c];
 	CHECK_INT(wrong, 0);
+	/* More blocks than run at the same time, where they wait for each other. */
+	void *words = emulator_alloc("words", 8 * 2 * 4096, EMULATOR_INITIALISED);
+	void *passed[] = { &words, &dy, &rows };
+	const uint32_t many[3] = { 4096, 1, 1 }, warp[3] = { 32, 1, 1 };
+	CHECK(emulator_together(32) >= 64 && emulator_together(32) < 4096);
+	CHECK_INT(emulator_launch(module, NULL, "pass_words", many, warp, 0, passed, &e), ERR_USAGE);
+	CHECK(strstr(e.text, "more than run at the same time"));
+	err_clear(&e);
+	emulator_free(words);
 	/* One word too little of dynamic shared memory, too many threads, no such kernel, a freed buffer. */
 	CHECK(emulator_launch(module, NULL, "transpose", grid, block, 16 * 17 * 4 - 8, args, &e) < 0);
 	CHECK(strstr(e.text, "out of bounds: tile has 1080 bytes"));

@@ -553,6 +553,41 @@ static void test_atomics(void)
 	close_kernels();
 }
 
+/* Lane l gets the sum of value l modulo the next power of two. */
+static void test_apart(void)
+{
+	static const int values[] = { 1, 5, 16, 32 };
+	int x[32], y[128], sum = 0, wrong = 0;
+	for (int i = 0; i < 32; i++)
+		sum += x[i] = i * i - 100;
+	struct buffer b[] = { { "x", x, sizeof x, false, false }, { "y", y, sizeof y, true, false } };
+	call(0, "reduce_apart", 1, 32, b, 2, 0);
+	for (int k = 0; k < 4; k++)
+		for (int lane = 0, most = k == 1 ? 8 : values[k]; lane < 32; lane++)
+			wrong += lane % most < values[k] && y[32 * k + lane] != sum * (lane % most + 1);
+	CHECK_INT(wrong, 0);
+}
+
+/* Blocks that wait for each other's numbers, for several turns. */
+static void test_words(void)
+{
+	enum { BLOCKS = 6, TURNS = 5 };
+	uint64_t words[2 * BLOCKS] = { 0 };
+	int y[32 * BLOCKS], want[BLOCKS], wrong = 0;
+	struct buffer b[] = { { "words", words, sizeof words, true, true }, { "y", y, sizeof y, true, false } };
+	for (int i = 0; i < BLOCKS; i++)
+		want[i] = i + 1;
+	for (int turn = 0; turn < TURNS; turn++) {
+		int first = want[0];
+		for (int i = 0; i < BLOCKS; i++)
+			want[i] = 2 * want[i] + (i + 1 < BLOCKS ? want[i + 1] : first);
+	}
+	call(0, "pass_words", BLOCKS, 32, b, 2, TURNS);
+	for (int i = 0; i < 32 * BLOCKS; i++)
+		wrong += y[i] != want[i / 32];
+	CHECK_INT(wrong, 0);
+}
+
 int main(int argc, char **argv)
 {
 	begin_calls(argc, argv);
@@ -565,6 +600,8 @@ int main(int argc, char **argv)
 	test_reduce();
 	test_atomics();
 	open_kernels("reduce.cu", NULL);
+	test_apart();
+	test_words();
 	test_odd_block();
 	test_tiles();
 	test_vectors_and_votes();

@@ -153,8 +153,10 @@ static int launch_on(struct run *r, const struct ir_kernel *k, const uint32_t gr
 	TRY(d->load(d, &module, &code, r->err));
 	int rc = d->kernel(d, &function, module, "alone", k->shared_bytes, r->err);
 	if (rc == 0)
-		rc = (k->early && d->launch_early ? d->launch_early : d->launch)(d, function, grid, block,
-		                                                                 k->shared_bytes, args, r->err);
+		rc = (k->together && d->launch_together ? d->launch_together
+		      : k->early && d->launch_early
+		              ? d->launch_early
+		              : d->launch)(d, function, grid, block, k->shared_bytes, args, r->err);
 	if (rc == 0)
 		rc = d->synchronize(d, r->err);
 	d->unload(d, module);
@@ -175,9 +177,17 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 	return emulator_launch(r->module, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
 }
 
+static int together(void *user, int threads)
+{
+	const struct run *r = user;
+	return r->dev ? (r->dev->together ? r->dev->together(r->dev, threads) : INT32_MAX) : emulator_together(threads);
+}
+
 static struct ir_launcher launcher(struct run *r)
 {
-	return (struct ir_launcher){ r->plan->program, r->arch, symbol_value, memory_of, make_map, launch, r };
+	return (struct ir_launcher){
+		r->plan->program, r->arch, symbol_value, memory_of, make_map, launch, together, r
+	};
 }
 
 static int run_steps(struct run *r)

@@ -19,10 +19,16 @@ static const struct tpat_rt_tensor x = { "x", 1, 1, dims, 0 }, y = { "y", 1, 1, 
 static const struct tpat_rt_arg args[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                   { TPAT_RT_ARG_OUTPUT, 0 },
 	                                   { TPAT_RT_ARG_LONG, 0 } };
-static const struct tpat_rt_kernel kernel = {
-	.name = "twice", .arg = args, .args = 3, .grid = { 2, 3, 3 }, .block = { 4, 1, 1 }, .guard = -1
-};
-static const struct tpat_rt_step step = { &kernel, 1 };
+#define KERNEL(NAME, TOGETHER) \
+	{ .name = NAME, \
+	  .arg = args, \
+	  .args = 3, \
+	  .grid = { 2, 3, 3 }, \
+	  .block = { 4, 1, 1 }, \
+	  .guard = -1, \
+	  .together = TOGETHER }
+static const struct tpat_rt_kernel kernel[] = { KERNEL("together", 1), KERNEL("twice", 0) };
+static const struct tpat_rt_step step = { kernel, 2 };
 static const struct tpat_rt_tactic tactic = { &step, 1 };
 static const struct tpat_rt_plugin twice = { .name = "Twice",
 	                                     .version = "1",
@@ -63,6 +69,13 @@ static int launch(void *user, void *function, const struct tpat_rt_plugin *plugi
 	return 0;
 }
 
+/* Two blocks of four threads can wait for each other. */
+static int32_t together(void *user, void *module, int32_t threads)
+{
+	(void)user, (void)module;
+	return threads == 4 ? 2 : 0;
+}
+
 static int current(void *user, char why[256])
 {
 	(void)user, (void)why;
@@ -70,7 +83,12 @@ static int current(void *user, char why[256])
 }
 
 static const struct tpat_rt_device device = {
-	.version = TPAT_RT_VERSION, .load = load, .upload = upload, .launch = launch, .current = current
+	.version = TPAT_RT_VERSION,
+	.load = load,
+	.upload = upload,
+	.launch = launch,
+	.current = current,
+	.together = together,
 };
 
 /* ---- The engine's part. */
@@ -107,11 +125,14 @@ int main(void)
 	CHECK_INT(rt_plan_alloc(&twice, &plan), 0);
 	CHECK_INT(prepare(&plan, &binding, 7, why), 0);
 	CHECK(plan.ready && plan.launches == 1 && plan.launch[0].grid[0] == 2 && plan.bytes == 0);
+	CHECK(plan.launch[0].kernel == &kernel[0]);
 	CHECK_INT(enqueue(&plan, from, to, why), 0);
 	for (int i = 0; i < 7; i++)
 		CHECK(to[i] == 2 * from[i]);
 	CHECK_INT(prepare(&plan, &binding, 0, why), 0);
-	CHECK_INT(plan.launches, 0); /* no block, no launch */
+	CHECK_INT(plan.launches, 0);                    /* no block, no launch */
+	CHECK_INT(prepare(&plan, &binding, 9, why), 0); /* three blocks do not run at the same time */
+	CHECK(plan.launches == 1 && plan.launch[0].kernel == &kernel[1]);
 	rt_plan_free(&plan);
 	rt_device_forget();
 	return test_done();

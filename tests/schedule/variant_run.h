@@ -125,6 +125,11 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 	return d->launch(d, kernel, grid, block, k->shared_bytes, args, e);
 }
 
+static int together(void *user, int threads)
+{
+	return ((const struct run *)user)->emulated ? emulator_together(threads) : INT32_MAX;
+}
+
 /* With random extents sums may be long: their rounding scales with the largest term. */
 static struct tensor_tolerance tolerance_of(const struct run *r, const struct tensor *want)
 {
@@ -169,7 +174,9 @@ static void run_variant(struct job *j, const struct variant *v, struct shapes *s
                         const struct tensor *want, bool emulated)
 {
 	struct run r = { .job = j, .v = v, .shapes = s, .in = in, .emulated = emulated };
-	const struct ir_launcher launcher = { v->plan->program, 0, extent, memory_of, tensor_map, launch, &r };
+	const struct ir_launcher launcher = {
+		v->plan->program, 0, extent, memory_of, tensor_map, launch, together, &r
+	};
 	int rc = allocate(&r);
 	if (rc == 0)
 		rc = ir_launch_plan(&launcher, v->plan, &r.err);

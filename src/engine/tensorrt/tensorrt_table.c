@@ -519,6 +519,8 @@ static void put_kernels(struct table *t, int i)
 			str_printf(t->out, ", .arch = %d", x->arch);
 		if (x->early)
 			str_add(t->out, ", .early = 1");
+		if (x->together)
+			str_add(t->out, ", .together = 1");
 		str_printf(t->out, ", .guard = %" PRId32 " },\n", s->guard[k]);
 	}
 	str_add(t->out, "};\n");

@@ -36,7 +36,8 @@ void step_add(struct ir_program *p, struct ir_step *step, struct ir_kernel *k)
 
 bool step_fits_all(const struct ir_step *step)
 {
-	return step->n && !step->at[step->n - 1]->guard && !step->at[step->n - 1]->arch;
+	const struct ir_kernel *last = step->n ? step->at[step->n - 1] : NULL;
+	return last && !last->guard && !last->arch && !last->together;
 }
 
 expr whole_multiple(struct ir_program *p, expr extent, int width)

@@ -9,6 +9,8 @@ enum { MOST_WAVES = 16 };
 
 bool may_start_early(const struct ir_kernel *k, const struct sched_target *t)
 {
+	if (k->together)
+		return false;
 	return (double)about(k->blocks, t) * k->threads <= (double)MOST_WAVES * t->processors * t->threads;
 }
 

@@ -207,8 +207,8 @@ static bool fits_all(const struct ir_kernel *k, expr way)
 {
 	enum { MOST = 4096 };
 	int64_t most, holds = 1;
-	if (k->arch || !way || way->op != IR_LE || way->arg[0]->op != IR_SYMBOL || !ir_const_int(way->arg[1], &most) ||
-	    most > MOST)
+	if (k->arch || k->together || !way || way->op != IR_LE || way->arg[0]->op != IR_SYMBOL ||
+	    !ir_const_int(way->arg[1], &most) || most > MOST)
 		return false;
 	struct extent_is x = { way->arg[0]->name, 0 };
 	for (; k->guard && x.value <= most; x.value++)
@@ -250,6 +250,7 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 		}
 		struct ir_kernel *none = copy_kernel(p, any, way[w].fits, true);
 		none->arch = 0;
+		none->together = false;
 		none->blocks = ir_index(p->pool, 0);
 		step_add(p, step, none);
 	}

@@ -89,3 +89,36 @@ template <class T> __device__ void look_back(u64 *state, T *y, int n)
 
 extern "C" __global__ void look_back_int(u64 *state, int *y, int n) { look_back(state, y, n); }
 extern "C" __global__ void look_back_double(u64 *state, double *y, int n) { look_back(state, y, n); }
+
+template <int N> __device__ void apart(const int *x, int *y)
+{
+	int v[N];
+	for (int i = 0; i < N; i++)
+		v[i] = x[threadIdx.x] * (i + 1);
+	warp_reduce_apart(v, op_sum());
+	y[threadIdx.x] = v[0];
+}
+
+extern "C" __global__ void reduce_apart(const int *x, int *y)
+{
+	apart<1>(x, y);
+	apart<5>(x, y + 32);
+	apart<16>(x, y + 64);
+	apart<32>(x, y + 96);
+}
+
+// In each turn a block takes its own number and the next block's.
+extern "C" __global__ void pass_words(u64 *words, int *y, int turns)
+{
+	const int block = blockIdx.x, at[2] = { block, (block + 1) % (int)gridDim.x };
+	int own = block + 1;
+	for (int turn = 0; turn < turns; turn++) {
+		u64 *const half = words + turn % 2 * gridDim.x;
+		int v[2];
+		if (threadIdx.x == 0)
+			word_pass(half + block, own, turn + 1);
+		words_take(v, half, at, turn + 1);
+		own = 2 * v[0] + v[1];
+	}
+	y[block * 32 + threadIdx.x] = own;
+}
