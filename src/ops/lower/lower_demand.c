@@ -187,7 +187,9 @@ struct reads {
 	struct seen {
 		bool known, loads, checked;
 		axes all, compared, guard;
-	} *seen; /* indexed by expression */
+	} *seen;    /* indexed by expression */
+	bool *sure; /* likewise: evaluated whatever the conditions */
+	axes where; /* guarded by the stage's own condition */
 	int rc;
 };
 
@@ -322,6 +324,8 @@ static void check_expr(struct reads *r, expr e, axes guard)
 	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
 	struct seen *x = &r->seen[e->id];
 
+	if (r->sure[e->id]) /* in both arms of a select, for one */
+		guard = r->where;
 	if (x->checked && (guard & x->guard) == x->guard)
 		return;
 	x->checked = true;
@@ -359,8 +363,11 @@ static void check_slot(void *user, expr *slot, const char *role)
 	uint32_t last = where && where->id > (*slot)->id ? where->id : (*slot)->id;
 
 	r->seen = NEWN(scratch, struct seen, last + 1);
+	r->sure = NEWN(scratch, bool, last + 1);
+	ir_mark_unconditional(*slot, r->sure);
+	r->where = where ? guard_of(r, where) : 0;
 	if (!r->rc)
-		check_expr(r, *slot, where ? guard_of(r, where) : 0);
+		check_expr(r, *slot, r->where);
 	arena_free(scratch);
 }
 

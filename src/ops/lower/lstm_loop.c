@@ -8,6 +8,15 @@ struct lstm {
 
 enum { GATE_I, GATE_O, GATE_F, GATE_K };
 
+expr lstm_gate(struct recurrent *r, bool peephole, const struct space *s, expr n, expr sum)
+{
+	expr d = s->at[0], x = recurrent_clip(r, sum);
+
+	if (peephole)
+		return sum;
+	return select_(lt(n, muli(r->hidden, GATE_K)), recurrent_apply(r, 0, d, x), recurrent_apply(r, 1, d, x));
+}
+
 /* Gate k at the space's element, with the peephole weight times `cell`. */
 static expr gate(struct lstm *m, int k, int function, expr cell)
 {
@@ -15,7 +24,9 @@ static expr gate(struct lstm *m, int k, int function, expr cell)
 	const struct space *s = &r->s;
 	expr n = add(muli(r->hidden, k), s->at[2]), sum = load_list(m->gates, 3, s->at[0], s->at[1], n);
 
-	if (m->p.given && k != GATE_K)
+	if (!m->p.given) /* lstm_gate() was first */
+		return sum;
+	if (k != GATE_K)
 		sum = add(sum, mul(wide(load_list(m->p, 2, s->at[0], n)), cell));
 	return recurrent_apply(r, function, s->at[0], recurrent_clip(r, sum));
 }

@@ -85,8 +85,10 @@ struct space recurrent_gates(struct recurrent *r, expr count);
 struct value recurrent_sum(struct recurrent *r, const char *name, const struct space *s, expr state, expr n, expr post);
 /* Ends the turn and the loop: `next` becomes h. Makes outputs 0 (y, all values of h) and 1 (the last one). */
 void recurrent_end(struct recurrent *r, struct value h, struct value next);
-/* Runs the loop of an LSTM and makes its outputs. `gates` makes the sums of all gates of a turn, [D,B,N], from `user`
- * and the previous turn's h. `p`: the peephole weights, optional. */
+/* The value of gate n from its sum: its activation, or with peephole weights, which come first, the sum itself. */
+expr lstm_gate(struct recurrent *r, bool peephole, const struct space *s, expr n, expr sum);
+/* Runs the loop of an LSTM and makes its outputs. `gates` makes lstm_gate() of all gates of a turn, [D,B,N], from
+ * `user` and the previous turn's h. `p`: the peephole weights, optional. */
 int lstm_loop(struct recurrent *r, struct value p, bool input_forget,
               struct value (*gates)(struct recurrent *r, struct value h, void *user), void *user);
 

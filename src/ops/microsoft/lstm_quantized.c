@@ -59,7 +59,7 @@ static struct value gates(struct recurrent *r, struct value h, void *user)
 	expr y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(scale, parameter(lower_input(l, 10), d, n)));
 
 	return lower_reduce(l, "gates", TYPE_F32, &s, 3, IR_SUM, mul(q, weight(r, r->r, 11, d, k, n)),
-	                    add(y, recurrent_step(r, *inputs, &s, n)));
+	                    lstm_gate(r, lower_input(r->l, 7).given, &s, n, add(y, recurrent_step(r, *inputs, &s, n))));
 }
 
 static int lower(struct lower *l)

@@ -12,6 +12,8 @@ static struct value sums(struct recurrent *r, struct value h, void *user)
 	struct space s = recurrent_gates(r, r->gates);
 	expr sum = add(acc(r->l, r->compute), recurrent_step(r, *inputs, &s, s.at[2]));
 
+	sum = lstm_gate(r, lower_input(r->l, 7).given, &s, s.at[2], sum);
+
 	return recurrent_sum(r, "gates", &s, load_list(h, 3, s.at[0], s.at[1], s.at[3]), s.at[2], sum);
 }
 
