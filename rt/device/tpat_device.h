@@ -182,25 +182,31 @@ template <class T, class I> TPAT_FN indexed<T, I> warp_argmin(T value, I index, 
 	return last ? warp_reduce(v, op_argmin<true>()) : warp_reduce(v, op_argmin<false>());
 }
 
+/* x[0 .. HALF) = the lane's half of x[0 .. 2 HALF), reduced over the lanes that differ in the bit HALF; and so on. */
+template <int HALF, class T, int N, class Op> TPAT_FN void reduce_halves(T (&x)[N], Op op)
+{
+	if constexpr (HALF > 0) {
+		const bool upper = warp_lane() & HALF;
+#pragma unroll
+		for (int i = 0; i < HALF; i++) {
+			const T low = x[i], high = x[i + HALF]; /* a choice of elements would be one of addresses */
+			x[i] = op(upper ? high : low, shuffle_xor(upper ? low : high, HALF));
+		}
+		reduce_halves<HALF / 2>(x, op);
+	}
+}
+
 /* Reduces each of N values over the warp: v[0] of lane l becomes the result of v[l % P], P being the power of two from
  * N on. Lanes halve the values that they hold while they add: P - 1 shuffles instead of 5 N. */
 template <class T, int N, class Op> TPAT_FN void warp_reduce_apart(T (&v)[N], Op op)
 {
-	const int lane = warp_lane(), most = N > 16 ? 32 : N > 8 ? 16 : N > 4 ? 8 : N > 2 ? 4 : N;
 	static_assert(N <= 32, "a value a lane");
+	const int most = N > 16 ? 32 : N > 8 ? 16 : N > 4 ? 8 : N > 2 ? 4 : N;
 	T x[most];
 #pragma unroll
 	for (int i = 0; i < most; i++)
 		x[i] = v[i < N ? i : 0];
-#pragma unroll
-	for (int half = most / 2; half > 0; half /= 2) {
-		const bool upper = lane & half;
-#pragma unroll
-		for (int i = 0; i < half; i++) {
-			const T mine = upper ? x[i + half] : x[i], other = upper ? x[i] : x[i + half];
-			x[i] = op(mine, shuffle_xor(other, half));
-		}
-	}
+	reduce_halves<most / 2>(x, op);
 #pragma unroll
 	for (int d = most; d < 32; d *= 2)
 		x[0] = op(x[0], shuffle_xor(x[0], d));
