@@ -14,6 +14,154 @@
   }
  */
 
+// h_words: u64[B * 256] = map (i) u64(0)
+// Schedule: map 1, width 2; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	const int element = block * 512 + thread * 2;
+	if (element >= B * 256)
+		return;
+	u64 h_words_v[2];
+	#pragma unroll
+	for (int v = 0; v < 2; v++) {
+		h_words_v[v] = 0ull;
+	}
+	store(h_words + element, h_words_v);
+}
+
+// loop turn<T {
+//   carry h: f32[1,B,128] (i, j, k) 0.0
+//   carry c: f32[1,B,128] (i, j, k) 0.0
+//   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
+//   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
+// c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
+//   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
+// tanh(next_c[0, j, k]), h[0, j, k])
+//   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
+//   next h = next_h
+//   next c = next_c
+//   collect y: f16[T,1,B,128] at turn = half_h
+// }
+// Schedule: loop_grid 1, threads 512, units 64, rows 1, holds 1; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
+void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 512);
+	const int block = blockIdx.x;
+	__shared__ float c_own[64];
+	__shared__ float h_own[64];
+	__shared__ float h_all[128];
+	__shared__ float gates_own[256];
+	const int warp = thread / 32;
+	const int lane = thread % 32;
+	const int group = block / 2;
+	const int first_unit = block % 2 * 64;
+	float gates_held[16][4];
+	#pragma unroll
+	for (int output = 0; output < 16; output++) {
+		const int in_block = warp + output * 16;
+		const int copy = in_block / 64;
+		const int in_unit = in_block % 64;
+		const int unit = first_unit + in_unit;
+		#pragma unroll
+		for (int step = 0; step < 4; step++) {
+			const int point = lane + step * 32;
+			gates_held[output][step] = to_f32(weights[copy * 16384 + unit * 128 + point]);
+		}
+	}
+	int h_words[1];
+	const int element = min(thread, 127);
+	h_words[0] = group * 128 + element;
+	if (thread < 64) {
+		const int element_2 = thread;
+		const int unit = first_unit + element_2;
+		const float h = 0.0f;
+		h_own[element_2] = h;
+		word_pass(h_words_data + group * 128 + unit, h, 1);
+	}
+	if (thread < 64) {
+		const int element_2 = thread;
+		const int unit = first_unit + element_2;
+		const float c = 0.0f;
+		c_own[element_2] = c;
+	}
+	for (int turn = 0; turn < T; turn++) {
+		float gates_early[1];
+		const int slot = min(lane, 15);
+		const int in_block = warp + slot * 16;
+		const int copy = in_block / 64;
+		const int in_unit = in_block % 64;
+		const int unit = first_unit + in_unit;
+		gates_early[0] = inputs[group * 512 + turn * B * 512 + copy * 128 + unit];
+		// h of all blocks
+		if (thread < 128) {
+			float h_taken[1];
+			words_take(h_taken, h_words_data + turn % 2 * B * 128, h_words, turn + 1);
+			h_all[thread] = h_taken[0];
+		}
+		__syncthreads();
+		// gates: a warp an element
+		float gates_sums[16];
+		#pragma unroll
+		for (int i = 0; i < 16; i++) {
+			gates_sums[i] = 0.0f;
+		}
+		#pragma unroll
+		for (int step = 0; step < 4; step++) {
+			const int point = lane + step * 32;
+			#pragma unroll
+			for (int output = 0; output < 16; output++) {
+				const int in_block_2 = warp + output * 16;
+				const int copy_2 = in_block_2 / 64;
+				const int in_unit_2 = in_block_2 % 64;
+				const int unit_2 = first_unit + in_unit_2;
+				gates_sums[output] = fmaf(h_all[point], gates_held[output][step], gates_sums[output]);
+			}
+		}
+		warp_reduce_apart(gates_sums, op_sum());
+		if (lane < 16) {
+			const int slot_2 = lane;
+			const int in_block_2 = warp + slot_2 * 16;
+			const int copy_2 = in_block_2 / 64;
+			const int in_unit_2 = in_block_2 % 64;
+			const int unit_2 = first_unit + in_unit_2;
+			const float gates_here = gates_sums[0] + gates_early[0];
+			gates_own[copy_2 * 64 + in_unit_2] = gates_here;
+		}
+		__syncthreads();
+		// next_c, next_h, half_h
+		if (thread < 64) {
+			const int element_2 = thread;
+			const int unit_2 = first_unit + element_2;
+			const float tmp0 = c_own[element_2];
+			const float next_c_here = turn < lens[group] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]) : tmp0;
+			const float next_h_here = turn < lens[group] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 64])) * tanhf(next_c_here) : h_own[element_2];
+			const f16 half_h_here = to_f16(next_h_here);
+			y[group * 128 + turn * B * 128 + unit_2] = half_h_here;
+			c_own[element_2] = next_c_here;
+			h_own[element_2] = next_h_here;
+			word_pass(h_words_data + group * 128 + unit_2 + (turn + 1) % 2 * B * 128, next_h_here, turn + 2);
+		}
+	}
+	__syncthreads();
+	if (thread < 64) {
+		const int element_2 = thread;
+		const int unit = first_unit + element_2;
+		h_data[group * 128 + unit] = h_own[element_2];
+	}
+	if (thread < 64) {
+		const int element_2 = thread;
+		const int unit = first_unit + element_2;
+		c_data[group * 128 + unit] = c_own[element_2];
+	}
+}
+
 // loop turn<T {
 //   carry h: f32[1,B,128] (i, j, k) 0.0
 //   carry c: f32[1,B,128] (i, j, k) 0.0
@@ -77,6 +225,26 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 		h[row * 128 + element] = h_shared[element];
 		c[row * 128 + element] = c_shared[element];
 	}
+}
+
+// h_words: u64[B * 256] = map (i) u64(0)
+// Schedule: map 1, width 2; 256 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(256)
+void lstm_h_words_x2_64(u64 *__restrict__ h_words, i64 B)
+{
+	const i64 thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
+	const i64 block = blockIdx.x;
+	wait_for_last_kernel();
+	const i64 element = block * 512 + thread * 2;
+	if (element >= B * 256)
+		return;
+	u64 h_words_v[2];
+	#pragma unroll
+	for (i64 v = 0; v < 2; v++) {
+		h_words_v[v] = 0ull;
+	}
+	store(h_words + element, h_words_v);
 }
 
 // loop turn<T {

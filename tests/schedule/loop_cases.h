@@ -131,6 +131,55 @@ static const struct schedule_case loop_cases[] = {
 	  "  }\n"
 	  "  y: f32[N,K,K] = map (i, j, k) a[i, j, k]\n",
 	  { "N=3 K=4", "N=1 K=1", "N=2 K=20" } },
+	{ "loop_units", /* by blocks that each make some of 35 elements of the rows, all gates of them */
+	  "(x: f16[T,N,70], q: f16[70,35], p: f32[35]) -> (y: f16[T,N,35], h2: f32[N,35])\n"
+	  "  loop turn<T {\n"
+	  "    carry h: f32[N,35] (i, j) 0.5 - p[j]\n"
+	  "    gate: f32[N,70] = sum (i, j | r<35) h[i, r] * f32(q[j, r]) then tanh(it * 0.2 + f32(x[turn, i, j]))\n"
+	  "    hide: f32[N,35] = map (i, j) gate[i, j] * p[j] + gate[i, 35 + j] * h[i, j]\n"
+	  "    z: f16[N,35] = map (i, j) f16(hide[i, j])\n"
+	  "    next h = hide\n"
+	  "    collect y: f16[T,N,35] at T - 1 - turn = z\n"
+	  "  }\n"
+	  "  h2: f32[N,35] = map (i, j) h[i, j]\n",
+	  { "T=4 N=3", "T=1 N=1", "T=3 N=9", "T=0 N=2", "T=2 N=0" } },
+	{ "loop_units_twice", /* each turn passes on the state, and then gates; two directions */
+	  "(x: f32[T,2,N,72], q: f32[2,48,24], wide2: f32[2,24,24], n_len: i32[N]) -> (y: f32[T,2,N,24], h2: "
+	  "f32[2,N,24])\n"
+	  "  loop turn<T {\n"
+	  "    carry h: f32[2,N,24] (i, j, k) 0.25\n"
+	  "    gate: f32[2,N,48] = sum (i, j, k | r<24) h[i, j, r] * q[i, k, r] then "
+	  "tanh(it * 0.2 + x[select(i == 0, turn, T - 1 - turn), i, j, k])\n"
+	  "    hide: f32[2,N,24] = sum (i, j, k | r<24) gate[i, j, 24 + r] * h[i, j, r] * wide2[i, k, r] then "
+	  "select(turn < index(n_len[j]), gate[i, j, k] * it + x[turn, i, j, 48 + k], h[i, j, k])\n"
+	  "    next h = hide\n"
+	  "    collect y: f32[T,2,N,24] at turn = hide\n"
+	  "  }\n"
+	  "  h2: f32[2,N,24] = map (i, j, k) h[i, j, k]\n",
+	  { "T=3 N=3", "T=2 N=1", "T=2 N=5" } },
+	{ "loop_units_exchange", /* states that change places, one of them collected; elements of 8 and 16 bits */
+	  "(x: f32[2,16], limit: f32[], d: i8[32]) -> (a2: f32[2,16], b2: f32[2,16], c2: i8[32], g2: f16[16], y: "
+	  "f32[5,2,16])\n"
+	  "  loop turn<5 while limit[] < 1000.0 {\n"
+	  "    carry a: f32[2,16] (i, j) x[i, j]\n"
+	  "    carry b: f32[2,16] (i, j) x[i, 15 - j]\n"
+	  "    carry c: i8[32] (i) d[i]\n"
+	  "    carry g: f16[16] (i) f16(1.0)\n"
+	  "    most: i32[16] = max (i | r<2, s<33) i32(c[mod(r * 5 + s + i, 32)]) then it - i32(3)\n"
+	  "    more: i8[32] = map (i) i8(most[15 - mod(i, 16)] + i32(c[i]))\n"
+	  "    sum2: f32[2,16] = sum (i, j | r<3) b[mod(r, 2), 15 - j] * f32(g[mod(j + r, 16)])\n"
+	  "    less: f16[16] = map (i) f16(sum2[0, i] * 0.0625 + f32(more[i]) * 0.03125)\n"
+	  "    next a = b\n"
+	  "    next b = a\n"
+	  "    next c = more\n"
+	  "    next g = less\n"
+	  "    collect y: f32[5,2,16] at turn = a\n"
+	  "  }\n"
+	  "  a2: f32[2,16] = map (i, j) a[i, j]\n"
+	  "  b2: f32[2,16] = map (i, j) b[i, j]\n"
+	  "  c2: i8[32] = map (i) c[i]\n"
+	  "  g2: f16[16] = map (i) g[i]\n",
+	  { "" } },
 };
 
 #endif

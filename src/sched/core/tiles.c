@@ -5,21 +5,27 @@
 #include "sched/build/emit.h"
 #include "sched/core/tiles.h"
 
-struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr count, enum type t, int threads, int items)
+struct ir_buffer *words_new(struct ir_plan *plan, const char *name, expr count)
 {
 	struct ir_program *p = plan->program;
 	struct ir_stage *zero = NEW(p->arena, struct ir_stage);
 	struct sched_choice choice[SCHED_RULE_CHOICES];
+	expr dim = ir_size_limit(p, count);
+	struct ir_buffer *words = ir_buffer_new(p, name, TYPE_U64, 1, &dim, IR_TEMP);
+	*zero = (struct ir_stage){ .kind = IR_MAP, .out = words, .value = ir_int(p->pool, TYPE_U64, 0) };
+	rule_candidates(sched_rule_of_maps, p, zero, &sched_default_target, choice); /* the same for all GPUs */
+	apply_choice(plan, zero, &choice[0], &sched_default_target);
+	return words;
+}
+
+struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr count, enum type t, int threads, int items)
+{
+	struct ir_program *p = plan->program;
 	/* A counter, and a flag and a value per tile; 64-bit positions need as much as any 64-bit value. */
 	bool small = t != TYPE_INDEX && type_info(t)->bits <= 32;
 	expr words =
 	        ir_binary(IR_ADD, ir_binary(IR_MUL, count, ir_index(p->pool, small ? 1 : 3)), ir_index(p->pool, 1));
-	expr dim = ir_size_limit(p, words);
-	struct ir_buffer *state =
-	        ir_buffer_new(p, arena_printf(p->arena, "%s_tiles", s->out->name), TYPE_U64, 1, &dim, IR_TEMP);
-	*zero = (struct ir_stage){ .kind = IR_MAP, .out = state, .value = ir_int(p->pool, TYPE_U64, 0) };
-	rule_candidates(sched_rule_of_maps, p, zero, &sched_default_target, choice); /* the same for all GPUs */
-	apply_choice(plan, zero, &choice[0], &sched_default_target);
+	struct ir_buffer *state = words_new(plan, arena_printf(p->arena, "%s_tiles", s->out->name), words);
 	return (struct tiles){ .state = flat_view(p, state), .threads = threads, .items = items };
 }
 

@@ -11,6 +11,8 @@ struct tiles {
 	int threads, items;
 	expr tile; /* this block's */
 };
+/* Creates a buffer of `count` 64-bit words, and the step that zeroes it. */
+struct ir_buffer *words_new(struct ir_plan *plan, const char *name, expr count);
 /* Creates the state for `count` tiles that pass on a value of type `t`, and the step that zeroes it. */
 struct tiles tiles_new(struct ir_plan *plan, const struct ir_stage *s, expr count, enum type t, int threads, int items);
 expr tiles_of(struct ir_program *p, const struct tiles *t, expr n); /* number of tiles of n elements */

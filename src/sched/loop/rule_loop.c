@@ -1,7 +1,7 @@
 /* Rule loop_block: a whole loop in one kernel. Each block makes some of the independent rows, or one block makes all.
  * Its threads share the elements of every stage of the body, with barriers where a stage needs other threads'
  * results. */
-#include "sched/loop/loop.h"
+#include "sched/loop/loop_grid.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -146,12 +146,10 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+void loop_block_add(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c)
 {
-	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	const struct loop_plan *l = loop_plan_new(p, s, c);
-	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	k->threads = l->threads;
 	k->blocks = ceil_div(p, l->rows, l->rows_a_block);
@@ -161,6 +159,22 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	loop_emit(l, k, &k->body, false);
 	loop_emit(l, k, &k->serial, true);
 	kernel_finish(plan, step, k, s);
+}
+
+struct sched_choice loop_block_usual(struct ir_program *p, const struct ir_stage *s)
+{
+	struct sched_choice choice[SCHED_RULE_CHOICES];
+	const struct sched_site site = { p, s, sched_common_target(), s };
+	int n = candidates(&site, choice), best = 0;
+	for (int i = 1; i < n; i++)
+		if (estimate(&site, &choice[i]) < estimate(&site, &choice[best]))
+			best = i;
+	return choice[best];
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	loop_block_add(plan, step_new(plan), site->s, c);
 }
 
 const struct sched_rule sched_loop_block = {

@@ -1,0 +1,187 @@
+/* Rule loop_grid: a loop whose elements are cut into units that many blocks make, all running at the same time, where
+ * each turn needs whole rows of the turn before, as a recurrence with a matrix product. A turn costs what it takes to
+ * pass the results on to all blocks of a row, instead of reading all weights by one block. See loop_grid.h. */
+#include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/core/choose.h"
+#include "sched/core/tiles.h"
+#include "sched/loop/loop_grid.h"
+
+#include <math.h>
+
+enum {
+	WARP = 32,
+	MOST_ROWS = 32,
+	KEPT = 6,             /* candidates */
+	OTHER_REGISTERS = 44, /* of a thread, next to what it holds and adds up */
+	MOST_WRITTEN = 2048,  /* multiply-adds of a lane that are written out */
+	SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE,
+};
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	return grid_find(p, s, why);
+}
+
+static double groups_of(const struct grid_loop *g, const struct grid_shape *s, const struct sched_target *t)
+{
+	return ceil((double)about(grid_rows(g), t) / s->rows) * (double)about(grid_outer(g), t);
+}
+
+/* ---- The estimated time of a turn. */
+
+static double bytes_of(const struct grid_loop *g, const struct grid_item *item, const struct grid_shape *s)
+{
+	expr held[4];
+	int64_t points = 0;
+	double bytes = 0;
+	ir_const_int(reduced_count(g->p, item->entries.at[0].stage), &points);
+	for (int i = grid_constants(g, item, s, held, 4); i > 0; i--)
+		bytes += widest_load(held[i - 1]) / 8.0;
+	return bytes * (double)points * item->copies * s->units;
+}
+
+static int log_of(int n)
+{
+	int log = 0;
+	while (1 << log < n)
+		log++;
+	return log;
+}
+
+/* A block's reduction, in clocks: the instructions that a multiprocessor's schedulers issue, and of these the accesses
+ * to shared memory and between lanes, one each clock. */
+static double clocks_of(const struct grid_loop *g, const struct grid_item *item, const struct grid_shape *s,
+                        const struct sched_target *t)
+{
+	enum { LATENCY = 200, SIMPLE = 6 };
+	const struct ir_stage *stage = item->entries.at[0].stage;
+	int outputs = grid_outputs(item, s), at_once = grid_rows_at_once(item, s), log = log_of(at_once * outputs);
+	double steps = (double)grid_steps(g, item) * s->warps, cost = ir_cost(stage->value) - SIMPLE;
+	double shuffles = (double)(s->rows / at_once) * ((1 << log) - 1 + 5 - log) * s->warps;
+	double sums =
+	        outputs * s->rows * steps * (cost > 0 ? 1 + cost / 2 : 1) * (stage->value->type == TYPE_F64 ? 2 : 1);
+	double reads = s->rows * steps + (s->holds ? 0 : outputs * steps), all = sums + reads + 4 * shuffles;
+	return LATENCY + all / s->warps + all / t->schedulers + reads + shuffles; /* few warps hide little */
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	/* Measured on an H200: a value's way to another block through the second cache, with what each other block that
+	 * waits for it adds; a barrier of a block; an element's functions. */
+	enum { WAY_NS = 450, WAITING_NS = 4, WORD_NS = 25, ROW_NS = 60, SYNC_NS = 30, ELEMENT_NS = 120 };
+	enum { START_NS = 4000, KEPT_BYTES = 96 << 10 };
+	const struct grid_loop *g = site->found;
+	const struct sched_target *t = site->t;
+	const struct grid_shape s = grid_shape_of(g, c);
+	double blocks = groups_of(g, &s, t) * (double)s.slices, way = 0, work = 0, first = 0;
+	vec_each (item, &g->items) {
+		double elements = (double)item->copies * s.units * s.rows;
+		work += SYNC_NS * (item->wait + item->wait_take) + ELEMENT_NS * ceil(elements / s.threads);
+		vec_each (b, &item->takes)
+			way += (b == item->takes.at ? WAY_NS + WAITING_NS * (double)s.slices : 0) +
+			       WORD_NS * grid_taken(g, &s, *b) + ROW_NS * (s.rows - 1);
+		if (!item->reduces)
+			continue;
+		work += clocks_of(g, item, &s, t) / t->clock_ghz;
+		double bytes = bytes_of(g, item, &s), rate = t->l2_bytes_per_ns / t->processors;
+		first += bytes * blocks / t->bytes_per_ns;
+		if (!s.holds) /* the first cache has some of them */
+			work += bytes / (bytes < KEPT_BYTES ? 64 * t->clock_ghz : rate);
+	}
+	return 2 * t->launch_ns + START_NS + first + (double)about(site->s->loop->trip, t) * (way + cost_wait(t, work));
+}
+
+/* ---- The choices. */
+
+static bool fits(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct grid_loop *g = site->found;
+	const struct grid_shape s = grid_shape_of(g, c);
+	int64_t written = 0;
+	vec_each (item, &g->items) {
+		if (!item->reduces)
+			continue;
+		int outputs = grid_outputs(item, &s);
+		if (outputs > WARP)
+			return false;
+		written += (int64_t)outputs * s.rows * (s.holds ? grid_steps(g, item) : 4);
+	}
+	return s.slices > 1 && groups_of(g, &s, site->t) * (double)s.slices <= site->t->processors &&
+	       grid_shared_bytes(g, &s) <= SHARED_BYTES && written <= MOST_WRITTEN &&
+	       grid_registers(g, &s) + OTHER_REGISTERS <= target_thread_registers(site->t, s.threads);
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	static const int threads[] = { 256, 512, 1024, 128 };
+	const struct grid_loop *g = site->found;
+	double time[KEPT];
+	int64_t rows = about(grid_rows(g), site->t);
+	int n = 0;
+	for (int i = 0; i < 4; i++)
+		for (int units = 1; units <= g->units / 2; units++)
+			for (int r = 1; r <= MOST_ROWS && r < 2 * rows && g->units % units == 0; r *= 2) {
+				struct sched_choice c = { &sched_loop_grid, { threads[i], units, r, 1 } };
+				if (!fits(site, &c)) {
+					c.param[3] = 0;
+					if (!fits(site, &c))
+						continue;
+				}
+				double now = estimate(site, &c);
+				int at = n;
+				while (at > 0 && time[at - 1] > now)
+					at--;
+				if (at == KEPT)
+					continue;
+				n += n < KEPT;
+				for (int k = n - 1; k > at; k--) {
+					out[k] = out[k - 1];
+					time[k] = time[k - 1];
+				}
+				out[at] = c;
+				time[at] = now;
+			}
+	return n;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct grid_loop *g = site->found;
+	const struct grid_shape shape = grid_shape_of(g, c);
+	struct ir_program *p = plan->program;
+	const char *name = arena_printf(p->arena, "%s_words", site->s->out->name);
+	const struct ir_buffer *words = words_new(plan, name, grid_words(g));
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, site->s, "_grid", c);
+	expr groups = ir_binary(IR_MUL, ceil_div(p, grid_rows(g), shape.rows), grid_outer(g));
+	k->threads = shape.threads;
+	k->together = true;
+	k->blocks = ir_binary(IR_MUL, groups, ir_index(p->pool, shape.slices));
+	expr most = ir_index(p->pool, site->t->processors);
+	kernel_needs(k, ir_binary(IR_LE, ir_size_limit(p, k->blocks), most));
+	grid_emit(p, g, &shape, words, k);
+	/* On one processor the first blocks make all rows. */
+	struct sched_choice alone = { &sched_loop_block, { shape.threads, 1, 0, shape.rows } };
+	struct ir_block *serial = &k->serial;
+	if (!g->lead)
+		serial = emit_if(p, serial, ir_binary(IR_EQ, ir_block(p->pool, k->blocks), ir_index(p->pool, 0)));
+	loop_emit(loop_plan_new(p, site->s, &alone), k, serial, true);
+	kernel_finish(plan, step, k, site->s);
+	struct sched_choice usual = loop_block_usual(p, site->s);
+	loop_block_add(plan, step, site->s, &usual);
+}
+
+const struct sched_rule sched_loop_grid = {
+	.name = "loop_grid",
+	.version = 1,
+	.param = { { "threads", 128, 1024 }, { "units", 1, 4096 }, { "rows", 1, MOST_ROWS }, { "holds", 0, 1 } },
+	.none = "no number of its blocks runs at the same time with a block's rows in shared memory",
+	.match = match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
