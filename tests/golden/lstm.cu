@@ -1,4 +1,5 @@
 #include "tpat_device.h"
+#include "tpat_words.h"
 
 /* program lstm(inputs: f32[1,T,B,512], weights: f16[1,512,128], lens: i32[B]) -> (y: f16[T,1,B,128], c: f32[1,B,128])
   loop turn<T {

@@ -4,7 +4,7 @@
  * belongs to unit f % units, as the gates of an LSTM with its hidden element. A block makes some units of some rows in
  * all turns, with what it reads of constants in registers. A load at the element's own unit reads the block's own
  * results, in shared memory. Of a buffer that is read elsewhere, blocks publish their elements as words in global
- * memory (word_pass() in tpat_device.h), and all blocks of the rows take the whole of it into their shared memory. */
+ * memory (tpat_words.h), and all blocks of the rows take the whole of it into their shared memory. */
 #ifndef TPAT_SCHED_LOOP_GRID_H
 #define TPAT_SCHED_LOOP_GRID_H
 

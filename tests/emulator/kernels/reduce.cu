@@ -1,5 +1,5 @@
 // More of tpat_device.h: odd block sizes, two-dimensional blocks, vector access, votes, integer arithmetic.
-#include "tpat_device.h"
+#include "tpat_words.h"
 
 extern "C" __global__ void reduce_odd(const int *x, int *y)
 {
