@@ -232,7 +232,7 @@ def complex_mul(d):
 
 @microsoft("Rfft", "Irfft", plain=True)
 def rfft(d):
-    length = 2 * d.integer(1, 8)
+    length = 2 * d.choice([d.integer(1, 8), 30, 64, 77, 131, 180])
     shape = [*d.shape(0, 2, empty=0), length]
     attrs = {"signal_ndim": 1, "onesided": 1, "normalized": 0}
     x = d.array(numpy.float32, shape)

@@ -1,16 +1,32 @@
-/* Terms of discrete Fourier transforms of length N: y[k] = sum over n of x[n] e^(-2 pi i k n / N). */
+/* Discrete Fourier transforms of length N: y[k] = sum over n of x[n] e^(-2 pi i k n / N), as chains of short ones. */
 #ifndef TPAT_OPS_FOURIER_H
 #define TPAT_OPS_FOURIER_H
 
 #include "ops/lower/lower.h"
 
-/* [N, 2] in type t: cos(2 pi j / N) and sin(2 pi j / N). */
-struct value fourier_turns(struct lower *l, enum type t, expr length);
-/* Part `part` (0 real, 1 imaginary) of (real + i imaginary) * e^(-2 pi i k n / N), or with + if `inverse`. A null
- * `imaginary` means a real number. */
-expr fourier_term(struct value turn, expr length, bool inverse, expr k, expr n, expr part, expr real, expr imaginary);
-/* The term of frequency k in the inverse transform of a real signal, which has only the first N/2 + 1 frequencies:
- * each counts twice, except the first and the middle one. */
-expr fourier_mirrored(expr k, expr length, expr term);
+/* A transform along one axis of `out`, the space of the result. */
+struct fourier {
+	const char *name; /* of the result's stage; null: the operator's next output */
+	enum type type;   /* of the result */
+	struct space out; /* its extent along `axis` may be less than N: the first frequencies */
+	int axis;
+	int part;     /* the axis of real and imaginary parts, the last one; negative: real parts alone, without such an
+	               * axis */
+	expr length;  /* N */
+	expr given;   /* number of elements that the signal has along the axis; N at most are read, others are zero */
+	bool inverse; /* the other sign, and divided by N */
+	bool scaled;  /* inverse: without the division, which is in the elements */
+	bool mirrored; /* the signal is the first N/2 + 1 elements of one with x[N - n] = conj(x[n]); the result is real
+	                */
+	/* Part `part` of element n of the signal that belongs to index `at` of the space, in the compute type; null: it
+	 * has no imaginary part. */
+	expr (*element)(const struct fourier *f, const expr *at, expr n, int part);
+	struct lower *l;
+	const void *user;
+};
+
+/* A constant N that has small prime factors, or at most one of which is large, takes O(N log N) terms; any other the
+ * direct sum. */
+int fourier_lower(const struct fourier *f, struct value *y);
 
 #endif

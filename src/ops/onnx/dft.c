@@ -19,17 +19,17 @@ static int check_parts(struct lower *l, struct value x)
 	return 0;
 }
 
-/* The imaginary part at `index`, whose last entry is 0 here; null when there is none. */
-static expr imaginary_part(struct value x, expr *index)
+/* Part `part` of the element at `index`, whose last entry is set here; null if there are no imaginary parts. */
+static expr part_at(struct value x, expr *index, int part)
 {
 	int last = value_rank(x) - 1;
 	expr parts = value_dim(x, last), e;
 
-	if (ir_is_int(parts, 1))
+	if (part && ir_is_int(parts, 1))
 		return NULL;
-	index[last] = with(parts, 1);
+	index[last] = with(parts, part);
 	e = wide(load(x, index));
-	return select_(eq(parts, with(parts, 2)), e, with(e, 0));
+	return part ? select_(eq(parts, with(parts, 2)), e, with(e, 0)) : e;
 }
 
 /* ---- DFT --------------------------------------------------------------------------------------------------------- */
@@ -66,42 +66,39 @@ static int read_length(struct lower *l, struct value x, int axis, bool real_resu
 	return 0;
 }
 
+static expr dft_element(const struct fourier *f, const expr *at, expr n, int part)
+{
+	struct value x = lower_input(f->l, 0);
+	expr index[IR_MAX_RANK];
+
+	memcpy(index, at, sizeof index[0] * (size_t)value_rank(x));
+	index[f->axis] = n;
+	return part_at(x, index, part);
+}
+
 static int dft_lower(struct lower *l)
 {
-	struct value x = lower_input(l, 0), turn;
+	struct value x = lower_input(l, 0), y;
 	bool inverse = lower_int(l, "inverse") != 0, onesided = lower_int(l, "onesided") != 0,
 	     real_result = inverse && onesided;
-	int rank = value_rank(x), axis;
-	expr length, half, terms, dim[IR_MAX_RANK], index[IR_MAX_RANK], n, real, imaginary, e, y;
-	enum type c = compute_type(value_type(x));
-	struct space s;
+	struct fourier f = { .type = value_type(x), .inverse = inverse, .element = dft_element, .l = l };
+	int rank = value_rank(x);
+	expr dim[IR_MAX_RANK];
 
 	TRY(check_parts(l, x));
-	TRY(read_axis(l, rank, &axis));
-	TRY(read_length(l, x, axis, real_result, &length));
+	TRY(read_axis(l, rank, &f.axis));
+	TRY(read_length(l, x, f.axis, real_result, &f.length));
 	if (rank + 1 > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "the signal has %d axes.", rank);
-	half = addi(floordiv(length, idx(l, 2)), 1);
 	memcpy(dim, x.buf->dim, sizeof dim);
-	dim[axis] = onesided && !inverse ? half : length;
+	dim[f.axis] = onesided && !inverse ? addi(floordiv(f.length, idx(l, 2)), 1) : f.length;
 	dim[rank - 1] = idx(l, real_result ? 1 : 2);
-	s = space_new(l, rank, dim);
-	terms = min_(real_result ? half : length, value_dim(x, axis));
-	turn = fourier_turns(l, c, length);
-	n = space_push(l, &s, terms);
-
-	memcpy(index, s.at, sizeof index);
-	index[axis] = n;
-	index[rank - 1] = idx(l, 0);
-	real = wide(load(x, index));
-	imaginary = imaginary_part(x, index);
-	e = fourier_term(turn, length, inverse, s.at[axis], n, s.at[rank - 1], real, imaginary);
-	if (real_result)
-		e = fourier_mirrored(n, length, e);
-	y = acc(l, c);
-	lower_output(
-	        l, 0,
-	        lower_reduce(l, NULL, value_type(x), &s, rank, IR_SUM, e, inverse ? divide(y, cast(length, c)) : NULL));
+	f.out = space_new(l, rank, dim);
+	f.part = rank - 1;
+	f.given = value_dim(x, f.axis);
+	f.mirrored = real_result;
+	TRY(fourier_lower(&f, &y));
+	lower_output(l, 0, y);
 	return 0;
 }
 
@@ -125,35 +122,45 @@ static int read_frame(struct lower *l, struct value x, struct value window, expr
 	return 0;
 }
 
+struct frames {
+	struct value x, window; /* the window may be absent */
+	expr step;
+};
+
+static expr frame_element(const struct fourier *f, const expr *at, expr n, int part)
+{
+	const struct frames *s = f->user;
+	expr index[3] = { at[0], add(mul(at[1], s->step), n), idx(f->l, 0) }, e;
+
+	if (value_rank(s->x) == 2)
+		e = part ? NULL : wide(load(s->x, index));
+	else
+		e = part_at(s->x, index, part);
+	return e && s->window.given ? mul(e, cast(load(s->window, &n), e->type)) : e;
+}
+
 static int stft_lower(struct lower *l)
 {
-	struct value x = lower_input(l, 0), window = lower_input(l, 2), turn;
-	bool onesided = lower_int(l, "onesided") != 0;
-	enum type c = compute_type(value_type(x));
-	expr step = NULL, length = NULL, n, at, real, imaginary = NULL, e;
-	struct space s = { 0 };
+	struct value y;
+	struct frames s = { .x = lower_input(l, 0), .window = lower_input(l, 2) };
+	struct fourier f = {
+		.type = value_type(s.x), .axis = 2, .part = 3, .element = frame_element, .l = l, .user = &s
+	};
 
-	if (value_rank(x) != 2 && value_rank(x) != 3)
-		return lower_fail(l, ERR_MODEL, "the signal has %d axes; it must have three.", value_rank(x));
-	if (value_rank(x) == 3)
-		TRY(check_parts(l, x));
-	if (window.given && value_rank(window) != 1)
-		return lower_fail(l, ERR_MODEL, "the window has %d axes; it must have one.", value_rank(window));
-	TRY(read_frame(l, x, window, &step, &length));
-	space_push(l, &s, value_dim(x, 0));
-	space_push(l, &s, max_(addi(floordiv(sub(value_dim(x, 1), length), step), 1), idx(l, 0)));
-	space_push(l, &s, onesided ? addi(floordiv(length, idx(l, 2)), 1) : length);
-	space_push(l, &s, idx(l, 2));
-	turn = fourier_turns(l, c, length);
-	n = space_push(l, &s, length);
-	at = add(mul(s.at[1], step), n);
-	real = wide(load(x, (expr[]){ s.at[0], at, idx(l, 0) }));
-	if (value_rank(x) == 3)
-		imaginary = imaginary_part(x, (expr[]){ s.at[0], at, idx(l, 0) });
-	e = fourier_term(turn, length, false, s.at[2], n, s.at[3], real, imaginary);
-	if (window.given)
-		e = mul(e, cast(load(window, &n), c));
-	lower_output(l, 0, lower_reduce(l, NULL, value_type(x), &s, 4, IR_SUM, e, NULL));
+	if (value_rank(s.x) != 2 && value_rank(s.x) != 3)
+		return lower_fail(l, ERR_MODEL, "the signal has %d axes; it must have three.", value_rank(s.x));
+	if (value_rank(s.x) == 3)
+		TRY(check_parts(l, s.x));
+	if (s.window.given && value_rank(s.window) != 1)
+		return lower_fail(l, ERR_MODEL, "the window has %d axes; it must have one.", value_rank(s.window));
+	TRY(read_frame(l, s.x, s.window, &s.step, &f.length));
+	f.given = f.length;
+	space_push(l, &f.out, value_dim(s.x, 0));
+	space_push(l, &f.out, max_(addi(floordiv(sub(value_dim(s.x, 1), f.length), s.step), 1), idx(l, 0)));
+	space_push(l, &f.out, lower_int(l, "onesided") ? addi(floordiv(f.length, idx(l, 2)), 1) : f.length);
+	space_push(l, &f.out, idx(l, 2));
+	TRY(fourier_lower(&f, &y));
+	lower_output(l, 0, y);
 	return 0;
 }
 
@@ -167,14 +174,20 @@ const struct op_def ops_dft[] = {
 		     ATTR_INT("inverse", 0, "1: the other sign, and over N"),
 		     ATTR_INT("onesided", 0, "1: only the first N/2 + 1 frequencies, of a real signal") },
 	  .lower = dft_lower,
-	  .cases = { "input:f32[B,64,1] onesided=1 opset=17", "input:f32[B,12,2] inverse=1 opset=20",
-		     "input:f16[B,S,1] dft_length:i64[]={16} opset=20" } },
+	  .cases = { "input:f32[B,64,1] onesided=1 opset=17", "input:f16[B,S,1] dft_length:i64[]={16} opset=20",
+		     "input:f32[B,S,2] dft_length:i64[]={120} inverse=1 opset=20",
+		     "input:f32[2,100,B,2] axis:i64[]={1} opset=20", "input:f64[B,36,1] inverse=1 opset=20",
+		     "input:f32[B,38,2] dft_length:i64[]={75} inverse=1 onesided=1 opset=20",
+		     "input:f16[2,262,1] opset=20", "input:f32[2,67,2] dft_length:i64[]={131} inverse=1 onesided=1 opset=20" } },
 	{ .name = "STFT", .since = { 17 }, .formula = "y[t, k] = DFT of window * signal from t * frame_step on",
 	  .inputs = { IN("signal", TS_FLOAT), IN("frame_step", TS_INDICES), OPT("window", TS_FLOAT),
 		      OPT("frame_length", TS_INDICES) },
 	  .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT("onesided", 1, "1: only the first N/2 + 1 frequencies") }, .lower = stft_lower,
-	  .cases = { "signal:f32[B,L,1] frame_step:i64[]={8} window:f32[16]" } },
+	  .cases = { "signal:f32[B,L,1] frame_step:i64[]={8} window:f32[16]",
+		     "signal:f32[B,L,1] frame_step:i64[]={16} window:f32[50]",
+		     "signal:f16[B,200] frame_step:i64[]={10} window:f16[64] onesided=0",
+		     "signal:f32[2,300,2] frame_step:i64[]={40} frame_length:i64[]={99} onesided=0" } },
 	{ .name = NULL },
 };
 /* clang-format on */
