@@ -20,6 +20,7 @@ def cases():
         contractions(add, t)
         deployed(add, t)
     integers(lambda name, *given, **more: out.append(Case(name, *given, **more)))
+    transforms(lambda name, *given, **more: out.append(Case(name + " f32", *given, **more)))
     return out
 
 
@@ -266,3 +267,29 @@ def integers(add):
     add("conv_integer3x3_32x256x28x28 i8", [("x", "i8", [32, 256, 28, 28]), ("w", "i8", [256, 256, 3, 3])],
         [("ConvInteger", ["x", "w"], ["y"], {"pads": [1, 1, 1, 1]})], as_product, contraction=True,
         reference=lambda x, w: torch.nn.functional.conv2d(x.double(), w.double(), padding=1))
+
+
+def transforms(add):
+    """Fourier transforms; the library beside them is cuFFT."""
+
+    def dft(name, shape, axis, fn, **attributes):
+        add(name, [("x", "f32", shape)], [("DFT", ["x", "", "axis"], ["y"], attributes)], fn, contraction=True,
+            constants={"axis": np.array(axis, np.int64)})
+
+    def complex_dft(n, m):
+        dft(f"dft_{n}x{m}", [n, m, 2], 1, lambda x: torch.view_as_real(torch.fft.fft(torch.view_as_complex(x))))
+
+    for n, m in ((64, 4096), (8192, 1024), (4096, 400), (32768, 64), (1024, 1000), (64, 1021), (16, 30000), (16, 65536),
+                 (1, 1 << 20)):
+        complex_dft(n, m)
+    for n, m in ((64, 4096), (8192, 1024)):
+        dft(f"rfft_{n}x{m}", [n, m, 1], 1, lambda x: torch.view_as_real(torch.fft.rfft(x[..., 0])), onesided=1)
+        dft(f"irfft_{n}x{m}", [n, m // 2 + 1, 2], 1,
+            lambda x: torch.fft.irfft(torch.view_as_complex(x)).unsqueeze(-1), onesided=1, inverse=1)
+    dft("dft_columns_16x512x512", [16, 512, 512, 2], 1,
+        lambda x: torch.view_as_real(torch.fft.fft(torch.view_as_complex(x), dim=1).contiguous()))
+    for n, m, frame, step in ((1, 16000, 400, 160), (8, 160000, 400, 160), (8, 160000, 512, 128)):
+        add(f"stft_{n}x{m}_{frame}_{step}", [("x", "f32", [n, m, 1]), ("w", "f32", [frame])],
+            [("STFT", ["x", "step", "w"], ["y"], {})],
+            lambda x, w, step=step: torch.view_as_real(torch.fft.rfft(x[..., 0].unfold(1, len(w), step) * w)),
+            contraction=True, constants={"step": np.array(step, np.int64)})

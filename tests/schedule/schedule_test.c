@@ -20,6 +20,7 @@
 #include "tests/schedule/attention_cases.h"
 #include "tests/schedule/contract_cases.h"
 #include "tests/schedule/extent_forms.h"
+#include "tests/schedule/fourier_cases.h"
 #include "tests/schedule/loop_cases.h"
 #include "tests/schedule/map_cases.h"
 #include "tests/schedule/order_cases.h"
@@ -174,6 +175,7 @@ static const struct {
 	CASES(contract_cases, NULL),
 	CASES(row_cases, NULL),
 	CASES(order_cases, NULL),
+	CASES(fourier_cases, NULL),
 	CASES(scatter_cases, NULL),
 	CASES(loop_cases, NULL),
 	CASES(contract_wide_cases, "contract_wide"),

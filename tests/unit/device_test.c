@@ -10,6 +10,7 @@
 #include "tests/nodes/plan_run.h"
 #include "tests/schedule/attention_cases.h"
 #include "tests/schedule/contract_cases.h"
+#include "tests/schedule/fourier_cases.h"
 #include "tests/schedule/loop_cases.h"
 #include "tests/schedule/map_cases.h"
 #include "tests/schedule/order_cases.h"
@@ -348,6 +349,7 @@ int main(void)
 	CASES(attention_mma_cases, 3);
 	CASES(attention_wide_cases, 2);
 	CASES(order_cases, 3);
+	CASES(fourier_cases, 3);
 	CASES(scatter_cases, 3);
 	CASES(loop_cases, 6);
 	for (int i = 0; i < PLANS; i++) {

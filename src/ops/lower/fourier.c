@@ -94,8 +94,10 @@ static struct complex element(const struct fourier *f, const expr *at, expr n)
 static struct complex element_if(const struct fourier *f, const expr *at, expr n)
 {
 	struct complex x = element(f, at, n);
-	expr inside = lt(n, f->given);
+	expr inside = lt(n, f->given), most = f->mirrored ? floordiv(f->length, idx(f->l, 2)) : addi(f->length, -1);
 
+	if (ir_less(most, f->given))
+		return x;
 	x.re = select_(inside, x.re, with(x.re, 0));
 	x.im = x.im ? select_(inside, x.im, with(x.im, 0)) : NULL;
 	return x;

@@ -96,12 +96,18 @@ struct ir_vector *emit_load_vector(struct ir_program *p, struct ir_block *b, con
 	return emit_load_flat(p, b, flat_view(p, buf), at, array, width);
 }
 
+struct ir_vector *emit_load_flat_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
+                                      const struct ir_variable *array, expr row, int width)
+{
+	struct ir_vector *v = move(p, b, IR_LOAD_VECTOR, view, at, array, row, width);
+	v->stands = true;
+	return v;
+}
+
 struct ir_vector *emit_load_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *buf, expr at,
                                  const struct ir_variable *array, expr row, int width)
 {
-	struct ir_vector *v = move(p, b, IR_LOAD_VECTOR, flat_view(p, buf), at, array, row, width);
-	v->stands = true;
-	return v;
+	return emit_load_flat_into(p, b, flat_view(p, buf), at, array, row, width);
 }
 
 void emit_store_vector_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,

@@ -32,6 +32,8 @@ struct ir_vector *emit_store_row(struct ir_program *p, struct ir_block *b, const
 /* The same for buffers of rank 1: the block's shared memory, or a flat_view(). */
 struct ir_vector *emit_load_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
                                  struct ir_variable *array, int width);
+struct ir_vector *emit_load_flat_into(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
+                                      const struct ir_variable *array, expr row, int width);
 void emit_store_vector_flat(struct ir_program *p, struct ir_block *b, const struct ir_buffer *view, expr at,
                             const struct ir_variable *array, expr row, int width);
 /* Returns the body of an unrolled loop of n iterations, and its variable. */
