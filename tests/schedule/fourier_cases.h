@@ -160,6 +160,113 @@ static const struct schedule_case fourier_cases[] = {
 	  "neg(turn[mod(j * r, 36), 1])) + step1[i, mod(j, 6), r, 0] * select(k == 0, turn[mod(j * r, 36), 1], "
 	  "turn[mod(j * r, 36), 0])\n",
 	  { "N=2" } },
+	{ "fourier_rest",
+	  "(x: f32[N,36,2]) -> (y: f32[N,36,2])\n"
+	  TURN_36
+	  "  step1: f32[N,4,9,2] = sum (i, j, k, l | r<4) x[i, r * 9 + k, 0] * select(l == 0, turn[mod(j * r, 4) * 9, "
+	  "0], turn[mod(j * r, 4) * 9, 1]) + x[i, r * 9 + k, 1] * select(l == 0, neg(turn[mod(j * r, 4) * 9, 1]), "
+	  "turn[mod(j * r, 4) * 9, 0])\n"
+	  "  step2: f32[N,12,3,2] = sum (i, j, k, l | r<3) step1[i, mod(j, 4), r * 3 + k, 0] * select(l == 0, "
+	  "turn[mod(j * r, 12) * 3, 0], turn[mod(j * r, 12) * 3, 1]) + step1[i, mod(j, 4), r * 3 + k, 1] * select(l == "
+	  "0, neg(turn[mod(j * r, 12) * 3, 1]), turn[mod(j * r, 12) * 3, 0])\n"
+	  "  y: f32[N,36,2] = sum (i, j, k | r<3) step2[i, mod(j, 12), r, 0] * select(k == 0, turn[mod(j * r, 36), 0], "
+	  "turn[mod(j * r, 36), 1]) + step2[i, mod(j, 12), r, 0] * select(k == 0, neg(turn[mod(j * r, 36), 1]), "
+	  "turn[mod(j * r, 36), 0])\n",
+	  { "N=2", "N=11" } },
+	{ "fourier_real_rest",
+	  "(x: f32[N,36,B]) -> (y: f32[N,19,B,2])\n"
+	  TURN_36
+	  "  step1: f32[N,2,12,B,2] = sum (i, j, k, l, m | r<3) x[i, r * 12 + k, l] * select(m == 0, turn[mod(j * r, "
+	  "3) * 12, 0], neg(turn[mod(j * r, 3) * 12, 1]))\n"
+	  "  step2: f32[N,7,3,B,2] = sum (i, j, k, l, m | r<4) step1[i, select(mod(j, 3) * 2 <= 3, mod(j, 3), 3 - "
+	  "mod(j, 3)), r * 3 + k, l, 0] * select(m == 0, turn[mod(j * r, 12) * 3, 0], neg(turn[mod(j * r, 12) * 3, "
+	  "1])) + select(mod(j, 3) * 2 <= 3, step1[i, select(mod(j, 3) * 2 <= 3, mod(j, 3), 3 - mod(j, 3)), r * 3 + k, "
+	  "l, 1], neg(step1[i, select(mod(j, 3) * 2 <= 3, mod(j, 3), 3 - mod(j, 3)), r * 3 + k, l, 1])) * select(m == "
+	  "0, turn[mod(j * r, 12) * 3, 1], turn[mod(j * r, 12) * 3, 0])\n"
+	  "  y: f32[N,19,B,2] = sum (i, j, k, l | r<3) step2[i, select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, "
+	  "12)), r, k, 0] * select(l == 0, turn[mod(j * r, 36), 0], neg(turn[mod(j * r, 36), 1])) + select(mod(j, 12) "
+	  "* 2 <= 12, step2[i, select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, 12)), r, k, 0], neg(step2[i, "
+	  "select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, 12)), r, k, 0])) * select(l == 0, turn[mod(j * r, 36), "
+	  "1], turn[mod(j * r, 36), 0])\n",
+	  { "N=2 B=3", "N=1 B=1" } },
+	{ "fourier_real_across",
+	  "(x: f32[N,36,B]) -> (y: f32[N,36,B,2])\n"
+	  TURN_36
+	  "  step1: f32[N,3,9,B,2] = sum (i, j, k, l, m | r<4) x[i, r * 9 + k, l] * select(m == 0, turn[mod(j * r, 4) "
+	  "* 9, 0], neg(turn[mod(j * r, 4) * 9, 1]))\n"
+	  "  step2: f32[N,7,3,B,2] = sum (i, j, k, l, m | r<3) step1[i, select(mod(j, 4) * 2 <= 4, mod(j, 4), 4 - "
+	  "mod(j, 4)), r * 3 + k, l, 0] * select(m == 0, turn[mod(j * r, 12) * 3, 0], neg(turn[mod(j * r, 12) * 3, "
+	  "1])) + select(mod(j, 4) * 2 <= 4, step1[i, select(mod(j, 4) * 2 <= 4, mod(j, 4), 4 - mod(j, 4)), r * 3 + k, "
+	  "l, 1], neg(step1[i, select(mod(j, 4) * 2 <= 4, mod(j, 4), 4 - mod(j, 4)), r * 3 + k, l, 1])) * select(m == "
+	  "0, turn[mod(j * r, 12) * 3, 1], turn[mod(j * r, 12) * 3, 0])\n"
+	  "  y: f32[N,36,B,2] = sum (i, j, k, l | r<3) step2[i, select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, "
+	  "12)), r, k, 0] * select(l == 0, turn[mod(j * r, 36), 0], neg(turn[mod(j * r, 36), 1])) + select(mod(j, 12) "
+	  "* 2 <= 12, step2[i, select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, 12)), r, k, 1], neg(step2[i, "
+	  "select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, 12)), r, k, 1])) * select(l == 0, turn[mod(j * r, 36), "
+	  "1], turn[mod(j * r, 36), 0])\n",
+	  { "N=2 B=3", "N=1 B=20" } },
+	{ "fourier_mirrored_parts",
+	  "(x: f32[N,19,2]) -> (y: f32[N,36,1])\n"
+	  TURN_36
+	  "  step1: f32[N,6,6,2] = sum (i, j, k, l | r<6) x[i, select((r * 6 + k) * 2 <= 36, r * 6 + k, 36 - (r * 6 + "
+	  "k)), 0] * select(l == 0, turn[mod(j * r, 6) * 6, 0], turn[mod(j * r, 6) * 6, 1]) + select((r * 6 + k) * 2 "
+	  "<= 36, x[i, select((r * 6 + k) * 2 <= 36, r * 6 + k, 36 - (r * 6 + k)), 1], neg(x[i, select((r * 6 + k) * 2 "
+	  "<= 36, r * 6 + k, 36 - (r * 6 + k)), 1])) * select(l == 0, neg(turn[mod(j * r, 6) * 6, 1]), turn[mod(j * r, "
+	  "6) * 6, 0])\n"
+	  "  y: f32[N,36,1] = sum (i, j, k | r<6) step1[i, mod(j, 6), r, 0] * turn[mod(j * r, 36), 0] + step1[i, "
+	  "mod(j, 6), r, 1] * neg(turn[mod(j * r, 36), 1]) then it / 36.0\n",
+	  { "N=3" } },
+	{ "fourier_power",
+	  "(x: f32[N,36]) -> (y: f16[N,19])\n"
+	  TURN_36
+	  "  step1: f32[N,4,6,2] = sum (i, j, k, l | r<6) x[i, r * 6 + k] * select(l == 0, turn[mod(j * r, 6) * 6, 0], "
+	  "neg(turn[mod(j * r, 6) * 6, 1]))\n"
+	  "  z: f32[N,19,2] = sum (i, j, k | r<6) step1[i, select(mod(j, 6) * 2 <= 6, mod(j, 6), 6 - mod(j, 6)), r, 0] "
+	  "* select(k == 0, turn[mod(j * r, 36), 0], neg(turn[mod(j * r, 36), 1])) + select(mod(j, 6) * 2 <= 6, "
+	  "step1[i, select(mod(j, 6) * 2 <= 6, mod(j, 6), 6 - mod(j, 6)), r, 1], neg(step1[i, select(mod(j, 6) * 2 <= "
+	  "6, mod(j, 6), 6 - mod(j, 6)), r, 1])) * select(k == 0, turn[mod(j * r, 36), 1], turn[mod(j * r, 36), 0])\n"
+	  "  y: f16[N,19] = sum (i, j | r<2) z[i, j, r] * z[i, j, r] then f16(it + 1.0)\n",
+	  { "N=1", "N=21" } },
+	{ "fourier_product",
+	  "(x: f32[N,36,2], c: f32[36,2]) -> (y: f32[N,36,2])\n"
+	  TURN_36
+	  "  step1: f32[N,6,6,2] = sum (i, j, k, l | r<6) x[i, r * 6 + k, 0] * select(l == 0, turn[mod(j * r, 6) * 6, "
+	  "0], neg(turn[mod(j * r, 6) * 6, 1])) + x[i, r * 6 + k, 1] * select(l == 0, turn[mod(j * r, 6) * 6, 1], "
+	  "turn[mod(j * r, 6) * 6, 0])\n"
+	  "  z: f32[N,36,2] = sum (i, j, k | r<6) step1[i, mod(j, 6), r, 0] * select(k == 0, turn[mod(j * r, 36), 0], "
+	  "neg(turn[mod(j * r, 36), 1])) + step1[i, mod(j, 6), r, 1] * select(k == 0, turn[mod(j * r, 36), 1], "
+	  "turn[mod(j * r, 36), 0])\n"
+	  "  y: f32[N,36,2] = map (i, j, k) select(k == 0, z[i, j, 0] * c[j, 0] - z[i, j, 1] * c[j, 1], z[i, j, 0] * "
+	  "c[j, 1] + z[i, j, 1] * c[j, 0])\n",
+	  { "N=2", "N=9" } },
+	{ "fourier_phase",
+	  "(x: f32[N,36,B]) -> (y: f32[N,36,B])\n"
+	  TURN_36
+	  "  step1: f32[N,3,9,B,2] = sum (i, j, k, l, m | r<4) x[i, r * 9 + k, l] * select(m == 0, turn[mod(j * r, 4) "
+	  "* 9, 0], neg(turn[mod(j * r, 4) * 9, 1]))\n"
+	  "  step2: f32[N,7,3,B,2] = sum (i, j, k, l, m | r<3) step1[i, select(mod(j, 4) * 2 <= 4, mod(j, 4), 4 - "
+	  "mod(j, 4)), r * 3 + k, l, 0] * select(m == 0, turn[mod(j * r, 12) * 3, 0], neg(turn[mod(j * r, 12) * 3, "
+	  "1])) + select(mod(j, 4) * 2 <= 4, step1[i, select(mod(j, 4) * 2 <= 4, mod(j, 4), 4 - mod(j, 4)), r * 3 + k, "
+	  "l, 1], neg(step1[i, select(mod(j, 4) * 2 <= 4, mod(j, 4), 4 - mod(j, 4)), r * 3 + k, l, 1])) * select(m == "
+	  "0, turn[mod(j * r, 12) * 3, 1], turn[mod(j * r, 12) * 3, 0])\n"
+	  "  z: f32[N,36,B,2] = sum (i, j, k, l | r<3) step2[i, select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, "
+	  "12)), r, k, 0] * select(l == 0, turn[mod(j * r, 36), 0], neg(turn[mod(j * r, 36), 1])) + select(mod(j, 12) "
+	  "* 2 <= 12, step2[i, select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, 12)), r, k, 1], neg(step2[i, "
+	  "select(mod(j, 12) * 2 <= 12, mod(j, 12), 12 - mod(j, 12)), r, k, 1])) * select(l == 0, turn[mod(j * r, 36), "
+	  "1], turn[mod(j * r, 36), 0])\n"
+	  "  y: f32[N,36,B] = map (i, j, k) sqrt(z[i, j, k, 0] * z[i, j, k, 0] + z[i, j, k, 1] * z[i, j, k, 1])\n",
+	  { "N=2 B=3", "N=1 B=20" } },
+	{ "fourier_neighbours",
+	  "(x: f32[N,36,2]) -> (y: f32[N,36])\n"
+	  TURN_36
+	  "  step1: f32[N,6,6,2] = sum (i, j, k, l | r<6) x[i, r * 6 + k, 0] * select(l == 0, turn[mod(j * r, 6) * 6, "
+	  "0], neg(turn[mod(j * r, 6) * 6, 1])) + x[i, r * 6 + k, 1] * select(l == 0, turn[mod(j * r, 6) * 6, 1], "
+	  "turn[mod(j * r, 6) * 6, 0])\n"
+	  "  z: f32[N,36,2] = sum (i, j, k | r<6) step1[i, mod(j, 6), r, 0] * select(k == 0, turn[mod(j * r, 36), 0], "
+	  "neg(turn[mod(j * r, 36), 1])) + step1[i, mod(j, 6), r, 1] * select(k == 0, turn[mod(j * r, 36), 1], "
+	  "turn[mod(j * r, 36), 0])\n"
+	  "  y: f32[N,36] = map (i, j) z[i, j, 0] * z[i, 35 - j, 1]\n",
+	  { "N=2" } },
 };
 /* clang-format on */
 

@@ -17,7 +17,7 @@
 /* ---- Tables --------------------------------------------------------------------------------------------------------
  */
 
-enum { TABLE_MAX = 1 << 16 }; /* elements of a constant table; a stage makes larger ones */
+enum { TABLE_MAX = 1 << 20 }; /* elements of a constant table; a stage makes larger ones */
 
 static const double half_turn = 3.14159265358979323846;
 

@@ -37,10 +37,29 @@ static void search(struct search *s, int64_t rest, int64_t most)
 	}
 }
 
-void fourier_plan(struct fourier_plan *out, int64_t length)
+static void add_steps(struct fourier_plan *out, int64_t length)
 {
 	struct search s = { 0 };
-	int64_t rest = length;
+
+	search(&s, length, FOURIER_RADIX_MAX);
+	memcpy(out->radix + out->n, s.best.radix, sizeof out->radix[0] * (size_t)s.best.n);
+	out->n += s.best.n;
+}
+
+/* The divisor of n that is nearest above its square root. */
+static int64_t middle(int64_t n)
+{
+	int64_t best = n;
+
+	for (int64_t d = 1; d * d <= n; d++)
+		if (n % d == 0)
+			best = n / d;
+	return best;
+}
+
+void fourier_plan(struct fourier_plan *out, int64_t length)
+{
+	int64_t rest = length, part;
 
 	*out = (struct fourier_plan){ .length = length };
 	for (int64_t p = 2; rest > 1; p++) {
@@ -56,9 +75,9 @@ void fourier_plan(struct fourier_plan *out, int64_t length)
 	rest = length;
 	for (int i = 0; i < out->n; i++)
 		rest /= out->radix[i];
-	search(&s, rest, FOURIER_RADIX_MAX);
-	memcpy(out->radix + out->n, s.best.radix, sizeof out->radix[0] * (size_t)s.best.n);
-	out->n += s.best.n;
+	part = rest > FOURIER_WHOLE ? middle(rest) : rest;
+	add_steps(out, part);
+	add_steps(out, rest / part);
 }
 
 int64_t fourier_smooth(int64_t least)

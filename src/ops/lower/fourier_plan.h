@@ -9,6 +9,7 @@
 enum {
 	FOURIER_RADIX_MAX = 25,     /* of a step whose radix is not prime: a thread's registers hold it */
 	FOURIER_RADIX_DIRECT = 128, /* largest prime factor that is summed directly; see fourier_lower() */
+	FOURIER_WHOLE = 8192,       /* longer ones are planned as two of about equal lengths, a kernel each */
 	FOURIER_STEPS_MAX = 64,
 };
 
@@ -18,7 +19,8 @@ struct fourier_plan {
 	int n;
 	int64_t radix[FOURIER_STEPS_MAX];
 };
-/* The fewest steps; of these, with the smallest sum of radices, which is the number of terms. length >= 2. */
+/* The fewest steps of each part; of these, with the smallest sum of radices, which is the number of terms. length >= 2.
+ */
 void fourier_plan(struct fourier_plan *out, int64_t length);
 /* A length from `least` on that has few steps of few terms. */
 int64_t fourier_smooth(int64_t least);

@@ -18,7 +18,6 @@ struct fourier_kernel {
 	expr base;              /* where its row begins in shared memory, in pairs */
 	const struct ir_buffer *shared;
 	struct ir_variable *array[2];     /* serial: what even and odd passes make of a row */
-	expr stage_axis[IR_MAX_RANK + 1]; /* serial: of the pass's stage */
 	int pass;
 };
 
@@ -54,23 +53,44 @@ static void declare_row(struct fourier_kernel *k, struct ir_block *b, expr row)
 	declare_axes(k->p, b, row, n, extent, ir_axis_names[0], used, k->axis);
 }
 
+/* The row's k mod `before`: frequency k of a row is number this + before * k. */
+static expr frequency(const struct fourier_kernel *k, expr at)
+{
+	const struct fourier_chain *f = k->f;
+	return f->before > 1 ? add(mul(k, at, f->before), k->axis[f->axis]) : at;
+}
+
 /* ---- One pass. */
 
 static expr signal_at(const struct fourier_kernel *k, expr e, expr m, expr r)
 {
 	expr axis[IR_MAX_RANK + 1];
-	fourier_index(k->f, 0, k->axis, number(k, 0), m, number(k, 0), axis);
+	fourier_index(k->f, 0, k->axis, frequency(k, number(k, 0)), m, number(k, 0), axis);
 	axis[k->f->pass[0].s->out->rank] = r;
 	return to_kernel(k->p, e, &(struct axes){ .value = axis });
+}
+
+/* True if an element's parts lie next to each other in memory. */
+static bool are_pairs(const struct fourier_kernel *k)
+{
+	expr re = k->f->re, im = k->f->im;
+	if (!im || re->op != IR_LOAD || im->op != IR_LOAD || re->buf != im->buf || re->type != k->type)
+		return false;
+	expr at = ir_flat(k->p->pool, re->buf, re->arg), next = ir_flat(k->p->pool, im->buf, im->arg);
+	return ir_is_int(ir_binary(IR_SUB, next, at), 1) && ir_multiple(at) % 2 == 0;
 }
 
 /* z = elements r * M + m of the signal. */
 static void load_signal(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr m)
 {
 	struct ir_program *p = k->p;
-	expr r, zero = ir_const(p->pool, k->type, 0);
+	expr r, zero = ir_const(p->pool, k->type, 0), re = k->f->re;
 	struct ir_block *in = emit_unrolled(p, b, "r", k->f->pass[0].radix, &r);
-	emit_set_in_row(p, in, z, r, number(k, 0), signal_at(k, k->f->re, m, r));
+	if (are_pairs(k)) {
+		emit_load_into(p, in, re->buf, signal_at(k, ir_flat(p->pool, re->buf, re->arg), m, r), z, r, 2);
+		return;
+	}
+	emit_set_in_row(p, in, z, r, number(k, 0), signal_at(k, re, m, r));
 	emit_set_in_row(p, in, z, r, number(k, 1), k->f->im ? signal_at(k, k->f->im, m, r) : zero);
 }
 
@@ -79,83 +99,156 @@ static expr shared_at(const struct fourier_kernel *k, expr at)
 	return mul(k, add(k->base, fourier_place(k->p, at)), 2);
 }
 
-/* z = elements [j, r * M + m] of what the pass before has made, turned by e^(-2 pi i j r / K). */
+/* z = elements [j, r * M + m] of what the pass before has made. */
 static void load_shared(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr j, expr m)
+{
+	const struct fourier_chain *f = k->f;
+	int each = fourier_m(f, k->pass), radix = f->pass[k->pass].radix;
+	expr r;
+	struct ir_block *in = emit_unrolled(k->p, b, "r", radix, &r);
+	expr at = add(add(mul(k, j, (int64_t)radix * each), mul(k, r, each)), m);
+	emit_load_flat_into(k->p, in, k->shared, shared_at(k, at), z, r, 2);
+}
+
+/* z[r] *= e^(-2 pi i j r / K), from the powers of two of that. */
+static void turn(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr j)
 {
 	struct ir_program *p = k->p;
 	const struct fourier_pass *x = &k->f->pass[k->pass];
 	int bits = 0;
-	expr r;
 	while (1 << bits < x->radix)
 		bits++;
-	struct ir_variable *turn = ir_variable_new(p->pool, k->type, "turn_%d", k->pass);
-	emit_array_of_rows(p, b, turn, bits, 2);
+	struct ir_variable *powers = ir_variable_new(p->pool, k->type, "turn_%d", k->pass);
+	emit_array_of_rows(p, b, powers, bits, 2);
 	for (int i = 0; i < bits; i++)
-		emit_load_into(p, b, k->f->turn, mul(k, j, ((int64_t)2 * x->m) << i), turn, number(k, i), 2);
-	struct ir_block *in = emit_unrolled(p, b, "r", x->radix, &r);
-	expr at = add(add(mul(k, j, (int64_t)x->radix * x->m), mul(k, r, x->m)), m);
-	emit_load_flat_into(p, in, k->shared, shared_at(k, at), z, r, 2);
+		emit_load_into(p, b, k->f->turn, mul(k, frequency(k, j), ((int64_t)2 * x->m) << i), powers,
+		               number(k, i), 2);
 	struct ir_call *call = emit_invoke(p, b, &device_fourier_turns, IR_OF(IR_TRUTH(k->f->inverse)));
 	add_variable(p, call, z);
-	add_variable(p, call, turn);
+	add_variable(p, call, powers);
 }
 
-static void store_result(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr i,
-                         expr at, bool mirrored)
+static void store_pair(const struct fourier_kernel *k, struct ir_block *b, const struct ir_buffer *out, expr place,
+                       const expr *value)
+{
+	struct ir_variable *pair = ir_variable_new(k->p->pool, out->type, "pair");
+	emit_array(k->p, b, pair, 2);
+	for (int part = 0; part < 2; part++)
+		emit_set(k->p, b, pair, number(k, part), value[part]);
+	emit_store_vector(k->p, b, out, place, pair, 2);
+}
+
+/* Callback for struct axes: the parts of the frequency that is being stored. */
+struct own_parts {
+	const struct ir_buffer *buf;
+	expr part[2];
+};
+
+static expr own_part(void *user, expr e, expr flat)
+{
+	const struct own_parts *x = user;
+	(void)flat;
+	return e->buf == x->buf ? x->part[ir_is_int(e->arg[e->buf->rank - 1], 1)] : NULL;
+}
+
+/* Stores what follows the transform, of both parts of frequency `at`. */
+static void store_after(const struct fourier_kernel *k, struct ir_block *b, const expr *part, expr at)
 {
 	const struct fourier_chain *f = k->f;
 	struct ir_program *p = k->p;
-	const struct ir_stage *s = fourier_last(f);
+	const struct ir_stage *s = f->after;
+	struct own_parts own = { .buf = fourier_end(f)->s->out };
+	expr index[IR_MAX_RANK], value[2];
+	for (int i = 0; i < 2; i++)
+		own.part[i] = emit_constant(p, b, i ? "im" : "re", part[i], NULL);
+	fourier_index(f, f->passes - 1, k->axis, at, NULL, number(k, 0), index);
+	struct axes here = { .value = index, .load = own_part, .user = &own };
+	bool parts = s->kind == IR_MAP && s->out->rank == own.buf->rank;
+	for (int i = 0; i < 2; i++)
+		value[i] = to_kernel(p, fourier_after_part(f, i), &here);
+	expr place = ir_flat(p->pool, s->out, index);
+	if (parts) {
+		store_pair(k, b, s->out, place, value);
+		return;
+	}
+	if (s->kind == IR_REDUCE) {
+		here.acc = add(value[0], value[1]);
+		value[0] = s->post ? to_kernel(p, s->post, &here) : ir_cast(here.acc, s->out->type);
+	}
+	emit_store(p, b, s->out, place, value[0]);
+}
+
+/* Where a result is stored: the frequency, and the value, conjugated if it is another one's mirror image. */
+static void store_result(const struct fourier_kernel *k, struct ir_block *b, expr re, expr im, expr at, expr m,
+                         bool mirrored)
+{
+	const struct fourier_chain *f = k->f;
+	struct ir_program *p = k->p;
+	const struct ir_stage *s = fourier_end(f)->s;
 	expr index[IR_MAX_RANK], value[2];
 	for (int part = 0; part < f->parts; part++) {
-		expr acc = item_of_row(z, i, number(k, part));
-		acc = mirrored && part ? ir_unary(IR_NEG, acc) : acc;
-		fourier_index(f, f->passes - 1, k->axis, at, NULL, number(k, part), index);
+		expr acc = !part ? re : mirrored ? ir_unary(IR_NEG, im) : im;
+		fourier_index(f, f->passes - 1, k->axis, at, m, number(k, part), index);
 		value[part] = s->post ? to_kernel(p, s->post, &(struct axes){ .value = index, .acc = acc })
 		                      : ir_cast(acc, s->out->type);
 	}
-	fourier_index(f, f->passes - 1, k->axis, at, NULL, number(k, 0), index);
-	expr place = ir_flat(p->pool, s->out, index);
-	if (f->parts == 1) {
-		emit_store(p, b, s->out, place, value[0]);
+	if (f->after) {
+		store_after(k, b, value, at);
 		return;
 	}
-	struct ir_variable *pair = ir_variable_new(p->pool, s->out->type, "pair");
-	emit_array(p, b, pair, 2);
-	for (int part = 0; part < 2; part++)
-		emit_set(p, b, pair, number(k, part), value[part]);
-	emit_store_vector(p, b, s->out, place, pair, 2);
+	fourier_index(f, f->passes - 1, k->axis, at, m, number(k, 0), index);
+	expr place = ir_flat(p->pool, s->out, index);
+	if (f->parts == 1)
+		emit_store(p, b, s->out, place, value[0]);
+	else
+		store_pair(k, b, s->out, place, value);
 }
 
-/* Stores z[i] as frequency j + i * J. Of a real signal those of the second half are conjugates of ones in the first
- * half: `second` says that z[i] is one of them. */
+/* Stores frequency `at` of a row, and what is its mirror image in another row, as far as they are kept. */
+static void store_both(const struct fourier_kernel *k, struct ir_block *b, expr re, expr im, expr at, expr m)
+{
+	const struct fourier_chain *f = k->f;
+	struct ir_program *p = k->p;
+	int all = fourier_end(f)->k;
+	expr own = frequency(k, at), back = ir_binary(IR_SUB, number(k, all), own), kept = number(k, f->kept);
+	store_result(k, f->kept == all ? b : emit_if(p, b, ir_binary(IR_LT, own, kept)), re, im, own, m, false);
+	if (!f->real || f->before == 1)
+		return;
+	expr first = k->axis[f->axis], paired = ir_binary(IR_LT, number(k, 0), first);
+	paired = both(paired, ir_binary(IR_LT, mul(k, first, 2), number(k, f->before)));
+	if (f->kept < all)
+		paired = both(paired, ir_binary(IR_LT, back, kept));
+	store_result(k, emit_if(p, b, paired), re, im, back, m, true);
+}
+
+/* Stores z[i] as frequency j + i * J of the row. Of a real signal those of the second half are conjugates of ones in
+ * the first half: `second` says that z[i] is one of them. */
 static void store_one(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr i, expr j,
                       expr m, bool second)
 {
 	const struct fourier_chain *f = k->f;
 	struct ir_program *p = k->p;
-	const struct fourier_pass *x = &f->pass[k->pass];
-	expr at = add(j, mul(k, i, fourier_before(x))), back = ir_binary(IR_SUB, number(k, x->k), at);
-	bool last = k->pass + 1 == f->passes, all = f->kept == f->length;
-	if (last && f->half && all) {
-		store_result(k, b, z, i, at, false);
-		store_result(k, emit_if(p, b, ir_binary(IR_LT, number(k, 0), at)), z, i, back, true);
-	} else if (last && f->half) {
-		store_result(k, b, z, i, second ? back : at, second);
-	} else if (last) {
-		b = all ? b : emit_if(p, b, ir_binary(IR_LT, at, number(k, f->kept)));
-		store_result(k, b, z, i, at, false);
-	} else {
+	int all = fourier_k(f, k->pass);
+	expr at = add(j, mul(k, i, fourier_j(f, k->pass))), back = ir_binary(IR_SUB, number(k, all), at);
+	expr re = item_of_row(z, i, number(k, 0)), im = item_of_row(z, i, number(k, 1));
+	if (k->pass + 1 < f->passes) {
 		if (second)
-			emit_set_in_row(p, b, z, i, number(k, 1), ir_unary(IR_NEG, item_of_row(z, i, number(k, 1))));
-		emit_store_vector_flat(p, b, k->shared, shared_at(k, add(mul(k, second ? back : at, x->m), m)), z, i,
-		                       2);
+			emit_set_in_row(p, b, z, i, number(k, 1), ir_unary(IR_NEG, im));
+		at = add(mul(k, second ? back : at, fourier_m(f, k->pass)), m);
+		emit_store_vector_flat(p, b, k->shared, shared_at(k, at), z, i, 2);
+	} else if (fourier_half(f) && f->kept == all) {
+		store_result(k, b, re, im, at, m, false);
+		store_result(k, emit_if(p, b, ir_binary(IR_LT, number(k, 0), at)), re, im, back, m, true);
+	} else if (fourier_half(f)) {
+		store_result(k, b, re, im, second ? back : at, m, second);
+	} else {
+		store_both(k, b, re, im, at, m);
 	}
 }
 
 static void store_all(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr j, expr m)
 {
-	int radix = k->f->pass[k->pass].radix, first = k->f->half ? (radix + 1) / 2 : radix;
+	int radix = k->f->pass[k->pass].radix, first = fourier_half(k->f) ? (radix + 1) / 2 : radix;
 	expr i;
 	struct ir_block *in = emit_unrolled(k->p, b, "r", first, &i);
 	store_one(k, in, z, i, j, m, false);
@@ -177,80 +270,75 @@ static struct ir_block *taking_part(const struct fourier_kernel *k, struct ir_bl
 static void one_pass(const struct fourier_kernel *k, struct ir_block *b)
 {
 	struct ir_program *p = k->p;
-	const struct fourier_pass *x = &k->f->pass[k->pass];
+	const struct fourier_chain *f = k->f;
 	struct ir_variable *z = ir_variable_new(p->pool, k->type, "z_%d", k->pass);
 	expr j = number(k, 0), m = j;
-	int before = fourier_before(x), threads = fourier_threads(k->f);
-	bool last = k->pass + 1 == k->f->passes;
-	emit_array_of_rows(p, b, z, x->radix, 2);
+	int before = fourier_j(f, k->pass), each = fourier_m(f, k->pass), threads = fourier_threads(f);
+	bool last = k->pass + 1 == f->passes;
+	emit_array_of_rows(p, b, z, f->pass[k->pass].radix, 2);
 	if (before > 1)
 		j = emit_declare(p, b, arena_printf(p->arena, "j_%d", k->pass),
-		                 ir_binary(IR_FLOORDIV, k->thread, number(k, x->m)), number(k, threads / x->m + 1));
-	if (x->m > 1)
+		                 ir_binary(IR_FLOORDIV, k->thread, number(k, each)), number(k, threads / each + 1));
+	if (each > 1)
 		m = emit_declare(p, b, arena_printf(p->arena, "m_%d", k->pass),
-		                 before > 1 ? ir_binary(IR_MOD, k->thread, number(k, x->m)) : k->thread,
-		                 number(k, x->m));
+		                 before > 1 ? ir_binary(IR_MOD, k->thread, number(k, each)) : k->thread,
+		                 number(k, each));
 	struct ir_block *in = taking_part(k, b);
 	if (k->pass == 0)
 		load_signal(k, in, z, m);
 	else
 		load_shared(k, in, z, j, m);
-	add_variable(p, emit_invoke(p, in, &device_fourier, IR_OF(IR_TRUTH(k->f->inverse))), z);
-	if (k->pass) {
-		if (!last)
-			emit(p, b, IR_SYNC); /* all have read */
-		in = last ? in : taking_part(k, b);
+	if (k->pass || f->before > 1)
+		turn(k, in, z, j);
+	add_variable(p, emit_invoke(p, in, &device_fourier, IR_OF(IR_TRUTH(f->inverse))), z);
+	if (k->pass && !last) {
+		emit(p, b, IR_SYNC); /* all have read */
+		in = taking_part(k, b);
 	}
 	store_all(k, in, z, j, m);
 	if (!last)
 		emit(p, b, IR_SYNC);
 }
 
-/* ---- The serial twin: the stages' own sums. */
-
-static expr made_at(const struct fourier_kernel *k, int pass, expr j, expr m, expr part)
-{
-	return add(mul(k, add(mul(k, j, k->f->pass[pass].m), m), 2), part);
-}
-
-/* Callback for struct axes: what the pass before has made is in an array. */
-static expr from_pass(void *user, expr e, expr flat)
-{
-	struct fourier_kernel *k = user;
-	(void)flat;
-	if (!k->pass || e->buf != k->f->pass[k->pass - 1].s->out)
-		return NULL;
-	struct axes here = { .value = k->stage_axis };
-	int axis = k->f->axis;
-	return item_of(k->array[(k->pass - 1) % 2], made_at(k, k->pass - 1, to_kernel(k->p, e->arg[axis], &here),
-	                                                    to_kernel(k->p, e->arg[axis + 1], &here),
-	                                                    to_kernel(k->p, e->arg[e->buf->rank - 1], &here)));
-}
+/* ---- The serial twin: sums, also of a real signal's second half. */
 
 static void serial_pass(struct fourier_kernel *k, struct ir_block *b)
 {
 	struct ir_program *p = k->p;
 	const struct fourier_chain *f = k->f;
 	const struct fourier_pass *x = &f->pass[k->pass];
-	const struct ir_stage *s = x->s;
-	bool last = k->pass + 1 == f->passes;
-	expr none = number(k, 0), one = number(k, 1), parts = number(k, last ? f->parts : 2);
-	expr ks = number(k, last ? f->kept : f->half ? x->k / 2 + 1 : x->k), j, m = none, part, r;
-	b = emit_loop(p, b, "j", none, ks, one, ks, &j);
-	if (!last)
-		b = emit_loop(p, b, "m", none, number(k, x->m), one, number(k, x->m), &m);
-	b = emit_loop(p, b, "part", none, parts, one, parts, &part);
-	fourier_index(f, k->pass, k->axis, j, m, part, k->stage_axis);
-	expr sum = emit_variable(p, b, "sum", ir_const(p->pool, k->type, 0));
+	int all = fourier_k(f, k->pass), before = fourier_j(f, k->pass), each = fourier_m(f, k->pass);
+	expr none = number(k, 0), one = number(k, 1), zero = ir_const(p->pool, k->type, 0), at, m, r, re, im = zero;
+	b = emit_loop(p, b, "k", none, number(k, all), one, number(k, all), &at);
+	b = emit_loop(p, b, "m", none, number(k, each), one, number(k, each), &m);
+	expr sum_re = emit_variable(p, b, "re", zero), sum_im = emit_variable(p, b, "im", zero);
 	struct ir_block *in = emit_loop(p, b, "r", none, number(k, x->radix), one, number(k, x->radix), &r);
-	k->stage_axis[s->out->rank] = r;
-	struct axes here = { .value = k->stage_axis, .load = from_pass, .user = k, .acc = sum };
-	emit_assign(p, in, sum, add(sum, to_kernel(p, s->value, &here)));
-	expr value = s->post ? to_kernel(p, s->post, &here) : ir_cast(sum, s->out->type);
-	if (last)
-		emit_store(p, b, s->out, ir_flat(p->pool, s->out, k->stage_axis), value);
-	else
-		emit_set(p, b, k->array[k->pass % 2], made_at(k, k->pass, j, m, part), value);
+	if (k->pass == 0) {
+		re = signal_at(k, f->re, m, r);
+		im = f->im ? signal_at(k, f->im, m, r) : zero;
+	} else {
+		const struct ir_variable *made = k->array[(k->pass - 1) % 2];
+		expr j = ir_binary(IR_MOD, at, number(k, before));
+		expr from = mul(k, add(mul(k, j, (int64_t)x->radix * each), add(mul(k, r, each), m)), 2);
+		re = item_of(made, from);
+		im = item_of(made, add(from, one));
+	}
+	expr turn = ir_binary(IR_MOD, ir_binary(IR_MUL, frequency(k, at), r), number(k, x->k));
+	turn = mul(k, turn, (int64_t)2 * x->m);
+	expr next = add(turn, one);
+	expr c = ir_load(p->pool, flat_view(p, f->turn), &turn), s = ir_load(p->pool, flat_view(p, f->turn), &next);
+	s = f->inverse ? s : ir_unary(IR_NEG, s);
+	re = emit_constant(p, in, "x", re, NULL);
+	im = emit_constant(p, in, "y", im, NULL);
+	emit_assign(p, in, sum_re, add(sum_re, ir_binary(IR_SUB, ir_binary(IR_MUL, re, c), ir_binary(IR_MUL, im, s))));
+	emit_assign(p, in, sum_im, add(sum_im, add(ir_binary(IR_MUL, re, s), ir_binary(IR_MUL, im, c))));
+	if (k->pass + 1 == f->passes) {
+		store_both(k, b, sum_re, sum_im, at, m);
+		return;
+	}
+	expr to = mul(k, add(mul(k, at, each), m), 2);
+	emit_set(p, b, k->array[k->pass % 2], to, sum_re);
+	emit_set(p, b, k->array[k->pass % 2], add(to, one), sum_im);
 }
 
 /* ---- The whole kernel. */
@@ -294,14 +382,8 @@ static void serial_body(struct fourier_kernel *k, struct ir_kernel *kernel)
 	const struct fourier_chain *f = k->f;
 	expr rows = number(k, k->rows), row;
 	for (int i = 0; i < 2 && i + 1 < f->passes; i++) {
-		int most = 0;
-		for (int pass = i; pass + 1 < f->passes; pass += 2) {
-			const struct fourier_pass *x = &f->pass[pass];
-			int n = 2 * (f->half ? x->k / 2 + 1 : x->k) * x->m;
-			most = n > most ? n : most;
-		}
 		k->array[i] = ir_variable_new(p->pool, k->type, i ? "odd" : "even");
-		emit_array(p, b, k->array[i], most);
+		emit_array(p, b, k->array[i], 2 * fourier_k(f, 0) * fourier_m(f, 0));
 	}
 	expr first = ir_binary(IR_MUL, ir_block(p->pool, kernel->blocks), rows);
 	expr end = ir_binary(IR_MIN, f->rows, add(first, rows));

@@ -9,7 +9,7 @@
 
 static bool is_table(const struct ir_buffer *b)
 {
-	enum { MOST = 1 << 16 };
+	enum { MOST = 1 << 20 };
 	const struct tensor *t = b->data;
 	if (b->role != IR_CONSTANT || !t || !t->data || t->rank != 2 || t->dim[1] != 2 || t->dim[0] < 2 ||
 	    t->dim[0] > MOST)
@@ -122,6 +122,13 @@ static bool is_sum(const struct ir_stage *s)
 	       (s->value->type == TYPE_F32 || s->value->type == TYPE_F64) && s->out->rank < IR_MAX_RANK;
 }
 
+/* The radix of a stage that may be a pass; 0: it is none. */
+static int radix_of(const struct ir_stage *s)
+{
+	int64_t radix;
+	return is_sum(s) && ir_const_int(s->space[0], &radix) && radix >= 2 && radix <= FOURIER_RADIX ? (int)radix : 0;
+}
+
 static expr axis_of(struct ir_program *p, const struct ir_stage *s, int axis)
 {
 	return ir_axis(p->pool, axis, axis < s->out->rank ? s->out->dim[axis] : s->space[0]);
@@ -134,20 +141,25 @@ static expr turn_index(struct ir_program *p, expr r, expr k, int length, int m)
 	return ir_binary(IR_MUL, j, ir_index(p->pool, m));
 }
 
-static bool extent_is(const struct ir_stage *s, int axis, int64_t n)
+static bool extent_is(const struct ir_buffer *b, int axis, int64_t n)
 {
-	return axis < s->out->rank && ir_is_int(s->out->dim[axis], n);
+	return axis < b->rank && ir_is_int(b->dim[axis], n);
 }
 
-/* True if the stage has the axes of k and m and, last, of both parts. */
+/* True if the buffer has the axes of k and m and, last, of both parts. */
+static bool is_made(const struct fourier_chain *f, const struct ir_buffer *b, int k, int m)
+{
+	return b->rank >= f->axis + 3 && extent_is(b, f->axis, f->real ? k / 2 + 1 : k) &&
+	       extent_is(b, f->axis + 1, m) && extent_is(b, b->rank - 1, 2);
+}
+
 static bool is_step(const struct fourier_chain *f, const struct ir_stage *s, int k, int m)
 {
-	return s->out->rank >= f->axis + 3 && extent_is(s, f->axis, f->half ? k / 2 + 1 : k) &&
-	       extent_is(s, f->axis + 1, m) && extent_is(s, s->out->rank - 1, 2) && !s->post &&
-	       s->out->type == s->value->type && s->out->role == IR_TEMP;
+	return is_made(f, s->out, k, m) && !s->post && s->out->type == s->value->type && s->out->role == IR_TEMP;
 }
 
-/* Sets f's axes from the last stage; `parts`: its value has both. The axis of parts may have extent 1. */
+/* Sets f's axes from the stage that ends the transform; `parts`: its value has both. The axis of parts may have extent
+ * 1. */
 static bool is_last(struct fourier_chain *f, const struct ir_stage *s, int part, bool parts)
 {
 	int64_t kept;
@@ -156,15 +168,15 @@ static bool is_last(struct fourier_chain *f, const struct ir_stage *s, int part,
 	if (f->axis == part || !ir_const_int(s->out->dim[f->axis], &kept) || kept < 1 || kept > f->length)
 		return false;
 	f->kept = (int)kept;
-	return (part < 0 || extent_is(s, part, f->parts)) &&
-	       (!f->half || kept == f->length || kept == f->length / 2 + 1);
+	return (part < 0 || extent_is(s->out, part, f->parts)) &&
+	       (!f->real || kept == f->length || kept == f->length / 2 + 1);
 }
 
 /* True if the stage has parts that its value depends on. */
 static bool has_parts(struct ir_program *p, const struct ir_stage *s)
 {
 	int last = s->out->rank - 1;
-	return last > 0 && extent_is(s, last, 2) && with_part(p, s, last, 0) != with_part(p, s, last, 1);
+	return last > 0 && extent_is(s->out, last, 2) && with_part(p, s, last, 0) != with_part(p, s, last, 1);
 }
 
 /* True if e does not depend on that axis. */
@@ -176,57 +188,21 @@ static bool is_free_of(struct ir_program *p, const struct ir_stage *s, expr e, i
 	return ir_bind_axes(p->pool, e, to) == e;
 }
 
-static bool find_first(struct fourier_chain *f, const struct ir_stage *s, int radix)
+/* True if the stage sums element [k mod J, r * m + ...] of what the pass before has made: transforms of length J. */
+static bool reads_made(const struct fourier_chain *f, const struct ir_stage *s, const struct summed *x,
+                       const struct ir_buffer *from, int before, int m)
 {
 	struct ir_program *p = f->p;
-	struct summed x;
-	bool parts = has_parts(p, s);
-	expr r = axis_of(p, s, s->out->rank);
-	int m = f->length / radix;
-	if (!summed_of(p, s, f->turn, parts ? s->out->rank - 1 : -1, &x))
+	bool last = m == 1;
+	int rank = from->rank, own = s->out->rank;
+	if (!is_made(f, from, before, m * (int)s->space[0]->i) ||
+	    (last ? own != rank - 1 && own != rank - 2 : own != rank))
 		return false;
-	for (f->axis = 0; f->axis < s->out->rank; f->axis++)
-		if (x.at == turn_index(p, r, axis_of(p, s, f->axis), radix, m))
-			break;
-	f->re = x.re;
-	f->im = x.im;
-	f->half = !x.im;
-	f->inverse = x.inverse;
-	if (f->axis == s->out->rank || !is_free_of(p, s, x.re, f->axis) || (x.im && !is_free_of(p, s, x.im, f->axis)))
-		return false;
-	f->pass[f->passes++] = (struct fourier_pass){ s, radix, radix, m };
-	return m == 1 ? is_last(f, s, parts ? s->out->rank - 1 : -1, parts) : x.directed && is_step(f, s, radix, m);
-}
-
-/* True if the stage is the next pass. */
-static bool find_next(struct fourier_chain *f, const struct ir_stage *s)
-{
-	struct ir_program *p = f->p;
-	const struct fourier_pass *before = &f->pass[f->passes - 1];
-	const struct ir_buffer *from = before->s->out;
-	int64_t radix;
-	if (f->passes == FOURIER_PASSES || !is_sum(s) || !ir_const_int(s->space[0], &radix) || radix < 2 ||
-	    radix > FOURIER_RADIX || before->m % radix)
-		return false;
-	int k = before->k * (int)radix, m = before->m / (int)radix, rank = from->rank, own = s->out->rank;
-	bool parts = has_parts(p, s), last = m == 1;
-	if (last && (own == rank - 1 ? !is_last(f, s, own - 1, parts) : own != rank - 2 || !is_last(f, s, -1, parts)))
-		return false;
-	if (!last && (own != rank || !is_step(f, s, k, m)))
-		return false;
-	for (int i = 0, at = 0; i < rank - 1; i++) {
-		if (i == f->axis + 1)
-			continue;
-		if (i != f->axis && s->out->dim[last ? at : i] != from->dim[i])
-			return false;
-		at++;
-	}
-	/* The expected element. */
-	expr r = axis_of(p, s, own), at_k = axis_of(p, s, f->axis), j = ir_index(p->pool, before->k), given = NULL;
-	expr i = ir_binary(IR_MOD, at_k, j), n = r, index[IR_MAX_RANK];
+	expr r = axis_of(p, s, own), j = ir_index(p->pool, before), given = NULL, index[IR_MAX_RANK];
+	expr i = ir_binary(IR_MOD, axis_of(p, s, f->axis), j), n = r;
 	if (!last)
 		n = ir_binary(IR_ADD, ir_binary(IR_MUL, r, ir_index(p->pool, m)), axis_of(p, s, f->axis + 1));
-	if (f->half && before->k > 2) {
+	if (f->real && before > 2) {
 		given = ir_binary(IR_LE, ir_binary(IR_MUL, i, ir_index(p->pool, 2)), j);
 		i = ir_select(given, i, ir_binary(IR_SUB, j, i));
 	}
@@ -236,113 +212,155 @@ static bool find_next(struct fourier_chain *f, const struct ir_stage *s)
 	expr re = ir_load(p->pool, from, index);
 	index[rank - 1] = ir_index(p->pool, 1);
 	expr im = ir_load(p->pool, from, index);
-	if (given)
-		im = ir_select(given, im, ir_unary(IR_NEG, im));
-	struct summed x;
-	if (!summed_of(p, s, f->turn, parts ? own - 1 : -1, &x) || x.re != re || x.im != im ||
-	    x.inverse != f->inverse || x.at != turn_index(p, r, at_k, k, m))
+	return x->re == re && x->im == (given ? ir_select(given, im, ir_unary(IR_NEG, im)) : im);
+}
+
+/* Sets the axis of k, and the pass's k and m, from the table's index. */
+static bool find_axis(struct fourier_chain *f, const struct ir_stage *s, expr at, struct fourier_pass *x)
+{
+	expr r = axis_of(f->p, s, s->out->rank);
+	for (f->axis = 0; f->axis < s->out->rank; f->axis++)
+		for (int again = 0; again < 2; again++) {
+			int64_t m = 1;
+			if (again && (f->axis + 1 == s->out->rank || !ir_const_int(s->out->dim[f->axis + 1], &m)))
+				continue;
+			if (m < 1 || f->length % (m * x->radix))
+				continue;
+			x->m = (int)m;
+			x->k = f->length / x->m;
+			if (at == turn_index(f->p, r, axis_of(f->p, s, f->axis), x->k, x->m))
+				return true;
+		}
+	return false;
+}
+
+static bool find_first(struct fourier_chain *f, const struct ir_stage *s)
+{
+	struct ir_program *p = f->p;
+	struct fourier_pass x = { .s = s, .radix = radix_of(s) };
+	struct summed sum;
+	bool parts = has_parts(p, s);
+	int part = parts ? s->out->rank - 1 : -1;
+	if (!summed_of(p, s, f->turn, part, &sum) || !find_axis(f, s, sum.at, &x))
 		return false;
-	f->pass[f->passes++] = (struct fourier_pass){ s, (int)radix, k, m };
+	f->before = x.k / x.radix;
+	f->re = sum.re;
+	f->im = sum.im;
+	f->inverse = sum.inverse;
+	f->pass[f->passes++] = x;
+	if (f->before == 1) {
+		f->real = !sum.im;
+		if (!is_free_of(p, s, sum.re, f->axis) || (sum.im && !is_free_of(p, s, sum.im, f->axis)))
+			return false;
+	} else {
+		const struct ir_buffer *from = sum.re->op == IR_LOAD ? sum.re->buf : NULL;
+		if (!from || f->axis >= from->rank)
+			return false;
+		f->real = !ir_is_int(from->dim[f->axis], f->before);
+		if (!reads_made(f, s, &sum, from, f->before, x.m))
+			return false;
+		/* Rows are numbered by k mod `before`, which is what they read. */
+		expr index[IR_MAX_RANK];
+		for (int i = 0; i < from->rank; i++)
+			index[i] = i == f->axis ? axis_of(p, s, i) : sum.re->arg[i];
+		f->re = ir_load(p->pool, from, index);
+		index[from->rank - 1] = ir_index(p->pool, 1);
+		f->im = ir_load(p->pool, from, index);
+		if (x.m == 1 && s->out->rank == from->rank - 1) /* the axis of parts may have extent 1 */
+			part = s->out->rank - 1;
+	}
+	return x.m == 1 ? is_last(f, s, part, parts) : sum.directed && is_step(f, s, x.k, x.m);
+}
+
+/* Adds the stage if it is the next pass. */
+static bool find_next(struct fourier_chain *f, const struct ir_stage *s)
+{
+	struct ir_program *p = f->p;
+	const struct fourier_pass *before = fourier_end(f);
+	const struct ir_buffer *from = before->s->out;
+	struct fourier_pass x = { .s = s, .radix = radix_of(s) };
+	struct summed sum;
+	if (f->passes == FOURIER_PASSES || !x.radix || before->m % x.radix)
+		return false;
+	x.k = before->k * x.radix;
+	x.m = before->m / x.radix;
+	bool parts = has_parts(p, s), last = x.m == 1;
+	int own = s->out->rank;
+	expr at = turn_index(p, axis_of(p, s, own), axis_of(p, s, f->axis), x.k, x.m);
+	if (f->axis >= own || !summed_of(p, s, f->turn, parts ? own - 1 : -1, &sum) || sum.inverse != f->inverse ||
+	    sum.at != at || !reads_made(f, s, &sum, from, before->k, x.m))
+		return false;
+	if (!(last ? is_last(f, s, own == from->rank - 1 ? own - 1 : -1, parts) : is_step(f, s, x.k, x.m)))
+		return false;
+	for (int i = 0; i + 1 < from->rank; i++)
+		if (i != f->axis && i != f->axis + 1 && s->out->dim[last && i > f->axis ? i - 1 : i] != from->dim[i])
+			return false;
+	f->pass[f->passes++] = x;
 	return true;
 }
 
 /* ---- The chain. */
 
+/* Ends the chain after so many passes. */
+static void end_after(struct fourier_chain *f, int passes)
+{
+	const struct fourier_pass *x = &f->pass[passes - 1];
+	f->passes = passes;
+	f->rest = x->m;
+	if (x->m == 1)
+		return;
+	f->part = x->s->out->rank - 1;
+	f->parts = 2;
+	f->kept = f->real ? x->k / 2 + 1 : x->k;
+}
+
+/* What does not fit is cut into two parts whose rows have lengths as equal as can be. */
+static void cut(struct fourier_chain *f)
+{
+	int best = 0, best_length = 0, all = fourier_end(f)->k;
+	for (int i = 1; i < f->passes; i++) {
+		int first = f->pass[i - 1].k / f->before, second = all / f->pass[i - 1].k;
+		int length = first > second ? first : second;
+		if (!best || length < best_length) {
+			best = i;
+			best_length = length;
+		}
+	}
+	if (best)
+		end_after(f, best);
+}
+
 bool fourier_find(struct fourier_chain *f, struct ir_program *p, const struct ir_stage *s)
 {
-	int64_t radix;
 	int first = 0;
 	*f = (struct fourier_chain){ .p = p };
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;
-	if (first == p->stages.n || !is_sum(s) || !ir_const_int(s->space[0], &radix) || radix < 2 ||
-	    radix > FOURIER_RADIX)
+	if (first == p->stages.n || !radix_of(s))
 		return false;
 	ir_walk(s->value, find_table, &f->turn);
-	if (!f->turn || f->turn->type != s->value->type || f->turn->data->dim[0] % radix)
+	if (!f->turn || f->turn->type != s->value->type)
 		return false;
 	f->length = (int)f->turn->data->dim[0];
-	if (!find_first(f, s, (int)radix))
+	if (!find_first(f, s))
 		return false;
-	while (f->pass[f->passes - 1].m > 1)
-		if (first + f->passes == p->stages.n || !find_next(f, p->stages.at[first + f->passes]))
-			return false;
+	while (fourier_end(f)->m > 1 && first + f->passes < p->stages.n)
+		if (!find_next(f, p->stages.at[first + f->passes]))
+			break;
+	end_after(f, f->passes);
+	if (!fourier_fits(f, 1))
+		cut(f);
 	const struct ir_stage *made[FOURIER_PASSES];
 	for (int i = 0; i < f->passes; i++)
 		made[i] = f->pass[i].s;
 	for (int i = 0; i + 1 < f->passes; i++)
 		if (stage_is_stored(p, made, f->passes, i))
 			return false;
+	fourier_find_after(f, first);
 	expr extent[IR_MAX_RANK];
 	int axes = fourier_row_axes(f, extent);
 	f->rows = ir_index(p->pool, 1);
 	for (int i = 0; i < axes; i++)
 		f->rows = ir_binary(IR_MUL, f->rows, extent[i]);
-	return true;
-}
-
-/* ---- Numbers. */
-
-int fourier_parts(const struct fourier_chain *f, int pass)
-{
-	int before = fourier_before(&f->pass[pass]);
-	return (f->half ? before / 2 + 1 : before) * f->pass[pass].m;
-}
-
-int fourier_threads(const struct fourier_chain *f)
-{
-	int most = 1;
-	for (int i = 0; i < f->passes; i++)
-		most = fourier_parts(f, i) > most ? fourier_parts(f, i) : most;
-	return most;
-}
-
-bool fourier_across(const struct fourier_chain *f)
-{
-	const struct ir_buffer *out = fourier_last(f)->out;
-	for (int i = f->axis + 1; i < out->rank; i++)
-		if (i != f->part && !ir_is_int(out->dim[i], 1))
-			return true;
-	return false;
-}
-
-enum { SPREAD = 16 };
-
-expr fourier_place(struct ir_program *p, expr at)
-{
-	return ir_binary(IR_ADD, at, ir_binary(IR_FLOORDIV, at, ir_index(p->pool, SPREAD)));
-}
-
-int fourier_pitch(const struct fourier_chain *f)
-{
-	int most = 0;
-	for (int i = 0; i + 1 < f->passes; i++) {
-		int n = (f->half ? f->pass[i].k / 2 + 1 : f->pass[i].k) * f->pass[i].m;
-		most = n > most ? n : most;
-	}
-	return (most + most / SPREAD) | 1;
-}
-
-int fourier_shared_bytes(const struct fourier_chain *f, int rows)
-{
-	return rows * fourier_pitch(f) * 2 * type_info(f->pass[0].s->value->type)->bits / 8;
-}
-
-int fourier_row_axes(const struct fourier_chain *f, expr *extent)
-{
-	const struct ir_buffer *out = fourier_last(f)->out;
-	int n = 0;
-	for (int i = 0; i < out->rank; i++)
-		if (i != f->axis && i != f->part)
-			extent[n++] = out->dim[i];
-	return n;
-}
-
-void fourier_index(const struct fourier_chain *f, int pass, const expr *row, expr k, expr m, expr part, expr *index)
-{
-	const struct ir_buffer *out = f->pass[pass].s->out;
-	bool last = pass + 1 == f->passes;
-	int part_axis = last ? f->part : out->rank - 1, n = 0;
-	for (int i = 0; i < out->rank; i++)
-		index[i] = i == f->axis ? k : i == f->axis + 1 && !last ? m : i == part_axis ? part : row[n++];
+	return fourier_fits(f, 1);
 }
