@@ -7,6 +7,12 @@
 
 #include "ir/axis_names.h"
 
+/* A thread's place in a pass: transform j of those for each m. */
+struct place {
+	expr j, m;
+	struct ir_variable *turn; /* null: no turns */
+};
+
 struct fourier_kernel {
 	struct ir_program *p;
 	const struct fourier_chain *f;
@@ -16,8 +22,9 @@ struct fourier_kernel {
 	expr active;            /* bool: the thread has a row; null: every one has */
 	expr thread;            /* the thread's number in its row */
 	expr base;              /* where its row begins in shared memory, in pairs */
+	struct place place[FOURIER_PASSES];
 	const struct ir_buffer *shared;
-	struct ir_variable *array[2];     /* serial: what even and odd passes make of a row */
+	struct ir_variable *array[2]; /* serial: what even and odd passes make of a row */
 	int pass;
 };
 
@@ -110,22 +117,41 @@ static void load_shared(const struct fourier_kernel *k, struct ir_block *b, cons
 	emit_load_flat_into(k->p, in, k->shared, shared_at(k, at), z, r, 2);
 }
 
-/* z[r] *= e^(-2 pi i j r / K), from the powers of two of that. */
-static void turn(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr j)
+/* The block of the threads that take part in a pass. */
+static struct ir_block *taking_part(const struct fourier_kernel *k, struct ir_block *b, int pass)
+{
+	int parts = fourier_parts(k->f, pass);
+	expr some = parts < fourier_threads(k->f) ? ir_binary(IR_LT, k->thread, number(k, parts)) : NULL;
+	some = both(k->active, some);
+	return some ? emit_if(k->p, b, some) : b;
+}
+
+/* Declares the thread's place in a pass, and loads e^(-2 pi i j 2^b / K): before the pass before, whose work hides the
+ * way to memory. */
+static void prepare(struct fourier_kernel *k, struct ir_block *b, int pass)
 {
 	struct ir_program *p = k->p;
-	const struct fourier_pass *x = &k->f->pass[k->pass];
-	int bits = 0;
+	const struct fourier_chain *f = k->f;
+	const struct fourier_pass *x = &f->pass[pass];
+	struct place *at = &k->place[pass];
+	int before = fourier_j(f, pass), each = fourier_m(f, pass), threads = fourier_threads(f), bits = 0;
+	expr high = ir_binary(IR_FLOORDIV, k->thread, number(k, each)), low = k->thread;
+	low = before > 1 ? ir_binary(IR_MOD, low, number(k, each)) : low;
+	at->j = at->m = number(k, 0);
+	if (before > 1)
+		at->j = emit_declare(p, b, arena_printf(p->arena, "j_%d", pass), high, number(k, threads / each + 1));
+	if (each > 1)
+		at->m = emit_declare(p, b, arena_printf(p->arena, "m_%d", pass), low, number(k, each));
+	if (f->pass[pass].k == x->radix)
+		return; /* no turns */
 	while (1 << bits < x->radix)
 		bits++;
-	struct ir_variable *powers = ir_variable_new(p->pool, k->type, "turn_%d", k->pass);
-	emit_array_of_rows(p, b, powers, bits, 2);
+	at->turn = ir_variable_new(p->pool, k->type, "turn_%d", pass);
+	emit_array_of_rows(p, b, at->turn, bits, 2);
+	b = taking_part(k, b, pass);
 	for (int i = 0; i < bits; i++)
-		emit_load_into(p, b, k->f->turn, mul(k, frequency(k, j), ((int64_t)2 * x->m) << i), powers,
+		emit_load_into(p, b, f->turn, mul(k, frequency(k, at->j), ((int64_t)2 * x->m) << i), at->turn,
 		               number(k, i), 2);
-	struct ir_call *call = emit_invoke(p, b, &device_fourier_turns, IR_OF(IR_TRUTH(k->f->inverse)));
-	add_variable(p, call, z);
-	add_variable(p, call, powers);
 }
 
 static void store_pair(const struct fourier_kernel *k, struct ir_block *b, const struct ir_buffer *out, expr place,
@@ -258,44 +284,33 @@ static void store_all(const struct fourier_kernel *k, struct ir_block *b, const 
 	store_one(k, in, z, add(i, number(k, first)), j, m, true);
 }
 
-/* The block of the threads that take part in the pass. */
-static struct ir_block *taking_part(const struct fourier_kernel *k, struct ir_block *b)
-{
-	int parts = fourier_parts(k->f, k->pass);
-	expr some = parts < fourier_threads(k->f) ? ir_binary(IR_LT, k->thread, number(k, parts)) : NULL;
-	some = both(k->active, some);
-	return some ? emit_if(k->p, b, some) : b;
-}
-
-static void one_pass(const struct fourier_kernel *k, struct ir_block *b)
+static void one_pass(struct fourier_kernel *k, struct ir_block *b)
 {
 	struct ir_program *p = k->p;
 	const struct fourier_chain *f = k->f;
+	const struct place *at = &k->place[k->pass];
 	struct ir_variable *z = ir_variable_new(p->pool, k->type, "z_%d", k->pass);
-	expr j = number(k, 0), m = j;
-	int before = fourier_j(f, k->pass), each = fourier_m(f, k->pass), threads = fourier_threads(f);
+	struct ir_template direction = IR_OF(IR_TRUTH(f->inverse));
 	bool last = k->pass + 1 == f->passes;
 	emit_array_of_rows(p, b, z, f->pass[k->pass].radix, 2);
-	if (before > 1)
-		j = emit_declare(p, b, arena_printf(p->arena, "j_%d", k->pass),
-		                 ir_binary(IR_FLOORDIV, k->thread, number(k, each)), number(k, threads / each + 1));
-	if (each > 1)
-		m = emit_declare(p, b, arena_printf(p->arena, "m_%d", k->pass),
-		                 before > 1 ? ir_binary(IR_MOD, k->thread, number(k, each)) : k->thread,
-		                 number(k, each));
-	struct ir_block *in = taking_part(k, b);
+	if (!last)
+		prepare(k, b, k->pass + 1);
+	struct ir_block *in = taking_part(k, b, k->pass);
 	if (k->pass == 0)
-		load_signal(k, in, z, m);
+		load_signal(k, in, z, at->m);
 	else
-		load_shared(k, in, z, j, m);
-	if (k->pass || f->before > 1)
-		turn(k, in, z, j);
-	add_variable(p, emit_invoke(p, in, &device_fourier, IR_OF(IR_TRUTH(f->inverse))), z);
+		load_shared(k, in, z, at->j, at->m);
+	if (at->turn) {
+		struct ir_call *call = emit_invoke(p, in, &device_fourier_turns, direction);
+		add_variable(p, call, z);
+		add_variable(p, call, at->turn);
+	}
+	add_variable(p, emit_invoke(p, in, &device_fourier, direction), z);
 	if (k->pass && !last) {
 		emit(p, b, IR_SYNC); /* all have read */
-		in = taking_part(k, b);
+		in = taking_part(k, b, k->pass);
 	}
-	store_all(k, in, z, j, m);
+	store_all(k, in, z, at->j, at->m);
 	if (!last)
 		emit(p, b, IR_SYNC);
 }
@@ -371,6 +386,7 @@ static void threads_body(struct fourier_kernel *k, struct ir_kernel *kernel)
 		k->active = emit_constant(p, b, "active", k->active, NULL);
 	k->base = mul(k, in_block, fourier_pitch(k->f));
 	declare_row(k, b, ir_var_of(row->var, count));
+	prepare(k, b, 0);
 	for (k->pass = 0; k->pass < k->f->passes; k->pass++)
 		one_pass(k, b);
 }
