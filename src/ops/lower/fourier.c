@@ -366,7 +366,8 @@ int fourier_lower(const struct fourier *f, struct value *y)
 	if (!ir_const_int(f->length, &n) || n < 2 || n > INT32_MAX || f->out.rank + 3 > IR_MAX_RANK)
 		return direct(f, c, y);
 	fourier_plan(&plan, n);
-	if (plan.radix[0] > FOURIER_RADIX_DIRECT && (length = fourier_smooth(2 * n - 1)) <= TABLE_MAX)
+	if (n > FOURIER_SUMMED && plan.radix[0] > FOURIER_RADIX_DIRECT &&
+	    (length = fourier_smooth(2 * n - 1)) <= TABLE_MAX)
 		return convolution(f, c, n, length, y);
 	return plan.n == 1 ? direct(f, c, y) : steps(f, c, &plan, y);
 }

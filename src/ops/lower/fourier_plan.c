@@ -128,9 +128,12 @@ struct fourier_pair fourier_turn(int64_t j, int64_t n)
 void fourier_compute(struct fourier_pair *x, int64_t length, struct arena *scratch)
 {
 	struct fourier_pair *y = NEWN(scratch, struct fourier_pair, length), *to = y, *from = x;
+	struct fourier_pair *turn = NEWN(scratch, struct fourier_pair, length);
 	struct fourier_plan plan;
 	int64_t j = 1;
 
+	for (int64_t i = 0; i < length; i++)
+		turn[i] = fourier_turn(i, length);
 	fourier_plan(&plan, length);
 	for (int i = 0; i < plan.n; i++) {
 		int64_t radix = plan.radix[i], k = j * radix, step = length / k;
@@ -140,7 +143,7 @@ void fourier_compute(struct fourier_pair *x, int64_t length, struct arena *scrat
 			int64_t row = at / step % j * step * radix + at % step;
 
 			for (int64_t r = 0; r < radix; r++) {
-				struct fourier_pair t = fourier_turn(at / step * r % k, k), z = from[row + r * step];
+				struct fourier_pair t = turn[at / step * r % k * step], z = from[row + r * step];
 
 				sum.re += z.re * t.re + z.im * t.im;
 				sum.im += z.im * t.re - z.re * t.im;

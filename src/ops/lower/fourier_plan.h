@@ -7,9 +7,10 @@
 #include "base/arena.h"
 
 enum {
-	FOURIER_RADIX_MAX = 25,     /* of a step whose radix is not prime: a thread's registers hold it */
-	FOURIER_RADIX_DIRECT = 128, /* largest prime factor that is summed directly; see fourier_lower() */
-	FOURIER_WHOLE = 8192,       /* longer ones are planned as two of about equal lengths, a kernel each */
+	FOURIER_RADIX_MAX = 25,    /* of a step whose radix is not prime: a thread's registers hold it */
+	FOURIER_RADIX_DIRECT = 32, /* largest prime factor that is summed directly; see fourier_lower() */
+	FOURIER_SUMMED = 128,      /* shorter lengths are steps whatever their factors */
+	FOURIER_WHOLE = 8192,      /* longer ones are planned as two of about equal lengths, a kernel each */
 	FOURIER_STEPS_MAX = 64,
 };
 
