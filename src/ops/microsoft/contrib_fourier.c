@@ -78,7 +78,7 @@ const struct op_def ops_contrib_fourier[] = {
 	  .formula = "y[.., k] = sum over n of x[.., n] e^(-2 pi i k n / N), k up to N/2",
 	  .inputs = { IN("x", TS_FLOAT) },
 	  .outputs = { OUT("y") }, .attrs = { FFT }, .lower = rfft_lower,
-	  .cases = { "x:f32[N,16]", "x:f16[N,3,10]", "x:f32[N,60]" } },
+	  .cases = { "x:f32[N,16]", "x:f16[N,3,10]", "x:f32[N,60]", "x:f32[N,K]" } },
 	{ .name = "Irfft", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = the real signal with the frequencies x",
 	  .inputs = { IN("x", TS_FLOAT) }, .outputs = { OUT("y") }, .attrs = { FFT }, .lower = irfft_lower,

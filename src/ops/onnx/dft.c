@@ -186,6 +186,7 @@ const struct op_def ops_dft[] = {
 	  .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT("onesided", 1, "1: only the first N/2 + 1 frequencies") }, .lower = stft_lower,
 	  .cases = { "signal:f32[B,L,1] frame_step:i64[]={8} window:f32[16]",
+		     "signal:f32[B,L,1] frame_step:i64[]={8} window:f32[W]",
 		     "signal:f32[B,L,1] frame_step:i64[]={16} window:f32[50]",
 		     "signal:f16[B,200] frame_step:i64[]={10} window:f16[64] onesided=0",
 		     "signal:f32[2,300,2] frame_step:i64[]={40} frame_length:i64[]={99} onesided=0" } },
