@@ -275,10 +275,11 @@ static void store_one(const struct fourier_kernel *k, struct ir_block *b, const 
 static void store_all(const struct fourier_kernel *k, struct ir_block *b, const struct ir_variable *z, expr j, expr m)
 {
 	int radix = k->f->pass[k->pass].radix, first = fourier_half(k->f) ? (radix + 1) / 2 : radix;
+	bool own = first < radix && k->pass == 0 && k->f->passes > 1; /* z has both of a pair: the first half is all */
 	expr i;
-	struct ir_block *in = emit_unrolled(k->p, b, "r", first, &i);
+	struct ir_block *in = emit_unrolled(k->p, b, "r", own ? radix / 2 + 1 : first, &i);
 	store_one(k, in, z, i, j, m, false);
-	if (first == radix)
+	if (own || first == radix)
 		return;
 	in = emit_unrolled(k->p, b, "r", radix - first, &i);
 	store_one(k, in, z, add(i, number(k, first)), j, m, true);
