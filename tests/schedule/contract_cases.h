@@ -104,6 +104,33 @@ static const struct schedule_case contract_cases[] = {
 	  "  y: bf16[1,2,12,4] = sum (i, j, k, l | r<16, s<2) f32(x[i, 16 * j + r, 2 * l + s]) * f32(weight[12 * j + "
 	  "k, r, s])\n",
 	  { "" } },
+	{ "convolution_split", /* groups as axes that no buffer has */
+	  "(x: f16[2,32,H,5], weight: f16[24,16,2,3], b: f16[24]) -> (y: f16[2,24,H,5])\n"
+	  "  y: f16[2,24,H,5] = sum (i, j, k, l | r<16, s<2, t<3) select(and(k + s < H, and(1 <= l + t, l + t < 6)), "
+	  "f32(x[i, 16 * floordiv(j, 12) + r, k + s, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
+	  "f16(it + f32(b[j]))\n",
+	  { "H=8", "H=3" } },
+	/* Phases: of two positions, and with a tap that not all have; of three, whose first one is outside; of channels
+	 * last, in groups. */
+	{ "convolution_phases",
+	  "(x: f16[2,16,H,5], weight: f16[16,12,4,3], b: f16[12]) -> (y: f16[2,12,2 * H,9])\n"
+	  "  y: f16[2,12,2 * H,9] = sum (i, j, k, l | r<16, s<2, t<2) select(and(and(0 <= s + floordiv(k + 1, 2) - 1, "
+	  "s + floordiv(k + 1, 2) - 1 < H), and(and(0 <= t + floordiv(l, 2) - 1, t + floordiv(l, 2) - 1 < 5), "
+	  "mod(l, 2) - 2 * t + 2 < 3)), f32(x[i, r, s + floordiv(k + 1, 2) - 1, t + floordiv(l, 2) - 1]), 0.0) * "
+	  "select(mod(l, 2) - 2 * t + 2 < 3, f32(weight[r, j, mod(k + 1, 2) - 2 * s + 2, mod(l, 2) - 2 * t + 2]), 0.0) "
+	  "then f16(it + f32(b[j]))\n",
+	  { "H=4", "H=3" } },
+	{ "convolution_phases_of_three",
+	  "(x: f32[2,3,W], weight: f32[3,20,6]) -> (y: f32[2,20,3 * W + 1])\n"
+	  "  y: f32[2,20,3 * W + 1] = sum (i, j, k | r<3, s<2) select(and(0 <= s + floordiv(k + 2, 3) - 1, "
+	  "s + floordiv(k + 2, 3) - 1 < W), x[i, r, s + floordiv(k + 2, 3) - 1], 0.0) * "
+	  "weight[r, j, mod(k + 2, 3) - 3 * s + 3]\n",
+	  { "W=5", "W=1" } },
+	{ "convolution_phases_last",
+	  "(x: f16[2,5,32], weight: f16[32,24,2]) -> (y: f16[2,10,48])\n"
+	  "  y: f16[2,10,48] = sum (i, j, k | r<16) f32(x[i, floordiv(j, 2), 16 * floordiv(k, 24) + r]) * "
+	  "f32(weight[16 * floordiv(k, 24) + r, mod(k, 24), mod(j, 2)])\n",
+	  { "" } },
 	{ "convolution_zeros",
 	  "(x: u8[2,16,4,6], weight: i8[8,16,3,3], p: u8[]) -> (y: i32[2,8,4,6])\n"
 	  "  y: i32[2,8,4,6] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "

@@ -1,5 +1,4 @@
-/* Recognises contractions and their kind. See contract.h. */
-#include <stdio.h>
+/* Recognises a contraction's operands, the axes of each and how these are loaded. See contract.h. */
 #include "sched/contract/contract.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -263,62 +262,30 @@ void contract_find_way(struct contract *c, int side)
 	}
 }
 
-/* ---- The epilogue: maps after the sum over the same elements. */
-
-struct own_loads {
-	const struct contract *c;
-	expr here; /* position of the current element of out */
-	bool any, fine;
-};
-
-static void check_own(void *user, expr e)
+bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s)
 {
-	struct own_loads *o = user;
-	if (e->op != IR_LOAD)
-		return;
-	for (int i = 0; i < o->c->stages; i++)
-		if (o->c->made[i]->out == e->buf) {
-			o->any = true;
-			o->fine &= ir_flat(o->c->p->pool, e->buf, e->arg) == o->here;
-		}
-}
-
-static void take_maps(struct contract *c)
-{
-	int at = 0;
-	while (at < c->p->stages.n && c->p->stages.at[at] != c->s)
-		at++;
-	c->made[c->stages++] = c->s;
-	while (++at < c->p->stages.n && c->stages < CONTRACT_STAGES) {
-		const struct ir_stage *m = c->p->stages.at[at];
-		struct own_loads o = { c, out_position(c->p, c->s), false, true };
-		if (m->kind != IR_MAP || m->out->rank != c->s->out->rank || type_is_packed(m->out->type) ||
-		    memcmp(m->out->dim, c->s->out->dim, sizeof m->out->dim[0] * (size_t)m->out->rank))
-			return;
-		ir_walk(m->value, check_own, &o);
-		if (!o.any || !o.fine)
-			return;
-		c->made[c->stages++] = m;
-	}
-}
-
-bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s)
-{
-	const bool apart[2 * IR_MAX_RANK] = { false };
-	*c = (struct contract){ .p = p, .s = s };
-	if (s->kind != IR_REDUCE || s->combine != IR_SUM || !s->space_rank || type_is_packed(s->out->type) ||
-	    !find_operands(c) || !group_axes(c))
-		return false;
-	/* Data-dependent sizes launch more blocks than tiles: not supported. */
-	if (ir_size_limit(p, out_count(p, s)) != out_count(p, s))
+	*c = (struct contract){ .p = p, .whole = s, .s = s, .inside = ir_int(p->pool, TYPE_BOOL, 1) };
+	for (int k = 0; k < s->out->rank; k++)
+		c->own[k] = ir_axis(p->pool, k, s->out->dim[k]);
+	if (!find_operands(c) || !group_axes(c))
 		return false;
 	contract_find_way(c, 0);
 	contract_find_way(c, 1);
-	c->fits = whole_vectors(c, out_position(p, s), s->out->rank, c->axis[CONTRACT_COLUMN], c->axes[CONTRACT_COLUMN],
-	                        CONTRACT_VECTOR, apart);
+	return true;
+}
+
+expr contract_position(const struct contract *c)
+{
+	return ir_flat(c->p->pool, c->whole->out, c->own);
+}
+
+void contract_find_width(struct contract *c)
+{
+	bool apart[2 * IR_MAX_RANK] = { false };
+	mark_axes(c->inside, apart);
+	c->fits = whole_vectors(c, contract_position(c), c->s->out->rank, c->axis[CONTRACT_COLUMN],
+	                        c->axes[CONTRACT_COLUMN], CONTRACT_VECTOR, apart);
 	c->width = never(c->fits) ? 1 : CONTRACT_VECTOR;
 	if (c->width == 1)
-		c->fits = ir_int(p->pool, TYPE_BOOL, 1);
-	take_maps(c);
-	return true;
+		c->fits = ir_int(c->p->pool, TYPE_BOOL, 1);
 }

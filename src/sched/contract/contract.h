@@ -1,6 +1,6 @@
-/* Contractions: sums of products of two operands, such as matrix products and convolutions. contract.c recognises them
- * from a stage's index expressions. contract_emit.c writes the kernel: on tensor cores, or with ordinary multiply-adds
- * for element types that tensor cores do not take (`plain`). */
+/* Contractions: sums of products of two operands, such as matrix products and convolutions. contract_match.c recognises
+ * them from a stage's index expressions. contract_emit.c writes the kernel: on tensor cores, or with ordinary
+ * multiply-adds for element types that tensor cores do not take (`plain`). */
 #ifndef TPAT_SCHED_CONTRACT_H
 #define TPAT_SCHED_CONTRACT_H
 
@@ -26,7 +26,10 @@ struct contract_operand {
 
 struct contract {
 	struct ir_program *p;
-	const struct ir_stage *s;
+	const struct ir_stage *whole;    /* the sum */
+	const struct ir_stage *s;        /* the sum over the contraction's axes: `whole`, or made by contract_split.c */
+	expr own[IR_MAX_RANK];           /* axes of `whole` over those of s */
+	expr inside;                     /* bool over axes of s: the point is one of `whole` */
 	bool plain;                      /* multiplies and adds in the element type */
 	struct contract_operand side[2]; /* left: rows; right: columns, including the result's last axis */
 	int axes[CONTRACT_GROUPS];       /* number of axes in each group */
@@ -35,7 +38,7 @@ struct contract {
 	int order[IR_MAX_RANK];              /* order in which kernels traverse the reduced axes, innermost last */
 	int width;                           /* store width: CONTRACT_VECTOR, or 1 where that never fits */
 	expr fits;                           /* bool: extents and strides are multiples of `width` */
-	const struct ir_stage *made[CONTRACT_STAGES]; /* s, and the maps after it over the same elements (epilogue) */
+	const struct ir_stage *made[CONTRACT_STAGES]; /* `whole`, and the epilogue: maps over the same elements */
 	int stages;
 };
 
@@ -62,6 +65,12 @@ int contract_element_bytes(const struct contract *c); /* element size of both op
 /* True if a plain kernel pads each row of this side's tile to avoid bank conflicts. */
 bool contract_lies_apart(const struct contract *c, int side, enum contract_way way);
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+/* Its parts: the operands and their axes, over the stage's axes as they are, or split where operands share an axis only
+ * in part. */
+bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+bool contract_match_split(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+expr contract_position(const struct contract *c); /* an element's position in the result, over axes of s */
+void contract_find_width(struct contract *c);     /* of stores */
 /* The same, with operands that allow no vectors repacked along a reduced axis. Returns false if that is impossible or
  * not needed. The caller creates the buffers: contract_pack(). */
 bool contract_match_packed(struct contract *c, struct ir_program *p, const struct ir_stage *s);

@@ -124,6 +124,7 @@ void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, 
 /* Results. */
 enum type contract_sum_type(const struct contract_kernel *k);
 void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width);
+struct ir_block *contract_if_inside(struct contract_kernel *k, struct ir_block *b); /* if it is one of the results */
 void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b);
 bool contract_has_zeros(const struct contract_kernel *k);
 /* Stores sum[part][8 columns] of every warp through the shared memory at `shared`, which must no longer be in use. */

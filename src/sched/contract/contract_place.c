@@ -188,7 +188,7 @@ static void serial_block(struct contract_kernel *k, struct ir_block *b, expr blo
 	b = contract_each_tile(k, b, blocks);
 	b = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, ir_var_of(k->first[0], NULL));
 	b = serial_loop(k, b, "column", CONTRACT_COLUMN, k->shape.columns, ir_var_of(k->first[1], NULL));
-	sum_element(k, b);
+	sum_element(k, contract_if_inside(k, b));
 }
 
 static const char *stages_text(const struct contract *c)
@@ -206,18 +206,23 @@ void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const s
                              const struct sched_choice *choice)
 {
 	enum { THREADS = 256 };
-	struct contract_kernel k = { .c = c, .p = plan->program };
+	struct contract whole = *c;
+	struct contract_kernel k = { .c = &whole, .p = plan->program };
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_64", choice);
-	const struct ir_buffer *out = c->s->out;
+	const struct ir_buffer *out = c->whole->out;
+	whole.s = c->whole;
+	whole.inside = ir_int(k.p->pool, TYPE_BOOL, 1);
+	for (int i = 0; i < out->rank; i++)
+		whole.own[i] = ir_axis(k.p->pool, i, out->dim[i]);
 	bool all[IR_MAX_RANK];
 	for (int i = 0; i < IR_MAX_RANK; i++)
 		all[i] = true;
-	expr element = declare_element(k.p, kernel, out_count(k.p, c->s), THREADS, 1);
+	expr element = declare_element(k.p, kernel, out_count(k.p, c->whole), THREADS, 1);
 	declare_axes(k.p, &kernel->body, element, out->rank, out->dim, ir_axis_names[0], all, k.axis);
 	sum_element(&k, &kernel->body);
 	kernel->name = arena_printf(k.p->arena, "%s_64", step->at[step->n - 1]->name);
 	kernel->params = "an element a thread";
-	kernel_finish_wide(plan, step, kernel, c->s);
+	kernel_finish_wide(plan, step, kernel, c->whole);
 	kernel->about = stages_text(c);
 }
 
@@ -233,7 +238,7 @@ bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_
 	kernel->cluster = s->split > 1 ? s->split : 0;
 	kernel_needs(kernel, fits);
 	serial_block(&serial, &kernel->serial, kernel->blocks);
-	bool enough = kernel_finish_narrow(plan, step, kernel, c->s);
+	bool enough = kernel_finish_narrow(plan, step, kernel, c->whole);
 	kernel->about = stages_text(c);
 	return enough;
 }

@@ -82,15 +82,37 @@ static struct ir_variable *vector_of(const struct ir_stage *s)
 	return ir_variable_of(s->value->pool, s->out->type, s->out, IR_HOLDS_VECTOR, 0, "%s_v", s->out->name);
 }
 
+/* The axes of the results, as far as the contraction's axes are declared. */
+static void own_axes(const struct contract_kernel *k, expr *own)
+{
+	const struct contract *c = k->c;
+	const struct axes here = { .value = k->axis };
+	for (int d = 0; d < c->whole->out->rank; d++) {
+		bool used[2 * IR_MAX_RANK] = { false }, known = true;
+		mark_axes(c->own[d], used);
+		for (int i = 0; i < c->s->out->rank; i++)
+			known &= !used[i] || k->axis[i];
+		own[d] = known ? to_kernel(k->p, c->own[d], &here) : NULL;
+	}
+}
+
+struct ir_block *contract_if_inside(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct axes here = { .value = k->axis };
+	return ir_is_int(k->c->inside, 1) ? b : emit_if(k->p, b, to_kernel(k->p, k->c->inside, &here));
+}
+
 /* Makes the element of every stage from its axes and its sum: declares it, and stores it or puts it into the stage's
  * vector. */
 void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width)
 {
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
+	expr own[IR_MAX_RANK];
+	own_axes(k, own);
 	for (int i = 0; i < c->stages; i++) {
 		const struct ir_stage *s = c->made[i];
-		struct axes here = { .value = k->axis, .load = at_hand, .user = k, .acc = k->all };
+		struct axes here = { .value = own, .load = at_hand, .user = k, .acc = k->all };
 		expr value = s->kind == IR_MAP ? s->value
 		             : s->post         ? s->post
 		                               : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
@@ -100,7 +122,7 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 		if (!stage_is_stored(p, c->made, c->stages, i))
 			continue;
 		if (width == 1) {
-			emit_store(p, b, s->out, ir_flat(p->pool, s->out, k->axis), made);
+			emit_store(p, b, s->out, ir_flat(p->pool, s->out, own), made);
 			continue;
 		}
 		emit_set(p, b, vector_of(s), k->item, made);
@@ -109,16 +131,18 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 		k->made[i] = NULL;
 }
 
-/* Marks the axes that the results' values, and with `positions` their indices, use. */
-static void axes_of_results(const struct contract *c, bool *used, bool positions)
+/* Marks the axes that the results' values use. */
+static void axes_of_results(const struct contract *c, bool *used)
 {
+	bool own[2 * IR_MAX_RANK] = { false };
 	for (int i = 0; i < c->stages; i++) {
 		const struct ir_stage *s = c->made[i];
 		if (s->kind == IR_MAP || s->post)
-			mark_axes(s->kind == IR_MAP ? s->value : s->post, used);
+			mark_axes(s->kind == IR_MAP ? s->value : s->post, own);
 	}
-	for (int i = 0; positions && i < c->s->out->rank; i++)
-		used[i] = true;
+	for (int d = 0; d < c->whole->out->rank; d++)
+		if (own[d])
+			mark_axes(c->own[d], used);
 }
 
 /* Makes a lane's vector of one row, element by element. */
@@ -131,33 +155,33 @@ static void make_vector(struct contract_kernel *k, struct ir_block *b, expr row,
 		all[i] = true;
 	struct ir_block *in = b;
 	contract_declare_group(k, in, CONTRACT_ROW, row, all);
-	expr first = NULL;
-	if (width > 1) {
-		for (int i = 0; i < c->stages; i++) {
-			if (!stage_is_stored(p, c->made, c->stages, i))
-				continue;
-			emit_array(p, in, vector_of(c->made[i]), width);
-		}
-		axes_of_results(c, used, false);
-		struct ir_block *items = unrolled(k, in, "item", width, 1, &k->item);
-		contract_declare_group(k, items, CONTRACT_COLUMN, plus(column, k->item), used);
-		for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* unused axes may have any value */
-			if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
-				k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
-		k->all = item_of(k->sums, k->item);
-		contract_make_element(k, items, width);
+	if (width == 1 || !ir_is_int(c->inside, 1)) { /* what it tests is the same for the whole vector */
 		contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
-		first = ir_flat(p->pool, c->s->out, k->axis);
-		for (int i = 0; i < c->stages; i++) {
-			if (!stage_is_stored(p, c->made, c->stages, i))
-				continue;
-			emit_store_vector(p, in, c->made[i]->out, first, vector_of(c->made[i]), width);
-		}
+		in = contract_if_inside(k, in);
+	}
+	if (width == 1) {
+		k->all = item_of(k->sums, index_(k, 0));
+		contract_make_element(k, in, 1);
 		return;
 	}
+	for (int i = 0; i < c->stages; i++)
+		if (stage_is_stored(p, c->made, c->stages, i))
+			emit_array(p, in, vector_of(c->made[i]), width);
+	axes_of_results(c, used);
+	struct ir_block *items = unrolled(k, in, "item", width, 1, &k->item);
+	contract_declare_group(k, items, CONTRACT_COLUMN, plus(column, k->item), used);
+	for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* unused axes may have any value */
+		if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
+			k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
+	k->all = item_of(k->sums, k->item);
+	contract_make_element(k, items, width);
 	contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
-	k->all = item_of(k->sums, index_(k, 0));
-	contract_make_element(k, in, 1);
+	expr own[IR_MAX_RANK];
+	own_axes(k, own);
+	for (int i = 0; i < c->stages; i++)
+		if (stage_is_stored(p, c->made, c->stages, i))
+			emit_store_vector(p, in, c->made[i]->out, ir_flat(p->pool, c->whole->out, own),
+			                  vector_of(c->made[i]), width);
 }
 
 /* Rows of a warp's sums per pass through shared memory. */

@@ -21,8 +21,8 @@ struct contract_stream *contract_stream_new(struct ir_plan *plan, const struct c
 	struct contract_stream *s = NEW(p->arena, struct contract_stream);
 	int blocks = choice->param[3];
 	expr size = index_(&k, (int64_t)blocks * k.shape.rows * k.shape.columns);
-	const char *name = arena_printf(p->arena, "%s_parts", c->s->out->name);
-	s->marks = tiles_new(plan, c->s, index_(&k, blocks), TYPE_U32, 0, 0).state;
+	const char *name = arena_printf(p->arena, "%s_parts", c->whole->out->name);
+	s->marks = tiles_new(plan, c->whole, index_(&k, blocks), TYPE_U32, 0, 0).state;
 	s->parts = flat_view(p, ir_buffer_new(p, name, c->s->value->type, 1, &size, IR_TEMP));
 	s->blocks = index_(&k, blocks);
 	return s;
