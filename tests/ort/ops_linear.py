@@ -123,7 +123,8 @@ def conv_transpose(d):
     attrs["group"] = group
     if "strides" in attrs and d.chance(0.4):
         attrs["output_padding"] = [d.integer(0, s - 1) for s in attrs["strides"]]
-    inputs = [d.array(dtype, x), d.array(dtype, w)] + ([d.array(dtype, [w[1] * group])] if d.chance(0.5) else [])
+    # Finite weights: whether they are multiplied by the zeros outside of the input, as in a convolution, is open.
+    inputs = [d.array(dtype, x), d.array(dtype, w, finite=True)] + ([d.array(dtype, [w[1] * group])] if d.chance(0.5) else [])
     return Case(inputs, attrs, depth=product(w[2:]) * x[1], constant=(1, 2) if d.chance(0.6) else ())
 
 

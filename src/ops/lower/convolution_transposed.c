@@ -94,22 +94,29 @@ static int64_t inverse(int64_t a, int64_t m)
 	return 0;
 }
 
-/* The t-th tap of output `o` along axis i: its index in the kernel, its index in the input, and the condition that
- * both exist. */
+/* A tap of output `o` along axis i, the last one first, so that the input's index grows from tap to tap: its index in
+ * the kernel, its index in the input, and the conditions that these exist. `taken` is null where the kernel always has
+ * the tap. */
 struct tap {
-	expr k, i, where;
+	expr k, i, inside, taken;
 };
+
+static expr both(expr a, expr b)
+{
+	return a && b ? and_(a, b) : a ? a : b;
+}
 
 static int64_t taps_apart(const struct transposed *t, int i)
 {
 	return t->stride[i] / gcd(t->stride[i], t->dilation[i]);
 }
 
-static struct tap tap_of(const struct transposed *t, int i, expr o, expr tap)
+static struct tap tap_of(const struct transposed *t, int i, expr o, expr taps, expr number)
 {
 	int64_t common = gcd(t->stride[i], t->dilation[i]), apart = taps_apart(t, i), kernel;
 	expr at = add(o, t->before[i]), stride = with(at, (double)t->stride[i]), first;
-	struct tap out;
+	expr tap = sub(addi(taps, -1), number);
+	struct tap out = { 0 };
 
 	first = mul(floordiv(at, with(at, (double)common)),
 	            with(at, (double)inverse(t->dilation[i] / common % apart, apart)));
@@ -117,11 +124,11 @@ static struct tap tap_of(const struct transposed *t, int i, expr o, expr tap)
 	out.k = add(first, muli(tap, apart));
 	out.i = t->dilation[i] == 1 ? floordiv(at, stride) : floordiv(sub(at, muli(first, t->dilation[i])), stride);
 	out.i = sub(out.i, muli(tap, t->dilation[i] / common));
-	out.where = and_(ge(out.i, with(at, 0)), lt(out.i, t->in[i]));
+	out.inside = and_(ge(out.i, with(at, 0)), lt(out.i, t->in[i]));
 	if (common > 1)
-		out.where = and_(eq(mod(at, with(at, (double)common)), with(at, 0)), out.where);
+		out.taken = eq(mod(at, with(at, (double)common)), with(at, 0));
 	if (apart > 1 && !(ir_const_int(t->kernel[i], &kernel) && kernel % apart == 0))
-		out.where = and_(lt(out.k, t->kernel[i]), out.where);
+		out.taken = both(out.taken, lt(out.k, t->kernel[i]));
 	return out;
 }
 
@@ -131,7 +138,7 @@ int convolution_transposed(struct lower *l, int pads, int bias_input)
 	int rank = value_rank(x), n = rank - 2;
 	int64_t groups = lower_int(l, "group"), channels, filters;
 	struct ints shape = lower_ints(l, "kernel_shape");
-	expr xi[IR_MAX_RANK], wi[IR_MAX_RANK], m, c, group, per_group, where = NULL, post = NULL, e;
+	expr xi[IR_MAX_RANK], wi[IR_MAX_RANK], m, c, group, per_group, inside = NULL, taken = NULL, post = NULL, e, f;
 	struct transposed t = { 0 };
 	struct space s = { 0 };
 
@@ -163,15 +170,21 @@ int convolution_transposed(struct lower *l, int pads, int bias_input)
 	xi[1] = wi[0] = groups == 1 ? c : add(mul(group, per_group), c);
 	wi[1] = groups == 1 ? m : mod(m, value_dim(w, 1));
 	for (int i = 0; i < n; i++) {
-		struct tap tap =
-		        tap_of(&t, i, s.at[2 + i], space_push(l, &s, ceildiv(t.kernel[i], idx(l, taps_apart(&t, i)))));
+		expr taps = ceildiv(t.kernel[i], idx(l, taps_apart(&t, i)));
+		struct tap tap = tap_of(&t, i, s.at[2 + i], taps, space_push(l, &s, taps));
 
 		xi[2 + i] = tap.i;
 		wi[2 + i] = tap.k;
-		where = where ? and_(where, tap.where) : tap.where;
+		inside = both(inside, tap.inside);
+		taken = both(taken, tap.taken);
 	}
-	e = mul(wide(load(x, xi)), wide(load(w, wi)));
-	e = select_(where, e, with(e, 0));
+	/* Outside of the input are zeros, which are multiplied as a convolution's are. Beyond the kernel is nothing:
+	 * both factors are zero, whatever the input has there. */
+	e = wide(load(x, xi));
+	f = wide(load(w, wi));
+	e = select_(both(inside, taken), e, with(e, 0));
+	f = taken ? select_(taken, f, with(f, 0)) : f;
+	e = mul(e, f);
 	if (bias.given)
 		post = add(acc(l, e->type), wide(load(bias, &m)));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(x), &s, rank, IR_SUM, e, post));
