@@ -1,4 +1,5 @@
-/* Deformable convolution. The reads of x are a stage of their own, which every output channel uses. */
+/* Deformable convolution. The reads of x are a stage of their own, which every output channel uses. They are rounded to
+ * x's type, so that the rest is a product of two tensors of one type. */
 #include "ops/lower/deformed.h"
 
 /* Number of the place k in the kernel for channel c's offset group: the first axis of offset and mask. */
@@ -68,7 +69,7 @@ static struct value read_places(struct lower *l, const struct deformed *d)
 		index[1] = place;
 		e = mul(e, cast(load(d->mask, index), t));
 	}
-	return lower_map(l, "places", t, &s, e);
+	return lower_map(l, "places", value_type(d->x), &s, e);
 }
 
 static int check(struct lower *l, const struct deformed *d)
@@ -133,7 +134,7 @@ int deformed_convolution(struct lower *l, struct deformed *d, struct value bias,
 	        d->groups == 1
 	                ? c
 	                : add(mul(floordiv(m, floordiv(value_dim(d->w, 0), idx(l, d->groups))), value_dim(d->w, 1)), c);
-	e = mul(load(places, from), wide(load(d->w, w)));
+	e = mul(wide(load(places, from)), wide(load(d->w, w)));
 	if (bias.given)
 		post = add(acc(l, e->type), wide(load(bias, &m)));
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(d->x), &s, 2 + d->n, IR_SUM, e, post));
