@@ -105,146 +105,59 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	#pragma unroll
 	for (int part = 0; part < 1; part++) {
 		sums_put(right_tile, sum[part]);
-		for (int piece = thread % 32; piece < 64; piece += 32) {
-			const int row = first_row + warp_row + part * 16 + piece / 4;
-			const int column = first_column + warp_column + piece % 4 * 8;
-			const int tmp6 = floor_div(H - 1, 2);
-			const int tmp7 = floor_div(W - 1, 2);
-			if (column < tmp6 * tmp7 * N + tmp6 * N + tmp7 * N + N) {
-				int sums[8];
-				sums_get<32>(sums, right_tile, piece / 4, piece % 4 * 8);
-				int y_v[8];
-				#pragma unroll
-				for (int item = 0; item < 8; item++) {
-					const int this_y = sums[item];
-					y_v[item] = this_y;
-				}
-				const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
-				const int k = floor_mod(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
-				const int i = floor_div(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
-				const int tmp8 = floor_div(H - 1, 2);
-				const int tmp9 = floor_div(W - 1, 2);
-				store(y + row * tmp8 * tmp9 + row * tmp8 + row * tmp9 + row + l + k * tmp9 + k + i * tmp8 * tmp9 * 16 + i * tmp8 * 16 + i * tmp9 * 16 + i * 16, y_v);
-			}
-		}
-	}
-}
-
-// y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k
-// * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
-// - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
-// Schedule: contract 3, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
-extern "C" __global__ __launch_bounds__(128)
-void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
-{
-	const int thread = threadIdx.x;
-	const int block = blockIdx.x;
-	wait_for_last_kernel();
-	const int first_column = block * 128;
-	const int first_row = 0;
-	const int warp_row = 0;
-	const int warp_column = thread / 32 * 32;
-	__shared__ shared_tile<i8, 16, 128> left_tile[2];
-	__shared__ shared_tile<u8, 128, 128> right_tile[2];
-	const auto left_at = [&](int row, int depth) {
-		return depth < 27 ? weight[row * 27 + depth] : (i8)0;
-	};
-	const auto right_at = [&](int column, int depth) {
-		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
-		const int k = floor_mod(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
-		const int i = floor_div(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
-		const int t = depth % 3;
-		const int s = depth / 3 % 3;
-		const int r = depth / 9;
-		const int tmp0 = floor_div(H - 1, 2);
-		const int tmp1 = floor_div(W - 1, 2);
-		const int tmp2 = k * 2 + s - 1;
-		const int tmp3 = l * 2 + t - 1;
-		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? x[l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1] : zero[0] : (u8)0;
-	};
-	tile_gather<128, i8, 16, 128> left_next;
-	tile_gather<128, u8, 128, 128> right_next;
-	mma_sum<int> sum[1][4] = {};
-	const auto left_zero = [&](int row) {
-		return 0;
-	};
-	mma_sum<int> left_sum[1] = {};
-	const auto right_zero = [&](int column) {
-		const int tmp4 = floor_div(H - 1, 2);
-		const int tmp5 = floor_div(W - 1, 2);
-		return column < tmp4 * tmp5 * N + tmp4 * N + tmp5 * N + N ? (int)zero[0] : 0;
-	};
-	mma_sum<int> right_sum[4] = {};
-	// each iteration loads a tile and multiplies the one that was loaded 1 earlier
-	for (int from = 0; from < 155; from += 128) {
-		const int ahead = from / 128;
-		const int slot = (from / 128 + 1) % 2;
-		copy_wait<0>();
-		__syncthreads();
-		if (from < 27) {
-			left_next.fetch(first_row, from, left_at);
-			right_next.fetch(first_column, from, right_at);
-		}
-		copy_commit();
-		if (from >= 128) {
-			#pragma unroll
-			for (int depth = 0; depth < 128; depth += 32) {
-				mma_a<i8> left[1];
-				mma_b<u8> right[4];
-				#pragma unroll
-				for (int part = 0; part < 1; part++) {
-					mma_load_a(left[part], left_tile[slot], warp_row + part * 16, depth);
-				}
-				#pragma unroll
-				for (int part = 0; part < 4; part += 2) {
-					mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + part * 8, depth);
-				}
-				#pragma unroll
-				for (int row = 0; row < 1; row++) {
+		const int tmp6 = floor_div(H - 1, 2);
+		const int tmp7 = floor_div(W - 1, 2);
+		if (0 == floor_mod(tmp6 * tmp7 + tmp6 + tmp7 + 1, 8)) {
+			const int piece = thread % 4 * 8;
+			const int column = first_column + warp_column + piece;
+			const int tmp8 = floor_div(H - 1, 2);
+			const int tmp9 = floor_div(W - 1, 2);
+			if (column < tmp8 * tmp9 * N + tmp8 * N + tmp9 * N + N) {
+				const int tmp10 = floor_div(H - 1, 2);
+				const int tmp11 = floor_div(W - 1, 2);
+				const int l = floor_mod(column, tmp10 * tmp11 + tmp10 + tmp11 + 1);
+				const int tmp12 = floor_div(H - 1, 2);
+				const int tmp13 = floor_div(W - 1, 2);
+				const int i = floor_div(column, tmp12 * tmp13 + tmp12 + tmp13 + 1);
+				for (int down = thread % 32 / 4; down < 16; down += 8) {
+					const int row = first_row + warp_row + part * 16 + down;
+					int sums[8];
+					sums_get<32>(sums, right_tile, down, piece);
+					int y_v[8];
 					#pragma unroll
-					for (int column = 0; column < 4; column++) {
-						mma(sum[row][column], left[row], right[column]);
+					for (int item = 0; item < 8; item++) {
+						const int this_y = sums[item];
+						y_v[item] = this_y;
 					}
-				}
-				#pragma unroll
-				for (int part = 0; part < 1; part++) {
-					mma_add_rows(left_sum[part], left[part]);
+					const int tmp14 = floor_div(H - 1, 2);
+					const int tmp15 = floor_div(W - 1, 2);
+					store(y + l + i * tmp14 * tmp15 * 16 + i * tmp14 * 16 + i * tmp15 * 16 + i * 16 + row * tmp14 * tmp15 + row * tmp14 + row * tmp15 + row, y_v);
 				}
 			}
 		}
-		if (from < 27) {
-			left_next.put(left_tile[ahead]);
-			right_next.put(right_tile[ahead]);
-		}
-	}
-	#pragma unroll
-	for (int row = 0; row < 1; row++) {
-		#pragma unroll
-		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 27, left_zero, right_zero);
-		}
-	}
-	// all products are summed: the tiles' memory is free
-	copy_wait<0>();
-	__syncthreads();
-	#pragma unroll
-	for (int part = 0; part < 1; part++) {
-		sums_put(right_tile, sum[part]);
-		for (int piece = thread % 32; piece < 512; piece += 32) {
-			const int row = first_row + warp_row + part * 16 + piece / 32;
-			const int column = first_column + warp_column + piece % 32;
-			const int tmp6 = floor_div(H - 1, 2);
-			const int tmp7 = floor_div(W - 1, 2);
-			if (column < tmp6 * tmp7 * N + tmp6 * N + tmp7 * N + N) {
-				int sums[1];
-				sums_get<32>(sums, right_tile, piece / 32, piece % 32);
-				const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
-				const int k = floor_mod(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
-				const int i = floor_div(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
-				const int this_y = sums[0];
-				const int tmp8 = floor_div(H - 1, 2);
-				const int tmp9 = floor_div(W - 1, 2);
-				y[row * tmp8 * tmp9 + row * tmp8 + row * tmp9 + row + l + k * tmp9 + k + i * tmp8 * tmp9 * 16 + i * tmp8 * 16 + i * tmp9 * 16 + i * 16] = this_y;
+		const int tmp16 = floor_div(H - 1, 2);
+		const int tmp17 = floor_div(W - 1, 2);
+		if (!(0 == floor_mod(tmp16 * tmp17 + tmp16 + tmp17 + 1, 8))) {
+			const int piece = thread % 32;
+			const int column = first_column + warp_column + piece;
+			const int tmp18 = floor_div(H - 1, 2);
+			const int tmp19 = floor_div(W - 1, 2);
+			if (column < tmp18 * tmp19 * N + tmp18 * N + tmp19 * N + N) {
+				const int tmp20 = floor_div(H - 1, 2);
+				const int tmp21 = floor_div(W - 1, 2);
+				const int l = floor_mod(column, tmp20 * tmp21 + tmp20 + tmp21 + 1);
+				const int tmp22 = floor_div(H - 1, 2);
+				const int tmp23 = floor_div(W - 1, 2);
+				const int i = floor_div(column, tmp22 * tmp23 + tmp22 + tmp23 + 1);
+				for (int down = 0; down < 16; down++) {
+					const int row = first_row + warp_row + part * 16 + down;
+					int sums[1];
+					sums_get<32>(sums, right_tile, down, piece);
+					const int this_y = sums[0];
+					const int tmp24 = floor_div(H - 1, 2);
+					const int tmp25 = floor_div(W - 1, 2);
+					y[l + i * tmp24 * tmp25 * 16 + i * tmp24 * 16 + i * tmp25 * 16 + i * 16 + row * tmp24 * tmp25 + row * tmp24 + row * tmp25 + row] = this_y;
+				}
 			}
 		}
 	}
@@ -255,7 +168,7 @@ void ConvInteger_y_any(const u8 *x, const i8 *weight, const u8 *zero, int *__res
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 3, an element a thread; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void ConvInteger_y_any_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 N, i64 H, i64 W)
+void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 N, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);

@@ -76,20 +76,19 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 			#pragma unroll
 			for (int across = 0; across < 128; across += 64) {
 				sums_put(store_memory, sums_part<8>(sum[part], across / 8));
-				for (int piece = thread % 32; piece < 128; piece += 32) {
-					const int row = warp_row + first_row + part * 64 + piece / 8;
-					const int column = warp_column + first_column + across + piece % 8 * 8;
-					{
-						float sums[8];
-						sums_get<64>(sums, store_memory, piece / 8, piece % 8 * 8);
-						f16 y_v[8];
-						#pragma unroll
-						for (int item = 0; item < 8; item++) {
-							const f16 this_y = to_f16(sums[item]);
-							y_v[item] = this_y;
-						}
-						store(y + row * 3072 + column, y_v);
+				const int piece = thread % 8 * 8;
+				const int column = warp_column + first_column + across + piece;
+				for (int down = thread % 32 / 8; down < 16; down += 4) {
+					const int row = warp_row + first_row + part * 64 + down;
+					float sums[8];
+					sums_get<64>(sums, store_memory, down, piece);
+					f16 y_v[8];
+					#pragma unroll
+					for (int item = 0; item < 8; item++) {
+						const f16 this_y = to_f16(sums[item]);
+						y_v[item] = this_y;
 					}
+					store(y + column + row * 3072, y_v);
 				}
 			}
 		}
@@ -162,20 +161,19 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 	#pragma unroll
 	for (int part = 0; part < 4; part++) {
 		sums_put(right_tile, sum[part]);
-		for (int piece = thread % 32; piece < 128; piece += 32) {
-			const int row = first_row + warp_row + part * 16 + piece / 8;
-			const int column = first_column + warp_column + piece % 8 * 8;
-			{
-				float sums[8];
-				sums_get<64>(sums, right_tile, piece / 8, piece % 8 * 8);
-				f16 y_v[8];
-				#pragma unroll
-				for (int item = 0; item < 8; item++) {
-					const f16 this_y = to_f16(sums[item]);
-					y_v[item] = this_y;
-				}
-				store(y + row * 3072 + column, y_v);
+		const int piece = thread % 8 * 8;
+		const int column = first_column + warp_column + piece;
+		for (int down = thread % 32 / 8; down < 16; down += 4) {
+			const int row = first_row + warp_row + part * 16 + down;
+			float sums[8];
+			sums_get<64>(sums, right_tile, down, piece);
+			f16 y_v[8];
+			#pragma unroll
+			for (int item = 0; item < 8; item++) {
+				const f16 this_y = to_f16(sums[item]);
+				y_v[item] = this_y;
 			}
+			store(y + column + row * 3072, y_v);
 		}
 	}
 }

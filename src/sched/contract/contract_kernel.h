@@ -76,6 +76,9 @@ static inline struct ir_block *unrolled(const struct contract_kernel *k, struct 
 /* Declare a group's axes, and the reduced axes, from the position over all of them. Only axes in `used`. */
 void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
                             const bool *used);
+/* The same; where `merged`, by number in the group, an axis is 0 and the next one runs over both. */
+void contract_declare_merged(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
+                             const bool *used, const bool *merged);
 /* `along`: null, or a position over axes; axes contiguous in it may be merged into one, the others set to 0. */
 void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used, expr along);
 /* contract_tiles: number of tiles. contract_declare_place: the start of tile `block` and, with `warps`, of the warp

@@ -8,9 +8,8 @@
 
 #include "ir/axis_names.h"
 
-/* Declares a group's axes from the position over all of them. */
-void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
-                            const bool *used)
+void contract_declare_merged(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
+                             const bool *used, const bool *merged)
 {
 	const struct contract *c = k->c;
 	expr extent[IR_MAX_RANK], value[IR_MAX_RANK] = { NULL };
@@ -21,9 +20,23 @@ void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum 
 		name[i] = ir_axis_names[0][c->axis[g][i]];
 		met[i] = used[c->axis[g][i]];
 	}
+	for (int i = 0; i + 1 < c->axes[g]; i++) {
+		if (!merged[i])
+			continue;
+		extent[i + 1] = ir_binary(IR_MUL, extent[i], extent[i + 1]);
+		extent[i] = index_(k, 1);
+		met[i + 1] |= met[i];
+	}
 	declare_axes(k->p, b, position, c->axes[g], extent, name, met, value);
 	for (int i = 0; i < c->axes[g]; i++)
 		k->axis[c->axis[g][i]] = value[i];
+}
+
+void contract_declare_group(struct contract_kernel *k, struct ir_block *b, enum contract_group g, expr position,
+                            const bool *used)
+{
+	const bool merged[IR_MAX_RANK] = { false };
+	contract_declare_merged(k, b, g, position, used, merged);
 }
 
 void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used, expr along)

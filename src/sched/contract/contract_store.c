@@ -6,6 +6,8 @@
 #include "sched/build/stored.h"
 #include "sched/build/vectors.h"
 
+#include <string.h>
+
 enum type contract_sum_type(const struct contract_kernel *k)
 {
 	return k->c->s->value->type == TYPE_F32 ? TYPE_F32 : TYPE_I32;
@@ -145,39 +147,78 @@ static void axes_of_results(const struct contract *c, bool *used)
 			mark_axes(c->own[d], used);
 }
 
-/* Makes a lane's vector of one row, element by element. */
-static void make_vector(struct contract_kernel *k, struct ir_block *b, expr row, expr column, int width)
+/* True if e, over the result's axes, depends on two neighbouring ones through one position alone. */
+static bool may_merge(struct ir_program *p, expr e, int outer, int inner, expr extent)
+{
+	if (e->op == IR_AXIS)
+		return e->i != outer && e->i != inner;
+	if (e->op == IR_LOAD) {
+		expr flat = ir_flat(p->pool, e->buf, e->arg), step = ir_stride(flat, inner),
+		     down = ir_stride(flat, outer);
+		return step && down && down == ir_binary(IR_MUL, step, extent);
+	}
+	for (int i = 0; i < e->n; i++)
+		if (!may_merge(p, e->arg[i], outer, inner, extent))
+			return false;
+	return true;
+}
+
+/* The axis of `whole` that is this axis of the contraction; -1: none is. */
+static int whole_axis(const struct contract *c, int axis)
+{
+	for (int d = 0; d < c->whole->out->rank; d++)
+		if (c->own[d]->op == IR_AXIS && c->own[d]->i == axis)
+			return d;
+	return -1;
+}
+
+/* Finds the axes of the columns that results see through one position alone: see contract_declare_merged(). */
+static void find_merged(const struct contract *c, bool *merged)
+{
+	expr position = contract_position(c);
+	bool tested[2 * IR_MAX_RANK] = { false };
+	mark_axes(c->inside, tested);
+	for (int i = 0; i + 1 < c->axes[CONTRACT_COLUMN]; i++) {
+		int outer = c->axis[CONTRACT_COLUMN][i], inner = c->axis[CONTRACT_COLUMN][i + 1];
+		int own_outer = whole_axis(c, outer), own_inner = whole_axis(c, inner);
+		expr extent = c->s->out->dim[inner], step = ir_stride(position, inner),
+		     down = ir_stride(position, outer);
+		merged[i] = own_outer >= 0 && own_inner >= 0 && !tested[outer] && !tested[inner] && step && down &&
+		            down == ir_binary(IR_MUL, step, extent);
+		for (int k = 0; merged[i] && k < c->stages; k++) {
+			expr value = c->made[k]->kind == IR_MAP ? c->made[k]->value : c->made[k]->post;
+			merged[i] = !value || may_merge(c->p, value, own_outer, own_inner, extent);
+		}
+	}
+}
+
+/* Makes a lane's vector of one row, element by element. The axes of its first element are declared. */
+static void make_vector(struct contract_kernel *k, struct ir_block *in, expr column, int width)
 {
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	bool used[2 * IR_MAX_RANK] = { false }, all[2 * IR_MAX_RANK];
-	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
-		all[i] = true;
-	struct ir_block *in = b;
-	contract_declare_group(k, in, CONTRACT_ROW, row, all);
-	if (width == 1 || !ir_is_int(c->inside, 1)) { /* what it tests is the same for the whole vector */
-		contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
-		in = contract_if_inside(k, in);
-	}
+	bool used[2 * IR_MAX_RANK] = { false }, merged[IR_MAX_RANK] = { false };
+	expr first[2 * IR_MAX_RANK], own[IR_MAX_RANK];
 	if (width == 1) {
 		k->all = item_of(k->sums, index_(k, 0));
 		contract_make_element(k, in, 1);
 		return;
 	}
+	own_axes(k, own);
+	memcpy(first, k->axis, sizeof first);
 	for (int i = 0; i < c->stages; i++)
 		if (stage_is_stored(p, c->made, c->stages, i))
 			emit_array(p, in, vector_of(c->made[i]), width);
 	axes_of_results(c, used);
+	find_merged(c, merged);
 	struct ir_block *items = unrolled(k, in, "item", width, 1, &k->item);
-	contract_declare_group(k, items, CONTRACT_COLUMN, plus(column, k->item), used);
+	contract_declare_merged(k, items, CONTRACT_COLUMN, plus(column, k->item), used, merged);
 	for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) /* unused axes may have any value */
 		if (!k->axis[c->axis[CONTRACT_COLUMN][i]])
 			k->axis[c->axis[CONTRACT_COLUMN][i]] = index_(k, 0);
 	k->all = item_of(k->sums, k->item);
 	contract_make_element(k, items, width);
-	contract_declare_group(k, in, CONTRACT_COLUMN, column, all);
-	expr own[IR_MAX_RANK];
-	own_axes(k, own);
+	memcpy(k->axis, first, sizeof first);
 	for (int i = 0; i < c->stages; i++)
 		if (stage_is_stored(p, c->made, c->stages, i))
 			emit_store_vector(p, in, c->made[i]->out, ir_flat(p->pool, c->whole->out, own),
@@ -201,38 +242,156 @@ static expr part_row(const struct contract_kernel *k, expr part, expr row)
 	return plus(ir_binary(IR_MUL, piece, together), ir_binary(IR_MOD, part, together));
 }
 
-/* Stores results of sums in shared memory. `get` reads the sums at row `row` and from column `column` on, which belong
- * to the element (first_row + down, first_column + right) of the result. */
+/* Where results of sums in shared memory go. `get` reads the sums at row `row` and from column `column` on, which
+ * belong to row first_row + down of the result. */
 struct sums_place {
 	const struct ir_device_function *get;
 	struct ir_template of;
 	const struct ir_variable *shared;
-	expr row, column, down, right;
+	expr row, column, down;
 };
 
-static void store_sums(struct contract_kernel *k, struct ir_block *in, const struct sums_place *at, int width)
+/* Declares the column and its axes, and returns the block for columns of the result. */
+static struct ir_block *begin_column(struct contract_kernel *k, struct ir_block *b, expr right, expr *column)
 {
-	const struct contract_shape *s = &k->shape;
+	const struct contract *c = k->c;
+	bool all[2 * IR_MAX_RANK], merged[IR_MAX_RANK] = { false };
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	*column = emit_constant(k->p, b, "column", plus(ir_var_of(k->first[1], NULL), right), NULL);
+	if (!divides(c->extent[CONTRACT_COLUMN], k->shape.columns))
+		b = emit_if(k->p, b, ir_binary(IR_LT, *column, c->extent[CONTRACT_COLUMN]));
+	*column = ir_var_of((*column)->var, c->extent[CONTRACT_COLUMN]);
+	find_merged(c, merged);
+	contract_declare_merged(k, b, CONTRACT_COLUMN, *column, all, merged);
+	return b;
+}
+
+/* Stores sums of a row, from the declared column on. */
+static void store_row(struct contract_kernel *k, struct ir_block *b, const struct sums_place *at, expr column,
+                      int width)
+{
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	expr row = emit_constant(p, in, "row", plus(ir_var_of(k->first[0], NULL), at->down), NULL);
-	expr column = emit_constant(p, in, "column", plus(ir_var_of(k->first[1], NULL), at->right), NULL);
-	expr inside = ir_int(p->pool, TYPE_BOOL, 1);
-	if (!divides(c->extent[CONTRACT_ROW], s->rows))
-		inside = ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]);
-	if (!divides(c->extent[CONTRACT_COLUMN], s->columns))
-		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, column, c->extent[CONTRACT_COLUMN]));
-	in = emit_if(p, in, inside);
+	bool all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	expr row = emit_constant(p, b, "row", plus(ir_var_of(k->first[0], NULL), at->down), NULL);
+	if (!divides(c->extent[CONTRACT_ROW], k->shape.rows))
+		b = emit_if(p, b, ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]));
+	contract_declare_group(k, b, CONTRACT_ROW, ir_var_of(row->var, c->extent[CONTRACT_ROW]), all);
+	b = contract_if_inside(k, b); /* the same for a whole vector */
 	struct ir_variable *sums = ir_variable_new(p->pool, c->s->value->type, "sums");
-	emit_array(p, in, sums, width);
+	emit_array(p, b, sums, width);
 	k->sums = sums;
-	struct ir_call *call = emit_invoke(p, in, at->get, at->of);
+	struct ir_call *call = emit_invoke(p, b, at->get, at->of);
 	add_variable(p, call, sums);
 	add_variable(p, call, at->shared);
 	add_value(p, call, at->row);
 	add_value(p, call, at->column);
-	make_vector(k, in, ir_var_of(row->var, c->extent[CONTRACT_ROW]),
-	            ir_var_of(column->var, c->extent[CONTRACT_COLUMN]), width);
+	make_vector(k, b, column, width);
+}
+
+/* The number of neighbouring rows whose elements alternate along a row of the result; 1: none. */
+static int alternating_rows(const struct contract_kernel *k)
+{
+	const struct contract *c = k->c;
+	int row = c->axis[CONTRACT_ROW][c->axes[CONTRACT_ROW] - 1];
+	int column = c->axis[CONTRACT_COLUMN][c->axes[CONTRACT_COLUMN] - 1];
+	int64_t rows;
+	expr position = contract_position(c), step = ir_stride(position, row), across = ir_stride(position, column);
+	if (!ir_const_int(c->s->out->dim[row], &rows) || rows < 2 || part_rows(k) % rows || !step ||
+	    !ir_is_int(step, 1) || !across || !ir_is_int(across, rows) ||
+	    (c->plain && contract_way_of(k, 0) == CONTRACT_TURNED))
+		return 1;
+	return (int)rows;
+}
+
+/* A part of a warp's sums, in shared memory, or with split-K one block's part of a tile. */
+struct sums_part {
+	const struct ir_variable *shared;
+	expr part, right;
+};
+
+static int largest_common(int a, int b)
+{
+	return b ? largest_common(b, a % b) : a;
+}
+
+/* Loops from `first` on by `step` to `end`; there is no loop where one turn is enough. */
+static struct ir_block *turns(struct contract_kernel *k, struct ir_block *b, const char *name, expr first, int step,
+                              int end, expr *at)
+{
+	*at = first;
+	if (step < end)
+		return emit_loop(k->p, b, name, first, index_(k, end), index_(k, step), index_(k, end), at);
+	*at = emit_declare(k->p, b, name, first, index_(k, end));
+	return b;
+}
+
+/* Stores sums that a warp has put into shared memory. Neighbouring lanes store neighbouring elements; a lane goes down
+ * the rows of a column, whose axes it finds once. */
+static void store_part(struct contract_kernel *k, struct ir_block *b, const struct sums_part *from, int width)
+{
+	const struct contract_shape *s = &k->shape;
+	int columns = k->store_columns ? k->store_columns : s->warp_columns, rows = part_rows(k);
+	int together = width == 1 ? alternating_rows(k) : 1;
+	int across = largest_common(columns / width, WARP / together), down = WARP / across;
+	expr lane = ir_binary(IR_MOD, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
+	expr beside = index_(k, together), group = ir_binary(IR_FLOORDIV, lane, beside), right, below, column;
+	if (down > rows) { /* lanes of further rows would have nothing to do */
+		b = emit_if(k->p, b, ir_binary(IR_LT, lane, index_(k, across * rows)));
+		down = rows;
+	}
+	b = turns(k, b, "piece", times(ir_binary(IR_MOD, group, index_(k, across)), width), across * width, columns,
+	          &right);
+	b = begin_column(k, b, plus(plus(ir_var_of(k->warp[1], NULL), from->right), right), &column);
+	expr first = plus(times(ir_binary(IR_FLOORDIV, group, index_(k, across)), together),
+	                  ir_binary(IR_MOD, lane, beside));
+	b = turns(k, b, "down", first, down, rows, &below);
+	struct sums_place at = { .get = k->c->plain ? &device_fma_get : &device_sums_get,
+		                 .of = IR_OF(IR_NUMBER(columns)),
+		                 .shared = from->shared,
+		                 .row = below,
+		                 .column = right };
+	at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
+	store_row(k, b, &at, column, width);
+}
+
+/* Stores the part of a tile's rows that is this block's, adding the blocks' sums in order. */
+static void store_shared(struct contract_kernel *k, struct ir_block *b, const struct sums_part *from, int width)
+{
+	const struct contract_shape *s = &k->shape;
+	struct ir_program *p = k->p;
+	int threads = s->warps_down * WARP, pieces = s->columns / width, rows = s->rows / s->split, all = rows * pieces;
+	expr piece, across = index_(k, pieces), thread = ir_thread(p->pool, index_(k, threads));
+	b = emit_loop(p, b, "piece", thread, index_(k, all), index_(k, threads), index_(k, all), &piece);
+	expr own = ir_binary(IR_MOD, ir_block(p->pool, contract_blocks(k)), index_(k, s->split));
+	struct sums_place at = { .get = &device_cluster_get,
+		                 .of = IR_OF(IR_NUMBER(s->split), IR_NUMBER(s->columns)),
+		                 .shared = from->shared,
+		                 .row = plus(ir_binary(IR_MUL, own, index_(k, rows)),
+		                             ir_binary(IR_FLOORDIV, piece, across)),
+		                 .column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width)) };
+	at.down = at.row;
+	expr column;
+	b = begin_column(k, b, at.column, &column);
+	store_row(k, b, &at, column, width);
+}
+
+/* Stores vectors where the extents allow them, otherwise single elements. Only the result's extents decide that, not
+ * how the operands are loaded. */
+static void store_either(struct contract_kernel *k, struct ir_block *b, const struct sums_part *from,
+                         void (*store)(struct contract_kernel *, struct ir_block *, const struct sums_part *, int))
+{
+	const struct contract *c = k->c;
+	int width = k->fast ? c->width : 1;
+	if (width > 1 && !ir_is_int(c->fits, 1)) {
+		store(k, emit_if(k->p, b, c->fits), from, width);
+		store(k, emit_if(k->p, b, ir_unary(IR_NOT, c->fits)), from, 1);
+	} else {
+		store(k, b, from, width);
+	}
 }
 
 /* Each warp stores its own sums. */
@@ -241,62 +400,38 @@ static void store_own(struct contract_kernel *k, struct ir_block *b, const struc
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	int columns = k->store_columns ? k->store_columns : s->warp_columns;
-	int width = k->fast ? c->width : 1, pieces = columns / width;
-	expr lane = ir_binary(IR_MOD, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
-	int parts = s->warp_rows / part_rows(k), all = part_rows(k) * pieces;
+	int parts = s->warp_rows / part_rows(k);
 	bool plain = c->plain;
-	expr part, piece, right = index_(k, 0), across = index_(k, pieces);
+	expr part, right = index_(k, 0);
 	struct ir_block *in = unrolled(k, b, "part", parts, 1, &part);
 	if (k->store_columns)
-		in = unrolled(k, in, "across", s->warp_columns, columns, &right);
+		in = unrolled(k, in, "across", s->warp_columns, k->store_columns, &right);
 	struct ir_call *call = emit_invoke(p, in, plain ? &device_fma_put : &device_sums_put,
 	                                   plain ? IR_OF(IR_TRUTH(contract_is_turned(k, 1))) : IR_OF_NOTHING);
 	add_variable(p, call, shared);
 	if (k->store_columns) {
-		struct ir_call *some = add_call(p, call, &device_sums_part, IR_OF(IR_NUMBER(columns / 8)));
+		struct ir_call *some = add_call(p, call, &device_sums_part, IR_OF(IR_NUMBER(k->store_columns / 8)));
 		add_item(p, some, k->sum, part);
 		add_value(p, some, ir_binary(IR_FLOORDIV, right, index_(k, 8)));
 	} else {
 		add_item(p, call, k->sum, part);
 	}
-	in = emit_loop(p, in, "piece", lane, index_(k, all), index_(k, WARP), index_(k, all), &piece);
-	struct sums_place at = { .get = plain ? &device_fma_get : &device_sums_get,
-		                 .of = IR_OF(IR_NUMBER(columns)),
-		                 .shared = shared,
-		                 .row = ir_binary(IR_FLOORDIV, piece, across),
-		                 .column = times(ir_binary(IR_MOD, piece, across), width),
-		                 .right = plus(ir_var_of(k->warp[1], NULL), right) };
-	at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, part, at.row));
-	at.right = plus(at.right, at.column);
-	store_sums(k, in, &at, width);
+	store_either(k, in, &(struct sums_part){ shared, part, right }, store_part);
 }
 
-/* Split-K: each block of a tile reduces and stores its part of the rows, adding the blocks' sums in order. */
+/* Split-K: each block of a tile reduces and stores its part of the rows. */
 static void store_together(struct contract_kernel *k, struct ir_block *b, const struct ir_variable *shared)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
-	int width = k->c->width, threads = s->warps_down * WARP, pieces = s->columns / width;
-	int rows = s->rows / s->split, all = rows * pieces;
-	expr part, piece, across = index_(k, pieces), thread = ir_thread(p->pool, index_(k, threads));
+	expr part;
 	struct ir_block *in = unrolled(k, b, "part", s->parts, 1, &part);
 	struct ir_call *call = emit_invoke(p, in, &device_cluster_put, IR_OF_NOTHING);
 	add_variable(p, call, shared);
 	add_value(p, call, plus(ir_var_of(k->warp[0], NULL), times(part, s->part_step)));
 	add_item(p, call, k->sum, part);
 	emit_invoke(p, b, &device_cluster_sync, IR_OF_NOTHING);
-	in = emit_loop(p, b, "piece", thread, index_(k, all), index_(k, threads), index_(k, all), &piece);
-	expr own = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), index_(k, s->split));
-	struct sums_place at = { .get = &device_cluster_get,
-		                 .of = IR_OF(IR_NUMBER(s->split), IR_NUMBER(s->columns)),
-		                 .shared = shared,
-		                 .row = plus(ir_binary(IR_MUL, own, index_(k, rows)),
-		                             ir_binary(IR_FLOORDIV, piece, across)),
-		                 .column = ir_binary(IR_MUL, ir_binary(IR_MOD, piece, across), index_(k, width)) };
-	at.down = at.row;
-	at.right = at.column;
-	store_sums(k, in, &at, width);
+	store_either(k, b, &(struct sums_part){ .shared = shared }, store_shared);
 	emit_comment(p, b, "other blocks may still read this block's");
 	emit_invoke(p, b, &device_cluster_sync, IR_OF_NOTHING);
 }

@@ -92,12 +92,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                       const struct sched_choice *choice)
 {
-	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c->side[0].fits, c->side[1].fits), c->fits);
-	bool fast = c->width > 1 || c->side[0].way != CONTRACT_GATHER || c->side[1].way != CONTRACT_GATHER;
-	bool enough = true;
-	if (fast)
-		enough = contract_kernel(plan, step, c, choice, fits);
-	if (!fast || !ir_is_int(fits, 1))
+	expr fits = ir_binary(IR_AND, c->side[0].fits, c->side[1].fits);
+	bool enough = contract_kernel(plan, step, c, choice, fits);
+	if (!ir_is_int(fits, 1))
 		enough = contract_kernel(plan, step, c, choice, NULL);
 	if (!enough)
 		contract_element_kernel(plan, step, c, choice);

@@ -168,7 +168,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	bool ring = is_ring(choice) && has_maps(&c), stream = ring && contract_ring_shape(&c, choice).stream;
 	struct contract_stream *parts = stream ? contract_stream_new(plan, &c, choice) : NULL;
 	struct ir_step *step = step_new(plan);
-	expr fits = ir_binary(IR_AND, ir_binary(IR_AND, c.side[0].fits, c.side[1].fits), c.fits);
+	expr fits = ir_binary(IR_AND, c.side[0].fits, c.side[1].fits);
 	if (ring)
 		contract_ring_kernel(plan, step, &c, choice, parts, fits);
 	else
