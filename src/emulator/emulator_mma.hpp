@@ -110,7 +110,10 @@ static inline EMULATOR_RAW void emulator_barrier_wait(const uint64_t *word, int 
 static inline EMULATOR_RAW void emulator_tile_load(char *to, const void *map, uint64_t *barrier, const int *at)
 {
 	const struct emulator_map *m = (const struct emulator_map *)map;
-	const int n = m->element_bytes, rows = m->rank > 1 ? m->box[1] : 1;
+	const int n = m->element_bytes;
+	int rows = 1;
+	for (int d = 1; d < m->rank; d++)
+		rows *= m->box[d];
 	if (m->pixels)
 		emulator_host.fail("copies a box from a tensor map of a walk");
 	for (int r = 0; r < rows; r++)
@@ -118,8 +121,9 @@ static inline EMULATOR_RAW void emulator_tile_load(char *to, const void *map, ui
 			char element[8] = { 0 };
 			int64_t place = 0;
 			bool inside = true;
-			for (int d = 0; d < m->rank; d++) {
-				const int64_t x = at[d] + (d == 0 ? c : d == 1 ? r : 0);
+			for (int d = 0, left = r; d < m->rank; d++) {
+				const int64_t x = at[d] + (d == 0 ? c : left % m->box[d]);
+				left = d == 0 ? left : left / m->box[d];
 				inside = inside && x >= 0 && x < m->dim[d];
 				place += x * m->stride[d];
 			}

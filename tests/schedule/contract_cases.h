@@ -180,6 +180,14 @@ static const struct schedule_case contract_wide_cases[] = {
 	  "  y: i32[2,24,8] = sum (i, j, k | r<128, s<3) select(and(0 <= 2 * k + 2 * s - 3, 2 * k + 2 * s - 3 < 15), "
 	  "i32(x[i, r, 2 * k + 2 * s - 3]), i32(0)) * i32(weight[j, r, s])\n",
 	  { "" } },
+	/* Weights in boxes of several dimensions: phases of a transposed convolution, in groups. */
+	{ "convolution_phases_walked",
+	  "(x: f16[3,128,H,5], weight: f16[128,20,4,2], b: f16[40]) -> (y: f16[3,40,2 * H,10])\n"
+	  "  y: f16[3,40,2 * H,10] = sum (i, j, k, l | r<64, s<2) select(and(0 <= s + floordiv(k + 1, 2) - 1, "
+	  "s + floordiv(k + 1, 2) - 1 < H), f32(x[i, 64 * floordiv(j, 20) + r, s + floordiv(k + 1, 2) - 1, "
+	  "floordiv(l, 2)]), 0.0) * f32(weight[64 * floordiv(j, 20) + r, mod(j, 20), mod(k + 1, 2) - 2 * s + 2, "
+	  "mod(l, 2)]) then f16(it + f32(b[j]))\n",
+	  { "H=8", "H=3" } },
 	{ "product_together",
 	  "(a: f16[K,40], b: f16[72,K], c: f16[40]) -> (y: f16[40,72])\n"
 	  "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[j, r]) then f16(it + f32(c[i]))\n",

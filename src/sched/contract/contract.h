@@ -88,8 +88,8 @@ expr contract_condition_of(const struct contract_operand *o);
 /* Estimated time of the repacking steps in nanoseconds. */
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
-/* Appends the kernel to the step: vectorised, for extents where `fits` holds; null: for all extents. Returns false if
- * positions may exceed 2^31. */
+/* Appends the kernel to the step: operands loaded their ways, for extents where `fits` holds; null: for all extents,
+ * gathered. Returns false if positions may exceed 2^31. */
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                      const struct sched_choice *choice, expr fits);
 /* The kernel for positions beyond 2^31: one element per thread. */
@@ -106,10 +106,13 @@ void contract_turn(struct contract *c, int side, struct ir_stage *stage);
 /* The tensor map (TMA descriptor) of an operand's tiles, and a tile's coordinates in it. */
 struct contract_map {
 	struct ir_tensor_map map;
-	int at[IR_MAP_RANK];                     /* boxes: result axes of the dimensions after the first two */
-	bool walks;                              /* im2col mode: traverses an image's positions */
-	expr from[IR_MAP_RANK], by[IR_MAP_RANK]; /* walks: a dimension's index: its parts over result axes and over
-	                                            reduced axes */
+	int at[IR_MAP_RANK]; /* boxes: result axes of the dimensions after the first two */
+	bool walks;          /* im2col mode: traverses an image's positions */
+	bool stepped;        /* boxes of several dimensions, one for each axis of the operand */
+	int outer, inner; /* stepped: the dimension of the outermost of these axes; tile rows for each of its elements
+	                   */
+	expr from[IR_MAP_RANK], by[IR_MAP_RANK]; /* walks and stepped: a dimension's index: its parts over result axes
+	                                            and over reduced axes */
 	expr fits;                               /* bool: CUDA accepts this map */
 };
 /* Returns false if no such map exists. */

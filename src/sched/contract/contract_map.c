@@ -175,18 +175,13 @@ static bool tests_bounds(const struct contract *c, expr condition, expr load)
 	return false;
 }
 
-static bool walk_map(struct contract_map *map, const struct contract *c, int side)
+/* The dimensions of the load's buffer, innermost first, and each index split. The innermost must be the inner reduced
+ * axis, so that all channels of a step belong to one tap. Returns a bool, or null if it is not. */
+static expr split_load(struct contract_map *map, const struct contract *c, expr load)
 {
-	const struct contract_operand *o = &c->side[side];
-	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
-	expr load = contract_load_of(o), condition = contract_condition_of(o), fits = ir_int(c->p->pool, TYPE_BOOL, 1);
-	int rank = c->s->out->rank, inner = rank + c->order[c->s->space_rank - 1], left = c->axes[own];
-	if (o->way != CONTRACT_STRAIGHT || !load || load->buf->rank < 3 || load->buf->rank > IR_MAP_RANK ||
-	    (condition && !tests_bounds(c, condition, load)))
-		return false;
 	struct ir_tensor_map *m = &map->map;
+	int inner = c->s->out->rank + c->order[c->s->space_rank - 1];
 	*m = (struct ir_tensor_map){ .buf = load->buf, .rank = load->buf->rank };
-	map->walks = true;
 	expr stride = number(c, 1);
 	for (int d = 0; d < m->rank; d++) {
 		int of = m->rank - 1 - d;
@@ -194,13 +189,30 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 		m->stride[d] = stride;
 		stride = ir_binary(IR_MUL, stride, m->dim[d]);
 		if (!split_index(c, load->arg[of], &map->from[d], &map->by[d]))
-			return false;
+			return NULL;
 	}
-	/* Channels: all channels of a step belong to one tap. */
 	expr channel = ir_axis(c->p->pool, inner, extent_of(c, inner)),
 	     depth = number(c, 128 / contract_element_bytes(c));
 	expr whole = ir_binary(IR_EQ, ir_binary(IR_MOD, extent_of(c, inner), depth), number(c, 0));
-	if (map->by[0] != channel || ir_is_int(whole, 0))
+	for (int d = 1; d < m->rank; d++)
+		if (uses(map->by[d], inner, inner + 1))
+			return NULL;
+	return map->by[0] != channel || ir_is_int(whole, 0) ? NULL : whole;
+}
+
+static bool walk_map(struct contract_map *map, const struct contract *c, int side)
+{
+	const struct contract_operand *o = &c->side[side];
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	expr load = contract_load_of(o), condition = contract_condition_of(o), fits = ir_int(c->p->pool, TYPE_BOOL, 1);
+	int left = c->axes[own];
+	if (o->way != CONTRACT_STRAIGHT || !load || load->buf->rank < 3 || load->buf->rank > IR_MAP_RANK ||
+	    (condition && !tests_bounds(c, condition, load)))
+		return false;
+	struct ir_tensor_map *m = &map->map;
+	map->walks = true;
+	expr whole = split_load(map, c, load);
+	if (!whole)
 		return false;
 	for (int i = 0; i < c->axes[own]; i++)
 		if (uses(map->from[0], c->axis[own][i], c->axis[own][i] + 1))
@@ -209,7 +221,7 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 	for (int d = 1; d < m->rank; d++) {
 		int64_t step, first, by = furthest(c, map->by[d]);
 		bool last = d == m->rank - 1;
-		if (by < 0 || by > walk_limit[m->rank].by || uses(map->by[d], inner, inner + 1) ||
+		if (by < 0 || by > walk_limit[m->rank].by ||
 		    !take_axis(c, own, &left, map->from[d], &step, &first, &m->count[d]))
 			return false;
 		if (last && (step != 1 || first != 0 || by != 0))
@@ -233,6 +245,56 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 	return left == 0 && !ir_is_int(fits, 0);
 }
 
+/* ---- Stepped boxes: rows (or columns) are several dimensions of the tensor, and a tap moves the box along them, as
+ * with the phases of a transposed convolution's weights. */
+
+enum { MOST_INNER = 64 /* divides the rows and columns of all tiles */ };
+
+static bool stepped_map(struct contract_map *map, const struct contract *c, int side)
+{
+	const struct contract_operand *o = &c->side[side];
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	struct ir_tensor_map *m = &map->map;
+	int next = c->axes[own] - 1;
+	if (o->way != CONTRACT_STRAIGHT || o->value->op != IR_LOAD || o->value->buf->rank > IR_MAP_RANK)
+		return false;
+	expr whole = split_load(map, c, o->value);
+	if (!whole)
+		return false;
+	map->stepped = true;
+	map->inner = 1;
+	map->outer = 0;
+	for (int d = 0; d < m->rank; d++) {
+		while (next >= 0 && ir_is_int(extent_of(c, c->axis[own][next]), 1))
+			next--;
+		int axis = next >= 0 ? c->axis[own][next] : -1;
+		expr stride = axis >= 0 ? ir_stride(map->from[d], axis) : NULL;
+		m->box[d] = 1;
+		for (int i = 0; i < c->axes[own]; i++)
+			if (c->axis[own][i] != axis && uses(map->from[d], c->axis[own][i], c->axis[own][i] + 1))
+				return false;
+		if (!stride || ir_is_int(stride, 0))
+			continue;
+		int64_t extent;
+		if (d == 0 || !ir_is_int(stride, 1) || map->outer)
+			return false;
+		bool more = false;
+		for (int i = 0; i < next; i++)
+			more |= !ir_is_int(extent_of(c, c->axis[own][i]), 1);
+		if (!more) {
+			map->outer = d;
+		} else if (!ir_const_int(extent_of(c, axis), &extent) || MOST_INNER % (extent * map->inner)) {
+			return false;
+		} else {
+			m->box[d] = (int)extent;
+			map->inner *= (int)extent;
+		}
+		next--;
+	}
+	map->fits = whole;
+	return map->outer > 0;
+}
+
 /* bool: strides are positive and whole 16-byte vectors. */
 static expr map_fits(const struct contract *c, const struct ir_tensor_map *m)
 {
@@ -251,8 +313,14 @@ static expr map_fits(const struct contract *c, const struct ir_tensor_map *m)
 bool contract_map(struct contract_map *map, const struct contract *c, int side)
 {
 	*map = (struct contract_map){ .fits = ir_int(c->p->pool, TYPE_BOOL, 1) };
-	if (!box_map(map, c, side) && !walk_map(map, c, side))
-		return false;
+	if (!box_map(map, c, side)) {
+		*map = (struct contract_map){ .fits = ir_int(c->p->pool, TYPE_BOOL, 1) };
+		if (!walk_map(map, c, side)) {
+			*map = (struct contract_map){ .fits = ir_int(c->p->pool, TYPE_BOOL, 1) };
+			if (!stepped_map(map, c, side))
+				return false;
+		}
+	}
 	map->fits = ir_binary(IR_AND, map->fits, map_fits(c, &map->map));
 	return true;
 }

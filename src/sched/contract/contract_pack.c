@@ -93,13 +93,27 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 	return time;
 }
 
+/* The widest choice of the rule. Kernels that pack both operands share a launch, and its shared memory. */
+static bool widest(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *rule,
+                   const struct sched_target *t, bool both, struct sched_choice *out)
+{
+	struct sched_choice list[SCHED_RULE_CHOICES];
+	int n = rule_candidates(rule, p, s, t, list), bits = type_info(s->out->type)->bits;
+	while (both && n > 1 &&
+	       2 * list[n - 1].param[0] * (list[n - 1].param[0] + 1) * bits / 8 > TARGET_DECLARED_EVERYWHERE)
+		n--;
+	if (n > 0)
+		*out = list[n - 1];
+	return n > 0;
+}
+
 void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice,
                    const struct sched_target *t)
 {
 	struct ir_program *p = plan->program;
 	for (int side = 0; side < 2; side++) {
 		struct contract_operand *o = &c->side[side];
-		struct sched_choice how[SCHED_RULE_CHOICES];
+		struct sched_choice how;
 		struct ir_stage *pack = NEW(p->arena, struct ir_stage);
 		if (!o->pack)
 			continue;
@@ -111,9 +125,11 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		*pack = *o->pack;
 		pack->out = made;
 		o->pack = pack;
-		int n = rule_candidates(sched_rule_of_transposes, p, pack, t, how), steps = plan->steps.n;
-		n = n ? n : rule_candidates(sched_rule_of_maps, p, pack, t, how);
-		apply_choice(plan, pack, &how[n - 1], t);
+		int steps = plan->steps.n;
+		bool both = c->side[0].pack && c->side[1].pack;
+		if (!widest(p, pack, sched_rule_of_transposes, t, both, &how))
+			ck(widest(p, pack, sched_rule_of_maps, t, false, &how));
+		apply_choice(plan, pack, &how, t);
 		for (int i = steps; i < plan->steps.n; i++)
 			vec_each (k, plan->steps.at[i]) {
 				(*k)->rule = arena_printf(p->arena, "%s %d", choice->rule->name, choice->rule->version);

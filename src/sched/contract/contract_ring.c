@@ -58,11 +58,19 @@ static void load_tile(struct contract_kernel *k, struct ir_block *b, int side, e
 		load_walk(k, b, side, slot, map);
 		return;
 	}
-	expr first = ir_var_of(k->first[side], NULL);
+	expr first = ir_var_of(k->first[side], NULL), at[IR_MAP_RANK];
+	for (int d = 0; map->stepped && d < m->rank; d++)
+		at[d] = plus(map->from[d], map->by[d]);
+	if (map->stepped)
+		declare_indices(k, b, side, "at", at, m->rank, at);
 	struct ir_call *call = emit_invoke(k->p, b, &device_tile_load, IR_OF(IR_NUMBER(m->rank)));
 	add_item(k->p, call, k->tile[side], slot);
 	add_variable(k->p, call, m->var);
 	add_member(k->p, call, k->ring, NULL, &device_tile_ring_full, slot);
+	for (int d = 0; map->stepped && d < m->rank; d++)
+		add_value(k->p, call, at[d]);
+	if (map->stepped)
+		return;
 	add_value(k->p, call, contract_is_turned(k, side) ? first : depth);
 	add_value(k->p, call, contract_is_turned(k, side) ? depth : first);
 	for (int i = 2; i < m->rank; i++)
@@ -106,11 +114,11 @@ static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr bloc
 		all[i] = true;
 	for (int side = 0; side < 2; side++) {
 		enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
-		if (map[side].walks)
+		if (map[side].walks || map[side].stepped)
 			contract_declare_group(k, in, own, ir_var_of(k->first[side], k->c->extent[own]), all);
 	}
 	struct ir_block *step = each_step(k, in, turn, range, &from, &slot);
-	if (map[0].walks || map[1].walks)
+	if (map[0].walks || map[1].walks || map[0].stepped || map[1].stepped)
 		contract_declare_depth(k, step, from, all, NULL);
 	struct ir_call *call = emit_method(k->p, step, k->ring, &device_tile_ring_fill);
 	add_value(k->p, call, turn);
@@ -172,11 +180,13 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		ck(contract_map(&map[side], c, side));
 		struct ir_tensor_map *m = &map[side].map;
 		int outer = side ? s->columns : s->rows;
-		for (int i = 0; i < m->rank; i++)
+		for (int i = 0; i < m->rank && !map[side].stepped; i++)
 			m->box[i] = 1;
 		m->box[0] = turned ? PANEL : s->depth;
 		if (map[side].walks)
 			m->pixels = outer;
+		else if (map[side].stepped)
+			m->box[map[side].outer] = outer / map[side].inner;
 		else
 			m->box[1] = turned ? s->depth : outer;
 		fits = ir_binary(IR_AND, fits, map[side].fits);
