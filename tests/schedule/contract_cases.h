@@ -188,6 +188,14 @@ static const struct schedule_case contract_wide_cases[] = {
 	  "floordiv(l, 2)]), 0.0) * f32(weight[64 * floordiv(j, 20) + r, mod(j, 20), mod(k + 1, 2) - 2 * s + 2, "
 	  "mod(l, 2)]) then f16(it + f32(b[j]))\n",
 	  { "H=8", "H=3" } },
+	/* ... of which one has more taps than the other */
+	{ "convolution_phases_uneven",
+	  "(x: f16[2,64,W], weight: f16[64,40,3]) -> (y: f16[2,40,2 * W])\n"
+	  "  y: f16[2,40,2 * W] = sum (i, j, k | r<64, s<2) select(and(and(0 <= s + floordiv(k + 1, 2) - 1, "
+	  "s + floordiv(k + 1, 2) - 1 < W), mod(k + 1, 2) - 2 * s + 2 < 3), "
+	  "f32(x[i, r, s + floordiv(k + 1, 2) - 1]), 0.0) * select(mod(k + 1, 2) - 2 * s + 2 < 3, "
+	  "f32(weight[r, j, mod(k + 1, 2) - 2 * s + 2]), 0.0) then f16(it)\n",
+	  { "W=9", "W=1" } },
 	{ "product_together",
 	  "(a: f16[K,40], b: f16[72,K], c: f16[40]) -> (y: f16[40,72])\n"
 	  "  y: f16[40,72] = sum (i, j | r<K) f32(a[r, i]) * f32(b[j, r]) then f16(it + f32(c[i]))\n",

@@ -35,6 +35,7 @@ struct contract {
 	int axes[CONTRACT_GROUPS];       /* number of axes in each group */
 	int axis[CONTRACT_GROUPS][IR_MAX_RANK];
 	expr extent[CONTRACT_GROUPS], depth; /* depth: size of the reduced space */
+	expr low[IR_MAX_RANK];               /* by reduced axis, over batch axes: below are only zeros; null: from 0 */
 	int order[IR_MAX_RANK];              /* order in which kernels traverse the reduced axes, innermost last */
 	int width;                           /* store width: CONTRACT_VECTOR, or 1 where that never fits */
 	expr fits;                           /* bool: extents and strides are multiples of `width` */
@@ -69,6 +70,7 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
  * in part. */
 bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 bool contract_match_split(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+void contract_find_lows(struct contract *c);      /* fills in `low` */
 expr contract_position(const struct contract *c); /* an element's position in the result, over axes of s */
 void contract_find_width(struct contract *c);     /* of stores */
 /* The same, with operands that allow no vectors repacked along a reduced axis. Returns false if that is impossible or

@@ -118,17 +118,17 @@ static void sum_copied(struct contract_kernel *k, struct ir_block *b)
 	expr slot, from, slots = index_(k, s->slots), before = index_(k, s->slots - 1);
 	struct ir_block *in = emit_loop(p, b, "slot", index_(k, 0), before, index_(k, 1), before, &slot);
 	expr begin = times(slot, s->depth);
-	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, k->c->depth)), slot, begin);
+	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, contract_depth(k))), slot, begin);
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 
-	in = emit_loop(p, b, "from", index_(k, 0), k->c->depth, index_(k, s->depth), k->c->depth, &from);
+	in = emit_loop(p, b, "from", index_(k, 0), contract_depth(k), index_(k, s->depth), k->c->depth, &from);
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
 	slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, number, slots), NULL);
 	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, before), slots), NULL);
 	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
 	expr later = plus(from, index_(k, (int64_t)s->depth * (s->slots - 1)));
-	bring(k, emit_if(p, in, ir_binary(IR_LT, later, k->c->depth)), ahead, later);
+	bring(k, emit_if(p, in, ir_binary(IR_LT, later, contract_depth(k))), ahead, later);
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 	multiply_slot(k, in, slot);
 }
@@ -142,14 +142,14 @@ static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
 	int64_t before = (int64_t)s->depth * (s->slots - 1);
 	emit_comment(p, b, "each iteration loads a tile and multiplies the one that was loaded %d earlier",
 	             s->slots - 1);
-	expr from, end = plus(k->c->depth, index_(k, before));
+	expr from, end = plus(contract_depth(k), index_(k, before));
 	struct ir_block *in = emit_loop(p, b, "from", index_(k, 0), end, index_(k, s->depth), end, &from);
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth)), slots = index_(k, s->slots);
 	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, slots), NULL);
 	expr slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, plus(number, index_(k, 1)), slots), NULL);
 	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
-	expr more = ir_binary(IR_LT, from, k->c->depth);
+	expr more = ir_binary(IR_LT, from, contract_depth(k));
 	bring(k, emit_if(p, in, more), ahead, from);
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 	multiply_slot(k, emit_if(p, in, ir_binary(IR_LE, index_(k, before), from)), slot);

@@ -34,7 +34,10 @@ struct contract_kernel {
 	int readers;                    /* not 0: number of consumer threads, the only ones in barriers */
 	int store_columns;          /* not 0: columns of a warp's sums per pass through its own part of shared memory */
 	expr axis[2 * IR_MAX_RANK]; /* values of the axes known so far */
-	expr all;                   /* sum of one element */
+	bool serial;                /* the serial twin: sums the whole reduced space */
+	expr low[IR_MAX_RANK], depth; /* of the tile: where its sums begin on each reduced axis, and their length; null:
+	                                 at 0; all of them */
+	expr all;                     /* sum of one element */
 	const struct ir_variable *made[CONTRACT_STAGES], *sums; /* sums: an array */
 	expr item; /* index among the elements that a lane makes together */
 	/* Variables declared so far. Start of the block tile, of the warp tile, of the warpgroup's rows. */
@@ -93,6 +96,7 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 /* bool: no block's part is empty. */
 expr contract_range_fits(const struct contract_kernel *k);
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps);
+expr contract_depth(const struct contract_kernel *k); /* the length of the tile's sums */
 /* Loops over a block's tiles, or takes the only one, and declares their positions. */
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks);
 /* Stream-K. contract_stream_begin: declares a block's work. contract_each_piece: loops over its tiles or parts of tiles

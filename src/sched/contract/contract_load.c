@@ -52,6 +52,16 @@ static expr position_of(const struct contract_kernel *k, int side)
 	return ir_flat(k->p->pool, load->buf, load->arg);
 }
 
+/* A number that divides the length of all tiles' sums. */
+static expr steady_depth(const struct contract_kernel *k)
+{
+	expr depth = index_(k, 1);
+	for (int i = 0; i < k->c->s->space_rank; i++)
+		if (!k->c->low[i])
+			depth = ir_binary(IR_MUL, depth, k->c->s->space[i]);
+	return depth;
+}
+
 /* Emits the function that gives an element's position, or its value. */
 static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 {
@@ -79,8 +89,8 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
 	if (!divides(c->extent[own], outer_size(k, side)))
 		inside = ir_binary(IR_LT, ir_var_of(outer->var, NULL), c->extent[own]);
-	if (!divides(c->depth, k->shape.depth))
-		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), c->depth));
+	if (!divides(steady_depth(k), k->shape.depth))
+		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), contract_depth(k)));
 	struct axes here = { .value = k->axis };
 	if (way == CONTRACT_GATHER) {
 		f->value =

@@ -47,14 +47,16 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 	bool met[IR_MAX_RANK] = { false };
 	int rank = s->out->rank, n = s->space_rank;
 	for (int i = 0; i < n; i++) {
+		expr low = k->low[k->c->order[i]];
 		extent[i] = s->space[k->c->order[i]];
+		extent[i] = low ? ir_binary(IR_SUB, extent[i], low) : extent[i];
 		name[i] = ir_axis_names[1][k->c->order[i]];
 		met[i] = used[rank + k->c->order[i]];
 	}
 	for (int i = n - 2, inner = n - 1; along && i >= 0; i--) {
 		expr outer = ir_stride(along, rank + k->c->order[i]),
 		     step = ir_stride(along, rank + k->c->order[inner]);
-		if (!outer || !step || outer != ir_binary(IR_MUL, step, extent[inner])) {
+		if (!outer || !step || k->low[k->c->order[i]] || outer != ir_binary(IR_MUL, step, extent[inner])) {
 			inner = i;
 			continue;
 		}
@@ -62,8 +64,10 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 		extent[i] = index_(k, 1);
 	}
 	declare_axes(k->p, b, position, n, extent, name, met, value);
-	for (int i = 0; i < n; i++)
-		k->axis[rank + k->c->order[i]] = value[i];
+	for (int i = 0; i < n; i++) {
+		expr low = k->low[k->c->order[i]];
+		k->axis[rank + k->c->order[i]] = low && value[i] ? plus(value[i], low) : value[i];
+	}
 }
 
 /* ---- Tiles and blocks. */
@@ -84,7 +88,7 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 {
 	expr all = ceil_div(k->p, k->c->depth, k->shape.depth), at[2];
 	if (k->shape.split <= 1)
-		return (struct contract_range){ index_(k, 0), k->c->depth, index_(k, 0) };
+		return (struct contract_range){ index_(k, 0), contract_depth(k), index_(k, 0) };
 	expr split = index_(k, k->shape.split),
 	     part = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), split);
 	emit_comment(k->p, b, "%d blocks compute a tile together, each a part of the sums", k->shape.split);
@@ -105,6 +109,32 @@ expr contract_range_fits(const struct contract_kernel *k)
 	int parts = k->shape.split > 1 ? k->shape.split : 1; /* sums start with the first product, so no part may be
 	                                                        empty */
 	return ir_binary(IR_LT, index_(k, (int64_t)(parts - 1) * k->shape.depth), k->c->depth);
+}
+
+expr contract_depth(const struct contract_kernel *k)
+{
+	return k->depth ? k->depth : k->c->depth;
+}
+
+/* Declares where the tile's sums begin, and their length. */
+static void declare_lows(struct contract_kernel *k, struct ir_block *b)
+{
+	const struct contract *c = k->c;
+	const struct axes here = { .value = k->axis };
+	expr depth = index_(k, 1);
+	bool any = false;
+	for (int i = 0; i < c->s->space_rank; i++) {
+		expr extent = c->s->space[i];
+		k->low[i] = NULL;
+		if (c->low[i]) {
+			any = true;
+			k->low[i] = emit_declare(k->p, b, text(k, "%s_first", ir_axis_names[1][i]),
+			                         to_kernel(k->p, c->low[i], &here), extent);
+			extent = ir_binary(IR_SUB, extent, k->low[i]);
+		}
+		depth = ir_binary(IR_MUL, depth, extent);
+	}
+	k->depth = any ? emit_declare(k->p, b, "products", depth, plus(c->depth, index_(k, 1))) : NULL;
 }
 
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps)
@@ -138,6 +168,8 @@ void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr 
 	if (!ir_is_int(c->extent[CONTRACT_BATCH], 1))
 		batch = emit_constant(k->p, b, "batch", ir_binary(IR_FLOORDIV, block, each), c->extent[CONTRACT_BATCH]);
 	contract_declare_group(k, b, CONTRACT_BATCH, batch, all);
+	if (!k->serial)
+		declare_lows(k, b);
 	if (!warps)
 		return;
 	expr down_warps = ir_binary(IR_FLOORDIV, warp, index_(k, s->warps_across)),
@@ -194,6 +226,7 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 /* Emits the serial twin: the block's elements one after the other. */
 static void serial_block(struct contract_kernel *k, struct ir_block *b, expr blocks)
 {
+	k->serial = true;
 	if (k->shape.split > 1) /* the first block of each tile does all of it */
 		b = emit_if(k->p, b,
 		            ir_binary(IR_EQ, ir_binary(IR_MOD, ir_block(k->p->pool, blocks), index_(k, k->shape.split)),

@@ -109,6 +109,7 @@ static void bring_tiles(struct contract_kernel *k, struct ir_block *b, expr bloc
 	const struct contract_shape *s = &k->shape;
 	expr turn = declare_turn(k, b), from, slot;
 	struct ir_block *in = each_tile(k, b, blocks, &range);
+	range.to = k->depth ? k->depth : range.to;
 	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
@@ -142,6 +143,7 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 	contract_declare_group_rows(k, b);
 	expr turn = k->turn = declare_turn(k, b), before = ir_binary(IR_SUB, turn, index_(k, 1)), from, slot;
 	struct ir_block *in = each_tile(k, b, blocks, &range);
+	range.to = k->depth ? k->depth : range.to;
 	k->sum = emit_local(p, in, contract_wide_sums(k));
 	struct ir_block *step = each_step(k, in, turn, range, &from, &slot);
 	ring_call(k, step, &device_tile_ring_wait, turn);

@@ -225,6 +225,7 @@ bool contract_match_split(struct contract *c, struct ir_program *p, const struct
 	}
 	if (again && !contract_match_over(c, p, build(&j)))
 		return false;
+	contract_find_lows(c);
 	c->whole = s;
 	c->inside = ir_int(p->pool, TYPE_BOOL, 1);
 	for (int k = 0; k < s->out->rank; k++) {

@@ -109,7 +109,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	        steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
 	bool packed = c.side[0].pack || c.side[1].pack,
 	     ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
-	bool maps = has_maps(&c);
+	bool maps = has_maps(&c), even = true; /* all tiles have the same steps */
+	for (int i = 0; i < c.s->space_rank; i++)
+		even &= !c.low[i];
 	int blocks = ring ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
@@ -117,12 +119,13 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			continue;
 		int64_t tiles =
 		        batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
-		for (int split = 1; split <= t->cluster_blocks; split *= 2) /* to use more multiprocessors */
+		int most = even ? t->cluster_blocks : 1;
+		for (int split = 1; split <= most; split *= 2) /* to use more multiprocessors */
 			if (split == 1 ||
 			    (tiles * split <= target_in_clusters(t, split) && steps >= STEPS_OF_EACH * split))
 				out[n++] = choice_of(tile[i], blocks, split, false, packed);
 		int64_t left = tiles % t->processors, share = shared_steps(tiles, steps, t->processors);
-		if (maps && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors && share >= STEPS_OF_EACH)
+		if (maps && even && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors && share >= STEPS_OF_EACH)
 			out[n++] = choice_of(tile[i], blocks, 1, true, packed);
 	}
 	return n;

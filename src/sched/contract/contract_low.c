@@ -1,0 +1,89 @@
+/* Contractions whose operands are both zero up to a point of a reduced axis, which depends on the batch: of a
+ * transposed convolution's taps some phases have fewer than others. Their sums begin at that point, so that what the
+ * other operand has before it is neither loaded nor multiplied by zero. See contract.h. */
+#include "sched/contract/contract.h"
+#include "sched/build/axes.h"
+
+/* The first point of reduced axis `axis` for which `test` holds, if it holds from there on, and that point depends on
+ * batch axes alone. */
+static expr first_that_holds(const struct contract *c, expr test, int *axis)
+{
+	struct ir_pool *pool = c->p->pool;
+	int rank = c->s->out->rank;
+	bool used[2 * IR_MAX_RANK] = { false };
+	int64_t step;
+	if ((test->op != IR_LT && test->op != IR_LE) || test->arg[0]->type != TYPE_INDEX)
+		return NULL;
+	expr room = ir_binary(IR_SUB, test->arg[1], test->arg[0]); /* the test: 0 <= room */
+	room = test->op == IR_LT ? ir_binary(IR_SUB, room, ir_index(pool, 1)) : room;
+	*axis = -1;
+	mark_axes(room, used);
+	for (int k = rank; k < rank + c->s->space_rank; k++) {
+		if (used[k] && *axis >= 0)
+			return NULL;
+		*axis = used[k] ? k - rank : *axis;
+	}
+	for (int g = CONTRACT_ROW; g <= CONTRACT_COLUMN; g++)
+		for (int i = 0; i < c->axes[g]; i++)
+			if (used[c->axis[g][i]])
+				return NULL;
+	expr stride = *axis < 0 ? NULL : ir_stride(room, rank + *axis), extent = *axis < 0 ? NULL : c->s->space[*axis];
+	if (!stride || !ir_const_int(stride, &step) || step <= 0)
+		return NULL;
+	expr rest = ir_binary(IR_SUB, room, ir_binary(IR_MUL, stride, ir_axis(pool, rank + *axis, extent)));
+	expr below = ir_binary(IR_SUB, ir_index(pool, step - 1), rest);
+	expr low = ir_binary(IR_MAX, ir_index(pool, 0), ir_binary(IR_FLOORDIV, below, stride));
+	return ir_less(low, extent) ? low : NULL;
+}
+
+/* The condition without one of its parts; null: nothing is left. */
+static expr without(expr condition, expr part)
+{
+	if (condition == part)
+		return NULL;
+	if (condition->op != IR_AND)
+		return condition;
+	expr a = without(condition->arg[0], part), b = without(condition->arg[1], part);
+	return a && b ? ir_binary(IR_AND, a, b) : a ? a : b;
+}
+
+static bool has_part(expr condition, expr part)
+{
+	return condition && (condition == part || (condition->op == IR_AND && (has_part(condition->arg[0], part) ||
+	                                                                       has_part(condition->arg[1], part))));
+}
+
+static void leave_out(struct contract_operand *o, expr part)
+{
+	expr rest = without(contract_condition_of(o), part);
+	o->value = rest ? ir_select(rest, o->value->arg[1], o->value->arg[2]) : o->value->arg[1];
+}
+
+/* Where both operands are zero up to a point of a reduced axis that depends on the batch, sums begin there. */
+static void find_low(struct contract *c, expr part)
+{
+	int axis;
+	if (part->op == IR_AND) {
+		find_low(c, part->arg[0]);
+		find_low(c, part->arg[1]);
+		return;
+	}
+	if (!has_part(contract_condition_of(&c->side[1]), part))
+		return;
+	expr low = first_that_holds(c, part, &axis);
+	if (!low || c->low[axis])
+		return;
+	c->low[axis] = low;
+	for (int side = 0; side < 2; side++)
+		leave_out(&c->side[side], part);
+}
+
+void contract_find_lows(struct contract *c)
+{
+	expr condition = contract_condition_of(&c->side[0]);
+	if (!condition || c->side[0].zero || c->side[1].zero)
+		return;
+	find_low(c, condition);
+	for (int side = 0; side < 2; side++)
+		contract_find_way(c, side);
+}
