@@ -228,6 +228,16 @@ def contractions(add, t):
     for n, c, h in ((32, 64, 56), (8, 256, 28)):
         add(f"conv3x3_{n}x{c}x{h}x{h}", [("x", t, [n, c, h, h]), ("w", t, [c, c, 3, 3])],
             [("Conv", ["x", "w"], ["y"], {"pads": [1, 1, 1, 1]})], lambda x, w: F.conv2d(x, w, padding=1), contraction=True)
+    add("conv5x5s2_8x64x112x112", [("x", t, [8, 64, 112, 112]), ("w", t, [64, 64, 5, 5])],
+        [("Conv", ["x", "w"], ["y"], {"pads": [2] * 4, "strides": [2, 2]})],
+        lambda x, w: F.conv2d(x, w, padding=2, stride=2), contraction=True)
+    add("conv3x3_groups4_8x256x28x28", [("x", t, [8, 256, 28, 28]), ("w", t, [256, 64, 3, 3])],
+        [("Conv", ["x", "w"], ["y"], {"pads": [1] * 4, "group": 4})],
+        lambda x, w: F.conv2d(x, w, padding=1, groups=4), contraction=True)
+    for k, extra in ((3, 1), (4, 0)):
+        add(f"conv_transpose{k}x{k}s2_8x128x32x32", [("x", t, [8, 128, 32, 32]), ("w", t, [128, 64, k, k])],
+            [("ConvTranspose", ["x", "w"], ["y"], {"pads": [1] * 4, "strides": [2, 2], "output_padding": [extra] * 2})],
+            lambda x, w, extra=extra: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=extra), contraction=True)
     if t == "f32":
         return
     for causal in (0, 1):
