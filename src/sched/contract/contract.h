@@ -70,7 +70,9 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
  * in part. */
 bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 bool contract_match_split(struct contract *c, struct ir_program *p, const struct ir_stage *s);
-void contract_find_lows(struct contract *c);      /* fills in `low` */
+void contract_find_lows(struct contract *c); /* fills in `low` */
+/* Estimated length of a tile's sums, the mean over the batch. */
+double contract_about_depth(const struct contract *c, const struct sched_target *t);
 expr contract_position(const struct contract *c); /* an element's position in the result, over axes of s */
 void contract_find_width(struct contract *c);     /* of stores */
 /* The same, with operands that allow no vectors repacked along a reduced axis. Returns false if that is impossible or

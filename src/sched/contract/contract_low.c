@@ -3,6 +3,7 @@
  * other operand has before it is neither loaded nor multiplied by zero. See contract.h. */
 #include "sched/contract/contract.h"
 #include "sched/build/axes.h"
+#include "sched/build/extents.h"
 
 /* The first point of reduced axis `axis` for which `test` holds, if it holds from there on, and that point depends on
  * batch axes alone. */
@@ -86,4 +87,32 @@ void contract_find_lows(struct contract *c)
 	find_low(c, condition);
 	for (int side = 0; side < 2; side++)
 		contract_find_way(c, side);
+}
+
+static expr axis_at(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	(void)arg;
+	return e->op == IR_AXIS ? ir_index(pool, *(const int64_t *)user) : NULL;
+}
+
+/* The mean of an expression of one axis, or the value of one of none. */
+static double mean(const struct contract *c, expr e, const struct sched_target *t)
+{
+	int64_t n = 1;
+	double sum = 0;
+	bool used[2 * IR_MAX_RANK] = { false };
+	mark_axes(e, used);
+	for (int k = 0; k < c->s->out->rank; k++)
+		n = used[k] ? about(c->s->out->dim[k], t) : n;
+	for (int64_t i = 0; i < n; i++) /* about() is at least 1 */
+		sum += (double)about(ir_binary(IR_ADD, ir_copy(e->pool, e, axis_at, &i), ir_index(e->pool, 1)), t) - 1;
+	return sum / (double)n;
+}
+
+double contract_about_depth(const struct contract *c, const struct sched_target *t)
+{
+	double depth = 1;
+	for (int i = 0; i < c->s->space_rank; i++)
+		depth *= (double)about(c->s->space[i], t) - (c->low[i] ? mean(c, c->low[i], t) : 0);
+	return depth;
 }

@@ -129,7 +129,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct contract_shape k = contract_shape(&c, choice);
 	double size = contract_element_bytes(&c), warps = k.threads / 32.0;
 	double batch = (double)about(c.extent[CONTRACT_BATCH], t), rows = (double)about(c.extent[CONTRACT_ROW], t);
-	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = (double)about(c.depth, t);
+	double columns = (double)about(c.extent[CONTRACT_COLUMN], t), depth = contract_about_depth(&c, t);
 	double blocks = batch * ceil(rows / k.rows) * ceil(columns / k.columns), steps = ceil(depth / k.depth);
 
 	/* One step of one block, alone on a multiprocessor. */

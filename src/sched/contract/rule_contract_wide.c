@@ -197,7 +197,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	bool ring = is_ring(choice);
 	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);
 	double rows = (double)about(c.extent[CONTRACT_ROW], t), columns = (double)about(c.extent[CONTRACT_COLUMN], t);
-	double split = k.split > 1 ? k.split : 1, depth = (double)about(c.depth, t),
+	double split = k.split > 1 ? k.split : 1, depth = contract_about_depth(&c, t),
 	       steps = ceil(depth / k.depth / split);
 	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns) * split;
 
