@@ -273,10 +273,10 @@ static bool stepped_map(struct contract_map *map, const struct contract *c, int 
 		for (int i = 0; i < c->axes[own]; i++)
 			if (c->axis[own][i] != axis && uses(map->from[d], c->axis[own][i], c->axis[own][i] + 1))
 				return false;
-		if (!stride || ir_is_int(stride, 0))
+		if (axis < 0 || (stride && ir_is_int(stride, 0)))
 			continue;
 		int64_t extent;
-		if (d == 0 || !ir_is_int(stride, 1) || map->outer)
+		if (d == 0 || !stride || !ir_is_int(stride, 1) || map->outer)
 			return false;
 		bool more = false;
 		for (int i = 0; i < next; i++)
