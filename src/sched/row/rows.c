@@ -280,6 +280,31 @@ static bool take_map(struct rows *r, const struct ir_stage *s)
 	return all == ir_binary(IR_MUL, r->count, r->length) && map_rows(&st, r->p, s, r->length) && add_stage(r, &st);
 }
 
+struct apart_load {
+	struct rows *r;
+	const struct rows_stage *st;
+};
+
+static void note_apart(void *user, expr e)
+{
+	struct apart_load *a = user;
+	if (e->op != IR_LOAD)
+		return;
+	bool along = a->st->kind != ROWS_VALUE && rows_runs_along(a->r, a->st, e);
+	a->r->along += along ? type_info(e->type)->bits / 32.0 : 0;
+	a->r->apart |= along || rows_is_of_row(a->r, a->st, e);
+}
+
+static void note_loads_apart(struct rows *r)
+{
+	for (int i = 0; i < r->stages; i++) {
+		struct apart_load a = { r, &r->stage[i] };
+		ir_walk_unconditional(a.st->value, note_apart, &a);
+		if (a.st->post)
+			ir_walk_unconditional(a.st->post, note_apart, &a);
+	}
+}
+
 int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n)
 {
 	const struct ir_stage *s = stage[0];
@@ -296,6 +321,7 @@ int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *c
 		if (!taken)
 			break;
 	}
+	note_loads_apart(out);
 	return out->stages;
 }
 

@@ -36,6 +36,8 @@ struct rows {
 		int stage; /* the first stage that reads it */
 	} cache[ROWS_MAX_CACHED];
 	int reductions, maps;
+	double along; /* 32-bit registers that hold one element of all vectors along the row, such as scale and bias */
+	bool apart;   /* stages load such vectors, or elements of the row that are not of its own */
 	bool store_all; /* store also results without a known reader */
 	bool backwards; /* last rows first: a kernel that reads them again finds the first ones in the L2 cache */
 	expr needs;     /* guard on the extents, or null */
@@ -67,10 +69,6 @@ bool rows_stored(const struct rows *r, int stage);
 /* ---- Resources and time (rows_cost.c). */
 /* 32-bit registers that hold one element of the row. */
 double rows_registers_each(const struct rows *r);
-/* 32-bit registers that hold one element of all vectors along the row, such as scale and bias. */
-double rows_registers_along(const struct rows *r);
-/* True if a stage loads vectors along the row or elements of the row that are not of its own. */
-bool rows_load_apart(const struct rows *r);
 /* The most of a lane's steps that registers hold if `resident` blocks of `lanes` threads share a multiprocessor's. */
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps, int resident);
 /* Bytes of shared memory per block for `shared` of a lane's steps, which may be more than every GPU has. */

@@ -28,15 +28,14 @@ static double bytes_moved(const struct rows *r, const struct sched_target *t)
 	return each * (double)about(r->count, t) * (double)about(r->length, t);
 }
 
-/* True if the loads of weights should not wait for the reductions: no other block hides their way, and registers hold
- * them besides the row. Measured on an H200: LayerNorm f16[64,4096] loses 390 ns for each of its steps otherwise, since
- * each waits for the store before it. */
+/* True if the loads of weights should not wait for the reductions: no other block hides their latency, and registers
+ * have room for them next to the row. Measured on an H200: LayerNorm f16[64,4096] loses 390 ns for each of its steps
+ * otherwise, since each waits for the store before it. */
 static bool loads_ahead(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps)
 {
 	int half = TARGET_REGISTERS_EVERYWHERE / lanes / 2, elements = (int)steps * width;
-	double registers =
-	        elements * (rows_registers_each(r) + rows_registers_along(r) + rows_registers_kept(r, elements));
-	return rows_load_apart(r) && registers <= (half < MOST_AHEAD ? half : MOST_AHEAD) &&
+	double registers = elements * (rows_registers_each(r) + r->along + rows_registers_kept(r, elements));
+	return r->apart && registers <= (half < MOST_AHEAD ? half : MOST_AHEAD) &&
 	       (double)about(r->count, t) <= (double)t->processors * rows_of_block(lanes);
 }
 

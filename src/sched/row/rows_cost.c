@@ -14,45 +14,6 @@ double rows_registers_each(const struct rows *r)
 	return bits / 32;
 }
 
-struct along {
-	const struct rows *r;
-	const struct rows_stage *st;
-	double bits;
-	bool any;
-};
-
-static void add_along(void *user, expr e)
-{
-	struct along *a = user;
-	if (e->op != IR_LOAD)
-		return;
-	bool along = a->st->kind != ROWS_VALUE && rows_runs_along(a->r, a->st, e);
-	a->bits += along ? type_info(e->type)->bits : 0;
-	a->any |= along || rows_is_of_row(a->r, a->st, e);
-}
-
-static struct along loads_apart(const struct rows *r)
-{
-	struct along a = { .r = r };
-	for (int i = 0; i < r->stages; i++) {
-		a.st = &r->stage[i];
-		ir_walk_unconditional(a.st->value, add_along, &a);
-		if (a.st->post)
-			ir_walk_unconditional(a.st->post, add_along, &a);
-	}
-	return a;
-}
-
-double rows_registers_along(const struct rows *r)
-{
-	return loads_apart(r).bits / 32;
-}
-
-bool rows_load_apart(const struct rows *r)
-{
-	return loads_apart(r).any;
-}
-
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps, int resident)
 {
 	enum { MOST = 64 }; /* registers: more did not pay on an H100; the other half is for everything else */
@@ -190,7 +151,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		time = ways;
 	if (waves <= 1) /* no other block hides it */
 		time += cost_wait(t, LONE_WORK * steps * width * work / (count * length));
-	if (waves <= 1 && !c->param[4] && rows_load_apart(&r)) /* measured on an H200: a step's loads wait for its last
+	if (waves <= 1 && !c->param[4] && r.apart) /* measured on an H200: a step's loads wait for its last
 	                                                          store */
 		time += 390.0 * (steps ? steps : 1);
 	double compute = work / cost_mixed_rate(t) / used;

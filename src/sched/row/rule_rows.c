@@ -178,7 +178,7 @@ static bool fills_row(const struct row_kernel *k)
 	return ir_const_int(k->r->length, &length) && length == (int64_t)k->lanes * k->width * k->steps;
 }
 
-/* The loop over this lane's vectors of the row: `at` is the first element. If `clamped`, a vector behind the row's end
+/* The loop over this lane's vectors of the row: `at` is the first element. If `clamped`, a vector past the row's end
  * is the row's last one, for loads into registers that nothing reads: a guard would be a branch around each load, and
  * every load would wait for the one before. */
 static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, expr lane, bool clamped)
