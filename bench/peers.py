@@ -19,11 +19,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cases import cases as all_cases  # noqa: E402
-from drawn import drawn  # noqa: E402
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
-from report import chosen, geometric_mean, write_json  # noqa: E402
+from report import add_case_options, case_list, chosen, geometric_mean, write_json  # noqa: E402
 
 ROTATE = 256 << 20
 REPLAYS = 21
@@ -208,8 +206,7 @@ def main():
     parser.add_argument("--tpat", default="build/tpat")
     parser.add_argument("--filter", default="")
     parser.add_argument("--skip", default="")
-    parser.add_argument("--drawn", default="", metavar="SEED", help="random cases instead of the named ones")
-    parser.add_argument("--count", type=int, default=116, help="the number of random cases")
+    add_case_options(parser)
     parser.add_argument("--only-tpat", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
     parser.add_argument("--every", type=int, default=1, help="of the cases only every K-th")
@@ -224,7 +221,7 @@ def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
-    cases = chosen(drawn(o.drawn, o.count) if o.drawn else all_cases(), o.filter.split(","), o.skip)[o.first::o.every]
+    cases = chosen(case_list(o), o.filter.split(","), o.skip)[o.first::o.every]
     if o.compile_part:
         part, count = map(int, o.compile_part.split("/"))
         return compile_part([c for c in cases if not c.contraction][part::count], torch)

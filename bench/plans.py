@@ -15,22 +15,20 @@ import sys
 
 import onnx
 
-from cases import cases
-from drawn import drawn
+from report import add_case_options, case_list
 
 
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("folder")
     parser.add_argument("gpus", nargs="+")
-    parser.add_argument("--drawn", default="")
-    parser.add_argument("--count", type=int, default=116)
+    add_case_options(parser)
     parser.add_argument("--tuned", default="")
     o = parser.parse_args()
     os.makedirs(o.folder, exist_ok=True)
     index = os.path.join(o.folder, "index.tsv")
     with open(index, "w", encoding="utf-8") as out:
-        for k, case in enumerate(drawn(o.drawn, o.count) if o.drawn else cases()):
+        for k, case in enumerate(case_list(o)):
             name = f"{o.drawn}_{k}" if o.drawn else case.name.replace(" ", "_")
             path = os.path.join(o.folder, name + ".onnx")
             if not os.path.exists(path):

@@ -22,11 +22,9 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from case import OPSET  # noqa: E402
-from cases import cases as all_cases  # noqa: E402
-from drawn import drawn  # noqa: E402
 import onnx  # noqa: E402
 from onnx import compose, helper  # noqa: E402
-from report import chosen, geometric_mean, write_json  # noqa: E402
+from report import add_case_options, case_list, chosen, geometric_mean, write_json  # noqa: E402
 
 USUAL = ["layernorm_8192x4096", "layernorm_16384x768", "softmax_16384x768", "softmax_128x65536", "transpose2d",
          "nchw_to_nhwc", "resize_linear_32x64", "reducemax", "maxpool3", "conv3x3_32", "matmul_1024", "bias_gelu"]
@@ -65,8 +63,7 @@ def tune(o, cases, path, db, budget):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tpat", default="build/tpat")
-    parser.add_argument("--drawn", default="", metavar="SEED", help="random cases instead of the named ones")
-    parser.add_argument("--count", type=int, default=116, help="the number of random cases")
+    add_case_options(parser)
     parser.add_argument("--filter", default="")
     parser.add_argument("--skip", default="")
     parser.add_argument("--budget", default="2s")
@@ -78,7 +75,7 @@ def main():
     parser.add_argument("--json", default="")
     o = parser.parse_args()
     words = o.filter.split(",") if o.filter or o.drawn else USUAL
-    cases = chosen(drawn(o.drawn, o.count) if o.drawn else all_cases(), words, o.skip)
+    cases = chosen(case_list(o), words, o.skip)
     a_case = seconds(o.budget) + (seconds(o.more) if o.more else 0) + OVERHEAD
     cases = cases[:max(1, int(o.limit / a_case))] if o.limit else cases
     with tempfile.TemporaryDirectory() as folder:
