@@ -280,7 +280,7 @@ def integers(add):
 
 
 def transforms(add):
-    """Fourier transforms; the library beside them is cuFFT."""
+    """Fourier transforms, compared with cuFFT."""
 
     def dft(name, shape, axis, fn, **attributes):
         add(name, [("x", "f32", shape)], [("DFT", ["x", "", "axis"], ["y"], attributes)], fn, contraction=True,

@@ -1,4 +1,4 @@
-"""Cases drawn by a seed: operators and chains of models at shapes that nobody chose. Sizes are log-uniform and odd as often as
+"""Cases drawn by a seed: operators and chains of models at random shapes. Sizes are log-uniform and odd as often as
 not, batches go from 1 up, types are f32 and f16. A schedule that fits only the shapes of cases.py shows here."""
 import random
 

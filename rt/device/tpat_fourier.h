@@ -107,7 +107,7 @@ template <bool INVERSE, class T> TPAT_FN void fourier_four(T (&z)[4][2])
 	}
 }
 
-/* Of a prime number of elements: elements j and P - j are summed, and subtracted, first. */
+/* A prime number P of elements: first adds and subtracts elements j and P - j. */
 template <bool INVERSE, int P, class T> TPAT_FN void fourier_prime(T (&z)[P][2])
 {
 	constexpr fourier_table<P> turn;

@@ -166,7 +166,7 @@ static int argument_of(const struct ir_kernel *k, const struct ir_buffer *b)
 	return i;
 }
 
-/* What every function has: its parameters. */
+/* The parameters, which every function has. */
 struct head {
 	const char *args, *block;
 };

@@ -3,7 +3,7 @@
 #include "gen/gen_device.h"
 #include "gen/text.h"
 
-/* Of bool the smaller is "and", the larger "or". */
+/* For bool, min is "and" and max is "or". */
 static const struct ir_device_function *const atomic[IR_COMBINE_COUNT] = {
 	[IR_SUM] = &device_atomic_add,     [IR_PROD] = &device_atomic_mul, [IR_MAXIMUM] = &device_atomic_max,
 	[IR_MINIMUM] = &device_atomic_min, [IR_ALL] = &device_atomic_min,  [IR_ANY] = &device_atomic_max,

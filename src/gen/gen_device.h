@@ -11,7 +11,7 @@ void gen_placed(struct gen_text *g, const struct ir_place *s);  /* in a block's 
 void gen_function(struct gen_text *g, const struct ir_call *c); /* its name with template arguments */
 void gen_called(struct gen_text *g, const struct ir_device_function *f, struct ir_template of);
 void gen_invoke(struct gen_text *g, const struct ir_call *c);
-/* What threads make together (gen_lanes.c). */
+/* Collective operations of threads (gen_lanes.c). */
 void gen_combine(struct gen_text *g, const struct ir_lanes *s);
 void gen_scan(struct gen_text *g, const struct ir_scan *s);
 void gen_items_scan(struct gen_text *g, const struct ir_items_scan *s);

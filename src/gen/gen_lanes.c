@@ -1,4 +1,4 @@
-/* What a block's threads make together, as CUDA C++: reductions, scans, and what passes from tile to tile. */
+/* Collective operations of a block's threads as CUDA C++: reductions, scans, and the exchange between tiles. */
 #include "gen/gen_device.h"
 
 /* The object that combines two values. */

@@ -154,12 +154,12 @@ static bool is_free(const struct choose *c, const struct declared *d, const char
 
 static void choose_name(struct choose *c, struct declared *d)
 {
-	static const char *const behind[] = {
+	static const char *const suffix[] = {
 		[NAME_VARIABLE] = "_", [NAME_SYMBOL] = "_extent", [NAME_BUFFER] = "_data"
 	};
 	const struct name *n = name_of(c, d);
 	const char *name = n->hint[0] == '_' ? arena_printf(c->scratch, "v%s", n->hint) : n->hint;
-	const char *longer = arena_printf(c->scratch, "%s%s", name, behind[n->kind]);
+	const char *longer = arena_printf(c->scratch, "%s%s", name, suffix[n->kind]);
 	if (!is_free(c, d, name) && n->kind != NAME_VARIABLE)
 		name = longer;
 	for (int number = 2; !is_free(c, d, name); number++)

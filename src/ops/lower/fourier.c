@@ -159,7 +159,7 @@ static int direct(const struct fourier *f, enum type c, struct value *y)
 /* ---- Steps ---------------------------------------------------------------------------------------------------------
  */
 
-/* What a step has made: [rows before the axis, k, m, rows behind it, part]. */
+/* What a step has made: [rows before the axis, k, m, rows after it, part]. */
 struct made {
 	struct value y;
 	int64_t k; /* J */
