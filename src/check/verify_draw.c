@@ -28,7 +28,7 @@ enum { SCALES = sizeof scales / sizeof scales[0], ATTEMPTS = SCALES * SCALE_ATTE
 
 struct draw {
 	const struct verify_case *c;
-	struct map symbols; /* name -> value + 1 */
+	struct map symbols; /* name -> value + 1: the model's demands have symbols of the same names */
 	struct map tight;   /* symbols in demands that failed */
 	struct arena *arena;
 	uint64_t state;
@@ -64,20 +64,20 @@ static int64_t random_multiple(struct draw *d)
 }
 
 /* Picks a new symbol's value. */
-static int64_t draw_extent(struct draw *d, const char *name)
+static int64_t draw_extent(struct draw *d, expr symbol)
 {
-	bool multiple = d->try >= MULTIPLES && map_get(&d->tight, name);
+	bool multiple = d->try >= MULTIPLES && map_get(&d->tight, symbol->name);
 	return multiple ? random_multiple(d) : random_extent(d);
 }
 
-static bool symbol_value(void *user, const char *name, int64_t *value)
+static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
 	struct draw *d = user;
-	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
+	uintptr_t known = (uintptr_t)map_get(&d->symbols, symbol->name);
 	if (!known) {
-		known = (uintptr_t)draw_extent(d, name) + 1;
+		known = (uintptr_t)draw_extent(d, symbol) + 1;
 		d->drawn = true;
-		map_put(&d->symbols, name, (void *)known);
+		map_put(&d->symbols, symbol->name, (void *)known);
 	}
 	*value = (int64_t)(known - 1);
 	return true;
@@ -100,7 +100,7 @@ static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const
 		uintptr_t known = (uintptr_t)map_get(&d->symbols, b->dim[k]->name);
 		int input, axis;
 		if (known && known != (uintptr_t)dim[k] + 1 &&
-		    ir_symbol_source(d->c->reference, b->dim[k]->name, &input, &axis))
+		    ir_symbol_source(d->c->reference, b->dim[k], &input, &axis))
 			return err_set(d->err, ERR_USAGE,
 			               "Input %s of plugin %s has extent %lld at dimension %d, and input %s must have "
 			               "the same at dimension %d, not %lld.",
@@ -126,10 +126,10 @@ static int take_all_given(struct draw *d)
 
 /* ---- Extents that operators demand. */
 
-static bool known_value(void *user, const char *name, int64_t *value)
+static bool known_value(void *user, expr symbol, int64_t *value)
 {
 	struct draw *d = user;
-	uintptr_t known = (uintptr_t)map_get(&d->symbols, name);
+	uintptr_t known = (uintptr_t)map_get(&d->symbols, symbol->name);
 	*value = (int64_t)known - 1;
 	return known != 0;
 }
@@ -137,8 +137,8 @@ static bool known_value(void *user, const char *name, int64_t *value)
 static bool is_open(struct draw *d, expr e)
 {
 	int64_t unused;
-	return e->op == IR_SYMBOL && !known_value(d, e->name, &unused) && !ir_value_find(d->c->reference, e->name) &&
-	       !ir_size_find(d->c->reference, e->name);
+	return e->op == IR_SYMBOL && !known_value(d, e, &unused) && !ir_value_find(d->c->reference, e) &&
+	       !ir_size_find(d->c->reference, e);
 }
 
 /* Sets a symbol to its demanded value; if 1 is allowed, to 1 half of the time. */

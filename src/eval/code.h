@@ -93,8 +93,8 @@ struct eval_buffer {
 struct eval_run {
 	const struct ir_program *program;
 	struct eval_buffer *buffer; /* by id */
-	struct map symbols;         /* name -> int64_t */
-	struct map turns;           /* indices of the enclosing loops: name -> struct eval_turn */
+	struct map symbols;         /* id -> int64_t */
+	struct map turns;           /* variables of the enclosing loops -> struct eval_turn */
 	bool brief;                 /* compiled code is released before the stage ends */
 	int threads;
 	struct arena *arena; /* scratch: released after each stage */
@@ -108,7 +108,7 @@ struct eval_turn {
 };
 /* Fails if a demand with known extents does not hold. */
 int eval_demands_check(struct eval_run *run);
-bool eval_symbol_value(void *run, const char *name, int64_t *value);
+bool eval_symbol_value(void *run, expr symbol, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
 int eval_buffer_extents(struct eval_run *run, const struct ir_buffer *b); /* unless they mention an open size */
 

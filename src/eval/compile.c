@@ -300,7 +300,7 @@ static int compile_bitcast(struct code *c, expr e, int operand, int *reg)
 /* The index of a loop, at a fixed address. */
 static int compile_turn(struct code *c, expr e, int *reg)
 {
-	struct eval_turn *turn = map_get(&c->run->turns, e->var->hint);
+	struct eval_turn *turn = map_get_u64(&c->run->turns, (uintptr_t)e->var);
 	if (!turn)
 		return unsupported(c, "the variable", e->var->hint);
 	*reg = eval_reg_new(c, KIND_I64, false, 0);

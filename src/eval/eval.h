@@ -6,7 +6,7 @@
 #include "ir/ir.h"
 
 struct eval_symbol {
-	const char *name;
+	expr symbol;
 	int64_t value;
 };
 

@@ -17,9 +17,9 @@ void eval_walk(struct arena *a, expr e, void (*fn)(void *user, expr e), void *us
 	walk(&seen, e, fn, user);
 }
 
-bool eval_symbol_value(void *run, const char *name, int64_t *value)
+bool eval_symbol_value(void *run, expr symbol, int64_t *value)
 {
-	const int64_t *known = map_get(&((struct eval_run *)run)->symbols, name);
+	const int64_t *known = map_get_u64(&((struct eval_run *)run)->symbols, symbol->id);
 	if (known)
 		*value = *known;
 	return known != NULL;
@@ -27,15 +27,15 @@ bool eval_symbol_value(void *run, const char *name, int64_t *value)
 
 struct unknown {
 	struct eval_run *run;
-	const char *name;
+	expr symbol;
 };
 
 static void find_unknown(void *user, expr e)
 {
 	struct unknown *u = user;
 	int64_t value;
-	if (e->op == IR_SYMBOL && !u->name && !eval_symbol_value(u->run, e->name, &value))
-		u->name = e->name;
+	if (e->op == IR_SYMBOL && !u->symbol && !eval_symbol_value(u->run, e, &value))
+		u->symbol = e;
 }
 
 int eval_extent(struct eval_run *run, expr e, int64_t *out)
@@ -44,9 +44,9 @@ int eval_extent(struct eval_run *run, expr e, int64_t *out)
 	if (ir_eval_int(e, eval_symbol_value, run, out) && *out >= 0)
 		return 0;
 	eval_walk(run->arena, e, find_unknown, &unknown);
-	if (unknown.name)
+	if (unknown.symbol)
 		return err_set(run->err, ERR_MODEL, "Program %s: no input gives symbol %s a value.", run->program->name,
-		               unknown.name);
+		               unknown.symbol->name);
 	struct str text = str_new(run->arena);
 	ir_print_expr(&text, e, 0);
 	return err_set(run->err, ERR_MODEL, "Program %s: the extent %s is not a number of elements.",
@@ -62,8 +62,8 @@ static void find_open(void *user, expr e)
 {
 	struct open *o = user;
 	int64_t unused;
-	if (e->op == IR_SYMBOL && ir_size_find(o->run->program, e->name))
-		o->found |= !eval_symbol_value((void *)(uintptr_t)o->run, e->name, &unused);
+	if (ir_size_find(o->run->program, e))
+		o->found |= !eval_symbol_value((void *)(uintptr_t)o->run, e, &unused);
 }
 
 bool eval_size_open(struct eval_run *run, const struct ir_buffer *b)

@@ -147,7 +147,7 @@ int eval_loop(struct eval_run *run, const struct ir_stage *stage, struct eval_re
 	vec_push(run->arena, ready, part);
 	if (x->turn->trip == 0)
 		return 0;
-	map_put(&run->turns, l->index->var->hint, x->turn);
+	map_put_u64(&run->turns, (uintptr_t)l->index->var, x->turn);
 	bool *changes = NEWN(run->arena, bool, l->carries.n + 1);
 	for (int i = 0; i < l->carries.n; i++) {
 		changes[i] = run->buffer[l->carries.at[i].state->id].changes;

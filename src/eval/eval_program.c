@@ -5,24 +5,24 @@
 #include <stdio.h>
 #include <string.h>
 
-static int set_symbol(struct eval_run *run, const char *name, int64_t value, const char *source)
+static int set_symbol(struct eval_run *run, expr symbol, int64_t value, const char *source)
 {
 	int64_t known;
 	int input, axis;
-	if (eval_symbol_value(run, name, &known)) {
+	if (eval_symbol_value(run, symbol, &known)) {
 		if (known == value)
 			return 0;
-		if (ir_symbol_source(run->program, name, &input, &axis))
+		if (ir_symbol_source(run->program, symbol, &input, &axis))
 			return err_set(run->err, ERR_MODEL,
 			               "Program %s: extent %s is %lld by axis %d of input %s, but %s says %lld.",
-			               run->program->name, name, (long long)known, axis,
+			               run->program->name, symbol->name, (long long)known, axis,
 			               run->program->inputs.at[input]->name, source, (long long)value);
 		return err_set(run->err, ERR_MODEL, "Program %s: symbol %s is %lld, but %s says %lld.",
-		               run->program->name, name, (long long)known, source, (long long)value);
+		               run->program->name, symbol->name, (long long)known, source, (long long)value);
 	}
 	int64_t *place = NEW(run->symbols.arena, int64_t);
 	*place = value;
-	map_put(&run->symbols, name, place);
+	map_put_u64(&run->symbols, symbol->id, place);
 	return 0;
 }
 
@@ -35,7 +35,7 @@ static int bind_symbols(struct eval_run *run, const struct tensor *const *inputs
 {
 	const struct ir_program *p = run->program;
 	for (int i = 0; opt && i < opt->symbols; i++)
-		TRY(set_symbol(run, opt->symbol[i].name, opt->symbol[i].value, "an option"));
+		TRY(set_symbol(run, opt->symbol[i].symbol, opt->symbol[i].value, "an option"));
 	for (int i = 0; i < p->inputs.n; i++) {
 		const struct ir_buffer *b = p->inputs.at[i];
 		const struct tensor *t = input_tensor(run, i, inputs);
@@ -46,7 +46,7 @@ static int bind_symbols(struct eval_run *run, const struct tensor *const *inputs
 			               p->name, b->name, type_name(b->type), b->rank, tensor_describe(t, run->arena));
 		for (int k = 0; k < b->rank; k++)
 			if (b->dim[k]->op == IR_SYMBOL)
-				TRY(set_symbol(run, b->dim[k]->name, t->dim[k],
+				TRY(set_symbol(run, b->dim[k], t->dim[k],
 				               arena_printf(run->arena, "axis %d of input %s", k, b->name)));
 	}
 	return 0;

@@ -8,11 +8,11 @@ static int take_count(struct eval_run *run, const struct ir_size *s)
 	TRY(eval_extent(run, s->limit, &limit));
 	if (n < 0 || n > limit)
 		return err_set(run->err, ERR_MODEL, "Program %s: the size %s is %lld, but it can be 0 to %lld.",
-		               run->program->name, s->symbol, (long long)n, (long long)limit);
-	int64_t *place = map_get(&run->symbols, s->symbol);
+		               run->program->name, s->symbol->name, (long long)n, (long long)limit);
+	int64_t *place = map_get_u64(&run->symbols, s->symbol->id);
 	if (!place) {
 		place = NEW(run->symbols.arena, int64_t);
-		map_put(&run->symbols, s->symbol, place);
+		map_put_u64(&run->symbols, s->symbol->id, place);
 	}
 	*place = n;
 	return 0;

@@ -46,7 +46,7 @@ static bool range_of_division(enum ir_op op, struct range a, struct range b, str
 
 static struct range range_of_turn(struct code *c, expr e)
 {
-	const struct eval_turn *turn = map_get(&c->run->turns, e->var->hint);
+	const struct eval_turn *turn = map_get_u64(&c->run->turns, (uintptr_t)e->var);
 	return turn && turn->trip > 0 ? (struct range){ 0, turn->trip - 1 } : (struct range){ 0, INT64_MAX };
 }
 
@@ -57,7 +57,7 @@ static struct range range_of_node(struct code *c, expr e)
 	int64_t x;
 	switch ((int)e->op) {
 	case IR_CONST_INT: return (struct range){ e->i, e->i };
-	case IR_SYMBOL: return eval_symbol_value(c->run, e->name, &x) ? (struct range){ x, x } : all;
+	case IR_SYMBOL: return eval_symbol_value(c->run, e, &x) ? (struct range){ x, x } : all;
 	case IR_AXIS: x = c->space->extent[e->i]; return (struct range){ 0, x > 0 ? x - 1 : 0 };
 	case IR_VAR: return range_of_turn(c, e);
 	case IR_CAST:

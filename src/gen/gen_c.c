@@ -171,10 +171,10 @@ struct head {
 	const char *args, *block;
 };
 
-static int symbol_argument(const struct ir_kernel *k, const char *name)
+static int symbol_argument(const struct ir_kernel *k, expr symbol)
 {
 	int i = 0;
-	while (k->symbols.at[i] != name)
+	while (k->symbols.at[i] != symbol)
 		i++;
 	return k->buffers.n + i;
 }
@@ -193,8 +193,8 @@ static void print_part_call(struct gen_text *g, const struct head *h, int i, exp
 		str_printf(g->out, "%s%s[%d]", separator, h->args, argument_of(k, *b));
 		separator = ", ";
 	}
-	vec_each (name, &part->symbols)
-		str_printf(g->out, ", %s[%d]", h->args, symbol_argument(k, *name));
+	vec_each (symbol, &part->symbols)
+		str_printf(g->out, ", %s[%d]", h->args, symbol_argument(k, *symbol));
 	str_add(g->out, " };\n");
 	gen_begin(g, "");
 	str_printf(g->out, "const uint32_t %s[3] = { (uint32_t)(%s - (", block, gen_block_number(g));
@@ -241,9 +241,9 @@ static void print_buffers(struct gen_text *g, const struct head *h)
 static void print_symbols(struct gen_text *g, const struct head *h)
 {
 	const struct ir_kernel *k = g->kernel;
-	vec_each (name, &k->symbols)
-		str_printf(g->out, "\tconst i64 %s = *(const %s *)%s[%d];\n", gen_symbol(g, *name),
-		           k->index64 ? "i64" : "i32", h->args, symbol_argument(k, *name));
+	vec_each (symbol, &k->symbols)
+		str_printf(g->out, "\tconst i64 %s = *(const %s *)%s[%d];\n", gen_symbol(g, *symbol),
+		           k->index64 ? "i64" : "i32", h->args, symbol_argument(k, *symbol));
 }
 
 static void print_work(struct gen_text *g)

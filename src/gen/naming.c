@@ -14,7 +14,7 @@ enum { DIGITS = 8 };
 
 struct names names_new(struct arena *a, const struct map *reserved)
 {
-	return (struct names){ a, reserved, map_new(a), map_new(a), map_new(a), { 0 } };
+	return (struct names){ a, reserved, map_new(a), map_new(a), { 0 } };
 }
 
 static const char *placeholder(struct names *n, enum name_kind kind, const char *hint)
@@ -29,14 +29,6 @@ const char *names_object(struct names *n, enum name_kind kind, const void *objec
 	const char *known = map_get_u64(&n->objects, (uintptr_t)object);
 	if (!known)
 		map_put_u64(&n->objects, (uintptr_t)object, known = placeholder(n, kind, hint));
-	return known;
-}
-
-const char *names_symbol(struct names *n, const char *symbol)
-{
-	const char *known = map_get(&n->symbols, symbol);
-	if (!known)
-		map_put(&n->symbols, symbol, known = placeholder(n, NAME_SYMBOL, symbol));
 	return known;
 }
 

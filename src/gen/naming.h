@@ -18,19 +18,18 @@ struct name {
 /* The names of one function's text. */
 struct names {
 	struct arena *arena;
-	const struct map *reserved;  /* words of the language that must not be names: names_reserved() */
-	struct map functions;        /* names that are chosen already */
-	struct map symbols, objects; /* their placeholders */
+	const struct map *reserved; /* words of the language that must not be names: names_reserved() */
+	struct map functions;       /* names that are chosen already */
+	struct map objects;         /* their placeholders */
 	struct {
 		VEC(struct name);
 	} all;
 };
 
 struct names names_new(struct arena *a, const struct map *reserved);
-/* Return the placeholder of an object, always the same; of a symbol; of a variable that the printer declares; and a
- * function's own name, which nothing else in the text gets. `hint` is an identifier. */
+/* Return the placeholder of an object, always the same; of a variable that the printer declares; and a function's own
+ * name, which nothing else in the text gets. `hint` is an identifier. */
 const char *names_object(struct names *n, enum name_kind kind, const void *object, const char *hint);
-const char *names_symbol(struct names *n, const char *symbol);
 const char *names_own(struct names *n, const char *hint);
 const char *names_function(struct names *n, const char *name);
 /* Mark the start and the end of a block's scope, which includes its loop variable or function parameters. */

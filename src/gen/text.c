@@ -323,7 +323,7 @@ static void print_op(struct gen_text *g, expr e)
 	switch (e->op) {
 	case IR_CONST_INT:
 	case IR_CONST_FLOAT: gen_constant(g, e); break;
-	case IR_SYMBOL: str_add(g->out, gen_symbol(g, e->name)); break;
+	case IR_SYMBOL: str_add(g->out, gen_symbol(g, e)); break;
 	case IR_VAR: str_add(g->out, gen_name(g, e->var)); break;
 	case IR_ELEMENT: print_element(g, e); break;
 	case IR_LOAD: print_load(g, e); break;

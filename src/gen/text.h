@@ -54,7 +54,7 @@ const char *gen_element_type(const struct gen_text *g, enum type t);
 /* Placeholders (see naming.h) of a buffer, a symbol, a variable, and a variable declared by the printer; and the name
  * of the function of a kernel, or of a part of a launch. */
 const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b);
-const char *gen_symbol(struct gen_text *g, const char *name);
+const char *gen_symbol(struct gen_text *g, expr symbol);
 const char *gen_name(struct gen_text *g, const struct ir_variable *v);
 const char *gen_own(struct gen_text *g, const char *hint);
 const char *gen_kernel_name(struct gen_text *g, const struct ir_kernel *k, bool part);

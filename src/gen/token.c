@@ -39,9 +39,9 @@ const char *gen_buffer(struct gen_text *g, const struct ir_buffer *b)
 	return names_object(g->names, NAME_BUFFER, b, str_identifier(g->out->arena, *b->name ? b->name : "x"));
 }
 
-const char *gen_symbol(struct gen_text *g, const char *name)
+const char *gen_symbol(struct gen_text *g, expr symbol)
 {
-	return names_symbol(g->names, name);
+	return names_object(g->names, NAME_SYMBOL, symbol, symbol->name);
 }
 
 const char *gen_name(struct gen_text *g, const struct ir_variable *v)
@@ -49,7 +49,7 @@ const char *gen_name(struct gen_text *g, const struct ir_variable *v)
 	switch (v->kind) {
 	case IR_THREAD_NUMBER: return gen_thread_number(g);
 	case IR_BLOCK_NUMBER: return gen_block_number(g);
-	case IR_SYMBOL_HOLDER: return gen_symbol(g, v->hint);
+	case IR_SYMBOL_HOLDER: return gen_symbol(g, v->symbol);
 	case IR_SHARED_MEMORY:
 	case IR_OWN: return names_object(g->names, NAME_VARIABLE, v, v->hint);
 	default: ck(!"a variable that nothing declares"); return "";

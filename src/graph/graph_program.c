@@ -109,7 +109,7 @@ static int add_input(struct region_build *b, struct graph_value *v)
 		inner->content = region_content(b, v);
 	vec_each (a, &b->asked)
 		if (a->v == v) {
-			struct ir_value value = { a->symbol->name, buf, a->element, NULL };
+			struct ir_value value = { a->symbol, buf, a->element, NULL };
 
 			vec_push(b->p->arena, &b->p->values, value);
 		}
@@ -159,7 +159,7 @@ static int note_sizes(struct region_build *b, const struct graph_node *n, int fi
 		               "region %s: node %s computes %d sizes at run time, but %d on its own.", b->r->label,
 		               n->label, b->p->sizes.n - first, n->sizes.n);
 	for (int i = 0; i < n->sizes.n; i++)
-		map_put(&b->sizes, n->sizes.at[i], (void *)(uintptr_t)b->p->sizes.at[first + i].symbol);
+		map_put(&b->sizes, n->sizes.at[i], b->p->sizes.at[first + i].symbol);
 	return 0;
 }
 
@@ -168,8 +168,7 @@ static void add_size_outputs(struct region_build *b)
 	struct graph_names names = graph_region_sizes(b->r);
 
 	vec_each (name, &names) {
-		const char *symbol = map_get(&b->sizes, *name);
-		struct ir_buffer *count = ir_size_find(b->p, symbol)->count;
+		struct ir_buffer *count = ir_size_find(b->p, map_get(&b->sizes, *name))->count;
 
 		if (count->role == IR_TEMP) {
 			count->role = IR_OUTPUT;

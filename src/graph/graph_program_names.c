@@ -38,7 +38,7 @@ const char *region_clear_name(const struct region_build *b, const char *name)
 {
 	char *s = str_identifier(b->p->arena, name);
 
-	while (ir_name_reserved(s) || map_get(&b->symbols, s) || ir_size_find(b->p, s))
+	while (ir_name_reserved(s) || map_get(&b->symbols, s) || ir_number_named(b->p, s))
 		s = arena_printf(b->p->arena, "%s_", s);
 	return s;
 }

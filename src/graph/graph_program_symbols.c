@@ -2,8 +2,6 @@
  * Expressions of the graph are translated into them. */
 #include "graph/graph_program.h"
 
-#include <string.h>
-
 static expr extent_find(const struct region_build *b, expr e)
 {
 	vec_each (x, &b->extents)
@@ -116,7 +114,7 @@ const expr *region_content(struct region_build *b, const struct graph_value *v)
 
 struct mention {
 	const struct ir_program *p;
-	const char *symbol;
+	expr symbol;
 	const struct ir_buffer *buf; /* loaded */
 	bool found;
 };
@@ -125,7 +123,7 @@ static void find_mention(void *user, expr e)
 {
 	struct mention *m = user;
 
-	m->found |= e->op == IR_SYMBOL && m->symbol && strcmp(e->name, m->symbol) == 0;
+	m->found |= e == m->symbol;
 	m->found |= e->op == IR_LOAD && m->buf == e->buf;
 }
 

@@ -33,8 +33,8 @@ static expr rename_size(void *user, struct ir_pool *pool, expr e, const expr *ar
 	const struct rename *r = user;
 
 	(void)arg;
-	for (int i = 0; e->op == IR_SYMBOL && i < r->p->sizes.n; i++)
-		if (strcmp(r->p->sizes.at[i].symbol, e->name) == 0)
+	for (int i = 0; i < r->p->sizes.n; i++)
+		if (r->p->sizes.at[i].symbol == e)
 			return ir_symbol(pool, r->n->sizes.at[i]);
 	return NULL;
 }

@@ -41,13 +41,13 @@ static void check_axis(struct checker *c, expr e)
 }
 
 /* True for an extent of an input, or a size that is computed earlier. */
-static bool symbol_known(const struct checker *c, const char *name)
+static bool symbol_known(const struct checker *c, expr symbol)
 {
-	const struct ir_size *size = ir_size_find(c->p, name);
+	const struct ir_size *size = ir_size_find(c->p, symbol);
 	int unused;
 	if (size)
 		return !c->stage || c->defined[size->count->id];
-	return ir_value_find(c->p, name) || ir_symbol_source(c->p, name, &unused, &unused);
+	return ir_value_find(c->p, symbol) || ir_symbol_source(c->p, symbol, &unused, &unused);
 }
 
 static bool inside_loop(const struct checker *c, expr index)
@@ -72,7 +72,7 @@ static void check_node(void *user, expr e)
 	switch (e->op) {
 	case IR_AXIS: check_axis(c, e); break;
 	case IR_SYMBOL:
-		if (!symbol_known(c, e->name))
+		if (!symbol_known(c, e))
 			complain(c, "a symbol that is not an input's extent, nor a size known before:", e->name);
 		break;
 	case IR_VAR:
@@ -135,8 +135,7 @@ static void check_positions(struct checker *c)
 		complain(c, "sorts a buffer of too many axes", "");
 	if (s->kind != IR_COMPACT)
 		return;
-	const struct ir_size *size =
-	        out->rank == 1 && out->dim[0]->op == IR_SYMBOL ? ir_size_find(c->p, out->dim[0]->name) : NULL;
+	const struct ir_size *size = out->rank == 1 ? ir_size_find(c->p, out->dim[0]) : NULL;
 	if (!s->where || !s->count || s->count->rank != 0 || s->count->type != TYPE_I64)
 		complain(c, "a compaction needs a condition, and a scalar i64 for its count", "");
 	else if (!size || size->count != s->count)
@@ -283,12 +282,12 @@ static void check_sizes(struct checker *c)
 {
 	vec_each (s, &c->p->sizes) {
 		if (!c->rc && (s->count->rank != 0 || s->count->type != TYPE_I64))
-			complain(c, "a size that is not a scalar i64:", s->symbol);
+			complain(c, "a size that is not a scalar i64:", s->symbol->name);
 		check_extents(c, 1, &s->limit);
 	}
 	vec_each (v, &c->p->values) {
 		if (!c->rc && v->buf && (v->buf->role != IR_INPUT || !type_is_int(v->buf->type) || v->buf->rank > 1))
-			complain(c, "a value that is not an element of a list of integers:", v->symbol);
+			complain(c, "a value that is not an element of a list of integers:", v->symbol->name);
 		if (!v->buf)
 			check_extents(c, 1, &v->known);
 	}

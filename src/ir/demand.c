@@ -89,8 +89,7 @@ bool ir_demand_add(struct ir_program *p, const struct ir_demand *d)
 
 struct substitution {
 	struct ir_program *p;
-	const char *symbol;
-	expr to;
+	expr symbol, to;
 	struct map done; /* by id */
 };
 
@@ -99,7 +98,7 @@ static expr put_symbol(void *user, struct ir_pool *pool, expr e, const expr *arg
 	const struct substitution *x = user;
 	(void)pool;
 	(void)arg;
-	return e->op == IR_SYMBOL && strcmp(e->name, x->symbol) == 0 ? x->to : NULL;
+	return e == x->symbol ? x->to : NULL;
 }
 
 static expr put_in(struct substitution *x, expr e)
@@ -144,7 +143,7 @@ static void put_contents(struct substitution *x, struct ir_buffer *b)
 }
 
 /* Replaces a symbol by `to` in the whole program. */
-static void substitute(struct ir_program *p, const char *symbol, expr to)
+static void substitute(struct ir_program *p, expr symbol, expr to)
 {
 	struct arena *scratch = arena_new();
 	struct substitution x = { p, symbol, to, map_new(scratch) };
@@ -178,12 +177,12 @@ static void substitute(struct ir_program *p, const char *symbol, expr to)
 
 static bool is_free(const struct ir_program *p, expr e)
 {
-	return e->op == IR_SYMBOL && !ir_size_find(p, e->name) && !ir_value_find(p, e->name);
+	return e->op == IR_SYMBOL && !ir_size_find(p, e) && !ir_value_find(p, e);
 }
 
 struct mention {
 	const struct ir_program *p;
-	const char *symbol;
+	expr symbol;
 	bool found;
 };
 
@@ -191,13 +190,12 @@ struct mention {
 static void find_mention(void *user, expr e)
 {
 	struct mention *m = user;
-	m->found |= e->op == IR_SYMBOL &&
-	            (strcmp(e->name, m->symbol) == 0 || ir_size_find(m->p, e->name) || ir_value_find(m->p, e->name));
+	m->found |= e == m->symbol || ir_size_find(m->p, e) || ir_value_find(m->p, e);
 }
 
 static bool can_replace(const struct ir_program *p, expr symbol, expr to)
 {
-	struct mention m = { p, symbol->name, false };
+	struct mention m = { p, symbol, false };
 	if (!is_free(p, symbol) || to->op == IR_CONST_INT)
 		return false;
 	ir_walk(to, find_mention, &m);
@@ -210,8 +208,7 @@ static bool comes_before(const struct ir_program *p, expr a, expr b)
 	int i = 0, k = 0, j = 0, n = 0;
 	if (a->op != IR_SYMBOL || b->op != IR_SYMBOL)
 		return a->op != IR_SYMBOL;
-	return ir_symbol_source(p, a->name, &i, &k) &&
-	       (!ir_symbol_source(p, b->name, &j, &n) || i < j || (i == j && k < n));
+	return ir_symbol_source(p, a, &i, &k) && (!ir_symbol_source(p, b, &j, &n) || i < j || (i == j && k < n));
 }
 
 static bool unify_one(struct ir_program *p)
@@ -228,7 +225,7 @@ static bool unify_one(struct ir_program *p)
 			if (!can_replace(p, goes, stays))
 				continue;
 		}
-		substitute(p, goes->name, stays);
+		substitute(p, goes, stays);
 		return true;
 	}
 	return false;

@@ -6,7 +6,7 @@
 
 struct hasher {
 	uint64_t seed;
-	struct map symbols; /* name -> number + 1, in the order of the inputs' extents */
+	struct map symbols; /* and loops' indices -> number + 1, in the order of the inputs' extents */
 	struct arena *scratch;
 	uint64_t *memo;
 	bool *done;
@@ -16,12 +16,12 @@ struct hasher {
 	} order;
 };
 
-static uint64_t symbol_number(struct hasher *h, const char *name)
+static uint64_t symbol_number(struct hasher *h, const void *symbol)
 {
-	uintptr_t n = (uintptr_t)map_get(&h->symbols, name);
+	uintptr_t n = (uintptr_t)map_get_u64(&h->symbols, (uintptr_t)symbol);
 	if (!n) {
 		n = (uintptr_t)h->symbols.n + 1;
-		map_put(&h->symbols, name, (void *)n);
+		map_put_u64(&h->symbols, (uintptr_t)symbol, (void *)n);
 	}
 	return n;
 }
@@ -85,8 +85,8 @@ static uint64_t hash_expr(struct hasher *h, expr e)
 	case IR_CONST_INT:
 	case IR_AXIS: x = hash_u64(x, (uint64_t)e->i); break;
 	case IR_CONST_FLOAT: x = hash_bytes(x, &e->f, sizeof e->f); break;
-	case IR_SYMBOL: x = hash_u64(x, symbol_number(h, e->name)); break;
-	case IR_VAR: x = hash_u64(x, symbol_number(h, e->var->hint)); break; /* a loop's index */
+	case IR_SYMBOL: x = hash_u64(x, symbol_number(h, e)); break;
+	case IR_VAR: x = hash_u64(x, symbol_number(h, e->var)); break; /* a loop's index */
 	case IR_LOAD: x = hash_u64(x, (uint64_t)h->number[e->buf->id]); break;
 	default: break;
 	}
@@ -186,7 +186,7 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 	vec_each (in, &p->inputs) /* every symbol is an input's extent, or a size */
 		for (int k = 0; k < (*in)->rank; k++)
 			if ((*in)->dim[k]->op == IR_SYMBOL)
-				symbol_number(&h, (*in)->dim[k]->name);
+				symbol_number(&h, (*in)->dim[k]);
 	vec_each (pb, &h.order) {
 		const struct ir_buffer *b = *pb;
 		x = hash_u64(x, (uint64_t)b->role * 4096 + (uint64_t)b->type * 64 + (uint64_t)b->rank);

@@ -52,7 +52,7 @@ struct ir_expr {
 	union {
 		int64_t i;                     /* CONST_INT; AXIS: its number */
 		double f;                      /* CONST_FLOAT: a value of the type */
-		const char *name;              /* SYMBOL: one pointer for each in a pool */
+		const char *name;              /* SYMBOL: what it is called in texts */
 		const struct ir_variable *var; /* VAR, ELEMENT */
 		const struct ir_buffer *buf;   /* LOAD */
 	};
@@ -70,7 +70,7 @@ struct ir_variable {
 	enum ir_variable_kind {
 		IR_OWN,           /* declared by a statement of the kernel */
 		IR_CALLED,        /* identified by its name: a loop's index in a program; never in a kernel */
-		IR_SYMBOL_HOLDER, /* a symbol's value; the hint is its name, and both print alike */
+		IR_SYMBOL_HOLDER, /* a symbol's value; the two print alike */
 		IR_THREAD_NUMBER, /* these three need no declaration */
 		IR_BLOCK_NUMBER,
 		IR_SHARED_MEMORY, /* a block's dynamic shared memory */
@@ -81,6 +81,7 @@ struct ir_variable {
 	int rank;                       /* of an array; 0: not an array */
 	int dim[IR_ARRAY_RANK];
 	const struct ir_expr *extent; /* arrays: 0 <= element < extent; null: any value */
+	const struct ir_expr *symbol; /* IR_SYMBOL_HOLDER */
 	unsigned number;              /* in its pool */
 	struct ir_pool *pool;
 };
@@ -104,7 +105,7 @@ enum ir_holds {
 struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const struct ir_buffer *of, enum ir_holds holds,
                                    int number, const char *hint, ...) __attribute__((format(printf, 6, 7)));
 struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name);
-struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol);
+struct ir_variable *ir_variable_of_symbol(expr symbol); /* always the same one */
 /* Sets an array's extents, as declared. */
 void ir_variable_dims(struct ir_variable *array, int rank, const int *dim);
 /* Begins a kernel: ir_variable_of() returns new variables from here on. */
@@ -115,6 +116,7 @@ expr ir_int(struct ir_pool *p, enum type t, int64_t x);
 expr ir_float(struct ir_pool *p, enum type t, double x);
 expr ir_const(struct ir_pool *p, enum type t, double x); /* int or float, by type */
 expr ir_index(struct ir_pool *p, int64_t x);             /* ir_int of type index */
+/* The symbol of that name. Its address is its identity: code compares symbols as pointers, never by name. */
 expr ir_symbol(struct ir_pool *p, const char *name);
 expr ir_axis(struct ir_pool *p, int axis, expr extent); /* 0 <= value < extent */
 expr ir_acc(struct ir_pool *p, enum type t);
@@ -170,7 +172,7 @@ expr ir_stride(expr e, int axis);
 
 /* The value of an integer expression over symbols; `symbol` gives each symbol's value. False if the expression contains
  * anything else, overflows, or a symbol is unknown. */
-typedef bool (*ir_symbol_fn)(void *user, const char *name, int64_t *value);
+typedef bool (*ir_symbol_fn)(void *user, expr symbol, int64_t *value);
 bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out);
 
 /* Converts an expression of any type to one of type index over symbols and loop indices, which can be compared as an
@@ -210,7 +212,7 @@ struct ir_buffer {
 /* A size known only when the program runs. In extents, `symbol` stands for the value of `count`, a scalar i64 that a
  * stage computes; 0 <= count <= limit, an expression over the inputs' symbols. */
 struct ir_size {
-	const char *symbol;
+	expr symbol;
 	struct ir_buffer *count;
 	expr limit;
 };
@@ -219,7 +221,7 @@ struct ir_size {
  * integer input `buf`; or (buf null) `known`, over such numbers and the inputs' symbols. On a device it is known only
  * through the outputs' extents. */
 struct ir_value {
-	const char *symbol;
+	expr symbol;
 	struct ir_buffer *buf;
 	int64_t element;
 	expr known;
@@ -364,8 +366,10 @@ struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum typ
                                 enum ir_role role);
 /* Returns the symbol of a new size; a number is appended to `name` if it is taken. */
 expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count, expr limit);
-const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbol);   /* null: none of that name */
-const struct ir_value *ir_value_find(const struct ir_program *p, const char *symbol); /* null: none of that name */
+/* Return the size or the value that an expression is the symbol of, or null. */
+const struct ir_size *ir_size_find(const struct ir_program *p, expr e);
+const struct ir_value *ir_value_find(const struct ir_program *p, expr e);
+bool ir_number_named(const struct ir_program *p, const char *name);      /* true if a size or a value has that name */
 bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* true if a value is an element of it */
 /* Replaces each extent that combines values by a value of its own, a symbol, in all extents and expressions, so that an
  * output's extent gives the number. */
@@ -390,7 +394,7 @@ void ir_demands_unify(struct ir_program *p);
 const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a);
 /* The position of the first use of a symbol: in the extents of inputs, then of all buffers. Orders symbols
  * independently of their names. Symbols in no extent come last. */
-int ir_symbol_place(const struct ir_program *p, const char *name);
+int ir_symbol_place(const struct ir_program *p, expr symbol);
 /* The most that e, over symbols, can be whatever the sizes turn out to be. */
 expr ir_size_limit(const struct ir_program *p, expr e);
 /* A new loop as the last stage, with an empty body. Body stages are taken out of p->stages: see ir_loop_take. */
@@ -421,7 +425,7 @@ struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer 
 
 /* The run-time source of a symbol's value: the first input extent that is this symbol alone. False if no input has
  * it. */
-bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis);
+bool ir_symbol_source(const struct ir_program *p, expr symbol, int *input, int *axis);
 
 /* The element of `s->out` at constant index `at` as an expression over symbols, derived from the contents of the
  * stage's inputs; null if unknown. For maps; for reductions, scans and scatters over at most 64 elements or updates. */

@@ -271,8 +271,8 @@ struct ir_kernel {
 		VEC(const struct ir_buffer *);
 	} buffers; /* pointer arguments, in order; flat views (rank 1) */
 	struct {
-		VEC(const char *);
-	} symbols; /* then the extents, in order: names of the expressions */
+		VEC(expr);
+	} symbols; /* then the extents, in order */
 	struct {
 		VEC(struct ir_tensor_map);
 	} maps; /* then tensor maps */

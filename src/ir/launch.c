@@ -3,10 +3,10 @@
 
 enum { MAX_ARGS = 128 };
 
-bool ir_inputs_symbol(void *inputs, const char *name, int64_t *value)
+bool ir_inputs_symbol(void *inputs, expr symbol, int64_t *value)
 {
 	const struct ir_inputs *x = inputs;
-	const struct ir_value *number = ir_value_find(x->program, name);
+	const struct ir_value *number = ir_value_find(x->program, symbol);
 	int input, axis;
 	if (number && number->known)
 		return ir_eval_int(number->known, ir_inputs_symbol, inputs, value);
@@ -15,7 +15,7 @@ bool ir_inputs_symbol(void *inputs, const char *name, int64_t *value)
 			*value = tensor_int(x->tensor[i], number->element);
 			return true;
 		}
-	if (!ir_symbol_source(x->program, name, &input, &axis) || !x->tensor[input])
+	if (!ir_symbol_source(x->program, symbol, &input, &axis) || !x->tensor[input])
 		return false;
 	*value = x->tensor[input]->dim[axis];
 	return true;
@@ -65,12 +65,12 @@ static void *memory_of(const struct ir_launcher *l, const struct ir_buffer *view
 	return l->memory(l->user, l->program->buffers.at[view->id]);
 }
 
-static int add_symbol(struct arguments *a, const struct ir_launcher *l, const struct ir_kernel *k, const char *name,
+static int add_symbol(struct arguments *a, const struct ir_launcher *l, const struct ir_kernel *k, expr symbol,
                       struct err *e)
 {
 	int n = a->n++;
-	if (!l->symbol(l->user, name, &a->wide[n]))
-		return err_set(e, ERR_MODEL, "Kernel %s: nothing gives %s a value.", k->name, name);
+	if (!l->symbol(l->user, symbol, &a->wide[n]))
+		return err_set(e, ERR_MODEL, "Kernel %s: nothing gives %s a value.", k->name, symbol->name);
 	a->narrow[n] = (int32_t)a->wide[n];
 	a->at[n] = k->index64 ? (void *)&a->wide[n] : (void *)&a->narrow[n];
 	return 0;
@@ -105,8 +105,8 @@ static int fill(struct arguments *a, const struct ir_launcher *l, const struct i
 		a->at[a->n] = &a->pointer[a->n];
 		a->n++;
 	}
-	vec_each (name, &k->symbols)
-		TRY(add_symbol(a, l, k, *name, e));
+	vec_each (symbol, &k->symbols)
+		TRY(add_symbol(a, l, k, *symbol, e));
 	for (int i = 0; i < k->maps.n; i++) {
 		struct tpat_rt_map_values v;
 		TRY(map_values(&v, l, &k->maps.at[i], e));

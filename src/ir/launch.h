@@ -15,7 +15,7 @@ struct ir_inputs {
 
 /* An ir_symbol_fn; `inputs` is a struct ir_inputs. False for a symbol they do not determine, such as a size found at
  * run time. */
-bool ir_inputs_symbol(void *inputs, const char *name, int64_t *value);
+bool ir_inputs_symbol(void *inputs, expr symbol, int64_t *value);
 
 struct ir_launcher {
 	struct ir_program *program;

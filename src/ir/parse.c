@@ -423,7 +423,8 @@ static int stage(struct parser *s)
 static int size(struct parser *s)
 {
 	struct pending_size z;
-	TRY(parse_name(s, &z.symbol));
+	const char *name;
+	TRY(parse_name(s, &name));
 	TRY(parse_expect(s, "="));
 	TRY(parse_name(s, &z.count));
 	TRY(parse_expect(s, "<="));
@@ -431,8 +432,9 @@ static int size(struct parser *s)
 	s->shapes = true;
 	TRY(parse_sum(s, &z.limit));
 	s->shapes = false;
-	if (z.limit->type != TYPE_INDEX || ir_name_reserved(z.symbol))
+	if (z.limit->type != TYPE_INDEX || ir_name_reserved(name))
 		return parse_fail(s, "a size has a name of its own, and a limit of type index");
+	z.symbol = ir_symbol(s->p->pool, name);
 	vec_push(s->arena, &s->sizes, z);
 	return 0;
 }
@@ -441,9 +443,10 @@ static int size(struct parser *s)
 static int value(struct parser *s)
 {
 	struct ir_value v = { 0 };
-	const char *start, *name;
+	const char *start, *own, *name;
 	expr element;
-	TRY(parse_name(s, &v.symbol));
+	TRY(parse_name(s, &own));
+	v.symbol = ir_symbol(s->p->pool, own);
 	TRY(parse_expect(s, "="));
 	start = s->at;
 	if (parse_name(s, &name) == 0 && parse_take(s, "[")) {
@@ -460,7 +463,7 @@ static int value(struct parser *s)
 		TRY(parse_sum(s, &v.known));
 		s->shapes = false;
 	}
-	if (ir_name_reserved(v.symbol) || ir_value_find(s->p, v.symbol))
+	if (ir_name_reserved(own) || ir_value_find(s->p, v.symbol))
 		return parse_fail(s, "a value has a name of its own");
 	vec_push(s->arena, &s->p->values, v);
 	return 0;

@@ -13,8 +13,8 @@ struct let {
 
 /* A size whose buffer is defined later in the text. */
 struct pending_size {
-	const char *symbol, *count;
-	expr limit;
+	const char *count;
+	expr symbol, limit;
 };
 
 struct parser {

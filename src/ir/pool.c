@@ -89,9 +89,11 @@ struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const cha
 	return special(p, IR_CALLED, t, name);
 }
 
-struct ir_variable *ir_variable_of_symbol(struct ir_pool *p, const char *symbol)
+struct ir_variable *ir_variable_of_symbol(expr symbol)
 {
-	return special(p, IR_SYMBOL_HOLDER, TYPE_INDEX, symbol);
+	struct ir_variable *v = special(symbol->pool, IR_SYMBOL_HOLDER, TYPE_INDEX, symbol->name);
+	v->symbol = symbol;
+	return v;
 }
 
 void ir_variable_dims(struct ir_variable *array, int rank, const int *dim)

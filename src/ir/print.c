@@ -387,12 +387,12 @@ static void print_program(struct str *out, const struct ir_program *p, int64_t m
 		if ((*b)->role == IR_CONSTANT)
 			print_constant(out, *b, most);
 	vec_each (s, &p->sizes) {
-		str_printf(out, "  size %s = %s <= ", s->symbol, s->count->name);
+		str_printf(out, "  size %s = %s <= ", s->symbol->name, s->count->name);
 		ir_print_expr(out, s->limit, 0);
 		str_add(out, "\n");
 	}
 	vec_each (v, &p->values) {
-		str_printf(out, "  value %s = ", v->symbol);
+		str_printf(out, "  value %s = ", v->symbol->name);
 		if (v->buf)
 			str_printf(out, "%s[%lld]", v->buf->name, (long long)v->element);
 		else

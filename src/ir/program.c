@@ -70,7 +70,7 @@ bool ir_replaces(const struct ir_program *p)
 
 static bool taken(const struct ir_program *p, const char *name)
 {
-	if (ir_name_reserved(name) || ir_size_find(p, name) || ir_value_find(p, name))
+	if (ir_name_reserved(name) || ir_number_named(p, name))
 		return true;
 	vec_each (b, &p->buffers)
 		if (strcmp((*b)->name, name) == 0)
@@ -180,12 +180,12 @@ void ir_stage_exprs(const struct ir_stage *cs, void (*fn)(void *user, expr *slot
 		ir_stage_exprs(*b, fn, user);
 }
 
-bool ir_symbol_source(const struct ir_program *p, const char *symbol, int *input, int *axis)
+bool ir_symbol_source(const struct ir_program *p, expr symbol, int *input, int *axis)
 {
 	for (int i = 0; i < p->inputs.n; i++) {
 		const struct ir_buffer *b = p->inputs.at[i];
 		for (int k = 0; k < b->rank; k++) {
-			if (b->dim[k]->op == IR_SYMBOL && strcmp(b->dim[k]->name, symbol) == 0) {
+			if (b->dim[k] == symbol) {
 				*input = i;
 				*axis = k;
 				return true;

@@ -3,12 +3,22 @@
 
 #include <string.h>
 
-const struct ir_size *ir_size_find(const struct ir_program *p, const char *symbol)
+const struct ir_size *ir_size_find(const struct ir_program *p, expr e)
 {
 	vec_each (s, &p->sizes)
-		if (strcmp(s->symbol, symbol) == 0)
+		if (s->symbol == e)
 			return s;
 	return NULL;
+}
+
+bool ir_number_named(const struct ir_program *p, const char *name)
+{
+	bool found = false;
+	vec_each (s, &p->sizes)
+		found |= strcmp(s->symbol->name, name) == 0;
+	vec_each (v, &p->values)
+		found |= strcmp(v->symbol->name, name) == 0;
+	return found;
 }
 
 struct named {
@@ -24,7 +34,7 @@ static void find_symbol(void *user, expr e)
 
 static bool symbol_taken(const struct ir_program *p, const char *name)
 {
-	struct named n = { name, ir_name_reserved(name) || ir_size_find(p, name) || ir_value_find(p, name) };
+	struct named n = { name, ir_name_reserved(name) || ir_number_named(p, name) };
 	vec_each (b, &p->buffers) {
 		n.found |= strcmp((*b)->name, name) == 0;
 		for (int k = 0; k < (*b)->rank && !n.found; k++)
@@ -39,13 +49,13 @@ expr ir_size_new(struct ir_program *p, const char *name, struct ir_buffer *count
 	ck(count->rank == 0 && count->type == TYPE_I64);
 	for (int i = 2; symbol_taken(p, unique); i++)
 		unique = arena_printf(p->arena, "%s_%d", base, i);
-	struct ir_size s = { unique, count, limit };
+	struct ir_size s = { ir_symbol(p->pool, unique), count, limit };
 	vec_push(p->arena, &p->sizes, s);
-	return ir_symbol(p->pool, unique);
+	return s.symbol;
 }
 
 struct place {
-	const char *name;
+	expr symbol;
 	int passed; /* symbol uses before it */
 	bool found;
 };
@@ -53,13 +63,13 @@ struct place {
 static void pass_symbol(void *user, expr e)
 {
 	struct place *x = user;
-	x->found |= e->op == IR_SYMBOL && strcmp(e->name, x->name) == 0;
+	x->found |= e == x->symbol;
 	x->passed += !x->found && e->op == IR_SYMBOL;
 }
 
-int ir_symbol_place(const struct ir_program *p, const char *name)
+int ir_symbol_place(const struct ir_program *p, expr symbol)
 {
-	struct place x = { name, 0, false };
+	struct place x = { symbol, 0, false };
 	vec_each (b, &p->inputs)
 		for (int k = 0; k < (*b)->rank; k++)
 			ir_walk((*b)->dim[k], pass_symbol, &x);
@@ -71,10 +81,10 @@ int ir_symbol_place(const struct ir_program *p, const char *name)
 
 /* ---- Values: see struct ir_value. */
 
-const struct ir_value *ir_value_find(const struct ir_program *p, const char *symbol)
+const struct ir_value *ir_value_find(const struct ir_program *p, expr e)
 {
 	vec_each (v, &p->values)
-		if (strcmp(v->symbol, symbol) == 0)
+		if (v->symbol == e)
 			return v;
 	return NULL;
 }
@@ -93,9 +103,9 @@ static expr value_new(struct ir_program *p, const char *name, struct ir_buffer *
 	char *base = str_identifier(p->arena, name), *unique = base;
 	for (int i = 2; symbol_taken(p, unique); i++)
 		unique = arena_printf(p->arena, "%s_%d", base, i);
-	struct ir_value v = { unique, buf, element, known };
+	struct ir_value v = { ir_symbol(p->pool, unique), buf, element, known };
 	vec_push(p->arena, &p->values, v);
-	return ir_symbol(p->pool, unique);
+	return v.symbol;
 }
 
 struct uses {
@@ -106,7 +116,7 @@ struct uses {
 static void find_value(void *user, expr e)
 {
 	struct uses *u = user;
-	u->value |= e->op == IR_SYMBOL && ir_value_find(u->p, e->name);
+	u->value |= ir_value_find(u->p, e) != NULL;
 }
 
 /* Returns the extent itself, or the value that stands for it. */
@@ -117,7 +127,7 @@ static expr extent_of(struct ir_program *p, expr extent)
 		return extent;
 	vec_each (v, &p->values)
 		if (v->known == extent)
-			return ir_symbol(p->pool, v->symbol);
+			return v->symbol;
 	ir_walk(extent, find_value, &u);
 	return u.value ? value_new(p, "extent", NULL, 0, extent) : extent;
 }
@@ -151,7 +161,7 @@ void ir_value_extents(struct ir_program *p)
 		for (int k = 0; k < 2; k++)
 			vec_each (v, &p->values) /* an output's extent gives it; only the interpreter knows others */
 				if (v->known == d->extent[k])
-					d->extent[k] = ir_symbol(p->pool, v->symbol);
+					d->extent[k] = v->symbol;
 }
 
 /* ---- Limits. */
@@ -164,7 +174,7 @@ struct bound {
 static expr put_bound(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	const struct bound *b = user;
-	const struct ir_size *s = e->op == IR_SYMBOL ? ir_size_find(b->p, e->name) : NULL;
+	const struct ir_size *s = ir_size_find(b->p, e);
 	(void)arg;
 	return !s ? NULL : b->most ? s->limit : ir_index(pool, 0);
 }

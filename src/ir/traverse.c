@@ -276,7 +276,7 @@ static bool evaluate(struct evaluation *v, expr e, int64_t *out)
 {
 	int64_t a = 0, b = 0;
 	if (e->op == IR_SYMBOL)
-		return v->symbol && v->symbol(v->user, e->name, out);
+		return v->symbol && v->symbol(v->user, e, out);
 	if (ir_const_int(e, out))
 		return true;
 	bool varies = e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_LOAD || e->op == IR_ACC;

@@ -66,12 +66,12 @@ struct taken {
 	int n;
 };
 
-static bool take_extent(void *user, const char *name, int64_t *value)
+static bool take_extent(void *user, expr symbol, int64_t *value)
 {
 	struct taken *x = user;
-	if (!ir_inputs_symbol(&x->in, name, value))
+	if (!ir_inputs_symbol(&x->in, symbol, value))
 		return false;
-	x->extent[x->n++] = (struct sched_extent){ name, *value };
+	x->extent[x->n++] = (struct sched_extent){ symbol, *value };
 	return true;
 }
 

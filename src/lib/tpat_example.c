@@ -29,7 +29,7 @@ static const int64_t candidate[CLASSES][LEVELS][CANDIDATES] = {
 static const int64_t image_batch[LEVELS][CANDIDATES] = { { 1 }, { 1 }, { 4, 2, 1 } };
 
 struct symbol {
-	const char *name;
+	expr symbol;
 	enum class class;
 	bool given; /* by a profile */
 	int64_t value[LEVELS];
@@ -58,10 +58,10 @@ struct tpat_example {
 
 /* ---- Symbols of the inputs, and their kinds. */
 
-static struct symbol *find(struct tpat_example *x, const char *name)
+static struct symbol *find(struct tpat_example *x, expr e)
 {
 	vec_each (s, &x->symbols)
-		if (strcmp(s->name, name) == 0)
+		if (s->symbol == e)
 			return s;
 	return NULL;
 }
@@ -115,10 +115,10 @@ struct walk {
 static void note_symbol(void *user, expr e)
 {
 	struct walk *w = user;
-	if (e->op != IR_SYMBOL || find(w->x, e->name))
+	if (e->op != IR_SYMBOL || find(w->x, e))
 		return;
 	enum class class = by_name(e->name);
-	struct symbol s = { .name = e->name, .class = class == CLASSES ? by_place(w->v, w->axis) : class };
+	struct symbol s = { .symbol = e, .class = class == CLASSES ? by_place(w->v, w->axis) : class };
 	w->x->images |= s.class == IMAGE || s.class == VOLUME;
 	vec_push(w->x->arena, &w->x->symbols, s);
 }
@@ -243,10 +243,10 @@ static void find_demands(struct tpat_example *x)
 
 /* ---- The search. */
 
-static bool value_of(void *user, const char *name, int64_t *value)
+static bool value_of(void *user, expr symbol, int64_t *value)
 {
 	struct tpat_example *x = user;
-	const struct symbol *s = find(x, name);
+	const struct symbol *s = find(x, symbol);
 	if (s)
 		*value = s->value[x->level];
 	return s != NULL;
@@ -330,7 +330,7 @@ static int take_profiles(struct tpat_example *x, const struct tpat_strings *prof
 		struct tpat_profile p;
 		TRY(tpat_profile_read(&p, x->graph, profile->at[i], x->arena, e));
 		for (int k = 0; k < p.input->rank; k++) {
-			struct symbol *s = p.input->dim[k]->op == IR_SYMBOL ? find(x, p.input->dim[k]->name) : NULL;
+			struct symbol *s = find(x, p.input->dim[k]);
 			for (int level = 0; s && level < LEVELS; level++)
 				s->value[level] = p.shape[level].dim[k].value;
 			if (s)

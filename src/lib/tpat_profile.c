@@ -76,7 +76,7 @@ int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *pro
 /* ---- The points of a region's program. */
 
 struct known {
-	const char *symbol; /* of the graph */
+	expr symbol; /* of the graph */
 	int64_t value[TPAT_PROFILE_SHAPES];
 };
 
@@ -99,7 +99,7 @@ int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struc
 		for (int k = 0; k < p.input->rank; k++) {
 			if (p.input->dim[k]->op != IR_SYMBOL)
 				continue;
-			struct known known = { .symbol = p.input->dim[k]->name };
+			struct known known = { .symbol = p.input->dim[k] };
 			for (int s = 0; s < TPAT_PROFILE_SHAPES; s++)
 				known.value[s] = p.shape[s].dim[k].value;
 			vec_push(a, &x->known, known);
@@ -108,11 +108,11 @@ int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struc
 	return 0;
 }
 
-static bool known_value(void *user, const char *name, int64_t *value)
+static bool known_value(void *user, expr symbol, int64_t *value)
 {
 	const struct tpat_extents *x = user;
 	vec_each (k, &x->known)
-		if (strcmp(k->symbol, name) == 0) {
+		if (k->symbol == symbol) {
 			*value = k->value[x->shape];
 			return true;
 		}
@@ -133,12 +133,12 @@ static bool values_of(struct tpat_extents *x, expr extent, int64_t *value)
 	return true;
 }
 
-bool tpat_extent_at(void *target, const char *name, int64_t *value)
+bool tpat_extent_at(void *target, expr symbol, int64_t *value)
 {
 	const struct sched_target *t = target;
 	*value = t->typical;
 	for (int i = 0; i < t->extents; i++)
-		if (strcmp(t->extent[i].symbol, name) == 0)
+		if (t->extent[i].symbol == symbol)
 			*value = t->extent[i].value;
 	return true;
 }
@@ -156,7 +156,7 @@ struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sch
 {
 	const struct sched_points usual = sched_usual_points(p, t);
 	const struct sched_target *any = &usual.target[0];
-	const char **symbol = NEWN(x->arena, const char *, any->extents + 1);
+	expr *symbol = NEWN(x->arena, expr, any->extents + 1);
 	const int64_t **value = NEWN(x->arena, const int64_t *, any->extents + 1);
 	bool differ = false;
 	if (!x->known.n || usual.n != TPAT_PROFILE_SHAPES)

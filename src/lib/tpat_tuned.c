@@ -62,7 +62,7 @@ struct taking {
 	const char *shape; /* the rest of the text */
 };
 
-static bool take_extent(void *user, const char *name, int64_t *value)
+static bool take_extent(void *user, expr symbol, int64_t *value)
 {
 	struct taking *x = user;
 	char *end;
@@ -70,7 +70,7 @@ static bool take_extent(void *user, const char *name, int64_t *value)
 	if (end == x->shape)
 		return false;
 	x->shape = end + (*end == ',');
-	x->extent[x->n++] = (struct sched_extent){ name, *value };
+	x->extent[x->n++] = (struct sched_extent){ symbol, *value };
 	return true;
 }
 

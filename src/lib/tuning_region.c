@@ -39,10 +39,10 @@ static bool progress(void *user, const struct tune_state *s)
 	return o->progress && o->progress(o->user, &p);
 }
 
-static bool extent(void *job, const char *name, int64_t *value)
+static bool extent(void *job, expr symbol, int64_t *value)
 {
 	const struct job *j = job;
-	return ir_inputs_symbol(&(struct ir_inputs){ j->program, j->inputs }, name, value);
+	return ir_inputs_symbol(&(struct ir_inputs){ j->program, j->inputs }, symbol, value);
 }
 
 /* True if default extents make the program too large: 64 to the power of five. */

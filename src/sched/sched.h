@@ -94,8 +94,8 @@ struct sched_points {
  * from data. */
 struct sched_points sched_usual_points(struct ir_program *p, const struct sched_target *t);
 /* Returns points with the given extents: `value` has n numbers per symbol. Memory is a's. */
-struct sched_points sched_points_of(const struct sched_target *t, const char *const *symbol,
-                                    const int64_t *const *value, int symbols, int n, int opt, struct arena *a);
+struct sched_points sched_points_of(const struct sched_target *t, const expr *symbol, const int64_t *const *value,
+                                    int symbols, int n, int opt, struct arena *a);
 
 /* A tactic: the decisions for a whole program. For each point, a list with one choice per stage; the rule is null where
  * an earlier choice computes the stage. Points may share a list. */

@@ -82,9 +82,9 @@ struct call {
 	int copy;
 };
 
-static bool symbol_value(void *user, const char *name, int64_t *value)
+static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
-	return ir_inputs_symbol(&((struct call *)user)->r->values, name, value);
+	return ir_inputs_symbol(&((struct call *)user)->r->values, symbol, value);
 }
 
 static void *memory_of(void *user, const struct ir_buffer *b)

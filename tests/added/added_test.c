@@ -19,14 +19,15 @@ static struct ir_program *program(const char *text, struct arena *a)
 	return p;
 }
 
-static const struct sched_target *target(void)
+/* The default GPU, with 20000 rows. */
+static struct sched_target target_for(const struct ir_program *p)
 {
-	static const struct sched_extent rows = { "N", 20000 };
-	static struct sched_target t;
-	t = sched_default_target;
-	t.extent = &rows;
+	struct sched_extent *rows = NEW(p->arena, struct sched_extent);
+	struct sched_target t = sched_default_target;
+	*rows = (struct sched_extent){ ir_symbol(p->pool, "N"), 20000 };
+	t.extent = rows;
 	t.extents = 1;
-	return &t;
+	return t;
 }
 
 /* Returns the rule that the cost model chooses for the only stage. */
@@ -35,7 +36,8 @@ static const char *chosen(const char *text)
 	struct arena *a = arena_new();
 	struct sched_choice choice[SCHED_MAX_CHOICES];
 	struct ir_program *p = program(text, a);
-	sched_choices(p, p->stages.at[0], target(), choice);
+	const struct sched_target t = target_for(p);
+	sched_choices(p, p->stages.at[0], &t, choice);
 	const char *name = choice[0].rule->name;
 	arena_free(a);
 	return name;
@@ -54,6 +56,7 @@ static void run(int64_t rows)
 	struct sched_choice list[SCHED_RULE_CHOICES];
 	struct ir_program *p = program(SCALAR "exp(x[]) + 1.0\n", a);
 	const struct sched_rule *rule = tpat_rule_named("uniform");
+	const struct sched_target t = target_for(p);
 	const char *why;
 	struct tensor x, like, want, got;
 	struct tensor_difference d;
@@ -61,10 +64,10 @@ static void run(int64_t rows)
 	ck(rule && tensor_new(&x, TYPE_F32, 0, NULL, a, &e) == 0 && tensor_new(&like, TYPE_U8, 1, &rows, a, &e) == 0);
 	tensor_set_float(&x, 0, 0.75);
 	CHECK_INT(eval_program(p, in, &want, NULL, a, &e), 0);
-	int n = sched_candidates(p, p->stages.at[0], rule, target(), list, &why);
+	int n = sched_candidates(p, p->stages.at[0], rule, &t, list, &why);
 	CHECK_INT(n, 3);
 	for (int i = 0; i < n; i++) {
-		struct ir_plan *plan = sched_program(p, target(), &list[i]);
+		struct ir_plan *plan = sched_program(p, &t, &list[i]);
 		vec_each (k, plan->steps.at[0])
 			CHECK_INT(ir_kernel_check(*k, &e), 0);
 		CHECK_INT(plan_run_emulated(plan, 90, in, &got, a, &e), 0);

@@ -32,12 +32,12 @@ static bool count_value(struct run *r, const struct ir_size *size, int64_t *valu
 	return true;
 }
 
-static bool symbol_value(void *user, const char *name, int64_t *value)
+static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
 	struct run *r = user;
-	const struct ir_size *size = ir_size_find(r->plan->program, name);
+	const struct ir_size *size = ir_size_find(r->plan->program, symbol);
 	return size ? count_value(r, size, value) /* known once it has run */
-	            : ir_inputs_symbol(&r->values, name, value);
+	            : ir_inputs_symbol(&r->values, symbol, value);
 }
 
 static int evaluate(struct run *r, expr e, int64_t *out)

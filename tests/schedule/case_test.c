@@ -12,10 +12,10 @@
 
 enum { EXTENT = 12 }; /* of every symbol: 2, 3, 4 and 6 divide it */
 
-static bool symbol_value(void *user, const char *name, int64_t *value)
+static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
 	(void)user;
-	(void)name;
+	(void)symbol;
 	*value = EXTENT;
 	return true;
 }

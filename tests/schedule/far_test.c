@@ -46,7 +46,7 @@ static const char *fixed_text(struct far *f)
 {
 	struct str out = str_new(f->arena);
 	int64_t n = 0;
-	ck(symbol_value(&f->shapes, "N", &n));
+	ck(shapes_value(&f->shapes, "N", &n));
 	for (const char *s = f->c->program; *s; s++)
 		if (*s == 'N')
 			str_printf(&out, "%" PRId64, n);
@@ -98,7 +98,7 @@ static void add_row(struct far *f, int64_t row, int64_t n)
 static void choose_rows(struct far *f)
 {
 	int64_t n = 0;
-	ck(symbol_value(&f->shapes, "N", &n));
+	ck(shapes_value(&f->shapes, "N", &n));
 	add_row(f, 0, n);
 	add_row(f, n - 1, n);
 	vec_each (b, &f->program->buffers) {
@@ -245,7 +245,7 @@ static struct ir_plan *schedule(struct far *f)
 	struct sched_choice choice[SCHED_MAX_CHOICES], given[16] = { { 0 } };
 	struct sched_target target = sched_default_target;
 	for (int i = 0; i < f->shapes.n; i++)
-		extent[i] = (struct sched_extent){ f->shapes.name[i], f->shapes.value[i] };
+		extent[i] = (struct sched_extent){ ir_symbol(f->far->pool, f->shapes.name[i]), f->shapes.value[i] };
 	target.extent = extent;
 	target.extents = f->shapes.n;
 	ck(f->far->stages.n <= 16);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
+#include "ir/ir.h"
 
 struct shapes {
 	int n;
@@ -14,15 +14,20 @@ struct shapes {
 	int64_t value[16];
 };
 
-static inline bool symbol_value(void *user, const char *name, int64_t *value)
+static inline bool shapes_value(const struct shapes *s, const char *name, int64_t *value)
 {
-	const struct shapes *s = user;
 	for (int i = 0; i < s->n; i++)
 		if (strcmp(s->name[i], name) == 0) {
 			*value = s->value[i];
 			return true;
 		}
 	return false;
+}
+
+/* An ir_symbol_fn. */
+static inline bool symbol_value(void *user, expr symbol, int64_t *value)
+{
+	return shapes_value(user, symbol->name, value);
 }
 
 static inline void read_shapes(struct shapes *s, const char *text, struct arena *a)

@@ -95,9 +95,9 @@ static int allocate(struct run *r)
 	return 0;
 }
 
-static bool extent(void *user, const char *name, int64_t *value)
+static bool extent(void *user, expr symbol, int64_t *value)
 {
-	return symbol_value(((struct run *)user)->shapes, name, value);
+	return symbol_value(((struct run *)user)->shapes, symbol, value);
 }
 
 static void *memory_of(void *user, const struct ir_buffer *b)

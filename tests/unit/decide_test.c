@@ -131,11 +131,11 @@ static void test_refused(struct ir_program *p, struct arena *a)
 	CHECK(is_current(arena_printf(a, "1 map@%d 4; 5 map@%d 8", map, map), &why, a));
 }
 
-static bool extent(void *user, const char *name, int64_t *value)
+static bool extent(void *user, expr symbol, int64_t *value)
 {
 	(void)user;
-	*value = *name == 'N' || *name == 'A' ? 8 : 100;
-	return *name != '?';
+	*value = *symbol->name == 'N' || *symbol->name == 'A' ? 8 : 100;
+	return *symbol->name != '?';
 }
 
 static void test_shape(struct arena *a)
@@ -158,9 +158,9 @@ static void test_shape(struct arena *a)
 	CHECK_STR(sched_shape_text(r, extent, NULL, a), "");
 }
 
-static bool few(void *user, const char *name, int64_t *value)
+static bool few(void *user, expr symbol, int64_t *value)
 {
-	*value = *name == 'K' ? 5 : *(int64_t *)user;
+	*value = *symbol->name == 'K' ? 5 : *(int64_t *)user;
 	return true;
 }
 

@@ -206,7 +206,7 @@ static const struct sched_choice *decide(struct ir_program *p, const struct plan
 {
 	struct sched_extent *extent = NEW(a, struct sched_extent);
 	struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
-	*extent = (struct sched_extent){ "N", c->scheduled };
+	*extent = (struct sched_extent){ ir_symbol(p->pool, "N"), c->scheduled };
 	*at = *t;
 	at->extent = extent;
 	at->extents = 1;

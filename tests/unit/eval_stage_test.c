@@ -291,7 +291,7 @@ static void symbols(void)
 	expr k = ir_symbol(p->pool, "K");
 	ir_stage_new(p, IR_MAP, ir_buffer_new(p, "y", TYPE_I64, 1, &k, IR_OUTPUT))->value =
 	        ir_cast(ir_axis(p->pool, 0, k), TYPE_I64);
-	struct eval_symbol seven = { "K", 7 };
+	struct eval_symbol seven = { k, 7 };
 	memset(&error, 0, sizeof error);
 	CHECK_INT(eval_program(p, NULL, &y, &(struct eval_options){ .symbols = 1, .symbol = &seven }, arena, &error),
 	          0);

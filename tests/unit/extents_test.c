@@ -59,9 +59,9 @@ struct extents {
 	int64_t open;
 };
 
-static bool extent_of(void *user, const char *name, int64_t *value)
+static bool extent_of(void *user, expr symbol, int64_t *value)
 {
-	*value = strcmp(name, "open") == 0 ? ((struct extents *)user)->open : USUAL;
+	*value = strcmp(symbol->name, "open") == 0 ? ((struct extents *)user)->open : USUAL;
 	return true;
 }
 

@@ -34,10 +34,10 @@ static const char *text(expr e)
 
 #define CHECK_INTEGER(e, want) CHECK_STR(text(ir_integer_of(e, NULL, NULL)), want)
 
-static bool symbol_value(void *user, const char *name, int64_t *value)
+static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
 	*value = *(const int64_t *)user;
-	return strcmp(name, "N") == 0;
+	return strcmp(symbol->name, "N") == 0;
 }
 
 /* The value of e for N = x; -1000: not known. */

@@ -1,12 +1,14 @@
 /* The names that printers choose: free ones, by scope, as near to their hints as can be. */
 #include "gen/naming.h"
 
+#include "ir/ir.h"
 #include "ir/reserved.h"
 #include "test.h"
 
 /* A text as a printer writes it. */
 struct text {
 	struct arena *a;
+	struct ir_pool *pool;
 	struct names names;
 	struct str out;
 };
@@ -14,7 +16,7 @@ struct text {
 static struct text text_new(enum kernel_language language)
 {
 	struct arena *a = arena_new();
-	return (struct text){ a, names_new(a, names_reserved(language)), str_new(a) };
+	return (struct text){ a, ir_pool_new(a), names_new(a, names_reserved(language)), str_new(a) };
 }
 
 static void chosen(struct text *t, const char *want)
@@ -87,9 +89,8 @@ static void test_words(void)
 
 static void put(struct text *t, enum name_kind kind, const char *hint)
 {
-	const char *name = kind == NAME_SYMBOL ? names_symbol(&t->names, hint)
-	                                       : names_object(&t->names, kind, arena_strdup(t->a, hint), hint);
-	str_printf(&t->out, "%s ", name);
+	const void *object = kind == NAME_SYMBOL ? (const void *)ir_symbol(t->pool, hint) : arena_strdup(t->a, hint);
+	str_printf(&t->out, "%s ", names_object(&t->names, kind, object, hint));
 }
 
 static void test_models_names(void)

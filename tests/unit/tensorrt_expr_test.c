@@ -44,10 +44,10 @@ struct sizes {
 	int64_t n, m;
 };
 
-static bool symbol(void *user, const char *name, int64_t *value)
+static bool symbol(void *user, expr symbol, int64_t *value)
 {
 	const struct sizes *s = user;
-	*value = strcmp(name, "N") == 0 ? s->n : s->m;
+	*value = strcmp(symbol->name, "N") == 0 ? s->n : s->m;
 	return true;
 }
 

@@ -92,8 +92,8 @@ static int size_row(int32_t *row, struct tensorrt_exprs *t, const struct ir_size
 static int new_row(int32_t *row, struct tensorrt_exprs *t, expr x, const int32_t *arg, struct err *e)
 {
 	int input, axis;
-	const struct ir_value *value = x->op == IR_SYMBOL ? ir_value_find(t->program, x->name) : NULL;
-	const struct ir_size *size = x->op == IR_SYMBOL ? ir_size_find(t->program, x->name) : NULL;
+	const struct ir_value *value = ir_value_find(t->program, x);
+	const struct ir_size *size = ir_size_find(t->program, x);
 	if (size)
 		return size_row(row, t, size, x, e);
 	if (value && value->known)
@@ -109,7 +109,7 @@ static int new_row(int32_t *row, struct tensorrt_exprs *t, expr x, const int32_t
 	if (x->op == IR_CONST_INT) {
 		*row = tensorrt_expr_number(t, x->i);
 	} else if (x->op == IR_SYMBOL) {
-		if (!ir_symbol_source(t->program, x->name, &input, &axis))
+		if (!ir_symbol_source(t->program, x, &input, &axis))
 			return no_place(t, x, "which is not an extent of an input", e);
 		*row = extent_row(t, input, axis);
 	} else if (x->op == IR_CAST) {

@@ -119,8 +119,8 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int32_t *block
 		               k->name, k->buffers.n + k->symbols.n, TPAT_RT_MAX_ARGS);
 	vec_each (b, &k->buffers)
 		TRY(add_buffer(t, *b));
-	vec_each (name, &k->symbols)
-		TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
+	vec_each (symbol, &k->symbols)
+		TRY(row_of(t, &row, *symbol));
 	TRY(row_of(t, blocks, k->blocks));
 	*guard = -1;
 	if (k->guard)
@@ -264,10 +264,10 @@ static int check_values(struct table *t)
 						                   k->name));
 					}
 				}
-			vec_each (name, &k->symbols) {
+			vec_each (symbol, &k->symbols) {
 				int32_t row;
-				TRY(row_of(t, &row, ir_symbol(t->program->pool, *name)));
-				TRY(check_launched(t, row, "the number", *name));
+				TRY(row_of(t, &row, *symbol));
+				TRY(check_launched(t, row, "the number", (*symbol)->name));
 			}
 		}
 	}
@@ -488,11 +488,11 @@ static void put_args(struct table *t, const struct ir_kernel *k, int step, int n
 		put_comment(t->out, (*view)->name);
 		str_add(t->out, "\n");
 	}
-	vec_each (name, &k->symbols) {
+	vec_each (symbol, &k->symbols) {
 		int32_t row;
-		ck(row_of(t, &row, ir_symbol(t->program->pool, *name)) == 0);
+		ck(row_of(t, &row, *symbol) == 0);
 		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %" PRId32 " }, ", k->index64 ? "LONG" : "INT", row);
-		put_comment(t->out, *name);
+		put_comment(t->out, (*symbol)->name);
 		str_add(t->out, "\n");
 	}
 	str_add(t->out, "};\n");

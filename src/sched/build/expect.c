@@ -1,22 +1,21 @@
 /* Estimates of extents and bytes from the target's expected extents. See extents.h. */
 #include "sched/build/extents.h"
 
-#include <string.h>
-
-static bool typical(void *user, const char *name, int64_t *value)
+static bool typical(void *user, expr symbol, int64_t *value)
 {
 	const struct sched_target *t = user;
+	ck(!t->extents || t->extent[0].symbol->pool == symbol->pool); /* else they are another program's */
 	*value = t->typical;
 	for (int i = 0; i < t->extents; i++)
-		if (strcmp(t->extent[i].symbol, name) == 0)
+		if (t->extent[i].symbol == symbol)
 			*value = t->extent[i].value;
 	return true;
 }
 
-static bool has_extent(const struct sched_target *t, const char *symbol)
+static bool has_extent(const struct sched_target *t, expr symbol)
 {
 	for (int i = 0; i < t->extents; i++)
-		if (strcmp(t->extent[i].symbol, symbol) == 0)
+		if (t->extent[i].symbol == symbol)
 			return true;
 	return false;
 }

@@ -53,12 +53,12 @@ static void collect_node(void *user, expr e)
 		add_buffer(c, e->buf);
 	if (e->op == IR_LOAD && ir_kernel_writes(c->k, e->buf) && !ir_kernel_exchanges(c->k, e->buf))
 		vec_push(c->p->arena, &c->k->exchanged, e->buf);
-	if (e->op != IR_SYMBOL || ir_size_find(c->p, e->name))
+	if (e->op != IR_SYMBOL || ir_size_find(c->p, e))
 		return;
 	vec_each (have, &c->k->symbols)
-		if (*have == e->name)
+		if (*have == e)
 			return;
-	vec_push(c->p->arena, &c->k->symbols, e->name);
+	vec_push(c->p->arena, &c->k->symbols, e);
 }
 
 static void collect_arg(void *user, const struct ir_arg *a)
@@ -117,7 +117,7 @@ static int order_buffers(const struct ir_program *p, const struct ir_buffer *b)
 void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k)
 {
 	for (int i = 1; i < k->symbols.n; i++) {
-		const char *moved = k->symbols.at[i];
+		expr moved = k->symbols.at[i];
 		int place = ir_symbol_place(p, moved), j = i;
 		for (; j > 0 && ir_symbol_place(p, k->symbols.at[j - 1]) > place; j--)
 			k->symbols.at[j] = k->symbols.at[j - 1];
@@ -205,7 +205,7 @@ struct size_use {
 static void find_size(void *user, expr e)
 {
 	struct size_use *u = user;
-	const struct ir_size *size = e->op == IR_SYMBOL ? ir_size_find(u->p, e->name) : NULL;
+	const struct ir_size *size = ir_size_find(u->p, e);
 	vec_each (known, &u->found)
 		if (size == *known)
 			return;
@@ -223,7 +223,7 @@ static void find_sizes(struct size_use *u, const struct ir_block *b)
 	}
 }
 
-/* Loads each size that a body mentions from the counter's buffer, into a variable of the symbol's name. The grid uses
+/* Loads each size that a body mentions from the counter's buffer, into the variable of its symbol. The grid uses
  * the size's upper bound. */
 static void sizes_here(struct collect *c, struct ir_block *b)
 {
@@ -235,7 +235,7 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	vec_each (size, &u.found) {
 		const struct ir_buffer *count = flat_view(c->p, (*size)->count);
 		expr zero = ir_index(c->p->pool, 0);
-		emit_define(c->p, &head, ir_variable_of_symbol(c->p->pool, (*size)->symbol),
+		emit_define(c->p, &head, ir_variable_of_symbol((*size)->symbol),
 		            ir_cast(ir_load(c->p->pool, count, &zero), TYPE_INDEX), NULL);
 	}
 	for (int i = 0; i < b->n; i++)

@@ -112,11 +112,11 @@ const char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, voi
 	vec_each (in, &p->inputs)
 		for (int k = 0; k < (*in)->rank; k++) {
 			expr d = (*in)->dim[k];
-			if (d->op != IR_SYMBOL || map_get(&seen, d->name))
+			if (d->op != IR_SYMBOL || map_get_u64(&seen, d->id))
 				continue;
-			map_put(&seen, d->name, d);
+			map_put_u64(&seen, d->id, d);
 			str_add(&s, seen.n > 1 ? "," : "");
-			if (value(user, d->name, &x))
+			if (value(user, d, &x))
 				str_printf(&s, "%lld", (long long)x);
 			else
 				str_add(&s, "?");

@@ -89,17 +89,17 @@ static void make_steps(struct dispatch *d, struct way *w, int from, int to)
 /* ---- Borders between ways. */
 
 struct mention {
-	const char *symbol;
+	expr symbol;
 	bool found;
 };
 
 static void mentions(void *user, expr e)
 {
 	struct mention *m = user;
-	m->found |= e->op == IR_SYMBOL && strcmp(e->name, m->symbol) == 0;
+	m->found |= e == m->symbol;
 }
 
-static bool is_concerned(const struct ir_stage *s, const char *symbol)
+static bool is_concerned(const struct ir_stage *s, expr symbol)
 {
 	struct mention m = { symbol, s->kind == IR_LOOP };
 	for (int i = 0; s->kind != IR_LOOP && i < s->out->rank; i++)
@@ -131,7 +131,7 @@ static expr nearer(const struct dispatch *d, const struct way *own, const struct
 	int concerned[MOST_SYMBOLS], n = 0, decisive = 0, input, axis;
 	double below = 1, above = 1;
 	for (int k = 0; k < a->extents && n < MOST_SYMBOLS; k++) {
-		const char *symbol = a->extent[k].symbol;
+		expr symbol = a->extent[k].symbol;
 		bool here = false;
 		for (int s = from; s < to; s++)
 			here |= is_concerned(d->p->stages.at[s], symbol);
@@ -145,8 +145,7 @@ static expr nearer(const struct dispatch *d, const struct way *own, const struct
 	}
 	n = decisive ? decisive : n;
 	for (int k = 0; k < n; k++) {
-		expr symbol = ir_symbol(pool, a->extent[concerned[k]].symbol),
-		     most = ir_index(pool, (int64_t)1 << (62 / n));
+		expr symbol = a->extent[concerned[k]].symbol, most = ir_index(pool, (int64_t)1 << (62 / n));
 		/* The product must not overflow, whatever the extents. */
 		product = ir_binary(IR_MUL, product, n > 1 ? ir_binary(IR_MIN, symbol, most) : symbol);
 		below *= (double)a->extent[concerned[k]].value;
@@ -191,15 +190,15 @@ static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from,
 /* ---- Kernels that a way's extents never reach: those after one that fits them all. */
 
 struct extent_is {
-	const char *symbol;
+	expr symbol;
 	int64_t value;
 };
 
-static bool extent_of(void *user, const char *name, int64_t *value)
+static bool extent_of(void *user, expr symbol, int64_t *value)
 {
 	const struct extent_is *x = user;
 	*value = x->value;
-	return strcmp(x->symbol, name) == 0;
+	return x->symbol == symbol;
 }
 
 /* True if the kernel fits all extents of a way with a bound on one symbol. False if the guard has other conditions. */
@@ -210,7 +209,7 @@ static bool fits_all(const struct ir_kernel *k, expr way)
 	if (k->arch || k->together || !way || way->op != IR_LE || way->arg[0]->op != IR_SYMBOL ||
 	    !ir_const_int(way->arg[1], &most) || most > MOST)
 		return false;
-	struct extent_is x = { way->arg[0]->name, 0 };
+	struct extent_is x = { way->arg[0], 0 };
 	for (; k->guard && x.value <= most; x.value++)
 		if (!ir_eval_int(k->guard, extent_of, &x, &holds) || !holds)
 			return false;

@@ -15,8 +15,8 @@ enum { MAX_TRIED = 12 };
 
 /* ---- Points. */
 
-struct sched_points sched_points_of(const struct sched_target *t, const char *const *symbol,
-                                    const int64_t *const *value, int symbols, int n, int opt, struct arena *a)
+struct sched_points sched_points_of(const struct sched_target *t, const expr *symbol, const int64_t *const *value,
+                                    int symbols, int n, int opt, struct arena *a)
 {
 	struct sched_points points = { .n = n, .opt = opt };
 	ck(n > 0 && n <= SCHED_MAX_POINTS && opt < n);
@@ -35,20 +35,20 @@ struct sched_points sched_usual_points(struct ir_program *p, const struct sched_
 {
 	static const int64_t usual[] = { SMALL, USUAL, LARGE };
 	struct {
-		VEC(const char *);
+		VEC(expr);
 	} symbol = { 0 };
 	struct {
 		VEC(const int64_t *);
 	} value = { 0 };
 	vec_each (b, &p->inputs)
 		for (int k = 0; k < (*b)->rank; k++) {
-			const char *name = (*b)->dim[k]->op == IR_SYMBOL ? (*b)->dim[k]->name : NULL;
-			bool known = !name;
+			expr d = (*b)->dim[k];
+			bool known = d->op != IR_SYMBOL;
 			vec_each (have, &symbol)
-				known = known || strcmp(*have, name) == 0;
+				known |= *have == d;
 			if (known)
 				continue;
-			vec_push(p->arena, &symbol, name);
+			vec_push(p->arena, &symbol, d);
 			vec_push(p->arena, &value, usual);
 		}
 	/* If numbers are not known at launch, use one way only: further ways could need further numbers. */

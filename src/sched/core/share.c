@@ -195,18 +195,18 @@ struct symbols {
 	struct ir_kernel *k;
 };
 
-static void add_symbol(struct symbols *x, const char *name)
+static void add_symbol(struct symbols *x, expr symbol)
 {
 	vec_each (have, &x->k->symbols)
-		if (*have == name)
+		if (*have == symbol)
 			return;
-	vec_push(x->p->arena, &x->k->symbols, name);
+	vec_push(x->p->arena, &x->k->symbols, symbol);
 }
 
 static void symbol_of(void *user, expr e)
 {
 	if (e->op == IR_SYMBOL)
-		add_symbol(user, e->name);
+		add_symbol(user, e);
 }
 
 /* Adds the symbols of all parts, and those of the block ranges. */
@@ -214,8 +214,8 @@ static void add_symbols(struct ir_program *p, struct ir_kernel *k)
 {
 	struct symbols x = { p, k };
 	vec_each (part, &k->parts) {
-		vec_each (name, &(*part)->symbols)
-			add_symbol(&x, *name);
+		vec_each (symbol, &(*part)->symbols)
+			add_symbol(&x, *symbol);
 		ir_walk((*part)->blocks, symbol_of, &x);
 	}
 	kernel_order_symbols(p, k);

@@ -312,7 +312,7 @@ struct find_size {
 static void find_size(void *user, expr e)
 {
 	struct find_size *f = user;
-	f->found |= e->op == IR_SYMBOL && ir_size_find(f->p, e->name);
+	f->found |= ir_size_find(f->p, e) != NULL;
 }
 
 bool sort_has_size(const struct ir_program *p, expr e)

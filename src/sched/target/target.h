@@ -20,7 +20,7 @@ enum target_feature {
 struct cost_table; /* cost.h */
 
 struct sched_extent {
-	const char *symbol;
+	const struct ir_expr *symbol; /* of the program's pool */
 	int64_t value;
 };
 
