@@ -229,6 +229,16 @@ static struct ir_kernel *copy_kernel(struct ir_program *p, const struct ir_kerne
 	return copy;
 }
 
+/* A kernel of the step that every GPU can run. Ways that need no launch have it with no blocks; a kernel for one
+ * architecture would then be compiled for all of them. */
+static const struct ir_kernel *for_any_gpu(const struct ir_step *step)
+{
+	vec_each (k, step)
+		if (!(*k)->arch && !(*k)->together)
+			return *k;
+	return step->at[0];
+}
+
 static struct ir_step *join(struct dispatch *d, const struct way *way, int ways, int i)
 {
 	struct ir_program *p = d->p;
@@ -236,7 +246,7 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 	const struct ir_kernel *any = NULL;
 	for (int w = 0; w < ways; w++)
 		if (i < way[w].steps)
-			any = way[w].step[i]->at[0];
+			any = for_any_gpu(way[w].step[i]);
 	for (int w = 0; w < ways; w++) {
 		if (i < way[w].steps) {
 			vec_each (k, way[w].step[i]) {
