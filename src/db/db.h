@@ -99,7 +99,7 @@ struct db_added {
 	int64_t foreign;     /* invalid rows skipped */
 };
 int db_import(struct db_added *out, struct db *d, const char *text, size_t n, const char *name, struct err *e);
-/* Adds all trials of another database to `d`. */
+/* Adds all trials of another database to `d`. As for texts: any number of files give the same rows in any order. */
 int db_merge(struct db_added *out, struct db *d, struct db *from, struct err *e);
 
 /* Rows to delete: always invalid ones; those for which `stale` returns true; if `keep` > 0, all but the `keep` fastest

@@ -26,8 +26,9 @@ int db_end(struct db *d, int rc, struct err *e);
  * `a`. A negative result of fn ends the loop. */
 int db_rows(struct db *d, const struct db_key *key, int (*fn)(void *user, int64_t id, const struct db_trial *t),
             void *user, struct arena *a, struct err *e);
-/* Inside a transaction: adds n trials that db_valid accepted. */
-int db_put_rows(struct db *d, const struct db_trial *t, int n, struct err *e);
+/* Inside a transaction: adds n trials that db_valid accepted. `joined`: of two trials equally old, the same one stays
+ * whichever came first; else the given one. */
+int db_put_rows(struct db *d, const struct db_trial *t, int n, bool joined, struct err *e);
 /* Runs a query that returns one number. */
 int db_number(struct db *d, const char *sql, int64_t *out, struct err *e);
 

@@ -210,7 +210,7 @@ static int put_counted(struct db_added *out, struct db *d, const struct db_trial
 {
 	int64_t before, after;
 	TRY(db_number(d, "SELECT count(*) FROM trial", &before, e));
-	TRY(db_put_rows(d, t->at, t->n, e));
+	TRY(db_put_rows(d, t->at, t->n, true, e));
 	TRY(db_number(d, "SELECT count(*) FROM trial", &after, e));
 	out->read = t->n;
 	out->added = after - before;

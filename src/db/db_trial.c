@@ -69,13 +69,21 @@ bool db_valid(const struct db_trial *t, const char **why)
 
 static const char put_program[] = "INSERT OR IGNORE INTO program (hash, name) VALUES (?1, ?2)";
 static const char put_device[] = "INSERT OR IGNORE INTO device (arch, name) VALUES (?1, ?2)";
-static const char put_trial[] =
-        "INSERT INTO trial (program, shape, device, decisions, status, ns, spread, bytes, floor_ns, version, at)"
-        " VALUES ((SELECT id FROM program WHERE hash = ?1), ?2, (SELECT id FROM device WHERE arch = ?3 AND name = ?4),"
-        " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
-        " ON CONFLICT (program, shape, device, decisions) DO UPDATE SET status = excluded.status, ns = excluded.ns,"
-        " spread = excluded.spread, bytes = excluded.bytes, floor_ns = excluded.floor_ns, version = excluded.version,"
-        " at = excluded.at WHERE excluded.at >= at";
+/* Two files joined in either order give the same rows: of equally old trials one order decides. */
+static const char join_program[] = "INSERT INTO program (hash, name) VALUES (?1, ?2)"
+                                   " ON CONFLICT (hash) DO UPDATE SET name = min(name, excluded.name)";
+#define PUT_TRIAL \
+	"INSERT INTO trial (program, shape, device, decisions, status, ns, spread, bytes, floor_ns, version, at)" \
+	" VALUES ((SELECT id FROM program WHERE hash = ?1), ?2, (SELECT id FROM device WHERE arch = ?3 AND name = " \
+	"?4)," \
+	" ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)" \
+	" ON CONFLICT (program, shape, device, decisions) DO UPDATE SET status = excluded.status, ns = excluded.ns," \
+	" spread = excluded.spread, bytes = excluded.bytes, floor_ns = excluded.floor_ns, version = excluded.version," \
+	" at = excluded.at WHERE "
+static const char put_trial[] = PUT_TRIAL "excluded.at >= at";
+static const char join_trial[] =
+        PUT_TRIAL "(excluded.at, excluded.status, excluded.ns, excluded.spread, excluded.bytes, excluded.floor_ns,"
+                  " excluded.version) > (at, status, ns, spread, bytes, floor_ns, version)";
 
 static void bind(sqlite3_stmt *s, int at, const char *text)
 {
@@ -108,9 +116,9 @@ static int put_one(struct db *d, sqlite3_stmt *const stmt[3], const struct db_tr
 	return 0;
 }
 
-int db_put_rows(struct db *d, const struct db_trial *t, int n, struct err *e)
+int db_put_rows(struct db *d, const struct db_trial *t, int n, bool joined, struct err *e)
 {
-	static const char *const sql[3] = { put_program, put_device, put_trial };
+	const char *const sql[3] = { joined ? join_program : put_program, put_device, joined ? join_trial : put_trial };
 	sqlite3_stmt *stmt[3] = { NULL };
 	int rc = 0;
 	for (int i = 0; i < 3 && rc == 0; i++)
@@ -129,7 +137,7 @@ int db_put(struct db *d, const struct db_trial *t, int n, struct err *e)
 		if (!db_valid(&t[i], &why))
 			return err_set(e, ERR_MODEL, "A trial cannot be put into %s: %s.", d->path, why);
 	TRY(db_begin(d, e));
-	return db_end(d, db_put_rows(d, t, n, e), e);
+	return db_end(d, db_put_rows(d, t, n, false, e), e);
 }
 
 /* ---- Reading. */

@@ -454,6 +454,35 @@ static void test_merge(void)
 	db_close(w);
 }
 
+/* Several machines measure one candidate in the same second, and name the program differently. */
+static void test_merge_ties(void)
+{
+	static const int order[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+	struct db *from[3];
+	const char *want = NULL;
+	struct err e = { 0 };
+	for (int i = 0; i < 3; i++) {
+		struct db_trial t[] = { trial("0 map@1 4", 30 - i, 7), trial("0 map@1 2", 5 + i, i == 1 ? 9 : 8) };
+		t[0].name = arena_printf(arena, "softmax(%c: f16[N,768])", 'x' + i);
+		t[1].status = i == 2 ? DB_CRASHED : DB_OK;
+		from[i] = open_db(path_of(arena_printf(arena, "tie%d.db", i)), DB_WRITE);
+		CHECK_INT(db_put(from[i], t, 2, &e), 0);
+	}
+	for (int k = 0; k < 6; k++) {
+		struct db *d = open_db(path_of(arena_printf(arena, "order%d.db", k)), DB_WRITE);
+		struct db_added added;
+		for (int i = 0; i < 3; i++)
+			CHECK_INT(db_merge(&added, d, from[order[k][i]], &e), 0);
+		want = want ? want : text_of(d);
+		CHECK_STR(text_of(d), want);
+		CHECK(db_merge(&added, d, from[k % 3], &e) == 0 && added.added == 0);
+		CHECK_STR(text_of(d), want);
+		db_close(d);
+	}
+	for (int i = 0; i < 3; i++)
+		db_close(from[i]);
+}
+
 static bool old_map(void *user, const struct db_trial *t)
 {
 	++*(int *)user;
@@ -612,6 +641,7 @@ int main(void)
 	test_text();
 	test_bad_text();
 	test_merge();
+	test_merge_ties();
 	test_prune();
 	test_two_writers();
 	test_killed();
