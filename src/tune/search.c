@@ -34,6 +34,11 @@ struct tune_search {
 	bool combined;
 	int since_gain; /* answers of the evolution since the last gain */
 	double gained;  /* time at the last gain */
+	struct {
+		int index, count; /* count 0: not divided */
+		int most, dealt;
+		int stage, option; /* to deal next */
+	} share;
 	const struct tune_trial *best;
 };
 
@@ -56,6 +61,14 @@ void tune_search_suggest(struct tune_search *s, struct tune_point p)
 	vec_push(s->arena, &s->suggested, tune_point_copy(s->space, p, s->arena));
 }
 
+void tune_search_divide(struct tune_search *s, int index, int count, int most)
+{
+	ck(index >= 0 && index < count && !s->suggestions);
+	s->share.index = index;
+	s->share.count = count;
+	s->share.most = most;
+}
+
 static uint64_t key_of(const struct tune_search *s, struct tune_point p)
 {
 	return hash_bytes(7, p.option, sizeof *p.option * (size_t)s->space->stages);
@@ -67,10 +80,22 @@ static struct asked *find(const struct tune_search *s, struct tune_point p)
 	return q && tune_point_same(s->space, q->trial.point, p) ? q : NULL;
 }
 
-/* The base point for trying steps: the best, or the model's if none is good yet. */
+/* True if the model's choice has failed. */
+static bool is_baseless(const struct tune_search *s)
+{
+	const struct tune_trial *first = tune_search_find(s, s->suggested.at[0]);
+	return first && first->status != TUNE_OK;
+}
+
+static bool is_share(const struct tune_search *s)
+{
+	return s->share.count && !is_baseless(s);
+}
+
+/* The base point for trying steps: the best, or the model's if none is good yet; in a share the model's. */
 static struct tune_point base_of(const struct tune_search *s)
 {
-	return s->best ? s->best->point : s->suggested.at[0];
+	return s->best && !is_share(s) ? s->best->point : s->suggested.at[0];
 }
 
 static struct asked *add(struct tune_search *s, struct tune_point p, int stage)
@@ -88,6 +113,12 @@ static struct asked *add(struct tune_search *s, struct tune_point p, int stage)
 
 /* ---- Answers. */
 
+static void note_ratio(struct tune_search *s, int stage, int option, double ratio)
+{
+	double *best = &s->ratio[stage][option];
+	*best = *best == 0 || ratio < *best ? ratio : *best;
+}
+
 static void answer(struct tune_search *s, struct asked *q, const struct tune_trial *t)
 {
 	struct tune_point kept = q->trial.point;
@@ -99,10 +130,8 @@ static void answer(struct tune_search *s, struct asked *q, const struct tune_tri
 		return;
 	if (!s->best || t->ns < s->best->ns * counts)
 		s->best = &q->trial;
-	if (q->parent && q->parent->answered && q->parent->trial.ns > 0) {
-		double *r = &s->ratio[q->stage][kept.option[q->stage]], now = t->ns / q->parent->trial.ns;
-		*r = *r == 0 || now < *r ? now : *r;
-	}
+	if (q->parent && q->parent->answered && q->parent->trial.ns > 0)
+		note_ratio(s, q->stage, kept.option[q->stage], t->ns / q->parent->trial.ns);
 }
 
 static void count_gain(struct tune_search *s)
@@ -202,20 +231,37 @@ static bool ask(struct tune_search *s, struct tune_point *out, struct tune_point
 	return true;
 }
 
+/* The model's choice is everyone's; the other suggestions are divided by their text. */
+static bool is_own_suggestion(const struct tune_search *s, int i)
+{
+	if (!s->share.count || i == 0)
+		return true;
+	const char *text = tune_point_text(s->space, s->suggested.at[i], s->arena);
+	return hash_bytes(1, text, strlen(text)) % (uint64_t)s->share.count == (uint64_t)s->share.index;
+}
+
 static bool ask_suggested(struct tune_search *s, struct tune_point *out)
 {
 	while (s->suggestions < s->suggested.n)
-		if (ask(s, out, s->suggested.at[s->suggestions++], -1))
+		if (!is_own_suggestion(s, s->suggestions))
+			s->suggestions++;
+		else if (ask(s, out, s->suggested.at[s->suggestions++], -1))
 			return true;
 	return false;
+}
+
+static int most_options(const struct tune_search *s)
+{
+	int most = 0;
+	for (int i = 0; i < s->space->stages; i++)
+		most = s->space->stage[i].options > most ? s->space->stage[i].options : most;
+	return most;
 }
 
 static bool ask_step(struct tune_search *s, struct tune_point *out)
 {
 	struct tune_point base = base_of(s);
-	int most = 0;
-	for (int i = 0; i < s->space->stages; i++)
-		most = s->space->stage[i].options > most ? s->space->stage[i].options : most;
+	int most = most_options(s);
 	for (int k = 0; k < most; k++)
 		for (int i = 0; i < s->space->stages; i++) {
 			if (base.option[i] < 0 || k >= s->space->stage[i].options || s->offered[i][k])
@@ -229,12 +275,64 @@ static bool ask_step(struct tune_search *s, struct tune_point *out)
 	return false;
 }
 
+/* Deals out the options of all steps, with the model's choice for the others; asks for those of this share. */
+static bool ask_share(struct tune_search *s, struct tune_point *out)
+{
+	struct tune_point base = base_of(s);
+	int most = most_options(s);
+	for (; s->share.option < most; s->share.option++, s->share.stage = 0)
+		while (s->share.stage < s->space->stages) {
+			int i = s->share.stage++, k = s->share.option;
+			if (base.option[i] < 0 || k >= s->space->stage[i].options || k == base.option[i])
+				continue;
+			if (s->share.most && s->share.dealt + 1 >= s->share.most) /* the base is one of them */
+				return false;
+			if (s->share.dealt++ % s->share.count != s->share.index)
+				continue;
+			struct tune_point p = tune_point_copy(s->space, base, s->arena);
+			put(s, p, i, k, NULL);
+			if (ask(s, out, p, i))
+				return true;
+		}
+	return false;
+}
+
+/* The stage in which alone two points differ; -1: none, or several. */
+static int only_difference(const struct tune_search *s, struct tune_point x, struct tune_point y)
+{
+	int found = -1;
+	for (int i = 0; i < s->space->stages; i++)
+		if (x.option[i] != y.option[i]) {
+			if (found >= 0)
+				return -1;
+			found = i;
+		}
+	return found;
+}
+
+/* Known trials tell about options, too: those that differ from the model's choice in one step. */
+static void recall_ratios(struct tune_search *s)
+{
+	const struct tune_trial *first = tune_search_find(s, s->suggested.at[0]);
+	if (!first || first->status != TUNE_OK)
+		return;
+	vec_each (q, &s->all) {
+		const struct tune_trial *t = &(*q)->trial;
+		int stage = (*q)->answered && t->status == TUNE_OK && !(*q)->parent
+		                    ? only_difference(s, t->point, first->point)
+		                    : -1;
+		if (stage >= 0)
+			note_ratio(s, stage, t->point.option[stage], t->ns / first->ns);
+	}
+}
+
 /* Combines, for each step, the option that improved its base point most. */
 static bool ask_together(struct tune_search *s, struct tune_point *out)
 {
 	if (s->combined || !s->best)
 		return false;
 	s->combined = true;
+	recall_ratios(s);
 	struct tune_point p = tune_point_copy(s->space, s->best->point, s->arena);
 	for (int i = 0; i < s->space->stages; i++) {
 		int best = -1;
@@ -314,6 +412,8 @@ bool tune_search_next(struct tune_search *s, struct tune_point *out)
 {
 	if (ask_suggested(s, out))
 		return true;
+	if (is_share(s))
+		return ask_share(s, out);
 	if (ask_step(s, out)) {
 		s->since_gain = 0;
 		return true;

@@ -3,7 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/map.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "tests/unit/test.h"
 #include "tune/search.h"
 
@@ -147,6 +149,108 @@ static void test_hopeless(const struct tune_space *s, struct arena *a)
 	CHECK(tune_search_best(search) == NULL);
 }
 
+/* The trials of all shares of `count`, for a search that then knows them; texts of their points, sorted. */
+struct shared {
+	struct tune_search *search;
+	struct {
+		VEC(const char *);
+	} points;
+	int repeated, most; /* points that more than one share asked for; trials of the busiest share */
+};
+
+static int compare_texts(const void *x, const void *y)
+{
+	return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+static struct shared share(const struct tune_space *s, uint64_t seed, int count, int most, bool faults, struct arena *a)
+{
+	struct shared out = { .search = tune_search_new(s, 1, a) };
+	struct map seen = map_new(a);
+	for (int i = 0; i < count; i++) {
+		struct tune_search *one = tune_search_new(s, 1, a);
+		struct tune_point p;
+		int n = 0;
+		tune_search_divide(one, i, count, most);
+		for (; tune_search_next(one, &p); n++) {
+			struct tune_trial t = measure(s, p, seed, faults);
+			const char *text = tune_point_text(s, p, a);
+			tune_search_tell(one, &t);
+			tune_search_known(out.search, &t);
+			out.repeated += map_get(&seen, text) != NULL;
+			if (!map_get(&seen, text))
+				vec_push(a, &out.points, text);
+			map_put(&seen, text, text);
+		}
+		out.most = n > out.most ? n : out.most;
+	}
+	qsort(out.points.at, (size_t)out.points.n, sizeof *out.points.at, compare_texts);
+	return out;
+}
+
+/* Any number of shares ask for the same points, each for its part; who knows all of them goes on to where one search
+ * ends. */
+static void test_shares(const struct tune_space *s, struct arena *a)
+{
+	for (uint64_t seed = 1; seed < 20; seed++) {
+		int most = seed % 3 == 0 ? 17 : 0;
+		struct shared alone = share(s, seed, 1, most, false, a);
+		CHECK_INT(alone.repeated, 0);
+		CHECK(!most || alone.points.n == most);
+		for (int count = 2; count < 9; count++) {
+			struct shared all = share(s, seed, count, most, false, a);
+			CHECK_INT(all.points.n, alone.points.n);
+			for (int i = 0; i < all.points.n && i < alone.points.n; i++)
+				CHECK_STR(all.points.at[i], alone.points.at[i]);
+			CHECK_INT(all.repeated, count - 1); /* the model's choice */
+			CHECK(all.most <= (alone.points.n - 1 + count - 1) / count + 1);
+		}
+		struct shared all = share(s, seed, 5, 0, false, a);
+		struct tune_point p;
+		int more = 0;
+		for (; tune_search_next(all.search, &p); more++) {
+			struct tune_trial t = measure(s, p, seed, false);
+			tune_search_tell(all.search, &t);
+		}
+		CHECK(tune_search_best(all.search)->ns <= optimum(s, seed) * 1.016);
+		CHECK(more < 2 * TUNE_PATIENCE);
+	}
+	/* Without the model's choice every share searches alone. */
+	uint64_t bad = 1;
+	while (measure(s, tune_point_first(s, a), bad, true).status == TUNE_OK)
+		bad++;
+	struct shared all = share(s, bad, 3, 0, true, a);
+	CHECK(tune_search_best(all.search) && tune_search_best(all.search)->ns < optimum(s, bad) * 1.1);
+}
+
+/* A program of one step: the shares ask for what one search asks for, and find the same. */
+static void test_one_step(struct arena *a)
+{
+	static const char text[] = "program p(x: f16[512,768]) -> (y: f32[512])\n"
+	                           "  y: f32[512] = sum (i | r<768) f32(x[i, r])\n";
+	struct ir_program *p;
+	struct tune_space *s;
+	struct err e = { 0 };
+	ck(ir_parse_program(&p, text, a, &e) == 0 && tune_space_new(&s, p, &sched_default_target, a, &e) == 0);
+	for (uint64_t seed = 1; seed < 8; seed++) {
+		struct tune_search *one = tune_search_new(s, 1, a);
+		struct shared all = share(s, seed, 4, 0, true, a);
+		struct tune_point point;
+		int asked = 0;
+		if (measure(s, tune_point_first(s, a), seed, true).status != TUNE_OK)
+			continue;
+		for (; tune_search_next(one, &point); asked++) {
+			struct tune_trial t = measure(s, point, seed, true);
+			tune_search_tell(one, &t);
+		}
+		CHECK_INT(all.points.n, asked);
+		CHECK(asked > 20);
+		CHECK_STR(tune_point_text(s, tune_search_ranked(all.search, 0)->point, a),
+		          tune_point_text(s, tune_search_ranked(one, 0)->point, a));
+		CHECK(!tune_search_next(all.search, &point));
+	}
+}
+
 static void test_text(const struct tune_space *s, struct arena *a)
 {
 	struct tune_point p = tune_point_first(s, a), q;
@@ -172,6 +276,8 @@ int main(void)
 	test_finds(s, a);
 	test_resumes(s, a);
 	test_hopeless(s, a);
+	test_shares(s, a);
+	test_one_step(a);
 	test_text(s, a);
 	arena_free(a);
 	return test_done();
