@@ -379,6 +379,7 @@ struct tpat_db_report {
 	int rows;
 	int64_t bytes, programs, devices, trials;     /* stats: of the file; list: of the listed rows */
 	int64_t ok, wrong, crashed, timeout, refused; /* stats: trials by outcome */
+	int64_t newest;                               /* stats: the time of the last one, seconds since 1970 */
 	int64_t stale, foreign;                       /* stats, prune, merge: useless rows; invalid rows */
 	const char *text;                             /* export */
 	size_t text_bytes;
@@ -410,18 +411,26 @@ struct tpat_tune_options {
 	struct tpat_strings profile; /* as tpat_build_options: searches at the optimum, minimum and maximum shapes;
 	                                unspecified extents are 64, as in tpat_build, or random */
 	bool keep_types, any_types;  /* as in the build that will use the result */
-	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda */
+	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda, see `local` */
 	const char *db;              /* the database's path; null: the default one */
-	double seconds;              /* per distinct program, for all its shapes together; 0: 60 */
-	int trials;                  /* maximum per distinct program and shape; 0: limited by time only */
-	int workers;                 /* compiling processes; 0: one per processor */
-	double deadline;             /* time limit in seconds for compiling, and for running, a candidate; 0: 30 */
+	struct tpat_strings devices; /* instead of `device`: a process for each of these shares the work and writes a
+	                                database of its own, which is merged into `db` at the end */
+	/* This process does share `shard` of `shards`, counted from 0, and writes a database of its own next to `db`,
+	 * "tpat.0-of-4.db", for TPAT_DB_MERGE. Programs are divided, then candidates. shards 0: all of the work. */
+	int shard, shards;
+	/* Its number among the `locals` processes on this machine: without `device` it takes the GPU of that number,
+	 * and by default as many processors as the others. locals 0: alone. */
+	int local, locals;
+	double seconds;  /* per distinct program, for all its shapes together; 0: 60 */
+	int trials;      /* maximum per distinct program and shape; 0: limited by time only */
+	int workers;     /* compiling processes of all devices; 0: one per processor */
+	double deadline; /* time limit in seconds for compiling, and for running, a candidate; 0: 30 */
 	uint64_t seed;
 	bool (*progress)(void *user, const struct tpat_tune_progress *p); /* returns true to stop with the best so far.
 	                                                                     May be null */
 	void *user;
 };
-enum { TPAT_TUNE_VERSION = 2 };
+enum { TPAT_TUNE_VERSION = 3 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {
@@ -444,7 +453,8 @@ struct tpat_tuning {
 	const char *device, *db;
 	double bytes_per_ns;
 	const struct tpat_tuned_node *tuned;
-	int n, failed; /* failed: those without a result */
+	int n, failed;     /* failed: those without a result */
+	int shard, shards; /* as in the options; shards 0: all of the work */
 	bool interrupted;
 	struct tpat_strings warnings;
 };

@@ -100,6 +100,12 @@ void cli_watch_signals(void);
 /* Calls tpat_tune with a progress line and prints its warnings. */
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o);
 
+/* The part of a tuning that this process does, as --shard says or the program that started it and others: see
+ * cli_shard.c. Prints it. Returns as cli_parse. */
+int cli_shard(struct tpat_tune_options *o, const char *shard);
+/* "0-3,6" as devices of the kind `device` (null: cuda). Returns as cli_parse. */
+int cli_devices(struct cli *c, struct tpat_tune_options *o, const struct tpat_strings *list);
+
 /* Explains the schedule of a node or plugin (cli_why.c). */
 void cli_print_why(const struct tpat_schedule *s);
 json_t *cli_json_why(const struct tpat_schedule *s);
@@ -107,6 +113,9 @@ json_t *cli_json_why(const struct tpat_schedule *s);
 /* Prints a build's results, human-readable or as JSON (cmd_build_print.c). */
 void cli_print_built(const struct tpat_built *r, bool verbose);
 void cli_print_built_json(const struct tpat_built *r);
+
+/* Prints the progress of all databases in a folder, until Ctrl-C (cmd_db_watch.c). Returns the exit status. */
+int cli_db_watch(struct cli *c, const char *folder);
 
 int cli_bench(struct cli *c, int argc, char **argv);
 int cli_db(struct cli *c, int argc, char **argv);

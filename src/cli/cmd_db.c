@@ -169,7 +169,7 @@ static void print(const struct tpat_db_report *r, enum tpat_db_action action)
 int cli_db(struct cli *c, int argc, char **argv)
 {
 	struct tpat_db_options o = TPAT_DB_OPTIONS;
-	const char **argument = NEWN(c->arena, const char *, MAX_FILES + 1), *output = NULL;
+	const char **argument = NEWN(c->arena, const char *, MAX_FILES + 1), *output = NULL, *watch = NULL;
 	const struct tpat_db_report *r;
 	bool json = false;
 	const struct cli_option option[] = {
@@ -180,6 +180,9 @@ int cli_db(struct cli *c, int argc, char **argv)
 		{ "device", 'd', CLI_TEXT, &o.device, "NAME", "list, stats, export: only this GPU, by its full name" },
 		{ "keep", 0, CLI_NUMBER, &(struct cli_number){ &o.keep, 0, 1000000000 }, "N",
 		  "prune: keep only the N fastest trials per program, shape and\ndevice (default: all)" },
+		{ "watch", 0, CLI_TEXT, &watch, "DIR",
+		  "stats: follow all databases in a folder, such as those of a\n"
+		  "tuning's parts (tpat tune --shard), until Ctrl-C" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
@@ -196,6 +199,11 @@ int cli_db(struct cli *c, int argc, char **argv)
 	o.file.at = argument + 1;
 	if (o.file.n < a->least || (o.file.n && !a->least))
 		return cli_usage(NULL, a->least ? "tpat db %s needs a file." : "tpat db %s takes no file.", a->name);
+	if (watch && (a->action != TPAT_DB_STATS || json || o.db))
+		return cli_usage(NULL, a->action == TPAT_DB_STATS ? "--watch excludes --db and --json."
+		                                                  : "Only tpat db stats can --watch a folder.");
+	if (watch)
+		return cli_db_watch(c, watch);
 	o.action = a->action;
 	int rc = tpat_db(c->tpat, &r, &o);
 	if (rc < 0)

@@ -66,9 +66,10 @@ static void print_json(const struct tpat_tuning *r)
 		                      "floor_ns", t->floor_ns, "known", t->known, "trials", t->trials, "failed",
 		                      t->failed, "seconds", t->seconds, "end", t->end, "error", t->error));
 	}
-	cli_print_json(cli_json("{s:s, s:s, s:f, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db, "bytes_per_ns",
-	                        r->bytes_per_ns, "failed", r->failed, "interrupted", r->interrupted, "warnings",
-	                        cli_json_list(&r->warnings), "tuned", all));
+	cli_print_json(cli_json("{s:s, s:s, s:f, s:i, s:i, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db,
+	                        "bytes_per_ns", r->bytes_per_ns, "shard", r->shard, "shards", r->shards, "failed",
+	                        r->failed, "interrupted", r->interrupted, "warnings", cli_json_list(&r->warnings),
+	                        "tuned", all));
 }
 
 int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_options *o)
@@ -83,6 +84,8 @@ int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_o
 int cli_tune(struct cli *c, int argc, char **argv)
 {
 	struct tpat_tune_options o = TPAT_TUNE_OPTIONS;
+	struct tpat_strings devices = { 0 };
+	const char *shard = NULL;
 	bool json = false;
 	const struct cli_option option[] = {
 		CLI_CHOICE(o),
@@ -94,6 +97,13 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		  "build; each is tuned. Unspecified dimensions default to 64" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as in the build that will use the results" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (default cuda)" },
+		{ "devices", 0, CLI_SPLIT, &devices, "0-3,6",
+		  "tune on these devices at once, a process on each; their results\n"
+		  "are joined in the database" },
+		{ "shard", 0, CLI_TEXT, &shard, "I/N",
+		  "tune part I of N, counted from 0, into a database of its own,\n"
+		  "FILE.I-of-N.db; tpat db merge joins all of them. By default as\n"
+		  "mpirun, srun or a Slurm job array started this process" },
 		{ "budget", 'b', CLI_TIME, &o.seconds, "TIME",
 		  "time per distinct program, all its shapes together: 90s, 2m\n(default 60s)" },
 		{ "trials", 0, CLI_NUMBER, &(struct cli_number){ &o.trials, 0, CLI_MOST_TRIALS }, "N",
@@ -112,6 +122,10 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	};
 	const struct tpat_tuning *r;
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
+	if (status < 0)
+		status = cli_devices(c, &o, &devices);
+	if (status < 0)
+		status = cli_shard(&o, shard);
 	if (status >= 0)
 		return status;
 	int rc = cli_tune_run(c, &r, &o);

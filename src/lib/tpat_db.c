@@ -94,6 +94,7 @@ static int count(struct call *c)
 	vec_each (t, &all) {
 		++*by_status[t->status];
 		r->stale += is_stale(c->arena, t);
+		r->newest = t->when > r->newest ? t->when : r->newest;
 	}
 	r->bytes = stat(r->path, &st) == 0 ? (int64_t)st.st_size : 0;
 	return 0;

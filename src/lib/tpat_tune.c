@@ -1,134 +1,37 @@
-/* Tunes a model's nodes: selects regions, extents, device and database. tuning_region.c tunes one region. */
-#include <string.h>
-
-#include "base/file.h"
+/* tpat_tune: chooses the devices, and tunes on one of them or on several. */
 #include "lib/tuning_inside.h"
-
-enum { DEFAULT_SECONDS = 60 };
 
 static void clean_up(void *arg)
 {
-	struct tuning *t = arg;
-	if (t->folder)
-		file_remove_tree(t->folder);
-	db_close(t->db);
-	graph_free(t->graph);
-	onnx_model_free(t->model);
+	tuning_close(arg);
 }
 
-void tuning_warn(struct tuning *t, const char *text)
-{
-	vec_each (have, &t->warnings)
-		if (strcmp(*have, text) == 0)
-			return;
-	vec_push(t->arena, &t->warnings, arena_strdup(t->arena, text));
-}
-
-static void tell_over(struct tuning *t, const struct tpat_tuned_node *r, int index)
-{
-	struct tpat_tune_progress p = { .node = r->node,
-		                        .done = index + 1,
-		                        .all = t->regions.n,
-		                        .trials = r->trials,
-		                        .best_ns = r->ns,
-		                        .first_ns = r->before_ns,
-		                        .floor_ns = r->floor_ns,
-		                        .seconds = r->seconds,
-		                        .over = true };
-	if (t->o->progress && !r->same_as)
-		t->result->interrupted |= t->o->progress(t->o->user, &p);
-}
-
-/* Tunes at the optimum first, then at a profile's minimum and maximum if they differ. All share the budget. */
-static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tuned, struct arena *a)
+/* The GPU of this process's number, where all processes of a machine see all of its GPUs. */
+static int choose_device(struct tuning *t)
 {
 	const struct tpat_tune_options *o = t->o;
-	const struct graph_region *region = t->regions.at[index];
-	struct graph_program_options options = { .any_types = true, .keep_types = o->keep_types, .sizes = true };
-	struct tpat_tuning *out = t->result;
-	struct ir_program *p = NULL;
-	struct sched_points points = { .n = 1 };
-	struct err e = { 0 };
-	char hash[33] = "";
-	if (graph_region_program(&p, region, &options, a, &e) == 0) {
-		ir_hash(p, hash);
-		points = tpat_profile_points(t->extents, &t->target, region, p);
-	}
-	int n = o->profile.n ? points.n : 1;
-	for (int i = 0; i < n && !out->interrupted; i++) {
-		int point = (i + points.opt) % points.n;
-		struct tpat_tuned_node *one = &tuned[out->n++];
-		struct job j = { .t = t, .out = one, .index = index, .program = p, .arena = a };
-		j.target = &points.target[point];
-		j.seconds = (o->seconds > 0 ? o->seconds : DEFAULT_SECONDS) / n;
-		one->node = arena_strdup(t->arena, region->label);
-		if (!p || tuning_region(&j, region, hash, &e) < 0)
-			one->error = arena_printf(t->arena, "%s%s", e.where, e.text);
-		err_clear(&e);
-		tell_over(t, one, index);
-		out->failed += one->error != NULL;
-	}
-}
-
-static void tune_all(struct tuning *t)
-{
-	struct tpat_tuned_node *tuned = NEWN(t->arena, struct tpat_tuned_node, t->regions.n * SCHED_MAX_POINTS + 1);
-	t->result->tuned = tuned;
-	for (int i = 0; i < t->regions.n && !t->result->interrupted; i++) {
-		if (t->regions.at[i]->folded)
-			continue;
-		struct arena *a = arena_new();
-		tune_region(t, i, tuned, a);
-		arena_free(a);
-	}
-}
-
-static int no_device(struct tuning *t)
-{
-	char why[sizeof t->err->text];
-	strcpy(why, t->err->text);
-	enum err_code code = t->err->code;
-	if (code != ERR_DEVICE || strcmp(t->device_name, "cpu") == 0)
-		return code;
-	err_clear(t->err);
-	err_set(t->err, ERR_DEVICE, "Tuning needs a GPU, and none is usable here: %.700s", why);
-	return err_advise(
-	        t->err,
-	        "Run tpat tune on a machine with the GPU and import its database here (tpat db export, tpat db "
-	        "import). tpat build needs no GPU; tpat tune --device cpu measures on the processor, to try tuning "
-	        "out.");
-}
-
-static int open_all(struct tuning *t)
-{
-	const struct tpat_tune_options *o = t->o;
-	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
-	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, &o->value, t->arena, t->err));
-	if (tpat_chooses(&c))
-		TRY(tpat_choose(&t->regions, t->graph, &c, t->arena, t->err));
-	else
-		TRY(tpat_choose_all(&t->regions, t->graph, t->arena, t->err));
-	TRY(tpat_profile_extents(&t->extents, t->graph, &o->profile, t->arena, t->err));
-	TRY(tpat_refuse_emulator(t->device_name, t->err));
-	TRY(tpat_db_path(&t->result->db, o->db, t->arena, t->err));
-	size_t cache = tune_rotated_bytes(strcmp(t->device_name, "cpu") != 0) / 2;
-	return tune_probe(&t->device, t->device_name, cache, t->err) < 0 ? no_device(t) : 0;
+	int gpus = 0;
+	t->device_name = o->devices.n ? o->devices.at[0] : o->device ? o->device : "cuda";
+	if (o->device || o->devices.n || o->local < 1)
+		return 0;
+	TRY(tune_gpus(&gpus, t->err));
+	if (gpus > 1)
+		t->device_name = arena_printf(t->arena, "cuda:%d", o->local % gpus);
+	return 0;
 }
 
 static int tune_model(struct tuning *t)
 {
-	char *folder;
-	TRY(open_all(t));
-	tpat_target_of_device(&t->target, &t->device.props);
-	TRY(tpat_target_calibrate(&t->target, t->arena, t->err));
-	t->arch = t->device.props.arch ? arena_printf(t->arena, "sm_%d", t->device.props.arch) : "cpu";
-	t->result->device = arena_strdup(t->arena, t->device.props.name);
-	t->result->bytes_per_ns = t->device.bytes_per_ns;
-	TRY(db_open(&t->db, t->result->db, DB_WRITE, t->err));
-	TRY(file_temp_dir(&folder, t->arena, t->err));
-	t->folder = folder;
-	tune_all(t);
-	t->result->warnings = tpat_strings_of(&t->warnings);
+	const struct tpat_tune_options *o = t->o;
+	if (o->shards > 1 && (o->shard < 0 || o->shard >= o->shards))
+		return err_set(t->err, ERR_USAGE, "There is no share %d of %d: they are counted from 0.", o->shard,
+		               o->shards);
+	if (o->devices.n > 1 && o->shards > 1)
+		return err_set(t->err, ERR_USAGE, "A share of a tuning runs on one device, not on %d.", o->devices.n);
+	t->result->shard = o->shard;
+	t->result->shards = o->shards > 1 ? o->shards : 0;
+	TRY(choose_device(t));
+	TRY(o->devices.n > 1 ? tuning_devices(t) : tuning_run(t));
 	return t->result->failed
 	               ? err_set(t->err, ERR_DIFFER, "%d of %d have no candidate that runs and gives correct results.",
 	                         t->result->failed, t->result->n)
@@ -149,8 +52,6 @@ static int run(struct tpat *t, void *arg)
 	};
 	if (c->o->version != TPAT_TUNE_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_tune have another version, or no model.");
-	x->device_name = c->o->device ? c->o->device : "cuda";
-	x->done = map_new(t->arena);
 	t->cleanup = clean_up;
 	t->cleanup_arg = x;
 	int rc = tune_model(x);

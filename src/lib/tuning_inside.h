@@ -7,6 +7,11 @@
 #include "lib/tpat_inside.h"
 #include "tune/tuner.h"
 
+/* A part of a program's search: number `index` of `count`. count 0: none of it; 1: all. */
+struct tuning_part {
+	int index, count;
+};
+
 struct tuning {
 	const struct tpat_tune_options *o;
 	struct tpat_tuning *result;
@@ -18,9 +23,18 @@ struct tuning {
 	struct sched_target target;
 	const char *device_name, *arch;
 	struct db *db;
+	struct db *earlier; /* a share: the database that all shares know, which none writes; or null */
+	struct {
+		const char **of;   /* the hash of each region's program, or "" */
+		const char **hash; /* different ones, sorted */
+		int n;
+	} deal;        /* filled if the work is shared */
+	bool finishes; /* searches that were shared go on, with the answers of all shares; nothing else is tuned */
+	int *index;    /* of each result's region */
 	const char *folder;
 	struct tpat_texts warnings;
-	struct map done; /* by hash and extents: tpat_tuned */
+	struct map done;  /* by hash and extents: tpat_tuned */
+	int done_regions; /* of tuning_regions() */
 	struct arena *arena;
 	struct err *err;
 };
@@ -29,7 +43,7 @@ struct tuning {
 struct job {
 	struct tuning *t;
 	struct tpat_tuned_node *out;
-	int index;
+	struct tuning_part part;
 	const struct sched_target *target; /* with the extents */
 	double seconds;
 	struct ir_program *program;
@@ -45,6 +59,23 @@ struct job {
 /* Adds a warning, a sentence, unless there already. */
 void tuning_warn(struct tuning *t, const char *text);
 double tuning_floor(const struct tuning *t, double bytes); /* lower bound in ns: moving the bytes; 0: unknown */
+
+/* Opens the model, the device and the database, and tunes. `t` has options, result, arena and err. */
+int tuning_run(struct tuning *t);
+void tuning_close(struct tuning *t);
+
+/* ---- Sharing (tuning_share.c, tuning_devices.c). */
+
+/* Finds the programs, to divide them. */
+void tuning_deal(struct tuning *t);
+/* A region's part that this process tunes. */
+struct tuning_part tuning_part(const struct tuning *t, int region);
+/* The number of regions of which it tunes something. */
+int tuning_regions(const struct tuning *t);
+/* "tuned.db" -> "tuned.0-of-4.db" */
+const char *tuning_share_path(const char *db, int shard, int shards, struct arena *a);
+/* Tunes with a process for each of several devices, and joins their databases. */
+int tuning_devices(struct tuning *t);
 
 /* The database around a search (tuning_trials.c). tuning_keep() stores a trial at once. tuning_recall() starts the
  * search from earlier results here, or from good choices for other extents or GPUs. */

@@ -28,8 +28,8 @@ static bool progress(void *user, const struct tune_state *s)
 	const struct job *j = user;
 	const struct tpat_tune_options *o = j->t->o;
 	struct tpat_tune_progress p = { .node = j->out->node,
-		                        .done = j->index,
-		                        .all = j->t->regions.n,
+		                        .done = j->t->done_regions,
+		                        .all = tuning_regions(j->t),
 		                        .trials = s->trials,
 		                        .best_ns = s->best,
 		                        .first_ns = s->first,
@@ -121,7 +121,8 @@ static void take_result(struct job *j, const struct tune_result *r)
 		                           [TUNE_END_FAULT] = "fault" };
 	struct tpat_tuned_node *out = j->out;
 	struct arena *a = j->t->arena;
-	out->end = end[r->end];
+	bool shared = j->part.count > 1 && !j->t->finishes;
+	out->end = shared && r->end == TUNE_END_SEARCH ? "end of this share" : end[r->end];
 	out->trials = r->trials;
 	out->failed = r->failed;
 	out->seconds = r->seconds;
@@ -149,11 +150,18 @@ static void take_result(struct job *j, const struct tune_result *r)
 		                           : "No candidate gave correct results.";
 }
 
+static int compilers(const struct tpat_tune_options *o)
+{
+	int n = o->workers > 0 ? o->workers : threads_count() / (o->locals > 1 ? o->locals : 1);
+	return n > 1 ? n : 1;
+}
+
 static void tune(struct job *j)
 {
 	struct tuning *t = j->t;
 	const struct tpat_tune_options *o = t->o;
 	struct tune_search *search = tune_search_new(j->space, o->seed, j->arena);
+	bool shared = j->part.count > 1, whole = !shared || t->finishes;
 	struct tune_result r;
 	struct tune_job job = {
 		.bench = { .space = j->space,
@@ -166,15 +174,19 @@ static void tune(struct job *j)
 		           .rotate = tune_rotated_bytes(t->device.props.arch),
 		           .folder = t->folder },
 		.search = search,
-		.seconds = j->seconds,
-		.trials = o->trials,
-		.compilers = o->workers > 0 ? o->workers : threads_count(),
+		.seconds = shared ? j->seconds / j->part.count : j->seconds,
+		.trials = whole ? o->trials : 0,
+		.compilers = compilers(o),
 		.deadline = o->deadline,
 		.tried = tried,
 		.progress = progress,
 		.user = j,
 	};
+	if (!whole)
+		tune_search_divide(search, j->part.index, j->part.count, o->trials);
 	tuning_recall(j, search);
+	if (t->finishes && o->trials) /* the shares' trials count */
+		job.trials = o->trials > j->out->known ? o->trials - j->out->known : -1;
 	tune_program(&r, &job, j->arena);
 	take_result(j, &r);
 	t->result->interrupted |= r.end == TUNE_END_INTERRUPT;

@@ -46,19 +46,19 @@ void tuning_keep(struct job *j, const struct tune_trial *trial, double bytes)
 		tuning_warn(j->t, e.text);
 }
 
-void tuning_recall(struct job *j, struct tune_search *search)
+static void recall(struct job *j, struct db *db, struct tune_search *search)
 {
 	struct db_trials known = { 0 };
 	struct db_founds near = { 0 };
 	struct err e = { 0 };
 	struct tune_point p;
-	if (!j->t->db)
+	if (!db)
 		return;
-	if (db_each(&known, j->t->db, &j->key, NULL, j->arena, &e) < 0 ||
-	    db_best(&near, j->t->db, &j->key, SUGGESTIONS, j->arena, &e) < 0)
+	if (db_each(&known, db, &j->key, NULL, j->arena, &e) < 0 ||
+	    db_best(&near, db, &j->key, SUGGESTIONS, j->arena, &e) < 0)
 		tuning_warn(j->t, e.text);
 	vec_each (row, &known)
-		if (tune_point_read(j->space, &p, row->decisions, j->arena)) {
+		if (tune_point_read(j->space, &p, row->decisions, j->arena) && !tune_search_find(search, p)) {
 			struct tune_trial t = { p, status_in(row->status), row->ns, row->spread, "", 0 };
 			tune_search_known(search, &t);
 			j->out->known++;
@@ -67,6 +67,12 @@ void tuning_recall(struct job *j, struct tune_search *search)
 	vec_each (f, &near)
 		if (f->match != DB_EXACT && tune_point_read(j->space, &p, f->trial.decisions, j->arena))
 			tune_search_suggest(search, p);
+}
+
+void tuning_recall(struct job *j, struct tune_search *search)
+{
+	recall(j, j->t->db, search);
+	recall(j, j->t->earlier, search);
 }
 
 double tuning_floor(const struct tuning *t, double bytes)

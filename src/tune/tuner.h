@@ -17,7 +17,7 @@ struct tune_job {
 	struct tune_bench bench;
 	struct tune_search *search; /* new, with known and suggested trials added */
 	double seconds;             /* budget */
-	int trials;                 /* budget; 0: limited by time only */
+	int trials;                 /* budget; 0: limited by time only; -1: no trial */
 	int compilers;              /* processes */
 	double deadline;            /* seconds to compile, and to measure, one candidate; 0: 30 */
 	double opening;             /* extra seconds for a new measurer, which opens the device; 0: 60 */

@@ -295,25 +295,44 @@ static void probe(void *arg, int fd)
 	child_send(fd, &out, sizeof out);
 }
 
-int tune_probe(struct tune_device *out, const char *device, size_t cache_bytes, struct err *e)
+/* Asks a process of its own, which may open the driver, for one message. */
+static int ask(void *out, size_t size, void (*fn)(void *arg, int fd), void *arg, const char *device, struct err *e)
 {
-	struct probe p = { device, cache_bytes };
-	struct probed got;
 	struct child c;
 	char how[64];
-	TRY(child_start(&c, probe, &p, NULL, e));
+	TRY(child_start(&c, fn, arg, NULL, e));
 	bool ready;
 	child_wait(&c.fd, &ready, 1, PROBE_MS);
-	size_t n = ready ? child_receive(c.fd, &got, sizeof got) : 0;
+	size_t n = ready ? child_receive(c.fd, out, size) : 0;
 	child_kill(&c, how);
 	if (!ready)
 		return err_set(e, ERR_DEVICE, "Querying the device %s was interrupted, or took more than %d s.", device,
 		               PROBE_MS / 1000);
-	if (n != sizeof got)
+	if (n != size)
 		return err_set(e, ERR_DEVICE, "The process that queries the device %s died (%s).", device, how);
+	return 0;
+}
+
+int tune_probe(struct tune_device *out, const char *device, size_t cache_bytes, struct err *e)
+{
+	struct probe p = { device, cache_bytes };
+	struct probed got;
+	TRY(ask(&got, sizeof got, probe, &p, device, e));
 	*out = got.device;
 	if (got.code == 0)
 		return 0;
 	err_set(e, (enum err_code)got.code, "%s", got.text);
 	return *got.advice ? err_advise(e, "%s", got.advice) : got.code;
+}
+
+static void count_gpus(void *unused, int fd)
+{
+	int n = dev_cuda_count(NULL);
+	(void)unused;
+	child_send(fd, &n, sizeof n);
+}
+
+int tune_gpus(int *n, struct err *e)
+{
+	return ask(n, sizeof *n, count_gpus, NULL, "cuda", e);
 }

@@ -47,6 +47,8 @@ struct tune_device {
 	struct dev_props props;
 	double bytes_per_ns;
 };
+/* The number of GPUs, counted by such a process. ERR_DEVICE if it dies. */
+int tune_gpus(int *n, struct err *e);
 int tune_probe(struct tune_device *out, const char *device, size_t cache_bytes, struct err *e);
 
 #endif
