@@ -13,11 +13,36 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* Two tiles of each: one is multiplied while the other is copied. Heads have 64, 128 or 256 elements. */
-template <class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED> struct attention_wide_slots {
-	wide_tile<K, KEYS, TURNED> key[2][SIZE / 64];
-	wide_tile<V, COLUMNS, true> value[2][KEYS / 64];
+/* The products sum elements by sixteens, up to `whole`; they have `columns` columns, as an instruction has. The tensor
+ * cores read tiles of 64: `parts` of them have `whole` elements. The tiles hold zeros after a head's last element. */
+template <int N> struct attention_wide_width {
+	static const int whole = attention_width<N>::whole, parts = (N + 63) / 64;
+	static const int columns = N <= 32 ? 32 : whole <= 128 ? whole : N <= 160 ? 160 : N <= 192 ? 192 : 256;
 };
+
+/* Two tiles of each: one is multiplied while the other is copied. */
+template <class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED> struct attention_wide_slots {
+	static const int parts = attention_wide_width<SIZE>::parts, columns = attention_wide_width<COLUMNS>::columns;
+	wide_tile<K, KEYS, TURNED> key[2][parts];
+	wide_tile<V, (columns + 63) / 64 * 64, true> value[2][KEYS / 64];
+};
+
+/* Copies OUTER rows of a matrix, and zeros after its INNER columns up to WIDTH. piece(row, column) returns the address
+ * in shared memory of 8 elements, and at(row, column) their position in `from`, or a negative number for zeros. */
+template <int THREADS, int OUTER, int INNER, int WIDTH, class T, class Piece, class At>
+TPAT_FN void attention_wide_copy(const T *from, const Piece &piece, const At &at)
+{
+	const int pieces = WIDTH / 8, all = OUTER * pieces;
+#pragma unroll
+	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
+		const int n = i * THREADS + block_thread();
+		if (all % THREADS == 0 || n < all) {
+			const int row = n / pieces, column = n % pieces * 8;
+			const auto place = column < INNER ? at(row, column) : (decltype(at(row, column)))-1;
+			copy_async<16>(piece(row, column), from + (place < 0 ? 0 : place), place >= 0);
+		}
+	}
+}
 
 /* Issues score = query * key and total += weight * value, without waiting. */
 template <class K, int DEPTH, int NEAR, int KEYS, int PARTS, bool TURNED>
@@ -50,6 +75,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
                             Result result_at, Y *y, Place place_at)
 {
 	const int threads = 128 * GROUPS, block = 64 * GROUPS, column = mma_column(0);
+	const int whole = attention_wide_width<SIZE>::whole, columns = attention_wide_width<COLUMNS>::columns;
 	const Index row = first + block_thread() / 32 * 16 + mma_row(0), last = first + block - 1;
 	const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
 	const auto next = [&](Index at) {
@@ -59,31 +85,39 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 		return at;
 	};
 	const auto ask_keys = [&](Index at, int slot) {
-#pragma unroll
-		for (int part = 0; part < SIZE / 64; part++) {
-			if (at >= keys)
-				continue;
-			if constexpr (TURNED)
-				tile_copy<threads>(slots.key[slot][part], key, (Index)(64 * part), at,
-				                   [&](Index r, Index j) { return key_at(j, r); });
-			else
-				tile_copy<threads>(slots.key[slot][part], key, at, (Index)(64 * part), key_at);
-		}
+		if (at >= keys)
+			return;
+		if constexpr (TURNED)
+			attention_wide_copy<threads, whole, KEYS, KEYS>(
+			        key,
+			        [&](int r, int j) {
+				        return slots.key[slot][r / 64].panel[j / 64].piece(r % 64, j % 64);
+			        },
+			        [&](int r, int j) {
+				        return r < SIZE ? key_at(at + j, (Index)r) : (decltype(key_at(at, at)))-1;
+			        });
+		else
+			attention_wide_copy<threads, KEYS, SIZE, whole>(
+			        key, [&](int j, int r) { return slots.key[slot][r / 64].panel[0].piece(j, r % 64); },
+			        [&](int j, int r) { return key_at(at + j, (Index)r); });
 	};
 	const auto ask_values = [&](Index at, int slot) {
-#pragma unroll
-		for (int part = 0; part < KEYS / 64; part++)
-			if (at < keys)
-				tile_copy<threads>(slots.value[slot][part], value, at + 64 * part, (Index)0, value_at);
+		if (at < keys)
+			attention_wide_copy<threads, KEYS, COLUMNS, columns>(
+			        value,
+			        [&](int j, int c) {
+				        return slots.value[slot][j / 64].panel[c / 64].piece(j % 64, c % 64);
+			        },
+			        [&](int j, int c) { return value_at(at + j, (Index)c); });
 	};
 	const auto arrive = [&]() { /* after a copy_wait() */
 		                    wgmma_see();
 		                    __syncthreads();
 		                    wgmma_begin();
 	};
-	mma_a<K> left[SIZE / 16];
+	mma_a<K> left[whole / 16];
 	mma_a<V> weight[KEYS / 16];
-	mma_sum<float> score[1][KEYS / 8], total[1][COLUMNS / 8];
+	mma_sum<float> score[1][KEYS / 8], total[1][columns / 8];
 	float largest[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, by[2];
 	const auto soften = [&](Index at) {
 		attention_score_all(score, score_at, at, row, column, (Index)queries,
@@ -91,7 +125,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
 		attention_soften(score[0], largest, sum, by, factor);
 	};
-	for (int c = 0; c < COLUMNS / 8; c++)
+	for (int c = 0; c < columns / 8; c++)
 		total[0][c] = {};
 
 	Index at = next(-KEYS);

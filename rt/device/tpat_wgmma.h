@@ -102,25 +102,45 @@ TPAT_FN void wgmma_keep(float &x) { asm volatile("" : "+f"(x)::"memory"); }
 TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 
 /* The instruction for 64 rows and N columns; each lane has 4 operands for each 8 columns. */
+#define TPAT_REGISTERS_32 "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
+#define TPAT_REGISTERS_48 \
+	TPAT_REGISTERS_32 \
+	", %16, %17, %18, %19, %20, %21, %22, %23"
 #define TPAT_REGISTERS_64 \
-	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15" \
-	", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define TPAT_REGISTERS_128 \
+	TPAT_REGISTERS_48 \
+	", %24, %25, %26, %27, %28, %29, %30, %31"
+#define TPAT_REGISTERS_80 \
 	TPAT_REGISTERS_64 \
-	", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
-	", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define TPAT_REGISTERS_192 \
+	", %32, %33, %34, %35, %36, %37, %38, %39"
+#define TPAT_REGISTERS_96 \
+	TPAT_REGISTERS_80 \
+	", %40, %41, %42, %43, %44, %45, %46, %47"
+#define TPAT_REGISTERS_112 \
+	TPAT_REGISTERS_96 \
+	", %48, %49, %50, %51, %52, %53, %54, %55"
+#define TPAT_REGISTERS_128 \
+	TPAT_REGISTERS_112 \
+	", %56, %57, %58, %59, %60, %61, %62, %63"
+#define TPAT_REGISTERS_160 \
 	TPAT_REGISTERS_128 \
-	", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79" \
+	", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79"
+#define TPAT_REGISTERS_192 \
+	TPAT_REGISTERS_160 \
 	", %80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
 #define TPAT_REGISTERS_256 \
 	TPAT_REGISTERS_192 \
 	", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111" \
 	", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 #define TPAT_SUM(c, j) "+" c(sum[j].at[0]), "+" c(sum[j].at[1]), "+" c(sum[j].at[2]), "+" c(sum[j].at[3])
-#define TPAT_SUM_32(c, j) TPAT_SUM(c, j), TPAT_SUM(c, j + 1), TPAT_SUM(c, j + 2), TPAT_SUM(c, j + 3)
+#define TPAT_SUM_16(c, j) TPAT_SUM(c, j), TPAT_SUM(c, j + 1)
+#define TPAT_SUM_32(c, j) TPAT_SUM_16(c, j), TPAT_SUM_16(c, j + 2)
+#define TPAT_SUM_48(c, j) TPAT_SUM_32(c, j), TPAT_SUM_16(c, j + 4)
 #define TPAT_SUM_64(c, j) TPAT_SUM_32(c, j), TPAT_SUM_32(c, j + 4)
+#define TPAT_SUM_80(c, j) TPAT_SUM_64(c, j), TPAT_SUM_16(c, j + 8)
+#define TPAT_SUM_96(c, j) TPAT_SUM_64(c, j), TPAT_SUM_32(c, j + 8)
+#define TPAT_SUM_112(c, j) TPAT_SUM_96(c, j), TPAT_SUM_16(c, j + 12)
 #define TPAT_SUM_128(c, j) TPAT_SUM_64(c, j), TPAT_SUM_64(c, j + 8)
+#define TPAT_SUM_160(c, j) TPAT_SUM_128(c, j), TPAT_SUM_32(c, j + 16)
 #define TPAT_SUM_192(c, j) TPAT_SUM_128(c, j), TPAT_SUM_64(c, j + 16)
 #define TPAT_SUM_256(c, j) TPAT_SUM_128(c, j), TPAT_SUM_128(c, j + 16)
 
@@ -154,8 +174,15 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 #define TPAT_WGMMA_FLOATS(T, instruction) \
 	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %99, %100", \
 	                 ", 1, 1, %131, %132") \
+	TPAT_WGMMA_OF(32, T, instruction, "%16, %17, %18, %19", "%20", "%21", "%22") \
+	TPAT_WGMMA_OF(48, T, instruction, "%24, %25, %26, %27", "%28", "%29", "%30") \
 	TPAT_WGMMA_OF(64, T, instruction, "%32, %33, %34, %35", "%36", "%37", "%38") \
+	TPAT_WGMMA_OF(80, T, instruction, "%40, %41, %42, %43", "%44", "%45", "%46") \
+	TPAT_WGMMA_OF(96, T, instruction, "%48, %49, %50, %51", "%52", "%53", "%54") \
+	TPAT_WGMMA_OF(112, T, instruction, "%56, %57, %58, %59", "%60", "%61", "%62") \
 	TPAT_WGMMA_OF(128, T, instruction, "%64, %65, %66, %67", "%68", "%69", "%70") \
+	TPAT_WGMMA_OF(160, T, instruction, "%80, %81, %82, %83", "%84", "%85", "%86") \
+	TPAT_WGMMA_OF(192, T, instruction, "%96, %97, %98, %99", "%100", "%101", "%102") \
 	TPAT_WGMMA_OF(256, T, instruction, "%128, %129, %130, %131", "%132", "%133", "%134")
 #define TPAT_WGMMA_INTS(A, B, instruction) TPAT_WGMMA_TYPES(A, B, int, "r", instruction, "", "", "", "")
 TPAT_WGMMA_FLOATS(f16, "k16.f32.f16.f16")
@@ -171,14 +198,26 @@ TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
 #undef TPAT_WGMMA_OF
 #undef TPAT_SUM_256
 #undef TPAT_SUM_192
+#undef TPAT_SUM_160
 #undef TPAT_SUM_128
+#undef TPAT_SUM_112
+#undef TPAT_SUM_96
+#undef TPAT_SUM_80
 #undef TPAT_SUM_64
+#undef TPAT_SUM_48
 #undef TPAT_SUM_32
+#undef TPAT_SUM_16
 #undef TPAT_SUM
 #undef TPAT_REGISTERS_256
 #undef TPAT_REGISTERS_192
+#undef TPAT_REGISTERS_160
 #undef TPAT_REGISTERS_128
+#undef TPAT_REGISTERS_112
+#undef TPAT_REGISTERS_96
+#undef TPAT_REGISTERS_80
 #undef TPAT_REGISTERS_64
+#undef TPAT_REGISTERS_48
+#undef TPAT_REGISTERS_32
 #endif
 
 /* sum += (without `add`, =) the product of 64 rows from `row` on and all columns of `sum` from `column` on, over

@@ -1,5 +1,5 @@
 #include "tpat_device.h"
-#include "tpat_attention.h"
+#include "tpat_attention_few.h"
 
 /* program Attention(q: f16[B,12,S,64], k0: f16[B,4,T,64], v0: f16[B,4,T,64], m0: f16[B,1,S,T]) -> (y: f16[B,12,S,64])
   c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k, it * 0.125 + f32(m0[i, 0, k, l]), -inf)
@@ -14,36 +14,36 @@
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
 // f16(it / b[i, j, k])
-// Schedule: attention_mma 1, queries 64, keys 32, tiles 1; 128 threads a block.
+// Schedule: attention_few 1, warps 4, tiles 2, blocks 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
+void Attention_y_few(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int j = block / ((S + 63) / 64) % 12;
-	const int i = block / ((S + 63) / 64) / 12;
-	const int tmp0 = (S + 63) / 64;
-	const int first_query = tmp0 * 64 - block % tmp0 * 64 - 64;
+	const int j = block / ((S * 3 + 31) / 32) % 4;
+	const int i = block / ((S * 3 + 31) / 32) / 4;
+	const int tmp0 = (S * 3 + 31) / 32;
+	const int first_query = tmp0 * 32 - block % tmp0 * 32 - 32;
 	const auto query_at = [&](int this_query, int r) {
-		return j * S * 64 + i * S * 768 + this_query * 64 + r;
+		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	const auto key_at = [&](int this_key, int r) {
-		return this_key < T ? i * T * 256 + this_key * 64 + r + j / 3 * T * 64 : -1;
+		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + r : -1;
 	};
 	const auto value_at = [&](int this_key, int s) {
-		return this_key < T ? i * T * 256 + this_key * 64 + s + j / 3 * T * 64 : -1;
+		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + s : -1;
 	};
 	const auto score_at = [&](int this_query, int this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_query * T + this_key]);
+		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query / 3 * T]);
 	};
 	const auto kept = [&](int this_query, int this_key) {
-		return this_key <= this_query;
+		return this_key <= this_query / 3;
 	};
 	const auto kept_some = [&](int this_query, int to_query, int this_key, int to_key) {
-		return this_key <= to_query;
+		return this_key <= floor_div(to_query, 3);
 	};
 	const auto kept_all = [&](int this_query, int to_query, int this_key, int to_key) {
-		return to_key <= this_query;
+		return to_key <= floor_div(this_query, 3);
 	};
 	const auto largest_at = [&](int this_query, float largest_here) {
 		return largest_here == -INFINITY ? 0.0f : largest_here;
@@ -55,10 +55,10 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](int this_query, int s) {
-		return j * S * 64 + i * S * 768 + this_query * 64 + s;
+		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
-	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true>(slots, first_query, S, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	__shared__ attention_few_parts<4, 64> shared;
+	attention_few<2, 64, true>(shared, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
@@ -67,36 +67,36 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
 // f16(it / b[i, j, k])
-// Schedule: attention_mma 1, queries 64, keys 32, tiles 1; 128 threads a block; 64-bit positions.
+// Schedule: attention_few 1, warps 4, tiles 2, blocks 0; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
+void Attention_y_few_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 j = block / ((S + 63) / 64) % 12;
-	const i64 i = block / ((S + 63) / 64) / 12;
-	const i64 tmp0 = (S + 63) / 64;
-	const i64 first_query = tmp0 * 64 - block % tmp0 * 64 - 64;
+	const i64 j = block / ((S * 3 + 31) / 32) % 4;
+	const i64 i = block / ((S * 3 + 31) / 32) / 4;
+	const i64 tmp0 = (S * 3 + 31) / 32;
+	const i64 first_query = tmp0 * 32 - block % tmp0 * 32 - 32;
 	const auto query_at = [&](i64 this_query, i64 r) {
-		return j * S * 64 + i * S * 768 + this_query * 64 + r;
+		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	const auto key_at = [&](i64 this_key, i64 r) {
-		return this_key < T ? i * T * 256 + this_key * 64 + r + j / 3 * T * 64 : -1;
+		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + r : -1;
 	};
 	const auto value_at = [&](i64 this_key, i64 s) {
-		return this_key < T ? i * T * 256 + this_key * 64 + s + j / 3 * T * 64 : -1;
+		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + s : -1;
 	};
 	const auto score_at = [&](i64 this_query, i64 this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_query * T + this_key]);
+		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query / 3 * T]);
 	};
 	const auto kept = [&](i64 this_query, i64 this_key) {
-		return this_key <= this_query;
+		return this_key <= this_query / 3;
 	};
 	const auto kept_some = [&](i64 this_query, i64 to_query, i64 this_key, i64 to_key) {
-		return this_key <= to_query;
+		return this_key <= floor_div(to_query, (i64)3);
 	};
 	const auto kept_all = [&](i64 this_query, i64 to_query, i64 this_key, i64 to_key) {
-		return to_key <= this_query;
+		return to_key <= floor_div(this_query, (i64)3);
 	};
 	const auto largest_at = [&](i64 this_query, float largest_here) {
 		return largest_here == -INFINITY ? 0.0f : largest_here;
@@ -108,8 +108,8 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](i64 this_query, i64 s) {
-		return j * S * 64 + i * S * 768 + this_query * 64 + s;
+		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
-	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true>(slots, first_query, S, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	__shared__ attention_few_parts<4, 64> shared;
+	attention_few<2, 64, true>(shared, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }

@@ -105,6 +105,40 @@ static const struct schedule_case attention_mma_cases[] = {
 	  { "B=1 S=20 T=35", "B=2 S=2 T=3" } },
 };
 
+/* Cases of few queries. */
+static const struct schedule_case attention_few_cases[] = {
+	/* One query of groups of heads, keys that share one batch axis with it; columns that no tile divides. */
+	{ "attention_decode",
+	  "(q: f16[B,8,1,80], k0: f16[B,2,T,80], v0: f16[B,2,T,72]) -> (y: f16[B,8,1,72])\n"
+	  "  c: f32[B,8,1,T] = sum (i, j, k, l | r<80) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 4), l, r]) then it * "
+	  "0.125\n"
+	  "  a: f32[B,8,1] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)\n"
+	  "  b: f32[B,8,1] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[B,8,1,72] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 4), r, "
+	  "l]) then f16(it / b[i, j, k])\n",
+	  { "B=2 T=700", "B=1 T=1", "B=3 T=0", "B=0 T=5", "B=1 T=131" } },
+	/* Two queries after some past, with a mask, and heads that share no keys; batch and heads are one axis. */
+	{ "attention_few_queries",
+	  "(q: bf16[N,2,32], k0: bf16[N,T,32], v0: bf16[N,T,136], m0: f32[T]) -> (y: bf16[N,2,136])\n"
+	  "  c: f32[N,2,T] = sum (i, j, k | r<32) f32(q[i, j, r]) * f32(k0[i, k, r]) then select(k < j + T - 1, it * "
+	  "0.25 + m0[k], -inf)\n"
+	  "  a: f32[N,2] = max (i, j | r<T) c[i, j, r]\n"
+	  "  b: f32[N,2] = sum (i, j | r<T) exp(c[i, j, r] - a[i, j])\n"
+	  "  y: bf16[N,2,136] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then bf16(it / b[i, "
+	  "j])\n",
+	  { "N=2 T=530", "N=3 T=2" } },
+	/* Rows of several tiles of grouped heads, causal after some past. */
+	{ "attention_packed",
+	  "(q: f16[6,S,24], k0: f16[2,T,24], v0: f16[2,T,8]) -> (y: f16[6,S,8])\n"
+	  "  c: f32[6,S,T] = sum (i, j, k | r<24) f32(q[i, j, r]) * f32(k0[floordiv(i, 3), k, r]) then select(k < j + "
+	  "T - S + 1, it * 0.25, -inf)\n"
+	  "  a: f32[6,S] = max (i, j | r<T) c[i, j, r] then select(it == -inf, 0.0, it)\n"
+	  "  b: f32[6,S] = sum (i, j | r<T) exp(c[i, j, r] - a[i, j]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[6,S,8] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j]) * f32(v0[floordiv(i, 3), r, k]) then f16(it "
+	  "/ b[i, j])\n",
+	  { "S=25 T=300", "S=3 T=2" } },
+};
+
 /* Cases that also run on warp groups. */
 static const struct schedule_case attention_wide_cases[] = {
 	{ "attention_groups",
@@ -116,6 +150,23 @@ static const struct schedule_case attention_wide_cases[] = {
 	  "  y: f16[B,2,S,128] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, r, l]) then f16(it "
 	  "/ b[i, j, k])\n",
 	  { "B=1 S=70 T=200", "B=1 S=3 T=0", "B=1 S=1 T=64" } },
+	/* Heads of other sizes: sums by sixteens, columns as instructions have them; three heads share keys and values.
+	 */
+	{ "attention_groups_odd",
+	  "(q: f16[3,S,72], k0: f16[T,72], v0: f16[T,136]) -> (y: f16[3,S,136])\n"
+	  "  c: f32[3,S,T] = sum (i, j, k | r<72) f32(q[i, j, r]) * f32(k0[k, r]) then select(k < j + 65, it * 0.125, "
+	  "-inf)\n"
+	  "  a: f32[3,S] = max (i, j | r<T) c[i, j, r] then select(it == -inf, 0.0, it)\n"
+	  "  b: f32[3,S] = sum (i, j | r<T) exp(c[i, j, r] - a[i, j]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[3,S,136] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j]) * f32(v0[r, k]) then f16(it / b[i, j])\n",
+	  { "S=30 T=150", "S=1 T=3" } },
+	{ "attention_groups_narrow",
+	  "(q: bf16[S,40], k0: bf16[40,136], v0: bf16[136,24]) -> (y: bf16[S,24])\n"
+	  "  c: f32[S,136] = sum (i, j | r<40) f32(q[i, r]) * f32(k0[r, j])\n"
+	  "  a: f32[S] = max (i | r<136) c[i, r]\n"
+	  "  b: f32[S] = sum (i | r<136) exp(c[i, r] - a[i])\n"
+	  "  y: bf16[S,24] = sum (i, j | r<136) exp(c[i, r] - a[i]) * f32(v0[r, j]) then bf16(it / b[i])\n",
+	  { "S=67" } },
 	{ "attention_groups_turned",
 	  "(q: bf16[S,64], k0: bf16[64,160], v0: bf16[160,64]) -> (y: bf16[S,64])\n"
 	  "  c: f32[S,160] = sum (i, j | r<64) f32(q[i, r]) * f32(k0[r, j])\n"

@@ -182,6 +182,7 @@ static const struct {
 	CASES(contract_stream_cases, "contract_wide"),
 	CASES(attention_cases, "attention"),
 	CASES(attention_mma_cases, "attention_mma"),
+	CASES(attention_few_cases, "attention_few"),
 	CASES(attention_wide_cases, "attention_wide"),
 };
 

@@ -347,6 +347,7 @@ int main(void)
 	CASES(contract_wide_cases, 3);
 	CASES(attention_cases, 3);
 	CASES(attention_mma_cases, 3);
+	CASES(attention_few_cases, 2);
 	CASES(attention_wide_cases, 2);
 	CASES(order_cases, 3);
 	CASES(fourier_cases, 3);

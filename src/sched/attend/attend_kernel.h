@@ -25,10 +25,12 @@ enum attend_role {
 /* The axes of struct attend in a kernel: AXIS k -> value. */
 struct attend_place {
 	const struct attend *a;
-	expr axis[IR_MAX_RANK + 2];
+	expr axis[IR_MAX_RANK + 2], group; /* group: the heads that share keys and values, one number for all of them */
 	const struct ir_variable *function[ATTEND_ROLES]; /* the kernel's functions, for the call's arguments */
 };
 
+/* The number of heads, or of groups of heads that share keys and values. */
+expr attend_heads(const struct attend *a);
 /* The number of blocks for all heads, with a tile of `queries` queries each. */
 expr attend_blocks(const struct attend *a, int queries);
 /* Declares the row axes except the query axis from the block's number. Returns the first query of the block's tile. The

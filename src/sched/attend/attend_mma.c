@@ -96,6 +96,17 @@ void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_que
 	ck(stride_of(e, m->a.tile, of_query) && stride_of(e, m->a.rows, of_key));
 }
 
+struct axis_of {
+	int axis;
+	bool found;
+};
+
+static void find_head(void *user, expr e)
+{
+	struct axis_of *u = user;
+	u->found |= e->op == IR_AXIS && e->i == u->axis;
+}
+
 /* Moves the bounds out of a condition; returns the rest, null if nothing is left. */
 static expr take_bounds(struct attend_mma *m, expr condition)
 {
@@ -105,7 +116,9 @@ static expr take_bounds(struct attend_mma *m, expr condition)
 		return left && right ? ir_binary(IR_AND, left, right) : left ? left : right;
 	}
 	bool compares = (condition->op == IR_LT || condition->op == IR_LE) && condition->arg[0]->type == TYPE_INDEX;
-	if (!compares || m->bounds == ATTEND_BOUNDS || ir_uses(condition, IR_VAR))
+	struct axis_of head = { m->a.head, false };
+	ir_walk(condition, find_head, &head);
+	if (!compares || m->bounds == ATTEND_BOUNDS || ir_uses(condition, IR_VAR) || head.found)
 		return condition;
 	expr e = slack(condition);
 	if (!stride_of(e, m->a.tile, &step) || !stride_of(e, m->a.rows, &step))

@@ -35,6 +35,12 @@ void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_que
 expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries);
 void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
                           const struct ir_variable *slots, expr first);
+/* The parts of these: a kernel's functions, and arguments, for partial sums; and those for results. */
+void attend_mma_inputs(struct attend_place *at, struct ir_block *b, const struct attend_mma *m);
+void attend_mma_results(struct attend_place *at, struct ir_block *b, const struct attend_mma *m);
+void attend_mma_add_inputs(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
+                           const struct ir_variable *slots, expr first);
+void attend_mma_add_results(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m);
 /* Appends the kernel of rule attention_mma to a step. */
 void attend_mma_kernel(struct ir_plan *plan, struct ir_step *step, const struct attend_mma *m,
                        const struct sched_choice *c);

@@ -49,7 +49,7 @@ static void emit_bounds(struct attend_place *at, struct ir_block *b, const struc
 	emit_bounds_of(at, b, m, true);
 }
 
-static void emit_functions(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
+void attend_mma_inputs(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
 {
 	const struct attend *a = &m->a;
 	struct attend_function f = attend_begin(at, b, ATTEND_QUERY, true, false, "r", a->size);
@@ -59,8 +59,13 @@ static void emit_functions(struct attend_place *at, struct ir_block *b, const st
 	if (m->score)
 		attend_emit_score(at, b, m->score);
 	emit_bounds(at, b, m);
+}
+
+void attend_mma_results(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
+{
+	const struct attend *a = &m->a;
 	attend_emit_softmax(at, b);
-	f = attend_begin(at, b, ATTEND_RESULT, true, false, "s", a->value_size);
+	struct attend_function f = attend_begin(at, b, ATTEND_RESULT, true, false, "s", a->value_size);
 	attend_parameter(&f, a->total);
 	attend_parameter(&f, attend_largest(a));
 	attend_parameter(&f, attend_sum(a));
@@ -79,15 +84,15 @@ static void add_kept(struct ir_call *call, const struct attend_place *at, enum a
 		add_object(at->a->p, call, &device_attention_always, IR_OF_NOTHING, NULL);
 }
 
-void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
-                          const struct ir_variable *slots, expr first)
+void attend_mma_add_inputs(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
+                           const struct ir_variable *slots, expr first)
 {
 	const struct attend *a = &m->a;
 	struct ir_program *p = a->p;
 	expr zero = ir_index(p->pool, 0);
 	add_variable(p, call, slots);
 	add_value(p, call, first);
-	add_value(p, call, a->dim[a->tile]);
+	add_value(p, call, attend_queries(a));
 	add_value(p, call, a->dim[a->rows]);
 	if (m->query_pairs)
 		add_address(p, call, m->query->buf, zero, false);
@@ -106,11 +111,24 @@ void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, c
 	add_kept(call, at, ATTEND_KEPT);
 	add_kept(call, at, ATTEND_KEPT_SOME);
 	add_kept(call, at, ATTEND_KEPT_ALL);
+}
+
+void attend_mma_add_results(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m)
+{
+	const struct attend *a = &m->a;
+	struct ir_program *p = a->p;
 	add_variable(p, call, at->function[ATTEND_LARGEST]);
 	add_variable(p, call, at->function[ATTEND_SUM]);
 	add_variable(p, call, at->function[ATTEND_RESULT]);
-	add_address(p, call, a->out, zero, true);
+	add_address(p, call, a->out, ir_index(p->pool, 0), true);
 	add_variable(p, call, at->function[ATTEND_PLACE]);
+}
+
+void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
+                          const struct ir_variable *slots, expr first)
+{
+	attend_mma_add_inputs(call, at, m, slots, first);
+	attend_mma_add_results(call, at, m);
 }
 
 expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries)
@@ -121,6 +139,7 @@ expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct
 	expr block = ir_block(p->pool, k->blocks);
 	attend_serial(&alone, &k->serial, queries, attend_block(&alone, &k->serial, queries, block));
 	expr first = attend_block(at, &k->body, queries, block);
-	emit_functions(at, &k->body, m);
+	attend_mma_inputs(at, &k->body, m);
+	attend_mma_results(at, &k->body, m);
 	return first;
 }

@@ -10,16 +10,28 @@
 
 static expr tiles_of(const struct attend *a, int queries)
 {
-	return ceil_div(a->p, a->dim[a->tile], queries);
+	return ceil_div(a->p, attend_queries(a), queries);
+}
+
+/* The extent of a row axis apart from the tile's: on axis `head`, the number of groups. */
+static expr extent_of(const struct attend *a, int k)
+{
+	return k == a->head ? ir_binary(IR_FLOORDIV, a->dim[k], ir_index(a->p->pool, a->group)) : a->dim[k];
+}
+
+expr attend_heads(const struct attend *a)
+{
+	expr heads = ir_index(a->p->pool, 1);
+	for (int k = 0; k < a->rows; k++)
+		if (k != a->tile)
+			heads = ir_binary(IR_MUL, heads, extent_of(a, k));
+	return heads;
 }
 
 expr attend_blocks(const struct attend *a, int queries)
 {
 	expr blocks = tiles_of(a, queries);
-	for (int k = 0; k < a->rows; k++)
-		if (k != a->tile)
-			blocks = ir_binary(IR_MUL, blocks, a->dim[k]);
-	return blocks;
+	return ir_binary(IR_MUL, blocks, attend_heads(a));
 }
 
 expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block)
@@ -33,17 +45,19 @@ expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr
 	for (int k = 0; k < a->rows; k++) {
 		if (k == a->tile)
 			continue;
-		dim[n] = a->dim[k];
+		dim[n] = extent_of(a, k);
 		name[n] = ir_axis_names[0][k];
 		used[n++] = true;
 	}
 	declare_axes(p, b, ir_binary(IR_FLOORDIV, block, tiles), n, dim, name, used, axis);
 	for (int k = 0, i = 0; k < a->rows; k++)
 		at->axis[k] = k == a->tile ? NULL : axis[i++];
+	if (a->head >= 0)
+		at->group = at->axis[a->head];
 	expr before =
 	        ir_binary(IR_SUB, ir_binary(IR_SUB, tiles, ir_index(p->pool, 1)), ir_binary(IR_MOD, block, tiles));
 	expr first = ir_binary(IR_MUL, before, ir_index(p->pool, queries));
-	return emit_constant(p, b, "first_query", first, a->dim[a->tile]);
+	return emit_constant(p, b, "first_query", first, attend_queries(a));
 }
 
 expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr place)
@@ -51,6 +65,11 @@ expr attend_expr(struct attend_place *at, expr e, expr query, expr key, expr pla
 	const struct attend *a = at->a;
 	struct axes axes = { .value = at->axis };
 	at->axis[a->tile] = query;
+	if (a->head >= 0) {
+		expr group = ir_index(a->p->pool, a->group), first = ir_binary(IR_MUL, at->group, group);
+		at->axis[a->head] = query ? ir_binary(IR_ADD, first, ir_binary(IR_MOD, query, group)) : first;
+		at->axis[a->tile] = query ? ir_binary(IR_FLOORDIV, query, group) : NULL;
+	}
 	at->axis[a->rows] = key;
 	at->axis[a->rows + 1] = place;
 	return to_kernel(a->p, e, &axes);
@@ -140,11 +159,12 @@ void attend_serial(struct attend_place *at, struct ir_block *b, int queries, exp
 {
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
-	expr s, key, end = ir_binary(IR_MIN, a->dim[a->tile], ir_binary(IR_ADD, first, ir_index(p->pool, queries)));
+	expr s, key, rows = attend_queries(a),
+	             end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, ir_index(p->pool, queries)));
 	emit_array(p, b, totals(a), a->value_size);
 	const struct ir_variable *each = ir_variable_new(p->pool, TYPE_INDEX, "this_query");
 	b = emit_for_each(p, b, each, first, end, ir_index(p->pool, 1));
-	expr query = ir_var_of(each, a->dim[a->tile]);
+	expr query = ir_var_of(each, rows);
 	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
 	emit_set(p, body, totals(a), s, ir_const(p->pool, a->total->type, 0));
 	first_pass(at, b, query);

@@ -103,7 +103,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_call *call = emit_invoke(p, &k->body, &device_attention, types);
 	add_variable(p, call, tiles);
 	add_value(p, call, first);
-	add_value(p, call, a.dim[a.tile]);
+	add_value(p, call, attend_queries(&a));
 	add_value(p, call, a.dim[a.rows]);
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		add_variable(p, call, at.function[roles[i]]);

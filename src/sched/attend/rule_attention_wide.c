@@ -12,19 +12,25 @@
 
 enum { GROUP = 128, ROWS = 64 /* rows of a warpgroup */ };
 
-static bool fits(int size)
+static int whole(int size, int by)
 {
-	return size == 64 || size == 128 || size == 256;
+	return (size + by - 1) / by * by;
+}
+
+/* The columns of a product, as attention_wide_width has them. */
+static int columns_of(int size)
+{
+	static const int wider[] = { 160, 192, 256 };
+	int columns = size <= 32 ? 32 : whole(size, 16);
+	for (int i = 0; i < 3 && columns > 128 && columns != wider[i]; i++)
+		if (columns < wider[i])
+			columns = wider[i];
+	return columns;
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	const struct attend_mma *m = sched_match(p, s, &sched_attention_mma, why);
-	if (m && fits(m->a.size) && fits(m->a.value_size))
-		return m;
-	if (m)
-		*why = "the head size is not 64, 128 or 256";
-	return NULL;
+	return sched_match(p, s, &sched_attention_mma, why);
 }
 
 static int span(const struct sched_site *site)
@@ -36,12 +42,12 @@ static int span(const struct sched_site *site)
 
 static int shared_bytes(const struct attend *a, int keys)
 {
-	return 2 * keys * (a->size + a->value_size) * 2;
+	return 2 * keys * (whole(a->size, 64) + whole(columns_of(a->value_size), 64)) * 2;
 }
 
 static int registers(const struct attend *a, int keys)
 {
-	return a->size / 4 + a->value_size / 2 + keys / 2 + keys / 4 + 30;
+	return whole(a->size, 16) / 4 + columns_of(a->value_size) / 2 + keys / 2 + keys / 4 + 30;
 }
 
 static int most_registers(int queries, const struct sched_target *t)
@@ -99,8 +105,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	attend_finish(plan, step, k, &m.a);
 
 	/* A choice small enough for every GPU with tensor cores and all head sizes. */
-	const struct sched_choice other = { &sched_attention_mma,
-		                            { 64, m.a.size + m.a.value_size > 256 ? 32 : 64, 1 } };
+	int size = whole(m.a.size, 64) + whole(m.a.value_size, 64);
+	const struct sched_choice other = { &sched_attention_mma, { 64, size > 256 ? 32 : 64, 1 } };
 	attend_mma_kernel(plan, step, &m, &other);
 }
 
@@ -121,7 +127,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 	/* One tile of keys of one block. The softmax overlaps with the products of other blocks, and half as much with
 	 * those of the block's other warpgroups. */
-	double size = a->size + a->value_size, scores = (double)queries * keys;
+	double size = whole(a->size, 16) + columns_of(a->value_size), scores = (double)queries * keys;
 	double multiply = scores * size / t->wgmma[m.key_type];
 	double soften =
 	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
