@@ -141,6 +141,46 @@ static const struct schedule_case contract_cases[] = {
 	  "(a: i8[32,M], b: i8[32,24]) -> (y: i32[M,24])\n"
 	  "  y: i32[M,24] = sum (i, j | r<32) i32(a[r, i]) * i32(b[r, j])\n",
 	  { "M=18" } },
+	/* ... padded with zeros: depths, channels and channels of a group that are no whole vectors or steps */
+	{ "product_padded",
+	  "(a: f16[M,23], b: f16[23,37], c: f16[37]) -> (y: f16[M,37])\n"
+	  "  y: f16[M,37] = sum (i, j | r<23) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
+	  { "M=33", "M=1" } },
+	{ "products_padded",
+	  "(a: bf16[B,2,9,M], b: bf16[2,9,B,19]) -> (y: bf16[B,M,19])\n"
+	  "  y: bf16[B,M,19] = sum (i, j, k | r<2, s<9) f32(a[i, r, s, j]) * f32(b[r, s, i, k])\n",
+	  { "B=2 M=21", "B=1 M=16" } },
+	{ "convolution_padded",
+	  "(x: f16[2,5,H,7], weight: f16[20,5,3,3], b: f16[20]) -> (y: f16[2,20,H,7])\n"
+	  "  y: f16[2,20,H,7] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(0 "
+	  "<= l + t - 1, l + t - 1 < 7)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
+	  "f16(it + f32(b[j]))\n",
+	  { "H=6", "H=1" } },
+	{ "convolution_groups_padded",
+	  "(x: bf16[1,27,9], weight: bf16[24,9,2]) -> (y: bf16[1,3,8,4])\n"
+	  "  y: bf16[1,3,8,4] = sum (i, j, k, l | r<9, s<2) f32(x[i, 9 * j + r, 2 * l + s]) * f32(weight[8 * j + "
+	  "k, r, s])\n",
+	  { "" } },
+	{ "convolution_part_padded", /* of the channels, and with a quarter of the steps empty */
+	  "(x: f16[2,100,W], weight: f16[70,20,2]) -> (y: f16[2,20,W])\n"
+	  "  y: f16[2,20,W] = sum (i, j, k | r<70, s<2) select(k + s < W, f32(x[i, r + 11, k + s]), 0.0) * "
+	  "f32(weight[r, j, s])\n",
+	  { "W=9", "W=1" } },
+	{ "convolution_phases_padded",
+	  "(x: f16[2,11,H], weight: f16[11,12,3]) -> (y: f16[2,12,2 * H])\n"
+	  "  y: f16[2,12,2 * H] = sum (i, j, k | r<11, s<2) select(and(and(0 <= s + floordiv(k + 1, 2) - 1, "
+	  "s + floordiv(k + 1, 2) - 1 < H), mod(k + 1, 2) - 2 * s + 2 < 3), "
+	  "f32(x[i, r, s + floordiv(k + 1, 2) - 1]), 0.0) * select(mod(k + 1, 2) - 2 * s + 2 < 3, "
+	  "f32(weight[r, j, mod(k + 1, 2) - 2 * s + 2]), 0.0)\n",
+	  { "H=9", "H=1" } },
+	{ "product_bytes_padded",
+	  "(a: u8[M,21], b: i8[21,24]) -> (y: i32[M,24])\n"
+	  "  y: i32[M,24] = sum (i, j | r<21) i32(a[i, r]) * i32(b[r, j])\n",
+	  { "M=18" } },
+	{ "product_floats_padded",
+	  "(a: f32[M,23], b: f32[37,23]) -> (y: f32[M,37])\n"
+	  "  y: f32[M,37] = sum (i, j | r<23) a[i, r] * b[j, r]\n",
+	  { "M=33", "M=1" } },
 	/* ... by ordinary arithmetic */
 	{ "product_floats",
 	  "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"
@@ -169,6 +209,21 @@ static const struct schedule_case contract_cases[] = {
 /* Cases for rule contract_wide only: operands that the copy engine walks over (im2col), with edges, with steps and
  * gaps; clusters of blocks. */
 static const struct schedule_case contract_wide_cases[] = {
+	{ "convolution_walked_padded",
+	  "(x: f16[3,70,H,5], weight: f16[24,70,3,3], b: f16[24]) -> (y: f16[3,24,H,5])\n"
+	  "  y: f16[3,24,H,5] = sum (i, j, k, l | r<70, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(1 "
+	  "<= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then f16(it + "
+	  "f32(b[j]))\n",
+	  { "H=8", "H=3" } },
+	{ "convolution_groups_walked_padded",
+	  "(x: f16[2,40,W], weight: f16[24,20,3]) -> (y: f16[2,24,W - 2])\n"
+	  "  y: f16[2,24,W - 2] = sum (i, j, k | r<20, s<3) f32(x[i, 20 * floordiv(j, 12) + r, k + s]) * "
+	  "f32(weight[j, r, s])\n",
+	  { "W=9", "W=3" } },
+	{ "product_together_padded",
+	  "(a: f16[1031,40], b: f16[72,1031], c: f16[40]) -> (y: f16[40,72])\n"
+	  "  y: f16[40,72] = sum (i, j | r<1031) f32(a[r, i]) * f32(b[j, r]) then f16(it + f32(c[i]))\n",
+	  { "" } },
 	{ "convolution_walked",
 	  "(x: f16[3,64,H,5], weight: f16[24,64,3,3], b: f16[24]) -> (y: f16[3,24,H,5])\n"
 	  "  y: f16[3,24,H,5] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(1 "

@@ -39,6 +39,12 @@ static const struct schedule_case map_cases[] = {
 	  "  o: u8[N,12,16] = map (i, j, k) b[i, j, 4 * mod(k, 4) + floordiv(k, 4)] + b[i, mod(k, 4), floordiv(k, "
 	  "4)]\n",
 	  { "N=2", "N=1" } },
+	/* Transposed and padded: at the end, in the middle. */
+	{ "transposed_padded",
+	  "(x: f16[N,21,M], z: f32[N,8,2,M]) -> (y: f16[N,M,24], e: f32[M,N,24])\n"
+	  "  y: f16[N,M,24] = map (i, j, k) select(k < 21, x[i, k, j], f16(0.0))\n"
+	  "  e: f32[M,N,24] = map (i, j, k) select(mod(k, 3) < 2, z[j, floordiv(k, 3), mod(k, 3), i], 1.5)\n",
+	  { "N=2 M=37", "N=1 M=64" } },
 	/* Swaps the elements of each pair in a vector: together with those in order, conditionally, with odd rows.
 	 * Similar cases: only the first or second of each pair, in a longer vector; backwards; one for all. */
 	{ "pairs",

@@ -27,7 +27,8 @@ struct contract_operand {
 struct contract {
 	struct ir_program *p;
 	const struct ir_stage *whole;    /* the sum */
-	const struct ir_stage *s;        /* the sum over the contraction's axes: `whole`, or made by contract_split.c */
+	const struct ir_stage *s;        /* the sum over the contraction's axes: `whole`, or made by contract_split.c or
+	                                  * contract_pad.c */
 	expr own[IR_MAX_RANK];           /* axes of `whole` over those of s */
 	expr inside;                     /* bool over axes of s: the point is one of `whole` */
 	bool plain;                      /* multiplies and adds in the element type */
@@ -53,10 +54,14 @@ struct contract_shape {
 	int group;            /* tile rows that blocks go through before the next column; 0: row by row */
 };
 
-/* The match of rule contract: the sum with the original operands, and with operands repacked for vectorised loads. */
+/* How operands are repacked before the sum: not at all; so that vectors run along a reduced axis; the same with that
+ * axis padded to whole vectors; padded to whole steps of 128 bytes. */
+enum contract_packing { CONTRACT_AS_IT_IS, CONTRACT_PACKED, CONTRACT_PADDED, CONTRACT_PADDED_STEPS, CONTRACT_PACKINGS };
+
+/* The match of rule contract: the sum with operands repacked in each way that may help. */
 struct contract_found {
-	bool fits[2];
-	struct contract as[2];
+	bool fits[CONTRACT_PACKINGS];
+	struct contract as[CONTRACT_PACKINGS];
 	int stages;
 };
 
@@ -78,11 +83,9 @@ void contract_find_width(struct contract *c);     /* of stores */
 /* The same, with operands that allow no vectors repacked along a reduced axis. Returns false if that is impossible or
  * not needed. The caller creates the buffers: contract_pack(). */
 bool contract_match_packed(struct contract *c, struct ir_program *p, const struct ir_stage *s);
-/* Matches as is or packed, as the choice says. */
-static inline bool contract_match_as(struct contract *c, struct ir_program *p, const struct ir_stage *s, bool packed)
-{
-	return packed ? contract_match_packed(c, p, s) : contract_match(c, p, s);
-}
+/* Replaces both operands of a match by copies that are padded with zeros along a reduced axis, to rows of whole
+ * `bytes`. Returns false if that is impossible or not needed. The caller creates the buffers. */
+bool contract_match_padded(struct contract *c, int bytes);
 /* Appends the steps that repack operands, and creates their buffers. */
 void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice,
                    const struct sched_target *t);
@@ -121,6 +124,8 @@ struct contract_map {
 };
 /* Returns false if no such map exists. */
 bool contract_map(struct contract_map *map, const struct contract *c, int side);
+/* True if tiles of both operands have tensor maps. */
+bool contract_has_maps(const struct contract *c);
 /* The vectorised kernel on warpgroups (wgmma, sm_90 only). */
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice);
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,

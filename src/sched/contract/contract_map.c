@@ -324,3 +324,9 @@ bool contract_map(struct contract_map *map, const struct contract *c, int side)
 	map->fits = ir_binary(IR_AND, map->fits, map_fits(c, &map->map));
 	return true;
 }
+
+bool contract_has_maps(const struct contract *c)
+{
+	struct contract_map m;
+	return contract_map(&m, c, 0) && contract_map(&m, c, 1);
+}

@@ -257,6 +257,7 @@ void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const s
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_64", choice);
 	const struct ir_buffer *out = c->whole->out;
 	whole.s = c->whole;
+	whole.depth = reduced_count(k.p, c->whole);
 	whole.inside = ir_int(k.p->pool, TYPE_BOOL, 1);
 	for (int i = 0; i < out->rank; i++)
 		whole.own[i] = ir_axis(k.p->pool, i, out->dim[i]);

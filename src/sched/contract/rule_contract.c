@@ -7,17 +7,28 @@
 
 #include <math.h>
 
+/* Padding makes vectors where there are none, and tensor maps where vectors alone have none. */
+static void find_padded(struct contract_found *f)
+{
+	const struct contract *c = &f->as[f->fits[CONTRACT_PACKED]];
+	bool vectors = c->side[0].way != CONTRACT_GATHER && c->side[1].way != CONTRACT_GATHER;
+	struct contract *padded = &f->as[CONTRACT_PADDED], *steps = &f->as[CONTRACT_PADDED_STEPS];
+	*padded = *steps = f->as[CONTRACT_AS_IT_IS];
+	f->fits[CONTRACT_PADDED] = !vectors && contract_match_padded(padded, 16);
+	c = f->fits[CONTRACT_PADDED] ? padded : c;
+	f->fits[CONTRACT_PADDED_STEPS] = !c->plain && !contract_has_maps(c) && contract_match_padded(steps, 128);
+}
+
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct contract_found f = { .stages = 0 };
-	for (int packed = 0; packed < 2; packed++) {
-		f.fits[packed] = contract_match_as(&f.as[packed], p, s, packed);
-		if (!packed && !f.fits[0])
-			break;
-	}
-	f.stages = f.as[0].stages;
-	if (f.fits[0])
+	f.fits[CONTRACT_AS_IT_IS] = contract_match(&f.as[CONTRACT_AS_IT_IS], p, s);
+	if (f.fits[CONTRACT_AS_IT_IS]) {
+		f.fits[CONTRACT_PACKED] = contract_match_packed(&f.as[CONTRACT_PACKED], p, s);
+		find_padded(&f);
+		f.stages = f.as[CONTRACT_AS_IT_IS].stages;
 		return FOUND(p, f);
+	}
 	*why = "the stage is not a sum of products of two tensors of one type, each with an axis of its own";
 	return NULL;
 }
@@ -29,12 +40,8 @@ static int span(const struct sched_site *site)
 
 /* ---- Choices. */
 
-static bool is_packed(const struct contract *c)
-{
-	return c->side[0].pack || c->side[1].pack;
-}
-
-static int plain_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
+static int plain_candidates(const struct contract *c, int packing, const struct sched_target *t,
+                            struct sched_choice *out)
 {
 	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 },
 		                       { 64, 64, 16 },  { 64, 32, 16 },   { 32, 32, 16 } };
@@ -44,15 +51,14 @@ static int plain_candidates(const struct contract *c, const struct sched_target 
 	for (int i = contract_element_bytes(c) == 4 ? 0 : 3; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
-			out[n++] =
-			        (struct sched_choice){ &sched_contract,
-				                       { tile[i][0], tile[i][1],
-				                         tile[i][2] * 4 / contract_element_bytes(c), is_packed(c) } };
+			out[n++] = (struct sched_choice){ &sched_contract,
+				                          { tile[i][0], tile[i][1],
+				                            tile[i][2] * 4 / contract_element_bytes(c), packing } };
 	}
 	return n;
 }
 
-static int mma_candidates(const struct contract *c, const struct sched_target *t, struct sched_choice *out)
+static int mma_candidates(const struct contract *c, int packing, const struct sched_target *t, struct sched_choice *out)
 {
 	static const int tile[][3] = { { 128, 128, 32 }, { 128, 256, 32 }, { 128, 64, 32 }, { 64, 128, 32 },
 		                       { 64, 64, 64 },   { 32, 64, 64 },   { 16, 128, 64 }, { 16, 64, 64 } };
@@ -67,10 +73,9 @@ static int mma_candidates(const struct contract *c, const struct sched_target *t
 			continue;
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
 		if (!wasteful || (smallest && n == 0))
-			out[n++] =
-			        (struct sched_choice){ &sched_contract,
-				                       { tile[i][0], tile[i][1],
-				                         tile[i][2] * 2 / contract_element_bytes(c), is_packed(c) } };
+			out[n++] = (struct sched_choice){ &sched_contract,
+				                          { tile[i][0], tile[i][1],
+				                            tile[i][2] * 2 / contract_element_bytes(c), packing } };
 	}
 	return n;
 }
@@ -79,10 +84,11 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct contract_found *found = site->found;
 	int n = 0;
-	for (int packed = 0; packed < 2; packed++) {
-		const struct contract *c = &found->as[packed];
-		if (found->fits[packed])
-			n += c->plain ? plain_candidates(c, site->t, out + n) : mma_candidates(c, site->t, out + n);
+	for (int i = 0; i < CONTRACT_PACKINGS; i++) {
+		const struct contract *c = &found->as[i];
+		if (found->fits[i])
+			n += c->plain ? plain_candidates(c, i, site->t, out + n)
+			              : mma_candidates(c, i, site->t, out + n);
 	}
 	return n;
 }
@@ -180,7 +186,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_contract = {
 	.name = "contract",
 	.version = 3,
-	.param = { { "rows", 16, 128 }, { "columns", 32, 256 }, { "depth", 8, 128 }, { "packed", 0, 1 } },
+	.param = { { "rows", 16, 128 }, { "columns", 32, 256 }, { "depth", 8, 128 }, { "packed", 0, 3 } },
 	.heavy = true,
 	.none = "the GPU has no tensor cores for these types",
 	.match = match,

@@ -4,7 +4,7 @@
  * `blocks`: number of persistent blocks, with a producer warp each; 0: one block per tile, and all of its threads copy.
  * `split`: split-K: so many blocks, a cluster, make a tile together.
  * `share`: stream-K: all blocks share the tiles after the last whole wave.
- * `packed`: operands are repacked first. */
+ * `packed`: how operands are repacked first, see enum contract_packing. */
 #include "sched/contract/contract.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -32,9 +32,12 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	if (!any)
 		return NULL;
 	struct contract_found f = *any;
-	for (int packed = 0; packed < 2; packed++)
-		f.fits[packed] = any->fits[packed] && fits(&any->as[packed]);
-	if (f.fits[0] || f.fits[1])
+	bool some = false;
+	for (int i = 0; i < CONTRACT_PACKINGS; i++) {
+		f.fits[i] = any->fits[i] && fits(&any->as[i]);
+		some |= f.fits[i];
+	}
+	if (some)
 		return FOUND(p, f);
 	*why = "the stage is not a sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero "
 	       "points, in vectors of 16 bytes";
@@ -71,13 +74,6 @@ static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const st
 	}
 }
 
-/* True if tiles of both operands have tensor maps. */
-static bool has_maps(const struct contract *c)
-{
-	struct contract_map m;
-	return contract_map(&m, c, 0) && contract_map(&m, c, 1);
-}
-
 /* Steps per block where all blocks share the tiles after the last whole wave; see contract_stream.c. */
 static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
 {
@@ -86,32 +82,29 @@ static int64_t shared_steps(int64_t tiles, int64_t steps, int64_t blocks)
 	return (steps + parts - 1) / parts;
 }
 
-static struct sched_choice choice_of(const int tile[3], int blocks, int split, bool share, bool packed)
+static struct sched_choice choice_of(const int tile[3], int blocks, int split, bool share, int packing)
 {
 	return (struct sched_choice){ &sched_contract_wide,
-		                      { tile[0], tile[1], tile[2], blocks, split, share, packed } };
+		                      { tile[0], tile[1], tile[2], blocks, split, share, packing } };
 }
 
-static int candidates(const struct sched_site *site, struct sched_choice *out)
+static int candidates_as(const struct contract *c, int packing, const struct sched_target *t, int room,
+                         struct sched_choice *out)
 {
-	const struct sched_target *t = site->t;
 	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 },
 		                       { 128, 64, 8 },  { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },
 		                       { 64, 128, 4 },  { 64, 64, 8 } };
 	enum { TILES = sizeof tile / sizeof *tile, STEPS_OF_EACH = 4 };
-	const struct contract_found *found = site->found;
-	const struct contract c = found->as[!found->fits[0]];
 	int n = 0;
-	if (!t->wgmma[c.side[0].type] || !t->wgmma[c.side[1].type])
+	if (!t->wgmma[c->side[0].type] || !t->wgmma[c->side[1].type])
 		return 0;
-	int64_t rows = about(c.extent[CONTRACT_ROW], t), columns = about(c.extent[CONTRACT_COLUMN], t);
-	int64_t batch = about(c.extent[CONTRACT_BATCH], t),
-	        steps = about(c.depth, t) * contract_element_bytes(&c) / 128;
-	bool packed = c.side[0].pack || c.side[1].pack,
-	     ring = has_maps(&c) || (contract_element_bytes(&c) == 1 && !packed);
-	bool maps = has_maps(&c), even = true; /* all tiles have the same steps */
-	for (int i = 0; i < c.s->space_rank; i++)
-		even &= !c.low[i];
+	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
+	int64_t batch = about(c->extent[CONTRACT_BATCH], t),
+	        steps = about(c->depth, t) * contract_element_bytes(c) / 128;
+	bool maps = contract_has_maps(c), even = true; /* all tiles have the same steps */
+	bool ring = maps || (contract_element_bytes(c) == 1 && packing == CONTRACT_AS_IT_IS);
+	for (int i = 0; i < c->s->space_rank; i++)
+		even &= !c->low[i];
 	int blocks = ring ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
@@ -120,14 +113,26 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		int64_t tiles =
 		        batch * ((rows + tile[i][0] - 1) / tile[i][0]) * ((columns + tile[i][1] - 1) / tile[i][1]);
 		int most = even ? t->cluster_blocks : 1;
-		for (int split = 1; split <= most; split *= 2) /* to use more multiprocessors */
+		for (int split = 1; split <= most && n < room; split *= 2) /* to use more multiprocessors */
 			if (split == 1 ||
 			    (tiles * split <= target_in_clusters(t, split) && steps >= STEPS_OF_EACH * split))
-				out[n++] = choice_of(tile[i], blocks, split, false, packed);
+				out[n++] = choice_of(tile[i], blocks, split, false, packing);
 		int64_t left = tiles % t->processors, share = shared_steps(tiles, steps, t->processors);
-		if (maps && even && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors && share >= STEPS_OF_EACH)
-			out[n++] = choice_of(tile[i], blocks, 1, true, packed);
+		if (maps && even && tile[i][0] < 256 && left > 0 && 2 * left <= t->processors &&
+		    share >= STEPS_OF_EACH && n < room)
+			out[n++] = choice_of(tile[i], blocks, 1, true, packing);
 	}
+	return n;
+}
+
+/* Operands with as little packing as possible, and padded to steps where the others have no tensor maps. */
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct contract_found *found = site->found;
+	int n = 0;
+	for (int i = 0; i < CONTRACT_PACKINGS; i++)
+		if (found->fits[i] && (n == 0 || i == CONTRACT_PADDED_STEPS))
+			n += candidates_as(&found->as[i], i, site->t, SCHED_RULE_CHOICES - n, out + n);
 	return n;
 }
 
@@ -138,14 +143,14 @@ static bool is_ring(const struct sched_choice *choice)
 }
 
 /* The choice for other GPUs. */
-static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage *s, bool packed)
+static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage *s, int packing)
 {
 	const struct sched_target *t = sched_common_target();
 	struct sched_choice list[SCHED_RULE_CHOICES];
 	int n = rule_candidates(&sched_contract, p, s, t, list), best = -1;
 	double least = 0, time;
 	for (int i = 0; i < n; i++) {
-		if (list[i].param[3] != packed)
+		if (list[i].param[3] != packing)
 			continue;
 		time = sched_estimate(p, s, &list[i], t);
 		if (best < 0 || time < least) {
@@ -159,16 +164,16 @@ static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
 {
-	bool packed = choice->param[6];
-	struct contract c = ((const struct contract_found *)site->found)->as[packed], as_it_is;
+	int packing = choice->param[6];
+	struct contract c = ((const struct contract_found *)site->found)->as[packing], as_it_is;
 	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
-	const struct sched_choice other = elsewhere(plan->program, site->s, packed);
+	const struct sched_choice other = elsewhere(plan->program, site->s, packing);
 	contract_pack(plan, &c, choice, site->t);
 	as_it_is = c;
 	int n = along(&c, before);
 	for (int i = 0; i < n; i++)
 		apply_along(plan, &before[i], choice, site->t);
-	bool ring = is_ring(choice) && has_maps(&c), stream = ring && contract_ring_shape(&c, choice).stream;
+	bool ring = is_ring(choice) && contract_has_maps(&c), stream = ring && contract_ring_shape(&c, choice).stream;
 	struct contract_stream *parts = stream ? contract_stream_new(plan, &c, choice) : NULL;
 	struct ir_step *step = step_new(plan);
 	expr fits = ir_binary(IR_AND, c.side[0].fits, c.side[1].fits);
@@ -250,7 +255,7 @@ const struct sched_rule sched_contract_wide = {
 	           { "blocks", 0, 4096 },
 	           { "split", 1, 8 },
 	           { "share", 0, 1 },
-	           { "packed", 0, 1 } },
+	           { "packed", 0, 3 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA | TARGET_TMA | TARGET_CLUSTERS,
 	.none = "the GPU has no warpgroup instructions for these types",

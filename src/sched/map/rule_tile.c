@@ -1,7 +1,7 @@
 /* Rule tile: a tiled transpose, for a map whose loads are contiguous along another axis than its stores. A block loads
  * a square of both axes, transposes it in shared memory and stores it, with coalesced accesses on both sides. Axes that
  * are neighbours in all buffers are merged. A lane loads and stores side / 32 neighbouring elements, so that narrow
- * types fill whole words. */
+ * types fill whole words. Loads may have a condition, as in a map that pads. */
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -23,6 +23,7 @@ struct turned {
 	expr value;
 	int rank, a, b;
 	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK]; /* axis: AXIS nodes */
+	expr condition;                           /* of the loads; null: none */
 	int loads;
 	expr load[MAX_TURNED];
 	int side, width; /* of a square; elements per access of a lane */
@@ -182,7 +183,12 @@ static bool find(struct turned *t, struct ir_program *p, const struct ir_stage *
 			t->a = k;
 	if (t->a < 0)
 		return false;
-	ir_walk_unconditional(t->value, find_turned, t);
+	expr loaded = t->value;
+	if (loaded->op == IR_SELECT && !ir_uses(loaded->arg[0], IR_LOAD) && !ir_uses(loaded->arg[2], IR_LOAD)) {
+		t->condition = loaded->arg[0]; /* as with padding */
+		loaded = loaded->arg[1];
+	}
+	ir_walk_unconditional(loaded, find_turned, t);
 	return t->loads > 0;
 }
 
@@ -215,8 +221,11 @@ static bool width_fits(const struct turned *t, int width, const struct sched_tar
 	int64_t shared = 0, bytes = type_info(t->s->out->type)->bits / 8 * width;
 	if (width == 1)
 		return true;
-	if (!ir_const_int(t->dim[t->a], &a) || !ir_const_int(t->dim[t->b], &b) || a % width || b % width ||
-	    bytes > WIDEST)
+	bool tested[2 * IR_MAX_RANK] = { false };
+	if (t->condition)
+		mark_axes(t->condition, tested);
+	if (tested[t->b] || !ir_const_int(t->dim[t->a], &a) || !ir_const_int(t->dim[t->b], &b) || a % width ||
+	    b % width || bytes > WIDEST)
 		return false;
 	for (int i = 0; i < t->loads; i++) {
 		int64_t size = type_info(t->load[i]->type)->bits / 8;
@@ -424,6 +433,8 @@ static void move_square(struct turned *t, struct ir_block *b, expr block)
 	struct ir_block *in = lines(t, b, line, &row);
 	axis[t->a] = inside(t, &in, t->a, ir_binary(IR_ADD, a0, row), ir_axis_names[0][t->a]);
 	axis[t->b] = inside(t, &in, t->b, ir_binary(IR_ADD, b0, first), ir_axis_names[0][t->b]);
+	if (t->condition)
+		in = emit_if(p, in, to_kernel(p, t->condition, &(struct axes){ .value = axis }));
 	for (int i = 0; i < t->loads; i++)
 		read_line(t, in, lane, square[i], row, t->load[i], axis);
 	emit(p, b, IR_SYNC);
