@@ -213,6 +213,23 @@ def one(op, inputs=("x",), outputs=("y",), domain="", **attrs):
 X, Y = [info("x", [2, 4])], [info("y", [2, 4])]
 
 
+def packed_weights():
+    """Three products with weights of 4 bits, the first and the last with the same; then a sum with a table of bool."""
+    random = numpy.random.default_rng(5)
+    packed = [numpy_helper.from_array(random.integers(0, 256, (64, 2, 16), numpy.uint8), name) for name in ("p", "q")]
+    scales = numpy_helper.from_array((random.random(128) / 64).astype(numpy.float16), "s")
+    table = numpy_helper.from_array(random.integers(0, 2, (16, 64)).astype(bool), "t")
+    attributes = {"K": 64, "N": 64, "bits": 4, "block_size": 32, "domain": "com.microsoft"}
+    nodes = [helper.make_node("MatMulNBits", ["x", "p", "s"], ["a"], name="first", **attributes),
+             helper.make_node("MatMulNBits", ["a", "q", "s"], ["b"], name="second", **attributes),
+             helper.make_node("MatMulNBits", ["b", "p", "s"], ["c"], name="third", **attributes),
+             helper.make_node("Where", ["t", "c", "x"], ["y"], name="choice")]
+    half = TensorProto.FLOAT16
+    return model(nodes, [info("x", [16, 64], half)], [info("y", [16, 64], half)], [*packed, scales, table],
+                 domains=["com.microsoft"])
+
+
+
 def external(location, offset=0, length=48):
     made = model([one("MatMul", ("x", "w"))], X, [info("y", [2, 3])], [weights()])
     tensor = made.graph.initializer[0]
@@ -239,6 +256,7 @@ write("empty.onnx", b"")
 write("random.onnx", numpy.random.default_rng(1).bytes(1000))
 write("text.onnx", b"this is a text, not a model\n")
 write("weights.bin", numpy_helper.to_array(weights()).tobytes())
+write("packed_weights.onnx", packed_weights())
 write("external.onnx", external("weights.bin"))
 beside = external("weights.bin")  # and a node that a build can take without them
 beside.graph.node[0].output[0] = "product"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 5
+#define TPAT_RT_VERSION 6
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -76,7 +76,8 @@ struct tpat_rt_tensor {
 struct tpat_rt_buffer {
 	const char *name;
 	int32_t bytes;    /* expression: its size; for constants it needs no extents */
-	const void *data; /* constants: the bytes, uploaded once per device; null: workspace */
+	const void *data; /* constants and weights: the bytes, uploaded once per device, one copy for all plugins,
+	                     clones and contexts that point to them; null: workspace */
 };
 
 enum tpat_rt_arg_kind {
@@ -166,6 +167,7 @@ struct tpat_rt_plugin {
 	const char *hash;    /* canonical hash of the program, hex: serialised and verified */
 	const char *kernels; /* hash of its schedule, hex: likewise, since it determines the workspace and the meaning
 	                        of tactic numbers */
+	const char *code;    /* the plugin of the library whose kernels it runs: itself, or one with other weights */
 	const char *about;   /* one line: what it computes */
 	const struct tpat_rt_tensor *input, *output;
 	int32_t inputs, outputs;
@@ -203,7 +205,7 @@ struct tpat_rt_device {
 	 * with this log. */
 	void (*log)(void *log_user, int severity, const char *line);
 	void *log_user;
-	/* Loads the plugin's code on the current device; once per plugin and device. */
+	/* Loads the plugin's code on the current device; once per code (`image` and `tactic`) and device. */
 	int (*load)(void *user, const struct tpat_rt_plugin *plugin, void **module, char why[256]);
 	/* Gets one of its kernels for launch(). May be null: launch() then takes the module. */
 	int (*function)(void *user, void *module, const struct tpat_rt_plugin *plugin,

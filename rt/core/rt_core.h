@@ -43,8 +43,8 @@ struct rt_loaded { /* immutable once made */
 	struct rt_loaded *next;
 	const struct tpat_rt_plugin *plugin;
 	int device;
-	void *module;
-	void **constant; /* a pointer for each buffer; null for workspace */
+	void *module;    /* shared with plugins of the same code */
+	void **constant; /* a pointer for each buffer, shared with plugins of the same data; null for workspace */
 };
 struct rt_binding { /* kept in a plugin object */
 	const struct rt_loaded *loaded;

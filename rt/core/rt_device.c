@@ -15,6 +15,15 @@ struct constant {
 	void *pointer;
 };
 
+/* Plugins with the same code, which differ in their weights, share it. */
+struct code {
+	struct code *next;
+	int device;
+	const struct tpat_rt_image *image;
+	const struct tpat_rt_tactic *tactic;
+	void *module;
+};
+
 static struct {
 	struct tpat_rt_device device;
 	bool own;            /* the device is not CUDA */
@@ -22,6 +31,7 @@ static struct {
 	uint64_t generation; /* counts changes of the device: bindings of older ones are invalid */
 	struct rt_loaded *loaded;
 	struct constant *constant;
+	struct code *code;
 	pthread_mutex_t lock;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -37,10 +47,6 @@ bool rt_device_is_hosted(void)
 
 static void free_loaded(struct rt_loaded *x)
 {
-	const struct tpat_rt_device *d = device();
-
-	if (x->module && d->unload)
-		d->unload(d->user, x->device, x->module);
 	free(x->constant);
 	free(x);
 }
@@ -60,8 +66,15 @@ void rt_device_forget(void)
 			d->release(d->user, c->device, c->pointer);
 		free(c);
 	}
+	for (struct code *c = state.code, *next; c; c = next) {
+		next = c->next;
+		if (d->unload)
+			d->unload(d->user, c->device, c->module);
+		free(c);
+	}
 	state.loaded = NULL;
 	state.constant = NULL;
+	state.code = NULL;
 	state.generation++;
 	pthread_mutex_unlock(&state.lock);
 }
@@ -124,9 +137,30 @@ static int load_constants(const struct tpat_rt_plugin *p, struct rt_loaded *x, c
 	return rc;
 }
 
-static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **out, char why[RT_WHY])
+static int load_code(const struct tpat_rt_plugin *p, struct rt_loaded *x, char why[RT_WHY])
 {
 	const struct tpat_rt_device *d = device();
+
+	for (struct code *c = state.code; c; c = c->next)
+		if (c->device == x->device && c->image == p->image && c->tactic == p->tactic) {
+			x->module = c->module;
+			return 0;
+		}
+	struct code *c = calloc(1, sizeof *c);
+	if (!c)
+		return rt_why(why, "out of memory");
+	*c = (struct code){ .next = state.code, .device = x->device, .image = p->image, .tactic = p->tactic };
+	if (d->load(d->user, p, &c->module, why)) {
+		free(c);
+		return -1;
+	}
+	state.code = c;
+	x->module = c->module;
+	return 0;
+}
+
+static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **out, char why[RT_WHY])
+{
 	struct rt_loaded *x = calloc(1, sizeof *x);
 
 	if (x)
@@ -137,7 +171,7 @@ static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **o
 	}
 	x->plugin = p;
 	x->device = number;
-	if (d->load(d->user, p, &x->module, why) || load_constants(p, x, why)) {
+	if (load_code(p, x, why) || load_constants(p, x, why)) {
 		free_loaded(x);
 		return -1;
 	}

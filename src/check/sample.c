@@ -159,6 +159,7 @@ static struct ir_buffer *copy_edge(struct sampler *s, const struct ir_buffer *b)
 		dim[k] = copy(s, b->dim[k]);
 	struct ir_buffer *made = ir_buffer_new(s->to, b->name, b->type, b->rank, dim, b->role);
 	made->data = b->data;
+	made->weight = b->weight;
 	return s->edge[b->id] = made;
 }
 

@@ -27,7 +27,7 @@ static int load_text(struct state *s, const struct tpat_rt_plugin *p, struct dev
 	size_t size;
 	struct dev_code code;
 	const struct language *language = language_of(s->dev->props.language);
-	const char *name = arena_printf(a, "%s%s", str_identifier(a, p->name), language->ending);
+	const char *name = arena_printf(a, "%s%s", str_identifier(a, p->code ? p->code : p->name), language->ending);
 	const char *path = path_join(a, path_join(a, s->folder, "kernels"), name);
 	TRY(file_read(&text, &size, path, a, e));
 	struct dev_source source = { .file = name, .text = text, .may_race = s->play->may_race };

@@ -12,6 +12,7 @@
 #include "engine/engine_host.h"
 #include "gen/language.h"
 #include "onnx/onnx.h"
+#include "tensor/tensor.h"
 #include "tensor/type.h"
 
 /* ---- Supported nodes. */
@@ -51,12 +52,20 @@ struct engine_arch {
 	bool ptx;
 };
 
+/* A plugin's value of each weight of its program (ir_buffer.weight), in the order of the program's buffers. */
+struct engine_weights {
+	VEC(const struct tensor *);
+};
+
 struct engine_plugin {
 	const char *name, *version, *name_space; /* as in the model's nodes */
-	const char *hash;                        /* of the program, ir_hash */
-	const char *about;                       /* one line: "ConvInteger of x: u8[1,64,N,3], ..." */
-	const char *decisions;                   /* of all plans, as text without names of tensors */
-	const struct ir_plan *const *plan;       /* schedules of one program; the first is the default */
+	const struct engine_plugin *like; /* an earlier plugin of the library that differs only in its weights: this one
+	                                     runs its kernels; null: it has its own */
+	struct engine_weights weights;
+	const char *hash;                  /* of the program, ir_hash */
+	const char *about;                 /* one line: "ConvInteger of x: u8[1,64,N,3], ..." */
+	const char *decisions;             /* of all plans, as text without names of tensors */
+	const struct ir_plan *const *plan; /* schedules of one program; the first is the default */
 	int plans;
 	const char *const *node; /* labels of the nodes that it replaces */
 	int nodes;

@@ -197,9 +197,11 @@ struct graph_region {
 	struct {
 		VEC(struct graph_value *);
 	} inputs, /* tensors that a plugin reads at run time, in the order of first use, including weights of more than
-	             64 elements; then tensors of which only an extent is needed, for sizes inside */
+	             64 elements of types that the engine has; then tensors of which only an extent is needed, for
+	             sizes inside */
 	        outputs,   /* results used outside, in the order of the nodes */
-	        constants; /* known values of at most 64 elements, part of the program */
+	        constants; /* known values that are part of the program: of at most 64 elements, and weights of types
+	                      that the engine lacks */
 	int shapes;        /* number of shape inputs, the last ones: read only for values that decide extents */
 	bool folded;       /* all outputs are constants: they become initializers, without a plugin */
 };

@@ -69,10 +69,26 @@ static int add_tensor(struct graph *g, struct graph_function_body *body, const s
 	return 0;
 }
 
+/* A copy of the initializer that shares its bytes, which may be external data. */
+static void add_initializer(struct graph *g, struct graph_function_body *body, const struct graph_value *v)
+{
+	struct onnx_model *m = g->model;
+	Onnx__TensorProto *t = NEW(m->arena, Onnx__TensorProto);
+	Onnx__NodeProto *n = node_new(m, "Constant", NULL, v->name);
+
+	*t = *v->initializer;
+	onnx_node_set_tensor(m, n, "value", t);
+	vec_push(g->arena, body, n);
+}
+
 static int add_constant(struct graph *g, struct graph_function_body *body, struct graph_value *v, struct err *e)
 {
 	const struct tensor *t;
 
+	if (v->initializer && !graph_is_small(v)) { /* is_part() of graph_region.c: its opset needs no cast */
+		add_initializer(g, body, v);
+		return 0;
+	}
 	TRY(graph_constant(&t, g, v, e));
 	return add_tensor(g, body, t, v->name, e);
 }

@@ -125,6 +125,14 @@ static int add_constant(struct region_build *b, struct graph_value *v)
 	struct tensor *copy = NEW(b->p->arena, struct tensor);
 
 	TRY(graph_constant(&t, b->g, v, b->scope.err));
+	if (!graph_is_small(v)) {
+		struct ir_buffer *weight = graph_constant_buffer(b->p, region_edge_name(b, v), t);
+
+		weight->weight = true;
+		weight->content = NULL;
+		map_put(&b->scope.buffers, v->name, weight);
+		return 0;
+	}
 	TRY(tensor_new(copy, t->type, t->rank, t->dim, b->p->arena, b->scope.err));
 	if (tensor_count(t))
 		memcpy(copy->data, t->data, (size_t)tensor_bytes(t));

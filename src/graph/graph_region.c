@@ -109,18 +109,42 @@ static int check_convex(struct graph *g, const struct graph_region *r, const boo
 
 /* ---- Edges ------------------------------------------------------------------------------------------------------- */
 
-/* True if the region's function can hold a value of the type as a Constant; else the plugin reads it as an input.
- * Source: ONNX, operator Constant, opset 1 to 25. */
-static bool fits_function(const struct graph *g, enum type t)
+/* The opset from which on a Constant can hold a value of the type. Source: ONNX, operator Constant, opset 1 to 25. */
+static int64_t constant_since(enum type t)
 {
-	int64_t since = t == TYPE_BF16 ? 13 : t == TYPE_F8E4M3FN ? 19 : t == TYPE_I4 ? 21 : t == TYPE_F4E2M1 ? 23 : 0;
+	switch (t) {
+	case TYPE_BF16: return 13;
+	case TYPE_F8E4M3FN:
+	case TYPE_F8E4M3FNUZ:
+	case TYPE_F8E5M2:
+	case TYPE_F8E5M2FNUZ: return 19;
+	case TYPE_U4:
+	case TYPE_I4: return 21;
+	case TYPE_F4E2M1: return 23;
+	case TYPE_F8E8M0: return 24;
+	case TYPE_U2:
+	case TYPE_I2: return 25;
+	default: return 0;
+	}
+}
 
-	return onnx_opset(g->model, "") >= since;
+/* True for a tensor with a known value that becomes part of the program, and a Constant of the region's function; the
+ * plugin reads all others as inputs. Large ones stay inputs, which an engine can refit, if the engine has their type.
+ * An opset before 9 would store them as numbers of 64 bits. */
+static bool is_part(const struct graph *g, const struct graph_value *v)
+{
+	enum { ANY_TYPE = 9 };
+	int64_t opset = onnx_opset(g->model, "");
+
+	if (opset < constant_since(v->type))
+		return false;
+	return graph_is_small(v) || (v->is_constant && v->type != TYPE_STRING && opset >= ANY_TYPE &&
+	                             g->engine->edge(v->type) != v->type && graph_count(v->rank, v->dim) > 0);
 }
 
 static void take_input(struct graph *g, struct graph_region *r, struct graph_value *v)
 {
-	bool constant = graph_is_small(v) && fits_function(g, v->type);
+	bool constant = is_part(g, v);
 
 	vec_each (c, &r->constants)
 		if (*c == v)

@@ -1,4 +1,5 @@
-/* The canonical hash: two programs that differ only in the names of buffers, symbols and themselves are equal. */
+/* The canonical hash: two programs that differ only in the names of buffers, symbols and themselves, or in their
+ * weights' values, are equal. */
 #include "ir/pool.h"
 
 #include <stdio.h>
@@ -192,7 +193,7 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		x = hash_u64(x, (uint64_t)b->role * 4096 + (uint64_t)b->type * 64 + (uint64_t)b->rank);
 		for (int k = 0; k < b->rank; k++)
 			x = hash_u64(x, hash_expr(&h, b->dim[k]));
-		if (b->role == IR_CONSTANT && b->data->data)
+		if (b->role == IR_CONSTANT && b->data->data && !b->weight)
 			x = hash_bytes(x, b->data->data, (size_t)tensor_bytes(b->data));
 	}
 	vec_each (z, &p->sizes)

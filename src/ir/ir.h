@@ -207,6 +207,8 @@ struct ir_buffer {
 	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null if known at build time */
 	struct ir_buffer *flat;    /* kernels: the same data as one row; made on first use (sched/) */
 	const expr *content;       /* elements as expressions of extents, for small integer buffers; null: unknown */
+	bool weight; /* IR_CONSTANT: a tensor of the model with many elements, whose value no pass reads. The
+	                hash and the text form ignore it: programs that differ in it have the same kernels */
 };
 
 /* A size known only when the program runs. In extents, `symbol` stands for the value of `count`, a scalar i64 that a
@@ -444,7 +446,7 @@ int ir_parse_program(struct ir_program **out, const char *text, struct arena *a,
  * pass. */
 int ir_check(const struct ir_program *p, struct err *e);
 
-/* Canonical hash, 128 bits as 32 hex digits: equal for programs that differ only in names. */
+/* Canonical hash, 128 bits as 32 hex digits: equal for programs that differ only in names and in weights' values. */
 void ir_hash(const struct ir_program *p, char out[33]);
 
 /* The passes, in the order of ir_optimise; ir_check runs after each. `dump` (may be null) is called with each pass's

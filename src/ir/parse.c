@@ -43,21 +43,42 @@ static int declaration(struct parser *s, enum ir_role role, struct ir_buffer **o
 	return 0;
 }
 
-static int constant(struct parser *s)
+/* Declares a constant with its tensor, of zeros. */
+static int declare_constant(struct parser *s, struct ir_buffer **out, struct tensor **value)
 {
 	struct ir_buffer *b;
-	int64_t dim[IR_MAX_RANK], n;
-	TRY(declaration(s, IR_CONSTANT, &b));
+	int64_t dim[IR_MAX_RANK];
+	TRY(declaration(s, IR_CONSTANT, out));
+	b = *out;
 	for (int i = 0; i < b->rank; i++)
 		if (!ir_const_int(b->dim[i], &dim[i]) || dim[i] < 0)
 			return parse_fail(s, "a constant's extents must be numbers");
-	struct tensor *t = NEW(s->arena, struct tensor);
+	struct tensor *t = *value = NEW(s->arena, struct tensor);
 	for (int i = 0; i < b->rank; i++)
 		if (dim[i] > 1 << 20)
 			return parse_fail(s, "a constant too large for the text form");
 	TRY(tensor_new(t, b->type, b->rank, dim, s->arena, s->err));
-	n = tensor_count(t);
 	b->data = t;
+	return 0;
+}
+
+/* A weight's elements are no part of the text. */
+static int weight(struct parser *s)
+{
+	struct ir_buffer *b;
+	struct tensor *zeros;
+	TRY(declare_constant(s, &b, &zeros));
+	b->weight = true;
+	return 0;
+}
+
+static int constant(struct parser *s)
+{
+	struct ir_buffer *b;
+	struct tensor *t;
+	int64_t n;
+	TRY(declare_constant(s, &b, &t));
+	n = tensor_count(t);
 	TRY(parse_expect(s, "="));
 	TRY(parse_expect(s, "{"));
 	for (int64_t i = 0; i < n; i++) {
@@ -547,6 +568,7 @@ int ir_parse_program(struct ir_program **out, const char *text, struct arena *a,
 	TRY(declarations(&s, IR_OUTPUT));
 	for (parse_skip(&s); *s.at; parse_skip(&s))
 		TRY(keyword(&s, "const")    ? constant(&s)
+		    : keyword(&s, "weight") ? weight(&s)
 		    : keyword(&s, "size")   ? size(&s)
 		    : keyword(&s, "value")  ? value(&s)
 		    : keyword(&s, "demand") ? demand(&s)

@@ -300,7 +300,7 @@ expr ir_load(struct ir_pool *p, const struct ir_buffer *buf, const expr *index)
 	for (int i = 0; i < buf->rank; i++)
 		ck(index[i]->type == TYPE_INDEX);
 	/* Elements of constants at constant positions are numbers. */
-	if (buf->role == IR_CONSTANT) {
+	if (buf->role == IR_CONSTANT && !buf->weight) {
 		int64_t at = 0, i;
 		bool known = tensor_count(buf->data) > 0;
 		for (int k = 0; k < buf->rank && known; k++) {

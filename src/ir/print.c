@@ -224,8 +224,12 @@ static void print_buffers(struct str *out, int n, struct ir_buffer *const *b)
 static void print_constant(struct str *out, const struct ir_buffer *b, int64_t most)
 {
 	int64_t n = tensor_count(b->data);
-	str_printf(out, "  const %s: ", b->name);
+	str_printf(out, "  %s %s: ", b->weight ? "weight" : "const", b->name);
 	print_shape(out, b);
+	if (b->weight) {
+		str_add(out, "\n");
+		return;
+	}
 	str_add(out, " = {");
 	for (int64_t i = 0; i < n; i++) {
 		if (i)

@@ -4,8 +4,11 @@
 
 #include "lib/tpat_inside.h"
 
-/* One plugin: all regions with this program (and this name, where the user gave one). */
+/* One plugin: all regions with this program and these weights (and this name, where the user gave one). */
 struct made {
+	struct made *like; /* the plugin with the same program and other weights, whose schedule it shares; null:
+	                      it has its own */
+	struct engine_weights weights; /* of the program */
 	const char *given;             /* the user's name for it, or null */
 	const char *name, *name_space; /* set by build_names() */
 	char hash[33];
@@ -53,6 +56,8 @@ int build_plugins(struct build *b);
 /* Rebuilds the plugins that NVRTC refused, without fusion. *again is false if there is none, or one had no fusion
  * already. */
 int build_unfused(bool *again, struct build *b);
+/* Returns the plugin whose schedule `m` has: itself, or another with other weights. */
+const struct made *build_scheduled(const struct made *m);
 /* build_names.c: the plugins' names. */
 int build_check_names(const struct build *b); /* fails if a --name matches no region */
 int build_given_name(const struct build *b, const char *label, const char **name); /* given for a region's plugin; null:

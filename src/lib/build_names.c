@@ -58,9 +58,19 @@ int build_check_names(const struct build *b)
 	return 0;
 }
 
+static uint64_t hash_weights(uint64_t x, const struct made *m)
+{
+	for (int i = 0; i < m->weights.n; i++)
+		x = hash_bytes(x, m->weights.at[i]->data, (size_t)tensor_bytes(m->weights.at[i]));
+	return x;
+}
+
 static uint64_t hash_plugin(uint64_t x, const struct made *m, const struct language *language, struct arena *a)
 {
 	struct str program = str_new(a), kernels = str_new(a);
+	x = hash_weights(x, m);
+	if (m->like)
+		return hash_str(x, m->given ? m->given : "");
 	ir_print_program(&program, m->plan[0]->program); /* the tensors' names */
 	language->print(&kernels, m->plan, m->plans);
 	x = hash_str(hash_str(x, m->hash), m->given ? m->given : "");

@@ -192,6 +192,69 @@ int build_unfused(bool *again, struct build *b)
 	return 0;
 }
 
+const struct made *build_scheduled(const struct made *m)
+{
+	return m->like ? m->like : m;
+}
+
+static struct engine_weights weights_of(const struct ir_program *p, struct arena *a)
+{
+	struct engine_weights w = { 0 };
+	vec_each (b, &p->buffers)
+		if ((*b)->weight)
+			vec_push(a, &w, (*b)->data);
+	return w;
+}
+
+static bool same_weights(const struct engine_weights *x, const struct engine_weights *y)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->at[i] != y->at[i] && memcmp(x->at[i]->data, y->at[i]->data, (size_t)tensor_bytes(x->at[i])) != 0)
+			return false;
+	return true;
+}
+
+static void dump_kernels(struct build *b, const struct made *m)
+{
+	struct str text = str_new(b->arena);
+	b->graph->engine->language->print(&text, m->plan, m->plans);
+	b->o->dump(b->o->user, "cuda", str_text(&text));
+}
+
+static int make_schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *program)
+{
+	TRY(schedule(b, r, m, program));
+	if (!b->o->dump)
+		return 0;
+	for (int i = 0; i < m->plans; i++)
+		vec_each (step, &m->plan[i]->steps)
+			vec_each (k, *step)
+				TRY(ir_kernel_check(*k, b->err));
+	dump_kernels(b, m);
+	return 0;
+}
+
+/* Finds the region's plugin among those made so far, or null; *like: one with the same program and other weights. */
+static int find_plugin(struct build *b, const char *hash, const char *name, const struct engine_weights *weights,
+                       struct made **out, struct made **like)
+{
+	*out = *like = NULL;
+	vec_each (h, &b->plugins) {
+		bool same = strcmp((*h)->hash, hash) == 0;
+		bool named = name && (*h)->given && strcmp((*h)->given, name) == 0;
+		if (same && (!name || named) && same_weights(&(*h)->weights, weights)) {
+			*out = *h;
+			return 0;
+		}
+		if (named)
+			return err_set(b->err, ERR_USAGE,
+			               "Two plugins with different programs or weights are called %s.", name);
+		if (same && !*like)
+			*like = (*h)->like ? (*h)->like : *h;
+	}
+	return 0;
+}
+
 static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
 {
 	struct graph_program_options options = program_options(b);
@@ -201,32 +264,25 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	TRY(graph_region_program(&program, r, &options, b->arena, b->err));
 	TRY(build_given_name(b, r->label, &name));
 	ir_hash(program, hash);
-	vec_each (have, &b->plugins)
-		if (strcmp((*have)->hash, hash) == 0 &&
-		    (!name || ((*have)->given && strcmp((*have)->given, name) == 0))) {
-			*out = *have;
-			return 0;
-		} else if (name && (*have)->given && strcmp((*have)->given, name) == 0) {
-			return err_set(b->err, ERR_USAGE, "Two plugins with different programs are called %s.", name);
-		}
+	const struct engine_weights weights = weights_of(program, b->arena);
+	struct made *like;
+	TRY(find_plugin(b, hash, name, &weights, out, &like));
+	if (*out)
+		return 0;
 	if (!b->archs)
 		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->arena, b->err));
-	struct made *m = NEW(b->arena, struct made);
+	struct made *m = *out = NEW(b->arena, struct made);
+	if (like)
+		*m = *like;
+	m->like = like;
+	m->weights = weights;
 	m->given = name;
-	memcpy(m->hash, hash, sizeof hash);
 	m->region = r;
-	TRY(schedule(b, r, m, program));
-	if (b->o->dump) {
-		struct str text = str_new(b->arena);
-		for (int i = 0; i < m->plans; i++)
-			vec_each (step, &m->plan[i]->steps)
-				vec_each (k, *step)
-					TRY(ir_kernel_check(*k, b->err));
-		b->graph->engine->language->print(&text, m->plan, m->plans);
-		b->o->dump(b->o->user, "cuda", str_text(&text));
-	}
+	m->nodes = (struct tpat_texts){ 0 };
+	memcpy(m->hash, hash, sizeof hash);
+	if (!like)
+		TRY(make_schedule(b, r, m, program));
 	vec_push(b->arena, &b->plugins, m);
-	*out = m;
 	return 0;
 }
 

@@ -53,17 +53,18 @@ void build_report(struct build *b)
 	count_nodes(b);
 	for (int i = 0; i < b->plugins.n; i++) {
 		struct made *m = b->plugins.at[i];
+		const struct made *own = build_scheduled(m);
 		plugin[i] = (struct tpat_plugin){ .name = m->name,
 			                          .version = GRAPH_PLUGIN_VERSION,
 			                          .name_space = m->name_space,
 			                          .hash = m->hash,
-			                          .about = build_about(m->plan[0]->program, b->arena),
+			                          .about = build_about(own->plan[0]->program, b->arena),
 			                          .nodes = tpat_strings_of(&m->nodes) };
-		vec_each (s, &m->plan[0]->steps)
+		vec_each (s, &own->plan[0]->steps)
 			plugin[i].kernels += (*s)->n;
-		plugin[i].tactics = m->plans;
+		plugin[i].tactics = own->plans;
 		r->passed_over += m->tuned.passed_over;
-		plugin[i].decisions = m->decisions;
+		plugin[i].decisions = own->decisions;
 		plugin[i].why = m->why;
 		if (!m->tuned.choice)
 			continue;

@@ -130,19 +130,23 @@ static int build_libraries(struct build *b)
 {
 	struct engine_plugin *plugin = NEWN(b->arena, struct engine_plugin, b->plugins.n + 1);
 	for (int i = 0; i < b->plugins.n; i++) {
-		const struct made *m = b->plugins.at[i];
+		const struct made *m = b->plugins.at[i], *own = build_scheduled(m);
 		plugin[i] = (struct engine_plugin){
+			.weights = m->weights,
 			.name = m->name,
 			.version = GRAPH_PLUGIN_VERSION,
 			.name_space = m->name_space,
 			.hash = m->hash,
-			.about = build_about(m->plan[0]->program, b->arena),
-			.decisions = m->all_decisions,
-			.plan = m->plan,
-			.plans = m->plans,
+			.about = build_about(own->plan[0]->program, b->arena),
+			.decisions = own->all_decisions,
+			.plan = own->plan,
+			.plans = own->plans,
 			.node = m->nodes.at,
 			.nodes = m->nodes.n,
 		};
+		for (int k = 0; !b->o->split && m->like && k < i; k++)
+			if (b->plugins.at[k] == m->like)
+				plugin[i].like = &plugin[k];
 	}
 	return b->o->split ? build_split(b, plugin)
 	                   : build_library(b, plugin, b->plugins.n, b->out.library, b->out.made_folder);

@@ -60,9 +60,12 @@ static int read_plugins(struct engine_again *r, const struct json *j, struct are
 {
 	const struct json *list = json_member(j, "plugins");
 	const char **name = NEWN(a, const char *, count(list) + 1);
-	for (const struct json *x = list ? list->child : NULL; x; x = x->next)
+	for (const struct json *x = list ? list->child : NULL; x; x = x->next) {
+		if (json_member_text(x, "like")) /* it has the kernels of another one */
+			continue;
 		if (!(name[r->plugins++] = json_member_text(x, "name")))
 			return not_understood(r->folder, "plugin's name", e);
+	}
 	r->plugin = name;
 	return r->plugins ? 0 : not_understood(r->folder, "list of plugins", e);
 }

@@ -143,7 +143,8 @@ KERNEL(row_softmax)
 	}
 }
 
-/* AddTable: y[N,4] = x[N,4] + table[4]; a guard picks the kernel for even N. */
+/* AddTable: y[N,4] = x[N,4] + table[4]; a guard picks the kernel for even N. AddOther is the same with other weights,
+ * AddAgain with the same ones. */
 static const struct tpat_rt_expr table_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 },   { TPAT_RT_CONST, 0, 0, 0, 4 }, { TPAT_RT_CONST, 0, 0, 0, 2 },
 	{ TPAT_RT_MOD, 0, 2, 0, 0 },   { TPAT_RT_NOT, 3, -1, -1, 0 }, { TPAT_RT_CONST, 0, 0, 0, 16 },
@@ -151,7 +152,9 @@ static const struct tpat_rt_expr table_expr[] = {
 };
 static const struct tpat_rt_tensor table_x = { "x", 6, 2, dims_01, 0 }, table_y = { "y", 6, 2, dims_01, 0 };
 static const int32_t table_data[4] = { 1, 10, 100, 1000 };
+static const int32_t other_data[4] = { 2, 20, 200, 2000 };
 static const struct tpat_rt_buffer table_buffer = { "table", 5, table_data };
+static const struct tpat_rt_buffer other_buffer = { "table", 5, other_data };
 static const struct tpat_rt_arg table_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 0 }
 };
@@ -414,7 +417,7 @@ KERNEL(copy_pair)
 }
 
 /* A hash of the program stands for that of the kernels, too. */
-#define HEAD(name, hash, about) name, "1", "tpat", hash, hash, about
+#define HEAD(name, hash, about) name, "1", "tpat", hash, hash, name, about
 #define TACTICS(t) t, COUNT(t)
 #define EXPRS(e) e, COUNT(e)
 static const struct tpat_rt_plugin plugins[] = {
@@ -424,6 +427,10 @@ static const struct tpat_rt_plugin plugins[] = {
 	  softmax_buffer, 2, TACTICS(softmax_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("AddTable", "ad", "y = x + table"), &table_x, &table_y, 1, 1, EXPRS(table_expr), &table_buffer, 1,
 	  TACTICS(table_tactic), &table_image, 1, NULL, 0 },
+	{ "AddOther", "1", "tpat", "ad", "ad", "AddTable", "y = x + another table", &table_x, &table_y, 1, 1,
+	  EXPRS(table_expr), &other_buffer, 1, TACTICS(table_tactic), &table_image, 1, NULL, 0 },
+	{ "AddAgain", "1", "tpat", "ad", "ad", "AddTable", "y = x + table", &table_x, &table_y, 1, 1, EXPRS(table_expr),
+	  &table_buffer, 1, TACTICS(table_tactic), &table_image, 1, NULL, 0 },
 	{ HEAD("Repeat", "4e", "x repeated up to a size"), repeat_in, &repeat_out, 2, 1, EXPRS(repeat_expr),
 	  &repeat_buffer, 1, TACTICS(repeat_tactic), NULL, 0, NULL, 0 },
 	{ HEAD("Blind", "b1", "needs a value that no extent shows"), repeat_in, &blind_out, 2, 1, EXPRS(repeat_expr),

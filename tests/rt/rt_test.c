@@ -169,6 +169,40 @@ static void test_tactics(struct host *h)
 	host_log_clear(h);
 }
 
+/* Plugins that differ in their weights share code; the same weights are on the device once. */
+static void test_shared_weights(struct host *h)
+{
+	static const int table[4] = { 1, 10, 100, 1000 };
+	static const struct {
+		const char *plugin;
+		int uploads, first;
+	} cases[] = { { "AddTable", 1, 1 }, { "AddOther", 1, 2 }, { "AddAgain", 0, 1 }, { "AddOther", 0, 2 } };
+	struct host_memory m = trt_host_memory(&memory);
+	int loads = device.loads, uploads = device.uploads;
+
+	for (int i = 0; i < 4; i++) {
+		struct host_tensor in = tensor(6, 2, 3, 4), out;
+		struct host_engine *x = build(h, cases[i].plugin, &in, &in, 1), *y = NULL;
+		int32_t *data = trt_host_alloc(&memory, 48);
+		uploads += cases[i].uploads;
+		for (int k = 0; k < 12; k++)
+			data[k] = k;
+		in.pointer = data;
+		CHECK_INT(host_engine_context(&y, x, arena, &err), 0);
+		for (int second = 0; second < 2; second++) {
+			CHECK_INT(host_run(second ? y : x, &in, &out, &m, NULL, &err), 0);
+			for (int k = 0; k < 12; k++)
+				CHECK_INT(((int32_t *)out.pointer)[k], k + cases[i].first * table[k % 4]);
+			free_outputs(&out, 1);
+		}
+		CHECK_INT(device.loads, loads + 1);
+		CHECK_INT(device.uploads, uploads);
+		trt_host_free(&memory, data);
+		host_engine_free(y);
+		host_engine_free(x);
+	}
+}
+
 static void test_constant_and_guard(struct host *h)
 {
 	struct host_tensor min = tensor(6, 2, 1, 4), max = tensor(6, 2, 9, 4), out;
@@ -524,6 +558,9 @@ int main(int argc, char **argv)
 	host_log_clear(h);
 	test_refusals(h);
 	test_demands(h);
+	close_all(h);
+	h = open_as(110100, false);
+	test_shared_weights(h);
 	test_saved_fields(h);
 	test_shapes(h);
 	test_folding(h);

@@ -107,6 +107,29 @@ static void values(struct arena *a)
 	CHECK(strcmp(one, other) != 0);
 }
 
+/* A weight's value is no part of the text, of the hash, or of an expression. */
+static void weights(struct arena *a)
+{
+	static const char text[] = "program K(x: f32[N,2]) -> (y: f32[N,2])\n  weight w: u8[2]\n"
+	                           "  y: f32[N,2] = map (i, j) x[i, j] * f32(w[1])\n";
+	struct ir_program *p = parse(a, text), *q = parse(a, text);
+	char one[33], other[33];
+	struct err e = { 0 };
+	CHECK_STR(print(a, p), text);
+	ir_hash(p, one);
+	vec_each (b, &q->buffers)
+		if ((*b)->weight) {
+			struct tensor *t = NEW(a, struct tensor);
+			CHECK_INT(tensor_new(t, (*b)->data->type, 1, (*b)->data->dim, a, &e), 0);
+			tensor_set_int(t, 1, 7);
+			(*b)->data = t;
+		}
+	CHECK_INT(ir_optimise(q, NULL, NULL, &e), 0);
+	CHECK_STR(print(a, q), text);
+	ir_hash(q, other);
+	CHECK_STR(one, other);
+}
+
 /* Invalid stages. */
 static void wrong_stages(struct arena *a)
 {
@@ -324,6 +347,7 @@ int main(void)
 	struct arena *a = arena_new();
 	round_trip(a);
 	values(a);
+	weights(a);
 	wrong_stages(a);
 	index_arithmetic(a);
 	multiples(a);

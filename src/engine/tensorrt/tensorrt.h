@@ -52,14 +52,32 @@ int tensorrt_expr_row(int32_t *row, struct tensorrt_exprs *t, expr x, struct err
 int32_t tensorrt_expr_number(struct tensorrt_exprs *t, int64_t value);
 int32_t tensorrt_expr_times(struct tensorrt_exprs *t, int32_t row, int64_t by);
 
+/* Data in `folder`/data, by the names that library.c has for it. */
+struct tensorrt_datum {
+	uint64_t hash;
+	const struct tensor *value;
+	const char *name;
+};
+struct tensorrt_data {
+	VEC(struct tensorrt_datum);
+	struct arena *arena;
+};
+
+/* tensorrt_data.c. */
+/* Returns the plugin's value of one of its program's constants: its own of a weight. */
+const struct tensor *tensorrt_constant(const struct engine_plugin *p, const struct ir_buffer *b);
+/* Returns the name of equal data, or null after adding it as `name`. */
+const char *tensorrt_data_find(struct tensorrt_data *d, const struct tensor *value, const char *name);
+
 /* tensorrt_table.c: plugins/<plugin>.h, and the plugin's row of library.c. Constants of more than a few bytes are
- * written to `folder`/data. */
+ * written to `folder`/data, unless `data` has the same already. */
 int tensorrt_table(struct str *table, struct str *row, const struct engine_library *l, const struct engine_plugin *p,
-                   const char *folder, struct err *e);
+                   struct tensorrt_data *data, const char *folder, struct err *e);
 void tensorrt_string(struct str *out, const char *text); /* a C string literal */
-const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a);
 
 /* tensorrt_text.c: README.md, Makefile, tpat.json. */
+/* Returns the name in code/ of the plugin's kernels, or of those that it shares. */
+const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a);
 void tensorrt_readme(struct str *out, const struct engine_library *l);
 void tensorrt_makefile(struct str *out, const struct engine_library *l);
 void tensorrt_json(struct str *out, const struct engine_library *l);

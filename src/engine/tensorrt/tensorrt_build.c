@@ -162,19 +162,21 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 	return file_make(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
 }
 
-static int write_plugin(struct build *b, const struct engine_plugin *p, struct str *rows, struct arena *a,
-                        struct err *e)
+static int write_plugin(struct build *b, const struct engine_plugin *p, struct str *rows, struct tensorrt_data *data,
+                        struct arena *a, struct err *e)
 {
 	const char *id = tensorrt_id(p, a);
 	struct str text[KERNEL_LANGUAGES], table = str_new(a);
-	TRY(tensorrt_table(&table, rows, b->library, p, b->folder, e));
+	TRY(tensorrt_table(&table, rows, b->library, p, data, b->folder, e));
+	TRY(write_text(b, arena_printf(a, "plugins/%s.h", id), &table, e));
+	if (p->like)
+		return 0;
 	for (int l = 0; l < KERNEL_LANGUAGES; l++) {
 		const struct language *language = language_of((enum kernel_language)l);
 		text[l] = str_new(a);
 		language->print(&text[l], p->plan, p->plans);
 		TRY(write_text(b, arena_printf(a, "kernels/%s%s", id, language->ending), &text[l], e));
 	}
-	TRY(write_text(b, arena_printf(a, "plugins/%s.h", id), &table, e));
 	for (int i = 0; i < b->library->archs; i++) {
 		b->job[b->jobs] = (struct job){ .plugin = p,
 			                        .cuda = str_text(&text[KERNEL_CUDA]),
@@ -189,11 +191,12 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 {
 	const struct engine_library *l = b->library;
 	struct str text = str_new(a), rows = str_new(a), readme = str_new(a), make = str_new(a), json = str_new(a);
+	struct tensorrt_data data = { .arena = a };
 	str_printf(&text, "/* The plugins of a model, as tables that the runtime in rt/ reads. Made by %s. */\n",
 	           l->generator);
 	str_add(&text, library_head);
 	for (int i = 0; i < l->plugins; i++) {
-		TRY(write_plugin(b, &l->plugin[i], &rows, a, e));
+		TRY(write_plugin(b, &l->plugin[i], &rows, &data, a, e));
 		str_printf(&text, "#include \"plugins/%s.h\"\n", tensorrt_id(&l->plugin[i], a));
 	}
 	str_printf(&text, "\nstatic const struct tpat_rt_plugin plugins[] = {\n%s};\n\n", str_text(&rows));

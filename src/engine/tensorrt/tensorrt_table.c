@@ -28,7 +28,9 @@ struct table {
 	const struct engine_library *library;
 	const struct engine_plugin *plugin;
 	const struct ir_program *program;
-	const char *id; /* the plugin's name as an identifier, the prefix of all names in the table */
+	const char *id;     /* the plugin's name as an identifier, the prefix of all names in the table */
+	const char *tables; /* the prefix of the tables other than the buffers: of the plugin with the same kernels */
+	struct tensorrt_data *data; /* of the library */
 	const char *folder;
 	int32_t one;
 	struct {
@@ -66,12 +68,6 @@ static void put_comment(struct str *out, const char *text)
 	for (const char *c = text; *c; c++)
 		str_add(out, *c == '\n' ? " " : c[0] == '*' && c[1] == '/' ? "* " : (char[]){ *c, 0 });
 	str_add(out, " */");
-}
-
-const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a)
-{
-	return arena_printf(a, "%s.%s_%d.%s", str_identifier(a, p->name), arch->ptx ? "compute" : "sm", arch->arch,
-	                    arch->ptx ? "ptx" : "cubin");
 }
 
 /* ---- First pass: rows for all expressions. */
@@ -368,10 +364,19 @@ static const char *constant_name(const struct table *t, const struct ir_buffer *
 	return arena_printf(t->arena, "%s_%d_%s", t->id, b->id, b->name);
 }
 
+/* Writes a constant, or the name of equal data of another plugin: those share one copy on the device. */
 static int put_constant(struct table *t, const struct ir_buffer *b)
 {
-	int64_t n = tensor_bytes(b->data);
-	const unsigned char *byte = b->data->data;
+	const struct tensor *value = tensorrt_constant(t->plugin, b);
+	int64_t n = tensor_bytes(value);
+	const unsigned char *byte = value->data;
+	const char *same = n > INLINE_BYTES ? tensorrt_data_find(t->data, value, constant_name(t, b)) : NULL;
+	if (same) {
+		str_printf(t->out, "#define %s %s /* ", constant_name(t, b), same);
+		put_type(t->out, b);
+		str_add(t->out, " */\n");
+		return 0;
+	}
 	str_add(t->out, "/* ");
 	put_type(t->out, b);
 	str_add(t->out, " */\n");
@@ -614,10 +619,10 @@ static const char *kernels_hash(const struct table *t)
 }
 
 /* ".input = X_input, .inputs = 2," or nothing if there are none. */
-static void put_list(struct table *t, struct str *row, const char *what, int n)
+static void put_list(const char *id, struct str *row, const char *what, int n)
 {
 	if (n)
-		str_printf(row, "\t\t.%s = %s_%s, .%ss = %d,\n", what, t->id, what, what, n);
+		str_printf(row, "\t\t.%s = %s_%s, .%ss = %d,\n", what, id, what, what, n);
 }
 
 static void put_row(struct table *t, struct str *row)
@@ -625,26 +630,40 @@ static void put_row(struct table *t, struct str *row)
 	const struct engine_plugin *p = t->plugin;
 	const struct {
 		const char *member, *text;
-	} texts[] = { { "name", p->name }, { "version", p->version },      { "name_space", p->name_space },
-		      { "hash", p->hash }, { "kernels", kernels_hash(t) }, { "about", p->about } };
+	} texts[] = {
+		{ "name", p->name },  { "version", p->version },      { "name_space", p->name_space },
+		{ "hash", p->hash },  { "kernels", kernels_hash(t) }, { "code", p->like ? p->like->name : p->name },
+		{ "about", p->about }
+	};
 	str_add(row, "\t{\n");
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		str_printf(row, "\t\t.%s = ", texts[i].member);
 		tensorrt_string(row, texts[i].text);
 		str_add(row, ",\n");
 	}
-	put_list(t, row, "input", t->program->inputs.n);
-	put_list(t, row, "output", t->program->outputs.n);
-	put_list(t, row, "expr", t->exprs.row.n);
-	put_list(t, row, "buffer", t->buffers.n);
-	put_list(t, row, "tactic", p->plans);
-	put_list(t, row, "image", t->library->archs);
-	put_list(t, row, "demand", t->demands.n);
+	put_list(t->tables, row, "input", t->program->inputs.n);
+	put_list(t->tables, row, "output", t->program->outputs.n);
+	put_list(t->tables, row, "expr", t->exprs.row.n);
+	put_list(t->id, row, "buffer", t->buffers.n);
+	put_list(t->tables, row, "tactic", p->plans);
+	put_list(t->tables, row, "image", t->library->archs);
+	put_list(t->tables, row, "demand", t->demands.n);
 	str_add(row, "\t},\n");
 }
 
+/* All tables of a plugin but its buffers. */
+static void put_own_tables(struct table *t)
+{
+	put_exprs(t);
+	put_tensors(t, "input", t->program->inputs.at, t->program->inputs.n);
+	put_tensors(t, "output", t->program->outputs.at, t->program->outputs.n);
+	put_tactics(t);
+	put_images(t);
+	put_demands(t);
+}
+
 int tensorrt_table(struct str *out, struct str *row, const struct engine_library *l, const struct engine_plugin *p,
-                   const char *folder, struct err *e)
+                   struct tensorrt_data *data, const char *folder, struct err *e)
 {
 	struct ir_program *program = p->plan[0]->program;
 	struct arena *a = out->arena;
@@ -655,6 +674,8 @@ int tensorrt_table(struct str *out, struct str *row, const struct engine_library
 		.plugin = p,
 		.program = program,
 		.id = str_identifier(a, p->name),
+		.tables = str_identifier(a, p->like ? p->like->name : p->name),
+		.data = data,
 		.folder = folder,
 		.buffer = NEWN(a, int, program->buffers.n + 1),
 		.buffer_bytes = NEWN(a, int32_t, program->buffers.n + 1),
@@ -664,14 +685,13 @@ int tensorrt_table(struct str *out, struct str *row, const struct engine_library
 	TRY(add_all(&t));
 	TRY(check_values(&t));
 	put_comment(out, p->about);
-	str_printf(out, "\n/* Kernels: ../kernels/%s.cu. Included once, by ../library.c. */\n\n", t.id);
-	put_exprs(&t);
-	put_tensors(&t, "input", program->inputs.at, program->inputs.n);
-	put_tensors(&t, "output", program->outputs.at, program->outputs.n);
+	str_printf(out, "\n/* Kernels: ../kernels/%s.cu. Included once, by ../library.c. */\n", t.tables);
+	if (p->like)
+		str_printf(out, "/* The other tables are those of %s.h: only the weights differ. */\n", t.tables);
+	str_add(out, "\n");
 	TRY(put_buffers(&t));
-	put_tactics(&t);
-	put_images(&t);
-	put_demands(&t);
+	if (!p->like)
+		put_own_tables(&t);
 	put_row(&t, row);
 	return 0;
 }

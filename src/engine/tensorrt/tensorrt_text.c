@@ -1,6 +1,12 @@
 /* Texts in a library's folder: README.md for people, Makefile to build again, machine-readable tpat.json. */
 #include "engine/tensorrt/tensorrt.h"
 
+const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a)
+{
+	return arena_printf(a, "%s.%s_%d.%s", str_identifier(a, p->like ? p->like->name : p->name),
+	                    arch->ptx ? "compute" : "sm", arch->arch, arch->ptx ? "ptx" : "cubin");
+}
+
 static const char *arch_name(const struct engine_arch *x, struct arena *a)
 {
 	return arena_printf(a, x->ptx ? "compute_%d" : "sm_%d", x->arch);
@@ -36,7 +42,7 @@ void tensorrt_readme(struct str *out, const struct engine_library *l)
 	        "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for the "
 	        "CPU\n"
 	        "- `plugins/*.h`, `library.c`: tables of each plugin's inputs, outputs and kernel launches\n"
-	        "- `code/`: the compiled kernels; `data/`: constants\n"
+	        "- `code/`: the compiled kernels; `data/`: constants and weights\n"
 	        "- `rt/`: the runtime, C11, the same in every library: `rt/core/` reads the tables and launches\n"
 	        "  kernels, `rt/tensorrt/` is the TensorRT plugin\n"
 	        "- `tpat.json`: a machine-readable description of all plugins\n\n");
@@ -92,7 +98,7 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	             "\t\tlibrary.c $(wildcard rt/*/*.c) -ldl -lpthread\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
-		for (int k = 0; k < l->archs; k++)
+		for (int k = 0; k < l->archs && !l->plugin[i].like; k++)
 			str_printf(out, "CODE += code/%s\n",
 			           tensorrt_code_name(&l->plugin[i], &l->arch[k], out->arena));
 	str_add(out, "\nSTAMP := LC_ALL=C; export LC_ALL; cksum kernels/*.cu kernels/*.h\n\n");
@@ -182,9 +188,11 @@ static void put_tactics(struct str *out, const struct engine_plugin *p)
 static void put_plugin(struct str *out, const struct engine_plugin *p)
 {
 	const struct ir_program *program = p->plan[0]->program;
-	const char *id = str_identifier(out->arena, p->name);
+	const char *id = str_identifier(out->arena, p->like ? p->like->name : p->name);
 	str_add(out, "  {");
 	put_member(out, "name", p->name);
+	if (p->like)
+		put_member(out, "like", p->like->name);
 	put_member(out, "version", p->version);
 	put_member(out, "namespace", p->name_space);
 	put_member(out, "hash", p->hash);
