@@ -3,7 +3,8 @@
  * argument is the object; an object is a struct whose first word points at its table (Itanium C++ ABI, single
  * inheritance). Names and order are those of TensorRT's public headers NvInferRuntimeBase.h, NvInferRuntime.h,
  * NvInferImpl.h and NvInferPluginBase.h. V3 interfaces and all structs are the same from TensorRT 10.0 to 11.x;
- * registry, logger and logger finder moved at 11.0 and are here in both forms. */
+ * registry, logger and logger finder moved at 11.0 and are here in both forms. TensorRT 8 and 9 have no V3 interfaces:
+ * their plugins (IPluginV2DynamicExt), creators, registry and structs have names that end in 8. */
 #ifndef TPAT_ABI_H
 #define TPAT_ABI_H
 
@@ -201,7 +202,105 @@ struct trt_expr_value {
 	bool (*is_size_tensor)(void *impl);
 };
 
-/* ILogger and ILoggerFinder. */
+/* ---- TensorRT 8.0 to 9.3: extents are int32, and plugins are IPluginV2DynamicExt. */
+
+struct trt_dims_8 {
+	int32_t rank;
+	int32_t d[TRT_MAX_DIMS];
+};
+struct trt_desc_8 {
+	struct trt_dims_8 dims;
+	int32_t type, format;
+	float scale;
+};
+struct trt_dynamic_desc_8 {
+	struct trt_desc_8 desc;
+	struct trt_dims_8 min, max;
+};
+
+_Static_assert(sizeof(struct trt_dims_8) == 36, "Dims");
+_Static_assert(sizeof(struct trt_desc_8) == 48 && offsetof(struct trt_desc_8, scale) == 44, "PluginTensorDesc");
+_Static_assert(sizeof(struct trt_dynamic_desc_8) == 120 && offsetof(struct trt_dynamic_desc_8, max) == 84,
+               "DynamicDesc");
+
+enum { TRT_V2_DYNAMIC_EXT = 3 }; /* PluginVersion, the first byte of getTensorRTVersion */
+
+/* IPluginV2DynamicExt. The slots of its bases that a plugin with dynamic shapes must have, but TensorRT does not use:
+ * old_dimensions to old_workspace, old_enqueue, broadcast and can_broadcast, old_configure. */
+struct trt_plugin_8 {
+	int32_t (*tensorrt_version)(void *self);
+	const char *(*type)(void *self);
+	const char *(*version)(void *self);
+	int32_t (*outputs)(void *self);
+	struct trt_dims_8 (*old_dimensions)(void *self, int32_t index, const struct trt_dims_8 *in, int32_t inputs);
+	bool (*old_supports_format)(void *self, int32_t type, int32_t format);
+	void (*old_configure_with_format)(void *self, const struct trt_dims_8 *in, int32_t inputs,
+	                                  const struct trt_dims_8 *out, int32_t outputs, int32_t type, int32_t format,
+	                                  int32_t batch);
+	int32_t (*initialize)(void *self);
+	void (*terminate)(void *self);
+	size_t (*old_workspace)(void *self, int32_t batch);
+	int32_t (*old_enqueue)(void *self, int32_t batch, const void *const *inputs, void *const *outputs,
+	                       void *workspace, void *stream);
+	size_t (*serialization_size)(void *self);
+	void (*serialize)(void *self, void *buffer);
+	void (*destroy)(void *self);
+	void *(*clone)(void *self);
+	void (*set_name_space)(void *self, const char *name_space);
+	const char *(*name_space)(void *self);
+	void (*d1)(void *self);
+	void (*d0)(void *self);
+	int32_t (*output_type)(void *self, int32_t index, const int32_t *in, int32_t inputs);
+	bool (*broadcast)(void *self, int32_t index, const bool *in, int32_t inputs);
+	bool (*can_broadcast)(void *self, int32_t index);
+	void (*old_configure)(void *self, const struct trt_dims_8 *in, int32_t inputs, const struct trt_dims_8 *out,
+	                      int32_t outputs, const int32_t *in_type, const int32_t *out_type,
+	                      const bool *in_broadcast, const bool *out_broadcast, int32_t format, int32_t batch);
+	void (*attach)(void *self, void *cudnn, void *cublas, void *allocator);
+	void (*detach)(void *self);
+	struct trt_dims_exprs (*output_dimensions)(void *self, int32_t index, const struct trt_dims_exprs *in,
+	                                           int32_t inputs, struct trt_expr *builder);
+	bool (*supports_format)(void *self, int32_t pos, const struct trt_desc_8 *in_out, int32_t inputs,
+	                        int32_t outputs);
+	void (*configure)(void *self, const struct trt_dynamic_desc_8 *in, int32_t inputs,
+	                  const struct trt_dynamic_desc_8 *out, int32_t outputs);
+	size_t (*workspace)(void *self, const struct trt_desc_8 *in, int32_t inputs, const struct trt_desc_8 *out,
+	                    int32_t outputs);
+	int32_t (*enqueue)(void *self, const struct trt_desc_8 *in, const struct trt_desc_8 *out,
+	                   const void *const *inputs, void *const *outputs, void *workspace, void *stream);
+};
+_Static_assert(sizeof(struct trt_plugin_8) == 30 * sizeof(void *), "IPluginV2DynamicExt has 30 slots");
+
+struct trt_creator_8 { /* IPluginCreator */
+	int32_t (*tensorrt_version)(void *self);
+	const char *(*name)(void *self);
+	const char *(*version)(void *self);
+	const struct trt_fields *(*field_names)(void *self);
+	void *(*create)(void *self, const char *name, const struct trt_fields *fields);
+	void *(*deserialize)(void *self, const char *name, const void *data, size_t bytes);
+	void (*set_name_space)(void *self, const char *name_space);
+	const char *(*name_space)(void *self);
+	void (*d1)(void *self);
+	void (*d0)(void *self);
+};
+_Static_assert(sizeof(struct trt_creator_8) == 10 * sizeof(void *), "IPluginCreator has 10 slots");
+
+/* The tables of trt_expr.impl. A constant's value is only as wide as an extent. */
+struct trt_expr_builder_8 {
+	void (*d1)(void *impl);
+	void (*d0)(void *impl);
+	const struct trt_expr *(*constant)(void *impl, int32_t value);
+	const struct trt_expr *(*operation)(void *impl, int32_t operation, const struct trt_expr *a,
+	                                    const struct trt_expr *b);
+};
+struct trt_expr_value_8 {
+	void (*d1)(void *impl);
+	void (*d0)(void *impl);
+	bool (*is_constant)(void *impl);
+	int32_t (*value)(void *impl); /* INT32_MIN if not constant */
+};
+
+/* ILogger and ILoggerFinder; those of 10 also serve 8 and 9. */
 struct trt_logger_10 {
 	void (*log)(void *self, int32_t severity, const char *message);
 	void (*d1)(void *self);
@@ -228,6 +327,11 @@ struct trt_registry_10 {
 	void *slot_13_to_14[2];
 	bool (*remove)(void *self, const void *creator); /* deregisterCreator */
 };
+struct trt_registry_8 {
+	bool (*add)(void *self, void *creator, const char *name_space);
+	void *slot_1_to_6[6];
+	bool (*remove)(void *self, const void *creator);
+};
 struct trt_registry_11 {
 	void *slot_0_to_7[8];
 	bool (*add)(void *self, void *creator, const char *name_space);
@@ -235,13 +339,16 @@ struct trt_registry_11 {
 	bool (*remove)(void *self, const void *creator);
 };
 
-/* The form of a library's interfaces, from its getInferLibVersion(): 10, 11, or 0 if unknown. TensorRT encodes 10.3.0
- * as 100300; TensorRT-RTX has its own numbers (1.7.1 is 10701) and the form of 11 (seen from 1.6 on). */
+/* The form of a library's interfaces, from its getInferLibVersion(): 8 (8.5 to 9.3), 10, 11, or 0 if unknown. TensorRT
+ * encodes 8.6.1 as 8601 and 10.3.0 as 100300; TensorRT-RTX has its own numbers (1.7.1 is 10701) and the form of 11
+ * (seen from 1.6 on). */
 static inline int trt_form(int32_t version)
 {
 	if (version >= 110000 || (version >= 10600 && version < 20000))
 		return 11;
-	return version >= 100000 ? 10 : 0;
+	if (version >= 100000)
+		return 10;
+	return version >= 8500 && version < 10000 ? 8 : 0;
 }
 
 #endif

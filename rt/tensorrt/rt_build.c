@@ -12,12 +12,6 @@ static struct trt_info build_info(void *self)
 	return (struct trt_info){ "PLUGIN_V3ONE_BUILD", 1, 0 };
 }
 
-static int32_t fail(const struct tpat_rt_plugin *p, const char *method, const char why[RT_WHY])
-{
-	rt_log(p, TRT_LOG_ERROR, "%s: %s", method, why);
-	return -1;
-}
-
 /* A profile's minimum and maximum must also fit the plugin. */
 static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const struct trt_dynamic_desc *d,
                          char why[RT_WHY])
@@ -37,21 +31,27 @@ static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const st
 	return 0;
 }
 
+int rt_configure(const struct tpat_rt_plugin *p, const struct trt_dynamic_desc *in, int32_t inputs,
+                 const struct trt_dynamic_desc *out, int32_t outputs, char why[RT_WHY])
+{
+	if (rt_check_counts(p, inputs, outputs, why))
+		return -1;
+	for (int32_t i = 0; i < inputs; i++)
+		if (check_dynamic(p, i, &in[i], why))
+			return -1;
+	for (int32_t o = 0; o < outputs; o++)
+		if (check_dynamic(p, p->inputs + o, &out[o], why))
+			return -1;
+	return 0;
+}
+
 static int32_t build_configure(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
                                const struct trt_dynamic_desc *out, int32_t outputs)
 {
 	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
 	char why[RT_WHY];
 
-	if (rt_check_counts(p, inputs, outputs, why))
-		return fail(p, "configurePlugin", why);
-	for (int32_t i = 0; i < inputs; i++)
-		if (check_dynamic(p, i, &in[i], why))
-			return fail(p, "configurePlugin", why);
-	for (int32_t o = 0; o < outputs; o++)
-		if (check_dynamic(p, p->inputs + o, &out[o], why))
-			return fail(p, "configurePlugin", why);
-	return 0;
+	return rt_configure(p, in, inputs, out, outputs, why) ? rt_fail(p, "configurePlugin", why) : 0;
 }
 
 static int32_t build_output_types(void *self, int32_t *out, int32_t outputs, const int32_t *in, int32_t inputs)
@@ -60,17 +60,17 @@ static int32_t build_output_types(void *self, int32_t *out, int32_t outputs, con
 	char why[RT_WHY];
 
 	if (rt_check_counts(p, inputs, outputs, why))
-		return fail(p, "getOutputDataTypes", why);
+		return rt_fail(p, "getOutputDataTypes", why);
 	for (int32_t i = 0; i < inputs; i++)
 		if (rt_check_type(p, i, in[i], why))
-			return fail(p, "getOutputDataTypes", why);
+			return rt_fail(p, "getOutputDataTypes", why);
 	for (int32_t o = 0; o < outputs; o++) {
 		out[o] = rt_type(p, p->inputs + o);
 		/* TensorRT must never see a private type number. */
 		if (out[o] >= TRT_PRIVATE && !rt_device_is_hosted()) {
 			rt_why(why, "output %d (%s) has a type that TensorRT does not have (ONNX type %d)", (int)o,
 			       p->output[o].name, (int)p->output[o].type);
-			return fail(p, "getOutputDataTypes", why);
+			return rt_fail(p, "getOutputDataTypes", why);
 		}
 	}
 	return 0;
@@ -84,8 +84,8 @@ static int32_t build_output_shapes(void *self, const struct trt_dims_exprs *in, 
 	char why[RT_WHY];
 
 	if (rt_check_counts(p, inputs, outputs, why) ||
-	    rt_output_shapes(p, in, inputs, shape_in, shape_inputs, out, builder, why))
-		return fail(p, "getOutputShapes", why);
+	    rt_output_shapes(p, in, inputs, shape_in, shape_inputs, out, builder, 10, why))
+		return rt_fail(p, "getOutputShapes", why);
 	return 0;
 }
 
@@ -119,23 +119,16 @@ static void put_range(const struct trt_dynamic_desc *d, int64_t *low, int64_t *h
 	}
 }
 
-static size_t build_workspace(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
-                              const struct trt_dynamic_desc *out, int32_t outputs)
+int64_t rt_workspace(const struct tpat_rt_plugin *p, const struct trt_dynamic_desc *in, int32_t inputs,
+                     const struct trt_dynamic_desc *out, int32_t outputs, char why[RT_WHY])
 {
-	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
 	size_t n = rt_extents(p);
-	char why[RT_WHY];
 
-	if (rt_check_counts(p, inputs, outputs, why)) {
-		fail(p, "getWorkspaceSize", why);
-		return 0;
-	}
+	if (rt_check_counts(p, inputs, outputs, why))
+		return -1;
 	int64_t *low = malloc((2 * n + 1) * sizeof *low), *high = low + n;
-	if (!low) {
-		rt_why(why, "out of memory");
-		fail(p, "getWorkspaceSize", why);
-		return 0;
-	}
+	if (!low)
+		return rt_why(why, "out of memory");
 	memset(low, 0xff, 2 * n * sizeof *low); /* -1: unknown */
 	for (int32_t i = 0; i < inputs; i++)
 		put_range(&in[i], low + i * TPAT_RT_MAX_RANK, high + i * TPAT_RT_MAX_RANK);
@@ -145,11 +138,20 @@ static size_t build_workspace(void *self, const struct trt_dynamic_desc *in, int
 	for (int32_t o = 0; o < outputs && bytes >= 0; o++)
 		bytes += rt_is_narrowed(p, o, out[o].desc.type) ? RT_WORKSPACE_ALIGN : 0;
 	free(low);
-	if (bytes < 0) {
-		fail(p, "getWorkspaceSize", why);
-		return 0;
-	}
-	return (size_t)bytes;
+	return bytes;
+}
+
+static size_t build_workspace(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
+                              const struct trt_dynamic_desc *out, int32_t outputs)
+{
+	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
+	char why[RT_WHY];
+	int64_t bytes = rt_workspace(p, in, inputs, out, outputs, why);
+
+	if (bytes >= 0)
+		return (size_t)bytes;
+	rt_fail(p, "getWorkspaceSize", why);
+	return 0;
 }
 
 static int32_t build_valid_tactics(void *self, int32_t *tactics, int32_t count)
@@ -159,7 +161,7 @@ static int32_t build_valid_tactics(void *self, int32_t *tactics, int32_t count)
 
 	if (count != rt_tactics(p)) {
 		rt_why(why, "it has %d tactics, but TensorRT asks for %d", (int)rt_tactics(p), (int)count);
-		return fail(p, "getValidTactics", why);
+		return rt_fail(p, "getValidTactics", why);
 	}
 	for (int32_t i = 0; i < count; i++)
 		tactics[i] = i + 1;

@@ -6,7 +6,7 @@
 
 #include "rt_tensorrt.h"
 
-#define SELF(self) (((struct rt_creator *)(self))->table)
+#define SELF(self) (RT_CREATOR(self, creator)->table)
 
 static struct trt_info creator_info(void *self)
 {
@@ -109,4 +109,5 @@ void rt_creator_init(struct rt_creator *c, const struct tpat_rt_plugin *table)
 {
 	c->creator.vptr = &creator_table.t;
 	c->table = table;
+	rt_old_creator_init(c);
 }

@@ -36,7 +36,7 @@ static void *find_logger(int *form)
 		*form = trt_form(rt_tensorrt_version(rt_finder));
 		if (*form == 11)
 			return TRT_CALL(rt_finder, trt_finder_11, find);
-		return *form == 10 ? TRT_CALL(rt_finder, trt_finder_10, find) : NULL;
+		return *form ? TRT_CALL(rt_finder, trt_finder_10, find) : NULL;
 	}
 	void *(*get)(void) = NULL;
 	*(void **)&get = dlsym(RTLD_DEFAULT, "getLogger");
@@ -67,4 +67,10 @@ void rt_log(const struct tpat_rt_plugin *p, int severity, const char *format, ..
 		device_log(device_user, severity, line);
 	else
 		fprintf(stderr, "%s\n", line);
+}
+
+int32_t rt_fail(const struct tpat_rt_plugin *p, const char *method, const char why[RT_WHY])
+{
+	rt_log(p, TRT_LOG_ERROR, "%s: %s", method, why);
+	return -1;
 }

@@ -142,6 +142,7 @@ struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table)
 	x->core.vptr = &core_table.t;
 	x->build.vptr = &rt_build_table.t;
 	x->runtime.vptr = &rt_runtime_table.t;
+	x->old.vptr = &rt_old_table.t;
 	x->table = table;
 	x->tactic = table->tactic;
 	x->inputs_given = -1;

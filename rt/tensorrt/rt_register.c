@@ -19,19 +19,19 @@ enum { MAX_TENSORRT = 8 };
 
 struct registry {
 	void *object;
-	int form;   /* 10 or 11, see trt_form */
+	int form;   /* 8, 10 or 11, see trt_form */
 	bool *took; /* for each creator: registered here */
 };
 
 static struct {
 	struct rt_creator *creator;
-	void **list; /* what getCreators returns */
+	void **list, **old_list; /* what getCreators and getPluginCreators return */
 	int32_t creators;
 	struct registry registry[MAX_TENSORRT];
 	int registries;
 	bool *took;      /* for all registries */
 	int32_t version; /* of a TensorRT where creators were registered */
-	bool asked;      /* TensorRT called getCreators */
+	bool asked;      /* TensorRT called getCreators or getPluginCreators */
 	pthread_mutex_t lock;
 } library = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -89,6 +89,9 @@ int32_t rt_version(void)
 
 static bool registry_call(const struct registry *r, struct rt_creator *c, bool add)
 {
+	if (r->form == 8)
+		return add ? TRT_CALL(r->object, trt_registry_8, add, &c->old, c->table->name_space)
+		           : TRT_CALL(r->object, trt_registry_8, remove, &c->old);
 	if (r->form == 11)
 		return add ? TRT_CALL(r->object, trt_registry_11, add, c, c->table->name_space)
 		           : TRT_CALL(r->object, trt_registry_11, remove, c);
@@ -112,17 +115,17 @@ static void add_creators(struct registry *r)
 		       (int)refused, (int)library.creators, library.creator[first].table->name);
 }
 
-/* Warns about TensorRT 8 and 9, which have a registry, too. */
+/* Warns about TensorRT 5 to 8.4, which have a registry, too. */
 static void too_old(int32_t version)
 {
 	rt_log(NULL, TRT_LOG_WARNING,
-	       "TensorRT %d.%d has no IPluginV3: the library's plugins are not registered; they need TensorRT 10 or 11",
+	       "TensorRT %d.%d is too old for the library's plugins; they need TensorRT 8.5 or later",
 	       (int)version / 1000, (int)version / 100 % 10);
 }
 
-static bool is_old(int32_t version)
+static bool is_too_old(int32_t version)
 {
-	return version >= 5000 && version < 10000;
+	return version >= 5000 && version < 10000 && !trt_form(version);
 }
 
 static void register_with(void *handle)
@@ -137,7 +140,7 @@ static void register_with(void *handle)
 	for (int i = 0; i < library.registries; i++)
 		if (library.registry[i].object == r.object)
 			return;
-	if (is_old(version))
+	if (is_too_old(version))
 		too_old(version);
 	if (!r.form)
 		return;
@@ -206,9 +209,10 @@ static void leave(void)
 	rt_device_forget();
 	free(library.creator);
 	free(library.list);
+	free(library.old_list);
 	free(library.took);
 	library.creator = NULL;
-	library.list = NULL;
+	library.list = library.old_list = NULL;
 	library.took = NULL;
 	library.creators = 0;
 }
@@ -219,12 +223,14 @@ __attribute__((constructor)) static void enter(void)
 		return;
 	library.creator = calloc((size_t)tpat_library.plugins, sizeof *library.creator);
 	library.list = calloc((size_t)tpat_library.plugins, sizeof *library.list);
+	library.old_list = calloc((size_t)tpat_library.plugins, sizeof *library.old_list);
 	library.took = calloc((size_t)tpat_library.plugins * MAX_TENSORRT, sizeof *library.took);
-	if (library.creator && library.list && library.took)
+	if (library.creator && library.list && library.old_list && library.took)
 		library.creators = tpat_library.plugins;
 	for (int32_t i = 0; i < library.creators; i++) {
 		rt_creator_init(&library.creator[i], &tpat_library.plugin[i]);
 		library.list[i] = &library.creator[i].creator;
+		library.old_list[i] = &library.creator[i].old;
 	}
 	register_with_all();
 	atexit(leave);
@@ -243,28 +249,36 @@ int32_t tpat_rt_register(void)
 	return n;
 }
 
-void *const *getCreators(int32_t *count)
+static void *const *give_creators(void **list, const char *function, int32_t *count)
 {
 	pthread_mutex_lock(&library.lock);
 	library.asked = true;
 	deregister();
 	pthread_mutex_unlock(&library.lock);
 	if (library.creators == 0)
-		rt_log(NULL, TRT_LOG_ERROR,
-		       "getCreators: the library has no plugins for this runtime (version %u, runtime %d)",
-		       (unsigned)tpat_library.version, TPAT_RT_VERSION);
+		rt_log(NULL, TRT_LOG_ERROR, "%s: the library has no plugins for this runtime (version %u, runtime %d)",
+		       function, (unsigned)tpat_library.version, TPAT_RT_VERSION);
 	if (count)
 		*count = library.creators;
-	return library.list;
+	return list;
 }
 
-/* TensorRT 8.6 to 9.x asks here for creators of IPluginV2. The library only has V3 plugins: returns none. */
+void *const *getCreators(int32_t *count)
+{
+	return give_creators(library.list, "getCreators", count);
+}
+
+/* TensorRT 8.6 to 9.x asks here for creators of IPluginV2; 10.0 may ask, too, but reads them in another layout: it gets
+ * none. */
 void *const *getPluginCreators(int32_t *count)
 {
 	static void *const none[1];
+	int32_t version = rt_version();
 
-	if (is_old(rt_version()))
-		too_old(rt_version());
+	if (trt_form(version) == 8 || (!version && rt_device_is_hosted()))
+		return give_creators(library.old_list, "getPluginCreators", count);
+	if (is_too_old(version))
+		too_old(version);
 	if (count)
 		*count = 0;
 	return none;

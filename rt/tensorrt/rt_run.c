@@ -10,12 +10,6 @@ static struct trt_info runtime_info(void *self)
 	return (struct trt_info){ "PLUGIN_V3ONE_RUNTIME", 1, 0 };
 }
 
-static int32_t fail(const struct tpat_rt_plugin *p, const char *method, const char why[RT_WHY])
-{
-	rt_log(p, TRT_LOG_ERROR, "%s: %s", method, why);
-	return -1;
-}
-
 static int32_t runtime_set_tactic(void *self, int32_t tactic)
 {
 	struct rt_plugin *x = RT_OF(self, runtime);
@@ -25,7 +19,7 @@ static int32_t runtime_set_tactic(void *self, int32_t tactic)
 
 	if (tactic < 0 || tactic > rt_tactics(p)) {
 		rt_why(why, "there is no tactic %d; there are %d", (int)tactic, (int)rt_tactics(p));
-		return fail(p, "setTactic", why);
+		return rt_fail(p, "setTactic", why);
 	}
 	if (t == x->tactic)
 		return 0;
@@ -34,57 +28,104 @@ static int32_t runtime_set_tactic(void *self, int32_t tactic)
 	if (!x->plan.ready)
 		return 0;
 	/* TensorRT may have set the extents already. */
-	return rt_plan_make(p, t, x->plan.loaded, &x->plan, why) ? fail(p, "setTactic", why) : 0;
+	return rt_plan_make(p, t, x->plan.loaded, &x->plan, why) ? rt_fail(p, "setTactic", why) : 0;
 }
 
-/* Checks the descriptions against the table, and copies their extents to plan->extent. Sets *same if they are
- * unchanged. */
-static int take_extents(const struct tpat_rt_plugin *p, const struct trt_desc *in, int32_t inputs,
-                        const struct trt_desc *out, struct rt_plan *plan, char why[RT_WHY])
+/* Returns the description of a tensor (inputs come first, then outputs). */
+static struct trt_desc given_desc(const struct tpat_rt_plugin *p, const struct rt_given *g, int32_t index)
+{
+	const void *array = index < p->inputs ? g->in : g->out;
+	int32_t i = index < p->inputs ? index : index - p->inputs;
+
+	if (!g->old)
+		return ((const struct trt_desc *)array)[i];
+	const struct trt_desc_8 *d = (const struct trt_desc_8 *)array + i;
+	struct trt_desc wide = { .type = d->type, .format = d->format, .scale = d->scale };
+	wide.dims.rank = d->dims.rank;
+	for (int32_t k = 0; k < TRT_MAX_DIMS && k < d->dims.rank; k++)
+		wide.dims.d[k] = d->dims.d[k];
+	return wide;
+}
+
+/* True for a shape input that TensorRT did not pass. */
+static bool is_left_out(const struct tpat_rt_plugin *p, const struct rt_given *g, int32_t index)
+{
+	return index >= g->inputs && index < p->inputs;
+}
+
+/* Checks the descriptions against the table, and copies their extents to plan->extent. */
+static int take_extents(const struct tpat_rt_plugin *p, const struct rt_given *g, struct rt_plan *plan,
+                        char why[RT_WHY])
 {
 	memset(plan->extent, 0xff, rt_extents(p) * sizeof *plan->extent); /* -1: unknown */
 	for (int32_t i = 0; i < p->inputs + p->outputs; i++) {
-		if (i >= inputs && i < p->inputs)
+		if (is_left_out(p, g, i))
 			continue;
-		const struct trt_desc *d = i < p->inputs ? &in[i] : &out[i - p->inputs];
-		if (rt_check_desc(p, i, d, why))
+		const struct trt_desc d = given_desc(p, g, i);
+		if (rt_check_desc(p, i, &d, why))
 			return -1;
-		memcpy(plan->extent + i * TPAT_RT_MAX_RANK, d->dims.d, (size_t)d->dims.rank * sizeof *d->dims.d);
+		memcpy(plan->extent + i * TPAT_RT_MAX_RANK, d.dims.d, (size_t)d.dims.rank * sizeof *d.dims.d);
 		if (i >= p->inputs)
-			plan->narrow[i - p->inputs] = rt_is_narrowed(p, i - p->inputs, d->type) ? 0 : -1;
+			plan->narrow[i - p->inputs] = rt_is_narrowed(p, i - p->inputs, d.type) ? 0 : -1;
 	}
 	return 0;
 }
 
-static bool same_extents(const struct tpat_rt_plugin *p, const struct trt_desc *in, int32_t inputs,
-                         const struct trt_desc *out, const struct rt_plan *plan)
+static bool same_extents(const struct tpat_rt_plugin *p, const struct rt_given *g, const struct rt_plan *plan)
 {
 	for (int32_t i = 0; i < p->inputs + p->outputs; i++) {
-		if (i >= inputs && i < p->inputs)
+		if (is_left_out(p, g, i))
 			continue;
-		const struct trt_desc *d = i < p->inputs ? &in[i] : &out[i - p->inputs];
-		if (d->dims.rank != rt_tensor(p, i)->rank ||
-		    memcmp(plan->extent + i * TPAT_RT_MAX_RANK, d->dims.d, (size_t)d->dims.rank * sizeof *d->dims.d))
+		const struct trt_desc d = given_desc(p, g, i);
+		if (d.dims.rank != rt_tensor(p, i)->rank ||
+		    memcmp(plan->extent + i * TPAT_RT_MAX_RANK, d.dims.d, (size_t)d.dims.rank * sizeof *d.dims.d))
 			return false;
 	}
 	return true;
+}
+
+int rt_set_extents(struct rt_plugin *x, const struct rt_given *g, char why[RT_WHY])
+{
+	const struct tpat_rt_plugin *p = x->table;
+
+	x->plan.ready = false;
+	x->inputs_given = g->inputs;
+	return take_extents(p, g, &x->plan, why) || rt_device_bind(p, &x->binding, why) ||
+	       rt_plan_make(p, x->tactic, x->binding.loaded, &x->plan, why);
 }
 
 static int32_t runtime_shape_change(void *self, const struct trt_desc *in, int32_t inputs, const struct trt_desc *out,
                                     int32_t outputs)
 {
 	struct rt_plugin *x = RT_OF(self, runtime);
-	const struct tpat_rt_plugin *p = x->table;
+	const struct rt_given g = { in, out, inputs, false };
 	char why[RT_WHY];
 
 	x->plan.ready = false;
-	if (rt_check_counts(p, inputs, outputs, why))
-		return fail(p, "onShapeChange", why);
-	x->inputs_given = inputs;
-	if (take_extents(p, in, inputs, out, &x->plan, why) || rt_device_bind(p, &x->binding, why) ||
-	    rt_plan_make(p, x->tactic, x->binding.loaded, &x->plan, why))
-		return fail(p, "onShapeChange", why);
+	if (rt_check_counts(x->table, inputs, outputs, why) || rt_set_extents(x, &g, why))
+		return rt_fail(x->table, "onShapeChange", why);
 	return 0;
+}
+
+int rt_enqueue(struct rt_plugin *x, const struct rt_given *g, const void *const *inputs, void *const *outputs,
+               void *workspace, void *stream, char why[RT_WHY])
+{
+	const struct tpat_rt_plugin *p = x->table;
+	const struct rt_loaded *loaded;
+	int rc = 0;
+
+	if (!g->in || !g->out || !inputs || !outputs)
+		return rt_why(why, "TensorRT passed a null array");
+	if (rt_device_find(p, &x->binding, &loaded, why))
+		return -1;
+	if (x->plan.ready && x->plan.loaded == loaded && same_extents(p, g, &x->plan))
+		return rt_plan_run(p, &x->plan, inputs, g->inputs, outputs, workspace, stream, why);
+	pthread_mutex_lock(&x->lock);
+	if (!x->scratch.ready || x->scratch.loaded != loaded || !same_extents(p, g, &x->scratch))
+		rc = take_extents(p, g, &x->scratch, why) || rt_plan_make(p, x->tactic, loaded, &x->scratch, why);
+	rc = rc || rt_plan_run(p, &x->scratch, inputs, g->inputs, outputs, workspace, stream, why);
+	pthread_mutex_unlock(&x->lock);
+	return rc;
 }
 
 static int32_t runtime_enqueue(void *self, const struct trt_desc *in, const struct trt_desc *out,
@@ -92,30 +133,12 @@ static int32_t runtime_enqueue(void *self, const struct trt_desc *in, const stru
 {
 	struct rt_plugin *x = RT_OF(self, runtime);
 	const struct tpat_rt_plugin *p = x->table;
-	const struct rt_loaded *loaded;
 	/* Without onShapeChange, assume that shape inputs are not passed. */
-	int32_t given = x->inputs_given >= 0 ? x->inputs_given : p->inputs - rt_shape_inputs(p);
+	int32_t inputs_given = x->inputs_given >= 0 ? x->inputs_given : p->inputs - rt_shape_inputs(p);
+	const struct rt_given g = { in, out, inputs_given, false };
 	char why[RT_WHY];
-	int rc;
 
-	if (!in || !out || !inputs || !outputs) {
-		rt_why(why, "TensorRT passed a null array");
-		return fail(p, "enqueue", why);
-	}
-	if (rt_device_find(p, &x->binding, &loaded, why))
-		return fail(p, "enqueue", why);
-	if (x->plan.ready && x->plan.loaded == loaded && same_extents(p, in, given, out, &x->plan)) {
-		rc = rt_plan_run(p, &x->plan, inputs, given, outputs, workspace, stream, why);
-	} else {
-		pthread_mutex_lock(&x->lock);
-		rc = 0;
-		if (!x->scratch.ready || x->scratch.loaded != loaded || !same_extents(p, in, given, out, &x->scratch))
-			rc = take_extents(p, in, given, out, &x->scratch, why) ||
-			     rt_plan_make(p, x->tactic, loaded, &x->scratch, why);
-		rc = rc || rt_plan_run(p, &x->scratch, inputs, given, outputs, workspace, stream, why);
-		pthread_mutex_unlock(&x->lock);
-	}
-	return rc ? fail(p, "enqueue", why) : 0;
+	return rt_enqueue(x, &g, inputs, outputs, workspace, stream, why) ? rt_fail(p, "enqueue", why) : 0;
 }
 
 static void *runtime_attach(void *self, void *context)
@@ -127,7 +150,7 @@ static void *runtime_attach(void *self, void *context)
 	if (!x)
 		return NULL;
 	if (rt_device_bind(x->table, &x->binding, why)) {
-		fail(x->table, "attachToContext", why);
+		rt_fail(x->table, "attachToContext", why);
 		TRT_CALL(&x->plugin, trt_plugin, v.d0);
 		return NULL;
 	}

@@ -16,10 +16,16 @@ struct shaper {
 	const struct tpat_rt_plugin *p;
 	struct trt_expr *builder;
 	struct symbol *symbol;
+	bool old; /* constants are int32, and there are no size tensors */
 };
 
 static const struct trt_expr *constant(struct shaper *s, int64_t x)
 {
+	if (s->old)
+		return TRT_CALL(s->builder->impl, trt_expr_builder_8, constant,
+		                (int32_t)(x > INT32_MAX   ? INT32_MAX
+		                          : x < INT32_MIN ? INT32_MIN
+		                                          : x));
 	return TRT_CALL(s->builder->impl, trt_expr_builder, constant, x);
 }
 
@@ -68,7 +74,7 @@ static const struct trt_expr *build(struct shaper *s, const struct tpat_rt_expr 
 	case TPAT_RT_SIZE:
 		a = expr_of(s, e->b);
 		b = expr_of(s, e->c);
-		return a && b ? TRT_CALL(s->builder->impl, trt_expr_builder, size_tensor, e->a, a, b) : NULL;
+		return a && b && !s->old ? TRT_CALL(s->builder->impl, trt_expr_builder, size_tensor, e->a, a, b) : NULL;
 	default: break;
 	}
 	a = expr_of(s, e->a);
@@ -151,7 +157,8 @@ static int leaf(struct shaper *s, const struct tpat_rt_expr *e, const struct trt
 		              (int)e->a, t->name);
 	if (TRT_CALL(x->expr->impl, trt_expr_value, is_constant)) {
 		x->known = true;
-		x->value = TRT_CALL(x->expr->impl, trt_expr_value, value);
+		x->value = s->old ? TRT_CALL(x->expr->impl, trt_expr_value_8, value)
+		                  : TRT_CALL(x->expr->impl, trt_expr_value, value);
 	}
 	return 0;
 }
@@ -209,9 +216,9 @@ static int shape_all(struct shaper *s, const struct trt_dims_exprs *in, int32_t 
 
 int rt_output_shapes(const struct tpat_rt_plugin *p, const struct trt_dims_exprs *in, int32_t inputs,
                      const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
-                     struct trt_expr *builder, char why[RT_WHY])
+                     struct trt_expr *builder, int form, char why[RT_WHY])
 {
-	struct shaper s = { .p = p, .builder = builder };
+	struct shaper s = { .p = p, .builder = builder, .old = form == 8 };
 	int32_t n = rt_shape_inputs(p);
 
 	if (shape_inputs != 0 && shape_inputs != n)

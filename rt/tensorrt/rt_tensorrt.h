@@ -23,10 +23,10 @@ void setLoggerFinder(void *finder) TPAT_RT_EXPORT;
 int32_t rt_tensorrt_version(const void *object); /* of the library that made `object`, or of any loaded one; 0: none */
 int32_t rt_version(void); /* of the TensorRT that loaded this library, or of any other; 0: none */
 
-/* rt_shape.c: the outputs' extents as TensorRT's expressions. */
+/* rt_shape.c: the outputs' extents as TensorRT's expressions. `form`: of the builder, see trt_form. */
 int rt_output_shapes(const struct tpat_rt_plugin *p, const struct trt_dims_exprs *in, int32_t inputs,
                      const struct trt_dims_exprs *shape_in, int32_t shape_inputs, struct trt_dims_exprs *out,
-                     struct trt_expr *builder, char why[RT_WHY]);
+                     struct trt_expr *builder, int form, char why[RT_WHY]);
 
 /* rt_check.c: checks that TensorRT's tensors fit the plugin. */
 /* `inputs` must count all inputs, or all but the shape inputs. */
@@ -40,9 +40,10 @@ bool rt_is_narrowed(const struct tpat_rt_plugin *p, int32_t output, int32_t type
 int32_t rt_tactics(const struct tpat_rt_plugin *p); /* number offered to TensorRT; 0 if there is only one */
 int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct trt_desc *desc, char why[RT_WHY]);
 
-/* rt_plugin.c: a plugin object holds four TensorRT objects. */
+/* rt_plugin.c: a plugin object holds the four TensorRT objects of a V3 plugin, and the one of a V2 plugin. */
 struct rt_plugin {
 	struct trt_object plugin, core, build, runtime;
+	struct trt_object old;
 	const struct tpat_rt_plugin *table;
 	const struct tpat_rt_tactic *tactic;
 	struct rt_binding binding;
@@ -64,17 +65,46 @@ extern const struct rt_runtime_table {
 	struct trt_table_head head;
 	struct trt_runtime t;
 } rt_runtime_table;
+extern const struct rt_old_table { /* rt_v2.c */
+	struct trt_table_head head;
+	struct trt_plugin_8 t;
+} rt_old_table;
 #define RT_OF(self, member) ((struct rt_plugin *)(void *)((char *)(self) - offsetof(struct rt_plugin, member)))
 
 int32_t rt_api_language(void *self);
 void rt_keep(void *self); /* destructors D1 and D0 of objects that are not freed separately */
 
-/* rt_creator.c */
+/* rt_build.c: what V3 and V2 plugins share. */
+/* Checks the ranges of all tensors. */
+int rt_configure(const struct tpat_rt_plugin *p, const struct trt_dynamic_desc *in, int32_t inputs,
+                 const struct trt_dynamic_desc *out, int32_t outputs, char why[RT_WHY]);
+/* Returns the bytes of workspace for these ranges; -1 with `why` if they are unknown. */
+int64_t rt_workspace(const struct tpat_rt_plugin *p, const struct trt_dynamic_desc *in, int32_t inputs,
+                     const struct trt_dynamic_desc *out, int32_t outputs, char why[RT_WHY]);
+
+/* rt_run.c: the tensors of one call, as TensorRT describes them: arrays of struct trt_desc, or of trt_desc_8 if `old`.
+ */
+struct rt_given {
+	const void *in, *out;
+	int32_t inputs; /* all, or all but the shape inputs */
+	bool old;
+};
+/* Prepares the plugin for these extents on the current device. */
+int rt_set_extents(struct rt_plugin *x, const struct rt_given *g, char why[RT_WHY]);
+int rt_enqueue(struct rt_plugin *x, const struct rt_given *g, const void *const *inputs, void *const *outputs,
+               void *workspace, void *stream, char why[RT_WHY]);
+
+/* rt_creator.c: a creator of V3 plugins, and one of V2 plugins (rt_v2.c). */
 struct rt_creator {
-	struct trt_object creator;
+	struct trt_object creator, old;
 	const struct tpat_rt_plugin *table;
 };
+#define RT_CREATOR(self, member) ((struct rt_creator *)(void *)((char *)(self) - offsetof(struct rt_creator, member)))
 void rt_creator_init(struct rt_creator *c, const struct tpat_rt_plugin *table);
+void rt_old_creator_init(struct rt_creator *c);
+
+/* Logs a method's failure; returns -1. */
+int32_t rt_fail(const struct tpat_rt_plugin *p, const char *method, const char why[RT_WHY]);
 
 #pragma GCC visibility pop
 

@@ -189,20 +189,35 @@ struct host_memory trt_host_memory(struct trt_host_memory *m)
 
 /* The registry. */
 
+/* What a registry tells creators apart by. */
+struct key {
+	const char *name, *version, *name_space;
+};
+
+static struct key key_of(const struct trt_host_registry *r, const void *creator)
+{
+	if (r->form == 8)
+		return (struct key){ TRT_CALL(creator, trt_creator_8, name), TRT_CALL(creator, trt_creator_8, version),
+			             TRT_CALL(creator, trt_creator_8, name_space) };
+	return (struct key){ TRT_CALL(creator, trt_creator, name), TRT_CALL(creator, trt_creator, version),
+		             TRT_CALL(creator, trt_creator, name_space) };
+}
+
 static int find(const struct trt_host_registry *r, const char *name, const char *version, const char *name_space)
 {
-	for (int i = 0; i < r->creators; i++)
-		if (strcmp(TRT_CALL(r->creator[i], trt_creator, name), name) == 0 &&
-		    strcmp(TRT_CALL(r->creator[i], trt_creator, version), version) == 0 &&
-		    strcmp(TRT_CALL(r->creator[i], trt_creator, name_space), name_space) == 0)
+	for (int i = 0; i < r->creators; i++) {
+		struct key k = key_of(r, r->creator[i]);
+		if (strcmp(k.name, name) == 0 && strcmp(k.version, version) == 0 &&
+		    strcmp(k.name_space, name_space) == 0)
 			return i;
+	}
 	return -1;
 }
 
 static int find_like(const struct trt_host_registry *r, const void *creator)
 {
-	return find(r, TRT_CALL(creator, trt_creator, name), TRT_CALL(creator, trt_creator, version),
-	            TRT_CALL(creator, trt_creator, name_space));
+	struct key k = key_of(r, creator);
+	return find(r, k.name, k.version, k.name_space);
 }
 
 void *trt_host_find(const struct trt_host_registry *r, const char *name, const char *version, const char *name_space)
@@ -243,6 +258,10 @@ static bool registry_remove(void *self, const void *creator)
 /* No other slot is ever called. */
 static const struct {
 	struct trt_table_head head;
+	struct trt_registry_8 t;
+} registry_8 = { .t = { .add = registry_add, .remove = registry_remove } };
+static const struct {
+	struct trt_table_head head;
 	struct trt_registry_10 t;
 } registry_10 = { .t = { .add = registry_add, .remove = registry_remove } };
 static const struct {
@@ -252,6 +271,8 @@ static const struct {
 
 void trt_host_registry_init(struct trt_host_registry *r, int32_t version)
 {
-	*r = (struct trt_host_registry){ .most = TRT_HOST_CREATORS };
-	r->vptr = trt_form(version) == 11 ? (const void *)&registry_11.t : &registry_10.t;
+	*r = (struct trt_host_registry){ .form = trt_form(version), .most = TRT_HOST_CREATORS };
+	r->vptr = r->form == 11  ? (const void *)&registry_11.t
+	          : r->form == 8 ? (const void *)&registry_8.t
+	                         : &registry_10.t;
 }

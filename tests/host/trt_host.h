@@ -28,6 +28,7 @@ void trt_host_free(struct trt_host_memory *m, void *pointer);
 enum { TRT_HOST_CREATORS = 64 };
 struct trt_host_registry {
 	const void *vptr;
+	int form; /* see trt_form */
 	void *creator[TRT_HOST_CREATORS];
 	const char *name_space[TRT_HOST_CREATORS];
 	int creators, most;         /* refuses more than `most` */

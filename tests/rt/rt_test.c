@@ -537,6 +537,8 @@ static void test_threads(struct host *h)
 	CHECK_STR(host_log(h), "");
 }
 
+#include "rt/rt_v2.h"
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -580,6 +582,7 @@ int main(int argc, char **argv)
 	test_refusing_registry();
 	test_opened_early();
 	test_narrow_size();
+	test_v2();
 	test_faults();
 	test_range();
 	arena_free(arena);

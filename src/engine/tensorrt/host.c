@@ -110,12 +110,13 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 	if (!h->handle)
 		return err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());
 	*(void **)&set_finder = host_symbol(h, "setLoggerFinder");
-	*(void **)&h->get_creators = host_symbol(h, "getCreators");
+	const char *creators = h->old ? "getPluginCreators" : "getCreators";
+	*(void **)&h->get_creators = host_symbol(h, creators);
 	*(void **)&set_device = host_symbol(h, "tpat_rt_set_device");
 	if (!set_finder)
 		return lacks(h, "setLoggerFinder", e);
 	if (!h->get_creators)
-		return lacks(h, "getCreators", e);
+		return lacks(h, creators, e);
 	if (set_device) {
 		if (o->device)
 			device = *o->device;
@@ -142,6 +143,7 @@ int host_open(struct host **out, const char *path, const struct host_options *o,
 	*out = NULL;
 	*h = (struct host){ .arena = a, .path = arena_strdup(a, path), .log = str_new(a) };
 	h->pass_shape_inputs = o->pass_shape_inputs;
+	h->old = o->version && trt_form(o->version) == 8;
 	h->logger = (struct host_object){ eleven ? (const void *)&logger_11.t : &logger_10.t, h };
 	h->finder = (struct host_object){ eleven ? (const void *)&finder_11.t : &finder_10.t, h };
 	pthread_mutex_init(&h->lock, NULL);
@@ -177,10 +179,37 @@ void *host_creator(struct host *h, const char *name, const char *version, const 
 {
 	for (int32_t i = 0; i < h->creators; i++) {
 		void *c = h->creator[i];
-		if (host_matches(name, TRT_CALL(c, trt_creator, name)) &&
-		    host_matches(version, TRT_CALL(c, trt_creator, version)) &&
-		    host_matches(name_space, TRT_CALL(c, trt_creator, name_space)))
+		const char *its_name = h->old ? TRT_CALL(c, trt_creator_8, name) : TRT_CALL(c, trt_creator, name);
+		const char *its_version =
+		        h->old ? TRT_CALL(c, trt_creator_8, version) : TRT_CALL(c, trt_creator, version);
+		const char *its_space =
+		        h->old ? TRT_CALL(c, trt_creator_8, name_space) : TRT_CALL(c, trt_creator, name_space);
+		if (host_matches(name, its_name) && host_matches(version, its_version) &&
+		    host_matches(name_space, its_space))
 			return c;
 	}
 	return NULL;
+}
+
+int host_failed(const struct host_engine *x, const char *method, enum err_code code, struct err *e)
+{
+	const char *log = host_log(x->host), *last = log;
+	size_t n = strlen(log);
+
+	if (n > 0 && log[n - 1] == '\n')
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (log[i] == '\n')
+			last = log + i + 1;
+	n -= (size_t)(last - log);
+	return err_set(e, code, "Plugin %s of %s: %s failed%s%.*s", x->name, x->host->path, method,
+	               n ? ": " : " without a line in the log.", (int)n, last);
+}
+
+int32_t host_onnx_type(int32_t type)
+{
+	for (int32_t t = 1; t < 64; t++)
+		if (trt_type_of_onnx(t) == type)
+			return t;
+	return 0;
 }

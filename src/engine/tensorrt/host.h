@@ -16,8 +16,8 @@ void *host_symbol(const struct host *h, const char *name); /* null if the librar
 const char *host_log(struct host *h);
 void host_log_clear(struct host *h);
 
-/* Returns a plugin's creator, whose first word points to a struct trt_creator; null if there is none. Null names match
- * any. */
+/* Returns a plugin's creator, whose first word points to a struct trt_creator, or trt_creator_8 if the host acts as
+ * TensorRT 8 or 9; null if there is none. Null names match any. */
 void *host_creator(struct host *h, const char *name, const char *version, const char *name_space);
 
 /* Takes one plugin through the whole build, for extents between `min` and `max` (n inputs each, shape inputs last and
@@ -34,7 +34,7 @@ size_t host_workspace(const struct host_engine *x); /* bytes requested */
  * afterwards. */
 int host_tactics(const struct host_engine *x);
 int host_set_tactic(struct host_engine *x, int i, struct err *e);
-/* The attached plugin's struct trt_runtime, to call it without the host. */
+/* The attached plugin's struct trt_runtime, or its struct trt_plugin_8, to call it without the host. */
 void *host_runtime(const struct host_engine *x);
 /* Makes another execution context of the same engine; shares no mutable state. */
 int host_engine_context(struct host_engine **out, struct host_engine *x, struct arena *a, struct err *e);
@@ -58,6 +58,7 @@ int host_run(struct host_engine *x, const struct host_tensor *in, struct host_te
 /* host_expr.c: an IExprBuilder that computes at once. Every expression is a number; inputs' extents are not constant,
  * as in a network with dynamic shapes. Lives as long as the arena. */
 struct trt_expr *host_expr_builder(struct arena *a);
+struct trt_expr *host_expr_builder_8(struct arena *a); /* of TensorRT 8 and 9: no size tensors */
 const struct trt_expr *host_expr_new(struct trt_expr *builder, int64_t value, bool constant);
 int64_t host_expr_value(const struct trt_expr *x);
 int host_expr_count(const struct trt_expr *builder); /* operations made so far */

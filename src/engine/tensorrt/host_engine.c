@@ -6,24 +6,11 @@
 
 #include "tensor/type.h"
 
-int host_failed(const struct host_engine *x, const char *method, enum err_code code, struct err *e)
+static void release(const struct host_engine *x, void *plugin)
 {
-	const char *log = host_log(x->host), *last = log;
-	size_t n = strlen(log);
-
-	if (n > 0 && log[n - 1] == '\n')
-		n--;
-	for (size_t i = 0; i < n; i++)
-		if (log[i] == '\n')
-			last = log + i + 1;
-	n -= (size_t)(last - log);
-	return err_set(e, code, "Plugin %s of %s: %s failed%s%.*s", x->name, x->host->path, method,
-	               n ? ": " : " without a line in the log.", (int)n, last);
-}
-
-static void release(void *plugin)
-{
-	if (plugin)
+	if (plugin && x->host->old)
+		host_v2_release(plugin);
+	else if (plugin)
 		TRT_CALL(plugin, trt_plugin, v.d0);
 }
 
@@ -181,6 +168,8 @@ static int build_all(struct host_engine *x, void *creator, const struct host_ten
 	static const struct trt_fields none;
 	struct trt_fields saved = none;
 
+	if (x->host->old)
+		return host_v2_build(x, creator, (const struct host_tensor *const[]){ min, opt, max }, e);
 	if (!is_interface(creator, "PLUGIN CREATOR_V3ONE"))
 		return err_set(e, ERR_UNSUPPORTED, "Plugin %s has no V3 creator.", x->name);
 	/* Like the parser: passes a plugin to the network, which keeps a clone, and deletes its own. */
@@ -188,7 +177,7 @@ static int build_all(struct host_engine *x, void *creator, const struct host_ten
 	if (!first)
 		return host_failed(x, "createPlugin", ERR_UNSUPPORTED, e);
 	x->build = is_interface(first, "PLUGIN") ? TRT_CALL(first, trt_plugin, clone) : NULL;
-	release(first);
+	release(x, first);
 	if (!x->build)
 		return host_failed(x, "clone", ERR_UNSUPPORTED, e);
 	void *core = host_capability(x->build, TRT_CORE), *build = host_capability(x->build, TRT_BUILD);
@@ -246,7 +235,7 @@ int host_engine_context(struct host_engine **out, struct host_engine *x, struct 
 	y->arena = a;
 	y->first = first;
 	y->build = y->created = y->plugin = NULL;
-	int rc = attach(y, first->created, e);
+	int rc = x->host->old ? host_v2_attach(y, first->created, e) : attach(y, first->created, e);
 	if (rc < 0) {
 		host_engine_free(y);
 		return rc;
@@ -259,9 +248,9 @@ void host_engine_free(struct host_engine *x)
 {
 	if (!x)
 		return;
-	release(x->plugin);
-	release(x->created);
-	release(x->build);
+	release(x, x->plugin);
+	release(x, x->created);
+	release(x, x->build);
 	x->plugin = x->created = x->build = NULL;
 }
 
@@ -278,6 +267,8 @@ int host_tactics(const struct host_engine *x)
 int host_set_tactic(struct host_engine *x, int i, struct err *e)
 {
 	x->chosen = i < x->tactics ? x->tactic[i] : 0;
+	if (x->host->old)
+		return 0; /* V2 plugins have no tactics */
 	if (TRT_CALL(host_capability(x->plugin, TRT_RUNTIME), trt_runtime, set_tactic, x->chosen))
 		return host_failed(x, "setTactic", ERR_DEVICE, e);
 	return 0;
@@ -285,7 +276,7 @@ int host_set_tactic(struct host_engine *x, int i, struct err *e)
 
 void *host_runtime(const struct host_engine *x)
 {
-	return host_capability(x->plugin, TRT_RUNTIME);
+	return x->host->old ? x->plugin : host_capability(x->plugin, TRT_RUNTIME);
 }
 
 size_t host_workspace(const struct host_engine *x)

@@ -20,6 +20,7 @@ struct builder {
 	struct trt_expr front;
 	struct arena *arena;
 	int operations;
+	bool old;             /* of TensorRT 8 and 9 */
 	const int64_t *found; /* sizes by output, or null */
 	struct {
 		VEC(struct size);
@@ -52,6 +53,17 @@ static const struct {
 	struct trt_expr_value t;
 } value_table = { .t = { nothing, nothing, is_constant, constant_value, is_size_tensor } };
 
+static int32_t constant_value_8(void *impl)
+{
+	struct value *x = impl;
+	return x->constant ? (int32_t)x->number : INT32_MIN;
+}
+
+static const struct {
+	struct trt_table_head head;
+	struct trt_expr_value_8 t;
+} value_table_8 = { .t = { nothing, nothing, is_constant, constant_value_8 } };
+
 /* The public objects have a table of their own, with destructors only. */
 static void (*const front_table[])(void *) = { nothing, nothing };
 
@@ -59,9 +71,10 @@ static struct value *value_new(struct builder *b, int64_t number, bool constant)
 {
 	struct value *x = NEW(b->arena, struct value);
 
-	*x = (struct value){
-		.vptr = &value_table.t, .front = { front_table, x }, .number = number, .constant = constant
-	};
+	*x = (struct value){ .vptr = b->old ? (const void *)&value_table_8.t : &value_table.t,
+		             .front = { front_table, x },
+		             .number = number,
+		             .constant = constant };
 	return x;
 }
 
@@ -126,6 +139,24 @@ static const struct {
 	struct trt_table_head head;
 	struct trt_expr_builder t;
 } builder_table = { .t = { nothing, nothing, builder_constant, builder_operation, builder_size_tensor } };
+
+static const struct trt_expr *builder_constant_8(void *impl, int32_t number)
+{
+	return builder_constant(impl, number);
+}
+
+static const struct {
+	struct trt_table_head head;
+	struct trt_expr_builder_8 t;
+} builder_table_8 = { .t = { nothing, nothing, builder_constant_8, builder_operation } };
+
+struct trt_expr *host_expr_builder_8(struct arena *a)
+{
+	struct builder *b = NEW(a, struct builder);
+
+	*b = (struct builder){ .vptr = &builder_table_8.t, .front = { front_table, b }, .arena = a, .old = true };
+	return &b->front;
+}
 
 struct trt_expr *host_expr_builder(struct arena *a)
 {

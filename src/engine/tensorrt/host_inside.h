@@ -18,6 +18,7 @@ struct host {
 	void *handle;
 	const char *path;
 	bool pass_shape_inputs;
+	bool old; /* acts as TensorRT 8.5 to 9.3: IPluginV2 and its creators */
 	void *const *creator;
 	int32_t creators;
 	struct host_object logger, finder;
@@ -55,5 +56,18 @@ int host_failed(const struct host_engine *x, const char *method, enum err_code c
  * output; null: use upper bounds. */
 int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor *in, struct host_tensor *out,
                     const int64_t *found, struct err *e);
+int32_t host_onnx_type(int32_t type); /* the ONNX number of a TensorRT type; 0: none */
+
+enum { HOST_MAX_TENSORS = 256 }; /* on the stack, so that enqueue allocates nothing here either */
+
+/* host_v2.c: the same steps with an old host's plugins. in[]: for the smallest, usual and largest extents. */
+int host_v2_build(struct host_engine *x, void *creator, const struct host_tensor *const in[3], struct err *e);
+int host_v2_attach(struct host_engine *x, void *created, struct err *e);
+void host_v2_release(void *plugin);
+int host_v2_shapes(struct host_engine *x, void *plugin, const struct host_tensor *in, struct host_tensor *out,
+                   struct err *e);
+int host_v2_prepare(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out, struct err *e);
+int host_v2_enqueue(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out,
+                    const void *const *inputs, void *const *outputs, void *workspace, void *stream, struct err *e);
 
 #endif

@@ -5,15 +5,6 @@
 
 #include "tensor/type.h"
 
-/* Returns the ONNX number of a TensorRT type. */
-static int32_t onnx_type(int32_t type)
-{
-	for (int32_t t = 1; t < 64; t++)
-		if (trt_type_of_onnx(t) == type)
-			return t;
-	return 0;
-}
-
 /* Checks that a size tensor is a scalar output, and no other output's extent. */
 static int check_sizes(const struct host_engine *x, const struct trt_expr *builder, const struct host_tensor *out,
                        struct err *e)
@@ -56,7 +47,7 @@ int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor
 	             builder))
 		rc = host_failed(x, "getOutputShapes", ERR_UNSUPPORTED, e);
 	for (int32_t o = 0; rc == 0 && o < x->outputs; o++) {
-		out[o].type = onnx_type(x->type[x->inputs + o]);
+		out[o].type = host_onnx_type(x->type[x->inputs + o]);
 		out[o].rank = result[o].rank;
 		for (int32_t d = 0; d < out[o].rank; d++) {
 			if (!result[o].d[d])
@@ -75,6 +66,8 @@ int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor
 int host_shapes(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, struct err *e)
 {
 	void *plugin = x->first ? x->first->build : x->build;
+	if (x->host->old)
+		return host_v2_shapes(x, plugin, in, out, e);
 	return host_ask_shapes(x, host_capability(plugin, TRT_BUILD), in, out, NULL, e);
 }
 
@@ -104,11 +97,15 @@ int host_found(struct host_engine *x, const struct host_tensor *in, struct host_
 	struct arena *a = arena_new();
 	struct host_tensor *most = NEWN(a, struct host_tensor, x->outputs + 1);
 	struct host_tensor *now = NEWN(a, struct host_tensor, x->outputs + 1);
-	void *build = host_capability(x->first ? x->first->build : x->build, TRT_BUILD);
+	void *build = NULL;
 	int64_t *size = NEWN(a, int64_t, x->outputs + 1);
 	bool any = false;
-	int rc = read_sizes(x, out, m, size, &any, e);
+	int rc = 0;
 
+	if (!x->host->old) { /* V2 plugins have no size tensors */
+		build = host_capability(x->first ? x->first->build : x->build, TRT_BUILD);
+		rc = read_sizes(x, out, m, size, &any, e);
+	}
 	if (rc == 0 && any)
 		rc = host_ask_shapes(x, build, in, most, NULL, e);
 	if (rc == 0 && any)
@@ -129,8 +126,6 @@ int host_found(struct host_engine *x, const struct host_tensor *in, struct host_
 
 /* ---- Runs. */
 
-enum { HOST_MAX_TENSORS = 256 }; /* on the stack, so that enqueue allocates nothing here either */
-
 static int check_room(const struct host_engine *x, struct err *e)
 {
 	if (x->inputs > HOST_MAX_TENSORS || x->outputs > HOST_MAX_TENSORS)
@@ -142,9 +137,11 @@ static int check_room(const struct host_engine *x, struct err *e)
 int host_prepare(struct host_engine *x, const struct host_tensor *in, const struct host_tensor *out, struct err *e)
 {
 	struct trt_desc in_desc[HOST_MAX_TENSORS], out_desc[HOST_MAX_TENSORS];
-	void *runtime = host_capability(x->plugin, TRT_RUNTIME);
 
 	TRY(check_room(x, e));
+	if (x->host->old)
+		return host_v2_prepare(x, in, out, e);
+	void *runtime = host_capability(x->plugin, TRT_RUNTIME);
 	for (int32_t i = 0; i < x->passed; i++)
 		in_desc[i] = host_desc(&in[i]);
 	for (int32_t o = 0; o < x->outputs; o++)
@@ -160,7 +157,6 @@ int host_enqueue(struct host_engine *x, const struct host_tensor *in, const stru
 	struct trt_desc in_desc[HOST_MAX_TENSORS], out_desc[HOST_MAX_TENSORS];
 	const void *inputs[HOST_MAX_TENSORS];
 	void *outputs[HOST_MAX_TENSORS];
-	void *runtime = host_capability(x->plugin, TRT_RUNTIME);
 
 	TRY(check_room(x, e));
 	for (int32_t i = 0; i < x->passed; i++) {
@@ -171,6 +167,9 @@ int host_enqueue(struct host_engine *x, const struct host_tensor *in, const stru
 		out_desc[o] = host_desc(&out[o]);
 		outputs[o] = out[o].pointer;
 	}
+	if (x->host->old)
+		return host_v2_enqueue(x, in, out, inputs, outputs, workspace, stream, e);
+	void *runtime = host_capability(x->plugin, TRT_RUNTIME);
 	if (TRT_CALL(runtime, trt_runtime, enqueue, in_desc, out_desc, inputs, outputs, workspace, stream))
 		return host_failed(x, "enqueue", ERR_DEVICE, e);
 	return 0;
