@@ -82,6 +82,202 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
+void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	const int lane = thread;
+	const int row = block;
+	const int first = 0;
+	const int last = K * N - K * N % 4 - 4;
+	float x_v[5][4];
+	#pragma unroll
+	for (int step = 0; step < 5; step++) {
+		const int place = min(last, lane * 4 + first + step * 1024);
+		load(x_v[step], x + place);
+	}
+	if (last + 4 < row * K * N + K * N) {
+		#pragma unroll
+		for (int step = 0; step < 5; step++) {
+			const int place = lane * 4 + first + step * 1024;
+			if (last < place) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int place_2 = place + item;
+					if (place_2 < K * N) {
+						x_v[step][item] = x[place_2];
+					}
+				}
+			}
+		}
+	}
+	float min_of_row = INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 5; step++) {
+		const int at = lane * 4 - row * K * N + first + step * 1024;
+		if (at < K * N) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				min_of_row = nan_min(min_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY);
+			}
+		}
+	}
+	__shared__ float min_of_row_across[8];
+	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
+	const float this_low = nan_min(min_of_row, 0.0f);
+	float max_of_row = -INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 5; step++) {
+		const int at = lane * 4 - row * K * N + first + step * 1024;
+		if (at < K * N) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY);
+			}
+		}
+	}
+	__shared__ float max_of_row_across[8];
+	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
+	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
+	if (lane == 0) {
+		y_scale[row] = this_y_scale;
+	}
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	if (lane == 0) {
+		y_zero[row] = this_y_zero;
+	}
+	#pragma unroll
+	for (int step = 0; step < 5; step++) {
+		const int at = lane * 4 - row * K * N + first + step * 1024;
+		if (at < K * N) {
+			u8 y_v[4];
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
+			}
+			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
+			if (whole) {
+				store(y + row * K * N + at, y_v);
+			}
+			if (!whole) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int element = at + item;
+					if (element >= 0 && element < K * N) {
+						y[row * K * N + element] = y_v[item];
+					}
+				}
+			}
+		}
+	}
+}
+
+// low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
+// y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
+// y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
+// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
+// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 1024 threads a block.
+extern "C" __global__ __launch_bounds__(1024)
+void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 1024);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	const int lane = thread;
+	const int row = block;
+	const int first = 0;
+	const int last = K * N - K * N % 4 - 4;
+	float x_v[8][4];
+	#pragma unroll
+	for (int step = 0; step < 8; step++) {
+		const int place = min(last, lane * 4 + first + step * 4096);
+		load(x_v[step], x + place);
+	}
+	if (last + 4 < row * K * N + K * N) {
+		#pragma unroll
+		for (int step = 0; step < 8; step++) {
+			const int place = lane * 4 + first + step * 4096;
+			if (last < place) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int place_2 = place + item;
+					if (place_2 < K * N) {
+						x_v[step][item] = x[place_2];
+					}
+				}
+			}
+		}
+	}
+	float min_of_row = INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 8; step++) {
+		const int at = lane * 4 - row * K * N + first + step * 4096;
+		if (at < K * N) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				min_of_row = nan_min(min_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY);
+			}
+		}
+	}
+	__shared__ float min_of_row_across[32];
+	min_of_row = block_reduce<1024>(min_of_row, op_min(), min_of_row_across);
+	const float this_low = nan_min(min_of_row, 0.0f);
+	float max_of_row = -INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 8; step++) {
+		const int at = lane * 4 - row * K * N + first + step * 4096;
+		if (at < K * N) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY);
+			}
+		}
+	}
+	__shared__ float max_of_row_across[32];
+	max_of_row = block_reduce<1024>(max_of_row, op_max(), max_of_row_across);
+	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
+	if (lane == 0) {
+		y_scale[row] = this_y_scale;
+	}
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	if (lane == 0) {
+		y_zero[row] = this_y_zero;
+	}
+	#pragma unroll
+	for (int step = 0; step < 8; step++) {
+		const int at = lane * 4 - row * K * N + first + step * 4096;
+		if (at < K * N) {
+			u8 y_v[4];
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
+			}
+			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
+			if (whole) {
+				store(y + row * K * N + at, y_v);
+			}
+			if (!whole) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int element = at + item;
+					if (element >= 0 && element < K * N) {
+						y[row * K * N + element] = y_v[item];
+					}
+				}
+			}
+		}
+	}
+}
+
+// low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
+// y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
+// y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
+// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
+// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;

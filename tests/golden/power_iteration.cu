@@ -159,6 +159,116 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
+void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	const int lane = thread;
+	const int row = block;
+	const int first = 0;
+	const int last = N * N - N * N % 4 - 4;
+	float a_v[5][4];
+	#pragma unroll
+	for (int step = 0; step < 5; step++) {
+		const int place = min(last, lane * 4 + first + step * 1024);
+		load(a_v[step], a + place);
+	}
+	if (last + 4 < row * N * N + N * N) {
+		#pragma unroll
+		for (int step = 0; step < 5; step++) {
+			const int place = lane * 4 + first + step * 1024;
+			if (last < place) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int place_2 = place + item;
+					if (place_2 < N * N) {
+						a_v[step][item] = a[place_2];
+					}
+				}
+			}
+		}
+	}
+	float sum_of_row = 0.0f;
+	#pragma unroll
+	for (int step = 0; step < 5; step++) {
+		const int at = lane * 4 - row * N * N + first + step * 1024;
+		if (at < N * N) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				const int s = floor_mod(min(N * N - 1, max(0, at + item)), N);
+				const int r = floor_div(min(N * N - 1, max(0, at + item)), N);
+				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f);
+			}
+		}
+	}
+	__shared__ float sum_of_row_across[8];
+	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	const float this_eigenvalue = sum_of_row;
+	if (lane == 0) {
+		eigenvalue[row] = this_eigenvalue;
+	}
+}
+
+// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 1024 threads a block.
+extern "C" __global__ __launch_bounds__(1024)
+void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 1024);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	const int lane = thread;
+	const int row = block;
+	const int first = 0;
+	const int last = N * N - N * N % 4 - 4;
+	float a_v[8][4];
+	#pragma unroll
+	for (int step = 0; step < 8; step++) {
+		const int place = min(last, lane * 4 + first + step * 4096);
+		load(a_v[step], a + place);
+	}
+	if (last + 4 < row * N * N + N * N) {
+		#pragma unroll
+		for (int step = 0; step < 8; step++) {
+			const int place = lane * 4 + first + step * 4096;
+			if (last < place) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int place_2 = place + item;
+					if (place_2 < N * N) {
+						a_v[step][item] = a[place_2];
+					}
+				}
+			}
+		}
+	}
+	float sum_of_row = 0.0f;
+	#pragma unroll
+	for (int step = 0; step < 8; step++) {
+		const int at = lane * 4 - row * N * N + first + step * 4096;
+		if (at < N * N) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				const int s = floor_mod(min(N * N - 1, max(0, at + item)), N);
+				const int r = floor_div(min(N * N - 1, max(0, at + item)), N);
+				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f);
+			}
+		}
+	}
+	__shared__ float sum_of_row_across[32];
+	sum_of_row = block_reduce<1024>(sum_of_row, op_sum(), sum_of_row_across);
+	const float this_eigenvalue = sum_of_row;
+	if (lane == 0) {
+		eigenvalue[row] = this_eigenvalue;
+	}
+}
+
+// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
 void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
 {
 	const int thread = threadIdx.x;

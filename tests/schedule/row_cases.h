@@ -335,6 +335,42 @@ static const struct schedule_case row_cases[] = {
 	  "  n0: f32[N] = sum (i | r<A, s<2, t<B, u<2, v<3) x[i, r, s, t, u, v] * f32(v)\n"
 	  "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / n0[i], 1.0)\n",
 	  { "N=3 A=2 B=5", "N=1 A=90 B=6", "N=2 A=1 B=1" } },
+	/* The sum ends where data say so. */
+	{ "sum_ends",
+	  "(x: f32[N,9], n_at: i64[N], b: f32[N]) -> (y: f32[N], o: f32[N,4])\n"
+	  "  y: f32[N] = sum (i | r<9) select(r + 1 < index(n_at[i]), x[i, r], 0.0)\n"
+	  "  o: f32[N,4] = max (i, j | r<9, s<3) select(and(b[i] < 0.5, and(r + j <= index(ceil(b[i] * 3.0)) + 2, s < "
+	  "index(n_at[i]))), x[i, r] * f32(s), -inf)\n",
+	  { "N=5", "N=1", "N=300" } },
+	/* Rows that no vector divides: vectors start where memory is aligned, and a row begins inside one. */
+	{ "rows_odd",
+	  "(x: f16[N,77], z: f16[N,77], c: f32[77], k0: f32[77], i0: u8[N]) -> (y: f16[N,77], o: i8[N,77], s0: "
+	  "f32[N,1])\n"
+	  "  m0: f32[N,1] = sum (i, j | r<77) f32(x[i, r]) + f32(z[i, r]) then it / 77.0\n"
+	  "  v0: f32[N,1] = sum (i, j | r<77) let _0 = f32(x[i, r]) + f32(z[i, r]) - m0[i, 0]; _0 * _0\n"
+	  "  s0: f32[N,1] = map (i, j) 1.0 / sqrt(v0[i, 0] / 77.0 + f32(0.00001))\n"
+	  "  y: f16[N,77] = map (i, j) f16((f32(x[i, j]) + f32(z[i, j]) - m0[i, 0]) * s0[i, 0] * c[j] + k0[j] + "
+	  "f32(i0[i]))\n"
+	  "  o: i8[N,77] = map (i, j) i8(min(max(rint(f32(x[i, j]) * 40.0), -128.0), 127.0))\n",
+	  { "N=3", "N=1", "N=0", "N=64" } },
+	{ "rows_odd_masked",
+	  "(x: f32[N,3,A,67], m0: f32[A,67], k0: f32[N,67]) -> (y: f32[N,3,A,67])\n"
+	  "  b: f32[N,3,A,1] = max (i, j, k, l | r<67) x[i, j, k, r] * 0.5 + m0[k, r] + k0[i, r]\n"
+	  "  c: f32[N,3,A,1] = sum (i, j, k, l | r<67) exp(x[i, j, k, r] * 0.5 + m0[k, r] + k0[i, r] - b[i, j, k, 0])\n"
+	  "  y: f32[N,3,A,67] = map (i, j, k, l) exp(x[i, j, k, l] * 0.5 + m0[k, l] + k0[i, l] - b[i, j, k, 0]) / "
+	  "c[i, j, k, 0]\n",
+	  { "N=2 A=5", "N=1 A=1", "N=1 A=40" } },
+	{ "rows_odd_few", /* rows shorter than a vector */
+	  "(x: u8[N,3], z: f32[N,1]) -> (y: u8[N,3], h: f32[N,1])\n"
+	  "  a: i32[N,1] = max (i, j | r<3) i32(x[i, r])\n"
+	  "  y: u8[N,3] = map (i, j) u8(a[i, 0] - i32(x[i, j]))\n"
+	  "  h: f32[N,1] = map (i, j) f32(a[i, 0]) * z[i, 0]\n",
+	  { "N=5", "N=6", "N=1", "N=16", "N=0", "N=261" } },
+	{ "rows_odd_long",
+	  "(x: f32[N,17001]) -> (y: f32[N,17001])\n"
+	  "  largest: f32[N,1] = max (i, j | r<17001) x[i, r]\n"
+	  "  y: f32[N,17001] = map (i, j) x[i, j] - largest[i, 0]\n",
+	  { "N=3" } },
 };
 
 #endif

@@ -51,6 +51,16 @@ int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *c
 /* Appends the kernels that compute all stages of the rows (rule_rows.c); c: of sched_rows. If `others` follow, it omits
  * the last kernel, which is for all extents unless r->needs is set. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
+/* Appends the kernels for rows that no vector divides (rows_shifted.c), with the lanes of c, as far as registers hold
+ * the rows. */
+void rows_apply_shifted(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
+/* The same for a choice of rule rows_shift, whose rows have constant length. */
+void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
+/* The rows as such kernels see them; false if they have none. */
+bool rows_shifted(struct rows *out, const struct rows *r);
+int rows_widest(const struct rows *r); /* the elements of their vectors: 16 bytes of the widest type */
+/* True if the rows are larger than the caches: they are loaded and stored past them. */
+bool rows_once(const struct rows *r, const struct sched_target *t);
 /* The candidates of rule rows (rows_choices.c). */
 int rows_candidates(const struct sched_site *site, struct sched_choice *out);
 /* Index of the earlier stage of the rows whose result a load reads at its own row; -1: none. */
@@ -71,6 +81,10 @@ bool rows_stored(const struct rows *r, int stage);
 double rows_registers_each(const struct rows *r);
 /* The most of a lane's steps that registers hold if `resident` blocks of `lanes` threads share a multiprocessor's. */
 int rows_steps_held(const struct rows *r, int lanes, int width, int steps, int resident);
+/* A lane's steps in shared memory where `resident` blocks share a multiprocessor's registers and shared memory; 0: none
+ * are needed, or they do not fit. Vectors of 16 bytes, of one buffer. */
+int rows_steps_shared(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps,
+                      int resident);
 /* Bytes of shared memory per block for `shared` of a lane's steps, which may be more than every GPU has. */
 int rows_shared_bytes(const struct rows *r, int lanes, int width, int shared);
 /* rows_keeps() is true if a lane with so many elements keeps values that several stages need. rows_registers_kept() is

@@ -7,17 +7,6 @@ enum { MOST_AHEAD = 64 }; /* registers of rows and weights */
 enum { FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
 enum { WIDEST = 16 /* bytes */ };
 
-static int widest_type(const struct rows *r)
-{
-	int bits = 8;
-	for (int i = 0; i < r->cached; i++)
-		bits = type_info(r->cache[i].buf->type)->bits > bits ? type_info(r->cache[i].buf->type)->bits : bits;
-	for (int i = 0; i < r->stages; i++)
-		if (r->stage[i].kind == ROWS_MAP && type_info(r->stage[i].s->out->type)->bits > bits)
-			bits = type_info(r->stage[i].s->out->type)->bits;
-	return bits / 8;
-}
-
 /* Total bytes moved. */
 static double bytes_moved(const struct rows *r, const struct sched_target *t)
 {
@@ -26,6 +15,11 @@ static double bytes_moved(const struct rows *r, const struct sched_target *t)
 		if (r->stage[i].kind == ROWS_MAP)
 			each += type_info(r->stage[i].s->out->type)->bits / 8.0;
 	return each * (double)about(r->count, t) * (double)about(r->length, t);
+}
+
+bool rows_once(const struct rows *r, const struct sched_target *t)
+{
+	return bytes_moved(r, t) >= (double)target_past_cache(t);
 }
 
 /* True if the loads of weights should not wait for the reductions: no other block hides their latency, and registers
@@ -39,10 +33,8 @@ static bool loads_ahead(const struct rows *r, const struct sched_target *t, int 
 	       (double)about(r->count, t) <= (double)t->processors * rows_of_block(lanes);
 }
 
-/* A lane's steps in shared memory where `resident` blocks share a multiprocessor's registers and shared memory; 0: none
- * are needed, or they do not fit. Vectors of 16 bytes, of one buffer. */
-static int steps_shared(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps,
-                        int resident)
+int rows_steps_shared(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps,
+                      int resident)
 {
 	bool plain =
 	        r->cached == 1 && !r->cache[0].from && type_info(r->cache[0].buf->type)->bits * width == 8 * WIDEST;
@@ -59,9 +51,8 @@ int rows_candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct rows r = *(const struct rows *)site->found;
 	int64_t length = about(r.length, t), fixed;
-	int once = bytes_moved(&r, t) >= (double)target_past_cache(t);
-	int widest = WIDEST / widest_type(&r);
-	for (int width = widest ? widest : 1; width >= 1; width /= 2) {
+	int once = rows_once(&r, t);
+	for (int width = rows_widest(&r); width >= 1; width /= 2) {
 		if (ir_const_int(r.length, &fixed) && fixed % width)
 			continue;
 		for (int lanes = length <= 2 * WARP * width ? FEW_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
@@ -70,8 +61,8 @@ int rows_candidates(const struct sched_site *site, struct sched_choice *out)
 			if (wasteful || n + 3 > SCHED_RULE_CHOICES)
 				continue;
 			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps, 1) == steps;
-			int alone = !kept && lanes == MAX_LANES ? steps_shared(&r, t, lanes, width, steps, 1) : 0;
-			int both = lanes == MAX_LANES / 2 ? steps_shared(&r, t, lanes, width, steps, 2) : 0;
+			int alone = !kept && lanes == MAX_LANES ? rows_steps_shared(&r, t, lanes, width, steps, 1) : 0;
+			int both = lanes == MAX_LANES / 2 ? rows_steps_shared(&r, t, lanes, width, steps, 2) : 0;
 			if (kept || alone)
 				out[n++] = (struct sched_choice){ &sched_rows,
 					                          { lanes, width, (int)steps, once,

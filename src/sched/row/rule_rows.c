@@ -2,7 +2,7 @@
  * stage to the last, `steps` vectors of `width` each, of which the last `shared` are in shared memory. steps 0:
  * rows of any length, which every stage loads again. ahead 1: weights and biases are loaded with the row, before the
  * reductions wait for it. */
-#include "sched/row/rows.h"
+#include "sched/row/rows_kernel.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -14,7 +14,7 @@
 
 #include "ir/axis_names.h"
 
-enum { WARP = 32 };
+enum { WARP = 32, SHIFTED_LANES = 1024, SHIFTED_STEPS = 16 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -32,58 +32,9 @@ static int span(const struct sched_site *site)
 
 /* ---- The kernel. */
 
-/* A stage's load of a vector along the row, in registers: array[steps][width]; or of one element per row: variable. */
-struct ahead {
-	const struct rows_stage *st;
-	expr load;
-	struct ir_variable *array;
-	const struct ir_variable *variable;
-};
-
-struct row_kernel {
-	struct rows *r;
-	struct ir_program *p;
-	int lanes, width, steps;  /* serial: 1, 1, 0 */
-	int held;                 /* number of steps in registers, the first ones */
-	struct ir_buffer *shared; /* the lanes' vectors of the other steps; null: there are none */
-	bool rest;                /* the current stage is at these */
-	bool serial, once, ahead;
-	const struct rows_stage *st; /* the current stage */
-	expr row, at;                /* variables: the row; the first element of the vector along it */
-	expr step, v;                /* register indices */
-	expr axis[2 * IR_MAX_RANK];  /* of the current stage */
-	expr acc;
-	bool vectors; /* contiguous loads have been made vectors */
-	struct {
-		VEC(expr);
-	} along; /* vectors along the row that are not of the row itself */
-	struct {
-		VEC(struct ir_variable *);
-	} along_array;
-	struct {
-		VEC(struct ahead);
-	} loaded;                   /* before the first stage */
-	expr from[ROWS_MAX_CACHED]; /* variables: start of the row in each cached input; null: row * length */
-	struct rows_kept kept;
-};
-
 static const struct ir_variable *value_variable(const struct row_kernel *k, const struct ir_buffer *b)
 {
 	return ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "this_%s", b->name);
-}
-
-/* The array of a cached input: NAME_v, with a number if an earlier one is of the same buffer; NAME_rest in shared
- * memory. */
-static struct ir_variable *cache_array(const struct row_kernel *k, int cached)
-{
-	const struct ir_buffer *b = k->r->cache[cached].buf;
-	const char *part = k->rest ? "rest" : "v";
-	enum ir_holds holds = k->rest ? IR_HOLDS_REST : IR_HOLDS_VECTOR;
-	bool again = false;
-	for (int i = 0; i < cached; i++)
-		again |= k->r->cache[i].buf == b;
-	return again ? ir_variable_of(k->p->pool, b->type, b, holds, cached + 1, "%s_%s%d", b->name, part, cached + 1)
-	             : ir_variable_of(k->p->pool, b->type, b, holds, 0, "%s_%s", b->name, part);
 }
 
 static const struct ahead *ahead_of(const struct row_kernel *k, expr load)
@@ -112,9 +63,9 @@ static expr from_registers(void *user, expr e, expr flat)
 		return from_ahead(k, e);
 	int cached = rows_cached_of(k->r, k->st, e);
 	if (cached >= 0 && k->steps > 0 && !k->rest)
-		return item_of_row(cache_array(k, cached), k->step, k->v);
+		return item_of_row(rows_array(k, cached), k->step, k->v);
 	if (cached >= 0)
-		return item_of(cache_array(k, cached), k->v);
+		return item_of(rows_array(k, cached), k->v);
 	for (int i = 0; i < k->along.n; i++)
 		if (k->along.at[i] == e)
 			return item_of(k->along_array.at[i], k->v);
@@ -123,7 +74,7 @@ static expr from_registers(void *user, expr e, expr flat)
 
 static expr in_kernel(struct row_kernel *k, expr e)
 {
-	expr here = k->v && k->vectors ? ir_binary(IR_ADD, k->at, k->v) : k->at;
+	expr here = k->element ? k->element : k->v && k->vectors ? ir_binary(IR_ADD, k->at, k->v) : k->at;
 	struct axes a = { .value = k->axis,
 		          .same = k->st->full,
 		          .same_as = k->at ? ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), here) : NULL,
@@ -167,7 +118,7 @@ static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, e
 
 static void forget_elements(struct row_kernel *k)
 {
-	k->at = k->v = k->step = NULL;
+	k->at = k->v = k->step = k->element = k->inside = NULL;
 	k->vectors = k->rest = false;
 }
 
@@ -186,6 +137,8 @@ static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, ex
 	struct ir_program *p = k->p;
 	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
 	int stride = k->lanes * k->width;
+	if (k->shifted)
+		return shifted_each_vector(k, b, lane);
 	/* The same variable in all stages, as are the next two. */
 	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_AT, 0, "at");
 	if (k->steps == 0) {
@@ -225,7 +178,7 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 			if (inner)
 				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
 		}
-		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", cache_array(k, i)->hint),
+		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", rows_array(k, i)->hint),
 		                           in_kernel(k, c->from), NULL);
 	}
 }
@@ -251,21 +204,10 @@ static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, ex
 	expr at = ir_binary(IR_ADD, from, k->at);
 	const struct ir_buffer *buf = k->r->cache[cached].buf;
 	if (declared)
-		emit_load_into(k->p, b, buf, at, cache_array(k, cached), row, k->width)->once =
+		emit_load_into(k->p, b, buf, at, rows_array(k, cached), row, k->width)->once =
 		        k->once && read_by_one(k, &k->r->cache[cached]);
 	else
-		emit_load_vector(k->p, b, buf, at, cache_array(k, cached), k->width);
-}
-
-/* Stores or loads a lane's vector in shared memory, which no other lane reads. */
-static void move_shared(struct row_kernel *k, struct ir_block *b, bool store)
-{
-	struct ir_program *p = k->p;
-	expr at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
-	if (store)
-		emit_store_vector_flat(p, b, k->shared, at, cache_array(k, 0), NULL, k->width);
-	else
-		emit_load_flat(p, b, k->shared, at, cache_array(k, 0), k->width);
+		emit_load_vector(k->p, b, buf, at, rows_array(k, cached), k->width);
 }
 
 /* Loads the whole row into registers before the first stage. */
@@ -273,7 +215,11 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	for (int i = 0; i < k->r->cached; i++)
-		emit_array_of_rows(p, b, cache_array(k, i), k->held, k->width);
+		emit_array_of_rows(p, b, rows_array(k, i), k->held, k->width);
+	if (k->shifted) {
+		shifted_load(k, b, lane);
+		return;
+	}
 	struct ir_block *body = each_vector(k, b, lane, true);
 	for (int i = 0; i < k->r->cached; i++)
 		load_cached(k, body, i, k->step, true);
@@ -282,9 +228,9 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		return;
 	k->rest = true;
 	body = each_vector(k, b, lane, false);
-	emit_array(p, body, cache_array(k, 0), k->width);
+	emit_array(p, body, rows_array(k, 0), k->width);
 	load_cached(k, body, 0, NULL, true);
-	move_shared(k, body, true);
+	rows_move_shared(k, body, true);
 	forget_elements(k);
 }
 
@@ -378,7 +324,8 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 	k->along.n = k->along_array.n = 0;
 	if (k->serial)
 		return b;
-	ir_walk_unconditional(k->st->value, find_along, &f);
+	if (!k->shifted)
+		ir_walk_unconditional(k->st->value, find_along, &f);
 	for (int i = 0; i < k->along.n; i++) {
 		expr e = k->along.at[i];
 		bool again = false; /* number further vectors of the same buffer */
@@ -395,7 +342,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 		ir_walk(k->st->value, find_along, &f); /* also conditional loads: their positions are in bounds */
 		for (int i = 0; i < k->r->cached; i++)
 			if (f.found[i] && k->rest)
-				move_shared(k, b, false);
+				rows_move_shared(k, b, false);
 			else if (f.found[i])
 				load_cached(k, b, i, NULL, false);
 	}
@@ -408,17 +355,20 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 static struct ir_block *element_loop(struct row_kernel *k, struct ir_block *b)
 {
 	expr item;
-	return k->serial ? b
-	                 : emit_unrolled_each(k->p, b,
-	                                      ir_variable_of(k->p->pool, TYPE_INDEX, NULL, IR_HOLDS_ITEM, 0, "item"),
-	                                      k->width, &item);
+	if (k->serial)
+		return b;
+	b = emit_unrolled_each(k->p, b, ir_variable_of(k->p->pool, TYPE_INDEX, NULL, IR_HOLDS_ITEM, 0, "item"),
+	                       k->width, &item);
+	if (k->shifted)
+		shifted_element(k);
+	return b;
 }
 
 /* ---- Stages. */
 
 static expr place_of_element(const struct row_kernel *k)
 {
-	return k->v ? ir_binary(IR_ADD, k->at, k->v) : k->at;
+	return k->element ? k->element : k->v ? ir_binary(IR_ADD, k->at, k->v) : k->at;
 }
 
 /* The current stage's value of an element, with kept values. */
@@ -466,6 +416,8 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		struct ir_block *body = each_vector(k, b, lane, false);
 		body = element_loop(k, each_element(k, body));
 		expr value = value_of_element(k, body);
+		if (k->inside)
+			value = ir_select(k->inside, value, ir_identity(p->pool, s->combine, value->type));
 		emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
 		forget_elements(k);
 	}
@@ -503,7 +455,11 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 			emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
 		} else {
 			emit_set(p, body, result, k->v, y);
-			emit_store_vector(p, in, out, ir_binary(IR_ADD, base, k->at), result, k->width)->once = k->once;
+			if (k->shifted)
+				shifted_store(k, in, out, result);
+			else
+				emit_store_vector(p, in, out, ir_binary(IR_ADD, base, k->at), result, k->width)->once =
+				        k->once;
 		}
 		forget_elements(k);
 	}
@@ -514,6 +470,8 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 	struct ir_program *p = k->p;
 	if (!k->serial)
 		find_rows(k, b);
+	if (k->shifted)
+		shifted_begin(k, b);
 	if (k->steps > 0 && !k->serial) {
 		load_row(k, b, lane);
 		if (k->ahead)
@@ -558,8 +516,9 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 		k->arch = own->r->arch;
 }
 
+/* `shifted`: for rows of any length, in vectors that start where memory is aligned. */
 static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
-                       int lanes, int width, int steps, int shared, const char *suffix)
+                       int lanes, int width, int steps, int shared, bool shifted, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	const struct ir_stage *last = r->stage[r->stages - 1].s;
@@ -573,7 +532,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		                  .width = width,
 		                  .steps = steps,
 		                  .once = c->param[3],
-		                  .ahead = c->param[4] };
+		                  .ahead = c->param[4] && !shifted,
+		                  .shifted = shifted };
 	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
 	own.held = steps - shared;
 	if (own.held < steps)
@@ -608,9 +568,11 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	all_stages(&alone, b, zero);
 
 	/* Guards: complete vectors, and a row that fits. */
-	if (width > 1)
+	if (shifted)
+		shifted_needs(&own, k);
+	else if (width > 1)
 		kernel_needs(k, whole_multiple(p, r->length, width));
-	if (steps > 0)
+	if (steps > 0 && !shifted)
 		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
 	if (steps > 0) /* loads are clamped to the row, which has an element */
 		kernel_needs(k, ir_binary(IR_LT, ir_index(p->pool, 0), r->length));
@@ -624,12 +586,44 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
 {
-	int lanes = c->param[0];
-	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], c->param[5], "");
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2];
+	one_kernel(plan, step, r, c, lanes, width, steps, c->param[5], false, "");
 	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
-		one_kernel(plan, step, r, c, lanes, c->param[1], 0, 0, "_again");
-	if (!others && !step_fits_all(step) && (c->param[1] > 1 || c->param[2] > 0))
-		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, "_any");
+		one_kernel(plan, step, r, c, lanes, width, 0, 0, false, "_again");
+	if (others || step_fits_all(step) || (width == 1 && steps == 0))
+		return;
+	rows_apply_shifted(plan, step, r, c);
+	one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
+}
+
+void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
+{
+	int lanes = c->param[0];
+	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], c->param[5], true, "");
+	if (!step_fits_all(step))
+		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
+}
+
+void rows_apply_shifted(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
+{
+	struct rows own = *r;
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2], least = 0;
+	if (!rows_shifted(&own, r))
+		return;
+	int widest = rows_widest(&own);
+	if (width < widest) /* the same elements per lane in wider vectors */
+		steps = steps ? (steps * width + widest - 1) / widest : 0;
+	width = widest;
+	for (; lanes <= SHIFTED_LANES; lanes *= 2) {
+		int most = rows_steps_held(&own, lanes, width, SHIFTED_STEPS, 1);
+		int now = steps && steps < most ? steps + 1 : most;
+		if (now * lanes <= least)
+			continue;
+		one_kernel(plan, step, &own, c, lanes, width, now, 0, true, least ? "_longer" : "_shifted");
+		least = now * lanes;
+		lanes = SHIFTED_LANES / 2; /* and the longest rows */
+		steps = 0;
+	}
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)

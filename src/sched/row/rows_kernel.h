@@ -1,0 +1,70 @@
+/* The kernel of rule rows while it is being built: rule_rows.c, with rows_shifted.c. */
+#ifndef TPAT_SCHED_ROWS_KERNEL_H
+#define TPAT_SCHED_ROWS_KERNEL_H
+
+#include "sched/row/rows.h"
+
+/* A stage's load of a vector along the row, in registers: array[steps][width]; or of one element per row: variable. */
+struct ahead {
+	const struct rows_stage *st;
+	expr load;
+	struct ir_variable *array;
+	const struct ir_variable *variable;
+};
+
+struct row_kernel {
+	struct rows *r;
+	struct ir_program *p;
+	int lanes, width, steps;  /* serial: 1, 1, 0 */
+	int held;                 /* number of steps in registers, the first ones */
+	struct ir_buffer *shared; /* the lanes' vectors of the other steps; null: there are none */
+	bool rest;                /* the current stage is at these */
+	bool serial, once, ahead;
+	const struct rows_stage *st; /* the current stage */
+	expr row, at;                /* variables: the row; the first element of the vector along it */
+	expr step, v;                /* register indices */
+	expr axis[2 * IR_MAX_RANK];  /* of the current stage */
+	expr acc;
+	bool vectors; /* contiguous loads have been made vectors */
+	struct {
+		VEC(expr);
+	} along; /* vectors along the row that are not of the row itself */
+	struct {
+		VEC(struct ir_variable *);
+	} along_array;
+	struct {
+		VEC(struct ahead);
+	} loaded;                   /* before the first stage */
+	expr from[ROWS_MAX_CACHED]; /* variables: start of the row in each cached input; null: row * length */
+	struct rows_kept kept;
+	/* Shifted kernels: see rows_shifted.c. */
+	bool shifted;
+	int begin;    /* the first step of the current loop */
+	expr first;   /* position of the aligned vector that holds the row's first element */
+	expr last;    /* position of the last whole vector of all rows */
+	expr element; /* the current element's index along the row; of a neighbouring row's element, the nearest one */
+	expr inside;  /* a bool: the current element is the row's */
+};
+
+/* The array of a cached input: NAME_v, with a number if an earlier one is of the same buffer; NAME_rest in shared
+ * memory. */
+struct ir_variable *rows_array(const struct row_kernel *k, int cached);
+
+/* Stores or loads a lane's vector in shared memory, which no other lane reads. */
+void rows_move_shared(struct row_kernel *k, struct ir_block *b, bool store);
+
+/* ---- Shifted kernels (rows_shifted.c). */
+
+/* Emits the row's positions; the loop over the lane's vectors, of those that hold elements of the row; in it, inside
+ * the loop over a vector's elements, the place of one and whether it is the row's. */
+void shifted_begin(struct row_kernel *k, struct ir_block *b);
+struct ir_block *shifted_each_vector(struct row_kernel *k, struct ir_block *b, expr lane);
+void shifted_element(struct row_kernel *k);
+/* Loads the row into declared arrays. */
+void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane);
+/* Stores those elements of a vector that are the row's. */
+void shifted_store(struct row_kernel *k, struct ir_block *b, const struct ir_buffer *out, struct ir_variable *result);
+/* Guards the kernel: all of a row fits into the lanes' vectors. */
+void shifted_needs(const struct row_kernel *own, struct ir_kernel *k);
+
+#endif

@@ -1,0 +1,199 @@
+/* Rows of any length, in vectors that are aligned in memory: a row may begin and end inside a vector. The lanes load
+ * whole vectors, with the neighbouring rows' elements, and compute and store the row's own elements only. Vectors of 16
+ * bytes so serve rows of odd length, and dynamic ones whose length no vector is known to divide. */
+#include "sched/row/rows_kernel.h"
+#include "sched/build/axes.h"
+#include "sched/build/emit.h"
+#include "sched/build/finish.h"
+#include "sched/build/vectors.h"
+
+enum { WIDEST = 16 /* bytes */ };
+
+int rows_widest(const struct rows *r)
+{
+	int bits = 8;
+	for (int i = 0; i < r->cached; i++)
+		bits = type_info(r->cache[i].buf->type)->bits > bits ? type_info(r->cache[i].buf->type)->bits : bits;
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].kind == ROWS_MAP && type_info(r->stage[i].s->out->type)->bits > bits)
+			bits = type_info(r->stage[i].s->out->type)->bits;
+	return WIDEST / (bits / 8) ? WIDEST / (bits / 8) : 1;
+}
+
+bool rows_shifted(struct rows *out, const struct rows *r)
+{
+	*out = *r;
+	out->cached = 0;
+	for (int i = 0; i < r->cached; i++) /* other rows may be aligned otherwise: their elements are loaded one by one
+	                                     */
+		if (!r->cache[i].from)
+			out->cache[out->cached++] = r->cache[i];
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].kind == ROWS_MAP && type_is_packed(r->stage[i].s->out->type))
+			return false;
+	return out->cached > 0 && rows_widest(out) > 1;
+}
+
+static expr all_elements(const struct row_kernel *k)
+{
+	return ir_binary(IR_MUL, k->r->count, k->r->length);
+}
+
+void shifted_begin(struct row_kernel *k, struct ir_block *b)
+{
+	struct ir_program *p = k->p;
+	expr width = ir_index(p->pool, k->width), start = ir_binary(IR_MUL, k->row, k->r->length);
+	expr all = all_elements(k);
+	k->first = emit_constant(p, b, "first", ir_binary(IR_SUB, start, ir_binary(IR_MOD, start, width)), NULL);
+	k->last = emit_constant(p, b, "last",
+	                        ir_binary(IR_SUB, ir_binary(IR_SUB, all, ir_binary(IR_MOD, all, width)), width), NULL);
+}
+
+/* The position of the lane's vector in the current step. */
+static expr vector_position(const struct row_kernel *k, expr lane)
+{
+	struct ir_pool *pool = k->p->pool;
+	expr step = ir_binary(IR_ADD, k->step, ir_index(pool, k->begin));
+	expr at = ir_binary(IR_MUL, step, ir_index(pool, (int64_t)k->lanes * k->width));
+	at = ir_binary(IR_ADD, at, ir_binary(IR_MUL, lane, ir_index(pool, k->width)));
+	return ir_binary(IR_ADD, k->first, at);
+}
+
+static struct ir_block *each_step(struct row_kernel *k, struct ir_block *b)
+{
+	const struct ir_variable *step = ir_variable_of(k->p->pool, TYPE_INDEX, NULL, IR_HOLDS_STEP, 0, "step");
+	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
+	k->begin = begin;
+	return emit_unrolled_each(k->p, b, step, end - begin, &k->step);
+}
+
+/* `cond` where a vector may lie beyond the row's end, true in steps that are known to lie before it. */
+static expr unless_before(const struct row_kernel *k, expr cond)
+{
+	struct ir_pool *pool = k->p->pool;
+	int64_t length, whole;
+	if (!ir_const_int(k->r->length, &length))
+		return cond;
+	whole = length / ((int64_t)k->lanes * k->width) - k->begin; /* steps whose last vector ends before the row does
+	                                                             */
+	return whole > 0 ? ir_binary(IR_OR, ir_binary(IR_LT, k->step, ir_index(pool, whole)), cond) : cond;
+}
+
+/* `cond` where a vector may begin before the row, true after the first step. */
+static expr unless_after(const struct row_kernel *k, expr cond)
+{
+	if (k->begin)
+		return ir_int(k->p->pool, TYPE_BOOL, 1);
+	return ir_binary(IR_OR, ir_binary(IR_LT, ir_index(k->p->pool, 0), k->step), cond);
+}
+
+struct ir_block *shifted_each_vector(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_AT, 0, "at");
+	b = each_step(k, b);
+	/* Negative in a vector that begins before the row. */
+	k->at = emit_define(p, b, v,
+	                    ir_binary(IR_SUB, vector_position(k, lane), ir_binary(IR_MUL, k->row, k->r->length)), NULL);
+	return emit_if(p, b, unless_before(k, ir_binary(IR_LT, k->at, k->r->length)));
+}
+
+/* Elements outside the row are computed like its first or last one: a branch for each element would make it wait for
+ * the one before. */
+void shifted_element(struct row_kernel *k)
+{
+	struct ir_pool *pool = k->p->pool;
+	expr item =
+	        ir_var_of(ir_variable_of(pool, TYPE_INDEX, NULL, IR_HOLDS_ITEM, 0, "item"), ir_index(pool, k->width));
+	expr zero = ir_index(pool, 0), last = ir_binary(IR_SUB, k->r->length, ir_index(pool, 1));
+	expr element = ir_binary(IR_ADD, k->at, item);
+	k->inside = ir_binary(IR_AND, unless_after(k, ir_binary(IR_LE, zero, element)),
+	                      unless_before(k, ir_binary(IR_LT, element, k->r->length)));
+	k->element = ir_binary(IR_MIN, ir_binary(IR_MAX, element, zero), last);
+}
+
+/* Loads the elements past the last whole vector one by one, into the array or its row, if the vector at `place` has
+ * some. */
+static void load_last(struct row_kernel *k, struct ir_block *b, expr place)
+{
+	struct ir_program *p = k->p;
+	expr all = all_elements(k), item;
+	b = emit_if(p, b, ir_binary(IR_LT, k->last, place));
+	b = emit_unrolled(p, b, "item", k->width, &item);
+	expr at = emit_constant(p, b, "place", ir_binary(IR_ADD, place, item), NULL);
+	b = emit_if(p, b, ir_binary(IR_LT, at, all));
+	for (int i = 0; i < k->r->cached; i++) {
+		expr value = ir_load(p->pool, flat_view(p, k->r->cache[i].buf), &at);
+		if (k->rest)
+			emit_set(p, b, rows_array(k, i), item, value);
+		else
+			emit_set_in_row(p, b, rows_array(k, i), k->step, item, value);
+	}
+}
+
+/* Emits `place`, the position to load: a load past the last whole vector is clamped to it. A branch around each load
+ * would make every load wait for the one before. */
+static expr load_place(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	return emit_constant(k->p, b, "place", ir_binary(IR_MIN, vector_position(k, lane), k->last), NULL);
+}
+
+static void load_rest(struct row_kernel *k, struct ir_block *b, expr lane, bool all_whole)
+{
+	struct ir_program *p = k->p;
+	k->rest = true;
+	struct ir_block *body = shifted_each_vector(k, b, lane);
+	emit_array(p, body, rows_array(k, 0), k->width);
+	emit_load_into(p, body, k->r->cache[0].buf, load_place(k, body, lane), rows_array(k, 0), NULL, k->width)->once =
+	        k->once;
+	if (!all_whole)
+		load_last(k, body, emit_constant(p, body, "own_place", vector_position(k, lane), NULL));
+	rows_move_shared(k, body, true);
+	k->rest = false;
+}
+
+void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	expr width = ir_index(p->pool, k->width);
+	bool all_whole = ir_is_int(ir_binary(IR_MOD, all_elements(k), width), 0);
+	struct ir_block *body = each_step(k, b);
+	expr at = load_place(k, body, lane);
+	for (int i = 0; i < k->r->cached; i++)
+		emit_load_into(p, body, k->r->cache[i].buf, at, rows_array(k, i), k->step, k->width)->once = k->once;
+	if (!all_whole) { /* in the rows that have elements past the last whole vector */
+		expr rest = ir_binary(IR_ADD, k->last, width), end = ir_binary(IR_ADD, k->row, ir_index(p->pool, 1));
+		body = emit_if(p, b, ir_binary(IR_LT, rest, ir_binary(IR_MUL, end, k->r->length)));
+		body = each_step(k, body);
+		load_last(k, body, emit_constant(p, body, "place", vector_position(k, lane), NULL));
+	}
+	if (k->shared)
+		load_rest(k, b, lane, all_whole);
+	k->step = k->at = NULL;
+}
+
+void shifted_store(struct row_kernel *k, struct ir_block *b, const struct ir_buffer *out, struct ir_variable *result)
+{
+	struct ir_program *p = k->p;
+	expr zero = ir_index(p->pool, 0), end = ir_binary(IR_ADD, k->at, ir_index(p->pool, k->width)), item;
+	expr place = ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), k->at);
+	expr whole = ir_binary(IR_AND, unless_after(k, ir_binary(IR_LE, zero, k->at)),
+	                       unless_before(k, ir_binary(IR_LE, end, k->r->length)));
+	whole = emit_constant(p, b, "whole", whole, NULL);
+	struct ir_block *body = emit_if(p, b, whole);
+	emit_store_vector(p, body, out, place, result, k->width)->once = k->once;
+	body = emit_if(p, b, ir_unary(IR_NOT, whole));
+	body = emit_unrolled(p, body, "item", k->width, &item);
+	expr at = emit_constant(p, body, "element", ir_binary(IR_ADD, k->at, item), NULL);
+	body = emit_if(p, body, ir_binary(IR_AND, ir_binary(IR_LE, zero, at), ir_binary(IR_LT, at, k->r->length)));
+	emit_store(p, body, out, ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), at), item_of(result, item));
+}
+
+void shifted_needs(const struct row_kernel *own, struct ir_kernel *k)
+{
+	struct ir_pool *pool = own->p->pool;
+	int64_t room = (int64_t)own->steps * own->lanes * own->width - (own->width - 1);
+	kernel_needs(k, ir_binary(IR_LE, own->r->length, ir_index(pool, room)));
+	kernel_needs(k, ir_binary(IR_LT, ir_index(pool, 0), own->r->length));
+	kernel_needs(k, ir_binary(IR_LE, ir_index(pool, own->width), all_elements(own)));
+}
