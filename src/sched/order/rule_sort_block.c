@@ -7,7 +7,7 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-enum { SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256 };
+enum { SOME_KEYS = 1024, LEAST_DIGITS = 128, MAX_THREADS = 256, LONGER = 4 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -37,18 +37,10 @@ static struct sched_choice by_digits(int64_t keys)
 	return (struct sched_choice){ &sched_sort_block, { threads * items, 1, threads, items } };
 }
 
-static int candidates(const struct sched_site *site, struct sched_choice *out)
+/* The choices for rows of at most `extent` elements. */
+static int choices_of(int64_t extent, struct sched_choice *out)
 {
-	const struct ir_stage *s = site->s;
-	int64_t extent = 0;
-	int n = 0, keys = 2, most = sort_most_keys(s);
-	if (!ir_const_int(s->space[0], &extent)) {
-		out[n++] = choice(most, 1, 8);
-		out[n++] = choice(SOME_KEYS, 1, 4);
-		out[n++] = by_digits(most);
-		out[n++] = by_digits(SOME_KEYS);
-		return n;
-	}
+	int n = 0, keys = 2;
 	while (keys < extent)
 		keys *= 2;
 	out[n++] = choice(keys, 1, 2);
@@ -58,6 +50,27 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		out[n++] = choice(keys, SOME_KEYS / keys, 4);
 	if (extent >= LEAST_DIGITS)
 		out[n++] = by_digits(extent);
+	return n;
+}
+
+/* For rows of symbolic length: those for the expected length, and for longer ones. */
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct ir_stage *s = site->s;
+	int64_t extent = 0, usual = about(s->space[0], site->t);
+	int n = 0, most = sort_most_keys(s);
+	if (ir_const_int(s->space[0], &extent))
+		return choices_of(extent, out);
+	if (usual < most && !sort_has_size(site->p, s->space[0])) {
+		int64_t keys = 2;
+		while (keys < usual)
+			keys *= 2;
+		n = choices_of(keys, out);
+	}
+	out[n++] = choice(most, 1, 8);
+	out[n++] = choice(SOME_KEYS, 1, 4);
+	out[n++] = by_digits(most);
+	out[n++] = by_digits(SOME_KEYS);
 	return n;
 }
 
@@ -116,14 +129,14 @@ static struct row_call several_rows(struct ir_program *p, struct ir_kernel *k, c
 	return c;
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+/* Adds the kernel of choice c. `fits`: the rows are short enough for the longest kernel; null: always. */
+static void add_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                       const struct sched_choice *c, const char *suffix, expr fits)
 {
-	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct ir_step *step = step_new(plan);
-	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	int keys = c->param[0], rows = c->param[1], items = c->param[3];
-	expr count = rows_along(p, s), fits = sort_at_most(p, s->space[0], keys);
+	expr count = rows_along(p, s);
 	const struct ir_variable *item = NULL;
 	struct row_call own;
 	k->threads = c->param[2];
@@ -154,7 +167,30 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	serial = emit_loop(p, serial, "row", first, end, ir_index(p->pool, 1), count, &number);
 	struct sort_row row = sort_row_begin(p, serial, s, number);
 	emit_serial(&row, serial);
+	if (!fits)
+		kernel_needs(k, ir_binary(IR_LE, s->space[0], ir_index(p->pool, keys)));
 	kernel_finish(plan, step, k, s);
+}
+
+/* Rows of symbolic length: kernels for few keys precede those for more. Rows too long for all are sorted by tiles. */
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	struct ir_step *step = step_new(plan);
+	struct sched_choice longer = *c;
+	int most = sort_most_keys(s);
+	expr fits = sort_at_most(p, s->space[0], c->param[0]);
+	if (fits && !sort_has_size(p, fits) && c->param[0] < most) {
+		add_kernel(plan, step, s, c, "", NULL);
+		for (int keys = c->param[0] * LONGER; keys < most; keys *= LONGER) {
+			longer = choice(keys, 1, 8);
+			add_kernel(plan, step, s, &longer, "_longer", NULL);
+		}
+		longer = choice(most, 1, 8);
+		fits = sort_at_most(p, s->space[0], most);
+	}
+	add_kernel(plan, step, s, &longer, step->n ? "_longest" : "", fits);
 	if (fits)
 		sort_radix_steps(plan, s, c, ir_unary(IR_NOT, fits));
 }
