@@ -137,13 +137,25 @@ static expr any_image(struct lower *l, const struct roi *o, expr r)
 	return o->where ? and_(any, o->where(l, o, r)) : any;
 }
 
-/* [r, c, p, w]: the sum over y of the samples of bin p in column w. */
+/* The condition that a sample of the region may read element w of an adaptive axis: one element more on both sides. */
+static expr near_region(const struct roi_axis *a, expr w)
+{
+	enum type c = a->bin->type;
+	expr last = addi(a->extent, -1), end = add(a->start, mul(cast(a->bins, c), a->bin)), low, high;
+
+	low = clamp(add(a->start, with(a->start, -1)), with(a->start, 0), cast(last, c));
+	high = clamp(add(end, with(end, 2)), with(end, 0), cast(last, c));
+	return and_(le(cast(unary(IR_FLOOR, low), TYPE_INDEX), w), le(w, cast(unary(IR_CEIL, high), TYPE_INDEX)));
+}
+
+/* [r, c, p, w]: the sum over y of the samples of bin p in column w; only in columns that the region reads. */
 static struct value sum_rows(struct lower *l, const struct roi *o)
 {
 	struct space s = { 0 };
 	expr r = space_push(l, &s, value_dim(o->rois, 0)), c = space_push(l, &s, value_dim(o->x, 1)), p, w, b, e;
-	struct roi_axis a = axis_of(l, o, r, true);
+	struct roi_axis a = axis_of(l, o, r, true), across = axis_of(l, o, r, false);
 	struct sample y;
+	expr where;
 
 	p = space_push(l, &s, a.bins);
 	w = space_push(l, &s, value_dim(o->x, 3));
@@ -151,8 +163,8 @@ static struct value sum_rows(struct lower *l, const struct roi *o)
 	b = roi_image(l, o, r);
 	e = add(mul(y.to_low, wide(load_list(o->x, 4, b, c, y.low, w))),
 	        mul(y.to_high, wide(load_list(o->x, 4, b, c, y.high, w))));
-	return lower_reduce(l, "rows", e->type, &s, 4, IR_SUM,
-	                    select_(and_(any_image(l, o, r), and_(y.exists, y.inside)), e, with(e, 0)), NULL);
+	where = and_(and_(any_image(l, o, r), near_region(&across, w)), and_(y.exists, y.inside));
+	return lower_reduce(l, "rows", e->type, &s, 4, IR_SUM, select_(where, e, with(e, 0)), NULL);
 }
 
 static expr count_of(const struct roi_axis *y, const struct roi_axis *x, enum type c)

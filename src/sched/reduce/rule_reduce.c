@@ -1,5 +1,6 @@
 /* Rules for reductions. reduce_thread: one thread per element of the result; applies to every reduction. reduce_lanes:
  * a warp or a block shares each element; wins where few elements reduce many contiguous points. */
+#include "sched/reduce/loop_ends.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -37,14 +38,20 @@ static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
 	struct ir_program *p = a->p;
 	const struct ir_stage *s = a->s;
 	int rank = s->out->rank;
-	expr position = ir_index(p->pool, 0);
+	expr position = ir_index(p->pool, 0), end[IR_MAX_RANK];
+	for (int k = 0; k < s->space_rank; k++) {
+		struct axes outer = { .value = axis };
+		end[k] = reduced_end(p, s, k);
+		if (end[k])
+			end[k] = emit_declare(p, b, "end", to_kernel(p, end[k], &outer), NULL);
+	}
 	for (int k = 0; k < s->space_rank; k++) {
 		const char *name = ir_axis_names[1][k];
 		if (ir_is_int(s->space[k], 1)) {
 			axis[rank + k] = ir_index(p->pool, 0);
 		} else {
-			b = emit_loop(p, b, name, ir_index(p->pool, 0), s->space[k], ir_index(p->pool, 1), s->space[k],
-			              &axis[rank + k]);
+			b = emit_loop(p, b, name, ir_index(p->pool, 0), end[k] ? end[k] : s->space[k],
+			              ir_index(p->pool, 1), s->space[k], &axis[rank + k]);
 		}
 		position = ir_binary(IR_ADD, ir_binary(IR_MUL, position, s->space[k]), axis[rank + k]);
 	}
@@ -219,10 +226,18 @@ const struct sched_rule sched_reduce_lanes = {
 
 static double thread_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { UNROLLED = 32 }; /* points of a loop that compilers unroll */
+	enum { UNROLLED = 32 /* points of a loop that compilers unroll */, FEW = 8 /* before an end by data */ };
 	struct cost_way w = cost_way(site);
 	double points = (double)about(space_count(site->p, site->s), site->t) / (w.threads > 0 ? w.threads : 1);
 	(void)c;
+	for (int k = 0; k < site->s->space_rank; k++) {
+		double extent = (double)about(site->s->space[k], site->t);
+		if (extent > FEW && reduced_end(site->p, site->s, k)) {
+			points *= FEW / extent;
+			w.points = w.threads * points;
+			w.work = w.points * ir_cost(site->s->value);
+		}
+	}
 	w.serial = points * 4;
 	w.flight = points <= UNROLLED ? points : 1;
 	return cost_of_way(site, &w);
