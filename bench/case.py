@@ -49,10 +49,11 @@ class Case:
             made.append(x.to(t))
         return made
 
-    def model(self):
+    def model(self, extent=int):
+        """The ONNX model. extent: what stands for a number in the inputs' shapes, itself or a name."""
         nodes = [helper.make_node(op, ins, outs, name=f"n{i}", **attributes)
                  for i, (op, ins, outs, attributes) in enumerate(self.nodes)]
-        inputs = [helper.make_tensor_value_info(i[0], ONNX_TYPE[i[1]], i[2]) for i in self.inputs]
+        inputs = [helper.make_tensor_value_info(i[0], ONNX_TYPE[i[1]], [extent(n) for n in i[2]]) for i in self.inputs]
         outputs = [helper.make_empty_tensor_value_info(o) for o in self.outputs]
         constants = [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in self.constants.items()]
         graph = helper.make_graph(nodes, "bench", inputs, outputs, constants)

@@ -9,11 +9,21 @@ from case import Case, F, NUMPY_TYPE, scalars, torch
 ELEMENTS = 1 << 25  # the most in one tensor
 
 
+class Extent(int):
+    """A drawn size, which a dynamic model leaves open under this name wherever an input's shape has it. `low` and `high`:
+    the sizes that may take its place. Arithmetic gives plain numbers, which stay fixed."""
+
+    def __new__(cls, value, name, low, high):
+        extent = super().__new__(cls, value)
+        extent.name, extent.low, extent.high = name, low, high
+        return extent
+
+
 class Draw:
     """Random sizes, the same for the same seed."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        self.random, self.sizes = random.Random(seed), 0
 
     def size(self, low, high):
         """Log-uniform in [low, high]; a multiple of 8 or a power of two half of the time."""
@@ -23,7 +33,8 @@ class Draw:
             n = 1 << (n.bit_length() - 1)
         elif kind < 0.5:
             n = n // 8 * 8
-        return min(max(n, low), high)
+        self.sizes += 1
+        return Extent(min(max(n, low), high), f"N{self.sizes}", low, high)
 
     def pick(self, *values):
         return self.random.choice(values)
@@ -137,7 +148,8 @@ def cumulative_sum(d, t):
 def topk(d, t):
     n, m = d.rows(width=(100, 200000), most=1 << 23)
     n = min(n, 4096)
-    k = min(m, d.size(1, 1000))
+    k = int(min(m, d.size(1, 1000)))
+    m.low = max(m.low, k)
     return (f"topk{k}_{n}x{m}", [("x", t, [n, m])], [("TopK", ["x", "k"], ["y", "j"], {})],
             lambda x: torch.topk(x, k), {"constants": scalars(t, k=[k]), "outputs": ("y",)})
 
@@ -192,8 +204,8 @@ def resample(d, t):
     attributes = {"mode": mode, "coordinate_transformation_mode": "asymmetric" if mode == "nearest" else "half_pixel",
                   **({"nearest_mode": "floor"} if mode == "nearest" else {})}
     return (f"resize_{mode}_{n}x{c}x{h}x{w}_{text(out)}", [("x", t, [n, c, h, w])],
-            [("Resize", ["x", "", "", "sizes"], ["y"], attributes)], lambda x: F.interpolate(x, out, mode=name),
-            {"constants": scalars(t, sizes=[n, c, *out])})
+            [("Resize", ["x", "", "", "sizes"], ["y"], {"axes": [2, 3], **attributes})],
+            lambda x: F.interpolate(x, out, mode=name), {"constants": scalars(t, sizes=out)})
 
 
 @family()
@@ -322,7 +334,7 @@ def attention(d, t):
 
 @family(contraction=True)
 def recurrent(d, t):
-    steps, batch, size, hidden = d.size(4, 100), d.size(1, 64), d.size(16, 512), d.size(16, 512)
+    steps, batch, size, hidden = d.size(4, 100), d.size(1, 64), int(d.size(16, 512)), int(d.size(16, 512))
     op, gates = d.pick(("LSTM", 4), ("GRU", 3))
 
     def order(x):  # ONNX's i, o, f, c and z, r, h in PyTorch's i, f, c, o and r, z, h
@@ -351,7 +363,7 @@ def recurrent(d, t):
 
 @family(contraction=True)
 def fourier(d, t):
-    length = d.pick(1 << d.pick(6, 8, 10, 12), d.size(16, 5000), d.pick(400, 480, 1000, 1920))
+    length = int(d.pick(1 << d.pick(6, 8, 10, 12), d.size(16, 5000), d.pick(400, 480, 1000, 1920)))
     n = d.size(1, max(1, min(2048, (1 << 22) // length)))
     return (f"dft_{n}x{length}", [("x", "f32", [n, length, 1])], [("DFT", ["x", "", "axis"], ["y"], {})],
             lambda x: torch.view_as_real(torch.fft.fft(x[..., 0])), {"constants": {"axis": np.array(1, np.int64)}})

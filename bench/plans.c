@@ -2,11 +2,12 @@
  *
  *     plans INDEX GPU ...
  *
- * INDEX has lines of a name, a model and a region's nodes ("n0,n1"), separated by tabs.
+ * INDEX has lines of a name, a model and a region's nodes ("n0,n1"), separated by tabs. Prints a line for each model
+ * and GPU: name, GPU, decisions, kernels of the plan. bench/plans.py writes the benchmarks' models and such an index.
+ * Comparing the output of two versions of tpat shows which choices a change affects.
  *
- * Prints a line for each model and GPU: name, GPU, decisions, kernels of the plan. bench/plans.py writes the
- * benchmarks' models and such an index. Comparing the output of two versions of tpat shows which choices a change
- * affects. */
+ * Two more fields are the profiles ("x:1x8,4x8,16x8 w:8,8,8") for which a plan with guards is made, and profiles whose
+ * optimum is a point. Such a line prints the kernels that run there instead of the decisions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "lib/tpat_inside.h"
 #include "sched/sched.h"
 
-enum { MOST_GPUS = 16 };
+enum { MOST_GPUS = 16, FIELDS = 5 };
 
 static void must(int code, const struct err *e)
 {
@@ -27,8 +28,48 @@ static void must(int code, const struct err *e)
 	exit(-code);
 }
 
-static void print_plans(const char *name, const char *path, const char *region, struct sched_target *gpu, int gpus)
+/* Parses the words of `text`, separated by spaces. */
+static struct tpat_strings words(char *text, struct arena *a)
 {
+	struct {
+		VEC(const char *);
+	} all = { 0 };
+	char *rest;
+	for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+		vec_push(a, &all, (const char *)word);
+	return (struct tpat_strings){ all.at, all.n };
+}
+
+/* Prints the kernels that a plan for the points of `profile` runs at the optimum of `at`. */
+static void print_kernels(const char *name, struct graph *g, const struct graph_region *r, struct ir_program *p,
+                          const struct sched_target *t, const struct tpat_strings *profile,
+                          const struct tpat_strings *at, struct arena *a)
+{
+	struct err e = { 0 };
+	struct tpat_extents *extents, *here;
+	must(tpat_profile_extents(&extents, g, profile, a, &e), &e);
+	must(tpat_profile_extents(&here, g, at, a, &e), &e);
+	const struct sched_points points = tpat_profile_points(extents, t, r, p);
+	const struct sched_points one = tpat_profile_points(here, t, r, p);
+	struct sched_target point = one.target[one.opt];
+	struct sched_tactic tactic = sched_tactic_best(p, &points);
+	const struct ir_plan *plan = sched_plan(p, &points, &tactic);
+	printf("%s\t%s\t", name, t->name);
+	vec_each (step, &plan->steps)
+		for (int k = 0; k < (*step)->n; k++) {
+			const struct ir_kernel *kernel = (*step)->at[k];
+			int64_t fits = 1;
+			if (kernel->guard && (!ir_eval_int(kernel->guard, tpat_extent_at, &point, &fits) || !fits))
+				continue;
+			printf("%s: %s %s; ", kernel->name, kernel->rule, kernel->params);
+			break;
+		}
+	printf("\t%d\n", plan->steps.n);
+}
+
+static void print_plans(char **field, struct sched_target *gpu, int gpus)
+{
+	const char *name = field[0], *path = field[1], *region = field[2];
 	static const struct tpat_strings none;
 	const struct tpat_strings regions = { &region, 1 };
 	const struct tpat_choice choice = { .node = &none, .type = &none, .region = &regions, .except = &none };
@@ -41,9 +82,16 @@ static void print_plans(const char *name, const char *path, const char *region, 
 
 	must(tpat_open(&model, &graph, path, &none, &none, a, &e), &e);
 	must(tpat_choose(&found, graph, &choice, a, &e), &e);
+	struct tpat_strings profile = { 0 }, at = { 0 };
+	if (field[4])
+		profile = words(field[3], a), at = words(field[4], a);
 	for (int g = 0; g < gpus; g++) {
 		struct ir_program *p;
 		must(graph_region_program(&p, found.at[0], &options, a, &e), &e);
+		if (field[4]) {
+			print_kernels(name, graph, found.at[0], p, &gpu[g], &profile, &at, a);
+			continue;
+		}
 		const struct sched_points points = sched_usual_points(p, &gpu[g]);
 		const struct sched_target *t = &points.target[points.opt];
 		struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
@@ -74,13 +122,14 @@ int main(int argc, char **argv)
 		must(tpat_target(&gpu[i], argv[i + 2], &none, a, &e), &e);
 	must(file_read(&text, NULL, argv[1], a, &e), &e);
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		char *field, *name = strtok_r(line, "\t", &field), *path = strtok_r(NULL, "\t", &field);
-		char *region = strtok_r(NULL, "\t", &field);
-		if (!region) {
+		char *inside, *field[FIELDS] = { strtok_r(line, "\t", &inside) };
+		for (int i = 1; i < FIELDS && field[i - 1]; i++)
+			field[i] = strtok_r(NULL, "\t", &inside);
+		if (!field[2]) {
 			fprintf(stderr, "%s: a line has no name, model and region.\n", argv[1]);
 			return 2;
 		}
-		print_plans(name, path, region, gpu, gpus);
+		print_plans(field, gpu, gpus);
 	}
 	arena_free(a);
 	return 0;
