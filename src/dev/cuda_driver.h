@@ -21,7 +21,6 @@ typedef struct cu_graph_exec_opaque *cu_graph_exec;
 /* CUdevice_attribute */
 enum {
 	CU_THREADS_PER_BLOCK = 1,
-	CU_SHARED_PER_BLOCK = 8,
 	CU_CLOCK_KHZ = 13,
 	CU_SMS = 16,
 	CU_INTEGRATED = 18,

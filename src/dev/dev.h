@@ -24,7 +24,6 @@ struct dev_props {
 	int sms;                       /* number of multiprocessors or processors */
 	int threads_per_sm, threads_per_block, blocks_per_sm;
 	int shared_per_sm, shared_per_block; /* bytes; per block: the maximum a launch can request */
-	int shared_per_block_declared;       /* maximum of static shared memory */
 	int registers_per_sm;
 	int l2_bytes;
 	int clock_khz, memory_clock_khz;

@@ -28,7 +28,6 @@ static int read_props(struct gpu *g, struct err *e)
 		{ CU_THREADS_PER_SM, &p->threads_per_sm },
 		{ CU_THREADS_PER_BLOCK, &p->threads_per_block },
 		{ CU_BLOCKS_PER_SM, &p->blocks_per_sm },
-		{ CU_SHARED_PER_BLOCK, &p->shared_per_block_declared },
 		{ CU_SHARED_PER_SM, &p->shared_per_sm },
 		{ CU_SHARED_PER_BLOCK_OPTIN, &p->shared_per_block },
 		{ CU_REGISTERS_PER_SM, &p->registers_per_sm },

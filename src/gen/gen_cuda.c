@@ -201,13 +201,17 @@ static void print_shared(struct gen_text *g)
 	const char *memory = gen_name(g, ir_shared_memory(k->blocks->pool));
 	if (k->shared_bytes)
 		str_printf(out, "\textern __shared__ __align__(1024) uint4 %s[];\n", memory);
+	int64_t first = 0; /* in units of the memory, 16 bytes */
 	vec_each (b, &k->shared) {
-		const char *type = gen_type(g, (*b)->type);
-		if (k->shared_bytes) /* there is only one such array */
-			str_printf(out, "\t%s *const %s = (%s *)%s;\n", type, gen_buffer(g, *b), type, memory);
+		const char *type = gen_type(g, (*b)->type), *name = gen_buffer(g, *b);
+		if (!k->shared_bytes)
+			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, name, (long long)(*b)->dim[0]->i);
+		else if (!first)
+			str_printf(out, "\t%s *const %s = (%s *)%s;\n", type, name, type, memory);
 		else
-			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, gen_buffer(g, *b),
-			           (long long)(*b)->dim[0]->i);
+			str_printf(out, "\t%s *const %s = (%s *)(%s + %lld);\n", type, name, type, memory,
+			           (long long)first);
+		first += ir_shared_bytes(*b) / 16;
 	}
 }
 

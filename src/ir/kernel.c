@@ -24,6 +24,13 @@ bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b)
 	return holds(k->shared.n, k->shared.at, b);
 }
 
+int64_t ir_shared_bytes(const struct ir_buffer *b)
+{
+	int64_t n = 0;
+	ck(b->rank == 1 && ir_const_int(b->dim[0], &n));
+	return (type_bytes(b->type, n) + 15) / 16 * 16;
+}
+
 const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s)
 {
 	switch (s->kind) {

@@ -284,7 +284,7 @@ struct ir_kernel {
 	} exchanged; /* written buffers that the kernel also reads */
 	struct {
 		VEC(const struct ir_buffer *);
-	} shared;               /* arrays in shared memory; no arguments */
+	} shared; /* arrays in shared memory, no arguments; in dynamic memory, one after another, if shared_bytes */
 	struct ir_block body;   /* for each thread */
 	struct ir_block serial; /* for a whole block on a CPU; empty: `body` for each thread in turn */
 	struct {
@@ -329,6 +329,8 @@ int ir_kernel_check(const struct ir_kernel *k, struct err *e);
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
+/* Bytes of an array in shared memory, a multiple of 16. */
+int64_t ir_shared_bytes(const struct ir_buffer *b);
 /* True if the kernels differ in names and comments only. Kernels with tensor maps or parts never are the same. */
 bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b);
 

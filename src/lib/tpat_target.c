@@ -26,7 +26,6 @@ void tpat_target_of_device(struct sched_target *out, const struct dev_props *pro
 	take(&out->registers, props->registers_per_sm);
 	take(&out->shared, props->shared_per_sm);
 	take(&out->block_threads, props->threads_per_block);
-	take(&out->block_shared, props->shared_per_block_declared);
 	take(&out->block_shared_most, props->shared_per_block);
 	if (props->l2_bytes > 0)
 		out->l2_bytes = props->l2_bytes;

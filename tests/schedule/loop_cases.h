@@ -76,6 +76,29 @@ static const struct schedule_case loop_cases[] = {
 	  "  }\n"
 	  "  a2: f32[N] = map (i) a[i]\n  b2: f32[N] = map (i) b[i]\n  c2: f32[N] = map (i) c[i] + y0[i]\n",
 	  { "N=5", "N=300" } },
+	/* more shared memory than a kernel can declare */
+	{ "loop_large_states",
+	  "(x: f32[4500], y0: f32[4500]) -> (a2: f32[4500], b2: f32[4500], c2: f32[4500])\n"
+	  "  loop turn<2 {\n"
+	  "    carry a: f32[4500] (i) x[i]\n"
+	  "    carry b: f32[4500] (i) x[i] * 2.0\n"
+	  "    carry c: f32[4500] (i) 0.0\n"
+	  "    g: f32[4500] = map (i) a[4499 - i] + c[i] * y0[i]\n"
+	  "    next a = b\n"
+	  "    next b = a\n"
+	  "    next c = g\n"
+	  "  }\n"
+	  "  a2: f32[4500] = map (i) a[i]\n  b2: f32[4500] = map (i) b[i]\n  c2: f32[4500] = map (i) c[i]\n",
+	  { "" } },
+	{ "loop_large_rows",
+	  "(x: f32[T,1,12000]) -> (y: f32[T,1,12000])\n"
+	  "  loop turn<T {\n"
+	  "    carry h: f32[1,12000] (i, j) f32(j) * 0.001\n"
+	  "    g: f32[1,12000] = sum (i, j | r<3) h[i, mod(j * 7 + r * 1300, 12000)] then it * 0.25 + x[turn, i, j]\n"
+	  "    next h = g\n"
+	  "    collect y: f32[T,1,12000] at turn = g\n"
+	  "  }\n",
+	  { "T=2" } },
 	{ "loop_nested",
 	  "(x: f32[N,K], d: i32[K]) -> (y: f32[3,N], z: f32[3,5,N], last: f32[N])\n"
 	  "  loop turn<3 {\n"

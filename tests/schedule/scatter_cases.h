@@ -46,6 +46,12 @@ static const struct schedule_case scatter_cases[] = {
 	  "  a: f32[4,6] = scatter replace (i, j | r<4, s<6) init x[i, j] at [r, mod(s * 5 + 2, 6)] value u0[r, s]\n"
 	  "  b: f32[6,4] = scatter replace (i, j | r<6, s<2) init f32(7) at [r, 3 - s * 2] value u0[s, r]\n",
 	  { "" } },
+	/* 52 KB of shared memory */
+	{ "scatter_rows_long",
+	  "(x: f32[N,13000], n_at: i64[N,M], u0: f32[N,M]) -> (a: f32[N,13000])\n"
+	  "  a: f32[N,13000] = scatter sum (i, j | r<N, s<M) init x[i, j] at [r, mod(index(n_at[r, s]) * 641, 13000)] "
+	  "value u0[r, s]\n",
+	  { "N=1 M=40" } },
 	{ "scatter_vectors",
 	  "(h: f16[N,48], n_at: i64[M], hu: f16[M,48], x: f32[N,12], u0: f32[M,12], n_x: i8[N,32], n_u: i8[M,32]) -> "
 	  "(a: f16[N,48], b: f32[N,12], c: i8[N,32], d: f16[N,48])\n"

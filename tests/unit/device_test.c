@@ -89,7 +89,7 @@ static void check_kernel(const struct ir_kernel *k, const struct sched_target *t
 	}
 	bool fine = own && k->threads > 0 && k->threads <= t->block_threads && k->threads * k->resident <= t->threads;
 	fine &= k->shared_bytes <= (k->arch ? t->block_shared_most : TARGET_SHARED_EVERYWHERE);
-	fine &= declared <= (k->shared_bytes ? k->shared_bytes : t->block_shared);
+	fine &= declared <= (k->shared_bytes ? k->shared_bytes : TARGET_DECLARED);
 	fine &= registers_of(&k->body) <= target_thread_registers(t, k->threads);
 	if (!test_check(fine, __FILE__, __LINE__, "a kernel within the GPU's limits"))
 		printf("  %s for %s: %s (%s, %s): sm_%d, %d threads, %d bytes asked for, %g declared, %g registers, %d "

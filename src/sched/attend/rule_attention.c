@@ -36,7 +36,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct attend a = *(const struct attend *)site->found;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= site->t->block_shared)
+		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= TARGET_DECLARED)
 			out[n++] = (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1] } };
 	return n;
 }

@@ -57,7 +57,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			for (int waves = 0; waves <= 4; waves = waves ? 2 * waves : 1)
 				if (registers(&m->a, tiles) <= t->thread_registers &&
 				    registers(&m->a, tiles) * warps * WARP <= t->registers &&
-				    shared_bytes(&m->a, warps) <= t->block_shared)
+				    shared_bytes(&m->a, warps) <= TARGET_DECLARED)
 					out[n++] = (struct sched_choice){ &sched_attention_few,
 						                          { warps, tiles, waves * t->processors } };
 	return n;

@@ -36,7 +36,7 @@ static int slot_bytes(const struct attend *a, int keys)
 
 static int slots_of(const struct attend *a, int keys)
 {
-	return 2 * slot_bytes(a, keys) <= TARGET_DECLARED_EVERYWHERE ? 2 : 1;
+	return 2 * slot_bytes(a, keys) <= TARGET_DECLARED ? 2 : 1;
 }
 
 /* Registers per thread: its part of the queries, sums, scores and weights, and about 50 others. */
@@ -54,7 +54,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct attend_mma m = *(const struct attend_mma *)site->found;
 	for (int i = 0; i < SHAPES && attend_mma_runs(&m, t); i++)
-		if (slot_bytes(&m.a, shapes[i][1]) <= t->block_shared &&
+		if (slot_bytes(&m.a, shapes[i][1]) <= TARGET_DECLARED &&
 		    registers(&m.a, shapes[i][1], shapes[i][2]) <= t->thread_registers)
 			out[n++] = (struct sched_choice){ &sched_attention_mma,
 				                          { shapes[i][0], shapes[i][1], shapes[i][2] } };

@@ -265,6 +265,16 @@ const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
 	}
 }
 
+/* Makes arrays dynamic that are too large for declarations. */
+static void place_arrays(struct ir_kernel *k)
+{
+	int64_t bytes = 0;
+	vec_each (b, &k->shared)
+		bytes += ir_shared_bytes(*b);
+	if (bytes > TARGET_DECLARED_DATA && !k->shared_bytes)
+		k->shared_bytes = (int)bytes;
+}
+
 /* Adds arguments, comment and name. Returns a bool: 32 bits are enough for its positions; or null if the kernel can
  * never run and later ones of the step are used. */
 static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_stage *s)
@@ -284,6 +294,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	if (k->serial.n)
 		sizes_here(&c, &k->serial);
 	k->blocks = ir_size_limit(p, k->blocks);
+	place_arrays(k);
 	collect_block(&c, &k->body);
 	collect_block(&c, &k->serial);
 	for (int i = 1; i < k->buffers.n; i++) /* inputs, constants, intermediates, outputs */

@@ -15,7 +15,7 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 			row += APART_BYTES;
 		bytes += (side ? s.columns : s.rows) * row;
 	}
-	s.slots = TARGET_DECLARED_EVERYWHERE / bytes;
+	s.slots = TARGET_DECLARED / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
 	if (c->plain) { /* large tiles: 8 x 8 sums per lane; else 4 or 8 rows and columns */
 		s.warps_down = s.rows * s.columns >= 64 * 128 ? s.rows / 32 : s.rows >= 64 ? 4 : 2;

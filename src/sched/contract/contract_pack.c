@@ -99,8 +99,7 @@ static bool widest(struct ir_program *p, const struct ir_stage *s, const struct 
 {
 	struct sched_choice list[SCHED_RULE_CHOICES];
 	int n = rule_candidates(rule, p, s, t, list), bits = type_info(s->out->type)->bits;
-	while (both && n > 1 &&
-	       2 * list[n - 1].param[0] * (list[n - 1].param[0] + 1) * bits / 8 > TARGET_DECLARED_EVERYWHERE)
+	while (both && n > 1 && 2 * list[n - 1].param[0] * (list[n - 1].param[0] + 1) * bits / 8 > TARGET_DECLARED)
 		n--;
 	if (n > 0)
 		*out = list[n - 1];

@@ -142,11 +142,11 @@ static int parts_of(const struct ir_kernel *k)
 	return k->parts.n ? k->parts.n : 1;
 }
 
-static bool may_share(const struct ir_step *a, const struct ir_step *b, const struct sched_target *t)
+static bool may_share(const struct ir_step *a, const struct ir_step *b)
 {
 	const struct ir_kernel *x = a->at[0], *y = b->at[0];
 	return is_plain(a) && is_plain(b) && x->threads == y->threads && parts_of(x) + parts_of(y) <= MOST_PARTS &&
-	       needs_of(x).shared + needs_of(y).shared <= target_data_bytes(t) &&
+	       needs_of(x).shared + needs_of(y).shared <= TARGET_DECLARED_DATA &&
 	       x->buffers.n + x->symbols.n + y->buffers.n + y->symbols.n <= MOST_ARGUMENTS;
 }
 
@@ -155,14 +155,14 @@ static bool side_by_side(const struct ir_step *a, const struct ir_step *b, const
 	const struct ir_kernel *x = a->at[0], *y = b->at[0];
 	double wave = (double)t->processors * t->threads / x->threads;
 	double first = (double)about(x->blocks, t), second = (double)about(y->blocks, t);
-	return may_share(a, b, t) && !x->in_turn && !y->in_turn && (first < wave || second < wave) &&
+	return may_share(a, b) && !x->in_turn && !y->in_turn && (first < wave || second < wave) &&
 	       first + second <= MOST_WAVES * wave;
 }
 
-static bool in_turn(const struct ir_step *a, const struct ir_step *b, const struct sched_target *t)
+static bool in_turn(const struct ir_step *a, const struct ir_step *b)
 {
 	const struct ir_kernel *x = a->at[0], *y = b->at[0];
-	return may_share(a, b, t) && (x->in_turn || !x->parts.n) && !y->parts.n && ir_is_int(x->blocks, 1) &&
+	return may_share(a, b) && (x->in_turn || !x->parts.n) && !y->parts.n && ir_is_int(x->blocks, 1) &&
 	       ir_is_int(y->blocks, 1);
 }
 
@@ -287,7 +287,7 @@ static int partner(const struct ir_plan *out, const struct ir_step *s, const str
 {
 	for (int i = out->steps.n - 1; i >= 0; i--) {
 		*turn = depend(out->steps.at[i], s);
-		if (*turn ? in_turn(out->steps.at[i], s, t) : side_by_side(out->steps.at[i], s, t))
+		if (*turn ? in_turn(out->steps.at[i], s) : side_by_side(out->steps.at[i], s, t))
 			return i;
 		if (*turn)
 			break;

@@ -424,8 +424,6 @@ void fourier_emit(struct ir_program *p, struct ir_kernel *kernel, const struct f
 		};
 		shared->dim[0] = ir_index(p->pool, bytes / (type_info(type)->bits / 8));
 		vec_push(p->arena, &kernel->shared, (const struct ir_buffer *)shared);
-		if (bytes > TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE)
-			kernel->shared_bytes = bytes;
 		k.shared = shared;
 	}
 	threads_body(&k, kernel);

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE, WARP = 32 };
+enum { SHARED_BYTES = TARGET_ARRAYS_EVERYWHERE, WARP = 32 };
 
 /* ---- Items. */
 

@@ -18,7 +18,6 @@ enum {
 	KEPT = 6,             /* candidates */
 	OTHER_REGISTERS = 44, /* of a thread, next to what it holds and adds up */
 	MOST_WRITTEN = 2048,  /* multiply-adds of a lane that are written out */
-	SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE,
 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -111,7 +110,7 @@ static bool fits(const struct sched_site *site, const struct sched_choice *c)
 		written += (int64_t)outputs * s.rows * (s.holds ? grid_steps(g, item) : 4);
 	}
 	return s.slices > 1 && groups_of(g, &s, site->t) * (double)s.slices <= site->t->processors &&
-	       grid_shared_bytes(g, &s) <= SHARED_BYTES && written <= MOST_WRITTEN &&
+	       grid_shared_bytes(g, &s) <= target_array_bytes(site->t) && written <= MOST_WRITTEN &&
 	       grid_registers(g, &s) + OTHER_REGISTERS <= target_thread_registers(site->t, s.threads);
 }
 
@@ -163,6 +162,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->blocks = ir_binary(IR_MUL, groups, ir_index(p->pool, shape.slices));
 	expr most = ir_index(p->pool, site->t->processors);
 	kernel_needs(k, ir_binary(IR_LE, ir_size_limit(p, k->blocks), most));
+	if (grid_shared_bytes(g, &shape) > TARGET_ARRAYS_EVERYWHERE)
+		k->arch = site->t->arch;
 	grid_emit(p, g, &shape, words, k);
 	/* On one processor the first blocks make all rows. */
 	struct sched_choice alone = { &sched_loop_block, { shape.threads, 1, 0, shape.rows } };

@@ -215,7 +215,7 @@ static void check_term(void *user, int64_t c, int factors, const expr *factor)
 }
 
 /* True if lanes can access `width` elements at once: all vectors are complete and aligned. */
-static bool width_fits(const struct turned *t, int width, const struct sched_target *target)
+static bool width_fits(const struct turned *t, int width)
 {
 	int64_t a, b, side = LANES * width;
 	int64_t shared = 0, bytes = type_info(t->s->out->type)->bits / 8 * width;
@@ -236,7 +236,7 @@ static bool width_fits(const struct turned *t, int width, const struct sched_tar
 		if (!d.all || size * width > WIDEST)
 			return false;
 	}
-	return shared <= target_data_bytes(target);
+	return shared <= TARGET_DECLARED_DATA;
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
@@ -244,7 +244,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct turned f = *(const struct turned *)site->found;
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
-		if (width_fits(&f, width, site->t))
+		if (width_fits(&f, width))
 			out[n++] = (struct sched_choice){ &sched_tile, { LANES * width } };
 	return n;
 }

@@ -9,7 +9,7 @@
 #define SORT_RANK "rank"
 
 /* Bytes of keys that a block sorts in shared memory: a power of two; excludes what its threads exchange. */
-enum { SORT_SHARED_BYTES = TARGET_DECLARED_EVERYWHERE / 3 * 2 };
+enum { SORT_SHARED_BYTES = TARGET_DECLARED / 3 * 2 };
 int sort_most_keys(const struct ir_stage *s); /* that many bytes, in keys */
 
 /* A row of a sort in a kernel: its values by position, and the positions of its results. */

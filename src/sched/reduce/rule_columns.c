@@ -83,7 +83,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
 		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, p, s, width)); parts /= 2)
 			if ((parts == 4 || points >= 2 * parts) &&
-			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= target_data_bytes(t))
+			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= TARGET_DECLARED_DATA)
 				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
 	return n;
 }

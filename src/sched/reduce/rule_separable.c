@@ -15,7 +15,7 @@
 
 #include "ir/axis_names.h"
 
-enum { SHARED_BYTES = TARGET_DECLARED_EVERYWHERE - TARGET_EXCHANGE, CHEAP = 3, WIDEST = 16 /* bytes per access */ };
+enum { CHEAP = 3, WIDEST = 16 /* bytes per access */ };
 
 static int bytes_of(const struct ir_buffer *b)
 {
@@ -25,7 +25,7 @@ static int bytes_of(const struct ir_buffer *b)
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct separable f;
-	if (separable_find(&f, p, s) && f.length * bytes_of(f.first->out) <= SHARED_BYTES)
+	if (separable_find(&f, p, s) && f.length * bytes_of(f.first->out) <= TARGET_ARRAYS_EVERYWHERE)
 		return FOUND(p, f);
 	*why = "the stage does not begin two passes over small windows, across rows and along them";
 	return NULL;
@@ -43,7 +43,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0, tried = 0;
 	struct separable f = *(const struct separable *)site->found;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows && tried < SEVERAL; i++) {
-		if (f.rows % rows[i] || rows[i] * f.length * bytes_of(f.first->out) > target_data_bytes(site->t))
+		if (f.rows % rows[i] || rows[i] * f.length * bytes_of(f.first->out) > TARGET_ARRAYS_EVERYWHERE)
 			continue;
 		tried++;
 		for (int width = 8; width >= 1; width /= 2)

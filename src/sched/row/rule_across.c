@@ -87,7 +87,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			int steps = steps_of(&r, parts);
 			if (steps <= MAX_STEPS && registers_of(&r, steps * width) <= MAX_REGISTERS &&
 			    registers_of(&r, steps * width) <= target_thread_registers(site->t, LANES * parts) &&
-			    shared_bytes(&r, parts, width) <= target_data_bytes(site->t))
+			    shared_bytes(&r, parts, width) <= TARGET_DECLARED_DATA)
 				out[n++] = (struct sched_choice){ &sched_across, { parts, width } };
 		}
 	}

@@ -12,7 +12,7 @@
 
 #include "ir/axis_names.h"
 
-enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = TARGET_DECLARED_EVERYWHERE };
+enum { BYTES = 16, LEAST_BYTES = 512, ANY_BYTES = TARGET_SHARED_EVERYWHERE };
 
 struct scatter_rows {
 	struct ir_program *p;

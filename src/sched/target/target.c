@@ -41,7 +41,7 @@
 #define PROCESSOR(ARCH, THREADS, BLOCKS, SHARED, MOST, FEATURES) \
 	.arch = ARCH, .threads = THREADS, .blocks = BLOCKS, .shared = KB(SHARED), .block_shared_most = KB(MOST), \
 	.features = FEATURES, .cluster_blocks = (FEATURES) & TARGET_CLUSTERS ? 8 : 1, .schedulers = 4, \
-	.registers = 65536, .block_threads = 1024, .block_shared = KB(48), .thread_registers = 255
+	.registers = 65536, .block_threads = 1024, .thread_registers = 255
 #define SM75 PROCESSOR(75, 1024, 16, 64, 64, 0), FMA(64, 2)
 #define SM80 PROCESSOR(80, 2048, 32, 164, 163, TARGET_COPY_ASYNC), FMA(64, 32), MMA(1024, 1024, 2048)
 #define SM86 PROCESSOR(86, 1536, 16, 100, 99, TARGET_COPY_ASYNC), FMA(128, 2)

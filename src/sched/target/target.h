@@ -36,8 +36,7 @@ struct sched_target {
 	int schedulers; /* each issues one warp instruction per clock */
 	/* Limits of a block and of a thread: */
 	int block_threads, cluster_blocks; /* blocks of a cluster, portable; 1: no clusters */
-	int block_shared;                  /* bytes of statically declared shared memory */
-	int block_shared_most;             /* bytes of dynamic shared memory */
+	int block_shared_most;             /* bytes of shared memory; above TARGET_DECLARED it is dynamic */
 	int thread_registers;
 
 	int processors; /* multiprocessors */
@@ -80,16 +79,23 @@ enum {
 	/* Bytes of dynamic shared memory of a block. A kernel that needs more is for one architecture only, and a
 	 * fallback kernel follows it. */
 	TARGET_SHARED_EVERYWHERE = 64 << 10,
-	TARGET_DECLARED_EVERYWHERE = 48 << 10,  /* bytes of statically declared shared memory */
 	TARGET_REGISTERS_EVERYWHERE = 64 << 10, /* of a block */
-	/* Upper bound on the bytes that functions of tpat_device.h declare to combine values over a block. */
-	TARGET_EXCHANGE = 8 << 10,
 };
 
-/* Bytes of declared shared memory that are left for a block's data. */
-static inline int target_data_bytes(const struct sched_target *t)
+enum {
+	/* Most bytes that a kernel can declare in shared memory: a limit of CUDA C++, the same on every GPU. It binds
+	 * objects of the device headers. A kernel's own arrays (struct ir_kernel.shared) become dynamic above it. */
+	TARGET_DECLARED = 48 << 10,
+	/* Upper bound on the bytes that functions of tpat_device.h declare to combine values over a block. */
+	TARGET_EXCHANGE = 8 << 10,
+	TARGET_DECLARED_DATA = TARGET_DECLARED - TARGET_EXCHANGE, /* left for a block's data in declarations */
+	TARGET_ARRAYS_EVERYWHERE = TARGET_SHARED_EVERYWHERE - TARGET_EXCHANGE, /* and in arrays, on every GPU */
+};
+
+/* Bytes left for a block's arrays. Above TARGET_ARRAYS_EVERYWHERE the kernel is for this architecture. */
+static inline int target_array_bytes(const struct sched_target *t)
 {
-	return t->block_shared - TARGET_EXCHANGE;
+	return t->block_shared_most - TARGET_EXCHANGE;
 }
 
 /* Most registers of a thread in a block of `threads` threads. */
