@@ -133,7 +133,8 @@ struct tpat_build_options {
 	struct tpat_strings type;   /* operator types: all nodes of these types */
 	struct tpat_strings region; /* "A,B,C": these nodes together become one plugin */
 	struct tpat_strings except; /* nodes that `type` and `automatic` skip */
-	bool automatic;             /* all nodes that TensorRT refuses and tpat supports */
+	bool automatic;             /* all nodes that TensorRT refuses and tpat supports, joined with the nodes that
+	                               connect them cheaply into few plugins */
 	struct tpat_strings name; /* "NODE=PLUGIN": the name of a node's plugin; default tpat_TYPE_HASH, with a hash of
 	                             the whole library: TensorRT loads no two plugins of the same name and namespace */
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
@@ -158,6 +159,7 @@ struct tpat_build_options {
 	                 for more than two architectures, and for products, convolutions and attention */
 	int workers;  /* threads; 0: one a processor */
 	bool explain; /* explain each plugin's schedule (tpat_plugin.why) */
+	bool dry_run; /* select regions, and build and write nothing: the result has no plugins and no files */
 	/* Called from any thread; returns true to stop, remove everything and return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	/* Gets each plugin's tensor program after each pass, as text; pass "cuda": its kernels. May be null. */
@@ -178,6 +180,15 @@ struct tpat_plugin {
 	const struct tpat_schedule *why; /* of the first tactic at the optimum shapes; null: not requested */
 };
 
+/* A region that `automatic` chose. */
+struct tpat_joined {
+	const char *region; /* label: the node's, or "first..last" */
+	int nodes, refused; /* its nodes; those that TensorRT refuses */
+	const char *why;    /* "ConvInteger 2, DynamicQuantizeLinear 2 joined by Cast 4, Mul 6" */
+	double apart_ns;    /* estimated time with one plugin for each refused node, and TensorRT for the others */
+	double together_ns; /* estimated time as one plugin */
+};
+
 struct tpat_built {
 	const char *model, *output, *folder; /* paths; folder null if nothing needed a plugin */
 	const char *portable; /* path of the model with the original operators as local functions; null: `output` has
@@ -196,7 +207,9 @@ struct tpat_built {
 	int from_db, near;        /* plugins it decided; of these, from measurements at other extents */
 	int passed_over;          /* faster decisions in it that no longer build */
 	struct tpat_strings warnings;
-	const char *deploy; /* the next command to run */
+	const char *deploy;               /* the next command to run */
+	const struct tpat_joined *joined; /* with `automatic` */
+	int joins;
 };
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);

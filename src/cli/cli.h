@@ -46,7 +46,9 @@ struct cli_option {
 	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", \
 	  "nodes by name, index (\"#12\"), path (\"IF/then_branch/#3\") or output tensor" }, \
 	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" }, \
-	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, "all nodes that TensorRT refuses and tpat supports" }, \
+	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, \
+	  "all nodes that TensorRT refuses and tpat supports, joined with what\n" \
+	  "connects them cheaply into few plugins" }, \
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
 	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto skip" }
 /* clang-format on */

@@ -133,6 +133,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "number of threads (default: one per processor)" },
 		{ "force", 0, CLI_FLAG, &b->o.force, NULL,
 		  "replace the output folder even if files in it were edited or added" },
+		{ "dry-run", 0, CLI_FLAG, &b->o.dry_run, NULL, "print the regions, and build nothing" },
 		{ "json", 0, CLI_FLAG, &b->json, NULL, "print a machine-readable report" },
 		{ "explain", 0, CLI_FLAG, &b->o.explain, NULL,
 		  "show how each stage of each plugin is scheduled: the rules\n"

@@ -30,13 +30,38 @@ static void print_counts(const struct tpat_built *r)
 	for (int i = 0; i < r->refused_types.n; i++)
 		printf("%s%s", i ? ", " : " (", r->refused_types.at[i]);
 	printf("%s\n", r->refused_types.n ? ")" : "");
-	printf("  %d node%s -> %d region%s -> %d distinct plugin%s", r->nodes, r->nodes == 1 ? "" : "s", r->regions,
-	       r->regions == 1 ? "" : "s", r->plugins, r->plugins == 1 ? "" : "s");
+	printf("  %d node%s -> %d region%s", r->nodes, r->nodes == 1 ? "" : "s", r->regions,
+	       r->regions == 1 ? "" : "s");
+	if (r->output)
+		printf(" -> %d distinct plugin%s", r->plugins, r->plugins == 1 ? "" : "s");
 	if (r->folded)
 		printf(", %d known at build time", r->folded);
 	printf("\n");
 	if (r->db)
 		print_tuned(r);
+}
+
+/* The regions that --auto chose: all of them, or the first few. */
+static void print_joined(const struct tpat_built *r, bool all)
+{
+	enum { FEW = 16 };
+	int n = all || r->joins <= FEW ? r->joins : FEW;
+	double apart = 0, together = 0;
+	for (int i = 0; i < r->joins; i++) {
+		apart += r->joined[i].apart_ns;
+		together += r->joined[i].together_ns;
+	}
+	if (r->joins)
+		printf("  estimated: %.1f us as single plugins with TensorRT's kernels between them, %.1f us joined\n"
+		       "    nodes  refused  single us  joined us  region\n",
+		       apart / 1e3, together / 1e3);
+	for (int i = 0; i < n; i++) {
+		const struct tpat_joined *j = &r->joined[i];
+		printf("    %5d  %7d  %9.1f  %9.1f  %s\n%41s%s\n", j->nodes, j->refused, j->apart_ns / 1e3,
+		       j->together_ns / 1e3, j->region, "", j->why);
+	}
+	if (n < r->joins)
+		printf("    and %d more, which -v shows\n", r->joins - n);
 }
 
 static void print_whys(const struct tpat_built *r)
@@ -106,23 +131,32 @@ void cli_print_built_json(const struct tpat_built *r)
 			json_object_set_new(plugin, "why", cli_json_why(p->why));
 		json_array_append_new(plugins, plugin);
 	}
+	json_t *joined = json_array();
+	for (int i = 0; i < r->joins; i++) {
+		const struct tpat_joined *j = &r->joined[i];
+		json_array_append_new(joined, cli_json("{s:s, s:i, s:i, s:s, s:f, s:f}", "region", j->region, "nodes",
+		                                       j->nodes, "refused", j->refused, "why", j->why, "apart_ns",
+		                                       j->apart_ns, "together_ns", j->together_ns));
+	}
 	static const char format[] =
-	        "{s:s, s:s, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:s?, s:i, s:i, "
-	        "s:s}";
+	        "{s:s, s:s?, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:s?, s:i, "
+	        "s:i, s:s?}";
 	cli_print_json(cli_json(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
 	                        cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder",
 	                        r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused",
 	                        r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes,
-	                        "regions", r->regions, "folded", r->folded, "plugins", plugins, "architectures",
-	                        cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db,
-	                        "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
+	                        "regions", r->regions, "folded", r->folded, "joined", joined, "plugins", plugins,
+	                        "architectures", cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db",
+	                        r->db, "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
 }
 
 void cli_print_built(const struct tpat_built *r, bool verbose)
 {
 	print_counts(r);
+	print_joined(r, verbose);
 	if (verbose)
 		print_plugins(r);
-	print_files(r);
+	if (r->output)
+		print_files(r);
 	print_whys(r);
 }

@@ -48,6 +48,13 @@ struct graph_options {
 struct graph;
 struct graph_node;
 
+/* What a node's stages do, for estimates. */
+enum graph_work {
+	GRAPH_MAPS,    /* compute or move elements: they fuse with their neighbours. Or nothing at run time */
+	GRAPH_ROWS,    /* combine, order or search elements */
+	GRAPH_PRODUCT, /* sum products of two tensors, or repeat other stages */
+};
+
 struct graph_value {
 	const char *name;
 	enum type type;        /* TYPE_NONE: unknown, or no dense tensor */
@@ -77,9 +84,13 @@ struct graph_node {
 	int opset;                           /* of the operator's domain */
 	struct {
 		VEC(struct graph_value *);
-	} reads;     /* its inputs, then the outer values that its bodies read: each once */
-	bool known;  /* tpat supports it */
-	bool folded; /* all its outputs are constants */
+	} reads;              /* its inputs, then the outer values that its bodies read: each once */
+	bool known;           /* tpat supports it */
+	bool folded;          /* all its outputs are constants */
+	enum graph_work work; /* if known */
+	struct {
+		VEC(expr);
+	} points; /* extents whose product is the number of its multiply-adds; none: it makes no product */
 	struct {
 		VEC(const char *);
 	} sizes;                  /* symbols of the sizes that it computes at run time, in that order */
@@ -199,14 +210,27 @@ struct graph_region {
 	} inputs, /* tensors that a plugin reads at run time, in the order of first use, including weights of more than
 	             64 elements of types that the engine has; then tensors of which only an extent is needed, for
 	             sizes inside */
-	        outputs,   /* results used outside, in the order of the nodes */
-	        constants; /* known values that are part of the program: of at most 64 elements, and weights of types
-	                      that the engine lacks */
-	int shapes;        /* number of shape inputs, the last ones: read only for values that decide extents */
-	bool folded;       /* all outputs are constants: they become initializers, without a plugin */
+	        outputs,    /* results used outside, in the order of the nodes */
+	        constants;  /* known values that are part of the program: of at most 64 elements, and weights of types
+	                       that the engine lacks */
+	int shapes;         /* number of shape inputs, the last ones: read only for values that decide extents */
+	bool folded;        /* all outputs are constants: they become initializers, without a plugin */
+	bool joined;        /* chosen by `automatic` with rates. Then: */
+	int refused;        /* nodes that the engine refuses */
+	double apart_ns;    /* estimated time with one plugin for each of these, and the engine for the other nodes */
+	double together_ns; /* estimated time as one plugin */
 };
 struct graph_regions {
 	VEC(struct graph_region *);
+};
+
+/* Rates for estimates of whole regions. */
+struct graph_rates {
+	double bytes_per_ns, launch_ns;
+	double plugin_work[TYPE_COUNT], engine_work[TYPE_COUNT]; /* multiply-adds per nanosecond, by the product's type;
+	                                                            0: unknown */
+	int64_t (*extent)(void *user, expr e);                   /* the value of an extent */
+	void *user;
 };
 
 /* One `--region A,B,C`: nodes of one graph, as graph_node_find() takes them. */
@@ -219,8 +243,10 @@ struct graph_selection {
 	const char *const *name; /* nodes, as graph_node_find() takes them: one region each */
 	const char *const *type; /* op types, "domain.Type" outside of ai.onnx: one region for each node */
 	const struct graph_region_names *region;
-	const char *const *except; /* nodes that `type` and `automatic` skip */
-	bool automatic;            /* nodes that the engine lacks and tpat supports */
+	const char *const *except;       /* nodes that `type` and `automatic` skip */
+	bool automatic;                  /* nodes that the engine lacks and tpat supports */
+	const struct graph_rates *rates; /* with `automatic`: join these nodes with what connects them cheaply; null:
+	                                    one region for each */
 };
 
 /* Returns the regions of a selection, in the order of their graphs and first nodes; each node is in at most one. `g` is
@@ -230,6 +256,10 @@ struct graph_selection {
  * convex (names the node to add); ERR_UNSUPPORTED, with the reason, for a named node that is unsupported, or a type
  * without a supported node. An empty selection is no error. */
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *s, struct err *e);
+
+/* Cuts a joined region in two, without nodes that neither part needs; a part without a refused node is left out. Adds
+ * the parts to `out`. Returns their number; 0 if the region has only one node. */
+int graph_region_cut(struct graph_regions *out, const struct graph_region *r, const struct graph_rates *rates);
 
 /* Makes one region of these nodes of the graph, in any order. Errors as above. */
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e);

@@ -135,6 +135,9 @@ void graph_ask(struct lower *l, struct ir_buffer *b);
 /* True if an expression over the graph's symbols mentions such a symbol. */
 bool graph_is_asked(struct graph *g, expr e);
 
+/* graph_work.c: notes what the stages of a node do that was lowered alone in the program. */
+void graph_note_work(struct graph *g, struct graph_node *n, const struct ir_program *p);
+
 /* graph_demand.c: takes over the constraints on extents of a node that was lowered alone in the program. */
 void graph_take_demands(struct graph *g, const struct graph_node *n, const struct ir_program *p);
 
@@ -152,6 +155,12 @@ int graph_size_output(struct graph *g, const struct graph_region *r, const char 
 /* Adds one or two nodes that make a scalar i64 constant. */
 int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value,
                         const char **out, struct err *e);
+
+/* graph_join_select.c: joins the nodes in `seed` with what connects them cheaply, and adds the regions to `out`.
+ * `owner`: for each node the number of the region that has it already, or -1. `blocked`: nodes that stay with the
+ * engine. */
+int graph_join_regions(struct graph_regions *out, struct graph *g, const bool *seed, const int *owner,
+                       const bool *blocked, const struct graph_rates *rates, struct err *e);
 
 /* Moves shape inputs after the others, and counts them. */
 void graph_region_order(struct graph_region *r);

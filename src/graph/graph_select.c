@@ -9,8 +9,8 @@ struct select {
 	const struct graph_selection *s;
 	struct graph_regions *out;
 	struct err *err;
-	bool **taken, **excepted, **wanted; /* by graph number and node; wanted: by its type, or as the engine lacks it
-	                                     */
+	bool **taken, **excepted, **wanted, **refused; /* by graph number and node; wanted: by its type; refused: by the
+	                                                  engine */
 };
 
 /* ---- Bodies: nodes inside a node go with it ---------------------------------------------------- */
@@ -214,10 +214,36 @@ static void want_refused(struct select *s)
 		bool reached = is_reached(*some);
 
 		vec_each (n, &(*some)->nodes)
-			if (reached && n->known && !graph_misfit(*some, n->index) &&
+			if (reached && n->known && (s->s->rates || !graph_misfit(*some, n->index)) &&
 			    graph_support(*some, n->index, &reason) == ENGINE_NO)
-				s->wanted[(*some)->number][n->index] = true;
+				s->refused[(*some)->number][n->index] = true;
 	}
+}
+
+/* Joins the graph's refused nodes with what connects them. */
+static int join_refused(struct select *s, struct graph *g)
+{
+	int *owner = NEWN(g->arena, int, g->nodes.n + 1), first;
+	bool *seed = s->refused[g->number], *blocked = NEWN(g->arena, bool, g->nodes.n + 1);
+
+	vec_each (n, &g->nodes) {
+		owner[n->index] = -1;
+		blocked[n->index] = s->excepted[g->number][n->index] || find_taken(s, n);
+		seed[n->index] = seed[n->index] && !blocked[n->index] && can_take(s, g, n);
+	}
+	for (int i = 0; i < s->out->n; i++)
+		vec_each (node, &s->out->at[i]->nodes)
+			if (s->out->at[i]->graph == g)
+				owner[*node] = i;
+	vec_each (n, &g->nodes)
+		if (seed[n->index] && n->folded)
+			TRY(add_region(s, g, &n->index, 1));
+	first = s->out->n;
+	TRY(graph_join_regions(s->out, g, seed, owner, blocked, s->s->rates, s->err));
+	for (int i = first; i < s->out->n; i++)
+		vec_each (node, &s->out->at[i]->nodes)
+			s->taken[g->number][*node] = true;
+	return 0;
 }
 
 /* Outer graphs come first, so that nodes inside a selected node are skipped. */
@@ -229,8 +255,11 @@ static int select_wanted(struct select *s)
 		if (!graph_used(g) || is_inside_taken(s, g))
 			continue;
 		vec_each (n, &g->nodes)
-			if (s->wanted[g->number][n->index] && can_take(s, g, n))
+			if ((s->wanted[g->number][n->index] || (!s->s->rates && s->refused[g->number][n->index])) &&
+			    can_take(s, g, n))
 				TRY(add_region(s, g, &n->index, 1));
+		if (s->s->rates)
+			TRY(join_refused(s, g));
 	}
 	return 0;
 }
@@ -275,7 +304,7 @@ static bool **marks(const struct graph *g)
 
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *o, struct err *e)
 {
-	struct select s = { g, o, out, e, marks(g), marks(g), marks(g) };
+	struct select s = { g, o, out, e, marks(g), marks(g), marks(g), marks(g) };
 
 	*out = (struct graph_regions){ 0 };
 	TRY(select_all(&s));

@@ -1,6 +1,7 @@
 /* The result of tpat_build(). */
 #include "lib/build_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *build_about(const struct ir_program *p, struct arena *a)
@@ -33,6 +34,69 @@ static void count_nodes(struct build *b)
 	b->result->refused_types = tpat_strings_of(&list);
 }
 
+/* ---- Regions that were joined. */
+
+enum { MOST_TYPES = 6 }; /* listed */
+
+struct count {
+	const char *type;
+	int n;
+};
+
+static int compare_counts(const void *a, const void *b)
+{
+	const struct count *x = a, *y = b;
+	return x->n != y->n ? y->n - x->n : strcmp(x->type, y->type);
+}
+
+/* Appends "ConvInteger 2, Cast 1": the types of the region's nodes that TensorRT refuses, or of the others. */
+static void count_types(struct str *out, struct build *b, const struct graph_region *r, bool refused)
+{
+	struct map seen = map_new(b->arena);
+	struct count *count = NEWN(b->arena, struct count, r->nodes.n + 1);
+	int n = 0;
+	vec_each (i, &r->nodes) {
+		const char *reason, *type;
+		if ((graph_support(r->graph, *i, &reason) == ENGINE_NO) != refused)
+			continue;
+		type = str_printable(b->arena, onnx_text(r->graph->nodes.at[*i].proto->op_type));
+		struct count *have = (struct count *)map_get(&seen, type);
+		if (!have) {
+			have = &count[n++];
+			have->type = type;
+			map_put(&seen, type, have);
+		}
+		have->n++;
+	}
+	qsort(count, (size_t)n, sizeof *count, compare_counts);
+	for (int i = 0; i < n && i < MOST_TYPES; i++)
+		str_printf(out, "%s%s %d", i ? ", " : refused ? "" : " joined by ", count[i].type, count[i].n);
+	if (n > MOST_TYPES)
+		str_printf(out, " ...");
+}
+
+static void report_joined(struct build *b)
+{
+	struct tpat_joined *joined = NEWN(b->arena, struct tpat_joined, b->regions.n + 1);
+	int n = 0;
+	vec_each (region, &b->regions) {
+		const struct graph_region *r = *region;
+		struct str why = str_new(b->arena);
+		if (!r->joined)
+			continue;
+		count_types(&why, b, r, true);
+		count_types(&why, b, r, false);
+		joined[n++] = (struct tpat_joined){ .region = arena_strdup(b->arena, str_printable(b->arena, r->label)),
+			                            .nodes = r->nodes.n,
+			                            .refused = r->refused,
+			                            .why = str_text(&why),
+			                            .apart_ns = r->apart_ns,
+			                            .together_ns = r->together_ns };
+	}
+	b->result->joined = joined;
+	b->result->joins = n;
+}
+
 void build_report(struct build *b)
 {
 	struct tpat_built *r = b->result;
@@ -51,6 +115,7 @@ void build_report(struct build *b)
 		r->folded += (*region)->folded;
 	}
 	count_nodes(b);
+	report_joined(b);
 	for (int i = 0; i < b->plugins.n; i++) {
 		struct made *m = b->plugins.at[i];
 		const struct made *own = build_scheduled(m);

@@ -232,7 +232,7 @@ static int bench_all(struct bench *b)
 static int bench_model(struct bench *b)
 {
 	const struct tpat_bench_options *o = b->o;
-	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
+	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic, &o->profile, NULL };
 	char why[256];
 	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err));

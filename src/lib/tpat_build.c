@@ -18,6 +18,8 @@ static int build_model(struct build *b)
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(b->graph->engine->version(&b->version, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
+	if (o->dry_run)
+		return build_report(b), 0;
 	TRY(tpat_output_begin(&b->out, o->model, o->output, o->force, b->arena, b->err));
 	TRY(build_find_earlier(b));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
@@ -51,7 +53,7 @@ static void note_refused(void *user, const struct engine_plugin *p, const char *
 static int select_regions(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic };
+	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic, &o->profile, &b->target };
 	if (!tpat_chooses(&c)) {
 		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
 		return err_advise(b->err,

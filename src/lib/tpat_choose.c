@@ -36,6 +36,9 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	struct graph_region_names *region = NEWN(a, struct graph_region_names, c->region->n + 1);
 	for (int i = 0; i < c->region->n; i++)
 		region[i] = split_names(c->region->at[i], a);
+	struct graph_rates rates;
+	if (c->automatic)
+		TRY(tpat_rates(&rates, g, c->target, c->profile, a, e));
 	struct graph_selection s = {
 		.names = c->node->n,
 		.name = c->node->at,
@@ -46,8 +49,11 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		.excepts = c->except->n,
 		.except = c->except->at,
 		.automatic = c->automatic,
+		.rates = c->automatic ? &rates : NULL,
 	};
 	TRY(graph_select(out, g, &s, e));
+	if (c->automatic)
+		tpat_settle(out, &rates, a);
 	if (out->n)
 		return 0;
 	TRY(check_nodes(g, e));

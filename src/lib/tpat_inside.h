@@ -45,6 +45,8 @@ int tpat_refuse_emulator(const char *device, struct err *e);
 struct tpat_choice {
 	const struct tpat_strings *node, *type, *region, *except;
 	bool automatic;
+	const struct tpat_strings *profile; /* for estimates of `automatic`; null: none */
+	const struct sched_target *target;  /* the same; null: the default GPU */
 };
 bool tpat_chooses(const struct tpat_choice *c); /* true if any node is selected */
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a,
@@ -52,6 +54,12 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 /* Makes a region of each supported node whose result is not constant; in a body, only if the node that holds it is
  * unsupported. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
+
+/* ---- tpat_join.c: rates of a GPU (null: the default one) for joining nodes, at the optimum of the profiles. */
+int tpat_rates(struct graph_rates *out, struct graph *g, const struct sched_target *t,
+               const struct tpat_strings *profile, struct arena *a, struct err *e);
+/* Cuts joined regions that cannot be lowered as one program. */
+void tpat_settle(struct graph_regions *r, const struct graph_rates *rates, struct arena *a);
 
 /* ---- tpat_text.c: options given as text. */
 
