@@ -137,10 +137,12 @@ TPAT_FN void attention_few_sum(attention_few_sums<TILES, COLUMNS> &sums, Index f
 		while (at < to && !kept_some(first, last, at, at + (most - 1)));
 		return at;
 	};
-	u32 near[2][pieces][4];
 	Index at = next(from + (block_thread() / 32 - WARPS) * most);
-	if (at < to)
+	u32 near[2][pieces][4], far[4][wide][4];
+	if (at < to) {
 		attention_few_keys<SIZE>(near, key, key_at, at);
+		attention_few_values<COLUMNS>(far, value, value_at, at);
+	}
 	mma_a<K> left[TILES][depth];
 #pragma unroll
 	for (int m = 0; m < TILES; m++) {
@@ -155,10 +157,8 @@ TPAT_FN void attention_few_sum(attention_few_sums<TILES, COLUMNS> &sums, Index f
 	}
 	while (at < to) {
 		const Index later = next(at);
-		u32 far[4][wide][4];
 		mma_sum<float> score[TILES][2];
 		mma_a<V> weight[TILES];
-		attention_few_values<COLUMNS>(far, value, value_at, at);
 		attention_few_multiply(score, left, near);
 		if (later < to)
 			attention_few_keys<SIZE>(near, key, key_at, later);
@@ -173,6 +173,8 @@ TPAT_FN void attention_few_sum(attention_few_sums<TILES, COLUMNS> &sums, Index f
 			weight[m] = mma_a_of<V>(score[m][0], score[m][1]);
 		}
 		attention_few_collect(sums.total, weight, far);
+		if (later < to)
+			attention_few_values<COLUMNS>(far, value, value_at, later);
 		at = later;
 	}
 }

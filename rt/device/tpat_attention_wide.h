@@ -27,20 +27,32 @@ template <class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED> struct
 	wide_tile<V, (columns + 63) / 64 * 64, true> value[2][KEYS / 64];
 };
 
-/* Copies OUTER rows of a matrix, and zeros after its INNER columns up to WIDTH. piece(row, column) returns the address
- * in shared memory of 8 elements, and at(row, column) their position in `from`, or a negative number for zeros. */
-template <int THREADS, int OUTER, int INNER, int WIDTH, class T, class Piece, class At>
+/* Copies OUTER rows of INNER columns. piece(row, column) returns the address in shared memory of 8 elements, and
+ * at(row, column) their position in `from`, or a negative number for zeros. */
+template <int THREADS, int OUTER, int INNER, class T, class Piece, class At>
 TPAT_FN void attention_wide_copy(const T *from, const Piece &piece, const At &at)
 {
-	const int pieces = WIDTH / 8, all = OUTER * pieces;
+	const int pieces = INNER / 8, all = OUTER * pieces;
 #pragma unroll
 	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
 		const int n = i * THREADS + block_thread();
 		if (all % THREADS == 0 || n < all) {
 			const int row = n / pieces, column = n % pieces * 8;
-			const auto place = column < INNER ? at(row, column) : (decltype(at(row, column)))-1;
+			const auto place = at(row, column);
 			copy_async<16>(piece(row, column), from + (place < 0 ? 0 : place), place >= 0);
 		}
+	}
+}
+
+/* Writes zeros to columns INNER ... WIDTH - 1 of both tiles, which no copy reaches. */
+template <int THREADS, int OUTER, int INNER, int WIDTH, class Piece>
+TPAT_FN void attention_wide_clear(const Piece &piece)
+{
+	if constexpr (INNER < WIDTH) {
+		const int pieces = (WIDTH - INNER) / 8;
+		const u32 zeros[4] = { 0, 0, 0, 0 };
+		for (int n = block_thread(); n < 2 * OUTER * pieces; n += THREADS)
+			store((u32 *)piece(n / pieces / OUTER, n / pieces % OUTER, INNER + n % pieces * 8), zeros);
 	}
 }
 
@@ -84,30 +96,29 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 		while (at < keys && !kept_some(first, last, at, at + (KEYS - 1)));
 		return at;
 	};
+	const auto key_piece = [&](int slot, int j, int r) {
+		auto &tile = slots.key[slot][r / 64];
+		return TURNED ? tile.panel[j / 64].piece(r % 64, j % 64) : tile.panel[0].piece(j, r % 64);
+	};
+	const auto value_piece = [&](int slot, int j, int c) {
+		return slots.value[slot][j / 64].panel[c / 64].piece(j % 64, c % 64);
+	};
 	const auto ask_keys = [&](Index at, int slot) {
 		if (at >= keys)
 			return;
 		if constexpr (TURNED)
-			attention_wide_copy<threads, whole, KEYS, KEYS>(
-			        key,
-			        [&](int r, int j) {
-				        return slots.key[slot][r / 64].panel[j / 64].piece(r % 64, j % 64);
-			        },
-			        [&](int r, int j) {
-				        return r < SIZE ? key_at(at + j, (Index)r) : (decltype(key_at(at, at)))-1;
-			        });
+			attention_wide_copy<threads, SIZE, KEYS>(
+			        key, [&](int r, int j) { return key_piece(slot, j, r); },
+			        [&](int r, int j) { return key_at(at + j, (Index)r); });
 		else
-			attention_wide_copy<threads, KEYS, SIZE, whole>(
-			        key, [&](int j, int r) { return slots.key[slot][r / 64].panel[0].piece(j, r % 64); },
+			attention_wide_copy<threads, KEYS, SIZE>(
+			        key, [&](int j, int r) { return key_piece(slot, j, r); },
 			        [&](int j, int r) { return key_at(at + j, (Index)r); });
 	};
 	const auto ask_values = [&](Index at, int slot) {
 		if (at < keys)
-			attention_wide_copy<threads, KEYS, COLUMNS, columns>(
-			        value,
-			        [&](int j, int c) {
-				        return slots.value[slot][j / 64].panel[c / 64].piece(j % 64, c % 64);
-			        },
+			attention_wide_copy<threads, KEYS, COLUMNS>(
+			        value, [&](int j, int c) { return value_piece(slot, j, c); },
 			        [&](int j, int c) { return value_at(at + j, (Index)c); });
 	};
 	const auto arrive = [&]() { /* after a copy_wait() */
@@ -128,6 +139,16 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 	for (int c = 0; c < columns / 8; c++)
 		total[0][c] = {};
 
+	if constexpr (TURNED && SIZE < whole) { /* elements are rows */
+		const u32 zeros[4] = { 0, 0, 0, 0 };
+		for (int n = block_thread(); n < 2 * (whole - SIZE) * (KEYS / 8); n += threads) {
+			const int j = n % (KEYS / 8) * 8, r = n / (KEYS / 8);
+			store((u32 *)key_piece(r % 2, j, SIZE + r / 2), zeros);
+		}
+	} else {
+		attention_wide_clear<threads, KEYS, SIZE, whole>(key_piece);
+	}
+	attention_wide_clear<threads, KEYS, COLUMNS, columns>(value_piece);
 	Index at = next(-KEYS);
 	if (at < keys) {
 		Index later = next(at);

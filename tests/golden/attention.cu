@@ -1,5 +1,5 @@
 #include "tpat_device.h"
-#include "tpat_attention_few.h"
+#include "tpat_attention.h"
 
 /* program Attention(q: f16[B,12,S,64], k0: f16[B,4,T,64], v0: f16[B,4,T,64], m0: f16[B,1,S,T]) -> (y: f16[B,12,S,64])
   c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k, it * 0.125 + f32(m0[i, 0, k, l]), -inf)
@@ -14,16 +14,20 @@
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
 // f16(it / b[i, j, k])
-// Schedule: attention_few 1, warps 4, tiles 2, blocks 0; 128 threads a block.
+// Schedule: attention_mma 1, queries 64, keys 32, tiles 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void Attention_y_few(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
+void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int j = block / ((S * 3 + 31) / 32) % 4;
-	const int i = block / ((S * 3 + 31) / 32) / 4;
-	const int tmp0 = (S * 3 + 31) / 32;
-	const int first_query = tmp0 * 32 - block % tmp0 * 32 - 32;
+	const int together = max(1, min(B * 4, 25165824 / max(1, T * 256)));
+	const int first_head = together * floor_div(block, together * ((S * 3 + 63) / 64));
+	const int heads = min(together, B * 4 - first_head);
+	const int head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
+	const int j = head % 4;
+	const int i = head / 4;
+	const int tmp0 = (S * 3 + 63) / 64;
+	const int first_query = tmp0 * 64 - floor_div(floor_mod(block, together * tmp0), heads) * 64 - 64;
 	const auto query_at = [&](int this_query, int r) {
 		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
@@ -57,8 +61,8 @@ void Attention_y_few(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, 
 	const auto place_at = [&](int this_query, int s) {
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
-	__shared__ attention_few_parts<4, 64> shared;
-	attention_few<2, 64, true>(shared, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
+	attention_mma<4, 1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
@@ -67,16 +71,20 @@ void Attention_y_few(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, 
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
 // f16(it / b[i, j, k])
-// Schedule: attention_few 1, warps 4, tiles 2, blocks 0; 128 threads a block; 64-bit positions.
+// Schedule: attention_mma 1, queries 64, keys 32, tiles 1; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void Attention_y_few_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
+void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 j = block / ((S * 3 + 31) / 32) % 4;
-	const i64 i = block / ((S * 3 + 31) / 32) / 4;
-	const i64 tmp0 = (S * 3 + 31) / 32;
-	const i64 first_query = tmp0 * 32 - block % tmp0 * 32 - 32;
+	const i64 together = max((i64)1, min(B * 4, 25165824 / max((i64)1, T * 256)));
+	const i64 first_head = together * floor_div(block, together * ((S * 3 + 63) / 64));
+	const i64 heads = min(together, B * 4 - first_head);
+	const i64 head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
+	const i64 j = head % 4;
+	const i64 i = head / 4;
+	const i64 tmp0 = (S * 3 + 63) / 64;
+	const i64 first_query = tmp0 * 64 - floor_div(floor_mod(block, together * tmp0), heads) * 64 - 64;
 	const auto query_at = [&](i64 this_query, i64 r) {
 		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
@@ -110,6 +118,6 @@ void Attention_y_few_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m
 	const auto place_at = [&](i64 this_query, i64 s) {
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
-	__shared__ attention_few_parts<4, 64> shared;
-	attention_few<2, 64, true>(shared, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
+	attention_mma<4, 1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }

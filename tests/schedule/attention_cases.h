@@ -75,6 +75,16 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  w0: bf16[N,S,S] = map (i, j, k) bf16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
 	  "  y: bf16[N,S,72] = sum (i, j, k | r<S) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35", "N=1 S=1", "N=3 S=0", "N=1 S=70" } },
+	/* Queries and keys are scaled before their product, as PyTorch exports it. */
+	{ "attention_scaled_keys",
+	  "(q: f16[N,S,32], k0: f16[N,T,32], v0: f16[N,T,16]) -> (y: f16[N,S,16])\n"
+	  "  c: f16[N,S,T] = sum (i, j, k | r<32) f32(f16(f32(q[i, j, r]) * 0.42)) * f32(f16(f32(k0[i, k, r]) * 0.42)) "
+	  "then f16(it)\n"
+	  "  a: f32[N,S,1] = max (i, j, k | r<T) f32(c[i, j, r])\n"
+	  "  b: f32[N,S,1] = sum (i, j, k | r<T) exp(f32(c[i, j, r]) - a[i, j, 0])\n"
+	  "  w0: f16[N,S,T] = map (i, j, k) f16(exp(f32(c[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
+	  "  y: f16[N,S,16] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
+	  { "N=2 S=35 T=50", "N=1 S=1 T=17" } },
 	/* A map after it that moves its result. */
 	{ "attention_moved",
 	  "(q: f16[B,2,S,16], k0: f16[B,2,T,16], v0: f16[B,2,T,8]) -> (y: f16[B,S,16])\n"

@@ -26,6 +26,7 @@ enum attend_role {
 struct attend_place {
 	const struct attend *a;
 	expr axis[IR_MAX_RANK + 2], group; /* group: the heads that share keys and values, one number for all of them */
+	bool uneven;                       /* tiles of later queries take longer */
 	const struct ir_variable *function[ATTEND_ROLES]; /* the kernel's functions, for the call's arguments */
 };
 
@@ -34,7 +35,9 @@ expr attend_heads(const struct attend *a);
 /* The number of blocks for all heads, with a tile of `queries` queries each. */
 expr attend_blocks(const struct attend *a, int queries);
 /* Declares the row axes except the query axis from the block's number. Returns the first query of the block's tile. The
- * last tiles come first: with causal masks they take longest. */
+ * last tiles come first: with causal masks they take longest. If tiles are uneven, the last tiles of many heads come
+ * before their other tiles, so that no long tile begins when most blocks are done. These are the heads whose keys and
+ * values fit into the L2 cache together. */
 expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block);
 /* Substitutes the axes in an expression of struct attend. `key` and `place` (the position in a head) may be null if the
  * expression does not use them. */

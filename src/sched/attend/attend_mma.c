@@ -1,5 +1,6 @@
 /* Recognises attention that tensor cores can run. See attend_mma.h. */
 #include "sched/attend/attend_mma.h"
+#include "sched/build/axes.h"
 
 #include <math.h>
 
@@ -49,13 +50,31 @@ static expr loaded_turned(const struct attend_mma *m, expr e)
 	return ir_is_int(ir_binary(IR_MOD, rest, eight), 0) ? load : NULL;
 }
 
+/* Moves the factor of keys that are scaled, and rounded again, to the products: f16(key * c) becomes key. One rounding
+ * less only makes the scores more exact, since c is positive and at most 1. */
+static expr without_scale(struct attend_mma *m, expr key)
+{
+	struct attend *a = &m->a;
+	expr scaled = key->op == IR_CAST && key->arg[0]->op == IR_CAST && half(key->arg[0]->type) ? key->arg[0]->arg[0]
+	                                                                                          : NULL;
+	if (!scaled || scaled->op != IR_MUL || scaled->arg[1]->op != IR_CONST_FLOAT || !(scaled->arg[1]->f > 0) ||
+	    scaled->arg[1]->f > 1 || scaled->arg[0]->op != IR_CAST || scaled->arg[0]->arg[0]->type != key->arg[0]->type)
+		return key;
+	expr product = ir_binary(IR_MUL, a->product, scaled->arg[1]);
+	const struct substitution s = { &a->product, &product, 1 };
+	a->score = substitute(&s, a->score);
+	a->weight = a->weight ? substitute(&s, a->weight) : NULL;
+	return a->key = scaled->arg[0];
+}
+
 static bool take_operands(struct attend_mma *m)
 {
 	const struct attend *a = &m->a;
-	m->key = loaded(m, a->key, a->size, 8);
+	expr key = without_scale(m, a->key);
+	m->key = loaded(m, key, a->size, 8);
 	m->turned = !m->key;
 	if (m->turned)
-		m->key = loaded_turned(m, a->key);
+		m->key = loaded_turned(m, key);
 	m->value = loaded(m, a->value, a->value_size, 8);
 	if (!m->key || !m->value || a->query->op != IR_CAST || a->query->arg[0]->type != m->key->type)
 		return false;

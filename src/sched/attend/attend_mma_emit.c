@@ -133,8 +133,9 @@ void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, c
 
 expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries)
 {
-	struct attend_place alone = { .a = &m->a };
+	struct attend_place alone = { .a = &m->a, .uneven = m->bounds };
 	struct ir_program *p = m->a.p;
+	at->uneven = m->bounds;
 	k->blocks = attend_blocks(&m->a, queries);
 	expr block = ir_block(p->pool, k->blocks);
 	attend_serial(&alone, &k->serial, queries, attend_block(&alone, &k->serial, queries, block));

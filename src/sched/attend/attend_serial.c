@@ -34,6 +34,28 @@ expr attend_blocks(const struct attend *a, int queries)
 	return ir_binary(IR_MUL, blocks, attend_heads(a));
 }
 
+/* Sets a block's head, and the number of tiles of that head that come before. */
+static void across_heads(const struct attend_place *at, struct ir_block *b, expr tiles, expr block, expr *head,
+                         expr *before)
+{
+	enum { CACHED = 24 << 20 /* bytes: half of an H100's L2 cache */ };
+	const struct attend *a = at->a;
+	struct ir_program *p = a->p;
+	expr one = ir_index(p->pool, 1), heads = attend_heads(a);
+	expr bytes = ir_binary(IR_MUL, a->dim[a->rows], ir_index(p->pool, 2 * (a->size + a->value_size)));
+	expr together = ir_binary(IR_FLOORDIV, ir_index(p->pool, CACHED), ir_binary(IR_MAX, bytes, one));
+	together = ir_binary(IR_MAX, ir_binary(IR_MIN, together, heads), one);
+	together = emit_declare(p, b, "together", together, ir_binary(IR_ADD, heads, one));
+	expr blocks = ir_binary(IR_MUL, together, tiles);
+	expr first = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, block, blocks), together);
+	first = emit_declare(p, b, "first_head", first, heads);
+	expr here = ir_binary(IR_MIN, together, ir_binary(IR_SUB, heads, first)),
+	     place = ir_binary(IR_MOD, block, blocks);
+	here = emit_declare(p, b, "heads", here, ir_binary(IR_ADD, heads, one));
+	*head = emit_declare(p, b, "head", ir_binary(IR_ADD, first, ir_binary(IR_MOD, place, here)), heads);
+	*before = ir_binary(IR_FLOORDIV, place, here);
+}
+
 expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block)
 {
 	const struct attend *a = at->a;
@@ -49,14 +71,16 @@ expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr
 		name[n] = ir_axis_names[0][k];
 		used[n++] = true;
 	}
-	declare_axes(p, b, ir_binary(IR_FLOORDIV, block, tiles), n, dim, name, used, axis);
+	expr head = ir_binary(IR_FLOORDIV, block, tiles), before = ir_binary(IR_MOD, block, tiles);
+	if (at->uneven)
+		across_heads(at, b, tiles, block, &head, &before);
+	declare_axes(p, b, head, n, dim, name, used, axis);
 	for (int k = 0, i = 0; k < a->rows; k++)
 		at->axis[k] = k == a->tile ? NULL : axis[i++];
 	if (a->head >= 0)
 		at->group = at->axis[a->head];
-	expr before =
-	        ir_binary(IR_SUB, ir_binary(IR_SUB, tiles, ir_index(p->pool, 1)), ir_binary(IR_MOD, block, tiles));
-	expr first = ir_binary(IR_MUL, before, ir_index(p->pool, queries));
+	expr tile = ir_binary(IR_SUB, ir_binary(IR_SUB, tiles, ir_index(p->pool, 1)), before);
+	expr first = ir_binary(IR_MUL, tile, ir_index(p->pool, queries));
 	return emit_constant(p, b, "first_query", first, attend_queries(a));
 }
 

@@ -198,20 +198,23 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double bytes = heads * keys * size * 2, cache = alone * keys * size * 2 * kept;
 
 	/* Steps of 16 keys: instructions, and the latency of loads for a warp alone. */
-	double padded = whole(a->size, 32) + whole(a->value_size, 64);
-	double issue = padded * 0.5 + tiles * (padded * 0.6 + 60 + 8 * (m->score ? ir_cost(m->score) : 0)),
-	       latency = 1500;
+	double padded = whole(a->size, 32) + whole(a->value_size, 64), latency = 1200;
+	double issue = padded * 0.5 + tiles * (padded * 0.6 + 60 + 8 * (m->score ? ir_cost(m->score) : 0));
 	double steps = ceil(keys * kept / (parts * warps * KEYS));
 	double here = fmax(1, fmin(target_resident(t, warps * WARP, fmin(registers(a, tiles), t->thread_registers),
 	                                           shared_bytes(a, warps)),
 	                           ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
-	double turn = fmax(latency + issue, here * warps * issue / t->schedulers);
-	double time = waves * steps * turn / t->clock_ghz + cost_wait(t, 1500 + 500 * tiles);
-	double join = c->param[2] ? t->launch_ns * 0.5 + cost_wait(t, 1500) +
-	                                    rows * parts * (a->value_size + 2) * 8 / cost_tiles_rate(t)
-	                          : 0;
-	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t))) + join;
+	double turn = fmax(latency + issue, here * warps * issue / t->schedulers), start = 1000 + 300 * tiles;
+	double time = waves * (steps * turn / t->clock_ghz + cost_wait(t, start));
+
+	/* Measured on an H100: a block of 8 warps loads at most 20 bytes per clock. */
+	double alone_rate = fmin(blocks, t->processors) * 20 * t->clock_ghz;
+	double moving =
+	        fmax(bytes / t->bytes_per_ns, cache / fmin(cost_tiles_rate(t), alone_rate)) + cost_wait(t, start);
+	double joined = rows * parts * (a->value_size + 2) * 8;
+	double join = c->param[2] ? t->launch_ns * 0.4 + cost_wait(t, 500) + joined / cost_tiles_rate(t) : 0;
+	return t->launch_ns + fmax(time, moving) + join;
 }
 
 const struct sched_rule sched_attention_few = {

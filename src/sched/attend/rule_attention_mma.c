@@ -140,7 +140,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double time = waves * (steps * together + start) / clock;
 
 	double rows = (double)about(attend_blocks(a, queries), t) * queries;
-	double bytes = rows * size * 2, cache = blocks * steps * keys * size * 2;
+	double read = (double)about(attend_heads(a), t) * (double)about(a->dim[a->rows], t);
+	double bytes = (rows + read) * size * 2, cache = blocks * steps * keys * size * 2;
 	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));
 }
 

@@ -136,7 +136,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
 	double time = waves * (steps * fmax(step * here, measured->cached_tile_way) + start) / clock;
 
-	double bytes = blocks * queries * size * 2, cache = blocks * steps * keys * size * 2;
+	double read = (double)about(attend_heads(a), t) * (double)about(a->dim[a->rows], t);
+	double bytes = (blocks * queries + read) * size * 2, cache = blocks * steps * keys * size * 2;
 	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns, cache / cost_tiles_rate(t)));
 }
 
