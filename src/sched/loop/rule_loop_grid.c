@@ -77,6 +77,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct sched_target *t = site->t;
 	const struct grid_shape s = grid_shape_of(g, c);
 	double blocks = groups_of(g, &s, t) * (double)s.slices, way = 0, work = 0, first = 0;
+	double full = fmin(1, blocks * s.threads / cost_full_threads(t));
 	vec_each (item, &g->items) {
 		double elements = (double)item->copies * s.units * s.rows;
 		work += SYNC_NS * (item->wait + item->wait_take) + ELEMENT_NS * ceil(elements / s.threads);
@@ -88,8 +89,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		work += clocks_of(g, item, &s, t) / t->clock_ghz;
 		double bytes = bytes_of(g, item, &s), rate = t->l2_bytes_per_ns / t->processors;
 		first += bytes * blocks / t->bytes_per_ns;
-		if (!s.holds) /* the first cache has some of them */
-			work += bytes / (bytes < KEPT_BYTES ? 64 * t->clock_ghz : rate);
+		if (s.holds)
+			continue;
+		/* The first cache has some of them; if all together are too many, the second has none. */
+		double all = bytes * (double)s.slices;
+		work += bytes / (bytes < KEPT_BYTES ? 64 * t->clock_ghz : rate);
+		way += all < (double)target_past_cache(t) ? 0 : all / t->bytes_per_ns / full;
 	}
 	return 2 * t->launch_ns + START_NS + first + (double)about(site->s->loop->trip, t) * (way + cost_wait(t, work));
 }
