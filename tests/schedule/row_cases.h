@@ -335,6 +335,14 @@ static const struct schedule_case row_cases[] = {
 	  "  n0: f32[N] = sum (i | r<A, s<2, t<B, u<2, v<3) x[i, r, s, t, u, v] * f32(v)\n"
 	  "  y: f32[N,A,2,B,2,3] = map (i, j, k, l, m, n) select(0.5 < n0[i], x[i, j, k, l, m, n] / n0[i], 1.0)\n",
 	  { "N=3 A=2 B=5", "N=1 A=90 B=6", "N=2 A=1 B=1" } },
+	/* Reductions of strided rows, whose elements no map uses. */
+	{ "across_reductions",
+	  "(x: f16[N,11,K,8]) -> (y: f16[N,K,8], z: f32[N,1,K,8])\n"
+	  "  a: f32[N,K,8] = max (i, j, k | r<11) f32(x[i, r, j, k])\n"
+	  "  z: f32[N,1,K,8] = sum (i, j, k, l | r<11) f32(x[i, r, k, l])\n"
+	  "  y: f16[N,K,8] = sum (i, j, k | r<11) exp(f32(x[i, r, j, k]) - a[i, j, k]) then f16(log(it) + a[i, j, "
+	  "k])\n",
+	  { "N=2 K=5", "N=1 K=1", "N=3 K=40", "N=0 K=2" } },
 	/* The sum ends where data say so. */
 	{ "sum_ends",
 	  "(x: f32[N,9], n_at: i64[N], b: f32[N]) -> (y: f32[N], o: f32[N,4])\n"

@@ -159,7 +159,7 @@ bool across_match(struct across *out, struct ir_program *p, const struct ir_stag
 	for (int i = first; i < p->stages.n && out->stages < ACROSS_MAX_STAGES; i++)
 		if (!take(out, p->stages.at[i]) || (i == first && !out->cached))
 			break;
-	return out->cached && out->maps;
+	return out->cached && (out->maps || out->reductions > 1);
 }
 
 bool across_fits(const struct across *r, int width)

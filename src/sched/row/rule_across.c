@@ -22,8 +22,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct across r;
 	if (across_match(&r, p, s))
 		return FOUND(p, r);
-	*why = "the stage does not begin reductions of rows that lie next to each other in memory, with maps "
-	       "of their elements after them";
+	*why = "the stage does not begin several reductions, or reductions and maps, of rows that lie next to each "
+	       "other in memory";
 	return NULL;
 }
 

@@ -65,7 +65,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 /* As rule rows with these vectors; the neighbours' elements and the comparisons cost a little. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	const double DEARER = 1.25;
+	const double DEARER = 1.03; /* measured on an H100 */
 	return rows_estimate(site, c) * DEARER;
 }
 
