@@ -141,13 +141,17 @@ void cli_print_built_json(const struct tpat_built *r)
 	static const char format[] =
 	        "{s:s, s:s?, s:s?, s:o, s:o, s:s?, s:i, s:I, s:i, s:o, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:s?, s:i, "
 	        "s:i, s:s?}";
-	cli_print_json(cli_json(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
-	                        cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder",
-	                        r->folder, "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused",
-	                        r->refused, "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes,
-	                        "regions", r->regions, "folded", r->folded, "joined", joined, "plugins", plugins,
-	                        "architectures", cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db",
-	                        r->db, "from_db", r->from_db, "passed_over", r->passed_over, "deploy", r->deploy));
+	json_t *built =
+	        cli_json(format, "model", r->model, "output", r->output, "portable", r->portable, "libraries",
+	                 cli_json_list(&r->libraries), "earlier", cli_json_list(&r->earlier), "folder", r->folder,
+	                 "model_nodes", r->model_nodes, "opset", (json_int_t)r->opset, "refused", r->refused,
+	                 "refused_types", cli_json_list(&r->refused_types), "nodes", r->nodes, "regions", r->regions,
+	                 "folded", r->folded, "joined", joined, "plugins", plugins, "architectures",
+	                 cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db, "from_db",
+	                 r->from_db, "passed_over", r->passed_over, "deploy", r->deploy);
+	json_object_set_new(built, "compiled", json_integer(r->compiled));
+	json_object_set_new(built, "cached", json_integer(r->cached));
+	cli_print_json(built);
 }
 
 void cli_print_built(const struct tpat_built *r, bool verbose)

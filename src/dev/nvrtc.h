@@ -40,4 +40,9 @@ struct dev_nvrtc_job {
 int dev_nvrtc_compile(const void **out, size_t *size, const struct dev_nvrtc_job *job, char **log, struct arena *a,
                       struct err *e);
 
+/* The same, but takes code from the user's cache (base/cache.h) if it has this text's, and else keeps it there. With
+ * *found the compiler did not run, and `log` is unchanged. */
+int dev_nvrtc_compile_once(const void **out, size_t *size, bool *found, const struct dev_nvrtc_job *job, char **log,
+                           struct arena *a, struct err *e);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cache.h"
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -89,17 +90,6 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 	ck(n < 24);
 	TRY(compile(b, with_flags, all));
 	return file_rename(temporary, out, b->err);
-}
-
-/* $TPAT_CACHE, or the user's cache folder. */
-static const char *cache_folder(struct arena *a)
-{
-	const char *own = getenv("TPAT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	if (own && *own)
-		return file_absolute(a, own);
-	if (xdg && *xdg == '/')
-		return path_join(a, xdg, "tpat");
-	return home && *home == '/' ? path_join(a, home, ".cache/tpat") : NULL;
 }
 
 /* The compiler's version text, cached per compiler; "" if it cannot be run. */

@@ -90,6 +90,9 @@ struct engine_library {
 	/* Called after a failed build for each plugin and architecture whose kernels the compiler refused, with its
 	 * error. */
 	void (*refused)(void *user, const struct engine_plugin *p, const char *why);
+	/* Called for each plugin and architecture that was compiled, or whose code was found in the cache. May be null.
+	 */
+	void (*compiled)(void *user, bool found);
 	void *user;
 };
 

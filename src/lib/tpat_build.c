@@ -48,6 +48,12 @@ static void note_refused(void *user, const struct engine_plugin *p, const char *
 			(*m)->refused = arena_strdup(b->arena, why);
 }
 
+static void count_compiled(void *user, bool found)
+{
+	struct build *b = user;
+	*(found ? &b->result->cached : &b->result->compiled) += 1;
+}
+
 /* ---- Selection. */
 
 static int select_regions(struct build *b)
@@ -99,6 +105,7 @@ static int build_library(struct build *b, const struct engine_plugin *plugin, in
 		.workers = b->o->workers,
 		.progress = compiling,
 		.refused = note_refused,
+		.compiled = count_compiled,
 		.user = b,
 	};
 	return b->graph->engine->build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);

@@ -87,7 +87,7 @@ static int compile_cuda(const struct build *b, struct job *j, struct arena *a, s
 	const void *code = NULL;
 	size_t size = 0;
 	char *said = NULL; /* set if the compiler ran, even without success */
-	int rc = dev_nvrtc_compile(&code, &size, &nvrtc, &said, a, e);
+	int rc = dev_nvrtc_compile_once(&code, &size, &j->found, &nvrtc, &said, a, e);
 	j->refused = rc < 0 && said;
 	TRY(rc);
 	if (nvrtc.ptx) /* the assembler file adds its NUL */
@@ -120,6 +120,8 @@ int tensorrt_run_jobs(struct build *b, struct err *e)
 	for (int i = 0; i < b->jobs; i++)
 		if (b->job[i].refused && b->library && b->library->refused)
 			b->library->refused(b->library->user, b->job[i].plugin, b->job[i].err.text);
+		else if (b->job[i].cuda && !b->job[i].err.code && b->library && b->library->compiled)
+			b->library->compiled(b->library->user, b->job[i].found);
 	for (int i = 0; i < b->jobs; i++)
 		if (b->job[i].err.code) {
 			*e = b->job[i].err;

@@ -37,6 +37,7 @@ struct job {
 	const struct engine_arch *arch;
 	int number;
 	bool refused; /* NVRTC refuses the text */
+	bool found;   /* its code was in the cache */
 	struct err err;
 };
 
