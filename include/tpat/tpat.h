@@ -140,8 +140,8 @@ struct tpat_build_options {
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
 	struct tpat_strings arch; /* "sm_90", "compute_90" (PTX), "all", "native"; none: one per kind of GPU, and PTX */
 	const char *gpu;          /* to schedule kernels for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
-	const char *tensorrt; /* target version: "10.3", "11.1", "rtx"; null: 10.7 and later. Before 10.7 plugins must
-	                         not have local functions of the same name: the model then has none, and a portable
+	const char *tensorrt; /* target version: "8.6", "10.3", "11.1", "rtx"; null: 10.7 and later. Before 10.7 plugins
+	                         must not have local functions of the same name: the model then has none, and a portable
 	                         model with them is written next to it */
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
 	struct tpat_strings value;   /* "sr=16000", "axes=1,2": model inputs to make constant, here and in the rewritten
@@ -211,6 +211,7 @@ struct tpat_built {
 	const char *deploy;               /* the next command to run */
 	const struct tpat_joined *joined; /* with `automatic` */
 	int joins;
+	const char *runs; /* the engines that run the plugins: "TensorRT 10 and 11" */
 };
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
@@ -275,12 +276,13 @@ struct tpat_verify_options {
 	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
 	struct tpat_strings value; /* "tensor=16000", "tensor=1,2": values of a plugin's input, in its own type */
 	uint64_t seed;
-	int runs;         /* runs with random shapes and values per plugin; 0: 3 */
-	const char *dump; /* folder for .npz files of differing results; null: the current one */
+	int runs;             /* runs with random shapes and values per plugin; 0: 3 */
+	const char *dump;     /* folder for .npz files of differing results; null: the current one */
+	const char *tensorrt; /* act as this version: "8.6", "10.3"; null: a late one */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_VERIFY_VERSION = 2 };
+enum { TPAT_VERIFY_VERSION = 3 };
 #define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
 
 struct tpat_check {

@@ -25,7 +25,8 @@ static int check_old(const struct tpat_rt_plugin *p, char why[RT_WHY])
 			return rt_why(why,
 			              "its kernels compute the extents of an output, which TensorRT 8 and 9 do not "
 			              "support");
-		if (type > TRT_UINT8 && !rt_device_is_hosted())
+		bool lacks = type >= TRT_PRIVATE ? !rt_device_is_hosted() : type > TRT_UINT8;
+		if (lacks)
 			return rt_why(
 			        why,
 			        "TensorRT 8 and 9 lack the type of its tensor %s; build the model again with tpat "

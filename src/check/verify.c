@@ -17,11 +17,11 @@ struct verify {
 	struct verify_play play;
 };
 
-int verify_open(struct verify **out, const struct engine *engine, const char *library, const char *device,
-                const char *folder, struct arena *a, struct err *e)
+int verify_open(struct verify **out, const struct engine *engine, const struct engine_version *version,
+                const char *library, const char *device, const char *folder, struct arena *a, struct err *e)
 {
 	struct verify *v = NEW(a, struct verify);
-	struct host_options o = { .version = 0 };
+	struct host_options o = { .version = version->number };
 	v->engine = engine->host;
 	*out = v; /* after a failure verify_close() frees what was opened */
 	TRY(dev_open(&v->dev, device, e));

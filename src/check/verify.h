@@ -7,11 +7,12 @@
 #include "engine/engine.h"
 #include "ir/ir.h"
 
-/* A library opened on a device. `device`: as for dev_open(); "cpu" and "emulator" compile the C or CUDA texts in
- * `folder`/kernels on first use. Memory comes from `a`. Errors: as the engine's host and dev_open(). */
+/* A library opened on a device by a host that acts as this version of the engine. `device`: as for dev_open(); "cpu"
+ * and "emulator" compile the C or CUDA texts in `folder`/kernels on first use. Memory comes from `a`. Errors: as the
+ * engine's host and dev_open(). */
 struct verify;
-int verify_open(struct verify **out, const struct engine *engine, const char *library, const char *device,
-                const char *folder, struct arena *a, struct err *e);
+int verify_open(struct verify **out, const struct engine *engine, const struct engine_version *version,
+                const char *library, const char *device, const char *folder, struct arena *a, struct err *e);
 void verify_close(struct verify *v);                    /* null is fine */
 const char *verify_device_name(const struct verify *v); /* "NVIDIA H100 80GB HBM3" */
 

@@ -95,7 +95,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "choose schedules for this GPU: \"A100 40GB\", \"orin nx\"\n"
 		  "(default: by --arch, else H100 SXM)" },
 		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
-		  "target version of TensorRT: 10.3, 11.1, rtx (default: 10.7 and\n"
+		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\n"
 		  "later). Before 10.7 the model has no local functions, and tpat\n"
 		  "writes a portable model with them next to it" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "shape of a model input" },

@@ -106,7 +106,7 @@ static void print_files(const struct tpat_built *r)
 		       plugins == 1 ? "" : "s");
 		for (int k = 0; k < r->arch.n; k++)
 			printf("%s %s", k ? "" : ",", r->arch.at[k]);
-		printf(", TensorRT 10 and 11\n");
+		printf(", %s\n", r->runs);
 	}
 	for (int i = 0; i < r->earlier.n; i++)
 		printf("   uses %-*s plugins of an earlier build\n", cli_field(width, r->earlier.at[i]),

@@ -54,6 +54,8 @@ int cli_verify(struct cli *c, int argc, char **argv)
 		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the random shapes and values (default 1)" },
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
 		  "sets of random shapes and values per plugin (default 3)" },
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION",
+		  "call the library as this version does: 8.6, 10.3 (default: 11)" },
 		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER",
 		  "write .npz files of differing results here (default: the current folder)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },

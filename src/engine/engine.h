@@ -38,10 +38,13 @@ struct engine_node {
 /* The engine version that a build targets. Texts are constants. */
 struct engine_version {
 	const char *name;         /* as the user wrote it; null: the default */
+	int32_t number;           /* in the engine's own numbering; 0: the default */
 	bool no_functions;        /* it prefers a node's local function over its plugin: the model must have none */
 	const char *shape_inputs; /* why input values cannot decide extents, a clause; null: they can */
+	const char *sizes;        /* why kernels cannot compute extents of outputs, a clause; null: they can */
 	const char *warning;      /* why plugins cannot run at all, sentences; null: they can */
 	const char *note;         /* limits of a rewritten model, as a shell comment */
+	const char *runs;         /* the versions that can run the plugins: "TensorRT 10 and 11" */
 };
 
 /* ---- A library of plugins. */
@@ -79,6 +82,7 @@ struct engine_library {
 	const char *portable;  /* "ocr_tpat_portable.onnx", which has the local functions; null: `rewritten` has them */
 	const char *library;   /* "libtpat_ocr.so" */
 	const char *deploy;    /* the next commands, for the README */
+	const char *runs;      /* engine_version.runs */
 	const struct engine_plugin *plugin;
 	int plugins;
 	const struct engine_arch *arch;
@@ -133,7 +137,8 @@ struct engine_deploy {
 	int dynamics;
 	const struct engine_extents *given; /* if there are none: inputs whose extents the user gave */
 	int givens;
-	bool guessed; /* some of these extents are examples */
+	bool guessed;    /* some of these extents are examples */
+	bool half, byte; /* a plugin has float16, int8 tensors at its edge */
 	const struct engine_version *version;
 };
 
@@ -147,9 +152,9 @@ struct engine {
 	int most_shape_elements; /* of a shape input */
 	/* Returns the type that a tensor of type `t` has at the edge, with casts if it differs; TYPE_NONE: no plugin
 	 * can have such a tensor. */
-	enum type (*edge)(enum type t);
+	enum type (*edge)(const struct engine_version *v, enum type t);
 	/* Returns the reason for TYPE_NONE, "TensorRT has no double", and advice. */
-	const char *(*lack)(enum type t, const char **advice, struct arena *a);
+	const char *(*lack)(const struct engine_version *v, enum type t, const char **advice, struct arena *a);
 
 	/* True if a network can have a tensor of this type as an input or output of this node. */
 	bool (*takes_type)(const Onnx__NodeProto *node, enum type t);

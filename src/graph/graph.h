@@ -43,6 +43,7 @@ struct graph_options {
 	const struct graph_shape *shape;
 	const struct graph_bound *bound;
 	const struct engine *engine; /* target of the model; null: the default one */
+	const char *version;         /* of the engine, as its users write it; null: the default one */
 };
 
 struct graph;
@@ -107,11 +108,12 @@ struct graph {
 	struct onnx_index *index;    /* of this graph */
 	struct ir_pool *pool;        /* of all graphs */
 	const struct engine *engine; /* target of the model */
-	struct graph *root;          /* the main graph, which holds everything that graphs share; its own root */
-	struct graph *outer;         /* the graph around a body; null: this is the main graph */
-	int holder;                  /* the node of `outer` whose attribute this body is */
-	int number;                  /* in root->graphs */
-	const char *name;            /* its name for users, "choose/then_branch"; "" for the main graph */
+	const struct engine_version *version;
+	struct graph *root;  /* the main graph, which holds everything that graphs share; its own root */
+	struct graph *outer; /* the graph around a body; null: this is the main graph */
+	int holder;          /* the node of `outer` whose attribute this body is */
+	int number;          /* in root->graphs */
+	const char *name;    /* its name for users, "choose/then_branch"; "" for the main graph */
 	struct {
 		VEC(struct graph_node);
 	} nodes; /* in the model's order */

@@ -27,7 +27,7 @@ double join_bytes(const struct join *j, const struct graph_value *v)
 
 double join_edge_bytes(const struct join *j, const struct graph_value *v)
 {
-	enum type edge = j->g->engine->edge(v->type);
+	enum type edge = j->g->engine->edge(j->g->version, v->type);
 
 	return bytes_of(j, v, edge ? edge : v->type);
 }

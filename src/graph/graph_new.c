@@ -280,6 +280,8 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->pool = ir_pool_new(a);
 	g->root = g;
 	g->engine = o && o->engine ? o->engine : engine_find(NULL);
+	struct engine_version *version = NEW(a, struct engine_version);
+	g->version = version;
 	g->name = g->numbers = g->path = "";
 	g->by_name = map_new(a);
 	g->meaning = map_new(a);
@@ -290,7 +292,9 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->index = onnx_index_new(m, NULL, a);
 	graph_count_names(&g->node_names, m->proto->graph);
 	vec_push(a, &g->graphs, g);
-	rc = take_inputs(g, o ? o : &none, e);
+	rc = g->engine->version(version, o ? o->version : NULL, e);
+	if (rc == 0)
+		rc = take_inputs(g, o ? o : &none, e);
 	if (rc == 0)
 		graph_take_nodes(g);
 	*out = rc < 0 ? NULL : g;

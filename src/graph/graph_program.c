@@ -6,7 +6,7 @@
 
 enum type graph_edge_type(const struct graph *g, enum type t, const struct graph_program_options *o)
 {
-	enum type edge = o && o->keep_types ? t : g->engine->edge(t);
+	enum type edge = o && o->keep_types ? t : g->engine->edge(g->version, t);
 
 	return edge ? edge : t; /* any_types: a type that no plugin has */
 }
@@ -51,8 +51,8 @@ static int check_edge(const struct region_build *b, const struct graph_value *v,
 	TRY(check_size(b, v, what));
 	if (b->o->any_types)
 		return 0;
-	if (!engine->edge(v->type)) {
-		lack = engine->lack(v->type, &advice, b->p->arena);
+	if (!engine->edge(b->g->version, v->type)) {
+		lack = engine->lack(b->g->version, v->type, &advice, b->p->arena);
 		err_set(b->scope.err, ERR_UNSUPPORTED,
 		        "node %s (%s, opset %d): %s \"%s\" is a %s tensor; %s, so no plugin can take it.", n->label,
 		        onnx_text(n->proto->op_type), n->opset, what, v->name, type_info(v->type)->onnx_name, lack);

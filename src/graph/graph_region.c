@@ -138,8 +138,9 @@ static bool is_part(const struct graph *g, const struct graph_value *v)
 
 	if (opset < constant_since(v->type))
 		return false;
-	return graph_is_small(v) || (v->is_constant && v->type != TYPE_STRING && opset >= ANY_TYPE &&
-	                             g->engine->edge(v->type) != v->type && graph_count(v->rank, v->dim) > 0);
+	return graph_is_small(v) ||
+	       (v->is_constant && v->type != TYPE_STRING && opset >= ANY_TYPE &&
+	        g->engine->edge(g->version, v->type) != v->type && graph_count(v->rank, v->dim) > 0);
 }
 
 static void take_input(struct graph *g, struct graph_region *r, struct graph_value *v)
@@ -186,7 +187,7 @@ static struct graph_value *find_carrier(const struct graph *g, const struct grap
 		bool before = v->is_input || v->outside || (v->producer >= 0 && v->producer < r->nodes.at[0]);
 
 		if (!before || v->is_constant || v->rank < 1 || v->rank > g->engine->most_axes ||
-		    g->engine->edge(v->type) != v->type)
+		    g->engine->edge(g->version, v->type) != v->type)
 			continue;
 		for (int i = 0; i < v->rank; i++)
 			if (v->dim[i]->op == IR_SYMBOL && strcmp(v->dim[i]->name, symbol) == 0)

@@ -172,6 +172,7 @@ static void take_body(struct graph *outer, struct graph_node *n, const struct gr
 	g->pool = outer->pool;
 	g->root = outer->root;
 	g->engine = outer->engine;
+	g->version = outer->version;
 	g->outer = outer;
 	g->holder = n->index;
 	g->number = g->root->graphs.n;

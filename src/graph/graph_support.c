@@ -9,12 +9,12 @@ const struct graph_value *graph_misfit(const struct graph *g, int node)
 	const struct engine *engine = g->engine;
 
 	vec_each (v, &n->reads)
-		if (!(*v)->is_constant && !engine->edge((*v)->type))
+		if (!(*v)->is_constant && !engine->edge(g->version, (*v)->type))
 			return *v;
 	for (size_t i = 0; i < n->proto->n_output; i++) {
 		const struct graph_value *v = graph_value_find(g, n->proto->output[i]);
 
-		if (v && !v->is_constant && !engine->edge(v->type))
+		if (v && !v->is_constant && !engine->edge(g->version, v->type))
 			return v;
 	}
 	return NULL;

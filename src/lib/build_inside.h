@@ -38,7 +38,6 @@ struct build {
 		VEC(struct made *);
 	} plugins;
 	struct sched_target target;
-	struct engine_version version; /* of the target engine */
 	struct engine_arch *arch;
 	int archs;
 	struct tpat_tuned *tuned; /* null: not used */

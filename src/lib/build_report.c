@@ -146,15 +146,21 @@ void build_report(struct build *b)
 		vec_push(b->arena, &warnings, *w);
 	r->plugin = plugin;
 	r->plugins = b->plugins.n;
-	if (b->version.warning && b->plugins.n)
-		vec_push(b->arena, &warnings, b->version.warning);
+	if (b->graph->version->warning && b->plugins.n)
+		vec_push(b->arena, &warnings, b->graph->version->warning);
 	vec_each (region, &b->regions)
-		if ((*region)->shapes && b->version.shape_inputs)
+		if ((*region)->shapes && b->graph->version->shape_inputs)
 			vec_push(b->arena, &warnings,
 			         arena_printf(b->arena, "%s: an input's values determine extents, and %s.",
-			                      (*region)->label, b->version.shape_inputs));
+			                      (*region)->label, b->graph->version->shape_inputs));
+	vec_each (region, &b->regions)
+		if (graph_region_sizes(*region).n && b->graph->version->sizes)
+			vec_push(b->arena, &warnings,
+			         arena_printf(b->arena, "%s: its kernels compute extents of outputs, and %s.",
+			                      (*region)->label, b->graph->version->sizes));
 	vec_each (w, &b->graph->warnings)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
 	r->warnings = tpat_strings_of(&warnings);
 	r->deploy = b->deploy;
+	r->runs = b->graph->version->runs;
 }

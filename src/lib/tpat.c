@@ -80,10 +80,10 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 }
 
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
-              const struct tpat_strings *value, struct arena *a, struct err *e)
+              const struct tpat_strings *value, const char *version, struct arena *a, struct err *e)
 {
 	struct graph_shape *shapes = NEWN(a, struct graph_shape, shape->n + 1);
-	struct graph_options o = { .shapes = shape->n, .shape = shapes };
+	struct graph_options o = { .shapes = shape->n, .shape = shapes, .version = version };
 	for (int i = 0; i < shape->n; i++)
 		TRY(tpat_parse_shape(&shapes[i], shape->at[i], a, e));
 	int rc = onnx_model_read(model, path, e);

@@ -235,7 +235,7 @@ static int bench_model(struct bench *b)
 	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic, &o->profile, NULL };
 	char why[256];
 	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err));
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, NULL, b->arena, b->err));
 	if (tpat_chooses(&c))
 		TRY(tpat_choose(&b->regions, b->graph, &c, b->arena, b->err));
 	else

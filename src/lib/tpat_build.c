@@ -13,17 +13,17 @@ static int rewrite(struct build *b);
 static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, b->arena, b->err)); /* read, check, types
-	                                                                                           and shapes */
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, o->tensorrt, b->arena, b->err)); /* read,
+	                                                                                           check, types and
+	                                                                                           shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
-	TRY(b->graph->engine->version(&b->version, o->tensorrt, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	if (o->dry_run)
 		return build_report(b), 0;
 	TRY(tpat_output_begin(&b->out, o->model, o->output, o->force, b->arena, b->err));
 	TRY(build_find_earlier(b));
 	TRY(build_plugins(b)); /* region -> program -> kernels */
-	if (b->version.no_functions && b->plugins.n)
+	if (b->graph->version->no_functions && b->plugins.n)
 		TRY(tpat_output_portable(&b->out, o->model, b->arena, b->err));
 	TRY(package(b)); /* kernels -> library and its folder */
 	build_report(b);
@@ -83,6 +83,19 @@ static struct tpat_texts libraries_near(const struct build *b, const char *name)
 	return near;
 }
 
+/* Returns the types of the plugins' inputs and outputs, as bits. */
+static uint32_t edge_types(const struct build *b)
+{
+	uint32_t types = 0;
+	vec_each (r, &b->regions) {
+		vec_each (v, &(*r)->inputs)
+			types |= 1u << b->graph->engine->edge(b->graph->version, (*v)->type);
+		vec_each (v, &(*r)->outputs)
+			types |= 1u << b->graph->engine->edge(b->graph->version, (*v)->type);
+	}
+	return types;
+}
+
 /* Builds one library of `n` plugins, and its folder. */
 static int build_library(struct build *b, const struct engine_plugin *plugin, int n, const char *place,
                          const char *folder)
@@ -90,7 +103,7 @@ static int build_library(struct build *b, const struct engine_plugin *plugin, in
 	const char *deploy, *name = path_base(place);
 	const struct tpat_texts near = libraries_near(b, name);
 	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->o->shape,
-	                     &b->version, b->arena, b->err));
+	                     edge_types(b), b->arena, b->err));
 	struct engine_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
@@ -98,6 +111,7 @@ static int build_library(struct build *b, const struct engine_plugin *plugin, in
 		.portable = b->out.portable ? path_base(b->out.portable) : NULL,
 		.library = name,
 		.deploy = deploy,
+		.runs = b->graph->version->runs,
 		.plugin = plugin,
 		.plugins = n,
 		.arch = b->arch,
@@ -182,7 +196,7 @@ static int package(struct build *b)
 		vec_push(b->arena, &all, *library);
 	vec_each (library, &b->out.libraries)
 		vec_push(b->arena, &all, *library);
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, &b->version,
+	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, edge_types(b),
 	                        b->arena, b->err);
 }
 

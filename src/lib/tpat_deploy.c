@@ -66,8 +66,8 @@ static int given_inputs(struct extents *list, struct graph *g, struct tpat_examp
 }
 
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_strings *shape,
-                     const struct engine_version *version, struct arena *a, struct err *e)
+                     const struct tpat_strings *profile, const struct tpat_strings *shape, uint32_t types,
+                     struct arena *a, struct err *e)
 {
 	struct tpat_example *x;
 	struct str s = str_new(a);
@@ -89,7 +89,9 @@ int tpat_deploy_text(const char **out, struct graph *g, const char *model, const
 		                         .given = given.at,
 		                         .givens = given.n,
 		                         .guessed = guessed,
-		                         .version = version };
+		                         .half = types >> TYPE_F16 & 1,
+		                         .byte = types >> TYPE_I8 & 1,
+		                         .version = g->version };
 	g->engine->deploy(&s, &d);
 	*out = str_text(&s);
 	return 0;

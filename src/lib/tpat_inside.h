@@ -36,7 +36,7 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 /* Reads and checks a model, and infers types and shapes; `value` makes inputs constants. The caller frees both, also
  * after a failure. */
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
-              const struct tpat_strings *value, struct arena *a, struct err *e);
+              const struct tpat_strings *value, const char *version, struct arena *a, struct err *e);
 
 /* Fails for a device whose times say nothing about a GPU. */
 int tpat_refuse_emulator(const char *device, struct err *e);
@@ -224,10 +224,10 @@ int64_t tpat_example_extent(struct tpat_example *x, expr extent, int level);
 int tpat_write_shapes(struct onnx_model *m, const struct tpat_strings *shape, struct arena *a, struct err *e);
 
 /* tpat_deploy.c: returns the command that builds an engine of the rewritten model `model`, whose inputs are the
- * graph's, with these libraries, and a note on the target version. Also checks `profile` ("x:1x4,8x4,32x4"). `shape`:
- * the user's shapes of inputs. */
+ * graph's, with these libraries, and a note on the target version. `types`: bits of the types at the plugins' edges.
+ * Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: the user's shapes of inputs. */
 int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_strings *shape,
-                     const struct engine_version *version, struct arena *a, struct err *e);
+                     const struct tpat_strings *profile, const struct tpat_strings *shape, uint32_t types,
+                     struct arena *a, struct err *e);
 
 #endif

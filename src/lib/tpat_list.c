@@ -39,7 +39,7 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 	if (n->folded || !(v = graph_misfit(g, n->index)))
 		return NULL;
 	return arena_printf(a, "\"%s\" is a %s tensor; %s, so no plugin can take it.", str_printable(a, v->name),
-	                    type_info(v->type)->onnx_name, g->engine->lack(v->type, advice, a));
+	                    type_info(v->type)->onnx_name, g->engine->lack(g->version, v->type, advice, a));
 }
 
 static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)
@@ -111,7 +111,7 @@ static int run(struct tpat *t, void *arg)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_list have another version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = l;
-	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, a, &t->err));
+	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, NULL, a, &t->err));
 	int nodes = 0, described = 0;
 	vec_each (g, &l->graph->graphs)
 		nodes += (*g)->nodes.n;

@@ -154,7 +154,8 @@ static int open_library(struct verification *v, const char *plugin)
 		        device);
 		return err_advise(v->err, "Use cuda, cuda:1, emulator or cpu.");
 	}
-	TRY(verify_open(&v->verify, v->graph->engine, file_absolute(a, library), device, folder, a, v->err));
+	TRY(verify_open(&v->verify, v->graph->engine, v->graph->version, file_absolute(a, library), device, folder, a,
+	                v->err));
 	v->device = arena_strdup(a, verify_device_name(v->verify));
 	return 0;
 }
@@ -280,7 +281,7 @@ static int open_portable(struct verification *v)
 		        v->o->model, portable);
 		return err_advise(v->err, "tpat build --tensorrt 10.3 writes both; keep them together.");
 	}
-	TRY(tpat_open(&v->model, &v->graph, portable, &none, &none, v->arena, v->err));
+	TRY(tpat_open(&v->model, &v->graph, portable, &none, &none, v->o->tensorrt, v->arena, v->err));
 	had = plugins_of(v);
 	for (int i = 0; i < wanted.n; i++)
 		if (!map_get(&had, wanted.entry[i].name)) {
@@ -359,7 +360,7 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup = clean_up;
 	t->cleanup_arg = v;
 	TRY(read_given(v));
-	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, &none, t->arena, &t->err));
+	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, &none, c->o->tensorrt, t->arena, &t->err));
 	TRY(find_plugins(v));
 	TRY(read_values(v));
 	TRY(check_all(v));

@@ -110,7 +110,7 @@ static int open_all(struct tuning *t)
 {
 	const struct tpat_tune_options *o = t->o;
 	struct tpat_choice c = { &o->node, &o->type, &o->region, &o->except, o->automatic, &o->profile, NULL };
-	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, &o->value, t->arena, t->err));
+	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, &o->value, NULL, t->arena, t->err));
 	if (tpat_chooses(&c))
 		TRY(tpat_choose(&t->regions, t->graph, &c, t->arena, t->err));
 	else

@@ -22,10 +22,15 @@ tpat verify net.onnx --device cpu
 for version in 10 10.0 10.6.1 10.7 11 11.1 rtx; do
 	tpat build $MODELS/small.onnx -t Relu --arch compute_90 --tensorrt $version -o v.onnx | grep -E '^wrote|^ .*portable|^# .*TensorRT'
 done
-for version in 8.6 9.3.0 12 4 ten 10. 10.x ''; do
+for version in 8.4 7.1.3 12 4 ten 10. 10.x ''; do
 	tpat build $MODELS/small.onnx -t Relu --arch compute_90 --tensorrt "$version" -o w.onnx
 	echo $?
 done
 tpat build $MODELS/counted.onnx -n tiles --arch compute_90 --tensorrt 10.0 -o shapes.onnx > log
 tpat build net_portable.onnx -t Add --arch compute_90 --tensorrt 10.3 -o net.onnx
 ls
+# TensorRT 8.5 to 9.3: V2 plugins, no int64 at a plugin, and other options of trtexec.
+for version in 8.5 8.6.1 9.2; do
+	tpat build $MODELS/words.onnx -n rows --arch compute_90 --tensorrt $version -o old.onnx --force | grep -E '^ .*libtpat|^next|^# .*TensorRT'
+	tpat verify old.onnx --tensorrt $version --device cpu -s ids_int32:2x50 | tail -n 1
+done

@@ -10,13 +10,15 @@
 
 /* ---- The engine: FLOAT tensors of at most four axes; supports Relu and Add; plugins in C. */
 
-static enum type plain_edge(enum type t)
+static enum type plain_edge(const struct engine_version *v, enum type t)
 {
+	(void)v;
 	return t == TYPE_F32 || t == TYPE_F16 ? TYPE_F32 : TYPE_NONE;
 }
 
-static const char *plain_lack(enum type t, const char **advice, struct arena *a)
+static const char *plain_lack(const struct engine_version *v, enum type t, const char **advice, struct arena *a)
 {
+	(void)v;
 	*advice = "Convert the model to float.";
 	return arena_printf(a, "Plain has no %s", type_info(t)->onnx_name);
 }
@@ -39,7 +41,9 @@ static enum engine_support plain_support(const struct engine_node *n, const char
 
 static int plain_version(struct engine_version *v, const char *text, struct err *e)
 {
-	*v = (struct engine_version){ .name = text, .no_functions = true, .note = "# For every Plain." };
+	*v = (struct engine_version){
+		.name = text, .no_functions = true, .note = "# For every Plain.", .runs = "every Plain"
+	};
 	return text ? err_set(e, ERR_USAGE, "Plain has one version alone, and not %s.", text) : 0;
 }
 
@@ -117,7 +121,7 @@ static void lists_and_selects(void)
 	CHECK_INT(graph_support(g, 2, &why), ENGINE_NO);
 	CHECK_STR(why, "\"i\" is of type int32, which Plain refuses inside a network.");
 	CHECK(graph_misfit(g, 0) == NULL && graph_misfit(g, 2) == graph_value_find(g, "i"));
-	CHECK_STR(g->engine->lack(TYPE_I32, &advice, arena), "Plain has no int32");
+	CHECK_STR(g->engine->lack(g->version, TYPE_I32, &advice, arena), "Plain has no int32");
 	CHECK(graph_select(&r, g, &s, &e) == 0);
 	CHECK_INT(r.n, 1);
 	CHECK_STR(r.at[0]->label, "b");

@@ -12,8 +12,9 @@
 /* ---- The members of struct engine. */
 
 /* tensorrt_support.c */
-enum type tensorrt_edge(enum type t);
-const char *tensorrt_lack(enum type t, const char **advice, struct arena *a);
+enum type tensorrt_edge(const struct engine_version *v, enum type t);
+const char *tensorrt_lack(const struct engine_version *v, enum type t, const char **advice, struct arena *a);
+bool tensorrt_is_old(const struct engine_version *v); /* 8.5 to 9.3: V2 plugins, and fewer types */
 bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t);
 enum engine_support tensorrt_support(const struct engine_node *n, const char **reason, struct arena *a);
 

@@ -21,6 +21,18 @@ static const char *here(const char *path, struct arena *a)
 	return str_shell(a, strchr(path, '/') ? path : arena_printf(a, "./%s", path));
 }
 
+/* Engines hold libraries from 8.6 on, but only version-compatible ones before 10. */
+static void put_library(struct str *out, const struct engine_deploy *d, int i)
+{
+	const char *path = here(d->library[i], out->arena);
+
+	str_add(out, i ? " \\\n       " : "");
+	if (!tensorrt_is_old(d->version))
+		str_printf(out, " --dynamicPlugins=%s --setPluginsToSerialize=%s", path, path);
+	else
+		str_printf(out, " --%s=%s", d->version->number < 8600 ? "plugins" : "staticPlugins", path);
+}
+
 void tensorrt_deploy(struct str *out, const struct engine_deploy *d)
 {
 	struct arena *a = out->arena;
@@ -29,13 +41,15 @@ void tensorrt_deploy(struct str *out, const struct engine_deploy *d)
 		stem = arena_strndup(a, stem, strlen(stem) - 5);
 	str_printf(out, "trtexec --onnx=%s", str_shell(a, d->model));
 	for (int i = 0; i < d->libraries; i++)
-		str_printf(out, "%s --dynamicPlugins=%s --setPluginsToSerialize=%s", i ? " \\\n       " : "",
-		           here(d->library[i], a), here(d->library[i], a));
+		put_library(out, d, i);
 	str_printf(out, " --saveEngine=%s \\\n       ", str_shell(a, arena_printf(a, "%s.plan", stem)));
 	put_shapes(out, "minShapes", d->dynamic, d->dynamics, 0);
 	put_shapes(out, "optShapes", d->dynamic, d->dynamics, 1);
 	put_shapes(out, "maxShapes", d->dynamic, d->dynamics, 2);
 	put_shapes(out, "shapes", d->given, d->givens, 1);
+	/* Before 10 precisions must be allowed; the types of a network in the later ones are those of the model. */
+	if (tensorrt_is_old(d->version))
+		str_printf(out, "%s%s", d->half ? " --fp16" : "", d->byte ? " --int8" : "");
 	str_printf(out, " --timingCacheFile=%s", str_shell(a, arena_printf(a, "%s.cache", stem)));
 	if (d->guessed)
 		str_add(out, "\n# The shapes are examples: replace them, or build with --profile INPUT:MIN,OPT,MAX.");

@@ -47,11 +47,15 @@ static bool has_type(enum type t)
 	}
 }
 
-enum type tensorrt_edge(enum type t)
+/* TensorRT 8 imports int64 tensors of a model as INT32, and 9 can. Of the types that came later, plugins of these
+ * versions have none. */
+enum type tensorrt_edge(const struct engine_version *v, enum type t)
 {
-	if (!has_type(t))
+	bool old = tensorrt_is_old(v);
+
+	if (!has_type(t) || (old && (t == TYPE_BF16 || t == TYPE_F8E4M3FN || t == TYPE_I4 || t == TYPE_F4E2M1)))
 		return TYPE_NONE;
-	return t == TYPE_BOOL || t == TYPE_U8 ? TYPE_I32 : t;
+	return t == TYPE_BOOL || t == TYPE_U8 || (old && t == TYPE_I64) ? TYPE_I32 : t;
 }
 
 /* A Cast may read a network input of 8 bits; all other layers refuse it. */
@@ -60,8 +64,14 @@ bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t)
 	return has_type(t) && (t != TYPE_U8 || strncmp(onnx_text(node->op_type), "Cast", 4) == 0);
 }
 
-const char *tensorrt_lack(enum type t, const char **advice, struct arena *a)
+const char *tensorrt_lack(const struct engine_version *v, enum type t, const char **advice, struct arena *a)
 {
+	if (tensorrt_is_old(v) && has_type(t)) {
+		*advice = "Convert the model to float or float16, keep the tensor inside a plugin (--region), or use "
+		          "TensorRT "
+		          "10 or later.";
+		return arena_printf(a, "plugins of TensorRT %s have no %s", v->name, type_info(t)->onnx_name);
+	}
 	*advice = "Convert the model to types that TensorRT has (float, float16, bfloat16, int8, int32, int64, bool), "
 	          "or keep this node outside the engine.";
 	if (type_is_packed(t) || t == TYPE_F8E8M0)

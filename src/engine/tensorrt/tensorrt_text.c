@@ -32,8 +32,8 @@ void tensorrt_readme(struct str *out, const struct engine_library *l)
 	           "Without the plugins `%s` is still a plain ONNX model: its local functions contain the original\n"
 	           "operators, so any engine that supports local functions (ONNX IR version 8) runs it.\n\n",
 	           l->portable ? l->portable : l->rewritten);
-	str_add(out, "The library runs with TensorRT 10 and 11 and needs no other file. A program that loads engines\n"
-	             "itself must load the library before the engine: with `dlopen` or `ctypes.CDLL` after TensorRT, "
+	str_printf(out, "The library runs with %s and needs no other file. A program that loads engines\n", l->runs);
+	str_add(out, "itself must load the library before the engine: with `dlopen` or `ctypes.CDLL` after TensorRT, "
 	             "or with\n"
 	             "the plugin registry's `loadLibrary`. If it opens the library before TensorRT, it must then call\n"
 	             "`tpat_rt_register()`.\n\n");
