@@ -149,7 +149,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 }
 
 static const struct gen_target plain_c = {
-	.typed_names = true,
+	.language = KERNEL_C,
 	.thread = "thread",
 	.block = "block_x",
 	.comment = "/* ",

@@ -12,16 +12,17 @@ static expr held_f16(const struct gen_text *g, expr e)
 	return held && (!gen_let(g, e) || e->arg[0]->op == IR_VAR) ? e->arg[0] : NULL;
 }
 
-const char *gen_half(const struct gen_text *g, expr e, expr operand[2])
+bool gen_half(const struct gen_text *g, expr e, enum ir_function *function, expr operand[2])
 {
 	expr of = e->arg[0];
 	if (!g->target->forms || e->op != IR_CAST || e->type != TYPE_F16 || of->type != TYPE_F32 || of->n != 2 ||
 	    gen_let(g, of))
-		return NULL;
+		return false;
 	for (int i = 0; i < 2; i++)
 		if (!(operand[i] = held_f16(g, of->arg[i])))
-			return NULL;
-	return of->op == IR_ADD ? "half_add" : of->op == IR_SUB ? "half_sub" : of->op == IR_MUL ? "half_mul" : NULL;
+			return false;
+	*function = of->op == IR_ADD ? FN_HALF_ADD : of->op == IR_SUB ? FN_HALF_SUB : FN_HALF_MUL;
+	return of->op == IR_ADD || of->op == IR_SUB || of->op == IR_MUL;
 }
 
 static bool is_constant(expr e, double value)

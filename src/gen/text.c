@@ -2,7 +2,6 @@
 #include "gen/text.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum {
 	PREC_COND = 1,
@@ -21,6 +20,11 @@ enum {
 
 static void print(struct gen_text *g, expr e, int outer);
 
+static bool is_c(const struct gen_text *g)
+{
+	return g->target->language == KERNEL_C;
+}
+
 /* True if the text has type i64 in a kernel with 64-bit positions: not only constants. */
 static bool is_wide(expr e)
 {
@@ -37,8 +41,7 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 		if (i)
 			str_add(g->out, ", ");
 		/* Overloads depend on types: widen a plain number among 64-bit positions. */
-		bool widen =
-		        arg[i]->type == TYPE_INDEX && g->kernel->index64 && !g->target->typed_names && !is_wide(arg[i]);
+		bool widen = arg[i]->type == TYPE_INDEX && g->kernel->index64 && !is_c(g) && !is_wide(arg[i]);
 		/* With 32-bit positions all extents fit too, so a larger constant stands for the maximum. */
 		bool large = arg[i]->op == IR_CONST_INT && arg[i]->type == TYPE_INDEX && gen_index32(g) &&
 		             (arg[i]->i > INT32_MAX || arg[i]->i < -INT32_MAX);
@@ -53,51 +56,35 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 	str_add(g->out, ")");
 }
 
-/* Integers narrower than int: C computes with them as int. */
-static bool promoted(enum type t)
+/* Calls the function for a result of type `result`. */
+static void call_for(struct gen_text *g, enum ir_function f, enum type result, const expr *arg)
 {
-	return type_is_int(t) && type_info(t)->bits < 32;
+	call(g, gen_call_name(g, f, result, arg[0]->type), ir_function_info[f].operands, arg);
 }
 
-/* A function that C++ overloads, or a template over its first operand's type; in C the type is a suffix of its name. */
-static void call_typed(struct gen_text *g, const char *function, bool is_template, expr e)
+static void call_of(struct gen_text *g, enum ir_function f, expr e)
 {
-	char name[64];
-	enum type t = e->arg[0]->type;
-	if (g->target->typed_names)
-		snprintf(name, sizeof name, "%s_%s", function, type_name(t));
-	else if (is_template && promoted(t))
-		snprintf(name, sizeof name, "%s<%s>", function, type_name(t));
-	else
-		snprintf(name, sizeof name, "%s", function);
-	call(g, name, e->n, e->arg);
+	call_for(g, f, e->type, e->arg);
 }
 
 static void print_cast(struct gen_text *g, expr e)
 {
 	enum type from = e->arg[0]->type, to = e->type;
-	const char *sat = e->op == IR_CAST_SAT ? "_sat" : "";
-	char name[64];
-	expr operand[2];
-	const char *half = gen_half(g, e, operand);
-	expr rounded = gen_rounded(g, e);
+	expr operand[2], rounded = gen_rounded(g, e), erf_of = gen_erf_rounded(g, e);
+	enum ir_function half;
 	bool to_int = type_is_int(to) || to == TYPE_INDEX, from_int = type_is_int(from) || from == TYPE_INDEX;
-	if (half) {
-		call(g, half, 2, operand);
+	if (gen_half(g, e, &half, operand)) {
+		call_for(g, half, to, operand);
 	} else if (rounded) {
-		snprintf(name, sizeof name, "round_to_%s", type_name(to));
-		call(g, name, 1, &rounded);
+		call_for(g, FN_ROUND_TO, to, &rounded);
 	} else if (gen_stored_type(g, to) == gen_stored_type(g, from)) {
 		print(g, e->arg[0], PREC_UNARY); /* an i64 is a 64-bit position */
 	} else if (to == TYPE_INDEX && gen_index32(g) && (from == TYPE_I64 || from == TYPE_U64 || from == TYPE_U32)) {
-		call(g, "to_index", 1, e->arg);
-	} else if (to == TYPE_INDEX && gen_index32(g) && type_is_float(from)) {
-		call(g, "to_i32", 1, e->arg);
+		call_of(g, FN_TO_INDEX, e);
 	} else if (to == TYPE_INDEX && type_is_float(from)) {
-		snprintf(name, sizeof name, g->target->typed_names ? "i64_of_%s" : "to_i64", type_name(from));
-		call(g, name, 1, e->arg);
-	} else if (!g->target->typed_names && to == TYPE_F32 && (from == TYPE_I8 || from == TYPE_U8)) {
-		call(g, "byte_to_f32", 1, e->arg);
+		call_for(g, FN_TO, gen_stored_type(g, to), e->arg);
+	} else if (!is_c(g) && to == TYPE_F32 && (from == TYPE_I8 || from == TYPE_U8)) {
+		call_of(g, FN_BYTE_TO_F32, e);
 	} else if ((from == TYPE_BOOL || from_int) &&
 	           ((to_int && !type_is_packed(to)) || to == TYPE_F32 || to == TYPE_F64)) {
 		str_printf(g->out, "(%s)", gen_type(g, to));
@@ -106,18 +93,13 @@ static void print_cast(struct gen_text *g, expr e)
 		str_add(g->out, "(");
 		print(g, e->arg[0], PREC_EQ + 1);
 		str_add(g->out, " != 0)");
-	} else if (gen_erf_rounded(g, e)) {
-		expr x = gen_erf_rounded(g, e);
-		str_printf(g->out, "to_%s(", type_name(to));
-		call(g, "erf_to_16", 1, &x);
+	} else if (erf_of) {
+		str_printf(g->out, "%s(", gen_call_name(g, FN_TO, to, TYPE_F32));
+		call_for(g, FN_ERF_TO_16, TYPE_F32, &erf_of);
 		str_add(g->out, ")");
-	} else if (g->target->typed_names) {
-		snprintf(name, sizeof name, "%s%s_of_%s", type_name(to), sat,
-		         type_name(from == TYPE_INDEX ? TYPE_I64 : from));
-		call(g, name, 1, e->arg);
 	} else {
-		snprintf(name, sizeof name, "to_%s%s", type_name(to), sat);
-		call(g, name, 1, e->arg);
+		enum type operand_type = from == TYPE_INDEX ? TYPE_I64 : from;
+		call(g, gen_call_name(g, e->op == IR_CAST_SAT ? FN_TO_SAT : FN_TO, to, operand_type), 1, e->arg);
 	}
 }
 
@@ -205,27 +187,27 @@ bool gen_plain_division(expr e)
 
 static void print_division(struct gen_text *g, expr e)
 {
-	bool divide = e->op == IR_DIV || e->op == IR_FLOORDIV;
-	static const char *const function[] = { "trunc_rem", "trunc_div", "floor_mod", "floor_div" };
+	bool divide = e->op == IR_DIV || e->op == IR_FLOORDIV, floors = e->op == IR_FLOORDIV || e->op == IR_MOD;
 	if (coarse_division(g, e) && e->arg[1]->op == IR_CONST_FLOAT) {
 		print(g, e->arg[0], PREC_MUL);
 		str_add(g->out, " * ");
 		gen_float(g->out, (float)(1 / e->arg[1]->f), true);
 	} else if (coarse_division(g, e) && e->arg[0]->op == IR_CONST_FLOAT && e->arg[0]->f == 1) {
-		call(g, "rough_reciprocal", 1, &e->arg[1]);
+		call_for(g, FN_ROUGH_RECIPROCAL, e->type, &e->arg[1]);
 	} else if (coarse_division(g, e)) {
-		call(g, same_divisor(g, e) ? "coarse_quotient" : "coarse_division", 2, e->arg);
+		call_of(g, same_divisor(g, e) ? FN_COARSE_QUOTIENT : FN_COARSE_DIVISION, e);
 	} else if (same_divisor(g, e)) {
-		call(g, "quotient", 2, e->arg);
+		call_of(g, FN_QUOTIENT, e);
 	} else if (type_is_float(e->type) && divide) {
 		infix(g, e, "/", PREC_MUL);
 	} else if (type_is_float(e->type)) {
-		call(g, e->type == TYPE_F32 ? "fmodf" : "fmod", 2, e->arg);
+		call_of(g, FN_FMOD, e);
 	} else if (gen_plain_division(e)) {
 		infix(g, e, divide ? "/" : "%", PREC_MUL);
+	} else if (floors) {
+		call_of(g, divide ? FN_FLOOR_DIV : FN_FLOOR_MOD, e);
 	} else {
-		bool floors = e->op == IR_FLOORDIV || e->op == IR_MOD;
-		call_typed(g, function[2 * floors + divide], !floors, e);
+		call_of(g, divide ? FN_TRUNC_DIV : FN_TRUNC_REM, e);
 	}
 }
 
@@ -256,7 +238,7 @@ static void print_load(struct gen_text *g, expr e)
 {
 	bool packed = type_is_packed(e->type);
 	if (packed)
-		str_printf(g->out, "load_%s(%s, ", type_name(e->type), gen_buffer(g, e->buf));
+		str_printf(g->out, "%s(%s, ", gen_call_name(g, FN_LOAD, e->type, e->type), gen_buffer(g, e->buf));
 	else
 		str_printf(g->out, "%s[", gen_buffer(g, e->buf));
 	print(g, e->arg[0], 0);
@@ -266,9 +248,7 @@ static void print_load(struct gen_text *g, expr e)
 static void print_bitcast(struct gen_text *g, expr e)
 {
 	enum type from = e->arg[0]->type;
-	const char *name = g->target->typed_names
-	                           ? arena_printf(g->out->arena, "%s_bits_of_%s", type_name(e->type), type_name(from))
-	                           : arena_printf(g->out->arena, "bit_cast_to<%s>", gen_type(g, e->type));
+	const char *name = gen_call_name(g, FN_BIT_CAST, e->type, from);
 	if (type_info(from)->bits >= 32 || ir_op_info[e->arg[0]->op].kind < IR_INFIX) {
 		call(g, name, 1, e->arg);
 		return;
@@ -309,11 +289,11 @@ static void call_math(struct gen_text *g, const char *function, expr e)
 static void print_abs(struct gen_text *g, expr e)
 {
 	if (type_is_float(e->type))
-		call_math(g, "fabs", e);
+		call_of(g, FN_FABS, e);
 	else if (type_info(e->type)->class == CLASS_UINT)
 		print(g, e->arg[0], PREC_ATOM);
 	else
-		call_typed(g, "abs", false, e);
+		call_of(g, FN_ABS, e);
 }
 
 static void print_op(struct gen_text *g, expr e)
@@ -341,41 +321,34 @@ static void print_op(struct gen_text *g, expr e)
 		str_add(g->out, " == ");
 		print(g, e->arg[1], PREC_LT + 1);
 		break;
-	case IR_MIN:
-	case IR_MAX:
-		call_typed(g, is_float ? arena_printf(g->out->arena, "nan_%s", info->text) : info->text, false, e);
-		break;
-	case IR_POW:
-		if (is_float)
-			call_math(g, "pow", e);
-		else
-			call_typed(g, "ipow", true, e);
-		break;
-	case IR_SHL: call_typed(g, "shift_left", true, e); break;
-	case IR_SHR: call_typed(g, "shift_right", true, e); break;
+	case IR_MIN: call_of(g, is_float ? FN_NAN_MIN : FN_MIN, e); break;
+	case IR_MAX: call_of(g, is_float ? FN_NAN_MAX : FN_MAX, e); break;
+	case IR_POW: call_of(g, is_float ? FN_POW : FN_IPOW, e); break;
+	case IR_SHL: call_of(g, FN_SHIFT_LEFT, e); break;
+	case IR_SHR: call_of(g, FN_SHIFT_RIGHT, e); break;
 	case IR_NEG:
-		if (is_float || g->target->typed_names)
+		if (is_float || is_c(g))
 			prefix(g, info->ctext, e->arg[0]);
 		else
-			call(g, "neg", 1, e->arg);
+			call_of(g, FN_NEG, e);
 		break;
 	case IR_NOT:
 	case IR_BITNOT: prefix(g, info->ctext, e->arg[0]); break;
 	case IR_ABS: print_abs(g, e); break;
 	case IR_ISNAN:
 	case IR_ISINF:
-		str_add(g->out, g->target->typed_names && e->op == IR_ISINF ? "!!" : ""); /* C's isinf may return -1 */
+		str_add(g->out, is_c(g) && e->op == IR_ISINF ? "!!" : ""); /* C's isinf may return -1 */
 		call(g, info->ctext, 1, e->arg);
 		break;
 	case IR_EXP:
 	case IR_LOG1P:
 	case IR_TANH:
 		if (g->coarse && e->type == TYPE_F32)
-			call(g,
-			     e->op == IR_EXP    ? "coarse_exp"
-			     : e->op == IR_TANH ? "coarse_tanh"
-			                        : "coarse_log1p",
-			     1, e->arg);
+			call_of(g,
+			        e->op == IR_EXP    ? FN_COARSE_EXP
+			        : e->op == IR_TANH ? FN_COARSE_TANH
+			                           : FN_COARSE_LOG1P,
+			        e);
 		else
 			call_math(g, info->ctext, e);
 		break;
@@ -393,12 +366,12 @@ static void print_node(struct gen_text *g, expr e)
 {
 	expr erf_of = gen_erf_plus_one(g, e), gelu_of = gen_gelu(g, e), product = fused_product(g, e);
 	if (gelu_of) {
-		call(g, "gelu", 1, &gelu_of);
+		call_for(g, FN_GELU, e->type, &gelu_of);
 	} else if (erf_of) {
-		call(g, "one_plus_erf", 1, &erf_of);
+		call_for(g, FN_ONE_PLUS_ERF, e->type, &erf_of);
 	} else if (product) {
 		const expr operands[] = { product->arg[0], product->arg[1], e->arg[e->arg[0] == product] };
-		call(g, "fmaf", 3, operands);
+		call_for(g, FN_FMA, e->type, operands);
 	} else {
 		print_op(g, e);
 	}
@@ -415,7 +388,7 @@ static bool must_wrap(expr e)
 	case IR_ABS:
 	case IR_BITNOT:
 	case IR_FLOORDIV:
-	case IR_MOD: return promoted(e->type);
+	case IR_MOD: return ir_promoted(e->type);
 	default: return false;
 	}
 }

@@ -2,6 +2,7 @@
 #ifndef TPAT_GEN_TEXT_H
 #define TPAT_GEN_TEXT_H
 
+#include "ir/functions.h"
 #include "gen/language.h"
 #include "gen/naming.h"
 #include "ir/reserved.h"
@@ -10,7 +11,7 @@ struct gen_text;
 
 /* The syntax that differs between CUDA C++ and C. */
 struct gen_target {
-	bool typed_names;           /* functions have their operands' types in their names; else they are overloaded */
+	enum kernel_language language;
 	bool narrow_index;          /* kernels with 32-bit positions compute in these */
 	bool forms;                 /* there are functions for whole forms: quotient(), gelu(), half_add() */
 	const char *thread, *block; /* the built-in variables: hints */
@@ -66,6 +67,7 @@ void gen_float(struct str *out, double x, bool f32);
 bool gen_index32(const struct gen_text *g); /* this CUDA kernel uses 32-bit positions */
 bool gen_small_float(enum type t);          /* true if neither language computes in it */
 void gen_indent(struct gen_text *g);
+const char *gen_call_name(const struct gen_text *g, enum ir_function f, enum type result, enum type operand);
 
 /* ---- Expressions (text.c). */
 void gen_expr(struct gen_text *g, expr e);
@@ -99,8 +101,8 @@ expr gen_gelu(const struct gen_text *g, expr e);         /* 0.5 x (1 + erf(x / s
 /* ---- Instructions of narrow types (narrow.c). */
 /* Adding or multiplying two f16 in f32 and rounding to f16 equals the GPU's f16 instructions: a product is exact in
  * f32, and for a sum 24 bits make double rounding innocuous. Source: Figueroa, When is Double Rounding Innocuous?
- * (1995). Returns the function's name for the cast e and its operands; or null. */
-const char *gen_half(const struct gen_text *g, expr e, expr operand[2]);
+ * (1995). Finds the function for the cast e and its operands; false if there is none. */
+bool gen_half(const struct gen_text *g, expr e, enum ir_function *function, expr operand[2]);
 /* If the cast e of an f32 to 8 or 16 bits rounds to nearest even and saturates, as quantisation does, one instruction
  * does both: returns its operand; else null. */
 expr gen_rounded(const struct gen_text *g, expr e);

@@ -129,12 +129,17 @@ void gen_constant(struct gen_text *g, expr e)
 	if (e->op == IR_CONST_INT) {
 		add_int(g, e->type, e->i);
 	} else if (gen_small_float(e->type)) {
-		str_printf(g->out, g->target->typed_names ? "%s_of_f32(" : "to_%s(", type_name(e->type));
+		str_printf(g->out, "%s(", gen_call_name(g, FN_TO, e->type, TYPE_F32));
 		gen_float(g->out, e->f, true);
 		str_add(g->out, ")");
 	} else {
 		gen_float(g->out, e->f, e->type == TYPE_F32);
 	}
+}
+
+const char *gen_call_name(const struct gen_text *g, enum ir_function f, enum type result, enum type operand)
+{
+	return ir_function_name(f, g->target->language, result, operand, g->out->arena);
 }
 
 void gen_indent(struct gen_text *g)

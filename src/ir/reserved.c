@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "ir/device.h"
+#include "ir/functions.h"
 
 /* The words of a language: its keywords, and what its printer calls that no header of ours declares. */
 struct words {
@@ -28,7 +29,7 @@ static const struct words words_of[KERNEL_LANGUAGES] = {
 		"static_cast struct switch synchronized template this thread_local throw true try typedef "
 		"typeid typename typeof typeof_unqual union unsigned using virtual void volatile wchar_t "
 		"while xor xor_eq",
-		"blockDim blockIdx fmaf gridDim threadIdx uint4 warpSize",
+		"blockDim blockIdx gridDim threadIdx uint4 warpSize",
 	},
 	[KERNEL_C] = {
 		"words_c.txt",
@@ -62,6 +63,17 @@ static void add_operations(struct map *m)
 	}
 }
 
+/* Functions that expressions call: macros of the headers make some of their names. */
+static void add_functions(struct map *m, enum kernel_language language)
+{
+	for (enum ir_function f = 0; f < FN_COUNT; f++)
+		for (enum type to = TYPE_NONE + 1; to < TYPE_COUNT && *ir_function_info[f].name[language]; to++)
+			for (enum type from = TYPE_NONE + 1; from < TYPE_COUNT; from++) {
+				const char *name = ir_function_name(f, language, to, from, m->arena);
+				add(m, arena_strndup(m->arena, name, strcspn(name, "<")));
+			}
+}
+
 /* Their declarations may be of forms that the build does not see. */
 static void add_device_functions(struct map *m)
 {
@@ -84,6 +96,7 @@ static void read_lists(void)
 		add_list(&reserved[l], words_of[l].called);
 		add_list(&reserved[l], declared->text);
 		add_operations(&reserved[l]);
+		add_functions(&reserved[l], (enum kernel_language)l);
 		for (enum type t = TYPE_NONE + 1; t < TYPE_COUNT; t++)
 			add(&reserved[l], type_name(t));
 		if (l == KERNEL_CUDA)
