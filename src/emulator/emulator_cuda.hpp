@@ -62,13 +62,13 @@ static inline EMULATOR_RAW void emulator_load(void *to, const void *p, size_t n)
 {
 	if ((uintptr_t)p - emulator_host.base < emulator_host.span)
 		emulator_host.read(p, n, 1);
-	memcpy(to, p, n);
+	emulator_host.copy(to, p, n);
 }
 static inline EMULATOR_RAW void emulator_store(void *p, const void *from, size_t n)
 {
 	if ((uintptr_t)p - emulator_host.base < emulator_host.span)
 		emulator_host.write(p, n, 1);
-	memcpy(p, from, n);
+	emulator_host.copy(p, from, n);
 }
 
 /* ---- Built-in variables and types ---- */

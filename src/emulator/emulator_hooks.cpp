@@ -11,7 +11,7 @@ __attribute__((visibility("default"))) void emulator_bind(const struct emulator_
                                                           struct emulator_index **here,
                                                           const struct emulator_kernel *const **tables)
 {
-	emulator_host = *host;
+	host->copy(&emulator_host, host, sizeof emulator_host);
 	*here = &emulator_here;
 	*tables = emulator_tables;
 }
@@ -54,16 +54,40 @@ void __tsan_write_range(void *p, unsigned long n)
 	if ((uintptr_t)p - emulator_host.base < emulator_host.span)
 		emulator_host.write(p, n, 0);
 }
+/* Copies of structs that the compiler leaves to the C library. A size that a processor can access at once is taken for one
+ * access. Hidden: only this module's own calls come here. */
+static void whole(const void *p, unsigned long n, bool writes)
+{
+	const int once = n == 2 || n == 4 || n == 8 || n == 16;
+	if ((uintptr_t)p - emulator_host.base < emulator_host.span) {
+		if (writes)
+			emulator_host.write((void *)p, n, once);
+		else
+			emulator_host.read(p, n, once);
+	}
+}
+__attribute__((visibility("hidden"))) void *memcpy(void *to, const void *from, unsigned long n)
+{
+	whole(from, n, false);
+	whole(to, n, true);
+	return emulator_host.copy(to, from, n);
+}
+__attribute__((visibility("hidden"))) void *memmove(void *to, const void *from, unsigned long n)
+{
+	return memcpy(to, from, n);
+}
+__attribute__((visibility("hidden"))) void *memset(void *to, int byte, unsigned long n)
+{
+	whole(to, n, true);
+	return emulator_host.fill(to, byte, n);
+}
 void *__tsan_memcpy(void *to, const void *from, unsigned long n)
 {
-	__tsan_read_range((void *)from, n);
-	__tsan_write_range(to, n);
-	return __builtin_memcpy(to, from, n);
+	return memcpy(to, from, n);
 }
 void *__tsan_memset(void *to, int byte, unsigned long n)
 {
-	__tsan_write_range(to, n);
-	return __builtin_memset(to, byte, n);
+	return memset(to, byte, n);
 }
 void __tsan_init()
 {

@@ -58,6 +58,9 @@ struct emulator_host {
 	void *(*dynamic_shared)(const char *name);
 	void (*argument)(const void *p, int number); /* a pointer argument of the kernel */
 	void (*fail)(const char *what);
+	/* The C library's, unchecked. */
+	void *(*copy)(void *to, const void *from, size_t bytes);
+	void *(*fill)(void *to, int byte, size_t bytes);
 };
 
 struct emulator_kernel {

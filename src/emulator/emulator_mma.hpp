@@ -24,7 +24,7 @@ static inline EMULATOR_RAW const char *emulator_show(const void *value, size_t n
 		emulator_shown.count[t] = 0;
 	}
 	unsigned turn = emulator_shown.count[t]++ % EMULATOR_SHOWS;
-	memcpy(emulator_shown.value[turn][t], value, n);
+	emulator_host.copy(emulator_shown.value[turn][t], value, n);
 	emulator_host.exchange(EMULATOR_BALLOT, 0xffffffff, 1, 0, 32, __FILE__, __LINE__);
 	return emulator_shown.value[turn][t & ~31];
 }

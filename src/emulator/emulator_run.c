@@ -17,7 +17,9 @@ enum state { READY, AT_BARRIER, AT_CLUSTER, AT_WARP, AT_WORD, GONE };
 struct fibre {
 	void *sp;
 	enum state state;
-	const char *file; /* location of the wait */
+	int rank;                  /* of its block */
+	struct emulator_triple at; /* threadIdx */
+	const char *file;          /* location of the wait */
 	int line;
 	int vote;
 	/* At a warp's exchange: */
@@ -25,6 +27,11 @@ struct fibre {
 	unsigned mask;
 	uint64_t value, result;
 	const uint64_t *word; /* AT_WORD: waits until it differs from `value` */
+};
+
+/* Lanes of a warp that have not ended, and those that wait at an exchange. */
+struct warp {
+	unsigned live, waiting;
 };
 
 struct emulator_now emulator_now;
@@ -40,6 +47,7 @@ struct block {
 
 static struct {
 	struct fibre fibre[FIBRES];
+	struct warp warp[FIBRES / 32];
 	struct block block[EMULATOR_BLOCKS];
 	char *stacks;
 	void *scheduler;            /* its stack pointer while a fibre runs */
@@ -93,27 +101,25 @@ static void on_signal(int sig)
 
 static struct block *block_of(int fibre)
 {
-	return &run.block[fibre / run.threads];
+	return &run.block[run.fibre[fibre].rank];
 }
 
 static void set_thread(int fibre)
 {
 	struct emulator_index *h = run.here;
-	struct block *b = block_of(fibre);
-	unsigned u = (unsigned)(fibre % run.threads);
+	const struct fibre *f = &run.fibre[fibre];
+	const struct block *b = &run.block[f->rank];
 	emulator_now.fibre = fibre;
-	emulator_now.thread = (uint16_t)u;
-	emulator_now.rank = fibre / run.threads;
+	emulator_now.thread = (uint16_t)(fibre - f->rank * run.threads);
+	emulator_now.rank = f->rank;
 	emulator_now.block_id = b->id;
 	emulator_now.epoch = b->epoch;
 	emulator_now.warp_epoch = b->warp_epoch;
 	h->fibre = (unsigned)fibre;
-	h->rank = (unsigned)emulator_now.rank;
+	h->rank = (unsigned)f->rank;
 	h->block_id = b->id;
 	h->block.x = b->x;
-	h->thread.x = u % h->block_dim.x;
-	h->thread.y = u / h->block_dim.x % h->block_dim.y;
-	h->thread.z = u / h->block_dim.x / h->block_dim.y;
+	h->thread = f->at;
 }
 
 ON_FIBRE static void suspend(void)
@@ -132,6 +138,7 @@ ON_FIBRE static void fibre_main(void)
 		int t = emulator_now.fibre;
 		run.fibre[t].state = GONE;
 		block_of(t)->alive--;
+		run.warp[t / 32].live &= ~(1u << t % 32);
 		complete_warp(t / 32);
 		suspend();
 	}
@@ -166,8 +173,15 @@ static int make_stacks(struct err *e)
 	return 0;
 }
 
-static void reset_stacks(bool fibres)
+/* Each thread's place in its block, and its stack. */
+static void reset_fibres(bool fibres)
 {
+	const struct emulator_triple size = run.here->block_dim;
+	for (int t = 0; t < run.threads * run.blocks; t++) {
+		const unsigned u = (unsigned)(t % run.threads);
+		run.fibre[t].rank = t / run.threads;
+		run.fibre[t].at = (struct emulator_triple){ u % size.x, u / size.x % size.y, u / size.x / size.y };
+	}
 	for (int t = 0; t < (fibres ? run.threads * run.blocks : 1); t++)
 		run.fibre[t].sp = emulator_stack_new(run.stacks + (size_t)(t + 1) * (STACK + GUARD),
 		                                     fibres ? fibre_main : plain_main);
@@ -250,25 +264,10 @@ ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
 
 /* ---- Warps ---- */
 
-ON_FIBRE static unsigned live_lanes(int warp)
-{
-	unsigned live = 0;
-	for (int lane = 0; lane < 32 && warp * 32 + lane < run.threads * run.blocks; lane++)
-		if (run.fibre[warp * 32 + lane].state != GONE)
-			live |= 1u << lane;
-	return live;
-}
-
-ON_FIBRE static uint64_t exchange_result(int warp, int lane, unsigned group)
+/* The value that a lane takes from another one. */
+ON_FIBRE static uint64_t shuffled(int warp, int lane, unsigned group)
 {
 	const struct fibre *w = &run.fibre[warp * 32], *f = &w[lane];
-	if (f->kind == EMULATOR_BALLOT) {
-		uint64_t votes = 0;
-		for (int i = 0; i < 32; i++)
-			if (group >> i & 1 && w[i].value)
-				votes |= (uint64_t)1 << i;
-		return votes;
-	}
 	int first = lane & ~(f->width - 1), last = first + f->width - 1, from = lane;
 	switch (f->kind) {
 	case EMULATOR_SHUFFLE: from = first + (f->lane & (f->width - 1)); break;
@@ -285,30 +284,36 @@ ON_FIBRE static uint64_t exchange_result(int warp, int lane, unsigned group)
 }
 
 /* Releases the group that waits with this lane, once it is complete. */
-ON_FIBRE static void complete_group(int warp, int lane, unsigned live)
+ON_FIBRE static void complete_group(int warp, int lane)
 {
 	struct fibre *w = &run.fibre[warp * 32];
-	unsigned group = w[lane].mask & live;
-	for (int i = 31; i >= 0; i--) /* lanes run upward, so the last is the likeliest to be missing */
-		if (group >> i & 1 && (w[i].state != AT_WARP || w[i].mask != w[lane].mask || w[i].kind != w[lane].kind))
-			return;
+	unsigned group = w[lane].mask & run.warp[warp].live;
+	uint64_t votes = 0;
+	if (group & ~run.warp[warp].waiting)
+		return;
+	for (int i = 0; i < 32; i++)
+		if (group >> i & 1) {
+			if (w[i].mask != w[lane].mask || w[i].kind != w[lane].kind)
+				return;
+			votes |= (uint64_t)(w[i].value != 0) << i;
+		}
 	for (int i = 0; i < 32; i++)
 		if (group >> i & 1)
-			w[i].result = exchange_result(warp, i, group);
+			w[i].result = w[lane].kind == EMULATOR_BALLOT ? votes : shuffled(warp, i, group);
 	if (w[lane].kind == EMULATOR_SYNC_WARP)
 		block_of(warp * 32)->warp_epoch[warp * 32 % run.threads / 32]++;
 	for (int i = 0; i < 32; i++)
 		if (group >> i & 1)
 			w[i].state = READY;
+	run.warp[warp].waiting &= ~group;
 }
 
 /* After a lane has exited: others may have waited only for it. */
 ON_FIBRE static void complete_warp(int warp)
 {
-	unsigned live = live_lanes(warp);
-	for (int lane = 0; lane < 32; lane++)
-		if (live >> lane & 1 && run.fibre[warp * 32 + lane].state == AT_WARP)
-			complete_group(warp, lane, live);
+	for (int lane = 0; lane < 32 && run.warp[warp].waiting; lane++)
+		if (run.warp[warp].waiting >> lane & 1)
+			complete_group(warp, lane);
 }
 
 ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int lane, int width, const char *file,
@@ -330,14 +335,15 @@ ON_FIBRE static uint64_t exchange(int kind, unsigned mask, uint64_t value, int l
 	f->file = file;
 	f->line = line;
 	f->state = AT_WARP;
-	complete_group(t / 32, t % 32, live_lanes(t / 32));
+	run.warp[t / 32].waiting |= 1u << t % 32;
+	complete_group(t / 32, t % 32);
 	suspend(); /* the last one too: lanes continue in order */
 	return f->result;
 }
 
 ON_FIBRE static unsigned active_lanes(void)
 {
-	return live_lanes(emulator_now.fibre / 32);
+	return run.warp[emulator_now.fibre / 32].live;
 }
 
 /* ---- Words that another thread changes ---- */
@@ -407,8 +413,12 @@ static void begin_block(int rank, unsigned x)
 {
 	struct block *b = &run.block[rank];
 	*b = (struct block){ .id = ++run.block_ids, .epoch = ++run.epochs, .x = x, .alive = run.threads };
-	for (int t = 0; t < run.threads; t++)
-		run.fibre[rank * run.threads + t].state = READY;
+	for (int t = rank * run.threads; t < (rank + 1) * run.threads; t++) {
+		run.fibre[t].state = READY;
+		if (t % 32 == 0)
+			run.warp[t / 32] = (struct warp){ 0 };
+		run.warp[t / 32].live |= 1u << t % 32;
+	}
 }
 
 /* Resumes every fibre that can continue; returns true if any could. */
@@ -459,7 +469,7 @@ static void run_grid(const uint32_t grid[3])
 {
 	struct emulator_index *h = run.here;
 	unsigned blocks = (unsigned)run.blocks;
-	reset_stacks(emulator_now.kernel->fibres);
+	reset_fibres(emulator_now.kernel->fibres);
 	for (h->block.z = 0; h->block.z < grid[2]; h->block.z++)
 		for (h->block.y = 0; h->block.y < grid[1]; h->block.y++)
 			for (unsigned x = 0; x < grid[0]; x += blocks) {
@@ -491,6 +501,8 @@ const struct emulator_host *emulator_host_table(struct err *e)
 		.dynamic_shared = emulator_shared_dynamic,
 		.argument = emulator_check_argument,
 		.fail = fail_text,
+		.copy = memmove,
+		.fill = memset,
 	};
 	return emulator_memory_open(&host.base, &host.span, e) < 0 ? NULL : &host;
 }

@@ -16,6 +16,8 @@ static void test_faults(void)
 		{ "write_beyond", "thread (32, 0, 0): writes y[64]" },
 		{ "write_input", "writes x[0], an input" },
 		{ "misaligned", "thread (1, 0, 0): reads 16 bytes of x misaligned, at byte 4" },
+		{ "whole_beyond", "out of bounds: y has 256 bytes" },
+		{ "whole_unwritten", "which nothing has written" },
 		{ "shared_unwritten", "thread (58, 0, 0): reads s[5] (4 bytes), which nothing has written" },
 		{ "shared_beyond", "out of bounds" },
 		{ "global_unwritten", "thread (0, 0, 0): reads y[0] (4 bytes), which nothing has written" },

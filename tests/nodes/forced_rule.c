@@ -9,7 +9,7 @@
 
 static const struct sched_rule *rule;
 static const struct sched_target *gpu;
-static bool nowhere;
+static _Thread_local bool nowhere; /* of the thread's last plan */
 
 bool forced_rule_set(const char *name)
 {

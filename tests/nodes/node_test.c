@@ -33,11 +33,12 @@
 #include "base/threads.h"
 #include "graph/graph.h"
 #include "tests/nodes/backends.h"
+#include "tests/nodes/batch.h"
 #include "tests/nodes/forced_rule.h"
 #include "tests/nodes/random_check.h"
 #include "tests/nodes/result_table.h"
 
-enum { CASE_SECONDS = 120 };
+enum { CASE_SECONDS = 120, MOST_JOBS = 256 };
 enum { BIND_MAX = 1024 }; /* largest input, in elements, made constant if a value must be known */
 
 /* ---- Backends. */
@@ -305,6 +306,7 @@ struct suite {
 		VEC(struct test);
 	} tests;
 	struct result *result; /* by test */
+	int *current;          /* by worker: the test that runs; both in memory that all processes share */
 	const char *table;     /* --table, or null */
 	struct result_table like, but;
 };
@@ -395,14 +397,37 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	r->done = true;
 }
 
-/* Worker w of n: every n-th case. A worker that dies restarts after the case that killed it. */
+/* What one worker has left to do. */
+struct share {
+	const struct suite *suite;
+	int worker;
+	struct {
+		VEC(int);
+	} tests;
+};
+
+static void begin_share(void *user, int i)
+{
+	const struct share *share = user;
+	share->suite->current[share->worker] = share->tests.at[i];
+	alarm(CASE_SECONDS);
+}
+
+static void run_share(void *user, int i)
+{
+	const struct share *share = user;
+	int at = share->tests.at[i];
+	run_test(&share->suite->tests.at[at], share->suite, &share->suite->result[at]);
+}
+
+/* Worker w of n: every n-th case. A worker that dies restarts without the case that killed it. */
 static void work(const struct suite *s, int w, int n)
 {
-	for (int i = w; i < s->tests.n; i += n) {
-		alarm(CASE_SECONDS);
+	struct share share = { s, w, { 0 } };
+	for (int i = w; i < s->tests.n; i += n)
 		if (!s->result[i].done)
-			run_test(&s->tests.at[i], s, &s->result[i]);
-	}
+			vec_push(s->arena, &share.tests, i);
+	batch_run(share.tests.n, run_share, begin_share, &share);
 	alarm(0);
 }
 
@@ -420,12 +445,14 @@ static pid_t start_worker(const struct suite *s, int w, int n)
 
 static void run_all(const struct suite *s, int jobs)
 {
-	pid_t worker[256];
+	pid_t worker[MOST_JOBS];
 	int running = 0, status;
 
-	jobs = jobs < 1 ? threads_count() : jobs > 256 ? 256 : jobs;
-	for (int w = 0; w < jobs; w++, running++)
+	jobs = jobs < 1 ? threads_count() : jobs > MOST_JOBS ? MOST_JOBS : jobs;
+	for (int w = 0; w < jobs; w++, running++) {
+		s->current[w] = w;
 		worker[w] = start_worker(s, w, jobs);
+	}
 	while (running > 0) {
 		pid_t pid = wait(&status);
 
@@ -438,6 +465,8 @@ static void run_all(const struct suite *s, int jobs)
 				i += jobs;
 			if (i >= s->tests.n)
 				continue;
+			if (!s->result[s->current[w]].done)
+				i = s->current[w];
 			s->result[i].done = true;
 			s->result[i].verdict = FAILED;
 			snprintf(s->result[i].text, sizeof s->result[i].text, "the test died: %s %d.",
@@ -629,7 +658,9 @@ int main(int argc, char **argv)
 	}
 	s.result = mmap(NULL, sizeof *s.result * (size_t)(s.tests.n + 1), PROT_READ | PROT_WRITE,
 	                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (s.result == MAP_FAILED) {
+	s.current =
+	        mmap(NULL, sizeof *s.current * MOST_JOBS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (s.result == MAP_FAILED || s.current == MAP_FAILED) {
 		perror("node_test");
 		return 5;
 	}

@@ -6,6 +6,7 @@
 #include "gen/language.h"
 #include "emulator/emulator.h"
 #include "ir/launch.h"
+#include "tests/nodes/batch.h"
 
 enum { POISON = 0xa5 };
 
@@ -17,7 +18,7 @@ struct run {
 	const struct tune_code *code;
 	const struct plan_edges *edges; /* null: inputs have their data, results are not inspected here */
 	void **memory;                  /* by buffer id */
-	struct emulator_module *module;
+	struct batch_code *emulated;
 	struct arena *arena;
 	struct err *err;
 };
@@ -174,7 +175,7 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 	struct run *r = user;
 	if (r->dev)
 		return launch_on(r, k, grid, block, args);
-	return emulator_launch(r->module, NULL, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
+	return batch_launch(r->emulated, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
 }
 
 static int together(void *user, int threads)
@@ -231,8 +232,7 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 		vec_each (k, *step)
 			TRY(ir_kernel_check(*k, e));
 	language_cuda.print(&text, &plan, 1);
-	struct emulator_text source = { "plan.cu", str_text(&text), ir_replaces(plan->program) };
-	int rc = plan->steps.n ? emulator_build(&r.module, &source, 1, e) : 0;
+	int rc = plan->steps.n ? batch_build(&r.emulated, str_text(&text), ir_replaces(plan->program), e) : 0;
 	if (rc == 0)
 		rc = allocate(&r);
 	if (rc == 0)
@@ -241,8 +241,7 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 		rc = take_outputs(&r, outputs);
 	for (int i = 0; i < plan->program->buffers.n; i++)
 		emulator_free(r.memory[i]);
-	if (r.module)
-		emulator_unload(r.module);
+	batch_unload(r.emulated);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "eval/eval.h"
 #include "ops/lower/op_case.h"
 #include "sched/sched.h"
+#include "tests/nodes/batch.h"
 #include "tests/nodes/plan_run.h"
 #include "tests/unit/test.h"
 
@@ -80,12 +81,18 @@ static int run_case(const struct op_def *op, const char *text, struct arena *a, 
 	return same(lowered, out[2], out[0], "on the emulator", e);
 }
 
-static void check_case(const struct op_def *op, const char *text)
+struct op_case {
+	const struct op_def *op;
+	const char *text;
+};
+
+static void check_case(void *user, int i)
 {
+	const struct op_case *c = (const struct op_case *)user + i;
 	struct arena *a = arena_new();
 	struct err e = { 0 };
-	if (run_case(op, text, a, &e) < 0)
-		printf("%s, case \"%s\": %s%s\n", op->name, text, e.where, e.text);
+	if (run_case(c->op, c->text, a, &e) < 0)
+		printf("%s, case \"%s\": %s%s\n", c->op->name, c->text, e.where, e.text);
 	CHECK(e.code == 0);
 	arena_free(a);
 }
@@ -93,6 +100,10 @@ static void check_case(const struct op_def *op, const char *text)
 int main(int argc, char **argv)
 {
 	int part = 0, parts = 1, met = 0;
+	struct arena *a = arena_new();
+	struct {
+		VEC(struct op_case);
+	} cases = { 0 };
 	if (argc > 2 && strcmp(argv[1], "-p") == 0) {
 		ck(sscanf(argv[2], "%d/%d", &part, &parts) == 2 && parts > 0 && part >= 0 && part < parts);
 		argc -= 2;
@@ -101,9 +112,13 @@ int main(int argc, char **argv)
 	for (const struct op_def *const *op = op_all(); *op; op++) {
 		if (argc > 1 && strcmp(argv[1], (*op)->name) != 0)
 			continue;
-		for (int i = 0; i < OP_MAX_CASES && (*op)->cases[i]; i++)
+		for (int i = 0; i < OP_MAX_CASES && (*op)->cases[i]; i++) {
+			const struct op_case one = { *op, (*op)->cases[i] };
 			if (met++ % parts == part)
-				check_case(*op, (*op)->cases[i]);
+				vec_push(a, &cases, one);
+		}
 	}
+	batch_run(cases.n, check_case, NULL, cases.at);
+	arena_free(a);
 	return test_done();
 }

@@ -118,7 +118,7 @@ static void build_emulated(struct code *code, struct job *const *jobs, int n)
 
 static void build_c(struct code *code, struct job *const *jobs, int n)
 {
-	const char *const options[] = { sampled ? "-O0" : "-O1", "-Wall", "-Wno-unused", NULL };
+	const char *const options[] = { sampled ? "-O0" : "-Og", "-Wall", "-Wno-unused", NULL };
 	struct str s = str_new(code->arena);
 	struct dev_code compiled;
 	struct err e = { 0 };

@@ -13,6 +13,16 @@ extern "C" __global__ void misaligned(const float *x, float *y)
 	load(v, x + I % 2);
 	y[I] = v[0];
 }
+/* Structs that are copied whole, of a size for which compilers call memcpy. */
+struct many {
+	float v[48];
+};
+extern "C" __global__ void whole_beyond(const float *x, float *y) { ((many *)y)[I + 1] = ((const many *)x)[0]; }
+extern "C" __global__ void whole_unwritten(const float *x, float *y)
+{
+	many m = ((const many *)y)[0];
+	y[I] = m.v[I % 48];
+}
 extern "C" __global__ void shared_unwritten(const float *x, float *y)
 {
 	__shared__ float s[64];
