@@ -34,9 +34,29 @@ const char *region_program_name(const struct graph_region *r, struct arena *a)
 	                    snake(a, onnx_text(g->nodes.at[r->nodes.at[r->nodes.n - 1]].proto->op_type)));
 }
 
+/* Returns the end of a name that is too long to read in a kernel, from the start of a word. Exporters of TensorFlow
+ * join the names of all operators that they fused into one with ";": the first names the result. */
+static const char *readable_part(struct arena *a, const char *name)
+{
+	enum { LONGEST = 48 };
+	size_t n = strlen(name);
+	const char *end = strchr(name, ';');
+
+	if (n <= LONGEST)
+		return name;
+	n = end > name ? (size_t)(end - name) : n;
+	const char *start = n > LONGEST ? name + n - LONGEST : name;
+	for (const char *c = start; start > name && c < name + n - 1; c++)
+		if (strchr("/.:_", *c)) {
+			start = c + 1;
+			break;
+		}
+	return arena_strndup(a, start, (size_t)(name + n - start));
+}
+
 const char *region_clear_name(const struct region_build *b, const char *name)
 {
-	char *s = str_identifier(b->p->arena, name);
+	char *s = str_identifier(b->p->arena, readable_part(b->p->arena, name));
 
 	while (ir_name_reserved(s) || map_get(&b->symbols, s) || ir_number_named(b->p, s))
 		s = arena_printf(b->p->arena, "%s_", s);

@@ -461,6 +461,41 @@ static void region_runs(void)
 	onnx_model_free(m);
 }
 
+/* Tensors with names of hundreds of characters, alike at their start or end, have short and different ones in a region.
+ */
+static void long_names(void)
+{
+	static const char *const prefix = "model_1/cq_t2010v2_1/conv1d_1/Squeeze";
+	struct onnx_model *m = model(8, 13);
+	struct graph_region *r;
+	struct ir_program *p;
+	struct graph *g;
+	struct err e = { 0 };
+	struct str x = str_new(arena), y = str_new(arena);
+
+	for (int i = 0; i < 40; i++) {
+		str_printf(&x, "%s;", prefix);
+		str_printf(&y, "/encoder/layer.%d", i);
+	}
+	str_add(&x, "a");
+	const char *a = str_text(&x), *b = arena_printf(arena, "%sb", a), *c = str_text(&y);
+	input(m, a, TYPE_F32, "N 3");
+	input(m, b, TYPE_F32, "N 3");
+	output(m, c, TYPE_F32, "N 3");
+	node(m, "Mul", arena_printf(arena, "%s %s", a, b), "t");
+	node(m, "Add", arena_printf(arena, "t %s", a), c);
+	g = graph_of(m, NULL);
+	CHECK(graph_region_new(&r, g, (int[]){ 0, 1 }, 2, &e) == 0);
+	CHECK(graph_region_program(&p, r, NULL, arena, &e) == 0);
+	vec_each (u, &p->buffers)
+		CHECK(strlen((*u)->name) < 60);
+	CHECK_STR(p->inputs.at[0]->name, "model_1_cq_t2010v2_1_conv1d_1_Squeeze");
+	CHECK(strcmp(p->inputs.at[0]->name, p->inputs.at[1]->name) != 0);
+	CHECK_STR(p->outputs.at[0]->name, "layer_37_encoder_layer_38_encoder_layer_39");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
@@ -479,6 +514,7 @@ int main(void)
 	what_tensorrt_takes();
 	local_functions();
 	region_runs();
+	long_names();
 	arena_free(arena);
 	return test_done();
 }
