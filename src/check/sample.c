@@ -191,8 +191,9 @@ static struct ir_program *program_of(const struct ir_program *p, const int *n, s
 
 static double number(const struct ir_inputs *x, expr e)
 {
+	struct ir_inputs in = *x;
 	int64_t n;
-	return ir_eval_int(ir_size_limit(x->program, e), ir_inputs_symbol, (void *)x, &n) ? (double)n : 1;
+	return ir_eval_int(ir_size_limit(x->program, e), ir_inputs_symbol, &in, &n) ? (double)n : 1;
 }
 
 static double stage_work(const struct ir_inputs *x, const struct ir_stage *s)

@@ -115,7 +115,8 @@ static void check_extents(struct checker *c, int n, const expr *extent)
 	const struct ir_stage *stage = c->stage;
 	c->stage = NULL; /* no axes, no loads */
 	for (int k = 0; k < n; k++) {
-		check_slot(c, (expr *)&extent[k], "extent");
+		expr x = extent[k];
+		check_slot(c, &x, "extent");
 		if (!c->rc && (extent[k]->type != TYPE_INDEX || extent[k]->varies))
 			complain(c, "an extent that is not an index, or not the same everywhere", "");
 	}

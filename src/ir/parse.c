@@ -227,7 +227,7 @@ static bool keyword(struct parser *s, const char *word)
 
 static int stage(struct parser *s);
 
-static const struct ir_buffer *buffer_called(struct parser *s, const char *text)
+static struct ir_buffer *buffer_called(struct parser *s, const char *text)
 {
 	vec_each (b, &s->p->buffers)
 		if (strcmp((*b)->name, text) == 0)
@@ -471,7 +471,7 @@ static int value(struct parser *s)
 	TRY(parse_expect(s, "="));
 	start = s->at;
 	if (parse_name(s, &name) == 0 && parse_take(s, "[")) {
-		v.buf = (struct ir_buffer *)buffer_called(s, name);
+		v.buf = buffer_called(s, name);
 		TRY(parse_number(s, TYPE_NONE, &element));
 		TRY(parse_expect(s, "]"));
 		if (!v.buf || v.buf->role != IR_INPUT || !ir_const_int(element, &v.element))
@@ -535,7 +535,7 @@ static int demand(struct parser *s)
 static int bind_sizes(struct parser *s)
 {
 	vec_each (z, &s->sizes) {
-		struct ir_buffer *count = (struct ir_buffer *)buffer_called(s, z->count);
+		struct ir_buffer *count = buffer_called(s, z->count);
 		if (!count || count->rank != 0 || count->type != TYPE_I64 || ir_size_find(s->p, z->symbol))
 			return parse_fail(
 			        s, "a size is the number in a scalar i64 that some stage makes, and stands once");

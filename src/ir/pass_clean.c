@@ -210,8 +210,9 @@ static void mark_states(struct uses *u, const struct ir_stage *s)
 	int before = -1, now = 0;
 	found.used = NEWN(u->scratch, bool, u->buffers + 1);
 	memcpy(found.used, u->used, sizeof(bool) * (size_t)u->buffers);
-	if (s->where)
-		mark_slot(&found, (expr *)&s->where, "where");
+	expr where = s->where;
+	if (where)
+		mark_slot(&found, &where, "where");
 	while (now != before) {
 		mark_copied(&found, l, false);
 		vec_each (c, &l->collects)

@@ -125,14 +125,13 @@ static int end_timing(struct bench *b, int rc)
 	return rc;
 }
 
-static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region,
-                   const struct ir_program *p, struct tune_reference *reference, struct tune_runner **r,
-                   struct arena *scratch, struct err *e)
+static int measure(struct bench *b, struct tpat_timing *t, const struct graph_region *region, struct ir_program *p,
+                   struct tune_reference *reference, struct tune_runner **r, struct arena *scratch, struct err *e)
 {
 	const struct tensor *const *inputs = reference->inputs;
 	const struct sched_target target = target_for(b, p, inputs, scratch);
 	const struct ir_plan *plan;
-	TRY(schedule(b, &plan, t, (struct ir_program *)p, &target, e));
+	TRY(schedule(b, &plan, t, p, &target, e));
 	struct tensor *got = NEWN(scratch, struct tensor, p->outputs.n + 1);
 	const struct tune_setup setup = { .rotate = tune_rotated_bytes(b->dev->props.arch) };
 	TRY(tune_runner_new(r, b->dev, plan, inputs, &setup, scratch, e));

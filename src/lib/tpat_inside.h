@@ -208,7 +208,7 @@ int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struc
 struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
                                         const struct graph_region *r, struct ir_program *p);
 
-/* An ir_symbol_fn: the value of a symbol at a point, a struct sched_target. */
+/* An ir_symbol_fn: the value of a symbol at a point; `target` points to a pointer to a struct sched_target. */
 bool tpat_extent_at(void *target, expr symbol, int64_t *value);
 /* Sets the extents of a program's input at a point; rank -1 if they are impossible. */
 void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);

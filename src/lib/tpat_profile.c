@@ -135,7 +135,7 @@ static bool values_of(struct tpat_extents *x, expr extent, int64_t *value)
 
 bool tpat_extent_at(void *target, expr symbol, int64_t *value)
 {
-	const struct sched_target *t = target;
+	const struct sched_target *t = *(const struct sched_target **)target;
 	*value = t->typical;
 	for (int i = 0; i < t->extents; i++)
 		if (t->extent[i].symbol == symbol)
@@ -147,7 +147,7 @@ void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const s
 {
 	in->rank = b->rank;
 	for (int k = 0; k < b->rank && in->rank >= 0; k++)
-		if (!ir_eval_int(b->dim[k], tpat_extent_at, (void *)t, &in->dim[k]) || in->dim[k] < 0)
+		if (!ir_eval_int(b->dim[k], tpat_extent_at, &t, &in->dim[k]) || in->dim[k] < 0)
 			in->rank = -1;
 }
 

@@ -106,7 +106,7 @@ int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct 
 		return 0;
 	const struct db_key key = {
 		.program = hash,
-		.shape = sched_shape_text(p, tpat_extent_at, (void *)t, x->arena),
+		.shape = sched_shape_text(p, tpat_extent_at, &t, x->arena),
 		.arch = x->processor ? "cpu" : arena_printf(x->arena, "sm_%d", t->arch),
 		.device = t->name,
 	};

@@ -48,13 +48,13 @@ static bool extent(void *job, expr symbol, int64_t *value)
 /* True if default extents make the program too large: 64 to the power of five. */
 static bool too_large(const struct job *j)
 {
+	const struct sched_target *target = j->target;
 	int64_t n;
 	if (j->t->o->profile.n)
 		return false;
 	vec_each (b, &j->program->buffers) {
 		expr count = ir_size_limit(j->program, ir_buffer_count(j->program, *b));
-		if (count->op != IR_CONST_INT && ir_eval_int(count, tpat_extent_at, (void *)j->target, &n) &&
-		    n > MOST_ELEMENTS)
+		if (count->op != IR_CONST_INT && ir_eval_int(count, tpat_extent_at, &target, &n) && n > MOST_ELEMENTS)
 			return true;
 	}
 	return false;

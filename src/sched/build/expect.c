@@ -3,7 +3,7 @@
 
 static bool typical(void *user, expr symbol, int64_t *value)
 {
-	const struct sched_target *t = user;
+	const struct sched_target *t = *(const struct sched_target **)user;
 	ck(!t->extents || t->extent[0].symbol->pool == symbol->pool); /* else they are another program's */
 	*value = t->typical;
 	for (int i = 0; i < t->extents; i++)
@@ -44,7 +44,7 @@ struct sched_target with_sizes(struct ir_program *p, const struct sched_target *
 int64_t about(expr e, const struct sched_target *t)
 {
 	int64_t n;
-	return ir_eval_int(e, typical, (void *)t, &n) && n > 0 ? n : 1;
+	return ir_eval_int(e, typical, &t, &n) && n > 0 ? n : 1;
 }
 
 struct bytes_read {

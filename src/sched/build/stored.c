@@ -31,7 +31,7 @@ struct read_buffers {
 	bool known;
 };
 
-static double bytes_of(struct ir_program *p, const struct ir_buffer *b, bool *known)
+static double bytes_of(const struct ir_program *p, const struct ir_buffer *b, bool *known)
 {
 	int64_t n = 0;
 	*known &= ir_const_int(ir_buffer_count(p, b), &n);
@@ -44,7 +44,7 @@ static void add_buffer(void *user, expr e)
 	if (e->op != IR_LOAD || map_get_u64(&r->seen, (uint64_t)e->buf->id + 1))
 		return;
 	map_put_u64(&r->seen, (uint64_t)e->buf->id + 1, e->buf);
-	r->bytes += bytes_of((struct ir_program *)r->p, e->buf, &r->known);
+	r->bytes += bytes_of(r->p, e->buf, &r->known);
 }
 
 bool stored_past_caches(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)

@@ -288,18 +288,23 @@ static struct ir_plan *make_plan(struct dispatch *d, const struct sched_tactic *
 	return plan;
 }
 
-void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
-                 const struct sched_tactic *tactic, int n)
+static struct dispatch dispatch_new(struct ir_program *p, const struct sched_points *points)
 {
 	struct dispatch d = { .p = p, .points = points, .all = NEW(p->arena, struct ir_plan) };
 	d.all->program = p;
+	return d;
+}
+
+void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
+                 const struct sched_tactic *tactic, int n)
+{
+	struct dispatch d = dispatch_new(p, points);
 	for (int i = 0; i < n; i++)
 		out[i] = make_plan(&d, &tactic[i]);
 }
 
 struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic)
 {
-	const struct ir_plan *plan;
-	sched_plans(&plan, p, points, tactic, 1);
-	return (struct ir_plan *)plan;
+	struct dispatch d = dispatch_new(p, points);
+	return make_plan(&d, tactic);
 }

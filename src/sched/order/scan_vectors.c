@@ -174,7 +174,7 @@ void scan_vectors_store(struct scan_vectors *v, struct ir_block *b, expr before)
 /* ---- Time. */
 
 struct reads {
-	struct ir_program *p;
+	const struct ir_program *p;
 	const struct sched_target *t;
 	double points, bytes;
 };
@@ -191,7 +191,7 @@ static void add_read(void *user, expr e)
 double scan_access_ns(const struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, double flying)
 {
 	enum { SECTOR = 32 };
-	struct reads r = { .p = (struct ir_program *)p, .t = t, .points = (double)about(out_count(p, s), t) };
+	struct reads r = { .p = p, .t = t, .points = (double)about(out_count(p, s), t) };
 	double size = type_info(s->out->type)->bits / 8.0, apart = size;
 	for (int k = s->axis + 1; k < s->out->rank; k++)
 		apart *= (double)about(s->out->dim[k], t);
