@@ -65,6 +65,7 @@ struct tpat_node {
 	const char *inputs, *outputs; /* "f32[N,3], f32[3]" */
 	enum tpat_support tensorrt;   /* TensorRT's own support for it */
 	const char *tensorrt_why;     /* a sentence, "" for yes */
+	bool follows;                 /* TensorRT refuses it only because it reads a tensor of another refused node */
 	bool taken;                   /* tpat supports it */
 	bool constant;                /* its results are known at build time */
 	const char *why;              /* if not taken: the reason, a sentence */
@@ -111,8 +112,12 @@ struct tpat_list_options {
 	struct tpat_strings value; /* "sr=16000", "axes=1,2": inputs to make constant, in their own types */
 	struct tpat_strings why;   /* nodes (name, "#12", an output's name) whose schedules to explain */
 	const char *gpu;           /* target GPU of `why`: "H100 SXM", "native"; null: H100 SXM */
+	const char *tensorrt;      /* list what this version supports: "8.6", "10.3", "rtx"; null: as measured with
+	                              TensorRT-RTX 1.7, of the TensorRT 11 family */
+	const char *engine_report; /* a log of trtexec, the ONNX parser or Polygraphy: nodes refused there are refused.
+	                              Null: none */
 };
-enum { TPAT_LIST_VERSION = 3 };
+enum { TPAT_LIST_VERSION = 4 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
 
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
@@ -159,6 +164,8 @@ struct tpat_build_options {
 	                 for more than two architectures, and for products, convolutions and attention */
 	int workers;  /* threads; 0: one a processor */
 	bool explain; /* explain each plugin's schedule (tpat_plugin.why) */
+	const char *engine_report; /* a log of trtexec, the ONNX parser or Polygraphy: `automatic` takes nodes refused
+	                              there, too. Null: none */
 	bool dry_run; /* select regions, and build and write nothing: the result has no plugins and no files */
 	/* Called from any thread; returns true to stop, remove everything and return TPAT_USAGE. May be null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
@@ -166,7 +173,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 4, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 5, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
@@ -199,6 +206,7 @@ struct tpat_built {
 	int64_t opset;
 	int refused;                       /* number of nodes that TensorRT refuses in the original, and their types: */
 	struct tpat_strings refused_types; /* "ConvInteger 21" */
+	int follow;                        /* nodes refused only because they read a tensor of one of these */
 	int nodes, regions, folded;        /* nodes taken; regions; of these, computed at build time */
 	const struct tpat_plugin *plugin;
 	int plugins;

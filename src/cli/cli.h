@@ -112,8 +112,11 @@ int cli_devices(struct cli *c, struct tpat_tune_options *o, const struct tpat_st
 void cli_print_why(const struct tpat_schedule *s);
 json_t *cli_json_why(const struct tpat_schedule *s);
 
+/* The name of a version of TensorRT, as written by the user; null: the default. */
+const char *cli_version_name(const struct cli *c, const char *version);
+
 /* Prints a build's results, human-readable or as JSON (cmd_build_print.c). */
-void cli_print_built(const struct tpat_built *r, bool verbose);
+void cli_print_built(const struct tpat_built *r, const char *engine, bool verbose);
 void cli_print_built_json(const struct tpat_built *r);
 
 /* Prints the progress of all databases in a folder, until Ctrl-C (cmd_db_watch.c). Returns the exit status. */

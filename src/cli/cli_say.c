@@ -143,3 +143,10 @@ void cli_watch_signals(void)
 		pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL); /* then they end the program */
 	signal(SIGPIPE, SIG_DFL);
 }
+
+const char *cli_version_name(const struct cli *c, const char *version)
+{
+	if (!version)
+		return "TensorRT 11";
+	return strcmp(version, "rtx") == 0 ? "TensorRT-RTX 1.7" : arena_printf(c->arena, "TensorRT %s", version);
+}

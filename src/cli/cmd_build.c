@@ -98,6 +98,10 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\n"
 		  "later). Before 10.7 the model has no local functions, and tpat\n"
 		  "writes a portable model with them next to it" },
+		{ "engine-report", 0, CLI_TEXT, &b->o.engine_report, "LOG",
+		  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n"
+		  "capability: nodes that TensorRT refuses there are\n"
+		  "selected by --auto, too" },
 		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "shape of a model input" },
 		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000",
 		  "make a model input a constant: a number or a list (1,2,3)" },
@@ -209,6 +213,6 @@ int cli_build(struct cli *c, int argc, char **argv)
 	if (b.json)
 		cli_print_built_json(r);
 	else
-		cli_print_built(r, b.verbose);
+		cli_print_built(r, cli_version_name(c, b.o.tensorrt), b.verbose);
 	return 0;
 }

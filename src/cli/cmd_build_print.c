@@ -23,12 +23,14 @@ static void print_tuned(const struct tpat_built *r)
 		       r->passed_over == 1 ? "" : "s");
 }
 
-static void print_counts(const struct tpat_built *r)
+static void print_counts(const struct tpat_built *r, const char *engine)
 {
-	printf("%s: %d node%s, opset %lld. TensorRT 11 refuses %d", base(r->model), r->model_nodes,
-	       r->model_nodes == 1 ? "" : "s", (long long)r->opset, r->refused);
+	printf("%s: %d node%s, opset %lld. %s refuses %d", base(r->model), r->model_nodes,
+	       r->model_nodes == 1 ? "" : "s", (long long)r->opset, engine, r->refused);
 	for (int i = 0; i < r->refused_types.n; i++)
 		printf("%s%s", i ? ", " : " (", r->refused_types.at[i]);
+	if (r->follow)
+		printf("; %d more read tensors of these", r->follow);
 	printf("%s\n", r->refused_types.n ? ")" : "");
 	printf("  %d node%s -> %d region%s", r->nodes, r->nodes == 1 ? "" : "s", r->regions,
 	       r->regions == 1 ? "" : "s");
@@ -154,9 +156,9 @@ void cli_print_built_json(const struct tpat_built *r)
 	cli_print_json(built);
 }
 
-void cli_print_built(const struct tpat_built *r, bool verbose)
+void cli_print_built(const struct tpat_built *r, const char *engine, bool verbose)
 {
-	print_counts(r);
+	print_counts(r, engine);
 	print_joined(r, verbose);
 	if (verbose)
 		print_plugins(r);

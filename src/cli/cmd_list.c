@@ -30,7 +30,7 @@ static void print_node(const struct cli *c, const struct tpat_node *n, const str
 	       : n->taken  ? "yes"
 	                   : "no",
 	       n->inputs, n->outputs);
-	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why)
+	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why && !n->follows)
 		printf("  %*s  TensorRT: %s\n", w->label, "", n->tensorrt_why);
 	if (!n->taken && *n->why)
 		printf("  %*s  tpat: %s\n", w->label, "", n->why);
@@ -38,15 +38,16 @@ static void print_node(const struct cli *c, const struct tpat_node *n, const str
 		printf("  %*s        %s\n", w->label, "", n->advice);
 }
 
-static void print_table(const struct cli *c, const struct tpat_list *l)
+static void print_table(const struct cli *c, const struct tpat_list *l, const char *engine)
 {
 	struct widths w = { 4, 8 };
 	const char *graph = "";
-	int refused = 0, both = 0;
+	int refused = 0, both = 0, follow = 0;
 	for (int i = 0; i < l->nodes; i++) {
 		w.label = cli_wider(w.label, l->node[i].label);
 		w.op = cli_wider(w.op, op_name(c, &l->node[i]));
 		refused += l->node[i].tensorrt == TPAT_TRT_NO;
+		follow += l->node[i].follows;
 		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
 	}
 	w.label = w.label > 48 ? 48 : w.label;
@@ -61,7 +62,10 @@ static void print_table(const struct cli *c, const struct tpat_list *l)
 			printf("\n  in %s\n", graph = l->node[i].graph);
 		print_node(c, &l->node[i], &w);
 	}
-	printf("\nTensorRT 11 refuses %d of %d nodes; tpat supports %d of these.\n", refused, l->nodes, both);
+	printf("\n%s refuses %d of %d nodes", engine, refused, l->nodes);
+	if (follow)
+		printf(", %d of them only because they read tensors of the others", follow);
+	printf("; tpat supports %d of these.\n", both);
 }
 
 /* One entry per requested node; null: none requested. */
@@ -78,13 +82,13 @@ static void print_json(const struct tpat_list *l)
 	json_t *nodes = json_array();
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
-		json_array_append_new(nodes,
-		                      cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:s, s:s}",
-		                               "index", n->index, "graph", n->graph, "label", n->label, "op_type",
-		                               n->op_type, "domain", n->domain, "opset", n->opset, "inputs", n->inputs,
-		                               "outputs", n->outputs, "tensorrt", support[n->tensorrt], "tensorrt_why",
-		                               n->tensorrt_why, "taken", n->taken, "constant", n->constant, "why",
-		                               n->why, "advice", n->advice));
+		json_array_append_new(
+		        nodes,
+		        cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:s}", "index",
+		                 n->index, "graph", n->graph, "label", n->label, "op_type", n->op_type, "domain",
+		                 n->domain, "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs, "tensorrt",
+		                 support[n->tensorrt], "tensorrt_why", n->tensorrt_why, "follows", n->follows, "taken",
+		                 n->taken, "constant", n->constant, "why", n->why, "advice", n->advice));
 	}
 	json_t *all = cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
 	                       (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
@@ -108,6 +112,12 @@ int cli_list(struct cli *c, int argc, char **argv)
 		  "their estimated times, and why others do not apply" },
 		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME",
 		  "with --why: schedule for this GPU: \"A10\", \"orin nx\", native\n(default H100 SXM)" },
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION",
+		  "what this version supports: 8.6, 10.3, 11.5, rtx (default: as\n"
+		  "measured with TensorRT-RTX 1.7, of the TensorRT 11 family)" },
+		{ "engine-report", 0, CLI_TEXT, &o.engine_report, "LOG",
+		  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n"
+		  "capability: nodes that TensorRT refuses there count as refused" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
@@ -123,7 +133,7 @@ int cli_list(struct cli *c, int argc, char **argv)
 	if (json)
 		print_json(l);
 	else if (!l->whys)
-		print_table(c, l);
+		print_table(c, l, cli_version_name(c, o.tensorrt));
 	for (int i = 0; i < l->whys && !json; i++)
 		cli_print_why(l->why[i]);
 	return 0;

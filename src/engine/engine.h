@@ -23,7 +23,9 @@ enum engine_support { ENGINE_NO, ENGINE_PARTLY, ENGINE_YES };
 struct engine_value {
 	const char *name; /* "": absent */
 	enum type type;   /* TYPE_NONE: unknown */
+	int rank;         /* -1: unknown */
 	bool known;       /* its value is known when the engine is built */
+	bool zero;        /* all its elements are known to be 0 */
 };
 
 struct engine_node {
@@ -31,6 +33,7 @@ struct engine_node {
 	const char *domain; /* the operator's; OP_ANY_DOMAIN: a plugin of the engine's vendor, in any domain */
 	bool inside;        /* in a function, or in a body of one: its tensors are unknown */
 	const struct engine_value *value; /* inputs, then outputs; null if `inside` */
+	int32_t version;                  /* of the engine, as engine_version.number */
 };
 
 /* ---- Versions. */

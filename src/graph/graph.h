@@ -97,6 +97,8 @@ struct graph_node {
 	} sizes;                  /* symbols of the sizes that it computes at run time, in that order */
 	const char *why, *advice; /* if not known: a sentence without the node's name; what to do, or null */
 	enum err_code code;       /* if not known: ERR_UNSUPPORTED or ERR_MODEL */
+	const char *reported;     /* why the engine refuses it, whatever its table says; null: the table decides. May be
+	                             set after graph_new() */
 	struct {
 		VEC(struct graph *);
 	} bodies; /* the graphs in its attributes, in their order */
@@ -173,6 +175,9 @@ int graph_node_find(struct graph **in, int *node, struct graph *root, const char
 /* Asks the engine whether it supports the node with its element types. Ignores the nodes of its bodies: ask for each of
  * them. `reason`: a sentence, "" for yes. */
 enum engine_support graph_support(struct graph *g, int node, const char **reason);
+/* True if the engine refuses the node only because it reads a tensor of another refused node, of a type that the engine
+ * lacks: that node is the cause. */
+bool graph_follows(struct graph *g, int node);
 /* Returns the first input or output of a node whose type no plugin can have, or null. Ignores constants, which become
  * part of the program. */
 const struct graph_value *graph_misfit(const struct graph *g, int node);

@@ -87,21 +87,48 @@ static enum engine_support support_of_graphs(struct graph *g, const Onnx__NodePr
 	return worst;
 }
 
+enum { ZEROS_MAX = 1 << 16 }; /* elements of a constant that are looked at */
+
+/* True if the value is a constant of zeros. */
+static bool is_zero(struct graph *g, struct graph_value *v)
+{
+	const struct tensor *t;
+	const unsigned char *bytes;
+	struct err ignored = { 0 };
+	int64_t n = v->is_constant ? graph_count(v->rank, v->dim) : -1;
+
+	if (n < 0 || n > ZEROS_MAX || graph_constant(&t, g, v, &ignored) < 0)
+		return false;
+	bytes = t->data;
+	for (int64_t i = 0; i < tensor_bytes(t); i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
 /* Returns the node's tensors as the engine sees them. */
-static const struct engine_value *values_of(const struct graph *g, const Onnx__NodeProto *node)
+static const struct engine_value *values_of(struct graph *g, const Onnx__NodeProto *node)
 {
 	struct engine_value *out = NEWN(g->arena, struct engine_value, node->n_input + node->n_output + 1);
 
 	for (size_t i = 0; i < node->n_input + node->n_output; i++) {
 		const char *name = i < node->n_input ? node->input[i] : node->output[i - node->n_input];
-		const struct graph_value *v = graph_value_find(g, name);
+		struct graph_value *v = graph_value_find(g, name);
 
 		out[i].name = name;
-		if (v)
-			out[i].type = v->type;
+		out[i].type = v ? v->type : TYPE_NONE;
+		out[i].rank = v ? v->rank : -1;
+		out[i].zero = v && i && i < node->n_input && is_zero(g, v);
 		out[i].known = !v || v->is_constant || v->content; /* a shape tensor counts as known */
 	}
 	return out;
+}
+
+static enum engine_support refuse_type(struct graph *g, const struct graph_value *v, const char **reason)
+{
+	*reason = arena_printf(g->arena, "\"%s\" is of type %s, which %s refuses inside a network.", v->name,
+	                       type_info(v->type)->onnx_name, g->engine->name);
+	return ENGINE_NO;
 }
 
 static enum engine_support support_of_proto(struct graph *g, const Onnx__NodeProto *node, int depth,
@@ -114,24 +141,23 @@ static enum engine_support support_of_proto(struct graph *g, const Onnx__NodePro
 	const struct graph_value *v = depth ? NULL : refused_value(g, node);
 	struct engine_node n = { .proto = node,
 		                 .domain = def && op_any_domain(def) ? OP_ANY_DOMAIN : domain,
-		                 .inside = depth > 0 };
+		                 .version = g->root->version->number };
 	enum engine_support own, inner;
 
 	*reason = "";
-	if (v) {
-		*reason = arena_printf(g->arena, "\"%s\" is of type %s, which %s refuses inside a network.", v->name,
-		                       type_info(v->type)->onnx_name, engine->name);
-		return ENGINE_NO;
-	}
-	if (f)
-		return support_of_function(g, f, depth, reason);
-	if (strcmp(domain, GRAPH_PLUGIN_DOMAIN) == 0)
-		return ENGINE_YES; /* a tpat plugin, in a model without functions */
-	if (!depth)
+	if (!f && strcmp(domain, GRAPH_PLUGIN_DOMAIN) == 0)
+		return v ? refuse_type(g, v, reason) : ENGINE_YES; /* a tpat plugin, in a model without functions */
+	/* If the engine lacks the operator, that is the cause, whatever its tensors. */
+	n.inside = depth > 0 || v;
+	if (!n.inside)
 		n.value = values_of(g, node);
-	own = engine->support(&n, reason, g->arena);
+	own = f ? ENGINE_YES : engine->support(&n, reason, g->arena);
 	if (own == ENGINE_NO)
 		return own;
+	if (v)
+		return refuse_type(g, v, reason);
+	if (f)
+		return support_of_function(g, f, depth, reason);
 	/* Nodes of a graph's body are asked for separately; those of a function are not. */
 	inner = depth ? support_of_graphs(g, node, depth, &why) : ENGINE_YES;
 	if (inner != ENGINE_NO && own != ENGINE_YES)
@@ -142,6 +168,25 @@ static enum engine_support support_of_proto(struct graph *g, const Onnx__NodePro
 
 enum engine_support graph_support(struct graph *g, int node, const char **reason)
 {
+	if ((*reason = g->nodes.at[node].reported))
+		return ENGINE_NO;
 	*reason = "";
 	return support_of_proto(g, g->nodes.at[node].proto, 0, reason);
+}
+
+bool graph_follows(struct graph *g, int node)
+{
+	const Onnx__NodeProto *p = g->nodes.at[node].proto;
+	const struct graph_value *v = refused_value(g, p);
+	const char *reason;
+	struct engine_node n = {
+		.proto = p, .domain = onnx_domain(p->domain), .inside = true, .version = g->root->version->number
+	};
+
+	if (!v || v->producer < 0 || v->producer == node || g->nodes.at[node].reported)
+		return false;
+	if (!onnx_function_find(g->model, n.domain, onnx_text(p->op_type), p->overload) &&
+	    g->engine->support(&n, &reason, g->arena) == ENGINE_NO)
+		return false;
+	return graph_support(g, v->producer, &reason) == ENGINE_NO;
 }

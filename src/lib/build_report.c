@@ -24,6 +24,10 @@ static void count_nodes(struct build *b)
 			const char *reason, *type = str_printable(b->arena, onnx_text(n->proto->op_type));
 			if (graph_support(*g, n->index, &reason) != ENGINE_NO)
 				continue;
+			if (graph_follows(*g, n->index)) {
+				b->result->follow++;
+				continue;
+			}
 			map_put(&count, type, (void *)((uintptr_t)map_get(&count, type) + 1));
 			b->result->refused++;
 		}

@@ -17,6 +17,7 @@ static int build_model(struct build *b)
 	                                                                                           check, types and
 	                                                                                           shapes */
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
+	TRY(tpat_engine_report(b->graph, o->engine_report, b->arena, b->err));
 	TRY(select_regions(b)); /* which nodes become one plugin each */
 	if (o->dry_run)
 		return build_report(b), 0;

@@ -55,6 +55,10 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
  * unsupported. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
 
+/* tpat_report.c: notes which nodes an engine refused, from its log; null: no log. Errors: ERR_USAGE for a log that
+ * names no node of the model. */
+int tpat_engine_report(struct graph *g, const char *path, struct arena *a, struct err *e);
+
 /* ---- tpat_join.c: rates of a GPU (null: the default one) for joining nodes, at the optimum of the profiles. */
 int tpat_rates(struct graph_rates *out, struct graph *g, const struct sched_target *t,
                const struct tpat_strings *profile, struct arena *a, struct err *e);

@@ -60,6 +60,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 		.inputs = tpat_types_text(g, n->proto->input, n->proto->n_input, a),
 		.outputs = tpat_types_text(g, n->proto->output, n->proto->n_output, a),
 		.tensorrt = support[s],
+		.follows = s == ENGINE_NO && graph_follows(g, i),
 		.tensorrt_why = arena_strdup(a, str_printable(a, reason ? reason : "")),
 		.taken = !why,
 		.constant = n->folded,
@@ -111,7 +112,8 @@ static int run(struct tpat *t, void *arg)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_list have another version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = l;
-	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, NULL, a, &t->err));
+	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, c->o->tensorrt, a, &t->err));
+	TRY(tpat_engine_report(l->graph, c->o->engine_report, a, &t->err));
 	int nodes = 0, described = 0;
 	vec_each (g, &l->graph->graphs)
 		nodes += (*g)->nodes.n;

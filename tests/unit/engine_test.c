@@ -113,7 +113,7 @@ static void lists_and_selects(void)
 	output(m, "c", TYPE_I32, "4 4");
 	node(m, "Relu", "x", "a");
 	node(m, "Softmax", "x", "b");
-	node(m, "Neg", "i", "c");
+	node(m, "Add", "i i", "c");
 	struct graph *g = graph_of(m, &for_plain);
 	CHECK_INT(graph_support(g, 0, &why), ENGINE_YES);
 	CHECK_INT(graph_support(g, 1, &why), ENGINE_NO);

@@ -20,8 +20,32 @@ static const struct row {
 #undef TRT
 };
 
-static const struct row *row_find(const char *domain, const char *op)
+/* What releases of the full TensorRT support otherwise: from `since` to before `until`, as 1003 for 10.3. */
+static const struct change {
+	struct row row;
+	int since, until;
+} changes[] = {
+#define TRT(domain, op, since, until, class, refused, conditions, note) \
+	{ { domain, op, class, refused, conditions, note }, since, until },
+#include "engine/tensorrt/tensorrt_changes.def"
+#undef TRT
+};
+
+/* 1003 for 10.3, 806 for 8.6; 0: none is named. Source: NvInferVersion.h, whose numbers have three digits for 8 and 9,
+ * and four after that. */
+static int release_of(int32_t version)
 {
+	return version >= 100000 ? version / 100 : version / 1000 * 100 + version % 1000 / 100;
+}
+
+static const struct row *row_find(const char *domain, const char *op, int32_t version)
+{
+	int release = release_of(version);
+
+	for (size_t i = 0; release && i < sizeof changes / sizeof *changes; i++)
+		if (release >= changes[i].since && release < changes[i].until && strcmp(changes[i].row.op, op) == 0 &&
+		    strcmp(changes[i].row.domain, domain) == 0)
+			return &changes[i].row;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (strcmp(rows[i].op, op) == 0 && strcmp(rows[i].domain, domain) == 0)
 			return &rows[i];
@@ -129,19 +153,53 @@ static bool inputs_known(const struct engine_node *n)
 	return true;
 }
 
+/* True if all inputs but the first are absent or of this type. */
+static bool rest_is(const struct engine_node *n, enum type t)
+{
+	for (size_t i = 1; i < n->proto->n_input; i++)
+		if (*n->value[i].name && n->value[i].type != t)
+			return false;
+	return true;
+}
+
+static bool has_zero(const struct engine_node *n, size_t input)
+{
+	return input >= n->proto->n_input || !*n->value[input].name || n->value[input].zero;
+}
+
+static bool one_output(const Onnx__NodeProto *node)
+{
+	int outputs = 0;
+
+	for (size_t i = 0; i < node->n_output; i++)
+		outputs += *node->output[i] != 0;
+	return outputs <= 1;
+}
+
 static bool condition_holds(const struct engine_node *e, const char *condition)
 {
 	const Onnx__NodeProto *node = e->proto;
+	const Onnx__AttributeProto *equation = onnx_attr(node, "equation");
+	enum type first = node->n_input ? e->value[0].type : TYPE_NONE;
 	char name[64];
-	size_t n = strcspn(condition, "= "), outputs = 0;
+	size_t n = strcspn(condition, "= ");
 
 	if (strncmp(condition, "const", n) == 0)
 		return inputs_known(e);
-	if (strncmp(condition, "outputs", n) == 0) {
-		for (size_t i = 0; i < node->n_output; i++)
-			outputs += *node->output[i] != 0;
-		return outputs <= 1;
-	}
+	if (strncmp(condition, "outputs", n) == 0)
+		return one_output(node);
+	if (strncmp(condition, "rest", n) == 0)
+		return rest_is(e, TYPE_I64);
+	if (strncmp(condition, "zero", n) == 0)
+		return has_zero(e, 2);
+	if (strncmp(condition, "rank", n) == 0)
+		return node->n_input && e->value[0].rank == condition[n + 1] - '0';
+	if (strncmp(condition, "axes_given", n) == 0)
+		return node->n_input > 1 || onnx_attr(node, "axes");
+	if (strncmp(condition, "plain", n) == 0)
+		return equation && !memchr(equation->s.data, '.', equation->s.len);
+	if (strncmp(condition, "fmod_of_floats", n) == 0)
+		return !type_is_float(first) || (onnx_attr(node, "fmod") && onnx_attr(node, "fmod")->i == 1);
 	ck(n < sizeof name && condition[n] == '=');
 	memcpy(name, condition, n);
 	name[n] = 0;
@@ -159,7 +217,7 @@ static bool conditions_hold(const struct engine_node *n, const char *conditions)
 enum engine_support tensorrt_support(const struct engine_node *n, const char **reason, struct arena *a)
 {
 	const char *domain = onnx_domain(n->proto->domain), *op = onnx_text(n->proto->op_type);
-	const struct row *row = row_find(n->domain, op);
+	const struct row *row = row_find(n->domain, op, n->version);
 	enum type first = n->value && n->proto->n_input ? n->value[0].type : TYPE_NONE;
 
 	*reason = "";
