@@ -38,7 +38,7 @@ static struct ir_program *program_of(const char *path, const char *region, struc
 	struct graph_regions found = { 0 };
 	struct ir_program *p;
 
-	must(tpat_open(&model, &graph, path, &none, &none, a, &e), &e);
+	must(tpat_open(&model, &graph, path, &none, &none, NULL, a, &e), &e);
 	must(tpat_choose(&found, graph, &choice, a, &e), &e);
 	must(graph_region_program(&p, found.at[0], &options, a, &e), &e);
 	return p;

@@ -80,7 +80,7 @@ static void print_plans(char **field, struct sched_target *gpu, int gpus)
 	struct graph *graph;
 	struct graph_regions found = { 0 };
 
-	must(tpat_open(&model, &graph, path, &none, &none, a, &e), &e);
+	must(tpat_open(&model, &graph, path, &none, &none, NULL, a, &e), &e);
 	must(tpat_choose(&found, graph, &choice, a, &e), &e);
 	struct tpat_strings profile = { 0 }, at = { 0 };
 	if (field[4])
