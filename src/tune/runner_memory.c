@@ -5,9 +5,10 @@
 enum { MAX_COPIES = 64, GUARD = 256 };
 static const unsigned char guard_byte = 0x5c;
 
+/* Inputs and outputs; weights, which a model reads as seldom. */
 static bool at_edge(const struct ir_buffer *b)
 {
-	return b->role == IR_INPUT || b->role == IR_OUTPUT;
+	return b->role == IR_INPUT || b->role == IR_OUTPUT || b->weight;
 }
 
 void *runner_memory(const struct tune_runner *r, int copy, const struct ir_buffer *b)

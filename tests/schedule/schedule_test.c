@@ -24,6 +24,7 @@
 #include "tests/schedule/loop_cases.h"
 #include "tests/schedule/map_cases.h"
 #include "tests/schedule/order_cases.h"
+#include "tests/schedule/packed_cases.h"
 #include "tests/schedule/positions.h"
 #include "tests/schedule/renamed.h"
 #include "tests/schedule/row_cases.h"
@@ -173,6 +174,7 @@ static const struct {
 } lists[] = {
 	CASES(map_cases, NULL),
 	CASES(contract_cases, NULL),
+	CASES(packed_cases, NULL),
 	CASES(row_cases, NULL),
 	CASES(order_cases, NULL),
 	CASES(fourier_cases, NULL),

@@ -84,15 +84,24 @@ static bool has(const char *text, const char *word)
 	return find_word(text, text, word, " ,)&*<>=\0") != NULL || strstr(text, word) == text;
 }
 
+/* Enumerations of the headers, whose enumerators are words. */
+static bool is_enumeration(const char *text)
+{
+	static const char *const name[] = { "tile_places ", "packed_kind " };
+	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+		if (strncmp(text, name[i], strlen(name[i])) == 0)
+			return true;
+	return false;
+}
+
 static bool template_fits(const enum ir_of *of, const struct list *l, bool all)
 {
-	static const char *const word[] = {
-		[IR_OF_TYPE] = "class ", [IR_OF_NUMBER] = "int ", [IR_OF_TRUTH] = "bool ", [IR_OF_WORD] = "tile_places "
-	};
+	static const char *const word[] = { [IR_OF_TYPE] = "class ", [IR_OF_NUMBER] = "int ", [IR_OF_TRUTH] = "bool " };
 	int n = 0;
 	for (; of[n]; n++) {
-		const char *w = word[of[n] & ~IR_OF_MAYBE];
-		if (n >= l->n || strncmp(l->at[n] + strspn(l->at[n], " \n\t"), w, strlen(w)) != 0)
+		enum ir_of kind = of[n] & ~IR_OF_MAYBE;
+		const char *at = n < l->n ? l->at[n] + strspn(l->at[n], " \n\t") : "";
+		if (kind == IR_OF_WORD ? !is_enumeration(at) : strncmp(at, word[kind], strlen(word[kind])) != 0)
 			return false;
 	}
 	return !all || n == l->n;

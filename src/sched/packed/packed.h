@@ -1,0 +1,39 @@
+/* Sums of products one operand of which is a map over packed weights: numbers of 4 or 8 bits, less a zero point, times
+ * a scale that blocks of them share. packed_match.c recognises them, packed_emit.c writes the kernel. */
+#ifndef TPAT_SCHED_PACKED_H
+#define TPAT_SCHED_PACKED_H
+
+#include "ir/device.h"
+#include "sched/rule.h"
+
+/* The weight of row n and depth k is (number - zero) * scale; `rounded`: that rounded to the columns' type. */
+struct packed {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	const struct ir_buffer *numbers;
+	const struct ir_device_word *kind; /* of rt/device/tpat_packed.h */
+	enum type type;                    /* of the columns' elements: f16 or bf16 */
+	int bits, block;                   /* numbers that share scale and zero point; 0: all of a row */
+	int64_t rows, depth, row_bytes;
+	int row; /* the axis of out that counts rows; the others count columns */
+	bool rounded;
+	expr left;    /* load of a column's element */
+	expr scale;   /* f32, over the row's axis and k; 1 if there is none */
+	expr zero;    /* i32, likewise */
+	bool wide;    /* elements of a column can be read as vectors */
+	expr columns; /* their number */
+};
+
+bool packed_match(struct packed *m, struct ir_program *p, const struct ir_stage *s);
+
+/* A choice's kernel: tiles of 16 rows a warp, columns in groups of 8, warps that share the depth, copies ahead, and
+ * pieces of 64 bytes a copy. */
+struct packed_shape {
+	int tiles, columns, warps, stages, pieces;
+};
+struct packed_shape packed_shape(const struct sched_choice *c);
+int packed_shared_bytes(const struct packed_shape *shape);
+int packed_registers(const struct packed *m, const struct packed_shape *shape);
+void packed_kernel(struct ir_plan *plan, struct ir_step *step, const struct packed *m, const struct sched_choice *c);
+
+#endif

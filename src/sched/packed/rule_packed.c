@@ -1,0 +1,104 @@
+/* Rule packed: products of packed weights and 16-bit floats. A warp copies rows of weights to shared memory as they
+ * are, converts them in registers, exactly, and multiplies them on tensor cores, where they are the left operand: a
+ * weight is read once for all columns of a block. The warps of a block share the depth. See rt/device/tpat_packed.h. */
+#include "sched/packed/packed.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/core/choose.h"
+
+#include <math.h>
+
+enum { WARP = 32, ROWS = 16, COLUMNS = 8 };
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct packed m;
+	if (packed_match(&m, p, s))
+		return FOUND(p, m);
+	*why = "the stage is not a sum of products of 16-bit floats and weights of 4 or 8 bits in rows of whole 16 "
+	       "bytes";
+	return NULL;
+}
+
+/* As compiled for sm_90: 50 others, the sums, twice the columns' elements of a piece, and scales. */
+int packed_registers(const struct packed *m, const struct packed_shape *s)
+{
+	bool parts = m->block && !m->rounded;
+	int sums = 4 * s->tiles * s->columns * (parts ? 2 : 1),
+	    ahead = s->columns <= 2 ? 32 / m->bits * 4 * s->columns : 16;
+	return 50 + sums + ahead + 8 * s->tiles;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	static const int shapes[][4] = { { 2, 8, 3, 1 }, { 2, 4, 4, 1 }, { 1, 4, 4, 1 }, { 1, 8, 3, 1 },
+		                         { 4, 4, 3, 1 }, { 1, 4, 3, 2 }, { 2, 4, 3, 2 }, { 1, 2, 4, 1 } };
+	enum { SHAPES = sizeof shapes / sizeof *shapes };
+	const struct packed *m = site->found;
+	const struct sched_target *t = site->t;
+	int64_t columns = about(m->columns, t);
+	int n = 0;
+	if (!t->mma[m->type])
+		return 0;
+	for (int i = 0; i < SHAPES; i++)
+		for (int wide = 1; wide <= 8; wide *= 2) {
+			struct sched_choice c = { &sched_packed,
+				                  { shapes[i][0], wide, shapes[i][1], shapes[i][2], shapes[i][3] } };
+			struct packed_shape s = packed_shape(&c);
+			bool wasteful = wide > 1 && COLUMNS * wide >= 2 * columns;
+			bool stored = ROWS * COLUMNS * s.tiles * s.columns * s.warps * 4 <= packed_shared_bytes(&s);
+			if (!wasteful && stored && s.tiles * s.columns <= 16 &&
+			    packed_shared_bytes(&s) <= TARGET_SHARED_EVERYWHERE &&
+			    packed_registers(m, &s) <= target_thread_registers(t, WARP * s.warps))
+				out[n++] = c;
+		}
+	return n;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	packed_kernel(plan, step_new(plan), site->found, c);
+}
+
+/* ---- Time: weights from memory, columns from the L2 cache for each tile of rows, conversion and products. */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { START = 3500, WAY = 500 /* clocks: start and end of a block; a piece's latency beyond its work */ };
+	const struct packed *m = site->found;
+	const struct sched_target *t = site->t;
+	const struct packed_shape s = packed_shape(c);
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock;
+	double columns = (double)about(m->columns, t), rows = (double)m->rows, depth = (double)m->depth;
+	double row_blocks = ceil(rows / (ROWS * s.tiles)), column_blocks = ceil(columns / (COLUMNS * s.columns));
+	double blocks = row_blocks * column_blocks, piece = 512.0 / m->bits;
+
+	/* A piece of a warp: instructions to convert a word, and products of 16 x 8 x 16. */
+	double words = 8.0 * s.tiles, spans = m->block && m->block < piece ? piece / m->block : 1;
+	double parts = m->block && !m->rounded ? 4.0 * s.tiles * s.columns * spans : 0;
+	double issue = words * (m->bits == 4 ? 12 : 9) + 40.0 * s.columns + parts + 8.0 * s.tiles * spans + 60;
+	double multiply = ROWS * s.tiles * COLUMNS * s.columns * piece / t->mma[m->type];
+	double pieces = ceil(depth * m->bits / 512 / s.pieces) * s.pieces, turns = ceil(pieces / s.warps);
+	double here = target_resident(t, WARP * s.warps, packed_registers(m, &s), packed_shared_bytes(&s));
+	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
+	double waves = ceil(blocks / (t->processors * here));
+	double turn = fmax(fmax(issue / t->schedulers, multiply) * s.warps * here, issue + WAY);
+	double time = (waves * turns * turn + START) / clock;
+
+	double bytes = rows * depth * m->bits / 8, scales = m->block ? rows * depth / m->block * 2 : rows * 2;
+	double memory = (bytes + scales) / (0.85 * t->bytes_per_ns);
+	double cache = (bytes * column_blocks + row_blocks * columns * depth * 2) / cost_tiles_rate(t);
+	return t->launch_ns + fmax(fmax(memory, cache), time) + (double)START / clock / 2;
+}
+
+const struct sched_rule sched_packed = {
+	.name = "packed",
+	.version = 1,
+	.param = { { "tiles", 1, 4 }, { "columns", 1, 8 }, { "warps", 2, 8 }, { "stages", 3, 4 }, { "pieces", 1, 2 } },
+	.heavy = true,
+	.none = "the GPU has no tensor cores for the columns' type",
+	.match = match,
+	.candidates = candidates,
+	.estimate = estimate,
+	.apply = apply,
+};
