@@ -111,6 +111,9 @@ struct dev {
 	int (*kernel_use)(struct dev *d, struct dev_kernel *k, int *registers, int *local_bytes, int *shared_bytes,
 	                  struct err *e);
 
+	/* (optional) The clock of the multiprocessors now, in MHz; 0: unknown. */
+	double (*clock)(struct dev *d);
+
 	void (*close)(struct dev *d); /* frees everything, including `d` */
 };
 

@@ -73,6 +73,7 @@ int dev_cuda_open(struct dev **out, int index, struct err *e)
 	g->dev = (struct dev){ .kind = "cuda", .state = g, .close = close_cuda };
 	dev_cuda_code(&g->dev);
 	dev_cuda_queue(&g->dev);
+	dev_cuda_clock(g);
 	int rc = open_gpu(g, index, e);
 	if (rc < 0) {
 		if (g->context)

@@ -14,6 +14,8 @@ struct gpu {
 	cu_stream stream;
 	struct dev_event *free_events; /* structs to reuse; their events are destroyed */
 	struct dev_graph *free_graphs;
+	void *managed; /* NVML's handle of the GPU */
+	bool looked_for_clock;
 };
 
 /* Makes the device's context current in the calling thread, before each driver call; free if it already is. */
@@ -21,5 +23,6 @@ const struct cuda_driver *dev_cuda_enter(struct dev *d, struct gpu **g);
 
 void dev_cuda_code(struct dev *d);  /* compile, modules, kernels, launches, tensor maps */
 void dev_cuda_queue(struct dev *d); /* memory, events, graphs */
+void dev_cuda_clock(struct gpu *g); /* the present clock */
 
 #endif

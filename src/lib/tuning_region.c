@@ -138,9 +138,6 @@ static void take_result(struct job *j, const struct tune_result *r)
 			out->kernels = sched_program(j->program, &j->t->target,
 			                             tune_point_choices(j->space, r->best.point, j->arena))
 			                       ->steps.n;
-		struct tune_trial best = r->best;
-		if (r->confirmed)
-			tuning_keep(j, &best, r->bytes);
 	}
 	if (r->end == TUNE_END_FAULT)
 		out->error = arena_printf(a, "%s%s%s", r->fault.text, *r->fault.advice ? " " : "", r->fault.advice);
@@ -179,6 +176,7 @@ static void tune(struct job *j)
 		.compilers = compilers(o),
 		.deadline = o->deadline,
 		.tried = tried,
+		.compared = tried,
 		.progress = progress,
 		.user = j,
 	};

@@ -99,6 +99,17 @@ int tune_runner_sample(struct tune_runner *r, double *ns, struct err *e)
 	return 0;
 }
 
+int tune_runner_runs(const struct tune_runner *r)
+{
+	return r->timing->rounds * r->copies;
+}
+
+double tune_runner_clock(const struct tune_runner *r)
+{
+	struct dev *d = r->dev;
+	return d->clock ? d->clock(d) : 0;
+}
+
 void tune_runner_cool(struct tune_runner *r)
 {
 	struct runner_timing *t = r->timing;

@@ -169,6 +169,11 @@ const struct tune_trial *tune_search_find(const struct tune_search *s, struct tu
 	return q && q->answered ? &q->trial : NULL;
 }
 
+double tune_search_ratio(const struct tune_search *s, int stage, int option)
+{
+	return s->ratio[stage][option];
+}
+
 /* Breaks ties by the order of questions. */
 static bool before(const struct tune_search *s, int x, int y)
 {

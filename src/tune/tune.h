@@ -67,7 +67,9 @@ int tune_runner_time(struct tune_runner *r, double *ns, double *spread, int repe
  * take samples. The median sorts the samples; `spread` may be null. */
 int tune_runner_warm(struct tune_runner *r, double *once_ns, struct err *e);
 int tune_runner_sample(struct tune_runner *r, double *ns, struct err *e);
-void tune_runner_cool(struct tune_runner *r); /* drops the recorded graph */
+int tune_runner_runs(const struct tune_runner *r);     /* of a sample; once warm */
+double tune_runner_clock(const struct tune_runner *r); /* the device's clock now, in MHz; 0: unknown */
+void tune_runner_cool(struct tune_runner *r);          /* drops the recorded graph */
 double tune_median(double *sample, int n, double *spread);
 
 /* The reference for results. */

@@ -8,15 +8,18 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "tune/turns.h"
 
 enum {
 	MAX_COMPILERS = 64,
 	MAX_QUEUE = 2 * MAX_COMPILERS,
 	REPEATS = 9,        /* rounds against the best so far */
-	FIRST_REPEATS = 15, /* for the reference candidate, and for the last comparison */
+	FIRST_REPEATS = 15, /* for the reference candidate */
+	EXACT_ROUNDS = 200, /* at most, for the last comparisons */
 	FAULTS = 4,         /* consecutive faults not caused by candidates: then tuning ends */
 	POLL_MS = 200,
 	OPENING = 60,
+	CHOOSING = 5, /* seconds for the last comparisons, at least */
 };
 
 enum place { WAITING, COMPILING, COMPILED, MEASURING, ANSWERED };
@@ -50,6 +53,9 @@ struct tuner {
 	double against_ns;  /* of the reference candidate */
 	struct tune_point against;
 	double ratio; /* of the last answer */
+	bool exact;   /* the best are compared, until: */
+	double choose_until;
+	bool stopped;
 };
 
 static double now(void)
@@ -169,7 +175,9 @@ static bool request(struct tuner *t, struct process *p, struct entry *x, int rep
 {
 	struct tune_request *q = NEW(t->arena, struct tune_request);
 	size_t bytes = sizeof *q->point * (size_t)t->job->bench.space->stages;
-	*q = (struct tune_request){ .id = (int)(x - t->queue), .repeats = repeats, .compared = compared };
+	*q = (struct tune_request){
+		.id = (int)(x - t->queue), .repeats = repeats, .compared = compared, .exact = t->exact
+	};
 	memcpy(q->point, x->trial.point.option, bytes);
 	if (compared)
 		memcpy(q->against, t->against.option, bytes);
@@ -345,32 +353,49 @@ static enum tune_end search(struct tuner *t)
 	}
 }
 
-/* ---- The end: compares the best with the cost model's choice once more, since its gain was measured in many small
- * steps. */
+/* ---- The end: compares the best few once more, since their times were found in many small steps. */
 
-static bool compare(struct tuner *t, struct tune_trial *best)
+static bool compare(void *user, struct tune_point p, struct tune_point against, double *ratio)
 {
-	struct entry x = { COMPILED, false, { .point = best->point, .why = "" } };
+	struct tuner *t = user;
+	struct entry x = { COMPILED, false, { .point = p, .why = "" } };
+	if (now() > t->choose_until)
+		return false;
+	t->against = against;
+	t->against_ns = 1;
+	t->exact = true;
+	while (x.place != ANSWERED && !t->failed_device) {
+		measure(t, &x, EXACT_ROUNDS);
+		look(t);
+		if (progress(t))
+			t->stopped = true;
+		if (t->stopped)
+			return false;
+	}
+	*ratio = t->ratio;
+	return x.place == ANSWERED && x.trial.status == TUNE_OK;
+}
+
+static void choose(struct tuner *t, struct tune_trial *best)
+{
+	const struct tune_trial *first = &t->out->first;
 	for (int i = 0; i < t->compilers; i++)
 		stop(&t->compiler[i], NULL); /* their results are no longer needed */
 	if (t->measurer.work)
 		stop(&t->measurer, NULL);
-	t->against = t->out->first.point;
-	t->against_ns = t->out->first.ns;
-	while (x.place != ANSWERED && !t->failed_device) {
-		measure(t, &x, 2 * FIRST_REPEATS);
-		look(t);
-		if (progress(t))
-			return false;
-	}
-	if (x.place != ANSWERED || x.trial.status != TUNE_OK)
-		return false;
+	struct tune_choice *c = NEW(t->arena, struct tune_choice);
+	t->choose_until = now() + (t->job->seconds > 10 * CHOOSING ? t->job->seconds / 10 : CHOOSING);
+	tune_choose(c, t->job->search, t->job->bench.space, compare, t, t->arena);
+	if (t->stopped || c->n < 2)
+		return;
+	*best = c->trial[0];
 	t->out->confirmed = true;
-	if (t->ratio >= 1) /* it was noise */
-		*best = t->out->first;
-	else
-		best->ns = x.trial.ns;
-	return true;
+	for (int i = 0; i < c->n; i++) {
+		if (first->point.option && tune_point_same(t->job->bench.space, c->trial[i].point, first->point))
+			t->out->first.ns = c->trial[i].ns;
+		if (t->job->compared)
+			t->job->compared(t->job->user, &c->trial[i], t->out->bytes);
+	}
 }
 
 void tune_program(struct tune_result *out, const struct tune_job *job, struct arena *a)
@@ -387,9 +412,8 @@ void tune_program(struct tune_result *out, const struct tune_job *job, struct ar
 	const struct tune_trial *best = tune_search_best(job->search);
 	if (best) {
 		out->best = *best;
-		bool same = out->first.point.option && tune_point_same(job->bench.space, best->point, out->first.point);
-		if (!same && out->trials && out->first.status == TUNE_OK && out->end <= TUNE_END_BUDGET)
-			compare(t, &out->best);
+		if (out->trials && out->end <= TUNE_END_BUDGET)
+			choose(t, &out->best);
 	}
 	for (int i = 0; i < t->compilers; i++)
 		stop(&t->compiler[i], NULL);

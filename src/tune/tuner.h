@@ -23,6 +23,8 @@ struct tune_job {
 	double opening;             /* extra seconds for a new measurer, which opens the device; 0: 60 */
 	/* Called for every trial as soon as it is known. May be null. */
 	void (*tried)(void *user, const struct tune_trial *t, double bytes);
+	/* Called for the best few with their times by the last comparison, the chosen one first. May be null. */
+	void (*compared)(void *user, const struct tune_trial *t, double bytes);
 	/* Called a few times per second; returns true to stop with the best so far. May be null. */
 	bool (*progress)(void *user, const struct tune_state *s);
 	void *user;
@@ -37,7 +39,7 @@ enum tune_end {
 
 struct tune_result {
 	struct tune_trial best, first; /* first: the cost model's choice. point.option is null if none is ok */
-	bool confirmed;                /* both were timed again, alternating */
+	bool confirmed;                /* the best few were compared again */
 	int trials, failed;            /* failed: not ok */
 	double bytes, seconds;
 	enum tune_end end;

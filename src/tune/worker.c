@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "tune/code_cache.h"
+#include "tune/turns.h"
 
-enum { HOPELESS = 5, MAX_REPEATS = 64, PROBE_MS = 120000 };
+enum { HOPELESS = 5, PROBE_MS = 120000 };
+static const double LIMIT_NS = 6e8; /* for one comparison */
 
 /* A candidate on the device. */
 struct slot {
@@ -140,26 +142,16 @@ static int check(struct worker *w, struct slot *s, struct tune_reply *r, struct 
 	return 0;
 }
 
-/* Alternates, so that clock changes affect both. Stops early if one is clearly slower. */
-static int time_by_turns(struct tune_runner *one, struct tune_runner *other, int repeats, struct tune_reply *r,
-                         struct err *e)
+static int sample(void *user, int which, double *ns, struct err *e)
 {
-	double mine[MAX_REPEATS], its[MAX_REPEATS], ratio[MAX_REPEATS], sorted[MAX_REPEATS];
-	int n = 0;
-	while (n < repeats && n < MAX_REPEATS) {
-		if (other)
-			TRY(tune_runner_sample(other, &its[n], e));
-		TRY(tune_runner_sample(one, &mine[n], e));
-		ratio[n] = other && its[n] > 0 ? mine[n] / its[n] : 1;
-		n++;
-		memcpy(sorted, ratio, sizeof *ratio * (size_t)n);
-		double now = tune_median(sorted, n, NULL);
-		if (now > 2 || (n >= 3 && now > 1.1) || (n >= 5 && now > 1.03))
-			break;
-	}
-	r->ratio = tune_median(ratio, n, NULL);
-	r->ns = tune_median(mine, n, &r->spread);
-	return 0;
+	struct tune_runner *const *runner = user;
+	return tune_runner_sample(runner[which], ns, e);
+}
+
+static double clock_now(void *user)
+{
+	struct tune_runner *const *runner = user;
+	return tune_runner_clock(runner[0]);
 }
 
 static int time_it(struct slot *s, struct slot *against, const struct tune_request *q, struct tune_reply *r,
@@ -177,7 +169,14 @@ static int time_it(struct slot *s, struct slot *against, const struct tune_reque
 		TRY(tune_runner_warm(against->runner, &best, e));
 	}
 	TRY(tune_runner_warm(s->runner, &once, e));
-	return time_by_turns(s->runner, against ? against->runner : NULL, q->repeats, r, e);
+	struct tune_runner *runner[2] = { s->runner, against ? against->runner : NULL };
+	const struct tune_meter meter = { sample, clock_now, runner, !against };
+	struct tune_turns turns;
+	TRY(tune_by_turns(&turns, &meter, q->repeats, q->exact, LIMIT_NS / tune_runner_runs(s->runner), e));
+	r->ns = turns.ns;
+	r->spread = turns.spread;
+	r->ratio = turns.ratio;
+	return 0;
 }
 
 /* The slot that holds `point`, or null. */

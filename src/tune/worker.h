@@ -25,6 +25,7 @@ struct tune_bench {
 struct tune_request {
 	int id, repeats;
 	bool compared; /* time it alternating with `against`, which was ok */
+	bool exact;    /* to choose between them */
 	int16_t point[TUNE_MAX_STAGES], against[TUNE_MAX_STAGES];
 };
 
