@@ -359,14 +359,64 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 	}
 }
 
-/* The same for any values, through registers: fetch() issues the loads, put() waits for them and stores the elements.
- * Consecutive threads load consecutive rows. */
-template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
+/* The same for elements of 4 or 8 bytes that lie anywhere: each is a copy of its own. Consecutive threads copy
+ * consecutive rows or, ALONG, consecutive elements of a row. */
+template <int THREADS, bool ALONG, class T, int ROWS, int COLUMNS, tile_places P, class Y, class X, class At>
+TPAT_FN void tile_copy_elements(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y row, X column, const At &at)
+{
+	const int all = ROWS * COLUMNS;
+#pragma unroll
+	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
+		const int element = i * THREADS + block_thread();
+		if (all % THREADS == 0 || element < all) {
+			const int r = ALONG ? element / COLUMNS : element % ROWS;
+			const int c = ALONG ? element % COLUMNS : element / ROWS;
+			const auto place = at(row + r, column + c);
+			copy_async<(int)sizeof(T)>(tile.element(r, c), from + (place < 0 ? 0 : place), place >= 0);
+		}
+	}
+}
+
+/* Returns inside ? *p : 0, an element of 1 or 2 bytes. There is no branch, so that a thread's loads are in flight
+ * together. */
+template <class T> TPAT_FN T load_element(const T *p, bool inside)
+{
+	static_assert(sizeof(T) <= 2, "1 or 2 bytes");
+	T v[1];
+#if TPAT_ARCH
+	u16 bits;
+	if constexpr (sizeof(T) == 1)
+		asm volatile("{ .reg .pred p; .reg .u64 t; cvta.to.global.u64 t, %1; setp.ne.s32 p, %2, 0; mov.u16 %0, "
+		             "0; @p ld.global.u8 %0, [t]; }"
+		             : "=h"(bits)
+		             : "l"(p), "r"((int)inside));
+	else
+		asm volatile("{ .reg .pred p; .reg .u64 t; cvta.to.global.u64 t, %1; setp.ne.s32 p, %2, 0; mov.u16 %0, "
+		             "0; @p ld.global.u16 %0, [t]; }"
+		             : "=h"(bits)
+		             : "l"(p), "r"((int)inside));
+	memcpy(v, &bits, sizeof v);
+#else
+	load_if(v, p, inside);
+#endif
+	return v[0];
+}
+
+/* Copies a tile of elements that lie anywhere through registers: a fetch issues the loads, put() waits for them and
+ * stores the elements. Consecutive threads load consecutive rows or, ALONG, consecutive pieces of a row. */
+template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_gather {
 	typedef shared_tile<T, ROWS, COLUMNS> tile_type;
 	static constexpr int elements = tile_type::piece_elements, all = ROWS * tile_type::pieces;
 	static constexpr int count = (all + THREADS - 1) / THREADS;
 	T next[count][elements];
 
+	TPAT_FN static int row_of(int piece) { return ALONG ? piece / tile_type::pieces : piece % ROWS; }
+	TPAT_FN static int column_of(int piece)
+	{
+		return (ALONG ? piece % tile_type::pieces : piece / ROWS) * elements;
+	}
+
+	/* Of any values. */
 	template <class Y, class X, class Value> TPAT_FN void fetch(Y row, X column, const Value &value)
 	{
 #pragma unroll
@@ -375,16 +425,37 @@ template <int THREADS, class T, int ROWS, int COLUMNS> struct tile_gather {
 			if (all % THREADS == 0 || piece < all)
 #pragma unroll
 				for (int e = 0; e < elements; e++)
-					next[i][e] = value(row + piece % ROWS, column + piece / ROWS * elements + e);
+					next[i][e] = value(row + row_of(piece), column + column_of(piece) + e);
 		}
 	}
+
+	/* Of a tensor's elements: at() is as for tile_copy(). */
+	template <class Y, class X, class At> TPAT_FN void fetch_from(const T *from, Y row, X column, const At &at)
+	{
+		fetch(row, column, [&](Y r, X c) {
+			const auto place = at(r, c);
+			return load_element(from + (place < 0 ? 0 : place), place >= 0);
+		});
+	}
+
+	/* The same, with `fill` where at() returns -2. */
+	template <class Y, class X, class At>
+	TPAT_FN void fetch_filled(const T *from, Y row, X column, const At &at, T fill)
+	{
+		fetch(row, column, [&](Y r, X c) {
+			const auto place = at(r, c);
+			const T v = load_element(from + (place < 0 ? 0 : place), place >= 0);
+			return place == -2 ? fill : v;
+		});
+	}
+
 	TPAT_FN void put(tile_type &tile)
 	{
 #pragma unroll
 		for (int i = 0; i < count; i++) {
 			const int piece = i * THREADS + block_thread();
 			if (all % THREADS == 0 || piece < all)
-				store(tile.piece(piece % ROWS, piece / ROWS * elements), next[i]);
+				store(tile.piece(row_of(piece), column_of(piece)), next[i]);
 		}
 	}
 };

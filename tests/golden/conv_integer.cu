@@ -22,7 +22,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
-		return depth < 27 ? weight[row * 27 + depth] : (i8)0;
+		return depth < 27 ? row * 27 + depth : -1;
 	};
 	const auto right_at = [&](int column, int depth) {
 		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
@@ -35,10 +35,10 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 		const int tmp1 = floor_div(W - 1, 2);
 		const int tmp2 = k * 2 + s - 1;
 		const int tmp3 = l * 2 + t - 1;
-		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? x[l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1] : zero[0] : (u8)0;
+		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1 : -2 : -1;
 	};
-	tile_gather<128, i8, 16, 128> left_next;
-	tile_gather<128, u8, 128, 128> right_next;
+	tile_gather<128, i8, 16, 128, true> left_next;
+	tile_gather<128, u8, 128, 128, false> right_next;
 	mma_sum<int> sum[1][4] = {};
 	const auto left_zero = [&](int row) {
 		return 0;
@@ -57,8 +57,8 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 		copy_wait<0>();
 		__syncthreads();
 		if (from < 27) {
-			left_next.fetch(first_row, from, left_at);
-			right_next.fetch(first_column, from, right_at);
+			left_next.fetch_from(weight, first_row, from, left_at);
+			right_next.fetch_filled(x, first_column, from, right_at, zero[0]);
 		}
 		copy_commit();
 		if (from >= 128) {

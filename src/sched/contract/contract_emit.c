@@ -178,7 +178,7 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	if (contract_has_zeros(k))
 		contract_declare_zeros(k, b);
 
-	if (contract_way_of(k, 0) == CONTRACT_GATHER || contract_way_of(k, 1) == CONTRACT_GATHER)
+	if (contract_through_registers(k, 0) || contract_through_registers(k, 1))
 		sum_gathered(k, b);
 	else
 		sum_copied(k, b);

@@ -120,6 +120,7 @@ bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_
 extern const char *const contract_side_name[2];
 enum contract_way contract_way_of(const struct contract_kernel *k, int side);
 bool contract_is_turned(const struct contract_kernel *k, int side);
+bool contract_through_registers(const struct contract_kernel *k, int side); /* otherwise by asynchronous copies */
 struct ir_variable *contract_tiles_new(const struct contract_kernel *k, int side); /* an array, one tile per slot */
 /* Emits the prologue of the loads: what must be set up before the first fetch. */
 void contract_begin_loads(struct contract_kernel *k, struct ir_block *b);

@@ -9,6 +9,18 @@ enum contract_way contract_way_of(const struct contract_kernel *k, int side)
 	return k->fast ? k->c->side[side].way : CONTRACT_GATHER;
 }
 
+/* True if a gathered operand's elements are a tensor's, so that kernels need only positions. */
+static bool is_of_tensor(const struct contract_kernel *k, int side)
+{
+	return contract_load_of(&k->c->side[side]) != NULL;
+}
+
+bool contract_through_registers(const struct contract_kernel *k, int side)
+{
+	bool copied = is_of_tensor(k, side) && k->c->plain; /* asynchronous copies have at least 4 bytes */
+	return contract_way_of(k, side) == CONTRACT_GATHER && !copied;
+}
+
 static int outer_size(const struct contract_kernel *k, int side)
 {
 	return side ? k->shape.columns : k->shape.rows;
@@ -62,6 +74,35 @@ static expr steady_depth(const struct contract_kernel *k)
 	return depth;
 }
 
+/* Number of neighbours along the reduced axes that are contiguous in memory. */
+static expr contiguous(const struct contract_kernel *k, expr position)
+{
+	const struct ir_stage *s = k->c->s;
+	expr n = index_(k, 1);
+	for (int i = s->space_rank - 1; i >= 0; i--) {
+		int axis = k->c->order[i];
+		if (!ir_is_int(s->space[axis], 1) && ir_stride(position, s->out->rank + axis) != n)
+			break;
+		n = ir_binary(IR_MUL, n, s->space[axis]);
+	}
+	return n;
+}
+
+/* True if neighbouring threads gather elements along the reduced axes, false if along rows (or columns): whichever are
+ * contiguous in memory. */
+static bool gathers_along(const struct contract_kernel *k, int side)
+{
+	enum { FEW = 8 };
+	const struct contract *c = k->c;
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	expr position = position_of(k, side), along = contiguous(k, position), across = NULL;
+	int64_t n;
+	for (int i = 0; i < c->axes[own]; i++)
+		if (!ir_is_int(c->s->out->dim[c->axis[own][i]], 1))
+			across = ir_stride(position, c->axis[own][i]);
+	return !(ir_const_int(along, &n) && n < FEW) && !(across && ir_is_int(across, 1));
+}
+
 /* Emits the function that gives an element's position, or its value. */
 static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 {
@@ -82,7 +123,7 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
 	}
 	expr load = contract_load_of(&c->side[side]), condition = contract_condition_of(&c->side[side]);
-	mark_axes(way == CONTRACT_GATHER ? value : ir_flat(k->p->pool, load->buf, load->arg), used);
+	mark_axes(!load ? value : ir_flat(k->p->pool, load->buf, load->arg), used);
 	if (condition)
 		mark_axes(condition, used);
 	contract_declare_group(k, f->body, own, outer, used);
@@ -92,7 +133,7 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	if (!divides(steady_depth(k), k->shape.depth))
 		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), contract_depth(k)));
 	struct axes here = { .value = k->axis };
-	if (way == CONTRACT_GATHER) {
+	if (way == CONTRACT_GATHER && !load) {
 		f->value =
 		        ir_select(inside, to_kernel(k->p, value, &here), ir_const(k->p->pool, c->side[side].type, 0));
 		return;
@@ -110,26 +151,35 @@ void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side
 	expr first = ir_var_of(k->first[side], NULL);
 	enum contract_way way = contract_way_of(k, side);
 	struct ir_call *call;
-	if (way == CONTRACT_GATHER) {
-		call = emit_method(k->p, b, k->next[side], &device_tile_gather_fetch);
-	} else {
+	expr fill = way == CONTRACT_GATHER && !is_of_tensor(k, side) ? NULL : fill_of(k, side);
+	if (way != CONTRACT_GATHER) {
 		call = emit_invoke(k->p, b, k->wide ? &device_wide_tile_copy : &device_tile_copy,
 		                   IR_OF(IR_NUMBER(k->shape.threads)));
 		add_item(k->p, call, k->tile[side], slot);
-		add_address(k->p, call, contract_load_of(&k->c->side[side])->buf, index_(k, 0), false);
+	} else if (!contract_through_registers(k, side)) {
+		call = emit_invoke(k->p, b, &device_tile_copy_elements,
+		                   IR_OF(IR_NUMBER(k->shape.threads), IR_TRUTH(gathers_along(k, side))));
+		add_item(k->p, call, k->tile[side], slot);
+	} else {
+		call = emit_method(k->p, b, k->next[side],
+		                   fill                    ? &device_tile_gather_fetch_filled
+		                   : is_of_tensor(k, side) ? &device_tile_gather_fetch_from
+		                                           : &device_tile_gather_fetch);
 	}
+	if (is_of_tensor(k, side))
+		add_address(k->p, call, contract_load_of(&k->c->side[side])->buf, index_(k, 0), false);
 	add_value(k->p, call, way == CONTRACT_TURNED ? depth : first);
 	add_value(k->p, call, way == CONTRACT_TURNED ? first : depth);
 	add_variable(k->p, call, k->at[side]);
-	if (way != CONTRACT_GATHER && fill_of(k, side)) {
+	if (fill) {
 		struct axes here = { .value = k->axis };
-		add_value(k->p, call, to_kernel(k->p, fill_of(k, side), &here));
+		add_value(k->p, call, to_kernel(k->p, fill, &here));
 	}
 }
 
 void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, expr slot)
 {
-	if (contract_way_of(k, side) != CONTRACT_GATHER)
+	if (!contract_through_registers(k, side))
 		return;
 	struct ir_call *call = emit_method(k->p, b, k->next[side], &device_tile_gather_put);
 	add_item(k->p, call, k->tile[side], slot);
@@ -141,8 +191,9 @@ void contract_begin_loads(struct contract_kernel *k, struct ir_block *b)
 		emit_at(k, b, side);
 	for (int side = 0; side < 2; side++) {
 		struct ir_template of = IR_OF(IR_NUMBER(k->shape.threads), IR_TYPE(k->c->side[side].type),
-		                              IR_NUMBER(outer_size(k, side)), IR_NUMBER(k->shape.depth));
-		if (contract_way_of(k, side) == CONTRACT_GATHER)
+		                              IR_NUMBER(outer_size(k, side)), IR_NUMBER(k->shape.depth),
+		                              IR_TRUTH(gathers_along(k, side)));
+		if (contract_through_registers(k, side))
 			k->next[side] = emit_local(k->p, b,
 			                           ir_object_new(k->p->pool, &device_tile_gather, of, "%s_next",
 			                                         contract_side_name[side]));

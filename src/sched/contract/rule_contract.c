@@ -129,7 +129,7 @@ static double most(double a, double b)
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
 	const struct sched_target *t = site->t;
-	enum { START = 2000, GATHER_WAY = 150 /* clocks */ };
+	enum { START = 2000 };
 	const double clock = t->clock_ghz * cost_table(t)->mma_clock, latency = cost_table(t)->tile_way;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
 	struct contract_shape k = contract_shape(&c, choice);
@@ -148,11 +148,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		gathered += k.rows;
 	if (c.side[1].way == CONTRACT_GATHER)
 		gathered += k.columns;
-	double gather = gathered * k.depth * 40 / 128; /* computing addresses and waiting for elements, as measured on
-	                                               an H100 */
-	/* A thread's guarded elements come one after another. Measured on an H200 with one block on a multiprocessor:
-	 * convolutions of 410 and 142 channels, 90 and 390 ns an element. */
-	double in_turn = gathered * k.depth / k.threads * GATHER_WAY;
+	double gather = gathered * k.depth * 40 / 128; /* computing addresses, as measured on an H100 */
+	/* Elements of less than 4 bytes come through registers, one tile at a time. */
+	double ahead = gathered > 0 && !c.plain ? 1 : k.slots - 1;
 	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + gather + 40;
 
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
@@ -161,17 +159,16 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double here = target_resident(t, k.threads, registers, (k.rows + k.columns) * k.depth * size * k.slots);
 	here = most(1, least(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
-	double together = most(step * here, latency / (k.slots - 1.0));
+	double together = most(step * here, latency / ahead);
 	if (!target_has(t, TARGET_COPY_ASYNC)) /* a block waits for its tiles while others multiply */
 		together = most(step * here, step + latency);
-	together = most(together, in_turn);
 	double time = (waves * steps * together + START) / clock;
 	if (c.plain) { /* warps hide each other's latency, so few warps leave gaps, as do few sums per lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
 		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
 		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait at barriers; all factors as measured on an H100 */
-		double arrival = target_has(t, TARGET_COPY_ASYNC) ? latency / (k.slots - 1.0) : step + latency;
-		time = (share * steps * most(step * gaps, most(arrival, in_turn) / here) + START) / clock;
+		double arrival = target_has(t, TARGET_COPY_ASYNC) ? latency / ahead : step + latency;
+		time = (share * steps * most(step * gaps, arrival / here) + START) / clock;
 	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */
