@@ -427,3 +427,14 @@ write("growing.onnx", model(growing, [info("x0", ["N", "M"])], [info("x64", [Non
 many = [f"x{i}" for i in range(8000)]
 write("many_inputs.onnx", model([onnx.helper.make_node("Concat", many, ["y"], name="all", axis=0)], [
     info(name, ["N", 3]) for name in many], [info("y", [None, 3])]))
+layers = [("a_layer_whose_name_no_table_has_room_for/" + "block/" * 8 if i == 2 else f"layer{i}") for i in range(14)]
+long = []
+for i, layer in enumerate(layers):  # refused alike; then an axis of unknown extent, and what follows it
+    quantised, scale, zero = f"q{i}", f"scale{i}", f"zero{i}"
+    long += [helper.make_node("DynamicQuantizeLinear", [f"x{i}"], [quantised, scale, zero], name=layer + "/quantise"),
+             helper.make_node("DequantizeLinear", [quantised, scale, zero], [f"d{i}"], name=layer + "/dequantise"),
+             helper.make_node("Concat", [f"d{i}", f"d{i}"], [f"x{i + 1}"], name=layer + "/double", axis=0)]
+long += [helper.make_node("Squeeze", ["x14"], ["squeezed"], name="squeeze"),
+         helper.make_node("Relu", ["squeezed"], ["positive"], name="positive"),
+         helper.make_node("Sigmoid", ["positive"], ["y"], name="sigmoid")]
+write("long.onnx", model(long, [info("x0", ["number_of_sequences", "number_of_tokens"])], [info("y", None)]))

@@ -70,6 +70,7 @@ struct tpat_node {
 	bool constant;                /* its results are known at build time */
 	const char *why;              /* if not taken: the reason, a sentence */
 	const char *advice;           /* if not taken: what to do, or "" */
+	const char *after;            /* if not taken since tpat does not support an earlier node: its label; else "" */
 };
 
 /* The schedule of a program: its stages, in order, and each rule's verdict on them. */

@@ -108,6 +108,23 @@ int cli_shard(struct tpat_tune_options *o, const char *shard);
 /* "0-3,6" as devices of the kind `device` (null: cuda). Returns as cli_parse. */
 int cli_devices(struct cli *c, struct tpat_tune_options *o, const struct tpat_strings *list);
 
+/* cli_extents.c: replaces long extents in "f32[N,floordiv(...)]" by ?1, ?2 ..., the same in all texts, and prints what
+ * they stand for. Zeroed but for `arena`. */
+struct cli_extents {
+	VEC(const char *);
+	struct arena *arena;
+};
+const char *cli_shorten(struct cli_extents *x, const char *types);
+void cli_print_legend(const struct cli_extents *x);
+
+/* cmd_list_print.c: prints a model's nodes; `o`: which of them; `engine`: "TensorRT 11". */
+struct cli_list {
+	bool all, refused;
+	struct tpat_strings type; /* none: any */
+};
+void cli_print_list(const struct cli *c, const struct tpat_list *l, const struct cli_list *o, const char *engine);
+const char *cli_support(enum tpat_support s); /* "yes", "partly", "no" */
+
 /* Explains the schedule of a node or plugin (cli_why.c). */
 void cli_print_why(const struct tpat_schedule *s);
 json_t *cli_json_why(const struct tpat_schedule *s);

@@ -1,71 +1,15 @@
-/* tpat list: a model's nodes as a table, or as JSON. */
+/* tpat list: a model's nodes as tables (cmd_list_print.c), or as JSON. */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "cli/cli.h"
 
-static const char *const support[] = { [TPAT_TRT_NO] = "no", [TPAT_TRT_PARTLY] = "partly", [TPAT_TRT_YES] = "yes" };
-
-static const char *op_name(const struct cli *c, const struct tpat_node *n)
+const char *cli_support(enum tpat_support s)
 {
-	return *n->domain ? arena_printf(c->arena, "%s.%s", n->domain, n->op_type) : n->op_type;
-}
-
-static void print_edges(const char *what, const struct tpat_strings *list)
-{
-	for (int i = 0; i < list->n; i++)
-		printf("  %-8s %s\n", i ? "" : what, list->at[i]);
-}
-
-struct widths {
-	int label, op;
-};
-
-static void print_node(const struct cli *c, const struct tpat_node *n, const struct widths *w)
-{
-	printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(w->label, n->label), n->label,
-	       cli_field(w->op, op_name(c, n)), op_name(c, n), support[n->tensorrt],
-	       n->constant ? "folds"
-	       : n->taken  ? "yes"
-	                   : "no",
-	       n->inputs, n->outputs);
-	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why && !n->follows)
-		printf("  %*s  TensorRT: %s\n", w->label, "", n->tensorrt_why);
-	if (!n->taken && *n->why)
-		printf("  %*s  tpat: %s\n", w->label, "", n->why);
-	if (!n->taken && *n->advice)
-		printf("  %*s        %s\n", w->label, "", n->advice);
-}
-
-static void print_table(const struct cli *c, const struct tpat_list *l, const char *engine)
-{
-	struct widths w = { 4, 8 };
-	const char *graph = "";
-	int refused = 0, both = 0, follow = 0;
-	for (int i = 0; i < l->nodes; i++) {
-		w.label = cli_wider(w.label, l->node[i].label);
-		w.op = cli_wider(w.op, op_name(c, &l->node[i]));
-		refused += l->node[i].tensorrt == TPAT_TRT_NO;
-		follow += l->node[i].follows;
-		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
-	}
-	w.label = w.label > 48 ? 48 : w.label;
-	printf("%s: %d node%s, opset %lld, IR version %lld\n", l->model, l->nodes, l->nodes == 1 ? "" : "s",
-	       (long long)l->opset, (long long)l->ir_version);
-	print_edges("inputs", &l->inputs);
-	print_edges("outputs", &l->outputs);
-	if (l->nodes)
-		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", w.label, "node", w.op, "operator");
-	for (int i = 0; i < l->nodes; i++) {
-		if (strcmp(l->node[i].graph, graph) != 0)
-			printf("\n  in %s\n", graph = l->node[i].graph);
-		print_node(c, &l->node[i], &w);
-	}
-	printf("\n%s refuses %d of %d nodes", engine, refused, l->nodes);
-	if (follow)
-		printf(", %d of them only because they read tensors of the others", follow);
-	printf("; tpat supports %d of these.\n", both);
+	static const char *const text[] = {
+		[TPAT_TRT_NO] = "no", [TPAT_TRT_PARTLY] = "partly", [TPAT_TRT_YES] = "yes"
+	};
+	return text[s];
 }
 
 /* One entry per requested node; null: none requested. */
@@ -84,11 +28,12 @@ static void print_json(const struct tpat_list *l)
 		const struct tpat_node *n = &l->node[i];
 		json_array_append_new(
 		        nodes,
-		        cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:s}", "index",
-		                 n->index, "graph", n->graph, "label", n->label, "op_type", n->op_type, "domain",
-		                 n->domain, "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs, "tensorrt",
-		                 support[n->tensorrt], "tensorrt_why", n->tensorrt_why, "follows", n->follows, "taken",
-		                 n->taken, "constant", n->constant, "why", n->why, "advice", n->advice));
+		        cli_json("{s:i, s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:s, s:s}",
+		                 "index", n->index, "graph", n->graph, "label", n->label, "op_type", n->op_type,
+		                 "domain", n->domain, "opset", n->opset, "inputs", n->inputs, "outputs", n->outputs,
+		                 "tensorrt", cli_support(n->tensorrt), "tensorrt_why", n->tensorrt_why, "follows",
+		                 n->follows, "taken", n->taken, "constant", n->constant, "why", n->why, "advice",
+		                 n->advice, "after", n->after));
 	}
 	json_t *all = cli_json("{s:s, s:I, s:I, s:o, s:o, s:o, s:o}", "model", l->model, "ir_version",
 	                       (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
@@ -102,8 +47,13 @@ static void print_json(const struct tpat_list *l)
 int cli_list(struct cli *c, int argc, char **argv)
 {
 	struct tpat_list_options o = TPAT_LIST_OPTIONS;
+	struct cli_list shown = { 0 };
 	bool json = false;
 	const struct cli_option option[] = {
+		{ "all", 'a', CLI_FLAG, &shown.all, NULL,
+		  "print every node (default: of more than 40, a summary by operator)" },
+		{ "refused", 0, CLI_FLAG, &shown.refused, NULL, "print the nodes that TensorRT refuses" },
+		{ "type", 't', CLI_SPLIT, &shown.type, "TYPE,...", "print the nodes of these operator types" },
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "shape of a model input" },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "make a model input a constant: a number or a list (1,2,3)" },
@@ -133,7 +83,7 @@ int cli_list(struct cli *c, int argc, char **argv)
 	if (json)
 		print_json(l);
 	else if (!l->whys)
-		print_table(c, l, cli_version_name(c, o.tensorrt));
+		cli_print_list(c, l, &shown, cli_version_name(c, o.tensorrt));
 	for (int i = 0; i < l->whys && !json; i++)
 		cli_print_why(l->why[i]);
 	return 0;

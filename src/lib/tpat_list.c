@@ -42,6 +42,21 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 	                    type_info(v->type)->onnx_name, g->engine->lack(g->version, v->type, advice, a));
 }
 
+/* Returns the first unsupported node that leaves a shape of this one's inputs unknown; null: none does. */
+static const struct graph_node *cause_of(const struct graph *g, const struct graph_node *n)
+{
+	if (n->known)
+		return NULL;
+	vec_each (v, &n->reads) {
+		const struct graph_node *before = (*v)->producer >= 0 ? &g->nodes.at[(*v)->producer] : NULL;
+		if (before && !before->known && ((*v)->rank < 0 || !(*v)->type)) {
+			const struct graph_node *first = cause_of(g, before);
+			return first ? first : before;
+		}
+	}
+	return NULL;
+}
+
 static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)
 {
 	static const enum tpat_support support[] = {
@@ -50,6 +65,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 	const struct graph_node *n = &g->nodes.at[i];
 	const char *reason = "", *advice, *why = why_not(&advice, g, n, a);
 	enum engine_support s = graph_support(g, i, &reason);
+	const struct graph_node *cause = cause_of(g, n);
 	*out = (struct tpat_node){
 		.index = i,
 		.graph = arena_strdup(a, g->name),
@@ -66,6 +82,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 		.constant = n->folded,
 		.why = why ? why : "",
 		.advice = advice,
+		.after = arena_strdup(a, cause ? cause->label : ""),
 	};
 }
 

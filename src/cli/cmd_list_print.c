@@ -1,0 +1,237 @@
+/* The tables of `tpat list`: every node, or a summary by operator with the nodes that TensorRT or tpat lacks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+
+enum { MOST_NODES = 40 }; /* of a model that is listed whole by default */
+
+static const char *op_name(const struct cli *c, const struct tpat_node *n)
+{
+	return *n->domain ? arena_printf(c->arena, "%s.%s", n->domain, n->op_type) : n->op_type;
+}
+
+static void print_edges(struct cli_extents *x, const char *what, const struct tpat_strings *list)
+{
+	for (int i = 0; i < list->n; i++)
+		printf("  %-8s %s\n", i ? "" : what, cli_shorten(x, list->at[i]));
+}
+
+/* ---- Every node. */
+
+struct widths {
+	int label, op;
+};
+
+static void print_node(const struct cli *c, struct cli_extents *x, const struct tpat_node *n, const struct widths *w)
+{
+	printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(w->label, n->label), n->label,
+	       cli_field(w->op, op_name(c, n)), op_name(c, n), cli_support(n->tensorrt),
+	       n->constant ? "folds"
+	       : n->taken  ? "yes"
+	                   : "no",
+	       cli_shorten(x, n->inputs), cli_shorten(x, n->outputs));
+	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why && !n->follows)
+		printf("  %*s  TensorRT: %s\n", w->label, "", n->tensorrt_why);
+	if (!n->taken && *n->why)
+		printf("  %*s  tpat: %s\n", w->label, "", n->why);
+	if (!n->taken && *n->advice)
+		printf("  %*s        %s\n", w->label, "", n->advice);
+}
+
+static bool is_listed(const struct tpat_strings *types, const struct tpat_node *n)
+{
+	for (int i = 0; i < types->n; i++)
+		if (strcmp(types->at[i], n->op_type) == 0 ||
+		    (*n->domain && str_starts(types->at[i], n->domain) &&
+		     strcmp(types->at[i] + strlen(n->domain), n->op_type) == 0))
+			return true;
+	return types->n == 0;
+}
+
+static bool is_shown(const struct cli_list *o, const struct tpat_node *n)
+{
+	return is_listed(&o->type, n) && (!o->refused || n->tensorrt == TPAT_TRT_NO);
+}
+
+static void print_nodes(const struct cli *c, struct cli_extents *x, const struct tpat_list *l, const struct cli_list *o)
+{
+	struct widths w = { 4, 8 };
+	const char *graph = "";
+	int shown = 0;
+	for (int i = 0; i < l->nodes; i++) {
+		if (!is_shown(o, &l->node[i]))
+			continue;
+		w.label = cli_wider(w.label, l->node[i].label);
+		w.op = cli_wider(w.op, op_name(c, &l->node[i]));
+		shown++;
+	}
+	w.label = w.label > 48 ? 48 : w.label;
+	if (shown)
+		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", w.label, "node", w.op, "operator");
+	for (int i = 0; i < l->nodes; i++) {
+		if (!is_shown(o, &l->node[i]))
+			continue;
+		if (strcmp(l->node[i].graph, graph) != 0)
+			printf("\n  in %s\n", graph = l->node[i].graph);
+		print_node(c, x, &l->node[i], &w);
+	}
+}
+
+/* ---- A summary. */
+
+/* Nodes that share an operator, or a reason. */
+struct group {
+	const char *op, *why, *exact, *advice; /* exact: the first node's reason, with its names */
+	int nodes, refused, partly, lacked;
+	struct {
+		VEC(const char *);
+	} first; /* labels of the first nodes */
+};
+
+struct groups {
+	VEC(struct group);
+};
+
+static struct group *group_of(const struct cli *c, struct groups *groups, const char *op, const char *why)
+{
+	vec_each (g, groups)
+		if (strcmp(g->op, op) == 0 && strcmp(g->why, why) == 0)
+			return g;
+	vec_push(c->arena, groups, ((struct group){ .op = op, .why = why, .advice = "" }));
+	return &groups->at[groups->n - 1];
+}
+
+/* Refused operators come first, then the frequent ones. */
+static int compare(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	if (x->refused != y->refused)
+		return y->refused - x->refused;
+	if (x->nodes != y->nodes)
+		return y->nodes - x->nodes;
+	return strcmp(x->op, y->op);
+}
+
+/* A count that stands out: "-" for none. */
+static const char *count(const struct cli *c, int n)
+{
+	return n ? arena_printf(c->arena, "%d", n) : "-";
+}
+
+static void print_operators(const struct cli *c, const struct tpat_list *l)
+{
+	struct groups groups = { 0 };
+	int width = 8;
+	for (int i = 0; i < l->nodes; i++) {
+		const struct tpat_node *n = &l->node[i];
+		struct group *g = group_of(c, &groups, op_name(c, n), "");
+		g->nodes++;
+		g->refused += n->tensorrt == TPAT_TRT_NO;
+		g->partly += n->tensorrt == TPAT_TRT_PARTLY;
+		g->lacked += !n->taken;
+		width = cli_wider(width, g->op);
+	}
+	qsort(groups.at, (size_t)groups.n, sizeof *groups.at, compare);
+	printf("\n  %-*s  nodes  TensorRT refuses  only partly  tpat lacks\n", width, "operator");
+	vec_each (g, &groups)
+		printf("  %-*s  %5d  %16s  %11s  %10s\n", cli_field(width, g->op), g->op, g->nodes,
+		       count(c, g->refused), count(c, g->partly), count(c, g->lacked));
+}
+
+/* The reason without the names in it: nodes that are refused alike share it. */
+static const char *without_names(const struct cli *c, const char *why)
+{
+	struct str out = str_new(c->arena);
+	for (const char *end; *why; why = end) {
+		end = why + strcspn(why, "\"");
+		str_addn(&out, why, (size_t)(end - why));
+		if (!*end)
+			break;
+		const char *close = strchr(end + 1, '"');
+		str_add(&out, close ? "\"...\"" : "\"");
+		end = close ? close + 1 : end + 1;
+	}
+	return str_text(&out);
+}
+
+static void add_node(const struct cli *c, struct groups *groups, const struct tpat_node *n, const char *why,
+                     const char *advice)
+{
+	enum { MOST_LABELS = 4, LONGEST = 40 };
+	struct group *g = group_of(c, groups, op_name(c, n), without_names(c, why));
+	if (!g->nodes++) {
+		g->exact = why;
+		g->advice = advice;
+	}
+	if (g->first.n < MOST_LABELS) {
+		bool fits = strlen(n->label) <= LONGEST;
+		vec_push(c->arena, &g->first,
+		         fits ? n->label : arena_printf(c->arena, "%.*s...", LONGEST - 3, n->label));
+	}
+}
+
+static void print_groups(const char *title, const struct groups *groups)
+{
+	if (groups->n)
+		printf("\n%s\n", title);
+	vec_each (g, groups) {
+		printf("  %s, %d node%s: ", g->op, g->nodes, g->nodes == 1 ? "" : "s");
+		vec_each (label, &g->first)
+			printf("%s%s", label == g->first.at ? "" : ", ", *label);
+		printf("%s\n    %s\n", g->nodes > g->first.n ? ", ..." : "", g->nodes > 1 ? g->why : g->exact);
+		if (*g->advice)
+			printf("    %s\n", g->advice);
+	}
+}
+
+static void print_summary(const struct cli *c, const struct tpat_list *l)
+{
+	struct groups refused = { 0 }, lacked = { 0 };
+	int after = 0;
+	print_operators(c, l);
+	for (int i = 0; i < l->nodes; i++) {
+		const struct tpat_node *n = &l->node[i];
+		if (n->tensorrt == TPAT_TRT_NO && !n->follows)
+			add_node(c, &refused, n, n->tensorrt_why, "");
+		if (!n->taken && *n->after)
+			after++;
+		else if (!n->taken)
+			add_node(c, &lacked, n, n->why, n->advice);
+	}
+	print_groups("TensorRT refuses:", &refused);
+	print_groups("tpat does not support:", &lacked);
+	if (after)
+		printf("  and %d node%s after %s, whose shapes are unknown because of that\n", after,
+		       after == 1 ? "" : "s", lacked.n == 1 && lacked.at[0].nodes == 1 ? "it" : "these");
+}
+
+void cli_print_list(const struct cli *c, const struct tpat_list *l, const struct cli_list *o, const char *engine)
+{
+	struct cli_extents x = { .arena = c->arena };
+	bool summary = l->nodes > MOST_NODES && !o->all && !o->refused && !o->type.n;
+	int refused = 0, both = 0, follow = 0;
+	for (int i = 0; i < l->nodes; i++) {
+		refused += l->node[i].tensorrt == TPAT_TRT_NO;
+		both += l->node[i].tensorrt == TPAT_TRT_NO && l->node[i].taken;
+		follow += l->node[i].follows;
+	}
+	printf("%s: %d node%s, opset %lld, IR version %lld\n", l->model, l->nodes, l->nodes == 1 ? "" : "s",
+	       (long long)l->opset, (long long)l->ir_version);
+	print_edges(&x, "inputs", &l->inputs);
+	print_edges(&x, "outputs", &l->outputs);
+	if (summary)
+		print_summary(c, l);
+	else
+		print_nodes(c, &x, l, o);
+	cli_print_legend(&x);
+	printf("\n%s refuses %d of %d nodes", engine, refused, l->nodes);
+	if (follow)
+		printf(", %d of them only because they read tensors of the others", follow);
+	printf("; tpat supports %d of these.\n", both);
+	if (summary)
+		printf("tpat list --all shows every node, --refused those that TensorRT refuses, -t TYPE one "
+		       "operator's.\n");
+}
