@@ -4,14 +4,6 @@
 
 #include "cli/cli.h"
 
-const char *cli_support(enum tpat_support s)
-{
-	static const char *const text[] = {
-		[TPAT_TRT_NO] = "no", [TPAT_TRT_PARTLY] = "partly", [TPAT_TRT_YES] = "yes"
-	};
-	return text[s];
-}
-
 /* One entry per requested node; null: none requested. */
 static json_t *json_whys(const struct tpat_list *l)
 {

@@ -8,6 +8,14 @@
 
 enum { MOST_NODES = 40 }; /* of a model that is listed whole by default */
 
+const char *cli_support(enum tpat_support s)
+{
+	static const char *const text[] = {
+		[TPAT_TRT_NO] = "no", [TPAT_TRT_PARTLY] = "partly", [TPAT_TRT_YES] = "yes"
+	};
+	return text[s];
+}
+
 static const char *op_name(const struct cli *c, const struct tpat_node *n)
 {
 	return *n->domain ? arena_printf(c->arena, "%s.%s", n->domain, n->op_type) : n->op_type;
