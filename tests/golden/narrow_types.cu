@@ -180,16 +180,47 @@ void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int N, int
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power(const float *x, f8e8m0 *__restrict__ power, int N, int K)
+void NarrowTypes_power_flat(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
-	const int element = block * 256 + thread;
+	const int element = block * 2048 + thread * 8;
 	if (element >= N)
 		return;
-	power[element] = to_f8e8m0_sat(x[element * K]);
+	const bool whole = element + 8 <= N;
+	if (whole) {
+		f8e8m0 power_v[8];
+		power_v[0] = to_f8e8m0_sat(x[element * K]);
+		const int this_i_next1 = element + 1;
+		const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
+		power_v[1] = to_f8e8m0_sat(x[this_i1 * K]);
+		const int this_i_next2 = this_i1 + 1;
+		const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
+		power_v[2] = to_f8e8m0_sat(x[this_i2 * K]);
+		const int this_i_next3 = this_i2 + 1;
+		const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
+		power_v[3] = to_f8e8m0_sat(x[this_i3 * K]);
+		const int this_i_next4 = this_i3 + 1;
+		const int this_i4 = this_i_next4 == N ? 0 : this_i_next4;
+		power_v[4] = to_f8e8m0_sat(x[this_i4 * K]);
+		const int this_i_next5 = this_i4 + 1;
+		const int this_i5 = this_i_next5 == N ? 0 : this_i_next5;
+		power_v[5] = to_f8e8m0_sat(x[this_i5 * K]);
+		const int this_i_next6 = this_i5 + 1;
+		const int this_i6 = this_i_next6 == N ? 0 : this_i_next6;
+		power_v[6] = to_f8e8m0_sat(x[this_i6 * K]);
+		const int this_i_next7 = this_i6 + 1;
+		const int this_i7 = this_i_next7 == N ? 0 : this_i_next7;
+		power_v[7] = to_f8e8m0_sat(x[this_i7 * K]);
+		store(power + element, power_v);
+	}
+	if (!whole) {
+		for (int place = element; place < N; place++) {
+			power[place] = to_f8e8m0_sat(x[place * K]);
+		}
+	}
 }
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
@@ -277,14 +308,45 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_power_64(const float *x, f8e8m0 *__restrict__ power, i64 N, i64 K)
+void NarrowTypes_power_flat_64(const float *x, f8e8m0 *__restrict__ power, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
-	const i64 element = block * 256 + thread;
+	const i64 element = block * 2048 + thread * 8;
 	if (element >= N)
 		return;
-	power[element] = to_f8e8m0_sat(x[element * K]);
+	const bool whole = element + 8 <= N;
+	if (whole) {
+		f8e8m0 power_v[8];
+		power_v[0] = to_f8e8m0_sat(x[element * K]);
+		const i64 this_i_next1 = element + 1;
+		const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
+		power_v[1] = to_f8e8m0_sat(x[this_i1 * K]);
+		const i64 this_i_next2 = this_i1 + 1;
+		const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
+		power_v[2] = to_f8e8m0_sat(x[this_i2 * K]);
+		const i64 this_i_next3 = this_i2 + 1;
+		const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
+		power_v[3] = to_f8e8m0_sat(x[this_i3 * K]);
+		const i64 this_i_next4 = this_i3 + 1;
+		const i64 this_i4 = this_i_next4 == N ? 0 : this_i_next4;
+		power_v[4] = to_f8e8m0_sat(x[this_i4 * K]);
+		const i64 this_i_next5 = this_i4 + 1;
+		const i64 this_i5 = this_i_next5 == N ? 0 : this_i_next5;
+		power_v[5] = to_f8e8m0_sat(x[this_i5 * K]);
+		const i64 this_i_next6 = this_i5 + 1;
+		const i64 this_i6 = this_i_next6 == N ? 0 : this_i_next6;
+		power_v[6] = to_f8e8m0_sat(x[this_i6 * K]);
+		const i64 this_i_next7 = this_i6 + 1;
+		const i64 this_i7 = this_i_next7 == N ? 0 : this_i_next7;
+		power_v[7] = to_f8e8m0_sat(x[this_i7 * K]);
+		store(power + element, power_v);
+	}
+	if (!whole) {
+		for (i64 place = element; place < N; place++) {
+			power[place] = to_f8e8m0_sat(x[place * K]);
+		}
+	}
 }

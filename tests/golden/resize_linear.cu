@@ -39,23 +39,80 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N
 // _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
+void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
-	const int element = block * 256 + thread;
+	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 2)
 		return;
-	const int l = element % W;
-	const int k = element / W % (H * 2);
-	const int j = element / W / (H * 2) % C;
-	const int i = element / W / (H * 2) / C;
-	const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
-	const float tmp1 = floorf(tmp0);
-	const int tmp2 = to_i32(tmp1);
-	const float tmp3 = tmp0 - tmp1;
-	rows[element] = x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2 + 1)) * W] * tmp3;
+	const bool whole = element + 4 <= C * H * N * W * 2;
+	if (whole) {
+		const int l = element % W;
+		const int k = element / W % (H * 2);
+		const int j = element / W / (H * 2) % C;
+		const int i = element / W / (H * 2) / C;
+		float rows_v[4];
+		const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float tmp1 = floorf(tmp0);
+		const int tmp2 = to_i32(tmp1);
+		const float tmp3 = tmp0 - tmp1;
+		rows_v[0] = x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2 + 1)) * W] * tmp3;
+		const int this_l_next1 = l + 1;
+		const int this_l1 = this_l_next1 == W ? 0 : this_l_next1;
+		const int this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
+		const int this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
+		const int this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
+		const int this_j1 = this_j_next1 == C ? 0 : this_j_next1;
+		const int this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
+		const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
+		const float tmp4 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const float tmp5 = floorf(tmp4);
+		const int tmp6 = to_i32(tmp5);
+		const float tmp7 = tmp4 - tmp5;
+		rows_v[1] = x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max(0, tmp6)) * W] * (1.0f - tmp7) + x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max(0, tmp6 + 1)) * W] * tmp7;
+		const int this_l_next2 = this_l1 + 1;
+		const int this_l2 = this_l_next2 == W ? 0 : this_l_next2;
+		const int this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
+		const int this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
+		const int this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
+		const int this_j2 = this_j_next2 == C ? 0 : this_j_next2;
+		const int this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
+		const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
+		const float tmp8 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const float tmp9 = floorf(tmp8);
+		const int tmp10 = to_i32(tmp9);
+		const float tmp11 = tmp8 - tmp9;
+		rows_v[2] = x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max(0, tmp10)) * W] * (1.0f - tmp11) + x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max(0, tmp10 + 1)) * W] * tmp11;
+		const int this_l_next3 = this_l2 + 1;
+		const int this_l3 = this_l_next3 == W ? 0 : this_l_next3;
+		const int this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
+		const int this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
+		const int this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
+		const int this_j3 = this_j_next3 == C ? 0 : this_j_next3;
+		const int this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
+		const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
+		const float tmp12 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const float tmp13 = floorf(tmp12);
+		const int tmp14 = to_i32(tmp13);
+		const float tmp15 = tmp12 - tmp13;
+		rows_v[3] = x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max(0, tmp14)) * W] * (1.0f - tmp15) + x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max(0, tmp14 + 1)) * W] * tmp15;
+		store(rows + element, rows_v);
+	}
+	if (!whole) {
+		for (int place = element; place < C * H * N * W * 2; place++) {
+			const int l = place % W;
+			const int k = place / W % (H * 2);
+			const int j = place / W / (H * 2) % C;
+			const int i = place / W / (H * 2) / C;
+			const float tmp16 = ((float)k + 0.5f) * 0.5f - 0.5f;
+			const float tmp17 = floorf(tmp16);
+			const int tmp18 = to_i32(tmp17);
+			const float tmp19 = tmp16 - tmp17;
+			rows[place] = x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp18)) * W] * (1.0f - tmp19) + x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp18 + 1)) * W] * tmp19;
+		}
+	}
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
@@ -91,69 +148,214 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, i
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
+void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
-	const int element = block * 256 + thread;
+	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 4)
 		return;
 	const int l = element % (W * 2);
 	const int k = element / (W * 2) % (H * 2);
 	const int j = element / (W * 2) / (H * 2) % C;
 	const int i = element / (W * 2) / (H * 2) / C;
+	float y_v[4];
 	const int tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
 	const float tmp1 = ((float)l + 0.5f) * 0.5f - 0.5f;
 	const float tmp2 = floorf(tmp1);
 	const int tmp3 = to_i32(tmp2);
 	const float tmp4 = tmp1 - tmp2;
-	y[element] = rows[tmp0 + min(W - 1, max(0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max(0, tmp3 + 1))] * tmp4;
+	y_v[0] = rows[tmp0 + min(W - 1, max(0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max(0, tmp3 + 1))] * tmp4;
+	const int this_l_next1 = l + 1;
+	const int this_l1 = this_l_next1 == W * 2 ? 0 : this_l_next1;
+	const int this_k_next1 = k + (this_l_next1 == W * 2 ? 1 : 0);
+	const int this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
+	const int this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
+	const int this_j1 = this_j_next1 == C ? 0 : this_j_next1;
+	const int this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
+	const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
+	const int tmp5 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
+	const float tmp6 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
+	const float tmp7 = floorf(tmp6);
+	const int tmp8 = to_i32(tmp7);
+	const float tmp9 = tmp6 - tmp7;
+	y_v[1] = rows[tmp5 + min(W - 1, max(0, tmp8))] * (1.0f - tmp9) + rows[tmp5 + min(W - 1, max(0, tmp8 + 1))] * tmp9;
+	const int this_l_next2 = this_l1 + 1;
+	const int this_l2 = this_l_next2 == W * 2 ? 0 : this_l_next2;
+	const int this_k_next2 = this_k1 + (this_l_next2 == W * 2 ? 1 : 0);
+	const int this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
+	const int this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
+	const int this_j2 = this_j_next2 == C ? 0 : this_j_next2;
+	const int this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
+	const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
+	const int tmp10 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
+	const float tmp11 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
+	const float tmp12 = floorf(tmp11);
+	const int tmp13 = to_i32(tmp12);
+	const float tmp14 = tmp11 - tmp12;
+	y_v[2] = rows[tmp10 + min(W - 1, max(0, tmp13))] * (1.0f - tmp14) + rows[tmp10 + min(W - 1, max(0, tmp13 + 1))] * tmp14;
+	const int this_l_next3 = this_l2 + 1;
+	const int this_l3 = this_l_next3 == W * 2 ? 0 : this_l_next3;
+	const int this_k_next3 = this_k2 + (this_l_next3 == W * 2 ? 1 : 0);
+	const int this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
+	const int this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
+	const int this_j3 = this_j_next3 == C ? 0 : this_j_next3;
+	const int this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
+	const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
+	const int tmp15 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
+	const float tmp16 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
+	const float tmp17 = floorf(tmp16);
+	const int tmp18 = to_i32(tmp17);
+	const float tmp19 = tmp16 - tmp17;
+	y_v[3] = rows[tmp15 + min(W - 1, max(0, tmp18))] * (1.0f - tmp19) + rows[tmp15 + min(W - 1, max(0, tmp18 + 1))] * tmp19;
+	store(y + element, y_v);
 }
 
 // rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
 // _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows_64(const float *__restrict__ x, float *__restrict__ rows, i64 N, i64 C, i64 H, i64 W)
+void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, i64 N, i64 C, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
-	const i64 element = block * 256 + thread;
+	const i64 element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 2)
 		return;
-	const i64 l = element % W;
-	const i64 k = element / W % (H * 2);
-	const i64 j = element / W / (H * 2) % C;
-	const i64 i = element / W / (H * 2) / C;
-	const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
-	const float tmp1 = floorf(tmp0);
-	const i64 tmp2 = to_i64(tmp1);
-	const float tmp3 = tmp0 - tmp1;
-	rows[element] = x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2 + 1)) * W] * tmp3;
+	const bool whole = element + 4 <= C * H * N * W * 2;
+	if (whole) {
+		const i64 l = element % W;
+		const i64 k = element / W % (H * 2);
+		const i64 j = element / W / (H * 2) % C;
+		const i64 i = element / W / (H * 2) / C;
+		float rows_v[4];
+		const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float tmp1 = floorf(tmp0);
+		const i64 tmp2 = to_i64(tmp1);
+		const float tmp3 = tmp0 - tmp1;
+		rows_v[0] = x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2 + 1)) * W] * tmp3;
+		const i64 this_l_next1 = l + 1;
+		const i64 this_l1 = this_l_next1 == W ? 0 : this_l_next1;
+		const i64 this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
+		const i64 this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
+		const i64 this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
+		const i64 this_j1 = this_j_next1 == C ? 0 : this_j_next1;
+		const i64 this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
+		const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
+		const float tmp4 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const float tmp5 = floorf(tmp4);
+		const i64 tmp6 = to_i64(tmp5);
+		const float tmp7 = tmp4 - tmp5;
+		rows_v[1] = x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max((i64)0, tmp6)) * W] * (1.0f - tmp7) + x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max((i64)0, tmp6 + 1)) * W] * tmp7;
+		const i64 this_l_next2 = this_l1 + 1;
+		const i64 this_l2 = this_l_next2 == W ? 0 : this_l_next2;
+		const i64 this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
+		const i64 this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
+		const i64 this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
+		const i64 this_j2 = this_j_next2 == C ? 0 : this_j_next2;
+		const i64 this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
+		const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
+		const float tmp8 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const float tmp9 = floorf(tmp8);
+		const i64 tmp10 = to_i64(tmp9);
+		const float tmp11 = tmp8 - tmp9;
+		rows_v[2] = x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max((i64)0, tmp10)) * W] * (1.0f - tmp11) + x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max((i64)0, tmp10 + 1)) * W] * tmp11;
+		const i64 this_l_next3 = this_l2 + 1;
+		const i64 this_l3 = this_l_next3 == W ? 0 : this_l_next3;
+		const i64 this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
+		const i64 this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
+		const i64 this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
+		const i64 this_j3 = this_j_next3 == C ? 0 : this_j_next3;
+		const i64 this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
+		const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
+		const float tmp12 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const float tmp13 = floorf(tmp12);
+		const i64 tmp14 = to_i64(tmp13);
+		const float tmp15 = tmp12 - tmp13;
+		rows_v[3] = x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max((i64)0, tmp14)) * W] * (1.0f - tmp15) + x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max((i64)0, tmp14 + 1)) * W] * tmp15;
+		store(rows + element, rows_v);
+	}
+	if (!whole) {
+		for (i64 place = element; place < C * H * N * W * 2; place++) {
+			const i64 l = place % W;
+			const i64 k = place / W % (H * 2);
+			const i64 j = place / W / (H * 2) % C;
+			const i64 i = place / W / (H * 2) / C;
+			const float tmp16 = ((float)k + 0.5f) * 0.5f - 0.5f;
+			const float tmp17 = floorf(tmp16);
+			const i64 tmp18 = to_i64(tmp17);
+			const float tmp19 = tmp16 - tmp17;
+			rows[place] = x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp18)) * W] * (1.0f - tmp19) + x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp18 + 1)) * W] * tmp19;
+		}
+	}
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_64(const float *__restrict__ rows, float *__restrict__ y, i64 N, i64 C, i64 H, i64 W)
+void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64 N, i64 C, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
-	const i64 element = block * 256 + thread;
+	const i64 element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 4)
 		return;
 	const i64 l = element % (W * 2);
 	const i64 k = element / (W * 2) % (H * 2);
 	const i64 j = element / (W * 2) / (H * 2) % C;
 	const i64 i = element / (W * 2) / (H * 2) / C;
+	float y_v[4];
 	const i64 tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
 	const float tmp1 = ((float)l + 0.5f) * 0.5f - 0.5f;
 	const float tmp2 = floorf(tmp1);
 	const i64 tmp3 = to_i64(tmp2);
 	const float tmp4 = tmp1 - tmp2;
-	y[element] = rows[tmp0 + min(W - 1, max((i64)0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max((i64)0, tmp3 + 1))] * tmp4;
+	y_v[0] = rows[tmp0 + min(W - 1, max((i64)0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max((i64)0, tmp3 + 1))] * tmp4;
+	const i64 this_l_next1 = l + 1;
+	const i64 this_l1 = this_l_next1 == W * 2 ? 0 : this_l_next1;
+	const i64 this_k_next1 = k + (this_l_next1 == W * 2 ? 1 : 0);
+	const i64 this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
+	const i64 this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
+	const i64 this_j1 = this_j_next1 == C ? 0 : this_j_next1;
+	const i64 this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
+	const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
+	const i64 tmp5 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
+	const float tmp6 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
+	const float tmp7 = floorf(tmp6);
+	const i64 tmp8 = to_i64(tmp7);
+	const float tmp9 = tmp6 - tmp7;
+	y_v[1] = rows[tmp5 + min(W - 1, max((i64)0, tmp8))] * (1.0f - tmp9) + rows[tmp5 + min(W - 1, max((i64)0, tmp8 + 1))] * tmp9;
+	const i64 this_l_next2 = this_l1 + 1;
+	const i64 this_l2 = this_l_next2 == W * 2 ? 0 : this_l_next2;
+	const i64 this_k_next2 = this_k1 + (this_l_next2 == W * 2 ? 1 : 0);
+	const i64 this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
+	const i64 this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
+	const i64 this_j2 = this_j_next2 == C ? 0 : this_j_next2;
+	const i64 this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
+	const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
+	const i64 tmp10 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
+	const float tmp11 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
+	const float tmp12 = floorf(tmp11);
+	const i64 tmp13 = to_i64(tmp12);
+	const float tmp14 = tmp11 - tmp12;
+	y_v[2] = rows[tmp10 + min(W - 1, max((i64)0, tmp13))] * (1.0f - tmp14) + rows[tmp10 + min(W - 1, max((i64)0, tmp13 + 1))] * tmp14;
+	const i64 this_l_next3 = this_l2 + 1;
+	const i64 this_l3 = this_l_next3 == W * 2 ? 0 : this_l_next3;
+	const i64 this_k_next3 = this_k2 + (this_l_next3 == W * 2 ? 1 : 0);
+	const i64 this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
+	const i64 this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
+	const i64 this_j3 = this_j_next3 == C ? 0 : this_j_next3;
+	const i64 this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
+	const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
+	const i64 tmp15 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
+	const float tmp16 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
+	const float tmp17 = floorf(tmp16);
+	const i64 tmp18 = to_i64(tmp17);
+	const float tmp19 = tmp16 - tmp17;
+	y_v[3] = rows[tmp15 + min(W - 1, max((i64)0, tmp18))] * (1.0f - tmp19) + rows[tmp15 + min(W - 1, max((i64)0, tmp18 + 1))] * tmp19;
+	store(y + element, y_v);
 }

@@ -1,6 +1,8 @@
 /* Rule flat: a map whose row length is not divisible by a wide vector. A thread computes `width` elements that are
  * contiguous in memory, across the ends of rows. They are divided into pieces that divide a row, and the axes of each
- * piece follow from those of the piece before it. */
+ * piece follow from those of the piece before it. The elements of a vector that is not whole, the last one, are
+ * computed one by one. */
+#include "sched/map/flat.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -24,15 +26,10 @@ struct flat {
 	expr lane;                  /* of an element in the thread's vectors */
 };
 
-static bool goes_into(struct ir_program *p, expr count, int width)
-{
-	return ir_is_int(ir_binary(IR_MOD, count, ir_index(p->pool, width)), 0);
-}
-
 /* `width` 0: the widest. */
 static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s, int width)
 {
-	int64_t extent;
+	int64_t extent = 1;
 	int bits = type_info(s->out->type)->bits;
 	*f = (struct flat){ .p = p, .s = s, .inner = -1, .piece = 1 };
 	if (s->kind != IR_MAP || type_is_packed(s->out->type))
@@ -40,11 +37,10 @@ static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s,
 	for (int k = 0; k < s->out->rank; k++)
 		if (!ir_is_int(s->out->dim[k], 1))
 			f->inner = k;
-	if (f->inner < 1 || !ir_const_int(s->out->dim[f->inner], &extent))
+	if (f->inner < 0)
 		return false;
+	ir_const_int(s->out->dim[f->inner], &extent);
 	f->width = width ? width : MAX_WIDTH * bits > BYTES * 8 ? BYTES * 8 / bits : MAX_WIDTH;
-	while (f->width > 1 && !goes_into(p, out_count(p, s), f->width))
-		f->width /= 2;
 	while (f->piece < f->width && extent % (2 * f->piece) == 0)
 		f->piece *= 2;
 	return f->piece < f->width; /* else rule map is as good */
@@ -53,7 +49,9 @@ static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s,
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct flat f;
-	if (find(&f, p, s, 0))
+	int64_t extent;
+	/* For rows of symbolic length, rule map has the kernel behind one for whole vectors. */
+	if (find(&f, p, s, 0) && f.inner && ir_const_int(s->out->dim[f.inner], &extent))
 		return FOUND(p, f);
 	*why = "the stage is not a map, or vectors already fit its rows";
 	return NULL;
@@ -135,22 +133,41 @@ static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool
 	}
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+/* The vector that is not whole: its elements one by one. */
+static void last_elements(struct flat *f, struct ir_block *b, expr element, expr whole)
 {
-	const struct ir_stage *s = site->s;
+	struct ir_program *p = f->p;
+	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "place");
+	expr count = out_count(p, f->s);
+	b = emit_if(p, b, ir_unary(IR_NOT, whole));
+	b = emit_for_each(p, b, v, element, count, ir_index(p->pool, 1));
+	expr place = ir_var_of(v, count);
+	emit_store(p, b, f->s->out, place, map_value_at(p, b, f->s, place));
+}
+
+bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
+                 int width, const char *suffix)
+{
 	struct ir_program *p = plan->program;
-	struct flat f = *(const struct flat *)site->found;
+	struct flat f;
+	if (!find(&f, p, s, width))
+		return false;
 	int rank = s->out->rank;
-	struct ir_step *step = step_new(plan);
-	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", f.width), c);
-	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK], v;
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
+	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false }, met[IR_MAX_RANK] = { false }, any = false;
 	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	for (int i = 0; i < rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
 	f.own = ir_flat(p->pool, s->out, own);
-	expr element = declare_element(p, k, out_count(p, s), THREADS, f.width);
-	load_vectors(&f, &k->body, element);
+	expr count = out_count(p, s), element = declare_element(p, k, count, THREADS, f.width), whole = NULL;
+	struct ir_block *body = &k->body;
+	if (!ir_is_int(ir_binary(IR_MOD, count, ir_index(p->pool, f.width)), 0)) {
+		whole = ir_binary(IR_LE, ir_binary(IR_ADD, element, ir_index(p->pool, f.width)), count);
+		whole = emit_constant(p, &k->body, "whole", whole, NULL);
+		body = emit_if(p, &k->body, whole);
+	}
+	load_vectors(&f, body, element);
 	f.lane = ir_some(p->pool, TYPE_INDEX, ir_index(p->pool, f.width)); /* to find which axes occur */
 	struct axes a = { .value = own,
 		          .same = f.own,
@@ -162,25 +179,39 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		any |= met[i];
 		used[i] = any;
 	}
-	declare_axes(p, &k->body, element, rank, s->out->dim, ir_axis_names[0], used, axis);
+	declare_axes(p, body, element, rank, s->out->dim, ir_axis_names[0], used, axis);
 	for (int i = 0; i < rank; i++)
 		if (!axis[i])
 			axis[i] = ir_index(p->pool, 0); /* unused */
-	emit_array(p, &k->body, result, f.width);
+	emit_array(p, body, result, f.width);
 	a.value = lane_axis;
+	if (!any) /* the elements' places do not matter */
+		f.piece = f.width;
 	for (int piece = 0; piece < f.width / f.piece; piece++) {
+		struct ir_block *b = body;
+		expr v = ir_index(p->pool, 0);
 		if (piece && any)
-			next_piece(&f, &k->body, piece, used, axis);
-		struct ir_block *b = emit_unrolled(p, &k->body, "v", f.piece, &v);
+			next_piece(&f, body, piece, used, axis);
+		if (f.piece > 1)
+			b = emit_unrolled(p, body, "v", f.piece, &v);
 		expr at = ir_binary(IR_ADD, ir_index(p->pool, piece * f.piece), v);
-		f.lane = emit_constant(p, b, "lane", at, ir_index(p->pool, f.width));
+		f.lane = emit_declare(p, b, "lane", at, ir_index(p->pool, f.width));
 		a.same_as = ir_binary(IR_ADD, element, f.lane);
 		for (int i = 0; i < rank; i++)
 			lane_axis[i] = i == f.inner ? ir_binary(IR_ADD, axis[i], v) : axis[i];
 		emit_set(p, b, result, f.lane, to_kernel(p, s->value, &a));
 	}
-	emit_store_vector(p, &k->body, s->out, element, result, f.width);
+	emit_store_vector(p, body, s->out, element, result, f.width);
+	if (whole)
+		last_elements(&f, &k->body, element, whole);
 	kernel_finish(plan, step, k, s);
+	return true;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	const char *suffix = arena_printf(plan->program->arena, "_x%d", c->param[0]);
+	ck(flat_kernel(plan, step_new(plan), site->s, c, c->param[0], suffix));
 }
 
 const struct sched_rule sched_flat = {

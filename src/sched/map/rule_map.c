@@ -1,6 +1,7 @@
 /* Rule map: one thread computes `width` neighbouring elements of a map, with vectorised loads where these are
  * contiguous too. For elements narrower than a byte, a thread computes whole bytes, so that no two threads store into
  * one. Function calls that do not depend on the last axis are computed once per thread. */
+#include "sched/map/flat.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -12,6 +13,7 @@
 #include "ir/axis_names.h"
 
 enum { THREADS = 256, MAX_WIDTH = 16, MAX_READ = 256 /* bits, at MAX_WIDTH */ };
+enum { MOST_WORK = 48 /* of an element, to compute several in rows that no vector divides */ };
 
 /* The last axis that is longer than 1, or -1. */
 static int inner_axis(const struct ir_buffer *b)
@@ -63,29 +65,6 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	return map_time(p, s, &shape, t);
 }
 
-static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *own)
-{
-	for (int i = 0; i < s->out->rank; i++)
-		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	return ir_flat(p->pool, s->out, own);
-}
-
-/* Returns the value of the element at flat position `at`; declares the axes that it needs in `b`. */
-static expr value_at(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr at)
-{
-	bool used[IR_MAX_RANK] = { false };
-	expr axis[IR_MAX_RANK], own[IR_MAX_RANK];
-	/* Only the axes that still occur after loads at the element's position became x[element]. */
-	struct axes a = { .value = own, .same = own_position(p, s, own), .same_as = at };
-	mark_axes(to_kernel(p, s->value, &a), used);
-	declare_axes(p, b, at, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
-	a.value = axis;
-	for (int i = 0; i < s->out->rank; i++)
-		if (!axis[i])
-			axis[i] = ir_index(p->pool, 0); /* not met */
-	return to_kernel(p, s->value, &a);
-}
-
 /* One byte of elements per thread; bits after the last element are zero. */
 static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c)
 {
@@ -105,7 +84,7 @@ static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir
 		b = emit_if(p, b, ir_binary(IR_LT, place, count));
 	}
 	place = ir_var_of(place->var, count); /* from here on it is known to be in range */
-	expr value = value_at(p, b, s, place);
+	expr value = map_value_at(p, b, s, place);
 	emit_set(p, b, result, lane, value);
 	emit_store_vector(p, &k->body, s->out, element, result, width);
 	kernel_finish(plan, step, k, s);
@@ -117,7 +96,7 @@ static void one_element(struct ir_plan *plan, struct ir_step *step, const struct
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	expr element = declare_element(p, k, out_count(p, s), THREADS, 1);
-	emit_store(p, &k->body, s->out, element, value_at(p, &k->body, s, element));
+	emit_store(p, &k->body, s->out, element, map_value_at(p, &k->body, s, element));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -194,7 +173,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", width), c);
 	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false };
-	expr element = declare_element(p, k, count, THREADS, width), same = own_position(p, s, own);
+	expr element = declare_element(p, k, count, THREADS, width), same = map_position(p, s, own);
 	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "v");
 	l.lane = ir_var_of(v, ir_index(p->pool, width));
 	struct axes a = { .value = own,
@@ -225,17 +204,29 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	kernel_finish(plan, step, k, s);
 }
 
+/* True if vectors across the ends of rows are expected to be faster than single elements. */
+static bool flat_pays(struct ir_program *p, const struct ir_stage *s, int width, const struct sched_target *t)
+{
+	const double PAYS = 0.9; /* measured on an H100: small ones take longer than estimated */
+	const struct map_shape flat = { .planes = 1, .axis = -1, .width = width, .vectors = true, .apart = true };
+	const struct map_shape single = { .planes = 1, .axis = -1, .width = 1 };
+	return width > 1 && ir_cost(s->value) <= MOST_WORK &&
+	       map_time(p, s, &flat, t) < PAYS * map_time(p, s, &single, t);
+}
+
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
-	if (c->param[0] > 1)
+	int width = c->param[0];
+	if (width > 1)
 		several_elements(plan, step, s, c, site->t);
 	if (step_fits_all(step))
 		return;
 	if (type_is_packed(s->out->type))
 		one_byte(plan, step, s, c);
-	else
+	else if (!flat_pays(p, s, width, site->t) || !flat_kernel(plan, step, s, c, width, "_flat"))
 		one_element(plan, step, s, c);
 }
 

@@ -1,0 +1,16 @@
+/* Maps in vectors that go across the ends of rows (rule_flat.c), and single elements of maps (map_value.c). */
+#ifndef TPAT_SCHED_FLAT_H
+#define TPAT_SCHED_FLAT_H
+
+#include "sched/rule.h"
+
+/* Adds a kernel for all extents, of `width` elements per thread, to the step. Returns false if there is none: rows that
+ * are known to be whole vectors, or elements narrower than a byte. `suffix`: of its name. */
+bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
+                 int width, const char *suffix);
+/* The position of a map's element, over out's axes, which are written to `own`. */
+expr map_position(struct ir_program *p, const struct ir_stage *s, expr *own);
+/* Returns the value of the element at flat position `at`; declares the axes that it needs in `b`. */
+expr map_value_at(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr at);
+
+#endif
