@@ -345,11 +345,11 @@ static const struct schedule_case row_cases[] = {
 	  { "N=2 K=5", "N=1 K=1", "N=3 K=40", "N=0 K=2" } },
 	/* The sum ends where data say so. */
 	{ "sum_ends",
-	  "(x: f32[N,9], n_at: i64[N], b: f32[N]) -> (y: f32[N], o: f32[N,4])\n"
-	  "  y: f32[N] = sum (i | r<9) select(r + 1 < index(n_at[i]), x[i, r], 0.0)\n"
-	  "  o: f32[N,4] = max (i, j | r<9, s<3) select(and(b[i] < 0.5, and(r + j <= index(ceil(b[i] * 3.0)) + 2, s < "
+	  "(x: f32[N,K], n_at: i64[N], b: f32[N]) -> (y: f32[N], o: f32[N,4])\n"
+	  "  y: f32[N] = sum (i | r<K) select(r + 1 < index(n_at[i]), x[i, r], 0.0)\n"
+	  "  o: f32[N,4] = max (i, j | r<K, s<34) select(and(b[i] < 0.5, and(r + j <= index(ceil(b[i] * 3.0)) + 2, s < "
 	  "index(n_at[i]))), x[i, r] * f32(s), -inf)\n",
-	  { "N=5", "N=1", "N=300" } },
+	  { "N=5 K=9", "N=1 K=1", "N=300 K=40", "N=2 K=0" } },
 	/* Rows that no vector divides: vectors start where memory is aligned, and a row begins inside one. */
 	{ "rows_odd",
 	  "(x: f16[N,77], z: f16[N,77], c: f32[77], k0: f32[77], i0: u8[N]) -> (y: f16[N,77], o: i8[N,77], s0: "

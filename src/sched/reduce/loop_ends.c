@@ -2,6 +2,8 @@
  * Such are the samples of an adaptive grid, of which each bin has its own number. See loop_ends.h. */
 #include "sched/reduce/loop_ends.h"
 
+enum { UNROLLED = 32 };
+
 struct find_axes {
 	int from, except;
 	bool found;
@@ -55,6 +57,10 @@ expr reduced_end(struct ir_program *p, const struct ir_stage *s, int k)
 {
 	struct ir_pool *pool = p->pool;
 	struct ends x = { .p = p, .s = s, .axis = ir_axis(pool, s->out->rank + k, s->space[k]) };
+	int64_t extent;
+	/* Compilers unroll loops of few turns if their number is constant, so that loads do not wait for each other. */
+	if (ir_const_int(s->space[k], &extent) && extent <= UNROLLED)
+		return NULL;
 	if (s->value->op != IR_SELECT || ir_combine_is_arg(s->combine) ||
 	    s->value->arg[2] != ir_identity(pool, s->combine, s->value->type))
 		return NULL;
