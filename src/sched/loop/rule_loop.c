@@ -114,8 +114,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	/* Measured on an H100. A multiprocessor reads about 50 bytes per clock from the caches if many threads wait for
 	 * them; uncoalesced threads read a word each. */
 	double bytes_per_ns = u.reduces && c->param[1] == 1 ? 25 : 100;
-	double filled = u.widest * rows_a_block, busy = filled < threads ? filled : threads;
-	double time = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? busy / 1024 : 1);
+	double filled = u.widest * rows_a_block, busy = filled / ceil(filled / threads);
+	double time = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? sqrt(busy / 1024) : 1);
 	double work = u.work * rows_a_block / busy * 2;
 	time = work > time ? work : time;
 	time += u.stages * (SYNC_NS + threads / 16 + (c->param[2] ? SHARED_NS : 0));

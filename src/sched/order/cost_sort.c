@@ -9,6 +9,7 @@
 enum {
 	SHARED_PAIRS = 4,       /* compare-exchanges per nanosecond on one multiprocessor */
 	STEP_NS = 45,           /* minimum per step of a bitonic network */
+	LONE_STEP_NS = 110,     /* the same if no other block of the multiprocessor hides a step's latency */
 	READ_BYTES = 40,        /* bytes per nanosecond that one multiprocessor can read */
 	SELECT_OPERATIONS = 50, /* per element that is not among the first k */
 	TURN_NS = 1500,         /* per iteration of a block: its loads and barriers */
@@ -37,7 +38,8 @@ static double network(double blocks, double threads, double items, double shared
 	double waves = ceil(blocks / (t->processors * fmax(at_once, 1)));
 	double work = blocks / t->processors * steps * items / 2 / SHARED_PAIRS;
 	double rounds = ceil(items / 2 / threads); /* iterations per thread in each step */
-	return fmax(cost_wait(t, work), waves * (BLOCK_NS + cost_wait(t, steps * STEP_NS * (0.7 + 0.3 * rounds))));
+	double step = blocks <= t->processors ? LONE_STEP_NS : STEP_NS;
+	return fmax(cost_wait(t, work), waves * (BLOCK_NS + cost_wait(t, steps * step * (0.7 + 0.3 * rounds))));
 }
 
 /* A radix sort of each row by one block. */
@@ -54,8 +56,9 @@ static double by_digits(double rows, double threads, double items, int passes, c
  * ranked. */
 static double select_ends(double blocks, double threads, const struct sched_target *t)
 {
+	const double LONE = 0.8;
 	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
-	double latency = ceil(blocks / (t->processors * at_once)) * TURN_NS * 2;
+	double latency = ceil(blocks / (t->processors * at_once)) * TURN_NS * (blocks <= t->processors ? LONE : 2);
 	return fmax(cost_wait(t, blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS), latency);
 }
 
