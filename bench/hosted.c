@@ -1,6 +1,6 @@
 /* Times plugins through their ABI, with inputs that TensorRT would give them. Needs a GPU.
  *
- *     hosted JOBS [FOLDER]
+ *     hosted JOBS [FOLDER [LOCK]]
  *
  * JOBS has lines of tab-separated fields: a label, a library with one plugin, and for each input
  * MIN:OPT:MAX:SHAPE:VALUES. Shapes are written 8x3x64, a scalar as nothing. MIN, OPT and MAX are the profile;
@@ -10,7 +10,7 @@
  * Successive lines with the same label are variants of one case, such as a static and a dynamic build: they get the
  * same inputs and are timed in turn. A line is printed for each: label, library, number of launches, microseconds, and
  * the norm of the difference from the first variant's outputs, or the error. With FOLDER, the last variant's outputs
- * are written to it as .npy files.
+ * are written to it as 0.npy, 1.npy and so on. LOCK is a file that is locked while the GPU is used.
  *
  * Times are medians of CUDA graphs. Each graph enqueues the plugin many times, with buffers that rotate over more
  * memory than the L2 cache has. */
@@ -32,7 +32,7 @@ enum { ROUNDS = 3, REPLAYS = 7, TRIALS = 3, DRAWN = 1 << 18, MOST_COMPARED = 1 <
 static const double SAMPLE_NS = 1e6;
 
 static struct dev *dev;
-static const char *folder;
+static const char *folder, *lock;
 
 struct input {
 	char *values;
@@ -338,8 +338,7 @@ static int read_outputs(struct variant *v, struct buffers *b, struct tensor *out
 		TRY(tensor_new(&out[o], (enum type)t->type, t->rank, t->dim, a, e));
 		TRY(dev->copy_out(dev, out[o].data, t->pointer, bytes_of(t), e));
 		if (folder)
-			TRY(npy_write(path_join(a, folder, arena_printf(a, "%s.npy", v->plugin->output[o].name)),
-			              &out[o], e));
+			TRY(npy_write(path_join(a, folder, arena_printf(a, "%d.npy", o)), &out[o], e));
 	}
 	return 0;
 }
@@ -380,7 +379,8 @@ static void time_case(struct variant *v, int n)
 	struct arena *a = arena_new();
 	struct buffers *b = NEW(a, struct buffers);
 	struct tensor *out = NEWN(a, struct tensor, n * MOST_TENSORS);
-	bool failed = false;
+	int locked = -1;
+	bool failed = lock && file_lock(&locked, lock, &v[0].err) < 0;
 	for (int i = 0; i < n; i++) {
 		struct variant *x = &v[i];
 		failed = failed || start(x, a, &x->err) < 0 || (i == 0 && buffers_new(b, x, false, a, &x->err) < 0);
@@ -396,6 +396,8 @@ static void time_case(struct variant *v, int n)
 			for (int k = 0; k < REPLAYS; k++)
 				failed = failed || sample(x, &x->sample[r * REPLAYS + k], &x->err) < 0;
 		}
+	if (locked >= 0)
+		file_unlock(locked);
 	for (int i = 0; i < n; i++) {
 		struct variant *x = &v[i];
 		const char *why = x->err.text[0] ? x->err.text : "another variant failed";
@@ -422,11 +424,12 @@ int main(int argc, char **argv)
 	char *text, *line, *rest;
 	int n = 0;
 
-	if (argc != 2 && argc != 3) {
-		fprintf(stderr, "usage: hosted JOBS [FOLDER]\n");
+	if (argc < 2 || argc > 4) {
+		fprintf(stderr, "usage: hosted JOBS [FOLDER [LOCK]]\n");
 		return 2;
 	}
 	folder = argc > 2 ? argv[2] : NULL;
+	lock = argc > 3 ? argv[3] : NULL;
 	number_use_c_locale();
 	chosen.arena = a;
 	if (file_read(&text, NULL, argv[1], a, &e) < 0 || dev_open(&dev, "cuda", &e) < 0) {

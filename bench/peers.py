@@ -2,10 +2,11 @@
 """Measures tpat's and PyTorch's kernels in one run on one GPU, and prints a table with ratios.
 
     bench/peers.py --tpat build/tpat [--drawn SEED [--count N]] [--filter A,B] [--skip A,B] [--only-tpat] [--no-compile]
-                   [--every K [--from N]] [--seconds N] [--json FILE]
+                   [--plugins] [--every K [--from N]] [--seconds N] [--json FILE]
 
 For each case of bench/cases.py, or N cases that bench/drawn.py draws by a seed: tpat (`tpat bench`), PyTorch eager and torch.compile (max-autotune; not where a library is the
-peer). All are replays of recorded CUDA graphs over inputs and outputs that rotate over more than 160 MB; the median counts.
+peer). With --plugins, tpat is the plugin that `tpat build` makes, run through its ABI by build/bench/hosted, with inputs of
+the types that TensorRT has. All are replays of recorded CUDA graphs over inputs and outputs that rotate over more than 160 MB; the median counts.
 floor: the case's own bytes at the rate of the best copy kernel of the run. tpat's and PyTorch's results for the same inputs are
 compared with PyTorch's in float64, at the extents that are timed."""
 import argparse
@@ -59,6 +60,53 @@ class Timing:
         if timing.get("error"):
             return timing, None, []
         return timing, answer, [np.load(os.path.join(self.folder, f"{name}.npy")) for name in self.case.outputs]
+
+
+class PluginTiming(Timing):
+    """The same for the case built as a plugin."""
+
+    def __init__(self, tpat, case, inputs, folder, lock):
+        self.case, self.folder = case, folder
+        self.bytes = sum(x.numel() * x.element_size() for x in inputs)
+        model, jobs, out = (os.path.join(folder, name) for name in ("case.onnx", "jobs.tsv", "out.onnx"))
+        onnx.save(case.model(), model)
+        fields = [case.name.replace("\t", " "), os.path.join(folder, "libtpat_out.so")]
+        for (name, _, shape, *_), x in zip(case.inputs, inputs):
+            np.save(os.path.join(folder, name), x.cpu().numpy())
+            fields.append(":".join(["x".join(map(str, shape))] * 4 + [f"{folder}/{name}.npy"]))
+        with open(jobs, "w", encoding="utf-8") as file:
+            file.write("\t".join(fields) + "\n")
+        hosted = os.path.join(os.path.dirname(os.path.abspath(tpat)), "bench/hosted")
+        build = [tpat, "build", model, "--region", case.region(), "-o", out, "--arch", "native", "--no-db"]
+        self.process = subprocess.Popen(["sh", "-c", '"$@" >&2 && exec "$0" "$JOBS" "$FOLDER" "$LOCK"', hosted, *build],
+                                        env={**os.environ, "JOBS": jobs, "FOLDER": folder, "LOCK": lock},
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def result(self):
+        try:
+            out, complaint = self.process.communicate(timeout=300)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            out, complaint = "", "not done in 300 s"
+        fields = out.rstrip("\n").split("\t")
+        if len(fields) != 5 or not fields[3]:
+            return {"error": (fields[-1] or complaint.strip())[-200:]}, None, []
+        outputs = [np.load(os.path.join(self.folder, f"{i}.npy")) for i in range(len(self.case.outputs))]
+        moved = self.bytes + sum(x.nbytes for x in outputs)
+        return {"ns": float(fields[3]) * 1e3, "kernels": int(fields[2]), "bytes": moved}, device_facts(), outputs
+
+
+def device_facts():
+    """The device's name, and the rate of PyTorch's copies, measured once."""
+    import torch
+    if not device_facts.known:
+        x = torch.empty(ROTATE // 4, device="cuda")
+        us = torch_time(lambda x: x.clone(), [x], torch)
+        device_facts.known = {"device": torch.cuda.get_device_name(), "bytes_per_ns": 2 * ROTATE / us / 1e3}
+    return device_facts.known
+
+
+device_facts.known = None
 
 
 def as_list(x):
@@ -150,7 +198,7 @@ class Measured:
     def __init__(self, case, o, lock, torch):
         self.case, self.torch, self.inputs = case, torch, case.draw(torch)
         self.folder = tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-        self.tpat = Timing(o.tpat, case, self.inputs, self.folder.name, lock)
+        self.tpat = (PluginTiming if o.plugins else Timing)(o.tpat, case, self.inputs, self.folder.name, lock)
         self.row = {"case": case.name, "contraction": case.contraction}
 
     def peers(self, o):
@@ -209,6 +257,7 @@ def main():
     add_case_options(parser)
     parser.add_argument("--only-tpat", action="store_true")
     parser.add_argument("--no-compile", action="store_true")
+    parser.add_argument("--plugins", action="store_true", help="time plugins through their ABI")
     parser.add_argument("--every", type=int, default=1, help="of the cases only every K-th")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first of these, from 0")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no case after so long")
