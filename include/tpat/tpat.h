@@ -275,6 +275,7 @@ TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, cons
 
 /* ---- Verification. */
 
+struct tpat_verified;
 struct tpat_verify_options {
 	int version;         /* TPAT_VERIFY_VERSION */
 	const char *model;   /* rewritten model */
@@ -289,9 +290,11 @@ struct tpat_verify_options {
 	const char *dump;     /* folder for .npz files of differing results; null: the current one */
 	const char *tensorrt; /* act as this version: "8.6", "10.3"; null: a late one */
 	bool (*progress)(void *user, const struct tpat_progress *p);
+	/* Called after each plugin, with all results so far, the newest last. May be null. */
+	void (*checked)(void *user, const struct tpat_verified *so_far);
 	void *user;
 };
-enum { TPAT_VERIFY_VERSION = 3 };
+enum { TPAT_VERIFY_VERSION = 4 };
 #define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
 
 struct tpat_check {
@@ -310,10 +313,13 @@ struct tpat_verified {
 	const char *library, *device; /* library: all opened ones, separated by ", " */
 	const struct tpat_check *check;
 	int checks, failed;
+	int plugins;      /* of the model */
+	bool interrupted; /* before all were checked */
 };
 
 /* Runs every plugin of a rewritten model through its own interface, as TensorRT would, and compares with the original
- * nodes (the local function) in the interpreter. TPAT_DIFFER if results differ; *out is filled in that case too. */
+ * nodes (the local function) in the interpreter; a plugin that cannot run fails, and the others are checked.
+ * TPAT_DIFFER if results differ; *out is filled in that case too, and after an interrupt. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
 /* ---- Measuring. */

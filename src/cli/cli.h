@@ -92,9 +92,15 @@ void cli_json_wanted(int argc, char **argv); /* with --json, errors also go to s
 /* Prints a failure as an object, unless one was printed already; `t`: the context with its location, or null. */
 void cli_print_error(const char *where, const char *text, const char *advice, int status, const struct tpat *t);
 
-/* Shows a progress line if standard error is a terminal; returns true after an interrupt. For the library's options. */
+/* Shows progress on standard error: on a terminal a line with counts and the time left, which the next one replaces;
+ * else a line every few seconds. Returns true after an interrupt. For the library's options; any thread may call it. */
 bool cli_progress(void *user, const struct tpat_progress *p);
 void cli_progress_end(void);
+/* True if a log is due for its next line. Never with --quiet or TPAT_PROGRESS=0. */
+bool cli_log_is_due(void);
+/* The target of --quiet: no progress. */
+bool *cli_quiet(void);
+#define CLI_QUIET { "quiet", 'q', CLI_FLAG, cli_quiet(), NULL, "show no progress" }
 bool cli_interrupted(void);
 /* From here on Ctrl-C, SIGTERM and SIGHUP interrupt: cli_interrupted() is true. A second Ctrl-C ends the program. */
 void cli_watch_signals(void);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 #include "base/number.h"
 #include "base/str.h"
 #include "cli/cli.h"
+
+enum { LOG_SECONDS = 5 }; /* between two lines of progress in a log */
 
 static void tell(const char *where, const char *text, const char *advice)
 {
@@ -97,20 +100,86 @@ bool cli_interrupted(void)
 	return interrupted;
 }
 
+bool *cli_quiet(void)
+{
+	static bool quiet;
+	return &quiet;
+}
+
+static bool is_shown(void)
+{
+	const char *setting = getenv("TPAT_PROGRESS");
+	return !*cli_quiet() && !(setting && strcmp(setting, "0") == 0);
+}
+
+static time_t seconds_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+static pthread_mutex_t showing = PTHREAD_MUTEX_INITIALIZER;
+
+bool cli_log_is_due(void)
+{
+	static time_t last;
+	bool due = false;
+	pthread_mutex_lock(&showing);
+	time_t now = seconds_now();
+	last = last ? last : now;
+	if (now - last >= LOG_SECONDS && is_shown()) {
+		last = now;
+		due = true;
+	}
+	pthread_mutex_unlock(&showing);
+	return due;
+}
+
+/* "12/31, 8 s left"; the time if some are done. */
+static void show_counts(const struct tpat_progress *p)
+{
+	static char stage[32];
+	static time_t began;
+	time_t now = seconds_now();
+	if (strncmp(stage, p->stage, sizeof stage - 1) != 0) {
+		snprintf(stage, sizeof stage, "%s", p->stage);
+		began = now;
+	}
+	if (p->all > 0)
+		fprintf(stderr, " %d/%d", p->done, p->all);
+	if (p->all > 0 && p->done > 0 && now > began)
+		fprintf(stderr, ", %lld s left", (long long)(now - began) * (p->all - p->done) / p->done);
+}
+
+static void show_bar(const struct tpat_progress *p)
+{
+	char bar[25] = "########################";
+	int full = p->all > 0 ? p->done * 24 / p->all : 0;
+	for (int i = full; i < 24; i++)
+		bar[i] = '-';
+	fprintf(stderr, "\r\033[K  [%s] %s", bar, p->stage);
+	show_counts(p);
+	fprintf(stderr, "  %.40s", p->what);
+	line_is_open = true;
+}
+
 bool cli_progress(void *user, const struct tpat_progress *p)
 {
 	static int terminal = -1;
 	(void)user;
 	if (terminal < 0)
 		terminal = isatty(2);
-	if (terminal) {
-		char bar[25] = "########################";
-		int full = p->all > 0 ? p->done * 24 / p->all : 0;
-		for (int i = full; i < 24; i++)
-			bar[i] = '-';
-		fprintf(stderr, "\r\033[K  [%s] %s %.60s", bar, p->stage, p->what);
-		line_is_open = true;
+	bool due = !terminal && cli_log_is_due();
+	pthread_mutex_lock(&showing);
+	if (terminal && is_shown()) {
+		show_bar(p);
+	} else if (due) {
+		fprintf(stderr, "tpat: %s", p->stage);
+		show_counts(p);
+		fprintf(stderr, ": %s\n", p->what);
 	}
+	pthread_mutex_unlock(&showing);
 	return interrupted;
 }
 

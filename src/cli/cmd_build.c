@@ -143,6 +143,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "show how each stage of each plugin is scheduled: the rules\n"
 		  "considered, their estimated times, and why others do not apply" },
 		{ "verbose", 'v', CLI_FLAG, &b->verbose, NULL, "list every plugin and its nodes" },
+		CLI_QUIET,
 		{ "input", 'i', CLI_TEXT, &b->o.model, "FILE", NULL },
 		{ .name = NULL },
 	};

@@ -16,20 +16,23 @@ static double floors(double ns, double floor_ns)
 	return floor_ns > 0 ? ns / floor_ns : 0;
 }
 
-/* On a terminal a line updated every second; else one line per node. */
+/* On a terminal a line updated every second; else one line per node, and one every few seconds. */
 static bool progress(void *user, const struct tpat_tune_progress *p)
 {
 	static time_t last;
 	time_t now = time(NULL);
 	(void)user;
-	if (isatty(2) && !p->over && now != last) {
+	bool terminal = isatty(2);
+	if (*cli_quiet())
+		return cli_interrupted();
+	if (!p->over && (terminal ? now != last : cli_log_is_due())) {
 		last = now;
-		fprintf(stderr,
-		        "\r\033[K  [%d/%d] %.40s: %d trials, best %.2f us (%.2f x floor), gain %.2f, %.0f s left",
+		fprintf(stderr, terminal ? "\r\033[K  " : "");
+		fprintf(stderr, "[%d/%d] %.40s: %d trials, best %.2f us (%.2f x floor), gain %.2f, %.0f s left%s",
 		        p->done + 1, p->all, p->node, p->trials, p->best_ns / 1e3, floors(p->best_ns, p->floor_ns),
-		        gain_of(p->first_ns, p->best_ns), p->left);
+		        gain_of(p->first_ns, p->best_ns), p->left, terminal ? "" : "\n");
 	} else if (p->over) {
-		fprintf(stderr, "%s[%d/%d] %s: %d trials, gain %.2f, %.1f s\n", isatty(2) ? "\r\033[K" : "", p->done,
+		fprintf(stderr, "%s[%d/%d] %s: %d trials, gain %.2f, %.1f s\n", terminal ? "\r\033[K" : "", p->done,
 		        p->all, p->node, p->trials, gain_of(p->first_ns, p->best_ns), p->seconds);
 	}
 	return cli_interrupted();
@@ -118,6 +121,7 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		  "number of compiler processes (default: one per processor)" },
 		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the inputs and of the search (default 1)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
+		CLI_QUIET,
 		{ .name = NULL },
 	};
 	const struct tpat_tuning *r;

@@ -33,14 +33,34 @@ static void print_json(const struct tpat_verified *r)
 		                               (json_int_t)k->differing, "max_absolute", k->max_absolute,
 		                               "max_relative", k->max_relative, "worst", k->worst, "dump", k->dump));
 	}
-	cli_print_json(cli_json("{s:s, s:s, s:i, s:o}", "library", r->library, "device", r->device, "failed", r->failed,
-	                        "checks", checks));
+	cli_print_json(cli_json("{s:s, s:s?, s:i, s:i, s:o}", "library", r->library, "device", r->device, "failed",
+	                        r->failed, "plugins", r->plugins, "checks", checks));
+}
+
+struct telling {
+	const char *model;
+	bool json;
+};
+
+/* Each plugin as soon as it is done. */
+static void checked(void *user, const struct tpat_verified *r)
+{
+	struct telling *t = user;
+	const struct tpat_check *k = &r->check[r->checks - 1];
+	if (t->json)
+		return;
+	cli_progress_end();
+	if (r->checks == 1)
+		printf("%s with %s on %s\n", t->model, r->library, r->device);
+	if (!k->passed || !*cli_quiet())
+		print_check(k);
+	fflush(stdout);
 }
 
 int cli_verify(struct cli *c, int argc, char **argv)
 {
 	struct tpat_verify_options o = TPAT_VERIFY_OPTIONS;
-	bool json = false;
+	struct telling t = { 0 };
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
 		  "the plugin library (default: the one built with the model)" },
@@ -58,29 +78,36 @@ int cli_verify(struct cli *c, int argc, char **argv)
 		  "call the library as this version does: 8.6, 10.3 (default: 11)" },
 		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER",
 		  "write .npz files of differing results here (default: the current folder)" },
-		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
+		{ "json", 0, CLI_FLAG, &t.json, NULL, "print machine-readable output" },
+		{ "quiet", 'q', CLI_FLAG, cli_quiet(), NULL, "print only plugins that fail, and no progress" },
 		{ .name = NULL },
 	};
 	const struct tpat_verified *r;
 	int status = cli_parse(c, option, argc, argv, &o.model, 1, 1);
 	if (status >= 0)
 		return status;
+	t.model = o.model;
 	o.progress = cli_progress;
+	o.checked = checked;
+	o.user = &t;
 	int rc = tpat_verify(c->tpat, &r, &o);
 	cli_progress_end();
 	if (!r) {
 		cli_fail(c, rc);
-		if (!json)
+		if (!t.json)
 			printf("&&&& FAILED tpat verify %s\n", o.model);
 		return cli_interrupted() ? EXIT_INTERRUPTED : -rc;
 	}
-	if (json) {
+	if (t.json)
 		print_json(r);
-		return -rc;
+	if (r->interrupted) {
+		fprintf(stderr,
+		        "tpat: Interrupted after %d of %d plugins, of which %d agree with the original nodes.\n",
+		        r->checks, r->plugins, r->checks - r->failed);
+		return EXIT_INTERRUPTED;
 	}
-	printf("%s with %s on %s\n", o.model, r->library, r->device);
-	for (int i = 0; i < r->checks; i++)
-		print_check(&r->check[i]);
+	if (t.json)
+		return -rc;
 	printf("&&&& %s tpat verify %s: %d of %d plugins agree with the original nodes\n",
 	       r->failed ? "FAILED" : "PASSED", o.model, r->checks - r->failed, r->checks);
 	return -rc;

@@ -14,7 +14,7 @@ struct verification {
 	struct onnx_model *model;
 	struct graph *graph;
 	const char *library, *device; /* the open library's path; the device's name */
-	struct tpat_texts opened;     /* all libraries opened so far */
+	struct tpat_verified *result;
 	struct verify *verify;
 	struct tpat_given tensors; /* given by the user */
 	struct {
@@ -89,19 +89,6 @@ static int read_values(struct verification *v)
 	return 0;
 }
 
-static int check_used(const struct verification *v)
-{
-	const char *unused = tpat_given_unused(&v->tensors);
-	for (int i = 0; i < v->shapes.n; i++)
-		if (!v->shape_used[i])
-			unused = v->shapes.at[i].name;
-	if (!unused)
-		return 0;
-	err_set(v->err, ERR_USAGE, "No plugin of %s has an input \"%s\".", v->o->model, unused);
-	return err_advise(v->err, "tpat list %s shows the plugins: the nodes of the domain tpat.",
-	                  str_shell_path(v->arena, v->o->model));
-}
-
 /* ---- The library. */
 
 /* Sets the names of a model's library and folder; for a portable model, those of the main one. */
@@ -115,12 +102,10 @@ static void names_of(struct tpat_output *names, const char *model, struct arena 
 		                  a);
 }
 
-/* Opens the library that holds the plugin: the user's, the model's, or the plugin's own. Keeps one that is already
- * open. */
-static int open_library(struct verification *v, const char *plugin)
+/* The library that holds a plugin, and the folder of its sources: the user's, the model's, or the plugin's own. */
+static const char *library_of(const char **out, struct verification *v, const char *plugin)
 {
 	struct arena *a = v->arena;
-	const char *device = v->o->device;
 	struct tpat_output names;
 	names_of(&names, v->o->model, a);
 	const char *folder = names.folder, *library = names.library;
@@ -137,6 +122,15 @@ static int open_library(struct verification *v, const char *plugin)
 		library = earlier ? earlier : library;
 		folder = sources ? sources : folder;
 	}
+	*out = folder;
+	return library;
+}
+
+/* Opens it, unless it is open already. */
+static int open_library(struct verification *v, const char *plugin)
+{
+	struct arena *a = v->arena;
+	const char *device = v->o->device, *folder, *library = library_of(&folder, v, plugin);
 	if (v->library && strcmp(v->library, library) == 0)
 		return 0;
 	if (!file_exists(library)) {
@@ -146,7 +140,6 @@ static int open_library(struct verification *v, const char *plugin)
 	verify_close(v->verify);
 	v->verify = NULL;
 	v->library = library;
-	vec_push(a, &v->opened, library);
 	if (!device)
 		device = dev_cuda_count(NULL) > 0 ? "cuda" : emulator_compiler() ? "emulator" : "cpu";
 	if (str_starts(device, "null")) {
@@ -197,7 +190,6 @@ static int describe_input(struct verify_input *out, struct verification *v, stru
 		const struct graph_shape *s = &v->shapes.at[i];
 		if (strcmp(s->name, name) != 0)
 			continue;
-		v->shape_used[i] = true;
 		out->rank = s->rank;
 		for (int k = 0; k < s->rank; k++)
 			out->dim[k] = s->dim[k].value;
@@ -207,13 +199,13 @@ static int describe_input(struct verify_input *out, struct verification *v, stru
 	return 0;
 }
 
-static int check_plugin(struct verification *v, struct graph *g, const struct graph_node *n)
+static int run_plugin(struct tpat_check *out, struct verification *v, struct graph *g, const struct graph_node *n)
 {
 	struct arena *a = v->arena;
 	struct verify_result r;
 	struct ir_program *program;
 	struct verify_input *input = NEWN(a, struct verify_input, n->proto->n_input + 1);
-	const char *name = arena_strdup(a, n->proto->op_type);
+	const char *name = out->plugin;
 	TRY(reference_of(&program, v, g, n));
 	for (size_t i = 0; i < n->proto->n_input; i++)
 		TRY(describe_input(&input[i], v, g, n->proto->input[i]));
@@ -231,9 +223,9 @@ static int check_plugin(struct verification *v, struct graph *g, const struct gr
 	};
 	if (verify_run(&r, v->verify, &c, a, v->err) < 0)
 		return err_about(v->err, ERR_NODE, n->label), err_where(v->err, "%s: node %s: ", v->o->model, n->label);
-	struct tpat_check check = {
+	*out = (struct tpat_check){
 		.plugin = name,
-		.node = arena_strdup(a, n->label),
+		.node = out->node,
 		.inputs = r.inputs,
 		.outputs = r.outputs,
 		.passed = r.passed,
@@ -248,13 +240,64 @@ static int check_plugin(struct verification *v, struct graph *g, const struct gr
 		.worst = r.worst,
 		.dump = r.dumped ? c.dump : NULL,
 	};
-	vec_push(a, &v->checks, check);
+	return 0;
+}
+
+static void tell(struct verification *v, struct tpat_check check)
+{
+	struct tpat_verified *r = v->result;
+	vec_push(v->arena, &v->checks, check);
+	r->device = v->device;
+	r->check = v->checks.at;
+	r->checks = v->checks.n;
+	r->failed += !check.passed;
+	if (v->o->checked)
+		v->o->checked(v->o->user, r);
+}
+
+/* A plugin that cannot run has failed, and the others are still checked; a mistake of the user ends all. */
+static int check_plugin(struct verification *v, struct graph *g, const struct graph_node *n)
+{
+	struct tpat_check check = { .plugin = arena_strdup(v->arena, n->proto->op_type),
+		                    .node = arena_strdup(v->arena, n->label),
+		                    .output = "",
+		                    .worst = "" };
+	if (run_plugin(&check, v, g, n) < 0) {
+		if (v->err->code == ERR_USAGE)
+			return v->err->code;
+		check.passed = false;
+		check.error = arena_printf(v->arena, "%s%s%s%s", v->err->where, v->err->text,
+		                           *v->err->advice ? " " : "", v->err->advice);
+		err_clear(v->err);
+	}
+	tell(v, check);
 	return 0;
 }
 
 static bool is_plugin(const struct graph_node *n)
 {
 	return strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) == 0;
+}
+
+/* Before anything runs: every tensor and shape that the user gives must be an input of a plugin. */
+static int check_used(struct verification *v)
+{
+	vec_each (g, &v->graph->graphs)
+		vec_each (n, &(*g)->nodes)
+			for (size_t i = 0; is_plugin(n) && i < n->proto->n_input; i++) {
+				tpat_given_find(&v->tensors, n->proto->input[i]);
+				for (int k = 0; k < v->shapes.n; k++)
+					v->shape_used[k] |= strcmp(v->shapes.at[k].name, n->proto->input[i]) == 0;
+			}
+	const char *unused = tpat_given_unused(&v->tensors);
+	for (int i = 0; i < v->shapes.n; i++)
+		if (!v->shape_used[i])
+			unused = v->shapes.at[i].name;
+	if (!unused)
+		return 0;
+	err_set(v->err, ERR_USAGE, "No plugin of %s has an input \"%s\".", v->o->model, unused);
+	return err_advise(v->err, "tpat list %s shows the plugins: the nodes of the domain tpat.",
+	                  str_shell_path(v->arena, v->o->model));
 }
 
 static struct map plugins_of(const struct verification *v)
@@ -313,9 +356,10 @@ static int check_graph(struct verification *v, struct graph *g, struct map *seen
 	vec_each (n, &g->nodes) {
 		if (!is_plugin(n) || map_get(seen, n->proto->op_type))
 			continue;
-		struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, 0 };
-		if (v->o->progress && v->o->progress(v->o->user, &p))
-			return err_set(v->err, ERR_USAGE, "Interrupted.");
+		struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, v->result->plugins };
+		v->result->interrupted |= v->o->progress && v->o->progress(v->o->user, &p);
+		if (v->result->interrupted)
+			return 0;
 		map_put(seen, n->proto->op_type, v);
 		TRY(open_library(v, n->proto->op_type));
 		TRY(check_plugin(v, g, n));
@@ -328,18 +372,19 @@ static int check_all(struct verification *v)
 	struct map seen = map_new(v->arena);
 	vec_each (g, &v->graph->graphs)
 		TRY(check_graph(v, *g, &seen));
-	return check_used(v);
+	return 0;
 }
 
 /* "libtpat_b.so, libtpat_a.so": each once. */
-static const char *libraries_of(const struct verification *v)
+static const char *libraries_of(struct verification *v, const struct map *plugins)
 {
 	struct map seen = map_new(v->arena);
 	struct str list = str_new(v->arena);
-	vec_each (library, &v->opened) {
-		if (!map_get(&seen, *library))
-			str_printf(&list, "%s%s", list.n ? ", " : "", *library);
-		map_put(&seen, *library, list.arena);
+	for (int i = 0; i < plugins->n; i++) {
+		const char *folder, *library = library_of(&folder, v, plugins->entry[i].name);
+		if (!map_get(&seen, library))
+			str_printf(&list, "%s%s", list.n ? ", " : "", library);
+		map_put(&seen, library, list.arena);
 	}
 	return str_text(&list);
 }
@@ -363,14 +408,14 @@ static int run(struct tpat *t, void *arg)
 	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, &none, c->o->tensorrt, t->arena, &t->err));
 	TRY(find_plugins(v));
 	TRY(read_values(v));
+	struct map plugins = plugins_of(v);
+	struct tpat_verified *r = v->result = NEW(t->arena, struct tpat_verified);
+	*r = (struct tpat_verified){ .library = libraries_of(v, &plugins), .plugins = plugins.n };
+	TRY(check_used(v));
 	TRY(check_all(v));
-	struct tpat_verified *r = NEW(t->arena, struct tpat_verified);
-	*r = (struct tpat_verified){
-		.library = libraries_of(v), .device = v->device, .check = v->checks.at, .checks = v->checks.n
-	};
-	vec_each (x, &v->checks)
-		r->failed += !x->passed;
 	*c->out = r;
+	if (r->interrupted)
+		return err_set(&t->err, ERR_USAGE, "Interrupted.");
 	if (r->failed)
 		return err_set(&t->err, ERR_DIFFER, "%d of %d plugins of %s differ from the original nodes.", r->failed,
 		               r->checks, c->o->model);
