@@ -132,15 +132,17 @@ struct tpat_progress {
 };
 
 struct tpat_build_options {
-	int version;                /* TPAT_BUILD_VERSION */
-	const char *model;          /* path of the model; never overwritten */
-	const char *output;         /* path of the rewritten model; null: MODEL_tpat.onnx next to the model */
-	struct tpat_strings node;   /* nodes: name, "#12", or the name of an output. One plugin each */
-	struct tpat_strings type;   /* operator types: all nodes of these types */
-	struct tpat_strings region; /* "A,B,C": these nodes together become one plugin */
-	struct tpat_strings except; /* nodes that `type` and `automatic` skip */
-	bool automatic;             /* all nodes that TensorRT refuses and tpat supports, joined with the nodes that
-	                               connect them cheaply into few plugins */
+	int version;                  /* TPAT_BUILD_VERSION */
+	const char *model;            /* path of the model; never overwritten */
+	const char *output;           /* path of the rewritten model; null: MODEL_tpat.onnx next to the model */
+	struct tpat_strings node;     /* nodes: name, "#12", or the name of an output. One plugin each */
+	struct tpat_strings type;     /* operator types: all nodes of these types */
+	struct tpat_strings region;   /* "A,B,C": these nodes together become one plugin */
+	struct tpat_strings from, to; /* tensors: everything between them becomes one plugin */
+	bool all;                     /* every node that tpat supports, in few plugins */
+	struct tpat_strings except;   /* nodes that `type` and `automatic` skip */
+	bool automatic;               /* all nodes that TensorRT refuses and tpat supports, joined with the nodes that
+	                                 connect them cheaply into few plugins */
 	struct tpat_strings name; /* "NODE=PLUGIN": the name of a node's plugin; default tpat_TYPE_HASH, with a hash of
 	                             the whole library: TensorRT loads no two plugins of the same name and namespace */
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
@@ -328,6 +330,8 @@ struct tpat_bench_options {
 	int version;                                    /* TPAT_BENCH_VERSION */
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
+	struct tpat_strings from, to;
+	bool all;
 	bool automatic;
 	struct tpat_strings shape;   /* "x:1x3x224x224"; unspecified extents are random */
 	struct tpat_strings value;   /* "sr=16000": model inputs to make constant */
@@ -436,6 +440,8 @@ struct tpat_tune_options {
 	int version;                                    /* TPAT_TUNE_VERSION */
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
+	struct tpat_strings from, to;
+	bool all;
 	bool automatic;
 	struct tpat_strings value;   /* as tpat_build_options */
 	struct tpat_strings shape;   /* as tpat_build_options: fixes extents, which gives different programs */

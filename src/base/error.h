@@ -22,9 +22,9 @@ enum err_about { ERR_FILE, ERR_NODE, ERR_TENSOR, ERR_ABOUTS };
 
 struct err {
 	enum err_code code;
-	char text[1024];  /* a complete sentence: file, node, tensor, what is wrong */
-	char where[256];  /* prefix set by callers that know more: "net.onnx: node Gather_17 (Gather, opset 13): " */
-	char advice[512]; /* what to do; may be empty */
+	char text[4096];   /* a complete sentence: file, node, tensor, what is wrong */
+	char where[256];   /* prefix set by callers that know more: "net.onnx: node Gather_17 (Gather, opset 13): " */
+	char advice[4096]; /* what to do; may be empty */
 	char about[ERR_ABOUTS][256]; /* machine-readable names, by enum err_about; may be empty */
 };
 

@@ -50,6 +50,10 @@ struct cli_option {
 	  "all nodes that TensorRT refuses and tpat supports, joined with what\n" \
 	  "connects them cheaply into few plugins" }, \
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
+	{ "from", 0, CLI_SPLIT, &(o).from, "TENSOR,...", \
+	  "fuse all nodes between these tensors and those of --to" }, \
+	{ "to", 0, CLI_SPLIT, &(o).to, "TENSOR,...", "the last results of such nodes" }, \
+	{ "all", 0, CLI_FLAG, &(o).all, NULL, "every node that tpat supports, in few plugins" }, \
 	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto skip" }
 /* clang-format on */
 

@@ -250,10 +250,15 @@ struct graph_selection {
 	const char *const *name; /* nodes, as graph_node_find() takes them: one region each */
 	const char *const *type; /* op types, "domain.Type" outside of ai.onnx: one region for each node */
 	const struct graph_region_names *region;
-	const char *const *except;       /* nodes that `type` and `automatic` skip */
-	bool automatic;                  /* nodes that the engine lacks and tpat supports */
-	const struct graph_rates *rates; /* with `automatic`: join these nodes with what connects them cheaply; null:
-	                                    one region for each */
+	int froms, tos;
+	const char *const *from, *const *to; /* tensors of one graph: a region of all nodes that follow from `from`
+	                                 (none: from anything) and that `to` follows from (none: that anything follows
+	                                 from) */
+	bool all;                            /* every node of the main graph that tpat supports; needs `rates` */
+	const char *const *except;           /* nodes that `type` and `automatic` skip */
+	bool automatic;                      /* nodes that the engine lacks and tpat supports */
+	const struct graph_rates *rates;     /* with `automatic` and `all`: join these nodes with what connects them
+	                                        cheaply; null: one region for each */
 };
 
 /* Returns the regions of a selection, in the order of their graphs and first nodes; each node is in at most one. `g` is

@@ -156,6 +156,10 @@ int graph_size_output(struct graph *g, const struct graph_region *r, const char 
 int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value,
                         const char **out, struct err *e);
 
+/* graph_between.c: returns the nodes between the selection's tensors, ascending, and their graph. */
+int graph_between(struct graph **in, int **node, int *n, struct graph *root, const struct graph_selection *s,
+                  struct err *e);
+
 /* graph_join_select.c: joins the nodes in `seed` with what connects them cheaply, and adds the regions to `out`.
  * `owner`: for each node the number of the region that has it already, or -1. `blocked`: nodes that stay with the
  * engine. */

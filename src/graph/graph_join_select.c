@@ -146,7 +146,7 @@ int graph_region_cut(struct graph_regions *out, const struct graph_region *r, co
 	for (int i = 0; i < g->nodes.n; i++)
 		j.of[i] = owner[i] = JOIN_NONE;
 	vec_each (i, &r->nodes) {
-		j.seed[*i] = graph_support(g, *i, &reason) == ENGINE_NO;
+		j.seed[*i] = r->refused == r->nodes.n || graph_support(g, *i, &reason) == ENGINE_NO;
 		j.link[*i] = !j.seed[*i];
 		j.of[*i] = 0;
 	}

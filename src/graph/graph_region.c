@@ -67,13 +67,12 @@ static bool feeds(const struct graph *g, const struct graph_node *n, const bool 
 static int not_convex(struct graph *g, const struct graph_region *r, const bool *between, struct err *e)
 {
 	struct str list = str_new(g->arena);
-	int n = 0, blocked = -1, first = -1;
+	int blocked = -1, first = -1;
 
 	for (int i = 0; i < g->nodes.n; i++) {
 		if (!between[i])
 			continue;
-		if (n++ < 8)
-			str_printf(&list, "%s%s", list.n ? ", " : "", g->nodes.at[i].label);
+		str_printf(&list, "%s%s", list.n ? ", " : "", g->nodes.at[i].label);
 		first = first < 0 ? i : first;
 		if (!g->nodes.at[i].known && blocked < 0)
 			blocked = i;
@@ -85,7 +84,7 @@ static int not_convex(struct graph *g, const struct graph_region *r, const bool 
 	if (blocked >= 0)
 		return err_advise(e, "Make two regions, one on each side of %s, which tpat does not support: %s",
 		                  g->nodes.at[blocked].label, g->nodes.at[blocked].why);
-	return err_advise(e, "Add %s%s to the region.", str_text(&list), n > 8 ? " ..." : "");
+	return err_advise(e, "Add %s to the region.", str_text(&list));
 }
 
 static int check_convex(struct graph *g, const struct graph_region *r, const bool *in, struct arena *scratch,

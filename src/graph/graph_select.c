@@ -173,6 +173,20 @@ static bool can_take(const struct select *s, const struct graph *g, const struct
 	       graph_node_used(g, n->index);
 }
 
+/* Says which nodes of a type are left out, and why. */
+static void warn_left(struct select *s, const char *type, int left)
+{
+	struct str text = str_new(s->g->arena);
+
+	str_printf(&text, "%d node%s of type %s %s not taken:", left, left == 1 ? "" : "s", type,
+	           left == 1 ? "is" : "are");
+	vec_each (some, &s->g->graphs)
+		vec_each (n, &(*some)->nodes)
+			if (is_type(n, type) && !n->known)
+				str_printf(&text, " %s: %s", str_printable(s->g->arena, n->label), n->why);
+	vec_push(s->g->arena, &s->g->warnings, str_text(&text));
+}
+
 static int want_type(struct select *s, const char *type)
 {
 	const struct graph *refused_in = NULL;
@@ -192,7 +206,18 @@ static int want_type(struct select *s, const char *type)
 		}
 	if (!found)
 		return no_type(s, type);
+	if (known && known < found)
+		warn_left(s, type, found - known);
 	return known ? 0 : graph_node_check(refused_in, refused, s->err);
+}
+
+static int select_between(struct select *s)
+{
+	struct graph *g;
+	int *node, n;
+
+	TRY(graph_between(&g, &node, &n, s->g, s->s, s->err));
+	return add_nodes(s, g, node, n);
 }
 
 /* True if the engine supports all nodes that hold the graph. */
@@ -206,6 +231,7 @@ static bool is_reached(const struct graph *g)
 	return true;
 }
 
+/* Nodes that the engine refuses; with `all`, every node of the main graph. */
 static void want_refused(struct select *s)
 {
 	const char *reason;
@@ -214,8 +240,10 @@ static void want_refused(struct select *s)
 		bool reached = is_reached(*some);
 
 		vec_each (n, &(*some)->nodes)
-			if (reached && n->known && (s->s->rates || !graph_misfit(*some, n->index)) &&
-			    graph_support(*some, n->index, &reason) == ENGINE_NO)
+			if (s->s->all)
+				s->refused[(*some)->number][n->index] = n->known && *some == s->g && !n->folded;
+			else if (reached && n->known && (s->s->rates || !graph_misfit(*some, n->index)) &&
+			         graph_support(*some, n->index, &reason) == ENGINE_NO)
 				s->refused[(*some)->number][n->index] = true;
 	}
 }
@@ -288,7 +316,9 @@ static int select_all(struct select *s)
 		TRY(select_name(s, o->name[i]));
 	for (int i = 0; i < o->types; i++)
 		TRY(want_type(s, o->type[i]));
-	if (o->automatic)
+	if (o->froms + o->tos)
+		TRY(select_between(s));
+	if (o->automatic || o->all)
 		want_refused(s);
 	return select_wanted(s);
 }

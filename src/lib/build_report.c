@@ -74,7 +74,11 @@ static void count_types(struct str *out, struct build *b, const struct graph_reg
 	}
 	qsort(count, (size_t)n, sizeof *count, compare_counts);
 	for (int i = 0; i < n && i < MOST_TYPES; i++)
-		str_printf(out, "%s%s %d", i ? ", " : refused ? "" : " joined by ", count[i].type, count[i].n);
+		str_printf(out, "%s%s %d",
+		           i                    ? ", "
+		           : refused || !out->n ? ""
+		                                : " joined by ",
+		           count[i].type, count[i].n);
 	if (n > MOST_TYPES)
 		str_printf(out, " ...");
 }

@@ -27,7 +27,7 @@ static int check_nodes(struct graph *g, struct err *e)
 
 bool tpat_chooses(const struct tpat_choice *c)
 {
-	return c->node->n || c->type->n || c->region->n || c->automatic;
+	return c->node->n || c->type->n || c->region->n || c->automatic || c->all || c->from->n || c->to->n;
 }
 
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e)
@@ -37,7 +37,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	for (int i = 0; i < c->region->n; i++)
 		region[i] = split_names(c->region->at[i], a);
 	struct graph_rates rates;
-	if (c->automatic)
+	if (c->automatic || c->all)
 		TRY(tpat_rates(&rates, g, c->target, c->profile, a, e));
 	struct graph_selection s = {
 		.names = c->node->n,
@@ -49,10 +49,17 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		.excepts = c->except->n,
 		.except = c->except->at,
 		.automatic = c->automatic,
-		.rates = c->automatic ? &rates : NULL,
+		.rates = c->automatic || c->all ? &rates : NULL,
+		.all = c->all,
 	};
+	if (c->from) {
+		s.froms = c->from->n;
+		s.from = c->from->at;
+		s.tos = c->to->n;
+		s.to = c->to->at;
+	}
 	TRY(graph_select(out, g, &s, e));
-	if (c->automatic)
+	if (c->automatic || c->all)
 		tpat_settle(out, &rates, a);
 	if (out->n)
 		return 0;

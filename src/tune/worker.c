@@ -58,8 +58,8 @@ static struct ir_plan *plan_of(const struct worker *w, struct tune_point point)
 static void tell_failure(struct tune_reply *r, enum tune_status status, const struct err *e)
 {
 	r->status = status;
-	snprintf(r->why, sizeof r->why, "%s", e->text);
-	snprintf(r->advice, sizeof r->advice, "%s", e->advice);
+	snprintf(r->why, sizeof r->why, "%.1023s", e->text);
+	snprintf(r->advice, sizeof r->advice, "%.511s", e->advice);
 	r->own_fault = e->code == ERR_USAGE;
 }
 
@@ -289,8 +289,8 @@ static void probe(void *arg, int fd)
 	struct probed out = { 0 };
 	struct err e = { 0 };
 	out.code = look(&out, arg, &e);
-	snprintf(out.text, sizeof out.text, "%s", e.text);
-	snprintf(out.advice, sizeof out.advice, "%s", e.advice);
+	snprintf(out.text, sizeof out.text, "%.1023s", e.text);
+	snprintf(out.advice, sizeof out.advice, "%.511s", e.advice);
 	child_send(fd, &out, sizeof out);
 }
 
