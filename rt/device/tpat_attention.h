@@ -6,7 +6,8 @@
  * FlashAttention, 2022; Dao, FlashAttention-2, 2023 (queries outside, keys inside; one division at the end).
  *
  * A kernel passes functions of a query i and a key j of the head:
- *   query_at(i, r), key_at(j, r), value_at(j, c)   elements
+ *   query_at(i, r), key_at(j, r), value_at(j, c)   with attention_elements: elements; with the address of a buffer:
+ *                                                  positions there of four elements, at a multiple of four
  *   score_at(i, j, product)                        argument of the exponential
  *   largest_at(i, largest)                         subtracted from it
  *   sum_at(i, largest, sum)                        divisor, from the sum of exponentials
@@ -23,6 +24,7 @@
 #define TPAT_FN __device__ __forceinline__
 
 struct attention_exponential {};
+struct attention_elements {};
 
 /* exp(x - from); subtracts 0 if all scores are minus infinity. */
 TPAT_FN float attention_exp(float x) { return expf(x); }
@@ -31,58 +33,92 @@ template <class S> TPAT_FN S attention_base(S largest) { return largest == (S)-I
 
 /* ---- By ordinary arithmetic -------------------------------------------------------------------------------------- */
 
-/* Sixteen lanes share four queries: each has every sixteenth key of the tile, and every sixteenth group of columns of a
+/* Sixteen lanes share ROWS queries: each has every sixteenth key of the tile, and every sixteenth group of columns of a
  * value. Shared memory holds elements in the type C of the arithmetic. Rows are padded by 16 bytes, so that lanes read
  * neighbouring rows from different banks. */
-enum { ATTENTION_LANES = 16, ATTENTION_ROWS = 4 };
+enum { ATTENTION_LANES = 16 };
 
-template <int QUERIES, int KEYS, int SIZE, int COLUMNS, class C> struct attention_tiles {
+template <int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C> struct attention_tiles {
 	static const int pad = 16 / (int)sizeof(C), size = (SIZE + 3) / 4 * 4;
 	static const int group = COLUMNS > 32   ? 4
 	                         : COLUMNS > 16 ? 2
 	                                        : 1,
 	                 groups = (COLUMNS + 16 * group - 1) / (16 * group);
 	static const int columns = 16 * group * groups, longer = size > columns ? size : columns;
+	static const int threads = QUERIES / ROWS * ATTENTION_LANES;
 	alignas(16) C query[QUERIES][size + pad];
 	alignas(16) C other[KEYS][longer + pad]; /* keys, then their values */
 	alignas(16) C weight[QUERIES][KEYS + pad];
 };
 
-/* rows[0 .. ROWS)[0 .. WIDTH) = element(row, column), zeros beyond `count` rows and COLUMNS columns. */
-template <int THREADS, int ROWS, int COLUMNS, int WIDTH, class C, int N, class Index, class Element>
-TPAT_FN void attention_load(C (&to)[ROWS][N], Index count, Element element)
+/* Loads four elements of a row from `column` on. */
+template <int COLUMNS, class C, class Row, class At>
+TPAT_FN void attention_four(C (&four)[4], attention_elements, const At &at, Row row, int column)
 {
-	for (int e = block_thread(); e < ROWS * WIDTH; e += THREADS) {
-		const int row = e / WIDTH, column = e % WIDTH;
-		to[row][column] = row < count && column < COLUMNS ? (C)element(row, column) : (C)0;
-	}
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		four[i] = column + i < COLUMNS ? (C)at(row, column + i) : (C)0;
 }
+template <int COLUMNS, class C, class Row, class At>
+TPAT_FN void attention_four(C (&four)[4], const C *from, const At &at, Row row, int column)
+{
+	load(four, from + at(row, column));
+}
+
+/* The fours of a tile of ROWS x WIDTH elements that a thread loads. They wait in registers while others compute. */
+template <int THREADS, int ROWS, int WIDTH, class C> struct attention_share {
+	static const int all = ROWS * (WIDTH / 4), n = (all + THREADS - 1) / THREADS;
+	C piece[n][4];
+
+	/* Loads; zeros beyond `count` rows and COLUMNS columns. */
+	template <int COLUMNS, class From, class Index, class At>
+	TPAT_FN void fetch(From from, Index count, const At &at)
+	{
+#pragma unroll
+		for (int i = 0; i < n; i++) {
+			const int e = i * THREADS + block_thread(), row = e / (WIDTH / 4), column = e % (WIDTH / 4) * 4;
+			if (row < ROWS && row < count && column < COLUMNS)
+				attention_four<COLUMNS>(piece[i], from, at, row, column);
+			else
+				piece[i][0] = piece[i][1] = piece[i][2] = piece[i][3] = 0;
+		}
+	}
+	template <int N> TPAT_FN void put(C (&to)[ROWS][N]) const
+	{
+#pragma unroll
+		for (int i = 0; i < n; i++) {
+			const int e = i * THREADS + block_thread();
+			if (all % THREADS == 0 || e < all)
+				store(&to[e / (WIDTH / 4)][e % (WIDTH / 4) * 4], piece[i]);
+		}
+	}
+};
 
 /* product[q][k] = sum over r of query * key, for this lane's queries and keys. Blocked summation, 8 products each,
  * keeps rounding errors small (Higham, Accuracy and Stability of Numerical Algorithms). */
-template <class T, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C>
-TPAT_FN void attention_products(T (&product)[ATTENTION_ROWS][KEYS / ATTENTION_LANES],
-                                const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
+template <class T, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C>
+TPAT_FN void attention_products(T (&product)[ROWS][KEYS / ATTENTION_LANES],
+                                const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &tiles)
 {
 	const int mine = KEYS / ATTENTION_LANES, part_size = 8, size = tiles.size;
-	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ATTENTION_ROWS;
-	T part[ATTENTION_ROWS][mine];
+	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ROWS;
+	T part[ROWS][mine];
 #pragma unroll
-	for (int q = 0; q < ATTENTION_ROWS; q++)
+	for (int q = 0; q < ROWS; q++)
 #pragma unroll
 		for (int k = 0; k < mine; k++)
 			product[q][k] = part[q][k] = 0;
 #pragma unroll 4
 	for (int r = 0; r < size; r += 4) {
-		C query[ATTENTION_ROWS][4], key[mine][4];
+		C query[ROWS][4], key[mine][4];
 #pragma unroll
-		for (int q = 0; q < ATTENTION_ROWS; q++)
+		for (int q = 0; q < ROWS; q++)
 			load(query[q], &tiles.query[row + q][r]);
 #pragma unroll
 		for (int k = 0; k < mine; k++)
 			load(key[k], &tiles.other[lane + k * ATTENTION_LANES][r]);
 #pragma unroll
-		for (int q = 0; q < ATTENTION_ROWS; q++)
+		for (int q = 0; q < ROWS; q++)
 #pragma unroll
 			for (int k = 0; k < mine; k++) {
 #pragma unroll
@@ -97,16 +133,16 @@ TPAT_FN void attention_products(T (&product)[ATTENTION_ROWS][KEYS / ATTENTION_LA
 }
 
 /* total[q][c] += sum over the tile's keys of weight * value. */
-template <class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, int GROUPS, int GROUP>
-TPAT_FN void attention_weigh(A (&total)[ATTENTION_ROWS][GROUPS][GROUP],
-                             const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles)
+template <class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C, int GROUPS, int GROUP>
+TPAT_FN void attention_weigh(A (&total)[ROWS][GROUPS][GROUP],
+                             const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &tiles)
 {
-	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ATTENTION_ROWS;
+	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ROWS;
 #pragma unroll 2
 	for (int key = 0; key < KEYS; key += 4) {
-		C weight[ATTENTION_ROWS][4];
+		C weight[ROWS][4];
 #pragma unroll
-		for (int q = 0; q < ATTENTION_ROWS; q++)
+		for (int q = 0; q < ROWS; q++)
 			load(weight[q], &tiles.weight[row + q][key]);
 #pragma unroll
 		for (int i = 0; i < 4; i++)
@@ -115,7 +151,7 @@ TPAT_FN void attention_weigh(A (&total)[ATTENTION_ROWS][GROUPS][GROUP],
 				C value[GROUP];
 				load(value, &tiles.other[key + i][(g * ATTENTION_LANES + lane) * GROUP]);
 #pragma unroll
-				for (int q = 0; q < ATTENTION_ROWS; q++)
+				for (int q = 0; q < ROWS; q++)
 #pragma unroll
 					for (int c = 0; c < GROUP; c++)
 						total[q][g][c] += (A)weight[q][i] * (A)value[c];
@@ -132,38 +168,50 @@ template <> struct attention_passes<attention_exponential> {
 
 /* Attention for the queries first .. first + QUERIES of `queries`. Types T: products, S: scores, A: weighted sums. The
  * kernel's own weights need the row's whole sum: a first pass computes the sums, a second one the products again. */
-template <class T, class S, class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, class C, class Index, class Query,
-          class Key, class Value, class Score, class Largest, class Sum, class Weight, class Put>
-TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, Index first,
-                       typename identity<Index>::type queries, typename identity<Index>::type keys, Query query_at,
-                       Key key_at, Value value_at, Score score_at, Largest largest_at, Sum sum_at, Weight weight_at,
-                       Put put)
+template <class T, class S, class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C, class Index,
+          class Query, class QueryAt, class Key, class KeyAt, class Value, class ValueAt, class Score, class Largest,
+          class Sum, class Weight, class Put>
+TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &tiles, Index first,
+                       typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
+                       QueryAt query_at, Key key, KeyAt key_at, Value value, ValueAt value_at, Score score_at,
+                       Largest largest_at, Sum sum_at, Weight weight_at, Put put)
 {
-	typedef attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> Tiles;
+	typedef attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> Tiles;
 	const bool again = attention_passes<Weight>::n > 1;
-	const int threads = QUERIES / ATTENTION_ROWS * ATTENTION_LANES, mine = KEYS / ATTENTION_LANES;
-	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ATTENTION_ROWS;
-	S largest[ATTENTION_ROWS], sum[ATTENTION_ROWS];
-	A total[ATTENTION_ROWS][Tiles::groups][Tiles::group];
-	for (int q = 0; q < ATTENTION_ROWS; q++) {
+	const int threads = Tiles::threads, mine = KEYS / ATTENTION_LANES;
+	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ROWS;
+	S largest[ROWS], sum[ROWS];
+	A total[ROWS][Tiles::groups][Tiles::group];
+	for (int q = 0; q < ROWS; q++) {
 		largest[q] = -INFINITY;
 		sum[q] = 0;
 		for (int g = 0; g < Tiles::groups; g++)
 			for (int c = 0; c < Tiles::group; c++)
 				total[q][g][c] = 0;
 	}
-	attention_load<threads, QUERIES, SIZE, Tiles::size>(tiles.query, queries - first,
-	                                                    [&](int i, int r) { return query_at(first + i, r); });
+	const auto query_here = [&](int i, int r) { return query_at(first + i, r); };
+	attention_share<threads, QUERIES, Tiles::size, C> top;
+	attention_share<threads, KEYS, Tiles::size, C> left;
+	attention_share<threads, KEYS, Tiles::columns, C> right;
+	const auto ask_keys = [&](Index at) {
+		left.template fetch<SIZE>(key, keys - at, [&](int j, int r) { return key_at(at + j, r); });
+	};
+	top.template fetch<SIZE>(query, queries - first, query_here);
+	ask_keys(0);
+	top.put(tiles.query);
 	for (int pass = 0; pass <= again; pass++) {
 		const bool weighs = pass == again;
 		for (Index at = 0; at < keys; at += KEYS) {
-			T product[ATTENTION_ROWS][mine];
-			attention_load<threads, KEYS, SIZE, Tiles::size>(
-			        tiles.other, keys - at, [&](int j, int r) { return key_at(at + j, r); });
+			T product[ROWS][mine];
+			const Index later = at + KEYS < keys ? at + KEYS : weighs ? (Index)keys : 0;
+			left.put(tiles.other);
 			__syncthreads();
+			if (weighs)
+				right.template fetch<COLUMNS>(value, keys - at,
+				                              [&](int j, int c) { return value_at(at + j, c); });
 			attention_products(product, tiles);
 #pragma unroll
-			for (int q = 0; q < ATTENTION_ROWS; q++) {
+			for (int q = 0; q < ROWS; q++) {
 				const Index i = first + row + q;
 				if constexpr (again) {
 					if (weighs) {
@@ -203,11 +251,13 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 						total[q][g][c] *= (A)scale;
 			}
 			__syncthreads();
-			if (!weighs)
+			if (!weighs) {
+				ask_keys(later);
 				continue;
-			attention_load<threads, KEYS, COLUMNS, Tiles::columns>(
-			        tiles.other, keys - at, [&](int j, int c) { return value_at(at + j, c); });
+			}
+			right.put(tiles.other);
 			__syncthreads();
+			ask_keys(later);
 			attention_weigh(total, tiles);
 			__syncthreads();
 		}
@@ -215,7 +265,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 			break;
 		/* What the stages take off may not be the largest score. */
 #pragma unroll
-		for (int q = 0; q < ATTENTION_ROWS; q++) {
+		for (int q = 0; q < ROWS; q++) {
 			const Index i = first + row + q < queries ? first + row + q : first;
 			const S off = largest_at(i, largest[q]);
 			const S scale = keys > 0 ? attention_exp(attention_base(largest[q]) - off) : (S)1;
@@ -227,7 +277,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
 		}
 	}
 #pragma unroll
-	for (int q = 0; q < ATTENTION_ROWS; q++) {
+	for (int q = 0; q < ROWS; q++) {
 		const Index i = first + row + q;
 #pragma unroll
 		for (int g = 0; g < Tiles::groups; g++)
@@ -248,17 +298,13 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, C> &tiles, 
  * type. Exponentials are powers of 2. Such a kernel passes
  *   query_at(i, r)                  an element's position in `query`, even and followed by the next;
  *                                   with attention_elements: the element
- *   key_at(j, r), value_at(j, c)    positions of 8 elements along a head (TURNED keys: of 8 keys), at a multiple of 8;
- *                                   negative: zeros
- *   score_at(i, j, product)         as above; with attention_scaled: the product, rounded to T, times a positive number
- *   kept(i, j)                      false if the score is minus infinity, as far as indices decide that;
- *                                   attention_always: no such condition
- *   kept_some(i, to_i, j, to_j)     false if none of these queries and keys are kept
- *   kept_all(i, to_i, j, to_j)      true if all of them are
- *   largest_at(i, largest), sum_at(i, largest, sum)    as above
- *   result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)    the stored value, and its position;
- *                                   PAIRS: two at a time, at even positions */
-struct attention_elements {};
+ *   key_at(j, r), value_at(j, c)    positions of VECTOR elements along a head (TURNED keys: of 8 keys), at a multiple
+ * of VECTOR; negative: zeros score_at(i, j, product)         as above; with attention_scaled: the product, rounded to
+ * T, times a positive number kept(i, j)                      false if the score is minus infinity, as far as indices
+ * decide that; attention_always: no such condition kept_some(i, to_i, j, to_j)     false if none of these queries and
+ * keys are kept kept_all(i, to_i, j, to_j)      true if all of them are largest_at(i, largest), sum_at(i, largest, sum)
+ * as above result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)    the stored value, and its position; PAIRS:
+ * two at a time, at even positions */
 template <class T> struct attention_scaled {
 	float by;
 };
@@ -300,30 +346,31 @@ template <class T, class Index> TPAT_FN float attention_score(const attention_sc
 template <class Score> TPAT_FN float attention_factor(const Score &) { return 1.0f; }
 template <class T> TPAT_FN float attention_factor(const attention_scaled<T> &score) { return score.by; }
 
-template <int THREADS, int SIZE, class T, int KEYS, int WIDTH, class Index, class At>
+/* Copies VECTOR (2, 4 or 8) elements at a time. */
+template <int THREADS, int SIZE, int VECTOR, class T, int KEYS, int WIDTH, class Index, class At>
 TPAT_FN void attention_copy(shared_tile<T, KEYS, WIDTH> &tile, const T *from, Index first, const At &at)
 {
-	const int pieces = attention_width<SIZE>::whole / 8, all = KEYS * pieces;
+	const int pieces = attention_width<SIZE>::whole / VECTOR, all = KEYS * pieces;
 #pragma unroll
 	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
 		const int piece = i * THREADS + block_thread();
 		if (all % THREADS == 0 || piece < all) {
-			const int r = piece / pieces, c = piece % pieces * 8;
+			const int r = piece / pieces, c = piece % pieces * VECTOR;
 			const auto place = c < SIZE ? at(first + r, (Index)c) : (Index)-1;
-			copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
+			copy_async<2 * VECTOR>(tile.element(r, c), from + (place < 0 ? 0 : place), place >= 0);
 		}
 	}
 }
 
 /* Copies keys of either layout. */
-template <int THREADS, int SIZE, bool TURNED, int KEYS, class K, class Tile, class Index, class At>
+template <int THREADS, int SIZE, int VECTOR, bool TURNED, int KEYS, class K, class Tile, class Index, class At>
 TPAT_FN void attention_copy_keys(Tile &tile, const K *from, Index first, const At &at)
 {
 	if constexpr (TURNED)
 		tile_copy<THREADS>(tile, from, (Index)0, first,
 		                   [&](Index r, Index j) { return r < SIZE ? at(j, r) : (decltype(at(j, r)))-1; });
 	else
-		attention_copy<THREADS, SIZE>(tile, from, first, at);
+		attention_copy<THREADS, SIZE, VECTOR>(tile, from, first, at);
 }
 
 /* Returns two elements of a query from r on, as a word of a fragment. */
@@ -506,9 +553,9 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 }
 
 /* Attention for the queries first .. first + 16 * WARPS * TILES of `queries`. */
-template <int WARPS, int TILES, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS, bool TURNED,
-          class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some,
-          class All, class Largest, class Sum, class Result, class Y, class Place>
+template <int WARPS, int TILES, bool PAIRS, int VECTOR, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS,
+          bool TURNED, class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept,
+          class Some, class All, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TURNED> &slots, Index first,
                            typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                            QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
@@ -530,8 +577,8 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 	};
 	const auto ask = [&](Index at, int slot) {
 		if (at < keys) {
-			attention_copy_keys<threads, SIZE, TURNED, KEYS>(slots.key[slot], key, at, key_at);
-			attention_copy<threads, COLUMNS>(slots.value[slot], value, at, value_at);
+			attention_copy_keys<threads, SIZE, VECTOR, TURNED, KEYS>(slots.key[slot], key, at, key_at);
+			attention_copy<threads, COLUMNS, VECTOR>(slots.value[slot], value, at, value_at);
 		}
 		copy_commit();
 	};

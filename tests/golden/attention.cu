@@ -62,7 +62,7 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
@@ -119,5 +119,5 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 32, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }

@@ -85,6 +85,23 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  w0: f16[N,S,T] = map (i, j, k) f16(exp(f32(c[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
 	  "  y: f16[N,S,16] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35 T=50", "N=1 S=1 T=17" } },
+	/* Heads whose elements lie by fours, and by twos. */
+	{ "attention_fours",
+	  "(q: f16[B,2,S,20], k0: f16[B,2,T,20], v0: f16[B,2,T,36]) -> (y: f16[B,2,S,36])\n"
+	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<20) f32(q[i, j, k, r]) * f32(k0[i, j, l, r])\n"
+	  "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r]\n"
+	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k])\n"
+	  "  y: f16[B,2,S,36] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, j, r, l]) then "
+	  "f16(it "
+	  "/ b[i, j, k])\n",
+	  { "B=2 S=20 T=35", "B=1 S=1 T=1" } },
+	{ "attention_twos",
+	  "(q: bf16[S,50], k0: bf16[T,50], v0: bf16[T,18]) -> (y: bf16[S,18])\n"
+	  "  c: f32[S,T] = sum (i, j | r<50) f32(q[i, r]) * f32(k0[j, r]) then it * 0.125\n"
+	  "  a: f32[S] = max (i | r<T) c[i, r]\n"
+	  "  b: f32[S] = sum (i | r<T) exp(c[i, r] - a[i])\n"
+	  "  y: bf16[S,18] = sum (i, j | r<T) exp(c[i, r] - a[i]) * f32(v0[r, j]) then bf16(it / b[i])\n",
+	  { "S=20 T=35" } },
 	/* A map after it that moves its result. */
 	{ "attention_moved",
 	  "(q: f16[B,2,S,16], k0: f16[B,2,T,16], v0: f16[B,2,T,8]) -> (y: f16[B,S,16])\n"

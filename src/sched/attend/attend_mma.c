@@ -71,11 +71,15 @@ static bool take_operands(struct attend_mma *m)
 {
 	const struct attend *a = &m->a;
 	expr key = without_scale(m, a->key);
-	m->key = loaded(m, key, a->size, 8);
-	m->turned = !m->key;
-	if (m->turned)
-		m->key = loaded_turned(m, key);
-	m->value = loaded(m, a->value, a->value_size, 8);
+	for (m->vector = 8; m->vector >= 2; m->vector /= 2) {
+		m->key = loaded(m, key, a->size, m->vector);
+		m->turned = !m->key;
+		if (m->turned)
+			m->key = loaded_turned(m, key);
+		m->value = loaded(m, a->value, a->value_size, m->vector);
+		if (m->key && m->value)
+			break;
+	}
 	if (!m->key || !m->value || a->query->op != IR_CAST || a->query->arg[0]->type != m->key->type)
 		return false;
 	m->key_type = m->key->type;

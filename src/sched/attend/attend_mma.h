@@ -11,7 +11,8 @@ struct attend_mma {
 	struct attend a;
 	enum type key_type, value_type;
 	expr query;      /* one element, of key_type */
-	expr key, value; /* loads; 8 elements are contiguous at multiples of 8 */
+	int vector;      /* 8, 4 or 2 */
+	expr key, value; /* loads; `vector` elements are contiguous at multiples of it */
 	bool turned;     /* transposed keys: 8 keys' elements are contiguous, and their number is divisible by 8 */
 	bool query_pairs, pairs; /* queries, results: two are contiguous at even positions */
 	expr score; /* function of product where all bounds hold; null: product * scale, scale > 0, with the product */

@@ -1,6 +1,6 @@
 /* Rule attention: all stages of attention in one kernel, without tensor cores. A block takes `queries` queries of one
- * head and loops over tiles of `keys` keys and values. It wins where the types have no tensor cores. Its parts are
- * functions of rt/device/tpat_attention.h. */
+ * head, 16 lanes `rows` of them, and loops over tiles of `keys` keys and values. It wins where the types have no tensor
+ * cores. Its parts are functions of rt/device/tpat_attention.h. */
 #include "sched/attend/attend_kernel.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { LANES = 16, ROWS = 4, WARP = 32 };
+enum { LANES = 16 };
 
 /* ---- Choices. ---- */
 
@@ -31,13 +31,15 @@ static int shared_bytes(const struct attend *a, int queries, int keys)
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	static const int shapes[][2] = { { 64, 32 }, { 32, 64 }, { 32, 32 }, { 16, 64 },
-		                         { 16, 32 }, { 16, 16 }, { 8, 16 } };
+	static const int shapes[][3] = { { 64, 32, 8 }, { 64, 64, 8 }, { 128, 32, 8 }, { 32, 32, 8 },
+		                         { 64, 32, 4 }, { 32, 64, 4 }, { 32, 32, 4 },  { 16, 64, 4 },
+		                         { 16, 32, 4 }, { 16, 16, 4 }, { 8, 16, 4 } };
 	int n = 0;
 	struct attend a = *(const struct attend *)site->found;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
 		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= TARGET_DECLARED)
-			out[n++] = (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1] } };
+			out[n++] =
+			        (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1], shapes[i][2] } };
 	return n;
 }
 
@@ -54,15 +56,44 @@ static int span(const struct sched_site *site)
 
 /* ---- The kernel. ---- */
 
+/* True if e is a load of the arithmetic's type, of which four are contiguous at each multiple of four. */
+static bool is_load_of_four(const struct attend *a, expr e, int size)
+{
+	struct ir_pool *pool = a->p->pool;
+	if (e->op != IR_LOAD || e->type != tile_type(a) || e->type != TYPE_F32 || size % 4)
+		return false;
+	expr flat = ir_flat(pool, e->buf, e->arg), stride = ir_stride(flat, a->rows + 1);
+	if (!stride || !ir_is_int(stride, 1))
+		return false;
+	expr rest = ir_binary(IR_SUB, flat, ir_axis(pool, a->rows + 1, ir_index(pool, size)));
+	return ir_is_int(ir_binary(IR_MOD, rest, ir_index(pool, 4)), 0);
+}
+
+/* What a kernel's function of an element returns: its position, or the element. */
+static expr element(const struct attend *a, expr e, int size)
+{
+	return is_load_of_four(a, e, size) ? ir_flat(a->p->pool, e->buf, e->arg) : e;
+}
+
+static void add_elements(struct ir_call *call, struct attend_place *at, expr e, int size, enum attend_role role)
+{
+	struct ir_program *p = at->a->p;
+	if (is_load_of_four(at->a, e, size))
+		add_address(p, call, e->buf, ir_index(p->pool, 0), false);
+	else
+		add_object(p, call, &device_attention_elements, IR_OF_NOTHING, NULL);
+	add_variable(p, call, at->function[role]);
+}
+
 static void emit_functions(struct attend_place *at, struct ir_block *b)
 {
 	const struct attend *a = at->a;
 	struct attend_function f = attend_begin(at, b, ATTEND_QUERY, true, false, "r", a->size);
-	f.lambda->value = attend_here(&f, a->query);
+	f.lambda->value = attend_here(&f, element(a, a->query, a->size));
 	f = attend_begin(at, b, ATTEND_KEY, false, true, "r", a->size);
-	f.lambda->value = attend_here(&f, a->key);
+	f.lambda->value = attend_here(&f, element(a, a->key, a->size));
 	f = attend_begin(at, b, ATTEND_VALUE, false, true, "s", a->value_size);
-	f.lambda->value = attend_here(&f, a->value);
+	f.lambda->value = attend_here(&f, element(a, a->value, a->value_size));
 	attend_emit_score(at, b, a->score);
 	attend_emit_softmax(at, b);
 	if (a->weight) {
@@ -81,8 +112,7 @@ static void emit_functions(struct attend_place *at, struct ir_block *b)
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	static const enum attend_role roles[] = { ATTEND_QUERY, ATTEND_KEY,     ATTEND_VALUE,
-		                                  ATTEND_SCORE, ATTEND_LARGEST, ATTEND_SUM };
+	static const enum attend_role roles[] = { ATTEND_SCORE, ATTEND_LARGEST, ATTEND_SUM };
 	struct ir_program *p = plan->program;
 	struct attend a = *(const struct attend *)site->found;
 	const struct ir_stage *last = a.stage[a.stages - 1];
@@ -90,13 +120,13 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
 	struct attend_place at = { .a = &a }, alone = { .a = &a };
 	int queries = c->param[0], keys = c->param[1];
-	k->threads = queries / ROWS * LANES;
+	k->threads = queries / c->param[2] * LANES;
 	k->blocks = attend_blocks(&a, queries);
 	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
 	struct ir_template shape = IR_OF(IR_NUMBER(queries), IR_NUMBER(keys), IR_NUMBER(a.size),
-	                                 IR_NUMBER(a.value_size), IR_TYPE(tile_type(&a)));
+	                                 IR_NUMBER(a.value_size), IR_NUMBER(c->param[2]), IR_TYPE(tile_type(&a)));
 	const struct ir_variable *tiles =
 	        emit_shared(p, &k->body, ir_object_new(p->pool, &device_attention_tiles, shape, "tiles"));
 	struct ir_template types = IR_OF(IR_TYPE(a.product->type), IR_TYPE(a.score->type), IR_TYPE(a.total->type));
@@ -105,6 +135,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	add_value(p, call, first);
 	add_value(p, call, attend_queries(&a));
 	add_value(p, call, a.dim[a.rows]);
+	add_elements(call, &at, a.query, a.size, ATTEND_QUERY);
+	add_elements(call, &at, a.key, a.size, ATTEND_KEY);
+	add_elements(call, &at, a.value, a.value_size, ATTEND_VALUE);
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
 		add_variable(p, call, at.function[roles[i]]);
 	if (a.weight)
@@ -126,12 +159,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	enum { BUSY_THREADS = 768 };
 	const struct sched_target *t = site->t;
 	struct attend a = *(const struct attend *)site->found;
-	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * LANES;
+	int queries = c->param[0], keys = c->param[1], rows = c->param[2], threads = queries / rows * LANES;
 	const double clock = t->clock_ghz * cost_table(t)->mixed_clock;
 	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
 	double tiles = ceil(all / keys), passes = a.weight ? 2 : 1;
 	/* A lane reads 4 + keys / 16 groups of shared memory for 4 * keys / 16 groups of multiply-adds. */
-	double columns = keys / (double)LANES, reads = (ROWS + 2 * columns) / (ROWS * columns * ROWS / 4.0);
+	double columns = keys / (double)LANES, reads = (rows + 2 * columns) / (rows * columns);
 	double fma_of_tile =
 	        (double)queries * keys * (a.size * passes + a.value_size) / (t->fma[tile_type(&a)] / t->fma[TYPE_F32]);
 	/* Nanoseconds per tile, alone on a multiprocessor. */
@@ -149,8 +182,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 const struct sched_rule sched_attention = {
 	.name = "attention",
-	.version = 1,
-	.param = { { "queries", 8, 64 }, { "keys", 16, 64 } },
+	.version = 2,
+	.param = { { "queries", 8, 128 }, { "keys", 16, 64 }, { "rows", 4, 8 } },
 	.none = "the heads are too large for a block's shared memory",
 	.match = match,
 	.span = span,

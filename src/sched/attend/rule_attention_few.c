@@ -16,9 +16,10 @@ enum { WARP = 32, ROWS = 16 /* rows of one mma */, KEYS = 16 /* of a warp at a t
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	const struct attend_mma *m = sched_match(p, s, &sched_attention_mma, why);
-	if (m && m->turned)
-		*why = "the keys are transposed in memory";
-	return m && !m->turned ? m : NULL;
+	if (m && (m->turned || m->vector < 8))
+		*why = m->turned ? "the keys are transposed in memory"
+		                 : "elements of keys or values do not lie by eights";
+	return m && !m->turned && m->vector == 8 ? m : NULL;
 }
 
 static int span(const struct sched_site *site)

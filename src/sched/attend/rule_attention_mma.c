@@ -85,7 +85,8 @@ static void call_attention(struct ir_block *b, const struct attend_place *at, co
 	              IR_NUMBER(a->value_size), IR_NUMBER(slots_of(a, keys)), IR_TRUTH(m->turned));
 	const struct ir_variable *slots =
 	        emit_shared(p, b, ir_object_new(p->pool, &device_attention_slots, shape, "slots"));
-	struct ir_template way = IR_OF(IR_NUMBER(queries / (ROWS * tiles)), IR_NUMBER(tiles), IR_TRUTH(m->pairs));
+	struct ir_template way =
+	        IR_OF(IR_NUMBER(queries / (ROWS * tiles)), IR_NUMBER(tiles), IR_TRUTH(m->pairs), IR_NUMBER(m->vector));
 	attend_mma_arguments(emit_invoke(p, b, &device_attention_mma, way), at, m, slots, first);
 }
 

@@ -30,7 +30,10 @@ static int columns_of(int size)
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	return sched_match(p, s, &sched_attention_mma, why);
+	const struct attend_mma *m = sched_match(p, s, &sched_attention_mma, why);
+	if (m && m->vector < 8)
+		*why = "elements of keys or values do not lie by eights";
+	return m && m->vector == 8 ? m : NULL;
 }
 
 static int span(const struct sched_site *site)
