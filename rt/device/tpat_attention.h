@@ -40,9 +40,9 @@ enum { ATTENTION_LANES = 16 };
 
 template <int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C> struct attention_tiles {
 	static const int pad = 16 / (int)sizeof(C), size = (SIZE + 3) / 4 * 4;
-	static const int group = COLUMNS > 32   ? 4
-	                         : COLUMNS > 16 ? 2
-	                                        : 1,
+	static const int group = COLUMNS > 32 && (COLUMNS + 63) / 64 * 64 == (COLUMNS + 31) / 32 * 32 ? 4
+	                         : COLUMNS > 16                                                       ? 2
+	                                                                                              : 1,
 	                 groups = (COLUMNS + 16 * group - 1) / (16 * group);
 	static const int columns = 16 * group * groups, longer = size > columns ? size : columns;
 	static const int threads = QUERIES / ROWS * ATTENTION_LANES;
@@ -169,12 +169,12 @@ template <> struct attention_passes<attention_exponential> {
 /* Attention for the queries first .. first + QUERIES of `queries`. Types T: products, S: scores, A: weighted sums. The
  * kernel's own weights need the row's whole sum: a first pass computes the sums, a second one the products again. */
 template <class T, class S, class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C, class Index,
-          class Query, class QueryAt, class Key, class KeyAt, class Value, class ValueAt, class Score, class Largest,
-          class Sum, class Weight, class Put>
+          class Query, class QueryAt, class Key, class KeyAt, class Value, class ValueAt, class Score, class Some,
+          class Largest, class Sum, class Weight, class Put>
 TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &tiles, Index first,
                        typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                        QueryAt query_at, Key key, KeyAt key_at, Value value, ValueAt value_at, Score score_at,
-                       Largest largest_at, Sum sum_at, Weight weight_at, Put put)
+                       Some kept_some, Largest largest_at, Sum sum_at, Weight weight_at, Put put)
 {
 	typedef attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> Tiles;
 	const bool again = attention_passes<Weight>::n > 1;
@@ -196,14 +196,22 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 	const auto ask_keys = [&](Index at) {
 		left.template fetch<SIZE>(key, keys - at, [&](int j, int r) { return key_at(at + j, r); });
 	};
+	/* Returns the next tile of which some score is not minus infinity. */
+	const auto next = [&](Index at) {
+		do
+			at += KEYS;
+		while (at < keys && !kept_some(first, first + (QUERIES - 1), at, at + (KEYS - 1)));
+		return at;
+	};
+	const Index begin = next(-KEYS);
 	top.template fetch<SIZE>(query, queries - first, query_here);
-	ask_keys(0);
+	ask_keys(begin);
 	top.put(tiles.query);
 	for (int pass = 0; pass <= again; pass++) {
 		const bool weighs = pass == again;
-		for (Index at = 0; at < keys; at += KEYS) {
+		for (Index at = begin, later; at < keys; at = later) {
 			T product[ROWS][mine];
-			const Index later = at + KEYS < keys ? at + KEYS : weighs ? (Index)keys : 0;
+			later = next(at);
 			left.put(tiles.other);
 			__syncthreads();
 			if (weighs)
@@ -252,7 +260,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 			}
 			__syncthreads();
 			if (!weighs) {
-				ask_keys(later);
+				ask_keys(later < keys ? later : begin);
 				continue;
 			}
 			right.put(tiles.other);

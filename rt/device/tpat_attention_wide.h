@@ -194,5 +194,111 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 	                              sum_at, result_at, y, place_at);
 }
 
+/* ---- With the copy engine. A warp of its own asks for tiles; the groups of queries proceed without a barrier between
+ * them, so that one group's softmax overlaps with another's products. ---- */
+
+template <class K, class V, int KEYS, int SIZE, int COLUMNS> struct attention_ring_slots {
+	attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, false> tiles;
+	tile_ring<2> keys, values;
+};
+
+/* Like attention_wide(), with GROUPS * 128 + 32 threads. Tensor maps of keys and values: the elements of a head, the
+ * keys, and further dimensions, at key_rest and value_rest. */
+template <int GROUPS, bool PAIRS, int KEY_RANK, int VALUE_RANK, class K, class V, int KEYS, int SIZE, int COLUMNS,
+          class Index, class Query, class QueryAt, class I, class Score, class Kept, class Some, class All,
+          class Largest, class Sum, class Result, class Y, class Place>
+TPAT_FN void attention_ring(attention_ring_slots<K, V, KEYS, SIZE, COLUMNS> &slots, Index first,
+                            typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
+                            QueryAt query_at, const tensor_map &key_map, const I (&key_rest)[3],
+                            const tensor_map &value_map, const I (&value_rest)[3], Score score_at, Kept kept,
+                            Some kept_some, All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y,
+                            Place place_at)
+{
+	const int readers = 128 * GROUPS, block = 64 * GROUPS, column = mma_column(0);
+	const int whole = attention_wide_width<SIZE>::whole, columns = attention_wide_width<COLUMNS>::columns,
+	          parts = attention_wide_width<SIZE>::parts;
+	const Index last = first + block - 1;
+	const auto next = [&](Index at) {
+		do
+			at += KEYS;
+		while (at < keys && !kept_some(first, last, at, at + (KEYS - 1)));
+		return at;
+	};
+	auto &tiles = slots.tiles;
+	slots.keys.begin(4 * GROUPS);
+	slots.values.begin(4 * GROUPS);
+	__syncthreads();
+	if (block_thread() >= readers) {
+		if (block_thread() > readers)
+			return;
+		int turn = 0;
+		for (Index at = next(-KEYS); at < keys; at = next(at), turn++) {
+			const int slot = turn % 2;
+			slots.keys.fill(turn, sizeof tiles.key[0]);
+#pragma unroll
+			for (int part = 0; part < parts; part++)
+				tile_load<KEY_RANK>(tiles.key[slot][part], key_map, &slots.keys.full[slot], 64 * part,
+				                    (int)at, (int)key_rest[0], (int)key_rest[1], (int)key_rest[2]);
+			slots.values.fill(turn, sizeof tiles.value[0]);
+#pragma unroll
+			for (int part = 0; part < KEYS / 64; part++)
+				tile_load<VALUE_RANK>(tiles.value[slot][part], value_map, &slots.values.full[slot], 0,
+				                      (int)at + 64 * part, (int)value_rest[0], (int)value_rest[1],
+				                      (int)value_rest[2]);
+		}
+		return;
+	}
+	const Index row = first + block_thread() / 32 * 16 + mma_row(0);
+	const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
+	mma_a<K> left[whole / 16];
+	mma_a<V> weight[KEYS / 16];
+	mma_sum<float> score[1][KEYS / 8], total[1][columns / 8];
+	float largest[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, by[2];
+	const auto soften = [&](Index at) {
+		attention_score_all(score, score_at, at, row, column, (Index)queries,
+		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
+		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
+		attention_soften(score[0], largest, sum, by, factor);
+	};
+	for (int c = 0; c < columns / 8; c++)
+		total[0][c] = {};
+	attention_load_query<SIZE>(left, query, query_at, row, (Index)queries);
+	Index at = next(-KEYS);
+	if (at < keys) {
+		int turn = 0; /* of the values for the weights */
+		slots.keys.wait(0);
+		wgmma_begin();
+		attention_wide_multiply(score[0], left, tiles.key[0]);
+		wgmma_wait<0>();
+		wgmma_done(score);
+		slots.keys.done(0);
+		soften(at);
+		attention_round_weights(weight, score[0]);
+		for (Index later = next(at); later < keys; later = next(later), turn++) {
+			slots.keys.wait(turn + 1);
+			wgmma_begin();
+			attention_wide_multiply(score[0], left, tiles.key[(turn + 1) % 2]);
+			slots.values.wait(turn);
+			attention_wide_collect(total[0], weight, tiles.value[turn % 2]);
+			wgmma_wait<1>();
+			wgmma_done(score);
+			slots.keys.done(turn + 1);
+			soften(later);
+			wgmma_wait<0>();
+			wgmma_done(total);
+			slots.values.done(turn);
+			attention_scale(total[0], by);
+			attention_round_weights(weight, score[0]);
+		}
+		slots.values.wait(turn);
+		wgmma_begin();
+		attention_wide_collect(total[0], weight, tiles.value[turn % 2]);
+		wgmma_wait<0>();
+		wgmma_done(total);
+	}
+	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at,
+	                              sum_at, result_at, y, place_at);
+}
+
 #undef TPAT_FN
 #endif

@@ -22,10 +22,20 @@ enum attend_role {
 	ATTEND_ROLES
 };
 
+/* A tensor map of keys or values: elements of a head, keys, then other axes of rows. */
+struct attend_map {
+	struct ir_tensor_map map;
+	int axis[IR_MAP_RANK]; /* of dimension 2 on */
+	expr fits;             /* bool: the copy engine can load it */
+};
+/* Returns false if the load `e` of `size` elements along a head has no tensor map. */
+bool attend_map(struct attend_map *out, const struct attend *a, expr e, int size);
+
 /* The axes of struct attend in a kernel: AXIS k -> value. */
 struct attend_place {
 	const struct attend *a;
 	expr axis[IR_MAX_RANK + 2], group; /* group: the heads that share keys and values, one number for all of them */
+	struct attend_map *map;            /* of keys and values, if the copy engine loads them; or null */
 	bool uneven;                       /* tiles of later queries take longer */
 	const struct ir_variable *function[ATTEND_ROLES]; /* the kernel's functions, for the call's arguments */
 };

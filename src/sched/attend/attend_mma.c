@@ -161,6 +161,11 @@ static expr inside_bounds(struct attend_mma *m, expr e)
 	return rest ? ir_select(rest, score, e->arg[2]) : score;
 }
 
+void attend_mma_bounds(struct attend_mma *m)
+{
+	inside_bounds(m, m->a.score);
+}
+
 /* True for a power of two that is at most 1. */
 static bool is_power_of_two(expr e)
 {

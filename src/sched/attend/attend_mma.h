@@ -26,6 +26,10 @@ struct attend_mma {
 };
 
 bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct ir_stage *s, const char **why);
+/* Sets the bounds of attention whose score keeps them. Emits kept_some, if there are any. */
+void attend_mma_bounds(struct attend_mma *m);
+void attend_mma_emit_some(struct attend_place *at, struct ir_block *b, const struct attend_mma *m);
+void attend_mma_add_kept(struct ir_call *call, const struct attend_place *at, enum attend_role role);
 /* True if the GPU has tensor cores for these operands, and asynchronous copies. */
 bool attend_mma_runs(const struct attend_mma *m, const struct sched_target *t);
 /* The change of a bound's slack per query and per key. */

@@ -36,6 +36,12 @@ static void emit_bounds_of(struct attend_place *at, struct ir_block *b, const st
 	lambda->value = holds;
 }
 
+void attend_mma_emit_some(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
+{
+	if (m->bounds)
+		emit_bounds_of(at, b, m, false);
+}
+
 static void emit_bounds(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
 {
 	if (!m->bounds)
@@ -54,8 +60,10 @@ void attend_mma_inputs(struct attend_place *at, struct ir_block *b, const struct
 	const struct attend *a = &m->a;
 	struct attend_function f = attend_begin(at, b, ATTEND_QUERY, true, false, "r", a->size);
 	f.lambda->value = attend_here(&f, m->query_pairs ? flat_place(m, m->query) : m->query);
-	emit_keys(at, b, ATTEND_KEY, m, m->key, "r", a->size);
-	emit_keys(at, b, ATTEND_VALUE, m, m->value, "s", a->value_size);
+	if (!at->map) {
+		emit_keys(at, b, ATTEND_KEY, m, m->key, "r", a->size);
+		emit_keys(at, b, ATTEND_VALUE, m, m->value, "s", a->value_size);
+	}
 	if (m->score)
 		attend_emit_score(at, b, m->score);
 	emit_bounds(at, b, m);
@@ -76,12 +84,25 @@ void attend_mma_results(struct attend_place *at, struct ir_block *b, const struc
 }
 
 /* Adds a function of the kernel as an argument, or the default in its place. */
-static void add_kept(struct ir_call *call, const struct attend_place *at, enum attend_role role)
+void attend_mma_add_kept(struct ir_call *call, const struct attend_place *at, enum attend_role role)
 {
 	if (at->function[role])
 		add_variable(at->a->p, call, at->function[role]);
 	else
 		add_object(at->a->p, call, &device_attention_always, IR_OF_NOTHING, NULL);
+}
+
+/* Adds a tensor map, and the block's place in its further dimensions. */
+static void add_map(struct ir_call *call, const struct attend_place *at, const struct attend_map *m)
+{
+	struct ir_program *p = at->a->p;
+	expr place[IR_MAP_RANK - 2];
+	for (int i = 0; i < IR_MAP_RANK - 2; i++)
+		place[i] = i + 2 >= m->map.rank            ? ir_index(p->pool, 0)
+		           : m->axis[i + 2] == at->a->head ? at->group
+		                                           : at->axis[m->axis[i + 2]];
+	add_variable(p, call, m->map.var);
+	add_place(p, call, IR_MAP_RANK - 2, place);
 }
 
 void attend_mma_add_inputs(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
@@ -99,18 +120,23 @@ void attend_mma_add_inputs(struct ir_call *call, const struct attend_place *at, 
 	else
 		add_object(p, call, &device_attention_elements, IR_OF_NOTHING, NULL);
 	add_variable(p, call, at->function[ATTEND_QUERY]);
-	add_address(p, call, m->key->buf, zero, false);
-	add_variable(p, call, at->function[ATTEND_KEY]);
-	add_address(p, call, m->value->buf, zero, false);
-	add_variable(p, call, at->function[ATTEND_VALUE]);
+	if (at->map) {
+		add_map(call, at, &at->map[0]);
+		add_map(call, at, &at->map[1]);
+	} else {
+		add_address(p, call, m->key->buf, zero, false);
+		add_variable(p, call, at->function[ATTEND_KEY]);
+		add_address(p, call, m->value->buf, zero, false);
+		add_variable(p, call, at->function[ATTEND_VALUE]);
+	}
 	if (m->score)
 		add_variable(p, call, at->function[ATTEND_SCORE]);
 	else
 		add_object(p, call, &device_attention_scaled, IR_OF(IR_TYPE(m->rounded)),
 		           ir_float(p->pool, TYPE_F32, m->scale));
-	add_kept(call, at, ATTEND_KEPT);
-	add_kept(call, at, ATTEND_KEPT_SOME);
-	add_kept(call, at, ATTEND_KEPT_ALL);
+	attend_mma_add_kept(call, at, ATTEND_KEPT);
+	attend_mma_add_kept(call, at, ATTEND_KEPT_SOME);
+	attend_mma_add_kept(call, at, ATTEND_KEPT_ALL);
 }
 
 void attend_mma_add_results(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m)

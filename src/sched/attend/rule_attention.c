@@ -1,7 +1,7 @@
 /* Rule attention: all stages of attention in one kernel, without tensor cores. A block takes `queries` queries of one
  * head, 16 lanes `rows` of them, and loops over tiles of `keys` keys and values. It wins where the types have no tensor
  * cores. Its parts are functions of rt/device/tpat_attention.h. */
-#include "sched/attend/attend_kernel.h"
+#include "sched/attend/attend_mma.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"
@@ -20,11 +20,22 @@ static enum type tile_type(const struct attend *a)
 	return f64 ? TYPE_F64 : TYPE_F32;
 }
 
+static int group_of(const struct attend *a)
+{
+	bool whole = (a->value_size + 63) / 64 * 64 == (a->value_size + 31) / 32 * 32;
+	return a->value_size > 32 && whole ? 4 : a->value_size > 16 ? 2 : 1;
+}
+
+static int columns_of(const struct attend *a)
+{
+	int each = LANES * group_of(a);
+	return (a->value_size + each - 1) / each * each;
+}
+
 static int shared_bytes(const struct attend *a, int queries, int keys)
 {
 	int each = type_info(tile_type(a))->bits / 8, pad = 16 / each, size = (a->size + 3) / 4 * 4;
-	int group = a->value_size > 32 ? 4 : a->value_size > 16 ? 2 : 1;
-	int columns = (a->value_size + 16 * group - 1) / (16 * group) * 16 * group;
+	int columns = columns_of(a);
 	int longer = size > columns ? size : columns;
 	return each * (queries * (size + pad) + keys * (longer + pad) + queries * (keys + pad));
 }
@@ -112,19 +123,21 @@ static void emit_functions(struct attend_place *at, struct ir_block *b)
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	static const enum attend_role roles[] = { ATTEND_SCORE, ATTEND_LARGEST, ATTEND_SUM };
 	struct ir_program *p = plan->program;
 	struct attend a = *(const struct attend *)site->found;
 	const struct ir_stage *last = a.stage[a.stages - 1];
 	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
-	struct attend_place at = { .a = &a }, alone = { .a = &a };
+	struct attend_mma m = { .a = a };
+	attend_mma_bounds(&m);
+	struct attend_place at = { .a = &a, .uneven = m.bounds }, alone = at;
 	int queries = c->param[0], keys = c->param[1];
 	k->threads = queries / c->param[2] * LANES;
 	k->blocks = attend_blocks(&a, queries);
 	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
+	attend_mma_emit_some(&at, &k->body, &m);
 	struct ir_template shape = IR_OF(IR_NUMBER(queries), IR_NUMBER(keys), IR_NUMBER(a.size),
 	                                 IR_NUMBER(a.value_size), IR_NUMBER(c->param[2]), IR_TYPE(tile_type(&a)));
 	const struct ir_variable *tiles =
@@ -138,8 +151,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	add_elements(call, &at, a.query, a.size, ATTEND_QUERY);
 	add_elements(call, &at, a.key, a.size, ATTEND_KEY);
 	add_elements(call, &at, a.value, a.value_size, ATTEND_VALUE);
-	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-		add_variable(p, call, at.function[roles[i]]);
+	add_variable(p, call, at.function[ATTEND_SCORE]);
+	attend_mma_add_kept(call, &at, ATTEND_KEPT_SOME);
+	add_variable(p, call, at.function[ATTEND_LARGEST]);
+	add_variable(p, call, at.function[ATTEND_SUM]);
 	if (a.weight)
 		add_variable(p, call, at.function[ATTEND_WEIGHT]);
 	else
@@ -152,32 +167,36 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	attend_finish(plan, step, k, &a);
 }
 
-/* ---- Time: products at the rate of multiply-adds, in waves of blocks. ---- */
+/* ---- Time: the instructions of a lane for each tile, in waves of blocks. ---- */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { BUSY_THREADS = 768 };
 	const struct sched_target *t = site->t;
 	struct attend a = *(const struct attend *)site->found;
+	struct attend_mma m = { .a = a };
+	attend_mma_bounds(&m);
 	int queries = c->param[0], keys = c->param[1], rows = c->param[2], threads = queries / rows * LANES;
-	const double clock = t->clock_ghz * cost_table(t)->mixed_clock;
+	int shared = shared_bytes(&a, queries, keys), columns = columns_of(&a), group = group_of(&a);
 	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
-	double tiles = ceil(all / keys), passes = a.weight ? 2 : 1;
-	/* A lane reads 4 + keys / 16 groups of shared memory for 4 * keys / 16 groups of multiply-adds. */
-	double columns = keys / (double)LANES, reads = (rows + 2 * columns) / (rows * columns);
-	double fma_of_tile =
-	        (double)queries * keys * (a.size * passes + a.value_size) / (t->fma[tile_type(&a)] / t->fma[TYPE_F32]);
-	/* Nanoseconds per tile, alone on a multiprocessor. */
-	double each = fma_of_tile / t->fma[TYPE_F32] / clock * (reads > 1 ? 1.3 * reads : 1.3);
-	each += (double)queries * keys * (12 * passes + ir_cost(a.score)) / t->fma[TYPE_F32] / clock;
-	double resident = target_resident(t, threads, 0, shared_bytes(&a, queries, keys));
-	double here = fmin(resident, ceil(blocks / t->processors)), waves = ceil(blocks / (here * t->processors));
-	double wait = cost_wait(t, 1500); /* per tile: copies, barriers and shuffles; hidden by other blocks */
-	/* Measured on an H200: 64 threads a multiprocessor reach a twelfth of its rate, since each waits for its own
-	 * results. */
-	double few = fmax(1, BUSY_THREADS / (here * threads));
-	double tile = fmax(each * here * few, each + wait / 2); /* one tile of each resident block */
-	return t->launch_ns + waves * tiles * tile + waves * tiles * wait / (here * 4);
+	double tiles = ceil(all / keys) * (m.bounds ? 0.5 : 1), passes = a.weight ? 2 : 1, mine = keys / (double)LANES;
+	double multiply = t->fma[TYPE_F32] / t->fma[tile_type(&a)]; /* clocks of a multiply-add */
+
+	/* Products, with a further addition for eight of them; weighted sums; the softmax; copies of keys and values.
+	 */
+	double fours = keys / 4 * (a.size + columns) / (double)threads;
+	double product = a.size / 4.0 * (rows + mine + rows * mine * 4.5 * multiply);
+	double weigh = keys / 4.0 * (rows + columns / (4.0 * group) + rows * columns / 4.0 * multiply);
+	double soften = rows * mine * (12 + ir_cost(a.score)) + 30 * rows + rows * columns / 16.0;
+	double lane = passes * (product + soften) + weigh + 20 * fours;
+	double held = rows * mine * 2 + rows * columns / 16.0 + 4 * fours + 50, most = t->thread_registers;
+	lane *= held > 0.8 * most ? 1.3 : 1; /* some of them in memory */
+	double here = target_resident(t, threads, fmin(held, most), shared);
+	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
+	double waves = ceil(blocks / (here * t->processors)), warps = here * threads / 32;
+
+	/* Measured on an H100 in f32: lanes with 8 queries lose 15 % to waits, those with 4 lose 35 %. */
+	double busy = lane * (rows == 8 ? 1.15 : 1.35) * fmax(1, warps / t->schedulers), barriers = 1000 * passes;
+	return t->launch_ns + waves * tiles * (busy + barriers) / (t->clock_ghz * cost_table(t)->steady_clock);
 }
 
 const struct sched_rule sched_attention = {
