@@ -439,7 +439,7 @@ int main(int argc, char **argv)
 	for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
 		struct variant next;
 		if (!read_job(&next, line)) {
-			fprintf(stderr, "%s: this line is no job: %s\n", argv[1], line);
+			fprintf(stderr, "%s: this line is not a job: %s\n", argv[1], line);
 			return 2;
 		}
 		if (n && (strcmp(v[0].label, next.label) != 0 || n == MOST_VARIANTS)) {

@@ -81,7 +81,7 @@ struct tpat_rule {
 	int stages;             /* covered by this choice */
 	int choices;            /* number of choices of the rule */
 	const char *parameters; /* of that choice: "lanes=128 width=4 steps=2 once=1" */
-	const char *why;        /* if it does not apply: a clause, "the stage is no map" */
+	const char *why;        /* if it does not apply: a clause, "the stage is not a map" */
 };
 struct tpat_stage {
 	const char *text;             /* "mean: f32[N,1] = sum (i, j | r<768) ..." */

@@ -223,7 +223,7 @@ struct tpat_rt_device {
 	/* True if a module has code for an architecture (kernels restricted to it then run). May be null: true for
 	 * all. */
 	int (*is_arch)(void *user, void *module, int32_t arch);
-	/* The most blocks of so many threads that run at the same time, as kernels may need. May be null: any number.
+	/* The most blocks of `threads` threads that run at the same time, as kernels may need. May be null: any number.
 	 */
 	int32_t (*together)(void *user, void *module, int32_t threads);
 	/* Writes a tensor map for kernels to `out`. May be null if they take none. */

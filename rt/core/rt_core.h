@@ -56,7 +56,7 @@ int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *bind
 int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY]);
 /* True if kernels for only this architecture can be launched. */
 bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch);
-/* The most blocks of so many threads that run at the same time. */
+/* The most blocks of `threads` threads that run at the same time. */
 int32_t rt_device_together(const struct rt_loaded *loaded, int32_t threads);
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY]);
 int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,

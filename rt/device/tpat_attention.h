@@ -271,7 +271,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 		}
 		if (pass > 0)
 			break;
-		/* What the stages take off may not be the largest score. */
+		/* The stages may subtract another number than the largest score. */
 #pragma unroll
 		for (int q = 0; q < ROWS; q++) {
 			const Index i = first + row + q < queries ? first + row + q : first;
@@ -537,7 +537,7 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 		const float added = warp_reduce<4>(sum[half], op_sum());
 		if (i >= queries)
 			continue;
-		/* What the stages take off may not be the largest score. */
+		/* The stages may subtract another number than the largest score. */
 		const float seen = largest[half] * scale, off = largest_at(i, seen);
 		const float by = keys > 0 ? attention_exp(attention_base(seen) - off) : 1.0f;
 		const float all = sum_at(i, off, added * by), inverse = 1.0f / all;

@@ -241,7 +241,7 @@ TPAT_FN void attention_few_put(Index i, int column, const float (&total)[2], flo
                                const Largest &largest_at, const Sum &sum_at, const Result &result_at, Y *y,
                                const Place &place_at)
 {
-	/* What the stages take off may not be the largest score. */
+	/* The stages may subtract another number than the largest score. */
 	const float off = largest_at(i, seen), by = keys > 0 ? attention_exp(attention_base(seen) - off) : 1.0f;
 	const float all = sum_at(i, off, added * by), inverse = 1.0f / all;
 	const int other = column + 1 < COLUMNS ? column + 1 : column;
@@ -310,7 +310,7 @@ TPAT_FN void attention_few_part(attention_few_parts<WARPS, COLUMNS> &parts, Inde
 	                   });
 }
 
-/* What the warps of attention_few_all() exchange. */
+/* Shared memory through which the warps of attention_few_all() exchange results. */
 template <int WARPS, int COLUMNS> struct attention_few_row {
 	float total[WARPS][(COLUMNS + 1) / 2 * 2], sum[WARPS];
 };

@@ -167,10 +167,10 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 		soften(at);
 		attention_round_weights(weight, score[0]);
 		for (; later < keys; slot = 1 - slot) {
-			const Index behind = next(later);
+			const Index following = next(later);
 			copy_wait<0>();
 			arrive();
-			ask_keys(behind, slot);
+			ask_keys(following, slot);
 			ask_values(later, 1 - slot);
 			copy_commit();
 			attention_wide_multiply(score[0], left, slots.key[1 - slot]);
@@ -182,7 +182,7 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 			wgmma_done(total);
 			attention_scale(total[0], by);
 			attention_round_weights(weight, score[0]);
-			later = behind;
+			later = following;
 		}
 		copy_wait<0>();
 		arrive();

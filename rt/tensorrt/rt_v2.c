@@ -275,7 +275,7 @@ static void old_serialize(void *self, void *buffer)
 	memcpy((char *)buffer + n, text_of(p->kernels), strlen(text_of(p->kernels)) + 1);
 }
 
-/* True if `data` starts with the text and its NUL; moves *at behind it. */
+/* True if `data` starts with the text and its NUL; moves *at after it. */
 static bool takes_text(const char *data, size_t bytes, size_t *at, const char *text)
 {
 	size_t n = strlen(text) + 1;

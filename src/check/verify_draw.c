@@ -83,7 +83,7 @@ static bool symbol_value(void *user, expr symbol, int64_t *value)
 	return true;
 }
 
-/* Given extents determine the symbols that stand alone in them. */
+/* Given extents determine the symbols that are alone in them. */
 static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const int64_t *dim)
 {
 	if (rank != b->rank)

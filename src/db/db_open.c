@@ -187,9 +187,9 @@ static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 /* Refuses pipes at the paths of the database and its companion files: SQLite would block on them. */
 static int check_places(const char *place, struct arena *a, struct err *e)
 {
-	static const char *const beside[] = { "", "-journal", "-wal", "-shm" };
-	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
-		const char *path = arena_printf(a, "%s%s", place, beside[i]);
+	static const char *const suffix[] = { "", "-journal", "-wal", "-shm" };
+	for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
+		const char *path = arena_printf(a, "%s%s", place, suffix[i]);
 		if (!file_is_special(path))
 			continue;
 		err_set(e, ERR_USAGE, "%s: is not a regular file.", path);

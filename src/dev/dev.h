@@ -76,7 +76,7 @@ struct dev {
 	                    int shared_bytes, void **args, struct err *e);
 
 	/* (optional) The same for a kernel whose blocks wait for each other: all run at the same time. together() says
-	 * how many blocks of so many threads can: at least one on every multiprocessor, or none. Without it, any
+	 * how many blocks of `threads` threads can: at least one on every multiprocessor, or none. Without it, any
 	 * number. */
 	int (*launch_together)(struct dev *d, struct dev_kernel *k, const uint32_t grid[3], const uint32_t block[3],
 	                       int shared_bytes, void **args, struct err *e);

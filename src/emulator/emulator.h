@@ -75,7 +75,7 @@ char *emulator_rewrite(const struct emulator_text *text, int number, struct aren
 int emulator_launch(struct emulator_module *m, const char *text, const char *kernel, const uint32_t grid[3],
                     const uint32_t block[3], uint32_t shared_bytes, void **args, struct err *e);
 
-/* The most blocks of so many threads that run at the same time, in kernels whose blocks wait for each other. */
+/* The most blocks of `threads` threads that run at the same time, in kernels whose blocks wait for each other. */
 int emulator_together(int threads);
 
 /* Sets the limit of shared memory per block, static plus dynamic; by default 227 KB, as on the H100. */

@@ -230,7 +230,7 @@ static inline float cospif(float x) { return (float)cos(M_PI * fmod((double)x, 2
 static inline double sinpi(double x) { return sin(M_PI * fmod(x, 2.0)); }
 static inline double cospi(double x) { return cos(M_PI * fmod(x, 2.0)); }
 static inline float __saturatef(float x) { return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f; }
-/* The C library has functions of its own behind these names. */
+/* The C library implements these names itself. */
 #define __expf(x) expf(x)
 #define __logf(x) logf(x)
 #define __log2f(x) log2f(x)

@@ -168,7 +168,7 @@ static int note_kernel(struct rewriter *r, const char *p)
 		           r->name, name, name, bounds, cluster, together, waits, fences, r->may_race);
 		return 0;
 	}
-	return err_set(r->err, ERR_USAGE, "%s:%d: __global__ without a function behind it.", r->name, line_of(r, p));
+	return err_set(r->err, ERR_USAGE, "%s:%d: __global__ without a function after it.", r->name, line_of(r, p));
 }
 
 /* One declarator, `name` or `name[4][33]`, of type `type`. */
@@ -213,7 +213,7 @@ static const char *rewrite_shared(struct rewriter *r, const char *p, bool dynami
 {
 	const char *start = p, *semicolon = strchr(p, ';');
 	if (!semicolon) {
-		err_set(r->err, ERR_USAGE, "%s:%d: no ';' behind __shared__.", r->name, line_of(r, p));
+		err_set(r->err, ERR_USAGE, "%s:%d: no ';' after __shared__.", r->name, line_of(r, p));
 		return NULL;
 	}
 	p = skip_space(p + strlen("__shared__"));
@@ -252,15 +252,15 @@ static int rewrite_words(struct rewriter *r)
 		if (next == p && is_word(*p)) {
 			if (starts_word(p, "__global__"))
 				TRY(note_kernel(r, p));
-			const char *behind = starts_word(p, "extern") ? skip_space(p + strlen("extern")) : NULL;
-			if (starts_word(p, "__shared__") || (behind && starts_word(behind, "__shared__"))) {
-				p = rewrite_shared(r, behind ? behind : p, behind != NULL);
+			const char *follower = starts_word(p, "extern") ? skip_space(p + strlen("extern")) : NULL;
+			if (starts_word(p, "__shared__") || (follower && starts_word(follower, "__shared__"))) {
+				p = rewrite_shared(r, follower ? follower : p, follower != NULL);
 				if (!p)
 					return r->err->code;
 				continue;
 			}
-			if (behind && (behind = after_extern_c(p))) {
-				p = behind;
+			if (follower && (follower = after_extern_c(p))) {
+				p = follower;
 				continue;
 			}
 			for (next = p; is_word(*next);)

@@ -542,8 +542,8 @@ static int check_sizes(const struct emulator_kernel *k, const uint32_t grid[3], 
 		return err_set(e, ERR_USAGE, "%s: is launched with %d threads a block; its __launch_bounds__ allow %d.",
 		               k->name, (int)threads, k->most_threads);
 	if (k->cluster > CLUSTER || (k->cluster && (grid[0] % (uint32_t)k->cluster != 0 || threads % 32 != 0)))
-		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads are no clusters of %d.", k->name, grid[0],
-		               (int)threads, k->cluster);
+		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads cannot form clusters of %d.", k->name,
+		               grid[0], (int)threads, k->cluster);
 	if (k->together && (threads % 32 != 0 || (uint64_t)grid[1] * grid[2] != 1 ||
 	                    grid[0] > (uint32_t)emulator_together((int)threads)))
 		return err_set(e, ERR_USAGE, "%s: %u blocks of %d threads are more than run at the same time.", k->name,

@@ -1,5 +1,5 @@
 /* Inside src/gen/: the names in a kernel's text. While a function is printed, each of its buffers, symbols and
- * variables stands in the text as a placeholder. When the text is complete, each gets a unique name. */
+ * variables is a placeholder in the text. When the text is complete, each gets a unique name. */
 #ifndef TPAT_GEN_NAMING_H
 #define TPAT_GEN_NAMING_H
 

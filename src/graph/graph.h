@@ -49,7 +49,7 @@ struct graph_options {
 struct graph;
 struct graph_node;
 
-/* What a node's stages do, for estimates. */
+/* The work of a node's stages, for estimates. */
 enum graph_work {
 	GRAPH_MAPS,    /* compute or move elements: they fuse with their neighbours. Or nothing at run time */
 	GRAPH_ROWS,    /* combine, order or search elements */
@@ -141,9 +141,9 @@ struct graph {
 
 /* Infers types, extents and known values of the whole model, which must be checked (onnx_model_check) and outlive the
  * graph. Returns the main graph, with all bodies in out->graphs. A body's inputs get the shapes that its node passes
- * in, or the declared ones if the node is unsupported. A node that cannot be lowered is no error: it and its dependents
- * have a `why`. Free the main graph with graph_free(). `o` may be null. Errors: ERR_USAGE for a shape or a constant
- * that names no input or does not fit it. */
+ * in, or the declared ones if the node is unsupported. A node that cannot be lowered is not an error: it and its
+ * dependents have a `why`. Free the main graph with graph_free(). `o` may be null. Errors: ERR_USAGE for a shape or a
+ * constant that names no input or does not fit it. */
 int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
 void graph_free(struct graph *g); /* null is fine */
 
@@ -266,7 +266,7 @@ struct graph_selection {
  * `automatic` skip the nodes inside, and naming one is an error. `automatic` looks into the bodies of nodes that the
  * engine supports. Memory comes from the graph's arena. Errors: ERR_USAGE for unknown names, or a region that is not
  * convex (names the node to add); ERR_UNSUPPORTED, with the reason, for a named node that is unsupported, or a type
- * without a supported node. An empty selection is no error. */
+ * without a supported node. An empty selection is not an error. */
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *s, struct err *e);
 
 /* Cuts a joined region in two, without nodes that neither part needs; a part without a refused node is left out. Adds
@@ -295,8 +295,8 @@ struct graph_names {
 struct graph_names graph_region_sizes(const struct graph_region *r);
 
 /* Builds the region as one optimised program in `a`. Its inputs and outputs are the region's, in their order, then the
- * sizes. Its symbols are those of the inputs' extents; extents that are no plain symbols and follow from no other input
- * are named n0, n1 ... `o` may be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that the engine
+ * sizes. Its symbols are those of the inputs' extents; extents that are not plain symbols and follow from no other
+ * input are named n0, n1 ... `o` may be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that the engine
  * lacks, or a size that follows from no input. */
 int graph_region_program(struct ir_program **out, const struct graph_region *r, const struct graph_program_options *o,
                          struct arena *a, struct err *e);

@@ -94,7 +94,7 @@ int graph_attributes(const struct attr_value **out, int *n, const struct graph_s
  * numbers get data, too. Both are only used while lowering. */
 void graph_note_contents(struct ir_program *p, int first);
 
-/* Returns the number of elements; -1 if an extent is no number, or there are too many. */
+/* Returns the number of elements; -1 if an extent is not a number, or there are too many. */
 int64_t graph_count(int rank, const expr *dim);
 
 /* Sets type and extents as the model declares them (value_info); false if it declares nothing. */

@@ -285,7 +285,7 @@ static bool is_last(const struct join *j, int node)
 	return each_reader(j, node, is_outside, j->of[node]);
 }
 
-/* A node that is no map fuses with nothing outside. */
+/* A node that is not a map fuses with nothing outside. */
 static bool spoils(const struct join *j, int i)
 {
 	bool map = j->g->nodes.at[i].work == GRAPH_MAPS;

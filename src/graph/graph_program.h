@@ -41,7 +41,7 @@ void region_define_symbols(struct region_build *b);
 expr region_translate(struct region_build *b, expr e);
 /* Returns the elements of an input in the program's symbols; null if some cannot be expressed. */
 const expr *region_content(struct region_build *b, const struct graph_value *v);
-/* Removes values that nothing needs. An input whose values decide extents becomes a shape input, which is no data. */
+/* Removes values that nothing needs. An input whose values decide extents becomes a shape input, which has no data. */
 int region_finish_values(struct region_build *b);
 
 /* ---- Names (graph_program_names.c). */

@@ -87,7 +87,7 @@ struct ir_variable {
 };
 struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...)
         __attribute__((format(printf, 3, 4)));
-/* What a variable holds of a buffer, or of the kernel as a whole. */
+/* A variable's contents: of a buffer, or of the kernel as a whole. */
 enum ir_holds {
 	IR_HOLDS_VALUE,  /* a stage's value */
 	IR_HOLDS_VALUES, /* those of a thread's rows */

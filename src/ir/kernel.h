@@ -88,7 +88,7 @@ struct ir_set {
 	expr row, at, value;
 };
 
-/* for (index var = from; var < to; var += step) body;   unrolled: by about so many iterations; 0: not unrolled */
+/* for (index var = from; var < to; var += step) body;   unrolled: by about that many iterations; 0: not unrolled */
 struct ir_for {
 	const struct ir_variable *var;
 	expr from, to, step;
@@ -127,7 +127,7 @@ struct ir_vector {
 	expr where;  /* a load: the condition; if false, zeros. May be null */
 };
 
-/* A barrier for a block's threads, which makes their stores visible to each other. threads: the first so many, if the
+/* A barrier for a block's threads, which makes their stores visible to each other. threads: only the first ones, if the
  * others have ended; 0: all. */
 struct ir_sync {
 	int threads;

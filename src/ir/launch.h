@@ -28,7 +28,7 @@ struct ir_launcher {
 	/* `args` points to the argument values, as for cuLaunchKernel; valid only during the call. */
 	int (*launch)(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3],
 	              void **args, struct err *e);
-	/* The most blocks of so many threads that run at the same time, for kernels whose blocks wait for each other.
+	/* The most blocks of `threads` threads that run at the same time, for kernels whose blocks wait for each other.
 	 * Null: any number. */
 	int (*together)(void *user, int threads);
 	void *user; /* passed to all these functions */

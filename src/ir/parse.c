@@ -62,7 +62,7 @@ static int declare_constant(struct parser *s, struct ir_buffer **out, struct ten
 	return 0;
 }
 
-/* A weight's elements are no part of the text. */
+/* The text does not contain a weight's elements. */
 static int weight(struct parser *s)
 {
 	struct ir_buffer *b;
@@ -538,7 +538,7 @@ static int bind_sizes(struct parser *s)
 		struct ir_buffer *count = buffer_called(s, z->count);
 		if (!count || count->rank != 0 || count->type != TYPE_I64 || ir_size_find(s->p, z->symbol))
 			return parse_fail(
-			        s, "a size is the number in a scalar i64 that some stage makes, and stands once");
+			        s, "a size is the number in a scalar i64 that a stage makes, and is defined once");
 		struct ir_size bound = { z->symbol, count, z->limit };
 		vec_push(s->arena, &s->p->sizes, bound);
 	}

@@ -23,7 +23,7 @@ static int refuse_special(const char *path, struct err *e)
 	return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
 }
 
-/* Refuses names that are no file names, or that the command lines of make and TensorRT cannot hold. */
+/* Refuses names that are not file names, or that the command lines of make and TensorRT cannot hold. */
 static int refuse_name(const char *model, struct err *e)
 {
 	if (strcmp(model, "-") == 0) {

@@ -5,7 +5,7 @@
  *   In node 12 with name: conv and operator: ConvInteger     its number, name and type
  *   Invalid Node - conv                                      its name
  *   Could not find any implementation for node conv.         its name
- *   getPluginCreator could not find plugin: NMS version: 1   a type that is no plugin either */
+ *   getPluginCreator could not find plugin: NMS version: 1   a type that is not a plugin either */
 #include <stdlib.h>
 #include <string.h>
 

@@ -127,7 +127,7 @@ static int add_named(struct archs *list, const char *text, struct arena *a, stru
 	char *end;
 	long arch = strtol(number, &end, 10);
 	if (end == number || *end || arch < 10 || arch > 9999) {
-		err_set(e, ERR_USAGE, "\"%s\" is no architecture.", text);
+		err_set(e, ERR_USAGE, "\"%s\" is not an architecture.", text);
 		return err_advise(e, "Write sm_90 for compiled code, compute_90 for PTX, all, or native.");
 	}
 	if (!dev_nvrtc_has_arch((int)arch)) {

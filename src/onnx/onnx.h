@@ -46,7 +46,7 @@ void onnx_model_free(struct onnx_model *m); /* null is fine */
 
 struct onnx_write_options {
 	int version;                 /* ONNX_WRITE_VERSION */
-	bool external;               /* put big initializers into "<file>.data" beside the file */
+	bool external;               /* put big initializers into "<file>.data" next to the file */
 	uint64_t external_threshold; /* minimum bytes of a big initializer */
 	uint64_t inline_limit;       /* bytes; a longer file always gets external data */
 	const char *place;           /* the path that the file and its data will be moved to; null: not moved */

@@ -189,7 +189,7 @@ struct host_memory trt_host_memory(struct trt_host_memory *m)
 
 /* The registry. */
 
-/* What a registry tells creators apart by. */
+/* A registry's key of a creator. */
 struct key {
 	const char *name, *version, *name_space;
 };

@@ -1,6 +1,6 @@
 """Rewritten models pass ONNX's checker, with full_check, wherever their originals do: checked.py PROGRAM EVERY PATTERN ...
 PROGRAM is rewrite_test; of the models that each glob pattern finds, every EVERY-th is tried: as it is, and with one more node
-behind each output, which needs to know the type of what a plugin makes."""
+after each output, which needs to know the type of what a plugin makes."""
 import glob
 import os
 import subprocess

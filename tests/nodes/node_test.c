@@ -397,7 +397,7 @@ static void run_test(const struct test *t, const struct suite *s, struct result 
 	r->done = true;
 }
 
-/* What one worker has left to do. */
+/* One worker's remaining jobs. */
 struct share {
 	const struct suite *suite;
 	int worker;

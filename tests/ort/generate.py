@@ -2,7 +2,7 @@
 
     generate.py FOLDER [--count N] [--seed S] [--only OP,OP] [--jobs N] [--operators PROGRAM] [--verbose]
 
-For each operator that a file ops_*.py beside this one registers (draw.py says how; there is no list to edit), N models
+For each operator that a file ops_*.py next to this one registers (draw.py says how; there is no list to edit), N models
 with random shapes, types, attributes and opset versions, in the same form as ONNX's node tests (tests/cases.py): of five
 draws one has degenerate shapes and one NaN and infinities. A draw that ONNX's checker or ONNX Runtime refuses is repeated.
 The kind in the index is "ort", or "disputed" where ONNX's own reference implementation gives something else; those looked

@@ -170,7 +170,7 @@ static void test_table(struct host *h)
 			right = right && result[k][i] == i + (int[]){ 1, 10, 100, 1000 }[i % 4];
 	}
 	CHECK(right);
-	CHECK_INT(result[0][63 * 4], 63 * 4); /* nothing behind the output */
+	CHECK_INT(result[0][63 * 4], 63 * 4); /* nothing after the output */
 	host_engine_free(y);
 	host_engine_free(x);
 }
@@ -210,7 +210,7 @@ static void test_narrow_size(const char *path)
 		download(index, out[0].pointer, sizeof index);
 		download(count, out[1].pointer, sizeof count);
 		CHECK(index[0] == 1 && index[1] == 3 && index[2] == 5);
-		CHECK(count[0] == 3 && count[1] == 78); /* nothing behind the output */
+		CHECK(count[0] == 3 && count[1] == 78); /* nothing after the output */
 	}
 	host_engine_free(x);
 	host_close(h);

@@ -1,6 +1,6 @@
 /* Part of rt_test.c: the library in TensorRT 8.5 to 9.3, through its IPluginV2DynamicExt creators. */
 
-/* What V2 plugins can do runs as in TensorRT 10. */
+/* V2 plugins compute as in TensorRT 10. */
 static void test_v2_runs(int32_t version)
 {
 	struct host *h = open_as(version, false);
@@ -37,7 +37,7 @@ static void test_v2_runs(int32_t version)
 	close_all(h);
 }
 
-/* What they cannot do is refused when the plugin is made, and wrong tensors when they are described. */
+/* Unsupported things are refused when the plugin is made, wrong tensors when they are described. */
 static void test_v2_refusals(void)
 {
 	struct host *h = open_as(8601, false);

@@ -171,7 +171,7 @@ static void test_limit(void)
 		CHECK_INT(get(9), 1);
 	}
 	unsetenv("TPAT_CACHE_SIZE");
-	/* What a killed process left is removed after an hour. */
+	/* Files of a killed process are removed after an hour. */
 	const char *dead = path_join(arena, folder, "code/.1.2"), *alive = path_join(arena, folder, "code/.1.3");
 	struct err e = { 0 };
 	ck(file_make(dead, "x", 1, &e) == 0 && file_make(alive, "x", 1, &e) == 0);

@@ -1,7 +1,7 @@
 /* Inputs of invalid shapes, made from all operators' own cases. Extents: each extent of each input
  * becomes dynamic in turn, and then larger or smaller than it should be. The interpreter, which looks at every index,
- * may find that the extents do not fit, and never a read beside a tensor. Ranks: each input has an axis more, one less,
- * and none. Lowering gives a sound program or an error. */
+ * may find that the extents do not fit, and never a read outside a tensor. Ranks: each input has an axis more, one
+ * less, and none. Lowering gives a sound program or an error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@ static int64_t extent(void *user, expr e)
 	return n;
 }
 
-/* Rates of a GPU whose launches cost as much as so many bytes. */
+/* Rates of a GPU whose launches cost as much as moving a number of bytes. */
 static struct graph_rates rates(double launch_ns)
 {
 	struct graph_rates r = { .bytes_per_ns = 3000, .launch_ns = launch_ns, .extent = extent };

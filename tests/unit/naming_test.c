@@ -73,7 +73,7 @@ static void test_variables(void)
 
 static void test_words(void)
 {
-	/* What headers declare and what a launch calls is no variable's name. */
+	/* Names that headers declare or a launch calls are no variable's. */
 	struct text t = text_new(KERNEL_CUDA);
 	names_function(&t.names, "f");
 	const char *f = names_own(&t.names, "f"), *mma = names_own(&t.names, "mma"), *x = names_own(&t.names, "fmaf");

@@ -1,7 +1,7 @@
 """Writes the zoo: models of the architectures of today with small random weights. export.py FOLDER [NAME ...].
 
 Needs torch, torchvision, onnxscript, onnx, onnxruntime, scikit-learn and skl2onnx, which the tests do not: they take the
-files as they stand beside this script. MODEL.onnx is written by PyTorch's exporter that goes by traces, MODEL_dynamo.onnx
+files as they stand next to this script. MODEL.onnx is written by PyTorch's exporter that goes by traces, MODEL_dynamo.onnx
 by the one that goes by torch.export; others by ONNX Runtime's optimiser and quantisers, and by skl2onnx.
 
 What a model's inputs may hold stands in its metadata: "extents" is "N=2 T=7", the extents of the axes that have names;

@@ -20,7 +20,7 @@ static const struct row {
 #undef TRT
 };
 
-/* What releases of the full TensorRT support otherwise: from `since` to before `until`, as 1003 for 10.3. */
+/* Differences between releases of the full TensorRT: from `since` to before `until`, as 1003 for 10.3. */
 static const struct change {
 	struct row row;
 	int since, until;

@@ -2,7 +2,7 @@
  * of every M-th element, M = N / K, from those of length J:
  *     Z[k, m] = sum over r < R of Y[k mod J, r M + m] e^(-2 pi i k r / K)
  * The first step reads the signal, Y[0, n] = x[n], and the last has M = 1. A result is written in order at each step.
- * Of a real signal Z[K - k, m] = conj(Z[k, m]): steps make only the first half of k.
+ * Z[K - k, m] = conj(Z[k, m]) for a real signal: steps make only the first half of k.
  *
  * A length with a large prime factor becomes a convolution (Bluestein): k n = (k^2 + n^2 - (k - n)^2) / 2, so that
  *     y[k] = c[k] sum over n of x[n] c[n] conj(c[k - n]),  c[n] = e^(-pi i n^2 / N)
@@ -131,7 +131,7 @@ static expr scaled(const struct fourier *f, enum type c)
 /* ---- The direct sum ------------------------------------------------------------------------------------------------
  */
 
-/* What frequency n counts in the inverse transform of a real signal, which has only the first N/2 + 1 frequencies:
+/* The weight of frequency n in the inverse transform of a real signal, which has only the first N/2 + 1 frequencies:
  * each twice, except the first and the middle one. */
 static expr mirrored_twice(expr n, expr length, expr e)
 {
@@ -159,7 +159,7 @@ static int direct(const struct fourier *f, enum type c, struct value *y)
 /* ---- Steps ---------------------------------------------------------------------------------------------------------
  */
 
-/* What a step has made: [rows before the axis, k, m, rows after it, part]. */
+/* A step's result: [rows before the axis, k, m, rows after it, part]. */
 struct made {
 	struct value y;
 	int64_t k; /* J */

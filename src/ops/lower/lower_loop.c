@@ -15,7 +15,7 @@ struct lower_loop lower_loop_begin(struct lower *l, expr trip)
 
 void lower_loop_drop(struct lower *l, const struct lower_loop *loop)
 {
-	l->program->stages.n = loop->first - 1; /* the loop itself stands before its body */
+	l->program->stages.n = loop->first - 1; /* the loop itself precedes its body */
 	l->program->buffers.n = loop->buffers;
 	l->program->sizes.n = loop->sizes;
 	l->program->demands.n = loop->demands;

@@ -35,7 +35,7 @@ const struct op_def ops_as_onnx[] = {
 	{ .name = "Pad", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y[i...] = x[i - begin ...], outside by the mode",
 	  .inputs = { IN("data", TS_ALL), IN("pads", TS(I64)), OPT("value", TS_ALL) }, .outputs = { OUT("output") },
-	  .attrs = { ATTR_WORD("mode", "constant|reflect|edge|wrap", "what stands outside") }, .lower = pad_lower,
+	  .attrs = { ATTR_WORD("mode", "constant|reflect|edge|wrap", "the values outside") }, .lower = pad_lower,
 	  .cases = { "data:f32[N,3,H,W] pads:i64[8]={0,0,1,1,0,0,1,2}",
 		     "data:f32[N,W] pads:i64[1,4]={0,2,0,1} mode=edge" } },
 	{ .name = "Range", .domain = "com.microsoft", .since = { 1 }, .formula = "y[i] = start + i * delta",

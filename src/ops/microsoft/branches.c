@@ -138,7 +138,7 @@ static int gated_norm_lower(struct lower *l)
 	b = (struct branches){ .x = x, .flat = true, .lead = last, .h = value_dim(scale, 0) };
 	b.c = floordiv(value_dim(x, last), b.h);
 	if (ir_const_int(value_dim(x, last), &all) && ir_const_int(b.h, &one) && (one < 1 || all % one))
-		return lower_fail(l, ERR_MODEL, "rows of %lld elements are no multiple of the scale's %lld.",
+		return lower_fail(l, ERR_MODEL, "rows of %lld elements are not a multiple of the scale's %lld.",
 		                  (long long)all, (long long)one);
 	TRY(check_runs(l, x, last, b.h));
 	inverse = inverse_root(l, "inverse", &b);

@@ -128,7 +128,7 @@ const struct op_def ops_contrib_reduce[] = {
 		     "reduced_zero_point:i8[]={0} axes=1 keepdims=0" } },
 	{ .name = "BiasSoftmax", .domain = "com.microsoft", .since = { 1 }, .formula = "y = softmax(data + bias)",
 	  .inputs = { IN("data", TS_FLOAT), IN("bias", TS_FLOAT) }, .outputs = { OUT("output") },
-	  .attrs = { ATTR_INT("axis", 1, "softmax over this axis and those behind it"),
+	  .attrs = { ATTR_INT("axis", 1, "softmax over this axis and those after it"),
 		     ATTR_INT_REQUIRED("is_inner_broadcast", "has no effect: the bias's extents say it") },
 	  .lower = bias_softmax_lower,
 	  .cases = { "data:f16[B,8,S,T] bias:f16[B,1,1,T] axis=3 is_inner_broadcast=1",

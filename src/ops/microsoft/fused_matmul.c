@@ -96,8 +96,8 @@ static int gelu_lower(struct lower *l)
 #define FUSED_ATTRS                                                                                                    \
 	ATTR_FLOAT("alpha", 1, "factor of the product"), ATTR_INT("transA", 0, "a's last axes exchanged"),             \
 	ATTR_INT("transB", 0, "b's last axes exchanged"),                                                              \
-	ATTR_INT("transBatchA", 0, "a's first axis is behind the batch"),                                              \
-	ATTR_INT("transBatchB", 0, "b's first axis is behind the batch")
+	ATTR_INT("transBatchA", 0, "a's first axis follows the batch"),                                              \
+	ATTR_INT("transBatchB", 0, "b's first axis follows the batch")
 #define ROW(op, ...)                                                                                                   \
 	{ .name = op, .domain = "com.microsoft", .since = { 1 }, .formula = "y = alpha * a' b'",                       \
 	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .outputs = { OUT("y") },                                 \

@@ -302,7 +302,7 @@ static int quantised_lower(struct lower *l)
 	ATTR_INT("normalize_routing_weights", 0, "the shares of a token add up to 1"),                                 \
 	ATTR_INT("use_sparse_mixer", 0, "must be 0"), ATTR_FLOAT("activation_alpha", 1, "of swiglu"),                  \
 	ATTR_FLOAT("activation_beta", 0, "of swiglu"), ATTR_FLOAT("swiglu_limit", 0, "of swiglu; absent: none"),       \
-	ATTR_INT("swiglu_fusion", 0, "both halves of swiglu are fc1: 1 by turns, 2 one behind the other")
+	ATTR_INT("swiglu_fusion", 0, "both halves of swiglu are fc1: 1 interleaved, 2 one after the other")
 #define MATRIX(slot, n)                                                                                                \
 	slot(n "_experts_weights", TS(U8) | TS(F8E4M3FN)), OPT(n "_scales", TS_SCALE), \
 	        OPT(n "_experts_bias", TS_FLOAT32)

@@ -344,7 +344,7 @@ static int quantized_lower(struct lower *l)
 /* clang-format off */
 #define COMMON_ATTRS                                                                                                   \
 	ATTR_INT_REQUIRED("num_heads", "heads"), ATTR_FLOAT("scale", 0, "of the products; 0: 1 / sqrt(head size)"),    \
-	ATTR_INT("unidirectional", 0, "1: a query attends no key behind it"),                                          \
+	ATTR_INT("unidirectional", 0, "1: a query attends to no later key"),                                          \
 	ATTR_FLOAT("mask_filter_value", -10000, "added to scores that the mask forbids")
 #define TS_MASK (TS(I32) | TS(BOOL))
 

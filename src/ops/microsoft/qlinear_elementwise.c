@@ -211,7 +211,7 @@ const struct op_def ops_qlinear_elementwise[] = {
 		     ATTR_INT("opset", 13, "of the Softmax that is meant: before 13 all axes from `axis` on") },
 	  .lower = softmax_lower,
 	  .cases = { "x:u8[N,33] x_scale:f32[] x_zero_point:u8[] y_scale:f32[] y_zero_point:u8[] opset=1" } },
-	{ .name = "QLinearConcat", MICROSOFT, .formula = "y = the inputs, one behind the other, in one scale",
+	{ .name = "QLinearConcat", MICROSOFT, .formula = "y = the inputs, one after the other, in one scale",
 	  .inputs = { IN("y_scale", TS(F32)), IN("y_zero_point", TS_Q8), MANY("inputs", TS_Q8 | TS(F32)) },
 	  .attrs = { ATTR_INT_REQUIRED("axis", "the axis") }, .lower = concat_lower,
 	  .cases = { "y_scale:f32[] y_zero_point:u8[] a:u8[N,3,7] a_scale:f32[] a_zero_point:u8[] b:u8[N,5,7] "

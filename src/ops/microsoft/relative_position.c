@@ -123,7 +123,7 @@ const struct op_def ops_relative_position[] = {
 	  .inputs = { IN("bias_table", TS_T), IN("query_length", TS(I64)), IN("key_length", TS(I64)) },
 	  .outputs = { OUT("output") },
 	  .attrs = { ATTR_INT_REQUIRED("max_distance", "from which on all share a bucket"),
-		     ATTR_INT("is_bidirectional", 0, "keys behind the query have buckets of their own") },
+		     ATTR_INT("is_bidirectional", 0, "keys after the query have their own buckets") },
 	  .lower = bias_lower,
 	  .cases = { "bias_table:f32[32,8] query_length:i64[1]={70} key_length:i64[1]={70} max_distance=128",
 		     "bias_table:f16[16,3] query_length:i64[1]={9} key_length:i64[1]={9} max_distance=20 "

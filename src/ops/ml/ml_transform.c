@@ -107,5 +107,5 @@ int ml_check_labels(struct lower *l, const char *ints)
 	if (!lower_has(l, "classlabels_strings") && lower_int_list(l, ints, &at))
 		return 0;
 	lower_fail(l, ERR_UNSUPPORTED, "only labels that are integers (%s) are supported.", ints);
-	return err_advise(l->err, "Let the model give class numbers, and look the labels up behind the engine.");
+	return err_advise(l->err, "Let the model give class numbers, and look the labels up after the engine.");
 }

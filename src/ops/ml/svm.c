@@ -321,7 +321,7 @@ static int classifier_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define SVM ATTR_FLOATS("coefficients", "of the vectors"), ATTR_FLOATS("support_vectors", "one behind the other"), \
+#define SVM ATTR_FLOATS("coefficients", "of the vectors"), ATTR_FLOATS("support_vectors", "one after the other"), \
 	ATTR_FLOATS("rho", "what is added to scores"), ATTR_WORD("kernel_type", "LINEAR|POLY|RBF|SIGMOID", ""), \
 	ATTR_FLOATS("kernel_params", "gamma, coef0, degree"), ATTR_TRANSFORM
 

@@ -220,7 +220,7 @@ static int classifier_lower(struct lower *l)
 	only = classes == 2 && bases < 2 ? only_class(&f) : -1;
 	if (bases == 1 && only == 1)
 		return lower_fail(l, ERR_UNSUPPORTED,
-		                  "one base value stands beside votes for the second of two classes, and engines "
+		                  "one base value is given with votes for the second of two classes, and engines "
 		                  "differ on what it is added to.");
 	for (int i = 0; only >= 0 && i < f.votes; i++)
 		f.vote[i].target = 0;
@@ -302,7 +302,7 @@ const struct op_def ops_tree[] = {
 		     ATTR_LONG_INTS("nodes_falsenodeids", "where to go on otherwise"),
 		     ATTR_LONG_INTS("nodes_falseleafs", "1: a leaf"),
 		     ATTR_LONG_INTS("nodes_missing_value_tracks_true", "NaN counts as true"),
-		     ATTR_TENSOR("membership_values", "a set for each node of mode 6, with NaN behind it"),
+		     ATTR_TENSOR("membership_values", "a set for each node of mode 6, followed by NaN"),
 		     ATTR_LONG_INTS("leaf_targetids", "what a leaf's weight is for"), ATTR_TENSOR("leaf_weights", ""),
 		     ATTR_TENSOR("nodes_hitrates", "no effect"), ATTR_INT("n_targets", 1, "numbers of a row"),
 		     ATTR_INT("aggregate_function", 1, "0 average, 1 sum, 2 least, 3 largest, over the trees"),

@@ -70,7 +70,7 @@ static int lower_concat(struct lower *l)
 const struct op_def op_concat = {
 	.name = "Concat",
 	.since = { 1, 4, 11, 13 },
-	.formula = "y = the inputs, one behind the other along an axis",
+	.formula = "y = the inputs, one after the other along an axis",
 	.inputs = { MANY("inputs", TS_DATA) },
 	.outputs = { OUT("concat_result") },
 	.attrs = { ATTR_INT("axis", 1, "the axis; required from opset 4") },

@@ -36,7 +36,7 @@ const struct op_def op_shape = {
 	.inputs = { IN("data", 0) },
 	.outputs = { OUT("shape") },
 	.attrs = { ATTR_INT("start", 0, "first axis; negative counts from the end"),
-	           ATTR_INT("end", 0, "axis behind the last; without it: all") },
+	           ATTR_INT("end", 0, "the axis after the last one; default: all") },
 	.lower = lower_shape,
 	.cases = { "data:f32[N,3,H,W]", "data:f32[N,3,H,W] start=-2" },
 };

@@ -133,7 +133,7 @@ const struct op_def op_slice = {
 	            OPT("steps", TS_INDICES) },
 	.outputs = { OUT("output") },
 	.attrs = { ATTR_INTS("starts", "opset 1: first index along each of the axes"),
-	           ATTR_INTS("ends", "opset 1: index behind the last"),
+	           ATTR_INTS("ends", "opset 1: the index after the last one"),
 	           ATTR_INTS("axes", "opset 1: the axes; without them the first ones") },
 	.lower = lower,
 	.cases = { "data:f32[N,3,H,W] starts:i64[2]={1,-4} ends:i64[2]={2147483647,-1} axes:i64[2]={2,3}",

@@ -40,7 +40,7 @@ const struct op_def op_tensor_scatter = {
 	.formula = "present_cache = past_cache, with update from write_indices on along an axis",
 	.inputs = { IN("past_cache", TS_ALL), IN("update", TS_ALL), OPT("write_indices", TS(I64)) },
 	.outputs = { OUT("present_cache") },
-	.attrs = { ATTR_WORD("mode", "linear|circular", "circular: behind the end it continues at the beginning"),
+	.attrs = { ATTR_WORD("mode", "linear|circular", "circular: after the end it continues at the beginning"),
 	           ATTR_INT("axis", -2, "the axis of sequences") },
 	.lower = lower,
 	.cases = { "past_cache:f16[B,8,128,64] update:f16[B,8,S,64] write_indices:i64[B]",

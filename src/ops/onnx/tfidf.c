@@ -217,7 +217,7 @@ const struct op_def op_tfidf = {
 	           ATTR_INT_REQUIRED("max_skip_count", "most places between neighbours"),
 	           ATTR_LONG_INTS("ngram_counts", "where 1-grams, 2-grams ... begin in the pool"),
 	           ATTR_LONG_INTS("ngram_indexes", "the column of each n-gram"),
-	           ATTR_LONG_INTS("pool_int64s", "the n-grams, one behind the other"),
+	           ATTR_LONG_INTS("pool_int64s", "the n-grams, one after the other"),
 	           ATTR_STRINGS("pool_strings", "not supported"), ATTR_FLOATS("weights", "one for each n-gram") },
 	.lower = lower,
 	.cases = { "x:i64[N,33] mode=TF min_gram_length=1 max_gram_length=2 max_skip_count=3 ngram_counts=0,2 "

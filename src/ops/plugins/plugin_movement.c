@@ -168,7 +168,7 @@ static int gather_topk_lower(struct lower *l)
 
 const struct op_def ops_plugin_movement[] = {
 	{ .name = "FlattenConcat_TRT", PLUGIN,
-	  .formula = "y = the inputs' elements of each sample, one input behind the other",
+	  .formula = "y = the inputs' elements of each sample, one input after the other",
 	  .inputs = { MANY("x", TS_PLAIN) },
 	  .attrs = { ATTR_INT("axis", 1, "must be 1"), ATTR_INT("ignoreBatch", 0, "must be 0") },
 	  .lower = flatten_concat_lower,

@@ -1,4 +1,4 @@
-/* Guards: a kernel's conditions on extents, for all rules. A condition that folds to true is no guard; a kernel whose
+/* Guards: a kernel's conditions on extents, for all rules. A condition that folds to true is dropped; a kernel whose
  * condition folds to false never enters a step; any other condition is checked at the launch. No other file of this
  * folder sets a guard or adds a kernel to a step (tests/layers). */
 #include "sched/build/finish.h"

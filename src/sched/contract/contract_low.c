@@ -60,7 +60,8 @@ static void leave_out(struct contract_operand *o, expr part)
 	o->value = rest ? ir_select(rest, o->value->arg[1], o->value->arg[2]) : o->value->arg[1];
 }
 
-/* Where both operands are zero up to a point of a reduced axis that depends on the batch, sums begin there. */
+/* Sums begin at the first nonzero point if both operands are zero up to a point of a reduced axis that depends on the
+ * batch. */
 static void find_low(struct contract *c, expr part)
 {
 	int axis;

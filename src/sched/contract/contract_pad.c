@@ -1,6 +1,6 @@
 /* Contractions: pads a reduced axis with zeros. Both operands become copies whose rows along that axis are whole
  * vectors (or, for windows over images, whole steps of a kernel), so that sums run over a few zeros more. It is for
- * extents that allow no vectors: an odd depth of a product, channels that are no multiple of 8. See contract.h. */
+ * extents that allow no vectors: an odd depth of a product, channels that are not a multiple of 8. See contract.h. */
 #include "sched/contract/contract.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"

@@ -154,7 +154,7 @@ static expr inside(const struct job *j, int k)
 	return ir_binary(IR_AND, ir_binary(IR_LE, number(j, 0), own), ir_binary(IR_LT, own, j->s->out->dim[k]));
 }
 
-/* True if pairs that are no elements read nothing outside of the operands: an index has one of both, and a condition
+/* True if pairs that are not elements read nothing outside of the operands: an index has one of both, and a condition
  * with both tests the pair, too. */
 static bool guard_operands(const struct job *j, struct contract *c)
 {

@@ -242,7 +242,7 @@ static expr part_row(const struct contract_kernel *k, expr part, expr row)
 	return plus(ir_binary(IR_MUL, piece, together), ir_binary(IR_MOD, part, together));
 }
 
-/* Where results of sums in shared memory go. `get` reads the sums at row `row` and from column `column` on, which
+/* Stores the results of sums in shared memory. `get` reads the sums at row `row` and from column `column` on, which
  * belong to row first_row + down of the result. */
 struct sums_place {
 	const struct ir_device_function *get;
@@ -338,7 +338,7 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 	int together = width == 1 ? alternating_rows(k) : 1;
 	int across = largest_common(columns / width, WARP / together), down = WARP / across;
 	expr lane = ir_binary(IR_MOD, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
-	expr beside = index_(k, together), group = ir_binary(IR_FLOORDIV, lane, beside), right, below, column;
+	expr each = index_(k, together), group = ir_binary(IR_FLOORDIV, lane, each), right, below, column;
 	if (down > rows) { /* lanes of further rows would have nothing to do */
 		b = emit_if(k->p, b, ir_binary(IR_LT, lane, index_(k, across * rows)));
 		down = rows;
@@ -346,8 +346,8 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 	b = turns(k, b, "piece", times(ir_binary(IR_MOD, group, index_(k, across)), width), across * width, columns,
 	          &right);
 	b = begin_column(k, b, plus(plus(ir_var_of(k->warp[1], NULL), from->right), right), &column);
-	expr first = plus(times(ir_binary(IR_FLOORDIV, group, index_(k, across)), together),
-	                  ir_binary(IR_MOD, lane, beside));
+	expr first =
+	        plus(times(ir_binary(IR_FLOORDIV, group, index_(k, across)), together), ir_binary(IR_MOD, lane, each));
 	b = turns(k, b, "down", first, down, rows, &below);
 	struct sums_place at = { .get = k->c->plain ? &device_fma_get : &device_sums_get,
 		                 .of = IR_OF(IR_NUMBER(columns)),

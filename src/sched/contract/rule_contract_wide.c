@@ -2,7 +2,7 @@
  * elements, with `slots` pipeline stages. Other GPUs that the code is compiled for run what rule contract would make.
  * See contract.h.
  * `blocks`: number of persistent blocks, with a producer warp each; 0: one block per tile, and all of its threads copy.
- * `split`: split-K: so many blocks, a cluster, make a tile together.
+ * `split`: split-K: the blocks of a cluster that make a tile together.
  * `share`: stream-K: all blocks share the tiles after the last whole wave.
  * `packed`: how operands are repacked first, see enum contract_packing. */
 #include "sched/contract/contract.h"

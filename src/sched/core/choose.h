@@ -36,7 +36,7 @@ struct cost_way cost_way(const struct sched_site *site);
 double cost_of_way(const struct sched_site *site, const struct cost_way *w); /* ns */
 double cost_way_bytes(const struct sched_site *site, const struct cost_way *w);
 
-/* Appends the steps of a choice for a stage. No kernel of theirs fits extents for which the stage is undefined. */
+/* Appends the steps of a choice for a stage. None of their kernels fits extents for which the stage is undefined. */
 void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
                   const struct sched_target *t);
 

@@ -8,8 +8,8 @@ static const double WORTH = 1.2;
 
 enum { SMALL = 4, USUAL = 64, LARGE = 1024 };
 
-/* Another tactic is worth measuring if its estimate is at most this factor slower. Only so many choices per stage are
- * examined. */
+/* Another tactic is worth measuring if its estimate is at most this factor slower. At most MAX_TRIED choices per stage
+ * are examined. */
 static const double NEAR = 2;
 enum { MAX_TRIED = 12 };
 

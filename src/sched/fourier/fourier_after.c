@@ -1,4 +1,4 @@
-/* What follows a Fourier transform and needs nothing of it but both parts of one frequency: a map, such as a product of
+/* Maps that follow a Fourier transform and need only both parts of one frequency, such as a product of
  * complex numbers, or a sum over the parts, such as the power. The transform's kernel makes it as it stores. */
 #include "sched/build/stored.h"
 #include "sched/fourier/fourier_chain.h"

@@ -41,7 +41,7 @@ static inline const struct fourier_pass *fourier_end(const struct fourier_chain 
 {
 	return &f->pass[f->passes - 1];
 }
-/* Of the transforms of a row: length behind and before a pass, and number behind it. */
+/* A row's transforms: length after and before a pass, and number after it. */
 static inline int fourier_k(const struct fourier_chain *f, int pass)
 {
 	return f->pass[pass].k / f->before;
@@ -70,7 +70,7 @@ bool fourier_across(const struct fourier_chain *f);
 expr fourier_place(struct ir_program *p, expr at);
 int fourier_pitch(const struct fourier_chain *f);
 int fourier_shared_bytes(const struct fourier_chain *f, int rows);
-/* True if a block can have so many rows. */
+/* True if a block can have that number of rows. */
 bool fourier_fits(const struct fourier_chain *f, int rows);
 
 /* Number of row axes, and their extents: those of the end's result but k and parts, with k mod `before` in k's place.

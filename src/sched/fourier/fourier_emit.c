@@ -204,7 +204,7 @@ static void store_after(const struct fourier_kernel *k, struct ir_block *b, cons
 	emit_store(p, b, s->out, place, value[0]);
 }
 
-/* Where a result is stored: the frequency, and the value, conjugated if it is another one's mirror image. */
+/* A result's place: the frequency, and the value, conjugated if it is another one's mirror image. */
 static void store_result(const struct fourier_kernel *k, struct ir_block *b, expr re, expr im, expr at, expr m,
                          bool mirrored)
 {

@@ -90,7 +90,7 @@ static expr with_part(struct ir_program *p, const struct ir_stage *s, int part_a
 	return ir_bind_axes(p->pool, s->value, axis);
 }
 
-/* What a stage sums: (re + i im) e^(-2 pi i at / N), or with + if inverse. */
+/* A stage's terms: (re + i im) e^(-2 pi i at / N), or with + if inverse. */
 struct summed {
 	expr re, im, at;
 	bool inverse, directed; /* directed: `inverse` is known */
@@ -301,7 +301,7 @@ static bool find_next(struct fourier_chain *f, const struct ir_stage *s)
 
 /* ---- The chain. */
 
-/* Ends the chain after so many passes. */
+/* Ends the chain after that number of passes. */
 static void end_after(struct fourier_chain *f, int passes)
 {
 	const struct fourier_pass *x = &f->pass[passes - 1];
@@ -314,7 +314,7 @@ static void end_after(struct fourier_chain *f, int passes)
 	f->kept = f->real ? x->k / 2 + 1 : x->k;
 }
 
-/* What does not fit is cut into two parts whose rows have lengths as equal as can be. */
+/* Cuts a chain that does not fit into two parts, with rows of lengths as equal as possible. */
 static void cut(struct fourier_chain *f)
 {
 	int best = 0, best_length = 0, all = fourier_end(f)->k;

@@ -34,7 +34,7 @@ struct grid_item {
 	} takes; /* buffers whose published elements it waits for */
 };
 
-/* What match() finds. Arrays by buffer id. */
+/* The result of match(). Arrays are by buffer id. */
 struct grid_loop {
 	struct ir_program *p;
 	const struct ir_stage *s;

@@ -228,7 +228,7 @@ static void keep(struct emitter *m, struct ir_block *b, const struct ir_buffer *
 		emit_store_flat(m->p, b, m->own[buf->id], own_place(m, buf, x, x->copy), value);
 }
 
-/* What becomes of an entry's value, but for the states. */
+/* Uses an entry's value: stores, publishes and collects it. States follow later. */
 static void use_value(struct view *v, struct ir_block *b, const struct grid_entry *e, expr value)
 {
 	struct emitter *m = v->m;

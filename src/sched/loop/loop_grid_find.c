@@ -52,7 +52,7 @@ static bool is_inside(const struct grid_loop *g, const struct ir_buffer *b)
 
 enum { AT_OTHER, AT_UNIT, AT_ELEMENT };
 
-/* Where a stage that makes `out` reads: at the element itself, at its unit, or elsewhere. */
+/* The place at which a stage that makes `out` reads: at the element itself, at its unit, or elsewhere. */
 static int where_of(const struct grid_loop *g, const struct ir_buffer *out, expr load)
 {
 	struct ir_program *p = g->p;

@@ -161,10 +161,10 @@ bool windows_match(struct windows *w, struct ir_program *p, const struct ir_stag
 {
 	if (!begin(w, p, s))
 		return false;
-	bool behind = false, more = true;
+	bool after = false, more = true;
 	vec_each (at, &p->stages) {
-		behind |= *at == s;
-		if (behind && more)
+		after |= *at == s;
+		if (after && more)
 			more = w->stages < WINDOWS_MAX_STAGES &&
 			       (add_reduction(w, *at) || (w->reductions && add_map(w, *at)));
 	}

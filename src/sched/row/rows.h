@@ -87,13 +87,13 @@ int rows_steps_shared(const struct rows *r, const struct sched_target *t, int la
                       int resident);
 /* Bytes of shared memory per block for `shared` of a lane's steps, which may be more than every GPU has. */
 int rows_shared_bytes(const struct rows *r, int lanes, int width, int shared);
-/* rows_keeps() is true if a lane with so many elements keeps values that several stages need. rows_registers_kept() is
- * the number of 32-bit registers per element for kept results of functions; other values reuse their inputs'. */
+/* rows_keeps() is true if a lane with `elements` elements keeps values that several stages need. rows_registers_kept()
+ * is the number of 32-bit registers per element for kept results of functions; other values reuse their inputs'. */
 bool rows_keeps(int elements);
 int rows_registers_kept(const struct rows *r, int elements);
 /* Rows per block: a warp takes several if they are short. */
 int rows_of_block(int lanes);
-/* Minimum number of resident blocks per multiprocessor, for blocks with so many lanes per row, each with so many
+/* Minimum number of resident blocks per multiprocessor, for blocks of `lanes` lanes per row, each with `elements`
  * elements in registers and `shared` steps in shared memory; 0: no minimum. */
 int rows_resident(const struct rows *r, int lanes, int elements, int shared);
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c);

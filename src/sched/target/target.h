@@ -117,12 +117,12 @@ static inline bool target_has(const struct sched_target *t, unsigned features)
 	return (t->features & features) == features;
 }
 
-/* Number of multiprocessors that can work at the same time with clusters of so many blocks. */
+/* Number of multiprocessors that can work at the same time with clusters of that number of blocks. */
 int target_in_clusters(const struct sched_target *t, int blocks);
 /* Upper bound on the f16 multiply-adds per clock of a multiprocessor. */
 double target_products(const struct sched_target *t);
-/* Occupancy: resident blocks per multiprocessor, of `threads` threads with so many registers each (an estimate: any
- * number) and so many bytes of shared memory per block; 0: such a block does not run. */
+/* Occupancy: resident blocks per multiprocessor, of `threads` threads with `registers` each (an estimate: any
+ * number) and `shared_bytes` bytes of shared memory per block; 0: such a block does not run. */
 double target_resident(const struct sched_target *t, double threads, double registers, double shared_bytes);
 
 #endif

@@ -70,7 +70,7 @@ extern "C" __global__ void copies(const u32 *x, u32 *y, int n)
 	y[64 + t] = ((u32 *)to[2])[t];
 }
 
-// Faults: what nobody waited for; a lane that is not there.
+// Faults: data without a wait; a lane that does not exist.
 extern "C" __global__ void no_wait(const u32 *x, u32 *y)
 {
 	__shared__ uint4 to[8];

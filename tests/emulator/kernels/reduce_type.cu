@@ -19,7 +19,7 @@ extern "C" __global__ __launch_bounds__(256) void reduce(const TYPE *x, TYPE *y)
 	y[2304 + i] = warp_scan_on(v, op_sum(), carry);
 	y[2560 + i] = carry;
 	carry = 3;
-	block_scan_on<256>(v, op_sum(), part, carry); /* a first chunk, then a second one behind it */
+	block_scan_on<256>(v, op_sum(), part, carry); /* a first chunk, then a second one after it */
 	y[2816 + i] = block_scan_on<256>(v, op_sum(), part, carry);
 	y[3072 + i] = carry;
 }
