@@ -51,7 +51,7 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	must(tpat_profile_extents(&here, g, at, a, &e), &e);
 	const struct sched_points points = tpat_profile_points(extents, t, r, p);
 	const struct sched_points one = tpat_profile_points(here, t, r, p);
-	struct sched_target point = one.target[one.opt];
+	const struct sched_target *point = &one.target[one.opt];
 	struct sched_tactic tactic = sched_tactic_best(p, &points);
 	const struct ir_plan *plan = sched_plan(p, &points, &tactic);
 	printf("%s\t%s\t", name, t->name);

@@ -176,6 +176,180 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
+// Schedule: loop_grid 1, threads 512, units 32, rows 8, holds 1; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
+void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 512);
+	const int block = blockIdx.x;
+	__shared__ float c_own[256];
+	__shared__ float h_own[256];
+	__shared__ float h_all[1024];
+	__shared__ float gates_own[1024];
+	const int warp = thread / 32;
+	const int lane = thread % 32;
+	const int group = block / 4;
+	const int first_unit = block % 4 * 32;
+	const int first_row = group * 8;
+	const int rows_here = min(8, B - first_row);
+	float gates_held[8][4];
+	#pragma unroll
+	for (int output = 0; output < 8; output++) {
+		const int in_block = warp + output * 16;
+		const int copy = in_block / 32;
+		const int in_unit = in_block % 32;
+		const int unit = first_unit + in_unit;
+		#pragma unroll
+		for (int step = 0; step < 4; step++) {
+			const int point = lane + step * 32;
+			gates_held[output][step] = to_f32(weights[copy * 16384 + unit * 128 + point]);
+		}
+	}
+	int h_words[2];
+	#pragma unroll
+	for (int i = 0; i < 2; i++) {
+		const int element = thread + i * 512;
+		h_words[i] = first_row * 128 + element % 128 + min(rows_here - 1, element / 128) * 128;
+	}
+	if (thread < 256) {
+		const int element = thread;
+		const int own_row = element / 32;
+		const int in_row = element % 32;
+		if (own_row < rows_here) {
+			const int unit = first_unit + in_row;
+			const int row = first_row + own_row;
+			const float h = 0.0f;
+			h_own[own_row * 32 + in_row] = h;
+			word_pass(h_words_data + unit + row * 128, h, 1);
+		}
+	}
+	if (thread < 256) {
+		const int element = thread;
+		const int own_row = element / 32;
+		const int in_row = element % 32;
+		if (own_row < rows_here) {
+			const int unit = first_unit + in_row;
+			const int row = first_row + own_row;
+			const float c = 0.0f;
+			c_own[own_row * 32 + in_row] = c;
+		}
+	}
+	for (int turn = 0; turn < T; turn++) {
+		float gates_early[2];
+		#pragma unroll
+		for (int chunk = 0; chunk < 2; chunk++) {
+			const int slot = lane;
+			const int in_block = warp + slot % 8 * 16;
+			const int own_row = min(chunk * 4 + slot / 8, rows_here - 1);
+			const int copy = in_block / 32;
+			const int in_unit = in_block % 32;
+			const int unit = first_unit + in_unit;
+			const int row = first_row + own_row;
+			gates_early[chunk] = inputs[turn * B * 512 + copy * 128 + unit + row * 512];
+		}
+		// h of all blocks
+		float h_taken[2];
+		words_take(h_taken, h_words_data + turn % 2 * B * 128, h_words, turn + 1);
+		#pragma unroll
+		for (int i = 0; i < 2; i++) {
+			h_all[thread + i * 512] = h_taken[i];
+		}
+		__syncthreads();
+		// gates: a warp an element
+		#pragma unroll
+		for (int chunk = 0; chunk < 2; chunk++) {
+			float gates_sums[32];
+			#pragma unroll
+			for (int i = 0; i < 32; i++) {
+				gates_sums[i] = 0.0f;
+			}
+			#pragma unroll
+			for (int step = 0; step < 4; step++) {
+				const int point = lane + step * 32;
+				#pragma unroll
+				for (int part = 0; part < 4; part++) {
+					const int own_row = min(chunk * 4 + part, rows_here - 1);
+					#pragma unroll
+					for (int output = 0; output < 8; output++) {
+						const int in_block = warp + output * 16;
+						const int copy = in_block / 32;
+						const int in_unit = in_block % 32;
+						const int unit = first_unit + in_unit;
+						const int row = first_row + own_row;
+						gates_sums[part * 8 + output] = fmaf(h_all[point + own_row * 128], gates_held[output][step], gates_sums[part * 8 + output]);
+					}
+				}
+			}
+			warp_reduce_apart(gates_sums, op_sum());
+			const int slot = lane;
+			const int in_block = warp + slot % 8 * 16;
+			const int own_row = min(chunk * 4 + slot / 8, rows_here - 1);
+			const int copy = in_block / 32;
+			const int in_unit = in_block % 32;
+			const int unit = first_unit + in_unit;
+			const int row = first_row + own_row;
+			if (rows_here > chunk * 4 + lane / 8) {
+				const float gates_here = gates_sums[0] + gates_early[chunk];
+				gates_own[own_row * 128 + copy * 32 + in_unit] = gates_here;
+			}
+		}
+		__syncthreads();
+		// next_c, next_h, half_h
+		if (thread < 256) {
+			const int element = thread;
+			const int own_row = element / 32;
+			const int in_row = element % 32;
+			if (own_row < rows_here) {
+				const int unit = first_unit + in_row;
+				const int row = first_row + own_row;
+				const float tmp0 = c_own[own_row * 32 + in_row];
+				const float next_c_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]) : tmp0;
+				const float next_h_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 32])) * tanhf(next_c_here) : h_own[own_row * 32 + in_row];
+				const f16 half_h_here = to_f16(next_h_here);
+				y[turn * B * 128 + unit + row * 128] = half_h_here;
+				c_own[own_row * 32 + in_row] = next_c_here;
+				h_own[own_row * 32 + in_row] = next_h_here;
+				word_pass(h_words_data + unit + row * 128 + (turn + 1) % 2 * B * 128, next_h_here, turn + 2);
+			}
+		}
+	}
+	__syncthreads();
+	if (thread < 256) {
+		const int element = thread;
+		const int own_row = element / 32;
+		const int in_row = element % 32;
+		if (own_row < rows_here) {
+			const int unit = first_unit + in_row;
+			const int row = first_row + own_row;
+			h_data[unit + row * 128] = h_own[own_row * 32 + in_row];
+		}
+	}
+	if (thread < 256) {
+		const int element = thread;
+		const int own_row = element / 32;
+		const int in_row = element % 32;
+		if (own_row < rows_here) {
+			const int unit = first_unit + in_row;
+			const int row = first_row + own_row;
+			c_data[unit + row * 128] = c_own[own_row * 32 + in_row];
+		}
+	}
+}
+
+// loop turn<T {
+//   carry h: f32[1,B,128] (i, j, k) 0.0
+//   carry c: f32[1,B,128] (i, j, k) 0.0
+//   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
+//   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
+// c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
+//   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
+// tanh(next_c[0, j, k]), h[0, j, k])
+//   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
+//   next h = next_h
+//   next c = next_c
+//   collect y: f16[T,1,B,128] at turn = half_h
+// }
 // Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
 void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int T, int B)

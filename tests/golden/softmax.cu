@@ -161,9 +161,193 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 64 threads a block.
+extern "C" __global__ __launch_bounds__(64)
+void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 64);
+	const int block = blockIdx.x;
+	const int lane = thread;
+	const int row = block;
+	const int first = row * S - row * S % 4;
+	const int tmp0 = H * N * S * S;
+	const int last = tmp0 - tmp0 % 4 - 4;
+	float x_v[4][4];
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int place = min(last, lane * 4 + first + step * 256);
+		load_once(x_v[step], x + place);
+	}
+	if (last + 4 < row * S + S) {
+		#pragma unroll
+		for (int step = 0; step < 4; step++) {
+			const int place = lane * 4 + first + step * 256;
+			if (last < place) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int place_2 = place + item;
+					if (place_2 < H * N * S * S) {
+						x_v[step][item] = x[place_2];
+					}
+				}
+			}
+		}
+	}
+	float kept_v[4][4];
+	float max_of_row = -INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 - row * S + first + step * 256;
+		if (at < S) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
+			}
+		}
+	}
+	__shared__ float max_of_row_across[2];
+	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
+	const float this_largest = max_of_row;
+	float sum_of_row = 0.0f;
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 - row * S + first + step * 256;
+		if (at < S) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				kept_v[step][item] = expf(x_v[step][item] - this_largest);
+				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < S) ? kept_v[step][item] : 0.0f);
+			}
+		}
+	}
+	__shared__ float sum_of_row_across[2];
+	sum_of_row = block_reduce<64>(sum_of_row, op_sum(), sum_of_row_across);
+	const float this_total = sum_of_row;
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 - row * S + first + step * 256;
+		if (at < S) {
+			float y_v[4];
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				y_v[item] = quotient(kept_v[step][item], this_total);
+			}
+			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
+			if (whole) {
+				store_once(y + row * S + at, y_v);
+			}
+			if (!whole) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int element = at + item;
+					if (element >= 0 && element < S) {
+						y[row * S + element] = y_v[item];
+					}
+				}
+			}
+		}
+	}
+}
+
+// largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
+// total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
+// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
+void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
+{
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 512);
+	const int block = blockIdx.x;
+	const int lane = thread;
+	const int row = block;
+	const int first = row * S - row * S % 4;
+	const int tmp0 = H * N * S * S;
+	const int last = tmp0 - tmp0 % 4 - 4;
+	float x_v[4][4];
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int place = min(last, lane * 4 + first + step * 2048);
+		load_once(x_v[step], x + place);
+	}
+	if (last + 4 < row * S + S) {
+		#pragma unroll
+		for (int step = 0; step < 4; step++) {
+			const int place = lane * 4 + first + step * 2048;
+			if (last < place) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int place_2 = place + item;
+					if (place_2 < H * N * S * S) {
+						x_v[step][item] = x[place_2];
+					}
+				}
+			}
+		}
+	}
+	float kept_v[4][4];
+	float max_of_row = -INFINITY;
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 - row * S + first + step * 2048;
+		if (at < S) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
+			}
+		}
+	}
+	__shared__ float max_of_row_across[16];
+	max_of_row = block_reduce<512>(max_of_row, op_max(), max_of_row_across);
+	const float this_largest = max_of_row;
+	float sum_of_row = 0.0f;
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 - row * S + first + step * 2048;
+		if (at < S) {
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				kept_v[step][item] = expf(x_v[step][item] - this_largest);
+				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < S) ? kept_v[step][item] : 0.0f);
+			}
+		}
+	}
+	__shared__ float sum_of_row_across[16];
+	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
+	const float this_total = sum_of_row;
+	#pragma unroll
+	for (int step = 0; step < 4; step++) {
+		const int at = lane * 4 - row * S + first + step * 2048;
+		if (at < S) {
+			float y_v[4];
+			#pragma unroll
+			for (int item = 0; item < 4; item++) {
+				y_v[item] = quotient(kept_v[step][item], this_total);
+			}
+			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
+			if (whole) {
+				store_once(y + row * S + at, y_v);
+			}
+			if (!whole) {
+				#pragma unroll
+				for (int item = 0; item < 4; item++) {
+					const int element = at + item;
+					if (element >= 0 && element < S) {
+						y[row * S + element] = y_v[item];
+					}
+				}
+			}
+		}
+	}
+}
+
+// largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
+// total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
+// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
-void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
+void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 1024);

@@ -11,6 +11,7 @@
 #include "sched/loop/loop_grid.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
 	WARP = 32,
@@ -152,15 +153,13 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+static void add_grid(struct ir_plan *plan, struct ir_step *step, const struct sched_site *site,
+                     const struct sched_choice *c, const struct ir_buffer *words, const char *suffix)
 {
 	const struct grid_loop *g = site->found;
 	const struct grid_shape shape = grid_shape_of(g, c);
 	struct ir_program *p = plan->program;
-	const char *name = arena_printf(p->arena, "%s_words", site->s->out->name);
-	const struct ir_buffer *words = words_new(plan, name, grid_words(g));
-	struct ir_step *step = step_new(plan);
-	struct ir_kernel *k = kernel_new(plan, site->s, "_grid", c);
+	struct ir_kernel *k = kernel_new(plan, site->s, suffix, c);
 	expr groups = ir_binary(IR_MUL, ceil_div(p, grid_rows(g), shape.rows), grid_outer(g));
 	k->threads = shape.threads;
 	k->together = true;
@@ -177,6 +176,41 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		serial = emit_if(p, serial, ir_binary(IR_EQ, ir_block(p->pool, k->blocks), ir_index(p->pool, 0)));
 	loop_emit(loop_plan_new(p, site->s, &alone), k, serial, true);
 	kernel_finish(plan, step, k, site->s);
+}
+
+/* The best choice for several times the expected extents, such as more sequences at once: it has fewer blocks for the
+ * same rows. False if there is none. */
+static bool choice_for_more(const struct sched_site *site, struct sched_choice *out)
+{
+	enum { TIMES = 4 };
+	struct sched_choice all[SCHED_RULE_CHOICES];
+	struct sched_target more = *site->t;
+	struct sched_extent *extent = NEWN(site->p->arena, struct sched_extent, more.extents + 1);
+	for (int i = 0; i < more.extents; i++) {
+		extent[i] = more.extent[i];
+		extent[i].value *= TIMES;
+	}
+	more.extent = extent;
+	more.typical *= TIMES;
+	const struct sched_site larger = { site->p, site->s, &more, site->found };
+	if (!candidates(&larger, all))
+		return false;
+	*out = all[0];
+	return true;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	const char *name = arena_printf(p->arena, "%s_words", site->s->out->name);
+	const struct ir_buffer *words = words_new(plan, name, grid_words(site->found));
+	struct ir_step *step = step_new(plan);
+	struct sched_choice more;
+	int64_t rows;
+	add_grid(plan, step, site, c, words, "_grid");
+	if (!ir_const_int(grid_rows(site->found), &rows) && choice_for_more(site, &more) &&
+	    memcmp(more.param, c->param, sizeof more.param) != 0)
+		add_grid(plan, step, site, &more, words, "_more");
 	struct sched_choice usual = loop_block_usual(p, site->s);
 	loop_block_add(plan, step, site->s, &usual);
 }

@@ -22,6 +22,8 @@ enum {
 	BLOCK_NS = 700, /* reads and writes of a block with little to sort */
 };
 
+enum { FEW = 4 }; /* blocks per multiprocessor that leave latencies exposed */
+
 static const double KEY_NS = 0.25; /* per key and pass, on one multiprocessor */
 
 static double log2_of(double n)
@@ -38,7 +40,7 @@ static double network(double blocks, double threads, double items, double shared
 	double waves = ceil(blocks / (t->processors * fmax(at_once, 1)));
 	double work = blocks / t->processors * steps * items / 2 / SHARED_PAIRS;
 	double rounds = ceil(items / 2 / threads); /* iterations per thread in each step */
-	double step = blocks <= t->processors ? LONE_STEP_NS : STEP_NS;
+	double step = blocks <= FEW * t->processors ? LONE_STEP_NS : STEP_NS;
 	return fmax(cost_wait(t, work), waves * (BLOCK_NS + cost_wait(t, steps * step * (0.7 + 0.3 * rounds))));
 }
 
@@ -58,7 +60,8 @@ static double select_ends(double blocks, double threads, const struct sched_targ
 {
 	const double LONE = 0.8;
 	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
-	double latency = ceil(blocks / (t->processors * at_once)) * TURN_NS * (blocks <= t->processors ? LONE : 2);
+	double latency =
+	        ceil(blocks / (t->processors * at_once)) * TURN_NS * (blocks <= FEW * t->processors ? LONE : 2);
 	return fmax(cost_wait(t, blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS), latency);
 }
 

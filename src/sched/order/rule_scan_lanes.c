@@ -86,6 +86,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_step *step = step_new(plan);
 	int width = c->param[1], steps = c->param[2];
 	one_kernel(plan, step, s, c, width, steps, "");
+	if (!step_fits_all(step) && width > 2) {
+		int most = MOST_WORDS / words(s) / 2;
+		one_kernel(plan, step, s, c, 2, width / 2 * steps < most ? width / 2 * steps : most, "_pairs");
+	}
 	if (!step_fits_all(step))
 		one_kernel(plan, step, s, c, 1, steps < 4 ? 4 : 8, "_any");
 }

@@ -14,7 +14,7 @@
 
 #include "ir/axis_names.h"
 
-enum { WARP = 32, SHIFTED_LANES = 1024, SHIFTED_STEPS = 16 };
+enum { WARP = 32, SHIFTED_LANES = 1024, SHIFTED_STEPS = 16, SHIFTED_FEW = 4, LONGER = 8 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -606,23 +606,26 @@ void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r
 
 void rows_apply_shifted(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
 {
-	struct rows own = *r;
-	int lanes = c->param[0], width = c->param[1], steps = c->param[2], least = 0;
+	struct rows own;
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2], room = 0;
 	if (!rows_shifted(&own, r))
 		return;
 	int widest = rows_widest(&own);
 	if (width < widest) /* the same elements per lane in wider vectors */
-		steps = steps ? (steps * width + widest - 1) / widest : 0;
-	width = widest;
-	for (; lanes <= SHIFTED_LANES; lanes *= 2) {
-		int most = rows_steps_held(&own, lanes, width, SHIFTED_STEPS, 1);
-		int now = steps && steps < most ? steps + 1 : most;
-		if (now * lanes <= least)
-			continue;
-		one_kernel(plan, step, &own, c, lanes, width, now, 0, true, least ? "_longer" : "_shifted");
-		least = now * lanes;
-		lanes = SHIFTED_LANES / 2; /* and the longest rows */
-		steps = 0;
+		steps = (steps * width + widest - 1) / widest;
+	steps = steps ? steps + 1 : SHIFTED_STEPS;
+	/* Then rows several times as long each, up to the longest. */
+	for (const char *suffix = "_shifted"; room < SHIFTED_LANES * SHIFTED_STEPS; suffix = "_longer") {
+		int most = rows_steps_held(&own, lanes, widest, SHIFTED_STEPS, 1);
+		steps = steps < most ? steps : most;
+		if (steps * lanes <= room)
+			break;
+		room = steps * lanes;
+		one_kernel(plan, step, &own, c, lanes, widest, steps, 0, true, suffix);
+		for (steps = SHIFTED_FEW; lanes < SHIFTED_LANES && lanes * steps < LONGER * room;)
+			lanes *= 2;
+		if (lanes == SHIFTED_LANES)
+			steps = SHIFTED_STEPS;
 	}
 }
 
