@@ -13,6 +13,6 @@ tpat db list --watch .
 tpat db stats --watch nowhere
 # A database that only the other parts know is read, and not written.
 tune --db a.db > /dev/null 2>&1
-PMI_RANK=1 PMI_SIZE=2 tune --db a.db --json 2> /dev/null | python3 -c "import json, sys; r = json.load(sys.stdin); print(r['db'], r['shard'], r['shards'], [(t['known'], t['trials']) for t in r['tuned']])"
+PMI_RANK=1 PMI_SIZE=2 tune --db a.db --json 2> /dev/null | python3 -c "import json, sys; r = json.load(sys.stdin); print(r['db'], r['shard'], r['shards'], [(t['known'] > 0, t['trials']) for t in r['tuned']])"
 echo text > b.db
-timeout --preserve-status -s INT 1 tpat db stats --watch . | sed 's/ *[0-9]* s ago//'
+timeout --preserve-status -s INT 1 tpat db stats --watch . | sed -E 's/ *[0-9]+ s ago//; s/  +[1-9][0-9]*/ N/g'
