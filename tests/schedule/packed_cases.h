@@ -40,6 +40,13 @@ static const struct schedule_case packed_cases[] = {
 	  "(a: bf16[M,144], b: i8[48,144], e: bf16[48]) -> (y: bf16[48,M])\n"
 	  "  y: bf16[48,M] = sum (i, j | r<144) f32(a[j, r]) * f32(bf16(f32(b[i, r]) * f32(e[i])))\n",
 	  { "M=5" } },
+	/* The weights are a stage of their own, transposed. */
+	{ "packed_before",
+	  "(a: f16[M,96], b: i8[32,96], e: f16[32,3], z: i8[32,3]) -> (y: f16[M,32])\n"
+	  "  t0: f16[96,32] = map (i, j) f16(f32(i32(b[j, i]) - i32(z[j, floordiv(i, 32)])) * f32(e[j, floordiv(i, "
+	  "32)]))\n"
+	  "  y: f16[M,32] = sum (i, j | r<96) f32(a[i, r]) * f32(t0[r, j]) then f16(it * 0.5)\n",
+	  { "M=2" } },
 	{ "packed_unsigned",
 	  "(a: f16[M,96], b: u4[16,96], e: f16[16]) -> (y: f32[M,16])\n"
 	  "  y: f32[M,16] = sum (i, j | r<96) f32(b[j, r]) * f32(e[j]) * f32(a[i, r])\n",

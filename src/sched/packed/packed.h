@@ -9,7 +9,8 @@
 /* The weight of row n and depth k is (number - zero) * scale; `rounded`: that rounded to the columns' type. */
 struct packed {
 	struct ir_program *p;
-	const struct ir_stage *s;
+	const struct ir_stage *s; /* the sum; with the map that makes the weights in it, if that is a stage before it */
+	int stages;               /* 1, or 2 with that map */
 	const struct ir_buffer *numbers;
 	const struct ir_device_word *kind; /* of rt/device/tpat_packed.h */
 	enum type type;                    /* of the columns' elements: f16 or bf16 */

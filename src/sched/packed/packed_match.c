@@ -2,6 +2,7 @@
 #include "sched/packed/packed.h"
 #include "sched/build/axes.h"
 #include "sched/build/extents.h"
+#include "sched/build/stored.h"
 
 #include <math.h>
 
@@ -257,9 +258,9 @@ static bool has_block(const struct packed *m)
 	return piece % m->block == 0 && piece / m->block <= 4;
 }
 
-bool packed_match(struct packed *m, struct ir_program *p, const struct ir_stage *s)
+static bool match_sum(struct packed *m, struct ir_program *p, const struct ir_stage *s)
 {
-	*m = (struct packed){ .p = p, .s = s };
+	*m = (struct packed){ .p = p, .s = s, .stages = 1 };
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->space_rank != 1 || s->value->type != TYPE_F32 ||
 	    s->value->op != IR_MUL || type_is_packed(s->out->type) || !ir_const_int(s->space[0], &m->depth) ||
 	    m->depth < 1 || ir_size_limit(p, out_count(p, s)) != out_count(p, s))
@@ -269,4 +270,52 @@ bool packed_match(struct packed *m, struct ir_program *p, const struct ir_stage 
 		    has_block(m))
 			return true;
 	return false;
+}
+
+/* ---- Weights that a map before the sum makes. */
+
+struct reads {
+	const struct ir_buffer *of;
+	expr load;
+	int n;
+};
+
+static void note_read(void *user, expr e)
+{
+	struct reads *r = user;
+	if (e->op != IR_LOAD || e->buf != r->of)
+		return;
+	r->load = e;
+	r->n++;
+}
+
+/* Returns the sum after the map, the only reader of its result, with the map in place of that; or null. */
+static const struct ir_stage *sum_of_map(struct ir_program *p, const struct ir_stage *map)
+{
+	int at = 0;
+	while (at < p->stages.n && p->stages.at[at] != map)
+		at++;
+	if (map->kind != IR_MAP || at + 1 >= p->stages.n || p->stages.at[at + 1]->kind != IR_REDUCE)
+		return NULL;
+	const struct ir_stage *sum = p->stages.at[at + 1], *made[] = { map, sum };
+	struct reads r = { map->out, NULL, 0 };
+	ir_walk(sum->value, note_read, &r);
+	if (r.n != 1 || stage_is_stored(p, made, 2, 0) || (sum->post && ir_uses(sum->post, IR_LOAD)))
+		return NULL;
+	expr value = ir_bind_axes(p->pool, map->value, r.load->arg);
+	struct ir_stage *whole = NEW(p->arena, struct ir_stage);
+	*whole = *sum;
+	whole->value = substitute(&(struct substitution){ &r.load, &value, 1 }, sum->value);
+	return whole;
+}
+
+bool packed_match(struct packed *m, struct ir_program *p, const struct ir_stage *s)
+{
+	if (s->kind == IR_REDUCE)
+		return match_sum(m, p, s);
+	const struct ir_stage *sum = sum_of_map(p, s);
+	if (!sum || !match_sum(m, p, sum))
+		return false;
+	m->stages = 2;
+	return true;
 }

@@ -20,6 +20,11 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
+static int span(const struct sched_site *site)
+{
+	return ((const struct packed *)site->found)->stages;
+}
+
 /* As compiled for sm_90: 50 others, the sums, twice the columns' elements of a piece, and scales. */
 int packed_registers(const struct packed *m, const struct packed_shape *s)
 {
@@ -98,6 +103,7 @@ const struct sched_rule sched_packed = {
 	.heavy = true,
 	.none = "the GPU has no tensor cores for the columns' type",
 	.match = match,
+	.span = span,
 	.candidates = candidates,
 	.estimate = estimate,
 	.apply = apply,
