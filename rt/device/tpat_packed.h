@@ -15,7 +15,10 @@
 enum packed_kind { PACKED_U4, PACKED_I4, PACKED_U8, PACKED_I8, PACKED_F8 };
 template <packed_kind KIND> TPAT_FN constexpr int packed_bits() { return KIND <= PACKED_I4 ? 4 : 8; }
 
-enum { PACKED_PIECE = 64 }; /* bytes of a row that a warp converts at a time */
+enum {
+	PACKED_PIECE = 64, /* bytes of a row that a warp converts at a time */
+	PACKED_AHEAD = 1,  /* pieces by which scales and columns are loaded ahead */
+};
 
 /* A zero point that all numbers share. */
 template <int ZERO> struct packed_zero {
@@ -143,9 +146,10 @@ template <packed_kind KIND> TPAT_FN u32 packed_bytes_to(u32 q, int i, packed_shi
 
 /* ---- Products ---- */
 
-/* Each warp copies PIECES neighbouring pieces of 16 * TILES rows at a time, and STAGES - 1 such copies ahead. Rows are
- * padded by 16 bytes, so that lanes read words of different rows from different banks. */
-template <packed_kind KIND, int TILES, int WARPS, int STAGES, int PIECES> struct packed_slots {
+/* Each warp copies PIECES neighbouring pieces of 16 * TILES rows at a time, and STAGES - 1 such copies ahead. DOWN
+ * warps have different rows, and the others the same at other depths. Rows are padded by 16 bytes, so that lanes read
+ * words of different rows from different banks. */
+template <packed_kind KIND, int TILES, int WARPS, int STAGES, int PIECES, int DOWN> struct packed_slots {
 	static const int rows = 16 * TILES, pitch = PIECES * PACKED_PIECE + 16;
 	uint4 memory[WARPS * STAGES * rows * pitch / 16];
 	TPAT_FN u8 *slot(int warp, int stage) { return (u8 *)memory + (warp * STAGES + stage) * rows * pitch; }
@@ -220,18 +224,18 @@ template <int ROWS, int MINE> struct packed_scales {
 	int zero[ROWS][MINE];
 };
 
-/* put(row, column, sum) for rows row .. row + 16 * TILES and columns column .. column + 8 * COLUMNS, as far as they are
- * below `rows` and `columns`: the sums over k < depth of weight * column's element. A weight is
- *   (number - zero_at(row, block)) * scale_at(row, block), in f32: the scale is applied to sums over a block; or
- *   if ROUNDED, that rounded to T: the scale is a T.
- * BLOCK numbers along k share a scale and a zero point; 0: all of a row. Numbers are `row_bytes` apart from row to row,
- * of which the first `bytes` (a multiple of 16) hold numbers. left_at(column, k): position of an element in `left`, or
- * -1; WIDE: 16 bytes (of 8-bit numbers 8) from a multiple of that on are neighbours. WARPS share the pieces of the
- * rows.
+/* put(row, column, sum) for rows row .. row + 16 * TILES * DOWN and columns column .. column + 8 * COLUMNS, as far as
+ * they are below `rows` and `columns`: the sums over k < depth of weight * column's element. A weight is (number -
+ * zero_at(row, block)) * scale_at(row, block), in f32: the scale is applied to sums over a block; or if ROUNDED, that
+ * rounded to T: the scale is a T. BLOCK numbers along k share a scale and a zero point; 0: all of a row. Numbers are
+ * `row_bytes` apart from row to row, of which the first `bytes` (a multiple of 16) hold numbers. left_at(column, k):
+ * position of an element in `left`, or -1; WIDE: 16 bytes (of 8-bit numbers 8) from a multiple of that on are
+ * neighbours. WARPS / DOWN warps share the pieces of 16 * TILES rows. Blocks begin with different pieces, so that they
+ * read from all channels of the memory at any time.
  */
 template <int BLOCK, bool ROUNDED, bool WIDE, int COLUMNS, packed_kind KIND, int TILES, int WARPS, int STAGES,
-          int PIECES, class W, class T, class I, class At, class Scale, class Zero, class Put>
-TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES> &slots, const W *weights, I row,
+          int PIECES, int DOWN, class W, class T, class I, class At, class Scale, class Zero, class Put>
+TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOWN> &slots, const W *weights, I row,
                             typename identity<I>::type rows, typename identity<I>::type row_bytes,
                             typename identity<I>::type bytes, const T *left, typename identity<I>::type column,
                             typename identity<I>::type columns, const At &left_at, const Scale &scale_at,
@@ -245,13 +249,18 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES> &sl
 	const bool shared_zero = packed_is_shared<Zero>::yes, whole = ROUNDED || BLOCK == 0;
 	const bool early = COLUMNS <= 2; /* else the columns of the next piece would take too many registers */
 	const int warp = block_thread() / 32, lane = warp_lane(), g = lane / 4, t = lane % 4;
-	const int copy_bytes = PIECES * PACKED_PIECE, pitch = slots.pitch;
+	const int copy_bytes = PIECES * PACKED_PIECE, pitch = slots.pitch, along = WARPS / DOWN, own = warp / DOWN;
+	const I first = row, mine_from = row + warp % DOWN * (16 * TILES);
 	const I copies = (bytes + copy_bytes - 1) / copy_bytes;
-	const I turns = (copies <= warp ? 0 : (copies - warp + WARPS - 1) / WARPS) * PIECES;
-	const auto piece_of = [&](I turn) { return (warp + turn / PIECES * WARPS) * PIECES + turn % PIECES; };
+	const I turns = (copies <= own ? 0 : (copies - own + along - 1) / along) * PIECES;
+	const I shift = first / (16 * TILES * DOWN) * along % (copies ? copies : 1);
+	const auto piece_of = [&](I turn) {
+		const I at = own + turn / PIECES * along + shift;
+		return (at < copies ? at : at - copies) * PIECES + turn % PIECES;
+	};
 	mma_sum<float> sum[TILES][COLUMNS] = {};
 	packed_columns<COLUMNS, each> now, next;
-	packed_scales<2 * TILES, mine> scales[3];
+	packed_scales<2 * TILES, mine> scales[PACKED_AHEAD + 1];
 
 	const auto fetch = [&](I turn) {
 		const I piece = piece_of(turn);
@@ -265,40 +274,39 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES> &sl
 		for (int r = 0; r < 2 * TILES; r++)
 #pragma unroll
 			for (int m = 0; m < mine; m++) {
-				const I at = row + 8 * r + g, own = at < rows ? at : rows - 1;
+				const I at = mine_from + 8 * r + g, here = at < rows ? at : rows - 1;
 				const I k = piece_of(turn) * depth + (t + 4 * m) % spans * block;
 				const I b = BLOCK ? (k < all ? k : 0) / (BLOCK ? BLOCK : 1) : 0;
-				to.scale[r][m] = scale_at(own, b);
+				to.scale[r][m] = scale_at(here, b);
 				if (!shared_zero)
-					to.zero[r][m] = zero_at(own, b);
+					to.zero[r][m] = zero_at(here, b);
 			}
 	};
-	const auto copy = [&](int stage, I turn) { /* turn: of the first piece */
-		                                   if (turn < turns)
-			                                   packed_copy<16 * TILES, copy_bytes>(
-			                                           slots.slot(warp, stage), (const u8 *)weights,
-			                                           (I)row_bytes, (I)bytes, row, (I)rows,
-			                                           piece_of(turn) * PACKED_PIECE);
-		                                   copy_commit();
+	const auto copy = [&](int stage, I turn) {
+		if (turn < turns)
+			packed_copy<16 * TILES, copy_bytes>(slots.slot(warp, stage), (const u8 *)weights, (I)row_bytes,
+			                                    (I)bytes, mine_from, (I)rows,
+			                                    piece_of(turn) * PACKED_PIECE);
+		copy_commit();
 	};
 #pragma unroll
 	for (int s = 0; s < STAGES - 1; s++)
 		copy(s, (I)(s * PIECES));
-	/* Scales come from memory like the weights, so that they are asked for two pieces ahead. */
-	if (turns > 0) {
-		fetch_scales(scales[1], 0);
+#pragma unroll
+	for (int i = 0; i < PACKED_AHEAD; i++)
+		if (i < turns)
+			fetch_scales(scales[i + 1], (I)i);
+	if (turns > 0)
 		fetch(0);
-	}
-	if (turns > 1)
-		fetch_scales(scales[2], 1);
 	int stage = 0;
 	for (I turn = 0; turn < turns; turn++) {
 		if (early)
 			now = next;
-		scales[0] = scales[1];
-		scales[1] = scales[2];
-		if (turn + 2 < turns)
-			fetch_scales(scales[2], turn + 2);
+#pragma unroll
+		for (int i = 0; i < PACKED_AHEAD; i++)
+			scales[i] = scales[i + 1];
+		if (turn + PACKED_AHEAD < turns)
+			fetch_scales(scales[PACKED_AHEAD], turn + PACKED_AHEAD);
 		if (turn + 1 < turns)
 			fetch(turn + 1);
 		if (turn % PIECES == 0) {
@@ -399,17 +407,18 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES> &sl
 				store(shared + warp * all + (16 * i + 8 * half + g) * wide + 8 * c + 2 * t, two);
 			}
 	__syncthreads();
-	for (int e = block_thread(); e < all; e += 32 * WARPS) {
-		const int r = e % (16 * TILES), c = e / (16 * TILES);
-		if (row + r >= rows || column + c >= columns)
+	for (int e = block_thread(); e < all * DOWN; e += 32 * WARPS) {
+		const int r = e % (16 * TILES * DOWN), c = e / (16 * TILES * DOWN);
+		if (first + r >= rows || column + c >= columns)
 			continue;
-		float total = shared[r * wide + c];
+		const float *at = shared + r / (16 * TILES) * all + r % (16 * TILES) * wide + c;
+		float total = at[0];
 #pragma unroll
-		for (int w = 1; w < WARPS; w++)
-			total += shared[w * all + r * wide + c];
+		for (int w = 1; w < along; w++)
+			total += at[w * DOWN * all];
 		if constexpr (BLOCK == 0 && !ROUNDED)
-			total *= scale_at(row + r, (I)0);
-		put(row + r, column + c, total);
+			total *= scale_at(first + r, (I)0);
+		put(first + r, column + c, total);
 	}
 }
 

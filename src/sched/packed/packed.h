@@ -27,10 +27,10 @@ struct packed {
 
 bool packed_match(struct packed *m, struct ir_program *p, const struct ir_stage *s);
 
-/* A choice's kernel: tiles of 16 rows a warp, columns in groups of 8, warps that share the depth, copies ahead, and
- * pieces of 64 bytes a copy. */
+/* A choice's kernel: tiles of 16 rows a warp, columns in groups of 8, warps, copies of which all but one are ahead,
+ * pieces of 64 bytes a copy, and warps with different rows; the others share the depth. */
 struct packed_shape {
-	int tiles, columns, warps, stages, pieces;
+	int tiles, columns, warps, stages, pieces, down;
 };
 struct packed_shape packed_shape(const struct sched_choice *c);
 int packed_shared_bytes(const struct packed_shape *shape);

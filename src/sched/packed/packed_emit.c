@@ -14,7 +14,7 @@ enum { WARP = 32, ROWS = 16, COLUMNS = 8, PIECE = 64 };
 
 struct packed_shape packed_shape(const struct sched_choice *c)
 {
-	return (struct packed_shape){ c->param[0], c->param[1], c->param[2], c->param[3], c->param[4] };
+	return (struct packed_shape){ c->param[0], c->param[1], c->param[2], c->param[3], c->param[4], c->param[5] };
 }
 
 int packed_shared_bytes(const struct packed_shape *s)
@@ -130,7 +130,8 @@ static void serial(const struct packed *m, struct ir_block *b, const struct pack
 	bool used[IR_MAX_RANK];
 	expr one = index_(m, 1), end[2], i[2], k;
 	memset(used, true, sizeof used);
-	end[0] = ir_binary(IR_MIN, ir_binary(IR_ADD, row, index_(m, ROWS * shape->tiles)), index_(m, m->rows));
+	end[0] = ir_binary(IR_MIN, ir_binary(IR_ADD, row, index_(m, ROWS * shape->tiles * shape->down)),
+	                   index_(m, m->rows));
 	end[1] = ir_binary(IR_MIN, ir_binary(IR_ADD, column, index_(m, COLUMNS * shape->columns)), m->columns);
 	b = emit_loop(p, b, "row", row, end[0], one, index_(m, m->rows), &i[0]);
 	b = emit_loop(p, b, "column", column, end[1], one, m->columns, &i[1]);
@@ -146,9 +147,10 @@ static void begin(const struct packed *m, struct ir_block *b, const struct packe
 {
 	struct ir_program *p = m->p;
 	expr tiles = ceil_div(p, m->columns, COLUMNS * shape->columns);
-	*row = emit_constant(p, b, "first_row",
-	                     ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, block, tiles), index_(m, ROWS * shape->tiles)),
-	                     index_(m, m->rows));
+	*row = emit_constant(
+	        p, b, "first_row",
+	        ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, block, tiles), index_(m, ROWS * shape->tiles * shape->down)),
+	        index_(m, m->rows));
 	*column = emit_constant(p, b, "first_column",
 	                        ir_binary(IR_MUL, ir_binary(IR_MOD, block, tiles), index_(m, COLUMNS * shape->columns)),
 	                        m->columns);
@@ -163,17 +165,18 @@ void packed_kernel(struct ir_plan *plan, struct ir_step *step, const struct pack
 	expr zero = index_(m, 0), row, column;
 	int64_t bytes = (m->depth * m->bits + 127) / 128 * 16;
 	k->threads = WARP * shape.warps;
-	k->blocks = ir_binary(IR_MUL, ceil_div(p, index_(m, m->rows), ROWS * shape.tiles),
+	k->blocks = ir_binary(IR_MUL, ceil_div(p, index_(m, m->rows), ROWS * shape.tiles * shape.down),
 	                      ceil_div(p, m->columns, COLUMNS * shape.columns));
 	k->shared_bytes = packed_shared_bytes(&shape);
 	expr block = ir_block(p->pool, k->blocks);
 	begin(m, b, &shape, block, &row, &column);
-	struct ir_template of = { 5,
+	struct ir_template of = { 6,
 		                  { { .kind = IR_OF_WORD, .word = m->kind },
 		                    IR_NUMBER(shape.tiles),
 		                    IR_NUMBER(shape.warps),
 		                    IR_NUMBER(shape.stages),
-		                    IR_NUMBER(shape.pieces) } };
+		                    IR_NUMBER(shape.pieces),
+		                    IR_NUMBER(shape.down) } };
 	const struct ir_variable *slots =
 	        emit_placed(p, b, ir_object_new(p->pool, &device_packed_slots, of, "slots"), NULL);
 	const struct ir_variable *left = emit_left(m, b), *scale = emit_block_value(m, b, "scale_at", m->scale);

@@ -36,8 +36,8 @@ int packed_registers(const struct packed *m, const struct packed_shape *s)
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	static const int shapes[][4] = { { 2, 8, 3, 1 }, { 2, 4, 4, 1 }, { 1, 4, 4, 1 }, { 1, 8, 3, 1 },
-		                         { 4, 4, 3, 1 }, { 1, 4, 3, 2 }, { 2, 4, 3, 2 }, { 1, 2, 4, 1 } };
+	static const int shapes[][5] = { { 2, 8, 3, 1, 1 }, { 2, 8, 3, 1, 2 }, { 2, 4, 4, 1, 1 }, { 1, 4, 4, 1, 1 },
+		                         { 1, 8, 4, 1, 2 }, { 2, 8, 2, 2, 1 }, { 4, 4, 3, 1, 1 }, { 1, 16, 2, 1, 4 } };
 	enum { SHAPES = sizeof shapes / sizeof *shapes };
 	const struct packed *m = site->found;
 	const struct sched_target *t = site->t;
@@ -48,7 +48,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int i = 0; i < SHAPES; i++)
 		for (int wide = 1; wide <= 8; wide *= 2) {
 			struct sched_choice c = { &sched_packed,
-				                  { shapes[i][0], wide, shapes[i][1], shapes[i][2], shapes[i][3] } };
+				                  { shapes[i][0], wide, shapes[i][1], shapes[i][2], shapes[i][3],
+				                    shapes[i][4] } };
 			struct packed_shape s = packed_shape(&c);
 			bool wasteful = wide > 1 && COLUMNS * wide >= 2 * columns;
 			bool stored = ROWS * COLUMNS * s.tiles * s.columns * s.warps * 4 <= packed_shared_bytes(&s);
@@ -75,7 +76,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct packed_shape s = packed_shape(c);
 	const double clock = t->clock_ghz * cost_table(t)->mma_clock;
 	double columns = (double)about(m->columns, t), rows = (double)m->rows, depth = (double)m->depth;
-	double row_blocks = ceil(rows / (ROWS * s.tiles)), column_blocks = ceil(columns / (COLUMNS * s.columns));
+	double row_blocks = ceil(rows / (ROWS * s.tiles * s.down)),
+	       column_blocks = ceil(columns / (COLUMNS * s.columns));
 	double blocks = row_blocks * column_blocks, piece = 512.0 / m->bits;
 
 	/* A piece of a warp: instructions to convert a word, and products of 16 x 8 x 16. */
@@ -83,7 +85,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double parts = m->block && !m->rounded ? 4.0 * s.tiles * s.columns * spans : 0;
 	double issue = words * (m->bits == 4 ? 12 : 9) + 40.0 * s.columns + parts + 8.0 * s.tiles * spans + 60;
 	double multiply = ROWS * s.tiles * COLUMNS * s.columns * piece / t->mma[m->type];
-	double pieces = ceil(depth * m->bits / 512 / s.pieces) * s.pieces, turns = ceil(pieces / s.warps);
+	double pieces = ceil(depth * m->bits / 512 / s.pieces) * s.pieces, turns = ceil(pieces * s.down / s.warps);
 	double here = target_resident(t, WARP * s.warps, packed_registers(m, &s), packed_shared_bytes(&s));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
@@ -99,7 +101,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_packed = {
 	.name = "packed",
 	.version = 1,
-	.param = { { "tiles", 1, 4 }, { "columns", 1, 8 }, { "warps", 2, 8 }, { "stages", 3, 4 }, { "pieces", 1, 2 } },
+	.param = { { "tiles", 1, 4 },
+	           { "columns", 1, 8 },
+	           { "warps", 4, 16 },
+	           { "stages", 2, 4 },
+	           { "pieces", 1, 2 },
+	           { "down", 1, 4 } },
 	.heavy = true,
 	.none = "the GPU has no tensor cores for the columns' type",
 	.match = match,
