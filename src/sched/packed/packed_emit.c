@@ -156,7 +156,7 @@ static void begin(const struct packed *m, struct ir_block *b, const struct packe
 	                        m->columns);
 }
 
-void packed_kernel(struct ir_plan *plan, struct ir_step *step, const struct packed *m, const struct sched_choice *c)
+static struct ir_kernel *kernel(struct ir_plan *plan, const struct packed *m, const struct sched_choice *c)
 {
 	struct ir_program *p = m->p;
 	const struct packed_shape shape = packed_shape(c);
@@ -206,5 +206,20 @@ void packed_kernel(struct ir_plan *plan, struct ir_step *step, const struct pack
 
 	begin(m, &k->serial, &shape, block, &row, &column);
 	serial(m, &k->serial, &shape, row, column);
+	return k;
+}
+
+void packed_kernels(struct ir_plan *plan, struct ir_step *step, const struct packed *m, const struct sched_choice *c,
+                    int arch)
+{
+	struct sched_choice small = *c;
+	struct ir_kernel *k = kernel(plan, m, c);
+	if (k->shared_bytes > TARGET_SHARED_EVERYWHERE) {
+		k->arch = arch;
+		kernel_finish_narrow(plan, step, k, m->s);
+		small.param[2] = small.param[3] = 4; /* warps, stages, pieces, down */
+		small.param[4] = small.param[5] = 1;
+		k = kernel(plan, m, &small);
+	}
 	kernel_finish(plan, step, k, m->s);
 }
