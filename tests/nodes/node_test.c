@@ -314,7 +314,7 @@ struct suite {
 static void note(struct result *r, enum verdict verdict, const struct err *e)
 {
 	r->verdict = verdict;
-	snprintf(r->text, sizeof r->text, "%s%s", e->where, e->text);
+	snprintf(r->text, sizeof r->text, "%.255s%.1140s", e->where, e->text); /* long sentences are cut */
 }
 
 struct missing {
