@@ -286,7 +286,7 @@ enum verdict { PASSED, FAILED, REFUSED, SKIPPED, PASSED_OVER /* counts for nothi
 struct result {
 	bool done;
 	enum verdict verdict;
-	char text[1400];   /* why it is not passed */
+	char text[4608];   /* why it is not passed */
 	char missing[128]; /* skipped: the missing operator, or another reason */
 };
 
