@@ -140,6 +140,7 @@ struct tpat_build_options {
 	struct tpat_strings region;   /* "A,B,C": these nodes together become one plugin */
 	struct tpat_strings from, to; /* tensors: everything between them becomes one plugin */
 	bool all;                     /* every node that tpat supports, in few plugins */
+	struct tpat_strings pattern;  /* "layernorm", "gelu" ..., or ONNX files: a plugin wherever one occurs */
 	struct tpat_strings except;   /* nodes that `type` and `automatic` skip */
 	bool automatic;               /* all nodes that TensorRT refuses and tpat supports, joined with the nodes that
 	                                 connect them cheaply into few plugins */
@@ -330,7 +331,7 @@ struct tpat_bench_options {
 	int version;                                    /* TPAT_BENCH_VERSION */
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
-	struct tpat_strings from, to;
+	struct tpat_strings from, to, pattern;
 	bool all;
 	bool automatic;
 	struct tpat_strings shape;   /* "x:1x3x224x224"; unspecified extents are random */
@@ -440,7 +441,7 @@ struct tpat_tune_options {
 	int version;                                    /* TPAT_TUNE_VERSION */
 	const char *model;                              /* an ONNX model */
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
-	struct tpat_strings from, to;
+	struct tpat_strings from, to, pattern;
 	bool all;
 	bool automatic;
 	struct tpat_strings value;   /* as tpat_build_options */

@@ -163,7 +163,8 @@ static int tune_first(struct cli *c, struct request *b)
 	struct tpat_build_options *o = &b->o;
 	struct tpat_tune_options *t = &b->tuning;
 	const struct tpat_tuning *r;
-	if (!o->automatic && !o->all && !o->node.n && !o->type.n && !o->region.n && !o->from.n && !o->to.n)
+	if (!o->automatic && !o->all && !o->node.n && !o->type.n && !o->region.n && !o->from.n && !o->to.n &&
+	    !o->pattern.n)
 		return -1; /* the build reports it */
 	t->model = o->model;
 	t->node = o->node;
@@ -173,6 +174,7 @@ static int tune_first(struct cli *c, struct request *b)
 	t->automatic = o->automatic;
 	t->from = o->from;
 	t->to = o->to;
+	t->pattern = o->pattern;
 	t->all = o->all;
 	t->shape = o->shape;
 	t->value = o->value;

@@ -254,11 +254,13 @@ struct graph_selection {
 	const char *const *from, *const *to; /* tensors of one graph: a region of all nodes that follow from `from`
 	                                 (none: from anything) and that `to` follows from (none: that anything follows
 	                                 from) */
-	bool all;                            /* every node of the main graph that tpat supports; needs `rates` */
-	const char *const *except;           /* nodes that `type` and `automatic` skip */
-	bool automatic;                      /* nodes that the engine lacks and tpat supports */
-	const struct graph_rates *rates;     /* with `automatic` and `all`: join these nodes with what connects them
-	                                        cheaply; null: one region for each */
+	int patterns;
+	const char *const *pattern;      /* names of patterns.def, or ONNX files: a region wherever one occurs */
+	bool all;                        /* every node of the main graph that tpat supports; needs `rates` */
+	const char *const *except;       /* nodes that `type` and `automatic` skip */
+	bool automatic;                  /* nodes that the engine lacks and tpat supports */
+	const struct graph_rates *rates; /* with `automatic` and `all`: join these nodes with what connects them
+	                                    cheaply; null: one region for each */
 };
 
 /* Returns the regions of a selection, in the order of their graphs and first nodes; each node is in at most one. `g` is
@@ -268,6 +270,10 @@ struct graph_selection {
  * convex (names the node to add); ERR_UNSUPPORTED, with the reason, for a named node that is unsupported, or a type
  * without a supported node. An empty selection is not an error. */
 int graph_select(struct graph_regions *out, struct graph *g, const struct graph_selection *s, struct err *e);
+
+/* True if the engine runs all nodes of the region itself, as a part of a kernel that it needs anyway: a plugin can only
+ * lose. */
+bool graph_region_loses(const struct graph_region *r);
 
 /* Cuts a joined region in two, without nodes that neither part needs; a part without a refused node is left out. Adds
  * the parts to `out`. Returns their number; 0 if the region has only one node. */

@@ -160,6 +160,12 @@ int graph_constant_node(struct graph *g, struct graph_function_body *body, const
 int graph_between(struct graph **in, int **node, int *n, struct graph *root, const struct graph_selection *s,
                   struct err *e);
 
+/* graph_pattern.c: calls `add` with the nodes of each place where the pattern of that name, or of that ONNX file,
+ * occurs, from the last node to the first. Places may overlap. Errors: ERR_USAGE for an unknown name; what `add`
+ * returns. */
+typedef int (*graph_match_fn)(void *user, struct graph *g, const int *node, int n);
+int graph_matches(struct graph *root, const char *name, graph_match_fn add, void *user, struct err *e);
+
 /* graph_join_select.c: joins the nodes in `seed` with what connects them cheaply, and adds the regions to `out`.
  * `owner`: for each node the number of the region that has it already, or -1. `blocked`: nodes that stay with the
  * engine. */

@@ -164,3 +164,27 @@ int graph_region_cut(struct graph_regions *out, const struct graph_region *r, co
 	arena_free(scratch);
 	return out->n - parts;
 }
+
+bool graph_region_loses(const struct graph_region *r)
+{
+	struct graph *g = r->graph;
+	const char *reason;
+	bool fuses = false;
+
+	if (r->folded)
+		return false;
+	vec_each (i, &r->nodes) {
+		if (g->nodes.at[*i].work != GRAPH_MAPS || graph_support(g, *i, &reason) != ENGINE_YES)
+			return false;
+		vec_each (v, &g->nodes.at[*i].reads) {
+			int p = (*v)->producer;
+			bool inside = false;
+
+			vec_each (k, &r->nodes)
+				inside |= *k == p;
+			fuses |= p >= 0 && !inside && !(*v)->is_constant && !(*v)->content &&
+			         graph_support(g, p, &reason) == ENGINE_YES;
+		}
+	}
+	return fuses;
+}

@@ -220,6 +220,37 @@ static int select_between(struct select *s)
 	return add_nodes(s, g, node, n);
 }
 
+/* Skips places with nodes that are taken, or that cannot become one node. */
+static int add_match(void *user, struct graph *g, const int *node, int n)
+{
+	struct select *s = user;
+	struct graph_region *r;
+	struct err ignored = { 0 };
+
+	if (is_inside_taken(s, g))
+		return 0;
+	for (int i = 0; i < n; i++)
+		if (!can_take(s, g, &g->nodes.at[node[i]]) || g->nodes.at[node[i]].folded ||
+		    find_taken(s, &g->nodes.at[node[i]]))
+			return 0;
+	if (graph_region_new(&r, g, node, n, &ignored) < 0)
+		return 0;
+	for (int i = 0; i < n; i++)
+		s->taken[g->number][node[i]] = true;
+	vec_push(s->g->arena, s->out, r);
+	return 0;
+}
+
+static int select_pattern(struct select *s, const char *name)
+{
+	int before = s->out->n;
+
+	TRY(graph_matches(s->g, name, add_match, s, s->err));
+	return s->out->n > before ? 0
+	                          : err_set(s->err, ERR_UNSUPPORTED, "%s: the pattern %s occurs nowhere.",
+	                                    s->g->model->path, name);
+}
+
 /* True if the engine supports all nodes that hold the graph. */
 static bool is_reached(const struct graph *g)
 {
@@ -316,6 +347,8 @@ static int select_all(struct select *s)
 		TRY(select_name(s, o->name[i]));
 	for (int i = 0; i < o->types; i++)
 		TRY(want_type(s, o->type[i]));
+	for (int i = 0; i < o->patterns; i++)
+		TRY(select_pattern(s, o->pattern[i]));
 	if (o->froms + o->tos)
 		TRY(select_between(s));
 	if (o->automatic || o->all)

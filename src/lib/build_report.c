@@ -40,7 +40,7 @@ static void count_nodes(struct build *b)
 
 /* ---- Regions that were joined. */
 
-enum { MOST_TYPES = 6 }; /* listed */
+enum { MOST_TYPES = 6, MOST_LOSING = 8 }; /* listed */
 
 struct count {
 	const char *type;
@@ -105,6 +105,25 @@ static void report_joined(struct build *b)
 	b->result->joins = n;
 }
 
+/* Names the plugins that can only lose, or returns null. */
+static const char *losing_text(struct build *b)
+{
+	struct str names = str_new(b->arena);
+	int n = 0;
+	vec_each (region, &b->regions)
+		if (graph_region_loses(*region) && n++ < MOST_LOSING)
+			str_printf(&names, "%s%s", names.n ? ", " : "", str_printable(b->arena, (*region)->label));
+	if (!n)
+		return NULL;
+	if (n > MOST_LOSING)
+		str_printf(&names, " and %d more", n - MOST_LOSING);
+	return arena_printf(
+	        b->arena,
+	        "%s runs %s itself, and can fuse such nodes into the one before: a plugin adds a kernel, and "
+	        "reads and writes its tensors once more.",
+	        b->graph->engine->name, str_text(&names));
+}
+
 void build_report(struct build *b)
 {
 	struct tpat_built *r = b->result;
@@ -166,6 +185,9 @@ void build_report(struct build *b)
 			vec_push(b->arena, &warnings,
 			         arena_printf(b->arena, "%s: its kernels compute extents of outputs, and %s.",
 			                      (*region)->label, b->graph->version->sizes));
+	const char *losing = losing_text(b);
+	if (losing)
+		vec_push(b->arena, &warnings, losing);
 	vec_each (w, &b->graph->warnings)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
 	r->warnings = tpat_strings_of(&warnings);

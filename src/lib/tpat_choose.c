@@ -27,7 +27,8 @@ static int check_nodes(struct graph *g, struct err *e)
 
 bool tpat_chooses(const struct tpat_choice *c)
 {
-	return c->node->n || c->type->n || c->region->n || c->automatic || c->all || c->from->n || c->to->n;
+	return c->node->n || c->type->n || c->region->n || c->automatic || c->all || c->from->n || c->to->n ||
+	       c->pattern->n;
 }
 
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e)
@@ -57,6 +58,8 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		s.from = c->from->at;
 		s.tos = c->to->n;
 		s.to = c->to->at;
+		s.patterns = c->pattern->n;
+		s.pattern = c->pattern->at;
 	}
 	TRY(graph_select(out, g, &s, e));
 	if (c->automatic || c->all)

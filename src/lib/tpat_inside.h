@@ -45,7 +45,7 @@ int tpat_refuse_emulator(const char *device, struct err *e);
 struct tpat_choice {
 	const struct tpat_strings *node, *type, *region, *except;
 	bool automatic;
-	const struct tpat_strings *from, *to; /* null: none */
+	const struct tpat_strings *from, *to, *pattern; /* null: none */
 	bool all;
 	const struct tpat_strings *profile; /* for estimates of `automatic`; null: none */
 	const struct sched_target *target;  /* the same; null: the default GPU */
