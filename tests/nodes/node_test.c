@@ -286,12 +286,8 @@ enum verdict { PASSED, FAILED, REFUSED, SKIPPED, PASSED_OVER /* counts for nothi
 struct result {
 	bool done;
 	enum verdict verdict;
-<<<<<<< HEAD
-	char text[4608];   /* why it is not passed */
-=======
 	char text[sizeof(struct err)]; /* why it is not passed */
->>>>>>> c5963cec (tests: room for whole errors in node_test)
-	char missing[128]; /* skipped: the missing operator, or another reason */
+	char missing[128];             /* skipped: the missing operator, or another reason */
 };
 
 struct test {
