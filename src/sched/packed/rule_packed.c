@@ -45,13 +45,18 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	if (!t->mma[m->type])
 		return 0;
+	/* Groups that do not hold all columns, up to 32, read the weights again. */
+	int least = 1;
+	while (least < 4 && COLUMNS * least < columns)
+		least *= 2;
 	for (int i = 0; i < SHAPES; i++)
-		for (int wide = 1; wide <= 8; wide *= 2) {
+		for (int wide = least; wide <= 8; wide *= 2) {
 			struct sched_choice c = { &sched_packed,
 				                  { shapes[i][0], wide, shapes[i][1], shapes[i][2], shapes[i][3],
 				                    shapes[i][4] } };
 			struct packed_shape s = packed_shape(&c);
-			bool wasteful = wide > 1 && COLUMNS * wide >= 2 * columns;
+			/* Four tiles pay with many columns: measured. */
+			bool wasteful = (wide > least && COLUMNS * wide >= 2 * columns) || (s.tiles == 4 && wide < 4);
 			bool stored = ROWS * COLUMNS * s.tiles * s.columns * s.warps * 4 <= packed_shared_bytes(&s);
 			if (!wasteful && stored && s.tiles * s.columns <= 16 &&
 			    packed_shared_bytes(&s) <= t->block_shared_most &&
