@@ -94,6 +94,8 @@ expr contract_load_of(const struct contract_operand *o);
 expr contract_condition_of(const struct contract_operand *o);
 /* Estimated time of the repacking steps in nanoseconds. */
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
+/* Estimated clocks in which a block's threads compute the addresses of a step's 16-byte copies. */
+double contract_copy_clocks(const struct contract *c, const struct contract_shape *k);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
 /* Appends the kernel to the step: operands loaded their ways, for extents where `fits` holds; null: for all extents,
  * gathered. Returns false if positions may exceed 2^31. */

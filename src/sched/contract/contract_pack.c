@@ -85,8 +85,9 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 	double time = 0;
 	for (int side = 0; side < 2; side++) {
 		const struct ir_stage *s = c->side[side].pack;
-		if (s) /* read and written; short rows fill blocks poorly. Two steps share a launch */
-			time += (time > 0 ? 0 : t->launch_ns + 1000) +
+		if (s) /* read and written; short rows fill blocks poorly. Two steps share a launch, which begins early.
+		        * Measured on an H100: small copies take 1.7 us */
+			time += (time > 0 ? 0 : 0.68 * t->launch_ns) +
 			        2.6 * (double)about(ir_buffer_count(c->p, s->out), t) * type_info(s->out->type)->bits /
 			                8 / t->bytes_per_ns;
 	}

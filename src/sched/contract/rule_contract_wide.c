@@ -91,9 +91,9 @@ static struct sched_choice choice_of(const int tile[3], int blocks, int split, b
 static int candidates_as(const struct contract *c, int packing, const struct sched_target *t, int room,
                          struct sched_choice *out)
 {
-	static const int tile[][3] = { { 256, 128, 4 }, { 128, 256, 4 }, { 128, 192, 4 }, { 128, 128, 6 },
-		                       { 128, 64, 8 },  { 128, 64, 4 },  { 64, 256, 4 },  { 64, 128, 8 },
-		                       { 64, 128, 4 },  { 64, 64, 8 } };
+	static const int tile[][3] = { { 128, 256, 4 }, { 256, 128, 4 }, { 128, 192, 4 }, { 128, 128, 6 },
+		                       { 64, 256, 4 },  { 64, 128, 8 },  { 64, 128, 4 },  { 128, 64, 8 },
+		                       { 128, 64, 4 },  { 64, 64, 8 } };
 	enum { TILES = sizeof tile / sizeof *tile, STEPS_OF_EACH = 4 };
 	int n = 0;
 	if (!t->wgmma[c->side[0].type] || !t->wgmma[c->side[1].type])
@@ -190,10 +190,29 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
  * Rates: 2048 f16 products per clock (H100 whitepaper). Measured on an H100: about 1.55 GHz under this load, and the
  * overheads of a step, a block and its results. */
 
+/* Lines of 128 bytes that the copy engine reads for each row of a tile: two where rows begin in the middle of lines. */
+static double lines_of_row(const struct contract *c, int side, const struct sched_target *t)
+{
+	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;
+	const struct contract_operand *o = &c->side[side];
+	expr load = contract_load_of(o), stride = NULL;
+	int rank = c->s->out->rank;
+	if (!load || (contract_element_bytes(c) == 1 && o->way != CONTRACT_STRAIGHT)) /* it is transposed first */
+		return 1;
+	expr flat = ir_flat(c->p->pool, load->buf, load->arg);
+	for (int i = 0; o->way != CONTRACT_TURNED && i < c->axes[own]; i++)
+		if (!ir_is_int(c->s->out->dim[c->axis[own][i]], 1))
+			stride = ir_stride(flat, c->axis[own][i]);
+	for (int i = 0; o->way == CONTRACT_TURNED && i < c->s->space_rank; i++)
+		if (!ir_is_int(c->s->space[c->order[i]], 1))
+			stride = ir_stride(flat, rank + c->order[i]);
+	return stride && about(stride, t) * contract_element_bytes(c) % 128 ? 2 : 1;
+}
+
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
 	const struct sched_target *t = site->t;
-	enum { START = 2500 };
+	enum { START = 2500, RING_START = 700, ARRIVAL = 60 /* bytes a clock for one multiprocessor */ };
 	enum { CLUSTER_NS = 2000 }; /* ns: clusters start later, and their blocks read each other's sums */
 	const struct cost_table *measured = cost_table(t);
 	const double clock = t->clock_ghz * measured->wgmma_clock;
@@ -207,9 +226,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double tiles = batch * ceil(rows / k.rows) * ceil(columns / k.columns) * split;
 
 	double multiply = (double)k.rows * k.columns * k.depth / t->wgmma[c.side[0].type];
-	double feed = 128.0 * (2 * k.rows + (k.rows / 64 + 1) * k.columns) / measured->shared_bytes;
+	double feed = 128.0 * (k.rows + k.rows / 64 * k.columns) / measured->shared_bytes;
 	double latency = ring ? 1100.0 / (k.slots - 1) : 1300.0 / (k.slots - 2);
-	double step = fmax(multiply, feed) + (ring ? 20 : 130);
+	double step = fmax(multiply, feed) + (ring ? 20 : 40 + contract_copy_clocks(&c, &k));
+	if (ring)
+		step = fmax(step, 128.0 * (k.rows + k.columns) / ARRIVAL);
 
 	double registers = 60 + (double)k.parts * k.columns / 2,
 	       bytes_here = (double)k.slots * (k.rows + k.columns) * 128;
@@ -219,7 +240,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double turns = ceil(tiles / (blocks * here));
 	double store = (double)k.rows * k.columns / 16, once = turns * START;
 	if (ring) /* the next tiles are loaded meanwhile */
-		once = START + turns * 400;
+		once = RING_START + turns * 400;
 	double time = (turns * (steps * fmax(step * here, latency) + store) + once) / clock;
 
 	if (k.stream) { /* partial sums written for and read from other blocks: one tile's size each */
@@ -227,13 +248,14 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		double others = ceil(steps / (double)length), whole = floor(tiles / blocks);
 		double join = k.rows * k.columns / 8.0 * (1 + others) + 1500;
 		double made = (double)length + whole * steps;
-		time = (made * fmax(step, latency) + (whole + 1) * (store + 400) + START + join) / clock;
+		time = (made * fmax(step, latency) + (whole + 1) * (store + 400) + RING_START + join) / clock;
 	}
 	if (split > 1)
-		time += 0.25 * k.rows * k.columns + CLUSTER_NS * (log2(split) - 1);
+		time += 0.25 * k.rows * k.columns + CLUSTER_NS * (log2(split) - 0.75);
 
 	double bytes = batch * (rows + columns) * depth * size, results = 0;
-	double read = tiles / split * (k.rows + k.columns) * depth * size;
+	double read =
+	        tiles / split * (k.rows * lines_of_row(&c, 0, t) + k.columns * lines_of_row(&c, 1, t)) * depth * size;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / cost_bulk_rate(t);
