@@ -206,13 +206,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	 * registers that do not suffice. */
 	bool ragged = a->size % 64 || a->value_size % 64;
 	step += c->param[2] ? (ragged ? 0.1 * step : 0) : keys * size / 256;
-	step *= registers(a, keys) > 200 ? 1.25 : 1;
+	step *= registers(a, keys) > 190 ? 1.25 : 1;
 	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
 	double time = waves * (steps * fmax(step * here, measured->cached_tile_way) + start) / clock;
 
 	double read = (double)about(attend_heads(a), t) * (double)about(a->dim[a->rows], t);
 	double bytes = (blocks * queries + read) * size * 2, cache = blocks * steps * keys * size * 2;
-	return t->launch_ns + fmax(time, fmax(bytes / t->bytes_per_ns,
+	return t->launch_ns + fmax(time, fmax(1.05 * bytes / t->bytes_per_ns,
 	                                      cache / (c->param[2] ? cost_bulk_rate(t) : cost_tiles_rate(t))));
 }
 
