@@ -23,8 +23,13 @@ static const char *op_name(const struct cli *c, const struct tpat_node *n)
 
 static void print_edges(struct cli_extents *x, const char *what, const struct tpat_strings *list)
 {
-	for (int i = 0; i < list->n; i++)
-		printf("  %-8s %s\n", i ? "" : what, cli_shorten(x, list->at[i]));
+	for (int i = 0; i < list->n; i++) {
+		/* "NAME: f32[N,4]": a name may have brackets, too. */
+		const char *type = list->at[i];
+		for (const char *c = type; (c = strstr(c, ": ")); c += 2)
+			type = c + 2;
+		printf("  %-8s %.*s%s\n", i ? "" : what, (int)(type - list->at[i]), list->at[i], cli_shorten(x, type));
+	}
 }
 
 /* ---- Every node. */

@@ -17,12 +17,12 @@ static bool is_declared(enum kernel_language language, const char *name)
 	size_t n = strcspn(name, "@$<");
 	const char *stem = arena_strndup(arena, name, n);
 	for (const struct embed_file *f = embed_files; f->name; f++) {
-		const char *at = embed_is_header(f, language) ? f->text : "";
-		while ((at = strstr(at, stem))) {
+		if (!embed_is_header(f, language))
+			continue;
+		for (const char *at = f->text; (at = strstr(at, stem)) && *at; at++) {
 			bool begins = at == f->text || (!isalnum((unsigned char)at[-1]) && at[-1] != '_');
 			if (begins && (at[n] == '(' || at[n] == ',' || name[n] == '@' || name[n] == '$'))
 				return true;
-			at++;
 		}
 	}
 	return false;

@@ -110,8 +110,8 @@ static void values(struct arena *a)
 /* A weight's value is no part of the text, of the hash, or of an expression. */
 static void weights(struct arena *a)
 {
-	static const char text[] = "program K(x: f32[N,2]) -> (y: f32[N,2])\n  weight w: u8[2]\n"
-	                           "  y: f32[N,2] = map (i, j) x[i, j] * f32(w[1])\n";
+	static const char text[] = "program K(x: f32[N,2]) -> (y: f32[N,2])\n  weight gain: u8[2]\n"
+	                           "  y: f32[N,2] = map (i, j) x[i, j] * f32(gain[1])\n";
 	struct ir_program *p = parse(a, text), *q = parse(a, text);
 	char one[33], other[33];
 	struct err e = { 0 };
