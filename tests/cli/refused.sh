@@ -27,6 +27,7 @@ int nvrtcGetPTXSize(char *p, size_t *n) { *n = 4; return 0; }
 int nvrtcGetPTX(char *p, char *out) { memcpy(out, "PTX", 4); return 0; }
 C
 cc -shared -fPIC -w -o fake.so fake.c
+export TPAT_CACHE_SIZE=0 # each build compiles
 for n in 0 1 2; do
 	echo "== $n refused"
 	REFUSALS=$n TPAT_NVRTC=$PWD/fake.so tpat build $MODELS/small.onnx --region activation,probabilities -o out.onnx --arch sm_90 -j 1 | sed -n 1,2p
