@@ -32,7 +32,8 @@ static const char *shorten_extent(struct cli_extents *x, const char *text, size_
 			;
 		const char *name = arena_strndup(x->arena, text + i, end - i);
 		bool function = end < n && text[end] == '(';
-		str_add(&out, end - i > LONG_NAME && !function ? short_of(x, name) : name);
+		bool number = ascii_is_digit(*name);
+		str_add(&out, end - i > LONG_NAME && !function && !number ? short_of(x, name) : name);
 		if (end == i)
 			str_addn(&out, text + end++, 1);
 	}

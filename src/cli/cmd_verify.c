@@ -7,10 +7,9 @@ static void print_check(const struct tpat_check *k)
 {
 	printf("  %-4s %s  node %s\n", k->passed ? "ok" : "FAIL", k->plugin, k->node);
 	if (k->inputs)
-		printf("       %s -> %s", k->inputs, k->outputs);
+		printf("       %s -> %s%s", k->inputs, k->outputs, k->error ? "\n" : "");
 	if (!k->error)
-		printf(": max absolute error %.3g, relative %.3g", k->max_absolute, k->max_relative);
-	printf("\n");
+		printf(": max absolute error %.3g, relative %.3g\n", k->max_absolute, k->max_relative);
 	if (k->error)
 		printf("       %s\n", k->error);
 	if (!k->error && !k->passed)
