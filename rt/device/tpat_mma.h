@@ -416,7 +416,7 @@ template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_g
 		return (ALONG ? piece % tile_type::pieces : piece / ROWS) * elements;
 	}
 
-	/* Of any values. */
+	/* Fetches the values that value(row, column) returns. */
 	template <class Y, class X, class Value> TPAT_FN void fetch(Y row, X column, const Value &value)
 	{
 #pragma unroll
@@ -429,7 +429,7 @@ template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_g
 		}
 	}
 
-	/* Of a tensor's elements: at() is as for tile_copy(). */
+	/* Fetches elements of a tensor; at() is as for tile_copy(). */
 	template <class Y, class X, class At> TPAT_FN void fetch_from(const T *from, Y row, X column, const At &at)
 	{
 		fetch(row, column, [&](Y r, X c) {

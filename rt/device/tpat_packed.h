@@ -96,7 +96,7 @@ TPAT_FN constexpr u32 packed_one(bf16) { return 0x3f803f80; }
 TPAT_FN constexpr u32 packed_sixteenth(f16) { return 0x2c002c00; }
 TPAT_FN constexpr u32 packed_sixteenth(bf16) { return 0x3d803d80; }
 
-/* What converts numbers with this zero point: minus the base and the zero point, twice. */
+/* Returns the addends that convert numbers with this zero point: minus the base and the zero point, twice. */
 template <packed_kind KIND> TPAT_FN packed_shift<f16> packed_shift_of(int zero, f16)
 {
 	const int z = KIND == PACKED_I4 ? zero + 8 : KIND == PACKED_I8 ? zero + 128 : zero;

@@ -80,7 +80,7 @@ static bool is_load_of_four(const struct attend *a, expr e, int size)
 	return ir_is_int(ir_binary(IR_MOD, rest, ir_index(pool, 4)), 0);
 }
 
-/* What a kernel's function of an element returns: its position, or the element. */
+/* Returns what a kernel's function of an element returns: its position, or the element. */
 static expr element(const struct attend *a, expr e, int size)
 {
 	return is_load_of_four(a, e, size) ? ir_flat(a->p->pool, e->buf, e->arg) : e;

@@ -50,7 +50,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 {
 	struct flat f;
 	int64_t extent;
-	/* For rows of symbolic length, rule map has the kernel behind one for whole vectors. */
+	/* For rows of symbolic length, rule map has this kernel as a fallback after one for whole vectors. */
 	if (find(&f, p, s, 0) && f.inner && ir_const_int(s->out->dim[f.inner], &extent))
 		return FOUND(p, f);
 	*why = "the stage is not a map, or vectors already fit its rows";
