@@ -54,19 +54,18 @@ static void print_node(const struct cli *c, struct cli_extents *x, const struct 
 		printf("  %*s        %s\n", w->label, "", n->advice);
 }
 
-static bool is_listed(const struct tpat_strings *types, const struct tpat_node *n)
+/* True if the user asked for the node's operator, with its domain or without. */
+static bool is_listed(const struct cli *c, const struct tpat_strings *types, const struct tpat_node *n)
 {
 	for (int i = 0; i < types->n; i++)
-		if (strcmp(types->at[i], n->op_type) == 0 ||
-		    (*n->domain && str_starts(types->at[i], n->domain) &&
-		     strcmp(types->at[i] + strlen(n->domain), n->op_type) == 0))
+		if (strcmp(types->at[i], n->op_type) == 0 || strcmp(types->at[i], op_name(c, n)) == 0)
 			return true;
 	return types->n == 0;
 }
 
-static bool is_shown(const struct cli_list *o, const struct tpat_node *n)
+static bool is_shown(const struct cli *c, const struct cli_list *o, const struct tpat_node *n)
 {
-	return is_listed(&o->type, n) && (!o->refused || n->tensorrt == TPAT_TRT_NO);
+	return is_listed(c, &o->type, n) && (!o->refused || n->tensorrt == TPAT_TRT_NO);
 }
 
 static void print_nodes(const struct cli *c, struct cli_extents *x, const struct tpat_list *l, const struct cli_list *o)
@@ -75,7 +74,7 @@ static void print_nodes(const struct cli *c, struct cli_extents *x, const struct
 	const char *graph = "";
 	int shown = 0;
 	for (int i = 0; i < l->nodes; i++) {
-		if (!is_shown(o, &l->node[i]))
+		if (!is_shown(c, o, &l->node[i]))
 			continue;
 		w.label = cli_wider(w.label, l->node[i].label);
 		w.op = cli_wider(w.op, op_name(c, &l->node[i]));
@@ -85,7 +84,7 @@ static void print_nodes(const struct cli *c, struct cli_extents *x, const struct
 	if (shown)
 		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", w.label, "node", w.op, "operator");
 	for (int i = 0; i < l->nodes; i++) {
-		if (!is_shown(o, &l->node[i]))
+		if (!is_shown(c, o, &l->node[i]))
 			continue;
 		if (strcmp(l->node[i].graph, graph) != 0)
 			printf("\n  in %s\n", graph = l->node[i].graph);

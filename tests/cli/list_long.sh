@@ -6,3 +6,7 @@ tpat list $MODELS/long.onnx --all | grep -c quantise
 tpat list $MODELS/long.onnx --json | python3 -c "
 import json, sys
 print([(n['label'], n['after']) for n in json.load(sys.stdin)['nodes'] if not n['taken']])"
+# An operator with its domain, and without; another domain's is not it.
+for type in Adagrad ai.onnx.preview.training.Adagrad com.microsoft.Adagrad; do
+	tpat list $MODELS/other_domain.onnx -t $type | grep -c '^  step'
+done
