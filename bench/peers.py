@@ -32,6 +32,15 @@ REPLAYS = 21
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "uint8": 1e-3, "int8": 1e-2}
 
 
+def output_of(process):
+    """The output and the complaints of a process, which is stopped after 300 seconds."""
+    try:
+        return process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return "", "not done in 300 s"
+
+
 class Timing:
     """Starts `tpat bench` of a case as a process: it compiles while something else is timed, and waits for `lock` before
     timing."""
@@ -48,11 +57,7 @@ class Timing:
 
     def result(self):
         """The timing of the case's region from `tpat bench --json`, the whole report, and the outputs."""
-        try:
-            out, complaint = self.process.communicate(timeout=300)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            out, complaint = "", "not done in 300 s"
+        out, complaint = output_of(self.process)
         if not out.strip():
             return {"error": complaint.strip()[:200]}, None, []
         answer = json.loads(out)
@@ -83,11 +88,7 @@ class PluginTiming(Timing):
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def result(self):
-        try:
-            out, complaint = self.process.communicate(timeout=300)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            out, complaint = "", "not done in 300 s"
+        out, complaint = output_of(self.process)
         fields = out.rstrip("\n").split("\t")
         if len(fields) != 5 or not fields[3]:
             return {"error": (fields[-1] or complaint.strip())[-200:]}, None, []
