@@ -338,9 +338,9 @@ ON_FIBRE static inline bool same_shadow(const struct shadow *a, const struct sha
 }
 
 /* The bytes of an element usually have the same shadow; the first one's update then holds for all. */
-ON_FIBRE static void access_bytes(const struct region *r, size_t offset, size_t bytes, bool atomic,
-                                  void (*one)(const struct region *r, struct shadow *s, size_t offset, size_t bytes,
-                                              bool atomic))
+ON_FIBRE static inline __attribute__((always_inline)) void
+access_bytes(const struct region *r, size_t offset, size_t bytes, bool atomic,
+             void (*one)(const struct region *r, struct shadow *s, size_t offset, size_t bytes, bool atomic))
 {
 	struct shadow *s = &r->shadow[offset], before;
 	if (!bytes)

@@ -99,12 +99,12 @@ static void on_signal(int sig)
 
 /* ---- Fibres ---- */
 
-static struct block *block_of(int fibre)
+ON_FIBRE static struct block *block_of(int fibre)
 {
 	return &run.block[run.fibre[fibre].rank];
 }
 
-static void set_thread(int fibre)
+ON_FIBRE static void set_thread(int fibre)
 {
 	struct emulator_index *h = run.here;
 	const struct fibre *f = &run.fibre[fibre];
@@ -122,9 +122,22 @@ static void set_thread(int fibre)
 	h->thread = f->at;
 }
 
+ON_FIBRE static bool is_ready(struct fibre *f)
+{
+	if (f->state == AT_WORD && *f->word != f->value)
+		f->state = READY;
+	return f->state == READY;
+}
+
+/* Switches to the next fibre that can continue, or to the scheduler after the last one. */
 ON_FIBRE static void suspend(void)
 {
-	emulator_switch(&run.fibre[emulator_now.fibre].sp, run.scheduler);
+	int t = emulator_now.fibre, next = t + 1, end = run.threads * run.blocks;
+	while (next < end && !is_ready(&run.fibre[next]))
+		next++;
+	if (next < end)
+		set_thread(next);
+	emulator_switch(&run.fibre[t].sp, next < end ? run.fibre[next].sp : run.scheduler);
 }
 
 static void complete_warp(int warp);
@@ -155,7 +168,7 @@ ON_FIBRE static void plain_main(void)
 		emulator_settle();
 		set_thread(0);
 		run.block[0].alive = 0;
-		suspend();
+		emulator_switch(&run.fibre[0].sp, run.scheduler);
 	}
 }
 
@@ -173,6 +186,13 @@ static int make_stacks(struct err *e)
 	return 0;
 }
 
+/* The top of a fibre's stack. All stacks start at the same offset in a page; without a different offset for each lane,
+ * the lanes of a warp would share a few sets of the cache. */
+static char *stack_top(int fibre)
+{
+	return run.stacks + (size_t)(fibre + 1) * (STACK + GUARD) - fibre % 32 * 320;
+}
+
 /* Each thread's place in its block, and its stack. */
 static void reset_fibres(bool fibres)
 {
@@ -183,8 +203,7 @@ static void reset_fibres(bool fibres)
 		run.fibre[t].at = (struct emulator_triple){ u % size.x, u / size.x % size.y, u / size.x / size.y };
 	}
 	for (int t = 0; t < (fibres ? run.threads * run.blocks : 1); t++)
-		run.fibre[t].sp = emulator_stack_new(run.stacks + (size_t)(t + 1) * (STACK + GUARD),
-		                                     fibres ? fibre_main : plain_main);
+		run.fibre[t].sp = emulator_stack_new(stack_top(t), fibres ? fibre_main : plain_main);
 }
 
 /* ---- Barriers ---- */
@@ -245,7 +264,8 @@ ON_FIBRE static int barrier(int vote, int value, const char *file, int line)
 		emulator_fail("waits at a barrier that the emulator did not find in its text (%s:%d)", file, line);
 	for (int t = 0; t < run.threads && b->waiting; t++) {
 		const struct fibre *other = &run.fibre[first + t];
-		if (other->state == AT_BARRIER && (other->line != line || strcmp(other->file, file) != 0))
+		if (other->state == AT_BARRIER &&
+		    (other->line != line || (other->file != file && strcmp(other->file, file) != 0)))
 			emulator_fail("is at the barrier in %s:%d while thread number %d is at that in %s:%d", file,
 			              line, t, other->file, other->line);
 		if (other->state == AT_BARRIER)
@@ -421,20 +441,15 @@ static void begin_block(int rank, unsigned x)
 	}
 }
 
-/* Resumes every fibre that can continue; returns true if any could. */
+/* Resumes every fibre that can continue, in order; returns true if any could. */
 static bool run_fibres(void)
 {
-	bool ran = false;
-	for (int t = 0; t < run.threads * run.blocks && !run.failed; t++) {
-		struct fibre *f = &run.fibre[t];
-		if (f->state == AT_WORD && *f->word != f->value)
-			f->state = READY;
-		if (f->state == READY) {
-			ran = true;
-			resume(t);
+	for (int t = 0; t < run.threads * run.blocks; t++)
+		if (is_ready(&run.fibre[t])) {
+			resume(t); /* and all later ones */
+			return true;
 		}
-	}
-	return ran;
+	return false;
 }
 
 /* Runs the blocks of a cluster (usually one), or of a whole launch, concurrently. */
