@@ -276,6 +276,23 @@ struct tpat_diagnosis {
  * folder. */
 TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, const struct tpat_doctor_options *o);
 
+/* ---- Explaining a log. */
+
+struct tpat_explanation {
+	const char *line;        /* the first such line of the log, control characters escaped */
+	int number, times;       /* its number, from 1; number of such lines */
+	const char *from;        /* the program that writes this: "TensorRT", "Triton" */
+	const char *cause, *fix; /* sentences */
+};
+struct tpat_explained {
+	const struct tpat_explanation *found; /* in the order of the log; each cause once */
+	int n;
+};
+
+/* Explains the errors in a log of trtexec, TensorRT, Polygraphy, Triton, DeepStream or ONNX Runtime that tpat knows.
+ * TPAT_MODEL if the file cannot be read. */
+TPAT_API int tpat_explain(struct tpat *t, const struct tpat_explained **out, const char *log);
+
 /* ---- Verification. */
 
 struct tpat_verified;

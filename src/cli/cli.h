@@ -149,6 +149,9 @@ const char *cli_version_name(const struct cli *c, const char *version);
 void cli_print_built(const struct tpat_built *r, const char *engine, bool verbose);
 void cli_print_built_json(const struct tpat_built *r);
 
+/* Prints the errors of a log with their causes (cmd_doctor.c). */
+void cli_print_explained(const struct tpat_explained *x);
+
 /* Prints the progress of all databases in a folder, until Ctrl-C (cmd_db_watch.c). Returns the exit status. */
 int cli_db_watch(struct cli *c, const char *folder);
 

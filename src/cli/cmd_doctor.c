@@ -1,7 +1,11 @@
-/* tpat doctor: recovers interrupted builds, and checks that models, libraries and folders match. */
+/* tpat doctor: recovers interrupted builds, checks that models, libraries and folders match, and explains logs. */
 #include <stdio.h>
+#include <sys/stat.h>
 
+#include "base/str.h"
 #include "cli/cli.h"
+
+enum { MOST = 8 }; /* arguments */
 
 static void print_left(const char *done, const char *would, bool look, int n)
 {
@@ -42,11 +46,87 @@ static void print_json(const struct tpat_diagnosis *r)
 	                        r->removed, "busy", r->busy, "models", models));
 }
 
+/* ---- A library, a log. */
+
+/* Returns the exit status. */
+static int check_library(struct cli *c, const char *library, bool json)
+{
+	const struct tpat_inspected *x;
+	int rc = tpat_inspect(c->tpat, &x, library);
+	if (rc < 0)
+		return cli_fail(c, rc);
+	if (json) {
+		cli_print_json(cli_json("{s:s, s:i, s:o}", "library", x->library, "plugins", x->plugins, "problems",
+		                        cli_json_list(&x->problems)));
+		return x->problems.n ? -TPAT_MODEL : 0;
+	}
+	printf("%s: %d plugin%s%s\n", x->library, x->plugins, x->plugins == 1 ? "" : "s",
+	       x->problems.n ? "" : ", complete");
+	for (int i = 0; i < x->problems.n; i++)
+		printf("  problem: %s\n", x->problems.at[i]);
+	return x->problems.n ? -TPAT_MODEL : 0;
+}
+
+void cli_print_explained(const struct tpat_explained *x)
+{
+	for (int i = 0; i < x->n; i++) {
+		const struct tpat_explanation *e = &x->found[i];
+		printf("  line %d, %s: %s\n", e->number, e->from, e->line);
+		if (e->times > 1)
+			printf("    %d such lines\n", e->times);
+		printf("    cause: %s\n    fix:   %s\n", e->cause, e->fix);
+	}
+}
+
+static int check_log(struct cli *c, const char *log, bool json)
+{
+	const struct tpat_explained *x;
+	int rc = tpat_explain(c->tpat, &x, log);
+	if (rc < 0)
+		return cli_fail(c, rc);
+	if (json) {
+		json_t *found = json_array();
+		for (int i = 0; i < x->n; i++) {
+			const struct tpat_explanation *e = &x->found[i];
+			json_array_append_new(found, cli_json("{s:s, s:i, s:i, s:s, s:s, s:s}", "line", e->line,
+			                                      "number", e->number, "times", e->times, "from", e->from,
+			                                      "cause", e->cause, "fix", e->fix));
+		}
+		cli_print_json(cli_json("{s:s, s:o}", "log", log, "explained", found));
+		return x->n ? -TPAT_MODEL : 0;
+	}
+	printf("%s: %s\n", log, x->n ? "errors that tpat knows" : "no error that tpat knows");
+	cli_print_explained(x);
+	return x->n ? -TPAT_MODEL : 0;
+}
+
+static int check_place(struct cli *c, struct tpat_doctor_options *o, const char *place, bool json)
+{
+	const struct tpat_diagnosis *r;
+	o->path = place;
+	int rc = tpat_doctor(c->tpat, &r, o);
+	if (rc < 0)
+		return cli_fail(c, rc);
+	if (json)
+		print_json(r);
+	else
+		print_text(r, o->look);
+	return r->problems ? -TPAT_MODEL : 0;
+}
+
+/* A model and a folder are places of builds; anything else that is no library is a log. */
+static bool is_log(const char *path)
+{
+	struct stat s;
+	return !str_ends(path, ".onnx") && stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
 int cli_doctor(struct cli *c, int argc, char **argv)
 {
 	struct tpat_doctor_options o = TPAT_DOCTOR_OPTIONS;
-	const struct tpat_diagnosis *r;
+	const char *what[MOST] = { NULL };
 	bool json = false;
+	int worst = 0;
 	const struct cli_option option[] = {
 		{ "look", 0, CLI_FLAG, &o.look, NULL, "only report; change nothing" },
 		{ "undo", 0, CLI_FLAG, &o.undo, NULL,
@@ -55,15 +135,14 @@ int cli_doctor(struct cli *c, int argc, char **argv)
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
-	int status = cli_parse(c, option, argc, argv, &o.path, 1, 1);
+	int status = cli_parse(c, option, argc, argv, what, 1, MOST);
 	if (status >= 0)
 		return status;
-	int rc = tpat_doctor(c->tpat, &r, &o);
-	if (rc < 0)
-		return cli_fail(c, rc);
-	if (json)
-		print_json(r);
-	else
-		print_text(r, o.look);
-	return r->problems ? -TPAT_MODEL : 0;
+	for (int i = 0; i < MOST && what[i]; i++) {
+		status = str_ends(what[i], ".so") ? check_library(c, what[i], json)
+		         : is_log(what[i])        ? check_log(c, what[i], json)
+		                                  : check_place(c, &o, what[i], json);
+		worst = status > worst ? status : worst;
+	}
+	return worst;
 }

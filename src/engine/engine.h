@@ -145,6 +145,15 @@ struct engine_deploy {
 	const struct engine_version *version;
 };
 
+/* ---- Errors that users meet. */
+
+/* A text in a line of a log, of the engine or of a program around it; `*` stands for any text. */
+struct engine_error {
+	const char *text;
+	const char *from;        /* the program that writes it: "Triton" */
+	const char *cause, *fix; /* sentences */
+};
+
 /* ---- The engine. */
 
 struct engine {
@@ -187,6 +196,8 @@ struct engine {
 	void (*call)(struct onnx_model *m, Onnx__NodeProto *node, const struct engine_call *c);
 	/* Prints the command that builds an engine of the rewritten model, with notes as shell comments. */
 	void (*deploy)(struct str *out, const struct engine_deploy *d);
+	/* Ends with a null text. The first that a line contains explains it. */
+	const struct engine_error *errors;
 };
 
 extern const struct engine engine_tensorrt;

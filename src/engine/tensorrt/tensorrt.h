@@ -24,6 +24,9 @@ int tensorrt_version(struct engine_version *v, const char *text, struct err *e);
 /* tensorrt_deploy.c */
 void tensorrt_deploy(struct str *out, const struct engine_deploy *d);
 
+/* tensorrt_errors.c */
+extern const struct engine_error tensorrt_errors[];
+
 /* tensorrt_build.c: kernels by NVRTC, the library by $CC or cc. */
 int tensorrt_build(const struct engine_library *l, const char *folder, const char *library, struct arena *a,
                    struct err *e);

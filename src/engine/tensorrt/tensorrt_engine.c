@@ -48,4 +48,5 @@ const struct engine engine_tensorrt = {
 	.language = &language_cuda,
 	.call = call,
 	.deploy = tensorrt_deploy,
+	.errors = tensorrt_errors,
 };

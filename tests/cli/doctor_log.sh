@@ -1,0 +1,97 @@
+# Every error text that tpat explains, in lines as the programs write them; one log for each.
+while IFS= read -r line; do
+	printf 'starting\n%s\n[I] done\n' "$line" > one.log
+	tpat doctor one.log | tail -n +2
+done <<'END'
+[06/02/2026-10:00:00] [E] [TRT] 3: getPluginCreator could not find plugin: RoiAlignRotated version: 1
+[E] [TRT] ModelImporter.cpp:726: ERROR: builtin_op_importers.cpp:5428 In function importFallbackPluginImporter: [8] Assertion failed: creator && "Plugin not found, are the plugin name, version, and namespace correct?"
+[E] [TRT] builtin_op_importers.cpp: Assertion failed: creator && "Plugin not found"
+[06/02/2026-10:00:00] [E] Error[1]: [pluginV2Runner.cpp::load::303] Error Code 1: Serialization (Serialization assertion creator failed.Cannot deserialize plugin since corresponding IPluginCreator not found in Plugin Registry)
+[TensorRT] ERROR: INVALID_ARGUMENT: getPluginCreator: IPluginCreator not found in Plugin Registry
+[E] [TRT] [pluginRegistry.cpp::loadLibrary] SymbolAddress for getCreators could not be loaded, check function name against library symbol
+[E] [TRT] SymbolAddress for getPluginCreators could not be loaded, check function name against library symbol
+[E] [TRT] SymbolAddress for setLoggerFinder could not be loaded, check function name against library symbol
+[W] [TRT] IPluginCreatorInterface is already registered: tpat_softmax_1 version 1
+[E] [TRT] Plugin with same name, version and namespace exists: ROIAlign_TRT
+OSError: ./libtpat_ocr.so: cannot open shared object file: No such file or directory
+[E] Uncaught exception detected: Unable to load library: libnvinfer_plugin.so.10
+OSError: libtpat_ocr.so: wrong ELF class: ELFCLASS64
+OSError: libtpat_ocr.so: invalid ELF header
+./libtpat.so: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./libtpat.so)
+./libplugin.so: undefined symbol: _ZN8nvinfer119getPluginRegistryEv
+[E] [TRT] 2: [network.cpp::addLayer] PluginV2Layer must be V2DynamicExt when there are runtime input dimensions.
+[E] Error[9]: [pluginV2Builder.cpp::reportPluginError::24] Error Code 9: Internal Error (tpat_x: could not find any supported formats consistent with input/output data types)
+[E] Error[2]: [optimizer.cpp] Assertion !n->candidateRequirements.empty() failed. no supported formats
+[W] [TRT] Plugin tpat_x ignores some format combinations because combination limit of 100 was reached
+[E] Error[1]: [runtime.cpp::parsePlan::314] Error Code 1: Serialization (Serialization assertion plan->header.magicTag == rt::kPLAN_MAGIC_TAG failed.)
+[E] [TRT] 6: The engine plan file is not compatible with this version of TensorRT, expecting library version 8.6.1.6 got 8.5.2.2, please rebuild.
+[E] [TRT] 6: The engine plan file is generated on an incompatible device, expecting compute 8.6 got compute 7.5, please rebuild.
+[W] [TRT] Using an engine plan file across different models of devices is not recommended and is likely to affect performance or even cause errors.
+[E] 1: [stdArchiveReader.cpp] Error Code 1: Serialization (Serialization assertion stdVersionRead == serializationVersion failed.Version tag does not match. Note: Current Version: 213, Serialized Engine Version: 232)
+[06/02/2026-10:00:00] [E] Engine deserialization failed
+[E] [TRT] ../rtSafe/cuda/cudaPluginV2Runner.cpp (58) - Cuda Error in execute: 209 (no kernel image is available for execution on the device)
+CUDA error: the provided PTX was compiled with an unsupported toolchain.
+Cuda failure: CUDA driver version is insufficient for CUDA runtime version
+[W] [TRT] CUDA initialization failure with error: 35. Please check your CUDA installation
+[W] [TRT] CUDA initialization failure with error: 100. Please check your CUDA installation
+terminate called: no CUDA-capable device is detected
+[E] [TRT] 1: [genericReformat.cuh] Error Code 1: Cuda Runtime (an illegal memory access was encountered)
+[E] Error[9]: [api.cpp] Error Code 9: API Usage Error (Target GPU SM 61 is not supported by this TensorRT release.)
+[W] [TRT] Requested amount of GPU memory (17179869184 bytes) could not be allocated: out of memory
+[E] Error[2]: [executionContext.cpp] Error Code 2: OutOfMemory (no further information)
+[E] [TRT] ModelImporter.cpp: Failed to open file: weights/model.onnx.data
+Failed to open: /models/ocr.onnx
+[06/02/2026-10:00:00] [E] Failed to parse ONNX model from file: ocr.onnx
+[E] [TRT] Failed to import initializer: conv1.weight
+[E] Error[4]: [network.cpp::validate::2965] Error Code 4: Internal Error (Network must have at least one output)
+[E] Error[4]: Network must have at least one input
+[W] [TRT] onnx2trt_utils.cpp:377: Your ONNX model has been generated with INT64 weights, while TensorRT does not natively support INT64. Attempting to cast down to INT32.
+[W] [TRT] onnx2trt_utils.cpp:403: One or more weights outside the range of INT32 was clamped
+[E] In node 12 with name: resize and operator: Resize (parseNode): UNSUPPORTED_NODE_DYNAMIC: Assertion failed: x
+[E] In node 12 with name: resize and operator: Resize (parseNode): UNSUPPORTED_NODE_ATTR: Assertion failed: mode
+[E] In node 12 with name: topk and operator: TopK (parseNode): UNSUPPORTED_NODE_INPUT: Assertion failed
+[E] In node 12 with name: add and operator: Add (parseNode): UNSUPPORTED_NODE_DATATYPE: Assertion failed
+[E] In node 12 with name: det and operator: Det (parseNode): UNSUPPORTED_NODE: Assertion failed
+[E] [TRT] Unsupported ONNX data type: DOUBLE (11)
+[E] [TRT] ModelImporter.cpp:688: Assertion failed: ctx->getOpsetVersion() >= 13 && "opset too old"
+onnxruntime: ONNX Runtime only guarantees support for models stamped with official released onnx opset versions; unsupported opset version 27
+onnxruntime.capi.Fail: [ONNXRuntimeError] : 1 : FAIL : Unsupported model IR version: 13, max supported IR version: 11
+[E] Error[10]: [optimizer.cpp::computeCosts::3869] Error Code 10: Internal Error (Could not find any implementation for node scatter_3.)
+[E] [TRT] ModelImporter.cpp:771: While parsing node number 3 [Unique -> "y"]:
+[E] [TRT] ModelImporter.cpp:779: ERROR: ModelImporter.cpp:180 In function parseGraph: [6] Invalid Node - unique_1
+[E] Error[4]: [graphShapeAnalyzer.cpp] Type mismatch between Float and Half at node mul_1
+[E] Error[4]: [network.cpp] Error Code 4: Internal Error (Network has dynamic or shape inputs, but no optimization profile has been defined.)
+[E] Dynamic dimensions required for input: images, but no shapes were provided. Automatically overriding shape to: 1x3x1x1
+[E] Cannot find input tensor with name "image" in the network inputs! Please make sure the input tensor names are correct.
+[E] [TRT] 3: [executionContext.cpp::setInputShape] Supplied binding dimension [64,3,224,224] for bindings[0] does not satisfy any optimization profiles
+[E] Error[3]: IExecutionContext::setInputShape: Static dimension mismatch while setting input shape for images.
+[E] Error[7]: Not all shapes are specified. Following input tensors' dimensions are not specified: ids
+[E] --int8 is not supported by this builder
+[E] Unknown option: --fp16
+[E] Unknown option: --plugins ./lib.so
+[E] Unknown option: --dynamicPlugins ./lib.so
+[!] Could not deserialize engine. See log for details.
+[!] Invalid Engine. Please ensure the engine was built correctly
+E0602 10:00:00.000 1 model_lifecycle.cc:621] failed to load 'ocr' version 1: Internal: unable to load plan file to auto complete config: /models/ocr/1/model.plan
+I0602 tensorrt.cc: failed to load plugin /opt/lib.so
+tritonclient.utils.InferenceServerException: [400] unexpected shape for input 'images' for model 'ocr'. Expected [3,48,320], got [1,3,48,320] model expected
+ERROR: nvinfer: failed to load custom library libx.so
+ERROR: <main:707>: Could not open custom lib: ./libtpat_ocr.so
+0:00:01.5 WARN nvinfer gstnvinfer.cpp: NvDsInferContextImpl::generateBackendContext() <nvdsinfer_context_impl.cpp:2080> [UID = 1]: deserialize engine from file :ocr.engine failed, try rebuild
+0:00:09.9 ERROR nvinfer: NvDsInferContextImpl::buildModel() [UID = 1]: build engine file failed
+[ONNXRuntimeError] : 10 : INVALID_GRAPH : Fatal error: tpat:tpat_softmax(-1) is not a registered function/op
+[ONNXRuntimeError] : tpat:tpat_softmax(-1) is not a registered function/op
+[ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Could not find an implementation for ConvInteger(10) node with name 'c'
+[E:onnxruntime] Failed to load library libonnxruntime_providers_tensorrt.so with error: libnvinfer.so.10
+[E:onnxruntime] TensorRT EP failed to create engine from network for fused node: TensorrtExecutionProvider_0
+[E:onnxruntime] TensorRT EP could not deserialize engine from cache: x.engine
+END
+printf '[I] === Model Options ===\n[I] [TRT] No importer registered for op: X. Attempting to import as plugin.\n&&&& PASSED TensorRT.trtexec\n' > healthy.log
+tpat doctor healthy.log
+echo "exit $?"
+printf '[E] Unknown option: --fp16\r\nstarting\n[E] Unknown option: --fp16\nlast \033[31mout of memory' > windows.log
+tpat doctor windows.log
+echo "exit $?"
+tpat doctor --json windows.log
+: > empty.log
+tpat doctor empty.log
