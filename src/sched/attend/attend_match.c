@@ -304,10 +304,36 @@ static bool is_quotient(const struct match *m, expr e)
 	return e->op == IR_DIV && e->arg[0] == m->exponential && e->arg[1] == attend_sum(m->a);
 }
 
+/* Removes a test of weights for NaN, which gives 0: PyTorch exports it for rows in which a mask hides all keys. If a
+ * weight of a row is NaN, so are the row's sum of exponentials and all of its weights. */
+static expr without_nan(const struct match *m, expr e, bool *zeroed)
+{
+	if (e->op == IR_CAST && type_is_float(e->type) && type_is_float(e->arg[0]->type))
+		return ir_cast(without_nan(m, e->arg[0], zeroed), e->type);
+	if (e->op != IR_SELECT || e->arg[0]->op != IR_ISNAN || e->arg[1]->op != IR_CONST_FLOAT || e->arg[1]->f != 0)
+		return e;
+	expr tested = e->arg[0]->arg[0], weight = e->arg[2];
+	while (tested->op == IR_CAST)
+		tested = tested->arg[0];
+	while (weight->op == IR_CAST)
+		weight = weight->arg[0];
+	if (tested != weight || !is_quotient(m, weight))
+		return e;
+	*zeroed = true;
+	return e->arg[2];
+}
+
+static expr nan_to_zero(const struct attend *a, expr total, bool zeroed)
+{
+	expr zero = ir_cast(ir_index(a->p->pool, 0), total->type);
+	return zeroed ? ir_select(ir_unary(IR_ISNAN, attend_sum(a)), zero, total) : total;
+}
+
 static bool take_result(struct match *m, const struct ir_stage *s)
 {
 	struct attend *a = m->a;
 	struct ir_program *p = a->p;
+	bool zeroed = false;
 	struct first_read read = { m, NULL };
 	expr axis[IR_MAX_RANK + 1], is[IR_MAX_RANK], value;
 	int64_t left;
@@ -330,12 +356,13 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 	a->value = value->arg[uses_scores(value->arg[0]) ? 1 : 0];
 	if (!uses_scores(a->weight) || uses_scores(a->value) || uses_axis(a->weight, a->rows + 1))
 		return fail(m, "the result is not a weighted sum of values");
+	a->weight = without_nan(m, a->weight, &zeroed);
 	a->total = variable(a, value->type, "total_here");
 	expr total = a->total, post = s->post ? s->post : ir_cast(ir_acc(p->pool, value->type), s->out->type),
 	     narrow = a->weight;
 	if (narrow->op == IR_CAST && narrow->arg[0]->op == IR_CAST && is_quotient(m, narrow->arg[0]->arg[0])) {
 		a->narrow = narrow->arg[0]->type;
-		a->narrow_result = translate(m, post, axis, divided(a, total));
+		a->narrow_result = translate(m, post, axis, nan_to_zero(a, divided(a, total), zeroed));
 	}
 	if (is_quotient(m, a->weight)) {
 		total = divided(a, total);
@@ -343,7 +370,7 @@ static bool take_result(struct match *m, const struct ir_stage *s)
 	}
 	if (a->weight == m->exponential)
 		a->weight = NULL;
-	a->result = translate(m, post, axis, total);
+	a->result = translate(m, post, axis, nan_to_zero(a, total, zeroed));
 	if (!a->result)
 		return fail(m, "the result reads others' scores");
 	a->out = s->out;
