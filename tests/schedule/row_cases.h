@@ -224,6 +224,32 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[1,K] = max (i, j | r<32) x[r, j]\n"
 	  "  y: f32[32,K] = map (i, j) x[i, j] - m0[0, j]\n",
 	  { "K=32", "K=1", "K=0", "K=100" } },
+	/* Elements of a table at the row's own result: they follow the reduction. */
+	{ "across_table",
+	  "(n_x: i32[N,12,24], table: f32[40,12]) -> (y: f32[N,12,24])\n"
+	  "  top: i32[N,1,24] = max (i, j, k | r<12) n_x[i, r, k]\n"
+	  "  y: f32[N,12,24] = map (i, j, k) table[min(max(index(top[i, 0, k]), 0), 39), j] + f32(n_x[i, j, k])\n",
+	  { "N=3", "N=1" } },
+	/* The same with one element for each row, in another reduction and in a map. */
+	{ "rows_table_element",
+	  "(n_x: i32[N,64], table: f32[40]) -> (y: f32[N,64], o: f32[N,1])\n"
+	  "  top: i32[N,1] = max (i, j | r<64) n_x[i, r]\n"
+	  "  o: f32[N,1] = sum (i, j | r<64) f32(n_x[i, r]) * table[min(max(index(top[i, 0]), 0), 39)] then it + "
+	  "table[min(max(index(top[i, 0]) + 1, 0), 39)]\n"
+	  "  y: f32[N,64] = map (i, j) table[min(max(index(top[i, 0]), 0), 39)] * f32(n_x[i, j])\n",
+	  { "N=3", "N=1" } },
+	/* Rows of one element, as a tree's vote. */
+	{ "rows_table_vote",
+	  "(n_x: i32[N,1], table: f32[40], next: i32[40]) -> (y: f32[N,1], o: i64[N,1])\n"
+	  "  votes: i32[N,1] = sum (i, j | r<1) next[min(max(index(n_x[i, r]), 0), 39)]\n"
+	  "  y: f32[N,1] = map (i, j) table[min(max(index(votes[i, j]), 0), 39)]\n"
+	  "  o: i64[N,1] = map (i, j) i64(votes[i, 0])\n",
+	  { "N=3", "N=1", "N=70" } },
+	{ "rows_table",
+	  "(n_x: i32[N,64], table: f32[40,64]) -> (y: f32[N,64])\n"
+	  "  top: i32[N,1] = max (i, j | r<64) n_x[i, r]\n"
+	  "  y: f32[N,64] = map (i, j) table[min(max(index(top[i, 0]), 0), 39), j] + f32(n_x[i, j])\n",
+	  { "N=3", "N=1" } },
 	/* Rows as long as the axis across them. */
 	{ "across_square",
 	  "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n"
