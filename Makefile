@@ -4,6 +4,7 @@
 #   make test         all tests that need no GPU (GROUP=unit: one group; DEV=cuda: the GPU groups too)
 #   make test-long    random problems, fuzzing and sanitizers at full length
 #   make demo         a real model, from its original file to a verified rewritten one
+#   make wheel        the Python package, in build/wheel (docs/python.md)
 #   make install      PREFIX=/usr/local, DESTDIR=
 #   make size         lines a folder;  make format: clang-format over the sources;  make clean
 #
@@ -107,3 +108,4 @@ clean:
 	rm -rf build/obj build/asan build/gen build/tests build/flags build/objects build/helpers build/tpat build/libtpat.*
 
 include mk/test.mk
+include mk/python.mk

@@ -1,0 +1,215 @@
+"""Calls libtpat.so: turns keywords into option structs, results into objects, and failures into exceptions."""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from typing import Any
+
+
+class Error(Exception):
+    """A failed call. `message` is a sentence; `where` its place as text; `advice` what to do, or "". `file`, `node` and
+    `tensor` are the names that it concerns, or "". `code` is the exit status of the program for such a failure, negative.
+    `result` is the result of a call that failed and yet has one, such as a verification in which results differ."""
+
+    def __init__(self, code: int, message: str, where: str = "", advice: str = "", file: str = "", node: str = "",
+                 tensor: str = "", result: Any = None) -> None:
+        super().__init__(f"{where}{message}" + (f" {advice}" if advice else ""))
+        self.code, self.message, self.where, self.advice = code, message, where, advice
+        self.file, self.node, self.tensor, self.result = file, node, tensor, result
+
+
+class DifferError(Error):
+    """Results differ, or some nodes gave none; `result` has all of them."""
+
+
+class UsageError(Error):
+    """An option is wrong, or a path cannot be written."""
+
+
+class ModelError(Error):
+    """The model, or another input file, is wrong."""
+
+
+class UnsupportedError(Error):
+    """The model is valid, but tpat does not support it."""
+
+
+class DeviceError(Error):
+    """GPU, driver, NVRTC, C compiler or memory failed."""
+
+
+class Cancelled(Error):
+    """A callback asked to stop."""
+
+
+KINDS = {-1: DifferError, -2: UsageError, -3: ModelError, -4: UnsupportedError, -5: DeviceError}
+
+
+class Result:
+    """A struct of tpat.h: its members are attributes, lists of structs are lists of Result."""
+
+    def __init__(self, kind: str, members: dict[str, Any]) -> None:
+        self.__dict__.update(members)
+        self._kind = kind
+
+    def __getattr__(self, name: str) -> Any:  # for type checkers: members are in __dict__
+        raise AttributeError(f"{self._kind} has no member {name}; it has {', '.join(self.asdict())}")
+
+    def __repr__(self) -> str:
+        return f"{self._kind}({', '.join(f'{k}={v!r}' for k, v in self.asdict().items())})"
+
+    def asdict(self) -> dict[str, Any]:
+        """The members by name."""
+        return {k: v for k, v in self.__dict__.items() if k != "_kind"}
+
+
+class Strings(ctypes.Structure):
+    _fields_ = [("at", ctypes.POINTER(ctypes.c_char_p)), ("n", ctypes.c_int)]
+
+
+Callback = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
+_types: dict[str, type[ctypes.Structure]] = {}
+
+
+def struct(name: str) -> type[ctypes.Structure]:
+    """The ctypes struct of this name."""
+    from ._calls import STRUCTS
+    if name not in _types:
+        simple = {"text": ctypes.c_char_p, "strings": Strings}
+        made = type(name, (ctypes.Structure,), {})
+        made._fields_ = [(n, simple.get(k) or (getattr(ctypes, k) if k.startswith("c_") else struct(s) if k == "inside"
+                                               else ctypes.c_void_p)) for n, k, s in STRUCTS[name]]
+        _types[name] = made
+    return _types[name]
+
+
+def text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("utf-8", "surrogateescape")
+
+
+def read(name: str, value: Any) -> Result:
+    """A copy of a C struct and all that it points to."""
+    from ._calls import STRUCTS
+    members: dict[str, Any] = {}
+    fields = STRUCTS[name]
+    for i, (n, kind, inner) in enumerate(fields):
+        x = getattr(value, n)
+        if kind == "text":
+            x = text(x)
+        elif kind == "strings":
+            x = [text(x.at[k]) for k in range(x.n)]
+        elif kind == "one":
+            x = read(inner, struct(inner).from_address(x)) if x else None
+        elif kind == "array":
+            c = struct(inner)
+            x = [read(inner, c.from_address(x + k * ctypes.sizeof(c))) for k in range(getattr(value, fields[i + 1][0]) if x else 0)]
+        elif kind == "list":
+            count = getattr(value, fields[i + 1][0]) if x else 0
+            at = (ctypes.c_void_p * count).from_address(x) if count else []
+            x = [read(inner, struct(inner).from_address(a)) for a in at]
+        elif kind == "inside":
+            x = read(inner, x)
+        members[n] = x
+    return Result(name, members)
+
+
+def encode(value: Any) -> bytes:
+    data = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(data, (str, bytes)):
+        raise TypeError(f"{value!r} is no text")
+    data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
+    if b"\0" in data:
+        raise ValueError(f"{value!r} contains a zero byte")
+    return data
+
+
+def _load() -> ctypes.CDLL:
+    own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtpat.so")
+    path = os.environ.get("TPAT_LIBRARY") or (own if os.path.exists(own) else "libtpat.so.0")
+    found = ctypes.CDLL(path)
+    found.tpat_new.restype = ctypes.c_void_p
+    for name in ("error", "error_where", "error_advice", "error_file", "error_node", "error_tensor", "version"):
+        getattr(found, "tpat_" + name).restype = ctypes.c_char_p
+    return found
+
+
+library = _load()
+
+
+def call(name: str, result: str, options: str, cancel: Any, given: dict[str, Any]) -> Result:
+    """One call of the library, in a thread of its own, so that Ctrl-C reaches Python: it stops the call and is raised."""
+    from ._calls import NUMBERS, STRUCTS
+    o = struct(options)(version=NUMBERS[f"TPAT_{name.upper()}_VERSION"]) if options else encode(given["library"])
+    keep: list[Any] = []
+    raised: list[BaseException] = []
+    stop = threading.Event()
+
+    def wrap(function: Any, stops: bool, kinds: list[str]) -> Any:
+        def run(_user: Any, *values: Any) -> bool:
+            try:
+                now = []
+                for kind, value in zip(kinds, values):
+                    if kind == "text":
+                        now.append(text(ctypes.cast(value, ctypes.c_char_p).value) if value else None)
+                    else:
+                        now.append(read(kind, struct(kind).from_address(value)))
+                if function and function(*now):
+                    stop.set()
+                if cancel and cancel():
+                    stop.set()
+            except BaseException as error:  # raised again when the library is done
+                raised.append(error)
+                stop.set()
+            return stop.is_set()
+
+        made = ctypes.CFUNCTYPE(ctypes.c_bool if stops else None, ctypes.c_void_p, *[ctypes.c_void_p] * len(kinds))(
+            run if stops else lambda *a: run(*a) and None)
+        keep.append(made)
+        return ctypes.cast(made, ctypes.c_void_p).value
+
+    for n, kind, about in STRUCTS[options] if options else ():
+        value = given.get(n)
+        if kind == "callback":
+            if value or n == "progress":
+                setattr(o, n, wrap(value, about[0], about[1:]))
+        elif n in given and value is not None:
+            if kind == "strings":
+                items = [encode(v) for v in ([value] if isinstance(value, (str, bytes, os.PathLike)) else value)]
+                array = (ctypes.c_char_p * max(len(items), 1))(*items)
+                keep += [items, array]
+                setattr(o, n, Strings(ctypes.cast(array, ctypes.POINTER(ctypes.c_char_p)), len(items)))
+            else:
+                setattr(o, n, encode(value) if kind == "text" else value)
+
+    context = ctypes.c_void_p(library.tpat_new())
+    if not context:
+        raise MemoryError("libtpat has no memory")
+    out = ctypes.c_void_p()
+    code = [0]
+
+    def run() -> None:
+        code[0] = getattr(library, "tpat_" + name)(context, ctypes.byref(out), ctypes.byref(o) if options else o)
+
+    try:
+        thread = threading.Thread(target=run, name="tpat_" + name)
+        thread.start()
+        while thread.is_alive():
+            try:
+                thread.join()
+            except KeyboardInterrupt as error:
+                raised.append(error)
+                stop.set()
+        if raised:
+            raise raised[0]
+        made = read(result, struct(result).from_address(out.value)) if out.value else None
+        if code[0] < 0:
+            where = [text(getattr(library, "tpat_error" + part)(context)) or "" for part in
+                     ("", "_where", "_advice", "_file", "_node", "_tensor")]
+            kind = Cancelled if stop.is_set() else KINDS.get(code[0], Error)
+            raise kind(code[0], *where, result=made)
+        if made is None:
+            raise Error(-5, "The library returned no result.")
+        return made
+    finally:
+        library.tpat_free(context)

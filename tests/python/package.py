@@ -1,0 +1,140 @@
+"""The Python package against the models of tests/models.py: package.py MODELS."""
+import os
+import shutil
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import tpat
+import tpat.cuda
+
+MODELS = os.path.abspath(sys.argv.pop(1))
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        self.here = tempfile.TemporaryDirectory(prefix="tpat-python-")
+        self.addCleanup(self.here.cleanup)
+        self.model = shutil.copy(os.path.join(MODELS, "small.onnx"), self.here.name)
+
+    def path(self, name):
+        return os.path.join(self.here.name, name)
+
+    def write(self, nodes, inputs, outputs, initializers=()):
+        graph = helper.make_graph(nodes, "g", inputs, outputs, list(initializers))
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+        made.ir_version = 8
+        onnx.save(made, self.path("net.onnx"))
+        return self.path("net.onnx")
+
+    def test_list(self):
+        found = tpat.list(self.model)
+        self.assertEqual([n.op_type for n in found.node], ["MatMul", "Add", "Relu", "Softmax"])
+        self.assertEqual((found.inputs, found.node[0].graph, found.nodes), (["x: f32[N,4]"], "", 4))
+        self.assertTrue(all(n.taken for n in found.node))
+
+    def test_why(self):
+        schedule = tpat.list(self.model, why=["probabilities"]).why[0]
+        self.assertEqual(schedule.what, "probabilities")
+        self.assertTrue(any(rule.chosen for stage in schedule.stage for rule in stage.rule))
+
+    def test_build_verify_inspect(self):
+        seen, passes = [], []
+        built = tpat.build(self.model, node=["probabilities"], arch="sm_90", progress=lambda p: seen.append(p.stage),
+                           dump=lambda name, text: passes.append((name, text)))
+        self.assertEqual(built.output, self.path("small_tpat.onnx"))
+        self.assertEqual([p.nodes for p in built.plugin], [["probabilities"]])
+        self.assertIn("compile", seen)
+        self.assertIn("lower", [name for name, _ in passes])
+        checked = tpat.verify(built.output, device="cpu", runs=1)
+        self.assertEqual((checked.failed, [c.passed for c in checked.check]), (0, [True]))
+        self.assertEqual(tpat.inspect(built.libraries[0]).plugin[0].name, built.plugin[0].name)
+        self.assertEqual(tpat.doctor(self.here.name, look=True).problems, 0)
+
+    def test_error_fields(self):
+        with self.assertRaises(tpat.UsageError) as raised:
+            tpat.build(self.model, node=["nothing"], arch="sm_90")
+        self.assertIn("nothing", raised.exception.message)
+        self.assertEqual(raised.exception.code, -2)
+        with self.assertRaises(tpat.Error) as raised:
+            tpat.list(self.path("missing.onnx"))
+        self.assertEqual(raised.exception.file, self.path("missing.onnx"))
+
+    def test_wrong_values(self):
+        with self.assertRaises(TypeError):
+            tpat.list(3)
+        with self.assertRaises(ValueError):
+            tpat.list("a\0b")
+        with self.assertRaises(AttributeError):
+            tpat.list(self.model).nothing
+
+    def test_cancel(self):
+        event = threading.Event()
+        event.set()
+        with self.assertRaises(tpat.Cancelled):
+            tpat.build(self.model, all=True, arch="sm_90", cancel=event.is_set)
+        self.assertEqual(os.listdir(self.here.name), ["small.onnx"])
+
+    def test_exception_of_a_callback(self):
+        with self.assertRaises(ZeroDivisionError):
+            tpat.build(self.model, all=True, arch="sm_90", progress=lambda p: 1 // 0)
+        self.assertEqual(os.listdir(self.here.name), ["small.onnx"])
+
+    def test_threads(self):
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(tpat.list(self.model).nodes)) for _ in range(8)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.assertEqual(found, [4] * 8)
+
+    def test_pipeline(self):
+        output, libraries = tpat.cuda.pipeline(self.model, ["activation", "probabilities"], False, {}, self.path("out.onnx"),
+                                               arch="sm_90")
+        self.assertEqual(output, self.path("out.onnx"))
+        self.assertEqual(len(libraries), 2)
+        self.assertTrue(all(os.path.exists(path) for path in libraries))
+
+    def test_one_hot(self):
+        """TPAT's example: a OneHot by its name, with a plugin name."""
+        depth = numpy_helper.from_array(numpy.array(7, numpy.int64), "depth")
+        values = numpy_helper.from_array(numpy.array([0, 1], numpy.float32), "values")
+        model = self.write([helper.make_node("OneHot", ["x", "depth", "values"], ["y"], name="test_onehot_dynamic", axis=-1)],
+                           [helper.make_tensor_value_info("x", TensorProto.INT64, ["B", 3])],
+                           [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["B", 3, 7])], [depth, values])
+        names = tpat.onnx2plugin(model, self.path("out.onnx"), node_names=["test_onehot_dynamic"],
+                                 plugin_name_dict={"test_onehot_dynamic": "tpat_onehot"}, dynamic_bs="false", arch="sm_90")
+        self.assertEqual(names, ["tpat_onehot"])
+        self.assertEqual([n.op_type for n in onnx.load(self.path("out.onnx")).graph.node], ["tpat_onehot"])
+        self.assertEqual(tpat.verify(self.path("out.onnx"), device="cpu").failed, 0)
+
+    def test_gather_nd_dynamic_batch(self):
+        """TPAT's example of a dynamic batch: GatherND by its type."""
+        indices = numpy_helper.from_array(numpy.array([[[0]]], numpy.int64), "indices")
+        model = self.write([helper.make_node("Expand", ["indices", "shape"], ["wide"], name="wide"),
+                            helper.make_node("GatherND", ["x", "i"], ["y"], name="gather", batch_dims=1)],
+                           [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["B", 5]),
+                            helper.make_tensor_value_info("i", TensorProto.INT64, ["B", 2, 1])],
+                           [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["B", 2]),
+                            helper.make_tensor_value_info("wide", TensorProto.INT64, [4, 1, 1])],
+                           [indices, numpy_helper.from_array(numpy.array([4, 1, 1], numpy.int64), "shape")])
+        names = tpat.onnx2plugin(model, self.path("out.onnx"), node_types=["GatherND"], dynamic_bs=True, min_bs=1, max_bs=16,
+                                 opt_bs=8, arch="sm_90")
+        self.assertEqual(len(names), 1)
+        self.assertEqual(tpat.verify(self.path("out.onnx"), device="cpu").failed, 0)
+
+    def test_wrong_batch(self):
+        for wrong in ({"dynamic_bs": "maybe"}, {"dynamic_bs": True, "min_bs": 9, "opt_bs": 8}):
+            with self.assertRaises(tpat.UsageError):
+                tpat.onnx2plugin(self.model, self.path("out.onnx"), node_names=["activation"], **wrong)
+
+
+if __name__ == "__main__":
+    ran = unittest.main(exit=False, verbosity=1).result
+    failed = len(ran.failures) + len(ran.errors)
+    print(f"{ran.testsRun - failed} passed, {failed} failed")
+    sys.exit(failed > 0)
