@@ -13,6 +13,7 @@ static int version(struct cli *c, int argc, char **argv);
 
 /* Ends with a null name. */
 static const struct cli_command cli_commands[] = {
+	{ "fix", "MODEL [LOG]", "TensorRT refused a model: replace what it refuses, or say why it failed", cli_fix },
 	{ "build", "MODEL", "generate plugins for selected nodes, and a model that uses them", cli_build },
 	{ "list", "MODEL", "list a model's nodes: types, and support by TensorRT and tpat", cli_list },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
@@ -41,7 +42,7 @@ static void print_help(FILE *to)
 	fprintf(to,
 	        "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
-		fprintf(to, "  %-8s %-10s %s\n", k->name, k->arguments, k->help);
+		fprintf(to, "  %-8s %-12s %s\n", k->name, k->arguments, k->help);
 	fprintf(to, "\ntpat COMMAND --help lists its options.\n"
 	            "Exit status: 0 success, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device.\n");
 }

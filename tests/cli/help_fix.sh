@@ -1,0 +1,2 @@
+# The options.
+tpat fix --help
