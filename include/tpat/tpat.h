@@ -342,6 +342,32 @@ struct tpat_verified {
  * TPAT_DIFFER if results differ; *out is filled in that case too, and after an interrupt. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
+/* ---- Running a whole model with tpat's own kernels, without an inference engine. */
+
+struct tpat_run_options {
+	int version;               /* TPAT_RUN_VERSION */
+	const char *model;         /* path */
+	const char *device;        /* "cuda", "cuda:1", "cpu", "emulator", "interpreter"; null: cpu */
+	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb"; other inputs are random: floats from -1 to 1,
+	                              integers 0 or 1 */
+	struct tpat_strings shape; /* "tensor:4x3x64": extents of a random input */
+	struct tpat_strings value; /* "tensor=16000": inputs to make constant, in their own types */
+	const char *output;        /* path of an .npz file for the outputs; null: none */
+	uint64_t seed;
+};
+enum { TPAT_RUN_VERSION = 1 };
+#define TPAT_RUN_OPTIONS ((struct tpat_run_options){ .version = TPAT_RUN_VERSION, .seed = 1 })
+
+struct tpat_ran {
+	const char *device;          /* "NVIDIA H100 80GB HBM3", "interpreter" */
+	int nodes, pieces, kernels;  /* nodes that ran; programs that they made; launches */
+	struct tpat_strings outputs; /* "y: f32[4,3]" */
+};
+
+/* Errors: TPAT_UNSUPPORTED for a node that tpat does not support, or whose extents are known only from data outside of
+ * its program. */
+TPAT_API int tpat_run(struct tpat *t, const struct tpat_ran **out, const struct tpat_run_options *o);
+
 /* ---- Measuring. */
 
 struct tpat_bench_options {

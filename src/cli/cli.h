@@ -161,6 +161,7 @@ int cli_tune(struct cli *c, int argc, char **argv);
 int cli_build(struct cli *c, int argc, char **argv);
 int cli_fix(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
+int cli_run(struct cli *c, int argc, char **argv);
 int cli_verify(struct cli *c, int argc, char **argv);
 int cli_inspect(struct cli *c, int argc, char **argv);
 int cli_rebuild(struct cli *c, int argc, char **argv);

@@ -16,6 +16,7 @@ static const struct cli_command cli_commands[] = {
 	{ "fix", "MODEL [LOG]", "TensorRT refused a model: replace what it refuses, or say why it failed", cli_fix },
 	{ "build", "MODEL", "generate plugins for selected nodes, and a model that uses them", cli_build },
 	{ "list", "MODEL", "list a model's nodes: types, and support by TensorRT and tpat", cli_list },
+	{ "run", "MODEL", "run a whole model with tpat's own kernels, without TensorRT", cli_run },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
 	{ "db", "ACTION", "manage the tuning database: list, stats, export, import, merge, prune", cli_db },
