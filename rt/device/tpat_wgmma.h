@@ -230,19 +230,28 @@ TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, 
 	wgmma_issue<LEFT_TURNED, RIGHT_TURNED>(sum, left.descriptor(row, k), right.descriptor(column, k), add, A(),
 	                                       B());
 #else
+	constexpr int depth = mma_depth<A>();
+	A rows[2][depth];
 	row += block_thread() / 32 % 4 * 16;
+	for (int i = 0; i < 2; i++)
+		for (int e = 0; e < depth; e++)
+			rows[i][e] = *left.element(row + mma_row(2 * i), k + e);
 	for (int j = 0; j < N; j++)
-		for (int i = 0; i < 4; i++) {
-			const int m = row + mma_row(i), n = column + 8 * j + mma_column(i);
-			S all = add ? sum[j].at[i] : S(0);
-			for (int e = k; e < k + mma_depth<A>(); e++) {
-				if constexpr (sizeof(A) == 1)
-					all = (int)((u32)all +
-					            (u32)((int)*left.element(m, e) * (int)*right.element(n, e)));
-				else
-					all = to_f32(*left.element(m, e)) * to_f32(*right.element(n, e)) + all;
+		for (int c = 0; c < 2; c++) {
+			B right_column[depth];
+			for (int e = 0; e < depth; e++)
+				right_column[e] = *right.element(column + 8 * j + mma_column(c), k + e);
+			for (int i = c; i < 4; i += 2) {
+				S all = add ? sum[j].at[i] : S(0);
+				for (int e = 0; e < depth; e++) {
+					if constexpr (sizeof(A) == 1)
+						all = (int)((u32)all +
+						            (u32)((int)rows[i / 2][e] * (int)right_column[e]));
+					else
+						all = to_f32(rows[i / 2][e]) * to_f32(right_column[e]) + all;
+				}
+				sum[j].at[i] = all;
 			}
-			sum[j].at[i] = all;
 		}
 #endif
 }

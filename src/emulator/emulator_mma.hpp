@@ -106,32 +106,59 @@ static inline EMULATOR_RAW void emulator_barrier_wait(const uint64_t *word, int 
 		emulator_host.until_not(word, *word, __FILE__, __LINE__);
 }
 
-/* A tile, in rows of 128 bytes whose 16-byte pieces change places; zeros outside of the tensor. */
+/* The columns from `column` on of a tensor's row that begins at element `place`, as row r of a tile of 128-byte rows, whose
+ * 16-byte pieces change places; zeros outside of the tensor. */
+static inline EMULATOR_RAW void emulator_row_load(char *to, int r, const struct emulator_map *m, int64_t place, int column,
+                                                  bool inside)
+{
+	const int n = m->element_bytes, each = 16 / n;
+	for (int c = 0; c < m->box[0]; c += each) {
+		char piece[16] = { 0 };
+		const int x = column + c, count = m->box[0] - c < each ? m->box[0] - c : each;
+		const int first = x < 0 ? -x : 0, last = m->dim[0] - x < count ? m->dim[0] - x : count;
+		char *const at = to + r * 128 + (c / each ^ r % 8) * 16;
+		if (inside && first < last) {
+			const char *from = m->from + (place + x + first) * n;
+			emulator_host.read(from, (size_t)(last - first) * n, 0);
+			emulator_host.copy(piece + first * n, from, (size_t)(last - first) * n);
+		}
+		if (count == each)
+			emulator_store(at, piece, 16);
+		else
+			for (int k = 0; k < count; k++)
+				emulator_store(at + k * n, piece + k * n, n);
+	}
+}
+
+/* The driver makes a map only for such addresses. */
+static inline EMULATOR_RAW void emulator_map_check(const struct emulator_map *m)
+{
+	if ((uintptr_t)m->from % 16 != 0)
+		emulator_host.fail("copies from a tensor map whose address is not a multiple of 16");
+}
+
+/* A tile of the tensor. */
 static inline EMULATOR_RAW void emulator_tile_load(char *to, const void *map, uint64_t *barrier, const int *at)
 {
 	const struct emulator_map *m = (const struct emulator_map *)map;
-	const int n = m->element_bytes;
 	int rows = 1;
 	for (int d = 1; d < m->rank; d++)
 		rows *= m->box[d];
 	if (m->pixels)
 		emulator_host.fail("copies a box from a tensor map of a walk");
-	for (int r = 0; r < rows; r++)
-		for (int c = 0; c < m->box[0]; c++) {
-			char element[8] = { 0 };
-			int64_t place = 0;
-			bool inside = true;
-			for (int d = 0, left = r; d < m->rank; d++) {
-				const int64_t x = at[d] + (d == 0 ? c : left % m->box[d]);
-				left = d == 0 ? left : left / m->box[d];
-				inside = inside && x >= 0 && x < m->dim[d];
-				place += x * m->stride[d];
-			}
-			if (inside)
-				emulator_load(element, m->from + place * n, n);
-			emulator_store(to + r * 128 + (c * n / 16 ^ r % 8) * 16 + c * n % 16, element, n);
+	emulator_map_check(m);
+	for (int r = 0; r < rows; r++) {
+		int64_t place = 0;
+		bool inside = true;
+		for (int d = 1, left = r; d < m->rank; d++) {
+			const int64_t x = at[d] + left % m->box[d];
+			left /= m->box[d];
+			inside = inside && x >= 0 && x < m->dim[d];
+			place += x * m->stride[d];
 		}
-	emulator_barrier_change(barrier, 0, -(int64_t)rows * m->box[0] * n);
+		emulator_row_load(to, r, m, place, at[0], inside);
+	}
+	emulator_barrier_change(barrier, 0, -(int64_t)rows * m->box[0] * m->element_bytes);
 }
 
 /* The same of a walk: from the position `at` on, each moved by `by`. */
@@ -142,6 +169,7 @@ static inline EMULATOR_RAW void emulator_walk_load(char *to, const void *map, ui
 	int here[5];
 	if (!m->pixels)
 		emulator_host.fail("walks over a tensor by a map of boxes");
+	emulator_map_check(m);
 	for (int d = 1; d <= last; d++)
 		here[d] = d < last ? (at[d] - m->first[d]) / m->step[d] : at[d];
 	for (int r = 0; r < m->pixels; r++) {
@@ -152,12 +180,7 @@ static inline EMULATOR_RAW void emulator_walk_load(char *to, const void *map, ui
 			inside = inside && x >= 0 && x < m->dim[d];
 			place += x * m->stride[d];
 		}
-		for (int c = 0; c < m->box[0]; c++) {
-			char element[8] = { 0 };
-			if (inside && at[0] + c < m->dim[0])
-				emulator_load(element, m->from + (place + at[0] + c) * n, n);
-			emulator_store(to + r * 128 + (c * n / 16 ^ r % 8) * 16 + c * n % 16, element, n);
-		}
+		emulator_row_load(to, r, m, place, at[0], inside);
 		here[1]++;
 		for (int d = 1; d < last && here[d] == m->count[d]; d++) {
 			here[d] = 0;
