@@ -234,6 +234,7 @@ def pool(d, t):
 def depthwise(d, t):
     k, stride = d.pick((3, 1), (3, 2), (5, 1), (7, 1))
     n, c, h, w = d.image(channels=(16, 1024), side=(7, 224))
+    c = int(c)  # the attribute group fixes the channels
     return (f"depthwise{k}s{stride}_{n}x{c}x{h}x{w}", [("x", t, [n, c, h, w]), ("w", t, [c, 1, k, k]), ("b", t, [c])],
             [("Conv", ["x", "w", "b"], ["y"], {"group": c, "pads": [k // 2] * 4, "strides": [stride] * 2})],
             lambda x, w, b: F.conv2d(x, w, b, padding=k // 2, stride=stride, groups=c))
