@@ -71,12 +71,12 @@ $(B)/libtpat.a: $(LIB_OBJ) $(B)/objects
 
 $(B)/libtpat.so: $(LIB_OBJ) $(B)/objects
 	$(call say,LINK)
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libtpat.so.$(SOVER) -Wl,--exclude-libs,ALL -o $@ $(LIB_OBJ) $(LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,relro,-z,now -Wl,-soname,libtpat.so.$(SOVER) -Wl,--exclude-libs,ALL -o $@ $(LIB_OBJ) $(LIBS)
 	@ln -sf libtpat.so $@.$(SOVER)
 
 $(B)/tpat: $(CLI_OBJ) $(B)/libtpat.a
 	$(call say,LINK)
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-z,relro,-z,now -o $@ $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
 
 # The compiler, its flags and the set of objects are inputs too: these files change only when what they say does.
 $(OBJ)/flags $(B)/flags: FORCE | $(SETUP)
@@ -93,7 +93,7 @@ install: all
 	install -m 755 $(B)/libtpat.so $(DESTDIR)$(PREFIX)/lib/libtpat.so.$(VERSION)
 	ln -sf libtpat.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtpat.so.$(SOVER)
 	ln -sf libtpat.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtpat.so
-	install -m 644 include/tpat/*.h $(DESTDIR)$(PREFIX)/include/tpat
+	install -m 644 include/tpat/*.h include/tpat/*.hpp $(DESTDIR)$(PREFIX)/include/tpat
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tpat.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tpat.pc
 	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
 

@@ -7,3 +7,11 @@ python: $(B)/libtpat.so tools/python-calls.py include/tpat/tpat.h
 	$(Q)strip --strip-debug -o build/python/tpat/libtpat.so $(B)/libtpat.so
 wheel: python
 	$(Q)rm -rf build/wheel && python3 tools/wheel.py $(VERSION) build/wheel
+
+# The programs of examples/, as a user compiles them.
+.PHONY: examples
+examples: $(B)/libtpat.so
+	@mkdir -p build/examples
+	$(Q)$(CC) -std=c11 -Wall -Wextra -Werror -Iinclude examples/build.c -o build/examples/build_c -L$(B) -ltpat -Wl,-rpath,$(abspath $(B))
+	$(Q)g++ -std=c++17 -Wall -Wextra -Werror -Iinclude examples/build.cpp -o build/examples/build_cpp -L$(B) -ltpat \
+		-Wl,-rpath,$(abspath $(B))

@@ -235,7 +235,7 @@ int tensorrt_link(const struct build *b, const char *const *object, int objects,
 	int n = 0;
 	args[n++] = "-shared";
 	args[n++] = "-Wl,--no-undefined";
-	args[n++] = "-Wl,-z,relro";
+	args[n++] = "-Wl,-z,relro,-z,now";
 	args[n++] = "-s";
 	for (int i = 0; i < objects; i++)
 		args[n++] = object[i];

@@ -93,8 +93,8 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	put_make_word(out, str_shell(out->arena, l->library));
 	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n.PHONY: library unedited kernels clean\n");
 	str_add(out, "library: unedited\n"
-	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared -Wl,--no-undefined -o "
-	             "$(LIBRARY) \\\n"
+	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared "
+	             "-Wl,--no-undefined,-z,relro,-z,now -o $(LIBRARY) \\\n"
 	             "\t\tlibrary.c $(wildcard rt/*/*.c) -ldl -lpthread\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)

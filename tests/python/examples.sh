@@ -1,0 +1,19 @@
+#!/bin/sh
+# The programs of examples/ build and verify a model, and fail with a reason: examples.sh MODELS, after `make examples`.
+cd "$(dirname "$0")/../.." || exit 1
+here=$(mktemp -d) && trap 'rm -rf "$here"' EXIT
+passed=0 failed=0
+check() { if [ "$2" = "$3" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf '%s: %s\n' "$1" "$3"; fi; }
+for program in build_c build_cpp; do
+	cp "$1/small.onnx" "$here/net.onnx"
+	check $program "1 plugins
+1 of 1 agree" "$(build/examples/$program "$here/net.onnx" Softmax 2>&1)"
+	build/examples/$program "$here/none.onnx" Softmax 2> "$here/error"
+	check "$program, a missing file: exit status" 3 $?
+	check "$program, a missing file: names" 1 "$(grep -c none.onnx "$here/error")"
+done
+for file in build/tpat build/libtpat.so "$here/libtpat_net.so"; do
+	check "$file: full RELRO" 2 "$(readelf -lWd "$file" | grep -c -e GNU_RELRO -e 'FLAGS_1.*NOW')"
+done
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
