@@ -34,7 +34,7 @@ $(GEN)/op_list.inc: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 # The runtime of TensorRT libraries, compiled, in one file: a build need not wait for that. As src/engine/ compiles its sources.
-RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/core/*.c rt/tensorrt/*.c)))
+RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/core/*.c rt/tensorrt/*.c rt/onnxruntime/*.c)))
 $(GEN)/rt/%.o: rt/%.c | $(SETUP)
 	@mkdir -p $(@D)
 	$(call say,CC)
@@ -63,7 +63,8 @@ $(GEN)/words_cuda.txt: $(CUDA_HEADERS) rt/device/tpat_cpu.h tools/words.awk | $(
 
 # What the program carries: that, its sources, the headers that kernels include, and the emulator's headers for them.
 EMBED := $(sort $(wildcard rt/*/*.c rt/*/*.h) \
-	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_cuda.h)) \
+	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_ort_abi.h \
+	 include/tpat/tpat_cuda.h)) \
 	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o $(GEN)/words_c.txt $(GEN)/words_cuda.txt
 GEN_OBJ += $(OBJ)/gen/embed.o
 $(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list

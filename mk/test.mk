@@ -66,7 +66,7 @@ $(ADDED)/added_test: $(ADDED_OBJ) $(NEEDS)
 -include $(wildcard $(ADDED)/*.d)
 
 # A plugin library as generated code would be: the runtime and a library description written by hand.
-RT_SOURCES := $(wildcard rt/core/*.c rt/tensorrt/*.c)
+RT_SOURCES := $(wildcard rt/core/*.c rt/tensorrt/*.c rt/onnxruntime/*.c)
 $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.h) $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK)

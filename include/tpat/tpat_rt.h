@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 6
+#define TPAT_RT_VERSION 7
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -113,6 +113,9 @@ struct tpat_rt_map_values {
 	int64_t count[TPAT_RT_MAP_RANK];
 };
 
+/* Runs one block of a kernel on the processor; arguments as for cuLaunchKernel. */
+typedef void tpat_rt_cpu(void *const *args, const uint32_t block[3]);
+
 struct tpat_rt_kernel {
 	const char *name; /* of the function in the module */
 	const struct tpat_rt_arg *arg;
@@ -127,6 +130,7 @@ struct tpat_rt_kernel {
 	int32_t early;    /* 1: its code for sm_90 and later itself waits for the previous kernel, which may still be
 	                     running at launch */
 	int32_t together; /* 1: its blocks wait for each other, so that all must run at the same time */
+	tpat_rt_cpu *cpu; /* the same for the processor, compiled into the library; null: the library has none */
 };
 
 /* One step of a tactic: launches its first kernel whose guard holds, whose architecture is loaded, and whose blocks run
@@ -230,6 +234,11 @@ struct tpat_rt_device {
 	int (*map)(void *user, const struct tpat_rt_map_values *values, void *out, char why[256]);
 	/* Copies within device memory, in stream order. May be null without TensorRT. */
 	int (*copy)(void *user, void *to, const void *from, size_t bytes, void *stream, char why[256]);
+	/* For engines that give plugins no workspace (ONNX Runtime); null elsewhere. Memory in stream order, aligned to
+	 * 256 bytes; and a read that waits for the stream. */
+	int (*alloc)(void *user, size_t bytes, void *stream, void **pointer, char why[256]);
+	void (*free)(void *user, void *pointer, void *stream);
+	int (*read)(void *user, void *to, const void *from, size_t bytes, void *stream, char why[256]);
 };
 
 /* Sets the device; the struct is copied; null: back to CUDA. Must not be called while a plugin of the library is in

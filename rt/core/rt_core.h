@@ -31,6 +31,14 @@ const struct tpat_rt_tensor *rt_tensor(const struct tpat_rt_plugin *p, int32_t i
 size_t rt_extents(const struct tpat_rt_plugin *p);
 int64_t rt_apply(int32_t op, int64_t a, int64_t b, int64_t c);
 void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t *value);
+/* The same, with what only some engines know: elements of shape inputs, and sizes that kernels have stored. */
+struct rt_known {
+	const int64_t *const *element; /* for each input; null: unknown */
+	const size_t *elements;        /* their numbers */
+	const int64_t *size;           /* for each output; negative: unknown, then it has no value. Null: the largest */
+};
+void rt_evaluate_known(const struct tpat_rt_plugin *p, const int64_t *extent, const struct rt_known *known,
+                       int64_t *value);
 /* Computes lower and upper bounds of each node for extents between two bounds. */
 void rt_range(const struct tpat_rt_plugin *p, const int64_t *low_extent, const int64_t *high_extent, int64_t *low,
               int64_t *high);
@@ -42,7 +50,8 @@ int rt_truth(int32_t op); /* nonzero if the result is always 0 or 1 */
 struct rt_loaded { /* immutable once made */
 	struct rt_loaded *next;
 	const struct tpat_rt_plugin *plugin;
-	int device;
+	const struct tpat_rt_device *on;
+	int device;      /* its number */
 	void *module;    /* shared with plugins of the same code */
 	void **constant; /* a pointer for each buffer, shared with plugins of the same data; null for workspace */
 };
@@ -54,6 +63,9 @@ struct rt_binding { /* kept in a plugin object */
 int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, const struct rt_loaded **out,
                    char why[RT_WHY]);
 int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY]);
+/* The same on a device of the engine's choice: &rt_cuda, &rt_cpu. */
+int rt_device_bind_on(const struct tpat_rt_plugin *p, const struct tpat_rt_device *on, struct rt_binding *binding,
+                      char why[RT_WHY]);
 /* True if kernels for only this architecture can be launched. */
 bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch);
 /* The most blocks of `threads` threads that run at the same time. */
@@ -61,7 +73,8 @@ int32_t rt_device_together(const struct rt_loaded *loaded, int32_t threads);
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY]);
 int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
                        char why[RT_WHY]);
-int rt_device_copy(void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY]);
+int rt_device_copy(const struct rt_loaded *loaded, void *to, const void *from, size_t bytes, void *stream,
+                   char why[RT_WHY]);
 int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel,
                      const uint32_t grid[3], void **args, void *stream, char why[RT_WHY]);
 /* Implements tpat_rt_set_device(); null: back to CUDA. */
@@ -71,6 +84,15 @@ void rt_device_forget(void);    /* frees everything; at unload */
 
 /* rt_cuda.c */
 extern const struct tpat_rt_device rt_cuda;
+
+/* rt_cpu.c: the processor, by the functions in the kernels' tables. `stream` is a struct rt_pool; null: the caller's
+ * thread alone. */
+extern const struct tpat_rt_device rt_cpu;
+struct rt_pool {
+	/* Calls task(arg) up to `n` times, on several threads, and waits for them. */
+	void (*run)(void *user, size_t n, void (*task)(void *arg), void *arg);
+	void *user;
+};
 
 enum { RT_WORKSPACE_ALIGN = 256 }; /* of each buffer */
 

@@ -54,6 +54,10 @@ static struct {
 	int (*free)(unsigned long long pointer);
 	int (*copy)(unsigned long long to, const void *from, size_t bytes, handle stream);
 	int (*copy_within)(unsigned long long to, unsigned long long from, size_t bytes, handle stream);
+	int (*alloc_ordered)(unsigned long long *pointer, size_t bytes, handle stream); /* optional: 11.2, like the next
+	                                                                                 */
+	int (*free_ordered)(unsigned long long pointer, handle stream);
+	int (*copy_out)(void *to, unsigned long long from, size_t bytes, handle stream);
 	int (*stream_new)(handle *stream, unsigned flags);
 	int (*stream_wait)(handle stream);
 	int (*stream_free)(handle stream);
@@ -95,6 +99,9 @@ static const struct {
 	{ "cuMemFree_v2", &cu.free, false },
 	{ "cuMemcpyHtoDAsync_v2", &cu.copy, false },
 	{ "cuMemcpyDtoDAsync_v2", &cu.copy_within, false },
+	{ "cuMemAllocAsync", &cu.alloc_ordered, true },
+	{ "cuMemFreeAsync", &cu.free_ordered, true },
+	{ "cuMemcpyDtoHAsync_v2", &cu.copy_out, false },
 	{ "cuStreamCreate", &cu.stream_new, false },
 	{ "cuStreamSynchronize", &cu.stream_wait, false },
 	{ "cuStreamDestroy_v2", &cu.stream_free, false },
@@ -418,6 +425,37 @@ static int cuda_copy(void *user, void *to, const void *from, size_t bytes, void 
 	return code ? cuda_why(why, code, "cuMemcpyDtoDAsync") : 0;
 }
 
+/* In the stream's order, from the driver's pool. */
+static int cuda_alloc(void *user, size_t bytes, void *stream, void **pointer, char why[RT_WHY])
+{
+	unsigned long long to = 0;
+
+	(void)user;
+	if (!cu.alloc_ordered || !cu.free_ordered)
+		return rt_why(why, "its workspace needs a CUDA driver of 11.2 or later");
+	int code = cu.alloc_ordered(&to, bytes ? bytes : 1, stream);
+	*pointer = (void *)(uintptr_t)to;
+	return code ? cuda_why(why, code, "cuMemAllocAsync") : 0;
+}
+
+static void cuda_free(void *user, void *pointer, void *stream)
+{
+	(void)user;
+	if (pointer)
+		cu.free_ordered((unsigned long long)(uintptr_t)pointer, stream);
+}
+
+static int cuda_read(void *user, void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY])
+{
+	int code = cu.copy_out(to, (unsigned long long)(uintptr_t)from, bytes, stream);
+
+	(void)user;
+	if (code)
+		return cuda_why(why, code, "cuMemcpyDtoHAsync");
+	code = cu.stream_wait(stream);
+	return code ? cuda_why(why, code, "cuStreamSynchronize") : 0;
+}
+
 static int cuda_function(void *user, void *module, const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k,
                          void **function, char why[RT_WHY])
 {
@@ -538,4 +576,7 @@ const struct tpat_rt_device rt_cuda = {
 	.together = cuda_together,
 	.map = cuda_map,
 	.copy = cuda_copy,
+	.alloc = cuda_alloc,
+	.free = cuda_free,
+	.read = cuda_read,
 };

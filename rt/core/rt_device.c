@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rt_device.c: the current device (CUDA, or the one from tpat_rt_set_device), and the code loaded on it: one entry for
- * each plugin and device, made once, read by all objects, kept until the library is unloaded. */
+/* rt_device.c: the current device (CUDA, or the one from tpat_rt_set_device, or the one that an engine names), and the
+ * code loaded on it: one entry for each plugin and device, made once, read by all objects, kept until the library is
+ * unloaded. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 /* Plugins that point to the same bytes share a constant. */
 struct constant {
 	struct constant *next;
+	const struct tpat_rt_device *on;
 	int device;
 	const void *data;
 	size_t bytes;
@@ -18,6 +20,7 @@ struct constant {
 /* Plugins with the same code, which differ in their weights, share it. */
 struct code {
 	struct code *next;
+	const struct tpat_rt_device *on;
 	int device;
 	const struct tpat_rt_image *image;
 	const struct tpat_rt_tactic *tactic;
@@ -53,8 +56,6 @@ static void free_loaded(struct rt_loaded *x)
 
 void rt_device_forget(void)
 {
-	const struct tpat_rt_device *d = device();
-
 	pthread_mutex_lock(&state.lock);
 	for (struct rt_loaded *x = state.loaded, *next; x; x = next) {
 		next = x->next;
@@ -62,14 +63,14 @@ void rt_device_forget(void)
 	}
 	for (struct constant *c = state.constant, *next; c; c = next) {
 		next = c->next;
-		if (d->release)
-			d->release(d->user, c->device, c->pointer);
+		if (c->on->release)
+			c->on->release(c->on->user, c->device, c->pointer);
 		free(c);
 	}
 	for (struct code *c = state.code, *next; c; c = next) {
 		next = c->next;
-		if (d->unload)
-			d->unload(d->user, c->device, c->module);
+		if (c->on->unload)
+			c->on->unload(c->on->user, c->device, c->module);
 		free(c);
 	}
 	state.loaded = NULL;
@@ -91,19 +92,20 @@ int rt_device_set(const struct tpat_rt_device *d, char why[RT_WHY])
 	return 0;
 }
 
-static int load_constant(const struct tpat_rt_buffer *b, int number, size_t bytes, void **pointer, char why[RT_WHY])
+static int load_constant(const struct tpat_rt_buffer *b, const struct rt_loaded *x, size_t bytes, void **pointer,
+                         char why[RT_WHY])
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = x->on;
 
 	for (struct constant *c = state.constant; c; c = c->next)
-		if (c->device == number && c->data == b->data && c->bytes == bytes) {
+		if (c->on == d && c->device == x->device && c->data == b->data && c->bytes == bytes) {
 			*pointer = c->pointer;
 			return 0;
 		}
 	struct constant *c = calloc(1, sizeof *c);
 	if (!c)
 		return rt_why(why, "out of memory");
-	*c = (struct constant){ .device = number, .data = b->data, .bytes = bytes };
+	*c = (struct constant){ .on = d, .device = x->device, .data = b->data, .bytes = bytes };
 	if (d->upload(d->user, b->data, bytes, &c->pointer, why)) {
 		free(c);
 		return -1;
@@ -131,7 +133,7 @@ static int load_constants(const struct tpat_rt_plugin *p, struct rt_loaded *x, c
 		if (value[b->bytes] < 0)
 			rc = rt_why(why, "the size of constant %s is not constant", b->name);
 		else
-			rc = load_constant(b, x->device, (size_t)value[b->bytes], &x->constant[i], why);
+			rc = load_constant(b, x, (size_t)value[b->bytes], &x->constant[i], why);
 	}
 	free(extent);
 	return rc;
@@ -139,17 +141,17 @@ static int load_constants(const struct tpat_rt_plugin *p, struct rt_loaded *x, c
 
 static int load_code(const struct tpat_rt_plugin *p, struct rt_loaded *x, char why[RT_WHY])
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = x->on;
 
 	for (struct code *c = state.code; c; c = c->next)
-		if (c->device == x->device && c->image == p->image && c->tactic == p->tactic) {
+		if (c->on == d && c->device == x->device && c->image == p->image && c->tactic == p->tactic) {
 			x->module = c->module;
 			return 0;
 		}
 	struct code *c = calloc(1, sizeof *c);
 	if (!c)
 		return rt_why(why, "out of memory");
-	*c = (struct code){ .next = state.code, .device = x->device, .image = p->image, .tactic = p->tactic };
+	*c = (struct code){ .next = state.code, .on = d, .device = x->device, .image = p->image, .tactic = p->tactic };
 	if (d->load(d->user, p, &c->module, why)) {
 		free(c);
 		return -1;
@@ -159,7 +161,8 @@ static int load_code(const struct tpat_rt_plugin *p, struct rt_loaded *x, char w
 	return 0;
 }
 
-static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **out, char why[RT_WHY])
+static int load(const struct tpat_rt_plugin *p, const struct tpat_rt_device *on, int number, struct rt_loaded **out,
+                char why[RT_WHY])
 {
 	struct rt_loaded *x = calloc(1, sizeof *x);
 
@@ -170,6 +173,7 @@ static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **o
 		return rt_why(why, "out of memory");
 	}
 	x->plugin = p;
+	x->on = on;
 	x->device = number;
 	if (load_code(p, x, why) || load_constants(p, x, why)) {
 		free_loaded(x);
@@ -179,25 +183,26 @@ static int load(const struct tpat_rt_plugin *p, int number, struct rt_loaded **o
 	return 0;
 }
 
-static int find(const struct tpat_rt_plugin *p, const struct rt_binding *binding, struct rt_binding *out,
-                char why[RT_WHY])
+static int find(const struct tpat_rt_plugin *p, const struct tpat_rt_device *on, const struct rt_binding *binding,
+                struct rt_binding *out, char why[RT_WHY])
 {
-	int number = device()->current(device()->user, why);
+	int number = on->current(on->user, why);
 
 	if (number < 0)
 		return -1;
 	uint64_t generation = __atomic_load_n(&state.generation, __ATOMIC_ACQUIRE);
-	if (binding->loaded && binding->generation == generation && binding->loaded->device == number) {
+	if (binding->loaded && binding->generation == generation && binding->loaded->on == on &&
+	    binding->loaded->device == number) {
 		*out = *binding;
 		return 0;
 	}
 	pthread_mutex_lock(&state.lock);
 	struct rt_loaded *x = state.loaded;
-	while (x && (x->plugin != p || x->device != number))
+	while (x && (x->plugin != p || x->on != on || x->device != number))
 		x = x->next;
 	int rc = 0;
 	if (!x) {
-		rc = load(p, number, &x, why);
+		rc = load(p, on, number, &x, why);
 		if (rc == 0) {
 			x->next = state.loaded;
 			state.loaded = x;
@@ -213,53 +218,59 @@ int rt_device_find(const struct tpat_rt_plugin *p, const struct rt_binding *bind
 {
 	struct rt_binding found;
 
-	if (find(p, binding, &found, why))
+	if (find(p, device(), binding, &found, why))
 		return -1;
 	*out = found.loaded;
 	return 0;
 }
 
-int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY])
+int rt_device_bind_on(const struct tpat_rt_plugin *p, const struct tpat_rt_device *on, struct rt_binding *binding,
+                      char why[RT_WHY])
 {
 	struct rt_binding found;
 
-	if (find(p, binding, &found, why))
+	if (find(p, on, binding, &found, why))
 		return -1;
 	*binding = found;
 	return 0;
 }
 
+int rt_device_bind(const struct tpat_rt_plugin *p, struct rt_binding *binding, char why[RT_WHY])
+{
+	return rt_device_bind_on(p, device(), binding, why);
+}
+
 bool rt_device_is_arch(const struct rt_loaded *loaded, int32_t arch)
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = loaded->on;
 	return !arch || !d->is_arch || d->is_arch(d->user, loaded->module, arch);
 }
 
 int32_t rt_device_together(const struct rt_loaded *loaded, int32_t threads)
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = loaded->on;
 	return d->together ? d->together(d->user, loaded->module, threads) : INT32_MAX;
 }
 
 int rt_device_map(const struct rt_loaded *loaded, const struct tpat_rt_map_values *values, void *out, char why[RT_WHY])
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = loaded->on;
 
-	(void)loaded;
 	memset(out, 0, TPAT_RT_MAP_BYTES);
 	return d->map ? d->map(d->user, values, out, why) : 0;
 }
 
-int rt_device_copy(void *to, const void *from, size_t bytes, void *stream, char why[RT_WHY])
+int rt_device_copy(const struct rt_loaded *loaded, void *to, const void *from, size_t bytes, void *stream,
+                   char why[RT_WHY])
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = loaded->on;
 	return d->copy ? d->copy(d->user, to, from, bytes, stream, why) : rt_why(why, "the device cannot copy");
 }
 
 int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kernel *kernel, void **function,
                        char why[RT_WHY])
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = loaded->on;
 
 	*function = loaded->module;
 	return d->function ? d->function(d->user, loaded->module, loaded->plugin, kernel, function, why) : 0;
@@ -268,6 +279,6 @@ int rt_device_function(const struct rt_loaded *loaded, const struct tpat_rt_kern
 int rt_device_launch(const struct rt_loaded *loaded, void *function, const struct tpat_rt_kernel *kernel,
                      const uint32_t grid[3], void **args, void *stream, char why[RT_WHY])
 {
-	const struct tpat_rt_device *d = device();
+	const struct tpat_rt_device *d = loaded->on;
 	return d->launch(d->user, function, loaded->plugin, kernel, grid, args, stream, why);
 }

@@ -108,15 +108,35 @@ static int64_t operand(const int64_t *value, int32_t node, int32_t of)
 	return node >= 0 && node < of ? value[node] : 0;
 }
 
+/* Returns the value of a node that the engine knows; RT_NONE: unknown. */
+static int64_t known_value(const struct tpat_rt_expr *e, const struct rt_known *known)
+{
+	if (e->op == TPAT_RT_SIZE)
+		return known->size[e->a] < 0 ? RT_NONE : known->size[e->a];
+	return known->element[e->a] && (size_t)e->b < known->elements[e->a] ? known->element[e->a][e->b] : RT_NONE;
+}
+
+static bool is_known_kind(const struct tpat_rt_expr *e, const struct rt_known *known)
+{
+	return known && ((e->op == TPAT_RT_VALUE && known->element) || (e->op == TPAT_RT_SIZE && known->size));
+}
+
 void rt_evaluate(const struct tpat_rt_plugin *p, const int64_t *extent, int64_t *value)
+{
+	rt_evaluate_known(p, extent, NULL, value);
+}
+
+void rt_evaluate_known(const struct tpat_rt_plugin *p, const int64_t *extent, const struct rt_known *known,
+                       int64_t *value)
 {
 	bool shapes = needs_values(p);
 
 	for (int32_t i = 0; i < p->exprs; i++) {
 		const struct tpat_rt_expr *e = &p->expr[i];
-		value[i] = is_leaf(e->op) ? leaf(p, e, extent)
-		                          : rt_apply(e->op, operand(value, e->a, i), operand(value, e->b, i),
-		                                     operand(value, e->c, i));
+		value[i] = is_known_kind(e, known) ? known_value(e, known)
+		           : is_leaf(e->op)        ? leaf(p, e, extent)
+		                                   : rt_apply(e->op, operand(value, e->a, i), operand(value, e->b, i),
+		                                              operand(value, e->c, i));
 		if (shapes && value[i] == RT_NONE)
 			value[i] = output_extent(p, i, extent);
 	}

@@ -301,7 +301,7 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 	/* The lower half comes first: both architectures are little-endian. */
 	for (int32_t o = 0; o < p->outputs; o++)
 		if (plan->narrow[o] >= 0 &&
-		    rt_device_copy(outputs[o], workspace + plan->narrow[o], sizeof(int32_t), stream, why))
+		    rt_device_copy(plan->loaded, outputs[o], workspace + plan->narrow[o], sizeof(int32_t), stream, why))
 			return -1;
 	return 0;
 }

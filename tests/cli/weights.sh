@@ -3,7 +3,7 @@
 tpat build $MODELS/packed_weights.onnx -t com.microsoft.MatMulNBits,Where -o out.onnx --arch sm_90 | sed -n 2p
 test $(wc -c < out.onnx) -le $(($(wc -c < $MODELS/packed_weights.onnx) + 2048)) || ls -l out.onnx $MODELS/packed_weights.onnx
 ls out.tpat/kernels | grep -c cu$
-ls out.tpat/plugins | wc -l
+ls out.tpat/plugins/*.h | wc -l
 tpat verify out.onnx --runs 2 --device cpu | grep ' ok\|PASSED'
 tpat list out.onnx | grep tpat
 echo '// edited' >> out.tpat/kernels/$(ls out.tpat/kernels | grep nbits.*cu$ || ls out.tpat/kernels | grep n_bits.*cu$)

@@ -79,6 +79,12 @@ int tensorrt_table(struct str *table, struct str *row, const struct engine_libra
                    struct tensorrt_data *data, const char *folder, struct err *e);
 void tensorrt_string(struct str *out, const char *text); /* a C string literal */
 
+/* tensorrt_cpu.c: plugins/<plugin>.cpu.c, which gives the plugin's kernels for the processor names of their own in the
+ * library. A folder of an earlier tpat has none. */
+const char *tensorrt_cpu_file(const struct engine_plugin *p, struct arena *a);
+const char *tensorrt_cpu_name(const struct engine_plugin *p, const struct ir_kernel *k, struct arena *a);
+void tensorrt_cpu(struct str *out, const struct engine_plugin *p);
+
 /* tensorrt_text.c: README.md, Makefile, tpat.json. */
 /* Returns the name in code/ of the plugin's kernels, or of those that it shares. */
 const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a);

@@ -64,14 +64,34 @@ static char *object_of(int number, struct arena *a)
 
 int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
 {
-	const char *args[] = { "-std=gnu11", "-O2",  "-fPIC", "-fvisibility=hidden", "-pthread", "-Irt", "-c",
-		               "-o",         object, source };
+	/* The processor's kernels need the flags from -fwrapv on, as on tpat's device cpu; the others do no harm. */
+	const char *args[] = { "-std=gnu11",
+		               "-O2",
+		               "-fPIC",
+		               "-fvisibility=hidden",
+		               "-pthread",
+		               "-fwrapv",
+		               "-Irt",
+		               "-ffp-contract=off",
+		               "-c",
+		               "-fno-math-errno",
+		               "-o",
+		               object,
+		               "-fno-strict-aliasing",
+		               source };
 	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
 }
 
 static int compile_source(const struct build *b, const struct job *j, struct arena *a, struct err *e)
 {
-	return tensorrt_compile_c(b, j->source, object_of(j->number, a), a, e);
+	return tensorrt_compile_c(b, j->source, j->object, a, e);
+}
+
+void tensorrt_add_cpu(struct build *b, const char *source, struct arena *a)
+{
+	const char *object = arena_printf(a, OBJECTS "/cpu_%d.o", b->cpu.n);
+	vec_push(a, &b->cpu, object);
+	b->job[b->jobs++] = (struct job){ .source = source, .object = object };
 }
 
 static int compile_cuda(const struct build *b, struct job *j, struct arena *a, struct err *e)
@@ -141,7 +161,8 @@ const char *tensorrt_place(const struct embed_file *f, struct arena *a)
 {
 	if (embed_is_header(f, KERNEL_CUDA))
 		return arena_printf(a, "kernels/%s", path_base(f->name));
-	if (str_starts(f->name, RT_CORE "/") || str_starts(f->name, RT_TENSORRT "/"))
+	if (str_starts(f->name, RT_CORE "/") || str_starts(f->name, RT_TENSORRT "/") ||
+	    str_starts(f->name, RT_ONNXRUNTIME "/"))
 		return f->name;
 	if (str_starts(f->name, "include/tpat/"))
 		return arena_printf(a, "rt/tpat/%s", path_base(f->name));
@@ -180,12 +201,15 @@ static int write_plugin(struct build *b, const struct engine_plugin *p, struct s
 		TRY(write_text(b, arena_printf(a, "kernels/%s%s", id, language->ending), &text[l], e));
 	}
 	for (int i = 0; i < b->library->archs; i++) {
-		b->job[b->jobs] = (struct job){ .plugin = p,
-			                        .cuda = str_text(&text[KERNEL_CUDA]),
-			                        .arch = &b->library->arch[i],
-			                        .number = b->jobs };
+		b->job[b->jobs] =
+		        (struct job){ .plugin = p, .cuda = str_text(&text[KERNEL_CUDA]), .arch = &b->library->arch[i] };
 		b->jobs++;
 	}
+	struct str cpu = str_new(a);
+	const char *name = tensorrt_cpu_file(p, a);
+	tensorrt_cpu(&cpu, p);
+	TRY(write_text(b, name, &cpu, e));
+	tensorrt_add_cpu(b, name, a);
 	return 0;
 }
 
@@ -218,8 +242,8 @@ static int write_library(struct build *b, struct arena *a, struct err *e)
 
 static int make_folders(const struct build *b, struct arena *a, struct err *e)
 {
-	static const char *const name[] = { "kernels", "plugins",   "code",    "data",
-		                            RT_CORE,   RT_TENSORRT, "rt/tpat", OBJECTS };
+	static const char *const name[] = { "kernels",   "plugins",      "code",    "data", RT_CORE,
+		                            RT_TENSORRT, RT_ONNXRUNTIME, "rt/tpat", OBJECTS };
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		TRY(file_mkdir(path_join(a, b->folder, name[i]), e));
 	return 0;
@@ -230,8 +254,8 @@ static int make_folders(const struct build *b, struct arena *a, struct err *e)
 int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
                   struct err *e)
 {
-	const char *end[] = { "-ldl", "-lpthread", "-o", library };
-	const char **args = NEWN(a, const char *, objects + 16);
+	const char *end[] = { "-ldl", "-lpthread", "-lm", "-o", library };
+	const char **args = NEWN(a, const char *, objects + b->cpu.n + 16);
 	int n = 0;
 	args[n++] = "-shared";
 	args[n++] = "-Wl,--no-undefined";
@@ -239,6 +263,8 @@ int tensorrt_link(const struct build *b, const char *const *object, int objects,
 	args[n++] = "-s";
 	for (int i = 0; i < objects; i++)
 		args[n++] = object[i];
+	vec_each (cpu, &b->cpu)
+		args[n++] = *cpu;
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		args[n++] = end[i];
 	return run_cc(b->folder, args, n, a, e);
@@ -249,8 +275,8 @@ int tensorrt_link_sources(struct build *b, const char *tables, const char *libra
 {
 	const char **object = NEWN(a, const char *, b->sources + 1);
 	for (b->jobs = 0; b->jobs < b->sources; b->jobs++) {
-		b->job[b->jobs] = (struct job){ .source = b->source[b->jobs], .number = b->jobs };
 		object[b->jobs] = object_of(b->jobs, a);
+		b->job[b->jobs] = (struct job){ .source = b->source[b->jobs], .object = object[b->jobs] };
 	}
 	object[b->sources] = tables;
 	TRY(tensorrt_run_jobs(b, e));
@@ -288,7 +314,7 @@ int tensorrt_build(const struct engine_library *l, const char *folder, const cha
 		.workers = l->workers,
 		.progress = l->progress,
 		.user = l->user,
-		.job = NEWN(a, struct job, sources + l->plugins * l->archs),
+		.job = NEWN(a, struct job, sources + l->plugins * (l->archs + 1)),
 		.header = NEWN(a, struct dev_nvrtc_header, sources),
 		.source = NEWN(a, const char *, sources),
 	};

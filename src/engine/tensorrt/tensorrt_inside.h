@@ -12,6 +12,7 @@
 #define RUNTIME OBJECTS "/runtime.o"
 #define RT_CORE "rt/core" /* sources of the runtime, in the folder and in the tree */
 #define RT_TENSORRT "rt/tensorrt"
+#define RT_ONNXRUNTIME "rt/onnxruntime"
 
 struct build {
 	const struct engine_library *library;
@@ -22,6 +23,9 @@ struct build {
 	int headers;
 	const char **source; /* the runtime's */
 	int sources;
+	struct {
+		VEC(const char *);
+	} cpu; /* objects of the kernels for the processor */
 	atomic_int done;
 	atomic_bool stop; /* a job failed, or the user asked */
 	int workers;
@@ -31,11 +35,10 @@ struct build {
 
 /* One call of a compiler: `source` (C) or a plugin's kernels. */
 struct job {
-	const char *source;
+	const char *source, *object;
 	const struct engine_plugin *plugin;
 	const char *cuda;
 	const struct engine_arch *arch;
-	int number;
 	bool refused; /* NVRTC refuses the text */
 	bool found;   /* its code was in the cache */
 	struct err err;
@@ -43,9 +46,11 @@ struct job {
 
 char *tensorrt_id(const struct engine_plugin *p, struct arena *a);
 int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e);
+/* Adds a job that compiles a plugin's kernels for the processor. */
+void tensorrt_add_cpu(struct build *b, const char *source, struct arena *a);
 /* Runs all jobs. Reports the failure of the first in order, so that messages do not depend on timing. */
 int tensorrt_run_jobs(struct build *b, struct err *e);
-/* Links the embedded runtime, the folder's tables (obj/library.o) and their objects. */
+/* Links the embedded runtime, the folder's tables (obj/library.o), and the processor's kernels. */
 int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
                   struct err *e);
 /* The same, with the runtime compiled from its sources. */

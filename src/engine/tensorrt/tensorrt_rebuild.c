@@ -139,7 +139,7 @@ static int add_plugin(struct engine_again *r, struct build *b, const struct engi
 		}
 		if (!text)
 			TRY(file_read(&text, NULL, path_join(a, r->folder, arena_printf(a, "kernels/%s", file)), a, e));
-		b->job[b->jobs] = (struct job){ .plugin = p, .cuda = text, .arch = &r->arch[k], .number = b->jobs };
+		b->job[b->jobs] = (struct job){ .plugin = p, .cuda = text, .arch = &r->arch[k] };
 		b->jobs++;
 		vec_push(a, &r->made, code);
 	}
@@ -167,6 +167,7 @@ static void list_runtime(struct build *b, const struct engine_again *r, struct a
 	struct names names = { 0 };
 	list_files(&names, r->folder, RT_CORE, ".c", a);
 	list_files(&names, r->folder, RT_TENSORRT, ".c", a);
+	list_files(&names, r->folder, RT_ONNXRUNTIME, ".c", a);
 	b->source = names.at;
 	b->sources = names.n;
 	b->job = NEWN(a, struct job, names.n + 1);
@@ -185,8 +186,10 @@ static int link_again(struct build *b, const struct engine_again *r, struct aren
 
 int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e)
 {
+	struct names cpu = { 0 };
+	list_files(&cpu, r->folder, "plugins", ".cpu.c", a);
 	struct build b = { .folder = r->work,
-		           .job = NEWN(a, struct job, r->plugins * r->archs + 1),
+		           .job = NEWN(a, struct job, r->plugins * r->archs + cpu.n + 1),
 		           .workers = r->workers,
 		           .progress = r->progress,
 		           .user = r->user };
@@ -204,6 +207,8 @@ int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e)
 		plugin[i].name = r->plugin[i];
 		TRY(add_plugin(r, &b, &plugin[i], old, stale, a, e));
 	}
+	vec_each (source, &cpu)
+		tensorrt_add_cpu(&b, *source, a);
 	TRY(tensorrt_run_jobs(&b, e));
 	TRY(link_again(&b, r, a, e));
 	vec_push(a, &r->made, TENSORRT_STAMP);

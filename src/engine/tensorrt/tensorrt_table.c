@@ -506,6 +506,8 @@ static void put_args(struct table *t, const struct ir_kernel *k, int step, int n
 static void put_kernels(struct table *t, int i)
 {
 	const struct table_step *s = &t->steps.at[i];
+	for (int k = 0; k < s->step->n; k++)
+		str_printf(t->out, "tpat_rt_cpu %s;\n", tensorrt_cpu_name(t->plugin, s->step->at[k], t->arena));
 	str_printf(t->out, "static const struct tpat_rt_kernel %s_kernel_%d[] = {\n", t->id, i);
 	for (int k = 0; k < s->step->n; k++) {
 		const struct ir_kernel *x = s->step->at[k];
@@ -526,7 +528,8 @@ static void put_kernels(struct table *t, int i)
 			str_add(t->out, ", .early = 1");
 		if (x->together)
 			str_add(t->out, ", .together = 1");
-		str_printf(t->out, ", .guard = %" PRId32 " },\n", s->guard[k]);
+		str_printf(t->out, ", .guard = %" PRId32 ",\n\t  .cpu = %s },\n", s->guard[k],
+		           tensorrt_cpu_name(t->plugin, x, t->arena));
 	}
 	str_add(t->out, "};\n");
 }

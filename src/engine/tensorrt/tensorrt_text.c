@@ -37,6 +37,8 @@ void tensorrt_readme(struct str *out, const struct engine_library *l)
 	             "or with\n"
 	             "the plugin registry's `loadLibrary`. If it opens the library before TensorRT, it must then call\n"
 	             "`tpat_rt_register()`.\n\n");
+	str_add(out, "ONNX Runtime 1.16 and later runs the plugins as custom operators, on the CPU or with CUDA:\n"
+	             "`SessionOptions.register_custom_ops_library` takes the library's path.\n\n");
 	str_add(out,
 	        "## Contents\n\n"
 	        "- `kernels/*.cu`: the kernels as CUDA C++, to read and to edit; `kernels/*.cpu.c`: the same for the "
@@ -44,7 +46,7 @@ void tensorrt_readme(struct str *out, const struct engine_library *l)
 	        "- `plugins/*.h`, `library.c`: tables of each plugin's inputs, outputs and kernel launches\n"
 	        "- `code/`: the compiled kernels; `data/`: constants and weights\n"
 	        "- `rt/`: the runtime, C11, the same in every library: `rt/core/` reads the tables and launches\n"
-	        "  kernels, `rt/tensorrt/` is the TensorRT plugin\n"
+	        "  kernels, `rt/tensorrt/` is the TensorRT plugin, `rt/onnxruntime/` the custom operators\n"
 	        "- `tpat.json`: a machine-readable description of all plugins\n\n");
 	str_add(out, "## Rebuilding\n\n"
 	             "After you edit `kernels/*.cu`, a table or the runtime, `tpat rebuild` with this folder's name "
@@ -93,9 +95,10 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	put_make_word(out, str_shell(out->arena, l->library));
 	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n.PHONY: library unedited kernels clean\n");
 	str_add(out, "library: unedited\n"
-	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -Irt -shared "
-	             "-Wl,--no-undefined,-z,relro,-z,now -o $(LIBRARY) \\\n"
-	             "\t\tlibrary.c $(wildcard rt/*/*.c) -ldl -lpthread\n\n");
+	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -fwrapv -ffp-contract=off "
+	             "-fno-strict-aliasing \\\n"
+	             "\t\t-Irt -shared -Wl,--no-undefined,-z,relro,-z,now -o $(LIBRARY) \\\n"
+	             "\t\tlibrary.c $(wildcard plugins/*.cpu.c rt/*/*.c) -ldl -lpthread -lm\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
 		for (int k = 0; k < l->archs && !l->plugin[i].like; k++)
