@@ -76,7 +76,7 @@ ORT_SLOT(release_domain, 101);
 ORT_SLOT(gpu_stream, 193);
 ORT_SLOT(parallel_for, 274);
 
-/* What a library gets: get() returns null for a version that this ONNX Runtime does not know. */
+/* Passed to a library: get() returns null for a version that this ONNX Runtime does not know. */
 struct ort_api_base {
 	const struct ort_api *(*get)(uint32_t version);
 	const char *(*version)(void); /* "1.31.0" */

@@ -102,7 +102,7 @@ def plugin_names(rewritten):
 
 
 def ran(profile):
-    """The operators that a session ran, by its profile."""
+    """Reads from the profile of a session which operators it ran."""
     with open(profile, encoding="utf-8") as file:
         return {event["args"]["op_name"] for event in json.load(file)
                 if event.get("cat") == "Node" and "op_name" in event.get("args", {})}
