@@ -22,7 +22,7 @@ int cli_run(struct cli *c, int argc, char **argv)
 		return status;
 	int rc = tpat_run(c->tpat, &r, &o);
 	if (rc < 0)
-		return cli_fail(c, rc), -rc;
+		return cli_fail(c, rc);
 	printf("%s on %s: %d nodes in %d pieces, %d launches\n", o.model, r->device, r->nodes, r->pieces, r->kernels);
 	for (int i = 0; i < r->outputs.n; i++)
 		printf("  %s\n", r->outputs.at[i]);
