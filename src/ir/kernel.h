@@ -342,4 +342,7 @@ struct ir_plan {
 	} steps;
 };
 
+/* Returns a name that no kernel of the plan has. */
+const char *ir_kernel_name(const struct ir_plan *plan, const char *name);
+
 #endif

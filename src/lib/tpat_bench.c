@@ -139,7 +139,7 @@ static int measure(struct bench *b, struct tpat_timing *t, const struct graph_re
 	t->kernels = tune_runner_kernels(*r);
 	t->bytes = tune_runner_bytes(*r);
 	const struct tune_roofline roof =
-	        tune_roofline(p, inputs, &b->dev->props, t->bytes, b->result->bytes_per_ns, t->kernels);
+	        tune_roofline(p, inputs, &b->dev->props, &b->target, t->bytes, b->result->bytes_per_ns, t->kernels);
 	t->operations = roof.operations;
 	t->arithmetic_ns = roof.arithmetic_ns;
 	t->bound = roof.bound;

@@ -102,6 +102,14 @@ int tpat_value_name(const char **name, const char *text, struct arena *a, struct
 int tpat_value_read(struct tensor *out, const char *text, enum type type, int rank, const int64_t *dim, struct arena *a,
                     struct err *e);
 
+/* ---- tpat_gpu.c: GPUs of the table (sched_targets) by name. */
+
+/* Returns the first GPU with that name, or with these words in its name, ignoring case ("orin nx"); or null. */
+const struct sched_target *tpat_gpu_named(const char *name);
+/* Returns the GPU of the architecture with the longest name that occurs in the driver's name ("NVIDIA GeForce RTX
+ * 4090"), or null. */
+const struct sched_target *tpat_gpu_in(const char *name, int arch);
+
 /* ---- tpat_target.c: the GPU for which kernels are scheduled. */
 
 /* `gpu`: a name in the table (sched_targets), some of its words, "native", or null: the GPU of `arch` if that is a

@@ -16,7 +16,8 @@ void tpat_target_of_device(struct sched_target *out, const struct dev_props *pro
 {
 	int table_processors;
 
-	*out = props->arch == 0 ? sched_default_target : sched_target_of_device(props->name, props->arch);
+	*out = props->arch == 0 ? sched_default_target
+	                        : sched_target_like(tpat_gpu_in(props->name, props->arch), props->name, props->arch);
 	if (props->arch == 0)
 		return;
 	table_processors = out->processors;
@@ -82,7 +83,7 @@ static int unknown(const char *gpu, struct arena *a, struct err *e)
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a,
                 struct err *e)
 {
-	const struct sched_target *t = gpu ? sched_target_named(gpu) : NULL;
+	const struct sched_target *t = gpu ? tpat_gpu_named(gpu) : NULL;
 	const char *only = arch->n == 1 ? arch->at[0] : "";
 	if (gpu && strcmp(gpu, "native") == 0)
 		return native(out, a, e) < 0 ? e->code : tpat_target_calibrate(out, a, e);

@@ -60,12 +60,12 @@ static void add_stage(struct counted *c, const struct ir_stage *s, double times,
 }
 
 struct tune_roofline tune_roofline(const struct ir_program *p, const struct tensor *const *inputs,
-                                   const struct dev_props *d, double bytes, double bytes_per_ns, int kernels)
+                                   const struct dev_props *d, const struct sched_target *t, double bytes,
+                                   double bytes_per_ns, int kernels)
 {
 	struct counted c = { .p = p, .inputs = inputs };
 	struct tune_roofline out = { .bound = "memory" };
 	double one_by_one = 0, products = 0, clocks_per_ns = d->clock_khz / 1e6 * d->sms;
-	const struct sched_target t = sched_target_of_device(d->name, d->arch);
 	vec_each (s, &p->stages)
 		add_stage(&c, *s, 1, &one_by_one, &products);
 	out.operations = one_by_one + products;
@@ -73,8 +73,8 @@ struct tune_roofline tune_roofline(const struct ir_program *p, const struct tens
 	if (d->arch == 0) /* a processor's rates are unknown */
 		return out;
 	if (clocks_per_ns > 0)
-		out.arithmetic_ns = (one_by_one / t.fma[TYPE_F32] + products / target_products(&t)) / clocks_per_ns;
-	out.launch_ns = kernels * t.launch_ns;
+		out.arithmetic_ns = (one_by_one / t->fma[TYPE_F32] + products / target_products(t)) / clocks_per_ns;
+	out.launch_ns = kernels * t->launch_ns;
 	if (out.arithmetic_ns > out.memory_ns)
 		out.bound = "arithmetic";
 	if (out.launch_ns > out.memory_ns && out.launch_ns > out.arithmetic_ns)

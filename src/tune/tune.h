@@ -90,6 +90,8 @@ bool tune_same(const struct tensor *got, struct tune_reference *r, const char **
 bool tune_agrees(const struct tensor *got, const struct tensor *other, struct tune_reference *r, const char **worst,
                  struct arena *a);
 
+struct sched_target;
+
 /* Lower bounds of a program's time on a device, at these inputs' extents, and the largest of them: "memory" for the
  * minimum traffic, "arithmetic" (multiply-adds; products of 16-bit and narrower elements on tensor cores), "launch" of
  * its kernels. The last two are 0 for devices without known GPU rates. */
@@ -99,7 +101,8 @@ struct tune_roofline {
 	const char *bound;
 };
 struct tune_roofline tune_roofline(const struct ir_program *p, const struct tensor *const *inputs,
-                                   const struct dev_props *d, double bytes, double bytes_per_ns, int kernels);
+                                   const struct dev_props *d, const struct sched_target *t, double bytes,
+                                   double bytes_per_ns, int kernels);
 
 /* The device's memory bandwidth in bytes per nanosecond: reads plus writes of the fastest of a few copy kernels over
  * buffers of `bytes` each. */

@@ -6,6 +6,7 @@
 #include "emulator/emulator.h"
 #include "gen/language.h"
 #include "lib/tpat_decisions.h"
+#include "lib/tpat_inside.h"
 
 static const struct sched_rule *rule;
 static const struct sched_target *gpu;
@@ -19,7 +20,7 @@ bool forced_rule_set(const char *name)
 
 bool forced_gpu_set(const char *name)
 {
-	gpu = sched_target_named(name);
+	gpu = tpat_gpu_named(name);
 	if (gpu)
 		emulator_limit_shared((size_t)gpu->block_shared_most);
 	return gpu != NULL;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/tpat_calibration.h"
+#include "lib/tpat_inside.h"
 #include "tests/unit/test.h"
 
 static double of(const struct cost_table *x, const struct cost_column *c)
@@ -37,7 +38,7 @@ static void refuses(const char *text, const char *why)
 
 int main(void)
 {
-	struct sched_target t = *sched_target_named("A10");
+	struct sched_target t = *tpat_gpu_named("A10");
 	struct cost_table x;
 	struct err e = { 0 };
 	int i = 0;

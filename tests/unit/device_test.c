@@ -6,6 +6,7 @@
 
 #include "emulator/emulator.h"
 #include "eval/eval.h"
+#include "lib/tpat_inside.h"
 #include "sched/core/choose.h"
 #include "sched/sched.h"
 #include "tests/nodes/plan_run.h"
@@ -26,7 +27,7 @@ static struct sched_target gpu[GPUS];
 /* Makes an invented GPU, between an A10 and an A100, with its own architecture. */
 static struct sched_target own_gpu(void)
 {
-	struct sched_target t = *sched_target_named("A10");
+	struct sched_target t = *tpat_gpu_named("A10");
 	t.name = "of this test";
 	t.arch = 88;
 	t.processors = 24;
@@ -357,7 +358,7 @@ int main(void)
 	struct arena *a = arena_new();
 	const char *text[PLANS][GPUS];
 	for (int g = 0; g < OWN; g++)
-		gpu[g] = *sched_target_named(gpu_name[g]);
+		gpu[g] = *tpat_gpu_named(gpu_name[g]);
 	gpu[OWN] = own_gpu();
 	CASES(row_cases, 3);
 	CASES(map_cases, 3);

@@ -8,23 +8,28 @@
 
 static const char *found(const char *name)
 {
-	const struct sched_target *t = sched_target_named(name);
+	const struct sched_target *t = tpat_gpu_named(name);
 	return t ? t->name : "none";
+}
+
+static struct sched_target of_device(const char *name, int arch)
+{
+	return sched_target_like(tpat_gpu_in(name, arch), name, arch);
 }
 
 /* Drivers' names, and architectures that are not in the table. */
 static void test_devices(void)
 {
-	struct sched_target t = sched_target_of_device("NVIDIA GeForce RTX 4090", 89);
+	struct sched_target t = of_device("NVIDIA GeForce RTX 4090", 89);
 	CHECK(t.processors == 128 && t.mma[TYPE_F16] == 256 && t.arch == 89);
 	CHECK_STR(t.name, "NVIDIA GeForce RTX 4090");
-	t = sched_target_of_device("NVIDIA A10", 86);
+	t = of_device("NVIDIA A10", 86);
 	CHECK(t.processors == 72);
-	t = sched_target_of_device("NVIDIA A100-SXM4-80GB", 80); /* not A10 */
+	t = of_device("NVIDIA A100-SXM4-80GB", 80); /* not A10 */
 	CHECK(t.processors == 108);
-	t = sched_target_of_device("NVIDIA H100 80GB HBM3", 90);
+	t = of_device("NVIDIA H100 80GB HBM3", 90);
 	CHECK(t.processors == 132 && target_has(&t, TARGET_WGMMA | TARGET_TMA));
-	t = sched_target_of_device("one of tomorrow", 95);
+	t = of_device("one of tomorrow", 95);
 	CHECK(t.arch == 95 && t.threads == 2048 && target_has(&t, TARGET_TMA) && !target_has(&t, TARGET_WGMMA));
 	CHECK(t.wgmma[TYPE_F16] == 0 && t.mma[TYPE_F16] > 0);
 }
@@ -46,14 +51,14 @@ static void test_drivers(void)
 		                 .clock_khz = 1695000,
 		                 .memory_clock_khz = 6251000,
 		                 .memory_bus_bits = 384 };
-	const struct sched_target *orin = sched_target_named("Jetson Orin NX 16GB");
+	const struct sched_target *orin = tpat_gpu_named("Jetson Orin NX 16GB");
 	struct sched_target t;
 	tpat_target_of_device(&t, &nx);
 	CHECK(t.processors == 8 && t.l2_bytes == orin->l2_bytes && fabs(t.clock_ghz / orin->clock_ghz - 1) < 1e-9);
 	CHECK(fabs(t.bytes_per_ns / orin->bytes_per_ns - 1) < 1e-9);
 	CHECK(fabs(t.l2_bytes_per_ns / orin->l2_bytes_per_ns - 1) < 1e-9);
 	tpat_target_of_device(&t, &a10);
-	CHECK(fabs(t.bytes_per_ns / sched_target_named("A10")->bytes_per_ns - 1) < 0.01);
+	CHECK(fabs(t.bytes_per_ns / tpat_gpu_named("A10")->bytes_per_ns - 1) < 0.01);
 }
 
 int main(void)
@@ -74,7 +79,7 @@ int main(void)
 	for (const struct sched_target *t = sched_targets; t->name; t++) {
 		CHECK(t->arch >= 75 && t->processors >= 4 && t->bytes_per_ns > 50 && t->launch_ns > 0 &&
 		      t->typical > 0);
-		CHECK(sched_target_named(t->name) == t);
+		CHECK(tpat_gpu_named(t->name) == t);
 		CHECK(TARGET_DECLARED <= t->block_shared_most && t->block_shared_most <= t->shared);
 		CHECK(t->block_shared_most >= TARGET_SHARED_EVERYWHERE);
 		CHECK(t->block_threads <= t->threads && t->blocks >= 16 && t->registers >= 65536 && t->schedulers == 4);

@@ -32,7 +32,4 @@ void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k);
 /* bool: `width` divides the extent. */
 expr whole_multiple(struct ir_program *p, expr extent, int width);
 
-/* Returns a name that no kernel of the plan has. */
-const char *kernel_unique_name(const struct ir_plan *plan, const char *name);
-
 #endif

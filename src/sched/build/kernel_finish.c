@@ -5,10 +5,6 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-#include <string.h>
-
-#include "ir/reserved.h"
-
 struct ir_step *step_new(struct ir_plan *plan)
 {
 	struct ir_step *step = NEW(plan->program->arena, struct ir_step);
@@ -243,28 +239,6 @@ static void sizes_here(struct collect *c, struct ir_block *b)
 	*b = head;
 }
 
-/* A part of a launch is a separate function, NAME_part. */
-static bool are_one(const char *a, const char *b)
-{
-	static const char part[] = "_part";
-	size_t n = strlen(a), m = strlen(b), least = n < m ? n : m;
-	return memcmp(a, b, least) == 0 && (n == m || strcmp((n < m ? b : a) + least, part) == 0);
-}
-
-const char *kernel_unique_name(const struct ir_plan *plan, const char *name)
-{
-	const char *unique = name;
-	for (int number = 2;; number++) {
-		bool taken = names_is_reserved(unique);
-		vec_each (step, &plan->steps)
-			vec_each (k, *step)
-				taken |= are_one((*k)->name, unique);
-		if (!taken)
-			return unique;
-		unique = arena_printf(plan->program->arena, "%s_%d", name, number);
-	}
-}
-
 /* Makes arrays dynamic that are too large for declarations. */
 static void place_arrays(struct ir_kernel *k)
 {
@@ -308,7 +282,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	ir_print_stage(&text, s);
 	k->about = str_text(&text);
 
-	k->name = kernel_unique_name(plan, k->name);
+	k->name = ir_kernel_name(plan, k->name);
 	return fits_int(p, k);
 }
 
@@ -340,7 +314,7 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 		return;
 	struct ir_kernel *wide = NEW(plan->program->arena, struct ir_kernel);
 	*wide = *k;
-	wide->name = kernel_unique_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
+	wide->name = ir_kernel_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
 	wide->index64 = true;
 	kernel_needs_only(wide, NULL);
 	step_add(plan->program, step, wide);

@@ -255,7 +255,7 @@ static struct ir_kernel *share(struct ir_plan *all, const struct ir_kernel *a, c
 			if (same_parts(*known, k))
 				return *known;
 	kernel_needs_both(k, a, b);
-	k->name = kernel_unique_name(all, name_of(p, k));
+	k->name = ir_kernel_name(all, name_of(p, k));
 	vec_each (part, &k->parts)
 		str_printf(&rules, "%s%s", rules.n ? " + " : "", (*part)->rule);
 	k->rule = str_text(&rules);

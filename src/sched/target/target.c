@@ -18,8 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/ascii.h"
-
 #define KB(N) ((N) << 10)
 #define MB(N) ((int64_t)((N) * (1 << 20)))
 
@@ -114,34 +112,6 @@ const struct sched_target sched_targets[] = {
 	{ .name = NULL },
 };
 
-/* True if all words of `name` are in the text, ignoring case: "jetson orin nx" is in "NVIDIA Jetson Orin NX 16GB". */
-static bool has_words(const char *text, const char *name)
-{
-	size_t n;
-
-	for (name += strspn(name, " "); *name; name += n + strspn(name + n, " ")) {
-		const char *at = text;
-
-		n = strcspn(name, " ");
-		while (*at && !ascii_same_n(at, name, n))
-			at++;
-		if (!*at)
-			return false;
-	}
-	return true;
-}
-
-const struct sched_target *sched_target_named(const char *name)
-{
-	for (const struct sched_target *t = sched_targets; t->name; t++)
-		if (ascii_same(t->name, name))
-			return t;
-	for (const struct sched_target *t = sched_targets; *name && t->name; t++)
-		if (has_words(t->name, name))
-			return t;
-	return NULL;
-}
-
 const struct sched_target *sched_target_of_arch(int arch)
 {
 	for (const struct sched_target *t = sched_targets; t->name; t++)
@@ -150,28 +120,15 @@ const struct sched_target *sched_target_of_arch(int arch)
 	return NULL;
 }
 
-/* Returns the GPU of the architecture with the longest name that occurs in the driver's name ("NVIDIA GeForce RTX
- * 4090"), or null. */
-static const struct sched_target *in_name(const char *name, int arch)
-{
-	const struct sched_target *best = NULL;
-
-	for (const struct sched_target *t = sched_targets; t->name; t++)
-		if (t->arch == arch && has_words(name, t->name) && (!best || strlen(t->name) > strlen(best->name)))
-			best = t;
-	return best;
-}
-
 const struct sched_target *sched_common_target(void)
 {
-	return sched_target_named("A100 SXM 80GB");
+	return sched_target_of_arch(80);
 }
 
-struct sched_target sched_target_of_device(const char *name, int arch)
+struct sched_target sched_target_like(const struct sched_target *row, const char *name, int arch)
 {
-	const struct sched_target *like = in_name(name, arch), *own;
+	const struct sched_target *own = row ? row : sched_target_of_arch(arch), *like = own;
 
-	own = like = like ? like : sched_target_of_arch(arch);
 	for (const struct sched_target *t = sched_targets; !own && t->name; t++)
 		if (t->arch < arch && (!like || t->arch > like->arch))
 			like = t;

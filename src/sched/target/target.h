@@ -62,14 +62,12 @@ struct sched_target {
 /* GPUs known by name; an entry without a name ends them. The first is the default target. */
 extern const struct sched_target sched_targets[];
 #define sched_default_target (sched_targets[0])
-/* Returns the first GPU with that name, or with these words in its name, ignoring case ("orin nx"); or null. */
-const struct sched_target *sched_target_named(const char *name);
 /* Returns the GPU that represents an architecture (90), or null. */
 const struct sched_target *sched_target_of_arch(int arch);
-/* Returns initial facts for a device that the driver calls `name`: those of this GPU in the table, else of its
- * architecture, else of the nearest older architecture without the features of that one only (wgmma). Keeps the pointer
+/* Returns initial facts for a device called `name`: those of its row in the table, else of its architecture, else of
+ * the nearest older architecture without the features of that one only (wgmma). `row` may be null. Keeps the pointer
  * `name`. */
-struct sched_target sched_target_of_device(const char *name, int arch);
+struct sched_target sched_target_like(const struct sched_target *row, const char *name, int arch);
 /* Returns the target of the fallback kernels, which run on all other architectures after a kernel for a single one. */
 const struct sched_target *sched_common_target(void);
 
