@@ -30,7 +30,7 @@ empty   :=
 OBJ     := $(B)/obj/$(subst $(empty) $(empty),_,$(notdir $(CC)))
 GEN     := build/gen
 
-WARN    := -Wall -Wextra -Werror
+WARN    := -Wall -Wextra -Wcast-qual -Werror
 CFLAGS  ?=
 FLAGS   := -std=c11 -D_GNU_SOURCE $(OPTIM) -g $(WARN) -fvisibility=hidden -fPIC -ffp-contract=off \
 	   -Isrc -Iinclude -I$(GEN)

@@ -115,7 +115,7 @@ struct trt_object {
 	const void *vptr;
 };
 #define TRT_CALL(object, table, method, ...) \
-	((*(const struct table *const *)(object))->method((void *)(object), ##__VA_ARGS__))
+	((*(const struct table *const *)(object))->method((void *)(uintptr_t)(object), ##__VA_ARGS__))
 
 /* The words before the first slot of a table. */
 struct trt_table_head {

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "tpat/tpat_rt.h"
 
@@ -84,6 +85,12 @@ void rt_device_forget(void);    /* frees everything; at unload */
 
 /* rt_cuda.c */
 extern const struct tpat_rt_device rt_cuda;
+
+/* The pointer without its const: for launches and engines, whose interfaces take such pointers and only read. */
+static inline void *rt_drop_const(const void *p)
+{
+	return (void *)(uintptr_t)p;
+}
 
 /* rt_cpu.c: the processor, by the functions in the kernels' tables. `stream` is a struct rt_pool; null: the caller's
  * thread alone. */

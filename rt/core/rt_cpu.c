@@ -15,7 +15,7 @@ static int cpu_load(void *user, const struct tpat_rt_plugin *p, void **module, c
 			if (!p->tactic[0].step[s].kernel[k].cpu)
 				return rt_why(why, "the library has no code for the processor (kernel %s)",
 				              p->tactic[0].step[s].kernel[k].name);
-	*module = (void *)p; /* never written */
+	*module = rt_drop_const(p); /* never written */
 	return 0;
 }
 
@@ -32,7 +32,7 @@ static int cpu_function(void *user, void *module, const struct tpat_rt_plugin *p
 static int cpu_upload(void *user, const void *data, size_t bytes, void **pointer, char why[RT_WHY])
 {
 	(void)user, (void)bytes, (void)why;
-	*pointer = (void *)data; /* kernels only read constants */
+	*pointer = rt_drop_const(data); /* kernels only read constants */
 	return 0;
 }
 

@@ -251,9 +251,9 @@ static int launch(const struct rt_plan *plan, const struct rt_launch *x, const v
 	for (int32_t i = 0; i < k->args; i++) {
 		int32_t index = k->arg[i].index;
 		switch (k->arg[i].kind) {
-		case TPAT_RT_ARG_INPUT: args[i] = (void *)&inputs[index]; break;
+		case TPAT_RT_ARG_INPUT: args[i] = rt_drop_const(&inputs[index]); break;
 		case TPAT_RT_ARG_OUTPUT:
-			args[i] = (void *)&outputs[index];
+			args[i] = rt_drop_const(&outputs[index]);
 			if (plan->narrow[index] < 0)
 				break;
 			place[i] = workspace + plan->narrow[index];

@@ -189,7 +189,7 @@ static int take_input(struct run *r, int32_t i)
 		return -1;
 	int rc = take_shape(r, i, info);
 	r->api->release_tensor_info(info);
-	if (rc || call(r, r->api->tensor_data((struct ort_value *)value, &data)))
+	if (rc || call(r, r->api->tensor_data(rt_drop_const(value), &data)))
 		return -1;
 	r->s->input[i] = data;
 	return r->table->input[i].shape_input ? take_elements(r, i) : 0;

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/str.h"
 #include "base/vec.h"
 
@@ -95,7 +96,7 @@ int file_map_open(struct file_map *out, const char *path, struct err *e)
 void file_map_close(struct file_map *m)
 {
 	if (m->data)
-		munmap((void *)m->data, m->size);
+		munmap(drop_const(m->data), m->size);
 	*m = (struct file_map){ 0 };
 }
 
@@ -550,7 +551,7 @@ int proc_run_in(int *status, char **output, const char *folder, const char *cons
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, (char *const *)argv, environ);
+	int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, drop_const(argv), environ);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);

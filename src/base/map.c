@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/foreign.h"
 #include "base/vec.h"
 
 /* The finaliser of splitmix64 (Steele, Lea, Flood 2014). */
@@ -68,11 +69,11 @@ static void put(struct map *m, const char *name, uint64_t key, const void *value
 	}
 	int i = find_slot(m, name, key);
 	if (m->slot[i]) {
-		m->entry[m->slot[i] - 1].value = (void *)value;
+		m->entry[m->slot[i] - 1].value = drop_const(value);
 		return;
 	}
 	vec_room(m->arena, (void **)&m->entry, m->n, &m->cap, sizeof *m->entry);
-	m->entry[m->n++] = (struct map_entry){ name ? arena_strdup(m->arena, name) : NULL, key, (void *)value };
+	m->entry[m->n++] = (struct map_entry){ name ? arena_strdup(m->arena, name) : NULL, key, drop_const(value) };
 	m->slot[i] = m->n;
 }
 

@@ -190,18 +190,18 @@ struct slots {
 	int at;
 };
 
-static void visit_slot(void *user, expr *slot, const char *role)
+static void visit_expr(void *user, expr e, const char *role)
 {
 	struct slots *x = user;
 	bool place = role && strcmp(role, "at") == 0 && x->out && x->at < x->out->rank;
-	visit(x->f, *slot, (struct goal){ .limit = place ? x->out->dim[x->at++] : NULL });
+	visit(x->f, e, (struct goal){ .limit = place ? x->out->dim[x->at++] : NULL });
 }
 
 static void visit_stages(struct finder *f, int n, struct ir_stage *const *stage)
 {
 	for (int i = 0; i < n; i++) {
 		struct slots x = { f, stage[i]->kind == IR_SCATTER ? stage[i]->out : NULL, 0 };
-		ir_stage_exprs(stage[i], visit_slot, &x);
+		ir_stage_exprs(stage[i], visit_expr, &x);
 		if (stage[i]->loop)
 			visit_stages(f, stage[i]->loop->body.n, stage[i]->loop->body.at);
 	}

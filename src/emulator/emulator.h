@@ -67,7 +67,7 @@ bool emulator_has_kernel(const struct emulator_module *m, const char *name);
 
 /* Rewrites a text's shared memory and kernel declarations for the emulator, in a namespace of its own (`number`),
  * followed by its kernel table. For emulator_compile and for inspection. */
-char *emulator_rewrite(const struct emulator_text *text, int number, struct arena *a, struct err *e);
+const char *emulator_rewrite(const struct emulator_text *text, int number, struct arena *a, struct err *e);
 
 /* Runs one kernel. `text`: the name of its text, or null: the first that has the kernel. `args` points to the argument
  * values, as for cuLaunchKernel. Returns 0; ERR_DIFFER for an error in the kernel, naming kernel, block, thread, buffer

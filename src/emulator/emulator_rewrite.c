@@ -274,7 +274,7 @@ static int rewrite_words(struct rewriter *r)
 	return 0;
 }
 
-char *emulator_rewrite(const struct emulator_text *t, int number, struct arena *a, struct err *e)
+const char *emulator_rewrite(const struct emulator_text *t, int number, struct arena *a, struct err *e)
 {
 	struct rewriter r = { .name = t->name,
 		              .text = t->text,
@@ -290,5 +290,5 @@ char *emulator_rewrite(const struct emulator_text *t, int number, struct arena *
 	           "\n#line 1 \"kernels of %s\"\nstatic const struct emulator_kernel emulator_kernels[] = {\n%s"
 	           "\t{},\n};\n}\n",
 	           t->name, str_text(&r.kernels));
-	return (char *)str_text(&r.out);
+	return str_text(&r.out);
 }

@@ -126,11 +126,11 @@ static void note_load(void *user, expr e)
 		note_buffer(user, e->buf);
 }
 
-static void note_expr(void *user, expr *slot, const char *role)
+static void note_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	if (*slot)
-		eval_walk(((struct reader *)user)->run->arena, *slot, note_load, user);
+	if (e)
+		eval_walk(((struct reader *)user)->run->arena, e, note_load, user);
 }
 
 /* States and collected buffers are copied from others without an expression. */

@@ -55,7 +55,8 @@ static void substitute(struct graph *g, const char *symbol, expr to)
 		vec_each (v, &(*some)->values)
 			rename_value(g, &x, *v);
 	for (int i = 0; i < g->root->meaning.n; i++)
-		g->root->meaning.entry[i].value = (void *)renamed(g, &x, g->root->meaning.entry[i].value);
+		map_put(&g->root->meaning, g->root->meaning.entry[i].name,
+		        renamed(g, &x, g->root->meaning.entry[i].value));
 	for (int i = 0; i < g->root->symbols.n; i++)
 		if (strcmp(g->root->symbols.at[i], symbol) != 0)
 			g->root->symbols.at[n++] = g->root->symbols.at[i];

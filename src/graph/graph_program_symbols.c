@@ -127,10 +127,10 @@ static void find_mention(void *user, expr e)
 	m->found |= e->op == IR_LOAD && m->buf == e->buf;
 }
 
-static void find_in_slot(void *user, expr *slot, const char *role)
+static void find_in_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	ir_walk(*slot, find_mention, user);
+	ir_walk(e, find_mention, user);
 }
 
 static bool is_mentioned(struct mention m)
@@ -143,7 +143,7 @@ static bool is_mentioned(struct mention m)
 	vec_each (s, &p->stages) {
 		for (int k = 0; k < (*s)->space_rank; k++)
 			ir_walk((*s)->space[k], find_mention, &m);
-		ir_stage_exprs(*s, find_in_slot, &m);
+		ir_stage_exprs(*s, find_in_expr, &m);
 	}
 	vec_each (v, &p->values)
 		if (v->known)

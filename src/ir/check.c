@@ -100,14 +100,14 @@ static void check_node(void *user, expr e)
 	}
 }
 
-static void check_slot(void *user, expr *slot, const char *role)
+static void check_role(void *user, expr e, const char *role)
 {
 	struct checker *c = user;
 	c->role = role;
-	if (!c->rc && ((*slot)->depth > IR_MAX_DEPTH || (*slot)->size > IR_MAX_SIZE))
+	if (!c->rc && (e->depth > IR_MAX_DEPTH || e->size > IR_MAX_SIZE))
 		complain(c, "an expression that is too deep or too large", "");
 	if (!c->rc)
-		ir_walk(*slot, check_node, c);
+		ir_walk(e, check_node, c);
 }
 
 static void check_extents(struct checker *c, int n, const expr *extent)
@@ -116,7 +116,7 @@ static void check_extents(struct checker *c, int n, const expr *extent)
 	c->stage = NULL; /* no axes, no loads */
 	for (int k = 0; k < n; k++) {
 		expr x = extent[k];
-		check_slot(c, &x, "extent");
+		check_role(c, x, "extent");
 		if (!c->rc && (extent[k]->type != TYPE_INDEX || extent[k]->varies))
 			complain(c, "an extent that is not an index, or not the same everywhere", "");
 	}
@@ -196,7 +196,7 @@ static void check_stage(struct checker *c)
 		if (s->at[k]->type != TYPE_INDEX)
 			complain(c, "scatters to a position that is not an index", "");
 	check_extents(c, s->space_rank, s->space);
-	ir_stage_exprs(s, check_slot, c);
+	ir_stage_exprs(s, check_role, c);
 }
 
 static void define(struct checker *c, const struct ir_stage *s)
@@ -212,7 +212,7 @@ static void check_inside(struct checker *c, struct ir_buffer *out, expr e, const
 	const struct ir_stage *outer = c->stage;
 	struct ir_stage map = { .kind = IR_MAP, .out = out, .value = e };
 	c->stage = &map;
-	check_slot(c, &e, role);
+	check_role(c, e, role);
 	if (!c->rc && e->type != t)
 		complain(c, "an expression of another type than it must have", "");
 	c->stage = outer;

@@ -155,7 +155,7 @@ static void substitute(struct ir_program *p, expr symbol, expr to)
 	}
 	vec_each (s, &p->stages) {
 		put_extents(&x, *s);
-		ir_stage_exprs(*s, put_slot, &x);
+		ir_stage_slots(*s, put_slot, &x);
 	}
 	vec_each (size, &p->sizes)
 		size->limit = put_in(&x, size->limit);

@@ -102,10 +102,10 @@ struct stage_hash {
 	uint64_t x;
 };
 
-static void hash_slot(void *user, expr *slot, const char *role)
+static void hash_role(void *user, expr e, const char *role)
 {
 	struct stage_hash *s = user;
-	s->x = hash_u64(hash_str(s->x, role), hash_expr(s->h, *slot));
+	s->x = hash_u64(hash_str(s->x, role), hash_expr(s->h, e));
 }
 
 static void number_buffer(struct hasher *h, const struct ir_buffer *b)
@@ -169,7 +169,7 @@ static uint64_t hash_stage(struct hasher *h, const struct ir_stage *s, uint64_t 
 		sh.x = hash_u64(sh.x, (uint64_t)s->axis * 4 + (uint64_t)s->exclusive * 2 + (uint64_t)s->reverse);
 	if (s->loop)
 		sh.x = hash_loop(h, s->loop, sh.x);
-	ir_stage_exprs(s, hash_slot, &sh);
+	ir_stage_exprs(s, hash_role, &sh);
 	return sh.x;
 }
 

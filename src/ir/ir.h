@@ -417,7 +417,9 @@ bool ir_name_reserved(const char *name);
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
 /* Calls fn for every expression of a stage, in a fixed order; `role` is for messages. For a loop: the conditions, the
  * states' initial values (role "carry"), the positions of collected elements, then the body's expressions. */
-void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user);
+void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr e, const char *role), void *user);
+/* The same with the places of the expressions, where fn may put others. */
+void ir_stage_slots(struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user);
 /* True if the loop, or one inside it, uses the buffer as a state's next value or collects it; true if the stage reads
  * it, in an expression or that way. */
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);

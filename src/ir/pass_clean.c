@@ -14,7 +14,7 @@ int ir_pass_simplify(struct ir_program *p, struct err *e)
 {
 	(void)e;
 	vec_each (s, &p->stages)
-		ir_stage_exprs(*s, rebuild, p);
+		ir_stage_slots(*s, rebuild, p);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ static void merge_list(struct ir_program *p, struct list *list, struct ir_loop *
 			struct replace_in x = { p, { b->out, a->out } };
 			memmove(&list->at[j], &list->at[j + 1], sizeof list->at[0] * (size_t)(--list->n - j));
 			for (int k = j--; k < list->n; k++) {
-				ir_stage_exprs(list->at[k], replace_slot, &x);
+				ir_stage_slots(list->at[k], replace_slot, &x);
 				if (list->at[k]->loop)
 					replace_copied(&x.r, list->at[k]->loop);
 			}
@@ -125,10 +125,10 @@ static void mark_load(void *user, expr e)
 		u->used[e->buf->id] = true;
 }
 
-static void mark_slot(void *user, expr *slot, const char *role)
+static void mark_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	ir_walk(*slot, mark_load, user);
+	ir_walk(e, mark_load, user);
 }
 
 static bool wanted(const struct uses *u, const struct ir_stage *s)
@@ -162,7 +162,7 @@ static int prune_stages(struct uses *u, int n, struct ir_stage **at)
 		if (s->loop)
 			prune_loop(u, s);
 		mark_made(u, s);
-		ir_stage_exprs(s, mark_slot, u);
+		ir_stage_exprs(s, mark_expr, u);
 	}
 	for (int i = 0; i < n; i++)
 		if (at[i])
@@ -192,7 +192,7 @@ static void mark_turn(struct uses *u, const struct ir_loop *l)
 		const struct ir_stage *s = l->body.at[i];
 		if (!wanted(u, s))
 			continue;
-		ir_stage_exprs(s, mark_slot, u);
+		ir_stage_exprs(s, mark_expr, u);
 		if (!s->loop)
 			continue;
 		mark_copied(u, s->loop, true);
@@ -212,12 +212,12 @@ static void mark_states(struct uses *u, const struct ir_stage *s)
 	memcpy(found.used, u->used, sizeof(bool) * (size_t)u->buffers);
 	expr where = s->where;
 	if (where)
-		mark_slot(&found, &where, "where");
+		mark_expr(&found, where, "where");
 	while (now != before) {
 		mark_copied(&found, l, false);
 		vec_each (c, &l->collects)
 			if (is_used(&found, c->out))
-				mark_slot(&found, &c->at, "collect");
+				mark_expr(&found, c->at, "collect");
 		mark_turn(&found, l);
 		before = now;
 		now = 0;
@@ -246,7 +246,7 @@ static void prune_loop(struct uses *u, struct ir_stage *s)
 	s->out = ir_stage_made(s, 0);
 	mark_copied(u, l, false);
 	vec_each (c, &l->collects)
-		mark_slot(u, &c->at, "collect");
+		mark_expr(u, c->at, "collect");
 	l->body.n = prune_stages(u, l->body.n, l->body.at);
 }
 

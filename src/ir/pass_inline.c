@@ -37,10 +37,10 @@ static void count_site(void *user, expr e)
 		r->in_stage++;
 }
 
-static void count_slot(void *user, expr *slot, const char *role)
+static void count_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	ir_walk(*slot, count_site, user);
+	ir_walk(e, count_site, user);
 }
 
 /* True if all reads of the buffer are conditional in the map. */
@@ -72,7 +72,7 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 	vec_each (ps, list) {
 		struct ir_stage *s = *ps;
 		r.in_stage = 0;
-		ir_stage_exprs(s, count_slot, &r);
+		ir_stage_exprs(s, count_expr, &r);
 		r.copied |= s->loop && ir_loop_copies(s->loop, b);
 		if (!r.in_stage)
 			continue;
@@ -147,9 +147,9 @@ static bool substitute(struct ir_program *p, struct list *list, int i)
 {
 	struct slot_job job = { .p = p, .map = { list->at[i] }, .scratch = arena_new() };
 	for (int k = i + 1; k < list->n; k++)
-		ir_stage_exprs(list->at[k], substitute_slot, &job);
+		ir_stage_slots(list->at[k], substitute_slot, &job);
 	for (int k = i + 1; k < list->n && !job.large; k++)
-		ir_stage_exprs(list->at[k], store_slot, &job);
+		ir_stage_slots(list->at[k], store_slot, &job);
 	arena_free(job.scratch);
 	if (!job.large)
 		remove_stage(list, i);
@@ -211,7 +211,7 @@ static bool absorb_map(struct ir_program *p, struct list *list, int i, const str
 		struct ir_stage *m = list->at[j];
 		struct post_job job = { .buf = s->out, .plain = true };
 		struct readers in = { .buf = s->out };
-		ir_stage_exprs(m, count_slot, &in);
+		ir_stage_exprs(m, count_expr, &in);
 		if (!in.in_stage)
 			continue;
 		if (m->kind != IR_MAP || type_is_packed(m->out->type) || !ir_same_extents(m->out, s->out))
@@ -263,7 +263,7 @@ static void substitute_state(struct ir_program *p, struct ir_stage *s, const str
 		vec_each (x, &l->collects)
 			fn(&job, &x->at, "collect");
 		vec_each (b, &l->body)
-			ir_stage_exprs(*b, fn, &job);
+			ir_stage_slots(*b, fn, &job);
 	}
 	arena_free(job.scratch);
 }

@@ -156,9 +156,8 @@ expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index)
 	return flat;
 }
 
-void ir_stage_exprs(const struct ir_stage *cs, void (*fn)(void *user, expr *slot, const char *role), void *user)
+void ir_stage_slots(struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user)
 {
-	struct ir_stage *s = (struct ir_stage *)cs;
 	if (s->init)
 		fn(user, &s->init, "init");
 	if (s->kind == IR_SCATTER)
@@ -177,7 +176,24 @@ void ir_stage_exprs(const struct ir_stage *cs, void (*fn)(void *user, expr *slot
 	vec_each (c, &s->loop->collects)
 		fn(user, &c->at, "collect");
 	vec_each (b, &s->loop->body)
-		ir_stage_exprs(*b, fn, user);
+		ir_stage_slots(*b, fn, user);
+}
+
+struct reader {
+	void (*fn)(void *user, expr e, const char *role);
+	void *user;
+};
+
+static void read_slot(void *user, expr *slot, const char *role)
+{
+	const struct reader *r = user;
+	r->fn(r->user, *slot, role);
+}
+
+void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr e, const char *role), void *user)
+{
+	struct ir_stage copy = *s;
+	ir_stage_slots(&copy, read_slot, &(struct reader){ fn, user });
 }
 
 bool ir_symbol_source(const struct ir_program *p, expr symbol, int *input, int *axis)

@@ -13,10 +13,10 @@ static void find_load(void *user, expr e)
 	l->found |= e->op == IR_LOAD && e->buf == l->buf;
 }
 
-static void find_in_slot(void *user, expr *slot, const char *role)
+static void find_in_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	ir_walk(*slot, find_load, user);
+	ir_walk(e, find_load, user);
 }
 
 bool ir_reads(expr e, const struct ir_buffer *b)
@@ -43,6 +43,6 @@ bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b)
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b)
 {
 	struct loads l = { .buf = b };
-	ir_stage_exprs(s, find_in_slot, &l);
+	ir_stage_exprs(s, find_in_expr, &l);
 	return l.found || (s->loop && ir_loop_copies(s->loop, b));
 }

@@ -155,7 +155,7 @@ void ir_value_extents(struct ir_program *p)
 	vec_each (s, &p->stages) {
 		for (int k = 0; k < (*s)->space_rank; k++)
 			(*s)->space[k] = extent_of(p, (*s)->space[k]);
-		ir_stage_exprs(*s, rename_slot, p);
+		ir_stage_slots(*s, rename_slot, p);
 	}
 	vec_each (d, &p->demands)
 		for (int k = 0; k < 2; k++)

@@ -213,9 +213,13 @@ struct onnx_value *onnx_value_find(const struct onnx_index *x, const char *name)
 
 /* ------------------------------------------------------------------ nodes named by the user */
 
+struct wanted {
+	const char *name; /* of a node, or of one of its outputs */
+};
+
 static int is_elsewhere(void *arg, ProtobufCMessage *message)
 {
-	const char *text = arg;
+	const char *text = ((const struct wanted *)arg)->name;
 	const Onnx__NodeProto *node = (const Onnx__NodeProto *)message;
 	if (strcmp(onnx_text(node->name), text) == 0)
 		return -1;
@@ -280,8 +284,8 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 	closest = *text ? str_closest(text, list) : NULL;
 	if (number_label(text) >= 0)
 		err_advise(e, "The graph's nodes are #0 to #%zu.", x->graph->n_node ? x->graph->n_node - 1 : 0);
-	else if (*text &&
-	         onnx_visit(&x->model->proto->base, &onnx__node_proto__descriptor, is_elsewhere, (void *)text) < 0)
+	else if (*text && onnx_visit(&x->model->proto->base, &onnx__node_proto__descriptor, is_elsewhere,
+	                             &(struct wanted){ text }) < 0)
 		err_advise(e, "\"%s\" is inside of a subgraph or a function; name the node that holds or calls it.",
 		           text);
 	else if (with_comma(x, text) >= 0)

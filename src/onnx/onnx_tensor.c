@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/foreign.h"
+
 void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t)
 {
 	if (*onnx_text(t->name))
@@ -144,7 +146,7 @@ static int load(struct tensor *out, const Onnx__TensorProto *t, struct onnx_mode
 	if (out->type == TYPE_C64 || out->type == TYPE_C128)
 		width /= 2;
 	if (bytes && (width <= 1 || (uintptr_t)raw % (unsigned)width == 0)) {
-		out->data = (void *)raw;
+		out->data = drop_const(raw); /* of the mapped file: a model's tensors are only read */
 		return 0;
 	}
 	out->data = arena_alloc(a, (size_t)bytes);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/foreign.h"
+
 enum {
 	MAX_DEPTH = 100, /* nesting of messages, as in other protobuf readers. A subgraph takes three levels */
 	TOKEN_BYTES = 8, /* replaces raw_data in the slim copy */
@@ -213,7 +215,7 @@ static int attach(void *arg, ProtobufCMessage *message)
 	ck(t->raw_data.len == TOKEN_BYTES);
 	memcpy(&index, t->raw_data.data, TOKEN_BYTES);
 	ck(index < (uint64_t)s->raw.n);
-	t->raw_data.data = (uint8_t *)s->raw.at[index].data;
+	t->raw_data.data = drop_const(s->raw.at[index].data);
 	t->raw_data.len = s->raw.at[index].size;
 	return 0;
 }

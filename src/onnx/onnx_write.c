@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/foreign.h"
+
 enum { ALIGN = 4096 }; /* a page: readers map the data file */
 
 struct moved {
@@ -66,8 +68,8 @@ static Onnx__StringStringEntryProto *entry(struct writer *w, const char *key, co
 {
 	Onnx__StringStringEntryProto *x = NEW(w->scratch, Onnx__StringStringEntryProto);
 	onnx__string_string_entry_proto__init(x);
-	x->key = (char *)key;
-	x->value = (char *)value;
+	x->key = drop_const(key);
+	x->value = drop_const(value);
 	return x;
 }
 

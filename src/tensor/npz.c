@@ -1,6 +1,7 @@
 /* NumPy's .npz: a zip archive of .npy files, read (stored and deflated members, zip64) and written (stored) here on
  * zlib alone. Source: APPNOTE.TXT 6.3.10 of PKWARE. */
 #include <string.h>
+#define ZLIB_CONST
 #include <zlib.h>
 
 #include "base/file.h"
@@ -122,7 +123,7 @@ static bool inflate_all(unsigned char *out, uint64_t size, const unsigned char *
 	int rc = Z_OK;
 	if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
 		return false;
-	z.next_in = (unsigned char *)in;
+	z.next_in = in;
 	z.next_out = out;
 	while (rc == Z_OK) {
 		/* zlib counts in 32 bits. */

@@ -31,9 +31,10 @@ static int choose_kernels(struct tune_runner *r, struct err *e)
 static int code_of_step(struct dev_code *out, struct tune_runner *r, const struct runner_step *s,
                         const struct tune_code *code, struct err *e)
 {
-	struct ir_kernel *kernel = (struct ir_kernel *)s->kernel;
+	struct ir_kernel *kernel = NEW(r->arena, struct ir_kernel);
 	struct ir_step only = { 0 }, *step = &only;
 	struct ir_plan plan = { .program = r->plan->program };
+	*kernel = *s->kernel;
 	vec_push(r->arena, &only, kernel);
 	vec_push(r->arena, &plan.steps, step);
 	return text_of(out, r, &plan, s->kernel->name, code, e);

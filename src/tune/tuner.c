@@ -69,10 +69,11 @@ static double now(void)
 
 static int start(struct tuner *t, struct process *p, void (*fn)(void *, int), const char *name, int number)
 {
+	struct tune_bench bench = t->job->bench; /* the child's own: it has this stack, too */
 	struct err e = { 0 };
 	p->log = arena_printf(t->arena, "%s/%s%d.log", t->job->bench.folder, name, number);
 	p->fresh = true;
-	if (child_start(&p->child, fn, (void *)&t->job->bench, p->log, &e) < 0)
+	if (child_start(&p->child, fn, &bench, p->log, &e) < 0)
 		t->out->fault = e;
 	return e.code;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/foreign.h"
 #include "onnx/onnx.h"
 #include "ops/lower/op.h"
 #include "tests/fuzz/draw.h"
@@ -345,7 +346,7 @@ static void import_domain(struct change *c, const struct op_def *op)
 
 static char *domain_of(const struct op_def *op)
 {
-	return (char *)(op->domain && !op_any_domain(op) ? op->domain : "");
+	return drop_const(op->domain && !op_any_domain(op) ? op->domain : "");
 }
 
 static void rename_operator(struct change *c)
@@ -354,7 +355,7 @@ static void rename_operator(struct change *c)
 	const struct op_def *op = some_operator(c);
 	if (!n)
 		return;
-	n->op_type = (char *)op->name;
+	n->op_type = drop_const(op->name);
 	n->domain = domain_of(op);
 	import_domain(c, op);
 }
@@ -422,7 +423,7 @@ static void drop_node(struct change *c)
 		other = c->g->node[i];
 		for (size_t k = 0; k < other->n_input; k++)
 			if (strcmp(onnx_text(other->input[k]), onnx_text(from)) == 0)
-				other->input[k] = (char *)to;
+				other->input[k] = drop_const(to);
 	}
 }
 

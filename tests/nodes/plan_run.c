@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-#include "gen/language.h"
+#include "base/foreign.h"
 #include "emulator/emulator.h"
+#include "gen/language.h"
 #include "ir/launch.h"
 #include "tests/nodes/batch.h"
 
@@ -68,8 +69,7 @@ static int allocate(struct run *r)
 	for (int i = 0; i < p->buffers.n; i++) {
 		const struct ir_buffer *b = p->buffers.at[i];
 		int64_t n;
-		struct ir_program *any = (struct ir_program *)p;
-		TRY(evaluate(r, ir_size_limit(any, ir_buffer_count(any, b)), &n));
+		TRY(evaluate(r, ir_size_limit(p, ir_buffer_count(p, b)), &n));
 		size_t bytes = (size_t)type_bytes(b->type, n);
 		const struct tensor *t = content(r, b);
 		if (r->edges && b->role == IR_INPUT) {
@@ -105,6 +105,13 @@ static int make_map(void *user, void *out, const struct tpat_rt_map_values *v, s
 	return 0;
 }
 
+/* Expressions know buffers by their addresses: a copy with another name would be another buffer. */
+static void rename_buffer(const struct run *r, const struct ir_buffer *b, const char *prefix, int number)
+{
+	struct ir_buffer *own = drop_const(b);
+	own->name = arena_printf(r->arena, "%s%d", prefix, number);
+}
+
 /* An unshared kernel as text without names from the model: equal kernels of all programs share it. */
 static const char *text_alone(struct run *r, const struct ir_kernel *k)
 {
@@ -126,11 +133,11 @@ static const char *text_alone(struct run *r, const struct ir_kernel *k)
 		vec_push(r->arena, &alone->parts, copy);
 	}
 	for (int i = 0; i < k->maps.n; i++)
-		((struct ir_buffer *)k->maps.at[i].buf)->name = arena_printf(r->arena, "m%d", i);
+		rename_buffer(r, k->maps.at[i].buf, "m", i);
 	for (int i = 0; i < k->shared.n; i++)
-		((struct ir_buffer *)k->shared.at[i])->name = arena_printf(r->arena, "s%d", i);
+		rename_buffer(r, k->shared.at[i], "s", i);
 	for (int i = 0; i < k->buffers.n; i++)
-		((struct ir_buffer *)k->buffers.at[i])->name = arena_printf(r->arena, "b%d", i);
+		rename_buffer(r, k->buffers.at[i], "b", i);
 	vec_push(r->arena, &only, alone);
 	vec_push(r->arena, &plan.steps, step);
 	language_cuda.print(&text, &one, 1);

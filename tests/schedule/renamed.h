@@ -102,7 +102,7 @@ static void renamed_symbol(void *user, expr e)
 {
 	struct renamed_find *f = user;
 	if (e->op == IR_SYMBOL)
-		map_put(&f->symbols, e->name, (void *)e->name);
+		map_put(&f->symbols, e->name, e->name);
 }
 
 static int renamed_by_name(const void *a, const void *b)
@@ -169,7 +169,7 @@ static struct schedule_case renamed_case(const struct schedule_case *c, const st
 		qsort(chosen.at, (size_t)symbols, sizeof *chosen.at, renamed_by_name);
 	}
 	for (int i = 0; i < at; i++)
-		map_put(&to, from.at[i], (void *)chosen.at[i]);
+		map_put(&to, from.at[i], chosen.at[i]);
 	other.program = renamed_text(c->program, &to, a);
 	for (size_t i = 0; i < sizeof c->shapes / sizeof *c->shapes && c->shapes[i]; i++)
 		other.shapes[i] = renamed_text(c->shapes[i], &to, a);
@@ -222,14 +222,14 @@ static struct renamed_counts renamed_count(const char *text, struct arena *a)
 		bool end = *text == '}' && text[-1] == '\n';
 		const char *word = arena_strndup(a, text, n);
 		if (renamed_is_word(text))
-			map_put(&words, word, (char *)map_get(&words, word) + 1);
+			map_put(&words, word, (void *)((uintptr_t)map_get(&words, word) + 1));
 		else
 			c.others += hash_str(1, word);
 		if (end)
 			break;
 	}
 	for (int i = 0; i < words.n; i++)
-		vec_push(a, &c, (int)((char *)words.entry[i].value - (char *)0));
+		vec_push(a, &c, (int)(uintptr_t)words.entry[i].value);
 	if (c.n)
 		qsort(c.at, (size_t)c.n, sizeof *c.at, renamed_by_count);
 	c.end = *text ? text + 1 : text;

@@ -49,9 +49,12 @@ static void share_variant(struct code *code, const struct variant *v)
 				map_put(&code->names, key,
 				        name = arena_printf(code->arena, "%s_%d", (*k)->name, code->names.n));
 			(*k)->name = name;
-			for (int p = 0; p < (*k)->parts.n; p++)
-				((struct ir_kernel *)(*k)->parts.at[p])->name =
-				        arena_printf(code->arena, "%s_%d", name, p);
+			for (int p = 0; p < (*k)->parts.n; p++) {
+				struct ir_kernel *part = NEW(code->arena, struct ir_kernel);
+				*part = *(*k)->parts.at[p];
+				part->name = arena_printf(code->arena, "%s_%d", name, p);
+				(*k)->parts.at[p] = part;
+			}
 		}
 }
 

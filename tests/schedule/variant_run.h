@@ -72,8 +72,7 @@ static int allocate(struct run *r)
 	ck(p->buffers.n <= MAX_BUFFERS);
 	for (int i = 0; i < p->buffers.n; i++) {
 		const struct ir_buffer *b = p->buffers.at[i];
-		struct ir_program *any = (struct ir_program *)p;
-		int64_t n = evaluate(ir_size_limit(any, ir_buffer_count(any, b)), r->shapes);
+		int64_t n = evaluate(ir_size_limit(p, ir_buffer_count(p, b)), r->shapes);
 		size_t bytes = (size_t)type_bytes(b->type, n);
 		const struct tensor *t = b->role == IR_CONSTANT ? b->data : NULL;
 		for (int k = 0; k < p->inputs.n; k++)

@@ -28,8 +28,12 @@ static void widen(struct job *j, struct ir_step *step)
 		*step = wide;
 	vec_each (k, step) {
 		(*k)->index64 = true;
-		vec_each (part, &(*k)->parts)
-			((struct ir_kernel *)*part)->index64 = true;
+		vec_each (part, &(*k)->parts) {
+			struct ir_kernel *wider = NEW(j->arena, struct ir_kernel);
+			*wider = **part;
+			wider->index64 = true;
+			*part = wider;
+		}
 	}
 }
 
@@ -76,9 +80,10 @@ static void add_dispatch(struct job *j)
 	struct sched_tactic tactic = { { 0 } };
 	for (int i = 0; i < points.n; i++) {
 		struct sched_choice *list = NEWN(j->arena, struct sched_choice, p->stages.n), choice[SCHED_MAX_CHOICES];
-		struct sched_extent *at = (struct sched_extent *)points.target[i].extent;
+		struct sched_extent *at = NEWN(j->arena, struct sched_extent, points.target[i].extents + 1);
 		for (int k = 0; k < points.target[i].extents; k++)
-			at[k].value = extent[i];
+			at[k] = (struct sched_extent){ points.target[i].extent[k].symbol, extent[i] };
+		points.target[i].extent = at;
 		for (int s = 0; s < p->stages.n; s += sched_span(p, p->stages.at[s], &list[s]))
 			list[s] = choice[(i * 5 + s) % sched_choices(p, p->stages.at[s], &points.target[i], choice)];
 		tactic.choice[i] = list;

@@ -38,7 +38,7 @@ static int compiled; /* texts */
 
 static int compile_counted(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a, struct err *e)
 {
-	const struct language *language = user;
+	const struct language *language = *(const struct language **)user;
 	CHECK(strstr(s->file, language->ending) != NULL);
 	compiled++;
 	return language->compile(out, 0, s, NULL, a, e);
@@ -62,7 +62,7 @@ static void run(const struct language *language, struct arena *a)
 	tensor_random(&x, 1, -2, 2);
 	ck(eval_program(p, in, &want, NULL, a, &e) == 0);
 	const struct ir_plan *plan = sched_program(p, NULL, NULL);
-	const struct tune_code code = { compile_counted, (void *)language, language };
+	const struct tune_code code = { compile_counted, &language, language };
 	const struct tune_setup setup = { .code = &code };
 	CHECK_INT(dev_open(&cpu, "cpu", &e), 0);
 	compiled = 0;

@@ -5,6 +5,7 @@
 #include <stdalign.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "test.h"
 
 static const char *folder;
@@ -66,7 +67,7 @@ static void test_int32_data(void)
 		Onnx__TensorProto *t = proto(cases[c].type, 3);
 		struct tensor x;
 		struct err e = { 0 };
-		t->int32_data = (int32_t *)cases[c].entry;
+		t->int32_data = drop_const(cases[c].entry);
 		t->n_int32_data = (size_t)cases[c].entries;
 		CHECK_INT(load(&x, t, &e), 0);
 		CHECK_STR(e.text, "");
@@ -221,8 +222,8 @@ static void set_external(Onnx__TensorProto *t, const char *location, const char 
 			continue;
 		Onnx__StringStringEntryProto *s = NEW(scratch, Onnx__StringStringEntryProto);
 		onnx__string_string_entry_proto__init(s);
-		s->key = (char *)pair[i][0];
-		s->value = (char *)pair[i][1];
+		s->key = drop_const(pair[i][0]);
+		s->value = drop_const(pair[i][1]);
 		t->external_data[t->n_external_data++] = s;
 	}
 }

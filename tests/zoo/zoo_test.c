@@ -293,9 +293,10 @@ static int cut_run(const struct suite *s, const struct model *m, struct tally *t
 	TRY(onnx_model_read(&model, path_join(a, m->folder, "model.onnx"), e));
 	TRY(onnx_model_check(model, e));
 	TRY(read_tensors(&tensors, &held, run_path(m, number, a), a, e));
-	struct graph_options o = { .shape = NEWN(a, struct graph_shape, model->proto->graph->n_input + 1) };
+	struct graph_shape *shape = NEWN(a, struct graph_shape, model->proto->graph->n_input + 1);
+	struct graph_options o = { .shape = shape };
 	if (fixed)
-		o.shapes = shapes_of_run((struct graph_shape *)o.shape, model, &tensors);
+		o.shapes = shapes_of_run(shape, model, &tensors);
 	TRY(graph_new(&g, model, &o, e));
 	*open = g->symbols.n > 0;
 	for (int i = 0; i < s->cuts; i++) {

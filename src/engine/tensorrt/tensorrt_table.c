@@ -201,19 +201,18 @@ static int add_all(struct table *t)
 
 /* ---- Known when kernels are launched: input extents, and extents of whole outputs. */
 
-static bool is_output_extent(const struct table *t, int32_t row)
+static bool is_output_extent(struct table *t, int32_t row)
 {
 	vec_each (b, &t->program->outputs)
 		for (int k = 0; k < (*b)->rank; k++) {
 			int32_t own;
-			if (tensorrt_expr_row(&own, (struct tensorrt_exprs *)&t->exprs, (*b)->dim[k], t->err) == 0 &&
-			    own == row)
+			if (tensorrt_expr_row(&own, &t->exprs, (*b)->dim[k], t->err) == 0 && own == row)
 				return true;
 		}
 	return false;
 }
 
-static bool is_launched(const struct table *t, int32_t row)
+static bool is_launched(struct table *t, int32_t row)
 {
 	const struct tpat_rt_expr *x = &t->exprs.row.at[row];
 	if (x->op == TPAT_RT_CONST || x->op == TPAT_RT_DIM || is_output_extent(t, row))
@@ -224,7 +223,7 @@ static bool is_launched(const struct table *t, int32_t row)
 	return a && b && ((x->op != TPAT_RT_SELECT && x->op != TPAT_RT_SIZE) || is_launched(t, x->c));
 }
 
-static int check_launched(const struct table *t, int32_t row, const char *what, const char *name)
+static int check_launched(struct table *t, int32_t row, const char *what, const char *name)
 {
 	if (row < 0 || is_launched(t, row))
 		return 0;

@@ -355,19 +355,19 @@ static void check_writes(struct reads *r)
 	arena_free(scratch);
 }
 
-static void check_slot(void *user, expr *slot, const char *role)
+static void check_read_expr(void *user, expr e, const char *role)
 {
 	struct reads *r = user;
 	struct arena *scratch = arena_new();
 	expr where = strcmp(role, "where") == 0 || strcmp(role, "init") == 0 ? NULL : r->stage->where;
-	uint32_t last = where && where->id > (*slot)->id ? where->id : (*slot)->id;
+	uint32_t last = where && where->id > e->id ? where->id : e->id;
 
 	r->seen = NEWN(scratch, struct seen, last + 1);
 	r->sure = NEWN(scratch, bool, last + 1);
-	ir_mark_unconditional(*slot, r->sure);
+	ir_mark_unconditional(e, r->sure);
 	r->where = where ? guard_of(r, where) : 0;
 	if (!r->rc)
-		check_expr(r, *slot, r->where);
+		check_expr(r, e, r->where);
 	arena_free(scratch);
 }
 
@@ -387,7 +387,7 @@ static void check_stages(struct reads *r, int n, struct ir_stage *const *stage);
 static void check_loop(struct reads *r, struct ir_loop *loop)
 {
 	vec_each (c, &loop->carries)
-		check_slot(r, &c->init, "init");
+		check_read_expr(r, c->init, "init");
 	check_stages(r, loop->body.n, loop->body.at);
 }
 
@@ -403,7 +403,7 @@ static void check_stages(struct reads *r, int n, struct ir_stage *const *stage)
 		if (loop)
 			check_loop(r, loop);
 		else if (!is_empty(stage[i]))
-			ir_stage_exprs(stage[i], check_slot, r);
+			ir_stage_exprs(stage[i], check_read_expr, r);
 		if (!loop && !r->rc && stage[i]->kind == IR_SCATTER && !is_empty(stage[i]))
 			check_writes(r);
 		r->stops = stops;
@@ -478,7 +478,7 @@ int lower_demand_release(struct lower *l, int first)
 	for (int i = first; l->held.n && i < p->stages.n; i++)
 		keep |= sorts(p->stages.at[i]);
 	for (int i = first; l->held.n && !keep && i < p->stages.n; i++) {
-		ir_stage_exprs(p->stages.at[i], guard_slot, NULL);
+		ir_stage_slots(p->stages.at[i], guard_slot, NULL);
 		guard_writes(p->stages.at[i]);
 	}
 	vec_each (d, &l->held) {

@@ -105,7 +105,7 @@ void lower_trip(struct lower *l, struct lower_loop *loop, expr trip)
 	struct turn_swap x = { it->index, ir_var_of(it->index->var, trip) };
 
 	for (int i = loop->first; i < l->program->stages.n; i++)
-		ir_stage_exprs(l->program->stages.at[i], put_turn_in, &x);
+		ir_stage_slots(l->program->stages.at[i], put_turn_in, &x);
 	it->trip = trip;
 	it->index = loop->turn = x.to;
 }

@@ -24,7 +24,7 @@ expr accumulator_better(enum ir_combine c, expr value, expr best);
 
 /* Arg reductions with vectorised loads of `width` neighbours along the last reduced axis (arg_vectors.c). The first is
  * true if the stage allows it; the second emits the share of one lane of `lanes`. `axis`: out's axes. */
-bool arg_vectors_fit(const struct ir_program *p, const struct ir_stage *s, int width);
+bool arg_vectors_fit(struct ir_program *p, const struct ir_stage *s, int width);
 void arg_by_vectors(struct accumulator *a, struct ir_block *b, const expr *axis, expr lane, int lanes, int width);
 
 /* The value to store: the post expression, with the stage's axes replaced by `axis`. Loads at position `same` become

@@ -48,9 +48,9 @@ static struct vectors find_vectors(struct ir_program *p, const struct ir_stage *
 	return f;
 }
 
-bool arg_vectors_fit(const struct ir_program *p, const struct ir_stage *s, int width)
+bool arg_vectors_fit(struct ir_program *p, const struct ir_stage *s, int width)
 {
-	struct vectors f = find_vectors((struct ir_program *)p, s, width);
+	struct vectors f = find_vectors(p, s, width);
 	return f.fine && f.n > 0;
 }
 

@@ -21,9 +21,9 @@ static expr longer_axis(void *user, struct ir_pool *pool, expr e, const expr *ar
 	return e->op == IR_AXIS && e->i == x->axis ? ir_axis(pool, x->axis, x->to) : NULL;
 }
 
-static expr longer(const struct padding *x, expr e)
+static expr longer(struct padding *x, expr e)
 {
-	return ir_copy(x->p->pool, e, longer_axis, (void *)x);
+	return ir_copy(x->p->pool, e, longer_axis, x);
 }
 
 /* One dimension of an operand: index = before + axis. Its copy has all of `count` rows along the axis, or the one that
@@ -33,7 +33,7 @@ struct rows {
 	expr before, row, count; /* row: the number of the index's row; null: there is one row */
 };
 
-static bool find_rows(const struct padding *x, expr load, struct rows *rows)
+static bool find_rows(struct padding *x, expr load, struct rows *rows)
 {
 	struct ir_pool *pool = x->p->pool;
 	*rows = (struct rows){ .dimension = -1, .count = ir_index(pool, 1) };
@@ -59,7 +59,7 @@ static bool find_rows(const struct padding *x, expr load, struct rows *rows)
 }
 
 /* Makes the operand read a padded copy of its buffer. */
-static bool pad(struct contract *c, int side, const struct padding *x)
+static bool pad(struct contract *c, int side, struct padding *x)
 {
 	struct contract_operand *o = &c->side[side];
 	struct ir_pool *pool = x->p->pool;

@@ -241,10 +241,10 @@ static bool has_lanes(const struct loop_plan *l, int n, const struct loop_item *
 	return lanes;
 }
 
-static void mark_slot(void *user, expr *slot, const char *role)
+static void mark_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	mark_axes(*slot, user);
+	mark_axes(e, user);
 }
 
 static void declare_rows(struct emitter *m, struct ir_kernel *k, struct ir_block *b)
@@ -257,7 +257,7 @@ static void declare_rows(struct emitter *m, struct ir_kernel *k, struct ir_block
 	m->rows = index_of(m, 1);
 	if (!l->lead)
 		return;
-	ir_stage_exprs(l->stage, mark_slot, used);
+	ir_stage_exprs(l->stage, mark_expr, used);
 	const struct ir_buffer *any = ir_stage_made(l->stage, 0);
 	const expr *dim = l->stage->loop->carries.n ? any->dim : any->dim + 1;
 	if (l->rows_a_block == 1) {

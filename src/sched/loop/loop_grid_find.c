@@ -247,16 +247,13 @@ static struct grid_entry *add_entry(struct grid_loop *g, const struct ir_stage *
 }
 
 /* out = from, as a stage. */
-static const struct ir_stage *copy_of(const struct grid_loop *g, const struct ir_buffer *out,
-                                      const struct ir_buffer *from)
+static const struct ir_stage *copy_of(const struct grid_loop *g, struct ir_buffer *out, const struct ir_buffer *from)
 {
 	struct ir_stage *s = NEW(g->p->arena, struct ir_stage);
 	expr at[IR_MAX_RANK];
 	for (int k = 0; k < from->rank; k++)
 		at[k] = ir_axis(g->p->pool, k, from->dim[k]);
-	*s = (struct ir_stage){ .kind = IR_MAP,
-		                .out = (struct ir_buffer *)out,
-		                .value = ir_load(g->p->pool, from, at) };
+	*s = (struct ir_stage){ .kind = IR_MAP, .out = out, .value = ir_load(g->p->pool, from, at) };
 	return s;
 }
 
@@ -274,7 +271,7 @@ static void add_collects(struct grid_loop *g)
 	vec_each (c, &g->s->loop->collects) {
 		struct grid_entry *e = maker_of(g, c->from);
 		if (!e)
-			e = add_entry(g, copy_of(g, c->from, c->from), false);
+			e = add_entry(g, copy_of(g, g->p->buffers.at[c->from->id], c->from), false);
 		vec_push(g->p->arena, &e->collects, (const struct ir_collect *)c);
 	}
 }

@@ -44,10 +44,10 @@ static struct loop_entry *add_entry(struct loop_plan *l, struct item_list *list,
 }
 
 /* out = value, as a stage. */
-static const struct ir_stage *as_map(struct loop_plan *l, const struct ir_buffer *out, expr value)
+static const struct ir_stage *as_map(struct loop_plan *l, struct ir_buffer *out, expr value)
 {
 	struct ir_stage *s = NEW(l->p->arena, struct ir_stage);
-	*s = (struct ir_stage){ .kind = IR_MAP, .out = (struct ir_buffer *)out, .value = value };
+	*s = (struct ir_stage){ .kind = IR_MAP, .out = out, .value = value };
 	return s;
 }
 
@@ -94,16 +94,16 @@ static void read_of(void *user, expr e)
 	r->foreign |= !loop_is_own(e, r->out);
 }
 
-static void read_of_slot(void *user, expr *slot, const char *role)
+static void read_of_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	loop_each_load(*slot, read_of, user);
+	loop_each_load(e, read_of, user);
 }
 
 static bool reads(const struct ir_stage *s, const struct ir_buffer *b, bool *foreign)
 {
 	struct reads_of r = { .buf = b, .out = s->out };
-	ir_stage_exprs(s, read_of_slot, &r);
+	ir_stage_exprs(s, read_of_expr, &r);
 	*foreign = r.foreign;
 	return r.any || (s->loop && ir_loop_copies(s->loop, b));
 }
@@ -175,7 +175,7 @@ static struct loop_entry *maker_of(const struct item_list *list, const struct ir
 static void add_collects(struct loop_plan *l, struct item_list *list, const struct ir_loop *loop)
 {
 	vec_each (c, &loop->collects) {
-		struct loop_entry copy = { .stage = as_map(l, c->from, own_load(l, c->from)) };
+		struct loop_entry copy = { .stage = as_map(l, l->p->buffers.at[c->from->id], own_load(l, c->from)) };
 		struct loop_entry *e = maker_of(list, loop, c->from);
 		if (!e)
 			e = add_entry(l, list, &copy, false);

@@ -305,7 +305,7 @@ static void note_loads_apart(struct rows *r)
 	}
 }
 
-int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n)
+int rows_match_stages(struct rows *out, struct ir_program *p, const struct ir_stage *const *stage, int n)
 {
 	const struct ir_stage *s = stage[0];
 	if (s->kind != IR_REDUCE || !s->space_rank)
@@ -327,12 +327,14 @@ int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *c
 
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
 {
-	int first = 0;
+	const struct ir_stage *stage[ROWS_MAX_STAGES];
+	int first = 0, n = 0;
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;
+	for (; n < ROWS_MAX_STAGES && first + n < p->stages.n; n++)
+		stage[n] = p->stages.at[first + n];
 	/* At least one load must be contiguous along the rows. */
-	return first < p->stages.n && rows_match_stages(out, p, p->stages.at + first, p->stages.n - first) &&
-	       out->cached > 0;
+	return n > 0 && rows_match_stages(out, p, stage, n) && out->cached > 0;
 }
 
 bool rows_stored(const struct rows *r, int stage)

@@ -47,7 +47,7 @@ struct rows {
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s);
 /* The same for n stages that need not be the program's, also if none of their loads is in the rows' order. Returns the
  * number of matched stages. */
-int rows_match_stages(struct rows *out, struct ir_program *p, struct ir_stage *const *stage, int n);
+int rows_match_stages(struct rows *out, struct ir_program *p, const struct ir_stage *const *stage, int n);
 /* Appends the kernels that compute all stages of the rows (rule_rows.c); c: of sched_rows. If `others` follow, it omits
  * the last kernel, which is for all extents unless r->needs is set. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);

@@ -250,7 +250,7 @@ static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g,
 	return second;
 }
 
-static void rows_of(struct ir_plan *plan, struct ir_step *step, struct ir_stage *const *stage, int n,
+static void rows_of(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *const *stage, int n,
                     const struct sched_choice *c, bool backwards, expr needs, bool others)
 {
 	struct rows r;
@@ -264,13 +264,13 @@ static void rows_of(struct ir_plan *plan, struct ir_step *step, struct ir_stage 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
-	struct ir_stage *first[ROWS_MAX_STAGES], *any[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
+	const struct ir_stage *first[ROWS_MAX_STAGES], *any[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
 	struct ir_buffer *part[ROWS_MAX_STAGES];
 	int parts = c->param[0], lanes = WARP, width = parts % 4 ? 1 : 4, reductions = 0, steps = plan->steps.n;
 	struct group g = *(const struct group *)site->found;
 	for (int i = 0; i < g.stages; i++) {
 		const struct rows_stage *st = &g.rows.stage[i];
-		second[i] = (struct ir_stage *)st->s;
+		second[i] = st->s;
 		if (st->kind != ROWS_REDUCE)
 			continue;
 		const struct rows_stage *center = g.center[i] >= 0 ? &g.rows.stage[g.center[i]] : NULL;
