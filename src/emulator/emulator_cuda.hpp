@@ -219,6 +219,17 @@ static inline float max(float a, float b) { return fmaxf(a, b); }
 static inline float min(float a, float b) { return fminf(a, b); }
 static inline double max(double a, double b) { return fmax(a, b); }
 static inline double min(double a, double b) { return fmin(a, b); }
+/* Later C libraries declare some of CUDA's names too (glibc 2.41 sinpi, 2.42 rsqrt), so the functions have names of their own. */
+#define rsqrtf emulator_rsqrtf
+#define rsqrt emulator_rsqrt
+#define rcbrtf emulator_rcbrtf
+#define rcbrt emulator_rcbrt
+#define normcdff emulator_normcdff
+#define normcdf emulator_normcdf
+#define sinpif emulator_sinpif
+#define cospif emulator_cospif
+#define sinpi emulator_sinpi
+#define cospi emulator_cospi
 static inline float rsqrtf(float x) { return (float)(1.0 / sqrt((double)x)); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
