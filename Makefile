@@ -30,7 +30,12 @@ empty   :=
 OBJ     := $(B)/obj/$(subst $(empty) $(empty),_,$(notdir $(CC)))
 GEN     := build/gen
 
-WARN    := -Wall -Wextra -Wcast-qual -Werror
+# Warnings are errors with the compilers that the sources were tried with. A later one may have new warnings, which must not
+# stop the build of a user.
+kind    := $(if $(findstring clang,$(shell $(CC) --version)),clang,gcc)
+tried   := $(if $(filter clang,$(kind)),19,15)
+WERROR  := $(if $(shell [ "$$($(CC) -dumpversion | cut -d. -f1)" -gt $(tried) ] && echo later),,-Werror)
+WARN    := -Wall -Wextra -Wcast-qual $(WERROR)
 CFLAGS  ?=
 FLAGS   := -std=c11 -D_GNU_SOURCE $(OPTIM) -g $(WARN) -fvisibility=hidden -fPIC -ffp-contract=off \
 	   -Isrc -Iinclude -I$(GEN)

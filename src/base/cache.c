@@ -16,11 +16,11 @@
 #include "base/vec.h"
 
 enum { NAME = 32, OLD_SECONDS = 3600, PUTS_PER_LOOK = 16 };
-static const char magic[8] = "tpat-c1\n";
+static const char magic[] = { 't', 'p', 'a', 't', '-', 'c', '1', '\n' };
 static const uint64_t default_limit = 1u << 30;
 
 struct head {
-	char magic[8];
+	char magic[sizeof magic];
 	struct cache_key key;
 	uint64_t size, sum[2];
 };
