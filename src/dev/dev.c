@@ -35,3 +35,21 @@ int dev_open(struct dev **out, const char *name, struct err *e)
 	err_set(e, ERR_USAGE, "There is no device \"%s\".", name);
 	return err_advise(e, "Devices are cuda (the first GPU), cuda:1 (the second), emulator and cpu.");
 }
+
+int dev_launch(struct dev *d, struct dev_kernel *k, const struct dev_launch *l, void **args, struct err *e)
+{
+	bool early = l->early && d->launch_early, together = l->together && d->launch_together;
+	return (together ? d->launch_together
+	        : early  ? d->launch_early
+	                 : d->launch)(d, k, l->grid, l->block, l->shared_bytes, args, e);
+}
+
+int dev_together(struct dev *d, int threads)
+{
+	return d->together ? d->together(d, threads) : INT32_MAX;
+}
+
+int dev_tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values *v, struct err *e)
+{
+	return d->tensor_map ? d->tensor_map(d, out, v, e) : 0;
+}

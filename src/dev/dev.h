@@ -142,6 +142,18 @@ int dev_emulator_open(struct dev **out, struct err *e);
 /* A device of architecture `arch` that allocates host memory; compiles and launches do nothing, every time is 0. */
 int dev_null_open(struct dev **out, int arch, struct err *e);
 
+/* A launch: `early` for a kernel that waits for the previous one itself, `together` for one whose blocks wait for each
+ * other. Devices that lack such launches take it as any other. */
+struct dev_launch {
+	const uint32_t *grid, *block; /* three numbers each */
+	int shared_bytes;
+	bool early, together;
+};
+int dev_launch(struct dev *d, struct dev_kernel *k, const struct dev_launch *l, void **args, struct err *e);
+/* The optional entries: any number of blocks, and no tensor map, on a device that lacks them. */
+int dev_together(struct dev *d, int threads);
+int dev_tensor_map(struct dev *d, void *out, const struct tpat_rt_map_values *v, struct err *e);
+
 /* "cuda", "cuda:1", "emulator", "cpu", "null", "null:90". */
 int dev_open(struct dev **out, const char *name, struct err *e);
 

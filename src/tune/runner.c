@@ -97,7 +97,7 @@ static void *memory_of(void *user, const struct ir_buffer *b)
 static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
 {
 	struct dev *d = ((struct call *)user)->r->dev;
-	return d->tensor_map ? d->tensor_map(d, out, v, e) : 0;
+	return dev_tensor_map(d, out, v, e);
 }
 
 static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
@@ -105,16 +105,14 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 {
 	const struct call *c = user;
 	struct dev *d = c->r->dev;
-	bool early = k->early && d->launch_early, all = k->together && d->launch_together;
-	return (all     ? d->launch_together
-	        : early ? d->launch_early
-	                : d->launch)(d, c->step->function, grid, block, k->shared_bytes, args, e);
+	return dev_launch(d, c->step->function,
+	                  &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together }, args, e);
 }
 
 static int together(void *user, int threads)
 {
 	struct dev *d = ((const struct call *)user)->r->dev;
-	return !d ? INT32_MAX : d->together ? d->together(d, threads) : INT32_MAX;
+	return d ? dev_together(d, threads) : INT32_MAX;
 }
 
 static void set_launcher(struct tune_runner *r)
@@ -192,10 +190,21 @@ int tune_runner_kernels(const struct tune_runner *r)
 	return r->steps.n;
 }
 
-static bool is_like(const struct tensor *t, const struct ir_buffer *b, const int64_t *dim)
+/* Symbols after a run: sizes found at run time are read from their counts. */
+struct found {
+	const struct tune_runner *r;
+	struct err *err;
+};
+
+static bool found_value(void *user, expr symbol, int64_t *value)
 {
-	return t->data && t->type == b->type && t->rank == b->rank &&
-	       memcmp(t->dim, dim, sizeof *dim * (size_t)b->rank) == 0;
+	const struct found *f = user;
+	const struct ir_size *size = ir_size_find(f->r->plan->program, symbol);
+	struct ir_inputs in = f->r->values;
+	struct dev *d = f->r->dev;
+	if (!size)
+		return ir_inputs_symbol(&in, symbol, value);
+	return d->copy_out(d, value, runner_memory(f->r, 0, size->count), sizeof *value, f->err) == 0;
 }
 
 int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct arena *a, struct err *e)
@@ -208,13 +217,11 @@ int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct ar
 	TRY(runner_run_once(r, 0, e));
 	for (int i = 0; i < p->outputs.n; i++) {
 		const struct ir_buffer *b = p->outputs.at[i];
-		int64_t dim[IR_MAX_RANK];
-		for (int k = 0; k < b->rank; k++)
-			TRY(runner_evaluate(r, b->dim[k], &dim[k], e));
-		if (!is_like(&outputs[i], b, dim))
-			TRY(tensor_new(&outputs[i], b->type, b->rank, dim, a, e));
-		if (r->bytes[b->id])
-			TRY(d->copy_out(d, outputs[i].data, runner_memory(r, 0, b), r->bytes[b->id], e));
+		struct found f = { r, e };
+		TRY(ir_output_tensor(&outputs[i], b, found_value, &f, a, e));
+		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
+		if (bytes)
+			TRY(d->copy_out(d, outputs[i].data, runner_memory(r, 0, b), bytes, e));
 	}
 	return d->synchronize(d, e);
 }

@@ -2,7 +2,7 @@
 #ifndef TPAT_TUNE_RUNNER_INSIDE_H
 #define TPAT_TUNE_RUNNER_INSIDE_H
 
-#include "ir/launch.h"
+#include "ir/execute.h"
 #include "tune/tune.h"
 
 /* A kernel that runs. */
@@ -32,8 +32,6 @@ struct tune_runner {
 	struct arena *arena;
 };
 
-/* Evaluates an extent at the inputs' shapes. */
-int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e);
 /* Launches all steps on one copy of the inputs and outputs. */
 int runner_run_once(struct tune_runner *r, int copy, struct err *e);
 

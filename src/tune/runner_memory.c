@@ -18,11 +18,7 @@ void *runner_memory(const struct tune_runner *r, int copy, const struct ir_buffe
 
 static const struct tensor *content(const struct tune_runner *r, const struct ir_buffer *b)
 {
-	const struct ir_program *p = r->plan->program;
-	for (int i = 0; i < p->inputs.n; i++)
-		if (p->inputs.at[i] == b)
-			return r->inputs[i];
-	return b->role == IR_CONSTANT ? b->data : NULL;
+	return ir_buffer_content(r->plan->program, r->inputs, b);
 }
 
 int runner_measure_buffers(struct tune_runner *r, size_t rotate, struct err *e)
@@ -31,9 +27,7 @@ int runner_measure_buffers(struct tune_runner *r, size_t rotate, struct err *e)
 	size_t edge = 0;
 	r->bytes = NEWN(r->arena, size_t, p->buffers.n + 1);
 	vec_each (b, &p->buffers) {
-		int64_t n;
-		TRY(runner_evaluate(r, ir_buffer_count(p, *b), &n, e));
-		r->bytes[(*b)->id] = (size_t)type_bytes((*b)->type, n);
+		TRY(ir_buffer_bytes(&r->bytes[(*b)->id], &r->launcher, *b, e));
 		if (at_edge(*b))
 			edge += r->bytes[(*b)->id];
 	}
@@ -160,9 +154,4 @@ int tune_runner_overrun(struct tune_runner *r, const char **buffer, struct err *
 			*buffer = (*b)->name;
 	}
 	return 0;
-}
-
-int runner_evaluate(struct tune_runner *r, expr x, int64_t *out, struct err *e)
-{
-	return ir_launch_value(&r->launcher, x, out, e);
 }

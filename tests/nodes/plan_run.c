@@ -6,7 +6,7 @@
 #include "base/foreign.h"
 #include "emulator/emulator.h"
 #include "gen/language.h"
-#include "ir/launch.h"
+#include "ir/execute.h"
 #include "tests/nodes/batch.h"
 
 enum { POISON = 0xa5 };
@@ -14,89 +14,79 @@ enum { POISON = 0xa5 };
 struct run {
 	const struct ir_plan *plan;
 	int arch;
-	struct ir_inputs values; /* of symbols */
-	struct dev *dev;         /* null: the emulator with all its checks */
+	struct dev *dev; /* null: the emulator with all its checks */
 	const struct tune_code *code;
 	const struct plan_edges *edges; /* null: inputs have their data, results are not inspected here */
-	void **memory;                  /* by buffer id */
 	struct batch_code *emulated;
 	struct arena *arena;
 	struct err *err;
 };
 
-/* The number computed by a stage. */
-static bool count_value(struct run *r, const struct ir_size *size, int64_t *value)
-{
-	const void *at = r->memory[size->count->id];
-	if (r->dev)
-		return r->dev->copy_out(r->dev, value, at, sizeof *value, r->err) == 0;
-	memcpy(value, at, sizeof *value);
-	return true;
-}
+/* ---- Memory. */
 
-static bool symbol_value(void *user, expr symbol, int64_t *value)
+static int make_emulated(void **out, const struct ir_buffer *b, const struct tensor *content, size_t bytes,
+                         struct err *e)
 {
-	struct run *r = user;
-	const struct ir_size *size = ir_size_find(r->plan->program, symbol);
-	return size ? count_value(r, size, value) /* known once it has run */
-	            : ir_inputs_symbol(&r->values, symbol, value);
-}
-
-static int evaluate(struct run *r, expr e, int64_t *out)
-{
-	if (!ir_eval_int(e, symbol_value, r, out))
-		return err_set(r->err, ERR_DIFFER, "an extent of the plan cannot be evaluated.");
+	*out = emulator_alloc(b->name, bytes, 0);
+	if (!*out)
+		return err_set(e, ERR_DEVICE, "out of memory.");
+	if (!content)
+		return 0;
+	if (bytes)
+		emulator_copy_in(*out, content->data, bytes);
+	emulator_mark(*out, NULL, EMULATOR_READ_ONLY | EMULATOR_INITIALISED);
 	return 0;
 }
 
-static int allocate_on(struct dev *d, void **out, const struct tensor *t, size_t bytes, struct err *e)
+static int make(void *user, void **out, const struct ir_buffer *b, const struct tensor *content, size_t bytes,
+                struct err *e)
 {
+	const struct run *r = user;
+	struct dev *d = r->dev;
+	if (!d)
+		return make_emulated(out, b, content, bytes, e);
 	TRY(d->alloc(d, out, bytes ? bytes : 1, e));
-	return t && bytes ? d->copy_in(d, *out, t->data, bytes, e) : d->memset(d, *out, POISON, bytes ? bytes : 1, e);
+	if (content && bytes)
+		return d->copy_in(d, *out, content->data, bytes, e);
+	TRY(d->memset(d, *out, POISON, bytes ? bytes : 1, e));
+	return r->edges && b->role == IR_INPUT ? r->edges->fill(r->edges->user, b, *out, bytes, e) : 0;
 }
 
-static const struct tensor *content(const struct run *r, const struct ir_buffer *b)
+static void drop(void *user, void *at)
 {
-	for (int k = 0; k < r->plan->program->inputs.n; k++)
-		if (r->plan->program->inputs.at[k] == b)
-			return r->values.tensor[k];
-	return b->role == IR_CONSTANT ? b->data : NULL;
+	const struct run *r = user;
+	if (r->dev)
+		r->dev->free(r->dev, at);
+	else
+		emulator_free(at);
 }
 
-static int allocate(struct run *r)
+static int take(const struct run *r, const struct ir_buffer *b, const void *at, struct err *e)
 {
 	const struct ir_program *p = r->plan->program;
-	for (int i = 0; i < p->buffers.n; i++) {
-		const struct ir_buffer *b = p->buffers.at[i];
-		int64_t n;
-		TRY(evaluate(r, ir_size_limit(p, ir_buffer_count(p, b)), &n));
-		size_t bytes = (size_t)type_bytes(b->type, n);
-		const struct tensor *t = content(r, b);
-		if (r->edges && b->role == IR_INPUT) {
-			TRY(allocate_on(r->dev, &r->memory[i], NULL, bytes, r->err));
-			TRY(r->edges->fill(r->edges->user, b, r->memory[i], bytes, r->err));
-			continue;
-		}
-		if (t && tensor_count(t) != n)
-			return err_set(r->err, ERR_DIFFER, "%s has %lld elements, the program wants %lld.", b->name,
-			               (long long)tensor_count(t), (long long)n);
-		if (r->dev) {
-			TRY(allocate_on(r->dev, &r->memory[i], t, bytes, r->err));
-			continue;
-		}
-		r->memory[i] = emulator_alloc(b->name, bytes, 0);
-		if (!r->memory[i])
-			return err_set(r->err, ERR_DEVICE, "out of memory.");
-		if (!t)
-			continue;
-		if (bytes)
-			emulator_copy_in(r->memory[i], t->data, bytes);
-		emulator_mark(r->memory[i], NULL, EMULATOR_READ_ONLY | EMULATOR_INITIALISED);
-	}
+	for (int i = 0; i < p->outputs.n; i++)
+		if (p->outputs.at[i] == b)
+			return r->edges->take(r->edges->user, i, at, e);
 	return 0;
 }
 
-static int make_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
+static int read(void *user, void *to, const struct ir_buffer *b, const void *at, size_t bytes, struct err *e)
+{
+	const struct run *r = user;
+	if (!to)
+		return take(r, b, at, e);
+	if (!bytes)
+		return 0;
+	if (r->dev)
+		return r->dev->copy_out(r->dev, to, at, bytes, e);
+	int64_t missing = emulator_first_unwritten(at, bytes);
+	if (missing >= 0)
+		return err_set(e, ERR_DIFFER, "byte %lld of output %s was never written.", (long long)missing, b->name);
+	memcpy(to, at, bytes);
+	return 0;
+}
+
+static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
 {
 	const struct run *r = user;
 	if (r->dev && r->dev->tensor_map)
@@ -104,6 +94,8 @@ static int make_map(void *user, void *out, const struct tpat_rt_map_values *v, s
 	emulator_tensor_map(out, v);
 	return 0;
 }
+
+/* ---- Launches. */
 
 /* Expressions know buffers by their addresses: a copy with another name would be another buffer. */
 static void rename_buffer(const struct run *r, const struct ir_buffer *b, const char *prefix, int number)
@@ -151,29 +143,22 @@ static int compile_alone(struct run *r, struct dev_code *out, const struct ir_ke
 }
 
 static int launch_on(struct run *r, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3],
-                     void **args)
+                     void **args, struct err *e)
 {
 	struct dev *d = r->dev;
 	struct dev_code code;
 	struct dev_module *module;
 	struct dev_kernel *function;
 	TRY(compile_alone(r, &code, k));
-	TRY(d->load(d, &module, &code, r->err));
-	int rc = d->kernel(d, &function, module, "alone", k->shared_bytes, r->err);
+	TRY(d->load(d, &module, &code, e));
+	int rc = d->kernel(d, &function, module, "alone", k->shared_bytes, e);
 	if (rc == 0)
-		rc = (k->together && d->launch_together ? d->launch_together
-		      : k->early && d->launch_early
-		              ? d->launch_early
-		              : d->launch)(d, function, grid, block, k->shared_bytes, args, r->err);
+		rc = dev_launch(d, function,
+		                &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together }, args, e);
 	if (rc == 0)
-		rc = d->synchronize(d, r->err);
+		rc = d->synchronize(d, e);
 	d->unload(d, module);
 	return rc;
-}
-
-static void *memory_of(void *user, const struct ir_buffer *b)
-{
-	return ((struct run *)user)->memory[b->id];
 }
 
 static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
@@ -181,59 +166,26 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 {
 	struct run *r = user;
 	if (r->dev)
-		return launch_on(r, k, grid, block, args);
+		return launch_on(r, k, grid, block, args, e);
 	return batch_launch(r->emulated, k->name, grid, block, (uint32_t)k->shared_bytes, args, e);
 }
 
 static int together(void *user, int threads)
 {
 	const struct run *r = user;
-	return r->dev ? (r->dev->together ? r->dev->together(r->dev, threads) : INT32_MAX) : emulator_together(threads);
+	return r->dev ? dev_together(r->dev, threads) : emulator_together(threads);
 }
 
-static struct ir_launcher launcher(struct run *r)
+static int execute(struct run *r, const struct tensor *const *inputs, struct tensor *outputs)
 {
-	return (struct ir_launcher){
-		r->plan->program, r->arch, symbol_value, memory_of, make_map, launch, together, r
-	};
-}
-
-static int run_steps(struct run *r)
-{
-	const struct ir_launcher l = launcher(r);
-	return ir_launch_plan(&l, r->plan, r->err);
-}
-
-static int take_outputs(struct run *r, struct tensor *outputs)
-{
-	const struct ir_program *p = r->plan->program;
-	for (int i = 0; i < p->outputs.n; i++) {
-		const struct ir_buffer *b = p->outputs.at[i];
-		int64_t dim[IR_MAX_RANK];
-		for (int k = 0; k < b->rank; k++)
-			TRY(evaluate(r, b->dim[k], &dim[k]));
-		TRY(tensor_new(&outputs[i], b->type, b->rank, dim, r->arena, r->err));
-		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
-		if (r->dev) {
-			if (bytes)
-				TRY(r->dev->copy_out(r->dev, outputs[i].data, r->memory[b->id], bytes, r->err));
-			continue;
-		}
-		int64_t missing = bytes ? emulator_first_unwritten(r->memory[b->id], bytes) : -1;
-		if (missing >= 0)
-			return err_set(r->err, ERR_DIFFER, "byte %lld of output %s was never written.",
-			               (long long)missing, b->name);
-		if (bytes)
-			memcpy(outputs[i].data, r->memory[b->id], bytes);
-	}
-	return 0;
+	const struct ir_machine m = { r->arch, make, read, drop, tensor_map, launch, together, r };
+	return ir_execute(&m, r->plan, inputs, outputs, r->arena, r->err);
 }
 
 int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor *const *inputs, struct tensor *outputs,
                       struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan, .arch = arch, .values = { plan->program, inputs }, .arena = a, .err = e };
-	r.memory = NEWN(a, void *, plan->program->buffers.n + 1);
+	struct run r = { .plan = plan, .arch = arch, .arena = a, .err = e };
 	struct str text = str_new(a);
 	vec_each (step, &plan->steps)
 		vec_each (k, *step)
@@ -241,68 +193,36 @@ int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor 
 	language_cuda.print(&text, &plan, 1);
 	int rc = plan->steps.n ? batch_build(&r.emulated, str_text(&text), ir_replaces(plan->program), e) : 0;
 	if (rc == 0)
-		rc = allocate(&r);
-	if (rc == 0)
-		rc = run_steps(&r);
-	if (rc == 0)
-		rc = take_outputs(&r, outputs);
-	for (int i = 0; i < plan->program->buffers.n; i++)
-		emulator_free(r.memory[i]);
+		rc = execute(&r, inputs, outputs);
 	batch_unload(r.emulated);
-	return rc;
-}
-
-static int run_on(struct run *r, struct tensor *outputs)
-{
-	const struct ir_program *p = r->plan->program;
-	r->memory = NEWN(r->arena, void *, p->buffers.n + 1);
-	int rc = allocate(r);
-	if (rc == 0)
-		rc = run_steps(r);
-	if (rc == 0 && outputs)
-		rc = take_outputs(r, outputs);
-	for (int i = 0; i < p->outputs.n && r->edges && rc == 0; i++)
-		rc = r->edges->take(r->edges->user, i, r->memory[p->outputs.at[i]->id], r->err);
-	for (int i = 0; i < p->buffers.n; i++)
-		r->dev->free(r->dev, r->memory[i]);
 	return rc;
 }
 
 int plan_run_on(struct dev *d, const struct tune_code *code, const struct ir_plan *plan,
                 const struct tensor *const *inputs, struct tensor *outputs, struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan,
-		         .arch = d->props.arch,
-		         .values = { plan->program, inputs },
-		         .dev = d,
-		         .code = code,
-		         .arena = a,
-		         .err = e };
-	return run_on(&r, outputs);
+	struct run r = { .plan = plan, .arch = d->props.arch, .dev = d, .code = code, .arena = a, .err = e };
+	return execute(&r, inputs, outputs);
 }
 
 int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_plan *plan,
                    const struct tensor *const *inputs, const struct plan_edges *edges, struct arena *a, struct err *e)
 {
-	struct run r = { .plan = plan,
-		         .arch = d->props.arch,
-		         .values = { plan->program, inputs },
-		         .dev = d,
-		         .code = code,
-		         .edges = edges,
-		         .arena = a,
-		         .err = e };
-	return run_on(&r, NULL);
+	struct run r = {
+		.plan = plan, .arch = d->props.arch, .dev = d, .code = code, .edges = edges, .arena = a, .err = e
+	};
+	return execute(&r, inputs, NULL);
 }
 
+/* ---- Kernels for some extents, without a run. */
+
 int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int arch, const struct tensor *const *inputs,
-                 struct arena *a, struct err *e)
+                 struct err *e)
 {
-	static const struct tune_code none;
-	struct run r = {
-		.plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = &none, .arena = a, .err = e
+	struct ir_inputs in = { plan->program, inputs };
+	const struct ir_launcher l = {
+		.program = plan->program, .arch = arch, .symbol = ir_inputs_symbol, .user = &in
 	};
-	const struct ir_launcher l = launcher(&r);
 	for (int i = 0; i < plan->steps.n; i++)
 		TRY(ir_launch_choose(&out[i], &l, plan->steps.at[i], e));
 	return 0;
@@ -311,16 +231,13 @@ int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int a
 int plan_compile(const struct tune_code *code, int arch, const struct ir_plan *plan, const struct tensor *const *inputs,
                  struct arena *a, struct err *e)
 {
-	struct run r = {
-		.plan = plan, .arch = arch, .values = { plan->program, inputs }, .code = code, .arena = a, .err = e
-	};
-	const struct ir_launcher l = launcher(&r);
-	vec_each (step, &plan->steps) {
-		const struct ir_kernel *chosen;
+	struct run r = { .plan = plan, .arch = arch, .code = code, .arena = a, .err = e };
+	const struct ir_kernel **chosen = NEWN(a, const struct ir_kernel *, plan->steps.n + 1);
+	TRY(plan_kernels(chosen, plan, arch, inputs, e));
+	for (int i = 0; i < plan->steps.n; i++) {
 		struct dev_code unused;
-		TRY(ir_launch_choose(&chosen, &l, *step, e));
-		if (chosen)
-			TRY(compile_alone(&r, &unused, chosen));
+		if (chosen[i])
+			TRY(compile_alone(&r, &unused, chosen[i]));
 	}
 	return 0;
 }

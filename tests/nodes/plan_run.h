@@ -29,7 +29,7 @@ int plan_run_edges(struct dev *d, const struct tune_code *code, const struct ir_
 /* Fills out[plan->steps.n] with each step's kernel for these inputs' extents on a GPU of `arch`; null if its grid is
  * empty. */
 int plan_kernels(const struct ir_kernel **out, const struct ir_plan *plan, int arch, const struct tensor *const *inputs,
-                 struct arena *a, struct err *e);
+                 struct err *e);
 
 /* Requests from `code` what plan_run_on() would, for a GPU of `arch`, without running it. */
 int plan_compile(const struct tune_code *code, int arch, const struct ir_plan *plan, const struct tensor *const *inputs,

@@ -278,7 +278,7 @@ static bool check_widths(struct far *f, const struct ir_plan *plan, const struct
 {
 	const struct ir_kernel **kernel = NEWN(f->arena, const struct ir_kernel *, plan->steps.n + 1);
 	bool rule = false, wide = true;
-	CHECK_INT(plan_kernels(kernel, plan, 90, in, f->arena, &f->err), 0);
+	CHECK_INT(plan_kernels(kernel, plan, 90, in, &f->err), 0);
 	for (int i = 0; i < plan->steps.n; i++) {
 		if (!test_check(kernel[i] != NULL, __FILE__, __LINE__, "a kernel with blocks"))
 			break;
