@@ -224,6 +224,7 @@ struct tpat_built {
 	const struct tpat_joined *joined; /* with `automatic` */
 	int joins;
 	const char *runs; /* the engines that run the plugins: "TensorRT 10 and 11" */
+	int guessed;      /* nonzero: some of the shapes in `deploy` are examples */
 };
 
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);

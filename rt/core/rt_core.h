@@ -19,9 +19,10 @@ enum { RT_WHY = 256 }; /* size of `why` in bytes */
 #define RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /* rt_table.c: the generated tables. */
-int rt_why(char why[RT_WHY], const char *format, ...) RT_PRINTF(2, 3); /* fills `why`; returns -1 */
-int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY]);  /* nonzero if reading them is unsafe */
-int32_t rt_shape_inputs(const struct tpat_rt_plugin *p);               /* number of shape inputs */
+int rt_why(char why[RT_WHY], const char *format, ...) RT_PRINTF(2, 3);   /* fills `why`; returns -1 */
+int rt_check_library(const struct tpat_rt_library *l, char why[RT_WHY]); /* nonzero: no plugins for this runtime */
+int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY]);    /* nonzero if reading a plugin is unsafe */
+int32_t rt_shape_inputs(const struct tpat_rt_plugin *p);                 /* number of shape inputs */
 bool rt_is_size(const struct tpat_rt_plugin *p, int32_t output); /* true for a size tensor, which kernels compute */
 const struct tpat_rt_tensor *rt_tensor(const struct tpat_rt_plugin *p, int32_t index); /* inputs, then outputs */
 

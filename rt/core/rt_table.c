@@ -106,6 +106,15 @@ static bool kernel_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_ke
 	return true;
 }
 
+int rt_check_library(const struct tpat_rt_library *l, char why[RT_WHY])
+{
+	if (l->version != TPAT_RT_VERSION)
+		return rt_why(why,
+		              "the library's tables have version %u, but its runtime reads version %d; build it again",
+		              (unsigned)l->version, TPAT_RT_VERSION);
+	return l->plugins > 0 ? 0 : rt_why(why, "the library has no plugins");
+}
+
 int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY])
 {
 	bool shapes = false;

@@ -160,6 +160,7 @@ struct ort_status *RegisterCustomOps(struct ort_session_options *options, const 
 	int minor = minor_of(base->version());
 	const struct ort_api *api = base->get(minor >= ORT_OLDEST ? ORT_OLDEST : 1);
 	struct ort_status *status = NULL;
+	char why[RT_WHY];
 
 	if (!api)
 		return NULL; /* not an ONNX Runtime 1.x; there is nothing to say it with */
@@ -167,8 +168,8 @@ struct ort_status *RegisterCustomOps(struct ort_session_options *options, const 
 		return refuse(api, "its operators need ONNX Runtime 1.16 or later");
 	if (has_hole(api, minor))
 		return refuse(api, "this ONNX Runtime's table of functions lacks one that the operators use");
-	if (tpat_library.version != TPAT_RT_VERSION)
-		return refuse(api, "its tables are for another version of the runtime; build it again");
+	if (rt_check_library(&tpat_library, why))
+		return refuse(api, why);
 	pthread_mutex_lock(&ort.lock);
 	if (!ort.domain)
 		status = make_domain(api, minor);

@@ -219,8 +219,10 @@ static void leave(void)
 
 __attribute__((constructor)) static void enter(void)
 {
-	if (tpat_library.version != TPAT_RT_VERSION || tpat_library.plugins <= 0)
-		return;
+	char why[RT_WHY];
+
+	if (rt_check_library(&tpat_library, why))
+		return; /* getCreators() logs the reason */
 	library.creator = calloc((size_t)tpat_library.plugins, sizeof *library.creator);
 	library.list = calloc((size_t)tpat_library.plugins, sizeof *library.list);
 	library.old_list = calloc((size_t)tpat_library.plugins, sizeof *library.old_list);
@@ -251,13 +253,15 @@ int32_t tpat_rt_register(void)
 
 static void *const *give_creators(void **list, const char *function, int32_t *count)
 {
+	char why[RT_WHY];
+
 	pthread_mutex_lock(&library.lock);
 	library.asked = true;
 	deregister();
 	pthread_mutex_unlock(&library.lock);
 	if (library.creators == 0)
-		rt_log(NULL, TRT_LOG_ERROR, "%s: the library has no plugins for this runtime (version %u, runtime %d)",
-		       function, (unsigned)tpat_library.version, TPAT_RT_VERSION);
+		rt_log(NULL, TRT_LOG_ERROR, "%s: %s", function,
+		       rt_check_library(&tpat_library, why) ? why : "out of memory");
 	if (count)
 		*count = library.creators;
 	return list;

@@ -166,7 +166,7 @@ static int build(struct cli *c, struct fix *f)
 	for (int i = 0; i < r->warnings.n; i++)
 		fprintf(stderr, "tpat: %s\n", r->warnings.at[i]);
 	const char *model = arena_strdup(c->arena, r->output);
-	bool guessed = strstr(r->deploy, "The shapes are examples") != NULL;
+	bool guessed = r->guessed;
 	int status = write_script(c, f, model, r->deploy);
 	if (status >= 0)
 		return status;

@@ -45,6 +45,7 @@ struct build {
 	struct tpat_texts unfused;    /* warnings about plugins rebuilt without fusion */
 	struct tpat_extents *extents; /* expected by the user */
 	const char *deploy;
+	bool guessed;              /* some extents in `deploy` are examples */
 	struct tpat_texts earlier; /* libraries of earlier builds that the model still needs */
 	struct arena *arena;
 	struct err *err;

@@ -192,5 +192,6 @@ void build_report(struct build *b)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
 	r->warnings = tpat_strings_of(&warnings);
 	r->deploy = b->deploy;
+	r->guessed = b->guessed;
 	r->runs = b->graph->version->runs;
 }

@@ -104,8 +104,8 @@ static int build_library(struct build *b, const struct engine_plugin *plugin, in
 {
 	const char *deploy, *name = path_base(place);
 	const struct tpat_texts near = libraries_near(b, name);
-	TRY(tpat_deploy_text(&deploy, b->graph, path_base(b->out.model), &near, &b->o->profile, &b->o->shape,
-	                     edge_types(b), b->arena, b->err));
+	TRY(tpat_deploy_text(&deploy, &b->guessed, b->graph, path_base(b->out.model), &near, &b->o->profile,
+	                     &b->o->shape, edge_types(b), b->arena, b->err));
 	struct engine_library l = {
 		.generator = "tpat " TPAT_VERSION,
 		.model = path_base(b->o->model),
@@ -198,8 +198,8 @@ static int package(struct build *b)
 		vec_push(b->arena, &all, *library);
 	vec_each (library, &b->out.libraries)
 		vec_push(b->arena, &all, *library);
-	return tpat_deploy_text(&b->deploy, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape, edge_types(b),
-	                        b->arena, b->err);
+	return tpat_deploy_text(&b->deploy, &b->guessed, b->graph, b->out.model, &all, &b->o->profile, &b->o->shape,
+	                        edge_types(b), b->arena, b->err);
 }
 
 /* ---- The model. */

@@ -65,20 +65,20 @@ static int given_inputs(struct extents *list, struct graph *g, struct tpat_examp
 	return 0;
 }
 
-int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_strings *shape, uint32_t types,
-                     struct arena *a, struct err *e)
+int tpat_deploy_text(const char **out, bool *guessed, struct graph *g, const char *model,
+                     const struct tpat_texts *libraries, const struct tpat_strings *profile,
+                     const struct tpat_strings *shape, uint32_t types, struct arena *a, struct err *e)
 {
 	struct tpat_example *x;
 	struct str s = str_new(a);
 	struct extents given = { 0 };
-	bool guessed = false;
+	*guessed = false;
 	for (int i = 0; i < profile->n; i++) {
 		struct tpat_profile checked;
 		TRY(tpat_profile_read(&checked, g, profile->at[i], a, e));
 	}
 	TRY(tpat_example(&x, g, profile, a, e));
-	const struct extents dynamic = open_inputs(&guessed, g, x, profile, a);
+	const struct extents dynamic = open_inputs(guessed, g, x, profile, a);
 	if (!dynamic.n)
 		TRY(given_inputs(&given, g, x, shape, a, e));
 	const struct engine_deploy d = { .model = model,
@@ -88,7 +88,7 @@ int tpat_deploy_text(const char **out, struct graph *g, const char *model, const
 		                         .dynamics = dynamic.n,
 		                         .given = given.at,
 		                         .givens = given.n,
-		                         .guessed = guessed,
+		                         .guessed = *guessed,
 		                         .half = types >> TYPE_F16 & 1,
 		                         .byte = types >> TYPE_I8 & 1,
 		                         .version = g->version };

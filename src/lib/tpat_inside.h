@@ -239,9 +239,10 @@ int tpat_write_shapes(struct onnx_model *m, const struct tpat_strings *shape, st
 
 /* tpat_deploy.c: returns the command that builds an engine of the rewritten model `model`, whose inputs are the
  * graph's, with these libraries, and a note on the target version. `types`: bits of the types at the plugins' edges.
- * Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: the user's shapes of inputs. */
-int tpat_deploy_text(const char **out, struct graph *g, const char *model, const struct tpat_texts *libraries,
-                     const struct tpat_strings *profile, const struct tpat_strings *shape, uint32_t types,
-                     struct arena *a, struct err *e);
+ * *guessed: some extents are examples. Also checks `profile` ("x:1x4,8x4,32x4"). `shape`: the user's shapes of inputs.
+ */
+int tpat_deploy_text(const char **out, bool *guessed, struct graph *g, const char *model,
+                     const struct tpat_texts *libraries, const struct tpat_strings *profile,
+                     const struct tpat_strings *shape, uint32_t types, struct arena *a, struct err *e);
 
 #endif

@@ -114,6 +114,7 @@ int main(void)
 {
 	struct rt_binding binding = { 0 };
 	struct tpat_rt_device old = device;
+	struct tpat_rt_library library = { TPAT_RT_VERSION, "twice.onnx", "by hand", &twice, 1 };
 	struct rt_plan plan;
 	float from[7] = { 1, 2, 3, 4, 5, 6, 7 }, to[7] = { 0 };
 	char why[RT_WHY] = "";
@@ -121,6 +122,11 @@ int main(void)
 	old.version = 0;
 	CHECK(rt_device_set(&old, why) != 0 && strstr(why, "version 0"));
 	CHECK_INT(rt_device_set(&device, why), 0);
+	CHECK_INT(rt_check_library(&library, why), 0);
+	library.plugins = 0;
+	CHECK(rt_check_library(&library, why) != 0 && strstr(why, "no plugins"));
+	library.version++;
+	CHECK(rt_check_library(&library, why) != 0 && strstr(why, "build it again"));
 	CHECK_INT(rt_check_table(&twice, why), 0);
 	CHECK_INT(rt_plan_alloc(&twice, &plan), 0);
 	CHECK_INT(prepare(&plan, &binding, 7, why), 0);
