@@ -38,8 +38,9 @@ $(B)/bench/%: $(OBJ)/bench/%.o $(NEEDS)
 	$(link_program)
 -include $(wildcard $(OBJ)/tests/*/*.d $(OBJ)/tools/*.d $(OBJ)/bench/*.d)
 
-# What several of them share: the host that plays TensorRT, plans run on the emulator, regions of the zoo, fuzz targets' main().
-HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c tests/zoo/*.c) tests/fuzz/replay.c))
+# Code that several of them share: the host that plays TensorRT, plans run on the emulator, programs read from text, regions of the
+# zoo, fuzz targets' main().
+HELPERS := $(filter-out %_test.c,$(sort $(wildcard tests/host/*.c tests/nodes/*.c tests/program/*.c tests/zoo/*.c) tests/fuzz/replay.c))
 HELP_OBJ := $(HELPERS:%.c=$(OBJ)/%.o)
 $(B)/tests/libhelpers.a: $(HELP_OBJ) $(B)/helpers
 	@mkdir -p $(@D) && rm -f $@
@@ -87,11 +88,12 @@ $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
 # Fuzz targets: the whole library compiled by clang with libFuzzer and the sanitizers, apart from all other objects. Without
 # libFuzzer they are tests/fuzz/replay.c's programs, build/asan/tests/fuzz/fuzz_whole.
 FUZZ := -O1 -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
-MUTATE_fuzz_whole := tests/fuzz/mutate.c
+WITH_fuzz_whole := tests/fuzz/mutate.c
+WITH_fuzz_ir := tests/program/parse.c tests/program/parse_expr.c
 build/fuzz/%: tests/fuzz/%.c FORCE
 	@mkdir -p $(@D)
 	$(MAKE) --no-print-directory CC=clang B=build/fuzz/lib CFLAGS="$(FUZZ) -fsanitize=fuzzer-no-link" build/fuzz/lib/libtpat.a
-	clang $(FLAGS) -I. $(FUZZ) -fsanitize=fuzzer $< $(MUTATE_$*) -o $@ build/fuzz/lib/libtpat.a $(LIBS)
+	clang $(FLAGS) -I. $(FUZZ) -fsanitize=fuzzer $< $(WITH_$*) -o $@ build/fuzz/lib/libtpat.a $(LIBS)
 
 # build/bench/launch: what an enqueue costs, on a GPU. build/tools/operators: the page of operators, written from their
 # definitions and from the results of ONNX's node tests.

@@ -442,7 +442,6 @@ void ir_print_stage(struct str *out, const struct ir_stage *s); /* one line, ind
 void ir_print_program(struct str *out, const struct ir_program *p);
 /* Human-readable form: shows only the beginning of a long constant, so it may not parse back. */
 void ir_print_summary(struct str *out, const struct ir_program *p);
-int ir_parse_program(struct ir_program **out, const char *text, struct arena *a, struct err *e);
 
 /* Checks every rule of the language: types, ranks, extents of axes, order of stages. A failure is a bug in the last
  * pass. */

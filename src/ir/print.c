@@ -1,4 +1,4 @@
-/* The text form of a program. What it writes, parse.c reads back to the same program.
+/* The text form of a program. The tests read it back to the same program.
  *
  *   program NAME(x: f32[N,768], ...) -> (y: f32[N,768])
  *     const c: i64[2] = {1, 2}

@@ -1,7 +1,6 @@
 /* Element types: names, sizes, ranges, and single elements. Loops over elements are in lanes.c. See type.h. */
 #include "tensor/type.h"
 
-#include "base/ascii.h"
 #include "tensor/small_float.h"
 
 static const struct type_info INFO[] = {
@@ -43,16 +42,6 @@ const struct type_info *type_info(enum type t)
 const char *type_name(enum type t)
 {
 	return type_info(t)->name;
-}
-
-enum type type_from_name(const char *name)
-{
-	if (name[0] == 0)
-		return TYPE_NONE;
-	for (unsigned t = TYPE_NONE + 1; t < sizeof INFO / sizeof *INFO; t++)
-		if (ascii_same(name, INFO[t].name) || ascii_same(name, INFO[t].onnx_name))
-			return (enum type)t;
-	return TYPE_NONE;
 }
 
 bool type_is_float(enum type t)

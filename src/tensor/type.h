@@ -50,7 +50,6 @@ struct type_info {
 
 const struct type_info *type_info(enum type t); /* never null; TYPE_NONE's row for unknown numbers */
 const char *type_name(enum type t);
-enum type type_from_name(const char *name); /* "f32" or "float"; TYPE_NONE when unknown */
 bool type_is_float(enum type t);
 bool type_is_int(enum type t); /* signed or unsigned integers; not bool */
 bool type_is_signed(enum type t);

@@ -7,6 +7,7 @@
 #include "lib/tpat_decisions.h"
 #include "sched/sched.h"
 #include "tests/nodes/plan_run.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 #define SCALAR "(x: f32[], like: u8[N]) -> (y: f32[N,1000])\n  y: f32[N,1000] = map (i, j) "

@@ -4,6 +4,7 @@
 
 #include "gen/language.h"
 #include "sched/sched.h"
+#include "tests/program/program_text.h"
 #include "tests/fuzz/fuzz_main.h"
 
 enum { MAX_TEXT = 4096 };

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "gen/language.h"
 #include "sched/sched.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 static bool update;

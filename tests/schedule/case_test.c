@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "ops/lower/op_case.h"
+#include "tests/program/op_case.h"
 #include "sched/sched.h"
 #include "tests/nodes/batch.h"
 #include "tests/nodes/plan_run.h"

@@ -22,6 +22,7 @@
 #include "tests/nodes/plan_run.h"
 #include "tests/schedule/far_cases.h"
 #include "tests/schedule/shapes.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 enum { PATTERN = 8388593, MOST_ROWS = 48, MOST_EDGES = 8 }; /* a prime number of elements */

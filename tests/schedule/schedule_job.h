@@ -7,6 +7,7 @@
 #include "emulator/emulator.h"
 #include "sched/sched.h"
 #include "tests/schedule/schedule_case.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 enum { MAX_VARIANTS = 256, MAX_SHAPES = 6 };

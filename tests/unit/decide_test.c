@@ -1,6 +1,7 @@
 /* Decisions as text: written ones are read back; all other text is refused, with a reason. */
 #include "lib/tpat_decisions.h"
 
+#include "tests/program/program_text.h"
 #include "test.h"
 
 static const char program_text[] =

@@ -18,6 +18,7 @@
 #include "tests/schedule/order_cases.h"
 #include "tests/schedule/row_cases.h"
 #include "tests/schedule/scatter_cases.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 enum { GPUS = 6, OWN = 5, MOST_ROWS = 1 << 20 };

@@ -5,6 +5,7 @@
 
 #include "ir/kernel.h"
 
+#include "tests/program/program_text.h"
 #include "test.h"
 
 /* At some of its usual points nothing is packed: these have fewer launches. */

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "sched/sched.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/graph_models.h"
 
 /* ---- The engine: FLOAT tensors of at most four axes; supports Relu and Add; plugins in C. */

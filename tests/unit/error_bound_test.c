@@ -6,6 +6,7 @@
 
 #include "eval/eval.h"
 #include "tests/unit/test.h"
+#include "tests/program/program_text.h"
 #include "tune/tune.h"
 
 struct case_ {

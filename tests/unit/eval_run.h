@@ -8,6 +8,7 @@
 
 #include "eval/eval.h"
 #include "tests/unit/eval_oracle.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof *(a)))

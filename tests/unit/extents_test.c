@@ -8,7 +8,7 @@
 
 #include "check/verify.h"
 #include "ops/lower/lower.h"
-#include "ops/lower/op_case.h"
+#include "tests/program/op_case.h"
 #include "test.h"
 
 enum { USUAL = 6 }; /* of a case's symbols */

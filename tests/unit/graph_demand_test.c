@@ -4,6 +4,7 @@
 
 #include "check/verify.h"
 #include "eval/eval.h"
+#include "tests/program/program_text.h"
 #include "graph_models.h"
 
 /* The program of a model's one node, whose name is "y". */

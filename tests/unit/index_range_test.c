@@ -4,7 +4,7 @@
 
 #include "check/index_range.h"
 #include "check/verify.h"
-#include "ops/lower/op_case.h"
+#include "tests/program/op_case.h"
 #include "tests/unit/test.h"
 
 static struct arena *a;

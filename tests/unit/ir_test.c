@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/ir.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 static const char layer_norm[] =

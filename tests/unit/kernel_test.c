@@ -3,6 +3,7 @@
 #include "sched/build/emit.h"
 #include "sched/build/finish.h"
 #include "sched/build/vectors.h"
+#include "tests/program/program_text.h"
 #include "test.h"
 
 /* A kernel of 64 threads per block, and the parts of its statements. */

@@ -5,6 +5,7 @@
 #include "ir/ir.h"
 #include "sched/sched.h"
 #include "tests/unit/test.h"
+#include "tests/program/program_text.h"
 #include "tune/tune.h"
 
 /* ---- C whose kernels trap on undefined behaviour: slow, for authors of printers. */

@@ -12,9 +12,10 @@
 #include "base/str.h"
 #include "gen/language.h"
 #include "ir/ir.h"
-#include "ops/lower/op_case.h"
+#include "tests/program/op_case.h"
 #include "sched/sched.h"
 #include "tensor/tensor.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 static const struct {

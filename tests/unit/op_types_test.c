@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ops/lower/op_case.h"
+#include "tests/program/op_case.h"
 #include "tests/unit/test.h"
 
 static void try_case(const struct op_def *op, const char *text)

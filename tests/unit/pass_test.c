@@ -7,6 +7,7 @@
 #include "eval/eval.h"
 #include "ir/ir.h"
 #include "tests/unit/random_program.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 static int evaluate(const struct ir_program *p, int64_t n, int64_t k, struct tensor *out, struct arena *a,

@@ -1,6 +1,7 @@
 /* Sampled results equal the whole results at these elements. */
 #include "check/sample.h"
 #include "eval/eval.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 static void inputs_of(const struct ir_program *p, struct arena *a, const struct tensor **in)

@@ -9,6 +9,7 @@
 
 #include "ir/ir.h"
 #include "tests/unit/recipe.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 /* ---- The environment of one recipe. */

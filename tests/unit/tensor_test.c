@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "tensor/npy.h"
 #include "tensor/tensor.h"
+#include "tests/program/program_text.h"
 #include "test.h"
 
 static struct arena *a;

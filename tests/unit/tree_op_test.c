@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "eval/eval.h"
-#include "ops/lower/op_case.h"
+#include "tests/program/op_case.h"
 #include "tests/unit/test.h"
 
 static struct arena *arena;

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "tests/unit/test.h"
+#include "tests/program/program_text.h"
 #include "tune/search.h"
 
 static struct ir_program *program(struct arena *a)

@@ -14,6 +14,7 @@
 #include "tests/unit/onnx_make.h"
 #include "tests/unit/test.h"
 #include "tpat/tpat.h"
+#include "tests/program/program_text.h"
 #include "tune/tuner.h"
 
 static const void *match_any(struct ir_program *p, const struct ir_stage *s, const char **why)

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/str.h"
+#include "tests/program/program_text.h"
 #include "tests/unit/test.h"
 
 /* ---- The device. */

@@ -1,6 +1,6 @@
 /* Reads the text form that print.c writes. Any text gives a program or an error sentence with its line, never a
  * crash. */
-#include "ir/parse.h"
+#include "tests/program/parse.h"
 
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* Inside the parser of program text: its state, and the readers of tokens and expressions for parse.c. */
-#ifndef TPAT_IR_PARSE_H
-#define TPAT_IR_PARSE_H
+#ifndef TPAT_TESTS_PARSE_H
+#define TPAT_TESTS_PARSE_H
 
 #include "ir/pool.h"
+#include "tests/program/program_text.h"
 
 enum { PARSE_MAX_DEPTH = 200, PARSE_MAX_NODES = 1 << 20 };
 

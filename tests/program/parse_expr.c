@@ -1,5 +1,5 @@
 /* Tokens and expressions of program text. See parse.h. */
-#include "ir/parse.h"
+#include "tests/program/parse.h"
 
 #include <errno.h>
 #include <math.h>
@@ -62,6 +62,16 @@ int parse_name(struct parser *s, const char **out)
 	*out = arena_strndup(s->arena, s->at, n);
 	s->at += n;
 	return 0;
+}
+
+enum type type_from_name(const char *name)
+{
+	if (!name[0]) /* some types have no name in ONNX */
+		return TYPE_NONE;
+	for (enum type t = TYPE_NONE + 1; t < TYPE_COUNT; t++)
+		if (ascii_same(name, type_info(t)->name) || ascii_same(name, type_info(t)->onnx_name))
+			return t;
+	return TYPE_NONE;
 }
 
 static enum type type_of_name(const char *text)

@@ -1,5 +1,5 @@
 /* Parses cases into programs. See op_case.h. */
-#include "ops/lower/op_case.h"
+#include "tests/program/op_case.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "base/ascii.h"
 #include "base/number.h"
 #include "ops/lower/lower.h"
+#include "tests/program/program_text.h"
 
 struct reader {
 	struct arena *arena;

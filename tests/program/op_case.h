@@ -4,8 +4,8 @@
  * attributes "axis=-1", "pads=1,1,1,1", "mode=linear", "modes=LEAF,LEAF", tensors of one axis "keys=f32{1,2}";
  * "opset=13" (default: the operator's last version); "outputs=2" (default: one). An input is found by its slot's name;
  * other names follow in order. */
-#ifndef TPAT_OPS_OP_CASE_H
-#define TPAT_OPS_OP_CASE_H
+#ifndef TPAT_TESTS_OP_CASE_H
+#define TPAT_TESTS_OP_CASE_H
 
 #include "ops/lower/op.h"
 
