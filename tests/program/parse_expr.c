@@ -68,7 +68,7 @@ enum type type_from_name(const char *name)
 {
 	if (!name[0]) /* some types have no name in ONNX */
 		return TYPE_NONE;
-	for (enum type t = TYPE_NONE + 1; t < TYPE_COUNT; t++)
+	for (enum type t = TYPE_NONE + 1; t <= TYPE_INDEX; t++)
 		if (ascii_same(name, type_info(t)->name) || ascii_same(name, type_info(t)->onnx_name))
 			return t;
 	return TYPE_NONE;
