@@ -53,7 +53,8 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	const struct sched_points one = tpat_profile_points(here, t, r, p);
 	const struct sched_target *point = &one.target[one.opt];
 	struct sched_tactic tactic = sched_tactic_best(p, &points);
-	const struct ir_plan *plan = sched_plan(p, &points, &tactic);
+	const struct ir_plan *plan;
+	sched_plans(&plan, p, &points, &tactic, 1);
 	printf("%s\t%s\t", name, t->name);
 	vec_each (step, &plan->steps)
 		for (int k = 0; k < (*step)->n; k++) {

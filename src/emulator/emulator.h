@@ -61,8 +61,6 @@ int emulator_compile(void **data, size_t *size, const struct emulator_text *text
 struct emulator_module;
 int emulator_load(struct emulator_module **out, const void *data, size_t size, struct err *e);
 void emulator_unload(struct emulator_module *m);
-/* Compiles and loads. */
-int emulator_build(struct emulator_module **out, const struct emulator_text *text, int texts, struct err *e);
 bool emulator_has_kernel(const struct emulator_module *m, const char *name);
 
 /* Rewrites a text's shared memory and kernel declarations for the emulator, in a namespace of its own (`number`),

@@ -299,18 +299,6 @@ int emulator_load(struct emulator_module **out, const void *data, size_t size, s
 	return rc;
 }
 
-int emulator_build(struct emulator_module **out, const struct emulator_text *text, int texts, struct err *e)
-{
-	struct arena *a = arena_new();
-	void *data;
-	size_t size;
-	int rc = emulator_compile(&data, &size, text, texts, a, e);
-	if (rc == 0)
-		rc = emulator_load(out, data, size, e);
-	arena_free(a);
-	return rc;
-}
-
 void emulator_unload(struct emulator_module *m)
 {
 	if (!m)

@@ -35,8 +35,7 @@ int join_number(struct join *j, bool by_level);
 
 /* graph_join_cost.c */
 
-/* Returns the bytes of a tensor's elements: inside a region, and at a plugin's edge. 0 if it is constant. */
-double join_bytes(const struct join *j, const struct graph_value *v);
+/* Returns the bytes of a tensor's elements at a plugin's edge. 0 if it is constant. */
 double join_edge_bytes(const struct join *j, const struct graph_value *v);
 /* Returns the estimated nanoseconds of these nodes (ascending) with one plugin for each seed and the engine for all
  * others, or as one plugin. */

@@ -20,7 +20,8 @@ static double bytes_of(const struct join *j, const struct graph_value *v, enum t
 	return elements(j, v) * type_info(t)->bits / 8.0;
 }
 
-double join_bytes(const struct join *j, const struct graph_value *v)
+/* The bytes of a tensor's elements inside a region. 0 if it is constant. */
+static double inner_bytes(const struct join *j, const struct graph_value *v)
 {
 	return bytes_of(j, v, v->type);
 }
@@ -84,7 +85,7 @@ static double launches(const struct groups *x, int groups)
 static double value_ns(const struct groups *x, const struct graph_value *v, int own)
 {
 	const struct graph_rates *r = x->j->rates;
-	double inside = join_bytes(x->j, v), edge = join_edge_bytes(x->j, v), bytes = 0, ns = 0;
+	double inside = inner_bytes(x->j, v), edge = join_edge_bytes(x->j, v), bytes = 0, ns = 0;
 	bool out = v->is_output || v->captured, stored = false, converted = false;
 	int last = JOIN_NONE;
 
@@ -198,14 +199,14 @@ bool join_adopts(const struct join *j, int node)
 	double inside = 0, edge = 0, crossings = 0;
 
 	vec_each (v, &n->reads) {
-		inside += join_bytes(j, *v);
+		inside += inner_bytes(j, *v);
 		edge += join_edge_bytes(j, *v);
 		crossings += !(*v)->is_constant;
 	}
 	for (size_t k = 0; k < n->proto->n_output; k++) {
 		const struct graph_value *v = graph_value_find(j->g, n->proto->output[k]);
 
-		inside += v ? join_bytes(j, v) : 0;
+		inside += v ? inner_bytes(j, v) : 0;
 		edge += v ? join_edge_bytes(j, v) : 0;
 		crossings += v != NULL;
 	}

@@ -39,9 +39,6 @@ int onnx_model_read(struct onnx_model **out, const char *path, struct err *e);
 /* The same from memory, which must outlive the model. `dir`: where external data lies; null: there is none. */
 int onnx_model_parse(struct onnx_model **out, const void *data, size_t size, const char *dir, struct err *e);
 
-/* Makes a model with an empty graph `graph_name` that imports `opset` of the default domain. */
-struct onnx_model *onnx_model_new(int64_t ir_version, int64_t opset, const char *graph_name);
-
 void onnx_model_free(struct onnx_model *m); /* null is fine */
 
 struct onnx_write_options {
@@ -173,7 +170,6 @@ Onnx__TensorProto *onnx_tensor_store(const struct tensor *t, const char *name, s
 /* Reads a file of one TensorProto, such as test data (input_0.pb). `name` (may be null) gets the tensor's name or
  * "". */
 int onnx_tensor_read_file(struct tensor *out, const char **name, const char *path, struct arena *a, struct err *e);
-int onnx_tensor_write_file(const char *path, const struct tensor *t, const char *name, struct err *e);
 
 /* ------------------------------------------------------------------ building (all in the model's arena; strings
  * copied) */

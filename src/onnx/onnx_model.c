@@ -80,18 +80,6 @@ int onnx_model_read(struct onnx_model **out, const char *path, struct err *e)
 	return rc;
 }
 
-struct onnx_model *onnx_model_new(int64_t ir_version, int64_t opset, const char *graph_name)
-{
-	struct onnx_model *m = model_new("model", NULL);
-	m->proto = NEW(m->arena, Onnx__ModelProto);
-	onnx__model_proto__init(m->proto);
-	m->proto->has_ir_version = 1;
-	m->proto->ir_version = ir_version;
-	m->proto->graph = onnx_graph_new(m, graph_name);
-	onnx_opset_import(m, "", opset);
-	return m;
-}
-
 void onnx_model_free(struct onnx_model *m)
 {
 	if (!m)

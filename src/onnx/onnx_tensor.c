@@ -206,17 +206,3 @@ int onnx_tensor_read_file(struct tensor *out, const char **name, const char *pat
 	/* No model, hence no external data. */
 	return onnx_tensor_load(out, t, NULL, a, e) < 0 ? err_where(e, "%s: ", path) : 0;
 }
-
-int onnx_tensor_write_file(const char *path, const struct tensor *t, const char *name, struct err *e)
-{
-	struct arena *scratch = arena_new();
-	struct file_out f;
-	int rc = file_out_begin(&f, path, e);
-	if (rc == 0)
-		rc = onnx_wire_write(&f, &onnx_tensor_store(t, name, scratch)->base, e);
-	if (rc == 0)
-		rc = file_out_commit(&f, e);
-	file_out_abandon(&f);
-	arena_free(scratch);
-	return rc;
-}

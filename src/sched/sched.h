@@ -117,7 +117,5 @@ int sched_tactics(struct ir_program *p, const struct sched_points *points, const
  * the same name means the same function. */
 void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
                  const struct sched_tactic *tactic, int n);
-/* Returns the plan of one tactic. */
-struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic);
 
 #endif

@@ -42,8 +42,6 @@ int tune_space_new(struct tune_space **out, struct ir_program *p, const struct s
                    struct err *e);
 /* Adds an option that no rule generated; returns its number. */
 int tune_space_add(struct tune_space *s, int stage, const struct sched_choice *c);
-/* The number of points; may be huge. */
-double tune_space_points(const struct tune_space *s);
 
 struct tune_point {
 	int16_t *option; /* one per stage; -1: included in an earlier one */

@@ -40,17 +40,6 @@ static int span_of(const struct tune_space *s, int stage, int option)
 	return n < s->stages - stage ? n : s->stages - stage;
 }
 
-/* From the last stage to the first: multiplies an option by the ways of the stages after those it covers. */
-double tune_space_points(const struct tune_space *s)
-{
-	double *ways = NEWN(s->arena, double, s->stages + 1);
-	ways[s->stages] = 1;
-	for (int i = s->stages - 1; i >= 0; i--)
-		for (int k = 0; k < s->stage[i].options; k++)
-			ways[i] += ways[i + span_of(s, i, k)];
-	return ways[0];
-}
-
 struct tune_point tune_point_copy(const struct tune_space *s, struct tune_point p, struct arena *a)
 {
 	struct tune_point out = { NEWN(a, int16_t, s->stages + 1) };

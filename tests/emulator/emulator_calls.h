@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "dev/dev.h"
 #include "emulator/emulator.h"
+#include "tests/emulator/emulator_built.h"
 #include "../unit/test.h"
 
 static struct arena *arena;

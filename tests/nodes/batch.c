@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "tests/emulator/emulator_built.h"
 #include "emulator/emulator.h"
 
 enum { STACK_BYTES = 64 << 20 };

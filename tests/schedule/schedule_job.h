@@ -15,7 +15,7 @@ enum { MAX_VARIANTS = 256, MAX_SHAPES = 6 };
 /* One way to run a case's program. */
 struct variant {
 	const char *name;
-	struct ir_plan *plan;
+	const struct ir_plan *plan;
 	bool may_race;
 };
 

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "gen/language.h"
+#include "tests/emulator/emulator_built.h"
 #include "tests/schedule/schedule_job.h"
 
 /* ---- Kernels with the same text in several variants are compiled once. */

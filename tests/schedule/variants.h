@@ -90,7 +90,7 @@ static void add_dispatch(struct job *j)
 	}
 	if (points.n == 1) /* no dynamic extent */
 		return;
-	v->plan = sched_plan(p, &points, &tactic);
+	sched_plans(&v->plan, p, &points, &tactic, 1);
 	check_kernels(v);
 	v->may_race = ir_replaces(p);
 	j->variants++;

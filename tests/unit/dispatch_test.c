@@ -41,7 +41,8 @@ int main(void)
 		return printf("%s%s\n", e.where, e.text), test_done();
 	struct sched_points points = sched_usual_points(p, &sched_default_target);
 	struct sched_tactic best = sched_tactic_best(p, &points);
-	const struct ir_plan *plan = sched_plan(p, &points, &best);
+	const struct ir_plan *plan;
+	sched_plans(&plan, p, &points, &best, 1);
 	CHECK(points.n > 1 && plan->steps.n > 1);
 	CHECK(check_arch_of_name(plan, a) > 0);
 	arena_free(a);

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "tests/unit/test.h"
 #include "tests/program/program_text.h"
+#include "tests/unit/space_points.h"
 #include "tune/search.h"
 
 static struct ir_program *program(struct arena *a)
@@ -98,7 +99,7 @@ static void test_finds(const struct tune_space *s, struct arena *a)
 		double best = optimum(s, seed);
 		/* Less than a two-hundredth better is not taken for better; a step each may miss that. */
 		CHECK(one.best <= best * 1.016 && many.best <= best * 1.016);
-		CHECK(one.asked < 300 && one.asked < tune_space_points(s));
+		CHECK(one.asked < 300 && one.asked < space_points(s));
 		CHECK_STR(run(s, seed, 10, false, a).questions, many.questions);
 		struct outcome bad = run(s, seed, 10, true, a);
 		CHECK(bad.failed > 0 && bad.best > 0 && bad.best < best * 1.1);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "tests/program/program_text.h"
+#include "tests/unit/space_points.h"
 #include "tests/unit/test.h"
 
 /* ---- The device. */
@@ -270,7 +271,7 @@ static void test_searches(void)
 				double ns = search(&text[k], &l, 1000 * draw + (uint64_t)k, 1000, a);
 				good += ns <= l.best * 1.01;
 				const char *ignored;
-				if (tune_space_points(s) >= 1000) {
+				if (space_points(s) >= 1000) {
 					ns = search(&ignored, &l, 5000 * draw + (uint64_t)k, FEW, a);
 					few += ns <= l.best * 1.01;
 					fews++;

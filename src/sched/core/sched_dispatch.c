@@ -302,9 +302,3 @@ void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct 
 	for (int i = 0; i < n; i++)
 		out[i] = make_plan(&d, &tactic[i]);
 }
-
-struct ir_plan *sched_plan(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic)
-{
-	struct dispatch d = dispatch_new(p, points);
-	return make_plan(&d, tactic);
-}

@@ -34,7 +34,6 @@ struct packed_shape {
 };
 struct packed_shape packed_shape(const struct sched_choice *c);
 int packed_shared_bytes(const struct packed_shape *shape);
-int packed_registers(const struct packed *m, const struct packed_shape *shape);
 /* Appends the kernels of a choice for GPUs like `arch`: if it needs more shared memory than every GPU has, another one
  * for the others follows. */
 void packed_kernels(struct ir_plan *plan, struct ir_step *step, const struct packed *m, const struct sched_choice *c,

@@ -26,7 +26,7 @@ static int span(const struct sched_site *site)
 }
 
 /* As compiled for sm_90: 50 others, the sums, twice the columns' elements of a piece, and scales. */
-int packed_registers(const struct packed *m, const struct packed_shape *s)
+static int registers_of(const struct packed *m, const struct packed_shape *s)
 {
 	bool parts = m->block && !m->rounded;
 	int sums = 4 * s->tiles * s->columns * (parts ? 2 : 1),
@@ -60,7 +60,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			bool stored = ROWS * COLUMNS * s.tiles * s.columns * s.warps * 4 <= packed_shared_bytes(&s);
 			if (!wasteful && stored && s.tiles * s.columns <= 16 &&
 			    packed_shared_bytes(&s) <= t->block_shared_most &&
-			    packed_registers(m, &s) <= target_thread_registers(t, WARP * s.warps))
+			    registers_of(m, &s) <= target_thread_registers(t, WARP * s.warps))
 				out[n++] = c;
 		}
 	return n;
@@ -93,7 +93,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double issue = words * (m->bits == 4 ? 12 : 9) + 40.0 * s.columns + parts + 8.0 * s.tiles * spans + 60;
 	double multiply = ROWS * s.tiles * COLUMNS * s.columns * piece / t->mma[m->type];
 	double pieces = ceil(depth * m->bits / 512 / s.pieces) * s.pieces, turns = ceil(pieces * s.down / s.warps);
-	double here = target_resident(t, WARP * s.warps, packed_registers(m, &s), packed_shared_bytes(&s));
+	double here = target_resident(t, WARP * s.warps, registers_of(m, &s), packed_shared_bytes(&s));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double waves = ceil(blocks / (t->processors * here));
 	double feed = fmin(COLUMNS * s.columns, columns) * piece * 2 / FEED;

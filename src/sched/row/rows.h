@@ -51,12 +51,9 @@ int rows_match_stages(struct rows *out, struct ir_program *p, const struct ir_st
 /* Appends the kernels that compute all stages of the rows (rule_rows.c); c: of sched_rows. If `others` follow, it omits
  * the last kernel, which is for all extents unless r->needs is set. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
-/* Appends the kernels for rows that no vector divides (rows_shifted.c), with the lanes of c, as far as registers hold
- * the rows. */
-void rows_apply_shifted(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
-/* The same for a choice of rule rows_shift, whose rows have constant length. */
+/* Appends the kernels of rule rows_shift, whose rows have constant length. */
 void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
-/* The rows as such kernels see them; false if they have none. */
+/* The rows as kernels see them whose vectors continue from row to row (rows_shifted.c); false if there are none. */
 bool rows_shifted(struct rows *out, const struct rows *r);
 int rows_widest(const struct rows *r); /* the elements of their vectors: 16 bytes of the widest type */
 /* True if the rows are larger than the caches: they are loaded and stored past them. */

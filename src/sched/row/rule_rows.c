@@ -584,27 +584,9 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	k->about = str_text(&about);
 }
 
-void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
-{
-	int lanes = c->param[0], width = c->param[1], steps = c->param[2];
-	one_kernel(plan, step, r, c, lanes, width, steps, c->param[5], false, "");
-	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
-		one_kernel(plan, step, r, c, lanes, width, 0, 0, false, "_again");
-	if (others || step_fits_all(step) || (width == 1 && steps == 0))
-		return;
-	rows_apply_shifted(plan, step, r, c);
-	one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
-}
-
-void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
-{
-	int lanes = c->param[0];
-	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], c->param[5], true, "");
-	if (!step_fits_all(step))
-		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
-}
-
-void rows_apply_shifted(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
+/* Appends the kernels for rows that no vector divides (rows_shifted.c), with the lanes of c, as far as registers hold
+ * the rows. */
+static void apply_shifted(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
 {
 	struct rows own;
 	int lanes = c->param[0], width = c->param[1], steps = c->param[2], room = 0;
@@ -627,6 +609,26 @@ void rows_apply_shifted(struct ir_plan *plan, struct ir_step *step, struct rows 
 		if (lanes == SHIFTED_LANES)
 			steps = SHIFTED_STEPS;
 	}
+}
+
+void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
+{
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2];
+	one_kernel(plan, step, r, c, lanes, width, steps, c->param[5], false, "");
+	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
+		one_kernel(plan, step, r, c, lanes, width, 0, 0, false, "_again");
+	if (others || step_fits_all(step) || (width == 1 && steps == 0))
+		return;
+	apply_shifted(plan, step, r, c);
+	one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
+}
+
+void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
+{
+	int lanes = c->param[0];
+	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], c->param[5], true, "");
+	if (!step_fits_all(step))
+		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
