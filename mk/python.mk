@@ -12,6 +12,6 @@ wheel: python
 .PHONY: examples
 examples: $(B)/libtpat.so
 	@mkdir -p build/examples
-	$(Q)$(CC) -std=c11 -Wall -Wextra -Werror -Iinclude examples/build.c -o build/examples/build_c -L$(B) -ltpat -Wl,-rpath,$(abspath $(B))
-	$(Q)g++ -std=c++17 -Wall -Wextra -Werror -Iinclude examples/build.cpp -o build/examples/build_cpp -L$(B) -ltpat \
+	$(Q)$(CC) -std=c11 -Wall -Wextra $(WERROR) -Iinclude examples/build.c -o build/examples/build_c -L$(B) -ltpat -Wl,-rpath,$(abspath $(B))
+	$(Q)g++ -std=c++17 -Wall -Wextra $(WERROR) -Iinclude examples/build.cpp -o build/examples/build_cpp -L$(B) -ltpat \
 		-Wl,-rpath,$(abspath $(B))

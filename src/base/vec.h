@@ -15,7 +15,7 @@
 	(vec_room((a), (void **)&(v)->at, (v)->n, &(v)->cap, sizeof *(v)->at), (v)->at[(v)->n++] = (x))
 
 /* `for` over all elements: `p` points at each in turn. */
-#define vec_each(p, v) for (__typeof__((v)->at + 0) p = (v)->at; p && p < (v)->at + (v)->n; p++)
+#define vec_each(p, v) for (__typeof__(*(v)->at) *p = (v)->at; p && p < (v)->at + (v)->n; p++)
 
 void vec_room(struct arena *a, void **at, int n, int *cap, size_t size);
 

@@ -63,10 +63,11 @@ json_t *cli_json_why(const struct tpat_schedule *s)
 			const struct tpat_rule *r = &x->rule[k];
 			json_t *rule = cli_json("{s:s, s:b, s:b}", "rule", r->name, "chosen", r->chosen, "applies",
 			                        r->applies);
-			json_object_update_new(rule, r->applies ? cli_json("{s:f, s:i, s:i, s:s}", "ns", r->ns,
-			                                                   "stages", r->stages, "choices", r->choices,
-			                                                   "parameters", r->parameters)
-			                                        : cli_json("{s:s}", "why", r->why));
+			json_t *more = r->applies ? cli_json("{s:f, s:i, s:i, s:s}", "ns", r->ns, "stages", r->stages,
+			                                     "choices", r->choices, "parameters", r->parameters)
+			                          : cli_json("{s:s}", "why", r->why);
+			json_object_update(rule, more);
+			json_decref(more);
 			json_array_append_new(rules, rule);
 		}
 		json_array_append_new(stages, cli_json("{s:i, s:s, s:i, s:o}", "stage", i, "text", x->text, "made_with",

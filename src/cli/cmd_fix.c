@@ -185,7 +185,7 @@ static int build(struct cli *c, struct fix *f)
 
 int cli_fix(struct cli *c, int argc, char **argv)
 {
-	struct fix f = { .o = TPAT_BUILD_OPTIONS };
+	struct fix f = { .o = TPAT_BUILD_OPTIONS, .device = NULL };
 	const char *what[2] = { NULL };
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &f.o.output, "FILE", "the rewritten model (default MODEL_tpat.onnx)" },
