@@ -110,7 +110,8 @@ DEMO      := build/demo
 DEMO_ARCH := sm_90# one of the GPUs: kernels for all of them take minutes to compile
 $(DEMO)/common_old.onnx: | $(SETUP_TEST)
 	@mkdir -p $(@D)
-	build/venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(@D) ddddocr==1.6.1
+	build/venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --ignore-requires-python \
+		-d $(@D) ddddocr==1.6.1
 	build/venv/bin/python tools/unwheel.py $(@D) ddddocr/common_old.onnx $@
 
 demo: all $(DEMO)/common_old.onnx

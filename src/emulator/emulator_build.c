@@ -31,7 +31,11 @@ static const char *const flags[] = { "-std=c++17",
 	                             NULL };
 /* Compiler-specific flags. Both: no calls at function entry and exit. Compile time dominates for small tensors: clang
  * without optimisation takes a quarter of gcc's time, and gcc's own -O0 still half of it. clang: precompiled headers
- * without source times, and instrumented reads also before a write, as in gcc. */
+ * without source times, and instrumented reads also before a write, as in gcc. gcc 10 and clang 11 lack a flag each. */
+static const char *const flags_gcc_10[] = { "-O1", NULL };
+static const char *const flags_clang_11[] = {
+	"-O0", "-Xclang", "-fno-pch-timestamp", "-mllvm", "-tsan-instrument-func-entry-exit=0", NULL
+};
 static const char *const flags_gcc[] = { "-O1", "--param=tsan-instrument-func-entry-exit=0", NULL };
 static const char *const flags_clang[] = { "-O0",
 	                                   "-Xclang",
@@ -96,26 +100,45 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 	return file_rename(temporary, out, b->err);
 }
 
-/* The compiler's version text, cached per compiler; "" if it cannot be run. */
-static const char *version_of(struct builder *b)
+/* What a compiler prints when it is called with this option; "" if it cannot be run. */
+static const char *answer(struct builder *b, const char *option)
 {
-	static char asked[256], version[256];
-	const char *argv[] = { b->cxx, "--version", NULL };
+	const char *argv[] = { b->cxx, option, NULL };
 	char *output;
 	int status;
 	struct err ignored = { 0 };
-	if (strcmp(asked, b->cxx) == 0 || strlen(b->cxx) >= sizeof asked)
-		return version;
-	bool runs = proc_run(&status, &output, argv, b->arena, &ignored) == 0 && status == 0;
-	snprintf(version, sizeof version, "%s", runs ? output : "");
-	snprintf(asked, sizeof asked, "%s", b->cxx);
-	return version;
+	return proc_run(&status, &output, argv, b->arena, &ignored) == 0 && status == 0 ? output : "";
+}
+
+struct compiler {
+	char name[256], version[256]; /* the version's whole text */
+	int major;                    /* 12 of version 12.2.0; 0: unknown */
+};
+
+/* Version of the compiler, cached for the last one. */
+static const struct compiler *compiler_of(struct builder *b)
+{
+	static struct compiler known;
+	if (strcmp(known.name, b->cxx) == 0)
+		return &known;
+	snprintf(known.version, sizeof known.version, "%s", answer(b, "--version"));
+	known.major = atoi(answer(b, "-dumpversion"));
+	snprintf(known.name, sizeof known.name, "%s", b->cxx);
+	return &known;
+}
+
+static const char *const *own_flags(struct builder *b)
+{
+	int major = compiler_of(b)->major;
+	if (strstr(b->cxx, "clang"))
+		return major && major <= 11 ? flags_clang_11 : flags_clang;
+	return major && major <= 10 ? flags_gcc_10 : flags_gcc;
 }
 
 /* Hash of the compiler, its flags and the headers: everything the code depends on besides the texts. */
 static uint64_t hash_of(struct builder *b)
 {
-	uint64_t hash = hash_str(hash_str(1, b->cxx), version_of(b));
+	uint64_t hash = hash_str(hash_str(1, b->cxx), compiler_of(b)->version);
 	for (const struct embed_file *f = embed_files; f->name; f++)
 		if (is_header(f))
 			hash = hash_bytes(hash_str(hash, f->name), f->text, f->size);
@@ -178,7 +201,7 @@ static int make_unit(const char **out, struct builder *b, const struct emulator_
 	return 0;
 }
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for prepare() and hash_of() */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for prepare(), hash_of() and own_flags() */
 
 /* Compiles a unit to `so`, in a folder private to this call. Kernels need neither C++'s library nor start-up code;
  * without them, linking takes half the time. */
@@ -203,8 +226,9 @@ static int compile_in(struct builder *b, const char *folder, const char *so, con
 const char *emulator_compiler(void)
 {
 	const char *cxx = getenv("CXX");
-	cxx = cxx && *cxx ? cxx : "g++";
-	return proc_found(cxx) ? cxx : NULL;
+	if (cxx && *cxx)
+		return proc_found(cxx) ? cxx : NULL;
+	return proc_found("g++") ? "g++" : proc_found("clang++") ? "clang++" : NULL;
 }
 
 static int compile_unit(struct builder *b, char **bytes, size_t *size, const char *unit, struct arena *a)
@@ -248,7 +272,9 @@ int emulator_compile(void **data, size_t *size, const struct emulator_text *text
 	struct builder b = { .cxx = emulator_compiler(), .arena = arena_new(), .err = e };
 	if (!b.cxx)
 		b.cxx = "g++"; /* the call reports it if missing */
-	b.own_flags = strstr(b.cxx, "clang") ? flags_clang : flags_gcc;
+	pthread_mutex_lock(&lock);
+	b.own_flags = own_flags(&b);
+	pthread_mutex_unlock(&lock);
 	const char *unit = NULL, *kept = NULL;
 	int rc = make_unit(&unit, &b, text, texts);
 	if (rc == 0)

@@ -102,7 +102,8 @@ EMULATOR_VECTOR(unsigned long long, ulonglong, 16, 16)
 #define __syncthreads_and(p) emulator_host.barrier(EMULATOR_VOTE_AND, !!(p), __FILE__, __LINE__)
 #define __syncthreads_or(p) emulator_host.barrier(EMULATOR_VOTE_OR, !!(p), __FILE__, __LINE__)
 
-static inline void emulator_sync_warp(const char *file, int line, unsigned mask = 0xffffffff)
+static inline unsigned emulator_mask(unsigned mask = 0xffffffff) { return mask; }
+static inline void emulator_sync_warp(const char *file, int line, unsigned mask)
 {
 	emulator_host.exchange(EMULATOR_SYNC_WARP, mask, 0, 0, 32, file, line);
 }
@@ -120,7 +121,7 @@ static inline unsigned emulator_ballot(const char *file, int line, unsigned mask
 {
 	return (unsigned)emulator_host.exchange(EMULATOR_BALLOT, mask, p, 0, 32, file, line);
 }
-#define __syncwarp(...) emulator_sync_warp(__FILE__, __LINE__ __VA_OPT__(, ) __VA_ARGS__)
+#define __syncwarp(...) emulator_sync_warp(__FILE__, __LINE__, emulator_mask(__VA_ARGS__))
 #define __shfl_sync(...) emulator_shuffle(__FILE__, __LINE__, EMULATOR_SHUFFLE, __VA_ARGS__)
 #define __shfl_up_sync(...) emulator_shuffle(__FILE__, __LINE__, EMULATOR_SHUFFLE_UP, __VA_ARGS__)
 #define __shfl_down_sync(...) emulator_shuffle(__FILE__, __LINE__, EMULATOR_SHUFFLE_DOWN, __VA_ARGS__)

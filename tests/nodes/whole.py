@@ -53,8 +53,8 @@ def wheel_of(package):
         if found:
             return found[0]
     os.makedirs("build/wheels", exist_ok=True)
-    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "-d",
-                    "build/wheels", package], check=True)
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
+                    "--ignore-requires-python", "-d", "build/wheels", package], check=True)
     return wheel_of(package)
 
 
