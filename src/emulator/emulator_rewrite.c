@@ -8,7 +8,7 @@
 #include "base/str.h"
 
 struct rewriter {
-	const char *name, *text, *at;
+	const char *name, *text;
 	struct str out, kernels;
 	int shared;
 	int may_race;

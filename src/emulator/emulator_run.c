@@ -21,7 +21,6 @@ struct fibre {
 	struct emulator_triple at; /* threadIdx */
 	const char *file;          /* location of the wait */
 	int line;
-	int vote;
 	/* At a warp's exchange: */
 	int kind, lane, width;
 	unsigned mask;

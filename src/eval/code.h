@@ -140,9 +140,8 @@ struct code {
 	} regs;
 	struct {
 		VEC(struct insn);
-	} insns;    /* sorted by level once eval_code_finish ran */
-	int *begin; /* begin[l] .. begin[l + 1]: the instructions of level l */
-	int levels;
+	} insns;                   /* sorted by level once eval_code_finish ran */
+	int *begin;                /* begin[l] .. begin[l + 1]: the instructions of level l */
 	int acc;                   /* register of ACC, or -1 */
 	int axis_reg[EVAL_AXES];   /* + 1; 0: none yet */
 	struct map ranges;         /* index.c: by expression */

@@ -138,7 +138,6 @@ int eval_convert(struct code *c, int reg, enum type from, enum type to, bool sat
 
 void eval_code_finish(struct code *c, const int *level_of, int levels)
 {
-	c->levels = levels;
 	c->begin = NEWN(c->arena, int, levels + 1);
 	vec_each (r, &c->regs)
 		for (int axis = 0; axis < EVAL_AXES; axis++)

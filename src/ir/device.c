@@ -39,7 +39,7 @@
 #define END { .kind = IR_PARAMETER_END }
 
 #define HEADER(...)
-#define WORD(id, header) const struct ir_device_word device_##id = { #id, &device_header_##header };
+#define WORD(id, header) const struct ir_device_word device_##id = { #id };
 #define TYPE(id, header, ...) \
 	const struct ir_device_type device_##id = { #id, &device_header_##header, { __VA_ARGS__ } };
 #define MEMBER(type, id, dims) const struct ir_device_member device_##type##_##id = { #id, &device_##type, dims };

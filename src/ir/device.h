@@ -23,7 +23,6 @@ enum { IR_OF_MOST = 8, IR_PARAMETERS_MOST = 20 };
 
 struct ir_device_word {
 	const char *name;
-	const struct ir_device_header *header;
 };
 
 /* Template arguments: see IR_OF() below. */

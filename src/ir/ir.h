@@ -453,7 +453,7 @@ void ir_hash(const struct ir_program *p, char out[33]);
 /* The passes, in the order of ir_optimise; ir_check runs after each. `dump` (may be null) is called with each pass's
  * name and the program after it ("lower" before the first). */
 struct ir_pass {
-	const char *name, *help;
+	const char *name;
 	int (*run)(struct ir_program *p, struct err *e);
 	bool fuses; /* merges several stages into one */
 };

@@ -5,13 +5,12 @@
 
 /* Ends with a null name. */
 static const struct ir_pass ir_passes[] = {
-	{ "simplify", "rebuild every expression, so that known values fold", ir_pass_simplify, false },
-	{ "merge", "stages that compute the same become one", ir_pass_merge, false },
-	{ "gather", "scatters of whole rows that a map reads become gathers", ir_pass_gather, true },
-	{ "invert", "scatters whose updates never collide become maps", ir_pass_invert, true },
-	{ "inline", "maps move into the stages that read them, and after the reductions that feed them", ir_pass_inline,
-	  true },
-	{ "prune", "unused stages and buffers vanish", ir_pass_prune, false },
+	{ "simplify", ir_pass_simplify, false }, /* rebuilds every expression, so that known values fold */
+	{ "merge", ir_pass_merge, false },       /* stages that compute the same become one */
+	{ "gather", ir_pass_gather, true },      /* scatters of whole rows that a map reads become gathers */
+	{ "invert", ir_pass_invert, true },      /* scatters whose updates never collide become maps */
+	{ "inline", ir_pass_inline, true }, /* maps move into their readers, and after the reductions that feed them */
+	{ "prune", ir_pass_prune, false },  /* unused stages and buffers vanish */
 	{ 0 },
 };
 

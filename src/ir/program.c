@@ -219,7 +219,6 @@ struct element {
 	const int64_t *at;      /* indices of the output's axes */
 	const int64_t *reduced; /* indices of the reduced axes */
 	int rank;
-	bool failed;
 };
 
 static expr element_leaf(void *user, struct ir_pool *p, expr e, const expr *arg)
@@ -251,7 +250,7 @@ static expr element_leaf(void *user, struct ir_pool *p, expr e, const expr *arg)
 static expr scan_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
 {
 	int64_t here[IR_MAX_RANK], extent, end = at[s->axis];
-	struct element c = { here, NULL, s->out->rank, false };
+	struct element c = { here, NULL, s->out->rank };
 	expr sum = ir_identity(p->pool, s->combine, s->value->type);
 	if (!ir_const_int(s->out->dim[s->axis], &extent) || extent > ELEMENT_POINTS)
 		return NULL;
@@ -301,7 +300,7 @@ static int comes_to(struct ir_program *p, const struct ir_stage *s, const int64_
 static expr scatter_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
 {
 	int64_t extent[IR_MAX_RANK], point[IR_MAX_RANK] = { 0 }, count = points_of(s, extent);
-	struct element before = { at, NULL, s->out->rank, false }, update = { point, NULL, s->space_rank, false };
+	struct element before = { at, NULL, s->out->rank }, update = { point, NULL, s->space_rank };
 	expr result = ir_copy(p->pool, s->init, element_leaf, &before);
 	for (int64_t i = 0; i < count; i++) {
 		point_at(point, s, extent, i);
@@ -319,7 +318,7 @@ static expr scatter_element(struct ir_program *p, const struct ir_stage *s, cons
 expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *at)
 {
 	int64_t extent[IR_MAX_RANK], reduced[IR_MAX_RANK] = { 0 }, count = 0;
-	struct element c = { at, reduced, s->out->rank, false };
+	struct element c = { at, reduced, s->out->rank };
 	if (s->kind == IR_SCATTER)
 		return scatter_element(p, s, at);
 	bool follows =

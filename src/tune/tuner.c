@@ -49,8 +49,7 @@ struct tuner {
 	double began, deadline, opening;
 	int faults;
 	bool failed_device;
-	struct entry *last; /* not in the queue: the final comparison */
-	double against_ns;  /* of the reference candidate */
+	double against_ns; /* of the reference candidate */
 	struct tune_point against;
 	double ratio; /* of the last answer */
 	bool exact;   /* the best are compared, until: */
@@ -176,9 +175,7 @@ static bool request(struct tuner *t, struct process *p, struct entry *x, int rep
 {
 	struct tune_request *q = NEW(t->arena, struct tune_request);
 	size_t bytes = sizeof *q->point * (size_t)t->job->bench.space->stages;
-	*q = (struct tune_request){
-		.id = (int)(x - t->queue), .repeats = repeats, .compared = compared, .exact = t->exact
-	};
+	*q = (struct tune_request){ .repeats = repeats, .compared = compared, .exact = t->exact };
 	memcpy(q->point, x->trial.point.option, bytes);
 	if (compared)
 		memcpy(q->against, t->against.option, bytes);
@@ -390,7 +387,6 @@ static void choose(struct tuner *t, struct tune_trial *best)
 	if (t->stopped || c->n < 2)
 		return;
 	*best = c->trial[0];
-	t->out->confirmed = true;
 	for (int i = 0; i < c->n; i++) {
 		if (first->point.option && tune_point_same(t->job->bench.space, c->trial[i].point, first->point))
 			t->out->first.ns = c->trial[i].ns;

@@ -39,7 +39,6 @@ enum tune_end {
 
 struct tune_result {
 	struct tune_trial best, first; /* first: the cost model's choice. point.option is null if none is ok */
-	bool confirmed;                /* the best few were compared again */
 	int trials, failed;            /* failed: not ok */
 	double bytes, seconds;
 	enum tune_end end;

@@ -71,7 +71,7 @@ void tune_compiler(void *arg, int fd)
 	struct tune_request q;
 	begin(&w, arg);
 	while (child_receive(fd, &q, sizeof q) == sizeof q) {
-		struct tune_reply r = { .id = q.id };
+		struct tune_reply r = { 0 };
 		struct err e = { 0 };
 		struct arena *a = arena_new();
 		if (tune_compile(plan_of(&w, (struct tune_point){ q.point }), w.b->inputs, &w.code, a, &e) < 0)
@@ -252,7 +252,7 @@ void tune_measurer(void *arg, int fd)
 	begin(&w, arg);
 	open_device(&w, &ignored); /* while the first candidate is compiled; a failure shows again when it is used */
 	while (child_receive(fd, &q, sizeof q) == sizeof q) {
-		struct tune_reply r = { .id = q.id };
+		struct tune_reply r = { 0 };
 		int rc = measure(&w, &q, &r);
 		if (!child_send(fd, &r, sizeof r) || rc < 0)
 			return;

@@ -23,14 +23,14 @@ struct tune_bench {
 };
 
 struct tune_request {
-	int id, repeats;
+	int repeats;
 	bool compared; /* time it alternating with `against`, which was ok */
 	bool exact;    /* to choose between them */
 	int16_t point[TUNE_MAX_STAGES], against[TUNE_MAX_STAGES];
 };
 
 struct tune_reply {
-	int id, kernels;
+	int kernels;
 	enum tune_status status;
 	bool own_fault; /* not the candidate's fault: disk, device, or `against` */
 	double ns, spread, bytes;

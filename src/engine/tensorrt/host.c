@@ -141,7 +141,7 @@ int host_open(struct host **out, const char *path, const struct host_options *o,
 	bool eleven = trt_form(o->version ? o->version : 110100) == 11;
 
 	*out = NULL;
-	*h = (struct host){ .arena = a, .path = arena_strdup(a, path), .log = str_new(a) };
+	*h = (struct host){ .path = arena_strdup(a, path), .log = str_new(a) };
 	h->pass_shape_inputs = o->pass_shape_inputs;
 	h->old = o->version && trt_form(o->version) == 8;
 	h->logger = (struct host_object){ eleven ? (const void *)&logger_11.t : &logger_10.t, h };

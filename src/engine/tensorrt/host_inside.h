@@ -14,7 +14,6 @@ struct host_object {
 };
 
 struct host {
-	struct arena *arena;
 	void *handle;
 	const char *path;
 	bool pass_shape_inputs;

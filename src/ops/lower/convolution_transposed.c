@@ -6,7 +6,6 @@
 #include <string.h>
 
 struct transposed {
-	int n; /* spatial axes */
 	expr in[IR_MAX_RANK], kernel[IR_MAX_RANK], out[IR_MAX_RANK], before[IR_MAX_RANK];
 	int64_t stride[IR_MAX_RANK], dilation[IR_MAX_RANK];
 };
@@ -50,7 +49,7 @@ static int read_attributes(struct lower *l, struct value x, struct value w, int 
 	bool same = !strncmp(mode, "SAME", 4), upper = !strcmp(mode, "SAME_UPPER");
 	struct ints shape = lower_ints(l, "output_shape");
 	int64_t pads[2 * IR_MAX_RANK], extra[IR_MAX_RANK];
-	int n = t->n = value_rank(x) - 2, skip = shape.n == n + 2 ? 2 : 0; /* some exporters name batch and channels */
+	int n = value_rank(x) - 2, skip = shape.n == n + 2 ? 2 : 0; /* some exporters name batch and channels */
 
 	TRY(list(l, "strides", n, 1, 1, t->stride));
 	TRY(list(l, "dilations", n, 1, 1, t->dilation));

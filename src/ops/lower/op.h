@@ -55,20 +55,21 @@ struct op_attr {
 	enum op_attr_kind kind; /* 0 ends the list */
 	double number;          /* default of OP_INT and OP_FLOAT; OP_INTS: nonzero if the list may exceed 64 entries */
 	const char *text;       /* OP_STRING: the allowed words, separated by '|', the default first */
-	const char *help;
 	bool required;
 };
-#define ATTR_INT(name, def, help) { name, OP_INT, def, NULL, help, false }
-#define ATTR_FLOAT(name, def, help) { name, OP_FLOAT, def, NULL, help, false }
-#define ATTR_WORD(name, words, help) { name, OP_STRING, 0, words, help, false }
-#define ATTR_INTS(name, help) { name, OP_INTS, 0, NULL, help, false }
-#define ATTR_LONG_INTS(name, help) { name, OP_INTS, 1, NULL, help, false } /* read with lower_int_list() */
-#define ATTR_STRINGS(name, help) { name, OP_STRINGS, 0, NULL, help, false }
-#define ATTR_FLOATS(name, help) { name, OP_FLOATS, 0, NULL, help, false }
-#define ATTR_TENSOR(name, help) { name, OP_TENSOR, 0, NULL, help, false }
-#define ATTR_WEIGHTS(name, help) { name, OP_WEIGHTS, 0, NULL, help, false }
-#define ATTR_INT_REQUIRED(name, help) { name, OP_INT, 0, NULL, help, true }
-#define ATTR_INTS_REQUIRED(name, help) { name, OP_INTS, 0, NULL, help, true }
+/* `help` is for readers of the source. */
+#define ATTR(name, kind, number, text, help, required) { name, kind, number, text, required }
+#define ATTR_INT(name, def, help) ATTR(name, OP_INT, def, NULL, help, false)
+#define ATTR_FLOAT(name, def, help) ATTR(name, OP_FLOAT, def, NULL, help, false)
+#define ATTR_WORD(name, words, help) ATTR(name, OP_STRING, 0, words, help, false)
+#define ATTR_INTS(name, help) ATTR(name, OP_INTS, 0, NULL, help, false)
+#define ATTR_LONG_INTS(name, help) ATTR(name, OP_INTS, 1, NULL, help, false) /* read with lower_int_list() */
+#define ATTR_STRINGS(name, help) ATTR(name, OP_STRINGS, 0, NULL, help, false)
+#define ATTR_FLOATS(name, help) ATTR(name, OP_FLOATS, 0, NULL, help, false)
+#define ATTR_TENSOR(name, help) ATTR(name, OP_TENSOR, 0, NULL, help, false)
+#define ATTR_WEIGHTS(name, help) ATTR(name, OP_WEIGHTS, 0, NULL, help, false)
+#define ATTR_INT_REQUIRED(name, help) ATTR(name, OP_INT, 0, NULL, help, true)
+#define ATTR_INTS_REQUIRED(name, help) ATTR(name, OP_INTS, 0, NULL, help, true)
 /* Attributes of the first opsets: one without meaning, and the alignment of the second operand before opset 7. */
 #define ATTR_CONSUMED ATTR_INTS("consumed_inputs", "opset 1 only; no meaning")
 #define ATTR_OLD_BROADCAST \

@@ -23,14 +23,14 @@ int product_space(struct lower *l, struct value a, struct value b, struct produc
 	of_b.rank = batch_b;
 	batches[0] = (struct value){ .buf = &of_a, .given = true, .pool = a.pool };
 	batches[1] = (struct value){ .buf = &of_b, .given = true, .pool = b.pool };
-	*out = (struct product){ .row = idx(l, 0), .column = idx(l, 0) };
+	*out = (struct product){ .column = idx(l, 0) };
 	TRY(space_broadcast(l, &out->s, 2, batches));
 	batch = out->s.rank;
 	index_axes(a, batch_a, &out->s, batch - batch_a, out->a);
 	index_axes(b, batch_b, &out->s, batch - batch_b, out->b);
 
 	if (ra > 1)
-		out->row = out->a[ra - 2] = space_push(l, &out->s, value_dim(a, ra - 2));
+		out->a[ra - 2] = space_push(l, &out->s, value_dim(a, ra - 2));
 	if (rb > 1)
 		out->column = out->b[rb - 1] = space_push(l, &out->s, value_dim(b, rb - 1));
 	out->rank = out->s.rank;

@@ -9,7 +9,7 @@ struct product {
 	struct space s;                      /* batch axes, then M and N where the operands have them, then K */
 	int rank;                            /* rank of the result, without K */
 	expr a[IR_MAX_RANK], b[IR_MAX_RANK]; /* the elements' indices */
-	expr row, column;                    /* the indices m and n; 0 if an operand has one axis */
+	expr column;                         /* the index n; 0 if b has one axis */
 };
 /* Fails if the inner extents or the batches cannot agree, or an operand is a scalar. */
 int product_space(struct lower *l, struct value a, struct value b, struct product *out);

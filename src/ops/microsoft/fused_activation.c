@@ -200,7 +200,7 @@ static int gemm_lower(struct lower *l)
 }
 
 /* clang-format off */
-#define ACTIVATION { "activation", OP_STRING, 0, "", "Relu, Tanh, Sigmoid, LeakyRelu, Clip, HardSigmoid ...", false }
+#define ACTIVATION ATTR("activation", OP_STRING, 0, "", "Relu, Tanh, Sigmoid, LeakyRelu, Clip, HardSigmoid ...", false)
 
 #define CONV                                                                                                           \
 	.inputs = { IN("x", TS_FLOAT, RANK_FROM(3)), IN("w", TS_FLOAT, RANK_FROM(3)), OPT("b", TS_FLOAT, RANK(1)),     \

@@ -111,7 +111,7 @@ const struct op_def ops_fused_matmul[] = {
 	{ .name = "FusedMatMulActivation", .domain = "com.microsoft", .since = { 1 },
 	  .formula = "y = activation(alpha * a' b')",
 	  .inputs = { IN("a", TS_FLOAT), IN("b", TS_FLOAT) }, .outputs = { OUT("y") },
-	  .attrs = { FUSED_ATTRS, { "activation", OP_STRING, 0, "", "Relu, Tanh, Sigmoid, LeakyRelu ...", true },
+	  .attrs = { FUSED_ATTRS, ATTR("activation", OP_STRING, 0, "", "Relu, Tanh, Sigmoid, LeakyRelu ...", true),
 		     ATTR_FLOAT("activation_alpha", 0, "first number of the activation"),
 		     ATTR_FLOAT("activation_beta", 0, "second number of the activation"),
 		     ATTR_FLOAT("activation_gamma", 0, "third number of the activation"),

@@ -121,7 +121,7 @@ const struct op_def ops_matmul_nbits_fused[] = {
 		      WEIGHTS("up") },
 	  .outputs = { OUT("Y"), OPTOUT("input_skip_bias_sum") },
 	  .attrs = { NBITS_ATTRS, ATTR_INT_REQUIRED("N", "rows of both matrices"),
-		     { "activation", OP_STRING, 0, "silu|swish|gelu|relu", "of the gate", true },
+		     ATTR("activation", OP_STRING, 0, "silu|swish|gelu|relu", "of the gate", true),
 		     ATTR_FLOAT("epsilon", 1e-5, "added to the mean of squares") },
 	  .lower = mlp_lower,
 	  .cases = { "A:f16[B,S,64] skip:f16[B,S,64] norm_scale:f16[64] gate_B:u8[33,2,16] gate_scales:f16[66] "

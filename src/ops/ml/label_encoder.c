@@ -10,7 +10,6 @@
 /* A list of numbers from attributes of several forms: floats as f32, integers as i64, or a tensor. */
 struct list {
 	const struct tensor *tensor; /* a tensor of one axis */
-	const char *name;
 };
 
 static int read_list(struct lower *l, const char *what, struct list *out)
@@ -24,7 +23,7 @@ static int read_list(struct lower *l, const char *what, struct list *out)
 	const double *f;
 	int64_t n;
 
-	*out = (struct list){ .tensor = given ? given : t, .name = what };
+	*out = (struct list){ .tensor = given ? given : t };
 	if (lower_has(l, strings) || (given && given->type == TYPE_STRING)) {
 		lower_fail(l, ERR_UNSUPPORTED, "its %s are strings.", what);
 		return err_advise(l->err, "Look them up on the processor, before or after the engine runs.");
@@ -193,19 +192,15 @@ const struct op_def op_label_encoder = {
 	.formula = "y = the value of the key x, or the default",
 	.inputs = { IN("x", TS(F32) | TS(F64) | TS(I64) | TS(I32) | TS(I16)) },
 	.outputs = { OUT("y") },
-	.attrs = { ATTR_LONG_INTS("keys_int64s", "keys of i64"),
-	           ATTR_FLOATS("keys_floats", "keys of f32"),
-	           ATTR_TENSOR("keys_tensor", "keys of any type"),
-	           ATTR_STRINGS("keys_strings", "not supported"),
-	           ATTR_LONG_INTS("values_int64s", "values of i64"),
-	           ATTR_FLOATS("values_floats", "values of f32"),
-	           ATTR_TENSOR("values_tensor", "values of any type"),
-	           ATTR_STRINGS("values_strings", "not supported"),
+	.attrs = { ATTR_LONG_INTS("keys_int64s", "keys of i64"), ATTR_FLOATS("keys_floats", "keys of f32"),
+	           ATTR_TENSOR("keys_tensor", "keys of any type"), ATTR_STRINGS("keys_strings", "not supported"),
+	           ATTR_LONG_INTS("values_int64s", "values of i64"), ATTR_FLOATS("values_floats", "values of f32"),
+	           ATTR_TENSOR("values_tensor", "values of any type"), ATTR_STRINGS("values_strings", "not supported"),
 	           ATTR_INT("default_int64", -1, "where x is not a key, of integers"),
 	           ATTR_FLOAT("default_float", -0.0, "where x is not a key, of floats"),
 	           ATTR_TENSOR("default_tensor", "where x is not a key"),
 	           ATTR_STRINGS("classes_strings", "not supported"),
-	           { "default_string", OP_STRING, 0, NULL, "not supported", false } },
+	           ATTR("default_string", OP_STRING, 0, NULL, "not supported", false) },
 	.lower = lower,
 	.cases = { "x:i64[N,3] keys_int64s=5,1,1,0 values_floats=0.5,1,2,3 default_float=-4",
 	           "x:f32[N] keys_floats=0.5,nan,1.5,-1 values_int64s=7,8,9,10",

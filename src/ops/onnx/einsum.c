@@ -245,7 +245,7 @@ const struct op_def op_einsum = {
 	.formula = "y = sum of the products of the inputs' elements, as the equation says",
 	.inputs = { MANY("inputs", TS_NUMBER) },
 	.outputs = { OUT("output") },
-	.attrs = { { "equation", OP_STRING, 0, "", "\"ij,jk->ik\"", true } },
+	.attrs = { ATTR("equation", OP_STRING, 0, "", "\"ij,jk->ik\"", true) },
 	.lower = lower,
 	.cases = { "a:f32[M,64] b:f32[64,33] equation=ij,jk->ik",
 	           "a:f16[B,12,S,64] b:f16[B,12,T,64] equation=bhqd,bhkd->bhqk", "a:f32[N,33] equation=...ij->...ji",

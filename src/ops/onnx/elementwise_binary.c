@@ -177,7 +177,7 @@ const struct op_def ops_binary[] = {
 	  .cases = { "a:i32[N,33] b:i32[33]", "a:f32[N] b:f32[N] fmod=1" } },
 	{ .name = "BitShift", .since = { 11, 28 }, .formula = "z = x shifted by y bits",
 	  .inputs = { IN("x", TS_INT), IN("y", TS_INT) }, .outputs = { OUT("z") },
-	  .attrs = { { "direction", OP_STRING, 0, "LEFT|RIGHT", "to the higher or the lower bits", true } },
+	  .attrs = { ATTR("direction", OP_STRING, 0, "LEFT|RIGHT", "to the higher or the lower bits", true) },
 	  .lower = elementwise_lower, .map = shift_map,
 	  .cases = { "x:u8[N,33] y:u8[33] direction=LEFT", "x:u32[N] y:u32[N] direction=RIGHT" } },
 	{ .name = "Where", .since = { 9, 16 }, .formula = "output = condition ? x : y",

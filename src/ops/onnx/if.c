@@ -138,8 +138,8 @@ const struct op_def op_if = {
 	.formula = "outputs = cond ? then_branch() : else_branch()",
 	.inputs = { IN("cond", TS(BOOL)) },
 	.outputs = { MANY("outputs", 0) },
-	.attrs = { { "then_branch", OP_GRAPH, 0, NULL, "run where cond holds; takes no inputs", true },
-	           { "else_branch", OP_GRAPH, 0, NULL, "run where it does not; as many outputs, of the same types",
-	             true } },
+	.attrs = { ATTR("then_branch", OP_GRAPH, 0, NULL, "run where cond holds; takes no inputs", true),
+	           ATTR("else_branch", OP_GRAPH, 0, NULL, "run where it does not; as many outputs, of the same types",
+	                true) },
 	.lower = lower,
 };

@@ -282,7 +282,7 @@ const struct op_def op_loop = {
 	.formula = "for t < m while cond: cond, states, y[t] = body(t, cond, states)",
 	.inputs = { OPT("m", TS(I64)), OPT("cond", TS(BOOL)), ANY("v_initial", 0) },
 	.outputs = { MANY("outputs", 0) },
-	.attrs = { { "body", OP_GRAPH, 0, NULL,
-	             "run in each turn; takes and gives the turn, the condition, then states", true } },
+	.attrs = { ATTR("body", OP_GRAPH, 0, NULL,
+	                "run in each turn; takes and gives the turn, the condition, then states", true) },
 	.lower = lower,
 };

@@ -10,7 +10,6 @@ struct scan {
 	struct lower *l;
 	struct lower_body body;
 	int states, scanned, collected; /* N, M, K */
-	int first;                      /* input of the node: the first state */
 	expr steps;
 	struct value *in, *out; /* the body's inputs and outputs */
 	struct value *state, *collect;
@@ -38,7 +37,6 @@ static int begin(struct scan *x, int first)
 	int64_t scanned = lower_int(l, "num_scan_inputs");
 
 	TRY(lower_body(l, "body", &x->body));
-	x->first = first;
 	if (scanned < 1 || scanned > l->inputs - first)
 		return lower_fail(l, ERR_MODEL, "num_scan_inputs is %lld of %d inputs.", (long long)scanned,
 		                  l->inputs - first);
@@ -232,7 +230,7 @@ const struct op_def op_scan = {
 	.formula = "states, y[t] = body(states, x[t]) for all t",
 	.inputs = { OPT("sequence_lens", 0), ANY("inputs", 0) },
 	.outputs = { MANY("outputs", 0) },
-	.attrs = { { "body", OP_GRAPH, 0, NULL, "run for each element; takes and gives states first", true },
+	.attrs = { ATTR("body", OP_GRAPH, 0, NULL, "run for each element; takes and gives states first", true),
 	           ATTR_INT_REQUIRED("num_scan_inputs", "how many of the inputs are scanned: the last ones"),
 	           ATTR_INTS("scan_input_axes", "along which each is; 0 when absent"),
 	           ATTR_INTS("scan_input_directions", "1: from its end"),

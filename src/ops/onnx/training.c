@@ -146,7 +146,7 @@ static int lower_momentum(struct lower *l)
 	.outputs = { MANY("outputs", 0) }
 #define ATTR_NORM ATTR_FLOAT("norm_coefficient", 0, "times x, added to the gradient")
 #define ATTR_EPSILON ATTR_FLOAT("epsilon", 1e-6, "added to the root")
-#define ATTR_REQUIRED_FLOAT(name, help) { name, OP_FLOAT, 0, NULL, help, true }
+#define ATTR_REQUIRED_FLOAT(name, help) ATTR(name, OP_FLOAT, 0, NULL, help, true)
 
 const struct op_def ops_training[] = {
 	{ .name = "Adagrad",
@@ -178,7 +178,7 @@ const struct op_def ops_training[] = {
 	  .attrs = { ATTR_REQUIRED_FLOAT("norm_coefficient", "times x, added to the gradient"),
 	             ATTR_REQUIRED_FLOAT("alpha", "part of v that stays"),
 	             ATTR_REQUIRED_FLOAT("beta", "times g, but in the first step"),
-	             { "mode", OP_STRING, 0, "standard|nesterov", "what moves x", true } },
+	             ATTR("mode", OP_STRING, 0, "standard|nesterov", "what moves x", true) },
 	  .lower = lower_momentum,
 	  .cases = { "r:f32[] t:i64[] x:f32[N,33] g:f32[N,33] v:f32[N,33] norm_coefficient=0.01 alpha=0.9 beta=0.5 "
 	             "mode=nesterov outputs=2",

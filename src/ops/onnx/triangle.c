@@ -25,7 +25,7 @@ const struct op_def op_eye_like = {
 	.formula = "y[i,j] = 1 where j = i + k, else 0",
 	.inputs = { IN("input", TS_PLAIN) },
 	.outputs = { OUT("output") },
-	.attrs = { { "dtype", OP_INT, 0, NULL, "element type of the result; without it the input's", false },
+	.attrs = { ATTR("dtype", OP_INT, 0, NULL, "element type of the result; without it the input's", false),
 	           ATTR_INT("k", 0, "which diagonal: 0 the main one, above it positive") },
 	.lower = lower_eye_like,
 	.cases = { "input:f32[N,M]", "input:i32[4,5] k=-1 dtype=11" },

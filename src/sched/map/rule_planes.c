@@ -26,8 +26,8 @@ enum {
 struct planes {
 	struct ir_program *p;
 	const struct ir_stage *s;
-	int axis, inner;    /* the axis of the planes; the last axis */
-	double shared, all; /* work of an element: the part independent of the axis; the total */
+	int axis, inner; /* the axis of the planes; the last axis */
+	double shared;   /* work of an element that is independent of the axis */
 };
 
 /* ---- Dependence on axes. */
@@ -111,7 +111,6 @@ static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *
 		else
 			f->shared = d.work[k];
 	}
-	f->all = d.all;
 	arena_free(scratch);
 	return f->axis >= 0;
 }

@@ -16,7 +16,7 @@ struct cost_table {
 
 /* The constants' names, units and offsets, in the order of cost.def; a null name ends them. */
 struct cost_column {
-	const char *name, *unit, *what;
+	const char *name, *unit;
 	size_t at; /* offset of the double in struct cost_table */
 };
 extern const struct cost_column cost_columns[];

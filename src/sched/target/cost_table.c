@@ -11,7 +11,7 @@ static const struct cost_table tables[] = {
 };
 
 const struct cost_column cost_columns[] = {
-#define COST(NAME, UNIT, WHAT) { #NAME, UNIT, WHAT, offsetof(struct cost_table, NAME) },
+#define COST(NAME, UNIT, WHAT) { #NAME, UNIT, offsetof(struct cost_table, NAME) },
 #include "sched/target/cost.def"
 #undef COST
 	{ .name = NULL },
