@@ -12,6 +12,21 @@
 
 #include "tpat/tpat_rt.h"
 
+/* glibc 2.34 gave these functions a new version. The old one is there as well, so that a library that a new system
+ * links loads on an older one, such as a container of Ubuntu 20.04. */
+#if defined __GLIBC__ && defined __x86_64__
+#define RT_OLDEST(function) __asm__(".symver " #function "," #function "@GLIBC_2.2.5")
+#elif defined __GLIBC__ && defined __aarch64__
+#define RT_OLDEST(function) __asm__(".symver " #function "," #function "@GLIBC_2.17")
+#endif
+#ifdef RT_OLDEST
+RT_OLDEST(dlopen);
+RT_OLDEST(dlsym);
+RT_OLDEST(dlclose);
+RT_OLDEST(dladdr);
+RT_OLDEST(pthread_once);
+#endif
+
 #pragma GCC visibility push(hidden)
 
 /* Functions that can fail return nonzero, with a sentence about the error in `why`. */

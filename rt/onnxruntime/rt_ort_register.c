@@ -106,7 +106,11 @@ static int minor_of(const char *version)
 {
 	int minor = 0;
 
-	return version && sscanf(version, "1.%d.", &minor) == 1 ? minor : 0;
+	if (!version || version[0] != '1' || version[1] != '.')
+		return 0;
+	for (const char *c = version + 2; *c >= '0' && *c <= '9' && minor < 10000; c++)
+		minor = 10 * minor + (*c - '0');
+	return minor;
 }
 
 /* Nonzero if a table lacks an entry that is used. */
