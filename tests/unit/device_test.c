@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/str.h"
 #include "emulator/emulator.h"
 #include "eval/eval.h"
 #include "lib/tpat_inside.h"
@@ -354,7 +356,27 @@ static void check_table(void)
 	}
 }
 
-int main(void)
+/* The decisions for the five GPUs are those of tests/unit/plans.txt, from which docs/cost-model.md has its table. */
+static void check_kept(const char *text[PLANS][GPUS], bool update, struct arena *a)
+{
+	static const char path[] = "tests/unit/plans.txt";
+	struct str s = str_new(a);
+	struct err e = { 0 };
+	char *kept = NULL;
+	size_t size = 0;
+	for (int i = 0; i < PLANS; i++) {
+		for (int g = 0; g < OWN; g++)
+			str_printf(&s, "%-13s  %-20s  %s\n", plans[i].name, gpu[g].name, text[i][g]);
+	}
+	if (update)
+		ck(file_write(path, s.at, s.n, &e) == 0);
+	bool same = file_read(&kept, &size, path, a, &e) == 0 && size == s.n && memcmp(kept, s.at, s.n) == 0;
+	if (!test_check(same, __FILE__, __LINE__, "the plans are the kept ones"))
+		printf("  %s now has:\n%s  Run this with --update if that is intended, and see docs/cost-model.md.\n",
+		       path, s.at);
+}
+
+int main(int argc, char **argv)
 {
 	struct arena *a = arena_new();
 	const char *text[PLANS][GPUS];
@@ -379,6 +401,7 @@ int main(void)
 			printf("%-12s %-20s %s\n", plans[i].name, gpu[g].name, text[i][g]);
 	}
 	check_differences(text);
+	check_kept(text, argc > 1 && strcmp(argv[1], "--update") == 0, a);
 	check_table();
 	arena_free(a);
 	return test_done();
