@@ -112,10 +112,11 @@ bool eval_symbol_value(void *run, expr symbol, int64_t *value);
 int eval_extent(struct eval_run *run, expr e, int64_t *out);
 int eval_buffer_extents(struct eval_run *run, const struct ir_buffer *b); /* unless they mention an open size */
 
-/* eval_program.c: allocates memory for a buffer before a stage defines it; does nothing if it has some, or is open. */
+/* eval_buffer.c: allocates memory for a buffer before a stage defines it; does nothing if it has some, or is open. */
 void eval_give_memory(struct eval_run *run, const struct ir_buffer *b);
 /* Sets an open buffer's extents once they are known; makes an output's tensor. */
 int eval_buffer_close(struct eval_run *run, const struct ir_buffer *b);
+int eval_place_output(struct eval_run *run, int i); /* makes the tensor of output i, or copies what it has */
 
 /* eval_size.c: true if the extents depend on a size without a value. */
 bool eval_size_open(struct eval_run *run, const struct ir_buffer *b);
@@ -173,7 +174,8 @@ int eval_emit(struct code *c, insn_fn fn, enum kind kind, int a, int b, int thir
 struct insn *eval_emit_raw(struct code *c, insn_fn fn, int d); /* the caller fills the rest */
 int eval_constant(struct code *c, enum kind kind, double f, int64_t i);
 int eval_axis_reg(struct code *c, int axis);
-int eval_splat(struct code *c, int reg); /* returns reg if it varies */
+int eval_splat(struct code *c, int reg);       /* returns reg if it varies */
+int eval_splat_lanes(struct code *c, int reg); /* the same, if the space has lanes */
 int eval_convert(struct code *c, int reg, enum type from, enum type to, bool saturate);
 int eval_wrap(struct code *c, int reg, enum type t);
 /* Assigns every instruction its level and sorts them: level_of[axis] for loops and lanes; `levels` in total. */
@@ -235,9 +237,11 @@ struct eval_ready {
 int eval_prepare(struct eval_run *run, const struct ir_stage *s, struct eval_ready *out);
 int eval_ready_run(struct eval_run *run, const struct eval_ready *r);
 
-/* stage.c, eval_scatter.c, eval_scan.c, eval_sort.c, eval_loop.c: add a stage's parts; `out` has memory already. */
+/* eval_map.c, eval_reduce.c, eval_scatter.c, eval_scan.c, eval_sort.c, eval_loop.c: add a stage's parts; `out` has
+ * memory already. */
 int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, struct eval_ready *ready);
 int eval_scatter(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
+int eval_reduce(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_scan(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_sort(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_loop(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);

@@ -98,15 +98,6 @@ static int take_tensor(struct eval_run *run, const struct ir_buffer *b, const st
 	return 0;
 }
 
-void eval_give_memory(struct eval_run *run, const struct ir_buffer *b)
-{
-	struct eval_buffer *x = &run->buffer[b->id];
-	if (x->data || x->open)
-		return;
-	x->arena = arena_new();
-	x->data = arena_alloc(x->arena, (size_t)type_bytes(x->type, x->count) + 16);
-}
-
 /* ---- Last use of each buffer. */
 
 struct reader {
@@ -202,40 +193,6 @@ static int run_stages(struct eval_run *run)
 	return 0;
 }
 
-/* A stage that defines an output writes into its tensor. Copies an input or a constant; a buffer listed twice shares
- * its memory. */
-static int place_output(struct eval_run *run, int i)
-{
-	const struct ir_program *p = run->program;
-	struct tensor *outputs = run->outputs;
-	const struct ir_buffer *b = p->outputs.at[i];
-	struct eval_buffer *x = &run->buffer[b->id];
-	for (int k = 0; k < i; k++)
-		if (p->outputs.at[k] == b) {
-			outputs[i] = outputs[k];
-			return 0;
-		}
-	TRY(tensor_new(&outputs[i], b->type == TYPE_INDEX ? TYPE_I64 : b->type, b->rank, x->dim, run->out_arena,
-	               run->err));
-	if (x->count == 0)
-		x->data = arena_alloc(run->symbols.arena, 16);
-	else if (x->data)
-		memcpy(outputs[i].data, x->data, (size_t)type_bytes(b->type, x->count));
-	else
-		x->data = outputs[i].data;
-	return 0;
-}
-
-int eval_buffer_close(struct eval_run *run, const struct ir_buffer *b)
-{
-	const struct ir_program *p = run->program;
-	TRY(eval_buffer_extents(run, b));
-	for (int i = 0; i < p->outputs.n; i++)
-		if (p->outputs.at[i] == b)
-			TRY(place_output(run, i));
-	return 0;
-}
-
 static int run_program(struct eval_run *run, const struct tensor *const *inputs, const struct eval_options *opt)
 {
 	const struct ir_program *p = run->program;
@@ -251,7 +208,7 @@ static int run_program(struct eval_run *run, const struct tensor *const *inputs,
 			TRY(take_tensor(run, p->buffers.at[i], p->buffers.at[i]->data));
 	for (int i = 0; i < p->outputs.n; i++)
 		if (!run->buffer[p->outputs.at[i]->id].open)
-			TRY(place_output(run, i));
+			TRY(eval_place_output(run, i));
 	return run_stages(run);
 }
 

@@ -152,7 +152,9 @@ struct graph_function_body {
 };
 int graph_size_output(struct graph *g, const struct graph_region *r, const char *symbol,
                       struct graph_function_body *body, const char **out, struct err *e);
-/* Adds one or two nodes that make a scalar i64 constant. */
+/* Add one or two nodes that make a constant: a tensor, a scalar i64. */
+int graph_tensor_node(struct graph *g, struct graph_function_body *body, const struct tensor *t, const char *as,
+                      struct err *e);
 int graph_constant_node(struct graph *g, struct graph_function_body *body, const char *name, int64_t value,
                         const char **out, struct err *e);
 

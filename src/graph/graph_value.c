@@ -1,13 +1,7 @@
 /* Values of a graph: lookup by name, declared shapes, loading, printing; and the names of symbols. */
-#include <string.h>
 
 #include "base/ascii.h"
 #include "graph/graph_internal.h"
-
-struct graph_value *graph_value_find(const struct graph *g, const char *name)
-{
-	return name && *name ? map_get(&g->by_name, name) : NULL;
-}
 
 struct graph_value *graph_value_new(struct graph *g, const char *name)
 {
@@ -21,16 +15,6 @@ struct graph_value *graph_value_new(struct graph *g, const char *name)
 	map_put(&g->by_name, name, v);
 	vec_push(g->arena, &g->values, v);
 	return v;
-}
-
-int64_t graph_count(int rank, const expr *dim)
-{
-	int64_t n = 1, extent;
-
-	for (int i = 0; i < rank; i++)
-		if (!ir_const_int(dim[i], &extent) || extent < 0 || __builtin_mul_overflow(n, extent, &n))
-			return -1;
-	return n;
 }
 
 bool graph_is_small(const struct graph_value *v)

@@ -4,6 +4,16 @@
 #include <math.h>
 #include <string.h>
 
+bool ir_number_named(const struct ir_program *p, const char *name)
+{
+	bool found = false;
+	vec_each (s, &p->sizes)
+		found |= strcmp(s->symbol->name, name) == 0;
+	vec_each (v, &p->values)
+		found |= strcmp(v->symbol->name, name) == 0;
+	return found;
+}
+
 const char *const ir_combine_name[IR_COMBINE_COUNT] = {
 	"replace", "sum", "prod", "max", "min", "all", "any", "argmax", "argmin", "argmax_last", "argmin_last",
 };

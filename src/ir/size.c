@@ -11,16 +11,6 @@ const struct ir_size *ir_size_find(const struct ir_program *p, expr e)
 	return NULL;
 }
 
-bool ir_number_named(const struct ir_program *p, const char *name)
-{
-	bool found = false;
-	vec_each (s, &p->sizes)
-		found |= strcmp(s->symbol->name, name) == 0;
-	vec_each (v, &p->values)
-		found |= strcmp(v->symbol->name, name) == 0;
-	return found;
-}
-
 struct named {
 	const char *name;
 	bool found;

@@ -4,8 +4,17 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t)
+{
+	if (*onnx_text(t->name))
+		snprintf(buffer, ONNX_DESCRIBE, "tensor \"%s\"", t->name);
+	else
+		snprintf(buffer, ONNX_DESCRIBE, "a tensor without a name");
+}
 
 static const char *entry(const Onnx__TensorProto *t, const char *key)
 {

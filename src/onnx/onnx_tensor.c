@@ -1,18 +1,9 @@
 /* Tensors: TensorProto decoded into struct tensor and made from it; files of one TensorProto. */
 #include "onnx/onnx_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/foreign.h"
-
-void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t)
-{
-	if (*onnx_text(t->name))
-		snprintf(buffer, ONNX_DESCRIBE, "tensor \"%s\"", t->name);
-	else
-		snprintf(buffer, ONNX_DESCRIBE, "a tensor without a name");
-}
 
 int onnx_tensor_count(int64_t *count, const Onnx__TensorProto *t, struct err *e)
 {

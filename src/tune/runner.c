@@ -169,6 +169,18 @@ int tune_runner_new(struct tune_runner **out, struct dev *d, const struct ir_pla
 	return runner_allocate(r, e);
 }
 
+void tune_runner_cool(struct tune_runner *r)
+{
+	struct runner_timing *t = r->timing;
+	r->timing = NULL;
+	if (t && t->graph)
+		r->dev->graph_free(r->dev, t->graph);
+	if (t && t->from)
+		r->dev->event_free(r->dev, t->from);
+	if (t && t->to)
+		r->dev->event_free(r->dev, t->to);
+}
+
 void tune_runner_free(struct tune_runner *r)
 {
 	if (!r)

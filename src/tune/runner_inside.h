@@ -11,6 +11,15 @@ struct runner_step {
 	struct dev_kernel *function;
 };
 
+/* Launches recorded for timing (runner_time.c). */
+struct runner_timing {
+	struct tune_runner *r;
+	struct dev_graph *graph; /* null: the device has no graphs */
+	struct dev_event *from, *to;
+	int rounds;
+	double once; /* approximate ns of one run; 0: not recorded yet */
+};
+
 struct tune_runner {
 	const struct ir_plan *plan;
 	struct dev *dev;

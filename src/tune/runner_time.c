@@ -7,14 +7,6 @@
 enum { WARM_UP = 3, MAX_LAUNCHES = 512 };
 static const double SAMPLE_NS = 1e6; /* makes the overhead of timing and replay negligible */
 
-struct runner_timing {
-	struct tune_runner *r;
-	struct dev_graph *graph; /* null: the device has no graphs */
-	struct dev_event *from, *to;
-	int rounds;
-	double once; /* approximate ns of one run; 0: not recorded yet */
-};
-
 /* Runs all copies, `rounds` times. */
 static int run_all(struct tune_runner *r, int rounds, struct err *e)
 {
@@ -108,18 +100,6 @@ double tune_runner_clock(const struct tune_runner *r)
 {
 	struct dev *d = r->dev;
 	return d->clock ? d->clock(d) : 0;
-}
-
-void tune_runner_cool(struct tune_runner *r)
-{
-	struct runner_timing *t = r->timing;
-	r->timing = NULL;
-	if (t && t->graph)
-		r->dev->graph_free(r->dev, t->graph);
-	if (t && t->from)
-		r->dev->event_free(r->dev, t->from);
-	if (t && t->to)
-		r->dev->event_free(r->dev, t->to);
 }
 
 static int compare_doubles(const void *x, const void *y)

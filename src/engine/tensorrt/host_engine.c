@@ -14,41 +14,11 @@ static void release(const struct host_engine *x, void *plugin)
 		TRT_CALL(plugin, trt_plugin, v.d0);
 }
 
-static bool is_interface(void *object, const char *kind)
-{
-	if (!object || TRT_CALL(object, trt_plugin, v.api_language) != 0)
-		return false;
-	struct trt_info info = TRT_CALL(object, trt_plugin, v.info);
-	return strcmp(info.kind, kind) == 0 && info.major == 1;
-}
-
-void *host_capability(void *plugin, int32_t which)
-{
-	static const char *const kind[] = { "PLUGIN_V3ONE_CORE", "PLUGIN_V3ONE_BUILD", "PLUGIN_V3ONE_RUNTIME" };
-	void *c = TRT_CALL(plugin, trt_plugin, capability, which);
-	return is_interface(c, kind[which]) ? c : NULL;
-}
-
-static struct trt_dims dims_of(const struct host_tensor *t)
-{
-	struct trt_dims d = { .rank = t->rank };
-
-	memcpy(d.d, t->dim, sizeof d.d);
-	return d;
-}
-
-struct trt_desc host_desc(const struct host_tensor *t)
-{
-	return (struct trt_desc){
-		.dims = dims_of(t), .type = trt_type_of_onnx(t->type), .format = TRT_LINEAR, .scale = -1
-	};
-}
-
 static struct trt_dynamic_desc range_of(const struct host_tensor *min, const struct host_tensor *opt,
                                         const struct host_tensor *max)
 {
 	struct trt_dynamic_desc d = {
-		.desc = host_desc(opt), .min = dims_of(min), .max = dims_of(max), .opt = dims_of(opt)
+		.desc = host_desc(opt), .min = host_dims(min), .max = host_dims(max), .opt = host_dims(opt)
 	};
 
 	for (int i = 0; i < d.desc.dims.rank; i++)
@@ -170,13 +140,13 @@ static int build_all(struct host_engine *x, void *creator, const struct host_ten
 
 	if (x->host->old)
 		return host_v2_build(x, creator, (const struct host_tensor *const[]){ min, opt, max }, e);
-	if (!is_interface(creator, "PLUGIN CREATOR_V3ONE"))
+	if (!host_is_interface(creator, "PLUGIN CREATOR_V3ONE"))
 		return err_set(e, ERR_UNSUPPORTED, "Plugin %s has no V3 creator.", x->name);
 	/* Like the parser: passes a plugin to the network, which keeps a clone, and deletes its own. */
 	void *first = TRT_CALL(creator, trt_creator, create, x->name, &none, TRT_PHASE_BUILD);
 	if (!first)
 		return host_failed(x, "createPlugin", ERR_UNSUPPORTED, e);
-	x->build = is_interface(first, "PLUGIN") ? TRT_CALL(first, trt_plugin, clone) : NULL;
+	x->build = host_is_interface(first, "PLUGIN") ? TRT_CALL(first, trt_plugin, clone) : NULL;
 	release(x, first);
 	if (!x->build)
 		return host_failed(x, "clone", ERR_UNSUPPORTED, e);

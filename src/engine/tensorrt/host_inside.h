@@ -46,6 +46,8 @@ struct host_engine {
 	int32_t chosen; /* one of them, which an engine would store; 0: none offered */
 };
 
+bool host_is_interface(void *object, const char *kind); /* false for null */
+struct trt_dims host_dims(const struct host_tensor *t);
 /* Returns a plugin's capability; null if it is missing or wrong. */
 void *host_capability(void *plugin, int32_t which);
 struct trt_desc host_desc(const struct host_tensor *t);

@@ -5,17 +5,9 @@
 #include "sched/build/axes.h"
 #include "sched/build/finish.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { STORE_COLUMNS = 64, PANEL = 64 };
-
-struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice)
-{
-	struct contract_shape s = contract_wide_shape(c, choice);
-	s.threads += WARP;
-	return s;
-}
 
 static int ring_bytes(const struct contract_shape *s)
 {

@@ -25,6 +25,13 @@ struct contract_shape contract_wide_shape(const struct contract *c, const struct
 	return s;
 }
 
+struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice)
+{
+	struct contract_shape s = contract_wide_shape(c, choice);
+	s.threads += WARP;
+	return s;
+}
+
 /* Tiles; after them, with split-K, the sums. */
 int contract_wide_bytes(const struct contract_shape *s)
 {

@@ -66,17 +66,6 @@ static bool for_lanes(const struct loop_plan *l, const struct ir_stage *s)
 	return l->lanes > 1 && (!ir_const_int(reduced_count(l->p, s), &n) || n >= WARP);
 }
 
-bool loop_is_wide(const struct loop_plan *l, const struct loop_item *item)
-{
-	enum { FEW = 2, LONG = 4 * WARP };
-	const struct ir_stage *s = item->entries.n ? item->entries.at[0].stage : NULL;
-	int64_t n, rows;
-	if (item->kind != LOOP_LANES || !ir_const_int(loop_local(l, s->out->rank, s->out->dim), &rows))
-		return false;
-	rows *= l->rows_a_block;
-	return rows > 0 && rows <= FEW && (!ir_const_int(reduced_count(l->p, s), &n) || n >= LONG);
-}
-
 /* ---- States whose next value can be stored in place: the old value is not used any more, except by the element
  * itself. */
 

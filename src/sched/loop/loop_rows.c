@@ -1,6 +1,7 @@
 /* Finds the independent rows of a loop: the leading axes along which every load of a loop's buffer stays at its own
  * index. See loop.h. */
 #include "sched/loop/loop.h"
+#include "sched/build/accumulate.h"
 
 struct loads {
 	void (*fn)(void *user, expr load);
@@ -138,4 +139,15 @@ expr loop_local(const struct loop_plan *l, int rank, const expr *dim)
 	for (int k = l->lead; k < rank; k++)
 		n = ir_binary(IR_MUL, n, dim[k]);
 	return n;
+}
+
+bool loop_is_wide(const struct loop_plan *l, const struct loop_item *item)
+{
+	enum { WARP = 32, FEW = 2, LONG = 4 * WARP };
+	const struct ir_stage *s = item->entries.n ? item->entries.at[0].stage : NULL;
+	int64_t n, rows;
+	if (item->kind != LOOP_LANES || !ir_const_int(loop_local(l, s->out->rank, s->out->dim), &rows))
+		return false;
+	rows *= l->rows_a_block;
+	return rows > 0 && rows <= FEW && (!ir_const_int(reduced_count(l->p, s), &n) || n >= LONG);
 }

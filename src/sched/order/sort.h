@@ -51,6 +51,11 @@ enum type sort_key_type(const struct ir_stage *s); /* type of the unsigned integ
 
 /* The row with that number. Declares in `b` the variables for its position. */
 struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number);
+/* The position of an element in the value's space, with the sorted axis at its own position: how an input of that shape
+ * is indexed. */
+expr sort_own_position(struct ir_program *p, const struct ir_stage *s, expr *axis);
+/* The value at position r, with the axes' values in `axis`. */
+expr sort_value_with(const struct sort_row *row, expr value, const expr *axis, expr r);
 expr sort_result_at(const struct sort_row *row, expr j); /* the position in s->out of the row's result j */
 expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r); /* the map's value for result j,
                                                                                        found at r */

@@ -5,8 +5,6 @@
 #include "sched/build/extents.h"
 #include "sched/build/vectors.h"
 
-#include <string.h>
-
 const void *sort_match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
@@ -16,92 +14,13 @@ const void *sort_match(struct ir_program *p, const struct ir_stage *s, const cha
 	return NULL;
 }
 
-/* ---- Keys. */
-
-/* True if a cast keeps order and equality, so that the narrower type can be the key. */
-static bool keeps_order(enum type from, enum type to)
-{
-	bool real = type_is_float(to), small = from == TYPE_F16 || from == TYPE_BF16;
-	if (type_is_float(from))
-		return real && (small || from == TYPE_F32) && type_info(to)->bits > type_info(from)->bits;
-	int bits = type_info(from)->bits, room = to == TYPE_F32 ? 24 : to == TYPE_F64 ? 53 : type_info(to)->bits;
-	if ((from != TYPE_BOOL && !type_is_int(from)) || (!real && !type_is_int(to)) || bits < 8)
-		return false;
-	return type_is_signed(from) && !real && !type_is_signed(to) ? false : room > bits;
-}
-
-expr sort_key(const struct ir_stage *s)
-{
-	expr key = s->value;
-	while (key->op == IR_CAST && keeps_order(key->arg[0]->type, key->type))
-		key = key->arg[0];
-	return key;
-}
-
-int sort_key_bits(const struct ir_stage *s)
-{
-	return type_info(sort_key(s)->type)->bits;
-}
-
-/* A key with its index takes 8 bytes, or 16 if it has 64 bits. */
-int sort_most_keys(const struct ir_stage *s)
-{
-	return SORT_SHARED_BYTES / (sort_key_bits(s) == 64 ? 16 : 8);
-}
-
-enum type sort_key_type(const struct ir_stage *s)
-{
-	int bits = sort_key_bits(s);
-	return bits == 64 ? TYPE_U64 : bits == 32 ? TYPE_U32 : bits == 16 ? TYPE_U16 : TYPE_U8;
-}
-
 /* ---- Rows. */
-
-/* The position of an element in the value's space, with the sorted axis at its own position: how an input of that shape
- * is indexed. */
-static expr own_position(struct ir_program *p, const struct ir_stage *s, expr *axis)
-{
-	struct ir_buffer space = *s->out;
-	expr index[IR_MAX_RANK];
-	for (int k = 0; k < s->out->rank; k++)
-		index[k] = axis[k] = ir_axis(p->pool, k, s->out->dim[k]);
-	space.dim[s->axis] = s->space[0];
-	index[s->axis] = axis[s->out->rank] = ir_axis(p->pool, s->out->rank, s->space[0]);
-	return ir_flat(p->pool, &space, index);
-}
-
-/* The value at position r, with the axes' values in `axis`. */
-static expr value_with(const struct sort_row *row, expr value, const expr *axis, expr r)
-{
-	expr own[IR_MAX_RANK];
-	struct axes a = { .value = axis,
-		          .same = own_position(row->p, row->s, own),
-		          .same_as = row_position(&row->place, row->n, r),
-		          .load = row->load,
-		          .user = row->user };
-	return to_kernel(row->p, value, &a);
-}
 
 /* The key at position r of the row. */
 static expr value_at(struct sort_row *row, expr r)
 {
 	row->axis[row->s->out->rank] = r;
-	return value_with(row, row->key, row->axis, r);
-}
-
-expr sort_map_at(struct sort_row *row, const struct sort_map *map, expr j, expr r)
-{
-	row->axis[row->s->axis] = j;
-	row->axis[row->s->out->rank] = r;
-	expr value = map->value, found = map->place ? ir_var_of(r->var, NULL) : NULL;
-	if (map->place)
-		value = substitute(&(struct substitution){ &map->place, &found, 1 }, value);
-	return value_with(row, value, row->axis, r);
-}
-
-expr sort_result_at(const struct sort_row *row, expr j)
-{
-	return row_position(&row->place, row->k, j);
+	return sort_value_with(row, row->key, row->axis, r);
 }
 
 struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr number)
@@ -116,12 +35,12 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 	expr own[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false };
 	/* Only the axes still used once loads at the row's own position are x[position]. */
-	own_position(p, s, own);
+	sort_own_position(p, s, own);
 	expr r = ir_some(p->pool, TYPE_INDEX, row.n);
 	struct sort_maps maps = sort_maps(p, s);
-	mark_axes(value_with(&row, row.key, own, r), used);
+	mark_axes(sort_value_with(&row, row.key, own, r), used);
 	for (int i = 0; i < maps.n; i++)
-		mark_axes(value_with(&row, maps.at[i].value, own, r), used);
+		mark_axes(sort_value_with(&row, maps.at[i].value, own, r), used);
 	row_axes(p, b, s, number, used, row.axis);
 	return row;
 }
@@ -225,7 +144,7 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
 	const struct ir_variable *loaded = emit_array_parameter(p, keys, t, "loaded", width);
 	if (width > 1) {
 		ir_walk_unconditional(row->key, find_vector, &v);
-		expr same = own_position(p, s, own);
+		expr same = sort_own_position(p, s, own);
 		row->axis[s->out->rank] = r;
 		struct axes start = { .value = row->axis,
 			              .same = same,

@@ -1,0 +1,177 @@
+/* Compilers and the linker, run inside the folder of a library. */
+#include "engine/tensorrt/tensorrt_inside.h"
+
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/file.h"
+#include "base/threads.h"
+
+char *tensorrt_id(const struct engine_plugin *p, struct arena *a)
+{
+	return str_identifier(a, p->name);
+}
+
+/* Runs $CC (or cc) with these arguments inside the folder. */
+static int run_cc(const char *folder, const char *const *args, int n, struct arena *a, struct err *e)
+{
+	const char **argv = NEWN(a, const char *, n + 5);
+	char *said = NULL;
+	int status = 0;
+	argv[0] = "sh";
+	argv[1] = "-c";
+	argv[2] = "exec ${CC:-cc} \"$@\""; /* CC may contain options, as with make */
+	argv[3] = "sh";
+	memcpy(argv + 4, args, sizeof *args * (size_t)n);
+	TRY(proc_run_in(&status, &said, folder, argv, a, e));
+	if (status == 0)
+		return 0;
+	/* The line with the error, or the first one. */
+	char *at = strstr(said, "error");
+	while (at && at > said && at[-1] != '\n')
+		at--;
+	at = at ? at : said;
+	at[strcspn(at, "\n")] = 0;
+	if (status == 127)
+		err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
+	else
+		err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
+	return err_advise(e, "Building a plugin library needs gcc or clang: install one, or name it in CC.");
+}
+
+static char *object_of(int number, struct arena *a)
+{
+	return arena_printf(a, OBJECTS "/%d.o", number);
+}
+
+int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
+{
+	/* The processor's kernels need the flags from -fwrapv on, as on tpat's device cpu; the others do no harm. */
+	const char *args[] = { "-std=gnu11",
+		               "-O2",
+		               "-fPIC",
+		               "-fvisibility=hidden",
+		               "-pthread",
+		               "-fwrapv",
+		               "-Irt",
+		               "-ffp-contract=off",
+		               "-c",
+		               "-fno-math-errno",
+		               "-o",
+		               object,
+		               "-fno-strict-aliasing",
+		               source };
+	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
+}
+
+static int compile_source(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+{
+	return tensorrt_compile_c(b, j->source, j->object, a, e);
+}
+
+void tensorrt_add_cpu(struct build *b, const char *source, struct arena *a)
+{
+	const char *object = arena_printf(a, OBJECTS "/cpu_%d.o", b->cpu.n);
+	vec_push(a, &b->cpu, object);
+	b->job[b->jobs++] = (struct job){ .source = source, .object = object };
+}
+
+static int compile_cuda(const struct build *b, struct job *j, struct arena *a, struct err *e)
+{
+	struct dev_nvrtc_job nvrtc = {
+		.file = arena_printf(a, "%s.cu", tensorrt_id(j->plugin, a)),
+		.text = j->cuda,
+		.header = b->header,
+		.headers = b->headers,
+		.arch = j->arch->arch,
+		.ptx = j->arch->ptx,
+	};
+	const void *code = NULL;
+	size_t size = 0;
+	char *said = NULL; /* set if the compiler ran, even without success */
+	int rc = dev_nvrtc_compile_once(&code, &size, &j->found, &nvrtc, &said, a, e);
+	j->refused = rc < 0 && said;
+	TRY(rc);
+	if (nvrtc.ptx) /* the assembler file adds its NUL */
+		size = strlen(code);
+	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
+	return file_make(path_join(a, b->folder, name), code, size, e);
+}
+
+static void run_job(void *arg, int i)
+{
+	struct build *b = arg;
+	struct job *j = &b->job[i];
+	if (atomic_load(&b->stop))
+		return;
+	struct arena *a = arena_new();
+	if (b->progress &&
+	    b->progress(b->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
+		err_set(&j->err, ERR_USAGE, "Interrupted.");
+		atomic_store(&b->stop, true);
+	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0 && !j->refused) {
+		atomic_store(&b->stop, true); /* but go on after refused kernels, to report all plugins */
+	}
+	atomic_fetch_add(&b->done, 1);
+	arena_free(a);
+}
+
+int tensorrt_run_jobs(struct build *b, struct err *e)
+{
+	threads_for(b->jobs, b->workers, run_job, b);
+	for (int i = 0; i < b->jobs; i++)
+		if (b->job[i].refused && b->library && b->library->refused)
+			b->library->refused(b->library->user, b->job[i].plugin, b->job[i].err.text);
+		else if (b->job[i].cuda && !b->job[i].err.code && b->library && b->library->compiled)
+			b->library->compiled(b->library->user, b->job[i].found);
+	for (int i = 0; i < b->jobs; i++)
+		if (b->job[i].err.code) {
+			*e = b->job[i].err;
+			return e->code;
+		}
+	return 0;
+}
+
+const char *tensorrt_place(const struct embed_file *f, struct arena *a)
+{
+	if (embed_is_header(f, KERNEL_CUDA))
+		return arena_printf(a, "kernels/%s", path_base(f->name));
+	if (str_starts(f->name, RT_CORE "/") || str_starts(f->name, RT_TENSORRT "/") ||
+	    str_starts(f->name, RT_ONNXRUNTIME "/"))
+		return f->name;
+	if (str_starts(f->name, "include/tpat/"))
+		return arena_printf(a, "rt/tpat/%s", path_base(f->name));
+	return NULL;
+}
+
+int tensorrt_link(const struct build *b, const char *const *object, int objects, const char *library, struct arena *a,
+                  struct err *e)
+{
+	const char *end[] = { "-ldl", "-lpthread", "-lm", "-o", library };
+	const char **args = NEWN(a, const char *, objects + b->cpu.n + 16);
+	int n = 0;
+	args[n++] = "-shared";
+	args[n++] = "-Wl,--no-undefined";
+	args[n++] = "-Wl,-z,relro,-z,now";
+	args[n++] = "-s";
+	for (int i = 0; i < objects; i++)
+		args[n++] = object[i];
+	vec_each (cpu, &b->cpu)
+		args[n++] = *cpu;
+	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
+		args[n++] = end[i];
+	return run_cc(b->folder, args, n, a, e);
+}
+
+/* The same, with the runtime compiled from its sources: for a compiler that cannot link tpat's objects. */
+int tensorrt_link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e)
+{
+	const char **object = NEWN(a, const char *, b->sources + 1);
+	for (b->jobs = 0; b->jobs < b->sources; b->jobs++) {
+		object[b->jobs] = object_of(b->jobs, a);
+		b->job[b->jobs] = (struct job){ .source = b->source[b->jobs], .object = object[b->jobs] };
+	}
+	object[b->sources] = tables;
+	TRY(tensorrt_run_jobs(b, e));
+	return tensorrt_link(b, object, b->sources + 1, library, a, e);
+}
