@@ -48,7 +48,7 @@ struct gen_text {
 };
 
 /* ---- Types, symbols and numbers (token.c). */
-enum type gen_stored_type(const struct gen_text *g, enum type t); /* as which a position is: 32 or 64 bits */
+enum type gen_stored_type(const struct gen_text *g, enum type t); /* a position becomes an integer of 32 or 64 bits */
 const char *gen_type(const struct gen_text *g, enum type t);
 /* The pointee type of a buffer of type t: bytes if elements are narrower. */
 const char *gen_element_type(const struct gen_text *g, enum type t);

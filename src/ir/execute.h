@@ -10,7 +10,8 @@ struct ir_machine {
 	/* Allocates `bytes` bytes (may be 0) for `b`, with the elements of `content`; null: any. */
 	int (*make)(void *user, void **out, const struct ir_buffer *b, const struct tensor *content, size_t bytes,
 	            struct err *e);
-	/* Waits for the kernels and copies from a buffer. `to` null: an output to be inspected at `at`. */
+	/* Waits for the kernels and copies `bytes` bytes from a buffer. If `to` is null, the output is to be inspected
+	 * at `at`. */
 	int (*read)(void *user, void *to, const struct ir_buffer *b, const void *at, size_t bytes, struct err *e);
 	void (*drop)(void *user, void *at); /* null is fine */
 	/* As in struct ir_launcher. */

@@ -90,9 +90,9 @@ struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *
 /* A variable's contents: of a buffer, or of the kernel as a whole. */
 enum ir_holds {
 	IR_HOLDS_VALUE,  /* a stage's value */
-	IR_HOLDS_VALUES, /* those of a thread's rows */
+	IR_HOLDS_VALUES, /* the values of a thread's rows */
 	IR_HOLDS_VECTOR, /* neighbouring elements in registers */
-	IR_HOLDS_REST,   /* those of a row that are in shared memory */
+	IR_HOLDS_REST,   /* the elements of a row that are in shared memory */
 	IR_HOLDS_PARTS,  /* accumulators, or running combinations */
 	IR_HOLDS_PLACES, /* positions of the best elements so far */
 	IR_HOLDS_KEPT,   /* whether elements are kept */
@@ -100,8 +100,8 @@ enum ir_holds {
 	IR_HOLDS_STEP,   /* the number of a vector among a thread's */
 	IR_HOLDS_ITEM,   /* the number of an element in a vector */
 };
-/* Returns the variable that holds that of the buffer `of` (null: of the kernel); `number` tells several such apart. It
- * is always the same one while the kernel is built. */
+/* Returns the variable that holds `holds` of the buffer `of` (null: of the kernel), always the same one while a kernel
+ * is built. `number` distinguishes several of one kind. */
 struct ir_variable *ir_variable_of(struct ir_pool *p, enum type t, const struct ir_buffer *of, enum ir_holds holds,
                                    int number, const char *hint, ...) __attribute__((format(printf, 6, 7)));
 struct ir_variable *ir_variable_called(struct ir_pool *p, enum type t, const char *name);

@@ -37,8 +37,8 @@ bool attend_axes_from(struct attend_match *m, int rank, const expr *dim, int n, 
                       expr *axis, int64_t *left);
 
 /* attend_heads.c: finds the query axis (a->tile), along which queries share keys and values, and the heads that share
- * them (a->head, a->group): a whole axis, or neighbours along one, as in grouped-query attention. A single query has
- * none to share them with. False if there is no such axis. */
+ * them (a->head, a->group): a whole axis, or neighbours along one, as in grouped-query attention. Returns false if
+ * there is no query axis. */
 bool attend_find_tile(struct attend *a);
 
 #endif

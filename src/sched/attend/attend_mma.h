@@ -26,7 +26,9 @@ struct attend_mma {
 };
 
 bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct ir_stage *s, const char **why);
-/* Sets the bounds of attention whose score keeps them. Emits kept_some, if there are any. */
+/* attend_mma_bounds: fills in the bounds that are conditions inside the score. attend_mma_emit_some: emits the function
+ * that tests whether a tile has elements inside all bounds, if there are bounds. attend_mma_add_kept: adds the function
+ * of this role to a call, or one that is always true. */
 void attend_mma_bounds(struct attend_mma *m);
 void attend_mma_emit_some(struct attend_place *at, struct ir_block *b, const struct attend_mma *m);
 void attend_mma_add_kept(struct ir_call *call, const struct attend_place *at, enum attend_role role);
@@ -40,7 +42,7 @@ void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_que
 expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries);
 void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
                           const struct ir_variable *slots, expr first);
-/* The parts of these: a kernel's functions, and arguments, for partial sums; and those for results. */
+/* The two halves of these: ..._inputs for partial sums, ..._results for the stored results. */
 void attend_mma_inputs(struct attend_place *at, struct ir_block *b, const struct attend_mma *m);
 void attend_mma_results(struct attend_place *at, struct ir_block *b, const struct attend_mma *m);
 void attend_mma_add_inputs(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,

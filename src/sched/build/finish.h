@@ -12,8 +12,8 @@ struct ir_step *step_new(struct ir_plan *plan);
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
                              const struct sched_choice *c);
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
-/* Finishes without the 64-bit copy, for kernels that compile slowly. Returns false if the step needs a kernel for
- * larger positions: the caller builds it and calls kernel_finish_wide(). */
+/* Finishes without the 64-bit copy, for kernels that compile slowly. Returns false if the step also needs a kernel for
+ * larger positions. The caller then builds it and calls kernel_finish_wide(). */
 bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 /* Guards (guard.c): a kernel's conditions on extents. `fits` is a bool over symbols; null: no condition. The finishing

@@ -1,10 +1,10 @@
-/* Inside src/sched/: a loop by many blocks that run at the same time and pass values on to each other.
+/* Inside src/sched/: a loop by many blocks that run at the same time and exchange values.
  *
- * The elements of a row (loop.h) are cut into `units`: element number f of a buffer with copies * units elements a row
- * belongs to unit f % units, as the gates of an LSTM with its hidden element. A block makes some units of some rows in
- * all turns, with what it reads of constants in registers. A load at the element's own unit reads the block's own
- * results, in shared memory. Of a buffer that is read elsewhere, blocks publish their elements as words in global
- * memory (tpat_words.h), and all blocks of the rows take the whole of it into their shared memory. */
+ * The elements of a row (loop.h) are divided into `units`: in a buffer with copies * units elements per row, element f
+ * belongs to unit f % units. In an LSTM a unit is a hidden element with its gates. A block computes some units of some
+ * rows in all turns, and keeps the constants that it needs in registers. A load at the element's own unit reads the
+ * block's own results, in shared memory. If a buffer is also read at other units, blocks publish its elements as words
+ * in global memory (tpat_words.h), and every block of the rows copies the whole buffer to its shared memory. */
 #ifndef TPAT_SCHED_LOOP_GRID_H
 #define TPAT_SCHED_LOOP_GRID_H
 
@@ -16,15 +16,15 @@ struct grid_entry {
 	bool makes; /* stage->out */
 	struct {
 		VEC(const struct ir_collect *);
-	} collects; /* it is collected there */
+	} collects; /* buffers that collect it */
 	struct {
 		VEC(const struct ir_carry *);
-	} carries; /* these states' next value, stored when all entries of the item have read the old one */
+	} carries; /* states that this becomes, stored after all entries of the item have read the old values */
 };
 
 struct grid_item {
-	bool wait_take, wait; /* barriers of the block before it takes, and before its entries */
-	bool reduces;         /* one entry, a warp an element; else a thread an element of all entries */
+	bool wait_take, wait; /* block barriers before its takes, and before its entries */
+	bool reduces;         /* one entry, with a warp per element; else a thread computes an element of every entry */
 	int copies;
 	struct {
 		VEC(struct grid_entry);
@@ -48,15 +48,15 @@ struct grid_loop {
 	} items;
 };
 
-/* A choice's parameters, and numbers that follow. */
+/* A choice's parameters, and numbers derived from them. */
 struct grid_shape {
 	int threads, units, rows; /* of a block */
-	bool holds;               /* constants of the reductions in registers */
+	bool holds;               /* keeps constants of the reductions in registers */
 	int64_t slices;           /* blocks of a row */
 	int warps;
 };
 
-/* Returns null, and *why as a clause, if the loop cannot be cut. */
+/* Divides a loop into units. Returns null, and *why as a clause, if that is impossible. */
 const struct grid_loop *grid_find(struct ir_program *p, const struct ir_stage *s, const char **why);
 /* Position of the indices in their row of b. */
 expr grid_place(struct ir_program *p, int lead, const struct ir_buffer *b, const expr *index);
@@ -68,22 +68,24 @@ expr grid_rows(const struct grid_loop *g);
 expr grid_outer(const struct grid_loop *g);
 
 struct grid_shape grid_shape_of(const struct grid_loop *g, const struct sched_choice *c);
-/* Elements of the item that each warp makes, for a row; rows that a warp adds up at a time; steps of a lane. */
+/* grid_outputs: elements of a row that each warp computes for the item. grid_rows_at_once: rows that a warp accumulates
+ * at the same time. grid_steps: steps of a lane along the reduced axes. */
 int grid_outputs(const struct grid_item *item, const struct grid_shape *s);
 int grid_rows_at_once(const struct grid_item *item, const struct grid_shape *s);
 int grid_steps(const struct grid_loop *g, const struct grid_item *item);
-/* The largest expressions of a reduction's value that hold for all turns and rows of a block, which registers can keep.
- * Appends them to `out`, at most `most`; returns their number. */
+/* Finds the largest subexpressions of a reduction's value that are the same in all turns and rows of a block, so that
+ * registers can keep them. Writes at most `most` to `out` and returns their number. */
 int grid_constants(const struct grid_loop *g, const struct grid_item *item, const struct grid_shape *s, expr *out,
                    int most);
-/* Words that a thread takes of a published buffer. */
+/* Number of words that a thread reads from a published buffer. */
 int grid_taken(const struct grid_loop *g, const struct grid_shape *s, const struct ir_buffer *b);
-/* Registers of a thread for what it holds, sums up and takes; bytes of shared memory of a block. */
+/* grid_registers: registers of a thread for kept constants, accumulators and words read. grid_shared_bytes: shared
+ * memory of a block. */
 int grid_registers(const struct grid_loop *g, const struct grid_shape *s);
 int64_t grid_shared_bytes(const struct grid_loop *g, const struct grid_shape *s);
 
-/* Emits the body of a kernel of p, which may be a copy of the program of `g`. words: the published elements, of u64,
- * zero before the kernel starts. */
+/* Emits the body of a kernel of p, which may be a copy of the program of `g`. words: the published elements as u64, all
+ * zero when the kernel starts. */
 void grid_emit(struct ir_program *p, const struct grid_loop *g, const struct grid_shape *s,
                const struct ir_buffer *words, struct ir_kernel *k);
 /* Number of words. */
@@ -91,7 +93,7 @@ expr grid_words(const struct grid_loop *g);
 
 /* Adds the kernels of a choice of loop_block to a step. */
 void loop_block_add(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c);
-/* The best such choice for GPUs that have nothing special. */
+/* The best such choice for the target of fallback kernels (sched_common_target()). */
 struct sched_choice loop_block_usual(struct ir_program *p, const struct ir_stage *s);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "sched/rule.h"
 
-/* Adds a kernel for all extents, of `width` elements per thread, to the step. Returns false if there is none: rows that
- * are known to be whole vectors, or elements narrower than a byte. `suffix`: of its name. */
+/* Adds a kernel for all extents, with `width` elements per thread, to the step. `suffix` ends its name. Returns false
+ * and adds nothing if rows are known to be whole vectors, or if elements are narrower than a byte. */
 bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
                  int width, const char *suffix);
 /* The position of a map's element, over out's axes, which are written to `own`. */

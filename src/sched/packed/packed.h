@@ -1,5 +1,6 @@
-/* Sums of products one operand of which is a map over packed weights: numbers of 4 or 8 bits, less a zero point, times
- * a scale that blocks of them share. packed_match.c recognises them, packed_emit.c writes the kernel. */
+/* Products with packed weights. One operand of the sum is a map over numbers of 4 or 8 bits: a number less a zero
+ * point, times a scale, both shared by a block of numbers. packed_match.c recognises these sums, packed_emit.c writes
+ * the kernel. */
 #ifndef TPAT_SCHED_PACKED_H
 #define TPAT_SCHED_PACKED_H
 
@@ -27,15 +28,16 @@ struct packed {
 
 bool packed_match(struct packed *m, struct ir_program *p, const struct ir_stage *s);
 
-/* A choice's kernel: tiles of 16 rows a warp, columns in groups of 8, warps, copies of which all but one are ahead,
- * pieces of 64 bytes a copy, and warps with different rows; the others share the depth. */
+/* The shape of a choice's kernel. tiles: tiles of 16 rows per warp. columns: groups of 8 columns. warps: per block.
+ * stages: pipeline stages; all but one are copied ahead. pieces: pieces of 64 bytes per copy. down: warps with rows of
+ * their own; the other warps share the depth. */
 struct packed_shape {
 	int tiles, columns, warps, stages, pieces, down;
 };
 struct packed_shape packed_shape(const struct sched_choice *c);
 int packed_shared_bytes(const struct packed_shape *shape);
-/* Appends the kernels of a choice for GPUs like `arch`: if it needs more shared memory than every GPU has, another one
- * for the others follows. */
+/* Appends the kernels of a choice for architecture `arch`. If the first needs more shared memory than every GPU has, a
+ * kernel for the other GPUs follows. */
 void packed_kernels(struct ir_plan *plan, struct ir_step *step, const struct packed *m, const struct sched_choice *c,
                     int arch);
 

@@ -37,9 +37,10 @@ struct rows {
 	} cache[ROWS_MAX_CACHED];
 	int reductions, maps;
 	double along; /* 32-bit registers that hold one element of all vectors along the row, such as scale and bias */
-	bool apart;   /* stages load such vectors, or elements of the row that are not of its own */
+	bool apart;   /* stages load such vectors, or one element per row of another buffer */
 	bool store_all; /* store also results without a known reader */
-	bool backwards; /* last rows first: a kernel that reads them again finds the first ones in the L2 cache */
+	bool backwards; /* last rows first: a kernel that reads all rows again starts with those still in the L2
+	                   cache */
 	expr needs;     /* guard on the extents, or null */
 };
 
@@ -53,10 +54,11 @@ int rows_match_stages(struct rows *out, struct ir_program *p, const struct ir_st
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
 /* Appends the kernels of rule rows_shift, whose rows have constant length. */
 void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
-/* The rows as kernels see them whose vectors continue from row to row (rows_shifted.c); false if there are none. */
+/* Writes the rows as kernels with vectors that continue from row to row need them (rows_shifted.c). Returns false if
+ * there are no such kernels for them. */
 bool rows_shifted(struct rows *out, const struct rows *r);
-int rows_widest(const struct rows *r); /* the elements of their vectors: 16 bytes of the widest type */
-/* True if the rows are larger than the caches: they are loaded and stored past them. */
+int rows_widest(const struct rows *r); /* elements per vector: 16 bytes of the widest type */
+/* True if the rows exceed the caches, so that loads and stores bypass these. */
 bool rows_once(const struct rows *r, const struct sched_target *t);
 /* The candidates of rule rows (rows_choices.c). */
 int rows_candidates(const struct sched_site *site, struct sched_choice *out);

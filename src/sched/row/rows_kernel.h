@@ -16,16 +16,16 @@ struct row_kernel {
 	struct rows *r;
 	struct ir_program *p;
 	int lanes, width, steps;  /* serial: 1, 1, 0 */
-	int held;                 /* number of steps in registers, the first ones */
-	struct ir_buffer *shared; /* the lanes' vectors of the other steps; null: there are none */
-	bool rest;                /* the current stage is at these */
+	int held;                 /* number of steps in registers; they come first */
+	struct ir_buffer *shared; /* the lanes' vectors of the other steps; null: all are in registers */
+	bool rest;                /* the current loop goes over the steps in shared memory */
 	bool serial, once, ahead;
 	const struct rows_stage *st; /* the current stage */
 	expr row, at;                /* variables: the row; the first element of the vector along it */
 	expr step, v;                /* register indices */
 	expr axis[2 * IR_MAX_RANK];  /* of the current stage */
 	expr acc;
-	bool vectors; /* contiguous loads have been made vectors */
+	bool vectors; /* contiguous loads have been replaced by vectors */
 	struct {
 		VEC(expr);
 	} along; /* vectors along the row that are not of the row itself */
@@ -55,16 +55,17 @@ void rows_move_shared(struct row_kernel *k, struct ir_block *b, bool store);
 
 /* ---- Shifted kernels (rows_shifted.c). */
 
-/* Emits the row's positions; the loop over the lane's vectors, of those that hold elements of the row; in it, inside
- * the loop over a vector's elements, the place of one and whether it is the row's. */
+/* shifted_begin: emits the row's positions. shifted_each_vector: emits the loop over the lane's vectors that hold
+ * elements of the row, and returns its body. shifted_element: inside the loop over a vector's elements, emits the place
+ * of an element and whether it belongs to the row. */
 void shifted_begin(struct row_kernel *k, struct ir_block *b);
 struct ir_block *shifted_each_vector(struct row_kernel *k, struct ir_block *b, expr lane);
 void shifted_element(struct row_kernel *k);
 /* Loads the row into declared arrays. */
 void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane);
-/* Stores those elements of a vector that are the row's. */
+/* Stores the elements of a vector that belong to the row. */
 void shifted_store(struct row_kernel *k, struct ir_block *b, const struct ir_buffer *out, struct ir_variable *result);
-/* Guards the kernel: all of a row fits into the lanes' vectors. */
+/* Guards the kernel: a whole row must fit into the lanes' vectors. */
 void shifted_needs(const struct row_kernel *own, struct ir_kernel *k);
 
 #endif
