@@ -42,6 +42,16 @@ def small():
     return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights(), bias])
 
 
+def layers():
+    """Three equal layers, each a product with weights of its own and a softmax that the next product reads."""
+    nodes, weight = [], []
+    for i in range(3):
+        weight.append(numpy_helper.from_array(numpy.sin(numpy.arange(64, dtype=numpy.float32) + i).reshape(8, 8), f"w{i}"))
+        nodes += [helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"xw{i}"], name=f"product{i}"),
+                  helper.make_node("Softmax", [f"xw{i}"], [f"x{i + 1}"], name=f"softmax{i}", axis=-1)]
+    return model(nodes, [info("x0", ["N", 8])], [info("x3", ["N", 8])], weight)
+
+
 def other_domain():
     """One node of its own domain, and no import of ONNX's operators."""
     nodes = [helper.make_node("Adagrad", ["R", "T", "X", "G", "H"], ["X_new", "H_new"], name="step",
@@ -242,6 +252,7 @@ def external(location, offset=0, length=48):
 
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
+write("layers.onnx", layers())
 write("other_domain.onnx", other_domain())
 write("contrib.onnx", contrib())
 write("branches.onnx", branches())

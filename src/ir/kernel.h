@@ -331,8 +331,11 @@ bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
 /* Bytes of an array in shared memory, a multiple of 16. */
 int64_t ir_shared_bytes(const struct ir_buffer *b);
-/* True if the kernels differ in names and comments only. Kernels with tensor maps or parts never are the same. */
-bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b);
+/* True if two kernels of a program differ in names, comments and the buffers of their arguments only: one function can
+ * run for both. Kernels with parts never are the same. */
+bool ir_kernel_same(const struct ir_program *p, const struct ir_kernel *a, const struct ir_kernel *b);
+/* True if two kernels of a program have one name and the same arguments, grid and guard. */
+bool ir_launch_same(const struct ir_kernel *a, const struct ir_kernel *b);
 
 /* A scheduled program. */
 struct ir_plan {

@@ -1,15 +1,31 @@
-/* Compares kernels: two are the same function if they have the same text except for the name, the same arguments and
- * the same number of threads. */
+/* Compares kernels: two are the same function if they have the same text except for names, arguments of the same types
+ * in the same order, and the same number of threads. Layers of a model that repeat often have such kernels. */
 #include <string.h>
 
 #include "ir/kernel.h"
 
-/* Two variables are the same if they are declared alike and neither corresponds to another variable of the other
+/* Two variables or buffers are the same if they are declared alike and neither corresponds to another one of the other
  * kernel. */
 struct same {
-	struct map there, back; /* a's variables to b's, b's to a's: by address */
+	struct map there, back; /* a's variables and buffers to b's, b's to a's: by address */
 	struct map known;       /* pairs of equal nodes */
 };
+
+/* Pairs a and b. Returns 1 if they are a pair already, 0 if they now are, -1 if one of them is in another pair. */
+static int pair_up(struct same *s, const void *a, const void *b)
+{
+	const void *there = map_get_u64(&s->there, (uintptr_t)a), *back = map_get_u64(&s->back, (uintptr_t)b);
+	if (there || back)
+		return there == b && back == a ? 1 : -1;
+	map_put_u64(&s->there, (uintptr_t)a, (void *)(uintptr_t)b);
+	map_put_u64(&s->back, (uintptr_t)b, (void *)(uintptr_t)a);
+	return 0;
+}
+
+static bool same_buffer(struct same *s, const struct ir_buffer *a, const struct ir_buffer *b)
+{
+	return a && b ? pair_up(s, a, b) == 1 : a == b;
+}
 
 static bool same_object(const struct ir_object *a, const struct ir_object *b)
 {
@@ -20,16 +36,10 @@ static bool same_variable(struct same *s, const struct ir_variable *a, const str
 {
 	if (!a || !b)
 		return a == b;
-	const struct ir_variable *there = map_get_u64(&s->there, (uintptr_t)a),
-	                         *back = map_get_u64(&s->back, (uintptr_t)b);
-	if (there || back)
-		return there == b && back == a;
-	if (a->kind != b->kind || a->type != b->type || !same_object(a->object, b->object) ||
-	    (a->kind == IR_SYMBOL_HOLDER && a != b) || a->rank != b->rank || memcmp(a->dim, b->dim, sizeof a->dim) != 0)
-		return false;
-	map_put_u64(&s->there, (uintptr_t)a, b);
-	map_put_u64(&s->back, (uintptr_t)b, a);
-	return true;
+	int paired = pair_up(s, a, b);
+	return paired == 1 || (paired == 0 && a->kind == b->kind && a->type == b->type &&
+	                       same_object(a->object, b->object) && (a->kind != IR_SYMBOL_HOLDER || a == b) &&
+	                       a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0);
 }
 
 static bool same_payload(struct same *s, expr a, expr b)
@@ -37,7 +47,7 @@ static bool same_payload(struct same *s, expr a, expr b)
 	switch (a->op) {
 	case IR_VAR:
 	case IR_ELEMENT: return same_variable(s, a->var, b->var);
-	case IR_LOAD: return a->buf == b->buf;
+	case IR_LOAD: return same_buffer(s, a->buf, b->buf);
 	case IR_AXIS: return a->i == b->i;
 	default: return a->n > 0; /* leaves without names are unique in their pool */
 	}
@@ -51,7 +61,7 @@ static bool same_expr(struct same *s, expr a, expr b)
 	if (map_get_u64(&s->known, pair))
 		return true;
 	if (a->op != b->op || a->type != b->type || a->n != b->n ||
-	    ((a != b || a->op == IR_VAR || a->op == IR_ELEMENT) && !same_payload(s, a, b)))
+	    ((a != b || a->op == IR_VAR || a->op == IR_ELEMENT || a->op == IR_LOAD) && !same_payload(s, a, b)))
 		return false;
 	for (int i = 0; i < a->n; i++)
 		if (!same_expr(s, a->arg[i], b->arg[i]))
@@ -66,7 +76,7 @@ static bool same_arg(struct same *s, const struct ir_arg *a, const struct ir_arg
 {
 	bool same = a->kind == b->kind && same_variable(s, a->var, b->var) && a->member == b->member &&
 	            same_expr(s, a->value, b->value) && same_expr(s, a->at, b->at) && a->indices == b->indices &&
-	            a->buf == b->buf && a->written == b->written && same_object(a->type, b->type) &&
+	            same_buffer(s, a->buf, b->buf) && a->written == b->written && same_object(a->type, b->type) &&
 	            same_call(s, a->call, b->call);
 	for (int i = 0; i < a->indices && same; i++)
 		same = same_expr(s, a->index[i], b->index[i]);
@@ -95,7 +105,7 @@ static bool same_loop(struct same *s, const struct ir_for *a, const struct ir_fo
 
 static bool same_vector(struct same *s, const struct ir_vector *a, const struct ir_vector *b)
 {
-	return same_variable(s, a->array, b->array) && same_expr(s, a->row, b->row) && a->buf == b->buf &&
+	return same_variable(s, a->array, b->array) && same_expr(s, a->row, b->row) && same_buffer(s, a->buf, b->buf) &&
 	       same_expr(s, a->at, b->at) && a->width == b->width && a->once == b->once && a->stands == b->stands &&
 	       same_expr(s, a->where, b->where);
 }
@@ -117,8 +127,8 @@ static bool same_items(struct same *s, const struct ir_items_scan *a, const stru
 static bool same_before(struct same *s, const struct ir_before *a, const struct ir_before *b)
 {
 	return same_variable(s, a->var, b->var) && same_variable(s, a->part, b->part) && a->combine == b->combine &&
-	       a->state == b->state && same_expr(s, a->tile, b->tile) && same_expr(s, a->tiles, b->tiles) &&
-	       same_expr(s, a->none, b->none);
+	       same_buffer(s, a->state, b->state) && same_expr(s, a->tile, b->tile) &&
+	       same_expr(s, a->tiles, b->tiles) && same_expr(s, a->none, b->none);
 }
 
 static bool same_lambda(struct same *s, const struct ir_lambda *a, const struct ir_lambda *b)
@@ -159,10 +169,10 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 	case IR_RETURN_IF:
 	case IR_BREAK_IF: return same_expr(s, a->leave, b->leave);
 	case IR_STORE:
-		return a->store.buf == b->store.buf && same_expr(s, a->store.at, b->store.at) &&
+		return same_buffer(s, a->store.buf, b->store.buf) && same_expr(s, a->store.at, b->store.at) &&
 		       same_expr(s, a->store.value, b->store.value);
 	case IR_UPDATE:
-		return a->update.buf == b->update.buf && same_expr(s, a->update.at, b->update.at) &&
+		return same_buffer(s, a->update.buf, b->update.buf) && same_expr(s, a->update.at, b->update.at) &&
 		       same_expr(s, a->update.value, b->update.value) && a->update.combine == b->update.combine;
 	case IR_LOAD_VECTOR:
 	case IR_STORE_VECTOR: return same_vector(s, &a->vector, &b->vector);
@@ -173,7 +183,8 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 		return same_variable(s, a->scan.part, b->scan.part) && same_variable(s, a->scan.sum, b->scan.sum) &&
 		       a->scan.combine == b->scan.combine && a->scan.lanes == b->scan.lanes;
 	case IR_ITEMS_SCAN: return same_items(s, &a->items, &b->items);
-	case IR_TILE_NEXT: return same_variable(s, a->tile.var, b->tile.var) && a->tile.state == b->tile.state;
+	case IR_TILE_NEXT:
+		return same_variable(s, a->tile.var, b->tile.var) && same_buffer(s, a->tile.state, b->tile.state);
 	case IR_TILES_BEFORE: return same_before(s, &a->before, &b->before);
 	case IR_SHARED: return same_variable(s, a->shared.var, b->shared.var);
 	case IR_LOCAL: return same_variable(s, a->local.var, b->local.var) && a->local.zeros == b->local.zeros;
@@ -196,39 +207,92 @@ static bool same_block(struct same *s, const struct ir_block *a, const struct ir
 	return true;
 }
 
-static bool same_buffers(int n, const struct ir_buffer *const *a, int m, const struct ir_buffer *const *b)
+/* The address of a buffer's element tells as much about alignment in both. */
+static bool same_parity(const struct ir_buffer *a, const struct ir_buffer *b)
 {
-	return n == m && (n == 0 || memcmp(a, b, sizeof *a * (size_t)n) == 0);
+	bool even[2] = { false, false };
+	for (int k = 0; k < a->rank; k++)
+		even[0] |= ir_multiple(a->dim[k]) % 2 == 0;
+	for (int k = 0; k < b->rank; k++)
+		even[1] |= ir_multiple(b->dim[k]) % 2 == 0;
+	return even[0] == even[1];
 }
 
-static bool same_symbols(const struct ir_kernel *a, const struct ir_kernel *b)
+static bool is_constant(const struct ir_program *p, const struct ir_buffer *view)
 {
-	if (a->symbols.n != b->symbols.n)
+	return p->buffers.at[view->id]->role == IR_CONSTANT;
+}
+
+/* True if the arguments can be each other's. Buffers that only read constants may be read early. */
+static bool same_arguments(struct same *s, const struct ir_program *p, const struct ir_kernel *a,
+                           const struct ir_kernel *b)
+{
+	if (a->buffers.n != b->buffers.n || a->symbols.n != b->symbols.n || a->maps.n != b->maps.n)
 		return false;
+	for (int i = 0; i < a->buffers.n; i++) {
+		const struct ir_buffer *x = a->buffers.at[i], *y = b->buffers.at[i];
+		if (x->type != y->type || is_constant(p, x) != is_constant(p, y) || !same_parity(x, y) ||
+		    ir_kernel_writes(a, x) != ir_kernel_writes(b, y) ||
+		    ir_kernel_exchanges(a, x) != ir_kernel_exchanges(b, y) || pair_up(s, x, y) < 0)
+			return false;
+	}
 	for (int i = 0; i < a->symbols.n; i++)
 		if (a->symbols.at[i] != b->symbols.at[i])
+			return false;
+	for (int i = 0; i < a->maps.n; i++)
+		if (!same_variable(s, a->maps.at[i].var, b->maps.at[i].var))
 			return false;
 	return true;
 }
 
-static bool same_bodies(const struct ir_kernel *a, const struct ir_kernel *b)
+static bool same_shared(struct same *s, const struct ir_kernel *a, const struct ir_kernel *b)
 {
+	if (a->shared.n != b->shared.n)
+		return false;
+	for (int i = 0; i < a->shared.n; i++) {
+		const struct ir_buffer *x = a->shared.at[i], *y = b->shared.at[i];
+		if (x->type != y->type || ir_shared_bytes(x) != ir_shared_bytes(y) || x->dim[0] != y->dim[0] ||
+		    pair_up(s, x, y) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* True if what the launch must grant is the same. */
+static bool same_launch(const struct ir_kernel *a, const struct ir_kernel *b)
+{
+	return a->threads == b->threads && a->cluster == b->cluster && a->together == b->together &&
+	       a->resident == b->resident && a->shared_bytes == b->shared_bytes && a->arch == b->arch &&
+	       a->index64 == b->index64 && a->early == b->early;
+}
+
+static bool same_function(struct same *s, const struct ir_program *p, const struct ir_kernel *a,
+                          const struct ir_kernel *b)
+{
+	return same_arguments(s, p, a, b) && same_shared(s, a, b) && same_block(s, &a->body, &b->body) &&
+	       same_block(s, &a->serial, &b->serial);
+}
+
+bool ir_kernel_same(const struct ir_program *p, const struct ir_kernel *a, const struct ir_kernel *b)
+{
+	if (a->parts.n || b->parts.n || !same_launch(a, b) || a->body.n != b->body.n) /* parts: never the same */
+		return false;
 	struct arena *scratch = arena_new();
 	struct same s = { map_new(scratch), map_new(scratch), map_new(scratch) };
-	bool same = same_block(&s, &a->body, &b->body) && same_block(&s, &a->serial, &b->serial);
+	bool same = same_function(&s, p, a, b);
 	arena_free(scratch);
 	return same;
 }
 
-bool ir_kernel_same(const struct ir_kernel *a, const struct ir_kernel *b)
+bool ir_launch_same(const struct ir_kernel *a, const struct ir_kernel *b)
 {
-	if (a->parts.n || b->parts.n || a->maps.n || b->maps.n) /* never the same */
-		return false;
-	return a->threads == b->threads && a->cluster == b->cluster && a->together == b->together &&
-	       a->resident == b->resident && a->shared_bytes == b->shared_bytes && a->arch == b->arch &&
-	       a->index64 == b->index64 && a->early == b->early &&
-	       same_buffers(a->buffers.n, a->buffers.at, b->buffers.n, b->buffers.at) && same_symbols(a, b) &&
-	       same_buffers(a->written.n, a->written.at, b->written.n, b->written.at) &&
-	       same_buffers(a->exchanged.n, a->exchanged.at, b->exchanged.n, b->exchanged.at) &&
-	       same_buffers(a->shared.n, a->shared.at, b->shared.n, b->shared.at) && same_bodies(a, b);
+	bool same = strcmp(a->name, b->name) == 0 && a->guard == b->guard && a->blocks == b->blocks &&
+	            a->buffers.n == b->buffers.n && a->symbols.n == b->symbols.n && a->maps.n == b->maps.n;
+	for (int i = 0; same && i < a->buffers.n; i++)
+		same = a->buffers.at[i]->id == b->buffers.at[i]->id;
+	for (int i = 0; same && i < a->symbols.n; i++)
+		same = a->symbols.at[i] == b->symbols.at[i];
+	for (int i = 0; same && i < a->maps.n; i++)
+		same = a->maps.at[i].buf->id == b->maps.at[i].buf->id;
+	return same;
 }

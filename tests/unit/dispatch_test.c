@@ -32,6 +32,47 @@ static int check_arch_of_name(const struct ir_plan *plan, struct arena *a)
 	return limited;
 }
 
+/* Three layers of one computation; one without the other's rounding; and one of another size. */
+static const char layers_text[] = "program layers(x: f32[64,N]) -> (y: f32[64,1], z: f32[32,1])\n"
+                                  "  a: f32[64,1] = sum (i, j | r<N) x[i, r] then sqrt(it)\n"
+                                  "  b: f32[64,N] = sum (i, j | r<64) x[i, j] * x[r, j] then it * a[i, 0]\n"
+                                  "  c: f32[64,1] = sum (i, j | r<N) b[i, r] then sqrt(it)\n"
+                                  "  d: f32[64,N] = sum (i, j | r<64) b[i, j] * b[r, j] then it * c[i, 0]\n"
+                                  "  y: f32[64,1] = sum (i, j | r<N) d[i, r] then sqrt(it)\n"
+                                  "  z: f32[32,1] = sum (i, j | r<N) d[i, r] then exp(it)\n";
+
+static const char *name_of(const struct ir_plan *plan, const char *written, int step)
+{
+	int at = 0;
+	vec_each (s, &plan->steps) {
+		const struct ir_kernel *k = (*s)->at[(*s)->n - 1];
+		vec_each (b, &k->written)
+			if (strcmp((*b)->name, written) == 0 && at++ == step)
+				return k->name;
+	}
+	return "none";
+}
+
+/* Layers that differ in their tensors only are one function; all others are not. */
+static void shares_layers(struct arena *a)
+{
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	const struct ir_plan *plan;
+	if (!test_check(ir_parse_program(&p, layers_text, a, &e) == 0, __FILE__, __LINE__, "the program can be read")) {
+		printf("%s%s\n", e.where, e.text);
+		return;
+	}
+	struct sched_points points = sched_usual_points(p, &sched_default_target);
+	struct sched_tactic best = sched_tactic_best(p, &points);
+	sched_plans(&plan, p, &points, &best, 1);
+	CHECK_STR(name_of(plan, "c", 0), name_of(plan, "a", 0));
+	CHECK_STR(name_of(plan, "d", 0), name_of(plan, "b", 0));
+	CHECK_STR(name_of(plan, "y", 0), name_of(plan, "a", 0));
+	CHECK(strcmp(name_of(plan, "z", 0), name_of(plan, "y", 0)) != 0);
+	CHECK(strcmp(name_of(plan, "b", 0), name_of(plan, "a", 0)) != 0);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -45,6 +86,7 @@ int main(void)
 	sched_plans(&plan, p, &points, &best, 1);
 	CHECK(points.n > 1 && plan->steps.n > 1);
 	CHECK(check_arch_of_name(plan, a) > 0);
+	shares_layers(a);
 	arena_free(a);
 	return test_done();
 }

@@ -136,8 +136,7 @@ static bool same_step(const struct ir_step *a, const struct ir_step *b)
 	if (a->n != b->n)
 		return false;
 	for (int i = 0; i < a->n; i++)
-		if (strcmp(a->at[i]->name, b->at[i]->name) != 0 || a->at[i]->guard != b->at[i]->guard ||
-		    a->at[i]->blocks != b->at[i]->blocks)
+		if (!ir_launch_same(a->at[i], b->at[i]))
 			return false;
 	return true;
 }

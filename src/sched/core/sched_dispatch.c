@@ -39,14 +39,15 @@ struct way {
 	int steps;
 };
 
-/* Choices that differ for some extents only produce equal kernels for the others. These get the same name. */
+/* Choices that differ for some extents only produce equal kernels for the others, and so do layers that a model
+ * repeats. These get the same name. */
 static void name_as_equal(const struct ir_plan *all, struct ir_kernel *k)
 {
 	vec_each (step, &all->steps)
 		vec_each (have, *step) {
 			if (*have == k)
 				return;
-			if (ir_kernel_same(*have, k)) {
+			if (ir_kernel_same(all->program, *have, k)) {
 				k->name = (*have)->name;
 				return;
 			}
