@@ -116,7 +116,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "for products, convolutions and attention)" },
 		{ "keep-types", 0, CLI_FLAG, &b->o.keep_types, NULL,
 		  "keep BOOL and UINT8 inputs and outputs of plugins (default: INT32)" },
-		{ "any-types", 0, CLI_FLAG, &b->o.any_types, NULL, "accept types that TensorRT lacks" },
+		{ "any-types", 0, CLI_FLAG, &b->o.any_types, NULL,
+		  "let plugins have inputs and outputs of types that TensorRT lacks" },
 		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
 		  "gather, invert, inline, prune; its kernels: cuda; or all" },

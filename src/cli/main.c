@@ -13,7 +13,8 @@ static int version(struct cli *c, int argc, char **argv);
 
 /* Ends with a null name. */
 static const struct cli_command cli_commands[] = {
-	{ "fix", "MODEL [LOG]", "TensorRT refused a model: replace what it refuses, or say why it failed", cli_fix },
+	{ "fix", "MODEL [LOG]", "replace the nodes that TensorRT refused, and verify them; or explain its log",
+	  cli_fix },
 	{ "build", "MODEL", "generate plugins for selected nodes, and a model that uses them", cli_build },
 	{ "list", "MODEL", "list a model's nodes: types, and support by TensorRT and tpat", cli_list },
 	{ "run", "MODEL", "run a whole model with tpat's own kernels, without TensorRT", cli_run },
@@ -45,7 +46,8 @@ static void print_help(FILE *to)
 	for (const struct cli_command *k = cli_commands; k->name; k++)
 		fprintf(to, "  %-8s %-12s %s\n", k->name, k->arguments, k->help);
 	fprintf(to, "\ntpat COMMAND --help lists its options.\n"
-	            "Exit status: 0 success, 1 results differ, 2 usage, 3 model, 4 unsupported, 5 device.\n");
+	            "Exit status: 0 success; 1 results differ; 2 wrong option; 3 wrong or missing input file;\n"
+	            "4 not supported, or nothing selected; 5 no GPU, driver, NVRTC or C compiler; 130 interrupted.\n");
 }
 
 static int unknown(const char *name)

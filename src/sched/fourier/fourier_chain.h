@@ -66,7 +66,7 @@ int fourier_threads(const struct fourier_chain *f);
 /* True if neighbouring rows are contiguous in memory, so that a transform's own elements are strided. */
 bool fourier_across(const struct fourier_chain *f);
 /* fourier_place: position of an element of a row in shared memory, padded to avoid bank conflicts along rows and
- * columns. fourier_space: what a row takes. Both count pairs of real and imaginary part. */
+ * columns. fourier_pitch: the space of a row. Both count pairs of real and imaginary part. */
 expr fourier_place(struct ir_program *p, expr at);
 int fourier_pitch(const struct fourier_chain *f);
 int fourier_shared_bytes(const struct fourier_chain *f, int rows);
