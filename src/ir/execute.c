@@ -110,8 +110,8 @@ static int read(struct run *r, const struct ir_buffer *b, struct tensor *out, st
 	TRY(extents(dim, b, symbol_value, r, r->err));
 	for (int k = 0; k < b->rank; k++)
 		n *= dim[k];
-	if (out)
-		TRY(ir_output_tensor(out, b, symbol_value, r, a, r->err));
+	if (out) /* the caller's may be uninitialised */
+		TRY(tensor_new(out, b->type, b->rank, dim, a, r->err));
 	return r->m->read(r->m->user, out ? out->data : NULL, b, r->memory[b->id], (size_t)type_bytes(b->type, n),
 	                  r->err);
 }

@@ -33,8 +33,8 @@ const struct tensor *ir_buffer_content(const struct ir_program *p, const struct 
                                        const struct ir_buffer *b);
 /* The bytes of a buffer, with sizes found at run time at their limits. ERR_MODEL as ir_launch_value(). */
 int ir_buffer_bytes(size_t *out, const struct ir_launcher *l, const struct ir_buffer *b, struct err *e);
-/* Makes the tensor of an output after the kernels have run. It keeps `out` if it has this type, these extents and
- * data. `symbol` gives sizes found at run time, too. */
+/* Makes the tensor of an output after the kernels have run. `out` must be initialised: a tensor of this type and these
+ * extents with data is used again. `symbol` gives sizes found at run time, too. */
 int ir_output_tensor(struct tensor *out, const struct ir_buffer *b, ir_symbol_fn symbol, void *user, struct arena *a,
                      struct err *e);
 
