@@ -52,6 +52,26 @@ def layers():
     return model(nodes, [info("x0", ["N", 8])], [info("x3", ["N", 8])], weight)
 
 
+def chains():
+    """A norm spelled in nine nodes after a product, moves of elements before it, and attention."""
+    def node(op, inputs, output, **attributes):
+        return helper.make_node(op, inputs.split(), [output], name=output, **attributes)
+
+    rows = numpy_helper.from_array(numpy.sin(numpy.arange(4096, dtype=numpy.float32)).reshape(64, 64), "w")
+    small = [numpy_helper.from_array(numpy.array(x, numpy.float32), n) for x, n in ((2, "two"), (1e-5, "epsilon"))]
+    ends = [numpy_helper.from_array(numpy.array([x]), n) for x, n in ((0, "zero"), (32, "half"), (64, "all"), (1, "axis"))]
+    nodes = [node("MatMul", "x w", "product"), node("Slice", "product zero half axis", "first"),
+             node("Slice", "product half all axis", "second"), node("Neg", "second", "negative"),
+             node("Concat", "negative first", "turned", axis=1), node("Add", "turned product", "sum"),
+             node("ReduceMean", "sum", "mean", axes=[1]), node("Sub", "sum mean", "centred"),
+             node("Pow", "centred two", "square"), node("ReduceMean", "square", "variance", axes=[1]),
+             node("Add", "variance epsilon", "safe"), node("Sqrt", "safe", "deviation"),
+             node("Div", "centred deviation", "norm"), node("MatMul", "norm w", "q"),
+             node("Transpose", "q", "k", perm=[1, 0]), node("MatMul", "q k", "scores"), node("Mul", "scores two", "scaled"),
+             node("Softmax", "scaled", "weights", axis=1), node("MatMul", "weights q", "y")]
+    return model(nodes, [info("x", ["N", 64])], [info("y", ["N", 64])], [rows, *small, *ends])
+
+
 def other_domain():
     """One node of its own domain, and no import of ONNX's operators."""
     nodes = [helper.make_node("Adagrad", ["R", "T", "X", "G", "H"], ["X_new", "H_new"], name="step",
@@ -253,6 +273,7 @@ def external(location, offset=0, length=48):
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
 write("layers.onnx", layers())
+write("chains.onnx", chains())
 write("other_domain.onnx", other_domain())
 write("contrib.onnx", contrib())
 write("branches.onnx", branches())

@@ -144,6 +144,10 @@ struct tpat_build_options {
 	struct tpat_strings except;   /* nodes that `type` and `automatic` skip */
 	bool automatic;               /* all nodes that TensorRT refuses and tpat supports, joined with the nodes that
 	                                 connect them cheaply into few plugins */
+	bool fast;                    /* with `automatic`: also chains of other nodes that a plugin runs in fewer
+	                                 kernels than TensorRT, by the estimate; never products and convolutions */
+	const char *min_gain;         /* the least gain of such a chain: "20%" of its time, or "5us"; null: 20 % and at
+	                                 least 1 us */
 	struct tpat_strings name; /* "NODE=PLUGIN": the name of a node's plugin; default tpat_TYPE_HASH, with a hash of
 	                             the whole library: TensorRT loads no two plugins of the same name and namespace */
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
@@ -177,7 +181,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 5, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 6, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
@@ -194,7 +198,7 @@ struct tpat_plugin {
 /* A region that `automatic` chose. */
 struct tpat_joined {
 	const char *region; /* label: the node's, or "first..last" */
-	int nodes, refused; /* its nodes; those that TensorRT refuses */
+	int nodes, refused; /* its nodes; those that TensorRT refuses: none in a chain of `fast` */
 	const char *why;    /* "ConvInteger 2, DynamicQuantizeLinear 2 joined by Cast 4, Mul 6" */
 	double apart_ns;    /* estimated time with one plugin for each refused node, and TensorRT for the others */
 	double together_ns; /* estimated time as one plugin */
@@ -377,7 +381,8 @@ struct tpat_bench_options {
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	struct tpat_strings from, to, pattern;
 	bool all;
-	bool automatic;
+	bool automatic, fast;
+	const char *min_gain;
 	struct tpat_strings shape;   /* "x:1x3x224x224"; unspecified extents are random */
 	struct tpat_strings value;   /* "sr=16000": model inputs to make constant */
 	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda if available, else cpu */
@@ -392,7 +397,7 @@ struct tpat_bench_options {
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_BENCH_VERSION = 4 };
+enum { TPAT_BENCH_VERSION = 5 };
 #define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
 
 struct tpat_timing {
@@ -487,7 +492,8 @@ struct tpat_tune_options {
 	struct tpat_strings node, type, region, except; /* as tpat_build_options; none: every node that tpat can take */
 	struct tpat_strings from, to, pattern;
 	bool all;
-	bool automatic;
+	bool automatic, fast;
+	const char *min_gain;
 	struct tpat_strings value;   /* as tpat_build_options */
 	struct tpat_strings shape;   /* as tpat_build_options: fixes extents, which gives different programs */
 	struct tpat_strings profile; /* as tpat_build_options: searches at the optimum, minimum and maximum shapes;
@@ -512,7 +518,7 @@ struct tpat_tune_options {
 	                                                                     May be null */
 	void *user;
 };
-enum { TPAT_TUNE_VERSION = 3 };
+enum { TPAT_TUNE_VERSION = 4 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {

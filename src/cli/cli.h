@@ -22,12 +22,19 @@ struct cli_number {
 	int *to, least, most;
 };
 
+/* A flag that may have one value, which sets a second flag. */
+struct cli_mode {
+	bool *on, *more;
+	const char *value;
+};
+
 /* One option of a command. The table drives both the parser and --help. */
 struct cli_option {
 	const char *name; /* "output": --output; null ends the table */
 	char letter;      /* 'o': -o; 0: none */
 	enum cli_kind {
 		CLI_FLAG,   /* bool */
+		CLI_MODE,   /* struct cli_mode; a value only as --name=value */
 		CLI_TEXT,   /* const char * */
 		CLI_NUMBER, /* struct cli_number */
 		CLI_SEED,   /* uint64_t */
@@ -46,9 +53,13 @@ struct cli_option {
 	{ "node", 'n', CLI_SPLIT, &(o).node, "NODE,...", \
 	  "nodes by name, index (\"#12\"), path (\"IF/then_branch/#3\") or output tensor" }, \
 	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" }, \
-	{ "auto", 'a', CLI_FLAG, &(o).automatic, NULL, \
+	{ "auto", 'a', CLI_MODE, &(struct cli_mode){ &(o).automatic, &(o).fast, "fast" }, "[=fast]", \
 	  "all nodes that TensorRT refuses and tpat supports, joined with what\n" \
-	  "connects them cheaply into few plugins" }, \
+	  "connects them cheaply into few plugins; with =fast also chains of\n" \
+	  "other nodes that one kernel runs faster, by the estimate" }, \
+	{ "min-gain", 0, CLI_TEXT, &(o).min_gain, "GAIN", \
+	  "with --auto=fast: the least gain of a chain, 5us or a share of its\n" \
+	  "time (default 20%, and at least 1 us)" }, \
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
 	{ "from", 0, CLI_SPLIT, &(o).from, "TENSOR,...", \
 	  "fuse all nodes between these tensors and those of --to" }, \

@@ -173,6 +173,8 @@ static int tune_first(struct cli *c, struct request *b)
 	t->region = o->region;
 	t->except = o->except;
 	t->automatic = o->automatic;
+	t->fast = o->fast;
+	t->min_gain = o->min_gain;
 	t->from = o->from;
 	t->to = o->to;
 	t->pattern = o->pattern;

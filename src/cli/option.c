@@ -20,8 +20,8 @@ static void print_help(const struct cli *c, const struct cli_option *option)
 			continue;
 		if (o->letter)
 			snprintf(letter, sizeof letter, "-%c, ", o->letter);
-		snprintf(names, sizeof names, "%s--%s%s%s", letter, o->name, o->kind == CLI_FLAG ? "" : " ",
-		         o->kind == CLI_FLAG ? "" : o->value);
+		snprintf(names, sizeof names, "%s--%s%s%s", letter, o->name,
+		         o->kind == CLI_FLAG || o->kind == CLI_MODE ? "" : " ", o->kind == CLI_FLAG ? "" : o->value);
 		printf("  %-30s ", names);
 		for (const char *h = o->help; *h; h++)
 			if (*h == '\n') /* indents further lines like the first */
@@ -100,10 +100,21 @@ static int read_time(const struct cli_option *o, const char *value)
 	return -1;
 }
 
+static int set_mode(const struct cli_option *o, const char *value)
+{
+	const struct cli_mode *mode = o->target;
+	if (value && strcmp(value, mode->value) != 0)
+		return cli_usage(NULL, "--%s takes no value but \"%s\".", o->name, mode->value);
+	*mode->on = true;
+	*mode->more |= value != NULL;
+	return -1;
+}
+
 static int store(struct cli *c, const struct cli_option *o, const char *value)
 {
 	switch (o->kind) {
 	case CLI_FLAG: *(bool *)o->target = true; break;
+	case CLI_MODE: return set_mode(o, value);
 	case CLI_TEXT: *(const char **)o->target = value; break;
 	case CLI_NUMBER: return read_number(o, value);
 	case CLI_SEED: return read_seed(o, value);
@@ -142,7 +153,7 @@ static int take(struct cli *c, const struct cli_option *option, int argc, char *
 		value = text + 2;
 	if (o->kind == CLI_FLAG && value)
 		return cli_usage(NULL, "--%s takes no value.", o->name);
-	if (o->kind != CLI_FLAG && !value) {
+	if (o->kind != CLI_FLAG && o->kind != CLI_MODE && !value) {
 		if (*i + 1 == argc)
 			return cli_usage(NULL, "%s needs a value (%s).", text, o->value);
 		value = argv[++*i];

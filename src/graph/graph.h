@@ -89,6 +89,7 @@ struct graph_node {
 	bool known;           /* tpat supports it */
 	bool folded;          /* all its outputs are constants */
 	enum graph_work work; /* if known */
+	bool moves;           /* of maps: reads elements at other places than its result's */
 	struct {
 		VEC(expr);
 	} points; /* extents whose product is the number of its multiply-adds; none: it makes no product */
@@ -226,6 +227,8 @@ struct graph_region {
 	int refused;        /* nodes that the engine refuses */
 	double apart_ns;    /* estimated time with one plugin for each of these, and the engine for the other nodes */
 	double together_ns; /* estimated time as one plugin */
+	bool fast;          /* chosen by `fast`: the engine runs all its nodes, in `kernels` kernels of its own */
+	int kernels;        /* 0: unknown */
 };
 struct graph_regions {
 	VEC(struct graph_region *);
@@ -259,6 +262,8 @@ struct graph_selection {
 	bool all;                        /* every node of the main graph that tpat supports; needs `rates` */
 	const char *const *except;       /* nodes that `type` and `automatic` skip */
 	bool automatic;                  /* nodes that the engine lacks and tpat supports */
+	bool fast;                       /* with `rates`: also chains of other nodes that one plugin may run in fewer
+	                                    kernels than the engine; the caller decides which of these are worth it */
 	const struct graph_rates *rates; /* with `automatic` and `all`: join these nodes with what connects them
 	                                    cheaply; null: one region for each */
 };
@@ -274,6 +279,11 @@ int graph_select(struct graph_regions *out, struct graph *g, const struct graph_
 /* True if the engine runs all nodes of the region itself, as a part of a kernel that it needs anyway: a plugin can only
  * lose. */
 bool graph_region_loses(const struct graph_region *r);
+
+/* Estimates the kernels that the engine runs for a region of nodes that it supports: writes the number of each node's
+ * kernel, in the order of the region's nodes, and returns how many there are. The engine fuses arithmetic with one
+ * reduction, and runs a kernel for each move of elements. The nodes of a kernel are convex. */
+int graph_engine_kernels(const struct graph_region *r, int *kernel);
 
 /* Cuts a joined region in two, without nodes that neither part needs; a part without a refused node is left out. Adds
  * the parts to `out`. Returns their number; 0 if the region has only one node. */

@@ -137,6 +137,8 @@ bool graph_is_asked(struct graph *g, expr e);
 
 /* graph_work.c: notes what the stages of a node do that was lowered alone in the program. */
 void graph_note_work(struct graph *g, struct graph_node *n, const struct ir_program *p);
+/* True for a node that needs a kernel of the engine's, unless that fuses it with arithmetic around it. */
+bool graph_fast_seed(const struct graph_node *n);
 
 /* graph_demand.c: takes over the constraints on extents of a node that was lowered alone in the program. */
 void graph_take_demands(struct graph *g, const struct graph_node *n, const struct ir_program *p);
@@ -173,6 +175,14 @@ int graph_matches(struct graph *root, const char *name, graph_match_fn add, void
  * engine. */
 int graph_join_regions(struct graph_regions *out, struct graph *g, const bool *seed, const int *owner,
                        const bool *blocked, const struct graph_rates *rates, struct err *e);
+
+/* The same, for nodes that the engine may run as well; `fast`: no node is adopted. */
+int graph_join_seeds(struct graph_regions *out, struct graph *g, const bool *seed, const int *owner,
+                     const bool *blocked, bool fast, const struct graph_rates *rates, struct err *e);
+
+/* graph_fast.c: adds regions of two or more nodes that the engine supports, see graph_selection.fast. */
+int graph_join_fast(struct graph_regions *out, struct graph *g, const int *owner, const bool *blocked,
+                    const struct graph_rates *rates, struct err *e);
 
 /* Moves shape inputs after the others, and counts them. */
 void graph_region_order(struct graph_region *r);

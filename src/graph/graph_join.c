@@ -371,7 +371,7 @@ int graph_join(struct join *j)
 	for (int round = 0;; round++) {
 		set_levels(j);
 		join_number(j, true);
-		if (round == ROUNDS || !adopt(j))
+		if (j->fast || round == ROUNDS || !adopt(j))
 			break;
 	}
 	join_trim(j);

@@ -17,6 +17,7 @@ struct join {
 	bool *seed, *link;   /* of each node */
 	const int *owner;    /* the region outside of this that has the node, from 0; or JOIN_NONE */
 	const bool *blocked; /* the node stays with the engine */
+	bool fast;           /* the engine could run all nodes: it keeps those that are no seed or link */
 	int *of;             /* region of each node, or JOIN_NONE */
 	int *level;
 	struct arena *scratch;

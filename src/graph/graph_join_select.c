@@ -58,7 +58,8 @@ static int make_region(struct graph_regions *out, const struct join *j, const in
 
 	TRY(graph_region_new(&r, j->g, node, n, e));
 	r->joined = true;
-	for (int i = 0; i < n; i++)
+	r->fast = j->fast;
+	for (int i = 0; i < n && !j->fast; i++)
 		r->refused += j->seed[node[i]];
 	r->apart_ns = join_apart_ns(j, node, n);
 	r->together_ns = join_together_ns(j, node, n);
@@ -117,10 +118,17 @@ static struct join join_new(struct graph *g, const struct graph_rates *rates, co
 int graph_join_regions(struct graph_regions *out, struct graph *g, const bool *seed, const int *owner,
                        const bool *blocked, const struct graph_rates *rates, struct err *e)
 {
+	return graph_join_seeds(out, g, seed, owner, blocked, false, rates, e);
+}
+
+int graph_join_seeds(struct graph_regions *out, struct graph *g, const bool *seed, const int *owner,
+                     const bool *blocked, bool fast, const struct graph_rates *rates, struct err *e)
+{
 	struct arena *scratch = arena_new();
 	struct join j = join_new(g, rates, owner, blocked, scratch);
 	int regions, rc;
 
+	j.fast = fast;
 	vec_each (n, &g->nodes) {
 		j.seed[n->index] = seed[n->index] && !n->folded;
 		j.link[n->index] = !j.seed[n->index] && may_link(&j, n);
@@ -142,11 +150,13 @@ int graph_region_cut(struct graph_regions *out, const struct graph_region *r, co
 	struct err ignored = { 0 };
 	const char *reason;
 
+	j.fast = r->fast;
 	j.of = NEWN(scratch, int, g->nodes.n + 1);
 	for (int i = 0; i < g->nodes.n; i++)
 		j.of[i] = owner[i] = JOIN_NONE;
 	vec_each (i, &r->nodes) {
-		j.seed[*i] = r->refused == r->nodes.n || graph_support(g, *i, &reason) == ENGINE_NO;
+		j.seed[*i] = r->fast ? graph_fast_seed(&g->nodes.at[*i])
+		                     : r->refused == r->nodes.n || graph_support(g, *i, &reason) == ENGINE_NO;
 		j.link[*i] = !j.seed[*i];
 		j.of[*i] = 0;
 	}
@@ -171,7 +181,7 @@ bool graph_region_loses(const struct graph_region *r)
 	const char *reason;
 	bool fuses = false;
 
-	if (r->folded)
+	if (r->folded || r->fast)
 		return false;
 	vec_each (i, &r->nodes) {
 		if (g->nodes.at[*i].work != GRAPH_MAPS || graph_support(g, *i, &reason) != ENGINE_YES)

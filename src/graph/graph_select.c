@@ -279,29 +279,53 @@ static void want_refused(struct select *s)
 	}
 }
 
+/* Notes which region has each node, and which nodes must stay with the engine. */
+static void find_owners(const struct select *s, const struct graph *g, int *owner, bool *blocked)
+{
+	vec_each (n, &g->nodes) {
+		owner[n->index] = -1;
+		blocked[n->index] = s->excepted[g->number][n->index] || find_taken(s, n);
+	}
+	for (int i = 0; i < s->out->n; i++)
+		vec_each (node, &s->out->at[i]->nodes)
+			if (s->out->at[i]->graph == g)
+				owner[*node] = i;
+}
+
+static void take_regions(struct select *s, const struct graph *g, int first)
+{
+	for (int i = first; i < s->out->n; i++)
+		vec_each (node, &s->out->at[i]->nodes)
+			s->taken[g->number][*node] = true;
+}
+
 /* Joins the graph's refused nodes with what connects them. */
 static int join_refused(struct select *s, struct graph *g)
 {
 	int *owner = NEWN(g->arena, int, g->nodes.n + 1), first;
 	bool *seed = s->refused[g->number], *blocked = NEWN(g->arena, bool, g->nodes.n + 1);
 
-	vec_each (n, &g->nodes) {
-		owner[n->index] = -1;
-		blocked[n->index] = s->excepted[g->number][n->index] || find_taken(s, n);
+	find_owners(s, g, owner, blocked);
+	vec_each (n, &g->nodes)
 		seed[n->index] = seed[n->index] && !blocked[n->index] && can_take(s, g, n);
-	}
-	for (int i = 0; i < s->out->n; i++)
-		vec_each (node, &s->out->at[i]->nodes)
-			if (s->out->at[i]->graph == g)
-				owner[*node] = i;
 	vec_each (n, &g->nodes)
 		if (seed[n->index] && n->folded)
 			TRY(add_region(s, g, &n->index, 1));
 	first = s->out->n;
 	TRY(graph_join_regions(s->out, g, seed, owner, blocked, s->s->rates, s->err));
-	for (int i = first; i < s->out->n; i++)
-		vec_each (node, &s->out->at[i]->nodes)
-			s->taken[g->number][*node] = true;
+	take_regions(s, g, first);
+	return 0;
+}
+
+/* Adds chains of nodes that no region has. */
+static int join_fast(struct select *s, struct graph *g)
+{
+	int *owner = NEWN(g->arena, int, g->nodes.n + 1), first = s->out->n;
+	bool *blocked = NEWN(g->arena, bool, g->nodes.n + 1);
+
+	find_owners(s, g, owner, blocked);
+	TRY(graph_join_fast(s->out, g, owner, blocked, s->s->rates, s->err));
+	take_regions(s, g, first);
 	return 0;
 }
 
@@ -319,6 +343,8 @@ static int select_wanted(struct select *s)
 				TRY(add_region(s, g, &n->index, 1));
 		if (s->s->rates)
 			TRY(join_refused(s, g));
+		if (s->s->rates && s->s->fast && is_reached(g))
+			TRY(join_fast(s, g));
 	}
 	return 0;
 }

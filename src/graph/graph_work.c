@@ -1,5 +1,7 @@
 /* The kind of work that a node's stages do, for estimates of regions: maps, which fuse with their neighbours, other
  * stages, or products. */
+#include <string.h>
+
 #include "graph/graph_internal.h"
 
 struct reading {
@@ -52,9 +54,39 @@ static void take_points(struct graph *g, struct graph_node *n, const struct ir_p
 		vec_push(g->arena, &n->points, graph_size_rename(g, n, p, s->space[i]));
 }
 
+struct place {
+	int rank; /* of the result */
+	bool moved;
+};
+
+/* A load at the result's own place reads each axis by its number, or only the first element of it. */
+static void note_place(void *user, expr e)
+{
+	struct place *x = user;
+
+	for (int i = 0; e->op == IR_LOAD && i < e->n; i++) {
+		expr at = e->arg[i];
+
+		x->moved |= !(at->op == IR_CONST_INT || (at->op == IR_AXIS && at->i == x->rank - e->n + i));
+	}
+}
+
+static bool moves_elements(const struct ir_program *p)
+{
+	struct place x = { 0 };
+
+	vec_each (s, &p->stages) {
+		x.rank = (*s)->out->rank;
+		if ((*s)->kind == IR_MAP)
+			ir_walk((*s)->value, note_place, &x);
+	}
+	return x.moved;
+}
+
 void graph_note_work(struct graph *g, struct graph_node *n, const struct ir_program *p)
 {
 	n->work = GRAPH_MAPS;
+	n->moves = moves_elements(p);
 	vec_each (s, &p->stages)
 		if (is_product(*s)) {
 			n->work = GRAPH_PRODUCT;
@@ -64,4 +96,21 @@ void graph_note_work(struct graph *g, struct graph_node *n, const struct ir_prog
 		} else if ((*s)->kind != IR_MAP && n->work == GRAPH_MAPS) {
 			n->work = GRAPH_ROWS;
 		}
+}
+
+/* Operators that only give a tensor other extents: the engine runs no kernel for them. */
+static bool is_view(const struct graph_node *n)
+{
+	static const char *const view[] = { "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", NULL };
+	const char *type = onnx_text(n->proto->op_type);
+
+	for (const char *const *v = view; *v; v++)
+		if (strcmp(*v, type) == 0)
+			return true;
+	return false;
+}
+
+bool graph_fast_seed(const struct graph_node *n)
+{
+	return n->work == GRAPH_ROWS || (n->work == GRAPH_MAPS && n->moves && !is_view(n));
 }

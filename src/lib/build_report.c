@@ -94,6 +94,8 @@ static void report_joined(struct build *b)
 			continue;
 		count_types(&why, b, r, true);
 		count_types(&why, b, r, false);
+		if (r->fast)
+			str_printf(&why, "; %s runs %d kernels", b->graph->engine->name, r->kernels);
 		joined[n++] = (struct tpat_joined){ .region = arena_strdup(b->arena, str_printable(b->arena, r->label)),
 			                            .nodes = r->nodes.n,
 			                            .refused = r->refused,

@@ -231,8 +231,8 @@ static int bench_all(struct bench *b)
 static int bench_model(struct bench *b)
 {
 	const struct tpat_bench_options *o = b->o;
-	struct tpat_choice c = { &o->node, &o->type,    &o->region, &o->except,  o->automatic, &o->from,
-		                 &o->to,   &o->pattern, o->all,     &o->profile, NULL };
+	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from, &o->to,
+		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  NULL };
 	char why[256];
 	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, NULL, b->arena, b->err));

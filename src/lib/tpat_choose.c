@@ -37,7 +37,11 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	struct graph_region_names *region = NEWN(a, struct graph_region_names, c->region->n + 1);
 	for (int i = 0; i < c->region->n; i++)
 		region[i] = split_names(c->region->at[i], a);
+	if (c->min_gain && !c->fast)
+		return err_set(e, ERR_USAGE, "--min-gain is for --auto=fast.");
 	struct graph_rates rates;
+	struct tpat_gain gain;
+	TRY(tpat_gain_read(&gain, c->min_gain, e));
 	if (c->automatic || c->all)
 		TRY(tpat_rates(&rates, g, c->target, c->profile, a, e));
 	struct graph_selection s = {
@@ -52,6 +56,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		.automatic = c->automatic,
 		.rates = c->automatic || c->all ? &rates : NULL,
 		.all = c->all,
+		.fast = c->fast,
 	};
 	if (c->from) {
 		s.froms = c->from->n;
@@ -64,9 +69,17 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	TRY(graph_select(out, g, &s, e));
 	if (c->automatic || c->all)
 		tpat_settle(out, &rates, a);
+	if (c->fast)
+		tpat_keep_worth(out, &rates, c->target, &gain, a);
 	if (out->n)
 		return 0;
 	TRY(check_nodes(g, e));
+	if (c->fast) {
+		err_set(e, ERR_UNSUPPORTED,
+		        "%s has no node that %s refuses, and no chain of others that gains enough in a plugin.", path,
+		        g->engine->name);
+		return err_advise(e, "A lower --min-gain takes smaller gains.");
+	}
 	err_set(e, ERR_UNSUPPORTED, "%s has no node that %s refuses and tpat supports.", path, g->engine->name);
 	return err_advise(e, "tpat list %s shows the reason for each node.", str_shell_path(a, path));
 }

@@ -47,6 +47,8 @@ struct tpat_choice {
 	bool automatic;
 	const struct tpat_strings *from, *to, *pattern; /* null: none */
 	bool all;
+	bool fast;                          /* with `automatic`: see graph_selection.fast */
+	const char *min_gain;               /* as text; null: the usual one */
 	const struct tpat_strings *profile; /* for estimates of `automatic`; null: none */
 	const struct sched_target *target;  /* the same; null: the default GPU */
 };
@@ -64,6 +66,17 @@ int tpat_engine_report(struct graph *g, const char *path, struct arena *a, struc
 /* ---- tpat_join.c: rates of a GPU (null: the default one) for joining nodes, at the optimum of the profiles. */
 int tpat_rates(struct graph_rates *out, struct graph *g, const struct sched_target *t,
                const struct tpat_strings *profile, struct arena *a, struct err *e);
+/* ---- tpat_fast.c: the least gain of a plugin for nodes that the engine runs itself: a share of their time, and
+ * nanoseconds. */
+struct tpat_gain {
+	double share, ns;
+};
+/* Reads "20%" or "5us"; null: the usual gain. */
+int tpat_gain_read(struct tpat_gain *out, const char *text, struct err *e);
+/* Leaves out regions of `fast` that gain less by the estimate, or keeps parts of them. */
+void tpat_keep_worth(struct graph_regions *r, const struct graph_rates *rates, const struct sched_target *t,
+                     const struct tpat_gain *gain, struct arena *a);
+
 /* Cuts joined regions that cannot be lowered as one program. */
 void tpat_settle(struct graph_regions *r, const struct graph_rates *rates, struct arena *a);
 

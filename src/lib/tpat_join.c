@@ -56,7 +56,7 @@ static bool lowers(const struct graph_region *r)
 static void settle(struct graph_regions *out, struct graph_region *r, const struct graph_rates *rates, struct arena *a)
 {
 	struct graph_regions parts = { 0 };
-	if (!r->joined || r->nodes.n < 2 || lowers(r) || !graph_region_cut(&parts, r, rates)) {
+	if (!r->joined || r->fast || r->nodes.n < 2 || lowers(r) || !graph_region_cut(&parts, r, rates)) {
 		vec_push(a, out, r);
 		return;
 	}

@@ -109,8 +109,8 @@ static int no_device(struct tuning *t)
 static int open_all(struct tuning *t)
 {
 	const struct tpat_tune_options *o = t->o;
-	struct tpat_choice c = { &o->node, &o->type,    &o->region, &o->except,  o->automatic, &o->from,
-		                 &o->to,   &o->pattern, o->all,     &o->profile, NULL };
+	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from, &o->to,
+		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  NULL };
 	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, &o->value, NULL, t->arena, t->err));
 	if (tpat_chooses(&c))
 		TRY(tpat_choose(&t->regions, t->graph, &c, t->arena, t->err));
