@@ -45,7 +45,7 @@ TPAT_KNOWN double fourier_cosine_of(int j, int n)
 	return 8 * j > n ? fourier_sine(turn * (n - 4 * j) / (4.0 * n)) : fourier_cosine(turn * j / n);
 }
 
-/* e^(2 pi i j / N). Indexed by the numbers of unrolled loops, so that it leaves nothing but constants. */
+/* e^(2 pi i j / N). Only unrolled loops index it, so that the compiled code contains only constants. */
 template <int N> struct fourier_table {
 	double re[N], im[N];
 	__device__ constexpr fourier_table() : re(), im()

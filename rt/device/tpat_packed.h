@@ -11,7 +11,7 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-/* The numbers: without a sign, with one (two's complement), and 8-bit floats. */
+/* Kinds of numbers: unsigned, signed (two's complement), and 8-bit floats. */
 enum packed_kind { PACKED_U4, PACKED_I4, PACKED_U8, PACKED_I8, PACKED_F8 };
 template <packed_kind KIND> TPAT_FN constexpr int packed_bits() { return KIND <= PACKED_I4 ? 4 : 8; }
 
@@ -111,7 +111,7 @@ template <packed_kind KIND> TPAT_FN packed_shift<bf16> packed_shift_of(int zero,
 		return { (0xc300u + z) * 0x10001u, packed_twice(round_bf16(-(float)(8 + z))) }; /* -128 - z, -8 - z */
 }
 
-/* Two consecutive numbers of 8 bits, number 2 * i of the word on. */
+/* Converts two consecutive numbers of 8 bits of a word, from number 2 * i on. */
 template <packed_kind KIND> TPAT_FN u32 packed_bytes_to(u32 q, int i, packed_shift<f16> less, f16)
 {
 	if constexpr (KIND == PACKED_F8) {
@@ -146,9 +146,9 @@ template <packed_kind KIND> TPAT_FN u32 packed_bytes_to(u32 q, int i, packed_shi
 
 /* ---- Products ---- */
 
-/* Each warp copies PIECES neighbouring pieces of 16 * TILES rows at a time, and STAGES - 1 such copies ahead. DOWN
- * warps have different rows, and the others the same at other depths. Rows are padded by 16 bytes, so that lanes read
- * words of different rows from different banks. */
+/* Each warp copies PIECES neighbouring pieces of 16 * TILES rows at a time, and STAGES - 1 such copies ahead. The warps
+ * form DOWN groups, each with rows of its own; the warps of a group work at different depths. Rows are padded by 16
+ * bytes, so that lanes read words of different rows from different banks. */
 template <packed_kind KIND, int TILES, int WARPS, int STAGES, int PIECES, int DOWN> struct packed_slots {
 	static const int rows = 16 * TILES, pitch = PIECES * PACKED_PIECE + 16;
 	uint4 memory[WARPS * STAGES * rows * pitch / 16];

@@ -28,7 +28,7 @@ struct join {
  * the graph's edges and the number of links that it leaves out. */
 int graph_join(struct join *j);
 
-/* Leaves out nodes at the edges of regions that make the edges larger. */
+/* Removes nodes at the edges of regions if without them fewer bytes cross the edges. */
 void join_trim(struct join *j);
 /* Numbers the connected parts of the regions in j->of, or of the levels if `by_level`, in the order of their first
  * nodes, and returns their number. Nodes of parts without a seed get JOIN_NONE. */

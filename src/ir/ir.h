@@ -1,5 +1,5 @@
 /* Tensor programs: expressions, buffers, stages. Every ONNX operator is lowered to one; schedules, printers and the
- * interpreter know nothing else. Text form: print.c and parse.c. */
+ * interpreter know nothing else. Text form: print.c. */
 #ifndef TPAT_IR_IR_H
 #define TPAT_IR_IR_H
 

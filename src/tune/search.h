@@ -76,11 +76,11 @@ enum { TUNE_PATIENCE = 24 };
 struct tune_search;
 struct tune_search *tune_search_new(const struct tune_space *s, uint64_t seed, struct arena *a);
 void tune_search_suggest(struct tune_search *s, struct tune_point p);
-/* Makes this share `index` of `count` searches, which run without each other's answers. Every share asks for the cost
- * model's choice. The options of each step are dealt out in the model's order, with the model's choice for all other
- * steps, so that the shares together ask for the same points whatever their number; `most`: of all shares' points, only
- * the first so many (0: all). A share ends there: the combinations that follow depend on all answers, so a search that
- * knows these asks for them. If the model's choice fails, there is nothing to compare with, and every share searches
+/* Makes this search share `index` of `count` shares, which do not see each other's answers. Every share asks for the
+ * cost model's choice. The options of each step are dealt out in the model's order, with the model's choice for all
+ * other steps. So all shares together ask for the same points, whatever their number. `most` limits the points of all
+ * shares together (0: no limit). A share ends there: combinations depend on all answers, so a later search that knows
+ * the answers asks for them. If the model's choice fails, there is nothing to compare with, and every share searches
  * alone. Call it before the first question. */
 void tune_search_divide(struct tune_search *s, int index, int count, int most);
 /* Adds a known trial, which is not asked for again. */

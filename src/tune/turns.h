@@ -24,10 +24,10 @@ struct tune_turns {
 	int rounds, unsteady; /* rounds that count; those left out because the clock changed within them */
 };
 
-/* One sample of each a round, the first of them by turns, so that a drifting clock favours neither. Ends early when
- * candidate 0 is clearly slower. `exact`: also when the ratio is known well enough to choose by it, and after 9 rounds
- * not before; then `rounds` is the most. At least one sample of a round's time beyond `limit_ns` in all ends it, too;
- * 0: no limit. */
+/* Takes one sample of each candidate per round, at most `rounds` rounds. The candidates take turns at being first, so
+ * that clock drift favours neither. Ends early when candidate 0 is clearly slower. With `exact` it also ends, after 9
+ * rounds or more, once the ratio is known well enough to choose by it. After 9 rounds it also ends once all samples
+ * together exceed `limit_ns`; 0: no limit. */
 int tune_by_turns(struct tune_turns *out, const struct tune_meter *m, int rounds, bool exact, double limit_ns,
                   struct err *e);
 
@@ -42,10 +42,10 @@ struct tune_choice {
 	int n;
 };
 
-/* Compares the best few of the search, and the cost model's choice, with the fastest of them. Of those that are equally
- * fast within half a percent, it chooses the one that the cost model likes best, step by step, so that repeated
- * searches choose the same; its time is the least of theirs. Times are in the measure of the cost model's choice if
- * that is ok. */
+/* Compares the best few candidates of the search, and the cost model's choice, with the fastest of them. Among those
+ * within half a percent of it, takes step by step the options that the cost model prefers, so that repeated searches
+ * choose the same. The chosen one's time is the minimum of theirs. If the cost model's choice is ok, all times are
+ * scaled to its time. */
 void tune_choose(struct tune_choice *out, const struct tune_search *s, const struct tune_space *space,
                  tune_compare_fn compare, void *user, struct arena *a);
 

@@ -25,8 +25,8 @@ struct fourier {
 	const void *user;
 };
 
-/* A constant N that has small prime factors, or at most one of which is large, takes O(N log N) terms; any other the
- * direct sum. */
+/* Lowers the transform to *y. Takes O(N log N) terms if N is constant and at most one of its prime factors is large;
+ * otherwise sums directly. */
 int fourier_lower(const struct fourier *f, struct value *y);
 
 #endif

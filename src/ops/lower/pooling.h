@@ -11,7 +11,7 @@ struct pooling {
 	struct space s; /* n, c, o..., then k... */
 	int rank;
 	expr x[IR_MAX_RANK];                           /* the element's index in `in` */
-	expr inside;                                   /* the condition that it is not in the padding */
+	expr inside;                                   /* condition: it is not in the padding */
 	expr kernel[IR_MAX_RANK], window[IR_MAX_RANK]; /* the window's extents; its index along each spatial axis */
 };
 /* Fills in *p from input 0 and the attributes WINDOW_ATTRS and POOLING_CEIL. */

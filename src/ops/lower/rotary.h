@@ -6,7 +6,7 @@
 
 struct rotary {
 	expr size;        /* the first elements of a head, which are rotated; the others stay */
-	bool interleaved; /* pairs are neighbours; else an element and the one half of `size` after it */
+	bool interleaved; /* a pair is two adjacent elements; else an element and the one size / 2 after it */
 };
 /* The other element of d's pair, the pair's number, and whether d is its first. */
 struct rotary_pair {
@@ -17,8 +17,9 @@ struct rotary_pair rotary_pair(const struct rotary *r, expr d);
 expr rotary_turn(const struct rotary_pair *p, expr x, expr other, expr cosine, expr sine);
 
 /* Makes output 0 from input 0, [b,h,s,d] or [b,s,h*d]. The caches are [positions, pairs], or [b,s,pairs]. Positions are
- * i64[b,s]; or the first one of each row, a single number; or not given, when rows count from 0; or [3,b,s], of which
- * the attributes mrope_section and mrope_layout say which list a pair goes by. Other attributes: ROTARY_ATTRS. */
+ * i64[b,s], or a single number, the first position of every row. If they are not given, rows count from 0. Of positions
+ * [3,b,s], the attributes mrope_section and mrope_layout select the list for each pair. Other attributes:
+ * ROTARY_ATTRS. */
 int rotary_embed(struct lower *l, struct value position, struct value cosine, struct value sine);
 /* Fails on positions of more than two axes. */
 int rotary_check_positions(struct lower *l, struct value position);

@@ -1,4 +1,4 @@
-/* Weights of 2, 4 or 8 bits in blocks, for MatMulNBits and the operators that fuse several of it. */
+/* Weights of 2, 4 or 8 bits in blocks, for MatMulNBits and the operators that fuse several such products. */
 #ifndef TPAT_OPS_MATMUL_NBITS_H
 #define TPAT_OPS_MATMUL_NBITS_H
 
@@ -7,7 +7,7 @@
 /* The matrix [rows, k]. The caller fills all but `blocks`, which nbits_check() does. */
 struct nbits {
 	int64_t bits, block, rows, k;
-	expr blocks; /* a row */
+	expr blocks; /* number of blocks per row */
 	struct value b, scale, zero;
 };
 int nbits_check(struct lower *l, struct nbits *p);

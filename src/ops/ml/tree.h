@@ -26,8 +26,8 @@ struct forest {
 	int *root; /* the root of each tree */
 	int *tree; /* the tree of each leaf; or null */
 	struct tree_vote *vote;
-	int depth;   /* comparisons on the longest way */
-	int reached; /* inner nodes, of the depth's ways */
+	int depth;   /* number of comparisons on the longest path */
+	int reached; /* number of inner nodes that a root leads to */
 	bool wide;   /* numbers are f64 */
 };
 
