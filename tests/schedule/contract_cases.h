@@ -181,6 +181,26 @@ static const struct schedule_case contract_cases[] = {
 	  "(a: f32[M,23], b: f32[37,23]) -> (y: f32[M,37])\n"
 	  "  y: f32[M,37] = sum (i, j | r<23) a[i, r] * b[j, r]\n",
 	  { "M=33", "M=1" } },
+	/* ... with sums long enough to be split, in whole parts and with a shorter last one */
+	{ "product_split",
+	  "(a: f16[M,256], end: f16[256,24], c: f16[24]) -> (y: f16[M,24])\n"
+	  "  y: f16[M,24] = sum (i, j | r<256) f32(a[i, r]) * f32(end[r, j]) then f16(it + f32(c[j]))\n",
+	  { "M=33", "M=1", "M=0" } },
+	{ "product_split_odd",
+	  "(a: f32[M,261], b: f32[37,261]) -> (y: f32[M,37], z: f32[M,37])\n"
+	  "  y: f32[M,37] = sum (i, j | r<261) a[i, r] * b[j, r]\n"
+	  "  z: f32[M,37] = map (i, j) max(y[i, j], 0.0)\n",
+	  { "M=19", "M=1" } },
+	{ "product_split_bytes",
+	  "(a: u8[M,192], b: i8[192,24], z: u8[]) -> (y: i32[M,24])\n"
+	  "  y: i32[M,24] = sum (i, j | r<192) (i32(a[i, r]) - i32(z[])) * i32(b[r, j])\n",
+	  { "M=18" } },
+	{ "convolution_depth_split",
+	  "(x: f32[2,144,W], weight: f32[20,144,3], b: f32[20]) -> (y: f32[2,20,W])\n"
+	  "  y: f32[2,20,W] = sum (i, j, k | r<144, s<3) select(and(0 <= k + s - 1, k + s - 1 < W), x[i, r, k + s - "
+	  "1], "
+	  "0.0) * weight[j, r, s] then it + b[j]\n",
+	  { "W=6", "W=1" } },
 	/* ... by ordinary arithmetic */
 	{ "product_floats",
 	  "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"

@@ -7,10 +7,12 @@
 bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *made, int n, int which)
 {
 	const struct ir_buffer *out = made[which]->out;
+	bool own = false; /* a stage of the program, not one that a rule has made for its other kernels */
 	if (out->role == IR_OUTPUT)
 		return true;
 	vec_each (s, &p->stages) {
 		bool inside = false;
+		own |= *s == made[which];
 		for (int i = 0; i < n; i++)
 			inside |= made[i] == *s;
 		if (!inside && ir_stage_reads(*s, out))
@@ -19,7 +21,7 @@ bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *m
 	vec_each (size, &p->sizes)
 		if (size->count == out)
 			return true;
-	return false;
+	return !own;
 }
 
 /* ---- Streaming stores. */

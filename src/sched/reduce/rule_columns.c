@@ -283,6 +283,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double in_column = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
 	w.columns = c->param[1] > 1 ? c->param[1] : 1;
 	w.threads = outs * (in_column < parts ? in_column : parts) / w.columns;
+	w.work = cost_work(site);
 	w.serial = rounds(in_column / parts) * ROUND_NS;
 	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
 	w.blocks = outs / (COLUMNS * w.columns);

@@ -1,0 +1,231 @@
+/* Rule contract_split: a sum of products with few tiles and long sums (split-K). `parts` parts of the depth become a
+ * batch axis of a contraction, whose results a second kernel adds. See contract.h. */
+#include "sched/contract/contract.h"
+#include "sched/build/accumulate.h"
+#include "sched/build/axes.h"
+#include "sched/build/extents.h"
+#include "sched/core/choose.h"
+
+enum { MOST_PARTS = 32, WAYS = 5 /* 2, 4 ... 32 parts */, WHOLE = 32 /* a part's length is a multiple */, LEAST = 64 };
+
+struct split_way {
+	int parts;
+	const struct ir_stage *sum, *add; /* over a buffer that is not the program's yet */
+	const struct contract_found *found;
+};
+
+struct split_found {
+	struct split_way way[WAYS];
+	int ways;
+};
+
+/* ---- The two stages. */
+
+/* Axes with the part's in front; the reduced axis `split` is a part's start and a position in it. */
+struct renaming {
+	const struct ir_stage *s;
+	int split;
+	expr part, length;
+};
+
+static expr renamed(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct renaming *r = user;
+	(void)arg;
+	if (e->op != IR_AXIS)
+		return NULL;
+	int rank = r->s->out->rank;
+	bool own = e->i < rank, split = e->i == rank + r->split;
+	expr extent = own ? r->s->out->dim[e->i] : split ? r->length : r->s->space[e->i - rank];
+	expr axis = ir_axis(pool, (int)e->i + 1, extent);
+	return split ? ir_binary(IR_ADD, ir_binary(IR_MUL, r->part, r->length), axis) : axis;
+}
+
+/* A factor that is zero where the condition fails, with one condition at most; null: not of that form. */
+static expr guarded(expr condition, expr factor)
+{
+	struct ir_pool *pool = factor->pool;
+	expr zero = ir_const(pool, factor->type, 0);
+	if (factor->op != IR_SELECT)
+		return ir_select(condition, factor, zero);
+	return factor->arg[2] == zero ? ir_select(ir_binary(IR_AND, condition, factor->arg[0]), factor->arg[1], zero)
+	                              : NULL;
+}
+
+/* The reduced axis to split: the longest with a constant extent; -1: none. */
+static int split_axis(const struct ir_stage *s, int64_t *extent)
+{
+	int best = -1;
+	*extent = 0;
+	for (int k = 0; k < s->space_rank; k++) {
+		int64_t x;
+		if (ir_const_int(s->space[k], &x) && x > *extent) {
+			*extent = x;
+			best = k;
+		}
+	}
+	return best;
+}
+
+/* Fills in the stages of `parts` parts: `sum` writes `made`, which `add` adds. Returns false if a part of the sums
+ * cannot be cut off. */
+static bool make_stages(struct ir_program *p, const struct ir_stage *s, int parts, struct ir_buffer *made,
+                        struct ir_stage *sum, struct ir_stage *add)
+{
+	struct ir_pool *pool = p->pool;
+	int64_t extent, length;
+	int rank = s->out->rank, split = split_axis(s, &extent);
+	length = (extent + parts - 1) / parts;
+	if (extent % parts || length % 8)
+		length = (length + WHOLE - 1) / WHOLE * WHOLE;
+	expr part = ir_axis(pool, 0, ir_index(pool, parts)), own[IR_MAX_RANK];
+	struct renaming r = { s, split, part, ir_index(pool, length) };
+	expr value = ir_copy(pool, s->value, renamed, &r);
+	if (length * parts != extent) {
+		if (value->op != IR_MUL || type_is_int(value->type))
+			return false;
+		expr point =
+		        ir_binary(IR_ADD, ir_binary(IR_MUL, part, r.length), ir_axis(pool, rank + 1 + split, r.length));
+		expr inside = ir_binary(IR_LT, point, ir_index(pool, extent));
+		expr left = guarded(inside, value->arg[0]), right = guarded(inside, value->arg[1]);
+		if (!left || !right)
+			return false;
+		value = ir_binary(IR_MUL, left, right);
+	}
+	*sum = *s;
+	sum->out = made;
+	sum->value = value;
+	sum->post = NULL;
+	sum->space[split] = r.length;
+
+	*add = *s;
+	own[0] = ir_axis(pool, rank, ir_index(pool, parts));
+	for (int k = 0; k < rank; k++)
+		own[k + 1] = ir_axis(pool, k, s->out->dim[k]);
+	add->value = ir_load(pool, made, own);
+	add->space_rank = 1;
+	add->space[0] = ir_index(pool, parts);
+	return true;
+}
+
+static void make_extents(struct ir_program *p, const struct ir_stage *s, int parts, expr *dim)
+{
+	dim[0] = ir_index(p->pool, parts);
+	for (int k = 0; k < s->out->rank; k++)
+		dim[k + 1] = s->out->dim[k];
+}
+
+static bool take_way(struct split_way *w, struct ir_program *p, const struct ir_stage *s, int parts)
+{
+	struct ir_buffer *made = NEW(p->arena, struct ir_buffer);
+	struct ir_stage *sum = NEW(p->arena, struct ir_stage), *add = NEW(p->arena, struct ir_stage);
+	const char *why;
+	*made = (struct ir_buffer){
+		.name = s->out->name, .type = s->value->type, .rank = s->out->rank + 1, .role = IR_TEMP
+	};
+	make_extents(p, s, parts, made->dim);
+	if (!make_stages(p, s, parts, made, sum, add))
+		return false;
+	*w = (struct split_way){ parts, sum, add, sched_match(p, sum, &sched_contract, &why) };
+	return w->found != NULL;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct split_found f = { .ways = 0 };
+	int64_t extent;
+	if (!sched_match(p, s, &sched_contract, why))
+		return NULL;
+	*why = "no axis of the sums has a constant length that is worth splitting";
+	if (split_axis(s, &extent) < 0 || s->out->rank == IR_MAX_RANK)
+		return NULL;
+	for (int parts = 2; parts <= MOST_PARTS && extent / parts >= LEAST; parts *= 2)
+		f.ways += take_way(&f.way[f.ways], p, s, parts);
+	return f.ways ? FOUND(p, f) : NULL;
+}
+
+/* ---- Choices. */
+
+static const struct split_way *way_of(const struct sched_site *site, const struct sched_choice *choice)
+{
+	const struct split_found *f = site->found;
+	for (int i = 0; i < f->ways; i++)
+		if (f->way[i].parts == choice->param[0])
+			return &f->way[i];
+	return NULL;
+}
+
+/* The choice of rule contract that a choice contains. */
+static struct sched_choice inner(const struct sched_choice *choice)
+{
+	const int *x = choice->param;
+	return (struct sched_choice){ &sched_contract, { x[1], x[2], x[3], x[4] } };
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct split_found *f = site->found;
+	const struct sched_target *t = site->t;
+	int n = 0;
+	for (int i = 0; i < f->ways; i++) {
+		struct sched_choice list[SCHED_RULE_CHOICES];
+		const struct sched_site first = { site->p, f->way[i].sum, t, f->way[i].found };
+		int parts = f->way[i].parts, found = sched_contract.candidates(&first, list);
+		for (int k = 0; k < found && n < SCHED_RULE_CHOICES; k++) {
+			const int *x = list[k].param;
+			double blocks = (double)about(out_count(site->p, first.s), t) / (x[0] * x[1]);
+			if (blocks < 8.0 * t->processors) /* more blocks have no use for shorter sums */
+				out[n++] = (struct sched_choice){ &sched_contract_split,
+					                          { parts, x[0], x[1], x[2], x[3] } };
+		}
+	}
+	return n;
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *choice)
+{
+	const struct split_way *w = way_of(site, choice);
+	const struct sched_site first = { site->p, w->sum, site->t, w->found };
+	const struct sched_choice sum = inner(choice), add = { sched_rule_of_sums, { 0 } };
+	/* The second kernel begins early: its launch is hidden in part, as measured on an H200. */
+	return sched_contract.estimate(&first, &sum) + sched_estimate(site->p, w->add, &add, site->t) -
+	       0.6 * site->t->launch_ns;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+{
+	const struct ir_stage *s = site->s;
+	struct ir_program *p = plan->program;
+	const struct sched_choice sum = inner(choice), add = { sched_rule_of_sums, { 0 } };
+	struct ir_stage *first = NEW(p->arena, struct ir_stage), *second = NEW(p->arena, struct ir_stage);
+	expr dim[IR_MAX_RANK];
+	int steps = plan->steps.n;
+	make_extents(p, s, choice->param[0], dim);
+	struct ir_buffer *made = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), s->value->type,
+	                                       s->out->rank + 1, dim, IR_TEMP);
+	ck(make_stages(p, s, choice->param[0], made, first, second));
+	apply_choice(plan, first, &sum, site->t);
+	apply_choice(plan, second, &add, site->t);
+	for (int i = steps; i < plan->steps.n; i++) /* this rule made the decision */
+		vec_each (k, plan->steps.at[i]) {
+			(*k)->rule = arena_printf(p->arena, "%s %d", choice->rule->name, choice->rule->version);
+			(*k)->params = i == plan->steps.n - 1 ? arena_printf(p->arena, "parts %d", choice->param[0])
+			                                      : (*k)->params;
+		}
+}
+
+const struct sched_rule sched_contract_split = {
+	.name = "contract_split",
+	.version = 1,
+	.param = { { "parts", 2, MOST_PARTS },
+	           { "rows", 16, 128 },
+	           { "columns", 32, 256 },
+	           { "depth", 8, 128 },
+	           { "packed", 0, 3 } },
+	.heavy = true,
+	.none = "the result has tiles enough for the GPU without splitting the sums",
+	.match = match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
