@@ -23,7 +23,7 @@ static const struct cli_command cli_commands[] = {
 	{ "db", "ACTION", "manage the tuning database: list, stats, export, import, merge, prune", cli_db },
 	{ "tune", "MODEL", "search for each node's fastest schedule on a device", cli_tune },
 	{ "rebuild", "FOLDER", "compile the edited kernels of a .tpat folder and replace its library", cli_rebuild },
-	{ "doctor", "PLACE ...", "finish or undo an interrupted build; check that files match; explain a log",
+	{ "doctor", "PLACE ...", "repair an interrupted build, check that its files match, or explain a log",
 	  cli_doctor },
 	{ "inspect", "LIBRARY", "show the contents of a plugin library", cli_inspect },
 	{ "help", "[COMMAND]", "print this text, or a command's options", help },

@@ -69,7 +69,7 @@ int db_put(struct db *d, const struct db_trial *t, int n, struct err *e);
 int db_each(struct db_trials *out, struct db *d, const struct db_key *key, int64_t *foreign, struct arena *a,
             struct err *e);
 
-/* How close a trial's key is to the queried one. */
+/* Closeness of a trial's key to the queried one. */
 enum db_match {
 	DB_EXACT,        /* same shape and device; a null device matches any */
 	DB_OTHER_DEVICE, /* another GPU of the same architecture */

@@ -54,8 +54,8 @@ struct contract_shape {
 	int group;            /* tile rows that blocks go through before the next column; 0: row by row */
 };
 
-/* How operands are repacked before the sum: not at all; so that vectors run along a reduced axis; the same with that
- * axis padded to whole vectors; padded to whole steps of 128 bytes. */
+/* Repacking of operands before the sum: none; so that vectors run along a reduced axis; the same with that axis padded
+ * to whole vectors; padded to whole steps of 128 bytes. */
 enum contract_packing { CONTRACT_AS_IT_IS, CONTRACT_PACKED, CONTRACT_PADDED, CONTRACT_PADDED_STEPS, CONTRACT_PACKINGS };
 
 /* The match of rule contract: the sum with operands repacked in each way that may help. */
