@@ -1,15 +1,19 @@
 /* tpat_run: a whole model with tpat's own kernels. */
+#include "base/file.h"
 #include "lib/tpat_inside.h"
 #include "run/run.h"
 #include "tensor/npy.h"
 
 #include <string.h>
 
+enum { REPEATS = 9 }; /* runs to profile */
+
 struct whole {
 	const struct tpat_run_options *o;
 	struct onnx_model *model;
 	struct graph *graph;
 	struct run_device on;
+	struct run_session *session;
 	struct tpat_given given;
 	struct {
 		VEC(struct graph_shape);
@@ -21,15 +25,47 @@ struct whole {
 static void clean_up(void *arg)
 {
 	struct whole *w = arg;
+	run_close(w->session);
 	if (w->on.dev)
 		w->on.dev->close(w->on.dev);
 	graph_free(w->graph);
 	onnx_model_free(w->model);
 }
 
+/* "input_0.pb" and so on are the model's inputs in their order; initializers that old models list do not count. */
+static int read_folder(struct whole *w, const char *folder)
+{
+	const Onnx__GraphProto *g = w->model->proto->graph;
+	int n = 0;
+	for (size_t i = 0; i < g->n_input; i++) {
+		struct tpat_given_tensor t = { .name = g->input[i]->name };
+		bool constant = false;
+		for (size_t k = 0; k < g->n_initializer; k++)
+			constant |= g->initializer[k]->name && strcmp(g->initializer[k]->name, t.name) == 0;
+		const char *path = path_join(w->arena, folder, arena_printf(w->arena, "input_%d.pb", n));
+		if (constant)
+			continue;
+		n++;
+		if (!file_exists(path)) /* an optional input, or a random one */
+			continue;
+		TRY(onnx_tensor_read_file(&t.tensor, NULL, path, w->arena, w->err));
+		vec_push(w->arena, &w->given, t);
+	}
+	if (w->given.n)
+		return 0;
+	err_set(w->err, ERR_USAGE, "The folder %s has no file input_0.pb.", folder);
+	return err_advise(w->err, "Name a single file as --input TENSOR=FILE.");
+}
+
 static int read_given(struct whole *w)
 {
-	TRY(tpat_given_read(&w->given, &w->o->input, w->arena, w->err));
+	for (int i = 0; i < w->o->input.n; i++) {
+		const struct tpat_strings one = { &w->o->input.at[i], 1 };
+		if (file_is_folder(*one.at))
+			TRY(read_folder(w, *one.at));
+		else
+			TRY(tpat_given_read(&w->given, &one, w->arena, w->err));
+	}
 	for (int i = 0; i < w->o->shape.n; i++) {
 		struct graph_shape s;
 		TRY(tpat_parse_shape(&s, w->o->shape.at[i], w->arena, w->err));
@@ -47,12 +83,14 @@ static int read_given(struct whole *w)
 static int open_model(struct whole *w)
 {
 	const char *path = w->o->model;
-	struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
 	int rc = onnx_model_read(&w->model, path, w->err);
 	if (rc == 0)
 		rc = onnx_model_check(w->model, w->err);
-	if (rc == 0)
-		rc = tpat_bind_values(w->model, &w->o->value, w->arena, w->err);
+	err_about(w->err, ERR_FILE, path);
+	TRY(rc);
+	TRY(read_given(w));
+	struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
+	rc = tpat_bind_values(w->model, &w->o->value, w->arena, w->err);
 	if (rc == 0)
 		rc = graph_new(&w->graph, w->model, &o, w->err);
 	err_about(w->err, ERR_FILE, path);
@@ -101,6 +139,26 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 	return 0;
 }
 
+static int measure(struct whole *w, struct tpat_ran *r)
+{
+	const struct tpat_run_options *o = w->o;
+	struct run_launch_time *each;
+	double spread;
+	if (o->time > 0)
+		TRY(run_time(&r->ns, &r->spread, w->session, o->time, false, w->err));
+	if (o->time > 0 && o->cuda_graph)
+		TRY(run_time(&r->graph_ns, &spread, w->session, o->time, true, w->err));
+	if (!o->profile && !o->profile_out)
+		return 0;
+	TRY(run_profile(&each, &r->launches, w->session, o->time > 0 ? o->time : REPEATS, w->err));
+	struct tpat_ran_launch *launch = NEWN(w->arena, struct tpat_ran_launch, r->launches + 1);
+	for (int i = 0; i < r->launches; i++)
+		launch[i] = (struct tpat_ran_launch){ each[i].piece, each[i].node, each[i].kernel, each[i].ns,
+			                              each[i].bytes };
+	r->launch = launch;
+	return o->profile_out ? tpat_run_trace(o->profile_out, o->model, r, w->arena, w->err) : 0;
+}
+
 static int run_model(struct whole *w, struct tpat_ran *r)
 {
 	struct graph *g = w->graph;
@@ -115,7 +173,8 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	if (unused)
 		return err_set(w->err, ERR_USAGE, "%s has no input \"%s\".", w->o->model, unused);
 	TRY(open_device(w));
-	TRY(run_graph(out, &counts, &w->on, g, in, w->arena, w->err));
+	w->session = run_open(&w->on, g, w->arena);
+	TRY(run_graph(out, &counts, w->session, in, w->err));
 	for (int i = 0; i < g->outputs.n; i++) {
 		const char *name = g->outputs.at[i]->name;
 		entry[i] = (struct npz_entry){ .name = name, .tensor = out[i] };
@@ -125,11 +184,14 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	if (w->o->output)
 		TRY(npz_write(w->o->output, entry, g->outputs.n, w->err));
 	r->outputs = tpat_strings_of(&text);
+	r->held = (int64_t)counts.held;
+	r->weights = (int64_t)counts.weights;
 	r->device = arena_strdup(w->arena, w->on.dev ? w->on.dev->props.name : "interpreter");
 	r->nodes = counts.nodes;
 	r->pieces = counts.pieces;
 	r->kernels = counts.kernels;
-	return 0;
+	TRY(measure(w, r));
+	return w->o->expect ? tpat_run_compare(r, w->o, out, g->outputs.at, g->outputs.n, w->arena, w->err) : 0;
 }
 
 struct run_call {
@@ -147,11 +209,10 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup = clean_up;
 	t->cleanup_arg = w;
 	struct tpat_ran *r = NEW(t->arena, struct tpat_ran);
-	TRY(read_given(w));
 	TRY(open_model(w));
-	TRY(run_model(w, r));
-	*c->out = r;
-	return 0;
+	int rc = run_model(w, r);
+	*c->out = rc == 0 || rc == ERR_DIFFER ? r : NULL;
+	return rc;
 }
 
 int tpat_run(struct tpat *t, const struct tpat_ran **out, const struct tpat_run_options *o)

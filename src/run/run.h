@@ -1,4 +1,4 @@
-/* Runs programs and whole models with tpat's own kernels, without an inference engine. */
+/* Runs whole models with tpat's own kernels, without an inference engine. */
 #ifndef TPAT_RUN_RUN_H
 #define TPAT_RUN_RUN_H
 
@@ -11,20 +11,39 @@ struct run_device {
 	struct sched_target target; /* for schedules; ignored by the interpreter */
 };
 
-/* Runs an optimised program once. `inputs`: one tensor per input, which determine the symbols; `outputs`: filled, data
- * in `a`. *kernels (may be null) grows by the number of launches. Errors: ERR_DEVICE from compiler and device;
- * ERR_MODEL for extents that do not fit; those of eval_program(). */
-int run_program(const struct run_device *on, struct ir_program *p, const struct tensor *const *inputs,
-                struct tensor *outputs, int *kernels, struct arena *a, struct err *e);
+/* A model on a device: its pieces' code, memory and launches, in the order of the nodes. A piece is as many consecutive
+ * nodes as one program can have. */
+struct run_session;
 
 struct run_counts {
 	int nodes, pieces, kernels;
+	size_t held, weights; /* bytes of device memory: in all; of these, for constants */
 };
 
-/* Runs the main graph, whose inputs `in` gives in their order, and fills one tensor per output. A piece is as many
- * consecutive nodes as one program can have. Errors: as run_program(); ERR_UNSUPPORTED names the first node that tpat
- * does not support. */
-int run_graph(struct tensor *out, struct run_counts *counts, const struct run_device *on, struct graph *g,
-              const struct tensor *in, struct arena *a, struct err *e);
+/* One launch. Strings live as long as the session's arena. */
+struct run_launch_time {
+	const char *piece;  /* "conv1..relu3": its nodes */
+	const char *node;   /* the node whose result it writes; "": results inside the piece */
+	const char *kernel; /* the function */
+	double ns;          /* median */
+	double bytes;       /* of all tensors that it reads or writes, each once */
+};
+
+/* Both in `a`. Close it before the device. */
+struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a);
+void run_close(struct run_session *s); /* null is fine */
+
+/* Runs the main graph once, whose inputs `in` gives in their order, and fills one tensor per output. Call it once for a
+ * session. Errors: ERR_DEVICE from compiler and device; ERR_MODEL for extents that do not fit; those of eval_program();
+ * ERR_UNSUPPORTED names the first node that tpat does not support. */
+int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
+              struct err *e);
+
+/* After run_graph(): repeats its launches on the same inputs. *ns: the median of `repeats` runs after a warm-up;
+ * *spread: (third quartile - first) / median. `recorded`: of a graph of the launches; 0 if the device
+ * records none. The interpreter has no launches: ERR_USAGE. */
+int run_time(double *ns, double *spread, struct run_session *s, int repeats, bool recorded, struct err *e);
+/* The same for each launch alone, in order. Kernels do not overlap here. */
+int run_profile(struct run_launch_time **out, int *n, struct run_session *s, int repeats, struct err *e);
 
 #endif

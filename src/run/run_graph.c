@@ -1,71 +1,111 @@
 /* A model in pieces: nodes in their order, as many in one program as it can have. See run.h. */
-#include "run/run.h"
+#include "run/run_inside.h"
 
 enum { MOST_NODES = 64 }; /* of a piece: schedules and compilers take long for more */
 
-struct model_run {
-	const struct run_device *on;
-	struct graph *g;
-	struct map values; /* struct tensor, by name */
-	struct run_counts *counts;
-	struct arena *a;
-	struct err *err;
-};
-
-static int value_of(const struct tensor **out, struct model_run *m, struct graph_value *v)
+static int value_of(struct run_value **out, struct run_session *s, struct graph_value *v, struct err *e)
 {
-	*out = map_get(&m->values, v->name);
+	const struct tensor *constant;
+	*out = map_get(&s->values, v->name);
 	if (*out)
 		return 0;
-	if (v->is_constant)
-		return graph_constant(out, m->g, v, m->err);
-	err_about(m->err, ERR_TENSOR, v->name);
-	return err_set(m->err, ERR_UNSUPPORTED, "The tensor \"%s\" is made by no node that can run.", v->name);
+	if (!v->is_constant) {
+		err_about(e, ERR_TENSOR, v->name);
+		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" is made by no node that can run.", v->name);
+	}
+	TRY(graph_constant(&constant, s->graph, v, e));
+	*out = NEW(s->arena, struct run_value);
+	**out = (struct run_value){ .value = v, .tensor = *constant };
+	map_put(&s->values, v->name, *out);
+	return 0;
+}
+
+/* Gives back the memory of values that no node after number `done` reads. Inputs and constants keep theirs for another
+ * run. */
+static void give_back(struct run_session *s, int done)
+{
+	for (int i = 0; i < s->values.n; i++) {
+		struct run_value *v = (struct run_value *)s->values.entry[i].value;
+		const struct graph_value *g = v->value;
+		int last = g->consumers.n ? g->consumers.at[g->consumers.n - 1] : -1;
+		if (!v->at || v->shared || v->given_back || g->is_input || g->is_output || g->is_constant ||
+		    g->captured || last > done)
+			continue;
+		run_memory_give(&s->memory, v->at);
+		v->given_back = true;
+	}
 }
 
 /* Fails without running anything if the nodes are not one program. */
-static int run_piece(struct model_run *m, const int *node, int n, bool *made)
+static int run_piece(struct run_session *s, const int *node, int n, bool *made, struct err *e)
 {
 	const struct graph_program_options o = { .any_types = true, .keep_types = true };
 	struct graph_region *r;
 	struct ir_program *p;
 	*made = false;
-	TRY(graph_region_new(&r, m->g, node, n, m->err));
-	TRY(graph_region_program(&p, r, &o, m->a, m->err));
+	TRY(graph_region_new(&r, s->graph, node, n, e));
+	TRY(graph_region_program(&p, r, &o, s->arena, e));
 	*made = true;
-	const struct tensor **in = NEWN(m->a, const struct tensor *, r->inputs.n + 1);
-	struct tensor *out = NEWN(m->a, struct tensor, r->outputs.n + 1);
+	struct run_value **in = NEWN(s->arena, struct run_value *, r->inputs.n + 1);
+	struct run_value *out = NEWN(s->arena, struct run_value, r->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++)
-		TRY(value_of(&in[i], m, r->inputs.at[i]));
-	if (run_program(m->on, p, in, out, &m->counts->kernels, m->a, m->err) < 0)
-		return err_where(m->err, "%s: node %s: ", m->g->model->path, r->label);
+		TRY(value_of(&in[i], s, r->inputs.at[i], e));
 	for (int i = 0; i < r->outputs.n; i++)
-		map_put(&m->values, r->outputs.at[i]->name, &out[i]);
-	m->counts->pieces++;
-	m->counts->nodes += n;
+		out[i].value = r->outputs.at[i];
+	if (run_program(s, r, p, in, out, e) < 0)
+		return err_where(e, "%s: node %s: ", s->graph->model->path, r->label);
+	for (int i = 0; i < r->outputs.n; i++)
+		map_put(&s->values, r->outputs.at[i]->name, &out[i]);
+	if (s->on.dev)
+		give_back(s, node[n - 1]);
+	s->counts->pieces++;
+	s->counts->nodes += n;
 	return 0;
 }
 
 /* Runs the nodes as one piece, or each half of them. */
-static int run_nodes(struct model_run *m, const int *node, int n)
+static int run_nodes(struct run_session *s, const int *node, int n, struct err *e)
 {
 	bool made;
-	if (run_piece(m, node, n, &made) == 0)
+	if (run_piece(s, node, n, &made, e) == 0)
 		return 0;
 	if (made || n == 1)
-		return m->err->code;
-	err_clear(m->err);
-	TRY(run_nodes(m, node, n / 2));
-	return run_nodes(m, node + n / 2, n - n / 2);
+		return e->code;
+	err_clear(e);
+	TRY(run_nodes(s, node, n / 2, e));
+	return run_nodes(s, node + n / 2, n - n / 2, e);
 }
 
-int run_graph(struct tensor *out, struct run_counts *counts, const struct run_device *on, struct graph *g,
-              const struct tensor *in, struct arena *a, struct err *e)
+struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a)
 {
-	struct model_run m = { on, g, map_new(a), counts, a, e };
-	int *node = NEWN(a, int, g->nodes.n + 1), n = 0;
-	for (int i = 0; i < g->inputs.n; i++)
-		map_put(&m.values, g->inputs.at[i]->name, &in[i]);
+	struct run_session *s = NEW(a, struct run_session);
+	*s = (struct run_session){
+		.on = *on, .graph = g, .arena = a, .memory = { .dev = on->dev, .arena = a }, .values = map_new(a)
+	};
+	return s;
+}
+
+void run_close(struct run_session *s)
+{
+	if (!s || !s->on.dev)
+		return;
+	vec_each (m, &s->modules)
+		s->on.dev->unload(s->on.dev, *m);
+	run_memory_free(&s->memory);
+	s->modules.n = 0;
+}
+
+int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
+              struct err *e)
+{
+	struct graph *g = s->graph;
+	int *node = NEWN(s->arena, int, g->nodes.n + 1), n = 0;
+	s->counts = counts;
+	for (int i = 0; i < g->inputs.n; i++) {
+		struct run_value *v = NEW(s->arena, struct run_value);
+		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i] };
+		map_put(&s->values, g->inputs.at[i]->name, v);
+	}
 	for (int i = 0; i < g->nodes.n; i++) {
 		if (g->nodes.at[i].folded || !graph_node_used(g, i))
 			continue;
@@ -73,11 +113,15 @@ int run_graph(struct tensor *out, struct run_counts *counts, const struct run_de
 		node[n++] = i;
 	}
 	for (int i = 0; i < n; i += MOST_NODES)
-		TRY(run_nodes(&m, node + i, n - i < MOST_NODES ? n - i : MOST_NODES));
+		TRY(run_nodes(s, node + i, n - i < MOST_NODES ? n - i : MOST_NODES, e));
 	for (int i = 0; i < g->outputs.n; i++) {
-		const struct tensor *t;
-		TRY(value_of(&t, &m, g->outputs.at[i]));
-		out[i] = *t;
+		struct run_value *v;
+		TRY(value_of(&v, s, g->outputs.at[i], e));
+		TRY(run_value_host(s, v, e));
+		out[i] = v->tensor;
 	}
+	counts->kernels = s->launches.n;
+	counts->held = s->memory.held;
+	counts->weights = s->memory.weights;
 	return 0;
 }

@@ -1,89 +1,281 @@
-/* One program on a device: its code, memory and launches. See run.h. */
-#include "run/run.h"
+/* One program on a device: its code, memory and launches. See run_inside.h. */
+#include "run/run_inside.h"
+
+#include <string.h>
 
 #include "eval/eval.h"
 #include "gen/language.h"
 #include "ir/execute.h"
 
 struct running {
-	struct dev *dev;
+	struct run_session *s;
+	const struct graph_region *region;
+	const struct ir_plan *plan;
+	struct ir_inputs inputs; /* determine the symbols */
 	struct dev_module *module;
-	int kernels;
+	void **memory; /* by buffer id */
+	int *last;     /* by buffer id: the last step that uses it */
+	struct err *err;
 };
 
-static int make(void *user, void **out, const struct ir_buffer *b, const struct tensor *content, size_t bytes,
-                struct err *e)
+static int compile(struct running *r)
 {
-	struct dev *d = ((struct running *)user)->dev;
-	TRY(d->alloc(d, out, bytes ? bytes : 1, e));
-	if (d->name)
-		d->name(d, *out, b->name);
-	return content && bytes ? d->copy_in(d, *out, content->data, bytes, e) : 0;
+	struct run_session *s = r->s;
+	struct dev *d = s->on.dev;
+	const struct language *l = language_of(d->props.language);
+	struct str text = str_new(s->arena);
+	struct dev_code code;
+	if (!r->plan->steps.n)
+		return 0;
+	l->print(&text, &r->plan, 1);
+	struct dev_source source = { .file = arena_printf(s->arena, "piece%s", l->ending),
+		                     .text = str_text(&text),
+		                     .may_race = ir_replaces(r->plan->program) };
+	TRY(d->compile(d, &code, &source, NULL, s->arena, r->err));
+	TRY(d->load(d, &r->module, &code, r->err));
+	vec_push(s->arena, &s->modules, r->module);
+	return 0;
 }
 
-static int read(void *user, void *to, const struct ir_buffer *b, const void *at, size_t bytes, struct err *e)
+/* ---- What a launch needs. */
+
+/* A size found at run time is read from its count, which is known once the kernels have run. */
+static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
-	struct dev *d = ((struct running *)user)->dev;
-	(void)b;
-	return bytes ? d->copy_out(d, to, at, bytes, e) : d->synchronize(d, e);
+	struct running *r = user;
+	struct dev *d = r->s->on.dev;
+	const struct ir_size *size = ir_size_find(r->plan->program, symbol);
+	if (!size)
+		return ir_inputs_symbol(&r->inputs, symbol, value);
+	return d->copy_out(d, value, r->memory[size->count->id], sizeof *value, r->err) == 0;
 }
 
-static void drop(void *user, void *at)
+static void *memory_of(void *user, const struct ir_buffer *b)
 {
-	struct dev *d = ((struct running *)user)->dev;
-	d->free(d, at);
+	return ((struct running *)user)->memory[b->id];
 }
 
 static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
 {
-	return dev_tensor_map(((struct running *)user)->dev, out, v, e);
+	return dev_tensor_map(((struct running *)user)->s->on.dev, out, v, e);
+}
+
+static int together(void *user, int threads)
+{
+	return dev_together(((struct running *)user)->s->on.dev, threads);
+}
+
+static void *copy(struct arena *a, const void *from, size_t bytes, size_t alignment)
+{
+	char *to = arena_alloc(a, bytes + alignment);
+	to += (alignment - (uintptr_t)to % alignment) % alignment;
+	return memcpy(to, from, bytes);
+}
+
+/* Arguments in their order: pointers, extents, tensor maps. */
+static void **copy_args(struct arena *a, const struct ir_kernel *k, void **args)
+{
+	void **to = NEWN(a, void *, k->buffers.n + k->symbols.n + k->maps.n + 1);
+	int n = 0;
+	for (int i = 0; i < k->buffers.n; i++, n++)
+		to[n] = copy(a, args[n], sizeof(void *), sizeof(void *));
+	for (int i = 0; i < k->symbols.n; i++, n++)
+		to[n] = copy(a, args[n], k->index64 ? sizeof(int64_t) : sizeof(int32_t), sizeof(int64_t));
+	for (int i = 0; i < k->maps.n; i++, n++)
+		to[n] = copy(a, args[n], TPAT_RT_MAP_BYTES, 64);
+	return to;
+}
+
+static const struct ir_buffer *buffer_of(const struct running *r, const struct ir_buffer *view)
+{
+	return r->plan->program->buffers.at[view->id];
+}
+
+/* The node whose result the kernel writes; "" if it writes only results inside the piece. */
+static const char *node_of(const struct running *r, const struct ir_kernel *k)
+{
+	const struct ir_program *p = r->plan->program;
+	for (int i = 0; i < p->outputs.n; i++)
+		vec_each (b, &k->written)
+			if (buffer_of(r, *b) == p->outputs.at[i] && i < r->region->outputs.n &&
+			    r->region->outputs.at[i]->producer >= 0)
+				return r->s->graph->nodes.at[r->region->outputs.at[i]->producer].label;
+	return r->region->nodes.n == 1 ? r->region->label : "";
+}
+
+static double bytes_of(struct running *r, const struct ir_launcher *l, const struct ir_kernel *k)
+{
+	double sum = 0;
+	struct err ignored = { 0 };
+	for (int i = 0; i < k->buffers.n; i++) {
+		size_t bytes = 0;
+		bool again = false;
+		for (int j = 0; j < i; j++)
+			again |= k->buffers.at[j]->id == k->buffers.at[i]->id;
+		if (!again && ir_buffer_bytes(&bytes, l, buffer_of(r, k->buffers.at[i]), &ignored) == 0)
+			sum += (double)bytes;
+	}
+	return sum;
 }
 
 static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
                   struct err *e)
 {
 	struct running *r = user;
-	struct dev_kernel *function;
-	TRY(r->dev->kernel(r->dev, &function, r->module, k->name, k->shared_bytes, e));
-	r->kernels++;
-	return dev_launch(r->dev, function, &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together },
-	                  args, e);
+	struct run_session *s = r->s;
+	struct dev *d = s->on.dev;
+	struct run_launch x = { .piece = r->region->label, .node = node_of(r, k), .kernel = k };
+	TRY(d->kernel(d, &x.function, r->module, k->name, k->shared_bytes, e));
+	memcpy(x.grid, grid, sizeof x.grid);
+	memcpy(x.block, block, sizeof x.block);
+	x.args = copy_args(s->arena, k, args);
+	vec_push(s->arena, &s->launches, x);
+	return dev_launch(d, x.function, &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together },
+	                  x.args, e);
 }
 
-static int together(void *user, int threads)
+/* ---- Memory: a buffer has it from the first step that uses it to the last one. */
+
+static void note(struct running *r, const struct ir_buffer *view, int step)
 {
-	return dev_together(((struct running *)user)->dev, threads);
+	r->last[view->id] = step;
 }
 
-static int compile(struct running *r, const struct ir_plan *plan, struct arena *a, struct err *e)
+static void note_uses(struct running *r)
 {
-	const struct language *l = language_of(r->dev->props.language);
-	struct str text = str_new(a);
-	struct dev_code code;
-	if (!plan->steps.n)
+	const struct ir_program *p = r->plan->program;
+	for (int i = 0; i < r->plan->steps.n; i++)
+		vec_each (k, r->plan->steps.at[i]) {
+			vec_each (b, &(*k)->buffers)
+				note(r, *b, i);
+			vec_each (m, &(*k)->maps)
+				note(r, m->buf, i);
+		}
+	vec_each (b, &p->buffers)
+		if ((*b)->role != IR_TEMP)
+			r->last[(*b)->id] = INT32_MAX;
+	vec_each (b, &p->outputs)
+		r->last[(*b)->id] = INT32_MAX;
+	vec_each (size, &p->sizes)
+		r->last[size->count->id] = INT32_MAX;
+}
+
+static int ensure(struct running *r, const struct ir_launcher *l, const struct ir_buffer *b)
+{
+	struct run_session *s = r->s;
+	struct dev *d = s->on.dev;
+	size_t bytes;
+	if (r->memory[b->id])
 		return 0;
-	l->print(&text, &plan, 1);
-	struct dev_source source = { .file = arena_printf(a, "piece%s", l->ending),
-		                     .text = str_text(&text),
-		                     .may_race = ir_replaces(plan->program) };
-	TRY(r->dev->compile(r->dev, &code, &source, NULL, a, e));
-	return r->dev->load(r->dev, &r->module, &code, e);
+	TRY(ir_buffer_bytes(&bytes, l, b, r->err));
+	TRY(run_memory_take(&r->memory[b->id], &s->memory, bytes, b->name, r->err));
+	if (b->role != IR_CONSTANT)
+		return 0;
+	s->memory.weights += bytes;
+	return bytes ? d->copy_in(d, r->memory[b->id], b->data->data, bytes, r->err) : 0;
 }
 
-int run_program(const struct run_device *on, struct ir_program *p, const struct tensor *const *inputs,
-                struct tensor *outputs, int *kernels, struct arena *a, struct err *e)
+static int run_step(struct running *r, const struct ir_launcher *l, int step)
 {
-	if (!on->dev)
-		return eval_program(p, inputs, outputs, NULL, a, e);
-	struct running r = { .dev = on->dev };
-	const struct ir_machine m = { on->dev->props.arch, make, read, drop, tensor_map, launch, together, &r };
-	const struct ir_plan *plan = sched_program(p, &on->target, NULL);
-	int rc = compile(&r, plan, a, e);
-	if (rc == 0)
-		rc = ir_execute(&m, plan, inputs, outputs, a, e);
-	if (r.module)
-		on->dev->unload(on->dev, r.module);
-	if (kernels)
-		*kernels += r.kernels;
-	return rc;
+	const struct ir_kernel *k;
+	TRY(ir_launch_choose(&k, l, r->plan->steps.at[step], r->err));
+	if (!k)
+		return 0;
+	vec_each (b, &k->buffers)
+		TRY(ensure(r, l, buffer_of(r, *b)));
+	vec_each (m, &k->maps)
+		TRY(ensure(r, l, buffer_of(r, m->buf)));
+	TRY(ir_launch_kernel(l, k, r->err));
+	r->s->launches.at[r->s->launches.n - 1].bytes = bytes_of(r, l, k);
+	return 0;
+}
+
+static void give_back(struct running *r, int step)
+{
+	for (int i = 0; i < r->plan->program->buffers.n; i++)
+		if (r->last[i] == step && r->memory[i])
+			run_memory_give(&r->s->memory, r->memory[i]);
+}
+
+/* ---- Results. */
+
+static int take_outputs(struct running *r, const struct ir_launcher *l, struct run_value *const *inputs,
+                        struct run_value *outputs)
+{
+	const struct ir_program *p = r->plan->program;
+	for (int i = 0; i < p->outputs.n; i++) {
+		const struct ir_buffer *b = p->outputs.at[i];
+		struct run_value *v = &outputs[i];
+		TRY(ensure(r, l, b)); /* an empty result has no kernel */
+		v->tensor = (struct tensor){ .type = b->type, .rank = b->rank };
+		for (int k = 0; k < b->rank; k++)
+			if (!ir_eval_int(b->dim[k], symbol_value, r, &v->tensor.dim[k]))
+				return r->err->code
+				               ? r->err->code
+				               : err_set(r->err, ERR_MODEL, "%s: an extent has no value.", b->name);
+		v->at = r->memory[b->id];
+		for (int k = 0; k < p->inputs.n; k++)
+			if (inputs[k]->at == v->at)
+				inputs[k]->shared = v->shared = true;
+		for (int k = 0; k < i; k++)
+			if (outputs[k].at == v->at)
+				outputs[k].shared = v->shared = true;
+		v->shared |= b->role == IR_CONSTANT;
+	}
+	return 0;
+}
+
+static int run_on_device(struct running *r, struct run_value *const *inputs, struct run_value *outputs)
+{
+	const struct ir_program *p = r->plan->program;
+	const struct ir_launcher l = {
+		r->plan->program, r->s->on.dev->props.arch, symbol_value, memory_of, tensor_map, launch, together, r
+	};
+	r->memory = NEWN(r->s->arena, void *, p->buffers.n + 1);
+	r->last = NEWN(r->s->arena, int, p->buffers.n + 1);
+	for (int i = 0; i < p->buffers.n; i++)
+		r->last[i] = -1;
+	note_uses(r);
+	for (int i = 0; i < p->inputs.n; i++) {
+		size_t bytes;
+		TRY(ir_buffer_bytes(&bytes, &l, p->inputs.at[i], r->err));
+		if (tensor_bytes(&inputs[i]->tensor) != (int64_t)bytes)
+			return err_set(r->err, ERR_MODEL, "%s has %lld bytes, but the program needs %zu.",
+			               inputs[i]->value->name, (long long)tensor_bytes(&inputs[i]->tensor), bytes);
+		TRY(run_value_device(r->s, inputs[i], r->err));
+		r->memory[p->inputs.at[i]->id] = inputs[i]->at;
+	}
+	for (int i = 0; i < r->plan->steps.n; i++) {
+		TRY(run_step(r, &l, i));
+		give_back(r, i);
+	}
+	TRY(take_outputs(r, &l, inputs, outputs));
+	return 0;
+}
+
+static int interpret(struct run_session *s, struct ir_program *p, const struct tensor *const *in,
+                     struct run_value *outputs, struct err *e)
+{
+	struct tensor *out = NEWN(s->arena, struct tensor, p->outputs.n + 1);
+	TRY(eval_program(p, in, out, NULL, s->arena, e));
+	for (int i = 0; i < p->outputs.n; i++)
+		outputs[i].tensor = out[i];
+	return 0;
+}
+
+int run_program(struct run_session *s, const struct graph_region *region, struct ir_program *p,
+                struct run_value *const *inputs, struct run_value *outputs, struct err *e)
+{
+	const struct tensor **in = NEWN(s->arena, const struct tensor *, p->inputs.n + 1);
+	for (int i = 0; i < p->inputs.n; i++) {
+		if (!s->on.dev || ir_value_is(p, p->inputs.at[i])) /* its elements decide extents */
+			TRY(run_value_host(s, inputs[i], e));
+		in[i] = &inputs[i]->tensor;
+	}
+	if (!s->on.dev)
+		return interpret(s, p, in, outputs, e);
+	struct running r = { .s = s, .region = region, .plan = sched_program(p, &s->on.target, NULL), .err = e };
+	r.inputs = (struct ir_inputs){ p, in };
+	TRY(compile(&r));
+	return run_on_device(&r, inputs, outputs);
 }

@@ -3,10 +3,12 @@
     FOLDER             what data.py wrote
     --device DEVICE    as for tpat run (default: cpu)
     --models A,B       only these
+    --jobs N           so many runs at a time (default: 1)
 
 Each run of data.py is one here: its inputs go in as .npy files, and its outputs come back as an .npz file. Tolerances are those of
 the zoo's index."""
 import argparse
+import concurrent.futures
 import os
 import subprocess
 import sys
@@ -29,8 +31,8 @@ def differs(got, want, relative, absolute, step):
     return None if same.all() else f"{(~same).sum()} of {same.size} elements differ, by {numpy.nanmax(numpy.abs(got - want)):.3g}"
 
 
-def run(model, tensors, device, tolerance, folder):
-    """Returns what is wrong as text, or None."""
+def command_of(model, tensors, device, folder):
+    """Returns the call of `tpat run` on these inputs, and the model's outputs with their values."""
     graph = onnx.load(model, load_external_data=False).graph
     values = {t.name: numpy_helper.to_array(t) for t in onnx.load(tensors).graph.initializer}
     constants = {t.name for t in graph.initializer}
@@ -39,16 +41,38 @@ def run(model, tensors, device, tolerance, folder):
         path = os.path.join(folder, f"{i}.npy")
         numpy.save(path, values[name])
         command += ["-i", f"{name}={path}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    if done.returncode:
-        return done.stderr.strip().replace("\n", " ")
+    return command, {v.name: values[v.name] for v in graph.output}
+
+
+def fault_of(folder, wanted, tolerance):
+    """Returns how the outputs in the folder differ from the wanted ones as text, or None."""
     got = numpy.load(os.path.join(folder, "out.npz"))
-    for v in graph.output:
-        want = values[v.name]
-        fault = differs(got[v.name], want, *(tolerance if want.dtype.kind == "f" else (0, 0, tolerance[2])))
+    for name, want in wanted.items():
+        fault = differs(got[name], want, *(tolerance if want.dtype.kind == "f" else (0, 0, tolerance[2])))
         if fault:
-            return f"{v.name} {fault}"
+            return f"{name} {fault}"
     return None
+
+
+def run(model, tensors, device, tolerance):
+    """Returns what is wrong as text, or None."""
+    with tempfile.TemporaryDirectory() as folder:
+        command, wanted = command_of(model, tensors, device, folder)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        except subprocess.TimeoutExpired:
+            return "stopped after 600 seconds"
+        if done.returncode:
+            return done.stderr.strip().replace("\n", " ") or f"exit status {done.returncode}"
+        return fault_of(folder, wanted, tolerance)
+
+
+def models_of(folder, chosen):
+    """Yields the name and the tolerances of each model of the index; `chosen`: only these, if any."""
+    for line in open(os.path.join(folder, "index.tsv"), encoding="utf-8"):
+        name, *rest = line.split()
+        if name != "#" and (not chosen or name in chosen):
+            yield name, (float(rest[0]), float(rest[1]), float(rest[-1]))
 
 
 def main():
@@ -56,20 +80,20 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--models", default="")
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
     passed = failed = 0
-    for line in open(os.path.join(options.folder, "index.tsv"), encoding="utf-8"):
-        name, *rest = line.split()
-        if name == "#" or options.models and name not in options.models.split(","):
-            continue
-        own = os.path.join(options.folder, name)
-        tolerance = (float(rest[0]), float(rest[1]), float(rest[-1]))
-        for k in range(2):
-            tensors = os.path.join(own, f"tensors_{k}.onnx")
-            if not os.path.exists(tensors):
-                continue
-            with tempfile.TemporaryDirectory() as folder:
-                fault = run(os.path.join(own, "model.onnx"), tensors, options.device, tolerance, folder)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        runs = []
+        for name, tolerance in models_of(options.folder, options.models.split(",") if options.models else []):
+            own = os.path.join(options.folder, name)
+            for k in range(2):
+                tensors = os.path.join(own, f"tensors_{k}.onnx")
+                if os.path.exists(tensors):
+                    arguments = os.path.join(own, "model.onnx"), tensors, options.device, tolerance
+                    runs.append((name, k, pool.submit(run, *arguments)))
+        for name, k, future in runs:
+            fault = future.result()
             passed, failed = passed + (not fault), failed + bool(fault)
             if fault:
                 print(f"FAIL {name} {k}: {fault}", flush=True)

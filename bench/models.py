@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Times whole models: tpat's own kernels (`tpat run`) next to ONNX Runtime on the processor.
+
+    bench/models.py measure FOLDER FILE [--device cuda] [--models A,B] [--jobs N] [--seconds S]
+                                       FOLDER: what tests/zoo/data.py wrote; writes FILE, a line per model
+    bench/models.py table [FILE]       prints docs/models.md from such a file; without it the table has no numbers
+
+Every run is checked against the expected outputs first, N models at a time, which also fills the cache of compiled kernels. Then
+each model is timed alone, as single launches and as a CUDA graph."""
+import argparse
+import concurrent.futures
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+sys.path.insert(0, os.path.join(ROOT, "tests", "zoo"))
+
+COLUMNS = ["model", "check", "device", "nodes", "pieces", "launches", "tpat_us", "graph_us", "held_mb", "ort_us"]
+HEAD = """# Whole models
+
+`tpat run` executes a whole model with tpat's own kernels, without an inference engine. This table has its times for the models of
+the zoo (`tests/zoo/`): small versions of architectures that people export, so that launches matter more than bandwidth. Times are
+medians of one run in microseconds, with inputs and outputs on the device. *Graph*: the same launches, recorded as a CUDA graph.
+*ONNX Runtime*: its CPU provider on the same machine, since that is what the machine has. Every timed run agrees with ONNX Runtime's
+outputs. `bench/models.py` measures the numbers and writes this page.
+"""
+
+
+def run_tpat(model, tensors, device, tolerance, extra):
+    """Returns the program's output and what is wrong as text, or None."""
+    import whole
+    with tempfile.TemporaryDirectory() as folder:
+        command, wanted = whole.command_of(model, tensors, device, folder)
+        try:
+            done = subprocess.run(command + extra, capture_output=True, text=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return "", "stopped after 300 seconds"
+        if done.returncode:
+            return "", done.stderr.strip().replace("\n", " ") or f"exit status {done.returncode}"
+        return done.stdout, whole.fault_of(folder, wanted, tolerance)
+
+
+def number(pattern, text):
+    found = re.search(pattern, text)
+    return found.group(1) if found else ""
+
+
+def time_ort(model, tensors):
+    """Microseconds of one run on the processor, or an empty text if this ONNX Runtime cannot run the model."""
+    try:
+        import onnx
+        import onnxruntime
+        from onnx import numpy_helper
+        values = {t.name: numpy_helper.to_array(t) for t in onnx.load(tensors).graph.initializer}
+        session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+        feed = {i.name: values[i.name] for i in session.get_inputs()}
+        session.run(None, feed)
+        times, end = [], time.perf_counter() + 0.2
+        while len(times) < 5 or time.perf_counter() < end and len(times) < 1000:
+            start = time.perf_counter()
+            session.run(None, feed)
+            times.append(time.perf_counter() - start)
+        return f"{1e6 * statistics.median(times):.0f}"
+    except Exception as error:  # its exceptions have no common class
+        print(f"ONNX Runtime: {model}: {str(error).splitlines()[0]}", file=sys.stderr)
+        return ""
+
+
+def measure(options):
+    import whole
+    names = list(whole.models_of(options.folder, options.models.split(",") if options.models else []))
+    end = time.monotonic() + options.seconds
+    row = {}
+
+    def paths(name):
+        return os.path.join(options.folder, name, "model.onnx"), os.path.join(options.folder, name, "tensors_0.onnx")
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        checks = [(name, tolerance, pool.submit(run_tpat, *paths(name), options.device, tolerance, [])) for name, tolerance in names]
+        for name, tolerance, future in checks:
+            text, fault = future.result()
+            row[name] = {"model": name, "check": fault or "ok"}
+            if fault:
+                print(f"FAIL {name}: {fault}", flush=True)
+    for name, tolerance in names:
+        if row[name]["check"] != "ok" or time.monotonic() > end:
+            continue
+        text, fault = run_tpat(*paths(name), options.device, tolerance, ["--time", "50", "--cuda-graph"])
+        row[name].update(device=number(r" on (.*): \d+ nodes", text), nodes=number(r"(\d+) nodes", text),
+                         pieces=number(r"(\d+) pieces", text), launches=number(r"(\d+) launches", text),
+                         tpat_us=number(r"time: ([0-9.]+) us", text), held_mb=number(r"memory: ([0-9.]+) MB", text))
+        row[name].update(graph_us=number(r"([0-9.]+) us as one CUDA graph", text), ort_us=time_ort(*paths(name)))
+        print(*row[name].values(), flush=True)
+        write(options.file, row)
+    write(options.file, row)
+    good = sum(r["check"] == "ok" for r in row.values())
+    print(f"{good} passed, {len(row) - good} failed")
+    return good < len(row)
+
+
+def write(path, row):
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write("\t".join(COLUMNS) + "\n")
+        for r in row.values():
+            file.write("\t".join(str(r.get(c, "")).replace("\t", " ") for c in COLUMNS) + "\n")
+    os.replace(path + ".new", path)
+
+
+def table(options):
+    print(HEAD)
+    lines = open(options.file, encoding="utf-8").read().splitlines() if options.file else ["\t".join(COLUMNS)]
+    names = lines[0].split("\t")
+    rows = [dict(zip(names, line.split("\t"))) for line in lines[1:]]
+    devices = sorted({r["device"] for r in rows if r["device"]})
+    if devices:
+        print(f"Measured on: {', '.join(devices)}.\n")
+    else:
+        print("No numbers have been measured yet.\n")
+    print("| model | nodes | pieces | launches | tpat | graph | memory, MB | ONNX Runtime, CPU |")
+    print("|---|---|---|---|---|---|---|---|")
+    for r in rows:
+        if r["check"] == "ok" and r["tpat_us"]:
+            us = [f"{float(r[name]):.0f}" if r[name] else "" for name in ("tpat_us", "graph_us", "ort_us")]
+            print(f"| {r['model']} | {r['nodes']} | {r['pieces']} | {r['launches']} | {us[0]} | {us[1]} | {r['held_mb']} | {us[2]} |")
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("measure")
+    one.add_argument("folder")
+    one.add_argument("file")
+    one.add_argument("--device", default="cuda")
+    one.add_argument("--models", default="")
+    one.add_argument("--jobs", type=int, default=os.cpu_count())
+    one.add_argument("--seconds", type=float, default=3600, help="start timing no further models after this time")
+    one.set_defaults(call=measure)
+    two = commands.add_parser("table")
+    two.add_argument("file", nargs="?")
+    two.set_defaults(call=table)
+    options = parser.parse_args()
+    return options.call(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,70 @@
+/* Shared by the files of src/run/. */
+#ifndef TPAT_RUN_RUN_INSIDE_H
+#define TPAT_RUN_RUN_INSIDE_H
+
+#include "base/map.h"
+#include "run/run.h"
+
+/* ---- run_memory.c: device memory that later tensors use again. The device's queue is in order, so a block may be
+ * given back as soon as its last reader is launched. */
+struct run_block {
+	void *at;
+	size_t bytes;
+	bool free;
+};
+struct run_memory {
+	struct dev *dev;
+	struct arena *arena;
+	size_t held, weights; /* bytes */
+	struct {
+		VEC(struct run_block);
+	} blocks;
+};
+int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, struct err *e);
+void run_memory_give(struct run_memory *m, const void *at);
+void run_memory_free(struct run_memory *m);
+
+/* ---- A tensor of the graph: on the host, on the device, or both. */
+struct run_value {
+	const struct graph_value *value;
+	struct tensor tensor; /* data null: not on the host */
+	void *at;             /* null: not on the device */
+	bool shared;          /* several values have this memory */
+	bool given_back;
+};
+
+/* A launch with a copy of its arguments. */
+struct run_launch {
+	const char *piece, *node;
+	const struct ir_kernel *kernel;
+	struct dev_kernel *function;
+	uint32_t grid[3], block[3];
+	void **args;
+	double bytes;
+};
+
+struct run_session {
+	struct run_device on;
+	struct graph *graph;
+	struct arena *arena;
+	struct run_memory memory;
+	struct map values; /* struct run_value, by name */
+	struct {
+		VEC(struct run_launch);
+	} launches;
+	struct {
+		VEC(struct dev_module *);
+	} modules;
+	struct run_counts *counts;
+};
+
+/* run_value.c: the value in host memory, or in device memory. */
+int run_value_host(struct run_session *s, struct run_value *v, struct err *e);
+int run_value_device(struct run_session *s, struct run_value *v, struct err *e);
+
+/* run_program.c: runs a region's optimised program, and keeps its launches. `outputs`: filled; their tensors have no
+ * data unless the interpreter made them. */
+int run_program(struct run_session *s, const struct graph_region *r, struct ir_program *p,
+                struct run_value *const *inputs, struct run_value *outputs, struct err *e);
+
+#endif

@@ -1,0 +1,31 @@
+/* Tensors of a graph on the host and on the device. See run_inside.h. */
+#include "run/run_inside.h"
+
+int run_value_host(struct run_session *s, struct run_value *v, struct err *e)
+{
+	struct dev *d = s->on.dev;
+	struct tensor t;
+	if (v->tensor.data)
+		return 0;
+	TRY(tensor_new(&t, v->tensor.type, v->tensor.rank, v->tensor.dim, s->arena, e));
+	int64_t bytes = tensor_bytes(&t);
+	if (bytes > 0 && v->at)
+		TRY(d->copy_out(d, t.data, v->at, (size_t)bytes, e));
+	v->tensor = t;
+	return 0;
+}
+
+int run_value_device(struct run_session *s, struct run_value *v, struct err *e)
+{
+	struct dev *d = s->on.dev;
+	if (v->at)
+		return 0;
+	int64_t bytes = tensor_bytes(&v->tensor);
+	if (bytes < 0)
+		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" has no type that a device can hold.",
+		               v->value->name);
+	TRY(run_memory_take(&v->at, &s->memory, (size_t)bytes, v->value->name, e));
+	if (v->value->is_constant)
+		s->memory.weights += (size_t)bytes;
+	return bytes ? d->copy_in(d, v->at, v->tensor.data, (size_t)bytes, e) : 0;
+}
