@@ -63,10 +63,10 @@ struct cli_option {
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
 	{ "from", 0, CLI_SPLIT, &(o).from, "TENSOR,...", \
 	  "fuse all nodes between these tensors and those of --to" }, \
-	{ "to", 0, CLI_SPLIT, &(o).to, "TENSOR,...", "the last results of such nodes" }, \
+	{ "to", 0, CLI_SPLIT, &(o).to, "TENSOR,...", "tensors at which such a region ends" }, \
 	{ "pattern", 0, CLI_SPLIT, &(o).pattern, "NAME,...", \
-	  "wherever this occurs: layernorm, rmsnorm, gelu, silu, swiglu, rope,\n" \
-	  "attention, nms, qdq, or the nodes of a small ONNX file" }, \
+	  "a plugin wherever this occurs: layernorm, rmsnorm, gelu, silu,\n" \
+	  "swiglu, rope, attention, nms, qdq, or the nodes of a small ONNX file" }, \
 	{ "all", 0, CLI_FLAG, &(o).all, NULL, "every node that tpat supports, in few plugins" }, \
 	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto skip" }
 /* clang-format on */

@@ -92,7 +92,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all\n"
 		  "(default: one for each kind of GPU, and PTX for later ones)" },
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
-		  "choose schedules for this GPU: \"A100 40GB\", \"orin nx\"\n"
+		  "choose kernels for this GPU: \"A100 40GB\", \"orin nx\"\n"
 		  "(default: by --arch, else H100 SXM)" },
 		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\n"
@@ -115,7 +115,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "builds an engine (default 2; 1 for more than two --arch, and\n"
 		  "for products, convolutions and attention)" },
 		{ "keep-types", 0, CLI_FLAG, &b->o.keep_types, NULL,
-		  "keep BOOL and UINT8 inputs and outputs of plugins (default: INT32)" },
+		  "keep BOOL and UINT8 inputs and outputs of plugins (default:\n"
+		  "convert them to INT32)" },
 		{ "any-types", 0, CLI_FLAG, &b->o.any_types, NULL,
 		  "let plugins have inputs and outputs of types that TensorRT lacks" },
 		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS",

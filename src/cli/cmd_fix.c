@@ -190,7 +190,7 @@ int cli_fix(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &f.o.output, "FILE", "the rewritten model (default MODEL_tpat.onnx)" },
 		{ "arch", 0, CLI_SPLIT, &f.o.arch, "ARCH,...", "GPU architectures, as for tpat build" },
-		{ "gpu", 0, CLI_TEXT, &f.o.gpu, "NAME", "choose schedules for this GPU" },
+		{ "gpu", 0, CLI_TEXT, &f.o.gpu, "NAME", "choose kernels for this GPU" },
 		{ "tensorrt", 0, CLI_TEXT, &f.o.tensorrt, "VERSION", "the version that refused it: 8.6, 10.3, 11.1" },
 		{ "shape", 's', CLI_LIST, &f.o.shape, "IN:1x3xHxW", "shape of a model input" },
 		{ "value", 0, CLI_LIST, &f.o.value, "IN=16000", "make a model input a constant" },
