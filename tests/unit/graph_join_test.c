@@ -20,14 +20,19 @@ static struct graph_rates rates(double launch_ns)
 	return r;
 }
 
-static struct graph_regions select_with(struct graph *g, const struct graph_rates *r)
+static struct graph_regions select_more(struct graph *g, const struct graph_rates *r, bool fast)
 {
-	struct graph_selection s = { .automatic = true, .rates = r };
+	struct graph_selection s = { .automatic = true, .fast = fast, .rates = r };
 	struct graph_regions out;
 	struct err e = { 0 };
 
 	CHECK(graph_select(&out, g, &s, &e) == 0);
 	return out;
+}
+
+static struct graph_regions select_with(struct graph *g, const struct graph_rates *r)
+{
+	return select_more(g, r, false);
 }
 
 static const char *labels(const struct graph_regions *r)
@@ -169,6 +174,29 @@ static struct onnx_model *random_model(int nodes)
 	return m;
 }
 
+/* A chain has no products, and each kernel that the engine may run for it is convex, as a region must be. */
+static void check_fast(struct graph *g, const struct graph_region *r)
+{
+	int *kernel = NEWN(arena, int, r->nodes.n), *node = NEWN(arena, int, r->nodes.n);
+	int kernels = graph_engine_kernels(r, kernel), all = 0;
+	struct graph_region *part;
+	struct err e = { 0 };
+
+	CHECK(r->nodes.n > 1 && kernels > 0);
+	vec_each (i, &r->nodes)
+		CHECK(g->nodes.at[*i].work != GRAPH_PRODUCT);
+	for (int k = 0; k < kernels; k++) {
+		int n = 0;
+
+		for (int i = 0; i < r->nodes.n; i++)
+			if (kernel[i] == k)
+				node[n++] = r->nodes.at[i];
+		CHECK(n > 0 && graph_region_new(&part, g, node, n, &e) == 0);
+		all += n;
+	}
+	CHECK_INT(all, r->nodes.n);
+}
+
 /* Each refused node is in one region, and the model can be rewritten: regions are convex, and none need each other's
  * results. Whether a region is convex is checked by graph_region_new(). */
 static void check_regions(struct graph *g, const struct graph_regions *r)
@@ -184,7 +212,9 @@ static void check_regions(struct graph *g, const struct graph_regions *r)
 		vec_each (i, &(*region)->nodes)
 			times[*i]++;
 		CHECK(graph_region_new(&again, g, (*region)->nodes.at, (*region)->nodes.n, &e) == 0);
-		CHECK((*region)->refused > 0);
+		CHECK((*region)->fast ? (*region)->refused == 0 : (*region)->refused > 0);
+		if ((*region)->fast)
+			check_fast(g, *region);
 	}
 	for (int i = 0; i < g->nodes.n; i++) {
 		CHECK(times[i] <= 1);
@@ -198,6 +228,8 @@ static void check_regions(struct graph *g, const struct graph_regions *r)
 
 static void random_graphs(void)
 {
+	int chains = 0;
+
 	for (int i = 0; i < 300; i++) {
 		struct onnx_model *m;
 		struct graph_rates r = rates(i % 3 ? 2000 : 0);
@@ -207,11 +239,41 @@ static void random_graphs(void)
 		state = (unsigned)i;
 		m = random_model(4 + below(60));
 		g = graph_of(m, NULL);
-		regions = select_with(g, &r);
+		regions = select_more(g, &r, i % 2);
+		vec_each (region, &regions)
+			chains += (*region)->fast;
 		check_regions(g, &regions);
 		graph_free(g);
 		onnx_model_free(m);
 	}
+	CHECK(chains > 50);
+}
+
+/* A softmax between products is attention, with its scale and the transposed key; one that no product reads is not. */
+static void leaves_attention(void)
+{
+	struct onnx_model *m = model(8, 17);
+	struct graph_rates r = rates(2000);
+	struct graph_regions regions;
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "8 8");
+	output(m, "y", TYPE_F32, "8 8");
+	output(m, "last", TYPE_F32, "8 8");
+	node(m, "MatMul", "x x", "q");
+	node(m, "Transpose", "q", "k");
+	node(m, "MatMul", "q k", "scores");
+	node(m, "Neg", "scores", "negative");
+	node(m, "Softmax", "negative", "weights");
+	node(m, "MatMul", "weights q", "y");
+	node(m, "Transpose", "y", "turned");
+	node(m, "Add", "turned y", "sum");
+	node(m, "Softmax", "sum", "last");
+	g = graph_of(m, NULL);
+	regions = select_more(g, &r, true);
+	CHECK_STR(labels(&regions), "turned sum last");
+	graph_free(g);
+	onnx_model_free(m);
 }
 
 /* Halves of halves: every cut leaves regions with all refused nodes, each once. */
@@ -260,6 +322,7 @@ int main(void)
 	joins_chain();
 	adopts_small();
 	keeps_misfits_inside();
+	leaves_attention();
 	random_graphs();
 	cuts();
 	many_nodes();
