@@ -10,7 +10,7 @@ int zoo_cuts_read(int *cut, const char *text)
 {
 	int n = 0;
 	for (const char *at = text; *at && n < ZOO_MOST_CUTS; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
-		cut[n] = *at == 'r' ? ZOO_RANDOM : atoi(at);
+		cut[n] = *at == 'r' ? ZOO_RANDOM : *at == 'j' ? ZOO_JOINED : *at == 'f' ? ZOO_FAST : atoi(at);
 		if (cut[n] == 0)
 			return 0;
 		n++;
@@ -20,7 +20,8 @@ int zoo_cuts_read(int *cut, const char *text)
 
 const char *zoo_cut_name(int cut, struct arena *a)
 {
-	return cut == ZOO_RANDOM ? "r" : arena_printf(a, "%d", cut);
+	static const char *const named[] = { "r", "j", "f" };
+	return cut < 0 ? named[-1 - cut] : arena_printf(a, "%d", cut);
 }
 
 static bool wanted(struct graph *g, int i)
@@ -148,6 +149,53 @@ static void cut_by_chance(struct graph *g, void (*each)(void *user, const int *n
 	}
 }
 
+/* ---- Joined regions. */
+
+static int64_t some_extent(void *user, expr e)
+{
+	int64_t n = 64;
+	(void)user;
+	ir_const_int(e, &n);
+	return n;
+}
+
+/* Calls `each` with the region, or with parts of it that can be programs. */
+static void settle(const struct graph_region *r, const struct graph_rates *rates,
+                   void (*each)(void *user, const int *node, int n), void *user)
+{
+	const struct graph_program_options options = { .any_types = true, .sizes = true };
+	struct graph_regions parts = { 0 };
+	struct arena *scratch = arena_new();
+	struct ir_program *p;
+	struct err e = { 0 };
+	bool fits = r->folded || graph_region_program(&p, r, &options, scratch, &e) == 0;
+	arena_free(scratch);
+	if (fits || !graph_region_cut(&parts, r, rates))
+		each(user, r->nodes.at, r->nodes.n);
+	vec_each (part, &parts)
+		settle(*part, rates, each, user);
+}
+
+/* Both kinds of regions, of which `fast` says the one wanted: the others are in the way, as in a build. */
+static void cut_as_auto(struct graph *g, bool fast, void (*each)(void *user, const int *node, int n), void *user)
+{
+	struct graph_rates rates = { .bytes_per_ns = 3000, .launch_ns = 2000, .extent = some_extent };
+	struct graph_selection s = { .automatic = true, .fast = fast, .rates = &rates };
+	struct chance c = { .graph = g, .state = 54321u + (uint64_t)g->nodes.n };
+	struct graph_regions out;
+	struct err e = { 0 };
+	for (int i = 0; i < TYPE_COUNT; i++)
+		rates.plugin_work[i] = rates.engine_work[i] = 10000;
+	vec_each (n, &g->nodes)
+		n->reported = below(&c, fast ? 10 : 3) == 0 ? "by chance" : NULL;
+	if (graph_select(&out, g, &s, &e) == 0)
+		vec_each (r, &out)
+			if ((*r)->graph == g && (*r)->fast == fast)
+				settle(*r, &rates, each, user);
+	vec_each (n, &g->nodes)
+		n->reported = NULL;
+}
+
 int zoo_cut(struct graph *g, int cut, void (*each)(void *user, const int *node, int n), void *user)
 {
 	int *node = NEWN(g->arena, int, g->nodes.n + 1), n = 0, all = 0;
@@ -171,6 +219,8 @@ int zoo_cut(struct graph *g, int cut, void (*each)(void *user, const int *node, 
 		each(user, node, n);
 	if (cut == ZOO_RANDOM)
 		cut_by_chance(g, each, user, all);
+	else if (cut < 0)
+		cut_as_auto(g, cut == ZOO_FAST, each, user);
 	return all;
 }
 

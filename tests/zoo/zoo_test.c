@@ -7,8 +7,10 @@
  *                      the interpreter; the CUDA texts on the emulator; plugin libraries with kernels in C (cpu) or on
  *                      a GPU (plugin); only the kernels on a GPU (cuda); nvrtc compiles these for sm_90 and
  *                      runs nothing
- *   --cuts 1,3,8,20,r  8: regions of 8 consecutive supported nodes; 1: each node by itself; r: random convex regions,
- *                      always the same ones
+ *   --cuts 1,3,8,20,r,j,f
+ *                      8: regions of 8 consecutive supported nodes; 1: each node by itself; r: random convex regions,
+ *                      always the same ones; j: what --auto joins if TensorRT refuses a third of the nodes, by chance;
+ *                      f: the chains of --auto=fast, of any gain
  *   --every N          only every N-th region
  *   --part K/N         the programs of the K-th of N parts, from 0
  *   --filter PATTERN   only matching models
@@ -505,7 +507,7 @@ static void *shared(size_t bytes)
 int main(int argc, char **argv)
 {
 	struct suite s = { .arena = arena_new(), .device = devices, .every = 1, .parts = 1 };
-	const char *path = NULL, *filter = NULL, *cuts = "1,3,8,20,r", *value;
+	const char *path = NULL, *filter = NULL, *cuts = "1,3,8,20,r,j,f", *value;
 	struct err e = { 0 };
 	bool known = true;
 	int jobs = 0;
@@ -538,9 +540,10 @@ int main(int argc, char **argv)
 	}
 	s.cuts = zoo_cuts_read(s.cut, cuts);
 	if (!path || !s.device || !known || s.every < 1 || s.cuts < 1) {
-		fprintf(stderr, "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r] "
-		                "[--every N] [--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] "
-		                "[--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv\n");
+		fprintf(stderr,
+		        "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r,j,f] "
+		        "[--every N] [--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] "
+		        "[--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv\n");
 		return 2;
 	}
 	if (read_index(&s, path, filter, &e) < 0) {
