@@ -121,6 +121,8 @@ struct tpat_list_options {
 enum { TPAT_LIST_VERSION = 4 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
 
+/* Lists all nodes of a model and its subgraphs, with types, shapes and support. TPAT_MODEL if the model cannot be
+ * read or is wrong; TPAT_USAGE for shapes, values or nodes that it does not have. */
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
 
 /* ---- Building. */
@@ -231,6 +233,9 @@ struct tpat_built {
 	int guessed;      /* nonzero: some of the shapes in `deploy` are examples */
 };
 
+/* Builds plugins for the selected nodes and writes the rewritten model, its library and its folder: all of them, or
+ * none after a failure. TPAT_USAGE if nothing is selected or an output cannot be written; TPAT_UNSUPPORTED if a
+ * named node is not supported, or `automatic` finds no node; TPAT_DEVICE without NVRTC or a C compiler. */
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
 
 /* ---- Building again, and repairing. */
@@ -497,6 +502,9 @@ struct tpat_db_report {
 	int64_t slow, left;  /* prune: rows removed by `keep`; rows left */
 };
 
+/* Performs one action on a tuning database. Only import, merge and prune change it: completely, or not at all after
+ * a failure. TPAT_USAGE for a path that cannot be read or written, TPAT_MODEL for a file that is not a tuning
+ * database. */
 TPAT_API int tpat_db(struct tpat *t, const struct tpat_db_report **out, const struct tpat_db_options *o);
 
 /* ---- Tuning. */

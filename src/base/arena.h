@@ -14,6 +14,7 @@ struct arena_mark {
 	size_t used;
 };
 
+/* Never null: as arena_alloc(). Free it with arena_free(). */
 struct arena *arena_new(void);
 void arena_free(struct arena *a); /* null is fine */
 
@@ -25,6 +26,7 @@ char *arena_strndup(struct arena *a, const char *s, size_t n);
 char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(struct arena *a, const char *fmt, va_list ap);
 
+/* The present end of the arena, for arena_release(). */
 struct arena_mark arena_mark(struct arena *a);
 void arena_release(struct arena *a, struct arena_mark m); /* frees everything allocated since the mark */
 size_t arena_bytes(const struct arena *a);                /* bytes taken from the system */

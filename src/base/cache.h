@@ -17,6 +17,7 @@ const char *cache_folder(struct arena *a);
 struct cache_key {
 	uint64_t half[2];
 };
+/* Starts a key. It depends on all data added, and on their order. */
 struct cache_key cache_key_new(void);
 void cache_key_add(struct cache_key *k, const void *data, size_t size); /* the size counts, too */
 void cache_key_text(struct cache_key *k, const char *text);

@@ -39,6 +39,8 @@ struct file_out {
 	char path[4096], temporary[4096];
 	uint64_t size;
 };
+/* Each returns 0 or ERR_USAGE, which names the path. After a failed put or commit only file_out_abandon() may
+ * follow. */
 int file_out_begin(struct file_out *f, const char *path, struct err *e);
 int file_out_put(struct file_out *f, const void *data, size_t size, struct err *e);
 int file_out_commit(struct file_out *f, struct err *e);

@@ -59,6 +59,8 @@ struct stage_recovery {
 	int (*may_replace)(void *user, const char *place, struct err *e);
 	void *user;
 };
+/* Recovers what dead processes left in `folder`. Memory comes from `a`. Errors: ERR_USAGE for files that cannot be
+ * moved; those of may_replace(). */
 int stage_recover(struct stage_left *out, const char *folder, const struct stage_recovery *r, struct arena *a,
                   struct err *e);
 

@@ -112,6 +112,7 @@ struct db_prune {
 struct db_pruned {
 	int64_t foreign, stale, slow, left;
 };
+/* Deletes these rows and counts them by reason, and the rows left. Errors: as db_put(). */
 int db_prune(struct db_pruned *out, struct db *d, const struct db_prune *o, struct err *e);
 
 #endif

@@ -59,6 +59,7 @@ int emulator_compile(void **data, size_t *size, const struct emulator_text *text
 
 /* Loads such bytes. Owned by the caller; freed with emulator_unload. */
 struct emulator_module;
+/* Loads the `size` bytes that emulator_compile() made. ERR_DEVICE if the dynamic linker refuses them. */
 int emulator_load(struct emulator_module **out, const void *data, size_t size, struct err *e);
 void emulator_unload(struct emulator_module *m);
 bool emulator_has_kernel(const struct emulator_module *m, const char *name);

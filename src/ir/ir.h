@@ -85,6 +85,7 @@ struct ir_variable {
 	unsigned number;              /* in its pool */
 	struct ir_pool *pool;
 };
+/* Returns a new scalar variable. The formatted hint is copied; ir_variable_dims() makes it an array. */
 struct ir_variable *ir_variable_new(struct ir_pool *p, enum type t, const char *hint, ...)
         __attribute__((format(printf, 3, 4)));
 /* A variable's contents: of a buffer, or of the kernel as a whole. */
@@ -360,6 +361,7 @@ struct ir_program {
 	struct ir_found *found; /* matches of schedule rules in the stages (sched/core/match.c); null: none valid now */
 };
 
+/* Returns an empty program in `a`, with a pool of its own. `name` is copied and is a C identifier. */
 struct ir_program *ir_program_new(struct arena *a, const char *name);
 /* True if a scatter replaces elements, so that two updates may race for one. */
 bool ir_replaces(const struct ir_program *p);

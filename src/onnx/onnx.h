@@ -174,6 +174,7 @@ int onnx_tensor_read_file(struct tensor *out, const char **name, const char *pat
 /* ------------------------------------------------------------------ building (all in the model's arena; strings
  * copied) */
 
+/* Returns a node without inputs and outputs, not in a graph yet. */
 Onnx__NodeProto *onnx_node_new(struct onnx_model *m, const char *domain, const char *op_type, const char *name);
 void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name); /* appends; "": omitted */
 void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *name);
@@ -192,6 +193,7 @@ void onnx_node_set_tensor(struct onnx_model *m, Onnx__NodeProto *node, const cha
 Onnx__ValueInfoProto *onnx_value_info_new(struct onnx_model *m, const char *name, enum type type, int rank,
                                           const int64_t *dim, const char *const *symbol);
 
+/* Returns an empty graph. The adders keep the pointer and do not copy. */
 Onnx__GraphProto *onnx_graph_new(struct onnx_model *m, const char *name);
 void onnx_graph_add_initializer(struct onnx_model *m, Onnx__GraphProto *g, Onnx__TensorProto *t);
 void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);

@@ -20,6 +20,7 @@ struct npy_image {
 	const void *body; /* the tensor's own data if the layouts agree, else in the arena */
 	size_t body_size;
 };
+/* Makes the bytes of a .npy file; `name` is for messages. ERR_USAGE for a tensor without data. */
 int npy_encode(struct npy_image *out, const char *name, const struct tensor *t, struct arena *a, struct err *e);
 
 /* Reinterprets the U8 or U16 elements of a raw tensor as `type`; packs 4-bit and 2-bit types, stored one element per

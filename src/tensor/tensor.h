@@ -24,6 +24,7 @@ int64_t tensor_bytes(const struct tensor *t);
 bool tensor_same_shape(const struct tensor *x, const struct tensor *y);
 char *tensor_describe(const struct tensor *t, struct arena *a); /* "f32[2,3,224]" */
 
+/* Element i in row-major order, as type_load_float() and the like. The caller checks that i is inside. */
 double tensor_float(const struct tensor *t, int64_t i);
 int64_t tensor_int(const struct tensor *t, int64_t i);
 void tensor_set_float(struct tensor *t, int64_t i, double x);

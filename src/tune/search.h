@@ -74,7 +74,9 @@ struct tune_trial {
  * It ends when no point is untried, or when `TUNE_PATIENCE` consecutive points of the evolution gained less than 1%. */
 enum { TUNE_PATIENCE = 24 };
 struct tune_search;
+/* Returns a new search in `a`, which keeps `s`. `seed` decides the evolution. */
 struct tune_search *tune_search_new(const struct tune_space *s, uint64_t seed, struct arena *a);
+/* Adds a point to ask for right after the cost model's choice. */
 void tune_search_suggest(struct tune_search *s, struct tune_point p);
 /* Makes this search share `index` of `count` shares, which do not see each other's answers. Every share asks for the
  * cost model's choice. The options of each step are dealt out in the model's order, with the model's choice for all

@@ -18,6 +18,7 @@ struct tune_code {
 
 /* Memory kept from freed runners for later ones, with the inputs already in it. Belongs to one device. */
 struct tune_pool;
+/* Returns an empty pool for device `d`. The arena holds the struct, the device the memory: see tune_pool_empty(). */
 struct tune_pool *tune_pool_new(struct dev *d, struct arena *a);
 void tune_pool_empty(struct tune_pool *p); /* frees the device memory; null is fine */
 

@@ -20,6 +20,7 @@ struct axes {
 	void *user;
 	expr acc; /* replaces ACC */
 };
+/* Returns the stage's expression `e` as a kernel expression. */
 expr to_kernel(struct ir_program *p, expr e, const struct axes *a);
 
 /* Replaces nodes of e: what[i] by with[i]. */
@@ -27,6 +28,7 @@ struct substitution {
 	const expr *what, *with;
 	int n;
 };
+/* Returns e with the replacements, which are not searched again. */
 expr substitute(const struct substitution *s, expr e);
 
 /* The rank-1 view of a buffer that kernels index. */

@@ -20,6 +20,7 @@ struct march {
 	double turns;                                 /* elements along the axis per position */
 };
 
+/* Returns false if stage s is no such map. */
 bool march_find(struct march *m, struct ir_program *p, const struct ir_stage *s);
 
 /* True if it is known at compile time which of `rows` neighbouring rows, from a multiple of `rows` on, share a

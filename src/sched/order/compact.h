@@ -12,6 +12,7 @@ struct compact_points {
 	expr same; /* a point's position in the space, over its axes */
 };
 
+/* `match` of struct sched_rule, for all compaction rules. */
 const void *compact_match(struct ir_program *p, const struct ir_stage *s, const char **why);
 struct compact_points compact_points_of(struct ir_program *p, const struct ir_stage *s);
 /* `e` at the point. Declares the axes that it needs. */

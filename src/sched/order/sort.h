@@ -39,11 +39,13 @@ struct sort_maps {
 	int n;
 	bool places; /* true if the indices are stored, too */
 };
+/* Finds the maps that can be made with the sort s. */
 struct sort_maps sort_maps(const struct ir_program *p, const struct ir_stage *s);
 bool sort_is_alone(const struct ir_program *p, const struct ir_stage *s); /* true if the keys alone determine all stored
                                                                              results */
 int sort_span(const struct sched_site *site);                             /* for struct sched_rule */
 
+/* `match` of struct sched_rule, for all sort rules. */
 const void *sort_match(struct ir_program *p, const struct ir_stage *s, const char **why);
 expr sort_key(const struct ir_stage *s);
 int sort_key_bits(const struct ir_stage *s);

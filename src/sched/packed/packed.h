@@ -26,6 +26,7 @@ struct packed {
 	expr columns; /* their number */
 };
 
+/* Matches the sum s, or the map of weights s and the sum after it. Returns false if it is no such product. */
 bool packed_match(struct packed *m, struct ir_program *p, const struct ir_stage *s);
 
 /* The shape of a choice's kernel. tiles: tiles of 16 rows per warp. columns: groups of 8 columns. warps: per block.

@@ -20,6 +20,7 @@ struct separable {
 	int read_bytes;                  /* size of an element that the first pass reads along its rows */
 };
 
+/* Matches the stages from s on. Returns false if they are no such pair of passes. */
 bool separable_find(struct separable *f, struct ir_program *p, const struct ir_stage *s);
 
 /* An expression of the program with the tables' loads replaced by their computation, and the reduced axes of the
