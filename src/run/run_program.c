@@ -5,7 +5,7 @@
 
 #include "eval/eval.h"
 #include "gen/language.h"
-#include "ir/execute.h"
+#include "ir/buffers.h"
 
 struct running {
 	struct run_session *s;
@@ -39,15 +39,16 @@ static int compile(struct running *r)
 
 /* ---- What a launch needs. */
 
-/* A size found at run time is read from its count, which is known once the kernels have run. */
 static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
-	struct running *r = user;
+	return ir_inputs_symbol(&((struct running *)user)->inputs, symbol, value);
+}
+
+static int read_count(void *user, int64_t *value, const struct ir_buffer *count, struct err *e)
+{
+	const struct running *r = user;
 	struct dev *d = r->s->on.dev;
-	const struct ir_size *size = ir_size_find(r->plan->program, symbol);
-	if (!size)
-		return ir_inputs_symbol(&r->inputs, symbol, value);
-	return d->copy_out(d, value, r->memory[size->count->id], sizeof *value, r->err) == 0;
+	return d->copy_out(d, value, r->memory[count->id], sizeof *value, e);
 }
 
 static void *memory_of(void *user, const struct ir_buffer *b)
@@ -208,11 +209,7 @@ static int take_outputs(struct running *r, const struct ir_launcher *l, struct r
 		struct run_value *v = &outputs[i];
 		TRY(ensure(r, l, b)); /* an empty result has no kernel */
 		v->tensor = (struct tensor){ .type = b->type, .rank = b->rank };
-		for (int k = 0; k < b->rank; k++)
-			if (!ir_eval_int(b->dim[k], symbol_value, r, &v->tensor.dim[k]))
-				return r->err->code
-				               ? r->err->code
-				               : err_set(r->err, ERR_MODEL, "%s: an extent has no value.", b->name);
+		TRY(ir_output_extents(v->tensor.dim, b, &(struct ir_found){ r->inputs, read_count, r }, r->err));
 		v->at = r->memory[b->id];
 		for (int k = 0; k < p->inputs.n; k++)
 			if (inputs[k]->at == v->at)

@@ -202,21 +202,10 @@ int tune_runner_kernels(const struct tune_runner *r)
 	return r->steps.n;
 }
 
-/* Symbols after a run: sizes found at run time are read from their counts. */
-struct found {
-	const struct tune_runner *r;
-	struct err *err;
-};
-
-static bool found_value(void *user, expr symbol, int64_t *value)
+static int read_count(void *user, int64_t *value, const struct ir_buffer *count, struct err *e)
 {
-	const struct found *f = user;
-	const struct ir_size *size = ir_size_find(f->r->plan->program, symbol);
-	struct ir_inputs in = f->r->values;
-	struct dev *d = f->r->dev;
-	if (!size)
-		return ir_inputs_symbol(&in, symbol, value);
-	return d->copy_out(d, value, runner_memory(f->r, 0, size->count), sizeof *value, f->err) == 0;
+	const struct tune_runner *r = user;
+	return r->dev->copy_out(r->dev, value, runner_memory(r, 0, count), sizeof *value, e);
 }
 
 int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct arena *a, struct err *e)
@@ -229,8 +218,7 @@ int tune_runner_outputs(struct tune_runner *r, struct tensor *outputs, struct ar
 	TRY(runner_run_once(r, 0, e));
 	for (int i = 0; i < p->outputs.n; i++) {
 		const struct ir_buffer *b = p->outputs.at[i];
-		struct found f = { r, e };
-		TRY(ir_output_tensor(&outputs[i], b, found_value, &f, a, e));
+		TRY(ir_output_tensor(&outputs[i], b, &(struct ir_found){ r->values, read_count, r }, a, e));
 		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
 		if (bytes)
 			TRY(d->copy_out(d, outputs[i].data, runner_memory(r, 0, b), bytes, e));

@@ -2,7 +2,7 @@
 #ifndef TPAT_TUNE_RUNNER_INSIDE_H
 #define TPAT_TUNE_RUNNER_INSIDE_H
 
-#include "ir/execute.h"
+#include "ir/buffers.h"
 #include "tune/tune.h"
 
 /* A kernel that runs. */

@@ -6,8 +6,8 @@
 #include "base/foreign.h"
 #include "emulator/emulator.h"
 #include "gen/language.h"
-#include "ir/execute.h"
 #include "tests/nodes/batch.h"
+#include "tests/nodes/execute.h"
 
 enum { POISON = 0xa5 };
 
@@ -178,8 +178,8 @@ static int together(void *user, int threads)
 
 static int execute(struct run *r, const struct tensor *const *inputs, struct tensor *outputs)
 {
-	const struct ir_machine m = { r->arch, make, read, drop, tensor_map, launch, together, r };
-	return ir_execute(&m, r->plan, inputs, outputs, r->arena, r->err);
+	const struct machine m = { r->arch, make, read, drop, tensor_map, launch, together, r };
+	return execute_plan(&m, r->plan, inputs, outputs, r->arena, r->err);
 }
 
 int plan_run_emulated(const struct ir_plan *plan, int arch, const struct tensor *const *inputs, struct tensor *outputs,

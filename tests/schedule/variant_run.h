@@ -7,7 +7,7 @@
 
 #include "base/foreign.h"
 #include "eval/eval.h"
-#include "ir/execute.h"
+#include "tests/nodes/execute.h"
 #include "tests/schedule/schedule_job.h"
 #include "tests/schedule/shapes.h"
 #include "tests/schedule/variants.h"
@@ -171,9 +171,9 @@ static void run_variant(struct job *j, const struct variant *v, struct shapes *s
                         const struct tensor *want, bool emulated, struct arena *a)
 {
 	struct run r = { .job = j, .v = v, .shapes = s, .want = want, .emulated = emulated };
-	const struct ir_machine m = { 0, make, compare, drop, tensor_map, launch, together, &r };
+	const struct machine m = { 0, make, compare, drop, tensor_map, launch, together, &r };
 	struct err e = { 0 };
-	if (!test_check(ir_execute(&m, v->plan, in, NULL, a, &e) == 0, __FILE__, __LINE__, "runs"))
+	if (!test_check(execute_plan(&m, v->plan, in, NULL, a, &e) == 0, __FILE__, __LINE__, "runs"))
 		printf("  %s: %s\n", v->name, e.text);
 }
 

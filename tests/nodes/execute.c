@@ -1,65 +1,23 @@
 /* One run of a plan. See execute.h. */
-#include "ir/execute.h"
-
-#include <string.h>
-
-const struct tensor *ir_buffer_content(const struct ir_program *p, const struct tensor *const *inputs,
-                                       const struct ir_buffer *b)
-{
-	for (int i = 0; i < p->inputs.n; i++)
-		if (p->inputs.at[i] == b)
-			return inputs[i];
-	return b->role == IR_CONSTANT ? b->data : NULL;
-}
-
-int ir_buffer_bytes(size_t *out, const struct ir_launcher *l, const struct ir_buffer *b, struct err *e)
-{
-	int64_t n;
-	TRY(ir_launch_value(l, ir_buffer_count(l->program, b), &n, e));
-	*out = (size_t)type_bytes(b->type, n);
-	return 0;
-}
-
-static bool is_like(const struct tensor *t, const struct ir_buffer *b, const int64_t *dim)
-{
-	return t->data && t->type == b->type && t->rank == b->rank &&
-	       memcmp(t->dim, dim, sizeof *dim * (size_t)b->rank) == 0;
-}
-
-static int extents(int64_t *dim, const struct ir_buffer *b, ir_symbol_fn symbol, void *user, struct err *e)
-{
-	for (int k = 0; k < b->rank; k++)
-		if (!ir_eval_int(b->dim[k], symbol, user, &dim[k]))
-			return e->code ? e->code : err_set(e, ERR_MODEL, "%s: an extent has no value.", b->name);
-	return 0;
-}
-
-int ir_output_tensor(struct tensor *out, const struct ir_buffer *b, ir_symbol_fn symbol, void *user, struct arena *a,
-                     struct err *e)
-{
-	int64_t dim[IR_MAX_RANK];
-	TRY(extents(dim, b, symbol, user, e));
-	return is_like(out, b, dim) ? 0 : tensor_new(out, b->type, b->rank, dim, a, e);
-}
-
-/* ---- One run. */
+#include "tests/nodes/execute.h"
 
 struct run {
-	const struct ir_machine *m;
+	const struct machine *m;
 	const struct ir_plan *plan;
 	struct ir_inputs inputs; /* determine the symbols */
 	void **memory;           /* by buffer id */
 	struct err *err;
 };
 
-/* A size found at run time is read from its count, which is known once the kernels have run. */
 static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
-	struct run *r = user;
-	const struct ir_size *size = ir_size_find(r->plan->program, symbol);
-	if (!size)
-		return ir_inputs_symbol(&r->inputs, symbol, value);
-	return r->m->read(r->m->user, value, size->count, r->memory[size->count->id], sizeof *value, r->err) == 0;
+	return ir_inputs_symbol(&((struct run *)user)->inputs, symbol, value);
+}
+
+static int read_count(void *user, int64_t *value, const struct ir_buffer *count, struct err *e)
+{
+	const struct run *r = user;
+	return r->m->read(r->m->user, value, count, r->memory[count->id], sizeof *value, e);
 }
 
 static void *memory_of(void *user, const struct ir_buffer *b)
@@ -69,20 +27,20 @@ static void *memory_of(void *user, const struct ir_buffer *b)
 
 static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
 {
-	const struct ir_machine *m = ((const struct run *)user)->m;
+	const struct machine *m = ((const struct run *)user)->m;
 	return m->tensor_map(m->user, out, v, e);
 }
 
 static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
                   struct err *e)
 {
-	const struct ir_machine *m = ((const struct run *)user)->m;
+	const struct machine *m = ((const struct run *)user)->m;
 	return m->launch(m->user, k, grid, block, args, e);
 }
 
 static int together(void *user, int threads)
 {
-	const struct ir_machine *m = ((const struct run *)user)->m;
+	const struct machine *m = ((const struct run *)user)->m;
 	return m->together(m->user, threads);
 }
 
@@ -107,7 +65,7 @@ static int make(const struct run *r, const struct ir_launcher *l)
 static int read(struct run *r, const struct ir_buffer *b, struct tensor *out, struct arena *a)
 {
 	int64_t dim[IR_MAX_RANK], n = 1;
-	TRY(extents(dim, b, symbol_value, r, r->err));
+	TRY(ir_output_extents(dim, b, &(struct ir_found){ r->inputs, read_count, r }, r->err));
 	for (int k = 0; k < b->rank; k++)
 		n *= dim[k];
 	if (out) /* the caller's may be uninitialised */
@@ -128,8 +86,8 @@ static int run(struct run *r, struct tensor *outputs, struct arena *a)
 	return 0;
 }
 
-int ir_execute(const struct ir_machine *m, const struct ir_plan *plan, const struct tensor *const *inputs,
-               struct tensor *outputs, struct arena *a, struct err *e)
+int execute_plan(const struct machine *m, const struct ir_plan *plan, const struct tensor *const *inputs,
+                 struct tensor *outputs, struct arena *a, struct err *e)
 {
 	const struct ir_program *p = plan->program;
 	struct run r = { m, plan, { p, inputs }, NEWN(a, void *, p->buffers.n + 1), e };
