@@ -126,14 +126,3 @@ int ir_launch_kernel(const struct ir_launcher *l, const struct ir_kernel *k, str
 	const uint32_t grid[3] = { (uint32_t)blocks, 1, 1 }, block[3] = { (uint32_t)k->threads, 1, 1 };
 	return l->launch(l->user, k, grid, block, a.at, e);
 }
-
-int ir_launch_plan(const struct ir_launcher *l, const struct ir_plan *plan, struct err *e)
-{
-	vec_each (step, &plan->steps) {
-		const struct ir_kernel *k;
-		TRY(ir_launch_choose(&k, l, *step, e));
-		if (k)
-			TRY(ir_launch_kernel(l, k, e));
-	}
-	return 0;
-}

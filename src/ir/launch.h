@@ -46,7 +46,4 @@ int ir_launch_choose(const struct ir_kernel **out, const struct ir_launcher *l, 
 /* Launches a kernel. ERR_UNSUPPORTED if it has more than 128 arguments, ERR_MODEL if one has no value. */
 int ir_launch_kernel(const struct ir_launcher *l, const struct ir_kernel *k, struct err *e);
 
-/* Launches the chosen kernels of all steps, in order. */
-int ir_launch_plan(const struct ir_launcher *l, const struct ir_plan *plan, struct err *e);
-
 #endif

@@ -74,13 +74,25 @@ static int read(struct run *r, const struct ir_buffer *b, struct tensor *out, st
 	                  r->err);
 }
 
+/* Launches the chosen kernels of all steps, in order. */
+static int launch_steps(const struct ir_launcher *l, const struct ir_plan *plan, struct err *e)
+{
+	vec_each (step, &plan->steps) {
+		const struct ir_kernel *k;
+		TRY(ir_launch_choose(&k, l, *step, e));
+		if (k)
+			TRY(ir_launch_kernel(l, k, e));
+	}
+	return 0;
+}
+
 static int run(struct run *r, struct tensor *outputs, struct arena *a)
 {
 	const struct ir_program *p = r->plan->program;
 	const struct ir_launcher l = { r->plan->program, r->m->arch, symbol_value, memory_of,
 		                       tensor_map,       launch,     together,     r };
 	TRY(make(r, &l));
-	TRY(ir_launch_plan(&l, r->plan, r->err));
+	TRY(launch_steps(&l, r->plan, r->err));
 	for (int i = 0; i < p->outputs.n; i++)
 		TRY(read(r, p->outputs.at[i], outputs ? &outputs[i] : NULL, a));
 	return 0;
