@@ -20,7 +20,8 @@ static const char *short_of(struct cli_extents *x, const char *text)
 
 static bool is_name_char(char c)
 {
-	return ascii_is_digit(c) || ascii_is_lower(c) || ascii_is_upper(c) || c == '_' || c == '.' || c == '/' || c < 0;
+	return ascii_is_digit(c) || ascii_is_lower(c) || ascii_is_upper(c) || c == '_' || c == '.' || c == '/' ||
+	       (unsigned char)c >= 0x80;
 }
 
 /* Replaces long names of symbols, then the whole extent if it is still long. */

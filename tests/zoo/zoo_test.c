@@ -43,7 +43,7 @@
 #include "tests/zoo/zoo_cut.h"
 #include "tune/code_cache.h"
 
-enum { REGION_SECONDS = 120, MOST_JOBS = 64, MOST_PROGRAMS = 1 << 18, LOST_DEVICE = 77 };
+enum { REGION_SECONDS = 900, MOST_JOBS = 64, MOST_PROGRAMS = 1 << 18, LOST_DEVICE = 77 };
 
 /* ---- Devices. */
 
