@@ -6,12 +6,13 @@
 #include "sched/build/extents.h"
 #include "sched/core/choose.h"
 
-enum { MOST_PARTS = 32, WAYS = 5 /* 2, 4 ... 32 parts */, WHOLE = 32 /* a part's length is a multiple */, LEAST = 64 };
+enum { MOST_PARTS = 32, WAYS = 5 /* 2, 4 ... 32 parts */, WHOLE = 8 /* a part's length is a multiple */, LEAST = 64 };
 
 struct split_way {
 	int parts;
-	const struct ir_stage *sum, *add; /* over a buffer that is not the program's yet */
-	const struct contract_found *found;
+	struct contract *padded;            /* operands with zeros up to whole parts; null: parts are whole already */
+	const struct ir_stage *sum, *add;   /* over a buffer that is not the program's yet */
+	const struct contract_found *found; /* rule contract's, for `sum` */
 };
 
 struct split_found {
@@ -41,71 +42,50 @@ static expr renamed(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	return split ? ir_binary(IR_ADD, ir_binary(IR_MUL, r->part, r->length), axis) : axis;
 }
 
-/* A factor that is zero where the condition fails, with one condition at most; null: not of that form. */
-static expr guarded(expr condition, expr factor)
-{
-	struct ir_pool *pool = factor->pool;
-	expr zero = ir_const(pool, factor->type, 0);
-	if (factor->op != IR_SELECT)
-		return ir_select(condition, factor, zero);
-	return factor->arg[2] == zero ? ir_select(ir_binary(IR_AND, condition, factor->arg[0]), factor->arg[1], zero)
-	                              : NULL;
-}
-
-/* The reduced axis to split: the longest with a constant extent; -1: none. */
-static int split_axis(const struct ir_stage *s, int64_t *extent)
+/* The reduced axis with the longest constant extent that has `parts` whole parts; -1: none. */
+static int split_axis(const struct ir_stage *s, int parts)
 {
 	int best = -1;
-	*extent = 0;
-	for (int k = 0; k < s->space_rank; k++) {
-		int64_t x;
-		if (ir_const_int(s->space[k], &x) && x > *extent) {
-			*extent = x;
+	int64_t extent, longest = 0;
+	for (int k = 0; k < s->space_rank; k++)
+		if (ir_const_int(s->space[k], &extent) && extent > longest && extent % ((int64_t)parts * WHOLE) == 0) {
+			longest = extent;
 			best = k;
 		}
-	}
 	return best;
 }
 
-/* Fills in the stages of `parts` parts: `sum` writes `made`, which `add` adds. Returns false if a part of the sums
- * cannot be cut off. */
-static bool make_stages(struct ir_program *p, const struct ir_stage *s, int parts, struct ir_buffer *made,
+/* The sum of a padded contraction's operands, which read the copies. */
+static struct ir_stage *padded_sum(struct ir_program *p, const struct contract *c)
+{
+	struct ir_stage *s = NEW(p->arena, struct ir_stage);
+	enum type t = c->whole->value->type;
+	*s = *c->s;
+	s->value = ir_binary(IR_MUL, ir_cast(c->side[0].value, t), ir_cast(c->side[1].value, t));
+	return s;
+}
+
+/* Fills in the stages of `parts` parts of s: `sum` writes `made`, which `add` adds. */
+static void make_stages(struct ir_program *p, const struct ir_stage *s, int parts, struct ir_buffer *made,
                         struct ir_stage *sum, struct ir_stage *add)
 {
 	struct ir_pool *pool = p->pool;
-	int64_t extent, length;
-	int rank = s->out->rank, split = split_axis(s, &extent);
-	length = (extent + parts - 1) / parts;
-	if (extent % parts || length % 8)
-		length = (length + WHOLE - 1) / WHOLE * WHOLE;
-	expr part = ir_axis(pool, 0, ir_index(pool, parts)), own[IR_MAX_RANK];
-	struct renaming r = { s, split, part, ir_index(pool, length) };
-	expr value = ir_copy(pool, s->value, renamed, &r);
-	if (length * parts != extent) {
-		if (value->op != IR_MUL || type_is_int(value->type))
-			return false;
-		expr point =
-		        ir_binary(IR_ADD, ir_binary(IR_MUL, part, r.length), ir_axis(pool, rank + 1 + split, r.length));
-		expr inside = ir_binary(IR_LT, point, ir_index(pool, extent));
-		expr left = guarded(inside, value->arg[0]), right = guarded(inside, value->arg[1]);
-		if (!left || !right)
-			return false;
-		value = ir_binary(IR_MUL, left, right);
-	}
+	int rank = s->out->rank, split = split_axis(s, parts);
+	expr count = ir_index(pool, parts), own[IR_MAX_RANK];
+	struct renaming r = { s, split, ir_axis(pool, 0, count), ir_binary(IR_FLOORDIV, s->space[split], count) };
 	*sum = *s;
 	sum->out = made;
-	sum->value = value;
+	sum->value = ir_copy(pool, s->value, renamed, &r);
 	sum->post = NULL;
 	sum->space[split] = r.length;
 
 	*add = *s;
-	own[0] = ir_axis(pool, rank, ir_index(pool, parts));
+	own[0] = ir_axis(pool, rank, count);
 	for (int k = 0; k < rank; k++)
 		own[k + 1] = ir_axis(pool, k, s->out->dim[k]);
 	add->value = ir_load(pool, made, own);
 	add->space_rank = 1;
-	add->space[0] = ir_index(pool, parts);
-	return true;
+	add->space[0] = count;
 }
 
 static void make_extents(struct ir_program *p, const struct ir_stage *s, int parts, expr *dim)
@@ -115,32 +95,43 @@ static void make_extents(struct ir_program *p, const struct ir_stage *s, int par
 		dim[k + 1] = s->out->dim[k];
 }
 
-static bool take_way(struct split_way *w, struct ir_program *p, const struct ir_stage *s, int parts)
+static bool take_way(struct split_way *w, struct ir_program *p, const struct ir_stage *s,
+                     const struct contract_found *whole, int parts)
 {
 	struct ir_buffer *made = NEW(p->arena, struct ir_buffer);
 	struct ir_stage *sum = NEW(p->arena, struct ir_stage), *add = NEW(p->arena, struct ir_stage);
+	struct contract *padded = NULL;
 	const char *why;
+	if (split_axis(s, parts) < 0) {
+		padded = NEW(p->arena, struct contract);
+		*padded = whole->as[CONTRACT_AS_IT_IS];
+		if (padded->s != s || !contract_match_padded(padded, parts * WHOLE * contract_element_bytes(padded)))
+			return false;
+		s = padded_sum(p, padded);
+		if (split_axis(s, parts) < 0)
+			return false;
+	}
 	*made = (struct ir_buffer){
 		.name = s->out->name, .type = s->value->type, .rank = s->out->rank + 1, .role = IR_TEMP
 	};
 	make_extents(p, s, parts, made->dim);
-	if (!make_stages(p, s, parts, made, sum, add))
-		return false;
-	*w = (struct split_way){ parts, sum, add, sched_match(p, sum, &sched_contract, &why) };
+	make_stages(p, s, parts, made, sum, add);
+	*w = (struct split_way){ parts, padded, sum, add, sched_match(p, sum, &sched_contract, &why) };
 	return w->found != NULL;
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct split_found f = { .ways = 0 };
-	int64_t extent;
-	if (!sched_match(p, s, &sched_contract, why))
+	int64_t depth;
+	const struct contract_found *whole = sched_match(p, s, &sched_contract, why);
+	if (!whole)
 		return NULL;
-	*why = "no axis of the sums has a constant length that is worth splitting";
-	if (split_axis(s, &extent) < 0 || s->out->rank == IR_MAX_RANK)
+	*why = "the sums have no constant length that is worth splitting";
+	if (!ir_const_int(reduced_count(p, s), &depth) || s->out->rank == IR_MAX_RANK)
 		return NULL;
-	for (int parts = 2; parts <= MOST_PARTS && extent / parts >= LEAST; parts *= 2)
-		f.ways += take_way(&f.way[f.ways], p, s, parts);
+	for (int parts = 2; parts <= MOST_PARTS && depth / parts >= LEAST; parts *= 2)
+		f.ways += take_way(&f.way[f.ways], p, s, whole, parts);
 	return f.ways ? FOUND(p, f) : NULL;
 }
 
@@ -189,7 +180,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct sched_choice sum = inner(choice), add = { sched_rule_of_sums, { 0 } };
 	/* The second kernel begins early: its launch is hidden in part, as measured on an H200. */
 	return sched_contract.estimate(&first, &sum) + sched_estimate(site->p, w->add, &add, site->t) -
-	       0.6 * site->t->launch_ns;
+	       0.6 * site->t->launch_ns + (w->padded ? contract_pack_time(w->padded, site->t) : 0);
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
@@ -200,10 +191,16 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_stage *first = NEW(p->arena, struct ir_stage), *second = NEW(p->arena, struct ir_stage);
 	expr dim[IR_MAX_RANK];
 	int steps = plan->steps.n;
+	const struct contract *padded = way_of(site, choice)->padded;
+	if (padded) {
+		struct contract c = *padded;
+		contract_pack(plan, &c, choice, site->t);
+		s = padded_sum(p, &c);
+	}
 	make_extents(p, s, choice->param[0], dim);
 	struct ir_buffer *made = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), s->value->type,
 	                                       s->out->rank + 1, dim, IR_TEMP);
-	ck(make_stages(p, s, choice->param[0], made, first, second));
+	make_stages(p, s, choice->param[0], made, first, second);
 	apply_choice(plan, first, &sum, site->t);
 	apply_choice(plan, second, &add, site->t);
 	for (int i = steps; i < plan->steps.n; i++) /* this rule made the decision */
