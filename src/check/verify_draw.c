@@ -141,11 +141,79 @@ static bool is_open(struct draw *d, expr e)
 	       !ir_size_find(d->c->reference, e);
 }
 
+enum { FACTORS = 12 }; /* open symbols of an extent, at most */
+
+struct open_symbols {
+	struct draw *d;
+	expr at[FACTORS];
+	int n;
+};
+
+static void note_open(void *user, expr e)
+{
+	struct open_symbols *s = user;
+	if (is_open(s->d, e) && s->n < FACTORS)
+		s->at[s->n++] = e;
+}
+
+static void set(struct draw *d, expr symbol, int64_t value)
+{
+	map_put(&d->symbols, symbol->name, (void *)((uintptr_t)value + 1));
+	d->drawn = true;
+}
+
+/* A random divisor of `n`, often a small one. */
+static int64_t random_divisor(struct draw *d, int64_t n)
+{
+	int64_t found = 1, most = draw_next(d) % 2 ? 16 : 4096, seen = 1;
+	for (int64_t k = 2; k <= most && k <= n; k++)
+		if (n % k == 0 && draw_next(d) % (uint64_t)++seen == 0)
+			found = k;
+	return found;
+}
+
+/* A demand on a product, such as Reshape's on the number of elements: its open symbols become random factors of the
+ * demanded number, over what the product is without them. Leaves extents of another form to chance. */
+static void solve_product(struct draw *d, const struct ir_demand *x, int which)
+{
+	struct open_symbols s = { .d = d };
+	int64_t other, once;
+	ir_walk(x->extent[which], note_open, &s);
+	if (!s.n || s.n == FACTORS || !ir_eval_int(x->extent[!which], symbol_value, d, &other) || other <= 0)
+		return;
+	s.n = 0; /* the other side may have drawn some of them */
+	ir_walk(x->extent[which], note_open, &s);
+	for (int i = 0; i < s.n; i++)
+		set(d, s.at[i], 1);
+	if (!s.n || !ir_eval_int(x->extent[which], known_value, d, &once) || once <= 0 || other % once)
+		return;
+	int64_t left = other / once;
+	for (int i = 0; i < s.n; i++) {
+		int last = (int)(draw_next(d) % (uint64_t)(s.n - i));
+		expr symbol = s.at[i + last];
+		s.at[i + last] = s.at[i];
+		int64_t factor = i + 1 < s.n ? random_divisor(d, left) : left;
+		set(d, symbol, factor);
+		left /= factor;
+	}
+}
+
+static bool has_open(struct draw *d, expr e)
+{
+	struct open_symbols s = { .d = d };
+	ir_walk(e, note_open, &s);
+	return s.n > 0;
+}
+
 /* Sets a symbol to its demanded value; if 1 is allowed, to 1 half of the time. */
 static void solve(struct draw *d, const struct ir_demand *x)
 {
 	int which = !is_open(d, x->extent[0]);
 	int64_t other;
+	if (x->relation == IR_SAME && !is_open(d, x->extent[which])) {
+		solve_product(d, x, !has_open(d, x->extent[0]));
+		return;
+	}
 	bool one = (x->relation == IR_BROADCAST || (x->relation == IR_ONE_OR && which == 0)) && draw_next(d) % 2;
 	if (!is_open(d, x->extent[which]) || !ir_eval_int(x->extent[!which], symbol_value, d, &other) || other < 0)
 		return;
