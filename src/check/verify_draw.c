@@ -66,6 +66,8 @@ static int64_t random_multiple(struct draw *d)
 /* Picks a new symbol's value. */
 static int64_t draw_extent(struct draw *d, expr symbol)
 {
+	if (ir_value_find(d->c->reference, symbol))
+		return 1 + (int64_t)(draw_next(d) % EXTENTS);
 	bool multiple = d->try >= MULTIPLES && map_get(&d->tight, symbol->name);
 	return multiple ? random_multiple(d) : random_extent(d);
 }
@@ -74,6 +76,9 @@ static bool symbol_value(void *user, expr symbol, int64_t *value)
 {
 	struct draw *d = user;
 	uintptr_t known = (uintptr_t)map_get(&d->symbols, symbol->name);
+	const struct ir_value *derived = known ? NULL : ir_value_find(d->c->reference, symbol);
+	if (derived && derived->known)
+		return ir_eval_int(derived->known, symbol_value, d, value);
 	if (!known) {
 		known = (uintptr_t)draw_extent(d, symbol) + 1;
 		d->drawn = true;
@@ -111,6 +116,15 @@ static int take_given(struct draw *d, const struct ir_buffer *b, int rank, const
 	return 0;
 }
 
+/* The elements of a given tensor that decide extents. */
+static void take_values(struct draw *d, const struct ir_buffer *b, const struct tensor *t)
+{
+	int64_t n = tensor_count(t);
+	vec_each (v, &d->c->reference->values)
+		if (v->buf == b && v->element < n && tensor_int(t, v->element) >= 0)
+			map_put(&d->symbols, v->symbol->name, (void *)((uintptr_t)tensor_int(t, v->element) + 1));
+}
+
 static int take_all_given(struct draw *d)
 {
 	const struct ir_program *p = d->c->reference;
@@ -120,6 +134,8 @@ static int take_all_given(struct draw *d)
 			TRY(take_given(d, p->inputs.at[i], in->tensor->rank, in->tensor->dim));
 		else if (in->rank >= 0)
 			TRY(take_given(d, p->inputs.at[i], in->rank, in->dim));
+		if (in->tensor && in->tensor->data)
+			take_values(d, p->inputs.at[i], in->tensor);
 	}
 	return 0;
 }
@@ -130,6 +146,9 @@ static bool known_value(void *user, expr symbol, int64_t *value)
 {
 	struct draw *d = user;
 	uintptr_t known = (uintptr_t)map_get(&d->symbols, symbol->name);
+	const struct ir_value *derived = known ? NULL : ir_value_find(d->c->reference, symbol);
+	if (derived && derived->known)
+		return ir_eval_int(derived->known, known_value, d, value);
 	*value = (int64_t)known - 1;
 	return known != 0;
 }
@@ -137,7 +156,8 @@ static bool known_value(void *user, expr symbol, int64_t *value)
 static bool is_open(struct draw *d, expr e)
 {
 	int64_t unused;
-	return e->op == IR_SYMBOL && !known_value(d, e, &unused) && !ir_value_find(d->c->reference, e) &&
+	const struct ir_value *value = ir_value_find(d->c->reference, e);
+	return e->op == IR_SYMBOL && !known_value(d, e, &unused) && (!value || value->buf) &&
 	       !ir_size_find(d->c->reference, e);
 }
 
@@ -242,6 +262,9 @@ static int try_extents(struct draw *d, const struct ir_demand **broken)
 	vec_each (b, &p->inputs)
 		for (int k = 0; k < (*b)->rank; k++)
 			ir_eval_int((*b)->dim[k], symbol_value, d, &unused);
+	vec_each (v, &p->values)
+		if (v->buf)
+			symbol_value(d, v->symbol, &unused);
 	*broken = first_broken(d, p->demands.at, p->demands.n);
 	if (!*broken)
 		*broken = first_broken(d, d->c->demand, d->c->demands);
@@ -303,6 +326,28 @@ static void draw_values(struct draw *d, struct tensor *t, const struct index_ran
 	}
 }
 
+/* An input whose elements decide extents or follow from them, such as the target of a Reshape, has the values that fit
+ * the drawn extents. False for other inputs. */
+static bool fill_known(struct draw *d, const struct ir_buffer *b, struct tensor *t)
+{
+	const struct ir_program *p = d->c->reference;
+	bool decides = ir_value_is(p, b), all = b->content != NULL;
+	int64_t n = tensor_count(t), x;
+	if (!type_is_int(b->type))
+		return false;
+	if (decides)
+		tensor_random(t, draw_next(d), 1, EXTENTS);
+	for (int64_t k = 0; k < n && b->content; k++)
+		if (b->content[k] && ir_eval_int(b->content[k], known_value, d, &x))
+			tensor_set_int(t, k, x);
+		else
+			all = false;
+	vec_each (v, &p->values)
+		if (v->buf == b && known_value(d, v->symbol, &x))
+			tensor_set_int(t, v->element, x);
+	return decides || all;
+}
+
 static int draw_inputs(struct draw *d, struct tensor *inputs)
 {
 	const struct ir_program *p = d->c->reference;
@@ -327,9 +372,7 @@ static int draw_inputs(struct draw *d, struct tensor *inputs)
 			return err_set(d->err, ERR_MODEL, "Input %s becomes too large.", b->name);
 	}
 	for (int i = 0; i < p->inputs.n; i++)
-		if (!d->c->input[i].tensor && ir_value_is(p, p->inputs.at[i])) /* extents */
-			tensor_random(&inputs[i], draw_next(d), 1, EXTENTS);
-		else if (!d->c->input[i].tensor)
+		if (!d->c->input[i].tensor && !fill_known(d, p->inputs.at[i], &inputs[i]))
 			draw_values(d, &inputs[i], &range[p->inputs.at[i]->id]);
 	return 0;
 }

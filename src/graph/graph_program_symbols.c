@@ -77,7 +77,7 @@ void region_define_symbols(struct region_build *b)
 	}
 	vec_each (pv, &b->r->inputs) {
 		const struct graph_value *v = *pv;
-		int64_t n = v->content && v->rank < 2 ? graph_count(v->rank, v->dim) : 0;
+		int64_t n = v->content && v->rank < 2 && type_is_int(v->type) ? graph_count(v->rank, v->dim) : 0;
 
 		for (int64_t k = 0; k < n; k++) {
 			expr e = v->content[k];

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Random models whose shape operators have computed targets: plugins of random nodes, verified on the processor.
+
+    tests/targets.py [--first N] [--count N] [--keep FOLDER]
+
+Targets of Reshape, Expand, Slice, Pad, Tile, Resize, ConstantOfShape, Range and OneHot are computed from other tensors' shapes in
+the ways of exporters, or depend on an integer input of the model, such as a Tile's repeats. Verification must find extents and values
+that fit each other. A build may refuse a node with a reason; it may not call it a bug."""
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+TPAT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "tpat")
+
+
+class Model:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.nodes, self.weights, self.inputs, self.names = [], [], [], 0
+
+    def name(self, prefix):
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def constant(self, value, dtype=numpy.int64):
+        self.weights.append(numpy_helper.from_array(numpy.array(value, dtype), self.name("constant")))
+        return self.weights[-1].name
+
+    def node(self, operator, inputs, **attributes):
+        result = self.name(operator.lower())
+        self.nodes.append(helper.make_node(operator, inputs, [result], name=self.name("node"), **attributes))
+        return result
+
+    def extent(self, x, axis):
+        """i64[1]: an extent of x, spelled in one of several ways."""
+        way = self.random.randrange(4)
+        if way == 0:
+            return self.node("Shape", [x], start=axis, end=axis + 1)
+        shape = self.node("Shape", [x])
+        if way == 1:
+            return self.node("Slice", [shape, self.constant([axis]), self.constant([axis + 1])])
+        number = self.node("Gather", [shape, self.constant(axis)])
+        if way == 3:  # int(x.shape[axis] / 1)
+            number = self.node("Cast", [number], to=TensorProto.FLOAT)
+            number = self.node("Floor", [self.node("Div", [number, self.constant(1, numpy.float32)])])
+            number = self.node("Cast", [number], to=TensorProto.INT64)
+        return self.node("Unsqueeze", [number, self.constant([0])])
+
+    def list(self, *parts):
+        return self.node("Concat", list(parts), axis=0)
+
+    def times(self, extent, factor):
+        return self.node("Mul", [extent, self.constant([factor])])
+
+    def step(self, x):
+        """One operator with a target; x and the result have three axes."""
+        e = [self.extent(x, k) for k in range(3)]
+        zero, one = self.constant([0]), self.constant([1])
+
+        def flat():
+            return self.node("Reshape", [self.node("Sigmoid", [self.node("Reshape", [x, self.list(e[0], self.node("Mul", e[1:]))])]),
+                                         self.list(*e)])
+
+        def swapped():
+            return self.node("Reshape", [x, self.list(e[1], e[0], self.constant([-1]))])
+
+        def split():
+            parts = self.node("Reshape", [x, self.list(e[0], e[1], self.node("Div", [e[2], self.constant([2])]), self.constant([2]))])
+            return self.node("Reshape", [self.node("Transpose", [parts], perm=[0, 1, 3, 2]), self.list(*e)])
+
+        def expanded():
+            return self.node("Expand", [self.node("ReduceMax", [x], axes=[1], keepdims=1), self.list(*e)])
+
+        def sliced():
+            return self.node("Slice", [x, zero, self.node("Sub", [e[1], one]), one])
+
+        def padded():
+            more = self.node("Sub", [self.times(e[1], 2), e[1]])
+            return self.node("Pad", [x, self.list(zero, zero, zero, zero, more, zero)])
+
+        def tiled():
+            return self.node("Tile", [x, self.list(one, self.node("Div", [e[1], e[1]]), self.constant([2]))])
+
+        def resized():
+            return self.node("Resize", [x, "", "", self.list(e[0], e[1], self.times(e[2], 2))], mode="nearest")
+
+        def filled():
+            two = numpy_helper.from_array(numpy.array([2], numpy.float32))
+            return self.node("Add", [x, self.node("ConstantOfShape", [self.list(*e)], value=two)])
+
+        def counted():
+            numbers = self.node("Range", [self.constant(0), self.node("Squeeze", [e[2], zero]), self.constant(1)])
+            return self.node("Add", [x, self.node("Cast", [numbers], to=TensorProto.FLOAT)])
+
+        def one_hot():
+            depth = self.node("Squeeze", [e[2], zero])
+            return self.node("OneHot", [self.node("ArgMax", [x], axis=2, keepdims=0), depth, self.constant([0, 1], numpy.float32)], axis=-1)
+
+        def repeated():  # a product of unknown repeats must be what Reshape demands
+            repeats = self.name("repeats")
+            self.inputs.append(helper.make_tensor_value_info(repeats, TensorProto.INT64, [3]))
+            factors = [self.random.choice([1, 2, 3]) for _ in e]
+            target = self.list(*(self.times(extent, factor) for extent, factor in zip(e, factors)))
+            return self.node("Reshape", [self.node("Tile", [x, repeats]), target])
+
+        return self.random.choice([flat, swapped, split, expanded, sliced, padded, tiled, resized, filled, counted, one_hot, repeated,
+                                   repeated])()
+
+    def build(self):
+        result = "x"
+        for _ in range(self.random.randint(1, 4)):
+            result = self.step(result)
+            if self.random.random() < 0.4:
+                result = self.node(self.random.choice(["Relu", "Softmax", "Exp"]), [result])
+        live, kept = {result}, []
+        for node in reversed(self.nodes):
+            if live & set(node.output):
+                kept.append(node)
+                live |= set(node.input)
+        self.nodes = kept[::-1]
+        extents = ["A" if self.random.random() < 0.7 else 3, "B" if self.random.random() < 0.5 else 4, "C" if self.random.random() < 0.3 else 6]
+        graph = helper.make_graph(self.nodes, "targets", [helper.make_tensor_value_info("x", TensorProto.FLOAT, extents), *self.inputs],
+                                  [helper.make_tensor_value_info(result, TensorProto.FLOAT, [None] * 3)],
+                                  [w for w in self.weights if w.name in live])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        made.ir_version = 8
+        return made
+
+
+def call(*arguments):
+    return subprocess.run([TPAT, *arguments], capture_output=True, text=True, timeout=300)
+
+
+def check(model, rest, folder):
+    """Returns (True, None) if the plugins agree, (False, None) if the build refused, or (False, the fault)."""
+    path, made = os.path.join(folder, "model.onnx"), os.path.join(folder, "made.onnx")
+    onnx.save(model, path)
+    built = call("build", path, *rest, "--arch", "compute_90", "--no-db", "--force", "-o", made)
+    if built.returncode:
+        wrong = "bug" in built.stderr or built.returncode not in (2, 3, 4)
+        return False, f"build {' '.join(rest)}: {built.stderr.strip()}" if wrong else None
+    verified = call("verify", made, "--device", "cpu", "--runs", "4", "--dump", folder)
+    return verified.returncode == 0, None if verified.returncode == 0 else f"verify {' '.join(rest)}: {verified.stdout}{verified.stderr}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=16)
+    parser.add_argument("--keep", help="a folder for the models that fail")
+    options = parser.parse_args()
+    passed = failed = 0
+    for seed in range(options.first, options.first + options.count):
+        drawn = Model(seed)
+        model = drawn.build()
+        names = [node.name for node in model.graph.node]
+        some = [name for name in names if drawn.random.random() < 0.5] or names[-1:]
+        for rest in (["-n", ",".join(some)], ["-r", ",".join(names[drawn.random.randrange(len(names)):])]):
+            with tempfile.TemporaryDirectory() as folder:
+                good, fault = check(model, rest, folder)
+            passed, failed = passed + good, failed + bool(fault)
+            if fault:
+                print(f"FAIL {seed}: {fault}", flush=True)
+                if options.keep:
+                    os.makedirs(options.keep, exist_ok=True)
+                    onnx.save(model, os.path.join(options.keep, f"{seed}.onnx"))
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0 or not passed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
