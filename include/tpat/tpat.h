@@ -224,7 +224,8 @@ struct tpat_built {
 	const char *db;           /* the tuning database used; null: none */
 	int from_db, near;        /* plugins it decided; of these, from measurements at other extents */
 	int passed_over;          /* faster decisions in it that no longer build */
-	int compiled, cached;     /* plugins times architectures: compiled, or with code from the user's cache */
+	int compiled, cached; /* plugins (those with many kernels in parts) times architectures: compiled, or with code
+	                         from the user's cache */
 	struct tpat_strings warnings;
 	const char *deploy;               /* the next command to run */
 	const struct tpat_joined *joined; /* with `automatic` */

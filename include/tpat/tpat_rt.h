@@ -18,7 +18,8 @@
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
 #define TPAT_RT_MAX_ARGS 512
-#define TPAT_RT_MAX_MAPS 4 /* of a kernel */
+#define TPAT_RT_MAX_PARTS 16 /* of a plugin's code */
+#define TPAT_RT_MAX_MAPS 4   /* of a kernel */
 #define TPAT_RT_MAP_RANK 5
 #define TPAT_RT_MAP_BYTES 128 /* of one kernel argument, aligned to 64 */
 
@@ -157,7 +158,8 @@ struct tpat_rt_demand {
 	const char *rule;    /* "they must be equal"; without a first tensor: "it must be at least" */
 };
 
-/* Compiled code of one plugin for one architecture. */
+/* Compiled code of one plugin for one architecture; of a plugin with many kernels, one of up to TPAT_RT_MAX_PARTS parts
+ * with some of the kernels, which follow each other. */
 struct tpat_rt_image {
 	int32_t arch; /* 90 for sm_90 */
 	int32_t ptx;  /* 1: PTX text (NUL-terminated), runs on later architectures too; 0: cubin, runs on this major

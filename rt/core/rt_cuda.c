@@ -199,11 +199,16 @@ static void restore(int mode)
 		cu.capture_mode(&mode);
 }
 
-struct module {
+struct part {
 	handle library, module; /* one of them */
-	int32_t arch;           /* of a compiled image; 0: PTX */
-	bool early;             /* code of kernels that may start early and wait themselves */
-	int together;           /* blocks that can run at the same time and wait for each other */
+};
+
+struct module {
+	struct part part[TPAT_RT_MAX_PARTS];
+	int32_t parts;
+	int32_t arch; /* of a compiled image; 0: PTX */
+	bool early;   /* code of kernels that may start early and wait themselves */
+	int together; /* blocks that can run at the same time and wait for each other */
 	int32_t functions;
 	struct function {
 		const struct module *module;
@@ -223,7 +228,7 @@ static int suits(const struct tpat_rt_image *x, int arch)
 	return x->arch / 10 == arch / 10 ? 10000 + x->arch : 0;
 }
 
-static int load_image(struct module *m, const struct tpat_rt_image *x, char why[RT_WHY])
+static int load_image(struct part *m, const struct tpat_rt_image *x, char why[RT_WHY])
 {
 	char log[512] = "";
 	int option[2] = { JIT_ERROR_BUFFER, JIT_ERROR_BYTES };
@@ -242,10 +247,10 @@ static int load_image(struct module *m, const struct tpat_rt_image *x, char why[
 	return -1;
 }
 
-static int find_function(const struct module *m, const struct tpat_rt_kernel *k, handle *function, char why[RT_WHY])
+static int find_in_part(const struct part *m, const struct tpat_rt_kernel *k, handle *function)
 {
 	handle kernel = NULL;
-	int code, registers;
+	int code;
 
 	if (m->library) {
 		code = cu.library_kernel(&kernel, m->library, k->name);
@@ -254,6 +259,15 @@ static int find_function(const struct module *m, const struct tpat_rt_kernel *k,
 	} else {
 		code = cu.module_function(function, m->module, k->name);
 	}
+	return code;
+}
+
+static int find_function(const struct module *m, const struct tpat_rt_kernel *k, handle *function, char why[RT_WHY])
+{
+	int code = -1, registers;
+
+	for (int32_t i = 0; i < m->parts && code; i++)
+		code = find_in_part(&m->part[i], k, function);
 	/* Querying an attribute loads the code now, not at the first launch, which may be under capture. */
 	if (code == 0)
 		code = cu.function_get(&registers, FUNC_NUM_REGS, *function);
@@ -267,13 +281,37 @@ static int find_function(const struct module *m, const struct tpat_rt_kernel *k,
 	return 0;
 }
 
+static void unload_parts(struct module *m)
+{
+	for (; m->parts; m->parts--) {
+		struct part *last = &m->part[m->parts - 1];
+		if (last->library)
+			cu.library_unload(last->library);
+		if (last->module)
+			cu.module_unload(last->module);
+		*last = (struct part){ 0 };
+	}
+}
+
 static void free_module(struct module *m)
 {
-	if (m->library)
-		cu.library_unload(m->library);
-	if (m->module)
-		cu.module_unload(m->module);
+	unload_parts(m);
 	free(m);
+}
+
+/* Loads all parts of the code of which x is one. */
+static int load_parts(struct module *m, const struct tpat_rt_plugin *p, const struct tpat_rt_image *x, char why[RT_WHY])
+{
+	for (int32_t i = 0; i < p->images && m->parts < TPAT_RT_MAX_PARTS; i++) {
+		if (p->image[i].arch != x->arch || p->image[i].ptx != x->ptx)
+			continue;
+		if (load_image(&m->part[m->parts], &p->image[i], why)) {
+			unload_parts(m);
+			return -1;
+		}
+		m->parts++;
+	}
+	return 0;
 }
 
 static bool may_launch_early(void)
@@ -312,7 +350,7 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 		}
 		if (!best)
 			break;
-		if (load_image(m, best, why) == 0) {
+		if (load_parts(m, p, best, why) == 0) {
 			m->arch = best->ptx ? 0 : best->arch;
 			m->early = best->arch >= TPAT_CUDA_EARLY_ARCH && may_launch_early();
 			return 0;
@@ -324,6 +362,8 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 	char list[128] = "";
 	for (int32_t i = 0; i < p->images; i++) {
 		size_t n = strlen(list);
+		if (i && p->image[i].arch == p->image[i - 1].arch && p->image[i].ptx == p->image[i - 1].ptx)
+			continue;
 		snprintf(list + n, sizeof list - n, "%ssm_%d%s", n ? ", " : "", (int)p->image[i].arch,
 		         p->image[i].ptx ? " (PTX)" : "");
 	}

@@ -19,29 +19,58 @@ static int tell(char why[256], const struct err *e)
 	return -1;
 }
 
-/* The plugin's text in the device's language, compiled and loaded. */
-static int load_text(struct state *s, const struct tpat_rt_plugin *p, struct dev_module **out, struct arena *a,
-                     struct err *e)
+/* A plugin's texts, each loaded: the kernels of a large plugin are in several. */
+struct texts {
+	struct arena *arena; /* has this struct */
+	struct dev_module *module[TPAT_RT_MAX_PARTS];
+	int n;
+};
+
+/* Returns the path of one of the plugin's texts in the device's language: kernels/relu.cu, kernels/relu.2.cu ... */
+static const char *text_path(const struct state *s, const struct tpat_rt_plugin *p, int number, struct arena *a)
+{
+	const char *ending = language_of(s->dev->props.language)->ending;
+	const char *id = str_identifier(a, p->code ? p->code : p->name);
+	const char *name =
+	        number ? arena_printf(a, "%s.%d%s", id, number + 1, ending) : arena_printf(a, "%s%s", id, ending);
+	return path_join(a, path_join(a, s->folder, "kernels"), name);
+}
+
+/* A text, compiled and loaded. */
+static int load_text(struct state *s, const char *path, struct dev_module **out, struct arena *a, struct err *e)
 {
 	char *text;
 	size_t size;
 	struct dev_code code;
-	const struct language *language = language_of(s->dev->props.language);
-	const char *name = arena_printf(a, "%s%s", str_identifier(a, p->code ? p->code : p->name), language->ending);
-	const char *path = path_join(a, path_join(a, s->folder, "kernels"), name);
+	const char *name = path_base(path);
 	TRY(file_read(&text, &size, path, a, e));
 	struct dev_source source = { .file = name, .text = text, .may_race = s->play->may_race };
 	TRY(s->dev->compile(s->dev, &code, &source, NULL, a, e));
 	return s->dev->load(s->dev, out, &code, e);
 }
 
+static void free_texts(struct state *s, struct texts *t)
+{
+	for (int i = 0; i < t->n; i++)
+		s->dev->unload(s->dev, t->module[i]);
+	arena_free(t->arena);
+}
+
 static int load(void *user, const struct tpat_rt_plugin *p, void **module, char why[256])
 {
 	struct err e = { 0 };
 	struct arena *a = arena_new();
-	struct dev_module *m = NULL;
-	int rc = load_text(user, p, &m, a, &e);
-	*module = m;
+	struct arena *own = arena_new();
+	struct texts *all = NEW(own, struct texts);
+	int rc = 0;
+	all->arena = own;
+	for (int i = 0; rc == 0 && i < TPAT_RT_MAX_PARTS && (!i || file_exists(text_path(user, p, i, a))); i++) {
+		rc = load_text(user, text_path(user, p, i, a), &all->module[i], a, &e);
+		all->n += rc == 0;
+	}
+	if (rc < 0)
+		free_texts(user, all);
+	*module = rc < 0 ? NULL : all;
 	arena_free(a);
 	return rc < 0 ? tell(why, &e) : 0;
 }
@@ -62,10 +91,15 @@ static int function(void *user, void *module, const struct tpat_rt_plugin *plugi
                     void **out, char why[256])
 {
 	struct dev *d = ((struct state *)user)->dev;
+	const struct texts *texts = module;
 	struct err e = { 0 };
-	struct dev_kernel *k;
+	struct dev_kernel *k = NULL;
+	int rc = -1;
 	(void)plugin;
-	int rc = d->kernel(d, &k, module, kernel->name, kernel->shared_bytes, &e);
+	for (int i = 0; rc < 0 && i < texts->n; i++) {
+		e = (struct err){ 0 };
+		rc = d->kernel(d, &k, texts->module[i], kernel->name, kernel->shared_bytes, &e);
+	}
 	*out = k;
 	return rc < 0 ? tell(why, &e) : 0;
 }
@@ -114,9 +148,8 @@ static int current(void *user, char why[256])
 
 static void unload(void *user, int device, void *module)
 {
-	struct dev *d = ((struct state *)user)->dev;
 	(void)device;
-	d->unload(d, module);
+	free_texts(user, module);
 }
 
 static void release(void *user, int device, void *pointer)

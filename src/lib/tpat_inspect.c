@@ -65,11 +65,16 @@ static struct tpat_strings kernels(const struct tpat_rt_plugin *p, struct arena 
 static struct tpat_strings code(const struct tpat_rt_plugin *p, struct arena *a)
 {
 	struct tpat_texts list = { 0 };
-	for (int i = 0; i < p->images; i++)
+	for (int i = 0, next; i < p->images; i = next) {
+		const struct tpat_rt_image *x = &p->image[i];
+		size_t bytes = 0;
+		for (next = i; next < p->images && p->image[next].arch == x->arch && p->image[next].ptx == x->ptx;
+		     next++)
+			bytes += (size_t)((const char *)p->image[next].end - (const char *)p->image[next].data);
 		vec_push(a, &list,
-		         arena_printf(a, p->image[i].ptx ? "PTX (compute_%d), %zu bytes" : "sm_%d, %zu bytes",
-		                      (int)p->image[i].arch,
-		                      (size_t)((const char *)p->image[i].end - (const char *)p->image[i].data)));
+		         arena_printf(a, x->ptx ? "PTX (compute_%d), %zu bytes" : "sm_%d, %zu bytes", (int)x->arch,
+		                      bytes));
+	}
 	return tpat_strings_of(&list);
 }
 

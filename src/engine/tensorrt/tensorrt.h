@@ -85,9 +85,20 @@ const char *tensorrt_cpu_file(const struct engine_plugin *p, struct arena *a);
 const char *tensorrt_cpu_name(const struct engine_plugin *p, const struct ir_kernel *k, struct arena *a);
 void tensorrt_cpu(struct str *out, const struct engine_plugin *p);
 
+/* tensorrt_code.c. */
+/* Returns the number of texts that the plugin's kernels, or those that it shares, are split into. */
+int tensorrt_parts(const struct engine_plugin *p, struct arena *a);
+/* Prints the CUDA text of each part. */
+void tensorrt_cuda(struct str *text, const struct engine_plugin *p, int parts, struct arena *a);
+/* Returns a text's name in kernels/ without its ending: "relu", "relu.2" .... */
+const char *tensorrt_part_name(const char *id, int part, struct arena *a);
+/* Returns a part's name in code/. */
+const char *tensorrt_code_name(const struct engine_plugin *p, int part, const struct engine_arch *arch,
+                               struct arena *a);
+/* Prints the table of compiled code. */
+void tensorrt_images(struct str *out, const char *id, const struct engine_library *l, const struct engine_plugin *p);
+
 /* tensorrt_text.c: README.md, Makefile, tpat.json. */
-/* Returns the name in code/ of the plugin's kernels, or of those that it shares. */
-const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a);
 void tensorrt_readme(struct str *out, const struct engine_library *l);
 void tensorrt_makefile(struct str *out, const struct engine_library *l);
 void tensorrt_json(struct str *out, const struct engine_library *l);

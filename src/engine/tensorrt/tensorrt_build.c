@@ -43,26 +43,37 @@ static int write_runtime(struct build *b, struct arena *a, struct err *e)
 	return file_make(path_join(a, b->folder, RUNTIME), runtime->text, runtime->size, e);
 }
 
+/* Writes the CUDA texts, and adds a job for each of them and each architecture. */
+static int add_cuda(struct build *b, const struct engine_plugin *p, const char *id, struct arena *a, struct err *e)
+{
+	struct str text[TPAT_RT_MAX_PARTS];
+	int parts = tensorrt_parts(p, a);
+	for (int i = 0; i < parts; i++)
+		text[i] = str_new(a);
+	tensorrt_cuda(text, p, parts, a);
+	for (int i = 0; i < parts; i++) {
+		const char *name = tensorrt_part_name(id, i, a);
+		TRY(write_text(b, arena_printf(a, "kernels/%s%s", name, language_cuda.ending), &text[i], e));
+		for (int k = 0; k < b->library->archs; k++)
+			b->job[b->jobs++] = (struct job){
+				.plugin = p, .cuda = str_text(&text[i]), .part = i, .arch = &b->library->arch[k]
+			};
+	}
+	return 0;
+}
+
 static int write_plugin(struct build *b, const struct engine_plugin *p, struct str *rows, struct tensorrt_data *data,
                         struct arena *a, struct err *e)
 {
 	const char *id = tensorrt_id(p, a);
-	struct str text[KERNEL_LANGUAGES], table = str_new(a);
+	struct str text = str_new(a), table = str_new(a);
 	TRY(tensorrt_table(&table, rows, b->library, p, data, b->folder, e));
 	TRY(write_text(b, arena_printf(a, "plugins/%s.h", id), &table, e));
 	if (p->like)
 		return 0;
-	for (int l = 0; l < KERNEL_LANGUAGES; l++) {
-		const struct language *language = language_of((enum kernel_language)l);
-		text[l] = str_new(a);
-		language->print(&text[l], p->plan, p->plans);
-		TRY(write_text(b, arena_printf(a, "kernels/%s%s", id, language->ending), &text[l], e));
-	}
-	for (int i = 0; i < b->library->archs; i++) {
-		b->job[b->jobs] =
-		        (struct job){ .plugin = p, .cuda = str_text(&text[KERNEL_CUDA]), .arch = &b->library->arch[i] };
-		b->jobs++;
-	}
+	language_c.print(&text, p->plan, p->plans);
+	TRY(write_text(b, arena_printf(a, "kernels/%s%s", id, language_c.ending), &text, e));
+	TRY(add_cuda(b, p, id, a, e));
 	struct str cpu = str_new(a);
 	const char *name = tensorrt_cpu_file(p, a);
 	tensorrt_cpu(&cpu, p);
@@ -122,6 +133,15 @@ static int compile_all(struct build *b, const char *library, struct arena *a, st
 	return file_exists(objects) ? err_set(e, ERR_USAGE, "%s cannot be removed.", objects) : 0;
 }
 
+/* Returns the most calls of compilers that the library can need. */
+static int count_jobs(const struct engine_library *l, int sources, struct arena *a)
+{
+	int n = sources;
+	for (int i = 0; i < l->plugins; i++)
+		n += 1 + l->archs * tensorrt_parts(&l->plugin[i], a);
+	return n;
+}
+
 static int count_sources(void)
 {
 	int n = 0;
@@ -140,7 +160,7 @@ int tensorrt_build(const struct engine_library *l, const char *folder, const cha
 		.workers = l->workers,
 		.progress = l->progress,
 		.user = l->user,
-		.job = NEWN(a, struct job, sources + l->plugins * (l->archs + 1)),
+		.job = NEWN(a, struct job, count_jobs(l, sources, a)),
 		.header = NEWN(a, struct dev_nvrtc_header, sources),
 		.source = NEWN(a, const char *, sources),
 	};

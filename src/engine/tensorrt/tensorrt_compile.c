@@ -79,7 +79,7 @@ void tensorrt_add_cpu(struct build *b, const char *source, struct arena *a)
 static int compile_cuda(const struct build *b, struct job *j, struct arena *a, struct err *e)
 {
 	struct dev_nvrtc_job nvrtc = {
-		.file = arena_printf(a, "%s.cu", tensorrt_id(j->plugin, a)),
+		.file = arena_printf(a, "%s.cu", tensorrt_part_name(tensorrt_id(j->plugin, a), j->part, a)),
 		.text = j->cuda,
 		.header = b->header,
 		.headers = b->headers,
@@ -94,7 +94,7 @@ static int compile_cuda(const struct build *b, struct job *j, struct arena *a, s
 	TRY(rc);
 	if (nvrtc.ptx) /* the assembler file adds its NUL */
 		size = strlen(code);
-	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->arch, a));
+	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->part, j->arch, a));
 	return file_make(path_join(a, b->folder, name), code, size, e);
 }
 

@@ -38,6 +38,7 @@ struct job {
 	const char *source, *object;
 	const struct engine_plugin *plugin;
 	const char *cuda;
+	int part; /* of the plugin's texts */
 	const struct engine_arch *arch;
 	bool refused; /* NVRTC refuses the text */
 	bool found;   /* its code was in the cache */

@@ -124,26 +124,42 @@ static int headers_edited(bool *out, const struct build *b, const struct engine_
 	return 0;
 }
 
-/* Adds a job for each architecture of a plugin whose code is out of date; links the code of the others. */
-static int add_plugin(struct engine_again *r, struct build *b, const struct engine_plugin *p, const char *stamp,
-                      bool stale, struct arena *a, struct err *e)
+/* The name in kernels/ of one of a plugin's texts. */
+static const char *text_file(const struct engine_plugin *p, int part, struct arena *a)
 {
-	const char *file = arena_printf(a, "%s.cu", tensorrt_id(p, a));
+	return arena_printf(a, "%s.cu", tensorrt_part_name(tensorrt_id(p, a), part, a));
+}
+
+/* Adds a job for each architecture of a text whose code is out of date; links the code of the others. */
+static int add_text(struct engine_again *r, struct build *b, const struct engine_plugin *p, int part, const char *stamp,
+                    bool stale, struct arena *a, struct err *e)
+{
+	const char *file = text_file(p, part, a);
 	char *text = NULL;
 	TRY(is_edited(&stale, stamp, r->folder, file, a, e));
 	for (int k = 0; k < r->archs; k++) {
-		const char *code = arena_printf(a, "code/%s", tensorrt_code_name(p, &r->arch[k], a));
+		const char *code = arena_printf(a, "code/%s", tensorrt_code_name(p, part, &r->arch[k], a));
 		if (!stale && file_exists(path_join(a, r->folder, code))) {
 			TRY(link_to(r, code, a, e));
 			continue;
 		}
 		if (!text)
 			TRY(file_read(&text, NULL, path_join(a, r->folder, arena_printf(a, "kernels/%s", file)), a, e));
-		b->job[b->jobs] = (struct job){ .plugin = p, .cuda = text, .arch = &r->arch[k] };
+		b->job[b->jobs] = (struct job){ .plugin = p, .cuda = text, .part = part, .arch = &r->arch[k] };
 		b->jobs++;
 		vec_push(a, &r->made, code);
 	}
 	return 0;
+}
+
+/* Counts a plugin's texts: the first, and the others that the folder has. */
+static int count_texts(const struct engine_again *r, const struct engine_plugin *p, struct arena *a)
+{
+	int n = 1;
+	while (n < TPAT_RT_MAX_PARTS &&
+	       file_exists(path_join(a, r->folder, arena_printf(a, "kernels/%s", text_file(p, n, a)))))
+		n++;
+	return n;
 }
 
 static bool runtime_edited(const struct engine_again *r, struct arena *a)
@@ -189,7 +205,7 @@ int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e)
 	struct names cpu = { 0 };
 	list_files(&cpu, r->folder, "plugins", ".cpu.c", a);
 	struct build b = { .folder = r->work,
-		           .job = NEWN(a, struct job, r->plugins * r->archs + cpu.n + 1),
+		           .job = NEWN(a, struct job, r->plugins * r->archs * TPAT_RT_MAX_PARTS + cpu.n + 1),
 		           .workers = r->workers,
 		           .progress = r->progress,
 		           .user = r->user };
@@ -205,7 +221,8 @@ int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e)
 	TRY(tensorrt_stamp(&stamp, r->folder, e)); /* before compiling: later edits then count as edited */
 	for (int i = 0; i < r->plugins; i++) {
 		plugin[i].name = r->plugin[i];
-		TRY(add_plugin(r, &b, &plugin[i], old, stale, a, e));
+		for (int k = 0; k < count_texts(r, &plugin[i], a); k++)
+			TRY(add_text(r, &b, &plugin[i], k, old, stale, a, e));
 	}
 	vec_each (source, &cpu)
 		tensorrt_add_cpu(&b, *source, a);

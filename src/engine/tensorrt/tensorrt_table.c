@@ -598,20 +598,6 @@ static void put_demands(struct table *t)
 	str_add(t->out, "};\n");
 }
 
-static void put_images(struct table *t)
-{
-	const struct engine_library *l = t->library;
-	for (int i = 0; i < l->archs; i++)
-		str_printf(t->out, "TPAT_FILE(%s_code_%d, \"code/%s\");\n", t->id, i,
-		           tensorrt_code_name(t->plugin, &l->arch[i], t->arena));
-	str_line(t->out, "/* { architecture, PTX or not, from, to (PTX: including its NUL) } */");
-	str_printf(t->out, "static const struct tpat_rt_image %s_image[] = {\n", t->id);
-	for (int i = 0; i < l->archs; i++)
-		str_printf(t->out, "\t{ %d, %d, %s_code_%d, %s_code_%d_end%s },\n", l->arch[i].arch, l->arch[i].ptx,
-		           t->id, i, t->id, i, l->arch[i].ptx ? " + 1" : "");
-	str_add(t->out, "};\n");
-}
-
 /* Returns a hash of how the plugin runs; ignores names of plugin and tensors. */
 static const char *kernels_hash(const struct table *t)
 {
@@ -647,7 +633,7 @@ static void put_row(struct table *t, struct str *row)
 	put_list(t->tables, row, "expr", t->exprs.row.n);
 	put_list(t->id, row, "buffer", t->buffers.n);
 	put_list(t->tables, row, "tactic", p->plans);
-	put_list(t->tables, row, "image", t->library->archs);
+	put_list(t->tables, row, "image", t->library->archs * tensorrt_parts(p, t->arena));
 	put_list(t->tables, row, "demand", t->demands.n);
 	str_add(row, "\t},\n");
 }
@@ -659,7 +645,7 @@ static void put_own_tables(struct table *t)
 	put_tensors(t, "input", t->program->inputs.at, t->program->inputs.n);
 	put_tensors(t, "output", t->program->outputs.at, t->program->outputs.n);
 	put_tactics(t);
-	put_images(t);
+	tensorrt_images(t->out, t->id, t->library, t->plugin);
 	put_demands(t);
 }
 

@@ -1,12 +1,6 @@
 /* Texts in a library's folder: README.md for people, Makefile to build again, machine-readable tpat.json. */
 #include "engine/tensorrt/tensorrt.h"
 
-const char *tensorrt_code_name(const struct engine_plugin *p, const struct engine_arch *arch, struct arena *a)
-{
-	return arena_printf(a, "%s.%s_%d.%s", str_identifier(a, p->like ? p->like->name : p->name),
-	                    arch->ptx ? "compute" : "sm", arch->arch, arch->ptx ? "ptx" : "cubin");
-}
-
 static const char *arch_name(const struct engine_arch *x, struct arena *a)
 {
 	return arena_printf(a, x->ptx ? "compute_%d" : "sm_%d", x->arch);
@@ -86,6 +80,13 @@ static void put_check(struct str *out)
 	             "\texit 1; }\n\n");
 }
 
+static void put_code(struct str *out, const struct engine_plugin *p, const struct engine_arch *arch)
+{
+	int parts = tensorrt_parts(p, out->arena);
+	for (int part = 0; part < parts; part++)
+		str_printf(out, "CODE += code/%s\n", tensorrt_code_name(p, part, arch, out->arena));
+}
+
 /* The library is not a target: make would split a file name with spaces. */
 void tensorrt_makefile(struct str *out, const struct engine_library *l)
 {
@@ -102,8 +103,7 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
 		for (int k = 0; k < l->archs && !l->plugin[i].like; k++)
-			str_printf(out, "CODE += code/%s\n",
-			           tensorrt_code_name(&l->plugin[i], &l->arch[k], out->arena));
+			put_code(out, &l->plugin[i], &l->arch[k]);
 	str_add(out, "\nSTAMP := LC_ALL=C; export LC_ALL; cksum kernels/*.cu kernels/*.h\n\n");
 	str_add(out, "kernels: $(CODE)\n\t@$(STAMP) > " TENSORRT_STAMP "\n\n");
 	put_check(out);
@@ -204,6 +204,9 @@ static void put_plugin(struct str *out, const struct engine_plugin *p)
 	str_add(out, "\n  ");
 	put_member(out, "cuda", arena_printf(out->arena, "kernels/%s.cu", id));
 	put_member(out, "cpu", arena_printf(out->arena, "kernels/%s.cpu.c", id));
+	int parts = tensorrt_parts(p, out->arena);
+	if (parts > 1) /* X.cu, X.2.cu ... */
+		str_printf(out, " \"cuda_parts\": %d,", parts);
 	str_add(out, "\n   \"nodes\": [");
 	for (int i = 0; i < p->nodes; i++) {
 		str_add(out, i ? ", " : "");
