@@ -52,6 +52,16 @@ def layers():
     return model(nodes, [info("x0", ["N", 8])], [info("x3", ["N", 8])], weight)
 
 
+def deep():
+    """Layers of 30 different widths, whose kernels are too many for one text."""
+    nodes, weight, width = [], [], [7 + 3 * i for i in range(31)]
+    for i, (a, b) in enumerate(zip(width, width[1:])):
+        weight.append(numpy_helper.from_array(numpy.sin(numpy.arange(a * b, dtype=numpy.float32)).reshape(a, b), f"w{i}"))
+        nodes += [helper.make_node("MatMul", [f"x{i}", f"w{i}"], [f"xw{i}"], name=f"product{i}"),
+                  helper.make_node("Softmax", [f"xw{i}"], [f"x{i + 1}"], name=f"softmax{i}", axis=-1)]
+    return model(nodes, [info("x0", ["N", width[0]])], [info("x30", ["N", width[-1]])], weight)
+
+
 def chains():
     """A norm spelled in nine nodes after a product, moves of elements before it, and attention."""
     def node(op, inputs, output, **attributes):
@@ -273,6 +283,7 @@ def external(location, offset=0, length=48):
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
 write("layers.onnx", layers())
+write("deep.onnx", deep())
 write("chains.onnx", chains())
 write("other_domain.onnx", other_domain())
 write("contrib.onnx", contrib())
