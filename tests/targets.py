@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Random models whose shape operators have computed targets: plugins of random nodes, verified on the processor.
+"""Random models whose shape operators have computed targets: plugins of random nodes, verified on the processor; and `tpat run` of
+the whole model, compared with ONNX Runtime.
 
     tests/targets.py [--first N] [--count N] [--keep FOLDER]
 
 Targets of Reshape, Expand, Slice, Pad, Tile, Resize, ConstantOfShape, Range and OneHot are computed from other tensors' shapes in
-the ways of exporters, or depend on an integer input of the model, such as a Tile's repeats. Verification must find extents and values
-that fit each other. A build may refuse a node with a reason; it may not call it a bug."""
+the ways of exporters, or depend on an integer input of the model, such as a Tile's repeats. Others depend on the data,
+which only `tpat run` can take. Verification must find extents and values that fit each other. A build may refuse a node with a reason; it may not call it a bug."""
 import argparse
 import os
 import random
@@ -15,6 +16,7 @@ import tempfile
 
 import numpy
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 TPAT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "tpat")
@@ -24,6 +26,7 @@ class Model:
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.nodes, self.weights, self.inputs, self.names = [], [], [], 0
+        self.values = {}  # by input
 
     def name(self, prefix):
         self.names += 1
@@ -107,11 +110,18 @@ class Model:
             repeats = self.name("repeats")
             self.inputs.append(helper.make_tensor_value_info(repeats, TensorProto.INT64, [3]))
             factors = [self.random.choice([1, 2, 3]) for _ in e]
+            self.values[repeats] = numpy.array(self.random.sample(factors, 3), numpy.int64)
             target = self.list(*(self.times(extent, factor) for extent, factor in zip(e, factors)))
             return self.node("Reshape", [self.node("Tile", [x, repeats]), target])
 
+        def measured():  # an extent that depends on the data
+            most = self.node("ReduceMax", [self.node("Sigmoid", [x])], keepdims=0)
+            number = self.node("Cast", [self.node("Mul", [most, self.constant(3.5, numpy.float32)])], to=TensorProto.INT64)
+            more = self.node("ConstantOfShape", [self.list(e[0], e[1], self.node("Unsqueeze", [number, zero]))])
+            return self.node("Concat", [x, more], axis=2)
+
         return self.random.choice([flat, swapped, split, expanded, sliced, padded, tiled, resized, filled, counted, one_hot, repeated,
-                                   repeated])()
+                                   repeated, measured])()
 
     def build(self):
         result = "x"
@@ -125,7 +135,10 @@ class Model:
                 kept.append(node)
                 live |= set(node.input)
         self.nodes = kept[::-1]
+        known = {"A": self.random.randint(1, 5), "B": self.random.randint(1, 5), "C": 2 * self.random.randint(1, 4)}
         extents = ["A" if self.random.random() < 0.7 else 3, "B" if self.random.random() < 0.5 else 4, "C" if self.random.random() < 0.3 else 6]
+        self.values["x"] = numpy.random.default_rng(self.random.randrange(1 << 30)).uniform(
+            -2, 2, [known.get(n, n) for n in extents]).astype(numpy.float32)
         graph = helper.make_graph(self.nodes, "targets", [helper.make_tensor_value_info("x", TensorProto.FLOAT, extents), *self.inputs],
                                   [helper.make_tensor_value_info(result, TensorProto.FLOAT, [None] * 3)],
                                   [w for w in self.weights if w.name in live])
@@ -146,8 +159,26 @@ def check(model, rest, folder):
     if built.returncode:
         wrong = "bug" in built.stderr or built.returncode not in (2, 3, 4)
         return False, f"build {' '.join(rest)}: {built.stderr.strip()}" if wrong else None
+    if not any(node.domain == "tpat" for node in onnx.load(made).graph.node):
+        return False, None  # all of them were constants
     verified = call("verify", made, "--device", "cpu", "--runs", "4", "--dump", folder)
     return verified.returncode == 0, None if verified.returncode == 0 else f"verify {' '.join(rest)}: {verified.stdout}{verified.stderr}"
+
+
+def run(model, values, folder):
+    """Returns (True, None) if `tpat run` gives ONNX Runtime's output, or (False, the fault)."""
+    path, wanted = os.path.join(folder, "model.onnx"), os.path.join(folder, "want.npz")
+    onnx.save(model, path)
+    live = {i.name for i in model.graph.input}
+    values = {name: value for name, value in values.items() if name in live}
+    result, = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, values)
+    numpy.savez(wanted, **{model.graph.output[0].name: result})
+    given = []
+    for i, (name, value) in enumerate(values.items()):
+        numpy.save(os.path.join(folder, f"{i}.npy"), value)
+        given += ["-i", f"{name}={folder}/{i}.npy"]
+    done = call("run", path, *given, "--device", "cpu", "--expect", wanted)
+    return done.returncode == 0, None if done.returncode == 0 else f"run: {done.stdout}{done.stderr}"
 
 
 def main():
@@ -162,9 +193,12 @@ def main():
         model = drawn.build()
         names = [node.name for node in model.graph.node]
         some = [name for name in names if drawn.random.random() < 0.5] or names[-1:]
+        with tempfile.TemporaryDirectory() as folder:
+            results = [run(model, drawn.values, folder)]
         for rest in (["-n", ",".join(some)], ["-r", ",".join(names[drawn.random.randrange(len(names)):])]):
             with tempfile.TemporaryDirectory() as folder:
-                good, fault = check(model, rest, folder)
+                results.append(check(model, rest, folder))
+        for good, fault in results:
             passed, failed = passed + good, failed + bool(fault)
             if fault:
                 print(f"FAIL {seed}: {fault}", flush=True)

@@ -377,8 +377,10 @@ enum { TPAT_RUN_VERSION = 2 };
 #define TPAT_RUN_OPTIONS ((struct tpat_run_options){ .version = TPAT_RUN_VERSION, .seed = 1 })
 
 struct tpat_ran {
-	const char *device;          /* "NVIDIA H100 80GB HBM3", "interpreter" */
-	int nodes, pieces, kernels;  /* nodes that ran; programs that they made; launches */
+	const char *device;         /* "NVIDIA H100 80GB HBM3", "interpreter" */
+	int nodes, pieces, kernels; /* nodes that ran; programs that they made; launches */
+	int phases; /* graphs that ran: each one but the last computed integers that decide extents of later nodes.
+	               Times and memory are those of the last, where they are constants */
 	struct tpat_strings outputs; /* "y: f32[4,3]" */
 	int64_t held, weights;       /* bytes of device memory; of these, for constants */
 	double ns, spread;           /* with `time`: median of one run; (third quartile - first) / median */
@@ -400,8 +402,8 @@ struct tpat_ran_launch {
 	double bytes;       /* of all tensors that it reads or writes, each once */
 };
 
-/* Errors: TPAT_UNSUPPORTED for a node that tpat does not support, or whose extents are known only from data outside of
- * its program; TPAT_DIFFER if an output is not as expected: *out is filled in that case too. */
+/* Errors: TPAT_UNSUPPORTED for a node that tpat does not support; TPAT_DIFFER if an output is not as expected: *out is
+ * filled in that case too. */
 TPAT_API int tpat_run(struct tpat *t, const struct tpat_ran **out, const struct tpat_run_options *o);
 
 /* ---- Measuring. */

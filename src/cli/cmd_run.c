@@ -66,6 +66,9 @@ static void print_ran(const struct cli *c, const struct tpat_run_options *o, con
 	printf("%s on %s: %d nodes in %d pieces, %d launches\n", o->model, r->device, r->nodes, r->pieces, r->kernels);
 	for (int i = 0; i < r->outputs.n; i++)
 		printf("  %s\n", r->outputs.at[i]);
+	if (r->phases > 1)
+		printf("%d phases: integers that decide extents were computed first%s\n", r->phases,
+		       o->time || o->profile ? ", and are constants below" : "");
 	if (o->time || o->profile)
 		printf("memory: %.3f MB, of these %.3f MB for constants\n", (double)r->held / 1e6,
 		       (double)r->weights / 1e6);

@@ -18,6 +18,8 @@ struct whole {
 	struct {
 		VEC(struct graph_shape);
 	} shapes;
+	struct map drawn; /* struct tensor: random inputs, by name */
+	int phases;
 	struct arena *arena;
 	struct err *err;
 };
@@ -125,6 +127,11 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 		*out = *given;
 		return 0;
 	}
+	given = map_get(&w->drawn, v->name);
+	if (given) {
+		*out = *given;
+		return 0;
+	}
 	bool known = v->type != TYPE_NONE && v->rank >= 0;
 	for (int k = 0; known && k < v->rank; k++)
 		known = ir_const_int(v->dim[k], &dim[k]);
@@ -136,6 +143,96 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 	TRY(tensor_new(out, v->type, v->rank, dim, w->arena, w->err));
 	bool whole = !type_is_float(v->type);
 	tensor_random(out, w->o->seed + (uint64_t)number, whole ? 0 : -1, 1);
+	struct tensor *kept = NEW(w->arena, struct tensor);
+	*kept = *out;
+	map_put(&w->drawn, v->name, kept);
+	return 0;
+}
+
+/* ---- Extents that depend on data: the model runs in phases. The first node that cannot be lowered without the values
+ * of its integers ends a phase; the values become constants of the model, and the graph is made anew. */
+
+enum { MOST_PHASES = 100 };
+
+static const struct graph_node *first_refused(const struct graph *g)
+{
+	vec_each (n, &g->nodes)
+		if (!n->known && !n->folded && n->code == ERR_UNSUPPORTED && graph_node_used(g, n->index))
+			return n;
+	return NULL;
+}
+
+static int inputs_of(struct tensor **in, struct whole *w)
+{
+	struct graph *g = w->graph;
+	*in = NEWN(w->arena, struct tensor, g->inputs.n + 1);
+	for (int i = 0; i < g->inputs.n; i++)
+		TRY(input_of(&(*in)[i], w, g->inputs.at[i], i));
+	return 0;
+}
+
+static void make_constant(struct whole *w, const char *name, const struct tensor *t)
+{
+	struct onnx_model *m = w->model;
+	Onnx__GraphProto *g = m->proto->graph;
+	Onnx__TensorProto *value = onnx_tensor_store(t, name, m->arena);
+	for (int i = 0; i < w->shapes.n; i++)
+		if (strcmp(w->shapes.at[i].name, name) == 0) /* no input any more */
+			w->shapes.at[i--] = w->shapes.at[--w->shapes.n];
+	for (size_t i = 0; i < g->n_input; i++)
+		if (strcmp(onnx_text(g->input[i]->name), name) == 0) {
+			onnx_graph_bind_input(m, g, (int)i, value);
+			return;
+		}
+	for (size_t i = 0; i < g->n_node; i++)
+		for (size_t k = 0; k < g->node[i]->n_output; k++)
+			if (strcmp(onnx_text(g->node[i]->output[k]), name) == 0)
+				g->node[i]->output[k] = arena_printf(m->arena, "%s of an earlier phase", name);
+	onnx_graph_add_initializer(m, g, value);
+}
+
+/* Integers of at most one axis, which may decide extents. */
+static bool may_decide(const struct graph_value *v)
+{
+	return !v->is_constant && v->rank >= 0 && v->rank < 2 &&
+	       (v->type == TYPE_I64 || v->type == TYPE_I32 || v->type == TYPE_BOOL);
+}
+
+static int run_phase(struct whole *w, const struct graph_node *n)
+{
+	struct graph *g = w->graph;
+	struct graph_value **want = NEWN(w->arena, struct graph_value *, n->reads.n + 1);
+	struct tensor *in, *out = NEWN(w->arena, struct tensor, n->reads.n + 1);
+	int wants = 0;
+	vec_each (v, &n->reads)
+		if (may_decide(*v))
+			want[wants++] = *v;
+	if (!wants)
+		return graph_node_check(g, n->index, w->err);
+	TRY(inputs_of(&in, w));
+	w->session = run_open(&w->on, g, w->arena);
+	int rc = run_values(out, w->session, want, wants, in, w->err);
+	run_close(w->session);
+	w->session = NULL;
+	TRY(rc);
+	for (int i = 0; i < wants; i++)
+		make_constant(w, want[i]->name, &out[i]);
+	return 0;
+}
+
+static int run_phases(struct whole *w)
+{
+	const struct graph_node *n;
+	for (int phase = 0; (n = first_refused(w->graph)) && phase < MOST_PHASES; phase++) {
+		struct graph *before = w->graph;
+		TRY(run_phase(w, n));
+		w->phases++;
+		struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
+		w->graph = NULL;
+		graph_free(before);
+		if (graph_new(&w->graph, w->model, &o, w->err) < 0)
+			return err_about(w->err, ERR_FILE, w->o->model);
+	}
 	return 0;
 }
 
@@ -161,18 +258,18 @@ static int measure(struct whole *w, struct tpat_ran *r)
 
 static int run_model(struct whole *w, struct tpat_ran *r)
 {
-	struct graph *g = w->graph;
-	struct tensor *in = NEWN(w->arena, struct tensor, g->inputs.n + 1);
-	struct tensor *out = NEWN(w->arena, struct tensor, g->outputs.n + 1);
-	struct npz_entry *entry = NEWN(w->arena, struct npz_entry, g->outputs.n + 1);
+	struct tensor *in;
 	struct tpat_texts text = { 0 };
 	struct run_counts counts = { 0 };
-	for (int i = 0; i < g->inputs.n; i++)
-		TRY(input_of(&in[i], w, g->inputs.at[i], i));
+	TRY(open_device(w));
+	TRY(run_phases(w));
+	struct graph *g = w->graph;
+	struct tensor *out = NEWN(w->arena, struct tensor, g->outputs.n + 1);
+	struct npz_entry *entry = NEWN(w->arena, struct npz_entry, g->outputs.n + 1);
+	TRY(inputs_of(&in, w));
 	const char *unused = tpat_given_unused(&w->given);
 	if (unused)
 		return err_set(w->err, ERR_USAGE, "%s has no input \"%s\".", w->o->model, unused);
-	TRY(open_device(w));
 	w->session = run_open(&w->on, g, w->arena);
 	TRY(run_graph(out, &counts, w->session, in, w->err));
 	for (int i = 0; i < g->outputs.n; i++) {
@@ -187,6 +284,7 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	r->held = (int64_t)counts.held;
 	r->weights = (int64_t)counts.weights;
 	r->device = arena_strdup(w->arena, w->on.dev ? w->on.dev->props.name : "interpreter");
+	r->phases = w->phases + 1;
 	r->nodes = counts.nodes;
 	r->pieces = counts.pieces;
 	r->kernels = counts.kernels;
@@ -203,7 +301,7 @@ static int run(struct tpat *t, void *arg)
 {
 	struct run_call *c = arg;
 	struct whole *w = NEW(t->arena, struct whole);
-	*w = (struct whole){ .o = c->o, .arena = t->arena, .err = &t->err };
+	*w = (struct whole){ .o = c->o, .drawn = map_new(t->arena), .arena = t->arena, .err = &t->err };
 	if (c->o->version != TPAT_RUN_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_run have another version, or no model.");
 	t->cleanup = clean_up;

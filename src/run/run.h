@@ -39,6 +39,10 @@ void run_close(struct run_session *s); /* null is fine */
 int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
               struct err *e);
 
+/* The same for `n` values of the main graph instead of its outputs: runs only the nodes that they need. */
+int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
+               const struct tensor *in, struct err *e);
+
 /* After run_graph(): repeats its launches on the same inputs. *ns: the median of `repeats` runs after a warm-up;
  * *spread: (third quartile - first) / median. `recorded`: of a graph of the launches; 0 if the device
  * records none. The interpreter has no launches: ERR_USAGE. */

@@ -20,6 +20,14 @@ static int value_of(struct run_value **out, struct run_session *s, struct graph_
 	return 0;
 }
 
+static bool is_wanted(const struct run_session *s, const struct graph_value *v)
+{
+	for (int i = 0; i < s->wants; i++)
+		if (s->want[i] == v)
+			return true;
+	return false;
+}
+
 /* Gives back the memory of values that no node after number `done` reads. Inputs and constants keep theirs for another
  * run. */
 static void give_back(struct run_session *s, int done)
@@ -28,7 +36,7 @@ static void give_back(struct run_session *s, int done)
 		struct run_value *v = (struct run_value *)s->values.entry[i].value;
 		const struct graph_value *g = v->value;
 		int last = g->consumers.n ? g->consumers.at[g->consumers.n - 1] : -1;
-		if (!v->at || v->shared || v->given_back || g->is_input || g->is_output || g->is_constant ||
+		if (!v->at || v->shared || v->given_back || g->is_input || g->is_constant || is_wanted(s, g) ||
 		    g->captured || last > done)
 			continue;
 		run_memory_give(&s->memory, v->at);
@@ -95,31 +103,57 @@ void run_close(struct run_session *s)
 	s->modules.n = 0;
 }
 
-int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
-              struct err *e)
+/* Marks the nodes that these values need. */
+static bool *needed_by(struct run_session *s, struct graph_value *const *want, int n)
 {
 	struct graph *g = s->graph;
-	int *node = NEWN(s->arena, int, g->nodes.n + 1), n = 0;
-	s->counts = counts;
+	bool *needed = NEWN(s->arena, bool, g->nodes.n + 1);
+	for (int i = 0; i < n; i++)
+		if (want[i]->producer >= 0)
+			needed[want[i]->producer] = true;
+	for (int i = g->nodes.n - 1; i >= 0; i--)
+		vec_each (v, &g->nodes.at[i].reads)
+			if (needed[i] && (*v)->producer >= 0)
+				needed[(*v)->producer] = true;
+	return needed;
+}
+
+int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
+               const struct tensor *in, struct err *e)
+{
+	struct graph *g = s->graph;
+	const bool *needed = needed_by(s, want, n);
+	int *node = NEWN(s->arena, int, g->nodes.n + 1), nodes = 0;
+	s->counts = s->counts ? s->counts : &s->own_counts;
 	for (int i = 0; i < g->inputs.n; i++) {
 		struct run_value *v = NEW(s->arena, struct run_value);
 		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i] };
 		map_put(&s->values, g->inputs.at[i]->name, v);
 	}
 	for (int i = 0; i < g->nodes.n; i++) {
-		if (g->nodes.at[i].folded || !graph_node_used(g, i))
+		if (!needed[i] || g->nodes.at[i].folded || !graph_node_used(g, i))
 			continue;
 		TRY(graph_node_check(g, i, e));
-		node[n++] = i;
+		node[nodes++] = i;
 	}
-	for (int i = 0; i < n; i += MOST_NODES)
-		TRY(run_nodes(s, node + i, n - i < MOST_NODES ? n - i : MOST_NODES, e));
-	for (int i = 0; i < g->outputs.n; i++) {
+	s->want = want;
+	s->wants = n;
+	for (int i = 0; i < nodes; i += MOST_NODES)
+		TRY(run_nodes(s, node + i, nodes - i < MOST_NODES ? nodes - i : MOST_NODES, e));
+	for (int i = 0; i < n; i++) {
 		struct run_value *v;
-		TRY(value_of(&v, s, g->outputs.at[i], e));
+		TRY(value_of(&v, s, want[i], e));
 		TRY(run_value_host(s, v, e));
 		out[i] = v->tensor;
 	}
+	return 0;
+}
+
+int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
+              struct err *e)
+{
+	s->counts = counts;
+	TRY(run_values(out, s, s->graph->outputs.at, s->graph->outputs.n, in, e));
 	counts->kernels = s->launches.n;
 	counts->held = s->memory.held;
 	counts->weights = s->memory.weights;

@@ -55,7 +55,9 @@ struct run_session {
 	struct {
 		VEC(struct dev_module *);
 	} modules;
-	struct run_counts *counts;
+	struct run_counts *counts, own_counts; /* counts: the caller's, or own_counts */
+	struct graph_value *const *want;       /* results of the run, `wants` */
+	int wants;
 };
 
 /* run_value.c: the value in host memory, or in device memory. */
