@@ -396,7 +396,7 @@ struct tpat_ran {
 /* One launch of a kernel. */
 struct tpat_ran_launch {
 	const char *piece;  /* the nodes of its program: "conv1..relu3" */
-	const char *node;   /* the node whose result it writes; "": results inside the piece */
+	const char *node;   /* the last node whose result it writes, with those fused into it; "": unknown */
 	const char *kernel; /* the function */
 	double ns;          /* median */
 	double bytes;       /* of all tensors that it reads or writes, each once */

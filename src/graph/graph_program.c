@@ -239,10 +239,12 @@ static int build_program(struct region_build *b)
 		const struct graph_node *n = &b->g->nodes.at[*i];
 		int first = b->p->sizes.n;
 
+		b->p->node = n->label;
 		if (graph_lower(&b->scope, n->proto, n->label) < 0)
 			return missing_size(b);
 		TRY(note_sizes(b, n, first));
 	}
+	b->p->node = NULL;
 	vec_each (v, &b->r->outputs)
 		TRY(add_output(b, *v));
 	if (b->o->sizes)

@@ -205,6 +205,7 @@ struct ir_buffer {
 	expr dim[IR_MAX_RANK];
 	enum ir_role role;
 	int id;                    /* dense in the program */
+	const char *node;          /* label of the node that defines it, for profiles; null: unknown */
 	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null if known at build time */
 	struct ir_buffer *flat;    /* kernels: the same data as one row; made on first use (sched/) */
 	const expr *content;       /* elements as expressions of extents, for small integer buffers; null: unknown */
@@ -342,6 +343,7 @@ struct ir_program {
 	const char *name;
 	struct arena *arena;
 	struct ir_pool *pool;
+	const char *node; /* that of new buffers; null: none */
 	struct {
 		VEC(struct ir_buffer *);
 	} inputs, outputs, buffers; /* buffers: all of them, by id */

@@ -96,7 +96,9 @@ struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum typ
 	char *base = str_identifier(p->arena, name), *unique = base;
 	for (int i = 2; taken(p, unique); i++)
 		unique = arena_printf(p->arena, "%s%s%d", base, str_ends(base, "_") ? "" : "_", i);
-	*b = (struct ir_buffer){ .name = unique, .type = t, .rank = rank, .role = role, .id = p->buffers.n };
+	*b = (struct ir_buffer){
+		.name = unique, .type = t, .rank = rank, .role = role, .id = p->buffers.n, .node = p->node
+	};
 	for (int i = 0; i < rank; i++)
 		b->dim[i] = dim[i];
 	vec_push(p->arena, &p->buffers, b);

@@ -23,7 +23,7 @@ struct run_counts {
 /* One launch. Strings live as long as the session's arena. */
 struct run_launch_time {
 	const char *piece;  /* "conv1..relu3": its nodes */
-	const char *node;   /* the node whose result it writes; "": results inside the piece */
+	const char *node;   /* the last node whose result it writes, with those fused into it; "": unknown */
 	const char *kernel; /* the function */
 	double ns;          /* median */
 	double bytes;       /* of all tensors that it reads or writes, each once */

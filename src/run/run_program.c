@@ -92,16 +92,20 @@ static const struct ir_buffer *buffer_of(const struct running *r, const struct i
 	return r->plan->program->buffers.at[view->id];
 }
 
-/* The node whose result the kernel writes; "" if it writes only results inside the piece. */
+/* The node whose result the kernel writes: of a tensor that leaves the piece, else of one inside it. */
 static const char *node_of(const struct running *r, const struct ir_kernel *k)
 {
 	const struct ir_program *p = r->plan->program;
+	const char *inside = "";
 	for (int i = 0; i < p->outputs.n; i++)
 		vec_each (b, &k->written)
 			if (buffer_of(r, *b) == p->outputs.at[i] && i < r->region->outputs.n &&
 			    r->region->outputs.at[i]->producer >= 0)
 				return r->s->graph->nodes.at[r->region->outputs.at[i]->producer].label;
-	return r->region->nodes.n == 1 ? r->region->label : "";
+	vec_each (b, &k->written)
+		if (buffer_of(r, *b)->node)
+			inside = buffer_of(r, *b)->node;
+	return inside;
 }
 
 static double bytes_of(struct running *r, const struct ir_launcher *l, const struct ir_kernel *k)
