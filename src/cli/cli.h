@@ -175,6 +175,7 @@ int cli_list(struct cli *c, int argc, char **argv);
 int cli_run(struct cli *c, int argc, char **argv);
 int cli_verify(struct cli *c, int argc, char **argv);
 int cli_inspect(struct cli *c, int argc, char **argv);
+int cli_onnx2plugin(struct cli *c, int argc, char **argv);
 int cli_rebuild(struct cli *c, int argc, char **argv);
 int cli_doctor(struct cli *c, int argc, char **argv);
 

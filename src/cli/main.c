@@ -26,6 +26,7 @@ static const struct cli_command cli_commands[] = {
 	{ "doctor", "PLACE ...", "repair an interrupted build, check that its files match, or explain a log",
 	  cli_doctor },
 	{ "inspect", "LIBRARY", "show the contents of a plugin library", cli_inspect },
+	{ "onnx2plugin", "-i MODEL ...", "tpat build with the options of Tencent's TPAT", cli_onnx2plugin },
 	{ "help", "[COMMAND]", "print this text, or a command's options", help },
 	{ "version", "", "print tpat's version", version },
 	{ NULL, NULL, NULL, NULL },
@@ -44,7 +45,7 @@ static void print_help(FILE *to)
 	fprintf(to,
 	        "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
-		fprintf(to, "  %-8s %-12s %s\n", k->name, k->arguments, k->help);
+		fprintf(to, "  %-11s %-12s %s\n", k->name, k->arguments, k->help);
 	fprintf(to, "\ntpat COMMAND --help lists its options.\n"
 	            "Exit status: 0 success; 1 results differ; 2 wrong option; 3 wrong or missing input file;\n"
 	            "4 not supported, or nothing selected; 5 no GPU, driver, NVRTC or C compiler; 130 interrupted.\n");
@@ -109,11 +110,13 @@ int main(int argc, char **argv)
 	number_use_c_locale(); /* a preloaded library may have called setlocale() */
 	hold_streams();
 	cli_json_wanted(argc, argv);
-	if (argc < 2) {
+	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+	bool linked = argc > 0 && strcmp(slash ? slash + 1 : argv[0], "onnx2plugin") == 0; /* a link of that name */
+	if (argc < 2 && !linked) {
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
-	const char *name = argv[1];
+	const char *name = linked ? "onnx2plugin" : argv[1];
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";
 	if (strcmp(name, "--version") == 0)
@@ -125,7 +128,7 @@ int main(int argc, char **argv)
 	if (!c.tpat)
 		return cli_usage(NULL, "Out of memory."), 5;
 	cli_watch_signals();
-	int status = k->run(&c, argc - 1, argv + 1);
+	int status = k->run(&c, argc - !linked, argv + !linked);
 	cli_progress_end();
 	status = check_output(status);
 	tpat_free(c.tpat);
