@@ -205,8 +205,11 @@ static void solve_product(struct draw *d, const struct ir_demand *x, int which)
 	ir_walk(x->extent[which], note_open, &s);
 	for (int i = 0; i < s.n; i++)
 		set(d, s.at[i], 1);
-	if (!s.n || !ir_eval_int(x->extent[which], known_value, d, &once) || once <= 0 || other % once)
+	if (!s.n || !ir_eval_int(x->extent[which], known_value, d, &once) || once <= 0 || other % once) {
+		for (int i = 0; i < s.n; i++) /* open again */
+			map_put(&d->symbols, s.at[i]->name, NULL);
 		return;
+	}
 	int64_t left = other / once;
 	for (int i = 0; i < s.n; i++) {
 		int last = (int)(draw_next(d) % (uint64_t)(s.n - i));
@@ -231,7 +234,8 @@ static void solve(struct draw *d, const struct ir_demand *x)
 	int which = !is_open(d, x->extent[0]);
 	int64_t other;
 	if (x->relation == IR_SAME && !is_open(d, x->extent[which])) {
-		solve_product(d, x, !has_open(d, x->extent[0]));
+		bool open = has_open(d, x->extent[0]);
+		solve_product(d, x, open && has_open(d, x->extent[1]) ? (int)(draw_next(d) % 2) : !open);
 		return;
 	}
 	bool one = (x->relation == IR_BROADCAST || (x->relation == IR_ONE_OR && which == 0)) && draw_next(d) % 2;

@@ -157,7 +157,7 @@ enum { MOST_PHASES = 100 };
 static const struct graph_node *first_refused(const struct graph *g)
 {
 	vec_each (n, &g->nodes)
-		if (!n->known && !n->folded && n->code == ERR_UNSUPPORTED && graph_node_used(g, n->index))
+		if (!n->known && !n->folded && graph_node_used(g, n->index))
 			return n;
 	return NULL;
 }

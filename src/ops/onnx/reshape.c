@@ -54,7 +54,7 @@ static int lower_reshape(struct lower *l)
 	struct exprs shape = { 0 };
 	struct ints attr = lower_ints(l, "shape");
 	expr total = idx(l, 1), known = idx(l, 1);
-	bool zero_copies = !lower_int(l, "allowzero");
+	bool zero_copies = !lower_int(l, "allowzero"), empty = false;
 	int inferred = -1;
 	int64_t have, want;
 
@@ -85,6 +85,7 @@ static int lower_reshape(struct lower *l)
 				        "%d, does not have.",
 				        i, value_rank(x));
 			shape.at[i] = value_dim(x, i);
+			empty |= ir_is_int(shape.at[i], 0);
 		} else {
 			known = mul(known, shape.at[i]);
 		}
@@ -100,7 +101,8 @@ static int lower_reshape(struct lower *l)
 	}
 	if (inferred >= 0)
 		known = mul(known, shape.at[inferred]);
-	TRY(lower_demand_of(l, IR_SAME, NULL, known, "the number of elements", total));
+	if (!empty || inferred >= 0) /* else both have no elements */
+		TRY(lower_demand_of(l, IR_SAME, NULL, known, "the number of elements", total));
 	return same_order(l, x, shape.n, shape.at);
 }
 
