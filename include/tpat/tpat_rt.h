@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 7
+#define TPAT_RT_VERSION 8
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -132,6 +132,7 @@ struct tpat_rt_kernel {
 	                     running at launch */
 	int32_t together; /* 1: its blocks wait for each other, so that all must run at the same time */
 	tpat_rt_cpu *cpu; /* the same for the processor, compiled into the library; null: the library has none */
+	int32_t part;     /* of the plugin's code that has it, from 0 */
 };
 
 /* One step of a tactic: launches its first kernel whose guard holds, whose architecture is loaded, and whose blocks run
@@ -159,7 +160,7 @@ struct tpat_rt_demand {
 };
 
 /* Compiled code of one plugin for one architecture; of a plugin with many kernels, one of up to TPAT_RT_MAX_PARTS parts
- * with some of the kernels, which follow each other. */
+ * with some of the kernels; an architecture's parts follow each other in their order. */
 struct tpat_rt_image {
 	int32_t arch; /* 90 for sm_90 */
 	int32_t ptx;  /* 1: PTX text (NUL-terminated), runs on later architectures too; 0: cubin, runs on this major

@@ -247,27 +247,22 @@ static int load_image(struct part *m, const struct tpat_rt_image *x, char why[RT
 	return -1;
 }
 
-static int find_in_part(const struct part *m, const struct tpat_rt_kernel *k, handle *function)
+static int find_function(const struct module *m, const struct tpat_rt_kernel *k, handle *function, char why[RT_WHY])
 {
+	const struct part *part = &m->part[k->part];
 	handle kernel = NULL;
-	int code;
+	int code, registers;
 
-	if (m->library) {
-		code = cu.library_kernel(&kernel, m->library, k->name);
+	if (k->part >= m->parts)
+		return rt_why(why, "the library is damaged: kernel %s is in part %d of %d", k->name, (int)k->part + 1,
+		              (int)m->parts);
+	if (part->library) {
+		code = cu.library_kernel(&kernel, part->library, k->name);
 		if (code == 0)
 			code = cu.kernel_function(function, kernel);
 	} else {
-		code = cu.module_function(function, m->module, k->name);
+		code = cu.module_function(function, part->module, k->name);
 	}
-	return code;
-}
-
-static int find_function(const struct module *m, const struct tpat_rt_kernel *k, handle *function, char why[RT_WHY])
-{
-	int code = -1, registers;
-
-	for (int32_t i = 0; i < m->parts && code; i++)
-		code = find_in_part(&m->part[i], k, function);
 	/* Querying an attribute loads the code now, not at the first launch, which may be under capture. */
 	if (code == 0)
 		code = cu.function_get(&registers, FUNC_NUM_REGS, *function);

@@ -90,7 +90,8 @@ static bool map_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_map *
 static bool kernel_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k)
 {
 	if (!k->name || k->args < 0 || k->args > TPAT_RT_MAX_ARGS || k->shared_bytes < 0 || k->arch < 0 ||
-	    k->maps < 0 || k->maps > TPAT_RT_MAX_MAPS || k->args + k->maps > TPAT_RT_MAX_ARGS)
+	    k->maps < 0 || k->maps > TPAT_RT_MAX_MAPS || k->args + k->maps > TPAT_RT_MAX_ARGS || k->part < 0 ||
+	    k->part >= TPAT_RT_MAX_PARTS)
 		return false;
 	if (k->guard != -1 && !is_node(p, k->guard))
 		return false;

@@ -90,6 +90,8 @@ void tensorrt_cpu(struct str *out, const struct engine_plugin *p);
 int tensorrt_parts(const struct engine_plugin *p, struct arena *a);
 /* Prints the CUDA text of each part. */
 void tensorrt_cuda(struct str *text, const struct engine_plugin *p, int parts, struct arena *a);
+/* Returns the part of each kernel by the kernel's name, as const int *, from 0. */
+struct map tensorrt_kernel_parts(const struct engine_plugin *p, struct arena *a);
 /* Returns a text's name in kernels/ without its ending: "relu", "relu.2" .... */
 const char *tensorrt_part_name(const char *id, int part, struct arena *a);
 /* Returns a part's name in code/. */

@@ -58,23 +58,50 @@ static struct ir_plan *plan_of(const struct kernels *all, struct ir_program *pro
 	return plan;
 }
 
+/* Shares the kernels among the parts, in their order: those of a part end before all->at[end[part]]. */
+static void share_kernels(const struct kernels *all, int parts, int end[TPAT_RT_MAX_PARTS])
+{
+	int work = 0, done = 0;
+	vec_each (k, all)
+		work += work_of(*k);
+	for (int part = 0, to = 0; part < parts; part++) {
+		for (; to < all->n && (part == parts - 1 || (int64_t)done * parts < (int64_t)work * (part + 1)); to++)
+			done += work_of(all->at[to]);
+		end[part] = to;
+	}
+}
+
 void tensorrt_cuda(struct str *text, const struct engine_plugin *p, int parts, struct arena *a)
 {
 	struct kernels all = { 0 };
-	int work = 0, done = 0, from = 0;
+	int end[TPAT_RT_MAX_PARTS];
 	if (parts == 1) {
 		language_cuda.print(&text[0], p->plan, p->plans);
 		return;
 	}
 	list_kernels(&all, p, a);
-	vec_each (k, &all)
-		work += work_of(*k);
-	for (int part = 0, to = 0; part < parts; part++, from = to) {
-		for (; to < all.n && (part == parts - 1 || (int64_t)done * parts < (int64_t)work * (part + 1)); to++)
-			done += work_of(all.at[to]);
-		const struct ir_plan *plan = plan_of(&all, p->plan[0]->program, from, to, a);
+	share_kernels(&all, parts, end);
+	for (int part = 0; part < parts; part++) {
+		const struct ir_plan *plan = plan_of(&all, p->plan[0]->program, part ? end[part - 1] : 0, end[part], a);
 		language_cuda.print(&text[part], &plan, 1);
 	}
+}
+
+struct map tensorrt_kernel_parts(const struct engine_plugin *p, struct arena *a)
+{
+	struct map of = map_new(a);
+	struct kernels all = { 0 };
+	int end[TPAT_RT_MAX_PARTS];
+	list_kernels(&all, p, a);
+	share_kernels(&all, tensorrt_parts(p, a), end);
+	int *part = NEWN(a, int, all.n + 1);
+	for (int i = 0; i < all.n; i++) {
+		part[i] = i ? part[i - 1] : 0;
+		while (i >= end[part[i]])
+			part[i]++;
+		map_put(&of, all.at[i]->name, &part[i]);
+	}
+	return of;
 }
 
 const char *tensorrt_part_name(const char *id, int part, struct arena *a)

@@ -501,7 +501,7 @@ static void put_args(struct table *t, const struct ir_kernel *k, int step, int n
 	str_add(t->out, "};\n");
 }
 
-static void put_kernels(struct table *t, int i)
+static void put_kernels(struct table *t, int i, const struct map *parts)
 {
 	const struct table_step *s = &t->steps.at[i];
 	for (int k = 0; k < s->step->n; k++)
@@ -509,7 +509,7 @@ static void put_kernels(struct table *t, int i)
 	str_printf(t->out, "static const struct tpat_rt_kernel %s_kernel_%d[] = {\n", t->id, i);
 	for (int k = 0; k < s->step->n; k++) {
 		const struct ir_kernel *x = s->step->at[k];
-		int args = x->buffers.n + x->symbols.n;
+		int args = x->buffers.n + x->symbols.n, part = *(const int *)map_get(parts, x->name);
 		str_add(t->out, "\t{ .name = ");
 		tensorrt_string(t->out, x->name);
 		if (args)
@@ -526,6 +526,8 @@ static void put_kernels(struct table *t, int i)
 			str_add(t->out, ", .early = 1");
 		if (x->together)
 			str_add(t->out, ", .together = 1");
+		if (part)
+			str_printf(t->out, ", .part = %d", part);
 		str_printf(t->out, ", .guard = %" PRId32 ",\n\t  .cpu = %s },\n", s->guard[k],
 		           tensorrt_cpu_name(t->plugin, x, t->arena));
 	}
@@ -536,6 +538,7 @@ static void put_kernels(struct table *t, int i)
 static void put_tactics(struct table *t)
 {
 	const struct engine_plugin *p = t->plugin;
+	const struct map parts = tensorrt_kernel_parts(p, t->arena);
 	for (int i = 0; i < t->steps.n; i++)
 		for (int k = 0; k < t->steps.at[i].step->n; k++) {
 			put_args(t, t->steps.at[i].step->at[k], i, k);
@@ -544,7 +547,7 @@ static void put_tactics(struct table *t)
 	if (t->steps.n)
 		str_line(t->out, "/* Kernels; the first of a step whose guard is not 0 is launched. */");
 	for (int i = 0; i < t->steps.n; i++)
-		put_kernels(t, i);
+		put_kernels(t, i, &parts);
 	for (int i = 0; i < p->plans; i++) {
 		if (p->plan[i]->steps.n == 0)
 			continue;
