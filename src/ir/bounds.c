@@ -231,6 +231,43 @@ static void check_term(void *user, int64_t c, int n, const expr *factor)
 		*ok = false;
 }
 
+struct without_quotients {
+	struct ir_pool *pool;
+	expr sum;
+	bool changed;
+};
+
+/* Adds a term, with -k * x in place of -k * d * floordiv(x, d), which is not less for x >= 0 and a constant d > 0. */
+static void add_without(void *user, int64_t c, int n, const expr *factor)
+{
+	struct without_quotients *w = user;
+	bool ok = true;
+	expr term = ir_index(w->pool, 1);
+	int64_t d;
+	check_term(&ok, 1, n, factor);
+	for (int i = 0; i < n; i++) {
+		expr x = factor[i];
+		if (ok && c < 0 && x->op == IR_FLOORDIV && ir_const_int(x->arg[1], &d) && d > 0 && c % d == 0) {
+			x = x->arg[0];
+			c /= d;
+			w->changed = true;
+		}
+		term = ir_poly_binary(IR_MUL, term, x);
+	}
+	w->sum = ir_poly_binary(IR_ADD, w->sum, ir_poly_binary(IR_MUL, term, ir_index(w->pool, c)));
+}
+
+/* Decides sums such as W - 8 * floordiv(W, 8). */
+static bool nonnegative_without_quotients(expr sum)
+{
+	struct without_quotients w = { sum->pool, ir_index(sum->pool, 0), false };
+	bool ok = true;
+	ir_poly_terms(sum, add_without, &w);
+	if (w.changed)
+		ir_poly_terms(w.sum, check_term, &ok);
+	return w.changed && ok;
+}
+
 bool ir_nonnegative(expr e)
 {
 	if (e->op == IR_CONST_INT || e->op == IR_SYMBOL)
@@ -244,6 +281,8 @@ bool ir_nonnegative(expr e)
 		ir_poly_terms(low, check_term, &ok);
 	else if (low)
 		ok = !low->varies && atom_nonnegative(low);
+	if (low && !ok)
+		ok = nonnegative_without_quotients(low);
 	slot_of(e->pool, e)->nonnegative = ok ? 1 : -1;
 	return ok;
 }

@@ -1,11 +1,11 @@
 #include "tpat_device.h"
 #include "tpat_mma.h"
 
-/* program ConvInteger(x: u8[N,3,H,W], weight: i8[16,3,3,3], zero: u8[]) -> (y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1])
-  y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
+/* program ConvInteger(x: u8[N,8,H,W], weight: i8[16,8,3,3], zero: u8[]) -> (y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1])
+  y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
  */
 
-// y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k
+// y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k
 // * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 3, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
@@ -22,7 +22,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	__shared__ shared_tile<i8, 16, 128> left_tile[2];
 	__shared__ shared_tile<u8, 128, 128> right_tile[2];
 	const auto left_at = [&](int row, int depth) {
-		return depth < 27 ? row * 27 + depth : -1;
+		return depth < 72 ? row * 72 + depth : -1;
 	};
 	const auto right_at = [&](int column, int depth) {
 		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
@@ -35,7 +35,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 		const int tmp1 = floor_div(W - 1, 2);
 		const int tmp2 = k * 2 + s - 1;
 		const int tmp3 = l * 2 + t - 1;
-		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 27) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1 : -2 : -1;
+		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 72) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? l * 2 + k * W * 2 + i * H * W * 8 + t + s * W + r * H * W - W - 1 : -2 : -1;
 	};
 	tile_gather<128, i8, 16, 128, true> left_next;
 	tile_gather<128, u8, 128, 128, false> right_next;
@@ -51,12 +51,12 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	};
 	mma_sum<int> right_sum[4] = {};
 	// each iteration loads a tile and multiplies the one that was loaded 1 earlier
-	for (int from = 0; from < 155; from += 128) {
+	for (int from = 0; from < 200; from += 128) {
 		const int ahead = from / 128;
 		const int slot = (from / 128 + 1) % 2;
 		copy_wait<0>();
 		__syncthreads();
-		if (from < 27) {
+		if (from < 72) {
 			left_next.fetch_from(weight, first_row, from, left_at);
 			right_next.fetch_filled(x, first_column, from, right_at, zero[0]);
 		}
@@ -87,7 +87,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 				}
 			}
 		}
-		if (from < 27) {
+		if (from < 72) {
 			left_next.put(left_tile[ahead]);
 			right_next.put(right_tile[ahead]);
 		}
@@ -96,7 +96,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	for (int row = 0; row < 1; row++) {
 		#pragma unroll
 		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 27, left_zero, right_zero);
+			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 72, left_zero, right_zero);
 		}
 	}
 	// all products are summed: the tiles' memory is free
@@ -163,7 +163,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 	}
 }
 
-// y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k
+// y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k
 // * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 3, an element a thread; 256 threads a block; 64-bit positions.
@@ -184,13 +184,13 @@ void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__rest
 	const i64 j = floor_mod(floor_div(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1), (i64)16);
 	const i64 i = floor_div(floor_div(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1), (i64)16);
 	int sum = 0;
-	for (i64 depth = 0; depth < 27; depth++) {
+	for (i64 depth = 0; depth < 72; depth++) {
 		const i64 t = depth % 3;
 		const i64 s = depth / 3 % 3;
 		const i64 r = depth / 9;
 		const i64 tmp2 = k * 2 + s - 1;
 		const i64 tmp3 = l * 2 + t - 1;
-		sum = sum + (((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? ((int)x[l * 2 + k * W * 2 + i * H * W * 3 + t + s * W + r * H * W - W - 1] - (int)zero[0]) * (int)weight[j * 27 + t + s * 3 + r * 9] : 0);
+		sum = sum + (((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? ((int)x[l * 2 + k * W * 2 + i * H * W * 8 + t + s * W + r * H * W - W - 1] - (int)zero[0]) * (int)weight[j * 72 + t + s * 3 + r * 9] : 0);
 	}
 	const int this_y = sum;
 	const i64 tmp4 = floor_div(W - 1, (i64)2);

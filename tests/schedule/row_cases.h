@@ -99,6 +99,23 @@ static const struct schedule_case row_cases[] = {
 	  "  p: f32[N,3,4,5] = max (i, j, k, l | r<2, s<2) f32(x[i, j, 2 * k + r, 2 * l + s])\n"
 	  "  q: i32[N,3,8,8] = sum (i, j, k, l | r<3) i32(f32(x[i, j, k, l + r]) * 8.0) + i32(r)\n",
 	  { "N=2", "N=0" } },
+	/* windows whose rows and columns are open, of all remainders; constant ones that no shape of neighbours divides
+	 */
+	{ "depthwise_open",
+	  "(x: f16[N,2,H,W], weight: f16[2,1,3,3]) -> (y: f16[N,2,H,W], p: f16[N,2,floordiv(H + 1, 2),floordiv(W + "
+	  "1, 2)], z: f32[N,2,H,W])\n"
+	  "  y: f16[N,2,H,W] = sum (i, j, k, l | r<1, s<3, t<3) select(and(and(1 <= k + s, k + s < H + 1), and(1 <= l "
+	  "+ t, l + t < W + 1)), f32(x[i, j, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, 0, s, t]) then f16(it)\n"
+	  "  p: f16[N,2,floordiv(H + 1, 2),floordiv(W + 1, 2)] = max (i, j, k, l | r<3, s<3) select(and(and(0 <= k * 2 "
+	  "+ r - 1, k * 2 + r - 1 < H), and(0 <= l * 2 + s - 1, l * 2 + s - 1 < W)), f32(x[i, j, k * 2 + r - 1, l * 2 "
+	  "+ s - 1]), -inf) then f16(it)\n"
+	  "  z: f32[N,2,H,W] = max (i, j, k, l | r<3) f32(x[i, j, k, min(W - 1, l + r)])\n",
+	  { "N=1 H=8 W=16", "N=2 H=5 W=9", "N=1 H=1 W=1", "N=1 H=4 W=10", "N=1 H=13 W=24", "N=0 H=3 W=3" } },
+	{ "depthwise_odd",
+	  "(x: f32[N,11,13]) -> (y: f32[N,11,13])\n"
+	  "  y: f32[N,11,13] = sum (i, j, k | r<5, s<3) select(and(and(2 <= j + r, j + r < 13), and(1 <= k + s, k + s "
+	  "< 14)), x[i, j + r - 2, k + s - 1], 0.0) * f32(r * 3 + s) then it * 0.5\n",
+	  { "N=3", "N=1", "N=0" } },
 	/* several reductions of the same windows, and maps of their results */
 	{ "window_positions",
 	  "(t_x: f32[N,2,8,15]) -> (y: f32[N,2,4,8], p: i64[N,2,4,8], q: i32[N,2,4,8])\n"

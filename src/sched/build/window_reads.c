@@ -34,22 +34,39 @@ static bool split_read(expr e, expr *load, expr *where)
 
 /* ---- Vectors. */
 
-/* Finds the aligned vector that contains a load, and the load's item in it; false if alignment is unknown. */
-static bool vector_of(expr load, struct window_vector *v, int *which)
+static void add_constant(void *user, int64_t c, int factors, const expr *factor)
+{
+	(void)factor;
+	if (factors == 0)
+		*(int64_t *)user += c;
+}
+
+/* True if vectors of `width` elements fill the buffer and the load is element *which of one of them. */
+static bool in_vectors(const struct window_reads *r, expr load, int width, int64_t *which)
 {
 	struct ir_pool *pool = load->pool;
-	expr at = load->arg[0];
+	expr at = load->arg[0], by = ir_index(pool, width);
+	if (ir_is_int(ir_binary(IR_MOD, load->buf->dim[0], by), 0) && ir_const_int(ir_binary(IR_MOD, at, by), which))
+		return true;
+	if (!r->symbol || r->multiple % width || !is_multiple(load->buf->dim[0], width, r->symbol))
+		return false;
+	*which = 0;
+	ir_poly_terms(at, add_constant, which);
+	*which = (*which % width + width) % width;
+	return is_multiple(ir_binary(IR_SUB, at, ir_index(pool, *which)), width, r->symbol);
+}
+
+/* Finds the aligned vector that contains a load, and the load's item in it; false if alignment is unknown. */
+static bool vector_of(const struct window_reads *r, expr load, struct window_vector *v, int *which)
+{
 	int64_t c = 0;
 	int width = type_is_packed(load->type) ? 1 : BYTES / (type_info(load->type)->bits / 8);
-	for (; width > 1; width /= 2) {
-		expr by = ir_index(pool, width);
-		if (ir_is_int(ir_binary(IR_MOD, load->buf->dim[0], by), 0) &&
-		    ir_const_int(ir_binary(IR_MOD, at, by), &c))
-			break;
-	}
-	*v = (struct window_vector){
-		.buf = load->buf, .at = ir_binary(IR_SUB, at, ir_index(pool, c)), .width = width, .reads = 1
-	};
+	while (width > 1 && !in_vectors(r, load, width, &c))
+		width /= 2;
+	*v = (struct window_vector){ .buf = load->buf,
+		                     .at = ir_binary(IR_SUB, load->arg[0], ir_index(load->pool, c)),
+		                     .width = width,
+		                     .reads = 1 };
 	*which = (int)c;
 	return width > 1;
 }
@@ -68,7 +85,7 @@ static void find_read(struct window_reads *r, expr e)
 	expr load, where;
 	bool again = false;
 	int which;
-	if (!split_read(e, &load, &where) || !vector_of(load, &v, &which))
+	if (!split_read(e, &load, &where) || !vector_of(r, load, &v, &which))
 		return;
 	vec_each (known, &r->loads)
 		again |= *known == load;
@@ -104,7 +121,7 @@ static expr with_vector(struct window_reads *r, struct ir_block *b, expr e)
 	struct ir_program *p = r->p;
 	expr load, where;
 	int which;
-	if (!split_read(e, &load, &where) || !vector_of(load, &v, &which))
+	if (!split_read(e, &load, &where) || !vector_of(r, load, &v, &which))
 		return e;
 	have = find_vector(r, &v);
 	if (have->reads < 2 || have->reads * 2 < have->width)

@@ -14,6 +14,8 @@ struct window_vector {
 
 struct window_reads {
 	struct ir_program *p;
+	expr symbol; /* an extent of the read tensors that is a multiple of `multiple`; null: none is known */
+	int multiple;
 	struct {
 		VEC(struct window_vector);
 	} vectors;

@@ -1,7 +1,9 @@
 /* Rule stencil: a reduction over a small window that moves with the result's last axes, like pooling and depthwise
  * convolution. Or a small reduction whose loads are contiguous along the result's last axis, of elements of at most two
  * bytes. One thread makes `rows` x `width` neighbouring elements: it reads what overlapping windows share once into
- * registers, with one bounds check. Neighbours in a row are stored as a vector. */
+ * registers, with one bounds check. Neighbours in a row are stored as a vector. If `rows` does not divide the axis, the
+ * last threads begin earlier and make some elements again; if `width` may not divide the rows, a kernel with rows of
+ * one element follows. */
 #include "sched/build/window_reads.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -26,6 +28,8 @@ struct stencil {
 	bool near;        /* loads of neighbouring elements are close together */
 	bool moves;       /* the window moves with the result's axes */
 	bool along;       /* every load that depends on the last axis is contiguous along it */
+	expr row;         /* extent of the tensors' last axes that is not a constant; null: none, or several */
+	bool mixed;       /* several */
 	int loads;
 	struct ir_variable *parts;            /* accumulators of a thread's elements */
 	double apart_in_row, apart_in_column; /* distance between windows as a fraction of their extent, at most 1 */
@@ -35,23 +39,25 @@ struct stencil {
  * read the same; 1: windows do not overlap, or none moves with the axis. */
 static double apart(struct stencil *f, expr flat, int axis, int reduced)
 {
-	int64_t step, each, extent;
+	int64_t step, extent;
 	expr stride = axis >= 0 ? ir_stride(flat, axis) : NULL, inside = NULL;
 	if (reduced >= 0)
 		inside = ir_stride(flat, f->s->out->rank + reduced);
 	if (stride && ir_is_int(stride, 0))
 		return 0;
-	if (!stride || !inside || !ir_const_int(stride, &step) || !ir_const_int(inside, &each) || each <= 0 ||
-	    step < 0 || !ir_const_int(f->s->space[reduced], &extent) || step % each || step / each > extent)
+	if (!stride || !inside || ir_is_int(inside, 0) || !ir_nonnegative(inside) ||
+	    !ir_is_int(ir_binary(IR_MOD, stride, inside), 0) ||
+	    !ir_const_int(ir_binary(IR_FLOORDIV, stride, inside), &step) || step < 0 ||
+	    !ir_const_int(f->s->space[reduced], &extent) || step > extent)
 		return 1;
 	f->moves = true;
-	return (double)step / (double)(each * extent);
+	return (double)step / (double)extent;
 }
 
 static void look_at_load(void *user, expr e)
 {
 	struct stencil *f = user;
-	int64_t step;
+	int64_t step, known;
 	int last = f->s->space_rank - 1;
 	if (e->op != IR_LOAD)
 		return;
@@ -59,6 +65,11 @@ static void look_at_load(void *user, expr e)
 	if (!stride || !ir_const_int(stride, &step) || llabs(step) > FARTHEST) {
 		f->near = false;
 		return;
+	}
+	expr row = e->buf->rank ? e->buf->dim[e->buf->rank - 1] : NULL;
+	if (row && !ir_const_int(row, &known)) {
+		f->mixed |= f->row && f->row != row;
+		f->row = row;
 	}
 	f->loads++;
 	f->along &= step == 0 || step == 1;
@@ -87,7 +98,14 @@ static bool find(struct stencil *f, struct ir_program *p, const struct ir_stage 
 	if (f->inner < 0 || f->points < 2)
 		return false;
 	ir_walk(s->value, look_at_load, f);
+	f->row = f->mixed ? NULL : f->row;
 	return f->near && (f->moves || (f->along && f->loads == 1 && type_info(s->out->type)->bits <= 16));
+}
+
+/* The elements of a row that a thread makes: `width`, or 1 if the rows, as far as is known, are no multiple of it. */
+static int width_at(const struct stencil *f, int width, const struct sched_target *t)
+{
+	return about(f->s->out->dim[f->inner], t) % width ? 1 : width;
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
@@ -101,8 +119,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		int rows = shape[i][0], width = shape[i][1];
 		if (!f.moves && (rows > 1 || width == 1))
 			continue; /* only vectorised loads would gain */
-		if (axis_divides(s, f.outer, rows) && axis_divides(s, f.inner, width) &&
-		    rows * width * f.points <= MOST_UNROLLED)
+		bool fits = rows == 1 || (f.outer >= 0 && about(s->out->dim[f.outer], site->t) >= rows);
+		if (fits && width_at(&f, width, site->t) == width && rows * width * f.points <= MOST_UNROLLED)
 			out[n++] = (struct sched_choice){ &sched_stencil, { rows, width } };
 	}
 	return n;
@@ -127,8 +145,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	 * point of 3x3 windows with one element per thread. */
 	enum { OF_POINT = 9, OF_ELEMENT = 3, OF_POSITION = 30 };
 	struct stencil f = *(const struct stencil *)site->found;
-	int rows = c->param[0], width = c->param[1], each = rows * width;
+	int rows = c->param[0], width = width_at(&f, c->param[1], t), each = rows * width;
 	double outs = (double)about(out_count(f.p, s), t), size = type_info(s->out->type)->bits / 8.0;
+	if (rows > 1) { /* made twice in the last rows */
+		double column = (double)about(s->out->dim[f.outer], t);
+		outs *= column < rows ? 1 : ceil(column / rows) * rows / column;
+	}
 	double row = (1 + (width - 1) * f.apart_in_row) / width, column = (1 + (rows - 1) * f.apart_in_column) / rows;
 	if (!f.moves)
 		row = 2.0 / width; /* a vector and its neighbours */
@@ -154,18 +176,17 @@ struct element {
 	expr axis[2 * IR_MAX_RANK], part, at;
 };
 
+/* `first`: the axes of the thread's first element. */
 static struct element element_of(const struct stencil *f, const struct sched_choice *c, const expr *first, int row,
                                  int item)
 {
 	struct ir_program *p = f->p;
 	struct element x = { .at = ir_index(p->pool, row * c->param[1] + item) };
-	for (int i = 0; i < f->s->out->rank; i++) {
-		int several = i == f->inner ? c->param[1] : i == f->outer ? c->param[0] : 1;
-		x.axis[i] = ir_binary(IR_ADD, ir_binary(IR_MUL, first[i], ir_index(p->pool, several)),
+	for (int i = 0; i < f->s->out->rank; i++)
+		x.axis[i] = ir_binary(IR_ADD, first[i],
 		                      ir_index(p->pool, i == f->inner   ? item
 		                                        : i == f->outer ? row
 		                                                        : 0));
-	}
 	x.part = item_of(f->parts, x.at);
 	return x;
 }
@@ -182,7 +203,7 @@ static expr value_at_point(struct stencil *f, struct element *x, int64_t point)
 /* All points of the window for all elements of the thread: first their loads are collected, then they are combined. */
 static void all_points(struct stencil *f, const struct sched_choice *c, struct ir_block *b, const expr *first)
 {
-	struct window_reads reads = { .p = f->p };
+	struct window_reads reads = { .p = f->p, .symbol = f->row, .multiple = c->param[1] };
 	for (int find = 1; find >= 0; find--)
 		for (int64_t point = 0; point < f->points; point++)
 			for (int row = 0; row < c->param[0]; row++)
@@ -223,37 +244,65 @@ static void store_row(struct stencil *f, const struct sched_choice *c, struct ir
 		emit_store_vector(p, b, s->out, start, result, width);
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+/* The kernel for extents that its shape fits: whole vectors in the rows of the result and of the tensors, and at least
+ * `rows` rows. */
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct stencil *f, const struct sched_choice *c,
+                       const char *suffix)
 {
-	const struct ir_stage *s = site->s;
+	const struct ir_stage *s = f->s;
 	struct ir_program *p = plan->program;
-	struct stencil f = *(const struct stencil *)site->found;
 	int rows = c->param[0], width = c->param[1], rank = s->out->rank;
-	struct ir_step *step = step_new(plan);
-	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	expr dim[IR_MAX_RANK], first[IR_MAX_RANK], count = ir_index(p->pool, 1), own;
 	bool used[IR_MAX_RANK];
 	for (int i = 0; i < rank; i++) {
-		int several = i == f.inner ? width : i == f.outer ? rows : 1;
-		dim[i] = ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, several));
+		int several = i == f->inner ? width : i == f->outer ? rows : 1;
+		dim[i] = i == f->outer ? ceil_div(p, s->out->dim[i], several)
+		                       : ir_binary(IR_FLOORDIV, s->out->dim[i], ir_index(p->pool, several));
 		count = ir_binary(IR_MUL, count, dim[i]);
 		used[i] = true;
 	}
 	expr element = declare_element(p, k, count, THREADS, 1);
 	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, first);
-	f.parts = ir_variable_new(p->pool, s->value->type, "parts");
-	emit_array(p, &k->body, f.parts, rows * width);
+	if (width > 1)
+		first[f->inner] = ir_binary(IR_MUL, first[f->inner], ir_index(p->pool, width));
+	if (rows > 1) {
+		expr column = s->out->dim[f->outer], many = ir_index(p->pool, rows);
+		expr last = ir_binary(IR_SUB, column, many);
+		first[f->outer] = ir_binary(IR_MUL, first[f->outer], many);
+		if (!divides(column, rows))
+			first[f->outer] = emit_constant(p, &k->body, "row", ir_binary(IR_MIN, first[f->outer], last),
+			                                ir_binary(IR_ADD, last, ir_index(p->pool, 1)));
+		kernel_needs(k, ir_binary(IR_LE, many, column));
+	}
+	kernel_needs(k, whole_multiple(p, s->out->dim[f->inner], width));
+	if (f->row)
+		kernel_needs(k, whole_multiple(p, f->row, width));
+	f->parts = ir_variable_new(p->pool, s->value->type, "parts");
+	emit_array(p, &k->body, f->parts, rows * width);
 	struct ir_block *b = emit_unrolled(p, &k->body, "item", rows * width, &own);
-	emit_set(p, b, f.parts, own, ir_identity(p->pool, s->combine, s->value->type));
-	all_points(&f, c, &k->body, first);
+	emit_set(p, b, f->parts, own, ir_identity(p->pool, s->combine, s->value->type));
+	all_points(f, c, &k->body, first);
 	for (int row = 0; row < rows; row++)
-		store_row(&f, c, &k->body, first, row);
+		store_row(f, c, &k->body, first, row);
 	kernel_finish(plan, step, k, s);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct stencil f = *(const struct stencil *)site->found;
+	struct ir_step *step = step_new(plan);
+	struct sched_choice column = { c->rule, { c->param[0], 1 } }, single = { c->rule, { 1, 1 } };
+	one_kernel(plan, step, &f, c, "");
+	if (!step_fits_all(step) && c->param[1] > 1 && c->param[0] > 1)
+		one_kernel(plan, step, &f, &column, "_column");
+	if (!step_fits_all(step))
+		one_kernel(plan, step, &f, &single, "_any");
 }
 
 const struct sched_rule sched_stencil = {
 	.name = "stencil",
-	.version = 2,
+	.version = 3,
 	.param = { { "rows", 1, 7 }, { "width", 1, 8 } },
 	.none = "no shape of neighbouring results divides the extents",
 	.match = match,
