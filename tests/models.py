@@ -52,6 +52,30 @@ def layers():
     return model(nodes, [info("x0", ["N", 8])], [info("x3", ["N", 8])], weight)
 
 
+def scaled_layers():
+    """Four layers of one width and two of another, each with weights, scales, zero points and a slope of its own."""
+    nodes, constant, value = [], [], numpy.random.default_rng(5)
+    def number(name, x, dtype=numpy.float32):
+        constant.append(numpy_helper.from_array(numpy.asarray(x, dtype), name))
+        return name
+    def node(op, inputs, *outputs, **attributes):
+        nodes.append(helper.make_node(op, inputs, outputs, name=f"{outputs[0]}_node", **attributes))
+    for i, (a, b) in enumerate(((8, 8), (8, 8), (8, 8), (8, 8), (8, 16), (16, 16))):
+        weight = number(f"w{i}", value.integers(0, 255, (a, b)), numpy.uint8)
+        zero = number(f"w_zero{i}", 120 + i, numpy.uint8)
+        scale, step = number(f"w_scale{i}", 0.002 + 0.0003 * i), number(f"step{i}", 0.01 + 0.002 * i)
+        step_zero = number(f"step_zero{i}", 126 + i, numpy.uint8)
+        node("DynamicQuantizeLinear", [f"x{i}"], f"q{i}", f"scale{i}", f"zero{i}")
+        node("MatMulInteger", [f"q{i}", weight, f"zero{i}", zero], f"sum{i}")
+        node("Cast", [f"sum{i}"], f"wide{i}", to=TensorProto.FLOAT)
+        node("Mul", [f"scale{i}", scale], f"scales{i}")
+        node("Mul", [f"wide{i}", f"scales{i}"], f"product{i}")
+        node("LeakyRelu", [f"product{i}"], f"leaky{i}", alpha=0.1 + 0.02 * i)
+        node("QuantizeLinear", [f"leaky{i}", step, step_zero], f"steps{i}")
+        node("DequantizeLinear", [f"steps{i}", step, step_zero], f"x{i + 1}")
+    return model(nodes, [info("x0", ["N", 8])], [info("x6", ["N", 16])], constant)
+
+
 def deep():
     """Layers of 30 different widths, whose kernels are too many for one text."""
     nodes, weight, width = [], [], [7 + 3 * i for i in range(31)]
@@ -283,6 +307,7 @@ def external(location, offset=0, length=48):
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
 write("layers.onnx", layers())
+write("scaled_layers.onnx", scaled_layers())
 write("deep.onnx", deep())
 write("chains.onnx", chains())
 write("other_domain.onnx", other_domain())

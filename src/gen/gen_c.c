@@ -180,8 +180,8 @@ static int symbol_argument(const struct ir_kernel *k, expr symbol)
 }
 
 /* Calls a part with its own arguments and block number. It reads the low four bytes of a number that it takes as 32
- * bits. */
-static void print_part_call(struct gen_text *g, const struct head *h, int i, expr first)
+ * bits. `parameter`: of the whole kernel, the part's first. */
+static void print_part_call(struct gen_text *g, const struct head *h, int i, expr first, int parameter)
 {
 	const struct ir_kernel *k = g->kernel, *part = k->parts.at[i];
 	const char *separator = "";
@@ -195,6 +195,8 @@ static void print_part_call(struct gen_text *g, const struct head *h, int i, exp
 	}
 	vec_each (symbol, &part->symbols)
 		str_printf(g->out, ", %s[%d]", h->args, symbol_argument(k, *symbol));
+	for (int n = 0; n < part->parameters.n; n++)
+		str_printf(g->out, ", %s[%d]", h->args, k->buffers.n + k->symbols.n + parameter + n);
 	str_add(g->out, " };\n");
 	gen_begin(g, "");
 	str_printf(g->out, "const uint32_t %s[3] = { (uint32_t)(%s - (", block, gen_block_number(g));
@@ -207,7 +209,7 @@ static void print_parts(struct gen_text *g, const struct head *h)
 {
 	const struct ir_kernel *k = g->kernel;
 	expr first = ir_index(k->blocks->pool, 0);
-	for (int i = 0; i < k->parts.n; i++) {
+	for (int i = 0, parameter = 0; i < k->parts.n; parameter += k->parts.at[i++]->parameters.n) {
 		const struct ir_kernel *part = k->parts.at[i];
 		expr end = ir_binary(IR_ADD, first, part->blocks);
 		if (!k->in_turn) {
@@ -218,7 +220,7 @@ static void print_parts(struct gen_text *g, const struct head *h)
 			str_add(g->out, ") {\n");
 			g->out->indent++;
 		}
-		print_part_call(g, h, i, first);
+		print_part_call(g, h, i, first, parameter);
 		if (!k->in_turn) {
 			g->out->indent--;
 			str_line(g->out, "}");
@@ -244,6 +246,15 @@ static void print_symbols(struct gen_text *g, const struct head *h)
 	vec_each (symbol, &k->symbols)
 		str_printf(g->out, "\tconst i64 %s = *(const %s *)%s[%d];\n", gen_symbol(g, *symbol),
 		           k->index64 ? "i64" : "i32", h->args, symbol_argument(k, *symbol));
+}
+
+static void print_parameters(struct gen_text *g, const struct head *h)
+{
+	const struct ir_kernel *k = g->kernel;
+	int n = k->buffers.n + k->symbols.n;
+	vec_each (x, &k->parameters)
+		str_printf(g->out, "\tconst %s %s = *(const %s *)%s[%d];\n", gen_type(g, x->var->type),
+		           gen_name(g, x->var), gen_type(g, x->var->type), h->args, n++);
 }
 
 static void print_work(struct gen_text *g)
@@ -279,6 +290,8 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 	if (!k->parts.n)
 		print_buffers(&g, &h);
 	print_symbols(&g, &h);
+	if (!k->parts.n)
+		print_parameters(&g, &h);
 	str_printf(out, "\tconst i64 %s = %s[0];\n\t(void)%s;\n", block, h.block, block);
 	if (k->parts.n) {
 		out->indent++;

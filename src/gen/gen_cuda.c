@@ -176,6 +176,8 @@ static void print_parameters(struct gen_text *g, const char *separator, const st
 	}
 	vec_each (n, &k->symbols)
 		str_printf(g->out, ", %s %s", gen_type(g, TYPE_INDEX), gen_symbol(g, *n));
+	vec_each (x, &k->parameters)
+		str_printf(g->out, ", const %s %s", gen_type(g, x->var->type), gen_name(g, x->var));
 	vec_each (m, &k->maps)
 		str_printf(g->out, ", const __grid_constant__ tensor_map %s", gen_name(g, m->var));
 	str_add(g->out, ")\n{\n");
@@ -215,7 +217,8 @@ static void print_shared(struct gen_text *g)
 	}
 }
 
-static void print_part_call(struct gen_text *g, const struct ir_kernel *part, expr first)
+/* `parameter`: of the whole kernel, the part's first. */
+static void print_part_call(struct gen_text *g, const struct ir_kernel *part, expr first, int parameter)
 {
 	gen_indent(g);
 	str_printf(g->out, "%s(%s", gen_kernel_name(g, part, true), gen_block_number(g));
@@ -229,6 +232,8 @@ static void print_part_call(struct gen_text *g, const struct ir_kernel *part, ex
 		str_printf(g->out, ", %s", gen_buffer(g, *b));
 	vec_each (n, &part->symbols)
 		str_printf(g->out, ", %s", gen_symbol(g, *n));
+	for (int i = 0; i < part->parameters.n; i++)
+		str_printf(g->out, ", %s", gen_name(g, g->kernel->parameters.at[parameter + i].var));
 	str_add(g->out, ");\n");
 }
 
@@ -236,13 +241,13 @@ static void print_parts(struct gen_text *g)
 {
 	const struct ir_kernel *k = g->kernel;
 	expr first = ir_index(k->blocks->pool, 0);
-	for (int i = 0; i < k->parts.n; i++) {
+	for (int i = 0, parameter = 0; i < k->parts.n; parameter += k->parts.at[i++]->parameters.n) {
 		const struct ir_kernel *part = k->parts.at[i];
 		expr end = ir_binary(IR_ADD, first, part->blocks);
 		if (k->in_turn) {
 			if (i)
 				str_line(g->out, "__syncthreads();");
-			print_part_call(g, part, first);
+			print_part_call(g, part, first, parameter);
 			continue;
 		}
 		if (i < k->parts.n - 1) {
@@ -254,7 +259,7 @@ static void print_parts(struct gen_text *g)
 			str_line(g->out, "else");
 		}
 		g->out->indent++;
-		print_part_call(g, part, first);
+		print_part_call(g, part, first, parameter);
 		g->out->indent--;
 		first = end;
 	}

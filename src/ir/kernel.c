@@ -1,6 +1,8 @@
 /* Queries on kernels and statements. See kernel.h. */
 #include "ir/kernel.h"
 
+#include <string.h>
+
 static bool holds(int n, const struct ir_buffer *const *list, const struct ir_buffer *b)
 {
 	for (int i = 0; i < n; i++)
@@ -72,6 +74,21 @@ const struct ir_buffer *ir_stmt_buffer(const struct ir_stmt *s)
 	case IR_TILES_BEFORE: return s->before.state;
 	default: return NULL;
 	}
+}
+
+int ir_kernel_args(const struct ir_kernel *k)
+{
+	return k->buffers.n + k->symbols.n + k->parameters.n;
+}
+
+int32_t ir_parameter_bits(const struct ir_parameter *p)
+{
+	float number = (float)p->value->f;
+	int32_t bits;
+	if (p->value->op == IR_CONST_INT)
+		return (int32_t)p->value->i;
+	memcpy(&bits, &number, sizeof bits);
+	return bits;
 }
 
 void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user)

@@ -263,6 +263,12 @@ struct ir_tensor_map {
 	expr count[IR_MAP_RANK];                           /* null in dimensions that it does not walk */
 };
 
+/* A number that kernels with one text differ in. */
+struct ir_parameter {
+	const struct ir_variable *var; /* its name in the kernel */
+	expr value;                    /* a constant of its type: this kernel's number */
+};
+
 struct ir_kernel {
 	const char *name;          /* of the function */
 	const char *about;         /* comment lines: the stage's text and the schedule */
@@ -273,6 +279,9 @@ struct ir_kernel {
 	struct {
 		VEC(expr);
 	} symbols; /* then the extents, in order */
+	struct {
+		VEC(struct ir_parameter);
+	} parameters; /* then numbers, f32 or i32 */
 	struct {
 		VEC(struct ir_tensor_map);
 	} maps; /* then tensor maps */
@@ -308,12 +317,18 @@ struct ir_step {
 	VEC(struct ir_kernel *);
 };
 
+struct ir_plan;
+
 /* Returns the variable that a statement declares for later statements, or for its body in a loop or sort; or null. */
 const struct ir_variable *ir_stmt_declares(const struct ir_stmt *s);
 /* Returns the statement's body, or null. */
 struct ir_block *ir_stmt_body(const struct ir_stmt *s);
 /* Returns the buffer that the statement itself reads or writes, apart from its expressions and arguments; or null. */
 const struct ir_buffer *ir_stmt_buffer(const struct ir_stmt *s);
+/* Number of arguments before the tensor maps: buffers, extents, numbers. */
+int ir_kernel_args(const struct ir_kernel *k);
+/* Returns a parameter's number as its four bytes are passed. */
+int32_t ir_parameter_bits(const struct ir_parameter *p);
 /* Calls fn for every argument of a call and of its nested calls. */
 void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user);
 /* Calls fn once for every node of the statement's own expressions, operands first, and not for those in its body. */
@@ -331,9 +346,10 @@ bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
 /* Bytes of an array in shared memory, a multiple of 16. */
 int64_t ir_shared_bytes(const struct ir_buffer *b);
-/* True if two kernels of a program differ in names, comments and the buffers of their arguments only: one function can
- * run for both. Kernels with parts never are the same. */
-bool ir_kernel_same(const struct ir_program *p, const struct ir_kernel *a, const struct ir_kernel *b);
+/* Gives kernels of a plan one name, and so one function, if they differ only in names, comments, the buffers of their
+ * arguments, and constants of what they compute. The first kernel's body gets parameters for those constants; the other
+ * bodies stay, and nothing prints them. A kernel that is like no other keeps its constants. Kernels with parts stay. */
+void ir_merge_kernels(const struct ir_plan *plan);
 /* True if two kernels of a program have one name and the same arguments, grid and guard. */
 bool ir_launch_same(const struct ir_kernel *a, const struct ir_kernel *b);
 

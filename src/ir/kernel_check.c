@@ -490,6 +490,8 @@ static void check_body(struct checker *c, const struct ir_block *b, bool serial)
 		mark_block(c, b);
 	} while (c->more);
 	c->flow = ALL_THREADS;
+	vec_each (x, &c->kernel->parameters)
+		declare(c, x->var, false);
 	check_block(c, b);
 }
 

@@ -1,15 +1,8 @@
 /* Compares kernels: two are the same function if they have the same text except for names, arguments of the same types
  * in the same order, and the same number of threads. Layers of a model that repeat often have such kernels. */
+#include "ir/kernel_same.h"
+
 #include <string.h>
-
-#include "ir/kernel.h"
-
-/* Two variables or buffers are the same if they are declared alike and neither corresponds to another one of the other
- * kernel. */
-struct same {
-	struct map there, back; /* a's variables and buffers to b's, b's to a's: by address */
-	struct map known;       /* pairs of equal nodes */
-};
 
 /* Pairs a and b. Returns 1 if they are a pair already, 0 if they now are, -1 if one of them is in another pair. */
 static int pair_up(struct same *s, const void *a, const void *b)
@@ -53,7 +46,7 @@ static bool same_payload(struct same *s, expr a, expr b)
 	}
 }
 
-static bool same_expr(struct same *s, expr a, expr b)
+bool same_expr(struct same *s, expr a, expr b)
 {
 	if (!a || !b)
 		return a == b;
@@ -68,6 +61,11 @@ static bool same_expr(struct same *s, expr a, expr b)
 			return false;
 	map_put_u64(&s->known, pair, s);
 	return true;
+}
+
+static bool same_value(struct same *s, const struct ir_stmt *at, expr a, expr b)
+{
+	return s->value ? s->value(s, at, a, b) : same_expr(s, a, b);
 }
 
 static bool same_call(struct same *s, const struct ir_call *a, const struct ir_call *b);
@@ -131,12 +129,12 @@ static bool same_before(struct same *s, const struct ir_before *a, const struct 
 	       same_expr(s, a->tiles, b->tiles) && same_expr(s, a->none, b->none);
 }
 
-static bool same_lambda(struct same *s, const struct ir_lambda *a, const struct ir_lambda *b)
+static bool same_lambda(struct same *s, const struct ir_stmt *at, const struct ir_lambda *a, const struct ir_lambda *b)
 {
 	bool same = same_variable(s, a->var, b->var) && a->parameters.n == b->parameters.n;
 	for (int i = 0; i < a->parameters.n && same; i++)
 		same = same_variable(s, a->parameters.at[i], b->parameters.at[i]);
-	return same && same_block(s, a->body, b->body) && same_expr(s, a->value, b->value) &&
+	return same && same_block(s, a->body, b->body) && same_value(s, at, a->value, b->value) &&
 	       same_call(s, a->through, b->through);
 }
 
@@ -155,13 +153,14 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 	switch (a->kind) {
 	case IR_COMMENT: return true;
 	case IR_DECLARE:
-		return same_expr(s, a->declare.value, b->declare.value) &&
+		return same_value(s, a, a->declare.value, b->declare.value) &&
 		       same_variable(s, a->declare.var, b->declare.var) && a->declare.mutable == b->declare.mutable;
 	case IR_ASSIGN:
-		return same_variable(s, a->assign.var, b->assign.var) && same_expr(s, a->assign.value, b->assign.value);
+		return same_variable(s, a->assign.var, b->assign.var) &&
+		       same_value(s, a, a->assign.value, b->assign.value);
 	case IR_SET:
 		return same_variable(s, a->set.array, b->set.array) && same_expr(s, a->set.row, b->set.row) &&
-		       same_expr(s, a->set.at, b->set.at) && same_expr(s, a->set.value, b->set.value);
+		       same_expr(s, a->set.at, b->set.at) && same_value(s, a, a->set.value, b->set.value);
 	case IR_FOR: return same_loop(s, &a->loop, &b->loop);
 	case IR_IF:
 		return same_expr(s, a->branch.condition, b->branch.condition) &&
@@ -170,10 +169,10 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 	case IR_BREAK_IF: return same_expr(s, a->leave, b->leave);
 	case IR_STORE:
 		return same_buffer(s, a->store.buf, b->store.buf) && same_expr(s, a->store.at, b->store.at) &&
-		       same_expr(s, a->store.value, b->store.value);
+		       same_value(s, a, a->store.value, b->store.value);
 	case IR_UPDATE:
 		return same_buffer(s, a->update.buf, b->update.buf) && same_expr(s, a->update.at, b->update.at) &&
-		       same_expr(s, a->update.value, b->update.value) && a->update.combine == b->update.combine;
+		       same_value(s, a, a->update.value, b->update.value) && a->update.combine == b->update.combine;
 	case IR_LOAD_VECTOR:
 	case IR_STORE_VECTOR: return same_vector(s, &a->vector, &b->vector);
 	case IR_ARRAY: return same_variable(s, a->array.var, b->array.var);
@@ -190,7 +189,7 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 	case IR_LOCAL: return same_variable(s, a->local.var, b->local.var) && a->local.zeros == b->local.zeros;
 	case IR_PLACE:
 		return same_variable(s, a->place.var, b->place.var) && same_variable(s, a->place.after, b->place.after);
-	case IR_LAMBDA: return same_lambda(s, &a->lambda, &b->lambda);
+	case IR_LAMBDA: return same_lambda(s, a, &a->lambda, &b->lambda);
 	case IR_INVOKE: return same_call(s, a->call, b->call);
 	case IR_SORT_SERIAL: return same_sort(s, &a->sort, &b->sort);
 	}
@@ -273,15 +272,15 @@ static bool same_function(struct same *s, const struct ir_program *p, const stru
 	       same_block(s, &a->serial, &b->serial);
 }
 
-bool ir_kernel_same(const struct ir_program *p, const struct ir_kernel *a, const struct ir_kernel *b)
+bool same_kernels(struct same *s, struct arena *scratch, const struct ir_program *p, const struct ir_kernel *a,
+                  const struct ir_kernel *b)
 {
-	if (a->parts.n || b->parts.n || !same_launch(a, b) || a->body.n != b->body.n) /* parts: never the same */
+	if (a->parts.n || b->parts.n || !same_launch(a, b) || a->body.n != b->body.n)
 		return false;
-	struct arena *scratch = arena_new();
-	struct same s = { map_new(scratch), map_new(scratch), map_new(scratch) };
-	bool same = same_function(&s, p, a, b);
-	arena_free(scratch);
-	return same;
+	s->there = map_new(scratch);
+	s->back = map_new(scratch);
+	s->known = map_new(scratch);
+	return same_function(s, p, a, b);
 }
 
 bool ir_launch_same(const struct ir_kernel *a, const struct ir_kernel *b)
@@ -294,5 +293,8 @@ bool ir_launch_same(const struct ir_kernel *a, const struct ir_kernel *b)
 		same = a->symbols.at[i] == b->symbols.at[i];
 	for (int i = 0; same && i < a->maps.n; i++)
 		same = a->maps.at[i].buf->id == b->maps.at[i].buf->id;
+	same = same && a->parameters.n == b->parameters.n;
+	for (int i = 0; same && i < a->parameters.n; i++)
+		same = a->parameters.at[i].value == b->parameters.at[i].value;
 	return same;
 }

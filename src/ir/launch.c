@@ -50,7 +50,7 @@ int ir_launch_choose(const struct ir_kernel **out, const struct ir_launcher *l, 
 	return err_set(e, ERR_MODEL, "Program %s: no kernel fits these extents.", l->program->name);
 }
 
-/* ---- Arguments: pointers, then extents, then tensor maps. */
+/* ---- Arguments: pointers, then extents, numbers and tensor maps. */
 
 struct arguments {
 	void *at[MAX_ARGS], *pointer[MAX_ARGS];
@@ -97,7 +97,7 @@ static int map_values(struct tpat_rt_map_values *v, const struct ir_launcher *l,
 
 static int fill(struct arguments *a, const struct ir_launcher *l, const struct ir_kernel *k, struct err *e)
 {
-	if (k->buffers.n + k->symbols.n + k->maps.n > MAX_ARGS)
+	if (ir_kernel_args(k) + k->maps.n > MAX_ARGS)
 		return err_set(e, ERR_UNSUPPORTED, "Kernel %s has more than %d arguments.", k->name, MAX_ARGS);
 	a->n = 0;
 	vec_each (b, &k->buffers) {
@@ -107,6 +107,11 @@ static int fill(struct arguments *a, const struct ir_launcher *l, const struct i
 	}
 	vec_each (symbol, &k->symbols)
 		TRY(add_symbol(a, l, k, *symbol, e));
+	vec_each (x, &k->parameters) {
+		a->narrow[a->n] = ir_parameter_bits(x);
+		a->at[a->n] = &a->narrow[a->n];
+		a->n++;
+	}
 	for (int i = 0; i < k->maps.n; i++) {
 		struct tpat_rt_map_values v;
 		TRY(map_values(&v, l, &k->maps.at[i], e));

@@ -73,15 +73,17 @@ static void *copy(struct arena *a, const void *from, size_t bytes, size_t alignm
 	return memcpy(to, from, bytes);
 }
 
-/* Arguments in their order: pointers, extents, tensor maps. */
+/* Arguments in their order: pointers, extents, numbers, tensor maps. */
 static void **copy_args(struct arena *a, const struct ir_kernel *k, void **args)
 {
-	void **to = NEWN(a, void *, k->buffers.n + k->symbols.n + k->maps.n + 1);
+	void **to = NEWN(a, void *, ir_kernel_args(k) + k->maps.n + 1);
 	int n = 0;
 	for (int i = 0; i < k->buffers.n; i++, n++)
 		to[n] = copy(a, args[n], sizeof(void *), sizeof(void *));
 	for (int i = 0; i < k->symbols.n; i++, n++)
 		to[n] = copy(a, args[n], k->index64 ? sizeof(int64_t) : sizeof(int32_t), sizeof(int64_t));
+	for (int i = 0; i < k->parameters.n; i++, n++)
+		to[n] = copy(a, args[n], sizeof(int32_t), sizeof(int32_t));
 	for (int i = 0; i < k->maps.n; i++, n++)
 		to[n] = copy(a, args[n], TPAT_RT_MAP_BYTES, 64);
 	return to;

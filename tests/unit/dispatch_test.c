@@ -73,6 +73,42 @@ static void shares_layers(struct arena *a)
 	CHECK(strcmp(name_of(plan, "b", 0), name_of(plan, "a", 0)) != 0);
 }
 
+/* True if two products are one function: they differ in what follows the sum. */
+static bool shares(struct arena *a, const char *first, const char *second)
+{
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	const char *text = arena_printf(a,
+	                                "program pair(given: f32[64,64]) -> (y: f32[64,64], z: f32[64,64])\n"
+	                                "  x: f32[64,64] = sum (i, j | r<64) given[i, r] * given[r, j]\n"
+	                                "  y: f32[64,64] = sum (i, j | r<64) x[i, r] * x[r, j] then %s\n"
+	                                "  z: f32[64,64] = sum (i, j | r<64) y[i, r] * y[r, j] then %s\n",
+	                                first, second);
+	const struct ir_plan *plan;
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read")) {
+		printf("%s%s\n", e.where, e.text);
+		return false;
+	}
+	struct sched_points points = sched_usual_points(p, &sched_default_target);
+	struct sched_tactic best = sched_tactic_best(p, &points);
+	sched_plans(&plan, p, &points, &best, 1);
+	return strcmp(name_of(plan, "y", 0), name_of(plan, "z", 0)) == 0;
+}
+
+/* Numbers become parameters if the operation is as fast with any number. */
+static void shares_numbers(struct arena *a)
+{
+	CHECK(shares(a, "it * 0.3", "it * 0.7"));
+	CHECK(shares(a, "rint(it / 0.3) + 7.0", "rint(it / 0.6) + 9.0"));
+	CHECK(shares(a, "min(max(it, -3.0), 5.5)", "min(max(it, -2.5), 6.0)"));
+	CHECK(shares(a, "it * 0.3 + 0.3", "it * 0.3 + 0.6")); /* one number of the first is two of the second */
+	CHECK(!shares(a, "it * 0.3", "it + 0.3"));
+	CHECK(!shares(a, "max(it, 0.0)", "max(it, 3.0)"));
+	CHECK(!shares(a, "pow(it, 3.0)", "pow(it, 4.0)"));
+	CHECK(!shares(a, "f32(i32(it) / i32(3))", "f32(i32(it) / i32(5))"));
+	CHECK(!shares(a, "it * f32(j + 3)", "it * f32(j + 5)"));
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -87,6 +123,7 @@ int main(void)
 	CHECK(points.n > 1 && plan->steps.n > 1);
 	CHECK(check_arch_of_name(plan, a) > 0);
 	shares_layers(a);
+	shares_numbers(a);
 	arena_free(a);
 	return test_done();
 }

@@ -110,13 +110,15 @@ static int add_buffer(struct table *t, const struct ir_buffer *view)
 static int add_kernel(struct table *t, const struct ir_kernel *k, int32_t *blocks, int32_t *guard)
 {
 	int32_t row;
-	if (k->buffers.n + k->symbols.n > TPAT_RT_MAX_ARGS)
+	if (ir_kernel_args(k) > TPAT_RT_MAX_ARGS)
 		return err_set(t->err, ERR_UNSUPPORTED, "Kernel %s has %d arguments; a kernel takes at most %d.",
-		               k->name, k->buffers.n + k->symbols.n, TPAT_RT_MAX_ARGS);
+		               k->name, ir_kernel_args(k), TPAT_RT_MAX_ARGS);
 	vec_each (b, &k->buffers)
 		TRY(add_buffer(t, *b));
 	vec_each (symbol, &k->symbols)
 		TRY(row_of(t, &row, *symbol));
+	vec_each (x, &k->parameters)
+		tensorrt_expr_number(&t->exprs, ir_parameter_bits(x));
 	TRY(row_of(t, blocks, k->blocks));
 	*guard = -1;
 	if (k->guard)
@@ -483,7 +485,7 @@ static void put_maps(struct table *t, const struct ir_kernel *k, int step, int n
 
 static void put_args(struct table *t, const struct ir_kernel *k, int step, int number)
 {
-	if (k->buffers.n + k->symbols.n == 0)
+	if (ir_kernel_args(k) == 0)
 		return;
 	str_printf(t->out, "static const struct tpat_rt_arg %s_arg_%d_%d[] = {\n", t->id, step, number);
 	vec_each (view, &k->buffers) {
@@ -498,6 +500,14 @@ static void put_args(struct table *t, const struct ir_kernel *k, int step, int n
 		put_comment(t->out, (*symbol)->name);
 		str_add(t->out, "\n");
 	}
+	vec_each (x, &k->parameters) {
+		struct str value = str_new(t->arena);
+		ir_print_expr(&value, x->value, 0);
+		str_printf(t->out, "\t{ TPAT_RT_ARG_INT, %" PRId32 " }, ",
+		           tensorrt_expr_number(&t->exprs, ir_parameter_bits(x)));
+		put_comment(t->out, arena_printf(t->arena, "%s %s", x->var->hint, str_text(&value)));
+		str_add(t->out, "\n");
+	}
 	str_add(t->out, "};\n");
 }
 
@@ -509,7 +519,7 @@ static void put_kernels(struct table *t, int i, const struct map *parts)
 	str_printf(t->out, "static const struct tpat_rt_kernel %s_kernel_%d[] = {\n", t->id, i);
 	for (int k = 0; k < s->step->n; k++) {
 		const struct ir_kernel *x = s->step->at[k];
-		int args = x->buffers.n + x->symbols.n, part = *(const int *)map_get(parts, x->name);
+		int args = ir_kernel_args(x), part = *(const int *)map_get(parts, x->name);
 		str_add(t->out, "\t{ .name = ");
 		tensorrt_string(t->out, x->name);
 		if (args)

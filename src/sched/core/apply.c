@@ -40,6 +40,7 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
 		if (choice[i].rule)
 			apply_choice(plan, p->stages.at[i], &choice[i], t ? t : &sched_default_target);
 	start_early(plan, 0, t ? t : &sched_default_target);
+	ir_merge_kernels(plan);
 	share_launches(plan, plan, t ? t : &sched_default_target);
 	return plan;
 }

@@ -39,21 +39,6 @@ struct way {
 	int steps;
 };
 
-/* Choices that differ for some extents only produce equal kernels for the others, and so do layers that a model
- * repeats. These get the same name. */
-static void name_as_equal(const struct ir_plan *all, struct ir_kernel *k)
-{
-	vec_each (step, &all->steps)
-		vec_each (have, *step) {
-			if (*have == k)
-				return;
-			if (ir_kernel_same(all->program, *have, k)) {
-				k->name = (*have)->name;
-				return;
-			}
-		}
-}
-
 static const struct made *make(struct dispatch *d, int stage, const struct sched_choice *c)
 {
 	vec_each (m, &d->made)
@@ -64,9 +49,6 @@ static const struct made *make(struct dispatch *d, int stage, const struct sched
 	apply_choice(d->all, d->p->stages.at[stage], c, &d->points->target[d->points->opt]);
 	m.steps = d->all->steps.n - m.first;
 	start_early(d->all, m.first, &d->points->target[d->points->opt]);
-	for (int i = m.first; i < d->all->steps.n; i++)
-		vec_each (k, d->all->steps.at[i])
-			name_as_equal(d->all, *k);
 	vec_push(d->p->arena, &d->made, m);
 	return &d->made.at[d->made.n - 1];
 }
@@ -267,24 +249,44 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 	return step;
 }
 
-static void add_part(struct dispatch *d, struct ir_plan *plan, const struct sched_tactic *t, int from, int to)
-{
+/* Neighbouring stages that run with choices of their own, and their ways at a tactic's points. */
+struct part {
 	struct way way[SCHED_MAX_POINTS];
-	int ways = find_ways(d, t, from, to, way), most = 0;
-	for (int w = 0; w < ways; w++)
-		most = way[w].steps > most ? way[w].steps : most;
-	for (int i = 0; i < most; i++)
-		vec_push(d->p->arena, &plan->steps, ways == 1 ? way[0].step[i] : join(d, way, ways, i));
+	int ways;
+};
+
+struct parts {
+	VEC(struct part);
+};
+
+static struct parts find_parts(struct dispatch *d, const struct sched_tactic *tactic)
+{
+	struct parts parts = { 0 };
+	for (int from = 0, to; from < d->p->stages.n; from = to) {
+		struct part part;
+		to = sched_part_end(d->p, tactic->choice, d->points->n, from);
+		part.ways = find_ways(d, tactic, from, to, part.way);
+		vec_push(d->p->arena, &parts, part);
+	}
+	return parts;
 }
 
-static struct ir_plan *make_plan(struct dispatch *d, const struct sched_tactic *tactic)
+static void add_part(struct dispatch *d, struct ir_plan *plan, const struct part *part)
+{
+	int most = 0;
+	for (int w = 0; w < part->ways; w++)
+		most = part->way[w].steps > most ? part->way[w].steps : most;
+	for (int i = 0; i < most; i++)
+		vec_push(d->p->arena, &plan->steps,
+		         part->ways == 1 ? part->way[0].step[i] : join(d, part->way, part->ways, i));
+}
+
+static struct ir_plan *make_plan(struct dispatch *d, const struct parts *parts)
 {
 	struct ir_plan *plan = NEW(d->p->arena, struct ir_plan);
 	plan->program = d->p;
-	for (int from = 0, to; from < d->p->stages.n; from = to) {
-		to = sched_part_end(d->p, tactic->choice, d->points->n, from);
-		add_part(d, plan, tactic, from, to);
-	}
+	vec_each (part, parts)
+		add_part(d, plan, part);
 	share_launches(plan, d->all, &d->points->target[d->points->opt]);
 	return plan;
 }
@@ -296,10 +298,16 @@ static struct dispatch dispatch_new(struct ir_program *p, const struct sched_poi
 	return d;
 }
 
+/* Choices that differ for some extents only make equal kernels for the others, and so do layers that a model repeats:
+ * ir_merge_kernels() finds them when all kernels of all tactics are there. */
 void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
                  const struct sched_tactic *tactic, int n)
 {
 	struct dispatch d = dispatch_new(p, points);
+	struct parts *parts = NEWN(p->arena, struct parts, n);
 	for (int i = 0; i < n; i++)
-		out[i] = make_plan(&d, &tactic[i]);
+		parts[i] = find_parts(&d, &tactic[i]);
+	ir_merge_kernels(d.all);
+	for (int i = 0; i < n; i++)
+		out[i] = make_plan(&d, &parts[i]);
 }

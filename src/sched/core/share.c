@@ -102,7 +102,7 @@ static bool is_plain(const struct ir_step *s)
 	if (s->n < 1 || s->n > 2 || !step_fits_all(s) || !needs_of(s->at[0]).plain)
 		return false;
 	const struct ir_kernel *k = s->at[0];
-	return s->n == 1 || (k->parts.n ? k->parts.n == s->at[1]->parts.n : k->body.at == s->at[1]->body.at);
+	return s->n == 1 || (k->parts.n ? k->parts.n == s->at[1]->parts.n : k->about == s->at[1]->about);
 }
 
 /* ---- Dependences between steps. */
@@ -147,7 +147,7 @@ static bool may_share(const struct ir_step *a, const struct ir_step *b)
 	const struct ir_kernel *x = a->at[0], *y = b->at[0];
 	return is_plain(a) && is_plain(b) && x->threads == y->threads && parts_of(x) + parts_of(y) <= MOST_PARTS &&
 	       needs_of(x).shared + needs_of(y).shared <= TARGET_DECLARED_DATA &&
-	       x->buffers.n + x->symbols.n + y->buffers.n + y->symbols.n <= MOST_ARGUMENTS;
+	       ir_kernel_args(x) + ir_kernel_args(y) <= MOST_ARGUMENTS;
 }
 
 static bool side_by_side(const struct ir_step *a, const struct ir_step *b, const struct sched_target *t)
@@ -186,6 +186,10 @@ static void add_part(struct ir_program *p, struct ir_kernel *k, const struct ir_
 		if ((ir_kernel_exchanges(part, *b) || (known && ir_kernel_writes(k, *b))) &&
 		    !ir_kernel_exchanges(k, *b))
 			vec_push(p->arena, &k->exchanged, *b);
+	}
+	vec_each (x, &part->parameters) { /* several parts may be one function, with numbers of their own */
+		const struct ir_variable *own = ir_variable_new(p->pool, x->var->type, "%s", x->var->hint);
+		vec_push(p->arena, &k->parameters, ((struct ir_parameter){ own, x->value }));
 	}
 	k->index64 |= part->index64;
 }
