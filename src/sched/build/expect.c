@@ -47,6 +47,12 @@ int64_t about(expr e, const struct sched_target *t)
 	return ir_eval_int(e, typical, &t, &n) && n > 0 ? n : 1;
 }
 
+bool about_holds(expr condition, const struct sched_target *t)
+{
+	struct ir_pool *pool = condition->pool;
+	return about(ir_select(condition, ir_index(pool, 2), ir_index(pool, 1)), t) == 2;
+}
+
 struct bytes_read {
 	struct ir_program *p;
 	const struct sched_target *t;

@@ -14,6 +14,7 @@ expr out_extents(const struct ir_program *p, const struct ir_stage *s, int from,
 expr rows_along(const struct ir_program *p, const struct ir_stage *s); /* number of out's rows along s->axis */
 /* The value of e with the target's extents of symbols. */
 int64_t about(expr e, const struct sched_target *t);
+bool about_holds(expr condition, const struct sched_target *t); /* the same for a bool */
 /* Estimated total size in bytes of the buffers that e reads. */
 double about_bytes_read(struct ir_program *p, expr e, const struct sched_target *t);
 /* Estimated bytes moved by a load that runs `points` times, with neighbouring threads along `axis` (-1: none). */

@@ -241,6 +241,14 @@ static expr operand_vectors(const struct contract *c, const struct contract_oper
 	return whole_vectors(c, ir_flat(c->p->pool, load->buf, load->arg), axes, run, n, vector, apart);
 }
 
+bool contract_always_vectors(const struct contract *c)
+{
+	for (int side = 0; side < 2; side++)
+		if (c->side[side].way == CONTRACT_GATHER || !ir_is_int(c->side[side].fits, 1))
+			return false;
+	return true;
+}
+
 void contract_find_way(struct contract *c, int side)
 {
 	enum contract_group own = side ? CONTRACT_COLUMN : CONTRACT_ROW;

@@ -97,10 +97,12 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 /* Estimated clocks in which a block's threads compute the addresses of a step's 16-byte copies. */
 double contract_copy_clocks(const struct contract *c, const struct contract_shape *k);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
-/* Appends the kernel to the step: operands loaded their ways, for extents where `fits` holds; null: for all extents,
- * gathered. Returns false if positions may exceed 2^31. */
+/* Appends the kernel to the step. `left`, `right`: that operand is loaded its way, for extents where its `fits` holds;
+ * else it is gathered, for all extents. Returns false if positions may exceed 2^31. */
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
-                     const struct sched_choice *choice, expr fits);
+                     const struct sched_choice *choice, bool left, bool right);
+/* True if both operands are loaded in vectors whatever the extents. */
+bool contract_always_vectors(const struct contract *c);
 /* The kernel for positions beyond 2^31: one element per thread. */
 void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                              const struct sched_choice *choice);

@@ -185,12 +185,17 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 }
 
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
-                     const struct sched_choice *choice, expr fits)
+                     const struct sched_choice *choice, bool left, bool right)
 {
 	struct contract_kernel k = {
-		.c = c, .p = plan->program, .shape = contract_shape(c, choice), .fast = fits != NULL
+		.c = c, .p = plan->program, .shape = contract_shape(c, choice), .vectors = { left, right }
 	};
-	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], fits ? "" : "_any", choice);
+	const char *suffix = left && right ? "" : left ? "_left" : right ? "_right" : "_any";
+	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], suffix, choice);
+	expr fits = ir_int(k.p->pool, TYPE_BOOL, 1);
+	for (int side = 0; side < 2; side++)
+		if (k.vectors[side])
+			fits = ir_binary(IR_AND, fits, c->side[side].fits);
 	contract_declare_place(&k, &kernel->body, ir_block(k.p->pool, contract_tiles(&k)), true);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, k.tile[1]);

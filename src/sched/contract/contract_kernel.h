@@ -28,7 +28,7 @@ struct contract_kernel {
 	const struct contract *c;
 	struct ir_program *p;
 	struct contract_shape shape;
-	bool fast;                      /* vectorised */
+	bool vectors[2];                /* the side is loaded in its way, in vectors, not element by element */
 	bool wide;                      /* tiles for warpgroups */
 	struct contract_stream *stream; /* null: a block or a cluster makes each tile */
 	int readers;                    /* not 0: number of consumer threads, the only ones in barriers */

@@ -6,7 +6,7 @@
 
 enum contract_way contract_way_of(const struct contract_kernel *k, int side)
 {
-	return k->fast ? k->c->side[side].way : CONTRACT_GATHER;
+	return k->vectors[side] ? k->c->side[side].way : CONTRACT_GATHER;
 }
 
 /* True if a gathered operand's elements are a tensor's, so that kernels need only positions. */

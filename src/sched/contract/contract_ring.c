@@ -158,7 +158,7 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	struct contract_kernel k = { .c = c,
 		                     .p = plan->program,
 		                     .shape = contract_ring_shape(c, choice),
-		                     .fast = true,
+		                     .vectors = { true, true },
 		                     .wide = true,
 		                     .stream = stream };
 	k.readers = k.shape.threads - WARP;

@@ -385,7 +385,7 @@ static void store_either(struct contract_kernel *k, struct ir_block *b, const st
                          void (*store)(struct contract_kernel *, struct ir_block *, const struct sums_part *, int))
 {
 	const struct contract *c = k->c;
-	int width = k->fast ? c->width : 1;
+	int width = k->vectors[0] || k->vectors[1] ? c->width : 1;
 	if (width > 1 && !ir_is_int(c->fits, 1)) {
 		store(k, emit_if(k->p, b, c->fits), from, width);
 		store(k, emit_if(k->p, b, ir_unary(IR_NOT, c->fits)), from, 1);

@@ -127,9 +127,11 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                           const struct sched_choice *choice, expr fits)
 {
-	struct contract_kernel k = {
-		.c = c, .p = plan->program, .shape = contract_wide_shape(c, choice), .fast = true, .wide = true
-	};
+	struct contract_kernel k = { .c = c,
+		                     .p = plan->program,
+		                     .shape = contract_wide_shape(c, choice),
+		                     .vectors = { true, true },
+		                     .wide = true };
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	fits = ir_binary(IR_AND, fits, contract_range_fits(&k));
 	kernel->shared_bytes = contract_wide_bytes(&k.shape);

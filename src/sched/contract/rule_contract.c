@@ -11,12 +11,11 @@
 static void find_padded(struct contract_found *f)
 {
 	const struct contract *c = &f->as[f->fits[CONTRACT_PACKED]];
-	bool vectors = c->side[0].way != CONTRACT_GATHER && c->side[1].way != CONTRACT_GATHER;
 	struct contract *padded = &f->as[CONTRACT_PADDED], *steps = &f->as[CONTRACT_PADDED_STEPS];
 	*padded = *steps = f->as[CONTRACT_AS_IT_IS];
-	f->fits[CONTRACT_PADDED] = !vectors && contract_match_padded(padded, 16);
-	c = f->fits[CONTRACT_PADDED] ? padded : c;
-	f->fits[CONTRACT_PADDED_STEPS] = !c->plain && !contract_has_maps(c) && contract_match_padded(steps, 128);
+	f->fits[CONTRACT_PADDED] = !contract_always_vectors(c) && contract_match_padded(padded, 16);
+	bool maps = contract_has_maps(f->fits[CONTRACT_PADDED] ? padded : c) && contract_always_vectors(c);
+	f->fits[CONTRACT_PADDED_STEPS] = !c->plain && !maps && contract_match_padded(steps, 128);
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -98,10 +97,14 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                       const struct sched_choice *choice)
 {
-	expr fits = ir_binary(IR_AND, c->side[0].fits, c->side[1].fits);
-	bool enough = contract_kernel(plan, step, c, choice, fits);
-	if (!ir_is_int(fits, 1))
-		enough = contract_kernel(plan, step, c, choice, NULL);
+	bool may[2], enough = contract_kernel(plan, step, c, choice, true, true);
+	for (int side = 0; side < 2; side++)
+		may[side] = c->side[side].way != CONTRACT_GATHER && !ir_is_int(c->side[!side].fits, 1);
+	for (int side = 0; side < 2; side++)
+		if (may[side])
+			enough = contract_kernel(plan, step, c, choice, side == 0, side == 1);
+	if (!ir_is_int(c->side[0].fits, 1) && !ir_is_int(c->side[1].fits, 1))
+		enough = contract_kernel(plan, step, c, choice, false, false);
 	if (!enough)
 		contract_element_kernel(plan, step, c, choice);
 }
@@ -144,9 +147,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		multiply = (double)k.rows * k.columns * k.depth / t->fma[c.side[0].type];
 	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / cost_table(t)->shared_bytes;
 	double gathered = 0;
-	if (c.side[0].way == CONTRACT_GATHER)
+	if (c.side[0].way == CONTRACT_GATHER || !about_holds(c.side[0].fits, t))
 		gathered += k.rows;
-	if (c.side[1].way == CONTRACT_GATHER)
+	if (c.side[1].way == CONTRACT_GATHER || !about_holds(c.side[1].fits, t))
 		gathered += k.columns;
 	double gather = gathered * k.depth * 40 / 128; /* computing addresses, as measured on an H100 */
 	/* Elements of less than 4 bytes come through registers, one tile at a time. */

@@ -98,6 +98,8 @@ static int candidates_as(const struct contract *c, int packing, const struct sch
 	int n = 0;
 	if (!t->wgmma[c->side[0].type] || !t->wgmma[c->side[1].type])
 		return 0;
+	if (!about_holds(c->side[0].fits, t) || !about_holds(c->side[1].fits, t))
+		return 0;
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	int64_t batch = about(c->extent[CONTRACT_BATCH], t),
 	        steps = about(c->depth, t) * contract_element_bytes(c) / 128;
@@ -142,10 +144,14 @@ static bool is_ring(const struct sched_choice *choice)
 	return choice->param[3] > 0;
 }
 
-/* The choice for other GPUs. */
-static struct sched_choice elsewhere(struct ir_program *p, const struct ir_stage *s, int packing)
+/* The choice for other GPUs, and for extents that this rule's kernel does not fit. */
+static struct sched_choice elsewhere(const struct sched_site *site, int packing)
 {
-	const struct sched_target *t = sched_common_target();
+	struct ir_program *p = site->p;
+	const struct ir_stage *s = site->s;
+	struct sched_target common = *sched_common_target(), *t = &common;
+	common.extent = site->t->extent;
+	common.extents = site->t->extents;
 	struct sched_choice list[SCHED_RULE_CHOICES];
 	int n = rule_candidates(&sched_contract, p, s, t, list), best = -1;
 	double least = 0, time;
@@ -167,7 +173,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	int packing = choice->param[6];
 	struct contract c = ((const struct contract_found *)site->found)->as[packing], as_it_is;
 	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
-	const struct sched_choice other = elsewhere(plan->program, site->s, packing);
+	const struct sched_choice other = elsewhere(site, packing);
 	contract_pack(plan, &c, choice, site->t);
 	as_it_is = c;
 	int n = along(&c, before);

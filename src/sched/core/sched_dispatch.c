@@ -3,8 +3,9 @@
  *
  * Stages are divided into parts: the shortest runs with a separate list of choices at all points of a tactic. A part
  * with several such lists ("ways") uses a point's way for all extents around the point. The border between two
- * successive points is the geometric mean of the product of the relevant symbols. These are the symbols of the part's
- * extents that differ between the points, or only those that alone make the next point's way the faster one. Step i of
+ * successive points is a product of the relevant symbols. These are the symbols of the part's extents that differ
+ * between the points, or only those that alone make the next point's way the faster one. The border lies where the two
+ * ways' estimates cross, as the extents grow from one point to the next by equal factors. Step i of
  * the part holds the kernels of each way's step i, guarded by "the product is at most the border". The last way's
  * kernels have no such guard, so that some kernel fits all extents. A way with fewer steps launches nothing there. */
 #include "sched/core/choose.h"
@@ -104,6 +105,38 @@ static bool decides(const struct dispatch *d, const struct way *own, const struc
 	return sched_time(d->p, next, from, to, &t) < sched_time(d->p, own->list, from, to, &t);
 }
 
+/* Where the next way becomes the faster one between points i and i + 1: 0 at the first, 1 at the second. Of the places
+ * between extents that are tried, the one that costs the least time there. */
+static double crossing(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from,
+                       int to, int i)
+{
+	enum { TRIED = 15 };
+	const struct sched_target *a = &d->points->target[i], *b = a + 1;
+	double more[TRIED], sum = 0, least = 0; /* time lost by the next way instead of the own, from an extent on */
+	int best = TRIED;
+	for (int k = 0; k < TRIED; k++) {
+		struct sched_target t = *a;
+		struct sched_extent *extent = NEWN(d->p->arena, struct sched_extent, t.extents + 1);
+		for (int x = 0; x < t.extents; x++) {
+			double low = (double)a->extent[x].value, high = (double)b->extent[x].value;
+			extent[x] = a->extent[x];
+			if (low > 0 && high > 0)
+				extent[x].value = (int64_t)(low * pow(high / low, (k + 1.0) / (TRIED + 1)) + 0.5);
+		}
+		t.extent = extent;
+		more[k] = log(fmax(sched_time(d->p, next, from, to, &t), 1) /
+		              fmax(sched_time(d->p, own->list, from, to, &t), 1));
+	}
+	for (int k = TRIED - 1; k >= 0; k--) {
+		sum += more[k];
+		if (sum < least) {
+			least = sum;
+			best = k;
+		}
+	}
+	return (best + 0.5) / (TRIED + 1);
+}
+
 /* A bool: the extents are nearer to point `i` than to the next one; or null if no symbol distinguishes them. */
 static expr nearer(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from, int to,
                    int i)
@@ -134,8 +167,10 @@ static expr nearer(const struct dispatch *d, const struct way *own, const struct
 		below *= (double)a->extent[concerned[k]].value;
 		above *= (double)b->extent[concerned[k]].value;
 	}
-	double border = floor(sqrt(below) * sqrt(above));
-	return below < above && border < 1e18 ? ir_binary(IR_LE, product, ir_index(pool, (int64_t)border)) : NULL;
+	if (below >= above)
+		return NULL;
+	double border = floor(below * pow(above / below, crossing(d, own, next, from, to, i)));
+	return border < 1e18 ? ir_binary(IR_LE, product, ir_index(pool, (int64_t)border)) : NULL;
 }
 
 static bool same_part(const struct sched_choice *a, const struct sched_choice *b, int from, int to)
