@@ -8,7 +8,7 @@ static const struct schedule_case contract_cases[] = {
 	{ "product",
 	  "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
 	  "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
-	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8", "M=9 K=24 N=11" } },
 	/* Positions in b do not depend on its axes. */
 	{ "product_to_none",
 	  "(a: f32[B,M,16], b: f32[B,16,0]) -> (y: f32[B,M,0])\n"
@@ -205,7 +205,7 @@ static const struct schedule_case contract_cases[] = {
 	{ "product_floats",
 	  "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"
 	  "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then it + c[j]\n",
-	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8" } },
+	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8", "M=9 K=6 N=12" } },
 	{ "product_floats_turned",
 	  "(a: f32[B,K,72], b: f32[B,40,K]) -> (y: f32[B,40,72])\n"
 	  "  y: f32[B,40,72] = sum (i, j, k | r<K) a[i, r, k] * b[i, j, r]\n",

@@ -176,6 +176,15 @@ static int long_axes(expr const *extent, int rank)
 	return n;
 }
 
+/* The axis along which neighbouring lanes run. */
+static int last_long_axis(expr const *extent, int rank)
+{
+	int last = rank - 1;
+	while (last > 0 && ir_is_int(extent[last], 1))
+		last--;
+	return last;
+}
+
 /* Instructions of all lanes, idle ones too: a lane finds its result's axes once, and the reduced axes at each point. */
 static double lanes_work(const struct ir_stage *s, double outs, double in_row, double lanes, int width)
 {
@@ -216,7 +225,7 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 	double in_row = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
 	bool arg = ir_combine_is_arg(site->s->combine),
 	     alone = outs * lanes <= (double)site->t->processors * site->t->threads;
-	w.axis = site->s->out->rank + site->s->space_rank - 1;
+	w.axis = site->s->out->rank + last_long_axis(site->s->space, site->s->space_rank);
 	w.threads = outs * lanes;
 	struct apart apart = { site, w.axis, 0 };
 	if (site->s->value->op == IR_MUL)
