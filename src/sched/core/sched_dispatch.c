@@ -70,6 +70,16 @@ static void make_steps(struct dispatch *d, struct way *w, int from, int to)
 	w->steps = steps.n;
 }
 
+static void share_way(struct dispatch *d, struct way *w)
+{
+	struct ir_plan own = { .program = d->p };
+	for (int i = 0; i < w->steps; i++)
+		vec_push(d->p->arena, &own.steps, w->step[i]);
+	share_launches(&own, d->all, &d->points->target[d->points->opt]);
+	w->step = own.steps.at;
+	w->steps = own.steps.n;
+}
+
 /* ---- Borders between ways. */
 
 struct mention {
@@ -202,6 +212,8 @@ static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from,
 	}
 	for (int i = 0; i < n; i++)
 		make_steps(d, &way[i], from, to);
+	for (int i = 0; i < n && n > 1; i++) /* a way's launches differ from those of others at the same place */
+		share_way(d, &way[i]);
 	return n;
 }
 

@@ -80,18 +80,31 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	kernel_finish(plan, step, k, s);
 }
 
+/* The width and steps of the rule's kernels: as chosen, for rows of even length, for all rows. Returns their number. */
+struct shape {
+	int width, steps;
+};
+static int shapes_of(const struct ir_stage *s, const struct sched_choice *c, struct shape out[3])
+{
+	int width = c->param[1], steps = c->param[2], n = 0, most = MOST_WORDS / words(s) / 2;
+	out[n++] = (struct shape){ width, steps };
+	if (width > 2)
+		out[n++] = (struct shape){ 2, width / 2 * steps < most ? width / 2 * steps : most };
+	if (width > 1)
+		out[n++] = (struct shape){ 1, steps < 4 ? 4 : 8 };
+	return n;
+}
+
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	const struct ir_stage *s = site->s;
 	struct ir_step *step = step_new(plan);
-	int width = c->param[1], steps = c->param[2];
-	one_kernel(plan, step, s, c, width, steps, "");
-	if (!step_fits_all(step) && width > 2) {
-		int most = MOST_WORDS / words(s) / 2;
-		one_kernel(plan, step, s, c, 2, width / 2 * steps < most ? width / 2 * steps : most, "_pairs");
-	}
-	if (!step_fits_all(step))
-		one_kernel(plan, step, s, c, 1, steps < 4 ? 4 : 8, "_any");
+	struct shape shape[3];
+	int n = shapes_of(site->s, c, shape);
+	for (int i = 0; i < n && !step_fits_all(step); i++)
+		one_kernel(plan, step, site->s, c, shape[i].width, shape[i].steps,
+		           i == 0                ? ""
+		           : shape[i].width == 2 ? "_pairs"
+		                                 : "_any");
 }
 
 /* ---- Time: one pass over the data, at the rate that the loads in flight reach, and a tile's steps one after the
@@ -103,9 +116,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	enum { TILE_NS = 1500 };
-	int lanes = c->param[0], width = c->param[1], steps = c->param[2],
-	    rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1;
-	int threads = lanes * rows_a_block;
+	struct shape shape[3];
+	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1, threads = lanes * rows_a_block;
+	int n = shapes_of(s, c, shape), i = 0;
+	while (i < n - 1 && about(s->out->dim[s->axis], t) % shape[i].width)
+		i++;
+	int width = shape[i].width, steps = shape[i].steps;
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
 	double rows = (double)about(rows_along(p, s), t), points = rows * extent;
 	double registers = 16 + steps * width * words(s) + steps * (width * size / 4 > 4 ? 4 : width * size / 4) / 2;

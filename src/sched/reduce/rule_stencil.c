@@ -292,7 +292,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 {
 	struct stencil f = *(const struct stencil *)site->found;
 	struct ir_step *step = step_new(plan);
-	struct sched_choice column = { c->rule, { c->param[0], 1 } }, single = { c->rule, { 1, 1 } };
+	enum { COLUMN = 4 };
+	int rows = c->param[0] < COLUMN && c->param[0] > 1 && COLUMN * f.points <= MOST_UNROLLED ? COLUMN : c->param[0];
+	struct sched_choice column = { c->rule, { rows, 1 } }, single = { c->rule, { 1, 1 } };
 	one_kernel(plan, step, &f, c, "");
 	if (!step_fits_all(step) && c->param[1] > 1 && c->param[0] > 1)
 		one_kernel(plan, step, &f, &column, "_column");
