@@ -62,7 +62,7 @@ $(GEN)/words_cuda.txt: $(CUDA_HEADERS) rt/device/tpat_cpu.h tools/words.awk | $(
 	done; } | LC_ALL=C sort -u > $@
 
 # What the program carries: that, its sources, the headers that kernels include, and the emulator's headers for them.
-EMBED := $(sort $(wildcard rt/*/*.c rt/*/*.h) \
+EMBED := $(sort $(wildcard rt/*/*.c rt/*/*.h src/engine/*/deploy/*.in) \
 	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_ort_abi.h \
 	 include/tpat/tpat_cuda.h)) \
 	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o $(GEN)/words_c.txt $(GEN)/words_cuda.txt

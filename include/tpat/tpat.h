@@ -304,6 +304,39 @@ struct tpat_explained {
  * TPAT_MODEL if the file cannot be read. */
 TPAT_API int tpat_explain(struct tpat *t, const struct tpat_explained **out, const char *log);
 
+/* ---- Deployment. */
+
+struct tpat_deployed_file {
+	const char *name, *text;
+	const char *path; /* where it was written; null: nowhere */
+};
+struct tpat_deployed {
+	const struct tpat_deployed_file *file;
+	int files;
+	bool guessed; /* some extents of inputs are examples, since no profile gives them */
+};
+
+struct tpat_deploy_options {
+	int version;                 /* TPAT_DEPLOY_VERSION */
+	const char *model;           /* path of a model that tpat_build wrote */
+	const char *engine;          /* "trtexec" (also if null), "python", "cpp", "triton", "deepstream", "ort",
+	                                "torch-tensorrt" or "polygraphy" */
+	const char *tensorrt;        /* the version that runs it: "8.6", "10.3"; null: 11 */
+	struct tpat_strings library; /* paths of its plugin libraries; none: those next to the model */
+	struct tpat_strings profile; /* "x:1x4,8x4,32x4": minimum, optimum and maximum of an input */
+	struct tpat_strings shape;   /* "x:1x3x224x224": an input's extents */
+	const char *output;          /* folder to write the files into; null: none is written */
+	bool force;                  /* replace files of other texts there */
+};
+enum { TPAT_DEPLOY_VERSION = 1 };
+#define TPAT_DEPLOY_OPTIONS ((struct tpat_deploy_options){ .version = TPAT_DEPLOY_VERSION })
+
+/* Makes the files that run a rewritten model and its plugin libraries in an engine: commands, configuration, programs.
+ * Their paths are as seen from the current folder. TPAT_UNSUPPORTED if the model calls no plugin; TPAT_MODEL if it
+ * cannot be read or a library is missing; TPAT_USAGE for an unknown engine, shape or profile, or for a file that exists
+ * with another text. */
+TPAT_API int tpat_deploy(struct tpat *t, const struct tpat_deployed **out, const struct tpat_deploy_options *o);
+
 /* ---- Verification. */
 
 struct tpat_verified;

@@ -170,6 +170,7 @@ int cli_bench(struct cli *c, int argc, char **argv);
 int cli_db(struct cli *c, int argc, char **argv);
 int cli_tune(struct cli *c, int argc, char **argv);
 int cli_build(struct cli *c, int argc, char **argv);
+int cli_deploy(struct cli *c, int argc, char **argv);
 int cli_fix(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
 int cli_run(struct cli *c, int argc, char **argv);

@@ -19,6 +19,7 @@ static const struct cli_command cli_commands[] = {
 	{ "list", "MODEL", "list a model's nodes: types, and support by TensorRT and tpat", cli_list },
 	{ "run", "MODEL", "run a whole model with tpat's own kernels, without TensorRT", cli_run },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
+	{ "deploy", "MODEL", "print the commands, configuration or program that run a rewritten model", cli_deploy },
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
 	{ "db", "ACTION", "manage the tuning database: list, stats, export, import, merge, prune", cli_db },
 	{ "tune", "MODEL", "search for each node's fastest schedule on a device", cli_tune },
@@ -53,7 +54,7 @@ static void print_help(FILE *to)
 
 static int unknown(const char *name)
 {
-	const char *names[16] = { NULL };
+	const char *names[sizeof cli_commands / sizeof *cli_commands] = { NULL };
 	for (int i = 0; cli_commands[i].name; i++)
 		names[i] = cli_commands[i].name;
 	const char *closest = str_closest(name, names);

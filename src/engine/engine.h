@@ -132,17 +132,34 @@ struct engine_extents {
 	const char *name;
 	const char *shape[3];
 };
+/* An input or output of the model. */
+struct engine_tensor {
+	const char *name;
+	enum type type;
+	int rank;                   /* -1: unknown */
+	int64_t dim[IR_MAX_RANK];   /* -1: dynamic */
+	int64_t at[3][IR_MAX_RANK]; /* of an input: minimum, optimum and maximum */
+};
 struct engine_deploy {
 	const char *model;          /* path of the rewritten model */
+	const char *plan;           /* where the engine goes; null: the model's name with another ending */
 	const char *const *library; /* paths */
 	int libraries;
 	const struct engine_extents *dynamic; /* inputs with dynamic extents */
 	int dynamics;
 	const struct engine_extents *given; /* if there are none: inputs whose extents the user gave */
 	int givens;
-	bool guessed;    /* some of these extents are examples */
-	bool half, byte; /* a plugin has float16, int8 tensors at its edge */
+	bool guessed;                               /* some of these extents are examples */
+	bool half, byte;                            /* a plugin has float16, int8 tensors at its edge */
+	const struct engine_tensor *input, *output; /* all of them, for `way` */
+	int inputs, outputs;
 	const struct engine_version *version;
+};
+
+/* A file that runs a rewritten model. */
+enum { ENGINE_MOST_FILES = 4 };
+struct engine_file {
+	const char *name, *text;
 };
 
 /* ---- Errors that users meet. */
@@ -196,6 +213,10 @@ struct engine {
 	void (*call)(struct onnx_model *m, Onnx__NodeProto *node, const struct engine_call *c);
 	/* Prints the command that builds an engine of the rewritten model, with notes as shell comments. */
 	void (*deploy)(struct str *out, const struct engine_deploy *d);
+	/* Other ways to run it: their names, which a null ends, and the files of one. Returns their number. */
+	const char *const *ways;
+	int (*way)(struct engine_file out[ENGINE_MOST_FILES], const struct engine_deploy *d, const char *way,
+	           struct arena *a);
 	/* Ends with a null text. The first that a line contains explains it. */
 	const struct engine_error *errors;
 };

@@ -46,6 +46,39 @@ const char *tpat_folder_find(const char *folder, const char *plugin, struct aren
 	return NULL;
 }
 
+/* ---- A rewritten model's libraries. */
+
+/* Sets the names of a model's library and folder; for a portable model, those of the main one. */
+static void names_of(struct tpat_output *names, const char *model, struct arena *a)
+{
+	const char *stem = path_stem(a, model);
+	size_t n = strlen(stem) - (str_ends(stem, "_portable") ? strlen("_portable") : 0);
+	tpat_output_names(names, model, a);
+	if (!file_is_folder(names->folder) && stem[n] && n)
+		tpat_output_names(names, path_join(a, path_dir(a, model), arena_printf(a, "%.*s.onnx", (int)n, stem)),
+		                  a);
+}
+
+const char *tpat_library_of(const char **out, const char *model, const char *plugin, bool search, struct arena *a)
+{
+	struct tpat_output names;
+	names_of(&names, model, a);
+	const char *folder = names.folder, *library = names.library;
+	const char *own = path_join(a, folder, str_identifier(a, plugin));
+	if (file_is_folder(own)) {
+		folder = own;
+		library = tpat_output_split(&names, plugin, a);
+	}
+	if (search && file_exists(library) && !tpat_library_holds(library, plugin)) {
+		const char *dir = path_dir(a, model), *earlier = tpat_library_find(dir, plugin, a);
+		const char *sources = tpat_folder_find(dir, plugin, a);
+		library = earlier ? earlier : library;
+		folder = sources ? sources : folder;
+	}
+	*out = folder;
+	return library;
+}
+
 /* ---- Libraries that a build needs. */
 
 struct search {

@@ -148,6 +148,9 @@ const struct tpat_schedule *tpat_why(const char *what, struct ir_program *p, con
 
 /* ---- tpat_earlier.c: libraries of earlier builds, next to a model that was rewritten more than once. */
 bool tpat_library_holds(const char *library, const char *plugin);
+/* Returns the library that should hold a plugin of a rewritten model, which need not exist, and the folder of its
+ * sources. `search`: among those next to the model if its own library is of another build. */
+const char *tpat_library_of(const char **folder, const char *model, const char *plugin, bool search, struct arena *a);
 /* Finds a library in `folder` that has the plugin, and the folder of its sources; null if there is none. */
 const char *tpat_library_find(const char *folder, const char *plugin, struct arena *a);
 const char *tpat_folder_find(const char *folder, const char *plugin, struct arena *a);

@@ -91,39 +91,11 @@ static int read_values(struct verification *v)
 
 /* ---- The library. */
 
-/* Sets the names of a model's library and folder; for a portable model, those of the main one. */
-static void names_of(struct tpat_output *names, const char *model, struct arena *a)
-{
-	const char *stem = path_stem(a, model);
-	size_t n = strlen(stem) - (str_ends(stem, "_portable") ? strlen("_portable") : 0);
-	tpat_output_names(names, model, a);
-	if (!file_is_folder(names->folder) && stem[n] && n)
-		tpat_output_names(names, path_join(a, path_dir(a, model), arena_printf(a, "%.*s.onnx", (int)n, stem)),
-		                  a);
-}
-
 /* The library that holds a plugin, and the folder of its sources: the user's, the model's, or the plugin's own. */
-static const char *library_of(const char **out, struct verification *v, const char *plugin)
+static const char *library_of(const char **folder, struct verification *v, const char *plugin)
 {
-	struct arena *a = v->arena;
-	struct tpat_output names;
-	names_of(&names, v->o->model, a);
-	const char *folder = names.folder, *library = names.library;
-	const char *own = path_join(a, folder, str_identifier(a, plugin));
-	if (file_is_folder(own)) {
-		folder = own;
-		library = tpat_output_split(&names, plugin, a);
-	}
-	if (v->o->library) {
-		library = v->o->library;
-	} else if (file_exists(library) && !tpat_library_holds(library, plugin)) {
-		const char *dir = path_dir(a, v->o->model), *earlier = tpat_library_find(dir, plugin, a);
-		const char *sources = tpat_folder_find(dir, plugin, a);
-		library = earlier ? earlier : library;
-		folder = sources ? sources : folder;
-	}
-	*out = folder;
-	return library;
+	const char *library = tpat_library_of(folder, v->o->model, plugin, !v->o->library, v->arena);
+	return v->o->library ? v->o->library : library;
 }
 
 /* Opens it, unless it is open already. */

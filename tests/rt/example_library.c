@@ -40,7 +40,7 @@ static const struct tpat_rt_arg double_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
 static const struct tpat_rt_kernel double_kernel = { "double_f32", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0,
-	                                             NULL,         0,          0, 0,           NULL };
+	                                             NULL,         0,          0, 0,           NULL,          0 };
 static const struct tpat_rt_step double_step = { &double_kernel, 1 };
 static const struct tpat_rt_tactic double_tactic[] = { { &double_step, 1 } };
 static const char double_ptx[] =
@@ -82,14 +82,14 @@ static const struct tpat_rt_arg normalize_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                            { TPAT_RT_ARG_OUTPUT, 0 },
 	                                            { TPAT_RT_ARG_INT, 1 } };
 static const struct tpat_rt_kernel softmax_kernel[] = {
-	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0, NULL, 0, 0, 0, NULL },
-	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL },
+	{ "row_statistics", statistics_arg, 4, { 0, 4, 4 }, { 32, 1, 1 }, 128, -1, 0, NULL, 0, 0, 0, NULL, 0 },
+	{ "row_normalize", normalize_arg, 5, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL, 0 },
 };
 static const struct tpat_rt_arg whole_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                        { TPAT_RT_ARG_OUTPUT, 0 },
 	                                        { TPAT_RT_ARG_INT, 1 } };
 static const struct tpat_rt_kernel whole_kernel = { "row_softmax", whole_arg, 3, { 0, 4, 4 }, { 32, 1, 1 }, 0, -1, 0,
-	                                            NULL,          0,         0, 0,           NULL };
+	                                            NULL,          0,         0, 0,           NULL,         0 };
 static const struct tpat_rt_step softmax_step[] = { { &softmax_kernel[0], 1 }, { &softmax_kernel[1], 1 } };
 static const struct tpat_rt_step whole_step = { &whole_kernel, 1 };
 static const struct tpat_rt_tactic softmax_tactic[] = { { softmax_step, 2 }, { &whole_step, 1 } };
@@ -157,8 +157,8 @@ static const struct tpat_rt_arg table_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_INT, 0 }
 };
 static const struct tpat_rt_kernel table_kernel[] = {
-	{ "add_table_even", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, 4, 0, NULL, 0, 0, 0, NULL },
-	{ "add_table_any", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL },
+	{ "add_table_even", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, 4, 0, NULL, 0, 0, 0, NULL, 0 },
+	{ "add_table_any", table_arg, 4, { 0, 6, 6 }, { 4, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL, 0 },
 };
 static const struct tpat_rt_step table_step = { table_kernel, 2 };
 static const struct tpat_rt_tactic table_tactic[] = { { &table_step, 1 } };
@@ -205,8 +205,8 @@ static const struct tpat_rt_arg repeat_arg[] = { { TPAT_RT_ARG_BUFFER, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
 static const struct tpat_rt_kernel repeat_kernel[] = {
-	{ "repeat_stage", repeat_stage_arg, 4, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL },
-	{ "repeat", repeat_arg, 3, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL },
+	{ "repeat_stage", repeat_stage_arg, 4, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL, 0 },
+	{ "repeat", repeat_arg, 3, { 2, 1, 1 }, { 1, 1, 1 }, 0, -1, 0, NULL, 0, 0, 0, NULL, 0 },
 };
 static const struct tpat_rt_step repeat_step[] = { { &repeat_kernel[0], 1 }, { &repeat_kernel[1], 1 } };
 static const struct tpat_rt_tactic repeat_tactic[] = { { repeat_step, 2 } };
@@ -279,8 +279,8 @@ static const struct tpat_rt_tensor find_x = { "x", 6, 1, dims_0, 0 },
 static const struct tpat_rt_arg find_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 1 }, { TPAT_RT_ARG_INT, 0 }
 };
-static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0,   -1,
-	                                           0,           NULL,     0, 0,           0,           NULL };
+static const struct tpat_rt_kernel find_kernel = { "find_even", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0,    -1,
+	                                           0,           NULL,     0, 0,           0,           NULL, 0 };
 static const struct tpat_rt_step find_step = { &find_kernel, 1 };
 static const struct tpat_rt_tactic find_tactic[] = { { &find_step, 1 } };
 
@@ -310,8 +310,8 @@ static const char find_odd_ptx[] =
         "next: add.s64 %d0, %d0, 4; add.s32 %r1, %r1, 1; bra turn;\n"
         "done: cvt.u64.u32 %d3, %r2; st.global.u64 [%d2], %d3; ret;\n}\n";
 static const struct tpat_rt_image find_odd_image = { 50, 1, find_odd_ptx, find_odd_ptx + sizeof find_odd_ptx };
-static const struct tpat_rt_kernel find_odd_kernel = { "find_odd", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0,   -1,
-	                                               0,          NULL,     0, 0,           0,           NULL };
+static const struct tpat_rt_kernel find_odd_kernel = { "find_odd", find_arg, 4, { 4, 4, 4 }, { 1, 1, 1 }, 0,    -1,
+	                                               0,          NULL,     0, 0,           0,           NULL, 0 };
 static const struct tpat_rt_step find_odd_step = { &find_odd_kernel, 1 };
 static const struct tpat_rt_tactic find_odd_tactic[] = { { &find_odd_step, 1 } };
 
@@ -329,7 +329,7 @@ KERNEL(find_odd)
 /* HalveDouble: a type that TensorRT lacks. */
 static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
 static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0,
-	                                            NULL,        0,          0, 0,           NULL };
+	                                            NULL,        0,          0, 0,           NULL,          0 };
 static const struct tpat_rt_step halve_step = { &halve_kernel, 1 };
 static const struct tpat_rt_tactic halve_tactic[] = { { &halve_step, 1 } };
 
@@ -349,7 +349,7 @@ static const struct tpat_rt_expr bump_expr[] = {
 static const struct tpat_rt_buffer bump_buffer = { "stage", 5, NULL };
 static const struct tpat_rt_arg bump_arg[] = { { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_LONG, 5 } };
 static const struct tpat_rt_kernel bump_kernel = { "bump_stage", bump_arg, 2, { 6, 6, 6 }, { 1, 1, 1 }, 0, -1, 0,
-	                                           NULL,         0,        0, 0,           NULL };
+	                                           NULL,         0,        0, 0,           NULL,        0 };
 static const struct tpat_rt_step bump_step = { &bump_kernel, 1 };
 static const struct tpat_rt_tactic bump_tactic[] = { { &bump_step, 1 } }, no_tactic[] = { { NULL, 0 } };
 
@@ -368,7 +368,7 @@ static const struct tpat_rt_expr mapped_expr[] = { { TPAT_RT_DIM, 0, 0, 0, 0 },
 	                                           { TPAT_RT_CONST, 0, 0, 0, 2 },
 	                                           { TPAT_RT_MUL, 0, 2, 0, 0 } };
 static const struct tpat_rt_kernel mapped_kernel = { "copy_mapped", mapped_arg, 1, { 1, 1, 1 }, { 1, 1, 1 }, 0, -1, 0,
-	                                             &mapped_map,   1,          0, 0,           NULL };
+	                                             &mapped_map,   1,          0, 0,           NULL,        0 };
 static const struct tpat_rt_step mapped_step = { &mapped_kernel, 1 };
 static const struct tpat_rt_tactic mapped_tactic[] = { { &mapped_step, 1 } };
 
@@ -398,8 +398,8 @@ static const struct tpat_rt_demand pair_demand[] = {
 static const struct tpat_rt_arg pair_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                       { TPAT_RT_ARG_OUTPUT, 0 },
 	                                       { TPAT_RT_ARG_LONG, 9 } };
-static const struct tpat_rt_kernel pair_kernel = { "copy_pair", pair_arg, 3, { 4, 4, 4 }, { 1, 1, 1 }, 0,   -1,
-	                                           0,           NULL,     0, 0,           0,           NULL };
+static const struct tpat_rt_kernel pair_kernel = { "copy_pair", pair_arg, 3, { 4, 4, 4 }, { 1, 1, 1 }, 0,    -1,
+	                                           0,           NULL,     0, 0,           0,           NULL, 0 };
 static const struct tpat_rt_step pair_step = { &pair_kernel, 1 };
 static const struct tpat_rt_tactic pair_tactic[] = { { &pair_step, 1 } };
 int example_pair_launches;

@@ -23,6 +23,14 @@ int tensorrt_version(struct engine_version *v, const char *text, struct err *e);
 
 /* tensorrt_deploy.c */
 void tensorrt_deploy(struct str *out, const struct engine_deploy *d);
+const char *tensorrt_stem(struct arena *a, const char *model); /* "ocr" of "folder/ocr_tpat.onnx" */
+/* A library's path for dlopen(), which searches a name without a folder elsewhere: with "./" then. */
+const char *tensorrt_here(struct arena *a, const char *path);
+
+/* tensorrt_ways.c */
+extern const char *const tensorrt_ways[];
+int tensorrt_way(struct engine_file out[ENGINE_MOST_FILES], const struct engine_deploy *d, const char *way,
+                 struct arena *a);
 
 /* tensorrt_errors.c */
 extern const struct engine_error tensorrt_errors[];

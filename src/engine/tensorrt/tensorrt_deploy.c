@@ -15,16 +15,15 @@ static void put_shapes(struct str *out, const char *option, const struct engine_
 		str_printf(out, " --%s=%s", option, str_shell(out->arena, str_text(&shapes)));
 }
 
-/* Returns a library's path for a command: with "./" if it has no folder. */
-static const char *here(const char *path, struct arena *a)
+const char *tensorrt_here(struct arena *a, const char *path)
 {
-	return str_shell(a, strchr(path, '/') ? path : arena_printf(a, "./%s", path));
+	return strchr(path, '/') ? path : arena_printf(a, "./%s", path);
 }
 
 /* Engines hold libraries from 8.6 on, but only version-compatible ones before 10. */
 static void put_library(struct str *out, const struct engine_deploy *d, int i)
 {
-	const char *path = here(d->library[i], out->arena);
+	const char *path = str_shell(out->arena, tensorrt_here(out->arena, d->library[i]));
 
 	str_add(out, i ? " \\\n       " : "");
 	if (!tensorrt_is_old(d->version))
@@ -33,16 +32,20 @@ static void put_library(struct str *out, const struct engine_deploy *d, int i)
 		str_printf(out, " --%s=%s", d->version->number < 8600 ? "plugins" : "staticPlugins", path);
 }
 
+const char *tensorrt_stem(struct arena *a, const char *model)
+{
+	const char *stem = path_stem(a, model);
+	return str_ends(stem, "_tpat") && strlen(stem) > 5 ? arena_strndup(a, stem, strlen(stem) - 5) : stem;
+}
+
 void tensorrt_deploy(struct str *out, const struct engine_deploy *d)
 {
 	struct arena *a = out->arena;
-	const char *stem = path_stem(a, d->model);
-	if (str_ends(stem, "_tpat") && strlen(stem) > 5)
-		stem = arena_strndup(a, stem, strlen(stem) - 5);
+	const char *stem = tensorrt_stem(a, d->model), *plan = d->plan ? d->plan : arena_printf(a, "%s.plan", stem);
 	str_printf(out, "trtexec --onnx=%s", str_shell(a, d->model));
 	for (int i = 0; i < d->libraries; i++)
 		put_library(out, d, i);
-	str_printf(out, " --saveEngine=%s \\\n       ", str_shell(a, arena_printf(a, "%s.plan", stem)));
+	str_printf(out, " --saveEngine=%s \\\n       ", str_shell(a, plan));
 	put_shapes(out, "minShapes", d->dynamic, d->dynamics, 0);
 	put_shapes(out, "optShapes", d->dynamic, d->dynamics, 1);
 	put_shapes(out, "maxShapes", d->dynamic, d->dynamics, 2);

@@ -48,5 +48,7 @@ const struct engine engine_tensorrt = {
 	.language = &language_cuda,
 	.call = call,
 	.deploy = tensorrt_deploy,
+	.ways = tensorrt_ways,
+	.way = tensorrt_way,
 	.errors = tensorrt_errors,
 };
