@@ -126,10 +126,17 @@ struct rt_launch {
 	uint32_t grid[3];
 	struct rt_map *map; /* one for each tensor map of the kernel */
 };
+/* The memory of a workspace buffer: its own, or that of an earlier one of the same size that is not used any more. */
+struct rt_room {
+	int32_t of;   /* the buffer whose memory it is; -1: no step uses the buffer */
+	int32_t last; /* the last step that uses the buffer */
+	int32_t busy; /* the last step that uses this buffer's memory */
+};
 struct rt_plan {
 	int64_t *extent;          /* rt_extents() */
 	int64_t *value;           /* one for each node */
 	int64_t *offset;          /* a buffer's offset in the workspace; -1: unused */
+	struct rt_room *room;     /* one for each buffer */
 	int64_t *narrow;          /* workspace offset of an output's INT64, whose lower half is the output; -1: none */
 	struct rt_map *map;       /* of all launches */
 	struct rt_launch *launch; /* the launches, in order */

@@ -151,21 +151,61 @@ static int check_kernel(const struct tpat_rt_plugin *p, const struct rt_plan *pl
 	return 0;
 }
 
-/* Marks the workspace buffers that a kernel needs: sets their `offset` to 0. */
-static void mark_buffers(const struct tpat_rt_kernel *k, int64_t *offset)
+/* Returns the buffer of argument `i` of a kernel, or of a map after these; -1: it has none. */
+static int32_t buffer_of(const struct tpat_rt_kernel *k, int32_t i)
 {
-	for (int32_t i = 0; i < k->args; i++)
-		if (k->arg[i].kind == TPAT_RT_ARG_BUFFER)
-			offset[k->arg[i].index] = 0;
-	for (int32_t i = 0; i < k->maps; i++)
-		if (k->map[i].from.kind == TPAT_RT_ARG_BUFFER)
-			offset[k->map[i].from.index] = 0;
+	const struct tpat_rt_arg *a = i < k->args ? &k->arg[i] : &k->map[i - k->args].from;
+
+	return a->kind == TPAT_RT_ARG_BUFFER ? a->index : -1;
+}
+
+/* Gives a buffer, which step `s` is the first to use, memory that no later step needs: of the same size for any
+ * extents. */
+static void find_room(const struct tpat_rt_plugin *p, struct rt_room *room, int32_t b, int32_t s)
+{
+	room[b].of = b;
+	for (int32_t i = 0; i < p->buffers && room[b].of == b; i++)
+		if (room[i].of == i && room[i].busy < s && p->buffer[i].bytes == p->buffer[b].bytes)
+			room[b].of = i;
+	room[room[b].of].busy = room[b].last;
+}
+
+/* Finds the memory of a tactic's workspace buffers. It does not depend on the extents, so that larger ones never need
+ * less; so a step uses the buffers of all its kernels. */
+static void find_rooms(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, struct rt_room *room)
+{
+	for (int32_t i = 0; i < p->buffers; i++)
+		room[i] = (struct rt_room){ -1, -1, -1 };
+	for (int32_t pass = 0; pass < 2; pass++)
+		for (int32_t s = 0; s < t->steps; s++)
+			for (int32_t n = 0; n < t->step[s].kernels; n++) {
+				const struct tpat_rt_kernel *k = &t->step[s].kernel[n];
+				for (int32_t i = 0; i < k->args + k->maps; i++) {
+					int32_t b = buffer_of(k, i);
+					if (b < 0 || p->buffer[b].data)
+						continue;
+					if (!pass)
+						room[b].last = s;
+					else if (room[b].of < 0)
+						find_room(p, room, b, s);
+				}
+			}
+}
+
+/* Marks the memory that a kernel needs: sets its `offset` to 0. */
+static void mark_buffers(const struct tpat_rt_kernel *k, const struct rt_room *room, int64_t *offset)
+{
+	for (int32_t i = 0; i < k->args + k->maps; i++) {
+		int32_t b = buffer_of(k, i);
+		if (b >= 0 && room[b].of >= 0)
+			offset[room[b].of] = 0;
+	}
 }
 
 static int place_buffers(const struct tpat_rt_plugin *p, struct rt_plan *plan, char why[RT_WHY])
 {
 	for (int32_t i = 0; i < p->buffers; i++) {
-		if (p->buffer[i].data || plan->offset[i] < 0)
+		if (plan->offset[i] < 0)
 			continue;
 		plan->offset[i] = plan->bytes;
 		int64_t bytes = plan->value[p->buffer[i].bytes];
@@ -176,6 +216,9 @@ static int place_buffers(const struct tpat_rt_plugin *p, struct rt_plan *plan, c
 			return rt_why(why, "buffer %d (%s) would have %lld bytes", (int)i, p->buffer[i].name,
 			              (long long)bytes);
 	}
+	for (int32_t i = 0; i < p->buffers; i++)
+		if (plan->room[i].of >= 0)
+			plan->offset[i] = plan->offset[plan->room[i].of];
 	for (int32_t o = 0; o < p->outputs; o++) {
 		if (plan->narrow[o] < 0)
 			continue;
@@ -199,12 +242,13 @@ int rt_plan_make(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t,
 		return -1;
 	for (int32_t i = 0; i < p->buffers; i++)
 		plan->offset[i] = -1;
+	find_rooms(p, t, plan->room);
 	for (int32_t s = 0; s < t->steps; s++) {
 		const struct tpat_rt_kernel *k = pick(p, plan, &t->step[s], s, why);
 		if (!k)
 			return -1;
 		plan->launch[s].kernel = k;
-		mark_buffers(k, plan->offset);
+		mark_buffers(k, plan->room, plan->offset);
 	}
 	if (place_buffers(p, plan, why))
 		return -1;
@@ -260,8 +304,11 @@ static int launch(const struct rt_plan *plan, const struct rt_launch *x, const v
 			args[i] = &place[i];
 			break;
 		case TPAT_RT_ARG_BUFFER:
+			args[i] = &plan->loaded->constant[index];
+			if (plan->loaded->constant[index])
+				break;
 			place[i] = workspace + plan->offset[index];
-			args[i] = plan->loaded->constant[index] ? &plan->loaded->constant[index] : &place[i];
+			args[i] = &place[i];
 			break;
 		default: args[i] = &plan->value[index]; break;
 		}
@@ -315,8 +362,9 @@ int rt_plan_alloc(const struct tpat_rt_plugin *p, struct rt_plan *plan)
 		steps = p->tactic[t].steps > steps ? p->tactic[t].steps : steps;
 	plan->extent = calloc(n + 1, sizeof(int64_t));
 	plan->launch = calloc((size_t)steps, sizeof *plan->launch);
+	plan->room = calloc((size_t)p->buffers + 1, sizeof *plan->room);
 	plan->map = rt_map_alloc(p);
-	if (!plan->extent || !plan->launch || !plan->map) {
+	if (!plan->extent || !plan->launch || !plan->room || !plan->map) {
 		rt_plan_free(plan);
 		return -1;
 	}
@@ -330,25 +378,22 @@ void rt_plan_free(struct rt_plan *plan)
 {
 	free(plan->extent);
 	free(plan->launch);
+	free(plan->room);
 	free(plan->map);
 	*plan = (struct rt_plan){ 0 };
 }
 
-/* Returns an upper bound of one tactic's workspace: the sum of all buffers that its kernels need. `need`: an entry for
- * each buffer. */
+/* Returns an upper bound of one tactic's workspace: the memory of all buffers that its kernels need. `room`: an entry
+ * for each buffer. */
 static int64_t tactic_workspace(const struct tpat_rt_plugin *p, const struct tpat_rt_tactic *t, const int64_t *high,
-                                int64_t *need)
+                                struct rt_room *room)
 {
 	int64_t total = 0;
 
-	for (int32_t i = 0; i < p->buffers; i++)
-		need[i] = -1;
-	for (int32_t s = 0; s < t->steps; s++)
-		for (int32_t k = 0; k < t->step[s].kernels; k++)
-			mark_buffers(&t->step[s].kernel[k], need);
+	find_rooms(p, t, room);
 	for (int32_t i = 0; i < p->buffers; i++) {
 		const struct tpat_rt_buffer *b = &p->buffer[i];
-		if (b->data || need[i] < 0)
+		if (room[i].of != i)
 			continue;
 		if (high[b->bytes] == RT_NONE || !add_buffer(high[b->bytes] > 0 ? high[b->bytes] : 0, &total))
 			return -1 - i;
@@ -361,13 +406,17 @@ int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_ext
 {
 	int64_t most = 0, bytes = 0;
 	size_t exprs = (size_t)p->exprs + 1;
-	int64_t *low = calloc(2 * exprs + (size_t)p->buffers, sizeof *low), *high = low + exprs;
+	int64_t *low = calloc(2 * exprs, sizeof *low), *high = low + exprs;
+	struct rt_room *room = calloc((size_t)p->buffers + 1, sizeof *room);
 
-	if (!low)
+	if (!low || !room) {
+		free(low);
+		free(room);
 		return rt_why(why, "out of memory");
+	}
 	rt_range(p, low_extent, high_extent, low, high);
 	for (int32_t t = 0; t < p->tactics && bytes >= 0; t++) {
-		bytes = tactic_workspace(p, &p->tactic[t], high, high + exprs);
+		bytes = tactic_workspace(p, &p->tactic[t], high, room);
 		most = bytes > most ? bytes : most;
 	}
 	if (bytes < 0) {
@@ -383,5 +432,6 @@ int64_t rt_plan_workspace(const struct tpat_rt_plugin *p, const int64_t *low_ext
 		most = -1;
 	}
 	free(low);
+	free(room);
 	return most;
 }

@@ -110,6 +110,64 @@ static int enqueue(const struct rt_plan *plan, const float *from, float *to, cha
 	return rt_plan_run(&twice, plan, inputs, 1, outputs, NULL, NULL, why);
 }
 
+/* ---- Workspace: y = 32 x through a, b, c of one size, then d of another. */
+
+static const struct tpat_rt_expr chain_expr[] = {
+	{ TPAT_RT_DIM, 0, 0, 0, 0 },   { TPAT_RT_CONST, 0, 0, 0, 4 }, { TPAT_RT_CEILDIV, 0, 1, 0, 0 },
+	{ TPAT_RT_CONST, 0, 0, 0, 1 }, { TPAT_RT_MUL, 0, 1, 0, 0 },   { TPAT_RT_ADD, 4, 1, 0, 0 },
+};
+static const struct tpat_rt_buffer chain_buffer[] = {
+	{ "a", 4, NULL }, { "b", 4, NULL }, { "d", 5, NULL }, { "c", 4, NULL }
+};
+#define WAY(FROM, I, TO, K) { { TPAT_RT_ARG_##FROM, I }, { TPAT_RT_ARG_##TO, K }, { TPAT_RT_ARG_LONG, 0 } }
+static const struct tpat_rt_arg chain_arg[][3] = { WAY(INPUT, 0, BUFFER, 0), WAY(BUFFER, 0, BUFFER, 1),
+	                                           WAY(BUFFER, 1, BUFFER, 3), WAY(BUFFER, 3, BUFFER, 2),
+	                                           WAY(BUFFER, 2, OUTPUT, 0) };
+#define CHAIN(I) \
+	{ .name = "twice", .arg = chain_arg[I], .args = 3, .grid = { 2, 3, 3 }, .block = { 4, 1, 1 }, .guard = -1 }
+static const struct tpat_rt_kernel chain_kernel[] = { CHAIN(0), CHAIN(1), CHAIN(2), CHAIN(3), CHAIN(4) };
+static const struct tpat_rt_step chain_step[] = { { &chain_kernel[0], 1 },
+	                                          { &chain_kernel[1], 1 },
+	                                          { &chain_kernel[2], 1 },
+	                                          { &chain_kernel[3], 1 },
+	                                          { &chain_kernel[4], 1 } };
+static const struct tpat_rt_tactic chain_tactic = { chain_step, 5 };
+
+static void shares_memory(void)
+{
+	struct tpat_rt_plugin p = twice;
+	struct rt_binding binding = { 0 };
+	struct rt_plan plan;
+	float from[100], to[100] = { 0 };
+	char why[RT_WHY] = "";
+	_Alignas(256) char workspace[3 * 512];
+	const void *const inputs[] = { from };
+	void *const outputs[] = { to };
+	int64_t low[2 * TPAT_RT_MAX_RANK] = { 1 }, high[2 * TPAT_RT_MAX_RANK] = { 100 };
+
+	p.name = "Chain";
+	p.expr = chain_expr;
+	p.exprs = 6;
+	p.buffer = chain_buffer;
+	p.buffers = 4;
+	p.tactic = &chain_tactic;
+	for (int i = 0; i < 100; i++)
+		from[i] = (float)i;
+	CHECK_INT(rt_check_table(&p, why), 0);
+	CHECK_INT(rt_plan_alloc(&p, &plan), 0);
+	plan.extent[0] = plan.extent[TPAT_RT_MAX_RANK] = 100;
+	plan.narrow[0] = -1;
+	CHECK_INT(rt_device_bind(&p, &binding, why), 0);
+	CHECK_INT(rt_plan_make(&p, &chain_tactic, binding.loaded, &plan, why), 0);
+	CHECK_INT(plan.bytes, 3 * 512); /* c is where a was */
+	CHECK_INT(rt_plan_workspace(&p, low, high, why), 3 * 512);
+	CHECK(plan.offset[3] == plan.offset[0] && plan.offset[1] != plan.offset[0]);
+	CHECK_INT(rt_plan_run(&p, &plan, inputs, 1, outputs, workspace, NULL, why), 0);
+	for (int i = 0; i < 100; i++)
+		CHECK(to[i] == 32 * from[i]);
+	rt_plan_free(&plan);
+}
+
 int main(void)
 {
 	struct rt_binding binding = { 0 };
@@ -140,6 +198,7 @@ int main(void)
 	CHECK_INT(prepare(&plan, &binding, 9, why), 0); /* three blocks do not run at the same time */
 	CHECK(plan.launches == 1 && plan.launch[0].kernel == &kernel[1]);
 	rt_plan_free(&plan);
+	shares_memory();
 	rt_device_forget();
 	return test_done();
 }
