@@ -3,7 +3,7 @@
  * level that are connected form a convex region, and of two regions only one can need the other's results. */
 #include "graph/graph_join.h"
 
-enum { MOST_PRODUCTS = 8, MOST_NODES = 256, ROUNDS = 4 };
+enum { MOST_PRODUCTS = 8, MOST_KINDS = 256, MOST_NODES = 1024, ROUNDS = 4 };
 
 /* ---- Neighbours. */
 
@@ -342,22 +342,23 @@ static void extend(struct join *j)
 
 /* ---- Size. */
 
-/* One thread compiles a plugin, so a region has a limited number of products. */
+/* A region has a limited number of kernels to compile, most of all of products. Layers that repeat share theirs. */
 static void cut_large(struct join *j, int regions)
 {
 	int *node = NEWN(j->scratch, int, j->g->nodes.n + 1);
+	const uint64_t *kind = join_kinds(j);
 
 	for (int r = 0; r < regions; r++) {
-		int n = 0, products = 0, first;
+		int n = 0, first;
+		struct join_size size;
 
 		for (int i = 0; i < j->g->nodes.n; i++)
-			if (j->of[i] == r) {
+			if (j->of[i] == r)
 				node[n++] = i;
-				products += j->g->nodes.at[i].work == GRAPH_PRODUCT;
-			}
-		if (products <= MOST_PRODUCTS && n <= MOST_NODES)
+		size = join_size(j, kind, node, n);
+		if (size.products <= MOST_PRODUCTS && size.nodes <= MOST_KINDS && n <= MOST_NODES)
 			continue;
-		first = join_cut(j, node, n, MOST_PRODUCTS);
+		first = join_cut(j, kind, node, n, MOST_PRODUCTS);
 		for (int i = first; i < n; i++)
 			j->of[node[i]] = regions;
 		regions++;

@@ -45,8 +45,19 @@ double join_together_ns(const struct join *j, const int *node, int n);
 /* True if a node with regions all around it costs less inside. */
 bool join_adopts(const struct join *j, int node);
 
-/* graph_join_cut.c: cuts a region (nodes ascending) in two, where the fewest bytes cross, so that the first part has at
- * most `most` products. Returns the number of nodes in the first part, both parts are convex. */
-int join_cut(const struct join *j, const int *node, int n, int most);
+/* graph_join_kind.c: returns a number for each node, the same for nodes that have operator, types, extents and the maps
+ * after them in common: their kernels are then likely to be one function. */
+uint64_t *join_kinds(const struct join *j);
+
+/* graph_join_cut.c */
+
+/* What compiling these nodes as one plugin costs: nodes of one kind count once. Without kinds, all nodes count. */
+struct join_size {
+	int products, nodes;
+};
+struct join_size join_size(const struct join *j, const uint64_t *kind, const int *node, int n);
+/* Cuts a region (nodes ascending) in two, where the fewest bytes cross, so that the first part has at most `most`
+ * products. Returns the number of nodes in the first part. Both parts are convex. */
+int join_cut(const struct join *j, const uint64_t *kind, const int *node, int n, int most);
 
 #endif

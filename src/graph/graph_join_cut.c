@@ -36,16 +36,40 @@ static double *crossings(const struct join *j, const int *node, int n)
 	return bytes;
 }
 
-int join_cut(const struct join *j, const int *node, int n, int most)
+/* Adds a node, unless there is one of its kind. */
+static void add_node(struct join_size *size, struct map *seen, const struct join *j, const uint64_t *kind, int node)
 {
-	int products = 0, all = 0, best = n / 2;
-	double least = -1, *bytes = crossings(j, node, n);
+	const struct graph_node *x = &j->g->nodes.at[node];
+
+	if (kind && map_get_u64(seen, kind[node]))
+		return;
+	if (kind)
+		map_put_u64(seen, kind[node], x);
+	size->products += x->work == GRAPH_PRODUCT;
+	size->nodes++;
+}
+
+struct join_size join_size(const struct join *j, const uint64_t *kind, const int *node, int n)
+{
+	struct map seen = map_new(j->scratch);
+	struct join_size size = { 0, 0 };
 
 	for (int i = 0; i < n; i++)
-		all += j->g->nodes.at[node[i]].work == GRAPH_PRODUCT;
+		add_node(&size, &seen, j, kind, node[i]);
+	return size;
+}
+
+int join_cut(const struct join *j, const uint64_t *kind, const int *node, int n, int most)
+{
+	int best = n / 2;
+	bool many = join_size(j, kind, node, n).products > most;
+	double least = -1, *bytes = crossings(j, node, n);
+	struct map seen = map_new(j->scratch);
+	struct join_size first = { 0, 0 };
+
 	for (int at = 1; at < n; at++) {
-		products += j->g->nodes.at[node[at - 1]].work == GRAPH_PRODUCT;
-		if (all > 1 ? products > most || products * 2 < most || products == all : at * 4 < n || at * 4 > n * 3)
+		add_node(&first, &seen, j, kind, node[at - 1]);
+		if (many ? first.products > most || first.products * 2 < most : at * 4 < n || at * 4 > n * 3)
 			continue;
 		if (least < 0 || bytes[at] <= least) {
 			least = bytes[at];

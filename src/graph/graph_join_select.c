@@ -161,11 +161,9 @@ int graph_region_cut(struct graph_regions *out, const struct graph_region *r, co
 		j.of[*i] = 0;
 	}
 	if (r->nodes.n > 1) {
-		int products = 0, first;
+		struct join_size size = join_size(&j, NULL, r->nodes.at, r->nodes.n);
+		int first = join_cut(&j, NULL, r->nodes.at, r->nodes.n, (size.products + 1) / 2);
 
-		vec_each (i, &r->nodes)
-			products += g->nodes.at[*i].work == GRAPH_PRODUCT;
-		first = join_cut(&j, r->nodes.at, r->nodes.n, (products + 1) / 2);
 		for (int i = first; i < r->nodes.n; i++)
 			j.of[r->nodes.at[i]] = 1;
 		join_trim(&j);

@@ -300,6 +300,39 @@ static void cuts(void)
 	}
 }
 
+/* Returns the number of regions of 40 quantised layers, whose widths grow by `more`. */
+static int layers(int more)
+{
+	struct onnx_model *m = model(8, 17);
+	struct graph_rates r = rates(2000);
+	struct graph *g;
+	int regions;
+
+	input(m, "x0", TYPE_F32, "64 64");
+	for (int i = 0, width = 64; i < 40; i++, width += more) {
+#define NAME(...) arena_printf(arena, __VA_ARGS__)
+		input(m, NAME("w%d", i), TYPE_U8, NAME("%d %d", width, width + more));
+		node(m, "DynamicQuantizeLinear", NAME("x%d", i), NAME("q%d s%d z%d", i, i, i));
+		node(m, "MatMulInteger", NAME("q%d w%d z%d", i, i, i), NAME("c%d", i));
+		onnx_node_set_int(m, node(m, "Cast", NAME("c%d", i), NAME("d%d", i)), "to", 1);
+		node(m, "Mul", NAME("d%d s%d", i, i), NAME("x%d", i + 1));
+#undef NAME
+	}
+	output(m, "x40", TYPE_F32, more ? "64 104" : "64 64");
+	g = graph_of(m, NULL);
+	regions = select_with(g, &r).n;
+	graph_free(g);
+	onnx_model_free(m);
+	return regions;
+}
+
+/* Layers that a model repeats share their kernels, so they do not make a region large. */
+static void repeats(void)
+{
+	CHECK_INT(layers(0), 1);
+	CHECK(layers(1) >= 5); /* of at most eight products */
+}
+
 static void many_nodes(void)
 {
 	struct onnx_model *m;
@@ -325,6 +358,7 @@ int main(void)
 	leaves_attention();
 	random_graphs();
 	cuts();
+	repeats();
 	many_nodes();
 	arena_free(arena);
 	return test_done();
