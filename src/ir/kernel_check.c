@@ -495,6 +495,16 @@ static void check_body(struct checker *c, const struct ir_block *b, bool serial)
 	check_block(c, b);
 }
 
+/* A launch passes its parts' numbers on, in their order. */
+static void check_parameters(struct checker *c)
+{
+	int n = 0;
+	vec_each (part, &c->kernel->parts)
+		n += (*part)->parameters.n;
+	if (c->kernel->parts.n && n != c->kernel->parameters.n)
+		complain(c, "has other numbers than its parts", "");
+}
+
 int ir_kernel_check(const struct ir_kernel *k, struct err *e)
 {
 	struct arena *scratch = arena_new();
@@ -505,6 +515,7 @@ int ir_kernel_check(const struct ir_kernel *k, struct err *e)
 		complain(&c, "its number of blocks does not follow from extents", "");
 	check_body(&c, &k->body, false);
 	check_body(&c, &k->serial, true);
+	check_parameters(&c);
 	vec_each (part, &k->parts)
 		if (!c.rc)
 			c.rc = ir_kernel_check(*part, e);

@@ -102,11 +102,42 @@ static void shares_numbers(struct arena *a)
 	CHECK(shares(a, "rint(it / 0.3) + 7.0", "rint(it / 0.6) + 9.0"));
 	CHECK(shares(a, "min(max(it, -3.0), 5.5)", "min(max(it, -2.5), 6.0)"));
 	CHECK(shares(a, "it * 0.3 + 0.3", "it * 0.3 + 0.6")); /* one number of the first is two of the second */
+	CHECK(shares(a, "it + x[i, j]", "it + y[i, j]"));
 	CHECK(!shares(a, "it * 0.3", "it + 0.3"));
 	CHECK(!shares(a, "max(it, 0.0)", "max(it, 3.0)"));
 	CHECK(!shares(a, "pow(it, 3.0)", "pow(it, 4.0)"));
 	CHECK(!shares(a, "f32(i32(it) / i32(3))", "f32(i32(it) / i32(5))"));
 	CHECK(!shares(a, "it * f32(j + 3)", "it * f32(j + 5)"));
+}
+
+/* Two parts of a launch are one function, with numbers of their own. */
+static void shares_launches(struct arena *a)
+{
+	const char *text = "program pair(a: f32[N,64], b: f32[64,64], c: f32[N,64], d: f32[64,64]) -> (y: f32[N,64], "
+	                   "z: f32[N,64])\n"
+	                   "  y: f32[N,64] = sum (i, j | r<64) a[i, r] * b[r, j] then it * 0.3\n"
+	                   "  z: f32[N,64] = sum (i, j | r<64) c[i, r] * d[r, j] then it * 0.7\n";
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	const struct ir_plan *plan;
+	int launches = 0;
+	if (!test_check(ir_parse_program(&p, arena_strdup(a, text), a, &e) == 0, __FILE__, __LINE__,
+	                "the program can be read"))
+		return;
+	struct sched_points points = sched_usual_points(p, &sched_default_target);
+	struct sched_tactic best = sched_tactic_best(p, &points);
+	sched_plans(&plan, p, &points, &best, 1);
+	vec_each (step, &plan->steps)
+		vec_each (k, *step) {
+			CHECK_INT(ir_kernel_check(*k, &e), 0);
+			if ((*k)->parts.n != 2)
+				continue;
+			launches++;
+			CHECK_STR((*k)->parts.at[0]->name, (*k)->parts.at[1]->name);
+			CHECK_INT((*k)->parameters.n, 2);
+			CHECK((*k)->parameters.at[0].value != (*k)->parameters.at[1].value);
+		}
+	CHECK(launches > 0);
 }
 
 int main(void)
@@ -124,6 +155,7 @@ int main(void)
 	CHECK(check_arch_of_name(plan, a) > 0);
 	shares_layers(a);
 	shares_numbers(a);
+	shares_launches(a);
 	arena_free(a);
 	return test_done();
 }

@@ -212,8 +212,6 @@ static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from,
 	}
 	for (int i = 0; i < n; i++)
 		make_steps(d, &way[i], from, to);
-	for (int i = 0; i < n && n > 1; i++) /* a way's launches differ from those of others at the same place */
-		share_way(d, &way[i]);
 	return n;
 }
 
@@ -318,9 +316,11 @@ static struct parts find_parts(struct dispatch *d, const struct sched_tactic *ta
 	return parts;
 }
 
-static void add_part(struct dispatch *d, struct ir_plan *plan, const struct part *part)
+static void add_part(struct dispatch *d, struct ir_plan *plan, struct part *part)
 {
 	int most = 0;
+	for (int w = 0; w < part->ways && part->ways > 1; w++) /* its launches differ from those of others there */
+		share_way(d, &part->way[w]);
 	for (int w = 0; w < part->ways; w++)
 		most = part->way[w].steps > most ? part->way[w].steps : most;
 	for (int i = 0; i < most; i++)
@@ -328,7 +328,7 @@ static void add_part(struct dispatch *d, struct ir_plan *plan, const struct part
 		         part->ways == 1 ? part->way[0].step[i] : join(d, part->way, part->ways, i));
 }
 
-static struct ir_plan *make_plan(struct dispatch *d, const struct parts *parts)
+static struct ir_plan *make_plan(struct dispatch *d, struct parts *parts)
 {
 	struct ir_plan *plan = NEW(d->p->arena, struct ir_plan);
 	plan->program = d->p;
@@ -346,7 +346,8 @@ static struct dispatch dispatch_new(struct ir_program *p, const struct sched_poi
 }
 
 /* Choices that differ for some extents only make equal kernels for the others, and so do layers that a model repeats:
- * ir_merge_kernels() finds them when all kernels of all tactics are there. */
+ * ir_merge_kernels() finds them when all kernels of all tactics are there. Launches are shared after that, as they have
+ * the arguments of their parts. */
 void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
                  const struct sched_tactic *tactic, int n)
 {
