@@ -190,6 +190,15 @@ static bool merge_value(struct same *s, const struct ir_stmt *at, expr a, expr b
 
 /* ---- Groups. */
 
+/* Puts the kernel's buffers into the order of those that they stand for in the group's function. */
+static void order_buffers(struct arena *a, const struct same *s, struct ir_kernel *k)
+{
+	k->buffers.at = NULL; /* a copy of the kernel may have the list, too */
+	k->buffers.n = k->buffers.cap = 0;
+	vec_each (b, &s->kernel[0]->buffers)
+		vec_push(a, &k->buffers, (const struct ir_buffer *)map_get_u64(&s->there, (uintptr_t)*b));
+}
+
 /* Adds the kernel to the group if it differs from the others in constants only. */
 static bool join(struct arena *scratch, const struct ir_program *p, struct group *g, struct ir_kernel *k)
 {
@@ -199,6 +208,7 @@ static bool join(struct arena *scratch, const struct ir_program *p, struct group
 		return false;
 	for (int i = 0; i < m.values.n; i++)
 		map_put_u64(&g->values, m.values.entry[i].key, m.values.entry[i].value);
+	order_buffers(p->arena, &s, k);
 	vec_push(scratch, &g->kernels, k);
 	g->parameters.at = m.parameters.at;
 	g->parameters.n = m.parameters.n;

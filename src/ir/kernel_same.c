@@ -15,9 +15,38 @@ static int pair_up(struct same *s, const void *a, const void *b)
 	return 0;
 }
 
+/* The address of a buffer's element tells as much about alignment in both. */
+static bool same_parity(const struct ir_buffer *a, const struct ir_buffer *b)
+{
+	bool even[2] = { false, false };
+	for (int k = 0; k < a->rank; k++)
+		even[0] |= ir_multiple(a->dim[k]) % 2 == 0;
+	for (int k = 0; k < b->rank; k++)
+		even[1] |= ir_multiple(b->dim[k]) % 2 == 0;
+	return even[0] == even[1];
+}
+
+static bool is_constant(const struct ir_program *p, const struct ir_buffer *view)
+{
+	return p->buffers.at[view->id]->role == IR_CONSTANT;
+}
+
+/* True if the arguments can be each other's. Buffers that only read constants may be read early. */
+static bool same_argument(const struct same *s, const struct ir_buffer *a, const struct ir_buffer *b)
+{
+	const struct ir_kernel *first = s->kernel[0], *second = s->kernel[1];
+	return a->type == b->type && is_constant(s->program, a) == is_constant(s->program, b) && same_parity(a, b) &&
+	       ir_kernel_writes(first, a) == ir_kernel_writes(second, b) &&
+	       ir_kernel_exchanges(first, a) == ir_kernel_exchanges(second, b);
+}
+
+/* Arrays in shared memory are pairs already; arguments become pairs where they are first used. */
 static bool same_buffer(struct same *s, const struct ir_buffer *a, const struct ir_buffer *b)
 {
-	return a && b ? pair_up(s, a, b) == 1 : a == b;
+	if (!a || !b)
+		return a == b;
+	int paired = pair_up(s, a, b);
+	return paired == 1 || (paired == 0 && same_argument(s, a, b));
 }
 
 static bool same_object(const struct ir_object *a, const struct ir_object *b)
@@ -206,40 +235,24 @@ static bool same_block(struct same *s, const struct ir_block *a, const struct ir
 	return true;
 }
 
-/* The address of a buffer's element tells as much about alignment in both. */
-static bool same_parity(const struct ir_buffer *a, const struct ir_buffer *b)
-{
-	bool even[2] = { false, false };
-	for (int k = 0; k < a->rank; k++)
-		even[0] |= ir_multiple(a->dim[k]) % 2 == 0;
-	for (int k = 0; k < b->rank; k++)
-		even[1] |= ir_multiple(b->dim[k]) % 2 == 0;
-	return even[0] == even[1];
-}
-
-static bool is_constant(const struct ir_program *p, const struct ir_buffer *view)
-{
-	return p->buffers.at[view->id]->role == IR_CONSTANT;
-}
-
-/* True if the arguments can be each other's. Buffers that only read constants may be read early. */
-static bool same_arguments(struct same *s, const struct ir_program *p, const struct ir_kernel *a,
-                           const struct ir_kernel *b)
+/* Extents and tensor maps. */
+static bool same_numbers(struct same *s, const struct ir_kernel *a, const struct ir_kernel *b)
 {
 	if (a->buffers.n != b->buffers.n || a->symbols.n != b->symbols.n || a->maps.n != b->maps.n)
 		return false;
-	for (int i = 0; i < a->buffers.n; i++) {
-		const struct ir_buffer *x = a->buffers.at[i], *y = b->buffers.at[i];
-		if (x->type != y->type || is_constant(p, x) != is_constant(p, y) || !same_parity(x, y) ||
-		    ir_kernel_writes(a, x) != ir_kernel_writes(b, y) ||
-		    ir_kernel_exchanges(a, x) != ir_kernel_exchanges(b, y) || pair_up(s, x, y) < 0)
-			return false;
-	}
 	for (int i = 0; i < a->symbols.n; i++)
 		if (a->symbols.at[i] != b->symbols.at[i])
 			return false;
 	for (int i = 0; i < a->maps.n; i++)
 		if (!same_variable(s, a->maps.at[i].var, b->maps.at[i].var))
+			return false;
+	return true;
+}
+
+static bool all_paired(const struct same *s)
+{
+	vec_each (b, &s->kernel[0]->buffers)
+		if (!map_get_u64(&s->there, (uintptr_t)*b))
 			return false;
 	return true;
 }
@@ -265,22 +278,19 @@ static bool same_launch(const struct ir_kernel *a, const struct ir_kernel *b)
 	       a->index64 == b->index64 && a->early == b->early;
 }
 
-static bool same_function(struct same *s, const struct ir_program *p, const struct ir_kernel *a,
-                          const struct ir_kernel *b)
-{
-	return same_arguments(s, p, a, b) && same_shared(s, a, b) && same_block(s, &a->body, &b->body) &&
-	       same_block(s, &a->serial, &b->serial);
-}
-
 bool same_kernels(struct same *s, struct arena *scratch, const struct ir_program *p, const struct ir_kernel *a,
                   const struct ir_kernel *b)
 {
 	if (a->parts.n || b->parts.n || !same_launch(a, b) || a->body.n != b->body.n)
 		return false;
+	s->program = p;
+	s->kernel[0] = a;
+	s->kernel[1] = b;
 	s->there = map_new(scratch);
 	s->back = map_new(scratch);
 	s->known = map_new(scratch);
-	return same_function(s, p, a, b);
+	return same_numbers(s, a, b) && same_shared(s, a, b) && same_block(s, &a->body, &b->body) &&
+	       same_block(s, &a->serial, &b->serial) && all_paired(s);
 }
 
 bool ir_launch_same(const struct ir_kernel *a, const struct ir_kernel *b)

@@ -8,6 +8,8 @@
 /* Two variables or buffers are the same if they are declared alike and neither corresponds to another one of the other
  * kernel. */
 struct same {
+	const struct ir_program *program;
+	const struct ir_kernel *kernel[2];
 	struct map there, back; /* a's variables and buffers to b's, b's to a's: by address */
 	struct map known;       /* pairs of equal nodes */
 	/* Compares values of the two kernels; `at` is the first one's statement that computes them. Null: same_expr().
@@ -17,7 +19,7 @@ struct same {
 };
 
 /* Fills the maps, in `scratch`, and returns true if the kernels differ only in names, comments, the buffers of their
- * arguments, and what `value` lets differ. Kernels with parts never are the same. */
+ * arguments and their order, and what `value` lets differ. Kernels with parts never are the same. */
 bool same_kernels(struct same *s, struct arena *scratch, const struct ir_program *p, const struct ir_kernel *a,
                   const struct ir_kernel *b);
 bool same_expr(struct same *s, expr a, expr b);

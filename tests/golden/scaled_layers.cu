@@ -10,7 +10,7 @@
 // 19.0, 0.0), 255.0))
 // Schedule: reduce_columns 1, parts 4, width 1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void ScaledLayers_b(const u8 *x, const i8 *w1, u8 *__restrict__ b, int N)
+void ScaledLayers_b(const u8 *x, const i8 *w1, u8 *__restrict__ b, int N, const int offset, const float scale, const int offset_2)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 128);
@@ -25,42 +25,13 @@ void ScaledLayers_b(const u8 *x, const i8 *w1, u8 *__restrict__ b, int N)
 		#pragma unroll
 		for (int step = 0; step < 16; step++) {
 			const int r = part + step * 4;
-			sum = sum + ((int)x[i * 64 + r] - 17) * (int)w1[j + r * 64];
+			sum = sum + ((int)x[i * 64 + r] - offset) * (int)w1[j + r * 64];
 		}
 	}
 	__shared__ int across[128];
 	sum = block_reduce_columns<32, 4>(sum, op_sum(), across);
 	if (part == 0 && element < N * 64) {
-		b[element] = round_to_u8(rintf((float)sum * 0.0031f) + 19.0f);
-	}
-}
-
-// d: u8[N,64] = sum (i, j | r<64) (i32(b[i, r]) - i32(19)) * i32(w2[r, j]) then u8(min(max(rint(f32(it) * 0.0017) +
-// 23.0, 0.0), 255.0))
-// Schedule: reduce_columns 1, parts 4, width 1; 128 threads a block.
-extern "C" __global__ __launch_bounds__(128)
-void ScaledLayers_d(const i8 *w2, const u8 *b, u8 *__restrict__ d, int N, const int offset, const float scale, const int offset_2)
-{
-	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
-	const int block = blockIdx.x;
-	wait_for_last_kernel();
-	const int part = thread / 32;
-	const int element = block * 32 + thread % 32;
-	const int j = element % 64;
-	const int i = element / 64;
-	int sum = 0;
-	if (element < N * 64) {
-		#pragma unroll
-		for (int step = 0; step < 16; step++) {
-			const int r = part + step * 4;
-			sum = sum + ((int)b[i * 64 + r] - offset) * (int)w2[j + r * 64];
-		}
-	}
-	__shared__ int across[128];
-	sum = block_reduce_columns<32, 4>(sum, op_sum(), across);
-	if (part == 0 && element < N * 64) {
-		d[element] = round_to_u8(rintf((float)sum * scale) + (float)offset_2);
+		b[element] = round_to_u8(rintf((float)sum * scale) + (float)offset_2);
 	}
 }
 
@@ -68,7 +39,7 @@ void ScaledLayers_d(const i8 *w2, const u8 *b, u8 *__restrict__ d, int N, const 
 // 19.0, 0.0), 255.0))
 // Schedule: reduce_columns 1, parts 4, width 1; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
-void ScaledLayers_b_64(const u8 *x, const i8 *w1, u8 *__restrict__ b, i64 N)
+void ScaledLayers_b_64(const u8 *x, const i8 *w1, u8 *__restrict__ b, i64 N, const int offset, const float scale, const int offset_2)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 128);
@@ -83,41 +54,12 @@ void ScaledLayers_b_64(const u8 *x, const i8 *w1, u8 *__restrict__ b, i64 N)
 		#pragma unroll
 		for (i64 step = 0; step < 16; step++) {
 			const i64 r = part + step * 4;
-			sum = sum + ((int)x[i * 64 + r] - 17) * (int)w1[j + r * 64];
+			sum = sum + ((int)x[i * 64 + r] - offset) * (int)w1[j + r * 64];
 		}
 	}
 	__shared__ int across[128];
 	sum = block_reduce_columns<32, 4>(sum, op_sum(), across);
 	if (part == 0 && element < N * 64) {
-		b[element] = round_to_u8(rintf((float)sum * 0.0031f) + 19.0f);
-	}
-}
-
-// d: u8[N,64] = sum (i, j | r<64) (i32(b[i, r]) - i32(19)) * i32(w2[r, j]) then u8(min(max(rint(f32(it) * 0.0017) +
-// 23.0, 0.0), 255.0))
-// Schedule: reduce_columns 1, parts 4, width 1; 128 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(128)
-void ScaledLayers_d_64(const i8 *w2, const u8 *b, u8 *__restrict__ d, i64 N, const int offset, const float scale, const int offset_2)
-{
-	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
-	const i64 block = blockIdx.x;
-	wait_for_last_kernel();
-	const i64 part = thread / 32;
-	const i64 element = block * 32 + thread % 32;
-	const i64 j = element % 64;
-	const i64 i = element / 64;
-	int sum = 0;
-	if (element < N * 64) {
-		#pragma unroll
-		for (i64 step = 0; step < 16; step++) {
-			const i64 r = part + step * 4;
-			sum = sum + ((int)b[i * 64 + r] - offset) * (int)w2[j + r * 64];
-		}
-	}
-	__shared__ int across[128];
-	sum = block_reduce_columns<32, 4>(sum, op_sum(), across);
-	if (part == 0 && element < N * 64) {
-		d[element] = round_to_u8(rintf((float)sum * scale) + (float)offset_2);
+		b[element] = round_to_u8(rintf((float)sum * scale) + (float)offset_2);
 	}
 }
