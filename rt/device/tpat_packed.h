@@ -30,6 +30,13 @@ template <class Zero> struct packed_is_shared {
 template <int ZERO> struct packed_is_shared<packed_zero<ZERO>> {
 	static const bool yes = true;
 };
+/* Zero points are integers, which the conversion of a number subtracts, or any floats. */
+template <class Z> struct packed_is_float {
+	static const bool yes = false;
+};
+template <> struct packed_is_float<float> {
+	static const bool yes = true;
+};
 
 /* ---- Conversion ---- */
 
@@ -109,6 +116,12 @@ template <packed_kind KIND> TPAT_FN packed_shift<bf16> packed_shift_of(int zero,
 		return { 0, (u32)z };
 	else
 		return { (0xc300u + z) * 0x10001u, packed_twice(round_bf16(-(float)(8 + z))) }; /* -128 - z, -8 - z */
+}
+
+/* The middle of a kind's numbers. */
+template <packed_kind KIND> TPAT_FN constexpr int packed_middle()
+{
+	return KIND == PACKED_U4 ? 8 : KIND == PACKED_U8 ? 128 : 0;
 }
 
 /* Converts two consecutive numbers of 8 bits of a word, from number 2 * i on. */
@@ -219,15 +232,17 @@ template <packed_kind KIND, class T, int N> TPAT_FN void packed_convert(u32 (&wo
 }
 
 /* Scales and zero points of a lane's rows for one piece: of span t, t + 4 ... of the piece, and lane 4 * g + t. */
-template <int ROWS, int MINE> struct packed_scales {
+template <int ROWS, int MINE, class Z> struct packed_scales {
 	float scale[ROWS][MINE];
-	int zero[ROWS][MINE];
+	Z zero[ROWS][MINE];
 };
 
 /* put(row, column, sum) for rows row .. row + 16 * TILES * DOWN and columns column .. column + 8 * COLUMNS, as far as
  * they are below `rows` and `columns`: the sums over k < depth of weight * column's element. A weight is (number -
  * zero_at(row, block)) * scale_at(row, block), in f32: the scale is applied to sums over a block; or if ROUNDED, that
- * rounded to T: the scale is a T. BLOCK numbers along k share a scale and a zero point; 0: all of a row. Numbers are
+ * rounded to T: the scale is a T. Zero points are integers of the numbers' range, or floats, which are Ts. A float is
+ * subtracted from the sum over a block, times the sum of the column's elements; or if ROUNDED, from each number, and
+ * the difference is rounded to T. BLOCK numbers along k share a scale and a zero point; 0: all of a row. Numbers are
  * `row_bytes` apart from row to row, of which the first `bytes` (a multiple of 16) hold numbers. left_at(column, k):
  * position of an element in `left`, or -1; WIDE: 16 bytes (of 8-bit numbers 8) from a multiple of that on are
  * neighbours. WARPS / DOWN warps share the pieces of 16 * TILES rows. Blocks begin with different pieces, so that they
@@ -246,7 +261,10 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 	const int mine = (spans + 3) / 4, words = 4 / spans; /* a span's words of a row */
 	static_assert(BLOCK == 0 || (BLOCK > depth ? BLOCK % depth : depth % BLOCK) == 0, "blocks of whole pieces");
 	static_assert(spans <= 4, "a word has one block");
+	typedef decltype(zero_at((I)0, (I)0)) zero_type;
 	const bool shared_zero = packed_is_shared<Zero>::yes, whole = ROUNDED || BLOCK == 0;
+	const bool float_zero = packed_is_float<zero_type>::yes, sums_zero = float_zero && !ROUNDED;
+	const int middle = sums_zero ? packed_middle<KIND>() : 0; /* less of it cancels in the sums */
 	const bool early = COLUMNS <= 2; /* else the columns of the next piece would take too many registers */
 	const int warp = block_thread() / 32, lane = warp_lane(), g = lane / 4, t = lane % 4;
 	const int copy_bytes = PIECES * PACKED_PIECE, pitch = slots.pitch, along = WARPS / DOWN, own = warp / DOWN;
@@ -258,9 +276,10 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 		const I at = own + turn / PIECES * along + shift;
 		return (at < copies ? at : at - copies) * PIECES + turn % PIECES;
 	};
-	mma_sum<float> sum[TILES][COLUMNS] = {};
+	mma_sum<float> sum[TILES][COLUMNS] = {}, elements[COLUMNS] = {};
+	const mma_a<T> ones = { { packed_one(T()), packed_one(T()), packed_one(T()), packed_one(T()) } };
 	packed_columns<COLUMNS, each> now, next;
-	packed_scales<2 * TILES, mine> scales[PACKED_AHEAD + 1];
+	packed_scales<2 * TILES, mine, zero_type> scales[PACKED_AHEAD + 1];
 
 	const auto fetch = [&](I turn) {
 		const I piece = piece_of(turn);
@@ -268,7 +287,7 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 		for (int w = 0; w < 4 && early; w++)
 			packed_fetch<WIDE>(next.word[w], left, (I)column, piece * depth + (4 * w + t) * each, left_at);
 	};
-	const auto fetch_scales = [&](packed_scales<2 * TILES, mine> &to, I turn) {
+	const auto fetch_scales = [&](packed_scales<2 * TILES, mine, zero_type> &to, I turn) {
 		const I all = bytes * (8 / bits);
 #pragma unroll
 		for (int r = 0; r < 2 * TILES; r++)
@@ -321,7 +340,11 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 		for (int span = 0; span < spans; span++) {
 			mma_sum<float> part[TILES][COLUMNS] = {};
 			packed_shift<T> less[2 * TILES];
-			float times[2 * TILES];
+			float times[2 * TILES], zeros[2 * TILES];
+			if constexpr (sums_zero && !whole)
+#pragma unroll
+				for (int c = 0; c < COLUMNS; c++)
+					elements[c] = {};
 #pragma unroll
 			for (int r = 0; r < 2 * TILES; r++) {
 				const int from = (lane & ~3) | span % 4;
@@ -330,8 +353,10 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 				if constexpr (shared_zero) {
 					less[r] = packed_shift_of<KIND>(zero_at((I)0, (I)0), T());
 				} else {
-					const int zero = scales[0].zero[r][span / 4];
-					less[r] = packed_shift_of<KIND>(spans > 1 ? shuffle(zero, from) : zero, T());
+					const zero_type own = scales[0].zero[r][span / 4],
+					                zero = spans > 1 ? shuffle(own, from) : own;
+					less[r] = packed_shift_of<KIND>(float_zero ? middle : (int)zero, T());
+					zeros[r] = (float)zero;
 				}
 			}
 #pragma unroll
@@ -354,6 +379,11 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 					}
 				}
 #pragma unroll
+				for (int c = 0; c < COLUMNS && sums_zero; c++)
+#pragma unroll
+					for (int e = 0; e < each / 4; e++)
+						mma(elements[c], ones, b[c][e]);
+#pragma unroll
 				for (int i = 0; i < TILES; i++) {
 					mma_a<T> a[each / 4];
 #pragma unroll
@@ -364,6 +394,11 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 						packed_convert<KIND>(v, q[0], less[2 * i + half]);
 #pragma unroll
 						for (int e = 0; e < each / 2; e++) {
+							if constexpr (ROUNDED && float_zero)
+								v[e] = packed_fma(v[e], packed_one(T()),
+								                  packed_twice(packed_round(
+								                          -zeros[2 * i + half], T())),
+								                  T());
 							if constexpr (ROUNDED)
 								v[e] = packed_fma(v[e],
 								                  packed_twice(packed_round(
@@ -385,12 +420,28 @@ TPAT_FN void packed_product(packed_slots<KIND, TILES, WARPS, STAGES, PIECES, DOW
 #pragma unroll
 					for (int c = 0; c < COLUMNS; c++)
 #pragma unroll
-						for (int e = 0; e < 4; e++)
-							sum[i][c].at[e] += part[i][c].at[e] * times[2 * i + e / 2];
+						for (int e = 0; e < 4; e++) {
+							const int r = 2 * i + e / 2;
+							float of_block = part[i][c].at[e];
+							if constexpr (sums_zero)
+								of_block += (middle - zeros[r]) * elements[c].at[e];
+							sum[i][c].at[e] += of_block * times[r];
+						}
 			}
 		}
 		__syncwarp();
 	}
+	if constexpr (sums_zero && whole)
+#pragma unroll
+		for (int r = 0; r < 2 * TILES; r++) {
+			const I at = mine_from + 8 * r + g;
+			const float zero = middle - zero_at(at < rows ? at : rows - 1, (I)0);
+#pragma unroll
+			for (int c = 0; c < COLUMNS; c++)
+#pragma unroll
+				for (int e = 0; e < 2; e++)
+					sum[r / 2][c].at[r % 2 * 2 + e] += zero * elements[c].at[e];
+		}
 	copy_wait<0>();
 	__syncthreads();
 	/* The warps' sums, in the slots: [warp][row][column]. */

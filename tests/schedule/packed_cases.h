@@ -40,6 +40,33 @@ static const struct schedule_case packed_cases[] = {
 	  "(a: bf16[M,144], b: i8[48,144], e: bf16[48]) -> (y: bf16[48,M])\n"
 	  "  y: bf16[48,M] = sum (i, j | r<144) f32(a[j, r]) * f32(bf16(f32(b[i, r]) * f32(e[i])))\n",
 	  { "M=5" } },
+	/* Zero points that are any floats: of operators, and of weights that an exporter dequantises by hand. */
+	{ "packed_float_zeros",
+	  "(a: f16[M,192], b: u8[40,96], e: f16[40,6], z: f16[40,6]) -> (y: f16[M,40])\n"
+	  "  y: f16[M,40] = sum (i, j | r<192) f32(a[i, r]) * ((f32(bitand(shr(i32(b[j, floordiv(r, 2)]), i32(mod(r, "
+	  "2) "
+	  "* 4)), i32(15))) - f32(z[j, floordiv(r, 32)])) * f32(e[j, floordiv(r, 32)])) then f16(it)\n",
+	  { "M=1", "M=9" } },
+	{ "packed_float_zeros_whole",
+	  "(a: bf16[M,208], b: u8[24,208], e: f32[24], z: bf16[24]) -> (y: f32[M,24])\n"
+	  "  y: f32[M,24] = sum (i, j | r<208) f32(a[i, r]) * ((f32(b[j, r]) - f32(z[j])) * e[j])\n",
+	  { "M=3", "M=17" } },
+	{ "packed_by_hand",
+	  "(a: f16[M,256], b: i4[20,256], e: f16[20,4], z: f16[20,4]) -> (y: f16[M,20])\n"
+	  "  y: f16[M,20] = sum (i, j | r<256) f32(a[i, r]) * f32(f16(f32(f16(f32(f16(b[j, floordiv(r, 64) * 64 + "
+	  "mod(r, "
+	  "64)])) - f32(z[j, floordiv(r, 64)]))) * f32(e[j, floordiv(r, 64)])))\n",
+	  { "M=5" } },
+	{ "packed_by_hand_bytes",
+	  "(a: bf16[M,144], b: u8[48,144], e: bf16[48], z: bf16[48]) -> (y: bf16[48,M])\n"
+	  "  y: bf16[48,M] = sum (i, j | r<144) f32(a[j, r]) * f32(bf16(f32(bf16(f32(bf16(b[i, r])) - f32(z[i]))) * "
+	  "f32(e[i])))\n",
+	  { "M=5" } },
+	{ "packed_by_hand_integers",
+	  "(a: f16[M,160], b: u4[20,160], e: f16[20,5], z: u4[20,5]) -> (y: f16[M,20])\n"
+	  "  y: f16[M,20] = sum (i, j | r<160) f32(a[i, r]) * f32(f16(f32(f16(f32(f16(b[j, r])) - f32(f16(z[j, "
+	  "floordiv(r, 32)])))) * f32(e[j, floordiv(r, 32)])))\n",
+	  { "M=5" } },
 	/* The weights are a stage of their own, transposed. */
 	{ "packed_before",
 	  "(a: f16[M,96], b: i8[32,96], e: f16[32,3], z: i8[32,3]) -> (y: f16[M,32])\n"

@@ -7,7 +7,8 @@
 #include "ir/device.h"
 #include "sched/rule.h"
 
-/* The weight of row n and depth k is (number - zero) * scale; `rounded`: that rounded to the columns' type. */
+/* The weight of row n and depth k is (number - zero) * scale; `rounded`: that rounded to the columns' type, and so is
+ * number - zero first (of integers, exactly). */
 struct packed {
 	struct ir_program *p;
 	const struct ir_stage *s; /* the sum; with the map that makes the weights in it, if that is a stage before it */
@@ -21,7 +22,7 @@ struct packed {
 	bool rounded;
 	expr left;    /* load of a column's element */
 	expr scale;   /* f32, over the row's axis and k; 1 if there is none */
-	expr zero;    /* i32, likewise */
+	expr zero;    /* likewise: i32, of the numbers' range; or f32, of any numbers of the columns' type */
 	bool wide;    /* elements of a column can be read as vectors */
 	expr columns; /* their number */
 };

@@ -95,7 +95,8 @@ static bool take_half(struct packed *m, expr e)
 
 static bool take_number(struct packed *m, expr e)
 {
-	while (e->op == IR_CAST && (type_is_int(e->type) || e->type == TYPE_F32))
+	/* Every float type of 16 bits has all numbers of 8 bits. */
+	while (e->op == IR_CAST && (type_is_int(e->type) || e->type == TYPE_F32 || e->type == m->type))
 		e = e->arg[0];
 	return take_element(m, e) || take_half(m, e);
 }
@@ -158,14 +159,27 @@ static bool is_own_number(const struct packed *m, expr e)
 	       type_is_signed(e->buf->type) == is_signed;
 }
 
-static bool take_zero(struct packed *m, expr e)
+/* Any numbers of the columns' type: less_rounded tells whether the difference is rounded to it, as a weight must be
+ * then. */
+static bool take_float_zero(struct packed *m, expr e, bool less_rounded)
+{
+	if (e->op != IR_CAST || e->type != TYPE_F32 || e->arg[0]->op != IR_LOAD || e->arg[0]->type != m->type ||
+	    less_rounded != m->rounded || m->kind == &device_PACKED_F8)
+		return false;
+	m->zero = e;
+	return take_blocks(m, e);
+}
+
+static bool take_zero(struct packed *m, expr e, bool less_rounded)
 {
 	if (e->op == IR_CONST_FLOAT) {
 		if (!(fabs(e->f) <= 255) || e->f != floor(e->f))
 			return false;
 		e = ir_int(m->p->pool, TYPE_I32, (int64_t)e->f);
 	}
-	if (e->op == IR_CAST && e->type == TYPE_F32)
+	if (take_float_zero(m, e, less_rounded))
+		return true;
+	while (e->op == IR_CAST && (e->type == TYPE_F32 || e->type == m->type))
 		e = e->arg[0];
 	if (!type_is_int(e->type) || !is_own_number(m, e))
 		return false;
@@ -188,9 +202,12 @@ static bool take_difference(struct packed *m, expr e)
 		return true;
 	if (e->op == IR_CAST && e->type == TYPE_F32)
 		e = e->arg[0];
+	bool rounded = e->op == IR_CAST && e->type == m->type && e->arg[0]->type == TYPE_F32;
+	if (rounded)
+		e = e->arg[0];
 	if (e->op == IR_ADD && ir_const_int(e->arg[1], &x)) /* less a constant */
-		return take_number(m, e->arg[0]) && take_zero(m, ir_int(m->p->pool, TYPE_I32, -x));
-	return e->op == IR_SUB && take_number(m, e->arg[0]) && take_zero(m, e->arg[1]);
+		return take_number(m, e->arg[0]) && take_zero(m, ir_int(m->p->pool, TYPE_I32, -x), rounded);
+	return e->op == IR_SUB && take_number(m, e->arg[0]) && take_zero(m, e->arg[1], rounded);
 }
 
 static bool take_scaled(struct packed *m, expr e)

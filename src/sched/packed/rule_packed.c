@@ -29,7 +29,8 @@ static int span(const struct sched_site *site)
 static int registers_of(const struct packed *m, const struct packed_shape *s)
 {
 	bool parts = m->block && !m->rounded;
-	int sums = 4 * s->tiles * s->columns * (parts ? 2 : 1),
+	bool elements = m->zero->type == TYPE_F32 && !m->rounded;
+	int sums = 4 * s->tiles * s->columns * (parts ? 2 : 1) + (elements ? 4 * s->columns : 0),
 	    ahead = s->columns <= 2 ? 32 / m->bits * 4 * s->columns : 16;
 	return 50 + sums + ahead + 8 * s->tiles;
 }
@@ -91,7 +92,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double words = 8.0 * s.tiles, spans = m->block && m->block < piece ? piece / m->block : 1;
 	double parts = m->block && !m->rounded ? 4.0 * s.tiles * s.columns * spans : 0;
 	double issue = words * (m->bits == 4 ? 12 : 9) + 40.0 * s.columns + parts + 8.0 * s.tiles * spans + 60;
-	double multiply = ROWS * s.tiles * COLUMNS * s.columns * piece / t->mma[m->type];
+	int more = m->zero->type == TYPE_F32 && !m->rounded ? 1 : 0; /* products with ones: sums of the elements */
+	double multiply = ROWS * (s.tiles + more) * COLUMNS * s.columns * piece / t->mma[m->type];
 	double pieces = ceil(depth * m->bits / 512 / s.pieces) * s.pieces, turns = ceil(pieces * s.down / s.warps);
 	double here = target_resident(t, WARP * s.warps, registers_of(m, &s), packed_shared_bytes(&s));
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
