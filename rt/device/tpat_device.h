@@ -11,6 +11,21 @@
 
 /* ---- Consecutive kernels ------------------------------------------------------------------------------ */
 
+/* A divisor of positions with its inverse, floor(2^62 / by) + 1, or 0 for zero: x / d is one multiplication, for x >= 0
+ * and below 2^31. After: T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication", 1994. */
+struct divisor {
+	int by;
+	u64 inverse;
+};
+TPAT_FN int operator/(int x, divisor d)
+{
+	u64 low = (u64)(u32)x * (u32)d.inverse, high = (u64)(u32)x * (u32)(d.inverse >> 32);
+	return (int)((high + (low >> 32)) >> 30);
+}
+TPAT_FN int operator%(int x, divisor d) { return x - x / d * d.by; }
+TPAT_FN int floor_div(int x, divisor d) { return (x ^ x >> 31) / d ^ x >> 31; } /* -1 - (-1 - x) / d below zero */
+TPAT_FN int floor_mod(int x, divisor d) { return x - floor_div(x, d) * d.by; }
+
 /* Programmatic dependent launch, from sm_90 on: a kernel that begins with this call may be set up while the previous
  * kernel still runs. Waits until that one has ended and its writes are visible; returns at once if this kernel was
  * launched to start after it. Before this call, do not access memory. No kernel allows the next one to start before its

@@ -252,9 +252,12 @@ static void print_parameters(struct gen_text *g, const struct head *h)
 {
 	const struct ir_kernel *k = g->kernel;
 	int n = k->buffers.n + k->symbols.n;
-	vec_each (x, &k->parameters)
-		str_printf(g->out, "\tconst %s %s = *(const %s *)%s[%d];\n", gen_type(g, x->var->type),
-		           gen_name(g, x->var), gen_type(g, x->var->type), h->args, n++);
+	for (int i = 0; i < k->parameters.n; i++, n++) {
+		const struct ir_parameter *x = &k->parameters.at[i];
+		if (!ir_parameter_is_wide(x)) /* C divides */
+			str_printf(g->out, "\tconst %s %s = *(const %s *)%s[%d];\n", gen_type(g, x->var->type),
+			           gen_name(g, x->var), gen_type(g, x->var->type), h->args, n);
+	}
 }
 
 static void print_work(struct gen_text *g)

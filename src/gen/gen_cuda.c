@@ -181,6 +181,13 @@ static void print_parameters(struct gen_text *g, const char *separator, const st
 	vec_each (m, &k->maps)
 		str_printf(g->out, ", const __grid_constant__ tensor_map %s", gen_name(g, m->var));
 	str_add(g->out, ")\n{\n");
+	vec_each (x, &k->parameters) {
+		if (!x->by)
+			continue;
+		str_printf(g->out, "\tconst %s %s = { ", device_divisor.name, gen_name(g, x->by));
+		gen_expr(g, x->divisor);
+		str_printf(g->out, ", %s };\n", gen_name(g, x->var));
+	}
 }
 
 static void print_head(struct gen_text *g, const struct ir_program *p)

@@ -185,8 +185,34 @@ bool gen_plain_division(expr e)
 	return constant && type_info(e->type)->class == CLASS_UINT;
 }
 
+/* The divisor with its inverse, if the host passes that; else null. */
+static const struct ir_variable *inverted_divisor(const struct gen_text *g, expr e)
+{
+	if (e->type != TYPE_INDEX || !gen_index32(g))
+		return NULL;
+	vec_each (x, &g->kernel->parameters)
+		if (x->divisor == e->arg[1])
+			return x->by;
+	return NULL;
+}
+
+/* a / by, or floor_div(a, by) if a may be negative. */
+static void print_inverted(struct gen_text *g, expr e, const struct ir_variable *by)
+{
+	bool divide = e->op == IR_FLOORDIV, plain = ir_nonnegative(e->arg[0]);
+	if (!plain)
+		str_printf(g->out, "%s(", gen_call_name(g, divide ? FN_FLOOR_DIV : FN_FLOOR_MOD, e->type, e->type));
+	print(g, e->arg[0], plain ? PREC_MUL : 0);
+	str_printf(g->out, plain ? divide ? " / %s" : " %% %s" : ", %s)", gen_name(g, by));
+}
+
 static void print_division(struct gen_text *g, expr e)
 {
+	const struct ir_variable *by = inverted_divisor(g, e);
+	if (by) {
+		print_inverted(g, e, by);
+		return;
+	}
 	bool divide = e->op == IR_DIV || e->op == IR_FLOORDIV, floors = e->op == IR_FLOORDIV || e->op == IR_MOD;
 	if (coarse_division(g, e) && e->arg[1]->op == IR_CONST_FLOAT) {
 		print(g, e->arg[0], PREC_MUL);
@@ -220,6 +246,8 @@ static int division_precedence(const struct gen_text *g, expr e)
 	bool is = e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD;
 	if (!is)
 		return precedence(e);
+	if (inverted_divisor(g, e))
+		return ir_nonnegative(e->arg[0]) ? PREC_MUL : PREC_ATOM;
 	bool infix_form = type_is_float(e->type) ? e->op == IR_DIV && !same_divisor(g, e) : gen_plain_division(e);
 	return infix_form ? PREC_MUL : PREC_ATOM;
 }

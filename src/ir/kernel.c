@@ -81,6 +81,11 @@ int ir_kernel_args(const struct ir_kernel *k)
 	return k->buffers.n + k->symbols.n + k->parameters.n;
 }
 
+bool ir_parameter_is_wide(const struct ir_parameter *p)
+{
+	return p->var->type == TYPE_U64;
+}
+
 int32_t ir_parameter_bits(const struct ir_parameter *p)
 {
 	float number = (float)p->value->f;

@@ -263,11 +263,16 @@ struct ir_tensor_map {
 	expr count[IR_MAP_RANK];                           /* null in dimensions that it does not walk */
 };
 
-/* A number that kernels with one text differ in. */
+/* A number that the host passes: one that kernels with one text differ in, f32 or i32, or a divisor's inverse, u64. */
 struct ir_parameter {
 	const struct ir_variable *var; /* its name in the kernel */
-	expr value;                    /* a constant of its type: this kernel's number */
+	expr value;                    /* a constant of its type; an inverse: an index over symbols */
+	expr divisor;                  /* of the inverse, over symbols; else null */
+	const struct ir_variable *by;  /* the divisor with its inverse, which replaces it in divisions in CUDA */
 };
+/* An inverse is floordiv(2^IR_INVERSE_BITS, divisor) + 1: floordiv(a, divisor) is a * inverse / 2^IR_INVERSE_BITS for
+ * all 0 <= a < 2^31 and divisors from 1 to 2^31 - 1, since a * divisor / 2^IR_INVERSE_BITS < 1. */
+enum { IR_INVERSE_BITS = 62 };
 
 struct ir_kernel {
 	const char *name;          /* of the function */
@@ -281,7 +286,7 @@ struct ir_kernel {
 	} symbols; /* then the extents, in order */
 	struct {
 		VEC(struct ir_parameter);
-	} parameters; /* then numbers, f32 or i32 */
+	} parameters; /* then numbers */
 	struct {
 		VEC(struct ir_tensor_map);
 	} maps; /* then tensor maps */
@@ -327,7 +332,8 @@ struct ir_block *ir_stmt_body(const struct ir_stmt *s);
 const struct ir_buffer *ir_stmt_buffer(const struct ir_stmt *s);
 /* Number of arguments before the tensor maps: buffers, extents, numbers. */
 int ir_kernel_args(const struct ir_kernel *k);
-/* Returns a parameter's number as its four bytes are passed. */
+/* True if a parameter is a divisor's inverse, passed in eight bytes; else its number's four bytes are passed. */
+bool ir_parameter_is_wide(const struct ir_parameter *p);
 int32_t ir_parameter_bits(const struct ir_parameter *p);
 /* Calls fn for every argument of a call and of its nested calls. */
 void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user);

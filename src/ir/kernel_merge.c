@@ -271,7 +271,7 @@ static void finish(struct arena *a, const struct group *g)
 		struct ir_kernel *k = g->kernels.at[i];
 		k->name = first->name;
 		vec_each (x, &g->parameters)
-			vec_push(a, &k->parameters, ((struct ir_parameter){ x->var, x->value.at[i] }));
+			vec_push(a, &k->parameters, ((struct ir_parameter){ .var = x->var, .value = x->value.at[i] }));
 	}
 }
 

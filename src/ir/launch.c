@@ -108,9 +108,12 @@ static int fill(struct arguments *a, const struct ir_launcher *l, const struct i
 	vec_each (symbol, &k->symbols)
 		TRY(add_symbol(a, l, k, *symbol, e));
 	vec_each (x, &k->parameters) {
-		a->narrow[a->n] = ir_parameter_bits(x);
-		a->at[a->n] = &a->narrow[a->n];
-		a->n++;
+		int n = a->n++;
+		a->at[n] = ir_parameter_is_wide(x) ? (void *)&a->wide[n] : (void *)&a->narrow[n];
+		if (ir_parameter_is_wide(x))
+			TRY(ir_launch_value(l, x->value, &a->wide[n], e));
+		else
+			a->narrow[n] = ir_parameter_bits(x);
 	}
 	for (int i = 0; i < k->maps.n; i++) {
 		struct tpat_rt_map_values v;

@@ -83,7 +83,8 @@ static void **copy_args(struct arena *a, const struct ir_kernel *k, void **args)
 	for (int i = 0; i < k->symbols.n; i++, n++)
 		to[n] = copy(a, args[n], k->index64 ? sizeof(int64_t) : sizeof(int32_t), sizeof(int64_t));
 	for (int i = 0; i < k->parameters.n; i++, n++)
-		to[n] = copy(a, args[n], sizeof(int32_t), sizeof(int32_t));
+		to[n] = copy(a, args[n], ir_parameter_is_wide(&k->parameters.at[i]) ? sizeof(int64_t) : sizeof(int32_t),
+		             sizeof(int64_t));
 	for (int i = 0; i < k->maps.n; i++, n++)
 		to[n] = copy(a, args[n], TPAT_RT_MAP_BYTES, 64);
 	return to;

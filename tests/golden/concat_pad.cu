@@ -7,8 +7,9 @@
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N, int K)
+void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N, int K, const u64 inverse)
 {
+	const divisor by = { K + 4, inverse };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -16,8 +17,8 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N
 	const int element = block * 1024 + thread * 4;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;
-	const int j = element % (K + 4);
-	const int i = element / (K + 4);
+	const int j = element % by;
+	const int i = element / by;
 	const bool this_case_0 = i >= 1 && i - 1 < N;
 	const bool this_case_1 = j < 4;
 	float a_v[4];
@@ -35,8 +36,9 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, int K)
+void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, int K, const u64 inverse)
 {
+	const divisor by = { K + 4, inverse };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -44,8 +46,8 @@ void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, i
 	const int element = block * 256 + thread;
 	if (element >= K * N + K * 2 + N * 4 + 8)
 		return;
-	const int j = element % (K + 4);
-	const int i = element / (K + 4);
+	const int j = element % by;
+	const int i = element / by;
 	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4] : 0.0f;
 }
 

@@ -8,8 +8,9 @@
 // j])), k]) + f32(positions[j, k]))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, int B, int S)
+void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, int B, int S, const u64 inverse_S)
 {
+	const divisor by_S = { S, inverse_S };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -18,8 +19,8 @@ void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 
 	if (element >= B * S * 768)
 		return;
 	const int k = element % 768;
-	const int j = element / 768 % S;
-	const int i = element / 768 / S;
+	const int j = element / 768 % by_S;
+	const int i = element / 768 / by_S;
 	const int tmp0 = to_index(ids[j + i * S]);
 	f16 table_v[8];
 	load(table_v, table + k + (tmp0 < 0 ? tmp0 + 30522 : tmp0) * 768);

@@ -121,8 +121,9 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
+	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -142,8 +143,8 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 		if (at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const int s = (at + item) % N;
-				const int r = (at + item) / N;
+				const int s = (at + item) % by_N;
+				const int r = (at + item) / by_N;
 				sum_of_row = fmaf(x[r] * a_v[step][item], x[s], sum_of_row);
 			}
 		}
@@ -159,8 +160,9 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
+	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -197,8 +199,8 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 		if (at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const int s = floor_mod(min(N * N - 1, max(0, at + item)), N);
-				const int r = floor_div(min(N * N - 1, max(0, at + item)), N);
+				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
+				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
 				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f);
 			}
 		}
@@ -214,8 +216,9 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
+	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 1024);
 	const int block = blockIdx.x;
@@ -252,8 +255,8 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 		if (at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const int s = floor_mod(min(N * N - 1, max(0, at + item)), N);
-				const int r = floor_div(min(N * N - 1, max(0, at + item)), N);
+				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
+				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
 				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f);
 			}
 		}
@@ -269,8 +272,9 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N)
+void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
+	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
@@ -282,8 +286,8 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 		load(a_v, a + row * N * N + at);
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
-			const int s = (at + item) % N;
-			const int r = (at + item) / N;
+			const int s = (at + item) % by_N;
+			const int r = (at + item) / by_N;
 			sum_of_row = fmaf(x[r] * a_v[item], x[s], sum_of_row);
 		}
 	}

@@ -9,18 +9,21 @@
 // _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
+void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W, const u64 inverse_W, const u64 inverse, const u64 inverse_C)
 {
+	const divisor by_W = { W, inverse_W };
+	const divisor by = { H * 2, inverse };
+	const divisor by_C = { C, inverse_C };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 2)
 		return;
-	const int l = element % W;
-	const int k = element / W % (H * 2);
-	const int j = element / W / (H * 2) % C;
-	const int i = element / W / (H * 2) / C;
+	const int l = element % by_W;
+	const int k = element / by_W % by;
+	const int j = element / by_W / by % by_C;
+	const int i = element / by_W / by / by_C;
 	float x_v[4];
 	load(x_v, x + l + j * H * W + i * C * H * W + min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)))) * W);
 	float x_v2[4];
@@ -39,8 +42,11 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N
 // _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W)
+void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W, const u64 inverse_W, const u64 inverse, const u64 inverse_C)
 {
+	const divisor by_W = { W, inverse_W };
+	const divisor by = { H * 2, inverse };
+	const divisor by_C = { C, inverse_C };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -49,10 +55,10 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		return;
 	const bool whole = element + 4 <= C * H * N * W * 2;
 	if (whole) {
-		const int l = element % W;
-		const int k = element / W % (H * 2);
-		const int j = element / W / (H * 2) % C;
-		const int i = element / W / (H * 2) / C;
+		const int l = element % by_W;
+		const int k = element / by_W % by;
+		const int j = element / by_W / by % by_C;
+		const int i = element / by_W / by / by_C;
 		float rows_v[4];
 		const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
 		const float tmp1 = floorf(tmp0);
@@ -102,10 +108,10 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 	}
 	if (!whole) {
 		for (int place = element; place < C * H * N * W * 2; place++) {
-			const int l = place % W;
-			const int k = place / W % (H * 2);
-			const int j = place / W / (H * 2) % C;
-			const int i = place / W / (H * 2) / C;
+			const int l = place % by_W;
+			const int k = place / by_W % by;
+			const int j = place / by_W / by % by_C;
+			const int i = place / by_W / by / by_C;
 			const float tmp16 = ((float)k + 0.5f) * 0.5f - 0.5f;
 			const float tmp17 = floorf(tmp16);
 			const int tmp18 = to_i32(tmp17);
@@ -119,18 +125,21 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
+void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse, const u64 inverse_2, const u64 inverse_C)
 {
+	const divisor by = { W * 2, inverse };
+	const divisor by_2 = { H * 2, inverse_2 };
+	const divisor by_C = { C, inverse_C };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 4)
 		return;
-	const int l = element % (W * 2);
-	const int k = element / (W * 2) % (H * 2);
-	const int j = element / (W * 2) / (H * 2) % C;
-	const int i = element / (W * 2) / (H * 2) / C;
+	const int l = element % by;
+	const int k = element / by % by_2;
+	const int j = element / by / by_2 % by_C;
+	const int i = element / by / by_2 / by_C;
 	float y_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
@@ -148,18 +157,21 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, i
 // _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map 1, width 4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W)
+void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse, const u64 inverse_2, const u64 inverse_C)
 {
+	const divisor by = { W * 2, inverse };
+	const divisor by_2 = { H * 2, inverse_2 };
+	const divisor by_C = { C, inverse_C };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	const int element = block * 1024 + thread * 4;
 	if (element >= C * H * N * W * 4)
 		return;
-	const int l = element % (W * 2);
-	const int k = element / (W * 2) % (H * 2);
-	const int j = element / (W * 2) / (H * 2) % C;
-	const int i = element / (W * 2) / (H * 2) / C;
+	const int l = element % by;
+	const int k = element / by % by_2;
+	const int j = element / by / by_2 % by_C;
+	const int i = element / by / by_2 / by_C;
 	float y_v[4];
 	const int tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
 	const float tmp1 = ((float)l + 0.5f) * 0.5f - 0.5f;

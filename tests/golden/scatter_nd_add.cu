@@ -45,8 +45,9 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 // V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter 2, width 1; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M)
+void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
 {
+	const divisor by_K = { K, inverse_K };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -54,8 +55,8 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 	const int element = block * 256 + thread;
 	if (element >= K * M)
 		return;
-	const int s = element % K;
-	const int r = element / K;
+	const int s = element % by_K;
+	const int r = element / by_K;
 	const int tmp0 = to_index(at_rows[r]);
 	atomic_add(y + s + (tmp0 < 0 ? tmp0 + V : tmp0) * K, updates[s + r * K]);
 }

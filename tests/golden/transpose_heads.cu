@@ -7,8 +7,9 @@
 // q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
 // Schedule: map 1, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
-void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S)
+void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S, const u64 inverse_S)
 {
+	const divisor by_S = { S, inverse_S };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
@@ -17,9 +18,9 @@ void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S
 	if (element >= B * S * 768)
 		return;
 	const int l = element % 64;
-	const int k = element / 64 % S;
-	const int j = element / 64 / S % 12;
-	const int i = element / 64 / S / 12;
+	const int k = element / 64 % by_S;
+	const int j = element / 64 / by_S % 12;
+	const int i = element / 64 / by_S / 12;
 	f16 x_v[8];
 	load(x_v, x + l + k * 768 + j * 64 + i * S * 768);
 	f16 bias_v[8];

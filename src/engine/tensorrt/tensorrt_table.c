@@ -107,6 +107,14 @@ static int add_buffer(struct table *t, const struct ir_buffer *view)
 	return 0;
 }
 
+static int parameter_row(struct table *t, int32_t *row, const struct ir_parameter *x)
+{
+	if (ir_parameter_is_wide(x))
+		return row_of(t, row, x->value);
+	*row = tensorrt_expr_number(&t->exprs, ir_parameter_bits(x));
+	return 0;
+}
+
 static int add_kernel(struct table *t, const struct ir_kernel *k, int32_t *blocks, int32_t *guard)
 {
 	int32_t row;
@@ -118,7 +126,7 @@ static int add_kernel(struct table *t, const struct ir_kernel *k, int32_t *block
 	vec_each (symbol, &k->symbols)
 		TRY(row_of(t, &row, *symbol));
 	vec_each (x, &k->parameters)
-		tensorrt_expr_number(&t->exprs, ir_parameter_bits(x));
+		TRY(parameter_row(t, &row, x));
 	TRY(row_of(t, blocks, k->blocks));
 	*guard = -1;
 	if (k->guard)
@@ -502,9 +510,11 @@ static void put_args(struct table *t, const struct ir_kernel *k, int step, int n
 	}
 	vec_each (x, &k->parameters) {
 		struct str value = str_new(t->arena);
+		int32_t row;
+		ck(parameter_row(t, &row, x) == 0);
 		ir_print_expr(&value, x->value, 0);
-		str_printf(t->out, "\t{ TPAT_RT_ARG_INT, %" PRId32 " }, ",
-		           tensorrt_expr_number(&t->exprs, ir_parameter_bits(x)));
+		str_printf(t->out, "\t{ TPAT_RT_ARG_%s, %" PRId32 " }, ", ir_parameter_is_wide(x) ? "LONG" : "INT",
+		           row);
 		put_comment(t->out, arena_printf(t->arena, "%s %s", x->var->hint, str_text(&value)));
 		str_add(t->out, "\n");
 	}

@@ -27,6 +27,8 @@ void step_add(struct ir_program *p, struct ir_step *step, struct ir_kernel *k);
 /* True if the step's last kernel is for all extents and all GPUs. Otherwise, or in an empty step, another kernel must
  * follow. */
 bool step_fits_all(const struct ir_step *step);
+/* Finds the divisors of a kernel with 32-bit positions whose inverses the host passes (divisors.c). */
+void kernel_divisors(struct ir_program *p, struct ir_kernel *k);
 /* Sorts a kernel's symbols by their first use in the program, so that names do not matter. */
 void kernel_order_symbols(const struct ir_program *p, struct ir_kernel *k);
 /* bool: `width` divides the extent. */

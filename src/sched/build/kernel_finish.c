@@ -5,6 +5,8 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
+#include <string.h>
+
 struct ir_step *step_new(struct ir_plan *plan)
 {
 	struct ir_step *step = NEW(plan->program->arena, struct ir_step);
@@ -293,8 +295,10 @@ bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_
 		return true;
 	bool always = ir_is_int(fits, 1);
 	k->index64 = ir_is_int(fits, 0);
-	if (!k->index64)
+	if (!k->index64) {
 		kernel_needs(k, fits);
+		kernel_divisors(plan->program, k);
+	}
 	step_add(plan->program, step, k);
 	return k->index64 || always;
 }
@@ -316,6 +320,7 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 	*wide = *k;
 	wide->name = ir_kernel_name(plan, arena_printf(plan->program->arena, "%s_64", k->name));
 	wide->index64 = true;
+	memset(&wide->parameters, 0, sizeof wide->parameters); /* inverses are of 32-bit divisors */
 	kernel_needs_only(wide, NULL);
 	step_add(plan->program, step, wide);
 }

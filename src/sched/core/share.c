@@ -189,7 +189,7 @@ static void add_part(struct ir_program *p, struct ir_kernel *k, const struct ir_
 	}
 	vec_each (x, &part->parameters) { /* several parts may be one function, with numbers of their own */
 		const struct ir_variable *own = ir_variable_new(p->pool, x->var->type, "%s", x->var->hint);
-		vec_push(p->arena, &k->parameters, ((struct ir_parameter){ own, x->value }));
+		vec_push(p->arena, &k->parameters, ((struct ir_parameter){ .var = own, .value = x->value }));
 	}
 	k->index64 |= part->index64;
 }
