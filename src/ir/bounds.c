@@ -237,7 +237,23 @@ struct without_quotients {
 	bool changed;
 };
 
-/* Adds a term, with -k * x in place of -k * d * floordiv(x, d), which is not less for x >= 0 and a constant d > 0. */
+/* The least value of a sum if all of its terms but a constant are known not to be negative; false if they are not. */
+struct least {
+	int64_t constant;
+	bool known;
+};
+
+static void add_least(void *user, int64_t c, int n, const expr *factor)
+{
+	struct least *x = user;
+	if (n == 0)
+		x->constant += c;
+	else
+		check_term(&x->known, c, n, factor);
+}
+
+/* Adds a term, with what is not greater in place of quotients by a constant d > 0: -k * x for -k * d * floordiv(x, d)
+ * if x >= 0, and the quotient of the least x for floordiv(x, d). */
 static void add_without(void *user, int64_t c, int n, const expr *factor)
 {
 	struct without_quotients *w = user;
@@ -247,17 +263,23 @@ static void add_without(void *user, int64_t c, int n, const expr *factor)
 	check_term(&ok, 1, n, factor);
 	for (int i = 0; i < n; i++) {
 		expr x = factor[i];
-		if (ok && c < 0 && x->op == IR_FLOORDIV && ir_const_int(x->arg[1], &d) && d > 0 && c % d == 0) {
+		bool quotient = x->op == IR_FLOORDIV && ir_const_int(x->arg[1], &d) && d > 0;
+		struct least least = { 0, true };
+		if (quotient && ok && c < 0 && c % d == 0) {
 			x = x->arg[0];
 			c /= d;
 			w->changed = true;
+		} else if (quotient && n == 1 && c > 0 && !x->varies) {
+			ir_poly_terms(x->arg[0], add_least, &least);
+			x = least.known ? ir_poly_floordiv(ir_index(w->pool, least.constant), x->arg[1]) : x;
+			w->changed |= least.known;
 		}
 		term = ir_poly_binary(IR_MUL, term, x);
 	}
 	w->sum = ir_poly_binary(IR_ADD, w->sum, ir_poly_binary(IR_MUL, term, ir_index(w->pool, c)));
 }
 
-/* Decides sums such as W - 8 * floordiv(W, 8). */
+/* Decides sums such as W - 8 * floordiv(W, 8), and floordiv(W - 1, 2) + 1. */
 static bool nonnegative_without_quotients(expr sum)
 {
 	struct without_quotients w = { sum->pool, ir_index(sum->pool, 0), false };

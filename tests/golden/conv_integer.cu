@@ -10,8 +10,10 @@
 // - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract 3, rows 16, columns 128, depth 128, packed 0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
-void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W)
+void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, int N, int H, int W, const u64 inverse, const u64 inverse_2)
 {
+	const divisor by = { floor_div(W - 1, 2) + 1, inverse };
+	const divisor by_2 = { floor_div(H - 1, 2) + 1, inverse_2 };
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
@@ -25,9 +27,9 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, int *__restric
 		return depth < 72 ? row * 72 + depth : -1;
 	};
 	const auto right_at = [&](int column, int depth) {
-		const int l = floor_mod(column, floor_div(W - 1, 2) + 1);
-		const int k = floor_mod(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
-		const int i = floor_div(floor_div(column, floor_div(W - 1, 2) + 1), floor_div(H - 1, 2) + 1);
+		const int l = column % by;
+		const int k = column / by % by_2;
+		const int i = column / by / by_2;
 		const int t = depth % 3;
 		const int s = depth / 3 % 3;
 		const int r = depth / 9;
@@ -179,10 +181,10 @@ void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__rest
 	const i64 tmp1 = floor_div(W - 1, (i64)2);
 	if (element >= tmp0 * tmp1 * N * 16 + tmp0 * N * 16 + tmp1 * N * 16 + N * 16)
 		return;
-	const i64 l = floor_mod(element, floor_div(W - 1, (i64)2) + 1);
-	const i64 k = floor_mod(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1);
-	const i64 j = floor_mod(floor_div(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1), (i64)16);
-	const i64 i = floor_div(floor_div(floor_div(element, floor_div(W - 1, (i64)2) + 1), floor_div(H - 1, (i64)2) + 1), (i64)16);
+	const i64 l = element % (floor_div(W - 1, (i64)2) + 1);
+	const i64 k = element / (floor_div(W - 1, (i64)2) + 1) % (floor_div(H - 1, (i64)2) + 1);
+	const i64 j = element / (floor_div(W - 1, (i64)2) + 1) / (floor_div(H - 1, (i64)2) + 1) % 16;
+	const i64 i = element / (floor_div(W - 1, (i64)2) + 1) / (floor_div(H - 1, (i64)2) + 1) / 16;
 	int sum = 0;
 	for (i64 depth = 0; depth < 72; depth++) {
 		const i64 t = depth % 3;
