@@ -5,7 +5,7 @@
 #   make test-long    random problems, fuzzing and sanitizers at full length
 #   make demo         a real model, from its original file to a verified rewritten one
 #   make wheel        the Python package, in build/wheel (docs/python.md)
-#   make install      PREFIX=/usr/local, DESTDIR=
+#   make install      PREFIX=/usr/local, DESTDIR=; make uninstall
 #   make size         lines a folder;  make format: clang-format over the sources;  make clean
 #
 #   CC=clang          another compiler, with objects of its own;  SANITIZE=1: AddressSanitizer and UBSan, in build/asan
@@ -55,7 +55,7 @@ LIBRARY := $(filter-out src/cli/%,$(SOURCES))
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: all clean size format install FORCE
+.PHONY: all clean size format FORCE
 
 include mk/generate.mk
 
@@ -91,17 +91,6 @@ $(B)/objects: FORCE
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/tpat
-	$(if $(PROGRAM),install -m 755 $(B)/tpat $(DESTDIR)$(PREFIX)/bin/tpat)
-	install -m 644 $(B)/libtpat.a $(DESTDIR)$(PREFIX)/lib/libtpat.a
-	install -m 755 $(B)/libtpat.so $(DESTDIR)$(PREFIX)/lib/libtpat.so.$(VERSION)
-	ln -sf libtpat.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtpat.so.$(SOVER)
-	ln -sf libtpat.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libtpat.so
-	install -m 644 include/tpat/*.h include/tpat/*.hpp $(DESTDIR)$(PREFIX)/include/tpat
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tpat.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tpat.pc
-	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
-
 size:
 	@tools/size.sh
 
@@ -112,5 +101,6 @@ format:
 clean:
 	rm -rf build/obj build/asan build/gen build/tests build/flags build/objects build/helpers build/tpat build/libtpat.*
 
+include mk/install.mk
 include mk/test.mk
 include mk/python.mk

@@ -78,17 +78,28 @@ struct cli_command {
 	int (*run)(struct cli *c, int argc, char **argv); /* argv[0]: the command; returns the exit status */
 };
 
+/* All commands, which a null name ends (main.c). */
+extern const struct cli_command cli_commands[];
+
 /* The context of a command. */
 struct cli {
 	struct arena *arena;
 	struct tpat *tpat;
 	const struct cli_command *command;
+	void (*show)(struct cli *c, const struct cli_option *option); /* not null: cli_parse() only calls this */
 };
+
+/* Calls `show` with the options of a command; one without a table is left out. */
+void cli_show_options(struct cli *c, const struct cli_command *k,
+                      void (*show)(struct cli *c, const struct cli_option *option));
 
 /* Parses argv into the options' targets and at most `most` arguments, at least `least`. Returns -1 to continue, else
  * the exit status: 0 after --help, EXIT_USAGE after a reported mistake. */
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
               int most);
+
+/* Reads a number; `option`: "--jobs". Returns as cli_parse. */
+int cli_read_number(int *to, const char *option, const char *value, int least, int most);
 
 /* Prints the context's error; returns the exit status. */
 int cli_fail(const struct cli *c, int code);
@@ -118,7 +129,10 @@ void cli_progress_end(void);
 bool cli_log_is_due(void);
 /* The target of --quiet: no progress. */
 bool *cli_quiet(void);
-#define CLI_QUIET { "quiet", 'q', CLI_FLAG, cli_quiet(), NULL, "show no progress" }
+#define CLI_QUIET \
+	{ \
+		"quiet", 'q', CLI_FLAG, cli_quiet(), NULL, "show no progress" \
+	}
 bool cli_interrupted(void);
 /* From here on Ctrl-C, SIGTERM and SIGHUP interrupt: cli_interrupted() is true. A second Ctrl-C ends the program. */
 void cli_watch_signals(void);
@@ -167,12 +181,14 @@ void cli_print_explained(const struct tpat_explained *x);
 int cli_db_watch(struct cli *c, const char *folder);
 
 int cli_bench(struct cli *c, int argc, char **argv);
+int cli_completion(struct cli *c, int argc, char **argv);
 int cli_db(struct cli *c, int argc, char **argv);
 int cli_tune(struct cli *c, int argc, char **argv);
 int cli_build(struct cli *c, int argc, char **argv);
 int cli_deploy(struct cli *c, int argc, char **argv);
 int cli_fix(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
+int cli_man(struct cli *c, int argc, char **argv);
 int cli_run(struct cli *c, int argc, char **argv);
 int cli_verify(struct cli *c, int argc, char **argv);
 int cli_inspect(struct cli *c, int argc, char **argv);

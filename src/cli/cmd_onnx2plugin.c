@@ -95,16 +95,6 @@ static int take_flag(bool *flag, const char *text)
 	return -1;
 }
 
-static int take_number(int *to, const char *name, const char *text)
-{
-	char *end;
-	long n = strtol(text, &end, 10);
-	if (*end || end == text || n < 1 || n > MOST_BATCH)
-		return cli_usage(NULL, "%s is a number from 1, not \"%s\".", name, text);
-	*to = (int)n;
-	return -1;
-}
-
 static int take_value(struct request *r, enum kind kind, const char *text)
 {
 	switch (kind) {
@@ -114,7 +104,11 @@ static int take_value(struct request *r, enum kind kind, const char *text)
 	case TYPES: add(r, "--type"); break;
 	case NAMES: return take_names(r, text);
 	case DYNAMIC: return take_flag(&r->dynamic, text);
-	default: return take_number(&r->batch[kind == MIN ? 0 : kind == OPT ? 1 : 2], options[kind].name, text);
+	default:
+		return cli_read_number(&r->batch[kind == MIN   ? 0
+		                                 : kind == OPT ? 1
+		                                               : 2],
+		                       options[kind].name, text, 1, MOST_BATCH);
 	}
 	add(r, text);
 	return -1;
@@ -130,10 +124,12 @@ static int take_arguments(struct request *r, int argc, char **argv)
 			continue;
 		}
 		bool many = kind == NODES || kind == TYPES;
-		if (!value && i + 1 < argc && (argv[i + 1][0] != '-' || many))
+		if (!value && i + 1 < argc && argv[i + 1][0] != '-')
 			value = argv[++i];
 		else if (!value && kind == DYNAMIC)
 			value = "true";
+		if (!value && many) /* an empty list, as for argparse; a name that begins with a dash: -n=-name */
+			continue;
 		if (!value)
 			return cli_usage("tpat onnx2plugin --help shows the options.", "%s needs a value.", argv[i]);
 		int status = take_value(r, kind, value);

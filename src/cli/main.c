@@ -1,6 +1,7 @@
 /* The program `tpat`: finds the command and runs it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,8 +12,7 @@
 static int help(struct cli *c, int argc, char **argv);
 static int version(struct cli *c, int argc, char **argv);
 
-/* Ends with a null name. */
-static const struct cli_command cli_commands[] = {
+const struct cli_command cli_commands[] = {
 	{ "fix", "MODEL [LOG]", "replace the nodes that TensorRT refused, and verify them; or explain its log",
 	  cli_fix },
 	{ "build", "MODEL", "generate plugins for selected nodes, and a model that uses them", cli_build },
@@ -28,6 +28,8 @@ static const struct cli_command cli_commands[] = {
 	  cli_doctor },
 	{ "inspect", "LIBRARY", "show the contents of a plugin library", cli_inspect },
 	{ "onnx2plugin", "-i MODEL ...", "tpat build with the options of Tencent's TPAT", cli_onnx2plugin },
+	{ "completion", "SHELL", "print the completion of commands and options for bash, zsh or fish", cli_completion },
+	{ "man", "[COMMAND]", "print a manual page: tpat man build | man -l -", cli_man },
 	{ "help", "[COMMAND]", "print this text, or a command's options", help },
 	{ "version", "", "print tpat's version", version },
 	{ NULL, NULL, NULL, NULL },
@@ -39,6 +41,14 @@ static const struct cli_command *find(const char *name)
 		if (strcmp(k->name, name) == 0)
 			return k;
 	return NULL;
+}
+
+void cli_show_options(struct cli *c, const struct cli_command *k,
+                      void (*show)(struct cli *c, const struct cli_option *option))
+{
+	struct cli one = { .arena = c->arena, .tpat = c->tpat, .command = k, .show = show };
+	if (k->run != help && k->run != version && k->run != cli_onnx2plugin) /* those have options of their own */
+		k->run(&one, 1, (char *[]){ (char *)(uintptr_t)k->name, NULL });
 }
 
 static void print_help(FILE *to)

@@ -70,16 +70,20 @@ static void add_split(struct cli *c, struct tpat_strings *list, const char *text
 }
 
 /* These return, like cli_parse, -1 to continue, or the exit status of a mistake. */
-static int read_number(const struct cli_option *o, const char *value)
+int cli_read_number(int *to, const char *option, const char *value, int least, int most)
 {
-	const struct cli_number *number = o->target;
 	char *end;
 	long long n = strtoll(value, &end, 10);
-	if (end == value || *end || n < number->least || n > number->most)
-		return cli_usage(NULL, "--%s needs a number from %d to %d, not \"%s\".", o->name, number->least,
-		                 number->most, value);
-	*number->to = (int)n;
+	if (end == value || *end || n < least || n > most)
+		return cli_usage(NULL, "%s needs a number from %d to %d, not \"%s\".", option, least, most, value);
+	*to = (int)n;
 	return -1;
+}
+
+static int read_number(struct cli *c, const struct cli_option *o, const char *value)
+{
+	const struct cli_number *number = o->target;
+	return cli_read_number(number->to, arena_printf(c->arena, "--%s", o->name), value, number->least, number->most);
 }
 
 static int read_seed(const struct cli_option *o, const char *value)
@@ -116,7 +120,7 @@ static int store(struct cli *c, const struct cli_option *o, const char *value)
 	case CLI_FLAG: *(bool *)o->target = true; break;
 	case CLI_MODE: return set_mode(o, value);
 	case CLI_TEXT: *(const char **)o->target = value; break;
-	case CLI_NUMBER: return read_number(o, value);
+	case CLI_NUMBER: return read_number(c, o, value);
 	case CLI_SEED: return read_seed(o, value);
 	case CLI_TIME: return read_time(o, value);
 	case CLI_LIST: add(c, o->target, value, strlen(value)); break;
@@ -185,6 +189,10 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 {
 	int arguments = 0, status;
 	bool options = true;
+	if (c->show) {
+		c->show(c, option);
+		return 0;
+	}
 	for (int i = 1; i < argc; i++) {
 		const char *text = argv[i];
 		if (options && strcmp(text, "--") == 0) {

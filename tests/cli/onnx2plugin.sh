@@ -13,3 +13,6 @@ tpat onnx2plugin -i $MODELS/small.onnx -n product -p '{"product": 3}'; echo "exi
 tpat onnx2plugin -i $MODELS/small.onnx -n product -p none.json; echo "exit $?"
 tpat onnx2plugin -n product; echo "exit $?"
 tpat onnx2plugin --help
+# A list ends at the next option; an empty one is none.
+tpat onnx2plugin -i $MODELS/small.onnx -o c.onnx -n -t Softmax --arch sm_90 -q && tpat inspect libtpat_c.so | grep -c 'version "1"'
+tpat onnx2plugin -i $MODELS/small.onnx -n product -dynamic -min 0; echo "exit $?"

@@ -1,0 +1,32 @@
+# make install and make uninstall: the program, the library, headers, manual pages and completion, under PREFIX, in DESTDIR.
+
+.PHONY: install uninstall
+COMMANDS := fix build list run verify deploy bench db tune rebuild doctor inspect
+MAN := $(if $(PROGRAM),tpat $(COMMANDS:%=tpat-%))
+ROOT := $(DESTDIR)$(PREFIX)
+
+install: all
+	install -d $(ROOT)/bin $(ROOT)/lib/pkgconfig $(ROOT)/include/tpat
+	install -m 644 $(B)/libtpat.a $(ROOT)/lib/libtpat.a
+	install -m 755 $(B)/libtpat.so $(ROOT)/lib/libtpat.so.$(VERSION)
+	ln -sf libtpat.so.$(VERSION) $(ROOT)/lib/libtpat.so.$(SOVER)
+	ln -sf libtpat.so.$(VERSION) $(ROOT)/lib/libtpat.so
+	install -m 644 include/tpat/*.h include/tpat/*.hpp $(ROOT)/include/tpat
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tpat.pc.in > $(ROOT)/lib/pkgconfig/tpat.pc
+ifneq ($(PROGRAM),)
+	install -m 755 $(B)/tpat $(ROOT)/bin/tpat
+	install -d $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions $(ROOT)/share/fish/vendor_completions.d
+	$(B)/tpat man > $(ROOT)/share/man/man1/tpat.1
+	for command in $(COMMANDS); do \
+		$(B)/tpat man $$command > $(ROOT)/share/man/man1/tpat-$$command.1 || exit; \
+	done
+	$(B)/tpat completion bash > $(ROOT)/share/bash-completion/completions/tpat
+	$(B)/tpat completion fish > $(ROOT)/share/fish/vendor_completions.d/tpat.fish
+endif
+	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
+
+uninstall:
+	rm -f $(addprefix $(ROOT)/,bin/tpat lib/libtpat.a lib/libtpat.so.$(VERSION) lib/libtpat.so.$(SOVER) lib/libtpat.so \
+		lib/pkgconfig/tpat.pc $(MAN:%=share/man/man1/%.1) share/bash-completion/completions/tpat \
+		share/fish/vendor_completions.d/tpat.fish)
+	rm -rf $(ROOT)/include/tpat

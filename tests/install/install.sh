@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# make install and uninstall into a folder of their own; completion in bash, and in zsh and fish where there are any; manual
+# pages without warnings. Ends with "N passed, N failed, N skipped".
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+passed=0 failed=0 skipped=0
+here=$(mktemp -d)
+trap 'rm -rf "$here"' EXIT
+
+check() { # NAME COMMAND ...: passes if the command does
+	local name=$1
+	shift
+	if "$@" >"$here/log" 2>&1; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL $name: $(tail -3 "$here/log")"
+	fi
+}
+completes() { # WANTED WORD ...: bash completes the last word to a list with WANTED
+	local wanted=$1
+	shift
+	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tpat; printf "%s\n" "${COMPREPLY[@]}"' - "$here/bash" "$@" |
+		grep -qxF -e "$wanted"
+}
+completes_not() { ! completes "$@"; }
+nothing_left() { [ -z "$(find "$here/root" -type f -o -type l)" ]; }
+without_warnings() { [ -z "$(man -l --warnings "$1" 2>&1 >/dev/null)" ]; }
+
+root=$here/root/opt/tpat
+check install make install DESTDIR="$here/root" PREFIX=/opt/tpat
+for file in bin/tpat lib/libtpat.so lib/libtpat.a include/tpat/tpat.h include/tpat/tpat.hpp lib/pkgconfig/tpat.pc \
+	share/man/man1/tpat.1 share/man/man1/tpat-build.1 share/bash-completion/completions/tpat \
+	share/fish/vendor_completions.d/tpat.fish; do
+	check "$file" test -s "$root/$file"
+done
+check "the installed program" "$root/bin/tpat" version
+
+"$root/bin/tpat" completion bash >"$here/bash"
+check "bash: a command" completes verify tpat ver
+check "bash: an option" completes --explain tpat build --exp
+check "bash: a value" completes triton tpat deploy --engine tri
+check "bash: a file" completes README.md tpat list READ
+check "bash: no file where text is meant" completes_not README.md tpat build --node READ
+for command in $("$root/bin/tpat" --help | awk '/^  [a-z]/ {print $1}'); do
+	check "bash: $command" completes "$command" tpat "$command"
+done
+for shell in zsh fish; do
+	"$root/bin/tpat" completion $shell >"$here/$shell"
+	if command -v $shell >/dev/null; then
+		check $shell $shell -n "$here/$shell"
+	else
+		skipped=$((skipped + 1))
+	fi
+done
+check "another shell" bash -c '! "$1" completion csh' - "$root/bin/tpat"
+
+for page in "$root"/share/man/man1/*.1; do
+	check "$page" grep -q '^\.SH NAME' "$page"
+	if command -v man >/dev/null && command -v groff >/dev/null; then
+		check "$page" without_warnings "$page"
+	else
+		skipped=$((skipped + 1))
+	fi
+done
+check "an unknown page" bash -c '! "$1" man nothing' - "$root/bin/tpat"
+
+check uninstall make uninstall DESTDIR="$here/root" PREFIX=/opt/tpat
+check "nothing is left" nothing_left
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed = 0 ]
