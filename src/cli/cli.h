@@ -129,10 +129,7 @@ void cli_progress_end(void);
 bool cli_log_is_due(void);
 /* The target of --quiet: no progress. */
 bool *cli_quiet(void);
-#define CLI_QUIET \
-	{ \
-		"quiet", 'q', CLI_FLAG, cli_quiet(), NULL, "show no progress" \
-	}
+#define CLI_QUIET { "quiet", 'q', CLI_FLAG, cli_quiet(), NULL, "show no progress" }
 bool cli_interrupted(void);
 /* From here on Ctrl-C, SIGTERM and SIGHUP interrupt: cli_interrupted() is true. A second Ctrl-C ends the program. */
 void cli_watch_signals(void);

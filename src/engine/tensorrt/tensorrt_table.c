@@ -48,19 +48,6 @@ struct table {
 	struct err *err;
 };
 
-void tensorrt_string(struct str *out, const char *text)
-{
-	str_add(out, "\"");
-	for (const char *c = text; *c; c++)
-		if (*c == '"' || *c == '\\')
-			str_printf(out, "\\%c", *c);
-		else if ((unsigned char)*c < ' ' || *c == 127)
-			str_printf(out, "\\%03o", (unsigned char)*c);
-		else
-			str_addn(out, c, 1);
-	str_add(out, "\"");
-}
-
 /* Writes text for a one-line comment, which it must not end. */
 static void put_comment(struct str *out, const char *text)
 {

@@ -1,6 +1,19 @@
 /* Texts in a library's folder: README.md for people, Makefile to build again, machine-readable tpat.json. */
 #include "engine/tensorrt/tensorrt.h"
 
+void tensorrt_string(struct str *out, const char *text)
+{
+	str_add(out, "\"");
+	for (const char *c = text; *c; c++)
+		if (*c == '"' || *c == '\\')
+			str_printf(out, "\\%c", *c);
+		else if ((unsigned char)*c < ' ' || *c == 127)
+			str_printf(out, "\\%03o", (unsigned char)*c);
+		else
+			str_addn(out, c, 1);
+	str_add(out, "\"");
+}
+
 static const char *arch_name(const struct engine_arch *x, struct arena *a)
 {
 	return arena_printf(a, x->ptx ? "compute_%d" : "sm_%d", x->arch);
