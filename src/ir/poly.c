@@ -1,32 +1,14 @@
 /* Index arithmetic in normal form: sums of terms, a term being a coefficient times a product of atoms (axes, symbols,
  * variables, and whatever is not a sum or product). Equal polynomials become equal expressions, and division factors
  * out divisible terms; this removes the arithmetic of Reshape, Transpose, Slice and the like. */
-#include "ir/pool.h"
+#include "ir/poly.h"
 
 #include <string.h>
 
-enum {
-	MAX_FACTORS = 12,
-	MAX_TERMS = 64,
-	SMALL_DIVISOR = 1 << 16,
-	MAX_SIZE = IR_MAX_EXTENT, /* larger expressions count as one atom, since shared parts are walked repeatedly */
-};
+enum { MAX_SIZE = IR_MAX_EXTENT /* larger expressions count as one atom, since shared parts are walked repeatedly */ };
 
-struct term {
-	int64_t c;
-	int n;
-	expr factor[MAX_FACTORS]; /* sorted by ir_order */
-};
-
-struct poly {
-	int n;
-	bool failed; /* too large, or a coefficient overflows: the caller keeps the plain node */
-	struct term term[MAX_TERMS];
-};
-
-static int order_terms(const struct term *a, const struct term *b)
+int poly_order(const struct poly_term *a, const struct poly_term *b)
 {
-	/* The constant comes last. */
 	for (int i = 0; i < a->n && i < b->n; i++) {
 		int c = ir_order(a->factor[i], b->factor[i]);
 		if (c)
@@ -35,13 +17,13 @@ static int order_terms(const struct term *a, const struct term *b)
 	return b->n - a->n;
 }
 
-static void add_term(struct poly *p, const struct term *t)
+void poly_add(struct poly *p, const struct poly_term *t)
 {
 	int lo = 0, hi = p->n;
 	if (t->c == 0 || p->failed)
 		return;
 	while (lo < hi) {
-		int mid = (lo + hi) / 2, c = order_terms(&p->term[mid], t);
+		int mid = (lo + hi) / 2, c = poly_order(&p->term[mid], t);
 		if (c == 0) {
 			if (__builtin_add_overflow(p->term[mid].c, t->c, &p->term[mid].c))
 				p->failed = true;
@@ -54,7 +36,7 @@ static void add_term(struct poly *p, const struct term *t)
 		else
 			hi = mid;
 	}
-	if (p->n == MAX_TERMS) {
+	if (p->n == POLY_TERMS) {
 		p->failed = true;
 		return;
 	}
@@ -62,10 +44,10 @@ static void add_term(struct poly *p, const struct term *t)
 	p->term[lo] = *t;
 }
 
-static void multiply_terms(struct poly *out, const struct term *a, const struct term *b)
+void poly_multiply(struct poly *out, const struct poly_term *a, const struct poly_term *b)
 {
-	struct term t = { .n = a->n + b->n };
-	if (t.n > MAX_FACTORS || __builtin_mul_overflow(a->c, b->c, &t.c)) {
+	struct poly_term t = { .n = a->n + b->n };
+	if (t.n > POLY_FACTORS || __builtin_mul_overflow(a->c, b->c, &t.c)) {
 		out->failed = true;
 		return;
 	}
@@ -77,44 +59,41 @@ static void multiply_terms(struct poly *out, const struct term *a, const struct 
 		else
 			j++;
 	}
-	add_term(out, &t);
+	poly_add(out, &t);
 }
-
-static void collect(struct poly *p, expr e, int64_t scale);
 
 static void collect_product(struct poly *p, expr e, int64_t scale)
 {
 	struct poly *a = arena_alloc(e->pool->arena, 2 * sizeof *a), *b = a + 1;
-	collect(a, e->arg[0], 1);
-	collect(b, e->arg[1], scale);
+	poly_collect(a, e->arg[0], 1);
+	poly_collect(b, e->arg[1], scale);
 	p->failed |= a->failed || b->failed;
 	for (int i = 0; i < a->n && !p->failed; i++)
 		for (int j = 0; j < b->n; j++)
-			multiply_terms(p, &a->term[i], &b->term[j]);
+			poly_multiply(p, &a->term[i], &b->term[j]);
 }
 
-/* p += scale * e */
-static void collect(struct poly *p, expr e, int64_t scale)
+void poly_collect(struct poly *p, expr e, int64_t scale)
 {
-	struct term t = { .c = scale };
+	struct poly_term t = { .c = scale };
 	int64_t c = scale;
 	switch (e->size > MAX_SIZE ? IR_AXIS : e->op) {
 	case IR_CONST_INT:
 		if (__builtin_mul_overflow(scale, e->i, &t.c))
 			p->failed = true;
-		add_term(p, &t);
+		poly_add(p, &t);
 		return;
 	case IR_ADD:
 	case IR_SUB:
-		collect(p, e->arg[0], scale);
+		poly_collect(p, e->arg[0], scale);
 		if (e->op == IR_SUB && __builtin_sub_overflow((int64_t)0, scale, &c))
 			p->failed = true;
-		collect(p, e->arg[1], c);
+		poly_collect(p, e->arg[1], c);
 		return;
 	case IR_MUL: {
 		/* A product in normal form is one term: collect its factors without expanding. */
 		expr f = e;
-		while (f->op == IR_MUL && t.n < MAX_FACTORS) {
+		while (f->op == IR_MUL && t.n < POLY_FACTORS) {
 			expr last = f->arg[1];
 			if (last->op == IR_CONST_INT) {
 				if (__builtin_mul_overflow(t.c, last->i, &t.c))
@@ -126,7 +105,7 @@ static void collect(struct poly *p, expr e, int64_t scale)
 			}
 			f = f->arg[0];
 		}
-		if (t.n == MAX_FACTORS || f->op == IR_ADD || f->op == IR_SUB || f->op == IR_MUL ||
+		if (t.n == POLY_FACTORS || f->op == IR_ADD || f->op == IR_SUB || f->op == IR_MUL ||
 		    f->op == IR_CONST_INT) {
 			struct arena_mark m = arena_mark(e->pool->arena);
 			collect_product(p, e, scale);
@@ -141,13 +120,13 @@ static void collect(struct poly *p, expr e, int64_t scale)
 				t.factor[j] = t.factor[j - 1];
 			t.factor[j] = x;
 		}
-		add_term(p, &t);
+		poly_add(p, &t);
 		return;
 	}
 	default:
 		t.n = 1;
 		t.factor[0] = e;
-		add_term(p, &t);
+		poly_add(p, &t);
 	}
 }
 
@@ -156,7 +135,7 @@ static expr raw(enum ir_op op, expr a, expr b)
 	return ir_node_op(op, TYPE_INDEX, 2, (expr[]){ a, b });
 }
 
-static expr build_term(struct ir_pool *pool, const struct term *t, int64_t c)
+static expr build_term(struct ir_pool *pool, const struct poly_term *t, int64_t c)
 {
 	expr e = NULL;
 	for (int i = 0; i < t->n; i++)
@@ -166,7 +145,7 @@ static expr build_term(struct ir_pool *pool, const struct term *t, int64_t c)
 	return c == 1 ? e : raw(IR_MUL, e, ir_index(pool, c));
 }
 
-static expr build(struct ir_pool *pool, const struct poly *p)
+expr poly_build(struct ir_pool *pool, const struct poly *p)
 {
 	expr e = NULL;
 	/* A positive term first, so that "N - 1" does not become "-1*... ". */
@@ -178,7 +157,7 @@ static expr build(struct ir_pool *pool, const struct poly *p)
 	if (p->n)
 		e = build_term(pool, &p->term[first], p->term[first].c);
 	for (int i = 0; i < p->n; i++) {
-		const struct term *t = &p->term[i];
+		const struct poly_term *t = &p->term[i];
 		if (i == first)
 			continue;
 		if (t->c < 0 && t->c != INT64_MIN)
@@ -189,297 +168,87 @@ static expr build(struct ir_pool *pool, const struct poly *p)
 	return e ? e : ir_index(pool, 0);
 }
 
+static int find_term(const struct poly *p, const struct poly_term *t)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->term[i].c == t->c && poly_order(&p->term[i], t) == 0)
+			return i;
+	return -1;
+}
+
+static struct poly_term without_factor(const struct poly_term *t, int k)
+{
+	struct poly_term rest = *t;
+	memmove(&rest.factor[k], &rest.factor[k + 1], sizeof *rest.factor * (size_t)(--rest.n - k));
+	return rest;
+}
+
+/* If factor k of term i is the remainder of x by b, and x / b * b has the same other factors in p: p with x in place of
+ * both, else false. */
+static bool join_remainder(struct poly *p, int i, int k)
+{
+	expr x = p->term[i].factor[k]->arg[0], b = p->term[i].factor[k]->arg[1];
+	const struct poly_term rest = without_factor(&p->term[i], k);
+	struct poly whole = { 0 }, partner = { 0 }, instead = { 0 };
+	poly_collect(&whole, ir_poly_binary(IR_MUL, ir_poly_floordiv(x, b), b), 1);
+	if (whole.failed || whole.n != 1)
+		return false;
+	poly_multiply(&partner, &rest, &whole.term[0]);
+	int other = partner.failed || partner.n != 1 ? -1 : find_term(p, &partner.term[0]);
+	if (other < 0)
+		return false;
+	for (int j = 0; j < p->n; j++)
+		if (j != i && j != other)
+			poly_add(&instead, &p->term[j]);
+	whole = (struct poly){ 0 };
+	poly_collect(&whole, x, 1);
+	for (int j = 0; j < whole.n; j++)
+		poly_multiply(&instead, &rest, &whole.term[j]);
+	if (whole.failed || instead.failed)
+		return false;
+	*p = instead;
+	return true;
+}
+
+/* x / b * b + x mod b = x: positions that were taken apart, such as by Reshape, and put together again. */
+static void join_remainders(struct poly *p)
+{
+	for (int i = 0; i < p->n && !p->failed; i++)
+		for (int k = 0; k < p->term[i].n; k++)
+			if (p->n > 1 && p->term[i].factor[k]->op == IR_MOD && join_remainder(p, i, k)) {
+				i = -1;
+				break;
+			}
+}
+
 expr ir_poly_binary(enum ir_op op, expr a, expr b)
 {
 	/* On the stack, not in scratch memory: building nodes allocates from the same arena. */
 	struct poly p = { 0 };
 	if (op == IR_MUL) {
 		struct poly pa = { 0 }, pb = { 0 };
-		collect(&pa, a, 1);
-		collect(&pb, b, 1);
+		poly_collect(&pa, a, 1);
+		poly_collect(&pb, b, 1);
 		p.failed = pa.failed || pb.failed;
 		for (int i = 0; i < pa.n && !p.failed; i++)
 			for (int j = 0; j < pb.n; j++)
-				multiply_terms(&p, &pa.term[i], &pb.term[j]);
+				poly_multiply(&p, &pa.term[i], &pb.term[j]);
 	} else {
-		collect(&p, a, 1);
-		collect(&p, b, op == IR_SUB ? -1 : 1);
+		poly_collect(&p, a, 1);
+		poly_collect(&p, b, op == IR_SUB ? -1 : 1);
 	}
-	return p.failed ? raw(op, a, b) : build(a->pool, &p);
+	join_remainders(&p);
+	return p.failed ? raw(op, a, b) : poly_build(a->pool, &p);
 }
 
 void ir_poly_terms(expr e, void (*fn)(void *user, int64_t c, int factors, const expr *factor), void *user)
 {
 	struct poly p = { 0 };
-	collect(&p, e, 1);
+	poly_collect(&p, e, 1);
 	if (p.failed) {
 		fn(user, 1, 1, &e);
 		return;
 	}
 	for (int i = 0; i < p.n; i++)
 		fn(user, p.term[i].c, p.term[i].n, p.term[i].factor);
-}
-
-/* t / d if every factor of d is in t and the coefficient divides. */
-static bool divide_term(const struct term *t, const struct term *d, struct term *out)
-{
-	if (d->c == -1 ? t->c == INT64_MIN : t->c % d->c != 0)
-		return false;
-	*out = (struct term){ .c = t->c / d->c };
-	int j = 0;
-	for (int i = 0; i < t->n; i++) {
-		if (j < d->n && t->factor[i] == d->factor[j])
-			j++;
-		else
-			out->factor[out->n++] = t->factor[i];
-	}
-	return j == d->n;
-}
-
-/* True if e = k * d for an integer term k. */
-static bool multiple_of(const struct poly *e, const struct poly *d, struct term *k)
-{
-	if (e->n != d->n || !e->n || !divide_term(&e->term[0], &d->term[0], k))
-		return false;
-	struct poly product = { 0 };
-	for (int i = 0; i < d->n; i++)
-		multiply_terms(&product, &d->term[i], k);
-	if (product.failed || product.n != e->n)
-		return false;
-	for (int i = 0; i < e->n; i++)
-		if (order_terms(&product.term[i], &e->term[i]) || product.term[i].c != e->term[i].c)
-			return false;
-	return true;
-}
-
-static bool split(expr e, expr divisor, struct poly *q, struct poly *r)
-{
-	struct poly pe = { 0 }, pd = { 0 };
-	struct term t;
-	collect(&pe, e, 1);
-	collect(&pd, divisor, 1);
-	*q = *r = (struct poly){ 0 };
-	if (pe.failed || pd.failed || pd.n == 0)
-		return false;
-	if (pd.n > 1) {
-		if (!multiple_of(&pe, &pd, &t))
-			return false;
-		add_term(q, &t);
-		return true;
-	}
-	for (int i = 0; i < pe.n; i++) {
-		if (divide_term(&pe.term[i], &pd.term[0], &t))
-			add_term(q, &t);
-		else
-			add_term(r, &pe.term[i]);
-	}
-	return !q->failed && !r->failed && q->n > 0;
-}
-
-void ir_split(expr e, expr divisor, expr *quotient, expr *rest)
-{
-	struct poly q, r;
-	*quotient = NULL;
-	*rest = e;
-	if (split(e, divisor, &q, &r)) {
-		*quotient = build(e->pool, &q);
-		*rest = build(e->pool, &r);
-	}
-}
-
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-}
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-	if (a == INT64_MIN || b == INT64_MIN)
-		return 1;
-	a = a < 0 ? -a : a;
-	b = b < 0 ? -b : b;
-	while (b) {
-		int64_t t = a % b;
-		a = b;
-		b = t;
-	}
-	return a;
-}
-
-/* Divides r's nonconstant coefficients by g, their gcd with d, and its constant rounding down. */
-static expr divide_by_gcd(expr r, int64_t d, int64_t *new_d)
-{
-	struct poly p = { 0 };
-	collect(&p, r, 1);
-	int64_t g = d;
-	if (p.failed)
-		return r;
-	for (int i = 0; i < p.n; i++)
-		if (p.term[i].n)
-			g = gcd(g, p.term[i].c);
-	if (g <= 1)
-		return r;
-	*new_d = d / g;
-	for (int i = 0; i < p.n; i++)
-		p.term[i].c = p.term[i].n ? p.term[i].c / g : floor_div(p.term[i].c, g);
-	struct poly clean = { 0 };
-	for (int i = 0; i < p.n; i++)
-		add_term(&clean, &p.term[i]);
-	return build(r->pool, &clean);
-}
-
-static bool within(expr r, expr d) /* 0 <= r < d */
-{
-	return ir_nonnegative(r) && ir_less(r, d);
-}
-
-/* (g q + r) / (g d) = q / d for 0 <= r < g; null if a has this form for no divisor g. */
-static expr divide_without_rest(expr a, int64_t d)
-{
-	struct poly p = { 0 };
-	collect(&p, a, 1);
-	for (int i = 0; i < p.n && !p.failed; i++) {
-		int64_t g = gcd(d, p.term[i].c);
-		expr q, r;
-		if (!p.term[i].n || g <= 1)
-			continue;
-		ir_split(a, ir_index(a->pool, g), &q, &r);
-		if (q && within(r, ir_index(a->pool, g)))
-			return ir_poly_floordiv(q, ir_index(a->pool, d / g));
-	}
-	return NULL;
-}
-
-/* ---- Known divisors of variables. */
-
-static int64_t multiple_of_term(const struct term *t)
-{
-	int64_t m = t->c;
-	for (int i = 0; i < t->n; i++)
-		if (__builtin_mul_overflow(m, ir_multiple(t->factor[i]), &m))
-			return 1;
-	return m == INT64_MIN ? 1 : m < 0 ? -m : m;
-}
-
-int64_t ir_multiple(expr e)
-{
-	int64_t d, m = 0;
-	if (e->op == IR_VAR)
-		return e->n == 2 ? e->arg[1]->i : 1;
-	if (e->op == IR_MOD && ir_const_int(e->arg[1], &d))
-		return gcd(ir_multiple(e->arg[0]), d);
-	if (e->op == IR_FLOORDIV && ir_const_int(e->arg[1], &d) && d > 0) {
-		m = ir_multiple(e->arg[0]);
-		return m % d == 0 ? m / d : 1;
-	}
-	if (e->op != IR_ADD && e->op != IR_SUB && e->op != IR_MUL && e->op != IR_CONST_INT)
-		return 1;
-	struct poly p = { 0 };
-	collect(&p, e, 1);
-	if (p.failed || (p.n == 1 && p.term[0].n == 1 && p.term[0].factor[0] == e)) /* an atom itself */
-		return 1;
-	for (int i = 0; i < p.n; i++)
-		m = gcd(m, multiple_of_term(&p.term[i]));
-	return m;
-}
-
-/* a = whole + rest, where `whole` is a multiple of g and either g = d, or g divides d and 0 <= rest < g; false if only
- * coefficients show that, or there is no rest. */
-static bool split_multiples(expr a, int64_t d, expr *whole, expr *rest, int64_t *g)
-{
-	struct poly p = { 0 };
-	collect(&p, a, 1);
-	for (int i = 0; i < p.n && !p.failed; i++) {
-		struct poly w = { 0 }, r = { 0 };
-		int64_t all = multiple_of_term(&p.term[i]);
-		*g = gcd(d, all);
-		if (!p.term[i].n || *g <= 1 || all == p.term[i].c || all == -p.term[i].c)
-			continue;
-		for (int k = 0; k < p.n; k++)
-			add_term(multiple_of_term(&p.term[k]) % *g ? &r : &w, &p.term[k]);
-		*whole = build(a->pool, &w);
-		*rest = build(a->pool, &r);
-		if (r.n && (*g == d || within(*rest, ir_index(a->pool, *g))))
-			return true;
-	}
-	return false;
-}
-
-expr ir_poly_floordiv(expr a, expr b)
-{
-	struct ir_pool *p = a->pool;
-	int64_t x, d = 0, d2 = 0;
-	bool constant = ir_const_int(b, &d);
-	if (constant && d == 0)
-		return ir_index(p, 0);
-	if (constant && d == 1)
-		return a;
-	if (constant && ir_const_int(a, &x) && !(x == INT64_MIN && d == -1))
-		return ir_index(p, floor_div(x, d));
-	if (ir_is_int(a, 0) || within(a, b))
-		return ir_index(p, 0);
-	expr q, r;
-	ir_split(a, b, &q, &r);
-	if (q) {
-		/* (b * q + r) / b = q + r / b */
-		expr low = ir_poly_floordiv(r, b);
-		return ir_poly_binary(IR_ADD, q, low);
-	}
-	if (constant && d > 0) {
-		int64_t new_d = d;
-		expr reduced = divide_by_gcd(a, d, &new_d);
-		if (new_d != d)
-			return ir_poly_floordiv(reduced, ir_index(p, new_d));
-		expr whole = divide_without_rest(a, d), rest;
-		if (whole)
-			return whole;
-		if (split_multiples(a, d, &whole, &rest, &x)) {
-			whole = ir_poly_floordiv(whole, b);
-			return x < d ? whole : ir_poly_binary(IR_ADD, whole, ir_poly_floordiv(rest, b));
-		}
-		if (a->op == IR_FLOORDIV && ir_const_int(a->arg[1], &d2) && d2 > 0 && d2 < INT32_MAX && d < INT32_MAX)
-			return ir_poly_floordiv(a->arg[0], ir_index(p, d * d2));
-	}
-	return raw(IR_FLOORDIV, a, b);
-}
-
-expr ir_poly_mod(expr a, expr b)
-{
-	struct ir_pool *p = a->pool;
-	int64_t x, d = 0, d2 = 0;
-	bool constant = ir_const_int(b, &d);
-	if (constant && d == 0)
-		return a;
-	if (constant && (d == 1 || d == -1))
-		return ir_index(p, 0);
-	if (constant && ir_const_int(a, &x))
-		return ir_index(p, (int64_t)((uint64_t)x - (uint64_t)floor_div(x, d) * (uint64_t)d));
-	if (ir_is_int(a, 0) || within(a, b))
-		return a;
-	expr q, r;
-	ir_split(a, b, &q, &r);
-	if (q)
-		return ir_poly_mod(r, b);
-	if (constant && d > 0) {
-		/* Reduces coefficients modulo d without increasing any: sums must not exceed 32 bits because of it. The
-		 * constant may become positive, which helps to prove the sum nonnegative. A remainder by a multiple of
-		 * d gives way to its operand. */
-		struct poly pa = { 0 }, reduced = { 0 };
-		collect(&pa, a, 1);
-		for (int i = 0; i < pa.n && !pa.failed; i++) {
-			pa.term[i].c %= d;
-			if (pa.term[i].n == 0 && pa.term[i].c < 0 && d <= SMALL_DIVISOR)
-				pa.term[i].c += d;
-			add_term(&reduced, &pa.term[i]);
-		}
-		expr e = pa.failed || reduced.failed ? a : build(p, &reduced);
-		if (e != a)
-			return ir_poly_mod(e, b);
-		if (a->op == IR_MOD && ir_const_int(a->arg[1], &d2) && d2 > 0 && d2 % d == 0)
-			return ir_poly_mod(a->arg[0], b);
-		expr whole, rest;
-		if (split_multiples(a, d, &whole, &rest, &x))
-			return x < d ? ir_poly_binary(IR_ADD, ir_poly_mod(whole, b), rest) : ir_poly_mod(rest, b);
-	}
-	return raw(IR_MOD, a, b);
 }

@@ -171,6 +171,28 @@ static const char *show(struct arena *a, expr e)
 	return str_text(&s);
 }
 
+/* Quotients and remainders, put together again: by a number and by an extent, inside and outside of other terms. */
+static void apart_and_joined(struct arena *a)
+{
+	struct ir_pool *p = ir_pool_new(a);
+	expr N = ir_symbol(p, "N"), i = ir_axis(p, 0, ir_binary(IR_MUL, N, ir_index(p, 12))), j = ir_axis(p, 1, N);
+	for (int k = 0; k < 2; k++) {
+		expr by = k ? N : ir_index(p, 12);
+		expr whole = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, i, by), by), rest = ir_binary(IR_MOD, i, by);
+		CHECK(ir_binary(IR_ADD, whole, rest) == i);
+		expr more = ir_binary(IR_ADD, ir_binary(IR_MUL, rest, N), j);
+		CHECK_STR(show(a, ir_binary(IR_ADD, more, ir_binary(IR_MUL, whole, N))), "i * N + j");
+	}
+	/* Two levels: i = (a * 3 + b) * 4 + c. */
+	expr c = ir_binary(IR_MOD, i, ir_index(p, 4)), q = ir_binary(IR_FLOORDIV, i, ir_index(p, 4));
+	expr b = ir_binary(IR_MOD, q, ir_index(p, 3)), top = ir_binary(IR_FLOORDIV, i, ir_index(p, 12));
+	expr sum = ir_binary(IR_ADD, ir_binary(IR_MUL, top, ir_index(p, 12)), ir_binary(IR_MUL, b, ir_index(p, 4)));
+	CHECK(ir_binary(IR_ADD, sum, c) == i);
+	/* Another multiple of the quotient stays. */
+	expr other = ir_binary(IR_ADD, ir_binary(IR_MUL, q, ir_index(p, 5)), c);
+	CHECK_STR(show(a, other), "floordiv(i, 4) * 5 + mod(i, 4)");
+}
+
 static void index_arithmetic(struct arena *a)
 {
 	struct ir_pool *p = ir_pool_new(a);
@@ -189,6 +211,7 @@ static void index_arithmetic(struct arena *a)
 	                            ir_binary(IR_MUL, S, n64))),
 	          "B * 12");
 	CHECK_STR(show(a, ir_binary(IR_SUB, ir_binary(IR_ADD, B, ir_index(p, 3)), B)), "3");
+	apart_and_joined(a);
 	CHECK_STR(show(a, ir_binary(IR_LT, b, B)), "true");
 	CHECK_STR(show(a, ir_binary(IR_LE, ir_index(p, 0), ir_binary(IR_ADD, s, b))), "true");
 	CHECK_STR(show(a, ir_binary(IR_LT, s, B)), "j < B");

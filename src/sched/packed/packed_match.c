@@ -13,25 +13,12 @@ static expr reduced_axis(const struct packed *m)
 	return ir_axis(m->p->pool, m->s->out->rank, m->s->space[0]);
 }
 
-/* Rewrites remainders as differences, so that equal positions become equal expressions. */
-static expr without_remainders(expr e)
-{
-	expr arg[3];
-	if (e->type != TYPE_INDEX || e->n > 3 || e->op == IR_LOAD)
-		return e;
-	for (int i = 0; i < e->n; i++)
-		arg[i] = without_remainders(e->arg[i]);
-	if (e->op == IR_MOD)
-		return ir_binary(IR_SUB, arg[0], ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, arg[0], arg[1]), arg[1]));
-	return e->n && e->op != IR_AXIS && e->op != IR_VAR ? ir_rebuild(e, arg) : e;
-}
-
 /* Finds row and length of a row: the position of a byte, or of an element, is row * length + k / each. */
 static bool find_rows(struct packed *m, expr load, int each)
 {
 	struct ir_pool *pool = m->p->pool;
 	expr k = reduced_axis(m), along = ir_binary(IR_FLOORDIV, k, ir_index(pool, each));
-	expr flat = without_remainders(ir_flat(pool, load->buf, load->arg));
+	expr flat = ir_flat(pool, load->buf, load->arg);
 	bool used[2 * IR_MAX_RANK] = { false };
 	int64_t stride, count;
 	mark_axes(flat, used);
@@ -46,7 +33,7 @@ static bool find_rows(struct packed *m, expr load, int each)
 		return false;
 	expr length = ir_stride(flat, m->row), axis = ir_axis(pool, m->row, m->s->out->dim[m->row]);
 	if (!length || !ir_const_int(length, &stride) || stride < 1 ||
-	    flat != without_remainders(ir_binary(IR_ADD, ir_binary(IR_MUL, axis, length), along)))
+	    flat != ir_binary(IR_ADD, ir_binary(IR_MUL, axis, length), along))
 		return false;
 	int bits = type_info(load->buf->type)->bits;
 	m->row_bytes = stride * bits / 8;
