@@ -33,6 +33,35 @@ static const struct schedule_case attention_cases[] = {
 	  "  w0: f16[N,S,S] = map (i, j, k) f16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
 	  "  y: f16[N,S,16] = sum (i, j, k | r<S) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35", "N=1 S=1", "N=3 S=0" } },
+	/* A softmax spelled in 16 bits: differences, exponentials, sums and quotients are rounded. */
+	{ "attention_spelled_half",
+	  "(q: f16[N,S,32], k0: f16[N,T,32], v0: f16[N,T,16], m0: f16[N,1,T]) -> (y: f16[N,S,16])\n"
+	  "  c: f16[N,S,T] = sum (i, j, k | r<32) f32(q[i, j, r]) * f32(k0[i, k, r]) then f16(f32(f16(it)) + f32(m0[i, "
+	  "0, "
+	  "k]))\n"
+	  "  a: f16[N,S,1] = max (i, j, k | r<T) f32(c[i, j, r])\n"
+	  "  b: f16[N,S,1] = sum (i, j, k | r<T) f32(f16(exp(f32(f16(f32(c[i, j, r]) - f32(a[i, j, 0]))))))\n"
+	  "  w0: f16[N,S,T] = map (i, j, k) f16(f32(f16(exp(f32(f16(f32(c[i, j, k]) - f32(a[i, j, 0])))))) / f32(b[i, "
+	  "j, "
+	  "0]))\n"
+	  "  y: f16[N,S,16] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
+	  { "N=2 S=35 T=70", "N=1 S=1 T=130", "N=3 S=5 T=0" } },
+	/* The same in bf16, with heads folded into the batch and a mask for each head. */
+	{ "attention_spelled_folded",
+	  "(q: bf16[24,S,32], k0: bf16[2,3,T,32], v0: bf16[2,3,T,16], m0: bf16[2,12,S,T]) -> (y: bf16[24,S,16])\n"
+	  "  c: bf16[24,S,T] = sum (i, j, k | r<32) f32(q[i, j, r]) * f32(k0[floordiv(i, 12), floordiv(mod(i, 12), 4), "
+	  "k, "
+	  "r])\n"
+	  "  a: bf16[2,12,S,1] = max (i, j, k, l | r<T) f32(bf16(f32(c[i * 12 + j, k, r]) + f32(m0[i, j, k, r])))\n"
+	  "  b: bf16[2,12,S,1] = sum (i, j, k, l | r<T) f32(bf16(exp(f32(bf16(f32(bf16(f32(c[i * 12 + j, k, r]) + "
+	  "f32(m0[i, j, k, r]))) - f32(a[i, j, k, 0]))))))\n"
+	  "  w0: bf16[24,S,T] = map (i, j, k) bf16(f32(bf16(exp(f32(bf16(f32(bf16(f32(c[floordiv(i, 12) * 12 + mod(i, "
+	  "12), j, k]) + f32(m0[floordiv(i, 12), mod(i, 12), j, k]))) - f32(a[floordiv(i, 12), mod(i, 12), j, 0])))))) "
+	  "/ f32(b[floordiv(i, 12), mod(i, 12), j, 0]))\n"
+	  "  y: bf16[24,S,16] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[floordiv(i, 12), floordiv(mod(i, 12), "
+	  "4), "
+	  "r, k])\n",
+	  { "S=20 T=70" } },
 	{ "attention_f64",
 	  "(q: f64[S,5], k0: f64[T,5], v0: f64[T,3], n_x: i32[1]) -> (y: f64[S,3])\n"
 	  "  c: f64[S,T] = sum (i, j | r<5) q[i, r] * k0[j, r] then select(j < index(n_x[0]), it, f64(-1000.0))\n"

@@ -1,5 +1,6 @@
 /* Recognises the stages of attention. See attend.h. */
 #include "sched/attend/attend_match.h"
+#include "sched/build/axes.h"
 #include "sched/build/stored.h"
 
 #include <string.h>
@@ -112,17 +113,57 @@ static bool over_keys(struct attend_match *m, const struct ir_stage *s, expr acc
 	return *value && *post;
 }
 
+/* The argument of a rounding to type t that is widened to f32 again; null if e is none. */
+static expr rounded_to(expr e, enum type t)
+{
+	bool rounds = e->op == IR_CAST && e->type == TYPE_F32 && e->arg[0]->op == IR_CAST && e->arg[0]->type == t;
+	return rounds && e->arg[0]->arg[0]->type == TYPE_F32 ? e->arg[0]->arg[0] : NULL;
+}
+
+/* Makes the variable for a result of each row, of_row[i]. A stage may store the result in the scores' 16-bit type: the
+ * variable is f32, and has the stored value. Returns false if the type is another. */
+static bool take_row(struct attend_match *m, const struct ir_stage *s, int i, expr *result, const char *name)
+{
+	enum type stored = (*result)->type, computed = m->score->type;
+	if (stored != computed && stored != m->score_type)
+		return false;
+	*result = ir_cast(*result, computed);
+	expr v = m->a->of_row[i] = variable(m->a, computed, name), is = ir_cast(v, stored);
+	if (stored != computed)
+		m->stored_row[i] = ir_cast(is, computed);
+	add_link(m, s, is, true);
+	return true;
+}
+
 static bool take_largest(struct attend_match *m, const struct ir_stage *s)
 {
 	struct attend *a = m->a;
 	a->seen = variable(a, s->value->type, "largest_here");
-	if (!over_keys(m, s, a->seen, &m->score, &a->largest) || !attend_uses_scores(m->score) ||
-	    !real(m->score->type) || a->largest->type != m->score->type)
+	if (!over_keys(m, s, a->seen, &m->score, &a->largest) || !attend_uses_scores(m->score) || !real(m->score->type))
 		return fail(m, "no maximum of the scores over the keys");
+	m->score_type = m->score->type;
+	if (m->score->op == IR_CAST && m->score->type == TYPE_F32 && type_info(m->score->arg[0]->type)->bits == 16)
+		m->score_type = m->score->arg[0]->type;
+	if (!take_row(m, s, 0, &a->largest, "largest_of_row"))
+		return fail(m, "no maximum of the scores over the keys");
+	if (rounded_to(a->largest, m->score_type) == a->seen) /* it is a score, which is rounded already */
+		a->largest = a->seen;
 	a->score = m->score;
-	a->of_row[0] = variable(a, a->largest->type, "largest_of_row");
-	add_link(m, s, attend_largest(a), true);
 	return true;
+}
+
+/* True if e is the exponential of a score minus the largest. The model may round the difference and the exponential to
+ * the type of its scores. The kernel leaves out the former, which is no larger than the scores' own rounding, and adds
+ * exponentials before it rounds them: the weights only become more exact. */
+static bool is_exponential(const struct attend_match *m, expr e)
+{
+	expr inner = rounded_to(e, m->score_type);
+	e = inner ? inner : e;
+	if (e->op != IR_EXP)
+		return false;
+	inner = rounded_to(e->arg[0], m->score_type);
+	e = inner ? inner : e->arg[0];
+	return e->op == IR_SUB && e->arg[0] == m->score && e->arg[1] == attend_largest(m->a);
 }
 
 static bool take_sum(struct attend_match *m, const struct ir_stage *s)
@@ -130,12 +171,11 @@ static bool take_sum(struct attend_match *m, const struct ir_stage *s)
 	struct attend *a = m->a;
 	expr value;
 	a->added = variable(a, s->value->type, "sum_here");
-	if (!over_keys(m, s, a->added, &value, &a->sum) || value->op != IR_EXP || value->arg[0]->op != IR_SUB ||
-	    value->arg[0]->arg[0] != m->score || value->arg[0]->arg[1] != attend_largest(a))
+	if (!over_keys(m, s, a->added, &value, &a->sum) || !is_exponential(m, value) ||
+	    !take_row(m, s, 1, &a->sum, "sum_of_row"))
 		return fail(m, "no sum of exponentials of the scores minus their maximum");
-	m->exponential = value;
-	a->of_row[1] = variable(a, a->sum->type, "sum_of_row");
-	add_link(m, s, attend_sum(a), true);
+	m->exponential = ir_unary(IR_EXP, ir_binary(IR_SUB, m->score, attend_largest(a)));
+	m->rounded_exponential = value;
 	return true;
 }
 
@@ -219,6 +259,7 @@ static bool take_result(struct attend_match *m, const struct ir_stage *s)
 	a->value = value->arg[attend_uses_scores(value->arg[0]) ? 1 : 0];
 	if (!attend_uses_scores(a->weight) || attend_uses_scores(a->value) || attend_uses_axis(a->weight, a->rows + 1))
 		return fail(m, "the result is not a weighted sum of values");
+	a->weight = substitute(&(struct substitution){ &m->rounded_exponential, &m->exponential, 1 }, a->weight);
 	a->weight = without_nan(m, a->weight, &zeroed);
 	a->total = variable(a, value->type, "total_here");
 	expr total = a->total, post = s->post ? s->post : ir_cast(ir_acc(p->pool, value->type), s->out->type),

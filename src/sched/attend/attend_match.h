@@ -16,8 +16,11 @@ struct attend_match {
 	struct attend *a;
 	struct attend_link link[ATTEND_MAX_STAGES];
 	int links;
-	expr row_at, element_at; /* row-major positions in the rows, and in the scores */
-	expr score, exponential;
+	expr row_at, element_at;  /* row-major positions in the rows, and in the scores */
+	expr score, exponential;  /* exponential: of the score minus the largest */
+	expr rounded_exponential; /* the same with the model's roundings to score_type */
+	expr stored_row[2];   /* of_row[i] as a stage stores and reads it, if in score_type: the same number; or null */
+	enum type score_type; /* the type to which the model rounds its scores; else that of `score` */
 	expr result_axis[IR_MAX_RANK];
 	const char *why;
 };

@@ -1,5 +1,6 @@
 /* Expressions of attention's stages over one common space. See attend_match.h. */
 #include "sched/attend/attend_match.h"
+#include "sched/build/axes.h"
 
 struct translation {
 	const struct attend_match *m;
@@ -31,6 +32,9 @@ expr attend_translate(const struct attend_match *m, expr e, const expr *axis, ex
 {
 	struct translation t = { m, axis, acc, true };
 	e = ir_copy(m->a->p->pool, e, translate_leaf, &t);
+	for (int i = 0; i < 2; i++)
+		if (m->stored_row[i])
+			e = substitute(&(struct substitution){ &m->stored_row[i], &m->a->of_row[i], 1 }, e);
 	return t.fine ? e : NULL;
 }
 
