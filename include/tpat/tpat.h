@@ -639,6 +639,38 @@ struct tpat_inspected {
 /* Opens the library, which runs its constructors, and reads its tables. */
 TPAT_API int tpat_inspect(struct tpat *t, const struct tpat_inspected **out, const char *library);
 
+/* ---- Checking a library that anybody made. */
+
+struct tpat_finding {
+	const char *plugin; /* its name; of the library itself: its path */
+	const char *call;   /* the function, as TensorRT's headers name it: "getNbOutputs" */
+	const char *what;   /* what it did, a clause */
+	const char *rule;   /* the rule that it breaks, a clause */
+};
+struct tpat_plugin_checked {
+	const char *library;
+	const struct tpat_finding *finding;
+	int findings;
+	struct tpat_strings plugins; /* names of those whose checks came to the end */
+	struct tpat_strings notes;   /* "NAME: what could not be checked" */
+};
+
+struct tpat_check_options {
+	int version;               /* TPAT_CHECK_VERSION */
+	const char *library;       /* path */
+	const char *plugin;        /* name; null: all of the library */
+	struct tpat_strings input; /* "f32[1,3,8,8]": inputs for a build of the plugin, in their order; may be none */
+	const char *tensorrt;      /* the version to act as: "10.3"; null: 11 */
+};
+enum { TPAT_CHECK_VERSION = 1 };
+#define TPAT_CHECK_OPTIONS ((struct tpat_check_options){ .version = TPAT_CHECK_VERSION })
+
+/* Makes the calls of TensorRT 10 or 11 to a plugin library (IPluginV3) and checks what comes back against the rules of
+ * its headers: creators, fields, capabilities, clones, serialisation, and with `input` a whole build. The library's
+ * code runs in a forked process. No GPU is used. TPAT_DIFFER if there are findings; *out is filled in that case too. */
+TPAT_API int tpat_check_plugin(struct tpat *t, const struct tpat_plugin_checked **out,
+                               const struct tpat_check_options *o);
+
 #ifdef __cplusplus
 }
 #endif

@@ -178,6 +178,7 @@ void cli_print_explained(const struct tpat_explained *x);
 int cli_db_watch(struct cli *c, const char *folder);
 
 int cli_bench(struct cli *c, int argc, char **argv);
+int cli_check_plugin(struct cli *c, int argc, char **argv);
 int cli_completion(struct cli *c, int argc, char **argv);
 int cli_db(struct cli *c, int argc, char **argv);
 int cli_tune(struct cli *c, int argc, char **argv);

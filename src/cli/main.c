@@ -26,6 +26,7 @@ const struct cli_command cli_commands[] = {
 	{ "rebuild", "FOLDER", "compile the edited kernels of a .tpat folder and replace its library", cli_rebuild },
 	{ "doctor", "PLACE ...", "repair an interrupted build, check that its files match, or explain a log",
 	  cli_doctor },
+	{ "check-plugin", "LIBRARY", "check any TensorRT plugin library, without TensorRT", cli_check_plugin },
 	{ "inspect", "LIBRARY", "show the contents of a plugin library", cli_inspect },
 	{ "onnx2plugin", "-i MODEL ...", "tpat build with the options of Tencent's TPAT", cli_onnx2plugin },
 	{ "completion", "SHELL", "print the completion of commands and options for bash, zsh or fish", cli_completion },
@@ -56,7 +57,7 @@ static void print_help(FILE *to)
 	fprintf(to,
 	        "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++)
-		fprintf(to, "  %-11s %-12s %s\n", k->name, k->arguments, k->help);
+		fprintf(to, "  %-12s %-12s %s\n", k->name, k->arguments, k->help);
 	fprintf(to, "\ntpat COMMAND --help lists its options.\n"
 	            "Exit status: 0 success; 1 results differ; 2 wrong option; 3 wrong or missing input file;\n"
 	            "4 not supported, or nothing selected; 5 no GPU, driver, NVRTC or C compiler; 130 interrupted.\n");

@@ -34,6 +34,21 @@ struct host_memory {
 	int (*wait)(void *user, void *stream, struct err *e);                             /* until the stream is idle */
 	int (*read)(void *user, void *to, const void *from, size_t bytes, struct err *e); /* into host memory */
 };
+/* Checks of a library that anybody may have made. The functions are called in order; the process may die in between, if
+ * the library's code does. */
+struct engine_checking {
+	const char *only;             /* this plugin; null: all */
+	int32_t version;              /* of the engine, as host_options.version */
+	const struct host_tensor *in; /* inputs for a build of the plugin; without memory */
+	int inputs;
+	void *user;
+	void (*step)(void *user, const char *plugin, const char *call); /* about to call the library */
+	/* A rule of the engine is broken: clauses. */
+	void (*found)(void *user, const char *plugin, const char *call, const char *what, const char *rule);
+	void (*note)(void *user, const char *plugin, const char *text);
+	void (*checked)(void *user, const char *plugin); /* all checks of this plugin were made */
+};
+
 struct host;        /* an opened library */
 struct host_engine; /* a plugin of it, built and ready to run */
 
@@ -56,6 +71,8 @@ struct engine_host {
 	/* tactics() returns the number of tactics to time (0: there is no choice); set_tactic() selects the i-th. */
 	int (*tactics)(const struct host_engine *x);
 	int (*set_tactic)(struct host_engine *x, int i, struct err *e);
+	/* Checks all plugins of a library by themselves. Memory comes from `a`. */
+	void (*check)(const char *path, const struct engine_checking *c, struct arena *a);
 	/* Computes shapes, allocates outputs and workspace, runs the plugin, and reads the sizes. On success the caller
 	 * frees the pointers in `out` (outputs() of them); on failure nothing stays allocated. */
 	int (*run)(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out,

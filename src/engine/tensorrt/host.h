@@ -39,6 +39,9 @@ void *host_runtime(const struct host_engine *x);
 /* Makes another execution context of the same engine; shares no mutable state. */
 int host_engine_context(struct host_engine **out, struct host_engine *x, struct arena *a, struct err *e);
 
+/* host_check.c: see engine_host.check. */
+void host_check(const char *path, const struct engine_checking *c, struct arena *a);
+
 /* Computes types and extents of the outputs for these inputs, by the plugin's symbolic shapes. */
 int host_shapes(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, struct err *e);
 /* host_prepare() calls onShapeChange; host_enqueue() only starts the work. `workspace` holds host_workspace() bytes. */

@@ -28,6 +28,7 @@ static const struct engine_host host = {
 	.tactics = host_tactics,
 	.set_tactic = host_set_tactic,
 	.run = host_run,
+	.check = host_check,
 };
 
 const struct engine engine_tensorrt = {

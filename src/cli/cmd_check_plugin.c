@@ -1,0 +1,56 @@
+/* tpat check-plugin: checks any TensorRT plugin library against the rules of its interface, without TensorRT. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+static void print_json(const struct tpat_plugin_checked *r)
+{
+	json_t *findings = json_array();
+	for (int i = 0; i < r->findings; i++) {
+		const struct tpat_finding *f = &r->finding[i];
+		json_array_append_new(findings, cli_json("{s:s, s:s, s:s, s:s}", "plugin", f->plugin, "call", f->call,
+		                                         "what", f->what, "rule", f->rule));
+	}
+	cli_print_json(cli_json("{s:s, s:o, s:o, s:o}", "library", r->library, "plugins", cli_json_list(&r->plugins),
+	                        "findings", findings, "notes", cli_json_list(&r->notes)));
+}
+
+static void print(const struct tpat_plugin_checked *r)
+{
+	printf("%s: %d plugin%s checked, %d finding%s\n", r->library, r->plugins.n, r->plugins.n == 1 ? "" : "s",
+	       r->findings, r->findings == 1 ? "" : "s");
+	for (int i = 0; i < r->findings; i++) {
+		const struct tpat_finding *f = &r->finding[i];
+		printf("  FAIL %s, %s: %s\n       rule: %s\n", f->plugin, f->call, f->what, f->rule);
+	}
+	for (int i = 0; i < r->notes.n; i++)
+		printf("  note %s\n", r->notes.at[i]);
+}
+
+int cli_check_plugin(struct cli *c, int argc, char **argv)
+{
+	struct tpat_check_options o = TPAT_CHECK_OPTIONS;
+	bool json = false;
+	const struct cli_option option[] = {
+		{ "plugin", 'p', CLI_TEXT, &o.plugin, "NAME", "only this plugin (default: all of the library)" },
+		{ "input", 'i', CLI_LIST, &o.input, "TYPE[DIMS]",
+		  "also take the plugin through an engine's build with inputs like\n"
+		  "f32[1,3,224,224]; one for each input, in their order" },
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION", "the version to act as: 10.3 (default 11)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
+		{ .name = NULL },
+	};
+	const struct tpat_plugin_checked *r;
+	int status = cli_parse(c, option, argc, argv, &o.library, 1, 1);
+	if (status >= 0)
+		return status;
+	int rc = tpat_check_plugin(c->tpat, &r, &o);
+	if (!r)
+		return cli_fail(c, rc);
+	if (json)
+		print_json(r);
+	else
+		print(r);
+	return -rc;
+}
