@@ -7,6 +7,7 @@ enum {
 	MODERATE = 40, /* up to this cost, recompute a few times, once per element and reader */
 	FEW_SITES = 3,
 	MAX_BODY = 2000, /* cost limit of a stage */
+	OFTEN = 16,      /* products of one element, from which on reading it has to be fast */
 };
 
 /* A sequence of stages: the program's, or a loop body's. */
@@ -26,6 +27,7 @@ struct readers {
 	int stages, sites; /* reading stages; distinct loads in them, summed over stages */
 	bool wider;        /* a reader's space has more points than the buffer has elements */
 	bool piece;        /* wider, but such readers select it by position: a concatenation's or padding's input */
+	bool multiplied;   /* a sum of products may read each element OFTEN */
 	bool copied;       /* a loop copies it directly: a state's next value, or collected */
 	int in_stage;
 };
@@ -63,6 +65,12 @@ static expr space_count(struct ir_program *p, const struct ir_stage *s)
 	return n;
 }
 
+static bool reads_few_times(struct ir_program *p, const struct ir_stage *s, expr own)
+{
+	expr few = ir_binary(IR_MUL, own, ir_index(p->pool, OFTEN - 1));
+	return ir_nonnegative(ir_binary(IR_SUB, few, space_count(p, s)));
+}
+
 /* `loop`: whose body the list is, or null. */
 static struct readers readers_of(struct ir_program *p, const struct list *list, const struct ir_loop *loop,
                                  const struct ir_buffer *b)
@@ -79,6 +87,8 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		r.stages++;
 		r.sites += r.in_stage;
 		r.wider |= s->kind == IR_LOOP; /* it reads in every iteration */
+		r.multiplied |= s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL &&
+		                !reads_few_times(p, s, own);
 		/* own >= readers' space, provably */
 		if (s->kind == IR_LOOP || ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s))))
 			continue;
@@ -156,13 +166,40 @@ static bool substitute(struct ir_program *p, struct list *list, int i)
 	return !job.large;
 }
 
+static void find_buffer(void *user, expr e)
+{
+	const struct ir_buffer **first = user;
+	if (e->op == IR_LOAD && !*first)
+		*first = e->buf;
+}
+
+static void find_concatenation(void *user, expr e)
+{
+	const struct ir_buffer *buf[2] = { NULL, NULL };
+	if (e->op != IR_SELECT || ir_uses(e->arg[0], IR_LOAD))
+		return;
+	for (int i = 0; i < 2; i++)
+		ir_walk(e->arg[i + 1], find_buffer, &buf[i]);
+	*(bool *)user |= buf[0] && buf[1] && buf[0] != buf[1];
+}
+
+/* True if s has a choice by position between elements of two buffers, such as keys and past keys. The rules for matrix
+ * products, attention and convolutions take operands of one buffer only. */
+static bool is_concatenation(const struct ir_stage *s)
+{
+	bool found = false;
+	if (s->kind == IR_MAP)
+		ir_walk(s->value, find_concatenation, &found);
+	return found;
+}
+
 static bool worth_inlining(const struct ir_stage *s, const struct readers *readers)
 {
 	struct readers r = *readers;
 	if (s->kind != IR_MAP || s->out->role != IR_TEMP || r.copied)
 		return false;
 	int cost = ir_cost(s->value);
-	if (!r.stages || cost > MAX_BODY)
+	if (!r.stages || cost > MAX_BODY || (r.multiplied && is_concatenation(s)))
 		return false;
 	if (cost <= CHEAP)
 		return true;
@@ -286,11 +323,13 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 	vec_each (s, list)
 		if ((*s)->loop)
 			inline_states(p, *s);
-	for (bool again = true; again;) {
+	/* Concatenations come last, when all maps between them and products are in the products. */
+	for (bool again = true, last = false; again || !last;) {
+		last |= !again;
 		again = false;
 		for (int i = 0; i < list->n; i++) {
 			struct ir_stage *s = list->at[i];
-			if (s->loop)
+			if (s->loop || (!last && is_concatenation(s)))
 				continue;
 			struct readers r = readers_of(p, list, loop, s->out);
 			if (absorb_map(p, list, i, &r)) {

@@ -285,6 +285,33 @@ static void fusion(struct arena *a)
 	printf("%s%s", print(a, p), print(a, q));
 }
 
+/* The number of stages of a product with a concatenation of `parts`, for `rows` rows, after the passes. */
+static int stages_of_product(struct arena *a, const char *rows, const char *parts)
+{
+	struct err e = { 0 };
+	struct ir_program *p =
+	        parse(a, arena_printf(a,
+	                              "program p(x: f16[%s,8], past: f16[20,8], new: f16[N,8]) -> (y: f32[%s,N + "
+	                              "20])\n"
+	                              "  a: f16[N + 20,8] = map (i, j) %s\n"
+	                              "  y: f32[%s,N + 20] = sum (i, j | r<8) f32(x[i, r]) * f32(a[j, "
+	                              "r])\n",
+	                              rows, rows, parts, rows));
+	CHECK_INT(ir_optimise(p, NULL, NULL, &e), 0);
+	return p->stages.n;
+}
+
+/* A concatenation is stored if products read it often; other maps move into them. */
+static void concatenations(struct arena *a)
+{
+	static const char both[] = "select(i < 20, past[i, j], new[i - 20, j])",
+	                  one[] = "select(i < 20, past[i, j], f16(0.0))";
+	CHECK_INT(stages_of_product(a, "M", both), 2);
+	CHECK_INT(stages_of_product(a, "16", both), 2);
+	CHECK_INT(stages_of_product(a, "2", both), 1);
+	CHECK_INT(stages_of_product(a, "M", one), 1);
+}
+
 /* The scanned expression, the direction and the axis are part of a program; maps move into and after scans. */
 static void scans(struct arena *a)
 {
@@ -376,6 +403,7 @@ int main(void)
 	index_arithmetic(a);
 	multiples(a);
 	fusion(a);
+	concatenations(a);
 	scans(a);
 	mistakes(a);
 	arena_free(a);
