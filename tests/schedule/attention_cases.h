@@ -114,6 +114,15 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  w0: f16[N,S,T] = map (i, j, k) f16(exp(f32(c[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
 	  "  y: f16[N,S,16] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35 T=50", "N=1 S=1 T=17" } },
+	{ "attention_divided_keys",
+	  "(q: bf16[N,1,32], k0: bf16[N,T,32], v0: bf16[N,T,16]) -> (y: bf16[N,1,16])\n"
+	  "  c: f32[N,1,T] = sum (i, j, k | r<32) f32(q[i, j, r]) * f32(bf16(f32(k0[i, k, r]) / 5.7)) then "
+	  "f32(bf16(it))\n"
+	  "  a: f32[N,1,1] = max (i, j, k | r<T) c[i, j, r]\n"
+	  "  b: f32[N,1,1] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j, 0])\n"
+	  "  w0: bf16[N,1,T] = map (i, j, k) bf16(exp(c[i, j, k] - a[i, j, 0]) / b[i, j, 0])\n"
+	  "  y: bf16[N,1,16] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
+	  { "N=2 T=350", "N=1 T=17" } },
 	/* Heads whose elements lie by fours, and by twos. */
 	{ "attention_fours",
 	  "(q: f16[B,2,S,20], k0: f16[B,2,T,20], v0: f16[B,2,T,36]) -> (y: f16[B,2,S,36])\n"

@@ -50,6 +50,15 @@ static expr loaded_turned(const struct attend_mma *m, expr e)
 	return ir_is_int(ir_binary(IR_MOD, rest, eight), 0) ? load : NULL;
 }
 
+/* The factor in e = x * factor or x / (1 / factor), if it is a positive constant that is at most 1; else null. */
+static expr factor_of(expr e)
+{
+	if ((e->op != IR_MUL && e->op != IR_DIV) || e->arg[1]->op != IR_CONST_FLOAT || !(e->arg[1]->f > 0))
+		return NULL;
+	double by = e->op == IR_MUL ? e->arg[1]->f : 1 / e->arg[1]->f;
+	return by <= 1 ? ir_float(e->pool, e->type, by) : NULL;
+}
+
 /* Moves the factor of keys that are scaled, and rounded again, to the products: f16(key * c) becomes key. One rounding
  * less only makes the scores more exact, since c is positive and at most 1. */
 static expr without_scale(struct attend_mma *m, expr key)
@@ -57,10 +66,10 @@ static expr without_scale(struct attend_mma *m, expr key)
 	struct attend *a = &m->a;
 	expr scaled = key->op == IR_CAST && key->arg[0]->op == IR_CAST && half(key->arg[0]->type) ? key->arg[0]->arg[0]
 	                                                                                          : NULL;
-	if (!scaled || scaled->op != IR_MUL || scaled->arg[1]->op != IR_CONST_FLOAT || !(scaled->arg[1]->f > 0) ||
-	    scaled->arg[1]->f > 1 || scaled->arg[0]->op != IR_CAST || scaled->arg[0]->arg[0]->type != key->arg[0]->type)
+	expr factor = scaled ? factor_of(scaled) : NULL;
+	if (!factor || scaled->arg[0]->op != IR_CAST || scaled->arg[0]->arg[0]->type != key->arg[0]->type)
 		return key;
-	expr product = ir_binary(IR_MUL, a->product, scaled->arg[1]);
+	expr product = ir_binary(IR_MUL, a->product, factor);
 	const struct substitution s = { &a->product, &product, 1 };
 	a->score = substitute(&s, a->score);
 	a->weight = a->weight ? substitute(&s, a->weight) : NULL;
