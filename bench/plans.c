@@ -6,6 +6,8 @@
  * and GPU: name, GPU, decisions, kernels of the plan. bench/plans.py writes the benchmarks' models and such an index.
  * Comparing the output of two versions of tpat shows which choices a change affects.
  *
+ * A model whose region has no program gets no line, and the exit status of its error.
+ *
  * Two more fields are the profiles ("x:1x8,4x8,16x8 w:8,8,8") for which a plan with guards is made, and profiles whose
  * optimum is a point. Such a line prints the kernels that run there instead of the decisions. */
 #include <stdio.h>
@@ -68,7 +70,8 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	printf("\t%d\n", plan->steps.n);
 }
 
-static void print_plans(char **field, struct sched_target *gpu, int gpus)
+/* Returns a negative code, and says why on standard error, if the region has no program. */
+static int print_plans(char **field, struct sched_target *gpu, int gpus)
 {
 	const char *name = field[0], *path = field[1], *region = field[2];
 	static const struct tpat_strings none;
@@ -80,15 +83,20 @@ static void print_plans(char **field, struct sched_target *gpu, int gpus)
 	struct onnx_model *model;
 	struct graph *graph;
 	struct graph_regions found = { 0 };
+	int code = 0;
 
 	must(tpat_open(&model, &graph, path, &none, &none, NULL, a, &e), &e);
 	must(tpat_choose(&found, graph, &choice, a, &e), &e);
 	struct tpat_strings profile = { 0 }, at = { 0 };
 	if (field[4])
 		profile = words(field[3], a), at = words(field[4], a);
-	for (int g = 0; g < gpus; g++) {
+	for (int g = 0; g < gpus && code >= 0; g++) {
 		struct ir_program *p;
-		must(graph_region_program(&p, found.at[0], &options, a, &e), &e);
+		code = graph_region_program(&p, found.at[0], &options, a, &e);
+		if (code < 0) {
+			fprintf(stderr, "%s%s\n", e.where, e.text);
+			continue;
+		}
 		if (field[4]) {
 			print_kernels(name, graph, found.at[0], p, &gpu[g], &profile, &at, a);
 			continue;
@@ -103,6 +111,7 @@ static void print_plans(char **field, struct sched_target *gpu, int gpus)
 	graph_free(graph);
 	onnx_model_free(model);
 	arena_free(a);
+	return code;
 }
 
 int main(int argc, char **argv)
@@ -112,7 +121,7 @@ int main(int argc, char **argv)
 	struct err e = { 0 };
 	struct sched_target gpu[MOST_GPUS];
 	char *text, *line, *rest;
-	int gpus = argc - 2;
+	int gpus = argc - 2, code = 0;
 
 	if (gpus < 1 || gpus > MOST_GPUS) {
 		fprintf(stderr, "usage: plans INDEX GPU ...\n");
@@ -130,8 +139,9 @@ int main(int argc, char **argv)
 			fprintf(stderr, "%s: a line has no name, model and region.\n", argv[1]);
 			return 2;
 		}
-		print_plans(field, gpu, gpus);
+		int failed = print_plans(field, gpu, gpus);
+		code = failed < 0 ? -failed : code;
 	}
 	arena_free(a);
-	return 0;
+	return code;
 }
