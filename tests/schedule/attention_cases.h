@@ -123,6 +123,20 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  w0: bf16[N,1,T] = map (i, j, k) bf16(exp(c[i, j, k] - a[i, j, 0]) / b[i, j, 0])\n"
 	  "  y: bf16[N,1,16] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 T=350", "N=1 T=17" } },
+	/* A mask that a stage between the scores and the softmax makes. */
+	{ "attention_mask_between",
+	  "(q: f16[N,3,S,16], k0: f16[N,3,T,16], v0: f16[N,3,T,24], m0: i64[N,T]) -> (y: f16[N,3,S,24])\n"
+	  "  c: f16[N,3,S,T] = sum (i, j, k, l | r<16) f32(q[i, j, k, r]) * f32(k0[i, j, l, r])\n"
+	  "  d: f16[N,1,1,T] = map (i, j, k, l) f16(f32(f16(1.0 - f32(f16(m0[i, l])))) * -10.0)\n"
+	  "  a: f32[N,3,S,1] = max (i, j, k, l | r<T) f32(f16(f32(c[i, j, k, r]) + f32(d[i, 0, 0, r])))\n"
+	  "  b: f32[N,3,S,1] = sum (i, j, k, l | r<T) exp(f32(f16(f32(c[i, j, k, r]) + f32(d[i, 0, 0, r]))) - a[i, j, "
+	  "k, "
+	  "0])\n"
+	  "  w0: f16[N,3,S,T] = map (i, j, k, l) f16(exp(f32(f16(f32(c[i, j, k, l]) + f32(d[i, 0, 0, l]))) - a[i, j, "
+	  "k, "
+	  "0]) / b[i, j, k, 0])\n"
+	  "  y: f16[N,3,S,24] = sum (i, j, k, l | r<T) f32(w0[i, j, k, r]) * f32(v0[i, j, r, l])\n",
+	  { "N=2 S=20 T=50", "N=1 S=1 T=9" } },
 	/* Heads whose elements lie by fours, and by twos. */
 	{ "attention_fours",
 	  "(q: f16[B,2,S,20], k0: f16[B,2,T,20], v0: f16[B,2,T,36]) -> (y: f16[B,2,S,36])\n"

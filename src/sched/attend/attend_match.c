@@ -35,7 +35,7 @@ expr attend_queries(const struct attend *a)
 
 static void add_link(struct attend_match *m, const struct ir_stage *s, expr is, bool of_row)
 {
-	m->link[m->links++] = (struct attend_link){ s->out, is, of_row };
+	m->link[m->links++] = (struct attend_link){ .buf = s->out, .is = is, .of_row = of_row };
 }
 
 static bool real(enum type t)
@@ -82,10 +82,29 @@ static bool take_scores(struct attend_match *m, const struct ir_stage *s)
 	return true;
 }
 
-/* A map of scores. */
+struct link_use {
+	const struct attend_match *m;
+	bool found;
+};
+
+static void find_link(void *user, expr e)
+{
+	struct link_use *u = user;
+	for (int i = 0; i < u->m->links && e->op == IR_LOAD; i++)
+		u->found |= u->m->link[i].buf == e->buf;
+}
+
+/* A map of scores, or one of other tensors that is cheap to compute for each score. */
 static bool take_map(struct attend_match *m, const struct ir_stage *s)
 {
+	enum { CHEAP = 24 };
+	struct link_use links = { m, false };
 	expr axis[IR_MAX_RANK], value;
+	ir_walk(s->value, find_link, &links);
+	if (!links.found && ir_cost(s->value) <= CHEAP && !type_is_packed(s->out->type)) {
+		m->link[m->links++] = (struct attend_link){ .buf = s->out, .aside = s };
+		return true;
+	}
 	if (attend_product_of(m->a->p, s->out->rank, s->out->dim) !=
 	    attend_product_of(m->a->p, m->a->rows + 1, m->a->dim))
 		return fail(m, "a map between the scores and the softmax has another shape");
@@ -190,7 +209,7 @@ static void find_read(void *user, expr e)
 {
 	struct first_read *r = user;
 	for (int i = 0; i < r->m->links && e->op == IR_LOAD && !r->load; i++)
-		if (r->m->link[i].buf == e->buf && !r->m->link[i].of_row)
+		if (r->m->link[i].buf == e->buf && !r->m->link[i].of_row && !r->m->link[i].aside)
 			r->load = e;
 }
 

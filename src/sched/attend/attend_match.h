@@ -8,6 +8,8 @@
 /* The result of a matched stage: one element per query and key, or one number per row. */
 struct attend_link {
 	const struct ir_buffer *buf;
+	const struct ir_stage *aside; /* a map that reads no scores, such as a mask's: computed where it is read; or
+	                                 null */
 	expr is;
 	bool of_row;
 };

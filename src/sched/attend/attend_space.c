@@ -22,6 +22,8 @@ static expr translate_leaf(void *user, struct ir_pool *pool, expr e, const expr 
 		const struct attend_link *l = &t->m->link[i];
 		if (l->buf != e->buf)
 			continue;
+		if (l->aside)
+			return ir_bind_axes(pool, l->aside->value, arg);
 		t->fine &= ir_flat(pool, e->buf, arg) == (l->of_row ? t->m->row_at : t->m->element_at);
 		return l->is;
 	}
