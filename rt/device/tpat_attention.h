@@ -271,7 +271,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 		}
 		if (pass > 0)
 			break;
-		/* The stages may subtract another number than the largest score. */
+			/* The stages may subtract another number than the largest score. */
 #pragma unroll
 		for (int q = 0; q < ROWS; q++) {
 			const Index i = first + row + q < queries ? first + row + q : first;
@@ -469,6 +469,7 @@ TPAT_FN void attention_soften(mma_sum<float> (&score)[NEAR], float (&largest)[2]
                               float factor)
 {
 	float base[2];
+	bool large = false;
 #pragma unroll
 	for (int half = 0; half < 2; half++) {
 		float most = nan_max(score[0].at[2 * half], score[0].at[2 * half + 1]);
@@ -478,10 +479,19 @@ TPAT_FN void attention_soften(mma_sum<float> (&score)[NEAR], float (&largest)[2]
 		most = nan_max(warp_reduce<4>(most, op_max()), largest[half]);
 		base[half] = attention_base(most);
 		scale[half] = rough_exp2((largest[half] - base[half]) * factor);
-		base[half] *= -factor;
+		large |= fabsf(base[half]) * factor > 1e38f;
 		largest[half] = most;
 		sum[half] *= scale[half];
 	}
+	/* Masks hide keys by the least f32, which overflows times `factor`: then the difference comes first. */
+	if (large) {
+#pragma unroll
+		for (int e = 0; e < 4 * NEAR; e++)
+			score[e / 4].at[e % 4] -= base[e % 4 / 2];
+		base[0] = base[1] = 0;
+	}
+	base[0] *= -factor;
+	base[1] *= -factor;
 #pragma unroll
 	for (int e = 0; e < 4 * NEAR; e++) {
 		float &x = score[e / 4].at[e % 4];
@@ -608,7 +618,7 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 			total[m][c] = {};
 	}
 
-	for (int slot = 0; at < keys; slot = SLOTS > 1 ? 1 - slot : 0) {
+	for (int slot = 0; at<keys; slot = SLOTS> 1 ? 1 - slot : 0) {
 		const Index later = next(at);
 		mma_sum<float> score[TILES][near];
 		mma_a<V> weight[TILES][near / 2];

@@ -137,6 +137,16 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "0]) / b[i, j, k, 0])\n"
 	  "  y: f16[N,3,S,24] = sum (i, j, k, l | r<T) f32(w0[i, j, k, r]) * f32(v0[i, j, r, l])\n",
 	  { "N=2 S=20 T=50", "N=1 S=1 T=9" } },
+	/* The least f32 hides keys, so that whole tiles and some rows have no other score. */
+	{ "attention_least",
+	  "(q: f16[N,S,16], k0: f16[N,T,16], v0: f16[N,T,16]) -> (y: f16[N,S,16])\n"
+	  "  c: f32[N,S,T] = sum (i, j, k | r<16) f32(q[i, j, r]) * f32(k0[i, k, r]) then select(or(k < 40, 2 < j), "
+	  "-3.4028235e+38, it)\n"
+	  "  a: f32[N,S] = max (i, j | r<T) c[i, j, r]\n"
+	  "  b: f32[N,S] = sum (i, j | r<T) exp(c[i, j, r] - a[i, j])\n"
+	  "  y: f16[N,S,16] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then f16(it / b[i, "
+	  "j])\n",
+	  { "N=2 S=5 T=90", "N=1 S=1 T=300" } },
 	/* Heads whose elements lie by fours, and by twos. */
 	{ "attention_fours",
 	  "(q: f16[B,2,S,20], k0: f16[B,2,T,20], v0: f16[B,2,T,36]) -> (y: f16[B,2,S,36])\n"
