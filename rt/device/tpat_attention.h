@@ -271,7 +271,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 		}
 		if (pass > 0)
 			break;
-			/* The stages may subtract another number than the largest score. */
+		/* The stages may subtract another number than the largest score. */
 #pragma unroll
 		for (int q = 0; q < ROWS; q++) {
 			const Index i = first + row + q < queries ? first + row + q : first;
@@ -618,7 +618,7 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 			total[m][c] = {};
 	}
 
-	for (int slot = 0; at<keys; slot = SLOTS> 1 ? 1 - slot : 0) {
+	for (int slot = 0; at < keys; slot = SLOTS > 1 ? 1 - slot : 0) {
 		const Index later = next(at);
 		mma_sum<float> score[TILES][near];
 		mma_a<V> weight[TILES][near / 2];
