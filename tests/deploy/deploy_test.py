@@ -134,17 +134,18 @@ def values_of(path, name):
     return namespace.get(name)
 
 
-def check_shell(c, what, path, model_path):
-    """The shell reads it, and programs of these names get the model's name."""
+def check_shell(c, what, path, model_path, here):
+    """The shell reads it; run in the folder `here`, programs of these names get the model's name, and files that exist."""
     done = subprocess.run(["sh", "-n", path], capture_output=True, text=True, check=False)
     c.check(what, done.returncode == 0, done.stderr)
     fake = os.path.join(os.path.dirname(os.path.dirname(path)), "bin")
     os.makedirs(fake, exist_ok=True)
     for program in ("trtexec", "polygraphy", "tritonserver"):
         with open(os.path.join(fake, program), "w", encoding="utf-8") as file:
-            file.write('#!/bin/sh\nfor a; do printf "%s\\n" "$a"; done\n')
+            file.write('#!/bin/sh\nfor a; do printf "%s\\n" "$a"; case $a in --onnx=*) test -f "${a#--onnx=}" || exit;; --dynamicPlugins=* | '
+                       '--staticPlugins=* | --plugins=*) test -f "${a#*=}" || exit;; esac; done\n')
         os.chmod(os.path.join(fake, program), 0o755)
-    done = subprocess.run(["sh", path], capture_output=True, text=True, check=False, cwd=os.path.dirname(path),
+    done = subprocess.run(["sh", path], capture_output=True, text=True, check=False, cwd=here,
                           env={**os.environ, "PATH": fake + os.pathsep + os.environ["PATH"]})
     c.check(what, done.returncode == 0 and model_path in done.stdout, done.stdout + done.stderr)
 
@@ -171,7 +172,7 @@ def check_files(c, folder, names, engine, version, config):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         if name.endswith(".sh"):
-            check_shell(c, what, path, f"{stem}_tpat.onnx")
+            check_shell(c, what, path, f"{stem}_tpat.onnx", folder)
         elif name.endswith(".py"):
             compile(text, path, "exec")
             inputs = values_of(path, "INPUTS")
@@ -179,8 +180,9 @@ def check_files(c, folder, names, engine, version, config):
         elif name.endswith(".cpp"):
             with open(os.path.join(out, "NvInfer.h"), "w", encoding="utf-8") as file:
                 old = version.startswith(("8", "9"))
+                types = ", kBF16, kINT64" if version == "9.2" else ""
                 more = "IPluginRegistry &getPluginRegistry() noexcept;" if version != "8.5" else ""
-                file.write(NVINFER % (("", more) if old else (", kUINT8, kFP8, kBF16, kINT64",
+                file.write(NVINFER % ((types, more) if old else (", kUINT8, kFP8, kBF16, kINT64",
                                                               more + " void setEngineHostCodeAllowed(bool allowed) noexcept;")))
             with open(os.path.join(out, "cuda_runtime_api.h"), "w", encoding="utf-8") as file:
                 file.write(CUDA)

@@ -152,6 +152,16 @@ static bool registry_loads(const struct way *w)
 	return !tensorrt_is_old(w->d->version) || w->d->version->number >= 8600;
 }
 
+/* The body of a loop over the libraries, in Python. */
+static void add_load(struct way *w)
+{
+	bool registry = registry_loads(w);
+	add(w, "load",
+	    registry ? "if tensorrt.get_plugin_registry().load_library(library) is None:"
+	             : "ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)");
+	add(w, "loaded", registry ? "    sys.exit(f\"TensorRT cannot load {library}.\")" : "");
+}
+
 /* True for 10.x: networks may be weakly typed there, and later ones have no such flag. */
 static bool is_typed_by_flag(const struct way *w)
 {
@@ -165,10 +175,7 @@ static void python(struct way *w)
 	const struct engine_deploy *d = w->d;
 	bool old = tensorrt_is_old(d->version);
 	add_python(w, 3);
-	add(w, "load",
-	    registry_loads(w) ? "if tensorrt.get_plugin_registry().load_library(library) is None:\n"
-	                        "            sys.exit(f\"TensorRT cannot load {library}.\")"
-	                      : "ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)");
+	add_load(w);
 	add(w, "network",
 	    old                   ? "1 << int(tensorrt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH)"
 	    : is_typed_by_flag(w) ? "1 << int(tensorrt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)"
@@ -200,8 +207,9 @@ static void cpp(struct way *w)
 	add(w, "libraries", list_of(w, "{ ", " }"));
 	add(w, "inputs", str_text(&inputs));
 	add(w, "guessed", d->guessed ? " Some extents are examples: replace them." : "");
-	add(w, "wide", old ? "" : "case nvinfer1::DataType::kINT64: return 8;\n\t");
-	add(w, "half", old ? "" : "case nvinfer1::DataType::kBF16:\n\t");
+	bool wide = !old || d->version->number >= 9100; /* 9.1 has these types */
+	add(w, "wide", !wide ? "" : "case nvinfer1::DataType::kINT64: return 8;\n\t");
+	add(w, "half", !wide ? "" : "case nvinfer1::DataType::kBF16:\n\t");
 	add(w, "load",
 	    !old                ? "runtime->setEngineHostCodeAllowed(true); // the plan contains the plugin libraries"
 	    : registry_loads(w) ? "for (const char *library : libraries)\n"
@@ -223,6 +231,7 @@ static void torch(struct way *w)
 	struct str outputs = str_new(w->a);
 	const char *command = quoted(w->a, one_line(w->a, trtexec(w, NULL)));
 	add_python(w, 1);
+	add_load(w);
 	str_add(&outputs, "[");
 	for (int i = 0; i < w->d->outputs; i++) {
 		str_add(&outputs, i ? ", " : "");
@@ -233,13 +242,27 @@ static void torch(struct way *w)
 	add(w, "build", arena_strndup(w->a, command + 1, strlen(command) - 2));
 }
 
+/* The command with absolute paths, for a script that runs elsewhere. */
+static const char *trtexec_from_anywhere(struct way *w, const char *plan)
+{
+	struct engine_deploy d = *w->d;
+	const char **library = NEWN(w->a, const char *, d.libraries + 1);
+	for (int i = 0; i < d.libraries; i++)
+		library[i] = file_absolute(w->a, d.library[i]);
+	d.library = library;
+	d.model = file_absolute(w->a, d.model);
+	struct way far = *w;
+	far.d = &d;
+	return trtexec(&far, plan);
+}
+
 static void triton(struct way *w)
 {
 	const char *repository = arena_printf(w->a, "models/%s", w->stem);
 	add(w, "name", str_printable(w->a, w->stem));
 	add(w, "folder", str_shell(w->a, arena_printf(w->a, "%s/1", repository)));
 	add(w, "repository", str_shell(w->a, arena_printf(w->a, "%s/", repository)));
-	add(w, "build", trtexec(w, arena_printf(w->a, "%s/1/model.plan", repository)));
+	add(w, "build", trtexec_from_anywhere(w, arena_printf(w->a, "%s/1/model.plan", repository)));
 	add(w, "libraries", joined(w, ";"));
 	add(w, "preload", joined(w, ":"));
 }
