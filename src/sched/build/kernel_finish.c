@@ -14,6 +14,20 @@ struct ir_step *step_new(struct ir_plan *plan)
 	return step;
 }
 
+static const char *rule_text(struct ir_plan *plan, const struct sched_choice *c)
+{
+	return arena_printf(plan->program->arena, "%s %d", c->rule->name, c->rule->version);
+}
+
+void decided_by(struct ir_plan *plan, int from, const struct sched_choice *c, const char *params)
+{
+	for (int i = from; i < plan->steps.n; i++)
+		vec_each (k, plan->steps.at[i]) {
+			(*k)->rule = rule_text(plan, c);
+			(*k)->params = params ? params : (*k)->params;
+		}
+}
+
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
                              const struct sched_choice *c)
 {
@@ -22,7 +36,7 @@ struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, con
 	struct str params = str_new(p->arena);
 	ir_variables_begin(p->pool);
 	k->name = arena_printf(p->arena, "%s_%s%s", str_identifier(p->arena, p->name), s->out->name, suffix);
-	k->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
+	k->rule = rule_text(plan, c);
 	for (int i = 0; i < SCHED_MAX_PARAMS && c->rule->param[i].name; i++)
 		str_printf(&params, "%s%s %d", i ? ", " : "", c->rule->param[i].name, c->param[i]);
 	k->params = str_text(&params);

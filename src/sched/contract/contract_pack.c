@@ -5,6 +5,7 @@
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
+#include "sched/build/finish.h"
 
 /* The dimension of the load's buffer that `axis` indexes with stride 1; the rest of the index may depend on other axes.
  * -1: several, or none. */
@@ -130,10 +131,6 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		if (!widest(p, pack, sched_rule_of_transposes, t, both, &how))
 			ck(widest(p, pack, sched_rule_of_maps, t, false, &how));
 		apply_choice(plan, pack, &how, t);
-		for (int i = steps; i < plan->steps.n; i++)
-			vec_each (k, plan->steps.at[i]) {
-				(*k)->rule = arena_printf(p->arena, "%s %d", choice->rule->name, choice->rule->version);
-				(*k)->params = "a layout of vectors";
-			}
+		decided_by(plan, steps, choice, "a layout of vectors");
 	}
 }

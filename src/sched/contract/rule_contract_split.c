@@ -4,6 +4,7 @@
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/build/extents.h"
+#include "sched/build/finish.h"
 #include "sched/core/choose.h"
 
 enum { MOST_PARTS = 32, WAYS = 5 /* 2, 4 ... 32 parts */, WHOLE = 8 /* a part's length is a multiple */, LEAST = 64 };
@@ -203,12 +204,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	make_stages(p, s, choice->param[0], made, first, second);
 	apply_choice(plan, first, &sum, site->t);
 	apply_choice(plan, second, &add, site->t);
-	for (int i = steps; i < plan->steps.n; i++) /* this rule made the decision */
-		vec_each (k, plan->steps.at[i]) {
-			(*k)->rule = arena_printf(p->arena, "%s %d", choice->rule->name, choice->rule->version);
-			(*k)->params = i == plan->steps.n - 1 ? arena_printf(p->arena, "parts %d", choice->param[0])
-			                                      : (*k)->params;
-		}
+	decided_by(plan, steps, choice, NULL);
+	decided_by(plan, plan->steps.n - 1, choice, arena_printf(p->arena, "parts %d", choice->param[0]));
 }
 
 const struct sched_rule sched_contract_split = {

@@ -68,10 +68,7 @@ static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const st
 	if (n)
 		one = list[n - 1]; /* the widest */
 	apply_choice(plan, s, &one, t);
-	vec_each (k, plan->steps.at[plan->steps.n - 1]) { /* this rule made the decision */
-		(*k)->rule = arena_printf(plan->program->arena, "%s %d", choice->rule->name, choice->rule->version);
-		(*k)->params = "";
-	}
+	decided_by(plan, plan->steps.n - 1, choice, "");
 }
 
 /* Steps per block where all blocks share the tiles after the last whole wave; see contract_stream.c. */

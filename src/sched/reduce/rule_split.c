@@ -4,6 +4,7 @@
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
+#include "sched/build/finish.h"
 
 enum { LANES = 256, MAX_PARTS = 1024 };
 
@@ -111,11 +112,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct sched_choice wide = { &sched_reduce_lanes, { LANES } }, warp = { &sched_reduce_lanes, { 32 } };
 	apply_choice(plan, first, &wide, site->t);
 	apply_choice(plan, second, c->param[0] >= 2 * LANES ? &wide : &warp, site->t);
-	for (int i = 2; i >= 1; i--) /* this rule made the decision */
-		vec_each (k, plan->steps.at[plan->steps.n - i]) {
-			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
-			(*k)->params = arena_printf(p->arena, "parts %d", c->param[0]);
-		}
+	decided_by(plan, plan->steps.n - 2, c, arena_printf(p->arena, "parts %d", c->param[0]));
 }
 
 const struct sched_rule sched_reduce_split = {

@@ -293,12 +293,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	int turns = (parts + lanes * width - 1) / (lanes * width);
 	struct sched_choice last = { &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
 	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL, false);
-	for (; steps < plan->steps.n; steps++) /* record this rule as the decision */
-		vec_each (k, plan->steps.at[steps]) {
-			(*k)->rule = arena_printf(p->arena, "%s %d", c->rule->name, c->rule->version);
-			(*k)->params =
-			        arena_printf(p->arena, "parts %d, width %d, steps %d", parts, c->param[1], c->param[2]);
-		}
+	decided_by(plan, steps, c,
+	           arena_printf(p->arena, "parts %d, width %d, steps %d", parts, c->param[1], c->param[2]));
 }
 
 /* ---- Time: the elements once, with one block per part, and two launches. */
