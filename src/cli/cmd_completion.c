@@ -58,6 +58,12 @@ static void bash_options(struct cli *c, const struct cli_option *option)
 	printf("\t\tesac\n\t\t;;\n");
 }
 
+static void put_commands(void)
+{
+	for (const struct cli_command *k = cli_commands; k->name; k++)
+		printf("%s%s", k == cli_commands ? "" : " ", k->name);
+}
+
 static void bash(struct cli *c, bool zsh)
 {
 	printf("# Completion of tpat for %s: . <(tpat completion %s)\n", zsh ? "zsh" : "bash", zsh ? "zsh" : "bash");
@@ -68,8 +74,7 @@ static void bash(struct cli *c, bool zsh)
 	       "\tCOMPREPLY=()\n"
 	       "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
 	       "\t\tCOMPREPLY=($(compgen -W '");
-	for (const struct cli_command *k = cli_commands; k->name; k++)
-		printf("%s%s", k == cli_commands ? "" : " ", k->name);
+	put_commands();
 	printf(" --help --version' -- \"$word\"))\n"
 	       "\t\treturn\n"
 	       "\tfi\n"
@@ -78,8 +83,7 @@ static void bash(struct cli *c, bool zsh)
 		cli_show_options(c, k, bash_options);
 	printf("\tcompletion) words='bash zsh fish' files=no value=yes ;;\n"
 	       "\thelp | man) words='");
-	for (const struct cli_command *k = cli_commands; k->name; k++)
-		printf("%s%s", k == cli_commands ? "" : " ", k->name);
+	put_commands();
 	printf("' files=no value=yes ;;\n"
 	       "\tesac\n"
 	       "\tif [ $value = yes ] || [ \"${word#-}\" != \"$word\" ]; then\n"

@@ -58,6 +58,8 @@ const char *db_default_path(struct arena *a);
 enum db_mode { DB_READ, DB_WRITE };
 int db_open(struct db **out, const char *path, enum db_mode mode, struct err *e);
 void db_close(struct db *d); /* null is fine; rolls back an incomplete put */
+/* Removes a database that nothing has open, and the journal that a killed process may have left of it. */
+void db_remove(const char *path, struct arena *a);
 
 /* Adds n trials, all or none, durably. Replaces an earlier trial of the same decisions and key, unless that one is
  * newer. Waits while another process writes. Errors: ERR_USAGE if the disk is full or the file not writable, which is

@@ -184,12 +184,21 @@ static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 
 /* ---- Opening. */
 
-/* Refuses pipes at the paths of the database and its companion files: SQLite would block on them. */
+/* Of the database and its companion files. */
+static const char *const suffixes[] = { "", "-journal", "-wal", "-shm" };
+enum { SUFFIXES = sizeof suffixes / sizeof *suffixes };
+
+void db_remove(const char *path, struct arena *a)
+{
+	for (size_t i = 0; i < SUFFIXES; i++)
+		unlink(arena_printf(a, "%s%s", path, suffixes[i]));
+}
+
+/* Refuses pipes at these paths: SQLite would block on them. */
 static int check_places(const char *place, struct arena *a, struct err *e)
 {
-	static const char *const suffix[] = { "", "-journal", "-wal", "-shm" };
-	for (size_t i = 0; i < sizeof suffix / sizeof *suffix; i++) {
-		const char *path = arena_printf(a, "%s%s", place, suffix[i]);
+	for (size_t i = 0; i < SUFFIXES; i++) {
+		const char *path = arena_printf(a, "%s%s", place, suffixes[i]);
 		if (!file_is_special(path))
 			continue;
 		err_set(e, ERR_USAGE, "%s: is not a regular file.", path);

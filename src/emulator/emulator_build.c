@@ -100,7 +100,7 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 	return file_rename(temporary, out, b->err);
 }
 
-/* What a compiler prints when it is called with this option; "" if it cannot be run. */
+/* The text that the compiler prints when it is called with this option; "" if it cannot be run. */
 static const char *answer(struct builder *b, const char *option)
 {
 	const char *argv[] = { b->cxx, option, NULL };

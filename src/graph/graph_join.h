@@ -51,7 +51,7 @@ uint64_t *join_kinds(const struct join *j);
 
 /* graph_join_cut.c */
 
-/* What compiling these nodes as one plugin costs: nodes of one kind count once. Without kinds, all nodes count. */
+/* The cost of compiling these nodes as one plugin: nodes of one kind count once. Without kinds, all nodes count. */
 struct join_size {
 	int products, nodes;
 };

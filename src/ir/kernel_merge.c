@@ -79,7 +79,7 @@ static bool may_vary(expr e, int i)
 	}
 }
 
-/* What a model calls such a number. */
+/* The name of such a number in models. */
 static const char *hint_of(expr e, int i)
 {
 	switch (e->op) {

@@ -3,7 +3,6 @@
  * here. A process that dies is started again: its database holds all trials but the one under way. */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/child.h"
 #include "base/file.h"
@@ -292,7 +291,7 @@ static int join_databases(struct sharing *x)
 			rc = db_merge(&added, all, one, t->err);
 		db_close(one);
 		if (rc == 0)
-			unlink(path);
+			db_remove(path, t->arena);
 	}
 	db_close(all);
 	return rc;

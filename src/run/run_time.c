@@ -1,4 +1,4 @@
-/* Times of a session's launches. See run.h. */
+/* Times of a run's launches. See run.h. */
 #include <stdlib.h>
 
 #include "run/run_inside.h"

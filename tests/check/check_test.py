@@ -9,7 +9,7 @@ import sys
 
 TPAT = os.path.abspath("build/tpat")
 HERE = os.path.dirname(os.path.abspath(__file__))
-# What each fault's first finding must contain: call, what it did.
+# Parts of each fault's first finding: the call, and its result.
 FAULTS = {
     1: ("createPlugin(kBUILD)", "PLUGIN_V2"), 2: ("getCapabilityInterface(kCORE)", "2.0"), 3: ("getCapabilityInterface(kBUILD)", "(null)"),
     4: ("destructor", "ends the process"), 6: ("clone", "returns null"), 7: ("clone", "the object itself"),

@@ -232,7 +232,7 @@ static void *check_clone(struct checker *k, void *plugin)
 	return second;
 }
 
-/* What an engine file keeps must make the same plugin again. */
+/* The fields that an engine file keeps make the same plugin again. */
 static void check_saved(struct checker *k, void *creator, void *plugin)
 {
 	static const char rule[] = "createPlugin() makes the plugin again from the fields of getFieldsToSerialize()";

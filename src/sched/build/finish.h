@@ -12,8 +12,8 @@ struct ir_step *step_new(struct ir_plan *plan);
 struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, const char *suffix,
                              const struct sched_choice *c);
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
-/* Names this choice as the decision behind the kernels of the plan's steps from `from` on, which other rules made for
- * it. `params`: the decision's parameters as text; null: those of the kernels. */
+/* Gives the kernels of the plan's steps from `from` on, which other rules made for this choice, its rule's name.
+ * `params`: the choice's parameters as text; null: those of the kernels. */
 void decided_by(struct ir_plan *plan, int from, const struct sched_choice *c, const char *params);
 /* Finishes without the 64-bit copy, for kernels that compile slowly. Returns false if the step also needs a kernel for
  * larger positions. The caller then builds it and calls kernel_finish_wide(). */

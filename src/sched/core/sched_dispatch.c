@@ -115,7 +115,7 @@ static bool decides(const struct dispatch *d, const struct way *own, const struc
 	return sched_time(d->p, next, from, to, &t) < sched_time(d->p, own->list, from, to, &t);
 }
 
-/* Where the next way becomes the faster one between points i and i + 1: 0 at the first, 1 at the second. Of the places
+/* The place between points i and i + 1, from 0 to 1, at which the next way becomes the faster one. Of the places
  * between extents that are tried, the one that costs the least time there. */
 static double crossing(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from,
                        int to, int i)
