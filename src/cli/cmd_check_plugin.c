@@ -46,7 +46,7 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	int rc = tpat_check_plugin(c->tpat, &r, &o);
-	if (!r)
+	if (!r || cli_interrupted())
 		return cli_fail(c, rc);
 	if (json)
 		print_json(r);

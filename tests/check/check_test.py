@@ -4,8 +4,10 @@
     tests/check/check_test.py FOLDER     needs build/tpat and cc"""
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 
 TPAT = os.path.abspath("build/tpat")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,8 +27,9 @@ FAULTS = {
     34: ("getFieldsToSerialize", "returns null"), 35: ("getInterfaceInfo", "CREATOR_V1"), 36: ("createPlugin(kRUNTIME)", "returns null"),
     37: ("createPlugin(kBUILD)", "ends the process"), 38: ("getFieldsToSerialize", "has others"), 40: ("getFieldNames", "impossible"),
     41: ("loading", "setLoggerFinder"), 42: ("getCreators", "two creators"), 43: ("loading", "no plugin"),
-    44: ("unloading", "ends the process"),
+    44: ("unloading", "ends the process"), 45: ("getFieldsToSerialize", "no name"),
 }
+RIGHT = {1: "fields of four bits are packed", 2: "the context has an allocator"}
 passed = failed = 0
 
 
@@ -43,11 +46,20 @@ def run(*arguments):
     return done.returncode, json.loads(done.stdout) if done.stdout else {"findings": [], "error": done.stderr}
 
 
-def build(fault, folder):
-    library = os.path.join(folder, f"libfault{fault}.so")
-    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-DFAULT={fault}",
+def build(fault, folder, right=0):
+    library = os.path.join(folder, f"libfault{fault}_{right}.so")
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-DFAULT={fault}", f"-DRIGHT={right}",
                     f"-I{HERE}/../../include", os.path.join(HERE, "plugin.c"), "-o", library], check=True)
     return library
+
+
+def interrupt(library):
+    """Ctrl-C while a call does not return is no finding."""
+    with subprocess.Popen([TPAT, "check-plugin", library], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        time.sleep(1)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=30)
+        check("Ctrl-C", running.returncode == 130 and not out and "Interrupted" in err, (running.returncode, out, err))
 
 
 def main():
@@ -59,8 +71,14 @@ def main():
         status, got = run(build(fault, folder), "--input", "f32[2,3]")
         first = got["findings"][0] if got["findings"] else {"call": "", "what": "", "rule": ""}
         check(f"fault {fault}", status == 1 and call in first["call"] and what in first["what"] and first["rule"], got)
+        if "ends the process" not in what:
+            check(f"fault {fault} does not stop the checker", "ends the process" not in str(got), got)
+    for right in RIGHT:
+        status, got = run(build(0, folder, right), "--input", "f32[2,3]")
+        check(RIGHT[right], status == 0 and not got["findings"], got)
     status, got = run(build(29, folder), "--input", "f32[2,3]")  # whose attachToContext fails, as it may without a GPU
-    check("fault 29", "attachToContext" in str(got["findings"]) or "no CUDA driver" in str(got["notes"]), got)
+    check("fault 29", "attachToContext" in str(got["findings"]) or "no CUDA device" in str(got["notes"]), got)
+    interrupt(build(39, folder))
     own = os.path.join(folder, "libexample_library.so")
     status, got = run("build/tests/rt/libexample_library.so")
     check(own, status == 0 and not got["findings"] and len(got["plugins"]) > 5, got)

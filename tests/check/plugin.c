@@ -1,13 +1,17 @@
-/* A small TensorRT plugin in C (IPluginV3): y = x for one input of floats. -DFAULT=n plants one fault; faults.py names
- * the finding that must follow. */
+/* A small TensorRT plugin in C (IPluginV3): y = x for one input of floats. -DFAULT=n plants one fault, whose
+ * finding check_test.py knows. -DRIGHT=n adds what some plugins do and no rule forbids. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tpat/tpat_abi.h"
 
 #ifndef FAULT
 #define FAULT 0
+#endif
+#ifndef RIGHT
+#define RIGHT 0
 #endif
 
 struct part {
@@ -190,16 +194,32 @@ static int32_t enqueue(void *self, const struct trt_desc *in, const struct trt_d
 }
 static void *attach(void *self, void *context)
 {
-	(void)context;
+	if (RIGHT == 2) { /* asks for the allocator */
+		void *(*const *table)(void *) = *(void *(*const **)(void *))context;
+		if (!table[0](context))
+			return NULL;
+	}
 	return FAULT == 29 ? NULL : clone(&of(self)->self);
+}
+/* 1,024 values of four bits, whose last byte is the last of a page before one that cannot be read. */
+static const void *packed(void)
+{
+	static char *two;
+	if (!two) {
+		two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mprotect(two + 4096, 4096, PROT_NONE);
+	}
+	return two + 4096 - 512;
 }
 static const struct trt_fields *fields(void *self)
 {
 	static struct trt_field field[2] = { { "factor", NULL, 4, 1 }, { "factor", NULL, 4, 1 } };
-	static struct trt_fields all = { FAULT == 30 ? 2 : 1, field };
+	static struct trt_fields all = { FAULT == 30 || FAULT == 45 || RIGHT == 1 ? 2 : 1, field };
 	field[0].data = FAULT == 31 ? NULL : &of(self)->factor;
 	field[1].data = field[0].data;
-	field[0].name = FAULT == 32 ? NULL : "factor";
+	field[0].name = FAULT == 32 || FAULT == 45 ? NULL : "factor";
+	if (RIGHT == 1)
+		field[1] = (struct trt_field){ "packed", packed(), 12, 1024 };
 	field[0].type = FAULT == 33 ? 99 : 4;
 	return FAULT == 34 ? NULL : &all;
 }

@@ -2,11 +2,12 @@
  * them. A fault ends the checks that build on it, not those of other plugins. See engine_checking. */
 #include "engine/tensorrt/host_inside.h"
 
-#include <dlfcn.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "dev/cuda_driver.h"
 
 enum { LONGEST_NAME = 1024, MOST_FIELDS = 4096, MOST_OUTPUTS = 1024, FIELD_TYPES = 14 };
 
@@ -68,14 +69,6 @@ static bool check_interface(struct checker *k, void *object, const char *call, c
 
 /* ---- Fields. */
 
-/* Bytes of an element, by PluginFieldType: f16, f32, f64, i8, i16, i32, char, dims, unknown, bf16, i64, fp8, i4, fp4.
- */
-static size_t field_size(int32_t type)
-{
-	static const int8_t size[FIELD_TYPES] = { 2, 4, 8, 1, 2, 4, 1, 72, 1, 2, 8, 1, 1, 1 };
-	return (size_t)size[type];
-}
-
 /* `values`: each field must have its data. Returns false if the collection cannot be used. */
 static bool check_fields(struct checker *k, const char *call, const struct trt_fields *f, bool values)
 {
@@ -94,7 +87,7 @@ static bool check_fields(struct checker *k, const char *call, const struct trt_f
 		                   : values && x->length && !x->data       ? "a field has a length, but no data"
 		                                                           : NULL;
 		for (int32_t j = 0; j < i && !what; j++)
-			if (strcmp(f->field[j].name, x->name) == 0)
+			if (f->field[j].name && strcmp(f->field[j].name, x->name) == 0)
 				what = "two fields have one name";
 		if (what)
 			found(k, call, what, field_rule);
@@ -108,7 +101,7 @@ static struct trt_fields copy_fields(struct checker *k, const struct trt_fields 
 {
 	struct trt_field *field = NEWN(k->arena, struct trt_field, f->count + 1);
 	for (int32_t i = 0; i < f->count; i++) {
-		size_t n = (size_t)f->field[i].length * field_size(f->field[i].type);
+		size_t n = host_field_bytes(&f->field[i]);
 		char *data = arena_alloc(k->arena, n + 1);
 		memcpy(data, f->field[i].data ? f->field[i].data : "", f->field[i].data ? n : 0);
 		field[i] = f->field[i];
@@ -124,7 +117,7 @@ static bool same_fields(const struct trt_fields *a, const struct trt_fields *b)
 	for (int32_t i = 0; same && i < a->count; i++) {
 		const struct trt_field *x = &a->field[i], *y = &b->field[i];
 		same = strcmp(x->name, y->name) == 0 && x->type == y->type && x->length == y->length &&
-		       memcmp(x->data, y->data, (size_t)x->length * field_size(x->type)) == 0;
+		       memcmp(x->data, y->data, host_field_bytes(x)) == 0;
 	}
 	return same;
 }
@@ -232,21 +225,21 @@ static void *check_clone(struct checker *k, void *plugin)
 	return second;
 }
 
-/* The fields that an engine file keeps make the same plugin again. */
-static void check_saved(struct checker *k, void *creator, void *plugin)
+/* The fields that an engine file keeps make the same plugin again. False if they make none: no engine can be built. */
+static bool check_saved(struct checker *k, void *creator, void *plugin)
 {
 	static const char rule[] = "createPlugin() makes the plugin again from the fields of getFieldsToSerialize()";
 	void *runtime = TRT_CALL(plugin, trt_plugin, capability, TRT_RUNTIME);
 	step(k, "getFieldsToSerialize");
 	const struct trt_fields *f = TRT_CALL(runtime, trt_runtime, fields);
 	if (!check_fields(k, "getFieldsToSerialize", f, true))
-		return;
+		return false;
 	struct trt_fields saved = copy_fields(k, f);
 	step(k, "createPlugin(kRUNTIME)");
 	void *again = TRT_CALL(creator, trt_creator, create, k->plugin, &saved, TRT_PHASE_RUNTIME);
 	if (!again) {
 		found(k, "createPlugin(kRUNTIME)", "it returns null", rule);
-		return;
+		return false;
 	}
 	void *capability = TRT_CALL(again, trt_plugin, capability, TRT_RUNTIME);
 	if (!capability || TRT_CALL(again, trt_plugin, capability, TRT_CORE) == NULL) {
@@ -258,15 +251,19 @@ static void check_saved(struct checker *k, void *creator, void *plugin)
 			found(k, "getFieldsToSerialize", "a plugin made from its fields has others", rule);
 	}
 	destroy(k, again);
+	return true;
 }
 
-/* A context of a plugin may need a GPU. */
-static bool has_driver(void)
+/* Makes the first GPU's primary context current, as it is in a program that runs an engine. It lives until the process
+ * ends. False if there is no GPU that works. */
+static bool open_device(void)
 {
-	void *driver = dlopen("libcuda.so.1", RTLD_LAZY);
-	if (driver)
-		dlclose(driver);
-	return driver;
+	const struct cuda_driver *cu;
+	struct err e = { 0 };
+	cu_context context;
+	int n = 0, device;
+	return dev_driver_open(&cu, &e) == 0 && cu->device_count(&n) == 0 && n > 0 && cu->device_get(&device, 0) == 0 &&
+	       cu->context_retain(&context, device) == 0 && cu->context_set(context) == 0;
 }
 
 /* The whole build with the user's inputs. */
@@ -274,12 +271,13 @@ static void check_inputs(struct checker *k)
 {
 	struct err e = { 0 };
 	struct host_engine *x;
+	bool device = open_device();
 	step(k, "an engine's build");
 	host_log_clear(k->host);
 	if (host_build(&x, k->host, k->plugin, NULL, NULL, k->c->in, k->c->in, k->c->in, k->c->inputs, k->arena, &e) <
 	    0) {
-		if (strstr(e.text, "attachToContext") && !has_driver())
-			k->c->note(k->c->user, k->plugin, "its context is not checked: there is no CUDA driver");
+		if (strstr(e.text, "attachToContext") && !device)
+			k->c->note(k->c->user, k->plugin, "its context is not checked: there is no CUDA device");
 		else
 			found(k, "an engine's build", arena_strdup(k->arena, e.text),
 			      "each step succeeds for inputs that the plugin takes");
@@ -308,9 +306,9 @@ static void check_creator(struct checker *k, void *creator)
 	void *clone = check_clone(k, plugin);
 	if (!clone)
 		return;
-	check_saved(k, creator, clone);
+	bool saved = check_saved(k, creator, clone);
 	destroy(k, clone);
-	if (k->c->inputs)
+	if (saved && k->c->inputs)
 		check_inputs(k);
 }
 

@@ -106,9 +106,7 @@ static int save(struct trt_fields *out, struct host_engine *x, struct err *e)
 		return host_failed(x, "getFieldsToSerialize", ERR_UNSUPPORTED, e);
 	struct trt_field *field = NEWN(x->arena, struct trt_field, f->count + 1);
 	for (int32_t i = 0; i < f->count; i++) {
-		/* Bytes per element, by PluginFieldType. */
-		static const int8_t size[] = { 2, 4, 8, 1, 2, 4, 1, 72, 1, 2, 8, 1, 1, 1 };
-		size_t n = (size_t)f->field[i].length * (size_t)size[f->field[i].type];
+		size_t n = host_field_bytes(&f->field[i]);
 		void *data = arena_alloc(x->arena, n + 1);
 		memcpy(data, f->field[i].data, n);
 		field[i] = f->field[i];
@@ -123,7 +121,7 @@ static int attach(struct host_engine *x, void *created, struct err *e)
 {
 	void *runtime = host_capability(created, TRT_RUNTIME);
 
-	x->plugin = TRT_CALL(runtime, trt_runtime, attach, NULL);
+	x->plugin = TRT_CALL(runtime, trt_runtime, attach, host_resource_context());
 	if (!x->plugin)
 		return host_failed(x, "attachToContext", ERR_DEVICE, e);
 	runtime = host_capability(x->plugin, TRT_RUNTIME);

@@ -57,6 +57,10 @@ int host_failed(const struct host_engine *x, const char *method, enum err_code c
  * output; null: use upper bounds. */
 int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor *in, struct host_tensor *out,
                     const int64_t *found, struct err *e);
+/* Bytes of a field's data, by PluginFieldType and length. Types of four bits are packed. 0 for an unknown type. */
+size_t host_field_bytes(const struct trt_field *f);
+/* Returns an IPluginResourceContext whose allocator has no memory and which has no error recorder. Never freed. */
+void *host_resource_context(void);
 int32_t host_onnx_type(int32_t type); /* the ONNX number of a TensorRT type; 0: none */
 
 enum { HOST_MAX_TENSORS = 256 }; /* on the stack, so that enqueue allocates nothing here either */

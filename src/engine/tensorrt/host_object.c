@@ -18,6 +18,16 @@ void *host_capability(void *plugin, int32_t which)
 	return host_is_interface(c, kind[which]) ? c : NULL;
 }
 
+size_t host_field_bytes(const struct trt_field *f)
+{
+	/* f16, f32, f64, i8, i16, i32, char, dims, unknown, bf16, i64, fp8, i4, fp4 */
+	static const int8_t bits[] = { 16, 32, 64, 8, 16, 32, 8, 0, 8, 16, 64, 8, 4, 4 };
+	if (f->type < 0 || f->type >= (int32_t)(sizeof bits) || f->length < 0)
+		return 0;
+	size_t n = (size_t)f->length;
+	return bits[f->type] ? (n * (size_t)bits[f->type] + 7) / 8 : n * sizeof(struct trt_dims);
+}
+
 struct trt_dims host_dims(const struct host_tensor *t)
 {
 	struct trt_dims d = { .rank = t->rank };
