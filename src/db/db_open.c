@@ -184,7 +184,7 @@ static int prepare_schema(struct db *d, enum db_mode mode, struct err *e)
 
 /* ---- Opening. */
 
-/* Of the database and its companion files. */
+/* Endings of the database file and of its companions. */
 static const char *const suffixes[] = { "", "-journal", "-wal", "-shm" };
 enum { SUFFIXES = sizeof suffixes / sizeof *suffixes };
 

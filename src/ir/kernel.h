@@ -332,9 +332,10 @@ struct ir_block *ir_stmt_body(const struct ir_stmt *s);
 const struct ir_buffer *ir_stmt_buffer(const struct ir_stmt *s);
 /* Number of arguments before the tensor maps: buffers, extents, numbers. */
 int ir_kernel_args(const struct ir_kernel *k);
-/* True if a parameter is a divisor's inverse, passed in eight bytes; else its number's four bytes are passed. */
-bool ir_parameter_is_wide(const struct ir_parameter *p);
+/* The four bytes passed for a parameter: its number, an int32_t or a float of the same bits. */
 int32_t ir_parameter_bits(const struct ir_parameter *p);
+/* True if a parameter is a divisor's inverse, passed in eight bytes instead of those four. */
+bool ir_parameter_is_wide(const struct ir_parameter *p);
 /* Calls fn for every argument of a call and of its nested calls. */
 void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user);
 /* Calls fn once for every node of the statement's own expressions, operands first, and not for those in its body. */
