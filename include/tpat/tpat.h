@@ -239,6 +239,23 @@ struct tpat_built {
  * named node is not supported, or `automatic` finds no node; TPAT_DEVICE without NVRTC or a C compiler. */
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
 
+/* ---- A build as a page to read. */
+
+struct tpat_page {
+	const char *path; /* of the file */
+	uint64_t bytes;   /* its size */
+	int nodes, regions, plugins;
+	int left_out; /* plugins without program, schedule and kernels, since the page would be too long */
+};
+
+/* Writes what tpat_build() would make with these options as one HTML file, complete or not at all: the model before and
+ * after, each plugin's program, schedule and kernels, and a roofline. Compiles nothing, and needs neither NVRTC nor a
+ * GPU. The page has no scripts and names no other file. It shows the first tactic of each plugin. `path`: the file;
+ * null: MODEL.html next to the model. Of the options it ignores names, namespaces, split, tactics, workers, dump,
+ * dry_run and force. Errors as tpat_build(). */
+TPAT_API int tpat_report(struct tpat *t, const struct tpat_page **out, const char *path,
+                         const struct tpat_build_options *o);
+
 /* ---- Building again, and repairing. */
 
 struct tpat_rebuild_options {

@@ -86,6 +86,30 @@ bool str_ends(const char *s, const char *suffix)
 	return n >= m && strcmp(s + n - m, suffix) == 0;
 }
 
+/* Source: Unicode, table 3-7. */
+int str_character(const char *at)
+{
+	const unsigned char *u = (const unsigned char *)at;
+	unsigned char low = 0x80, high = 0xbf;
+	int n = u[0] < 0x80                   ? 1
+	        : u[0] >= 0xc2 && u[0] < 0xe0 ? 2
+	        : (u[0] & 0xf0) == 0xe0       ? 3
+	        : u[0] >= 0xf0 && u[0] < 0xf5 ? 4
+	                                      : 0;
+	if (u[0] == 0xe0)
+		low = 0xa0;
+	else if (u[0] == 0xed)
+		high = 0x9f;
+	else if (u[0] == 0xf0)
+		low = 0x90;
+	else if (u[0] == 0xf4)
+		high = 0x8f;
+	for (int i = 1; i < n; i++, low = 0x80, high = 0xbf)
+		if (u[i] < low || u[i] > high)
+			return 0;
+	return n;
+}
+
 /* Returns the bytes of a control character (ASCII, or U+0080 to U+009F in UTF-8), or 0. */
 static int control_character(const char *c)
 {

@@ -35,6 +35,8 @@ const char *str_shell_path(struct arena *a, const char *path);
  * `text` itself if it has none. str_escape writes to `out`, cut off at `size`. */
 const char *str_printable(struct arena *a, const char *text);
 void str_escape(char *out, size_t size, const char *text);
+/* Bytes of the UTF-8 character at `at`, which is not the end; 0: invalid. */
+int str_character(const char *at);
 /* Columns on a terminal: UTF-8 characters, not bytes. */
 int str_width(const char *text);
 /* Returns the name in `names` (null-terminated) closest to `name`, or null if none is close: for "did you mean". */

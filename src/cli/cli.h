@@ -187,6 +187,7 @@ int cli_deploy(struct cli *c, int argc, char **argv);
 int cli_fix(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
 int cli_man(struct cli *c, int argc, char **argv);
+int cli_report(struct cli *c, int argc, char **argv);
 int cli_run(struct cli *c, int argc, char **argv);
 int cli_verify(struct cli *c, int argc, char **argv);
 int cli_inspect(struct cli *c, int argc, char **argv);

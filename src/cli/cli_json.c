@@ -11,29 +11,6 @@ static bool wanted, printed;
 
 /* ---- Texts. */
 
-/* Bytes of the UTF-8 character at `u`; 0: invalid. Source: Unicode, table 3-7. */
-static int character(const unsigned char *u)
-{
-	unsigned char low = 0x80, high = 0xbf;
-	int n = u[0] < 0x80                   ? 1
-	        : u[0] >= 0xc2 && u[0] < 0xe0 ? 2
-	        : (u[0] & 0xf0) == 0xe0       ? 3
-	        : u[0] >= 0xf0 && u[0] < 0xf5 ? 4
-	                                      : 0;
-	if (u[0] == 0xe0)
-		low = 0xa0;
-	else if (u[0] == 0xed)
-		high = 0x9f;
-	else if (u[0] == 0xf0)
-		low = 0x90;
-	else if (u[0] == 0xf4)
-		high = 0x8f;
-	for (int i = 1; i < n; i++, low = 0x80, high = 0xbf)
-		if (u[i] < low || u[i] > high)
-			return 0;
-	return n;
-}
-
 static json_t *json_of(const char *text)
 {
 	json_t *x = json_string(text);
@@ -41,13 +18,13 @@ static json_t *json_of(const char *text)
 		return x ? x : json_null();
 	struct arena *a = arena_new();
 	struct str s = str_new(a);
-	for (const unsigned char *u = (const unsigned char *)text; *u;) {
-		int n = character(u);
+	for (const char *c = text; *c;) {
+		int n = str_character(c);
 		if (n)
-			str_addn(&s, (const char *)u, (size_t)n);
+			str_addn(&s, c, (size_t)n);
 		else
-			str_printf(&s, "\\x%02x", *u);
-		u += n ? n : 1;
+			str_printf(&s, "\\x%02x", (unsigned char)*c);
+		c += n ? n : 1;
 	}
 	x = json_string(str_text(&s));
 	arena_free(a);

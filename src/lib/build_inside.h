@@ -51,6 +51,9 @@ struct build {
 	struct err *err;
 };
 
+/* tpat_build.c: checks the options, reads the model and selects its regions. b->o, arena and err are set. */
+int build_select(struct build *b);
+void build_end(void *build); /* frees what a build holds, also after a failure */
 /* build_plugins.c: a program for each region, and kernels for each distinct program. */
 int build_plugins(struct build *b);
 /* Rebuilds the plugins that NVRTC refused, without fusion. *again is false if there is none, or one had no fusion

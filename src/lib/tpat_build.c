@@ -6,19 +6,13 @@
 
 #include "base/file.h"
 
-static int select_regions(struct build *b);
 static int package(struct build *b);
 static int rewrite(struct build *b);
 
 static int build_model(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, o->tensorrt, b->arena, b->err)); /* read,
-	                                                                                           check, types and
-	                                                                                           shapes */
-	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
-	TRY(tpat_engine_report(b->graph, o->engine_report, b->arena, b->err));
-	TRY(select_regions(b)); /* which nodes become one plugin each */
+	TRY(build_select(b)); /* read, check, types and shapes; which nodes become one plugin each */
 	if (o->dry_run)
 		return build_report(b), 0;
 	TRY(tpat_output_begin(&b->out, o->model, o->output, o->force, b->arena, b->err));
@@ -70,6 +64,20 @@ static int select_regions(struct build *b)
 		                  b->graph->engine->name, str_shell_path(b->arena, b->model->path));
 	}
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);
+}
+
+int build_select(struct build *b)
+{
+	const struct tpat_build_options *o = b->o;
+	if (o->version != TPAT_BUILD_VERSION || !o->model)
+		return err_set(b->err, ERR_USAGE, "The options of tpat_build have another version, or no model.");
+	if (o->tactics < 0 || o->tactics > TPAT_MOST_TACTICS)
+		return err_set(b->err, ERR_USAGE, "A plugin has 1 to %d tactics, not %d.", TPAT_MOST_TACTICS,
+		               o->tactics);
+	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, o->tensorrt, b->arena, b->err));
+	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
+	TRY(tpat_engine_report(b->graph, o->engine_report, b->arena, b->err));
+	return select_regions(b);
 }
 
 /* ---- The library. */
@@ -223,7 +231,7 @@ static void keep_labels(struct build *b)
 			*label = arena_strdup(b->arena, *label);
 }
 
-static void clean_up(void *arg)
+void build_end(void *arg)
 {
 	struct build *b = arg;
 	tpat_output_abandon(&b->out);
@@ -242,12 +250,7 @@ static int run(struct tpat *t, void *arg)
 	struct build_call *c = arg;
 	struct build *b = NEW(t->arena, struct build);
 	*b = (struct build){ .o = c->o, .result = NEW(t->arena, struct tpat_built), .arena = t->arena, .err = &t->err };
-	if (c->o->version != TPAT_BUILD_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_build have another version, or no model.");
-	if (c->o->tactics < 0 || c->o->tactics > TPAT_MOST_TACTICS)
-		return err_set(&t->err, ERR_USAGE, "A plugin has 1 to %d tactics, not %d.", TPAT_MOST_TACTICS,
-		               c->o->tactics);
-	t->cleanup = clean_up;
+	t->cleanup = build_end;
 	t->cleanup_arg = b;
 	TRY(build_model(b));
 	keep_labels(b);

@@ -165,6 +165,8 @@ struct tpat_output {
 	struct stage stage;
 	struct arena *arena;
 };
+/* Returns the path of the rewritten model of `input`, if the user names none. */
+const char *tpat_output_model(const char *input, struct arena *a);
 /* Sets the library and folder names that belong to the rewritten model `model`. */
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a);
 /* Returns the path of one plugin's library, if each has its own. */

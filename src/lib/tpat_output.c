@@ -44,6 +44,11 @@ static int refuse_name(const char *model, struct err *e)
 	return 0;
 }
 
+const char *tpat_output_model(const char *input, struct arena *a)
+{
+	return path_join(a, path_dir(a, input), arena_printf(a, "%s_tpat.onnx", path_stem(a, input)));
+}
+
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a)
 {
 	const char *dir = path_dir(a, model), *stem = path_stem(a, model);
@@ -82,7 +87,7 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	out->arena = a;
 	out->force = force;
 	if (!model)
-		model = path_join(a, path_dir(a, input), arena_printf(a, "%s_tpat.onnx", path_stem(a, input)));
+		model = tpat_output_model(input, a);
 	TRY(refuse_name(model, e));
 	TRY(refuse_input(input, model, e));
 	tpat_output_names(out, model, a);

@@ -1,0 +1,35 @@
+/* Shared by the parts of tpat_report(): a build, as sections of a page. */
+#ifndef TPAT_LIB_PAGE_INSIDE_H
+#define TPAT_LIB_PAGE_INSIDE_H
+
+#include "html/html.h"
+#include "lib/build_inside.h"
+
+/* Figures of a plugin at the optimum extents; 0: unknown. */
+struct page_plugin {
+	struct made *made;
+	const struct sched_target *at; /* the target with these extents */
+	double ns;                     /* the cost model's estimate of the whole plugin */
+	double bytes, operations;      /* inputs read once, outputs written once; multiply-adds */
+	const char *bound;             /* "memory", "arithmetic" or "launch"; null: unknown */
+	double bound_ns;
+	int kernels, regions;
+};
+
+struct page {
+	struct build *b;
+	struct page_plugin *plugin; /* as b->plugins */
+	int left_out;
+	struct str html;
+};
+
+enum { PAGE_MOST_BYTES = 4800000 }; /* the page stays shorter: sections that do not fit are left out */
+
+/* page_graph.c: the main graph as pictures, before and after. */
+void page_graphs(struct page *p);
+/* page_plugins.c: the plugins' figures; their table, and a roofline; a section for each. */
+void page_measure(struct page *p);
+void page_summary(struct page *p);
+void page_sections(struct page *p);
+
+#endif

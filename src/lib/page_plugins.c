@@ -1,0 +1,268 @@
+/* The plugins of a build: their figures, and for each its program, its schedule and its kernels. */
+#include <string.h>
+
+#include "gen/language.h"
+#include "lib/page_inside.h"
+#include "tune/tune.h"
+
+/* ---- Figures. */
+
+/* Bytes of a tensor at these extents; negative: unknown. Fills `t`, without data. */
+static double bytes_of(struct tensor *t, const struct ir_buffer *b, const struct sched_target *at)
+{
+	struct verify_input in = { 0 };
+	double bytes = type_info(b->type)->bits / 8.0;
+	tpat_extents_of(&in, b, at);
+	if (in.rank < 0)
+		return -1;
+	*t = (struct tensor){ .type = b->type, .rank = in.rank };
+	for (int k = 0; k < in.rank; k++)
+		bytes *= (double)(t->dim[k] = in.dim[k]);
+	return bytes;
+}
+
+/* Sets bytes, operations and bounds, if all extents are known. */
+static void measure_bounds(struct page_plugin *x, const struct ir_program *p, struct arena *a)
+{
+	const struct sched_target *t = x->at;
+	const struct dev_props props = { .arch = t->arch,
+		                         .sms = t->processors,
+		                         .clock_khz = (int)(t->clock_ghz * 1e6) };
+	struct tensor *tensor = NEWN(a, struct tensor, p->inputs.n + 1), unused;
+	const struct tensor **inputs = NEWN(a, const struct tensor *, p->inputs.n + 1);
+	double bytes = 0;
+	for (int i = 0; i < p->inputs.n; i++) {
+		double more = bytes_of(&tensor[i], p->inputs.at[i], t);
+		if (more < 0)
+			return;
+		inputs[i] = &tensor[i];
+		bytes += more;
+	}
+	vec_each (out, &p->outputs) {
+		double more = bytes_of(&unused, *out, t);
+		if (more < 0)
+			return;
+		bytes += more;
+	}
+	struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, x->kernels);
+	x->bytes = bytes;
+	x->operations = r.operations;
+	x->bound = r.bound;
+	x->bound_ns = strcmp(r.bound, "memory") == 0       ? r.memory_ns
+	              : strcmp(r.bound, "arithmetic") == 0 ? r.arithmetic_ns
+	                                                   : r.launch_ns;
+}
+
+void page_measure(struct page *p)
+{
+	struct build *b = p->b;
+	p->plugin = NEWN(b->arena, struct page_plugin, b->plugins.n + 1);
+	for (int i = 0; i < b->plugins.n; i++) {
+		struct page_plugin *x = &p->plugin[i];
+		const struct made *own = build_scheduled(b->plugins.at[i]);
+		struct ir_program *program = own->plan[0]->program;
+		struct sched_points *points = NEW(b->arena, struct sched_points);
+		*points = tpat_profile_points(b->extents, &b->target, own->region, program);
+		x->made = b->plugins.at[i];
+		x->at = &points->target[points->opt];
+		x->regions = x->made->nodes.n;
+		vec_each (step, &own->plan[0]->steps)
+			x->kernels += (*step)->n;
+		for (int k = 0; own->why && k < own->why->stages; k++)
+			if (own->why->stage[k].rules && own->why->stage[k].rule[0].chosen)
+				x->ns += own->why->stage[k].rule[0].ns;
+		measure_bounds(x, program, b->arena);
+	}
+}
+
+/* ---- The table, and the roofline. */
+
+static void put_bytes(struct str *out, double bytes)
+{
+	const char *const unit[] = { "bytes", "KB", "MB", "GB" };
+	int k = 0;
+	for (; bytes >= 9999.5 && k < 3; k++)
+		bytes /= 1000;
+	str_printf(out, "%.4g %s", bytes, unit[k]);
+}
+
+static void put_row(struct str *out, const struct page *p, int i)
+{
+	const struct page_plugin *x = &p->plugin[i];
+	str_printf(out, "<tr><td><span class=\"key r%d\"></span><a href=\"#p%d\">plugin %d</a></td><td>",
+	           i % HTML_COLOURS, i, i + 1);
+	html_text(out, x->made->nodes.at[0]);
+	if (x->regions > 1)
+		str_printf(out, " and %d more", x->regions - 1);
+	str_printf(out, "</td><td>%d</td><td>%.4g</td><td>", x->kernels, x->ns / 1e3);
+	if (x->bound)
+		str_printf(out, "%.4g (%s)</td><td>", x->bound_ns / 1e3, x->bound);
+	else
+		str_add(out, "</td><td>");
+	if (x->bound)
+		put_bytes(out, x->bytes);
+	str_add(out, "</td></tr>\n");
+}
+
+void page_summary(struct page *p)
+{
+	const struct sched_target *t = &p->b->target;
+	struct html_point *point = NEWN(p->b->arena, struct html_point, p->b->plugins.n + 1);
+	struct str *out = &p->html;
+	str_add(out, "<section id=\"plugins\"><h2>Plugins</h2>\n<p>Times are estimates of the cost model, in "
+	             "microseconds. The bound is the larger of the times for memory traffic, arithmetic and "
+	             "launches.</p>\n<div class=\"scroll\"><table><tr><th>plugin</th><th>nodes</th><th>kernels</th>"
+	             "<th>estimate</th><th>bound</th><th>inputs and outputs</th></tr>\n");
+	for (int i = 0; i < p->b->plugins.n; i++) {
+		const struct page_plugin *x = &p->plugin[i];
+		put_row(out, p, i);
+		point[i] = (struct html_point){ arena_printf(p->b->arena, "plugin %d: %s", i + 1, x->made->nodes.at[0]),
+			                        x->operations,
+			                        x->bytes,
+			                        x->ns,
+			                        i,
+			                        i };
+	}
+	str_add(out, "</table></div>\n</section>\n<section id=\"roofline\"><h2>Roofline</h2>\n<p>");
+	html_format(out,
+	            "Each plugin by its multiply-adds and bytes, at the estimated time, on %s: %.4g bytes and %.4g "
+	            "multiply-adds of f32 per nanosecond. Products on tensor cores may lie above the line.",
+	            t->name, t->bytes_per_ns, t->fma[TYPE_F32] * t->processors * t->clock_ghz);
+	str_add(out, "</p>\n");
+	html_roofline(out, point, p->b->plugins.n, t->bytes_per_ns, t->fma[TYPE_F32] * t->processors * t->clock_ghz);
+	str_add(out, "</section>\n");
+}
+
+/* ---- Schedules. */
+
+/* Rules with the same reason share an item. */
+static void put_others(struct str *out, const struct tpat_stage *x)
+{
+	str_add(out, "<ul>");
+	for (int k = 0; k < x->rules; k++) {
+		bool told = x->rule[k].applies;
+		for (int i = 0; i < k; i++)
+			told |= !x->rule[i].applies && strcmp(x->rule[i].why, x->rule[k].why) == 0;
+		if (told)
+			continue;
+		str_add(out, "<li><b>");
+		const char *between = "";
+		for (int i = k; i < x->rules; i++)
+			if (!x->rule[i].applies && strcmp(x->rule[i].why, x->rule[k].why) == 0) {
+				html_format(out, "%s%s", between, x->rule[i].name);
+				between = ", ";
+			}
+		str_add(out, "</b>: ");
+		html_text(out, x->rule[k].why);
+		str_add(out, "</li>");
+	}
+	str_add(out, "</ul>\n");
+}
+
+static void put_rules(struct str *out, const struct tpat_stage *x)
+{
+	int n = 0;
+	str_add(out, "<div class=\"scroll\"><table><tr><th>rule</th><th>estimate, us</th><th>stages</th>"
+	             "<th>parameters</th></tr>\n");
+	for (; n < x->rules && x->rule[n].applies; n++) {
+		const struct tpat_rule *r = &x->rule[n];
+		str_add(out, r->chosen ? "<tr class=\"chosen\"><td>" : "<tr><td>");
+		html_format(out, r->chosen ? "%s (chosen)" : "%s", r->name);
+		str_printf(out, "</td><td>%.4g</td><td>%d</td><td>", r->ns / 1e3, r->stages);
+		html_text(out, r->parameters);
+		str_add(out, "</td></tr>\n");
+	}
+	str_add(out, "</table></div>\n");
+	if (n == x->rules)
+		return;
+	str_printf(out, "<details><summary>%d other rules do not apply</summary>", x->rules - n);
+	put_others(out, x);
+	str_add(out, "</details>\n");
+}
+
+static void put_schedule(struct str *out, const struct tpat_schedule *s)
+{
+	for (int i = 0; i < s->stages; i++) {
+		str_printf(out, "<h4>Stage %d</h4><pre>", i);
+		html_text(out, s->stage[i].text);
+		str_add(out, "</pre>\n");
+		if (s->stage[i].made_with != i)
+			str_printf(out, "<p>Made together with stage %d.</p>\n", s->stage[i].made_with);
+		else
+			put_rules(out, &s->stage[i]);
+	}
+}
+
+/* ---- Sections. */
+
+static void put_nodes(struct str *out, const struct made *m)
+{
+	vec_each (label, &m->nodes) {
+		str_add(out, label == m->nodes.at ? "<p>" : ", ");
+		html_text(out, *label);
+	}
+	str_add(out, "</p>\n");
+}
+
+static void put_part(struct str *out, const char *title, struct str *text, bool code)
+{
+	str_printf(out, "<details><summary>%s</summary><pre>", title);
+	if (code)
+		html_code(out, str_text(text));
+	else
+		html_text(out, str_text(text));
+	str_add(out, "</pre></details>\n");
+}
+
+static void put_parts(struct str *out, const struct build *b, const struct made *m)
+{
+	const struct made *own = build_scheduled(m);
+	struct str program = str_new(b->arena), kernels = str_new(b->arena);
+	ir_print_program(&program, own->plan[0]->program);
+	put_part(out, "Program", &program, false);
+	if (own->why) {
+		str_add(out, "<details><summary>Schedule</summary>\n<p>Decisions: <code>");
+		html_text(out, own->decisions);
+		str_add(out, "</code>");
+		if (own->tuned.choice) {
+			str_printf(out, ", measured: %.4g us on ", own->tuned.ns / 1e3);
+			html_text(out, own->tuned.device);
+		}
+		str_add(out, ".</p>\n");
+		put_schedule(out, own->why);
+		str_add(out, "</details>\n");
+	}
+	b->graph->engine->language->print(&kernels, own->plan, 1);
+	put_part(out, "Kernels", &kernels, true);
+}
+
+void page_sections(struct page *p)
+{
+	struct build *b = p->b;
+	for (int i = 0; i < b->plugins.n; i++) {
+		const struct made *m = b->plugins.at[i];
+		struct str parts = str_new(b->arena), head = str_new(b->arena);
+		str_printf(&head, "<section id=\"p%d\"><h3><span class=\"key r%d\"></span>Plugin %d</h3>\n<pre>", i,
+		           i % HTML_COLOURS, i + 1);
+		html_text(&head, build_about(build_scheduled(m)->plan[0]->program, b->arena));
+		str_add(&head, "</pre>\n");
+		put_nodes(&head, m);
+		for (int k = 0; k < i && m->like; k++)
+			if (b->plugins.at[k] == m->like)
+				str_printf(&parts,
+				           "<p>The program, schedule and kernels of <a href=\"#p%d\">plugin %d</a>, "
+				           "with other weights.</p>\n",
+				           k, k + 1);
+		if (!m->like)
+			put_parts(&parts, b, m);
+		str_add(&p->html, str_text(&head));
+		if (p->html.n + parts.n < PAGE_MOST_BYTES) {
+			str_add(&p->html, str_text(&parts));
+		} else {
+			p->left_out++;
+			str_add(&p->html, "<p>Its program and kernels are left out: the page would be too long. Report "
+			                  "fewer nodes with -n.</p>\n");
+		}
+		str_add(&p->html, "</section>\n");
+	}
+}

@@ -1,0 +1,1 @@
+tpat report --help
