@@ -21,10 +21,11 @@ static double bytes_of(struct tensor *t, const struct ir_buffer *b, const struct
 	return bytes;
 }
 
-/* Sets bytes, operations and bounds, if all extents are known. */
-static void measure_bounds(struct page_plugin *x, const struct ir_program *p, struct arena *a)
+/* Sets bytes, operations and the bound, if all extents are known. */
+static void measure_bounds(struct page_plugin *x, const struct ir_plan *plan, struct arena *a)
 {
 	const struct sched_target *t = x->at;
+	const struct ir_program *p = plan->program;
 	const struct dev_props props = { .arch = t->arch,
 		                         .sms = t->processors,
 		                         .clock_khz = (int)(t->clock_ghz * 1e6) };
@@ -44,7 +45,10 @@ static void measure_bounds(struct page_plugin *x, const struct ir_program *p, st
 			return;
 		bytes += more;
 	}
-	struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, x->kernels);
+	struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, plan->steps.n); /* a step
+	                                                                                                        is one
+	                                                                                                        launch
+	                                                                                                      */
 	x->bytes = bytes;
 	x->operations = r.operations;
 	x->bound = r.bound;
@@ -71,7 +75,7 @@ void page_measure(struct page *p)
 		for (int k = 0; own->why && k < own->why->stages; k++)
 			if (own->why->stage[k].rules && own->why->stage[k].rule[0].chosen)
 				x->ns += own->why->stage[k].rule[0].ns;
-		measure_bounds(x, program, b->arena);
+		measure_bounds(x, own->plan[0], b->arena);
 	}
 }
 
