@@ -1,7 +1,7 @@
 # make install and make uninstall: the program, the library, headers, manual pages and completion, under PREFIX, in DESTDIR.
 
 .PHONY: install uninstall
-COMMANDS := fix build list run verify deploy bench db tune rebuild doctor inspect check-plugin
+COMMANDS := fix build list report run verify deploy bench db tune rebuild doctor inspect check-plugin
 MAN := $(if $(PROGRAM),tpat $(COMMANDS:%=tpat-%))
 ROOT := $(DESTDIR)$(PREFIX)
 

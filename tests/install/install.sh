@@ -44,6 +44,10 @@ check "bash: a file" completes README.md tpat list READ
 check "bash: no file where text is meant" completes_not README.md tpat build --node READ
 for command in $("$root/bin/tpat" --help | awk '/^  [a-z]/ {print $1}'); do
 	check "bash: $command" completes "$command" tpat "$command"
+	case $command in
+	onnx2plugin | completion | man | help | version) ;; # tpat.1 has them
+	*) check "the page of $command" test -s "$root/share/man/man1/tpat-$command.1" ;;
+	esac
 done
 for shell in zsh fish; do
 	"$root/bin/tpat" completion $shell >"$here/$shell"
