@@ -211,12 +211,11 @@ static int run_phase(struct whole *w, const struct graph_node *n)
 		return graph_node_check(g, n->index, w->err);
 	TRY(inputs_of(&in, w));
 	w->session = run_open(&w->on, g, w->arena);
-	int rc = run_values(out, w->session, want, wants, in, w->err);
-	run_close(w->session);
-	w->session = NULL;
-	TRY(rc);
+	TRY(run_values(out, w->session, want, wants, in, w->err));
 	for (int i = 0; i < wants; i++)
 		make_constant(w, want[i]->name, &out[i]);
+	run_close(w->session);
+	w->session = NULL;
 	return 0;
 }
 

@@ -12,12 +12,13 @@ struct run_device {
 };
 
 /* A model on a device: its pieces' code, memory and launches, in the order of the nodes. A piece is as many consecutive
- * nodes as one program can have. */
+ * nodes as one program can have. The first run that needs a piece compiles it and uploads its constants; later runs
+ * keep both, also when extents change. */
 struct run_session;
 
-struct run_counts {
+struct run_counts { /* of one run */
 	int nodes, pieces, kernels;
-	size_t held, weights; /* bytes of device memory: in all; of these, for constants */
+	size_t held, weights; /* bytes of the session's device memory: in all; of these, for constants */
 };
 
 /* One launch. Strings live as long as the session's arena. */
@@ -29,13 +30,14 @@ struct run_launch_time {
 	double bytes;       /* of all tensors that it reads or writes, each once */
 };
 
-/* Both in `a`. Close it before the device. */
+/* In `a`. Close it before the device, and before `g` and `a` are freed. */
 struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a);
 void run_close(struct run_session *s); /* null is fine */
 
-/* Runs the main graph once, whose inputs `in` gives in their order, and fills one tensor per output. Call it once for a
- * session. Errors: ERR_DEVICE from compiler and device; ERR_MODEL for extents that do not fit; those of eval_program();
- * ERR_UNSUPPORTED names the first node that tpat does not support. */
+/* Runs the main graph, whose inputs `in` gives in their order, and fills one tensor per output. The tensors live until
+ * the session's next run or run_close(). A session may run any number of times, also after an error. Errors: ERR_DEVICE
+ * from compiler and device; ERR_MODEL for extents that do not fit; those of eval_program(); ERR_UNSUPPORTED names the
+ * first node that tpat does not support. */
 int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
               struct err *e);
 
@@ -43,9 +45,9 @@ int run_graph(struct tensor *out, struct run_counts *counts, struct run_session 
 int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
                const struct tensor *in, struct err *e);
 
-/* After run_graph(): repeats its launches on the same inputs. *ns: the median of `repeats` runs after a warm-up;
- * *spread: (third quartile - first) / median. `recorded`: of a graph of the launches; 0 if the device
- * records none. The interpreter has no launches: ERR_USAGE. */
+/* After run_graph(): repeats the launches of the last run on the same inputs. *ns: the median of `repeats` runs after a
+ * warm-up; *spread: (third quartile - first) / median. `recorded`: of a graph of the launches; 0 if the device records
+ * none. The interpreter has no launches: ERR_USAGE. */
 int run_time(double *ns, double *spread, struct run_session *s, int repeats, bool recorded, struct err *e);
 /* The same for each launch alone, in order. Kernels do not overlap here. */
 int run_profile(struct run_launch_time **out, int *n, struct run_session *s, int repeats, struct err *e);

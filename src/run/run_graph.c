@@ -1,12 +1,14 @@
 /* A model in pieces: nodes in their order, as many in one program as it can have. See run.h. */
 #include "run/run_inside.h"
 
+#include <string.h>
+
 enum { MOST_NODES = 64 }; /* of a piece: schedules and compilers take long for more */
 
 static int value_of(struct run_value **out, struct run_session *s, struct graph_value *v, struct err *e)
 {
 	const struct tensor *constant;
-	*out = map_get(&s->values, v->name);
+	*out = map_get(v->is_constant ? &s->constants : &s->values, v->name);
 	if (*out)
 		return 0;
 	if (!v->is_constant) {
@@ -16,7 +18,7 @@ static int value_of(struct run_value **out, struct run_session *s, struct graph_
 	TRY(graph_constant(&constant, s->graph, v, e));
 	*out = NEW(s->arena, struct run_value);
 	**out = (struct run_value){ .value = v, .tensor = *constant };
-	map_put(&s->values, v->name, *out);
+	map_put(&s->constants, v->name, *out);
 	return 0;
 }
 
@@ -28,58 +30,81 @@ static bool is_wanted(const struct run_session *s, const struct graph_value *v)
 	return false;
 }
 
-/* Gives back the memory of values that no node after number `done` reads. Inputs and constants keep theirs for another
- * run. */
+/* Gives back the memory of values that no node after number `done` reads. Inputs keep theirs: run_time() launches
+ * again. */
 static void give_back(struct run_session *s, int done)
 {
 	for (int i = 0; i < s->values.n; i++) {
 		struct run_value *v = (struct run_value *)s->values.entry[i].value;
 		const struct graph_value *g = v->value;
 		int last = g->consumers.n ? g->consumers.at[g->consumers.n - 1] : -1;
-		if (!v->at || v->shared || v->given_back || g->is_input || g->is_constant || is_wanted(s, g) ||
-		    g->captured || last > done)
+		if (!v->at || v->shared || v->given_back || g->is_input || is_wanted(s, g) || g->captured ||
+		    last > done)
 			continue;
 		run_memory_give(&s->memory, v->at);
 		v->given_back = true;
 	}
 }
 
-/* Fails without running anything if the nodes are not one program. */
-static int run_piece(struct run_session *s, const int *node, int n, bool *made, struct err *e)
+static int make_program(struct run_piece *p, struct run_session *s, struct err *e)
 {
 	const struct graph_program_options o = { .any_types = true, .keep_types = true };
-	struct graph_region *r;
-	struct ir_program *p;
-	*made = false;
-	TRY(graph_region_new(&r, s->graph, node, n, e));
-	TRY(graph_region_program(&p, r, &o, s->arena, e));
-	*made = true;
-	struct run_value **in = NEWN(s->arena, struct run_value *, r->inputs.n + 1);
-	struct run_value *out = NEWN(s->arena, struct run_value, r->outputs.n + 1);
+	TRY(graph_region_new(&p->region, s->graph, p->node, p->nodes, e));
+	return graph_region_program(&p->program, p->region, &o, s->arena, e);
+}
+
+/* The piece of these nodes, made when first asked for. Several nodes that are not one program are a piece without one.
+ */
+static int piece_of(struct run_piece **out, struct run_session *s, const int *node, int n, struct err *e)
+{
+	vec_each (p, &s->pieces)
+		if ((*p)->nodes == n && memcmp((*p)->node, node, (size_t)n * sizeof *node) == 0) {
+			*out = *p;
+			return 0;
+		}
+	int *own = NEWN(s->arena, int, n);
+	memcpy(own, node, (size_t)n * sizeof *node);
+	struct run_piece *p = NEW(s->arena, struct run_piece);
+	*p = (struct run_piece){ .node = own, .nodes = n };
+	int rc = make_program(p, s, e);
+	if (rc < 0 && n == 1)
+		return rc;
+	if (rc < 0) {
+		err_clear(e);
+		p->program = NULL;
+	}
+	vec_push(s->arena, &s->pieces, p);
+	*out = p;
+	return 0;
+}
+
+static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
+{
+	const struct graph_region *r = p->region;
+	struct run_value **in = NEWN(s->run, struct run_value *, r->inputs.n + 1);
+	struct run_value *out = NEWN(s->run, struct run_value, r->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++)
 		TRY(value_of(&in[i], s, r->inputs.at[i], e));
 	for (int i = 0; i < r->outputs.n; i++)
 		out[i].value = r->outputs.at[i];
-	if (run_program(s, r, p, in, out, e) < 0)
+	if (run_program(s, p, in, out, e) < 0)
 		return err_where(e, "%s: node %s: ", s->graph->model->path, r->label);
 	for (int i = 0; i < r->outputs.n; i++)
 		map_put(&s->values, r->outputs.at[i]->name, &out[i]);
 	if (s->on.dev)
-		give_back(s, node[n - 1]);
+		give_back(s, p->node[p->nodes - 1]);
 	s->counts->pieces++;
-	s->counts->nodes += n;
+	s->counts->nodes += p->nodes;
 	return 0;
 }
 
 /* Runs the nodes as one piece, or each half of them. */
 static int run_nodes(struct run_session *s, const int *node, int n, struct err *e)
 {
-	bool made;
-	if (run_piece(s, node, n, &made, e) == 0)
-		return 0;
-	if (made || n == 1)
-		return e->code;
-	err_clear(e);
+	struct run_piece *p;
+	TRY(piece_of(&p, s, node, n, e));
+	if (p->program)
+		return run_piece(s, p, e);
 	TRY(run_nodes(s, node, n / 2, e));
 	return run_nodes(s, node + n / 2, n - n / 2, e);
 }
@@ -88,26 +113,43 @@ struct run_session *run_open(const struct run_device *on, struct graph *g, struc
 {
 	struct run_session *s = NEW(a, struct run_session);
 	*s = (struct run_session){
-		.on = *on, .graph = g, .arena = a, .memory = { .dev = on->dev, .arena = a }, .values = map_new(a)
+		.on = *on, .graph = g, .arena = a, .memory = { .dev = on->dev, .arena = a }, .constants = map_new(a)
 	};
 	return s;
 }
 
 void run_close(struct run_session *s)
 {
-	if (!s || !s->on.dev)
+	if (!s)
 		return;
-	vec_each (m, &s->modules)
-		s->on.dev->unload(s->on.dev, *m);
-	run_memory_free(&s->memory);
-	s->modules.n = 0;
+	vec_each (p, &s->pieces)
+		if ((*p)->module)
+			s->on.dev->unload(s->on.dev, (*p)->module);
+	if (s->on.dev)
+		run_memory_free(&s->memory);
+	arena_free(s->run);
+	s->pieces.n = 0;
+	s->run = NULL;
+}
+
+/* Forgets the last run. Its code and constants stay. */
+static void begin(struct run_session *s, struct run_counts *counts)
+{
+	arena_free(s->run);
+	s->run = arena_new();
+	s->values = map_new(s->run);
+	memset(&s->launches, 0, sizeof s->launches);
+	if (s->on.dev)
+		run_memory_give_all(&s->memory);
+	*counts = (struct run_counts){ 0 };
+	s->counts = counts;
 }
 
 /* Marks the nodes that these values need. */
 static bool *needed_by(struct run_session *s, struct graph_value *const *want, int n)
 {
 	struct graph *g = s->graph;
-	bool *needed = NEWN(s->arena, bool, g->nodes.n + 1);
+	bool *needed = NEWN(s->run, bool, g->nodes.n + 1);
 	for (int i = 0; i < n; i++)
 		if (want[i]->producer >= 0)
 			needed[want[i]->producer] = true;
@@ -118,15 +160,14 @@ static bool *needed_by(struct run_session *s, struct graph_value *const *want, i
 	return needed;
 }
 
-int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
+static int run(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
                const struct tensor *in, struct err *e)
 {
 	struct graph *g = s->graph;
 	const bool *needed = needed_by(s, want, n);
-	int *node = NEWN(s->arena, int, g->nodes.n + 1), nodes = 0;
-	s->counts = s->counts ? s->counts : &s->own_counts;
+	int *node = NEWN(s->run, int, g->nodes.n + 1), nodes = 0;
 	for (int i = 0; i < g->inputs.n; i++) {
-		struct run_value *v = NEW(s->arena, struct run_value);
+		struct run_value *v = NEW(s->run, struct run_value);
 		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i] };
 		map_put(&s->values, g->inputs.at[i]->name, v);
 	}
@@ -149,11 +190,18 @@ int run_values(struct tensor *out, struct run_session *s, struct graph_value *co
 	return 0;
 }
 
+int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
+               const struct tensor *in, struct err *e)
+{
+	begin(s, &s->own_counts);
+	return run(out, s, want, n, in, e);
+}
+
 int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
               struct err *e)
 {
-	s->counts = counts;
-	TRY(run_values(out, s, s->graph->outputs.at, s->graph->outputs.n, in, e));
+	begin(s, counts);
+	TRY(run(out, s, s->graph->outputs.at, s->graph->outputs.n, in, e));
 	counts->kernels = s->launches.n;
 	counts->held = s->memory.held;
 	counts->weights = s->memory.weights;

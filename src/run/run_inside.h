@@ -10,7 +10,7 @@
 struct run_block {
 	void *at;
 	size_t bytes;
-	bool free;
+	bool free, kept; /* kept: for later runs too */
 };
 struct run_memory {
 	struct dev *dev;
@@ -22,6 +22,8 @@ struct run_memory {
 };
 int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, struct err *e);
 void run_memory_give(struct run_memory *m, const void *at);
+void run_memory_keep(struct run_memory *m, const void *at);
+void run_memory_give_all(struct run_memory *m); /* except what is kept */
 void run_memory_free(struct run_memory *m);
 
 /* ---- A tensor of the graph: on the host, on the device, or both. */
@@ -31,6 +33,17 @@ struct run_value {
 	void *at;             /* null: not on the device */
 	bool shared;          /* several values have this memory */
 	bool given_back;
+};
+
+/* Consecutive nodes with their compiled program. */
+struct run_piece {
+	const int *node;
+	int nodes;
+	struct graph_region *region;
+	struct ir_program *program; /* null: the nodes are not one program */
+	const struct ir_plan *plan; /* null: not scheduled yet, or interpreted */
+	struct dev_module *module;  /* null: not compiled yet, or without kernels */
+	void **constant;            /* by buffer id: device memory of constants, once they are there */
 };
 
 /* A launch with a copy of its arguments. */
@@ -48,13 +61,17 @@ struct run_session {
 	struct graph *graph;
 	struct arena *arena;
 	struct run_memory memory;
-	struct map values; /* struct run_value, by name */
+	struct map constants; /* struct run_value, by name */
+	struct {
+		VEC(struct run_piece *);
+	} pieces;
+
+	/* Of the last run. */
+	struct arena *run;
+	struct map values; /* struct run_value, by name: inputs and nodes' results */
 	struct {
 		VEC(struct run_launch);
 	} launches;
-	struct {
-		VEC(struct dev_module *);
-	} modules;
 	struct run_counts *counts, own_counts; /* counts: the caller's, or own_counts */
 	struct graph_value *const *want;       /* results of the run, `wants` */
 	int wants;
@@ -64,9 +81,9 @@ struct run_session {
 int run_value_host(struct run_session *s, struct run_value *v, struct err *e);
 int run_value_device(struct run_session *s, struct run_value *v, struct err *e);
 
-/* run_program.c: runs a region's optimised program, and keeps its launches. `outputs`: filled; their tensors have no
- * data unless the interpreter made them. */
-int run_program(struct run_session *s, const struct graph_region *r, struct ir_program *p,
-                struct run_value *const *inputs, struct run_value *outputs, struct err *e);
+/* run_program.c: compiles a piece's program unless it is compiled, runs it, and keeps the launches. `outputs`: filled;
+ * their tensors have no data unless the interpreter made them. */
+int run_program(struct run_session *s, struct run_piece *p, struct run_value *const *inputs, struct run_value *outputs,
+                struct err *e);
 
 #endif

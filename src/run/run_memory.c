@@ -44,6 +44,28 @@ void run_memory_give(struct run_memory *m, const void *at)
 			b->free = true;
 }
 
+void run_memory_keep(struct run_memory *m, const void *at)
+{
+	vec_each (b, &m->blocks)
+		if (b->at == at)
+			b->kept = true;
+}
+
+void run_memory_give_all(struct run_memory *m)
+{
+	int n = 0;
+	vec_each (b, &m->blocks) {
+		b->free = !b->kept;
+		if (b->free && m->dev->name) { /* find() takes none again */
+			m->dev->free(m->dev, b->at);
+			m->held -= b->bytes;
+		} else {
+			m->blocks.at[n++] = *b;
+		}
+	}
+	m->blocks.n = n;
+}
+
 void run_memory_free(struct run_memory *m)
 {
 	vec_each (b, &m->blocks)

@@ -9,32 +9,30 @@
 
 struct running {
 	struct run_session *s;
-	const struct graph_region *region;
-	const struct ir_plan *plan;
-	struct ir_inputs inputs; /* determine the symbols */
-	struct dev_module *module;
-	void **memory; /* by buffer id */
-	int *last;     /* by buffer id: the last step that uses it */
+	struct run_piece *piece;
+	const struct ir_plan *plan; /* the piece's */
+	struct ir_inputs inputs;    /* determine the symbols */
+	void **memory;              /* by buffer id */
+	int *last;                  /* by buffer id: the last step that uses it */
 	struct err *err;
 };
 
-static int compile(struct running *r)
+static int compile(struct run_session *s, struct run_piece *p, struct err *e)
 {
-	struct run_session *s = r->s;
 	struct dev *d = s->on.dev;
 	const struct language *l = language_of(d->props.language);
 	struct str text = str_new(s->arena);
 	struct dev_code code;
-	if (!r->plan->steps.n)
+	if (!p->plan)
+		p->plan = sched_program(p->program, &s->on.target, NULL);
+	if (p->module || !p->plan->steps.n)
 		return 0;
-	l->print(&text, &r->plan, 1);
+	l->print(&text, &p->plan, 1);
 	struct dev_source source = { .file = arena_printf(s->arena, "piece%s", l->ending),
 		                     .text = str_text(&text),
-		                     .may_race = ir_replaces(r->plan->program) };
-	TRY(d->compile(d, &code, &source, NULL, s->arena, r->err));
-	TRY(d->load(d, &r->module, &code, r->err));
-	vec_push(s->arena, &s->modules, r->module);
-	return 0;
+		                     .may_race = ir_replaces(p->program) };
+	TRY(d->compile(d, &code, &source, NULL, s->arena, e));
+	return d->load(d, &p->module, &code, e);
 }
 
 /* ---- What a launch needs. */
@@ -99,12 +97,13 @@ static const struct ir_buffer *buffer_of(const struct running *r, const struct i
 static const char *node_of(const struct running *r, const struct ir_kernel *k)
 {
 	const struct ir_program *p = r->plan->program;
+	const struct graph_region *region = r->piece->region;
 	const char *inside = "";
 	for (int i = 0; i < p->outputs.n; i++)
 		vec_each (b, &k->written)
-			if (buffer_of(r, *b) == p->outputs.at[i] && i < r->region->outputs.n &&
-			    r->region->outputs.at[i]->producer >= 0)
-				return r->s->graph->nodes.at[r->region->outputs.at[i]->producer].label;
+			if (buffer_of(r, *b) == p->outputs.at[i] && i < region->outputs.n &&
+			    region->outputs.at[i]->producer >= 0)
+				return r->s->graph->nodes.at[region->outputs.at[i]->producer].label;
 	vec_each (b, &k->written)
 		if (buffer_of(r, *b)->node)
 			inside = buffer_of(r, *b)->node;
@@ -132,12 +131,12 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 	struct running *r = user;
 	struct run_session *s = r->s;
 	struct dev *d = s->on.dev;
-	struct run_launch x = { .piece = r->region->label, .node = node_of(r, k), .kernel = k };
-	TRY(d->kernel(d, &x.function, r->module, k->name, k->shared_bytes, e));
+	struct run_launch x = { .piece = r->piece->region->label, .node = node_of(r, k), .kernel = k };
+	TRY(d->kernel(d, &x.function, r->piece->module, k->name, k->shared_bytes, e));
 	memcpy(x.grid, grid, sizeof x.grid);
 	memcpy(x.block, block, sizeof x.block);
-	x.args = copy_args(s->arena, k, args);
-	vec_push(s->arena, &s->launches, x);
+	x.args = copy_args(s->run, k, args);
+	vec_push(s->run, &s->launches, x);
 	return dev_launch(d, x.function, &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together },
 	                  x.args, e);
 }
@@ -172,15 +171,23 @@ static int ensure(struct running *r, const struct ir_launcher *l, const struct i
 {
 	struct run_session *s = r->s;
 	struct dev *d = s->on.dev;
+	void *at = r->piece->constant[b->id];
 	size_t bytes;
 	if (r->memory[b->id])
 		return 0;
-	TRY(ir_buffer_bytes(&bytes, l, b, r->err));
-	TRY(run_memory_take(&r->memory[b->id], &s->memory, bytes, b->name, r->err));
-	if (b->role != IR_CONSTANT)
-		return 0;
-	s->memory.weights += bytes;
-	return bytes ? d->copy_in(d, r->memory[b->id], b->data->data, bytes, r->err) : 0;
+	if (!at) {
+		TRY(ir_buffer_bytes(&bytes, l, b, r->err));
+		TRY(run_memory_take(&at, &s->memory, bytes, b->name, r->err));
+	}
+	if (b->role == IR_CONSTANT && !r->piece->constant[b->id]) {
+		if (bytes)
+			TRY(d->copy_in(d, at, b->data->data, bytes, r->err));
+		run_memory_keep(&s->memory, at);
+		s->memory.weights += bytes;
+		r->piece->constant[b->id] = at;
+	}
+	r->memory[b->id] = at;
+	return 0;
 }
 
 static int run_step(struct running *r, const struct ir_launcher *l, int step)
@@ -235,8 +242,8 @@ static int run_on_device(struct running *r, struct run_value *const *inputs, str
 	const struct ir_launcher l = {
 		r->plan->program, r->s->on.dev->props.arch, symbol_value, memory_of, tensor_map, launch, together, r
 	};
-	r->memory = NEWN(r->s->arena, void *, p->buffers.n + 1);
-	r->last = NEWN(r->s->arena, int, p->buffers.n + 1);
+	r->memory = NEWN(r->s->run, void *, p->buffers.n + 1);
+	r->last = NEWN(r->s->run, int, p->buffers.n + 1);
 	for (int i = 0; i < p->buffers.n; i++)
 		r->last[i] = -1;
 	note_uses(r);
@@ -260,17 +267,18 @@ static int run_on_device(struct running *r, struct run_value *const *inputs, str
 static int interpret(struct run_session *s, struct ir_program *p, const struct tensor *const *in,
                      struct run_value *outputs, struct err *e)
 {
-	struct tensor *out = NEWN(s->arena, struct tensor, p->outputs.n + 1);
-	TRY(eval_program(p, in, out, NULL, s->arena, e));
+	struct tensor *out = NEWN(s->run, struct tensor, p->outputs.n + 1);
+	TRY(eval_program(p, in, out, NULL, s->run, e));
 	for (int i = 0; i < p->outputs.n; i++)
 		outputs[i].tensor = out[i];
 	return 0;
 }
 
-int run_program(struct run_session *s, const struct graph_region *region, struct ir_program *p,
-                struct run_value *const *inputs, struct run_value *outputs, struct err *e)
+int run_program(struct run_session *s, struct run_piece *piece, struct run_value *const *inputs,
+                struct run_value *outputs, struct err *e)
 {
-	const struct tensor **in = NEWN(s->arena, const struct tensor *, p->inputs.n + 1);
+	struct ir_program *p = piece->program;
+	const struct tensor **in = NEWN(s->run, const struct tensor *, p->inputs.n + 1);
 	for (int i = 0; i < p->inputs.n; i++) {
 		if (!s->on.dev || ir_value_is(p, p->inputs.at[i])) /* its elements decide extents */
 			TRY(run_value_host(s, inputs[i], e));
@@ -278,8 +286,9 @@ int run_program(struct run_session *s, const struct graph_region *region, struct
 	}
 	if (!s->on.dev)
 		return interpret(s, p, in, outputs, e);
-	struct running r = { .s = s, .region = region, .plan = sched_program(p, &s->on.target, NULL), .err = e };
-	r.inputs = (struct ir_inputs){ p, in };
-	TRY(compile(&r));
+	TRY(compile(s, piece, e));
+	struct running r = { .s = s, .piece = piece, .plan = piece->plan, .inputs = { p, in }, .err = e };
+	if (!piece->constant)
+		piece->constant = NEWN(s->arena, void *, p->buffers.n + 1);
 	return run_on_device(&r, inputs, outputs);
 }

@@ -7,7 +7,7 @@ int run_value_host(struct run_session *s, struct run_value *v, struct err *e)
 	struct tensor t;
 	if (v->tensor.data)
 		return 0;
-	TRY(tensor_new(&t, v->tensor.type, v->tensor.rank, v->tensor.dim, s->arena, e));
+	TRY(tensor_new(&t, v->tensor.type, v->tensor.rank, v->tensor.dim, s->run, e));
 	int64_t bytes = tensor_bytes(&t);
 	if (bytes > 0 && v->at)
 		TRY(d->copy_out(d, t.data, v->at, (size_t)bytes, e));
@@ -20,12 +20,18 @@ int run_value_device(struct run_session *s, struct run_value *v, struct err *e)
 	struct dev *d = s->on.dev;
 	if (v->at)
 		return 0;
+	void *at;
 	int64_t bytes = tensor_bytes(&v->tensor);
 	if (bytes < 0)
 		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" has no type that a device can hold.",
 		               v->value->name);
-	TRY(run_memory_take(&v->at, &s->memory, (size_t)bytes, v->value->name, e));
-	if (v->value->is_constant)
+	TRY(run_memory_take(&at, &s->memory, (size_t)bytes, v->value->name, e));
+	if (bytes)
+		TRY(d->copy_in(d, at, v->tensor.data, (size_t)bytes, e));
+	v->at = at;
+	if (v->value->is_constant) {
+		run_memory_keep(&s->memory, at);
 		s->memory.weights += (size_t)bytes;
-	return bytes ? d->copy_in(d, v->at, v->tensor.data, (size_t)bytes, e) : 0;
+	}
+	return 0;
 }
