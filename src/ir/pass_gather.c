@@ -93,20 +93,28 @@ static void become_gather(struct ir_program *p, struct ir_stage *s, const struct
 	*s = map;
 }
 
+/* Moves the last stage to place i. */
+static void insert(struct ir_program *p, int i, struct ir_stage *last)
+{
+	for (int k = p->stages.n - 1; k > i; k--)
+		p->stages.at[k] = p->stages.at[k - 1];
+	p->stages.at[i] = last;
+}
+
 int ir_pass_gather(struct ir_program *p, struct err *e)
 {
 	(void)e;
 	for (int i = 0; i < p->stages.n; i++) {
-		struct ir_stage *s = p->stages.at[i];
+		struct ir_stage *s = p->stages.at[i], *first = ir_one_hot_gather(p, s);
+		if (first)
+			insert(p, i++, first);
 		if (s->kind != IR_SCATTER || s->combine != IR_NONE || s->out->role != IR_TEMP || !read_by_a_map(p, s))
 			continue;
 		int lead = leading_axes(p, s);
 		if (lead < 0)
 			continue;
 		struct ir_stage *last = last_update(p, s, lead);
-		for (int k = p->stages.n - 1; k > i; k--)
-			p->stages.at[k] = p->stages.at[k - 1];
-		p->stages.at[i++] = last;
+		insert(p, i++, last);
 		become_gather(p, s, last->out, lead);
 	}
 	return 0;

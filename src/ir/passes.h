@@ -7,6 +7,9 @@
 int ir_pass_simplify(struct ir_program *p, struct err *e);
 int ir_pass_merge(struct ir_program *p, struct err *e);
 int ir_pass_gather(struct ir_program *p, struct err *e);
+/* Rewrites a sum of products with a one-hot matrix as a map that gathers rows. Returns the stage to run before it, or
+ * null; a sum that is no such product stays as it is. */
+struct ir_stage *ir_one_hot_gather(struct ir_program *p, struct ir_stage *s);
 int ir_pass_invert(struct ir_program *p, struct err *e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
 int ir_pass_prune(struct ir_program *p, struct err *e);

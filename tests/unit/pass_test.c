@@ -190,6 +190,29 @@ static void chosen(struct arena *a)
 	}
 }
 
+/* A product with a one-hot matrix reads rows; infinities and NaNs of other rows still make NaNs. */
+static void one_hot(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: i32[N,K], q: i32[K]) -> (d: i32[K,K])\n"
+	        "  table: f32[N,K] = map (i, j) select(x[i, j] == i32(9), inf, select(x[i, j] == i32(8), nan, f32(x[i, "
+	        "j])))\n"
+	        "  hot: f32[K,N] = map (i, j) select(or(j == index(q[i]), j - N == index(q[i])), 1.0, 0.0)\n"
+	        "  rows: f32[K,K] = sum (i, j | r<N) hot[i, r] * table[r, j]\n"
+	        "  d: i32[K,K] = map (i, j) select(isnan(rows[i, j]), i32(100), select(isinf(rows[i, j]), i32(50), "
+	        "i32(rows[i, "
+	        "j])))\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	int sums = 0;
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	vec_each (s, &p->stages)
+		sums += (*s)->kind == IR_REDUCE && (*s)->out->rank == 2;
+	CHECK_INT(sums, 0);
+}
+
 int main(void)
 {
 	const char *setting = getenv("PASS_TEST");
@@ -204,6 +227,7 @@ int main(void)
 	}
 	struct arena *a = arena_new();
 	chosen(a);
+	one_hot(a);
 	arena_free(a);
 	return test_done();
 }
