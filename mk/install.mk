@@ -6,13 +6,15 @@ MAN := $(if $(PROGRAM),tpat $(COMMANDS:%=tpat-%))
 ROOT := $(DESTDIR)$(PREFIX)
 
 install: all
-	install -d $(ROOT)/bin $(ROOT)/lib/pkgconfig $(ROOT)/include/tpat
+	install -d $(ROOT)/bin $(ROOT)/lib/pkgconfig $(ROOT)/lib/cmake/tpat $(ROOT)/include/tpat
 	install -m 644 $(B)/libtpat.a $(ROOT)/lib/libtpat.a
 	install -m 755 $(B)/libtpat.so $(ROOT)/lib/libtpat.so.$(VERSION)
 	ln -sf libtpat.so.$(VERSION) $(ROOT)/lib/libtpat.so.$(SOVER)
 	ln -sf libtpat.so.$(VERSION) $(ROOT)/lib/libtpat.so
 	install -m 644 include/tpat/*.h include/tpat/*.hpp $(ROOT)/include/tpat
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tpat.pc.in > $(ROOT)/lib/pkgconfig/tpat.pc
+	install -m 644 tpat-config.cmake $(ROOT)/lib/cmake/tpat
+	sed 's|@VERSION@|$(VERSION)|' tpat-config-version.cmake.in > $(ROOT)/lib/cmake/tpat/tpat-config-version.cmake
 ifneq ($(PROGRAM),)
 	install -m 755 $(B)/tpat $(ROOT)/bin/tpat
 	install -d $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions $(ROOT)/share/fish/vendor_completions.d
@@ -29,4 +31,4 @@ uninstall:
 	rm -f $(addprefix $(ROOT)/,bin/tpat lib/libtpat.a lib/libtpat.so.$(VERSION) lib/libtpat.so.$(SOVER) lib/libtpat.so \
 		lib/pkgconfig/tpat.pc $(MAN:%=share/man/man1/%.1) share/bash-completion/completions/tpat \
 		share/fish/vendor_completions.d/tpat.fish)
-	rm -rf $(ROOT)/include/tpat
+	rm -rf $(ROOT)/include/tpat $(ROOT)/lib/cmake/tpat

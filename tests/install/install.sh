@@ -67,6 +67,26 @@ for page in "$root"/share/man/man1/*.1; do
 		skipped=$((skipped + 1))
 	fi
 done
+
+# A CMake project finds the installed library, links it and runs; a version that is not compatible is refused.
+cmake_project() { # VERSION: configures, builds and runs
+	local project=$here/cmake-$1
+	mkdir -p "$project"
+	printf '%s\n' 'cmake_minimum_required(VERSION 3.13)' 'project(user C)' "find_package(tpat $1 REQUIRED)" \
+		'add_executable(user user.c)' 'target_link_libraries(user tpat::tpat)' >"$project/CMakeLists.txt"
+	printf '%s\n' '#include <string.h>' '#include <tpat/tpat.h>' \
+		'int main(void) { return strcmp(tpat_version(), TPAT_VERSION) != 0; }' >"$project/user.c"
+	cmake -S "$project" -B "$project/build" -DCMAKE_PREFIX_PATH="$root" && cmake --build "$project/build" && "$project/build/user"
+}
+refused() { ! cmake_project "$1" && grep -q 'version' "$here/log"; }
+if command -v cmake >/dev/null; then
+	version=$("$root/bin/tpat" version | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -1)
+	check "cmake" cmake_project "$version"
+	check "cmake: the minor version" cmake_project "${version%.*}"
+	check "cmake: another version" refused 99.0
+else
+	skipped=$((skipped + 3))
+fi
 check "an unknown page" bash -c '! "$1" man nothing' - "$root/bin/tpat"
 
 check uninstall make uninstall DESTDIR="$here/root" PREFIX=/opt/tpat
