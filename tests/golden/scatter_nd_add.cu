@@ -43,7 +43,33 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
 // V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 2, width 1; 256 threads a block.
+// Schedule: scatter 2, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
+void ScatterND_y_update_x8(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
+{
+	const divisor by_K = { K, inverse_K };
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	const int element = block * 2048 + thread * 8;
+	if (element >= K * M)
+		return;
+	const int s = element % by_K;
+	const int r = element / by_K;
+	f16 updates_v1[8];
+	load(updates_v1, updates + s + r * K);
+	f16 y_v[8];
+	#pragma unroll
+	for (int v = 0; v < 8; v++) {
+		y_v[v] = updates_v1[v];
+	}
+	atomic_add_vector(y + s + (to_index(at_rows[r]) < 0 ? to_index(at_rows[r]) + V : to_index(at_rows[r])) * K, y_v);
+}
+
+// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
+// V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter 2, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
 {
@@ -78,7 +104,7 @@ void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 V, i64 K)
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
 // V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 2, width 1; 256 threads a block; 64-bit positions.
+// Schedule: scatter 2, width 8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 V, i64 K, i64 M)
 {

@@ -27,14 +27,6 @@ struct vectors {
 	bool fine;
 };
 
-static void check_term(void *user, int64_t c, int factors, const expr *factor)
-{
-	struct vectors *f = user;
-	(void)factors;
-	(void)factor;
-	f->fine &= c % f->width == 0;
-}
-
 static void find_vector(void *user, expr e)
 {
 	struct vectors *f = user;
@@ -43,20 +35,23 @@ static void find_vector(void *user, expr e)
 	expr flat = ir_flat(f->p->pool, e->buf, e->arg), stride = ir_stride(flat, f->inner);
 	if (stride && ir_is_int(stride, 0)) /* the same for all columns */
 		return;
-	bool along = stride && ir_is_int(stride, 1) && type_info(e->type)->bits * f->width <= WIDEST * 8;
-	f->fine &= along && !type_is_packed(e->type) && f->n < MAX_VECTORS;
-	if (!f->fine)
-		return;
-	ir_poly_terms(ir_binary(IR_SUB, flat, ir_axis(f->p->pool, f->inner, f->s->out->dim[f->inner])), check_term, f);
-	f->load[f->n++] = e;
+	bool narrow = type_info(e->type)->bits * f->width <= WIDEST * 8 && !type_is_packed(e->type);
+	f->fine &= narrow && f->n < MAX_VECTORS && vector_along(f->p, e, f->inner, f->s->out->dim[f->inner], f->width);
+	if (f->fine)
+		f->load[f->n++] = e;
 }
 
-/* Returns false if columns cannot be taken `width` at a time. */
+/* bool: rows of the result are whole vectors. */
+static expr whole_vectors(struct ir_program *p, const struct ir_stage *s, int width)
+{
+	return whole_multiple(p, s->out->dim[s->out->rank - 1], width);
+}
+
+/* Returns false if columns cannot be taken `width` at a time, whatever the extents. */
 static bool find_vectors(struct vectors *f, struct ir_program *p, const struct ir_stage *s, int width)
 {
-	int64_t extent;
 	*f = (struct vectors){ .p = p, .s = s, .width = width, .inner = s->out->rank - 1, .fine = true };
-	if (ir_combine_is_arg(s->combine) || !ir_const_int(s->out->dim[f->inner], &extent) || extent % width ||
+	if (ir_combine_is_arg(s->combine) || ir_is_int(whole_vectors(p, s, width), 0) ||
 	    type_info(s->out->type)->bits * width > WIDEST * 8 || type_is_packed(s->out->type))
 		return false;
 	ir_walk_unconditional(s->value, find_vector, f);
@@ -240,13 +235,13 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	emit_store_vector(p, b, s->out, own, result, width);
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+/* The kernel whose threads make `width` neighbouring columns; that the loads are vectors then is known. */
+static void columns_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                           const struct sched_choice *c, int width)
 {
-	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
-	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	int parts = c->param[0], width = c->param[1] > 1 ? c->param[1] : 1;
+	int parts = c->param[0];
 	struct vectors f;
 	expr columns = ir_index(p->pool, COLUMNS * width), lanes = ir_index(p->pool, COLUMNS), count = out_count(p, s);
 	k->threads = COLUMNS * parts;
@@ -257,16 +252,30 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	expr part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
 	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
 	expr element = emit_constant(p, &k->body, "element", ir_binary(IR_ADD, first, lane), NULL);
-	if (width > 1 && find_vectors(&f, p, s, width))
+	if (width > 1) {
+		ck(find_vectors(&f, p, s, width));
 		several_columns(&f, &k->body, element, part, parts);
-	else
+		kernel_needs(k, whole_vectors(p, s, width));
+	} else {
 		one_column(p, &k->body, s, element, part, parts);
+	}
 
 	/* The serial twin. */
 	expr end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)), own;
 	struct ir_block *b = emit_loop(p, &k->serial, "element", first, end, ir_index(p->pool, 1), count, &own);
 	one_column(p, b, s, own, NULL, 1);
 	kernel_finish(plan, step, k, s);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct ir_step *step = step_new(plan);
+	struct vectors f;
+	int width = c->param[1];
+	if (width > 1 && find_vectors(&f, plan->program, site->s, width))
+		columns_kernel(plan, step, site->s, c, width);
+	if (!step_fits_all(step))
+		columns_kernel(plan, step, site->s, c, 1);
 }
 
 /* The number of times that a thread waits for its loads in flight: once for all, or every eight points. */
@@ -281,7 +290,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct cost_way w = cost_way(site);
 	double outs = w.threads, parts = c->param[0];
 	double in_column = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
-	w.columns = c->param[1] > 1 ? c->param[1] : 1;
+	bool fits = c->param[1] > 1 && about_holds(whole_vectors(site->p, site->s, c->param[1]), site->t);
+	w.columns = fits ? c->param[1] : 1;
 	w.threads = outs * (in_column < parts ? in_column : parts) / w.columns;
 	w.work = cost_work(site);
 	w.serial = rounds(in_column / parts) * ROUND_NS;

@@ -23,21 +23,26 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-/* True if updates along their last axis are contiguous in the result and are whole vectors. */
-static bool in_vectors(const struct ir_stage *s, int width)
+/* True if updates along their last axis are contiguous in the result. */
+static bool in_rows(const struct ir_stage *s)
 {
 	int last = s->space_rank - 1, inner = s->out->rank - 1;
-	int64_t updates, extent;
 	if (last < 0 || inner < 0 || s->at[inner]->op != IR_AXIS || s->at[inner]->i != last ||
-	    type_is_packed(s->out->type) || !ir_const_int(s->space[last], &updates) ||
-	    !ir_const_int(s->out->dim[inner], &extent))
+	    type_is_packed(s->out->type))
 		return false;
 	bool used[IR_MAX_RANK] = { false };
 	if (s->where)
 		mark_axes(s->where, used);
 	for (int k = 0; k < inner; k++)
 		mark_axes(s->at[k], used);
-	return !used[last] && updates % width == 0 && extent % width == 0;
+	return !used[last];
+}
+
+/* bool: rows of updates and of the result are whole vectors. */
+static expr whole_vectors(struct ir_program *p, const struct ir_stage *s, int width)
+{
+	return ir_binary(IR_AND, whole_multiple(p, s->space[s->space_rank - 1], width),
+	                 whole_multiple(p, s->out->dim[s->out->rank - 1], width));
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
@@ -45,7 +50,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct ir_stage *s = site->s;
 	int n = 0;
 	for (int width = BYTES * 8 / type_info(s->out->type)->bits; width > 1; width /= 2)
-		if (in_vectors(s, width))
+		if (in_rows(s) && !ir_is_int(whole_vectors(site->p, s, width), 0))
 			out[n++] = (struct sched_choice){ &sched_scatter, { width } };
 	out[n++] = (struct sched_choice){ &sched_scatter, { 1 } };
 	return n;
@@ -68,9 +73,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_stage fill = fill_of(s);
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
 	rule_candidates(sched_rule_of_maps, p, &fill, t, fill_choice);
-	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t),
-	       width = c->param[0];
-	bool along = in_vectors(s, 1);
+	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t);
+	bool along = in_rows(s), fits = c->param[0] > 1 && about_holds(whole_vectors(p, s, c->param[0]), t);
+	double width = fits ? c->param[0] : 1;
 	double bytes =
 	        scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
 	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
@@ -114,6 +119,34 @@ static void emit_updates(struct ir_program *p, struct ir_block *b, const struct 
 	}
 }
 
+/* The kernel that applies the updates, `width` neighbours per thread. */
+static void apply_updates(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
+                          const struct sched_choice *c, int width)
+{
+	struct ir_program *p = plan->program;
+	struct ir_kernel *k =
+	        kernel_new(plan, s, width > 1 ? arena_printf(p->arena, "_update_x%d", width) : "_update", c);
+	bool used[IR_MAX_RANK] = { false };
+	expr axis[IR_MAX_RANK] = { NULL }, count = space_count(p, s);
+	expr element = declare_element(p, k, count, THREADS, width);
+	scatter_axes_read(s, used);
+	declare_axes(p, &k->body, element, s->space_rank, s->space, ir_axis_names[1], used, axis);
+	struct axes here = { .value = axis };
+	struct ir_block *b = s->where ? emit_if(p, &k->body, to_kernel(p, s->where, &here)) : &k->body;
+	if (width > 1) {
+		emit_updates(p, b, s, axis, width);
+		kernel_needs(k, whole_vectors(p, s, width));
+	} else {
+		emit_update(p, b, s, flat_view(p, s->out), scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
+	}
+
+	/* Serial twin: the first block applies all updates in order. */
+	expr block = ir_block(p->pool, k->blocks);
+	b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, ir_index(p->pool, 0)));
+	emit_serial_updates(p, b, s, 0, axis);
+	kernel_finish(plan, step, k, s);
+}
+
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct ir_stage *s = site->s;
@@ -124,26 +157,11 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	rule_candidates(sched_rule_of_maps, p, fill, site->t, fill_choice);
 	apply_choice(plan, fill, &fill_choice[0], site->t);
 
-	int width = c->param[0];
 	struct ir_step *step = step_new(plan);
-	struct ir_kernel *k = kernel_new(plan, s, "_update", c);
-	bool used[IR_MAX_RANK] = { false };
-	expr axis[IR_MAX_RANK] = { NULL }, count = space_count(p, s);
-	expr element = declare_element(p, k, count, THREADS, width);
-	scatter_axes_read(s, used);
-	declare_axes(p, &k->body, element, s->space_rank, s->space, ir_axis_names[1], used, axis);
-	struct axes here = { .value = axis };
-	struct ir_block *b = s->where ? emit_if(p, &k->body, to_kernel(p, s->where, &here)) : &k->body;
-	if (width > 1)
-		emit_updates(p, b, s, axis, width);
-	else
-		emit_update(p, b, s, flat_view(p, s->out), scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
-
-	/* Serial twin: the first block applies all updates in order. */
-	expr block = ir_block(p->pool, k->blocks);
-	b = emit_if(p, &k->serial, ir_binary(IR_EQ, block, ir_index(p->pool, 0)));
-	emit_serial_updates(p, b, s, 0, axis);
-	kernel_finish(plan, step, k, s);
+	if (c->param[0] > 1)
+		apply_updates(plan, step, s, c, c->param[0]);
+	if (!step_fits_all(step))
+		apply_updates(plan, step, s, c, 1);
 }
 
 const struct sched_rule sched_scatter = {
