@@ -165,23 +165,18 @@ static int take(struct cli *c, const struct cli_option *option, int argc, char *
 	return store(c, o, value);
 }
 
-/* "MODEL": "model". */
-static const char *needed(const char *argument)
-{
-	static const char *const word[] = { "library", "folder", "place" };
-	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-		if (ascii_same(argument, word[i]) == 0)
-			return word[i];
-	return "model";
-}
-
 static int too_few(const struct cli *c)
 {
 	const char *command = c->command->name;
-	char advice[160];
+	char advice[160], needed[32]; /* "MODEL [LOG]": "model" */
+	size_t length = 0;
+	for (const char *word = c->command->arguments; ascii_is_upper(word[length]) && length + 1 < sizeof needed;
+	     length++)
+		needed[length] = ascii_lower(word[length]);
+	needed[length] = 0;
 	snprintf(advice, sizeof advice, "usage: tpat %s %s [OPTION ...]; tpat %s --help shows the options.", command,
 	         c->command->arguments, command);
-	return cli_usage(advice, "tpat %s needs a %s.", command, needed(c->command->arguments));
+	return cli_usage(advice, "tpat %s needs a %s.", command, needed);
 }
 
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
