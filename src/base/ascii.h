@@ -31,6 +31,12 @@ static inline bool ascii_is_alnum(char c)
 	return ascii_is_letter(c) || ascii_is_digit(c);
 }
 
+/* Of names in C. */
+static inline bool ascii_is_word(char c)
+{
+	return ascii_is_alnum(c) || c == '_';
+}
+
 static inline bool ascii_is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

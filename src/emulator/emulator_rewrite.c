@@ -16,11 +16,6 @@ struct rewriter {
 	struct err *err;
 };
 
-static bool is_word(char c)
-{
-	return ascii_is_alnum(c) || c == '_';
-}
-
 static int line_of(const struct rewriter *r, const char *p)
 {
 	int line = 1;
@@ -68,7 +63,7 @@ static const char *skip_opaque(const char *p)
 static bool starts_word(const char *p, const char *word)
 {
 	size_t n = strlen(word);
-	return strncmp(p, word, n) == 0 && !is_word(p[n]);
+	return strncmp(p, word, n) == 0 && !ascii_is_word(p[n]);
 }
 
 /* `extern "C" __global__`: kernels of two texts may have one name, so they keep C++'s linkage. */
@@ -138,12 +133,12 @@ static int note_kernel(struct rewriter *r, const char *p)
 	const char *bounds = "0", *cluster = "0";
 	for (p += strlen("__global__"); *p;) {
 		const char *next = skip_opaque(p);
-		if (next != p || !is_word(*p)) {
+		if (next != p || !ascii_is_word(*p)) {
 			p = next != p ? next : p + 1;
 			continue;
 		}
 		const char *word = p;
-		while (is_word(*p))
+		while (ascii_is_word(*p))
 			p++;
 		const char *open = skip_space(p);
 		if (*open != '(')
@@ -175,7 +170,7 @@ static int note_kernel(struct rewriter *r, const char *p)
 static int declare_shared(struct rewriter *r, const char *type, const char *decl, size_t n, bool dynamic)
 {
 	size_t name = 0;
-	while (name < n && is_word(decl[name]))
+	while (name < n && ascii_is_word(decl[name]))
 		name++;
 	if (name == 0)
 		return err_set(r->err, ERR_USAGE, "%s: shared memory without a name near \"%.40s\".", r->name, decl);
@@ -203,7 +198,7 @@ static size_t type_length(const char *s)
 	}
 	while (end > 0 && ascii_is_space(s[end - 1]))
 		end--;
-	while (end > 0 && is_word(s[end - 1]))
+	while (end > 0 && ascii_is_word(s[end - 1]))
 		end--;
 	return end;
 }
@@ -249,7 +244,7 @@ static int rewrite_words(struct rewriter *r)
 	const char *p = r->text;
 	while (*p) {
 		const char *next = skip_opaque(p);
-		if (next == p && is_word(*p)) {
+		if (next == p && ascii_is_word(*p)) {
 			if (starts_word(p, "__global__"))
 				TRY(note_kernel(r, p));
 			const char *follower = starts_word(p, "extern") ? skip_space(p + strlen("extern")) : NULL;
@@ -263,7 +258,7 @@ static int rewrite_words(struct rewriter *r)
 				p = follower;
 				continue;
 			}
-			for (next = p; is_word(*next);)
+			for (next = p; ascii_is_word(*next);)
 				next++;
 		} else if (next == p) {
 			next = p + 1;

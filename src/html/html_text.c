@@ -58,11 +58,6 @@ void html_format(struct str *out, const char *format, ...)
 
 /* ---- CUDA C++. */
 
-static bool is_word(char c)
-{
-	return ascii_is_alnum(c) || c == '_';
-}
-
 static bool is_keyword(const char *word, size_t n)
 {
 	static const char *const keyword[] = {
@@ -144,7 +139,7 @@ static size_t quoted(const char *c)
 static size_t number(const char *c)
 {
 	size_t n = 0;
-	while (is_word(c[n]) || c[n] == '.' ||
+	while (ascii_is_word(c[n]) || c[n] == '.' ||
 	       ((c[n] == '-' || c[n] == '+') && n && (c[n - 1] == 'e' || c[n - 1] == 'E') && c[1] != 'x'))
 		n++;
 	return n;
@@ -169,7 +164,7 @@ static size_t token(const char *c, bool begins_line, char *kind)
 		*kind = 'n';
 		return number(c);
 	}
-	while (is_word(c[n]))
+	while (ascii_is_word(c[n]))
 		n++;
 	*kind = n && is_keyword(c, n) ? 'k' : 0;
 	return n ? n : 1;

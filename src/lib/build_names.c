@@ -25,7 +25,7 @@ int build_given_name(const struct build *b, const char *label, const char **name
 		*name = text + n + 1;
 		bool fine = ascii_is_letter(**name) || **name == '_';
 		for (const char *c = *name; *c; c++)
-			fine &= ascii_is_alnum(*c) || *c == '_';
+			fine &= ascii_is_word(*c);
 		if (!fine || strlen(*name) > NAME_MAX_BYTES)
 			return err_set(b->err, ERR_USAGE,
 			               "\"%s\" cannot be a plugin's name: letters, digits and _ only, at most %d.",

@@ -15,7 +15,7 @@ static bool parse_dim(struct graph_dim *out, const char *text, size_t n, struct 
 	bool digits = n > 0, word = n > 0 && !ascii_is_digit(text[0]);
 	for (size_t i = 0; i < n; i++) {
 		digits &= ascii_is_digit(text[i]);
-		word &= ascii_is_alnum(text[i]) || text[i] == '_';
+		word &= ascii_is_word(text[i]);
 	}
 	if (digits && n < 18)
 		*out = (struct graph_dim){ .value = strtoll(text, NULL, 10) };
