@@ -69,6 +69,26 @@ struct cli_option {
 	  "swiglu, rope, attention, nms, qdq, or the nodes of a small ONNX file" }, \
 	{ "all", 0, CLI_FLAG, &(o).all, NULL, "every node that tpat supports, in few plugins" }, \
 	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto skip" }
+/* Rows that builds and reports share: the nodes that are refused, and the model's inputs; types; the database. */
+#define CLI_READ(o) \
+	{ "engine-report", 0, CLI_TEXT, &(o).engine_report, "LOG", \
+	  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n" \
+	  "capability: nodes that TensorRT refuses there are\n" \
+	  "selected by --auto, too" }, \
+	{ "shape", 's', CLI_LIST, &(o).shape, "IN:1x3xHxW", "shape of a model input" }, \
+	{ "value", 0, CLI_LIST, &(o).value, "IN=16000", \
+	  "make a model input a constant: a number or a list (1,2,3)" }
+#define CLI_TYPES(o) \
+	{ "keep-types", 0, CLI_FLAG, &(o).keep_types, NULL, \
+	  "keep BOOL and UINT8 inputs and outputs of plugins (default:\n" \
+	  "convert them to INT32)" }, \
+	{ "any-types", 0, CLI_FLAG, &(o).any_types, NULL, \
+	  "let plugins have inputs and outputs of types that TensorRT lacks" }
+#define CLI_DATABASE(o) \
+	{ "db", 0, CLI_TEXT, &(o).db, "FILE", \
+	  "tuning database to take schedules from (default $TPAT_DB, else\n" \
+	  "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" }, \
+	{ "no-db", 0, CLI_FLAG, &(o).no_db, NULL, "use the cost model only" }
 /* clang-format on */
 
 struct cli_command {

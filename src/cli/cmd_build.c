@@ -98,13 +98,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\n"
 		  "later). Before 10.7 the model has no local functions, and tpat\n"
 		  "writes a portable model with them next to it" },
-		{ "engine-report", 0, CLI_TEXT, &b->o.engine_report, "LOG",
-		  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n"
-		  "capability: nodes that TensorRT refuses there are\n"
-		  "selected by --auto, too" },
-		{ "shape", 's', CLI_LIST, &b->o.shape, "IN:1x3xHxW", "shape of a model input" },
-		{ "value", 0, CLI_LIST, &b->o.value, "IN=16000",
-		  "make a model input a constant: a number or a list (1,2,3)" },
+		CLI_READ(b->o),
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input, such as\n"
 		  "x:1x3x32,8x3x64,32x3x128: tpat chooses kernels for all three,\n"
@@ -114,18 +108,11 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "schedules per plugin that TensorRT can choose from when it\n"
 		  "builds an engine (default 2; 1 for more than two --arch, and\n"
 		  "for products, convolutions and attention)" },
-		{ "keep-types", 0, CLI_FLAG, &b->o.keep_types, NULL,
-		  "keep BOOL and UINT8 inputs and outputs of plugins (default:\n"
-		  "convert them to INT32)" },
-		{ "any-types", 0, CLI_FLAG, &b->o.any_types, NULL,
-		  "let plugins have inputs and outputs of types that TensorRT lacks" },
+		CLI_TYPES(b->o),
 		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
 		  "gather, invert, inline, prune; its kernels: cuda; or all" },
-		{ "db", 0, CLI_TEXT, &b->o.db, "FILE",
-		  "tuning database to take schedules from (default $TPAT_DB, else\n"
-		  "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
-		{ "no-db", 0, CLI_FLAG, &b->o.no_db, NULL, "use the cost model only" },
+		CLI_DATABASE(b->o),
 		{ "from-db-only", 0, CLI_FLAG, &b->o.from_db_only, NULL,
 		  "fail if the database has no schedule for a plugin's program" },
 		{ "tune", 0, CLI_FLAG, &b->tune, NULL,

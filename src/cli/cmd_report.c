@@ -15,23 +15,11 @@ int cli_report(struct cli *c, int argc, char **argv)
 		  "choose kernels for this GPU: \"A100 40GB\", \"orin nx\"\n(default H100 SXM)" },
 		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION",
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\nlater)" },
-		{ "engine-report", 0, CLI_TEXT, &o.engine_report, "LOG",
-		  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n"
-		  "capability: nodes that TensorRT refuses there are\n"
-		  "selected by --auto, too" },
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "shape of a model input" },
-		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
-		  "make a model input a constant: a number or a list (1,2,3)" },
+		CLI_READ(o),
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input: times are\nestimated at the optimum" },
-		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL,
-		  "keep BOOL and UINT8 inputs and outputs of plugins (default:\nconvert them to INT32)" },
-		{ "any-types", 0, CLI_FLAG, &o.any_types, NULL,
-		  "let plugins have inputs and outputs of types that TensorRT lacks" },
-		{ "db", 0, CLI_TEXT, &o.db, "FILE",
-		  "tuning database to take schedules from (default $TPAT_DB, else\n"
-		  "tpat/tpat.db in $XDG_CACHE_HOME or ~/.cache)" },
-		{ "no-db", 0, CLI_FLAG, &o.no_db, NULL, "use the cost model only" },
+		CLI_TYPES(o),
+		CLI_DATABASE(o),
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		CLI_QUIET,
 		{ .name = NULL },
@@ -51,8 +39,10 @@ int cli_report(struct cli *c, int argc, char **argv)
 		                        "plugins", page->plugins, "left_out", page->left_out));
 		return 0;
 	}
-	printf("wrote %s: %d nodes, %d regions, %d plugins\n", page->path, page->nodes, page->regions, page->plugins);
+	printf("wrote %s: %d node%s, %d region%s, %d plugin%s\n", page->path, page->nodes, page->nodes == 1 ? "" : "s",
+	       page->regions, page->regions == 1 ? "" : "s", page->plugins, page->plugins == 1 ? "" : "s");
 	if (page->left_out)
-		printf("  without the kernels of %d plugins, which would make the page too long\n", page->left_out);
+		printf("  without the kernels of %d plugin%s, which would make the page too long\n", page->left_out,
+		       page->left_out == 1 ? "" : "s");
 	return 0;
 }
