@@ -138,7 +138,7 @@ static void draw_edges(struct str *out, const struct drawing *d)
 		else if (b->row == a->row + 1)
 			str_printf(out, "M%d %dC%d %d %d %d %d %d", x, y, x, y + BETWEEN, to_x, to_y - BETWEEN, to_x,
 			           to_y);
-		else /* beside the boxes between */
+		else /* passes beside the boxes of the rows between */
 			str_printf(out, "M%d %dC%d %d %d %d %d %d", x, y, x + WIDTH / 2 + GAP, y + BETWEEN,
 			           to_x + WIDTH / 2 + GAP, to_y - BETWEEN, to_x, to_y);
 	}

@@ -66,7 +66,7 @@ struct run_session {
 		VEC(struct run_piece *);
 	} pieces;
 
-	/* Of the last run. */
+	/* The last run. */
 	struct arena *run;
 	struct map values; /* struct run_value, by name: inputs and nodes' results */
 	struct {
