@@ -171,22 +171,21 @@ static int ensure(struct running *r, const struct ir_launcher *l, const struct i
 {
 	struct run_session *s = r->s;
 	struct dev *d = s->on.dev;
-	void *at = r->piece->constant[b->id];
+	void **at = &r->memory[b->id], *constant = r->piece->constant[b->id];
 	size_t bytes;
-	if (r->memory[b->id])
+	if (!*at)
+		*at = constant;
+	if (*at)
 		return 0;
-	if (!at) {
-		TRY(ir_buffer_bytes(&bytes, l, b, r->err));
-		TRY(run_memory_take(&at, &s->memory, bytes, b->name, r->err));
-	}
-	if (b->role == IR_CONSTANT && !r->piece->constant[b->id]) {
-		if (bytes)
-			TRY(d->copy_in(d, at, b->data->data, bytes, r->err));
-		run_memory_keep(&s->memory, at);
-		s->memory.weights += bytes;
-		r->piece->constant[b->id] = at;
-	}
-	r->memory[b->id] = at;
+	TRY(ir_buffer_bytes(&bytes, l, b, r->err));
+	TRY(run_memory_take(at, &s->memory, bytes, b->name, r->err));
+	if (b->role != IR_CONSTANT)
+		return 0;
+	if (bytes)
+		TRY(d->copy_in(d, *at, b->data->data, bytes, r->err));
+	run_memory_keep(&s->memory, *at);
+	s->memory.weights += bytes;
+	r->piece->constant[b->id] = *at;
 	return 0;
 }
 
