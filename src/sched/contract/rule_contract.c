@@ -16,7 +16,7 @@ static void find_padded(struct contract_found *f)
 	f->fits[CONTRACT_PADDED] = !contract_always_vectors(c) && contract_match_padded(padded, 16);
 	bool maps = contract_has_maps(f->fits[CONTRACT_PADDED] ? padded : c) && contract_always_vectors(c);
 	f->fits[CONTRACT_PADDED_STEPS] = !c->plain && !maps && contract_match_padded(steps, 128);
-	/* Where both operands are copied anyway, padding costs nothing and holds whatever the extents. */
+	/* Copies of both operands take the same time padded, and allow vectors for all extents. */
 	if (f->fits[CONTRACT_PACKED] && f->fits[CONTRACT_PADDED] && c->side[0].pack && c->side[1].pack)
 		f->fits[CONTRACT_PACKED] = false;
 }

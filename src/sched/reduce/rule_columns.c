@@ -235,14 +235,13 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	emit_store_vector(p, b, s->out, own, result, width);
 }
 
-/* The kernel whose threads make `width` neighbouring columns; that the loads are vectors then is known. */
+/* The kernel whose threads make several neighbouring columns from these vectors; null: one column. */
 static void columns_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                           const struct sched_choice *c, int width)
+                           const struct sched_choice *c, struct vectors *f)
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	int parts = c->param[0];
-	struct vectors f;
+	int parts = c->param[0], width = f ? f->width : 1;
 	expr columns = ir_index(p->pool, COLUMNS * width), lanes = ir_index(p->pool, COLUMNS), count = out_count(p, s);
 	k->threads = COLUMNS * parts;
 	k->blocks = ceil_div(p, count, COLUMNS * width);
@@ -252,9 +251,8 @@ static void columns_kernel(struct ir_plan *plan, struct ir_step *step, const str
 	expr part = emit_constant(p, &k->body, "part", ir_binary(IR_FLOORDIV, thread, lanes), ir_index(p->pool, parts));
 	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
 	expr element = emit_constant(p, &k->body, "element", ir_binary(IR_ADD, first, lane), NULL);
-	if (width > 1) {
-		ck(find_vectors(&f, p, s, width));
-		several_columns(&f, &k->body, element, part, parts);
+	if (f) {
+		several_columns(f, &k->body, element, part, parts);
 		kernel_needs(k, whole_vectors(p, s, width));
 	} else {
 		one_column(p, &k->body, s, element, part, parts);
@@ -271,11 +269,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 {
 	struct ir_step *step = step_new(plan);
 	struct vectors f;
-	int width = c->param[1];
-	if (width > 1 && find_vectors(&f, plan->program, site->s, width))
-		columns_kernel(plan, step, site->s, c, width);
+	if (c->param[1] > 1 && find_vectors(&f, plan->program, site->s, c->param[1]))
+		columns_kernel(plan, step, site->s, c, &f);
 	if (!step_fits_all(step))
-		columns_kernel(plan, step, site->s, c, 1);
+		columns_kernel(plan, step, site->s, c, NULL);
 }
 
 /* The number of times that a thread waits for its loads in flight: once for all, or every eight points. */
