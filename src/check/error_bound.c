@@ -95,16 +95,6 @@ static expr sum_rounding(const struct builder *b, expr n, expr total, expr squar
 
 /* ---- Reductions and scans: the accumulator as a buffer, its error, and the post expression of both. */
 
-struct put_acc {
-	expr acc;
-};
-
-static expr put_acc(void *user, struct ir_pool *p, expr e, const expr *arg)
-{
-	(void)p, (void)arg;
-	return e->op == IR_ACC ? ((struct put_acc *)user)->acc : NULL;
-}
-
 /* The number of terms. */
 static expr terms(struct builder *b, const struct ir_stage *s)
 {
@@ -152,8 +142,7 @@ static void accumulated_error(struct builder *b, const struct ir_stage *s)
 	const struct ir_buffer *error = total_error(b, s, total, &lost);
 	if (error)
 		set_error(b, total, error);
-	struct put_acc x = { ir_cast(own(b, total), t) };
-	expr post = s->post ? ir_copy(b->x.p->pool, s->post, put_acc, &x) : ir_cast(x.acc, s->out->type);
+	expr post = ir_stage_result(b->x.p->pool, s, ir_cast(own(b, total), t));
 	expr made = lost ? NULL : error_here(b, post, &lost);
 	map_error(b, s, made, lost);
 }

@@ -18,12 +18,8 @@ struct one_hot {
 /* The value of a map's element, for a load from one; else null. */
 static expr made_by_map(struct ir_program *p, expr load)
 {
-	vec_each (s, &p->stages)
-		if ((*s)->out == load->buf)
-			return (*s)->kind == IR_MAP && ir_cost((*s)->value) <= CHEAP
-			               ? ir_bind_axes(p->pool, (*s)->value, load->arg)
-			               : NULL;
-	return NULL;
+	const struct ir_stage *s = ir_stage_of(p, load->buf);
+	return s && s->kind == IR_MAP && ir_cost(s->value) <= CHEAP ? ir_bind_axes(p->pool, s->value, load->arg) : NULL;
 }
 
 static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *arg)
@@ -77,17 +73,6 @@ static expr as_index(expr e)
 	return e->op == IR_CAST && e->arg[0]->type == TYPE_INDEX ? e->arg[0] : ir_cast(e, TYPE_INDEX);
 }
 
-static void mark_axis(void *user, expr e)
-{
-	if (e->op == IR_AXIS)
-		((bool *)user)[e->i] = true;
-}
-
-static void mark_axes(expr e, bool used[2 * IR_MAX_RANK])
-{
-	ir_walk(e, mark_axis, used);
-}
-
 /* The r for which an equality holds; null if it is not of the form r == x, x without r. */
 static expr solve(const struct one_hot *h, expr equal)
 {
@@ -99,7 +84,7 @@ static expr solve(const struct one_hot *h, expr equal)
 	for (int k = 0; k < 2; k++) {
 		expr row = ir_binary(IR_ADD, ir_binary(IR_SUB, k ? a : b, k ? b : a), axis);
 		bool used[2 * IR_MAX_RANK] = { false };
-		mark_axes(row, used);
+		ir_mark_axes(row, used);
 		if (!used[r])
 			return row;
 	}
@@ -163,13 +148,6 @@ static expr count_wild(struct one_hot *h, expr element, const bool *used, struct
 	return ir_load(pool, count->out, at);
 }
 
-static expr put_acc(void *user, struct ir_pool *pool, expr e, const expr *arg)
-{
-	(void)pool;
-	(void)arg;
-	return e->op == IR_ACC ? *(expr *)user : NULL;
-}
-
 /* Rewrites the sum as a map; returns the stage that has to run before it, or null. */
 static struct ir_stage *become_gather(struct one_hot *h, struct ir_stage *s, expr element, const bool *used)
 {
@@ -188,8 +166,7 @@ static struct ir_stage *become_gather(struct one_hot *h, struct ir_stage *s, exp
 		expr own = ir_select(h->inside, ir_cast(not_finite(hit), TYPE_I32), ir_int(pool, TYPE_I32, 0));
 		sum = ir_select(ir_binary(IR_EQ, wild, own), sum, ir_float(pool, t, NAN));
 	}
-	expr value = s->post ? ir_copy(pool, s->post, put_acc, &sum) : ir_cast(sum, s->out->type);
-	*s = (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = value };
+	*s = (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = ir_stage_result(pool, s, sum) };
 	return count;
 }
 
@@ -202,7 +179,7 @@ static bool is_table(const struct ir_stage *s, expr e, bool *used)
 		x = x->arg[0];
 	if (x->op != IR_LOAD)
 		return false;
-	mark_axes(e, used);
+	ir_mark_axes(e, used);
 	if (!used[s->out->rank])
 		return false;
 	for (int k = 0; k < s->out->rank; k++)

@@ -191,6 +191,7 @@ void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
 void ir_mark_unconditional(expr e, bool *sure);
 void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 bool ir_uses(expr e, enum ir_op op);
+void ir_mark_axes(expr e, bool *used);                          /* sets used[i] for each AXIS i in e */
 expr ir_bind_axes(struct ir_pool *p, expr e, const expr *axis); /* replaces AXIS i by axis[i] */
 int ir_cost(expr e); /* operations in the DAG; transcendental functions count 8, loads 2 */
 
@@ -429,6 +430,8 @@ void ir_stage_slots(struct ir_stage *s, void (*fn)(void *user, expr *slot, const
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
 bool ir_reads(expr e, const struct ir_buffer *b);
+/* A stage's result for the accumulator's final value: its `post`, or a cast. */
+expr ir_stage_result(struct ir_pool *p, const struct ir_stage *s, expr acc);
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* the stage defining b, or null */
 
 /* The run-time source of a symbol's value: the first input extent that is this symbol alone. False if no input has

@@ -19,12 +19,6 @@ static bool read_by_a_map(const struct ir_program *p, const struct ir_stage *mad
 	return maps == 1;
 }
 
-static void mark_axis(void *user, expr e)
-{
-	if (e->op == IR_AXIS)
-		((bool *)user)[e->i] = true;
-}
-
 /* The number of leading axes of the result before those that an update replaces as a whole row, element by element; -1:
  * none. */
 static int leading_axes(struct ir_program *p, const struct ir_stage *s)
@@ -39,9 +33,9 @@ static int leading_axes(struct ir_program *p, const struct ir_stage *s)
 		row = ir_binary(IR_MUL, row, s->out->dim[lead]);
 	}
 	for (int k = 0; k < lead; k++)
-		ir_walk(s->at[k], mark_axis, used);
+		ir_mark_axes(s->at[k], used);
 	if (s->where)
-		ir_walk(s->where, mark_axis, used);
+		ir_mark_axes(s->where, used);
 	for (int k = updates; k < s->space_rank; k++)
 		if (used[k])
 			return -1;

@@ -20,14 +20,6 @@ struct inverse {
 	expr digit[IR_MAX_RANK], here[IR_MAX_RANK]; /* the update reaches an element if all pairs are equal */
 };
 
-static const struct ir_stage *made_by(const struct inverse *v, const struct ir_buffer *b)
-{
-	vec_each (s, &v->p->stages)
-		if ((*s)->out == b)
-			return *s;
-	return NULL;
-}
-
 /* The element count of an arg reduction that is never empty; null: unknown. */
 static expr reduced_count(const struct inverse *v, const struct ir_stage *s)
 {
@@ -45,7 +37,7 @@ static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *ar
 	struct inverse *v = user;
 	if (e->op != IR_LOAD)
 		return NULL;
-	const struct ir_stage *s = made_by(v, e->buf);
+	const struct ir_stage *s = ir_stage_of(v->p, e->buf);
 	if (s && s->kind == IR_MAP && ir_cost(s->value) <= SEEN_THROUGH) {
 		expr at = ir_bind_axes(pool, s->value, arg);
 		return ir_copy(pool, at, see_through, v);

@@ -134,6 +134,17 @@ struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i)
 	return i < l->collects.n ? l->collects.at[i].out : NULL;
 }
 
+static expr put_acc(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	(void)p, (void)arg;
+	return e->op == IR_ACC ? *(expr *)user : NULL;
+}
+
+expr ir_stage_result(struct ir_pool *p, const struct ir_stage *s, expr acc)
+{
+	return s->post ? ir_copy(p, s->post, put_acc, &acc) : ir_cast(acc, s->out->type);
+}
+
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b)
 {
 	struct ir_buffer *made;

@@ -135,6 +135,17 @@ expr ir_bind_axes(struct ir_pool *p, expr e, const expr *axis)
 	return ir_copy(p, e, bind_axis, &axis);
 }
 
+static void mark_axis(void *user, expr e)
+{
+	if (e->op == IR_AXIS)
+		((bool *)user)[e->i] = true;
+}
+
+void ir_mark_axes(expr e, bool *used)
+{
+	ir_walk(e, mark_axis, used);
+}
+
 static void add_cost(void *user, expr e)
 {
 	int *cost = user;

@@ -77,9 +77,9 @@ expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr
 
 void axes_read(const struct ir_stage *s, bool *used)
 {
-	mark_axes(s->value, used);
+	ir_mark_axes(s->value, used);
 	if (s->post)
-		mark_axes(s->post, used);
+		ir_mark_axes(s->post, used);
 }
 
 expr out_position(struct ir_program *p, const struct ir_stage *s)

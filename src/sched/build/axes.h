@@ -39,8 +39,6 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
                   const char *const *names, const bool *used, expr *value);
 /* All of out's axes except s->axis, in order: their extents, names and `used` marks. Returns their number. */
 int other_axes(const struct ir_stage *s, const bool *used, expr *dim, const char **names, bool *others);
-/* Marks which axes an expression reads. */
-void mark_axes(expr e, bool *used);
 /* Bits of the widest type that e loads; 0 if it has no loads. */
 int widest_load(expr e);
 

@@ -108,18 +108,6 @@ expr substitute(const struct substitution *s, expr e)
 	return x;
 }
 
-static void mark_axis(void *user, expr e)
-{
-	bool *used = user;
-	if (e->op == IR_AXIS)
-		used[e->i] = true;
-}
-
-void mark_axes(expr e, bool *used)
-{
-	ir_walk(e, mark_axis, used);
-}
-
 static void widen(void *user, expr e)
 {
 	int *bits = user;

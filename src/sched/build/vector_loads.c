@@ -258,11 +258,11 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 void vector_loads_axes(const struct vector_loads *l, expr same, bool *used)
 {
 	vec_each (c, &l->cases)
-		mark_axes(c->cond, used);
+		ir_mark_axes(c->cond, used);
 	vec_each (f, &l->found) {
 		expr flat = ir_flat(l->p->pool, f->load->buf, f->load->arg);
 		if (f->like < 0 && (f->parts > 1 || !same || ir_binary(IR_SUB, flat, same)->varies))
-			mark_axes(flat, used);
+			ir_mark_axes(flat, used);
 	}
 }
 

@@ -70,9 +70,9 @@ static bool take_operand(struct contract_operand *o, expr e)
 static bool shares_own_axis(expr a, expr b, expr c)
 {
 	bool used[3][2 * IR_MAX_RANK] = { { false } }, shares = false;
-	mark_axes(a, used[0]);
-	mark_axes(b, used[1]);
-	mark_axes(c, used[2]);
+	ir_mark_axes(a, used[0]);
+	ir_mark_axes(b, used[1]);
+	ir_mark_axes(c, used[2]);
 	for (int k = 0; k < 2 * IR_MAX_RANK; k++)
 		shares |= used[0][k] && !used[1][k] && used[2][k];
 	return shares;
@@ -120,7 +120,7 @@ static bool zero_is_own(const struct contract *c, int side)
 	int met = 0;
 	if (!c->side[side].zero)
 		return true;
-	mark_axes(c->side[side].zero, used);
+	ir_mark_axes(c->side[side].zero, used);
 	for (int k = 0; k < 2 * IR_MAX_RANK; k++)
 		met += used[k];
 	for (int i = 0; i < c->axes[own]; i++)
@@ -135,8 +135,8 @@ static bool group_axes(struct contract *c)
 	struct ir_pool *pool = c->p->pool;
 	int rank = c->s->out->rank, last = -1;
 	bool used[2][2 * IR_MAX_RANK] = { { false } };
-	mark_axes(c->side[0].value, used[0]);
-	mark_axes(c->side[1].value, used[1]);
+	ir_mark_axes(c->side[0].value, used[0]);
+	ir_mark_axes(c->side[1].value, used[1]);
 	for (int k = 0; k < rank; k++)
 		if (used[0][k] != used[1][k] && !ir_is_int(c->s->out->dim[k], 1))
 			last = k;
@@ -232,8 +232,8 @@ static expr operand_vectors(const struct contract *c, const struct contract_oper
 	if (!load)
 		return NULL;
 	if (load != o->value) {
-		mark_axes(contract_condition_of(o), apart);
-		mark_axes(o->value->arg[2], other);
+		ir_mark_axes(contract_condition_of(o), apart);
+		ir_mark_axes(o->value->arg[2], other);
 	}
 	for (int k = 0; k < axes; k++)
 		if (other[k])
@@ -290,7 +290,7 @@ expr contract_position(const struct contract *c)
 void contract_find_width(struct contract *c)
 {
 	bool apart[2 * IR_MAX_RANK] = { false };
-	mark_axes(c->inside, apart);
+	ir_mark_axes(c->inside, apart);
 	c->fits = whole_vectors(c, contract_position(c), c->s->out->rank, c->axis[CONTRACT_COLUMN],
 	                        c->axes[CONTRACT_COLUMN], CONTRACT_VECTOR, apart);
 	c->width = never(c->fits) ? 1 : CONTRACT_VECTOR;

@@ -123,9 +123,9 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 		depth = emit_parameter(k->p, f, TYPE_INDEX, "depth", c->depth);
 	}
 	expr load = contract_load_of(&c->side[side]), condition = contract_condition_of(&c->side[side]);
-	mark_axes(!load ? value : ir_flat(k->p->pool, load->buf, load->arg), used);
+	ir_mark_axes(!load ? value : ir_flat(k->p->pool, load->buf, load->arg), used);
 	if (condition)
-		mark_axes(condition, used);
+		ir_mark_axes(condition, used);
 	contract_declare_group(k, f->body, own, outer, used);
 	contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
 	if (!divides(c->extent[own], outer_size(k, side)))

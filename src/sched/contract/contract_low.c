@@ -18,7 +18,7 @@ static expr first_that_holds(const struct contract *c, expr test, int *axis)
 	expr room = ir_binary(IR_SUB, test->arg[1], test->arg[0]); /* the test: 0 <= room */
 	room = test->op == IR_LT ? ir_binary(IR_SUB, room, ir_index(pool, 1)) : room;
 	*axis = -1;
-	mark_axes(room, used);
+	ir_mark_axes(room, used);
 	for (int k = rank; k < rank + c->s->space_rank; k++) {
 		if (used[k] && *axis >= 0)
 			return NULL;
@@ -103,7 +103,7 @@ static double mean(const struct contract *c, expr e, const struct sched_target *
 	int64_t n = 1;
 	double sum = 0;
 	bool used[2 * IR_MAX_RANK] = { false };
-	mark_axes(e, used);
+	ir_mark_axes(e, used);
 	for (int k = 0; k < c->s->out->rank; k++)
 		n = used[k] ? about(c->s->out->dim[k], t) : n;
 	int64_t samples = n < SAMPLES ? n : SAMPLES;

@@ -111,7 +111,7 @@ static bool split_index(const struct contract *c, expr index, expr *from, expr *
 static bool uses(expr e, int first, int after)
 {
 	bool used[2 * IR_MAX_RANK] = { false }, any = false;
-	mark_axes(e, used);
+	ir_mark_axes(e, used);
 	for (int k = first; k < after; k++)
 		any |= used[k];
 	return any;

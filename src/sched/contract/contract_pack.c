@@ -14,7 +14,7 @@ static int dimension_of(expr load, int axis)
 	int at = -1;
 	for (int d = 0; d < load->buf->rank; d++) {
 		bool used[2 * IR_MAX_RANK] = { false };
-		mark_axes(load->arg[d], used);
+		ir_mark_axes(load->arg[d], used);
 		if (!used[axis])
 			continue;
 		expr stride = ir_stride(load->arg[d], axis);

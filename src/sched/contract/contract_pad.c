@@ -39,7 +39,7 @@ static bool find_rows(struct padding *x, expr load, struct rows *rows)
 	*rows = (struct rows){ .dimension = -1, .count = ir_index(pool, 1) };
 	for (int d = 0; d < load->buf->rank; d++) {
 		bool used[2 * IR_MAX_RANK] = { false };
-		mark_axes(load->arg[d], used);
+		ir_mark_axes(load->arg[d], used);
 		if (!used[x->axis])
 			continue;
 		expr stride = ir_stride(load->arg[d], x->axis);

@@ -170,7 +170,7 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 	struct accumulator a = accumulator_begin(k->p, b, c->s);
 	expr depth;
 	struct ir_block *sum = emit_loop(k->p, b, "depth", index_(k, 0), c->depth, index_(k, 1), c->depth, &depth);
-	mark_axes(c->s->value, used);
+	ir_mark_axes(c->s->value, used);
 	contract_declare_depth(k, sum, depth, used, NULL);
 	struct axes here = { .value = k->axis };
 	accumulate(&a, sum, to_kernel(k->p, c->s->value, &here), NULL);

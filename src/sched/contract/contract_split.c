@@ -38,7 +38,7 @@ static int divided_axis(const struct job *j, expr e, int64_t *by, expr *ahead)
 	if ((e->op != IR_FLOORDIV && e->op != IR_MOD) || e->type != TYPE_INDEX || !ir_const_int(e->arg[1], by) ||
 	    *by < 2)
 		return -1;
-	mark_axes(e->arg[0], used);
+	ir_mark_axes(e->arg[0], used);
 	for (int k = 0; k < 2 * IR_MAX_RANK; k++) {
 		axis = used[k] ? k : axis;
 		n += used[k];
@@ -166,13 +166,13 @@ static bool guard_operands(const struct job *j, struct contract *c)
 			struct contract_operand *o = &c->side[side];
 			bool index[2 * IR_MAX_RANK] = { false }, tested[2 * IR_MAX_RANK] = { false }, both[2];
 			expr condition = contract_condition_of(o);
-			mark_axes(condition ? o->value->arg[1] : o->value, index);
+			ir_mark_axes(condition ? o->value->arg[1] : o->value, index);
 			if (condition) {
-				mark_axes(o->value->arg[2], index);
-				mark_axes(condition, tested);
+				ir_mark_axes(o->value->arg[2], index);
+				ir_mark_axes(condition, tested);
 			}
 			if (o->zero)
-				mark_axes(o->zero, index);
+				ir_mark_axes(o->zero, index);
 			use_both(index, part, &both[0], &both[1]);
 			if (both[0] && both[1])
 				return false;
@@ -217,7 +217,7 @@ bool contract_match_split(struct contract *c, struct ir_program *p, const struct
 		if (!part->by)
 			continue;
 		for (int side = 0; side < 2; side++) {
-			mark_axes(c->side[side].value, used[side]);
+			ir_mark_axes(c->side[side].value, used[side]);
 			use_both(used[side], part, &both[side][0], &both[side][1]);
 		}
 		part->interleaved = both[0][0] != both[1][0] && both[0][1] != both[1][1] && both[0][0] != both[0][1];

@@ -34,7 +34,7 @@ void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b)
 		     none = ir_int(k->p->pool, TYPE_I32, 0);
 		f->value = none;
 		if (c->side[side].zero) {
-			mark_axes(c->side[side].zero, used);
+			ir_mark_axes(c->side[side].zero, used);
 			contract_declare_group(k, f->body, own, at, used);
 			struct axes here = { .value = k->axis };
 			f->value = ir_select(ir_binary(IR_LT, ir_var_of(at->var, NULL), c->extent[own]),
@@ -91,7 +91,7 @@ static void own_axes(const struct contract_kernel *k, expr *own)
 	const struct axes here = { .value = k->axis };
 	for (int d = 0; d < c->whole->out->rank; d++) {
 		bool used[2 * IR_MAX_RANK] = { false }, known = true;
-		mark_axes(c->own[d], used);
+		ir_mark_axes(c->own[d], used);
 		for (int i = 0; i < c->s->out->rank; i++)
 			known &= !used[i] || k->axis[i];
 		own[d] = known ? to_kernel(k->p, c->own[d], &here) : NULL;
@@ -140,11 +140,11 @@ static void axes_of_results(const struct contract *c, bool *used)
 	for (int i = 0; i < c->stages; i++) {
 		const struct ir_stage *s = c->made[i];
 		if (s->kind == IR_MAP || s->post)
-			mark_axes(s->kind == IR_MAP ? s->value : s->post, own);
+			ir_mark_axes(s->kind == IR_MAP ? s->value : s->post, own);
 	}
 	for (int d = 0; d < c->whole->out->rank; d++)
 		if (own[d])
-			mark_axes(c->own[d], used);
+			ir_mark_axes(c->own[d], used);
 }
 
 /* True if e, over the result's axes, depends on two neighbouring ones through one position alone. */
@@ -177,7 +177,7 @@ static void find_merged(const struct contract *c, bool *merged)
 {
 	expr position = contract_position(c);
 	bool tested[2 * IR_MAX_RANK] = { false };
-	mark_axes(c->inside, tested);
+	ir_mark_axes(c->inside, tested);
 	for (int i = 0; i + 1 < c->axes[CONTRACT_COLUMN]; i++) {
 		int outer = c->axis[CONTRACT_COLUMN][i], inner = c->axis[CONTRACT_COLUMN][i + 1];
 		int own_outer = whole_axis(c, outer), own_inner = whole_axis(c, inner);

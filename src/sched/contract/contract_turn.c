@@ -9,7 +9,7 @@ static int axes_along(const struct contract *c, int side, int *axis)
 	const struct contract_operand *o = &c->side[side];
 	int rank = c->s->out->rank, n = 0;
 	bool used[2 * IR_MAX_RANK] = { false };
-	mark_axes(ir_flat(c->p->pool, o->value->buf, o->value->arg), used);
+	ir_mark_axes(ir_flat(c->p->pool, o->value->buf, o->value->arg), used);
 	for (int k = 0; k < rank + c->s->space_rank; k++)
 		if (used[k])
 			axis[n++] = k;

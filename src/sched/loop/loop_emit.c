@@ -244,7 +244,7 @@ static bool has_lanes(const struct loop_plan *l, int n, const struct loop_item *
 static void mark_expr(void *user, expr e, const char *role)
 {
 	(void)role;
-	mark_axes(e, user);
+	ir_mark_axes(e, user);
 }
 
 static void declare_rows(struct emitter *m, struct ir_kernel *k, struct ir_block *b)

@@ -112,7 +112,7 @@ void used_axes(struct view *v, int n, const expr *e, bool *used)
 	probe.acc = NULL;
 	for (int i = 0; i < n; i++)
 		if (e[i])
-			mark_axes(see(&probe, e[i]), used);
+			ir_mark_axes(see(&probe, e[i]), used);
 }
 
 void declare_place(struct view *v, struct ir_block *b, expr element, int rank, const expr *dim,

@@ -30,7 +30,7 @@ static void check_load(void *user, expr e)
 static bool knows_axis(expr e, int axis)
 {
 	bool used[IR_MAX_RANK] = { false };
-	mark_axes(e, used);
+	ir_mark_axes(e, used);
 	return used[axis];
 }
 

@@ -18,7 +18,7 @@ expr map_value_at(struct ir_program *p, struct ir_block *b, const struct ir_stag
 	expr axis[IR_MAX_RANK], own[IR_MAX_RANK];
 	/* Only the axes that still occur after loads at the element's position became x[element]. */
 	struct axes a = { .value = own, .same = map_position(p, s, own), .same_as = at };
-	mark_axes(to_kernel(p, s->value, &a), used);
+	ir_mark_axes(to_kernel(p, s->value, &a), used);
 	declare_axes(p, b, at, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
 	a.value = axis;
 	for (int i = 0; i < s->out->rank; i++)

@@ -174,7 +174,7 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 		          .same_as = ir_binary(IR_ADD, element, f.lane),
 		          .load = from_vector,
 		          .user = &f };
-	mark_axes(to_kernel(p, s->value, &a), met);
+	ir_mark_axes(to_kernel(p, s->value, &a), met);
 	for (int i = 0; i < rank; i++) { /* an axis carries when the next one ends */
 		any |= met[i];
 		used[i] = any;

@@ -183,7 +183,7 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 		          .user = &l };
 	struct shared shared = shared_of(p, l.value, inner);
 	/* Axes that occur in the value and in the vectors' start positions. */
-	mark_axes(to_kernel(p, l.value, &a), used);
+	ir_mark_axes(to_kernel(p, l.value, &a), used);
 	vector_loads_axes(&l, same, used);
 	declare_axes(p, &k->body, element, rank, s->out->dim, ir_axis_names[0], used, axis);
 	for (int i = 0; i < rank; i++)

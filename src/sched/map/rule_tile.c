@@ -223,7 +223,7 @@ static bool width_fits(const struct turned *t, int width)
 		return true;
 	bool tested[2 * IR_MAX_RANK] = { false };
 	if (t->condition)
-		mark_axes(t->condition, tested);
+		ir_mark_axes(t->condition, tested);
 	if (tested[t->b] || !ir_const_int(t->dim[t->a], &a) || !ir_const_int(t->dim[t->b], &b) || a % width ||
 	    b % width || bytes > WIDEST)
 		return false;

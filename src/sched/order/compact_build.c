@@ -50,7 +50,7 @@ expr compact_at_point(const struct compact_points *x, struct ir_block *b, expr e
 	for (int k = 0; k < x->s->space_rank; k++)
 		own[k] = ir_axis(p->pool, k, x->s->space[k]);
 	struct axes a = { .value = own, .same = x->same, .same_as = point };
-	mark_axes(to_kernel(p, e, &a), used);
+	ir_mark_axes(to_kernel(p, e, &a), used);
 	declare_axes(p, b, point, x->s->space_rank, x->s->space, ir_axis_names[1], used, axis);
 	for (int k = 0; k < x->s->space_rank; k++)
 		if (!axis[k])

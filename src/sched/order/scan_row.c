@@ -63,9 +63,9 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 		r.own[k] = ir_axis(p->pool, k, s->out->dim[k]);
 	r.sum = ir_acc(p->pool, s->value->type);
 	expr somewhere = ir_some(p->pool, TYPE_INDEX, r.extent);
-	mark_axes(in_row(&r, s->value, r.own, somewhere), used);
+	ir_mark_axes(in_row(&r, s->value, r.own, somewhere), used);
 	if (s->post)
-		mark_axes(in_row(&r, s->post, r.own, somewhere), used);
+		ir_mark_axes(in_row(&r, s->post, r.own, somewhere), used);
 	row_axes(p, b, s, row, used, r.axis);
 	r.sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
 	return r;

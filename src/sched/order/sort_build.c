@@ -38,9 +38,9 @@ struct sort_row sort_row_begin(struct ir_program *p, struct ir_block *b, const s
 	sort_own_position(p, s, own);
 	expr r = ir_some(p->pool, TYPE_INDEX, row.n);
 	struct sort_maps maps = sort_maps(p, s);
-	mark_axes(sort_value_with(&row, row.key, own, r), used);
+	ir_mark_axes(sort_value_with(&row, row.key, own, r), used);
 	for (int i = 0; i < maps.n; i++)
-		mark_axes(sort_value_with(&row, maps.at[i].value, own, r), used);
+		ir_mark_axes(sort_value_with(&row, maps.at[i].value, own, r), used);
 	row_axes(p, b, s, number, used, row.axis);
 	return row;
 }

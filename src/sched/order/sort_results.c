@@ -54,7 +54,7 @@ static expr of_key(const struct ir_stage *s, const struct sort_map *map, expr wi
 	expr key = sort_key(s);
 	expr value = substitute(&(struct substitution){ &key, &with, 1 }, map->value);
 	bool used[IR_MAX_RANK + 1] = { false };
-	mark_axes(value, used);
+	ir_mark_axes(value, used);
 	return used[s->out->rank] ? NULL : value;
 }
 

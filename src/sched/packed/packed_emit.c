@@ -87,7 +87,7 @@ static const struct ir_variable *emit_left(const struct packed *m, struct ir_blo
 	expr flat = ir_flat(m->p->pool, m->left->buf, m->left->arg);
 	expr column = emit_parameter(m->p, f, TYPE_INDEX, "column", m->columns);
 	expr depth = emit_parameter(m->p, f, TYPE_INDEX, "depth", m->s->space[0]);
-	mark_axes(flat, used);
+	ir_mark_axes(flat, used);
 	declare_column(&at, f->body, column, used);
 	expr inside = ir_binary(IR_AND, ir_binary(IR_LT, ir_var_of(column->var, NULL), m->columns),
 	                        ir_binary(IR_LT, ir_var_of(depth->var, NULL), m->s->space[0]));

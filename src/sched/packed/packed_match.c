@@ -21,7 +21,7 @@ static bool find_rows(struct packed *m, expr load, int each)
 	expr flat = ir_flat(pool, load->buf, load->arg);
 	bool used[2 * IR_MAX_RANK] = { false };
 	int64_t stride, count;
-	mark_axes(flat, used);
+	ir_mark_axes(flat, used);
 	m->row = -1;
 	for (int a = 0; a < m->s->out->rank; a++)
 		if (used[a]) {
@@ -120,7 +120,7 @@ static bool take_blocks(struct packed *m, expr e)
 	struct blocks f = { reduced_axis(m), m->block, true };
 	bool used[2 * IR_MAX_RANK] = { false };
 	find_blocks(&f, e);
-	mark_axes(e, used);
+	ir_mark_axes(e, used);
 	for (int a = 0; a < m->s->out->rank; a++)
 		f.fine &= a == m->row || !used[a];
 	m->block = (int)f.block;
@@ -234,7 +234,7 @@ static bool find_columns(struct packed *m)
 	expr flat = ir_flat(pool, m->left->buf, m->left->arg), stride = ir_stride(flat, m->s->out->rank);
 	int each = 32 / m->bits;
 	bool used[2 * IR_MAX_RANK] = { false };
-	mark_axes(flat, used);
+	ir_mark_axes(flat, used);
 	if (used[m->row] || !stride || !ir_is_int(stride, 1))
 		return false;
 	m->columns = ir_index(pool, 1);

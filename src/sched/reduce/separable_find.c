@@ -59,7 +59,7 @@ static void look_at_second(void *user, expr e)
 		l->fits &= (e->arg[k]->op == IR_AXIS && e->arg[k]->i == k) || ir_is_int(e->buf->dim[k], 1);
 	expr at = e->arg[f->rank - 1];
 	bool used[2 * IR_MAX_RANK] = { false };
-	mark_axes(at, used);
+	ir_mark_axes(at, used);
 	l->moves |= used[f->rank - 1] && at->op != IR_AXIS;
 }
 

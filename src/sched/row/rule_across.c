@@ -295,10 +295,10 @@ static void declare_rows(struct across_kernel *k, struct ir_block *b, expr row)
 	bool used[IR_MAX_RANK + 1] = { false };
 	for (int i = 0; i < k->r->stages; i++) {
 		const struct across_stage *st = &k->r->stage[i];
-		mark_axes(st->value, used);
+		ir_mark_axes(st->value, used);
 		if (st->post)
-			mark_axes(st->post, used);
-		mark_axes(st->at, used);
+			ir_mark_axes(st->post, used);
+		ir_mark_axes(st->at, used);
 	}
 	declare_axes(k->p, b, row, k->r->rank, k->r->dim, ir_axis_names[0], used, k->axis);
 }

@@ -99,9 +99,9 @@ static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, e
 		                                                       : ir_axis_names[0][i];
 	}
 	memcpy(k->axis, own, sizeof own[0] * (size_t)st->rank);
-	mark_axes(in_kernel(k, e), used);
+	ir_mark_axes(in_kernel(k, e), used);
 	if (second)
-		mark_axes(in_kernel(k, second), used);
+		ir_mark_axes(in_kernel(k, second), used);
 	for (int i = 0; i < st->rank; i++) /* unused axes may have any value */
 		k->axis[i] = ir_index(k->p->pool, 0);
 	expr value[2 * IR_MAX_RANK] = { NULL };

@@ -32,9 +32,9 @@ static bool in_rows(const struct ir_stage *s)
 		return false;
 	bool used[IR_MAX_RANK] = { false };
 	if (s->where)
-		mark_axes(s->where, used);
+		ir_mark_axes(s->where, used);
 	for (int k = 0; k < inner; k++)
-		mark_axes(s->at[k], used);
+		ir_mark_axes(s->at[k], used);
 	return !used[last];
 }
 

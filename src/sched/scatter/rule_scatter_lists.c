@@ -43,9 +43,9 @@ static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_
 	if (x->lead < 1 || x->lead == rank)
 		return false;
 	for (int k = 0; k < x->lead; k++)
-		mark_axes(s->at[k], used);
+		ir_mark_axes(s->at[k], used);
 	if (s->where)
-		mark_axes(s->where, used);
+		ir_mark_axes(s->where, used);
 	for (int k = x->updates; k < s->space_rank; k++)
 		if (used[k])
 			return false;
@@ -115,9 +115,9 @@ static void note_updates(struct ir_plan *plan, struct scatter_lists *x, const st
 	struct axes here = { .value = axis };
 	expr number = declare_element(p, k, x->count, THREADS, 1);
 	for (int i = 0; i < x->lead; i++)
-		mark_axes(s->at[i], used);
+		ir_mark_axes(s->at[i], used);
 	if (s->where)
-		mark_axes(s->where, used);
+		ir_mark_axes(s->where, used);
 	declare_axes(p, &k->body, number, x->updates, s->space, ir_axis_names[1], used, axis);
 	struct ir_block *b = s->where ? emit_if(p, &k->body, to_kernel(p, s->where, &here)) : &k->body;
 	struct ir_call *call =
@@ -191,7 +191,7 @@ static void emit_update_of_row(struct scatter_lists *x, struct ir_block *b, expr
 	const struct ir_stage *s = x->s;
 	bool used[IR_MAX_RANK] = { false };
 	expr axis[IR_MAX_RANK] = { NULL };
-	mark_axes(s->value, used);
+	ir_mark_axes(s->value, used);
 	number = emit_constant(p, b, "update", ir_cast(number, TYPE_INDEX), x->count);
 	declare_axes(p, b, number, x->updates, s->space, ir_axis_names[1], used, axis);
 	for (int k = x->updates; k < s->space_rank; k++)
@@ -207,7 +207,7 @@ static void find_rows_axes(struct scatter_lists *x, bool *used)
 	vec_each (e, &vectors.load) {
 		expr flat = ir_flat(x->p->pool, (*e)->buf, (*e)->arg);
 		if (ir_binary(IR_SUB, flat, same)->varies)
-			mark_axes(flat, used);
+			ir_mark_axes(flat, used);
 	}
 }
 
@@ -224,7 +224,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	for (int i = 0; i < rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
 	struct axes before = { .value = own, .same = out_position(x->p, x->s), .same_as = element };
-	mark_axes(to_kernel(p, s->init, &before), used);
+	ir_mark_axes(to_kernel(p, s->init, &before), used);
 	find_rows_axes(x, used);
 	for (int i = x->lead; i < rank; i++)
 		used[i] = true;

@@ -130,7 +130,7 @@ static void begin_row(struct scatter_rows *r, struct ir_block *b, expr *axis)
 	expr place, v, lane[IR_MAX_RANK];
 	int rank = s->out->rank;
 	b = each_vector(r, b, &place);
-	mark_axes(s->init, used);
+	ir_mark_axes(s->init, used);
 	declare_axes(p, b, place, rank - r->lead, s->out->dim + r->lead, ir_axis_names[0] + r->lead, used + r->lead,
 	             axis + r->lead);
 	for (int k = r->lead; k < rank; k++)
@@ -220,7 +220,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	r.shared->dim[0] = ir_index(p->pool, r.size);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)r.shared);
 	expr block = ir_block(p->pool, r.rows), row = emit_constant(p, &k->body, "row", block, r.rows);
-	mark_axes(s->init, used);
+	ir_mark_axes(s->init, used);
 	scatter_axes_read(s, used);
 	declare_axes(p, &k->body, row, r.lead, s->out->dim, ir_axis_names[0], used, axis);
 	for (int i = 0; i < r.lead; i++)

@@ -9,11 +9,11 @@
 
 void scatter_axes_read(const struct ir_stage *s, bool *used)
 {
-	mark_axes(s->value, used);
+	ir_mark_axes(s->value, used);
 	if (s->where)
-		mark_axes(s->where, used);
+		ir_mark_axes(s->where, used);
 	for (int k = 0; k < s->out->rank; k++)
-		mark_axes(s->at[k], used);
+		ir_mark_axes(s->at[k], used);
 }
 
 expr scatter_place(struct ir_program *p, const struct ir_stage *s, int lead, const expr *axis)
