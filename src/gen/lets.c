@@ -49,10 +49,11 @@ static bool nameable(expr e)
 
 void gen_lets(struct gen_text *g, expr e, expr also)
 {
-	struct arena *scratch = arena_new();
+	gen_lets_end(g);
+	struct arena *scratch = g->let_arena = arena_new();
 	uint32_t n = (also && also->id > e->id ? also->id : e->id) + 1; /* operands have lower ids */
 	struct share s = { NEWN(scratch, int, n), NEWN(scratch, bool, n), NEWN(scratch, bool, n), { 0 }, scratch };
-	g->let = NEWN(g->out->arena, const char *, n);
+	g->let = NEWN(scratch, const char *, n);
 	g->let_n = n;
 	count_uses(&s, e);
 	ir_mark_unconditional(e, s.sure);
@@ -71,11 +72,12 @@ void gen_lets(struct gen_text *g, expr e, expr also)
 		str_add(g->out, ";\n");
 		g->let[x->id] = name;
 	}
-	arena_free(scratch);
 }
 
 void gen_lets_end(struct gen_text *g)
 {
+	arena_free(g->let_arena);
+	g->let_arena = NULL;
 	g->let = NULL;
 }
 

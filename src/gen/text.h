@@ -35,6 +35,7 @@ struct gen_text {
 	const struct ir_kernel *kernel;
 	const char **let; /* by node id: the name of a variable that holds it, or null */
 	uint32_t let_n;   /* capacity of `let` */
+	struct arena *let_arena;
 	int lets;
 	int depth;                /* number of enclosing loops */
 	bool coarse;              /* see gen_coarse */
