@@ -1,8 +1,6 @@
 # make install and make uninstall: the program, the library, headers, manual pages and completion, under PREFIX, in DESTDIR.
 
 .PHONY: install uninstall
-COMMANDS := fix build list report run verify deploy bench db tune rebuild doctor inspect check-plugin
-MAN := $(if $(PROGRAM),tpat $(COMMANDS:%=tpat-%))
 ROOT := $(DESTDIR)$(PREFIX)
 
 install: all
@@ -19,7 +17,7 @@ ifneq ($(PROGRAM),)
 	install -m 755 $(B)/tpat $(ROOT)/bin/tpat
 	install -d $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions $(ROOT)/share/fish/vendor_completions.d
 	$(B)/tpat man > $(ROOT)/share/man/man1/tpat.1
-	for command in $(COMMANDS); do \
+	commands=$$($(B)/tpat man --list) && for command in $$commands; do \
 		$(B)/tpat man $$command > $(ROOT)/share/man/man1/tpat-$$command.1 || exit; \
 	done
 	$(B)/tpat completion bash > $(ROOT)/share/bash-completion/completions/tpat
@@ -29,6 +27,6 @@ endif
 
 uninstall:
 	rm -f $(addprefix $(ROOT)/,bin/tpat lib/libtpat.a lib/libtpat.so.$(VERSION) lib/libtpat.so.$(SOVER) lib/libtpat.so \
-		lib/pkgconfig/tpat.pc $(MAN:%=share/man/man1/%.1) share/bash-completion/completions/tpat \
+		lib/pkgconfig/tpat.pc share/man/man1/tpat.1 share/man/man1/tpat-*.1 share/bash-completion/completions/tpat \
 		share/fish/vendor_completions.d/tpat.fish)
 	rm -rf $(ROOT)/include/tpat $(ROOT)/lib/cmake/tpat

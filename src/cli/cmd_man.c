@@ -84,14 +84,32 @@ static void program(void)
 	printf(".SH SEE ALSO\ntpat COMMAND \\-\\-help, and tpat man COMMAND for the manual page of a command.\n");
 }
 
+static void list(struct cli *c, const struct cli_option *option)
+{
+	if (option->name)
+		printf("%s\n", c->command->name);
+}
+
 int cli_man(struct cli *c, int argc, char **argv)
 {
-	const struct cli_option option[] = { { .name = NULL } };
+	bool names = false;
+	const struct cli_option option[] = {
+		{ "list", 0, CLI_FLAG, &names, NULL,
+		  "print the commands that have options, and so a page of their own" },
+		{ .name = NULL },
+	};
 	const char *name = NULL;
 	int status = cli_parse(c, option, argc, argv, &name, 0, 1);
 	if (status >= 0)
 		return status;
 	const struct cli_command *k = cli_commands;
+	if (names && name)
+		return cli_usage("tpat man COMMAND prints one page.", "--list takes no command.");
+	if (names) {
+		for (; k->name; k++)
+			cli_show_options(c, k, list);
+		return 0;
+	}
 	while (name && k->name && strcmp(k->name, name) != 0)
 		k++;
 	if (name && !k->name)

@@ -45,10 +45,11 @@ check "bash: no file where text is meant" completes_not README.md tpat build --n
 for command in $("$root/bin/tpat" --help | awk '/^  [a-z]/ {print $1}'); do
 	check "bash: $command" completes "$command" tpat "$command"
 	case $command in
-	onnx2plugin | completion | man | help | version) ;; # tpat.1 has them
+	onnx2plugin | completion | help | version) ;; # tpat.1 has them
 	*) check "the page of $command" test -s "$root/share/man/man1/tpat-$command.1" ;;
 	esac
 done
+check "a page of no command" bash -c '! "$1" man --list build' - "$root/bin/tpat"
 for shell in zsh fish; do
 	"$root/bin/tpat" completion $shell >"$here/$shell"
 	if command -v $shell >/dev/null; then
