@@ -15,10 +15,11 @@ install: all
 	sed 's|@VERSION@|$(VERSION)|' tpat-config-version.cmake.in > $(ROOT)/lib/cmake/tpat/tpat-config-version.cmake
 ifneq ($(PROGRAM),)
 	install -m 755 $(B)/tpat $(ROOT)/bin/tpat
-	install -d $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions $(ROOT)/share/fish/vendor_completions.d
+	install -d $(ROOT)/share/man/man1 $(ROOT)/share/man/man7 $(ROOT)/share/bash-completion/completions $(ROOT)/share/fish/vendor_completions.d
 	$(B)/tpat man > $(ROOT)/share/man/man1/tpat.1
-	commands=$$($(B)/tpat man --list) && for command in $$commands; do \
-		$(B)/tpat man $$command > $(ROOT)/share/man/man1/tpat-$$command.1 || exit; \
+	pages=$$($(B)/tpat man --list) && for page in $$pages; do \
+		name=$${page#tpat-}; \
+		$(B)/tpat man $${name%.*} > $(ROOT)/share/man/man$${page##*.}/$$page || exit; \
 	done
 	$(B)/tpat completion bash > $(ROOT)/share/bash-completion/completions/tpat
 	$(B)/tpat completion fish > $(ROOT)/share/fish/vendor_completions.d/tpat.fish
@@ -27,6 +28,6 @@ endif
 
 uninstall:
 	rm -f $(addprefix $(ROOT)/,bin/tpat lib/libtpat.a lib/libtpat.so.$(VERSION) lib/libtpat.so.$(SOVER) lib/libtpat.so \
-		lib/pkgconfig/tpat.pc share/man/man1/tpat.1 share/man/man1/tpat-*.1 share/bash-completion/completions/tpat \
+		lib/pkgconfig/tpat.pc share/man/man1/tpat.1 share/man/man[17]/tpat-*.[17] share/bash-completion/completions/tpat \
 		share/fish/vendor_completions.d/tpat.fish)
 	rm -rf $(ROOT)/include/tpat $(ROOT)/lib/cmake/tpat

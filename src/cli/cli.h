@@ -4,6 +4,7 @@
 #define TPAT_CLI_CLI_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/vec.h"
@@ -43,9 +44,13 @@ struct cli_option {
 		CLI_SPLIT,  /* the same, split at commas too */
 	} kind;
 	void *target;      /* of the kind's type */
-	const char *value; /* placeholder of the value in --help: "FILE" */
+	const char *value; /* placeholder of the value in --help: "FILE"; "NAME|a b": the words that it takes, for
+	                      completion */
 	const char *help;  /* null: an alias, hidden from --help */
 };
+
+/* The placeholder of --tensorrt. */
+#define CLI_VERSION "VERSION|8.5 8.6 9.3 10.3 10.13 11.5 rtx"
 
 /* Table rows that select nodes, for library options with these fields. */
 /* clang-format off */
@@ -64,7 +69,8 @@ struct cli_option {
 	{ "from", 0, CLI_SPLIT, &(o).from, "TENSOR,...", \
 	  "fuse all nodes between these tensors and those of --to" }, \
 	{ "to", 0, CLI_SPLIT, &(o).to, "TENSOR,...", "tensors at which such a region ends" }, \
-	{ "pattern", 0, CLI_SPLIT, &(o).pattern, "NAME,...", \
+	{ "pattern", 0, CLI_SPLIT, &(o).pattern, \
+	  "NAME,...|layernorm rmsnorm gelu silu swiglu rope attention nms qdq", \
 	  "a plugin wherever this occurs: layernorm, rmsnorm, gelu, silu,\n" \
 	  "swiglu, rope, attention, nms, qdq, or the nodes of a small ONNX file" }, \
 	{ "all", 0, CLI_FLAG, &(o).all, NULL, "every node that tpat supports, in few plugins" }, \
@@ -101,6 +107,30 @@ struct cli_command {
 /* All commands, which a null name ends (main.c). */
 extern const struct cli_command cli_commands[];
 
+/* A name and what it stands for, of a table that a null name ends. */
+struct cli_row {
+	const char *name, *text; /* a few words */
+	const char *more;        /* what follows them: ", or ..."; null: nothing */
+};
+/* A topic of `tpat help`. All topics: topics.c, which a null name ends. */
+struct cli_topic {
+	const char *name, *help; /* one line */
+	const char *text;        /* paragraphs */
+	const struct cli_row *row;
+};
+extern const struct cli_topic cli_topics[];
+
+/* cmd_help.c. Null: there is none of this name. */
+const struct cli_command *cli_find_command(const char *name);
+const struct cli_topic *cli_find_topic(const char *name);
+/* Reports that there is no such command (or topic); returns EXIT_USAGE. */
+int cli_unknown_command(const char *name, bool or_topic);
+void cli_print_help(FILE *to);
+
+/* The length of an option's placeholder, and its words; null: none are known. */
+int cli_placeholder(const struct cli_option *o);
+const char *cli_words(const struct cli_option *o);
+
 /* The context of a command. */
 struct cli {
 	struct arena *arena;
@@ -129,6 +159,16 @@ int cli_usage(const char *advice, const char *format, ...) __attribute__((format
 /* Returns the printf width that makes `text` fill `columns` columns: printf counts bytes. */
 int cli_field(int columns, const char *text);
 int cli_wider(int width, const char *text); /* the larger of `width` and the text's columns */
+
+/* ---- cli_color.c: colours, on terminals only, unless the environment says otherwise. */
+
+enum cli_style { CLI_PLAIN, CLI_HEADING, CLI_ERROR, CLI_WARNING, CLI_GOOD };
+/* The escape sequence that begins a style on a stream; CLI_PLAIN ends it. "": the stream has no colours. */
+const char *cli_style(FILE *to, enum cli_style s);
+/* True if the stream understands cursor movements. */
+bool cli_is_terminal(FILE *to);
+/* Prints "tpat: TEXT" and a line end on standard error; the style is that of "tpat:". */
+void cli_tell(enum cli_style s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- cli_json.c: machine-readable output is valid JSON for all names and numbers. */
 
@@ -205,6 +245,7 @@ int cli_tune(struct cli *c, int argc, char **argv);
 int cli_build(struct cli *c, int argc, char **argv);
 int cli_deploy(struct cli *c, int argc, char **argv);
 int cli_fix(struct cli *c, int argc, char **argv);
+int cli_help(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
 int cli_man(struct cli *c, int argc, char **argv);
 int cli_report(struct cli *c, int argc, char **argv);

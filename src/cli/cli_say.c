@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "base/str.h"
@@ -16,7 +15,7 @@ enum { LOG_SECONDS = 5 }; /* between two lines of progress in a log */
 
 static void tell(const char *where, const char *text, const char *advice)
 {
-	fprintf(stderr, "tpat: %s%s\n", where, text);
+	cli_tell(CLI_ERROR, "%s%s", where, text);
 	if (advice && *advice)
 		fprintf(stderr, "  %s\n", advice);
 }
@@ -169,7 +168,7 @@ bool cli_progress(void *user, const struct tpat_progress *p)
 	static int terminal = -1;
 	(void)user;
 	if (terminal < 0)
-		terminal = isatty(2);
+		terminal = cli_is_terminal(stderr);
 	bool due = !terminal && cli_log_is_due();
 	pthread_mutex_lock(&showing);
 	if (terminal && is_shown()) {

@@ -88,13 +88,13 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT",
 		  "the plugins' namespace (default empty; with --name a hash, so\n"
 		  "that plugins of that name from two builds can be loaded)" },
-		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...",
+		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...|native all",
 		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all\n"
 		  "(default: one for each kind of GPU, and PTX for later ones)" },
-		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME",
+		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME|native",
 		  "choose kernels for this GPU: \"A100 40GB\", \"orin nx\"\n"
 		  "(default: by --arch, else H100 SXM)" },
-		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, "VERSION",
+		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, CLI_VERSION,
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\n"
 		  "later). Before 10.7 the model has no local functions, and tpat\n"
 		  "writes a portable model with them next to it" },
@@ -109,7 +109,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "builds an engine (default 2; 1 for more than two --arch, and\n"
 		  "for products, convolutions and attention)" },
 		CLI_TYPES(b->o),
-		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS",
+		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS|lower simplify merge gather invert inline prune cuda all",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
 		  "gather, invert, inline, prune; its kernels: cuda; or all" },
 		CLI_DATABASE(b->o),
@@ -180,10 +180,10 @@ static int tune_first(struct cli *c, struct request *b)
 		return cli_fail(c, rc);
 	for (int i = 0; i < r->n; i++)
 		if (r->tuned[i].error)
-			fprintf(stderr, "tpat: %s: %s The cost model decides.\n", r->tuned[i].node, r->tuned[i].error);
+			cli_tell(CLI_WARNING, "%s: %s The cost model decides.", r->tuned[i].node, r->tuned[i].error);
 	if (!r->interrupted)
 		return -1;
-	fprintf(stderr, "tpat: Interrupted: nothing was built. The tuning database keeps the results so far.\n");
+	cli_tell(CLI_ERROR, "Interrupted: nothing was built. The tuning database keeps the results so far.");
 	return EXIT_INTERRUPTED;
 }
 
@@ -206,7 +206,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		return is_wrong(&b.dump) && !cli_interrupted() ? no_such_pass(&b.dump) : cli_fail(c, rc);
 	cli_progress_end();
 	for (int i = 0; i < r->warnings.n; i++)
-		fprintf(stderr, "tpat: %s\n", r->warnings.at[i]);
+		cli_tell(CLI_WARNING, "%s", r->warnings.at[i]);
 	if (b.json)
 		cli_print_built_json(r);
 	else

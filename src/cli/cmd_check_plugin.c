@@ -37,7 +37,7 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 		{ "input", 'i', CLI_LIST, &o.input, "TYPE[DIMS]",
 		  "also take the plugin through an engine's build with inputs like\n"
 		  "f32[1,3,224,224]; one for each input, in their order" },
-		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION", "the version to act as: 10.3 (default 11)" },
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION, "the version to act as: 10.3 (default 11)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};

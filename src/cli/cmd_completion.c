@@ -4,25 +4,12 @@
 
 #include "cli/cli.h"
 
-/* Values of options, by name. */
-static const struct {
-	const char *option, *values;
-} known[] = {
-	{ "device", "cuda cpu emulator interpreter" },
-	{ "engine", "trtexec python cpp triton deepstream ort torch-tensorrt polygraphy" },
-	{ "tensorrt", "8.5 8.6 9.3 10.3 10.13 11.5 rtx" },
-	{ "pattern", "layernorm rmsnorm gelu silu swiglu rope attention nms qdq" },
-	{ "dump", "lower simplify merge gather invert inline prune cuda all" },
-	{ "arch", "native all" },
-	{ "gpu", "native" },
-};
-
 /* Returns the values that an option takes; "": any text, without completion; null: a file. */
 static const char *values_of(const struct cli_option *o)
 {
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-		if (strcmp(known[i].option, o->name) == 0)
-			return known[i].values;
+	const char *words = cli_words(o);
+	if (words)
+		return words;
 	return strstr(o->value, "FILE") || strstr(o->value, "FOLDER") || strstr(o->value, "DIR") ||
 	                       strstr(o->value, "LOG")
 	               ? NULL
@@ -84,6 +71,8 @@ static void bash(struct cli *c, bool zsh)
 	printf("\tcompletion) words='bash zsh fish' files=no value=yes ;;\n"
 	       "\thelp | man) words='");
 	put_commands();
+	for (const struct cli_topic *t = cli_topics; t->name; t++)
+		printf(" %s", t->name);
 	printf("' files=no value=yes ;;\n"
 	       "\tesac\n"
 	       "\tif [ $value = yes ] || [ \"${word#-}\" != \"$word\" ]; then\n"
@@ -130,13 +119,18 @@ static void fish_options(struct cli *c, const struct cli_option *option)
 
 static void fish(struct cli *c)
 {
+	const char *seen = "complete -c tpat -n '__fish_seen_subcommand_from";
 	printf("# Completion of tpat for fish: tpat completion fish | source\n");
 	for (const struct cli_command *k = cli_commands; k->name; k++) {
 		printf("complete -c tpat -n __fish_use_subcommand -f -a %s -d ", k->name);
 		fish_quoted(k->help);
 		putchar('\n');
 		cli_show_options(c, k, fish_options);
+		printf("%s help man' -f -a %s\n", seen, k->name);
 	}
+	for (const struct cli_topic *t = cli_topics; t->name; t++)
+		printf("%s help man' -f -a %s\n", seen, t->name);
+	printf("%s completion' -f -a 'bash zsh fish'\n", seen);
 }
 
 int cli_completion(struct cli *c, int argc, char **argv)

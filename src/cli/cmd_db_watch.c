@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/cli.h"
@@ -96,7 +95,7 @@ static void pause_for(int seconds)
 
 int cli_db_watch(struct cli *c, const char *folder)
 {
-	bool terminal = isatty(1);
+	bool terminal = cli_is_terminal(stdout);
 	double began = seconds_now();
 	int64_t before = -1, last = -1;
 	int lines = 0;

@@ -31,10 +31,11 @@ int cli_deploy(struct cli *c, int argc, char **argv)
 	struct tpat_deploy_options o = TPAT_DEPLOY_OPTIONS;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "engine", 'e', CLI_TEXT, &o.engine, "NAME",
+		{ "engine", 'e', CLI_TEXT, &o.engine,
+		  "NAME|trtexec python cpp triton deepstream ort torch-tensorrt polygraphy",
 		  "trtexec (default), python, cpp, triton, deepstream, ort,\n"
 		  "torch-tensorrt or polygraphy" },
-		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION",
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION,
 		  "the TensorRT that runs it: 8.6, 10.3 (default 11)" },
 		{ "output", 'o', CLI_TEXT, &o.output, "FOLDER", "write the files there (default: print them)" },
 		{ "force", 'f', CLI_FLAG, &o.force, NULL, "replace files there that have another text" },
@@ -57,6 +58,6 @@ int cli_deploy(struct cli *c, int argc, char **argv)
 	else
 		print(r);
 	if (r->guessed)
-		fprintf(stderr, "tpat: Some extents are examples: give those of your inputs with --profile.\n");
+		cli_tell(CLI_WARNING, "Some extents are examples: give those of your inputs with --profile.");
 	return 0;
 }

@@ -47,7 +47,7 @@ static int look(struct cli *c, struct fix *f)
 		f->refused++;
 		f->left += !n->taken && !n->follows;
 		if (!n->taken && !n->follows && f->left <= FEW)
-			fprintf(stderr, "tpat: node %s: %s %s\n", n->label, n->why, n->advice);
+			cli_tell(CLI_WARNING, "node %s: %s %s", n->label, n->why, n->advice);
 	}
 	return -1;
 }
@@ -164,7 +164,7 @@ static int build(struct cli *c, struct fix *f)
 		return cli_fail(c, rc);
 	cli_progress_end();
 	for (int i = 0; i < r->warnings.n; i++)
-		fprintf(stderr, "tpat: %s\n", r->warnings.at[i]);
+		cli_tell(CLI_WARNING, "%s", r->warnings.at[i]);
 	const char *model = arena_strdup(c->arena, r->output);
 	bool guessed = r->guessed;
 	int status = write_script(c, f, model, r->deploy);
@@ -177,9 +177,9 @@ static int build(struct cli *c, struct fix *f)
 		printf("next      sh %s%s\n", str_shell_path(c->arena, f->script),
 		       guessed ? "   (the shapes in it are guesses: check them)" : "");
 	if (f->left)
-		fprintf(stderr, "tpat: %d refused node%s stay%s as %s. tpat list %s --refused shows why.\n", f->left,
-		        f->left == 1 ? "" : "s", f->left == 1 ? "s" : "", f->left == 1 ? "it is" : "they are",
-		        str_shell_path(c->arena, f->o.model));
+		cli_tell(CLI_WARNING, "%d refused node%s stay%s as %s. tpat list %s --refused shows why.", f->left,
+		         f->left == 1 ? "" : "s", f->left == 1 ? "s" : "", f->left == 1 ? "it is" : "they are",
+		         str_shell_path(c->arena, f->o.model));
 	return status ? status : f->left ? -TPAT_UNSUPPORTED : 0;
 }
 
@@ -189,15 +189,15 @@ int cli_fix(struct cli *c, int argc, char **argv)
 	const char *what[2] = { NULL };
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &f.o.output, "FILE", "the rewritten model (default MODEL_tpat.onnx)" },
-		{ "arch", 0, CLI_SPLIT, &f.o.arch, "ARCH,...", "GPU architectures, as for tpat build" },
-		{ "gpu", 0, CLI_TEXT, &f.o.gpu, "NAME", "choose kernels for this GPU" },
-		{ "tensorrt", 0, CLI_TEXT, &f.o.tensorrt, "VERSION", "the version that refused it: 8.6, 10.3, 11.1" },
+		{ "arch", 0, CLI_SPLIT, &f.o.arch, "ARCH,...|native all", "GPU architectures, as for tpat build" },
+		{ "gpu", 0, CLI_TEXT, &f.o.gpu, "NAME|native", "choose kernels for this GPU" },
+		{ "tensorrt", 0, CLI_TEXT, &f.o.tensorrt, CLI_VERSION, "the version that refused it: 8.6, 10.3, 11.1" },
 		{ "shape", 's', CLI_LIST, &f.o.shape, "IN:1x3xHxW", "shape of a model input" },
 		{ "value", 0, CLI_LIST, &f.o.value, "IN=16000", "make a model input a constant" },
 		{ "profile", 0, CLI_LIST, &f.o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input (default: guesses\n"
 		  "from names and places of its axes)" },
-		{ "device", 'd', CLI_TEXT, &f.device, "DEVICE", "verify on cuda, emulator or cpu" },
+		{ "device", 'd', CLI_TEXT, &f.device, "DEVICE|cuda emulator cpu", "verify on cuda, emulator or cpu" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &f.o.workers, 0, CLI_MOST_JOBS }, "N",
 		  "number of threads (default: one per processor)" },
 		{ "force", 0, CLI_FLAG, &f.o.force, NULL,

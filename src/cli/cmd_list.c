@@ -52,9 +52,9 @@ int cli_list(struct cli *c, int argc, char **argv)
 		{ "why", 0, CLI_SPLIT, &o.why, "NODE,...",
 		  "show how each stage of these nodes is scheduled: the rules considered,\n"
 		  "their estimated times, and why others do not apply" },
-		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME",
+		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME|native",
 		  "with --why: schedule for this GPU: \"A10\", \"orin nx\", native\n(default H100 SXM)" },
-		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION",
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION,
 		  "what this version supports: 8.6, 10.3, 11.5, rtx (default: as\n"
 		  "measured with TensorRT-RTX 1.7, of the TensorRT 11 family)" },
 		{ "engine-report", 0, CLI_TEXT, &o.engine_report, "LOG",
@@ -71,7 +71,7 @@ int cli_list(struct cli *c, int argc, char **argv)
 	if (rc < 0)
 		return cli_fail(c, rc);
 	for (int i = 0; i < l->warnings.n; i++)
-		fprintf(stderr, "tpat: %s\n", l->warnings.at[i]);
+		cli_tell(CLI_WARNING, "%s", l->warnings.at[i]);
 	if (json)
 		print_json(l);
 	else if (!l->whys)

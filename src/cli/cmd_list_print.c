@@ -82,7 +82,8 @@ static void print_nodes(const struct cli *c, struct cli_extents *x, const struct
 	}
 	w.label = w.label > 48 ? 48 : w.label;
 	if (shown)
-		printf("\n  %-*s  %-*s  TensorRT  tpat   types\n", w.label, "node", w.op, "operator");
+		printf("\n  %s%-*s  %-*s  TensorRT  tpat   types%s\n", cli_style(stdout, CLI_HEADING), w.label, "node",
+		       w.op, "operator", cli_style(stdout, CLI_PLAIN));
 	for (int i = 0; i < l->nodes; i++) {
 		if (!is_shown(c, o, &l->node[i]))
 			continue;
@@ -147,7 +148,8 @@ static void print_operators(const struct cli *c, const struct tpat_list *l)
 		width = cli_wider(width, g->op);
 	}
 	qsort(groups.at, (size_t)groups.n, sizeof *groups.at, compare);
-	printf("\n  %-*s  nodes  TensorRT refuses  only partly  tpat lacks\n", width, "operator");
+	printf("\n  %s%-*s  nodes  TensorRT refuses  only partly  tpat lacks%s\n", cli_style(stdout, CLI_HEADING),
+	       width, "operator", cli_style(stdout, CLI_PLAIN));
 	vec_each (g, &groups)
 		printf("  %-*s  %5d  %16s  %11s  %10s\n", cli_field(width, g->op), g->op, g->nodes,
 		       count(c, g->refused), count(c, g->partly), count(c, g->lacked));

@@ -11,9 +11,9 @@ int cli_report(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &path, "FILE", "the page (default MODEL.html)" },
 		CLI_CHOICE(o),
-		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME",
+		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME|native",
 		  "choose kernels for this GPU: \"A100 40GB\", \"orin nx\"\n(default H100 SXM)" },
-		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION",
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION,
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\nlater)" },
 		CLI_READ(o),
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",

@@ -102,7 +102,7 @@ int cli_run(struct cli *c, int argc, char **argv)
 	struct tpat_run_options o = TPAT_RUN_OPTIONS;
 	const char *tolerance = NULL;
 	const struct cli_option option[] = {
-		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE",
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda cpu emulator interpreter",
 		  "cuda, cuda:1, cpu, emulator, interpreter (default: cpu)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE",
 		  "read an input from a .npy, .npz or .pb file; or all inputs from a\n"

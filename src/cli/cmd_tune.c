@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -22,7 +21,7 @@ static bool progress(void *user, const struct tpat_tune_progress *p)
 	static time_t last;
 	time_t now = time(NULL);
 	(void)user;
-	bool terminal = isatty(2);
+	bool terminal = cli_is_terminal(stderr);
 	if (*cli_quiet())
 		return cli_interrupted();
 	if (!p->over && (terminal ? now != last : cli_log_is_due())) {
@@ -80,7 +79,7 @@ int cli_tune_run(struct cli *c, const struct tpat_tuning **r, struct tpat_tune_o
 	o->progress = progress;
 	int rc = tpat_tune(c->tpat, r, o);
 	for (int i = 0; *r && i < (*r)->warnings.n; i++)
-		fprintf(stderr, "tpat: %s\n", (*r)->warnings.at[i]);
+		cli_tell(CLI_WARNING, "%s", (*r)->warnings.at[i]);
 	return rc;
 }
 
@@ -99,7 +98,7 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		  "minimum, optimum and maximum shape of an input, as for tpat\n"
 		  "build; each is tuned. Unspecified dimensions default to 64" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as in the build that will use the results" },
-		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE", "cuda, cuda:1, cpu (default cuda)" },
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda cpu", "cuda, cuda:1, cpu (default cuda)" },
 		{ "devices", 0, CLI_SPLIT, &devices, "0-3,6",
 		  "tune on these devices at once, a process on each; their results\n"
 		  "are joined in the database" },

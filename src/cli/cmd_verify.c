@@ -5,7 +5,8 @@
 
 static void print_check(const struct tpat_check *k)
 {
-	printf("  %-4s %s  node %s\n", k->passed ? "ok" : "FAIL", k->plugin, k->node);
+	printf("  %s%-4s%s %s  node %s\n", cli_style(stdout, k->passed ? CLI_GOOD : CLI_ERROR),
+	       k->passed ? "ok" : "FAIL", cli_style(stdout, CLI_PLAIN), k->plugin, k->node);
 	if (k->inputs)
 		printf("       %s -> %s%s", k->inputs, k->outputs, k->error ? "\n" : "");
 	if (!k->error)
@@ -63,7 +64,7 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
 		  "the plugin library (default: the one built with the model)" },
-		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE",
+		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda emulator cpu",
 		  "cuda, cuda:1, emulator, cpu (default: the first that works here)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE",
 		  "read a plugin input from a .npy, .npz or .pb file" },
@@ -73,7 +74,7 @@ int cli_verify(struct cli *c, int argc, char **argv)
 		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the random shapes and values (default 1)" },
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
 		  "sets of random shapes and values per plugin (default 3)" },
-		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, "VERSION",
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION,
 		  "call the library as this version does: 8.6, 10.3 (default: 11)" },
 		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER",
 		  "write .npz files of differing results here (default: the current folder)" },
@@ -100,9 +101,8 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	if (t.json)
 		print_json(r);
 	if (r->interrupted) {
-		fprintf(stderr,
-		        "tpat: Interrupted after %d of %d plugins, of which %d agree with the original nodes.\n",
-		        r->checks, r->plugins, r->checks - r->failed);
+		cli_tell(CLI_ERROR, "Interrupted after %d of %d plugins, of which %d agree with the original nodes.",
+		         r->checks, r->plugins, r->checks - r->failed);
 		return EXIT_INTERRUPTED;
 	}
 	if (t.json)

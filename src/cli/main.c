@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/str.h"
 #include "cli/cli.h"
 
-static int help(struct cli *c, int argc, char **argv);
 static int version(struct cli *c, int argc, char **argv);
 
 const struct cli_command cli_commands[] = {
@@ -31,62 +29,18 @@ const struct cli_command cli_commands[] = {
 	{ "inspect", "LIBRARY", "show the contents of a plugin library", cli_inspect },
 	{ "onnx2plugin", "-i MODEL ...", "tpat build with the options of Tencent's TPAT", cli_onnx2plugin },
 	{ "completion", "SHELL", "print the completion of commands and options for bash, zsh or fish", cli_completion },
-	{ "man", "[COMMAND]", "print a manual page: tpat man build | man -l -", cli_man },
-	{ "help", "[COMMAND]", "print this text, or a command's options", help },
+	{ "man", "[TOPIC]", "print a manual page: tpat man build | man -l -", cli_man },
+	{ "help", "[TOPIC]", "print this text, a command's options, or a topic", cli_help },
 	{ "version", "", "print tpat's version", version },
 	{ NULL, NULL, NULL, NULL },
 };
-
-static const struct cli_command *find(const char *name)
-{
-	for (const struct cli_command *k = cli_commands; k->name; k++)
-		if (strcmp(k->name, name) == 0)
-			return k;
-	return NULL;
-}
 
 void cli_show_options(struct cli *c, const struct cli_command *k,
                       void (*show)(struct cli *c, const struct cli_option *option))
 {
 	struct cli one = { .arena = c->arena, .tpat = c->tpat, .command = k, .show = show };
-	if (k->run != help && k->run != version && k->run != cli_onnx2plugin) /* those have options of their own */
+	if (k->run != cli_help && k->run != version && k->run != cli_onnx2plugin) /* those have options of their own */
 		k->run(&one, 1, (char *[]){ (char *)(uintptr_t)k->name, NULL });
-}
-
-static void print_help(FILE *to)
-{
-	fprintf(to,
-	        "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\nusage: tpat COMMAND ...\n\n");
-	for (const struct cli_command *k = cli_commands; k->name; k++)
-		fprintf(to, "  %-12s %-12s %s\n", k->name, k->arguments, k->help);
-	fprintf(to, "\ntpat COMMAND --help lists its options.\n"
-	            "Exit status: 0 success; 1 results differ; 2 wrong option; 3 wrong or missing input file;\n"
-	            "4 not supported, or nothing selected; 5 no GPU, driver, NVRTC or C compiler; 130 interrupted.\n");
-}
-
-static int unknown(const char *name)
-{
-	const char *names[sizeof cli_commands / sizeof *cli_commands] = { NULL };
-	for (int i = 0; cli_commands[i].name; i++)
-		names[i] = cli_commands[i].name;
-	const char *closest = str_closest(name, names);
-	char advice[128];
-	snprintf(advice, sizeof advice, closest ? "Did you mean \"%s\"?" : "tpat --help shows the commands.", closest);
-	return cli_usage(advice, "There is no command \"%s\".", name);
-}
-
-static int help(struct cli *c, int argc, char **argv)
-{
-	static char option[] = "--help";
-	const struct cli_command *k = argc > 1 && strcmp(argv[1], "--help") != 0 ? find(argv[1]) : NULL;
-	if (argc > 1 && !k && strcmp(argv[1], "--help") != 0)
-		return unknown(argv[1]);
-	if (k && k->run != help && k->run != version) {
-		c->command = k;
-		return k->run(c, 2, (char *[]){ argv[1], option, NULL });
-	}
-	print_help(stdout);
-	return 0;
 }
 
 static int version(struct cli *c, int argc, char **argv)
@@ -114,7 +68,7 @@ static int check_output(int status)
 	failed |= fflush(stdout) != 0;
 	if (!failed)
 		return status;
-	fprintf(stderr, "tpat: Cannot write standard output%s%s.\n", errno ? ": " : "", errno ? strerror(errno) : "");
+	cli_tell(CLI_ERROR, "Cannot write standard output%s%s.", errno ? ": " : "", errno ? strerror(errno) : "");
 	return status ? status : EXIT_USAGE;
 }
 
@@ -126,7 +80,7 @@ int main(int argc, char **argv)
 	const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
 	bool linked = argc > 0 && strcmp(slash ? slash + 1 : argv[0], "onnx2plugin") == 0; /* a link of that name */
 	if (argc < 2 && !linked) {
-		print_help(stderr);
+		cli_print_help(stderr);
 		return EXIT_USAGE;
 	}
 	const char *name = linked ? "onnx2plugin" : argv[1];
@@ -134,9 +88,9 @@ int main(int argc, char **argv)
 		name = "help";
 	if (strcmp(name, "--version") == 0)
 		name = "version";
-	const struct cli_command *k = find(name);
+	const struct cli_command *k = cli_find_command(name);
 	if (!k)
-		return unknown(name);
+		return cli_unknown_command(name, false);
 	struct cli c = { .arena = arena_new(), .tpat = tpat_new(), .command = k };
 	if (!c.tpat)
 		return cli_usage(NULL, "Out of memory."), 5;

@@ -10,18 +10,30 @@
 
 enum { MAX_OPTIONS = 48 };
 
+int cli_placeholder(const struct cli_option *o)
+{
+	return o->value ? (int)strcspn(o->value, "|") : 0;
+}
+
+const char *cli_words(const struct cli_option *o)
+{
+	const char *words = o->value ? strchr(o->value, '|') : NULL;
+	return words ? words + 1 : NULL;
+}
+
 static void print_help(const struct cli *c, const struct cli_option *option)
 {
-	printf("tpat %s: %s\n\nusage: tpat %s %s [OPTION ...]\n\n", c->command->name, c->command->help,
-	       c->command->name, c->command->arguments);
+	printf("tpat %s: %s\n\n%susage:%s tpat %s %s [OPTION ...]\n\n", c->command->name, c->command->help,
+	       cli_style(stdout, CLI_HEADING), cli_style(stdout, CLI_PLAIN), c->command->name, c->command->arguments);
 	for (const struct cli_option *o = option; o->name; o++) {
 		char names[64], letter[8] = "    ";
 		if (!o->help)
 			continue;
 		if (o->letter)
 			snprintf(letter, sizeof letter, "-%c, ", o->letter);
-		snprintf(names, sizeof names, "%s--%s%s%s", letter, o->name,
-		         o->kind == CLI_FLAG || o->kind == CLI_MODE ? "" : " ", o->kind == CLI_FLAG ? "" : o->value);
+		snprintf(names, sizeof names, "%s--%s%s%.*s", letter, o->name,
+		         o->kind == CLI_FLAG || o->kind == CLI_MODE ? "" : " ", cli_placeholder(o),
+		         o->kind == CLI_FLAG ? "" : o->value);
 		printf("  %-30s ", names);
 		for (const char *h = o->help; *h; h++)
 			if (*h == '\n') /* indents further lines like the first */
@@ -159,7 +171,7 @@ static int take(struct cli *c, const struct cli_option *option, int argc, char *
 		return cli_usage(NULL, "--%s takes no value.", o->name);
 	if (o->kind != CLI_FLAG && o->kind != CLI_MODE && !value) {
 		if (*i + 1 == argc)
-			return cli_usage(NULL, "%s needs a value (%s).", text, o->value);
+			return cli_usage(NULL, "%s needs a value (%.*s).", text, cli_placeholder(o), o->value);
 		value = argv[++*i];
 	}
 	return store(c, o, value);

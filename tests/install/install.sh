@@ -60,7 +60,12 @@ for shell in zsh fish; do
 done
 check "another shell" bash -c '! "$1" completion csh' - "$root/bin/tpat"
 
-for page in "$root"/share/man/man1/*.1; do
+for topic in $("$root/bin/tpat" man | sed -n 's/^\.BR tpat\\-\(.*\) (7).*/\1/p' | tr -d '\\'); do
+	check "the page of $topic" test -s "$root/share/man/man7/tpat-$topic.7"
+	check "bash: $topic" completes "$topic" tpat help "$topic"
+done
+
+for page in "$root"/share/man/man[17]/*; do
 	check "$page" grep -q '^\.SH NAME' "$page"
 	if command -v man >/dev/null && command -v groff >/dev/null; then
 		check "$page" without_warnings "$page"
