@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes python/tpat/_calls.py from include/tpat/tpat.h, so that the Python package has the C interface's structs, enums and
-calls as they are: python-calls.py HEADER OUTPUT."""
+"""Writes python/tpat/_calls.py from tpat.h and the headers that are its parts, so that the Python package has the C interface's
+structs, enums and calls as they are: python-calls.py HEADER ... OUTPUT."""
 import keyword
 import re
 import sys
@@ -51,9 +51,12 @@ def fields_of(body):
     return found
 
 
-def main(header, output):
-    with open(header, encoding="utf-8") as file:
-        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+def main(*paths):
+    *headers, output = paths
+    text = ""
+    for header in headers:
+        with open(header, encoding="utf-8") as file:
+            text += re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
     structs = {name: fields_of(body) for name, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", text, re.M | re.S)
                if name != "tpat_strings"}
     numbers = {}

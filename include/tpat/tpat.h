@@ -403,59 +403,6 @@ struct tpat_verified {
  * TPAT_DIFFER if results differ; *out is filled in that case too, and after an interrupt. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
-/* ---- Running a whole model with tpat's own kernels, without an inference engine. */
-
-struct tpat_run_options {
-	int version;               /* TPAT_RUN_VERSION */
-	const char *model;         /* path */
-	const char *device;        /* "cuda", "cuda:1", "cpu", "emulator", "interpreter"; null: cpu */
-	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb", or a folder with input_0.pb, input_1.pb ...;
-	                              other inputs are random: floats from -1 to 1, integers 0 or 1 */
-	struct tpat_strings shape; /* "tensor:4x3x64": extents of a random input */
-	struct tpat_strings value; /* "tensor=16000": inputs to make constant, in their own types */
-	const char *output;        /* path of an .npz file for the outputs; null: none */
-	uint64_t seed;
-	const char *expect;      /* the outputs to compare with: an .npz file, the .pb or .npy file of a single output,
-	                            or a folder with output_0.pb, output_1.pb ...; null: none */
-	double tolerance;        /* relative to each element and to its tensor's largest; 0: by the output's type */
-	int time;                /* runs to time after a warm-up; 0: none */
-	bool cuda_graph;         /* with `time`: also time a recorded graph of the launches */
-	bool profile;            /* time each launch */
-	const char *profile_out; /* path of a file of Chrome's trace events, for Perfetto; null: none */
-};
-enum { TPAT_RUN_VERSION = 2 };
-#define TPAT_RUN_OPTIONS ((struct tpat_run_options){ .version = TPAT_RUN_VERSION, .seed = 1 })
-
-struct tpat_ran {
-	const char *device;         /* "NVIDIA H100 80GB HBM3", "interpreter" */
-	int nodes, pieces, kernels; /* nodes that ran; programs that they made; launches */
-	int phases; /* graphs that ran: each one but the last computed integers that decide extents of later nodes.
-	               Times and memory are those of the last, where they are constants */
-	struct tpat_strings outputs; /* "y: f32[4,3]" */
-	int64_t held, weights;       /* bytes of device memory; of these, for constants */
-	double ns, spread;           /* with `time`: median of one run; (third quartile - first) / median */
-	double graph_ns;             /* the same, recorded; 0: not measured, or the device records no launches */
-	const struct tpat_ran_launch *launch; /* with `profile` or `profile_out`: in order */
-	int launches;
-	int compared;            /* outputs compared with `expect` */
-	int64_t elements, wrong; /* of these outputs; beyond the tolerance */
-	double max_absolute, max_relative;
-	const char *differs; /* the first output that differs, with its first such element, a sentence; or null */
-};
-
-/* One launch of a kernel. */
-struct tpat_ran_launch {
-	const char *piece;  /* the nodes of its program: "conv1..relu3" */
-	const char *node;   /* the last node whose result it writes, with those fused into it; "": unknown */
-	const char *kernel; /* the function */
-	double ns;          /* median */
-	double bytes;       /* of all tensors that it reads or writes, each once */
-};
-
-/* Errors: TPAT_UNSUPPORTED for a node that tpat does not support; TPAT_DIFFER if an output is not as expected: *out is
- * filled in that case too. */
-TPAT_API int tpat_run(struct tpat *t, const struct tpat_ran **out, const struct tpat_run_options *o);
-
 /* ---- Measuring. */
 
 struct tpat_bench_options {
@@ -691,5 +638,7 @@ TPAT_API int tpat_check_plugin(struct tpat *t, const struct tpat_plugin_checked 
 #ifdef __cplusplus
 }
 #endif
+
+#include "tpat/tpat_run.h" /* running whole models */
 
 #endif

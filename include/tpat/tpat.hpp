@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// tpat.hpp: tpat.h for C++17, in the namespace tpatxx since tpat is a struct. A context that frees itself, and failures as
-// exceptions; everything else is tpat.h's.
+// tpat.hpp: tpat.h for C++17, in the namespace tpatxx since tpat is a struct. A context and a session that
+// free themselves, and failures as exceptions; everything else is tpat.h's.
 #ifndef TPAT_HPP
 #define TPAT_HPP
 
+#include <cstdint>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -89,6 +90,107 @@ public:
 private:
 	struct ::tpat *t;
 };
+
+// The element type of tensors of T.
+template <typename T> struct type_of;
+template <> struct type_of<float> { static constexpr tpat_type value = TPAT_F32; };
+template <> struct type_of<double> { static constexpr tpat_type value = TPAT_F64; };
+template <> struct type_of<bool> { static constexpr tpat_type value = TPAT_BOOL; };
+template <> struct type_of<std::int8_t> { static constexpr tpat_type value = TPAT_I8; };
+template <> struct type_of<std::int16_t> { static constexpr tpat_type value = TPAT_I16; };
+template <> struct type_of<std::int32_t> { static constexpr tpat_type value = TPAT_I32; };
+template <> struct type_of<std::int64_t> { static constexpr tpat_type value = TPAT_I64; };
+template <> struct type_of<std::uint8_t> { static constexpr tpat_type value = TPAT_U8; };
+template <> struct type_of<std::uint16_t> { static constexpr tpat_type value = TPAT_U16; };
+template <> struct type_of<std::uint32_t> { static constexpr tpat_type value = TPAT_U32; };
+template <> struct type_of<std::uint64_t> { static constexpr tpat_type value = TPAT_U64; };
+
+// An input for a session, in host memory. All three stay the caller's, until the run has returned. For other element types and
+// for device memory fill in a tpat_tensor.
+template <typename T> tpat_tensor tensor(const char *name, const std::vector<std::int64_t> &dim, const T *data)
+{
+	tpat_tensor t = {};
+	t.name = name;
+	t.type = type_of<T>::value;
+	t.rank = static_cast<int>(dim.size());
+	t.dim = dim.data();
+	t.data = data;
+	return t;
+}
+
+// An open model that runs many times: tpat_session of tpat.h, with a context of its own. For one thread at a time.
+class session
+{
+public:
+	explicit session(const tpat_session_options &options)
+	{
+		int code = tpat_session_open(own.get(), &s, &options);
+		if (code < 0)
+			throw error(code, own.get());
+	}
+	explicit session(const std::string &model, const std::string &device = "cpu")
+	    : session(options_of(model.c_str(), device.c_str()))
+	{
+	}
+	~session()
+	{
+		tpat_session_close(s);
+	}
+	session(session &&other) noexcept : own(std::move(other.own)), s(std::exchange(other.s, nullptr))
+	{
+	}
+	session &operator=(session &&other) noexcept
+	{
+		own = std::move(other.own);
+		std::swap(s, other.s);
+		return *this;
+	}
+	session(const session &) = delete;
+	session &operator=(const session &) = delete;
+
+	// The model's inputs and outputs.
+	const struct ::tpat_session_about &about() const
+	{
+		return *tpat_session_about(s);
+	}
+	// Results are valid until the next run. Throws tpatxx::error.
+	const tpat_session_ran &run(const std::vector<tpat_tensor> &inputs)
+	{
+		const tpat_session_ran *out = nullptr;
+		int code = tpat_session_run(own.get(), &out, s, inputs.data(), static_cast<int>(inputs.size()));
+		if (code < 0)
+			throw error(code, own.get());
+		return *out;
+	}
+	struct ::tpat_session *get() const
+	{
+		return s;
+	}
+
+private:
+	static tpat_session_options options_of(const char *model, const char *device)
+	{
+		tpat_session_options o = {};
+		o.version = TPAT_SESSION_VERSION;
+		o.model = model;
+		o.device = device;
+		return o;
+	}
+	context own;
+	struct ::tpat_session *s = nullptr;
+};
+
+// The elements of a result of a session. Throws std::invalid_argument for another type, or a tensor that is not on the host.
+template <typename T> std::vector<T> elements(const tpat_tensor &t)
+{
+	std::size_t n = 1;
+	for (int k = 0; k < t.rank; k++)
+		n *= static_cast<std::size_t>(t.dim[k]);
+	if (t.type != type_of<T>::value || (n && !t.data))
+		throw std::invalid_argument(std::string(t.name) + " has another type, or is not in host memory");
+	const T *from = static_cast<const T *>(t.data);
+	return n ? std::vector<T>(from, from + n) : std::vector<T>();
+}
 
 } // namespace tpatxx
 

@@ -38,6 +38,10 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
               const struct tpat_strings *value, const char *version, struct arena *a, struct err *e);
 
+/* Opens a device that runs kernels, and describes it for schedules. *out null: the interpreter ("interpreter"). `name`:
+ * as tpat_run_options.device. */
+int tpat_open_device(struct dev **out, struct sched_target *target, const char *name, struct err *e);
+
 /* Fails for a device whose times say nothing about a GPU. */
 int tpat_refuse_emulator(const char *device, struct err *e);
 

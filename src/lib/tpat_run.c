@@ -99,20 +99,6 @@ static int open_model(struct whole *w)
 	return rc;
 }
 
-static int open_device(struct whole *w)
-{
-	const char *name = w->o->device ? w->o->device : "cpu";
-	if (strcmp(name, "interpreter") == 0)
-		return 0;
-	if (str_starts(name, "null")) {
-		err_set(w->err, ERR_USAGE, "The device \"%s\" does not run kernels.", name);
-		return err_advise(w->err, "Use cuda, cuda:1, emulator, cpu or interpreter.");
-	}
-	TRY(dev_open(&w->on.dev, name, w->err));
-	tpat_target_of_device(&w->on.target, &w->on.dev->props);
-	return 0;
-}
-
 /* The tensor given for an input, or a random one. */
 static int input_of(struct tensor *out, struct whole *w, const struct graph_value *v, int number)
 {
@@ -260,7 +246,7 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	struct tensor *in;
 	struct tpat_texts text = { 0 };
 	struct run_counts counts = { 0 };
-	TRY(open_device(w));
+	TRY(tpat_open_device(&w->on.dev, &w->on.target, w->o->device, w->err));
 	TRY(run_phases(w));
 	struct graph *g = w->graph;
 	struct tensor *out = NEWN(w->arena, struct tensor, g->outputs.n + 1);

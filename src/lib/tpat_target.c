@@ -100,6 +100,22 @@ int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_str
 	return tpat_target_calibrate(out, a, e);
 }
 
+int tpat_open_device(struct dev **out, struct sched_target *target, const char *name, struct err *e)
+{
+	*out = NULL;
+	if (!name)
+		name = "cpu";
+	if (strcmp(name, "interpreter") == 0)
+		return 0;
+	if (str_starts(name, "null")) {
+		err_set(e, ERR_USAGE, "The device \"%s\" does not run kernels.", name);
+		return err_advise(e, "Use cuda, cuda:1, emulator, cpu or interpreter.");
+	}
+	TRY(dev_open(out, name, e));
+	tpat_target_of_device(target, &(*out)->props);
+	return 0;
+}
+
 int tpat_refuse_emulator(const char *device, struct err *e)
 {
 	if (strcmp(device, "emulator") != 0)

@@ -30,6 +30,12 @@ struct run_launch_time {
 	double bytes;       /* of all tensors that it reads or writes, each once */
 };
 
+/* A tensor that a run reads or makes: on the host, on the device, or both. */
+struct run_tensor {
+	struct tensor tensor; /* data null: not on the host */
+	void *at;             /* device memory, aligned to 256 bytes; null: not on the device */
+};
+
 /* In `a`. Close it before the device, and before `g` and `a` are freed. */
 struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a);
 void run_close(struct run_session *s); /* null is fine */
@@ -40,6 +46,13 @@ void run_close(struct run_session *s); /* null is fine */
  * first node that tpat does not support. */
 int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
               struct err *e);
+
+/* The same with tensors that may be on the device. Results have device memory if the session has a device and a node
+ * makes them, until the next run; and host memory if `to_host`, or if they are nowhere else. A result that is an input
+ * has the input's own memory. Inputs must stay as they are during the run. Without a device ERR_USAGE for an input that
+ * is not on the host. */
+int run_tensors(struct run_tensor *out, struct run_counts *counts, struct run_session *s, const struct run_tensor *in,
+                bool to_host, struct err *e);
 
 /* The same for `n` values of the main graph instead of its outputs: runs only the nodes that they need. */
 int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,

@@ -160,15 +160,15 @@ static bool *needed_by(struct run_session *s, struct graph_value *const *want, i
 	return needed;
 }
 
-static int run(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
-               const struct tensor *in, struct err *e)
+static int run(struct run_session *s, struct graph_value *const *want, int n, const struct run_tensor *in,
+               struct err *e)
 {
 	struct graph *g = s->graph;
 	const bool *needed = needed_by(s, want, n);
 	int *node = NEWN(s->run, int, g->nodes.n + 1), nodes = 0;
 	for (int i = 0; i < g->inputs.n; i++) {
 		struct run_value *v = NEW(s->run, struct run_value);
-		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i] };
+		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i].tensor, .at = in[i].at };
 		map_put(&s->values, g->inputs.at[i]->name, v);
 	}
 	for (int i = 0; i < g->nodes.n; i++) {
@@ -181,12 +181,35 @@ static int run(struct tensor *out, struct run_session *s, struct graph_value *co
 	s->wants = n;
 	for (int i = 0; i < nodes; i += MOST_NODES)
 		TRY(run_nodes(s, node + i, nodes - i < MOST_NODES ? nodes - i : MOST_NODES, e));
-	for (int i = 0; i < n; i++) {
+	return 0;
+}
+
+/* The results of the run, see run_tensors(). */
+static int results(struct run_tensor *out, struct run_session *s, bool to_host, struct err *e)
+{
+	for (int i = 0; i < s->wants; i++) {
 		struct run_value *v;
-		TRY(value_of(&v, s, want[i], e));
-		TRY(run_value_host(s, v, e));
-		out[i] = v->tensor;
+		TRY(value_of(&v, s, s->want[i], e));
+		if (to_host || !v->at)
+			TRY(run_value_host(s, v, e));
+		out[i] = (struct run_tensor){ v->tensor, v->at };
 	}
+	return s->on.dev && !to_host ? s->on.dev->synchronize(s->on.dev, e) : 0;
+}
+
+/* The same from and to tensors on the host. */
+static int run_on_host(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
+                       const struct tensor *in, struct err *e)
+{
+	int inputs = s->graph->inputs.n;
+	struct run_tensor *from = NEWN(s->run, struct run_tensor, inputs + 1),
+	                  *to = NEWN(s->run, struct run_tensor, n + 1);
+	for (int i = 0; i < inputs; i++)
+		from[i].tensor = in[i];
+	TRY(run(s, want, n, from, e));
+	TRY(results(to, s, true, e));
+	for (int i = 0; i < n; i++)
+		out[i] = to[i].tensor;
 	return 0;
 }
 
@@ -194,16 +217,38 @@ int run_values(struct tensor *out, struct run_session *s, struct graph_value *co
                const struct tensor *in, struct err *e)
 {
 	begin(s, &s->own_counts);
-	return run(out, s, want, n, in, e);
+	return run_on_host(out, s, want, n, in, e);
+}
+
+static void count(struct run_session *s)
+{
+	s->counts->kernels = s->launches.n;
+	s->counts->held = s->memory.held;
+	s->counts->weights = s->memory.weights;
 }
 
 int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
               struct err *e)
 {
 	begin(s, counts);
-	TRY(run(out, s, s->graph->outputs.at, s->graph->outputs.n, in, e));
-	counts->kernels = s->launches.n;
-	counts->held = s->memory.held;
-	counts->weights = s->memory.weights;
+	TRY(run_on_host(out, s, s->graph->outputs.at, s->graph->outputs.n, in, e));
+	count(s);
+	return 0;
+}
+
+int run_tensors(struct run_tensor *out, struct run_counts *counts, struct run_session *s, const struct run_tensor *in,
+                bool to_host, struct err *e)
+{
+	begin(s, counts);
+	for (int i = 0; i < s->graph->inputs.n; i++)
+		if (!s->on.dev && !in[i].tensor.data && tensor_count(&in[i].tensor)) {
+			err_about(e, ERR_TENSOR, s->graph->inputs.at[i]->name);
+			return err_set(e, ERR_USAGE,
+			               "The interpreter reads host memory, but the input \"%s\" has none.",
+			               s->graph->inputs.at[i]->name);
+		}
+	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, in, e));
+	TRY(results(out, s, to_host, e));
+	count(s);
 	return 0;
 }

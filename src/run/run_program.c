@@ -235,6 +235,52 @@ static int take_outputs(struct running *r, const struct ir_launcher *l, struct r
 	return 0;
 }
 
+/* Like the interpreter, before anything runs: a kernel reads one tensor over another's extents. Sizes that are found at
+ * run time count with their limits, as for buffers. */
+static int check_demand(struct running *r, const struct ir_demand *d)
+{
+	int64_t holds, number;
+	const char *text[2];
+	if (!ir_eval_int(ir_demand_holds(d), symbol_value, r, &holds) || holds)
+		return 0;
+	for (int k = 0; k < 2; k++)
+		text[k] = ir_eval_int(d->extent[k], symbol_value, r, &number)
+		                  ? arena_printf(r->s->run, "%lld", (long long)number)
+		                  : "?";
+	return err_set(r->err, ERR_MODEL, "Program %s: node %s: %s.", r->plan->program->name, d->node,
+	               ir_demand_text(d, text[0], text[1], r->s->run));
+}
+
+static int check_demands(struct running *r)
+{
+	struct ir_program *p = r->plan->program;
+	vec_each (d, &p->demands) {
+		struct ir_demand limits;
+		TRY(check_demand(r, d));
+		if (ir_demand_of_limits(p, d, &limits))
+			TRY(check_demand(r, &limits));
+	}
+	return 0;
+}
+
+static int check_input(struct running *r, const struct ir_launcher *l, const struct ir_buffer *b,
+                       const struct run_value *v)
+{
+	size_t bytes;
+	int64_t n;
+	TRY(ir_buffer_bytes(&bytes, l, b, r->err));
+	if (tensor_bytes(&v->tensor) != (int64_t)bytes)
+		return err_set(r->err, ERR_MODEL, "%s has %lld bytes, but the program needs %zu.", v->value->name,
+		               (long long)tensor_bytes(&v->tensor), bytes);
+	for (int k = 0; k < b->rank && b->rank == v->tensor.rank; k++) {
+		TRY(ir_launch_value(l, b->dim[k], &n, r->err));
+		if (v->tensor.dim[k] != n)
+			return err_set(r->err, ERR_MODEL, "Extent %d of %s is %lld, but the program needs %lld.", k,
+			               v->value->name, (long long)v->tensor.dim[k], (long long)n);
+	}
+	return 0;
+}
+
 static int run_on_device(struct running *r, struct run_value *const *inputs, struct run_value *outputs)
 {
 	const struct ir_program *p = r->plan->program;
@@ -246,12 +292,9 @@ static int run_on_device(struct running *r, struct run_value *const *inputs, str
 	for (int i = 0; i < p->buffers.n; i++)
 		r->last[i] = -1;
 	note_uses(r);
+	TRY(check_demands(r));
 	for (int i = 0; i < p->inputs.n; i++) {
-		size_t bytes;
-		TRY(ir_buffer_bytes(&bytes, &l, p->inputs.at[i], r->err));
-		if (tensor_bytes(&inputs[i]->tensor) != (int64_t)bytes)
-			return err_set(r->err, ERR_MODEL, "%s has %lld bytes, but the program needs %zu.",
-			               inputs[i]->value->name, (long long)tensor_bytes(&inputs[i]->tensor), bytes);
+		TRY(check_input(r, &l, p->inputs.at[i], inputs[i]));
 		TRY(run_value_device(r->s, inputs[i], r->err));
 		r->memory[p->inputs.at[i]->id] = inputs[i]->at;
 	}
