@@ -6,6 +6,7 @@
 #   make demo         a real model, from its original file to a verified rewritten one
 #   make wheel        the Python package, in build/wheel (docs/python.md)
 #   make install      PREFIX=/usr/local, DESTDIR=; make uninstall
+#   make deb, tar     a Debian package and an archive, in build/package (docs/install.md)
 #   make size         lines a folder;  make format: clang-format over the sources;  make clean
 #
 #   CC=clang          another compiler, with objects of its own;  SANITIZE=1: AddressSanitizer and UBSan, in build/asan
@@ -74,14 +75,19 @@ $(B)/libtpat.a: $(LIB_OBJ) $(B)/objects
 	$(call say,AR)
 	$(Q)ar rcs $@ $(LIB_OBJ)
 
+# Also what mk/package.mk links, without debug information. RELRO: the loader makes tables of addresses read-only.
+LINK         = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-z,relro,-z,now -o $@
+LINK_LIBRARY = $(LINK) -shared -Wl,-soname,libtpat.so.$(SOVER) -Wl,--exclude-libs,ALL $(LIB_OBJ) $(LIBS)
+LINK_PROGRAM = $(LINK) $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
+
 $(B)/libtpat.so: $(LIB_OBJ) $(B)/objects
 	$(call say,LINK)
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -shared -Wl,-z,relro,-z,now -Wl,-soname,libtpat.so.$(SOVER) -Wl,--exclude-libs,ALL -o $@ $(LIB_OBJ) $(LIBS)
+	$(Q)$(LINK_LIBRARY)
 	@ln -sf libtpat.so $@.$(SOVER)
 
 $(B)/tpat: $(CLI_OBJ) $(B)/libtpat.a
 	$(call say,LINK)
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-z,relro,-z,now -o $@ $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
+	$(Q)$(LINK_PROGRAM)
 
 # The compiler, its flags and the set of objects are inputs too: these files change only when what they say does.
 $(OBJ)/flags $(B)/flags: FORCE | $(SETUP)
@@ -99,8 +105,9 @@ format:
 
 # Keeps what was downloaded (build/venv, build/demo, build/nodes); `rm -r build` removes that too.
 clean:
-	rm -rf build/obj build/asan build/gen build/tests build/flags build/objects build/helpers build/tpat build/libtpat.*
+	rm -rf build/obj build/asan build/gen build/package build/tests build/flags build/objects build/helpers build/tpat build/libtpat.*
 
 include mk/install.mk
+include mk/package.mk
 include mk/test.mk
 include mk/python.mk

@@ -1,33 +1,43 @@
 # make install and make uninstall: the program, the library, headers, manual pages and completion, under PREFIX, in DESTDIR.
+# Libraries go to LIBDIR.
 
 .PHONY: install uninstall
-ROOT := $(DESTDIR)$(PREFIX)
+LIBDIR ?= $(PREFIX)/lib
+BUILT  ?= $(B)# where the binaries come from: packages have theirs without debug information
+ROOT   := $(DESTDIR)$(PREFIX)
+LIB    := $(DESTDIR)$(LIBDIR)
+MAN    := $(ROOT)/share/man
+SHELLS := $(ROOT)/share/bash-completion/completions/tpat $(ROOT)/share/fish/vendor_completions.d/tpat.fish
+
+# The prefix in tpat.pc. An archive that is unpacked anywhere has one that starts from the place of this file.
+PC_PREFIX ?= $(PREFIX)
+FILL = sed 's|@PREFIX@|$(PC_PREFIX)|; s|@LIBDIR@|$(patsubst $(PREFIX)/%,$${prefix}/%,$(LIBDIR))|; s|@VERSION@|$(VERSION)|; \
+	s|@UP@|$(shell realpath -ms --relative-to=/$(LIBDIR)/cmake/tpat /$(PREFIX))|' $(1) > $(2)
 
 install: all
-	install -d $(ROOT)/bin $(ROOT)/lib/pkgconfig $(ROOT)/lib/cmake/tpat $(ROOT)/include/tpat
-	install -m 644 $(B)/libtpat.a $(ROOT)/lib/libtpat.a
-	install -m 755 $(B)/libtpat.so $(ROOT)/lib/libtpat.so.$(VERSION)
-	ln -sf libtpat.so.$(VERSION) $(ROOT)/lib/libtpat.so.$(SOVER)
-	ln -sf libtpat.so.$(VERSION) $(ROOT)/lib/libtpat.so
+	install -d $(ROOT)/bin $(LIB)/pkgconfig $(LIB)/cmake/tpat $(ROOT)/include/tpat
+	install -m 644 $(BUILT)/libtpat.a $(LIB)/libtpat.a
+	install -m 755 $(BUILT)/libtpat.so $(LIB)/libtpat.so.$(VERSION)
+	ln -sf libtpat.so.$(VERSION) $(LIB)/libtpat.so.$(SOVER)
+	ln -sf libtpat.so.$(VERSION) $(LIB)/libtpat.so
 	install -m 644 include/tpat/*.h include/tpat/*.hpp $(ROOT)/include/tpat
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' tpat.pc.in > $(ROOT)/lib/pkgconfig/tpat.pc
-	install -m 644 tpat-config.cmake $(ROOT)/lib/cmake/tpat
-	sed 's|@VERSION@|$(VERSION)|' tpat-config-version.cmake.in > $(ROOT)/lib/cmake/tpat/tpat-config-version.cmake
+	$(call FILL,tpat.pc.in,$(LIB)/pkgconfig/tpat.pc)
+	$(call FILL,tpat-config.cmake.in,$(LIB)/cmake/tpat/tpat-config.cmake)
+	$(call FILL,tpat-config-version.cmake.in,$(LIB)/cmake/tpat/tpat-config-version.cmake)
 ifneq ($(PROGRAM),)
-	install -m 755 $(B)/tpat $(ROOT)/bin/tpat
-	install -d $(ROOT)/share/man/man1 $(ROOT)/share/man/man7 $(ROOT)/share/bash-completion/completions $(ROOT)/share/fish/vendor_completions.d
-	$(B)/tpat man > $(ROOT)/share/man/man1/tpat.1
+	install -m 755 $(BUILT)/tpat $(ROOT)/bin/tpat
+	install -d $(MAN)/man1 $(MAN)/man7 $(dir $(SHELLS))
+	$(B)/tpat man > $(MAN)/man1/tpat.1
 	pages=$$($(B)/tpat man --list) && for page in $$pages; do \
 		name=$${page#tpat-}; \
-		$(B)/tpat man $${name%.*} > $(ROOT)/share/man/man$${page##*.}/$$page || exit; \
+		$(B)/tpat man $${name%.*} > $(MAN)/man$${page##*.}/$$page || exit; \
 	done
-	$(B)/tpat completion bash > $(ROOT)/share/bash-completion/completions/tpat
-	$(B)/tpat completion fish > $(ROOT)/share/fish/vendor_completions.d/tpat.fish
+	$(B)/tpat completion bash > $(word 1,$(SHELLS))
+	$(B)/tpat completion fish > $(word 2,$(SHELLS))
 endif
 	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
 
 uninstall:
-	rm -f $(addprefix $(ROOT)/,bin/tpat lib/libtpat.a lib/libtpat.so.$(VERSION) lib/libtpat.so.$(SOVER) lib/libtpat.so \
-		lib/pkgconfig/tpat.pc share/man/man1/tpat.1 share/man/man[17]/tpat-*.[17] share/bash-completion/completions/tpat \
-		share/fish/vendor_completions.d/tpat.fish)
-	rm -rf $(ROOT)/include/tpat $(ROOT)/lib/cmake/tpat
+	rm -f $(ROOT)/bin/tpat $(addprefix $(LIB)/,libtpat.a libtpat.so.$(VERSION) libtpat.so.$(SOVER) libtpat.so pkgconfig/tpat.pc) \
+		$(MAN)/man1/tpat.1 $(MAN)/man[17]/tpat-*.[17] $(SHELLS)
+	rm -rf $(ROOT)/include/tpat $(LIB)/cmake/tpat
