@@ -388,6 +388,7 @@ struct tpat_check {
 	double max_absolute, max_relative;
 	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
 	const char *dump;  /* path of the .npz, or null */
+	const char *note;  /* how the results of loops were compared, where rounding errors grow: sentences; or null */
 };
 
 struct tpat_verified {

@@ -1,238 +1,18 @@
-/* The program of errors: adds, after each stage, stages that compute the error of its result. See error_bound.h. */
+/* The program of errors, its results, and the report on its loops. See error_bound.h. */
 #include "check/error_bound.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "check/error_inside.h"
 #include "eval/eval.h"
 
-/* n additions round at most n times, in both directions: the total error grows as sqrt(n) times one rounding of a
- * partial sum. The sum and the root of the sum of squares bound partial sums in any order. Measured: of 40,000 sums of
- * 3 to 2,000 terms in f16, of both signs or of one, two orders differ by at most 0.43 of the bound, and by 0.1 of it in
- * the root mean square. */
-static const double ROOTS = 1.5;
 static const double SAFETY = 2;   /* the reference is rounded too */
 static const double MOST = 1e290; /* no bound above it, or for NaN */
 
-struct builder {
-	struct error_program x;
-	const struct ir_program *from;
-};
-
-static expr number(const struct builder *b, double x)
-{
-	return ir_float(b->x.p->pool, TYPE_F64, x);
-}
-
-static expr sum(expr a, expr b)
-{
-	return !a ? b : !b ? a : ir_binary(IR_ADD, a, b);
-}
-
-static void set_error(struct builder *b, const struct ir_buffer *of, const struct ir_buffer *error)
-{
-	map_put_u64(&b->x.errors, (uintptr_t)of, (void *)(uintptr_t)error);
-}
-
-static void lose(struct builder *b, const struct ir_buffer *of)
-{
-	set_error(b, of, &error_unknown);
-}
-
-/* The error of an expression; sets *lost if there is no bound. */
-static expr error_here(struct builder *b, expr e, bool *lost)
-{
-	b->x.lost = false;
-	expr error = error_of(&b->x, e);
-	*lost |= b->x.lost;
-	return error;
-}
-
-/* A stage like `s`, over the same axes, that computes `value` (f64). */
-static struct ir_buffer *stage_like(struct builder *b, const struct ir_stage *s, enum ir_stage_kind kind,
-                                    enum ir_combine c, const char *what, expr value)
-{
-	struct ir_program *p = b->x.p;
-	struct ir_buffer *out = ir_buffer_new(p, arena_printf(p->arena, "%s_%s", s->out->name, what), value->type,
-	                                      s->out->rank, s->out->dim, IR_TEMP);
-	struct ir_stage *made = ir_stage_new(p, kind, out);
-	made->value = value;
-	made->combine = c;
-	made->axis = s->axis;
-	made->exclusive = s->exclusive;
-	made->reverse = s->reverse;
-	if (kind == IR_MAP)
-		return out;
-	made->space_rank = s->space_rank;
-	memcpy(made->space, s->space, sizeof made->space);
-	return out;
-}
-
-/* A load of the buffer at its own index. */
-static expr own(struct builder *b, const struct ir_buffer *x)
-{
-	expr at[IR_MAX_RANK];
-	for (int k = 0; k < x->rank; k++)
-		at[k] = ir_axis(b->x.p->pool, k, x->dim[k]);
-	return ir_load(b->x.p->pool, x, at);
-}
-
-static void map_error(struct builder *b, const struct ir_stage *s, expr error, bool lost)
-{
-	if (lost)
-		lose(b, s->out);
-	else if (error)
-		set_error(b, s->out, stage_like(b, s, IR_MAP, IR_NONE, "error", error));
-}
-
-/* The rounding error of a sum `total` of n terms whose squares add up to `squares`. */
-static expr sum_rounding(const struct builder *b, expr n, expr total, expr squares, enum type t)
-{
-	expr roundings = ir_binary(IR_MIN, n, ir_binary(IR_MUL, number(b, ROOTS), ir_unary(IR_SQRT, n)));
-	expr partial = sum(ir_unary(IR_ABS, total), ir_unary(IR_SQRT, squares));
-	return ir_binary(IR_MUL, ir_binary(IR_MUL, number(b, error_unit(t)), roundings), partial);
-}
-
-/* ---- Reductions and scans: the accumulator as a buffer, its error, and the post expression of both. */
-
-/* The number of terms. */
-static expr terms(struct builder *b, const struct ir_stage *s)
-{
-	expr n = ir_index(b->x.p->pool, 1);
-	if (s->kind == IR_SCAN)
-		n = s->out->dim[s->axis];
-	for (int k = 0; k < s->space_rank; k++)
-		n = ir_binary(IR_MUL, n, s->space[k]);
-	return ir_cast(n, TYPE_F64);
-}
-
-/* The error of the accumulator `total` (null: exact), as a buffer. */
-static const struct ir_buffer *total_error(struct builder *b, const struct ir_stage *s, const struct ir_buffer *total,
-                                           bool *lost)
-{
-	expr error = error_here(b, s->value, lost), rounded = NULL;
-	bool sums = s->combine == IR_SUM, picks = s->combine == IR_MAXIMUM || s->combine == IR_MINIMUM;
-	bool judges = (s->combine == IR_ALL || s->combine == IR_ANY) && s->kind == IR_REDUCE;
-	if (*lost || (!sums && !picks && !judges)) {
-		*lost |= error || type_is_float(s->value->type);
-		return NULL;
-	}
-	if (error)
-		error = own(b, stage_like(b, s, s->kind, sums ? IR_SUM : IR_MAXIMUM, "term_error", error));
-	if (sums && type_is_float(s->value->type)) {
-		expr x = ir_cast(s->value, TYPE_F64);
-		struct ir_buffer *squares = stage_like(b, s, s->kind, IR_SUM, "squares", ir_binary(IR_MUL, x, x));
-		rounded = sum_rounding(b, terms(b, s), own(b, total), own(b, squares), s->value->type);
-	}
-	error = sum(error, rounded);
-	return error ? stage_like(b, s, IR_MAP, IR_NONE, "total_error", error) : NULL;
-}
-
-static void accumulated_error(struct builder *b, const struct ir_stage *s)
-{
-	bool lost = false, is_float = type_is_float(s->value->type);
-	enum type t = s->value->type;
-	if (ir_combine_is_arg(s->combine)) {
-		if (error_here(b, s->value, &lost) || lost)
-			lose(b, s->out);
-		return;
-	}
-	struct ir_buffer *total =
-	        stage_like(b, s, s->kind, s->combine, "total", is_float ? ir_cast(s->value, TYPE_F64) : s->value);
-	const struct ir_buffer *error = total_error(b, s, total, &lost);
-	if (error)
-		set_error(b, total, error);
-	expr post = ir_stage_result(b->x.p->pool, s, ir_cast(own(b, total), t));
-	expr made = lost ? NULL : error_here(b, post, &lost);
-	map_error(b, s, made, lost);
-}
-
-/* ---- Scatters. */
-
-/* A scatter of `value` to the positions of s, over zeros. */
-static struct ir_buffer *scatter_like(struct builder *b, const struct ir_stage *s, const char *what, enum ir_combine c,
-                                      expr value, expr init)
-{
-	struct ir_buffer *out = stage_like(b, s, IR_SCATTER, c, what, value);
-	struct ir_stage *made = b->x.p->stages.at[b->x.p->stages.n - 1];
-	made->init = init ? init : number(b, 0);
-	made->where = s->where;
-	memcpy(made->at, s->at, sizeof made->at);
-	return out;
-}
-
-/* Each update rounds to the buffer's own type. */
-static void scatter_sum(struct builder *b, const struct ir_stage *s, expr error, expr init)
-{
-	expr x = ir_cast(s->value, TYPE_F64);
-	expr n = own(b, scatter_like(b, s, "updates", IR_SUM, number(b, 1), NULL));
-	expr squares = own(b, scatter_like(b, s, "squares", IR_SUM, ir_binary(IR_MUL, x, x), NULL));
-	expr rounded = sum_rounding(b, n, ir_cast(own(b, s->out), TYPE_F64), squares, s->out->type);
-	if (!error && !init) /* a single addition has only one order */
-		rounded = ir_select(ir_binary(IR_LE, n, number(b, 1)), number(b, 0), rounded);
-	else
-		rounded = sum(own(b, scatter_like(b, s, "update_errors", IR_SUM, error ? error : number(b, 0), init)),
-		              rounded);
-	map_error(b, s, rounded, false);
-}
-
-static void scatter_error(struct builder *b, const struct ir_stage *s)
-{
-	bool lost = false, moved = s->where && error_here(b, s->where, &lost);
-	expr error = error_here(b, s->value, &lost), init = error_here(b, s->init, &lost);
-	bool sums = s->combine == IR_SUM && type_is_float(s->out->type);
-	for (int k = 0; k < s->out->rank; k++)
-		moved |= error_here(b, s->at[k], &lost) != NULL;
-	if (lost || moved || (s->combine == IR_PROD && type_is_float(s->out->type))) {
-		lose(b, s->out);
-	} else if (sums) {
-		scatter_sum(b, s, error, init);
-	} else if (error || init) {
-		bool picks = s->combine == IR_MAXIMUM || s->combine == IR_MINIMUM;
-		error = error ? error : number(b, 0);
-		struct ir_buffer *made = scatter_like(b, s, "error",
-		                                      picks                   ? IR_MAXIMUM
-		                                      : s->combine == IR_NONE ? IR_NONE
-		                                                              : IR_SUM,
-		                                      error, init);
-		set_error(b, s->out, made);
-	}
-}
-
-/* ---- Stages. */
-
-static bool is_exact(struct builder *b, expr e)
-{
-	bool lost = false;
-	return !e || (!error_here(b, e, &lost) && !lost);
-}
-
-static void stage_error(struct builder *b, const struct ir_stage *s)
-{
-	struct ir_buffer *made;
-	bool lost = false;
-	expr error;
-	switch (s->kind) {
-	case IR_MAP:
-		error = error_here(b, s->value, &lost);
-		map_error(b, s, error, lost);
-		return;
-	case IR_REDUCE:
-	case IR_SCAN: accumulated_error(b, s); return;
-	case IR_SCATTER: scatter_error(b, s); return;
-	case IR_SORT:
-	case IR_COMPACT: /* rounding may change which elements are kept */
-		lost = !is_exact(b, s->value) || !is_exact(b, s->where);
-		break;
-	case IR_LOOP: lost = true; break;
-	}
-	for (int i = 0; lost && (made = ir_stage_made(s, i)); i++)
-		lose(b, made);
-}
-
 /* The program extended by error stages and buffers, in its own lists. Expressions and the buffers they load live in the
  * pool of `from`. */
-static struct ir_program *build(struct builder *b)
+static struct ir_program *build(struct error_builder *b)
 {
 	const struct ir_program *from = b->from;
 	struct arena *a = from->arena;
@@ -244,9 +24,15 @@ static struct ir_program *build(struct builder *b)
 	memset(&p->stages, 0, sizeof p->stages);
 	memset(&p->outputs, 0, sizeof p->outputs);
 	b->x = (struct error_program){ .p = p, .errors = map_new(a), .known = map_new(a) };
+	b->totals = map_new(a);
+	b->squares = map_new(a);
 	vec_each (s, &from->stages) {
+		if ((*s)->kind == IR_LOOP) {
+			error_loop(b, *s);
+			continue;
+		}
 		vec_push(a, &p->stages, *s);
-		stage_error(b, *s);
+		error_stage(b, *s);
 	}
 	return p;
 }
@@ -261,38 +47,114 @@ static void finish(struct tensor *t)
 		x[i] = x[i] < MOST / SAFETY ? SAFETY * x[i] : 0;
 }
 
-/* Makes the outputs' errors the program's outputs; which[i] is the output that error i belongs to. */
-static int choose_outputs(struct builder *b, int *which)
+static void add_output(struct ir_program *p, const struct ir_buffer *b)
+{
+	struct ir_buffer *out = (struct ir_buffer *)(uintptr_t)b;
+	if (out->role == IR_TEMP)
+		out->role = IR_OUTPUT;
+	vec_push(p->arena, &p->outputs, out);
+}
+
+/* Makes the outputs' errors, and then what the report on loops needs, the program's outputs; which[i] is the output
+ * that error i belongs to. */
+static int choose_outputs(struct error_builder *b, int *which)
 {
 	struct ir_program *p = b->x.p;
 	int n = 0;
 	for (int o = 0; o < b->from->outputs.n; o++) {
-		const struct ir_buffer *error = map_get_u64(&b->x.errors, (uintptr_t)b->from->outputs.at[o]);
+		const struct ir_buffer *error = error_get(&b->x, b->from->outputs.at[o]);
 		if (!error || error == &error_unknown)
 			continue;
 		which[n++] = o;
-		((struct ir_buffer *)(uintptr_t)error)->role = IR_OUTPUT;
-		vec_push(p->arena, &p->outputs, (struct ir_buffer *)(uintptr_t)error);
+		add_output(p, error);
+	}
+	vec_each (l, &b->loops) {
+		add_output(p, l->bound);
+		add_output(p, l->measured);
+		add_output(p, l->scale);
 	}
 	vec_each (out, &b->from->outputs) /* they must be stored */
 		vec_push(p->arena, &p->outputs, *out);
 	return n;
 }
 
-void error_bounds(struct tensor *bound, const struct ir_program *p, const struct tensor *const *inputs, struct arena *a)
+/* What became of the bounds of a loop's result. */
+struct growth {
+	double bound, measured, scale; /* the largest; the values' root mean square */
+	int64_t replaced, lost, count; /* elements: with the measured error as bound, without any, all */
+};
+
+static struct growth growth_of(const struct tensor *t)
 {
-	struct builder b = { .from = p };
+	const double *bound = t[0].data, *measured = t[1].data;
+	struct growth g = { .scale = *(const double *)t[2].data, .count = tensor_count(&t[0]) };
+	for (int64_t i = 0; i < g.count; i++) {
+		if (bound[i] <= ERROR_GROWTH * measured[i])
+			continue;
+		g.replaced++;
+		g.bound = fmax(g.bound, bound[i] < MOST ? bound[i] : INFINITY);
+		g.measured = fmax(g.measured, measured[i]);
+		g.lost += !(measured[i] <= ERROR_CHAOS * g.scale);
+	}
+	return g;
+}
+
+static void report_loop(struct str *text, const char *name, const struct growth *g)
+{
+	str_printf(text, "%sThe error bound of %s grows ", text->n ? " " : "", name);
+	str_printf(text, isinf(g->bound) ? "without limit" : "to %.2g", g->bound);
+	str_printf(text,
+	           " in its loop, so the error is estimated by %d perturbed runs: at most %.2g, for values of %.2g "
+	           "(root mean square).",
+	           ERROR_TWINS, SAFETY * g->measured, g->scale);
+	if (g->lost)
+		str_printf(text,
+		           " The loop is chaotic with these inputs: rounding alone changes %lld of %lld elements too "
+		           "much to compare them.",
+		           (long long)g->lost, (long long)g->count);
+}
+
+/* On each loop the result whose estimate is the largest part of its values. */
+static const char *report(const struct error_builder *b, const struct tensor *of_loops, struct arena *a)
+{
+	struct str text = str_new(a);
+	for (int i = 0, next; i < b->loops.n; i = next) {
+		const struct error_loop *l = &b->loops.at[i];
+		struct growth worst = { 0 };
+		const char *name = NULL;
+		for (next = i; next < b->loops.n && b->loops.at[next].stage == l->stage; next++) {
+			struct growth g = growth_of(&of_loops[3 * next]);
+			if (!g.replaced || (name && g.measured * worst.scale <= worst.measured * g.scale))
+				continue;
+			worst = g;
+			name = b->loops.at[next].result->name;
+		}
+		if (name)
+			report_loop(&text, name, &worst);
+	}
+	return text.n ? arena_strdup(a, str_text(&text)) : NULL;
+}
+
+void error_bounds(struct tensor *bound, const char **report_text, const struct ir_program *p,
+                  const struct tensor *const *inputs, struct arena *a)
+{
+	struct error_builder b = { .from = p };
 	struct arena *scratch = arena_new();
 	struct err ignored = { 0 };
 	int *which = NEWN(scratch, int, p->outputs.n + 1);
 	memset(bound, 0, sizeof *bound * (size_t)p->outputs.n);
+	if (report_text)
+		*report_text = NULL;
 	struct ir_program *errors = build(&b);
 	int n = choose_outputs(&b, which);
 	struct tensor *out = NEWN(scratch, struct tensor, errors->outputs.n + 1);
-	if (n && ir_check(errors, &ignored) == 0 && eval_program(errors, inputs, out, NULL, a, &ignored) == 0)
+	if (n && ir_check(errors, &ignored) == 0 && eval_program(errors, inputs, out, NULL, a, &ignored) == 0) {
 		for (int i = 0; i < n; i++) {
 			finish(&out[i]);
 			bound[which[i]] = out[i];
 		}
+		if (report_text)
+			*report_text = report(&b, &out[n], a);
+	}
 	arena_free(scratch);
 }

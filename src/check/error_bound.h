@@ -5,7 +5,13 @@
  *
  * A bound is of first order and probabilistic: several times the expected rounding error, and far below a single term
  * as long as the type can represent its effect on the sum. Some elements have no bound: results that depend on an index
- * which rounding may change, or on a loop. */
+ * which rounding may change.
+ *
+ * Loops carry the errors of their states from iteration to iteration. Such a bound assumes that all errors add up, so
+ * it may grow by a factor in each iteration where the errors themselves do not. So the loop also runs in some copies
+ * whose stages are perturbed at random by as much as they may be rounded. Where the bound exceeds 4 times the measured
+ * distance of these copies, that distance (a multiple of it) is the bound. If it is an eighth of the values, the loop
+ * is chaotic, and there is none. */
 #ifndef TPAT_CHECK_ERROR_BOUND_H
 #define TPAT_CHECK_ERROR_BOUND_H
 
@@ -13,25 +19,9 @@
 
 /* Computes bound[o] for each output o: f64, of the output's extents, not negative; 0 for elements without a bound.
  * TYPE_NONE if no element has one. Runs the interpreter on a program several times as large; if that fails, all bounds
- * are TYPE_NONE, which is not an error. Memory comes from `a`. */
-void error_bounds(struct tensor *bound, const struct ir_program *p, const struct tensor *const *inputs,
-                  struct arena *a);
-
-/* ---- Inside: error_expr.c. */
-
-/* Buffers of errors: f64, of the same extents, by the id of their buffer. */
-struct error_program {
-	struct ir_program *p;
-	struct map errors; /* of inexact buffers; ERROR_UNKNOWN: no bound */
-	struct map known;  /* error by expression, f64; absent: not computed yet */
-	bool lost;         /* the last expression contains something without a bound */
-};
-extern const struct ir_buffer error_unknown;
-
-/* An upper bound of |got - exact| for an expression whose loads have errors, as an f64 expression over the same axes;
- * for a bool 1.0 if it may flip. Null: exact. Sets x->lost if there is no bound. */
-expr error_of(struct error_program *x, expr e);
-/* Half a unit in the last place, relative to the value: 2^-24 for f32; 0 for integers. */
-double error_unit(enum type t);
+ * are TYPE_NONE, which is not an error. `report` (may be null): sentences on loops whose bounds grew without limit, or
+ * null. Memory comes from `a`. */
+void error_bounds(struct tensor *bound, const char **report, const struct ir_program *p,
+                  const struct tensor *const *inputs, struct arena *a);
 
 #endif

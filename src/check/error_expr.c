@@ -1,10 +1,13 @@
 /* The error of an expression, from the errors of what it loads: first-order error analysis. See error_bound.h. */
-#include "check/error_bound.h"
+#include "check/error_inside.h"
 
 #include <math.h>
 
+/* Copies of a loop that are further apart round to different integers, or compare differently, often enough: as parts
+ * of one, and of the operands. */
+static const double FAR = 0.125, FAR_COMPARED = 0x1p-10;
+
 enum { BASIC = 4, FUNCTION = 16 }; /* allowed roundings per operation, in half units of the last place */
-static const double HUGE_ERROR = 1e300;
 
 const struct ir_buffer error_unknown;
 
@@ -84,7 +87,7 @@ static expr scaled(expr a, double by)
 /* `a` if `low` is positive: a logarithm or quotient near zero has no bound. */
 static expr if_positive(expr low, expr a)
 {
-	return ir_select(ir_binary(IR_LT, number(low->pool, 0), low), a, number(low->pool, HUGE_ERROR));
+	return ir_select(ir_binary(IR_LT, number(low->pool, 0), low), a, number(low->pool, ERROR_HUGE));
 }
 
 /* The rounding of a result of the type of e. */
@@ -151,10 +154,41 @@ static expr error_power(struct error_program *x, expr e, expr a, expr b)
 	                   FUNCTION * error_unit(e->type)));
 }
 
-/* f is discontinuous: the larger distance at both ends. */
-static expr error_jump(expr e, enum ir_op op, expr a)
+/* The error of an operand, for an operation that jumps. An error taken from elsewhere counts up to `most`: copies that
+ * are further apart jump at different elements by themselves. */
+static expr error_before_jump(struct error_program *x, expr e, expr most)
 {
-	expr x = value(e->arg[0]), here;
+	struct error_program *from = x->jumps;
+	expr error;
+	if (!from)
+		return error_of(x, e);
+	from->lost = false;
+	error = error_of(from, e);
+	x->lost |= from->lost;
+	return error ? ir_select(ir_binary(IR_LE, error, most), error, number(e->pool, 0)) : NULL;
+}
+
+bool error_jumps(expr e)
+{
+	bool from_float = e->n && type_is_float(e->arg[0]->type);
+	switch ((int)e->op) {
+	case IR_FLOOR:
+	case IR_CEIL:
+	case IR_TRUNC:
+	case IR_ROUND_EVEN: return true;
+	case IR_EQ:
+	case IR_LT:
+	case IR_LE: return from_float;
+	case IR_CAST:
+	case IR_CAST_SAT: return from_float && !type_is_float(e->type);
+	default: return false;
+	}
+}
+
+/* f is discontinuous: the larger distance at both ends. */
+static expr error_jump(struct error_program *program, expr e, enum ir_op op)
+{
+	expr a = error_before_jump(program, e->arg[0], number(e->pool, FAR)), x = value(e->arg[0]), here;
 	if (!a)
 		return NULL;
 	here = ir_unary(op, x);
@@ -205,9 +239,10 @@ static expr error_function(struct error_program *x, expr e, expr a)
 	}
 }
 
-static expr error_compare(expr e, expr a, expr b)
+static expr error_compare(struct error_program *x, expr e)
 {
-	expr error = plus(a, b), apart;
+	expr most = scaled(plus(size(e->arg[0]), size(e->arg[1])), FAR_COMPARED);
+	expr error = plus(error_before_jump(x, e->arg[0], most), error_before_jump(x, e->arg[1], most)), apart;
 	if (!error)
 		return NULL;
 	apart = ir_unary(IR_ABS, ir_binary(IR_SUB, value(e->arg[0]), value(e->arg[1])));
@@ -237,16 +272,18 @@ static expr error_select(struct error_program *x, expr e)
 	return ir_select(ir_binary(IR_LT, zero, c), other, chosen ? chosen : zero);
 }
 
-static expr error_cast(expr e, expr a)
+static expr error_cast(struct error_program *x, expr e)
 {
-	expr from = e->arg[0], zero = number(e->pool, 0);
+	expr from = e->arg[0], zero = number(e->pool, 0), a = error_of(x, from);
+	if (type_is_float(from->type) && !type_is_float(e->type) && e->type != TYPE_BOOL)
+		return error_jump(x, e, IR_TRUNC);
+	if (e->type == TYPE_BOOL) /* nonzero or not */
+		a = error_before_jump(x, from, scaled(size(from), FAR_COMPARED));
 	if (!a)
 		return NULL;
-	if (type_is_float(e->type))
-		return error_unit(e->type) > error_unit(from->type) ? plus(a, rounding(e, BASIC)) : a;
-	if (e->type == TYPE_BOOL) /* nonzero or not */
+	if (e->type == TYPE_BOOL)
 		return ir_select(ir_binary(IR_LE, size(from), a), number(e->pool, 1), zero);
-	return type_is_float(from->type) ? error_jump(e, IR_TRUNC, a) : a;
+	return type_is_float(e->type) && error_unit(e->type) > error_unit(from->type) ? plus(a, rounding(e, BASIC)) : a;
 }
 
 static expr error_load(struct error_program *x, expr e)
@@ -268,9 +305,9 @@ static expr error_unary(struct error_program *x, expr e)
 	case IR_FLOOR:
 	case IR_CEIL:
 	case IR_TRUNC:
-	case IR_ROUND_EVEN: return error_jump(e, e->op, a);
+	case IR_ROUND_EVEN: return error_jump(x, e, e->op);
 	case IR_CAST:
-	case IR_CAST_SAT: return error_cast(e, a);
+	case IR_CAST_SAT: return error_cast(x, e);
 	case IR_ISNAN:
 	case IR_ISINF: return NULL;
 	case IR_BITNOT:
@@ -292,7 +329,7 @@ static expr error_binary(struct error_program *x, expr e)
 	case IR_MAX: return larger(a, b);
 	case IR_EQ:
 	case IR_LT:
-	case IR_LE: return error_compare(e, a, b);
+	case IR_LE: return error_compare(x, e);
 	case IR_AND:
 	case IR_OR: return error_both(e, a, b);
 	default: break;
@@ -316,13 +353,23 @@ static expr find_error(struct error_program *x, expr e)
 	return e->n == 1 ? error_unary(x, e) : error_binary(x, e);
 }
 
+/* An expression's error; `lost`: it has no bound. */
+struct known {
+	expr error;
+	bool lost;
+};
+
 expr error_of(struct error_program *x, expr e)
 {
-	expr *known = map_get_u64(&x->known, (uintptr_t)e);
+	struct known *known = map_get_u64(&x->known, (uintptr_t)e);
+	bool lost = x->lost;
 	if (!known) {
-		known = NEW(x->p->arena, expr);
-		*known = find_error(x, e);
+		known = NEW(x->p->arena, struct known);
+		x->lost = false;
+		known->error = find_error(x, e);
+		known->lost = x->lost;
 		map_put_u64(&x->known, (uintptr_t)e, known);
 	}
-	return *known;
+	x->lost = lost || known->lost;
+	return known->error;
 }

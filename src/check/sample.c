@@ -314,7 +314,7 @@ const struct tensor *sample_want(const struct sample *s)
 
 void sample_bounds(struct tensor *bound, const struct sample *s, struct arena *a)
 {
-	error_bounds(bound, s->sampled, s->inputs, a);
+	error_bounds(bound, NULL, s->sampled, s->inputs, a);
 }
 
 static void take_one(struct tensor *to, int64_t i, const struct tensor *from, int64_t at)

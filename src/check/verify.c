@@ -64,6 +64,7 @@ struct run {
 	struct tensor *in, *want, *got; /* of all inputs; of all outputs */
 	struct host_tensor *edge;       /* the inputs, on the device */
 	struct tensor *bound;           /* error bounds of outputs; null: not computed yet */
+	const char *report;             /* on these bounds; or null */
 };
 
 struct job {
@@ -225,8 +226,10 @@ static bool compare_output(struct tensor_difference *d, struct job *j, struct ru
 		for (int i = 0; i < j->inputs; i++)
 			in[i] = &r->in[i];
 		r->bound = NEWN(j->arena, struct tensor, j->outputs + 1);
-		error_bounds(r->bound, p, in, j->arena);
+		error_bounds(r->bound, &r->report, p, in, j->arena);
 	}
+	if (r->report && !j->result->note)
+		j->result->note = r->report;
 	return tensor_compare_within(d, &r->got[o], &r->want[o], t,
 	                             r->bound[o].type == TYPE_F64 ? r->bound[o].data : NULL);
 }

@@ -45,6 +45,7 @@ struct verify_result {
 	double max_absolute, max_relative;
 	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" if all are equal */
 	bool dumped;
+	const char *note; /* how results were compared where rounding errors grow: sentences; or null */
 };
 
 /* Runs the case; texts are in `a`. A plugin that fails or differs is a result, not an error. Errors: ERR_USAGE if given

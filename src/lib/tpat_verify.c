@@ -211,6 +211,7 @@ static int run_plugin(struct tpat_check *out, struct verification *v, struct gra
 		.max_relative = r.max_relative,
 		.worst = r.worst,
 		.dump = r.dumped ? c.dump : NULL,
+		.note = r.note,
 	};
 	return 0;
 }

@@ -133,7 +133,7 @@ static void find_bounds(struct tune_reference *r, struct arena *a)
 	if (r->sample)
 		sample_bounds(r->bound, r->sample, a);
 	else
-		error_bounds(r->bound, r->program, r->inputs, a);
+		error_bounds(r->bound, NULL, r->program, r->inputs, a);
 	for (int i = 0; i < n; i++)
 		find_most(&r->most[i], &r->bound[i], a);
 }

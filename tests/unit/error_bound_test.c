@@ -119,7 +119,7 @@ static void scatter_alone(void)
 	      "program segments(to: i64[3], x: f16[3]) -> (y: f16[100])\n"
 	      "  y: f16[100] = scatter sum (i | r<3) init f16(0.0) at [index(to[r])] value x[r]\n",
 	      -4, 4, 99);
-	error_bounds(bound, c.program, c.in, c.arena);
+	error_bounds(bound, NULL, c.program, c.in, c.arena);
 	for (int i = 0; i < 100; i++)
 		CHECK(tensor_float(&bound[0], i) == 0);
 	arena_free(c.arena);
@@ -170,7 +170,7 @@ static void quantised(void)
 	      "program quantised(x: f32[5000,300]) -> (y: i32[5000])\n"
 	      "  y: i32[5000] = sum (i | r<300) x[i, r] then i32(rint(it * 64.0))\n",
 	      -1, 1, 0);
-	error_bounds(bound, c.program, c.in, c.arena);
+	error_bounds(bound, NULL, c.program, c.in, c.arena);
 	int near = 0;
 	for (int i = 0; i < 5000; i++)
 		near += tensor_float(&bound[0], i) > 0;
@@ -189,7 +189,7 @@ static void unknown(void)
 	      "  y: f32[64] = map (i) x[max(0, min(63, index(i32(third[i]))))]\n"
 	      "  z: i32[64] = map (i) i32(x[i])\n",
 	      0, 64, 0);
-	error_bounds(bound, c.program, c.in, c.arena);
+	error_bounds(bound, NULL, c.program, c.in, c.arena);
 	CHECK(bound[0].type == TYPE_NONE && bound[1].type == TYPE_NONE);
 	arena_free(c.arena);
 }

@@ -1,0 +1,262 @@
+/* The error of a stage: adds stages that compute the error of its result. Loops: error_loop.c. See error_bound.h. */
+#include "check/error_inside.h"
+
+#include <math.h>
+#include <string.h>
+
+/* n additions round at most n times, in both directions: the total error grows as sqrt(n) times one rounding of a
+ * partial sum. The sum and the root of the sum of squares bound partial sums in any order. Measured: of 40,000 sums of
+ * 3 to 2,000 terms in f16, of both signs or of one, two orders differ by at most 0.43 of the bound, and by 0.1 of it in
+ * the root mean square. */
+static const double ROOTS = 1.5;
+
+static expr number(const struct error_builder *b, double x)
+{
+	return error_number(b, x);
+}
+
+static expr sum(expr a, expr b)
+{
+	return !a ? b : !b ? a : ir_binary(IR_ADD, a, b);
+}
+
+static void set_error(struct error_builder *b, const struct ir_buffer *of, const struct ir_buffer *error)
+{
+	error_set(&b->x, of, error);
+}
+
+static void lose(struct error_builder *b, const struct ir_buffer *of)
+{
+	set_error(b, of, &error_unknown);
+}
+
+expr error_number(const struct error_builder *b, double x)
+{
+	return ir_float(b->x.p->pool, TYPE_F64, x);
+}
+
+const struct ir_buffer *error_get(const struct error_program *x, const struct ir_buffer *of)
+{
+	return map_get_u64(&x->errors, (uintptr_t)of);
+}
+
+void error_set(struct error_program *x, const struct ir_buffer *of, const struct ir_buffer *error)
+{
+	map_put_u64(&x->errors, (uintptr_t)of, (void *)(uintptr_t)error);
+}
+
+expr error_here(struct error_builder *b, expr e, bool *lost)
+{
+	b->x.lost = false;
+	expr error = error_of(&b->x, e);
+	*lost |= b->x.lost;
+	return error;
+}
+
+/* A stage like `s`, over the same axes, that computes `value` (f64). */
+static struct ir_buffer *stage_like(struct error_builder *b, const struct ir_stage *s, enum ir_stage_kind kind,
+                                    enum ir_combine c, const char *what, expr value)
+{
+	struct ir_program *p = b->x.p;
+	struct ir_buffer *out = ir_buffer_new(p, arena_printf(p->arena, "%s_%s", s->out->name, what), value->type,
+	                                      s->out->rank, s->out->dim, IR_TEMP);
+	struct ir_stage *made = ir_stage_new(p, kind, out);
+	made->value = value;
+	made->combine = c;
+	made->axis = s->axis;
+	made->exclusive = s->exclusive;
+	made->reverse = s->reverse;
+	if (kind == IR_MAP)
+		return out;
+	made->space_rank = s->space_rank;
+	memcpy(made->space, s->space, sizeof made->space);
+	return out;
+}
+
+expr error_own(const struct error_builder *b, const struct ir_buffer *x)
+{
+	expr at[IR_MAX_RANK];
+	for (int k = 0; k < x->rank; k++)
+		at[k] = ir_axis(b->x.p->pool, k, x->dim[k]);
+	return ir_load(b->x.p->pool, x, at);
+}
+
+struct ir_buffer *error_map(struct error_builder *b, const struct ir_buffer *like, const char *what, expr value)
+{
+	struct ir_program *p = b->x.p;
+	struct ir_buffer *out = ir_buffer_new(p, arena_printf(p->arena, "%s_%s", like->name, what), value->type,
+	                                      like->rank, like->dim, IR_TEMP);
+	ir_stage_new(p, IR_MAP, out)->value = value;
+	return out;
+}
+
+/* The buffer that `known` has for the stage, or a new stage like it. A loop asks for these twice: for the errors that
+ * it carries, and for those of a stage alone. */
+static struct ir_buffer *stage_once(struct error_builder *b, struct map *known, const struct ir_stage *s,
+                                    enum ir_combine c, const char *what, expr value)
+{
+	struct ir_buffer *made = map_get_u64(known, (uintptr_t)s);
+	if (!made)
+		map_put_u64(known, (uintptr_t)s, made = stage_like(b, s, s->kind, c, what, value));
+	return made;
+}
+
+static void map_error(struct error_builder *b, const struct ir_stage *s, expr error, bool lost)
+{
+	if (lost)
+		lose(b, s->out);
+	else if (error)
+		set_error(b, s->out, stage_like(b, s, IR_MAP, IR_NONE, "error", error));
+}
+
+/* The rounding error of a sum `total` of n terms whose squares add up to `squares`. */
+static expr sum_rounding(const struct error_builder *b, expr n, expr total, expr squares, enum type t)
+{
+	expr roundings = ir_binary(IR_MIN, n, ir_binary(IR_MUL, number(b, ROOTS), ir_unary(IR_SQRT, n)));
+	expr partial = sum(ir_unary(IR_ABS, total), ir_unary(IR_SQRT, squares));
+	return ir_binary(IR_MUL, ir_binary(IR_MUL, number(b, error_unit(t)), roundings), partial);
+}
+
+/* ---- Reductions and scans: the accumulator as a buffer, its error, and the post expression of both. */
+
+/* The number of terms. */
+static expr terms(struct error_builder *b, const struct ir_stage *s)
+{
+	expr n = ir_index(b->x.p->pool, 1);
+	if (s->kind == IR_SCAN)
+		n = s->out->dim[s->axis];
+	for (int k = 0; k < s->space_rank; k++)
+		n = ir_binary(IR_MUL, n, s->space[k]);
+	return ir_cast(n, TYPE_F64);
+}
+
+/* The error of the accumulator `total` (null: exact), as a buffer. */
+static const struct ir_buffer *total_error(struct error_builder *b, const struct ir_stage *s,
+                                           const struct ir_buffer *total, bool *lost)
+{
+	expr error = error_here(b, s->value, lost), rounded = NULL;
+	bool sums = s->combine == IR_SUM, picks = s->combine == IR_MAXIMUM || s->combine == IR_MINIMUM;
+	bool judges = (s->combine == IR_ALL || s->combine == IR_ANY) && s->kind == IR_REDUCE;
+	if (*lost || (!sums && !picks && !judges)) {
+		*lost |= error || type_is_float(s->value->type);
+		return NULL;
+	}
+	if (error)
+		error = error_own(b, stage_like(b, s, s->kind, sums ? IR_SUM : IR_MAXIMUM, "term_error", error));
+	if (sums && type_is_float(s->value->type)) {
+		expr x = ir_cast(s->value, TYPE_F64);
+		struct ir_buffer *squares = stage_once(b, &b->squares, s, IR_SUM, "squares", ir_binary(IR_MUL, x, x));
+		rounded = sum_rounding(b, terms(b, s), error_own(b, total), error_own(b, squares), s->value->type);
+	}
+	error = sum(error, rounded);
+	return error ? stage_like(b, s, IR_MAP, IR_NONE, "total_error", error) : NULL;
+}
+
+static void accumulated_error(struct error_builder *b, const struct ir_stage *s)
+{
+	bool lost = false, is_float = type_is_float(s->value->type);
+	enum type t = s->value->type;
+	if (ir_combine_is_arg(s->combine)) {
+		if (error_here(b, s->value, &lost) || lost)
+			lose(b, s->out);
+		return;
+	}
+	struct ir_buffer *total =
+	        stage_once(b, &b->totals, s, s->combine, "total", is_float ? ir_cast(s->value, TYPE_F64) : s->value);
+	const struct ir_buffer *error = total_error(b, s, total, &lost);
+	if (error)
+		set_error(b, total, error);
+	expr post = ir_stage_result(b->x.p->pool, s, ir_cast(error_own(b, total), t));
+	expr made = lost ? NULL : error_here(b, post, &lost);
+	map_error(b, s, made, lost);
+}
+
+/* ---- Scatters. */
+
+/* A scatter of `value` to the positions of s, over zeros. */
+static struct ir_buffer *scatter_like(struct error_builder *b, const struct ir_stage *s, const char *what,
+                                      enum ir_combine c, expr value, expr init)
+{
+	struct ir_buffer *out = stage_like(b, s, IR_SCATTER, c, what, value);
+	struct ir_stage *made = b->x.p->stages.at[b->x.p->stages.n - 1];
+	made->init = init ? init : number(b, 0);
+	made->where = s->where;
+	memcpy(made->at, s->at, sizeof made->at);
+	return out;
+}
+
+/* Each update rounds to the buffer's own type. */
+static void scatter_sum(struct error_builder *b, const struct ir_stage *s, expr error, expr init)
+{
+	expr x = ir_cast(s->value, TYPE_F64);
+	expr n = error_own(b, scatter_like(b, s, "updates", IR_SUM, number(b, 1), NULL));
+	expr squares = error_own(b, scatter_like(b, s, "squares", IR_SUM, ir_binary(IR_MUL, x, x), NULL));
+	expr rounded = sum_rounding(b, n, ir_cast(error_own(b, s->out), TYPE_F64), squares, s->out->type);
+	if (!error && !init) /* a single addition has only one order */
+		rounded = ir_select(ir_binary(IR_LE, n, number(b, 1)), number(b, 0), rounded);
+	else
+		rounded = sum(
+		        error_own(b, scatter_like(b, s, "update_errors", IR_SUM, error ? error : number(b, 0), init)),
+		        rounded);
+	map_error(b, s, rounded, false);
+}
+
+static void scatter_error(struct error_builder *b, const struct ir_stage *s)
+{
+	bool lost = false, moved = s->where && error_here(b, s->where, &lost);
+	expr error = error_here(b, s->value, &lost), init = error_here(b, s->init, &lost);
+	bool sums = s->combine == IR_SUM && type_is_float(s->out->type);
+	for (int k = 0; k < s->out->rank; k++)
+		moved |= error_here(b, s->at[k], &lost) != NULL;
+	if (lost || moved || (s->combine == IR_PROD && type_is_float(s->out->type))) {
+		lose(b, s->out);
+	} else if (sums) {
+		scatter_sum(b, s, error, init);
+	} else if (error || init) {
+		bool picks = s->combine == IR_MAXIMUM || s->combine == IR_MINIMUM;
+		error = error ? error : number(b, 0);
+		struct ir_buffer *made = scatter_like(b, s, "error",
+		                                      picks                   ? IR_MAXIMUM
+		                                      : s->combine == IR_NONE ? IR_NONE
+		                                                              : IR_SUM,
+		                                      error, init);
+		set_error(b, s->out, made);
+	}
+}
+
+/* ---- Stages. */
+
+static bool is_exact(struct error_builder *b, expr e)
+{
+	bool lost = false;
+	return !e || (!error_here(b, e, &lost) && !lost);
+}
+
+void error_stage(struct error_builder *b, const struct ir_stage *s)
+{
+	struct ir_buffer *made;
+	bool lost = false;
+	expr error;
+	switch (s->kind) {
+	case IR_MAP:
+		error = error_here(b, s->value, &lost);
+		map_error(b, s, error, lost);
+		return;
+	case IR_REDUCE:
+	case IR_SCAN: accumulated_error(b, s); return;
+	case IR_SCATTER: scatter_error(b, s); return;
+	case IR_SORT:
+	case IR_COMPACT: /* rounding may change which elements are kept */
+		lost = !is_exact(b, s->value) || !is_exact(b, s->where);
+		break;
+	case IR_LOOP: lost = true; break;
+	}
+	for (int i = 0; lost && (made = ir_stage_made(s, i)); i++)
+		lose(b, made);
+}
+
+struct error_program error_context(const struct error_builder *b)
+{
+	struct arena *a = b->x.p->arena;
+	return (struct error_program){ .p = b->x.p, .errors = map_new(a), .known = map_new(a) };
+}
