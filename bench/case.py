@@ -29,8 +29,8 @@ class Case:
 
     def draw(self, torch):
         """The inputs as tensors on the GPU, always the same: floats from -2 to 2, integers of the type's whole range. Other
-        kinds: "sparse": half zeros, else from 0 to 1; "mask": 0 or 1; a number: integers below it; a shape: positions in it,
-        each once."""
+        kinds: "sparse": half zeros, else from 0 to 1; "mask": 0 or 1; a number: integers below it, floats from its negative
+        to it; a shape: positions in it, each once."""
         random, made = torch.Generator("cuda").manual_seed(1), []
         more = {"generator": random, "device": "cuda"}
         for _, kind, shape, *how in self.inputs:
@@ -43,7 +43,7 @@ class Case:
                 flat = torch.randperm(int(np.prod(how)), **more)[:int(np.prod(shape[:-1]))]
                 x = torch.stack(torch.unravel_index(flat, how), -1).reshape(shape)
             elif t.is_floating_point:
-                x = torch.rand(shape, **more) * 4 - 2
+                x = (torch.rand(shape, **more) * 2 - 1) * (how or 2)
             else:
                 x = torch.randint(0 if how else torch.iinfo(t).min, how or torch.iinfo(t).max + 1, shape, **more)
             made.append(x.to(t))

@@ -355,10 +355,11 @@ def recurrent(d, t):
             return fn.made[x.dtype](x)[0][:, None]
 
     fn.made = {}
+    weight = hidden ** -0.5  # PyTorch's own range: with larger weights rounding errors grow in each step
     more = {"linear_before_reset": 1} if op == "GRU" else {}
     return (f"{op.lower()}_{steps}x{batch}x{size}_{hidden}",
-            [("x", t, [steps, batch, size]), ("w", t, [1, gates * hidden, size]), ("r", t, [1, gates * hidden, hidden]),
-             ("b", t, [1, 2 * gates * hidden])],
+            [("x", t, [steps, batch, size]), ("w", t, [1, gates * hidden, size], weight),
+             ("r", t, [1, gates * hidden, hidden], weight), ("b", t, [1, 2 * gates * hidden], weight)],
             [(op, ["x", "w", "r", "b"], ["y"], {"hidden_size": hidden, **more})], fn)
 
 

@@ -78,6 +78,8 @@ class Open:
         how = i[3] if len(i) > 3 else None
         if isinstance(how, (int, np.integer)):
             return f"0,{self.at(how, sizes) - 1}"
+        if isinstance(how, float):
+            return f"{-how},{how}"
         if isinstance(how, tuple):
             return f"0,{min(self.at(n, sizes) for n in how) - 1}"
         return {"sparse": "0,1", "mask": "0,1"}.get(how, "-2,2" if i[1] in ("f32", "f16") else "-100,100")
