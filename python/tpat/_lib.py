@@ -131,17 +131,56 @@ def _load() -> ctypes.CDLL:
     found.tpat_new.restype = ctypes.c_void_p
     for name in ("error", "error_where", "error_advice", "error_file", "error_node", "error_tensor", "version"):
         getattr(found, "tpat_" + name).restype = ctypes.c_char_p
+    found.tpat_session_about.restype = ctypes.c_void_p
     return found
 
 
 library = _load()
 
 
+def new_context() -> ctypes.c_void_p:
+    """A struct tpat, for tpat_free()."""
+    context = ctypes.c_void_p(library.tpat_new())
+    if not context:
+        raise MemoryError("libtpat has no memory")
+    return context
+
+
+def failure(context: ctypes.c_void_p, code: int, cancelled: bool = False, result: Any = None) -> Error:
+    """The exception for a call that failed with this code."""
+    where = [text(getattr(library, "tpat_error" + part)(context)) or "" for part in
+             ("", "_where", "_advice", "_file", "_node", "_tensor")]
+    kind = Cancelled if cancelled else KINDS.get(code, Error)
+    return kind(code, *where, result=result)
+
+
+def strings(value: Any) -> tuple[Strings, Any]:
+    """A list of strings, or a single one, for an option; and what must live as long."""
+    items = [encode(v) for v in ([value] if isinstance(value, (str, bytes, os.PathLike)) else value)]
+    array = (ctypes.c_char_p * max(len(items), 1))(*items)
+    return Strings(ctypes.cast(array, ctypes.POINTER(ctypes.c_char_p)), len(items)), (items, array)
+
+
+def options_of(name: str, version: str, given: dict[str, Any]) -> tuple[Any, list[Any]]:
+    """A struct of options without callbacks, and what must live as long. None: its default."""
+    from ._calls import NUMBERS, STRUCTS
+    options, keep = struct(name)(version=NUMBERS[version]), []
+    for n, kind, _ in STRUCTS[name]:
+        if given.get(n) is None or kind == "callback":
+            continue
+        if kind == "strings":
+            value, kept = strings(given[n])
+            keep.append(kept)
+        else:
+            value = encode(given[n]) if kind == "text" else given[n]
+        setattr(options, n, value)
+    return options, keep
+
+
 def call(name: str, result: str, options: str, cancel: Any, given: dict[str, Any]) -> Result:
     """One call of the library, in a thread of its own, so that Ctrl-C reaches Python: it stops the call and is raised."""
-    from ._calls import NUMBERS, STRUCTS
-    o = struct(options)(version=NUMBERS[f"TPAT_{name.upper()}_VERSION"]) if options else encode(given["library"])
-    keep: list[Any] = []
+    from ._calls import STRUCTS
+    o, keep = options_of(options, f"TPAT_{name.upper()}_VERSION", given) if options else (encode(given["library"]), [])
     raised: list[BaseException] = []
     stop = threading.Event()
 
@@ -169,22 +208,10 @@ def call(name: str, result: str, options: str, cancel: Any, given: dict[str, Any
         return ctypes.cast(made, ctypes.c_void_p).value
 
     for n, kind, about in STRUCTS[options] if options else ():
-        value = given.get(n)
-        if kind == "callback":
-            if value or n == "progress":
-                setattr(o, n, wrap(value, about[0], about[1:]))
-        elif n in given and value is not None:
-            if kind == "strings":
-                items = [encode(v) for v in ([value] if isinstance(value, (str, bytes, os.PathLike)) else value)]
-                array = (ctypes.c_char_p * max(len(items), 1))(*items)
-                keep += [items, array]
-                setattr(o, n, Strings(ctypes.cast(array, ctypes.POINTER(ctypes.c_char_p)), len(items)))
-            else:
-                setattr(o, n, encode(value) if kind == "text" else value)
+        if kind == "callback" and (given.get(n) or n == "progress"):
+            setattr(o, n, wrap(given.get(n), about[0], about[1:]))
 
-    context = ctypes.c_void_p(library.tpat_new())
-    if not context:
-        raise MemoryError("libtpat has no memory")
+    context = new_context()
     out = ctypes.c_void_p()
     code = [0]
 
@@ -204,10 +231,7 @@ def call(name: str, result: str, options: str, cancel: Any, given: dict[str, Any
             raise raised[0]
         made = read(result, struct(result).from_address(out.value)) if out.value else None
         if code[0] < 0:
-            where = [text(getattr(library, "tpat_error" + part)(context)) or "" for part in
-                     ("", "_where", "_advice", "_file", "_node", "_tensor")]
-            kind = Cancelled if stop.is_set() else KINDS.get(code[0], Error)
-            raise kind(code[0], *where, result=made)
+            raise failure(context, code[0], stop.is_set(), made)
         if made is None:
             raise Error(-5, "The library returned no result.")
         return made
