@@ -358,16 +358,18 @@ TPAT_API int tpat_deploy(struct tpat *t, const struct tpat_deployed **out, const
 
 struct tpat_verified;
 struct tpat_verify_options {
-	int version;         /* TPAT_VERIFY_VERSION */
-	const char *model;   /* rewritten model */
-	const char *library; /* null: the model's own, next to it */
-	const char *device;  /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked;
-	                        "cpu": the  kernels in C. null: the first of these that works */
+	int version;              /* TPAT_VERIFY_VERSION */
+	const char *model;        /* rewritten model */
+	const char *library;      /* null: the model's own, next to it */
+	struct tpat_strings node; /* plugins to check: nodes, as for tpat_build, or names of plugins; none: all */
+	const char *device;       /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked;
+	                             "cpu": the  kernels in C. null: the first of these that works */
 	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
 	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
 	struct tpat_strings value; /* "tensor=16000", "tensor=1,2": values of a plugin's input, in its own type */
 	uint64_t seed;
-	int runs;             /* runs with random shapes and values per plugin; 0: 3 */
+	int runs;             /* runs with random shapes and values per plugin; 0: 3, or 1 if all shapes are
+	                         fixed and the original nodes take more than 3e7 operations */
 	const char *dump;     /* folder for .npz files of differing results; null: the current one */
 	const char *tensorrt; /* act as this version: "8.6", "10.3"; null: a late one */
 	bool (*progress)(void *user, const struct tpat_progress *p);
@@ -375,7 +377,7 @@ struct tpat_verify_options {
 	void (*checked)(void *user, const struct tpat_verified *so_far);
 	void *user;
 };
-enum { TPAT_VERIFY_VERSION = 4 };
+enum { TPAT_VERIFY_VERSION = 5 };
 #define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
 
 struct tpat_check {
@@ -392,10 +394,10 @@ struct tpat_check {
 };
 
 struct tpat_verified {
-	const char *library, *device; /* library: all opened ones, separated by ", " */
+	const char *library, *device; /* library: all opened ones, separated by ", "; device: null if none was */
 	const struct tpat_check *check;
 	int checks, failed;
-	int plugins;      /* of the model */
+	int plugins;      /* to check */
 	bool interrupted; /* before all were checked */
 };
 

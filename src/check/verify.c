@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "check/error_bound.h"
+#include "check/sample.h"
 #include "tensor/npy.h"
+
+enum { RUNS = 3 };
+static const double HEAVY = 3e7; /* operations of a run that is not repeated with the same extents */
 
 struct verify {
 	struct dev *dev;
@@ -73,7 +77,7 @@ struct job {
 	struct verify_result *result;
 	struct host_engine *engine;
 	struct run *run;
-	int inputs, outputs;
+	int inputs, outputs, runs;
 	double worst; /* largest excess over the tolerance so far */
 	struct arena *arena;
 	struct err *err;
@@ -94,7 +98,7 @@ static void value_range(struct job *j, int i, struct host_tensor *min, struct ho
 	int64_t *low = NEWN(j->arena, int64_t, n + 1), *high = NEWN(j->arena, int64_t, n + 1);
 	for (int64_t k = 0; k < n; k++) {
 		low[k] = high[k] = min->value[k];
-		for (int r = 1; r < j->c->runs; r++) {
+		for (int r = 1; r < j->runs; r++) {
 			int64_t x = j->run[r].edge[i].value[k];
 			low[k] = x < low[k] ? x : low[k];
 			high[k] = x > high[k] ? x : high[k];
@@ -111,7 +115,7 @@ static int build_engine(struct job *j, struct err *e)
 	struct host_tensor *max = NEWN(j->arena, struct host_tensor, j->inputs + 1);
 	for (int i = 0; i < j->inputs; i++) {
 		min[i] = max[i] = j->run[0].edge[i];
-		for (int r = 1; r < j->c->runs; r++)
+		for (int r = 1; r < j->runs; r++)
 			for (int k = 0; k < min[i].rank; k++) {
 				int64_t n = j->run[r].edge[i].dim[k];
 				min[i].dim[k] = n < min[i].dim[k] ? n : min[i].dim[k];
@@ -212,6 +216,15 @@ static struct tensor_tolerance tolerance_of(const struct job *j, const struct te
 	return t;
 }
 
+/* Pointers to the run's inputs. */
+static const struct tensor **inputs_of(const struct job *j, const struct run *r)
+{
+	const struct tensor **in = NEWN(j->arena, const struct tensor *, j->inputs + 1);
+	for (int i = 0; i < j->inputs; i++)
+		in[i] = &r->in[i];
+	return in;
+}
+
 /* Compares output o of a run: within the type's tolerance, else within its error bounds, which are computed only then
  * because they take longer than the reference. */
 static bool compare_output(struct tensor_difference *d, struct job *j, struct run *r, int o, struct tensor_tolerance t)
@@ -222,11 +235,8 @@ static bool compare_output(struct tensor_difference *d, struct job *j, struct ru
 	if (!d->differing)
 		return true;
 	if (!r->bound) {
-		const struct tensor **in = NEWN(j->arena, const struct tensor *, j->inputs + 1);
-		for (int i = 0; i < j->inputs; i++)
-			in[i] = &r->in[i];
 		r->bound = NEWN(j->arena, struct tensor, j->outputs + 1);
-		error_bounds(r->bound, &r->report, p, in, j->arena);
+		error_bounds(r->bound, &r->report, p, inputs_of(j, r), j->arena);
 	}
 	if (r->report && !j->result->note)
 		j->result->note = r->report;
@@ -305,17 +315,25 @@ static int compare(struct job *j, struct run *r)
 
 /* ---- The case. */
 
+static double work_of(const struct job *j, const struct run *r)
+{
+	return sample_work(j->c->reference, inputs_of(j, r));
+}
+
 static int draw_runs(struct job *j)
 {
 	const struct tpat_rt_plugin *plugin = plugin_named(j->v, j->c->plugin);
-	j->run = NEWN(j->arena, struct run, j->c->runs);
-	for (int r = 0; r < j->c->runs; r++) {
+	j->runs = j->c->runs > 0 ? j->c->runs : RUNS;
+	j->run = NEWN(j->arena, struct run, j->runs);
+	for (int r = 0; r < j->runs; r++) {
 		struct run *run = &j->run[r];
 		run->in = NEWN(j->arena, struct tensor, j->inputs + 1);
 		run->want = NEWN(j->arena, struct tensor, j->outputs + 1);
 		run->got = NEWN(j->arena, struct tensor, j->outputs + 1);
 		run->edge = NEWN(j->arena, struct host_tensor, j->inputs + 1);
 		TRY(verify_draw(run->in, run->want, j->c, r, j->arena, j->err));
+		if (r == 0 && j->c->runs <= 0 && verify_fixed(j->c) && work_of(j, run) > HEAVY)
+			j->runs = 1;
 		for (int i = 0; i < j->inputs; i++) {
 			run->edge[i] = edge_of(&run->in[i]);
 			if (plugin && i < plugin->inputs && plugin->input[i].shape_input)
@@ -360,7 +378,7 @@ static int run_arch(struct job *j)
 		return 0;
 	/* Every tactic: the engine may choose any. */
 	for (int t = 0; t == 0 || t < j->v->engine->tactics(j->engine); t++)
-		for (int r = 0; r < j->c->runs && !failure->code; r++) {
+		for (int r = 0; r < j->runs && !failure->code; r++) {
 			if (j->v->engine->set_tactic(j->engine, t, failure) == 0 &&
 			    run_plugin(j, &j->run[r], failure) == 0)
 				TRY(compare(j, &j->run[r]) == ERR_DIFFER ? 0 : j->err->code);

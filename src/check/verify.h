@@ -31,7 +31,7 @@ struct verify_case {
 	const struct ir_demand *demand; /* of the whole model, over symbols of the same names; random extents also
 	                                   satisfy those on the program's symbols */
 	int demands;
-	int runs;         /* number of random runs */
+	int runs;         /* number of random runs; 0: 3, or 1 if extents are fixed and a run takes many operations */
 	double most_work; /* verify_draw skips results that take more operations (sample_work); 0: no limit */
 	const char *dump; /* path of the .npz to write if results differ */
 };
@@ -59,6 +59,9 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
  * work). Picks random extents until the program accepts them. Errors: as verify_run(). */
 int verify_draw(struct tensor *inputs, struct tensor *want, const struct verify_case *c, int run, struct arena *a,
                 struct err *e);
+
+/* True if all runs of the case have the same extents: the program's own, or given ones. */
+bool verify_fixed(const struct verify_case *c);
 
 /* Settings of a non-GPU device for the plugin loaded next; zeroed: defaults. */
 struct verify_play {

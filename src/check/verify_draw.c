@@ -85,14 +85,29 @@ static int try_once(struct draw *d, struct tensor *inputs, struct tensor *want, 
 	return eval_program(p, in, want, NULL, d->arena, d->err);
 }
 
-static bool is_dynamic(const struct ir_program *p)
+static bool is_fixed(const struct ir_buffer *b)
 {
 	int64_t n;
+	for (int k = 0; k < b->rank; k++)
+		if (!ir_const_int(b->dim[k], &n))
+			return false;
+	return true;
+}
+
+static bool is_dynamic(const struct ir_program *p)
+{
 	vec_each (b, &p->inputs)
-		for (int k = 0; k < (*b)->rank; k++)
-			if (!ir_const_int((*b)->dim[k], &n))
-				return true;
+		if (!is_fixed(*b))
+			return true;
 	return false;
+}
+
+bool verify_fixed(const struct verify_case *c)
+{
+	for (int i = 0; i < c->reference->inputs.n; i++)
+		if (!is_fixed(c->reference->inputs.at[i]) && !c->input[i].tensor && c->input[i].rank < 0)
+			return false;
+	return !c->reference->values.n;
 }
 
 static int keep(struct tensor *t, struct arena *a, struct err *e)

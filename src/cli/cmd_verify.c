@@ -53,7 +53,7 @@ static void checked(void *user, const struct tpat_verified *r)
 		return;
 	cli_progress_end();
 	if (r->checks == 1)
-		printf("%s with %s on %s\n", t->model, r->library, r->device);
+		printf("%s with %s%s%s\n", t->model, r->library, r->device ? " on " : "", r->device ? r->device : "");
 	if (!k->passed || !*cli_quiet())
 		print_check(k);
 	fflush(stdout);
@@ -66,6 +66,8 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
 		  "the plugin library (default: the one built with the model)" },
+		{ "node", 'n', CLI_SPLIT, &o.node, "NODE,...",
+		  "only these plugins: by their names, or by node as for tpat build" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda emulator cpu",
 		  "cuda, cuda:1, emulator, cpu (default: the first that works here)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE",
@@ -75,7 +77,8 @@ int cli_verify(struct cli *c, int argc, char **argv)
 		  "value of a plugin input: a number or a list (1,2,3)" },
 		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the random shapes and values (default 1)" },
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
-		  "sets of random shapes and values per plugin (default 3)" },
+		  "sets of random shapes and values per plugin (default 3; 1 for a\n"
+		  "plugin of fixed shapes that takes more than 3e7 operations)" },
 		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION,
 		  "call the library as this version does: 8.6, 10.3 (default: 11)" },
 		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER",

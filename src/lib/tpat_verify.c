@@ -7,13 +7,12 @@
 #include "check/verify.h"
 #include "emulator/emulator.h"
 
-enum { RUNS = 3 };
-
 struct verification {
 	const struct tpat_verify_options *o;
 	struct onnx_model *model;
 	struct graph *graph;
 	const char *library, *device; /* the open library's path; the device's name */
+	int libraries;                /* that the chosen plugins are in */
 	struct tpat_verified *result;
 	struct verify *verify;
 	struct tpat_given tensors; /* given by the user */
@@ -21,6 +20,7 @@ struct verification {
 		VEC(struct graph_shape);
 	} shapes;
 	bool *shape_used;
+	bool **chosen; /* by graph number and node; null: all plugins */
 	struct {
 		VEC(struct tpat_check);
 	} checks;
@@ -190,7 +190,7 @@ static int run_plugin(struct tpat_check *out, struct verification *v, struct gra
 		.demand = v->graph->demands.at,
 		.demands = v->graph->demands.n,
 		.seed = v->o->seed,
-		.runs = v->o->runs > 0 ? v->o->runs : RUNS,
+		.runs = v->o->runs,
 		.dump = path_join(a, v->o->dump ? v->o->dump : ".", arena_printf(a, "%s.npz", name)),
 	};
 	if (verify_run(&r, v->verify, &c, a, v->err) < 0)
@@ -228,15 +228,19 @@ static void tell(struct verification *v, struct tpat_check check)
 		v->o->checked(v->o->user, r);
 }
 
-/* A plugin that cannot run has failed, and the others are still checked; a mistake of the user ends all. */
+/* A plugin that cannot run has failed, and the others are still checked; a mistake of the user ends all, and so does a
+ * library that has all of them. */
 static int check_plugin(struct verification *v, struct graph *g, const struct graph_node *n)
 {
 	struct tpat_check check = { .plugin = arena_strdup(v->arena, n->proto->op_type),
 		                    .node = arena_strdup(v->arena, n->label),
 		                    .output = "",
 		                    .worst = "" };
-	if (run_plugin(&check, v, g, n) < 0) {
-		if (v->err->code == ERR_USAGE)
+	int opened = open_library(v, check.plugin);
+	if (opened < 0)
+		v->library = NULL;
+	if (opened < 0 || run_plugin(&check, v, g, n) < 0) {
+		if (v->err->code == ERR_USAGE || (opened < 0 && v->libraries == 1))
 			return v->err->code;
 		check.passed = false;
 		check.error = arena_printf(v->arena, "%s%s%s%s", v->err->where, v->err->text,
@@ -273,12 +277,18 @@ static int check_used(struct verification *v)
 	                  str_shell_path(v->arena, v->o->model));
 }
 
+static bool is_chosen(const struct verification *v, const struct graph *g, const struct graph_node *n)
+{
+	return is_plugin(n) && (!v->chosen || v->chosen[g->number][n->index]);
+}
+
+/* The plugins to check, by name. */
 static struct map plugins_of(const struct verification *v)
 {
 	struct map names = map_new(v->arena);
 	vec_each (g, &v->graph->graphs)
 		vec_each (n, &(*g)->nodes)
-			if (is_plugin(n))
+			if (is_chosen(v, *g, n))
 				map_put(&names, n->proto->op_type, n);
 	return names;
 }
@@ -324,17 +334,49 @@ static int find_plugins(struct verification *v)
 	return err_advise(v->err, "Name the rewritten model that tpat build wrote.");
 }
 
+/* Chooses the plugin of that name, or the plugin of a node. */
+static int choose(struct verification *v, const char *text)
+{
+	struct graph *in;
+	bool found = false;
+	int node;
+	vec_each (g, &v->graph->graphs)
+		vec_each (n, &(*g)->nodes)
+			if (is_plugin(n) && strcmp(n->proto->op_type, text) == 0)
+				found = v->chosen[(*g)->number][n->index] = true;
+	if (found)
+		return 0;
+	TRY(graph_node_find(&in, &node, v->graph, text, v->err));
+	v->chosen[in->number][node] = true;
+	if (is_plugin(&in->nodes.at[node]))
+		return 0;
+	err_set(v->err, ERR_USAGE, "%s: node %s is not a plugin.", v->o->model, in->nodes.at[node].label);
+	return err_advise(v->err, "tpat list %s shows the plugins: the nodes of the domain tpat.",
+	                  str_shell_path(v->arena, v->o->model));
+}
+
+static int choose_all(struct verification *v)
+{
+	if (!v->o->node.n)
+		return 0;
+	v->chosen = NEWN(v->arena, bool *, v->graph->graphs.n + 1);
+	for (int i = 0; i < v->graph->graphs.n; i++)
+		v->chosen[i] = NEWN(v->arena, bool, v->graph->graphs.at[i]->nodes.n + 1);
+	for (int i = 0; i < v->o->node.n; i++)
+		TRY(choose(v, v->o->node.at[i]));
+	return 0;
+}
+
 static int check_graph(struct verification *v, struct graph *g, struct map *seen)
 {
 	vec_each (n, &g->nodes) {
-		if (!is_plugin(n) || map_get(seen, n->proto->op_type))
+		if (!is_chosen(v, g, n) || map_get(seen, n->proto->op_type))
 			continue;
 		struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, v->result->plugins };
 		v->result->interrupted |= v->o->progress && v->o->progress(v->o->user, &p);
 		if (v->result->interrupted)
 			return 0;
 		map_put(seen, n->proto->op_type, v);
-		TRY(open_library(v, n->proto->op_type));
 		TRY(check_plugin(v, g, n));
 	}
 	return 0;
@@ -359,6 +401,7 @@ static const char *libraries_of(struct verification *v, const struct map *plugin
 			str_printf(&list, "%s%s", list.n ? ", " : "", library);
 		map_put(&seen, library, list.arena);
 	}
+	v->libraries = seen.n;
 	return str_text(&list);
 }
 
@@ -380,6 +423,7 @@ static int run(struct tpat *t, void *arg)
 	TRY(read_given(v));
 	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, &none, c->o->tensorrt, t->arena, &t->err));
 	TRY(find_plugins(v));
+	TRY(choose_all(v));
 	TRY(read_values(v));
 	struct map plugins = plugins_of(v);
 	struct tpat_verified *r = v->result = NEW(t->arena, struct tpat_verified);
