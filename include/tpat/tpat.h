@@ -613,6 +613,8 @@ struct tpat_finding {
 	const char *call;   /* the function, as TensorRT's headers name it: "getNbOutputs" */
 	const char *what;   /* what it did, a clause */
 	const char *rule;   /* the rule that it breaks, a clause */
+	const char *method; /* where the headers have the rule: "IPluginV2::clone"; commas separate several */
+	const char *fix;    /* what to do, sentences */
 };
 struct tpat_plugin_checked {
 	const char *library;
@@ -626,15 +628,18 @@ struct tpat_check_options {
 	int version;               /* TPAT_CHECK_VERSION */
 	const char *library;       /* path */
 	const char *plugin;        /* name; null: all of the library */
-	struct tpat_strings input; /* "f32[1,3,8,8]": inputs for a build of the plugin, in their order; may be none */
-	const char *tensorrt;      /* the version to act as: "10.3"; null: 11 */
+	struct tpat_strings input; /* "f32[1,3,8,8]", "f32[1:4,3,8,8]": for a build and runs, in order; may be none */
+	const char *tensorrt;      /* the version to act as: "8.6", "10.3"; null: 11 */
+	struct tpat_strings attribute; /* "NAME=VALUE", "NAME=1,2": for createPlugin(); may be none */
+	bool host_memory;              /* enqueue with memory of the process: the plugin computes on the processor */
 };
-enum { TPAT_CHECK_VERSION = 1 };
+enum { TPAT_CHECK_VERSION = 2 };
 #define TPAT_CHECK_OPTIONS ((struct tpat_check_options){ .version = TPAT_CHECK_VERSION })
 
-/* Makes the calls of TensorRT 10 or 11 to a plugin library (IPluginV3) and checks what comes back against the rules of
- * its headers: creators, fields, capabilities, clones, serialisation, and with `input` a whole build. The library's
- * code runs in a forked process. No GPU is used. TPAT_DIFFER if there are findings; *out is filled in that case too. */
+/* Makes the calls of TensorRT to a plugin library (IPluginV3, IPluginV2DynamicExt) and checks what comes back against
+ * the rules of its headers: creators, fields, capabilities, clones, serialisation, and with `input` a whole build and
+ * runs: on the first GPU, if there is one, or in host memory. The library's code runs in a forked process. TPAT_DIFFER
+ * if there are findings; *out is filled in that case too. TPAT_USAGE if the library has no such plugin. */
 TPAT_API int tpat_check_plugin(struct tpat *t, const struct tpat_plugin_checked **out,
                                const struct tpat_check_options *o);
 

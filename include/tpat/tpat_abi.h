@@ -184,6 +184,17 @@ struct trt_creator { /* IPluginCreatorV3One, "PLUGIN CREATOR_V3ONE" 1.0 */
 	const char *(*name_space)(void *self);
 };
 
+struct trt_creator_v1 { /* IPluginCreator, "PLUGIN CREATOR_V1" 1.0, as it is from TensorRT 10 on; makes IPluginV2 */
+	struct trt_versioned v;
+	const char *(*name)(void *self);
+	const char *(*version)(void *self);
+	const struct trt_fields *(*field_names)(void *self);
+	void *(*create)(void *self, const char *name, const struct trt_fields *fields);
+	void *(*deserialize)(void *self, const char *name, const void *data, size_t bytes);
+	void (*set_name_space)(void *self, const char *name_space);
+	const char *(*name_space)(void *self);
+};
+
 /* apiv::VExprBuilder and apiv::VDimensionExpr: the tables of trt_expr.impl. */
 struct trt_expr_builder {
 	void (*d1)(void *impl);

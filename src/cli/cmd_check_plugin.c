@@ -9,8 +9,9 @@ static void print_json(const struct tpat_plugin_checked *r)
 	json_t *findings = json_array();
 	for (int i = 0; i < r->findings; i++) {
 		const struct tpat_finding *f = &r->finding[i];
-		json_array_append_new(findings, cli_json("{s:s, s:s, s:s, s:s}", "plugin", f->plugin, "call", f->call,
-		                                         "what", f->what, "rule", f->rule));
+		json_array_append_new(findings,
+		                      cli_json("{s:s, s:s, s:s, s:s, s:s, s:s}", "plugin", f->plugin, "call", f->call,
+		                               "what", f->what, "method", f->method, "rule", f->rule, "fix", f->fix));
 	}
 	cli_print_json(cli_json("{s:s, s:o, s:o, s:o}", "library", r->library, "plugins", cli_json_list(&r->plugins),
 	                        "findings", findings, "notes", cli_json_list(&r->notes)));
@@ -22,7 +23,8 @@ static void print(const struct tpat_plugin_checked *r)
 	       r->findings, r->findings == 1 ? "" : "s");
 	for (int i = 0; i < r->findings; i++) {
 		const struct tpat_finding *f = &r->finding[i];
-		printf("  FAIL %s, %s: %s\n       rule: %s\n", f->plugin, f->call, f->what, f->rule);
+		printf("  FAIL %s, %s: %s\n       rule of %s: %s\n       fix: %s\n", f->plugin, f->call, f->what,
+		       f->method, f->rule, f->fix);
 	}
 	for (int i = 0; i < r->notes.n; i++)
 		printf("  note %s\n", r->notes.at[i]);
@@ -35,9 +37,16 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 	const struct cli_option option[] = {
 		{ "plugin", 'p', CLI_TEXT, &o.plugin, "NAME", "only this plugin (default: all of the library)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TYPE[DIMS]",
-		  "also take the plugin through an engine's build with inputs like\n"
-		  "f32[1,3,224,224]; one for each input, in their order" },
-		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION, "the version to act as: 10.3 (default 11)" },
+		  "also take the plugin through an engine's build and runs with inputs\n"
+		  "like f32[1,3,224,224] or, for a range, f32[1:8,3,224,224]; one for each\n"
+		  "input, in their order" },
+		{ "attribute", 'a', CLI_LIST, &o.attribute, "NAME=VALUE",
+		  "give the plugin this attribute, passed like the ONNX parser does;\n"
+		  "several numbers are separated by commas" },
+		{ "host-memory", 0, CLI_FLAG, &o.host_memory, NULL,
+		  "run it in the processor's memory without CUDA: for plugins whose\n"
+		  "enqueue() computes there" },
+		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION, "the version to act as: 8.6, 10.3 (default 11)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};

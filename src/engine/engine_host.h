@@ -34,19 +34,30 @@ struct host_memory {
 	int (*wait)(void *user, void *stream, struct err *e);                             /* until the stream is idle */
 	int (*read)(void *user, void *to, const void *from, size_t bytes, struct err *e); /* into host memory */
 };
+/* A rule of the engine's headers that a library can break. */
+struct engine_rule {
+	const char *method; /* of the headers: "IPluginV2::clone"; several are separated by commas */
+	const char *text;   /* the rule, a clause */
+	const char *fix;    /* what to do, sentences */
+};
+
 /* Checks of a library that anybody may have made. The functions are called in order; the process may die in between, if
  * the library's code does. */
 struct engine_checking {
-	const char *only;             /* this plugin; null: all */
-	int32_t version;              /* of the engine, as host_options.version */
-	const struct host_tensor *in; /* inputs for a build of the plugin; without memory */
+	const char *only;                      /* this plugin; null: all */
+	int32_t version;                       /* of the engine, as host_options.version */
+	const struct host_tensor *in, *in_min; /* inputs of a build, without memory: largest and smallest extents */
 	int inputs;
+	const char *const *attribute; /* "NAME=VALUE": given to createPlugin */
+	int attributes;
+	bool host_memory; /* enqueue with memory of the processor: for plugins that compute there */
 	void *user;
 	void (*step)(void *user, const char *plugin, const char *call); /* about to call the library */
-	/* A rule of the engine is broken: clauses. */
-	void (*found)(void *user, const char *plugin, const char *call, const char *what, const char *rule);
+	/* A rule is broken; `what` is a clause. `rule`: an index into engine_host.rules. */
+	void (*found)(void *user, const char *plugin, const char *call, const char *what, int rule);
 	void (*note)(void *user, const char *plugin, const char *text);
 	void (*checked)(void *user, const char *plugin); /* all checks of this plugin were made */
+	void (*ended)(void *user);                       /* nothing follows: the end, or of the process */
 };
 
 struct host;        /* an opened library */
@@ -73,6 +84,8 @@ struct engine_host {
 	int (*set_tactic)(struct host_engine *x, int i, struct err *e);
 	/* Checks all plugins of a library by themselves. Memory comes from `a`. */
 	void (*check)(const char *path, const struct engine_checking *c, struct arena *a);
+	const struct engine_rule *rule; /* those that check() finds broken; the first: a call returns */
+	const int *rules;
 	/* Computes shapes, allocates outputs and workspace, runs the plugin, and reads the sizes. On success the caller
 	 * frees the pointers in `out` (outputs() of them); on failure nothing stays allocated. */
 	int (*run)(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out,

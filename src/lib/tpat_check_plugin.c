@@ -14,7 +14,7 @@ enum { PATIENCE_MS = 60000 }; /* for one call */
 struct checking {
 	const struct tpat_check_options *o;
 	const char *path;
-	struct host_tensor *in;
+	struct host_tensor *in, *in_min;
 	const struct engine *engine;
 	int32_t version;
 	const char *plugin, *call; /* the last that the child told */
@@ -47,9 +47,10 @@ static void tell_step(void *user, const char *plugin, const char *call)
 	tell(user, 's', (const char *const[]){ plugin, call }, 2);
 }
 
-static void tell_found(void *user, const char *plugin, const char *call, const char *what, const char *rule)
+static void tell_found(void *user, const char *plugin, const char *call, const char *what, int rule)
 {
-	tell(user, 'f', (const char *const[]){ plugin, call, what, rule }, 4);
+	const char number[] = { (char)('0' + rule / 10), (char)('0' + rule % 10), 0 };
+	tell(user, 'f', (const char *const[]){ plugin, call, what, number }, 4);
 }
 
 static void tell_note(void *user, const char *plugin, const char *text)
@@ -62,6 +63,11 @@ static void tell_checked(void *user, const char *plugin)
 	tell(user, 'c', (const char *const[]){ plugin }, 1);
 }
 
+static void tell_ended(void *user)
+{
+	tell(user, 'e', NULL, 0);
+}
+
 static void child(void *arg, int fd)
 {
 	const struct checking *c = arg;
@@ -70,18 +76,30 @@ static void child(void *arg, int fd)
 	struct engine_checking checking = { .only = c->o->plugin,
 		                            .version = c->version,
 		                            .in = c->in,
+		                            .in_min = c->in_min,
 		                            .inputs = c->o->input.n,
+		                            .attribute = c->o->attribute.at,
+		                            .attributes = c->o->attribute.n,
+		                            .host_memory = c->o->host_memory,
 		                            .user = &t,
 		                            .step = tell_step,
 		                            .found = tell_found,
 		                            .note = tell_note,
-		                            .checked = tell_checked };
+		                            .checked = tell_checked,
+		                            .ended = tell_ended };
 	c->engine->host->check(c->path, &checking, a);
-	tell(&t, 'e', NULL, 0);
+	tell_ended(&t);
 	arena_free(a);
 }
 
 /* ---- The parent. */
+
+static void add(struct checking *c, const char *plugin, const char *call, const char *what, int rule)
+{
+	const struct engine_rule *r = &c->engine->host->rule[rule];
+	struct tpat_finding f = { plugin, call, what, r->text, r->method, r->fix };
+	vec_push(c->arena, &c->findings, f);
+}
 
 static void take(struct checking *c, const char *message, size_t n)
 {
@@ -94,25 +112,20 @@ static void take(struct checking *c, const char *message, size_t n)
 		c->plugin = text[0];
 		c->call = text[1];
 		break;
-	case 'f': {
-		struct tpat_finding f = { str_printable(c->arena, text[0]), text[1], str_printable(c->arena, text[2]),
-			                  text[3] };
-		vec_push(c->arena, &c->findings, f);
+	case 'f':
+		add(c, str_printable(c->arena, text[0]), text[1], str_printable(c->arena, text[2]), atoi(text[3]));
 		break;
-	}
 	case 'n': vec_push(c->arena, &c->notes, arena_printf(c->arena, "%s: %s", text[0], text[1])); break;
 	case 'c': vec_push(c->arena, &c->checked, str_printable(c->arena, text[0])); break;
 	case 'e': c->ended = true; break;
 	}
 }
 
+/* The first rule is that a call returns. */
 static void add_end(struct checking *c, const char *how, bool stopped)
 {
-	struct tpat_finding f = { c->plugin, c->call,
-		                  stopped ? "it does not return"
-		                          : arena_printf(c->arena, "it ends the process: %s", how),
-		                  "a call returns, whatever its arguments" };
-	vec_push(c->arena, &c->findings, f);
+	add(c, c->plugin, c->call,
+	    stopped ? "it does not return" : arena_printf(c->arena, "it ends the process: %s", how), 0);
 }
 
 static int watch(struct checking *c, struct err *e)
@@ -142,23 +155,38 @@ static enum type type_called(const char *name)
 	return TYPE_NONE;
 }
 
-/* "f32[1,3,8,8]" */
-static int read_input(struct host_tensor *t, const char *text, struct arena *a, struct err *e)
+/* "8" or "1:8" */
+static bool read_extent(const char **at, int64_t *min, int64_t *max)
 {
-	const char *from = strchr(text, '[');
-	char *end = (char *)(uintptr_t)from;
-	enum type type = from ? type_called(arena_strndup(a, text, (size_t)(from - text))) : TYPE_NONE;
-	*t = (struct host_tensor){ .type = (int32_t)type };
-	while (type && end && (*end == '[' || *end == ',') && end[1] != ']' && t->rank < TPAT_RT_MAX_RANK) {
-		const char *digits = end + 1;
-		t->dim[t->rank++] = strtoll(digits, &end, 10);
-		if (end == digits || t->dim[t->rank - 1] < 0)
-			type = TYPE_NONE;
+	char *end;
+	*min = *max = strtoll(*at, &end, 10);
+	bool good = end != *at;
+	if (good && *end == ':') {
+		*at = end + 1;
+		*max = strtoll(*at, &end, 10);
+		good = end != *at;
 	}
-	if (type && end && (strcmp(end, "]") == 0 || strcmp(end, "[]") == 0))
+	*at = end;
+	return good && *min >= 0 && *max >= *min;
+}
+
+/* "f32[1,3,8,8]", "f32[1:4,3,8,8]" */
+static int read_input(struct host_tensor *min, struct host_tensor *max, const char *text, struct arena *a,
+                      struct err *e)
+{
+	const char *at = strchr(text, '[');
+	enum type type = at ? type_called(arena_strndup(a, text, (size_t)(at - text))) : TYPE_NONE;
+	*min = *max = (struct host_tensor){ .type = (int32_t)type };
+	while (type && (*at == '[' || *at == ',') && at[1] != ']' && max->rank < TPAT_RT_MAX_RANK) {
+		at++;
+		if (!read_extent(&at, &min->dim[max->rank], &max->dim[max->rank]))
+			type = TYPE_NONE;
+		min->rank = ++max->rank;
+	}
+	if (type && (strcmp(at, "]") == 0 || strcmp(at, "[]") == 0))
 		return 0;
 	err_set(e, ERR_USAGE, "The input \"%s\" is not a type with extents.", text);
-	return err_advise(e, "Write it like f32[1,3,224,224].");
+	return err_advise(e, "Write it like f32[1,3,224,224], or f32[1:8,3,224,224] for a range of shapes.");
 }
 
 struct check_call {
@@ -181,17 +209,17 @@ static int run(struct tpat *t, void *arg)
 	TRY(file_check(call->o->library, &t->err));
 	if (call->o->tensorrt)
 		TRY(c->engine->version(&version, call->o->tensorrt, &t->err));
-	if (version.number && version.number < 100000) {
-		err_set(&t->err, ERR_UNSUPPORTED,
-		        "Plugins of TensorRT 8 and 9 (IPluginV2DynamicExt) are not checked yet.");
-		return err_advise(&t->err, "tpat verify runs those of its own libraries with --tensorrt 8.6.");
-	}
 	c->version = version.number;
 	c->path = file_absolute(a, call->o->library);
 	c->in = NEWN(a, struct host_tensor, call->o->input.n + 1);
+	c->in_min = NEWN(a, struct host_tensor, call->o->input.n + 1);
 	for (int i = 0; i < call->o->input.n; i++)
-		TRY(read_input(&c->in[i], call->o->input.at[i], a, &t->err));
+		TRY(read_input(&c->in_min[i], &c->in[i], call->o->input.at[i], a, &t->err));
 	TRY(watch(c, &t->err));
+	if (call->o->plugin && !c->checked.n && !c->findings.n) {
+		err_set(&t->err, ERR_USAGE, "%s has no plugin called %s.", call->o->library, call->o->plugin);
+		return err_advise(&t->err, "Leave --plugin out to check all plugins of the library.");
+	}
 	struct tpat_plugin_checked *r = NEW(a, struct tpat_plugin_checked);
 	*r = (struct tpat_plugin_checked){ .library = arena_strdup(a, call->o->library),
 		                           .finding = c->findings.at,
@@ -199,7 +227,10 @@ static int run(struct tpat *t, void *arg)
 		                           .plugins = tpat_strings_of(&c->checked),
 		                           .notes = tpat_strings_of(&c->notes) };
 	*call->out = r;
-	return r->findings ? err_set(&t->err, ERR_DIFFER, "%s breaks %d rules.", call->o->library, r->findings) : 0;
+	if (r->findings)
+		return err_set(&t->err, ERR_DIFFER, "%s breaks %d rule%s.", call->o->library, r->findings,
+		               r->findings == 1 ? "" : "s");
+	return 0;
 }
 
 int tpat_check_plugin(struct tpat *t, const struct tpat_plugin_checked **out, const struct tpat_check_options *o)

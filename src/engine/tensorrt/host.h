@@ -39,7 +39,9 @@ void *host_runtime(const struct host_engine *x);
 /* Makes another execution context of the same engine; shares no mutable state. */
 int host_engine_context(struct host_engine **out, struct host_engine *x, struct arena *a, struct err *e);
 
-/* host_check.c: see engine_host.check. */
+/* host_check.c: see engine_host.check and engine_host.rule. */
+extern const struct engine_rule host_rules[];
+extern const int host_rules_count;
 void host_check(const char *path, const struct engine_checking *c, struct arena *a);
 
 /* Computes types and extents of the outputs for these inputs, by the plugin's symbolic shapes. */
@@ -63,6 +65,7 @@ int host_run(struct host_engine *x, const struct host_tensor *in, struct host_te
 struct trt_expr *host_expr_builder(struct arena *a);
 struct trt_expr *host_expr_builder_8(struct arena *a); /* of TensorRT 8 and 9: no size tensors */
 const struct trt_expr *host_expr_new(struct trt_expr *builder, int64_t value, bool constant);
+bool host_expr_made(const struct trt_expr *builder, const struct trt_expr *x); /* by this builder; reads no *x */
 int64_t host_expr_value(const struct trt_expr *x);
 int host_expr_count(const struct trt_expr *builder); /* operations made so far */
 /* Sets the values of size tensors, by output; null: not known yet, use upper bounds. */

@@ -1,370 +1,226 @@
-/* Checks a plugin library against the rules of NvInferRuntime.h, one call after the other, as TensorRT 10 and 11 make
+/* Checks a plugin library against the rules of NvInferRuntime.h, one call after the other, as TensorRT 8 to 11 makes
  * them. A fault ends the checks that build on it, not those of other plugins. See engine_checking. */
-#include "engine/tensorrt/host_inside.h"
-
-#include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "dev/cuda_driver.h"
+#include "base/child.h"
+#include "base/trap.h"
+#include "engine/tensorrt/host_check.h"
 
-enum { LONGEST_NAME = 1024, MOST_FIELDS = 4096, MOST_OUTPUTS = 1024, FIELD_TYPES = 14 };
-
-struct checker {
-	const struct engine_checking *c;
-	struct host *host;
-	struct arena *arena;
-	const char *plugin;                 /* its name, or the library's path */
-	const struct trt_fields *no_fields; /* its end is the end of a page: a read beyond it ends the process */
+const struct engine_rule host_rules[] = {
+#define RULE(id, method, text, fix) { method, text, fix },
+#include "engine/tensorrt/host_check_rules.def"
+#undef RULE
 };
+const int host_rules_count = RULE_COUNT;
 
-/* The rules that several calls share. */
-static const char name_rule[] =
-        "a name, version or namespace is a string of at most 1,024 characters that stays valid, and the "
-        "same at each call";
-static const char field_rule[] =
-        "a field has a name, a type of PluginFieldType, and as many elements as its length says";
+/* ---- Accesses that end the process. */
 
-static void step(struct checker *k, const char *call)
+static const char *access_of(enum check_rule rule)
 {
-	k->c->step(k->c->user, k->plugin, call);
-}
-
-static void found(struct checker *k, const char *call, const char *what, const char *rule)
-{
-	k->c->found(k->c->user, k->plugin, call, what, rule);
-}
-
-/* A text that the library returns; null after a fault. `empty`: it may have no characters. */
-static const char *text_of(struct checker *k, const char *call, const char *(*get)(void *), void *object, bool empty)
-{
-	step(k, call);
-	const char *text = get(object), *again = text ? arena_strdup(k->arena, text) : NULL;
-	if (!text) {
-		found(k, call, "it returns null", name_rule);
-		return NULL;
+	switch (rule) {
+	case RULE_FIELD_KEPT: return "it reads names, fields or bytes that an earlier call gave the creator";
+	case RULE_FIELD_COUNT: return "it reads beyond the fields that it was given";
+	case RULE_FIELD_READ: return "it reads beyond a field's elements";
+	case RULE_SAVED_SIZE: return "it goes beyond the bytes of getSerializationSize()";
+	default: return "it reads memory that is not its own";
 	}
-	if (!*text && !empty)
-		found(k, call, "the text is empty", name_rule);
-	if (strlen(text) > LONGEST_NAME)
-		found(k, call, "the text is too long", name_rule);
-	text = get(object);
-	if (!text || strcmp(text, again) != 0)
-		found(k, call, "a second call returns another text", name_rule);
-	return again;
 }
 
-static bool check_interface(struct checker *k, void *object, const char *call, const char *kind)
+/* In a signal handler. */
+static void trapped(void *user, int rule)
 {
-	step(k, call);
-	struct trt_info info = TRT_CALL(object, trt_plugin, v.info);
-	if (info.kind && strcmp(info.kind, kind) == 0 && info.major == 1)
+	struct checker *k = user;
+	char byte = (char)rule;
+	if (k->probe >= 0) {
+		child_send(k->probe, &byte, 1);
+		return;
+	}
+	check_found(k, (enum check_rule)rule, "%s", access_of((enum check_rule)rule));
+	k->c->ended(k->c->user);
+}
+
+/* ---- A creator. */
+
+/* The interface decides how everything else is called. */
+static bool choose_calls(struct checker *k)
+{
+	static const char v1[] = "PLUGIN CREATOR_V1", quick[] = "PLUGIN CREATOR_V3QUICK";
+	k->calls = &check_calls_v2;
+	if (k->form == 8)
 		return true;
-	const char *what = arena_printf(k->arena, "getInterfaceInfo() says \"%s\" %d.%d, not \"%s\" 1.0",
-	                                info.kind ? info.kind : "(null)", (int)info.major, (int)info.minor, kind);
-	found(k, call, what, "an object names the interface that it implements");
-	return false;
-}
-
-/* ---- Fields. */
-
-/* `values`: each field must have its data. Returns false if the collection cannot be used. */
-static bool check_fields(struct checker *k, const char *call, const struct trt_fields *f, bool values)
-{
-	if (!f || f->count < 0 || f->count > MOST_FIELDS || (f->count && !f->field)) {
-		found(k, call,
-		      !f ? "it returns null" : "the collection has an impossible number of fields, or none at all",
-		      "a PluginFieldCollection has nbFields fields");
+	check_step(k, "getInterfaceInfo");
+	struct trt_info info = TRT_CALL(k->creator, trt_plugin, v.info);
+	if (info.kind && strcmp(info.kind, v1) == 0)
+		return check_interface(k, k->creator, "getInterfaceInfo", v1);
+	if (info.kind && strcmp(info.kind, quick) == 0) {
+		check_note(k, "quick plugins (IPluginV3QuickCreator) are not checked");
 		return false;
 	}
-	bool good = true;
-	for (int32_t i = 0; i < f->count; i++) {
-		const struct trt_field *x = &f->field[i];
-		const char *what = !x->name                                ? "a field has no name"
-		                   : x->type < 0 || x->type >= FIELD_TYPES ? "a field has an unknown type"
-		                   : x->length < 0                         ? "a field has a negative length"
-		                   : values && x->length && !x->data       ? "a field has a length, but no data"
-		                                                           : NULL;
-		for (int32_t j = 0; j < i && !what; j++)
-			if (f->field[j].name && strcmp(f->field[j].name, x->name) == 0)
-				what = "two fields have one name";
-		if (what)
-			found(k, call, what, field_rule);
-		good &= !what;
-	}
-	return good;
+	k->calls = &check_calls_v3;
+	return check_interface(k, k->creator, "getInterfaceInfo", "PLUGIN CREATOR_V3ONE");
 }
 
-/* Copies the fields, as an engine file keeps them. */
-static struct trt_fields copy_fields(struct checker *k, const struct trt_fields *f)
+/* Name, version and namespace; null if one is missing. */
+static const char *names(struct checker *k, const char *text[3])
 {
-	struct trt_field *field = NEWN(k->arena, struct trt_field, f->count + 1);
-	for (int32_t i = 0; i < f->count; i++) {
-		size_t n = host_field_bytes(&f->field[i]);
-		char *data = arena_alloc(k->arena, n + 1);
-		memcpy(data, f->field[i].data ? f->field[i].data : "", f->field[i].data ? n : 0);
-		field[i] = f->field[i];
-		field[i].name = arena_strdup(k->arena, f->field[i].name);
-		field[i].data = data;
+	static const char *const call[] = { "getPluginName", "getPluginVersion", "getPluginNamespace" };
+	const char *(*get[3])(void *);
+	if (k->form == 8) {
+		const struct trt_creator_8 *t = *(const struct trt_creator_8 *const *)k->creator;
+		memcpy(get, ((const char *(*[3])(void *)){ t->name, t->version, t->name_space }), sizeof get);
+	} else if (k->calls == &check_calls_v2) {
+		const struct trt_creator_v1 *t = *(const struct trt_creator_v1 *const *)k->creator;
+		memcpy(get, ((const char *(*[3])(void *)){ t->name, t->version, t->name_space }), sizeof get);
+	} else {
+		const struct trt_creator *t = *(const struct trt_creator *const *)k->creator;
+		memcpy(get, ((const char *(*[3])(void *)){ t->name, t->version, t->name_space }), sizeof get);
 	}
-	return (struct trt_fields){ f->count, field };
+	for (int i = 0; i < 3; i++)
+		text[i] = check_text(k, call[i], get[i], k->creator, i == 2);
+	if (!text[0] || !*text[0] || !text[1] || !text[2])
+		return NULL;
+	return arena_printf(k->arena, "%s\n%s\n%s", text[0], text[1], text[2]);
 }
 
-static bool same_fields(const struct trt_fields *a, const struct trt_fields *b)
+static const struct trt_fields *ask_fields(const struct checker *k)
+{
+	if (k->form == 8)
+		return TRT_CALL(k->creator, trt_creator_8, field_names);
+	return k->calls == &check_calls_v2 ? TRT_CALL(k->creator, trt_creator_v1, field_names)
+	                                   : TRT_CALL(k->creator, trt_creator, field_names);
+}
+
+static bool same_declared(const struct trt_fields *a, const struct trt_fields *b)
 {
 	bool same = a->count == b->count;
-	for (int32_t i = 0; same && i < a->count; i++) {
-		const struct trt_field *x = &a->field[i], *y = &b->field[i];
-		same = strcmp(x->name, y->name) == 0 && x->type == y->type && x->length == y->length &&
-		       memcmp(x->data, y->data, host_field_bytes(x)) == 0;
-	}
+	for (int32_t i = 0; same && i < a->count; i++)
+		same = strcmp(a->field[i].name, b->field[i].name) == 0 && a->field[i].type == b->field[i].type &&
+		       a->field[i].length == b->field[i].length;
 	return same;
 }
 
-/* ---- A plugin. */
-
-static void destroy(struct checker *k, void *plugin)
+static void declared(struct checker *k)
 {
-	step(k, "the destructor");
-	TRT_CALL(plugin, trt_plugin, v.d0);
-}
-
-/* All three capabilities; false if one is missing. */
-static bool check_capabilities(struct checker *k, void *plugin)
-{
-	static const char *const call[] = { "getCapabilityInterface(kCORE)", "getCapabilityInterface(kBUILD)",
-		                            "getCapabilityInterface(kRUNTIME)" };
-	static const char *const kind[] = { "PLUGIN_V3ONE_CORE", "PLUGIN_V3ONE_BUILD", "PLUGIN_V3ONE_RUNTIME" };
-	bool all = true;
-	for (int32_t i = 0; i < 3; i++) {
-		step(k, call[i]);
-		void *object = TRT_CALL(plugin, trt_plugin, capability, i);
-		if (!object)
-			found(k, call[i], "it returns null",
-			      "a plugin of IPluginCreatorV3One has all three capabilities");
-		else if (TRT_CALL(plugin, trt_plugin, capability, i) != object)
-			found(k, call[i], "a second call returns another object",
-			      "a capability belongs to the plugin object, and lives as long");
-		all &= object && check_interface(k, object, call[i], kind[i]);
+	static const struct trt_fields none;
+	static struct trt_fields kept;
+	check_step(k, "getFieldNames");
+	const struct trt_fields *f = ask_fields(k);
+	k->declared = &none;
+	if (!check_fields(k, RULE_FIELD_NAMES, f, false))
+		return;
+	struct trt_field *field = NEWN(k->arena, struct trt_field, f->count + 1);
+	for (int32_t i = 0; i < f->count; i++) {
+		field[i] = f->field[i];
+		field[i].name = arena_strdup(k->arena, f->field[i].name);
 	}
-	return all;
+	kept = (struct trt_fields){ f->count, field };
+	k->declared = &kept;
+	f = ask_fields(k);
+	if (!check_fields(k, RULE_FIELD_NAMES, f, false) || !same_declared(&kept, f))
+		check_found(k, RULE_FIELD_NAMES, "a second call returns other fields");
 }
 
-static void check_core(struct checker *k, void *creator, void *plugin)
+/* A build with the user's inputs, and runs. */
+static void check_inputs(struct checker *k, const struct check_saved *saved)
 {
-	void *core = TRT_CALL(plugin, trt_plugin, capability, TRT_CORE);
-	static const char rule[] =
-	        "a plugin has the name, version and namespace of its creator, by which it is found again";
-	const struct trt_creator *t = *(const struct trt_creator *const *)creator;
-	const struct trt_core *own = *(const struct trt_core *const *)core;
-	const char *(*const of[2][3])(void *) = { { t->name, t->version, t->name_space },
-		                                  { own->name, own->version, own->name_space } };
-	static const char *const call[] = { "getPluginName", "getPluginVersion", "getPluginNamespace" };
-	for (int i = 0; i < 3; i++) {
-		const char *want = of[0][i](creator), *got = text_of(k, call[i], of[1][i], core, i > 0);
-		if (want && got && strcmp(want, got) != 0)
-			found(k, call[i], "plugin and creator differ", rule);
-	}
-}
-
-static void check_build(struct checker *k, void *plugin)
-{
-	void *build = TRT_CALL(plugin, trt_plugin, capability, TRT_BUILD);
-	step(k, "getNbOutputs");
-	int32_t outputs = TRT_CALL(build, trt_build, outputs);
-	if (outputs < 1 || outputs > MOST_OUTPUTS)
-		found(k, "getNbOutputs", "the number is impossible", "a plugin has at least one output");
-	if (TRT_CALL(build, trt_build, outputs) != outputs)
-		found(k, "getNbOutputs", "a second call returns another number",
-		      "the number of outputs depends only on the arguments of createPlugin");
-	step(k, "getFormatCombinationLimit");
-	if (TRT_CALL(build, trt_build, format_limit) < 1)
-		found(k, "getFormatCombinationLimit", "it is below 1",
-		      "TensorRT times at most this many formats: with none the plugin never runs");
-	step(k, "getNbTactics");
-	int32_t n = TRT_CALL(build, trt_build, tactics);
-	if (n < 0 || n > MOST_FIELDS) {
-		found(k, "getNbTactics", "the number is impossible", "it is the number of getValidTactics()'s tactics");
+	struct subject s = { .k = k };
+	check_step(k, k->calls->create);
+	s.plugin = check_create(k, &k->given, TRT_PHASE_BUILD);
+	if (!s.plugin) {
+		check_found(k, RULE_RETURNS, "it made a plugin before, but returns null now");
 		return;
 	}
-	int32_t *tactic = NEWN(k->arena, int32_t, n + 1);
-	step(k, "getValidTactics");
-	if (n && TRT_CALL(build, trt_build, valid_tactics, tactic, n))
-		found(k, "getValidTactics", "it fails", "it fills in getNbTactics() tactics, and returns 0");
-	for (int32_t i = 0; i < n; i++)
-		for (int32_t j = 0; j <= i; j++)
-			if (tactic[i] < 1 || (j < i && tactic[i] == tactic[j])) {
-				found(k, "getValidTactics", "a tactic is not positive, or occurs twice",
-				      "tactics are different positive numbers");
-				return;
-			}
+	if (check_build(&s))
+		check_run(&s, saved);
+	check_step(k, k->calls->destroy);
+	k->calls->end(s.plugin);
 }
 
-/* A clone must work after the original is gone. Destroys `plugin`; returns the clone of its clone, or null. */
-static void *check_clone(struct checker *k, void *plugin)
+static void check_creator(struct checker *k)
 {
-	static const char rule[] = "clone() returns a new object of the same state, which outlives the original";
-	step(k, "clone");
-	void *clone = TRT_CALL(plugin, trt_plugin, clone);
-	if (!clone || clone == plugin) {
-		found(k, "clone", clone ? "it returns the object itself" : "it returns null", rule);
-		destroy(k, plugin);
-		return NULL;
-	}
-	int32_t outputs = TRT_CALL(TRT_CALL(plugin, trt_plugin, capability, TRT_BUILD), trt_build, outputs);
-	destroy(k, plugin);
-	step(k, "clone, after the original is gone");
-	void *build = TRT_CALL(clone, trt_plugin, capability, TRT_BUILD);
-	if (!build || TRT_CALL(build, trt_build, outputs) != outputs)
-		found(k, "clone", "the clone has another number of outputs", rule);
-	void *second = TRT_CALL(clone, trt_plugin, clone);
-	if (!second)
-		found(k, "clone", "the clone of a clone is null", rule);
-	destroy(k, clone);
-	return second;
-}
-
-/* The fields that an engine file keeps make the same plugin again. False if they make none: no engine can be built. */
-static bool check_saved(struct checker *k, void *creator, void *plugin)
-{
-	static const char rule[] = "createPlugin() makes the plugin again from the fields of getFieldsToSerialize()";
-	void *runtime = TRT_CALL(plugin, trt_plugin, capability, TRT_RUNTIME);
-	step(k, "getFieldsToSerialize");
-	const struct trt_fields *f = TRT_CALL(runtime, trt_runtime, fields);
-	if (!check_fields(k, "getFieldsToSerialize", f, true))
-		return false;
-	struct trt_fields saved = copy_fields(k, f);
-	step(k, "createPlugin(kRUNTIME)");
-	void *again = TRT_CALL(creator, trt_creator, create, k->plugin, &saved, TRT_PHASE_RUNTIME);
-	if (!again) {
-		found(k, "createPlugin(kRUNTIME)", "it returns null", rule);
-		return false;
-	}
-	void *capability = TRT_CALL(again, trt_plugin, capability, TRT_RUNTIME);
-	if (!capability || TRT_CALL(again, trt_plugin, capability, TRT_CORE) == NULL) {
-		found(k, "createPlugin(kRUNTIME)", "the plugin lacks a capability", rule);
-	} else {
-		step(k, "getFieldsToSerialize, of a plugin made from fields");
-		f = TRT_CALL(capability, trt_runtime, fields);
-		if (check_fields(k, "getFieldsToSerialize", f, true) && !same_fields(&saved, f))
-			found(k, "getFieldsToSerialize", "a plugin made from its fields has others", rule);
-	}
-	destroy(k, again);
-	return true;
-}
-
-/* Makes the first GPU's primary context current, as it is in a program that runs an engine. It lives until the process
- * ends. False if there is no GPU that works. */
-static bool open_device(void)
-{
-	const struct cuda_driver *cu;
-	struct err e = { 0 };
-	cu_context context;
-	int n = 0, device;
-	return dev_driver_open(&cu, &e) == 0 && cu->device_count(&n) == 0 && n > 0 && cu->device_get(&device, 0) == 0 &&
-	       cu->context_retain(&context, device) == 0 && cu->context_set(context) == 0;
-}
-
-/* The whole build with the user's inputs. */
-static void check_inputs(struct checker *k)
-{
-	struct err e = { 0 };
-	struct host_engine *x;
-	bool device = open_device();
-	step(k, "an engine's build");
-	host_log_clear(k->host);
-	if (host_build(&x, k->host, k->plugin, NULL, NULL, k->c->in, k->c->in, k->c->in, k->c->inputs, k->arena, &e) <
-	    0) {
-		if (strstr(e.text, "attachToContext") && !device)
-			k->c->note(k->c->user, k->plugin, "its context is not checked: there is no CUDA device");
-		else
-			found(k, "an engine's build", arena_strdup(k->arena, e.text),
-			      "each step succeeds for inputs that the plugin takes");
-		return;
-	}
-	step(k, "the destructors of an engine's plugins");
-	host_engine_free(x);
-}
-
-static void check_creator(struct checker *k, void *creator)
-{
-	step(k, "getFieldNames");
-	check_fields(k, "getFieldNames", TRT_CALL(creator, trt_creator, field_names), false);
-	step(k, "createPlugin(kBUILD), without attributes");
-	void *plugin = TRT_CALL(creator, trt_creator, create, k->plugin, k->no_fields, TRT_PHASE_BUILD);
+	struct check_saved saved;
+	declared(k);
+	k->given = check_attributes(k);
+	check_step(k, k->calls->create);
+	void *plugin = check_create(k, &k->given, TRT_PHASE_BUILD);
 	if (!plugin) {
-		k->c->note(k->c->user, k->plugin, "it makes no plugin without attributes: the checks end there");
+		check_note(k, "it makes no plugin %s: the checks end there%s",
+		           k->given.count ? "of these attributes"
+		                          : "without attributes, which --attribute NAME=VALUE gives",
+		           check_log(k));
 		return;
 	}
-	if (!check_interface(k, plugin, "createPlugin(kBUILD)", "PLUGIN") || !check_capabilities(k, plugin)) {
-		destroy(k, plugin);
+	if (!k->calls->own(k, plugin)) {
+		check_step(k, k->calls->destroy);
+		k->calls->end(plugin);
 		return;
 	}
-	check_core(k, creator, plugin);
-	check_build(k, plugin);
-	void *clone = check_clone(k, plugin);
-	if (!clone)
-		return;
-	bool saved = check_saved(k, creator, clone);
-	destroy(k, clone);
-	if (saved && k->c->inputs)
-		check_inputs(k);
+	if (check_object(k, plugin, &saved) && k->c->inputs)
+		check_inputs(k, &saved);
 }
 
-/* An empty collection whose pointer is the last byte before memory that cannot be read. */
-static const struct trt_fields *no_fields(struct arena *a)
+/* ---- The library. */
+
+static void same_creators(struct checker *k, void *const *creators)
 {
-	struct trt_fields *f = NEW(a, struct trt_fields);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (two != MAP_FAILED && mprotect(two + page, page, PROT_NONE) == 0)
-		f->field = (const struct trt_field *)(const void *)(two + page);
-	return f;
+	int32_t n = -1;
+	check_step(k, k->form == 8 ? "getPluginCreators" : "getCreators");
+	void *const *again = k->host->get_creators(&n);
+	if (!again || n != k->host->creators || memcmp(again, creators, (size_t)n * sizeof *again) != 0)
+		check_found(k, RULE_CREATORS, "a second call returns other creators");
+}
+
+static void check_creators(struct checker *k, const char *path)
+{
+	const char **key = NEWN(k->arena, const char *, k->host->creators + 1), *text[3];
+	int32_t n = 0;
+	for (int32_t i = 0; i < k->host->creators; i++) {
+		k->creator = k->host->creator[i];
+		k->plugin = arena_printf(k->arena, "creator %d", (int)i + 1);
+		k->said.n = 0;
+		check_step(k, "getCreators");
+		if (!k->creator) {
+			check_found(k, RULE_CREATORS, "a creator is null");
+			continue;
+		}
+		if (!choose_calls(k))
+			continue;
+		key[n] = names(k, text);
+		if (!key[n] || !host_matches(k->c->only, text[0]))
+			continue;
+		k->plugin = text[0];
+		k->call = "getCreators";
+		for (int32_t j = 0; j < n; j++)
+			if (strcmp(key[j], key[n]) == 0)
+				check_found(k, RULE_UNIQUE, "two creators have its name, version and namespace");
+		n++;
+		check_creator(k);
+		k->c->checked(k->c->user, k->plugin);
+	}
+	k->plugin = path;
 }
 
 void host_check(const char *path, const struct engine_checking *c, struct arena *a)
 {
 	struct host_options o = { .version = c->version };
-	struct checker k = { .c = c, .arena = a, .plugin = path, .no_fields = no_fields(a) };
+	struct checker k = { .c = c, .arena = a, .plugin = path, .probe = -1 };
+	struct trt_fields none = { .field = trap_new(0, RULE_FIELD_COUNT) };
 	struct err e = { 0 };
-	static const char unique[] = "a registry refuses a second creator of the same name, version and namespace";
-	int32_t n = 0;
-	step(&k, "loading the library");
+	k.no_fields = &none;
+	k.form = trt_form(c->version ? c->version : 110100);
+	trap_begin(trapped, &k);
+	check_step(&k, "loading the library");
 	if (host_open(&k.host, path, &o, a, &e) < 0) {
-		found(&k, "loading the library", arena_strdup(a, e.text),
-		      "TensorRT calls setLoggerFinder() and getCreators()");
+		check_found(&k, RULE_EXPORTS, "%s", e.text);
+		c->ended(c->user);
 		return;
 	}
-	const char **key = NEWN(a, const char *, k.host->creators + 1);
-	for (int32_t i = 0; i < k.host->creators; i++) {
-		void *creator = k.host->creator[i];
-		k.plugin = arena_printf(a, "creator %d", (int)i + 1);
-		if (!creator) {
-			found(&k, "getCreators", "a creator is null", "it returns nbCreators creators");
-			continue;
-		}
-		if (!check_interface(&k, creator, "getInterfaceInfo", "PLUGIN CREATOR_V3ONE"))
-			continue;
-		const struct trt_creator *t = *(const struct trt_creator *const *)creator;
-		const char *name = text_of(&k, "getPluginName", t->name, creator, false);
-		const char *version = text_of(&k, "getPluginVersion", t->version, creator, false);
-		const char *space = text_of(&k, "getPluginNamespace", t->name_space, creator, true);
-		if (!name || !*name || !version || !space || !host_matches(c->only, name))
-			continue;
-		k.plugin = name;
-		key[n] = arena_printf(a, "%s\n%s\n%s", name, version, space);
-		for (int32_t j = 0; j < n; j++)
-			if (strcmp(key[j], key[n]) == 0)
-				found(&k, "getCreators", "two creators have its name, version and namespace", unique);
-		n++;
-		check_creator(&k, creator);
-		k.c->checked(k.c->user, name);
-	}
-	k.plugin = path;
-	if (c->only && n == 0)
-		found(&k, "getCreators", arena_printf(a, "no plugin is called %s", c->only),
-		      "--plugin names one of the library");
-	step(&k, "unloading the library");
+	size_t n = (size_t)k.host->creators;
+	void **creators = NEWN(a, void *, n);
+	memcpy(creators, k.host->creator, n * sizeof *creators);
+	check_creators(&k, path);
+	same_creators(&k, creators);
+	check_step(&k, "unloading the library");
 	host_close(k.host);
+	k.c->ended(k.c->user);
 }

@@ -8,6 +8,7 @@ struct value {
 	struct trt_expr front;
 	int64_t number;
 	bool constant, size;
+	const struct value *before; /* that the builder made */
 };
 
 struct size {
@@ -22,6 +23,7 @@ struct builder {
 	int operations;
 	bool old;             /* of TensorRT 8 and 9 */
 	const int64_t *found; /* sizes by output, or null */
+	const struct value *last;
 	struct {
 		VEC(struct size);
 	} sizes;
@@ -74,7 +76,9 @@ static struct value *value_new(struct builder *b, int64_t number, bool constant)
 	*x = (struct value){ .vptr = b->old ? (const void *)&value_table_8.t : &value_table.t,
 		             .front = { front_table, x },
 		             .number = number,
-		             .constant = constant };
+		             .constant = constant,
+		             .before = b->last };
+	b->last = x;
 	return x;
 }
 
@@ -169,6 +173,14 @@ struct trt_expr *host_expr_builder(struct arena *a)
 const struct trt_expr *host_expr_new(struct trt_expr *builder, int64_t value, bool constant)
 {
 	return &value_new(builder->impl, value, constant)->front;
+}
+
+bool host_expr_made(const struct trt_expr *builder, const struct trt_expr *x)
+{
+	const struct value *v = ((const struct builder *)builder->impl)->last;
+	while (v && &v->front != x)
+		v = v->before;
+	return v;
 }
 
 int64_t host_expr_value(const struct trt_expr *x)

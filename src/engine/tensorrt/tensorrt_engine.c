@@ -29,6 +29,8 @@ static const struct engine_host host = {
 	.set_tactic = host_set_tactic,
 	.run = host_run,
 	.check = host_check,
+	.rule = host_rules,
+	.rules = &host_rules_count,
 };
 
 const struct engine engine_tensorrt = {
