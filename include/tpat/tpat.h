@@ -259,13 +259,15 @@ TPAT_API int tpat_report(struct tpat *t, const struct tpat_page **out, const cha
 /* ---- Building again, and repairing. */
 
 struct tpat_rebuild_options {
-	int version;                                                 /* TPAT_REBUILD_VERSION */
-	const char *folder;                                          /* "ocr.tpat", with edited kernels */
-	int workers;                                                 /* threads; 0: one a processor */
+	int version;                /* TPAT_REBUILD_VERSION */
+	const char *folder;         /* "ocr.tpat", with edited kernels */
+	struct tpat_strings kernel; /* edited texts to put into it: "FILE.cu", or "NODE=FILE.cu" with a plugin or a node
+	                               of it if the file has another name than the folder's text */
+	int workers;                /* threads; 0: one a processor */
 	bool (*progress)(void *user, const struct tpat_progress *p); /* as tpat_build_options */
 	void *user;
 };
-enum { TPAT_REBUILD_VERSION = 1 };
+enum { TPAT_REBUILD_VERSION = 2 };
 #define TPAT_REBUILD_OPTIONS ((struct tpat_rebuild_options){ .version = TPAT_REBUILD_VERSION })
 
 struct tpat_rebuilt {
@@ -380,6 +382,11 @@ struct tpat_verify_options {
 enum { TPAT_VERIFY_VERSION = 5 };
 #define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
 
+/* Of one tactic. */
+struct tpat_time {
+	double ns, spread; /* median of one run; (third quartile - first) / median */
+};
+
 struct tpat_check {
 	const char *plugin, *node;
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]": of the worst run */
@@ -389,8 +396,12 @@ struct tpat_check {
 	int64_t elements, differing;
 	double max_absolute, max_relative;
 	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
+	const char *near;  /* the elements around the first that differs: lines "> [2,1] got 1.5, want 1.25", ">" at
+	                      this one; "": all agree */
 	const char *dump;  /* path of the .npz, or null */
 	const char *note;  /* how the results of loops were compared, where rounding errors grow: sentences; or null */
+	const struct tpat_time *time; /* of each tactic at the extents of the first run; measured by tpat_kernel() */
+	int times;
 };
 
 struct tpat_verified {
@@ -405,6 +416,39 @@ struct tpat_verified {
  * nodes (the local function) in the interpreter; a plugin that cannot run fails, and the others are checked.
  * TPAT_DIFFER if results differ; *out is filled in that case too, and after an interrupt. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
+
+/* ---- Running an edited kernel. */
+
+struct tpat_kernel_options {
+	int version;        /* TPAT_KERNEL_VERSION */
+	const char *file;   /* the CUDA text: NAME.tpat/kernels/PLUGIN.cu, or an edited copy of it */
+	const char *folder; /* the folder of the build, NAME.tpat; null: the one that the file is in */
+	const char *node;   /* the plugin that the file belongs to, or a node of it; null: by the file's name */
+	const char *device; /* "cuda", "cuda:1", "emulator"; null: the first that works */
+	struct tpat_strings input, shape, value; /* as tpat_verify_options */
+	uint64_t seed;
+	int runs;         /* as there */
+	int times;        /* measurements of the first run's extents; 0: 50 on a GPU, none elsewhere */
+	const char *dump; /* folder for the .npz file of differing results; null: the current one */
+	int workers;      /* threads that compile; 0: one a processor */
+	bool (*progress)(void *user, const struct tpat_progress *p);
+	void *user;
+};
+enum { TPAT_KERNEL_VERSION = 1 };
+#define TPAT_KERNEL_OPTIONS ((struct tpat_kernel_options){ .version = TPAT_KERNEL_VERSION, .seed = 1 })
+
+struct tpat_kernel_run {
+	const char *file, *folder, *plugin, *device;
+	bool inside;                    /* the file is the folder's own text */
+	const struct tpat_check *check; /* with the times of its tactics */
+	const struct tpat_time *before; /* the same of the library as it is, on a GPU; or null */
+};
+
+/* Runs an edited kernel text in place of the plugin's own and compares with the original nodes, as tpat_verify() does;
+ * on a GPU, where NVRTC compiles it, also measures it and the library as it is. Changes no file of the build.
+ * TPAT_USAGE for a file that belongs to no build, or lacks a kernel; TPAT_DIFFER if results differ: *out is filled in
+ * that case too. */
+TPAT_API int tpat_kernel(struct tpat *t, const struct tpat_kernel_run **out, const struct tpat_kernel_options *o);
 
 /* ---- Measuring. */
 

@@ -153,10 +153,13 @@ static int download(struct job *j, struct run *r, const struct host_tensor *out,
 	return 0;
 }
 
-static int run_plugin(struct job *j, struct run *r, struct err *e)
+/* `timer`: measures further runs; or null. */
+static int run_plugin(struct job *j, struct run *r, struct verify_timer *timer, struct err *e)
 {
 	struct dev *d = j->v->dev;
 	struct host_memory memory = verify_memory(d);
+	memory.again = timer ? verify_time : NULL;
+	memory.again_user = timer;
 	struct host_tensor *out = NEWN(j->arena, struct host_tensor, j->v->engine->outputs(j->engine) + 1);
 	if (j->v->engine->outputs(j->engine) != j->outputs)
 		return err_set(e, ERR_DIFFER, "The plugin has %d outputs; the original nodes have %d.",
@@ -244,20 +247,46 @@ static bool compare_output(struct tensor_difference *d, struct job *j, struct ru
 	                             r->bound[o].type == TYPE_F64 ? r->bound[o].data : NULL);
 }
 
+/* "[2,1]": the position of element `i`. */
+static void add_position(struct str *s, const struct tensor *t, int64_t i)
+{
+	int64_t at[TENSOR_MAX_RANK];
+	for (int k = t->rank - 1; k >= 0; k--) {
+		at[k] = i % t->dim[k];
+		i /= t->dim[k];
+	}
+	str_add(s, "[");
+	for (int k = 0; k < t->rank; k++)
+		str_printf(s, "%s%" PRId64, k ? "," : "", at[k]);
+	str_add(s, "]");
+}
+
 /* "[2,1]: got 1.5, want 1.25" */
 static char *worst_text(const struct tensor *t, const struct tensor_difference *d, struct arena *a)
 {
 	struct str s = str_new(a);
-	int64_t at[TENSOR_MAX_RANK], rest = d->worst;
-	for (int k = t->rank - 1; k >= 0; k--) {
-		at[k] = rest % t->dim[k];
-		rest /= t->dim[k];
-	}
-	str_add(&s, "[");
-	for (int k = 0; k < t->rank; k++)
-		str_printf(&s, "%s%" PRId64, k ? "," : "", at[k]);
-	str_printf(&s, "]: got %.9g, want %.9g", d->worst_got, d->worst_want);
+	add_position(&s, t, d->worst);
+	str_printf(&s, ": got %.9g, want %.9g", d->worst_got, d->worst_want);
 	return arena_strdup(a, str_text(&s));
+}
+
+/* See verify_result.near. */
+static char *near_text(const struct tensor *got, const struct tensor *want, int64_t first, struct arena *a)
+{
+	enum { BEFORE = 2, AFTER = 4 };
+	struct str s = str_new(a);
+	int64_t n = tensor_count(want);
+	for (int64_t i = first < BEFORE ? 0 : first - BEFORE; i < n && i <= first + AFTER; i++) {
+		str_add(&s, i == first ? "> " : "  ");
+		add_position(&s, want, i);
+		str_printf(&s, " got %.9g, want %.9g\n", tensor_float(got, i), tensor_float(want, i));
+	}
+	return arena_strdup(a, str_text(&s));
+}
+
+static bool has_numbers(const struct tensor *t)
+{
+	return type_is_float(t->type) || type_is_int(t->type) || t->type == TYPE_BOOL;
 }
 
 static int dump(struct job *j, const struct run *r)
@@ -294,6 +323,8 @@ static int compare(struct job *j, struct run *r)
 		x->elements += d.count;
 		x->differing += d.differing;
 		x->passed &= d.differing == 0;
+		if (d.differing && !*x->near && has_numbers(&r->want[o]))
+			x->near = near_text(&r->got[o], &r->want[o], d.first, j->arena);
 		x->max_absolute = fmax(x->max_absolute, d.max_absolute);
 		x->max_relative = fmax(x->max_relative, d.max_relative);
 		double bad =
@@ -369,6 +400,22 @@ static int archs_to_play(const struct tpat_rt_plugin *p, int arch[2])
 	return n;
 }
 
+/* Runs one tactic on the inputs of one run; measures the first run. */
+static int run_tactic(struct job *j, int tactic, int run)
+{
+	struct err *failure = &j->result->failure;
+	bool timed = run == 0 && j->c->times && tactic < VERIFY_MOST_TACTICS;
+	struct verify_timer timer = { .dev = j->v->dev, .times = j->c->times };
+	if (timed) {
+		timer.ns = j->result->ns[tactic] = NEWN(j->arena, double, j->c->times);
+		j->result->tactics = tactic + 1;
+	}
+	if (j->v->engine->set_tactic(j->engine, tactic, failure) < 0 ||
+	    run_plugin(j, &j->run[run], timed ? &timer : NULL, failure) < 0)
+		return 0;
+	return compare(j, &j->run[run]) == ERR_DIFFER ? 0 : j->err->code;
+}
+
 static int run_arch(struct job *j)
 {
 	struct err *failure = &j->result->failure;
@@ -378,11 +425,8 @@ static int run_arch(struct job *j)
 		return 0;
 	/* Every tactic: the engine may choose any. */
 	for (int t = 0; t == 0 || t < j->v->engine->tactics(j->engine); t++)
-		for (int r = 0; r < j->runs && !failure->code; r++) {
-			if (j->v->engine->set_tactic(j->engine, t, failure) == 0 &&
-			    run_plugin(j, &j->run[r], failure) == 0)
-				TRY(compare(j, &j->run[r]) == ERR_DIFFER ? 0 : j->err->code);
-		}
+		for (int r = 0; r < j->runs && !failure->code; r++)
+			TRY(run_tactic(j, t, r));
 	return 0;
 }
 
@@ -412,7 +456,7 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 		         .outputs = c->reference->outputs.n,
 		         .arena = a,
 		         .err = e };
-	*out = (struct verify_result){ .passed = true, .worst = "", .output = "" };
+	*out = (struct verify_result){ .passed = true, .worst = "", .output = "", .near = "" };
 	v->play = (struct verify_play){ .may_race = ir_replaces(c->reference) };
 	v->engine->clear_log(v->host);
 	int rc = run_all(&j);

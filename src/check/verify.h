@@ -32,9 +32,12 @@ struct verify_case {
 	                                   satisfy those on the program's symbols */
 	int demands;
 	int runs;         /* number of random runs; 0: 3, or 1 if extents are fixed and a run takes many operations */
+	int times;        /* measurements of the first run, with each tactic; 0: none */
 	double most_work; /* verify_draw skips results that take more operations (sample_work); 0: no limit */
 	const char *dump; /* path of the .npz to write if results differ */
 };
+
+enum { VERIFY_MOST_TACTICS = 16 };
 
 struct verify_result {
 	bool passed;
@@ -44,8 +47,14 @@ struct verify_result {
 	int64_t elements, differing;  /* over all runs and outputs */
 	double max_absolute, max_relative;
 	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" if all are equal */
+	/* The surroundings of the first element beyond the tolerance, in the first output that has one: a line for
+	 * each,
+	 * "[2,1] got 1.5, want 1.25", and "> " or "  " before it. "": all agree. */
+	const char *near;
 	bool dumped;
 	const char *note; /* how results were compared where rounding errors grow: sentences; or null */
+	int tactics; /* with `times`: number of tactics, of which ns[t] has that many measurements, in nanoseconds */
+	double *ns[VERIFY_MOST_TACTICS];
 };
 
 /* Runs the case; texts are in `a`. A plugin that fails or differs is a result, not an error. Errors: ERR_USAGE if given
@@ -68,6 +77,14 @@ struct verify_play {
 	bool may_race; /* see dev_source */
 	int arch;      /* run kernels of this architecture; 0: of any */
 };
+
+/* verify_time.c: measures runs on the device with its events: a host_memory.again. `ns`: one per measurement. */
+struct verify_timer {
+	struct dev *dev;
+	double *ns;
+	int times;
+};
+int verify_time(void *timer, int (*run)(void *of, struct err *e), void *of, struct err *e);
 
 /* verify_device.c: wraps a struct dev as the runtime's device, with the plugins' texts (`play` is read on each load);
  * and as the host's memory. */

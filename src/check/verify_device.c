@@ -221,5 +221,5 @@ const int64_t *verify_values(const struct tensor *t, struct arena *a)
 
 struct host_memory verify_memory(struct dev *d)
 {
-	return (struct host_memory){ d, memory_alloc, memory_free, memory_wait, memory_read };
+	return (struct host_memory){ d, memory_alloc, memory_free, memory_wait, memory_read, NULL, NULL };
 }

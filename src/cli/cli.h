@@ -246,6 +246,7 @@ int cli_build(struct cli *c, int argc, char **argv);
 int cli_deploy(struct cli *c, int argc, char **argv);
 int cli_fix(struct cli *c, int argc, char **argv);
 int cli_help(struct cli *c, int argc, char **argv);
+int cli_kernel(struct cli *c, int argc, char **argv);
 int cli_list(struct cli *c, int argc, char **argv);
 int cli_man(struct cli *c, int argc, char **argv);
 int cli_report(struct cli *c, int argc, char **argv);

@@ -9,6 +9,9 @@ int cli_rebuild(struct cli *c, int argc, char **argv)
 	const struct tpat_rebuilt *r;
 	bool json = false;
 	const struct cli_option option[] = {
+		{ "kernel", 'k', CLI_LIST, &o.kernel, "[NODE=]FILE.cu",
+		  "put this edited kernel into the folder first: in place of the text of\n"
+		  "that name, or of the node's plugin; may be repeated" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N",
 		  "number of threads (default: one per processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },

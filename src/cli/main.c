@@ -22,6 +22,7 @@ const struct cli_command cli_commands[] = {
 	{ "bench", "MODEL", "time each node's kernels on a device", cli_bench },
 	{ "db", "ACTION", "manage the tuning database: list, stats, export, import, merge, prune", cli_db },
 	{ "tune", "MODEL", "search for each node's fastest schedule on a device", cli_tune },
+	{ "kernel", "FILE.cu", "run an edited kernel, compare it with the original nodes, and time it", cli_kernel },
 	{ "rebuild", "FOLDER", "compile the edited kernels of a .tpat folder and replace its library", cli_rebuild },
 	{ "doctor", "PLACE ...", "repair an interrupted build, check that its files match, or explain a log",
 	  cli_doctor },

@@ -5,7 +5,8 @@
 static const struct cli_row exits[] = {
 	{ "0", "success", NULL },
 	{ "1", "results differ",
-	  " from the expected ones (verify, bench, fix, run --expect); tune found no schedule for some nodes; or "
+	  " from the expected ones (verify, kernel, bench, fix, run --expect); tune found no schedule for some nodes; "
+	  "or "
 	  "check-plugin has findings" },
 	{ "2", "wrong option", ", or an output that cannot be written" },
 	{ "3", "wrong or missing input file", "; or doctor or inspect found a problem" },
@@ -23,9 +24,9 @@ static const struct cli_row files[] = {
 	  ", if X_tpat.onnx is for TensorRT before 10.7 and so has none; verify reads it" },
 	{ "libtpat_X.so", "the plugins", " with their compiled kernels and weights; it needs no other file" },
 	{ "X_tpat.tpat/", "the library's sources",
-	  ": kernels/*.cu are the kernels to read and to edit, tpat.json describes all plugins, and tpat rebuild makes "
-	  "the library again" },
-	{ "PLUGIN.npz", "inputs and outputs that differ", ", which verify writes" },
+	  ": kernels/*.cu are the kernels to read and to edit, tpat.json describes all plugins, tpat kernel runs an "
+	  "edited kernel, and tpat rebuild makes the library again" },
+	{ "PLUGIN.npz", "inputs and outputs that differ", ", which verify and kernel write" },
 	{ "~/.cache/tpat/", "compiled kernels, and the tuning database tpat.db", NULL },
 	{ NULL, NULL, NULL },
 };

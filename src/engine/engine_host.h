@@ -33,6 +33,9 @@ struct host_memory {
 	void (*free)(void *user, void *pointer);
 	int (*wait)(void *user, void *stream, struct err *e);                             /* until the stream is idle */
 	int (*read)(void *user, void *to, const void *from, size_t bytes, struct err *e); /* into host memory */
+	/* (optional) Called after a run; run(of, e) starts the same run once more, for times. */
+	int (*again)(void *user, int (*run)(void *of, struct err *e), void *of, struct err *e);
+	void *again_user;
 };
 /* A rule of the engine's headers that a library can break. */
 struct engine_rule {

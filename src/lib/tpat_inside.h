@@ -210,6 +210,38 @@ int tpat_record_read(const struct json **out, const char *folder, struct arena *
 /* Finds the engine that such a folder is for. Folders of earlier tpats do not say it: they are for the first. */
 int tpat_record_engine(const struct engine **out, const struct json *record, const char *folder, struct err *e);
 
+/* ---- tpat_rebuild.c: reads from a folder's tpat.json its engine, and what engine.rebuild needs: architectures and
+ * plugins. r->folder is set already. */
+int tpat_again_read(struct engine_again *r, const struct engine **engine, const struct json *record, struct arena *a,
+                    struct err *e);
+
+/* ---- tpat_edited.c: an edited kernel text and the build that it belongs to. */
+struct tpat_edited {
+	const char *source;        /* path of the text, as given */
+	const char *folder;        /* the build's: NAME.tpat, or NAME.tpat/PLUGIN */
+	const char *plugin, *text; /* the plugin, and the name in kernels/ that the text has or replaces */
+	bool inside;               /* it is that text itself */
+	const struct json *record, *steps, *tactics;
+};
+/* Finds them. `folder`: null: the one that the file is in. `node`: the plugin or one of its nodes; null: by the file's
+ * name. Errors: ERR_USAGE for a file of no build or plugin, or one that lacks a kernel of the text that it replaces. */
+int tpat_edited_find(struct tpat_edited *out, const char *file, const char *folder, const char *node, struct arena *a,
+                     struct err *e);
+/* Makes the folder `view`: links to the files of a build, and copies of `n` edited texts of it. ERR_USAGE if two are of
+ * one name. */
+int tpat_edited_view(const struct tpat_edited *x, int n, const char *view, struct arena *a, struct err *e);
+
+/* ---- tpat_verify.c: a verification with another library. */
+struct tpat_verification;
+struct tpat_verify_edit {
+	const char *library, *folder; /* of all plugins, and the folder of its sources */
+	int times;                    /* as verify_case.times */
+};
+/* As tpat_verify(). Always close. */
+int tpat_verification_run(struct tpat_verification **v, const struct tpat_verified **out, struct tpat *t,
+                          const struct tpat_verify_options *o, const struct tpat_verify_edit *edit);
+void tpat_verification_close(struct tpat_verification *v); /* null is fine */
+
 /* ---- tpat_db.c: path of the tuning database: `given`, or the default one. */
 int tpat_db_path(const char **out, const char *given, struct arena *a, struct err *e);
 

@@ -12,6 +12,7 @@ struct rebuild {
 	struct tpat_rebuilt *result;
 	struct stage stage;
 	const char *base; /* the folder of the model and its libraries */
+	const char *view; /* the folder to rebuild with other kernels in it; null: as it is */
 	struct tpat_texts libraries, compiled;
 	struct arena *arena;
 	struct err *err;
@@ -70,6 +71,14 @@ static int read_plugins(struct engine_again *r, const struct json *j, struct are
 	return r->plugins ? 0 : not_understood(r->folder, "list of plugins", e);
 }
 
+int tpat_again_read(struct engine_again *r, const struct engine **engine, const struct json *record, struct arena *a,
+                    struct err *e)
+{
+	TRY(tpat_record_engine(engine, record, r->folder, e));
+	TRY(read_archs(r, record, a, e));
+	return read_plugins(r, record, a, e);
+}
+
 /* ---- One library. */
 
 /* `name`: the folder's path relative to the model's: "ocr.tpat", or "ocr.tpat/tpat_x" for one of several libraries. */
@@ -79,7 +88,7 @@ static int rebuild_one(struct rebuild *b, const char *name, const struct json *j
 	const struct engine *engine;
 	const char *library = json_member_text(j, "library"), *made = stage_scratch(&b->stage, "library.so");
 	struct engine_again r = {
-		.folder = path_join(a, b->base, name),
+		.folder = b->view ? b->view : path_join(a, b->base, name),
 		.work = stage_scratch(&b->stage, arena_printf(a, "work%d", b->libraries.n)),
 		.library = file_absolute(a, made),
 		.workers = b->o->workers,
@@ -91,16 +100,14 @@ static int rebuild_one(struct rebuild *b, const char *name, const struct json *j
 	const char *place = path_join(a, b->base, library);
 	if (file_is_special(place) || file_is_folder(place))
 		return err_set(b->err, ERR_USAGE, "%s is not a regular file, so it is not replaced.", place);
-	TRY(tpat_record_engine(&engine, j, r.folder, b->err));
-	TRY(read_archs(&r, j, a, b->err));
-	TRY(read_plugins(&r, j, a, b->err));
+	TRY(tpat_again_read(&r, &engine, j, a, b->err));
 	TRY(file_mkdir(r.work, b->err));
 	TRY(engine->rebuild(&r, a, b->err));
 	vec_each (file, &r.made) {
 		const char *to = stage_add(&b->stage, path_join(a, name, *file));
 		TRY(file_rename(path_join(a, r.work, *file), to, b->err));
 		if (strcmp(*file, engine->stamp) != 0)
-			vec_push(a, &b->compiled, path_join(a, r.folder, *file));
+			vec_push(a, &b->compiled, path_join(a, path_join(a, b->base, name), *file));
 	}
 	vec_push(a, &b->libraries, place);
 	return file_rename(made, stage_add(&b->stage, library), b->err);
@@ -140,6 +147,37 @@ static int find_folder(struct rebuild *b, const char **name, const char *given)
 	return err_advise(b->err, "Name the folder that tpat build wrote next to the rewritten model: NAME.tpat.");
 }
 
+/* "FILE.cu" or "NODE=FILE.cu". A file's own name may have "=". */
+static int find_kernel(struct tpat_edited *x, struct rebuild *b, const char *folder, const char *text)
+{
+	const char *equal = file_exists(text) ? NULL : strchr(text, '=');
+	const char *node = equal ? arena_strndup(b->arena, text, (size_t)(equal - text)) : NULL;
+	return tpat_edited_find(x, equal ? equal + 1 : text, folder, node, b->arena, b->err);
+}
+
+/* Makes a view of the folder with the kernels that the user names. They are put into the folder at the end. */
+static int take_kernels(struct rebuild *b, const char *name)
+{
+	const struct tpat_strings *list = &b->o->kernel;
+	const char *folder = path_join(b->arena, b->base, name);
+	struct tpat_edited *x = NEWN(b->arena, struct tpat_edited, list->n + 1);
+	if (!list->n)
+		return 0;
+	b->view = stage_scratch(&b->stage, "view");
+	for (int i = 0; i < list->n; i++)
+		TRY(find_kernel(&x[i], b, folder, list->at[i]));
+	TRY(tpat_edited_view(x, list->n, b->view, b->arena, b->err));
+	for (int i = 0; i < list->n; i++) {
+		const char *text = path_join(b->arena, "kernels", x[i].text);
+		const char *to = stage_add(&b->stage, path_join(b->arena, name, text));
+		char *bytes;
+		size_t n;
+		TRY(file_read(&bytes, &n, path_join(b->arena, b->view, text), b->arena, b->err));
+		TRY(file_make(to, bytes, n, b->err));
+	}
+	return 0;
+}
+
 static int rebuild(struct rebuild *b)
 {
 	const struct json *j, *outer;
@@ -157,6 +195,7 @@ static int rebuild(struct rebuild *b)
 	TRY(tpat_recover(&left, b->base, TPAT_RECOVER, b->arena, b->err));
 	TRY(tpat_record_read(&j, path_join(b->arena, b->base, name), b->arena, b->err));
 	TRY(stage_begin(&b->stage, path_join(b->arena, b->base, name), b->arena, b->err));
+	TRY(take_kernels(b, name));
 	TRY(json_member(j, "libraries") ? rebuild_split(b, name, j) : rebuild_one(b, name, j));
 	return stage_commit(&b->stage, b->err);
 }

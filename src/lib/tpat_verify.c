@@ -6,9 +6,11 @@
 #include "base/file.h"
 #include "check/verify.h"
 #include "emulator/emulator.h"
+#include "tune/tune.h"
 
-struct verification {
+struct tpat_verification {
 	const struct tpat_verify_options *o;
+	const struct tpat_verify_edit *edit; /* or null */
 	struct onnx_model *model;
 	struct graph *graph;
 	const char *library, *device; /* the open library's path; the device's name */
@@ -28,7 +30,7 @@ struct verification {
 	struct err *err;
 };
 
-static void close_model(struct verification *v)
+static void close_model(struct tpat_verification *v)
 {
 	graph_free(v->graph);
 	onnx_model_free(v->model);
@@ -36,16 +38,24 @@ static void close_model(struct verification *v)
 	v->model = NULL;
 }
 
+void tpat_verification_close(struct tpat_verification *v)
+{
+	if (!v)
+		return;
+	verify_close(v->verify);
+	v->verify = NULL;
+	close_model(v);
+}
+
 static void clean_up(void *arg)
 {
-	struct verification *v = arg;
-	verify_close(v->verify);
-	close_model(v);
+	struct tpat_verification **v = arg;
+	tpat_verification_close(*v);
 }
 
 /* ---- The user's shapes and values. */
 
-static int read_given(struct verification *v)
+static int read_given(struct tpat_verification *v)
 {
 	TRY(tpat_given_read(&v->tensors, &v->o->input, v->arena, v->err));
 	for (int i = 0; i < v->o->shape.n; i++) {
@@ -62,7 +72,7 @@ static int read_given(struct verification *v)
 }
 
 /* Returns the value from the first graph that has the name. */
-static const struct graph_value *find_value(const struct verification *v, const char *name)
+static const struct graph_value *find_value(const struct tpat_verification *v, const char *name)
 {
 	const struct graph_value *x = NULL;
 	for (int i = 0; i < v->graph->graphs.n && !x; i++)
@@ -71,7 +81,7 @@ static const struct graph_value *find_value(const struct verification *v, const 
 }
 
 /* Parses values given as text, once the model's types are known. */
-static int read_values(struct verification *v)
+static int read_values(struct tpat_verification *v)
 {
 	for (int i = 0; i < v->o->value.n; i++) {
 		const char *text = v->o->value.at[i];
@@ -92,14 +102,18 @@ static int read_values(struct verification *v)
 /* ---- The library. */
 
 /* The library that holds a plugin, and the folder of its sources: the user's, the model's, or the plugin's own. */
-static const char *library_of(const char **folder, struct verification *v, const char *plugin)
+static const char *library_of(const char **folder, struct tpat_verification *v, const char *plugin)
 {
+	if (v->edit) {
+		*folder = v->edit->folder;
+		return v->edit->library;
+	}
 	const char *library = tpat_library_of(folder, v->o->model, plugin, !v->o->library, v->arena);
 	return v->o->library ? v->o->library : library;
 }
 
 /* Opens it, unless it is open already. */
-static int open_library(struct verification *v, const char *plugin)
+static int open_library(struct tpat_verification *v, const char *plugin)
 {
 	struct arena *a = v->arena;
 	const char *device = v->o->device, *folder, *library = library_of(&folder, v, plugin);
@@ -135,7 +149,8 @@ static const char *attribute(const Onnx__NodeProto *node, const char *name, stru
 }
 
 /* Makes the program of the node's function, with inputs in the node's order. */
-static int reference_of(struct ir_program **out, struct verification *v, struct graph *g, const struct graph_node *n)
+static int reference_of(struct ir_program **out, struct tpat_verification *v, struct graph *g,
+                        const struct graph_node *n)
 {
 	struct graph_region *r;
 	struct graph_program_options o = { .any_types = true, .keep_types = true };
@@ -154,7 +169,7 @@ static int reference_of(struct ir_program **out, struct verification *v, struct 
 	return 0;
 }
 
-static int describe_input(struct verify_input *out, struct verification *v, struct graph *g, const char *name)
+static int describe_input(struct verify_input *out, struct tpat_verification *v, struct graph *g, const char *name)
 {
 	struct graph_value *value = graph_value_find(g, name);
 	*out = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&v->tensors, name) };
@@ -171,7 +186,15 @@ static int describe_input(struct verify_input *out, struct verification *v, stru
 	return 0;
 }
 
-static int run_plugin(struct tpat_check *out, struct verification *v, struct graph *g, const struct graph_node *n)
+static const struct tpat_time *times_of(struct tpat_verification *v, const struct verify_result *r)
+{
+	struct tpat_time *time = NEWN(v->arena, struct tpat_time, r->tactics + 1);
+	for (int t = 0; t < r->tactics; t++)
+		time[t].ns = tune_median(r->ns[t], v->edit->times, &time[t].spread);
+	return time;
+}
+
+static int run_plugin(struct tpat_check *out, struct tpat_verification *v, struct graph *g, const struct graph_node *n)
 {
 	struct arena *a = v->arena;
 	struct verify_result r;
@@ -191,6 +214,7 @@ static int run_plugin(struct tpat_check *out, struct verification *v, struct gra
 		.demands = v->graph->demands.n,
 		.seed = v->o->seed,
 		.runs = v->o->runs,
+		.times = v->edit ? v->edit->times : 0,
 		.dump = path_join(a, v->o->dump ? v->o->dump : ".", arena_printf(a, "%s.npz", name)),
 	};
 	if (verify_run(&r, v->verify, &c, a, v->err) < 0)
@@ -210,13 +234,16 @@ static int run_plugin(struct tpat_check *out, struct verification *v, struct gra
 		.max_absolute = r.max_absolute,
 		.max_relative = r.max_relative,
 		.worst = r.worst,
+		.near = r.near,
 		.dump = r.dumped ? c.dump : NULL,
+		.time = times_of(v, &r),
+		.times = r.tactics,
 		.note = r.note,
 	};
 	return 0;
 }
 
-static void tell(struct verification *v, struct tpat_check check)
+static void tell(struct tpat_verification *v, struct tpat_check check)
 {
 	struct tpat_verified *r = v->result;
 	vec_push(v->arena, &v->checks, check);
@@ -230,12 +257,13 @@ static void tell(struct verification *v, struct tpat_check check)
 
 /* A plugin that cannot run has failed, and the others are still checked; a mistake of the user ends all, and so does a
  * library that has all of them. */
-static int check_plugin(struct verification *v, struct graph *g, const struct graph_node *n)
+static int check_plugin(struct tpat_verification *v, struct graph *g, const struct graph_node *n)
 {
 	struct tpat_check check = { .plugin = arena_strdup(v->arena, n->proto->op_type),
 		                    .node = arena_strdup(v->arena, n->label),
 		                    .output = "",
-		                    .worst = "" };
+		                    .worst = "",
+		                    .near = "" };
 	int opened = open_library(v, check.plugin);
 	if (opened < 0)
 		v->library = NULL;
@@ -257,7 +285,7 @@ static bool is_plugin(const struct graph_node *n)
 }
 
 /* Before anything runs: every tensor and shape that the user gives must be an input of a plugin. */
-static int check_used(struct verification *v)
+static int check_used(struct tpat_verification *v)
 {
 	vec_each (g, &v->graph->graphs)
 		vec_each (n, &(*g)->nodes)
@@ -277,13 +305,13 @@ static int check_used(struct verification *v)
 	                  str_shell_path(v->arena, v->o->model));
 }
 
-static bool is_chosen(const struct verification *v, const struct graph *g, const struct graph_node *n)
+static bool is_chosen(const struct tpat_verification *v, const struct graph *g, const struct graph_node *n)
 {
 	return is_plugin(n) && (!v->chosen || v->chosen[g->number][n->index]);
 }
 
 /* The plugins to check, by name. */
-static struct map plugins_of(const struct verification *v)
+static struct map plugins_of(const struct tpat_verification *v)
 {
 	struct map names = map_new(v->arena);
 	vec_each (g, &v->graph->graphs)
@@ -294,7 +322,7 @@ static struct map plugins_of(const struct verification *v)
 }
 
 /* A model for TensorRT before 10.7 has no local functions; the portable model next to it has. */
-static int open_portable(struct verification *v)
+static int open_portable(struct tpat_verification *v)
 {
 	const struct tpat_strings none = { 0 };
 	const char *portable = tpat_portable_name(v->o->model, v->arena);
@@ -319,7 +347,7 @@ static int open_portable(struct verification *v)
 }
 
 /* Finds the plugins; fails if the model is not a rewritten one. */
-static int find_plugins(struct verification *v)
+static int find_plugins(struct tpat_verification *v)
 {
 	bool found = false;
 	vec_each (g, &v->graph->graphs)
@@ -335,7 +363,7 @@ static int find_plugins(struct verification *v)
 }
 
 /* Chooses the plugin of that name, or the plugin of a node. */
-static int choose(struct verification *v, const char *text)
+static int choose(struct tpat_verification *v, const char *text)
 {
 	struct graph *in;
 	bool found = false;
@@ -355,7 +383,7 @@ static int choose(struct verification *v, const char *text)
 	                  str_shell_path(v->arena, v->o->model));
 }
 
-static int choose_all(struct verification *v)
+static int choose_all(struct tpat_verification *v)
 {
 	if (!v->o->node.n)
 		return 0;
@@ -367,7 +395,7 @@ static int choose_all(struct verification *v)
 	return 0;
 }
 
-static int check_graph(struct verification *v, struct graph *g, struct map *seen)
+static int check_graph(struct tpat_verification *v, struct graph *g, struct map *seen)
 {
 	vec_each (n, &g->nodes) {
 		if (!is_chosen(v, g, n) || map_get(seen, n->proto->op_type))
@@ -382,7 +410,7 @@ static int check_graph(struct verification *v, struct graph *g, struct map *seen
 	return 0;
 }
 
-static int check_all(struct verification *v)
+static int check_all(struct tpat_verification *v)
 {
 	struct map seen = map_new(v->arena);
 	vec_each (g, &v->graph->graphs)
@@ -391,7 +419,7 @@ static int check_all(struct verification *v)
 }
 
 /* "libtpat_b.so, libtpat_a.so": each once. */
-static const char *libraries_of(struct verification *v, const struct map *plugins)
+static const char *libraries_of(struct tpat_verification *v, const struct map *plugins)
 {
 	struct map seen = map_new(v->arena);
 	struct str list = str_new(v->arena);
@@ -405,23 +433,14 @@ static const char *libraries_of(struct verification *v, const struct map *plugin
 	return str_text(&list);
 }
 
-struct verify_call {
-	const struct tpat_verify_options *o;
-	const struct tpat_verified **out;
-};
-
-static int run(struct tpat *t, void *arg)
+int tpat_verification_run(struct tpat_verification **out, const struct tpat_verified **result, struct tpat *t,
+                          const struct tpat_verify_options *o, const struct tpat_verify_edit *edit)
 {
-	struct verify_call *c = arg;
-	struct verification *v = NEW(t->arena, struct verification);
+	struct tpat_verification *v = *out = NEW(t->arena, struct tpat_verification);
 	const struct tpat_strings none = { 0 };
-	*v = (struct verification){ .o = c->o, .arena = t->arena, .err = &t->err };
-	if (c->o->version != TPAT_VERIFY_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_verify have another version, or no model.");
-	t->cleanup = clean_up;
-	t->cleanup_arg = v;
+	*v = (struct tpat_verification){ .o = o, .edit = edit, .arena = t->arena, .err = &t->err };
 	TRY(read_given(v));
-	TRY(tpat_open(&v->model, &v->graph, c->o->model, &none, &none, c->o->tensorrt, t->arena, &t->err));
+	TRY(tpat_open(&v->model, &v->graph, o->model, &none, &none, o->tensorrt, t->arena, &t->err));
 	TRY(find_plugins(v));
 	TRY(choose_all(v));
 	TRY(read_values(v));
@@ -430,13 +449,29 @@ static int run(struct tpat *t, void *arg)
 	*r = (struct tpat_verified){ .library = libraries_of(v, &plugins), .plugins = plugins.n };
 	TRY(check_used(v));
 	TRY(check_all(v));
-	*c->out = r;
+	*result = r;
 	if (r->interrupted)
 		return err_set(&t->err, ERR_USAGE, "Interrupted.");
 	if (r->failed)
 		return err_set(&t->err, ERR_DIFFER, "%d of %d plugins of %s differ from the original nodes.", r->failed,
-		               r->checks, c->o->model);
+		               r->checks, o->model);
 	return 0;
+}
+
+struct verify_call {
+	const struct tpat_verify_options *o;
+	const struct tpat_verified **out;
+};
+
+static int run(struct tpat *t, void *arg)
+{
+	struct verify_call *c = arg;
+	struct tpat_verification **v = NEW(t->arena, struct tpat_verification *);
+	if (c->o->version != TPAT_VERIFY_VERSION || !c->o->model)
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_verify have another version, or no model.");
+	t->cleanup = clean_up;
+	t->cleanup_arg = v;
+	return tpat_verification_run(v, c->out, t, c->o, NULL);
 }
 
 int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o)

@@ -71,6 +71,14 @@ static bool tally_int(struct tally *t, int64_t i, int64_t got, int64_t want, boo
 	return tally_pair(t, i, g, w, diff);
 }
 
+/* Element i is beyond the tolerance. */
+static void tally_differs(struct tally *t, int64_t i)
+{
+	if (t->out->first < 0)
+		t->out->first = i;
+	t->out->differing++;
+}
+
 /* `lanes` floats per element (2 for complex numbers): an element differs if one of its lanes does. */
 static void compare_floats(struct tally *t, const struct tensor *got, const struct tensor *want, enum type type,
                            int lanes)
@@ -85,7 +93,8 @@ static void compare_floats(struct tally *t, const struct tensor *got, const stru
 			bool differs = false;
 			for (int lane = 0; lane < lanes; lane++)
 				differs |= tally_float(t, (at + i) / lanes, g[i + lane], w[i + lane]);
-			t->out->differing += differs;
+			if (differs)
+				tally_differs(t, (at + i) / lanes);
 		}
 	}
 	/* Squares of huge or tiny doubles leave the range: again, scaled. */
@@ -113,7 +122,8 @@ static void compare_ints(struct tally *t, const struct tensor *got, const struct
 		type_load_ints(got->type, got->data, at, m, g);
 		type_load_ints(want->type, want->data, at, m, w);
 		for (int64_t i = 0; i < m; i++)
-			t->out->differing += tally_int(t, at + i, g[i], w[i], got->type == TYPE_U64);
+			if (tally_int(t, at + i, g[i], w[i], got->type == TYPE_U64))
+				tally_differs(t, at + i);
 	}
 }
 
@@ -121,8 +131,8 @@ static void compare_ints(struct tally *t, const struct tensor *got, const struct
 static void compare_strings(struct tally *t, const struct tensor *got, const struct tensor *want)
 {
 	for (int64_t i = 0; i < t->out->count; i++)
-		if (strcmp(got->strings[i], want->strings[i]) != 0)
-			t->out->differing += tally_pair(t, i, NAN, NAN, INFINITY);
+		if (strcmp(got->strings[i], want->strings[i]) != 0 && tally_pair(t, i, NAN, NAN, INFINITY))
+			tally_differs(t, i);
 }
 
 bool tensor_compare(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
@@ -134,7 +144,7 @@ bool tensor_compare(struct tensor_difference *out, const struct tensor *got, con
 bool tensor_compare_within(struct tensor_difference *out, const struct tensor *got, const struct tensor *want,
                            struct tensor_tolerance tolerance, const double *allowed)
 {
-	struct tensor_difference d = { .count = tensor_count(want), .worst = -1 };
+	struct tensor_difference d = { .count = tensor_count(want), .first = -1, .worst = -1 };
 	struct tally t = { .out = &d, .tolerance = tolerance, .allowed = allowed };
 	if (got->type != want->type || !tensor_same_shape(got, want))
 		return false;

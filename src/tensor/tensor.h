@@ -46,6 +46,7 @@ struct tensor_difference {
 	int64_t count, differing; /* elements; elements beyond the tolerance */
 	double max_absolute, max_relative;
 	double norm;   /* ||got - want|| / ||want||, over finite elements */
+	int64_t first; /* index of the first element beyond the tolerance, -1: none */
 	int64_t worst; /* index of the worst element, -1 when none differs at all */
 	double worst_got, worst_want;
 };

@@ -184,7 +184,7 @@ static int memory_read(void *user, void *to, const void *from, size_t bytes, str
 
 struct host_memory trt_host_memory(struct trt_host_memory *m)
 {
-	return (struct host_memory){ m, memory_alloc, memory_free, memory_wait, memory_read };
+	return (struct host_memory){ m, memory_alloc, memory_free, memory_wait, memory_read, NULL, NULL };
 }
 
 /* The registry. */

@@ -191,6 +191,19 @@ static int bytes_of(size_t *out, const struct host_engine *x, const struct host_
 	return 0;
 }
 
+/* What starts a run. */
+struct start {
+	struct host_engine *x;
+	const struct host_tensor *in, *out;
+	void *workspace, *stream;
+};
+
+static int start(void *of, struct err *e)
+{
+	const struct start *s = of;
+	return host_enqueue(s->x, s->in, s->out, s->workspace, s->stream, e);
+}
+
 static int run_in(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out, void **workspace,
                   const struct host_memory *m, void *stream, struct err *e)
 {
@@ -203,8 +216,11 @@ static int run_in(struct host_engine *x, const struct host_tensor *in, struct ho
 	if (x->workspace)
 		TRY(m->alloc(m->user, "workspace", x->workspace, workspace, e));
 	TRY(host_prepare(x, in, out, e));
-	TRY(host_enqueue(x, in, out, *workspace, stream, e));
+	struct start s = { x, in, out, *workspace, stream };
+	TRY(start(&s, e));
 	TRY(m->wait(m->user, stream, e));
+	if (m->again)
+		TRY(m->again(m->again_user, start, &s, e));
 	return host_found(x, in, out, m, e);
 }
 

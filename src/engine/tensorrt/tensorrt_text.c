@@ -55,15 +55,18 @@ void tensorrt_readme(struct str *out, const struct engine_library *l)
 	        "- `rt/`: the runtime, C11, the same in every library: `rt/core/` reads the tables and launches\n"
 	        "  kernels, `rt/tensorrt/` is the TensorRT plugin, `rt/onnxruntime/` the custom operators\n"
 	        "- `tpat.json`: a machine-readable description of all plugins\n\n");
-	str_add(out, "## Rebuilding\n\n"
-	             "After you edit `kernels/*.cu`, a table or the runtime, `tpat rebuild` with this folder's name "
-	             "compiles\n"
-	             "the changes with NVRTC and replaces the library next to the folder.\n\n"
-	             "Without tpat, `make` builds the library in this folder with a C compiler, from the compiled "
-	             "kernels in\n"
-	             "`code/`. If a kernel was edited since then, make stops with an error: run `make kernels`, which "
-	             "compiles\n"
-	             "them with nvcc, first.\n");
+	str_add(out,
+	        "## Rebuilding\n\n"
+	        "`tpat kernel FILE.cu` runs an edited `kernels/*.cu` on a GPU, or on a processor with every access\n"
+	        "checked, and compares the results with the original nodes.\n\n"
+	        "After you edit `kernels/*.cu`, a table or the runtime, `tpat rebuild` with this folder's name "
+	        "compiles\n"
+	        "the changes with NVRTC and replaces the library next to the folder.\n\n"
+	        "Without tpat, `make` builds the library in this folder with a C compiler, from the compiled "
+	        "kernels in\n"
+	        "`code/`. If a kernel was edited since then, make stops with an error: run `make kernels`, which "
+	        "compiles\n"
+	        "them with nvcc, first.\n");
 }
 
 /* Writes the rules that compile every plugin's kernels for one architecture. */
