@@ -103,7 +103,7 @@ size:
 format:
 	build/venv/bin/clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-# Keeps what was downloaded (build/venv, build/demo, build/nodes); `rm -r build` removes that too.
+# Keeps what was downloaded (build/venv, build/demo, build/nodes, build/wheels); `rm -r build` removes that too.
 clean:
 	rm -rf build/obj build/asan build/gen build/package build/tests build/flags build/objects build/helpers build/tpat build/libtpat.*
 

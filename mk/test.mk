@@ -3,7 +3,7 @@
 .PHONY: test test-long demo
 
 SETUP_TEST := build/setup-test
-$(SETUP_TEST): tools/setup | $(SETUP)
+$(SETUP_TEST): tools/setup tools/pip $(wildcard tools/requirements/*.txt) | $(SETUP)
 	tools/setup test
 	@mkdir -p $(@D) && touch $@
 
@@ -111,10 +111,7 @@ docs: $(B)/tools/operators $(B)/tests/nodes/node_test | $(SETUP_TEST)
 DEMO      := build/demo
 DEMO_ARCH := sm_90# one of the GPUs: kernels for all of them take minutes to compile
 $(DEMO)/common_old.onnx: | $(SETUP_TEST)
-	@mkdir -p $(@D)
-	build/venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --ignore-requires-python \
-		-d $(@D) ddddocr==1.6.1
-	build/venv/bin/python tools/unwheel.py $(@D) ddddocr/common_old.onnx $@
+	build/venv/bin/python tools/model_files.py common_old.onnx $@
 
 demo: all $(DEMO)/common_old.onnx
 	$(B)/tpat list $(DEMO)/common_old.onnx

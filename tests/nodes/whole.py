@@ -1,61 +1,42 @@
 """Writes whole models from PyPI packages as cases: whole.py FOLDER. Inputs are drawn, outputs are ONNX Runtime's with its
 optimisations off. Does nothing when they are there."""
-import glob
 import os
-import subprocess
 import sys
-import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools"))
 
 import numpy  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 
 import cases  # noqa: E402
+import model_files  # noqa: E402
 import oracle  # noqa: E402
 
-OCR, VAD, PIPER = "ddddocr==1.6.1", "silero-vad==6.2.3", "piper-tts==1.8.0"
 SILERO = {"input": [1, 512], "state": [2, 1, 128], "sr": numpy.array(16000, numpy.int64)}
-# name: package, file in its wheel, and the inputs, all alike or by name: the extents of unknown axes, preceded by the highest
-# value for integers; or the value itself
+# name: file (tools/requirements/models.tsv), and the inputs, all alike or by name: the extents of unknown axes, preceded by the
+# highest value for integers; or the value itself
 MODELS = {
-    "ppocr_cls": ("rapidocr-onnxruntime==1.4.4", "rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx",
-                  [1, 3, 48, 192]),
-    "ppocr_rec": ("rapidocr-onnxruntime==1.4.4", "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
-                  [2, 3, 48, 160]),
-    "ppocr_det": ("rapidocr-onnxruntime==1.4.4", "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx",
-                  [1, 3, 96, 128]),
-    "ddddocr_det": (OCR, "ddddocr/common_det.onnx", [1, 3, 416, 416]),
-    "ddddocr": (OCR, "ddddocr/common.onnx", [1, 1, 64, 96]),
-    "ddddocr_old": (OCR, "ddddocr/common_old.onnx", [1, 1, 64, 96]),
-    "silero_vad": (VAD, "silero_vad/data/silero_vad.onnx", SILERO),
-    "silero_vad_8k": (VAD, "silero_vad/data/silero_vad.onnx",
-                      {**SILERO, "input": [1, 256], "sr": numpy.array(8000, numpy.int64)}),
-    "silero_vad_half": (VAD, "silero_vad/data/silero_vad_half.onnx", SILERO),
-    "silero_vad_op15": (VAD, "silero_vad/data/silero_vad_16k_op15.onnx", SILERO),
-    "silero_vad_ifless": (VAD, "silero_vad/data/silero_vad_op18_ifless.onnx", SILERO),
-    "silero_vad_openvino": (VAD, "silero_vad/data/silero_vad_openvino_16k.onnx", [2, 1, 128]),
-    "silero_vad_sequence": (VAD, "silero_vad/data/silero_vad_16k_sequence.onnx", [5, 576]),
-    "nakdimon": (PIPER, "piper/hebrew/nakdimon.onnx", (42, [2, 20])),
-    "tashkeel": (PIPER, "piper/tashkeel/model.onnx",
+    "ppocr_cls": ("ch_ppocr_mobile_v2.0_cls_infer.onnx", [1, 3, 48, 192]),
+    "ppocr_rec": ("ch_PP-OCRv4_rec_infer.onnx", [2, 3, 48, 160]),
+    "ppocr_det": ("ch_PP-OCRv4_det_infer.onnx", [1, 3, 96, 128]),
+    "ddddocr_det": ("common_det.onnx", [1, 3, 416, 416]),
+    "ddddocr": ("common.onnx", [1, 1, 64, 96]),
+    "ddddocr_old": ("common_old.onnx", [1, 1, 64, 96]),
+    "silero_vad": ("silero_vad.onnx", SILERO),
+    "silero_vad_8k": ("silero_vad.onnx", {**SILERO, "input": [1, 256], "sr": numpy.array(8000, numpy.int64)}),
+    "silero_vad_half": ("silero_vad_half.onnx", SILERO),
+    "silero_vad_op15": ("silero_vad_16k_op15.onnx", SILERO),
+    "silero_vad_ifless": ("silero_vad_op18_ifless.onnx", SILERO),
+    "silero_vad_openvino": ("silero_vad_openvino_16k.onnx", [2, 1, 128]),
+    "silero_vad_sequence": ("silero_vad_16k_sequence.onnx", [5, 576]),
+    "nakdimon": ("nakdimon.onnx", (42, [2, 20])),
+    "tashkeel": ("tashkeel.onnx",
                  {"char_inputs": (53, [2, 24]), "diac_inputs": (15, [2, 24]), "input_lengths": numpy.array([24, 17])}),
-    "magika": ("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", [3, 2048]),
+    "magika": ("magika.onnx", [3, 2048]),
 }
 TYPES = {"tensor(float)": numpy.float32, "tensor(int32)": numpy.int32, "tensor(int64)": numpy.int64}
-
-
-def wheel_of(package):
-    """The package's wheel, downloaded once (the demo may have downloaded it already)."""
-    name = package.split("==")[0].replace("-", "_")
-    for folder in ("build/demo", "build/wheels"):
-        found = glob.glob(f"{folder}/{name}-*.whl")
-        if found:
-            return found[0]
-    os.makedirs("build/wheels", exist_ok=True)
-    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps",
-                    "--ignore-requires-python", "-d", "build/wheels", package], check=True)
-    return wheel_of(package)
 
 
 def draw(value, about, rng):
@@ -74,9 +55,8 @@ index = cases.Index(sys.argv[1], f"onnxruntime {onnxruntime.__version__}", [__fi
 if index.current():
     sys.exit(0)
 index.begin()
-for name, (package, path, about) in MODELS.items():
-    with zipfile.ZipFile(wheel_of(package)) as wheel:
-        data = wheel.read(path)
+for name, (file, about) in MODELS.items():
+    data = model_files.read(file)
     session = oracle.session(data, threads=0)
     feeds = {value.name: draw(value, about, numpy.random.default_rng(0)) for value in session.get_inputs()}
     model = onnx.load_from_string(data)
