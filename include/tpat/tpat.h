@@ -672,7 +672,7 @@ struct tpat_check_options {
 	int version;               /* TPAT_CHECK_VERSION */
 	const char *library;       /* path */
 	const char *plugin;        /* name; null: all of the library */
-	struct tpat_strings input; /* "f32[1,3,8,8]", "f32[1:4,3,8,8]": for a build and runs, in order; may be none */
+	struct tpat_strings input; /* "f32[1:4,3,8,8]", shape inputs "i64[2]=3,4": for a build, in order; may be none */
 	const char *tensorrt;      /* the version to act as: "8.6", "10.3"; null: 11 */
 	struct tpat_strings attribute; /* "NAME=VALUE", "NAME=1,2": for createPlugin(); may be none */
 	bool host_memory;              /* enqueue with memory of the process: the plugin computes on the processor */

@@ -164,6 +164,11 @@ struct trt_build { /* IPluginV3OneBuild, "PLUGIN_V3ONE_BUILD" 1.0 */
 	const char *(*metadata)(void *self);
 };
 
+struct trt_build_2 { /* IPluginV3OneBuildV2, "PLUGIN_V3ONE_BUILD" 2.0: TensorRT 10.3 */
+	struct trt_build first;
+	int32_t (*aliased_input)(void *self, int32_t output); /* -1: none */
+};
+
 struct trt_runtime { /* IPluginV3OneRuntime, "PLUGIN_V3ONE_RUNTIME" 1.0 */
 	struct trt_versioned v;
 	int32_t (*set_tactic)(void *self, int32_t tactic);

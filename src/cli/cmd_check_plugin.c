@@ -38,8 +38,8 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 		{ "plugin", 'p', CLI_TEXT, &o.plugin, "NAME", "only this plugin (default: all of the library)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TYPE[DIMS]",
 		  "also take the plugin through an engine's build and runs with inputs\n"
-		  "like f32[1,3,224,224] or, for a range, f32[1:8,3,224,224]; one for each\n"
-		  "input, in their order" },
+		  "like f32[1,3,224,224]; f32[1:8,3,224,224] is a range of shapes, and\n"
+		  "i64[2]=3,4 a shape input; one for each input, in their order" },
 		{ "attribute", 'a', CLI_LIST, &o.attribute, "NAME=VALUE",
 		  "give the plugin this attribute, passed like the ONNX parser does;\n"
 		  "several numbers are separated by commas" },

@@ -170,7 +170,26 @@ static bool read_extent(const char **at, int64_t *min, int64_t *max)
 	return good && *min >= 0 && *max >= *min;
 }
 
-/* "f32[1,3,8,8]", "f32[1:4,3,8,8]" */
+/* The elements of a shape input: integers, of rank 0 or 1. */
+static bool read_value(struct host_tensor *min, struct host_tensor *max, const char *text, struct arena *a)
+{
+	int64_t n = max->rank ? max->dim[0] : 1;
+	if (max->rank > 1 || n < 1 || n > TPAT_RT_MAX_RANK || min->dim[0] != max->dim[0] ||
+	    (max->type != TYPE_I64 && max->type != TYPE_I32))
+		return false;
+	int64_t *value = NEWN(a, int64_t, n);
+	for (int64_t i = 0; i < n; i++) {
+		char *end;
+		value[i] = strtoll(text, &end, 10);
+		if (end == text || *end != (i + 1 < n ? ',' : 0))
+			return false;
+		text = end + 1;
+	}
+	min->value = max->value = value;
+	return true;
+}
+
+/* "f32[1,3,8,8]", "f32[1:4,3,8,8]", "i64[2]=3,4" */
 static int read_input(struct host_tensor *min, struct host_tensor *max, const char *text, struct arena *a,
                       struct err *e)
 {
@@ -183,10 +202,15 @@ static int read_input(struct host_tensor *min, struct host_tensor *max, const ch
 			type = TYPE_NONE;
 		min->rank = ++max->rank;
 	}
-	if (type && (strcmp(at, "]") == 0 || strcmp(at, "[]") == 0))
+	at += type && strncmp(at, "[]", 2) == 0;
+	bool value = type && strncmp(at, "]=", 2) == 0;
+	if (value && !read_value(min, max, at + 2, a))
+		type = TYPE_NONE;
+	if (type && (value || strcmp(at, "]") == 0))
 		return 0;
 	err_set(e, ERR_USAGE, "The input \"%s\" is not a type with extents.", text);
-	return err_advise(e, "Write it like f32[1,3,224,224], or f32[1:8,3,224,224] for a range of shapes.");
+	return err_advise(e, "Write it like f32[1,3,224,224]; f32[1:8,3,224,224] is a range of shapes, and i64[2]=3,4 "
+	                     "a shape input.");
 }
 
 struct check_call {

@@ -40,7 +40,7 @@ FAULTS = {
     54: ("getFieldNames", "other fields"), 55: ("getCreators", "other creators"), 56: ("getFieldNames", "no name"),
     57: ("getFieldNames", "unknown type"), 58: ("getFieldNames", "negative length"), 59: ("clone", "original's capability"),
     60: ("clone", "other bytes than the original's"), 61: ("enqueue", "after another one was prepared"),
-    63: ("getFieldsToSerialize", "second call gives other bytes"), 64: ("clone", "other bytes than the original's"),
+    62: ("onShapeChange", "after other shapes"), 63: ("getFieldsToSerialize", "second call gives other bytes"), 64: ("clone", "other bytes than the original's"),
     65: ("createPlugin(kRUNTIME)", "computes something else"), 66: ("createPlugin(kRUNTIME)", "computes something else"),
     67: ("attachToContext", "the object itself"), 68: ("enqueue", "beyond the end of the workspace of 48"),
     69: ("getWorkspaceSize", "4048 bytes for a range, but 4096"), 70: ("getWorkspaceSize", "second call"),
@@ -53,14 +53,15 @@ FAULTS = {
     87: ("getOutputDataTypes", "no DataType"), 88: ("getOutputDataTypes", "unset"), 89: ("getOutputDataTypes", "more than 1"),
     90: ("enqueue", "beyond the end of output 0 of 0"), 91: ("configurePlugin", "second time"), 92: ("onShapeChange", "fails"),
     93: ("enqueue", "into input 0"), 94: ("enqueue", "before output 0"), 95: ("enqueue", "fails"),
-    96: ("enqueue, of two contexts in two threads", "something else than alone"), 97: ("clone", "bytes more each time"),
+    96: ("enqueue, of two contexts in two threads", "compute something else than alone"), 97: ("clone", "bytes more each time"),
     98: ("enqueue", "bytes more each time"), 99: ("attachToContext", "bytes more each time"), 100: ("getTimingCacheID", "configurePlugin"),
     101: ("enqueue", "what the outputs held"), 102: ("getOutputShapes", "rank 9"), 103: ("getInterfaceInfo", "getAPILanguage() says 7"),
     104: ("setTactic", "refuses tactic 2"), 105: ("getValidTactics", "more than the 2"), 106: ("getPluginNamespace", "another text"),
     107: ("getPluginVersion", "empty"), 108: ("getPluginName", "too long"), 110: ("getOutputShapes", "null"),
     111: ("enqueue, of two contexts in two threads", "fails"), 112: ("getOutputDataTypes", "other types"),
     113: ("enqueue", "before the workspace"), 114: ("enqueue", "beyond the end of input 0"), 115: ("enqueue", "fails"),
-    116: ("getFieldNames", "null"), 117: ("loading", "no plugin"),
+    116: ("getFieldNames", "null"), 117: ("loading", "no plugin"), 118: ("getAliasedInput", "output 0 it returns 3"),
+    119: ("getAliasedInput", "returns -2"),
 }
 # Of plugin_v2.c (IPluginV2DynamicExt):
 FAULTS_V2 = {
@@ -81,7 +82,7 @@ FAULTS_V2 = {
     45: ("getInterfaceInfo", "CREATOR_V1\" 2.0"),
 }
 FORMS = {8: "8.6", 10: "10.3", 11: "11.1"}  # of IPluginV2's tables, and a TensorRT that has each
-RIGHT = {1: "fields of four bits are packed", 2: "the context has an allocator", 3: "HWC8 is the only format", 5: "IPluginV3OneBuildV2",
+RIGHT = {1: "fields of four bits are packed", 2: "the context has an allocator", 3: "HWC8 is the only format", 5: "an output shares its input's memory",
          6: "results differ from run to run"}
 passed = failed = 0
 
@@ -200,11 +201,14 @@ def main():
     own = os.path.join(folder, "libexample_library.so")
     status, got = run("build/tests/rt/libexample_library.so")
     check(own, status == 0 and not got["findings"] and len(got["plugins"]) > 5, got)
+    for value in ("i64[1]=3", "i64[]=2"):
+        status, got = run("build/tests/rt/libexample_library.so", "--plugin", "Repeat", "--input", "f32[2:4]", "--input", value)
+        check(f"a shape input, {value}", status == 0 and got["plugins"] == ["Repeat"], got)
     status, got = run("build/tests/rt/libexample_library.so", "--tensorrt", "8.6")
     check(own + " in TensorRT 8.6", status == 0 and not got["findings"] and len(got["plugins"]) > 5, got)
     status, got = run(build(0, folder), "--plugin", "Nothing")
     check("a name that the library lacks", status == 2 and "no plugin called Nothing" in got["error"], got)
-    for arguments, expected in ((["nothing.so"], 3), ([build(0, folder), "--input", "f32"], 2), ([build(0, folder), "--input", "f32[4:2]"], 2),
+    for arguments, expected in ((["nothing.so"], 3), ([build(0, folder), "--input", "f32"], 2), ([build(0, folder), "--input", "f32[4:2]"], 2), ([build(0, folder), "--input", "i64[2]=3"], 2),
                                 ([build(0, folder), "--tensorrt", "8.6"], 1), ([os.path.join(HERE, "plugin.c")], 1)):
         check(str(arguments), run(*arguments)[0] == expected, run(*arguments))
     print(f"{passed} passed, {failed} failed")

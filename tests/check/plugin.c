@@ -65,7 +65,8 @@ static struct trt_info core_info(void *self)
 static struct trt_info build_info(void *self)
 {
 	(void)self;
-	return (struct trt_info){ FAULT == 3 ? NULL : "PLUGIN_V3ONE_BUILD", RIGHT == 5 ? 2 : 1, 0 };
+	return (struct trt_info){ FAULT == 3 ? NULL : "PLUGIN_V3ONE_BUILD",
+		                  RIGHT == 5 || FAULT == 118 || FAULT == 119 ? 2 : 1, 0 };
 }
 static struct trt_info runtime_info(void *self)
 {
@@ -96,9 +97,7 @@ static void *clone(void *self)
 		q->shared = p->shared;
 	q->configured = p->configured;
 	q->kept = p->kept;
-	if (FAULT == 97)
-		q->fields.field = malloc(40) ? q->field : NULL;
-	return &q->self;
+	return FAULT == 97 && !malloc(40) ? NULL : &q->self;
 }
 
 static void *capability(void *self, int32_t which)
@@ -247,6 +246,11 @@ static const char *no_text(void *self)
 	(void)self;
 	return NULL;
 }
+static int32_t aliased_input(void *self, int32_t output)
+{
+	(void)self;
+	return FAULT == 118 ? 3 : FAULT == 119 ? -2 : output;
+}
 static int32_t format_limit(void *self)
 {
 	(void)self;
@@ -300,14 +304,13 @@ static int32_t enqueue(void *self, const struct trt_desc *in, const struct trt_d
 	int64_t n = FAULT == 61 ? static_elements : FAULT == 90 ? p->first : p->elements;
 	float *y = outs[0], *w = FAULT == 96 ? buffer : space, bias = (float)p->bias;
 	(void)in, (void)out, (void)stream;
-	if (FAULT == 95 || (FAULT == 111 && __atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST)))
+	if (FAULT == 95 || (FAULT == 98 && !malloc(100)) ||
+	    (FAULT == 111 && __atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST)))
 		return 1;
 	if (FAULT == 115 && n == 0)
 		return 1;
-	if (FAULT == 66 && p->configured)
+	if ((FAULT == 66 && p->configured) || (FAULT == 62 && p->first != p->elements))
 		bias++;
-	if (FAULT == 98 && !malloc(100))
-		return 1;
 	for (int64_t i = 0; i < n && FAULT != 71; i++)
 		w[i] = 2 * x[i];
 	if (FAULT == 96 || FAULT == 111)
@@ -329,7 +332,7 @@ static void *attach(void *self, void *context)
 		return NULL;
 	return FAULT == 29 ? NULL : FAULT == 67 ? &of(self)->self : clone(&of(self)->self);
 }
-/* 1,024 values of four bits, whose last byte is the last of a page before one that cannot be read. */
+/* 1,024 values of four bits before a page that cannot be read. */
 static const void *packed(void)
 {
 	static char *two;
@@ -367,18 +370,19 @@ static const struct trt_fields *fields(void *self)
 
 static const struct trt_plugin plugin_table = { { language, plugin_info, nothing, destroy }, capability, clone };
 static const struct trt_core core_table = { { language, core_info, nothing, nothing }, core_name, version, name_space };
-static const struct trt_build build_table = { { language, build_info, nothing, nothing },
-	                                      configure,
-	                                      output_types,
-	                                      output_shapes,
-	                                      supports,
-	                                      outputs,
-	                                      workspace,
-	                                      valid_tactics,
-	                                      tactics,
-	                                      cache_id,
-	                                      format_limit,
-	                                      no_text };
+static const struct trt_build_2 build_table = { { { language, build_info, nothing, nothing },
+	                                          configure,
+	                                          output_types,
+	                                          output_shapes,
+	                                          supports,
+	                                          outputs,
+	                                          workspace,
+	                                          valid_tactics,
+	                                          tactics,
+	                                          cache_id,
+	                                          format_limit,
+	                                          no_text },
+	                                        aliased_input };
 static const struct trt_runtime runtime_table = {
 	{ language, runtime_info, nothing, nothing }, set_tactic, shape_change, enqueue, attach, fields
 };

@@ -80,8 +80,11 @@ struct check_calls {
 	void *(*clone)(void *plugin);
 	int32_t (*outputs)(void *plugin);
 	int32_t (*output_types)(void *plugin, int32_t *out, int32_t outputs, const int32_t *in, int32_t inputs);
+	/* `values`: of shape inputs, `n` of them. */
 	int32_t (*output_shapes)(const struct checker *k, void *plugin, const struct trt_dims_exprs *in, int32_t inputs,
-	                         struct trt_dims_exprs *out, int32_t outputs, struct trt_expr *builder);
+	                         const struct trt_dims_exprs *values, int32_t n, struct trt_dims_exprs *out,
+	                         int32_t outputs, struct trt_expr *builder);
+	int32_t (*aliased_input)(void *plugin, int32_t output); /* -1: none */
 	bool (*supports)(const struct checker *k, void *plugin, int32_t at, const struct trt_dynamic_desc *desc,
 	                 const int32_t n[2]);
 	int32_t (*configure)(const struct checker *k, void *plugin, const struct trt_dynamic_desc *desc,
@@ -114,9 +117,11 @@ struct check_point {
 struct subject {
 	struct checker *k;
 	void *plugin; /* of the build phase */
-	int32_t n[2]; /* inputs, outputs */
+	int32_t n[2]; /* inputs without shape inputs, outputs */
 	int32_t *type, *format;
-	bool sized; /* extents of outputs depend on size tensors */
+	int32_t *alias; /* by output: the input whose memory it shares; -1: none */
+	bool aliased;   /* any */
+	bool sized;     /* extents of outputs depend on size tensors */
 	int points; /* the largest extents, the smallest, and, if those differ, ones between; each has data of its own
 	             */
 	struct check_point point[CHECK_POINTS];
@@ -147,6 +152,26 @@ bool check_block_write(struct check_memory *m, struct check_block *b, const void
 bool check_block_fill(struct check_memory *m, struct check_block *b, int byte, void *stream);
 /* Reads all of the block into `to`, which has room for bytes and both guards. */
 bool check_block_read(struct check_memory *m, const struct check_block *b, char *to, void *stream);
+
+/* host_check_bench.c */
+/* The memory of runs at one point, and what came out. */
+struct check_bench {
+	struct check_block *block; /* inputs, outputs, the workspace */
+	char **input;              /* their elements */
+	char *scratch;             /* the largest block and its guards */
+	char *result;              /* of the last run: all outputs, one after the other */
+	size_t bytes;              /* of the result */
+	const void *in[HOST_MAX_TENSORS];
+	void *out[HOST_MAX_TENSORS];
+};
+/* False: no memory. The contents of inputs depend on the point. */
+bool check_bench_new(const struct subject *s, struct check_memory *m, struct check_bench *b, int point);
+/* `output`, `space`: bytes that the outputs and the workspace hold before the run. */
+bool check_bench_write(const struct subject *s, struct check_memory *m, struct check_bench *b, int output, int space,
+                       void *stream);
+bool check_bench_read(const struct subject *s, struct check_memory *m, struct check_bench *b, void *stream);
+/* Reads, and finds blocks that were written to outside of their bounds, and inputs that changed. */
+bool check_bench_verify(const struct subject *s, struct check_memory *m, struct check_bench *b, void *stream);
 
 /* host_check_run.c: enqueues the plugin. */
 void check_run(struct subject *s, const struct check_saved *saved);

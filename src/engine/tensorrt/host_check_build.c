@@ -19,7 +19,7 @@ static bool ask_types(struct subject *s, int32_t *out)
 	for (int32_t o = 0; o <= outputs; o++)
 		out[o] = UNSET;
 	if (k->calls->output_types(s->plugin, out, outputs, s->type, inputs)) {
-		check_found(k, RULE_TYPES, "it fails%s", check_log(k));
+		check_found(k, RULE_ACCEPT, "it fails%s", check_log(k));
 		return false;
 	}
 	if (out[outputs] != UNSET)
@@ -81,7 +81,16 @@ static bool ask_shapes(struct subject *s, void *plugin, const struct host_tensor
 	struct trt_expr *builder = k->form == 8 ? host_expr_builder_8(k->arena) : host_expr_builder(k->arena);
 	struct trt_dims_exprs *exprs = NEWN(k->arena, struct trt_dims_exprs, s->n[0] + 1);
 	struct trt_dims_exprs *result = NEWN(k->arena, struct trt_dims_exprs, s->n[1] + 1);
+	struct trt_dims_exprs *values = NEWN(k->arena, struct trt_dims_exprs, k->c->inputs + 1);
+	int32_t shapes = 0;
 	int64_t upper;
+	for (int i = 0; i < k->c->inputs && k->calls == &check_calls_v3; i++)
+		if (k->c->in[i].value) {
+			values[shapes].rank = k->c->in[i].rank ? (int32_t)k->c->in[i].dim[0] : 1;
+			for (int32_t d = 0; d < values[shapes].rank; d++)
+				values[shapes].d[d] = host_expr_new(builder, k->c->in[i].value[d], false);
+			shapes++;
+		}
 	for (int32_t i = 0; i < s->n[0]; i++) {
 		exprs[i].rank = in[i].rank;
 		for (int32_t d = 0; d < in[i].rank; d++)
@@ -90,8 +99,8 @@ static bool ask_shapes(struct subject *s, void *plugin, const struct host_tensor
 	for (int32_t o = 0; o <= s->n[1]; o++)
 		result[o].rank = UNSET;
 	check_step(k, k->calls->shapes);
-	if (k->calls->output_shapes(k, plugin, exprs, s->n[0], result, s->n[1], builder)) {
-		check_found(k, RULE_SHAPES, "it fails%s", check_log(k));
+	if (k->calls->output_shapes(k, plugin, exprs, s->n[0], values, shapes, result, s->n[1], builder)) {
+		check_found(k, RULE_ACCEPT, "it fails%s", check_log(k));
 		return false;
 	}
 	if (result[s->n[1]].rank != UNSET)
@@ -117,6 +126,12 @@ static bool same_shapes(const struct host_tensor *a, const struct host_tensor *b
 	return true;
 }
 
+/* V3 plugins get the values of shape inputs, and nothing else of them. */
+static bool is_passed(const struct checker *k, int i)
+{
+	return !k->c->in[i].value || k->calls != &check_calls_v3;
+}
+
 /* Extents between the smallest and the largest. */
 static void between(struct host_tensor *out, const struct host_tensor *min, const struct host_tensor *max)
 {
@@ -129,9 +144,15 @@ static void between(struct host_tensor *out, const struct host_tensor *min, cons
 static bool shapes(struct subject *s)
 {
 	struct checker *k = s->k;
-	const struct engine_checking *c = k->c;
+	struct host_tensor *max = NEWN(k->arena, struct host_tensor, s->n[0] + 1);
+	struct host_tensor *min = NEWN(k->arena, struct host_tensor, s->n[0] + 1);
 	struct host_tensor *second = NEWN(k->arena, struct host_tensor, s->n[1]);
-	bool range = !same_shapes(c->in, c->in_min, s->n[0]);
+	for (int i = 0, n = 0; n < s->n[0]; i++)
+		if (is_passed(k, i)) {
+			max[n] = k->c->in[i];
+			min[n++] = k->c->in_min[i];
+		}
+	bool range = !same_shapes(max, min, s->n[0]);
 	s->points = range ? CHECK_POINTS : CHECK_POINTS - 1;
 	for (int p = 0; p < s->points; p++) {
 		struct check_point *x = &s->point[p];
@@ -140,9 +161,9 @@ static bool shapes(struct subject *s)
 		x->desc = NEWN(k->arena, struct trt_desc, s->n[0] + s->n[1]);
 		for (int32_t i = 0; i < s->n[0]; i++)
 			if (p < 2)
-				x->in[i] = p == 0 ? c->in[i] : c->in_min[i];
+				x->in[i] = p == 0 ? max[i] : min[i];
 			else
-				between(&x->in[i], &c->in_min[i], &c->in[i]);
+				between(&x->in[i], &min[i], &max[i]);
 		if (!ask_shapes(s, s->plugin, x->in, x->out) || !ask_shapes(s, s->plugin, x->in, second))
 			return false;
 		if (!same_shapes(x->out, second, s->n[1])) {
@@ -294,7 +315,7 @@ static bool configure(struct subject *s, const struct trt_dynamic_desc *desc, co
 	check_step(k, "configurePlugin");
 	if (k->calls->configure(k, s->plugin, desc, s->n) == 0)
 		return true;
-	check_found(k, RULE_CONFIGURE, "it fails%s%s", again, check_log(k));
+	check_found(k, *again ? RULE_CONFIGURE : RULE_ACCEPT, "it fails%s%s", again, check_log(k));
 	return false;
 }
 
@@ -340,10 +361,33 @@ static bool workspace(struct subject *s)
 	return true;
 }
 
+static bool aliases(struct subject *s)
+{
+	struct checker *k = s->k;
+	check_step(k, "getAliasedInput");
+	for (int32_t o = 0; o < s->n[1]; o++) {
+		int32_t i = s->alias[o] = k->calls->aliased_input(s->plugin, o);
+		bool good = i >= -1 && i < s->n[0];
+		for (int32_t other = 0; other < o && good; other++)
+			good = i < 0 || s->alias[other] != i;
+		for (int p = 0; p < s->points && good && i >= 0; p++)
+			good = s->type[i] == s->type[s->n[0] + o] &&
+			       same_shapes(&s->point[p].in[i], &s->point[p].out[o], 1);
+		if (!good) {
+			check_found(k, RULE_ALIAS, "for output %d it returns %d", (int)o, (int)i);
+			return false;
+		}
+		s->aliased |= i >= 0;
+	}
+	return true;
+}
+
 bool check_build(struct subject *s)
 {
 	struct checker *k = s->k;
-	s->n[0] = k->c->inputs;
+	s->n[0] = 0;
+	for (int i = 0; i < k->c->inputs; i++)
+		s->n[0] += is_passed(k, i);
 	s->n[1] = k->calls->outputs(s->plugin);
 	if (s->n[0] + s->n[1] > HOST_MAX_TENSORS) {
 		check_note(k, "it has more than %d inputs and outputs: the checks of a build end there",
@@ -352,7 +396,9 @@ bool check_build(struct subject *s)
 	}
 	s->type = NEWN(k->arena, int32_t, s->n[0] + s->n[1]);
 	s->format = NEWN(k->arena, int32_t, s->n[0] + s->n[1]);
-	for (int32_t i = 0; i < s->n[0]; i++)
-		s->type[i] = trt_type_of_onnx(k->c->in[i].type);
-	return types(s) && shapes(s) && formats(s) && workspace(s);
+	s->alias = NEWN(k->arena, int32_t, s->n[1]);
+	for (int i = 0, n = 0; n < s->n[0]; i++)
+		if (is_passed(k, i))
+			s->type[n++] = trt_type_of_onnx(k->c->in[i].type);
+	return types(s) && shapes(s) && aliases(s) && formats(s) && workspace(s);
 }

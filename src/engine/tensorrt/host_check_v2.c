@@ -143,13 +143,21 @@ static int32_t output_types(void *plugin, int32_t *out, int32_t n, const int32_t
 }
 
 static int32_t output_shapes(const struct checker *k, void *plugin, const struct trt_dims_exprs *in, int32_t inputs,
-                             struct trt_dims_exprs *out, int32_t n, struct trt_expr *builder)
+                             const struct trt_dims_exprs *values, int32_t shapes, struct trt_dims_exprs *out, int32_t n,
+                             struct trt_expr *builder)
 {
+	(void)values, (void)shapes;
 	struct trt_dims_exprs (*f)(void *, int32_t, const struct trt_dims_exprs *, int32_t, struct trt_expr *);
 	f = (__typeof__(f))slot(k, plugin, DIMENSIONS);
 	for (int32_t o = 0; o < n; o++)
 		out[o] = f(plugin, o, in, inputs, builder);
 	return 0;
+}
+
+static int32_t aliased_input(void *plugin, int32_t output)
+{
+	(void)plugin, (void)output;
+	return -1;
 }
 
 static bool supports(const struct checker *k, void *plugin, int32_t at, const struct trt_dynamic_desc *desc,
@@ -294,6 +302,7 @@ const struct check_calls check_calls_v2 = { .create = "createPlugin",
 	                                    .outputs = outputs,
 	                                    .output_types = output_types,
 	                                    .output_shapes = output_shapes,
+	                                    .aliased_input = aliased_input,
 	                                    .supports = supports,
 	                                    .configure = configure,
 	                                    .workspace = workspace,

@@ -115,10 +115,17 @@ static int32_t output_types(void *plugin, int32_t *out, int32_t n, const int32_t
 }
 
 static int32_t output_shapes(const struct checker *k, void *plugin, const struct trt_dims_exprs *in, int32_t inputs,
-                             struct trt_dims_exprs *out, int32_t n, struct trt_expr *builder)
+                             const struct trt_dims_exprs *values, int32_t shapes, struct trt_dims_exprs *out, int32_t n,
+                             struct trt_expr *builder)
 {
 	(void)k;
-	return TRT_CALL(part(plugin, TRT_BUILD), trt_build, output_shapes, in, inputs, NULL, 0, out, n, builder);
+	return TRT_CALL(part(plugin, TRT_BUILD), trt_build, output_shapes, in, inputs, values, shapes, out, n, builder);
+}
+
+static int32_t aliased_input(void *plugin, int32_t output)
+{
+	void *build = part(plugin, TRT_BUILD);
+	return TRT_CALL(build, trt_build, v.info).major < 2 ? -1 : TRT_CALL(build, trt_build_2, aliased_input, output);
 }
 
 static bool supports(const struct checker *k, void *plugin, int32_t at, const struct trt_dynamic_desc *desc,
@@ -210,6 +217,7 @@ const struct check_calls check_calls_v3 = { .create = "createPlugin(kBUILD)",
 	                                    .outputs = outputs,
 	                                    .output_types = output_types,
 	                                    .output_shapes = output_shapes,
+	                                    .aliased_input = aliased_input,
 	                                    .supports = supports,
 	                                    .configure = configure,
 	                                    .workspace = workspace,
