@@ -1,6 +1,6 @@
 # tpat: everything is built by this file; generated sources are in mk/generate.mk, tests and the demo in mk/test.mk.
 #
-#   make              build/tpat, build/libtpat.a, build/libtpat.so
+#   make              build/tpat, build/libtpat.a, build/libtpat.so, build/libtpat_ep.so
 #   make test         all tests that need no GPU (GROUP=unit: one group; DEV=cuda: the GPU groups too)
 #   make test-long    random problems, fuzzing and sanitizers at full length
 #   make demo         a real model, from its original file to a verified rewritten one
@@ -51,7 +51,8 @@ say      = $(if $(V),,@printf '  %-8s %s\n' $(1) $@)
 
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 PROGRAM := $(filter src/cli/%,$(SOURCES))
-LIBRARY := $(filter-out src/cli/%,$(SOURCES))
+PROVIDER := $(filter src/provider/%,$(SOURCES))
+LIBRARY := $(filter-out src/cli/% src/provider/%,$(SOURCES))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -62,8 +63,9 @@ include mk/generate.mk
 
 LIB_OBJ := $(LIBRARY:%.c=$(OBJ)/%.o) $(GEN_OBJ)
 CLI_OBJ := $(PROGRAM:%.c=$(OBJ)/%.o)
+EP_OBJ  := $(PROVIDER:%.c=$(OBJ)/%.o)
 
-all: $(B)/libtpat.a $(B)/libtpat.so $(if $(PROGRAM),$(B)/tpat)
+all: $(B)/libtpat.a $(B)/libtpat.so $(B)/libtpat_ep.so $(if $(PROGRAM),$(B)/tpat)
 
 $(OBJ)/%.o: %.c $(OBJ)/flags | $(SETUP) $(GEN_HEADERS)
 	@mkdir -p $(@D)
@@ -78,12 +80,18 @@ $(B)/libtpat.a: $(LIB_OBJ) $(B)/objects
 # Also what mk/package.mk links, without debug information. RELRO: the loader makes tables of addresses read-only.
 LINK         = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -Wl,-z,relro,-z,now -o $@
 LINK_LIBRARY = $(LINK) -shared -Wl,-soname,libtpat.so.$(SOVER) -Wl,--exclude-libs,ALL $(LIB_OBJ) $(LIBS)
+LINK_PROVIDER = $(LINK) -shared -Wl,--exclude-libs,ALL $(EP_OBJ) $(B)/libtpat.a $(LIBS)
 LINK_PROGRAM = $(LINK) $(CLI_OBJ) $(B)/libtpat.a $(LIBS)
 
 $(B)/libtpat.so: $(LIB_OBJ) $(B)/objects
 	$(call say,LINK)
 	$(Q)$(LINK_LIBRARY)
 	@ln -sf libtpat.so $@.$(SOVER)
+
+# The execution provider for ONNX Runtime, which contains the library.
+$(B)/libtpat_ep.so: $(EP_OBJ) $(B)/libtpat.a
+	$(call say,LINK)
+	$(Q)$(LINK_PROVIDER)
 
 $(B)/tpat: $(CLI_OBJ) $(B)/libtpat.a
 	$(call say,LINK)
@@ -95,7 +103,7 @@ $(OBJ)/flags $(B)/flags: FORCE | $(SETUP)
 $(B)/objects: FORCE
 	@$(call save,$(LIB_OBJ) $(LDFLAGS))
 
--include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d)
+-include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(EP_OBJ:.o=.d)
 
 size:
 	@tools/size.sh
@@ -105,7 +113,7 @@ format:
 
 # Keeps what was downloaded (build/venv, build/demo, build/nodes, build/wheels); `rm -r build` removes that too.
 clean:
-	rm -rf build/obj build/asan build/gen build/package build/tests build/flags build/objects build/helpers build/tpat build/libtpat.*
+	rm -rf build/obj build/asan build/gen build/package build/tests build/flags build/objects build/helpers build/tpat build/libtpat.* build/libtpat_ep.so
 
 include mk/install.mk
 include mk/package.mk

@@ -20,6 +20,8 @@ install: all
 	install -m 755 $(BUILT)/libtpat.so $(LIB)/libtpat.so.$(VERSION)
 	ln -sf libtpat.so.$(VERSION) $(LIB)/libtpat.so.$(SOVER)
 	ln -sf libtpat.so.$(VERSION) $(LIB)/libtpat.so
+	install -d $(LIB)/tpat
+	install -m 755 $(BUILT)/libtpat_ep.so $(LIB)/tpat/libtpat_ep.so
 	install -m 644 include/tpat/*.h include/tpat/*.hpp $(ROOT)/include/tpat
 	$(call FILL,tpat.pc.in,$(LIB)/pkgconfig/tpat.pc)
 	$(call FILL,tpat-config.cmake.in,$(LIB)/cmake/tpat/tpat-config.cmake)
@@ -40,4 +42,4 @@ endif
 uninstall:
 	rm -f $(ROOT)/bin/tpat $(addprefix $(LIB)/,libtpat.a libtpat.so.$(VERSION) libtpat.so.$(SOVER) libtpat.so pkgconfig/tpat.pc) \
 		$(MAN)/man1/tpat.1 $(MAN)/man[17]/tpat-*.[17] $(SHELLS)
-	rm -rf $(ROOT)/include/tpat $(LIB)/cmake/tpat
+	rm -rf $(ROOT)/include/tpat $(LIB)/cmake/tpat $(LIB)/tpat

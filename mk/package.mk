@@ -9,7 +9,7 @@ EPOCH    = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null
 
 # Debug information would name the folder of the build, and the build ID depends on it.
 STRIP    := --remove-section=.comment --remove-section=.note
-PACKAGED := $(P)/tpat $(P)/libtpat.so $(P)/libtpat.a
+PACKAGED := $(P)/tpat $(P)/libtpat.so $(P)/libtpat_ep.so $(P)/libtpat.a
 $(P)/tpat: $(B)/tpat
 	@mkdir -p $(@D)
 	$(call say,LINK)
@@ -18,6 +18,10 @@ $(P)/libtpat.so: $(B)/libtpat.so
 	@mkdir -p $(@D)
 	$(call say,LINK)
 	$(Q)$(LINK_LIBRARY) -s -Wl,-Map=$@.map && strip $(STRIP) $@
+$(P)/libtpat_ep.so: $(B)/libtpat_ep.so
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(LINK_PROVIDER) -s -Wl,-Map=$@.map && strip $(STRIP) $@
 $(P)/libtpat.a: $(B)/libtpat.a
 	@mkdir -p $(@D)
 	$(call say,STRIP)
@@ -25,7 +29,8 @@ $(P)/libtpat.a: $(B)/libtpat.a
 
 $(P)/tpat.cdx.json $(P)/copyright: $(PACKAGED) tools/sbom.py
 	$(call say,SBOM)
-	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) python3 tools/sbom.py $(VERSION) $(P) bin/tpat=$(P)/tpat.map lib/libtpat.so=$(P)/libtpat.so.map
+	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) python3 tools/sbom.py $(VERSION) $(P) bin/tpat=$(P)/tpat.map lib/libtpat.so=$(P)/libtpat.so.map \
+		lib/tpat/libtpat_ep.so=$(P)/libtpat_ep.so.map
 
 # $(1): the folder. Modes do not depend on umask.
 stage    = rm -rf $(1) && mkdir -p $(1) && $(MAKE) --no-print-directory install DESTDIR=$(abspath $(1)) BUILT=$(P) $(2) >$(1).log && \

@@ -117,7 +117,7 @@ def bill(version, components, distribution):
 
 def notice(version, binaries, components, texts):
     """The file copyright: tpat's own licence, and the texts that come with what is linked statically, one of each source."""
-    names = " and ".join(binaries)
+    names = ", ".join(binaries)
     parts = [f"tpat {version}\n\nCopyright: the authors of tpat\nLicense: Apache-2.0\n\nThe text of the licence is in LICENSE next to "
              "this file or, on Debian, in\n/usr/share/common-licenses/Apache-2.0.\n\n"
              f"Parts of these packages are linked into {names}.\nThe files copyright of their packages follow.\n\n"]

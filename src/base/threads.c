@@ -1,4 +1,4 @@
-/* Parallel loops. See threads.h. */
+/* Parallel loops and locks. See threads.h. */
 #include "base/threads.h"
 
 #include <pthread.h>
@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/error.h"
 
 enum { MAX_WORKERS = 256 };
 
@@ -75,4 +76,33 @@ void threads_for(int n, int workers, void (*fn)(void *arg, int i), void *arg)
 		pthread_join(thread[i], NULL);
 	if (atomic_load(&l.failed))
 		pass_on(l.bug);
+}
+
+/* ---- Locks. */
+
+struct lock {
+	pthread_mutex_t mutex;
+};
+
+struct lock *lock_new(struct arena *a)
+{
+	struct lock *l = NEW(a, struct lock);
+	ck(pthread_mutex_init(&l->mutex, NULL) == 0);
+	return l;
+}
+
+void lock_take(struct lock *l)
+{
+	ck(pthread_mutex_lock(&l->mutex) == 0);
+}
+
+void lock_give(struct lock *l)
+{
+	ck(pthread_mutex_unlock(&l->mutex) == 0);
+}
+
+void lock_free(struct lock *l)
+{
+	if (l)
+		pthread_mutex_destroy(&l->mutex);
 }

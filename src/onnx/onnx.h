@@ -39,6 +39,9 @@ int onnx_model_read(struct onnx_model **out, const char *path, struct err *e);
 /* The same from memory, which must outlive the model. `dir`: where external data lies; null: there is none. */
 int onnx_model_parse(struct onnx_model **out, const void *data, size_t size, const char *dir, struct err *e);
 
+/* An empty model of this IR version, without opsets and external data. `path`: its name in messages. */
+struct onnx_model *onnx_model_new(const char *path, int64_t ir_version);
+
 void onnx_model_free(struct onnx_model *m); /* null is fine */
 
 struct onnx_write_options {
@@ -179,14 +182,15 @@ Onnx__NodeProto *onnx_node_new(struct onnx_model *m, const char *domain, const c
 void onnx_node_input(struct onnx_model *m, Onnx__NodeProto *node, const char *name); /* appends; "": omitted */
 void onnx_node_output(struct onnx_model *m, Onnx__NodeProto *node, const char *name);
 
-/* Set an attribute; one of the same name is replaced. Tensors are referenced, not copied. onnx_node_attribute() adds
- * one of that type without a value. */
+/* Set an attribute; one of the same name is replaced. Tensors and graphs are referenced, not copied.
+ * onnx_node_attribute() adds one of that type without a value. */
 Onnx__AttributeProto *onnx_node_attribute(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
                                           Onnx__AttributeProto__AttributeType type);
 void onnx_node_set_int(struct onnx_model *m, Onnx__NodeProto *node, const char *name, int64_t x);
 void onnx_node_set_string(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const char *x);
 void onnx_node_set_ints(struct onnx_model *m, Onnx__NodeProto *node, const char *name, const int64_t *x, int n);
 void onnx_node_set_tensor(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__TensorProto *x);
+void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *x);
 
 /* A value of a dense tensor type. Extent i is dim[i] or, if that is negative, symbol[i] (null: unknown). `rank` -1:
  * unknown rank. `symbol` may be null. */
@@ -197,6 +201,9 @@ Onnx__ValueInfoProto *onnx_value_info_new(struct onnx_model *m, const char *name
 Onnx__GraphProto *onnx_graph_new(struct onnx_model *m, const char *name);
 void onnx_graph_add_initializer(struct onnx_model *m, Onnx__GraphProto *g, Onnx__TensorProto *t);
 void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
+void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
+void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v);
+void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *n);
 
 /* Returns `base`, or base_1, base_2 ...: a name that no value, node or function in the model has. */
 char *onnx_name_unique(struct onnx_model *m, const char *base);

@@ -101,6 +101,11 @@ void onnx_node_set_tensor(struct onnx_model *m, Onnx__NodeProto *node, const cha
 	onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR)->t = x;
 }
 
+void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name, Onnx__GraphProto *x)
+{
+	onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g = x;
+}
+
 /* ------------------------------------------------------------------ values and graphs */
 
 static Onnx__TensorShapeProto *shape_new(struct onnx_model *m, int rank, const int64_t *dim, const char *const *symbol)
@@ -159,6 +164,21 @@ void onnx_graph_add_initializer(struct onnx_model *m, Onnx__GraphProto *g, Onnx_
 void onnx_graph_add_value_info(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
 {
 	onnx_array_push(m, &g->value_info, &g->n_value_info, v);
+}
+
+void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
+{
+	onnx_array_push(m, &g->input, &g->n_input, v);
+}
+
+void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
+{
+	onnx_array_push(m, &g->output, &g->n_output, v);
+}
+
+void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *n)
+{
+	onnx_array_push(m, &g->node, &g->n_node, n);
 }
 
 /* ------------------------------------------------------------------ names */

@@ -16,6 +16,17 @@ static struct onnx_model *model_new(const char *path, const char *dir)
 	return m;
 }
 
+struct onnx_model *onnx_model_new(const char *path, int64_t ir_version)
+{
+	struct onnx_model *m = model_new(path, NULL);
+	m->proto = NEW(m->arena, Onnx__ModelProto);
+	onnx__model_proto__init(m->proto);
+	m->proto->has_ir_version = 1;
+	m->proto->ir_version = ir_version;
+	m->proto->graph = onnx_graph_new(m, "graph");
+	return m;
+}
+
 /* Advice for files of other kinds, recognised by their first bytes. */
 static void advise_by_content(const unsigned char *data, size_t size, struct err *e)
 {

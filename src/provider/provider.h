@@ -1,0 +1,101 @@
+/* tpat as an execution provider of ONNX Runtime: a library that ONNX Runtime loads by name (build/libtpat_ep.so). It
+ * takes the nodes that tpat supports, in as few groups as possible, and runs each group as a session of src/run. See
+ * provider_abi.h for ONNX Runtime's side. This header is shared by the files of src/provider/ only. */
+#ifndef TPAT_PROVIDER_PROVIDER_H
+#define TPAT_PROVIDER_PROVIDER_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/threads.h"
+#include "base/vec.h"
+#include "onnx/onnx.h"
+#include "provider/provider_abi.h"
+#include "run/run.h"
+
+#define PROVIDER_NAME "TpatExecutionProvider"
+
+/* ONNX Runtime, as the library found it. */
+struct provider_host {
+	const struct ort_api *api;
+	const struct ort_ep_api *ep;
+	uint32_t version; /* of `api`: at least ORT_GRAPHS */
+};
+
+/* The provider in one session of ONNX Runtime. */
+struct provider {
+	struct ort_ep ep; /* first: ONNX Runtime passes its address */
+	struct provider_host host;
+	const struct ort_logger *logger; /* lives as long as the session */
+	struct arena *arena;             /* holds this struct */
+	struct run_device on;
+	struct lock *lock; /* of the device, which one thread may use at a time */
+};
+
+/* ---- provider_error.c: failures of either side for the other one. */
+
+/* Makes a failed call of ONNX Runtime an error, and releases the status. Null is success. */
+int provider_check(const struct provider_host *h, struct ort_status *status, struct err *e);
+/* The status for an error; null if there is none. */
+struct ort_status *provider_status(const struct provider_host *h, const struct err *e);
+/* Calls fn(arg), and makes running out of memory, and bugs, an error as well. `scratch`: an arena of the call. */
+typedef int (*provider_fn)(void *arg, struct arena *scratch, struct err *e);
+struct ort_status *provider_call(const struct provider_host *h, provider_fn fn, void *arg);
+
+/* ---- provider_graph.c: ONNX Runtime's graphs, read into arrays in `a`. */
+struct provider_values {
+	const struct ort_value_info **at; /* null: left out */
+	size_t n;
+};
+struct provider_nodes {
+	const struct ort_node **at;
+	size_t n;
+};
+struct provider_io { /* of a node */
+	struct provider_values in, captured, out;
+};
+int provider_graph_nodes(struct provider_nodes *out, const struct provider_host *h, const struct ort_graph *g,
+                         struct arena *a, struct err *e);
+int provider_graph_outputs(struct provider_values *out, const struct provider_host *h, const struct ort_graph *g,
+                           struct arena *a, struct err *e);
+int provider_node_io(struct provider_io *out, const struct provider_host *h, const struct ort_node *n, struct arena *a,
+                     struct err *e);
+/* The value's name; "" for null. */
+int provider_value_name(const char **out, const struct provider_host *h, const struct ort_value_info *v, struct err *e);
+
+/* ---- provider_model.c: nodes of ONNX Runtime as a model of tpat. */
+
+struct provider_part {
+	const struct ort_graph *graph;
+	struct provider_nodes nodes;    /* of the graph, in its order */
+	struct provider_values outputs; /* what the nodes make for others */
+	bool borrow; /* constants point into ONNX Runtime's memory, which is valid while it asks for capabilities; else
+	                they are copied */
+	bool types;  /* declare the types of all tensors, for nodes that tpat does not know */
+};
+/* Makes a checked model of these nodes, in their order. Its inputs are the tensors that the nodes read and do not make,
+ * in the order of first use, without constants; its outputs are those of the part, in their order. Free it with
+ * onnx_model_free(); null after a failure. Errors: ERR_MODEL for a graph that is wrong; ERR_UNSUPPORTED for an
+ * attribute or a constant of a type that tpat lacks. */
+int provider_model(struct onnx_model **out, const struct provider_host *h, const struct provider_part *part,
+                   struct arena *scratch, struct err *e);
+
+/* provider_attr.c: adds all attributes but graphs to a node of the model. */
+int provider_attrs(struct onnx_model *m, Onnx__NodeProto *to, const struct provider_host *h,
+                   const struct ort_node *from, struct arena *scratch, struct err *e);
+/* The tensor of a value as a message. `borrow`: its elements stay where they are. */
+int provider_tensor(Onnx__TensorProto **out, struct onnx_model *m, const struct provider_host *h, const char *name,
+                    const struct ort_value *value, bool borrow, struct err *e);
+/* The element type for ONNX Runtime's number; TYPE_NONE if tpat has no tensors of it. */
+enum type provider_type(int number);
+
+/* ---- provider_choose.c: the nodes that tpat takes. */
+struct ort_status *provider_capability(struct ort_ep *ep, const struct ort_graph *graph,
+                                       struct ort_graph_support *support);
+
+/* ---- provider_compute.c: fused nodes. */
+struct ort_status *provider_compile(struct ort_ep *ep, const struct ort_graph **graph, const struct ort_node **fused,
+                                    size_t n, struct ort_compute **out, struct ort_node **contexts);
+void provider_release_computes(struct ort_ep *ep, struct ort_compute **compute, size_t n);
+
+#endif
