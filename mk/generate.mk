@@ -25,13 +25,13 @@ $(GEN)/onnx.stamp: src/onnx/onnx.proto | $(SETUP)
 	@touch $@
 
 # The operators, each with its folder: OP(onnx, op_x) for `const struct op_def op_x =` in src/ops/onnx/, OP_TABLE(ml, ops_y)
-# for `const struct op_def ops_y[] =` in src/ops/ml/.
+# for `const struct op_def ops_y[] =` in src/ops/ml/. The new file has a name of its own, since tests run several makes at once.
 $(GEN)/op_list.inc: FORCE
 	@mkdir -p $(@D)
-	@awk '/^const struct op_def ops?_[a-z0-9_]+(\[\])? *=/ { \
+	@new=$@.$$$$; awk '/^const struct op_def ops?_[a-z0-9_]+(\[\])? *=/ { \
 		split(FILENAME, path, "/"); name = $$4; table = sub(/\[\]/, "", name); \
-		print (table ? "OP_TABLE(" : "OP(") path[3] ", " name ")" }' $(sort $(wildcard src/ops/*/*.c)) /dev/null > $@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+		print (table ? "OP_TABLE(" : "OP(") path[3] ", " name ")" }' $(sort $(wildcard src/ops/*/*.c)) /dev/null > $$new && \
+		{ cmp -s $$new $@ && rm $$new || mv $$new $@; }
 
 # The runtime of TensorRT libraries, compiled, in one file: a build need not wait for that. As src/engine/ compiles its sources.
 RUNTIME := $(patsubst rt/%.c,$(GEN)/rt/%.o,$(sort $(wildcard rt/core/*.c rt/tensorrt/*.c rt/onnxruntime/*.c)))

@@ -49,6 +49,7 @@ works() { # NAME TREE LIBRARIES [options of pkg-config]
 		"$2/bin/tpat" "$3/libtpat.so"
 	check "$1: full RELRO of the program" relro "$2/bin/tpat"
 	check "$1: full RELRO of the library" relro "$3/libtpat.so"
+	check "$1: full RELRO of the plugins" relro "$2/model/libtpat_small.so"
 }
 same_again() { # TARGET FILE: made again, with another umask, it has the same bytes
 	cp "$2" "$here/first" && (umask 077 && make "$1") && cmp "$here/first" "$2"

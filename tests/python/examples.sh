@@ -26,7 +26,8 @@ for program in run_c run_cpp; do
 	check "$program, a missing file: exit status" 3 $?
 	check "$program, a missing file: names" 1 "$(grep -c none.onnx "$here/error")"
 done
-for file in build/tpat build/libtpat.so "$here/libtpat_net.so"; do
+check "the folder's Makefile" 0 "$(make -s -C "$here/net_tpat.tpat" >"$here/log" 2>&1; echo $?)"
+for file in build/tpat build/libtpat.so "$here/libtpat_net.so" "$here/net_tpat.tpat/libtpat_net.so"; do
 	check "$file: full RELRO" 2 "$(readelf -lWd "$file" | grep -c -e GNU_RELRO -e 'FLAGS_1.*NOW')"
 done
 echo "$passed passed, $failed failed"
