@@ -398,7 +398,9 @@ struct tpat_check {
 	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
 	const char *near;  /* the elements around the first that differs: lines "> [2,1] got 1.5, want 1.25", ">" at
 	                      this one; "": all agree */
-	const char *dump;  /* path of the .npz, or null */
+	const char *first; /* the first element that differs of the first tensor that does, a result of a stage or an
+	                      output, and its neighbours: "mean[3]: got 1.5, want 1.25; from ..."; or null */
+	const char *dump;  /* path of the .npz, or null: the inputs, and got_ and want_ of outputs and stages */
 	const char *note;  /* how the results of loops were compared, where rounding errors grow: sentences; or null */
 	const struct tpat_time *time; /* of each tactic at the extents of the first run; measured by tpat_kernel() */
 	int times;

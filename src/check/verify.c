@@ -1,14 +1,13 @@
 /* Runs a plugin and its reference program, compares them, and reports the worst element. See verify.h. */
 #include "check/verify.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "check/error_bound.h"
 #include "check/sample.h"
-#include "tensor/npy.h"
+#include "check/verify_stages.h"
 
 enum { RUNS = 3 };
 static const double HEAVY = 3e7; /* operations of a run that is not repeated with the same extents */
@@ -77,6 +76,7 @@ struct job {
 	struct verify_result *result;
 	struct host_engine *engine;
 	struct run *run;
+	struct verify_stages *stages; /* that the next run of the plugin fills; or null */
 	int inputs, outputs, runs;
 	double worst; /* largest excess over the tolerance so far */
 	struct arena *arena;
@@ -157,7 +157,9 @@ static int download(struct job *j, struct run *r, const struct host_tensor *out,
 static int run_plugin(struct job *j, struct run *r, struct verify_timer *timer, struct err *e)
 {
 	struct dev *d = j->v->dev;
-	struct host_memory memory = verify_memory(d);
+	struct host_memory plain = verify_memory(d), memory = plain;
+	if (j->stages)
+		memory = verify_stages_memory(j->stages, &plain);
 	memory.again = timer ? verify_time : NULL;
 	memory.again_user = timer;
 	struct host_tensor *out = NEWN(j->arena, struct host_tensor, j->v->engine->outputs(j->engine) + 1);
@@ -247,60 +249,56 @@ static bool compare_output(struct tensor_difference *d, struct job *j, struct ru
 	                             r->bound[o].type == TYPE_F64 ? r->bound[o].data : NULL);
 }
 
-/* "[2,1]": the position of element `i`. */
-static void add_position(struct str *s, const struct tensor *t, int64_t i)
-{
-	int64_t at[TENSOR_MAX_RANK];
-	for (int k = t->rank - 1; k >= 0; k--) {
-		at[k] = i % t->dim[k];
-		i /= t->dim[k];
-	}
-	str_add(s, "[");
-	for (int k = 0; k < t->rank; k++)
-		str_printf(s, "%s%" PRId64, k ? "," : "", at[k]);
-	str_add(s, "]");
-}
-
-/* "[2,1]: got 1.5, want 1.25" */
-static char *worst_text(const struct tensor *t, const struct tensor_difference *d, struct arena *a)
-{
-	struct str s = str_new(a);
-	add_position(&s, t, d->worst);
-	str_printf(&s, ": got %.9g, want %.9g", d->worst_got, d->worst_want);
-	return arena_strdup(a, str_text(&s));
-}
-
-/* See verify_result.near. */
-static char *near_text(const struct tensor *got, const struct tensor *want, int64_t first, struct arena *a)
-{
-	enum { BEFORE = 2, AFTER = 4 };
-	struct str s = str_new(a);
-	int64_t n = tensor_count(want);
-	for (int64_t i = first < BEFORE ? 0 : first - BEFORE; i < n && i <= first + AFTER; i++) {
-		str_add(&s, i == first ? "> " : "  ");
-		add_position(&s, want, i);
-		str_printf(&s, " got %.9g, want %.9g\n", tensor_float(got, i), tensor_float(want, i));
-	}
-	return arena_strdup(a, str_text(&s));
-}
-
 static bool has_numbers(const struct tensor *t)
 {
 	return type_is_float(t->type) || type_is_int(t->type) || t->type == TYPE_BOOL;
 }
 
+static struct tensor_tolerance stage_tolerance(void *user, const struct tensor *want)
+{
+	return tolerance_of(user, want);
+}
+
+/* The stages of the reference, and those that the plugin stores in another run with the same inputs; null if the
+ * reference does not run that way. A GPU does not tell what its kernels store. */
+static struct verify_stages *stages_of(struct job *j, const struct run *r)
+{
+	const struct ir_program *p = j->c->reference;
+	struct run again = *r;
+	struct err ignored = { 0 };
+	struct verify_stages *s;
+	if (verify_stages_new(&s, p, inputs_of(j, r), j->v->dev, j->arena, &ignored) < 0)
+		return NULL;
+	again.got = NEWN(j->arena, struct tensor, j->outputs + 1);
+	if (strcmp(j->v->dev->kind, "cuda") != 0) {
+		j->v->play.stages = j->stages = s;
+		run_plugin(j, &again, NULL, &ignored);
+		j->v->play.stages = j->stages = NULL;
+	}
+	for (int o = 0; o < j->outputs; o++)
+		verify_stages_set(s, p->outputs.at[o], &r->got[o]);
+	return s;
+}
+
 static int dump(struct job *j, const struct run *r)
 {
 	const struct ir_program *p = j->c->reference;
-	struct npz_entry *entry = NEWN(j->arena, struct npz_entry, j->inputs + 2 * j->outputs);
-	int n = 0;
+	const struct verify_stages *s = stages_of(j, r);
+	int n = 0, stages = s ? s->all.n : 0;
+	struct npz_entry *entry = NEWN(j->arena, struct npz_entry, j->inputs + 2 * j->outputs + 2 * stages);
 	for (int i = 0; i < j->inputs; i++)
 		entry[n++] = (struct npz_entry){ .name = p->inputs.at[i]->name, .tensor = r->in[i] };
 	for (int o = 0; o < j->outputs; o++) {
 		const char *name = p->outputs.at[o]->name;
+		if (s && verify_stages_has(s, p->outputs.at[o]))
+			continue;
 		entry[n++] = (struct npz_entry){ .name = arena_printf(j->arena, "got_%s", name), .tensor = r->got[o] };
 		entry[n++] =
 		        (struct npz_entry){ .name = arena_printf(j->arena, "want_%s", name), .tensor = r->want[o] };
+	}
+	if (s) {
+		n = verify_stages_entries(s, entry, n, j->arena);
+		j->result->first = verify_stages_first(s, stage_tolerance, j, j->arena);
 	}
 	j->result->dumped = true;
 	return npz_write(j->c->dump, entry, n, j->err);
@@ -324,7 +322,7 @@ static int compare(struct job *j, struct run *r)
 		x->differing += d.differing;
 		x->passed &= d.differing == 0;
 		if (d.differing && !*x->near && has_numbers(&r->want[o]))
-			x->near = near_text(&r->got[o], &r->want[o], d.first, j->arena);
+			x->near = verify_near_text(&r->got[o], &r->want[o], d.first, j->arena);
 		x->max_absolute = fmax(x->max_absolute, d.max_absolute);
 		x->max_relative = fmax(x->max_relative, d.max_relative);
 		double bad =
@@ -334,7 +332,7 @@ static int compare(struct job *j, struct run *r)
 			j->worst = isnan(bad) ? INFINITY : bad;
 			worst_here = true;
 			x->output = arena_strdup(j->arena, j->c->reference->outputs.at[o]->name);
-			x->worst = worst_text(&r->want[o], &d, j->arena);
+			x->worst = verify_worst_text(&r->want[o], &d, j->arena);
 		}
 	}
 	if (!worst_here)

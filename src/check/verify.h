@@ -51,6 +51,7 @@ struct verify_result {
 	 * each,
 	 * "[2,1] got 1.5, want 1.25", and "> " or "  " before it. "": all agree. */
 	const char *near;
+	const char *first; /* the first element of the first tensor that differs, and its neighbours; null: unknown */
 	bool dumped;
 	const char *note; /* how results were compared where rounding errors grow: sentences; or null */
 	int tactics; /* with `times`: number of tactics, of which ns[t] has that many measurements, in nanoseconds */
@@ -74,8 +75,9 @@ bool verify_fixed(const struct verify_case *c);
 
 /* Settings of a non-GPU device for the plugin loaded next; zeroed: defaults. */
 struct verify_play {
-	bool may_race; /* see dev_source */
-	int arch;      /* run kernels of this architecture; 0: of any */
+	bool may_race;                /* see dev_source */
+	int arch;                     /* run kernels of this architecture; 0: of any */
+	struct verify_stages *stages; /* are told of each launch; or null */
 };
 
 /* verify_time.c: measures runs on the device with its events: a host_memory.again. `ns`: one per measurement. */
@@ -93,5 +95,11 @@ void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *fol
 struct host_memory verify_memory(struct dev *d);
 /* Returns an integer tensor's elements as a shape input's values. */
 const int64_t *verify_values(const struct tensor *t, struct arena *a);
+
+/* verify_text.c: "[2,1]", the place of element i; "[2,1]: got 1.5, want 1.25", of the worst element; and
+ * verify_result.near. */
+void verify_place(struct str *s, const struct tensor *t, int64_t i);
+char *verify_worst_text(const struct tensor *t, const struct tensor_difference *d, struct arena *a);
+char *verify_near_text(const struct tensor *got, const struct tensor *want, int64_t first, struct arena *a);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "check/verify.h"
+#include "check/verify_stages.h"
 #include "gen/language.h"
 
 /* The callbacks' `user`. Lives as long as the device. */
@@ -111,8 +112,11 @@ static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, con
 	struct err e = { 0 };
 	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1],
 		                    (uint32_t)kernel->block[2] };
-	(void)plugin, (void)stream;
+	struct verify_stages *stages = ((struct state *)user)->play->stages;
+	(void)stream;
 	int rc = d->launch(d, of, grid, block, kernel->shared_bytes, args, &e);
+	if (rc == 0 && stages)
+		verify_stages_launched(stages, plugin, kernel, args);
 	return rc < 0 ? tell(why, &e) : 0;
 }
 

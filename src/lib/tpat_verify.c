@@ -235,6 +235,7 @@ static int run_plugin(struct tpat_check *out, struct tpat_verification *v, struc
 		.max_relative = r.max_relative,
 		.worst = r.worst,
 		.near = r.near,
+		.first = r.first,
 		.dump = r.dumped ? c.dump : NULL,
 		.time = times_of(v, &r),
 		.times = r.tactics,
