@@ -1,7 +1,6 @@
 /* A small TensorRT plugin in C (IPluginV3): y = 2 x + bias for one input of floats, computed on the processor.
  * -DFAULT=n plants one fault, whose finding check_test.py knows. -DRIGHT=n adds what some plugins do and no rule
  * forbids. */
-#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,7 +315,8 @@ static int32_t enqueue(void *self, const struct trt_desc *in, const struct trt_d
 	if (FAULT == 96 || FAULT == 111)
 		usleep(300);
 	for (int64_t i = 0; i < n - (FAULT == 74); i++)
-		y[i] = w[i] + bias + (RIGHT == 6 ? (float)rand() : 0) + (FAULT == 101 ? y[i] : 0);
+		y[i] = (w[i] + bias + (RIGHT == 6 ? (float)rand() : 0) + (FAULT == 101 ? y[i] : 0)) *
+		       (1 + (RIGHT == 7 ? (float)(rand() % 4) * 1e-7f : 0));
 	stray((float *)(uintptr_t)x, y, space, n);
 	busy = 0;
 	return 0;

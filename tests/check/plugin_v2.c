@@ -12,6 +12,9 @@
 #ifndef FAULT
 #define FAULT 0
 #endif
+#ifndef RIGHT
+#define RIGHT 0 /* 1: an IPluginV2IOExt */
+#endif
 #ifndef FORM
 #define FORM 10
 #endif
@@ -43,7 +46,7 @@ static void *make(int32_t factor, int32_t bias);
 static int32_t tensorrt_version(void *self)
 {
 	(void)self;
-	return (FAULT == 1 ? 1 : TRT_V2_DYNAMIC_EXT) << 24 | (FORM == 8 ? 8601 : FORM * 10000);
+	return (FAULT == 1 ? 9 : RIGHT == 1 ? 2 : TRT_V2_DYNAMIC_EXT) << 24 | (FORM == 8 ? 8601 : FORM * 10000);
 }
 static const char *type(void *self)
 {

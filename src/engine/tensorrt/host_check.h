@@ -173,6 +173,9 @@ bool check_bench_read(const struct subject *s, struct check_memory *m, struct ch
 /* Reads, and finds blocks that were written to outside of their bounds, and inputs that changed. */
 bool check_bench_verify(const struct subject *s, struct check_memory *m, struct check_bench *b, void *stream);
 
+/* Whether results of a point are the same, but for the rounding of sums in another order. */
+bool check_bench_same(const struct subject *s, int point, const char *a, const char *b);
+
 /* host_check_run.c: enqueues the plugin. */
 void check_run(struct subject *s, const struct check_saved *saved);
 

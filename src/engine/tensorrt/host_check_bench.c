@@ -140,3 +140,45 @@ bool check_bench_write(const struct subject *s, struct check_memory *m, struct c
 			return false;
 	return true;
 }
+
+/* Of the largest number of the tensor. */
+static double tolerance(enum type type)
+{
+	switch (type) {
+	case TYPE_F64: return 1e-12;
+	case TYPE_F32: return 1e-5;
+	case TYPE_F16: return 4e-3;
+	case TYPE_BF16: return 3e-2;
+	default: return 0;
+	}
+}
+
+static bool same_tensor(enum type type, int64_t n, const char *a, const char *b)
+{
+	double most = 0;
+	for (int64_t i = 0; i < n; i++) {
+		double x = type_load_float(type, a, i);
+		most = x > most ? x : -x > most ? -x : most;
+	}
+	for (int64_t i = 0; i < n; i++) {
+		double x = type_load_float(type, a, i), y = type_load_float(type, b, i);
+		if (x != y && !(x != x && y != y) &&
+		    !(x - y <= tolerance(type) * most && y - x <= tolerance(type) * most))
+			return false;
+	}
+	return true;
+}
+
+bool check_bench_same(const struct subject *s, int point, const char *a, const char *b)
+{
+	for (int32_t o = 0; o < s->n[1]; o++) {
+		const struct trt_desc *d = &s->point[point].desc[s->n[0] + o];
+		enum type type = (enum type)host_onnx_type(d->type);
+		int64_t n = elements(d), bytes = type_bytes(type, n);
+		if (memcmp(a, b, (size_t)bytes) != 0 && (tolerance(type) == 0 || !same_tensor(type, n, a, b)))
+			return false;
+		a += bytes;
+		b += bytes;
+	}
+	return true;
+}

@@ -105,9 +105,11 @@ static bool own(struct checker *k, void *plugin)
 	check_step(k, "getTensorRTVersion");
 	int32_t version = t->tensorrt_version(plugin);
 	if (version >> 24 != TRT_V2_DYNAMIC_EXT) {
-		check_found(k, RULE_INTERFACE,
-		            "it returns 0x%08x: the plugin is no IPluginV2DynamicExt, which alone takes dynamic shapes",
-		            (unsigned)version);
+		if (version >> 24 >= 0 && version >> 24 < TRT_V2_DYNAMIC_EXT)
+			check_note(k, "it is an older interface than IPluginV2DynamicExt: the checks end there");
+		else
+			check_found(k, RULE_INTERFACE, "it returns 0x%08x, which names no interface of a plugin",
+			            (unsigned)version);
 		return false;
 	}
 	if (k->form == 8) {

@@ -1,0 +1,1 @@
+tpat check-plugin --help
