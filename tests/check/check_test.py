@@ -136,6 +136,8 @@ def rules():
     listed = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", page[page.index("| method | rule |"):], re.M)[1:]
     check("docs/check-plugin.md lists the rules", [tuple(row) for row in listed if row[0].strip("-")] == rows,
           [row for row in rows if row not in listed])
+    faults_planted = len(FAULTS) + len(FAULTS_V2)
+    check("docs/check-plugin.md counts the faults", f"plant {faults_planted} faults" in page.replace("\n", " "), faults_planted)
     return {row[1] for row in rows}
 
 
