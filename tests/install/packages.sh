@@ -46,9 +46,10 @@ works() { # NAME TREE LIBRARIES [options of pkg-config]
 	check "$1: pkg-config" compiles "$2" "$3" "${4-}"
 	if command -v cmake >/dev/null; then check "$1: cmake" cmake_finds "$2"; else skip "$1: there is no cmake"; fi
 	check "$1: what is linked statically" build/venv/bin/python tests/install/sbom_test.py "$2/share/doc/tpat" \
-		"$2/bin/tpat" "$3/libtpat.so"
+		"$2/bin/tpat" "$3/libtpat.so" "$3/tpat/libtpat_ep.so"
 	check "$1: full RELRO of the program" relro "$2/bin/tpat"
 	check "$1: full RELRO of the library" relro "$3/libtpat.so"
+	check "$1: full RELRO of the provider" relro "$3/tpat/libtpat_ep.so"
 	check "$1: full RELRO of the plugins" relro "$2/model/libtpat_small.so"
 }
 same_again() { # TARGET FILE: made again, with another umask, it has the same bytes
