@@ -19,7 +19,7 @@
 struct provider_host {
 	const struct ort_api *api;
 	const struct ort_ep_api *ep;
-	uint32_t version; /* of `api`: at least ORT_GRAPHS */
+	uint32_t version; /* of `api`: ORT_PROVIDER_OLDEST to ORT_FUSES_CAPTURES */
 };
 
 /* The provider in one session of ONNX Runtime. */

@@ -6,6 +6,12 @@
 
 #include "tpat/tpat_ort_abi.h"
 
+/* The first that the provider runs in. 1.23 does not say which graphs are inside a node, and names fused nodes of
+ * several graphs alike. */
+#define ORT_PROVIDER_OLDEST ORT_HAS_SHAPE
+/* The first whose fused nodes have all inputs that graphs inside them read. 1.23 to 1.25 leave some out. */
+#define ORT_FUSES_CAPTURES 28
+
 struct ort_ep_factory;
 struct ort_key_values;
 struct ort_ep_device;

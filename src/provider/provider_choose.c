@@ -98,6 +98,10 @@ static int leave_untold(struct choice *c)
 		struct err why;
 		why.code = 0;
 		err_clear(&why);
+		if (c->io[i].captured.n && c->p->host.version < ORT_FUSES_CAPTURES) {
+			TRY(leave(c, i, "its graphs read tensors around them, which needs ONNX Runtime 1.28."));
+			continue;
+		}
 		forget_model(c);
 		c->taken[i] = provider_model(&c->model, &c->p->host, &one, c->scratch, &why) == 0;
 		if (!c->taken[i])

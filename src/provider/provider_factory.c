@@ -174,13 +174,13 @@ static bool has_hole(const struct provider_host *h)
 	       !a->node_inputs || !a->node_output_count || !a->node_outputs || !a->node_capture_count ||
 	       !a->node_captures || !a->node_attr_count || !a->node_attrs || !a->attr_tensor || !a->attr_type ||
 	       !a->attr_name || !a->node_graph_count || !a->node_graphs || !h->ep->create_device || !h->ep->fuse ||
-	       (h->version >= ORT_HAS_SHAPE && !a->has_shape);
+	       !a->has_shape;
 }
 
-/* The newest interface that this library uses and ONNX Runtime has. Status: it is too old. */
+/* The newest interface that this library tells apart and ONNX Runtime has. Status: it is too old. */
 static struct ort_status *find_host(struct provider_host *out, const struct ort_api_base *base)
 {
-	for (out->version = ORT_HAS_SHAPE; out->version >= ORT_GRAPHS; out->version--) {
+	for (out->version = ORT_FUSES_CAPTURES; out->version >= ORT_PROVIDER_OLDEST; out->version--) {
 		out->api = base->get(out->version);
 		out->ep = out->api && out->api->ep_api ? out->api->ep_api() : NULL;
 		if (out->ep && !has_hole(out))
@@ -189,8 +189,8 @@ static struct ort_status *find_host(struct provider_host *out, const struct ort_
 	out->ep = NULL;
 	const struct ort_api *old = base->get(ORT_OLDEST);
 	char text[160];
-	snprintf(text, sizeof text, PROVIDER_NAME ": ONNX Runtime 1.%d or later is needed; this is %s.", ORT_GRAPHS,
-	         base->version());
+	snprintf(text, sizeof text, PROVIDER_NAME ": ONNX Runtime 1.%d or later is needed; this is %s.",
+	         ORT_PROVIDER_OLDEST, base->version());
 	return old ? old->create_status(ORT_NOT_IMPLEMENTED, text) : NULL;
 }
 

@@ -35,8 +35,7 @@ static int read_type(enum type *type, int *rank, int64_t *dim, const char **symb
 	ASK(element_type(info, &number));
 	ASK(dim_count(info, &n));
 	*type = provider_type(number);
-	/* Before has_shape(), a tensor without a shape looks like a scalar. */
-	if (n > TENSOR_MAX_RANK || (n == 0 && (h->version < ORT_HAS_SHAPE || !h->api->has_shape(info))))
+	if (n > TENSOR_MAX_RANK || !h->api->has_shape(info))
 		return 0;
 	*rank = (int)n;
 	ASK(dims(info, dim, n));

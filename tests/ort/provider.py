@@ -196,17 +196,18 @@ def empty():
 
 
 def old_host():
-    """An ONNX Runtime before 1.23 gets a status that says so, and none of its later entries is called."""
+    """An ONNX Runtime before 1.24 gets a status that says so, and none of its later entries is called."""
     said = []
     create_status = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_int, ctypes.c_char_p)(lambda code, text: said.append(text) or 0)
     table = (ctypes.c_void_p * 200)(ctypes.cast(create_status, ctypes.c_void_p))
     get = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32)(lambda version: ctypes.addressof(table) if version <= 16 else None)
-    version = ctypes.CFUNCTYPE(ctypes.c_char_p)(lambda: b"1.16.3")
+    text = ctypes.create_string_buffer(b"1.16.3")
+    version = ctypes.CFUNCTYPE(ctypes.c_size_t)(lambda: ctypes.addressof(text))
     base = (ctypes.c_void_p * 2)(ctypes.cast(get, ctypes.c_void_p), ctypes.cast(version, ctypes.c_void_p))
     factory, count = (ctypes.c_void_p * 4)(), ctypes.c_size_t(9)
     ctypes.CDLL(library).CreateEpFactories(b"tpat", base, None, factory, ctypes.c_size_t(4), ctypes.byref(count))
     expect(count.value == 0, f"{count.value} factories")
-    expect(said == [b"TpatExecutionProvider: ONNX Runtime 1.23 or later is needed; this is 1.16.3."], said)
+    expect(said == [b"TpatExecutionProvider: ONNX Runtime 1.24 or later is needed; this is 1.16.3."], said)
 
 
 def main():
