@@ -12,7 +12,7 @@ static struct arena *arena; /* of the test program; main() makes it */
 
 static inline struct onnx_model *model(int64_t ir_version, int64_t opset)
 {
-	return onnx_model_new(ir_version, opset, "test");
+	return onnx_model_empty(ir_version, opset, "test");
 }
 
 /* A value of shape "N 3 H ?": numbers, names, and ? for an unnamed extent. */

@@ -9,7 +9,7 @@ static struct arena *scratch;
 /* A model from lines "name op in,in out,out" ("-": none), with graph input x and graph output `output`. */
 static struct onnx_model *graph(const char *output, const char *const *line)
 {
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	int64_t dim[1] = { 4 };
 	for (; *line; line++) {
 		char name[64], op[64], in[64], out[64], *save, *s;
@@ -124,7 +124,7 @@ static void test_names(void)
 
 static void test_attributes(void)
 {
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	Onnx__NodeProto *n = onnx_node_new(m, "", "Gather", NULL);
 	struct err e = { 0 };
 	int64_t i, list[2] = { 3, -4 };
@@ -186,9 +186,9 @@ static void expect_check(struct onnx_model *m, const char *words, const char *ad
 static void test_structure(void)
 {
 	struct onnx_model *m;
-	expect_check(onnx_model_new(8, 17, "empty"), "", "");
+	expect_check(onnx_model_empty(8, 17, "empty"), "", "");
 	expect_check(GRAPH("b", "- A x a", "- B a b"), "", "");
-	expect_check(onnx_model_new(0, 17, "g"), "no IR version", "ir_version");
+	expect_check(onnx_model_empty(0, 17, "g"), "no IR version", "ir_version");
 	expect_check(GRAPH("b", "- A x a", "n B aa b"), "node \"n\" (B) reads \"aa\", which no", "\"a\"");
 	expect_check(GRAPH("b", "- A x a"), "gives out \"b\"", "");
 	expect_check(GRAPH("a", "- A x a", "n B x a"),
@@ -302,7 +302,7 @@ static void test_functions(void)
 static void test_many(void)
 {
 	enum { N = 20000 };
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	char in[32], out[32];
 	struct err e = { 0 };
 	for (int i = 0; i < N; i++) { /* backwards: node i makes N - i from N - i - 1 */

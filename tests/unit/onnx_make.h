@@ -7,7 +7,7 @@
 #include "onnx/onnx_internal.h"
 
 /* Makes a model with an empty graph `graph_name` that imports `opset` of the default domain. */
-static inline struct onnx_model *onnx_model_new(int64_t ir_version, int64_t opset, const char *graph_name)
+static inline struct onnx_model *onnx_model_empty(int64_t ir_version, int64_t opset, const char *graph_name)
 {
 	static const char empty_graph[] = { 0x3a, 0 }; /* field 7 of a ModelProto, without a byte */
 	struct onnx_model *m;
@@ -60,27 +60,6 @@ static inline void onnx_node_set_strings(struct onnx_model *m, Onnx__NodeProto *
 	a->n_strings = (size_t)n;
 	for (int i = 0; i < n; i++)
 		a->strings[i] = (ProtobufCBinaryData){ strlen(x[i]), (uint8_t *)arena_strdup(m->arena, x[i]) };
-}
-
-static inline void onnx_node_set_graph(struct onnx_model *m, Onnx__NodeProto *node, const char *name,
-                                       Onnx__GraphProto *x)
-{
-	onnx_node_attribute(m, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g = x;
-}
-
-static inline void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodeProto *node)
-{
-	onnx_array_push(m, &g->node, &g->n_node, node);
-}
-
-static inline void onnx_graph_add_input(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
-{
-	onnx_array_push(m, &g->input, &g->n_input, v);
-}
-
-static inline void onnx_graph_add_output(struct onnx_model *m, Onnx__GraphProto *g, Onnx__ValueInfoProto *v)
-{
-	onnx_array_push(m, &g->output, &g->n_output, v);
 }
 
 #endif

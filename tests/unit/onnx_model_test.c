@@ -349,7 +349,7 @@ static void test_visit(void)
 
 static void test_write_fails_whole(void)
 {
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	struct err e = { 0 };
 	CHECK_INT(onnx_model_write(m, in_folder("no/such/folder/x.onnx"), NULL, &e), ERR_USAGE);
 	CHECK(strstr(e.text, "no/such/folder/x.onnx"));
@@ -358,7 +358,7 @@ static void test_write_fails_whole(void)
 
 static void test_versions(void)
 {
-	struct onnx_model *m = onnx_model_new(3, 9, "g");
+	struct onnx_model *m = onnx_model_empty(3, 9, "g");
 	int64_t dim[1] = { 2 };
 	struct tensor t;
 	struct err e = { 0 };

@@ -247,7 +247,7 @@ static void expect_external(struct onnx_model *m, const char *location, const ch
 static void test_external_in(void)
 {
 	static const int32_t data[4] = { 1, 2, 3, 4 };
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	struct err e = { 0 };
 	CHECK_INT(file_mkdir(in_folder("model/sub"), &e), 0);
 	CHECK_INT(onnx_model_write(m, in_folder("model/net.onnx"), NULL, &e), 0);
@@ -282,7 +282,7 @@ static void test_external_in(void)
 /* A model with two big initializers (one in float_data), a small one, and a constant in an attribute. */
 static struct onnx_model *weights(struct tensor *big)
 {
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	int64_t dim[1] = { 1000 }, few[1] = { 4 };
 	struct tensor small;
 	struct err e = { 0 };

@@ -21,7 +21,7 @@ static const char *place(const char *name)
 static void write_model(const char *path)
 {
 	struct err e = { 0 };
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	const char *const symbol[] = { "N", NULL };
 	const int64_t dim[] = { -1, 5 };
 	Onnx__NodeProto *relu = onnx_node_new(m, "", "Relu", "first"),

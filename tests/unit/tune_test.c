@@ -357,7 +357,7 @@ enum { ROOM = 1 << 20, FULL_TRIALS = 3 }; /* more than any file that a compiler 
 static void write_model(const char *path)
 {
 	struct err e = { 0 };
-	struct onnx_model *m = onnx_model_new(8, 17, "g");
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
 	const char *const symbol[] = { NULL };
 	const int64_t dim[] = { 300 };
 	Onnx__NodeProto *relu = onnx_node_new(m, "", "Relu", "rectify");
