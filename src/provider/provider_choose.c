@@ -32,10 +32,11 @@ static void forget_model(struct choice *c)
 	c->model = NULL;
 }
 
-static void say(const struct choice *c, const char *node, const char *why)
+static void say(const struct choice *c, const char *node, const char *type, const char *why)
 {
 	const struct provider_host *h = &c->p->host;
-	const char *text = arena_printf(c->scratch, PROVIDER_NAME " leaves the node \"%s\" to others: %s", node, why);
+	const char *text =
+	        arena_printf(c->scratch, PROVIDER_NAME " leaves the node \"%s\" (%s) to others: %s", node, type, why);
 	struct ort_status *s = h->api->log(c->p->logger, ORT_LOG_INFO, text, __FILE__, __LINE__, __func__);
 	if (s)
 		h->api->release_status(s);
@@ -45,10 +46,11 @@ static int leave(struct choice *c, size_t node, const char *why)
 {
 	const struct provider_host *h = &c->p->host;
 	struct err *e = c->err;
-	const char *name;
+	const char *name, *type;
 	ASK(node_name(c->nodes.at[node], &name));
+	ASK(node_type(c->nodes.at[node], &type));
 	c->taken[node] = false;
-	say(c, name, why);
+	say(c, name, type, why);
 	return 0;
 }
 
