@@ -163,13 +163,14 @@ struct tpat_build_options {
 	                                model */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": minimum, optimum, maximum */
 	bool split;                  /* each plugin in a library of its own */
-	bool keep_types;   /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
-	bool any_types;    /* accept types that TensorRT lacks */
-	bool force;        /* replace the output's folder even if it has edited or added files */
-	const char *db;    /* the tuning database to use; null: as tpat_db_options.db, if that exists */
-	bool no_db;        /* use only the cost model */
-	bool from_db_only; /* fail if the database has nothing for a plugin's program: the same database then gives the
-	                      same bytes */
+	bool keep_types;    /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
+	bool any_types;     /* accept types that TensorRT lacks */
+	bool debug_kernels; /* kernels check their positions and print those out of bounds; with line numbers */
+	bool force;         /* replace the output's folder even if it has edited or added files */
+	const char *db;     /* the tuning database to use; null: as tpat_db_options.db, if that exists */
+	bool no_db;         /* use only the cost model */
+	bool from_db_only;  /* fail if the database has nothing for a plugin's program: the same database then gives the
+	                       same bytes */
 	int tactics;  /* maximum number of schedules per plugin that TensorRT may choose from; 0: TPAT_TACTICS, or one
 	                 for more than two architectures, and for products, convolutions and attention */
 	int workers;  /* threads; 0: one a processor */
@@ -183,7 +184,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 6, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 7, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {

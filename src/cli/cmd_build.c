@@ -103,6 +103,9 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "minimum, optimum and maximum shape of an input, such as\n"
 		  "x:1x3x32,8x3x64,32x3x128: tpat chooses kernels for all three,\n"
 		  "and the printed command contains them" },
+		{ "debug-kernels", 0, CLI_FLAG, &b->o.debug_kernels, NULL,
+		  "let kernels check their positions and print kernel, thread and index\n"
+		  "of those out of bounds, and keep line numbers for debuggers" },
 		{ "split", 0, CLI_FLAG, &b->o.split, NULL, "put each plugin into its own library" },
 		{ "tactics", 0, CLI_NUMBER, &(struct cli_number){ &b->o.tactics, 0, TPAT_MOST_TACTICS }, "N",
 		  "schedules per plugin that TensorRT can choose from when it\n"

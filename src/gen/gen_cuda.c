@@ -83,7 +83,7 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 		f = &device_atomic_add_paired;
 	gen_begin(g, f->name);
 	str_printf(g->out, "(%s + ", gen_buffer(g, s->buf));
-	gen_operand(g, s->at);
+	gen_position(g, s->buf, s->at, 1, NULL);
 	str_add(g->out, ", ");
 	gen_expr(g, s->value);
 	str_add(g->out, ");\n");
@@ -101,7 +101,7 @@ static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 	str_add(g->out, "(");
 	gen_array_row(g, s);
 	str_printf(g->out, type_is_packed(s->buf->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));
-	gen_operand(g, s->at);
+	gen_position(g, s->buf, s->at, s->width, s->where);
 	if (s->where) {
 		str_add(g->out, ", ");
 		gen_expr(g, s->where);
@@ -117,7 +117,7 @@ static void print_store_vector(struct gen_text *g, const struct ir_vector *s)
 	else
 		gen_begin(g, (s->once ? &device_store_once : &device_store)->name);
 	str_printf(g->out, packed ? "(%s, " : "(%s + ", gen_buffer(g, s->buf));
-	gen_operand(g, s->at);
+	gen_position(g, s->buf, s->at, s->width, NULL);
 	str_add(g->out, ", ");
 	gen_array_row(g, s);
 	str_add(g->out, ");\n");
@@ -199,7 +199,8 @@ static void print_head(struct gen_text *g, const struct ir_program *p)
 	str_add(g->out, ")");
 	if (k->cluster)
 		str_printf(g->out, " block_cluster(%d)", k->cluster);
-	str_printf(g->out, "\nvoid %s(", gen_kernel_name(g, k, false));
+	g->function = gen_kernel_name(g, k, false);
+	str_printf(g->out, "\nvoid %s(", g->function);
 	print_parameters(g, "", p, k->early);
 }
 
@@ -276,8 +277,9 @@ static void print_parts(struct gen_text *g)
 static void print_part_head(struct gen_text *g, const struct ir_program *p)
 {
 	g->block = gen_own(g, "own_block");
-	str_printf(g->out, "static __device__ __forceinline__\nvoid %s(const %s %s",
-	           gen_kernel_name(g, g->kernel, true), gen_type(g, TYPE_INDEX), g->block);
+	g->function = gen_kernel_name(g, g->kernel, true);
+	str_printf(g->out, "static __device__ __forceinline__\nvoid %s(const %s %s", g->function,
+	           gen_type(g, TYPE_INDEX), g->block);
 	print_parameters(g, ", ", p, true);
 }
 
@@ -383,6 +385,8 @@ static void print_plans(struct str *out, const struct ir_plan *const *plans, int
 {
 	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(KERNEL_CUDA) };
 	gen_includes(out, plans, n);
+	if (n && plans[0]->program->checked)
+		str_add(out, "#include \"" GEN_CHECK_HEADER "\"\n");
 	for (int i = 0; i < n; i++) {
 		if (!i || plans[i]->program != plans[i - 1]->program) {
 			str_add(out, "\n/* ");

@@ -80,6 +80,20 @@ static void print_array(struct gen_text *g, const struct ir_variable *v)
 	gen_declared(g, v, NULL);
 }
 
+static void print_store(struct gen_text *g, const struct ir_store *s)
+{
+	if (!gen_is_checked(g, s->buf)) {
+		gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, s->value);
+		return;
+	}
+	gen_begin(g, gen_buffer(g, s->buf));
+	str_add(g->out, "[");
+	gen_position(g, s->buf, s->at, 1, NULL);
+	str_add(g->out, "] = ");
+	gen_expr(g, s->value);
+	str_add(g->out, ";\n");
+}
+
 static void print_if(struct gen_text *g, const struct ir_if *s)
 {
 	gen_indent(g);
@@ -155,7 +169,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	case IR_SET: gen_assign(g, gen_name(g, s->set.array), s->set.row, s->set.at, s->set.value); break;
 	case IR_STORE:
 		ck(!type_is_packed(s->store.buf->type));
-		gen_assign(g, gen_buffer(g, s->store.buf), NULL, s->store.at, s->store.value);
+		print_store(g, &s->store);
 		break;
 	case IR_IF: print_if(g, &s->branch); break;
 	case IR_RETURN_IF: print_leave_if(g, s->leave, g->target->leave); break;

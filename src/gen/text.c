@@ -262,6 +262,36 @@ static void print_element(struct gen_text *g, expr e)
 	}
 }
 
+static const struct ir_variable *elements_of(const struct gen_text *g, const struct ir_buffer *b)
+{
+	vec_each (x, &g->kernel->parameters)
+		if (x->of == b && !is_c(g))
+			return x->var;
+	return NULL;
+}
+
+bool gen_is_checked(const struct gen_text *g, const struct ir_buffer *b)
+{
+	return elements_of(g, b);
+}
+
+void gen_position(struct gen_text *g, const struct ir_buffer *b, expr at, int width, expr where)
+{
+	const struct ir_variable *elements = elements_of(g, b);
+	if (!elements) {
+		gen_operand(g, at);
+		return;
+	}
+	str_printf(g->out, "%s(%s, %s, ", GEN_AT, g->function, gen_buffer(g, b));
+	print(g, at, 0);
+	str_printf(g->out, ", %s, %d, ", gen_name(g, elements), width);
+	if (where)
+		print(g, where, 0);
+	else
+		str_add(g->out, "true");
+	str_add(g->out, ")");
+}
+
 static void print_load(struct gen_text *g, expr e)
 {
 	bool packed = type_is_packed(e->type);
@@ -269,7 +299,10 @@ static void print_load(struct gen_text *g, expr e)
 		str_printf(g->out, "%s(%s, ", gen_call_name(g, FN_LOAD, e->type, e->type), gen_buffer(g, e->buf));
 	else
 		str_printf(g->out, "%s[", gen_buffer(g, e->buf));
-	print(g, e->arg[0], 0);
+	if (gen_is_checked(g, e->buf))
+		gen_position(g, e->buf, e->arg[0], 1, NULL);
+	else
+		print(g, e->arg[0], 0);
 	str_add(g->out, packed ? ")" : "]");
 }
 

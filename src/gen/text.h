@@ -23,6 +23,10 @@ struct gen_target {
 
 enum { GEN_MAX_DEPTH = 24 };
 
+/* What checks a position: a macro of the header that kernels with checks include. */
+#define GEN_AT "TPAT_AT"
+#define GEN_CHECK_HEADER "tpat_check.h"
+
 /* A variable declared inside loops, and the depth of the innermost loop that changes it. */
 struct gen_depth {
 	const struct ir_variable *variable;
@@ -46,6 +50,7 @@ struct gen_text {
 	} depths;
 	struct names *names;
 	const char *thread, *block; /* the built-in variables, if the text declares them */
+	const char *function;       /* its name, for messages of checks */
 };
 
 /* ---- Types, symbols and numbers (token.c). */
@@ -74,6 +79,10 @@ const char *gen_call_name(const struct gen_text *g, enum ir_function f, enum typ
 void gen_expr(struct gen_text *g, expr e);
 /* Prints the right operand of +, < or =, in brackets if precedence requires them. */
 void gen_operand(struct gen_text *g, expr e);
+/* Prints a position of a buffer as the right operand of +: of `width` elements, which the kernel accesses if `where`
+ * holds (null: always). If the kernel knows the number of elements (ir_kernel_bounds), with a check. */
+bool gen_is_checked(const struct gen_text *g, const struct ir_buffer *b);
+void gen_position(struct gen_text *g, const struct ir_buffer *b, expr at, int width, expr where);
 /* True if C's / or % is correct for this division or remainder: both operands known to be nonnegative, or the divisor a
  * plain constant. */
 bool gen_plain_division(expr e);

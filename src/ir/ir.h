@@ -360,6 +360,7 @@ struct ir_program {
 	struct {
 		VEC(struct ir_demand);
 	} demands;
+	bool checked;           /* its kernels check their positions (ir_kernel_bounds) */
 	int loops;              /* number made so far; names their indices */
 	struct ir_found *found; /* matches of schedule rules in the stages (sched/core/match.c); null: none valid now */
 };

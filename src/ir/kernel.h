@@ -269,6 +269,7 @@ struct ir_parameter {
 	expr value;                    /* a constant of its type; an inverse: an index over symbols */
 	expr divisor;                  /* of the inverse, over symbols; else null */
 	const struct ir_variable *by;  /* the divisor with its inverse, which replaces it in divisions in CUDA */
+	const struct ir_buffer *of;    /* the value is the number of its elements, u64, for checks; else null */
 };
 /* An inverse is floordiv(2^IR_INVERSE_BITS, divisor) + 1: floordiv(a, divisor) is a * inverse / 2^IR_INVERSE_BITS for
  * all 0 <= a < 2^31 and divisors from 1 to 2^31 - 1, since a * divisor / 2^IR_INVERSE_BITS < 1. */
@@ -357,6 +358,10 @@ int64_t ir_shared_bytes(const struct ir_buffer *b);
  * arguments, and constants of what they compute. The first kernel's body gets parameters for those constants; the other
  * bodies stay, and nothing prints them. A kernel that is like no other keeps its constants. Kernels with parts stay. */
 void ir_merge_kernels(const struct ir_plan *plan);
+/* Passes each kernel the numbers of its buffers' elements, by which the printer of CUDA checks positions. Before
+ * launches are shared, and after kernels are merged: each kernel of a group has numbers of its own. A kernel with too
+ * many arguments checks nothing. */
+void ir_kernel_bounds(const struct ir_plan *plan);
 /* True if two kernels of a program have one name and the same arguments, grid and guard. */
 bool ir_launch_same(const struct ir_kernel *a, const struct ir_kernel *b);
 

@@ -63,6 +63,8 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 	for (int k = 0; k < m->plans; k++)
 		for (int i = 0; i < points.n; i++)
 			str_printf(&all, "%s\n", sched_decisions_text(p, tactics[k].choice[i], b->arena));
+	if (p->checked)
+		str_add(&all, "debug\n");
 	m->all_decisions = str_text(&all);
 	return 0;
 }
@@ -129,7 +131,7 @@ static void schedule_unfused(struct build *b, struct made *m, struct ir_program 
 	m->plans = 1;
 	sched_plans(m->plan, p, &points, &tactic, 1);
 	m->decisions = sched_decisions_text(p, decided, b->arena);
-	m->all_decisions = arena_printf(b->arena, "unfused\n%s\n", m->decisions);
+	m->all_decisions = arena_printf(b->arena, "unfused\n%s\n%s", m->decisions, p->checked ? "debug\n" : "");
 	m->tuned = (struct tpat_tuned_choice){ 0 };
 }
 
@@ -262,6 +264,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	char hash[33];
 	const char *name;
 	TRY(graph_region_program(&program, r, &options, b->arena, b->err));
+	program->checked = b->o->debug_kernels;
 	TRY(build_given_name(b, r->label, &name));
 	ir_hash(program, hash);
 	const struct engine_weights weights = weights_of(program, b->arena);

@@ -1,6 +1,6 @@
 /* Every operator's own cases: lowered, checked, run in the interpreter before and after the passes, and as generated
- * CUDA on the emulator; all must agree. `case_test [-p K/N] [OPERATOR]`: only every Nth case, from the Kth on (from
- * 0). */
+ * CUDA on the emulator; all must agree. `case_test [--debug-kernels] [-p K/N] [OPERATOR]`: kernels that check their
+ * positions; only every Nth case, from the Kth on (from 0). */
 #include <math.h>
 #include <string.h>
 
@@ -60,6 +60,8 @@ static int same(const struct ir_program *p, const struct tensor *got, const stru
 	return 0;
 }
 
+static bool checked; /* kernels check their positions, as with tpat build --debug-kernels */
+
 static int run_case(const struct op_def *op, const char *text, struct arena *a, struct err *e)
 {
 	struct ir_program *lowered, *optimised;
@@ -77,6 +79,7 @@ static int run_case(const struct op_def *op, const char *text, struct arena *a, 
 	TRY(eval_program(lowered, in, out[0], NULL, a, e));
 	TRY(eval_program(optimised, in, out[1], NULL, a, e));
 	TRY(same(lowered, out[1], out[0], "after the passes", e));
+	optimised->checked = checked;
 	TRY(plan_run_emulated(sched_program(optimised, NULL, NULL), 0, in, out[2], a, e));
 	return same(lowered, out[2], out[0], "on the emulator", e);
 }
@@ -104,6 +107,11 @@ int main(int argc, char **argv)
 	struct {
 		VEC(struct op_case);
 	} cases = { 0 };
+	if (argc > 1 && strcmp(argv[1], "--debug-kernels") == 0) {
+		checked = true;
+		argc--;
+		argv++;
+	}
 	if (argc > 2 && strcmp(argv[1], "-p") == 0) {
 		ck(sscanf(argv[2], "%d/%d", &part, &parts) == 2 && parts > 0 && part >= 0 && part < parts);
 		argc -= 2;

@@ -78,6 +78,7 @@ void tensorrt_add_cpu(struct build *b, const char *source, struct arena *a)
 
 static int compile_cuda(const struct build *b, struct job *j, struct arena *a, struct err *e)
 {
+	static const char *const lines[] = { "--generate-line-info", NULL };
 	struct dev_nvrtc_job nvrtc = {
 		.file = arena_printf(a, "%s.cu", tensorrt_part_name(tensorrt_id(j->plugin, a), j->part, a)),
 		.text = j->cuda,
@@ -85,6 +86,7 @@ static int compile_cuda(const struct build *b, struct job *j, struct arena *a, s
 		.headers = b->headers,
 		.arch = j->arch->arch,
 		.ptx = j->arch->ptx,
+		.option = strstr(j->cuda, "#include \"tpat_check.h\"") ? lines : NULL, /* kernels to debug */
 	};
 	const void *code = NULL;
 	size_t size = 0;

@@ -41,6 +41,8 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
 			apply_choice(plan, p->stages.at[i], &choice[i], t ? t : &sched_default_target);
 	start_early(plan, 0, t ? t : &sched_default_target);
 	ir_merge_kernels(plan);
+	if (p->checked)
+		ir_kernel_bounds(plan);
 	share_launches(plan, plan, t ? t : &sched_default_target);
 	return plan;
 }

@@ -356,6 +356,8 @@ void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct 
 	for (int i = 0; i < n; i++)
 		parts[i] = find_parts(&d, &tactic[i]);
 	ir_merge_kernels(d.all);
+	if (p->checked)
+		ir_kernel_bounds(d.all);
 	for (int i = 0; i < n; i++)
 		out[i] = make_plan(&d, &parts[i]);
 }
