@@ -84,13 +84,14 @@ def main(*paths):
         given = "".join(f"'{f[0]}': {spelled(f[0])}, " for f in ([required] if required else []) + rest)
         given += "'action': action, " if action else ""
         calls.append(name)
-        lines += ["", f"def {name}({''.join(parts)}*, {keywords}, cancel: Callable[[], bool] | None = None) -> Result:",
+        lines += ["", f"def {name}({''.join(parts)}*, {keywords}, cancel: Callable[[], object] | None = None, log: Callable[[str, str], object] | None = None) -> Result:",
                   f'    """tpat_{name}() of tpat.h: returns its {result} as attributes. The keywords are the members of',
-                  f"    {options}, which tpat.h describes (`from` is from_, `except` except_). `cancel` is asked often, and returns true to stop. Raises tpat.Error.\"\"\"",
-                  f"    return call({name!r}, {result!r}, {options!r}, cancel, {{{given.rstrip(', ')}}})", ""]
+                  f"    {options}, which tpat.h describes (`from` is from_, `except` except_). `cancel` is asked often, and returns true to stop;",
+                  '    `log` gets a level, "warning" or "note", and a line. Raises tpat.Error."""',
+                  f"    return call({name!r}, {result!r}, {options!r}, cancel, log, {{{given.rstrip(', ')}}})", ""]
     lines += ["", "def inspect(library: str | os.PathLike[str]) -> Result:",
               '    """tpat_inspect() of tpat.h: the contents of a plugin library, which it opens."""',
-              "    return call('inspect', 'tpat_inspected', '', None, {'library': library})", ""]
+              "    return call('inspect', 'tpat_inspected', '', None, None, {'library': library})", ""]
     calls.append("inspect")
     with open(output, "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + f"\n\n__all__ = CALLS = {calls!r}\n")

@@ -2,8 +2,11 @@
 /* tpat.h: the library. Reads an ONNX model, makes CUDA kernels for chosen nodes, wraps them in a TensorRT plugin
  * library, and writes a model that uses it. The program `tpat` is a command line for this library.
  *
- * A context (struct tpat) belongs to one thread at a time; several contexts in several threads are independent. Results
- * are valid until the next call with the same context. Every call returns 0 or a negative enum tpat_code; then
+ * Threads: a context (struct tpat) belongs to one thread at a time. Calls with different contexts may run at the same
+ * time, also on the same model, output or database: they wait for each other's locks. What a call adds to this is said
+ * at the call, under "Threads:". Calls read the environment, which the host must not change meanwhile.
+ *
+ * Results are valid until the next call with the same context. Every call returns 0 or a negative enum tpat_code; then
  * tpat_error() is a complete sentence. The library prints nothing and leaves no file half-written.
  *
  * Start options structs from their initialiser (TPAT_BUILD_OPTIONS ...), so that members of later versions get
@@ -25,10 +28,11 @@ extern "C" {
 enum tpat_code {
 	TPAT_OK = 0,
 	TPAT_DIFFER = -1,      /* results differ */
-	TPAT_USAGE = -2,       /* an option, or a path that cannot be written; or the caller interrupted */
+	TPAT_USAGE = -2,       /* an option, or a path that cannot be written */
 	TPAT_MODEL = -3,       /* the model file, or another input file, is wrong */
 	TPAT_UNSUPPORTED = -4, /* valid, but not supported by tpat */
 	TPAT_DEVICE = -5,      /* GPU, driver, NVRTC, C compiler, memory */
+	TPAT_CANCELLED = -6,   /* a callback asked to stop */
 };
 
 struct tpat;
@@ -37,10 +41,36 @@ struct tpat_strings {
 	int n;
 };
 
-/* Returns null if memory runs out. */
+/* Returns null if memory runs out. Threads: any. */
 TPAT_API struct tpat *tpat_new(void);
-TPAT_API void tpat_free(struct tpat *t); /* null is fine */
-TPAT_API const char *tpat_version(void); /* the library's: TPAT_VERSION when it was built */
+TPAT_API void tpat_free(struct tpat *t); /* null is fine. Threads: any, when no call with the context runs */
+TPAT_API const char *tpat_version(void); /* the library's: TPAT_VERSION when it was built. Threads: any */
+
+/* ---- Callbacks of long calls. */
+
+enum tpat_log_level {
+	TPAT_LOG_WARNING, /* the result says it too */
+	TPAT_LOG_NOTE,    /* a decision or a step: "tpat_softmax_1a2b.cu: compiled for sm_90" */
+};
+
+/* They must not use the context. May be null.
+ *
+ * `cancel` returns true to stop the running call, which then returns TPAT_CANCELLED and leaves no file. It is asked
+ * before each plugin, compilation, check, measurement and piece of a model, and a few times per second while
+ * tpat_tune() searches; a compilation that has begun is completed first. tpat_build(), rebuild, report, verify, bench,
+ * tune, run and tpat_session_run() ask; other calls are short. tpat_tune() instead returns 0 with the best so far
+ * and `interrupted`; tpat_verify() also gives the results so far. A callback `progress` in the options that returns
+ * true does the same. Threads: any thread may call it, and several at once.
+ *
+ * `log` gets one line, without its end. Threads: any thread may call it, one at a time. */
+struct tpat_callbacks {
+	bool (*cancel)(void *user);
+	void (*log)(void *user, enum tpat_log_level level, const char *text);
+	void *user;
+};
+
+/* For later calls with the context, until the next tpat_set_callbacks(). The struct is copied; null: no callbacks. */
+TPAT_API void tpat_set_callbacks(struct tpat *t, const struct tpat_callbacks *c);
 
 /* The last failed call: what is wrong; where ("net.onnx: node conv1: ", may be ""); what to do (may be ""). */
 TPAT_API const char *tpat_error(const struct tpat *t);
@@ -122,7 +152,7 @@ enum { TPAT_LIST_VERSION = 4 };
 #define TPAT_LIST_OPTIONS ((struct tpat_list_options){ .version = TPAT_LIST_VERSION })
 
 /* Lists all nodes of a model and its subgraphs, with types, shapes and support. TPAT_MODEL if the model cannot be
- * read or is wrong; TPAT_USAGE for shapes, values or nodes that it does not have. */
+ * read or is wrong; TPAT_USAGE for shapes, values or nodes that it does not have. Threads: starts none. */
 TPAT_API int tpat_list(struct tpat *t, const struct tpat_list **out, const struct tpat_list_options *o);
 
 /* ---- Building. */
@@ -178,9 +208,11 @@ struct tpat_build_options {
 	const char *engine_report; /* a log of trtexec, the ONNX parser or Polygraphy: `automatic` takes nodes refused
 	                              there, too. Null: none */
 	bool dry_run; /* select regions, and build and write nothing: the result has no plugins and no files */
-	/* Called from any thread; returns true to stop, remove everything and return TPAT_USAGE. May be null. */
+	/* Threads: any thread may call it, and several at once. Returns true to stop: see tpat_callbacks.cancel. May be
+	 * null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);
-	/* Gets each plugin's tensor program after each pass, as text; pass "cuda": its kernels. May be null. */
+	/* Gets each plugin's tensor program after each pass, as text; pass "cuda": its kernels. In the caller's thread.
+	 * May be null. */
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
@@ -237,7 +269,8 @@ struct tpat_built {
 
 /* Builds plugins for the selected nodes and writes the rewritten model, its library and its folder: all of them, or
  * none after a failure. TPAT_USAGE if nothing is selected or an output cannot be written; TPAT_UNSUPPORTED if a
- * named node is not supported, or `automatic` finds no node; TPAT_DEVICE without NVRTC or a C compiler. */
+ * named node is not supported, or `automatic` finds no node; TPAT_DEVICE without NVRTC or a C compiler.
+ * Threads: starts `workers` threads, and processes for the C compiler. */
 TPAT_API int tpat_build(struct tpat *t, const struct tpat_built **out, const struct tpat_build_options *o);
 
 /* ---- A build as a page to read. */
@@ -253,7 +286,7 @@ struct tpat_page {
  * after, each plugin's program, schedule and kernels, and a roofline. Compiles nothing, and needs neither NVRTC nor a
  * GPU. The page has no scripts and names no other file. It shows the first tactic of each plugin. `path`: the file;
  * null: MODEL.html next to the model. Of the options it ignores names, namespaces, split, tactics, workers, dump,
- * dry_run and force. Errors as tpat_build(). */
+ * dry_run and force. Errors as tpat_build(). Threads: starts none. */
 TPAT_API int tpat_report(struct tpat *t, const struct tpat_page **out, const char *path,
                          const struct tpat_build_options *o);
 
@@ -276,7 +309,7 @@ struct tpat_rebuilt {
 	struct tpat_strings compiled;  /* new code files in the folder: "code/x.sm_90.cubin" */
 };
 
-/* Recompiles edited kernels with NVRTC and relinks the library next to the folder. */
+/* Recompiles edited kernels with NVRTC and relinks the library next to the folder. Threads: as tpat_build(). */
 TPAT_API int tpat_rebuild(struct tpat *t, const struct tpat_rebuilt **out, const struct tpat_rebuild_options *o);
 
 struct tpat_doctor_options {
@@ -304,7 +337,7 @@ struct tpat_diagnosis {
 };
 
 /* Finishes or undoes what an interrupted build began, and says whether each rewritten model has its library and
- * folder. */
+ * folder. Leaves running builds alone. Threads: starts none. */
 TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, const struct tpat_doctor_options *o);
 
 /* ---- Explaining a log. */
@@ -321,7 +354,7 @@ struct tpat_explained {
 };
 
 /* Explains the errors in a log of trtexec, TensorRT, Polygraphy, Triton, DeepStream or ONNX Runtime that tpat knows.
- * TPAT_MODEL if the file cannot be read. */
+ * TPAT_MODEL if the file cannot be read. Threads: starts none. */
 TPAT_API int tpat_explain(struct tpat *t, const struct tpat_explained **out, const char *log);
 
 /* ---- Deployment. */
@@ -354,104 +387,8 @@ enum { TPAT_DEPLOY_VERSION = 1 };
 /* Makes the files that run a rewritten model and its plugin libraries in an engine: commands, configuration, programs.
  * Their paths are as seen from the current folder. TPAT_UNSUPPORTED if the model calls no plugin; TPAT_MODEL if it
  * cannot be read or a library is missing; TPAT_USAGE for an unknown engine, shape or profile, or for a file that exists
- * with another text. */
+ * with another text. Threads: starts none. */
 TPAT_API int tpat_deploy(struct tpat *t, const struct tpat_deployed **out, const struct tpat_deploy_options *o);
-
-/* ---- Verification. */
-
-struct tpat_verified;
-struct tpat_verify_options {
-	int version;              /* TPAT_VERIFY_VERSION */
-	const char *model;        /* rewritten model */
-	const char *library;      /* null: the model's own, next to it */
-	struct tpat_strings node; /* plugins to check: nodes, as for tpat_build, or names of plugins; none: all */
-	const char *device;       /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked;
-	                             "cpu": the  kernels in C. null: the first of these that works */
-	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
-	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
-	struct tpat_strings value; /* "tensor=16000", "tensor=1,2": values of a plugin's input, in its own type */
-	uint64_t seed;
-	int runs;             /* runs with random shapes and values per plugin; 0: 3, or 1 if all shapes are
-	                         fixed and the original nodes take more than 3e7 operations */
-	const char *dump;     /* folder for .npz files of differing results; null: the current one */
-	const char *tensorrt; /* act as this version: "8.6", "10.3"; null: a late one */
-	bool (*progress)(void *user, const struct tpat_progress *p);
-	/* Called after each plugin, with all results so far, the newest last. May be null. */
-	void (*checked)(void *user, const struct tpat_verified *so_far);
-	void *user;
-};
-enum { TPAT_VERIFY_VERSION = 5 };
-#define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
-
-/* Of one tactic. */
-struct tpat_time {
-	double ns, spread; /* median of one run; (third quartile - first) / median */
-};
-
-struct tpat_check {
-	const char *plugin, *node;
-	const char *inputs, *outputs; /* "f32[4,3], f32[3]": of the worst run */
-	bool passed;
-	const char *error;  /* why the plugin could not run, a sentence; or null */
-	const char *output; /* name of the output with the worst element */
-	int64_t elements, differing;
-	double max_absolute, max_relative;
-	const char *worst; /* "[2,1]: got 1.5, want 1.25"; "" when all are equal */
-	const char *near;  /* the elements around the first that differs: lines "> [2,1] got 1.5, want 1.25", ">" at
-	                      this one; "": all agree */
-	const char *first; /* the first element that differs of the first tensor that does, a result of a stage or an
-	                      output, and its neighbours: "mean[3]: got 1.5, want 1.25; from ..."; or null */
-	const char *dump;  /* path of the .npz, or null: the inputs, and got_ and want_ of outputs and stages */
-	const char *note;  /* how the results of loops were compared, where rounding errors grow: sentences; or null */
-	const struct tpat_time *time; /* of each tactic at the extents of the first run; measured by tpat_kernel() */
-	int times;
-};
-
-struct tpat_verified {
-	const char *library, *device; /* library: all opened ones, separated by ", "; device: null if none was */
-	const struct tpat_check *check;
-	int checks, failed;
-	int plugins;      /* to check */
-	bool interrupted; /* before all were checked */
-};
-
-/* Runs every plugin of a rewritten model through its own interface, as TensorRT would, and compares with the original
- * nodes (the local function) in the interpreter; a plugin that cannot run fails, and the others are checked.
- * TPAT_DIFFER if results differ; *out is filled in that case too, and after an interrupt. */
-TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
-
-/* ---- Running an edited kernel. */
-
-struct tpat_kernel_options {
-	int version;        /* TPAT_KERNEL_VERSION */
-	const char *file;   /* the CUDA text: NAME.tpat/kernels/PLUGIN.cu, or an edited copy of it */
-	const char *folder; /* the folder of the build, NAME.tpat; null: the one that the file is in */
-	const char *node;   /* the plugin that the file belongs to, or a node of it; null: by the file's name */
-	const char *device; /* "cuda", "cuda:1", "emulator"; null: the first that works */
-	struct tpat_strings input, shape, value; /* as tpat_verify_options */
-	uint64_t seed;
-	int runs;         /* as there */
-	int times;        /* measurements of the first run's extents; 0: 50 on a GPU, none elsewhere */
-	const char *dump; /* folder for the .npz file of differing results; null: the current one */
-	int workers;      /* threads that compile; 0: one a processor */
-	bool (*progress)(void *user, const struct tpat_progress *p);
-	void *user;
-};
-enum { TPAT_KERNEL_VERSION = 1 };
-#define TPAT_KERNEL_OPTIONS ((struct tpat_kernel_options){ .version = TPAT_KERNEL_VERSION, .seed = 1 })
-
-struct tpat_kernel_run {
-	const char *file, *folder, *plugin, *device;
-	bool inside;                    /* the file is the folder's own text */
-	const struct tpat_check *check; /* with the times of its tactics */
-	const struct tpat_time *before; /* the same of the library as it is, on a GPU; or null */
-};
-
-/* Runs an edited kernel text in place of the plugin's own and compares with the original nodes, as tpat_verify() does;
- * on a GPU, where NVRTC compiles it, also measures it and the library as it is. Changes no file of the build.
- * TPAT_USAGE for a file that belongs to no build, or lacks a kernel; TPAT_DIFFER if results differ: *out is filled in
- * that case too. */
-TPAT_API int tpat_kernel(struct tpat *t, const struct tpat_kernel_run **out, const struct tpat_kernel_options *o);
 
 /* ---- Measuring. */
 
@@ -504,7 +441,8 @@ struct tpat_benched {
 };
 
 /* Times every node's or region's kernels: inputs and outputs rotate over more memory than the cache holds, launches are
- * recorded in a graph. TPAT_DIFFER if results are wrong; *out is filled in that case too. */
+ * recorded in a graph. TPAT_DIFFER if results are wrong; *out is filled in that case too. Threads: as tpat_verify();
+ * times are those of a device that does nothing else (see `lock`). */
 TPAT_API int tpat_bench(struct tpat *t, const struct tpat_benched **out, const struct tpat_bench_options *o);
 
 /* ---- The tuning database. */
@@ -554,7 +492,7 @@ struct tpat_db_report {
 
 /* Performs one action on a tuning database. Only import, merge and prune change it: completely, or not at all after
  * a failure. TPAT_USAGE for a path that cannot be read or written, TPAT_MODEL for a file that is not a tuning
- * database. */
+ * database. Threads: starts none; any number of threads and processes may use one database. */
 TPAT_API int tpat_db(struct tpat *t, const struct tpat_db_report **out, const struct tpat_db_options *o);
 
 /* ---- Tuning. */
@@ -631,8 +569,8 @@ struct tpat_tuning {
 };
 
 /* Searches for the fastest schedule of every node's or region's program on the device, and stores every trial in the
- * database, where tpat_build finds the best. Forks: the process must not have used a GPU before. TPAT_DIFFER if nothing
- * was found for some; *out is filled in that case too. */
+ * database, where tpat_build finds the best. TPAT_DIFFER if nothing was found for some; *out is filled in that case
+ * too. Threads: forks, so the process must not have used a GPU before; the callbacks run in the caller's thread. */
 TPAT_API int tpat_tune(struct tpat *t, const struct tpat_tuning **out, const struct tpat_tune_options *o);
 
 /* ---- Inspecting a library. */
@@ -650,50 +588,14 @@ struct tpat_inspected {
 	struct tpat_strings problems; /* sentences: what TensorRT would miss; none if it is fine */
 };
 
-/* Opens the library, which runs its constructors, and reads its tables. */
+/* Opens the library, which runs its constructors, and reads its tables. Threads: starts none. */
 TPAT_API int tpat_inspect(struct tpat *t, const struct tpat_inspected **out, const char *library);
-
-/* ---- Checking a library that anybody made. */
-
-struct tpat_finding {
-	const char *plugin; /* its name; of the library itself: its path */
-	const char *call;   /* the function, as TensorRT's headers name it: "getNbOutputs" */
-	const char *what;   /* what it did, a clause */
-	const char *rule;   /* the rule that it breaks, a clause */
-	const char *method; /* where the headers have the rule: "IPluginV2::clone"; commas separate several */
-	const char *fix;    /* what to do, sentences */
-};
-struct tpat_plugin_checked {
-	const char *library;
-	const struct tpat_finding *finding;
-	int findings;
-	struct tpat_strings plugins; /* names of those whose checks came to the end */
-	struct tpat_strings notes;   /* "NAME: what could not be checked" */
-};
-
-struct tpat_check_options {
-	int version;               /* TPAT_CHECK_VERSION */
-	const char *library;       /* path */
-	const char *plugin;        /* name; null: all of the library */
-	struct tpat_strings input; /* "f32[1:4,3,8,8]", shape inputs "i64[2]=3,4": for a build, in order; may be none */
-	const char *tensorrt;      /* the version to act as: "8.6", "10.3"; null: 11 */
-	struct tpat_strings attribute; /* "NAME=VALUE", "NAME=1,2": for createPlugin(); may be none */
-	bool host_memory;              /* enqueue with memory of the process: the plugin computes on the processor */
-};
-enum { TPAT_CHECK_VERSION = 2 };
-#define TPAT_CHECK_OPTIONS ((struct tpat_check_options){ .version = TPAT_CHECK_VERSION })
-
-/* Makes the calls of TensorRT to a plugin library (IPluginV3, IPluginV2DynamicExt) and checks what comes back against
- * the rules of its headers: creators, fields, capabilities, clones, serialisation, and with `input` a whole build and
- * runs: on the first GPU, if there is one, or in host memory. The library's code runs in a forked process. TPAT_DIFFER
- * if there are findings; *out is filled in that case too. TPAT_USAGE if the library has no such plugin. */
-TPAT_API int tpat_check_plugin(struct tpat *t, const struct tpat_plugin_checked **out,
-                               const struct tpat_check_options *o);
 
 #ifdef __cplusplus
 }
 #endif
 
-#include "tpat/tpat_run.h" /* running whole models */
+#include "tpat/tpat_check.h" /* verifying plugins, running edited kernels, checking libraries */
+#include "tpat/tpat_run.h"   /* running whole models */
 
 #endif

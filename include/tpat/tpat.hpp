@@ -5,6 +5,10 @@
 #define TPAT_HPP
 
 #include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -60,12 +64,13 @@ public:
 	{
 		tpat_free(t);
 	}
-	context(context &&other) noexcept : t(std::exchange(other.t, nullptr))
+	context(context &&other) noexcept : t(std::exchange(other.t, nullptr)), hooked(std::move(other.hooked))
 	{
 	}
 	context &operator=(context &&other) noexcept
 	{
 		std::swap(t, other.t);
+		std::swap(hooked, other.hooked);
 		return *this;
 	}
 	context(const context &) = delete;
@@ -78,9 +83,29 @@ public:
 	{
 		const Result *out = nullptr;
 		int code = function(t, &out, &options);
-		if (code < 0 && !(code == TPAT_DIFFER && out))
-			throw error(code, t);
+		check(code == TPAT_DIFFER && out ? 0 : code);
 		return *out;
+	}
+	// tpat_callbacks for later calls: `cancel` returns true to stop, `log` gets a line. Either may be empty. An exception in one
+	// of them stops the call, which throws it.
+	void set_callbacks(std::function<bool()> cancel, std::function<void(tpat_log_level, const std::string &)> log = {})
+	{
+		hooked = std::make_unique<hooks>();
+		hooked->cancel = std::move(cancel);
+		hooked->log = std::move(log);
+		tpat_callbacks c = {};
+		c.cancel = ask;
+		c.log = hooked->log ? tell : nullptr;
+		c.user = hooked.get();
+		tpat_set_callbacks(t, &c);
+	}
+	// Throws what a callback threw, or the failure of the call that returned `code`.
+	void check(int code) const
+	{
+		if (hooked && hooked->thrown)
+			std::rethrow_exception(std::exchange(hooked->thrown, nullptr));
+		if (code < 0)
+			throw error(code, t);
 	}
 	struct ::tpat *get() const
 	{
@@ -88,7 +113,37 @@ public:
 	}
 
 private:
+	struct hooks {
+		std::function<bool()> cancel;
+		std::function<void(tpat_log_level, const std::string &)> log;
+		std::mutex lock;
+		std::exception_ptr thrown;
+	};
+	// Any thread calls these, and no exception may leave them.
+	static bool ask(void *user) noexcept
+	{
+		hooks *h = static_cast<hooks *>(user);
+		std::lock_guard<std::mutex> held(h->lock);
+		try {
+			return h->thrown || (h->cancel && h->cancel());
+		} catch (...) {
+			h->thrown = std::current_exception();
+			return true;
+		}
+	}
+	static void tell(void *user, tpat_log_level level, const char *text) noexcept
+	{
+		hooks *h = static_cast<hooks *>(user);
+		std::lock_guard<std::mutex> held(h->lock);
+		try {
+			if (!h->thrown)
+				h->log(level, text);
+		} catch (...) {
+			h->thrown = std::current_exception();
+		}
+	}
 	struct ::tpat *t;
+	std::unique_ptr<hooks> hooked;
 };
 
 // The element type of tensors of T.
@@ -124,9 +179,7 @@ class session
 public:
 	explicit session(const tpat_session_options &options)
 	{
-		int code = tpat_session_open(own.get(), &s, &options);
-		if (code < 0)
-			throw error(code, own.get());
+		own.check(tpat_session_open(own.get(), &s, &options));
 	}
 	explicit session(const std::string &model, const std::string &device = "cpu")
 	    : session(options_of(model.c_str(), device.c_str()))
@@ -157,10 +210,13 @@ public:
 	const tpat_session_ran &run(const std::vector<tpat_tensor> &inputs)
 	{
 		const tpat_session_ran *out = nullptr;
-		int code = tpat_session_run(own.get(), &out, s, inputs.data(), static_cast<int>(inputs.size()));
-		if (code < 0)
-			throw error(code, own.get());
+		own.check(tpat_session_run(own.get(), &out, s, inputs.data(), static_cast<int>(inputs.size())));
 		return *out;
+	}
+	// As context::set_callbacks(), for later runs.
+	void set_callbacks(std::function<bool()> cancel, std::function<void(tpat_log_level, const std::string &)> log = {})
+	{
+		own.set_callbacks(std::move(cancel), std::move(log));
 	}
 	struct ::tpat_session *get() const
 	{

@@ -60,7 +60,7 @@ struct tpat_ran_launch {
 };
 
 /* Errors: TPAT_UNSUPPORTED for a node that tpat does not support; TPAT_DIFFER if an output is not as expected: *out is
- * filled in that case too. */
+ * filled in that case too. Threads: interpreter, "cpu" and "emulator" start threads. */
 TPAT_API int tpat_run(struct tpat *t, const struct tpat_ran **out, const struct tpat_run_options *o);
 
 /* ---- Many times, on the caller's tensors. */
@@ -117,7 +117,7 @@ enum { TPAT_SESSION_VERSION = 1 };
 #define TPAT_SESSION_OPTIONS ((struct tpat_session_options){ .version = TPAT_SESSION_VERSION })
 
 /* An open model on a device, with its compiled kernels, constants and memory. It belongs to no context. One thread at a
- * time may use it, with any context; different sessions are independent. */
+ * time may use it, with any context; different sessions are independent, also on one device. */
 struct tpat_session;
 
 struct tpat_session_about {
@@ -135,11 +135,12 @@ struct tpat_session_ran {
 };
 
 /* Opens a model. *out is the caller's: close it. Later changes of the file do not matter. Errors: as tpat_run();
- * TPAT_UNSUPPORTED also for a model in which the values of a tensor decide extents that tpat must know beforehand. */
+ * TPAT_UNSUPPORTED also for a model in which the values of a tensor decide extents that tpat must know beforehand.
+ * Threads: starts none. */
 TPAT_API int tpat_session_open(struct tpat *t, struct tpat_session **out, const struct tpat_session_options *o);
-/* Null is fine. Frees all results of the session. */
+/* Null is fine. Frees all results of the session. Threads: any, when no run of the session is going on. */
 TPAT_API void tpat_session_close(struct tpat_session *s);
-/* The model's inputs and outputs, and the device. Valid until the session is closed. */
+/* The model's inputs and outputs, and the device. Valid until the session is closed. Threads: any. */
 TPAT_API const struct tpat_session_about *tpat_session_about(const struct tpat_session *s);
 
 /* Runs the model on `inputs` tensors, in any order, each named as an input of the model. It returns when the device is
@@ -154,8 +155,8 @@ TPAT_API const struct tpat_session_about *tpat_session_about(const struct tpat_s
  * the tensor is empty.
  *
  * Errors: TPAT_USAGE for an input that the model does not have, that is missing, or has another type, rank or extents;
- * TPAT_MODEL for extents that do not fit an operator; TPAT_DEVICE from compiler and device. After an error the session
- * can run again. */
+ * TPAT_MODEL for extents that do not fit an operator; TPAT_DEVICE from compiler and device; TPAT_CANCELLED. After an
+ * error the session can run again. Threads: as tpat_run(). */
 TPAT_API int tpat_session_run(struct tpat *t, const struct tpat_session_ran **out, struct tpat_session *s,
                               const struct tpat_tensor *input, int inputs);
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from typing import Any
+from typing import Any, Callable
 
 
 class Error(Exception):
@@ -40,10 +40,10 @@ class DeviceError(Error):
 
 
 class Cancelled(Error):
-    """A callback asked to stop."""
+    """A callback asked to stop. Of `verify`, `result` has the plugins that were checked."""
 
 
-KINDS = {-1: DifferError, -2: UsageError, -3: ModelError, -4: UnsupportedError, -5: DeviceError}
+KINDS = {-1: DifferError, -2: UsageError, -3: ModelError, -4: UnsupportedError, -5: DeviceError, -6: Cancelled}
 
 
 class Result:
@@ -68,7 +68,6 @@ class Strings(ctypes.Structure):
     _fields_ = [("at", ctypes.POINTER(ctypes.c_char_p)), ("n", ctypes.c_int)]
 
 
-Callback = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 _types: dict[str, type[ctypes.Structure]] = {}
 
 
@@ -146,12 +145,47 @@ def new_context() -> ctypes.c_void_p:
     return context
 
 
-def failure(context: ctypes.c_void_p, code: int, cancelled: bool = False, result: Any = None) -> Error:
+class Callbacks:
+    """The functions `cancel` and `log` of a user as a struct tpat_callbacks. An exception in one of them stops the call."""
+
+    LEVELS = "warning", "note"
+
+    def __init__(self, cancel: Callable[[], object] | None, log: Callable[[str, str], object] | None) -> None:
+        self.raised: list[BaseException] = []
+        self.stop = threading.Event()
+
+        def ask(_user: Any) -> bool:
+            return self.guard(lambda: cancel and cancel())
+
+        def tell(_user: Any, level: int, line: bytes) -> None:
+            self.guard(lambda: log and log(self.LEVELS[level], text(line) or "") and False)
+
+        self._ask = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)(ask)
+        self._tell = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)(tell)
+        self.struct = struct("tpat_callbacks")(cancel=ctypes.cast(self._ask, ctypes.c_void_p),
+                                               log=ctypes.cast(self._tell, ctypes.c_void_p) if log else None)
+
+    def guard(self, function: Callable[[], object]) -> bool:
+        """Whether the call is to stop: `function` returns true or raises, or another callback did."""
+        try:
+            if function():
+                self.stop.set()
+        except BaseException as error:  # raised again when the library is done
+            self.raised.append(error)
+            self.stop.set()
+        return self.stop.is_set()
+
+    def finish(self) -> None:
+        """Raises what a callback raised."""
+        if self.raised:
+            raise self.raised[0]
+
+
+def failure(context: ctypes.c_void_p, code: int, result: Any = None) -> Error:
     """The exception for a call that failed with this code."""
     where = [text(getattr(library, "tpat_error" + part)(context)) or "" for part in
              ("", "_where", "_advice", "_file", "_node", "_tensor")]
-    kind = Cancelled if cancelled else KINDS.get(code, Error)
-    return kind(code, *where, result=result)
+    return KINDS.get(code, Error)(code, *where, result=result)
 
 
 def strings(value: Any) -> tuple[Strings, Any]:
@@ -177,30 +211,20 @@ def options_of(name: str, version: str, given: dict[str, Any]) -> tuple[Any, lis
     return options, keep
 
 
-def call(name: str, result: str, options: str, cancel: Any, given: dict[str, Any]) -> Result:
+def call(name: str, result: str, options: str, cancel: Any, log: Any, given: dict[str, Any]) -> Result:
     """One call of the library, in a thread of its own, so that Ctrl-C reaches Python: it stops the call and is raised."""
     from ._calls import STRUCTS
     o, keep = options_of(options, f"TPAT_{name.upper()}_VERSION", given) if options else (encode(given["library"]), [])
-    raised: list[BaseException] = []
-    stop = threading.Event()
+    callbacks = Callbacks(cancel, log)
 
     def wrap(function: Any, stops: bool, kinds: list[str]) -> Any:
+        def convert(kind: str, value: int) -> Any:
+            if kind != "text":
+                return read(kind, struct(kind).from_address(value))
+            return text(ctypes.cast(value, ctypes.c_char_p).value) if value else None
+
         def run(_user: Any, *values: Any) -> bool:
-            try:
-                now = []
-                for kind, value in zip(kinds, values):
-                    if kind == "text":
-                        now.append(text(ctypes.cast(value, ctypes.c_char_p).value) if value else None)
-                    else:
-                        now.append(read(kind, struct(kind).from_address(value)))
-                if function and function(*now):
-                    stop.set()
-                if cancel and cancel():
-                    stop.set()
-            except BaseException as error:  # raised again when the library is done
-                raised.append(error)
-                stop.set()
-            return stop.is_set()
+            return callbacks.guard(lambda: function(*map(convert, kinds, values)))
 
         made = ctypes.CFUNCTYPE(ctypes.c_bool if stops else None, ctypes.c_void_p, *[ctypes.c_void_p] * len(kinds))(
             run if stops else lambda *a: run(*a) and None)
@@ -208,10 +232,11 @@ def call(name: str, result: str, options: str, cancel: Any, given: dict[str, Any
         return ctypes.cast(made, ctypes.c_void_p).value
 
     for n, kind, about in STRUCTS[options] if options else ():
-        if kind == "callback" and (given.get(n) or n == "progress"):
+        if kind == "callback" and given.get(n):
             setattr(o, n, wrap(given.get(n), about[0], about[1:]))
 
     context = new_context()
+    library.tpat_set_callbacks(context, ctypes.byref(callbacks.struct))
     out = ctypes.c_void_p()
     code = [0]
 
@@ -225,13 +250,12 @@ def call(name: str, result: str, options: str, cancel: Any, given: dict[str, Any
             try:
                 thread.join()
             except KeyboardInterrupt as error:
-                raised.append(error)
-                stop.set()
-        if raised:
-            raise raised[0]
+                callbacks.raised.append(error)
+                callbacks.stop.set()
+        callbacks.finish()
         made = read(result, struct(result).from_address(out.value)) if out.value else None
         if code[0] < 0:
-            raise failure(context, code[0], stop.is_set(), made)
+            raise failure(context, code[0], made)
         if made is None:
             raise Error(-5, "The library returned no result.")
         return made

@@ -4,10 +4,10 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Mapping, NamedTuple, Sequence, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence, Union, overload
 
 from . import _calls, _dlpack
-from ._lib import Result, Strings, UnsupportedError, UsageError, encode, failure, library, new_context, options_of, struct, text
+from ._lib import Callbacks, Result, UnsupportedError, UsageError, encode, failure, library, new_context, options_of, struct, text
 
 if TYPE_CHECKING:
     import numpy
@@ -89,7 +89,8 @@ class Session:
 
     `device` is "cuda", "cuda:1", "cpu" (also if None), "emulator" or "interpreter". `shape` fixes extents of inputs ("x:4x3xHxW"),
     which makes faster kernels; `value` makes inputs constant ("sr=16000"). Needs NumPy. Any thread may call any method; runs of one
-    session wait for each other. Raises tpat.Error: UnsupportedError for a node that tpat does not support, or a type that NumPy
+    session wait for each other. `cancel` is asked before each piece of the model and returns true to stop a run, which compiles
+    for minutes if the model is large; `log` gets a level, "warning" or "note", and a line. Raises tpat.Error: UnsupportedError for a node that tpat does not support, or a type that NumPy
     cannot hold."""
 
     inputs: list[TensorInfo]  #: in the model's order
@@ -97,10 +98,12 @@ class Session:
     device: str  #: its name: "NVIDIA H100 80GB HBM3"
 
     def __init__(self, model: str | os.PathLike[str], *, device: str | None = None, shape: Sequence[str] | str = (),
-                 value: Sequence[str] | str = ()) -> None:
+                 value: Sequence[str] | str = (), cancel: Callable[[], object] | None = None,
+                 log: Callable[[str, str], object] | None = None) -> None:
         self._lock = threading.Lock()
         self._session = ctypes.c_void_p()
         self._context: ctypes.c_void_p | None = new_context()
+        self._cancel, self._log = cancel, log
         options, keep = options_of("tpat_session_options", "TPAT_SESSION_VERSION",
                                    {"model": model, "device": device, "shape": shape, "value": value})
         code = library.tpat_session_open(self._context, ctypes.byref(self._session), ctypes.byref(options))
@@ -139,7 +142,11 @@ class Session:
         with self._lock:
             if not self._session:
                 raise UsageError(-2, "The session is closed.")
+            callbacks = Callbacks(self._cancel, self._log)
+            library.tpat_set_callbacks(self._context, ctypes.byref(callbacks.struct))
             code = library.tpat_session_run(self._context, ctypes.byref(out), self._session, tensor, ctypes.c_int(len(by_name)))
+            library.tpat_set_callbacks(self._context, None)
+            callbacks.finish()
             if code < 0:
                 raise failure(self._context, code)
             return self._results(struct("tpat_session_ran").from_address(out.value or 0))

@@ -15,6 +15,7 @@ enum err_code {
 	ERR_MODEL = -3,       /* the model file, or another input file, is wrong */
 	ERR_UNSUPPORTED = -4, /* valid, but not supported by tpat */
 	ERR_DEVICE = -5,      /* GPU, driver, NVRTC, C compiler, memory */
+	ERR_CANCELLED = -6,   /* the caller asked to stop; the program then exits with 130 */
 };
 
 /* Things that a failure can name. */

@@ -355,6 +355,8 @@ static int draw_runs(struct job *j)
 	j->runs = j->c->runs > 0 ? j->c->runs : RUNS;
 	j->run = NEWN(j->arena, struct run, j->runs);
 	for (int r = 0; r < j->runs; r++) {
+		if (j->c->stop && j->c->stop(j->c->user))
+			return err_set(j->err, ERR_CANCELLED, "Interrupted.");
 		struct run *run = &j->run[r];
 		run->in = NEWN(j->arena, struct tensor, j->inputs + 1);
 		run->want = NEWN(j->arena, struct tensor, j->outputs + 1);

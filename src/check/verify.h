@@ -35,6 +35,8 @@ struct verify_case {
 	int times;        /* measurements of the first run, with each tactic; 0: none */
 	double most_work; /* verify_draw skips results that take more operations (sample_work); 0: no limit */
 	const char *dump; /* path of the .npz to write if results differ */
+	bool (*stop)(void *user); /* asked before each run; true: ERR_CANCELLED. May be null */
+	void *user;
 };
 
 enum { VERIFY_MOST_TACTICS = 16 };
@@ -59,7 +61,7 @@ struct verify_result {
 };
 
 /* Runs the case; texts are in `a`. A plugin that fails or differs is a result, not an error. Errors: ERR_USAGE if given
- * tensors do not fit the program or no fitting shapes were found; ERR_DEVICE, ERR_USAGE for files. */
+ * tensors do not fit the program or no fitting shapes were found; ERR_DEVICE, ERR_USAGE for files; ERR_CANCELLED. */
 int verify_run(struct verify_result *out, struct verify *v, const struct verify_case *c, struct arena *a,
                struct err *e);
 

@@ -91,8 +91,7 @@ struct engine_library {
 	const struct engine_arch *arch;
 	int archs;
 	int workers; /* compiler threads; 0: one for each processor */
-	/* Called repeatedly, from any thread; returning true stops the build (ERR_USAGE, "interrupted"). May be
-	 * null. */
+	/* Called repeatedly, from any thread; returning true stops the build (ERR_CANCELLED). May be null. */
 	bool (*progress)(void *user, int done, int all, const char *what);
 	/* Called after a failed build for each plugin and architecture whose kernels the compiler refused, with its
 	 * error. */
@@ -100,6 +99,9 @@ struct engine_library {
 	/* Called for each plugin and architecture that was compiled, or whose code was found in the cache. May be null.
 	 */
 	void (*compiled)(void *user, bool found);
+	/* Called for each of these texts as soon as its code is there, from any thread: "tpat_softmax_x.cu", "sm_90".
+	 * May be null. */
+	void (*made)(void *user, const char *what, const char *arch, bool found);
 	void *user;
 };
 

@@ -47,6 +47,7 @@ struct build {
 	const char *deploy;
 	bool guessed;              /* some extents in `deploy` are examples */
 	struct tpat_texts earlier; /* libraries of earlier builds that the model still needs */
+	struct tpat_talk *talk;
 	struct arena *arena;
 	struct err *err;
 };

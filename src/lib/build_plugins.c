@@ -311,13 +311,16 @@ int build_plugins(struct build *b)
 		vec_push(b->arena, &made[i]->nodes, r->label);
 	}
 	name_all(b);
+	vec_each (m, &b->plugins)
+		if (!(*m)->like)
+			tpat_say(b->talk, TPAT_LOG_NOTE, "%s: schedule %s, by %s", (*m)->name, (*m)->decisions,
+			         (*m)->tuned.choice ? "the tuning database" : "the cost model");
 	return check_tuned(b);
 }
 
 int build_progress(struct build *b, const char *stage, const char *what, int done, int all)
 {
 	struct tpat_progress p = { stage, what, done, all };
-	if (b->o->progress && b->o->progress(b->o->user, &p))
-		return err_set(b->err, ERR_USAGE, "Interrupted.");
-	return 0;
+	bool stops = b->o->progress && b->o->progress(b->o->user, &p);
+	return stops || tpat_stops(b->talk) ? tpat_cancelled(b->err) : 0;
 }

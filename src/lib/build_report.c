@@ -193,6 +193,8 @@ void build_report(struct build *b)
 	vec_each (w, &b->graph->warnings)
 		vec_push(b->arena, &warnings, arena_strdup(b->arena, *w));
 	r->warnings = tpat_strings_of(&warnings);
+	vec_each (w, &warnings)
+		tpat_say(b->talk, TPAT_LOG_WARNING, "%s", *w);
 	r->deploy = b->deploy;
 	r->guessed = b->guessed;
 	r->runs = b->graph->version->runs;

@@ -1,4 +1,5 @@
 /* The library's context: errors, memory, and the start of every call. The pipeline is in tpat_build.c. */
+#include "base/threads.h"
 #include "lib/tpat_inside.h"
 
 #include <setjmp.h>
@@ -13,6 +14,7 @@ struct tpat *tpat_new(void)
 	struct arena *own = arena_new();
 	struct tpat *t = NEW(own, struct tpat);
 	t->own = own;
+	t->talk.lock = lock_new(own);
 	arena_guard_pop(&guard);
 	return t;
 }
@@ -21,6 +23,7 @@ void tpat_free(struct tpat *t)
 {
 	if (!t)
 		return;
+	lock_free(t->talk.lock);
 	arena_free(t->arena);
 	arena_free(t->own);
 }

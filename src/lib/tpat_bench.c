@@ -25,6 +25,7 @@ struct bench {
 	struct tpat_tuned *tuned;     /* null: the cost model decides */
 	struct tpat_extents *extents; /* expected by the user */
 	int lock;                     /* descriptor of o->lock while held, else -1 */
+	struct tpat_talk *talk;
 	struct arena *arena;
 	struct err *err;
 };
@@ -211,13 +212,16 @@ static int bench_all(struct bench *b)
 		struct err e = { 0 };
 		if (region->folded)
 			continue;
-		if (b->o->progress && b->o->progress(b->o->user, &progress))
-			return err_set(b->err, ERR_USAGE, "Interrupted.");
+		if ((b->o->progress && b->o->progress(b->o->user, &progress)) || tpat_stops(b->talk))
+			return tpat_cancelled(b->err);
 		struct arena *scratch = arena_new();
 		t->node = arena_strdup(b->arena, region->label);
 		t->inputs = t->outputs = t->schedule = t->bound = "";
 		if (bench_region(b, region, t, scratch, &e) < 0)
 			t->error = arena_printf(b->arena, "%s%s", e.where, e.text);
+		const char *bad = t->error ? t->error : t->wrong;
+		tpat_say(b->talk, bad ? TPAT_LOG_WARNING : TPAT_LOG_NOTE, bad ? "%s: %s" : "%s: schedule %s", t->node,
+		         bad ? bad : t->schedule);
 		out->failed += t->error || t->wrong;
 		out->timings++;
 		arena_free(scratch);
@@ -279,6 +283,7 @@ static int run(struct tpat *t, void *arg)
 	*b = (struct bench){ .o = c->o, .result = NEW(t->arena, struct tpat_benched), .lock = -1 };
 	b->arena = t->arena;
 	b->err = &t->err;
+	b->talk = &t->talk;
 	if (c->o->version != TPAT_BENCH_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_bench have another version, or no model.");
 	t->cleanup = clean_up;

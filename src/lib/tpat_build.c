@@ -32,7 +32,14 @@ static bool compiling(void *user, int done, int all, const char *what)
 {
 	const struct build *b = user;
 	struct tpat_progress p = { "compile", what, done, all };
-	return b->o->progress && b->o->progress(b->o->user, &p);
+	bool stops = b->o->progress && b->o->progress(b->o->user, &p);
+	return stops || tpat_stops(b->talk);
+}
+
+static void tell_made(void *user, const char *what, const char *arch, bool found)
+{
+	const struct build *b = user;
+	tpat_say(b->talk, TPAT_LOG_NOTE, found ? "%s: code for %s from the cache" : "%s: compiled for %s", what, arch);
 }
 
 static void note_refused(void *user, const struct engine_plugin *p, const char *why)
@@ -130,6 +137,7 @@ static int build_library(struct build *b, const struct engine_plugin *plugin, in
 		.progress = compiling,
 		.refused = note_refused,
 		.compiled = count_compiled,
+		.made = tell_made,
 		.user = b,
 	};
 	return b->graph->engine->build(&l, folder, tpat_output_library(&b->out, place), b->arena, b->err);
@@ -249,7 +257,11 @@ static int run(struct tpat *t, void *arg)
 {
 	struct build_call *c = arg;
 	struct build *b = NEW(t->arena, struct build);
-	*b = (struct build){ .o = c->o, .result = NEW(t->arena, struct tpat_built), .arena = t->arena, .err = &t->err };
+	*b = (struct build){ .o = c->o,
+		             .result = NEW(t->arena, struct tpat_built),
+		             .talk = &t->talk,
+		             .arena = t->arena,
+		             .err = &t->err };
 	t->cleanup = build_end;
 	t->cleanup_arg = b;
 	TRY(build_model(b));

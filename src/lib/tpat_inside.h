@@ -14,12 +14,28 @@
 #include "sched/sched.h"
 #include "tpat/tpat.h"
 
+/* tpat_talk.c: the context's callbacks. Null is fine for all of these: no callbacks. */
+struct tpat_talk {
+	struct tpat_callbacks call;
+	struct lock *lock; /* of `log`, which one thread at a time calls */
+};
+bool tpat_stops(const struct tpat_talk *x); /* asks `cancel`; any thread */
+int tpat_cancelled(struct err *e);          /* sets the error of a call that stops: ERR_CANCELLED */
+/* Tells `log` a line, without its end; any thread. */
+void tpat_say(struct tpat_talk *x, enum tpat_log_level level, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* The same for the session of a run. */
+struct run_session;
+void tpat_watch(struct run_session *s, struct tpat_talk *x);
+
 struct tpat {
 	struct arena *own;   /* holds this struct */
 	struct arena *arena; /* of the last call's results */
 	struct err err;
 	void (*cleanup)(void *arg); /* of the running call; runs when it ends, also on failure */
 	void *cleanup_arg;
+	struct tpat_talk talk;
 };
 
 struct tpat_texts {

@@ -17,6 +17,7 @@ struct kernel_run {
 	struct tpat_verification *verification[2]; /* with the edited text, with the library as it is */
 	const char *model, *library;               /* of the build */
 	const char *device, *work;                 /* a temporary folder */
+	struct tpat_talk *talk;
 	struct arena *arena;
 	struct err *err;
 };
@@ -63,7 +64,8 @@ static bool compiling(void *user, int done, int all, const char *what)
 {
 	const struct kernel_run *k = user;
 	struct tpat_progress p = { "compile", what, done, all };
-	return k->o->progress && k->o->progress(k->o->user, &p);
+	bool stops = k->o->progress && k->o->progress(k->o->user, &p);
+	return stops || tpat_stops(k->talk);
 }
 
 /* Makes a library with the edited text for the GPU. */
@@ -111,13 +113,16 @@ static int verify(struct kernel_run *k, const struct tpat_verified **out, struct
 }
 
 /* Times of the library as it is. Its results do not matter, and neither does a library that cannot run. */
-static void time_before(struct kernel_run *k, struct tpat_kernel_run *r, struct tpat *t)
+static int time_before(struct kernel_run *k, struct tpat_kernel_run *r, struct tpat *t)
 {
 	const struct tpat_verified *before = NULL;
-	if (verify(k, &before, t, 1, k->library, k->edited.folder) < 0)
-		err_clear(k->err);
+	int rc = verify(k, &before, t, 1, k->library, k->edited.folder);
+	if (rc == ERR_CANCELLED)
+		return rc;
+	err_clear(k->err);
 	if (before && before->checks == 1 && before->check[0].times == r->check->times)
 		r->before = before->check[0].time;
+	return 0;
 }
 
 static int run_edited(struct kernel_run *k, struct tpat_kernel_run *r, struct tpat *t)
@@ -135,9 +140,7 @@ static int run_edited(struct kernel_run *k, struct tpat_kernel_run *r, struct tp
 	if (!verified->checks) /* interrupted */
 		return rc;
 	r->check = &verified->check[0];
-	if (rc == 0 && gpu)
-		time_before(k, r, t);
-	return rc;
+	return rc == 0 && gpu ? time_before(k, r, t) : rc;
 }
 
 struct kernel_call {
@@ -151,7 +154,7 @@ static int run(struct tpat *t, void *arg)
 	struct kernel_run *k = NEW(t->arena, struct kernel_run);
 	struct tpat_kernel_run *r = NEW(t->arena, struct tpat_kernel_run);
 	char *work;
-	*k = (struct kernel_run){ .o = c->o, .arena = t->arena, .err = &t->err };
+	*k = (struct kernel_run){ .o = c->o, .talk = &t->talk, .arena = t->arena, .err = &t->err };
 	if (c->o->version != TPAT_KERNEL_VERSION || !c->o->file)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_kernel have another version, or no file.");
 	t->cleanup = clean_up;

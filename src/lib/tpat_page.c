@@ -179,7 +179,9 @@ static int run(struct tpat *t, void *arg)
 	struct tpat_build_options *o = NEW(a, struct tpat_build_options);
 	struct build *b = NEW(a, struct build);
 	*o = *c->o;
-	*b = (struct build){ .o = o, .result = NEW(a, struct tpat_built), .arena = a, .err = &t->err };
+	*b = (struct build){
+		.o = o, .result = NEW(a, struct tpat_built), .talk = &t->talk, .arena = a, .err = &t->err
+	};
 	t->cleanup = build_end;
 	t->cleanup_arg = b;
 	o->explain = true;

@@ -14,6 +14,7 @@ struct rebuild {
 	const char *base; /* the folder of the model and its libraries */
 	const char *view; /* the folder to rebuild with other kernels in it; null: as it is */
 	struct tpat_texts libraries, compiled;
+	struct tpat_talk *talk;
 	struct arena *arena;
 	struct err *err;
 };
@@ -22,7 +23,8 @@ static bool compiling(void *user, int done, int all, const char *what)
 {
 	const struct rebuild *b = user;
 	struct tpat_progress p = { "compile", what, done, all };
-	return b->o->progress && b->o->progress(b->o->user, &p);
+	bool stops = b->o->progress && b->o->progress(b->o->user, &p);
+	return stops || tpat_stops(b->talk);
 }
 
 /* ---- The folder's tpat.json. */
@@ -214,9 +216,11 @@ static int run(struct tpat *t, void *arg)
 {
 	struct rebuild_call *c = arg;
 	struct rebuild *b = NEW(t->arena, struct rebuild);
-	*b = (struct rebuild){
-		.o = c->o, .result = NEW(t->arena, struct tpat_rebuilt), .arena = t->arena, .err = &t->err
-	};
+	*b = (struct rebuild){ .o = c->o,
+		               .result = NEW(t->arena, struct tpat_rebuilt),
+		               .talk = &t->talk,
+		               .arena = t->arena,
+		               .err = &t->err };
 	if (c->o->version != TPAT_REBUILD_VERSION || !c->o->folder)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_rebuild have another version, or no folder.");
 	t->cleanup = clean_up;

@@ -20,6 +20,7 @@ struct whole {
 	} shapes;
 	struct map drawn; /* struct tensor: random inputs, by name */
 	int phases;
+	struct tpat_talk *talk;
 	struct arena *arena;
 	struct err *err;
 };
@@ -197,6 +198,7 @@ static int run_phase(struct whole *w, const struct graph_node *n)
 		return graph_node_check(g, n->index, w->err);
 	TRY(inputs_of(&in, w));
 	w->session = run_open(&w->on, g, w->arena);
+	tpat_watch(w->session, w->talk);
 	TRY(run_values(out, w->session, want, wants, in, w->err));
 	for (int i = 0; i < wants; i++)
 		make_constant(w, want[i]->name, &out[i]);
@@ -256,6 +258,7 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	if (unused)
 		return err_set(w->err, ERR_USAGE, "%s has no input \"%s\".", w->o->model, unused);
 	w->session = run_open(&w->on, g, w->arena);
+	tpat_watch(w->session, w->talk);
 	TRY(run_graph(out, &counts, w->session, in, w->err));
 	for (int i = 0; i < g->outputs.n; i++) {
 		const char *name = g->outputs.at[i]->name;
@@ -286,7 +289,9 @@ static int run(struct tpat *t, void *arg)
 {
 	struct run_call *c = arg;
 	struct whole *w = NEW(t->arena, struct whole);
-	*w = (struct whole){ .o = c->o, .drawn = map_new(t->arena), .arena = t->arena, .err = &t->err };
+	*w = (struct whole){
+		.o = c->o, .drawn = map_new(t->arena), .talk = &t->talk, .arena = t->arena, .err = &t->err
+	};
 	if (c->o->version != TPAT_RUN_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_run have another version, or no model.");
 	t->cleanup = clean_up;

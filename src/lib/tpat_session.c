@@ -335,6 +335,7 @@ static int run_call(struct tpat *t, void *arg)
 	arena_free(s->last);
 	s->last = arena_new();
 	s->extents = map_new(s->last);
+	tpat_watch(s->run, &t->talk);
 	int rc = run_session(c);
 	s->broken = false;
 	return rc;

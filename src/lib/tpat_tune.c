@@ -47,9 +47,11 @@ static int run(struct tpat *t, void *arg)
 {
 	struct tune_call *c = arg;
 	struct tuning *x = NEW(t->arena, struct tuning);
-	*x = (struct tuning){
-		.o = c->o, .result = NEW(t->arena, struct tpat_tuning), .arena = t->arena, .err = &t->err
-	};
+	*x = (struct tuning){ .o = c->o,
+		              .result = NEW(t->arena, struct tpat_tuning),
+		              .talk = &t->talk,
+		              .arena = t->arena,
+		              .err = &t->err };
 	if (c->o->version != TPAT_TUNE_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE, "The options of tpat_tune have another version, or no model.");
 	t->cleanup = clean_up;

@@ -26,6 +26,7 @@ struct tpat_verification {
 	struct {
 		VEC(struct tpat_check);
 	} checks;
+	struct tpat_talk *talk;
 	struct arena *arena;
 	struct err *err;
 };
@@ -186,6 +187,11 @@ static int describe_input(struct verify_input *out, struct tpat_verification *v,
 	return 0;
 }
 
+static bool stops(void *talk)
+{
+	return tpat_stops(talk);
+}
+
 static const struct tpat_time *times_of(struct tpat_verification *v, const struct verify_result *r)
 {
 	struct tpat_time *time = NEWN(v->arena, struct tpat_time, r->tactics + 1);
@@ -216,6 +222,8 @@ static int run_plugin(struct tpat_check *out, struct tpat_verification *v, struc
 		.runs = v->o->runs,
 		.times = v->edit ? v->edit->times : 0,
 		.dump = path_join(a, v->o->dump ? v->o->dump : ".", arena_printf(a, "%s.npz", name)),
+		.stop = stops,
+		.user = v->talk,
 	};
 	if (verify_run(&r, v->verify, &c, a, v->err) < 0)
 		return err_about(v->err, ERR_NODE, n->label), err_where(v->err, "%s: node %s: ", v->o->model, n->label);
@@ -252,6 +260,11 @@ static void tell(struct tpat_verification *v, struct tpat_check check)
 	r->check = v->checks.at;
 	r->checks = v->checks.n;
 	r->failed += !check.passed;
+	if (check.passed)
+		tpat_say(v->talk, TPAT_LOG_NOTE, "%s: agrees with the original nodes, max absolute error %.3g",
+		         check.plugin, check.max_absolute);
+	else
+		tpat_say(v->talk, TPAT_LOG_WARNING, "%s: %s", check.plugin, check.error ? check.error : check.worst);
 	if (v->o->checked)
 		v->o->checked(v->o->user, r);
 }
@@ -271,6 +284,11 @@ static int check_plugin(struct tpat_verification *v, struct graph *g, const stru
 	if (opened < 0 || run_plugin(&check, v, g, n) < 0) {
 		if (v->err->code == ERR_USAGE || (opened < 0 && v->libraries == 1))
 			return v->err->code;
+		if (v->err->code == ERR_CANCELLED) {
+			v->result->interrupted = true;
+			err_clear(v->err);
+			return 0;
+		}
 		check.passed = false;
 		check.error = arena_printf(v->arena, "%s%s%s%s", v->err->where, v->err->text,
 		                           *v->err->advice ? " " : "", v->err->advice);
@@ -396,14 +414,19 @@ static int choose_all(struct tpat_verification *v)
 	return 0;
 }
 
+static bool is_stopped(struct tpat_verification *v, const struct graph_node *n)
+{
+	struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, v->result->plugins };
+	v->result->interrupted |= (v->o->progress && v->o->progress(v->o->user, &p)) || tpat_stops(v->talk);
+	return v->result->interrupted;
+}
+
 static int check_graph(struct tpat_verification *v, struct graph *g, struct map *seen)
 {
 	vec_each (n, &g->nodes) {
 		if (!is_chosen(v, g, n) || map_get(seen, n->proto->op_type))
 			continue;
-		struct tpat_progress p = { "verify", n->proto->op_type, v->checks.n, v->result->plugins };
-		v->result->interrupted |= v->o->progress && v->o->progress(v->o->user, &p);
-		if (v->result->interrupted)
+		if (v->result->interrupted || is_stopped(v, n))
 			return 0;
 		map_put(seen, n->proto->op_type, v);
 		TRY(check_plugin(v, g, n));
@@ -439,7 +462,7 @@ int tpat_verification_run(struct tpat_verification **out, const struct tpat_veri
 {
 	struct tpat_verification *v = *out = NEW(t->arena, struct tpat_verification);
 	const struct tpat_strings none = { 0 };
-	*v = (struct tpat_verification){ .o = o, .edit = edit, .arena = t->arena, .err = &t->err };
+	*v = (struct tpat_verification){ .o = o, .edit = edit, .talk = &t->talk, .arena = t->arena, .err = &t->err };
 	TRY(read_given(v));
 	TRY(tpat_open(&v->model, &v->graph, o->model, &none, &none, o->tensorrt, t->arena, &t->err));
 	TRY(find_plugins(v));
@@ -452,7 +475,7 @@ int tpat_verification_run(struct tpat_verification **out, const struct tpat_veri
 	TRY(check_all(v));
 	*result = r;
 	if (r->interrupted)
-		return err_set(&t->err, ERR_USAGE, "Interrupted.");
+		return tpat_cancelled(&t->err);
 	if (r->failed)
 		return err_set(&t->err, ERR_DIFFER, "%d of %d plugins of %s differ from the original nodes.", r->failed,
 		               r->checks, o->model);

@@ -158,7 +158,7 @@ static int start(struct sharing *x, int i)
 static void show(struct sharing *x, const struct tpat_tune_progress *p)
 {
 	const struct tpat_tune_options *o = x->t->o;
-	x->stops |= o->progress && o->progress(o->user, p);
+	x->stops |= (o->progress && o->progress(o->user, p)) || tpat_stops(x->t->talk);
 }
 
 static void take_progress(struct sharing *x, int i)
@@ -189,6 +189,7 @@ static void take_result(struct sharing *x)
 	for (size_t k = 0; k < sizeof text / sizeof *text; k++)
 		*text[k] = take_text(&x->told, &at, x->t->arena);
 	vec_push(x->t->arena, &x->tuned, r);
+	tuning_tell(x->t, &r);
 	vec_push(x->t->arena, &x->region, x->told.region);
 }
 
@@ -266,6 +267,8 @@ static int wait_for_all(struct sharing *x)
 				rc = take(x, i) < 0 ? x->t->err->code : rc;
 		if (x->shown.node)
 			show(x, &x->shown);
+		else
+			x->stops |= tpat_stops(x->t->talk);
 		if ((x->stops || rc < 0) && !told) {
 			told = true;
 			stop_all(x);
@@ -304,7 +307,7 @@ static int finish(struct sharing *x)
 	struct tpat_tune_options o = *t->o;
 	o.shards = x->n;
 	*own = (struct tuning){
-		.o = &o, .result = NEW(t->arena, struct tpat_tuning), .arena = t->arena, .err = t->err
+		.o = &o, .result = NEW(t->arena, struct tpat_tuning), .talk = t->talk, .arena = t->arena, .err = t->err
 	};
 	own->device_name = t->o->devices.at[0];
 	own->finishes = true;

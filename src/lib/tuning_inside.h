@@ -33,8 +33,9 @@ struct tuning {
 	int *index;    /* of each result's region */
 	const char *folder;
 	struct tpat_texts warnings;
-	struct map done;  /* by hash and extents: tpat_tuned */
-	int done_regions; /* of tuning_regions() */
+	struct map done;        /* by hash and extents: tpat_tuned */
+	int done_regions;       /* of tuning_regions() */
+	struct tpat_talk *talk; /* null in the processes that share the work: the first one asks and tells */
 	struct arena *arena;
 	struct err *err;
 };
@@ -58,6 +59,8 @@ struct job {
 
 /* Adds a warning, a sentence, unless there already. */
 void tuning_warn(struct tuning *t, const char *text);
+/* Tells the log what was found. */
+void tuning_tell(struct tuning *t, const struct tpat_tuned_node *r);
 double tuning_floor(const struct tuning *t, double bytes); /* lower bound in ns: moving the bytes; 0: unknown */
 
 /* Opens the model, the device and the database, and tunes. `t` has options, result, arena and err. */

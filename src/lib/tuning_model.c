@@ -23,6 +23,16 @@ void tuning_warn(struct tuning *t, const char *text)
 		if (strcmp(*have, text) == 0)
 			return;
 	vec_push(t->arena, &t->warnings, arena_strdup(t->arena, text));
+	tpat_say(t->talk, TPAT_LOG_WARNING, "%s", text);
+}
+
+void tuning_tell(struct tuning *t, const struct tpat_tuned_node *r)
+{
+	if (r->error)
+		tpat_say(t->talk, TPAT_LOG_WARNING, "%s: %s", r->node, r->error);
+	else if (r->schedule)
+		tpat_say(t->talk, TPAT_LOG_NOTE, "%s: schedule %s, %.0f ns, after %d trials in %.1f s: %s", r->node,
+		         r->schedule, r->ns, r->trials, r->seconds, r->end);
 }
 
 static void tell_over(struct tuning *t, const struct tpat_tuned_node *r)
@@ -36,8 +46,10 @@ static void tell_over(struct tuning *t, const struct tpat_tuned_node *r)
 		                        .floor_ns = r->floor_ns,
 		                        .seconds = r->seconds,
 		                        .over = true };
+	tuning_tell(t, r);
 	if (t->o->progress && !r->same_as)
 		t->result->interrupted |= t->o->progress(t->o->user, &p);
+	t->result->interrupted |= tpat_stops(t->talk);
 }
 
 /* Tunes at the optimum first, then at a profile's minimum and maximum if they differ. All share the budget. */

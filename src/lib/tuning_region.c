@@ -36,7 +36,8 @@ static bool progress(void *user, const struct tune_state *s)
 		                        .floor_ns = tuning_floor(j->t, s->bytes),
 		                        .seconds = s->seconds,
 		                        .left = s->left };
-	return o->progress && o->progress(o->user, &p);
+	bool stops = o->progress && o->progress(o->user, &p);
+	return stops || tpat_stops(j->t->talk);
 }
 
 static bool extent(void *job, expr symbol, int64_t *value)

@@ -30,6 +30,14 @@ struct run_launch_time {
 	double bytes;       /* of all tensors that it reads or writes, each once */
 };
 
+/* What a session asks and tells while it runs. All may be null. */
+struct run_watch {
+	bool (*stop)(void *user); /* asked before each piece; true: the run ends with ERR_CANCELLED */
+	void (*compiled)(void *user, const char *piece);
+	void *user;
+};
+void run_watch(struct run_session *s, const struct run_watch *w); /* copied; for later runs */
+
 /* A tensor that a run reads or makes: on the host, on the device, or both. */
 struct run_tensor {
 	struct tensor tensor; /* data null: not on the host */

@@ -81,6 +81,8 @@ static int piece_of(struct run_piece **out, struct run_session *s, const int *no
 static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 {
 	const struct graph_region *r = p->region;
+	if (s->watch.stop && s->watch.stop(s->watch.user))
+		return err_set(e, ERR_CANCELLED, "Interrupted.");
 	struct run_value **in = NEWN(s->run, struct run_value *, r->inputs.n + 1);
 	struct run_value *out = NEWN(s->run, struct run_value, r->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++)
@@ -116,6 +118,11 @@ struct run_session *run_open(const struct run_device *on, struct graph *g, struc
 		.on = *on, .graph = g, .arena = a, .memory = { .dev = on->dev, .arena = a }, .constants = map_new(a)
 	};
 	return s;
+}
+
+void run_watch(struct run_session *s, const struct run_watch *w)
+{
+	s->watch = *w;
 }
 
 void run_close(struct run_session *s)

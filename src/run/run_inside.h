@@ -58,6 +58,7 @@ struct run_launch {
 
 struct run_session {
 	struct run_device on;
+	struct run_watch watch;
 	struct graph *graph;
 	struct arena *arena;
 	struct run_memory memory;

@@ -32,7 +32,10 @@ static int compile(struct run_session *s, struct run_piece *p, struct err *e)
 		                     .text = str_text(&text),
 		                     .may_race = ir_replaces(p->program) };
 	TRY(d->compile(d, &code, &source, NULL, s->arena, e));
-	return d->load(d, &p->module, &code, e);
+	TRY(d->load(d, &p->module, &code, e));
+	if (s->watch.compiled)
+		s->watch.compiled(s->watch.user, p->region->label);
+	return 0;
 }
 
 /* ---- What a launch needs. */

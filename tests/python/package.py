@@ -76,9 +76,52 @@ class Package(unittest.TestCase):
     def test_cancel(self):
         event = threading.Event()
         event.set()
-        with self.assertRaises(tpat.Cancelled):
+        with self.assertRaises(tpat.Cancelled) as raised:
             tpat.build(self.model, all=True, arch="sm_90", cancel=event.is_set)
+        self.assertEqual((raised.exception.code, raised.exception.message), (-6, "Interrupted."))
         self.assertEqual(os.listdir(self.here.name), ["small.onnx"])
+
+    def test_cancel_at_each_question(self):
+        """Whenever a build is cancelled, by `cancel` or by `progress`, no file is left."""
+        nodes, asked = ["product", "probabilities"], []
+        os.mkdir(self.path("out"))
+        tpat.build(self.model, node=nodes, arch="sm_90", output=self.path("out/net.onnx"), workers=1, cancel=lambda: asked.append(1))
+        shutil.rmtree(self.path("out"))
+        self.assertGreater(len(asked), 4)
+        for stop_at in range(1, len(asked) + 1):
+            count = []
+            with self.assertRaises(tpat.Cancelled):
+                tpat.build(self.model, node=nodes, arch="sm_90", workers=1, cancel=lambda: count.append(1) or len(count) == stop_at)
+            self.assertEqual(os.listdir(self.here.name), ["small.onnx"])
+        for stage in "program", "compile", "write":
+            with self.assertRaises(tpat.Cancelled):
+                tpat.build(self.model, node=nodes, arch="sm_90", progress=lambda p: p.stage == stage)
+            self.assertEqual(os.listdir(self.here.name), ["small.onnx"])
+
+    def test_log_and_progress(self):
+        lines, seen = [], []
+        built = tpat.build(self.model, node=["product", "probabilities"], arch="sm_90", log=lambda *line: lines.append(line),
+                           progress=lambda p: seen.append((p.stage, p.done, p.all)))
+        self.assertEqual(seen[0], ("program", 0, 2))
+        self.assertEqual(seen[-1], ("write", 0, 1))
+        self.assertEqual([text for level, text in lines if level == "warning"], built.warnings)
+        for plugin in built.plugin:
+            self.assertIn(("note", f"{plugin.name}: schedule {plugin.decisions}, by the cost model"), lines)
+        self.assertEqual(sum(" for sm_90" in text for level, text in lines if level == "note"), 2)
+        with self.assertRaises(ZeroDivisionError):
+            tpat.build(self.model, node="product", arch="sm_90", output=self.path("other.onnx"), log=lambda level, text: 1 // 0)
+        self.assertFalse(os.path.exists(self.path("other.onnx")))
+
+    def test_cancel_verify(self):
+        built = tpat.build(self.model, node=["product", "probabilities"], arch="sm_90")
+        seen = []
+        with self.assertRaises(tpat.Cancelled) as raised:
+            tpat.verify(built.output, device="cpu", checked=lambda so_far: seen.append(so_far.checks), cancel=lambda: bool(seen))
+        self.assertEqual((seen, raised.exception.result.checks, raised.exception.result.interrupted), ([1], 1, True))
+
+    def test_cancel_tune(self):
+        found = tpat.tune(self.model, node="probabilities", device="cpu", db=self.path("t.db"), seconds=60, workers=1, cancel=lambda: True)
+        self.assertTrue(found.interrupted)
 
     def test_exception_of_a_callback(self):
         with self.assertRaises(ZeroDivisionError):

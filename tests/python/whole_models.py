@@ -212,6 +212,20 @@ class WholeModels(unittest.TestCase):
         numpy.testing.assert_allclose(tpat.run(self.model, [x])["y"], self.reference(x), rtol=1e-4, atol=1e-5)
         self.assertEqual(tpat.run(self.model, shape="x:2x4", device="interpreter").outputs, ["y: f32[2,3]"])
 
+    def test_cancel(self):
+        stop, lines = [True], []
+        with tpat.Session(self.model, cancel=lambda: stop[0], log=lambda *line: lines.append(line)) as session:
+            with self.assertRaises(tpat.Cancelled):
+                session.run({"x": self.rows(3)})
+            stop[0] = False
+            self.check(session, self.rows(3))
+            once = len(lines)
+            self.check(session, self.rows(4))
+        self.assertTrue(once and all(level == "note" and text.endswith(": compiled") for level, text in lines))
+        self.assertEqual(len(lines), once)
+        with tpat.Session(self.model, cancel=lambda: 1 // 0) as session:
+            self.assertRaises(ZeroDivisionError, session.run, {"x": self.rows(3)})
+
     def test_threads(self):
         """Runs of one session wait for each other, and each gets its own results."""
         wrong = []

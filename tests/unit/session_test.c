@@ -231,6 +231,43 @@ static void check_device_memory(const char *path)
 	tpat_session_close(s);
 }
 
+static int asked, compiled;
+
+static bool stop_once(void *user)
+{
+	(void)user;
+	return asked++ == 0;
+}
+
+static void count_compiled(void *user, enum tpat_log_level level, const char *text)
+{
+	(void)user;
+	compiled += level == TPAT_LOG_NOTE && strstr(text, ": compiled") != NULL;
+}
+
+/* A run that is stopped leaves a session that runs. */
+static void check_cancel(const char *path)
+{
+	struct tpat_session *s = open_session(path, "cpu", false);
+	const struct tpat_session_ran *r;
+	struct values v;
+
+	if (!s)
+		return;
+	fill(&v, 3, 3, 0);
+	tpat_set_callbacks(t, &(struct tpat_callbacks){ stop_once, count_compiled, NULL });
+	CHECK_INT(tpat_session_run(t, &r, s, v.input, 3), TPAT_CANCELLED);
+	CHECK(r == NULL);
+	CHECK_INT(compiled, 0);
+	run_rows(s, 3, 3, -2);
+	CHECK(compiled > 0);
+	int once = compiled;
+	run_rows(s, 4, 4, -2);
+	CHECK_INT(compiled, once);
+	tpat_set_callbacks(t, NULL);
+	tpat_session_close(s);
+}
+
 static void check_open(const char *path)
 {
 	struct tpat_session_options o = TPAT_SESSION_OPTIONS;
@@ -267,6 +304,7 @@ int main(void)
 	for (int i = 0; i < 3; i++)
 		check_device(path, device[i]);
 	check_device_memory(path);
+	check_cancel(path);
 	file_remove_tree(folder);
 	tpat_free(t);
 	arena_free(arena);

@@ -85,10 +85,112 @@ static void test_stop(struct tpat *t)
 	o.type = (struct tpat_strings){ type, 1 };
 	o.progress = progress;
 	o.user = &seen;
-	CHECK_INT(tpat_build(t, &b, &o), TPAT_USAGE);
+	CHECK_INT(tpat_build(t, &b, &o), TPAT_CANCELLED);
 	CHECK_STR(tpat_error(t), "Interrupted.");
 	CHECK(!file_exists(o.output) && !file_exists(place("libtpat_stopped.so")) &&
 	      !file_exists(place("stopped.tpat")));
+}
+
+/* ---- Callbacks of the context. */
+
+struct talk {
+	int asked, stop_at; /* stop_at: the number of the question that is answered with yes; 0: none */
+	int warnings, notes, schedules, codes;
+};
+
+static bool cancel(void *user)
+{
+	struct talk *x = user;
+	return __atomic_add_fetch(&x->asked, 1, __ATOMIC_RELAXED) == x->stop_at;
+}
+
+static void take_log(void *user, enum tpat_log_level level, const char *text)
+{
+	struct talk *x = user;
+	*(level == TPAT_LOG_WARNING ? &x->warnings : &x->notes) += 1;
+	x->schedules += strstr(text, ": schedule ") != NULL;
+	x->codes += strstr(text, " for sm_90") != NULL;
+	CHECK(*text && !strchr(text, '\n'));
+}
+
+/* Names in the test's folder, hidden ones too. */
+static int files(void)
+{
+	int n = 0;
+	file_list(&n, folder, arena);
+	return n;
+}
+
+/* Stops a build at each of its questions in turn: every time the code says so, and no file is left. */
+static void test_cancel(struct tpat *t)
+{
+	const struct tpat_built *b;
+	struct talk x = { 0 };
+	const char *const type[] = { "Relu", "Softmax" }, *const arch[] = { "sm_90" };
+	struct tpat_build_options o = TPAT_BUILD_OPTIONS;
+	int before = files(), code = TPAT_CANCELLED, stopped = 0;
+	o.model = place("model.onnx");
+	o.output = place("cancelled.onnx");
+	o.type = (struct tpat_strings){ type, 2 };
+	o.arch = (struct tpat_strings){ arch, 1 };
+	o.workers = 2;
+	for (int at = 1; code == TPAT_CANCELLED && at < 100; at++) {
+		x = (struct talk){ .stop_at = at };
+		tpat_set_callbacks(t, &(struct tpat_callbacks){ cancel, take_log, &x });
+		code = tpat_build(t, &b, &o);
+		if (code != TPAT_CANCELLED)
+			break;
+		CHECK(b == NULL);
+		CHECK_STR(tpat_error(t), "Interrupted.");
+		CHECK_INT(files(), before);
+		stopped++;
+	}
+	tpat_set_callbacks(t, NULL);
+	CHECK(stopped >= 2);     /* before each program at least */
+	if (code == TPAT_DEVICE) /* no NVRTC */
+		return;
+	CHECK_INT(code, 0);
+	CHECK(stopped > 4);
+	CHECK_INT(x.schedules, 2);
+	CHECK_INT(x.codes, 2);
+	CHECK(files() > before);
+
+	struct tpat_verify_options v = TPAT_VERIFY_OPTIONS;
+	const struct tpat_verified *r;
+	int asked = 0;
+	v.model = o.output;
+	v.device = "cpu";
+	for (int at = 0; at <= asked; at++) {
+		x = (struct talk){ .stop_at = at };
+		tpat_set_callbacks(t, &(struct tpat_callbacks){ cancel, take_log, &x });
+		code = tpat_verify(t, &r, &v);
+		asked = at ? asked : x.asked;
+		CHECK_INT(code, at ? TPAT_CANCELLED : 0);
+		CHECK(r && r->interrupted == (at > 0) && r->checks == x.notes);
+		CHECK(at || (r && r->checks == 2));
+	}
+	CHECK_INT(asked, 2 + 2 * 3); /* each plugin, and each of its runs */
+	tpat_set_callbacks(t, NULL);
+}
+
+/* A tuning that is stopped gives what it has. */
+static void test_cancel_tune(struct tpat *t)
+{
+	const struct tpat_tuning *r;
+	struct talk x = { .stop_at = 1 };
+	const char *const type[] = { "Softmax" };
+	struct tpat_tune_options o = TPAT_TUNE_OPTIONS;
+	o.model = place("model.onnx");
+	o.type = (struct tpat_strings){ type, 1 };
+	o.device = "cpu";
+	o.db = place("tuning.db");
+	o.seconds = 60;
+	o.workers = 1;
+	tpat_set_callbacks(t, &(struct tpat_callbacks){ cancel, take_log, &x });
+	CHECK_INT(tpat_tune(t, &r, &o), 0);
+	CHECK(r && r->interrupted);
+	CHECK(x.asked >= 1);
+	tpat_set_callbacks(t, NULL);
 }
 
 /* With NVRTC: build, inspect, verify. Without: the error says so and no file is left. */
@@ -143,6 +245,8 @@ int main(void)
 	write_model(place("model.onnx"));
 	test_list(t);
 	test_stop(t);
+	test_cancel(t);
+	test_cancel_tune(t);
 	test_build(t);
 	file_remove_tree(folder);
 	tpat_free(t);

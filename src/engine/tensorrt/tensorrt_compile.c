@@ -97,6 +97,9 @@ static int compile_cuda(const struct build *b, struct job *j, struct arena *a, s
 	if (nvrtc.ptx) /* the assembler file adds its NUL */
 		size = strlen(code);
 	const char *name = arena_printf(a, "code/%s", tensorrt_code_name(j->plugin, j->part, j->arch, a));
+	if (b->library && b->library->made)
+		b->library->made(b->library->user, nvrtc.file,
+		                 arena_printf(a, nvrtc.ptx ? "compute_%d" : "sm_%d", nvrtc.arch), j->found);
 	return file_make(path_join(a, b->folder, name), code, size, e);
 }
 
@@ -109,7 +112,7 @@ static void run_job(void *arg, int i)
 	struct arena *a = arena_new();
 	if (b->progress &&
 	    b->progress(b->user, atomic_load(&b->done), b->jobs, j->source ? j->source : j->plugin->name)) {
-		err_set(&j->err, ERR_USAGE, "Interrupted.");
+		err_set(&j->err, ERR_CANCELLED, "Interrupted.");
 		atomic_store(&b->stop, true);
 	} else if ((j->source ? compile_source(b, j, a, &j->err) : compile_cuda(b, j, a, &j->err)) < 0 && !j->refused) {
 		atomic_store(&b->stop, true); /* but go on after refused kernels, to report all plugins */
