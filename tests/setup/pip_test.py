@@ -103,12 +103,15 @@ said = refused("the proxy", ["the proxy http://" + closed, "https_proxy"], "tpat
                https_proxy=f"http://user:secret@{closed}")
 check("no password is shown", "secret" not in said, said)
 
-certificate = f"{here}/certificate.pem", f"{here}/key.pem"
+certificate, other = [(f"{here}/{name}.pem", f"{here}/{name}-key.pem") for name in ("certificate", "other")]
 if shutil.which("openssl"):
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
-                    "subjectAltName=IP:127.0.0.1", "-out", certificate[0], "-keyout", certificate[1]], check=True, capture_output=True)
+    for out, key in (certificate, other):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext",
+                        "subjectAltName=IP:127.0.0.1", "-out", out, "-keyout", key], check=True, capture_output=True)
     secure = serve(certificate)
     refused("an unknown authority", [f"the certificate of {secure}", "PIP_CERT"], "tpat_right", right, secure + "/simple")
+    refused("a file without the authority", ["not in " + other[0], "ignores PIP_CERT"], "tpat_right", right, secure + "/simple",
+            PIP_CERT=certificate[0], REQUESTS_CA_BUNDLE=other[0])
     check("PIP_CERT names it", pip("tpat_right", right, secure + "/simple", PIP_CERT=certificate[0])[0])
 else:
     secure = None
@@ -163,5 +166,5 @@ for line in open("tools/requirements/models.tsv", encoding="utf-8").read().split
     name, sha256, package, path = line.split("\t")
     check(f"models.tsv: {name}", f"\n{package}==" in pins and re.fullmatch("[0-9a-f]{64}", sha256), line)
 
-print(f"{passed} passed, {failed} failed" + ("" if secure else ", 3 skipped"))
+print(f"{passed} passed, {failed} failed" + ("" if secure else ", 7 skipped"))
 sys.exit(failed > 0)
