@@ -1,6 +1,6 @@
 # The Python package: build/python/tpat is complete (PYTHONPATH=build/python), and `make wheel` packs it into build/wheel.
 .PHONY: python wheel
-API := include/tpat/tpat.h include/tpat/tpat_check.h include/tpat/tpat_run.h
+API := include/tpat/tpat.h include/tpat/tpat_verify.h include/tpat/tpat_run.h
 python: $(B)/libtpat.so tools/python-calls.py $(API)
 	@rm -rf build/python && mkdir -p build/python
 	@cp -r python/tpat build/python/ && rm -rf build/python/tpat/__pycache__ build/python/tpat/*/__pycache__

@@ -595,7 +595,7 @@ TPAT_API int tpat_inspect(struct tpat *t, const struct tpat_inspected **out, con
 }
 #endif
 
-#include "tpat/tpat_check.h" /* verifying plugins, running edited kernels, checking libraries */
-#include "tpat/tpat_run.h"   /* running whole models */
+#include "tpat/tpat_verify.h" /* verifying plugins, running edited kernels, checking libraries */
+#include "tpat/tpat_run.h"    /* running whole models */
 
 #endif

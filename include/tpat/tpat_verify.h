@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tpat_check.h: verifies plugins, runs edited kernels, and checks libraries that anybody made. A part of tpat.h, which
+/* tpat_verify.h: verifies plugins, runs edited kernels, and checks libraries that anybody made. A part of tpat.h, which
  * includes it. */
-#ifndef TPAT_CHECK_H
-#define TPAT_CHECK_H
+#ifndef TPAT_VERIFY_H
+#define TPAT_VERIFY_H
 
 #include "tpat/tpat.h"
 
