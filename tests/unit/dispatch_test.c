@@ -140,6 +140,63 @@ static void shares_launches(struct arena *a)
 	CHECK(launches > 0);
 }
 
+/* A product with three open extents, as at a point of its profile. */
+struct product_at {
+	struct ir_program *p;
+	int64_t extent[3];
+};
+
+static bool extent_at(void *user, expr symbol, int64_t *value)
+{
+	static const char *const name[] = { "M", "K", "N" };
+	const struct product_at *at = user;
+	for (int i = 0; i < 3; i++)
+		if (strcmp(symbol->name, name[i]) == 0)
+			*value = at->extent[i];
+	return true;
+}
+
+/* The number of launches that write copies of operands at these extents: kernels that run, with some block. */
+static int copies_at(const struct ir_plan *plan, struct product_at at)
+{
+	int copies = 0;
+	vec_each (step, &plan->steps)
+		vec_each (k, *step) {
+			int64_t holds = 1, blocks = 0;
+			if ((*k)->guard)
+				CHECK(ir_eval_int((*k)->guard, extent_at, &at, &holds));
+			if (!holds)
+				continue;
+			CHECK(ir_eval_int((*k)->blocks, extent_at, &at, &blocks));
+			vec_each (b, &(*k)->written)
+				copies += blocks > 0 && strstr((*b)->name, "packed") != NULL;
+			break;
+		}
+	return copies;
+}
+
+/* All points of the profile are whole vectors: a product reads such operands as they are, and copies of all others. */
+static void has_ways_for_odd_extents(struct arena *a)
+{
+	static const char text[] = "program product(a: f16[M,K], b: f16[K,N]) -> (y: f16[M,N])\n"
+	                           "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it)\n";
+	static const int64_t extent[3][3] = { { 256, 2048, 8192 }, { 1024, 8192, 32768 }, { 16, 64, 256 } };
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	const struct ir_plan *plan;
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const expr symbol[] = { p->inputs.at[0]->dim[0], p->inputs.at[0]->dim[1], p->inputs.at[1]->dim[1] };
+	const int64_t *const value[] = { extent[0], extent[1], extent[2] };
+	struct sched_points points = sched_points_of(&sched_default_target, symbol, value, 3, 3, 1, a);
+	struct sched_tactic best = sched_tactic_best(p, &points);
+	sched_plans(&plan, p, &points, &best, 1);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2048, 8192, 64 } }), 0);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2040, 8184, 72 } }), 0);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2049, 8191, 63 } }), 2);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 4099, 8190, 101 } }), 2);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -156,6 +213,7 @@ int main(void)
 	shares_layers(a);
 	shares_numbers(a);
 	shares_launches(a);
+	has_ways_for_odd_extents(a);
 	arena_free(a);
 	return test_done();
 }

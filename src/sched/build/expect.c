@@ -50,7 +50,10 @@ int64_t about(expr e, const struct sched_target *t)
 bool about_holds(expr condition, const struct sched_target *t)
 {
 	struct ir_pool *pool = condition->pool;
-	return about(ir_select(condition, ir_index(pool, 2), ir_index(pool, 1)), t) == 2;
+	bool holds = about(ir_select(condition, ir_index(pool, 2), ir_index(pool, 1)), t) == 2;
+	if (holds && t->asked)
+		*t->asked = ir_binary(IR_AND, *t->asked, condition);
+	return holds;
 }
 
 struct bytes_read {

@@ -149,6 +149,7 @@ static struct sched_choice elsewhere(const struct sched_site *site, int packing)
 	struct sched_target common = *sched_common_target(), *t = &common;
 	common.extent = site->t->extent;
 	common.extents = site->t->extents;
+	common.asked = site->t->asked;
 	struct sched_choice list[SCHED_RULE_CHOICES];
 	int n = rule_candidates(&sched_contract, p, s, t, list), best = -1;
 	double least = 0, time;
@@ -220,6 +221,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct cost_table *measured = cost_table(t);
 	const double clock = t->clock_ghz * measured->wgmma_clock;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[6]];
+	if (!about_holds(c.side[0].fits, t) || !about_holds(c.side[1].fits, t)) {
+		const struct sched_choice other = elsewhere(site, choice->param[6]);
+		return sched_estimate(site->p, site->s, &other, t);
+	}
 	struct contract_shape k = contract_wide_shape(&c, choice);
 	bool ring = is_ring(choice);
 	double size = contract_element_bytes(&c), batch = (double)about(c.extent[CONTRACT_BATCH], t);

@@ -7,7 +7,11 @@
  * between the points, or only those that alone make the next point's way the faster one. The border lies where the two
  * ways' estimates cross, as the extents grow from one point to the next by equal factors. Step i of
  * the part holds the kernels of each way's step i, guarded by "the product is at most the border". The last way's
- * kernels have no such guard, so that some kernel fits all extents. A way with fewer steps launches nothing there. */
+ * kernels have no such guard, so that some kernel fits all extents. A way with fewer steps launches nothing there.
+ *
+ * A point's extents may be whole vectors where others around it are not, such as 4096 among 4095 and 4097. If the
+ * point's way is much slower there, it takes only the extents for which the conditions hold that its estimate relied
+ * on. The others have a second way, which is the fastest at odd extents near the point. */
 #include "sched/core/choose.h"
 #include "sched/build/finish.h"
 #include "sched/core/launches.h"
@@ -32,7 +36,7 @@ struct dispatch {
 	} made;
 };
 
-/* One way to compute a part, and the extents it is for: product of symbols <= `most`. */
+/* One way to compute a part, and the extents it is for. */
 struct way {
 	const struct sched_choice *list;
 	expr fits; /* null: always */
@@ -115,6 +119,15 @@ static bool decides(const struct dispatch *d, const struct way *own, const struc
 	return sched_time(d->p, next, from, to, &t) < sched_time(d->p, own->list, from, to, &t);
 }
 
+/* The largest power of two that divides both, of those that vectors and tiles need. */
+static int64_t common_power(int64_t a, int64_t b)
+{
+	int64_t power = 1;
+	while (power < 128 && (a | b) % (2 * power) == 0)
+		power *= 2;
+	return power;
+}
+
 /* The place between points i and i + 1, from 0 to 1, at which the next way becomes the faster one. Of the places
  * between extents that are tried, the one that costs the least time there. */
 static double crossing(const struct dispatch *d, const struct way *own, const struct sched_choice *next, int from,
@@ -130,8 +143,11 @@ static double crossing(const struct dispatch *d, const struct way *own, const st
 		for (int x = 0; x < t.extents; x++) {
 			double low = (double)a->extent[x].value, high = (double)b->extent[x].value;
 			extent[x] = a->extent[x];
+			double whole = (double)common_power(a->extent[x].value, b->extent[x].value);
 			if (low > 0 && high > 0)
-				extent[x].value = (int64_t)(low * pow(high / low, (k + 1.0) / (TRIED + 1)) + 0.5);
+				extent[x].value =
+				        (int64_t)(floor(low * pow(high / low, (k + 1.0) / (TRIED + 1)) / whole + 0.5) *
+				                  whole);
 		}
 		t.extent = extent;
 		more[k] = log(fmax(sched_time(d->p, next, from, to, &t), 1) /
@@ -191,27 +207,114 @@ static bool same_part(const struct sched_choice *a, const struct sched_choice *b
 	return true;
 }
 
-/* Finds a part's ways, from the smallest extents to the largest. */
-static int find_ways(struct dispatch *d, const struct sched_tactic *t, int from, int to, struct way *way)
+/* The choices of a tactic at its points, and at odd extents near each of them. */
+struct choices {
+	const struct sched_choice *at[2 * SCHED_MAX_POINTS]; /* first at all points, then at odd extents */
+	struct sched_points odd;
+};
+
+/* The points with odd extents instead of those that differ between points. */
+static struct sched_points odd_points(const struct dispatch *d)
 {
-	const struct sched_points *points = d->points;
-	int n = 0;
-	for (int i = 0; i < points->n; i++) {
-		const struct sched_choice *list = t->choice[i];
-		if (n && same_part(way[n - 1].list, list, from, to))
-			continue;
-		expr border = n ? nearer(d, &way[n - 1], list, from, to, i - 1) : NULL;
-		if (n && !border) { /* no symbol distinguishes the points: use the optimum's way */
-			if (i == points->opt)
-				way[n - 1].list = list;
+	struct sched_points odd = *d->points;
+	const struct sched_target *first = &d->points->target[0], *last = &d->points->target[odd.n - 1];
+	for (int i = 0; i < odd.n; i++) {
+		struct sched_target *t = &odd.target[i];
+		struct sched_extent *extent = NEWN(d->p->arena, struct sched_extent, t->extents + 1);
+		for (int k = 0; k < t->extents; k++) {
+			extent[k] = t->extent[k];
+			if (first->extent[k].value != last->extent[k].value)
+				extent[k].value |= 1;
+		}
+		t->extent = extent;
+	}
+	return odd;
+}
+
+static struct choices find_choices(const struct dispatch *d, const struct sched_tactic *tactic)
+{
+	struct choices all = { .odd = odd_points(d) };
+	int n = d->points->n;
+	for (int i = 0; i < n; i++) {
+		all.at[i] = tactic->choice[i];
+		all.at[n + i] = n > 1 ? sched_adopt(d->p, all.at[i], &all.odd.target[i]) : all.at[i];
+	}
+	return all;
+}
+
+/* Ways for neighbouring points, from the smallest extents to the largest. `first`, `last`: a way's points. */
+struct ways {
+	struct way way[SCHED_MAX_POINTS];
+	int first[SCHED_MAX_POINTS], last[SCHED_MAX_POINTS], n;
+};
+
+/* The ways of the points first ... last, with a list of choices each. */
+static struct ways ways_between(const struct dispatch *d, const struct sched_choice *const *list, int from, int to,
+                                int first, int last)
+{
+	struct ways w = { .n = 0 };
+	for (int i = first; i <= last; i++) {
+		struct way *before = w.n ? &w.way[w.n - 1] : NULL;
+		bool same = before && same_part(before->list, list[i], from, to);
+		expr border = before && !same ? nearer(d, before, list[i], from, to, i - 1) : NULL;
+		if (before && !border) { /* no symbol distinguishes the points: use the optimum's way */
+			if (!same && i == d->points->opt)
+				before->list = list[i];
+			w.last[w.n - 1] = i;
 			continue;
 		}
-		if (n)
-			way[n - 1].fits = border;
-		way[n++] = (struct way){ .list = list };
+		if (before)
+			before->fits = border;
+		w.first[w.n] = w.last[w.n] = i;
+		w.way[w.n++] = (struct way){ .list = list[i] };
+	}
+	return w;
+}
+
+/* A bool over symbols: the conditions of points first ... last that a way's estimates there rely on. */
+static expr relied_on(const struct dispatch *d, const struct way *w, int from, int to, int first, int last)
+{
+	expr asked = ir_int(d->p->pool, TYPE_BOOL, 1);
+	for (int i = first; i <= last; i++) {
+		struct sched_target t = d->points->target[i];
+		t.asked = &asked;
+		sched_time(d->p, w->list, from, to, &t);
+	}
+	return asked;
+}
+
+static expr both(expr a, expr b)
+{
+	return a && b ? ir_binary(IR_AND, a, b) : a ? a : b;
+}
+
+/* Finds a part's ways: those of its points, each followed by those for odd extents near these points. */
+static int find_ways(struct dispatch *d, const struct choices *all, int from, int to, struct way *out)
+{
+	const struct sched_choice *const *odd_list = all->at + d->points->n;
+	struct dispatch odd = *d;
+	struct ways usual = ways_between(d, all->at, from, to, 0, d->points->n - 1);
+	int n = 0;
+	odd.points = &all->odd;
+	for (int i = 0; i < usual.n; i++) {
+		const struct way *w = &usual.way[i];
+		int first = usual.first[i], last = usual.last[i];
+		bool differs = false;
+		for (int k = first; k <= last; k++)
+			differs |= !same_part(w->list, odd_list[k], from, to);
+		expr whole = differs ? relied_on(d, w, from, to, first, last) : NULL;
+		if (!whole || ir_is_int(whole, 1)) {
+			out[n++] = *w;
+			continue;
+		}
+		out[n++] = (struct way){ .list = w->list, .fits = both(w->fits, whole) };
+		struct ways others = ways_between(&odd, odd_list, from, to, first, last);
+		for (int k = 0; k < others.n; k++)
+			out[n++] =
+			        (struct way){ .list = others.way[k].list, .fits = both(w->fits, others.way[k].fits) };
 	}
 	for (int i = 0; i < n; i++)
-		make_steps(d, &way[i], from, to);
+		make_steps(d, &out[i], from, to);
 	return n;
 }
 
@@ -296,7 +399,7 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 
 /* Neighbouring stages that run with choices of their own, and their ways at a tactic's points. */
 struct part {
-	struct way way[SCHED_MAX_POINTS];
+	struct way way[2 * SCHED_MAX_POINTS];
 	int ways;
 };
 
@@ -307,10 +410,11 @@ struct parts {
 static struct parts find_parts(struct dispatch *d, const struct sched_tactic *tactic)
 {
 	struct parts parts = { 0 };
+	struct choices all = find_choices(d, tactic);
 	for (int from = 0, to; from < d->p->stages.n; from = to) {
 		struct part part;
-		to = sched_part_end(d->p, tactic->choice, d->points->n, from);
-		part.ways = find_ways(d, tactic, from, to, part.way);
+		to = sched_part_end(d->p, all.at, 2 * d->points->n, from);
+		part.ways = find_ways(d, &all, from, to, part.way);
 		vec_push(d->p->arena, &parts, part);
 	}
 	return parts;

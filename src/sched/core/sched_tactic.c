@@ -78,7 +78,8 @@ double sched_time(struct ir_program *p, const struct sched_choice *list, int fro
 
 int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from)
 {
-	int end[SCHED_MAX_POINTS], most = from;
+	int end[2 * SCHED_MAX_POINTS], most = from;
+	ck(n <= 2 * SCHED_MAX_POINTS);
 	for (int i = 0; i < n; i++) {
 		end[i] = from + sched_span(p, p->stages.at[from], &list[i][from]);
 		most = end[i] > most ? end[i] : most;
@@ -94,12 +95,11 @@ int sched_part_end(struct ir_program *p, const struct sched_choice *const *list,
 	return most;
 }
 
-/* A point's own choices, but the optimum's wherever these are hardly slower. */
-static const struct sched_choice *adopt(struct ir_program *p, const struct sched_choice *own,
-                                        const struct sched_choice *usual, const struct sched_target *t)
+const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *usual,
+                                       const struct sched_target *t)
 {
 	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
-	const struct sched_choice *both[] = { own, usual };
+	const struct sched_choice *own = decide(p, t), *both[] = { own, usual };
 	for (int i = 0, end; i < p->stages.n; i = end) {
 		end = sched_part_end(p, both, 2, i);
 		bool better = sched_time(p, usual, i, end, t) > WORTH * sched_time(p, own, i, end, t);
@@ -113,8 +113,7 @@ struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_p
 	struct sched_tactic best = { { 0 } };
 	const struct sched_choice *usual = decide(p, &points->target[points->opt]);
 	for (int i = 0; i < points->n; i++)
-		best.choice[i] =
-		        i == points->opt ? usual : adopt(p, decide(p, &points->target[i]), usual, &points->target[i]);
+		best.choice[i] = i == points->opt ? usual : sched_adopt(p, usual, &points->target[i]);
 	return best;
 }
 

@@ -57,6 +57,8 @@ struct sched_target {
 	int64_t typical;                   /* default extent of a symbol */
 	const struct sched_extent *extent; /* known extents of symbols */
 	int extents;
+	const struct ir_expr **asked; /* null, or a bool: takes the conditions on open extents that estimates found to
+	                                 hold */
 };
 
 /* GPUs known by name; an entry without a name ends them. The first is the default target. */
