@@ -119,11 +119,11 @@ static bool decides(const struct dispatch *d, const struct way *own, const struc
 	return sched_time(d->p, next, from, to, &t) < sched_time(d->p, own->list, from, to, &t);
 }
 
-/* The largest power of two that divides both, of those that vectors and tiles need. */
+/* The largest power of two that divides both, of those that vectors of 16 bytes need. */
 static int64_t common_power(int64_t a, int64_t b)
 {
 	int64_t power = 1;
-	while (power < 128 && (a | b) % (2 * power) == 0)
+	while (power < 16 && (a | b) % (2 * power) == 0)
 		power *= 2;
 	return power;
 }
