@@ -47,9 +47,11 @@ void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct s
 /* Returns the first stage after `from` at which each of the n lists begins a choice. */
 int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from);
 
+/* The best choices at one point. */
+const struct sched_choice *sched_best(struct ir_program *p, const struct sched_target *t);
 /* A point's own choices, but those of `usual` wherever these are hardly slower. */
-const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *usual,
-                                       const struct sched_target *t);
+const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *own,
+                                       const struct sched_choice *usual, const struct sched_target *t);
 
 /* Estimated nanoseconds of stages from ... to - 1 with the choices of a list. */
 double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,

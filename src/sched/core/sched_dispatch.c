@@ -30,7 +30,9 @@ struct made {
 struct dispatch {
 	struct ir_program *p;
 	const struct sched_points *points;
-	struct ir_plan *all; /* every step, each once; names are unique in it */
+	struct sched_points odd;                           /* the same with odd extents */
+	const struct sched_choice *best[SCHED_MAX_POINTS]; /* there; null: not needed yet */
+	struct ir_plan *all;                               /* every step, each once; names are unique in it */
 	struct {
 		VEC(struct made);
 	} made;
@@ -210,17 +212,16 @@ static bool same_part(const struct sched_choice *a, const struct sched_choice *b
 /* The choices of a tactic at its points, and at odd extents near each of them. */
 struct choices {
 	const struct sched_choice *at[2 * SCHED_MAX_POINTS]; /* first at all points, then at odd extents */
-	struct sched_points odd;
 };
 
 /* The points with odd extents instead of those that differ between points. */
-static struct sched_points odd_points(const struct dispatch *d)
+static struct sched_points odd_points(const struct sched_points *points, struct arena *a)
 {
-	struct sched_points odd = *d->points;
-	const struct sched_target *first = &d->points->target[0], *last = &d->points->target[odd.n - 1];
+	struct sched_points odd = *points;
+	const struct sched_target *first = &points->target[0], *last = &points->target[odd.n - 1];
 	for (int i = 0; i < odd.n; i++) {
 		struct sched_target *t = &odd.target[i];
-		struct sched_extent *extent = NEWN(d->p->arena, struct sched_extent, t->extents + 1);
+		struct sched_extent *extent = NEWN(a, struct sched_extent, t->extents + 1);
 		for (int k = 0; k < t->extents; k++) {
 			extent[k] = t->extent[k];
 			if (first->extent[k].value != last->extent[k].value)
@@ -231,13 +232,35 @@ static struct sched_points odd_points(const struct dispatch *d)
 	return odd;
 }
 
-static struct choices find_choices(const struct dispatch *d, const struct sched_tactic *tactic)
+/* A bool over symbols: the conditions of points first ... last that the estimates of a list rely on there. */
+static expr relied_on(const struct dispatch *d, const struct sched_choice *list, int from, int to, int first, int last)
 {
-	struct choices all = { .odd = odd_points(d) };
+	expr asked = ir_int(d->p->pool, TYPE_BOOL, 1);
+	for (int i = first; i <= last; i++) {
+		struct sched_target t = d->points->target[i];
+		t.asked = &asked;
+		sched_time(d->p, list, from, to, &t);
+	}
+	return asked;
+}
+
+/* What is best at odd extents does not depend on the tactic, and only a list that relies on conditions needs it. */
+static const struct sched_choice *at_odd_extents(struct dispatch *d, const struct sched_choice *usual, int i)
+{
+	if (d->points->n == 1 || ir_is_int(relied_on(d, usual, 0, d->p->stages.n, i, i), 1))
+		return usual;
+	if (!d->best[i])
+		d->best[i] = sched_best(d->p, &d->odd.target[i]);
+	return sched_adopt(d->p, d->best[i], usual, &d->odd.target[i]);
+}
+
+static struct choices find_choices(struct dispatch *d, const struct sched_tactic *tactic)
+{
+	struct choices all;
 	int n = d->points->n;
 	for (int i = 0; i < n; i++) {
 		all.at[i] = tactic->choice[i];
-		all.at[n + i] = n > 1 ? sched_adopt(d->p, all.at[i], &all.odd.target[i]) : all.at[i];
+		all.at[n + i] = at_odd_extents(d, all.at[i], i);
 	}
 	return all;
 }
@@ -271,18 +294,6 @@ static struct ways ways_between(const struct dispatch *d, const struct sched_cho
 	return w;
 }
 
-/* A bool over symbols: the conditions of points first ... last that a way's estimates there rely on. */
-static expr relied_on(const struct dispatch *d, const struct way *w, int from, int to, int first, int last)
-{
-	expr asked = ir_int(d->p->pool, TYPE_BOOL, 1);
-	for (int i = first; i <= last; i++) {
-		struct sched_target t = d->points->target[i];
-		t.asked = &asked;
-		sched_time(d->p, w->list, from, to, &t);
-	}
-	return asked;
-}
-
 static expr both(expr a, expr b)
 {
 	return a && b ? ir_binary(IR_AND, a, b) : a ? a : b;
@@ -295,14 +306,14 @@ static int find_ways(struct dispatch *d, const struct choices *all, int from, in
 	struct dispatch odd = *d;
 	struct ways usual = ways_between(d, all->at, from, to, 0, d->points->n - 1);
 	int n = 0;
-	odd.points = &all->odd;
+	odd.points = &d->odd;
 	for (int i = 0; i < usual.n; i++) {
 		const struct way *w = &usual.way[i];
 		int first = usual.first[i], last = usual.last[i];
 		bool differs = false;
 		for (int k = first; k <= last; k++)
 			differs |= !same_part(w->list, odd_list[k], from, to);
-		expr whole = differs ? relied_on(d, w, from, to, first, last) : NULL;
+		expr whole = differs ? relied_on(d, w->list, from, to, first, last) : NULL;
 		if (!whole || ir_is_int(whole, 1)) {
 			out[n++] = *w;
 			continue;
@@ -446,6 +457,7 @@ static struct dispatch dispatch_new(struct ir_program *p, const struct sched_poi
 {
 	struct dispatch d = { .p = p, .points = points, .all = NEW(p->arena, struct ir_plan) };
 	d.all->program = p;
+	d.odd = odd_points(points, p->arena);
 	return d;
 }
 

@@ -59,7 +59,7 @@ struct sched_points sched_usual_points(struct ir_program *p, const struct sched_
 
 /* ---- One point. */
 
-static const struct sched_choice *decide(struct ir_program *p, const struct sched_target *t)
+const struct sched_choice *sched_best(struct ir_program *p, const struct sched_target *t)
 {
 	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
 	sched_decide(p, t, NULL, list);
@@ -95,11 +95,11 @@ int sched_part_end(struct ir_program *p, const struct sched_choice *const *list,
 	return most;
 }
 
-const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *usual,
-                                       const struct sched_target *t)
+const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *own,
+                                       const struct sched_choice *usual, const struct sched_target *t)
 {
 	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
-	const struct sched_choice *own = decide(p, t), *both[] = { own, usual };
+	const struct sched_choice *both[] = { own, usual };
 	for (int i = 0, end; i < p->stages.n; i = end) {
 		end = sched_part_end(p, both, 2, i);
 		bool better = sched_time(p, usual, i, end, t) > WORTH * sched_time(p, own, i, end, t);
@@ -111,9 +111,11 @@ const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_
 struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points)
 {
 	struct sched_tactic best = { { 0 } };
-	const struct sched_choice *usual = decide(p, &points->target[points->opt]);
-	for (int i = 0; i < points->n; i++)
-		best.choice[i] = i == points->opt ? usual : sched_adopt(p, usual, &points->target[i]);
+	const struct sched_choice *usual = sched_best(p, &points->target[points->opt]);
+	for (int i = 0; i < points->n; i++) {
+		const struct sched_target *t = &points->target[i];
+		best.choice[i] = i == points->opt ? usual : sched_adopt(p, sched_best(p, t), usual, t);
+	}
 	return best;
 }
 
