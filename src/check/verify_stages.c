@@ -1,7 +1,6 @@
 /* The stages' results of reference and device. See verify_stages.h. */
 #include "check/verify_stages.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "check/verify.h"
@@ -137,13 +136,6 @@ void verify_stages_launched(struct verify_stages *s, const struct tpat_rt_plugin
 
 /* ---- The first difference. */
 
-static bool differs(double got, double want, struct tensor_tolerance t)
-{
-	if (isnan(want) || isinf(want))
-		return isnan(want) ? !isnan(got) : got != want;
-	return !(fabs(got - want) <= t.absolute + t.relative * fabs(want));
-}
-
 static double number(const struct tensor *t, int64_t i)
 {
 	return type_is_float(t->type) ? tensor_float(t, i) : (double)tensor_int(t, i);
@@ -185,12 +177,9 @@ const char *verify_stages_first(const struct verify_stages *s,
                                 struct arena *a)
 {
 	vec_each (x, &s->all) {
-		if (x->got.type != x->want.type || !tensor_same_shape(&x->got, &x->want))
-			continue;
-		struct tensor_tolerance t = tolerance(user, &x->want);
-		for (int64_t i = 0; i < tensor_count(&x->want); i++)
-			if (differs(number(&x->got, i), number(&x->want, i), t))
-				return first_text(x, i, a);
+		struct tensor_difference d;
+		if (tensor_compare(&d, &x->got, &x->want, tolerance(user, &x->want)) && d.differing)
+			return first_text(x, d.first, a);
 	}
 	return NULL;
 }
