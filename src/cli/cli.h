@@ -131,6 +131,17 @@ void cli_print_help(FILE *to);
 int cli_placeholder(const struct cli_option *o);
 const char *cli_words(const struct cli_option *o);
 
+/* Table rows that choose a plugin's inputs, for library options with these fields. */
+/* clang-format off */
+#define CLI_INPUTS(o) \
+	{ "input", 'i', CLI_LIST, &(o).input, "TENSOR=FILE", \
+	  "read a plugin input from a .npy, .npz or .pb file" }, \
+	{ "shape", 's', CLI_LIST, &(o).shape, "TENSOR:4x3x64", "shape of a plugin input" }, \
+	{ "value", 0, CLI_LIST, &(o).value, "TENSOR=16000", \
+	  "value of a plugin input: a number or a list (1,2,3)" }, \
+	{ "seed", 0, CLI_SEED, &(o).seed, "N", "seed of the random shapes and values (default 1)" }
+/* clang-format on */
+
 /* The context of a command. */
 struct cli {
 	struct arena *arena;

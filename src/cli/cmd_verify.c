@@ -73,12 +73,7 @@ int cli_verify(struct cli *c, int argc, char **argv)
 		  "only these plugins: by their names, or by node as for tpat build" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda emulator cpu",
 		  "cuda, cuda:1, emulator, cpu (default: the first that works here)" },
-		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE",
-		  "read a plugin input from a .npy, .npz or .pb file" },
-		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64", "shape of a plugin input" },
-		{ "value", 0, CLI_LIST, &o.value, "TENSOR=16000",
-		  "value of a plugin input: a number or a list (1,2,3)" },
-		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the random shapes and values (default 1)" },
+		CLI_INPUTS(o),
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
 		  "sets of random shapes and values per plugin (default 3; 1 for a\n"
 		  "plugin of fixed shapes that takes more than 3e7 operations)" },
