@@ -3,20 +3,10 @@
 # pages without warnings. Ends with "N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-passed=0 failed=0 skipped=0
+. tests/install/check.sh
 here=$(mktemp -d)
 trap 'rm -rf "$here"' EXIT
 
-check() { # NAME COMMAND ...: passes if the command does
-	local name=$1
-	shift
-	if "$@" >"$here/log" 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name: $(tail -3 "$here/log")"
-	fi
-}
 completes() { # WANTED WORD ...: bash completes the last word to a list with WANTED
 	local wanted=$1
 	shift

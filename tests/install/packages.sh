@@ -4,24 +4,9 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 models=$PWD/$1 here=$2
-passed=0 failed=0 skipped=0
+. tests/install/check.sh
 rm -rf "$here" && mkdir -p "$here" && here=$(cd "$here" && pwd) || exit 2
 export SOURCE_DATE_EPOCH=1700000000 DEBFULLNAME='The authors of tpat' DEBEMAIL=tpat@example.org
-
-check() { # NAME COMMAND ...: passes if the command does
-	local name=$1
-	shift
-	if "$@" >"$here/log" 2>&1; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL $name: $(tail -3 "$here/log")"
-	fi
-}
-skip() {
-	skipped=$((skipped + 1))
-	echo "skipped: $*"
-}
 
 # The unpacked tree $1, whose libraries are in $2, as somebody uses it.
 builds_model() (
