@@ -25,6 +25,9 @@ void kernel_needs(struct ir_kernel *k, expr fits);      /* adds a condition */
 void kernel_needs_only(struct ir_kernel *k, expr fits); /* replaces the guard */
 void kernel_needs_both(struct ir_kernel *k, const struct ir_kernel *a, const struct ir_kernel *b);
 bool kernel_never_fits(const struct ir_kernel *k);
+/* Both conditions; and whether a condition follows from a guard that joins all its parts. Null: no condition. */
+expr guard_both(expr a, expr b);
+bool guard_implies(expr guard, expr condition);
 /* Appends the kernel, unless it never fits. */
 void step_add(struct ir_program *p, struct ir_step *step, struct ir_kernel *k);
 /* True if the step's last kernel is for all extents and all GPUs. Otherwise, or in an empty step, another kernel must

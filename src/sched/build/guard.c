@@ -3,9 +3,25 @@
  * folder sets a guard or adds a kernel to a step (tests/layers). */
 #include "sched/build/finish.h"
 
-static expr both(expr a, expr b)
+expr guard_both(expr a, expr b)
 {
 	return a && b ? ir_binary(IR_AND, a, b) : a ? a : b;
+}
+
+/* True if the condition is one of those that `guard` joins. */
+static bool joins(expr guard, expr condition)
+{
+	if (!guard || guard == condition)
+		return guard != NULL;
+	return guard->op == IR_AND && (joins(guard->arg[0], condition) || joins(guard->arg[1], condition));
+}
+
+bool guard_implies(expr guard, expr condition)
+{
+	if (!condition || joins(guard, condition))
+		return true;
+	return condition->op == IR_AND && guard_implies(guard, condition->arg[0]) &&
+	       guard_implies(guard, condition->arg[1]);
 }
 
 void kernel_needs_only(struct ir_kernel *k, expr fits)
@@ -15,12 +31,12 @@ void kernel_needs_only(struct ir_kernel *k, expr fits)
 
 void kernel_needs(struct ir_kernel *k, expr fits)
 {
-	kernel_needs_only(k, both(k->guard, fits));
+	kernel_needs_only(k, guard_both(k->guard, fits));
 }
 
 void kernel_needs_both(struct ir_kernel *k, const struct ir_kernel *a, const struct ir_kernel *b)
 {
-	kernel_needs_only(k, both(a->guard, b->guard));
+	kernel_needs_only(k, guard_both(a->guard, b->guard));
 }
 
 bool kernel_never_fits(const struct ir_kernel *k)

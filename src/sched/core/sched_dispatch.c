@@ -294,11 +294,6 @@ static struct ways ways_between(const struct dispatch *d, const struct sched_cho
 	return w;
 }
 
-static expr both(expr a, expr b)
-{
-	return a && b ? ir_binary(IR_AND, a, b) : a ? a : b;
-}
-
 /* Finds a part's ways: those of its points, each followed by those for odd extents near these points. */
 static int find_ways(struct dispatch *d, const struct choices *all, int from, int to, struct way *out)
 {
@@ -318,11 +313,11 @@ static int find_ways(struct dispatch *d, const struct choices *all, int from, in
 			out[n++] = *w;
 			continue;
 		}
-		out[n++] = (struct way){ .list = w->list, .fits = both(w->fits, whole) };
+		out[n++] = (struct way){ .list = w->list, .fits = guard_both(w->fits, whole) };
 		struct ways others = ways_between(&odd, odd_list, from, to, first, last);
 		for (int k = 0; k < others.n; k++)
-			out[n++] =
-			        (struct way){ .list = others.way[k].list, .fits = both(w->fits, others.way[k].fits) };
+			out[n++] = (struct way){ .list = others.way[k].list,
+				                 .fits = guard_both(w->fits, others.way[k].fits) };
 	}
 	for (int i = 0; i < n; i++)
 		make_steps(d, &out[i], from, to);
@@ -358,6 +353,18 @@ static bool fits_all(const struct ir_kernel *k, expr way)
 	return true;
 }
 
+/* True if a kernel of the step from `first` on, which is tried earlier, fits wherever this one does. */
+static bool is_hidden(const struct ir_step *step, int first, const struct ir_kernel *k)
+{
+	for (int i = first; i < step->n; i++) {
+		const struct ir_kernel *earlier = step->at[i];
+		bool runs = !earlier->together && (!earlier->arch || earlier->arch == k->arch);
+		if (runs && guard_implies(k->guard, earlier->guard))
+			return true;
+	}
+	return false;
+}
+
 /* ---- Steps of several ways. */
 
 /* Copies the kernel for the extents of a way; `only`: replaces its guard, as these extents always fit. */
@@ -391,9 +398,12 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 			any = for_any_gpu(way[w].step[i]);
 	for (int w = 0; w < ways; w++) {
 		if (i < way[w].steps) {
+			int first = step->n;
 			vec_each (k, way[w].step[i]) {
 				bool all = fits_all(*k, way[w].fits);
-				step_add(p, step, copy_kernel(p, *k, way[w].fits, all));
+				struct ir_kernel *copy = copy_kernel(p, *k, way[w].fits, all);
+				if (!is_hidden(step, first, copy))
+					step_add(p, step, copy);
 				if (all)
 					break;
 			}
