@@ -141,7 +141,7 @@ struct ort_api {
 	struct ort_status *(*node_inputs)(const struct ort_node *node, const struct ort_value_info **out, size_t n);
 	struct ort_status *(*node_output_count)(const struct ort_node *node, size_t *out);
 	struct ort_status *(*node_outputs)(const struct ort_node *node, const struct ort_value_info **out, size_t n);
-	/* What the graphs inside it read from outside. */
+	/* The outer tensors that its inner graphs capture. */
 	struct ort_status *(*node_capture_count)(const struct ort_node *node, size_t *out); /* 357 */
 	struct ort_status *(*node_captures)(const struct ort_node *node, const struct ort_value_info **out, size_t n);
 	struct ort_status *(*node_attr_count)(const struct ort_node *node, size_t *out); /* 359 */

@@ -36,7 +36,7 @@ struct tpat_verify_options {
 enum { TPAT_VERIFY_VERSION = 5 };
 #define TPAT_VERIFY_OPTIONS ((struct tpat_verify_options){ .version = TPAT_VERIFY_VERSION, .seed = 1 })
 
-/* Of one tactic. */
+/* The measured time of one tactic. */
 struct tpat_time {
 	double ns, spread; /* median of one run; (third quartile - first) / median */
 };

@@ -26,7 +26,7 @@ _pointer.argtypes, _pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctype
 
 
 class _Memory:
-    """A tensor's memory for numpy.asarray(), which keeps this object. Its capsule frees the tensor, since nobody renames it."""
+    """A tensor's memory for numpy.asarray(), which keeps this object. The capsule is never renamed, so its destructor frees the tensor."""
 
     def __init__(self, capsule: Any, interface: dict[str, Any]) -> None:
         self.capsule, self.__array_interface__ = capsule, interface

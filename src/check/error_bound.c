@@ -78,7 +78,7 @@ static int choose_outputs(struct error_builder *b, int *which)
 	return n;
 }
 
-/* What became of the bounds of a loop's result. */
+/* How the bounds of a loop's result compare with what its perturbed runs measured. */
 struct growth {
 	double bound, measured, scale; /* the largest; the values' root mean square */
 	int64_t replaced, lost, count; /* elements: with the measured error as bound, without any, all */
