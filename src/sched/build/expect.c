@@ -1,5 +1,6 @@
 /* Estimates of extents and bytes from the target's expected extents. See extents.h. */
 #include "sched/build/extents.h"
+#include "sched/build/finish.h"
 
 static bool typical(void *user, expr symbol, int64_t *value)
 {
@@ -52,7 +53,7 @@ bool about_holds(expr condition, const struct sched_target *t)
 	struct ir_pool *pool = condition->pool;
 	bool holds = about(ir_select(condition, ir_index(pool, 2), ir_index(pool, 1)), t) == 2;
 	if (holds && t->asked)
-		*t->asked = ir_binary(IR_AND, *t->asked, condition);
+		*t->asked = guard_both(*t->asked, condition);
 	return holds;
 }
 

@@ -3,11 +3,6 @@
  * folder sets a guard or adds a kernel to a step (tests/layers). */
 #include "sched/build/finish.h"
 
-expr guard_both(expr a, expr b)
-{
-	return a && b ? ir_binary(IR_AND, a, b) : a ? a : b;
-}
-
 /* True if the condition is one of those that `guard` joins. */
 static bool joins(expr guard, expr condition)
 {
@@ -22,6 +17,13 @@ bool guard_implies(expr guard, expr condition)
 		return true;
 	return condition->op == IR_AND && guard_implies(guard, condition->arg[0]) &&
 	       guard_implies(guard, condition->arg[1]);
+}
+
+expr guard_both(expr a, expr b)
+{
+	if (!a || guard_implies(a, b))
+		return a ? a : b;
+	return ir_binary(IR_AND, a, b);
 }
 
 void kernel_needs_only(struct ir_kernel *k, expr fits)
