@@ -3,7 +3,10 @@
 
     bench/models.py measure FOLDER FILE [--device cuda] [--models A,B] [--jobs N] [--seconds S]
                                        FOLDER: what tests/zoo/data.py wrote; writes FILE, a line per model
-    bench/models.py table [FILE]       prints docs/models.md from such a file; without it the table has no numbers
+    bench/models.py torch FOLDER FILE [--device cuda] [--models A,B] [--jobs N] [--seconds S]
+                                       the same in PyTorch, eager and compiled, where tests/zoo has the model's source
+    bench/models.py table [FILE] [--torch FILE]
+                                       prints docs/models.md from such files; without one the table has no numbers
 
 Every run is checked against the expected outputs first, N models at a time, which also fills the cache of compiled kernels. Then
 each model is timed alone, as single launches and as a CUDA graph."""
@@ -21,6 +24,11 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "zoo"))
 
 COLUMNS = ["model", "check", "device", "nodes", "pieces", "launches", "tpat_us", "graph_us", "held_mb", "ort_us"]
+TORCH = """
+*eager* and *compile* are PyTorch's times for the same model, weights and inputs, where it comes from a PyTorch module: single calls
+in eager mode, and the kernels of `torch.compile` as a CUDA graph (in brackets: PyTorch could not record one). *gain* is compile / tpat,
+graph against graph.
+"""
 HEAD = """# Whole models
 
 `tpat run` executes a whole model with tpat's own kernels, without an inference engine. This table has its times for the models of
@@ -96,53 +104,89 @@ def measure(options):
                          tpat_us=number(r"time: ([0-9.]+) us", text), held_mb=number(r"memory: ([0-9.]+) MB", text))
         row[name].update(graph_us=number(r"([0-9.]+) us as one CUDA graph", text), ort_us=time_ort(*paths(name)))
         print(*row[name].values(), flush=True)
-        write(options.file, row)
-    write(options.file, row)
+        write(options.file, row, COLUMNS)
+    write(options.file, row, COLUMNS)
     good = sum(r["check"] == "ok" for r in row.values())
     print(f"{good} passed, {len(row) - good} failed")
     return good < len(row)
 
 
-def write(path, row):
+def measure_torch(options):
+    import models_torch
+    import whole
+    names = list(whole.models_of(options.folder, options.models.split(",") if options.models else []))
+    return models_torch.measure(options, names, lambda rows: write(options.file, rows, models_torch.COLUMNS))
+
+
+def write(path, row, columns):
     with open(path + ".new", "w", encoding="utf-8") as file:
-        file.write("\t".join(COLUMNS) + "\n")
+        file.write("\t".join(columns) + "\n")
         for r in row.values():
-            file.write("\t".join(str(r.get(c, "")).replace("\t", " ") for c in COLUMNS) + "\n")
+            file.write("\t".join(str(r.get(c, "")).replace("\t", " ") for c in columns) + "\n")
     os.replace(path + ".new", path)
 
 
+def read(path):
+    lines = open(path, encoding="utf-8").read().splitlines() if path else [""]
+    return [dict(zip(lines[0].split("\t"), line.split("\t"))) for line in lines[1:]]
+
+
+def rounded(text):
+    return f"{float(text):.0f}" if text else ""
+
+
+def torch_cells(mine, theirs, gains):
+    """The table's cells for PyTorch's times."""
+    compiled, plain = theirs.get("compile_graph_us"), theirs.get("compile_us")
+    if compiled and mine["graph_us"] and float(mine["graph_us"]):
+        gains.append(float(compiled) / float(mine["graph_us"]))
+        return [rounded(theirs["eager_us"]), rounded(compiled), f"{gains[-1]:.2f}"]
+    return [rounded(theirs.get("eager_us")), f"({rounded(plain)})" if plain else "", ""]
+
+
 def table(options):
+    from report import geometric_mean
     print(HEAD)
-    lines = open(options.file, encoding="utf-8").read().splitlines() if options.file else ["\t".join(COLUMNS)]
-    names = lines[0].split("\t")
-    rows = [dict(zip(names, line.split("\t"))) for line in lines[1:]]
-    devices = sorted({r["device"] for r in rows if r["device"]})
+    rows = read(options.file)
+    theirs = {r["model"]: r for r in read(options.torch) if r["torch_check"] == "ok"}
+    devices, versions = sorted({r["device"] for r in rows if r["device"]}), sorted({r["torch"] for r in theirs.values()})
     if devices:
-        print(f"Measured on: {', '.join(devices)}.\n")
+        print(f"Measured on: {', '.join(devices)}{', PyTorch ' + ', '.join(versions) if versions else ''}.")
     else:
-        print("No numbers have been measured yet.\n")
-    print("| model | nodes | pieces | launches | tpat | graph | memory, MB | ONNX Runtime, CPU |")
-    print("|---|---|---|---|---|---|---|---|")
+        print("No numbers have been measured yet.")
+    print(TORCH if theirs else "")
+    head = ["model", "nodes", "pieces", "launches", "tpat", "graph", "memory, MB", "ONNX Runtime, CPU"]
+    head += ["eager", "compile", "gain"] if theirs else []
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    gains = []
     for r in rows:
         if r["check"] == "ok" and r["tpat_us"]:
-            us = [f"{float(r[name]):.0f}" if r[name] else "" for name in ("tpat_us", "graph_us", "ort_us")]
-            print(f"| {r['model']} | {r['nodes']} | {r['pieces']} | {r['launches']} | {us[0]} | {us[1]} | {r['held_mb']} | {us[2]} |")
+            us = [rounded(r[name]) for name in ("tpat_us", "graph_us", "ort_us")]
+            cells = [r["model"], r["nodes"], r["pieces"], r["launches"], us[0], us[1], r["held_mb"], us[2]]
+            cells += torch_cells(r, theirs.get(r["model"], {}), gains) if theirs else []
+            print(f"| {' | '.join(cells)} |")
+    if gains:
+        print(f"\nGeometric mean of the gain over {len(gains)} models: {geometric_mean(gains):.2f}; {sum(g < 1 for g in gains)} below 1, "
+              f"the lowest {min(gains):.2f}.")
     return 0
 
 
 def main():
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("measure")
-    one.add_argument("folder")
-    one.add_argument("file")
-    one.add_argument("--device", default="cuda")
-    one.add_argument("--models", default="")
-    one.add_argument("--jobs", type=int, default=os.cpu_count())
-    one.add_argument("--seconds", type=float, default=3600, help="start timing no further models after this time")
-    one.set_defaults(call=measure)
+    for name, call in (("measure", measure), ("torch", measure_torch)):
+        one = commands.add_parser(name)
+        one.add_argument("folder")
+        one.add_argument("file")
+        one.add_argument("--device", default="cuda")
+        one.add_argument("--models", default="")
+        one.add_argument("--jobs", type=int, default=os.cpu_count())
+        one.add_argument("--seconds", type=float, default=3600, help="start timing no further models after this time")
+        one.add_argument("--part", default="", help=argparse.SUPPRESS)
+        one.set_defaults(call=call)
     two = commands.add_parser("table")
     two.add_argument("file", nargs="?")
+    two.add_argument("--torch", default="", help="what the command torch wrote")
     two.set_defaults(call=table)
     options = parser.parse_args()
     return options.call(options)

@@ -17,7 +17,6 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import numpy
 import onnx
 import torch
 
@@ -29,29 +28,7 @@ import other  # noqa: F401
 import sound  # noqa: F401
 import vision  # noqa: F401
 from registry import MODELS
-
-
-def fill(module, seed):
-    """Weights of few different values, multiples of a power of two, so that the files compress well."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for name, p in [*module.named_parameters(), *module.named_buffers()]:
-            if not p.is_floating_point() or (name.rsplit(".", 1)[-1] in KEPT and "running" not in name):
-                continue
-            drawn = torch.randint(-8, 9, p.shape, generator=generator) / 8
-            if name.endswith("running_var"):
-                p.copy_(1 + drawn.abs())
-            elif "norm" in name and name.endswith("weight") or (p.dim() == 1 and name.endswith("weight")):
-                p.copy_(1 + drawn / 4)
-            elif p.dim() < 2:
-                p.copy_(drawn / 4)
-            else:
-                fan = p[0].numel()
-                p.copy_(drawn * 2.0 ** round(numpy.log2(1.5 / fan ** 0.5)))
-    return module
-
-
-KEPT = {"mask", "bins", "rate", "rates", "anchors", "window"}  # buffers that are not weights
+from weights import fill
 
 
 def symbols(spec):
