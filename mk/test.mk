@@ -73,6 +73,12 @@ $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tp
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
 
+# A CUDA driver and NVRTC whose GPU is the emulator, for the execution provider.
+$(B)/tests/provider/libcuda.so.1: $(OBJ)/tests/provider/fake_gpu.o $(NEEDS)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $< $(B)/libtpat.a $(LIBS)
+
 # The part of the runtime that knows no engine, alone.
 $(B)/tests/rt/core_test: tests/rt/core_test.c $(wildcard rt/core/*.c rt/core/*.h include/tpat/*.h) $(B)/flags
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tpat_ort_abi.h: the part of ONNX Runtime's C interface that tpat uses, so that nothing here needs its headers. The
  * interface is one table of function pointers that only ever grows: an entry keeps its place. tests/ort/custom_ops.py
- * calls those of operators on the processor in PyPI's wheel, tests/ort/provider.py those of graphs; gpu_stream was
+ * calls those of operators on the processor in PyPI's wheel, tests/provider/provider.py those of graphs; gpu_stream was
  * never called. Functions return null, or a status that the caller releases. What they return by pointer belongs to
  * ONNX Runtime unless the table has a release function for it. */
 #ifndef TPAT_ORT_ABI_H
@@ -51,6 +51,8 @@ struct ort_attr;
 struct ort_logger;
 struct ort_device;
 struct ort_ep_api;
+struct ort_key_values;
+struct ort_memory_info;
 
 struct ort_api {
 	struct ort_status *(*create_status)(int code, const char *message); /* 0 */
@@ -81,8 +83,9 @@ struct ort_api {
 	struct ort_status *(*output)(struct ort_kernel_context *context, size_t i, const int64_t *dim, size_t rank,
 	                             struct ort_value **out);
 	void *release_env;
-	void (*release_status)(struct ort_status *status); /* 93 */
-	void *before_release_value[2];
+	void (*release_status)(struct ort_status *status);         /* 93 */
+	void (*release_memory_info)(struct ort_memory_info *info); /* 94 */
+	void *before_release_value[1];
 	void (*release_value)(struct ort_value *value); /* 96 */
 	void *before_release_info[2];
 	void (*release_tensor_info)(struct ort_tensor_info *info); /* 99 */
@@ -107,11 +110,25 @@ struct ort_api {
 	void *before_value_name[14];
 	struct ort_status *(*value_name)(const struct ort_value_info *value, const char **out); /* 289 */
 	struct ort_status *(*value_type)(const struct ort_value_info *value, const struct ort_type_info **out);
-	void *before_device_type[16];
+	void *before_pairs[4];
+	void (*create_pairs)(struct ort_key_values **out);                                  /* 295 */
+	void (*add_pair)(struct ort_key_values *pairs, const char *key, const char *value); /* copied */
+	const char *(*pair)(const struct ort_key_values *pairs, const char *key);           /* null: none */
+	void (*all_pairs)(const struct ort_key_values *pairs, const char *const **key, const char *const **value,
+	                  size_t *n);
+	void *remove_pair;
+	void (*release_pairs)(struct ort_key_values *pairs); /* 300 */
+	void *before_device_type[6];
 	int (*device_type)(const struct ort_device *device); /* 307; ORT_DEVICE_CPU */
-	void *before_ep_api[9];
-	const struct ort_ep_api *(*ep_api)(void); /* 317 */
-	void *before_initializer[8];              /* then 326 */
+	uint32_t (*device_vendor)(const struct ort_device *device);
+	void *before_ep_api[8];
+	const struct ort_ep_api *(*ep_api)(void);                                       /* 317 */
+	struct ort_status *(*tensor_bytes)(const struct ort_value *value, size_t *out); /* 318 */
+	void *allocator_stats;
+	/* 320. `kind`: ORT_MEMORY_CPU ...; `type`: 0, the device's own; `allocator`: 0, no arena. */
+	struct ort_status *(*create_memory_info)(const char *name, int kind, uint32_t vendor, int32_t device, int type,
+	                                         size_t alignment, int allocator, struct ort_memory_info **out);
+	void *before_initializer[5]; /* then 326 */
 	struct ort_status *(*value_initializer)(const struct ort_value_info *value, const struct ort_value **out);
 	void *before_is_output[3];
 	struct ort_status *(*value_is_output)(const struct ort_value_info *value, bool *out); /* 330: of the graph */
@@ -156,11 +173,15 @@ struct ort_api {
 	                                  const char **name);
 	void *before_const_data[11];
 	struct ort_status *(*const_data)(const struct ort_value *value, const void **out); /* 378 */
-	void *before_has_shape[11];
+	/* 379. *out: the caller's, to release. */
+	struct ort_status *(*session_entries)(const struct ort_session_options *options, struct ort_key_values **out);
+	void *before_has_shape[10];
 	bool (*has_shape)(const struct ort_tensor_info *info); /* 390; from ORT_HAS_SHAPE on */
 };
 
 enum { ORT_DEVICE_CPU, ORT_DEVICE_GPU, ORT_DEVICE_NPU };
+enum { ORT_MEMORY_CPU, ORT_MEMORY_GPU };
+enum { ORT_VENDOR_NVIDIA = 0x10de };
 
 /* Levels of log(). */
 enum { ORT_LOG_VERBOSE, ORT_LOG_INFO, ORT_LOG_WARNING, ORT_LOG_ERROR };
@@ -175,6 +196,7 @@ ORT_SLOT(symbols, 63);
 ORT_SLOT(tensor_info, 65);
 ORT_SLOT(input_count, 88);
 ORT_SLOT(release_status, 93);
+ORT_SLOT(release_memory_info, 94);
 ORT_SLOT(release_value, 96);
 ORT_SLOT(release_tensor_info, 99);
 ORT_SLOT(release_domain, 101);
@@ -183,8 +205,11 @@ ORT_SLOT(log, 247);
 ORT_SLOT(read_attr, 272);
 ORT_SLOT(parallel_for, 274);
 ORT_SLOT(value_name, 289);
+ORT_SLOT(create_pairs, 295);
+ORT_SLOT(release_pairs, 300);
 ORT_SLOT(device_type, 307);
 ORT_SLOT(ep_api, 317);
+ORT_SLOT(create_memory_info, 320);
 ORT_SLOT(value_initializer, 326);
 ORT_SLOT(value_is_output, 330);
 ORT_SLOT(graph_ir_version, 335);
@@ -198,6 +223,7 @@ ORT_SLOT(node_attr_count, 359);
 ORT_SLOT(attr_tensor, 362);
 ORT_SLOT(node_graph_count, 365);
 ORT_SLOT(const_data, 378);
+ORT_SLOT(session_entries, 379);
 ORT_SLOT(has_shape, 390);
 
 /* Passed to a library: get() returns null for a version that this ONNX Runtime does not know. */

@@ -43,7 +43,7 @@ enum {
 /* CUfunction_attribute */
 enum { CU_FUNC_SHARED = 1, CU_FUNC_LOCAL = 3, CU_FUNC_REGISTERS = 4, CU_FUNC_MAX_DYNAMIC_SHARED = 8 };
 
-enum { CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1 };
+enum { CU_STREAM_NON_BLOCKING = 1, CU_CAPTURE_THREAD_LOCAL = 1, CU_EVENT_UNTIMED = 2 };
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 
 /* Name in the struct, name in the library, parameters. All return 0 or an error code. */
@@ -58,6 +58,7 @@ enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 	X(context_retain, cuDevicePrimaryCtxRetain, (cu_context * c, int device)) \
 	X(context_release, cuDevicePrimaryCtxRelease_v2, (int device)) \
 	X(context_set, cuCtxSetCurrent, (cu_context c)) \
+	X(context_wait, cuCtxSynchronize, (void)) \
 	X(stream_new, cuStreamCreate, (cu_stream * s, unsigned flags)) \
 	X(stream_free, cuStreamDestroy_v2, (cu_stream s)) \
 	X(stream_wait, cuStreamSynchronize, (cu_stream s)) \
@@ -73,11 +74,13 @@ enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 }; /* CUjit_option */
 	X(free, cuMemFree_v2, (cu_pointer p)) \
 	X(copy_in, cuMemcpyHtoDAsync_v2, (cu_pointer to, const void *from, size_t bytes, cu_stream s)) \
 	X(copy_out, cuMemcpyDtoHAsync_v2, (void *to, cu_pointer from, size_t bytes, cu_stream s)) \
+	X(copy_within, cuMemcpyDtoDAsync_v2, (cu_pointer to, cu_pointer from, size_t bytes, cu_stream s)) \
 	X(memset8, cuMemsetD8Async, (cu_pointer p, unsigned char byte, size_t bytes, cu_stream s)) \
 	X(event_new, cuEventCreate, (cu_event * ev, unsigned flags)) \
 	X(event_free, cuEventDestroy_v2, (cu_event ev)) \
 	X(event_record, cuEventRecord, (cu_event ev, cu_stream s)) \
 	X(event_wait, cuEventSynchronize, (cu_event ev)) \
+	X(stream_wait_event, cuStreamWaitEvent, (cu_stream s, cu_event ev, unsigned flags)) \
 	X(event_ms, cuEventElapsedTime, (float *ms, cu_event from, cu_event to)) \
 	X(capture_begin, cuStreamBeginCapture_v2, (cu_stream s, int mode)) \
 	X(capture_end, cuStreamEndCapture, (cu_stream s, cu_graph * g)) \

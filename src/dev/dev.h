@@ -53,8 +53,8 @@ struct dev_module; /* loaded code */
 struct dev_kernel; /* a function of it */
 
 /* All functions return 0 or a negative code through `e`. Launches and copies go into one queue, in order; only
- * synchronize, copy_out and event_ns wait. `args` points to the argument values, as for cuLaunchKernel. Entries marked
- * (optional) are null if a device lacks them. */
+ * synchronize, copy_in, copy_out and event_ns wait. `args` points to the argument values, as for cuLaunchKernel.
+ * Entries marked (optional) are null if a device lacks them. */
 struct dev {
 	const char *kind; /* "cuda", "emulator", "cpu", "null" */
 	struct dev_props props;
@@ -89,6 +89,7 @@ struct dev {
 	void (*name)(struct dev *d, void *p, const char *name);
 	int (*copy_in)(struct dev *d, void *to, const void *from_host, size_t bytes, struct err *e);
 	int (*copy_out)(struct dev *d, void *to_host, const void *from, size_t bytes, struct err *e); /* waits */
+	int (*copy_within)(struct dev *d, void *to, const void *from, size_t bytes, struct err *e);
 	int (*memset)(struct dev *d, void *p, int byte, size_t bytes, struct err *e);
 	int (*synchronize)(struct dev *d, struct err *e); /* waits for the queue; reports failed kernels */
 

@@ -56,6 +56,14 @@ static int copy_out(struct dev *d, void *to, const void *from, size_t bytes, str
 	                        "Copying from the GPU, or a kernel before it, failed", e);
 }
 
+static int copy_within(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
+{
+	struct gpu *g;
+	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
+	int rc = bytes ? cu->copy_within((uintptr_t)to, (uintptr_t)from, bytes, g->stream) : 0;
+	return dev_driver_check(rc, "Copying on the GPU failed", e);
+}
+
 static int fill(struct dev *d, void *p, int byte, size_t bytes, struct err *e)
 {
 	struct gpu *g;
@@ -172,6 +180,7 @@ void dev_cuda_queue(struct dev *d)
 	d->free = free_buffer;
 	d->copy_in = copy_in;
 	d->copy_out = copy_out;
+	d->copy_within = copy_within;
 	d->memset = fill;
 	d->synchronize = synchronize;
 	d->event_new = event_new;

@@ -125,16 +125,27 @@ static int copy_in(struct dev *d, void *to, const void *from, size_t bytes, stru
 	return 0;
 }
 
+static int check_written(const void *from, size_t bytes, struct err *e)
+{
+	int64_t missing = bytes ? emulator_first_unwritten(from, bytes) : -1;
+	return missing < 0 ? 0
+	                   : err_set(e, ERR_DIFFER, "Byte %lld of %s was never written.", (long long)missing,
+	                             emulator_name_of(from));
+}
+
 static int copy_out(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
 {
 	(void)d;
-	int64_t missing = bytes ? emulator_first_unwritten(from, bytes) : -1;
-	if (missing >= 0)
-		return err_set(e, ERR_DIFFER, "Byte %lld of %s was never written.", (long long)missing,
-		               emulator_name_of(from));
+	TRY(check_written(from, bytes, e));
 	if (bytes)
 		memcpy(to, from, bytes);
 	return 0;
+}
+
+static int copy_within(struct dev *d, void *to, const void *from, size_t bytes, struct err *e)
+{
+	TRY(check_written(from, bytes, e));
+	return copy_in(d, to, from, bytes, e);
 }
 
 static int fill(struct dev *d, void *p, int byte, size_t bytes, struct err *e)
@@ -215,6 +226,7 @@ int dev_emulator_open(struct dev **out, struct err *e)
 		.name = name_buffer,
 		.copy_in = copy_in,
 		.copy_out = copy_out,
+		.copy_within = copy_within,
 		.memset = fill,
 		.synchronize = synchronize,
 		.event_new = event_new,

@@ -64,6 +64,7 @@ void dev_host_memory(struct dev *d)
 	d->free = free_buffer;
 	d->copy_in = copy;
 	d->copy_out = copy;
+	d->copy_within = copy;
 	d->memset = fill;
 	d->synchronize = synchronize;
 }

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/threads.h"
 #include "base/vec.h"
+#include "dev/cuda_driver.h"
 #include "onnx/onnx.h"
 #include "provider/provider_abi.h"
 #include "run/run.h"
@@ -22,14 +23,37 @@ struct provider_host {
 	uint32_t version; /* of `api`: ORT_PROVIDER_OLDEST to ORT_FUSES_CAPTURES */
 };
 
+/* A GPU that the driver shows. The factory has one for each. Any thread. */
+struct provider_gpu {
+	int index;                      /* the driver's number */
+	struct ort_memory_info *memory; /* its memory, for ONNX Runtime */
+	struct ort_device *hardware;    /* made by the library, or null: ONNX Runtime sees the GPU itself */
+	struct lock *lock;              /* of what follows, made when first used */
+	const struct cuda_driver *cu;
+	int device;
+	cu_context context;
+	cu_stream copies; /* of copies outside a session */
+};
+
+struct provider_factory {
+	struct ort_ep_factory factory; /* first: ONNX Runtime passes its address */
+	struct provider_host host;
+	struct arena *arena; /* holds this struct */
+	struct provider_gpu *gpu;
+	int gpus;
+};
+
 /* The provider in one session of ONNX Runtime. */
 struct provider {
 	struct ort_ep ep; /* first: ONNX Runtime passes its address */
+	struct provider_factory *factory;
 	struct provider_host host;
 	const struct ort_logger *logger; /* lives as long as the session */
 	struct arena *arena;             /* holds this struct */
-	struct run_device on;
-	struct lock *lock; /* of the device, which one thread may use at a time */
+	struct run_device on;            /* what computes */
+	struct provider_gpu *gpu;        /* the GPU that has the tensors; null: they are on the host */
+	cu_stream stream;                /* with `gpu`: of all of the session's work */
+	struct lock *lock;               /* of `on.dev`, which one thread may use at a time */
 };
 
 /* ---- provider_error.c: failures of either side for the other one. */
@@ -88,6 +112,59 @@ int provider_tensor(Onnx__TensorProto **out, struct onnx_model *m, const struct 
                     const struct ort_value *value, bool borrow, struct err *e);
 /* The element type for ONNX Runtime's number; TYPE_NONE if tpat has no tensors of it. */
 enum type provider_type(int number);
+
+/* ---- provider_options.c: the options of a session, as text. */
+struct provider_options {
+	const char *device; /* "cpu", "cuda", "emulator"; null: that of the chosen OrtEpDevice */
+};
+/* Reads and checks the session's options for this provider. In `a`. ERR_USAGE names an option or a value that there is
+ * not. */
+int provider_options(struct provider_options *out, const struct provider_host *h, const struct ort_session_options *o,
+                     struct arena *a, struct err *e);
+
+/* ---- provider_device.c: the devices of the factory. */
+struct ort_status *provider_devices(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,
+                                    struct ort_ep_device **out, size_t most, size_t *outs);
+/* Finds the GPUs, without starting any. */
+int provider_find_gpus(struct provider_factory *f, struct err *e);
+void provider_free_gpus(struct provider_factory *f);
+/* The GPU of an OrtEpDevice with these metadata; null: the processor. */
+struct provider_gpu *provider_gpu_of(struct provider_factory *f, const struct ort_key_values *metadata);
+/* The GPU of the factory that has this memory; null: none. */
+struct provider_gpu *provider_gpu_at(struct provider_factory *f, const struct ort_memory_device *memory);
+/* True if the tensor is in a GPU's memory. */
+bool provider_is_on_gpu(const struct provider_host *h, const struct ort_value *value);
+/* Starts the GPU when first called, and makes its context that of the calling thread. */
+int provider_gpu_enter(struct provider_gpu *g, struct err *e);
+
+/* ---- provider_memory.c: memory of a GPU. */
+
+/* `p`: for one session, whose freed memory is used again in the order of its stream; null: for all. */
+struct ort_status *provider_allocator_new(struct ort_allocator **out, struct provider_factory *f, struct provider *p,
+                                          const struct ort_memory_info *memory);
+void provider_allocator_free(struct ort_allocator *a);
+
+/* ---- provider_copy.c: copies of tensors. */
+struct ort_status *provider_transfer_new(struct ort_data_transfer **out, struct provider_factory *f);
+
+/* A copy to, from or on a GPU, in the stream's order; null: after all work of the GPU, and done on return. A copy to
+ * the host is always done on return. */
+struct provider_copy {
+	void *to;
+	const void *from;
+	bool to_gpu, from_gpu;
+	size_t bytes;
+	cu_stream stream;
+};
+int provider_gpu_copy(struct provider_gpu *g, const struct provider_copy *c, struct err *e);
+
+/* ---- provider_stream.c: streams of ONNX Runtime. */
+
+/* `p`: the session's stream; null: one of its own. */
+struct ort_status *provider_stream_new(struct ort_stream **out, struct provider_factory *f, struct provider *p,
+                                       const struct ort_memory_device *memory);
+/* The CUDA stream of one; null for null, or if ONNX Runtime does not know it. */
+cu_stream provider_stream_of(const struct provider_host *h, const struct ort_sync_stream *s);
 
 /* ---- provider_choose.c: the nodes that tpat takes. */
 struct ort_status *provider_capability(struct ort_ep *ep, const struct ort_graph *graph,

@@ -13,13 +13,10 @@
 #define ORT_FUSES_CAPTURES 28
 
 struct ort_ep_factory;
-struct ort_key_values;
 struct ort_ep_device;
-struct ort_memory_info;
 struct ort_memory_device;
-struct ort_allocator;
-struct ort_data_transfer;
-struct ort_stream;
+struct ort_sync_stream; /* ONNX Runtime's, of a struct ort_stream */
+struct ort_run_options;
 struct ort_graph_support; /* what a provider takes of a graph */
 struct ort_compute_context;
 
@@ -28,7 +25,7 @@ struct ort_fusion {
 	bool drop_constants; /* the fused node has no constant initializers among its inputs */
 };
 
-/* What ONNX Runtime offers to providers. The first entries of version 1.22 and 1.23. */
+/* What ONNX Runtime offers to providers, up to version 1.24. */
 struct ort_ep_api {
 	struct ort_status *(*create_device)(struct ort_ep_factory *factory, const struct ort_device *device,
 	                                    const struct ort_key_values *metadata, const struct ort_key_values *options,
@@ -37,6 +34,63 @@ struct ort_ep_api {
 	/* These nodes become one. No path between two of them may leave them. */
 	struct ort_status *(*fuse)(struct ort_graph_support *support, const struct ort_node *const *node, size_t n,
 	                           const struct ort_fusion *options);
+	void *before_memory[2];
+	struct ort_status *(*device_has_memory)(struct ort_ep_device *device, const struct ort_memory_info *memory);
+	const struct ort_memory_device *(*memory_of_info)(const struct ort_memory_info *info);
+	/* Null: no tensor. */
+	const struct ort_memory_device *(*memory_of_value)(const struct ort_value *value);
+	void *same_memory;
+	int (*memory_kind)(const struct ort_memory_device *memory); /* ORT_MEMORY_CPU ... */
+	int (*memory_type)(const struct ort_memory_device *memory); /* 0: the device's own */
+	uint32_t (*memory_vendor)(const struct ort_memory_device *memory);
+	uint32_t (*memory_device)(const struct ort_memory_device *memory);
+	const struct ort_stream *(*stream)(const struct ort_sync_stream *stream); /* 13 */
+	void *before_hardware[2];
+	/* From version 1.24 on: hardware that ONNX Runtime does not see. */
+	struct ort_status *(*create_hardware)(int type, uint32_t vendor, uint32_t id, const char *vendor_name,
+	                                      const struct ort_key_values *metadata, struct ort_device **out);
+	void (*release_hardware)(struct ort_device *device); /* 17 */
+};
+_Static_assert(offsetof(struct ort_ep_api, stream) == 13 * sizeof(void *), "stream is entry 13");
+_Static_assert(offsetof(struct ort_ep_api, release_hardware) == 17 * sizeof(void *), "release_hardware is entry 17");
+
+/* Memory of a device. The library makes it, and ONNX Runtime calls it from any thread. */
+struct ort_allocator {
+	uint32_t version;
+	void *(*alloc)(struct ort_allocator *a, size_t bytes); /* null: there is none */
+	void (*free)(struct ort_allocator *a, void *p);
+	const struct ort_memory_info *(*info)(const struct ort_allocator *a);
+	void *(*reserve)(struct ort_allocator *a, size_t bytes); /* memory that stays for long, such as weights */
+	void *stats;                                             /* (optional) */
+	void *alloc_on_stream;                                   /* (optional) */
+};
+
+/* Copies between devices. Streams may be null, or null in part: then the copy is done on return. */
+struct ort_data_transfer {
+	uint32_t version;
+	void (*release)(struct ort_data_transfer *t);
+	bool (*can_copy)(const struct ort_data_transfer *t, const struct ort_memory_device *from,
+	                 const struct ort_memory_device *to);
+	struct ort_status *(*copy)(struct ort_data_transfer *t, const struct ort_value **from, struct ort_value **to,
+	                           struct ort_sync_stream **stream, size_t n);
+};
+
+/* A point in a stream's work that others wait for. */
+struct ort_notification {
+	uint32_t version;
+	void (*release)(struct ort_notification *n);
+	struct ort_status *(*activate)(struct ort_notification *n);
+	struct ort_status *(*wait_on_device)(struct ort_notification *n, struct ort_sync_stream *waits);
+	struct ort_status *(*wait_on_host)(struct ort_notification *n);
+};
+
+struct ort_stream {
+	uint32_t version;
+	void (*release)(struct ort_stream *s);
+	void *(*handle)(struct ort_stream *s); /* CUstream */
+	struct ort_status *(*create_notification)(struct ort_stream *s, struct ort_notification **out);
+	struct ort_status *(*flush)(struct ort_stream *s); /* waits for all of its work */
+	struct ort_status *(*run_ends)(struct ort_stream *s);
 };
 
 /* How a fused node runs. */
@@ -57,12 +111,17 @@ struct ort_ep {
 	struct ort_status *(*compile)(struct ort_ep *ep, const struct ort_graph **graph, const struct ort_node **fused,
 	                              size_t n, struct ort_compute **out, struct ort_node **contexts);
 	void (*release_computes)(struct ort_ep *ep, struct ort_compute **compute, size_t n);
-	void *layout[2];        /* (optional) */
-	void *dynamic_options;  /* (optional) */
-	void *run[2];           /* (optional) start and end of a run */
-	void *create_allocator; /* (optional) */
-	void *create_stream;    /* (optional) */
-	void *compatibility;    /* (optional) */
+	void *layout[2];       /* (optional) */
+	void *dynamic_options; /* (optional) */
+	void *run_starts;      /* (optional) */
+	/* (optional) `wait`: for the device. */
+	struct ort_status *(*run_ends)(struct ort_ep *ep, const struct ort_run_options *options, bool wait);
+	/* (optional) For this session; else the factory's. */
+	struct ort_status *(*create_allocator)(struct ort_ep *ep, const struct ort_memory_info *memory,
+	                                       struct ort_allocator **out);
+	struct ort_status *(*create_stream)(struct ort_ep *ep, const struct ort_memory_device *device,
+	                                    struct ort_stream **out);
+	void *compatibility; /* (optional) */
 };
 _Static_assert(sizeof(struct ort_ep) == 13 * sizeof(void *), "an execution provider of version 23 has 13 entries");
 

@@ -133,67 +133,152 @@ void provider_release_computes(struct ort_ep *ep, struct ort_compute **compute, 
 struct computing {
 	struct fused *f;
 	struct ort_kernel_context *context;
+	struct arena *scratch;
+	struct place *place; /* of each output of the graph */
 };
 
-static int read_input(struct tensor *out, const struct computing *c, int i, struct err *e)
+/* ONNX Runtime's memory for an output. */
+struct place {
+	struct ort_value *value; /* null: not asked for yet, or not wanted */
+	bool asked, on_gpu;
+	void *at;
+};
+
+/* True if kernels read and write a GPU's memory where ONNX Runtime has it. */
+static bool shares_memory(const struct provider *p)
 {
-	static char empty; /* of a tensor without elements */
+	return p->gpu && p->on.dev->queue;
+}
+
+static int check_type(struct run_tensor *out, const struct computing *c, int i, const struct ort_value *value,
+                      struct err *e)
+{
 	const struct provider_host *h = &c->f->p->host;
 	const struct graph_value *v = c->f->graph->inputs.at[i];
-	const struct ort_value *value = NULL;
 	struct ort_tensor_info *info;
-	const void *data = NULL;
 	size_t rank = 0;
 	int type = 0;
-	ASK(input(c->context, c->f->input[i], &value));
 	ASK(tensor_info(value, &info));
 	int rc = provider_check(h, h->api->element_type(info, &type), e);
 	if (rc == 0)
 		rc = provider_check(h, h->api->dim_count(info, &rank), e);
-	*out = (struct tensor){ .type = provider_type(type), .rank = (int)rank };
-	bool fits = out->type == v->type && (int)rank == v->rank;
+	out->tensor = (struct tensor){ .type = provider_type(type), .rank = (int)rank };
+	bool fits = out->tensor.type == v->type && (int)rank == v->rank;
 	if (rc == 0 && fits)
-		rc = provider_check(h, h->api->dims(info, out->dim, rank), e);
+		rc = provider_check(h, h->api->dims(info, out->tensor.dim, rank), e);
 	h->api->release_tensor_info(info);
 	TRY(rc);
-	if (!fits) {
-		err_about(e, ERR_TENSOR, v->name);
-		return err_set(e, ERR_USAGE,
-		               "The tensor \"%s\" is %s of rank %d, but the model declares %s of rank %d.", v->name,
-		               type_name(out->type), (int)rank, type_name(v->type), v->rank);
-	}
+	if (fits)
+		return 0;
+	err_about(e, ERR_TENSOR, v->name);
+	return err_set(e, ERR_USAGE, "The tensor \"%s\" is %s of rank %d, but the model declares %s of rank %d.",
+	               v->name, type_name(out->tensor.type), (int)rank, type_name(v->type), v->rank);
+}
+
+/* An input where it is, if the device reads it there; else a copy on the host. */
+static int read_input(struct run_tensor *out, const struct computing *c, int i, struct err *e)
+{
+	static char empty; /* of a tensor without elements */
+	const struct provider *p = c->f->p;
+	const struct provider_host *h = &p->host;
+	const struct ort_value *value = NULL;
+	const void *data = NULL;
+	ASK(input(c->context, c->f->input[i], &value));
+	TRY(check_type(out, c, i, value, e));
 	ASK(const_data(value, &data));
-	if (!data)
+	int64_t bytes = tensor_bytes(&out->tensor);
+	if (!data && bytes)
+		return err_set(e, ERR_DEVICE, "ONNX Runtime has no memory for the tensor \"%s\".",
+		               c->f->graph->inputs.at[i]->name);
+	if (!bytes)
 		data = &empty;
-	memcpy(&out->data, &data, sizeof data); /* run_graph() writes to no input */
+	bool on_gpu = bytes && provider_is_on_gpu(h, value);
+	if (on_gpu && !shares_memory(p)) {
+		const struct tensor t = out->tensor;
+		TRY(tensor_new(&out->tensor, t.type, t.rank, t.dim, c->scratch, e));
+		return provider_gpu_copy(p->gpu,
+		                         &(struct provider_copy){ .to = out->tensor.data,
+		                                                  .from = data,
+		                                                  .from_gpu = true,
+		                                                  .bytes = (size_t)bytes,
+		                                                  .stream = p->stream },
+		                         e);
+	}
+	memcpy(on_gpu ? &out->at : &out->tensor.data, &data, sizeof data); /* a run writes to no input */
 	return 0;
 }
 
-static int write_output(const struct computing *c, int i, const struct tensor *t, struct err *e)
+/* Asks ONNX Runtime for an output's memory. */
+static int take_place(const struct computing *c, int i, const struct tensor *t, struct err *e)
 {
 	const struct provider_host *h = &c->f->p->host;
-	struct ort_value *value = NULL;
-	void *data = NULL;
-	int64_t bytes = tensor_bytes(t);
-	ASK(output(c->context, (size_t)i, t->dim, (size_t)t->rank, &value));
-	ck(bytes >= 0);
-	if (!value || !bytes)
+	struct place *p = &c->place[i];
+	if (p->asked)
 		return 0;
-	ASK(tensor_data(value, &data));
-	memcpy(data, t->data, (size_t)bytes);
+	p->asked = true;
+	ASK(output(c->context, (size_t)i, t->dim, (size_t)t->rank, &p->value));
+	if (!p->value || tensor_bytes(t) <= 0)
+		return 0;
+	ASK(tensor_data(p->value, &p->at));
+	p->on_gpu = provider_is_on_gpu(h, p->value);
+	return p->at ? 0
+	             : err_set(e, ERR_DEVICE, "ONNX Runtime has no memory for the tensor \"%s\".",
+	                       c->f->graph->outputs.at[i]->name);
+}
+
+static int place(void *user, void **at, int i, const struct tensor *t, struct err *e)
+{
+	const struct computing *c = user;
+	TRY(take_place(c, i, t, e));
+	*at = c->place[i].on_gpu && shares_memory(c->f->p) ? c->place[i].at : NULL;
+	return 0;
+}
+
+/* Copies a result to its place, unless it is there. */
+static int write_output(const struct computing *c, int i, const struct run_tensor *t, struct err *e)
+{
+	const struct provider *p = c->f->p;
+	struct dev *d = p->on.dev;
+	int64_t bytes = tensor_bytes(&t->tensor);
+	TRY(take_place(c, i, &t->tensor, e));
+	const struct place *to = &c->place[i];
+	if (!to->value || bytes <= 0 || (t->at && to->at == t->at))
+		return 0;
+	if (!to->on_gpu && t->at)
+		return d->copy_out(d, to->at, t->at, (size_t)bytes, e);
+	if (to->on_gpu && t->at && shares_memory(p))
+		return d->copy_within(d, to->at, t->at, (size_t)bytes, e);
+	const void *from = t->tensor.data;
+	if (t->at) { /* to a GPU, from a device that does not share its memory */
+		void *host = arena_alloc(c->scratch, (size_t)bytes);
+		TRY(d->copy_out(d, host, t->at, (size_t)bytes, e));
+		from = host;
+	}
+	if (to->on_gpu)
+		return provider_gpu_copy(p->gpu,
+		                         &(struct provider_copy){ .to = to->at,
+		                                                  .from = from,
+		                                                  .to_gpu = true,
+		                                                  .bytes = (size_t)bytes,
+		                                                  .stream = p->stream },
+		                         e);
+	memcpy(to->at, from, (size_t)bytes);
 	return 0;
 }
 
 static int compute_in(void *arg, struct arena *scratch, struct err *e)
 {
-	const struct computing *c = arg;
+	struct computing *c = arg;
 	struct graph *g = c->f->graph;
-	struct tensor *in = NEWN(scratch, struct tensor, g->inputs.n + 1);
-	struct tensor *out = NEWN(scratch, struct tensor, g->outputs.n + 1);
+	struct run_tensor *in = NEWN(scratch, struct run_tensor, g->inputs.n + 1);
+	struct run_tensor *out = NEWN(scratch, struct run_tensor, g->outputs.n + 1);
+	const struct run_places places = { place, c };
 	struct run_counts counts;
+	c->scratch = scratch;
+	c->place = NEWN(scratch, struct place, g->outputs.n + 1);
 	for (int i = 0; i < g->inputs.n; i++)
 		TRY(read_input(&in[i], c, i, e));
-	TRY(run_graph(out, &counts, c->f->session, in, e));
+	TRY(run_enqueue(out, &counts, c->f->session, in, &places, e));
 	for (int i = 0; i < g->outputs.n; i++)
 		TRY(write_output(c, i, &out[i], e));
 	return 0;
@@ -201,7 +286,7 @@ static int compute_in(void *arg, struct arena *scratch, struct err *e)
 
 static struct ort_status *compute(struct ort_compute *x, void *state, struct ort_kernel_context *context)
 {
-	struct computing c = { (struct fused *)x, context };
+	struct computing c = { .f = (struct fused *)x, .context = context };
 	struct provider *p = c.f->p;
 	(void)state;
 	lock_take(p->lock);

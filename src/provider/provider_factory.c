@@ -1,15 +1,9 @@
 /* The library's two functions, and what makes a provider for a session. See provider.h. */
-#include <setjmp.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/tpat_inside.h"
 #include "provider/provider.h"
-
-struct factory {
-	struct ort_ep_factory factory; /* first: ONNX Runtime passes its address */
-	struct provider_host host;
-	struct arena *arena; /* holds this struct */
-};
 
 static const char *ep_name(const struct ort_ep *ep)
 {
@@ -41,65 +35,74 @@ static const char *library_version(const struct ort_ep_factory *f)
 	return TPAT_VERSION;
 }
 
-static struct ort_status *devices(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,
-                                  struct ort_ep_device **out, size_t most, size_t *outs)
-{
-	const struct provider_host *h = &((struct factory *)f)->host;
-	*outs = 0;
-	for (size_t i = 0; i < n && *outs < most; i++) {
-		if (h->api->device_type(device[i]) != ORT_DEVICE_CPU)
-			continue;
-		struct ort_status *s = h->ep->create_device(f, device[i], NULL, NULL, &out[*outs]);
-		if (s)
-			return s;
-		++*outs;
-	}
-	return NULL;
-}
-
 /* ---- A provider. */
 
+static struct ort_status *run_ends(struct ort_ep *ep, const struct ort_run_options *options, bool wait);
+
+static struct ort_status *session_allocator(struct ort_ep *ep, const struct ort_memory_info *memory,
+                                            struct ort_allocator **out)
+{
+	struct provider *p = (struct provider *)ep;
+	return provider_allocator_new(out, p->factory, p, memory);
+}
+
+static struct ort_status *session_stream(struct ort_ep *ep, const struct ort_memory_device *device,
+                                         struct ort_stream **out)
+{
+	struct provider *p = (struct provider *)ep;
+	return provider_stream_new(out, p->factory, p, device);
+}
+
 struct creating {
-	const struct factory *f;
+	struct provider_factory *f;
+	const struct ort_session_options *options;
 	const struct ort_logger *logger;
+	const struct ort_key_values *metadata;
 	struct provider *out;
-	struct arena *arena;
 };
+
+/* The device that computes. */
+static int open_device(struct provider *p, const struct provider_options *o, struct err *e)
+{
+	char name[32];
+	const char *want = o->device ? o->device : p->gpu ? "cuda" : "cpu";
+	if (strcmp(want, "cuda") != 0)
+		return dev_open(&p->on.dev, want, e);
+	if (p->gpu) {
+		TRY(provider_gpu_enter(p->gpu, e));
+		snprintf(name, sizeof name, "cuda:%d", p->gpu->index);
+		return dev_open(&p->on.dev, name, e);
+	}
+	return dev_open(&p->on.dev, "cuda", e);
+}
 
 static int create_in(void *arg, struct arena *scratch, struct err *e)
 {
 	struct creating *c = arg;
-	(void)scratch;
-	c->arena = arena_new();
-	struct provider *p = NEW(c->arena, struct provider);
-	p->ep.version = ORT_GRAPHS;
-	p->ep.name = ep_name;
-	p->ep.capability = provider_capability;
-	p->ep.compile = provider_compile;
-	p->ep.release_computes = provider_release_computes;
+	struct provider_options o;
+	struct arena *a = arena_new();
+	struct provider *p = c->out = NEW(a, struct provider);
+	p->arena = a;
+	p->factory = c->f;
 	p->host = c->f->host;
 	p->logger = c->logger;
-	p->arena = c->arena;
-	TRY(dev_open(&p->on.dev, "cpu", e));
+	p->lock = lock_new(a);
+	p->gpu = provider_gpu_of(c->f, c->metadata);
+	p->ep = (struct ort_ep){ .version = ORT_GRAPHS,
+		                 .name = ep_name,
+		                 .capability = provider_capability,
+		                 .compile = provider_compile,
+		                 .release_computes = provider_release_computes };
+	TRY(provider_options(&o, &p->host, c->options, scratch, e));
+	TRY(open_device(p, &o, e));
 	tpat_target_of_device(&p->on.target, &p->on.dev->props);
-	p->lock = lock_new(c->arena);
-	c->out = p;
+	if (p->gpu) {
+		p->stream = p->on.dev->queue ? p->on.dev->queue : p->gpu->copies;
+		p->ep.run_ends = run_ends;
+		p->ep.create_allocator = session_allocator;
+		p->ep.create_stream = session_stream;
+	}
 	return 0;
-}
-
-static struct ort_status *create(struct ort_ep_factory *f, const struct ort_device *const *device,
-                                 const struct ort_key_values *const *metadata, size_t n,
-                                 const struct ort_session_options *options, const struct ort_logger *logger,
-                                 struct ort_ep **out)
-{
-	struct creating c = { .f = (struct factory *)f, .logger = logger };
-	(void)device, (void)metadata, (void)n, (void)options;
-	struct ort_status *status = provider_call(&c.f->host, create_in, &c);
-	if (c.out)
-		*out = &c.out->ep;
-	else
-		arena_free(c.arena);
-	return status;
 }
 
 static void release(struct ort_ep_factory *f, struct ort_ep *ep)
@@ -108,52 +111,81 @@ static void release(struct ort_ep_factory *f, struct ort_ep *ep)
 	(void)f;
 	if (!p)
 		return;
-	p->on.dev->close(p->on.dev);
+	if (p->on.dev)
+		p->on.dev->close(p->on.dev);
 	lock_free(p->lock);
 	arena_free(p->arena);
 }
 
-/* ---- What the provider does not have: compiled models, memory and streams of its own. */
-
-static struct ort_status *validate(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,
-                                   const char *info, int *out)
+static struct ort_status *create(struct ort_ep_factory *f, const struct ort_device *const *device,
+                                 const struct ort_key_values *const *metadata, size_t n,
+                                 const struct ort_session_options *options, const struct ort_logger *logger,
+                                 struct ort_ep **out)
 {
-	(void)f, (void)device, (void)n, (void)info;
-	*out = 0;
-	return NULL;
+	struct creating c = { (struct provider_factory *)f, options, logger, n ? metadata[0] : NULL, NULL };
+	(void)device;
+	struct ort_status *status = provider_call(&c.f->host, create_in, &c);
+	*out = NULL;
+	if (status && c.out)
+		release(f, &c.out->ep);
+	else if (!status)
+		*out = &c.out->ep;
+	return status;
 }
+
+static int wait_for_run(void *arg, struct arena *scratch, struct err *e)
+{
+	struct provider *p = arg;
+	(void)scratch;
+	TRY(provider_gpu_enter(p->gpu, e));
+	return dev_driver_check(p->gpu->cu->stream_wait(p->stream), "A kernel or a copy failed on the GPU", e);
+}
+
+static struct ort_status *run_ends(struct ort_ep *ep, const struct ort_run_options *options, bool wait)
+{
+	struct provider *p = (struct provider *)ep;
+	(void)options;
+	return wait ? provider_call(&p->host, wait_for_run, p) : NULL;
+}
+
+/* ---- Memory, copies and streams outside sessions. */
 
 static struct ort_status *create_allocator(struct ort_ep_factory *f, const struct ort_memory_info *memory,
                                            const struct ort_key_values *options, struct ort_allocator **out)
 {
-	(void)f, (void)memory, (void)options;
-	*out = NULL;
-	return NULL;
+	(void)options;
+	return provider_allocator_new(out, (struct provider_factory *)f, NULL, memory);
 }
 
 static void release_allocator(struct ort_ep_factory *f, struct ort_allocator *allocator)
 {
-	(void)f, (void)allocator;
+	(void)f;
+	provider_allocator_free(allocator);
 }
 
 static struct ort_status *create_data_transfer(struct ort_ep_factory *f, struct ort_data_transfer **out)
 {
-	(void)f;
-	*out = NULL;
-	return NULL;
+	return provider_transfer_new(out, (struct provider_factory *)f);
 }
 
 static bool has_streams(const struct ort_ep_factory *f)
 {
-	(void)f;
-	return false;
+	return ((const struct provider_factory *)f)->gpus > 0;
 }
 
 static struct ort_status *create_stream(struct ort_ep_factory *f, const struct ort_memory_device *device,
                                         const struct ort_key_values *options, struct ort_stream **out)
 {
-	(void)f, (void)device, (void)options;
-	*out = NULL;
+	(void)options;
+	return provider_stream_new(out, (struct provider_factory *)f, NULL, device);
+}
+
+/* The provider has no compiled models. */
+static struct ort_status *validate(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,
+                                   const char *info, int *out)
+{
+	(void)f, (void)device, (void)n, (void)info;
+	*out = 0;
 	return NULL;
 }
 
@@ -174,7 +206,11 @@ static bool has_hole(const struct provider_host *h)
 	       !a->node_inputs || !a->node_output_count || !a->node_outputs || !a->node_capture_count ||
 	       !a->node_captures || !a->node_attr_count || !a->node_attrs || !a->attr_tensor || !a->attr_type ||
 	       !a->attr_name || !a->node_graph_count || !a->node_graphs || !h->ep->create_device || !h->ep->fuse ||
-	       !a->has_shape;
+	       !a->has_shape || !a->release_memory_info || !a->create_pairs || !a->add_pair || !a->pair ||
+	       !a->all_pairs || !a->release_pairs || !a->device_vendor || !a->tensor_bytes || !a->create_memory_info ||
+	       !a->session_entries || !h->ep->device_has_memory || !h->ep->memory_of_info || !h->ep->memory_of_value ||
+	       !h->ep->memory_kind || !h->ep->memory_type || !h->ep->memory_vendor || !h->ep->memory_device ||
+	       !h->ep->stream || !h->ep->create_hardware || !h->ep->release_hardware;
 }
 
 /* The newest interface that this library tells apart and ONNX Runtime has. Status: it is too old. */
@@ -198,7 +234,7 @@ static const struct ort_ep_factory functions = {
 	ORT_GRAPHS,
 	factory_name,
 	vendor,
-	devices,
+	provider_devices,
 	create,
 	release,
 	vendor_id,
@@ -217,42 +253,56 @@ TPAT_API struct ort_status *CreateEpFactories(const char *registered, const stru
                                               size_t most, size_t *n);
 TPAT_API struct ort_status *ReleaseEpFactory(struct ort_ep_factory *factory);
 
+struct starting {
+	struct provider_host host;
+	struct provider_factory *out;
+};
+
 static int make_factory(void *arg, struct arena *scratch, struct err *e)
 {
-	struct factory **out = arg;
-	(void)scratch, (void)e;
+	struct starting *s = arg;
+	(void)scratch;
 	struct arena *a = arena_new();
-	*out = NEW(a, struct factory);
-	(*out)->arena = a;
-	return 0;
+	s->out = NEW(a, struct provider_factory);
+	s->out->arena = a;
+	s->out->factory = functions;
+	s->out->host = s->host;
+	return provider_find_gpus(s->out, e);
+}
+
+static void free_factory(struct provider_factory *f)
+{
+	if (!f)
+		return;
+	provider_free_gpus(f);
+	arena_free(f->arena);
 }
 
 struct ort_status *CreateEpFactories(const char *registered, const struct ort_api_base *base,
                                      const struct ort_logger *logger, struct ort_ep_factory **factory, size_t most,
                                      size_t *n)
 {
-	struct provider_host host = { 0 };
-	struct factory *f = NULL;
+	struct starting s = { 0 };
 	(void)registered, (void)logger;
 	*n = 0;
-	struct ort_status *status = find_host(&host, base);
-	if (status || !host.ep)
+	struct ort_status *status = find_host(&s.host, base);
+	if (status || !s.host.ep)
 		return status;
 	if (most < 1)
-		return host.api->create_status(ORT_INVALID_ARGUMENT, PROVIDER_NAME ": there is no room for a factory.");
-	status = provider_call(&host, make_factory, &f);
-	if (status)
+		return s.host.api->create_status(ORT_INVALID_ARGUMENT,
+		                                 PROVIDER_NAME ": there is no room for a factory.");
+	status = provider_call(&s.host, make_factory, &s);
+	if (status) {
+		free_factory(s.out);
 		return status;
-	f->factory = functions;
-	f->host = host;
-	factory[0] = &f->factory;
+	}
+	factory[0] = &s.out->factory;
 	*n = 1;
 	return NULL;
 }
 
 struct ort_status *ReleaseEpFactory(struct ort_ep_factory *factory)
 {
-	if (factory)
-		arena_free(((struct factory *)factory)->arena);
+	free_factory((struct provider_factory *)factory);
 	return NULL;
 }

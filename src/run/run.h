@@ -62,6 +62,20 @@ int run_graph(struct tensor *out, struct run_counts *counts, struct run_session 
 int run_tensors(struct run_tensor *out, struct run_counts *counts, struct run_session *s, const struct run_tensor *in,
                 bool to_host, struct err *e);
 
+/* Memory of the caller for results. */
+struct run_places {
+	/* Sets *at to device memory for output number i of the graph, whose type and extents are known now; null: the
+	 * session's own. Called at most once a run for each output, before a node writes it. */
+	int (*place)(void *user, void **at, int i, const struct tensor *t, struct err *e);
+	void *user;
+};
+
+/* The same without waiting for the device: results are there when its queue is done. Inputs and the memory of `places`
+ * must stay until then. A result is elsewhere than its place if its extents are found at run time, if it is an input or
+ * a constant, or if the place is not aligned to 256 bytes. Needs a device. */
+int run_enqueue(struct run_tensor *out, struct run_counts *counts, struct run_session *s, const struct run_tensor *in,
+                const struct run_places *places, struct err *e);
+
 /* The same for `n` values of the main graph instead of its outputs: runs only the nodes that they need. */
 int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
                const struct tensor *in, struct err *e);

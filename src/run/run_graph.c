@@ -150,6 +150,7 @@ static void begin(struct run_session *s, struct run_counts *counts)
 		run_memory_give_all(&s->memory);
 	*counts = (struct run_counts){ 0 };
 	s->counts = counts;
+	s->places = NULL;
 }
 
 /* Marks the nodes that these values need. */
@@ -167,6 +168,17 @@ static bool *needed_by(struct run_session *s, struct graph_value *const *want, i
 	return needed;
 }
 
+/* Copies an input at an odd address. */
+static int align(struct run_session *s, struct run_value *v, struct err *e)
+{
+	const void *from = v->at;
+	int64_t bytes = tensor_bytes(&v->tensor);
+	if ((uintptr_t)from % RUN_ALIGNMENT == 0 || bytes <= 0)
+		return 0;
+	TRY(run_memory_take(&v->at, &s->memory, (size_t)bytes, v->value->name, e));
+	return s->on.dev->copy_within(s->on.dev, v->at, from, (size_t)bytes, e);
+}
+
 static int run(struct run_session *s, struct graph_value *const *want, int n, const struct run_tensor *in,
                struct err *e)
 {
@@ -176,6 +188,7 @@ static int run(struct run_session *s, struct graph_value *const *want, int n, co
 	for (int i = 0; i < g->inputs.n; i++) {
 		struct run_value *v = NEW(s->run, struct run_value);
 		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i].tensor, .at = in[i].at };
+		TRY(align(s, v, e));
 		map_put(&s->values, g->inputs.at[i]->name, v);
 	}
 	for (int i = 0; i < g->nodes.n; i++) {
@@ -191,7 +204,7 @@ static int run(struct run_session *s, struct graph_value *const *want, int n, co
 	return 0;
 }
 
-/* The results of the run, see run_tensors(). */
+/* The results of the run. A device may still work on those that have no host memory. */
 static int results(struct run_tensor *out, struct run_session *s, bool to_host, struct err *e)
 {
 	for (int i = 0; i < s->wants; i++) {
@@ -201,7 +214,7 @@ static int results(struct run_tensor *out, struct run_session *s, bool to_host, 
 			TRY(run_value_host(s, v, e));
 		out[i] = (struct run_tensor){ v->tensor, v->at };
 	}
-	return s->on.dev && !to_host ? s->on.dev->synchronize(s->on.dev, e) : 0;
+	return 0;
 }
 
 /* The same from and to tensors on the host. */
@@ -256,6 +269,18 @@ int run_tensors(struct run_tensor *out, struct run_counts *counts, struct run_se
 		}
 	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, in, e));
 	TRY(results(out, s, to_host, e));
+	count(s);
+	return s->on.dev && !to_host ? s->on.dev->synchronize(s->on.dev, e) : 0;
+}
+
+int run_enqueue(struct run_tensor *out, struct run_counts *counts, struct run_session *s, const struct run_tensor *in,
+                const struct run_places *places, struct err *e)
+{
+	ck(s->on.dev);
+	begin(s, counts);
+	s->places = places;
+	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, in, e));
+	TRY(results(out, s, false, e));
 	count(s);
 	return 0;
 }

@@ -26,6 +26,8 @@ void run_memory_keep(struct run_memory *m, const void *at);
 void run_memory_give_all(struct run_memory *m); /* except what is kept */
 void run_memory_free(struct run_memory *m);
 
+enum { RUN_ALIGNMENT = 256 }; /* bytes, of device memory: kernels load vectors */
+
 /* ---- A tensor of the graph: on the host, on the device, or both. */
 struct run_value {
 	const struct graph_value *value;
@@ -76,11 +78,15 @@ struct run_session {
 	struct run_counts *counts, own_counts; /* counts: the caller's, or own_counts */
 	struct graph_value *const *want;       /* results of the run, `wants` */
 	int wants;
+	const struct run_places *places; /* null: results are in the session's memory */
 };
 
 /* run_value.c: the value in host memory, or in device memory. */
 int run_value_host(struct run_session *s, struct run_value *v, struct err *e);
 int run_value_device(struct run_session *s, struct run_value *v, struct err *e);
+/* The caller's memory for a result of the run with these extents; null: none. */
+int run_value_place(void **at, struct run_session *s, const struct graph_value *v, const struct tensor *t,
+                    struct err *e);
 
 /* run_program.c: compiles a piece's program unless it is compiled, runs it, and keeps the launches. `outputs`: filled;
  * their tensors have no data unless the interpreter made them. */

@@ -170,6 +170,24 @@ static void note_uses(struct running *r)
 		r->last[size->count->id] = INT32_MAX;
 }
 
+/* The caller's memory for a result, if its extents are known. */
+static int place(struct running *r, const struct ir_launcher *l, void **at, const struct ir_buffer *b)
+{
+	const struct ir_program *p = r->plan->program;
+	struct tensor t = { .type = b->type, .rank = b->rank };
+	int i = 0;
+	while (i < p->outputs.n && p->outputs.at[i] != b)
+		i++;
+	if (!r->s->places || i == p->outputs.n || b->role == IR_CONSTANT)
+		return 0;
+	for (int k = 0; k < b->rank; k++) {
+		if (ir_size_limit(p, b->dim[k]) != b->dim[k]) /* found at run time */
+			return 0;
+		TRY(ir_launch_value(l, b->dim[k], &t.dim[k], r->err));
+	}
+	return run_value_place(at, r->s, r->piece->region->outputs.at[i], &t, r->err);
+}
+
 static int ensure(struct running *r, const struct ir_launcher *l, const struct ir_buffer *b)
 {
 	struct run_session *s = r->s;
@@ -181,6 +199,9 @@ static int ensure(struct running *r, const struct ir_launcher *l, const struct i
 	if (*at)
 		return 0;
 	TRY(ir_buffer_bytes(&bytes, l, b, r->err));
+	TRY(place(r, l, at, b));
+	if (*at)
+		return 0;
 	TRY(run_memory_take(at, &s->memory, bytes, b->name, r->err));
 	if (b->role != IR_CONSTANT)
 		return 0;

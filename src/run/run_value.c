@@ -15,6 +15,21 @@ int run_value_host(struct run_session *s, struct run_value *v, struct err *e)
 	return 0;
 }
 
+int run_value_place(void **at, struct run_session *s, const struct graph_value *v, const struct tensor *t,
+                    struct err *e)
+{
+	const struct run_places *p = s->places;
+	*at = NULL;
+	for (int i = 0; p && i < s->wants; i++)
+		if (s->want[i] == v) {
+			TRY(p->place(p->user, at, i, t, e));
+			break;
+		}
+	if ((uintptr_t)*at % RUN_ALIGNMENT)
+		*at = NULL;
+	return 0;
+}
+
 int run_value_device(struct run_session *s, struct run_value *v, struct err *e)
 {
 	struct dev *d = s->on.dev;

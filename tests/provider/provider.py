@@ -4,33 +4,31 @@
     provider.py LIBRARY MODELS ZOO [NAME ...]
 
 LIBRARY is build/libtpat_ep.so, MODELS what tests/models.py wrote, ZOO what tests/zoo/data.py wrote; NAMEs are models of the zoo,
-"all" is every one.
+"all" is every one. It tests on the GPU if the driver shows one, which may be fake_gpu.c's.
 Which nodes tpat took is known from ONNX Runtime's record of each node's provider."""
 import concurrent.futures
 import ctypes
 import os
 import subprocess
 import sys
-import tempfile
 
 import numpy
-import onnx
-import onnxruntime
 from onnx import TensorProto as T
-from onnx import helper, numpy_helper
+from onnx import helper
+
+import gpu
+from host import PROVIDER, Host, expect, feeds_of, groups_of, made, plain, tensors_of
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "zoo"))
 import whole  # noqa: E402
 
-PROVIDER = "TpatExecutionProvider"
 MODELS = "small", "layers", "scaled_layers", "chains", "contrib", "branches", "bodies", "found", "perhaps_boxes", "two_rates", "counted", \
     "totals", "packed_weights", "external", "odd_names", "neck", "reserved_names"
 GIVEN = {"counted": {"times": [2, 3], "k": [2]}}  # inputs whose values must fit
 library, models, zoo, names = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4:]
 passed, failed = 0, 0
-onnxruntime.set_default_logger_severity(4)
-onnxruntime.register_execution_provider_library("tpat", library)
-DEVICES = [device for device in onnxruntime.get_ep_devices() if device.ep_name == PROVIDER]
+host = Host(library)
+ours = host.session
 
 
 def check(what, run, *arguments):
@@ -44,31 +42,7 @@ def check(what, run, *arguments):
         print(f"FAIL {what}: {type(error).__name__}: {error}"[:2000], flush=True)
 
 
-def expect(true, what):
-    if not true:
-        raise AssertionError(what)
-
-
 # ---- Sessions.
-
-def plain(model):
-    return onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-
-
-def ours(model, **entries):
-    options = onnxruntime.SessionOptions()
-    options.add_provider_for_devices(DEVICES, {})
-    options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-    for key, value in entries.items():
-        options.add_session_config_entry(key, value)
-    return onnxruntime.InferenceSession(model, options)
-
-
-def groups_of(session, provider=PROVIDER):
-    """The names of the nodes of each group that the provider took."""
-    return [[node.name for node in part.get_nodes()] for part in session.get_provider_graph_assignment_info()
-            if part.ep_name == provider]
-
 
 def compare(session, feeds, wanted=None, tolerance=(1e-3, 1e-4, 0), reference=None):
     got = session.run(None, feeds)
@@ -78,32 +52,11 @@ def compare(session, feeds, wanted=None, tolerance=(1e-3, 1e-4, 0), reference=No
         expect(not fault, f"{output.name} {fault}")
 
 
-def feeds_of(session, size, seed, given=None):
-    """Random values for a session's inputs; open extents are `size`."""
-    rng, feeds = numpy.random.default_rng(seed), {}
-    for value in session.get_inputs():
-        kind = value.type[len("tensor("):-1]
-        dtype = numpy.dtype({"float": "f4", "double": "f8", "float16": "f2"}.get(kind, kind))
-        shape = [dim if isinstance(dim, int) else size for dim in value.shape]
-        drawn = rng.uniform(-1, 1, shape) if dtype.kind == "f" else rng.integers(0, 2, shape)
-        feeds[value.name] = numpy.asarray((given or {}).get(value.name, drawn)).astype(dtype)
-    return feeds
-
-
-def made(nodes, inputs, outputs, constants=()):
-    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(*value) for value in inputs],
-                              [helper.make_tensor_value_info(*value) for value in outputs], list(constants))
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19), helper.make_opsetid("com.microsoft", 1)])
-    model.ir_version = 9
-    return model.SerializeToString()
-
-
 # ---- The tests.
 
 def device():
-    expect(len(DEVICES) == 1, f"{len(DEVICES)} devices")
-    expect(DEVICES[0].device.type == onnxruntime.OrtHardwareDeviceType.CPU, "it is no CPU")
-    expect(DEVICES[0].ep_vendor == "tpat", DEVICES[0].ep_vendor)
+    expect(len(host.devices) == 1, f"{len(host.devices)} devices")
+    expect(host.devices[0].ep_vendor == "tpat", host.devices[0].ep_vendor)
 
 
 def small_model(name):
@@ -121,7 +74,7 @@ def zoo_model(name, tolerance):
     for k in range(2):
         tensors = os.path.join(zoo, name, f"tensors_{k}.onnx")
         if os.path.exists(tensors):
-            values = {t.name: numpy_helper.to_array(t) for t in onnx.load(tensors).graph.initializer}
+            values = tensors_of(tensors)
             compare(session, {value.name: values[value.name] for value in session.get_inputs()},
                     [values[value.name] for value in session.get_outputs()], tolerance)
 
@@ -179,7 +132,7 @@ def strings():
 def reasons():
     """The log says which nodes are left, and why."""
     program = "import onnxruntime as r; r.register_execution_provider_library('tpat', sys.argv[1]); o = r.SessionOptions(); " \
-        "o.log_severity_level = 1; o.add_provider_for_devices([d for d in r.get_ep_devices() if d.ep_name == sys.argv[2]], {}); " \
+        "o.log_severity_level = 1; o.add_provider_for_devices([d for d in r.get_ep_devices() if d.ep_name == sys.argv[2]][:1], {}); " \
         "r.InferenceSession(sys.stdin.buffer.read(), o)"
     model = made([helper.make_node("Cast", ["x"], ["y"], name="to_text", to=T.STRING)], [("x", T.FLOAT, ["N"])], [("y", T.STRING, ["N"])])
     done = subprocess.run([sys.executable, "-c", "import sys; " + program, library, PROVIDER], input=model, capture_output=True, timeout=300,
@@ -222,14 +175,33 @@ def old_host():
     expect(said == [b"TpatExecutionProvider: ONNX Runtime 1.24 or later is needed; this is 1.16.3."], said)
 
 
+def options():
+    """Wrong options are errors that say what there is."""
+    path = os.path.join(models, "small.onnx")
+    for given, words in ({"devise": "cpu"}, ('no option "devise"', "device")), ({"device": "gpu"}, ('"device" cannot be "gpu"', "cpu, cuda")):
+        try:
+            ours(path, given)
+        except Exception as error:  # ONNX Runtime's own class
+            for word in words:
+                expect(word in str(error), error)
+        else:
+            raise AssertionError(f"it takes {given}")
+    for device in ("cpu",) if "FAKE_GPU_LOG" in os.environ else ("cpu", "emulator"):  # a process has one emulator
+        session, reference = ours(path, {"device": device}), plain(path)
+        compare(session, feeds_of(reference, 3, 1), reference=reference)
+
+
 def main():
     check("device", device)
     for name in MODELS:
         check(name, small_model, name)
     for name, tolerance in whole.models_of(zoo, [] if names == ["all"] else names) if names else ():
         check(f"zoo/{name}", zoo_model, name, tolerance)
-    for run in threads, sessions, left_to_others, strings, reasons, extents_that_differ, empty, old_host:
+    for run in threads, sessions, left_to_others, strings, reasons, extents_that_differ, empty, old_host, options:
         check(run.__name__, run)
+    for run in gpu.TESTS if host.on_gpu else ():
+        check(run.__name__, run, host, models)
+    host.close()
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

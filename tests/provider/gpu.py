@@ -1,0 +1,191 @@
+"""What a GPU adds: device memory, I/O binding, streams, threads. Each test takes the Host and the folder of models."""
+import concurrent.futures
+import gc
+import os
+
+import numpy
+import onnxruntime
+from onnx import TensorProto as T
+from onnx import helper
+
+from host import NVIDIA, expect, feeds_of, groups_of, made, plain
+
+RTOL, ATOL = 1e-3, 1e-4
+
+
+def on_gpu(array):
+    return onnxruntime.OrtValue.ortvalue_from_numpy(array, "gpu", 0, NVIDIA)
+
+
+def same(got, want, what=""):
+    expect(got.shape == want.shape and numpy.allclose(got, want, RTOL, ATOL * max(1, numpy.abs(want).max(initial=0))), f"{what} differs")
+
+
+def sum_model(n="N"):
+    """y = exp(x) + z, m = max of each row of y."""
+    nodes = [helper.make_node("Exp", ["x"], ["a"], name="exp"), helper.make_node("Add", ["a", "z"], ["y"], name="add"),
+             helper.make_node("ReduceMax", ["y", "axes"], ["m"], name="max")]
+    return made(nodes, [("x", T.FLOAT, [n, 8]), ("z", T.FLOAT, [n, 8])], [("y", T.FLOAT, [n, 8]), ("m", T.FLOAT, [n, 1])],
+                [helper.make_tensor("axes", T.INT64, [1], [1])])
+
+
+def drawn(n, seed):
+    rng = numpy.random.default_rng(seed)
+    x, z = (rng.uniform(-1, 1, (n, 8)).astype(numpy.float32) for _ in range(2))
+    y = numpy.exp(x) + z
+    return x, z, y, y.max(1, keepdims=True)
+
+
+def values(_host, _models):
+    """Tensors go to the GPU and come back, also empty ones."""
+    for shape in (3, 5), (0, 4), (), (1 << 18,):
+        x = numpy.asarray(numpy.random.default_rng(1).uniform(-1, 1, shape), numpy.float32)
+        value = on_gpu(x)
+        expect(value.device_name().lower() in ("gpu", "cuda"), value.device_name())
+        same(value.numpy(), x, f"{shape}")
+
+
+def bound(host, _models):
+    """Inputs and outputs stay on the GPU; the same binding runs again with other values and extents."""
+    session = host.session(sum_model())
+    binding = session.io_binding()
+    for n, seed in (4, 1), (4, 2), (7, 3), (4, 4):
+        x, z, y, m = drawn(n, seed)
+        binding.bind_ortvalue_input("x", on_gpu(x))
+        binding.bind_ortvalue_input("z", on_gpu(z))
+        out = on_gpu(numpy.zeros((n, 8), numpy.float32))
+        binding.bind_ortvalue_output("y", out)
+        binding.bind_output("m", "cuda", 0)
+        session.run_with_iobinding(binding)
+        same(out.numpy(), y, "y")
+        _, found = binding.get_outputs()
+        expect(found.device_name().lower() in ("gpu", "cuda"), found.device_name())
+        same(found.numpy(), m, "m")
+        same(binding.copy_outputs_to_cpu()[1], m, "copied m")
+
+
+def in_place(host, _models):
+    """An output is bound to the memory of an input that each element needs once."""
+    model = made([helper.make_node("Neg", ["x"], ["y"], name="neg")], [("x", T.FLOAT, [64])], [("y", T.FLOAT, [64])])
+    session = host.session(model)
+    x = numpy.arange(64, dtype=numpy.float32)
+    value, binding = on_gpu(x), session.io_binding()
+    binding.bind_ortvalue_input("x", value)
+    binding.bind_ortvalue_output("y", value)
+    for want in -x, x, -x:
+        session.run_with_iobinding(binding)
+        same(value.numpy(), want)
+
+
+def odd_addresses(host, _models):
+    """Tensors that start anywhere in a larger one."""
+    session = host.session(sum_model())
+    x, z, y, m = drawn(6, 5)
+    room = [on_gpu(numpy.zeros(4 + array.size, numpy.float32)) for array in (x, z, y, m)]
+    for array, value in zip((x, z), room):
+        value.update_inplace(numpy.concatenate([numpy.zeros(4, numpy.float32), array.ravel()]))
+    binding = session.io_binding()
+    for name, array, value in zip("xz", (x, z), room):
+        binding.bind_input(name, "cuda", 0, numpy.float32, array.shape, value.data_ptr() + 16)
+    for name, array, value in zip("ym", (y, m), room[2:]):
+        binding.bind_output(name, "cuda", 0, numpy.float32, array.shape, value.data_ptr() + 16)
+    session.run_with_iobinding(binding)
+    for name, array, value in zip("ym", (y, m), room[2:]):
+        got = value.numpy()
+        same(got[4:].reshape(array.shape), array, name)
+        same(got[:4], numpy.zeros(4, numpy.float32), f"what is before {name}")
+
+
+def chained(host, _models):
+    """One session's outputs are another's inputs, on the GPU."""
+    first, second = host.session(sum_model()), host.session(sum_model())
+    x, z, y, _ = drawn(5, 6)
+    got = first.run_with_ort_values(["y"], {"x": on_gpu(x), "z": on_gpu(z)})[0]
+    del first
+    gc.collect()
+    last = second.run_with_ort_values(["y"], {"x": got, "z": got})[0]
+    same(last.numpy(), numpy.exp(y) + y)
+
+
+def without_waiting(host, _models):
+    """Runs that do not wait for the GPU, then one wait."""
+    session, options = host.session(sum_model(6)), onnxruntime.RunOptions()
+    options.add_run_config_entry("disable_synchronize_execution_providers", "1")
+    x, z, y, _ = drawn(6, 7)
+    value, binding = on_gpu(x), session.io_binding()
+    binding.bind_ortvalue_input("x", value)
+    binding.bind_ortvalue_input("z", on_gpu(z))
+    out = on_gpu(numpy.zeros((6, 8), numpy.float32))
+    binding.bind_ortvalue_output("y", out)
+    binding.bind_output("m", "cuda", 0)
+    for _ in range(5):
+        session.run_with_iobinding(binding, options)
+    same(out.numpy(), y)
+
+
+def copies_on_streams(host, _models):
+    """copy_tensors() with a stream of the provider."""
+    stream = host.devices[0].create_sync_stream()
+    x = numpy.arange(1000, dtype=numpy.float32)
+    there, back = on_gpu(numpy.zeros(1000, numpy.float32)), onnxruntime.OrtValue.ortvalue_from_numpy(numpy.zeros(1000, numpy.float32))
+    again = on_gpu(numpy.zeros(1000, numpy.float32))
+    onnxruntime.copy_tensors([onnxruntime.OrtValue.ortvalue_from_numpy(x)], [there], stream)
+    onnxruntime.copy_tensors([there], [again], stream)
+    onnxruntime.copy_tensors([again], [back], stream)
+    same(back.numpy(), x)
+
+
+def across(host, _models):
+    """Nodes of the CPU provider between two of tpat's groups: tensors go there and back in one run."""
+    nodes = [helper.make_node("Exp", ["x"], ["a"], name="before"),
+             helper.make_node("Cast", ["a"], ["text"], name="to_text", to=T.STRING),
+             helper.make_node("Cast", ["text"], ["b"], name="from_text", to=T.FLOAT),
+             helper.make_node("Mul", ["a", "b"], ["c"], name="after"), helper.make_node("Neg", ["c"], ["y"], name="neg")]
+    model = made(nodes, [("x", T.FLOAT, ["N", 4])], [("y", T.FLOAT, ["N", 4])])
+    session, reference = host.session(model), plain(model)
+    expect(groups_of(session) == [["before"], ["after", "neg"]], groups_of(session))
+    for size in 3, 5, 3:
+        feeds = feeds_of(reference, size, size)
+        same(session.run(None, feeds)[0], reference.run(None, feeds)[0])
+
+
+def many_threads(host, models):
+    """Several sessions of two models, each in several threads, at several extents."""
+    paths = [os.path.join(models, f"{name}.onnx") for name in ("chains", "layers")]
+    sessions = [(host.session(path), plain(path)) for path in paths for _ in range(2)]
+    model = sum_model()
+    bound_one = host.session(model)
+
+    def one(i):
+        session, reference = sessions[i % len(sessions)]
+        feeds = feeds_of(reference, 3 + i % 5, i)
+        for got, want in zip(session.run(None, feeds), reference.run(None, feeds)):
+            same(got, want, f"run {i}")
+
+    def with_values(i):
+        x, z, y, m = drawn(2 + i % 7, i)
+        got = bound_one.run_with_ort_values(["y", "m"], {"x": on_gpu(x), "z": on_gpu(z)})
+        same(got[0].numpy(), y, f"y of {i}")
+        same(got[1].numpy(), m, f"m of {i}")
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        for done in [pool.submit((one, with_values)[i % 2], i // 2) for i in range(60)]:
+            done.result()
+
+
+def too_large(host, _models):
+    """Memory that the GPU does not have is an error, and the session goes on."""
+    model = made([helper.make_node("Expand", ["x", "shape"], ["y"], name="expand")], [("x", T.FLOAT, [1]), ("shape", T.INT64, [3])],
+                 [("y", T.FLOAT, [None, None, None])])
+    session = host.session(model)
+    x = numpy.ones(1, numpy.float32)
+    try:
+        session.run(None, {"x": x, "shape": numpy.array([1 << 20, 1 << 20, 2])})
+    except Exception as error:  # ONNX Runtime's own class
+        expect("memory" in str(error).lower(), error)
+    else:
+        raise AssertionError("it runs")
+    got, = session.run(None, {"x": x, "shape": numpy.array([2, 3, 4])})
+    same(got, numpy.ones((2, 3, 4), numpy.float32))
+
+
+TESTS = values, bound, in_place, odd_addresses, chained, without_waiting, copies_on_streams, across, many_threads, too_large
