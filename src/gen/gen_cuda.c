@@ -79,7 +79,7 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 {
 	const struct ir_device_function *f = atomic[s->combine];
 	ck(f);
-	if (s->combine == IR_SUM && in_pairs(s->buf))
+	if (s->combine == IR_SUM && (s->paired || in_pairs(s->buf)))
 		f = &device_atomic_add_paired;
 	gen_begin(g, f->name);
 	str_printf(g->out, "(%s + ", gen_buffer(g, s->buf));

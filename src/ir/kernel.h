@@ -113,6 +113,7 @@ struct ir_update {
 	const struct ir_buffer *buf;
 	expr at, value;
 	enum ir_combine combine;
+	bool paired; /* a 16-bit element: the other half of its 32-bit word is in the buffer, too */
 };
 
 /* A vector load or store between buf[at ...], `at` a multiple of width, and array[width], or row `row` of it. */

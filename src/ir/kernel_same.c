@@ -201,7 +201,8 @@ static bool same_stmt(struct same *s, const struct ir_stmt *a, const struct ir_s
 		       same_value(s, a, a->store.value, b->store.value);
 	case IR_UPDATE:
 		return same_buffer(s, a->update.buf, b->update.buf) && same_expr(s, a->update.at, b->update.at) &&
-		       same_value(s, a, a->update.value, b->update.value) && a->update.combine == b->update.combine;
+		       same_value(s, a, a->update.value, b->update.value) && a->update.combine == b->update.combine &&
+		       a->update.paired == b->update.paired;
 	case IR_LOAD_VECTOR:
 	case IR_STORE_VECTOR: return same_vector(s, &a->vector, &b->vector);
 	case IR_ARRAY: return same_variable(s, a->array.var, b->array.var);

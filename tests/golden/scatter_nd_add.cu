@@ -71,6 +71,32 @@ void ScatterND_y_update_x8(const i64 *at_rows, const f16 *updates, f16 *__restri
 // V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter 2, width 8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
+void ScatterND_y_update_x2(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
+{
+	const divisor by_K = { K, inverse_K };
+	const int thread = threadIdx.x;
+	__builtin_assume(thread >= 0 && thread < 256);
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	const int element = block * 512 + thread * 2;
+	if (element >= K * M)
+		return;
+	const int s = element % by_K;
+	const int r = element / by_K;
+	f16 updates_v1[2];
+	load(updates_v1, updates + s + r * K);
+	f16 y_v[2];
+	#pragma unroll
+	for (int v = 0; v < 2; v++) {
+		y_v[v] = updates_v1[v];
+	}
+	atomic_add_vector(y + s + (to_index(at_rows[r]) < 0 ? to_index(at_rows[r]) + V : to_index(at_rows[r])) * K, y_v);
+}
+
+// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
+// V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter 2, width 8; 256 threads a block.
+extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
 {
 	const divisor by_K = { K, inverse_K };
@@ -84,7 +110,14 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 	const int s = element % by_K;
 	const int r = element / by_K;
 	const int tmp0 = to_index(at_rows[r]);
-	atomic_add(y + s + (tmp0 < 0 ? tmp0 + V : tmp0) * K, updates[s + r * K]);
+	const int this_place = s + (tmp0 < 0 ? tmp0 + V : tmp0) * K;
+	const f16 this_update = updates[s + r * K];
+	if (this_place < K * V - 1) {
+		atomic_add_paired(y + this_place, this_update);
+	}
+	if (this_place >= K * V - 1) {
+		atomic_add(y + this_place, this_update);
+	}
 }
 
 // y: f16[V,K] = map (i, j) x[i, j]
@@ -118,5 +151,12 @@ void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restri
 	const i64 s = element % K;
 	const i64 r = element / K;
 	const i64 tmp0 = at_rows[r];
-	atomic_add(y + s + (tmp0 < 0 ? tmp0 + V : tmp0) * K, updates[s + r * K]);
+	const i64 this_place = s + (tmp0 < 0 ? tmp0 + V : tmp0) * K;
+	const f16 this_update = updates[s + r * K];
+	if (this_place < K * V - 1) {
+		atomic_add_paired(y + this_place, this_update);
+	}
+	if (this_place >= K * V - 1) {
+		atomic_add(y + this_place, this_update);
+	}
 }

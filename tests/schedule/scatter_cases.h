@@ -41,6 +41,18 @@ static const struct schedule_case scatter_cases[] = {
 	  "  b: i8[N,3,72] = scatter max (i, j, k | r<N, s<3, t<M) init n_x[i, j, k] + i8(1) at [r, s, "
 	  "mod(index(n_at[r, t]), 72)] value n_u[r, t] where n_u[r, t] < i8(100)\n",
 	  { "N=3 M=20", "N=1 M=300", "N=2 M=0" } },
+	/* rows of open length, several in a block, and longer ones than there is room for; results of an odd size */
+	{ "scatter_rows_open",
+	  "(h: f16[N,K], n_at: i64[N,M], hu: f16[N,M], x: f32[N,2,K], n_rows: i64[M], u0: f32[N,M]) -> (a: f16[N,K], "
+	  "b: f32[N,2,K], c: f16[N,K])\n"
+	  "  a: f16[N,K] = scatter sum (i, j | r<N, s<M) init h[i, j] at [r, mod(index(n_at[r, s]), K)] value hu[r, "
+	  "s]\n"
+	  "  b: f32[N,2,K] = scatter max (i, j, k | r<N, s<2, t<M) init x[i, 1 - j, k] at [r, s, mod(index(n_at[r, "
+	  "t]), "
+	  "K)] value u0[r, t] where index(n_at[r, t]) < 90\n"
+	  "  c: f16[N,K] = scatter sum (i, j | r<M, s<K) init h[i, j] at [mod(index(n_rows[r]), N), s] value hu[mod(s, "
+	  "N), r]\n",
+	  { "N=3 K=40 M=20", "N=70 K=5 M=7", "N=2 K=131 M=7", "N=1 K=1 M=4", "N=5 K=6 M=0", "N=37 K=30 M=11" } },
 	{ "scatter_rows_replace",
 	  "(x: f32[4,6], n_at: i64[4,6], u0: f32[4,6]) -> (a: f32[4,6], b: f32[6,4])\n"
 	  "  a: f32[4,6] = scatter replace (i, j | r<4, s<6) init x[i, j] at [r, mod(s * 5 + 2, 6)] value u0[r, s]\n"

@@ -35,7 +35,7 @@ void emit_updates(struct emitter *m, struct ir_block *b, const struct loop_item 
 		return;
 	}
 	expr position = in_memory(m, home, place, &memory);
-	emit(p, b, IR_UPDATE)->update = (struct ir_update){ memory, position, value, s->combine };
+	emit(p, b, IR_UPDATE)->update = (struct ir_update){ memory, position, value, s->combine, false };
 }
 
 void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *item)

@@ -1,5 +1,5 @@
-/* Rule scatter: one kernel fills the result, a second applies the updates, `width` neighbours per thread, with atomics
- * where two may hit the same element. It takes every scatter. */
+/* Rule scatter: one kernel fills the result, a second applies the updates, `width` neighbours per thread, or two or one
+ * where rows are no such vectors, with atomics where two may hit the same element. It takes every scatter. */
 #include "sched/scatter/scatter.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -12,7 +12,7 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, BYTES = 16, SECTOR = 32 };
+enum { THREADS = 256, BYTES = 16, SECTOR = 32, PAIR = 2 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -75,7 +75,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	rule_candidates(sched_rule_of_maps, p, &fill, t, fill_choice);
 	double size = type_info(s->out->type)->bits / 8.0, updates = (double)about(space_count(p, s), t);
 	bool along = in_rows(s), fits = c->param[0] > 1 && about_holds(whole_vectors(p, s, c->param[0]), t);
-	double width = fits ? c->param[0] : 1;
+	double width = fits ? c->param[0] : c->param[0] > PAIR && about_holds(whole_vectors(p, s, PAIR), t) ? PAIR : 1;
 	double bytes =
 	        scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
 	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
@@ -137,7 +137,7 @@ static void apply_updates(struct ir_plan *plan, struct ir_step *step, const stru
 		emit_updates(p, b, s, axis, width);
 		kernel_needs(k, whole_vectors(p, s, width));
 	} else {
-		emit_update(p, b, s, flat_view(p, s->out), scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
+		emit_update_of_result(p, b, s, scatter_place(p, s, 0, axis), to_kernel(p, s->value, &here));
 	}
 
 	/* Serial twin: the first block applies all updates in order. */
@@ -160,6 +160,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_step *step = step_new(plan);
 	if (c->param[0] > 1)
 		apply_updates(plan, step, s, c, c->param[0]);
+	if (c->param[0] > PAIR && !step_fits_all(step)) /* rows of an even length */
+		apply_updates(plan, step, s, c, PAIR);
 	if (!step_fits_all(step))
 		apply_updates(plan, step, s, c, 1);
 }

@@ -11,6 +11,8 @@ expr scatter_place(struct ir_program *p, const struct ir_stage *s, int lead, con
 /* Emits one update of `to` at position `at`, atomic since another thread may update the same element. */
 void emit_update(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, const struct ir_buffer *to,
                  expr at, expr value);
+/* The same for the result itself, with pairs of 16-bit floats wherever there are two. */
+void emit_update_of_result(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr at, expr value);
 /* Estimated bytes that the updates read: of each buffer, the part that they can need. */
 double scatter_bytes_read(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t);
 /* Emits the serial twin: all updates in order. The axes before `lead` are declared already. */

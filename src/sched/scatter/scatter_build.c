@@ -65,7 +65,25 @@ void emit_update(struct ir_program *p, struct ir_block *b, const struct ir_stage
 	if (s->combine == IR_NONE)
 		emit_store_flat(p, b, to, at, value);
 	else
-		emit(p, b, IR_UPDATE)->update = (struct ir_update){ to, at, value, s->combine };
+		emit(p, b, IR_UPDATE)->update = (struct ir_update){ to, at, value, s->combine, false };
+}
+
+/* GPUs add pairs of 16-bit floats in memory, single ones much slower. The last element of an odd number has no pair. */
+void emit_update_of_result(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr at, expr value)
+{
+	const struct ir_buffer *to = flat_view(p, s->out);
+	bool narrow = to->type == TYPE_F16 || to->type == TYPE_BF16;
+	if (s->combine != IR_SUM || !narrow || ir_multiple(to->dim[0]) % 2 == 0) {
+		emit_update(p, b, s, to, at, value);
+		return;
+	}
+	at = emit_declare(p, b, "this_place", at, to->dim[0]);
+	value = emit_declare(p, b, "this_update", value, NULL);
+	expr last = ir_binary(IR_SUB, to->dim[0], ir_index(p->pool, 1)), paired = ir_binary(IR_LT, at, last);
+	struct ir_block *with = emit_if(p, b, paired);
+	emit_update(p, with, s, to, at, value);
+	with->at[with->n - 1].update.paired = true;
+	emit_update(p, emit_if(p, b, ir_unary(IR_NOT, paired)), s, to, at, value);
 }
 
 void emit_serial_updates(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, int lead, expr *axis)
