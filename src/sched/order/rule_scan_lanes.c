@@ -91,7 +91,7 @@ static int shapes_of(const struct ir_stage *s, const struct sched_choice *c, str
 	if (width > 2)
 		out[n++] = (struct shape){ 2, width / 2 * steps < most ? width / 2 * steps : most };
 	if (width > 1)
-		out[n++] = (struct shape){ 1, steps < 4 ? 4 : 8 };
+		out[n++] = (struct shape){ 1, width * steps < most ? width * steps : most };
 	return n;
 }
 
@@ -143,7 +143,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (tiles > 1) /* the next tile is only read after this one is written */
 		time *= 1.04;
 	time = (time + 0.1 * (all - time)) * (1 + 0.02 * (16 / (width * size) - 1));
-	return t->launch_ns + time + (scan_may_be_long(p, s) ? 4 * t->launch_ns : 0);
+	return t->launch_ns + time + (scan_may_be_long(p, s) ? SCAN_LONG_LAUNCHES * t->launch_ns : 0);
 }
 
 const struct sched_rule sched_scan_lanes = {

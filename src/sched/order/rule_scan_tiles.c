@@ -123,6 +123,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	enum { TILE_WAY = 35, TILE_START = 6, OF_WORD = 60 };
 	double extent = (double)about(s->out->dim[s->axis], t), size = type_info(s->out->type)->bits / 8.0;
 	double words = type_info(s->value->type)->bits > 32 ? 2 : 1;
+	int64_t known;
+	if (extent <= LONG && !ir_const_int(s->out->dim[s->axis], &known)) { /* the kernel for short rows */
+		const struct sched_choice one = { &sched_scan_lanes, { LANES, 1, LONG / LANES } };
+		int launches = scan_may_be_long(p, s) ? 1 - SCAN_LONG_LAUNCHES : 1; /* tiles are for long rows, too */
+		return launches * t->launch_ns + sched_scan_lanes.estimate(site, &one);
+	}
 	double in_row = ceil(extent / ((double)threads * items)), tiles = (double)about(rows_along(p, s), t) * in_row;
 	double resident = fmin((double)t->threads / threads * 0.75, tiles / t->processors);
 	double waves = fmax(1, tiles / (resident * t->processors));

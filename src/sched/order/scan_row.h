@@ -27,7 +27,9 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 expr scan_value_at(struct scan_row *r, expr at);
 expr scan_result_at(struct scan_row *r, expr at, expr sum);
 expr scan_position(const struct scan_row *r, expr at); /* in the result */
-/* True if rows are few and of unknown length: one of them may be too long for one block. */
+/* True if rows are few and of unknown length: one of them may be too long for one block. Rules that cannot divide a row
+ * count as many launches more. */
+enum { SCAN_LONG_LAUNCHES = 4 };
 bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s);
 
 /* Scans a row with one thread. */
