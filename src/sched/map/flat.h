@@ -4,10 +4,14 @@
 
 #include "sched/rule.h"
 
+/* The map with those of its last axes joined that occur only together; the map itself if there are none. Its result has
+ * the same elements in the same order. */
+const struct ir_stage *map_joined(struct ir_program *p, const struct ir_stage *s);
 /* Adds a kernel for all extents, with `width` elements per thread, to the step. `suffix` ends its name. Returns false
- * and adds nothing if rows are known to be whole vectors, or if elements are narrower than a byte. */
-bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
-                 int width, const char *suffix);
+ * and adds nothing if rows are known to be whole vectors, or if elements are narrower than a byte. `joined`:
+ * map_joined() of the stage. */
+bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct ir_stage *joined,
+                 const struct sched_choice *c, int width, const char *suffix);
 /* The position of a map's element, over out's axes, which are written to `own`. */
 expr map_position(struct ir_program *p, const struct ir_stage *s, expr *own);
 /* Returns the value of the element at flat position `at`; declares the axes that it needs in `b`. */

@@ -51,7 +51,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct flat f;
 	int64_t extent;
 	/* For rows of symbolic length, rule map has this kernel as a fallback after one for whole vectors. */
-	if (find(&f, p, s, 0) && f.inner && ir_const_int(s->out->dim[f.inner], &extent))
+	s = map_joined(p, s);
+	if (find(&f, p, s, 0) && ir_const_int(s->out->dim[f.inner], &extent))
 		return FOUND(p, f);
 	*why = "the stage is not a map, or vectors already fit its rows";
 	return NULL;
@@ -72,7 +73,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct map_shape shape = {
 		.planes = 1, .axis = -1, .width = c->param[0], .vectors = true, .apart = true
 	};
-	return map_time(site->p, site->s, &shape, site->t) * 1.01;
+	return map_time(site->p, ((const struct flat *)site->found)->s, &shape, site->t) * 1.01;
 }
 
 /* ---- The kernel. */
@@ -145,22 +146,22 @@ static void last_elements(struct flat *f, struct ir_block *b, expr element, expr
 	emit_store(p, b, f->s->out, place, map_value_at(p, b, f->s, place));
 }
 
-bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct sched_choice *c,
-                 int width, const char *suffix)
+bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct ir_stage *joined,
+                 const struct sched_choice *c, int width, const char *suffix)
 {
 	struct ir_program *p = plan->program;
 	struct flat f;
-	if (!find(&f, p, s, width))
+	if (!find(&f, p, joined, width))
 		return false;
-	int rank = s->out->rank;
+	int rank = joined->out->rank;
 	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
 	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false }, met[IR_MAX_RANK] = { false }, any = false;
-	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
+	struct ir_variable *result = ir_variable_new(p->pool, joined->out->type, "%s_v", joined->out->name);
 	for (int i = 0; i < rank; i++)
-		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	f.own = ir_flat(p->pool, s->out, own);
-	expr count = out_count(p, s), element = declare_element(p, k, count, THREADS, f.width), whole = NULL;
+		own[i] = ir_axis(p->pool, i, joined->out->dim[i]);
+	f.own = ir_flat(p->pool, joined->out, own);
+	expr count = out_count(p, joined), element = declare_element(p, k, count, THREADS, f.width), whole = NULL;
 	struct ir_block *body = &k->body;
 	if (!ir_is_int(ir_binary(IR_MOD, count, ir_index(p->pool, f.width)), 0)) {
 		whole = ir_binary(IR_LE, ir_binary(IR_ADD, element, ir_index(p->pool, f.width)), count);
@@ -174,12 +175,12 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 		          .same_as = ir_binary(IR_ADD, element, f.lane),
 		          .load = from_vector,
 		          .user = &f };
-	ir_mark_axes(to_kernel(p, s->value, &a), met);
+	ir_mark_axes(to_kernel(p, joined->value, &a), met);
 	for (int i = 0; i < rank; i++) { /* an axis carries when the next one ends */
 		any |= met[i];
 		used[i] = any;
 	}
-	declare_axes(p, body, element, rank, s->out->dim, ir_axis_names[0], used, axis);
+	declare_axes(p, body, element, rank, joined->out->dim, ir_axis_names[0], used, axis);
 	for (int i = 0; i < rank; i++)
 		if (!axis[i])
 			axis[i] = ir_index(p->pool, 0); /* unused */
@@ -199,9 +200,9 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 		a.same_as = ir_binary(IR_ADD, element, f.lane);
 		for (int i = 0; i < rank; i++)
 			lane_axis[i] = i == f.inner ? ir_binary(IR_ADD, axis[i], v) : axis[i];
-		emit_set(p, b, result, f.lane, to_kernel(p, s->value, &a));
+		emit_set(p, b, result, f.lane, to_kernel(p, joined->value, &a));
 	}
-	emit_store_vector(p, body, s->out, element, result, f.width);
+	emit_store_vector(p, body, joined->out, element, result, f.width);
 	if (whole)
 		last_elements(&f, &k->body, element, whole);
 	kernel_finish(plan, step, k, s);
@@ -211,7 +212,7 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	const char *suffix = arena_printf(plan->program->arena, "_x%d", c->param[0]);
-	ck(flat_kernel(plan, step_new(plan), site->s, c, c->param[0], suffix));
+	ck(flat_kernel(plan, step_new(plan), site->s, ((const struct flat *)site->found)->s, c, c->param[0], suffix));
 }
 
 const struct sched_rule sched_flat = {

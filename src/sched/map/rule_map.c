@@ -1,6 +1,7 @@
 /* Rule map: one thread computes `width` neighbouring elements of a map, with vectorised loads where these are
  * contiguous too. For elements narrower than a byte, a thread computes whole bytes, so that no two threads store into
- * one. Function calls that do not depend on the last axis are computed once per thread. */
+ * one. Function calls that do not depend on the last axis are computed once per thread. Axes that occur only together
+ * count as one. */
 #include "sched/map/flat.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -28,16 +29,15 @@ static int inner_axis(const struct ir_buffer *b)
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	(void)p;
 	if (s->kind == IR_MAP)
-		return s;
+		return map_joined(p, s);
 	*why = "the stage is not a map";
 	return NULL;
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	const struct ir_stage *s = site->s;
+	const struct ir_stage *s = site->found;
 	int n = 0, inner = inner_axis(s->out), bits = type_info(s->out->type)->bits, read = widest_load(s->value);
 	for (int width = MAX_WIDTH; width > 1 && inner >= 0; width /= 2) {
 		int64_t extent;
@@ -56,7 +56,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = site->p;
-	const struct ir_stage *s = site->s;
+	const struct ir_stage *s = site->found;
 	const struct sched_target *t = site->t;
 	int least = type_is_packed(s->out->type) ? 8 / type_info(s->out->type)->bits : 1;
 	const struct map_shape shape = {
@@ -91,12 +91,12 @@ static void one_byte(struct ir_plan *plan, struct ir_step *step, const struct ir
 }
 
 static void one_element(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                        const struct sched_choice *c)
+                        const struct ir_stage *joined, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
 	expr element = declare_element(p, k, out_count(p, s), THREADS, 1);
-	emit_store(p, &k->body, s->out, element, map_value_at(p, &k->body, s, element));
+	emit_store(p, &k->body, s->out, element, map_value_at(p, &k->body, joined, element));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -163,14 +163,15 @@ static expr declare_shared(struct ir_program *p, struct ir_block *b, const struc
 	return h->found.n ? substitute(&(struct substitution){ h->found.at, with, h->found.n }, value) : value;
 }
 
-static void several_elements(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
-                             const struct sched_choice *c, const struct sched_target *t)
+static void several_elements(struct ir_plan *plan, struct ir_step *step, const struct sched_site *site,
+                             const struct sched_choice *c)
 {
+	const struct ir_stage *s = site->found;
 	struct ir_program *p = plan->program;
 	int width = c->param[0], inner = inner_axis(s->out), rank = s->out->rank;
 	struct vector_loads l;
 	vector_loads_find(&l, p, s->value, inner, s->out->dim[inner], width);
-	struct ir_kernel *k = kernel_new(plan, s, arena_printf(p->arena, "_x%d", width), c);
+	struct ir_kernel *k = kernel_new(plan, site->s, arena_printf(p->arena, "_x%d", width), c);
 	expr count = out_count(p, s), axis[IR_MAX_RANK], own[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
 	bool used[IR_MAX_RANK] = { false };
 	expr element = declare_element(p, k, count, THREADS, width), same = map_position(p, s, own);
@@ -199,9 +200,9 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	emit_array(p, &k->body, result, width);
 	struct ir_block *loop = emit_unrolled_each(p, &k->body, v, width, &l.lane);
 	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));
-	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s, t);
+	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s, site->t);
 	kernel_needs(k, whole_multiple(p, s->out->dim[inner], width));
-	kernel_finish(plan, step, k, s);
+	kernel_finish(plan, step, k, site->s);
 }
 
 /* True if vectors across the ends of rows are expected to be faster than single elements. */
@@ -216,18 +217,18 @@ static bool flat_pays(struct ir_program *p, const struct ir_stage *s, int width,
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	const struct ir_stage *s = site->s;
+	const struct ir_stage *s = site->s, *joined = site->found;
 	struct ir_program *p = plan->program;
 	struct ir_step *step = step_new(plan);
 	int width = c->param[0];
 	if (width > 1)
-		several_elements(plan, step, s, c, site->t);
+		several_elements(plan, step, site, c);
 	if (step_fits_all(step))
 		return;
 	if (type_is_packed(s->out->type))
 		one_byte(plan, step, s, c);
-	else if (!flat_pays(p, s, width, site->t) || !flat_kernel(plan, step, s, c, width, "_flat"))
-		one_element(plan, step, s, c);
+	else if (!flat_pays(p, joined, width, site->t) || !flat_kernel(plan, step, s, joined, c, width, "_flat"))
+		one_element(plan, step, s, joined, c);
 }
 
 const struct sched_rule sched_map = {

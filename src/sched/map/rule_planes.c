@@ -1,6 +1,7 @@
 /* Rule planes: a map most of whose work does not depend on one of its axes, as a resize's positions do not depend on
  * the channel. One thread computes `width` neighbouring elements at each of `planes` positions along that axis, and
  * does the shared work once. It wins while enough threads remain to fill the GPU. */
+#include "sched/map/flat.h"
 #include "sched/map/gathers.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -118,7 +119,7 @@ static bool find(struct planes *f, struct ir_program *p, const struct ir_stage *
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct planes f;
-	if (find(&f, p, s))
+	if (find(&f, p, map_joined(p, s)))
 		return FOUND(p, f);
 	*why = "the stage is not a map that repeats the same work along an axis";
 	return NULL;
@@ -142,7 +143,6 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	struct gathers g;
 	struct planes f = *(const struct planes *)site->found;
@@ -151,7 +151,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		.planes = c->param[0], .axis = f.axis, .width = c->param[1], .clamped = gathered
 	};
 	int planes = c->param[0], width = c->param[1];
-	double time = map_time(f.p, s, &shape, t);
+	double time = map_time(f.p, f.s, &shape, t);
 	/* Measured on an H100, images and volumes: gathers gain more from many threads than from shared positions. */
 	if (gathered)
 		time *= (1 + 0.012 * planes * width) * (planes > 2 ? 1.05 : 1) * (width == 1 ? 1.04 : 1);
@@ -226,12 +226,12 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	const struct ir_stage *s = site->s;
 	struct ir_program *p = plan->program;
 	struct planes f = *(const struct planes *)site->found;
+	const struct ir_stage *s = f.s;
 	int planes = c->param[0], width = c->param[1], rank = s->out->rank;
 	struct ir_step *step = step_new(plan);
-	struct ir_kernel *k = kernel_new(plan, s, "", c);
+	struct ir_kernel *k = kernel_new(plan, site->s, "", c);
 	struct gathers g;
 	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK], count = ir_index(p->pool, 1);
 	bool used[IR_MAX_RANK];
@@ -248,7 +248,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	axis[f.axis] = ir_binary(IR_MUL, axis[f.axis], ir_index(p->pool, planes));
 	if (find_gathers(&f, &g)) {
 		gathered_planes(&f, &g, &k->body, planes, width, axis);
-		kernel_finish(plan, step, k, s);
+		kernel_finish(plan, step, k, site->s);
 		return;
 	}
 	expr plane, lane;
@@ -266,7 +266,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		emit_set(p, items, result, lane, to_kernel(p, s->value, &here));
 		emit_store_vector(p, body, s->out, flat, result, width)->once = stored_past_caches(p, s, site->t);
 	}
-	kernel_finish(plan, step, k, s);
+	kernel_finish(plan, step, k, site->s);
 }
 
 const struct sched_rule sched_planes = {

@@ -44,7 +44,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int k = s->out->rank - 1; k > w.axis; k--)
 		step *= (double)about(s->out->dim[k], t);
 	w.strided = points * ((step * size < SECTOR ? step * size : SECTOR) - size);
-	w.overhead = scan_may_be_long(site->p, s) ? SCAN_LONG_LAUNCHES * t->launch_ns : 0; /* a block may be overloaded */
+	w.overhead = scan_may_be_long(site->p, s) ? SCAN_LONG_LAUNCHES * t->launch_ns : 0; /* a block may be overloaded
+	                                                                                    */
 	return cost_of_way(site, &w);
 }
 
