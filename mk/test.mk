@@ -85,6 +85,32 @@ $(B)/tests/rt/core_test: tests/rt/core_test.c $(wildcard rt/core/*.c rt/core/*.h
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) -I. -Irt $(CFLAGS) -o $@ $< $(wildcard rt/core/*.c) -ldl -lpthread
 
+# The runtime, a handwritten library and their tests for AArch64, by a cross compiler, to run under qemu-aarch64. The host needs no
+# library but libc there: what of it needs more is not linked.
+CROSS     := build/aarch64
+CROSS_CC  := aarch64-linux-gnu-gcc
+CROSS_OBJ := $(patsubst %.c,$(CROSS)/obj/%.o,$(wildcard src/base/*.c src/tensor/*.c src/engine/tensorrt/host*.c) tests/host/trt_host.c)
+$(CROSS)/obj/%.o: %.c $(B)/flags | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,CC)
+	$(Q)$(CROSS_CC) $(FLAGS) -I. -Itests -Irt -MMD -MP -c $< -o $@
+.PRECIOUS: $(CROSS)/obj/%.o
+$(CROSS)/libhost.a: $(CROSS_OBJ)
+	@rm -f $@
+	$(call say,AR)
+	$(Q)aarch64-linux-gnu-ar rcs $@ $(CROSS_OBJ)
+$(CROSS)/%_test: $(CROSS)/obj/tests/rt/%_test.o $(CROSS)/libhost.a
+	$(call say,LINK)
+	$(Q)$(CROSS_CC) -rdynamic -o $@ $^ -ldl -lpthread -lm
+$(CROSS)/core_test: $(patsubst %.c,$(CROSS)/obj/%.o,tests/rt/core_test.c $(wildcard rt/core/*.c))
+	$(call say,LINK)
+	$(Q)$(CROSS_CC) -o $@ $^ -ldl -lpthread
+$(CROSS)/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.h) $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CROSS_CC) $(FLAGS) -Irt -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
+-include $(wildcard $(CROSS)/obj/*/*.d $(CROSS)/obj/*/*/*.d)
+
 # What makes calls of the program fail: for LD_PRELOAD.
 $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
 	@mkdir -p $(@D)

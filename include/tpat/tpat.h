@@ -185,6 +185,7 @@ struct tpat_build_options {
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
 	struct tpat_strings arch; /* "sm_90", "compute_90" (PTX), "all", "native"; none: one per kind of GPU, and PTX */
 	const char *gpu;          /* to schedule kernels for: "H100 SXM", "orin nx"; null: by `arch`, else H100 SXM */
+	const char *host;         /* the processor that the library is for: "aarch64", "x86_64"; null: this machine's */
 	const char *tensorrt; /* target version: "8.6", "10.3", "11.1", "rtx"; null: 10.7 and later. Before 10.7 plugins
 	                         must not have local functions of the same name: the model then has none, and a portable
 	                         model with them is written next to it */
@@ -216,7 +217,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 7, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 8, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
@@ -254,6 +255,7 @@ struct tpat_built {
 	const struct tpat_plugin *plugin;
 	int plugins;
 	struct tpat_strings arch; /* "sm_90", "PTX (compute_90)" */
+	const char *host;         /* the processor that the libraries are for; null: this machine's */
 	const char *db;           /* the tuning database used; null: none */
 	int from_db, near;        /* plugins it decided; of these, from measurements at other extents */
 	int passed_over;          /* faster decisions in it that no longer build */

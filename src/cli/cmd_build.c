@@ -94,6 +94,10 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "gpu", 0, CLI_TEXT, &b->o.gpu, "NAME|native",
 		  "choose kernels for this GPU: \"A100 40GB\", \"orin nx\"\n"
 		  "(default: by --arch, else H100 SXM)" },
+		{ "host", 0, CLI_TEXT, &b->o.host, "PROCESSOR|aarch64 x86_64",
+		  "link the library for machines with this processor: aarch64 for\n"
+		  "Jetson (default: this machine's). A cross compiler does it:\n"
+		  "$CC if it is for that processor, else PROCESSOR-linux-gnu-gcc" },
 		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, CLI_VERSION,
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\n"
 		  "later). Before 10.7 the model has no local functions, and tpat\n"

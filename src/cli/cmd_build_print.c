@@ -108,7 +108,7 @@ static void print_files(const struct tpat_built *r)
 		       plugins == 1 ? "" : "s");
 		for (int k = 0; k < r->arch.n; k++)
 			printf("%s %s", k ? "" : ",", r->arch.at[k]);
-		printf(", %s\n", r->runs);
+		printf(", %s%s%s\n", r->runs, r->host ? ", on " : "", r->host ? r->host : "");
 	}
 	for (int i = 0; i < r->earlier.n; i++)
 		printf("   uses %-*s plugins of an earlier build\n", cli_field(width, r->earlier.at[i]),
@@ -151,6 +151,8 @@ void cli_print_built_json(const struct tpat_built *r)
 	                 "folded", r->folded, "joined", joined, "plugins", plugins, "architectures",
 	                 cli_json_list(&r->arch), "warnings", cli_json_list(&r->warnings), "db", r->db, "from_db",
 	                 r->from_db, "passed_over", r->passed_over, "deploy", r->deploy);
+	if (r->host)
+		json_object_set_new(built, "host", json_string(r->host));
 	json_object_set_new(built, "compiled", json_integer(r->compiled));
 	json_object_set_new(built, "cached", json_integer(r->cached));
 	cli_print_json(built);

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "engine/engine_host.h"
@@ -90,7 +91,8 @@ struct engine_library {
 	int plugins;
 	const struct engine_arch *arch;
 	int archs;
-	int workers; /* compiler threads; 0: one for each processor */
+	const struct machine *machine; /* that the library is for; null: this one */
+	int workers;                   /* compiler threads; 0: one for each processor */
 	/* Called repeatedly, from any thread; returning true stops the build (ERR_CANCELLED). May be null. */
 	bool (*progress)(void *user, int done, int all, const char *what);
 	/* Called after a failed build for each plugin and architecture whose kernels the compiler refused, with its
@@ -113,6 +115,7 @@ struct engine_again {
 	int plugins;
 	const struct engine_arch *arch;
 	int archs, workers;
+	const struct machine *machine;                                     /* as above */
 	bool (*progress)(void *user, int done, int all, const char *what); /* as above */
 	void *user;
 	struct {

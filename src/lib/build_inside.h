@@ -40,7 +40,8 @@ struct build {
 	struct sched_target target;
 	struct engine_arch *arch;
 	int archs;
-	struct tpat_tuned *tuned; /* null: not used */
+	const struct machine *machine; /* that the libraries are for; null: this one */
+	struct tpat_tuned *tuned;      /* null: not used */
 	const char *tuned_warning;
 	struct tpat_texts unfused;    /* warnings about plugins rebuilt without fusion */
 	struct tpat_extents *extents; /* expected by the user */

@@ -273,7 +273,7 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	if (*out)
 		return 0;
 	if (!b->archs)
-		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->arena, b->err));
+		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->machine, b->arena, b->err));
 	struct made *m = *out = NEW(b->arena, struct made);
 	if (like)
 		*m = *like;

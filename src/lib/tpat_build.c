@@ -81,6 +81,8 @@ int build_select(struct build *b)
 	if (o->tactics < 0 || o->tactics > TPAT_MOST_TACTICS)
 		return err_set(b->err, ERR_USAGE, "A plugin has 1 to %d tactics, not %d.", TPAT_MOST_TACTICS,
 		               o->tactics);
+	if (o->host)
+		TRY(machine_find(&b->machine, o->host, b->arena, b->err));
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, o->tensorrt, b->arena, b->err));
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(tpat_engine_report(b->graph, o->engine_report, b->arena, b->err));
@@ -133,6 +135,7 @@ static int build_library(struct build *b, const struct engine_plugin *plugin, in
 		.plugins = n,
 		.arch = b->arch,
 		.archs = b->archs,
+		.machine = b->machine,
 		.workers = b->o->workers,
 		.progress = compiling,
 		.refused = note_refused,
@@ -165,6 +168,7 @@ static void name_archs(struct build *b)
 		vec_push(b->arena, &names,
 		         arena_printf(b->arena, b->arch[i].ptx ? "PTX (compute_%d)" : "sm_%d", b->arch[i].arch));
 	b->result->arch = tpat_strings_of(&names);
+	b->result->host = b->o->host;
 }
 
 static int build_libraries(struct build *b)

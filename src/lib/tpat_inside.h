@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/machine.h"
 #include "base/staging.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -104,9 +105,10 @@ void tpat_settle(struct graph_regions *r, const struct graph_rates *rates, struc
 
 /* "x:1x3xHxW" or "x:N,3,H,W". */
 int tpat_parse_shape(struct graph_shape *out, const char *text, struct arena *a, struct err *e);
-/* Parses the architectures in `asked`; needs NVRTC, and a GPU for "native". */
-int tpat_parse_archs(struct engine_arch **out, int *n, const struct tpat_strings *asked, struct arena *a,
-                     struct err *e);
+/* Parses the architectures in `asked`; needs NVRTC, and a GPU for "native". `machine`: of the library; null: this one.
+ */
+int tpat_parse_archs(struct engine_arch **out, int *n, const struct tpat_strings *asked, const struct machine *machine,
+                     struct arena *a, struct err *e);
 /* "f32[4,3], f32[3]": types and extents of tensors. */
 const char *tpat_tensors_text(const struct tensor *t, int n, struct arena *a);
 /* "f32[N,3], f32[3]": types of these values, for messages and lists. */

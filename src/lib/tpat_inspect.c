@@ -135,6 +135,7 @@ static int run(struct tpat *t, void *arg)
 	if (!file_exists(c->library))
 		return err_set(&t->err, ERR_MODEL, "%s: there is no such file.", c->library);
 	TRY(file_check(c->library, &t->err));
+	TRY(machine_check(c->library, &t->err));
 	x->handle = dlopen(file_absolute(a, c->library), RTLD_NOW | RTLD_LOCAL);
 	if (!x->handle)
 		return err_set(&t->err, ERR_MODEL, "%s cannot be opened as a library: %s.", c->library, dlerror());

@@ -97,6 +97,8 @@ static int rebuild_one(struct rebuild *b, const char *name, const struct json *j
 		.progress = compiling,
 		.user = b,
 	};
+	if (json_member_text(j, "host"))
+		TRY(machine_find(&r.machine, json_member_text(j, "host"), a, b->err));
 	if (!library || !*library || strchr(library, '/'))
 		return not_understood(r.folder, "name of a library", b->err);
 	const char *place = path_join(a, b->base, library);

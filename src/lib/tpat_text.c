@@ -75,7 +75,7 @@ static int add_all(struct archs *list, struct arena *a, struct err *e)
 /* True for one architecture of each group that can share code: compiled code also runs on later GPUs of its generation,
  * at the same speed if their processors are alike. GPUs on a chip with ARM processors (Jetson) cannot run other code,
  * and are in no other machine. CUDA C++ Programming Guide, "Binary Compatibility". */
-static bool is_usual(int arch)
+static bool is_usual(int arch, const struct machine *machine)
 {
 	static const int alike[] = { 52, 89, 103, 121 }, /* to 50, 86, 100, 120 */
 	        jetson[] = { 53, 62, 72, 87, 88, 101, 110 };
@@ -84,20 +84,16 @@ static bool is_usual(int arch)
 			return false;
 	for (size_t i = 0; i < sizeof jetson / sizeof *jetson; i++)
 		if (arch == jetson[i])
-#ifdef __aarch64__
-			return true;
-#else
-			return false;
-#endif
+			return machine_is_arm(machine);
 	return true;
 }
 
-static int add_usual(struct archs *list, struct arena *a, struct err *e)
+static int add_usual(struct archs *list, const struct machine *machine, struct arena *a, struct err *e)
 {
 	int *arch, n, last = 0;
 	TRY(dev_nvrtc_archs(&arch, &n, a, e));
 	for (int i = 0; i < n; i++) {
-		if (!is_usual(arch[i]))
+		if (!is_usual(arch[i], machine))
 			continue;
 		add_arch(list, arch[i], false, a);
 		last = arch[i];
@@ -144,7 +140,8 @@ static int add_named(struct archs *list, const char *text, struct arena *a, stru
 	return 0;
 }
 
-int tpat_parse_archs(struct engine_arch **out, int *n, const struct tpat_strings *asked, struct arena *a, struct err *e)
+int tpat_parse_archs(struct engine_arch **out, int *n, const struct tpat_strings *asked, const struct machine *machine,
+                     struct arena *a, struct err *e)
 {
 	struct archs list = { 0 };
 	TRY(dev_nvrtc_open(e));
@@ -157,7 +154,7 @@ int tpat_parse_archs(struct engine_arch **out, int *n, const struct tpat_strings
 			TRY(add_named(&list, asked->at[i], a, e));
 	}
 	if (asked->n == 0)
-		TRY(add_usual(&list, a, e));
+		TRY(add_usual(&list, machine, a, e));
 	*out = list.at;
 	*n = list.n;
 	return 0;

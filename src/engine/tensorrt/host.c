@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/machine.h"
 
 static void log_line(struct host *h, const char *line)
 {
@@ -106,6 +107,7 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 	struct tpat_rt_device device = { .version = TPAT_RT_VERSION };
 
 	TRY(file_check(h->path, e));
+	TRY(machine_check(h->path, e));
 	h->handle = dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
 	if (!h->handle)
 		return err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());

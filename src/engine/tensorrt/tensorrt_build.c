@@ -126,7 +126,8 @@ static int compile_all(struct build *b, const char *library, struct arena *a, st
 	struct err carried = { 0 };
 	TRY(tensorrt_run_jobs(b, e));
 	TRY(tensorrt_compile_c(b, "library.c", object[1], a, e));
-	if (tensorrt_link(b, object, 2, library, a, &carried) < 0)
+	/* The runtime that tpat carries is for the machine that tpat itself is for. */
+	if (b->machine || tensorrt_link(b, object, 2, library, a, &carried) < 0)
 		TRY(tensorrt_link_sources(b, object[1], library, a, e));
 	const char *objects = path_join(a, b->folder, OBJECTS);
 	file_remove_tree(objects);
@@ -157,6 +158,7 @@ int tensorrt_build(const struct engine_library *l, const char *folder, const cha
 	struct build b = {
 		.library = l,
 		.folder = folder,
+		.machine = l->machine,
 		.workers = l->workers,
 		.progress = l->progress,
 		.user = l->user,

@@ -12,18 +12,39 @@ char *tensorrt_id(const struct engine_plugin *p, struct arena *a)
 	return str_identifier(a, p->name);
 }
 
-/* Runs $CC (or cc) with these arguments inside the folder. */
-static int run_cc(const char *folder, const char *const *args, int n, struct arena *a, struct err *e)
+/* $CC (or cc), which may contain options, as with make; for another machine a compiler that makes code for it. */
+static const char *cc_command(const struct machine *m, struct arena *a)
+{
+	if (!m)
+		return "exec ${CC:-cc} \"$@\"";
+	return arena_printf(a,
+	                    "case $(${CC:-cc} -dumpmachine 2>/dev/null) in %s-*) exec ${CC:-cc} \"$@\" ;; esac; "
+	                    "exec %s-linux-gnu-gcc \"$@\"",
+	                    m->name, m->name);
+}
+
+static int advise_cc(const struct machine *m, struct err *e)
+{
+	if (!m)
+		return err_advise(e, "Building a plugin library needs gcc or clang: install one, or name it in CC.");
+	bool arm = machine_is_arm(m);
+	return err_advise(
+	        e, "Install a cross compiler (package gcc-%s-linux-gnu of Debian and Ubuntu), or name one in CC.",
+	        arm ? m->name : "x86-64");
+}
+
+/* Runs the compiler with these arguments inside the folder. */
+static int run_cc(const struct build *b, const char *const *args, int n, struct arena *a, struct err *e)
 {
 	const char **argv = NEWN(a, const char *, n + 5);
 	char *said = NULL;
 	int status = 0;
 	argv[0] = "sh";
 	argv[1] = "-c";
-	argv[2] = "exec ${CC:-cc} \"$@\""; /* CC may contain options, as with make */
+	argv[2] = cc_command(b->machine, a);
 	argv[3] = "sh";
 	memcpy(argv + 4, args, sizeof *args * (size_t)n);
-	TRY(proc_run_in(&status, &said, folder, argv, a, e));
+	TRY(proc_run_in(&status, &said, b->folder, argv, a, e));
 	if (status == 0)
 		return 0;
 	/* The line with the error, or the first one. */
@@ -32,11 +53,14 @@ static int run_cc(const char *folder, const char *const *args, int n, struct are
 		at--;
 	at = at ? at : said;
 	at[strcspn(at, "\n")] = 0;
-	if (status == 127)
+	if (status == 127 && b->machine)
+		err_set(e, ERR_DEVICE, "There is no C compiler for %s: %s-linux-gnu-gcc cannot be run.",
+		        b->machine->name, b->machine->name);
+	else if (status == 127)
 		err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
 	else
 		err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
-	return err_advise(e, "Building a plugin library needs gcc or clang: install one, or name it in CC.");
+	return advise_cc(b->machine, e);
 }
 
 static char *object_of(int number, struct arena *a)
@@ -61,7 +85,7 @@ int tensorrt_compile_c(const struct build *b, const char *source, const char *ob
 		               object,
 		               "-fno-strict-aliasing",
 		               source };
-	return run_cc(b->folder, args, sizeof args / sizeof *args, a, e);
+	return run_cc(b, args, sizeof args / sizeof *args, a, e);
 }
 
 static int compile_source(const struct build *b, const struct job *j, struct arena *a, struct err *e)
@@ -165,7 +189,7 @@ int tensorrt_link(const struct build *b, const char *const *object, int objects,
 		args[n++] = *cpu;
 	for (size_t i = 0; i < sizeof end / sizeof *end; i++)
 		args[n++] = end[i];
-	return run_cc(b->folder, args, n, a, e);
+	return run_cc(b, args, n, a, e);
 }
 
 /* The same, with the runtime compiled from its sources: for a compiler that cannot link tpat's objects. */

@@ -17,6 +17,7 @@
 struct build {
 	const struct engine_library *library;
 	const char *folder;
+	const struct machine *machine; /* that the library is for; null: this one */
 	struct job *job;
 	int jobs;
 	struct dev_nvrtc_header *header; /* for kernels to include */

@@ -194,7 +194,7 @@ static int link_again(struct build *b, const struct engine_again *r, struct aren
 	const char *object[] = { RUNTIME, OBJECTS "/library.o" };
 	struct err carried = { 0 };
 	TRY(tensorrt_compile_c(b, "library.c", object[1], a, e));
-	if (!runtime_edited(r, a) && tensorrt_link(b, object, 2, r->library, a, &carried) == 0)
+	if (!r->machine && !runtime_edited(r, a) && tensorrt_link(b, object, 2, r->library, a, &carried) == 0)
 		return 0;
 	list_runtime(b, r, a);
 	return tensorrt_link_sources(b, object[1], r->library, a, e);
@@ -205,6 +205,7 @@ int tensorrt_rebuild(struct engine_again *r, struct arena *a, struct err *e)
 	struct names cpu = { 0 };
 	list_files(&cpu, r->folder, "plugins", ".cpu.c", a);
 	struct build b = { .folder = r->work,
+		           .machine = r->machine,
 		           .job = NEWN(a, struct job, r->plugins * r->archs * TPAT_RT_MAX_PARTS + cpu.n + 1),
 		           .workers = r->workers,
 		           .progress = r->progress,

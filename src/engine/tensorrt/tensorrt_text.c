@@ -248,6 +248,11 @@ void tensorrt_json(struct str *out, const struct engine_library *l)
 		put_member(out, text[i][0], text[i][1]);
 		str_add(out, "\n");
 	}
+	if (l->machine) {
+		str_add(out, " ");
+		put_member(out, "host", l->machine->name);
+		str_add(out, "\n");
+	}
 	str_add(out, "  \"architectures\": [");
 	for (int i = 0; i < l->archs; i++) {
 		str_add(out, i ? ", " : "");
