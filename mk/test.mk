@@ -111,6 +111,12 @@ $(CROSS)/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.
 	$(Q)$(CROSS_CC) $(FLAGS) -Irt -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
 -include $(wildcard $(CROSS)/obj/*/*.d $(CROSS)/obj/*/*/*.d)
 
+# A CUDA driver without a GPU: for LD_LIBRARY_PATH.
+$(B)/tests/driver/libcuda.so.1: tests/driver/fake_cuda.c $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) -fvisibility=default $(CFLAGS) -shared -o $@ $< -ldl -lpthread
+
 # What makes calls of the program fail: for LD_PRELOAD.
 $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags
 	@mkdir -p $(@D)

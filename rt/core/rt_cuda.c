@@ -13,7 +13,8 @@
 typedef void *handle; /* CUcontext, CUlibrary, CUkernel, CUmodule, CUfunction, CUstream */
 
 enum {
-	CUDA_NO_BINARY = 209,
+	CUDA_NO_BINARY = 209, /* of this GPU, or of this driver */
+	CUDA_LATER_PTX = 222,
 	ATTR_PROCESSORS = 16, /* of a device */
 	ATTR_MAJOR = 75,
 	ATTR_MINOR = 76,
@@ -228,7 +229,8 @@ static int suits(const struct tpat_rt_image *x, int arch)
 	return x->arch / 10 == arch / 10 ? 10000 + x->arch : 0;
 }
 
-static int load_image(struct part *m, const struct tpat_rt_image *x, char why[RT_WHY])
+/* Loads an image on a GPU of that architecture. */
+static int load_image(struct part *m, const struct tpat_rt_image *x, int arch, char why[RT_WHY])
 {
 	char log[512] = "";
 	int option[2] = { JIT_ERROR_BUFFER, JIT_ERROR_BYTES };
@@ -239,6 +241,16 @@ static int load_image(struct part *m, const struct tpat_rt_image *x, char why[RT
 
 	if (code == 0)
 		return 0;
+	int version = 0;
+	if (code == CUDA_NO_BINARY && x->arch != arch)
+		return rt_why(why, "this GPU (sm_%d) does not run code for sm_%d: build the library with --arch sm_%d",
+		              arch, (int)x->arch, arch);
+	if ((code == CUDA_NO_BINARY || code == CUDA_LATER_PTX) && cu.version(&version) == 0 && version)
+		return rt_why(why,
+		              "the CUDA driver (%d.%d) is older than the library's code: update it, or build with "
+		              "NVRTC %d.%d "
+		              "(CUDA error %d)",
+		              version / 1000, version % 1000 / 10, version / 1000, version % 1000 / 10, code);
 	log[strcspn(log, "\r\n")] = 0;
 	cuda_why(why, code, library ? "cuLibraryLoadData" : "cuModuleLoadDataEx");
 	size_t n = strlen(why);
@@ -295,12 +307,13 @@ static void free_module(struct module *m)
 }
 
 /* Loads all parts of the code of which x is one. */
-static int load_parts(struct module *m, const struct tpat_rt_plugin *p, const struct tpat_rt_image *x, char why[RT_WHY])
+static int load_parts(struct module *m, const struct tpat_rt_plugin *p, const struct tpat_rt_image *x, int arch,
+                      char why[RT_WHY])
 {
 	for (int32_t i = 0; i < p->images && m->parts < TPAT_RT_MAX_PARTS; i++) {
 		if (p->image[i].arch != x->arch || p->image[i].ptx != x->ptx)
 			continue;
-		if (load_image(&m->part[m->parts], &p->image[i], why)) {
+		if (load_image(&m->part[m->parts], &p->image[i], arch, why)) {
 			unload_parts(m);
 			return -1;
 		}
@@ -345,7 +358,7 @@ static int load_best(struct module *m, const struct tpat_rt_plugin *p, int arch,
 		}
 		if (!best)
 			break;
-		if (load_parts(m, p, best, why) == 0) {
+		if (load_parts(m, p, best, arch, why) == 0) {
 			m->arch = best->ptx ? 0 : best->arch;
 			m->early = best->arch >= TPAT_CUDA_EARLY_ARCH && may_launch_early();
 			return 0;

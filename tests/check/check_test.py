@@ -179,7 +179,7 @@ def right(folder):
 def cuda(folder):
     """The way through the CUDA driver."""
     os.makedirs(os.path.join(folder, "driver"), exist_ok=True)
-    compile_library("fake_cuda.c", os.path.join(folder, "driver/libcuda.so.1"))
+    compile_library("../driver/fake_cuda.c", os.path.join(folder, "driver/libcuda.so.1"))
     driver = {"LD_LIBRARY_PATH": os.path.join(folder, "driver")}
     status, got = run(build(0, folder), *RUN[:2], **driver)
     check("on a device", status == 0 and not got["findings"] and not got["notes"], got)
