@@ -8,6 +8,8 @@ static void close_cuda(struct dev *d)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
+	if (g->other)
+		cu->stream_free(g->other);
 	if (g->stream)
 		cu->stream_free(g->stream);
 	if (g->context)

@@ -12,6 +12,7 @@ struct gpu {
 	int device;
 	cu_context context;
 	cu_stream stream;
+	cu_stream other;               /* the recorder; while launches are recorded, in its place the queue */
 	struct dev_event *free_events; /* structs to reuse; their events are destroyed */
 	struct dev_graph *free_graphs;
 	void *managed; /* NVML's handle of the GPU */

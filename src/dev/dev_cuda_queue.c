@@ -129,11 +129,23 @@ static int event_ns(struct dev *d, double *ns, struct dev_event *from, struct de
 
 /* ---- Graphs ---- */
 
+static void swap_streams(struct gpu *g)
+{
+	cu_stream queue = g->stream;
+	g->stream = g->other;
+	g->other = queue;
+}
+
+/* In a stream of its own: others may use the queue at the same time, and their work is no part of the graph. */
 static int capture_begin(struct dev *d, struct err *e)
 {
 	struct gpu *g;
 	const struct cuda_driver *cu = dev_cuda_enter(d, &g);
-	return dev_driver_check(cu->capture_begin(g->stream, CU_CAPTURE_THREAD_LOCAL), "Cannot capture launches", e);
+	int rc = g->other ? 0 : cu->stream_new(&g->other, CU_STREAM_NON_BLOCKING);
+	rc = rc ? rc : cu->capture_begin(g->other, CU_CAPTURE_THREAD_LOCAL);
+	if (!rc)
+		swap_streams(g);
+	return dev_driver_check(rc, "Cannot capture launches", e);
 }
 
 static int capture_end(struct dev *d, struct dev_graph **out, struct err *e)
@@ -143,6 +155,7 @@ static int capture_end(struct dev *d, struct dev_graph **out, struct err *e)
 	cu_graph graph = NULL;
 	cu_graph_exec exec = NULL;
 	int rc = cu->capture_end(g->stream, &graph);
+	swap_streams(g);
 	rc = rc ? rc : cu->graph_instantiate(&exec, graph, 0);
 	if (graph)
 		cu->graph_free(graph);

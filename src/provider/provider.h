@@ -52,6 +52,7 @@ struct provider {
 	struct arena *arena;             /* holds this struct */
 	struct run_device on;            /* what computes */
 	struct provider_gpu *gpu;        /* the GPU that has the tensors; null: they are on the host */
+	bool cuda_graph;                 /* as in the options */
 	cu_stream stream;                /* with `gpu`: of all of the session's work */
 	struct lock *lock;               /* of `on.dev`, which one thread may use at a time */
 };
@@ -116,6 +117,7 @@ enum type provider_type(int number);
 /* ---- provider_options.c: the options of a session, as text. */
 struct provider_options {
 	const char *device; /* "cpu", "cuda", "emulator"; null: that of the chosen OrtEpDevice */
+	bool cuda_graph;    /* launch what repeats as a graph */
 };
 /* Reads and checks the session's options for this provider. In `a`. ERR_USAGE names an option or a value that there is
  * not. */

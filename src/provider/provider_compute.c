@@ -92,6 +92,7 @@ static int compile_one(struct compiling *c, size_t i, struct arena *scratch, str
 	TRY(graph_new(&f->graph, f->model, NULL, e));
 	TRY(find_inputs(f, &io.in, e));
 	f->session = run_open(&f->p->on, f->graph, f->arena);
+	run_graphs(f->session, f->p->cuda_graph);
 	return 0;
 }
 

@@ -94,6 +94,7 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 		                 .compile = provider_compile,
 		                 .release_computes = provider_release_computes };
 	TRY(provider_options(&o, &p->host, c->options, scratch, e));
+	p->cuda_graph = o.cuda_graph;
 	TRY(open_device(p, &o, e));
 	tpat_target_of_device(&p->on.target, &p->on.dev->props);
 	if (p->gpu) {

@@ -27,11 +27,20 @@ static int set_device(const struct reading *r, const char *key, const char *valu
 	return 0;
 }
 
+static int set_cuda_graph(const struct reading *r, const char *key, const char *value)
+{
+	if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+		return wrong(r, key, value, "0 or 1");
+	r->out->cuda_graph = *value == '1';
+	return 0;
+}
+
 static const struct {
 	const char *key;
 	int (*set)(const struct reading *r, const char *key, const char *value);
 } options[] = {
 	{ "device", set_device },
+	{ "cuda_graph", set_cuda_graph },
 };
 
 static int unknown(const struct reading *r, const char *key)
@@ -58,7 +67,7 @@ int provider_options(struct provider_options *out, const struct provider_host *h
 	struct ort_key_values *pairs = NULL;
 	const char *const *key, *const *value;
 	size_t n = 0;
-	*out = (struct provider_options){ 0 };
+	*out = (struct provider_options){ .cuda_graph = true };
 	TRY(provider_check(h, h->api->session_entries(o, &pairs), e));
 	int rc = 0;
 	h->api->all_pairs(pairs, &key, &value, &n);

@@ -65,16 +65,21 @@ int run_tensors(struct run_tensor *out, struct run_counts *counts, struct run_se
 /* Memory of the caller for results. */
 struct run_places {
 	/* Sets *at to device memory for output number i of the graph, whose type and extents are known now; null: the
-	 * session's own. Called at most once a run for each output, before a node writes it. */
+	 * session's own. Called before a node writes it; again in the same run, it gives the same. */
 	int (*place)(void *user, void **at, int i, const struct tensor *t, struct err *e);
 	void *user;
 };
 
 /* The same without waiting for the device: results are there when its queue is done. Inputs and the memory of `places`
  * must stay until then. A result is elsewhere than its place if its extents are found at run time, if it is an input or
- * a constant, or if the place is not aligned to 256 bytes. Needs a device. */
+ * a constant, or if the place is not aligned to 256 bytes. Needs a device.
+ *
+ * A run with inputs of the same extents as one of the last few repeats its launches, in a few microseconds. */
 int run_enqueue(struct run_tensor *out, struct run_counts *counts, struct run_session *s, const struct run_tensor *in,
                 const struct run_places *places, struct err *e);
+
+/* Whether run_enqueue() launches runs that repeat at the same addresses as one graph, if the device has graphs. */
+void run_graphs(struct run_session *s, bool on);
 
 /* The same for `n` values of the main graph instead of its outputs: runs only the nodes that they need. */
 int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,

@@ -120,6 +120,11 @@ struct run_session *run_open(const struct run_device *on, struct graph *g, struc
 	return s;
 }
 
+void run_graphs(struct run_session *s, bool on)
+{
+	s->graphs = on;
+}
+
 void run_watch(struct run_session *s, const struct run_watch *w)
 {
 	s->watch = *w;
@@ -129,6 +134,7 @@ void run_close(struct run_session *s)
 {
 	if (!s)
 		return;
+	run_record_free_all(s);
 	vec_each (p, &s->pieces)
 		if ((*p)->module)
 			s->on.dev->unload(s->on.dev, (*p)->module);
@@ -151,6 +157,7 @@ static void begin(struct run_session *s, struct run_counts *counts)
 	*counts = (struct run_counts){ 0 };
 	s->counts = counts;
 	s->places = NULL;
+	s->record = NULL;
 }
 
 /* Marks the nodes that these values need. */
@@ -175,7 +182,7 @@ static int align(struct run_session *s, struct run_value *v, struct err *e)
 	int64_t bytes = tensor_bytes(&v->tensor);
 	if ((uintptr_t)from % RUN_ALIGNMENT == 0 || bytes <= 0)
 		return 0;
-	TRY(run_memory_take(&v->at, &s->memory, (size_t)bytes, v->value->name, e));
+	TRY(run_memory_take(&v->at, &s->memory, (size_t)bytes, v->value->name, false, e));
 	return s->on.dev->copy_within(s->on.dev, v->at, from, (size_t)bytes, e);
 }
 
@@ -189,6 +196,7 @@ static int run(struct run_session *s, struct graph_value *const *want, int n, co
 		struct run_value *v = NEW(s->run, struct run_value);
 		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i].tensor, .at = in[i].at };
 		TRY(align(s, v, e));
+		v->ref = v->at && v->at == in[i].at ? RUN_INPUT(i) : 0;
 		map_put(&s->values, g->inputs.at[i]->name, v);
 	}
 	for (int i = 0; i < g->nodes.n; i++) {
@@ -277,10 +285,23 @@ int run_enqueue(struct run_tensor *out, struct run_counts *counts, struct run_se
                 const struct run_places *places, struct err *e)
 {
 	ck(s->on.dev);
+	struct run_record *x = run_record_find(s, in);
+	bool done = false;
+	s->counts = counts;
+	if (x && run_record_repeat(out, s, x, in, places, &done, e) < 0) {
+		memset(&s->launches, 0, sizeof s->launches);
+		run_record_free_all(s);
+		return e->code;
+	}
+	if (done)
+		return 0;
 	begin(s, counts);
 	s->places = places;
+	if (!x)
+		run_record_begin(s, in);
 	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, in, e));
 	TRY(results(out, s, false, e));
 	count(s);
+	run_record_end(s, out);
 	return 0;
 }

@@ -20,9 +20,9 @@ struct run_memory {
 		VEC(struct run_block);
 	} blocks;
 };
-int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, struct err *e);
+/* `keep`: for later runs too; a recorded run's memory is none of it. */
+int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, bool keep, struct err *e);
 void run_memory_give(struct run_memory *m, const void *at);
-void run_memory_keep(struct run_memory *m, const void *at);
 void run_memory_give_all(struct run_memory *m); /* except what is kept */
 void run_memory_free(struct run_memory *m);
 
@@ -33,6 +33,7 @@ struct run_value {
 	const struct graph_value *value;
 	struct tensor tensor; /* data null: not on the host */
 	void *at;             /* null: not on the device */
+	int ref;              /* what `at` is: see run_repeat.c */
 	bool shared;          /* several values have this memory */
 	bool given_back;
 };
@@ -58,6 +59,47 @@ struct run_launch {
 	double bytes;
 };
 
+struct run_launches {
+	VEC(struct run_launch);
+};
+
+/* ---- Recorded runs. */
+
+/* What an address is: that of an input or of a result in the caller's memory; 0: the session's own. */
+#define RUN_INPUT(i) (1 + (i))
+#define RUN_RESULT(i) (-1 - (i))
+
+enum run_from { RUN_FROM_HOST, RUN_FROM_DEVICE, RUN_FROM_ODD, RUN_FROM_NOWHERE }; /* odd: a misaligned address */
+
+struct run_recorded_input {
+	struct tensor tensor;
+	enum run_from from;
+	void *at; /* the session's own, to which it is copied; from the device: the last run's */
+};
+struct run_recorded_output {
+	struct run_tensor result;
+	int input; /* it is this input; -1: none */
+	int ref;   /* what its memory is */
+	void *now; /* its place in the present run */
+};
+struct run_patch { /* an argument that is an address */
+	void *arg;
+	int ref;
+	struct tpat_rt_map_values *map; /* it is a tensor map of these values; null: a pointer */
+};
+struct run_record {
+	struct arena *arena; /* holds this struct */
+	struct run_recorded_input *in;
+	struct run_recorded_output *out;
+	struct run_launches launches;
+	struct {
+		VEC(struct run_patch);
+	} patches;
+	struct run_counts counts;
+	struct dev_graph *graph; /* the launches with the last run's addresses; null: none */
+	int steady, graphs;      /* repeats with the same addresses; graphs made */
+};
+
 struct run_session {
 	struct run_device on;
 	struct run_watch watch;
@@ -72,25 +114,43 @@ struct run_session {
 	/* The last run. */
 	struct arena *run;
 	struct map values; /* struct run_value, by name: inputs and nodes' results */
-	struct {
-		VEC(struct run_launch);
-	} launches;
+	struct run_launches launches;
 	struct run_counts *counts, own_counts; /* counts: the caller's, or own_counts */
 	struct graph_value *const *want;       /* results of the run, `wants` */
 	int wants;
 	const struct run_places *places; /* null: results are in the session's memory */
+	struct run_record *record;       /* in the making; null: none */
+
+	bool graphs; /* repeat steady runs as graphs */
+	struct {
+		VEC(struct run_record *);
+	} records; /* the oldest first */
 };
 
 /* run_value.c: the value in host memory, or in device memory. */
 int run_value_host(struct run_session *s, struct run_value *v, struct err *e);
 int run_value_device(struct run_session *s, struct run_value *v, struct err *e);
-/* The caller's memory for a result of the run with these extents; null: none. */
-int run_value_place(void **at, struct run_session *s, const struct graph_value *v, const struct tensor *t,
+/* The caller's memory for a result of the run with these extents, and what it is; null: none. */
+int run_value_place(void **at, int *ref, struct run_session *s, const struct graph_value *v, const struct tensor *t,
                     struct err *e);
 
 /* run_program.c: compiles a piece's program unless it is compiled, runs it, and keeps the launches. `outputs`: filled;
  * their tensors have no data unless the interpreter made them. */
 int run_program(struct run_session *s, struct run_piece *p, struct run_value *const *inputs, struct run_value *outputs,
                 struct err *e);
+
+/* run_time.c: launches all; or records them as a graph. */
+int run_launches(struct dev *d, const struct run_launches *l, struct err *e);
+int run_launches_graph(struct dev_graph **out, struct dev *d, const struct run_launches *l, struct err *e);
+
+/* run_repeat.c: records a run while it goes on, unless something stops it, and repeats it. */
+void run_record_begin(struct run_session *s, const struct run_tensor *in);
+void run_record_stop(struct run_session *s); /* another run may launch something else */
+void run_record_end(struct run_session *s, const struct run_tensor *out);
+void run_record_free_all(struct run_session *s);
+struct run_record *run_record_find(struct run_session *s, const struct run_tensor *in); /* null: none */
+/* *done false: nothing was run, since a result has no place this time. */
+int run_record_repeat(struct run_tensor *out, struct run_session *s, struct run_record *x, const struct run_tensor *in,
+                      const struct run_places *places, bool *done, struct err *e);
 
 #endif

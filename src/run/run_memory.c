@@ -16,13 +16,13 @@ static struct run_block *find(struct run_memory *m, size_t bytes)
 	return best;
 }
 
-int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, struct err *e)
+int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, bool keep, struct err *e)
 {
 	struct dev *d = m->dev;
-	struct run_block new = { .bytes = bytes ? bytes : 1 };
+	struct run_block new = { .bytes = bytes ? bytes : 1, .kept = keep };
 	if (!d->name)
 		new.bytes = (bytes + LEAST - 1) / LEAST *LEAST + (bytes ? 0 : LEAST);
-	struct run_block *b = find(m, new.bytes);
+	struct run_block *b = keep ? NULL : find(m, new.bytes);
 	if (b) {
 		b->free = false;
 		*out = b->at;
@@ -42,13 +42,6 @@ void run_memory_give(struct run_memory *m, const void *at)
 	vec_each (b, &m->blocks)
 		if (b->at == at)
 			b->free = true;
-}
-
-void run_memory_keep(struct run_memory *m, const void *at)
-{
-	vec_each (b, &m->blocks)
-		if (b->at == at)
-			b->kept = true;
 }
 
 void run_memory_give_all(struct run_memory *m)

@@ -14,6 +14,10 @@ struct running {
 	struct ir_inputs inputs;    /* determine the symbols */
 	void **memory;              /* by buffer id */
 	int *last;                  /* by buffer id: the last step that uses it */
+	int *ref;                   /* by buffer id: what its memory is, as in run_value */
+	struct {
+		VEC(struct tpat_rt_map_values *);
+	} maps; /* of the kernel that is about to be launched */
 	struct err *err;
 };
 
@@ -49,6 +53,7 @@ static int read_count(void *user, int64_t *value, const struct ir_buffer *count,
 {
 	const struct running *r = user;
 	struct dev *d = r->s->on.dev;
+	run_record_stop(r->s);
 	return d->copy_out(d, value, r->memory[count->id], sizeof *value, e);
 }
 
@@ -59,7 +64,11 @@ static void *memory_of(void *user, const struct ir_buffer *b)
 
 static int tensor_map(void *user, void *out, const struct tpat_rt_map_values *v, struct err *e)
 {
-	return dev_tensor_map(((struct running *)user)->s->on.dev, out, v, e);
+	struct running *r = user;
+	struct tpat_rt_map_values *own = NEW(r->s->run, struct tpat_rt_map_values);
+	*own = *v;
+	vec_push(r->s->run, &r->maps, own);
+	return dev_tensor_map(r->s->on.dev, out, v, e);
 }
 
 static int together(void *user, int threads)
@@ -128,6 +137,22 @@ static double bytes_of(struct running *r, const struct ir_launcher *l, const str
 	return sum;
 }
 
+/* Notes the arguments that are addresses of the caller's. */
+static void note_patches(struct running *r, const struct ir_kernel *k, void **args)
+{
+	struct run_record *x = r->s->record;
+	int first = ir_kernel_args(k);
+	for (int i = 0; x && i < k->buffers.n; i++)
+		if (r->ref[k->buffers.at[i]->id])
+			vec_push(r->s->run, &x->patches,
+			         ((struct run_patch){ args[i], r->ref[k->buffers.at[i]->id], NULL }));
+	for (int i = 0; x && i < k->maps.n; i++)
+		if (r->ref[k->maps.at[i].buf->id])
+			vec_push(r->s->run, &x->patches,
+			         ((struct run_patch){ args[first + i], r->ref[k->maps.at[i].buf->id], r->maps.at[i] }));
+	r->maps.n = 0;
+}
+
 static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3], const uint32_t block[3], void **args,
                   struct err *e)
 {
@@ -139,6 +164,7 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 	memcpy(x.grid, grid, sizeof x.grid);
 	memcpy(x.block, block, sizeof x.block);
 	x.args = copy_args(s->run, k, args);
+	note_patches(r, k, x.args);
 	vec_push(s->run, &s->launches, x);
 	return dev_launch(d, x.function, &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together },
 	                  x.args, e);
@@ -185,7 +211,7 @@ static int place(struct running *r, const struct ir_launcher *l, void **at, cons
 			return 0;
 		TRY(ir_launch_value(l, b->dim[k], &t.dim[k], r->err));
 	}
-	return run_value_place(at, r->s, r->piece->region->outputs.at[i], &t, r->err);
+	return run_value_place(at, &r->ref[b->id], r->s, r->piece->region->outputs.at[i], &t, r->err);
 }
 
 static int ensure(struct running *r, const struct ir_launcher *l, const struct ir_buffer *b)
@@ -202,12 +228,11 @@ static int ensure(struct running *r, const struct ir_launcher *l, const struct i
 	TRY(place(r, l, at, b));
 	if (*at)
 		return 0;
-	TRY(run_memory_take(at, &s->memory, bytes, b->name, r->err));
+	TRY(run_memory_take(at, &s->memory, bytes, b->name, b->role == IR_CONSTANT, r->err));
 	if (b->role != IR_CONSTANT)
 		return 0;
 	if (bytes)
 		TRY(d->copy_in(d, *at, b->data->data, bytes, r->err));
-	run_memory_keep(&s->memory, *at);
 	s->memory.weights += bytes;
 	r->piece->constant[b->id] = *at;
 	return 0;
@@ -248,6 +273,7 @@ static int take_outputs(struct running *r, const struct ir_launcher *l, struct r
 		v->tensor = (struct tensor){ .type = b->type, .rank = b->rank };
 		TRY(ir_output_extents(v->tensor.dim, b, &(struct ir_found){ r->inputs, read_count, r }, r->err));
 		v->at = r->memory[b->id];
+		v->ref = r->ref[b->id];
 		for (int k = 0; k < p->inputs.n; k++)
 			if (inputs[k]->at == v->at)
 				inputs[k]->shared = v->shared = true;
@@ -313,6 +339,7 @@ static int run_on_device(struct running *r, struct run_value *const *inputs, str
 	};
 	r->memory = NEWN(r->s->run, void *, p->buffers.n + 1);
 	r->last = NEWN(r->s->run, int, p->buffers.n + 1);
+	r->ref = NEWN(r->s->run, int, p->buffers.n + 1);
 	for (int i = 0; i < p->buffers.n; i++)
 		r->last[i] = -1;
 	note_uses(r);
@@ -321,6 +348,7 @@ static int run_on_device(struct running *r, struct run_value *const *inputs, str
 		TRY(check_input(r, &l, p->inputs.at[i], inputs[i]));
 		TRY(run_value_device(r->s, inputs[i], r->err));
 		r->memory[p->inputs.at[i]->id] = inputs[i]->at;
+		r->ref[p->inputs.at[i]->id] = inputs[i]->ref;
 	}
 	for (int i = 0; i < r->plan->steps.n; i++) {
 		TRY(run_step(r, &l, i));
@@ -346,7 +374,10 @@ int run_program(struct run_session *s, struct run_piece *piece, struct run_value
 	struct ir_program *p = piece->program;
 	const struct tensor **in = NEWN(s->run, const struct tensor *, p->inputs.n + 1);
 	for (int i = 0; i < p->inputs.n; i++) {
-		if (!s->on.dev || ir_value_is(p, p->inputs.at[i])) /* its elements decide extents */
+		bool decides = ir_value_is(p, p->inputs.at[i]); /* its elements decide extents */
+		if (decides && !inputs[i]->value->is_constant)
+			run_record_stop(s);
+		if (!s->on.dev || decides)
 			TRY(run_value_host(s, inputs[i], e));
 		in[i] = &inputs[i]->tensor;
 	}

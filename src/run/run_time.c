@@ -5,19 +5,28 @@
 
 enum { WARM = 3 }; /* runs before the first measured one */
 
-static int launch_one(struct run_session *s, const struct run_launch *x, struct err *e)
+static int launch_one(struct dev *d, const struct run_launch *x, struct err *e)
 {
 	const struct ir_kernel *k = x->kernel;
-	return dev_launch(s->on.dev, x->function,
+	return dev_launch(d, x->function,
 	                  &(struct dev_launch){ x->grid, x->block, k->shared_bytes, k->early, k->together }, x->args,
 	                  e);
 }
 
-static int launch_all(struct run_session *s, struct err *e)
+int run_launches(struct dev *d, const struct run_launches *l, struct err *e)
 {
-	vec_each (x, &s->launches)
-		TRY(launch_one(s, x, e));
+	vec_each (x, l)
+		TRY(launch_one(d, x, e));
 	return 0;
+}
+
+int run_launches_graph(struct dev_graph **out, struct dev *d, const struct run_launches *l, struct err *e)
+{
+	TRY(d->capture_begin(d, e));
+	int rc = run_launches(d, l, e);
+	struct err ignored = { 0 };
+	int end = d->capture_end(d, out, rc < 0 ? &ignored : e);
+	return rc < 0 ? rc : end;
 }
 
 static int compare(const void *x, const void *y)
@@ -51,17 +60,7 @@ struct timing {
 static int replay(struct timing *t, struct err *e)
 {
 	struct dev *d = t->s->on.dev;
-	return t->graph ? d->graph_launch(d, t->graph, e) : launch_all(t->s, e);
-}
-
-static int record(struct timing *t, struct err *e)
-{
-	struct dev *d = t->s->on.dev;
-	TRY(d->capture_begin(d, e));
-	int rc = launch_all(t->s, e);
-	struct err ignored = { 0 };
-	int end = d->capture_end(d, &t->graph, rc < 0 ? &ignored : e);
-	return rc < 0 ? rc : end;
+	return t->graph ? d->graph_launch(d, t->graph, e) : run_launches(d, &t->s->launches, e);
 }
 
 static int sample(struct timing *t, double *ns, int repeats, struct err *e)
@@ -90,7 +89,7 @@ int run_time(double *ns, double *spread, struct run_session *s, int repeats, boo
 	TRY(check(s, e));
 	if (recorded && !d->capture_begin)
 		return 0;
-	int rc = recorded ? record(&t, e) : 0;
+	int rc = recorded ? run_launches_graph(&t.graph, d, &s->launches, e) : 0;
 	rc = rc < 0 ? rc : sample(&t, each, repeats, e);
 	if (rc == 0) {
 		*ns = middle(each, repeats);
@@ -114,12 +113,12 @@ static int sample_each(struct run_session *s, struct dev_event **event, double *
 	int n = s->launches.n;
 	for (int i = 0; i <= n; i++)
 		TRY(d->event_new(d, &event[i], e));
-	TRY(launch_all(s, e));
+	TRY(run_launches(d, &s->launches, e));
 	TRY(d->synchronize(d, e));
 	for (int r = 0; r < repeats; r++) {
 		TRY(d->event_record(d, event[0], e));
 		for (int i = 0; i < n; i++) {
-			TRY(launch_one(s, &s->launches.at[i], e));
+			TRY(launch_one(d, &s->launches.at[i], e));
 			TRY(d->event_record(d, event[i + 1], e));
 		}
 		for (int i = 0; i < n; i++)

@@ -15,7 +15,7 @@ int run_value_host(struct run_session *s, struct run_value *v, struct err *e)
 	return 0;
 }
 
-int run_value_place(void **at, struct run_session *s, const struct graph_value *v, const struct tensor *t,
+int run_value_place(void **at, int *ref, struct run_session *s, const struct graph_value *v, const struct tensor *t,
                     struct err *e)
 {
 	const struct run_places *p = s->places;
@@ -23,10 +23,13 @@ int run_value_place(void **at, struct run_session *s, const struct graph_value *
 	for (int i = 0; p && i < s->wants; i++)
 		if (s->want[i] == v) {
 			TRY(p->place(p->user, at, i, t, e));
+			*ref = RUN_RESULT(i);
 			break;
 		}
 	if ((uintptr_t)*at % RUN_ALIGNMENT)
 		*at = NULL;
+	if (!*at)
+		*ref = 0;
 	return 0;
 }
 
@@ -40,13 +43,11 @@ int run_value_device(struct run_session *s, struct run_value *v, struct err *e)
 	if (bytes < 0)
 		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" has no type that a device can hold.",
 		               v->value->name);
-	TRY(run_memory_take(&at, &s->memory, (size_t)bytes, v->value->name, e));
+	TRY(run_memory_take(&at, &s->memory, (size_t)bytes, v->value->name, v->value->is_constant, e));
 	if (bytes)
 		TRY(d->copy_in(d, at, v->tensor.data, (size_t)bytes, e));
 	v->at = at;
-	if (v->value->is_constant) {
-		run_memory_keep(&s->memory, at);
+	if (v->value->is_constant)
 		s->memory.weights += (size_t)bytes;
-	}
 	return 0;
 }

@@ -96,6 +96,51 @@ def odd_addresses(host, _models):
         same(got[:4], numpy.zeros(4, numpy.float32), f"what is before {name}")
 
 
+def repeats(host, _models):
+    """Runs repeat each other's launches, whichever addresses and extents come: one tensor for both inputs, outputs in the memory of
+    earlier inputs, an output that is an input, the host's memory, extents in turns. With CUDA graphs and without."""
+    nodes = [helper.make_node("Exp", ["x"], ["a"]), helper.make_node("Add", ["a", "z"], ["y"]), helper.make_node("Identity", ["z"], ["copy"]),
+             helper.make_node("ReduceMax", ["y", "axes"], ["m"]), helper.make_node("Softmax", ["y"], ["s"]),
+             helper.make_node("MatMul", ["s", "w"], ["p"]), helper.make_node("Shape", ["y"], ["extents"])]
+    rng = numpy.random.default_rng(3)
+    w = rng.uniform(-1, 1, (8, 8)).astype(numpy.float32)
+    outputs = [("y", T.FLOAT, ["N", 8]), ("copy", T.FLOAT, ["N", 8]), ("m", T.FLOAT, ["N", 1]), ("p", T.FLOAT, ["N", 8]),
+               ("extents", T.INT64, [2])]
+    model = made(nodes, [("x", T.FLOAT, ["N", 8]), ("z", T.FLOAT, ["N", 8])], outputs,
+                 [helper.make_tensor("axes", T.INT64, [1], [1]), helper.make_tensor("w", T.FLOAT, [8, 8], w.ravel())])
+    reference = plain(model)
+    for graphs in "1", "0":
+        session = host.session(model, {"cuda_graph": graphs})
+        binding, steady = session.io_binding(), {}
+        for turn in range(40):
+            n = (5, 5, 3, 9)[rng.integers(4)]
+            x, z = (rng.uniform(-1, 1, (n, 8)).astype(numpy.float32) for _ in range(2))
+            way = ("steady", "steady", "steady", "new", "alias", "host")[rng.integers(6)]
+            z = x if way == "alias" else z
+            want = dict(zip([output[0] for output in outputs], reference.run(None, {"x": x, "z": z})))
+            if way == "host":
+                got = dict(zip(want, session.run(None, {"x": x, "z": z})))
+            else:
+                if way == "steady" and n in steady:
+                    values = steady[n]
+                    values["x"].update_inplace(x)
+                    values["z"].update_inplace(z)
+                else:
+                    values = {name: on_gpu(array) for name, array in (("x", x), ("z", z))}
+                    values.update({name: on_gpu(numpy.zeros_like(array)) for name, array in want.items()})
+                    if way == "steady":
+                        steady[n] = values
+                binding.bind_ortvalue_input("x", values["x"])
+                binding.bind_ortvalue_input("z", values["x" if way == "alias" else "z"])
+                for name in want:
+                    binding.bind_ortvalue_output(name, values[name])
+                for _ in range(rng.integers(1, 5) if way == "steady" else 1):
+                    session.run_with_iobinding(binding)
+                got = {name: values[name].numpy() for name in want}
+            for name in want:
+                same(got[name], want[name], f"turn {turn}, {way}, {n} rows, cuda_graph {graphs}: {name}")
+
+
 def chained(host, _models):
     """One session's outputs are another's inputs, on the GPU."""
     first, second = host.session(sum_model()), host.session(sum_model())
@@ -188,4 +233,4 @@ def too_large(host, _models):
     same(got, numpy.ones((2, 3, 4), numpy.float32))
 
 
-TESTS = values, bound, in_place, odd_addresses, chained, without_waiting, copies_on_streams, across, many_threads, too_large
+TESTS = values, bound, in_place, odd_addresses, repeats, chained, without_waiting, copies_on_streams, across, many_threads, too_large
