@@ -201,6 +201,44 @@ static const struct schedule_case contract_cases[] = {
 	  "1], "
 	  "0.0) * weight[j, r, s] then it + b[j]\n",
 	  { "W=6", "W=1" } },
+	/* Parts of sums whose length is open, or no multiple of anything: some parts may be empty. */
+	{ "product_split_open",
+	  "(a: f32[M,K], b: f32[K,N]) -> (y: f32[M,N])\n"
+	  "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * b[r, j] then it * 0.5\n",
+	  { "M=17 K=203 N=9", "M=3 K=65 N=33", "M=2 K=1 N=1", "M=2 K=0 N=3" } },
+	{ "product_split_bytes_open",
+	  "(a: u8[M,K], b: i8[K,24], z: u8[], e: i8[24]) -> (y: i32[M,24])\n"
+	  "  y: i32[M,24] = sum (i, j | r<K) (i32(a[i, r]) - i32(z[])) * (i32(b[r, j]) - i32(e[j]))\n",
+	  { "M=18 K=192", "M=5 K=83", "M=1 K=0" } },
+	/* Steps of one tap each: the channels are no multiple of a step. */
+	{ "convolution_taps",
+	  "(x: f16[2,H,6,56], weight: f16[3,3,24,56], b: f16[24]) -> (y: f16[2,H,6,24])\n"
+	  "  y: f16[2,H,6,24] = sum (i, j, k, l | r<3, s<3, t<56) select(and(and(0 <= j + r - 1, j + r - 1 < H), and(0 "
+	  "<= k + s - 1, k + s - 1 < 6)), f32(x[i, j + r - 1, k + s - 1, t]), 0.0) * f32(weight[r, s, l, t]) then "
+	  "f16(it + f32(b[l]))\n",
+	  { "H=5", "H=1" } },
+	{ "convolution_taps_floats",
+	  "(x: f32[2,30,H,5], weight: f32[20,30,3,2]) -> (y: f32[2,20,H,5])\n"
+	  "  y: f32[2,20,H,5] = sum (i, j, k, l | r<30, s<3, t<2) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(0 "
+	  "<= l + t - 1, l + t - 1 < 5)), x[i, r, k + s - 1, l + t - 1], 0.0) * weight[j, r, s, t]\n",
+	  { "H=6", "H=1" } },
+	{ "convolution_taps_bytes",
+	  "(x: u8[H,7,16], weight: i8[3,3,24,16], p: u8[]) -> (y: i32[H,7,24])\n"
+	  "  y: i32[H,7,24] = sum (i, j, k | r<3, s<3, t<16) select(and(and(0 <= i + r - 1, i + r - 1 < H), and(0 <= j "
+	  "+ s - 1, j + s - 1 < 7)), (i32(x[i + r - 1, j + s - 1, t]) - i32(p[])) * i32(weight[r, s, k, t]), "
+	  "i32(0))\n",
+	  { "H=4" } },
+	{ "convolution_phases_split",
+	  "(x: f32[1,44,H,5], weight: f32[44,20,3,3], b: f32[20]) -> (y: f32[1,20,2 * H - 1,9])\n"
+	  "  y: f32[1,20,2 * H - 1,9] = sum (i, j, k, l | r<44, s<2, t<2) let _0 = and(mod(k + 1, 2) - s * 2 + 2 < 3, "
+	  "mod(l + 1, 2) - t * 2 + 2 < 3); select(and(and(and(0 <= s + floordiv(k + 1, 2) - 1, s + floordiv(k + 1, 2) "
+	  "- "
+	  "1 < H), and(0 <= t + floordiv(l + 1, 2) - 1, t + floordiv(l + 1, 2) - 1 < 5)), _0), x[0, r, s + floordiv(k "
+	  "+ "
+	  "1, 2) - 1, t + floordiv(l + 1, 2) - 1], 0.0) * select(_0, weight[r, j, mod(k + 1, 2) - s * 2 + 2, mod(l + "
+	  "1, "
+	  "2) - t * 2 + 2], 0.0) then it + b[j]\n",
+	  { "H=4", "H=1" } },
 	/* ... by ordinary arithmetic */
 	{ "product_floats",
 	  "(a: f32[M,K], b: f32[K,N], c: f32[N]) -> (y: f32[M,N])\n"

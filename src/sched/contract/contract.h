@@ -31,6 +31,7 @@ struct contract {
 	                                  * contract_pad.c */
 	expr own[IR_MAX_RANK];           /* axes of `whole` over those of s */
 	expr inside;                     /* bool over axes of s: the point is one of `whole` */
+	int parts;                       /* not 0: of `whole`, axis 0 numbers so many parts of each sum */
 	bool plain;                      /* multiplies and adds in the element type */
 	struct contract_operand side[2]; /* left: rows; right: columns, including the result's last axis */
 	int axes[CONTRACT_GROUPS];       /* number of axes in each group */
@@ -76,7 +77,7 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
 bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 bool contract_match_split(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 void contract_find_lows(struct contract *c); /* fills in `low` */
-/* Estimated length of a tile's sums, the mean over the batch. */
+/* Estimated length of a tile's sums, or of a part of them, the mean over the batch. */
 double contract_about_depth(const struct contract *c, const struct sched_target *t);
 expr contract_position(const struct contract *c); /* an element's position in the result, over axes of s */
 void contract_find_width(struct contract *c);     /* of stores */

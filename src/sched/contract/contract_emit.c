@@ -106,53 +106,57 @@ static void multiply_slot(struct contract_kernel *k, struct ir_block *b, expr sl
 
 static void bring(struct contract_kernel *k, struct ir_block *b, expr slot, expr begin)
 {
+	if (k->tap)
+		begin = contract_declare_tap(k, b, begin);
 	for (int side = 0; side < 2; side++)
 		contract_emit_fetch(k, b, side, slot, begin);
 }
 
 /* Asynchronous copies: the prologue fills all slots but one before the first product. */
-static void sum_copied(struct contract_kernel *k, struct ir_block *b)
+static void sum_copied(struct contract_kernel *k, struct ir_block *b, struct contract_range range)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	expr slot, from, slots = index_(k, s->slots), before = index_(k, s->slots - 1);
 	struct ir_block *in = emit_loop(p, b, "slot", index_(k, 0), before, index_(k, 1), before, &slot);
 	expr begin = times(slot, s->depth);
-	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, contract_depth(k))), slot, begin);
+	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, range.length)), slot, plus(range.from, begin));
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 
-	in = emit_loop(p, b, "from", index_(k, 0), contract_depth(k), index_(k, s->depth), k->c->depth, &from);
+	in = emit_loop(p, b, "from", index_(k, 0), range.length, index_(k, s->depth), contract_most_depth(k), &from);
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
 	slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, number, slots), NULL);
 	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, before), slots), NULL);
 	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
 	expr later = plus(from, index_(k, (int64_t)s->depth * (s->slots - 1)));
-	bring(k, emit_if(p, in, ir_binary(IR_LT, later, contract_depth(k))), ahead, later);
+	bring(k, emit_if(p, in, ir_binary(IR_LT, later, range.length)), ahead, plus(range.from, later));
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 	multiply_slot(k, in, slot);
 }
 
 /* Gathered tiles: the gather is one instruction per tile element. It appears once, not twice, since it dominates
- * compile time. So the first iterations of the only loop multiply nothing. */
-static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
+ * compile time. So the first iterations of the only loop multiply nothing. Taps are alike: their addresses are long. */
+static void sum_gathered(struct contract_kernel *k, struct ir_block *b, struct contract_range range)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	int64_t before = (int64_t)s->depth * (s->slots - 1);
 	emit_comment(p, b, "each iteration loads a tile and multiplies the one that was loaded %d earlier",
 	             s->slots - 1);
-	expr from, end = plus(contract_depth(k), index_(k, before));
-	struct ir_block *in = emit_loop(p, b, "from", index_(k, 0), end, index_(k, s->depth), end, &from);
+	expr from, end = plus(range.length, index_(k, before)), most = plus(contract_most_depth(k), index_(k, before));
+	struct ir_block *in = emit_loop(p, b, "from", index_(k, 0), end, index_(k, s->depth), most, &from);
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth)), slots = index_(k, s->slots);
 	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, slots), NULL);
 	expr slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, plus(number, index_(k, 1)), slots), NULL);
 	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
-	expr more = ir_binary(IR_LT, from, contract_depth(k));
-	bring(k, emit_if(p, in, more), ahead, from);
+	expr more = ir_binary(IR_LT, from, range.length);
+	bring(k, emit_if(p, in, more), ahead, plus(range.from, from));
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 	multiply_slot(k, emit_if(p, in, ir_binary(IR_LE, index_(k, before), from)), slot);
+	if (!contract_through_registers(k, 0) && !contract_through_registers(k, 1))
+		return;
 	struct ir_block *put = emit_if(p, in, more);
 	for (int side = 0; side < 2; side++)
 		contract_emit_put(k, put, side, ahead);
@@ -178,10 +182,10 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	if (contract_has_zeros(k))
 		contract_declare_zeros(k, b);
 
-	if (contract_through_registers(k, 0) || contract_through_registers(k, 1))
-		sum_gathered(k, b);
+	if (contract_through_registers(k, 0) || contract_through_registers(k, 1) || k->tap)
+		sum_gathered(k, b, k->range);
 	else
-		sum_copied(k, b);
+		sum_copied(k, b, k->range);
 }
 
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
@@ -196,7 +200,9 @@ bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct co
 	for (int side = 0; side < 2; side++)
 		if (k.vectors[side])
 			fits = ir_binary(IR_AND, fits, c->side[side].fits);
+	contract_find_tap(&k);
 	contract_declare_place(&k, &kernel->body, ir_block(k.p->pool, contract_tiles(&k)), true);
+	k.range = contract_declare_range(&k, &kernel->body);
 	sum_up(&k, &kernel->body);
 	contract_store_results(&k, &kernel->body, k.tile[1]);
 	return contract_finish(&k, plan, step, kernel, fits);

@@ -24,6 +24,11 @@ struct contract_stream {
 	expr is_whole;         /* true if the current job is a whole tile */
 };
 
+/* The range of the reduced space that a block sums: all of it, or its split-K part in whole steps. */
+struct contract_range {
+	expr from, to, length, first; /* first: number of the step at `from` */
+};
+
 struct contract_kernel {
 	const struct contract *c;
 	struct ir_program *p;
@@ -37,7 +42,11 @@ struct contract_kernel {
 	bool serial;                /* the serial twin: sums the whole reduced space */
 	expr low[IR_MAX_RANK], depth; /* of the tile: where its sums begin on each reduced axis, and their length; null:
 	                                 at 0; all of them */
-	expr all;                     /* sum of one element */
+	/* The innermost reduced axis in whole steps, so that a step is one point of the others, a window's tap; null:
+	 * steps go over several points. */
+	expr tap;
+	struct contract_range range;
+	expr all;                                               /* sum of one element */
 	const struct ir_variable *made[CONTRACT_STAGES], *sums; /* sums: an array */
 	expr item; /* index among the elements that a lane makes together */
 	/* Variables declared so far. Start of the block tile, of the warp tile, of the warpgroup's rows. */
@@ -88,15 +97,17 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
  * tile. */
 expr contract_tiles(const struct contract_kernel *k);
 expr contract_blocks(const struct contract_kernel *k); /* number of blocks, including split-K parts */
-/* The range of the reduced space that this block sums: all of it, or its split-K part in whole steps. */
-struct contract_range {
-	expr from, to, first; /* first: number of the step at `from` */
-};
 struct contract_range contract_declare_range(struct contract_kernel *k, struct ir_block *b);
 /* bool: no block's part is empty. */
 expr contract_range_fits(const struct contract_kernel *k);
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps);
-expr contract_depth(const struct contract_kernel *k); /* the length of the tile's sums */
+expr contract_depth(const struct contract_kernel *k);      /* the length of the tile's sums, with those of `tap` */
+expr contract_most_depth(const struct contract_kernel *k); /* the same, the longest of all tiles */
+/* Fills in `tap` where steps of one point each save work: addresses of a window's elements then differ only along the
+ * innermost axis. */
+void contract_find_tap(struct contract_kernel *k);
+/* Declares the point of the step at `from`. Returns where the step begins on the innermost axis. */
+expr contract_declare_tap(struct contract_kernel *k, struct ir_block *b, expr from);
 /* Loops over a block's tiles, or takes the only one, and declares their positions. */
 struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *b, expr blocks);
 /* Stream-K. contract_stream_begin: declares a block's work. contract_each_piece: loops over its tiles or parts of tiles

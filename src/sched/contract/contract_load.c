@@ -103,7 +103,8 @@ static bool gathers_along(const struct contract_kernel *k, int side)
 	return !(ir_const_int(along, &n) && n < FEW) && !(across && ir_is_int(across, 1));
 }
 
-/* Emits the function that gives an element's position, or its value. */
+/* Emits the function that gives an element's position, or its value. With taps, its depth is a position on the
+ * innermost reduced axis. */
 static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 {
 	const struct contract *c = k->c;
@@ -127,11 +128,15 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	if (condition)
 		ir_mark_axes(condition, used);
 	contract_declare_group(k, f->body, own, outer, used);
-	contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
+	expr end = k->tap ? c->s->space[c->order[c->s->space_rank - 1]] : contract_depth(k);
+	if (k->tap)
+		k->axis[c->s->out->rank + c->order[c->s->space_rank - 1]] = depth;
+	else
+		contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
 	if (!divides(c->extent[own], outer_size(k, side)))
 		inside = ir_binary(IR_LT, ir_var_of(outer->var, NULL), c->extent[own]);
-	if (!divides(steady_depth(k), k->shape.depth))
-		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), contract_depth(k)));
+	if (!divides(k->tap ? end : steady_depth(k), k->shape.depth))
+		inside = ir_binary(IR_AND, inside, ir_binary(IR_LT, ir_var_of(depth->var, NULL), end));
 	struct axes here = { .value = k->axis };
 	if (way == CONTRACT_GATHER && !load) {
 		f->value =
@@ -148,6 +153,8 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
  * contract_emit_put(). */
 void contract_emit_fetch(struct contract_kernel *k, struct ir_block *b, int side, expr slot, expr depth)
 {
+	if (k->tap)
+		emit_at(k, b, side);
 	expr first = ir_var_of(k->first[side], NULL);
 	enum contract_way way = contract_way_of(k, side);
 	struct ir_call *call;
@@ -187,7 +194,7 @@ void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, 
 
 void contract_begin_loads(struct contract_kernel *k, struct ir_block *b)
 {
-	for (int side = 0; side < 2; side++)
+	for (int side = 0; side < 2 && !k->tap; side++)
 		emit_at(k, b, side);
 	for (int side = 0; side < 2; side++) {
 		struct ir_template of = IR_OF(IR_NUMBER(k->shape.threads), IR_TYPE(k->c->side[side].type),

@@ -5,6 +5,8 @@
 #include "sched/build/axes.h"
 #include "sched/build/extents.h"
 
+#include <math.h>
+
 /* The first point of reduced axis `axis` for which `test` holds, if it holds from there on, and that point depends on
  * batch axes alone. */
 static expr first_that_holds(const struct contract *c, expr test, int *axis)
@@ -119,5 +121,5 @@ double contract_about_depth(const struct contract *c, const struct sched_target 
 	double depth = 1;
 	for (int i = 0; i < c->s->space_rank; i++)
 		depth *= (double)about(c->s->space[i], t) - (c->low[i] ? mean(c, c->low[i], t) : 0);
-	return depth;
+	return c->parts ? ceil(depth / c->parts) : depth;
 }

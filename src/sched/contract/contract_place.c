@@ -39,11 +39,27 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 	}
 }
 
+/* The range of the part that axis 0 of the result numbers: of `size` products or a multiple of that. */
+static struct contract_range declare_part(struct contract_kernel *k, struct ir_block *b, int size)
+{
+	expr depth = contract_depth(k), parts = index_(k, k->c->parts);
+	expr most = plus(contract_most_depth(k), index_(k, size));
+	expr each = times(ceil_div(k->p, ceil_div(k->p, depth, size), k->c->parts), size);
+	each = emit_declare(k->p, b, "part_products", each, most);
+	expr begin =
+	        emit_declare(k->p, b, "begin", ir_binary(IR_MUL, k->axis[0], each), ir_binary(IR_MUL, parts, most));
+	expr length = ir_binary(IR_MIN, each, ir_binary(IR_MAX, ir_binary(IR_SUB, depth, begin), index_(k, 0)));
+	length = emit_declare(k->p, b, "length", length, most);
+	return (struct contract_range){ begin, plus(begin, length), length, index_(k, 0) };
+}
+
 struct contract_range contract_declare_range(struct contract_kernel *k, struct ir_block *b)
 {
 	expr all = ceil_div(k->p, k->c->depth, k->shape.depth), at[2];
+	if (k->c->parts)
+		return declare_part(k, b, k->shape.depth);
 	if (k->shape.split <= 1)
-		return (struct contract_range){ index_(k, 0), contract_depth(k), index_(k, 0) };
+		return (struct contract_range){ index_(k, 0), contract_depth(k), contract_depth(k), index_(k, 0) };
 	expr split = index_(k, k->shape.split),
 	     part = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), split);
 	emit_comment(k->p, b, "%d blocks compute a tile together, each a part of the sums", k->shape.split);
@@ -52,11 +68,9 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 		at[i] = emit_declare(k->p, b, i ? "end_step" : "begin_step", step, plus(all, index_(k, 1)));
 	}
 	expr size = index_(k, k->shape.depth), begin = ir_binary(IR_MUL, at[0], size);
-	return (struct contract_range){
-		.from = emit_declare(k->p, b, "begin", begin, plus(k->c->depth, size)),
-		.to = emit_declare(k->p, b, "end", ir_binary(IR_MUL, at[1], size), plus(k->c->depth, size)),
-		.first = at[0],
-	};
+	expr from = emit_declare(k->p, b, "begin", begin, plus(k->c->depth, size));
+	expr to = emit_declare(k->p, b, "end", ir_binary(IR_MUL, at[1], size), plus(k->c->depth, size));
+	return (struct contract_range){ from, to, ir_binary(IR_SUB, to, from), at[0] };
 }
 
 expr contract_range_fits(const struct contract_kernel *k)
@@ -71,6 +85,59 @@ expr contract_depth(const struct contract_kernel *k)
 	return k->depth ? k->depth : k->c->depth;
 }
 
+static int inner_axis(const struct contract *c)
+{
+	return c->order[c->s->space_rank - 1];
+}
+
+expr contract_most_depth(const struct contract_kernel *k)
+{
+	expr depth = index_(k, 1);
+	for (int i = 0; i < k->c->s->space_rank; i++)
+		depth = ir_binary(IR_MUL, depth, k->tap && i == inner_axis(k->c) ? k->tap : k->c->s->space[i]);
+	return depth;
+}
+
+void contract_find_tap(struct contract_kernel *k)
+{
+	enum { MOST_WASTE = 4 /* one step of so many */ };
+	const struct contract *c = k->c;
+	int64_t extent, step = k->shape.depth, taps = 0;
+	bool window = contract_condition_of(&c->side[0]) || contract_condition_of(&c->side[1]);
+	for (int i = 0; i < c->s->space_rank; i++) {
+		window |= c->low[i] != NULL;
+		taps += i != inner_axis(c) && !ir_is_int(c->s->space[i], 1);
+	}
+	if (!window || !taps || c->low[inner_axis(c)] || !ir_const_int(c->s->space[inner_axis(c)], &extent))
+		return;
+	int64_t whole = (extent + step - 1) / step * step, waste = whole - extent;
+	bool counted = c->parts && contract_has_zeros(k); /* zero points count a part's products */
+	if (waste * MOST_WASTE <= extent && !(waste && counted))
+		k->tap = index_(k, whole);
+}
+
+expr contract_declare_tap(struct contract_kernel *k, struct ir_block *b, expr from)
+{
+	const struct ir_stage *s = k->c->s;
+	expr extent[IR_MAX_RANK] = { NULL }, value[IR_MAX_RANK] = { NULL };
+	const char *name[IR_MAX_RANK] = { NULL };
+	bool used[IR_MAX_RANK];
+	int n = s->space_rank;
+	for (int i = 0; i < n; i++) {
+		int axis = k->c->order[i];
+		extent[i] = i == n - 1 ? k->tap : s->space[axis];
+		extent[i] = k->low[axis] ? ir_binary(IR_SUB, extent[i], k->low[axis]) : extent[i];
+		name[i] = i == n - 1 ? "first" : ir_axis_names[1][axis];
+		used[i] = true;
+	}
+	declare_axes(k->p, b, from, n, extent, name, used, value);
+	for (int i = 0; i < n - 1; i++) {
+		int axis = k->c->order[i];
+		k->axis[s->out->rank + axis] = k->low[axis] ? plus(value[i], k->low[axis]) : value[i];
+	}
+	return value[n - 1];
+}
+
 /* Declares where the tile's sums begin, and their length. */
 static void declare_lows(struct contract_kernel *k, struct ir_block *b)
 {
@@ -79,7 +146,7 @@ static void declare_lows(struct contract_kernel *k, struct ir_block *b)
 	expr depth = index_(k, 1);
 	bool any = false;
 	for (int i = 0; i < c->s->space_rank; i++) {
-		expr extent = c->s->space[i];
+		expr extent = k->tap && i == inner_axis(c) ? k->tap : c->s->space[i];
 		k->low[i] = NULL;
 		if (c->low[i]) {
 			any = true;
@@ -89,7 +156,9 @@ static void declare_lows(struct contract_kernel *k, struct ir_block *b)
 		}
 		depth = ir_binary(IR_MUL, depth, extent);
 	}
-	k->depth = any ? emit_declare(k->p, b, "products", depth, plus(c->depth, index_(k, 1))) : NULL;
+	k->depth = k->tap ? depth : NULL;
+	if (any)
+		k->depth = emit_declare(k->p, b, "products", depth, plus(contract_most_depth(k), index_(k, 1)));
 }
 
 void contract_declare_place(struct contract_kernel *k, struct ir_block *b, expr block, bool warps)
@@ -167,9 +236,12 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract *c = k->c;
 	bool used[2 * IR_MAX_RANK] = { false };
+	struct contract_range range = { index_(k, 0), c->depth, c->depth, NULL };
+	if (c->parts)
+		range = declare_part(k, b, 1);
 	struct accumulator a = accumulator_begin(k->p, b, c->s);
 	expr depth;
-	struct ir_block *sum = emit_loop(k->p, b, "depth", index_(k, 0), c->depth, index_(k, 1), c->depth, &depth);
+	struct ir_block *sum = emit_loop(k->p, b, "depth", range.from, range.to, index_(k, 1), c->depth, &depth);
 	ir_mark_axes(c->s->value, used);
 	contract_declare_depth(k, sum, depth, used, NULL);
 	struct axes here = { .value = k->axis };
@@ -195,6 +267,8 @@ static void serial_block(struct contract_kernel *k, struct ir_block *b, expr blo
 static const char *stages_text(const struct contract *c)
 {
 	struct str text = str_new(c->p->arena);
+	if (c->parts)
+		str_printf(&text, "each of the %d results along the first axis sums a part of\n", c->parts);
 	for (int i = 0; i < c->stages; i++)
 		ir_print_stage(&text, c->made[i]);
 	return str_text(&text);

@@ -1,5 +1,5 @@
-/* Rule contract_split: a sum of products with few tiles and long sums (split-K). `parts` parts of the depth become a
- * batch axis of a contraction, whose results a second kernel adds. See contract.h. */
+/* Rule contract_split: a sum of products with few tiles and long sums (split-K). A contraction computes `parts` parts
+ * of each sum, a second kernel adds them. See contract.h. */
 #include "sched/contract/contract.h"
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
@@ -7,11 +7,10 @@
 #include "sched/build/finish.h"
 #include "sched/core/choose.h"
 
-enum { MOST_PARTS = 32, WAYS = 5 /* 2, 4 ... 32 parts */, WHOLE = 8 /* a part's length is a multiple */, LEAST = 64 };
+enum { MOST_PARTS = 32, WAYS = 5 /* 2, 4 ... 32 parts */, LEAST = 64 /* products of a part */ };
 
 struct split_way {
 	int parts;
-	struct contract *padded;            /* operands with zeros up to whole parts; null: parts are whole already */
 	const struct ir_stage *sum, *add;   /* over a buffer that is not the program's yet */
 	const struct contract_found *found; /* rule contract's, for `sum` */
 };
@@ -23,62 +22,26 @@ struct split_found {
 
 /* ---- The two stages. */
 
-/* Axes with the part's in front; the reduced axis `split` is a part's start and a position in it. */
-struct renaming {
-	const struct ir_stage *s;
-	int split;
-	expr part, length;
-};
-
+/* Axes with the part's in front. */
 static expr renamed(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
-	const struct renaming *r = user;
+	(void)user;
 	(void)arg;
-	if (e->op != IR_AXIS)
-		return NULL;
-	int rank = r->s->out->rank;
-	bool own = e->i < rank, split = e->i == rank + r->split;
-	expr extent = own ? r->s->out->dim[e->i] : split ? r->length : r->s->space[e->i - rank];
-	expr axis = ir_axis(pool, (int)e->i + 1, extent);
-	return split ? ir_binary(IR_ADD, ir_binary(IR_MUL, r->part, r->length), axis) : axis;
+	return e->op == IR_AXIS ? ir_axis(pool, (int)e->i + 1, e->arg[0]) : NULL;
 }
 
-/* The reduced axis with the longest constant extent that has `parts` whole parts; -1: none. */
-static int split_axis(const struct ir_stage *s, int parts)
-{
-	int best = -1;
-	int64_t extent, longest = 0;
-	for (int k = 0; k < s->space_rank; k++)
-		if (ir_const_int(s->space[k], &extent) && extent > longest && extent % ((int64_t)parts * WHOLE) == 0) {
-			longest = extent;
-			best = k;
-		}
-	return best;
-}
-
-/* The sum of a padded contraction's operands, which read the copies. */
-static struct ir_stage *padded_sum(struct ir_program *p, const struct contract *c)
-{
-	struct ir_stage *s = NEW(p->arena, struct ir_stage);
-	enum type t = c->whole->value->type;
-	*s = *c->s;
-	s->value = ir_binary(IR_MUL, ir_cast(c->side[0].value, t), ir_cast(c->side[1].value, t));
-	return s;
-}
-
-/* Fills in the stages of `parts` parts of s: `sum` writes `made`, which `add` adds. */
+/* Fills in the stages of `parts` parts of s: `sum` writes `made`, which `add` adds. `sum` says what one part of all
+ * would be; contract.parts makes its kernels sum a part. */
 static void make_stages(struct ir_program *p, const struct ir_stage *s, int parts, struct ir_buffer *made,
                         struct ir_stage *sum, struct ir_stage *add)
 {
 	struct ir_pool *pool = p->pool;
-	int rank = s->out->rank, split = split_axis(s, parts);
+	int rank = s->out->rank;
 	expr count = ir_index(pool, parts), own[IR_MAX_RANK];
-	struct renaming r = { s, split, ir_axis(pool, 0, count), ir_binary(IR_FLOORDIV, s->space[split], count) };
 	*sum = *s;
 	sum->out = made;
-	sum->value = ir_copy(pool, s->value, renamed, &r);
+	sum->value = ir_copy(pool, s->value, renamed, NULL);
 	sum->post = NULL;
-	sum->space[split] = r.length;
 
 	*add = *s;
 	own[0] = ir_axis(pool, rank, count);
@@ -96,28 +59,29 @@ static void make_extents(struct ir_program *p, const struct ir_stage *s, int par
 		dim[k + 1] = s->out->dim[k];
 }
 
-static bool take_way(struct split_way *w, struct ir_program *p, const struct ir_stage *s,
-                     const struct contract_found *whole, int parts)
+/* Rule contract's match of `sum`, each way of it in parts. */
+static const struct contract_found *match_parts(struct ir_program *p, const struct ir_stage *sum, int parts)
+{
+	const char *why;
+	const struct contract_found *whole = sched_match(p, sum, &sched_contract, &why);
+	if (!whole)
+		return NULL;
+	struct contract_found f = *whole;
+	for (int i = 0; i < CONTRACT_PACKINGS; i++)
+		f.as[i].parts = parts;
+	return FOUND(p, f);
+}
+
+static bool take_way(struct split_way *w, struct ir_program *p, const struct ir_stage *s, int parts)
 {
 	struct ir_buffer *made = NEW(p->arena, struct ir_buffer);
 	struct ir_stage *sum = NEW(p->arena, struct ir_stage), *add = NEW(p->arena, struct ir_stage);
-	struct contract *padded = NULL;
-	const char *why;
-	if (split_axis(s, parts) < 0) {
-		padded = NEW(p->arena, struct contract);
-		*padded = whole->as[CONTRACT_AS_IT_IS];
-		if (padded->s != s || !contract_match_padded(padded, parts * WHOLE * contract_element_bytes(padded)))
-			return false;
-		s = padded_sum(p, padded);
-		if (split_axis(s, parts) < 0)
-			return false;
-	}
 	*made = (struct ir_buffer){
 		.name = s->out->name, .type = s->value->type, .rank = s->out->rank + 1, .role = IR_TEMP
 	};
 	make_extents(p, s, parts, made->dim);
 	make_stages(p, s, parts, made, sum, add);
-	*w = (struct split_way){ parts, padded, sum, add, sched_match(p, sum, &sched_contract, &why) };
+	*w = (struct split_way){ parts, sum, add, match_parts(p, sum, parts) };
 	return w->found != NULL;
 }
 
@@ -125,14 +89,14 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 {
 	struct split_found f = { .ways = 0 };
 	int64_t depth;
-	const struct contract_found *whole = sched_match(p, s, &sched_contract, why);
-	if (!whole)
+	if (!sched_match(p, s, &sched_contract, why))
 		return NULL;
-	*why = "the sums have no constant length that is worth splitting";
-	if (!ir_const_int(reduced_count(p, s), &depth) || s->out->rank == IR_MAX_RANK)
+	*why = "the sums are too short to be worth splitting";
+	bool known = ir_const_int(reduced_count(p, s), &depth);
+	if (s->out->rank == IR_MAX_RANK)
 		return NULL;
-	for (int parts = 2; parts <= MOST_PARTS && depth / parts >= LEAST; parts *= 2)
-		f.ways += take_way(&f.way[f.ways], p, s, whole, parts);
+	for (int parts = 2; parts <= MOST_PARTS && (!known || depth / parts >= LEAST); parts *= 2)
+		f.ways += take_way(&f.way[f.ways], p, s, parts);
 	return f.ways ? FOUND(p, f) : NULL;
 }
 
@@ -163,6 +127,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		struct sched_choice list[SCHED_RULE_CHOICES];
 		const struct sched_site first = { site->p, f->way[i].sum, t, f->way[i].found };
 		int parts = f->way[i].parts, found = sched_contract.candidates(&first, list);
+		if (contract_about_depth(&f->way[i].found->as[CONTRACT_AS_IT_IS], t) < LEAST)
+			continue;
 		for (int k = 0; k < found && n < SCHED_RULE_CHOICES; k++) {
 			const int *x = list[k].param;
 			double blocks = (double)about(out_count(site->p, first.s), t) / (x[0] * x[1]);
@@ -181,7 +147,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct sched_choice sum = inner(choice), add = { sched_rule_of_sums, { 0 } };
 	/* The second kernel begins early: its launch is hidden in part, as measured on an H200. */
 	return sched_contract.estimate(&first, &sum) + sched_estimate(site->p, w->add, &add, site->t) -
-	       0.6 * site->t->launch_ns + (w->padded ? contract_pack_time(w->padded, site->t) : 0);
+	       0.6 * site->t->launch_ns;
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
@@ -191,26 +157,22 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	const struct sched_choice sum = inner(choice), add = { sched_rule_of_sums, { 0 } };
 	struct ir_stage *first = NEW(p->arena, struct ir_stage), *second = NEW(p->arena, struct ir_stage);
 	expr dim[IR_MAX_RANK];
-	int steps = plan->steps.n;
-	const struct contract *padded = way_of(site, choice)->padded;
-	if (padded) {
-		struct contract c = *padded;
-		contract_pack(plan, &c, choice, site->t);
-		s = padded_sum(p, &c);
-	}
-	make_extents(p, s, choice->param[0], dim);
+	int steps = plan->steps.n, parts = choice->param[0];
+	make_extents(p, s, parts, dim);
 	struct ir_buffer *made = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", s->out->name), s->value->type,
 	                                       s->out->rank + 1, dim, IR_TEMP);
-	make_stages(p, s, choice->param[0], made, first, second);
-	apply_choice(plan, first, &sum, site->t);
+	make_stages(p, s, parts, made, first, second);
+	struct contract c = match_parts(p, first, parts)->as[sum.param[3]];
+	contract_pack(plan, &c, choice, site->t);
+	contract_kernels(plan, step_new(plan), &c, &sum);
 	apply_choice(plan, second, &add, site->t);
 	decided_by(plan, steps, choice, NULL);
-	decided_by(plan, plan->steps.n - 1, choice, arena_printf(p->arena, "parts %d", choice->param[0]));
+	decided_by(plan, plan->steps.n - 1, choice, arena_printf(p->arena, "parts %d", parts));
 }
 
 const struct sched_rule sched_contract_split = {
 	.name = "contract_split",
-	.version = 1,
+	.version = 2,
 	.param = { { "parts", 2, MOST_PARTS },
 	           { "rows", 16, 128 },
 	           { "columns", 32, 256 },
