@@ -48,7 +48,7 @@ void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_grid 1, threads 512, units 64, rows 1, holds 1; 512 threads a block.
+// Schedule: loop_grid 2, threads 512, units 64, rows 1, holds 1; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
 {
@@ -100,6 +100,14 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 		const int in_unit = in_block % 64;
 		const int unit = first_unit + in_unit;
 		gates_early[0] = inputs[group * 512 + turn * B * 512 + copy * 128 + unit];
+		bool next_c_early[1];
+		bool next_h_early[1];
+		if (thread < 64) {
+			const int element_2 = thread;
+			const int unit_2 = first_unit + element_2;
+			next_c_early[0] = turn < lens[group];
+			next_h_early[0] = turn < lens[group];
+		}
 		// h of all blocks
 		if (thread < 128) {
 			float h_taken[1];
@@ -141,8 +149,8 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int element_2 = thread;
 			const int unit_2 = first_unit + element_2;
 			const float tmp0 = c_own[element_2];
-			const float next_c_here = turn < lens[group] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]) : tmp0;
-			const float next_h_here = turn < lens[group] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 64])) * tanhf(next_c_here) : h_own[element_2];
+			const float next_c_here = next_c_early[0] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]) : tmp0;
+			const float next_h_here = next_h_early[0] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 64])) * tanhf(next_c_here) : h_own[element_2];
 			const f16 half_h_here = to_f16(next_h_here);
 			y[group * 128 + turn * B * 128 + unit_2] = half_h_here;
 			c_own[element_2] = next_c_here;
@@ -176,7 +184,7 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_grid 1, threads 512, units 32, rows 8, holds 1; 512 threads a block.
+// Schedule: loop_grid 2, threads 512, units 32, rows 8, holds 1; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
 {
@@ -248,6 +256,19 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int row = first_row + own_row;
 			gates_early[chunk] = inputs[turn * B * 512 + copy * 128 + unit + row * 512];
 		}
+		bool next_c_early[1];
+		bool next_h_early[1];
+		if (thread < 256) {
+			const int element = thread;
+			const int own_row = element / 32;
+			const int in_row = element % 32;
+			if (own_row < rows_here) {
+				const int unit = first_unit + in_row;
+				const int row = first_row + own_row;
+				next_c_early[0] = turn < lens[row];
+				next_h_early[0] = turn < lens[row];
+			}
+		}
 		// h of all blocks
 		float h_taken[2];
 		words_take(h_taken, h_words_data + turn % 2 * B * 128, h_words, turn + 1);
@@ -304,8 +325,8 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 				const int unit = first_unit + in_row;
 				const int row = first_row + own_row;
 				const float tmp0 = c_own[own_row * 32 + in_row];
-				const float next_c_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]) : tmp0;
-				const float next_h_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 32])) * tanhf(next_c_here) : h_own[own_row * 32 + in_row];
+				const float next_c_here = next_c_early[0] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]) : tmp0;
+				const float next_h_here = next_h_early[0] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 32])) * tanhf(next_c_here) : h_own[own_row * 32 + in_row];
 				const f16 half_h_here = to_f16(next_h_here);
 				y[turn * B * 128 + unit + row * 128] = half_h_here;
 				c_own[own_row * 32 + in_row] = next_c_here;

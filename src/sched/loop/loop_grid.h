@@ -1,10 +1,11 @@
-/* Inside src/sched/: a loop by many blocks that run at the same time and exchange values.
+/* Inside src/sched/: a loop by many blocks that run at the same time and exchange values, or by one block a row.
  *
  * The elements of a row (loop.h) are divided into `units`: in a buffer with copies * units elements per row, element f
  * belongs to unit f % units. In an LSTM a unit is a hidden element with its gates. A block computes some units of some
  * rows in all turns, and keeps the constants that it needs in registers. A load at the element's own unit reads the
  * block's own results, in shared memory. If a buffer is also read at other units, blocks publish its elements as words
- * in global memory (tpat_words.h), and every block of the rows copies the whole buffer to its shared memory. */
+ * in global memory (tpat_words.h), and every block of the rows copies the whole buffer to its shared memory. A block
+ * that has all units of its rows copies its own elements instead, and waits for no other. */
 #ifndef TPAT_SCHED_LOOP_GRID_H
 #define TPAT_SCHED_LOOP_GRID_H
 
@@ -23,8 +24,9 @@ struct grid_entry {
 };
 
 struct grid_item {
-	bool wait_take, wait; /* block barriers before its takes, and before its entries */
-	bool reduces;         /* one entry, with a warp per element; else a thread computes an element of every entry */
+	bool wait_take[2], wait[2]; /* block barriers before its takes, and before its entries; [1]: in a block with all
+	                               units */
+	bool reduces; /* one entry, with a warp per element; else a thread computes an element of every entry */
 	int copies;
 	struct {
 		VEC(struct grid_entry);
@@ -53,6 +55,7 @@ struct grid_shape {
 	int threads, units, rows; /* of a block */
 	bool holds;               /* keeps constants of the reductions in registers */
 	int64_t slices;           /* blocks of a row */
+	bool alone;               /* one: a block has all units of its rows */
 	int warps;
 };
 
@@ -83,9 +86,11 @@ int grid_taken(const struct grid_loop *g, const struct grid_shape *s, const stru
  * memory of a block. */
 int grid_registers(const struct grid_loop *g, const struct grid_shape *s);
 int64_t grid_shared_bytes(const struct grid_loop *g, const struct grid_shape *s);
+/* True if the block has an array of its own elements of buffer id. */
+bool grid_has_own(const struct grid_loop *g, const struct grid_shape *s, int id);
 
 /* Emits the body of a kernel of p, which may be a copy of the program of `g`. words: the published elements as u64, all
- * zero when the kernel starts. */
+ * zero when the kernel starts; null in blocks with all units. */
 void grid_emit(struct ir_program *p, const struct grid_loop *g, const struct grid_shape *s,
                const struct ir_buffer *words, struct ir_kernel *k);
 /* Number of words. */

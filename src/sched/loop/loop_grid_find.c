@@ -382,7 +382,7 @@ static void touch_load(void *user, expr load, int where)
 		a->own[id] |= READ;
 }
 
-static void touch_item(struct arrays *a, const struct grid_item *item)
+static void touch_item(struct arrays *a, const struct grid_item *item, bool alone)
 {
 	a->item = item;
 	for (int i = 0; i < item->entries.n; i++) {
@@ -390,7 +390,7 @@ static void touch_item(struct arrays *a, const struct grid_item *item)
 		struct visit v = { .g = a->g, .fn = touch_load, .user = a };
 		a->entry = i;
 		visit_loads(&v, e->stage);
-		if (e->makes && a->g->kept[e->stage->out->id])
+		if (e->makes && (a->g->kept[e->stage->out->id] || (alone && a->g->published[e->stage->out->id])))
 			a->own[e->stage->out->id] |= WRITTEN;
 		vec_each (c, &e->carries)
 			a->own[(*c)->state->id] |= WRITTEN;
@@ -417,7 +417,8 @@ static struct arrays arrays_new(const struct grid_loop *g, struct arena *a)
 	return (struct arrays){ .g = g, .own = NEWN(a, char, g->buffers + 1), .all = NEWN(a, char, g->buffers + 1) };
 }
 
-static void find_waits(struct grid_loop *g)
+/* `alone`: a block takes from its own elements. */
+static void find_waits(struct grid_loop *g, bool alone)
 {
 	struct arena *scratch = arena_new();
 	struct arrays before = arrays_new(g, scratch);
@@ -426,11 +427,14 @@ static void find_waits(struct grid_loop *g)
 	for (int turn = 0; turn < 2; turn++)
 		vec_each (item, &g->items) {
 			struct arrays takes = arrays_new(g, scratch), entries = arrays_new(g, scratch);
-			vec_each (b, &item->takes)
+			vec_each (b, &item->takes) {
 				takes.all[(*b)->id] |= WRITTEN;
-			touch_item(&entries, item);
-			item->wait_take |= must_wait(g, &before, &takes);
-			item->wait |= must_wait(g, &before, &entries);
+				if (alone)
+					takes.own[(*b)->id] |= READ;
+			}
+			touch_item(&entries, item, alone);
+			item->wait_take[alone] |= must_wait(g, &before, &takes);
+			item->wait[alone] |= must_wait(g, &before, &entries);
 		}
 	arena_free(scratch);
 }
@@ -455,6 +459,7 @@ const struct grid_loop *grid_find(struct ir_program *p, const struct ir_stage *s
 	add_collects(g);
 	add_carries(g);
 	find_needs(g);
-	find_waits(g);
+	find_waits(g, false);
+	find_waits(g, true);
 	return g;
 }

@@ -9,6 +9,7 @@ struct grid_shape grid_shape_of(const struct grid_loop *g, const struct sched_ch
 	struct grid_shape s = { .threads = c->param[0], .units = c->param[1], .rows = c->param[2] };
 	s.holds = c->param[3] != 0;
 	s.slices = g->units / s.units;
+	s.alone = s.slices == 1;
 	s.warps = s.threads / WARP;
 	return s;
 }
@@ -105,10 +106,11 @@ int grid_registers(const struct grid_loop *g, const struct grid_shape *s)
 	expr held[MOST];
 	int kept = 0, used = 0;
 	for (int id = 0; id < g->buffers; id++)
-		kept += g->published[id] ? grid_taken(g, s, g->p->buffers.at[id]) : 0; /* places of words */
+		kept += g->published[id] && !s->alone ? grid_taken(g, s, g->p->buffers.at[id]) : 0; /* places of words
+		                                                                                     */
 	vec_each (item, &g->items) {
 		vec_each (b, &item->takes) {
-			int words = 2 * grid_taken(g, s, *b);
+			int words = s->alone ? 0 : 2 * grid_taken(g, s, *b);
 			used = words > used ? words : used;
 		}
 		if (!item->reduces)
@@ -121,12 +123,17 @@ int grid_registers(const struct grid_loop *g, const struct grid_shape *s)
 	return kept + used;
 }
 
+bool grid_has_own(const struct grid_loop *g, const struct grid_shape *s, int id)
+{
+	return g->kept[id] || (s->alone && g->published[id]);
+}
+
 int64_t grid_shared_bytes(const struct grid_loop *g, const struct grid_shape *s)
 {
 	int64_t bytes = 0;
 	for (int id = 0; id < g->buffers; id++) {
 		enum type t = g->p->buffers.at[id]->type;
-		if (g->kept[id])
+		if (grid_has_own(g, s, id))
 			bytes += type_bytes(t, (int64_t)s->rows * g->copies[id] * s->units) + 16;
 		if (g->published[id])
 			bytes += type_bytes(t, s->rows * g->copies[id] * g->units) + 16;

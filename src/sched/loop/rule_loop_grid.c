@@ -1,6 +1,7 @@
 /* Rule loop_grid: a loop whose elements are cut into units that many blocks make, all running at the same time, where
  * each turn needs whole rows of the turn before, as a recurrence with a matrix product. A turn costs what it takes to
- * pass the results on to all blocks of a row, instead of reading all weights by one block. See loop_grid.h. */
+ * pass the results on to all blocks of a row, instead of reading all weights by one block. Weights that fit into the
+ * registers of one block need no others: it makes all units of its rows. See loop_grid.h. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
@@ -16,6 +17,7 @@
 enum {
 	WARP = 32,
 	MOST_ROWS = 32,
+	MOST_UNITS = 4096,
 	KEPT = 6,             /* candidates */
 	OTHER_REGISTERS = 44, /* of a thread, next to what it holds and adds up */
 	MOST_WRITTEN = 2048,  /* multiply-adds of a lane that are written out */
@@ -73,7 +75,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	/* Measured on an H200: a value's way to another block through the second cache, with what each other block that
 	 * waits for it adds; a barrier of a block; an element's functions. */
 	enum { WAY_NS = 450, WAITING_NS = 4, WORD_NS = 25, ROW_NS = 60, SYNC_NS = 30, ELEMENT_NS = 120 };
-	enum { START_NS = 4000, KEPT_BYTES = 96 << 10 };
+	enum { START_NS = 4000, KEPT_BYTES = 96 << 10, SHARED_NS = 30 };
 	const struct grid_loop *g = site->found;
 	const struct sched_target *t = site->t;
 	const struct grid_shape s = grid_shape_of(g, c);
@@ -81,10 +83,14 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double full = fmin(1, blocks * s.threads / cost_full_threads(t));
 	vec_each (item, &g->items) {
 		double elements = (double)item->copies * s.units * s.rows;
-		work += SYNC_NS * (item->wait + item->wait_take) + ELEMENT_NS * ceil(elements / s.threads);
-		vec_each (b, &item->takes)
-			way += (b == item->takes.at ? WAY_NS + WAITING_NS * (double)s.slices : 0) +
-			       WORD_NS * grid_taken(g, &s, *b) + ROW_NS * (s.rows - 1);
+		work += SYNC_NS * (item->wait[s.alone] + item->wait_take[s.alone]) +
+		        ELEMENT_NS * ceil(elements / s.threads);
+		for (int i = 0; i < item->takes.n && s.alone; i++)
+			work += SHARED_NS * grid_taken(g, &s, item->takes.at[i]);
+		if (!s.alone)
+			vec_each (b, &item->takes)
+				way += (b == item->takes.at ? WAY_NS + WAITING_NS * (double)s.slices : 0) +
+				       WORD_NS * grid_taken(g, &s, *b) + ROW_NS * (s.rows - 1);
 		if (!item->reduces)
 			continue;
 		work += clocks_of(g, item, &s, t) / t->clock_ghz;
@@ -97,7 +103,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		work += bytes / (bytes < KEPT_BYTES ? 64 * t->clock_ghz : rate);
 		way += all < (double)target_past_cache(t) ? 0 : all / t->bytes_per_ns / full;
 	}
-	return 2 * t->launch_ns + START_NS + first + (double)about(site->s->loop->trip, t) * (way + cost_wait(t, work));
+	double waves = ceil(blocks / t->processors), trip = (double)about(site->s->loop->trip, t);
+	double start = s.alone ? t->launch_ns : 2 * t->launch_ns + START_NS;
+	return start + first + waves * trip * (way + cost_wait(t, work));
 }
 
 /* ---- The choices. */
@@ -115,8 +123,9 @@ static bool fits(const struct sched_site *site, const struct sched_choice *c)
 			return false;
 		written += (int64_t)outputs * s.rows * (s.holds ? grid_steps(g, item) : 4);
 	}
-	return s.slices > 1 && groups_of(g, &s, site->t) * (double)s.slices <= site->t->processors &&
-	       grid_shared_bytes(g, &s) <= target_array_bytes(site->t) && written <= MOST_WRITTEN &&
+	bool together = groups_of(g, &s, site->t) * (double)s.slices <= site->t->processors;
+	return (s.alone || together) && grid_shared_bytes(g, &s) <= target_array_bytes(site->t) &&
+	       written <= MOST_WRITTEN &&
 	       grid_registers(g, &s) + OTHER_REGISTERS <= target_thread_registers(site->t, s.threads);
 }
 
@@ -128,7 +137,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int64_t rows = about(grid_rows(g), site->t);
 	int n = 0;
 	for (int i = 0; i < 4; i++)
-		for (int units = 1; units <= g->units / 2; units++)
+		for (int units = 1; units <= g->units && units <= MOST_UNITS; units++)
 			for (int r = 1; r <= MOST_ROWS && r < 2 * rows && g->units % units == 0; r *= 2) {
 				struct sched_choice c = { &sched_loop_grid, { threads[i], units, r, 1 } };
 				if (!fits(site, &c)) {
@@ -162,10 +171,11 @@ static void add_grid(struct ir_plan *plan, struct ir_step *step, const struct sc
 	struct ir_kernel *k = kernel_new(plan, site->s, suffix, c);
 	expr groups = ir_binary(IR_MUL, ceil_div(p, grid_rows(g), shape.rows), grid_outer(g));
 	k->threads = shape.threads;
-	k->together = true;
+	k->together = !shape.alone;
 	k->blocks = ir_binary(IR_MUL, groups, ir_index(p->pool, shape.slices));
 	expr most = ir_index(p->pool, site->t->processors);
-	kernel_needs(k, ir_binary(IR_LE, ir_size_limit(p, k->blocks), most));
+	if (!shape.alone)
+		kernel_needs(k, ir_binary(IR_LE, ir_size_limit(p, k->blocks), most));
 	if (grid_shared_bytes(g, &shape) > TARGET_ARRAYS_EVERYWHERE)
 		k->arch = site->t->arch;
 	grid_emit(p, g, &shape, words, k);
@@ -203,13 +213,17 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 {
 	struct ir_program *p = plan->program;
 	const char *name = arena_printf(p->arena, "%s_words", site->s->out->name);
-	const struct ir_buffer *words = words_new(plan, name, grid_words(site->found));
-	struct ir_step *step = step_new(plan);
+	const struct ir_buffer *words = NULL;
 	struct sched_choice more;
 	int64_t rows;
+	bool alone = grid_shape_of(site->found, c).alone, two = !ir_const_int(grid_rows(site->found), &rows) &&
+	                                                        choice_for_more(site, &more) &&
+	                                                        memcmp(more.param, c->param, sizeof more.param) != 0;
+	if (!alone)
+		words = words_new(plan, name, grid_words(site->found));
+	struct ir_step *step = step_new(plan);
 	add_grid(plan, step, site, c, words, "_grid");
-	if (!ir_const_int(grid_rows(site->found), &rows) && choice_for_more(site, &more) &&
-	    memcmp(more.param, c->param, sizeof more.param) != 0)
+	if (two && !alone) /* a block with all units takes any number of rows */
 		add_grid(plan, step, site, &more, words, "_more");
 	struct sched_choice usual = loop_block_usual(p, site->s);
 	loop_block_add(plan, step, site->s, &usual);
@@ -217,8 +231,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 
 const struct sched_rule sched_loop_grid = {
 	.name = "loop_grid",
-	.version = 1,
-	.param = { { "threads", 128, 1024 }, { "units", 1, 4096 }, { "rows", 1, MOST_ROWS }, { "holds", 0, 1 } },
+	.version = 2,
+	.param = { { "threads", 128, 1024 }, { "units", 1, MOST_UNITS }, { "rows", 1, MOST_ROWS }, { "holds", 0, 1 } },
 	.none = "no number of its blocks runs at the same time with a block's rows in shared memory",
 	.match = match,
 	.candidates = candidates,
