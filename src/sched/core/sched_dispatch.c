@@ -19,7 +19,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_SYMBOLS = 16 }; /* in a product */
+enum {
+	MOST_SYMBOLS = 16,                                    /* in a product */
+	MOST_WAYS = SCHED_MAX_POINTS * (SCHED_MAX_POINTS + 1) /* a point's, and after it those for odd extents */
+};
 
 /* The steps of `all` that a choice made for a stage. */
 struct made {
@@ -294,7 +297,8 @@ static struct ways ways_between(const struct dispatch *d, const struct sched_cho
 	return w;
 }
 
-/* Finds a part's ways: those of its points, each followed by those for odd extents near these points. */
+/* Finds a part's ways: those of its points, each followed by those for odd extents near these points. What is best at
+ * odd extents has borders of its own, also to the neighbouring points' ways. */
 static int find_ways(struct dispatch *d, const struct choices *all, int from, int to, struct way *out)
 {
 	const struct sched_choice *const *odd_list = all->at + d->points->n;
@@ -314,7 +318,8 @@ static int find_ways(struct dispatch *d, const struct choices *all, int from, in
 			continue;
 		}
 		out[n++] = (struct way){ .list = w->list, .fits = guard_both(w->fits, whole) };
-		struct ways others = ways_between(&odd, odd_list, from, to, first, last);
+		int low = first > 0 ? first - 1 : 0, high = last < d->points->n - 1 ? last + 1 : last;
+		struct ways others = ways_between(&odd, odd_list, from, to, low, high);
 		for (int k = 0; k < others.n; k++)
 			out[n++] = (struct way){ .list = others.way[k].list,
 				                 .fits = guard_both(w->fits, others.way[k].fits) };
@@ -420,7 +425,7 @@ static struct ir_step *join(struct dispatch *d, const struct way *way, int ways,
 
 /* Neighbouring stages that run with choices of their own, and their ways at a tactic's points. */
 struct part {
-	struct way way[2 * SCHED_MAX_POINTS];
+	struct way way[MOST_WAYS];
 	int ways;
 };
 
