@@ -53,6 +53,7 @@ struct provider {
 	struct run_device on;            /* what computes */
 	struct provider_gpu *gpu;        /* the GPU that has the tensors; null: they are on the host */
 	bool cuda_graph;                 /* as in the options */
+	struct tpat_tuned *tuned;        /* the tuning database; null: none */
 	cu_stream stream;                /* with `gpu`: of all of the session's work */
 	struct lock *lock;               /* of `on.dev`, which one thread may use at a time */
 };
@@ -116,13 +117,21 @@ enum type provider_type(int number);
 
 /* ---- provider_options.c: the options of a session, as text. */
 struct provider_options {
-	const char *device; /* "cpu", "cuda", "emulator"; null: that of the chosen OrtEpDevice */
-	bool cuda_graph;    /* launch what repeats as a graph */
+	const char *device;   /* "cpu", "cuda", "emulator"; null: that of the chosen OrtEpDevice */
+	bool cuda_graph;      /* launch what repeats as a graph */
+	const char *database; /* the tuning database's path, or "none"; null: the default one, if there is one */
 };
 /* Reads and checks the session's options for this provider. In `a`. ERR_USAGE names an option or a value that there is
  * not. */
 int provider_options(struct provider_options *out, const struct provider_host *h, const struct ort_session_options *o,
                      struct arena *a, struct err *e);
+
+/* ---- provider_tuned.c: schedules from the tuning database. */
+int provider_tuned_open(struct provider *p, const struct provider_options *o, struct err *e);
+void provider_tuned_close(struct provider *p);
+
+/* provider_error.c: one line in the session's log. */
+void provider_log(const struct provider *p, int level, const char *text);
 
 /* ---- provider_device.c: the devices of the factory. */
 struct ort_status *provider_devices(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,

@@ -34,12 +34,9 @@ static void forget_model(struct choice *c)
 
 static void say(const struct choice *c, const char *node, const char *type, const char *why)
 {
-	const struct provider_host *h = &c->p->host;
-	const char *text =
-	        arena_printf(c->scratch, PROVIDER_NAME " leaves the node \"%s\" (%s) to others: %s", node, type, why);
-	struct ort_status *s = h->api->log(c->p->logger, ORT_LOG_INFO, text, __FILE__, __LINE__, __func__);
-	if (s)
-		h->api->release_status(s);
+	provider_log(
+	        c->p, ORT_LOG_INFO,
+	        arena_printf(c->scratch, PROVIDER_NAME " leaves the node \"%s\" (%s) to others: %s", node, type, why));
 }
 
 static int leave(struct choice *c, size_t node, const char *why)

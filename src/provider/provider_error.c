@@ -37,6 +37,14 @@ struct ort_status *provider_status(const struct provider_host *h, const struct e
 	return h->api->create_status(code_of(e->code), text);
 }
 
+void provider_log(const struct provider *p, int level, const char *text)
+{
+	const struct ort_api *api = p->host.api;
+	struct ort_status *s = api->log(p->logger, level, text, __FILE__, __LINE__, __func__);
+	if (s)
+		api->release_status(s);
+}
+
 struct ort_status *provider_call(const struct provider_host *h, provider_fn fn, void *arg)
 {
 	struct arena_guard guard;

@@ -66,14 +66,12 @@ static int open_device(struct provider *p, const struct provider_options *o, str
 {
 	char name[32];
 	const char *want = o->device ? o->device : p->gpu ? "cuda" : "cpu";
+	if (p->gpu)
+		TRY(provider_gpu_enter(p->gpu, e));
 	if (strcmp(want, "cuda") != 0)
 		return dev_open(&p->on.dev, want, e);
-	if (p->gpu) {
-		TRY(provider_gpu_enter(p->gpu, e));
-		snprintf(name, sizeof name, "cuda:%d", p->gpu->index);
-		return dev_open(&p->on.dev, name, e);
-	}
-	return dev_open(&p->on.dev, "cuda", e);
+	snprintf(name, sizeof name, "cuda:%d", p->gpu ? p->gpu->index : 0);
+	return dev_open(&p->on.dev, name, e);
 }
 
 static int create_in(void *arg, struct arena *scratch, struct err *e)
@@ -97,6 +95,8 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 	p->cuda_graph = o.cuda_graph;
 	TRY(open_device(p, &o, e));
 	tpat_target_of_device(&p->on.target, &p->on.dev->props);
+	p->on.fit = true;
+	TRY(provider_tuned_open(p, &o, e));
 	if (p->gpu) {
 		p->stream = p->on.dev->queue ? p->on.dev->queue : p->gpu->copies;
 		p->ep.run_ends = run_ends;
@@ -112,6 +112,7 @@ static void release(struct ort_ep_factory *f, struct ort_ep *ep)
 	(void)f;
 	if (!p)
 		return;
+	provider_tuned_close(p);
 	if (p->on.dev)
 		p->on.dev->close(p->on.dev);
 	lock_free(p->lock);

@@ -35,12 +35,21 @@ static int set_cuda_graph(const struct reading *r, const char *key, const char *
 	return 0;
 }
 
+static int set_database(const struct reading *r, const char *key, const char *value)
+{
+	if (!*value)
+		return wrong(r, key, value, "the path of a tuning database, or none");
+	r->out->database = arena_strdup(r->arena, value);
+	return 0;
+}
+
 static const struct {
 	const char *key;
 	int (*set)(const struct reading *r, const char *key, const char *value);
 } options[] = {
 	{ "device", set_device },
 	{ "cuda_graph", set_cuda_graph },
+	{ "database", set_database },
 };
 
 static int unknown(const struct reading *r, const char *key)

@@ -9,6 +9,13 @@
 struct run_device {
 	struct dev *dev;            /* null: the interpreter */
 	struct sched_target target; /* for schedules; ignored by the interpreter */
+	/* Open extents count as in the first run, when a program is scheduled; else as the target says. */
+	bool fit;
+	/* Choices for a program that are known to be good, as for sched_program(); null: the cost model's. `region`:
+	 * its nodes. May be null. */
+	const struct sched_choice *(*choose)(void *user, struct ir_program *p, const struct sched_target *t,
+	                                     const char *region);
+	void *user;
 };
 
 /* A model on a device: its pieces' code, memory and launches, in the order of the nodes. A piece is as many consecutive

@@ -21,14 +21,47 @@ struct running {
 	struct err *err;
 };
 
-static int compile(struct run_session *s, struct run_piece *p, struct err *e)
+/* The device with the extents of the inputs that there are now. */
+static struct sched_target target_now(struct run_session *s, struct ir_program *p, struct ir_inputs *inputs)
+{
+	struct sched_target t = s->on.target;
+	int most = t.extents;
+	for (int i = 0; i < p->inputs.n; i++)
+		most += p->inputs.at[i]->rank;
+	struct sched_extent *extent = NEWN(s->arena, struct sched_extent, most + 1);
+	t.extents = 0;
+	for (int i = 0; i < p->inputs.n && s->on.fit; i++)
+		for (int k = 0; k < p->inputs.at[i]->rank; k++) {
+			expr x = p->inputs.at[i]->dim[k];
+			int64_t n;
+			bool known = x->op != IR_SYMBOL || !ir_inputs_symbol(inputs, x, &n) || n < 1;
+			for (int j = 0; j < t.extents && !known; j++)
+				known = extent[j].symbol == x;
+			if (!known)
+				extent[t.extents++] = (struct sched_extent){ x, n };
+		}
+	for (int i = 0; i < s->on.target.extents; i++)
+		extent[t.extents++] = s->on.target.extent[i];
+	t.extent = extent;
+	return t;
+}
+
+static const struct ir_plan *plan_of(struct run_session *s, struct run_piece *p, struct ir_inputs *inputs)
+{
+	const struct run_device *on = &s->on;
+	struct sched_target t = target_now(s, p->program, inputs);
+	return sched_program(p->program, &t,
+	                     on->choose ? on->choose(on->user, p->program, &t, p->region->label) : NULL);
+}
+
+static int compile(struct run_session *s, struct run_piece *p, struct ir_inputs *inputs, struct err *e)
 {
 	struct dev *d = s->on.dev;
 	const struct language *l = language_of(d->props.language);
 	struct str text = str_new(s->arena);
 	struct dev_code code;
 	if (!p->plan)
-		p->plan = sched_program(p->program, &s->on.target, NULL);
+		p->plan = plan_of(s, p, inputs);
 	if (p->module || !p->plan->steps.n)
 		return 0;
 	l->print(&text, &p->plan, 1);
@@ -383,8 +416,9 @@ int run_program(struct run_session *s, struct run_piece *piece, struct run_value
 	}
 	if (!s->on.dev)
 		return interpret(s, p, in, outputs, e);
-	TRY(compile(s, piece, e));
-	struct running r = { .s = s, .piece = piece, .plan = piece->plan, .inputs = { p, in }, .err = e };
+	struct running r = { .s = s, .piece = piece, .inputs = { p, in }, .err = e };
+	TRY(compile(s, piece, &r.inputs, e));
+	r.plan = piece->plan;
 	if (!piece->constant)
 		piece->constant = NEWN(s->arena, void *, p->buffers.n + 1);
 	return run_on_device(&r, inputs, outputs);

@@ -106,9 +106,13 @@ def run_case(host, module, line):
     if not fault:
         return "ok"
     try:
-        return first_difference(got, module.plain(path).run(None, feeds), tolerance) and fault or "ok"
+        reference = module.plain(path)
+        want, again = reference.run(None, feeds), reference.run(None, feeds)
     except Exception:
         return fault
+    if first_difference(want, again, (0, 0, 0)):
+        return "left out: its results are random"
+    return first_difference(got, want, tolerance) and fault or "ok"
 
 
 def work(library, device):

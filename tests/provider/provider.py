@@ -11,6 +11,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import tempfile
 
 import numpy
 from onnx import TensorProto as T
@@ -129,15 +130,61 @@ def strings():
     expect(got.tolist() == [1, 0, 3], got)
 
 
+def log_of(model, **given):
+    """What a session and its first run print at the level of information."""
+    program = "import sys, numpy as n, onnxruntime as r; r.register_execution_provider_library('tpat', sys.argv[1])\n" \
+        "o = r.SessionOptions(); o.log_severity_level = 1; options = dict(a.split('=') for a in sys.argv[3:])\n" \
+        "o.add_provider_for_devices([d for d in r.get_ep_devices() if d.ep_name == sys.argv[2]][:1], options)\n" \
+        "s = r.InferenceSession(sys.stdin.buffer.read(), o, enable_fallback=False)\n" \
+        "s.run(None, {v.name: n.ones([d if isinstance(d, int) else 4 for d in v.shape], n.float32) for v in s.get_inputs()})"
+    done = subprocess.run([sys.executable, "-c", program, library, PROVIDER, *(f"{key}={value}" for key, value in given.items())],
+                          input=model, capture_output=True, timeout=600, check=False)
+    expect(done.returncode == 0, done.stderr.decode()[-500:])
+    return done.stderr.decode()
+
+
 def reasons():
     """The log says which nodes are left, and why."""
-    program = "import onnxruntime as r; r.register_execution_provider_library('tpat', sys.argv[1]); o = r.SessionOptions(); " \
-        "o.log_severity_level = 1; o.add_provider_for_devices([d for d in r.get_ep_devices() if d.ep_name == sys.argv[2]][:1], {}); " \
-        "r.InferenceSession(sys.stdin.buffer.read(), o)"
     model = made([helper.make_node("Cast", ["x"], ["y"], name="to_text", to=T.STRING)], [("x", T.FLOAT, ["N"])], [("y", T.STRING, ["N"])])
-    done = subprocess.run([sys.executable, "-c", "import sys; " + program, library, PROVIDER], input=model, capture_output=True, timeout=300,
-                          check=True)
-    expect(f"{PROVIDER} leaves the node \"to_text\" (Cast) to others: " in done.stderr.decode(), done.stderr.decode()[-500:])
+    log = log_of(model)
+    expect(f"{PROVIDER} leaves the node \"to_text\" (Cast) to others: " in log, log[-500:])
+
+
+def tpat(*arguments):
+    """tpat itself, with the real NVRTC."""
+    own = {key: value for key, value in os.environ.items() if key not in ("TPAT_NVRTC", "TPAT_CACHE", "LD_LIBRARY_PATH", "FAKE_GPU_LOG")}
+    done = subprocess.run(["build/tpat", *arguments], capture_output=True, text=True, timeout=900, check=False,
+                          env=own if "FAKE_GPU_LOG" in os.environ else None)
+    expect(done.returncode == 0, done.stderr[-500:])
+
+
+def tuned():
+    """Schedules come from the tuning database; one that is not there is an error."""
+    model = made([helper.make_node("Softmax", ["x"], ["y"], name="soft")], [("x", T.FLOAT, ["N", 96])], [("y", T.FLOAT, ["N", 96])])
+    with tempfile.TemporaryDirectory() as folder:
+        path, database = os.path.join(folder, "m.onnx"), os.path.join(folder, "t.db")
+        with open(path, "wb") as file:
+            file.write(model)
+        tpat("tune", path, "-n", "soft", "--device", "cpu", "--budget", "1s", "--db", database)
+        expect(f"{PROVIDER} takes the tuned schedule of soft" in log_of(model, device="cpu", database=database), "it is not used")
+        for value in "none", os.path.join(folder, "other.db"):
+            try:
+                expect("takes the tuned" not in log_of(model, device="cpu", database=value), f"it is used with {value}")
+                expect(value == "none", f"no error with {value}")
+            except AssertionError as error:
+                expect(value != "none" and "other.db" in str(error), error)
+
+
+def rewritten():
+    """A model that tpat build rewrote: the local functions' nodes run."""
+    original = os.path.join(models, "small.onnx")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "small_tpat.onnx")
+        tpat("build", original, "-n", "product,probabilities", "--arch", "sm_90", "-q", "-o", path)
+        session, reference = ours(path), plain(original)
+        expect(groups_of(session), "tpat takes nothing")
+        for size in 3, 6:
+            compare(session, feeds_of(reference, size, size), reference=reference)
 
 
 def extents_that_differ():
@@ -178,7 +225,8 @@ def old_host():
 def options():
     """Wrong options are errors that say what there is."""
     path = os.path.join(models, "small.onnx")
-    for given, words in ({"devise": "cpu"}, ('no option "devise"', "device")), ({"device": "gpu"}, ('"device" cannot be "gpu"', "cpu, cuda")):
+    for given, words in ({"devise": "cpu"}, ('no option "devise"', "device")), ({"device": "gpu"}, ('"device" cannot be "gpu"', "cpu, cuda")), \
+            ({"cuda_graph": "yes"}, ('"cuda_graph" cannot be "yes"', "0 or 1")), ({"database": "/none/such.db"}, ("/none/such.db",)):
         try:
             ours(path, given)
         except Exception as error:  # ONNX Runtime's own class
@@ -197,7 +245,7 @@ def main():
         check(name, small_model, name)
     for name, tolerance in whole.models_of(zoo, [] if names == ["all"] else names) if names else ():
         check(f"zoo/{name}", zoo_model, name, tolerance)
-    for run in threads, sessions, left_to_others, strings, reasons, extents_that_differ, empty, old_host, options:
+    for run in threads, sessions, left_to_others, strings, reasons, tuned, rewritten, extents_that_differ, empty, old_host, options:
         check(run.__name__, run)
     for run in gpu.TESTS if host.on_gpu else ():
         check(run.__name__, run, host, models)
