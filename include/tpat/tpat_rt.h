@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 8
+#define TPAT_RT_VERSION 9
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -71,6 +71,8 @@ struct tpat_rt_tensor {
 	const int32_t *dim;  /* rank expressions. Inputs: the required extent; its own DIM if any is allowed */
 	int32_t shape_input; /* inputs: 1 if the runtime needs its values (TensorRT: shape input). These come after all
 	                        other inputs */
+	int32_t holds; /* the ONNX type that the kernels read and write here, if only the bits are of `type`: such a
+	                  tensor is between two plugins. Elements of less than a byte make the last extent smaller */
 };
 
 /* An intermediate buffer in the workspace, or a constant in the library. */

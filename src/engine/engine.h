@@ -187,6 +187,9 @@ struct engine {
 	/* Returns the type that a tensor of type `t` has at the edge, with casts if it differs; TYPE_NONE: no plugin
 	 * can have such a tensor. */
 	enum type (*edge)(const struct engine_version *v, enum type t);
+	/* Returns the type as which two plugins exchange the bits of a tensor that nothing else reads, if the edge has
+	 * another type, or none; TYPE_NONE: it is converted like all others. */
+	enum type (*exchange)(const struct engine_version *v, enum type t);
 	/* Returns the reason for TYPE_NONE, "TensorRT has no double", and advice. */
 	const char *(*lack)(const struct engine_version *v, enum type t, const char **advice, struct arena *a);
 

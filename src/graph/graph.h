@@ -73,6 +73,8 @@ struct graph_value {
 	bool is_constant;               /* its value is known: graph_constant() returns it */
 	Onnx__TensorProto *initializer; /* or null */
 	const struct tensor *constant;  /* once loaded, folded or bound; use graph_constant() */
+	enum type exchanged;            /* the type of its bits between plugins, if only plugins write and read it: see
+	                                   graph_exchange(); else TYPE_NONE */
 	bool asked;                     /* its elements have symbols of their own: numbers that decide extents */
 };
 
@@ -317,8 +319,13 @@ struct graph_names graph_region_sizes(const struct graph_region *r);
 int graph_region_program(struct ir_program **out, const struct graph_region *r, const struct graph_program_options *o,
                          struct arena *a, struct err *e);
 
-/* Returns the type that a tensor of type `t` has at a plugin's edge; `o` may be null. */
-enum type graph_edge_type(const struct graph *g, enum type t, const struct graph_program_options *o);
+/* Sets graph_value.exchanged of tensors that only plugins of these regions write and read. Call it for all regions of a
+ * build before their programs are made. */
+void graph_exchange(const struct graph_regions *r);
+/* Returns the type that a tensor has at a plugin's edge; `o` may be null. */
+enum type graph_edge_type(const struct graph *g, const struct graph_value *v, const struct graph_program_options *o);
+/* Returns the number of its elements in one element at the edge, along the last axis: 1, but for packed types. */
+int graph_edge_packs(const struct graph *g, const struct graph_value *v, const struct graph_program_options *o);
 
 /* ---- Rewrite ----------------------------------------------------------------- */
 

@@ -43,6 +43,32 @@ const char *graph_edge_name(const struct graph *g, const struct graph_value *v, 
 	return onnx_name_unique(m, arena_printf(m->arena, "%s_%s", v->name, type_info(type)->onnx_name));
 }
 
+/* The nodes that make the value of its form at the edge. */
+static int read_edge(struct graph *g, struct graph_function_body *body, const struct graph_value *v, const char *edge,
+                     struct err *e)
+{
+	struct onnx_model *m = g->model;
+	const char *from = edge;
+
+	if (v->exchanged)
+		return graph_exchange_read(g, body, v, edge, e);
+	if (graph_needs_apart(g, v)) {
+		from = onnx_name_unique(m, edge);
+		vec_push(g->arena, body, graph_apart_new(m, edge, from));
+	}
+	vec_push(g->arena, body, graph_cast_new(m, from, v->name, v->type));
+	return 0;
+}
+
+static int write_edge(struct graph *g, struct graph_function_body *body, const struct graph_value *v, const char *edge,
+                      enum type t, struct err *e)
+{
+	if (v->exchanged)
+		return graph_exchange_write(g, body, v, edge, e);
+	vec_push(g->arena, body, graph_cast_new(g->model, v->name, edge, t));
+	return 0;
+}
+
 Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,
                                         const struct graph_program_options *o, struct err *e)
 {
@@ -52,17 +78,13 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 	struct graph_function_body body = { 0 };
 
 	vec_each (v, &r->inputs) {
-		enum type type = graph_edge_type(g, (*v)->type, o);
+		enum type type = graph_edge_type(g, *v, o);
 		const char *edge = (*v)->name;
 
 		if (type != (*v)->type) {
-			const char *from = edge = graph_edge_name(g, *v, type);
-
-			if (graph_needs_apart(g, *v)) {
-				from = onnx_name_unique(m, edge);
-				vec_push(g->arena, &body, graph_apart_new(m, edge, from));
-			}
-			vec_push(g->arena, &body, graph_cast_new(m, from, (*v)->name, (*v)->type));
+			edge = graph_edge_name(g, *v, type);
+			if (read_edge(g, &body, *v, edge, e) < 0)
+				return NULL;
 		}
 		vec_push(g->arena, &in, edge);
 	}
@@ -72,12 +94,13 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 	vec_each (i, &r->nodes)
 		vec_push(g->arena, &body, g->nodes.at[*i].proto);
 	vec_each (v, &r->outputs) {
-		enum type type = graph_edge_type(g, (*v)->type, o);
+		enum type type = graph_edge_type(g, *v, o);
 		const char *edge = (*v)->name;
 
 		if (type != (*v)->type) {
 			edge = graph_edge_name(g, *v, type);
-			vec_push(g->arena, &body, graph_cast_new(m, (*v)->name, edge, type));
+			if (write_edge(g, &body, *v, edge, type, e) < 0)
+				return NULL;
 		}
 		vec_push(g->arena, &out, edge);
 	}

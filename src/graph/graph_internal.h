@@ -184,6 +184,12 @@ int graph_join_seeds(struct graph_regions *out, struct graph *g, const bool *see
 int graph_join_fast(struct graph_regions *out, struct graph *g, const int *owner, const bool *blocked,
                     const struct graph_rates *rates, struct err *e);
 
+/* graph_exchange.c: the nodes of a function that make the exchanged form of a value, and that make the value of it. */
+int graph_exchange_write(struct graph *g, struct graph_function_body *body, const struct graph_value *v,
+                         const char *out, struct err *e);
+int graph_exchange_read(struct graph *g, struct graph_function_body *body, const struct graph_value *v, const char *in,
+                        struct err *e);
+
 /* Moves shape inputs after the others, and counts them. */
 void graph_region_order(struct graph_region *r);
 /* Returns an extent that a size in the region depends on and that no input has, or null. */

@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-enum type graph_edge_type(const struct graph *g, enum type t, const struct graph_program_options *o)
-{
-	enum type edge = o && o->keep_types ? t : g->engine->edge(g->version, t);
-
-	return edge ? edge : t; /* any_types: a type that no plugin has */
-}
-
 /* ---- Checks ------------------------------------------------------------------------------------------------------ */
 
 /* The product of constant extents may overflow. */
@@ -51,7 +44,7 @@ static int check_edge(const struct region_build *b, const struct graph_value *v,
 	TRY(check_size(b, v, what));
 	if (b->o->any_types)
 		return 0;
-	if (!engine->edge(b->g->version, v->type)) {
+	if (!v->exchanged && !engine->edge(b->g->version, v->type)) {
 		lack = engine->lack(b->g->version, v->type, &advice, b->p->arena);
 		err_set(b->scope.err, ERR_UNSUPPORTED,
 		        "node %s (%s, opset %d): %s \"%s\" is a %s tensor; %s, so no plugin can take it.", n->label,
@@ -91,9 +84,19 @@ static struct ir_buffer *cast_map(struct ir_program *p, struct ir_buffer *in, co
 	return out;
 }
 
+/* True if the edge has the tensor's bits with the name of another type. Any byte but 0 is true for another plugin, and
+ * a kernel's bool must be 0 or 1: so these are converted when they are read. */
+static bool has_bits(const struct region_build *b, const struct graph_value *v, enum ir_role role)
+{
+	bool exchanged = v->exchanged && !b->o->keep_types;
+
+	return exchanged && (role == IR_OUTPUT || v->type != TYPE_BOOL);
+}
+
 static int add_input(struct region_build *b, struct graph_value *v)
 {
-	enum type edge = graph_edge_type(b->g, v->type, b->o);
+	bool bits = has_bits(b, v, IR_INPUT);
+	enum type declared = graph_edge_type(b->g, v, b->o), edge = bits ? v->type : declared;
 	expr dim[IR_MAX_RANK];
 	struct ir_buffer *buf, *inner;
 
@@ -102,6 +105,7 @@ static int add_input(struct region_build *b, struct graph_value *v)
 		ck(dim[i]);
 	}
 	buf = inner = ir_buffer_new(b->p, region_edge_name(b, v), edge, v->rank, dim, IR_INPUT);
+	buf->edge = bits ? declared : TYPE_NONE;
 	if (edge != v->type)
 		inner = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_%s", buf->name, type_name(v->type)), v->type,
 		                 IR_TEMP);
@@ -145,17 +149,19 @@ static int add_constant(struct region_build *b, struct graph_value *v)
 static int add_output(struct region_build *b, struct graph_value *v)
 {
 	struct ir_buffer *buf = map_get(&b->scope.buffers, v->name);
-	enum type edge = graph_edge_type(b->g, buf->type, b->o);
+	bool bits = has_bits(b, v, IR_OUTPUT);
+	enum type declared = graph_edge_type(b->g, v, b->o), edge = bits ? buf->type : declared;
 	const char *name = region_edge_name(b, v);
 
 	if (buf->role == IR_TEMP && edge == buf->type && ir_stage_of(b->p, buf)) {
 		region_rename(b, buf, name);
 		buf->role = IR_OUTPUT;
 		vec_push(b->p->arena, &b->p->outputs, buf);
-		return 0;
+	} else { /* the copy gets its name first, before the name is taken */
+		buf = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_out", name), edge, IR_OUTPUT);
+		region_rename(b, buf, name);
 	}
-	/* The copy gets its name first, before the name is taken. */
-	region_rename(b, cast_map(b->p, buf, arena_printf(b->p->arena, "%s_out", name), edge, IR_OUTPUT), name);
+	buf->edge = bits ? declared : TYPE_NONE;
 	return 0;
 }
 

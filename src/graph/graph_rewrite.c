@@ -41,7 +41,7 @@ struct functions {
 
 static enum type type_of(const struct rewrite *w, const struct graph_value *v)
 {
-	return graph_edge_type(w->g, v->type, &w->edges);
+	return graph_edge_type(w->g, v, &w->edges);
 }
 
 static bool has_edge(const struct rewrite *w, const struct graph_value *v)
@@ -291,8 +291,10 @@ static void add_value_info(struct rewrite *w, const struct graph_value *v, const
 
 	for (int k = 0; k < v->rank; k++) {
 		symbol[k] = NULL;
-		if (ir_const_int(v->dim[k], &dim[k]))
+		if (ir_const_int(v->dim[k], &dim[k])) {
+			dim[k] /= k == v->rank - 1 && type != v->type ? graph_edge_packs(w->g, v, &w->edges) : 1;
 			continue;
+		}
 		dim[k] = -1;
 		if (v->dim[k]->op == IR_SYMBOL)
 			symbol[k] = map_get(&w->g->root->origin, v->dim[k]->name);

@@ -209,9 +209,10 @@ struct ir_buffer {
 	const char *node;          /* label of the node that defines it, for profiles; null: unknown */
 	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null if known at build time */
 	struct ir_buffer *flat;    /* kernels: the same data as one row; made on first use (sched/) */
-	const expr *content;       /* elements as expressions of extents, for small integer buffers; null: unknown */
-	bool weight; /* IR_CONSTANT: a tensor of the model with many elements, whose value no pass reads. The
-	                hash and the text form ignore it: programs that differ in it have the same kernels */
+	enum type edge; /* inputs and outputs: the type as which a plugin declares the same bits; TYPE_NONE: `type` */
+	const expr *content; /* elements as expressions of extents, for small integer buffers; null: unknown */
+	bool weight;         /* IR_CONSTANT: a tensor of the model with many elements, whose value no pass reads. The
+	                        hash and the text form ignore it: programs that differ in it have the same kernels */
 };
 
 /* A size known only when the program runs. In extents, `symbol` stands for the value of `count`, a scalar i64 that a

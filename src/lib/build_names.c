@@ -72,6 +72,8 @@ static uint64_t hash_plugin(uint64_t x, const struct made *m, const struct langu
 	if (m->like)
 		return hash_str(x, m->given ? m->given : "");
 	ir_print_program(&program, m->plan[0]->program); /* the tensors' names */
+	vec_each (b, &m->plan[0]->program->buffers)
+		x = hash_u64(x, (*b)->edge);
 	language->print(&kernels, m->plan, m->plans);
 	x = hash_str(hash_str(x, m->hash), m->given ? m->given : "");
 	x = hash_str(hash_str(x, m->all_decisions), str_text(&program));

@@ -105,12 +105,13 @@ static struct tpat_texts libraries_near(const struct build *b, const char *name)
 /* Returns the types of the plugins' inputs and outputs, as bits. */
 static uint32_t edge_types(const struct build *b)
 {
+	const struct graph_program_options o = { .keep_types = b->o->keep_types };
 	uint32_t types = 0;
 	vec_each (r, &b->regions) {
 		vec_each (v, &(*r)->inputs)
-			types |= 1u << b->graph->engine->edge(b->graph->version, (*v)->type);
+			types |= 1u << graph_edge_type(b->graph, *v, &o);
 		vec_each (v, &(*r)->outputs)
-			types |= 1u << b->graph->engine->edge(b->graph->version, (*v)->type);
+			types |= 1u << graph_edge_type(b->graph, *v, &o);
 	}
 	return types;
 }

@@ -71,6 +71,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		tpat_settle(out, &rates, a);
 	if (c->fast)
 		tpat_keep_worth(out, &rates, c->target, &gain, a);
+	graph_exchange(out);
 	if (out->n)
 		return 0;
 	TRY(check_nodes(g, e));

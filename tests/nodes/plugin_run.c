@@ -53,14 +53,22 @@ static int build(struct plugin_job *j, const char *library, struct err *e)
 	return tensorrt_build(&l, j->folder, library, j->a, e);
 }
 
+/* A tensor that plugins exchange has another type at the edge, with the same bits: then returns how many elements are
+ * one of that type along the last axis. */
+static int packs(const struct ir_buffer *b)
+{
+	return b->edge ? type_info(b->edge)->bits / type_info(b->type)->bits : 1;
+}
+
 static int upload(struct plugin_job *j, const struct tensor *const *inputs, struct err *e)
 {
 	for (int i = 0; i < j->p->inputs.n; i++) {
 		const struct tensor *t = inputs[i];
 		size_t bytes = (size_t)tensor_bytes(t);
-		j->in[i] = (struct host_tensor){ .type = (int32_t)t->type, .rank = t->rank };
+		const struct ir_buffer *b = j->p->inputs.at[i];
+		j->in[i] = (struct host_tensor){ .type = (int32_t)(b->edge ? b->edge : t->type), .rank = t->rank };
 		for (int k = 0; k < t->rank && k < TRT_MAX_DIMS; k++)
-			j->in[i].dim[k] = t->dim[k];
+			j->in[i].dim[k] = t->dim[k] / (k == t->rank - 1 ? packs(b) : 1);
 		if (ir_value_is(j->p, j->p->inputs.at[i]))
 			j->in[i].value = verify_values(t, j->a);
 		TRY(j->dev->alloc(j->dev, &j->in[i].pointer, bytes ? bytes : 1, e));
@@ -98,9 +106,16 @@ static int enqueue(struct plugin_job *j, struct tensor *outputs, struct err *e)
 		rc = host_found(j->engine, j->in, j->out, &memory, e);
 	for (int i = 0; i < n && rc == 0; i++)
 		memcpy(outputs[i].dim, j->out[i].dim, sizeof *outputs[i].dim * (size_t)outputs[i].rank);
-	for (int i = 0; i < n && rc == 0; i++)
+	for (int i = 0; i < n && rc == 0; i++) {
+		const struct ir_buffer *b = j->p->outputs.at[i];
 		if (tensor_bytes(&outputs[i]))
 			rc = d->copy_out(d, outputs[i].data, j->out[i].pointer, (size_t)tensor_bytes(&outputs[i]), e);
+		if (!b->edge)
+			continue;
+		outputs[i].type = b->type;
+		if (outputs[i].rank)
+			outputs[i].dim[outputs[i].rank - 1] *= packs(b);
+	}
 	d->free(d, workspace);
 	return rc;
 }

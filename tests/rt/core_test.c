@@ -15,7 +15,7 @@ static const struct tpat_rt_expr expr[] = {
 	{ TPAT_RT_CONST, 0, 0, 0, 1 },
 };
 static const int32_t dims[] = { 0 };
-static const struct tpat_rt_tensor x = { "x", 1, 1, dims, 0 }, y = { "y", 1, 1, dims, 0 };
+static const struct tpat_rt_tensor x = { "x", 1, 1, dims, 0, 0 }, y = { "y", 1, 1, dims, 0, 0 };
 static const struct tpat_rt_arg args[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                   { TPAT_RT_ARG_OUTPUT, 0 },
 	                                   { TPAT_RT_ARG_LONG, 0 } };

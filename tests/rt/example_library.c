@@ -35,7 +35,7 @@ static const struct tpat_rt_expr double_expr[] = {
 	{ TPAT_RT_DIM, 0, 0, 0, 0 },     { TPAT_RT_DIM, 0, 1, 0, 0 },     { TPAT_RT_MUL, 0, 1, 0, 0 },
 	{ TPAT_RT_CONST, 0, 0, 0, 256 }, { TPAT_RT_CEILDIV, 2, 3, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 },
 };
-static const struct tpat_rt_tensor double_x = { "x", 1, 2, dims_01, 0 }, double_y = { "y", 1, 2, dims_01, 0 };
+static const struct tpat_rt_tensor double_x = { "x", 1, 2, dims_01, 0, 0 }, double_y = { "y", 1, 2, dims_01, 0, 0 };
 static const struct tpat_rt_arg double_arg[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                         { TPAT_RT_ARG_OUTPUT, 0 },
 	                                         { TPAT_RT_ARG_LONG, 2 } };
@@ -148,7 +148,7 @@ static const struct tpat_rt_expr table_expr[] = {
 	{ TPAT_RT_MOD, 0, 2, 0, 0 },   { TPAT_RT_NOT, 3, -1, -1, 0 }, { TPAT_RT_CONST, 0, 0, 0, 16 },
 	{ TPAT_RT_CONST, 0, 0, 0, 1 },
 };
-static const struct tpat_rt_tensor table_x = { "x", 6, 2, dims_01, 0 }, table_y = { "y", 6, 2, dims_01, 0 };
+static const struct tpat_rt_tensor table_x = { "x", 6, 2, dims_01, 0, 0 }, table_y = { "y", 6, 2, dims_01, 0, 0 };
 static const int32_t table_data[4] = { 1, 10, 100, 1000 };
 static const int32_t other_data[4] = { 2, 20, 200, 2000 };
 static const struct tpat_rt_buffer table_buffer = { "table", 5, table_data };
@@ -195,8 +195,8 @@ static const struct tpat_rt_expr repeat_expr[] = {
 	{ TPAT_RT_CONST, 0, 0, 0, 4 }, { TPAT_RT_MUL, 2, 3, 0, 0 },
 };
 static const int32_t dims_0[] = { 0 }, dims_1[] = { 1 }, dims_2[] = { 2 };
-static const struct tpat_rt_tensor repeat_in[] = { { "x", 1, 1, dims_0, 0 }, { "size", 7, 1, dims_1, 1 } };
-static const struct tpat_rt_tensor repeat_out = { "y", 1, 1, dims_2, 0 }, blind_out = { "y", 1, 1, dims_0, 0 };
+static const struct tpat_rt_tensor repeat_in[] = { { "x", 1, 1, dims_0, 0, 0 }, { "size", 7, 1, dims_1, 1, 0 } };
+static const struct tpat_rt_tensor repeat_out = { "y", 1, 1, dims_2, 0, 0 }, blind_out = { "y", 1, 1, dims_0, 0, 0 };
 static const struct tpat_rt_buffer repeat_buffer = { "stage", 4, NULL };
 static const struct tpat_rt_arg repeat_stage_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_BUFFER, 0 }, { TPAT_RT_ARG_LONG, 0 }, { TPAT_RT_ARG_LONG, 2 }
@@ -263,10 +263,10 @@ static const struct tpat_rt_expr shapes_expr[] = {
 };
 static const int32_t shapes_dim_0[] = { 4, 6, 7, 11, 12, 13, 14, 24 },
                      shapes_dim_1[] = { 15, 16, 17, 18, 19, 20, 22, 23 }, shapes_dim_2[] = { 29, 30, 31 };
-static const struct tpat_rt_tensor shapes_x = { "x", 6, 2, dims_01, 0 };
-static const struct tpat_rt_tensor shapes_out[] = { { "arithmetic", 1, 8, shapes_dim_0, 0 },
-	                                            { "logic", 1, 8, shapes_dim_1, 0 },
-	                                            { "partial", 1, 3, shapes_dim_2, 0 } };
+static const struct tpat_rt_tensor shapes_x = { "x", 6, 2, dims_01, 0, 0 };
+static const struct tpat_rt_tensor shapes_out[] = { { "arithmetic", 1, 8, shapes_dim_0, 0, 0 },
+	                                            { "logic", 1, 8, shapes_dim_1, 0, 0 },
+	                                            { "partial", 1, 3, shapes_dim_2, 0, 0 } };
 
 /* FindEven: the indices of x's even elements; their number is a second output. */
 static const struct tpat_rt_expr find_expr[] = {
@@ -274,8 +274,8 @@ static const struct tpat_rt_expr find_expr[] = {
 	{ TPAT_RT_SIZE, 1, 2, 0, 0 }, { TPAT_RT_CONST, 0, 0, 0, 1 },
 };
 static const int32_t dims_3[] = { 3 };
-static const struct tpat_rt_tensor find_x = { "x", 6, 1, dims_0, 0 },
-                                   find_out[] = { { "index", 6, 1, dims_3, 0 }, { "count", 6, 0, NULL, 0 } };
+static const struct tpat_rt_tensor find_x = { "x", 6, 1, dims_0, 0, 0 },
+                                   find_out[] = { { "index", 6, 1, dims_3, 0, 0 }, { "count", 6, 0, NULL, 0, 0 } };
 static const struct tpat_rt_arg find_arg[] = {
 	{ TPAT_RT_ARG_INPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 0 }, { TPAT_RT_ARG_OUTPUT, 1 }, { TPAT_RT_ARG_INT, 0 }
 };
@@ -296,7 +296,7 @@ KERNEL(find_even)
 }
 
 /* FindOdd: the same for odd elements, with an INT64 count. */
-static const struct tpat_rt_tensor find_odd_out[] = { { "index", 6, 1, dims_3, 0 }, { "count", 7, 0, NULL, 0 } };
+static const struct tpat_rt_tensor find_odd_out[] = { { "index", 6, 1, dims_3, 0, 0 }, { "count", 7, 0, NULL, 0, 0 } };
 static const char find_odd_ptx[] =
         ".version 6.0\n.target sm_50\n.address_size 64\n"
         ".visible .entry find_odd(.param .u64 x, .param .u64 y, .param .u64 count, .param .u32 n)\n{\n"
@@ -327,7 +327,7 @@ KERNEL(find_odd)
 }
 
 /* HalveDouble: a type that TensorRT lacks. */
-static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0 }, halve_y = { "y", 11, 2, dims_01, 0 };
+static const struct tpat_rt_tensor halve_x = { "x", 11, 2, dims_01, 0, 0 }, halve_y = { "y", 11, 2, dims_01, 0, 0 };
 static const struct tpat_rt_kernel halve_kernel = { "halve_f64", double_arg, 3, { 4, 5, 5 }, { 256, 1, 1 }, 0, -1, 0,
 	                                            NULL,        0,          0, 0,           NULL,          0 };
 static const struct tpat_rt_step halve_step = { &halve_kernel, 1 };
@@ -389,8 +389,8 @@ static const struct tpat_rt_expr pair_expr[] = {
 	{ TPAT_RT_MUL, 0, 1, 0, 0 },
 };
 static const int32_t pair_b[] = { 2, 1 };
-static const struct tpat_rt_tensor pair_in[] = { { "a", 6, 2, dims_01, 0 }, { "b", 6, 2, pair_b, 0 } },
-                                   pair_y = { "y", 6, 2, dims_01, 0 };
+static const struct tpat_rt_tensor pair_in[] = { { "a", 6, 2, dims_01, 0, 0 }, { "b", 6, 2, pair_b, 0, 0 } },
+                                   pair_y = { "y", 6, 2, dims_01, 0, 0 };
 static const struct tpat_rt_demand pair_demand[] = {
 	{ 6, { 2, 0 }, { "extent 0 of b", "extent 0 of a" }, "pair", "the first must be 1 or equal to the second" },
 	{ 8, { 7, 1 }, { NULL, "extent 1 of a" }, "pair", "it must be at least" },

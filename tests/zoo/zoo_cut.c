@@ -10,7 +10,11 @@ int zoo_cuts_read(int *cut, const char *text)
 {
 	int n = 0;
 	for (const char *at = text; *at && n < ZOO_MOST_CUTS; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
-		cut[n] = *at == 'r' ? ZOO_RANDOM : *at == 'j' ? ZOO_JOINED : *at == 'f' ? ZOO_FAST : atoi(at);
+		cut[n] = *at == 'r'   ? ZOO_RANDOM
+		         : *at == 'j' ? ZOO_JOINED
+		         : *at == 'f' ? ZOO_FAST
+		         : *at == 'x' ? ZOO_EXCHANGE
+		                      : atoi(at);
 		if (cut[n] == 0)
 			return 0;
 		n++;
@@ -20,8 +24,15 @@ int zoo_cuts_read(int *cut, const char *text)
 
 const char *zoo_cut_name(int cut, struct arena *a)
 {
-	static const char *const named[] = { "r", "j", "f" };
+	static const char *const named[] = { "r", "j", "f", "x" };
 	return cut < 0 ? named[-1 - cut] : arena_printf(a, "%d", cut);
+}
+
+static uint64_t seed;
+
+void zoo_cut_seed(uint64_t x)
+{
+	seed = x * 0x9e3779b97f4a7c15u;
 }
 
 static bool wanted(struct graph *g, int i)
@@ -134,7 +145,7 @@ static void grow(struct chance *c, int size, int *node, int *count)
 
 static void cut_by_chance(struct graph *g, void (*each)(void *user, const int *node, int n), void *user, int nodes)
 {
-	struct chance c = { g, 12345u + (uint64_t)g->nodes.n, NEWN(g->arena, bool, g->nodes.n + 1),
+	struct chance c = { g, seed + 12345u + (uint64_t)g->nodes.n, NEWN(g->arena, bool, g->nodes.n + 1),
 		            NEWN(g->arena, bool, g->nodes.n + 1), NEWN(g->arena, bool, g->nodes.n + 1) };
 	int *node = NEWN(g->arena, int, g->nodes.n + 1);
 	for (int k = 0; k < RANDOM_REGIONS && nodes > 1; k++) {
@@ -181,7 +192,7 @@ static void cut_as_auto(struct graph *g, bool fast, void (*each)(void *user, con
 {
 	struct graph_rates rates = { .bytes_per_ns = 3000, .launch_ns = 2000, .extent = some_extent };
 	struct graph_selection s = { .automatic = true, .fast = fast, .rates = &rates };
-	struct chance c = { .graph = g, .state = 54321u + (uint64_t)g->nodes.n };
+	struct chance c = { .graph = g, .state = seed + 54321u + (uint64_t)g->nodes.n };
 	struct graph_regions out;
 	struct err e = { 0 };
 	for (int i = 0; i < TYPE_COUNT; i++)
@@ -194,6 +205,45 @@ static void cut_as_auto(struct graph *g, bool fast, void (*each)(void *user, con
 				settle(*r, &rates, each, user);
 	vec_each (n, &g->nodes)
 		n->reported = NULL;
+}
+
+/* ---- Regions that exchange tensors. */
+
+static bool exchanges(const struct graph_region *r)
+{
+	vec_each (v, &r->inputs)
+		if ((*v)->exchanged)
+			return true;
+	vec_each (v, &r->outputs)
+		if ((*v)->exchanged)
+			return true;
+	return false;
+}
+
+static void cut_exchanging(struct graph *g, void (*each)(void *user, const int *node, int n), void *user)
+{
+	struct chance c = { .graph = g, .state = seed + 98765u + (uint64_t)g->nodes.n };
+	struct graph_regions all = { 0 };
+	int node[4], n = 0, size = 1 + below(&c, 4);
+	for (int i = 0; i <= g->nodes.n; i++) {
+		struct graph_region *r;
+		struct err e = { 0 };
+		bool ends = n == size || i == g->nodes.n || parts(&g->nodes.at[i]);
+		if (n && ends) {
+			if (graph_region_new(&r, g, node, n, &e) == 0)
+				vec_push(g->arena, &all, r);
+			n = 0;
+			size = 1 + below(&c, 4);
+		}
+		if (i < g->nodes.n && wanted(g, i))
+			node[n++] = i;
+	}
+	graph_exchange(&all);
+	vec_each (r, &all)
+		if (exchanges(*r))
+			each(user, (*r)->nodes.at, (*r)->nodes.n);
+	vec_each (v, &g->values)
+		(*v)->exchanged = TYPE_NONE;
 }
 
 int zoo_cut(struct graph *g, int cut, void (*each)(void *user, const int *node, int n), void *user)
@@ -219,6 +269,8 @@ int zoo_cut(struct graph *g, int cut, void (*each)(void *user, const int *node, 
 		each(user, node, n);
 	if (cut == ZOO_RANDOM)
 		cut_by_chance(g, each, user, all);
+	else if (cut == ZOO_EXCHANGE)
+		cut_exchanging(g, each, user);
 	else if (cut < 0)
 		cut_as_auto(g, cut == ZOO_FAST, each, user);
 	return all;
@@ -267,6 +319,7 @@ int zoo_rewrite(struct graph *g, int cut, struct arena *a, struct err *e)
 	struct graph_rewrite_options o = { 0 };
 	zoo_cut(g, cut, take_region, &w);
 	while (w.regions.n > 0) {
+		graph_exchange(&w.regions);
 		if (graph_rewrite(g, &w.regions, w.plugins.at, &o, e) == 0)
 			return 0;
 		if (cut != ZOO_RANDOM)

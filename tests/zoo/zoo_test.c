@@ -7,10 +7,12 @@
  *                      the interpreter; the CUDA texts on the emulator; plugin libraries with kernels in C (cpu) or on
  *                      a GPU (plugin); only the kernels on a GPU (cuda); nvrtc compiles these for sm_90 and
  *                      runs nothing
- *   --cuts 1,3,8,20,r,j,f
+ *   --cuts 1,3,8,20,r,j,f,x
  *                      8: regions of 8 consecutive supported nodes; 1: each node by itself; r: random convex regions,
  *                      always the same ones; j: what --auto joins if TensorRT refuses a third of the nodes, by chance;
- *                      f: the chains of --auto=fast, of any gain
+ *                      f: the chains of --auto=fast, of any gain; x: regions of 1 to 4 nodes that exchange
+ *                      tensors of 8 bits or less, with the types at their edges that a build gives them
+ *   --seed N           of these random choices (default 0)
  *   --every N          only every N-th region
  *   --part K/N         the programs of the K-th of N parts, from 0
  *   --filter PATTERN   only matching models
@@ -165,10 +167,21 @@ static bool begun_before(const struct suite *s, uint64_t number)
 
 enum { RUN, EQUAL, OTHER_PART }; /* outcome of a region without a failure */
 
-static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, const struct model *m,
-                      const struct suite *s, struct arena *a, struct err *e)
+/* Converts a tensor to the type that it has at the edge, or back; an edge may be the tensor itself. */
+static int convert(const struct tensor **x, enum type t, struct arena *a, struct err *e)
 {
-	struct graph_program_options options = { .any_types = true, .keep_types = true, .sizes = true };
+	struct tensor *out = NEW(a, struct tensor);
+	if ((*x)->type == t)
+		return 0;
+	TRY(tensor_convert(out, *x, t, a, e));
+	*x = out;
+	return 0;
+}
+
+static int run_region(struct graph *g, struct graph_region *r, struct map *tensors, const struct model *m,
+                      const struct suite *s, bool edges, struct arena *a, struct err *e)
+{
+	struct graph_program_options options = { .any_types = true, .keep_types = !edges, .sizes = true };
 	const struct tensor **in = NEWN(a, const struct tensor *, r->inputs.n + 1);
 	struct ir_program *p;
 	TRY(graph_region_program(&p, r, &options, a, e));
@@ -180,6 +193,7 @@ static int run_region(struct graph *g, struct graph_region *r, struct map *tenso
 			TRY(graph_constant(&in[i], g, v, e));
 		if (!in[i])
 			return err_set(e, ERR_DIFFER, "its input \"%s\" has no value.", v->name);
+		TRY(convert(&in[i], p->inputs.at[i]->type, a, e));
 	}
 	uint64_t number = number_of(p, in);
 	if (number / MOST_PROGRAMS % (uint64_t)s->parts != (uint64_t)s->part)
@@ -189,10 +203,11 @@ static int run_region(struct graph *g, struct graph_region *r, struct map *tenso
 	TRY(s->device->run(p, in, out, a, e));
 	for (int i = 0; i < r->outputs.n && s->device->compares; i++) {
 		const char *name = r->outputs.at[i]->name;
-		const struct tensor *want = map_get(tensors, name);
+		const struct tensor *want = map_get(tensors, name), *got = &out[i];
 		if (!want)
 			return err_set(e, ERR_DIFFER, "its output \"%s\" has no value.", name);
-		TRY(compare(&out[i], want, name, m, a, e));
+		TRY(convert(&got, want->type, a, e));
+		TRY(compare(got, want, name, m, a, e));
 	}
 	return RUN;
 }
@@ -206,6 +221,7 @@ struct cutting {
 	struct map *tensors;
 	struct tally *tally;
 	const char *how; /* the run and the cut: "0 8", "1 r", "0 fixed 8" */
+	bool edges;      /* tensors have the types at a plugin's edge */
 };
 
 static void describe(char *out, size_t size, const struct cutting *c, const int *node, int n)
@@ -240,7 +256,7 @@ static void run_nodes(void *user, const int *node, int n)
 	struct arena *a = arena_new();
 	int rc = graph_region_new(&r, c->graph, node, n, &e);
 	if (rc == 0)
-		rc = run_region(c->graph, r, c->tensors, c->model, s, a, &e);
+		rc = run_region(c->graph, r, c->tensors, c->model, s, c->edges, a, &e);
 	arena_free(a);
 	count(s, t, rc, &e);
 	if (rc < 0 && (e.code != ERR_UNSUPPORTED || s->verbose))
@@ -302,7 +318,7 @@ static int cut_run(const struct suite *s, const struct model *m, struct tally *t
 	TRY(graph_new(&g, model, &o, e));
 	*open = g->symbols.n > 0;
 	for (int i = 0; i < s->cuts; i++) {
-		struct cutting c = { s, m, g, &tensors, t, NULL };
+		struct cutting c = { s, m, g, &tensors, t, NULL, s->cut[i] == ZOO_EXCHANGE };
 		c.how = arena_printf(a, "%d%s %s", number, fixed ? " fixed" : "", zoo_cut_name(s->cut[i], a));
 		int nodes = zoo_cut(g, s->cut[i], run_nodes, &c);
 		t->nodes = nodes > t->nodes ? nodes : t->nodes;
@@ -507,7 +523,7 @@ static void *shared(size_t bytes)
 int main(int argc, char **argv)
 {
 	struct suite s = { .arena = arena_new(), .device = devices, .every = 1, .parts = 1 };
-	const char *path = NULL, *filter = NULL, *cuts = "1,3,8,20,r,j,f", *value;
+	const char *path = NULL, *filter = NULL, *cuts = "1,3,8,20,r,j,f,x", *value;
 	struct err e = { 0 };
 	bool known = true;
 	int jobs = 0;
@@ -518,6 +534,8 @@ int main(int argc, char **argv)
 			s.device = device_named(value);
 		else if ((value = option("--every", argv, argc, &i)))
 			s.every = atoi(value);
+		else if ((value = option("--seed", argv, argc, &i)))
+			zoo_cut_seed(strtoull(value, NULL, 10));
 		else if ((value = option("--part", argv, argc, &i)))
 			known = known && sscanf(value, "%d/%d", &s.part, &s.parts) == 2 && s.part >= 0 &&
 			        s.part < s.parts;
@@ -541,8 +559,8 @@ int main(int argc, char **argv)
 	s.cuts = zoo_cuts_read(s.cut, cuts);
 	if (!path || !s.device || !known || s.every < 1 || s.cuts < 1) {
 		fprintf(stderr,
-		        "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r,j,f] "
-		        "[--every N] [--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] "
+		        "usage: zoo_test [--device interp|emulator|cpu|cuda|plugin|nvrtc] [--cuts 1,3,8,20,r,j,f,x] "
+		        "[--seed N] [--every N] [--part K/N] [--filter PATTERN] [--jobs N] [--code FOLDER] [--verbose] "
 		        "[--rule NAME] [--gpu NAME] [--rewrite FOLDER] FOLDER/index.tsv\n");
 		return 2;
 	}

@@ -13,6 +13,7 @@
 
 /* tensorrt_support.c */
 enum type tensorrt_edge(const struct engine_version *v, enum type t);
+enum type tensorrt_exchange(const struct engine_version *v, enum type t);
 const char *tensorrt_lack(const struct engine_version *v, enum type t, const char **advice, struct arena *a);
 bool tensorrt_is_old(const struct engine_version *v); /* 8.5 to 9.3: V2 plugins, and fewer types */
 bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t);
@@ -63,6 +64,9 @@ struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct aren
 int tensorrt_expr_row(int32_t *row, struct tensorrt_exprs *t, expr x, struct err *e);
 int32_t tensorrt_expr_number(struct tensorrt_exprs *t, int64_t value);
 int32_t tensorrt_expr_times(struct tensorrt_exprs *t, int32_t row, int64_t by);
+/* The extent that a plugin declares for an input or output. If it declares bytes, and the elements are narrower, the
+ * last extent counts bytes. */
+expr tensorrt_extent(const struct ir_buffer *b, int axis);
 
 /* Data in `folder`/data, by the names that library.c has for it. */
 struct tensorrt_datum {

@@ -50,9 +50,12 @@ void tensorrt_deploy(struct str *out, const struct engine_deploy *d)
 	put_shapes(out, "optShapes", d->dynamic, d->dynamics, 1);
 	put_shapes(out, "maxShapes", d->dynamic, d->dynamics, 2);
 	put_shapes(out, "shapes", d->given, d->givens, 1);
-	/* Before 10 precisions must be allowed; the types of a network in the later ones are those of the model. */
+	/* Before 10 precisions must be allowed; in 10 the types of a network are those of the model if it is strongly
+	 * typed, and in 11 always: the option has no effect there. */
 	if (tensorrt_is_old(d->version))
 		str_printf(out, "%s%s", d->half ? " --fp16" : "", d->byte ? " --int8" : "");
+	else if (d->half || d->byte)
+		str_add(out, " --stronglyTyped");
 	str_printf(out, " --timingCacheFile=%s", str_shell(a, arena_printf(a, "%s.cache", stem)));
 	if (d->guessed)
 		str_add(out, "\n# The shapes are examples: replace them, or build with --profile INPUT:MIN,OPT,MAX.");

@@ -38,6 +38,7 @@ const struct engine engine_tensorrt = {
 	.most_axes = TRT_MAX_DIMS,
 	.most_shape_elements = 64,
 	.edge = tensorrt_edge,
+	.exchange = tensorrt_exchange,
 	.lack = tensorrt_lack,
 	.takes_type = tensorrt_takes_type,
 	.support = tensorrt_support,

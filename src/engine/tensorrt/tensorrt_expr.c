@@ -146,3 +146,12 @@ int tensorrt_expr_row(int32_t *row, struct tensorrt_exprs *t, expr x, struct err
 	map_put_u64(&t->memo, x->id, (void *)((uintptr_t)*row + 1));
 	return 0;
 }
+
+expr tensorrt_extent(const struct ir_buffer *b, int axis)
+{
+	int64_t n;
+	if (!b->edge || axis < b->rank - 1 || !type_is_packed(b->type))
+		return b->dim[axis];
+	ck(ir_const_int(b->dim[axis], &n));
+	return ir_int(b->dim[axis]->pool, b->dim[axis]->type, n * type_info(b->type)->bits / type_info(b->edge)->bits);
+}

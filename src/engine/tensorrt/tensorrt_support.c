@@ -82,6 +82,14 @@ enum type tensorrt_edge(const struct engine_version *v, enum type t)
 	return t == TYPE_BOOL || t == TYPE_U8 || (old && t == TYPE_I64) ? TYPE_I32 : t;
 }
 
+/* Networks of TensorRT 8 and 9 need a scale for each INT8 tensor, as do those of 10 that are weakly typed. */
+enum type tensorrt_exchange(const struct engine_version *v, enum type t)
+{
+	bool fits = t == TYPE_BOOL || t == TYPE_U8 || t == TYPE_U4 || t == TYPE_U2 || t == TYPE_I2;
+
+	return fits && !tensorrt_is_old(v) ? TYPE_I8 : TYPE_NONE;
+}
+
 /* A Cast may read a network input of 8 bits; all other layers refuse it. */
 bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t)
 {

@@ -71,7 +71,7 @@ static int add_tensor(struct table *t, const struct ir_buffer *b, const char *wh
 		return err_set(t->err, ERR_UNSUPPORTED, "%s %s has %d dimensions; TensorRT takes at most %d.", what,
 		               b->name, b->rank, TPAT_RT_MAX_RANK);
 	for (int k = 0; k < b->rank; k++)
-		TRY(row_of(t, &row, b->dim[k]));
+		TRY(row_of(t, &row, tensorrt_extent(b, k)));
 	return 0;
 }
 
@@ -330,7 +330,7 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 			continue;
 		str_printf(t->out, "static const int32_t %s_%s_%d[] = {", t->id, what, i);
 		for (int k = 0; k < buffer[i]->rank; k++) {
-			ck(row_of(t, &row, buffer[i]->dim[k]) == 0);
+			ck(row_of(t, &row, tensorrt_extent(buffer[i], k)) == 0);
 			str_printf(t->out, "%s %" PRId32, k ? "," : "", row);
 		}
 		str_add(t->out, " };\n");
@@ -341,13 +341,18 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 	for (int i = 0; i < n; i++) {
 		str_add(t->out, "\t{ .name = ");
 		tensorrt_string(t->out, buffer[i]->name);
-		str_printf(t->out, ", .type = %d, .rank = %d, ", buffer[i]->type, buffer[i]->rank);
+		str_printf(t->out, ", .type = %d, .rank = %d, ", buffer[i]->edge ? buffer[i]->edge : buffer[i]->type,
+		           buffer[i]->rank);
 		if (buffer[i]->role == IR_INPUT && ir_value_is(t->program, buffer[i]))
 			str_add(t->out, ".shape_input = 1, ");
 		if (buffer[i]->rank)
-			str_printf(t->out, ".dim = %s_%s_%d ", t->id, what, i);
+			str_printf(t->out, ".dim = %s_%s_%d%s", t->id, what, i, buffer[i]->edge ? ", " : " ");
+		if (buffer[i]->edge)
+			str_printf(t->out, ".holds = %d ", buffer[i]->type);
 		str_add(t->out, "}, /* ");
 		put_type(t->out, buffer[i]);
+		if (buffer[i]->edge)
+			str_printf(t->out, ", declared as %s", type_name(buffer[i]->edge));
 		str_add(t->out, " */\n");
 	}
 	str_add(t->out, "};\n");

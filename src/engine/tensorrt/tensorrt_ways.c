@@ -179,7 +179,9 @@ static void python(struct way *w)
 	add(w, "network",
 	    old                   ? "1 << int(tensorrt.NetworkDefinitionCreationFlag.EXPLICIT_BATCH)"
 	    : is_typed_by_flag(w) ? "1 << int(tensorrt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)"
-	                          : "0");
+	                          : "1 << int(tensorrt.NetworkDefinitionCreationFlag.STRONGLY_TYPED)\n"
+	                            "                                     if tensorrt.__version__.startswith(\"10.\") "
+	                            "else 0");
 	add(w, "precision",
 	    old && d->half && d->byte ? "config.set_flag(tensorrt.BuilderFlag.FP16)\n"
 	                                "    config.set_flag(tensorrt.BuilderFlag.INT8)"
@@ -320,6 +322,8 @@ static void polygraphy(struct way *w)
 {
 	static const char *const level[] = { "min", "opt", "max" };
 	struct str plugins = str_new(w->a), shapes = str_new(w->a);
+	if (!tensorrt_is_old(w->d->version) && (w->d->half || w->d->byte))
+		str_add(&plugins, " --strongly-typed");
 	for (int i = 0; i < w->d->libraries; i++)
 		str_printf(&plugins, "%s%s", i ? " " : " \\\n    --plugins ",
 		           str_shell(w->a, tensorrt_here(w->a, w->d->library[i])));
