@@ -50,6 +50,36 @@ static enum type result_type(enum ir_op op, expr a)
 	}
 }
 
+/* If e = max(x, 0) + log1p(u), u = exp(-abs(x)), which is log(1 + exp(x)): returns x. Otherwise null. */
+static expr softplus_of(expr e)
+{
+	if (e->op != IR_ADD)
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		expr most = e->arg[i], log = e->arg[1 - i];
+		if (most->op != IR_MAX || log->op != IR_LOG1P || log->arg[0]->op != IR_EXP ||
+		    log->arg[0]->arg[0]->op != IR_NEG || log->arg[0]->arg[0]->arg[0]->op != IR_ABS)
+			continue;
+		expr x = log->arg[0]->arg[0]->arg[0]->arg[0];
+		for (int k = 0; k < 2; k++)
+			if (most->arg[k] == x && most->arg[1 - k]->op == IR_CONST_FLOAT && most->arg[1 - k]->f == 0)
+				return x;
+	}
+	return NULL;
+}
+
+/* tanh(log(1 + exp(x))), the factor of Mish, without logarithm and tanh: ((1 + e)^2 - 1) / ((1 + e)^2 + 1) for e =
+ * exp(x), divided by e^2 where that is large. */
+static expr tanh_of_softplus(expr x)
+{
+	struct ir_pool *p = x->pool;
+	enum type t = x->type;
+	expr one = ir_float(p, t, 1), two = ir_float(p, t, 2), less = ir_binary(IR_LT, x, ir_float(p, t, 0));
+	expr u = ir_unary(IR_EXP, ir_unary(IR_NEG, ir_unary(IR_ABS, x))), twice = ir_binary(IR_MUL, two, u);
+	expr above = ir_select(less, ir_binary(IR_MUL, u, ir_binary(IR_ADD, u, two)), ir_binary(IR_ADD, one, twice));
+	return ir_binary(IR_DIV, above, ir_binary(IR_ADD, above, ir_select(less, two, ir_binary(IR_MUL, twice, u))));
+}
+
 expr ir_unary(enum ir_op op, expr a)
 {
 	enum type t = result_type(op, a);
@@ -62,6 +92,8 @@ expr ir_unary(enum ir_op op, expr a)
 		return ir_binary(IR_SUB, ir_index(a->pool, 0), a);
 	if (op == IR_ABS && t == TYPE_INDEX && ir_nonnegative(a))
 		return a;
+	if (op == IR_TANH && softplus_of(a))
+		return tanh_of_softplus(softplus_of(a));
 	if (op == IR_NOT && a->op == IR_LT && !type_is_float(a->arg[0]->type))
 		return ir_binary(IR_LE, a->arg[1], a->arg[0]);
 	if (op == IR_NOT && a->op == IR_LE && !type_is_float(a->arg[0]->type))

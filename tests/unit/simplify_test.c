@@ -387,6 +387,37 @@ static void hashes(struct arena *a)
 	}
 }
 
+/* ---- tanh(log(1 + exp(x))) becomes a quotient: the same values, also where exp(x) overflows. */
+
+static void count_tanh(void *user, expr e)
+{
+	*(int *)user += e->op == IR_TANH || e->op == IR_LOG1P;
+}
+
+static expr place_of_axis(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	(void)arg;
+	return e->op == IR_AXIS ? ir_index(pool, *(const int64_t *)user) : NULL;
+}
+
+static void mish_factor(struct arena *a)
+{
+	enum { POINTS = 4001, MIDDLE = 2000 };
+	struct ir_pool *pool = ir_program_new(a, "mish")->pool;
+	expr at = ir_binary(IR_SUB, ir_axis(pool, 0, ir_index(pool, POINTS)), ir_index(pool, MIDDLE));
+	expr x = ir_binary(IR_MUL, ir_cast(at, TYPE_F64), ir_float(pool, TYPE_F64, 0.5));
+	expr zero = ir_float(pool, TYPE_F64, 0), u = ir_unary(IR_EXP, ir_unary(IR_NEG, ir_unary(IR_ABS, x)));
+	expr most = ir_binary(IR_MAX, x, zero), e = ir_unary(IR_TANH, ir_binary(IR_ADD, most, ir_unary(IR_LOG1P, u)));
+	int left = 0;
+	ir_walk(e, count_tanh, &left);
+	CHECK_INT(left, 0);
+	for (int64_t i = 0; i < POINTS; i++) {
+		double value = (double)(i - MIDDLE) * 0.5, want = tanh(fmax(value, 0) + log1p(exp(-fabs(value))));
+		expr got = ir_copy(pool, e, place_of_axis, &i);
+		CHECK(got->op == IR_CONST_FLOAT && fabs(got->f - want) <= 1e-14 * want);
+	}
+}
+
 int main(void)
 {
 	const char *setting = getenv("SIMPLIFY_TEST");
@@ -398,6 +429,7 @@ int main(void)
 	random_programs((int)count / 8);
 	struct arena *a = arena_new();
 	hashes(a);
+	mish_factor(a);
 	arena_free(a);
 	return test_done();
 }
