@@ -235,16 +235,27 @@ static struct sched_points odd_points(const struct sched_points *points, struct 
 	return odd;
 }
 
-/* A bool over symbols: the conditions of points first ... last that the estimates of a list rely on there. */
+/* The parts of a that b has, too. */
+static expr common_parts(expr a, expr b)
+{
+	if (a->op == IR_AND)
+		return guard_both(common_parts(a->arg[0], b), common_parts(a->arg[1], b));
+	return guard_implies(b, a) ? a : ir_int(a->pool, TYPE_BOOL, 1);
+}
+
+/* A bool over symbols: the conditions that the estimates of a list rely on at each of the points first ... last. Where
+ * one of them does without a condition, the list is good without it. */
 static expr relied_on(const struct dispatch *d, const struct sched_choice *list, int from, int to, int first, int last)
 {
-	expr asked = ir_int(d->p->pool, TYPE_BOOL, 1);
+	expr all = NULL;
 	for (int i = first; i <= last; i++) {
 		struct sched_target t = d->points->target[i];
+		expr asked = ir_int(d->p->pool, TYPE_BOOL, 1);
 		t.asked = &asked;
 		sched_time(d->p, list, from, to, &t);
+		all = all ? common_parts(all, asked) : asked;
 	}
-	return asked;
+	return all;
 }
 
 /* What is best at odd extents does not depend on the tactic, and only a list that relies on conditions needs it. */
