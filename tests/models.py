@@ -374,6 +374,23 @@ def refused():
     return model(nodes, inputs, outputs, [zero], opset=20, domains=["ai.onnx.ml", "ai.onnx.preview.training", "com.microsoft"])
 
 
+def plain():
+    """Refused nodes that nodes of TensorRT's own can replace: by the table, by their programs, and bytes between them."""
+    bf16, u8 = TensorProto.BFLOAT16, TensorProto.UINT8
+    nodes = [helper.make_node("CenterCropPad", ["x", "size"], ["cut"], name="crop", axes=[2, 3]),
+             helper.make_node("QuantizeLinear", ["cut", "scale", "middle"], ["bytes"], name="quantise"),
+             helper.make_node("Reshape", ["bytes", "rows"], ["flat"]),
+             helper.make_node("DequantizeLinear", ["flat", "scale", "middle"], ["back"], name="dequantise"),
+             helper.make_node("QuantizeLinear", ["back", "scale", "three"], ["other"]),
+             helper.make_node("DequantizeLinear", ["other", "scale", "three"], ["z"], name="last"),
+             helper.make_node("Cast", ["z"], ["half"], name="half", to=bf16),
+             helper.make_node("HardSwish", ["half"], ["y"], name="swish")]
+    number = numpy_helper.from_array
+    constants = [number(numpy.array([4, 8]), "size"), number(numpy.float32(0.02), "scale"), number(numpy.uint8(128), "middle"),
+                 number(numpy.uint8(3), "three"), number(numpy.array([0, -1]), "rows")]
+    return model(nodes, [info("x", ["N", 3, 7, 5])], [info("y", ["N", 96], bf16)], constants, opset=21)
+
+
 def narrow():
     """Types narrower than a byte and float8e8m0: those that a plugin can have, and others."""
     types = (TensorProto.INT4, TensorProto.FLOAT4E2M1, TensorProto.UINT2, TensorProto.FLOAT8E8M0)
@@ -466,6 +483,7 @@ write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
 write("reserved_names.onnx", reserved_names())
 write("narrow.onnx", narrow())
+write("plain.onnx", plain())
 write("refused.onnx", refused())
 write("shape_as_data.onnx", model([one("Reshape", ("x", "to"))], [*X, info("to", [2], TensorProto.INT64)], [info("y", None)]))
 write("no_rank.onnx", model([one("Softmax")], [info("x", None)], [info("y", None)]))

@@ -180,6 +180,10 @@ struct tpat_build_options {
 	                                 kernels than TensorRT, by the estimate; never products and convolutions */
 	const char *min_gain;         /* the least gain of such a chain: "20%" of its time, or "5us"; null: 20 % and at
 	                                 least 1 us */
+	const char *decompose;        /* with `automatic`: refused nodes that nodes of TensorRT's own replace, without a
+	                                 plugin:        "auto" (or null): where they are estimated to be no slower; "no": none;
+	                                 "all"
+	                               */
 	struct tpat_strings name; /* "NODE=PLUGIN": the name of a node's plugin; default tpat_TYPE_HASH, with a hash of
 	                             the whole library: TensorRT loads no two plugins of the same name and namespace */
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
@@ -233,11 +237,18 @@ struct tpat_plugin {
 
 /* A region that `automatic` chose. */
 struct tpat_joined {
-	const char *region; /* label: the node's, or "first..last" */
-	int nodes, refused; /* its nodes; those that TensorRT refuses: none in a chain of `fast` */
-	const char *why;    /* "ConvInteger 2, DynamicQuantizeLinear 2 joined by Cast 4, Mul 6" */
-	double apart_ns;    /* estimated time with one plugin for each refused node, and TensorRT for the others */
-	double together_ns; /* estimated time as one plugin */
+	const char *region;     /* label: the node's, or "first..last" */
+	int nodes, refused;     /* its nodes; those that TensorRT refuses: none in a chain of `fast` */
+	const char *why;        /* "ConvInteger 2, DynamicQuantizeLinear 2 joined by Cast 4, Mul 6" */
+	int edges, edges_apart; /* tensors that cross the plugin's edge; those of one plugin for each refused node */
+	double apart_ns;        /* estimated time with one plugin for each refused node, and TensorRT for the others */
+	double together_ns;     /* estimated time as one plugin */
+};
+
+/* A node that plain nodes replace: no plugin is needed for it. */
+struct tpat_plain_node {
+	const char *node, *type; /* its label and operator */
+	int nodes;               /* in its place */
 };
 
 struct tpat_built {
@@ -265,6 +276,8 @@ struct tpat_built {
 	const char *deploy;               /* the next command to run */
 	const struct tpat_joined *joined; /* with `automatic` */
 	int joins;
+	const struct tpat_plain_node *plain; /* with `automatic` */
+	int plains;
 	const char *runs; /* the engines that run the plugins: "TensorRT 10 and 11" */
 	int guessed;      /* nonzero: some of the shapes in `deploy` are examples */
 };
@@ -401,7 +414,7 @@ struct tpat_bench_options {
 	struct tpat_strings from, to, pattern;
 	bool all;
 	bool automatic, fast;
-	const char *min_gain;
+	const char *min_gain, *decompose;
 	struct tpat_strings shape;   /* "x:1x3x224x224"; unspecified extents are random */
 	struct tpat_strings value;   /* "sr=16000": model inputs to make constant */
 	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda if available, else cpu */
@@ -416,7 +429,7 @@ struct tpat_bench_options {
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_BENCH_VERSION = 5 };
+enum { TPAT_BENCH_VERSION = 6 };
 #define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
 
 struct tpat_timing {
@@ -516,7 +529,7 @@ struct tpat_tune_options {
 	struct tpat_strings from, to, pattern;
 	bool all;
 	bool automatic, fast;
-	const char *min_gain;
+	const char *min_gain, *decompose;
 	struct tpat_strings value;   /* as tpat_build_options */
 	struct tpat_strings shape;   /* as tpat_build_options: fixes extents, which gives different programs */
 	struct tpat_strings profile; /* as tpat_build_options: searches at the optimum, minimum and maximum shapes;
@@ -541,7 +554,7 @@ struct tpat_tune_options {
 	                                                                     May be null */
 	void *user;
 };
-enum { TPAT_TUNE_VERSION = 4 };
+enum { TPAT_TUNE_VERSION = 5 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {

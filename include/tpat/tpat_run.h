@@ -134,8 +134,7 @@ struct tpat_session_ran {
 	int64_t held, weights;      /* bytes of device memory; of these, for constants */
 };
 
-/* Opens a model. *out is the caller's: close it. Later changes of the file do not matter. Errors: as tpat_run();
- * TPAT_UNSUPPORTED also for a model in which the values of a tensor decide extents that tpat must know beforehand.
+/* Opens a model. *out is the caller's: close it. Later changes of the file do not matter. Errors: as tpat_run().
  * Threads: starts none. */
 TPAT_API int tpat_session_open(struct tpat *t, struct tpat_session **out, const struct tpat_session_options *o);
 /* Null is fine. Frees all results of the session. Threads: any, when no run of the session is going on. */
@@ -144,7 +143,9 @@ TPAT_API void tpat_session_close(struct tpat_session *s);
 TPAT_API const struct tpat_session_about *tpat_session_about(const struct tpat_session *s);
 
 /* Runs the model on `inputs` tensors, in any order, each named as an input of the model. It returns when the device is
- * done. The first run compiles the kernels; later runs use them again, also with other extents.
+ * done. The first run compiles the kernels; later runs use them again, also with other extents. A model in which the
+ * values of integers decide extents runs in phases, as in tpat_run(): what follows such values is compiled for them,
+ * and used again while they stay the same.
  *
  * Inputs are the caller's and need to stay as they are only during the call. A tensor with `device` is read there,
  * without a copy; the caller has waited for what writes it. Devices "cuda" and "cpu" take such tensors (CUDA: of its

@@ -65,6 +65,10 @@ struct cli_option {
 	{ "min-gain", 0, CLI_TEXT, &(o).min_gain, "GAIN", \
 	  "with --auto=fast: the least gain of a chain, 5us or a share of its\n" \
 	  "time (default 20%, and at least 1 us)" }, \
+	{ "decompose", 0, CLI_TEXT, &(o).decompose, "HOW|auto no all", \
+	  "with --auto: refused nodes that a few nodes of TensorRT's own replace,\n" \
+	  "so that they need no plugin: auto (where that is estimated to be no\n" \
+	  "slower), no or all" }, \
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
 	{ "from", 0, CLI_SPLIT, &(o).from, "TENSOR,...", \
 	  "fuse all nodes between these tensors and those of --to" }, \

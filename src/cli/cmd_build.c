@@ -170,6 +170,7 @@ static int tune_first(struct cli *c, struct request *b)
 	t->automatic = o->automatic;
 	t->fast = o->fast;
 	t->min_gain = o->min_gain;
+	t->decompose = o->decompose;
 	t->from = o->from;
 	t->to = o->to;
 	t->pattern = o->pattern;

@@ -43,6 +43,30 @@ static void print_counts(const struct tpat_built *r, const char *engine)
 		print_tuned(r);
 }
 
+/* "  3 more nodes need no plugin (SwiGLU 2, CenterCropPad 1): 11 plain nodes replace them" */
+static void print_plain(const struct tpat_built *r)
+{
+	int nodes = 0;
+	if (!r->plains)
+		return;
+	printf("  %d node%s replaced by ", r->plains, r->plains == 1 ? "" : "s");
+	for (int i = 0; i < r->plains; i++)
+		nodes += r->plain[i].nodes;
+	printf("%d plain node%s: no plugin needed (", nodes, nodes == 1 ? "" : "s");
+	for (int i = 0, listed = 0; i < r->plains; i++) {
+		int same = 0;
+		bool first = true;
+		for (int k = 0; k < r->plains; k++) {
+			bool equal = strcmp(r->plain[k].type, r->plain[i].type) == 0;
+			same += equal;
+			first &= !equal || k >= i;
+		}
+		if (first)
+			printf("%s%s %d", listed++ ? ", " : "", r->plain[i].type, same);
+	}
+	printf(")\n");
+}
+
 /* The regions that --auto chose: all of them, or the first few. */
 static void print_joined(const struct tpat_built *r, bool all)
 {
@@ -97,7 +121,9 @@ static void print_files(const struct tpat_built *r)
 		width = cli_wider(width, r->earlier.at[i]);
 	if (r->folder)
 		width = cli_wider(width - 1, r->folder) + 1; /* including its slash */
-	const char *plain = "still a plain ONNX model: the plugins' nodes carry the original operators";
+	const char *plain = r->plugins || r->earlier.n
+	                            ? "still a plain ONNX model: the plugins' nodes carry the original operators"
+	                            : "a plain ONNX model without plugins";
 	printf("wrote %-*s %s\n", cli_field(width, r->output), r->output,
 	       r->portable ? "for TensorRT only: the plugins' nodes do not carry the original operators" : plain);
 	if (r->portable)
@@ -136,8 +162,9 @@ void cli_print_built_json(const struct tpat_built *r)
 	json_t *joined = json_array();
 	for (int i = 0; i < r->joins; i++) {
 		const struct tpat_joined *j = &r->joined[i];
-		json_array_append_new(joined, cli_json("{s:s, s:i, s:i, s:s, s:f, s:f}", "region", j->region, "nodes",
-		                                       j->nodes, "refused", j->refused, "why", j->why, "apart_ns",
+		json_array_append_new(joined, cli_json("{s:s, s:i, s:i, s:i, s:i, s:s, s:f, s:f}", "region", j->region,
+		                                       "nodes", j->nodes, "refused", j->refused, "edges", j->edges,
+		                                       "edges_apart", j->edges_apart, "why", j->why, "apart_ns",
 		                                       j->apart_ns, "together_ns", j->together_ns));
 	}
 	static const char format[] =
@@ -153,6 +180,11 @@ void cli_print_built_json(const struct tpat_built *r)
 	                 r->from_db, "passed_over", r->passed_over, "deploy", r->deploy);
 	if (r->host)
 		json_object_set_new(built, "host", json_string(r->host));
+	json_t *plain = json_array();
+	for (int i = 0; i < r->plains; i++)
+		json_array_append_new(plain, cli_json("{s:s, s:s, s:i}", "node", r->plain[i].node, "type",
+		                                      r->plain[i].type, "nodes", r->plain[i].nodes));
+	json_object_set_new(built, "plain", plain);
 	json_object_set_new(built, "compiled", json_integer(r->compiled));
 	json_object_set_new(built, "cached", json_integer(r->cached));
 	cli_print_json(built);
@@ -161,6 +193,7 @@ void cli_print_built_json(const struct tpat_built *r)
 void cli_print_built(const struct tpat_built *r, const char *engine, bool verbose)
 {
 	print_counts(r, engine);
+	print_plain(r);
 	print_joined(r, verbose);
 	if (verbose)
 		print_plugins(r);

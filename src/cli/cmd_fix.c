@@ -118,8 +118,12 @@ static void print_built(struct cli *c, const struct fix *f, const struct tpat_bu
 	int n = count_types(r, &types);
 	printf("%s: %s refuses %d of %d nodes%s%s%s\n", r->model, f->engine, r->refused, f->nodes, n ? " (" : "",
 	       str_text(&types), n ? ")" : "");
-	printf("replaced  %d node%s by %d plugin%s\n", r->nodes, r->nodes == 1 ? "" : "s", r->plugins,
-	       r->plugins == 1 ? "" : "s");
+	if (r->plugins || !r->plains)
+		printf("replaced  %d node%s by %d plugin%s\n", r->nodes, r->nodes == 1 ? "" : "s", r->plugins,
+		       r->plugins == 1 ? "" : "s");
+	if (r->plains)
+		printf("replaced  %d node%s by nodes that %s supports, without a plugin\n", r->plains,
+		       r->plains == 1 ? "" : "s", f->engine);
 	printf("wrote     %s", r->output);
 	for (int i = 0; i < r->libraries.n; i++)
 		printf(", %s", r->libraries.at[i]);
@@ -172,6 +176,10 @@ static int build(struct cli *c, struct fix *f)
 		return status;
 	if (!f->json)
 		print_built(c, f, r);
+	if (f->json && !r->plugins)
+		cli_print_json(cli_json("{s:s, s:i, s:i, s:i, s:s, s:s, s:i, s:i}", "model", f->o.model, "nodes",
+		                        f->nodes, "refused", f->refused, "left", f->left, "output", model, "script",
+		                        f->script, "plugins", 0, "plain", r->plains));
 	status = r->plugins ? verify(c, f, model) : 0;
 	if (!f->json)
 		printf("next      sh %s%s\n", str_shell_path(c->arena, f->script),
@@ -197,6 +205,9 @@ int cli_fix(struct cli *c, int argc, char **argv)
 		{ "profile", 0, CLI_LIST, &f.o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input (default: guesses\n"
 		  "from names and places of its axes)" },
+		{ "decompose", 0, CLI_TEXT, &f.o.decompose, "HOW|auto no all",
+		  "replace refused nodes by nodes of TensorRT's own, without a plugin:\n"
+		  "auto (where that is estimated to be no slower), no or all" },
 		{ "device", 'd', CLI_TEXT, &f.device, "DEVICE|cuda emulator cpu", "verify on cuda, emulator or cpu" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &f.o.workers, 0, CLI_MOST_JOBS }, "N",
 		  "number of threads (default: one per processor)" },

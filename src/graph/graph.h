@@ -327,6 +327,34 @@ enum type graph_edge_type(const struct graph *g, const struct graph_value *v, co
 /* Returns the number of its elements in one element at the edge, along the last axis: 1, but for packed types. */
 int graph_edge_packs(const struct graph *g, const struct graph_value *v, const struct graph_program_options *o);
 
+/* ---- Plain nodes ----------------------------------------------------------------- */
+
+/* A node that the engine refuses, and that nodes which it supports may replace. */
+struct graph_plain {
+	struct graph *graph;
+	int node;
+	const char *label, *op;
+	bool wanted; /* the caller may set it to false, never back */
+	int nodes;   /* number of plain nodes in its place, once they are in the model */
+};
+struct graph_plains;
+/* Finds all such nodes; memory comes from the graph's arena. All are wanted. `any`: also nodes that the engine
+ * supports. */
+struct graph_plains *graph_plains_new(struct graph *g, bool any);
+struct graph_plain *graph_plains_list(struct graph_plains *x, int *n);
+/* Puts plain nodes in place of those that are wanted into the model, and returns how many it replaced. The others have
+ * none, or one of their neighbours has none, and are not wanted any more. The graph stays as it was and is out of date:
+ * make another one of the model. */
+int graph_plains_put(struct graph_plains *x);
+/* Puts the replaced nodes back. */
+void graph_plains_take_out(struct graph_plains *x);
+/* Takes those off the list whose plain nodes the engine refuses in `now`, the graph made with them, and returns their
+ * number: if there are any, take all out, and put the rest in again. */
+int graph_plains_check(struct graph_plains *x, struct graph *now);
+/* Estimates a region's time as nodes of the engine alone, with the plain nodes that are in `now`. */
+double graph_plains_ns(const struct graph_plains *x, const struct graph_region *r, struct graph *now,
+                       const struct graph_rates *rates);
+
 /* ---- Rewrite ----------------------------------------------------------------- */
 
 /* The plugin that replaces a region. Regions with equal programs (ir_hash) may share a name, and then share a

@@ -180,6 +180,9 @@ int graph_join_regions(struct graph_regions *out, struct graph *g, const bool *s
 int graph_join_seeds(struct graph_regions *out, struct graph *g, const bool *seed, const int *owner,
                      const bool *blocked, bool fast, const struct graph_rates *rates, struct err *e);
 
+/* graph_join_select.c: the estimated time of nodes (ascending) that the engine runs. */
+double graph_engine_ns(struct graph *g, const int *node, int n, const struct graph_rates *rates);
+
 /* graph_fast.c: adds regions of two or more nodes that the engine supports, see graph_selection.fast. */
 int graph_join_fast(struct graph_regions *out, struct graph *g, const int *owner, const bool *blocked,
                     const struct graph_rates *rates, struct err *e);

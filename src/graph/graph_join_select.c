@@ -141,6 +141,16 @@ int graph_join_seeds(struct graph_regions *out, struct graph *g, const bool *see
 	return rc;
 }
 
+double graph_engine_ns(struct graph *g, const int *node, int n, const struct graph_rates *rates)
+{
+	struct arena *scratch = arena_new();
+	struct join j = join_new(g, rates, NULL, NULL, scratch);
+	double ns = join_apart_ns(&j, node, n);
+
+	arena_free(scratch);
+	return ns;
+}
+
 int graph_region_cut(struct graph_regions *out, const struct graph_region *r, const struct graph_rates *rates)
 {
 	struct graph *g = r->graph;

@@ -30,6 +30,7 @@ struct build {
 	struct tpat_output out;
 	struct onnx_model *model;
 	struct graph *graph;
+	struct tpat_plain plain; /* nodes that need no plugin */
 	struct graph_regions regions;
 	struct graph_plugin *call; /* one a region */
 	struct made **made;        /* plugin of each region; null: folded */
@@ -73,6 +74,7 @@ void build_names(struct build *b); /* after all plugins have their schedules */
 int build_find_earlier(struct build *b);
 /* build_report.c: fills the build's result. */
 void build_report(struct build *b);
+void build_count(struct build *b); /* counts the nodes of the user's model */
 /* "ConvInteger(x: u8[1,64,N], w: i8[64,64,3]) -> (y: i32[1,64,N])": the program's first line. */
 const char *build_about(const struct ir_program *p, struct arena *a);
 /* Reports progress to the caller; fails if it asks to stop. */

@@ -14,7 +14,7 @@ const char *build_about(const struct ir_program *p, struct arena *a)
 	return arena_strndup(a, text, strcspn(text, "\n"));
 }
 
-static void count_nodes(struct build *b)
+void build_count(struct build *b)
 {
 	struct map count = map_new(b->arena);
 	struct tpat_texts list = { 0 };
@@ -83,6 +83,29 @@ static void count_types(struct str *out, struct build *b, const struct graph_reg
 		str_printf(out, " ...");
 }
 
+/* The tensors at a plugin's edge, without constants. */
+static int count_edges(const struct graph_region *r)
+{
+	int n = r->outputs.n;
+	vec_each (v, &r->inputs)
+		n += !(*v)->is_constant;
+	return n;
+}
+
+static int count_edges_apart(const struct graph_region *r)
+{
+	int n = 0;
+	vec_each (i, &r->nodes) {
+		struct graph_region *one;
+		struct err ignored = { 0 };
+		const char *reason;
+		if (graph_support(r->graph, *i, &reason) == ENGINE_NO &&
+		    graph_region_new(&one, r->graph, i, 1, &ignored) == 0)
+			n += count_edges(one);
+	}
+	return n;
+}
+
 static void report_joined(struct build *b)
 {
 	struct tpat_joined *joined = NEWN(b->arena, struct tpat_joined, b->regions.n + 1);
@@ -100,6 +123,8 @@ static void report_joined(struct build *b)
 			                            .nodes = r->nodes.n,
 			                            .refused = r->refused,
 			                            .why = str_text(&why),
+			                            .edges = count_edges(r),
+			                            .edges_apart = count_edges_apart(r),
 			                            .apart_ns = r->apart_ns,
 			                            .together_ns = r->together_ns };
 	}
@@ -143,7 +168,8 @@ void build_report(struct build *b)
 		r->nodes += (*region)->nodes.n;
 		r->folded += (*region)->folded;
 	}
-	count_nodes(b);
+	r->plain = b->plain.node;
+	r->plains = b->plain.n;
 	report_joined(b);
 	for (int i = 0; i < b->plugins.n; i++) {
 		struct made *m = b->plugins.at[i];

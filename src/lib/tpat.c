@@ -82,20 +82,29 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 	return t->err.code;
 }
 
+int tpat_graph(struct graph **graph, struct onnx_model *model, const struct tpat_open_options *open, struct arena *a,
+               struct err *e)
+{
+	struct graph_shape *shapes = NEWN(a, struct graph_shape, open->shape->n + 1);
+	struct graph_options o = { .shapes = open->shape->n, .shape = shapes, .version = open->version };
+	for (int i = 0; i < open->shape->n; i++)
+		TRY(tpat_parse_shape(&shapes[i], open->shape->at[i], a, e));
+	return graph_new(graph, model, &o, e);
+}
+
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
               const struct tpat_strings *value, const char *version, struct arena *a, struct err *e)
 {
-	struct graph_shape *shapes = NEWN(a, struct graph_shape, shape->n + 1);
-	struct graph_options o = { .shapes = shape->n, .shape = shapes, .version = version };
-	for (int i = 0; i < shape->n; i++)
-		TRY(tpat_parse_shape(&shapes[i], shape->at[i], a, e));
+	struct graph_shape ignored;
+	for (int i = 0; i < shape->n; i++) /* before the file */
+		TRY(tpat_parse_shape(&ignored, shape->at[i], a, e));
 	int rc = onnx_model_read(model, path, e);
 	if (rc == 0)
 		rc = onnx_model_check(*model, e);
 	if (rc == 0)
 		rc = tpat_bind_values(*model, value, a, e);
 	if (rc == 0)
-		rc = graph_new(graph, *model, &o, e);
+		rc = tpat_graph(graph, *model, &(struct tpat_open_options){ shape, version }, a, e);
 	err_about(e, ERR_FILE, path);
 	return rc;
 }

@@ -236,10 +236,13 @@ static int bench_model(struct bench *b)
 {
 	const struct tpat_bench_options *o = b->o;
 	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from, &o->to,
-		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  NULL };
+		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  NULL,     0 };
 	char why[256];
 	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
+	struct tpat_open_options open = { &o->shape, NULL };
+	struct tpat_plain plain;
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, NULL, b->arena, b->err));
+	TRY(tpat_decompose(&plain, &b->graph, &open, &c, o->decompose, b->arena, b->err));
 	if (tpat_chooses(&c))
 		TRY(tpat_choose(&b->regions, b->graph, &c, b->arena, b->err));
 	else

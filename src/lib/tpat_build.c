@@ -61,8 +61,8 @@ static void count_compiled(void *user, bool found)
 static int select_regions(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from,  &o->to,
-		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  &b->target };
+	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from,   &o->to,
+		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  &b->target, 0 };
 	if (!tpat_chooses(&c)) {
 		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
 		return err_advise(b->err,
@@ -70,6 +70,9 @@ static int select_regions(struct build *b)
 		                  "refuses (tpat list %s shows them).",
 		                  b->graph->engine->name, str_shell_path(b->arena, b->model->path));
 	}
+	struct tpat_open_options open = { &o->shape, o->tensorrt };
+	TRY(tpat_decompose(&b->plain, &b->graph, &open, &c, o->decompose, b->arena, b->err));
+	c.plain = b->plain.n;
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);
 }
 
@@ -86,6 +89,7 @@ int build_select(struct build *b)
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, o->tensorrt, b->arena, b->err));
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(tpat_engine_report(b->graph, o->engine_report, b->arena, b->err));
+	build_count(b);
 	return select_regions(b);
 }
 
@@ -233,6 +237,7 @@ static int rewrite(struct build *b)
 	};
 	TRY(build_progress(b, "write", b->out.model, 0, 1));
 	TRY(graph_rewrite(b->graph, &b->regions, b->call, &o, b->err));
+	tpat_plain_restore_names(&b->plain);
 	return tpat_write_shapes(b->model, &b->o->shape, b->arena, b->err);
 }
 

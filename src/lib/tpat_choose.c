@@ -31,19 +31,14 @@ bool tpat_chooses(const struct tpat_choice *c)
 	       c->pattern->n;
 }
 
-int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e)
+int tpat_select(struct graph_regions *out, struct graph_rates *rates, struct graph *g, const struct tpat_choice *c,
+                struct arena *a, struct err *e)
 {
-	const char *path = g->model->path;
 	struct graph_region_names *region = NEWN(a, struct graph_region_names, c->region->n + 1);
 	for (int i = 0; i < c->region->n; i++)
 		region[i] = split_names(c->region->at[i], a);
-	if (c->min_gain && !c->fast)
-		return err_set(e, ERR_USAGE, "--min-gain is for --auto=fast.");
-	struct graph_rates rates;
-	struct tpat_gain gain;
-	TRY(tpat_gain_read(&gain, c->min_gain, e));
 	if (c->automatic || c->all)
-		TRY(tpat_rates(&rates, g, c->target, c->profile, a, e));
+		TRY(tpat_rates(rates, g, c->target, c->profile, a, e));
 	struct graph_selection s = {
 		.names = c->node->n,
 		.name = c->node->at,
@@ -54,7 +49,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		.excepts = c->except->n,
 		.except = c->except->at,
 		.automatic = c->automatic,
-		.rates = c->automatic || c->all ? &rates : NULL,
+		.rates = c->automatic || c->all ? rates : NULL,
 		.all = c->all,
 		.fast = c->fast,
 	};
@@ -66,13 +61,24 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		s.patterns = c->pattern->n;
 		s.pattern = c->pattern->at;
 	}
-	TRY(graph_select(out, g, &s, e));
+	return graph_select(out, g, &s, e);
+}
+
+int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e)
+{
+	const char *path = g->model->path;
+	struct graph_rates rates;
+	struct tpat_gain gain;
+	if (c->min_gain && !c->fast)
+		return err_set(e, ERR_USAGE, "--min-gain is for --auto=fast.");
+	TRY(tpat_gain_read(&gain, c->min_gain, e));
+	TRY(tpat_select(out, &rates, g, c, a, e));
 	if (c->automatic || c->all)
 		tpat_settle(out, &rates, a);
 	if (c->fast)
 		tpat_keep_worth(out, &rates, c->target, &gain, a);
 	graph_exchange(out);
-	if (out->n)
+	if (out->n || c->plain)
 		return 0;
 	TRY(check_nodes(g, e));
 	if (c->fast) {

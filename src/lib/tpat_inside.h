@@ -55,6 +55,14 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
               const struct tpat_strings *value, const char *version, struct arena *a, struct err *e);
 
+/* The graph of a model that is open already, after its nodes have changed. */
+struct tpat_open_options {
+	const struct tpat_strings *shape;
+	const char *version; /* of the engine; null: the default */
+};
+int tpat_graph(struct graph **graph, struct onnx_model *model, const struct tpat_open_options *open, struct arena *a,
+               struct err *e);
+
 /* Opens a device that runs kernels, and describes it for schedules. *out null: the interpreter ("interpreter"). `name`:
  * as tpat_run_options.device. */
 int tpat_open_device(struct dev **out, struct sched_target *target, const char *name, struct err *e);
@@ -72,6 +80,7 @@ struct tpat_choice {
 	const char *min_gain;               /* as text; null: the usual one */
 	const struct tpat_strings *profile; /* for estimates of `automatic`; null: none */
 	const struct sched_target *target;  /* the same; null: the default GPU */
+	int plain;                          /* number of nodes that need no plugin any more: see tpat_decompose() */
 };
 bool tpat_chooses(const struct tpat_choice *c); /* true if any node is selected */
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a,
@@ -79,6 +88,29 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 /* Makes a region of each supported node whose result is not constant; in a body, only if the node that holds it is
  * unsupported. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
+
+/* Selects only; an empty selection is no error. */
+int tpat_select(struct graph_regions *out, struct graph_rates *rates, struct graph *g, const struct tpat_choice *c,
+                struct arena *a, struct err *e);
+
+/* ---- tpat_plain.c: nodes of the engine's own in place of those that it refuses. */
+struct tpat_named {
+	Onnx__NodeProto *node;
+	char *name; /* in the user's model */
+};
+struct tpat_plain {
+	const struct tpat_plain_node *node; /* those replaced */
+	int n;
+	struct {
+		VEC(struct tpat_named);
+	} named; /* nodes that have their label as a name meanwhile */
+};
+/* Replaces nodes of the model, and the graph by that of the new model. `how`: as tpat_build_options.decompose. Without
+ * c->automatic it does nothing. */
+int tpat_decompose(struct tpat_plain *out, struct graph **graph, const struct tpat_open_options *open,
+                   const struct tpat_choice *c, const char *how, struct arena *a, struct err *e);
+/* Gives nodes the names back that they had in the user's model, before it is written. */
+void tpat_plain_restore_names(const struct tpat_plain *p);
 
 /* tpat_report.c: notes which nodes an engine refused, from its log; null: no log. Errors: ERR_USAGE for a log that
  * names no node of the model. */
@@ -133,6 +165,29 @@ int tpat_run_compare(struct tpat_ran *r, const struct tpat_run_options *o, const
                      struct graph_value *const *value, int n, struct arena *a, struct err *e);
 /* tpat_run_trace.c: writes the launches as Chrome's trace events, one after another. */
 int tpat_run_trace(const char *path, const char *model, const struct tpat_ran *r, struct arena *a, struct err *e);
+
+/* ---- tpat_phases.c: models in which the values of integers decide extents. */
+
+/* The first node that cannot be lowered and that something needs; null: there is none. */
+const struct graph_node *tpat_phase_end(const struct graph *g);
+/* The integers that it reads, at most n->reads.n, whose values may decide extents. Returns their number. */
+int tpat_phase_values(struct graph_value **want, const struct graph_node *n);
+/* Makes a tensor of the model a constant. */
+void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor *t);
+
+/* The phases of a session. `m`: the model, whose file is read again; all three must outlive them. */
+struct run_device;
+struct tpat_phases;
+struct tpat_phases *tpat_phases_new(const struct run_device *on, const struct onnx_model *m,
+                                    const struct tpat_strings *value, struct arena *a);
+void tpat_phases_free(struct tpat_phases *x); /* null is fine */
+/* Returns an input of the model, on the host. */
+typedef int (*tpat_input_fn)(struct tensor *out, void *user, const char *name, struct err *e);
+/* Runs all phases but the last for inputs of these shapes, and returns the last one's session and graph, whose inputs
+ * are some of the model's. They live until the next such call. */
+int tpat_phases_run(struct run_session **run, struct graph **graph, struct tpat_phases *x,
+                    const struct graph_shape *shape, int shapes, tpat_input_fn input, void *user,
+                    struct tpat_talk *talk, struct err *e);
 
 /* ---- tpat_value.c: tensors from the user's text, "sr=16000". */
 

@@ -105,6 +105,7 @@ static void put_options(struct str *out, const struct tpat_build_options *o)
 	put_list(out, "-t", &o->type);
 	str_add(out, !o->automatic ? "" : o->fast ? " --auto=fast" : " --auto");
 	put_text(out, "--min-gain", o->min_gain);
+	put_text(out, "--decompose", o->decompose);
 	put_list(out, "--region", &o->region);
 	put_list(out, "--from", &o->from);
 	put_list(out, "--to", &o->to);

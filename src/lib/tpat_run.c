@@ -136,18 +136,9 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 	return 0;
 }
 
-/* ---- Extents that depend on data: the model runs in phases. The first node that cannot be lowered without the values
- * of its integers ends a phase; the values become constants of the model, and the graph is made anew. */
+/* ---- Extents that depend on data: the model runs in phases (tpat_phases.c). */
 
 enum { MOST_PHASES = 100 };
-
-static const struct graph_node *first_refused(const struct graph *g)
-{
-	vec_each (n, &g->nodes)
-		if (!n->known && !n->folded && graph_node_used(g, n->index))
-			return n;
-	return NULL;
-}
 
 static int inputs_of(struct tensor **in, struct whole *w)
 {
@@ -160,29 +151,10 @@ static int inputs_of(struct tensor **in, struct whole *w)
 
 static void make_constant(struct whole *w, const char *name, const struct tensor *t)
 {
-	struct onnx_model *m = w->model;
-	Onnx__GraphProto *g = m->proto->graph;
-	Onnx__TensorProto *value = onnx_tensor_store(t, name, m->arena);
 	for (int i = 0; i < w->shapes.n; i++)
 		if (strcmp(w->shapes.at[i].name, name) == 0) /* no input any more */
 			w->shapes.at[i--] = w->shapes.at[--w->shapes.n];
-	for (size_t i = 0; i < g->n_input; i++)
-		if (strcmp(onnx_text(g->input[i]->name), name) == 0) {
-			onnx_graph_bind_input(m, g, (int)i, value);
-			return;
-		}
-	for (size_t i = 0; i < g->n_node; i++)
-		for (size_t k = 0; k < g->node[i]->n_output; k++)
-			if (strcmp(onnx_text(g->node[i]->output[k]), name) == 0)
-				g->node[i]->output[k] = arena_printf(m->arena, "%s of an earlier phase", name);
-	onnx_graph_add_initializer(m, g, value);
-}
-
-/* Integers of at most one axis, which may decide extents. */
-static bool may_decide(const struct graph_value *v)
-{
-	return !v->is_constant && v->rank >= 0 && v->rank < 2 &&
-	       (v->type == TYPE_I64 || v->type == TYPE_I32 || v->type == TYPE_BOOL);
+	tpat_phase_bind(w->model, name, t);
 }
 
 static int run_phase(struct whole *w, const struct graph_node *n)
@@ -190,10 +162,7 @@ static int run_phase(struct whole *w, const struct graph_node *n)
 	struct graph *g = w->graph;
 	struct graph_value **want = NEWN(w->arena, struct graph_value *, n->reads.n + 1);
 	struct tensor *in, *out = NEWN(w->arena, struct tensor, n->reads.n + 1);
-	int wants = 0;
-	vec_each (v, &n->reads)
-		if (may_decide(*v))
-			want[wants++] = *v;
+	int wants = tpat_phase_values(want, n);
 	if (!wants)
 		return graph_node_check(g, n->index, w->err);
 	TRY(inputs_of(&in, w));
@@ -210,7 +179,7 @@ static int run_phase(struct whole *w, const struct graph_node *n)
 static int run_phases(struct whole *w)
 {
 	const struct graph_node *n;
-	for (int phase = 0; (n = first_refused(w->graph)) && phase < MOST_PHASES; phase++) {
+	for (int phase = 0; (n = tpat_phase_end(w->graph)) && phase < MOST_PHASES; phase++) {
 		struct graph *before = w->graph;
 		TRY(run_phase(w, n));
 		w->phases++;

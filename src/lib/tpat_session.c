@@ -11,7 +11,8 @@ struct tpat_session {
 	struct onnx_model *model;
 	struct graph *graph;
 	struct run_device on;
-	struct run_session *run;
+	struct run_session *run;    /* null with phases, which have sessions of their own */
+	struct tpat_phases *phases; /* null: the model needs none */
 	struct tpat_session_about about;
 	bool stay;
 	bool broken;        /* memory ran out in the middle of a run */
@@ -26,6 +27,7 @@ void tpat_session_close(struct tpat_session *s)
 	if (!s)
 		return;
 	run_close(s->run);
+	tpat_phases_free(s->phases);
 	if (s->on.dev)
 		s->on.dev->close(s->on.dev);
 	graph_free(s->graph);
@@ -55,6 +57,13 @@ static const struct tpat_tensor *about_tensors(struct arena *a, struct graph_val
 	return out;
 }
 
+/* True if a node needs the values of integers. */
+static bool runs_in_phases(const struct graph *g)
+{
+	const struct graph_node *end = tpat_phase_end(g);
+	return end && tpat_phase_values(NEWN(g->arena, struct graph_value *, end->reads.n + 1), end) > 0;
+}
+
 /* Fails for the first input or node that would stop every run. */
 static int check_graph(const struct graph *g, const char *model, struct err *e)
 {
@@ -65,12 +74,11 @@ static int check_graph(const struct graph *g, const char *model, struct err *e)
 			err_set(e, ERR_USAGE, "%s: the shape of input \"%s\" is not known.", model, (*v)->name);
 			return err_advise(e, "Give its shape, or its value.");
 		}
-	vec_each (n, &g->nodes)
-		if (!n->known && !n->folded && graph_node_used(g, n->index)) {
-			err_about(e, ERR_FILE, model);
-			return graph_node_check(g, n->index, e);
-		}
-	return 0;
+	const struct graph_node *end = tpat_phase_end(g);
+	if (!end || runs_in_phases(g))
+		return 0;
+	err_about(e, ERR_FILE, model);
+	return graph_node_check(g, end->index, e);
 }
 
 static int open_session(struct tpat_session *s, const struct tpat_session_options *o, struct err *e)
@@ -79,7 +87,10 @@ static int open_session(struct tpat_session *s, const struct tpat_session_option
 	TRY(check_graph(s->graph, o->model, e));
 	TRY(tpat_open_device(&s->on.dev, &s->on.target, o->device, e));
 	struct graph *g = s->graph;
-	s->run = run_open(&s->on, g, s->arena);
+	if (runs_in_phases(g))
+		s->phases = tpat_phases_new(&s->on, s->model, &o->value, s->arena);
+	else
+		s->run = run_open(&s->on, g, s->arena);
 	s->stay = o->stay;
 	s->about = (struct tpat_session_about){
 		.device = s->on.dev ? s->on.dev->props.name : "interpreter",
@@ -132,6 +143,7 @@ struct run_call {
 	const struct tpat_session_ran **out;
 	const struct tpat_tensor *input;
 	int inputs;
+	struct tpat_talk *talk;
 	struct err *err;
 };
 
@@ -267,11 +279,11 @@ static int take_input(struct run_tensor *out, const struct run_call *c, const st
 /* ---- A run's outputs. */
 
 /* The caller's memory may change after the call: a result that is in it gets memory of its own, on the host. */
-static int own(struct run_tensor *x, const struct run_call *c, const struct run_tensor *in)
+static int own(struct run_tensor *x, const struct run_call *c, const struct run_tensor *in, int inputs)
 {
 	const struct tensor borrowed = x->tensor;
 	int64_t bytes = tensor_bytes(&borrowed);
-	for (int i = 0; i < c->s->graph->inputs.n && bytes > 0; i++) {
+	for (int i = 0; i < inputs && bytes > 0; i++) {
 		if (x->at && x->at == in[i].at) {
 			x->at = NULL;
 			if (!borrowed.data) {
@@ -289,10 +301,62 @@ static int own(struct run_tensor *x, const struct run_call *c, const struct run_
 	return 0;
 }
 
+/* ---- A run in phases. */
+
+struct phase_inputs {
+	const struct run_call *c;
+	struct run_tensor *in; /* of the model's inputs, in their order */
+};
+
+static struct run_tensor *phase_input(const struct phase_inputs *x, const char *name)
+{
+	const struct graph *g = x->c->s->graph;
+	for (int i = 0; i < g->inputs.n; i++)
+		if (strcmp(g->inputs.at[i]->name, name) == 0)
+			return &x->in[i];
+	ck(false);
+	return NULL;
+}
+
+static int host_input(struct tensor *out, void *user, const char *name, struct err *e)
+{
+	const struct phase_inputs *x = user;
+	struct run_tensor *t = phase_input(x, name);
+	struct dev *d = x->c->s->on.dev;
+	if (t->at && !t->tensor.data) {
+		TRY(tensor_new(&t->tensor, t->tensor.type, t->tensor.rank, t->tensor.dim, x->c->s->last, e));
+		if (tensor_bytes(&t->tensor))
+			TRY(d->copy_out(d, t->tensor.data, t->at, (size_t)tensor_bytes(&t->tensor), e));
+	}
+	*out = t->tensor;
+	return 0;
+}
+
+/* Replaces the graph and its inputs by those of the last phase. */
+static int run_phases(struct run_session **run, struct graph **g, struct run_tensor **in, const struct run_call *c)
+{
+	struct tpat_session *s = c->s;
+	struct phase_inputs x = { c, *in };
+	struct graph_shape *shape = NEWN(s->last, struct graph_shape, (*g)->inputs.n + 1);
+	int n = (*g)->inputs.n;
+	for (int i = 0; i < n; i++) {
+		shape[i].name = (*g)->inputs.at[i]->name;
+		shape[i].rank = (*in)[i].tensor.rank;
+		for (int k = 0; k < shape[i].rank; k++)
+			shape[i].dim[k].value = (*in)[i].tensor.dim[k];
+	}
+	TRY(tpat_phases_run(run, g, s->phases, shape, n, host_input, &x, c->talk, c->err));
+	*in = NEWN(s->last, struct run_tensor, (*g)->inputs.n + 1);
+	for (int i = 0; i < (*g)->inputs.n; i++)
+		(*in)[i] = *phase_input(&x, (*g)->inputs.at[i]->name);
+	return 0;
+}
+
 static int run_session(const struct run_call *c)
 {
 	struct tpat_session *s = c->s;
-	const struct graph *g = s->graph;
+	struct graph *g = s->graph;
+	struct run_session *run = s->run;
 	struct run_counts counts = { 0 };
 	struct run_tensor *in = NEWN(s->last, struct run_tensor, g->inputs.n + 1),
 	                  *out = NEWN(s->last, struct run_tensor, g->outputs.n + 1);
@@ -301,9 +365,11 @@ static int run_session(const struct run_call *c)
 	TRY(check_names(c));
 	for (int i = 0; i < g->inputs.n; i++)
 		TRY(take_input(&in[i], c, g->inputs.at[i]));
-	TRY(run_tensors(out, &counts, s->run, in, !s->stay, c->err));
+	if (s->phases)
+		TRY(run_phases(&run, &g, &in, c));
+	TRY(run_tensors(out, &counts, run, in, !s->stay, c->err));
 	for (int i = 0; i < g->outputs.n; i++) {
-		TRY(own(&out[i], c, in));
+		TRY(own(&out[i], c, in, g->inputs.n));
 		tensor[i] = (struct tpat_tensor){ .name = g->outputs.at[i]->name,
 			                          .type = (enum tpat_type)out[i].tensor.type,
 			                          .rank = out[i].tensor.rank,
@@ -327,6 +393,7 @@ static int run_call(struct tpat *t, void *arg)
 	struct run_call *c = arg;
 	struct tpat_session *s = c->s;
 	c->err = &t->err;
+	c->talk = &t->talk;
 	if (s->broken) {
 		err_set(&t->err, ERR_DEVICE, "%s: memory ran out in an earlier run of this session.", s->model->path);
 		return err_advise(&t->err, "Close the session and open another one.");
@@ -335,7 +402,8 @@ static int run_call(struct tpat *t, void *arg)
 	arena_free(s->last);
 	s->last = arena_new();
 	s->extents = map_new(s->last);
-	tpat_watch(s->run, &t->talk);
+	if (s->run)
+		tpat_watch(s->run, &t->talk);
 	int rc = run_session(c);
 	s->broken = false;
 	return rc;

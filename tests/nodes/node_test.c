@@ -300,7 +300,7 @@ struct test {
 struct suite {
 	struct arena *arena;
 	backend_fn *run;
-	bool whole;
+	bool whole, plain;
 	int every, seen;
 	struct {
 		VEC(struct test);
@@ -335,6 +335,20 @@ static int is_missing(void *arg, ProtobufCMessage *message)
 	return -1;
 }
 
+/* Replaces nodes of the model by plain ones, whether the engine supports them or not, and the graph by that of the new
+ * model, which it also writes next to the old one. *out null: none can be replaced. */
+static int put_plain(struct graph_plains **out, struct graph **g, struct onnx_model *m, const struct data *d,
+                     const struct test *t, struct arena *a, struct err *e)
+{
+	*out = graph_plains_new(*g, true);
+	if (graph_plains_put(*out)) {
+		TRY(onnx_model_write(m, arena_printf(a, "%s/plain.onnx", t->dir), NULL, e));
+		return new_graph(g, m, d, a, e);
+	}
+	*out = NULL;
+	return 0;
+}
+
 static int run_set(const struct test *t, struct result *r, struct onnx_model *m, const char *dir, const struct suite *s,
                    struct arena *a, struct err *e)
 {
@@ -353,11 +367,26 @@ static int run_set(const struct test *t, struct result *r, struct onnx_model *m,
 		graph_free(g);
 		return 0;
 	}
+	struct graph *before = g;
+	struct graph_plains *plains = NULL;
+	if (s->plain && (rc = put_plain(&plains, &g, m, &d, t, a, e)) < 0) {
+		graph_free(before);
+		return rc;
+	}
+	if (s->plain && !plains) {
+		r->verdict = PASSED_OVER;
+		graph_free(g);
+		return 0;
+	}
 	for (int i = 0; i < d.inputs; i++)
 		map_put(&tensors, d.input_name[i], &d.input[i]);
 	rc = s->whole ? run_whole(g, &tensors, s->run, a, e) : run_model(g, &tensors, s->run, a, e);
 	if (rc == 0)
 		rc = compare_outputs(g, &d, &tensors, t->name, t->tolerance, a, e);
+	if (plains) {
+		graph_plains_take_out(plains);
+		graph_free(before);
+	}
 	graph_free(g);
 	return rc;
 }
@@ -607,6 +636,8 @@ int main(int argc, char **argv)
 			verbose = 1;
 		} else if (strcmp(argv[i], "--whole") == 0) {
 			s.whole = true;
+		} else if (strcmp(argv[i], "--plain") == 0) {
+			s.plain = true;
 		} else if (i + 1 < argc && strcmp(argv[i], "--table") == 0) {
 			s.table = argv[++i];
 		} else if (i + 1 < argc && strcmp(argv[i], "--like") == 0) {
@@ -644,10 +675,10 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!path || !s.run || s.every < 1) {
-		fprintf(stderr,
-		        "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--every N] [--filter PATTERN] "
-		        "[--jobs N] [--verbose] [--rule NAME] [--table FILE] [--like FILE] [--but FILE] "
-		        "FOLDER/index.tsv, or node_test --rules\n");
+		fprintf(stderr, "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--plain] [--every N] "
+		                "[--filter PATTERN] "
+		                "[--jobs N] [--verbose] [--rule NAME] [--table FILE] [--like FILE] [--but FILE] "
+		                "FOLDER/index.tsv, or node_test --rules\n");
 		return 2;
 	}
 	s.like.by_name = s.but.by_name = map_new(s.arena);

@@ -77,9 +77,9 @@ class WholeModels(unittest.TestCase):
             return e / e.sum(-1, keepdims=True)
         self.reference = reference
 
-    def write(self, nodes, inputs, outputs, opset=19):
+    def write(self, nodes, inputs, outputs, opset=19, constants=()):
         graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(n, t, s) for n, t, s in inputs],
-                                  [helper.make_tensor_value_info(n, t, s) for n, t, s in outputs])
+                                  [helper.make_tensor_value_info(n, t, s) for n, t, s in outputs], list(constants))
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
         made.ir_version = 9
         path = os.path.join(self.here.name, "net.onnx")
@@ -173,6 +173,31 @@ class WholeModels(unittest.TestCase):
                 y = session.run({"x": given})["y"]
                 self.assertEqual(y.dtype, ml_dtypes.bfloat16)
                 numpy.testing.assert_array_equal(y.astype(numpy.float32), [2, -5, 0.25])
+
+    def test_phases(self):
+        """Rows, then repeats, are as many as integers say that the model computes: runs with other integers, the same, other shapes."""
+        nodes = [helper.make_node("ReduceMax", ["labels"], ["rows"], name="rows", keepdims=0),
+                 helper.make_node("Unsqueeze", ["rows", "zero"], ["rows1"]),
+                 helper.make_node("Concat", ["rows1", "rest"], ["target"], axis=0),
+                 helper.make_node("Reshape", ["x", "target"], ["table"], name="shape"),
+                 helper.make_node("ReduceSum", ["table", "one"], ["sums"], keepdims=0),
+                 helper.make_node("Cast", ["sums"], ["whole"], to=TensorProto.INT64),
+                 helper.make_node("ReduceMax", ["whole"], ["times"], keepdims=0),
+                 helper.make_node("Unsqueeze", ["times", "zero"], ["times1"]),
+                 helper.make_node("Tile", ["sums", "times1"], ["y"], name="repeat")]
+        constants = [numpy_helper.from_array(numpy.array([x]), name) for name, x in (("zero", 0), ("one", 1), ("rest", -1))]
+        path = self.write(nodes, [("x", TensorProto.FLOAT, ["N"]), ("labels", TensorProto.INT64, ["M"])],
+                          [("y", TensorProto.FLOAT, ["K"])], constants=constants)
+        for device in ("interpreter", "emulator"):
+            with tpat.Session(path, device=device) as session:
+                for n, labels in (12, [1, 3, 2]), (12, [3, 1, 2]), (12, [4, 2]), (8, [2, 1]), (8, [2, 2]):
+                    x = (numpy.arange(n) % 4 / 4).astype(numpy.float32)
+                    sums = x.reshape(max(labels), -1).sum(1)
+                    given = {"x": Tensor(x) if n == 8 else x, "labels": labels}
+                    numpy.testing.assert_array_equal(session.run(given)["y"], numpy.tile(sums, int(sums.max())))
+                with self.assertRaises(tpat.ModelError):
+                    session.run({"x": x, "labels": [3]})
+                numpy.testing.assert_array_equal(session.run(given)["y"], numpy.tile(sums, int(sums.max())))
 
     def test_types_without_arrays(self):
         path = self.write([helper.make_node("Identity", ["x"], ["y"])], [("x", TensorProto.UINT4, [4])], [("y", TensorProto.UINT4, [4])], 21)

@@ -1,0 +1,218 @@
+/* Models in which the values of integers decide extents that lowering must know: they run in phases. The first node
+ * that cannot be lowered without the values of its integers ends a phase; the values become constants of the model, and
+ * the graph is made anew. A session keeps each phase, and makes one again only if the values before it have changed. */
+#include "lib/tpat_inside.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "run/run.h"
+
+enum { MOST_PHASES = 100 };
+
+/* ---- One phase. */
+
+const struct graph_node *tpat_phase_end(const struct graph *g)
+{
+	vec_each (n, &g->nodes)
+		if (!n->known && !n->folded && graph_node_used(g, n->index))
+			return n;
+	return NULL;
+}
+
+/* Integers of at most one axis, which may decide extents. */
+static bool may_decide(const struct graph_value *v)
+{
+	return !v->is_constant && v->rank >= 0 && v->rank < 2 &&
+	       (v->type == TYPE_I64 || v->type == TYPE_I32 || v->type == TYPE_BOOL);
+}
+
+int tpat_phase_values(struct graph_value **want, const struct graph_node *n)
+{
+	int wants = 0;
+	vec_each (v, &n->reads)
+		if (may_decide(*v))
+			want[wants++] = *v;
+	return wants;
+}
+
+void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor *t)
+{
+	Onnx__GraphProto *g = m->proto->graph;
+	Onnx__TensorProto *value = onnx_tensor_store(t, name, m->arena);
+	for (size_t i = 0; i < g->n_input; i++)
+		if (strcmp(onnx_text(g->input[i]->name), name) == 0) {
+			onnx_graph_bind_input(m, g, (int)i, value);
+			return;
+		}
+	for (size_t i = 0; i < g->n_node; i++)
+		for (size_t k = 0; k < g->node[i]->n_output; k++)
+			if (strcmp(onnx_text(g->node[i]->output[k]), name) == 0)
+				g->node[i]->output[k] = arena_printf(m->arena, "%s of an earlier phase", name);
+	onnx_graph_add_initializer(m, g, value);
+}
+
+/* ---- The phases of a session. */
+
+struct phase {
+	struct arena *arena; /* holds this struct */
+	struct onnx_model *model;
+	struct graph *graph;
+	struct run_session *run;
+	struct graph_value **want; /* at its end */
+	struct tensor *value;      /* of these, in its last run; data in `arena` */
+	int wants;
+};
+
+struct tpat_phases {
+	const struct run_device *on;
+	const struct onnx_model *model; /* the user's; its file stays mapped */
+	struct tpat_strings value;      /* inputs made constant */
+	struct {
+		VEC(struct phase *);
+	} list;
+	struct arena *arena;
+};
+
+struct tpat_phases *tpat_phases_new(const struct run_device *on, const struct onnx_model *m,
+                                    const struct tpat_strings *value, struct arena *a)
+{
+	struct tpat_phases *x = NEW(a, struct tpat_phases);
+	const char **text = NEWN(a, const char *, value->n + 1);
+	for (int i = 0; i < value->n; i++)
+		text[i] = arena_strdup(a, value->at[i]);
+	*x = (struct tpat_phases){ .on = on, .model = m, .value = { text, value->n }, .arena = a };
+	return x;
+}
+
+static void phase_free(struct phase *p)
+{
+	run_close(p->run);
+	graph_free(p->graph);
+	onnx_model_free(p->model);
+	arena_free(p->arena);
+}
+
+static void drop(struct tpat_phases *x, int first)
+{
+	while (x->list.n > first)
+		phase_free(x->list.at[--x->list.n]);
+}
+
+void tpat_phases_free(struct tpat_phases *x)
+{
+	if (x)
+		drop(x, 0);
+}
+
+/* Opens the model with these shapes and the values of all phases so far. */
+static int phase_open(struct phase *p, struct tpat_phases *x, const struct graph_shape *shape, int shapes,
+                      struct err *e)
+{
+	struct graph_shape *left = NEWN(p->arena, struct graph_shape, shapes + 1);
+	struct graph_options o = { .shape = left };
+	TRY(onnx_model_parse(&p->model, x->model->file.data, x->model->file.size, x->model->dir, e));
+	p->model->path = x->model->path;
+	TRY(onnx_model_check(p->model, e));
+	TRY(tpat_bind_values(p->model, &x->value, p->arena, e));
+	struct map bound = map_new(p->arena);
+	vec_each (before, &x->list)
+		for (int i = 0; i < (*before)->wants; i++) {
+			tpat_phase_bind(p->model, (*before)->want[i]->name, &(*before)->value[i]);
+			map_put(&bound, (*before)->want[i]->name, p);
+		}
+	for (int i = 0; i < shapes; i++)
+		if (!map_get(&bound, shape[i].name)) /* else no input any more */
+			left[o.shapes++] = shape[i];
+	TRY(graph_new(&p->graph, p->model, &o, e));
+	p->run = run_open(x->on, p->graph, p->arena);
+	const struct graph_node *end = tpat_phase_end(p->graph);
+	if (!end)
+		return 0;
+	p->want = NEWN(p->arena, struct graph_value *, end->reads.n + 1);
+	p->value = NEWN(p->arena, struct tensor, end->reads.n + 1);
+	p->wants = tpat_phase_values(p->want, end);
+	return p->wants ? 0 : graph_node_check(p->graph, end->index, e);
+}
+
+static int phase_new(struct phase **out, struct tpat_phases *x, const struct graph_shape *shape, int shapes,
+                     struct err *e)
+{
+	struct arena *a = arena_new();
+	struct phase *p = NEW(a, struct phase);
+	p->arena = a;
+	vec_push(x->arena, &x->list, p); /* so that it is freed in any case */
+	x->list.n--;
+	int rc = phase_open(p, x, shape, shapes, e);
+	if (rc < 0) {
+		phase_free(p);
+		return rc;
+	}
+	x->list.n++;
+	*out = p;
+	return 0;
+}
+
+/* True if the inputs have the extents of the first phase. */
+static bool same_shapes(const struct tpat_phases *x, const struct graph_shape *shape, int shapes)
+{
+	const struct graph *g = x->list.n ? x->list.at[0]->graph : NULL;
+	for (int i = 0; g && i < shapes; i++) {
+		const struct graph_value *v = graph_value_find(g, shape[i].name);
+		int64_t n;
+		for (int k = 0; v && k < shape[i].rank; k++)
+			if (k >= v->rank || !ir_const_int(v->dim[k], &n) || n != shape[i].dim[k].value)
+				return false;
+	}
+	return g != NULL;
+}
+
+/* Computes the values at the end of a phase. *changed: they are not those of the run before. */
+static int phase_run(struct phase *p, tpat_input_fn input, void *user, bool *changed, struct arena *scratch,
+                     struct err *e)
+{
+	struct tensor *out = NEWN(scratch, struct tensor, p->wants + 1),
+	              *in = NEWN(scratch, struct tensor, p->graph->inputs.n + 1);
+	for (int i = 0; i < p->graph->inputs.n; i++)
+		TRY(input(&in[i], user, p->graph->inputs.at[i]->name, e));
+	TRY(run_values(out, p->run, p->want, p->wants, in, e));
+	*changed = false;
+	for (int i = 0; i < p->wants; i++) {
+		size_t bytes = (size_t)tensor_bytes(&out[i]);
+		if (p->value[i].type && tensor_same_shape(&p->value[i], &out[i]) &&
+		    (!bytes || memcmp(p->value[i].data, out[i].data, bytes) == 0))
+			continue;
+		TRY(tensor_new(&p->value[i], out[i].type, out[i].rank, out[i].dim, p->arena, e));
+		if (bytes)
+			memcpy(p->value[i].data, out[i].data, bytes);
+		*changed = true;
+	}
+	return 0;
+}
+
+int tpat_phases_run(struct run_session **run, struct graph **graph, struct tpat_phases *x,
+                    const struct graph_shape *shape, int shapes, tpat_input_fn input, void *user,
+                    struct tpat_talk *talk, struct err *e)
+{
+	if (!same_shapes(x, shape, shapes))
+		drop(x, 0);
+	for (int i = 0; i < MOST_PHASES; i++) {
+		struct phase *p = i < x->list.n ? x->list.at[i] : NULL;
+		bool changed;
+		if (!p)
+			TRY(phase_new(&p, x, shape, shapes, e));
+		tpat_watch(p->run, talk);
+		*run = p->run;
+		*graph = p->graph;
+		if (!p->wants)
+			return 0;
+		struct arena *scratch = arena_new();
+		int rc = phase_run(p, input, user, &changed, scratch, e);
+		arena_free(scratch);
+		if (rc < 0 || changed)
+			drop(x, i + 1);
+		TRY(rc);
+	}
+	return err_set(e, ERR_UNSUPPORTED, "%s: integers decide extents again and again, after %d phases.",
+	               x->model->path, MOST_PHASES);
+}
