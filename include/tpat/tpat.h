@@ -180,10 +180,9 @@ struct tpat_build_options {
 	                                 kernels than TensorRT, by the estimate; never products and convolutions */
 	const char *min_gain;         /* the least gain of such a chain: "20%" of its time, or "5us"; null: 20 % and at
 	                                 least 1 us */
-	const char *decompose;        /* with `automatic`: refused nodes that nodes of TensorRT's own replace, without a
-	                                 plugin:        "auto" (or null): where they are estimated to be no slower; "no": none;
-	                                 "all"
-	                               */
+	/* With `automatic`: refused nodes that nodes of TensorRT's own replace, without a plugin: "auto" (or null):
+	 * where they are estimated to be no slower; "no": none; "all". */
+	const char *decompose;
 	struct tpat_strings name; /* "NODE=PLUGIN": the name of a node's plugin; default tpat_TYPE_HASH, with a hash of
 	                             the whole library: TensorRT loads no two plugins of the same name and namespace */
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */

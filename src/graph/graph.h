@@ -351,6 +351,8 @@ void graph_plains_take_out(struct graph_plains *x);
 /* Takes those off the list whose plain nodes the engine refuses in `now`, the graph made with them, and returns their
  * number: if there are any, take all out, and put the rest in again. */
 int graph_plains_check(struct graph_plains *x, struct graph *now);
+/* Drops constants that only replaced nodes read; then nothing can be put back. */
+void graph_plains_finish(struct graph_plains *x);
 /* Estimates a region's time as nodes of the engine alone, with the plain nodes that are in `now`. */
 double graph_plains_ns(const struct graph_plains *x, const struct graph_region *r, struct graph *now,
                        const struct graph_rates *rates);

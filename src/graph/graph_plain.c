@@ -23,7 +23,7 @@ struct graph_plains {
 
 /* ---- The nodes. */
 
-/* Whether the engine's table refuses it: why a log does, only the engine knows, and its own nodes might fail as well. */
+/* True if the engine's table refuses it. A log's reason may hold for plain nodes as well. */
 static bool is_refused(struct graph *g, struct graph_node *n)
 {
 	const char *reason, *reported = n->reported;
@@ -38,9 +38,8 @@ static bool is_refused(struct graph *g, struct graph_node *n)
 static bool may_be_plain(struct graph *g, struct graph_node *n, bool any)
 {
 
-	return !n->folded && !n->bodies.n && graph_node_used(g, n->index) &&
-	       strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) != 0 &&
-	       (any || is_refused(g, n));
+	return (!n->folded || plain_keeps_size(g, n)) && !n->bodies.n && graph_node_used(g, n->index) &&
+	       strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) != 0 && (any || is_refused(g, n));
 }
 
 static const char *stem_of(struct graph *g, const struct graph_node *n)
@@ -355,4 +354,10 @@ double graph_plains_ns(const struct graph_plains *x, const struct graph_region *
 		if (map_get_u64(&of, (uintptr_t)i->proto) && !i->folded)
 			node[n++] = i->index;
 	return graph_engine_ns(g, node, n, rates);
+}
+
+void graph_plains_finish(struct graph_plains *x)
+{
+	for (int k = x->root->graphs.n; k-- > 0;) /* bodies first: they may now read less of the graph around them */
+		onnx_graph_drop_unused(x->root->model, x->root->graphs.at[k]->index->graph);
 }

@@ -94,6 +94,8 @@ bool plain_write_fused_gemm(struct plain *p);
 /* ---- The two sources. False: they have no plain nodes for it; then `p` is spoilt. */
 bool plain_from_table(struct plain *p);
 bool plain_from_program(struct plain *p);
+/* True for weights whose values are known, but take several times the bytes of what they are computed from. */
+bool plain_keeps_size(const struct graph *g, const struct graph_node *n);
 /* True if the node can take its narrow tensors as int8, less by 128. */
 bool plain_shifts(struct graph *g, const struct graph_node *n);
 

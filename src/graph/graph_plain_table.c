@@ -216,6 +216,55 @@ static bool write_carried(struct plain *p)
 	return true;
 }
 
+/* ---- Weights that are quantised with a zero point: they stay bytes in the model, and the engine computes them once.
+ */
+
+bool plain_keeps_size(const struct graph *g, const struct graph_node *n)
+{
+	const struct graph_value *v = n->proto->n_input ? graph_value_find(g, n->proto->input[0]) : NULL;
+
+	return v && !*onnx_domain(n->proto->domain) && strcmp(n->proto->op_type, "DequantizeLinear") == 0 &&
+	       (v->type == TYPE_U8 || v->type == TYPE_I8) && v->is_constant && v->rank >= 0 && !graph_is_small(v);
+}
+
+/* A scale or zero point for elements along the node's axis, as a constant that broadcasts. Null: not possible. */
+static const char *along_axis(struct plain *p, struct graph_value *v, int rank, int add)
+{
+	int64_t dim[IR_MAX_RANK], axis = plain_int(p, "axis", 1);
+	struct err ignored = { 0 };
+	const struct tensor *t;
+	struct tensor copy;
+
+	if (!v || v->rank > 1 || graph_constant(&t, p->g, v, &ignored) < 0)
+		return NULL;
+	axis += axis < 0 ? rank : 0;
+	for (int i = 0; i < rank; i++)
+		dim[i] = v->rank == 1 && i == axis ? t->dim[0] : 1;
+	if (tensor_new(&copy, TYPE_F32, v->rank ? rank : 0, dim, p->g->arena, &ignored) < 0 ||
+	    tensor_count(&copy) != tensor_count(t))
+		return NULL;
+	for (int64_t i = 0; i < tensor_count(t); i++)
+		tensor_set_float(&copy, i, tensor_float(t, i) + add);
+	return plain_tensor(p, &copy);
+}
+
+static bool write_weight(struct plain *p)
+{
+	struct graph_value *v = plain_input(p, 0), *zero = plain_input(p, 2);
+	const struct graph_value *out = plain_made(p, 0);
+	int less = v && v->type == TYPE_U8 ? 128 : 0;
+	const char *made, *scale, *from;
+
+	if (!v || !plain_keeps_size(p->g, p->n) || !out || out->type != TYPE_F32 || plain_int(p, "block_size", 0))
+		return false;
+	made = plain_cast(p, less ? shifted(p, v) : v->name, TYPE_F32);
+	scale = along_axis(p, plain_input(p, 1), v->rank, 0);
+	from = zero ? along_axis(p, zero, v->rank, -less) : plain_number(p, TYPE_F32, -less);
+	if (!made || !scale || !from)
+		return false;
+	return plain_result(p, 0, plain_op(p, "Mul", plain_op(p, "Sub", made, from, NULL), scale, NULL));
+}
+
 /* ---- Inputs of other types. */
 
 /* Slice with positions in int32. */
@@ -353,6 +402,7 @@ static bool write_bernoulli(struct plain *p)
 static const struct rewrite rewrites[] = {
 	{ "", "QuantizeLinear", write_shifted },
 	{ "", "DequantizeLinear", write_shifted },
+	{ "", "DequantizeLinear", write_weight },
 	{ "", "Slice", write_slice },
 	{ "", "TopK", write_top_k },
 	{ "", "Squeeze", write_squeeze },

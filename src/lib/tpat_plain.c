@@ -108,7 +108,7 @@ static int keep_worth(struct plain *x, bool *changed)
 	TRY(tpat_select(&regions, &before, x->before, x->choice, x->arena, x->err));
 	TRY(tpat_rates(&after, x->after, x->choice->target, x->choice->profile, x->arena, x->err));
 	vec_each (r, &regions) {
-		if (is_worth(x, *r, &after))
+		if ((*r)->folded || is_worth(x, *r, &after))
 			continue;
 		vec_each (i, &(*r)->nodes) {
 			struct graph_plain *one = plain_at(x, (*r)->graph, *i);
@@ -187,6 +187,7 @@ static int decompose(struct plain *x, enum mode mode, struct graph **graph)
 		return 0;
 	report(x);
 	name_nodes(x);
+	graph_plains_finish(x->plains);
 	/* Once more, now that all nodes have their names. */
 	graph_free(x->after);
 	x->after = NULL;
