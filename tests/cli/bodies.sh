@@ -15,7 +15,7 @@ same() {
 	$root/build/venv/bin/python $root/tools/demo-check.py $1 $2 8 | grep -c bit-equal
 }
 tpat list $model
-try auto --auto
+try auto --auto --decompose=no
 try named -n halve,choose/else_branch/soft,#2/then_branch/#2,kept,#3/body/#2
 try types -t Softplus --except choose/then_branch/soft
 try every -t Softplus,Where,Add,Erf,Mul
