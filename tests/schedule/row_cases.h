@@ -340,6 +340,42 @@ static const struct schedule_case row_cases[] = {
 	  "24576.0 + 0.001)\n"
 	  "  y: f16[N,1,96,256] = map (i, j, k, l) f16((f32(x[i, j, k, l]) - mu[i, 0]) / d[i, 0])\n",
 	  { "N=2", "N=0" } },
+	/* parts that do not divide the row: the rest goes to the second kernel; also all of a short row */
+	/* few columns and many rows: sums and positions, of ties and NaNs, in parts that do not divide the rows */
+	{ "split_columns",
+	  "(t_x: f32[2,203,35], n_x: i32[203,40], h: f16[N,K,9]) -> (a: i64[2,35], b: i32[2,35], c: i64[40], d: "
+	  "f32[2,35], "
+	  "e: f16[N,9], f: i32[N,9])\n"
+	  "  a: i64[2,35] = argmax (i, j | r<203) t_x[i, r, j]\n"
+	  "  b: i32[2,35] = argmin_last (i, j | r<203) t_x[i, r, j]\n"
+	  "  c: i64[40] = argmax_last (i | r<7, s<29) n_x[r * 29 + s, i]\n"
+	  "  d: f32[2,35] = sum (i, j | r<203) t_x[1 - i, r, j] then it * 0.5 + f32(j)\n"
+	  "  e: f16[N,9] = sum (i, j | r<K) f32(h[i, r, j]) then f16(it)\n"
+	  "  f: i32[N,9] = argmax_last (i, j | r<K) neg(f32(1.0)) / f32(0.0) + f32(h[i, r, j]) * f32(0.0)\n",
+	  { "N=2 K=70", "N=1 K=1", "N=3 K=17" } },
+	{ "split_rest",
+	  "(x: f16[2,4,3202], z: f32[13007], a: f32[13,1000]) -> (d: f32[2,1], y: f16[2,4,3202], low: f32[], q: f32[], "
+	  "o: "
+	  "f32[])\n"
+	  "  mu: f32[2,1] = sum (i, j | r<4, s<3202) f32(x[i, r, s]) then it / 12808.0\n"
+	  "  d: f32[2,1] = sum (i, j | r<4, s<3202) let _0 = f32(x[i, r, s]) - mu[i, 0]; _0 * _0 then sqrt(it / "
+	  "12808.0 "
+	  "+ 0.001)\n"
+	  "  y: f16[2,4,3202] = map (i, j, k) f16((f32(x[i, j, k]) - mu[i, 0]) / d[i, 0])\n"
+	  "  low: f32[] = min (| r<13007) z[r]\n"
+	  "  q: f32[] = sum (| r<13007) z[r] * z[r] then it - low[]\n"
+	  "  o: f32[] = sum (| r<13, s<1000) a[r, s]\n",
+	  { "" } },
+	{ "split_rest_symbols",
+	  "(x: f16[N,C,H], z: f32[C,H]) -> (d: f32[N,1], y: f16[N,C,H], o: f32[])\n"
+	  "  mu: f32[N,1] = sum (i, j | r<C, s<H) f32(x[i, r, s]) then it / f32(C * H)\n"
+	  "  d: f32[N,1] = sum (i, j | r<C, s<H) let _0 = f32(x[i, r, s]) - mu[i, 0]; _0 * _0 then sqrt(it / f32(C * "
+	  "H) + "
+	  "0.001)\n"
+	  "  y: f16[N,C,H] = map (i, j, k) f16((f32(x[i, j, k]) - mu[i, 0]) / d[i, 0])\n"
+	  "  mean: f32[] = sum (| r<C, s<H) z[r, s] then it / f32(C * H)\n"
+	  "  o: f32[] = sum (| r<C, s<H) let _0 = z[r, s] - mean[]; _0 * _0 then it\n",
+	  { "N=2 C=5 H=804", "N=1 C=3 H=7", "N=2 C=37 H=37", "N=3 C=1 H=8", "N=2 C=64 H=129" } },
 	{ "rows_groups",
 	  "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
 	  "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"

@@ -69,9 +69,11 @@ struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr valu
 expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)
 {
 	const struct ir_stage *s = a->s;
-	if (ir_combine_is_arg(s->combine))
+	bool arg = ir_combine_is_arg(s->combine);
+	if (arg && !s->post)
 		return ir_cast(accumulator_position(a), s->out->type);
-	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = a->value };
+	expr acc = arg ? accumulator_position(a) : a->value; /* only stages that rules make have both */
+	struct axes post = { .value = axis, .same = same, .same_as = same_as, .acc = acc };
 	return s->post ? to_kernel(a->p, s->post, &post) : ir_cast(a->value, s->out->type);
 }
 

@@ -15,6 +15,7 @@ enum {
 	MOST_PARTS = 8,
 	MOST_ARGUMENTS = 64,
 	MOST_REGISTERS = 64, /* of a thread, in arrays: a launch has the maximum over its parts */
+	INDEXED = 16,        /* bytes of a value with its position */
 	EXCHANGE = 1024,     /* upper bound on the bytes of shared memory of one reduction over a block */
 };
 
@@ -46,7 +47,8 @@ static double registers_of(const struct ir_variable *v)
 
 static double exchanged_by(const struct ir_lanes *s)
 {
-	return s->columns ? bytes_of(s->var) * s->columns * s->lanes * (s->items ? s->items : 1) : EXCHANGE;
+	double each = s->index ? INDEXED : bytes_of(s->var);
+	return s->columns ? each * s->columns * s->lanes * (s->items ? s->items : 1) : EXCHANGE;
 }
 
 static void add_needs(struct needs *x, const struct ir_block *b)

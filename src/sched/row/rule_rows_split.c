@@ -1,8 +1,9 @@
 /* Rule rows_split: split reductions of few long rows that several reductions share, with one pass over the elements. A
  * first kernel treats parts of rows as rows, and computes all reductions of each part. A second kernel combines the
- * parts and computes the values that depend on them. It wins if there are too few rows to fill the GPU. A sum of
- * squared differences from the mean uses the part's mean; parts are combined as in Chan, Golub and LeVeque, "Algorithms
- * for computing the sample variance" (1983). */
+ * parts and computes the values that depend on them. Parts are equal and whole vectors; what remains of a row, less
+ * than a vector for each part, is left to the second kernel. It wins if there are too few rows to fill the GPU. A sum
+ * of squared differences from the mean uses the part's mean; parts are combined as in Chan, Golub and LeVeque,
+ * "Algorithms for computing the sample variance" (1983). */
 #include "sched/row/rows.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -13,7 +14,7 @@
 
 enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_PARTS = 1 << 16 };
 enum { MAX_REGISTERS = 64 /* for elements, per thread */ };
-enum { WIDEST = 16 /* bytes */ };
+enum { WIDEST = 16 /* bytes */, REST_NS = 300 /* a turn of the second kernel */ };
 
 /* The stages to compute: those of the row program from s on, up to the first that reads the elements of a row again. */
 struct group {
@@ -41,10 +42,14 @@ static bool is_mean(const struct group *g, int mean)
 	const struct rows_stage *st = &g->rows.stage[mean];
 	int64_t n;
 	if (st->kind != ROWS_REDUCE || st->s->combine != IR_SUM || !st->post || st->post->n != 2 ||
-	    st->post->arg[0]->op != IR_ACC || st->post->arg[1]->op != IR_CONST_FLOAT ||
-	    st->post->type != st->value->type || !ir_const_int(g->points, &n))
+	    st->post->arg[0]->op != IR_ACC || st->post->type != st->value->type)
 		return false;
-	double by = st->post->arg[1]->f;
+	expr number = st->post->arg[1];
+	if (number->op == IR_CAST)
+		return st->post->op == IR_DIV && number->arg[0] == g->points;
+	if (number->op != IR_CONST_FLOAT || !ir_const_int(g->points, &n))
+		return false;
+	double by = number->f;
 	return st->post->op == IR_MUL ? fabs(by * (double)n - 1) < 1e-6 : st->post->op == IR_DIV && by == (double)n;
 }
 
@@ -94,39 +99,57 @@ static double bytes_each(const struct rows *r)
 	return bits / 8;
 }
 
+/* Elements of a vector: 16 bytes of the widest type. A row of constant length begins at a whole vector. */
 static int vector_width(const struct group *g)
 {
-	int bytes = 1;
+	int bytes = 1, width;
+	int64_t points;
 	for (int i = 0; i < g->rows.cached; i++)
 		if (type_info(g->rows.cache[i].buf->type)->bits / 8 > bytes)
 			bytes = type_info(g->rows.cache[i].buf->type)->bits / 8;
-	return WIDEST / bytes;
+	width = WIDEST / bytes;
+	if (!ir_is_int(g->rows.count, 1) && ir_const_int(g->points, &points))
+		while (points % width)
+			width /= 2;
+	return width;
 }
 
-/* Parts that consist of complete steps of vectors, else any that divide the row. For rows of symbolic length,
- * kernels for divisible lengths precede one for all lengths. */
+static int add_choice(struct sched_choice *out, int n, int64_t parts, int width, int steps)
+{
+	for (int i = 0; i < n; i++)
+		if (out[i].param[0] == parts && out[i].param[2] == steps)
+			return n;
+	if (parts < 4 || parts > MAX_PARTS)
+		return n;
+	out[n] = (struct sched_choice){ &sched_rows_split, { (int)parts, width, steps } };
+	return n + 1;
+}
+
+/* Parts of complete steps of vectors that divide the row; as few as have room for their elements in registers; any. */
 static int choices_of(const struct group *g, const struct sched_target *t, struct sched_choice *out)
 {
 	static const int steps[] = { 8, 4, 16, 2 };
-	int n = 0, width = vector_width(g);
-	int64_t points = about(g->points, t), known;
-	bool symbolic = !ir_const_int(g->points, &known);
+	int n = 0, width = vector_width(g), whole;
+	int64_t points = about(g->points, t);
 	for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
-		int64_t share = (int64_t)LANES * width * steps[i], parts = points / share;
-		for (int64_t whole = 4; symbolic && parts >= 4; whole *= 2) /* powers of two divide more lengths */
-			if (whole * 2 > parts) {
-				parts = whole;
-				break;
-			}
-		if ((symbolic || points % share == 0) && parts >= 4 && parts <= MAX_PARTS &&
-		    steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
-			out[n++] = (struct sched_choice){ &sched_rows_split, { (int)parts, width, steps[i] } };
+		int64_t share = (int64_t)LANES * width * steps[i];
+		if (points % share == 0 && steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
+			n = add_choice(out, n, points / share, width, steps[i]);
 	}
 	for (int parts = 2048; parts >= 4 && n < 6; parts /= 4)
-		if ((symbolic || points % ((int64_t)parts * width) == 0) && points / parts >= (int64_t)LANES * width)
-			out[n++] = (struct sched_choice){ &sched_rows_split, { parts, width, 0 } };
-	if (!n && symbolic)
-		out[n++] = (struct sched_choice){ &sched_rows_split, { 4, width, 0 } };
+		if (points % ((int64_t)parts * width) == 0 && points / parts >= (int64_t)LANES * width)
+			n = add_choice(out, n, parts, width, 0);
+	whole = n;
+	for (int i = 0; i < (int)(sizeof steps / sizeof *steps) && !whole; i++) {
+		int64_t share = (int64_t)LANES * width * steps[i];
+		if (steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
+			n = add_choice(out, n, (points + share - 1) / share, width, steps[i]);
+	}
+	for (int parts = 512; parts >= 4 && !whole; parts /= 4)
+		if (points / parts >= (int64_t)LANES * width)
+			n = add_choice(out, n, parts, width, 0);
+	if (!n && !ir_const_int(g->points, &points))
+		n = add_choice(out, n, 4, width, 0);
 	return n;
 }
 
@@ -153,17 +176,37 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 
 /* ---- The stages of the two kernels. */
 
-struct part {
-	const struct group *g;
-	const struct rows_stage *st;
+/* How rows are divided: elements of each part and of the rest. */
+struct shares {
 	struct ir_program *p;
-	int rank;
-	bool whole;             /* parts have equal length */
-	expr axis[IR_MAX_RANK]; /* values of the reduced axes in a part */
-	expr full;              /* position of an element of the part */
+	const struct group *g;
+	int parts;
+	expr share, rest;
 };
 
-/* Renames loads for a part: elements of the row stay contiguous; other loads keep their positions. */
+static struct shares shares_of(struct ir_program *p, const struct group *g, int parts, int width)
+{
+	struct shares s = { .p = p, .g = g, .parts = parts };
+	expr vectors = ir_binary(IR_FLOORDIV, g->points, ir_index(p->pool, (int64_t)parts * width));
+	s.share = ir_binary(IR_MUL, vectors, ir_index(p->pool, width));
+	s.rest = ir_binary(IR_SUB, g->points, ir_binary(IR_MUL, s.share, ir_index(p->pool, parts)));
+	return s;
+}
+
+static expr share_as_float(const struct shares *s, enum type t)
+{
+	return ir_cast(ir_binary(IR_MAX, s->share, ir_index(s->p->pool, 1)), t);
+}
+
+struct part {
+	const struct shares *shares;
+	const struct rows_stage *st;
+	int rank;
+	expr axis[IR_MAX_RANK]; /* values of the reduced axes */
+	expr full;              /* position of the element in the rows */
+};
+
+/* Renames loads for an element of a part: those of the row stay contiguous; other loads keep their positions. */
 static expr in_part(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	struct part *t = user;
@@ -171,82 +214,89 @@ static expr in_part(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	(void)arg;
 	if (e->op == IR_AXIS && e->i >= t->rank)
 		return t->axis[e->i - t->rank];
-	if (t->whole && e->op == IR_LOAD && rows_is_own(&t->g->rows, t->st, e) && !type_is_packed(e->type))
-		return ir_load(t->p->pool, flat_view(t->p, e->buf), &t->full);
+	if (e->op == IR_LOAD && rows_is_own(&t->shares->g->rows, t->st, e) && !type_is_packed(e->type))
+		return ir_load(t->shares->p->pool, flat_view(t->shares->p, e->buf), &t->full);
 	return NULL;
 }
 
-static expr float_of(struct ir_pool *pool, enum type t, expr n)
-{
-	int64_t x;
-	ck(ir_const_int(n, &x));
-	return ir_float(pool, t, (double)x);
-}
-
-/* part[i..., k] = combine over r of value at point k * share + r; unless `whole`, of existing points only. With `sums`,
- * the parts' sums of values: sum of squared differences from the part's mean. */
-static struct ir_stage *part_stage(struct ir_program *p, const struct group *g, const struct rows_stage *st, int parts,
-                                   bool whole, struct ir_buffer *out, struct ir_buffer *sums)
+/* The stage's value at that point of its row. `length`: of a row; as a multiple of vectors if it is one. */
+static expr value_at(const struct shares *x, const struct rows_stage *st, expr point, expr length)
 {
 	const struct ir_stage *s = st->s;
-	struct ir_pool *pool = p->pool;
-	int rank = s->out->rank;
-	struct part t = { .g = g, .st = st, .p = p, .rank = rank, .whole = whole };
-	expr dim[IR_MAX_RANK], row = ir_index(pool, 0);
-	expr share = whole ? ir_binary(IR_FLOORDIV, g->points, ir_index(pool, parts)) : ceil_div(p, g->points, parts);
-	for (int k = 0; k < rank; k++) {
-		dim[k] = s->out->dim[k];
-		row = ir_binary(IR_ADD, ir_binary(IR_MUL, row, dim[k]), ir_axis(pool, k, dim[k]));
-	}
-	dim[rank] = ir_index(pool, parts);
-	expr point = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, rank, dim[rank]), share),
-	                       ir_axis(pool, rank + 1, share));
-	t.full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, ir_binary(IR_MUL, share, dim[rank])), point);
-	expr inside = ir_binary(IR_LT, point, g->points);
+	struct ir_pool *pool = x->p->pool;
+	struct part t = { .shares = x, .st = st, .rank = s->out->rank };
+	expr row = ir_index(pool, 0);
+	for (int k = 0; k < t.rank; k++)
+		row = ir_binary(IR_ADD, ir_binary(IR_MUL, row, s->out->dim[k]), ir_axis(pool, k, s->out->dim[k]));
+	t.full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, length), point);
 	for (int k = s->space_rank - 1; k >= 0; k--) {
 		t.axis[k] = k ? ir_binary(IR_MOD, point, s->space[k]) : point;
 		point = ir_binary(IR_FLOORDIV, point, s->space[k]);
 	}
+	return ir_copy(pool, s->value, in_part, &t);
+}
+
+/* part[i..., k] = combine over r of value at point k * share + r. With `sums`, the parts' sums of values: sum of
+ * squared differences from the part's mean. `out`: the buffer; null: a new one. */
+static struct ir_stage *part_stage(const struct shares *x, const struct rows_stage *st, expr length,
+                                   struct ir_buffer *out, struct ir_buffer *sums)
+{
+	const struct ir_stage *s = st->s;
+	struct ir_program *p = x->p;
+	struct ir_pool *pool = p->pool;
+	int rank = s->out->rank;
+	expr dim[IR_MAX_RANK];
+	for (int k = 0; k < rank; k++)
+		dim[k] = s->out->dim[k];
+	dim[rank] = ir_index(pool, x->parts);
+	expr point = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_axis(pool, rank, dim[rank]), x->share),
+	                       ir_axis(pool, rank + 1, x->share));
 	struct ir_stage *first = NEW(p->arena, struct ir_stage);
 	*first = (struct ir_stage){ .kind = IR_REDUCE, .combine = s->combine, .space_rank = 1 };
 	first->out = out;
 	if (!out)
 		first->out = ir_buffer_new(p, arena_printf(p->arena, sums ? "%s_squares" : "%s_parts", s->out->name),
 		                           s->value->type, rank + 1, dim, IR_TEMP);
-	first->value = ir_copy(pool, s->value, in_part, &t);
+	first->value = value_at(x, st, point, length);
 	if (sums) {
 		expr own[IR_MAX_RANK], d;
 		for (int k = 0; k <= rank; k++)
 			own[k] = ir_axis(pool, k, dim[k]);
-		d = ir_binary(IR_DIV, ir_load(pool, sums, own), float_of(pool, sums->type, share));
+		d = ir_binary(IR_DIV, ir_load(pool, sums, own), share_as_float(x, sums->type));
 		d = ir_binary(IR_SUB, first->value, d);
 		first->value = ir_binary(IR_MUL, d, d);
 	}
-	if (!whole)
-		first->value = ir_select(inside, first->value, ir_identity(pool, s->combine, s->value->type));
-	first->space[0] = share;
+	first->space[0] = x->share;
 	return first;
 }
 
-/* The stage that combines the parts; with `sums` and the total mean: adds each part's squared difference from it. */
-static struct ir_stage *whole_stage(struct ir_program *p, const struct group *g, const struct ir_stage *s,
-                                    struct ir_buffer *part, struct ir_buffer *sums, struct ir_buffer *mean)
+/* The stage that combines the parts and the rest of the row; with `sums` and the total mean: adds each part's squared
+ * difference from it. */
+static struct ir_stage *whole_stage(const struct shares *x, const struct rows_stage *st, struct ir_buffer *part,
+                                    struct ir_buffer *sums, struct ir_buffer *mean)
 {
+	struct ir_program *p = x->p;
+	struct ir_pool *pool = p->pool;
 	struct ir_stage *second = NEW(p->arena, struct ir_stage);
-	expr own[IR_MAX_RANK], parts = part->dim[part->rank - 1];
+	int last = part->rank - 1;
+	expr own[IR_MAX_RANK], parts = part->dim[last], all = ir_binary(IR_ADD, parts, x->rest);
 	for (int k = 0; k < part->rank; k++)
-		own[k] = ir_axis(p->pool, k, part->dim[k]);
-	*second = *s;
-	second->value = ir_load(p->pool, part, own);
+		own[k] = ir_axis(pool, k, k < last ? part->dim[k] : all);
+	*second = *st->s;
+	second->value = ir_load(pool, part, own);
 	if (sums) {
-		expr share = float_of(p->pool, sums->type, ir_binary(IR_FLOORDIV, g->points, parts));
-		expr d = ir_binary(IR_DIV, ir_load(p->pool, sums, own), share);
-		d = ir_binary(IR_SUB, d, ir_load(p->pool, mean, own));
-		d = ir_binary(IR_MUL, ir_binary(IR_MUL, d, d), share);
+		expr share = share_as_float(x, sums->type), d = ir_binary(IR_DIV, ir_load(pool, sums, own), share);
+		d = ir_binary(IR_SUB, d, ir_load(pool, mean, own));
+		d = ir_binary(IR_MUL, ir_binary(IR_MUL, d, d), ir_cast(x->share, sums->type));
 		second->value = ir_binary(IR_ADD, second->value, d);
 	}
 	second->space_rank = 1;
-	second->space[0] = part->dim[part->rank - 1];
+	second->space[0] = all;
+	if (ir_is_int(x->rest, 0))
+		return second;
+	expr point = ir_binary(IR_ADD, ir_binary(IR_MUL, x->share, parts), ir_binary(IR_SUB, own[last], parts));
+	second->value =
+	        ir_select(ir_binary(IR_LT, own[last], parts), second->value, value_at(x, st, point, x->g->points));
 	return second;
 }
 
@@ -261,13 +311,36 @@ static void rows_of(struct ir_plan *plan, struct ir_step *step, const struct ir_
 	rows_apply(plan, step, &r, c, others);
 }
 
+/* The lanes, width and steps of the second kernel. */
+static struct sched_choice second_choice(const struct shares *x, int reductions)
+{
+	int64_t rest = 0;
+	if (!ir_is_int(x->rest, 0))
+		return (struct sched_choice){
+			&sched_rows,
+			{ ir_const_int(x->rest, &rest) && x->parts + rest <= LANES ? LANES : LAST_LANES, 1, 0, 0 }
+		};
+	int lanes = WARP, width = x->parts % 4 ? 1 : 4;
+	while (lanes < LAST_LANES && lanes * width < x->parts)
+		lanes *= 2;
+	int turns = (x->parts + lanes * width - 1) / (lanes * width);
+	return (struct sched_choice){ &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
+}
+
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	const struct ir_stage *first[ROWS_MAX_STAGES], *any[ROWS_MAX_STAGES], *second[ROWS_MAX_STAGES];
 	struct ir_buffer *part[ROWS_MAX_STAGES];
-	int parts = c->param[0], lanes = WARP, width = parts % 4 ? 1 : 4, reductions = 0, steps = plan->steps.n;
+	int width = c->param[1], reductions = 0, steps = plan->steps.n;
 	struct group g = *(const struct group *)site->found;
+	struct shares x = shares_of(p, &g, c->param[0], width);
+	bool one_row = ir_is_int(g.rows.count, 1);
+	expr whole = one_row ? ir_int(p->pool, TYPE_BOOL, 1) : whole_multiple(p, g.points, width), length = g.points;
+	if (!ir_is_int(x.rest, 0) && !ir_is_int(whole, 1)) { /* a multiple, as the kernel needs it */
+		expr vector = ir_index(p->pool, width);
+		length = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, length, vector), vector);
+	}
 	for (int i = 0; i < g.stages; i++) {
 		const struct rows_stage *st = &g.rows.stage[i];
 		second[i] = st->s;
@@ -275,26 +348,22 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 			continue;
 		const struct rows_stage *center = g.center[i] >= 0 ? &g.rows.stage[g.center[i]] : NULL;
 		struct ir_buffer *sums = center ? part[g.center[i]] : NULL, *mean = center ? center->s->out : NULL;
-		first[reductions] = part_stage(p, &g, center ? center : st, parts, true, NULL, sums);
+		first[reductions] = part_stage(&x, center ? center : st, length, NULL, sums);
 		part[i] = first[reductions]->out;
-		any[reductions] = part_stage(p, &g, st, parts, false, part[i], NULL);
-		second[i] = whole_stage(p, &g, st->s, part[i], sums, mean);
+		any[reductions] = part_stage(&x, center ? center : st, g.points, part[i], sums);
+		second[i] = whole_stage(&x, st, part[i], sums, mean);
 		reductions++;
 	}
-	expr whole = whole_multiple(p, g.points, parts);
 	struct ir_step *step = step_new(plan);
-	struct sched_choice fast = { &sched_rows, { LANES, c->param[1], c->param[2], 0 } };
+	struct sched_choice fast = { &sched_rows, { LANES, width, c->param[2], 0 } };
 	rows_of(plan, step, first, reductions, &fast, true, whole, !ir_is_int(whole, 1));
 	if (!step_fits_all(step))
 		rows_of(plan, step, any, reductions, &(struct sched_choice){ &sched_rows, { LANES, 1, 0, 0 } }, true,
 		        NULL, false);
-	while (lanes < LAST_LANES && lanes * width < parts)
-		lanes *= 2;
-	int turns = (parts + lanes * width - 1) / (lanes * width);
-	struct sched_choice last = { &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
+	struct sched_choice last = second_choice(&x, reductions);
 	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL, false);
 	decided_by(plan, steps, c,
-	           arena_printf(p->arena, "parts %d, width %d, steps %d", parts, c->param[1], c->param[2]));
+	           arena_printf(p->arena, "parts %d, width %d, steps %d", x.parts, c->param[1], c->param[2]));
 }
 
 /* ---- Time: the elements once, with one block per part, and two launches. */
@@ -304,17 +373,20 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct sched_target *t = site->t;
 	struct group g = *(const struct group *)site->found;
 	double outs = (double)about(g.rows.count, t), blocks = outs * c->param[0], each = bytes_each(&g.rows), work = 0;
-	double points = outs * (double)about(g.points, t), bytes = points * each;
+	double points = outs * (double)about(g.points, t), bytes = points * each, width = c->param[1];
+	struct shares x = shares_of(site->p, &g, c->param[0], c->param[1]);
+	double share = (double)about(x.share, t), rest = (double)about(x.rest, t);
+	if (!ir_is_int(g.rows.count, 1) && !about_holds(whole_multiple(site->p, g.points, c->param[1]), t))
+		width = 1;
 	for (int i = 0; i < g.stages; i++)
 		if (g.rows.stage[i].kind == ROWS_REDUCE)
 			work += points * ir_cost(g.rows.stage[i].value);
 	/* A part of symbolic length that exceeds its registers is read element by element. */
-	bool fits = points / blocks <= (double)LANES * c->param[1] * c->param[2], kept = c->param[2] && fits;
+	bool fits = share <= (double)LANES * width * c->param[2], kept = c->param[2] && fits;
 	if (!kept)
 		bytes *= 1 + cost_missed(t, bytes) * (g.rows.reductions - 1);
 	double resident = blocks / t->processors, most = (double)t->threads / LANES, ahead = kept ? c->param[2] : 2;
-	double flying =
-	        (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : c->param[1]) * ahead * each;
+	double flying = (resident < most ? resident : most) * LANES * (c->param[2] && !fits ? 1 : width) * ahead * each;
 	double fill = flying / cost_in_flight(t), compute = work / cost_mixed_rate(t);
 	fill = fill < 1 ? fill : 1;
 	fill = fill < resident ? fill : resident; /* a multiprocessor has at most its share of the bandwidth */
@@ -322,14 +394,17 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	time = time > compute ? time : compute;
 	/* As in cost.c: the exchange between lanes. */
 	time += g.rows.reductions * blocks * LANES * 12 / (cost_mixed_rate(t) / 3);
+	/* The rest of a row is read by one block, element by element. */
+	if (rest > 1)
+		time += g.rows.reductions * cost_wait(t, REST_NS) * ceil(rest / LAST_LANES);
 	return 2 * t->launch_ns + time * (kept ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
 }
 
 const struct sched_rule sched_rows_split = {
 	.name = "rows_split",
-	.version = 2,
+	.version = 3,
 	.param = { { "parts", 4, 65536 }, { "width", 1, 16 }, { "steps", 0, 16 } },
-	.none = "the rows are too short for several parts, or parts do not divide them",
+	.none = "the rows are too short for several parts",
 	.match = match,
 	.span = span,
 	.candidates = candidates,
