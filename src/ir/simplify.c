@@ -101,9 +101,21 @@ expr ir_unary(enum ir_op op, expr a)
 	return unchanged(op, t, a, NULL, NULL);
 }
 
+/* Of min(K, x) that is compared with a constant below K, or max(K, x) with one above: x. Else `e`. */
+static expr without_limit(expr e, expr constant)
+{
+	for (int i = 0; i < 2 && (e->op == IR_MIN || e->op == IR_MAX); i++) {
+		expr limit = e->arg[i];
+		if (limit->op == IR_CONST_INT && (e->op == IR_MIN ? constant->i < limit->i : constant->i > limit->i))
+			return e->arg[!i];
+	}
+	return e;
+}
+
 static expr index_binary(enum ir_op op, expr a, expr b)
 {
 	struct ir_pool *p = a->pool;
+	expr past;
 	switch (op) {
 	case IR_ADD:
 	case IR_SUB:
@@ -126,6 +138,10 @@ static expr index_binary(enum ir_op op, expr a, expr b)
 			return boolean(p, true);
 		if (ir_less(a, b) || ir_less(b, a))
 			return boolean(p, false);
+		if (a->op == IR_CONST_INT && (past = without_limit(b, a)) != b)
+			return ir_binary(IR_EQ, a, past);
+		if (b->op == IR_CONST_INT && (past = without_limit(a, b)) != a)
+			return ir_binary(IR_EQ, past, b);
 		if (ir_order(a, b) > 0)
 			return unchanged(op, TYPE_BOOL, b, a, NULL);
 		break;
@@ -232,6 +248,32 @@ expr ir_binary(enum ir_op op, expr a, expr b)
 	return int_binary(op, t, a, b);
 }
 
+enum { MOST_REPLACED = 100 }; /* nodes of an expression, shared ones each time: extents are smaller */
+
+static expr replaced(expr e, expr symbol, expr by)
+{
+	expr arg[3];
+	if (e == symbol)
+		return by;
+	if (e->n < 1 || e->n > 3)
+		return e;
+	for (int i = 0; i < e->n; i++)
+		arg[i] = replaced(e->arg[i], symbol, by);
+	return ir_rebuild(e, arg);
+}
+
+/* True if the two are the same number whenever the condition holds, a comparison of a symbol with a constant: so it is
+ * in "N == 1 ? 1 : N", which broadcasting leaves behind. */
+static bool same_where(expr cond, expr a, expr b)
+{
+	if (a->type != TYPE_INDEX || cond->op != IR_EQ || a->size > MOST_REPLACED || b->size > MOST_REPLACED)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (cond->arg[i]->op == IR_SYMBOL && cond->arg[!i]->op == IR_CONST_INT)
+			return replaced(a, cond->arg[i], cond->arg[!i]) == replaced(b, cond->arg[i], cond->arg[!i]);
+	return false;
+}
+
 expr ir_select(expr cond, expr a, expr b)
 {
 	ck(cond->type == TYPE_BOOL && a->type == b->type);
@@ -245,6 +287,8 @@ expr ir_select(expr cond, expr a, expr b)
 		return cond;
 	if (a->type == TYPE_BOOL && is_false(a) && is_true(b))
 		return ir_unary(IR_NOT, cond);
+	if (same_where(cond, a, b))
+		return b;
 	return unchanged(IR_SELECT, a->type, cond, a, b);
 }
 

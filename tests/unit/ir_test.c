@@ -238,6 +238,27 @@ static expr at_place(void *user, struct ir_pool *p, expr e, const expr *arg)
 }
 
 /* Simplification with known divisibility of a variable: shorter, with equal values. */
+/* What broadcasting and slices leave of an extent: equal wherever the condition holds, and so one of the two. */
+static void extents(struct arena *a)
+{
+	struct ir_pool *p = ir_program_new(a, "extents")->pool;
+	expr n = ir_symbol(p, "N"), m = ir_symbol(p, "M"), one = ir_index(p, 1), large = ir_index(p, 1000);
+	expr least = ir_binary(IR_MIN, n, large), is_one = ir_binary(IR_EQ, one, n);
+	CHECK(ir_binary(IR_EQ, one, least) == is_one);
+	CHECK(ir_binary(IR_EQ, least, one) == is_one);
+	CHECK(ir_binary(IR_EQ, ir_index(p, 5), ir_binary(IR_MAX, n, one)) == ir_binary(IR_EQ, ir_index(p, 5), n));
+	CHECK(ir_binary(IR_EQ, large, least) != ir_binary(IR_EQ, large, n));
+	CHECK(ir_binary(IR_EQ, one, ir_binary(IR_MAX, n, one)) != is_one);
+	CHECK(ir_select(is_one, n, least) == least);
+	CHECK(ir_select(is_one, least, n) == n);
+	CHECK(ir_select(is_one, one, n) == n);
+	CHECK(ir_select(is_one, m, n)->op == IR_SELECT);
+	CHECK(ir_select(is_one, m, ir_binary(IR_MUL, m, n)) == ir_binary(IR_MUL, m, n));
+	CHECK(ir_select(ir_binary(IR_EQ, n, m), n, m)->op == IR_SELECT); /* right, but left as it is */
+	CHECK(ir_select(ir_binary(IR_EQ, one, least), ir_select(ir_binary(IR_EQ, one, least), n, least), least) ==
+	      least);
+}
+
 static void multiples(struct arena *a)
 {
 	struct ir_pool *p = ir_pool_new(a);
@@ -401,6 +422,7 @@ int main(void)
 	weights(a);
 	wrong_stages(a);
 	index_arithmetic(a);
+	extents(a);
 	multiples(a);
 	fusion(a);
 	concatenations(a);
