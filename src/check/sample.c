@@ -211,6 +211,15 @@ static double stage_work(const struct ir_inputs *x, const struct ir_stage *s)
 	return points * (1 + ir_cost(s->value) / 4.0);
 }
 
+double sample_bytes(const struct ir_program *p, const struct ir_buffer *b, const struct tensor *const *inputs)
+{
+	const struct ir_inputs x = { p, inputs };
+	double bytes = type_info(b->type)->bits / 8.0;
+	for (int k = 0; k < b->rank; k++)
+		bytes *= number(&x, b->dim[k]);
+	return bytes;
+}
+
 double sample_work(const struct ir_program *p, const struct tensor *const *inputs)
 {
 	const struct ir_inputs x = { p, inputs };

@@ -10,6 +10,8 @@ struct sample;
 
 /* The approximate number of operations for all results. */
 double sample_work(const struct ir_program *p, const struct tensor *const *inputs);
+/* The size of a tensor of the program. */
+double sample_bytes(const struct ir_program *p, const struct ir_buffer *b, const struct tensor *const *inputs);
 /* The number of operations above which a user notices the wait. */
 double sample_patience(void);
 

@@ -80,6 +80,7 @@ struct job {
 	int inputs, outputs, runs;
 	double worst; /* largest excess over the tolerance so far */
 	struct arena *arena;
+	struct arena *elements; /* of the tensors, until the case is done: a model has many cases */
 	struct err *err;
 };
 
@@ -146,7 +147,7 @@ static int download(struct job *j, struct run *r, const struct host_tensor *out,
 {
 	struct dev *d = j->v->dev;
 	for (int o = 0; o < j->outputs; o++) {
-		TRY(tensor_new(&r->got[o], (enum type)out[o].type, out[o].rank, out[o].dim, j->arena, e));
+		TRY(tensor_new(&r->got[o], (enum type)out[o].type, out[o].rank, out[o].dim, j->elements, e));
 		if (tensor_bytes(&r->got[o]))
 			TRY(d->copy_out(d, r->got[o].data, out[o].pointer, (size_t)tensor_bytes(&r->got[o]), e));
 	}
@@ -381,7 +382,7 @@ static int draw_runs(struct job *j)
 		run->want = NEWN(j->arena, struct tensor, j->outputs + 1);
 		run->got = NEWN(j->arena, struct tensor, j->outputs + 1);
 		run->edge = NEWN(j->arena, struct host_tensor, j->inputs + 1);
-		TRY(verify_draw(run->in, run->want, j->c, r, j->arena, j->err));
+		TRY(verify_draw(run->in, run->want, j->c, r, j->elements, j->err));
 		if (r == 0 && j->c->runs <= 0 && verify_fixed(j->c) && work_of(j, run) > HEAVY)
 			j->runs = 1;
 		for (int i = 0; i < j->inputs; i++) {
@@ -424,15 +425,17 @@ static int run_tactic(struct job *j, int tactic, int run)
 {
 	struct err *failure = &j->result->failure;
 	bool timed = run == 0 && j->c->times && tactic < VERIFY_MOST_TACTICS;
+	struct arena_mark before = arena_mark(j->elements);
 	struct verify_timer timer = { .dev = j->v->dev, .times = j->c->times };
 	if (timed) {
 		timer.ns = j->result->ns[tactic] = NEWN(j->arena, double, j->c->times);
 		j->result->tactics = tactic + 1;
 	}
-	if (j->v->engine->set_tactic(j->engine, tactic, failure) < 0 ||
-	    run_plugin(j, &j->run[run], timed ? &timer : NULL, failure) < 0)
-		return 0;
-	return compare(j, &j->run[run]) == ERR_DIFFER ? 0 : j->err->code;
+	bool ran = j->v->engine->set_tactic(j->engine, tactic, failure) == 0 &&
+	           run_plugin(j, &j->run[run], timed ? &timer : NULL, failure) == 0;
+	int rc = !ran || compare(j, &j->run[run]) == ERR_DIFFER ? 0 : j->err->code;
+	arena_release(j->elements, before);
+	return rc;
 }
 
 static int run_arch(struct job *j)
@@ -474,12 +477,14 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 		         .inputs = c->reference->inputs.n,
 		         .outputs = c->reference->outputs.n,
 		         .arena = a,
+		         .elements = arena_new(),
 		         .err = e };
-	*out = (struct verify_result){ .passed = true, .worst = "", .output = "", .near = "" };
-	v->play = (struct verify_play){ .may_race = ir_replaces(c->reference) };
+	*out = (struct verify_result){ .passed = true, .worst = "", .output = "", .near = "", .launched = map_new(a) };
+	v->play = (struct verify_play){ .may_race = ir_replaces(c->reference), .launched = &out->launched };
 	v->engine->clear_log(v->host);
 	int rc = run_all(&j);
 	v->engine->free(j.engine);
+	arena_free(j.elements);
 	out->passed &= out->failure.code == 0;
 	return rc;
 }

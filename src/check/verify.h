@@ -55,7 +55,8 @@ struct verify_result {
 	const char *near;
 	const char *first; /* the first element of the first tensor that differs, and its neighbours; null: unknown */
 	bool dumped;
-	const char *note; /* how results were compared where rounding errors grow: sentences; or null */
+	struct map launched; /* names of the kernels that ran; empty on a GPU, which does not tell */
+	const char *note;    /* how results were compared where rounding errors grow: sentences; or null */
 	int tactics; /* with `times`: number of tactics, of which ns[t] has that many measurements, in nanoseconds */
 	double *ns[VERIFY_MOST_TACTICS];
 };
@@ -80,6 +81,7 @@ struct verify_play {
 	bool may_race;                /* see dev_source */
 	int arch;                     /* run kernels of this architecture; 0: of any */
 	struct verify_stages *stages; /* are told of each launch; or null */
+	struct map *launched;         /* gets the names of kernels; or null */
 };
 
 /* verify_time.c: measures runs on the device with its events: a host_memory.again. `ns`: one per measurement. */

@@ -113,7 +113,10 @@ static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, con
 	const uint32_t block[3] = { (uint32_t)kernel->block[0], (uint32_t)kernel->block[1],
 		                    (uint32_t)kernel->block[2] };
 	struct verify_stages *stages = ((struct state *)user)->play->stages;
+	struct map *launched = ((struct state *)user)->play->launched;
 	(void)stream;
+	if (launched)
+		map_put(launched, kernel->name, launched);
 	int rc = d->launch(d, of, grid, block, kernel->shared_bytes, args, &e);
 	if (rc == 0 && stages)
 		verify_stages_launched(stages, plugin, kernel, args);

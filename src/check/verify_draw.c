@@ -12,7 +12,7 @@ enum {
 	ATTEMPTS = DRAW_SCALES * DRAW_PER_SCALE,
 };
 
-/* Operations per run; the emulator does about 1e7 multiplications and additions per second. */
+/* Operations and bytes per run; the emulator does about 1e7 multiplications and additions per second. */
 static const double FULL_WORK = 1e7, LATER_WORK = 5e5;
 
 /* Rejects extents that make an inner tensor empty, such as a convolution over an input that is too small: models are
@@ -45,19 +45,33 @@ static const struct tensor **pointers_to(const struct draw *d, const struct tens
 	return in;
 }
 
+/* Operations of a run, and the bytes of its inputs and outputs: the emulator keeps a record of each byte's last writer
+ * and readers, which takes longer than most arithmetic on it, and 37 times the memory. */
+static double work_of(const struct draw *d, const struct tensor *inputs)
+{
+	const struct ir_program *p = d->c->reference;
+	const struct tensor **in = pointers_to(d, inputs);
+	double work = sample_work(p, in);
+	for (int i = 0; i < p->inputs.n; i++)
+		work += (double)tensor_bytes(in[i]);
+	vec_each (b, &p->outputs)
+		work += sample_bytes(p, *b, in);
+	return work;
+}
+
 /* Halves the extents until the run is cheap, as long as the program accepts them. */
 static void lighten(struct draw *d, struct tensor *inputs, uint64_t state)
 {
 	const struct ir_program *p = d->c->reference;
 	struct tensor *smaller = NEWN(d->arena, struct tensor, p->inputs.n + 1);
-	double work = sample_work(p, pointers_to(d, inputs)), less, most = d->run < FULL_RUNS ? FULL_WORK : LATER_WORK;
+	double work = work_of(d, inputs), less, most = d->run < FULL_RUNS ? FULL_WORK : LATER_WORK;
 	struct map symbols = d->symbols;
 	struct err unused = { 0 }, *e = d->err;
 	d->err = &unused;
 	while (d->drawn && work > most && d->halved < HALVINGS) {
 		d->halved++;
 		d->state = state;
-		if (draw_all(d, smaller, false) < 0 || (less = sample_work(p, pointers_to(d, smaller))) >= work)
+		if (draw_all(d, smaller, false) < 0 || (less = work_of(d, smaller)) >= work)
 			break;
 		memcpy(inputs, smaller, sizeof *inputs * (size_t)p->inputs.n);
 		symbols = d->symbols;
