@@ -6,8 +6,11 @@ python: $(B)/libtpat.so tools/python-calls.py $(API)
 	@cp -r python/tpat build/python/ && rm -rf build/python/tpat/__pycache__ build/python/tpat/*/__pycache__
 	$(Q)python3 tools/python-calls.py $(API) build/python/tpat/_calls.py
 	$(Q)strip --strip-debug -o build/python/tpat/libtpat.so $(B)/libtpat.so
-wheel: python
-	$(Q)rm -rf build/wheel && python3 tools/wheel.py $(VERSION) build/wheel
+wheel: python $(P)/libtpat.so tools/sbom.py tools/wheel.py
+	@rm -rf build/wheel build/python/linked && mkdir -p build/python/linked
+	@cp $(P)/libtpat.so build/python/tpat/libtpat.so
+	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) python3 tools/sbom.py $(VERSION) build/python/linked tpat/libtpat.so=$(P)/libtpat.so.map
+	$(Q)python3 tools/wheel.py $(VERSION) build/wheel build/python/linked
 
 # The programs of examples/, as a user compiles them.
 .PHONY: examples

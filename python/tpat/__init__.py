@@ -11,8 +11,9 @@ from . import _calls
 from ._calls import *  # noqa: F403
 from ._lib import (Cancelled, DeviceError, DifferError, Error, ModelError, Result, UnsupportedError, UsageError, library)
 from .migrate import onnx2plugin, pipeline
+from .report import Report, report
 from .session import Session, TensorInfo, run
 
 __version__ = library.tpat_version().decode()
-__all__ = [*_calls.CALLS, "Cancelled", "DeviceError", "DifferError", "Error", "ModelError", "Result", "UnsupportedError",
-           "Session", "TensorInfo", "UsageError", "onnx2plugin", "pipeline"]
+__all__ = [*_calls.CALLS, "Cancelled", "DeviceError", "DifferError", "Error", "ModelError", "Report", "Result", "UnsupportedError",
+           "Session", "TensorInfo", "UsageError", "onnx2plugin", "pipeline", "report"]

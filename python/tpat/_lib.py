@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import html
 import os
 import threading
 from typing import Any, Callable
@@ -62,6 +63,26 @@ class Result:
     def asdict(self) -> dict[str, Any]:
         """The members by name."""
         return {k: v for k, v in self.__dict__.items() if k != "_kind"}
+
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the members, and a table for each list of structs."""
+        def cell(value: Any) -> str:
+            return html.escape(", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value))
+
+        def is_structs(value: Any) -> bool:
+            return isinstance(value, list) and bool(value) and isinstance(value[0], Result)
+
+        members = self.asdict()
+        parts = ["<table>"] + [f"<tr><th>{cell(name)}</th><td>{cell(value)}</td></tr>" for name, value in members.items()
+                               if not is_structs(value) and not isinstance(value, Result)] + ["</table>"]
+        for name, value in members.items():
+            if is_structs(value):
+                columns = [n for n, x in value[0].asdict().items() if not is_structs(x) and not isinstance(x, Result)]
+                parts += [f"<table><caption>{cell(name)}</caption><tr>", *(f"<th>{cell(n)}</th>" for n in columns), "</tr>"]
+                parts += ["<tr>" + "".join(f"<td>{cell(getattr(row, n))}</td>" for n in columns) + "</tr>" for row in value[:200]]
+                parts += ["</table>"] + ([f"<p>{len(value) - 200} more</p>"] if len(value) > 200 else [])
+        return "".join(parts)
 
 
 class Strings(ctypes.Structure):
@@ -195,6 +216,25 @@ def strings(value: Any) -> tuple[Strings, Any]:
     return Strings(ctypes.cast(array, ctypes.POINTER(ctypes.c_char_p)), len(items)), (items, array)
 
 
+def write(value: Result) -> tuple[Any, list[Any]]:
+    """The C struct of a Result, and what must live as long: the opposite of read(), for numbers, texts and lists of structs. Other
+    members are 0."""
+    from ._calls import STRUCTS
+    made, keep = struct(value._kind)(), []
+    for n, kind, inner in STRUCTS[value._kind]:
+        given = getattr(value, n)
+        if kind == "text" and given is not None:
+            setattr(made, n, encode(given))
+        elif kind.startswith("c_"):
+            setattr(made, n, given)
+        elif kind == "array" and given:
+            parts = [write(x) for x in given]
+            array = (struct(inner) * len(parts))(*[part for part, _ in parts])
+            keep += [array, parts]
+            setattr(made, n, ctypes.addressof(array))
+    return made, keep
+
+
 def options_of(name: str, version: str, given: dict[str, Any]) -> tuple[Any, list[Any]]:
     """A struct of options without callbacks, and what must live as long. None: its default."""
     from ._calls import NUMBERS, STRUCTS
@@ -205,16 +245,22 @@ def options_of(name: str, version: str, given: dict[str, Any]) -> tuple[Any, lis
         if kind == "strings":
             value, kept = strings(given[n])
             keep.append(kept)
+        elif kind == "one":
+            made, kept = write(given[n])
+            keep += [made, kept]
+            value = ctypes.addressof(made)
         else:
             value = encode(given[n]) if kind == "text" else given[n]
         setattr(options, n, value)
     return options, keep
 
 
-def call(name: str, result: str, options: str, cancel: Any, log: Any, given: dict[str, Any]) -> Result:
-    """One call of the library, in a thread of its own, so that Ctrl-C reaches Python: it stops the call and is raised."""
+def call(name: str, result: str, options: str, cancel: Any, log: Any, given: dict[str, Any], *, before: tuple[Any, ...] = (),
+         version: str = "") -> Result:
+    """One call of the library, in a thread of its own, so that Ctrl-C reaches Python: it stops the call and is raised. `before`:
+    the arguments before the options."""
     from ._calls import STRUCTS
-    o, keep = options_of(options, f"TPAT_{name.upper()}_VERSION", given) if options else (encode(given["library"]), [])
+    o, keep = options_of(options, version or f"TPAT_{name.upper()}_VERSION", given) if options else (encode(given["library"]), [])
     callbacks = Callbacks(cancel, log)
 
     def wrap(function: Any, stops: bool, kinds: list[str]) -> Any:
@@ -241,7 +287,7 @@ def call(name: str, result: str, options: str, cancel: Any, log: Any, given: dic
     code = [0]
 
     def run() -> None:
-        code[0] = getattr(library, "tpat_" + name)(context, ctypes.byref(out), ctypes.byref(o) if options else o)
+        code[0] = getattr(library, "tpat_" + name)(context, ctypes.byref(out), *before, ctypes.byref(o) if options else o)
 
     try:
         thread = threading.Thread(target=run, name="tpat_" + name)

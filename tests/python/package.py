@@ -1,4 +1,5 @@
 """The Python package against the models of tests/models.py: package.py MODELS."""
+import html.parser
 import os
 import shutil
 import sys
@@ -55,6 +56,28 @@ class Package(unittest.TestCase):
         self.assertEqual((checked.failed, [c.passed for c in checked.check]), (0, [True]))
         self.assertEqual(tpat.inspect(built.libraries[0]).plugin[0].name, built.plugin[0].name)
         self.assertEqual(tpat.doctor(self.here.name, look=True).problems, 0)
+
+    def test_report_in_a_notebook(self):
+        built = tpat.build(self.model, node=["probabilities", "product"], arch="sm_90")
+        checked = tpat.verify(built.output, device="cpu", runs=1)
+        report = tpat.report(self.model, self.path("page.html"), node=["probabilities", "product"], verified=checked)
+        self.assertEqual((report.path, report.plugins, report.bytes), (self.path("page.html"), 2, os.path.getsize(self.path("page.html"))))
+        self.assertEqual(report.html.count("Verified: agrees"), 2)
+        shown = report._repr_html_()  # what a notebook calls
+        frame = html.parser.HTMLParser()
+        frame.handle_starttag = lambda tag, attributes: self.assertEqual((tag, dict(attributes)["srcdoc"]), ("iframe", report.html))
+        frame.feed(shown)
+        self.assertIn('sandbox=""', shown)
+        self.assertTrue(tpat.report(self.model, type="Softmax", no_db=True).path.endswith("small.html"))
+        for result in (built, checked):
+            table = result._repr_html_()
+            self.assertIn("<table>", table)
+            self.assertIn(built.plugin[0].name, table)
+        with self.assertRaises(TypeError):
+            tpat.report(self.model, wrong=1)
+        with self.assertRaises(tpat.UsageError):
+            tpat.report(self.model, node="missing")
+        self.assertNotIn("IPython", sys.modules)
 
     def test_error_fields(self):
         with self.assertRaises(tpat.UsageError) as raised:
