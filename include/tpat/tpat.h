@@ -163,6 +163,8 @@ struct tpat_progress {
 	int done, all;
 };
 
+struct tpat_verified; /* tpat_verify.h */
+
 struct tpat_build_options {
 	int version;                  /* TPAT_BUILD_VERSION */
 	const char *model;            /* path of the model; never overwritten */
@@ -212,6 +214,7 @@ struct tpat_build_options {
 	const char *engine_report; /* a log of trtexec, the ONNX parser or Polygraphy: `automatic` takes nodes refused
 	                              there, too. Null: none */
 	bool dry_run; /* select regions, and build and write nothing: the result has no plugins and no files */
+	const struct tpat_verified *verified; /* for tpat_report(): what tpat_verify() found, to show; null: nothing */
 	/* Threads: any thread may call it, and several at once. Returns true to stop: see tpat_callbacks.cancel. May be
 	 * null. */
 	bool (*progress)(void *user, const struct tpat_progress *p);

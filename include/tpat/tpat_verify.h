@@ -43,6 +43,7 @@ struct tpat_time {
 
 struct tpat_check {
 	const char *plugin, *node;
+	const char *tensor;           /* the node's first output in the model */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]": of the worst run */
 	bool passed;
 	const char *error;  /* why the plugin could not run, a sentence; or null */
@@ -99,6 +100,7 @@ struct tpat_kernel_run {
 	bool inside;                    /* the file is the folder's own text */
 	const struct tpat_check *check; /* with the times of its tactics */
 	const struct tpat_time *before; /* the same of the library as it is, on a GPU; or null */
+	struct tpat_strings unused;     /* edited kernels that no run launched; empty on a GPU, which does not tell */
 };
 
 /* Runs an edited kernel text in place of the plugin's own and compares with the original nodes, as tpat_verify() does;

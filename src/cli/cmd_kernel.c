@@ -55,6 +55,13 @@ static void print_run(struct cli *c, const struct tpat_kernel_options *o, const 
 	print_near(k->near);
 	if (k->dump)
 		printf("  wrote %s: inputs, got_ and want_ of each output\n", k->dump);
+	if (r->unused.n) {
+		printf("  not run:");
+		for (int i = 0; i < r->unused.n; i++)
+			printf("%s %s", i ? "," : "", r->unused.at[i]);
+		printf(". The shapes of these runs do not launch %s: set others with -s\n",
+		       r->unused.n == 1 ? "it" : "them");
+	}
 	print_times(r);
 	if (k->passed)
 		print_next(c, o, r);
@@ -72,12 +79,13 @@ static void print_json(const struct tpat_kernel_run *r)
 {
 	const struct tpat_check *k = r->check;
 	cli_print_json(cli_json(
-	        "{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, s:s, s:s?, s:o, s:o}",
+	        "{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, s:s, s:s?, s:o, s:o, s:o}",
 	        "file", r->file, "folder", r->folder, "plugin", r->plugin, "device", r->device, "inputs", k->inputs,
 	        "outputs", k->outputs, "passed", k->passed, "error", k->error, "output", k->output, "elements",
 	        (json_int_t)k->elements, "differing", (json_int_t)k->differing, "max_absolute", k->max_absolute,
 	        "max_relative", k->max_relative, "worst", k->worst, "near", k->near, "dump", k->dump, "times",
-	        json_times(k->time, k->times), "before", json_times(r->before, k->times)));
+	        json_times(k->time, k->times), "before", json_times(r->before, k->times), "unused",
+	        cli_json_list(&r->unused)));
 }
 
 int cli_kernel(struct cli *c, int argc, char **argv)
@@ -88,8 +96,8 @@ int cli_kernel(struct cli *c, int argc, char **argv)
 		{ "folder", 'f', CLI_TEXT, &o.folder, "FOLDER",
 		  "the build's folder, NAME.tpat (default: the one that the file is in)" },
 		{ "node", 'n', CLI_TEXT, &o.node, "NODE",
-		  "the plugin, or a node of it, whose kernels these are (default: by\n"
-		  "the file's name)" },
+		  "the plugin whose kernels these are: its name, a node, or an index or\n"
+		  "output in the rewritten model (default: by the file's name)" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda emulator",
 		  "cuda, cuda:1, emulator (default: the first that works here)" },
 		CLI_INPUTS(o),

@@ -29,14 +29,15 @@ static void print_json(const struct tpat_verified *r)
 	json_t *checks = json_array();
 	for (int i = 0; i < r->checks; i++) {
 		const struct tpat_check *k = &r->check[i];
-		json_array_append_new(
-		        checks,
-		        cli_json("{s:s, s:s, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, s:s?, s:s?, s:s?}",
-		                 "plugin", k->plugin, "node", k->node, "inputs", k->inputs, "outputs", k->outputs,
-		                 "passed", k->passed, "error", k->error, "output", k->output, "elements",
-		                 (json_int_t)k->elements, "differing", (json_int_t)k->differing, "max_absolute",
-		                 k->max_absolute, "max_relative", k->max_relative, "worst", k->worst, "first", k->first,
-		                 "dump", k->dump, "note", k->note));
+		json_array_append_new(checks,
+		                      cli_json("{s:s, s:s, s:s, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, "
+		                               "s:s?, s:s?, s:s?}",
+		                               "plugin", k->plugin, "node", k->node, "tensor", k->tensor, "inputs",
+		                               k->inputs, "outputs", k->outputs, "passed", k->passed, "error", k->error,
+		                               "output", k->output, "elements", (json_int_t)k->elements, "differing",
+		                               (json_int_t)k->differing, "max_absolute", k->max_absolute,
+		                               "max_relative", k->max_relative, "worst", k->worst, "first", k->first,
+		                               "dump", k->dump, "note", k->note));
 	}
 	cli_print_json(cli_json("{s:s, s:s?, s:i, s:i, s:o}", "library", r->library, "device", r->device, "failed",
 	                        r->failed, "plugins", r->plugins, "checks", checks));

@@ -40,7 +40,7 @@ struct html_graph {
  * appends a sentence instead. */
 void html_picture(struct str *out, const char *name, const struct html_graph *g);
 
-/* ---- html_plot.c: a roofline. */
+/* ---- html_plot.c: a roofline, and the course of a search. */
 
 struct html_point {
 	const char *text;
@@ -51,5 +51,12 @@ struct html_point {
  * out points without operations, bytes or time; without any other appends a sentence. */
 void html_roofline(struct str *out, const struct html_point *point, int n, double bytes_per_ns,
                    double operations_per_ns);
+
+struct html_trial {
+	const char *text; /* shown under the pointer */
+	double when, ns;  /* seconds, of which only the order counts; positive */
+};
+/* Sorts the trials by time, and appends a plot of their times by number, with the best so far as a line. */
+void html_curve(struct str *out, struct html_trial *trial, int n);
 
 #endif

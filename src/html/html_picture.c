@@ -4,7 +4,8 @@
 
 #include "html/html.h"
 
-enum { WIDTH = 140, HEIGHT = 26, GAP = 12, BETWEEN = 26, MOST_IN_ROW = 24, MOST_TEXT = 20 };
+enum { WIDTH = 140, HEIGHT = 26, GAP = 12, BETWEEN = 26, MOST_IN_ROW = 24, MOST_TEXT = 18 };
+enum { FITS_WIDTH = 600, FITS_HEIGHT = 600 }; /* smaller pictures need no switch */
 
 struct place {
 	int depth, row, column;
@@ -192,6 +193,12 @@ void html_picture(struct str *out, const char *name, const struct html_graph *g)
 	find_depths(&d);
 	place_all(&d);
 	int width = GAP + d.columns * (WIDTH + GAP), height = 2 * GAP + d.rows * (HEIGHT + BETWEEN) - BETWEEN;
+	if (width > FITS_WIDTH || height > FITS_HEIGHT) /* a switch that needs no script; the place in the page is a
+	                                                   unique name */
+		str_printf(out,
+		           "<input type=\"checkbox\" class=\"fit\" id=\"fit%zu\"/><label for=\"fit%zu\"> fit to the "
+		           "window</label>\n",
+		           out->n, out->n);
 	str_printf(out,
 	           "<div class=\"scroll\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" "
 	           "height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",

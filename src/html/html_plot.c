@@ -1,5 +1,6 @@
-/* A roofline plot as SVG. */
+/* Plots as SVG: a roofline, and the course of a search. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "html/html.h"
 
@@ -9,6 +10,14 @@ enum { PLOT_WIDTH = 640, PLOT_HEIGHT = 320, LEFT = 60, RIGHT = 16, TOP = 16, BOT
 struct axes {
 	double least_x, most_x, least_y, most_y;
 };
+
+static void begin_plot(struct str *out, const char *name)
+{
+	str_printf(out,
+	           "<div class=\"scroll\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" "
+	           "height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>%s</title>\n",
+	           PLOT_WIDTH, PLOT_HEIGHT, PLOT_WIDTH, PLOT_HEIGHT, name);
+}
 
 static bool is_drawn(const struct html_point *p)
 {
@@ -49,8 +58,10 @@ static void draw_grid(struct str *out, const struct axes *a)
 	}
 	for (double k = a->least_y; k <= a->most_y; k++) {
 		double y = y_of(a, pow(10, k));
-		str_printf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\">1e%.0f</text>\n",
-		           LEFT, y, PLOT_WIDTH - RIGHT, LEFT - 18, y + 4, k);
+		str_printf(out,
+		           "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text style=\"text-anchor:end\" x=\"%d\" "
+		           "y=\"%.1f\">1e%.0f</text>\n",
+		           LEFT, y, PLOT_WIDTH - RIGHT, LEFT - 6, y + 2, k);
 	}
 	str_printf(out, "<text x=\"%d\" y=\"%d\">operations per byte</text>\n", (LEFT + PLOT_WIDTH) / 2,
 	           PLOT_HEIGHT - 10);
@@ -81,10 +92,7 @@ void html_roofline(struct str *out, const struct html_point *point, int n, doubl
 	struct axes a = axes_of(point, n, ridge, operations_per_ns);
 	double least = fmax(pow(10, a.least_x), pow(10, a.least_y) / bytes_per_ns); /* where the slope enters the plot
 	                                                                             */
-	str_printf(out,
-	           "<div class=\"scroll\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" "
-	           "height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>Roofline</title>\n",
-	           PLOT_WIDTH, PLOT_HEIGHT, PLOT_WIDTH, PLOT_HEIGHT);
+	begin_plot(out, "Roofline");
 	draw_grid(out, &a);
 	str_printf(out, "<path class=\"roof\" d=\"M%.1f %.1fL%.1f %.1fH%d\"/>\n", x_of(&a, least),
 	           y_of(&a, least * bytes_per_ns), x_of(&a, ridge), y_of(&a, operations_per_ns), PLOT_WIDTH - RIGHT);
@@ -92,4 +100,79 @@ void html_roofline(struct str *out, const struct html_point *point, int n, doubl
 		if (is_drawn(&point[i]))
 			draw_point(out, &a, &point[i]);
 	str_add(out, "</svg></div>\n");
+}
+
+/* ---- The course of a search. */
+
+enum { MOST_TRIALS = 600 }; /* drawn as points */
+
+static int compare_trials(const void *a, const void *b)
+{
+	const struct html_trial *x = a, *y = b;
+	return x->when != y->when ? (x->when > y->when) - (x->when < y->when)
+	                          : (x->ns < y->ns) - (x->ns > y->ns); /* the
+	                                                                  order
+	                                                                  within
+	                                                                  a
+	                                                                  second
+	                                                                  is
+	                                                                  unknown:
+	                                                                  slow
+	                                                                  ones
+	                                                                  first
+	                                                                */
+}
+
+/* Of the time axis, which is logarithmic: 1, 2 and 5 of each decade. */
+static void draw_times(struct str *out, const struct axes *a)
+{
+	static const double step[] = { 1, 2, 5 };
+	for (double k = floor(a->least_y); k <= a->most_y; k++)
+		for (int i = 0; i < 3; i++) {
+			double ns = step[i] * pow(10, k);
+			if (log10(ns) < a->least_y || log10(ns) > a->most_y)
+				continue;
+			str_printf(out,
+			           "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\">%.4g</text>\n",
+			           LEFT, y_of(a, ns), PLOT_WIDTH - RIGHT, LEFT - 22, y_of(a, ns) + 4, ns / 1e3);
+		}
+}
+
+static double x_of_trial(int i, int n)
+{
+	return LEFT + 8 + (n > 1 ? (double)i / (n - 1) : 0) * (PLOT_WIDTH - LEFT - RIGHT - 16);
+}
+
+void html_curve(struct str *out, struct html_trial *trial, int n)
+{
+	double least = INFINITY, most = 0, best = INFINITY;
+	qsort(trial, (size_t)n, sizeof *trial, compare_trials);
+	for (int i = 0; i < n; i++) {
+		least = fmin(least, trial[i].ns);
+		most = fmax(most, trial[i].ns);
+	}
+	if (!(least > 0) || !isfinite(most))
+		return;
+	struct axes a = { .least_y = log10(least) - 0.1, .most_y = fmax(log10(most), log10(least) + 0.3) + 0.05 };
+	begin_plot(out, "Tuning");
+	draw_times(out, &a);
+	str_printf(out, "<text x=\"%d\" y=\"%d\">trials, 1 to %d</text>\n", (LEFT + PLOT_WIDTH) / 2, PLOT_HEIGHT - 10,
+	           n);
+	str_printf(out, "<text transform=\"translate(14 %d) rotate(-90)\">microseconds</text>\n",
+	           (PLOT_HEIGHT - BOTTOM) / 2);
+	for (int i = 0; i < n; i += 1 + n / MOST_TRIALS) {
+		str_add(out, "<g><title>");
+		html_format(out, "%d: %.4g us, %s", i + 1, trial[i].ns / 1e3, trial[i].text);
+		str_printf(out, "</title><circle class=\"box\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"/></g>\n",
+		           x_of_trial(i, n), y_of(&a, trial[i].ns));
+	}
+	str_add(out, "<path class=\"roof\" d=\"");
+	for (int i = 0; i < n; i++)
+		if (trial[i].ns < best) {
+			str_printf(out, i ? "H%.1fV%.1f" : "M%.1f %.1f", x_of_trial(i, n), y_of(&a, trial[i].ns));
+			best = trial[i].ns;
+		}
+	str_printf(out, "H%.1f\"/>\n</svg></div>\n<p>", x_of_trial(n - 1, n) + 8);
+	html_format(out, "The first trial took %.4g us, the best %.4g us", trial[0].ns / 1e3, best / 1e3);
+	str_add(out, ".</p>\n");
 }

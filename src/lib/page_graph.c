@@ -1,12 +1,14 @@
-/* The main graph of a model as two pictures: its nodes, coloured by region; and with a box for each plugin. Runs of
- * nodes outside of all regions become one box each. */
+/* Each graph of a model as two pictures: its nodes, coloured by region; and with a box for each plugin. Runs of nodes
+ * outside of all regions become one box each. The graphs inside If, Loop and Scan follow the main graph. */
 #include <string.h>
 
 #include "lib/page_inside.h"
 
+enum { MOST_BYTES_OF_BODIES = 2000000 }; /* of the page, after which no more bodies are drawn */
+
 struct view {
 	struct page *p;
-	const struct graph *g;
+	struct graph *g;
 	int *region;               /* of each node; -1: none */
 	int *box;                  /* of each node; -1: it is not drawn */
 	int *first, *last, *count; /* nodes of each box */
@@ -88,7 +90,7 @@ static const char *title_of(const struct view *v, int node)
 	const Onnx__NodeProto *proto = v->g->nodes.at[node].proto;
 	struct arena *a = v->p->b->arena;
 	return arena_printf(a, "%s: %s -> %s", v->g->nodes.at[node].label, type_of(v, node),
-	                    tpat_types_text((struct graph *)v->p->b->graph, proto->output, proto->n_output, a));
+	                    tpat_types_text(v->g, proto->output, proto->n_output, a));
 }
 
 static struct html_box describe(const struct view *v, int box)
@@ -126,10 +128,21 @@ static void connect(struct html_graph *out, const struct view *v, int from, int 
 		vec_push(v->p->b->arena, &out->edges, ((struct html_edge){ from, to }));
 }
 
-static void draw(struct page *p, int *region, bool after)
+/* Of a body: also the values of the graphs around it that its nodes read. */
+static void add_captured(struct html_graph *out, const struct view *v)
+{
+	vec_each (x, &v->g->values) {
+		if (!(*x)->outside || !(*x)->consumers.n || (*x)->is_constant)
+			continue;
+		add_end(out, v, *x);
+		vec_each (reader, &(*x)->consumers)
+			connect(out, v, out->boxes.n - 1, v->box[*reader]);
+	}
+}
+
+static void draw(struct page *p, struct graph *g, int *region, bool after)
 {
 	struct arena *a = p->b->arena;
-	const struct graph *g = p->b->graph;
 	struct html_graph out = { 0 };
 	struct view v = { .p = p, .g = g, .region = region, .after = after };
 	v.box = NEWN(a, int, g->nodes.n + 1);
@@ -148,37 +161,86 @@ static void draw(struct page *p, int *region, bool after)
 		vec_each (reader, &(*x)->consumers)
 			connect(&out, &v, out.boxes.n - 1, v.box[*reader]);
 	}
+	add_captured(&out, &v);
 	vec_each (x, &g->outputs) {
 		add_end(&out, &v, *x);
 		if ((*x)->producer >= 0)
 			connect(&out, &v, v.box[(*x)->producer], out.boxes.n - 1);
 	}
-	html_picture(&p->html, after ? "The model with plugins" : "The model with its regions", &out);
+	const char *when = after ? "after" : "before";
+	html_picture(&p->html,
+	             *g->name ? arena_printf(a, "%s, %s", g->name, when) : arena_printf(a, "The model %s", when), &out);
 }
 
-void page_graphs(struct page *p)
+/* The region of each node of the graph, -1: none; and the number of regions. */
+static int *regions_of(struct page *p, const struct graph *g, int *count)
 {
-	const struct graph *g = p->b->graph;
-	int *region = NEWN(p->b->arena, int, g->nodes.n + 1), bodies = 0;
+	int *region = NEWN(p->b->arena, int, g->nodes.n + 1);
+	*count = 0;
 	for (int i = 0; i < g->nodes.n; i++)
 		region[i] = -1;
 	for (int k = 0; k < p->b->regions.n; k++) {
 		const struct graph_region *r = p->b->regions.at[k];
-		bodies += r->graph != g;
+		if (r->graph != g)
+			continue;
+		++*count;
 		vec_each (node, &r->nodes)
-			if (r->graph == g)
-				region[*node] = k;
+			region[*node] = k;
 	}
-	str_add(&p->html, "<section id=\"before\"><h2>The model before</h2>\n<p>Regions have the colour of their "
-	                  "plugin. Runs of nodes "
-	                  "outside of all regions share a box; nodes whose results are known at build time are left "
-	                  "out.");
-	if (bodies)
-		str_printf(&p->html, " %d region%s inside If, Loop or Scan: the picture does not show %s.", bodies,
-		           bodies == 1 ? " is" : "s are", bodies == 1 ? "it" : "them");
-	str_add(&p->html, "</p>\n");
-	draw(p, region, false);
+	return region;
+}
+
+/* True if the node that holds the body, or one around it, is in a region: the body is then part of that plugin. */
+static bool is_taken(const struct page *p, const struct graph *body)
+{
+	for (const struct graph *g = body; g->outer; g = g->outer)
+		for (int k = 0; k < p->b->regions.n; k++) {
+			const struct graph_region *r = p->b->regions.at[k];
+			vec_each (node, &r->nodes)
+				if (r->graph == g->outer && *node == g->holder)
+					return true;
+		}
+	return false;
+}
+
+/* The graphs inside If, Loop and Scan; those with regions are open. */
+static void draw_bodies(struct page *p, bool after)
+{
+	int left_out = 0;
+	vec_each (g, &p->b->graph->graphs) {
+		struct graph *body = *g;
+		int regions, *region = regions_of(p, body, &regions);
+		bool taken = body->outer && is_taken(p, body);
+		if (!body->outer || !body->nodes.n || (after && (!regions || taken)))
+			continue;
+		if (p->html.n > MOST_BYTES_OF_BODIES) {
+			left_out++;
+			continue;
+		}
+		str_printf(&p->html, "<details%s><summary>", regions ? " open=\"open\"" : "");
+		html_text(&p->html, body->name);
+		str_printf(&p->html, ": %d node%s%s</summary>", body->nodes.n, body->nodes.n == 1 ? "" : "s",
+		           taken ? ", inside a region" : "");
+		draw(p, body, region, after);
+		str_add(&p->html, "</details>\n");
+	}
+	if (left_out)
+		str_printf(&p->html, "<p>%d more graph%s inside nodes %s left out, to keep the page short.</p>\n",
+		           left_out, left_out == 1 ? "" : "s", left_out == 1 ? "is" : "are");
+}
+
+void page_graphs(struct page *p)
+{
+	struct graph *g = p->b->graph;
+	int regions, *region = regions_of(p, g, &regions);
+	str_add(&p->html,
+	        "<section id=\"before\"><h2>The model before</h2>\n<p>Each box is a node. A region's nodes have "
+	        "the colour of its plugin. Consecutive nodes outside of all regions share a box. Nodes whose "
+	        "results are known at build time are not shown.</p>\n");
+	draw(p, g, region, false);
+	draw_bodies(p, false);
 	str_add(&p->html, "</section>\n<section id=\"after\"><h2>The model after</h2>\n");
-	draw(p, region, true);
+	draw(p, g, region, true);
+	draw_bodies(p, true);
 	str_add(&p->html, "</section>\n");
 }

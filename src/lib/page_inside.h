@@ -14,6 +14,7 @@ struct page_plugin {
 	const char *bound;             /* "memory", "arithmetic" or "launch"; null: unknown */
 	double bound_ns;
 	int kernels, regions;
+	const struct tpat_check *check; /* of its verification; null: unknown */
 };
 
 struct page {
@@ -25,11 +26,15 @@ struct page {
 
 enum { PAGE_MOST_BYTES = 4800000 }; /* the page stays shorter: sections that do not fit are left out */
 
-/* page_graph.c: the main graph as pictures, before and after. */
+/* page_graph.c: the graphs as pictures, before and after. */
 void page_graphs(struct page *p);
 /* page_plugins.c: the plugins' figures; their table, and a roofline; a section for each. */
 void page_measure(struct page *p);
 void page_summary(struct page *p);
-void page_sections(struct page *p);
+int page_sections(struct page *p);
+/* page_checks.c: finds each plugin's verification; appends it to a section, and the tuning curve. */
+void page_find_checks(struct page *p);
+void page_check(struct str *out, const struct page_plugin *x);
+int page_tuning(struct str *out, struct page *p, const struct page_plugin *x);
 
 #endif

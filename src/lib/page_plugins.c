@@ -45,10 +45,8 @@ static void measure_bounds(struct page_plugin *x, const struct ir_plan *plan, st
 			return;
 		bytes += more;
 	}
-	struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, plan->steps.n); /* a step
-	                                                                                                        is one
-	                                                                                                        launch
-	                                                                                                      */
+	int launches = plan->steps.n; /* a step is one launch */
+	struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, launches);
 	x->bytes = bytes;
 	x->operations = r.operations;
 	x->bound = r.bound;
@@ -77,6 +75,7 @@ void page_measure(struct page *p)
 				x->ns += own->why->stage[k].rule[0].ns;
 		measure_bounds(x, own->plan[0], b->arena);
 	}
+	page_find_checks(p);
 }
 
 /* ---- The table, and the roofline. */
@@ -105,6 +104,13 @@ static void put_row(struct str *out, const struct page *p, int i)
 		str_add(out, "</td><td>");
 	if (x->bound)
 		put_bytes(out, x->bytes);
+	if (p->b->o->verified) {
+		str_add(out, "</td><td>");
+		if (!x->check || x->check->error)
+			str_add(out, x->check ? "failed" : "not verified");
+		else
+			str_printf(out, "%s%.3g", x->check->passed ? "" : "DIFFERS: ", x->check->max_absolute);
+	}
 	str_add(out, "</td></tr>\n");
 }
 
@@ -116,7 +122,8 @@ void page_summary(struct page *p)
 	str_add(out, "<section id=\"plugins\"><h2>Plugins</h2>\n<p>Times are estimates of the cost model, in "
 	             "microseconds. The bound is the larger of the times for memory traffic, arithmetic and "
 	             "launches.</p>\n<div class=\"scroll\"><table><tr><th>plugin</th><th>nodes</th><th>kernels</th>"
-	             "<th>estimate</th><th>bound</th><th>inputs and outputs</th></tr>\n");
+	             "<th>estimate</th><th>bound</th><th>inputs and outputs</th>");
+	str_add(out, p->b->o->verified ? "<th>largest error</th></tr>\n" : "</tr>\n");
 	for (int i = 0; i < p->b->plugins.n; i++) {
 		const struct page_plugin *x = &p->plugin[i];
 		put_row(out, p, i);
@@ -129,9 +136,11 @@ void page_summary(struct page *p)
 	}
 	str_add(out, "</table></div>\n</section>\n<section id=\"roofline\"><h2>Roofline</h2>\n<p>");
 	html_format(out,
-	            "Each plugin by its multiply-adds and bytes, at the estimated time, on %s: %.4g bytes and %.4g "
-	            "multiply-adds of f32 per nanosecond. Products on tensor cores may lie above the line.",
-	            t->name, t->bytes_per_ns, t->fma[TYPE_F32] * t->processors * t->clock_ghz);
+	            "Each plugin by its multiply-adds and bytes, at the estimated time. The lines are the limits of "
+	            "%s: %.3g TB/s "
+	            "of memory traffic, and %.3g T multiply-adds of f32 per second. Products on tensor cores may be "
+	            "above them.",
+	            t->name, t->bytes_per_ns / 1e3, t->fma[TYPE_F32] * t->processors * t->clock_ghz / 1e3);
 	str_add(out, "</p>\n");
 	html_roofline(out, point, p->b->plugins.n, t->bytes_per_ns, t->fma[TYPE_F32] * t->processors * t->clock_ghz);
 	str_add(out, "</section>\n");
@@ -240,7 +249,7 @@ static void put_parts(struct str *out, const struct build *b, const struct made 
 	put_part(out, "Kernels", &kernels, true);
 }
 
-void page_sections(struct page *p)
+int page_sections(struct page *p)
 {
 	struct build *b = p->b;
 	for (int i = 0; i < b->plugins.n; i++) {
@@ -251,14 +260,21 @@ void page_sections(struct page *p)
 		html_text(&head, build_about(build_scheduled(m)->plan[0]->program, b->arena));
 		str_add(&head, "</pre>\n");
 		put_nodes(&head, m);
+		if (p->plugin[i].check) {
+			str_add(&head, "<p>");
+			page_check(&head, &p->plugin[i]);
+			str_add(&head, "</p>\n");
+		}
 		for (int k = 0; k < i && m->like; k++)
 			if (b->plugins.at[k] == m->like)
 				str_printf(&parts,
 				           "<p>The program, schedule and kernels of <a href=\"#p%d\">plugin %d</a>, "
 				           "with other weights.</p>\n",
 				           k, k + 1);
-		if (!m->like)
+		if (!m->like) {
 			put_parts(&parts, b, m);
+			TRY(page_tuning(&parts, p, &p->plugin[i]));
+		}
 		str_add(&p->html, str_text(&head));
 		if (p->html.n + parts.n < PAGE_MOST_BYTES) {
 			str_add(&p->html, str_text(&parts));
@@ -269,4 +285,5 @@ void page_sections(struct page *p)
 		}
 		str_add(&p->html, "</section>\n");
 	}
+	return 0;
 }

@@ -30,6 +30,41 @@ static int find_folder(struct tpat_edited *x, const char *folder, struct arena *
 	return 0;
 }
 
+/* A plugin's own folder is one below the build's. */
+int tpat_edited_place(const char **out, const struct tpat_edited *x, const char *what, struct arena *a, struct err *e)
+{
+	const char *name = json_member_text(x->record, what);
+	const char *real = file_real(a, x->folder), *up = path_dir(a, real ? real : x->folder);
+	if (!name || !*name || strchr(name, '/'))
+		return err_set(e, ERR_MODEL, "%s: its tpat.json does not name the build's %s.", x->folder, what);
+	*out = path_join(a, up, name);
+	if (!file_exists(*out) && file_exists(path_join(a, up, "tpat.json")))
+		*out = path_join(a, path_dir(a, up), name);
+	if (file_exists(*out))
+		return 0;
+	err_set(e, ERR_MODEL, "There is no %s next to the folder %s.", name, x->folder);
+	return err_advise(e, "Keep the rewritten model, its library and its folder together.");
+}
+
+/* The plugin that the text selects in the rewritten model, such as "#2" or the name of an output; else null. */
+static const char *plugin_in_model(const struct tpat_edited *x, const char *text, struct arena *a)
+{
+	const struct tpat_strings none = { 0 };
+	struct err ignored = { 0 };
+	struct onnx_model *model = NULL;
+	struct graph *root = NULL, *in;
+	const char *path, *plugin = NULL;
+	int node;
+	if (tpat_edited_place(&path, x, "rewritten", a, &ignored) == 0 &&
+	    tpat_open(&model, &root, path, &none, &none, NULL, a, &ignored) == 0 &&
+	    graph_node_find(&in, &node, root, text, &ignored) == 0 &&
+	    strcmp(onnx_domain(in->nodes.at[node].proto->domain), GRAPH_PLUGIN_DOMAIN) == 0)
+		plugin = arena_strdup(a, in->nodes.at[node].proto->op_type);
+	graph_free(root);
+	onnx_model_free(model);
+	return plugin;
+}
+
 static bool has_node(const struct json *plugin, const char *node)
 {
 	const struct json *nodes = json_member(plugin, "nodes");
@@ -79,6 +114,11 @@ static int find_plugin(struct tpat_edited *x, const char *node, struct arena *a,
 	for (const struct json *p = plugins ? plugins->child : NULL; p && !found; p = p->next)
 		if (json_member_text(p, "name") && json_member_text(p, "cuda") &&
 		    (node ? has_node(p, node) : has_text(p, path_base(x->source))))
+			found = p;
+	const char *other = node && plugins && !found ? plugin_in_model(x, node, a) : NULL;
+	for (const struct json *p = other ? plugins->child : NULL; p && !found; p = p->next)
+		if (json_member_text(p, "cuda") && json_member_text(p, "name") &&
+		    strcmp(json_member_text(p, "name"), other) == 0)
 			found = p;
 	if (!plugins || plugins->kind != JSON_IS_LIST)
 		return err_set(e, ERR_MODEL, "%s: its tpat.json has no list of plugins.", x->folder);
@@ -131,6 +171,75 @@ static int check_kernels(const struct tpat_edited *x, struct arena *a, struct er
 		return 0;
 	err_set(e, ERR_USAGE, "%s has no kernel %s, which plugin %s launches.", x->source, lacked, x->plugin);
 	return err_advise(e, "Keep the kernels' names and parameters: the library's tables name them.");
+}
+
+/* The kernel of this name, from its parameters to the next kernel; null: the text has none. */
+static const char *kernel_of(const char *text, const char *name, size_t *bytes)
+{
+	size_t n = strlen(name);
+	for (const char *at = text; (at = strstr(at, name)); at += n) {
+		if (at == text || at[-1] != ' ' || at[n] != '(')
+			continue;
+		const char *end = strstr(at, "extern \"C\"");
+		*bytes = end ? (size_t)(end - at) : strlen(at);
+		return at;
+	}
+	return NULL;
+}
+
+struct unused {
+	const char *old, *new; /* texts; old: null: unknown */
+	struct map *launched;
+	struct tpat_texts names;
+	struct arena *arena;
+};
+
+static void add_unused(struct unused *u, const struct json *j)
+{
+	const char *name = json_member_text(j, "name");
+	size_t n, was = 0;
+	const char *new = name ? kernel_of(u->new, name, &n) : NULL,
+	           *old = name && u->old ? kernel_of(u->old, name, &was) : NULL;
+	bool same = old && new && n == was &&memcmp(old, new, n) == 0;
+	if (new && !same && !map_get(u->launched, name)) {
+		map_put(u->launched, name, u);
+		vec_push(u->arena, &u->names, name);
+	}
+	for (const struct json *c = !name && j && j->kind == JSON_IS_LIST ? j->child : NULL; c; c = c->next)
+		add_unused(u, c);
+}
+
+/* True if the folder's own text was edited. */
+static bool is_edited(const struct tpat_edited *x, struct arena *a)
+{
+	struct tpat_texts changes = { 0 };
+	struct err ignored = { 0 };
+	const char *name = arena_printf(a, "kernels/%s (edited)", x->text);
+	bool recorded;
+	if (tpat_record_changes(&changes, &recorded, x->folder, a, &ignored) < 0 || !recorded)
+		return false;
+	vec_each (change, &changes)
+		if (strcmp(*change, name) == 0)
+			return true;
+	return false;
+}
+
+int tpat_edited_unused(struct tpat_strings *out, const struct tpat_edited *x, struct map *launched, struct arena *a,
+                       struct err *e)
+{
+	struct unused u = { .launched = launched, .arena = a };
+	char *old = NULL, *new;
+	TRY(file_read(&new, NULL, x->source, a, e));
+	if (!x->inside)
+		TRY(file_read(&old, NULL, path_join(a, path_join(a, x->folder, "kernels"), x->text), a, e));
+	u.old = old;
+	u.new = new;
+	if (!x->inside || is_edited(x, a)) {
+		add_unused(&u, x->steps);
+		add_unused(&u, x->tactics);
+	}
+	*out = tpat_strings_of(&u.names);
+	return 0;
 }
 
 int tpat_edited_find(struct tpat_edited *out, const char *file, const char *folder, const char *node, struct arena *a,

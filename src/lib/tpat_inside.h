@@ -296,10 +296,17 @@ struct tpat_edited {
 	bool inside;               /* it is that text itself */
 	const struct json *record, *steps, *tactics;
 };
-/* Finds them. `folder`: null: the one that the file is in. `node`: the plugin or one of its nodes; null: by the file's
- * name. Errors: ERR_USAGE for a file of no build or plugin, or one that lacks a kernel of the text that it replaces. */
+/* Finds them. `folder`: null: the one that the file is in. `node`: the plugin, one of the original nodes, or an index
+ * or an output of the rewritten model; null: by the file's name. Errors: ERR_USAGE for a file of no build or plugin, or
+ * one that lacks a kernel of the text that it replaces. */
 int tpat_edited_find(struct tpat_edited *out, const char *file, const char *folder, const char *node, struct arena *a,
                      struct err *e);
+/* The edited kernels of the text that the plugin may launch and `launched` does not have; adds them to it. If the
+ * folder's own text was edited, all of its kernels count as edited. */
+int tpat_edited_unused(struct tpat_strings *out, const struct tpat_edited *x, struct map *launched, struct arena *a,
+                       struct err *e);
+/* The path of a file of the build, "rewritten" or "library" in its tpat.json, next to its folder. Errors: ERR_MODEL. */
+int tpat_edited_place(const char **out, const struct tpat_edited *x, const char *what, struct arena *a, struct err *e);
 /* Makes the folder `view`: links to the files of a build, and copies of `n` edited texts of it. ERR_USAGE if two are of
  * one name. */
 int tpat_edited_view(const struct tpat_edited *x, int n, const char *view, struct arena *a, struct err *e);
@@ -309,6 +316,7 @@ struct tpat_verification;
 struct tpat_verify_edit {
 	const char *library, *folder; /* of all plugins, and the folder of its sources */
 	int times;                    /* as verify_case.times */
+	struct map *launched;         /* gets the names of kernels that ran, unless on a GPU; or null */
 };
 /* As tpat_verify(). Always close. */
 int tpat_verification_run(struct tpat_verification **v, const struct tpat_verified **out, struct tpat *t,
@@ -337,6 +345,11 @@ struct tpat_tuned_choice {
 /* Finds the best choice at the extents of `t`; `exactly`: only measured at these extents, on this GPU. */
 int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct ir_program *p, const char *hash,
                     const struct sched_target *t, bool exactly, struct err *e);
+
+/* All trials of a program on GPUs of this architecture, by extents and then by GPU. */
+struct db_trials;
+int tpat_tuned_trials(struct db_trials *out, struct tpat_tuned *x, const char *hash, const struct sched_target *t,
+                      struct err *e);
 
 /* ---- tpat_profile.c: extents expected by the user. */
 enum { TPAT_PROFILE_SHAPES = 3 }; /* minimum, optimum, maximum */

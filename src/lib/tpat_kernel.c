@@ -17,6 +17,7 @@ struct kernel_run {
 	struct tpat_verification *verification[2]; /* with the edited text, with the library as it is */
 	const char *model, *library;               /* of the build */
 	const char *device, *work;                 /* a temporary folder */
+	struct map launched;                       /* kernels, unless on a GPU */
 	struct tpat_talk *talk;
 	struct arena *arena;
 	struct err *err;
@@ -40,24 +41,6 @@ static int find_device(struct kernel_run *k)
 		return 0;
 	err_set(k->err, ERR_USAGE, "The device \"%s\" does not run CUDA kernels.", k->device);
 	return err_advise(k->err, "Use cuda, cuda:1 or emulator.");
-}
-
-/* A name in the folder's tpat.json, as a path next to the folder or, for a plugin's own folder, one above. */
-static int find_place(const char **out, struct kernel_run *k, const char *what)
-{
-	struct arena *a = k->arena;
-	const char *name = json_member_text(k->edited.record, what);
-	const char *real = file_real(a, k->edited.folder), *up = path_dir(a, real ? real : k->edited.folder);
-	if (!name || !*name || strchr(name, '/'))
-		return err_set(k->err, ERR_MODEL, "%s: its tpat.json does not name the build's %s.", k->edited.folder,
-		               what);
-	*out = path_join(a, up, name);
-	if (!file_exists(*out) && file_exists(path_join(a, up, "tpat.json")))
-		*out = path_join(a, path_dir(a, up), name);
-	if (file_exists(*out))
-		return 0;
-	err_set(k->err, ERR_MODEL, "There is no %s next to the folder %s.", name, k->edited.folder);
-	return err_advise(k->err, "Keep the rewritten model, its library and its folder together.");
 }
 
 static bool compiling(void *user, int done, int all, const char *what)
@@ -92,7 +75,7 @@ static int verify(struct kernel_run *k, const struct tpat_verified **out, struct
 	bool gpu = str_starts(k->device, "cuda");
 	struct tpat_verify_options o = TPAT_VERIFY_OPTIONS;
 	struct tpat_verify_edit *edit = NEW(k->arena, struct tpat_verify_edit);
-	*edit = (struct tpat_verify_edit){ library, folder, k->o->times ? k->o->times : gpu ? TIMES : 0 };
+	*edit = (struct tpat_verify_edit){ library, folder, k->o->times ? k->o->times : gpu ? TIMES : 0, &k->launched };
 	o.model = k->model;
 	o.node = (struct tpat_strings){ &k->edited.plugin, 1 };
 	o.device = k->device;
@@ -140,6 +123,8 @@ static int run_edited(struct kernel_run *k, struct tpat_kernel_run *r, struct tp
 	if (!verified->checks) /* interrupted */
 		return rc;
 	r->check = &verified->check[0];
+	if (!gpu && !r->check->error)
+		TRY(tpat_edited_unused(&r->unused, &k->edited, &k->launched, k->arena, k->err));
 	return rc == 0 && gpu ? time_before(k, r, t) : rc;
 }
 
@@ -161,8 +146,8 @@ static int run(struct tpat *t, void *arg)
 	t->cleanup_arg = k;
 	TRY(find_device(k));
 	TRY(tpat_edited_find(&k->edited, c->o->file, c->o->folder, c->o->node, t->arena, &t->err));
-	TRY(find_place(&k->model, k, "rewritten"));
-	TRY(find_place(&k->library, k, "library"));
+	TRY(tpat_edited_place(&k->model, &k->edited, "rewritten", t->arena, &t->err));
+	TRY(tpat_edited_place(&k->library, &k->edited, "library", t->arena, &t->err));
 	TRY(file_temp_dir(&work, t->arena, &t->err));
 	k->work = work;
 	*r = (struct tpat_kernel_run){

@@ -6,10 +6,11 @@
 #include "lib/page_inside.h"
 
 static const char style[] =
-        ":root{color-scheme:light dark;--bg:#fff;--fg:#1b1f24;--dim:#57606a;--line:#d0d7de;--pre:#f6f8fa;--box:#eef1f4;"
-        "--link:#0757ba;--tc:#57606a;--ts:#0a3069;--tn:#0550ae;--tk:#a40e26;--td:#6639ba;--mix:#fff}\n"
-        "@media (prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--dim:#9198a1;--line:#3d444d;--pre:#161b22;"
-        "--box:#262c36;--link:#6cb2ff;--tc:#9198a1;--ts:#a5d6ff;--tn:#79c0ff;--tk:#ff7b72;--td:#d2a8ff;--mix:#000}}\n"
+        ":root{--bg:#fff;--fg:#1b1f24;--dim:#57606a;--line:#d0d7de;--pre:#f6f8fa;--box:#eef1f4;"
+        "--link:#0757ba;--tc:#57606a;--ts:#0a3069;--tn:#0550ae;--tk:#a40e26;--td:#6639ba}\n"
+        "@media screen and "
+        "(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--dim:#9198a1;--line:#3d444d;--pre:#161b22;"
+        "--box:#262c36;--link:#6cb2ff;--tc:#9198a1;--ts:#a5d6ff;--tn:#79c0ff;--tk:#ff7b72;--td:#d2a8ff}}\n"
         "*{box-sizing:border-box}\n"
         "body{margin:0 auto;max-width:75rem;padding:1rem;background:var(--bg);color:var(--fg);"
         "font:16px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\n"
@@ -17,9 +18,11 @@ static const char style[] =
         "pre{background:var(--pre);padding:.75rem;overflow-x:auto;font-size:.8rem;line-height:1.4;tab-size:4;"
         "overflow-wrap:normal}\n"
         ".scroll{overflow:auto;max-height:80vh;border:1px solid var(--line);margin:.5rem 0}\n"
-        "table{border-collapse:collapse;font-size:.875rem}th,td{padding:.25rem .6rem;text-align:left;"
+        "table{border-collapse:collapse;font-size:.875rem;overflow-wrap:normal}th,td{padding:.25rem "
+        ".6rem;text-align:left;"
         "border-bottom:1px solid var(--line);vertical-align:top}tr.chosen{font-weight:600}\n"
         "summary{cursor:pointer;font-weight:600;padding:.3rem 0}dt{color:var(--dim)}dd{margin:0 0 .4rem}\n"
+        ".fit:checked~.scroll svg{max-width:100%;max-height:78vh;width:auto;height:auto}\n"
         "svg{display:block}svg text{font:12px system-ui,sans-serif;fill:var(--fg);text-anchor:middle}"
         ".edge{fill:none;stroke:var(--dim);stroke-width:1;opacity:.6}.grid{stroke:var(--line)}"
         ".roof{fill:none;stroke:var(--fg);stroke-width:2}.box{fill:var(--box);stroke:var(--dim)}\n"
@@ -27,21 +30,33 @@ static const char style[] =
         ".tc{color:var(--tc)}.ts{color:var(--ts)}.tn{color:var(--tn)}.tk{color:var(--tk)}.td{color:var(--td)}\n";
 
 static const char style_print[] =
-        "@media "
-        "print{:root{--bg:#fff;--fg:#000;--pre:#fff;--box:#eee;--mix:#fff;color-scheme:light}body{max-width:none;"
-        "font-size:11px}.scroll{overflow:visible;max-height:none;border:0}pre{white-space:pre-wrap}"
-        "svg{max-width:100%;max-height:24cm;height:auto}}\n";
+        "@media print{:root{--bg:#fff;--fg:#000;--pre:#fff;--box:#eee}"
+        "body{max-width:none;font-size:11px}table{font-size:inherit;overflow-wrap:anywhere}th{overflow-wrap:normal}"
+        ".scroll{overflow:visible;max-height:none;border:0}pre{white-space:pre-wrap;overflow-wrap:anywhere}"
+        "svg{max-width:100%;max-height:24cm;height:auto}svg,tr{break-inside:avoid}"
+        "h2,h3,h4,summary{break-after:avoid}.fit,.fit+label{display:none}}\n";
 
-/* Colours of regions, mixed with the background so that text stays readable on them. */
+/* A colour, mixed with so much of a background, 0 black or 255 white: text stays readable on it. */
+static int mixed(int rgb, int background)
+{
+	int out = 0;
+	for (int shift = 16; shift >= 0; shift -= 8)
+		out |= ((rgb >> shift & 255) * 45 + background * 55) / 100 << shift;
+	return out;
+}
+
+/* The colours of regions: the classes r0, r1 ..., paler in boxes. */
 static void put_colours(struct str *out)
 {
-	static const char *const colour[HTML_COLOURS] = { "#2f81f7", "#e16f24", "#2da44e", "#bf3989",
-		                                          "#8250df", "#b8860b", "#1b9e9e", "#cf222e" };
+	static const int colour[HTML_COLOURS] = { 0x2f81f7, 0xe16f24, 0x2da44e, 0xbf3989,
+		                                  0x8250df, 0xb8860b, 0x1b9e9e, 0xcf222e };
 	for (int i = 0; i < HTML_COLOURS; i++)
-		str_printf(
-		        out,
-		        ".r%d{fill:%s;stroke:%s;background:%s}rect.r%d{fill:color-mix(in srgb,%s 45%%,var(--mix))}\n",
-		        i, colour[i], colour[i], colour[i], i, colour[i]);
+		str_printf(out, ".r%d{fill:#%06x;stroke:#%06x;background:#%06x}rect.r%d{fill:#%06x}\n", i, colour[i],
+		           colour[i], colour[i], i, mixed(colour[i], 255));
+	str_add(out, "@media screen and (prefers-color-scheme:dark){");
+	for (int i = 0; i < HTML_COLOURS; i++)
+		str_printf(out, "rect.r%d{fill:#%06x}", i, mixed(colour[i], 0));
+	str_add(out, "}\n");
 }
 
 static void put_fact(struct str *out, const char *name, const char *value)
@@ -69,16 +84,25 @@ static void put_summary(struct page *p)
 		         arena_printf(a, "%s, %lld bytes, opset %lld", b->o->model, (long long)file.st_size,
 		                      (long long)r->opset));
 	put_fact(&p->html, "nodes",
-	         arena_printf(a, "%d, of which %d in %d regions", r->model_nodes, r->nodes, r->regions));
+	         arena_printf(a, "%d, of which %d in %d region%s", r->model_nodes, r->nodes, r->regions,
+	                      r->regions == 1 ? "" : "s"));
 	put_fact(&p->html, "refused",
 	         arena_printf(a, "%s refuses %d%s%s", b->graph->engine->name, r->refused, types.n ? ": " : "",
 	                      str_text(&types)));
 	put_fact(&p->html, "plugins",
-	         arena_printf(a, "%d distinct; %d regions are known at build time", r->plugins, r->folded));
+	         arena_printf(a,
+	                      r->folded ? "%d distinct; the results of %d regions are known at build time"
+	                                : "%d distinct",
+	                      r->plugins, r->folded));
 	put_fact(&p->html, "estimate", arena_printf(a, "%.4g us for all plugins on %s", ns / 1e3, b->target.name));
 	if (r->db)
 		put_fact(&p->html, "tuning database",
 		         arena_printf(a, "%s: it decided %d of %d plugins", r->db, r->from_db, r->plugins));
+	const struct tpat_verified *v = b->o->verified;
+	if (v)
+		put_fact(&p->html, "verified",
+		         arena_printf(a, "on %s: %d of %d plugins agree with the original nodes",
+		                      v->device ? v->device : "an unknown device", v->checks - v->failed, v->plugins));
 	for (int i = 0; i < r->warnings.n; i++)
 		put_fact(&p->html, "note", r->warnings.at[i]);
 	str_add(&p->html, "</dl></section>\n");
@@ -134,7 +158,20 @@ static void put_next(struct page *p)
 	str_add(&next, o->no_db ? " --no-db" : "");
 	str_add(&next, o->from_db_only ? " --from-db-only" : "");
 	put_text(&next, "-o", o->output);
-	str_printf(&next, "\ntpat verify %s --device cuda\ntpat deploy %s\n", after, after);
+	str_printf(&next, "\ntpat verify %s --json > verified.json    # --device cpu or emulator without a GPU", after);
+	str_printf(&next, "\ntpat report %s", model);
+	put_options(&next, o);
+	put_text(&next, "--gpu", o->gpu);
+	put_text(&next, "--tensorrt", o->tensorrt);
+	put_text(&next, "--db", o->db);
+	str_printf(&next, " --verified verified.json    # this page, with each plugin's errors");
+	if (!o->any_types) { /* tune has no such option */
+		str_printf(&next, "\ntpat tune %s", model);
+		put_options(&next, o);
+		put_text(&next, "--db", o->db);
+		str_printf(&next, "    # on the GPU: finds faster schedules, which the next build takes");
+	}
+	str_printf(&next, "\ntpat deploy %s    # the commands or programs that run the model in TensorRT\n", after);
 	str_add(&p->html, "<section id=\"next\"><h2>Next commands</h2>\n<pre>");
 	html_text(&p->html, str_text(&next));
 	str_add(&p->html, "</pre></section>\n");
@@ -142,12 +179,12 @@ static void put_next(struct page *p)
 
 /* ---- The call. */
 
-static void put_page(struct page *p)
+static int put_page(struct page *p)
 {
 	struct str *out = &p->html;
 	str_add(out, "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta "
 	             "charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, "
-	             "initial-scale=1\"/>\n<title>");
+	             "initial-scale=1\"/>\n<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>");
 	html_format(out, "%s: report of tpat", path_base(p->b->o->model));
 	str_add(out, "</title>\n<style>\n");
 	str_add(out, style);
@@ -163,8 +200,9 @@ static void put_page(struct page *p)
 	page_summary(p);
 	put_next(p);
 	str_add(out, "<section id=\"details\"><h2>Details</h2>\n");
-	page_sections(p);
+	TRY(page_sections(p));
 	str_add(out, "</section>\n</body></html>\n");
+	return 0;
 }
 
 struct page_call {
@@ -200,7 +238,7 @@ static int run(struct tpat *t, void *arg)
 	build_report(b);
 	struct page p = { .b = b, .html = str_new(a) };
 	page_measure(&p);
-	put_page(&p);
+	TRY(put_page(&p));
 	const char *path =
 	        c->path ? c->path
 	                : path_join(a, path_dir(a, o->model), arena_printf(a, "%s.html", path_stem(a, o->model)));

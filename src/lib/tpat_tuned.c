@@ -129,3 +129,12 @@ int tpat_tuned_find(struct tpat_tuned_choice *out, struct tpat_tuned *x, struct 
 	}
 	return 0;
 }
+
+int tpat_tuned_trials(struct db_trials *out, struct tpat_tuned *x, const char *hash, const struct sched_target *t,
+                      struct err *e)
+{
+	const struct db_key key = { .program = hash,
+		                    .arch = x->processor ? "cpu" : arena_printf(x->arena, "sm_%d", t->arch) };
+	*out = (struct db_trials){ 0 };
+	return x->db ? db_each(out, x->db, &key, NULL, x->arena, e) : 0;
+}

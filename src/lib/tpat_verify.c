@@ -227,9 +227,12 @@ static int run_plugin(struct tpat_check *out, struct tpat_verification *v, struc
 	};
 	if (verify_run(&r, v->verify, &c, a, v->err) < 0)
 		return err_about(v->err, ERR_NODE, n->label), err_where(v->err, "%s: node %s: ", v->o->model, n->label);
+	if (v->edit && v->edit->launched)
+		*v->edit->launched = r.launched;
 	*out = (struct tpat_check){
 		.plugin = name,
 		.node = out->node,
+		.tensor = out->tensor,
 		.inputs = r.inputs,
 		.outputs = r.outputs,
 		.passed = r.passed,
@@ -275,6 +278,7 @@ static int check_plugin(struct tpat_verification *v, struct graph *g, const stru
 {
 	struct tpat_check check = { .plugin = arena_strdup(v->arena, n->proto->op_type),
 		                    .node = arena_strdup(v->arena, n->label),
+		                    .tensor = n->proto->n_output ? arena_strdup(v->arena, n->proto->output[0]) : "",
 		                    .output = "",
 		                    .worst = "",
 		                    .near = "" };

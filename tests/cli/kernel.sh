@@ -38,6 +38,10 @@ for library in before.so libtpat_out.so; do
 done
 tpat doctor out.onnx
 tpat verify out.onnx -d emulator --runs 1 | tail -n 1
+echo '-- an edited kernel that these shapes do not launch; the plugin by an output, and by its index in the rewritten model'
+sed 's|softmax_output_64(.*|& // edited|' $text > large.cu
+tpat kernel large.cu -f out.tpat -n y -d emulator --runs 1
+tpat kernel large.cu -f out.tpat -n '#3' -d emulator --runs 1 | head -n 1
 echo '-- in place, and from inside the folder'
 (cd out.tpat/kernels && tpat kernel *softmax*.cu -d emulator | tail -n 1)
 (cd out.tpat && tpat kernel kernels/*softmax*.cu -d emulator --json | grep -E '"(passed|plugin|folder|near)"')

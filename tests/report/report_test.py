@@ -3,8 +3,10 @@
 
     tests/report/report_test.py MODELS FOLDER     needs build/tpat, the models of tests/models.py, and onnx"""
 import html.parser
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree
@@ -73,7 +75,7 @@ def report(model, path, *options):
     check(f"{path}: no handlers", not [name for name in page.attributes if name.startswith("on")])
     check(f"{path}: no address", not re.search(r"url\(|@import", text) and
           set(re.findall(r"\w+://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"})
-    check(f"{path}: dark, and printed", "prefers-color-scheme:dark" in text and "@media print" in text and "viewport" in text)
+    check(f"{path}: dark, and printed", "prefers-color-scheme:dark" in text and 'name="color-scheme"' in text and "@media print" in text and "viewport" in text)
     check(f"{path}: {len(data)} bytes", len(data) < 5_000_000)
     check(f"{path}: nothing else was written", not [name for name in os.listdir(os.path.dirname(path)) if ".html." in name or name[0] == "."])
     return tree, text
@@ -100,8 +102,8 @@ def save(path, nodes, outputs, initializers=(), bytes_of=None):
 
 models, folder = sys.argv[1:]
 os.makedirs(folder, exist_ok=True)
-for name in os.listdir(folder):
-    os.remove(os.path.join(folder, name))
+shutil.rmtree(folder)
+os.makedirs(folder)
 out = os.path.join(folder, "page.html")
 
 tree, text = report(f"{models}/small.onnx", out, "--all")
@@ -113,6 +115,52 @@ tree, text = report(f"{models}/odd_names.onnx", out, "-t", "Softmax,Relu")
 printed = subprocess.run([TPAT, "build", f"{models}/odd_names.onnx", "-t", "Softmax,Relu", "--no-db", "--dry-run", "--json"],
                          capture_output=True, text=True, check=True)
 check("as many plugins as regions of the build", f'"regions": {len(re.findall("id=.p[0-9]", text))}' in printed.stdout)
+
+# Graphs inside nodes: all before, and after those that have plugins. The results of tpat verify.
+tree, text = report(f"{models}/bodies.onnx", out, "--auto")
+pictures = [text_of(svg.find("{http://www.w3.org/2000/svg}title")) for svg in tree.iter("{http://www.w3.org/2000/svg}svg")]
+check(f"pictures of bodies: {pictures}", {"choose/then_branch, before", "choose/else_branch, before", "turns/body, before", "#3/body, before",
+                                          "turns/body, after"} <= set(pictures) and "choose/then_branch, after" not in pictures)
+after = boxes(tree, pictures.index("turns/body, after"))
+check(f"the plugin and what the body captures: {after}", any(b.startswith("quantise") for b in after) and any(b.startswith("mask: ") for b in after))
+built = os.path.join(folder, "bodies_tpat.onnx")
+subprocess.run([TPAT, "build", f"{models}/bodies.onnx", "--auto", "-n", "choose/then_branch/soft", "-o", built, "--arch", "sm_90", "--no-db", "-q"], check=True, capture_output=True)
+checks = subprocess.run([TPAT, "verify", built, "--device", "cpu", "--runs", "1", "--json"], capture_output=True, text=True, check=True)
+results = os.path.join(folder, "verified.json")
+with open(results, "w", encoding="utf-8") as file:
+    file.write(checks.stdout)
+tree, text = report(f"{models}/bodies.onnx", out, "--auto", "-n", "choose/then_branch/soft", "--verified", results)
+check("each plugin has its errors", text.count("Verified: agrees") == 2 and "largest error" in text and "2 of 2 plugins agree" in text)
+with open(results, "w", encoding="utf-8") as file:
+    file.write(checks.stdout.replace('"passed": true', '"passed": false', 1).replace('"differing": 0', '"differing": 7', 1))
+tree, text = report(f"{models}/bodies.onnx", out, "--auto", "-n", "choose/then_branch/soft,#0", "--verified", results)
+check("one differs, one agrees, one is not verified", text.count("DIFFERS from") == 1 and "; 7 of " in text and
+      text.count("Verified: agrees") == 1 and text.count("not verified") == 1)
+for wrong in ("{}", '{"checks": [{"plugin": "p"}]}', "no json"):
+    with open(results, "w", encoding="utf-8") as file:
+        file.write(wrong)
+    done = subprocess.run([TPAT, "report", f"{models}/bodies.onnx", "--auto", "--verified", results, "-o", out], capture_output=True, text=True)
+    check(f"refused: {wrong}", done.returncode == 2 and "tpat verify" in done.stderr and "verified.json" in done.stderr)
+
+# The tuning curve: trials of an H100, as tpat tune stores them, with names that are markup.
+plugin = json.loads(subprocess.run([TPAT, "build", f"{models}/small.onnx", "-t", "Softmax", "--arch", "sm_90", "--no-db", "--json", "-o",
+                                    os.path.join(folder, "small_tpat.onnx")], capture_output=True, text=True, check=True).stdout)["plugins"][0]
+trials = ['{"tpat_db":1}']
+for i, ns in enumerate((5000, 7000, 3000, 4000, 2500)):
+    trials.append(json.dumps({"program": plugin["hash"], "name": "p <&>", "shape": "64", "arch": "sm_90", "device": "GPU <b>", "decisions": f"0 rows@4 lanes={i + 1}",
+                              "status": "ok", "ns": ns, "spread": 0, "bytes": 1, "floor_ns": 1, "tpat": "0.1.0", "when": f"2026-01-01T00:00:0{i}Z"}))
+with open(os.path.join(folder, "trials.txt"), "w", encoding="utf-8") as file:
+    file.write("\n".join(trials) + "\n")
+database = os.path.join(folder, "trials.db")
+subprocess.run([TPAT, "db", "import", os.path.join(folder, "trials.txt"), "--db", database], check=True, capture_output=True)
+done = subprocess.run([TPAT, "report", f"{models}/small.onnx", "-t", "Softmax", "-o", out, "--db", database], capture_output=True, text=True)
+with open(out, encoding="utf-8") as file:
+    tree = xml.etree.ElementTree.fromstring(file.read())
+curve = [svg for svg in tree.iter("{http://www.w3.org/2000/svg}svg") if text_of(svg[0]) == "Tuning"]
+check("the tuning curve", len(curve) == 1 and "5 schedules measured on GPU <b>" in text_of(tree) and
+      "The first trial took 5 us, the best 2.5 us" in text_of(tree))
+roof = next(path for path in curve[0] if path.get("class") == "roof").get("d") if curve else ""
+check(f"the best falls three times: {roof}", roof.count("V") == 2)
 
 # Names that are markup, and names that are not UTF-8.
 nodes = [helper.make_node("Relu", ["x"], ["a"], name=AWKWARD), helper.make_node("Exp", ["a"], ["b"], name="zzzzzz"),
