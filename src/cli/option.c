@@ -131,7 +131,12 @@ static int store(struct cli *c, const struct cli_option *o, const char *value)
 	switch (o->kind) {
 	case CLI_FLAG: *(bool *)o->target = true; break;
 	case CLI_MODE: return set_mode(o, value);
-	case CLI_TEXT: *(const char **)o->target = value; break;
+	case CLI_TEXT:
+		if (strcmp(o->name, "output") == 0 && strcmp(value, "-") == 0)
+			return cli_usage("Name a file. One that is called \"-\" is ./-.",
+			                 "tpat does not write to standard output: -o -.");
+		*(const char **)o->target = value;
+		break;
 	case CLI_NUMBER: return read_number(c, o, value);
 	case CLI_SEED: return read_seed(o, value);
 	case CLI_TIME: return read_time(o, value);
