@@ -133,8 +133,7 @@ static int store(struct cli *c, const struct cli_option *o, const char *value)
 	case CLI_MODE: return set_mode(o, value);
 	case CLI_TEXT:
 		if (strcmp(o->name, "output") == 0 && strcmp(value, "-") == 0)
-			return cli_usage("Name a file. One that is called \"-\" is ./-.",
-			                 "tpat does not write to standard output: -o -.");
+			return cli_usage("Write ./- for a file of that name.", "-o needs a name, not \"-\".");
 		*(const char **)o->target = value;
 		break;
 	case CLI_NUMBER: return read_number(c, o, value);

@@ -1,0 +1,1 @@
+tpat kernel --help
