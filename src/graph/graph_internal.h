@@ -107,6 +107,13 @@ const char *graph_dim_name(const Onnx__TensorShapeProto__Dimension *d);
 expr graph_symbol_fresh(struct graph *g);
 /* True if the tensor of this value is small enough to be part of a program. */
 bool graph_is_small(const struct graph_value *v);
+/* An integer constant too large for that whose elements along its only long axis are first + i * step
+ * (graph_progression.c). Returns false for other values. */
+struct graph_progression {
+	int axis;
+	int64_t first, step;
+};
+bool graph_progression_of(struct graph *g, struct graph_value *v, struct graph_progression *out);
 
 /* Infers types, extents and contents of one node's outputs, and of everything in its bodies. */
 void graph_infer_node(struct graph *g, struct graph_node *n);

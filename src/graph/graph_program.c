@@ -123,12 +123,35 @@ static int add_input(struct region_build *b, struct graph_value *v)
 	return 0;
 }
 
+/* out[i...] = first + step * i */
+static void add_progression(struct region_build *b, struct graph_value *v, const struct graph_progression *x,
+                            const struct tensor *t)
+{
+	struct ir_program *p = b->p;
+	expr dim[IR_MAX_RANK];
+	struct ir_stage *s;
+
+	for (int k = 0; k < v->rank; k++)
+		dim[k] = ir_index(p->pool, t->dim[k]);
+	s = ir_stage_new(p, IR_MAP, ir_buffer_new(p, region_edge_name(b, v), v->type, v->rank, dim, IR_TEMP));
+	s->value = ir_binary(IR_MUL, ir_axis(p->pool, x->axis, dim[x->axis]), ir_index(p->pool, x->step));
+	s->value = ir_cast(ir_binary(IR_ADD, s->value, ir_index(p->pool, x->first)), v->type);
+	if (tensor_count(t) <= GRAPH_DATA_MAX)
+		s->out->data = t;
+	map_put(&b->scope.buffers, v->name, s->out);
+}
+
 static int add_constant(struct region_build *b, struct graph_value *v)
 {
 	const struct tensor *t;
+	struct graph_progression counts;
 	struct tensor *copy = NEW(b->p->arena, struct tensor);
 
 	TRY(graph_constant(&t, b->g, v, b->scope.err));
+	if (graph_progression_of(b->g, v, &counts)) {
+		add_progression(b, v, &counts, t);
+		return 0;
+	}
 	if (!graph_is_small(v)) {
 		struct ir_buffer *weight = graph_constant_buffer(b->p, region_edge_name(b, v), t);
 

@@ -127,17 +127,18 @@ static int64_t constant_since(enum type t)
 	}
 }
 
-/* True for a tensor with a known value that becomes part of the program, and a Constant of the region's function; the
- * plugin reads all others as inputs. Large ones stay inputs, which an engine can refit, if the engine has their type.
- * An opset before 9 would store them as numbers of 64 bits. */
-static bool is_part(const struct graph *g, const struct graph_value *v)
+/* True for a tensor with a known value that becomes part of the program, and a Constant of the region's function: a
+ * small one, or one whose elements can be computed. The plugin reads all others as inputs. Large ones stay inputs,
+ * which an engine can refit, if the engine has their type. An opset before 9 would store them as numbers of 64 bits. */
+static bool is_part(struct graph *g, struct graph_value *v)
 {
 	enum { ANY_TYPE = 9 };
+	struct graph_progression counts;
 	int64_t opset = onnx_opset(g->model, "");
 
 	if (opset < constant_since(v->type))
 		return false;
-	return graph_is_small(v) ||
+	return graph_is_small(v) || graph_progression_of(g, v, &counts) ||
 	       (v->is_constant && v->type != TYPE_STRING && opset >= ANY_TYPE &&
 	        g->engine->edge(g->version, v->type) != v->type && graph_count(v->rank, v->dim) > 0);
 }

@@ -63,14 +63,19 @@ static bool is_number(expr e, double x)
 	return e->op == IR_CONST_FLOAT ? e->f == x : e->op == IR_CONST_INT && (double)e->i == x;
 }
 
-/* An i64 as an index; null for other types, which may wrap. */
+/* An i64 or i32 as an index; null for other types, and for an index that may not fit an i32. */
 static expr as_index(expr e)
 {
 	if (e->type == TYPE_INDEX)
 		return e;
-	if (e->type != TYPE_I64)
+	if (e->type != TYPE_I64 && e->type != TYPE_I32)
 		return NULL;
-	return e->op == IR_CAST && e->arg[0]->type == TYPE_INDEX ? e->arg[0] : ir_cast(e, TYPE_INDEX);
+	if (e->op != IR_CAST || e->arg[0]->type != TYPE_INDEX)
+		return ir_cast(e, TYPE_INDEX);
+	expr x = e->arg[0], low = ir_lower_bound(x), high = ir_upper_bound(x), most = ir_index(x->pool, INT32_MAX);
+	bool fits = low && high && ir_nonnegative(ir_binary(IR_ADD, low, most)) &&
+	            ir_nonnegative(ir_binary(IR_SUB, most, high));
+	return e->type == TYPE_I64 || fits ? x : NULL;
 }
 
 /* The r for which an equality holds; null if it is not of the form r == x, x without r. */

@@ -1,5 +1,5 @@
-"""One computation in many spellings: attention as exporters write it, and products with packed weights. A case is drawn by
-a seed: its small form has inputs and results, computed here in float64; its large form has a model's sizes, and the
+"""One computation in many spellings: attention as exporters write it, products with packed weights, and products with a
+one-hot matrix, which gather rows. A case is drawn by a seed: its small form has inputs and results, computed here in float64; its large form has a model's sizes, and the
 schedule chosen for an H100 must be a rule for this computation.
 
     spelled.py FOLDER SEED COUNT            writes the small cases and their index, and large/ with an index for bench/plans
@@ -18,8 +18,9 @@ from onnx import TensorProto, helper, numpy_helper
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import cases  # noqa: E402
 
-F16, F32, I64, BOOL = TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
-NUMPY = {F16: np.float16, F32: np.float32, I64: np.int64, BOOL: np.bool_}
+F16, F32, I64, I32, BOOL = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32,
+                            TensorProto.BOOL)
+NUMPY = {F16: np.float16, F32: np.float32, I64: np.int64, I32: np.int32, BOOL: np.bool_}
 NAMES = ["end", "float", "x\"\n", "a.b/c", "thread", "int", "out", "K", "é", "0", "mask "]
 
 
@@ -402,12 +403,47 @@ def weight_sizes(large):
     return draw
 
 
-KINDS = [(attention, attention_sizes, "attention", (F16, F16, F32)), (weights, weight_sizes, "packed", (F16,))]
+# ---- Products with a one-hot matrix.
+
+def one_hot(g, sizes):
+    count, rows, columns = sizes(g)
+    t = g.pick("numbers", I64, I32)
+    numbers = np.random.default_rng(g.rng.randrange(1 << 30)).integers(-2, rows + 2, count)
+    i, numbers = g.input(list(count), t, numbers)
+    w, table = g.input([rows, columns])
+    how = g.pick("positions", "constant", "Range")
+    if how == "Range":
+        positions = g.node("Range", *(g.constant(np.array(x, NUMPY[t])) for x in (0, rows, 1)))
+    else:
+        positions = g.constant(np.arange(rows, dtype=NUMPY[t]).reshape(g.pick("shape", (rows,), (1, rows))))
+    both = [g.unsqueeze(i, len(count)), positions]
+    same = g.node("Equal", *(both if g.pick("first", "numbers", "positions") == "numbers" else both[::-1]))
+    chosen = g.pick("matrix", "Cast", "Cast twice", "Where")
+    if chosen == "Where":
+        hot = g.node("Where", same, g.scalar(1), g.scalar(0))
+    else:
+        hot = g.cast(g.cast(same, t) if chosen == "Cast twice" else same, g.t)
+    matrix = (numbers[..., None] == np.arange(rows)).astype(np.float64)
+    return g.node("MatMul", hot, w), matrix @ table
+
+
+def one_hot_sizes(large):
+    def draw(g):
+        r = g.rng
+        rows, columns = (r.randint(500, 5000), 8 * r.randint(16, 64)) if large else (r.randint(20, 100), r.randint(1, 20))
+        count = [r.randint(20, 60), r.randint(20, 60)] if large else [r.randint(1, 9)] * r.randint(1, 2)
+        g.text.append(f"{count} of {rows}x{columns}")
+        return count, rows, columns
+    return draw
+
+
+KINDS = [(attention, attention_sizes, "attention", (F16, F16, F32)), (weights, weight_sizes, "packed", (F16,)),
+         (one_hot, one_hot_sizes, "map", (F16, F32))]
 
 
 def draw(seed, large):
     """A case's graph builder, model and expected result."""
-    kind, sizes, rule, types = KINDS[0 if seed % 3 else 1]
+    kind, sizes, rule, types = KINDS[2 if seed % 8 == 5 else 0 if seed % 3 else 1]
     rng = random.Random(seed)
     g = Graph(rng, rng.choice(types))
     result, value = kind(g, sizes(large))

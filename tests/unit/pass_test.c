@@ -213,6 +213,23 @@ static void one_hot(struct arena *a)
 	CHECK_INT(sums, 0);
 }
 
+/* Positions of 32 bits select a row if they are not computed from numbers that may exceed them. */
+static void one_hot_narrow(struct arena *a)
+{
+	static const char text[] = "program p(x: i32[4,K], q: i32[K]) -> (d: i32[K,K], e: i32[K,K])\n"
+	                           "  d: i32[K,K] = sum (i, j | r<4) i32(q[i] == i32(r)) * x[r, j]\n"
+	                           "  e: i32[K,K] = sum (i, j | r<4) i32(q[i] == i32(r * 900000000)) * x[r, j]\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	int sums = 0;
+	CHECK(ir_parse_program(&p, text, a, &e) >= 0 && ir_optimise(p, NULL, NULL, &e) >= 0);
+	if (e.code)
+		return;
+	vec_each (s, &p->stages)
+		sums += (*s)->kind == IR_REDUCE;
+	CHECK_INT(sums, 1);
+}
+
 int main(void)
 {
 	const char *setting = getenv("PASS_TEST");
@@ -228,6 +245,7 @@ int main(void)
 	struct arena *a = arena_new();
 	chosen(a);
 	one_hot(a);
+	one_hot_narrow(a);
 	arena_free(a);
 	return test_done();
 }
