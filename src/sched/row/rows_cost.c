@@ -1,6 +1,7 @@
 /* Resources of row kernels: registers per thread, rows per block, and the cost model's estimate. See rows.h. */
 #include "sched/row/rows.h"
 #include "sched/build/extents.h"
+#include "sched/build/finish.h"
 
 #include <math.h>
 
@@ -88,18 +89,49 @@ static double of_accesses(int tensors, double element, double access, int steps)
 	return 1 + many + (tensors > 1 ? 0.025 : element < 4 ? 0 : 0.005);
 }
 
+/* The kernel that runs where a choice for open lengths does not fit these: vectors from an aligned start, or single
+ * elements. */
+struct fitting {
+	int lanes, width, steps;
+	bool ahead, shifted;
+};
+
+static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *c, const struct sched_target *t)
+{
+	enum { MOST_LANES = 1024, MOST_STEPS = 16 };
+	struct fitting k = { c->param[0], c->param[1], c->param[2], c->param[4], false };
+	struct rows shifted;
+	int64_t length;
+	bool open = !ir_const_int(r->length, &length), whole = true;
+	length = about(r->length, t);
+	if (open && k.width > 1)
+		whole = about_holds(whole_multiple(r->p, r->length, k.width), t);
+	if (!whole && rows_shifted(&shifted, r)) {
+		int widest = rows_widest(&shifted), most = rows_steps_held(&shifted, k.lanes, widest, MOST_STEPS, 1);
+		int steps = k.steps ? (k.steps * k.width + widest - 1) / widest + 1 : MOST_STEPS;
+		k = (struct fitting){ k.lanes, widest, steps < most ? steps : most, false, true };
+		while (k.lanes < MOST_LANES && (int64_t)k.lanes * k.width * k.steps < length + k.width) {
+			k.lanes *= 2;
+			k.steps = most;
+		}
+		whole = true;
+	}
+	if (!whole || (k.steps && length > (int64_t)k.lanes * k.width * k.steps))
+		k = (struct fitting){ c->param[0], 1, 0, false, false };
+	return k;
+}
+
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { LINE = 128, LONE_BLOCK = 300, LONE_WARP = 250, LANE = 40, EXCHANGE = 8 };
-	const double LONE_WORK = 0.7;
+	enum { LINE = 128, LONE_BLOCK = 300, LONE_WARP = 250, LANE = 40, EXCHANGE = 8, LONE_TURN = 100 };
+	const double LONE_WORK = 0.7, SHIFTED = 1.03;
 	struct rows r = *(const struct rows *)site->found;
-	int tensors = 0, lanes = c->param[0], width = c->param[1], steps = c->param[2],
+	const struct fitting runs = fitting_kernel(&r, c, t);
+	int tensors = 0, lanes = runs.lanes, width = runs.width, steps = runs.steps,
 	    rows_a_block = rows_of_block(lanes);
 	double count = (double)about(r.count, t), length = (double)about(r.length, t), bytes = 0, each = 0, work = 0;
 	bool weights = false, streamed = r.cached == 0;
-	if (steps && length > (double)lanes * width * steps) /* the kernel for rows of any length runs */
-		width = 1, steps = 0;
 	for (int i = 0; i < r.cached; i++) {
 		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
 		double whole = (double)about(ir_buffer_count(r.p, r.cache[i].buf), t);
@@ -121,7 +153,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		bytes += apart.bytes;
 		weights |= apart.along;
 	}
-	int shared = steps ? c->param[5] : 0, held = steps - shared;
+	int shared = steps && !runs.shifted ? c->param[5] : 0, held = steps - shared;
+	double turns = steps ? steps : ceil(length / ((double)lanes * width));
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;
 	int threads = lanes * rows_a_block, at_least = rows_resident(&r, lanes, held * width, shared);
@@ -153,10 +186,11 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* no other block hides it */
-		time += cost_wait(t, LONE_WORK * steps * width * work / (count * length));
-	if (waves <= 1 && !c->param[4] && r.apart) /* measured on an H200: a step's loads wait for its last
-	                                                          store */
-		time += 390.0 * (steps ? steps : 1);
+		time += cost_wait(t, LONE_WORK * turns * width * work / (count * length));
+	if (waves <= 1 && !runs.ahead && r.apart) /* measured on an H200: a step's loads wait for its last store */
+		time += 390.0 * turns;
+	if (waves <= 1 && !steps) /* each stage loads again, from the L2 cache */
+		time += LONE_TURN * turns * (r.reductions + r.maps);
 	/* If all rows are read again they come from the caches, and each lane's own instructions count: measured on an
 	 * H200 for a product of 32 elements a row, at least. */
 	double lane_work = !streamed ? count * lanes * (LANE + EXCHANGE * log2(lanes) * r.reductions) : 0;
@@ -165,6 +199,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		time = compute;
 	if (steps == 0)
 		time *= 1.05;
+	if (runs.shifted)
+		time *= SHIFTED;
 	/* Measured on an H100: with too few threads for the memory bandwidth, a twentieth of the time passes without
 	 * loads. */
 	double busy = resident * threads * t->processors / (0.94 * cost_full_threads(t));
