@@ -6,9 +6,12 @@
 
 /* ---- Verification. */
 
-/* True if one of the plugin's regions makes the tensor. */
-static bool makes(const struct page *p, const struct made *m, const char *tensor)
+/* True if one of the plugin's regions makes the tensor, or is that node. */
+static bool makes(const struct page *p, const struct made *m, const char *tensor, const char *node)
 {
+	vec_each (label, &m->nodes)
+		if (strcmp(*label, node) == 0)
+			return true;
 	for (int i = 0; i < p->b->regions.n; i++)
 		for (int k = 0; p->b->made[i] == m && k < p->b->regions.at[i]->outputs.n; k++)
 			if (strcmp(p->b->regions.at[i]->outputs.at[k]->name, tensor) == 0)
@@ -21,7 +24,7 @@ void page_find_checks(struct page *p)
 	const struct tpat_verified *v = p->b->o->verified;
 	for (int i = 0; i < p->b->plugins.n; i++)
 		for (int k = 0; v && k < v->checks && !p->plugin[i].check; k++)
-			if (makes(p, p->plugin[i].made, v->check[k].tensor))
+			if (makes(p, p->plugin[i].made, v->check[k].tensor, v->check[k].node))
 				p->plugin[i].check = &v->check[k];
 }
 

@@ -117,29 +117,29 @@ printed = subprocess.run([TPAT, "build", f"{models}/odd_names.onnx", "-t", "Soft
 check("as many plugins as regions of the build", f'"regions": {len(re.findall("id=.p[0-9]", text))}' in printed.stdout)
 
 # Graphs inside nodes: all before, and after those that have plugins. The results of tpat verify.
-tree, text = report(f"{models}/bodies.onnx", out, "--auto")
+tree, text = report(f"{models}/bodies.onnx", out, "-n", "quantise")
 pictures = [text_of(svg.find("{http://www.w3.org/2000/svg}title")) for svg in tree.iter("{http://www.w3.org/2000/svg}svg")]
 check(f"pictures of bodies: {pictures}", {"choose/then_branch, before", "choose/else_branch, before", "turns/body, before", "#3/body, before",
                                           "turns/body, after"} <= set(pictures) and "choose/then_branch, after" not in pictures)
 after = boxes(tree, pictures.index("turns/body, after"))
 check(f"the plugin and what the body captures: {after}", any(b.startswith("quantise") for b in after) and any(b.startswith("mask: ") for b in after))
 built = os.path.join(folder, "bodies_tpat.onnx")
-subprocess.run([TPAT, "build", f"{models}/bodies.onnx", "--auto", "-n", "choose/then_branch/soft", "-o", built, "--arch", "sm_90", "--no-db", "-q"], check=True, capture_output=True)
+subprocess.run([TPAT, "build", f"{models}/bodies.onnx", "-n", "quantise,choose/then_branch/soft", "-o", built, "--arch", "sm_90", "--no-db", "-q"], check=True, capture_output=True)
 checks = subprocess.run([TPAT, "verify", built, "--device", "cpu", "--runs", "1", "--json"], capture_output=True, text=True, check=True)
 results = os.path.join(folder, "verified.json")
 with open(results, "w", encoding="utf-8") as file:
     file.write(checks.stdout)
-tree, text = report(f"{models}/bodies.onnx", out, "--auto", "-n", "choose/then_branch/soft", "--verified", results)
+tree, text = report(f"{models}/bodies.onnx", out, "-n", "quantise,choose/then_branch/soft", "--verified", results)
 check("each plugin has its errors", text.count("Verified: agrees") == 2 and "largest error" in text and "2 of 2 plugins agree" in text)
 with open(results, "w", encoding="utf-8") as file:
     file.write(checks.stdout.replace('"passed": true', '"passed": false', 1).replace('"differing": 0', '"differing": 7', 1))
-tree, text = report(f"{models}/bodies.onnx", out, "--auto", "-n", "choose/then_branch/soft,#0", "--verified", results)
+tree, text = report(f"{models}/bodies.onnx", out, "-n", "quantise,choose/then_branch/soft,#0", "--verified", results)
 check("one differs, one agrees, one is not verified", text.count("DIFFERS from") == 1 and "; 7 of " in text and
       text.count("Verified: agrees") == 1 and text.count("not verified") == 1)
 for wrong in ("{}", '{"checks": [{"plugin": "p"}]}', "no json"):
     with open(results, "w", encoding="utf-8") as file:
         file.write(wrong)
-    done = subprocess.run([TPAT, "report", f"{models}/bodies.onnx", "--auto", "--verified", results, "-o", out], capture_output=True, text=True)
+    done = subprocess.run([TPAT, "report", f"{models}/bodies.onnx", "-n", "quantise", "--verified", results, "-o", out], capture_output=True, text=True)
     check(f"refused: {wrong}", done.returncode == 2 and "tpat verify" in done.stderr and "verified.json" in done.stderr)
 
 # The tuning curve: trials of an H100, as tpat tune stores them, with names that are markup.
