@@ -25,8 +25,13 @@
 
 /* Marks the symbols that a generated library exports; all others are hidden. The table is `protected`, so that two
  * libraries in one process never read each other's. */
+#ifdef _WIN32
+#define TPAT_RT_EXPORT __declspec(dllexport)
+#define TPAT_RT_TABLE __declspec(dllexport)
+#else
 #define TPAT_RT_EXPORT __attribute__((visibility("default")))
 #define TPAT_RT_TABLE __attribute__((visibility("protected")))
+#endif
 
 /* One node of an expression; operands a, b, c are indices of earlier nodes of the same table. Values are int64.
  * The same table is evaluated with numbers (enqueue), with ranges (workspace) and with TensorRT's IExprBuilder

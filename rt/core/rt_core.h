@@ -6,10 +6,10 @@
 #ifndef TPAT_RT_CORE_H
 #define TPAT_RT_CORE_H
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rt_os.h"
 #include "tpat/tpat_rt.h"
 
 /* glibc 2.34 gave these functions a new version. The old one is there as well, so that a library that a new system
@@ -31,7 +31,11 @@ RT_OLDEST(pthread_once);
 
 /* Functions that can fail return nonzero, with a sentence about the error in `why`. */
 enum { RT_WHY = 256 }; /* size of `why` in bytes */
+#ifdef __MINGW32__
+#define RT_PRINTF(text, first) __attribute__((format(gnu_printf, text, first)))
+#else
 #define RT_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#endif
 
 /* rt_table.c: the generated tables. */
 int rt_why(char why[RT_WHY], const char *format, ...) RT_PRINTF(2, 3);   /* fills `why`; returns -1 */

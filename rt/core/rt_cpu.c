@@ -89,7 +89,8 @@ static int cpu_copy(void *user, void *to, const void *from, size_t bytes, void *
 static int cpu_alloc(void *user, size_t bytes, void *stream, void **pointer, char why[RT_WHY])
 {
 	(void)user, (void)stream;
-	if (posix_memalign(pointer, RT_WORKSPACE_ALIGN, bytes ? bytes : 1))
+	*pointer = rt_aligned_alloc(RT_WORKSPACE_ALIGN, bytes ? bytes : 1);
+	if (!*pointer)
 		return rt_why(why, "out of memory: it needs %zu bytes of workspace", bytes);
 	return 0;
 }
@@ -97,7 +98,7 @@ static int cpu_alloc(void *user, size_t bytes, void *stream, void **pointer, cha
 static void cpu_free(void *user, void *pointer, void *stream)
 {
 	(void)user, (void)stream;
-	free(pointer);
+	rt_aligned_free(pointer);
 }
 
 const struct tpat_rt_device rt_cpu = {

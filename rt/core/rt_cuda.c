@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rt_cuda.c: the CUDA driver as a device, opened on first use, so that the library loads on machines without one.
  * Everything runs in the calling thread's current context. Numbers and signatures: CUDA driver API, cuda.h. */
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,10 +122,10 @@ static int cuda_why(char why[RT_WHY], int code, const char *call)
 
 static void open_driver(void)
 {
-	void *library = dlopen("libcuda.so.1", RTLD_NOW);
+	void *library = dlopen(RT_CUDA_DRIVER, RTLD_NOW);
 
 	if (!library) {
-		rt_why(cu.problem, "there is no CUDA driver: libcuda.so.1 cannot be opened");
+		rt_why(cu.problem, "there is no CUDA driver: " RT_CUDA_DRIVER " cannot be opened");
 		return;
 	}
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {

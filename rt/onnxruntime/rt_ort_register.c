@@ -191,4 +191,7 @@ __attribute__((destructor)) static void leave(void)
 	free(ort.op);
 	ort.domain = NULL;
 	ort.op = NULL;
+#ifdef _WIN32
+	rt_device_forget(); /* elsewhere rt/tensorrt does it, which a library for Windows does not have */
+#endif
 }

@@ -1,6 +1,8 @@
 /* Texts in a library's folder: README.md for people, Makefile to build again, machine-readable tpat.json. */
 #include "engine/tensorrt/tensorrt.h"
 
+#include <string.h>
+
 void tensorrt_string(struct str *out, const char *text)
 {
 	str_add(out, "\"");
@@ -108,14 +110,24 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 {
 	str_add(out, "# The library from its sources: `make` needs a C compiler, `make kernels` needs nvcc. See "
 	             "README.md.\n");
+	size_t stem = strlen(l->library) - (str_ends(l->library, ".so") ? 3 : 0);
 	str_add(out, "LIBRARY := ");
 	put_make_word(out, str_shell(out->arena, l->library));
-	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nCFLAGS  ?= -O2\n\n.PHONY: library unedited kernels clean\n");
+	str_add(out, "\nDLL     := ");
+	put_make_word(out, str_shell(out->arena, arena_printf(out->arena, "%.*s.dll", (int)stem, l->library)));
+	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nMINGW   ?= x86_64-w64-mingw32-gcc\nCFLAGS  ?= -O2\n\n"
+	             ".PHONY: library windows unedited kernels clean\n");
 	str_add(out, "library: unedited\n"
 	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -fwrapv -ffp-contract=off "
 	             "-fno-strict-aliasing \\\n"
 	             "\t\t-Irt -shared -Wl,--no-undefined,-z,relro,-z,now -o $(LIBRARY) \\\n"
 	             "\t\tlibrary.c $(wildcard plugins/*.cpu.c rt/*/*.c) -ldl -lpthread -lm\n\n");
+	str_add(out, "# Custom operators of ONNX Runtime for Windows. TensorRT's classes have another layout there.\n"
+	             "windows: unedited\n"
+	             "\t$(MINGW) -std=gnu11 $(CFLAGS) -D__USE_MINGW_ANSI_STDIO=1 -w -fwrapv -ffp-contract=off "
+	             "-fno-strict-aliasing \\\n"
+	             "\t\t-Irt -shared -static-libgcc -Wl,--exclude-all-symbols -o $(DLL) library.c $(wildcard "
+	             "plugins/*.cpu.c rt/core/*.c rt/onnxruntime/*.c)\n\n");
 	str_add(out, "CODE :=\n");
 	for (int i = 0; i < l->plugins; i++)
 		for (int k = 0; k < l->archs && !l->plugin[i].like; k++)
@@ -125,7 +137,7 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	put_check(out);
 	for (int k = 0; k < l->archs; k++)
 		put_kernel_rule(out, &l->arch[k]);
-	str_add(out, "clean:\n\trm -f $(LIBRARY)\n");
+	str_add(out, "clean:\n\trm -f $(LIBRARY) $(DLL)\n");
 }
 
 /* ---- tpat.json: one member per line. */
