@@ -5,8 +5,10 @@
                                        FOLDER: what tests/zoo/data.py wrote; writes FILE, a line per model
     bench/models.py torch FOLDER FILE [--device cuda] [--models A,B] [--jobs N] [--seconds S]
                                        the same in PyTorch, eager and compiled, where tests/zoo has the model's source
+    bench/models.py auto FILE MODEL[,OPTION ...] ...
+                                       what --auto makes of each model, with these options of tpat build; adds to FILE
     bench/models.py table [FILE] [--torch FILE]
-                                       prints docs/models.md from such files; without one the table has no numbers
+                                       prints docs/models.md from such files and bench/auto.tsv; without FILE it has no times
 
 Every run is checked against the expected outputs first, N models at a time, which also fills the cache of compiled kernels. Then
 each model is timed alone, as single launches and as a CUDA graph."""
@@ -118,6 +120,17 @@ def measure_torch(options):
     return models_torch.measure(options, names, lambda rows: write(options.file, rows, models_torch.COLUMNS))
 
 
+def auto(options):
+    import models_auto
+    row = {r["model"] + r["options"]: r for r in (read(options.file) if os.path.exists(options.file) else [])}
+    for text in options.models:
+        made = models_auto.row_of(*[text.split(",")[0], text.split(",")[1:]])
+        row[made["model"] + made["options"]] = made
+        print(*made.values(), flush=True)
+        write(options.file, row, models_auto.COLUMNS)
+    return 0
+
+
 def write(path, row, columns):
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.write("\t".join(columns) + "\n")
@@ -145,6 +158,7 @@ def torch_cells(mine, theirs, gains):
 
 
 def table(options):
+    import models_auto
     from report import geometric_mean
     print(HEAD)
     rows = read(options.file)
@@ -168,6 +182,7 @@ def table(options):
     if gains:
         print(f"\nGeometric mean of the gain over {len(gains)} models: {geometric_mean(gains):.2f}; {sum(g < 1 for g in gains)} below 1, "
               f"the lowest {min(gains):.2f}.")
+    models_auto.table(read(os.path.join(ROOT, "bench", "auto.tsv")))
     return 0
 
 
@@ -184,6 +199,10 @@ def main():
         one.add_argument("--seconds", type=float, default=3600, help="start timing no further models after this time")
         one.add_argument("--part", default="", help=argparse.SUPPRESS)
         one.set_defaults(call=call)
+    three = commands.add_parser("auto")
+    three.add_argument("file")
+    three.add_argument("models", nargs="+", metavar="MODEL[,OPTION ...]")
+    three.set_defaults(call=auto)
     two = commands.add_parser("table")
     two.add_argument("file", nargs="?")
     two.add_argument("--torch", default="", help="what the command torch wrote")

@@ -221,7 +221,7 @@ static bool write_one(struct plain *p)
 	p->nodes.n = p->constants.n = p->names = 0;
 	p->known = map_new(p->g->arena);
 	p->renamed = map_new(p->g->arena);
-	if (!plain_from_table(p) && !plain_from_program(p))
+	if (!plain_from_table(p) && (p->n->work == GRAPH_PRODUCT || !plain_from_program(p)))
 		return false;
 	prune(p);
 	return p->nodes.n > 0;
@@ -233,6 +233,11 @@ static void write_all(struct graph_plains *x)
 {
 	bool again = true;
 
+	/* First those that are quick to tell: often neighbours of products depend on them. */
+	find_carried(x);
+	for (int i = 0; i < x->list.n; i++)
+		if (x->list.at[i].wanted && x->written[i].n->work == GRAPH_PRODUCT)
+			x->list.at[i].wanted = write_one(&x->written[i]);
 	while (again) {
 		again = false;
 		find_carried(x);
