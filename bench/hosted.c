@@ -28,7 +28,14 @@
 #include "tune/tune.h"
 
 enum { MOST_TENSORS = 64, MOST_VARIANTS = 8, MOST_FIELDS = MOST_TENSORS + 3, MOST_COPIES = 64, MOST_LAUNCHES = 512 };
-enum { ROUNDS = 3, REPLAYS = 7, TRIALS = 3, DRAWN = 1 << 18, MOST_COMPARED = 1 << 20 };
+enum {
+	ROUNDS = 3,
+	REPLAYS = 7,
+	TRIALS = 3,
+	LEAST_NS = 100 /* no launch is faster */,
+	DRAWN = 1 << 18,
+	MOST_COMPARED = 1 << 20
+};
 static const double SAMPLE_NS = 1e6;
 
 static struct dev *dev;
@@ -224,6 +231,8 @@ static int sample(struct variant *v, double *ns, struct err *e)
 	dev->event_free(dev, from);
 	dev->event_free(dev, to);
 	*ns /= v->launches;
+	if (*ns < LEAST_NS)
+		return err_set(e, ERR_DEVICE, "A launch would take %.3f ns: the graph of the plugin is empty.", *ns);
 	return 0;
 }
 

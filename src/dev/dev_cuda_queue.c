@@ -129,11 +129,13 @@ static int event_ns(struct dev *d, double *ns, struct dev_event *from, struct de
 
 /* ---- Graphs ---- */
 
-static void swap_streams(struct gpu *g)
+/* dev.queue goes with it: what code that uses the stream directly enqueues is recorded, too. */
+static void swap_streams(struct dev *d, struct gpu *g)
 {
 	cu_stream queue = g->stream;
 	g->stream = g->other;
 	g->other = queue;
+	d->queue = g->stream;
 }
 
 /* In a stream of its own: others may use the queue at the same time, and their work is no part of the graph. */
@@ -144,7 +146,7 @@ static int capture_begin(struct dev *d, struct err *e)
 	int rc = g->other ? 0 : cu->stream_new(&g->other, CU_STREAM_NON_BLOCKING);
 	rc = rc ? rc : cu->capture_begin(g->other, CU_CAPTURE_THREAD_LOCAL);
 	if (!rc)
-		swap_streams(g);
+		swap_streams(d, g);
 	return dev_driver_check(rc, "Cannot capture launches", e);
 }
 
@@ -155,7 +157,7 @@ static int capture_end(struct dev *d, struct dev_graph **out, struct err *e)
 	cu_graph graph = NULL;
 	cu_graph_exec exec = NULL;
 	int rc = cu->capture_end(g->stream, &graph);
-	swap_streams(g);
+	swap_streams(d, g);
 	rc = rc ? rc : cu->graph_instantiate(&exec, graph, 0);
 	if (graph)
 		cu->graph_free(graph);
