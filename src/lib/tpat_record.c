@@ -100,13 +100,13 @@ int tpat_record_read(const struct json **out, const char *folder, struct arena *
 
 /* ---- Checking. */
 
-/* True for compiled files: the kernels' code that tpat made, and the library that `make` links. */
+/* True for compiled files: the kernels' code that tpat made, and the libraries that `make` links. */
 static bool is_derived(const char *name, bool recorded)
 {
 	const char *base = path_base(name), *code = base - strlen("code/");
 	if (recorded)
 		return code >= name && str_starts(code, "code/") && (code == name || code[-1] == '/');
-	return str_starts(base, "libtpat_") && str_ends(base, ".so");
+	return str_starts(base, "libtpat_") && (str_ends(base, ".so") || str_ends(base, ".dll"));
 }
 
 static void compare(struct tpat_texts *out, const struct json *files, const char *folder, struct arena *a)
