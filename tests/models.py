@@ -42,6 +42,16 @@ def small():
     return model(nodes, [info("x", ["N", 4])], [info("y", ["N", 3])], [weights(), bias])
 
 
+def defaults():
+    """A weight and a shape that are also inputs, before the only input without a value."""
+    shape = numpy_helper.from_array(numpy.array([-1], numpy.int64), "shape")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["xw"], name="product"),
+             helper.make_node("Erf", ["xw"], ["bent"], name="bend"),
+             helper.make_node("Reshape", ["bent", "shape"], ["y"], name="flat")]
+    return model(nodes, [info("w", [4, 3]), info("shape", [1], TensorProto.INT64), info("x", ["N", 4])], [info("y", ["M"])],
+                 [weights(), shape])
+
+
 def layers():
     """Three equal layers, each a product with weights of its own and a softmax that the next product reads."""
     nodes, weight = [], []
@@ -307,6 +317,7 @@ def external(location, offset=0, length=48):
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
 write("layers.onnx", layers())
+write("defaults.onnx", defaults())
 write("scaled_layers.onnx", scaled_layers())
 write("deep.onnx", deep())
 write("chains.onnx", chains())
@@ -337,7 +348,9 @@ write("undefined_tensor.onnx", model([one("Add", ("x", "nowhere"))], X, Y))
 write("cycle.onnx", model([one("Add", ("x", "b"), ("a",)), one("Relu", ("a",), ("b",)), one("Relu", ("a",))], X, Y))
 write("defined_twice.onnx", model([one("Relu"), one("Abs")], X, Y))
 write("custom_operator.onnx", model([one("Secret", domain="my.domain")], X, Y, domains=["my.domain"]))
-write("no_opset_of_domain.onnx", model([one("Secret", domain="my.domain")], X, Y))
+no_opset = model([one("Relu")], X, Y, domains=["my.domain"])
+del no_opset.opset_import[0]
+write("no_opset_of_domain.onnx", no_opset)
 write("unknown_operator.onnx", model([one("Rellu")], X, Y))
 write("bad_attribute.onnx", model([one("Softmax", axis=7)], X, Y))
 write("bad_broadcast.onnx", model([one("Add", ("x", "w"))], X, Y, [weights()]))

@@ -62,8 +62,9 @@ enum { ONNX_WRITE_VERSION = 2 };
 int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_write_options *options, struct err *e);
 
 /* Checks the structure: undefined or doubly defined names, cycles, bad extents, missing opset imports or IR version.
- * Sorts nodes that are merely out of order into a stable topological order, in the graph, its subgraphs and local
- * functions. Errors: ERR_MODEL, with file, node, tensor and what to do. */
+ * Imports domains other than ONNX's that the graph's nodes use and the model does not import: version 1, or the newest
+ * one of ai.onnx.ml. Sorts nodes that are merely out of order into a stable topological order, in the graph, its
+ * subgraphs and local functions. Errors: ERR_MODEL, with file, node, tensor and what to do. */
 int onnx_model_check(struct onnx_model *m, struct err *e);
 
 /* Calls `fn` for every message of the kind `kind` (&onnx__tensor_proto__descriptor ...) inside `root`, root included,
@@ -87,6 +88,9 @@ int64_t onnx_opset(const struct onnx_model *m, const char *domain);
 
 /* Import a domain's operators at `version`; an existing import is kept. */
 void onnx_opset_import(struct onnx_model *m, const char *domain, int64_t version);
+
+/* Removes the inputs that only declare an initializer: no caller can replace its value any more. */
+void onnx_graph_drop_placeholders(Onnx__GraphProto *g);
 
 /* Raise the IR version to at least `version`. From below 4 it removes inputs that only declare an initializer, as those
  * versions require: from version 4 on such an input would let a caller replace the constant. */

@@ -8,9 +8,8 @@
 struct body {
 	struct onnx_model *model;
 	struct arena *scratch;
-	const char *what;                        /* "graph", "subgraph", "function" */
-	Onnx__OperatorSetIdProto *const *import; /* of the model, or of the function */
-	size_t imports;
+	const char *what;                    /* "graph", "subgraph", "function" */
+	const Onnx__FunctionProto *function; /* null: the body belongs to the graph */
 	struct err *e;
 };
 
@@ -53,17 +52,24 @@ static int must_be_defined(struct body *b, const struct onnx_scope *s, const cha
 	return err_advise(b->e, "The %s is not complete: export the model again.", b->what);
 }
 
+enum { ML_OPSET = 5 }; /* of ai.onnx.ml, if the model imports none */
+
+/* A missing import is an error in functions and of ONNX's own domain. Else the graph gets it, since ONNX Runtime and
+ * TensorRT's parser need none. */
 static int check_domain(struct body *b, const Onnx__NodeProto *node)
 {
 	char who[ONNX_DESCRIBE];
 	const char *domain = onnx_domain(node->domain), *said = *domain ? domain : "ai.onnx";
-	for (size_t i = 0; i < b->imports; i++)
-		if (strcmp(onnx_domain(b->import[i]->domain), domain) == 0)
+	const Onnx__FunctionProto *f = b->function;
+	for (size_t i = 0; f && i < f->n_opset_import; i++)
+		if (strcmp(onnx_domain(f->opset_import[i]->domain), domain) == 0)
 			return 0;
-	if (!*domain && b->import == b->model->proto->opset_import && onnx_opset(b->model, ""))
+	if (!f && *domain)
+		onnx_opset_import(b->model, domain, strcmp(domain, "ai.onnx.ml") == 0 ? ML_OPSET : 1);
+	if (!f && onnx_opset(b->model, domain))
 		return 0;
 	err_set(b->e, ERR_MODEL, "%s is of the domain \"%s\", but the %s imports no opset of this domain.",
-	        onnx_node_describe(node, who), said, strcmp(b->what, "function") == 0 ? "function" : "model");
+	        onnx_node_describe(node, who), said, f ? "function" : "model");
 	return err_advise(b->e, "Add an opset_import for \"%s\" with the version that the node was written for.", said);
 }
 
@@ -259,8 +265,7 @@ static int check_bodies(struct body *b)
 	for (size_t i = 0; i < p->n_functions; i++) {
 		struct body inner = *b;
 		inner.what = "function";
-		inner.import = p->functions[i]->opset_import;
-		inner.imports = p->functions[i]->n_opset_import;
+		inner.function = p->functions[i];
 		if (check_function(&inner, p->functions[i]) < 0)
 			return err_where(b->e, "function \"%s\": ", onnx_text(p->functions[i]->name));
 	}
@@ -269,12 +274,7 @@ static int check_bodies(struct body *b)
 
 int onnx_model_check(struct onnx_model *m, struct err *e)
 {
-	struct body b = { .model = m,
-		          .scratch = arena_new(),
-		          .what = "graph",
-		          .import = m->proto->opset_import,
-		          .imports = m->proto->n_opset_import,
-		          .e = e };
+	struct body b = { .model = m, .scratch = arena_new(), .what = "graph", .e = e };
 	int rc = check_versions(m->proto, e);
 	if (rc == 0)
 		rc = onnx_visit(&m->proto->base, &onnx__tensor_proto__descriptor, check_extents, e);
