@@ -69,7 +69,7 @@ struct graph_value {
 		VEC(int);
 	} consumers;                    /* nodes, ascending, each once */
 	bool captured;                  /* a body inside this graph reads it */
-	bool is_input, is_output;       /* of the graph; excludes initializers that IR < 4 lists as inputs */
+	bool is_input, is_output;       /* of the graph; excludes inputs that declare initializers */
 	bool is_constant;               /* its value is known: graph_constant() returns it */
 	Onnx__TensorProto *initializer; /* or null */
 	const struct tensor *constant;  /* once loaded, folded or bound; use graph_constant() */

@@ -109,7 +109,6 @@ static void take_initializer(struct graph *g, Onnx__TensorProto *t)
 {
 	struct graph_value *v = graph_value_new(g, onnx_text(t->name));
 
-	/* From IR 4 on, an initializer of an input is only its default. */
 	if (v->initializer || v->constant || v->is_input)
 		return;
 	if (t->n_dims > IR_MAX_RANK) {
@@ -140,11 +139,13 @@ static int take_bound(struct graph *g, const struct graph_bound *b, struct err *
 	return 0;
 }
 
+/* True for an input that only declares an initializer. From IR 4 on callers may give another value, but not to
+ * TensorRT, whose parser takes every initializer as a constant; exporters that list all weights as inputs are many. */
 static bool is_placeholder(const struct graph *g, const char *name)
 {
 	const struct onnx_value *v = onnx_value_find(g->index, name);
 
-	return v && v->initializer && g->model->proto->ir_version < 4;
+	return v && (v->initializer || v->sparse);
 }
 
 static int take_inputs(struct graph *g, const struct graph_options *o, struct err *e)

@@ -388,7 +388,8 @@ static int rewrite(struct rewrite *w, int n)
 			TRY(make_nodes(&w[i]));
 	TRY(make_functions(&functions, w));
 	TRY(put_all_nodes(w, n));
-	onnx_ir_raise(w->m, 8); /* also: from 4 on an initializer need not be an input */
+	onnx_graph_drop_placeholders(w->m->proto->graph); /* their values may be in plugins */
+	onnx_ir_raise(w->m, 8);
 	vec_each (f, &functions.list)
 		TRY(onnx_model_add_function(w->m, *f, w->err));
 	for (int i = n; i-- > 0;) /* bodies first: they may now read less of the graph around them */

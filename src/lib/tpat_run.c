@@ -35,18 +35,31 @@ static void clean_up(void *arg)
 	onnx_model_free(w->model);
 }
 
-/* "input_0.pb" and so on are the model's inputs in their order; initializers that old models list do not count. */
+/* True if `name` is an initializer of the graph: an input of that name only declares it. */
+static bool is_initializer(const Onnx__GraphProto *g, const char *name)
+{
+	for (size_t i = 0; i < g->n_initializer; i++)
+		if (strcmp(onnx_text(g->initializer[i]->name), name) == 0)
+			return true;
+	return false;
+}
+
+static int wrong_type(struct whole *w, const char *input, enum type t, const struct tensor *given)
+{
+	err_about(w->err, ERR_TENSOR, input);
+	return err_set(w->err, ERR_USAGE, "%s: input \"%s\" is %s; the given tensor is %s.", w->o->model, input,
+	               type_info(t)->name, type_info(given->type)->name);
+}
+
+/* "input_0.pb" and so on are the model's inputs in their order; those that declare initializers do not count. */
 static int read_folder(struct whole *w, const char *folder)
 {
 	const Onnx__GraphProto *g = w->model->proto->graph;
 	int n = 0;
 	for (size_t i = 0; i < g->n_input; i++) {
 		struct tpat_given_tensor t = { .name = g->input[i]->name };
-		bool constant = false;
-		for (size_t k = 0; k < g->n_initializer; k++)
-			constant |= g->initializer[k]->name && strcmp(g->initializer[k]->name, t.name) == 0;
 		const char *path = path_join(w->arena, folder, arena_printf(w->arena, "input_%d.pb", n));
-		if (constant)
+		if (is_initializer(g, onnx_text(g->input[i]->name)))
 			continue;
 		n++;
 		if (!file_exists(path)) /* an optional input, or a random one */
@@ -83,6 +96,36 @@ static int read_given(struct whole *w)
 	return 0;
 }
 
+/* Replaces an input, a default value, or the result of a node by a constant. */
+static void make_constant(struct whole *w, const char *name, const struct tensor *t)
+{
+	for (int i = 0; i < w->shapes.n; i++)
+		if (strcmp(w->shapes.at[i].name, name) == 0) /* no input any more */
+			w->shapes.at[i--] = w->shapes.at[--w->shapes.n];
+	tpat_phase_bind(w->model, name, t);
+}
+
+/* Of an input that has an initializer, a given tensor replaces the initializer. */
+static int replace_defaults(struct whole *w)
+{
+	const Onnx__GraphProto *g = w->model->proto->graph;
+	const Onnx__TensorShapeProto *shape;
+	for (int i = 0; i < w->given.n; i++) {
+		const struct tpat_given_tensor *t = &w->given.at[i];
+		size_t k = 0;
+		enum type type;
+		while (k < g->n_input && strcmp(onnx_text(g->input[k]->name), t->name) != 0)
+			k++;
+		if (k == g->n_input || !is_initializer(g, t->name))
+			continue;
+		if (!onnx_value_type(g->input[k], &type, &shape) || type != t->tensor.type)
+			return wrong_type(w, t->name, type, &t->tensor);
+		tpat_given_find(&w->given, t->name);
+		make_constant(w, t->name, &t->tensor);
+	}
+	return 0;
+}
+
 static int open_model(struct whole *w)
 {
 	const char *path = w->o->model;
@@ -92,8 +135,10 @@ static int open_model(struct whole *w)
 	err_about(w->err, ERR_FILE, path);
 	TRY(rc);
 	TRY(read_given(w));
-	struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
 	rc = tpat_bind_values(w->model, &w->o->value, w->arena, w->err);
+	if (rc == 0)
+		rc = replace_defaults(w);
+	struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
 	if (rc == 0)
 		rc = graph_new(&w->graph, w->model, &o, w->err);
 	err_about(w->err, ERR_FILE, path);
@@ -105,11 +150,8 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 {
 	const struct tensor *given = tpat_given_find(&w->given, v->name);
 	int64_t dim[IR_MAX_RANK];
-	if (given && given->type != v->type) {
-		err_about(w->err, ERR_TENSOR, v->name);
-		return err_set(w->err, ERR_USAGE, "%s: input \"%s\" is %s; the given tensor is %s.", w->o->model,
-		               v->name, type_info(v->type)->name, type_info(given->type)->name);
-	}
+	if (given && given->type != v->type)
+		return wrong_type(w, v->name, v->type, given);
 	if (given) {
 		*out = *given;
 		return 0;
@@ -147,14 +189,6 @@ static int inputs_of(struct tensor **in, struct whole *w)
 	for (int i = 0; i < g->inputs.n; i++)
 		TRY(input_of(&(*in)[i], w, g->inputs.at[i], i));
 	return 0;
-}
-
-static void make_constant(struct whole *w, const char *name, const struct tensor *t)
-{
-	for (int i = 0; i < w->shapes.n; i++)
-		if (strcmp(w->shapes.at[i].name, name) == 0) /* no input any more */
-			w->shapes.at[i--] = w->shapes.at[--w->shapes.n];
-	tpat_phase_bind(w->model, name, t);
 }
 
 static int run_phase(struct whole *w, const struct graph_node *n)

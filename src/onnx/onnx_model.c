@@ -135,16 +135,21 @@ void onnx_opset_import(struct onnx_model *m, const char *domain, int64_t version
 		                onnx_opset_new(m, onnx_domain(domain), version));
 }
 
-static void drop_placeholder_inputs(Onnx__GraphProto *g, struct arena *scratch)
+void onnx_graph_drop_placeholders(Onnx__GraphProto *g)
 {
+	struct arena *scratch = arena_new();
 	struct map constant = map_new(scratch);
 	size_t kept = 0;
 	for (size_t i = 0; i < g->n_initializer; i++)
 		map_put(&constant, onnx_text(g->initializer[i]->name), g);
+	for (size_t i = 0; i < g->n_sparse_initializer; i++)
+		if (g->sparse_initializer[i]->values)
+			map_put(&constant, onnx_text(g->sparse_initializer[i]->values->name), g);
 	for (size_t i = 0; i < g->n_input; i++)
 		if (!map_get(&constant, onnx_text(g->input[i]->name)))
 			g->input[kept++] = g->input[i];
 	g->n_input = kept;
+	arena_free(scratch);
 }
 
 void onnx_ir_raise(struct onnx_model *m, int64_t version)
@@ -152,11 +157,8 @@ void onnx_ir_raise(struct onnx_model *m, int64_t version)
 	int64_t now = m->proto->has_ir_version ? m->proto->ir_version : 0;
 	if (now >= version)
 		return;
-	if (now < 4 && version >= 4) {
-		struct arena *scratch = arena_new();
-		drop_placeholder_inputs(m->proto->graph, scratch);
-		arena_free(scratch);
-	}
+	if (now < 4 && version >= 4)
+		onnx_graph_drop_placeholders(m->proto->graph);
 	if (now < 3 && version >= 3 && onnx_opset(m, ""))
 		onnx_opset_import(m, "", onnx_opset(m, "")); /* the implicit version */
 	m->proto->has_ir_version = 1;

@@ -138,18 +138,28 @@ struct data {
 	const char **input_name, **output_name;
 };
 
+static bool is_initializer(const Onnx__GraphProto *g, const char *name)
+{
+	for (size_t i = 0; i < g->n_initializer; i++)
+		if (strcmp(onnx_text(g->initializer[i]->name), onnx_text(name)) == 0)
+			return true;
+	return false;
+}
+
 static int read_data(struct data *d, const struct onnx_model *m, const char *dir, struct arena *a, struct err *e)
 {
 	const Onnx__GraphProto *g = m->proto->graph;
 	const char *ignored;
+	int n = 0;
 
 	*d = (struct data){ .input = NEWN(a, struct tensor, g->n_input + 1),
 		            .output = NEWN(a, struct tensor, g->n_output + 1),
 		            .input_name = NEWN(a, const char *, g->n_input + 1),
 		            .output_name = NEWN(a, const char *, g->n_output + 1) };
 	for (size_t i = 0; i < g->n_input; i++) {
-		char *path = arena_printf(a, "%s/input_%zu.pb", dir, i);
-
+		if (is_initializer(g, g->input[i]->name))
+			continue;
+		const char *path = arena_printf(a, "%s/input_%d.pb", dir, n++);
 		if (!file_exists(path))
 			continue;
 		TRY(onnx_tensor_read_file(&d->input[d->inputs], &ignored, path, a, e));

@@ -1,6 +1,6 @@
 """Writes models of 3 to 8 operators in a chain, with awkward names and extents, and what ONNX Runtime computes:
 chains.py FOLDER SEED COUNT. A name is a keyword, a path, a format or not ASCII; extents are odd, or have names and grow
-to 4*W+1; projections of one tensor, each with a bias, stand next to each other.
+to 4*W+1; projections of one tensor, each with a bias, stand next to each other. The files are spelled as by several exporters.
 
 chains.py --build TPAT FOLDER EVERY builds the whole of every EVERY-th model as one plugin for some GPU, verifies it on the
 emulator, and compares the rewritten model with the original in ONNX Runtime."""
@@ -156,7 +156,36 @@ class Chain:
         graph = helper.make_graph(self.nodes, "chain", [self.info], [out], self.constants)
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], producer_name="test")
         made.ir_version = 9
-        return onnx.shape_inference.infer_shapes(made)
+        onnx.checker.check_model(made)
+        made = onnx.shape_inference.infer_shapes(made)
+        self.spell(made)
+        return made
+
+    def spell(self, made):
+        """Spells the same model as other exporters do: of another IR version, with weights also among the inputs, with some of
+        them as nodes, with nodes in any order, and with an operator of a domain that is not imported."""
+        rng, graph = random.Random(self.rng.random()), made.graph
+        made.ir_version = rng.choice([3, 4, 6, 8, 9, 9, 10, 11])
+        if rng.random() < 0.3:
+            for weight in list(graph.initializer):
+                if rng.random() < 0.5:
+                    graph.initializer.remove(weight)
+                    graph.node.insert(0, helper.make_node("Constant", [], [weight.name], value=weight))
+        if made.ir_version == 3 or rng.random() < 0.5:
+            listed = [info for info in graph.input] + [helper.make_tensor_value_info(weight.name, weight.data_type, weight.dims)
+                                                       for weight in graph.initializer]
+            rng.shuffle(listed)
+            del graph.input[:]
+            graph.input.extend(listed)
+        if rng.random() < 0.2:
+            last = next(node for node in graph.node if node.output[0] == self.x)
+            last.output[0] = self.name()
+            graph.node.append(helper.make_node("QuickGelu", [last.output[0]], [self.x], domain="com.microsoft"))
+        if rng.random() < 0.3:
+            nodes = list(graph.node)
+            rng.shuffle(nodes)
+            del graph.node[:]
+            graph.node.extend(nodes)
 
 
 def write(folder, seed, count):
@@ -167,7 +196,6 @@ def write(folder, seed, count):
     for number in range(count):
         chain = Chain(seed * 1000003 + number)
         model = chain.model()
-        onnx.checker.check_model(model)
         output, = oracle.session(model).run(None, {chain.input: chain.given})
         assert list(output.shape) == chain.shape, (number, output.shape, chain.shape)
         size = float(numpy.abs(output[numpy.isfinite(output)]).max(initial=0))
