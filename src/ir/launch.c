@@ -1,8 +1,6 @@
 /* Launches of a plan's kernels. See launch.h. */
 #include "ir/launch.h"
 
-enum { MAX_ARGS = 128 };
-
 bool ir_inputs_symbol(void *inputs, expr symbol, int64_t *value)
 {
 	const struct ir_inputs *x = inputs;
@@ -53,9 +51,9 @@ int ir_launch_choose(const struct ir_kernel **out, const struct ir_launcher *l, 
 /* ---- Arguments: pointers, then extents, numbers and tensor maps. */
 
 struct arguments {
-	void *at[MAX_ARGS], *pointer[MAX_ARGS];
-	int64_t wide[MAX_ARGS];
-	int32_t narrow[MAX_ARGS];
+	void *at[TPAT_RT_MAX_ARGS], *pointer[TPAT_RT_MAX_ARGS];
+	int64_t wide[TPAT_RT_MAX_ARGS];
+	int32_t narrow[TPAT_RT_MAX_ARGS];
 	_Alignas(64) char map[TPAT_RT_MAX_MAPS][TPAT_RT_MAP_BYTES];
 	int n;
 };
@@ -97,8 +95,8 @@ static int map_values(struct tpat_rt_map_values *v, const struct ir_launcher *l,
 
 static int fill(struct arguments *a, const struct ir_launcher *l, const struct ir_kernel *k, struct err *e)
 {
-	if (ir_kernel_args(k) + k->maps.n > MAX_ARGS)
-		return err_set(e, ERR_UNSUPPORTED, "Kernel %s has more than %d arguments.", k->name, MAX_ARGS);
+	if (ir_kernel_args(k) + k->maps.n > TPAT_RT_MAX_ARGS)
+		return err_set(e, ERR_UNSUPPORTED, "Kernel %s has more than %d arguments.", k->name, TPAT_RT_MAX_ARGS);
 	a->n = 0;
 	vec_each (b, &k->buffers) {
 		a->pointer[a->n] = memory_of(l, *b);

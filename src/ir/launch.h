@@ -43,7 +43,7 @@ int ir_launch_value(const struct ir_launcher *l, expr x, int64_t *out, struct er
 int ir_launch_choose(const struct ir_kernel **out, const struct ir_launcher *l, const struct ir_step *step,
                      struct err *e);
 
-/* Launches a kernel. ERR_UNSUPPORTED if it has more than 128 arguments, ERR_MODEL if one has no value. */
+/* Launches a kernel. ERR_UNSUPPORTED if it has more than TPAT_RT_MAX_ARGS arguments, ERR_MODEL if one has no value. */
 int ir_launch_kernel(const struct ir_launcher *l, const struct ir_kernel *k, struct err *e);
 
 #endif

@@ -63,8 +63,9 @@ def prelu(d):
 def variadic(d):
     dtype, shape = d.dtype(), d.shape(0, 3)
     special = SPECIAL[:3] if d.chance(0.3) else ()
-    return Case([d.array(dtype, shape if i == 0 else d.shrunk(shape), special=special)
-                 for i in range(d.integer(1, 4))], depth=4)
+    inputs = d.integer(120, 140) if d.chance(0.05) else d.integer(1, 4)
+    return Case([d.array(dtype, shape if i == 0 else d.shrunk(shape), special=special) for i in range(inputs)],
+                depth=max(4, inputs))
 
 
 @operator("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")

@@ -46,7 +46,7 @@ def array_feature_extractor(d):
 
 @ml("FeatureVectorizer")
 def feature_vectorizer(d):
-    n, widths = d.extent(4), d.some(1, 4, d.integer(1, 3))
+    n, widths = d.extent(4), d.some(1, 4, d.integer(50, 90) if d.chance(0.1) else d.integer(1, 3))
     return Case([d.array(numpy.float32, [n, width]) for width in widths], {"inputdimensions": widths})
 
 

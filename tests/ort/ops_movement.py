@@ -126,7 +126,7 @@ def concat(d):
     shape, dtype = d.shape(1, 4), d.dtype()
     axis = d.axis(len(shape)) if d.opset >= 11 else d.integer(0, len(shape) - 1)
     parts = []
-    for _ in range(d.integer(1, 4)):
+    for _ in range(d.integer(120, 140) if d.chance(0.05) else d.integer(1, 4)):
         part = list(shape)
         part[axis] = d.integer(0, 4)
         parts.append(d.array(dtype, part, *ANY))
@@ -137,7 +137,7 @@ def concat(d):
 def split(d):
     shape = d.shape(1, 4)
     axis = d.axis(len(shape)) if d.opset >= 11 else d.integer(0, len(shape) - 1)
-    sizes = d.some(1 if d.opset < 13 else 0, 4, d.integer(1, 4))
+    sizes = d.some(1 if d.opset < 13 else 0, 4, d.integer(50, 90) if d.chance(0.1) else d.integer(1, 4))
     attrs = {"axis": axis}
     if d.chance(0.4):  # equal parts
         sizes = [d.integer(1, 4)] * len(sizes)

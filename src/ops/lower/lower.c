@@ -66,9 +66,9 @@ int lower_known(struct lower *l, int i, struct exprs *out)
 		if (!ir_const_int(v.buf->dim[k], &extent))
 			goto unknown;
 		n *= extent;
-		if (n > 64)
-			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" has more than 64 elements.",
-			                  input_name(l, i));
+		if (n > LOWER_MAX_TENSORS)
+			return lower_fail(l, ERR_UNSUPPORTED, "input \"%s\" has more than %d elements.",
+			                  input_name(l, i), LOWER_MAX_TENSORS);
 	}
 	if (!v.buf->data && !v.buf->content && n)
 		goto unknown;

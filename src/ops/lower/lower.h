@@ -52,7 +52,7 @@ struct lower_branch {
 };
 
 /* One node being lowered into a program. The caller fills in the first part; lower_node() runs the operator. */
-enum { LOWER_MAX_TENSORS = 256 }; /* limit of inputs, and of outputs, of a node */
+enum { LOWER_MAX_TENSORS = 256 }; /* limit of inputs, of outputs, and of lists of integers, of a node */
 struct lower {
 	struct ir_program *program;
 	struct err *err;
@@ -99,7 +99,7 @@ expr value_count(struct value v); /* product of all extents */
  * advice if they are not known at build time. */
 struct exprs {
 	int n;
-	expr at[64];
+	expr at[LOWER_MAX_TENSORS];
 };
 int lower_known(struct lower *l, int i, struct exprs *out);
 /* The same for extents: an unknown input of the graph gets symbols for its elements, which are not negative. Do not
@@ -108,7 +108,7 @@ int lower_extents(struct lower *l, int i, struct exprs *out);
 /* As lower_known(), but fails unless all elements are plain numbers. */
 struct ints {
 	int n;
-	int64_t at[64];
+	int64_t at[LOWER_MAX_TENSORS];
 };
 int lower_known_ints(struct lower *l, int i, struct ints *out);
 /* True if a bool of one element is known at build time; *holds is its value. */

@@ -183,10 +183,9 @@ static int check_attributes(struct lower *l)
 		if (number > INT32_MAX || number < INT32_MIN) /* keeps what operators compute from it within 64 bits */
 			return lower_fail(l, ERR_UNSUPPORTED, "attribute \"%s\" is %lld; it must fit into 32 bits.",
 			                  v->name, (long long)number);
-		if (def->kind == OP_INTS && !def->number &&
-		    v->n > (int)(sizeof((struct ints *)0)->at / sizeof(int64_t)))
-			return lower_fail(l, ERR_MODEL, "attribute \"%s\" has %d elements; 64 are the most.", v->name,
-			                  v->n);
+		if (def->kind == OP_INTS && !def->number && v->n > LOWER_MAX_TENSORS)
+			return lower_fail(l, ERR_UNSUPPORTED, "attribute \"%s\" has %d elements; %d are the most.",
+			                  v->name, v->n, LOWER_MAX_TENSORS);
 		if (def->kind == OP_STRING && def->text && strchr(def->text, '|') && !is_word(def->text, v->s)) {
 			lower_fail(l, ERR_MODEL, "attribute \"%s\" is \"%s\".", v->name, v->s);
 			return err_advise(l->err, "It must be one of %s.", def->text);

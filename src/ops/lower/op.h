@@ -53,8 +53,8 @@ enum op_attr_kind { OP_INT = 1, OP_FLOAT, OP_STRING, OP_INTS, OP_FLOATS, OP_TENS
 struct op_attr {
 	const char *name;
 	enum op_attr_kind kind; /* 0 ends the list */
-	double number;          /* default of OP_INT and OP_FLOAT; OP_INTS: nonzero if the list may exceed 64 entries */
-	const char *text;       /* OP_STRING: the allowed words, separated by '|', the default first */
+	double number;    /* default of OP_INT and OP_FLOAT; OP_INTS: nonzero: of any length, for lower_int_list() */
+	const char *text; /* OP_STRING: the allowed words, separated by '|', the default first */
 	bool required;
 };
 /* `help` is for readers of the source. */
