@@ -23,6 +23,18 @@
 
 extern char **environ;
 
+/* What to do about a file or folder that cannot be made, for the reason `why`. */
+static int advise_place(int why, struct err *e)
+{
+	if (why == ENOSPC || why == EDQUOT)
+		return err_advise(e, "Free some space there, or choose a place that has more.");
+	if (why == ENAMETOOLONG)
+		return err_advise(e, "Choose a shorter name.");
+	if (why == EROFS)
+		return err_advise(e, "Choose a place that is not read-only.");
+	return err_advise(e, "Choose another place, or make its folder writable.");
+}
+
 /* The reason is in errno. */
 int file_cannot_write(const char *path, struct err *e)
 {
@@ -36,7 +48,7 @@ int file_cannot_write(const char *path, struct err *e)
 	}
 	err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(why));
 	err_about(e, ERR_FILE, path);
-	return err_advise(e, "Choose another place, or make its folder writable.");
+	return advise_place(why, e);
 }
 
 static int not_regular(const char *path, struct err *e)
@@ -257,8 +269,9 @@ int file_mkdir(const char *path, struct err *e)
 		part[i] = 0;
 		struct stat st;
 		if (mkdir(part, 0777) < 0 && (errno != EEXIST || stat(part, &st) < 0 || !S_ISDIR(st.st_mode))) {
-			err_set(e, ERR_USAGE, "%s: the folder cannot be made: %s.", part, strerror(errno));
-			return err_advise(e, "Choose another place, or make its folder writable.");
+			int why = errno;
+			err_set(e, ERR_USAGE, "%s: the folder cannot be made: %s.", part, strerror(why));
+			return advise_place(why, e);
 		}
 		if (!path[i])
 			return 0;
