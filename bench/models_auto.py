@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 
-COLUMNS = ["model", "nodes", "refused", "plain", "plain_nodes", "plugins", "edges_before", "edges", "left", "seconds", "options"]
+COLUMNS = ["options", "model", "nodes", "refused", "plain", "plain_nodes", "plugins", "edges_before", "edges", "left", "seconds"]
 ABOUT = """
 ## What --auto makes of models
 
