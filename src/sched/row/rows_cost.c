@@ -173,6 +173,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
 	double fill = flying / cost_in_flight(t);
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
+	bool lone = 2 * blocks <= t->processors; /* too few rows to be limited by the memory's bandwidth */
 	double waves = blocks / (resident * t->processors), whole = waves < 1 ? 1 : waves;
 	double tail = whole < 8 ? ((double)(int)(whole + 0.999)) / whole : 1;
 	/* Per row; other blocks hide it. */
@@ -186,10 +187,10 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* no other block hides it */
-		time += cost_wait(t, LONE_WORK * turns * width * work / (count * length));
+		time += cost_wait(t, LONE_WORK * (steps || lone ? turns : 0) * width * work / (count * length));
 	if (waves <= 1 && !runs.ahead && r.apart) /* measured on an H200: a step's loads wait for its last store */
-		time += 390.0 * turns;
-	if (waves <= 1 && !steps) /* each stage loads again, from the L2 cache */
+		time += 390.0 * (steps || lone ? turns : 1);
+	if (lone && !steps) /* each stage of a lone row loads again, from the L2 cache */
 		time += LONE_TURN * turns * (r.reductions + r.maps);
 	/* If all rows are read again they come from the caches, and each lane's own instructions count: measured on an
 	 * H200 for a product of 32 elements a row, at least. */
