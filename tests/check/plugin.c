@@ -313,7 +313,7 @@ static int32_t enqueue(void *self, const struct trt_desc *in, const struct trt_d
 	for (int64_t i = 0; i < n && FAULT != 71; i++)
 		w[i] = 2 * x[i];
 	if (FAULT == 96 || FAULT == 111)
-		usleep(300);
+		usleep(3000); /* so that two threads meet, also on a busy machine */
 	for (int64_t i = 0; i < n - (FAULT == 74); i++)
 		y[i] = (w[i] + bias + (RIGHT == 6 ? (float)rand() : 0) + (FAULT == 101 ? y[i] : 0)) *
 		       (1 + (RIGHT == 7 ? (float)(rand() % 4) * 1e-7f : 0));
