@@ -92,8 +92,9 @@ expr ir_unary(enum ir_op op, expr a)
 		return ir_binary(IR_SUB, ir_index(a->pool, 0), a);
 	if (op == IR_ABS && t == TYPE_INDEX && ir_nonnegative(a))
 		return a;
-	if (op == IR_TANH && softplus_of(a))
-		return tanh_of_softplus(softplus_of(a));
+	expr x = op == IR_TANH ? softplus_of(a) : NULL;
+	if (x)
+		return tanh_of_softplus(x);
 	if (op == IR_NOT && a->op == IR_LT && !type_is_float(a->arg[0]->type))
 		return ir_binary(IR_LE, a->arg[1], a->arg[0]);
 	if (op == IR_NOT && a->op == IR_LE && !type_is_float(a->arg[0]->type))
@@ -101,7 +102,7 @@ expr ir_unary(enum ir_op op, expr a)
 	return unchanged(op, t, a, NULL, NULL);
 }
 
-/* Of min(K, x) that is compared with a constant below K, or max(K, x) with one above: x. Else `e`. */
+/* Returns x if e is min(K, x), compared with a constant below K, or max(K, x), with one above. Else returns e. */
 static expr without_limit(expr e, expr constant)
 {
 	for (int i = 0; i < 2 && (e->op == IR_MIN || e->op == IR_MAX); i++) {
@@ -248,29 +249,29 @@ expr ir_binary(enum ir_op op, expr a, expr b)
 	return int_binary(op, t, a, b);
 }
 
-enum { MOST_REPLACED = 100 }; /* nodes of an expression, shared ones each time: extents are smaller */
+struct replacement {
+	expr symbol, by;
+};
 
-static expr replaced(expr e, expr symbol, expr by)
+static expr replace_symbol(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
-	expr arg[3];
-	if (e == symbol)
-		return by;
-	if (e->n < 1 || e->n > 3)
-		return e;
-	for (int i = 0; i < e->n; i++)
-		arg[i] = replaced(e->arg[i], symbol, by);
-	return ir_rebuild(e, arg);
+	const struct replacement *r = user;
+	(void)pool;
+	(void)arg;
+	return e == r->symbol ? r->by : NULL;
 }
 
 /* True if the two are the same number whenever the condition holds, a comparison of a symbol with a constant: so it is
  * in "N == 1 ? 1 : N", which broadcasting leaves behind. */
 static bool same_where(expr cond, expr a, expr b)
 {
-	if (a->type != TYPE_INDEX || cond->op != IR_EQ || a->size > MOST_REPLACED || b->size > MOST_REPLACED)
+	if (a->type != TYPE_INDEX || cond->op != IR_EQ)
 		return false;
-	for (int i = 0; i < 2; i++)
-		if (cond->arg[i]->op == IR_SYMBOL && cond->arg[!i]->op == IR_CONST_INT)
-			return replaced(a, cond->arg[i], cond->arg[!i]) == replaced(b, cond->arg[i], cond->arg[!i]);
+	for (int i = 0; i < 2; i++) {
+		struct replacement r = { cond->arg[i], cond->arg[!i] };
+		if (r.symbol->op == IR_SYMBOL && r.by->op == IR_CONST_INT)
+			return ir_copy(a->pool, a, replace_symbol, &r) == ir_copy(b->pool, b, replace_symbol, &r);
+	}
 	return false;
 }
 

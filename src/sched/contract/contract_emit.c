@@ -113,46 +113,48 @@ static void bring(struct contract_kernel *k, struct ir_block *b, expr slot, expr
 }
 
 /* Asynchronous copies: the prologue fills all slots but one before the first product. */
-static void sum_copied(struct contract_kernel *k, struct ir_block *b, struct contract_range range)
+static void sum_copied(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
+	expr length = contract_length(k->range), start = k->range.from;
 	expr slot, from, slots = index_(k, s->slots), before = index_(k, s->slots - 1);
 	struct ir_block *in = emit_loop(p, b, "slot", index_(k, 0), before, index_(k, 1), before, &slot);
 	expr begin = times(slot, s->depth);
-	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, range.length)), slot, plus(range.from, begin));
+	bring(k, emit_if(p, in, ir_binary(IR_LT, begin, length)), slot, plus(start, begin));
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 
-	in = emit_loop(p, b, "from", index_(k, 0), range.length, index_(k, s->depth), contract_most_depth(k), &from);
+	in = emit_loop(p, b, "from", index_(k, 0), length, index_(k, s->depth), contract_most_depth(k), &from);
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth));
 	slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, number, slots), NULL);
 	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, plus(number, before), slots), NULL);
 	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
 	expr later = plus(from, index_(k, (int64_t)s->depth * (s->slots - 1)));
-	bring(k, emit_if(p, in, ir_binary(IR_LT, later, range.length)), ahead, plus(range.from, later));
+	bring(k, emit_if(p, in, ir_binary(IR_LT, later, length)), ahead, plus(start, later));
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 	multiply_slot(k, in, slot);
 }
 
 /* Gathered tiles: the gather is one instruction per tile element. It appears once, not twice, since it dominates
  * compile time. So the first iterations of the only loop multiply nothing. Taps are alike: their addresses are long. */
-static void sum_gathered(struct contract_kernel *k, struct ir_block *b, struct contract_range range)
+static void sum_gathered(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
+	expr length = contract_length(k->range), start = k->range.from;
 	int64_t before = (int64_t)s->depth * (s->slots - 1);
 	emit_comment(p, b, "each iteration loads a tile and multiplies the one that was loaded %d earlier",
 	             s->slots - 1);
-	expr from, end = plus(range.length, index_(k, before)), most = plus(contract_most_depth(k), index_(k, before));
+	expr from, end = plus(length, index_(k, before)), most = plus(contract_most_depth(k), index_(k, before));
 	struct ir_block *in = emit_loop(p, b, "from", index_(k, 0), end, index_(k, s->depth), most, &from);
 	expr number = ir_binary(IR_FLOORDIV, from, index_(k, s->depth)), slots = index_(k, s->slots);
 	expr ahead = emit_constant(p, in, "ahead", ir_binary(IR_MOD, number, slots), NULL);
 	expr slot = emit_constant(p, in, "slot", ir_binary(IR_MOD, plus(number, index_(k, 1)), slots), NULL);
 	emit_invoke(p, in, &device_copy_wait, IR_OF(IR_NUMBER(s->slots - 2)));
 	emit(p, in, IR_SYNC);
-	expr more = ir_binary(IR_LT, from, range.length);
-	bring(k, emit_if(p, in, more), ahead, plus(range.from, from));
+	expr more = ir_binary(IR_LT, from, length);
+	bring(k, emit_if(p, in, more), ahead, plus(start, from));
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
 	multiply_slot(k, emit_if(p, in, ir_binary(IR_LE, index_(k, before), from)), slot);
 	if (!contract_through_registers(k, 0) && !contract_through_registers(k, 1))
@@ -183,9 +185,9 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 		contract_declare_zeros(k, b);
 
 	if (contract_through_registers(k, 0) || contract_through_registers(k, 1) || k->tap)
-		sum_gathered(k, b, k->range);
+		sum_gathered(k, b);
 	else
-		sum_copied(k, b, k->range);
+		sum_copied(k, b);
 }
 
 bool contract_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,

@@ -26,8 +26,13 @@ struct contract_stream {
 
 /* The range of the reduced space that a block sums: all of it, or its split-K part in whole steps. */
 struct contract_range {
-	expr from, to, length, first; /* first: number of the step at `from` */
+	expr from, to, first; /* first: number of the step at `from` */
 };
+
+static inline expr contract_length(struct contract_range r)
+{
+	return ir_binary(IR_SUB, r.to, r.from);
+}
 
 struct contract_kernel {
 	const struct contract *c;
@@ -45,8 +50,8 @@ struct contract_kernel {
 	/* The innermost reduced axis in whole steps, so that a step is one point of the others, a window's tap; null:
 	 * steps go over several points. */
 	expr tap;
-	struct contract_range range;
-	expr all;                                               /* sum of one element */
+	struct contract_range range; /* kernels of mma and of ordinary multiply-adds: what the block sums */
+	expr all;                    /* sum of one element */
 	const struct ir_variable *made[CONTRACT_STAGES], *sums; /* sums: an array */
 	expr item; /* index among the elements that a lane makes together */
 	/* Variables declared so far. Start of the block tile, of the warp tile, of the warpgroup's rows. */

@@ -8,6 +8,17 @@
 
 #include "ir/axis_names.h"
 
+static int inner_axis(const struct contract *c)
+{
+	return c->order[c->s->space_rank - 1];
+}
+
+/* The extent of a reduced axis over which sums run. */
+static expr summed_extent(const struct contract_kernel *k, int axis)
+{
+	return k->tap && axis == inner_axis(k->c) ? k->tap : k->c->s->space[axis];
+}
+
 void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr position, const bool *used, expr along)
 {
 	const struct ir_stage *s = k->c->s;
@@ -17,9 +28,9 @@ void contract_declare_depth(struct contract_kernel *k, struct ir_block *b, expr 
 	int rank = s->out->rank, n = s->space_rank;
 	for (int i = 0; i < n; i++) {
 		expr low = k->low[k->c->order[i]];
-		extent[i] = s->space[k->c->order[i]];
+		extent[i] = summed_extent(k, k->c->order[i]);
 		extent[i] = low ? ir_binary(IR_SUB, extent[i], low) : extent[i];
-		name[i] = ir_axis_names[1][k->c->order[i]];
+		name[i] = k->tap && i == n - 1 ? "first" : ir_axis_names[1][k->c->order[i]];
 		met[i] = used[rank + k->c->order[i]];
 	}
 	for (int i = n - 2, inner = n - 1; along && i >= 0; i--) {
@@ -50,7 +61,7 @@ static struct contract_range declare_part(struct contract_kernel *k, struct ir_b
 	        emit_declare(k->p, b, "begin", ir_binary(IR_MUL, k->axis[0], each), ir_binary(IR_MUL, parts, most));
 	expr length = ir_binary(IR_MIN, each, ir_binary(IR_MAX, ir_binary(IR_SUB, depth, begin), index_(k, 0)));
 	length = emit_declare(k->p, b, "length", length, most);
-	return (struct contract_range){ begin, plus(begin, length), length, index_(k, 0) };
+	return (struct contract_range){ begin, plus(begin, length), index_(k, 0) };
 }
 
 struct contract_range contract_declare_range(struct contract_kernel *k, struct ir_block *b)
@@ -59,7 +70,7 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 	if (k->c->parts)
 		return declare_part(k, b, k->shape.depth);
 	if (k->shape.split <= 1)
-		return (struct contract_range){ index_(k, 0), contract_depth(k), contract_depth(k), index_(k, 0) };
+		return (struct contract_range){ index_(k, 0), contract_depth(k), index_(k, 0) };
 	expr split = index_(k, k->shape.split),
 	     part = ir_binary(IR_MOD, ir_block(k->p->pool, contract_blocks(k)), split);
 	emit_comment(k->p, b, "%d blocks compute a tile together, each a part of the sums", k->shape.split);
@@ -68,9 +79,11 @@ struct contract_range contract_declare_range(struct contract_kernel *k, struct i
 		at[i] = emit_declare(k->p, b, i ? "end_step" : "begin_step", step, plus(all, index_(k, 1)));
 	}
 	expr size = index_(k, k->shape.depth), begin = ir_binary(IR_MUL, at[0], size);
-	expr from = emit_declare(k->p, b, "begin", begin, plus(k->c->depth, size));
-	expr to = emit_declare(k->p, b, "end", ir_binary(IR_MUL, at[1], size), plus(k->c->depth, size));
-	return (struct contract_range){ from, to, ir_binary(IR_SUB, to, from), at[0] };
+	return (struct contract_range){
+		.from = emit_declare(k->p, b, "begin", begin, plus(k->c->depth, size)),
+		.to = emit_declare(k->p, b, "end", ir_binary(IR_MUL, at[1], size), plus(k->c->depth, size)),
+		.first = at[0],
+	};
 }
 
 expr contract_range_fits(const struct contract_kernel *k)
@@ -85,16 +98,11 @@ expr contract_depth(const struct contract_kernel *k)
 	return k->depth ? k->depth : k->c->depth;
 }
 
-static int inner_axis(const struct contract *c)
-{
-	return c->order[c->s->space_rank - 1];
-}
-
 expr contract_most_depth(const struct contract_kernel *k)
 {
 	expr depth = index_(k, 1);
 	for (int i = 0; i < k->c->s->space_rank; i++)
-		depth = ir_binary(IR_MUL, depth, k->tap && i == inner_axis(k->c) ? k->tap : k->c->s->space[i]);
+		depth = ir_binary(IR_MUL, depth, summed_extent(k, i));
 	return depth;
 }
 
@@ -118,24 +126,11 @@ void contract_find_tap(struct contract_kernel *k)
 
 expr contract_declare_tap(struct contract_kernel *k, struct ir_block *b, expr from)
 {
-	const struct ir_stage *s = k->c->s;
-	expr extent[IR_MAX_RANK] = { NULL }, value[IR_MAX_RANK] = { NULL };
-	const char *name[IR_MAX_RANK] = { NULL };
-	bool used[IR_MAX_RANK];
-	int n = s->space_rank;
-	for (int i = 0; i < n; i++) {
-		int axis = k->c->order[i];
-		extent[i] = i == n - 1 ? k->tap : s->space[axis];
-		extent[i] = k->low[axis] ? ir_binary(IR_SUB, extent[i], k->low[axis]) : extent[i];
-		name[i] = i == n - 1 ? "first" : ir_axis_names[1][axis];
-		used[i] = true;
-	}
-	declare_axes(k->p, b, from, n, extent, name, used, value);
-	for (int i = 0; i < n - 1; i++) {
-		int axis = k->c->order[i];
-		k->axis[s->out->rank + axis] = k->low[axis] ? plus(value[i], k->low[axis]) : value[i];
-	}
-	return value[n - 1];
+	bool all[2 * IR_MAX_RANK];
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		all[i] = true;
+	contract_declare_depth(k, b, from, all, NULL);
+	return k->axis[k->c->s->out->rank + inner_axis(k->c)];
 }
 
 /* Declares where the tile's sums begin, and their length. */
@@ -146,7 +141,7 @@ static void declare_lows(struct contract_kernel *k, struct ir_block *b)
 	expr depth = index_(k, 1);
 	bool any = false;
 	for (int i = 0; i < c->s->space_rank; i++) {
-		expr extent = k->tap && i == inner_axis(c) ? k->tap : c->s->space[i];
+		expr extent = summed_extent(k, i);
 		k->low[i] = NULL;
 		if (c->low[i]) {
 			any = true;
@@ -236,7 +231,7 @@ static void sum_element(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract *c = k->c;
 	bool used[2 * IR_MAX_RANK] = { false };
-	struct contract_range range = { index_(k, 0), c->depth, c->depth, NULL };
+	struct contract_range range = { index_(k, 0), c->depth, NULL };
 	if (c->parts)
 		range = declare_part(k, b, 1);
 	struct accumulator a = accumulator_begin(k->p, b, c->s);

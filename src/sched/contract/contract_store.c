@@ -60,7 +60,7 @@ static void take_zeros(struct contract_kernel *k, struct ir_block *b)
 		expr warp = plus(ir_var_of(k->first[side], NULL), ir_var_of(k->warp[side], NULL));
 		add_value(k->p, call, plus(warp, times(at[side], side ? TILE / 2 : TILE)));
 	}
-	add_value(k->p, call, k->c->parts ? k->range.length : k->c->depth);
+	add_value(k->p, call, k->c->parts ? contract_length(k->range) : k->c->depth);
 	for (int side = 0; side < 2; side++)
 		add_variable(k->p, call, k->zero[side]);
 }

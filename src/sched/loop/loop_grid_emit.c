@@ -146,7 +146,7 @@ static void make_arrays(struct grid_emitter *m, struct ir_kernel *k)
 	for (int id = 0; id < g->buffers; id++) {
 		const struct ir_buffer *b = m->p->buffers.at[id];
 		int64_t row = g->copies[id] * g->units;
-		if (grid_has_own(g, m->s, id))
+		if (grid_has_own(g, m->s->alone, id))
 			m->own[id] = shared_array(m, k, b, "own", (int64_t)m->s->rows * g->copies[id] * m->s->units);
 		if (!g->published[id])
 			continue;

@@ -390,7 +390,7 @@ static void touch_item(struct arrays *a, const struct grid_item *item, bool alon
 		struct visit v = { .g = a->g, .fn = touch_load, .user = a };
 		a->entry = i;
 		visit_loads(&v, e->stage);
-		if (e->makes && (a->g->kept[e->stage->out->id] || (alone && a->g->published[e->stage->out->id])))
+		if (e->makes && grid_has_own(a->g, alone, e->stage->out->id))
 			a->own[e->stage->out->id] |= WRITTEN;
 		vec_each (c, &e->carries)
 			a->own[(*c)->state->id] |= WRITTEN;

@@ -123,9 +123,9 @@ int grid_registers(const struct grid_loop *g, const struct grid_shape *s)
 	return kept + used;
 }
 
-bool grid_has_own(const struct grid_loop *g, const struct grid_shape *s, int id)
+bool grid_has_own(const struct grid_loop *g, bool alone, int id)
 {
-	return g->kept[id] || (s->alone && g->published[id]);
+	return g->kept[id] || (alone && g->published[id]);
 }
 
 int64_t grid_shared_bytes(const struct grid_loop *g, const struct grid_shape *s)
@@ -133,7 +133,7 @@ int64_t grid_shared_bytes(const struct grid_loop *g, const struct grid_shape *s)
 	int64_t bytes = 0;
 	for (int id = 0; id < g->buffers; id++) {
 		enum type t = g->p->buffers.at[id]->type;
-		if (grid_has_own(g, s, id))
+		if (grid_has_own(g, s->alone, id))
 			bytes += type_bytes(t, (int64_t)s->rows * g->copies[id] * s->units) + 16;
 		if (g->published[id])
 			bytes += type_bytes(t, s->rows * g->copies[id] * g->units) + 16;

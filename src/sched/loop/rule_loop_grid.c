@@ -85,12 +85,14 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		double elements = (double)item->copies * s.units * s.rows;
 		work += SYNC_NS * (item->wait[s.alone] + item->wait_take[s.alone]) +
 		        ELEMENT_NS * ceil(elements / s.threads);
-		for (int i = 0; i < item->takes.n && s.alone; i++)
-			work += SHARED_NS * grid_taken(g, &s, item->takes.at[i]);
-		if (!s.alone)
-			vec_each (b, &item->takes)
+		vec_each (b, &item->takes) {
+			int taken = grid_taken(g, &s, *b);
+			if (s.alone)
+				work += SHARED_NS * taken;
+			else
 				way += (b == item->takes.at ? WAY_NS + WAITING_NS * (double)s.slices : 0) +
-				       WORD_NS * grid_taken(g, &s, *b) + ROW_NS * (s.rows - 1);
+				       WORD_NS * taken + ROW_NS * (s.rows - 1);
+		}
 		if (!item->reduces)
 			continue;
 		work += clocks_of(g, item, &s, t) / t->clock_ghz;
@@ -216,14 +218,13 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	const struct ir_buffer *words = NULL;
 	struct sched_choice more;
 	int64_t rows;
-	bool alone = grid_shape_of(site->found, c).alone, two = !ir_const_int(grid_rows(site->found), &rows) &&
-	                                                        choice_for_more(site, &more) &&
-	                                                        memcmp(more.param, c->param, sizeof more.param) != 0;
+	bool alone = grid_shape_of(site->found, c).alone; /* such blocks take any number of rows */
 	if (!alone)
 		words = words_new(plan, name, grid_words(site->found));
 	struct ir_step *step = step_new(plan);
 	add_grid(plan, step, site, c, words, "_grid");
-	if (two && !alone) /* a block with all units takes any number of rows */
+	if (!alone && !ir_const_int(grid_rows(site->found), &rows) && choice_for_more(site, &more) &&
+	    memcmp(more.param, c->param, sizeof more.param) != 0)
 		add_grid(plan, step, site, &more, words, "_more");
 	struct sched_choice usual = loop_block_usual(p, site->s);
 	loop_block_add(plan, step, site->s, &usual);
