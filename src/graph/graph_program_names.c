@@ -88,25 +88,17 @@ const char *region_edge_name(const struct region_build *b, const struct graph_va
 	return region_clear_name(b, v->name);
 }
 
-static struct ir_buffer *buffer_named(const struct ir_program *p, const char *name)
-{
-	vec_each (x, &p->buffers)
-		if (strcmp((*x)->name, name) == 0)
-			return *x;
-	return NULL;
-}
-
 void region_rename(struct region_build *b, struct ir_buffer *buf, const char *name)
 {
-	struct ir_buffer *other = buffer_named(b->p, name);
+	struct ir_buffer *other = ir_buffer_named(b->p, name);
 
 	if (other == buf)
 		return;
 	for (int i = 2; other && (other->role == IR_INPUT || other->role == IR_OUTPUT); i++) {
 		name = arena_printf(b->p->arena, "%s%d", name, i);
-		other = buffer_named(b->p, name);
+		other = ir_buffer_named(b->p, name);
 	}
 	if (other)
-		other->name = buf->name;
-	buf->name = name;
+		ir_buffer_rename(other, buf->name);
+	ir_buffer_rename(buf, name);
 }

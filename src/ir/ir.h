@@ -206,6 +206,7 @@ struct ir_buffer {
 	expr dim[IR_MAX_RANK];
 	enum ir_role role;
 	int id;                    /* dense in the program */
+	uint64_t hash;             /* of the name, for ir_buffer_named() */
 	const char *node;          /* label of the node that defines it, for profiles; null: unknown */
 	const struct tensor *data; /* IR_CONSTANT: its value. Inputs: non-null if known at build time */
 	struct ir_buffer *flat;    /* kernels: the same data as one row; made on first use (sched/) */
@@ -370,6 +371,10 @@ struct ir_program {
 struct ir_program *ir_program_new(struct arena *a, const char *name);
 /* True if a scatter replaces elements, so that two updates may race for one. */
 bool ir_replaces(const struct ir_program *p);
+/* The program's buffer of that name; null: none. */
+struct ir_buffer *ir_buffer_named(const struct ir_program *p, const char *name);
+/* Names a buffer of a program anew; no other may have that name. The name lives as long as the buffer. */
+void ir_buffer_rename(struct ir_buffer *b, const char *name);
 /* A new buffer; a number is appended to a name already taken. Inputs and outputs are appended to their lists. */
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
                                 enum ir_role role);

@@ -78,14 +78,24 @@ bool ir_replaces(const struct ir_program *p)
 	return false;
 }
 
+struct ir_buffer *ir_buffer_named(const struct ir_program *p, const char *name)
+{
+	uint64_t hash = hash_str(0, name);
+	vec_each (b, &p->buffers)
+		if ((*b)->hash == hash && strcmp((*b)->name, name) == 0)
+			return *b;
+	return NULL;
+}
+
+void ir_buffer_rename(struct ir_buffer *b, const char *name)
+{
+	b->name = name;
+	b->hash = hash_str(0, name);
+}
+
 static bool taken(const struct ir_program *p, const char *name)
 {
-	if (ir_name_reserved(name) || ir_number_named(p, name))
-		return true;
-	vec_each (b, &p->buffers)
-		if (strcmp((*b)->name, name) == 0)
-			return true;
-	return false;
+	return ir_name_reserved(name) || ir_number_named(p, name) || ir_buffer_named(p, name);
 }
 
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
@@ -96,9 +106,8 @@ struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum typ
 	char *base = str_identifier(p->arena, name), *unique = base;
 	for (int i = 2; taken(p, unique); i++)
 		unique = arena_printf(p->arena, "%s%s%d", base, str_ends(base, "_") ? "" : "_", i);
-	*b = (struct ir_buffer){
-		.name = unique, .type = t, .rank = rank, .role = role, .id = p->buffers.n, .node = p->node
-	};
+	*b = (struct ir_buffer){ .type = t, .rank = rank, .role = role, .id = p->buffers.n, .node = p->node };
+	ir_buffer_rename(b, unique);
 	for (int i = 0; i < rank; i++)
 		b->dim[i] = dim[i];
 	vec_push(p->arena, &p->buffers, b);
