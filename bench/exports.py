@@ -95,12 +95,16 @@ def rt_detr(path):
     export(Boxes(), (torch.rand(1, 3, 640, 640),), path, ["image"], {"image": {0: "N"}}, opset=17)
 
 
+def whisper():
+    from transformers import WhisperConfig, WhisperModel
+    return WhisperModel(WhisperConfig(encoder_layers=4, decoder_layers=4, d_model=384, encoder_attention_heads=6,
+                                      decoder_attention_heads=6, encoder_ffn_dim=1536, decoder_ffn_dim=1536,
+                                      attn_implementation="eager"))
+
+
 @model
 def whisper_encoder(path):
-    from transformers import WhisperConfig, WhisperModel
-    net = WhisperModel(WhisperConfig(encoder_layers=4, decoder_layers=4, d_model=384, encoder_attention_heads=6,
-                                     decoder_attention_heads=6, encoder_ffn_dim=1536, decoder_ffn_dim=1536,
-                                     attn_implementation="eager"))
+    net = whisper()
 
     class Encoder(torch.nn.Module):
         def __init__(self):
@@ -115,10 +119,7 @@ def whisper_encoder(path):
 
 @model
 def whisper_decoder(path):
-    from transformers import WhisperConfig, WhisperModel
-    net = WhisperModel(WhisperConfig(encoder_layers=4, decoder_layers=4, d_model=384, encoder_attention_heads=6,
-                                     decoder_attention_heads=6, encoder_ffn_dim=1536, decoder_ffn_dim=1536,
-                                     attn_implementation="eager"))
+    net = whisper()
 
     class Decoder(torch.nn.Module):
         def __init__(self):

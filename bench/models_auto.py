@@ -6,7 +6,7 @@ import subprocess
 
 COLUMNS = ["options", "model", "nodes", "refused", "plain", "plain_nodes", "plugins", "edges_before", "edges", "left", "seconds"]
 ABOUT = """
-## What --auto makes of models
+## Models with `--auto`
 
 *refused*: nodes that TensorRT refuses by the table (the full TensorRT 11 is `--tensorrt 11.5`), with those that only read a tensor of
 such a node. *plain*: those of them that nodes of TensorRT's own replace, and the number of these. *boundaries*: tensors at the edges of

@@ -11,6 +11,7 @@ import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "zoo"))
+from replay import replay_us  # noqa: E402
 COLUMNS = ["model", "torch_check", "torch", "eager_us", "eager_graph_us", "compile_us", "compile_graph_us"]
 CALLS = 50
 
@@ -98,16 +99,7 @@ def graph_us(call):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph, stream=stream):
         keep = call()  # the results' memory belongs to the graph
-    times = []
-    for i in range(CALLS + 3):
-        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        with torch.cuda.stream(stream):
-            a.record()
-            graph.replay()
-            b.record()
-        b.synchronize()
-        if i >= 3:
-            times.append(1e3 * a.elapsed_time(b))
+    times = replay_us(torch, graph, stream, CALLS)
     del keep
     return statistics.median(times)
 

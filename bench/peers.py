@@ -22,6 +22,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
+from replay import replay_us  # noqa: E402
 from report import add_case_options, case_list, chosen, geometric_mean, write_json  # noqa: E402
 
 ROTATE = 256 << 20
@@ -143,16 +144,7 @@ def torch_time(fn, first, torch):
                 keep.append(fn(*s))
                 if len(keep) > len(sets):
                     keep.pop(0)
-    times = []
-    for _ in range(REPLAYS + 3):
-        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        with torch.cuda.stream(stream):
-            a.record()
-            graph.replay()
-            b.record()
-        b.synchronize()
-        times.append(a.elapsed_time(b) * 1e3 / (rounds * len(sets)))
-    return statistics.median(times[3:])
+    return statistics.median(replay_us(torch, graph, stream, REPLAYS)) / (rounds * len(sets))
 
 
 def compiled(case, torch):

@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-/* What to do about a file or folder that cannot be made, for the reason `why`. */
+/* Advice for a file or folder that cannot be created, by errno. */
 static int advise_place(int why, struct err *e)
 {
 	if (why == ENOSPC || why == EDQUOT)

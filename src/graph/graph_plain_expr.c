@@ -179,7 +179,7 @@ static struct plain_value write_cast(struct plain_space *s, expr e)
 			a = cast_to(s, a, TYPE_I32);
 		return cast_to(s, wrapped(s, a, e->type), TYPE_F32);
 	}
-	/* Of 64 bits into 32: engines differ in what they do with the upper half. */
+	/* Engines differ in the result if an integer of 64 bits does not fit 32. */
 	if (to == TYPE_I32 && from->type == TYPE_I64 && !fits(from, TYPE_I32))
 		return none;
 	return cast_to(s, a, to);

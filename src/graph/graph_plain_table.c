@@ -112,7 +112,7 @@ static bool moves_any(const char *op)
 	return false;
 }
 
-/* Of these, the ones whose results change if all elements are less by the same number. */
+/* Operators of moves_any() whose results change if the same number is subtracted from all elements. */
 static bool compares(const char *op)
 {
 	return strcmp(op, "Relu") == 0 || strcmp(op, "Clip") == 0 || strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0;

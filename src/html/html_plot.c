@@ -109,21 +109,12 @@ enum { MOST_TRIALS = 600 }; /* drawn as points */
 static int compare_trials(const void *a, const void *b)
 {
 	const struct html_trial *x = a, *y = b;
-	return x->when != y->when ? (x->when > y->when) - (x->when < y->when)
-	                          : (x->ns < y->ns) - (x->ns > y->ns); /* the
-	                                                                  order
-	                                                                  within
-	                                                                  a
-	                                                                  second
-	                                                                  is
-	                                                                  unknown:
-	                                                                  slow
-	                                                                  ones
-	                                                                  first
-	                                                                */
+	if (x->when != y->when)
+		return (x->when > y->when) - (x->when < y->when);
+	return (x->ns < y->ns) - (x->ns > y->ns); /* the order within a second is unknown: slow ones first */
 }
 
-/* Of the time axis, which is logarithmic: 1, 2 and 5 of each decade. */
+/* Labels of the logarithmic time axis: 1, 2 and 5 in each decade. */
 static void draw_times(struct str *out, const struct axes *a)
 {
 	static const double step[] = { 1, 2, 5 };

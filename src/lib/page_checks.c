@@ -1,4 +1,4 @@
-/* What was measured of a plugin before the report: its verification, and the trials of tpat tune. */
+/* Earlier measurements of a plugin: its verification, and the trials of tpat tune. */
 #include <string.h>
 
 #include "db/db.h"

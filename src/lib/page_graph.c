@@ -128,7 +128,7 @@ static void connect(struct html_graph *out, const struct view *v, int from, int 
 		vec_push(v->p->b->arena, &out->edges, ((struct html_edge){ from, to }));
 }
 
-/* Of a body: also the values of the graphs around it that its nodes read. */
+/* A body also reads values of the graphs around it: adds those that its nodes read. */
 static void add_captured(struct html_graph *out, const struct view *v)
 {
 	vec_each (x, &v->g->values) {
