@@ -185,6 +185,7 @@ struct tpat_build_options {
 	/* With `automatic`: refused nodes that nodes of TensorRT's own replace, without a plugin: "auto" (or null):
 	 * where they are estimated to be no slower; "no": none; "all". */
 	const char *decompose;
+	int chains;               /* the most such chains: those with the largest gains; 0: any number */
 	struct tpat_strings name; /* "NODE=PLUGIN": the name of a node's plugin; default tpat_TYPE_HASH, with a hash of
 	                             the whole library: TensorRT loads no two plugins of the same name and namespace */
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
@@ -223,7 +224,7 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 8, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 9, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
@@ -417,6 +418,7 @@ struct tpat_bench_options {
 	bool all;
 	bool automatic, fast;
 	const char *min_gain, *decompose;
+	int chains;
 	struct tpat_strings shape;   /* "x:1x3x224x224"; unspecified extents are random */
 	struct tpat_strings value;   /* "sr=16000": model inputs to make constant */
 	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda if available, else cpu */
@@ -532,6 +534,7 @@ struct tpat_tune_options {
 	bool all;
 	bool automatic, fast;
 	const char *min_gain, *decompose;
+	int chains;
 	struct tpat_strings value;   /* as tpat_build_options */
 	struct tpat_strings shape;   /* as tpat_build_options: fixes extents, which gives different programs */
 	struct tpat_strings profile; /* as tpat_build_options: searches at the optimum, minimum and maximum shapes;

@@ -14,7 +14,7 @@
 enum { EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
 
 /* Maximum of --trials and --jobs, in all commands. */
-enum { CLI_MOST_TRIALS = 1000000, CLI_MOST_JOBS = 1024 };
+enum { CLI_MOST_TRIALS = 1000000, CLI_MOST_JOBS = 1024, CLI_MOST_CHAINS = 1000000 };
 
 struct cli;
 
@@ -69,6 +69,8 @@ struct cli_option {
 	  "with --auto: refused nodes that a few nodes of TensorRT's own replace,\n" \
 	  "so that they need no plugin: auto (where that is estimated to be no\n" \
 	  "slower), no or all" }, \
+	{ "chains", 0, CLI_NUMBER, &(struct cli_number){ &(o).chains, 0, CLI_MOST_CHAINS }, "N", \
+	  "with --auto=fast: at most N chains, those that gain most" }, \
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
 	{ "from", 0, CLI_SPLIT, &(o).from, "TENSOR,...", \
 	  "fuse all nodes between these tensors and those of --to" }, \

@@ -171,6 +171,7 @@ static int tune_first(struct cli *c, struct request *b)
 	t->fast = o->fast;
 	t->min_gain = o->min_gain;
 	t->decompose = o->decompose;
+	t->chains = o->chains;
 	t->from = o->from;
 	t->to = o->to;
 	t->pattern = o->pattern;

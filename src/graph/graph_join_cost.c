@@ -79,13 +79,31 @@ static double launches(const struct groups *x, int groups)
 	return all;
 }
 
+/* True if only plugins write and read the value: then they exchange its bytes. */
+static bool is_exchanged(const struct groups *x, const struct graph_value *v, int own)
+{
+	const struct graph *g = x->j->g;
+
+	if (own < 0 || !x->plugin[own] || v->is_output || v->captured || !g->engine->exchange ||
+	    !g->engine->exchange(g->version, v->type))
+		return false;
+	for (int i = 0; i < v->consumers.n; i++) {
+		int group = x->of[v->consumers.at[i]];
+
+		if (!g->nodes.at[v->consumers.at[i]].folded && (group < 0 || !x->plugin[group]))
+			return false;
+	}
+	return true;
+}
+
 /* Bytes that a value moves: one write if anything but a map of its own group reads it, and a read for each group, and
  * for each product or reduction of its own. A tensor whose type a plugin lacks is converted on its way to the engine.
  */
 static double value_ns(const struct groups *x, const struct graph_value *v, int own)
 {
 	const struct graph_rates *r = x->j->rates;
-	double inside = inner_bytes(x->j, v), edge = join_edge_bytes(x->j, v), bytes = 0, ns = 0;
+	double inside = inner_bytes(x->j, v), bytes = 0, ns = 0;
+	double edge = is_exchanged(x, v, own) ? inside : join_edge_bytes(x->j, v);
 	bool out = v->is_output || v->captured, stored = false, converted = false;
 	int last = JOIN_NONE;
 

@@ -235,8 +235,9 @@ static int bench_all(struct bench *b)
 static int bench_model(struct bench *b)
 {
 	const struct tpat_bench_options *o = b->o;
-	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from, &o->to,
-		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  NULL,     0 };
+	struct tpat_choice c = { &o->node,    &o->type,    &o->region,  &o->except, o->automatic,
+		                 &o->from,    &o->to,      &o->pattern, o->all,     o->fast,
+		                 o->min_gain, &o->profile, NULL,        0,          o->chains };
 	char why[256];
 	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
 	struct tpat_open_options open = { &o->shape, NULL };

@@ -61,8 +61,9 @@ static void count_compiled(void *user, bool found)
 static int select_regions(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
-	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from,   &o->to,
-		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  &b->target, 0 };
+	struct tpat_choice c = { &o->node,    &o->type,    &o->region,  &o->except, o->automatic,
+		                 &o->from,    &o->to,      &o->pattern, o->all,     o->fast,
+		                 o->min_gain, &o->profile, &b->target,  0,          o->chains };
 	if (!tpat_chooses(&c)) {
 		err_set(b->err, ERR_USAGE, "No node of %s is selected.", b->model->path);
 		return err_advise(b->err,

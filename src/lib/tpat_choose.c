@@ -71,7 +71,10 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	struct tpat_gain gain;
 	if (c->min_gain && !c->fast)
 		return err_set(e, ERR_USAGE, "--min-gain is for --auto=fast.");
+	if (c->chains && !c->fast)
+		return err_set(e, ERR_USAGE, "--chains is for --auto=fast.");
 	TRY(tpat_gain_read(&gain, c->min_gain, e));
+	gain.chains = c->chains;
 	TRY(tpat_select(out, &rates, g, c, a, e));
 	if (c->automatic || c->all)
 		tpat_settle(out, &rates, a);

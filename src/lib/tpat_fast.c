@@ -8,7 +8,7 @@
 #include "base/number.h"
 
 /* The gain that a region must have, without --min-gain. */
-static const struct tpat_gain usual = { 0.2, 1000 };
+static const struct tpat_gain usual = { 0.2, 1000, 0 };
 
 struct worth {
 	const struct graph_rates *rates;
@@ -29,7 +29,7 @@ int tpat_gain_read(struct tpat_gain *out, const char *text, struct err *e)
 	bool share = strcmp(end, "%") == 0, us = strcmp(end, "us") == 0;
 	if (end == text || !(share || us) || !(x >= 0) || x > (share ? 99 : 1e6))
 		return err_set(e, ERR_USAGE, "--min-gain needs a share or a time like 20%% or 5us, not \"%s\".", text);
-	*out = share ? (struct tpat_gain){ x / 100, 0 } : (struct tpat_gain){ 0, x * 1e3 };
+	*out = share ? (struct tpat_gain){ x / 100, 0, 0 } : (struct tpat_gain){ 0, x * 1e3, 0 };
 	return 0;
 }
 
@@ -135,6 +135,34 @@ static void take(struct worth *w, struct graph_region *r)
 			take(w, *part);
 }
 
+static int compare_gains(const void *a, const void *b)
+{
+	const struct graph_region *x = *(struct graph_region *const *)a, *y = *(struct graph_region *const *)b;
+	double gain = (y->apart_ns - y->together_ns) - (x->apart_ns - x->together_ns);
+	return gain > 0 ? 1 : gain < 0 ? -1 : x->nodes.at[0] - y->nodes.at[0];
+}
+
+/* Keeps the `most` chains with the largest gains, and all other regions, in their order. */
+static void keep_best(struct graph_regions *r, int most, struct arena *a)
+{
+	struct graph_regions chains = { 0 };
+	int kept = 0;
+	vec_each (region, r)
+		if ((*region)->fast)
+			vec_push(a, &chains, *region);
+	if (!most || chains.n <= most)
+		return;
+	qsort(chains.at, (size_t)chains.n, sizeof chains.at[0], compare_gains);
+	for (int i = 0; i < r->n; i++) {
+		bool dropped = false;
+		for (int k = most; k < chains.n; k++)
+			dropped |= chains.at[k] == r->at[i];
+		if (!dropped)
+			r->at[kept++] = r->at[i];
+	}
+	r->n = kept;
+}
+
 void tpat_keep_worth(struct graph_regions *r, const struct graph_rates *rates, const struct sched_target *t,
                      const struct tpat_gain *gain, struct arena *a)
 {
@@ -145,5 +173,6 @@ void tpat_keep_worth(struct graph_regions *r, const struct graph_rates *rates, c
 			take(&w, *region);
 		else
 			vec_push(a, &out, *region);
+	keep_best(&out, gain->chains, a);
 	*r = out;
 }

@@ -81,6 +81,7 @@ struct tpat_choice {
 	const struct tpat_strings *profile; /* for estimates of `automatic`; null: none */
 	const struct sched_target *target;  /* the same; null: the default GPU */
 	int plain;                          /* number of nodes that need no plugin any more: see tpat_decompose() */
+	int chains;                         /* with `fast`: the most chains; 0: any number */
 };
 bool tpat_chooses(const struct tpat_choice *c); /* true if any node is selected */
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a,
@@ -120,9 +121,10 @@ int tpat_engine_report(struct graph *g, const char *path, struct arena *a, struc
 int tpat_rates(struct graph_rates *out, struct graph *g, const struct sched_target *t,
                const struct tpat_strings *profile, struct arena *a, struct err *e);
 /* ---- tpat_fast.c: the least gain of a plugin for nodes that the engine runs itself: a share of their time, and
- * nanoseconds. */
+ * nanoseconds; and the most such plugins, 0: any number. */
 struct tpat_gain {
 	double share, ns;
+	int chains;
 };
 /* Reads "20%" or "5us"; null: the usual gain. */
 int tpat_gain_read(struct tpat_gain *out, const char *text, struct err *e);

@@ -130,6 +130,8 @@ static void put_options(struct str *out, const struct tpat_build_options *o)
 	str_add(out, !o->automatic ? "" : o->fast ? " --auto=fast" : " --auto");
 	put_text(out, "--min-gain", o->min_gain);
 	put_text(out, "--decompose", o->decompose);
+	if (o->chains)
+		str_printf(out, " --chains %d", o->chains);
 	put_list(out, "--region", &o->region);
 	put_list(out, "--from", &o->from);
 	put_list(out, "--to", &o->to);

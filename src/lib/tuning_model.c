@@ -121,8 +121,9 @@ static int no_device(struct tuning *t)
 static int open_all(struct tuning *t)
 {
 	const struct tpat_tune_options *o = t->o;
-	struct tpat_choice c = { &o->node,    &o->type, &o->region, &o->except,  o->automatic, &o->from, &o->to,
-		                 &o->pattern, o->all,   o->fast,    o->min_gain, &o->profile,  NULL,     0 };
+	struct tpat_choice c = { &o->node,    &o->type,    &o->region,  &o->except, o->automatic,
+		                 &o->from,    &o->to,      &o->pattern, o->all,     o->fast,
+		                 o->min_gain, &o->profile, NULL,        0,          o->chains };
 	struct tpat_open_options open = { &o->shape, NULL };
 	struct tpat_plain plain;
 	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, &o->value, NULL, t->arena, t->err));
