@@ -182,10 +182,10 @@ struct tpat_build_options {
 	                                 kernels than TensorRT, by the estimate; never products and convolutions */
 	const char *min_gain;         /* the least gain of such a chain: "20%" of its time, or "5us"; null: 20 % and at
 	                                 least 1 us */
+	int chains;                   /* the most such chains: those with the largest gains; 0: any number */
 	/* With `automatic`: refused nodes that nodes of TensorRT's own replace, without a plugin: "auto" (or null):
 	 * where they are estimated to be no slower; "no": none; "all". */
 	const char *decompose;
-	int chains;               /* the most such chains: those with the largest gains; 0: any number */
 	struct tpat_strings name; /* "NODE=PLUGIN": the name of a node's plugin; default tpat_TYPE_HASH, with a hash of
 	                             the whole library: TensorRT loads no two plugins of the same name and namespace */
 	const char *name_space;   /* of the plugins; null: "", or the hash for plugins named by the user */
@@ -433,7 +433,7 @@ struct tpat_bench_options {
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	void *user;
 };
-enum { TPAT_BENCH_VERSION = 6 };
+enum { TPAT_BENCH_VERSION = 7 };
 #define TPAT_BENCH_OPTIONS ((struct tpat_bench_options){ .version = TPAT_BENCH_VERSION })
 
 struct tpat_timing {
@@ -559,7 +559,7 @@ struct tpat_tune_options {
 	                                                                     May be null */
 	void *user;
 };
-enum { TPAT_TUNE_VERSION = 5 };
+enum { TPAT_TUNE_VERSION = 6 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {
