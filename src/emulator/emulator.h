@@ -45,7 +45,7 @@ int64_t emulator_first_unwritten(const void *p, size_t n);
 struct emulator_text {
 	const char *name; /* "softmax.cu": for compiler messages and to find its kernels */
 	const char *text;
-	bool may_race; /* allow threads to store different values to one element (scatter of duplicates) */
+	bool may_race; /* threads may store different values to one element (scatter of duplicates) */
 };
 
 /* The C++ compiler: $CXX, or g++; null: none found. */

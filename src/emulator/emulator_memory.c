@@ -308,10 +308,11 @@ ON_FIBRE static void write_byte(const struct region *r, struct shadow *s, size_t
 			fail_race(r, offset, bytes, atomic ? "updates" : "writes", "read", blocks ? 0 : s->read_block,
 			          s->read_thread);
 	}
+	bool updates = atomic || s->flags & BYTE_ATOMIC, may_race = n->kernel->may_race && !(r->shared && updates);
 	if ((s->flags & BYTE_WRITTEN) && is_now(r, s->launch, s->block) && !(atomic && s->flags & BYTE_ATOMIC) &&
-	    races(r, s->block, s->thread, s->epoch, s->warp_epoch) && !(n->kernel->may_race && !r->shared)) {
+	    races(r, s->block, s->thread, s->epoch, s->warp_epoch) && !may_race) {
 		/* Several threads may store the same value, which is known only after this store. */
-		if (atomic || s->flags & BYTE_ATOMIC || bytes > sizeof pending.old)
+		if (updates || bytes > sizeof pending.old)
 			fail_race(r, offset, bytes, atomic ? "updates" : "writes", "wrote", s->block, s->thread);
 		pending.region = r;
 		pending.offset = offset;

@@ -100,8 +100,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct ir_stage *s = site->s;
 	int n = 0;
 	for (int lead = common_axes(s); lead >= 0; lead--) {
-		int64_t size = about(out_extents(site->p, s, lead, s->out->rank), site->t);
-		if (size < 1 || size > ANY_BYTES / element_bytes(s))
+		expr elements = out_extents(site->p, s, lead, s->out->rank);
+		int64_t size = about(elements, site->t);
+		if (ir_is_int(elements, 0) || size > ANY_BYTES / element_bytes(s))
 			break;
 		n = add_choice(site, out, n, lead, size, bytes[0]);
 		for (int i = 1; i < 3 && size * element_bytes(s) < LEAST_BYTES; i++)
