@@ -3,13 +3,15 @@
  *     plans INDEX GPU ...
  *
  * INDEX has lines of a name, a model and a region's nodes ("n0,n1"), separated by tabs. Prints a line for each model
- * and GPU: name, GPU, decisions, kernels of the plan. bench/plans.py writes the benchmarks' models and such an index.
- * Comparing the output of two versions of tpat shows which choices a change affects.
+ * and GPU: name, GPU, decisions, kernels of the plan, the cost model's estimate in microseconds, the roofline's lower
+ * bound in microseconds. bench/plans.py writes the benchmarks' models and such an index. Comparing the output of two
+ * versions of tpat shows which choices a change affects; where the estimate is far above the bound, schedules are weak.
  *
  * A model whose region has no program gets no line, and the exit status of its error.
  *
  * Two more fields are the profiles ("x:1x8,4x8,16x8 w:8,8,8") for which a plan with guards is made, and profiles whose
  * optimum is a point. Such a line prints the kernels that run there instead of the decisions. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,9 @@
 #include "base/number.h"
 
 #include "lib/tpat_inside.h"
+#include "sched/build/extents.h"
 #include "sched/sched.h"
+#include "tune/tune.h"
 
 enum { MOST_GPUS = 16, FIELDS = 5 };
 
@@ -70,6 +74,44 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	printf("\t%d\n", plan->steps.n);
 }
 
+static double estimate_of(struct ir_program *p, const struct sched_choice *list, const struct sched_target *t)
+{
+	double ns = 0;
+	for (int i = 0; i < p->stages.n; i++)
+		if (list[i].rule)
+			ns += sched_estimate(p, p->stages.at[i], &list[i], t);
+	return ns;
+}
+
+/* A tensor without data of the buffer's type and extents; returns its bytes, an open extent for its usual value. */
+static double describe(struct tensor *out, const struct ir_buffer *b, const struct sched_target *t)
+{
+	double bytes = type_info(b->type)->bits / 8.0;
+	*out = (struct tensor){ .type = b->type, .rank = b->rank };
+	for (int k = 0; k < b->rank; k++)
+		bytes *= (double)(out->dim[k] = about(b->dim[k], t));
+	return bytes;
+}
+
+/* The least time in nanoseconds: of memory traffic, arithmetic or one launch. */
+static double bound_of(struct ir_program *p, const struct sched_target *t, struct arena *a)
+{
+	const struct dev_props props = { .arch = t->arch,
+		                         .sms = t->processors,
+		                         .clock_khz = (int)(t->clock_ghz * 1e6) };
+	struct tensor *tensor = NEWN(a, struct tensor, p->inputs.n + 1), unused;
+	const struct tensor **inputs = NEWN(a, const struct tensor *, p->inputs.n + 1);
+	double bytes = 0;
+	for (int i = 0; i < p->inputs.n; i++) {
+		bytes += describe(&tensor[i], p->inputs.at[i], t);
+		inputs[i] = &tensor[i];
+	}
+	vec_each (out, &p->outputs)
+		bytes += describe(&unused, *out, t);
+	const struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, 1);
+	return r.launch_ns + fmax(r.memory_ns, r.arithmetic_ns);
+}
+
 /* Returns a negative code, and says why on standard error, if the region has no program. */
 static int print_plans(char **field, struct sched_target *gpu, int gpus)
 {
@@ -105,8 +147,9 @@ static int print_plans(char **field, struct sched_target *gpu, int gpus)
 		const struct sched_target *t = &points.target[points.opt];
 		struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
 		sched_decide(p, t, NULL, list);
-		printf("%s\t%s\t%s\t%d\n", name, gpu[g].name, sched_decisions_text(p, list, a),
-		       sched_program(p, t, list)->steps.n);
+		double ns = estimate_of(p, list, t), bound = bound_of(p, t, a);
+		printf("%s\t%s\t%s\t%d\t%.2f\t%.2f\n", name, gpu[g].name, sched_decisions_text(p, list, a),
+		       sched_program(p, t, list)->steps.n, ns / 1e3, bound / 1e3);
 	}
 	graph_free(graph);
 	onnx_model_free(model);

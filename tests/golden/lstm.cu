@@ -48,7 +48,7 @@ void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_grid 2, threads 512, units 64, rows 1, holds 1; 512 threads a block.
+// Schedule: loop_grid 3, threads 512, units 64, rows 1, holds 1; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
 {
@@ -184,7 +184,7 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_grid 2, threads 512, units 32, rows 8, holds 1; 512 threads a block.
+// Schedule: loop_grid 3, threads 512, units 32, rows 8, holds 1; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
 {

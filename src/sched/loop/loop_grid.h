@@ -5,7 +5,9 @@
  * rows in all turns, and keeps the constants that it needs in registers. A load at the element's own unit reads the
  * block's own results, in shared memory. If a buffer is also read at other units, blocks publish its elements as words
  * in global memory (tpat_words.h), and every block of the rows copies the whole buffer to its shared memory. A block
- * that has all units of its rows copies its own elements instead, and waits for no other. */
+ * that has all units of its rows copies its own elements instead, and waits for no other. Where the blocks' units do
+ * not divide a row, the last block begins earlier; it computes what the block before makes, too, but does not store it.
+ */
 #ifndef TPAT_SCHED_LOOP_GRID_H
 #define TPAT_SCHED_LOOP_GRID_H
 
@@ -56,6 +58,7 @@ struct grid_shape {
 	bool holds;               /* keeps constants of the reductions in registers */
 	int64_t slices;           /* blocks of a row */
 	bool alone;               /* one: a block has all units of its rows */
+	bool overlap;             /* the last block shares units with the one before */
 	int warps;
 };
 

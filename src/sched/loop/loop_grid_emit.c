@@ -52,6 +52,7 @@ static void emit_states(struct grid_emitter *m, struct ir_block *b, bool first)
 		}
 		expr local = number(m, m->g->copies[state->id] * m->g->units);
 		expr at = grid_own_place(m, state, &x, x.copy), value = ir_load(m->p->pool, m->own[state->id], &at);
+		in = grid_if_new(m, in, &x);
 		emit_store(m->p, in, state, add(mul(grid_row_number(m, &x), local), x.place), value);
 	}
 }
@@ -156,6 +157,20 @@ static void make_arrays(struct grid_emitter *m, struct ir_kernel *k)
 	}
 }
 
+/* The units of block `slice` of a row. */
+static void declare_units(struct grid_emitter *m, struct ir_block *b, expr slice)
+{
+	expr all = number(m, m->g->units), first = mul(slice, number(m, m->s->units));
+	if (m->s->overlap) {
+		m->first_new = emit_constant(m->p, b, "first_new", first, all);
+		first = ir_binary(IR_MIN, m->first_new, number(m, m->g->units - m->s->units));
+		m->first_unit = emit_constant(m->p, b, "first_unit", first, number(m, m->g->units - m->s->units + 1));
+		return;
+	}
+	m->first_unit = emit_constant(m->p, b, "first_unit", first, all);
+	m->first_unit = ir_var_multiple(m->first_unit->var, all, m->s->units);
+}
+
 static void declare_block(struct grid_emitter *m, struct ir_kernel *k, struct ir_block *b)
 {
 	const struct grid_loop *g = m->g;
@@ -172,9 +187,7 @@ static void declare_block(struct grid_emitter *m, struct ir_kernel *k, struct ir
 	expr group = emit_constant(p, b, "group", quotient(block, slices), all);
 	if (ir_size_limit(p, all) != all) /* the grid uses the upper bound */
 		emit_return_if(p, b, ir_binary(IR_LE, all, group));
-	m->first_unit = mul(rest(block, slices), number(m, m->s->units));
-	m->first_unit = emit_constant(p, b, "first_unit", m->first_unit, number(m, g->units));
-	m->first_unit = ir_var_multiple(m->first_unit->var, number(m, g->units), m->s->units);
+	declare_units(m, b, rest(block, slices));
 	m->outer = ir_is_int(outer, 1) ? number(m, 0) : emit_declare(p, b, "outer", quotient(group, groups), outer);
 	for (int i = 0; i < IR_MAX_RANK; i++)
 		used[i] = true;

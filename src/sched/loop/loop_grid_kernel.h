@@ -27,8 +27,9 @@ struct grid_emitter {
 	struct ir_program *p;
 	const struct ir_buffer *words;
 	expr thread, warp, lane;
-	expr outer, first_row, rows, rows_here, first_unit; /* rows_here: of this block, at least 1 */
-	expr axis[IR_MAX_RANK];                             /* the row axes but the last */
+	expr outer, first_row, rows, rows_here; /* rows_here: of this block, at least 1 */
+	expr first_unit, first_new; /* first_new: the first unit that no block before makes; null: first_unit */
+	expr axis[IR_MAX_RANK];     /* the row axes but the last */
 	expr turn;
 	bool whole_rows;               /* all blocks have s->rows rows */
 	int64_t each;                  /* words of a row */
@@ -93,6 +94,8 @@ struct ir_block *grid_each_element(struct grid_emitter *m, struct ir_block *b, c
 /* The block for a row that may be past the last; that row, or the last. */
 struct ir_block *grid_if_row(struct grid_emitter *m, struct ir_block *b, expr row);
 expr grid_row_in_range(struct grid_emitter *m, expr row);
+/* The block for a spot that no block before makes, where stores to global memory belong. */
+struct ir_block *grid_if_new(struct grid_emitter *m, struct ir_block *b, const struct grid_spot *x);
 /* The number of the spot's row in all; the place of an element in the block's own array. */
 expr grid_row_number(const struct grid_emitter *m, const struct grid_spot *x);
 expr grid_own_place(const struct grid_emitter *m, const struct ir_buffer *b, const struct grid_spot *x, expr copy);

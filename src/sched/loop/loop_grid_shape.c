@@ -8,8 +8,9 @@ struct grid_shape grid_shape_of(const struct grid_loop *g, const struct sched_ch
 {
 	struct grid_shape s = { .threads = c->param[0], .units = c->param[1], .rows = c->param[2] };
 	s.holds = c->param[3] != 0;
-	s.slices = g->units / s.units;
+	s.slices = (g->units + s.units - 1) / s.units;
 	s.alone = s.slices == 1;
+	s.overlap = g->units % s.units != 0;
 	s.warps = s.threads / WARP;
 	return s;
 }

@@ -52,6 +52,11 @@ expr grid_row_in_range(struct grid_emitter *m, expr row)
 	return m->whole_rows ? row : ir_binary(IR_MIN, row, add(m->rows_here, number(m, -1)));
 }
 
+struct ir_block *grid_if_new(struct grid_emitter *m, struct ir_block *b, const struct grid_spot *x)
+{
+	return m->first_new ? emit_if(m->p, b, ir_binary(IR_LE, m->first_new, x->unit)) : b;
+}
+
 /* The number of the spot's row in all. */
 expr grid_row_number(const struct grid_emitter *m, const struct grid_spot *x)
 {
@@ -141,7 +146,7 @@ void grid_publish(struct grid_emitter *m, struct ir_block *b, const struct ir_bu
 {
 	if (!m->g->published[buf->id] || m->s->alone)
 		return;
-	struct ir_call *call = emit_invoke(m->p, b, &device_word_pass, IR_OF_NOTHING);
+	struct ir_call *call = emit_invoke(m->p, grid_if_new(m, b, x), &device_word_pass, IR_OF_NOTHING);
 	expr half = rest(turn, number(m, 2));
 	add_address(m->p, call, m->words, grid_word_at(m, half, grid_row_number(m, x), buf, x->place), true);
 	add_value(m->p, call, value);
@@ -165,6 +170,7 @@ void grid_use_value(struct grid_view *v, struct ir_block *b, const struct grid_e
 		grid_keep(m, b, out, x, value);
 		grid_publish(m, b, out, x, m->turn, value);
 	}
+	b = e->collects.n ? grid_if_new(m, b, x) : b;
 	vec_each (c, &e->collects) {
 		expr local = number(m, m->g->copies[out->id] * m->g->units);
 		expr at = mul(grid_see(v, (*c)->at), ir_buffer_count(m->p, (*c)->from));

@@ -131,6 +131,13 @@ static bool fits(const struct sched_site *site, const struct sched_choice *c)
 	       grid_registers(g, &s) + OTHER_REGISTERS <= target_thread_registers(site->t, s.threads);
 }
 
+/* The next larger number of a block's units that needs fewer blocks. */
+static int more_units(const struct grid_loop *g, int units)
+{
+	int64_t slices = (g->units + units - 1) / units;
+	return slices > 1 ? (int)((g->units + slices - 2) / (slices - 1)) : MOST_UNITS + 1;
+}
+
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	static const int threads[] = { 256, 512, 1024, 128 };
@@ -139,8 +146,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int64_t rows = about(grid_rows(g), site->t);
 	int n = 0;
 	for (int i = 0; i < 4; i++)
-		for (int units = 1; units <= g->units && units <= MOST_UNITS; units++)
-			for (int r = 1; r <= MOST_ROWS && r < 2 * rows && g->units % units == 0; r *= 2) {
+		for (int units = 1; units <= MOST_UNITS; units = more_units(g, units))
+			for (int r = 1; r <= MOST_ROWS && r < 2 * rows; r *= 2) {
 				struct sched_choice c = { &sched_loop_grid, { threads[i], units, r, 1 } };
 				if (!fits(site, &c)) {
 					c.param[3] = 0;
@@ -232,7 +239,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 
 const struct sched_rule sched_loop_grid = {
 	.name = "loop_grid",
-	.version = 2,
+	.version = 3,
 	.param = { { "threads", 128, 1024 }, { "units", 1, MOST_UNITS }, { "rows", 1, MOST_ROWS }, { "holds", 0, 1 } },
 	.none = "no number of its blocks runs at the same time with a block's rows in shared memory",
 	.match = match,

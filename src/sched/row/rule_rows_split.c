@@ -125,27 +125,29 @@ static int add_choice(struct sched_choice *out, int n, int64_t parts, int width,
 	return n + 1;
 }
 
-/* Parts of complete steps of vectors that divide the row; as few as have room for their elements in registers; any. */
+/* Parts of complete steps of vectors that divide the row, or as few as have room for their elements in registers; parts
+ * of any length that divide it, or any. */
 static int choices_of(const struct group *g, const struct sched_target *t, struct sched_choice *out)
 {
 	static const int steps[] = { 8, 4, 16, 2 };
-	int n = 0, width = vector_width(g), whole;
+	int n = 0, width = vector_width(g), held;
 	int64_t points = about(g->points, t);
 	for (int i = 0; i < (int)(sizeof steps / sizeof *steps); i++) {
 		int64_t share = (int64_t)LANES * width * steps[i];
 		if (points % share == 0 && steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
 			n = add_choice(out, n, points / share, width, steps[i]);
 	}
-	for (int parts = 2048; parts >= 4 && n < 6; parts /= 4)
-		if (points % ((int64_t)parts * width) == 0 && points / parts >= (int64_t)LANES * width)
-			n = add_choice(out, n, parts, width, 0);
-	whole = n;
-	for (int i = 0; i < (int)(sizeof steps / sizeof *steps) && !whole; i++) {
+	held = n;
+	for (int i = 0; i < (int)(sizeof steps / sizeof *steps) && !held; i++) {
 		int64_t share = (int64_t)LANES * width * steps[i];
 		if (steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
 			n = add_choice(out, n, (points + share - 1) / share, width, steps[i]);
 	}
-	for (int parts = 512; parts >= 4 && !whole; parts /= 4)
+	held = n;
+	for (int parts = 2048; parts >= 4 && n < 6; parts /= 4)
+		if (points % ((int64_t)parts * width) == 0 && points / parts >= (int64_t)LANES * width)
+			n = add_choice(out, n, parts, width, 0);
+	for (int parts = 512; parts >= 4 && n == held; parts /= 4)
 		if (points / parts >= (int64_t)LANES * width)
 			n = add_choice(out, n, parts, width, 0);
 	if (!n && !ir_const_int(g->points, &points))
