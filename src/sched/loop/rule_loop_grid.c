@@ -138,13 +138,38 @@ static int more_units(const struct grid_loop *g, int units)
 	return slices > 1 ? (int)((g->units + slices - 2) / (slices - 1)) : MOST_UNITS + 1;
 }
 
+/* Choices by their times, best first. */
+struct kept {
+	struct sched_choice *at;
+	double time[KEPT];
+	int n, most;
+};
+
+static void keep(struct kept *k, const struct sched_choice *c, double time)
+{
+	int at = k->n;
+	while (at > 0 && k->time[at - 1] > time)
+		at--;
+	if (at == k->most)
+		return;
+	k->n += k->n < k->most;
+	for (int i = k->n - 1; i > at; i--) {
+		k->at[i] = k->at[i - 1];
+		k->time[i] = k->time[i - 1];
+	}
+	k->at[at] = *c;
+	k->time[at] = time;
+}
+
+/* The best ones; for the tuner also the best by several blocks, and by blocks that share units, if these are others. */
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	static const int threads[] = { 256, 512, 1024, 128 };
 	const struct grid_loop *g = site->found;
-	double time[KEPT];
 	int64_t rows = about(grid_rows(g), site->t);
-	int n = 0;
+	struct sched_choice several, shared;
+	struct kept all = { .at = out, .most = KEPT },
+	            some[] = { { .at = &several, .most = 1 }, { .at = &shared, .most = 1 } };
 	for (int i = 0; i < 4; i++)
 		for (int units = 1; units <= MOST_UNITS; units = more_units(g, units))
 			for (int r = 1; r <= MOST_ROWS && r < 2 * rows; r *= 2) {
@@ -154,20 +179,22 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 					if (!fits(site, &c))
 						continue;
 				}
-				double now = estimate(site, &c);
-				int at = n;
-				while (at > 0 && time[at - 1] > now)
-					at--;
-				if (at == KEPT)
-					continue;
-				n += n < KEPT;
-				for (int k = n - 1; k > at; k--) {
-					out[k] = out[k - 1];
-					time[k] = time[k - 1];
-				}
-				out[at] = c;
-				time[at] = now;
+				const struct grid_shape s = grid_shape_of(g, &c);
+				double time = estimate(site, &c);
+				keep(&all, &c, time);
+				if (!s.alone)
+					keep(&some[0], &c, time);
+				if (s.overlap)
+					keep(&some[1], &c, time);
 			}
+	int n = all.n;
+	for (int k = 0; k < 2; k++) {
+		bool new = some[k].n > 0;
+		for (int i = 0; i < n && new; i++)
+			new = memcmp(out[i].param, some[k].at->param, sizeof out[i].param) != 0;
+		if (new)
+			out[n++] = *some[k].at;
+	}
 	return n;
 }
 
