@@ -129,7 +129,7 @@ static struct memory in_use(void)
 
 /* ---- A plugin, its shapes, and memory for the largest. */
 
-enum { SHAPES = 48, MOST = 16, CALLS = 8 };
+enum { SHAPES = 48, MOST = 64, CALLS = 8 };
 
 struct shape {
 	struct host_tensor in[MOST], out[MOST];
@@ -221,8 +221,8 @@ static int limit_of(const struct tpat_rt_plugin *p)
 	return limit[rank < 4 ? rank : 4];
 }
 
-/* True if the plugin can be run here: extents are symbols or numbers, and no input's values decide them. */
-static bool subject_init(struct subject *s, const struct tpat_rt_plugin *p)
+/* Prepares to run a plugin. Returns null, or why it cannot be run here. */
+static const char *subject_init(struct subject *s, const struct tpat_rt_plugin *p)
 {
 	*s = (struct subject){ .name = p->name,
 		               .name_space = p->name_space,
@@ -235,13 +235,15 @@ static bool subject_init(struct subject *s, const struct tpat_rt_plugin *p)
 	int limit = limit_of(p);
 	for (int i = 0; i < p->inputs; i++)
 		if (p->input[i].shape_input)
-			return false;
-	if (p->inputs > MOST || p->outputs > MOST || !extents(s->min, p, 1, 1))
-		return false;
+			return "values of an input decide extents";
+	if (p->inputs > MOST || p->outputs > MOST)
+		return "it has more inputs or outputs than the test has room for";
+	if (!extents(s->min, p, 1, 1))
+		return "extents of an input follow from others by arithmetic";
 	extents(s->max, p, limit, limit);
 	for (int k = 0; k < SHAPES; k++)
 		extents(s->shape[k].in, p, 1, limit);
-	return true;
+	return NULL;
 }
 
 static struct host_engine *build(const struct subject *s, struct host *h, struct arena *a)

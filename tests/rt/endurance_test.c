@@ -364,6 +364,16 @@ static void *run_in_thread(void *arg)
 	return NULL;
 }
 
+/* Prepares the first plugin that can be run. */
+static int first_subject(struct subject *s, struct host *h)
+{
+	const struct tpat_rt_library *l = host_library(h);
+	for (int p = 0; p < l->plugins; p++)
+		if (!subject_init(s, &l->plugin[p]))
+			return 0;
+	return -1;
+}
+
 /* Runs a plugin and ends: with all as it is; closed in order; the GPU's context before the library; the library in a
  * handler of exit(), after main; from a thread that has ended. */
 static int end_in_a_way(int way)
@@ -377,7 +387,8 @@ static int end_in_a_way(int way)
 	if (way == 4)
 		atexit(free_late);
 	late_host = open_host(110100, arena);
-	CHECK(subject_init(&s, &host_library(late_host)->plugin[0]));
+	if (first_subject(&s, late_host))
+		return 2;
 	late_engine = build(&s, late_host, arena);
 	fill(&s, late_engine);
 	if (way == 5 && pthread_create(&thread, NULL, run_in_thread, &s) == 0)
@@ -421,14 +432,14 @@ static int print_log(void)
 {
 	struct host *h = open_host(110100, arena);
 	struct host_engine *x = NULL;
-	struct subject s;
+	static struct subject s;
 	handle context;
 	const char *why;
 	if (open_driver(&why)) {
 		cu.retain(&context, 0);
 		cu.set(context);
 	}
-	if (!subject_init(&s, &host_library(h)->plugin[0]))
+	if (first_subject(&s, h))
 		return 2;
 	host_build(&x, h, s.name, s.version, s.name_space, s.min, s.max, s.max, s.inputs, arena, &err);
 	printf("%s", host_log(h));
@@ -492,7 +503,8 @@ static int write_results(const char *folder, struct subject *s, int number, stru
 	return 0;
 }
 
-static void whole(handle context, int shapes, int cycles, const char *results)
+/* Returns the number of plugins run. */
+static int whole(handle context, int shapes, int cycles, const char *results)
 {
 	static struct subject s;
 	struct host *h = open_host(110100, arena);
@@ -501,8 +513,9 @@ static void whole(handle context, int shapes, int cycles, const char *results)
 	struct memory start = in_use();
 	for (int p = 0; p < plugins; p++) {
 		l = host_library(h);
-		if (!subject_init(&s, &l->plugin[p])) {
-			printf("%s: its inputs' extents follow others; left out\n", l->plugin[p].name);
+		const char *why = subject_init(&s, &l->plugin[p]);
+		if (why) {
+			printf("%s: left out, %s\n", l->plugin[p].name, why);
 			continue;
 		}
 		done++;
@@ -518,11 +531,11 @@ static void whole(handle context, int shapes, int cycles, const char *results)
 		empty(&s);
 		h = open_host(110100, arena);
 	}
-	CHECK(done > 0);
 	host_close(h);
 	struct memory end = in_use();
 	if (fake && !results)
 		CHECK_INT(end.device, start.device);
+	return done;
 }
 
 int main(int argc, char **argv)
@@ -554,8 +567,11 @@ int main(int argc, char **argv)
 	CHECK_INT(cu.set(context), 0);
 	CHECK_INT(cu.stream(&stream, 1), 0);
 	int shapes = !results && argc > 2 ? atoi(argv[2]) : 3000, cycles = !results && argc > 3 ? atoi(argv[3]) : 50;
-	whole(context, shapes, cycles, results);
-	if (!results) {
+	int done = whole(context, shapes, cycles, results);
+	if (!done)
+		printf("%s has no plugin that can be run here\n", library_path);
+	CHECK(done > 0);
+	if (!results && done) {
 		exits();
 		if (fake)
 			drivers();
