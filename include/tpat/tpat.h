@@ -202,6 +202,9 @@ struct tpat_build_options {
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types;    /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
 	bool any_types;     /* accept types that TensorRT lacks */
+	bool in_place;      /* an output that is an input with some elements replaced, such as a cache's update, may
+	                       have the input's memory: for TensorRT's aliased inputs. Also for inputs of the model,
+	                       which the caller then finds changed */
 	bool debug_kernels; /* kernels check their positions and print those out of bounds; with line numbers */
 	bool force;         /* replace the output's folder even if it has edited or added files */
 	const char *db;     /* the tuning database to use; null: as tpat_db_options.db, if that exists */

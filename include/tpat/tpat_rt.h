@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 9
+#define TPAT_RT_VERSION 10
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -76,8 +76,10 @@ struct tpat_rt_tensor {
 	const int32_t *dim;  /* rank expressions. Inputs: the required extent; its own DIM if any is allowed */
 	int32_t shape_input; /* inputs: 1 if the runtime needs its values (TensorRT: shape input). These come after all
 	                        other inputs */
-	int32_t holds; /* the ONNX type that the kernels read and write here, if only the bits are of `type`: such a
-	                  tensor is between two plugins. Elements of less than a byte make the last extent smaller */
+	int32_t holds;    /* the ONNX type that the kernels read and write here, if only the bits are of `type`: such a
+	                     tensor is between two plugins. Elements of less than a byte make the last extent smaller */
+	int32_t replaces; /* outputs: number, from 1, of the input whose memory it may have; 0: none. The kernels then
+	                     are right with that memory and with memory of its own */
 };
 
 /* An intermediate buffer in the workspace, or a constant in the library. */
@@ -140,6 +142,8 @@ struct tpat_rt_kernel {
 	int32_t together; /* 1: its blocks wait for each other, so that all must run at the same time */
 	tpat_rt_cpu *cpu; /* the same for the processor, compiled into the library; null: the library has none */
 	int32_t part;     /* of the plugin's code that has it, from 0 */
+	int32_t fills;    /* number, from 1, of the output that it only fills with the input which that output replaces:
+	                     not launched if both have the same memory; 0: none */
 };
 
 /* One step of a tactic: launches its first kernel whose guard holds, whose architecture is loaded, and whose blocks run

@@ -335,6 +335,13 @@ static int check_inputs(const struct tpat_rt_plugin *p, const struct rt_plan *pl
 	return 0;
 }
 
+/* True for a kernel that fills an output with the input whose memory it has. */
+static bool is_filled(const struct tpat_rt_plugin *p, const struct tpat_rt_kernel *k, const void *const *inputs,
+                      void *const *outputs)
+{
+	return k->fills && inputs[p->output[k->fills - 1].replaces - 1] == outputs[k->fills - 1];
+}
+
 int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, const void *const *inputs,
                 int32_t inputs_given, void *const *outputs, char *workspace, void *stream, char why[RT_WHY])
 {
@@ -343,7 +350,8 @@ int rt_plan_run(const struct tpat_rt_plugin *p, const struct rt_plan *plan, cons
 	if (inputs_given < p->inputs && check_inputs(p, plan, inputs_given, why))
 		return -1;
 	for (int32_t i = 0; i < plan->launches; i++)
-		if (launch(plan, &plan->launch[i], inputs, outputs, workspace, stream, why))
+		if (!is_filled(p, plan->launch[i].kernel, inputs, outputs) &&
+		    launch(plan, &plan->launch[i], inputs, outputs, workspace, stream, why))
 			return -1;
 	/* The lower half comes first: both architectures are little-endian. */
 	for (int32_t o = 0; o < p->outputs; o++)

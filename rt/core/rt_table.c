@@ -93,6 +93,8 @@ static bool kernel_sound(const struct tpat_rt_plugin *p, const struct tpat_rt_ke
 	    k->maps < 0 || k->maps > TPAT_RT_MAX_MAPS || k->args + k->maps > TPAT_RT_MAX_ARGS || k->part < 0 ||
 	    k->part >= TPAT_RT_MAX_PARTS)
 		return false;
+	if (k->fills < 0 || k->fills > p->outputs || (k->fills && !p->output[k->fills - 1].replaces))
+		return false;
 	if (k->guard != -1 && !is_node(p, k->guard))
 		return false;
 	for (int i = 0; i < 3; i++)
@@ -130,6 +132,8 @@ int rt_check_table(const struct tpat_rt_plugin *p, char why[RT_WHY])
 		for (int32_t d = 0; d < t->rank; d++)
 			if (!is_node(p, t->dim[d]))
 				return rt_why(why, "the library is damaged: extent %d of %s", (int)d, t->name);
+		if (t->replaces < 0 || t->replaces > (i < p->inputs ? 0 : p->inputs))
+			return rt_why(why, "the library is damaged: the memory of %s", t->name);
 		if (i < p->inputs && shapes && !t->shape_input)
 			return rt_why(why, "the library is damaged: input %s comes after a shape input", t->name);
 		shapes = shapes || (i < p->inputs && t->shape_input);

@@ -12,6 +12,12 @@ static struct trt_info build_info(void *self)
 	return (struct trt_info){ "PLUGIN_V3ONE_BUILD", 1, 0 };
 }
 
+static struct trt_info build_info_2(void *self)
+{
+	(void)self;
+	return (struct trt_info){ "PLUGIN_V3ONE_BUILD", 2, 0 };
+}
+
 /* A profile's minimum and maximum must also fit the plugin. */
 static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const struct trt_dynamic_desc *d,
                          char why[RT_WHY])
@@ -190,19 +196,52 @@ static const char *build_metadata(void *self)
 	return about && strlen(about) < TRT_MAX_STRING ? about : NULL;
 }
 
-const struct rt_build_table rt_build_table = {
-	.t = {
-		.v = { rt_api_language, build_info, rt_keep, rt_keep },
-		.configure = build_configure,
-		.output_types = build_output_types,
-		.output_shapes = build_output_shapes,
-		.supports_format = build_supports_format,
-		.outputs = build_outputs,
-		.workspace = build_workspace,
-		.valid_tactics = build_valid_tactics,
-		.tactics = build_tactics,
-		.timing_cache_id = build_timing_cache_id,
-		.format_limit = build_format_limit,
-		.metadata = build_metadata,
-	},
+/* The input whose memory an output may have. TensorRT asks only if the network's user has turned that on
+ * (PreviewFeature::kALIASED_PLUGIN_IO_10_03); kernels decide by the pointers that they get. */
+static int32_t build_aliased_input(void *self, int32_t output)
+{
+	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
+
+	return output >= 0 && output < p->outputs ? p->output[output].replaces - 1 : -1;
+}
+
+/* clang-format off */
+#define BUILD_METHODS(info) \
+	.v = { rt_api_language, info, rt_keep, rt_keep }, \
+	.configure = build_configure, \
+	.output_types = build_output_types, \
+	.output_shapes = build_output_shapes, \
+	.supports_format = build_supports_format, \
+	.outputs = build_outputs, \
+	.workspace = build_workspace, \
+	.valid_tactics = build_valid_tactics, \
+	.tactics = build_tactics, \
+	.timing_cache_id = build_timing_cache_id, \
+	.format_limit = build_format_limit, \
+	.metadata = build_metadata,
+/* clang-format on */
+
+static const struct {
+	struct trt_table_head head;
+	struct trt_build t;
+} build_table = { .t = { BUILD_METHODS(build_info) } };
+static const struct {
+	struct trt_table_head head;
+	struct trt_build_2 t;
+} build_2_table = {
+	.t = { .first = { BUILD_METHODS(build_info_2) }, .aliased_input = build_aliased_input },
 };
+
+const void *rt_build_methods(const struct tpat_rt_plugin *p)
+{
+	enum { RTX_END = 20000, TEN_3 = 100300 };
+	bool replaces = false;
+
+	for (int32_t o = 0; o < p->outputs; o++)
+		replaces |= p->output[o].replaces > 0;
+	if (!replaces)
+		return &build_table.t;
+	/* 10.0 to 10.2 know only 1.0. TensorRT-RTX has numbers of its own. */
+	int32_t version = rt_version();
+	return version < RTX_END || version >= TEN_3 ? (const void *)&build_2_table.t : &build_table.t;
+}

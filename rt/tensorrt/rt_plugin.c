@@ -140,7 +140,7 @@ struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table)
 	pthread_mutex_init(&x->lock, NULL);
 	x->plugin.vptr = &plugin_table.t;
 	x->core.vptr = &core_table.t;
-	x->build.vptr = &rt_build_table.t;
+	x->build.vptr = rt_build_methods(table);
 	x->runtime.vptr = &rt_runtime_table.t;
 	x->old.vptr = &rt_old_table.t;
 	x->table = table;

@@ -57,10 +57,6 @@ struct rt_plugin {
 };
 struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table);
 struct rt_plugin *rt_plugin_clone(const struct rt_plugin *x);
-extern const struct rt_build_table {
-	struct trt_table_head head;
-	struct trt_build t;
-} rt_build_table;
 extern const struct rt_runtime_table {
 	struct trt_table_head head;
 	struct trt_runtime t;
@@ -74,7 +70,9 @@ extern const struct rt_old_table { /* rt_v2.c */
 int32_t rt_api_language(void *self);
 void rt_keep(void *self); /* destructors D1 and D0 of objects that are not freed separately */
 
-/* rt_build.c: what V3 and V2 plugins share. */
+/* rt_build.c: the methods of the build phase: 2.0 for a plugin with an output that replaces an input. */
+const void *rt_build_methods(const struct tpat_rt_plugin *p);
+/* What V3 and V2 plugins share. */
 /* Checks the ranges of all tensors. */
 int rt_configure(const struct tpat_rt_plugin *p, const struct trt_dynamic_desc *in, int32_t inputs,
                  const struct trt_dynamic_desc *out, int32_t outputs, char why[RT_WHY]);

@@ -154,6 +154,15 @@ static int download(struct job *j, struct run *r, const struct host_tensor *out,
 	return 0;
 }
 
+/* True for an output that has the memory of an input. */
+static bool is_input(const struct job *j, const struct run *r, const void *pointer)
+{
+	for (int i = 0; i < j->inputs; i++)
+		if (r->edge[i].pointer == pointer)
+			return true;
+	return false;
+}
+
 /* `timer`: measures further runs; or null. */
 static int run_plugin(struct job *j, struct run *r, struct verify_timer *timer, struct err *e)
 {
@@ -173,7 +182,7 @@ static int run_plugin(struct job *j, struct run *r, struct verify_timer *timer, 
 	if (rc == 0)
 		rc = download(j, r, out, e);
 	for (int o = 0; o < j->outputs; o++)
-		if (out[o].pointer)
+		if (out[o].pointer && !is_input(j, r, out[o].pointer))
 			d->free(d, out[o].pointer);
 	for (int i = 0; i < j->inputs; i++) {
 		d->free(d, r->edge[i].pointer);
@@ -434,6 +443,12 @@ static int run_tactic(struct job *j, int tactic, int run)
 	bool ran = j->v->engine->set_tactic(j->engine, tactic, failure) == 0 &&
 	           run_plugin(j, &j->run[run], timed ? &timer : NULL, failure) == 0;
 	int rc = !ran || compare(j, &j->run[run]) == ERR_DIFFER ? 0 : j->err->code;
+	arena_release(j->elements, before);
+	if (rc || !ran || failure->code || !j->v->engine->set_in_place(j->engine, true))
+		return rc;
+	ran = run_plugin(j, &j->run[run], NULL, failure) == 0;
+	rc = !ran || compare(j, &j->run[run]) == ERR_DIFFER ? 0 : j->err->code;
+	j->v->engine->set_in_place(j->engine, false);
 	arena_release(j->elements, before);
 	return rc;
 }

@@ -110,15 +110,20 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "debug-kernels", 0, CLI_FLAG, &b->o.debug_kernels, NULL,
 		  "let kernels check their positions and print kernel, thread and index\n"
 		  "of those out of bounds, and keep line numbers for debuggers" },
+		{ "in-place", 0, CLI_FLAG, &b->o.in_place, NULL,
+		  "let plugins update a tensor in place, such as a cache: an output\n"
+		  "that is an input with some elements replaced may have its memory\n"
+		  "(TensorRT's aliased inputs)" },
 		{ "split", 0, CLI_FLAG, &b->o.split, NULL, "put each plugin into its own library" },
 		{ "tactics", 0, CLI_NUMBER, &(struct cli_number){ &b->o.tactics, 0, TPAT_MOST_TACTICS }, "N",
 		  "schedules per plugin that TensorRT can choose from when it\n"
 		  "builds an engine (default 2; 1 for more than two --arch, and\n"
 		  "for products, convolutions and attention)" },
 		CLI_TYPES(b->o),
-		{ "dump", 0, CLI_TEXT, &b->dump.pass, "PASS|lower simplify merge gather invert inline prune cuda all",
+		{ "dump", 0, CLI_TEXT, &b->dump.pass,
+		  "PASS|lower simplify merge gather invert inline prune place cuda all",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
-		  "gather, invert, inline, prune; its kernels: cuda; or all" },
+		  "gather, invert, inline, prune, place; its kernels: cuda; or all" },
 		CLI_DATABASE(b->o),
 		{ "from-db-only", 0, CLI_FLAG, &b->o.from_db_only, NULL,
 		  "fail if the database has no schedule for a plugin's program" },

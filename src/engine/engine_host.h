@@ -89,8 +89,12 @@ struct engine_host {
 	void (*check)(const char *path, const struct engine_checking *c, struct arena *a);
 	const struct engine_rule *rule; /* those that check() finds broken; the first: a call returns */
 	const int *rules;
+	/* Lets outputs have the memory of the inputs that they replace, for engines that can, or memory of their own,
+	 * as at first. False if no output replaces an input. */
+	bool (*set_in_place)(struct host_engine *x, bool on);
 	/* Computes shapes, allocates outputs and workspace, runs the plugin, and reads the sizes. On success the caller
-	 * frees the pointers in `out` (outputs() of them); on failure nothing stays allocated. */
+	 * frees the pointers in `out` (outputs() of them; some may be inputs': set_in_place()); on failure nothing
+	 * stays allocated. */
 	int (*run)(struct host_engine *x, const struct host_tensor *in, struct host_tensor *out,
 	           const struct host_memory *m, void *stream, struct err *e);
 };

@@ -299,6 +299,7 @@ int graph_region_new(struct graph_region **out, struct graph *g, const int *node
 struct graph_program_options {
 	bool any_types;  /* accept element types that the engine lacks */
 	bool keep_types; /* keep the tensors' types at the edge; else convert them to types that the engine has */
+	bool in_place;   /* outputs may have the memory of inputs that only the region reads: ir_buffer.replaces */
 	bool sizes;      /* add an output after the others, a scalar i64, for each size in graph_region_sizes() */
 	bool unfused;    /* do not fuse stages: for a program whose fused kernels do not compile */
 	ir_dump_fn dump; /* as in ir_optimise(); or null */

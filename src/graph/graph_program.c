@@ -93,6 +93,23 @@ static bool has_bits(const struct region_build *b, const struct graph_value *v, 
 	return exchanged && (role == IR_OUTPUT || v->type != TYPE_BOOL);
 }
 
+/* True if nothing but the region reads the tensor, whose memory an engine can let the region overwrite. */
+static bool is_spare(const struct region_build *b, const struct graph_value *v)
+{
+	if (!b->o->in_place || b->g->outer || v->is_constant || v->initializer || v->is_output || v->captured ||
+	    v->outside)
+		return false;
+	vec_each (reader, &v->consumers) {
+		bool own = false;
+
+		vec_each (i, &b->r->nodes)
+			own |= *i == *reader;
+		if (!own)
+			return false;
+	}
+	return true;
+}
+
 static int add_input(struct region_build *b, struct graph_value *v)
 {
 	bool bits = has_bits(b, v, IR_INPUT);
@@ -106,6 +123,7 @@ static int add_input(struct region_build *b, struct graph_value *v)
 	}
 	buf = inner = ir_buffer_new(b->p, region_edge_name(b, v), edge, v->rank, dim, IR_INPUT);
 	buf->edge = bits ? declared : TYPE_NONE;
+	buf->spare = is_spare(b, v);
 	if (edge != v->type)
 		inner = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_%s", buf->name, type_name(v->type)), v->type,
 		                 IR_TEMP);

@@ -296,6 +296,24 @@ static void check_sizes(struct checker *c)
 		check_extents(c, 2, d->extent);
 }
 
+/* An output has the memory of an input that only its own stage reads. */
+static void check_replaced(struct checker *c)
+{
+	vec_each (out, &c->p->outputs) {
+		const struct ir_buffer *in = (*out)->replaces;
+		if (!in)
+			continue;
+		if (!c->rc && (in->role != IR_INPUT || in->type != (*out)->type || !ir_same_extents(in, *out)))
+			complain(c, "an output that replaces something else than an input like it:", (*out)->name);
+		vec_each (s, &c->p->stages)
+			if (!c->rc && (*s)->out != *out && ir_stage_reads(*s, in))
+				complain(c, "a replaced input that another stage reads:", in->name);
+		vec_each (other, &c->p->outputs)
+			if (!c->rc && *other != *out && (*other)->replaces == in)
+				complain(c, "an input that two outputs replace:", in->name);
+	}
+}
+
 int ir_check(const struct ir_program *p, struct err *e)
 {
 	struct arena *scratch = arena_new();
@@ -316,6 +334,7 @@ int ir_check(const struct ir_program *p, struct err *e)
 		define(&c, *s);
 	}
 	c.stage = NULL;
+	check_replaced(&c);
 	vec_each (out, &p->outputs)
 		if (!c.rc && !defined[(*out)->id])
 			complain(&c, "an output is never defined:", (*out)->name);

@@ -196,6 +196,9 @@ static uint64_t hash_all(const struct ir_program *p, uint64_t seed)
 		if (b->role == IR_CONSTANT && b->data->data && !b->weight)
 			x = hash_bytes(x, b->data->data, (size_t)tensor_bytes(b->data));
 	}
+	vec_each (b, &p->outputs)
+		if ((*b)->replaces)
+			x = hash_u64(x, (uint64_t)h.number[(*b)->replaces->id] * 65536 + (uint64_t)h.number[(*b)->id]);
 	vec_each (z, &p->sizes)
 		x = hash_u64(hash_u64(x, symbol_number(&h, z->symbol) * 65536 + (uint64_t)h.number[z->count->id]),
 		             hash_expr(&h, z->limit));

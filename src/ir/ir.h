@@ -212,8 +212,11 @@ struct ir_buffer {
 	struct ir_buffer *flat;    /* kernels: the same data as one row; made on first use (sched/) */
 	enum type edge; /* inputs and outputs: the type as which a plugin declares the same bits; TYPE_NONE: `type` */
 	const expr *content; /* elements as expressions of extents, for small integer buffers; null: unknown */
-	bool weight;         /* IR_CONSTANT: a tensor of the model with many elements, whose value no pass reads. The
-	                        hash and the text form ignore it: programs that differ in it have the same kernels */
+	bool spare;          /* inputs: nothing reads it after the program, so that an output may have its memory */
+	const struct ir_buffer *replaces; /* outputs: the spare input whose memory it may have; null: none. Kernels
+	                                     then are right with that memory and with memory of its own */
+	bool weight; /* IR_CONSTANT: a tensor of the model with many elements, whose value no pass reads. The
+	                hash and the text form ignore it: programs that differ in it have the same kernels */
 };
 
 /* A size known only when the program runs. In extents, `symbol` stands for the value of `count`, a scalar i64 that a
@@ -427,6 +430,8 @@ bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* 
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
+/* True if a scatter's result may take the place of a spare input, once maps between the two are inlined. */
+bool ir_may_replace(const struct ir_program *p, const struct ir_buffer *out);
 /* Calls fn for every expression of a stage, in a fixed order; `role` is for messages. For a loop: the conditions, the
  * states' initial values (role "carry"), the positions of collected elements, then the body's expressions. */
 void ir_stage_exprs(const struct ir_stage *s, void (*fn)(void *user, expr e, const char *role), void *user);

@@ -316,6 +316,8 @@ struct ir_kernel {
 	int arch;         /* the only architecture it is compiled for, 90 for sm_90; 0: any */
 	expr guard;       /* bool over symbols that must hold for this kernel to run; null: always */
 	bool index64;     /* index expressions need 64 bits */
+	const struct ir_buffer *fills; /* the output that it fills with the input which that output replaces, so that
+	                                  it has nothing to do if both have the same memory; null: none */
 	bool early; /* may launch while the previous kernel runs (programmatic dependent launch); waits for its end */
 };
 

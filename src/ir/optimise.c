@@ -11,6 +11,7 @@ static const struct ir_pass ir_passes[] = {
 	{ "invert", ir_pass_invert, true },      /* scatters whose updates never collide become maps */
 	{ "inline", ir_pass_inline, true }, /* maps move into their readers, and after the reductions that feed them */
 	{ "prune", ir_pass_prune, false },  /* unused stages and buffers vanish */
+	{ "place", ir_pass_place, false },  /* outputs that change a few elements of a spare input get its memory */
 	{ 0 },
 };
 

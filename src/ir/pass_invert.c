@@ -200,7 +200,8 @@ int ir_pass_invert(struct ir_program *p, struct err *e)
 	(void)e;
 	vec_each (at, &p->stages) {
 		struct ir_stage *s = *at;
-		if (s->kind != IR_SCATTER || s->combine != IR_NONE || ir_cost(s->value) > CHEAP)
+		if (s->kind != IR_SCATTER || s->combine != IR_NONE || ir_cost(s->value) > CHEAP ||
+		    ir_may_replace(p, s->out))
 			continue;
 		struct inverse v = { .p = p, .s = s, .inside = ir_int(p->pool, TYPE_BOOL, 1) };
 		expr value = value_here(&v);

@@ -13,5 +13,6 @@ struct ir_stage *ir_one_hot_gather(struct ir_program *p, struct ir_stage *s);
 int ir_pass_invert(struct ir_program *p, struct err *e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
 int ir_pass_prune(struct ir_program *p, struct err *e);
+int ir_pass_place(struct ir_program *p, struct err *e);
 
 #endif

@@ -403,6 +403,9 @@ static void print_program(struct str *out, const struct ir_program *p, int64_t m
 			ir_print_expr(out, v->known, 0);
 		str_add(out, "\n");
 	}
+	vec_each (b, &p->outputs)
+		if ((*b)->replaces)
+			str_printf(out, "  replace %s by %s\n", (*b)->replaces->name, (*b)->name);
 	vec_each (d, &p->demands)
 		print_demand(out, d);
 	vec_each (s, &p->stages)

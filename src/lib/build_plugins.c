@@ -105,6 +105,7 @@ static struct graph_program_options program_options(struct build *b)
 	return (struct graph_program_options){
 		.any_types = b->o->any_types,
 		.keep_types = b->o->keep_types,
+		.in_place = b->o->in_place,
 		.sizes = true,
 		.dump = b->o->dump ? dump_program : NULL,
 		.dump_user = b,

@@ -153,6 +153,7 @@ static void put_next(struct page *p)
 	struct str next = str_new(a);
 	str_printf(&next, "tpat build %s", model);
 	put_options(&next, o);
+	str_add(&next, o->in_place ? " --in-place" : "");
 	put_text(&next, "--gpu", o->gpu);
 	put_text(&next, "--tensorrt", o->tensorrt);
 	put_text(&next, "--engine-report", o->engine_report);

@@ -531,6 +531,22 @@ static int demand(struct parser *s)
 	return parse_expect(s, ")");
 }
 
+/* INPUT by OUTPUT */
+static int replaced(struct parser *s)
+{
+	const char *in, *by;
+	TRY(parse_name(s, &in));
+	if (!keyword(s, "by"))
+		return parse_fail(s, "\"by\" expected");
+	TRY(parse_name(s, &by));
+	struct ir_buffer *from = buffer_called(s, in), *out = buffer_called(s, by);
+	if (!from || from->role != IR_INPUT || !out || out->role != IR_OUTPUT)
+		return parse_fail(s, "an output replaces an input");
+	from->spare = true;
+	out->replaces = from;
+	return 0;
+}
+
 /* Binds sizes once all buffers are defined. */
 static int bind_sizes(struct parser *s)
 {
@@ -567,12 +583,13 @@ int ir_parse_program(struct ir_program **out, const char *text, struct arena *a,
 	TRY(parse_expect(&s, "->"));
 	TRY(declarations(&s, IR_OUTPUT));
 	for (parse_skip(&s); *s.at; parse_skip(&s))
-		TRY(keyword(&s, "const")    ? constant(&s)
-		    : keyword(&s, "weight") ? weight(&s)
-		    : keyword(&s, "size")   ? size(&s)
-		    : keyword(&s, "value")  ? value(&s)
-		    : keyword(&s, "demand") ? demand(&s)
-		                            : stage(&s));
+		TRY(keyword(&s, "const")     ? constant(&s)
+		    : keyword(&s, "weight")  ? weight(&s)
+		    : keyword(&s, "size")    ? size(&s)
+		    : keyword(&s, "value")   ? value(&s)
+		    : keyword(&s, "demand")  ? demand(&s)
+		    : keyword(&s, "replace") ? replaced(&s)
+		                             : stage(&s));
 	TRY(bind_sizes(&s));
 	TRY(ir_check(s.p, e));
 	*out = s.p;

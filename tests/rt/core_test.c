@@ -15,7 +15,8 @@ static const struct tpat_rt_expr expr[] = {
 	{ TPAT_RT_CONST, 0, 0, 0, 1 },
 };
 static const int32_t dims[] = { 0 };
-static const struct tpat_rt_tensor x = { "x", 1, 1, dims, 0, 0 }, y = { "y", 1, 1, dims, 0, 0 };
+static const struct tpat_rt_tensor x = { .name = "x", .type = 1, .rank = 1, .dim = dims },
+                                   y = { .name = "y", .type = 1, .rank = 1, .dim = dims };
 static const struct tpat_rt_arg args[] = { { TPAT_RT_ARG_INPUT, 0 },
 	                                   { TPAT_RT_ARG_OUTPUT, 0 },
 	                                   { TPAT_RT_ARG_LONG, 0 } };
@@ -168,6 +169,49 @@ static void shares_memory(void)
 	rt_plan_free(&plan);
 }
 
+/* ---- An output with the memory of an input: y = 2 (2 x), but the first step only fills y where that is not x. */
+
+static const struct tpat_rt_arg place_arg[][3] = { WAY(INPUT, 0, OUTPUT, 0), WAY(OUTPUT, 0, OUTPUT, 0) };
+
+static void fills_other_memory(void)
+{
+	struct tpat_rt_plugin p = twice;
+	struct tpat_rt_tensor out = y;
+	struct tpat_rt_kernel k[] = { CHAIN(0), CHAIN(0) };
+	const struct tpat_rt_step steps[] = { { &k[0], 1 }, { &k[1], 1 } };
+	const struct tpat_rt_tactic two = { steps, 2 };
+	struct rt_binding binding = { 0 };
+	struct rt_plan plan;
+	float from[7] = { 1, 2, 3, 4, 5, 6, 7 }, to[7] = { 0 };
+	char why[RT_WHY] = "";
+
+	k[0].arg = place_arg[0];
+	k[1].arg = place_arg[1];
+	k[0].fills = 1;
+	p.name = "Place";
+	p.output = &out;
+	p.tactic = &two;
+	CHECK(rt_check_table(&p, why) != 0); /* y replaces nothing */
+	out.replaces = 2;
+	CHECK(rt_check_table(&p, why) != 0); /* there is one input */
+	out.replaces = 1;
+	CHECK_INT(rt_check_table(&p, why), 0);
+	CHECK_INT(rt_plan_alloc(&p, &plan), 0);
+	plan.extent[0] = plan.extent[TPAT_RT_MAX_RANK] = 7;
+	plan.narrow[0] = -1;
+	CHECK_INT(rt_device_bind(&p, &binding, why), 0);
+	CHECK_INT(rt_plan_make(&p, &two, binding.loaded, &plan, why), 0);
+	const void *const inputs[] = { from };
+	void *const other[] = { to }, *const same[] = { from };
+	CHECK_INT(rt_plan_run(&p, &plan, inputs, 1, other, NULL, NULL, why), 0);
+	for (int i = 0; i < 7; i++)
+		CHECK(to[i] == 4.0f * (float)(i + 1) && from[i] == (float)(i + 1));
+	CHECK_INT(rt_plan_run(&p, &plan, inputs, 1, same, NULL, NULL, why), 0);
+	for (int i = 0; i < 7; i++)
+		CHECK(from[i] == 2.0f * (float)(i + 1));
+	rt_plan_free(&plan);
+}
+
 int main(void)
 {
 	struct rt_binding binding = { 0 };
@@ -199,6 +243,7 @@ int main(void)
 	CHECK(plan.launches == 1 && plan.launch[0].kernel == &kernel[1]);
 	rt_plan_free(&plan);
 	shares_memory();
+	fills_other_memory();
 	rt_device_forget();
 	return test_done();
 }

@@ -3,6 +3,9 @@
  *
  * Build it by hand: cc -O2 -fPIC -shared -Iinclude -Irt -o libexample_library.so tests/rt/example_library.c
  * rt/core/(all).c rt/tensorrt/(all).c -ldl -lpthread */
+/* Rows end where only zeros follow. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 #include <math.h>
 
 #include "tpat/tpat_rt.h"

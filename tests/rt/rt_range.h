@@ -28,7 +28,8 @@ static void test_range(void)
 {
 	static const int32_t dims[] = { 0, 1, 2, 3 };
 	struct tpat_rt_expr e[RANGE_NODES];
-	struct tpat_rt_tensor in[RANGE_INPUTS] = { { "x", 1, 2, dims, 0, 0 }, { "y", 1, 2, dims + 2, 0, 0 } };
+	struct tpat_rt_tensor in[RANGE_INPUTS] = { { .name = "x", .type = 1, .rank = 2, .dim = dims },
+		                                   { .name = "y", .type = 1, .rank = 2, .dim = dims + 2 } };
 	struct tpat_rt_plugin p = { .name = "p", .input = in, .inputs = RANGE_INPUTS, .expr = e, .exprs = RANGE_NODES };
 	int64_t low_extent[16], high_extent[16], extent[16], low[RANGE_NODES], high[RANGE_NODES], value[RANGE_NODES];
 	long outside = 0, known = 0, lost = 0, disordered = 0;

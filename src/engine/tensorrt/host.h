@@ -34,6 +34,7 @@ size_t host_workspace(const struct host_engine *x); /* bytes requested */
  * afterwards. */
 int host_tactics(const struct host_engine *x);
 int host_set_tactic(struct host_engine *x, int i, struct err *e);
+bool host_set_in_place(struct host_engine *x, bool on); /* see engine_host.set_in_place */
 /* The attached plugin's struct trt_runtime, or its struct trt_plugin_8, to call it without the host. */
 void *host_runtime(const struct host_engine *x);
 /* Makes another execution context of the same engine; shares no mutable state. */

@@ -40,6 +40,32 @@ static int output_types(struct host_engine *x, void *build, const struct host_te
 	return 0;
 }
 
+/* Asks, as TensorRT 10.3 and later do, which outputs may have the memory of an input. */
+static int ask_aliases(struct host_engine *x, void *build, const struct host_tensor *in, const struct host_tensor *out,
+                       struct err *e)
+{
+	bool known = TRT_CALL(build, trt_build, v.info).major >= 2;
+
+	x->alias = NEWN(x->arena, int32_t, x->outputs + 1);
+	for (int32_t o = 0; o < x->outputs; o++) {
+		int32_t i = x->alias[o] = known ? TRT_CALL(build, trt_build_2, aliased_input, o) : -1;
+		bool good = i >= -1 && i < x->passed;
+		for (int32_t other = 0; other < o && good; other++)
+			good = i < 0 || x->alias[other] != i;
+		if (good && i >= 0) {
+			good = x->type[i] == x->type[x->inputs + o] && in[i].rank == out[o].rank;
+			for (int32_t d = 0; d < in[i].rank && good; d++)
+				good = in[i].dim[d] == out[o].dim[d];
+		}
+		if (!good)
+			return err_set(e, ERR_UNSUPPORTED,
+			               "Plugin %s: getAliasedInput returns %d for output %d, which is no input of its "
+			               "type and extents, or that of another output.",
+			               x->name, (int)i, (int)o);
+	}
+	return 0;
+}
+
 /* Asks for the tactics that TensorRT would time. They are unique; 0 means that there is no choice. */
 static int ask_tactics(struct host_engine *x, void *build, struct err *e)
 {
@@ -88,6 +114,7 @@ static int configure(struct host_engine *x, void *build, const struct host_tenso
 			               x->name, x->host->path, (int)i);
 	if (TRT_CALL(build, trt_build, configure, desc, x->passed, desc + x->passed, x->outputs))
 		return host_failed(x, "configurePlugin", ERR_UNSUPPORTED, e);
+	TRY(ask_aliases(x, build, opt, out[1], e));
 	TRY(ask_tactics(x, build, e));
 	size_t logged = strlen(host_log(x->host));
 	x->workspace = TRT_CALL(build, trt_build, workspace, desc, x->passed, desc + x->passed, x->outputs);
@@ -230,6 +257,16 @@ int host_outputs(const struct host_engine *x)
 int host_tactics(const struct host_engine *x)
 {
 	return x->tactics;
+}
+
+bool host_set_in_place(struct host_engine *x, bool on)
+{
+	bool any = false;
+
+	for (int32_t o = 0; o < x->outputs && x->alias; o++)
+		any |= x->alias[o] >= 0;
+	x->in_place = on && any;
+	return any;
 }
 
 int host_set_tactic(struct host_engine *x, int i, struct err *e)

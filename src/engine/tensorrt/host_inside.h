@@ -39,7 +39,9 @@ struct host_engine {
 	struct host_engine *first; /* whose build and created plugin a further context uses */
 	int32_t inputs, passed;    /* all; those described to the plugin at run time */
 	int32_t outputs;
-	int32_t *type; /* TensorRT's, of inputs, then outputs */
+	int32_t *alias; /* for each output the input whose memory it may have, or -1 */
+	bool in_place;  /* outputs have that memory, as if the network's user had turned on aliased inputs */
+	int32_t *type;  /* TensorRT's, of inputs, then outputs */
 	size_t workspace;
 	int32_t *tactic; /* offered by the plugin */
 	int32_t tactics;

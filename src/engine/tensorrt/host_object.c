@@ -3,19 +3,24 @@
 
 #include <string.h>
 
-bool host_is_interface(void *object, const char *kind)
+static bool is_interface(void *object, const char *kind, int32_t most)
 {
 	if (!object || TRT_CALL(object, trt_plugin, v.api_language) != 0)
 		return false;
 	struct trt_info info = TRT_CALL(object, trt_plugin, v.info);
-	return strcmp(info.kind, kind) == 0 && info.major == 1;
+	return strcmp(info.kind, kind) == 0 && info.major >= 1 && info.major <= most;
+}
+
+bool host_is_interface(void *object, const char *kind)
+{
+	return is_interface(object, kind, 1);
 }
 
 void *host_capability(void *plugin, int32_t which)
 {
 	static const char *const kind[] = { "PLUGIN_V3ONE_CORE", "PLUGIN_V3ONE_BUILD", "PLUGIN_V3ONE_RUNTIME" };
 	void *c = TRT_CALL(plugin, trt_plugin, capability, which);
-	return host_is_interface(c, kind[which]) ? c : NULL;
+	return is_interface(c, kind[which], which == TRT_BUILD ? 2 : 1) ? c : NULL;
 }
 
 size_t host_field_bytes(const struct trt_field *f)

@@ -211,7 +211,10 @@ static int run_in(struct host_engine *x, const struct host_tensor *in, struct ho
 
 	for (int32_t o = 0; o < x->outputs; o++) {
 		TRY(bytes_of(&bytes, x, &out[o], e));
-		TRY(m->alloc(m->user, arena_printf(x->arena, "output %d", (int)o), bytes, &out[o].pointer, e));
+		if (x->in_place && x->alias[o] >= 0)
+			out[o].pointer = in[x->alias[o]].pointer;
+		else
+			TRY(m->alloc(m->user, arena_printf(x->arena, "output %d", (int)o), bytes, &out[o].pointer, e));
 	}
 	if (x->workspace)
 		TRY(m->alloc(m->user, "workspace", x->workspace, workspace, e));
@@ -235,7 +238,7 @@ int host_run(struct host_engine *x, const struct host_tensor *in, struct host_te
 	if (workspace)
 		m->free(m->user, workspace);
 	for (int32_t o = 0; rc < 0 && o < x->outputs; o++) {
-		if (out[o].pointer)
+		if (out[o].pointer && !(x->in_place && x->alias[o] >= 0))
 			m->free(m->user, out[o].pointer);
 		out[o].pointer = NULL;
 	}

@@ -27,6 +27,7 @@ static const struct engine_host host = {
 	.outputs = host_outputs,
 	.tactics = host_tactics,
 	.set_tactic = host_set_tactic,
+	.set_in_place = host_set_in_place,
 	.run = host_run,
 	.check = host_check,
 	.rule = host_rules,

@@ -155,3 +155,29 @@ expr tensorrt_extent(const struct ir_buffer *b, int axis)
 	ck(ir_const_int(b->dim[axis], &n));
 	return ir_int(b->dim[axis]->pool, b->dim[axis]->type, n * type_info(b->type)->bits / type_info(b->edge)->bits);
 }
+
+const char *tensorrt_expr_op(int32_t op)
+{
+	static const char *const name[] = {
+		[TPAT_RT_CONST] = "CONST",
+		[TPAT_RT_DIM] = "DIM",
+		[TPAT_RT_VALUE] = "VALUE",
+		[TPAT_RT_ADD] = "ADD",
+		[TPAT_RT_SUB] = "SUB",
+		[TPAT_RT_MUL] = "MUL",
+		[TPAT_RT_FLOORDIV] = "FLOORDIV",
+		[TPAT_RT_CEILDIV] = "CEILDIV",
+		[TPAT_RT_MOD] = "MOD",
+		[TPAT_RT_MIN] = "MIN",
+		[TPAT_RT_MAX] = "MAX",
+		[TPAT_RT_EQ] = "EQ",
+		[TPAT_RT_LT] = "LT",
+		[TPAT_RT_LE] = "LE",
+		[TPAT_RT_AND] = "AND",
+		[TPAT_RT_OR] = "OR",
+		[TPAT_RT_NOT] = "NOT",
+		[TPAT_RT_SELECT] = "SELECT",
+		[TPAT_RT_SIZE] = "SIZE",
+	};
+	return name[op];
+}

@@ -269,34 +269,13 @@ static int check_values(struct table *t)
 
 static void put_exprs(struct table *t)
 {
-	static const char *const op[] = {
-		[TPAT_RT_CONST] = "CONST",
-		[TPAT_RT_DIM] = "DIM",
-		[TPAT_RT_VALUE] = "VALUE",
-		[TPAT_RT_ADD] = "ADD",
-		[TPAT_RT_SUB] = "SUB",
-		[TPAT_RT_MUL] = "MUL",
-		[TPAT_RT_FLOORDIV] = "FLOORDIV",
-		[TPAT_RT_CEILDIV] = "CEILDIV",
-		[TPAT_RT_MOD] = "MOD",
-		[TPAT_RT_MIN] = "MIN",
-		[TPAT_RT_MAX] = "MAX",
-		[TPAT_RT_EQ] = "EQ",
-		[TPAT_RT_LT] = "LT",
-		[TPAT_RT_LE] = "LE",
-		[TPAT_RT_AND] = "AND",
-		[TPAT_RT_OR] = "OR",
-		[TPAT_RT_NOT] = "NOT",
-		[TPAT_RT_SELECT] = "SELECT",
-		[TPAT_RT_SIZE] = "SIZE",
-	};
 	str_line(t->out, "/* Sizes: { operation, operands (earlier rows; of DIM: input, axis; of SIZE: output first), "
 	                 "number }. */");
 	str_line(t->out, "static const struct tpat_rt_expr %s_expr[] = {", t->id);
 	for (int i = 0; i < t->exprs.row.n; i++) {
 		const struct tpat_rt_expr *x = &t->exprs.row.at[i];
-		str_printf(t->out, "\t/* %d */ { TPAT_RT_%s, %" PRId32 ", %" PRId32 ", %" PRId32 ", ", i, op[x->op],
-		           x->a, x->b, x->c);
+		str_printf(t->out, "\t/* %d */ { TPAT_RT_%s, %" PRId32 ", %" PRId32 ", %" PRId32 ", ", i,
+		           tensorrt_expr_op(x->op), x->a, x->b, x->c);
 		/* INT64_MIN has no literal. */
 		if (x->value == INT64_MIN)
 			str_add(t->out, "INT64_MIN },");
@@ -320,6 +299,14 @@ static void put_type(struct str *out, const struct ir_buffer *b)
 		ir_print_expr(out, b->dim[k], 0);
 	}
 	str_add(out, "]");
+}
+
+static int place(struct ir_buffer *const *list, int n, const struct ir_buffer *b)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] == b)
+			return i;
+	return -1;
 }
 
 static void put_tensors(struct table *t, const char *what, struct ir_buffer *const *buffer, int n)
@@ -346,13 +333,19 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 		if (buffer[i]->role == IR_INPUT && ir_value_is(t->program, buffer[i]))
 			str_add(t->out, ".shape_input = 1, ");
 		if (buffer[i]->rank)
-			str_printf(t->out, ".dim = %s_%s_%d%s", t->id, what, i, buffer[i]->edge ? ", " : " ");
+			str_printf(t->out, ".dim = %s_%s_%d%s", t->id, what, i,
+			           buffer[i]->edge || buffer[i]->replaces ? ", " : " ");
 		if (buffer[i]->edge)
-			str_printf(t->out, ".holds = %d ", buffer[i]->type);
+			str_printf(t->out, ".holds = %d%s", buffer[i]->type, buffer[i]->replaces ? ", " : " ");
+		if (buffer[i]->replaces)
+			str_printf(t->out, ".replaces = %d ",
+			           1 + place(t->program->inputs.at, t->program->inputs.n, buffer[i]->replaces));
 		str_add(t->out, "}, /* ");
 		put_type(t->out, buffer[i]);
 		if (buffer[i]->edge)
 			str_printf(t->out, ", declared as %s", type_name(buffer[i]->edge));
+		if (buffer[i]->replaces)
+			str_printf(t->out, ", may have the memory of %s", buffer[i]->replaces->name);
 		str_add(t->out, " */\n");
 	}
 	str_add(t->out, "};\n");
@@ -416,14 +409,6 @@ static int put_buffers(struct table *t)
 	}
 	str_add(t->out, "};\n");
 	return 0;
-}
-
-static int place(struct ir_buffer *const *list, int n, const struct ir_buffer *b)
-{
-	for (int i = 0; i < n; i++)
-		if (list[i] == b)
-			return i;
-	return -1;
 }
 
 static const char *pointer_text(struct table *t, const struct ir_buffer *view)
@@ -538,6 +523,9 @@ static void put_kernels(struct table *t, int i, const struct map *parts)
 			str_add(t->out, ", .early = 1");
 		if (x->together)
 			str_add(t->out, ", .together = 1");
+		if (x->fills)
+			str_printf(t->out, ", .fills = %d",
+			           1 + place(t->program->outputs.at, t->program->outputs.n, x->fills));
 		if (part)
 			str_printf(t->out, ", .part = %d", part);
 		str_printf(t->out, ", .guard = %" PRId32 ",\n\t  .cpu = %s },\n", s->guard[k],

@@ -81,7 +81,8 @@ static void add_needs(struct needs *x, const struct ir_block *b)
 
 static struct needs needs_of(const struct ir_kernel *k)
 {
-	struct needs x = { .plain = !k->shared_bytes && !k->arch && !k->together && !k->maps.n && !k->resident };
+	struct needs x = { .plain = !k->shared_bytes && !k->arch && !k->together && !k->fills && !k->maps.n &&
+		                    !k->resident };
 	vec_each (b, &k->shared) {
 		int64_t n = 0;
 		x.plain &= ir_const_int((*b)->dim[0], &n);

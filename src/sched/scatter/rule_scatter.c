@@ -81,8 +81,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
 	double work = updates / width * UPDATE_OPERATIONS / cost_mixed_rate(t);
 	double narrow = 1 + 0.01 * (BYTES / (width * size) - 1); /* of equal estimates the widest */
-	return sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns +
-	       fmax(bytes / t->bytes_per_ns, work) * narrow / full;
+	double filled = s->out->replaces ? 0 : sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns;
+	return filled + fmax(bytes / t->bytes_per_ns, work) * narrow / full;
 }
 
 /* Emits the updates of `width` neighbours, the first one at `axis`. */
@@ -155,7 +155,11 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct sched_choice fill_choice[SCHED_RULE_CHOICES];
 	*fill = fill_of(s);
 	rule_candidates(sched_rule_of_maps, p, fill, site->t, fill_choice);
+	int first = plan->steps.n;
 	apply_choice(plan, fill, &fill_choice[0], site->t);
+	for (int i = first; i < plan->steps.n && s->out->replaces; i++)
+		vec_each (k, plan->steps.at[i])
+			(*k)->fills = s->out;
 
 	struct ir_step *step = step_new(plan);
 	if (c->param[0] > 1)

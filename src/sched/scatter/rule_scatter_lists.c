@@ -64,9 +64,9 @@ static bool find(struct scatter_lists *x, struct ir_program *p, const struct ir_
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct scatter_lists x;
-	if (find(&x, p, s))
+	if (!s->out->replaces && find(&x, p, s))
 		return FOUND(p, x);
-	*why = "the stage is not a scatter of whole rows";
+	*why = s->out->replaces ? scatter_in_place : "the stage is not a scatter of whole rows";
 	return NULL;
 }
 

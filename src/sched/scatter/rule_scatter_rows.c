@@ -114,9 +114,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	(void)p;
-	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type))
+	if (s->kind == IR_SCATTER && !type_is_packed(s->out->type) && !s->out->replaces)
 		return s;
-	*why = "the stage is not a scatter into rows that fit into shared memory";
+	*why = s->out->replaces ? scatter_in_place : "the stage is not a scatter into rows that fit into shared memory";
 	return NULL;
 }
 

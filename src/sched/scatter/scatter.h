@@ -4,6 +4,8 @@
 
 #include "sched/rule.h"
 
+extern const char scatter_in_place[]; /* why other rules than `scatter` do not take a scatter into an input's memory */
+
 /* Marks the update axes that an update reads: in its value, its indices and its condition. */
 void scatter_axes_read(const struct ir_stage *s, bool *used);
 /* The row-major position of an update in the result's axes from `lead` on. `axis`: the update's axes. */

@@ -7,6 +7,8 @@
 
 #include "ir/axis_names.h"
 
+const char scatter_in_place[] = "the result has the memory of an input";
+
 void scatter_axes_read(const struct ir_stage *s, bool *used)
 {
 	ir_mark_axes(s->value, used);
