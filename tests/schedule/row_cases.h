@@ -116,6 +116,15 @@ static const struct schedule_case row_cases[] = {
 	  "  y: f32[N,11,13] = sum (i, j, k | r<5, s<3) select(and(and(2 <= j + r, j + r < 13), and(1 <= k + s, k + s "
 	  "< 14)), x[i, j + r - 2, k + s - 1], 0.0) * f32(r * 3 + s) then it * 0.5\n",
 	  { "N=3", "N=1", "N=0" } },
+	/* windows of more points, which move by one or two */
+	{ "depthwise_large",
+	  "(x: f16[N,2,H,W], weight: f32[2,5,5], b: f16[2]) -> (y: f16[N,2,floordiv(H + 1, 2),floordiv(W + 1, 2)], z: "
+	  "f32[N,2,H,W])\n"
+	  "  y: f16[N,2,floordiv(H + 1, 2),floordiv(W + 1, 2)] = sum (i, j, k, l | r<5, s<5) select(and(and(0 <= k * 2 "
+	  "+ r - 2, k * 2 + r - 2 < H), and(0 <= l * 2 + s - 2, l * 2 + s - 2 < W)), f32(x[i, j, k * 2 + r - 2, l * 2 "
+	  "+ s - 2]), 0.0) * weight[j, r, s] then f16(it * f32(l) + f32(b[j]))\n"
+	  "  z: f32[N,2,H,W] = max (i, j, k, l | r<11) f32(x[i, j, k, min(W - 1, l + r)])\n",
+	  { "N=1 H=16 W=16", "N=2 H=5 W=9", "N=1 H=1 W=1", "N=1 H=13 W=22", "N=0 H=3 W=3" } },
 	/* several reductions of the same windows, and maps of their results */
 	{ "window_positions",
 	  "(t_x: f32[N,2,8,15]) -> (y: f32[N,2,4,8], p: i64[N,2,4,8], q: i32[N,2,4,8])\n"

@@ -45,9 +45,8 @@ static int span(const struct sched_site *site)
 static int plain_candidates(const struct contract *c, int packing, const struct sched_target *t,
                             struct sched_choice *out)
 {
-	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 },
-		                       { 64, 64, 16 },  { 64, 32, 16 },   { 32, 128, 16 },
-		                       { 32, 64, 16 },  { 32, 32, 16 } };
+	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 }, { 64, 64, 16 },
+		                       { 64, 32, 16 },  { 32, 128, 16 },  { 32, 64, 16 },  { 32, 32, 16 } };
 	enum { TILES = sizeof tile / sizeof *tile };
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	int n = 0;
