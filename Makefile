@@ -33,9 +33,10 @@ GEN     := build/gen
 
 # Warnings are errors with the compilers that the sources are written with: gcc 12 to 15, clang 14 to 19. Others warn of other
 # things, which must not stop the build of a user.
-kind    := $(if $(findstring clang,$(shell $(CC) --version)),clang,gcc)
+CC_IS   := $(shell { $(CC) --version | head -n 1; } 2>/dev/null)
+kind    := $(if $(findstring clang,$(CC_IS)),clang,gcc)
 known   := $(if $(filter clang,$(kind)),14 15 16 17 18 19,12 13 14 15)
-WERROR  := $(if $(filter $(known),$(firstword $(subst ., ,$(shell $(CC) -dumpversion)))),-Werror)
+WERROR  := $(if $(filter $(known),$(firstword $(subst ., ,$(shell { $(CC) -dumpversion; } 2>/dev/null)))),-Werror)
 WARN    := -Wall -Wextra -Wcast-qual $(WERROR)
 CFLAGS  ?=
 FLAGS   := -std=c11 -D_GNU_SOURCE $(OPTIM) -g $(WARN) -fvisibility=hidden -fPIC -ffp-contract=off \
@@ -97,9 +98,10 @@ $(B)/tpat: $(CLI_OBJ) $(B)/libtpat.a
 	$(call say,LINK)
 	$(Q)$(LINK_PROGRAM)
 
-# The compiler, its flags and the set of objects are inputs too: these files change only when what they say does.
+# The compiler, its flags and the set of objects are inputs too: these files change only when what they say does. The compiler's
+# path is not one: `sudo make install` may have another PATH than `make`, and must not compile everything again.
 $(OBJ)/flags $(B)/flags: FORCE | $(SETUP)
-	@$(call save,$(shell command -v $(CC)) $(FLAGS) $(CFLAGS))
+	@$(call save,$(CC_IS) $(FLAGS) $(CFLAGS))
 $(B)/objects: FORCE
 	@$(call save,$(LIB_OBJ) $(LDFLAGS))
 

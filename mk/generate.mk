@@ -3,11 +3,15 @@
 # Write the text $(1) to the target, but leave the file alone when it already says that.
 save = mkdir -p $(@D) && printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' > $@
 
-# Compiler, protoc-c and libraries, installed when missing.
+# Compiler, protoc-c and libraries, installed when missing. The file is included, though it is empty, since make then starts anew after
+# the installation: flags depend on the compiler, and with those of a missing one the next make would compile everything again.
 SETUP := build/setup-build
 $(SETUP): tools/setup
 	tools/setup build
 	@mkdir -p $(@D) && touch $@
+ifneq ($(filter-out clean size format uninstall,$(or $(MAKECMDGOALS),all)),)
+include $(SETUP)
+endif
 
 GEN_HEADERS := $(GEN)/op_list.inc
 GEN_OBJ     :=
