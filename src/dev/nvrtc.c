@@ -128,6 +128,7 @@ static bool try_folder(const char *folder)
 		"/nvidia/*/lib/libnvrtc.so.*",
 		"/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so.*",
 		"/lib64/libnvrtc.so*",
+		"/lib/libnvrtc.so*", /* conda's */
 	};
 	for (size_t i = 0; i < sizeof pattern / sizeof *pattern; i++)
 		if (try_pattern(folder, pattern[i]))
@@ -152,15 +153,38 @@ static bool try_beside_program(void)
 	return false;
 }
 
+/* The Python package: site-packages/tpat/libtpat.so, with NVRTC's package in the same site-packages. */
+static bool try_beside_library(void)
+{
+	char path[4096];
+	Dl_info info;
+	if (!dladdr(&library, &info) || !info.dli_fname)
+		return false;
+	const char *slash = strrchr(info.dli_fname, '/');
+	if (!slash || (size_t)snprintf(path, sizeof path, "%.*s/..", (int)(slash - info.dli_fname), info.dli_fname) >=
+	                      sizeof path)
+		return false;
+	return try_pattern(path, "/nvidia/*/lib/libnvrtc.so.*");
+}
+
+/* The folder that a variable names, or one in it; false if the variable is not set. */
+static bool try_value(const char *value, const char *inside)
+{
+	char path[4096];
+	return value && *value && (size_t)snprintf(path, sizeof path, "%s%s", value, inside) < sizeof path &&
+	       try_folder(path);
+}
+
 static bool find_library(void)
 {
 	static const char *const name[] = { "libnvrtc.so", "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2" };
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++)
 		if (try_library(name[i]))
 			return true;
-	const char *venv = getenv("VIRTUAL_ENV");
 	return try_folder("/usr/local/cuda") || try_pattern("", "/usr/local/cuda-*/lib64/libnvrtc.so*") ||
-	       (venv && *venv && try_folder(venv)) || try_beside_program() || try_folder("build/venv");
+	       try_value(getenv("VIRTUAL_ENV"), "") || try_value(getenv("CONDA_PREFIX"), "") || try_beside_library() ||
+	       try_beside_program() || try_folder("build/venv") || try_value(getenv("HOME"), "/.local") ||
+	       try_pattern("/usr/local", "/lib/python3*/dist-packages/nvidia/*/lib/libnvrtc.so.*");
 }
 
 static int open_locked(struct err *e)

@@ -11,8 +11,9 @@
 
 /* Opens NVRTC once. Searches, in this order: $TPAT_NVRTC (the library, or a folder with it or with a Python
  * installation's packages), the linker's own path, /usr/local/cuda*, PyPI's packages (nvidia-cuda-nvrtc and
- * nvidia-cuda-nvrtc-cu12) in $VIRTUAL_ENV, next to the program (../build/venv, ../venv) and in ./build/venv. ERR_DEVICE
- * with advice if none is found. */
+ * nvidia-cuda-nvrtc-cu12) in $VIRTUAL_ENV, $CONDA_PREFIX and the site-packages of tpat's Python package, next to the
+ * program (../build/venv, ../venv), in ./build/venv, ~/.local and /usr/local. ERR_DEVICE with advice if none is found.
+ */
 int dev_nvrtc_open(struct err *e);
 
 const char *dev_nvrtc_path(void); /* of the opened library; null if not open */
