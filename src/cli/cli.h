@@ -59,34 +59,34 @@ struct cli_option {
 	  "nodes by name, index (\"#12\"), path (\"IF/then_branch/#3\") or output tensor" }, \
 	{ "type", 't', CLI_SPLIT, &(o).type, "TYPE,...", "all nodes of these operator types" }, \
 	{ "auto", 'a', CLI_MODE, &(struct cli_mode){ &(o).automatic, &(o).fast, "fast" }, "[=fast]", \
-	  "all nodes that TensorRT refuses and tpat supports, joined with what\n" \
-	  "connects them cheaply into few plugins; with =fast also chains of\n" \
-	  "other nodes that one kernel runs faster, by the estimate" }, \
+	  "all nodes that TensorRT refuses and tpat supports, joined with the\n" \
+	  "cheap nodes between them into few plugins; with =fast also chains of\n" \
+	  "other nodes that a plugin runs faster, by the estimate" }, \
 	{ "min-gain", 0, CLI_TEXT, &(o).min_gain, "GAIN", \
-	  "with --auto=fast: the least gain of a chain, 5us or a share of its\n" \
-	  "time (default 20%, and at least 1 us)" }, \
+	  "with --auto=fast: how much a chain must gain: a time (5us) or a share\n" \
+	  "of its own time (default 20%, and at least 1 us)" }, \
 	{ "decompose", 0, CLI_TEXT, &(o).decompose, "HOW|auto no all", \
-	  "with --auto: refused nodes that a few nodes of TensorRT's own replace,\n" \
-	  "so that they need no plugin: auto (where that is estimated to be no\n" \
-	  "slower), no or all" }, \
+	  "with --auto: replace refused nodes by nodes that TensorRT supports,\n" \
+	  "without a plugin: auto (if the estimate says that they are no\n" \
+	  "slower), all (wherever possible) or no" }, \
 	{ "chains", 0, CLI_NUMBER, &(struct cli_number){ &(o).chains, 0, CLI_MOST_CHAINS }, "N", \
 	  "with --auto=fast: at most N chains, those that gain most" }, \
 	{ "region", 'r', CLI_LIST, &(o).region, "A,B,C", "fuse these nodes into one plugin; may be repeated" }, \
 	{ "from", 0, CLI_SPLIT, &(o).from, "TENSOR,...", \
-	  "fuse all nodes between these tensors and those of --to" }, \
-	{ "to", 0, CLI_SPLIT, &(o).to, "TENSOR,...", "tensors at which such a region ends" }, \
+	  "fuse all nodes between these tensors and those of --to\n" \
+	  "(default: the model's inputs)" }, \
+	{ "to", 0, CLI_SPLIT, &(o).to, "TENSOR,...", "the end of this region (default: the model's outputs)" }, \
 	{ "pattern", 0, CLI_SPLIT, &(o).pattern, \
 	  "NAME,...|layernorm rmsnorm gelu silu swiglu rope attention nms qdq", \
-	  "a plugin wherever this occurs: layernorm, rmsnorm, gelu, silu,\n" \
-	  "swiglu, rope, attention, nms, qdq, or the nodes of a small ONNX file" }, \
+	  "make a plugin wherever this pattern occurs: layernorm, rmsnorm, gelu,\n" \
+	  "silu, swiglu, rope, attention, nms, qdq, or that of a small ONNX file" }, \
 	{ "all", 0, CLI_FLAG, &(o).all, NULL, "every node that tpat supports, in few plugins" }, \
 	{ "except", 0, CLI_SPLIT, &(o).except, "NODE,...", "nodes that --type and --auto skip" }
 /* Rows that builds and reports share: the nodes that are refused, and the model's inputs; types; the database. */
 #define CLI_READ(o) \
 	{ "engine-report", 0, CLI_TEXT, &(o).engine_report, "LOG", \
 	  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n" \
-	  "capability: nodes that TensorRT refuses there are\n" \
-	  "selected by --auto, too" }, \
+	  "capability: --auto also selects nodes that TensorRT refuses there" }, \
 	{ "shape", 's', CLI_LIST, &(o).shape, "IN:1x3xHxW", "shape of a model input" }, \
 	{ "value", 0, CLI_LIST, &(o).value, "IN=16000", \
 	  "make a model input a constant: a number or a list (1,2,3)" }
@@ -132,6 +132,9 @@ const struct cli_topic *cli_find_topic(const char *name);
 /* Reports that there is no such command (or topic); returns EXIT_USAGE. */
 int cli_unknown_command(const char *name, bool or_topic);
 void cli_print_help(FILE *to);
+/* Prints `length` bytes from column `at` on, in lines of at most `columns`, with `indent` blanks before further lines.
+ */
+void cli_wrap(FILE *to, const char *text, size_t length, int at, int indent, int columns);
 
 /* The length of an option's placeholder, and its words; null: none are known. */
 int cli_placeholder(const struct cli_option *o);
@@ -184,6 +187,8 @@ enum cli_style { CLI_PLAIN, CLI_HEADING, CLI_ERROR, CLI_WARNING, CLI_GOOD };
 const char *cli_style(FILE *to, enum cli_style s);
 /* True if the stream understands cursor movements. */
 bool cli_is_terminal(FILE *to);
+/* The columns of the terminal that a stream writes to; of a file, as many as help texts have. */
+int cli_columns(FILE *to);
 /* Prints "tpat: TEXT" and a line end on standard error; the style is that of "tpat:". */
 void cli_tell(enum cli_style s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

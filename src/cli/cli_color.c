@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
@@ -13,6 +14,15 @@ bool cli_is_terminal(FILE *to)
 {
 	const char *term = getenv("TERM");
 	return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+int cli_columns(FILE *to)
+{
+	enum { LEAST = 40, FILES = 110 };
+	struct winsize size = { 0 };
+	if (!isatty(fileno(to)) || ioctl(fileno(to), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+		return FILES;
+	return size.ws_col < LEAST ? LEAST : size.ws_col;
 }
 
 static bool is_set(const char *name)

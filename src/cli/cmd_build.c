@@ -86,8 +86,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "name", 'p', CLI_LIST, &b->o.name, "NODE=PLUGIN",
 		  "name of a node's plugin (default tpat_TYPE_HASH)" },
 		{ "namespace", 0, CLI_TEXT, &b->o.name_space, "TEXT",
-		  "the plugins' namespace (default empty; with --name a hash, so\n"
-		  "that plugins of that name from two builds can be loaded)" },
+		  "the plugins' namespace (default: empty; with --name a hash, so that\n"
+		  "plugins of the same name from two builds can be loaded together)" },
 		{ "arch", 0, CLI_SPLIT, &b->o.arch, "ARCH,...|native all",
 		  "GPU architectures: sm_90 (compiled), compute_90 (PTX), native, all\n"
 		  "(default: one for each kind of GPU, and PTX for later ones)" },
@@ -96,8 +96,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "(default: by --arch, else H100 SXM)" },
 		{ "host", 0, CLI_TEXT, &b->o.host, "PROCESSOR|aarch64 x86_64",
 		  "link the library for machines with this processor: aarch64 for\n"
-		  "Jetson (default: this machine's). A cross compiler does it:\n"
-		  "$CC if it is for that processor, else PROCESSOR-linux-gnu-gcc" },
+		  "Jetson (default: this machine's). Needs a cross compiler: $CC if\n"
+		  "it is for that processor, else PROCESSOR-linux-gnu-gcc" },
 		{ "tensorrt", 0, CLI_TEXT, &b->o.tensorrt, CLI_VERSION,
 		  "target version of TensorRT: 8.6, 10.3, 11.1, rtx (default: 10.7 and\n"
 		  "later). Before 10.7 the model has no local functions, and tpat\n"
@@ -108,11 +108,11 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "x:1x3x32,8x3x64,32x3x128: tpat chooses kernels for all three,\n"
 		  "and the printed command contains them" },
 		{ "debug-kernels", 0, CLI_FLAG, &b->o.debug_kernels, NULL,
-		  "let kernels check their positions and print kernel, thread and index\n"
-		  "of those out of bounds, and keep line numbers for debuggers" },
+		  "let kernels check each index, and print kernel, thread and index if\n"
+		  "it is out of bounds; keep line numbers for debuggers" },
 		{ "in-place", 0, CLI_FLAG, &b->o.in_place, NULL,
-		  "let plugins update a tensor in place, such as a cache: an output\n"
-		  "that is an input with some elements replaced may have its memory\n"
+		  "let plugins update tensors such as caches in place: an output that\n"
+		  "is an input with some elements replaced may share its memory\n"
 		  "(TensorRT's aliased inputs)" },
 		{ "split", 0, CLI_FLAG, &b->o.split, NULL, "put each plugin into its own library" },
 		{ "tactics", 0, CLI_NUMBER, &(struct cli_number){ &b->o.tactics, 0, TPAT_MOST_TACTICS }, "N",
@@ -139,10 +139,10 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "force", 0, CLI_FLAG, &b->o.force, NULL,
 		  "replace the output folder even if files in it were edited or added" },
 		{ "dry-run", 0, CLI_FLAG, &b->o.dry_run, NULL, "print the regions, and build nothing" },
-		{ "json", 0, CLI_FLAG, &b->json, NULL, "print a machine-readable report" },
+		{ "json", 0, CLI_FLAG, &b->json, NULL, "print machine-readable output" },
 		{ "explain", 0, CLI_FLAG, &b->o.explain, NULL,
 		  "show how each stage of each plugin is scheduled: the rules\n"
-		  "considered, their estimated times, and why others do not apply" },
+		  "considered, their estimated times, and why the others do not apply" },
 		{ "verbose", 'v', CLI_FLAG, &b->verbose, NULL, "list every plugin and its nodes" },
 		CLI_QUIET,
 		{ "input", 'i', CLI_TEXT, &b->o.model, "FILE", NULL },

@@ -197,18 +197,22 @@ int cli_fix(struct cli *c, int argc, char **argv)
 	const char *what[2] = { NULL };
 	const struct cli_option option[] = {
 		{ "output", 'o', CLI_TEXT, &f.o.output, "FILE", "the rewritten model (default MODEL_tpat.onnx)" },
-		{ "arch", 0, CLI_SPLIT, &f.o.arch, "ARCH,...|native all", "GPU architectures, as for tpat build" },
+		{ "arch", 0, CLI_SPLIT, &f.o.arch, "ARCH,...|native all",
+		  "GPU architectures, as for tpat build: sm_90, native" },
 		{ "gpu", 0, CLI_TEXT, &f.o.gpu, "NAME|native", "choose kernels for this GPU" },
-		{ "tensorrt", 0, CLI_TEXT, &f.o.tensorrt, CLI_VERSION, "the version that refused it: 8.6, 10.3, 11.1" },
+		{ "tensorrt", 0, CLI_TEXT, &f.o.tensorrt, CLI_VERSION,
+		  "the version that refused the model: 8.6, 10.3, 11.1" },
 		{ "shape", 's', CLI_LIST, &f.o.shape, "IN:1x3xHxW", "shape of a model input" },
 		{ "value", 0, CLI_LIST, &f.o.value, "IN=16000", "make a model input a constant" },
 		{ "profile", 0, CLI_LIST, &f.o.profile, "IN:MIN,OPT,MAX",
-		  "minimum, optimum and maximum shape of an input (default: guesses\n"
-		  "from names and places of its axes)" },
+		  "minimum, optimum and maximum shape of an input (default: guessed\n"
+		  "from the names and positions of its axes)" },
 		{ "decompose", 0, CLI_TEXT, &f.o.decompose, "HOW|auto no all",
-		  "replace refused nodes by nodes of TensorRT's own, without a plugin:\n"
-		  "auto (where that is estimated to be no slower), no or all" },
-		{ "device", 'd', CLI_TEXT, &f.device, "DEVICE|cuda emulator cpu", "verify on cuda, emulator or cpu" },
+		  "replace refused nodes by nodes that TensorRT supports, without a\n"
+		  "plugin: auto (if the estimate says that they are no slower), all\n"
+		  "(wherever possible) or no" },
+		{ "device", 'd', CLI_TEXT, &f.device, "DEVICE|cuda emulator cpu",
+		  "verify on cuda, emulator or cpu (default: the first that works here)" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &f.o.workers, 0, CLI_MOST_JOBS }, "N",
 		  "number of threads (default: one per processor)" },
 		{ "force", 0, CLI_FLAG, &f.o.force, NULL,

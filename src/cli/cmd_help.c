@@ -5,7 +5,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 
-enum { COLUMNS = 78, INDENT = 4 };
+enum { COLUMNS = 78, INDENT = 4, COMMANDS = 28 };
 
 const struct cli_command *cli_find_command(const char *name)
 {
@@ -43,14 +43,13 @@ int cli_unknown_command(const char *name, bool or_topic)
 
 /* ---- Text that is broken into lines. */
 
-/* Prints a paragraph of `length` bytes from column `at` on, with `indent` blanks before further lines. */
-static void wrap(FILE *to, const char *text, size_t length, int at, int indent)
+void cli_wrap(FILE *to, const char *text, size_t length, int at, int indent, int columns)
 {
 	bool first = true;
 	for (const char *c = text, *end = text + length; c < end;) {
 		size_t n = strcspn(c, " \n");
 		n = n > (size_t)(end - c) ? (size_t)(end - c) : n;
-		if (!first && at + 1 + (int)n > COLUMNS) {
+		if (!first && at + 1 + (int)n > columns) {
 			fprintf(to, "\n%*s", indent, "");
 			at = indent;
 			first = true;
@@ -61,6 +60,13 @@ static void wrap(FILE *to, const char *text, size_t length, int at, int indent)
 		c += n + (c + n < end);
 	}
 	fputc('\n', to);
+}
+
+/* A paragraph, in lines that are easy to read. */
+static void wrap(FILE *to, const char *text, size_t length, int at, int indent)
+{
+	int columns = cli_columns(to);
+	cli_wrap(to, text, length, at, indent, columns < COLUMNS ? columns : COLUMNS);
 }
 
 static void print_text(const char *text)
@@ -130,12 +136,13 @@ static void print_topics(FILE *to)
 void cli_print_help(FILE *to)
 {
 	const char *bold = cli_style(to, CLI_HEADING), *plain = cli_style(to, CLI_PLAIN);
-	fprintf(to,
-	        "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models\n\n"
-	        "%susage:%s tpat COMMAND ...\n\n",
-	        bold, plain);
-	for (const struct cli_command *k = cli_commands; k->name; k++)
-		fprintf(to, "  %-12s %-12s %s\n", k->name, k->arguments, k->help);
+	static const char about[] = "tpat: CUDA kernels and TensorRT plugins for operators of ONNX models";
+	cli_wrap(to, about, strlen(about), 0, INDENT, cli_columns(to));
+	fprintf(to, "\n%susage:%s tpat COMMAND ...\n\n", bold, plain);
+	for (const struct cli_command *k = cli_commands; k->name; k++) {
+		fprintf(to, "  %-12s %-12s ", k->name, k->arguments);
+		cli_wrap(to, k->help, strlen(k->help), COMMANDS, COMMANDS, cli_columns(to));
+	}
 	fprintf(to, "\ntpat COMMAND --help lists its options.\n");
 	print_topics(to);
 	print_exits(to);

@@ -96,16 +96,16 @@ int cli_kernel(struct cli *c, int argc, char **argv)
 		{ "folder", 'f', CLI_TEXT, &o.folder, "FOLDER",
 		  "the build's folder, NAME.tpat (default: the one that the file is in)" },
 		{ "node", 'n', CLI_TEXT, &o.node, "NODE",
-		  "the plugin whose kernels these are: its name, a node, or an index or\n"
-		  "output in the rewritten model (default: by the file's name)" },
+		  "the plugin whose kernels these are: its name, one of its nodes, or its\n"
+		  "index or output in the rewritten model (default: by the file's name)" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda emulator",
 		  "cuda, cuda:1, emulator (default: the first that works here)" },
 		CLI_INPUTS(o),
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
 		  "sets of random shapes and values (default 3)" },
 		{ "time", 0, CLI_NUMBER, &(struct cli_number){ &o.times, 1, MOST_TIMES }, "N",
-		  "measurements of the first set (default: 50 on a GPU; the\n"
-		  "emulator's times say nothing about one)" },
+		  "number of time measurements, with the first set (default: 50 on a GPU,\n"
+		  "none on the emulator, whose times say nothing about a GPU)" },
 		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER",
 		  "write a .npz file of differing results here (default: the current folder)" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N",

@@ -43,7 +43,8 @@ int cli_list(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "all", 'a', CLI_FLAG, &shown.all, NULL,
-		  "print every node (default: of more than 40, a summary by operator)" },
+		  "print every node (default: if there are more than 40, a summary by\n"
+		  "operator)" },
 		{ "refused", 0, CLI_FLAG, &shown.refused, NULL, "print the nodes that TensorRT refuses" },
 		{ "type", 't', CLI_SPLIT, &shown.type, "TYPE,...", "print the nodes of these operator types" },
 		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "shape of a model input" },
@@ -51,11 +52,11 @@ int cli_list(struct cli *c, int argc, char **argv)
 		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "why", 0, CLI_SPLIT, &o.why, "NODE,...",
 		  "show how each stage of these nodes is scheduled: the rules considered,\n"
-		  "their estimated times, and why others do not apply" },
+		  "their estimated times, and why the others do not apply" },
 		{ "gpu", 0, CLI_TEXT, &o.gpu, "NAME|native",
 		  "with --why: schedule for this GPU: \"A10\", \"orin nx\", native\n(default H100 SXM)" },
 		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION,
-		  "what this version supports: 8.6, 10.3, 11.5, rtx (default: as\n"
+		  "show what this version supports: 8.6, 10.3, 11.5, rtx (default: as\n"
 		  "measured with TensorRT-RTX 1.7, of the TensorRT 11 family)" },
 		{ "engine-report", 0, CLI_TEXT, &o.engine_report, "LOG",
 		  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n"

@@ -38,18 +38,32 @@ struct widths {
 	int label, op;
 };
 
+/* A cell of a column: "no" stands out. */
+static void print_answer(int width, const char *text)
+{
+	bool no = strcmp(text, "no") == 0;
+	printf("  %s%s%s%*s", no ? cli_style(stdout, CLI_ERROR) : "", text, no ? cli_style(stdout, CLI_PLAIN) : "",
+	       width - (int)strlen(text), "");
+}
+
+/* "TensorRT: the reason.", or the reason alone if it names who gives it. */
+static void print_reason(const struct widths *w, const char *who, const char *why)
+{
+	size_t n = strlen(who);
+	bool named = strncmp(why, who, n) == 0 && why[n] == ' ';
+	printf("  %*s  %s%s%s\n", w->label, "", named ? "" : who, named ? "" : ": ", why);
+}
+
 static void print_node(const struct cli *c, struct cli_extents *x, const struct tpat_node *n, const struct widths *w)
 {
-	printf("  %-*s  %-*s  %-8s  %-5s  %s -> %s\n", cli_field(w->label, n->label), n->label,
-	       cli_field(w->op, op_name(c, n)), op_name(c, n), cli_support(n->tensorrt),
-	       n->constant ? "folds"
-	       : n->taken  ? "yes"
-	                   : "no",
-	       cli_shorten(x, n->inputs), cli_shorten(x, n->outputs));
+	printf("  %-*s  %-*s", cli_field(w->label, n->label), n->label, cli_field(w->op, op_name(c, n)), op_name(c, n));
+	print_answer(8, cli_support(n->tensorrt));
+	print_answer(5, n->constant ? "folds" : n->taken ? "yes" : "no");
+	printf("  %s -> %s\n", cli_shorten(x, n->inputs), cli_shorten(x, n->outputs));
 	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why && !n->follows)
-		printf("  %*s  TensorRT: %s\n", w->label, "", n->tensorrt_why);
+		print_reason(w, "TensorRT", n->tensorrt_why);
 	if (!n->taken && *n->why)
-		printf("  %*s  tpat: %s\n", w->label, "", n->why);
+		print_reason(w, "tpat", n->why);
 	if (!n->taken && *n->advice)
 		printf("  %*s        %s\n", w->label, "", n->advice);
 }

@@ -22,10 +22,10 @@ static const struct {
 	[NAMES] = { "-p", "--plugin_name_dict", "JSON",
 	            "names of nodes' plugins, {\"node\": \"plugin\"}, or a file with them" },
 	[DYNAMIC] = { "-dynamic", "--dynamic_bs", "true",
-	              "several batches: the first extent of inputs without another open one" },
-	[MIN] = { "-min", "--min_bs", "N", "its smallest value (default 1)" },
-	[MAX] = { "-max", "--max_bs", "N", "its largest (default 256)" },
-	[OPT] = { "-opt", "--opt_bs", "N", "its usual one (default 128)" },
+	              "dynamic batch: inputs whose only dynamic dimension is the first" },
+	[MIN] = { "-min", "--min_bs", "N", "its minimum (default 1)" },
+	[MAX] = { "-max", "--max_bs", "N", "its maximum (default 256)" },
+	[OPT] = { "-opt", "--opt_bs", "N", "its optimum (default 128)" },
 };
 
 struct request {

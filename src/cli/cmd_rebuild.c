@@ -10,8 +10,8 @@ int cli_rebuild(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		{ "kernel", 'k', CLI_LIST, &o.kernel, "[NODE=]FILE.cu",
-		  "put this edited kernel into the folder first: in place of the text of\n"
-		  "that name, or of the node's plugin; may be repeated" },
+		  "first copy this edited kernel into the folder, over the file of the\n"
+		  "same name or over that of the node's plugin; may be repeated" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &o.workers, 0, CLI_MOST_JOBS }, "N",
 		  "number of threads (default: one per processor)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },

@@ -112,16 +112,18 @@ int cli_run(struct cli *c, int argc, char **argv)
 		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the random values (default 1)" },
 		{ "output", 'o', CLI_TEXT, &o.output, "FILE", "write the outputs to this .npz file" },
 		{ "expect", 'e', CLI_TEXT, &o.expect, "FILE",
-		  "compare the outputs with this .npz, .npy or .pb file, or with a\n"
-		  "folder that has output_0.pb, output_1.pb ...; exit status 1: differ" },
+		  "compare the outputs with this .npz, .npy or .pb file, or with a folder\n"
+		  "of output_0.pb, output_1.pb ...; exit with status 1 if they differ" },
 		{ "tolerance", 0, CLI_TEXT, &tolerance, "0.001",
-		  "relative to an element, and a tenth of it to the tensor's largest\n"
-		  "(default: f64 1e-9, f32 0.001, f16 0.02, bf16 0.05, f8 0.13; integers 0)" },
+		  "allowed difference: this times the element, plus a tenth of this times\n"
+		  "the tensor's largest element (default: f64 1e-9, f32 0.001, f16 0.02,\n"
+		  "bf16 0.05, f8 0.13; integers 0)" },
 		{ "time", 0, CLI_NUMBER, &(struct cli_number){ &o.time, 1, MOST_RUNS }, "N",
 		  "print the median time of N further runs" },
 		{ "cuda-graph", 0, CLI_FLAG, &o.cuda_graph, NULL,
 		  "with --time: also time the launches as one CUDA graph" },
-		{ "profile", 0, CLI_FLAG, &o.profile, NULL, "print the time of each piece and each kernel" },
+		{ "profile", 0, CLI_FLAG, &o.profile, NULL,
+		  "print the time of each part of the model and of each kernel" },
 		{ "profile-out", 0, CLI_TEXT, &o.profile_out, "FILE",
 		  "write these times as trace events, for Perfetto (trace.json)" },
 		{ .name = NULL },

@@ -97,15 +97,15 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input, as for tpat\n"
 		  "build; each is tuned. Unspecified dimensions default to 64" },
-		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as in the build that will use the results" },
+		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as for the tpat build that will use the results" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda cpu", "cuda, cuda:1, cpu (default cuda)" },
 		{ "devices", 0, CLI_SPLIT, &devices, "0-3,6",
-		  "tune on these devices at once, a process on each; their results\n"
-		  "are joined in the database" },
+		  "tune on these devices at once, with one process for each, and join\n"
+		  "their results in the database" },
 		{ "shard", 0, CLI_TEXT, &shard, "I/N",
 		  "tune part I of N, counted from 0, into a database of its own,\n"
-		  "FILE.I-of-N.db; tpat db merge joins all of them. By default as\n"
-		  "mpirun, srun or a Slurm job array started this process" },
+		  "FILE.I-of-N.db; tpat db merge joins them (default: the part for\n"
+		  "which mpirun, srun or a Slurm job array started this process)" },
 		{ "budget", 'b', CLI_TIME, &o.seconds, "TIME",
 		  "time per distinct program, all its shapes together: 90s, 2m\n(default 60s)" },
 		{ "trials", 0, CLI_NUMBER, &(struct cli_number){ &o.trials, 0, CLI_MOST_TRIALS }, "N",

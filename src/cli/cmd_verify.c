@@ -71,13 +71,13 @@ int cli_verify(struct cli *c, int argc, char **argv)
 		{ "lib", 'l', CLI_TEXT, &o.library, "LIBRARY",
 		  "the plugin library (default: the one built with the model)" },
 		{ "node", 'n', CLI_SPLIT, &o.node, "NODE,...",
-		  "only these plugins: by their names, or by node as for tpat build" },
+		  "only these plugins: by name, or by one of their nodes as for tpat build" },
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda emulator cpu",
 		  "cuda, cuda:1, emulator, cpu (default: the first that works here)" },
 		CLI_INPUTS(o),
 		{ "runs", 0, CLI_NUMBER, &(struct cli_number){ &o.runs, 1, 1000 }, "N",
-		  "sets of random shapes and values per plugin (default 3; 1 for a\n"
-		  "plugin of fixed shapes that takes more than 3e7 operations)" },
+		  "sets of random shapes and values per plugin (default 3, or 1 if its\n"
+		  "shapes are constant and it takes more than 3e7 operations)" },
 		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION,
 		  "call the library as this version does: 8.6, 10.3 (default: 11)" },
 		{ "dump", 0, CLI_TEXT, &o.dump, "FOLDER",

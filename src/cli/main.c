@@ -11,11 +11,11 @@
 static int version(struct cli *c, int argc, char **argv);
 
 const struct cli_command cli_commands[] = {
-	{ "fix", "MODEL [LOG]", "replace the nodes that TensorRT refused, and verify them; or explain its log",
+	{ "fix", "MODEL [LOG]", "replace the nodes that TensorRT refused, and verify the result; or explain its log",
 	  cli_fix },
 	{ "build", "MODEL", "generate plugins for selected nodes, and a model that uses them", cli_build },
 	{ "list", "MODEL", "list a model's nodes: types, and support by TensorRT and tpat", cli_list },
-	{ "report", "MODEL", "write what a build makes of a model as an HTML page to read", cli_report },
+	{ "report", "MODEL", "write an HTML page that shows what a build would make of a model", cli_report },
 	{ "run", "MODEL", "run a whole model with tpat's own kernels, without TensorRT", cli_run },
 	{ "verify", "MODEL", "run a rewritten model's plugins and compare them with the original nodes", cli_verify },
 	{ "deploy", "MODEL", "print the commands, configuration or program that run a rewritten model", cli_deploy },

@@ -21,10 +21,35 @@ const char *cli_words(const struct cli_option *o)
 	return words ? words + 1 : NULL;
 }
 
+/* A row of the help. Terminals that are too narrow for the text's own lines get others. */
+static void print_option(const char *names, const char *help)
+{
+	enum { AT = 33, WIDEST = 107, LEAST = 40, NARROW = 8 };
+	int columns = cli_columns(stdout);
+	if (columns < AT + LEAST) { /* the text goes below the names */
+		printf("  %s\n%*s", names, NARROW, "");
+		cli_wrap(stdout, help, strlen(help), NARROW, NARROW, columns);
+		return;
+	}
+	printf("  %-30s ", names);
+	if (columns < WIDEST) {
+		cli_wrap(stdout, help, strlen(help), AT, AT, columns);
+		return;
+	}
+	for (; *help; help++)
+		if (*help == '\n')
+			printf("\n%*s", AT, "");
+		else
+			putchar(*help);
+	putchar('\n');
+}
+
 static void print_help(const struct cli *c, const struct cli_option *option)
 {
-	printf("tpat %s: %s\n\n%susage:%s tpat %s %s [OPTION ...]\n\n", c->command->name, c->command->help,
-	       cli_style(stdout, CLI_HEADING), cli_style(stdout, CLI_PLAIN), c->command->name, c->command->arguments);
+	int at = printf("tpat %s: ", c->command->name);
+	cli_wrap(stdout, c->command->help, strlen(c->command->help), at, at, cli_columns(stdout));
+	printf("\n%susage:%s tpat %s %s [OPTION ...]\n\n", cli_style(stdout, CLI_HEADING), cli_style(stdout, CLI_PLAIN),
+	       c->command->name, c->command->arguments);
 	for (const struct cli_option *o = option; o->name; o++) {
 		char names[64], letter[8] = "    ";
 		if (!o->help)
@@ -34,15 +59,9 @@ static void print_help(const struct cli *c, const struct cli_option *option)
 		snprintf(names, sizeof names, "%s--%s%s%.*s", letter, o->name,
 		         o->kind == CLI_FLAG || o->kind == CLI_MODE ? "" : " ", cli_placeholder(o),
 		         o->kind == CLI_FLAG ? "" : o->value);
-		printf("  %-30s ", names);
-		for (const char *h = o->help; *h; h++)
-			if (*h == '\n') /* indents further lines like the first */
-				printf("\n%33s", "");
-			else
-				putchar(*h);
-		putchar('\n');
+		print_option(names, o->help);
 	}
-	printf("  %-30s print this text\n", "-h, --help");
+	print_option("-h, --help", "print this text");
 }
 
 static int unknown(const struct cli *c, const struct cli_option *option, const char *name)

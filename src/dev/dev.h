@@ -137,7 +137,7 @@ int dev_cpu_open(struct dev **out, struct err *e);
 int dev_cpu_compile(struct dev_code *out, int arch, const struct dev_source *s, char **log, struct arena *a,
                     struct err *e);
 
-/* The emulator of CUDA. Compiled by $CXX or g++; ERR_DEVICE if there is no such compiler. */
+/* The CUDA emulator. Compiled by $CXX or g++; ERR_DEVICE if there is no such compiler. */
 int dev_emulator_open(struct dev **out, struct err *e);
 
 /* A device of architecture `arch` that allocates host memory; compiles and launches do nothing, every time is 0. */

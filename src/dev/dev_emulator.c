@@ -236,7 +236,7 @@ int dev_emulator_open(struct dev **out, struct err *e)
 		.tensor_map = tensor_map,
 		.close = close_emulator,
 	};
-	snprintf(x->dev.props.name, sizeof x->dev.props.name, "the emulator of CUDA");
+	snprintf(x->dev.props.name, sizeof x->dev.props.name, "the CUDA emulator");
 	*out = &x->dev;
 	return 0;
 }
