@@ -136,13 +136,16 @@ build/fuzz/%: tests/fuzz/%.c FORCE
 # build/bench/launch: what an enqueue costs, on a GPU. build/tools/operators: the page of operators, written from their
 # definitions and from the results of ONNX's node tests. tools/faq.py: the page of error texts, from TensorRT's table of them.
 .PHONY: docs
-docs: $(B)/tools/operators $(B)/tests/nodes/node_test | $(SETUP_TEST)
+docs: $(B)/tpat $(B)/tools/operators $(B)/tests/nodes/node_test | $(SETUP_TEST)
 	$(Q)build/venv/bin/python tests/nodes/export.py build/nodes
 	-$(Q)$(B)/tests/nodes/node_test --table $(B)/tests/docs.tsv build/nodes/index.tsv >/dev/null
 	$(Q)$(B)/tools/operators $(B)/tests/docs.tsv build/nodes/operators.tsv tests/nodes/not_in_cuda.tsv >docs/operators.md.new
 	$(Q)mv docs/operators.md.new docs/operators.md
 	$(Q)python3 tools/faq.py >docs/faq.md.new
 	$(Q)mv docs/faq.md.new docs/faq.md
+	$(Q)build/venv/bin/python examples/quantized.py examples/quantized.onnx
+	$(Q)python3 tools/terminal.py $(B)/tpat >docs/terminal.svg.new
+	$(Q)mv docs/terminal.svg.new docs/terminal.svg
 
 # From a model as published to a verified rewritten one. ddddocr is an OCR package; its quantised model holds operators
 # that TensorRT refuses.
