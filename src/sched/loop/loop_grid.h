@@ -90,7 +90,10 @@ int grid_taken(const struct grid_loop *g, const struct grid_shape *s, const stru
 int grid_registers(const struct grid_loop *g, const struct grid_shape *s);
 int64_t grid_shared_bytes(const struct grid_loop *g, const struct grid_shape *s);
 /* True if a block has an array of its own elements of buffer id. `alone`: a block with all units. */
-bool grid_has_own(const struct grid_loop *g, bool alone, int id);
+static inline bool grid_has_own(const struct grid_loop *g, bool alone, int id)
+{
+	return g->kept[id] || (alone && g->published[id]);
+}
 
 /* Emits the body of a kernel of p, which may be a copy of the program of `g`. words: the published elements as u64, all
  * zero when the kernel starts; null in blocks with all units. */

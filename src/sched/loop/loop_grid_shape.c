@@ -124,11 +124,6 @@ int grid_registers(const struct grid_loop *g, const struct grid_shape *s)
 	return kept + used;
 }
 
-bool grid_has_own(const struct grid_loop *g, bool alone, int id)
-{
-	return g->kept[id] || (alone && g->published[id]);
-}
-
 int64_t grid_shared_bytes(const struct grid_loop *g, const struct grid_shape *s)
 {
 	int64_t bytes = 0;
