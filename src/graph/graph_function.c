@@ -8,7 +8,7 @@ struct names {
 
 bool graph_needs_apart(const struct graph *g, const struct graph_value *v)
 {
-	return v->captured && onnx_opset(g->model, "") >= 6; /* before, Abs was for floats only */
+	return v->captured && onnx_opset(g->model, "") >= 6; /* before, Abs and Neg were for floats only */
 }
 
 /* A copy of the initializer that shares its bytes, which may be external data. */
@@ -49,12 +49,14 @@ static int read_edge(struct graph *g, struct graph_function_body *body, const st
 {
 	struct onnx_model *m = g->model;
 	const char *from = edge;
+	Onnx__NodeProto *apart[2];
 
 	if (v->exchanged)
 		return graph_exchange_read(g, body, v, edge, e);
 	if (graph_needs_apart(g, v)) {
 		from = onnx_name_unique(m, edge);
-		vec_push(g->arena, body, graph_apart_new(m, edge, from));
+		for (int i = 0, n = graph_apart_new(m, apart, edge, from, v->type); i < n; i++)
+			vec_push(g->arena, body, apart[i]);
 	}
 	vec_push(g->arena, body, graph_cast_new(m, from, v->name, v->type));
 	return 0;

@@ -176,12 +176,14 @@ static int add_plugin(struct rewrite *w, int i)
 	vec_push(a, &w->nodes, plugin_node(w, i));
 	vec_each (v, &r->outputs) {
 		const char *edge = edge_of(w, *v);
+		Onnx__NodeProto *apart[2];
 
 		if (!has_edge(w, *v) || !read_outside(w, *v))
 			continue;
 		if (graph_needs_apart(w->g, *v)) {
 			edge = onnx_name_unique(w->m, edge);
-			vec_push(a, &w->nodes, graph_apart_new(w->m, edge_of(w, *v), edge));
+			for (int k = 0, n = graph_apart_new(w->m, apart, edge_of(w, *v), edge, (*v)->type); k < n; k++)
+				vec_push(a, &w->nodes, apart[k]);
 		}
 		vec_push(a, &w->nodes, graph_cast_new(w->m, edge, (*v)->name, (*v)->type));
 	}

@@ -325,6 +325,37 @@ static void rewritten(void)
 	onnx_model_free(m);
 }
 
+/* An INT64 that a branch captures is INT32 at the edge for TensorRT 8.6: the nodes between the casts keep its sign. */
+static void signs(void)
+{
+	struct onnx_model *m = model(8, 16);
+	struct graph_selection s = { .names = 1, .name = (const char *[]){ "y" } };
+	struct graph_plugin plugin[1] = { { "plugin_if", NULL, 0 } };
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_I64), *other = body(m, "else", "t", TYPE_I64);
+	const Onnx__FunctionProto *f;
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "c", TYPE_BOOL, "");
+	input(m, "i", TYPE_I64, "N");
+	output(m, "y", TYPE_I64, "N");
+	add(m, then, "Sign", "i", "t");
+	add(m, other, "Identity", "i", "t");
+	branches(m, node(m, "If", "c", "y"), then, other);
+	g = graph_of(m, &(struct graph_options){ .version = "8.6" });
+	CHECK(graph_select(&r, g, &s, &e) == 0 && r.n == 1);
+	CHECK(graph_rewrite(g, &r, plugin, NULL, &e) == 0);
+	graph_free(g);
+	f = onnx_function_find(m, "tpat", "plugin_if", NULL);
+	CHECK(f && f->n_node == 1 + 3 + 1 + 1); /* c: Cast; i: Neg, Neg, Cast; If; Cast */
+	CHECK_STR(f->node[1]->op_type, "Neg");
+	CHECK_STR(f->node[2]->op_type, "Neg");
+	CHECK_STR(f->node[2]->input[0], f->node[1]->output[0]);
+	CHECK_STR(f->node[3]->input[0], f->node[2]->output[0]);
+	onnx_model_free(m);
+}
+
 /* ---- Local functions. */
 
 /* The attribute `name` of the node is the function's `of`. */
@@ -622,6 +653,7 @@ int main(void)
 	extents();
 	ranks();
 	rewritten();
+	signs();
 	functions_in_branches();
 	graph_handed_on();
 	own_opset();
