@@ -197,9 +197,12 @@ static int check_versions(const Onnx__ModelProto *p, struct err *e)
 		if (o->version <= 0)
 			rc = err_set(e, ERR_MODEL, "the opset of domain \"%s\" has version %lld.", domain,
 			             (long long)o->version);
-		else if (other && other->version != o->version)
-			rc = err_set(e, ERR_MODEL, "the domain \"%s\" is imported with two versions, %lld and %lld.",
-			             *domain ? domain : "ai.onnx", (long long)other->version, (long long)o->version);
+		else if (other && other->version > o->version) {
+			err_set(e, ERR_MODEL, "the domain \"%s\" is imported with two versions, %lld and then %lld.",
+			        *domain ? domain : "ai.onnx", (long long)other->version, (long long)o->version);
+			rc = err_advise(e,
+			                "ONNX means the higher one, ONNX Runtime the last one: remove the wrong one.");
+		}
 		map_put(&seen, domain, o);
 	}
 	arena_free(scratch);

@@ -118,6 +118,25 @@ static char **copy_names(struct onnx_model *m, const char *const *name, int n)
 	return out;
 }
 
+static void import_in_function(struct onnx_model *m, Onnx__FunctionProto *f, const char *domain)
+{
+	for (size_t i = 0; i < f->n_opset_import; i++)
+		if (strcmp(f->opset_import[i]->domain, onnx_domain(domain)) == 0)
+			return;
+	onnx_array_push(m, &f->opset_import, &f->n_opset_import,
+	                onnx_opset_new(m, onnx_domain(domain), onnx_opset(m, domain)));
+}
+
+/* ONNX Runtime knows ONNX's domain in functions only as "". */
+static int drop_alias(void *arg, ProtobufCMessage *message)
+{
+	Onnx__NodeProto *node = (Onnx__NodeProto *)message;
+	(void)arg;
+	if (node->domain && !*onnx_domain(node->domain))
+		node->domain = NULL;
+	return 0;
+}
+
 Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain, const char *name,
                                        const char *const *input, int inputs, const char *const *output, int outputs,
                                        Onnx__NodeProto *const *node, int nodes)
@@ -134,13 +153,11 @@ Onnx__FunctionProto *onnx_function_new(struct onnx_model *m, const char *domain,
 	f->n_node = (size_t)nodes;
 	for (int i = 0; i < nodes; i++)
 		f->node[i] = node[i];
-	for (size_t i = 0; i < m->proto->n_opset_import; i++) {
-		const Onnx__OperatorSetIdProto *o = m->proto->opset_import[i];
-		onnx_array_push(m, &f->opset_import, &f->n_opset_import,
-		                onnx_opset_new(m, onnx_text(o->domain), o->version));
-	}
+	for (size_t i = 0; i < m->proto->n_opset_import; i++)
+		import_in_function(m, f, m->proto->opset_import[i]->domain);
 	if (!m->proto->n_opset_import && onnx_opset(m, ""))
-		onnx_array_push(m, &f->opset_import, &f->n_opset_import, onnx_opset_new(m, "", onnx_opset(m, "")));
+		import_in_function(m, f, "");
+	onnx_visit(&f->base, &onnx__node_proto__descriptor, drop_alias, NULL);
 	return f;
 }
 

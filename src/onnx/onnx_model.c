@@ -101,12 +101,16 @@ void onnx_model_free(struct onnx_model *m)
 	arena_free(m->arena);
 }
 
+/* Of a domain imported twice, as "" and "ai.onnx" can be, ONNX takes the higher version. */
 static const Onnx__OperatorSetIdProto *find_import(const struct onnx_model *m, const char *domain)
 {
-	for (size_t i = 0; i < m->proto->n_opset_import; i++)
-		if (strcmp(onnx_domain(m->proto->opset_import[i]->domain), onnx_domain(domain)) == 0)
-			return m->proto->opset_import[i];
-	return NULL;
+	const Onnx__OperatorSetIdProto *found = NULL;
+	for (size_t i = 0; i < m->proto->n_opset_import; i++) {
+		const Onnx__OperatorSetIdProto *o = m->proto->opset_import[i];
+		if (strcmp(onnx_domain(o->domain), onnx_domain(domain)) == 0 && (!found || o->version > found->version))
+			found = o;
+	}
+	return found;
 }
 
 int64_t onnx_opset(const struct onnx_model *m, const char *domain)

@@ -1,5 +1,5 @@
 /* Lookups in a graph, its attributes, the structural check, and edits. */
-#include "onnx/onnx.h"
+#include "onnx/onnx_internal.h"
 #include "onnx_make.h"
 
 #include "test.h"
@@ -300,6 +300,29 @@ static void test_functions(void)
 	expect_check(m, "the function gives out \"nothing\"", "");
 }
 
+/* Of ONNX's own domain under both names the higher version counts, unless the lower one is last. A function has only
+ * "", since ONNX Runtime does not know "ai.onnx" there. */
+static void test_alias(void)
+{
+	struct onnx_model *m = onnx_model_empty(8, 13, "g");
+	Onnx__NodeProto *node = onnx_node_new(m, "", "Relu", NULL);
+	const char *in = "x", *out = "y";
+	Onnx__FunctionProto *f;
+
+	onnx_array_push(m, &m->proto->opset_import, &m->proto->n_opset_import, onnx_opset_new(m, "ai.onnx", 17));
+	node->domain = (char *)"ai.onnx";
+	onnx_node_input(m, node, in);
+	onnx_node_output(m, node, out);
+	CHECK_INT(onnx_opset(m, ""), 17);
+	f = onnx_function_new(m, "tpat", "F", &in, 1, &out, 1, &node, 1);
+	CHECK_INT(f->n_opset_import, 1);
+	CHECK_STR(f->opset_import[0]->domain, "");
+	CHECK_INT(f->opset_import[0]->version, 17);
+	CHECK_STR(onnx_text(f->node[0]->domain), "");
+	m->proto->opset_import[1]->version = 11;
+	expect_check(m, "imported with two versions, 13 and then 11", "remove the wrong one");
+}
+
 /* Adding thousands of nodes must not copy the array each time, and sorting them must not be quadratic. */
 static void test_many(void)
 {
@@ -331,6 +354,7 @@ int main(void)
 	test_structure();
 	test_drop_unused();
 	test_functions();
+	test_alias();
 	test_many();
 	arena_free(scratch);
 	return test_done();
