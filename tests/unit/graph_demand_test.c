@@ -181,6 +181,27 @@ static void channels(void)
 	onnx_model_free(m);
 }
 
+/* Before opset 14 a model for inference may list the statistics as outputs. */
+static void listed_statistics(void)
+{
+	struct onnx_model *m;
+	struct graph *g;
+
+	for (int opset = 13; opset < 15; opset++) {
+		m = model(8, opset);
+		input(m, "x", TYPE_F32, "N 3 H");
+		for (const char *name = "stuv"; *name; name++)
+			input(m, (char[]){ *name, 0 }, TYPE_F32, "3");
+		output(m, "y", TYPE_F32, "? ? ?");
+		node(m, "BatchNormalization", "x s t u v", "y m w n k");
+		g = graph_of(m, NULL);
+		CHECK(!g->nodes.at[0].why == (opset < 14));
+		CHECK_STR(type_of(g, "w"), opset < 14 ? "f32[3]" : "?");
+		graph_free(g);
+		onnx_model_free(m);
+	}
+}
+
 /* GatherElements: the indices' other axes may be shorter than the data's. */
 static void elements(void)
 {
@@ -359,6 +380,7 @@ int main(void)
 	broadcast();
 	product();
 	channels();
+	listed_statistics();
 	elements();
 	scale();
 	sizes();

@@ -2,7 +2,8 @@
  * (axis 1). With training_mode they are those of x over all other axes, and
  *   running_mean = momentum * mean + (1 - momentum) * mean of x, running_var likewise.
  * Source: ONNX, operator BatchNormalization, opsets 1 to 15. Before opset 14 only inference, whatever the value of
- * is_test; `spatial` 0 (until 8) gives every element of a sample its own parameters. */
+ * is_test and whatever outputs are listed, as in ONNX Runtime: the statistics stay as they are; `spatial` 0 (until 8)
+ * gives every element of a sample its own parameters. */
 #include "ops/lower/reduction.h"
 
 /* momentum * old + (1 - momentum) * current, in old's type. */
@@ -14,6 +15,17 @@ static struct value running(struct lower *l, const char *name, struct value old,
 
 	return lower_map(l, name, value_type(old), &s,
 	                 add(mul(before, with(now, momentum)), mul(now, with(now, 1 - momentum))));
+}
+
+/* Before opset 14 models for inference list the statistics, too, and read none. */
+static int unchanged(struct lower *l, int i, struct value old)
+{
+	struct space s = space_of(l, old);
+
+	if (l->opset >= 14)
+		return lower_fail(l, ERR_MODEL, "it has output number %d, but no training_mode.", i + 1);
+	lower_output(l, i, lower_map(l, NULL, value_type(old), &s, at(old, &s)));
+	return 0;
 }
 
 static int lower(struct lower *l)
@@ -32,10 +44,7 @@ static int lower(struct lower *l)
 			                  i + 1, value_rank(lower_input(l, i)));
 	for (int i = 1; i < l->outputs; i++)
 		if (l->wanted[i] && !training)
-			return lower_fail(l, ERR_UNSUPPORTED,
-			                  "it is used for training (output number %d); only inference and "
-			                  "training_mode of opset 14 can be taken.",
-			                  i + 1);
+			TRY(unchanged(l, i, i % 2 ? mean : var));
 	if (rank == 1) { /* one channel */
 		space_push(l, &s, idx(l, 1));
 		channel = 1;
