@@ -181,7 +181,7 @@ static int build(struct cli *c, struct fix *f)
 		                        f->nodes, "refused", f->refused, "left", f->left, "output", model, "script",
 		                        f->script, "plugins", 0, "plain", r->plains));
 	status = r->plugins ? verify(c, f, model) : 0;
-	if (!f->json)
+	if (!f->json && status == 0)
 		printf("next      sh %s%s\n", str_shell_path(c->arena, f->script),
 		       guessed ? "   (the shapes in it are guesses: check them)" : "");
 	if (f->left)
@@ -189,6 +189,14 @@ static int build(struct cli *c, struct fix *f)
 		         f->left == 1 ? "" : "s", f->left == 1 ? "s" : "", f->left == 1 ? "it is" : "they are",
 		         str_shell_path(c->arena, f->o.model));
 	return status ? status : f->left ? -TPAT_UNSUPPORTED : 0;
+}
+
+/* A wrong name is found before the build, not after it. */
+static bool is_device(const char *name)
+{
+	if (strncmp(name, "cuda", 4) == 0 && (!name[4] || (name[4] == ':' && name[5])))
+		return name[4 + strspn(name + 4, ":0123456789")] == 0;
+	return strcmp(name, "emulator") == 0 || strcmp(name, "cpu") == 0;
 }
 
 int cli_fix(struct cli *c, int argc, char **argv)
@@ -224,6 +232,9 @@ int cli_fix(struct cli *c, int argc, char **argv)
 	int status = cli_parse(c, option, argc, argv, what, 1, 2);
 	if (status >= 0)
 		return status;
+	if (f.device && !is_device(f.device))
+		return cli_usage("Devices are cuda (the first GPU), cuda:1 (the second), emulator and cpu.",
+		                 "There is no device \"%s\".", f.device);
 	f.o.model = what[0];
 	f.log = what[1];
 	f.o.automatic = true;

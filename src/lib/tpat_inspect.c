@@ -137,8 +137,10 @@ static int run(struct tpat *t, void *arg)
 	TRY(file_check(c->library, &t->err));
 	TRY(machine_check(c->library, &t->err));
 	x->handle = dlopen(file_absolute(a, c->library), RTLD_NOW | RTLD_LOCAL);
-	if (!x->handle)
-		return err_set(&t->err, ERR_MODEL, "%s cannot be opened as a library: %s.", c->library, dlerror());
+	if (!x->handle) {
+		err_set(&t->err, ERR_MODEL, "%s cannot be opened as a library: %s.", c->library, dlerror());
+		return err_advise(&t->err, "Give a library that tpat build wrote: libtpat_<model>.so.");
+	}
 	const struct tpat_rt_library *l = dlsym(x->handle, "tpat_library");
 	if (!l) {
 		err_set(&t->err, ERR_MODEL, "%s is not a library that tpat made: it has no tpat_library.", c->library);

@@ -16,3 +16,8 @@ tpat fix $MODELS/small.onnx none.txt
 echo "exit $?"
 tpat fix missing.onnx
 echo "exit $?"
+tpat fix $MODELS/small.onnx log.txt --device tpu -o other.onnx
+echo "exit $?"
+tpat fix $MODELS/small.onnx log.txt --device cuda:x -o other.onnx
+echo "exit $?"
+ls other* 2>/dev/null
