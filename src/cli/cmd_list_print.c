@@ -131,12 +131,19 @@ static struct group *group_of(const struct cli *c, struct groups *groups, const 
 	return &groups->at[groups->n - 1];
 }
 
-/* Refused operators come first, then the frequent ones. */
+static bool is_fine(const struct group *g)
+{
+	return !g->refused && !g->partly && !g->lacked;
+}
+
+/* Refused operators come first, then others that something lacks, then the frequent ones. */
 static int compare(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 	if (x->refused != y->refused)
 		return y->refused - x->refused;
+	if (is_fine(x) != is_fine(y))
+		return is_fine(x) - is_fine(y);
 	if (x->nodes != y->nodes)
 		return y->nodes - x->nodes;
 	return strcmp(x->op, y->op);
@@ -148,25 +155,54 @@ static const char *count(const struct cli *c, int n)
 	return n ? arena_printf(c->arena, "%d", n) : "-";
 }
 
+/* The operators that nothing lacks, which matter least: a row each if they are few, else one paragraph. `unknown`: tpat
+ * cannot tell whether it supports some of their nodes. */
+static void print_others(const struct cli *c, const struct groups *groups, int first, int width, bool unknown)
+{
+	enum { MOST_ROWS = 8, MOST_NAMES = 24 };
+	int left = groups->n - first;
+	if (left <= MOST_ROWS) {
+		for (int i = first; i < groups->n; i++)
+			printf("  %-*s  %5d  %16s  %11s  %10s\n", cli_field(width, groups->at[i].op), groups->at[i].op,
+			       groups->at[i].nodes, "-", "-", "-");
+		return;
+	}
+	int at = printf("  %d other operators%s:", left, unknown ? "" : ", which TensorRT and tpat support");
+	for (int i = first; i < groups->n && i < first + MOST_NAMES; i++) {
+		const char *name = arena_printf(c->arena, " %s %d%s", groups->at[i].op, groups->at[i].nodes,
+		                                i + 1 < groups->n ? "," : "");
+		if (at + (int)strlen(name) > cli_columns(stdout))
+			at = printf("\n   ") - 1;
+		at += printf("%s", name);
+	}
+	printf("%s\n", left > MOST_NAMES ? " ..." : "");
+}
+
+/* The operators that something lacks, then the others. Nodes after one that tpat lacks are not counted as lacked. */
 static void print_operators(const struct cli *c, const struct tpat_list *l)
 {
 	struct groups groups = { 0 };
-	int width = 8;
+	int width = 8, first = 0;
+	bool unknown = false;
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
 		struct group *g = group_of(c, &groups, op_name(c, n), "");
 		g->nodes++;
 		g->refused += n->tensorrt == TPAT_TRT_NO;
 		g->partly += n->tensorrt == TPAT_TRT_PARTLY;
-		g->lacked += !n->taken;
+		g->lacked += !n->taken && !*n->after;
+		unknown |= !n->taken && *n->after;
 		width = cli_wider(width, g->op);
 	}
 	qsort(groups.at, (size_t)groups.n, sizeof *groups.at, compare);
 	printf("\n  %s%-*s  nodes  TensorRT refuses  only partly  tpat lacks%s\n", cli_style(stdout, CLI_HEADING),
 	       width, "operator", cli_style(stdout, CLI_PLAIN));
-	vec_each (g, &groups)
+	for (; first < groups.n && !is_fine(&groups.at[first]); first++) {
+		const struct group *g = &groups.at[first];
 		printf("  %-*s  %5d  %16s  %11s  %10s\n", cli_field(width, g->op), g->op, g->nodes,
 		       count(c, g->refused), count(c, g->partly), count(c, g->lacked));
+	}
+	print_others(c, &groups, first, width, unknown);
 }
 
 /* The reason without the names in it: nodes that are refused alike share it. */

@@ -42,15 +42,25 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 	                    type_info(v->type)->onnx_name, g->engine->lack(g->version, v->type, advice, a));
 }
 
+/* Returns the node that makes a value, which a body may read from a graph around it: *g becomes the node's graph. Null:
+ * an input or a constant. */
+static const struct graph_node *maker_of(const struct graph **g, const struct graph_value *v)
+{
+	for (; v->producer < 0 && v->outside; v = v->outside)
+		*g = (*g)->outer;
+	return v->producer >= 0 ? &(*g)->nodes.at[v->producer] : NULL;
+}
+
 /* Returns the first unsupported node that leaves a shape of this one's inputs unknown; null: none does. */
 static const struct graph_node *cause_of(const struct graph *g, const struct graph_node *n)
 {
 	if (n->known)
 		return NULL;
 	vec_each (v, &n->reads) {
-		const struct graph_node *before = (*v)->producer >= 0 ? &g->nodes.at[(*v)->producer] : NULL;
+		const struct graph *around = g;
+		const struct graph_node *before = maker_of(&around, *v);
 		if (before && !before->known && ((*v)->rank < 0 || !(*v)->type)) {
-			const struct graph_node *first = cause_of(g, before);
+			const struct graph_node *first = cause_of(around, before);
 			return first ? first : before;
 		}
 	}

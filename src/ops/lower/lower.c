@@ -83,8 +83,8 @@ unknown:
 	lower_fail(l, ERR_UNSUPPORTED, "the value of input \"%s\" is not known at build time, and shapes depend on it.",
 	           input_name(l, i));
 	return err_advise(l->err,
-	                  "Make it a constant of the model (fix the input shapes and fold constants), or keep this "
-	                  "node outside the engine.");
+	                  "Fix the shapes of the model's inputs (--shape), make this input a constant of the model, or "
+	                  "keep this node outside the engine.");
 }
 
 int lower_extents(struct lower *l, int i, struct exprs *out)
