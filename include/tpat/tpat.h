@@ -200,8 +200,10 @@ struct tpat_build_options {
 	                                model */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": minimum, optimum, maximum */
 	bool split;                  /* each plugin in a library of its own */
-	bool keep_types;    /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
-	bool any_types;     /* accept types that TensorRT lacks */
+	bool keep_types; /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
+	bool any_types;  /* accept types that TensorRT lacks */
+	struct tpat_strings format; /* "HWC8", "CHW32": formats in which plugins also take and give their tensors, so
+	                               that TensorRT need not reformat them. Each has kernels of its own */
 	bool in_place;      /* an output that is an input with some elements replaced, such as a cache's update, may
 	                       have the input's memory: for TensorRT's aliased inputs. Also for inputs of the model,
 	                       which the caller then finds changed */
@@ -227,13 +229,14 @@ struct tpat_build_options {
 	void (*dump)(void *user, const char *pass, const char *text);
 	void *user;
 };
-enum { TPAT_BUILD_VERSION = 10, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
+enum { TPAT_BUILD_VERSION = 11, TPAT_TACTICS = 2, TPAT_MOST_TACTICS = 8 };
 #define TPAT_BUILD_OPTIONS ((struct tpat_build_options){ .version = TPAT_BUILD_VERSION })
 
 struct tpat_plugin {
 	const char *name, *version, *name_space, *hash, *about;
 	struct tpat_strings nodes; /* labels of the nodes or regions it replaces */
 	int kernels, tactics;
+	const char *formats;     /* in which it also takes its tensors: "HWC8, CHW32"; null: row-major only */
 	const char *decisions;   /* schedule of the first tactic, as in the database: "0 map@1 width=4" */
 	double tuned_ns;         /* measured time of its decisions from the database; 0: the cost model decided */
 	const char *tuned_shape; /* the measured extents ("8,768") */

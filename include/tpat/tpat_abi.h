@@ -367,4 +367,41 @@ static inline int trt_form(int32_t version)
 	return version >= 8500 && version < 10000 ? 8 : 0;
 }
 
+/* How a TensorFormat stores a tensor. The channels are the axis `axis`, counted from the end, padded to a multiple of
+ * `block`. They are the last axis in memory; or, if `inner`, only those of a block are. */
+struct trt_layout {
+	int8_t axis, block, inner; /* axis 0: the format is not known here */
+};
+static inline struct trt_layout trt_layout_of(int32_t format)
+{
+	static const struct trt_layout layout[] = {
+		{ 0, 0, 0 },  { 3, 2, 1 }, { 3, 8, 0 }, { 3, 4, 1 }, { 3, 16, 1 }, { 3, 32, 1 }, { 4, 8, 0 },
+		{ 4, 32, 1 }, { 3, 1, 0 }, { 0, 0, 0 }, { 0, 0, 0 }, { 3, 16, 0 }, { 4, 1, 0 },
+	};
+	return format >= 0 && format < (int32_t)(sizeof layout / sizeof *layout) ? layout[format] : layout[0];
+}
+
+/* Replaces extents by those in memory; an unknown one stays -1. Returns the new rank; -1: no such tensor can have the
+ * format. */
+static inline int32_t trt_stored(int64_t *dim, int32_t rank, int32_t format)
+{
+	const struct trt_layout l = trt_layout_of(format);
+	int32_t c = rank - l.axis;
+
+	if (format == 0)
+		return rank;
+	if (!l.axis || c < 0 || rank + l.inner > TRT_MAX_DIMS)
+		return -1;
+	int64_t channels = dim[c], blocks = channels < 0 ? -1 : (channels + l.block - 1) / l.block;
+	if (l.inner) {
+		dim[c] = blocks;
+		dim[rank] = l.block;
+		return rank + 1;
+	}
+	for (int32_t d = c; d < rank - 1; d++)
+		dim[d] = dim[d + 1];
+	dim[rank - 1] = blocks < 0 ? -1 : blocks * l.block;
+	return rank;
+}
+
 #endif

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TPAT_RT_VERSION 10
+#define TPAT_RT_VERSION 11
 
 /* Limits: extents of a tensor (TensorRT's), arguments of a kernel (4 KiB of them, CUDA's). */
 #define TPAT_RT_MAX_RANK 8
@@ -80,6 +80,8 @@ struct tpat_rt_tensor {
 	                     tensor is between two plugins. Elements of less than a byte make the last extent smaller */
 	int32_t replaces; /* outputs: number, from 1, of the input whose memory it may have; 0: none. The kernels then
 	                     are right with that memory and with memory of its own */
+	int32_t format; /* the engine's number of the format that it is stored in: `rank` and `dim` are those in memory;
+	                   0: row-major */
 };
 
 /* An intermediate buffer in the workspace, or a constant in the library. */
@@ -200,6 +202,7 @@ struct tpat_rt_plugin {
 	int32_t images;
 	const struct tpat_rt_demand *demand;
 	int32_t demands;
+	const char *of; /* the plugin of the library that this one is, with tensors in other formats; null: its own */
 };
 
 struct tpat_rt_library {

@@ -146,6 +146,8 @@ static struct ort_status *make_domain(const struct ort_api *api, int minor)
 		return refuse(api, "out of memory");
 	status = api->create_domain(RT_ORT_DOMAIN, &ort.domain);
 	for (int32_t i = 0; i < 2 * n && !status; i++) {
+		if (tpat_library.plugin[i / 2].of) /* in formats of another engine */
+			continue;
 		init_op(&ort.op[i], &tpat_library.plugin[i / 2], i % 2 ? &rt_cuda : &rt_cpu, minor);
 		status = api->domain_add(ort.domain, &ort.op[i].op);
 	}

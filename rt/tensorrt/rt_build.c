@@ -24,6 +24,7 @@ static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const st
 {
 	struct trt_desc end = d->desc;
 
+	rt_store(&end.dims, end.format);
 	if (rt_check_desc(p, index, &end, why))
 		return -1;
 	const struct trt_dims *ends[2] = { &d->min, &d->max };
@@ -31,6 +32,7 @@ static int check_dynamic(const struct tpat_rt_plugin *p, int32_t index, const st
 		if (ends[i]->rank != d->desc.dims.rank)
 			continue; /* no profile, as for tensors inside a static network */
 		end.dims = *ends[i];
+		rt_store(&end.dims, end.format);
 		if (rt_check_desc(p, index, &end, why))
 			return -1;
 	}
@@ -54,15 +56,19 @@ int rt_configure(const struct tpat_rt_plugin *p, const struct trt_dynamic_desc *
 static int32_t build_configure(void *self, const struct trt_dynamic_desc *in, int32_t inputs,
                                const struct trt_dynamic_desc *out, int32_t outputs)
 {
-	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
+	struct rt_plugin *x = RT_OF(self, build);
+	const struct rt_descs ins = { in, sizeof *in }, outs = { out, sizeof *out };
 	char why[RT_WHY];
 
-	return rt_configure(p, in, inputs, out, outputs, why) ? rt_fail(p, "configurePlugin", why) : 0;
+	if (rt_check_counts(x->main, inputs, outputs, why) || rt_layout_take(x, &ins, inputs, &outs, why) ||
+	    rt_configure(x->table, in, inputs, out, outputs, why))
+		return rt_fail(x->main, "configurePlugin", why);
+	return 0;
 }
 
 static int32_t build_output_types(void *self, int32_t *out, int32_t outputs, const int32_t *in, int32_t inputs)
 {
-	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
+	const struct tpat_rt_plugin *p = RT_OF(self, build)->main;
 	char why[RT_WHY];
 
 	if (rt_check_counts(p, inputs, outputs, why))
@@ -86,7 +92,7 @@ static int32_t build_output_shapes(void *self, const struct trt_dims_exprs *in, 
                                    const struct trt_dims_exprs *shape_in, int32_t shape_inputs,
                                    struct trt_dims_exprs *out, int32_t outputs, struct trt_expr *builder)
 {
-	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
+	const struct tpat_rt_plugin *p = RT_OF(self, build)->main;
 	char why[RT_WHY];
 
 	if (rt_check_counts(p, inputs, outputs, why) ||
@@ -99,14 +105,15 @@ static int32_t build_output_shapes(void *self, const struct trt_dims_exprs *in, 
 static bool build_supports_format(void *self, int32_t pos, const struct trt_dynamic_desc *in_out, int32_t inputs,
                                   int32_t outputs)
 {
-	const struct tpat_rt_plugin *p = RT_OF(self, build)->table;
+	const struct tpat_rt_plugin *p = RT_OF(self, build)->main;
+	const struct rt_descs all = { in_out, sizeof *in_out };
 	char why[RT_WHY];
 
 	if (rt_check_counts(p, inputs, outputs, why) || pos < 0 || pos >= inputs + outputs)
 		return false;
 	/* In the table all inputs come first, including those that TensorRT omits. */
 	int32_t index = pos < inputs ? pos : p->inputs + pos - inputs;
-	return in_out[pos].desc.format == TRT_LINEAR && rt_check_type(p, index, in_out[pos].desc.type, why) == 0;
+	return rt_layout_exists(p, &all, inputs, pos + 1) && rt_check_type(p, index, in_out[pos].desc.type, why) == 0;
 }
 
 static int32_t build_outputs(void *self)
@@ -115,8 +122,13 @@ static int32_t build_outputs(void *self)
 }
 
 /* Sets the range of each extent: the profile's, or without a profile the extent itself. */
-static void put_range(const struct trt_dynamic_desc *d, int64_t *low, int64_t *high)
+static void put_range(const struct trt_dynamic_desc *of, int64_t *low, int64_t *high)
 {
+	struct trt_dynamic_desc stored = *of, *d = &stored;
+
+	rt_store(&d->desc.dims, of->desc.format);
+	rt_store(&d->min, of->desc.format);
+	rt_store(&d->max, of->desc.format);
 	for (int32_t i = 0; i < TPAT_RT_MAX_RANK && i < d->desc.dims.rank; i++) {
 		int64_t known = d->desc.dims.d[i];
 		int64_t min = i < d->min.rank ? d->min.d[i] : known, max = i < d->max.rank ? d->max.d[i] : known;

@@ -78,9 +78,10 @@ int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct tr
 	if (!size && rt_check_type(p, index, desc->type, why))
 		return -1;
 	const char *where = side(p, &index);
-	if (desc->format != TRT_LINEAR)
-		return rt_why(why, "%s %d (%s) must have format LINEAR (0), but it has format %d", where, (int)index,
-		              t->name, (int)desc->format);
+	if (desc->format != t->format)
+		return rt_why(why, "%s %d (%s) must have format %s%d%s, but it has format %d", where, (int)index,
+		              t->name, t->format ? "" : "LINEAR (", (int)t->format, t->format ? "" : ")",
+		              (int)desc->format);
 	if (desc->dims.rank != t->rank)
 		return rt_why(why, "%s %d (%s) must have rank %d, but it has rank %d", where, (int)index, t->name,
 		              (int)t->rank, (int)desc->dims.rank);

@@ -68,17 +68,17 @@ static struct trt_info core_info(void *self)
 
 static const char *core_name(void *self)
 {
-	return RT_OF(self, core)->table->name;
+	return RT_OF(self, core)->main->name;
 }
 
 static const char *core_version(void *self)
 {
-	return RT_OF(self, core)->table->version;
+	return RT_OF(self, core)->main->version;
 }
 
 static const char *core_namespace(void *self)
 {
-	return RT_OF(self, core)->table->name_space;
+	return RT_OF(self, core)->main->name_space;
 }
 
 static const struct {
@@ -143,7 +143,7 @@ struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table)
 	x->build.vptr = rt_build_methods(table);
 	x->runtime.vptr = &rt_runtime_table.t;
 	x->old.vptr = &rt_old_table.t;
-	x->table = table;
+	x->main = x->table = table;
 	x->tactic = table->tactic;
 	x->inputs_given = -1;
 	x->timing_id = timing_id(table);
@@ -157,17 +157,23 @@ struct rt_plugin *rt_plugin_new(const struct tpat_rt_plugin *table)
 struct rt_plugin *rt_plugin_clone(const struct rt_plugin *x)
 {
 	const struct tpat_rt_plugin *p = x->table;
-	struct rt_plugin *y = rt_plugin_new(p);
+	struct rt_plugin *y = rt_plugin_new(x->main);
+	char why[RT_WHY];
 
 	if (!y)
 		return NULL;
+	y->number = x->number;
+	if (rt_layout_use(y, p, why)) {
+		rt_fail(p, "clone", why);
+		TRT_CALL(&y->plugin, trt_plugin, v.d0);
+		return NULL;
+	}
 	y->inputs_given = x->inputs_given;
 	y->tactic = x->tactic;
 	y->binding = x->binding;
 	if (!x->plan.ready)
 		return y;
 	/* Cannot fail: it succeeded before. */
-	char why[RT_WHY];
 	memcpy(y->plan.extent, x->plan.extent, rt_extents(p) * sizeof *y->plan.extent);
 	memcpy(y->plan.narrow, x->plan.narrow, (size_t)p->outputs * sizeof *y->plan.narrow);
 	rt_plan_make(p, y->tactic, x->plan.loaded, &y->plan, why);

@@ -217,6 +217,18 @@ static void leave(void)
 	library.creators = 0;
 }
 
+static void add_creator(const struct tpat_rt_plugin *p)
+{
+	int32_t n = library.creators;
+
+	if (p->of) /* another plugin's, in other formats */
+		return;
+	rt_creator_init(&library.creator[n], p);
+	library.list[n] = &library.creator[n].creator;
+	library.old_list[n] = &library.creator[n].old;
+	library.creators++;
+}
+
 __attribute__((constructor)) static void enter(void)
 {
 	char why[RT_WHY];
@@ -228,12 +240,8 @@ __attribute__((constructor)) static void enter(void)
 	library.old_list = calloc((size_t)tpat_library.plugins, sizeof *library.old_list);
 	library.took = calloc((size_t)tpat_library.plugins * MAX_TENSORRT, sizeof *library.took);
 	if (library.creator && library.list && library.old_list && library.took)
-		library.creators = tpat_library.plugins;
-	for (int32_t i = 0; i < library.creators; i++) {
-		rt_creator_init(&library.creator[i], &tpat_library.plugin[i]);
-		library.list[i] = &library.creator[i].creator;
-		library.old_list[i] = &library.creator[i].old;
-	}
+		for (int32_t i = 0; i < tpat_library.plugins; i++)
+			add_creator(&tpat_library.plugin[i]);
 	register_with_all();
 	atexit(leave);
 }

@@ -14,13 +14,16 @@ static int32_t runtime_set_tactic(void *self, int32_t tactic)
 {
 	struct rt_plugin *x = RT_OF(self, runtime);
 	const struct tpat_rt_plugin *p = x->table;
-	const struct tpat_rt_tactic *t = &p->tactic[tactic > 0 ? tactic - 1 : 0];
+	int32_t most = rt_layout_tactics(x->main);
 	char why[RT_WHY];
 
-	if (tactic < 0 || tactic > rt_tactics(p)) {
-		rt_why(why, "there is no tactic %d; there are %d", (int)tactic, (int)rt_tactics(p));
+	if (tactic < 0 || tactic > most) {
+		rt_why(why, "there is no tactic %d; there are %d", (int)tactic, (int)most);
 		return rt_fail(p, "setTactic", why);
 	}
+	/* An engine sets the tactic before the first change of shapes tells the formats. */
+	x->number = tactic;
+	const struct tpat_rt_tactic *t = &p->tactic[tactic > 0 && tactic <= rt_tactics(p) ? tactic - 1 : 0];
 	if (t == x->tactic)
 		return 0;
 	x->tactic = t;
@@ -37,8 +40,12 @@ static struct trt_desc given_desc(const struct tpat_rt_plugin *p, const struct r
 	const void *array = index < p->inputs ? g->in : g->out;
 	int32_t i = index < p->inputs ? index : index - p->inputs;
 
-	if (!g->old)
-		return ((const struct trt_desc *)array)[i];
+	if (!g->old) {
+		struct trt_desc given = ((const struct trt_desc *)array)[i];
+		if (given.format != TRT_LINEAR)
+			rt_store(&given.dims, given.format);
+		return given;
+	}
 	const struct trt_desc_8 *d = (const struct trt_desc_8 *)array + i;
 	struct trt_desc wide = { .type = d->type, .format = d->format, .scale = d->scale };
 	wide.dims.rank = d->dims.rank;
@@ -86,10 +93,16 @@ static bool same_extents(const struct tpat_rt_plugin *p, const struct rt_given *
 
 int rt_set_extents(struct rt_plugin *x, const struct rt_given *g, char why[RT_WHY])
 {
-	const struct tpat_rt_plugin *p = x->table;
+	const struct rt_descs in = { g->in, sizeof(struct trt_desc) }, out = { g->out, sizeof(struct trt_desc) };
 
 	x->plan.ready = false;
 	x->inputs_given = g->inputs;
+	if (!g->old && rt_layout_take(x, &in, g->inputs, &out, why))
+		return -1;
+	const struct tpat_rt_plugin *p = x->table;
+	if (x->number > rt_tactics(p))
+		return rt_why(why, "there is no tactic %d for these formats; there are %d", (int)x->number,
+		              (int)rt_tactics(p));
 	return take_extents(p, g, &x->plan, why) || rt_device_bind(p, &x->binding, why) ||
 	       rt_plan_make(p, x->tactic, x->binding.loaded, &x->plan, why);
 }

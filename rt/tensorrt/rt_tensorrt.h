@@ -44,7 +44,9 @@ int rt_check_desc(const struct tpat_rt_plugin *p, int32_t index, const struct tr
 struct rt_plugin {
 	struct trt_object plugin, core, build, runtime;
 	struct trt_object old;
-	const struct tpat_rt_plugin *table;
+	const struct tpat_rt_plugin *main;  /* with row-major tensors */
+	const struct tpat_rt_plugin *table; /* with the formats of the last configuration or change of shapes */
+	int32_t number;                     /* of the tactic; 0: none set */
 	const struct tpat_rt_tactic *tactic;
 	struct rt_binding binding;
 	struct rt_plan plan;    /* for the last onShapeChange; read-only in enqueue */
@@ -69,6 +71,20 @@ extern const struct rt_old_table { /* rt_v2.c */
 
 int32_t rt_api_language(void *self);
 void rt_keep(void *self); /* destructors D1 and D0 of objects that are not freed separately */
+
+/* rt_layout.c: descriptions of tensors, one each `bytes`. */
+struct rt_descs {
+	const void *first;
+	size_t bytes;
+};
+/* True if a table has the formats of the first n of all tensors: `inputs` inputs, then outputs. */
+bool rt_layout_exists(const struct tpat_rt_plugin *main, const struct rt_descs *all, int32_t inputs, int32_t n);
+/* Lets the plugin use the table with these formats. `inputs`: all, or all but the shape inputs. */
+int rt_layout_take(struct rt_plugin *x, const struct rt_descs *in, int32_t inputs, const struct rt_descs *out,
+                   char why[RT_WHY]);
+int rt_layout_use(struct rt_plugin *x, const struct tpat_rt_plugin *p, char why[RT_WHY]);
+int32_t rt_layout_tactics(const struct tpat_rt_plugin *main); /* the largest number of tactics of a table */
+void rt_store(struct trt_dims *d, int32_t format);            /* replaces extents by those in memory */
 
 /* rt_build.c: the methods of the build phase: 2.0 for a plugin with an output that replaces an input. */
 const void *rt_build_methods(const struct tpat_rt_plugin *p);

@@ -15,6 +15,7 @@ static const double HEAVY = 3e7; /* operations of a run that is not repeated wit
 struct verify {
 	struct dev *dev;
 	const struct engine_host *engine;
+	const struct engine_layout *layouts; /* of the engine */
 	struct host *host;
 	struct tpat_rt_device device;
 	struct verify_play play;
@@ -26,6 +27,7 @@ int verify_open(struct verify **out, const struct engine *engine, const struct e
 	struct verify *v = NEW(a, struct verify);
 	struct host_options o = { .version = version->number };
 	v->engine = engine->host;
+	v->layouts = engine->layouts;
 	*out = v; /* after a failure verify_close() frees what was opened */
 	TRY(dev_open(&v->dev, device, e));
 	if (strcmp(v->dev->kind, "cuda") != 0) {
@@ -125,20 +127,28 @@ static int build_engine(struct job *j, struct err *e)
 		if (min[i].value)
 			value_range(j, i, &min[i], &max[i]);
 	}
-	return j->v->engine->build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min,
-	                           j->run[0].edge, max, j->inputs, j->arena, e);
+	TRY(j->v->engine->build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min,
+	                        j->run[0].edge, max, j->inputs, j->arena, e));
+	const int32_t *format = j->v->engine->formats(j->engine);
+	for (int r = 0; r < j->runs; r++)
+		for (int i = 0; i < j->inputs; i++)
+			j->run[r].edge[i].format = format ? format[i] : 0;
+	return 0;
 }
 
 static int upload_inputs(struct job *j, struct run *r, struct err *e)
 {
 	struct dev *d = j->v->dev;
 	for (int i = 0; i < j->inputs; i++) {
-		int64_t bytes = tensor_bytes(&r->in[i]);
+		struct tensor in = r->in[i];
+		if (r->edge[i].format)
+			TRY(verify_store(&in, &r->in[i], j->v->layouts, r->edge[i].format, j->elements, e));
+		int64_t bytes = tensor_bytes(&in);
 		TRY(d->alloc(d, &r->edge[i].pointer, bytes ? (size_t)bytes : 1, e));
 		if (d->name)
 			d->name(d, r->edge[i].pointer, j->c->reference->inputs.at[i]->name);
 		if (bytes)
-			TRY(d->copy_in(d, r->edge[i].pointer, r->in[i].data, (size_t)bytes, e));
+			TRY(d->copy_in(d, r->edge[i].pointer, in.data, (size_t)bytes, e));
 	}
 	return 0;
 }
@@ -148,8 +158,14 @@ static int download(struct job *j, struct run *r, const struct host_tensor *out,
 	struct dev *d = j->v->dev;
 	for (int o = 0; o < j->outputs; o++) {
 		TRY(tensor_new(&r->got[o], (enum type)out[o].type, out[o].rank, out[o].dim, j->elements, e));
-		if (tensor_bytes(&r->got[o]))
-			TRY(d->copy_out(d, r->got[o].data, out[o].pointer, (size_t)tensor_bytes(&r->got[o]), e));
+		struct tensor from = r->got[o];
+		if (out[o].format)
+			TRY(verify_stored(&from, &r->got[o], j->v->layouts, out[o].format, j->elements, e));
+		if (tensor_bytes(&from))
+			TRY(d->copy_out(d, from.data, out[o].pointer, (size_t)tensor_bytes(&from), e));
+		if (out[o].format && !verify_restore(&r->got[o], &from, j->v->layouts, out[o].format))
+			return err_set(e, ERR_DIFFER, "Padding of output %d is not zero in format %d.", o,
+			               (int)out[o].format);
 	}
 	return 0;
 }
@@ -467,6 +483,38 @@ static int run_arch(struct job *j)
 	return 0;
 }
 
+/* True if the plugin has kernels for a format. */
+static bool has_format(const struct job *j, int32_t format)
+{
+	const struct tpat_rt_library *l = j->v->engine->library(j->v->host);
+	for (int i = 0; l && i < l->plugins; i++) {
+		const struct tpat_rt_plugin *p = &l->plugin[i];
+		if (!p->of || strcmp(p->of, j->c->plugin) != 0)
+			continue;
+		for (int k = 0; k < p->inputs + p->outputs; k++)
+			if ((k < p->inputs ? p->input[k].format : p->output[k - p->inputs].format) == format)
+				return true;
+	}
+	return false;
+}
+
+/* Every format of the plugin's tensors. */
+static int run_formats(struct job *j)
+{
+	TRY(run_arch(j));
+	for (const struct engine_layout *l = j->v->layouts; l->name && !j->result->failure.code; l++) {
+		if (!has_format(j, l->number))
+			continue;
+		j->v->engine->set_format(j->v->host, l->number);
+		int rc = run_arch(j);
+		j->v->engine->set_format(j->v->host, 0);
+		if (j->result->failure.code)
+			err_where(&j->result->failure, "Format %s: ", l->name);
+		TRY(rc);
+	}
+	return 0;
+}
+
 /* The emulator acts as each kind of GPU that the plugin has kernels for. */
 static int run_all(struct job *j)
 {
@@ -479,7 +527,7 @@ static int run_all(struct job *j)
 		n = archs_to_play(plugin, arch);
 	for (int i = 0; i == 0 || (i < n && !j->result->failure.code); i++) {
 		j->v->play.arch = arch[i];
-		TRY(run_arch(j));
+		TRY(run_formats(j));
 	}
 	return 0;
 }

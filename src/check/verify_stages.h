@@ -46,4 +46,13 @@ const char *verify_stages_first(const struct verify_stages *s,
  * has room for two for each of them. */
 int verify_stages_entries(const struct verify_stages *s, struct npz_entry *entry, int n, struct arena *a);
 
+/* ---- Formats (verify_format.c): `all` are the engine's. */
+/* Makes the tensor as it is in memory in a format; padding is not a number. */
+int verify_store(struct tensor *out, const struct tensor *t, const struct engine_layout *all, int32_t format,
+                 struct arena *a, struct err *e);
+/* Makes memory for it; verify_restore() reads the tensor from there, and returns false if padding is not zero. */
+int verify_stored(struct tensor *out, const struct tensor *t, const struct engine_layout *all, int32_t format,
+                  struct arena *a, struct err *e);
+bool verify_restore(struct tensor *t, const struct tensor *from, const struct engine_layout *all, int32_t format);
+
 #endif

@@ -110,6 +110,10 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "debug-kernels", 0, CLI_FLAG, &b->o.debug_kernels, NULL,
 		  "let kernels check each index, and print kernel, thread and index if\n"
 		  "it is out of bounds; keep line numbers for debuggers" },
+		{ "format", 0, CLI_SPLIT, &b->o.format,
+		  "FORMAT,...|HWC8 HWC16 HWC CHW2 CHW4 CHW16 CHW32 DHWC8 DHWC CDHW32",
+		  "also make kernels for tensors in these TensorRT formats, so that it\n"
+		  "need not reformat them around a plugin" },
 		{ "in-place", 0, CLI_FLAG, &b->o.in_place, NULL,
 		  "let plugins update tensors such as caches in place: an output that\n"
 		  "is an input with some elements replaced may share its memory\n"

@@ -104,6 +104,8 @@ static void print_plugins(const struct tpat_built *r)
 		printf("  %s  %s\n", p->name, p->about);
 		for (int n = 0; n < p->nodes.n; n++)
 			printf("    %s\n", p->nodes.at[n]);
+		if (p->formats)
+			printf("    also in %s\n", p->formats);
 		if (p->tuned_on)
 			printf("    %.2f us%s%s on %s: %s\n", p->tuned_ns / 1e3, *p->tuned_shape ? " at " : "",
 			       p->tuned_shape, p->tuned_on, p->decisions);
@@ -155,6 +157,8 @@ void cli_print_built_json(const struct tpat_built *r)
 		                 p->version, "namespace", p->name_space, "hash", p->hash, "about", p->about, "kernels",
 		                 p->kernels, "tactics", p->tactics, "decisions", p->decisions, "tuned_ns", p->tuned_ns,
 		                 "tuned_on", p->tuned_on, "nodes", cli_json_list(&p->nodes));
+		if (p->formats)
+			json_object_set_new(plugin, "formats", json_string(p->formats));
 		if (p->why)
 			json_object_set_new(plugin, "why", cli_json_why(p->why));
 		json_array_append_new(plugins, plugin);

@@ -23,3 +23,14 @@ const struct engine *engine_of_library(bool (*exports)(void *user, const char *f
 				return engines[i];
 	return NULL;
 }
+
+int engine_layout_axis(const struct engine_layout *l, int rank, int axis)
+{
+	int channels = rank - l->axis;
+
+	if (axis < channels)
+		return axis;
+	if (l->inner)
+		return axis == channels || axis == rank ? -1 : axis;
+	return axis == rank - 1 ? -1 : axis + 1;
+}

@@ -64,14 +64,27 @@ struct engine_weights {
 	VEC(const struct tensor *);
 };
 
+/* A format in which the engine can store tensors, besides row-major. The channels are the axis `axis`, counted from the
+ * end, padded with zeros to a multiple of `block`. They are the last axis in memory; or, if `inner`, only those of a
+ * block are. */
+struct engine_layout {
+	const char *name; /* "HWC8" */
+	int number;       /* the engine's own */
+	int axis, block;
+	bool inner;
+	enum type type[4]; /* of tensors that can have it; then TYPE_NONE */
+};
+
 struct engine_plugin {
 	const char *name, *version, *name_space; /* as in the model's nodes */
 	const struct engine_plugin *like; /* an earlier plugin of the library that differs only in its weights: this one
 	                                     runs its kernels; null: it has its own */
 	struct engine_weights weights;
-	const char *hash;                  /* of the program, ir_hash */
-	const char *about;                 /* one line: "ConvInteger of x: u8[1,64,N,3], ..." */
-	const char *decisions;             /* of all plans, as text without names of tensors */
+	const char *of;        /* the plugin that this one is, with tensors in other formats; null: its own */
+	const int *format;     /* engine_layout.number of inputs, then outputs; 0: row-major. Null: all are */
+	const char *hash;      /* of the program, ir_hash */
+	const char *about;     /* one line: "ConvInteger of x: u8[1,64,N,3], ..." */
+	const char *decisions; /* of all plans, as text without names of tensors */
 	const struct ir_plan *const *plan; /* schedules of one program; the first is the default */
 	int plans;
 	const char *const *node; /* labels of the nodes that it replaces */
@@ -216,6 +229,7 @@ struct engine {
 	int (*stamp_now)(struct str *out, const char *folder, struct err *e);
 	const char *const *entry;                             /* functions that a library must export; ends with null */
 	const struct engine_host *host;                       /* acts as the engine for a library */
+	const struct engine_layout *layouts;                  /* ends with a null name */
 	const struct language *language; /* of the kernels */ /* Sets the attributes of a node by which the engine finds
 	                                                         the plugin. */
 	void (*call)(struct onnx_model *m, Onnx__NodeProto *node, const struct engine_call *c);
@@ -230,6 +244,9 @@ struct engine {
 };
 
 extern const struct engine engine_tensorrt;
+
+/* The tensor's axis that is axis `axis` in memory; -1: the channels' axis, or that of their blocks. */
+int engine_layout_axis(const struct engine_layout *l, int rank, int axis);
 
 /* Finds an engine by name; null: the first, the default. Null if there is none. */
 const struct engine *engine_find(const char *name);

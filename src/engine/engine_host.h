@@ -18,6 +18,7 @@ struct host_tensor {
 	int64_t dim[TPAT_RT_MAX_RANK];
 	void *pointer; /* in the device's memory */
 	const int64_t *value;
+	int32_t format; /* in which it is stored; 0: row-major */
 };
 
 struct host_options {
@@ -92,6 +93,10 @@ struct engine_host {
 	/* Lets outputs have the memory of the inputs that they replace, for engines that can, or memory of their own,
 	 * as at first. False if no output replaces an input. */
 	bool (*set_in_place)(struct host_engine *x, bool on);
+	/* Lets later builds ask for this format (engine_layout.number) for each tensor that can have it; 0: row-major.
+	 * formats(): those of a plugin's inputs, then outputs. */
+	void (*set_format)(struct host *h, int32_t format);
+	const int32_t *(*formats)(const struct host_engine *x);
 	/* Computes shapes, allocates outputs and workspace, runs the plugin, and reads the sizes. On success the caller
 	 * frees the pointers in `out` (outputs() of them; some may be inputs': set_in_place()); on failure nothing
 	 * stays allocated. */

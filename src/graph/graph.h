@@ -299,6 +299,7 @@ int graph_region_new(struct graph_region **out, struct graph *g, const int *node
 struct graph_program_options {
 	bool any_types;  /* accept element types that the engine lacks */
 	bool keep_types; /* keep the tensors' types at the edge; else convert them to types that the engine has */
+	const struct engine_layout *layout; /* tensors that can have this format are stored in it; null: row-major */
 	bool in_place;   /* outputs may have the memory of inputs that only the region reads: ir_buffer.replaces */
 	bool sizes;      /* add an output after the others, a scalar i64, for each size in graph_region_sizes() */
 	bool unfused;    /* do not fuse stages: for a program whose fused kernels do not compile */
@@ -312,6 +313,14 @@ struct graph_names {
 	VEC(const char *);
 };
 struct graph_names graph_region_sizes(const struct graph_region *r);
+
+/* True if an input or output of a plugin can have a format. Constants stay row-major. */
+bool graph_has_layout(const struct graph *g, const struct graph_value *v, const struct engine_layout *l,
+                      const struct graph_program_options *o);
+/* True if a region's program can be built for a format: some tensor can have it, and the channels of all that can are a
+ * constant extent. */
+bool graph_region_has_layout(const struct graph_region *r, const struct engine_layout *l,
+                             const struct graph_program_options *o);
 
 /* Builds the region as one optimised program in `a`. Its inputs and outputs are the region's, in their order, then the
  * sizes. Its symbols are those of the inputs' extents; extents that are not plain symbols and follow from no other

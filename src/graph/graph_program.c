@@ -121,6 +121,10 @@ static int add_input(struct region_build *b, struct graph_value *v)
 		dim[i] = region_translate(b, v->dim[i]);
 		ck(dim[i]);
 	}
+	if (b->o->layout && graph_has_layout(b->g, v, b->o->layout, b->o)) {
+		map_put(&b->scope.buffers, v->name, region_load_stored(b, v, dim));
+		return 0;
+	}
 	buf = inner = ir_buffer_new(b->p, region_edge_name(b, v), edge, v->rank, dim, IR_INPUT);
 	buf->edge = bits ? declared : TYPE_NONE;
 	buf->spare = is_spare(b, v);
@@ -194,6 +198,10 @@ static int add_output(struct region_build *b, struct graph_value *v)
 	enum type declared = graph_edge_type(b->g, v, b->o), edge = bits ? buf->type : declared;
 	const char *name = region_edge_name(b, v);
 
+	if (b->o->layout && graph_has_layout(b->g, v, b->o->layout, b->o)) {
+		region_rename(b, region_store(b, buf, arena_printf(b->p->arena, "%s_out", name)), name);
+		return 0;
+	}
 	if (buf->role == IR_TEMP && edge == buf->type && ir_stage_of(b->p, buf)) {
 		region_rename(b, buf, name);
 		buf->role = IR_OUTPUT;

@@ -44,6 +44,12 @@ const expr *region_content(struct region_build *b, const struct graph_value *v);
 /* Removes values that nothing needs. An input whose values decide extents becomes a shape input, which has no data. */
 int region_finish_values(struct region_build *b);
 
+/* ---- Formats (graph_layout.c). */
+/* A new input in the format of the options, and its elements as a row-major map. `dim`: the tensor's extents. */
+struct ir_buffer *region_load_stored(struct region_build *b, const struct graph_value *v, const expr *dim);
+/* A new output in the format of the options, with the elements of `from`, and zero for padding. */
+struct ir_buffer *region_store(struct region_build *b, struct ir_buffer *from, const char *name);
+
 /* ---- Names (graph_program_names.c). */
 const char *region_program_name(const struct graph_region *r, struct arena *a);
 /* Returns an identifier that differs from the program's symbols and has no other meaning. */

@@ -9,6 +9,9 @@ struct made {
 	struct made *like; /* the plugin with the same program and other weights, whose schedule it shares; null:
 	                      it has its own */
 	struct engine_weights weights; /* of the program */
+	const struct made *of;         /* the plugin that this one is, with tensors in `layout`; null: its own */
+	const struct engine_layout *layout;
+	const int *format;             /* of each tensor: engine_plugin.format */
 	const char *given;             /* the user's name for it, or null */
 	const char *name, *name_space; /* set by build_names() */
 	char hash[33];
@@ -38,6 +41,11 @@ struct build {
 	struct {
 		VEC(struct made *);
 	} plugins;
+	struct {
+		VEC(struct made *);
+	} stored;                            /* plugins again, with tensors in other formats */
+	const struct engine_layout **layout; /* of --format */
+	int layouts;
 	struct sched_target target;
 	struct engine_arch *arch;
 	int archs;
@@ -63,6 +71,8 @@ int build_plugins(struct build *b);
  * already. */
 int build_unfused(bool *again, struct build *b);
 /* Returns the plugin whose schedule `m` has: itself, or another with other weights. */
+/* The i-th of all plugins and then of their other formats; null after the last. */
+struct made *build_made(const struct build *b, int i);
 const struct made *build_scheduled(const struct made *m);
 /* build_names.c: the plugins' names. */
 int build_check_names(const struct build *b); /* fails if a --name matches no region */

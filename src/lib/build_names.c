@@ -154,4 +154,8 @@ void build_names(struct build *b)
 			x = hash_u64(library, x);
 		} while (!m->given && is_taken(b, m));
 	}
+	vec_each (x, &b->stored) {
+		(*x)->name = arena_printf(b->arena, "%s_%s", (*x)->of->name, (*x)->layout->name);
+		(*x)->name_space = (*x)->of->name_space;
+	}
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "gen/language.h"
 
 enum { MOST_NAMED = 8, FEW_ARCHS = 2 };
@@ -44,7 +45,7 @@ static int tactics_wanted(const struct build *b, const struct ir_program *p, con
  * extents. */
 static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
 {
-	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p);
+	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p, m->layout);
 	struct sched_tactic tactic = { { 0 } };
 	if (b->tuned)
 		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &points.target[points.opt], false, b->err));
@@ -115,7 +116,7 @@ static struct graph_program_options program_options(struct build *b)
 /* One kernel for each stage, one schedule for all extents. */
 static void schedule_unfused(struct build *b, struct made *m, struct ir_program *p)
 {
-	struct sched_points points = tpat_profile_points(b->extents, &b->target, m->region, p);
+	struct sched_points points = tpat_profile_points(b->extents, &b->target, m->region, p, m->layout);
 	struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
 	struct sched_choice *all = NEWN(b->arena, struct sched_choice, SCHED_MAX_CHOICES);
 	struct sched_tactic tactic = { { 0 } };
@@ -157,6 +158,7 @@ static int make_unfused(struct build *b, struct made *m)
 	struct graph_program_options options = program_options(b);
 	struct ir_program *program;
 	options.unfused = true;
+	options.layout = m->layout;
 	TRY(graph_region_program(&program, m->region, &options, b->arena, b->err));
 	schedule_unfused(b, m, program);
 	vec_push(b->arena, &b->unfused,
@@ -181,18 +183,26 @@ static void name_all(struct build *b)
 
 int build_unfused(bool *again, struct build *b)
 {
-	vec_each (m, &b->plugins)
-		if ((*m)->refused && (*m)->unfused)
+	struct made *m;
+	for (int i = 0; (m = build_made(b, i)); i++)
+		if (m->refused && m->unfused)
 			return 0;
-	vec_each (m, &b->plugins) {
-		if (!(*m)->refused)
+	for (int i = 0; (m = build_made(b, i)); i++) {
+		if (!m->refused)
 			continue;
-		TRY(make_unfused(b, *m));
+		TRY(make_unfused(b, m));
 		*again = true;
 	}
 	if (*again)
 		name_all(b);
 	return 0;
+}
+
+struct made *build_made(const struct build *b, int i)
+{
+	if (i < b->plugins.n)
+		return b->plugins.at[i];
+	return i - b->plugins.n < b->stored.n ? b->stored.at[i - b->plugins.n] : NULL;
 }
 
 const struct made *build_scheduled(const struct made *m)
@@ -258,6 +268,74 @@ static int find_plugin(struct build *b, const char *hash, const char *name, cons
 	return 0;
 }
 
+/* The layouts of --format, as the engine knows them. */
+static int find_layouts(struct build *b)
+{
+	const struct tpat_strings *wanted = &b->o->format;
+	const struct engine_layout *all = b->graph->engine->layouts;
+	b->layout = NEWN(b->arena, const struct engine_layout *, wanted->n + 1);
+	for (int i = 0; i < wanted->n; i++) {
+		struct str names = str_new(b->arena);
+		for (const struct engine_layout *l = all; l->name; l++) {
+			str_printf(&names, "%s%s", l == all ? "" : ", ", l->name);
+			if (ascii_same(l->name, wanted->at[i]))
+				b->layout[i] = l;
+		}
+		if (!b->layout[i])
+			return err_set(b->err, ERR_USAGE, "--format is one of %s, not \"%s\".", str_text(&names),
+			               wanted->at[i]);
+	}
+	if (wanted->n && b->o->split)
+		return err_set(b->err, ERR_USAGE, "--format and --split exclude each other.");
+	b->layouts = wanted->n;
+	return 0;
+}
+
+/* Returns the plugin that is `m` in this format, or null. */
+static struct made *layout_of(const struct build *b, const struct made *m, const struct engine_layout *l)
+{
+	vec_each (x, &b->stored)
+		if ((*x)->of == m && (*x)->layout == l)
+			return *x;
+	return NULL;
+}
+
+/* Makes kernels for the plugin's tensors in another format, if any can have it. */
+static int make_layout(struct build *b, const struct graph_region *r, struct made *m, const struct engine_layout *l)
+{
+	struct graph_program_options options = program_options(b);
+	struct ir_program *program;
+	if (!graph_region_has_layout(r, l, &options))
+		return 0;
+	options.layout = l;
+	options.in_place = false;
+	TRY(graph_region_program(&program, r, &options, b->arena, b->err));
+	program->checked = b->o->debug_kernels;
+	struct made *like = m->like ? layout_of(b, m->like, l) : NULL, *x = NEW(b->arena, struct made);
+	int *format = NEWN(b->arena, int, program->inputs.n + program->outputs.n + 1);
+	for (int i = 0; i < r->inputs.n; i++)
+		format[i] = graph_has_layout(b->graph, r->inputs.at[i], l, &options) ? l->number : 0;
+	for (int i = 0; i < r->outputs.n; i++)
+		format[program->inputs.n + i] =
+		        graph_has_layout(b->graph, r->outputs.at[i], l, &options) ? l->number : 0;
+	if (like)
+		*x = *like;
+	x->like = like;
+	x->of = m;
+	x->layout = l;
+	x->format = format;
+	x->region = r;
+	x->weights = weights_of(program, b->arena);
+	x->nodes = (struct tpat_texts){ 0 };
+	ir_hash(program, x->hash);
+	if (!like) {
+		TRY(make_schedule(b, r, x, program));
+		m->all_decisions = arena_printf(b->arena, "%s%s\n%s", m->all_decisions, l->name, x->all_decisions);
+	}
+	vec_push(b->arena, &b->stored, x);
+	return 0;
+}
+
 static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
 {
 	struct graph_program_options options = program_options(b);
@@ -287,6 +365,8 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	if (!like)
 		TRY(make_schedule(b, r, m, program));
 	vec_push(b->arena, &b->plugins, m);
+	for (int i = 0; i < b->layouts; i++)
+		TRY(make_layout(b, r, m, b->layout[i]));
 	return 0;
 }
 
@@ -296,6 +376,7 @@ int build_plugins(struct build *b)
 	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
 	b->name_space = NEWN(b->arena, const char *, b->regions.n + 1);
 	TRY(build_check_names(b));
+	TRY(find_layouts(b));
 	TRY(open_tuned(b));
 	TRY(tpat_profile_extents(&b->extents, b->graph, &b->o->profile, b->arena, b->err));
 	for (int i = 0; i < b->regions.n; i++) {

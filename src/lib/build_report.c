@@ -183,6 +183,11 @@ void build_report(struct build *b)
 		vec_each (s, &own->plan[0]->steps)
 			plugin[i].kernels += (*s)->n;
 		plugin[i].tactics = own->plans;
+		vec_each (x, &b->stored)
+			if ((*x)->of == m)
+				plugin[i].formats =
+				        arena_printf(b->arena, "%s%s%s", plugin[i].formats ? plugin[i].formats : "",
+				                     plugin[i].formats ? ", " : "", (*x)->layout->name);
 		r->passed_over += m->tuned.passed_over;
 		plugin[i].decisions = own->decisions;
 		plugin[i].why = m->why;

@@ -64,7 +64,7 @@ void page_measure(struct page *p)
 		const struct made *own = build_scheduled(b->plugins.at[i]);
 		struct ir_program *program = own->plan[0]->program;
 		struct sched_points *points = NEW(b->arena, struct sched_points);
-		*points = tpat_profile_points(b->extents, &b->target, own->region, program);
+		*points = tpat_profile_points(b->extents, &b->target, own->region, program, NULL);
 		x->made = b->plugins.at[i];
 		x->at = &points->target[points->opt];
 		x->regions = x->made->nodes.n;

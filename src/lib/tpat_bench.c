@@ -182,7 +182,7 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	c.demands = b->graph->demands.n;
 	c.most_work = sample_patience();
 	struct tune_runner *r = NULL;
-	const struct sched_points points = tpat_profile_points(b->extents, &b->target, region, p);
+	const struct sched_points points = tpat_profile_points(b->extents, &b->target, region, p, NULL);
 	for (int i = 0; i < p->inputs.n; i++) {
 		inputs[i] = &in[i];
 		input[i] = (struct verify_input){ .rank = -1,

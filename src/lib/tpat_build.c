@@ -45,9 +45,10 @@ static void tell_made(void *user, const char *what, const char *arch, bool found
 static void note_refused(void *user, const struct engine_plugin *p, const char *why)
 {
 	struct build *b = user;
-	vec_each (m, &b->plugins)
-		if (strcmp((*m)->name, p->name) == 0)
-			(*m)->refused = arena_strdup(b->arena, why);
+	struct made *m;
+	for (int i = 0; (m = build_made(b, i)); i++)
+		if (strcmp(m->name, p->name) == 0)
+			m->refused = arena_strdup(b->arena, why);
 }
 
 static void count_compiled(void *user, bool found)
@@ -179,14 +180,17 @@ static void name_archs(struct build *b)
 
 static int build_libraries(struct build *b)
 {
-	struct engine_plugin *plugin = NEWN(b->arena, struct engine_plugin, b->plugins.n + 1);
-	for (int i = 0; i < b->plugins.n; i++) {
-		const struct made *m = b->plugins.at[i], *own = build_scheduled(m);
+	int n = b->plugins.n + b->stored.n;
+	struct engine_plugin *plugin = NEWN(b->arena, struct engine_plugin, n + 1);
+	for (int i = 0; i < n; i++) {
+		const struct made *m = build_made(b, i), *own = build_scheduled(m);
 		plugin[i] = (struct engine_plugin){
 			.weights = m->weights,
 			.name = m->name,
 			.version = GRAPH_PLUGIN_VERSION,
 			.name_space = m->name_space,
+			.of = m->of ? m->of->name : NULL,
+			.format = m->format,
 			.hash = m->hash,
 			.about = build_about(own->plan[0]->program, b->arena),
 			.decisions = own->all_decisions,
@@ -196,11 +200,10 @@ static int build_libraries(struct build *b)
 			.nodes = m->nodes.n,
 		};
 		for (int k = 0; !b->o->split && m->like && k < i; k++)
-			if (b->plugins.at[k] == m->like)
+			if (build_made(b, k) == m->like)
 				plugin[i].like = &plugin[k];
 	}
-	return b->o->split ? build_split(b, plugin)
-	                   : build_library(b, plugin, b->plugins.n, b->out.library, b->out.made_folder);
+	return b->o->split ? build_split(b, plugin) : build_library(b, plugin, n, b->out.library, b->out.made_folder);
 }
 
 /* A kernel that NVRTC refuses is a bug in tpat; the user still gets a plugin, without fusion. */

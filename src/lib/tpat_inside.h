@@ -369,7 +369,8 @@ struct tpat_extents;
 int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile,
                          struct arena *a, struct err *e);
 struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
-                                        const struct graph_region *r, struct ir_program *p);
+                                        const struct graph_region *r, struct ir_program *p,
+                                        const struct engine_layout *l);
 
 /* An ir_symbol_fn: the value of a symbol at a point; `target` points to a pointer to a struct sched_target. */
 bool tpat_extent_at(void *target, expr symbol, int64_t *value);

@@ -152,7 +152,8 @@ void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const s
 }
 
 struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,
-                                        const struct graph_region *r, struct ir_program *p)
+                                        const struct graph_region *r, struct ir_program *p,
+                                        const struct engine_layout *l)
 {
 	const struct sched_points usual = sched_usual_points(p, t);
 	const struct sched_target *any = &usual.target[0];
@@ -165,8 +166,11 @@ struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sch
 		int64_t *v = NEWN(x->arena, int64_t, TPAT_PROFILE_SHAPES);
 		int input, axis;
 		symbol[i] = any->extent[i].symbol;
-		bool found = ir_symbol_source(p, symbol[i], &input, &axis) && input < r->inputs.n &&
-		             axis < r->inputs.at[input]->rank && values_of(x, r->inputs.at[input]->dim[axis], v);
+		bool found = ir_symbol_source(p, symbol[i], &input, &axis) && input < r->inputs.n;
+		if (found && l && graph_has_layout(r->graph, r->inputs.at[input], l, NULL))
+			axis = engine_layout_axis(l, r->inputs.at[input]->rank, axis);
+		found = found && axis >= 0 && axis < r->inputs.at[input]->rank &&
+		        values_of(x, r->inputs.at[input]->dim[axis], v);
 		for (int s = 0; s < TPAT_PROFILE_SHAPES && !found; s++)
 			v[s] = usual.target[s].extent[i].value;
 		differ |= v[0] != v[TPAT_PROFILE_SHAPES - 1];

@@ -68,7 +68,7 @@ static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tun
 		return;
 	if (graph_region_program(&p, region, &options, a, &e) == 0) {
 		ir_hash(p, hash);
-		points = tpat_profile_points(t->extents, &t->target, region, p);
+		points = tpat_profile_points(t->extents, &t->target, region, p, NULL);
 	}
 	int n = o->profile.n ? points.n : 1;
 	for (int i = 0; i < n && !out->interrupted; i++) {

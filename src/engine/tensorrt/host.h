@@ -34,6 +34,8 @@ size_t host_workspace(const struct host_engine *x); /* bytes requested */
  * afterwards. */
 int host_tactics(const struct host_engine *x);
 int host_set_tactic(struct host_engine *x, int i, struct err *e);
+void host_set_format(struct host *h, int32_t format); /* see engine_host.set_format */
+const int32_t *host_formats(const struct host_engine *x);
 bool host_set_in_place(struct host_engine *x, bool on); /* see engine_host.set_in_place */
 /* The attached plugin's struct trt_runtime, or its struct trt_plugin_8, to call it without the host. */
 void *host_runtime(const struct host_engine *x);

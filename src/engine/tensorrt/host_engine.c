@@ -90,6 +90,38 @@ static int ask_tactics(struct host_engine *x, void *build, struct err *e)
 	return 0;
 }
 
+/* Asks for the host's format for each tensor in turn, and for the linear one where a plugin refuses it. */
+static int ask_formats(struct host_engine *x, void *build, struct trt_dynamic_desc *desc, struct err *e)
+{
+	x->format = NEWN(x->arena, int32_t, x->inputs + x->outputs + 1);
+	for (int32_t i = 0; i < x->passed + x->outputs; i++) {
+		int32_t at = i < x->passed ? i : x->inputs + i - x->passed;
+		desc[i].desc.format = x->host->format;
+		if (x->host->format != TRT_LINEAR &&
+		    TRT_CALL(build, trt_build, supports_format, i, desc, x->passed, x->outputs)) {
+			x->format[at] = x->host->format;
+			continue;
+		}
+		desc[i].desc.format = TRT_LINEAR;
+		if (!TRT_CALL(build, trt_build, supports_format, i, desc, x->passed, x->outputs))
+			return err_set(e, ERR_UNSUPPORTED,
+			               "Plugin %s of %s: supportsFormatCombination refuses the type of tensor %d in "
+			               "linear format.",
+			               x->name, x->host->path, (int)i);
+	}
+	return 0;
+}
+
+void host_set_format(struct host *h, int32_t format)
+{
+	h->format = format;
+}
+
+const int32_t *host_formats(const struct host_engine *x)
+{
+	return x->format;
+}
+
 /* Formats and ranges, tactics, workspace. */
 static int configure(struct host_engine *x, void *build, const struct host_tensor *min, const struct host_tensor *opt,
                      const struct host_tensor *max, struct err *e)
@@ -106,12 +138,7 @@ static int configure(struct host_engine *x, void *build, const struct host_tenso
 		desc[i] = range_of(&min[i], &opt[i], &max[i]);
 	for (int32_t o = 0; o < x->outputs; o++)
 		desc[x->passed + o] = range_of(&out[0][o], &out[1][o], &out[2][o]);
-	for (int32_t i = 0; i < x->passed + x->outputs; i++)
-		if (!TRT_CALL(build, trt_build, supports_format, i, desc, x->passed, x->outputs))
-			return err_set(e, ERR_UNSUPPORTED,
-			               "Plugin %s of %s: supportsFormatCombination refuses the type of tensor %d in "
-			               "linear format.",
-			               x->name, x->host->path, (int)i);
+	TRY(ask_formats(x, build, desc, e));
 	if (TRT_CALL(build, trt_build, configure, desc, x->passed, desc + x->passed, x->outputs))
 		return host_failed(x, "configurePlugin", ERR_UNSUPPORTED, e);
 	TRY(ask_aliases(x, build, opt, out[1], e));

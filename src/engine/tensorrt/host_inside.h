@@ -17,7 +17,8 @@ struct host {
 	void *handle;
 	const char *path;
 	bool pass_shape_inputs;
-	bool old; /* acts as TensorRT 8.5 to 9.3: IPluginV2 and its creators */
+	int32_t format; /* wanted for tensors that can have it */
+	bool old;       /* acts as TensorRT 8.5 to 9.3: IPluginV2 and its creators */
 	void *const *creator;
 	int32_t creators;
 	struct host_object logger, finder;
@@ -39,9 +40,10 @@ struct host_engine {
 	struct host_engine *first; /* whose build and created plugin a further context uses */
 	int32_t inputs, passed;    /* all; those described to the plugin at run time */
 	int32_t outputs;
-	int32_t *alias; /* for each output the input whose memory it may have, or -1 */
-	bool in_place;  /* outputs have that memory, as if the network's user had turned on aliased inputs */
-	int32_t *type;  /* TensorRT's, of inputs, then outputs */
+	int32_t *format; /* of inputs, then outputs */
+	int32_t *alias;  /* for each output the input whose memory it may have, or -1 */
+	bool in_place;   /* outputs have that memory, as if the network's user had turned on aliased inputs */
+	int32_t *type;   /* TensorRT's, of inputs, then outputs */
 	size_t workspace;
 	int32_t *tactic; /* offered by the plugin */
 	int32_t tactics;

@@ -44,6 +44,6 @@ struct trt_dims host_dims(const struct host_tensor *t)
 struct trt_desc host_desc(const struct host_tensor *t)
 {
 	return (struct trt_desc){
-		.dims = host_dims(t), .type = trt_type_of_onnx(t->type), .format = TRT_LINEAR, .scale = -1
+		.dims = host_dims(t), .type = trt_type_of_onnx(t->type), .format = t->format, .scale = -1
 	};
 }

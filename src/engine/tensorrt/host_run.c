@@ -48,6 +48,7 @@ int host_ask_shapes(struct host_engine *x, void *build, const struct host_tensor
 		rc = host_failed(x, "getOutputShapes", ERR_UNSUPPORTED, e);
 	for (int32_t o = 0; rc == 0 && o < x->outputs; o++) {
 		out[o].type = host_onnx_type(x->type[x->inputs + o]);
+		out[o].format = x->format ? x->format[x->inputs + o] : TRT_LINEAR;
 		out[o].rank = result[o].rank;
 		for (int32_t d = 0; d < out[o].rank; d++) {
 			if (!result[o].d[d])
@@ -177,13 +178,15 @@ int host_enqueue(struct host_engine *x, const struct host_tensor *in, const stru
 
 static int bytes_of(size_t *out, const struct host_engine *x, const struct host_tensor *t, struct err *e)
 {
-	int64_t n = 1;
+	int64_t n = 1, dim[TRT_MAX_DIMS];
 
 	*out = 0;
-	for (int32_t d = 0; d < t->rank; d++)
-		if (t->dim[d] < 0 || __builtin_mul_overflow(n, t->dim[d], &n))
+	memcpy(dim, t->dim, sizeof dim);
+	int32_t rank = trt_stored(dim, t->rank, t->format);
+	for (int32_t d = 0; d < rank; d++)
+		if (dim[d] < 0 || __builtin_mul_overflow(n, dim[d], &n))
 			return err_set(e, ERR_MODEL, "Plugin %s: an output has extent %lld at dimension %d.", x->name,
-			               (long long)t->dim[d], (int)d);
+			               (long long)dim[d], (int)d);
 	n = type_bytes((enum type)t->type, n);
 	if (n < 0)
 		return err_set(e, ERR_MODEL, "Plugin %s: an output's size cannot be computed.", x->name);

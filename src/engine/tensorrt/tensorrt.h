@@ -64,6 +64,7 @@ struct tensorrt_exprs tensorrt_exprs_new(const struct ir_program *p, struct aren
 int tensorrt_expr_row(int32_t *row, struct tensorrt_exprs *t, expr x, struct err *e);
 int32_t tensorrt_expr_number(struct tensorrt_exprs *t, int64_t value);
 int32_t tensorrt_expr_times(struct tensorrt_exprs *t, int32_t row, int64_t by);
+extern const struct engine_layout tensorrt_layouts[];
 const char *tensorrt_expr_op(int32_t op); /* "CEILDIV", of enum tpat_rt_op */
 /* The extent that a plugin declares for an input or output. If it declares bytes, and the elements are narrower, the
  * last extent counts bytes. */

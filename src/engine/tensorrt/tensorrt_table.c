@@ -309,7 +309,8 @@ static int place(struct ir_buffer *const *list, int n, const struct ir_buffer *b
 	return -1;
 }
 
-static void put_tensors(struct table *t, const char *what, struct ir_buffer *const *buffer, int n)
+/* `first`: the place of the first one among inputs and outputs. */
+static void put_tensors(struct table *t, const char *what, struct ir_buffer *const *buffer, int n, int first)
 {
 	int32_t row;
 	for (int i = 0; i < n; i++) {
@@ -332,6 +333,8 @@ static void put_tensors(struct table *t, const char *what, struct ir_buffer *con
 		           buffer[i]->rank);
 		if (buffer[i]->role == IR_INPUT && ir_value_is(t->program, buffer[i]))
 			str_add(t->out, ".shape_input = 1, ");
+		if (t->plugin->format && t->plugin->format[first + i])
+			str_printf(t->out, ".format = %d, ", t->plugin->format[first + i]);
 		if (buffer[i]->rank)
 			str_printf(t->out, ".dim = %s_%s_%d%s", t->id, what, i,
 			           buffer[i]->edge || buffer[i]->replaces ? ", " : " ");
@@ -638,6 +641,11 @@ static void put_row(struct table *t, struct str *row)
 	put_list(t->tables, row, "tactic", p->plans);
 	put_list(t->tables, row, "image", t->library->archs * tensorrt_parts(p, t->arena));
 	put_list(t->tables, row, "demand", t->demands.n);
+	if (p->of) {
+		str_add(row, "\t\t.of = ");
+		tensorrt_string(row, p->of);
+		str_add(row, ",\n");
+	}
 	str_add(row, "\t},\n");
 }
 
@@ -645,8 +653,8 @@ static void put_row(struct table *t, struct str *row)
 static void put_own_tables(struct table *t)
 {
 	put_exprs(t);
-	put_tensors(t, "input", t->program->inputs.at, t->program->inputs.n);
-	put_tensors(t, "output", t->program->outputs.at, t->program->outputs.n);
+	put_tensors(t, "input", t->program->inputs.at, t->program->inputs.n, 0);
+	put_tensors(t, "output", t->program->outputs.at, t->program->outputs.n, t->program->inputs.n);
 	put_tactics(t);
 	tensorrt_images(t->out, t->id, t->library, t->plugin);
 	put_demands(t);
