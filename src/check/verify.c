@@ -129,7 +129,7 @@ static int build_engine(struct job *j, struct err *e)
 	}
 	TRY(j->v->engine->build(&j->engine, j->v->host, j->c->plugin, j->c->version, j->c->name_space, min,
 	                        j->run[0].edge, max, j->inputs, j->arena, e));
-	const int32_t *format = j->v->engine->formats(j->engine);
+	const int32_t *format = j->v->engine->formats ? j->v->engine->formats(j->engine) : NULL;
 	for (int r = 0; r < j->runs; r++)
 		for (int i = 0; i < j->inputs; i++)
 			j->run[r].edge[i].format = format ? format[i] : 0;
@@ -460,7 +460,7 @@ static int run_tactic(struct job *j, int tactic, int run)
 	           run_plugin(j, &j->run[run], timed ? &timer : NULL, failure) == 0;
 	int rc = !ran || compare(j, &j->run[run]) == ERR_DIFFER ? 0 : j->err->code;
 	arena_release(j->elements, before);
-	if (rc || !ran || failure->code || !j->v->engine->set_in_place(j->engine, true))
+	if (rc || !ran || failure->code || !j->v->engine->set_in_place || !j->v->engine->set_in_place(j->engine, true))
 		return rc;
 	ran = run_plugin(j, &j->run[run], NULL, failure) == 0;
 	rc = !ran || compare(j, &j->run[run]) == ERR_DIFFER ? 0 : j->err->code;
@@ -502,7 +502,7 @@ static bool has_format(const struct job *j, int32_t format)
 static int run_formats(struct job *j)
 {
 	TRY(run_arch(j));
-	for (const struct engine_layout *l = j->v->layouts; l->name && !j->result->failure.code; l++) {
+	for (const struct engine_layout *l = j->v->layouts; l && l->name && !j->result->failure.code; l++) {
 		if (!has_format(j, l->number))
 			continue;
 		j->v->engine->set_format(j->v->host, l->number);

@@ -229,7 +229,7 @@ struct engine {
 	int (*stamp_now)(struct str *out, const char *folder, struct err *e);
 	const char *const *entry;                             /* functions that a library must export; ends with null */
 	const struct engine_host *host;                       /* acts as the engine for a library */
-	const struct engine_layout *layouts;                  /* ends with a null name */
+	const struct engine_layout *layouts;                  /* ends with a null name; null: none */
 	const struct language *language; /* of the kernels */ /* Sets the attributes of a node by which the engine finds
 	                                                         the plugin. */
 	void (*call)(struct onnx_model *m, Onnx__NodeProto *node, const struct engine_call *c);

@@ -90,11 +90,11 @@ struct engine_host {
 	void (*check)(const char *path, const struct engine_checking *c, struct arena *a);
 	const struct engine_rule *rule; /* those that check() finds broken; the first: a call returns */
 	const int *rules;
-	/* Lets outputs have the memory of the inputs that they replace, for engines that can, or memory of their own,
-	 * as at first. False if no output replaces an input. */
+	/* (optional) Lets outputs have the memory of the inputs that they replace, for engines that can, or memory of
+	 * their own, as at first. False if no output replaces an input. */
 	bool (*set_in_place)(struct host_engine *x, bool on);
-	/* Lets later builds ask for this format (engine_layout.number) for each tensor that can have it; 0: row-major.
-	 * formats(): those of a plugin's inputs, then outputs. */
+	/* (optional) Lets later builds ask for this format (engine_layout.number) for each tensor that can have it; 0:
+	 * row-major. formats(): those of a plugin's inputs, then outputs. */
 	void (*set_format)(struct host *h, int32_t format);
 	const int32_t *(*formats)(const struct host_engine *x);
 	/* Computes shapes, allocates outputs and workspace, runs the plugin, and reads the sizes. On success the caller

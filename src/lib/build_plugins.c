@@ -276,7 +276,7 @@ static int find_layouts(struct build *b)
 	b->layout = NEWN(b->arena, const struct engine_layout *, wanted->n + 1);
 	for (int i = 0; i < wanted->n; i++) {
 		struct str names = str_new(b->arena);
-		for (const struct engine_layout *l = all; l->name; l++) {
+		for (const struct engine_layout *l = all; l && l->name; l++) {
 			str_printf(&names, "%s%s", l == all ? "" : ", ", l->name);
 			if (ascii_same(l->name, wanted->at[i]))
 				b->layout[i] = l;
