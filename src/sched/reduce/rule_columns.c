@@ -1,6 +1,7 @@
 /* Rule reduce_columns: neighbouring threads make neighbouring elements of the result, so that loads are coalesced where
- * these are contiguous in the input, too. `parts` rows of such threads share the reduced axes. A thread makes `width`
- * neighbours from vectorised loads. It wins where the reduced axes are not the innermost. */
+ * these are contiguous in the input, too. `parts` rows of `columns` such threads share the reduced axes. A thread makes
+ * `width` neighbours from vectorised loads. It wins where the reduced axes are not the innermost. For few results
+ * blocks are narrower and have more parts, as long as a row of them reads whole sectors of memory. */
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -13,7 +14,8 @@
 
 #include "ir/axis_names.h"
 
-enum { COLUMNS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
+enum { WARP = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
+enum { MOST_THREADS = 1024, ROW_BYTES = 64 /* of a block narrower than a warp, at least */ };
 
 /* ---- Loads that are vectors when a thread makes `width` neighbouring columns: unconditional ones, along the last
  * axis. */
@@ -73,13 +75,22 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	int64_t points = about(reduced_count(p, s), t);
-	int n = 0;
+	int bytes = type_info(s->value->type)->bits / 8, n = 0;
 	struct vectors f;
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
 		for (int parts = 32; parts >= 4 && (width == 1 || find_vectors(&f, p, s, width)); parts /= 2)
-			if ((parts == 4 || points >= 2 * parts) &&
-			    COLUMNS * parts * width * type_info(s->value->type)->bits / 8 <= TARGET_DECLARED_DATA)
-				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width } };
+			if ((parts == 4 || points >= 2 * parts) && WARP * parts * width * bytes <= TARGET_DECLARED_DATA)
+				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width, WARP } };
+	for (int width = 1; width <= MAX_WIDTH; width *= 2)
+		for (int columns = WARP / 2; columns >= 4; columns /= 2) {
+			int parts = MOST_THREADS / columns;
+			if (width > 1 && !find_vectors(&f, p, s, width))
+				break;
+			if (points >= 2 * parts && columns * width * widest_load(s->value) / 8 >= ROW_BYTES &&
+			    about(out_count(p, s), t) < (int64_t)WARP * width * t->processors &&
+			    MOST_THREADS * width * bytes <= TARGET_DECLARED_DATA)
+				out[n++] = (struct sched_choice){ &sched_reduce_columns, { parts, width, columns } };
+		}
 	return n;
 }
 
@@ -113,9 +124,10 @@ static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, con
 	return emit_if(p, body, ir_binary(IR_LT, *point, points));
 }
 
-/* Reduces one element with `parts` threads, this one being `part`; serial twin (`part` null): with one. */
+/* Reduces one element with `parts` threads of a block of that many columns, this one being `part`; serial twin (`part`
+ * null): with one. */
 static void one_column(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr element, expr part,
-                       int parts)
+                       int parts, int columns)
 {
 	int rank = s->out->rank;
 	bool used[2 * IR_MAX_RANK] = { false };
@@ -149,7 +161,7 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	if (part) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
 		all->index = a.position ? a.position->var : NULL;
-		all->columns = COLUMNS;
+		all->columns = columns;
 		b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
 	}
 	emit_store(p, b, s->out, own, accumulator_result(&a, axis, out_position(p, s), own));
@@ -196,7 +208,7 @@ static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_a
 }
 
 /* Reduces `width` columns from `element` on with `parts` threads, this one being `part`. */
-static void several_columns(struct vectors *f, struct ir_block *b, expr element, expr part, int parts)
+static void several_columns(struct vectors *f, struct ir_block *b, expr element, expr part, int parts, int columns)
 {
 	struct ir_program *p = f->p;
 	const struct ir_stage *s = f->s;
@@ -221,7 +233,7 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	}
 	struct ir_lanes *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
 	all->items = width;
-	all->columns = COLUMNS;
+	all->columns = columns;
 	b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
 	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	emit_array(p, b, result, width);
@@ -241,10 +253,10 @@ static void columns_kernel(struct ir_plan *plan, struct ir_step *step, const str
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = kernel_new(plan, s, "", c);
-	int parts = c->param[0], width = f ? f->width : 1;
-	expr columns = ir_index(p->pool, COLUMNS * width), lanes = ir_index(p->pool, COLUMNS), count = out_count(p, s);
-	k->threads = COLUMNS * parts;
-	k->blocks = ceil_div(p, count, COLUMNS * width);
+	int parts = c->param[0], width = f ? f->width : 1, across = c->param[2];
+	expr columns = ir_index(p->pool, across * width), lanes = ir_index(p->pool, across), count = out_count(p, s);
+	k->threads = across * parts;
+	k->blocks = ceil_div(p, count, across * width);
 	expr block = ir_block(p->pool, k->blocks);
 	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr first = ir_binary(IR_MUL, block, columns);
@@ -252,16 +264,16 @@ static void columns_kernel(struct ir_plan *plan, struct ir_step *step, const str
 	expr lane = ir_binary(IR_MUL, ir_binary(IR_MOD, thread, lanes), ir_index(p->pool, width));
 	expr element = emit_constant(p, &k->body, "element", ir_binary(IR_ADD, first, lane), NULL);
 	if (f) {
-		several_columns(f, &k->body, element, part, parts);
+		several_columns(f, &k->body, element, part, parts, across);
 		kernel_needs(k, whole_vectors(p, s, width));
 	} else {
-		one_column(p, &k->body, s, element, part, parts);
+		one_column(p, &k->body, s, element, part, parts, across);
 	}
 
 	/* The serial twin. */
 	expr end = ir_binary(IR_MIN, count, ir_binary(IR_ADD, first, columns)), own;
 	struct ir_block *b = emit_loop(p, &k->serial, "element", first, end, ir_index(p->pool, 1), count, &own);
-	one_column(p, b, s, own, NULL, 1);
+	one_column(p, b, s, own, NULL, 1, 1);
 	kernel_finish(plan, step, k, s);
 }
 
@@ -293,14 +305,15 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	w.work = cost_work(site);
 	w.serial = rounds(in_column / parts) * ROUND_NS;
 	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
-	w.blocks = outs / (COLUMNS * w.columns);
-	return cost_of_way(site, &w);
+	w.blocks = outs / (c->param[2] * w.columns);
+	/* Only blocks of whole warps are measured; so narrower ones must be clearly faster. */
+	return cost_of_way(site, &w) * (c->param[2] < WARP ? 1.1 : 1);
 }
 
 const struct sched_rule sched_reduce_columns = {
 	.name = "reduce_columns",
-	.version = 1,
-	.param = { { "parts", 4, 32 }, { "width", 1, 8 } },
+	.version = 2,
+	.param = { { "parts", 4, 256 }, { "width", 1, 8 }, { "columns", 4, 32 } },
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,

@@ -8,7 +8,7 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-enum { LANES = 256, MAX_PARTS = 1024, COLUMN_PARTS = 8 /* threads of a block that share a column */ };
+enum { LANES = 256, MAX_PARTS = 1024, COLUMN_PARTS = 8 /* threads of a block that share a column */, COLUMNS = 32 };
 
 struct contiguous {
 	struct ir_program *p;
@@ -166,7 +166,7 @@ static double columns_estimate(const struct sched_site *site, const struct sched
 	enum { SECOND_NS = 1500 };
 	struct ir_program *p = site->p;
 	const struct sched_target *t = site->t;
-	const struct sched_choice one = { &sched_reduce_columns, { COLUMN_PARTS, 1 } };
+	const struct sched_choice one = { &sched_reduce_columns, { COLUMN_PARTS, 1, COLUMNS } };
 	struct ir_stage *first = NEW(p->arena, struct ir_stage);
 	*first = part_stage(p, site->s, c);
 	return sched_estimate(p, first, &one, t) + t->launch_ns + SECOND_NS + cost_wait(t, 4.0 * c->param[0]);
@@ -202,7 +202,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	                           s->out->rank + 1, first->out->dim, IR_TEMP);
 	*second = whole_stage(p, s, c, first->out);
 	struct sched_choice wide = { &sched_reduce_lanes, { LANES, 1 } }, warp = { &sched_reduce_lanes, { 32, 1 } };
-	struct sched_choice columns = { &sched_reduce_columns, { COLUMN_PARTS, 1 } };
+	struct sched_choice columns = { &sched_reduce_columns, { COLUMN_PARTS, 1, COLUMNS } };
 	apply_choice(plan, first, c->param[1] ? &columns : &wide, site->t);
 	apply_choice(plan, second, c->param[1] ? &columns : c->param[0] >= 2 * LANES ? &wide : &warp, site->t);
 	decided_by(plan, steps, c, arena_printf(p->arena, "parts %d, columns %d", c->param[0], c->param[1]));
