@@ -210,9 +210,9 @@ static int open_locked(struct err *e)
 		return 0;
 	err_set(e, ERR_DEVICE,
 	        "NVRTC, the compiler of CUDA kernels, was not found (libnvrtc.so of CUDA 11.2 or newer).");
-	return err_advise(
-	        e, "Install it with \"pip install nvidia-cuda-nvrtc\" or with the CUDA toolkit; set TPAT_NVRTC to "
-	           "its path when it is in an unusual place.");
+	return err_advise(e,
+	                  "Install a CUDA toolkit, or NVRTC alone: python3 -m venv ~/nvrtc && ~/nvrtc/bin/pip install "
+	                  "nvidia-cuda-nvrtc; then set TPAT_NVRTC=~/nvrtc, or activate that environment.");
 }
 
 int dev_nvrtc_open(struct err *e)

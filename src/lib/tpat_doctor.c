@@ -191,10 +191,10 @@ static int diagnose(struct doctor *d)
 	bool all = file_is_folder(o->path);
 	struct stage_left left;
 	if (!all && !file_exists(o->path) && !file_is_folder(path_dir(d->arena, o->path)))
-		return err_set(d->err, ERR_USAGE, "There is no %s.", o->path);
+		return err_set(d->err, ERR_USAGE, "There is no file or folder %s.", o->path);
 	TRY(tpat_recover(&left, all ? o->path : path_dir(d->arena, o->path), how, d->arena, d->err));
 	if (!all && !file_exists(o->path))
-		return err_set(d->err, ERR_USAGE, "There is no %s.", o->path);
+		return err_set(d->err, ERR_USAGE, "There is no file or folder %s.", o->path);
 	TRY(all ? examine_all(d, o->path) : examine(d, arena_strdup(d->arena, o->path)));
 	d->result->finished = left.finished;
 	d->result->undone = left.undone;
