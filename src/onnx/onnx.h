@@ -63,8 +63,9 @@ int onnx_model_write(struct onnx_model *m, const char *path, const struct onnx_w
 
 /* Checks the structure: undefined or doubly defined names, cycles, bad extents, missing opset imports or IR version.
  * Imports domains other than ONNX's that the graph's nodes use and the model does not import: version 1, or the newest
- * one of ai.onnx.ml. Sorts nodes that are merely out of order into a stable topological order, in the graph, its
- * subgraphs and local functions. Errors: ERR_MODEL, with file, node, tensor and what to do. */
+ * one of ai.onnx.ml. Makes sparse initializers dense. Sorts nodes that are merely out of order into a stable
+ * topological order, in the graph, its subgraphs and local functions. Errors: ERR_MODEL, with file, node, tensor and
+ * what to do. */
 int onnx_model_check(struct onnx_model *m, struct err *e);
 
 /* Calls `fn` for every message of the kind `kind` (&onnx__tensor_proto__descriptor ...) inside `root`, root included,

@@ -284,6 +284,8 @@ int onnx_model_check(struct onnx_model *m, struct err *e)
 	if (rc == 0)
 		rc = onnx_visit(&m->proto->base, &onnx__sparse_tensor_proto__descriptor, check_sparse, e);
 	if (rc == 0)
+		rc = onnx_sparse_drop(m, e);
+	if (rc == 0)
 		rc = check_bodies(&b);
 	arena_free(b.scratch);
 	return rc < 0 ? err_where(e, "%s: ", m->path) : 0;

@@ -29,6 +29,10 @@ int onnx_tensor_count(int64_t *count, const Onnx__TensorProto *t, struct err *e)
 int onnx_tensor_size(int64_t *bytes, int64_t *count, const Onnx__TensorProto *t, struct err *e);
 void onnx_tensor_describe(char buffer[ONNX_DESCRIBE], const Onnx__TensorProto *t); /* "tensor "w"" */
 
+/* Replace sparse initializers and values of Constant nodes by dense ones, up to 256 MB each, of types of whole bytes.
+ */
+int onnx_sparse_drop(struct onnx_model *m, struct err *e);
+
 /* Sort the nodes into the stable topological order. If there is a cycle, the error lists it, and nothing is reordered.
  */
 int onnx_sort_nodes(Onnx__NodeProto **node, size_t n, struct err *e);

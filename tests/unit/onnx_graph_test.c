@@ -1,4 +1,5 @@
 /* Lookups in a graph, its attributes, the structural check, and edits. */
+#include "base/foreign.h"
 #include "onnx/onnx_internal.h"
 #include "onnx_make.h"
 
@@ -300,6 +301,49 @@ static void test_functions(void)
 	expect_check(m, "the function gives out \"nothing\"", "");
 }
 
+/* A model with the initializer "w" of 2 x 3 elements, of which two are given by indices of this shape. */
+static struct onnx_model *sparse_model(int rank, const int64_t *indices)
+{
+	struct onnx_model *m = onnx_model_empty(8, 17, "g");
+	Onnx__SparseTensorProto *s = NEW(m->arena, Onnx__SparseTensorProto);
+	struct tensor value = { .type = TYPE_F32, .rank = 1, .dim = { 2 }, .data = (float[]){ 5, 7 } };
+	struct tensor index = { .type = TYPE_I64, .rank = rank, .dim = { 2, 2 }, .data = drop_const(indices) };
+
+	onnx__sparse_tensor_proto__init(s);
+	s->values = onnx_tensor_store(&value, "w", m->arena);
+	s->indices = onnx_tensor_store(&index, "w_at", m->arena);
+	s->n_dims = 2;
+	s->dims = NEWN(m->arena, int64_t, 2);
+	s->dims[0] = 2;
+	s->dims[1] = 3;
+	onnx_array_push(m, &m->proto->graph->sparse_initializer, &m->proto->graph->n_sparse_initializer, s);
+	return m;
+}
+
+/* Sparse initializers become dense. */
+static void test_sparse(void)
+{
+	static const int64_t flat[] = { 1, 5 }, pairs[] = { 0, 1, 1, 2 }, outside[] = { 0, 1, 2, 0 },
+	                     negative[] = { -1, 0 };
+	struct err e = { 0 };
+
+	for (int rank = 1; rank < 3; rank++) {
+		struct onnx_model *m = sparse_model(rank, rank == 1 ? flat : pairs);
+		struct tensor t;
+
+		CHECK_INT(onnx_model_check(m, &e), 0);
+		CHECK_INT(m->proto->graph->n_sparse_initializer, 0);
+		CHECK_INT(m->proto->graph->n_initializer, 1);
+		CHECK_STR(m->proto->graph->initializer[0]->name, "w");
+		CHECK_INT(onnx_tensor_load(&t, m->proto->graph->initializer[0], m, m->arena, &e), 0);
+		CHECK(t.rank == 2 && t.dim[0] == 2 && t.dim[1] == 3);
+		CHECK(memcmp(t.data, (float[]){ 0, 5, 0, 0, 0, 7 }, 24) == 0);
+		onnx_model_free(m);
+	}
+	expect_check(sparse_model(2, outside), "the sparse tensor \"w\" has an index outside its extents", "");
+	expect_check(sparse_model(1, negative), "the sparse tensor \"w\" has an index outside its extents", "");
+}
+
 /* Of ONNX's own domain under both names the higher version counts, unless the lower one is last. A function has only
  * "", since ONNX Runtime does not know "ai.onnx" there. */
 static void test_alias(void)
@@ -354,6 +398,7 @@ int main(void)
 	test_structure();
 	test_drop_unused();
 	test_functions();
+	test_sparse();
 	test_alias();
 	test_many();
 	arena_free(scratch);
