@@ -102,6 +102,15 @@ struct check_calls {
 	                   const void *const *in, void *const *out, void *workspace, void *stream);
 };
 extern const struct check_calls check_calls_v3, check_calls_v2;
+/* clang-format off */
+/* The functions of a table: those of these names in its file. */
+#define CHECK_FUNCTIONS \
+	.make = make, .own = own, .end = end, .begin = begin, .stop = stop, .clone = copy_of, \
+	.outputs = outputs, .output_types = output_types, .output_shapes = output_shapes, \
+	.aliased_input = aliased_input, .supports = supports, .configure = configure, .workspace = workspace, \
+	.saved = saved, .again = again, .attach_new = attach, .tactics = tactics, .set_tactic = set_tactic, \
+	.shape_change = shape_change, .enqueue = enqueue
+/* clang-format on */
 
 /* host_check_object.c: clones, serialisation, leaks. Takes `plugin` over; false if no engine can be built of it. */
 bool check_object(struct checker *k, void *plugin, struct check_saved *saved);
