@@ -192,7 +192,10 @@ static int build_libraries(struct build *b)
 			.of = m->of ? m->of->name : NULL,
 			.format = m->format,
 			.hash = m->hash,
-			.about = build_about(own->plan[0]->program, b->arena),
+			.about = m->of ? arena_printf(b->arena, "%s, for %s in %s",
+			                              build_about(own->plan[0]->program, b->arena), m->of->name,
+			                              m->layout->name)
+			               : build_about(own->plan[0]->program, b->arena),
 			.decisions = own->all_decisions,
 			.plan = own->plan,
 			.plans = own->plans,
