@@ -31,8 +31,9 @@ struct block {
 	alignas(64) unsigned char data[];
 };
 
+/* One block that a release gave back is kept: marks and releases at a block's end would ask the system each time. */
 struct arena {
-	struct block *last;
+	struct block *last, *spare;
 	size_t bytes;
 };
 
@@ -85,7 +86,34 @@ void arena_free(struct arena *a)
 		prev = b->prev;
 		free(b);
 	}
+	free(a->spare);
 	free(a);
+}
+
+/* A new last block with room for `size` bytes; null: out of memory. */
+static struct block *push_block(struct arena *a, size_t size)
+{
+	struct block *b = a->spare;
+	size_t want = size > BLOCK_SIZE ? size : BLOCK_SIZE;
+	if (b && want == BLOCK_SIZE)
+		a->spare = NULL;
+	else if (size > SIZE_MAX / 2 || !(b = system_alloc(sizeof *b + want)))
+		return NULL;
+	*b = (struct block){ .prev = a->last, .size = want };
+	ASAN_POISON_MEMORY_REGION(b->data, want);
+	a->bytes += want;
+	return a->last = b;
+}
+
+static void pop_block(struct arena *a)
+{
+	struct block *b = a->last;
+	a->last = b->prev;
+	a->bytes -= b->size;
+	if (!a->spare && b->size == BLOCK_SIZE)
+		a->spare = b;
+	else
+		free(b);
 }
 
 void *arena_alloc(struct arena *a, size_t size)
@@ -94,13 +122,8 @@ void *arena_alloc(struct arena *a, size_t size)
 	struct block *b = a->last;
 	size_t at = b ? (b->used + align - 1) / align * align : 0;
 	if (!b || at > b->size || size > b->size - at) {
-		size_t want = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-		if (size > SIZE_MAX / 2 || !(b = system_alloc(sizeof *b + want)))
+		if (!(b = push_block(a, size)))
 			out_of_memory(size);
-		*b = (struct block){ .prev = a->last, .size = want };
-		ASAN_POISON_MEMORY_REGION(b->data, want);
-		a->last = b;
-		a->bytes += want;
 		at = 0;
 	}
 	b->used = at + size + GAP;
@@ -147,12 +170,8 @@ struct arena_mark arena_mark(struct arena *a)
 
 void arena_release(struct arena *a, struct arena_mark m)
 {
-	while (a->last != m.block) {
-		struct block *b = a->last;
-		a->last = b->prev;
-		a->bytes -= b->size;
-		free(b);
-	}
+	while (a->last != m.block)
+		pop_block(a);
 	if (!a->last)
 		return;
 	if (m.used < a->last->size)

@@ -92,11 +92,12 @@ static int check_convex(struct graph *g, const struct graph_region *r, const boo
 {
 	bool *after = NEWN(scratch, bool, g->nodes.n + 1), *before = NEWN(scratch, bool, g->nodes.n + 1);
 	bool *between = NEWN(scratch, bool, g->nodes.n + 1), *set = NEWN(scratch, bool, g->nodes.n + 1), any = false;
+	int first = r->nodes.at[0], last = r->nodes.at[r->nodes.n - 1]; /* nodes are in execution order */
 
-	for (int i = 0; i < g->nodes.n; i++)
+	for (int i = first; i < last; i++)
 		if (in[i] || after[i])
 			mark_consumers(g, &g->nodes.at[i], in, after);
-	for (int i = g->nodes.n - 1; i >= 0; i--) {
+	for (int i = last; i >= first; i--) {
 		set[i] = in[i];
 		if (!in[i] && feeds(g, &g->nodes.at[i], set))
 			set[i] = before[i] = true;
