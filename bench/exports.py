@@ -24,6 +24,11 @@ def export(module, inputs, path, names, axes, opset=17, outputs=None):
                       dynamic_axes=axes)
 
 
+def export_dynamo(module, inputs, path, names, shapes, opset=18):
+    torch.onnx.export(module.eval(), inputs, path, dynamo=True, opset_version=opset, input_names=names, dynamic_shapes=shapes,
+                      external_data=False)
+
+
 @model
 def faster_rcnn(path):
     import torchvision
@@ -67,11 +72,18 @@ def bert_dynamic(path):
     from onnxruntime import quantization as q
     from transformers import BertConfig, BertModel
     net = BertModel(BertConfig(num_hidden_layers=12, vocab_size=2000, attn_implementation="eager"))
-    ids = torch.ones(1, 16, dtype=torch.long)
-    dynamic = {0: "N", 1: "T"}
-    net.config.return_dict = False
-    export(net, (ids, torch.ones_like(ids)), path + ".float", ["input_ids", "attention_mask"],
-           {"input_ids": dynamic, "attention_mask": dynamic}, opset=14)
+
+    class States(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = net
+
+        def forward(self, ids, mask):
+            return self.net(input_ids=ids, attention_mask=mask, return_dict=True).last_hidden_state
+
+    ids = torch.ones(2, 16, dtype=torch.long)
+    dynamic = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    export_dynamo(States(), (ids, torch.ones_like(ids)), path + ".float", ["input_ids", "attention_mask"], (dynamic, dynamic))
     q.quantize_dynamic(path + ".float", path)
     os.remove(path + ".float")
 
@@ -81,7 +93,6 @@ def rt_detr(path):
     from transformers import RTDetrConfig, RTDetrForObjectDetection, RTDetrResNetConfig
     backbone = RTDetrResNetConfig(out_features=["stage2", "stage3", "stage4"])
     net = RTDetrForObjectDetection(RTDetrConfig(backbone_config=backbone, use_pretrained_backbone=False, backbone=None))
-    net.config.return_dict = False
 
     class Boxes(torch.nn.Module):
         def __init__(self):
@@ -129,8 +140,9 @@ def whisper_decoder(path):
         def forward(self, ids, audio):
             return self.net(input_ids=ids, encoder_hidden_states=audio, use_cache=False, return_dict=True).last_hidden_state
 
-    export(Decoder(), (torch.ones(1, 8, dtype=torch.long), torch.rand(1, 1500, 384)), path, ["ids", "audio"],
-           {"ids": {0: "N", 1: "T"}, "audio": {0: "N"}}, opset=17)
+    batch = torch.export.Dim.DYNAMIC
+    export_dynamo(Decoder(), (torch.ones(2, 8, dtype=torch.long), torch.rand(2, 1500, 384)), path, ["ids", "audio"],
+                  ({0: batch, 1: batch}, {0: batch}))
 
 
 @model
