@@ -99,6 +99,6 @@ void region_rename(struct region_build *b, struct ir_buffer *buf, const char *na
 		other = ir_buffer_named(b->p, name);
 	}
 	if (other)
-		ir_buffer_rename(other, buf->name);
-	ir_buffer_rename(buf, name);
+		ir_buffer_rename(b->p, other, buf->name);
+	ir_buffer_rename(b->p, buf, name);
 }

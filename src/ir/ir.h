@@ -48,6 +48,7 @@ struct ir_expr {
 	uint32_t size; /* nodes as a tree, not counting extents of axes; saturates at UINT32_MAX */
 	uint32_t id;   /* in order of creation, dense from 0: index for memo tables */
 	uint64_t hash; /* for the pool's table */
+	uint64_t from; /* the bits of the buffers that it loads from: ir_buffer_bit() */
 	struct ir_pool *pool;
 	union {
 		int64_t i;                     /* CONST_INT; AXIS: its number */
@@ -366,6 +367,7 @@ struct ir_program {
 		VEC(struct ir_demand);
 	} demands;
 	bool checked;           /* its kernels check their positions (ir_kernel_bounds) */
+	struct map named;       /* by the hashes of all names that buffers have had: the last buffer of such a name */
 	int loops;              /* number made so far; names their indices */
 	struct ir_found *found; /* matches of schedule rules in the stages (sched/core/match.c); null: none valid now */
 };
@@ -377,7 +379,7 @@ bool ir_replaces(const struct ir_program *p);
 /* The program's buffer of that name; null: none. */
 struct ir_buffer *ir_buffer_named(const struct ir_program *p, const char *name);
 /* Names a buffer of a program anew; no other may have that name. The name lives as long as the buffer. */
-void ir_buffer_rename(struct ir_buffer *b, const char *name);
+void ir_buffer_rename(struct ir_program *p, struct ir_buffer *b, const char *name);
 /* A new buffer; a number is appended to a name already taken. Inputs and outputs are appended to their lists. */
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
                                 enum ir_role role);
@@ -442,6 +444,7 @@ void ir_stage_slots(struct ir_stage *s, void (*fn)(void *user, expr *slot, const
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
 bool ir_reads(expr e, const struct ir_buffer *b);
+uint64_t ir_buffer_bit(const struct ir_buffer *b); /* one bit; several buffers may have the same */
 /* A stage's result for the accumulator's final value: its `post`, or a cast. */
 expr ir_stage_result(struct ir_pool *p, const struct ir_stage *s, expr acc);
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* the stage defining b, or null */

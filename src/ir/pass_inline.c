@@ -41,8 +41,10 @@ static void count_site(void *user, expr e)
 
 static void count_expr(void *user, expr e, const char *role)
 {
+	const struct readers *r = user;
 	(void)role;
-	ir_walk(e, count_site, user);
+	if (e->from & ir_buffer_bit(r->buf))
+		ir_walk(e, count_site, user);
 }
 
 /* True if all reads of the buffer are conditional in the map. */
@@ -140,7 +142,8 @@ static void substitute_slot(void *user, expr *slot, const char *role)
 	(void)role;
 	if (j->large)
 		return;
-	expr x = ir_copy(j->p->pool, *slot, substitute_load, &j->map);
+	bool reads = (*slot)->from & ir_buffer_bit(j->map.map->out);
+	expr x = reads ? ir_copy(j->p->pool, *slot, substitute_load, &j->map) : *slot;
 	j->large |= too_large(x);
 	vec_push(j->scratch, &j->made, x);
 }

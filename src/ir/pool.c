@@ -172,11 +172,13 @@ static expr node_of(struct ir_pool *p, const struct ir_expr *proto, int n, const
 	e->pool = p;
 	e->id = p->count++;
 	e->varies = e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_LOAD || e->op == IR_ACC;
+	e->from = e->op == IR_LOAD ? ir_buffer_bit(e->buf) : 0;
 	e->depth = 0;
 	e->size = 1;
 	for (int i = 0; i < n; i++) {
 		e->arg[i] = arg[i];
 		e->varies |= arg[i]->varies;
+		e->from |= arg[i]->from;
 		e->depth = arg[i]->depth < e->depth ? e->depth : arg[i]->depth + 1;
 		if (e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT)
 			continue;

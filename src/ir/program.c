@@ -61,6 +61,7 @@ struct ir_program *ir_program_new(struct arena *a, const char *name)
 	p->name = arena_strdup(a, name);
 	p->arena = a;
 	p->pool = ir_pool_new(a);
+	p->named = map_new(a);
 	return p;
 }
 
@@ -81,16 +82,23 @@ bool ir_replaces(const struct ir_program *p)
 struct ir_buffer *ir_buffer_named(const struct ir_program *p, const char *name)
 {
 	uint64_t hash = hash_str(0, name);
-	vec_each (b, &p->buffers)
+	const struct ir_buffer *last = map_get_u64(&p->named, hash);
+	struct ir_buffer *const *own = p->buffers.at;
+	if (!last)
+		return NULL;
+	if (last->id < p->buffers.n && own[last->id] == last && strcmp(last->name, name) == 0)
+		return own[last->id];
+	vec_each (b, &p->buffers) /* `last` is gone, or has another name now */
 		if ((*b)->hash == hash && strcmp((*b)->name, name) == 0)
 			return *b;
 	return NULL;
 }
 
-void ir_buffer_rename(struct ir_buffer *b, const char *name)
+void ir_buffer_rename(struct ir_program *p, struct ir_buffer *b, const char *name)
 {
 	b->name = name;
 	b->hash = hash_str(0, name);
+	map_put_u64(&p->named, b->hash, b);
 }
 
 static bool taken(const struct ir_program *p, const char *name)
@@ -107,7 +115,7 @@ struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum typ
 	for (int i = 2; taken(p, unique); i++)
 		unique = arena_printf(p->arena, "%s%s%d", base, str_ends(base, "_") ? "" : "_", i);
 	*b = (struct ir_buffer){ .type = t, .rank = rank, .role = role, .id = p->buffers.n, .node = p->node };
-	ir_buffer_rename(b, unique);
+	ir_buffer_rename(p, b, unique);
 	for (int i = 0; i < rank; i++)
 		b->dim[i] = dim[i];
 	vec_push(p->arena, &p->buffers, b);

@@ -13,17 +13,24 @@ static void find_load(void *user, expr e)
 	l->found |= e->op == IR_LOAD && e->buf == l->buf;
 }
 
-static void find_in_expr(void *user, expr e, const char *role)
+uint64_t ir_buffer_bit(const struct ir_buffer *b)
 {
-	(void)role;
-	ir_walk(e, find_load, user);
+	return (uint64_t)1 << (hash_u64(0, (uintptr_t)b) & 63);
 }
 
 bool ir_reads(expr e, const struct ir_buffer *b)
 {
 	struct loads l = { .buf = b };
-	ir_walk(e, find_load, &l);
+	if (e->from & ir_buffer_bit(b))
+		ir_walk(e, find_load, &l);
 	return l.found;
+}
+
+static void find_in_expr(void *user, expr e, const char *role)
+{
+	struct loads *l = user;
+	(void)role;
+	l->found = l->found || ir_reads(e, l->buf);
 }
 
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b)

@@ -3,18 +3,67 @@
 
 #include <string.h>
 
-/* Dense memo tables by id, in their own scratch arena. */
+/* What has become of nodes, with open addressing. Most expressions are small and a pool is large, so a table of all ids
+ * would cost more than the walk; small tables need no memory of their own. */
+struct memo {
+	struct memo_slot {
+		expr from, to;
+	} *slot;
+	uint32_t slots, used;
+	struct arena *scratch; /* null: none needed so far */
+	struct memo_slot few[64];
+};
+
+static void memo_begin(struct memo *m)
+{
+	m->slot = m->few;
+	m->slots = sizeof m->few / sizeof m->few[0];
+	m->used = 0;
+	m->scratch = NULL;
+	memset(m->few, 0, sizeof m->few);
+}
+
+static void memo_end(struct memo *m)
+{
+	arena_free(m->scratch);
+}
+
+/* The slot of `e`, or the free one where it belongs. */
+static struct memo_slot *memo_find(const struct memo *m, expr e)
+{
+	uint32_t i = (e->id * 2654435769u) >> 8 & (m->slots - 1);
+	while (m->slot[i].from && m->slot[i].from != e)
+		i = (i + 1) & (m->slots - 1);
+	return &m->slot[i];
+}
+
+static void memo_put(struct memo *m, expr e, expr to)
+{
+	if (2 * (m->used + 1) > m->slots) {
+		const struct memo_slot *old = m->slot;
+		uint32_t n = m->slots;
+		m->scratch = m->scratch ? m->scratch : arena_new();
+		m->slots *= 4;
+		m->slot = NEWN(m->scratch, struct memo_slot, m->slots);
+		for (uint32_t i = 0; i < n; i++)
+			if (old[i].from)
+				*memo_find(m, old[i].from) = old[i];
+	}
+	*memo_find(m, e) = (struct memo_slot){ e, to };
+	m->used++;
+}
+
 struct walk {
 	void (*fn)(void *user, expr e);
 	void *user;
-	unsigned char *seen;
+	struct memo seen;
 };
 
 static void walk(struct walk *w, expr e)
 {
-	if (w->seen[e->id])
+	if (memo_find(&w->seen, e)->from)
 		return;
-	w->seen[e->id] = 1;
+	memo_put(&w->seen, e, e);
 	for (int i = 0; i < e->n; i++)
 		walk(w, e->arg[i]);
 	w->fn(w->user, e);
@@ -22,10 +71,10 @@ static void walk(struct walk *w, expr e)
 
 void ir_walk(expr e, void (*fn)(void *user, expr e), void *user)
 {
-	struct arena *scratch = arena_new();
-	struct walk w = { fn, user, NEWN(scratch, unsigned char, e->id + 1) };
-	walk(&w, e); /* operands have lower ids than their users */
-	arena_free(scratch);
+	struct walk w = { .fn = fn, .user = user };
+	memo_begin(&w.seen);
+	walk(&w, e);
+	memo_end(&w.seen);
 }
 
 /* For each select: the nodes that both branches evaluate. */
@@ -52,8 +101,7 @@ static const struct both *both_branches(struct sure *s, expr select)
 	*known = NEW(s->scratch, struct both);
 	bool *one = NEWN(s->scratch, bool, select->id + 1), *other = NEWN(s->scratch, bool, select->id + 1);
 	expr *node = NEWN(s->scratch, expr, select->id + 1);
-	struct walk w = { note_node, node, NEWN(s->scratch, unsigned char, select->id + 1) };
-	walk(&w, select);
+	ir_walk(select, note_node, node);
 	mark_sure(s, select->arg[1], one);
 	mark_sure(s, select->arg[2], other);
 	for (uint32_t i = 0; i < select->id; i++)
@@ -85,9 +133,9 @@ void ir_mark_unconditional(expr e, bool *sure)
 
 static void walk_users_first(struct walk *w, const bool *sure, expr e)
 {
-	if (w->seen[e->id])
+	if (memo_find(&w->seen, e)->from)
 		return;
-	w->seen[e->id] = 1;
+	memo_put(&w->seen, e, e);
 	if (sure[e->id])
 		w->fn(w->user, e);
 	for (int i = 0; i < e->n; i++)
@@ -98,9 +146,11 @@ void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user)
 {
 	struct arena *scratch = arena_new();
 	bool *sure = NEWN(scratch, bool, e->id + 1);
-	struct walk w = { fn, user, NEWN(scratch, unsigned char, e->id + 1) };
+	struct walk w = { .fn = fn, .user = user };
 	ir_mark_unconditional(e, sure);
+	memo_begin(&w.seen);
 	walk_users_first(&w, sure, e);
+	memo_end(&w.seen);
 	arena_free(scratch);
 }
 
@@ -169,7 +219,7 @@ struct copy {
 	struct ir_pool *pool;
 	ir_leaf_fn leaf;
 	void *user;
-	expr *done;
+	struct memo done;
 };
 
 /* Programs are copied between pools, so their variables are matched by name. */
@@ -201,22 +251,23 @@ static expr copy_leaf(struct copy *c, expr e, const expr *arg)
 static expr copy(struct copy *c, expr e)
 {
 	expr arg[IR_MAX_RANK];
-	if (c->done[e->id])
-		return c->done[e->id];
+	const struct memo_slot *known = memo_find(&c->done, e);
+	if (known->from)
+		return known->to;
 	for (int i = 0; i < e->n; i++)
 		arg[i] = copy(c, e->arg[i]);
 	bool leaf = e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT || e->op == IR_LOAD;
 	expr x = leaf ? copy_leaf(c, e, arg) : ir_rebuild(e, arg);
-	c->done[e->id] = x;
+	memo_put(&c->done, e, x);
 	return x;
 }
 
 expr ir_copy(struct ir_pool *p, expr e, ir_leaf_fn leaf, void *user)
 {
-	struct arena *scratch = arena_new();
-	struct copy c = { p, leaf, user, NEWN(scratch, expr, e->id + 1) };
+	struct copy c = { .pool = p, .leaf = leaf, .user = user };
+	memo_begin(&c.done);
 	expr x = copy(&c, e);
-	arena_free(scratch);
+	memo_end(&c.done);
 	return x;
 }
 
