@@ -1,4 +1,5 @@
 /* tpat run: a whole model with tpat's own kernels. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,25 @@ static void print_ran(const struct cli *c, const struct tpat_run_options *o, con
 		       r->max_absolute, r->max_relative);
 }
 
+/* Null: not measured. */
+static void print_json(const struct tpat_run_options *o, const struct tpat_ran *r)
+{
+	json_t *launches = json_array();
+	for (int i = 0; o->profile && i < r->launches; i++) {
+		const struct tpat_ran_launch *x = &r->launch[i];
+		json_array_append_new(launches, cli_json("{s:s, s:s, s:s, s:f, s:f}", "piece", x->piece, "node",
+		                                         x->node, "kernel", x->kernel, "ns", x->ns, "bytes", x->bytes));
+	}
+	cli_print_json(cli_json(
+	        "{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:I, s:I, s:f, s:f, s:f, s:o, s:i, s:I, s:I, s:f, s:f, s:s?}",
+	        "model", o->model, "device", r->device, "nodes", r->nodes, "pieces", r->pieces, "launches", r->kernels,
+	        "phases", r->phases, "outputs", cli_json_list(&r->outputs), "memory", (json_int_t)r->held, "constants",
+	        (json_int_t)r->weights, "ns", o->time ? r->ns : NAN, "spread", o->time ? r->spread : NAN, "graph_ns",
+	        r->graph_ns > 0 ? r->graph_ns : NAN, "profile", launches, "compared", r->compared, "elements",
+	        (json_int_t)r->elements, "differing", (json_int_t)r->wrong, "max_absolute", r->max_absolute,
+	        "max_relative", r->max_relative, "differs", r->differs));
+}
+
 static int read_tolerance(double *out, const char *text)
 {
 	char *end;
@@ -101,6 +121,7 @@ int cli_run(struct cli *c, int argc, char **argv)
 {
 	struct tpat_run_options o = TPAT_RUN_OPTIONS;
 	const char *tolerance = NULL;
+	bool json = false;
 	const struct cli_option option[] = {
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda cpu emulator interpreter",
 		  "cuda, cuda:1, cpu, emulator, interpreter (default: cpu)" },
@@ -126,6 +147,7 @@ int cli_run(struct cli *c, int argc, char **argv)
 		  "print the time of each part of the model and of each kernel" },
 		{ "profile-out", 0, CLI_TEXT, &o.profile_out, "FILE",
 		  "write these times as trace events, for Perfetto (trace.json)" },
+		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};
 	const struct tpat_ran *r;
@@ -135,7 +157,9 @@ int cli_run(struct cli *c, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	int rc = tpat_run(c->tpat, &r, &o);
-	if (r)
+	if (r && json)
+		print_json(&o, r);
+	else if (r)
 		print_ran(c, &o, r);
 	return rc < 0 ? cli_fail(c, rc) : 0;
 }
