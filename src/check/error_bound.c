@@ -16,11 +16,7 @@ static struct ir_program *build(struct error_builder *b)
 {
 	const struct ir_program *from = b->from;
 	struct arena *a = from->arena;
-	struct ir_program *p = NEW(a, struct ir_program);
-	*p = *from;
-	p->buffers.at = NEWN(a, struct ir_buffer *, from->buffers.n + 1);
-	p->buffers.cap = p->buffers.n;
-	memcpy(p->buffers.at, from->buffers.at, sizeof *p->buffers.at * (size_t)p->buffers.n);
+	struct ir_program *p = ir_program_beside(from);
 	memset(&p->stages, 0, sizeof p->stages);
 	memset(&p->outputs, 0, sizeof p->outputs);
 	b->x = (struct error_program){ .p = p, .errors = map_new(a), .known = map_new(a) };

@@ -374,6 +374,8 @@ struct ir_program {
 
 /* Returns an empty program in `a`, with a pool of its own. `name` is copied and is a C identifier. */
 struct ir_program *ir_program_new(struct arena *a, const char *name);
+/* The same program with lists of buffers and names of its own: buffers made for it do not appear in p. */
+struct ir_program *ir_program_beside(const struct ir_program *p);
 /* True if a scatter replaces elements, so that two updates may race for one. */
 bool ir_replaces(const struct ir_program *p);
 /* The program's buffer of that name; null: none. */

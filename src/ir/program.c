@@ -65,6 +65,20 @@ struct ir_program *ir_program_new(struct arena *a, const char *name)
 	return p;
 }
 
+struct ir_program *ir_program_beside(const struct ir_program *p)
+{
+	struct ir_program *own = NEW(p->arena, struct ir_program);
+	*own = *p;
+	own->named = map_new(p->arena);
+	own->buffers.at = NEWN(p->arena, struct ir_buffer *, p->buffers.n + 1);
+	own->buffers.cap = own->buffers.n;
+	for (int i = 0; i < p->buffers.n; i++) {
+		own->buffers.at[i] = p->buffers.at[i];
+		map_put_u64(&own->named, p->buffers.at[i]->hash, p->buffers.at[i]);
+	}
+	return own;
+}
+
 bool ir_replaces(const struct ir_program *p)
 {
 	vec_each (s, &p->stages) {

@@ -47,12 +47,8 @@ static void begin(struct worker *w, const struct tune_bench *b)
 static struct ir_plan *plan_of(const struct worker *w, struct tune_point point)
 {
 	const struct ir_program *p = w->b->space->program;
-	struct ir_program *own = NEW(p->arena, struct ir_program);
-	*own = *p;
-	own->buffers.at = NEWN(p->arena, struct ir_buffer *, p->buffers.n + 1);
-	own->buffers.cap = own->buffers.n;
-	memcpy(own->buffers.at, p->buffers.at, sizeof *p->buffers.at * (size_t)p->buffers.n);
-	return sched_program(own, w->b->space->target, tune_point_choices(w->b->space, point, p->arena));
+	return sched_program(ir_program_beside(p), w->b->space->target,
+	                     tune_point_choices(w->b->space, point, p->arena));
 }
 
 static void tell_failure(struct tune_reply *r, enum tune_status status, const struct err *e)
