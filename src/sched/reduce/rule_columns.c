@@ -84,7 +84,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int width = 1; width <= MAX_WIDTH; width *= 2)
 		for (int columns = WARP / 2; columns >= 4; columns /= 2) {
 			int parts = MOST_THREADS / columns;
-			if (width > 1 && !find_vectors(&f, p, s, width))
+			if (!find_vectors(&f, p, s, width)) /* rows lie along the results */
 				break;
 			if (points >= 2 * parts && columns * width * widest_load(s->value) / 8 >= ROW_BYTES &&
 			    about(out_count(p, s), t) < (int64_t)WARP * width * t->processors &&
