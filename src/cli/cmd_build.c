@@ -158,6 +158,9 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 	if (!b->o.model)
 		return cli_usage("usage: tpat build MODEL [OPTION ...]; tpat build --help shows the options.",
 		                 "tpat build needs a model.");
+	if (b->o.dry_run && b->dump.pass)
+		return cli_usage("Leave out --dry-run.",
+		                 "--dump prints what a build makes, and --dry-run makes nothing.");
 	return check_tune(b);
 }
 
