@@ -44,16 +44,6 @@ static struct ir_program *program_of(const char *path, const char *region, struc
 	return p;
 }
 
-/* Returns the estimate of the whole program, in nanoseconds. */
-static double estimate(struct ir_program *p, const struct sched_choice *list, const struct sched_target *t)
-{
-	double ns = 0;
-	for (int i = 0; i < p->stages.n; i++)
-		if (list[i].rule)
-			ns += sched_estimate(p, p->stages.at[i], &list[i], t);
-	return ns;
-}
-
 struct fit {
 	double first, best; /* measured ns of the trial with the best estimate, and of the fastest */
 	double estimate;    /* of `first` */
@@ -77,7 +67,7 @@ static bool fit_program(struct fit *f, struct ir_program *p, struct db *db, cons
 		const struct db_trial *x = &trials.at[i];
 		if (x->status != DB_OK || !tpat_decisions_parse(list, x->decisions, p, t, &why, a))
 			continue;
-		double ns = estimate(p, list, t);
+		double ns = sched_time(p, list, 0, p->stages.n, t);
 		if (all)
 			printf("    %10.0f %10.0f  %s\n", x->ns, ns, x->decisions);
 		if (!f->first_text || ns < f->estimate)

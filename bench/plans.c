@@ -20,7 +20,6 @@
 #include "base/number.h"
 
 #include "lib/tpat_inside.h"
-#include "sched/build/extents.h"
 #include "sched/sched.h"
 #include "tune/tune.h"
 
@@ -55,8 +54,8 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	struct tpat_extents *extents, *here;
 	must(tpat_profile_extents(&extents, g, profile, a, &e), &e);
 	must(tpat_profile_extents(&here, g, at, a, &e), &e);
-	const struct sched_points points = tpat_profile_points(extents, t, r, p);
-	const struct sched_points one = tpat_profile_points(here, t, r, p);
+	const struct sched_points points = tpat_profile_points(extents, t, r, p, NULL);
+	const struct sched_points one = tpat_profile_points(here, t, r, p, NULL);
 	const struct sched_target *point = &one.target[one.opt];
 	struct sched_tactic tactic = sched_tactic_best(p, &points);
 	const struct ir_plan *plan;
@@ -74,42 +73,12 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	printf("\t%d\n", plan->steps.n);
 }
 
-static double estimate_of(struct ir_program *p, const struct sched_choice *list, const struct sched_target *t)
-{
-	double ns = 0;
-	for (int i = 0; i < p->stages.n; i++)
-		if (list[i].rule)
-			ns += sched_estimate(p, p->stages.at[i], &list[i], t);
-	return ns;
-}
-
-/* A tensor without data of the buffer's type and extents; returns its bytes, an open extent for its usual value. */
-static double describe(struct tensor *out, const struct ir_buffer *b, const struct sched_target *t)
-{
-	double bytes = type_info(b->type)->bits / 8.0;
-	*out = (struct tensor){ .type = b->type, .rank = b->rank };
-	for (int k = 0; k < b->rank; k++)
-		bytes *= (double)(out->dim[k] = about(b->dim[k], t));
-	return bytes;
-}
-
-/* The least time in nanoseconds: of memory traffic, arithmetic or one launch. */
+/* The least time in nanoseconds: of memory traffic, arithmetic or one launch. NAN: an extent is not known. */
 static double bound_of(struct ir_program *p, const struct sched_target *t, struct arena *a)
 {
-	const struct dev_props props = { .arch = t->arch,
-		                         .sms = t->processors,
-		                         .clock_khz = (int)(t->clock_ghz * 1e6) };
-	struct tensor *tensor = NEWN(a, struct tensor, p->inputs.n + 1), unused;
-	const struct tensor **inputs = NEWN(a, const struct tensor *, p->inputs.n + 1);
-	double bytes = 0;
-	for (int i = 0; i < p->inputs.n; i++) {
-		bytes += describe(&tensor[i], p->inputs.at[i], t);
-		inputs[i] = &tensor[i];
-	}
-	vec_each (out, &p->outputs)
-		bytes += describe(&unused, *out, t);
-	const struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, 1);
-	return r.launch_ns + fmax(r.memory_ns, r.arithmetic_ns);
+	struct tune_roofline r;
+	double bytes;
+	return tpat_roofline(&r, &bytes, p, t, 1, a) ? r.launch_ns + fmax(r.memory_ns, r.arithmetic_ns) : NAN;
 }
 
 /* Returns a negative code, and says why on standard error, if the region has no program. */
@@ -147,7 +116,7 @@ static int print_plans(char **field, struct sched_target *gpu, int gpus)
 		const struct sched_target *t = &points.target[points.opt];
 		struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
 		sched_decide(p, t, NULL, list);
-		double ns = estimate_of(p, list, t), bound = bound_of(p, t, a);
+		double ns = sched_time(p, list, 0, p->stages.n, t), bound = bound_of(p, t, a);
 		printf("%s\t%s\t%s\t%d\t%.2f\t%.2f\n", name, gpu[g].name, sched_decisions_text(p, list, a),
 		       sched_program(p, t, list)->steps.n, ns / 1e3, bound / 1e3);
 	}

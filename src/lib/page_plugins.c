@@ -7,46 +7,14 @@
 
 /* ---- Figures. */
 
-/* Bytes of a tensor at these extents; negative: unknown. Fills `t`, without data. */
-static double bytes_of(struct tensor *t, const struct ir_buffer *b, const struct sched_target *at)
-{
-	struct verify_input in = { 0 };
-	double bytes = type_info(b->type)->bits / 8.0;
-	tpat_extents_of(&in, b, at);
-	if (in.rank < 0)
-		return -1;
-	*t = (struct tensor){ .type = b->type, .rank = in.rank };
-	for (int k = 0; k < in.rank; k++)
-		bytes *= (double)(t->dim[k] = in.dim[k]);
-	return bytes;
-}
-
 /* Sets bytes, operations and the bound, if all extents are known. */
 static void measure_bounds(struct page_plugin *x, const struct ir_plan *plan, struct arena *a)
 {
 	const struct sched_target *t = x->at;
-	const struct ir_program *p = plan->program;
-	const struct dev_props props = { .arch = t->arch,
-		                         .sms = t->processors,
-		                         .clock_khz = (int)(t->clock_ghz * 1e6) };
-	struct tensor *tensor = NEWN(a, struct tensor, p->inputs.n + 1), unused;
-	const struct tensor **inputs = NEWN(a, const struct tensor *, p->inputs.n + 1);
-	double bytes = 0;
-	for (int i = 0; i < p->inputs.n; i++) {
-		double more = bytes_of(&tensor[i], p->inputs.at[i], t);
-		if (more < 0)
-			return;
-		inputs[i] = &tensor[i];
-		bytes += more;
-	}
-	vec_each (out, &p->outputs) {
-		double more = bytes_of(&unused, *out, t);
-		if (more < 0)
-			return;
-		bytes += more;
-	}
-	int launches = plan->steps.n; /* a step is one launch */
-	struct tune_roofline r = tune_roofline(p, inputs, &props, t, bytes, t->bytes_per_ns, launches);
+	struct tune_roofline r;
+	double bytes;
+	if (!tpat_roofline(&r, &bytes, plan->program, t, plan->steps.n, a)) /* a step is one launch */
+		return;
 	x->bytes = bytes;
 	x->operations = r.operations;
 	x->bound = r.bound;

@@ -57,12 +57,8 @@ static void set_extents(struct sched_target *t, const struct worth *w, const str
 static double program_ns(struct ir_program *p, const struct sched_target *t, struct arena *a)
 {
 	struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
-	double ns = 0;
 	sched_decide(p, t, NULL, list);
-	for (int i = 0; i < p->stages.n; i++)
-		if (list[i].rule)
-			ns += sched_estimate(p, p->stages.at[i], &list[i], t);
-	return ns;
+	return sched_time(p, list, 0, p->stages.n, t);
 }
 
 /* Returns the estimated time of a region as one plugin; negative if it cannot be one. Layers repeat, so equal programs

@@ -376,6 +376,11 @@ struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sch
 bool tpat_extent_at(void *target, expr symbol, int64_t *value);
 /* Sets the extents of a program's input at a point; rank -1 if they are impossible. */
 void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);
+/* The roofline's bounds of a program at a point, on a GPU that need not be present, and the bytes of its inputs and
+ * outputs. False if an extent is not known. */
+struct tune_roofline;
+bool tpat_roofline(struct tune_roofline *out, double *bytes, const struct ir_program *p, const struct sched_target *t,
+                   int launches, struct arena *a);
 
 /* tpat_example.c: extents for symbols without a profile, which satisfy the constraints of the model's operators.
  * `level`: 0 minimum, 1 optimum, 2 maximum. */

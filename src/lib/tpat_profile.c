@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "tune/tune.h"
+
 const char *tpat_profile_of(const struct tpat_strings *profile, const char *name)
 {
 	size_t n = strlen(name);
@@ -149,6 +151,43 @@ void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const s
 	for (int k = 0; k < b->rank && in->rank >= 0; k++)
 		if (!ir_eval_int(b->dim[k], tpat_extent_at, &t, &in->dim[k]) || in->dim[k] < 0)
 			in->rank = -1;
+}
+
+/* Bytes of a tensor at these extents; negative: unknown. Fills `t`, without data. */
+static double bytes_of(struct tensor *t, const struct ir_buffer *b, const struct sched_target *at)
+{
+	struct verify_input in = { 0 };
+	double bytes = type_info(b->type)->bits / 8.0;
+	tpat_extents_of(&in, b, at);
+	if (in.rank < 0)
+		return -1;
+	*t = (struct tensor){ .type = b->type, .rank = in.rank };
+	for (int k = 0; k < in.rank; k++)
+		bytes *= (double)(t->dim[k] = in.dim[k]);
+	return bytes;
+}
+
+bool tpat_roofline(struct tune_roofline *out, double *bytes, const struct ir_program *p, const struct sched_target *t,
+                   int launches, struct arena *a)
+{
+	const struct dev_props props = { .arch = t->arch,
+		                         .sms = t->processors,
+		                         .clock_khz = (int)(t->clock_ghz * 1e6) };
+	struct tensor *tensor = NEWN(a, struct tensor, p->inputs.n + 1), unused;
+	const struct tensor **inputs = NEWN(a, const struct tensor *, p->inputs.n + 1);
+	*bytes = 0;
+	for (int i = 0; i < p->inputs.n + p->outputs.n; i++) {
+		bool in = i < p->inputs.n;
+		const struct ir_buffer *b = in ? p->inputs.at[i] : p->outputs.at[i - p->inputs.n];
+		double more = bytes_of(in ? &tensor[i] : &unused, b, t);
+		if (more < 0)
+			return false;
+		if (in)
+			inputs[i] = &tensor[i];
+		*bytes += more;
+	}
+	*out = tune_roofline(p, inputs, &props, t, *bytes, t->bytes_per_ns, launches);
+	return true;
 }
 
 struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sched_target *t,

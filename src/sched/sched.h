@@ -53,6 +53,9 @@ int sched_explain(struct ir_program *p, const struct ir_stage *s, const struct s
 /* Returns the analytic cost model's estimate in nanoseconds. */
 double sched_estimate(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c,
                       const struct sched_target *t);
+/* The same of stages from ... to - 1 with the choices of a list, as sched_decide() makes it. */
+double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
+                  const struct sched_target *t);
 
 /* Decides every stage, into out[p->stages.n]: the choice in `given` (one per stage; may be null), or the best where its
  * rule is null. A stage that an earlier choice computes gets a null rule, and its entry in `given` is ignored. */

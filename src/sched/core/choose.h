@@ -53,10 +53,6 @@ const struct sched_choice *sched_best(struct ir_program *p, const struct sched_t
 const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *own,
                                        const struct sched_choice *usual, const struct sched_target *t);
 
-/* Estimated nanoseconds of stages from ... to - 1 with the choices of a list. */
-double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
-                  const struct sched_target *t);
-
 /* For match(): copies its result into the program's arena. */
 #define FOUND(P, X) keep_found(P, &(X), sizeof(X))
 const void *keep_found(struct ir_program *p, const void *found, size_t size);
