@@ -88,7 +88,7 @@ void rt_store(struct trt_dims *d, int32_t format);            /* replaces extent
 
 /* rt_build.c: the methods of the build phase: 2.0 for a plugin with an output that replaces an input. */
 const void *rt_build_methods(const struct tpat_rt_plugin *p);
-/* What V3 and V2 plugins share. */
+/* Functions that V3 and V2 plugins share. */
 /* Checks the ranges of all tensors. */
 int rt_configure(const struct tpat_rt_plugin *p, const struct trt_dynamic_desc *in, int32_t inputs,
                  const struct trt_dynamic_desc *out, int32_t outputs, char why[RT_WHY]);

@@ -261,8 +261,8 @@ static expr replace_symbol(void *user, struct ir_pool *pool, expr e, const expr 
 	return e == r->symbol ? r->by : NULL;
 }
 
-/* True if the condition compares a symbol with a constant, and both expressions are equal where it holds. Broadcasting
- * leaves "N == 1 ? 1 : N" behind. */
+/* True if the condition compares a symbol with a constant, and both expressions are equal where it holds. Shapes
+ * of broadcast tensors contain "N == 1 ? 1 : N". */
 static bool same_where(expr cond, expr a, expr b)
 {
 	if (a->type != TYPE_INDEX || cond->op != IR_EQ)

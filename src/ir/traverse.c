@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* What has become of nodes, with open addressing. Most expressions are small and a pool is large, so a table of all ids
- * would cost more than the walk; small tables need no memory of their own. */
+/* A hash table from nodes to results, with open addressing. Most expressions are small and a pool is large, so a table
+ * of all ids would cost more than the walk; small tables need no memory of their own. */
 struct memo {
 	struct memo_slot {
 		expr from, to;

@@ -101,7 +101,7 @@ void onnx_model_free(struct onnx_model *m)
 	arena_free(m->arena);
 }
 
-/* Of a domain imported twice, as "" and "ai.onnx" can be, ONNX takes the higher version. */
+/* If a domain is imported twice, as "" and "ai.onnx" can be, ONNX takes the higher version. */
 static const Onnx__OperatorSetIdProto *find_import(const struct onnx_model *m, const char *domain)
 {
 	const Onnx__OperatorSetIdProto *found = NULL;

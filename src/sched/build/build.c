@@ -3,6 +3,7 @@
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/extents.h"
+#include "sched/build/finish.h"
 
 #include <string.h>
 
@@ -25,6 +26,17 @@ expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int 
 	emit_return_if(p, &k->body, ir_binary(IR_LE, count, first));
 	/* From here on it is known to be in range. */
 	return ir_var_multiple(first->var, count, width);
+}
+
+expr first_within(struct ir_program *p, struct ir_kernel *k, expr extent, int several, expr n, const char *name)
+{
+	expr many = ir_index(p->pool, several), first = ir_binary(IR_MUL, n, many);
+	expr last = ir_binary(IR_SUB, extent, many);
+	if (several == 1 || divides(extent, several))
+		return first;
+	kernel_needs(k, ir_binary(IR_LE, many, extent));
+	return emit_constant(p, &k->body, name, ir_binary(IR_MIN, first, last),
+	                     ir_binary(IR_ADD, last, ir_index(p->pool, 1)));
 }
 
 /* ---- From a stage's expressions to a kernel's. */

@@ -142,3 +142,9 @@ struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const c
 {
 	return emit_unrolled_each(p, b, ir_variable_new(p->pool, TYPE_INDEX, "%s", name), n, variable);
 }
+
+struct ir_block *emit_turns(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable)
+{
+	*variable = ir_index(p->pool, 0);
+	return n > 1 ? emit_unrolled(p, b, name, n, variable) : b;
+}

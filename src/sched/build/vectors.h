@@ -38,6 +38,8 @@ void emit_store_vector_flat(struct ir_program *p, struct ir_block *b, const stru
                             const struct ir_variable *array, expr row, int width);
 /* Returns the body of an unrolled loop of n iterations, and its variable. */
 struct ir_block *emit_unrolled(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable);
+/* The same, but a single turn is no loop, and its variable is 0. */
+struct ir_block *emit_turns(struct ir_program *p, struct ir_block *b, const char *name, int n, expr *variable);
 struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, const struct ir_variable *v, int n,
                                     expr *variable);
 

@@ -108,7 +108,7 @@ static void early_sum(struct grid_emitter *m, struct ir_block *b, const struct g
 	make_early_arrays(m, b, item, h, chunks);
 	if (!h->earlies)
 		return;
-	b = grid_unrolled(m, b, "chunk", chunks, &chunk);
+	b = emit_turns(m->p, b, "chunk", chunks, &chunk);
 	expr lane = slots < WARP ? ir_binary(IR_MIN, m->lane, number(m, slots - 1)) : m->lane;
 	struct grid_spot x = grid_finished(m, b, item, chunk, emit_constant(p, b, "slot", lane, number(m, slots)));
 	struct grid_view v = { .m = m, .item = item, .spot = &x };

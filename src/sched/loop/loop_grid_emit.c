@@ -75,7 +75,7 @@ static void emit_word_places(struct grid_emitter *m, struct ir_block *b, const s
 	struct ir_variable *at = ir_variable_new(p->pool, TYPE_INDEX, "%s_words", buf->name);
 	emit_array(p, b, at, n);
 	m->at[buf->id] = at;
-	b = grid_unrolled(m, b, "i", n, &i);
+	b = emit_turns(m->p, b, "i", n, &i);
 	expr element = ir_binary(IR_MIN, taken_element(m, i), number(m, m->s->rows * row - 1));
 	if ((int64_t)n * m->s->threads == m->s->rows * row)
 		element = taken_element(m, i);
@@ -114,7 +114,7 @@ static void emit_take(struct grid_emitter *m, struct ir_block *b, const struct i
 	add_address(p, call, m->words, mul(rows, number(m, m->each)), true);
 	add_variable(p, call, m->at[buf->id]);
 	add_value(p, call, add(m->turn, number(m, 1)));
-	b = grid_unrolled(m, b, "i", n, &i);
+	b = emit_turns(m->p, b, "i", n, &i);
 	expr element = taken_element(m, i);
 	if (n > 1 && (int64_t)n * m->s->threads != all)
 		b = emit_if(p, b, ir_binary(IR_LT, element, number(m, all)));

@@ -79,9 +79,6 @@ static inline expr rest(expr a, expr b)
 	return ir_binary(IR_MOD, a, b);
 }
 
-/* A loop of n iterations with all of them written out, or its only one. */
-struct ir_block *grid_unrolled(struct grid_emitter *m, struct ir_block *b, const char *name, int n, expr *variable);
-
 /* The spot of element `place` of the block's copies * units in a row of that number in the block. */
 struct grid_spot grid_spot_of(struct grid_emitter *m, struct ir_block *b, const struct ir_buffer *out, expr row,
                               expr place);

@@ -50,11 +50,11 @@ void grid_emit_constants(struct grid_emitter *m, struct ir_block *b, const struc
 	}
 	if (!h->constants)
 		return;
-	b = grid_unrolled(m, b, "output", outputs, &j);
+	b = emit_turns(m->p, b, "output", outputs, &j);
 	struct grid_spot x = grid_spot_of(
 	        m, b, s->out, number(m, 0),
 	        emit_constant(p, b, "in_block", grid_output_of(m, item, j), number(m, item->copies * m->s->units)));
-	b = grid_unrolled(m, b, "step", steps, &step);
+	b = emit_turns(m->p, b, "step", steps, &step);
 	expr point = add(m->lane, mul(step, number(m, WARP)));
 	if (!whole_steps(m, item))
 		point = ir_binary(IR_MIN, point, add(points, number(m, -1)));
@@ -87,7 +87,7 @@ static void emit_sums(struct grid_emitter *m, struct ir_block *b, const struct g
 	int outputs = grid_outputs(item, m->s), rows = grid_rows_at_once(item, m->s), steps = grid_steps(m->g, item);
 	expr step, c, j, points = reduced_count(p, s);
 	if (h->constants || steps <= STEPS_UNROLLED) {
-		b = grid_unrolled(m, b, "step", steps, &step);
+		b = emit_turns(m->p, b, "step", steps, &step);
 	} else {
 		struct ir_block *around = b;
 		b = emit_loop(p, b, "step", number(m, 0), number(m, steps), number(m, 1), number(m, steps), &step);
@@ -97,10 +97,10 @@ static void emit_sums(struct grid_emitter *m, struct ir_block *b, const struct g
 	if (!whole_steps(m, item))
 		b = emit_if(p, b, ir_binary(IR_LT, point, points));
 	point = ir_var_of(point->var, points);
-	b = grid_unrolled(m, b, "part", rows, &c);
+	b = emit_turns(m->p, b, "part", rows, &c);
 	expr row = emit_declare(p, b, "own_row", grid_row_in_range(m, add(mul(chunk, number(m, rows)), c)),
 	                        number(m, m->s->rows));
-	b = grid_unrolled(m, b, "output", outputs, &j);
+	b = emit_turns(m->p, b, "output", outputs, &j);
 	expr in_block =
 	        emit_constant(p, b, "in_block", grid_output_of(m, item, j), number(m, item->copies * m->s->units));
 	struct grid_spot x = grid_spot_of(m, b, s->out, row, in_block);
@@ -119,10 +119,10 @@ void grid_emit_reduction(struct grid_emitter *m, struct ir_block *b, const struc
 	const struct ir_stage *s = e->stage;
 	int outputs = grid_outputs(item, m->s), rows = grid_rows_at_once(item, m->s), slots = rows * outputs;
 	expr chunk, i;
-	b = grid_unrolled(m, b, "chunk", m->s->rows / rows, &chunk);
+	b = emit_turns(m->p, b, "chunk", m->s->rows / rows, &chunk);
 	struct ir_variable *sums = ir_variable_new(p->pool, s->value->type, "%s_sums", s->out->name);
 	emit_array(p, b, sums, slots);
-	struct ir_block *each = grid_unrolled(m, b, "i", slots, &i);
+	struct ir_block *each = emit_turns(m->p, b, "i", slots, &i);
 	emit_set(p, each, sums, i, ir_identity(p->pool, s->combine, s->value->type));
 	emit_sums(m, b, item, h, sums, chunk);
 	struct ir_lanes *lanes = emit_lanes_combine(p, b, sums, s->combine, WARP);

@@ -5,15 +5,6 @@
 #include "sched/build/vectors.h"
 #include "sched/loop/loop_grid_kernel.h"
 
-/* A loop of n iterations with all of them written out, or its only one. */
-struct ir_block *grid_unrolled(struct grid_emitter *m, struct ir_block *b, const char *name, int n, expr *variable)
-{
-	if (n > 1)
-		return emit_unrolled(m->p, b, name, n, variable);
-	*variable = number(m, 0);
-	return b;
-}
-
 /* ---- Places. */
 
 /* The spot of element `place` of the block's copies * units in a row of that number in the block. */

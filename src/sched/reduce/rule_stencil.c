@@ -266,15 +266,8 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct stenci
 	declare_axes(p, &k->body, element, rank, dim, ir_axis_names[0], used, first);
 	if (width > 1)
 		first[f->inner] = ir_binary(IR_MUL, first[f->inner], ir_index(p->pool, width));
-	if (rows > 1) {
-		expr column = s->out->dim[f->outer], many = ir_index(p->pool, rows);
-		expr last = ir_binary(IR_SUB, column, many);
-		first[f->outer] = ir_binary(IR_MUL, first[f->outer], many);
-		if (!divides(column, rows))
-			first[f->outer] = emit_constant(p, &k->body, "row", ir_binary(IR_MIN, first[f->outer], last),
-			                                ir_binary(IR_ADD, last, ir_index(p->pool, 1)));
-		kernel_needs(k, ir_binary(IR_LE, many, column));
-	}
+	if (rows > 1)
+		first[f->outer] = first_within(p, k, s->out->dim[f->outer], rows, first[f->outer], "row");
 	kernel_needs(k, whole_multiple(p, s->out->dim[f->inner], width));
 	if (f->row)
 		kernel_needs(k, whole_multiple(p, f->row, width));

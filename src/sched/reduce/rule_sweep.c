@@ -31,7 +31,7 @@ struct sweep {
 	struct ir_program *p;
 	const struct ir_stage *s;
 	int axis[2];     /* the result's axes down and across; down: -1 if the window has one axis */
-	int reduced[2];  /* the window's axes, behind the result's; the others have extent 1 */
+	int reduced[2];  /* the window's axes, numbered after the result's; other reduced axes have extent 1 */
 	int64_t taps[2]; /* extents of the window; 1 down if it has one axis */
 	int64_t step[2]; /* taps between neighbouring windows */
 	expr moving[MOST_PARTS], still[MOST_PARTS];
@@ -255,13 +255,6 @@ static expr number(const struct emitter *m, int64_t x)
 	return ir_index(m->p->pool, x);
 }
 
-/* emit_unrolled(), but the variable of a single turn is 0. */
-static struct ir_block *turns(struct emitter *m, struct ir_block *b, const char *name, int64_t n, expr *variable)
-{
-	*variable = number(m, 0);
-	return n > 1 ? emit_unrolled(m->p, b, name, (int)n, variable) : b;
-}
-
 /* The axes at a point: of the element `row`, `item` of the thread, and of the window. */
 static void axes_at(const struct emitter *m, expr row, expr item, expr down, expr across, expr *axis)
 {
@@ -303,8 +296,8 @@ static void emit_taps(struct emitter *m, struct ir_block *b)
 	}
 	if (!f->stills)
 		return;
-	b = turns(m, b, "down", f->taps[DOWN], &down);
-	b = turns(m, b, "across", f->taps[ACROSS], &across);
+	b = emit_turns(m->p, b, "down", f->taps[DOWN], &down);
+	b = emit_turns(m->p, b, "across", f->taps[ACROSS], &across);
 	axes_at(m, none, none, down, across, axis);
 	for (int i = 0; i < f->stills; i++)
 		emit_set_in_row(m->p, b, m->taps[i], down, across, to_kernel(m->p, f->still[i], &here));
@@ -323,7 +316,7 @@ static void emit_window(struct emitter *m, struct ir_block *b, expr line)
 		emit_array(m->p, b, v, places);
 		m->window[i] = v;
 	}
-	b = turns(m, b, "place", places, &place);
+	b = emit_turns(m->p, b, "place", places, &place);
 	axes_at(m, none, none, line, place, axis);
 	for (int i = 0; i < f->movings; i++)
 		emit_set(m->p, b, m->window[i], place, to_kernel(m->p, f->moving[i], &here));
@@ -335,8 +328,8 @@ static void emit_row(struct emitter *m, struct ir_block *b, expr row, expr down)
 	const struct sweep *f = m->f;
 	expr axis[2 * IR_MAX_RANK], across, item, what[2 * MOST_PARTS], with[2 * MOST_PARTS];
 	struct axes here = { .value = axis };
-	b = turns(m, b, "across", f->taps[ACROSS], &across);
-	b = turns(m, b, "item", m->width, &item);
+	b = emit_turns(m->p, b, "across", f->taps[ACROSS], &across);
+	b = emit_turns(m->p, b, "item", m->width, &item);
 	axes_at(m, row, item, down, across, axis);
 	for (int i = 0; i < f->movings; i++) {
 		expr place = ir_binary(IR_ADD, ir_binary(IR_MUL, item, number(m, f->step[ACROSS])), across);
@@ -356,9 +349,9 @@ static void emit_lines(struct emitter *m, struct ir_block *b)
 {
 	const struct sweep *f = m->f;
 	expr line, row, step = number(m, f->axis[DOWN] < 0 ? 0 : f->step[DOWN]), taps = number(m, f->taps[DOWN]);
-	b = turns(m, b, "line", covered(f, DOWN, m->rows), &line);
+	b = emit_turns(m->p, b, "line", covered(f, DOWN, m->rows), &line);
 	emit_window(m, b, line);
-	b = turns(m, b, "row", m->rows, &row);
+	b = emit_turns(m->p, b, "row", m->rows, &row);
 	if (m->rows == 1) {
 		emit_row(m, b, row, line);
 		return;
@@ -374,10 +367,10 @@ static void emit_results(struct emitter *m, struct ir_block *b, bool vectors)
 	struct ir_program *p = m->p;
 	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	expr axis[2 * IR_MAX_RANK], row, item, none = number(m, 0);
-	b = turns(m, b, "row", m->rows, &row);
+	b = emit_turns(m->p, b, "row", m->rows, &row);
 	if (vectors)
 		emit_array(p, b, result, m->width);
-	struct ir_block *in = turns(m, b, "item", m->width, &item);
+	struct ir_block *in = emit_turns(m->p, b, "item", m->width, &item);
 	axes_at(m, row, item, none, none, axis);
 	expr part = item_of_row(m->parts, row, item);
 	struct axes post = { .value = axis, .acc = part };
@@ -389,18 +382,6 @@ static void emit_results(struct emitter *m, struct ir_block *b, bool vectors)
 	emit_set(p, in, result, item, y);
 	axes_at(m, row, none, none, none, axis);
 	emit_store_vector(p, b, s->out, ir_flat(p->pool, s->out, axis), result, m->width);
-}
-
-/* The start of a thread's windows along an axis, which are within it. */
-static expr first_of(struct ir_program *p, struct ir_kernel *k, expr extent, int several, expr number, const char *name)
-{
-	expr many = ir_index(p->pool, several), first = ir_binary(IR_MUL, number, many);
-	expr last = ir_binary(IR_SUB, extent, many);
-	if (several == 1 || divides(extent, several))
-		return first;
-	kernel_needs(k, ir_binary(IR_LE, many, extent));
-	return emit_constant(p, &k->body, name, ir_binary(IR_MIN, first, last),
-	                     ir_binary(IR_ADD, last, ir_index(p->pool, 1)));
 }
 
 /* `vectors`: rows of whole vectors. */
@@ -427,16 +408,16 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	if (vectors)
 		kernel_needs(k, whole_multiple(p, across, m.width));
 	m.first[f->axis[ACROSS]] = vectors ? ir_binary(IR_MUL, start, ir_index(p->pool, m.width))
-	                                   : first_of(p, k, across, m.width, start, "column");
+	                                   : first_within(p, k, across, m.width, start, "column");
 	if (f->axis[DOWN] >= 0)
 		m.first[f->axis[DOWN]] =
-		        first_of(p, k, s->out->dim[f->axis[DOWN]], m.rows, m.first[f->axis[DOWN]], "first_row");
+		        first_within(p, k, s->out->dim[f->axis[DOWN]], m.rows, m.first[f->axis[DOWN]], "first_row");
 	emit_taps(&m, &k->body);
 	struct ir_variable *parts = ir_variable_new(p->pool, s->value->type, "parts");
 	emit_array_of_rows(p, &k->body, parts, m.rows, m.width);
 	m.parts = parts;
-	struct ir_block *b = turns(&m, &k->body, "row", m.rows, &row);
-	b = turns(&m, b, "item", m.width, &item);
+	struct ir_block *b = emit_turns(m.p, &k->body, "row", m.rows, &row);
+	b = emit_turns(m.p, b, "item", m.width, &item);
 	emit_set_in_row(p, b, parts, row, item, ir_identity(p->pool, s->combine, s->value->type));
 	emit_lines(&m, &k->body);
 	emit_results(&m, &k->body, vectors && m.width > 1);
