@@ -38,6 +38,7 @@ struct rows {
 	int reductions, maps;
 	double along; /* 32-bit registers that hold one element of all vectors along the row, such as scale and bias */
 	bool apart;   /* stages load such vectors, or one element per row of another buffer */
+	int spared;   /* instructions per element that kept values save: rows_spared() */
 	bool store_all; /* store also results without a known reader */
 	bool backwards; /* last rows first: a kernel that reads all rows again starts with those still in the L2
 	                   cache */
@@ -112,6 +113,8 @@ struct rows_kept {
 bool rows_kept_work(expr e);
 /* Finds the values to keep in the stages' expressions (null: none). */
 void rows_kept_find(struct rows_kept *k, int stages, const expr *value);
+/* Estimated instructions per element that kept values save. */
+int rows_spared(const struct rows *r);
 /* Returns the stage's expression with kept values read from the arrays, at [step][item]. Stores the values that this
  * stage is the first to compute. */
 expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr step,

@@ -155,6 +155,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	}
 	int shared = steps && !runs.shifted ? c->param[5] : 0, held = steps - shared;
 	double turns = steps ? steps : ceil(length / ((double)lanes * width));
+	if (steps && rows_keeps(steps * width))
+		work -= count * length * r.spared;
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;
 	int threads = lanes * rows_a_block, at_least = rows_resident(&r, lanes, held * width, shared);

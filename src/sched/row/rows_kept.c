@@ -134,3 +134,47 @@ expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block 
 	}
 	return with_kept(k, k->n, p, value, step, item);
 }
+
+/* ---- What keeping saves, for the estimate: before kernels exist, a load of a row is a variable of its buffer. */
+
+struct in_row {
+	const struct rows *r;
+	const struct rows_stage *st;
+};
+
+static expr element_of_row(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct in_row *in = user;
+	(void)arg;
+	bool in_registers =
+	        e->op == IR_LOAD && (rows_cached_of(in->r, in->st, e) >= 0 || rows_value_of(in->r, in->st, e) >= 0 ||
+	                             rows_runs_along(in->r, in->st, e) || rows_is_of_row(in->r, in->st, e));
+	return in_registers ? ir_var_of(ir_variable_of(pool, e->type, e->buf, IR_HOLDS_VALUE, 0, "this"), NULL) : NULL;
+}
+
+int rows_spared(const struct rows *r)
+{
+	struct arena *scratch = arena_new();
+	struct ir_pool *pool = ir_pool_new(scratch);
+	struct ir_program p = { .arena = scratch, .pool = pool };
+	struct rows_kept kept = { .n = 0 };
+	expr value[ROWS_MAX_STAGES] = { NULL }, none = ir_index(pool, 0);
+	int spared = 0;
+	for (int i = 0; i < r->stages; i++)
+		if (r->stage[i].kind != ROWS_VALUE)
+			value[i] =
+			        ir_copy(pool, r->stage[i].value, element_of_row, &(struct in_row){ r, &r->stage[i] });
+	rows_kept_find(&kept, r->stages, value);
+	for (int i = 0; i < kept.n; i++)
+		kept.array[i] = ir_variable_new(pool, kept.value[i]->type, "kept");
+	for (int i = 0; i < r->stages && kept.n; i++) {
+		if (!value[i])
+			continue;
+		spared += ir_cost(r->stage[i].value) - ir_cost(with_kept(&kept, kept.n, &p, value[i], none, none));
+		for (int j = 0; j < kept.n; j++)
+			if (kept.from[j] == i)
+				spared -= ir_cost(with_kept(&kept, j, &p, kept.value[j], none, none));
+	}
+	arena_free(scratch);
+	return spared;
+}

@@ -19,8 +19,10 @@ enum { WARP = 32, SHIFTED_LANES = 1024, SHIFTED_STEPS = 16, SHIFTED_FEW = 4, LON
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct rows r;
-	if (rows_match(&r, p, s))
+	if (rows_match(&r, p, s)) {
+		r.spared = rows_spared(&r);
 		return FOUND(p, r);
+	}
 	*why = "the stage is not a reduction along rows that lie in order";
 	return NULL;
 }
