@@ -99,9 +99,13 @@ $(CROSS)/libhost.a: $(CROSS_OBJ)
 	@rm -f $@
 	$(call say,AR)
 	$(Q)aarch64-linux-gnu-ar rcs $@ $(CROSS_OBJ)
+CROSS_LINK = $(Q)$(CROSS_CC) -rdynamic -o $@ $^ -ldl -lpthread -lm
 $(CROSS)/%_test: $(CROSS)/obj/tests/rt/%_test.o $(CROSS)/libhost.a
 	$(call say,LINK)
-	$(Q)$(CROSS_CC) -rdynamic -o $@ $^ -ldl -lpthread -lm
+	$(CROSS_LINK)
+$(CROSS)/plugin_once: $(CROSS)/obj/tests/rt/plugin_once.o $(CROSS)/libhost.a
+	$(call say,LINK)
+	$(CROSS_LINK)
 $(CROSS)/core_test: $(patsubst %.c,$(CROSS)/obj/%.o,tests/rt/core_test.c $(wildcard rt/core/*.c))
 	$(call say,LINK)
 	$(Q)$(CROSS_CC) -o $@ $^ -ldl -lpthread
@@ -112,10 +116,10 @@ $(CROSS)/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tpat/*.
 -include $(wildcard $(CROSS)/obj/*/*.d $(CROSS)/obj/*/*/*.d)
 
 # A CUDA driver without a GPU: for LD_LIBRARY_PATH.
-$(B)/tests/driver/libcuda.so.1: tests/driver/fake_cuda.c $(B)/flags
+$(B)/tests/driver/libcuda.so.1 $(CROSS)/driver/libcuda.so.1: tests/driver/fake_cuda.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(FLAGS) -fvisibility=default $(CFLAGS) -shared -o $@ $< -ldl -lpthread
+	$(Q)$(if $(filter $(CROSS)/%,$@),$(CROSS_CC),$(CC) $(CFLAGS)) $(FLAGS) -fvisibility=default -shared -o $@ $< -ldl -lpthread
 
 # What makes calls of the program fail: for LD_PRELOAD.
 $(B)/tests/faults/libfault.so: tests/faults/fault.c $(B)/flags

@@ -5,8 +5,9 @@
  *
  *   FAKE_CUDA_BREAKS=1       waiting for a stream fails, as after a fault of a kernel
  *   FAKE_CUDA_VERSION=11080  the driver's version: it refuses PTX of a later toolkit
- *   FAKE_CUDA_CUBINS=209     loading compiled code fails with this error, as where another GPU or a later toolkit made
- * it FAKE_CUDA_INIT=100       cuInit fails with this error */
+ *   FAKE_CUDA_CUBINS=209     loading compiled code fails with this error, as for one of another GPU or a later toolkit
+ *   FAKE_CUDA_INIT=100       cuInit fails with this error
+ *   FAKE_CUDA_ARCH=87        the GPUs' architecture */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dladdr */
 #endif
@@ -163,7 +164,8 @@ int cuDeviceGetName(char *name, int size, int device)
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
 	(void)device;
-	*value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 16 ? 8 : 1;
+	int arch = number("FAKE_CUDA_ARCH", 90);
+	*value = attribute == 75 ? arch / 10 : attribute == 76 ? arch % 10 : attribute == 16 ? 8 : 1;
 	return 0;
 }
 int cuDeviceTotalMem_v2(size_t *bytes, int device)

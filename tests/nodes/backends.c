@@ -27,6 +27,12 @@ int backend_cpu_plugin(struct ir_program *p, const struct tensor *const *inputs,
 	return plugin_run("cpu", p, inputs, outputs, a, e);
 }
 
+int backend_aarch64_plugin(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
+                           struct arena *a, struct err *e)
+{
+	return plugin_run_elsewhere(p, inputs, outputs, a, e);
+}
+
 int backend_cuda_plugin(struct ir_program *p, const struct tensor *const *inputs, struct tensor *outputs,
                         struct arena *a, struct err *e)
 {

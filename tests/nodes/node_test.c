@@ -4,8 +4,9 @@
  *   node_test [OPTION ...] FOLDER/index.tsv
  *   node_test --rules                              prints the names of all rules
  *
- *   --device interp|emulator|cpu|cuda   the interpreter; the generated .cu on the emulator; the plugin library, called
- *                                       through its ABI, with its kernels in C or on a GPU
+ *   --device interp|emulator|cpu|aarch64|cuda
+ *                    the interpreter; the generated .cu on the emulator; the plugin library, called through its ABI,
+ * with its kernels in C, or those of a library for AArch64 under QEMU, or on a GPU
  *   --whole          the whole graph becomes one program
  *   --every N        only every N-th case
  *   --filter PATTERN only matching cases
@@ -47,10 +48,8 @@ static const struct backend {
 	const char *name;
 	backend_fn *run;
 } backends[] = {
-	{ "interp", backend_interp },
-	{ "emulator", backend_emulator },
-	{ "cpu", backend_cpu_plugin },
-	{ "cuda", backend_cuda_plugin },
+	{ "interp", backend_interp },          { "emulator", backend_emulator }, { "cpu", backend_cpu_plugin },
+	{ "aarch64", backend_aarch64_plugin }, { "cuda", backend_cuda_plugin },
 };
 
 /* ---- One model. */
@@ -685,10 +684,11 @@ int main(int argc, char **argv)
 		}
 	}
 	if (!path || !s.run || s.every < 1) {
-		fprintf(stderr, "usage: node_test [--device interp|emulator|cpu|cuda] [--whole] [--plain] [--every N] "
-		                "[--filter PATTERN] "
-		                "[--jobs N] [--verbose] [--rule NAME] [--table FILE] [--like FILE] [--but FILE] "
-		                "FOLDER/index.tsv, or node_test --rules\n");
+		fprintf(stderr,
+		        "usage: node_test [--device interp|emulator|cpu|aarch64|cuda] [--whole] [--plain] [--every N] "
+		        "[--filter PATTERN] "
+		        "[--jobs N] [--verbose] [--rule NAME] [--table FILE] [--like FILE] [--but FILE] "
+		        "FOLDER/index.tsv, or node_test --rules\n");
 		return 2;
 	}
 	s.like.by_name = s.but.by_name = map_new(s.arena);

@@ -23,14 +23,14 @@ struct plugin_job {
 	struct arena *a;
 };
 
-static int build(struct plugin_job *j, const char *library, struct err *e)
+int plugin_build(struct ir_program *p, const char *folder, const char *library, int sm, const struct machine *machine,
+                 struct arena *a, struct err *e)
 {
 	char hash[33];
 	struct ir_plan *made;
-	bool gpu = strcmp(j->dev->kind, "cuda") == 0;
-	struct engine_arch arch = { gpu ? j->dev->props.arch : 90, false };
-	ir_hash(j->p, hash);
-	TRY(forced_plan(&made, j->p, e));
+	struct engine_arch arch = { sm, false };
+	ir_hash(p, hash);
+	TRY(forced_plan(&made, p, e));
 	const struct ir_plan *plan = made;
 	struct engine_plugin plugin = { .name = "node",
 		                        .version = "1",
@@ -49,13 +49,12 @@ static int build(struct plugin_job *j, const char *library, struct err *e)
 		                    .plugins = 1,
 		                    .arch = &arch,
 		                    .archs = 1,
+		                    .machine = machine,
 		                    .workers = 1 };
-	return tensorrt_build(&l, j->folder, library, j->a, e);
+	return tensorrt_build(&l, folder, library, a, e);
 }
 
-/* A tensor that plugins exchange has another type at the edge, with the same bits: then returns how many elements are
- * one of that type along the last axis. */
-static int packs(const struct ir_buffer *b)
+int plugin_packs(const struct ir_buffer *b)
 {
 	return b->edge ? type_info(b->edge)->bits / type_info(b->type)->bits : 1;
 }
@@ -68,7 +67,7 @@ static int upload(struct plugin_job *j, const struct tensor *const *inputs, stru
 		const struct ir_buffer *b = j->p->inputs.at[i];
 		j->in[i] = (struct host_tensor){ .type = (int32_t)(b->edge ? b->edge : t->type), .rank = t->rank };
 		for (int k = 0; k < t->rank && k < TRT_MAX_DIMS; k++)
-			j->in[i].dim[k] = t->dim[k] / (k == t->rank - 1 ? packs(b) : 1);
+			j->in[i].dim[k] = t->dim[k] / (k == t->rank - 1 ? plugin_packs(b) : 1);
 		if (ir_value_is(j->p, j->p->inputs.at[i]))
 			j->in[i].value = verify_values(t, j->a);
 		TRY(j->dev->alloc(j->dev, &j->in[i].pointer, bytes ? bytes : 1, e));
@@ -114,7 +113,7 @@ static int enqueue(struct plugin_job *j, struct tensor *outputs, struct err *e)
 			continue;
 		outputs[i].type = b->type;
 		if (outputs[i].rank)
-			outputs[i].dim[outputs[i].rank - 1] *= packs(b);
+			outputs[i].dim[outputs[i].rank - 1] *= plugin_packs(b);
 	}
 	d->free(d, workspace);
 	return rc;
@@ -126,8 +125,9 @@ static int run(struct plugin_job *j, const struct tensor *const *inputs, struct 
 	struct tpat_rt_device device;
 	struct host_options o = { .version = 0 };
 	struct verify_play play = { .may_race = ir_replaces(j->p) };
-	TRY(build(j, library, e));
-	if (strcmp(j->dev->kind, "cuda") != 0) {
+	bool gpu = strcmp(j->dev->kind, "cuda") == 0;
+	TRY(plugin_build(j->p, j->folder, library, gpu ? j->dev->props.arch : 90, NULL, j->a, e));
+	if (!gpu) {
 		verify_rt_device(&device, j->dev, j->folder, &play, j->a);
 		o.device = &device;
 	}

@@ -405,10 +405,12 @@ static int end_in_a_way(int way)
 	return test_failed != 0;
 }
 
-/* Runs this program in another environment, and returns its status and all that it printed. */
+/* Runs this program in another environment, and returns its status and all that it printed. $RUN may name a program
+ * that runs it, such as QEMU. */
 static int run_self(const char *const environment[2], const char *first, const char *second, char **said)
 {
-	const char *const argv[] = { "env", environment[0], environment[1], self, first, second, library_path, NULL };
+	const char *const argv[] = { "env", environment[0], environment[1], "sh", "-c", "exec $RUN \"$0\" \"$@\"", self,
+		                     first, second,         library_path,   NULL };
 	int status = -1;
 	if (proc_run_in(&status, said, ".", argv, arena, &err) < 0)
 		printf("%s\n", err.text);
