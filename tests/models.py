@@ -488,6 +488,19 @@ def words():
     return model(nodes, [info("ids", ["batch", "tokens"], TensorProto.INT64)], [info("y", None)], [table, to])
 
 
+def stray_size():
+    """A Range whose length is an extent of a tensor that no plugin can read, and a node that is refused."""
+    nodes = [helper.make_node("Shape", ["x"], ["shape"], name="shape"),
+             helper.make_node("Gather", ["shape", "first"], ["count"], name="count"),
+             helper.make_node("Range", ["zero", "count", "one"], ["places"], name="places"),
+             helper.make_node("Mod", ["y", "y"], ["z"], name="modulus", fmod=1)]
+    constants = [numpy_helper.from_array(numpy.array(i, numpy.int64), name)
+                 for i, name in ((0, "first"), (0, "zero"), (1, "one"))]
+    return model(nodes, [info("x", ["N"], TensorProto.DOUBLE), info("y", ["M", 4])],
+                 [info("places", None, TensorProto.INT64), info("z", None)], constants)
+
+
+write("stray_size.onnx", stray_size())
 write("neck.onnx", neck())
 write("necks.onnx", necks())
 write("necks_at_224.onnx", necks(28))

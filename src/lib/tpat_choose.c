@@ -77,7 +77,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	gain.chains = c->chains;
 	TRY(tpat_select(out, &rates, g, c, a, e));
 	if (c->automatic || c->all)
-		tpat_settle(out, &rates, a);
+		TRY(tpat_settle(out, &rates, a, e));
 	if (c->fast)
 		tpat_keep_worth(out, &rates, c->target, &gain, a);
 	graph_exchange(out);

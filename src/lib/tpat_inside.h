@@ -132,8 +132,9 @@ int tpat_gain_read(struct tpat_gain *out, const char *text, struct err *e);
 void tpat_keep_worth(struct graph_regions *r, const struct graph_rates *rates, const struct sched_target *t,
                      const struct tpat_gain *gain, struct arena *a);
 
-/* Cuts joined regions that cannot be lowered as one program. */
-void tpat_settle(struct graph_regions *r, const struct graph_rates *rates, struct arena *a);
+/* Cuts joined regions that cannot be lowered as one program, and leaves out nodes that cannot be lowered alone, with a
+ * warning; an error if none is left. */
+int tpat_settle(struct graph_regions *r, const struct graph_rates *rates, struct arena *a, struct err *e);
 
 /* ---- tpat_text.c: options given as text. */
 

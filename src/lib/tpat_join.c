@@ -42,32 +42,52 @@ int tpat_rates(struct graph_rates *out, struct graph *g, const struct sched_targ
 	return 0;
 }
 
-static bool lowers(const struct graph_region *r)
+static int lower(const struct graph_region *r, bool any_types, struct err *e)
 {
-	const struct graph_program_options options = { .sizes = true };
+	const struct graph_program_options options = { .sizes = true, .any_types = any_types, .keep_types = any_types };
 	struct arena *scratch = arena_new();
 	struct ir_program *p;
-	struct err ignored = { 0 };
-	bool fits = r->folded || graph_region_program(&p, r, &options, scratch, &ignored) == 0;
+	int code = r->folded ? 0 : graph_region_program(&p, r, &options, scratch, e);
 	arena_free(scratch);
-	return fits;
+	return code;
 }
 
-static void settle(struct graph_regions *out, struct graph_region *r, const struct graph_rates *rates, struct arena *a)
+/* Leaves out a region that cannot be a plugin, whatever the types at its edges, so that the others are built. */
+static bool leave_out(struct graph_region *r, struct err *e)
+{
+	err_clear(e);
+	if (lower(r, true, e) != ERR_UNSUPPORTED) {
+		err_clear(e);
+		return false;
+	}
+	vec_push(r->graph->arena, &r->graph->root->warnings,
+	         arena_printf(r->graph->arena, "Not taken: %s", str_printable(r->graph->arena, e->text)));
+	return true;
+}
+
+static void settle(struct graph_regions *out, struct graph_region *r, const struct graph_rates *rates, struct arena *a,
+                   struct err *e)
 {
 	struct graph_regions parts = { 0 };
-	if (!r->joined || r->fast || r->nodes.n < 2 || lowers(r) || !graph_region_cut(&parts, r, rates)) {
+	struct err ignored = { 0 };
+	if (!r->joined || r->fast || lower(r, false, &ignored) == 0) {
 		vec_push(a, out, r);
-		return;
+	} else if (r->nodes.n < 2 || !graph_region_cut(&parts, r, rates)) {
+		if (!leave_out(r, e))
+			vec_push(a, out, r);
 	}
 	vec_each (part, &parts)
-		settle(out, *part, rates, a);
+		settle(out, *part, rates, a, e);
 }
 
-void tpat_settle(struct graph_regions *r, const struct graph_rates *rates, struct arena *a)
+int tpat_settle(struct graph_regions *r, const struct graph_rates *rates, struct arena *a, struct err *e)
 {
 	struct graph_regions out = { 0 };
 	vec_each (region, r)
-		settle(&out, *region, rates, a);
+		settle(&out, *region, rates, a, e);
 	*r = out;
+	if (!r->n)
+		return e->code;
+	err_clear(e);
+	return 0;
 }
