@@ -51,6 +51,7 @@ struct ort_attr;
 struct ort_logger;
 struct ort_device;
 struct ort_ep_api;
+struct ort_editor_api;
 struct ort_key_values;
 struct ort_memory_info;
 
@@ -93,7 +94,12 @@ struct ort_api {
 	void (*release_domain)(struct ort_domain *domain); /* 101 */
 	void *before_stream[91];
 	struct ort_status *(*gpu_stream)(const struct ort_kernel_context *context, void **out); /* 193 */
-	void *before_log[53];
+	void *before_create_attr[17];
+	/* 211. `n`: elements, or bytes of a string; copied. */
+	struct ort_status *(*create_attr)(const char *name, const void *data, int n, enum ort_attr_type type,
+	                                  struct ort_attr **out);
+	void (*release_attr)(struct ort_attr *attr); /* 212 */
+	void *before_log[34];
 	struct ort_status *(*log)(const struct ort_logger *logger, int level, const char *message, const char *file,
 	                          int line, const char *function); /* 247 */
 	void *before_read_attr[24];
@@ -110,7 +116,8 @@ struct ort_api {
 	void *before_value_name[14];
 	struct ort_status *(*value_name)(const struct ort_value_info *value, const char **out); /* 289 */
 	struct ort_status *(*value_type)(const struct ort_value_info *value, const struct ort_type_info **out);
-	void *before_pairs[4];
+	const struct ort_editor_api *(*editor_api)(void); /* 291 */
+	void *before_pairs[3];
 	void (*create_pairs)(struct ort_key_values **out);                                  /* 295 */
 	void (*add_pair)(struct ort_key_values *pairs, const char *key, const char *value); /* copied */
 	const char *(*pair)(const struct ort_key_values *pairs, const char *key);           /* null: none */
@@ -133,7 +140,8 @@ struct ort_api {
 	void *before_is_output[3];
 	struct ort_status *(*value_is_output)(const struct ort_value_info *value, bool *out); /* 330: of the graph */
 	struct ort_status *(*value_is_constant)(const struct ort_value_info *value, bool *out);
-	void *before_ir_version[3];
+	void *before_model_path[2];
+	struct ort_status *(*model_path)(const struct ort_graph *graph, const char **out);   /* 334; "": none */
 	struct ort_status *(*graph_ir_version)(const struct ort_graph *graph, int64_t *out); /* 335 */
 	struct ort_status *(*graph_opset_count)(const struct ort_graph *graph, size_t *out);
 	struct ort_status *(*graph_opsets)(const struct ort_graph *graph, const char **domain, int64_t *version,
@@ -201,10 +209,12 @@ ORT_SLOT(release_value, 96);
 ORT_SLOT(release_tensor_info, 99);
 ORT_SLOT(release_domain, 101);
 ORT_SLOT(gpu_stream, 193);
+ORT_SLOT(create_attr, 211);
 ORT_SLOT(log, 247);
 ORT_SLOT(read_attr, 272);
 ORT_SLOT(parallel_for, 274);
 ORT_SLOT(value_name, 289);
+ORT_SLOT(editor_api, 291);
 ORT_SLOT(create_pairs, 295);
 ORT_SLOT(release_pairs, 300);
 ORT_SLOT(device_type, 307);
@@ -212,6 +222,7 @@ ORT_SLOT(ep_api, 317);
 ORT_SLOT(create_memory_info, 320);
 ORT_SLOT(value_initializer, 326);
 ORT_SLOT(value_is_output, 330);
+ORT_SLOT(model_path, 334);
 ORT_SLOT(graph_ir_version, 335);
 ORT_SLOT(graph_input_count, 338);
 ORT_SLOT(graph_initializer_count, 342);

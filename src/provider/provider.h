@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/threads.h"
 #include "base/vec.h"
@@ -20,6 +21,7 @@
 struct provider_host {
 	const struct ort_api *api;
 	const struct ort_ep_api *ep;
+	const struct ort_editor_api *editor;
 	uint32_t version; /* of `api`: ORT_PROVIDER_OLDEST to ORT_FUSES_CAPTURES */
 };
 
@@ -54,8 +56,12 @@ struct provider {
 	struct provider_gpu *gpu;        /* the GPU that has the tensors; null: they are on the host */
 	bool cuda_graph;                 /* as in the options */
 	struct tpat_tuned *tuned;        /* the tuning database; null: none */
-	cu_stream stream;                /* with `gpu`: of all of the session's work */
-	struct lock *lock;               /* of `on.dev`, which one thread may use at a time */
+	bool context, embed;             /* as in the options */
+	const char *context_path;
+	int contexts;      /* compiled regions written so far */
+	const char *about; /* what compiled regions are for, for ONNX Runtime */
+	cu_stream stream;  /* with `gpu`: of all of the session's work */
+	struct lock *lock; /* of `on.dev`, which one thread may use at a time */
 };
 
 /* ---- provider_error.c: failures of either side for the other one. */
@@ -117,9 +123,11 @@ enum type provider_type(int number);
 
 /* ---- provider_options.c: the options of a session, as text. */
 struct provider_options {
-	const char *device;   /* "cpu", "cuda", "emulator"; null: that of the chosen OrtEpDevice */
-	bool cuda_graph;      /* launch what repeats as a graph */
-	const char *database; /* the tuning database's path, or "none"; null: the default one, if there is one */
+	const char *device;       /* "cpu", "cuda", "emulator"; null: that of the chosen OrtEpDevice */
+	bool cuda_graph;          /* launch what repeats as a graph */
+	const char *database;     /* the tuning database's path, or "none"; null: the default one, if there is one */
+	bool context, embed;      /* ONNX Runtime writes a compiled model; with the regions in it */
+	const char *context_path; /* of that model; null: next to the original */
 };
 /* Reads and checks the session's options for this provider. In `a`. ERR_USAGE names an option or a value that there is
  * not. */
@@ -180,6 +188,37 @@ cu_stream provider_stream_of(const struct provider_host *h, const struct ort_syn
 /* ---- provider_choose.c: the nodes that tpat takes. */
 struct ort_status *provider_capability(struct ort_ep *ep, const struct ort_graph *graph,
                                        struct ort_graph_support *support);
+
+/* ---- provider_context.c: compiled regions, as bytes. */
+
+struct provider_context; /* in an arena; for one session of src/run */
+struct provider_context *provider_context_new(struct provider *p, struct arena *a);
+/* Reads one from bytes, which must stay as they are. ERR_MODEL if they are damaged. */
+int provider_context_read(struct provider_context *c, const void *bytes, size_t size, struct err *e);
+int provider_context_model(struct onnx_model **out, struct provider_context *c, struct err *e);
+/* The number of this input among the inputs of the node that was written; -1: it is none. */
+int provider_context_input(const struct provider_context *c, const char *name);
+/* The device and the code of its session. */
+struct run_device provider_context_device(struct provider_context *c);
+struct run_codes provider_context_codes(struct provider_context *c);
+/* The bytes of a region whose session is compiled, with these inputs. In the context's arena. */
+int provider_context_write(const char **out, size_t *bytes, struct provider_context *c, const struct onnx_model *m,
+                           const struct provider_values *in, struct err *e);
+
+/* provider_epcontext.c: the nodes EPContext of a compiled model. */
+
+/* True if the node is one of this provider. */
+int provider_is_context(bool *out, const struct provider_host *h, const struct ort_node *n, struct arena *scratch,
+                        struct err *e);
+/* Makes the node for a fused one, and the file with its bytes unless they are in it. */
+int provider_context_node(struct ort_node **out, struct provider *p, const struct ort_graph *graph,
+                          const struct ort_node *fused, const struct provider_io *io, const char *bytes, size_t size,
+                          struct arena *scratch, struct err *e);
+/* The bytes of such a node, in `a` or in the file `map`, which the caller closes. */
+int provider_context_bytes(const void **out, size_t *size, struct file_map *map, const struct provider *p,
+                           const struct ort_graph *graph, const struct ort_node *n, struct arena *a, struct err *e);
+/* What compiled regions of this session are for: "tpat 1.2 cuda NVIDIA H200". In `a`. */
+const char *provider_context_about(const struct provider *p, struct arena *a);
 
 /* ---- provider_compute.c: fused nodes. */
 struct ort_status *provider_compile(struct ort_ep *ep, const struct ort_graph **graph, const struct ort_node **fused,

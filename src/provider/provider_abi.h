@@ -54,6 +54,15 @@ struct ort_ep_api {
 _Static_assert(offsetof(struct ort_ep_api, stream) == 13 * sizeof(void *), "stream is entry 13");
 _Static_assert(offsetof(struct ort_ep_api, release_hardware) == 17 * sizeof(void *), "release_hardware is entry 17");
 
+/* What makes parts of models: of it, nodes. */
+struct ort_editor_api {
+	void *before_node[6];
+	/* 6. Copies all; ONNX Runtime owns the node once compile() has returned it. */
+	struct ort_status *(*create_node)(const char *type, const char *domain, const char *name,
+	                                  const char *const *input, size_t inputs, const char *const *output,
+	                                  size_t outputs, struct ort_attr **attr, size_t attrs, struct ort_node **out);
+};
+
 /* Memory of a device. The library makes it, and ONNX Runtime calls it from any thread. */
 struct ort_allocator {
 	uint32_t version;
@@ -121,9 +130,12 @@ struct ort_ep {
 	                                       struct ort_allocator **out);
 	struct ort_status *(*create_stream)(struct ort_ep *ep, const struct ort_memory_device *device,
 	                                    struct ort_stream **out);
-	void *compatibility; /* (optional) */
+	/* (optional) What compiled models are for, as text, which the library owns. */
+	const char *(*compatibility)(struct ort_ep *ep, const struct ort_graph *graph);
 };
 _Static_assert(sizeof(struct ort_ep) == 13 * sizeof(void *), "an execution provider of version 23 has 13 entries");
+
+enum { ORT_COMPILED_OTHER, ORT_COMPILED_BEST, ORT_COMPILED_SLOWLY, ORT_COMPILED_NOT };
 
 struct ort_ep_factory {
 	uint32_t version;
@@ -139,7 +151,7 @@ struct ort_ep_factory {
 	void (*release)(struct ort_ep_factory *f, struct ort_ep *ep);
 	uint32_t (*vendor_id)(const struct ort_ep_factory *f);
 	const char *(*library_version)(const struct ort_ep_factory *f);
-	/* *out: 0: the provider has no compiled models */
+	/* Whether a compiled model with this text runs: ORT_COMPILED_... */
 	struct ort_status *(*validate)(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,
 	                               const char *info, int *out);
 	/* Null: the processor's allocator. */

@@ -16,6 +16,7 @@ struct choice {
 	struct provider_nodes nodes;
 	struct provider_io *io; /* of each node */
 	bool *taken;            /* each node */
+	bool *compiled;         /* each node: a region of a compiled model */
 	int *level;
 	struct map made; /* the node that makes a tensor: 1 + its number, by name */
 	struct onnx_model *model;
@@ -89,10 +90,26 @@ static int open_part(struct choice *c, const struct provider_part *part)
 	return graph_new(&c->model_graph, c->model, NULL, c->err);
 }
 
+/* Compiled regions are nodes by themselves. */
+static int fuse_contexts(struct choice *c)
+{
+	const struct provider_host *h = &c->p->host;
+	struct err *e = c->err;
+	const struct ort_fusion o = { .version = ORT_GRAPHS, .drop_constants = true };
+	for (size_t i = 0; i < c->nodes.n; i++) {
+		TRY(provider_is_context(&c->compiled[i], h, c->nodes.at[i], c->scratch, e));
+		if (c->compiled[i])
+			TRY(provider_check(h, h->ep->fuse(c->support, &c->nodes.at[i], 1, &o), e));
+	}
+	return 0;
+}
+
 /* Leaves nodes that cannot be told to tpat: with attributes or constants of other types. */
 static int leave_untold(struct choice *c)
 {
 	for (size_t i = 0; i < c->nodes.n; i++) {
+		if (c->compiled[i])
+			continue;
 		struct provider_part one = { .graph = c->graph, .nodes = { &c->nodes.at[i], 1 }, .borrow = true };
 		struct err why;
 		why.code = 0;
@@ -262,6 +279,7 @@ static int read_nodes(struct choice *c)
 	size_t n = c->nodes.n;
 	c->io = NEWN(c->scratch, struct provider_io, n + 1);
 	c->taken = NEWN(c->scratch, bool, n + 1);
+	c->compiled = NEWN(c->scratch, bool, n + 1);
 	c->level = NEWN(c->scratch, int, n + 1);
 	c->made = map_new(c->scratch);
 	for (size_t i = 0; i < n; i++) {
@@ -287,6 +305,7 @@ static int choose(struct choice *c)
 	if (holder)
 		return 0;
 	TRY(read_nodes(c));
+	TRY(fuse_contexts(c));
 	TRY(leave_untold(c));
 	TRY(leave_unsupported(c));
 	for (bool changed = true; changed;) {

@@ -12,8 +12,10 @@ struct fused {
 	struct onnx_model *model;
 	struct graph *graph;
 	struct run_session *session;
-	size_t *input; /* for each input of the graph: its number among the node's */
-	size_t inputs; /* of the node */
+	size_t *input;                    /* for each input of the graph: its number among the node's */
+	size_t *output;                   /* the same for outputs */
+	struct provider_context *context; /* a compiled region's, or one to write; null: neither */
+	struct file_map file;             /* has the context; empty: none */
 };
 
 /* ---- Compiling. */
@@ -25,29 +27,64 @@ static void free_fused(struct fused *f)
 	run_close(f->session);
 	graph_free(f->graph);
 	onnx_model_free(f->model);
+	if (f->file.data)
+		file_map_close(&f->file);
 	arena_free(f->arena);
 }
 
-/* Finds the graph's inputs among the fused node's, which have an order of their own. */
-static int find_inputs(struct fused *f, const struct provider_values *in, struct err *e)
+/* The number of the tensor among the fused node's, which have an order of their own. */
+static int find(size_t *out, const struct fused *f, const struct provider_values *v, const char *want, struct err *e)
 {
-	f->inputs = in->n;
-	f->input = NEWN(f->arena, size_t, f->graph->inputs.n + 1);
-	for (int i = 0; i < f->graph->inputs.n; i++) {
-		const char *want = f->graph->inputs.at[i]->name, *name = "";
-		size_t k = 0;
-		for (; k < in->n; k++) {
-			TRY(provider_value_name(&name, &f->p->host, in->at[k], e));
-			if (strcmp(name, want) == 0)
-				break;
-		}
-		if (k == in->n) {
-			err_about(e, ERR_TENSOR, want);
-			return err_set(e, ERR_MODEL, "The fused node does not have the input \"%s\".", want);
-		}
-		f->input[i] = k;
+	const char *name = "";
+	for (*out = 0; *out < v->n; (*out)++) {
+		TRY(provider_value_name(&name, &f->p->host, v->at[*out], e));
+		if (strcmp(name, want) == 0)
+			return 0;
+	}
+	err_about(e, ERR_TENSOR, want);
+	return err_set(e, ERR_MODEL, "The fused node does not have the tensor \"%s\".", want);
+}
+
+/* Finds the graph's inputs and outputs among the fused node's. `compiled`: the node of a compiled region, whose
+ * tensors have the order of those that it was written with, but may have other names; null: names are the graph's. */
+static int find_tensors(struct fused *f, const struct provider_io *io, const struct provider_io *compiled,
+                        struct err *e)
+{
+	struct graph *g = f->graph;
+	const char *name;
+	f->input = NEWN(f->arena, size_t, g->inputs.n + 1);
+	f->output = NEWN(f->arena, size_t, g->outputs.n + 1);
+	for (int i = 0; i < g->inputs.n; i++) {
+		name = g->inputs.at[i]->name;
+		int k = compiled ? provider_context_input(f->context, name) : 0;
+		if (compiled && (k < 0 || (size_t)k >= compiled->in.n))
+			return err_set(e, ERR_MODEL, "A compiled region has %d inputs, but its node has %d.",
+			               g->inputs.n, (int)compiled->in.n);
+		if (compiled)
+			TRY(provider_value_name(&name, &f->p->host, compiled->in.at[k], e));
+		TRY(find(&f->input[i], f, &io->in, name, e));
+	}
+	if (compiled && compiled->out.n != (size_t)g->outputs.n)
+		return err_set(e, ERR_MODEL, "A compiled region has %d outputs, but its node has %d.", g->outputs.n,
+		               (int)compiled->out.n);
+	for (int i = 0; i < g->outputs.n; i++) {
+		name = g->outputs.at[i]->name;
+		if (compiled)
+			TRY(provider_value_name(&name, &f->p->host, compiled->out.at[i], e));
+		TRY(find(&f->output[i], f, &io->out, name, e));
 	}
 	return 0;
+}
+
+static void open_session(struct fused *f)
+{
+	struct run_device on = f->context ? provider_context_device(f->context) : f->p->on;
+	f->session = run_open(&on, f->graph, f->arena);
+	run_graphs(f->session, f->p->cuda_graph);
+	if (f->context) {
+		struct run_codes codes = provider_context_codes(f->context);
+		run_codes(f->session, &codes);
+	}
 }
 
 static struct ort_status *create_state(struct ort_compute *c, struct ort_compute_context *context, void **state)
@@ -69,15 +106,50 @@ struct compiling {
 	const struct ort_graph **graph;
 	const struct ort_node **fused;
 	struct ort_compute **out;
+	struct ort_node **contexts; /* for a compiled model */
 	size_t n;
 	struct arena *arena; /* without an owner yet */
 };
+
+/* The node is a compiled region. */
+static int load_one(struct fused *f, const struct provider_part *part, const struct provider_io *io,
+                    struct arena *scratch, struct err *e)
+{
+	struct provider_io node;
+	const void *bytes;
+	size_t size;
+	if (f->p->context) {
+		err_set(e, ERR_USAGE, "The model is compiled already.");
+		return err_advise(e, "Compile the original model, or leave out ep.context_enable.");
+	}
+	TRY(provider_node_io(&node, &f->p->host, part->nodes.at[0], scratch, e));
+	TRY(provider_context_bytes(&bytes, &size, &f->file, f->p, part->graph, part->nodes.at[0], f->arena, e));
+	f->context = provider_context_new(f->p, f->arena);
+	TRY(provider_context_read(f->context, bytes, size, e));
+	TRY(provider_context_model(&f->model, f->context, e));
+	TRY(graph_new(&f->graph, f->model, NULL, e));
+	TRY(find_tensors(f, io, &node, e));
+	open_session(f);
+	return 0;
+}
+
+/* Compiles the region, and makes the node with its code. */
+static int write_one(struct ort_node **out, struct fused *f, const struct provider_part *part,
+                     const struct ort_node *fused, const struct provider_io *io, struct arena *scratch, struct err *e)
+{
+	const char *bytes;
+	size_t size;
+	TRY(run_compile(f->session, e));
+	TRY(provider_context_write(&bytes, &size, f->context, f->model, &io->in, e));
+	return provider_context_node(out, f->p, part->graph, fused, io, bytes, size, scratch, e);
+}
 
 static int compile_one(struct compiling *c, size_t i, struct arena *scratch, struct err *e)
 {
 	const struct provider_host *h = &c->p->host;
 	struct provider_part part = { .graph = c->graph[i] };
 	struct provider_io io;
+	bool compiled = false;
 	c->arena = arena_new();
 	struct fused *f = NEW(c->arena, struct fused);
 	f->arena = c->arena;
@@ -87,13 +159,18 @@ static int compile_one(struct compiling *c, size_t i, struct arena *scratch, str
 	c->arena = NULL;
 	TRY(provider_graph_nodes(&part.nodes, h, part.graph, scratch, e));
 	TRY(provider_node_io(&io, h, c->fused[i], scratch, e));
+	if (part.nodes.n == 1)
+		TRY(provider_is_context(&compiled, h, part.nodes.at[0], scratch, e));
+	if (compiled)
+		return load_one(f, &part, &io, scratch, e);
 	part.outputs = io.out;
 	TRY(provider_model(&f->model, h, &part, scratch, e));
 	TRY(graph_new(&f->graph, f->model, NULL, e));
-	TRY(find_inputs(f, &io.in, e));
-	f->session = run_open(&f->p->on, f->graph, f->arena);
-	run_graphs(f->session, f->p->cuda_graph);
-	return 0;
+	TRY(find_tensors(f, &io, NULL, e));
+	if (f->p->context)
+		f->context = provider_context_new(f->p, f->arena);
+	open_session(f);
+	return f->context ? write_one(&c->contexts[i], f, &part, c->fused[i], &io, scratch, e) : 0;
 }
 
 static int compile_all(void *arg, struct arena *scratch, struct err *e)
@@ -107,8 +184,7 @@ static int compile_all(void *arg, struct arena *scratch, struct err *e)
 struct ort_status *provider_compile(struct ort_ep *ep, const struct ort_graph **graph, const struct ort_node **fused,
                                     size_t n, struct ort_compute **out, struct ort_node **contexts)
 {
-	struct compiling c = { (struct provider *)ep, graph, fused, out, n, NULL };
-	(void)contexts; /* tpat writes no compiled models */
+	struct compiling c = { (struct provider *)ep, graph, fused, out, contexts, n, NULL };
 	for (size_t i = 0; i < n; i++)
 		out[i] = NULL;
 	struct ort_status *status = provider_call(&c.p->host, compile_all, &c);
@@ -217,7 +293,7 @@ static int take_place(const struct computing *c, int i, const struct tensor *t, 
 	if (p->asked)
 		return 0;
 	p->asked = true;
-	ASK(output(c->context, (size_t)i, t->dim, (size_t)t->rank, &p->value));
+	ASK(output(c->context, c->f->output[i], t->dim, (size_t)t->rank, &p->value));
 	if (!p->value || tensor_bytes(t) <= 0)
 		return 0;
 	ASK(tensor_data(p->value, &p->at));

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "lib/tpat_inside.h"
 #include "provider/provider.h"
 
@@ -53,6 +54,12 @@ static struct ort_status *session_stream(struct ort_ep *ep, const struct ort_mem
 	return provider_stream_new(out, p->factory, p, device);
 }
 
+static const char *compatibility(struct ort_ep *ep, const struct ort_graph *graph)
+{
+	(void)graph;
+	return ((struct provider *)ep)->about;
+}
+
 struct creating {
 	struct provider_factory *f;
 	const struct ort_session_options *options;
@@ -97,6 +104,11 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 	tpat_target_of_device(&p->on.target, &p->on.dev->props);
 	p->on.fit = true;
 	TRY(provider_tuned_open(p, &o, e));
+	p->context = o.context;
+	p->embed = o.embed;
+	p->context_path = o.context_path ? arena_strdup(a, o.context_path) : NULL;
+	p->about = provider_context_about(p, a);
+	p->ep.compatibility = compatibility;
 	if (p->gpu) {
 		p->stream = p->on.dev->queue ? p->on.dev->queue : p->gpu->copies;
 		p->ep.run_ends = run_ends;
@@ -182,12 +194,14 @@ static struct ort_status *create_stream(struct ort_ep_factory *f, const struct o
 	return provider_stream_new(out, (struct provider_factory *)f, NULL, device);
 }
 
-/* The provider has no compiled models. */
+/* A compiled model of another version runs too, since it has the nodes themselves. */
 static struct ort_status *validate(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,
                                    const char *info, int *out)
 {
-	(void)f, (void)device, (void)n, (void)info;
-	*out = 0;
+	(void)f, (void)device, (void)n;
+	*out = str_starts(info, "tpat " TPAT_VERSION " ") ? ORT_COMPILED_BEST
+	       : str_starts(info, "tpat ")                ? ORT_COMPILED_SLOWLY
+	                                                  : ORT_COMPILED_OTHER;
 	return NULL;
 }
 
@@ -212,7 +226,8 @@ static bool has_hole(const struct provider_host *h)
 	       !a->all_pairs || !a->release_pairs || !a->device_vendor || !a->tensor_bytes || !a->create_memory_info ||
 	       !a->session_entries || !h->ep->device_has_memory || !h->ep->memory_of_info || !h->ep->memory_of_value ||
 	       !h->ep->memory_kind || !h->ep->memory_type || !h->ep->memory_vendor || !h->ep->memory_device ||
-	       !h->ep->stream || !h->ep->create_hardware || !h->ep->release_hardware;
+	       !h->ep->stream || !h->ep->create_hardware || !h->ep->release_hardware || !a->create_attr ||
+	       !a->release_attr || !a->model_path || !h->editor || !h->editor->create_node;
 }
 
 /* The newest interface that this library tells apart and ONNX Runtime has. Status: it is too old. */
@@ -221,6 +236,7 @@ static struct ort_status *find_host(struct provider_host *out, const struct ort_
 	for (out->version = ORT_FUSES_CAPTURES; out->version >= ORT_PROVIDER_OLDEST; out->version--) {
 		out->api = base->get(out->version);
 		out->ep = out->api && out->api->ep_api ? out->api->ep_api() : NULL;
+		out->editor = out->ep && out->api->editor_api ? out->api->editor_api() : NULL;
 		if (out->ep && !has_hole(out))
 			return NULL;
 	}

@@ -7,6 +7,11 @@
 
 #define PREFIX "ep.tpatexecutionprovider." /* ONNX Runtime writes the provider's name in small letters */
 
+/* ONNX Runtime's own entries about compiled models. */
+#define CONTEXT_ENABLE "ep.context_enable"
+#define CONTEXT_PATH "ep.context_file_path"
+#define CONTEXT_EMBED "ep.context_embed_mode"
+
 struct reading {
 	struct provider_options *out;
 	struct arena *arena;
@@ -69,6 +74,16 @@ static int set(const struct reading *r, const char *key, const char *value)
 	return unknown(r, key);
 }
 
+static void read_context(const struct reading *r, const char *key, const char *value)
+{
+	if (strcmp(key, CONTEXT_ENABLE) == 0)
+		r->out->context = strcmp(value, "1") == 0;
+	if (strcmp(key, CONTEXT_EMBED) == 0)
+		r->out->embed = strcmp(value, "1") == 0;
+	if (strcmp(key, CONTEXT_PATH) == 0 && *value)
+		r->out->context_path = arena_strdup(r->arena, value);
+}
+
 int provider_options(struct provider_options *out, const struct provider_host *h, const struct ort_session_options *o,
                      struct arena *a, struct err *e)
 {
@@ -80,9 +95,11 @@ int provider_options(struct provider_options *out, const struct provider_host *h
 	TRY(provider_check(h, h->api->session_entries(o, &pairs), e));
 	int rc = 0;
 	h->api->all_pairs(pairs, &key, &value, &n);
-	for (size_t i = 0; i < n && rc == 0; i++)
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		read_context(&r, key[i], value[i]);
 		if (str_starts(key[i], PREFIX))
 			rc = set(&r, key[i] + strlen(PREFIX), value[i]);
+	}
 	h->api->release_pairs(pairs);
 	return rc;
 }

@@ -45,6 +45,15 @@ struct run_watch {
 };
 void run_watch(struct run_session *s, const struct run_watch *w); /* copied; for later runs */
 
+/* Code that the caller keeps, so that the same text need not be compiled again. */
+struct run_codes {
+	/* Sets *out to the code of this text, in `a` or for as long as the session lives; false: there is none. */
+	bool (*find)(void *user, struct dev_code *out, const struct dev_source *s, struct arena *a);
+	/* A text was compiled, or found. */
+	void (*made)(void *user, const struct dev_source *s, const struct dev_code *code, bool found);
+	void *user;
+};
+
 /* A tensor that a run reads or makes: on the host, on the device, or both. */
 struct run_tensor {
 	struct tensor tensor; /* data null: not on the host */
@@ -53,7 +62,11 @@ struct run_tensor {
 
 /* In `a`. Close it before the device, and before `g` and `a` are freed. */
 struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a);
-void run_close(struct run_session *s); /* null is fine */
+void run_close(struct run_session *s);                            /* null is fine */
+void run_codes(struct run_session *s, const struct run_codes *c); /* copied */
+
+/* Compiles all that the main graph's outputs need, before any run. Open extents count as the target says. */
+int run_compile(struct run_session *s, struct err *e);
 
 /* Runs the main graph, whose inputs `in` gives in their order, and fills one tensor per output. The tensors live until
  * the session's next run or run_close(). A session may run any number of times, also after an error. Errors: ERR_DEVICE

@@ -100,15 +100,22 @@ static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 	return 0;
 }
 
-/* Runs the nodes as one piece, or each half of them. */
-static int run_nodes(struct run_session *s, const int *node, int n, struct err *e)
+typedef int piece_fn(struct run_session *s, struct run_piece *p, struct err *e);
+
+static int compile_piece(struct run_session *s, struct run_piece *p, struct err *e)
+{
+	return run_program_compile(s, p, NULL, e);
+}
+
+/* Takes the nodes as one piece, or each half of them. */
+static int each_piece(piece_fn *take, struct run_session *s, const int *node, int n, struct err *e)
 {
 	struct run_piece *p;
 	TRY(piece_of(&p, s, node, n, e));
 	if (p->program)
-		return run_piece(s, p, e);
-	TRY(run_nodes(s, node, n / 2, e));
-	return run_nodes(s, node + n / 2, n - n / 2, e);
+		return take(s, p, e);
+	TRY(each_piece(take, s, node, n / 2, e));
+	return each_piece(take, s, node + n / 2, n - n / 2, e);
 }
 
 struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a)
@@ -128,6 +135,11 @@ void run_graphs(struct run_session *s, bool on)
 void run_watch(struct run_session *s, const struct run_watch *w)
 {
 	s->watch = *w;
+}
+
+void run_codes(struct run_session *s, const struct run_codes *c)
+{
+	s->codes = *c;
 }
 
 void run_close(struct run_session *s)
@@ -186,19 +198,12 @@ static int align(struct run_session *s, struct run_value *v, struct err *e)
 	return s->on.dev->copy_within(s->on.dev, v->at, from, (size_t)bytes, e);
 }
 
-static int run(struct run_session *s, struct graph_value *const *want, int n, const struct run_tensor *in,
-               struct err *e)
+/* Takes all nodes that these values need, in pieces. */
+static int all_pieces(piece_fn *take, struct run_session *s, struct graph_value *const *want, int n, struct err *e)
 {
 	struct graph *g = s->graph;
 	const bool *needed = needed_by(s, want, n);
 	int *node = NEWN(s->run, int, g->nodes.n + 1), nodes = 0;
-	for (int i = 0; i < g->inputs.n; i++) {
-		struct run_value *v = NEW(s->run, struct run_value);
-		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i].tensor, .at = in[i].at };
-		TRY(align(s, v, e));
-		v->ref = v->at && v->at == in[i].at ? RUN_INPUT(i) : 0;
-		map_put(&s->values, g->inputs.at[i]->name, v);
-	}
 	for (int i = 0; i < g->nodes.n; i++) {
 		if (!needed[i] || g->nodes.at[i].folded || !graph_node_used(g, i))
 			continue;
@@ -208,8 +213,28 @@ static int run(struct run_session *s, struct graph_value *const *want, int n, co
 	s->want = want;
 	s->wants = n;
 	for (int i = 0; i < nodes; i += MOST_NODES)
-		TRY(run_nodes(s, node + i, nodes - i < MOST_NODES ? nodes - i : MOST_NODES, e));
+		TRY(each_piece(take, s, node + i, nodes - i < MOST_NODES ? nodes - i : MOST_NODES, e));
 	return 0;
+}
+
+static int run(struct run_session *s, struct graph_value *const *want, int n, const struct run_tensor *in,
+               struct err *e)
+{
+	struct graph *g = s->graph;
+	for (int i = 0; i < g->inputs.n; i++) {
+		struct run_value *v = NEW(s->run, struct run_value);
+		*v = (struct run_value){ .value = g->inputs.at[i], .tensor = in[i].tensor, .at = in[i].at };
+		TRY(align(s, v, e));
+		v->ref = v->at && v->at == in[i].at ? RUN_INPUT(i) : 0;
+		map_put(&s->values, g->inputs.at[i]->name, v);
+	}
+	return all_pieces(run_piece, s, want, n, e);
+}
+
+int run_compile(struct run_session *s, struct err *e)
+{
+	begin(s, &s->own_counts);
+	return s->on.dev ? all_pieces(compile_piece, s, s->graph->outputs.at, s->graph->outputs.n, e) : 0;
 }
 
 /* The results of the run. A device may still work on those that have no host memory. */

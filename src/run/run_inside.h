@@ -3,6 +3,7 @@
 #define TPAT_RUN_RUN_INSIDE_H
 
 #include "base/map.h"
+#include "ir/launch.h"
 #include "run/run.h"
 
 /* ---- run_memory.c: device memory that later tensors use again. The device's queue is in order, so a block may be
@@ -103,6 +104,7 @@ struct run_record {
 struct run_session {
 	struct run_device on;
 	struct run_watch watch;
+	struct run_codes codes;
 	struct graph *graph;
 	struct arena *arena;
 	struct run_memory memory;
@@ -138,6 +140,9 @@ int run_value_place(void **at, int *ref, struct run_session *s, const struct gra
  * their tensors have no data unless the interpreter made them. */
 int run_program(struct run_session *s, struct run_piece *p, struct run_value *const *inputs, struct run_value *outputs,
                 struct err *e);
+
+/* run_program.c: only compiles it. `inputs` null: open extents count as the target says. */
+int run_program_compile(struct run_session *s, struct run_piece *p, struct ir_inputs *inputs, struct err *e);
 
 /* run_time.c: launches all; or records them as a graph. */
 int run_launches(struct dev *d, const struct run_launches *l, struct err *e);

@@ -30,7 +30,7 @@ static struct sched_target target_now(struct run_session *s, struct ir_program *
 		most += p->inputs.at[i]->rank;
 	struct sched_extent *extent = NEWN(s->arena, struct sched_extent, most + 1);
 	t.extents = 0;
-	for (int i = 0; i < p->inputs.n && s->on.fit; i++)
+	for (int i = 0; i < p->inputs.n && s->on.fit && inputs; i++)
 		for (int k = 0; k < p->inputs.at[i]->rank; k++) {
 			expr x = p->inputs.at[i]->dim[k];
 			int64_t n;
@@ -54,7 +54,20 @@ static const struct ir_plan *plan_of(struct run_session *s, struct run_piece *p,
 	                     on->choose ? on->choose(on->user, p->program, &t, p->region->label) : NULL);
 }
 
-static int compile(struct run_session *s, struct run_piece *p, struct ir_inputs *inputs, struct err *e)
+/* The code of a text: what the caller keeps, or compiled. */
+static int code_of(struct dev_code *out, struct run_session *s, const struct dev_source *source, struct err *e)
+{
+	struct dev *d = s->on.dev;
+	const struct run_codes *c = &s->codes;
+	bool found = c->find && c->find(c->user, out, source, s->arena);
+	if (!found)
+		TRY(d->compile(d, out, source, NULL, s->arena, e));
+	if (c->made)
+		c->made(c->user, source, out, found);
+	return 0;
+}
+
+int run_program_compile(struct run_session *s, struct run_piece *p, struct ir_inputs *inputs, struct err *e)
 {
 	struct dev *d = s->on.dev;
 	const struct language *l = language_of(d->props.language);
@@ -68,7 +81,7 @@ static int compile(struct run_session *s, struct run_piece *p, struct ir_inputs 
 	struct dev_source source = { .file = arena_printf(s->arena, "piece%s", l->ending),
 		                     .text = str_text(&text),
 		                     .may_race = ir_replaces(p->program) };
-	TRY(d->compile(d, &code, &source, NULL, s->arena, e));
+	TRY(code_of(&code, s, &source, e));
 	TRY(d->load(d, &p->module, &code, e));
 	if (s->watch.compiled)
 		s->watch.compiled(s->watch.user, p->region->label);
@@ -417,7 +430,7 @@ int run_program(struct run_session *s, struct run_piece *piece, struct run_value
 	if (!s->on.dev)
 		return interpret(s, p, in, outputs, e);
 	struct running r = { .s = s, .piece = piece, .inputs = { p, in }, .err = e };
-	TRY(compile(s, piece, &r.inputs, e));
+	TRY(run_program_compile(s, piece, &r.inputs, e));
 	r.plan = piece->plan;
 	if (!piece->constant)
 		piece->constant = NEWN(s->arena, void *, p->buffers.n + 1);

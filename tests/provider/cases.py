@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Models with data through the execution provider on a GPU, against ONNX Runtime's CPU provider:
 
-    cases.py LIBRARY INDEX ... [--jobs N] [--every N] [--device D]
+    cases.py LIBRARY INDEX ... [--jobs N] [--every N] [--device D] [--compiled]
 
 An INDEX is one of tests/cases.py (build/nodes/index.tsv) or the zoo's. Each case is a session in one of N processes. Results must
 be those of ONNX Runtime's CPU provider, or those that come with the case: the two differ in places. Tolerances are the index's, by
-the type of each output. Cases without a node that tpat takes, and those with types that numpy lacks, count as left out."""
+the type of each output. Cases without a node that tpat takes, and those with types that numpy lacks, count as left out.
+With --compiled each model is compiled to one with nodes EPContext, which runs."""
 import argparse
 import concurrent.futures
 import os
@@ -73,7 +74,7 @@ def first_difference(got, want, tolerance):
     return None
 
 
-def run_case(host, module, line):
+def run_case(host, module, line, compiled):
     """"ok", "left out: why", or what is wrong."""
     folder, *numbers, kind = line.split("\t")
     path = os.path.join(folder, "model.onnx")
@@ -85,8 +86,10 @@ def run_case(host, module, line):
         tolerance[1] = max(tolerance[1], 1e-5)
     feeds, wanted = data_of(folder, kind, model)
     try:
-        session = host.session(path)
+        session = (host.compiled if compiled else host.session)(path)
     except Exception as error:  # ONNX Runtime's own classes
+        if compiled and "Encountered an invalid node while compiling a model" in str(error):
+            return "left out: ONNX Runtime 1.31 does not compile it"  # it inlines functions between two rounds of fusing
         try:
             module.plain(path)
         except Exception:
@@ -115,7 +118,7 @@ def run_case(host, module, line):
     return first_difference(got, want, tolerance) and fault or "ok"
 
 
-def work(library, device):
+def work(library, device, compiled):
     """Cases come in on lines, results go out on lines."""
     import host as module
     numpy.seterr(all="ignore")
@@ -123,7 +126,7 @@ def work(library, device):
     print(f"on {'GPU' if host.on_gpu else 'CPU'}", flush=True)
     for line in sys.stdin:
         try:
-            result = run_case(host, module, line.rstrip("\n"))
+            result = run_case(host, module, line.rstrip("\n"), compiled)
         except Exception as error:  # a case that cannot be read
             result = f"{type(error).__name__}: {error}"
         print(result.replace("\n", " ")[:600], flush=True)
@@ -131,12 +134,12 @@ def work(library, device):
 
 # ---- All of them.
 
-def run_chunk(lines, library, device):
+def run_chunk(lines, library, device, compiled):
     """Pairs of lines and results. A process that dies fails its case, and another one goes on."""
     done = []
     while len(done) < len(lines):
-        process = subprocess.Popen([sys.executable, os.path.abspath(__file__), library, "--work", "--device", device], text=True,
-                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = subprocess.Popen([sys.executable, os.path.abspath(__file__), library, "--work", "--device", device,
+                                    *["--compiled"] * compiled], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         if not process.stdout.readline():
             return done + [(line, "the library cannot be used") for line in lines[len(done):]]
         while len(done) < len(lines):
@@ -160,15 +163,16 @@ def main():
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--device", default="")
     parser.add_argument("--work", action="store_true")
+    parser.add_argument("--compiled", action="store_true")
     options = parser.parse_args()
     if options.work:
-        work(options.library, options.device)
+        work(options.library, options.device, options.compiled)
         return 0
     lines = [line for index in options.index for line in list(cases_of(index))[::options.every]]
     passed, failed, left = 0, 0, {}
     chunk = max(1, min(20, len(lines) // options.jobs))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = [pool.submit(run_chunk, lines[i:i + chunk], options.library, options.device) for i in range(0, len(lines), chunk)]
+        runs = [pool.submit(run_chunk, lines[i:i + chunk], options.library, options.device, options.compiled) for i in range(0, len(lines), chunk)]
         for line, result in (pair for run in concurrent.futures.as_completed(runs) for pair in run.result()):
             if result == "ok":
                 passed += 1

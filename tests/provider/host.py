@@ -1,5 +1,6 @@
 """ONNX Runtime with tpat's execution provider, for the tests here."""
 import os
+import tempfile
 
 import numpy
 import onnx
@@ -42,6 +43,17 @@ class Host:
         for key, value in entries.items():
             options.add_session_config_entry(key, value)
         return onnxruntime.InferenceSession(model, options, enable_fallback=False)
+
+    def compiled(self, model):
+        """A session of a model that was compiled before; while it is loaded and run there is no C compiler."""
+        os.environ.pop("CC", None)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "compiled.onnx")
+            first = self.session(model, **{"ep.context_enable": "1", "ep.context_embed_mode": "1", "ep.context_file_path": path})
+            if not os.path.exists(path):
+                return first  # there is nothing to compile
+            os.environ["CC"] = "/none/cc"
+            return self.session(path)
 
 
 def plain(model):

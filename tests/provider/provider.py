@@ -17,6 +17,7 @@ import numpy
 from onnx import TensorProto as T
 from onnx import helper
 
+import compiled
 import gpu
 from host import PROVIDER, Host, expect, feeds_of, groups_of, made, plain, tensors_of
 
@@ -247,6 +248,8 @@ def main():
         check(f"zoo/{name}", zoo_model, name, tolerance)
     for run in threads, sessions, left_to_others, strings, reasons, tuned, rewritten, extents_that_differ, empty, old_host, options:
         check(run.__name__, run)
+    for run in compiled.TESTS:
+        check(run.__name__, run, host, models)
     for run in gpu.TESTS if host.on_gpu else ():
         check(run.__name__, run, host, models)
     host.close()
