@@ -113,6 +113,7 @@ static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fenc
 		                               "attention_wide<",
 		                               "words_take",
 		                               "packed_product",
+		                               "patch_product",
 		                               NULL };
 	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", "parts_put", NULL };
 	static const char *const all[] = { "words_take", NULL };

@@ -341,4 +341,37 @@ static const struct schedule_case contract_stream_cases[] = {
 	  { "" } },
 };
 
+/* For rule patch only: strides, taps that are apart, odd channels, several tiles of rows, lines that windows do not
+ * share; phases of a transposed convolution; one line, with a map after the sum. */
+static const struct schedule_case patch_cases[] = {
+	{ "patch_groups",
+	  "(x: f16[2,15,11,W], weight: f16[63,5,3,2], b: f16[63]) -> (y: f16[2,63,4,W - 2])\n"
+	  "  y: f16[2,63,4,W - 2] = sum (i, j, k, l | r<5, s<3, t<2) select(and(and(0 <= 3 * k + 2 * s - 2, 3 * k + 2 "
+	  "* "
+	  "s - 2 < 11), and(0 <= l + 3 * t - 1, l + 3 * t - 1 < W)), f32(x[i, 5 * floordiv(j, 21) + r, 3 * k + 2 * s - "
+	  "2, l + 3 * t - 1]), 0.0) * f32(weight[j, r, s, t]) then f16(max(it + f32(b[j]), 0.0))\n",
+	  { "W=19", "W=4" } },
+	{ "patch_columns",
+	  "(x: bf16[1,34,9,45], weight: bf16[4,17,5,7]) -> (y: bf16[1,4,5,20])\n"
+	  "  y: bf16[1,4,5,20] = sum (i, j, k, l | r<17, s<5, t<7) f32(x[i, 17 * floordiv(j, 2) + r, k + s, 2 * l + "
+	  "t]) * f32(weight[j, r, s, t])\n",
+	  { "" } },
+	{ "patch_phases",
+	  "(x: f16[2,6,H,7], weight: f16[6,9,4,4]) -> (y: f16[2,9,2 * H,14])\n"
+	  "  y: f16[2,9,2 * H,14] = sum (i, j, k, l | r<6, s<2, t<2) select(and(and(0 <= s + floordiv(k + 1, 2) - 1, s "
+	  "+ "
+	  "floordiv(k + 1, 2) - 1 < H), and(0 <= t + floordiv(l + 1, 2) - 1, t + floordiv(l + 1, 2) - 1 < 7)), "
+	  "f32(x[i, "
+	  "r, s + floordiv(k + 1, 2) - 1, t + floordiv(l + 1, 2) - 1]), 0.0) * f32(weight[r, j, mod(k + 1, 2) - s * 2 "
+	  "+ "
+	  "2, mod(l + 1, 2) - t * 2 + 2])\n",
+	  { "H=5", "H=1" } },
+	{ "patch_line",
+	  "(x: f16[3,4,W], weight: f16[6,2,9], z: f16[3,6,W - 8]) -> (y: f16[3,6,W - 8])\n"
+	  "  h: f16[3,6,W - 8] = sum (i, j, k | r<2, s<9) f32(x[i, 2 * floordiv(j, 3) + r, k + s]) * f32(weight[j, r, "
+	  "s])\n"
+	  "  y: f16[3,6,W - 8] = map (i, j, k) f16(f32(h[i, j, k]) + f32(z[i, j, k]))\n",
+	  { "W=60", "W=9" } },
+};
+
 #endif

@@ -93,6 +93,8 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 /* An operand's load, and its condition (null: none): value = condition ? load : other. */
 expr contract_load_of(const struct contract_operand *o);
 expr contract_condition_of(const struct contract_operand *o);
+/* True if an operand's condition only tests that indices are within the load's buffer. */
+bool contract_tests_bounds(const struct contract *c, expr condition, expr load);
 /* Estimated time of the repacking steps in nanoseconds. */
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
 /* Estimated clocks in which a block's threads compute the addresses of a step's 16-byte copies. */

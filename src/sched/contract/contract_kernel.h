@@ -128,6 +128,9 @@ void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b);
 void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b, expr slot, expr from, expr begin);
 struct ir_variable *contract_wide_sums(const struct contract_kernel *k); /* a warpgroup's accumulators */
 void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b);
+/* Sums and stores one element, whose axes are declared, in a serial kernel. */
+void contract_sum_element(struct contract_kernel *k, struct ir_block *b);
+const char *contract_text(const struct contract *c); /* a kernel's comment */
 /* Finishes the kernel. Returns false if positions may exceed 2^31. */
 bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel,
                      expr fits);

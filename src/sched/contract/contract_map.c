@@ -154,12 +154,12 @@ static int64_t furthest(const struct contract *c, expr by)
 	return most;
 }
 
-/* True if the condition only tests that indices are within the load's buffer. */
-static bool tests_bounds(const struct contract *c, expr condition, expr load)
+bool contract_tests_bounds(const struct contract *c, expr condition, expr load)
 {
 	expr rest;
 	if (condition->op == IR_AND)
-		return tests_bounds(c, condition->arg[0], load) && tests_bounds(c, condition->arg[1], load);
+		return contract_tests_bounds(c, condition->arg[0], load) &&
+		       contract_tests_bounds(c, condition->arg[1], load);
 	if (condition->op == IR_LE)
 		rest = ir_binary(IR_SUB, condition->arg[1], condition->arg[0]);
 	else if (condition->op == IR_LT)
@@ -207,7 +207,7 @@ static bool walk_map(struct contract_map *map, const struct contract *c, int sid
 	expr load = contract_load_of(o), condition = contract_condition_of(o), fits = ir_int(c->p->pool, TYPE_BOOL, 1);
 	int left = c->axes[own];
 	if (o->way != CONTRACT_STRAIGHT || !load || load->buf->rank < 3 || load->buf->rank > IR_MAP_RANK ||
-	    (condition && !tests_bounds(c, condition, load)))
+	    (condition && !contract_tests_bounds(c, condition, load)))
 		return false;
 	struct ir_tensor_map *m = &map->map;
 	map->walks = true;

@@ -226,8 +226,7 @@ struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *
 	return b;
 }
 
-/* The whole sum of one element, whose axes are declared. */
-static void sum_element(struct contract_kernel *k, struct ir_block *b)
+void contract_sum_element(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract *c = k->c;
 	bool used[2 * IR_MAX_RANK] = { false };
@@ -256,10 +255,10 @@ static void serial_block(struct contract_kernel *k, struct ir_block *b, expr blo
 	b = contract_each_tile(k, b, blocks);
 	b = serial_loop(k, b, "row", CONTRACT_ROW, k->shape.rows, ir_var_of(k->first[0], NULL));
 	b = serial_loop(k, b, "column", CONTRACT_COLUMN, k->shape.columns, ir_var_of(k->first[1], NULL));
-	sum_element(k, contract_if_inside(k, b));
+	contract_sum_element(k, contract_if_inside(k, b));
 }
 
-static const char *stages_text(const struct contract *c)
+const char *contract_text(const struct contract *c)
 {
 	struct str text = str_new(c->p->arena);
 	if (c->parts)
@@ -290,11 +289,11 @@ void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const s
 		all[i] = true;
 	expr element = declare_element(k.p, kernel, out_count(k.p, c->whole), THREADS, 1);
 	declare_axes(k.p, &kernel->body, element, out->rank, out->dim, ir_axis_names[0], all, k.axis);
-	sum_element(&k, &kernel->body);
+	contract_sum_element(&k, &kernel->body);
 	kernel->name = arena_printf(k.p->arena, "%s_64", step->at[step->n - 1]->name);
 	kernel->params = "an element a thread";
 	kernel_finish_wide(plan, step, kernel, c->whole);
-	kernel->about = stages_text(c);
+	kernel->about = contract_text(c);
 }
 
 bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_step *step, struct ir_kernel *kernel,
@@ -310,6 +309,6 @@ bool contract_finish(struct contract_kernel *k, struct ir_plan *plan, struct ir_
 	kernel_needs(kernel, fits);
 	serial_block(&serial, &kernel->serial, kernel->blocks);
 	bool enough = kernel_finish_narrow(plan, step, kernel, c->whole);
-	kernel->about = stages_text(c);
+	kernel->about = contract_text(c);
 	return enough;
 }

@@ -1,0 +1,253 @@
+/* The kernel of sums over a patch of an image: a call of patch_product() with functions for positions and results. See
+ * patch.h. */
+#include "sched/build/axes.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/contract/contract_kernel.h"
+#include "sched/contract/patch.h"
+
+#include <string.h>
+
+#include "ir/axis_names.h"
+
+enum { PRODUCT_WORDS = 8, BANKS = 32 };
+
+struct patch_shape patch_shape(const struct patch *f, const struct sched_choice *c)
+{
+	struct patch_shape s = { .down = c->param[0],
+		                 .across = c->param[1],
+		                 .pairs = c->param[2],
+		                 .tiles = c->param[3],
+		                 .warps = c->param[4] };
+	int taps = (int)(f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS]), classes = f->step[PATCH_ACROSS];
+	s.lines = (s.down - 1) * f->step[PATCH_DOWN] + ((int)f->taps[PATCH_DOWN] - 1) * f->apart[PATCH_DOWN] + 1;
+	s.columns = (s.across - 1) * classes + ((int)f->taps[PATCH_ACROSS] - 1) * f->apart[PATCH_ACROSS] + 1;
+	s.steps = (s.pairs * taps + PRODUCT_WORDS - 1) / PRODUCT_WORDS;
+	/* As struct patch of rt/device/tpat_patch.h lays them out. */
+	int pair = (s.lines * ((s.columns + classes - 1) / classes * classes) + 23) / BANKS * BANKS + 8;
+	s.bytes = 4 * s.pairs * pair + s.steps * (s.tiles * WARP * 16 + PRODUCT_WORDS * 2);
+	return s;
+}
+
+struct emitter {
+	struct contract_kernel k;
+	const struct patch *f;
+	struct patch_shape shape;
+	expr first[PATCH_WAYS], row; /* of the block: its first element and its first row */
+	bool all[2 * IR_MAX_RANK];
+};
+
+static expr count_of(const struct emitter *m, int way, int several)
+{
+	const struct patch *f = m->f;
+	return f->axis[way] < 0 ? index_(&m->k, 1) : ceil_div(m->k.p, f->c.s->out->dim[f->axis[way]], several);
+}
+
+/* The other axes of the columns, such as the batch: their number, and extents. */
+static int far_axes(const struct emitter *m, int *axis, expr *dim, const char **name)
+{
+	const struct contract *c = &m->f->c;
+	int n = 0;
+	for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) {
+		int k = c->axis[CONTRACT_COLUMN][i];
+		if (k == m->f->axis[PATCH_DOWN] || k == m->f->axis[PATCH_ACROSS])
+			continue;
+		axis[n] = k;
+		dim[n] = c->s->out->dim[k];
+		name[n++] = ir_axis_names[0][k];
+	}
+	return n;
+}
+
+static expr blocks_of(const struct emitter *m)
+{
+	const struct contract *c = &m->f->c;
+	int axis[IR_MAX_RANK];
+	expr dim[IR_MAX_RANK], n = c->extent[CONTRACT_BATCH];
+	const char *name[IR_MAX_RANK];
+	for (int i = far_axes(m, axis, dim, name); i-- > 0;)
+		n = ir_binary(IR_MUL, n, dim[i]);
+	n = ir_binary(IR_MUL, n, ceil_div(m->k.p, c->extent[CONTRACT_ROW], TILE * m->shape.tiles));
+	n = ir_binary(IR_MUL, n, count_of(m, PATCH_DOWN, m->shape.down));
+	return ir_binary(IR_MUL, n, count_of(m, PATCH_ACROSS, m->shape.across));
+}
+
+/* Takes the innermost of `count` from *place, which it declares as `name`. */
+static expr part_of(struct emitter *m, struct ir_block *b, const char *name, expr *place, expr count)
+{
+	expr part = ir_binary(IR_MOD, *place, count);
+	*place = ir_binary(IR_FLOORDIV, *place, count);
+	return ir_is_int(count, 1) ? index_(&m->k, 0) : emit_constant(m->k.p, b, name, part, count);
+}
+
+/* Declares what the block makes. */
+static void declare_block(struct emitter *m, struct ir_block *b, expr place)
+{
+	const struct contract *c = &m->f->c;
+	const struct patch_shape *s = &m->shape;
+	expr rows = ceil_div(m->k.p, c->extent[CONTRACT_ROW], TILE * s->tiles), dim[IR_MAX_RANK], value[IR_MAX_RANK];
+	const char *name[IR_MAX_RANK];
+	int axis[IR_MAX_RANK];
+	expr across = part_of(m, b, "across", &place, count_of(m, PATCH_ACROSS, s->across));
+	expr down = part_of(m, b, "down", &place, count_of(m, PATCH_DOWN, s->down));
+	m->first[PATCH_ACROSS] = emit_declare(m->k.p, b, "first_column", times(across, s->across), NULL);
+	m->first[PATCH_DOWN] = emit_declare(m->k.p, b, "first_line", times(down, s->down), NULL);
+	m->row =
+	        emit_declare(m->k.p, b, "first_row", times(part_of(m, b, "rows", &place, rows), TILE * s->tiles), NULL);
+	contract_declare_group(&m->k, b, CONTRACT_BATCH, part_of(m, b, "batch", &place, c->extent[CONTRACT_BATCH]),
+	                       m->all);
+	int n = far_axes(m, axis, dim, name);
+	declare_axes(m->k.p, b, place, n, dim, name, m->all, value);
+	for (int i = 0; i < n; i++)
+		m->k.axis[axis[i]] = value[i];
+}
+
+static expr parameter(struct emitter *m, struct ir_lambda *f, const char *name)
+{
+	return emit_parameter(m->k.p, f, TYPE_INDEX, name, NULL);
+}
+
+static expr inside(expr x, expr extent)
+{
+	return ir_binary(IR_AND, ir_binary(IR_LE, ir_index(x->pool, 0), x), ir_binary(IR_LT, x, extent));
+}
+
+/* The position of the image's element at a line and a column of the patch, or -1. */
+static const struct ir_variable *emit_image(struct emitter *m, struct ir_block *b)
+{
+	const struct patch *f = m->f;
+	expr load = contract_load_of(&f->c.side[1]), place[PATCH_WAYS], at[IR_MAX_RANK];
+	struct ir_lambda *fn = emit_lambda(m->k.p, b, "image_at");
+	expr channel = parameter(m, fn, "channel");
+	place[PATCH_DOWN] = parameter(m, fn, "line");
+	place[PATCH_ACROSS] = parameter(m, fn, "column");
+	expr fits = ir_binary(IR_LT, channel, f->c.s->space[f->channel - f->c.s->out->rank]);
+	struct axes here = { .value = m->k.axis };
+	m->k.axis[f->channel] = channel;
+	for (int d = 0; d < load->buf->rank; d++) {
+		int way = d == f->dim[PATCH_DOWN] ? PATCH_DOWN : PATCH_ACROSS;
+		if (d != f->dim[way]) {
+			at[d] = to_kernel(m->k.p, load->arg[d], &here);
+			continue;
+		}
+		expr first = plus(times(m->first[way], f->step[way]), f->rest[way]);
+		at[d] = emit_constant(m->k.p, fn->body, way == PATCH_DOWN ? "y" : "x", plus(first, place[way]), NULL);
+		fits = ir_binary(IR_AND, fits, inside(at[d], load->buf->dim[d]));
+	}
+	fn->value = ir_select(fits, ir_flat(m->k.p->pool, load->buf, at), index_(&m->k, -1));
+	return fn->var;
+}
+
+/* The same of the weight of a row and a tap. */
+static const struct ir_variable *emit_weights(struct emitter *m, struct ir_block *b)
+{
+	const struct patch *f = m->f;
+	const struct contract *c = &f->c;
+	const struct contract_operand *o = &c->side[0];
+	expr load = contract_load_of(o), condition = contract_condition_of(o);
+	struct ir_lambda *fn = emit_lambda(m->k.p, b, "weight_at");
+	expr row = parameter(m, fn, "row"), channel = parameter(m, fn, "channel"), tap = parameter(m, fn, "tap");
+	expr taps = index_(&m->k, f->taps[PATCH_ACROSS]),
+	     all = index_(&m->k, f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS]);
+	expr fits = ir_binary(IR_AND, ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]),
+	                      ir_binary(IR_LT, channel, c->s->space[f->channel - c->s->out->rank]));
+	tap = ir_var_of(tap->var, all);
+	contract_declare_group(&m->k, fn->body, CONTRACT_ROW, ir_var_of(row->var, c->extent[CONTRACT_ROW]), m->all);
+	m->k.axis[f->channel] = channel;
+	m->k.axis[f->tap[PATCH_ACROSS]] = ir_binary(IR_MOD, tap, taps);
+	if (f->tap[PATCH_DOWN] >= 0)
+		m->k.axis[f->tap[PATCH_DOWN]] = ir_binary(IR_FLOORDIV, tap, taps);
+	struct axes here = { .value = m->k.axis };
+	if (condition)
+		fits = ir_binary(IR_AND, fits, to_kernel(m->k.p, condition, &here));
+	fn->value = ir_select(fits, to_kernel(m->k.p, load, &here)->arg[0], index_(&m->k, -1));
+	return fn->var;
+}
+
+/* Declares the axes of an element of the block; returns the block of statements for those that exist. */
+static struct ir_block *declare_element_of(struct emitter *m, struct ir_block *b, expr row, const expr *place)
+{
+	const struct patch *f = m->f;
+	const struct contract *c = &f->c;
+	expr fits = ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]);
+	for (int way = 0; way < PATCH_WAYS; way++) {
+		if (f->axis[way] < 0)
+			continue;
+		expr extent = c->s->out->dim[f->axis[way]];
+		expr at =
+		        emit_constant(m->k.p, b, ir_axis_names[0][f->axis[way]], plus(m->first[way], place[way]), NULL);
+		fits = ir_binary(IR_AND, fits, ir_binary(IR_LT, at, extent));
+		m->k.axis[f->axis[way]] = ir_var_of(at->var, extent);
+	}
+	b = emit_if(m->k.p, b, fits);
+	contract_declare_group(&m->k, b, CONTRACT_ROW, ir_var_of(row->var, c->extent[CONTRACT_ROW]), m->all);
+	return contract_if_inside(&m->k, b);
+}
+
+static const struct ir_variable *emit_put(struct emitter *m, struct ir_block *b)
+{
+	struct ir_lambda *fn = emit_lambda(m->k.p, b, "put");
+	expr row = parameter(m, fn, "row"), place[PATCH_WAYS];
+	place[PATCH_DOWN] = parameter(m, fn, "line");
+	place[PATCH_ACROSS] = parameter(m, fn, "column");
+	m->k.all = emit_parameter(m->k.p, fn, TYPE_F32, "sum", NULL);
+	contract_make_element(&m->k, declare_element_of(m, fn->body, row, place), 1);
+	return fn->var;
+}
+
+/* The same for a CPU, one element after the other. */
+static void serial(struct emitter *m, struct ir_block *b)
+{
+	const struct patch_shape *s = &m->shape;
+	expr row, place[PATCH_WAYS], none = index_(&m->k, 0), one = index_(&m->k, 1);
+	b = emit_loop(m->k.p, b, "row", m->row, plus(m->row, index_(&m->k, TILE * s->tiles)), one, NULL, &row);
+	b = emit_loop(m->k.p, b, "line", none, index_(&m->k, s->down), one, index_(&m->k, s->down), &place[PATCH_DOWN]);
+	b = emit_loop(m->k.p, b, "column", none, index_(&m->k, s->across), one, index_(&m->k, s->across),
+	              &place[PATCH_ACROSS]);
+	contract_sum_element(&m->k, declare_element_of(m, b, row, place));
+}
+
+static struct emitter emitter_of(struct ir_plan *plan, const struct patch *f, const struct patch_shape *shape)
+{
+	struct emitter m = { .k = { .c = &f->c, .p = plan->program }, .f = f, .shape = *shape };
+	memset(m.all, true, sizeof m.all);
+	return m;
+}
+
+bool patch_kernel(struct ir_plan *plan, struct ir_step *step, const struct patch *f, const struct sched_choice *choice)
+{
+	const struct patch_shape s = patch_shape(f, choice);
+	const struct contract *c = &f->c;
+	struct ir_program *p = plan->program;
+	struct emitter m = emitter_of(plan, f, &s), alone = emitter_of(plan, f, &s);
+	struct ir_kernel *k = kernel_new(plan, c->made[c->stages - 1], "", choice);
+	struct ir_block *b = &k->body;
+	k->threads = WARP * s.warps;
+	k->blocks = blocks_of(&m);
+	k->shared_bytes = s.bytes;
+	declare_block(&m, b, ir_block(p->pool, k->blocks));
+	struct ir_template of = IR_OF(IR_NUMBER(s.pairs), IR_NUMBER(s.tiles),
+	                              IR_NUMBER((int)(f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS])), IR_NUMBER(s.lines),
+	                              IR_NUMBER(s.columns), IR_NUMBER(f->step[PATCH_ACROSS]));
+	const struct ir_variable *patch = emit_placed(p, b, ir_object_new(p->pool, &device_patch, of, "patch"), NULL);
+	const struct ir_variable *image = emit_image(&m, b), *weights = emit_weights(&m, b), *put = emit_put(&m, b);
+	struct ir_call *call = emit_invoke(p, b, &device_patch_product,
+	                                   IR_OF(IR_NUMBER(s.warps), IR_NUMBER(s.down), IR_NUMBER(s.across),
+	                                         IR_NUMBER((int)f->taps[PATCH_ACROSS]), IR_NUMBER(f->step[PATCH_DOWN]),
+	                                         IR_NUMBER(f->apart[PATCH_DOWN]), IR_NUMBER(f->apart[PATCH_ACROSS])));
+	add_variable(p, call, patch);
+	add_address(p, call, contract_load_of(&c->side[1])->buf, index_(&m.k, 0), false);
+	add_address(p, call, contract_load_of(&c->side[0])->buf, index_(&m.k, 0), false);
+	add_value(p, call, m.row);
+	add_value(p, call, c->extent[CONTRACT_ROW]);
+	add_value(p, call, c->s->space[f->channel - c->s->out->rank]);
+	add_variable(p, call, image);
+	add_variable(p, call, weights);
+	add_variable(p, call, put);
+
+	declare_block(&alone, &k->serial, ir_block(p->pool, k->blocks));
+	serial(&alone, &k->serial);
+	bool enough = kernel_finish_narrow(plan, step, k, c->whole);
+	k->about = contract_text(c);
+	return enough;
+}

@@ -1,0 +1,143 @@
+/* Rule patch: sums of products over windows of an image on tensor cores, for few channels at a time. A block makes
+ * `down` x `across` elements of 16 * `tiles` rows: it copies the patch of the image that their windows cover, 2 *
+ * `pairs` channels at a time, to shared memory as it is, and takes the right operands of its products from there. So no
+ * copy of the image by channels is needed, and few channels of a group do not leave the products' depth empty. See
+ * patch.h. */
+#include "sched/contract/patch.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/core/choose.h"
+
+#include <math.h>
+
+enum { WARP = 32, ROWS = 16, COLUMNS = 8, MOST_PAIRS = 8, MOST_TILES = 4 };
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct patch f;
+	if (patch_match(&f, p, s))
+		return FOUND(p, f);
+	*why = "the stage is not a sum of products of 16-bit floats over windows and channels of an image";
+	return NULL;
+}
+
+static int span(const struct sched_site *site)
+{
+	return ((const struct patch *)site->found)->c.stages;
+}
+
+/* ---- Choices. */
+
+static double registers_of(const struct patch_shape *s)
+{
+	int pieces = s->down * s->across / COLUMNS / s->warps;
+	return 48 + 4 * s->tiles * pieces + 4 * s->tiles + pieces;
+}
+
+static int64_t channels_of(const struct patch *f, const struct sched_target *t)
+{
+	return about(f->c.s->space[f->channel - f->c.s->out->rank], t);
+}
+
+/* The most pairs of channels whose patch and weights leave room for two blocks where one has `most` bytes. */
+static bool find_pairs(const struct patch *f, struct sched_choice *c, int64_t channels, int most)
+{
+	for (int pairs = MOST_PAIRS; pairs >= 1; pairs /= 2) {
+		c->param[2] = pairs;
+		if ((pairs == 1 || 2 * pairs < channels + 2) && patch_shape(f, c).bytes <= most)
+			return true;
+	}
+	return false;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	static const int shape[][3] = { { 8, 16, 4 },  { 16, 16, 8 }, { 8, 32, 8 }, { 4, 32, 4 }, { 8, 8, 4 },
+		                        { 16, 32, 8 }, { 4, 16, 4 },  { 4, 8, 4 },  { 1, 64, 4 }, { 1, 256, 8 } };
+	const struct patch *f = site->found;
+	const struct sched_target *t = site->t;
+	const struct contract *c = &f->c;
+	int64_t rows = about(c->extent[CONTRACT_ROW], t), across = about(c->s->out->dim[f->axis[PATCH_ACROSS]], t);
+	int64_t down = f->axis[PATCH_DOWN] < 0 ? 1 : about(c->s->out->dim[f->axis[PATCH_DOWN]], t);
+	int tiles = (int)fmin(MOST_TILES, ceil((double)rows / ROWS)), n = 0;
+	if (!t->mma[c->side[0].type])
+		return 0;
+	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+		struct sched_choice now = { &sched_patch, { shape[i][0], shape[i][1], 0, tiles, shape[i][2] } };
+		bool wasteful = shape[i][0] >= 2 * down || (shape[i][1] >= 2 * across && shape[i][1] > COLUMNS);
+		bool flat = shape[i][0] == 1;
+		if ((wasteful && !(i == 7 && n == 0)) || (flat && f->axis[PATCH_DOWN] >= 0 && down > 1))
+			continue;
+		if (!find_pairs(f, &now, channels_of(f, t), TARGET_SHARED_EVERYWHERE / 2) &&
+		    !find_pairs(f, &now, channels_of(f, t), TARGET_SHARED_EVERYWHERE))
+			continue;
+		struct patch_shape s = patch_shape(f, &now);
+		if (registers_of(&s) <= target_thread_registers(t, WARP * s.warps))
+			out[n++] = now;
+	}
+	return n;
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+{
+	const struct patch *f = site->found;
+	struct ir_step *step = step_new(plan);
+	if (!patch_kernel(plan, step, f, choice))
+		contract_element_kernel(plan, step, &f->c, choice);
+}
+
+/* ---- Time. For each group of channels a block waits for the patch, and then multiplies. */
+
+static double estimate(const struct sched_site *site, const struct sched_choice *choice)
+{
+	/* Clocks: start and end of a block; the way of a patch. Instructions of a warp: a word of the patch or of the
+	 * weights for all lanes, a line of the patch; a product besides its reads. */
+	enum { START = 1500, WAY = 1100, OF_WORD = 16, OF_WEIGHT = 30, OF_LINE = 30, OF_STEP = 8 };
+	const double UNTIMED = 1.25; /* nothing here is measured: it must be clearly faster to be chosen */
+	const struct sched_target *t = site->t;
+	const struct patch *f = site->found;
+	const struct contract *c = &f->c;
+	const struct patch_shape s = patch_shape(f, choice);
+	const double clock = t->clock_ghz * cost_table(t)->mma_clock;
+	double rows = (double)about(c->extent[CONTRACT_ROW], t), batch = (double)about(c->extent[CONTRACT_BATCH], t);
+	double columns = (double)about(c->extent[CONTRACT_COLUMN], t), channels = (double)channels_of(f, t);
+	double across = (double)about(c->s->out->dim[f->axis[PATCH_ACROSS]], t);
+	double down = f->axis[PATCH_DOWN] < 0 ? 1 : (double)about(c->s->out->dim[f->axis[PATCH_DOWN]], t);
+	double row_blocks = ceil(rows / (ROWS * s.tiles)), taps = (double)(f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS]);
+	double blocks = batch * columns / (across * down) * ceil(across / s.across) * ceil(down / s.down) * row_blocks;
+	double turns = ceil(channels / (2 * s.pairs)), pieces = s.down * s.across / (double)COLUMNS / s.warps;
+
+	double words = s.pairs * s.lines * ceil(s.columns / 32.0),
+	       weights = fmin(rows, ROWS * s.tiles) * s.pairs * taps / 32;
+	double products = s.steps * s.warps * pieces * s.tiles;
+	double issue = words * OF_WORD + s.pairs * s.lines * OF_LINE + weights * OF_WEIGHT +
+	               s.steps * s.warps * (OF_STEP + s.tiles + pieces * 3) + products;
+	double reads = s.steps * s.warps * (2 + 4 * s.tiles + 2 * pieces) + 3 * words + 3 * weights;
+	double multiply = products * ROWS * COLUMNS * 16 / t->mma[c->side[0].type];
+	double busy = fmax(fmax(issue / t->schedulers, reads), multiply);
+	double here = target_resident(t, WARP * s.warps, registers_of(&s), s.bytes);
+	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
+	double waves = fmax(1, blocks / (t->processors * here));
+	double time = (waves * turns * fmax(busy * here, busy + WAY) + START) / clock;
+
+	/* Bytes: a patch's edges come from the caches; 16 bytes of a row are stored at a time. */
+	double tiles = blocks * turns * (s.pairs * s.lines * s.columns * 4.0 + weights * 32 * 4), results = 0;
+	double image = (double)about(ir_buffer_count(c->p, contract_load_of(&c->side[1])->buf), t) * 2;
+	for (int i = 0; i < c->stages; i++)
+		results += batch * rows * columns * type_info(c->made[i]->out->type)->bits / 8.0;
+	double memory = (image + 1.5 * results) / t->bytes_per_ns, cache = (tiles + results) / cost_tiles_rate(t);
+	return t->launch_ns + UNTIMED * fmax(fmax(time, memory), cache);
+}
+
+const struct sched_rule sched_patch = {
+	.name = "patch",
+	.version = 1,
+	.param = { { "down", 1, 16 }, { "across", 8, 256 }, { "pairs", 1, 8 }, { "tiles", 1, 4 }, { "warps", 4, 8 } },
+	.heavy = true,
+	.none = "the GPU has no tensor cores for these types, or a patch does not fit into shared memory",
+	.match = match,
+	.span = span,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};
