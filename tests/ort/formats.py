@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Plugins with tensors in TensorRT's formats: tpat build --format, and the host that asks for them.
 
-    formats.py [COUNT [SEED]]
+    formats.py [COUNT [SEED]] [--device D] [--jobs N]
 
 Draws models of one to three operators on images and volumes (elementwise, norms, softmax, resize, pooling, padding, joins,
 convolutions), of random types, extents, some open, and formats; builds each as one plugin and verifies it: tpat verify runs a
 plugin row-major and in every format that it offers, with inputs whose padding is not a number, and demands zeros in the
-outputs' padding. The library's tables tell which formats there are: HWC8 for f16, and none for a type that a format lacks."""
+outputs' padding. The library's tables tell which formats there are: HWC8 for f16, and none for a type that a format lacks. It
+verifies with D, such as cuda; without it with the processor, and each fourth with the emulator."""
+import argparse
+import concurrent.futures
 import glob
 import os
 import random
@@ -138,29 +141,40 @@ def run(*argv):
     return done.returncode, done.stdout
 
 
+def one(number, seed, device):
+    """The number of formats that a plugin offers, and what is wrong, or None."""
+    kind, rank, net, names, model = make(random.Random(seed * 1000 + number))
+    about = f"{kind} {list(net.inputs.values())} {'+'.join(n.op_type for n in net.nodes)} {','.join(names)}"
+    want = {NUMBER[n] for n in names if kind in TAKES[n] and not channels_open(net.inputs["x"], rank, n)}
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(model, f"{folder}/some model.onnx")
+        status, said = run(TPAT, "build", f"{folder}/some model.onnx", "--region", ",".join(n.name for n in net.nodes),
+                           "--format", ",".join(names).lower(), "--arch", "native" if device == "cuda" else "compute_90", "--no-db",
+                           "-q", "-o", f"{folder}/out.onnx")
+        tables = "".join(open(f).read() for f in glob.glob(f"{folder}/out.tpat/plugins/*.h"))
+        found = {int(n) for n in re.findall(r"\.format = (\d+)", tables)}
+        if status == 0:
+            device = device or ("emulator" if number % 4 == 0 else "cpu")
+            status, said = run(TPAT, "verify", f"{folder}/out.onnx", "--device", device, "--runs", "2")
+    wrong = status != 0 or found != want
+    return len(found), wrong and f"{number}: {about}: status {status}, formats {sorted(found)}, expected {sorted(want)}\n{said}"
+
+
 def main():
-    count, seed = int(sys.argv[1]) if len(sys.argv) > 1 else 24, int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    passed = failed = offered = 0
-    for number in range(count):
-        kind, rank, net, names, model = make(random.Random(seed * 1000 + number))
-        about = f"{kind} {list(net.inputs.values())} {'+'.join(n.op_type for n in net.nodes)} {','.join(names)}"
-        want = {NUMBER[n] for n in names if kind in TAKES[n] and not channels_open(net.inputs["x"], rank, n)}
-        with tempfile.TemporaryDirectory() as folder:
-            onnx.save(model, f"{folder}/some model.onnx")
-            status, said = run(TPAT, "build", f"{folder}/some model.onnx", "--region", ",".join(n.name for n in net.nodes),
-                               "--format", ",".join(names).lower(), "--arch", "compute_90", "--no-db", "-q", "-o",
-                               f"{folder}/out.onnx")
-            tables = "".join(open(f).read() for f in glob.glob(f"{folder}/out.tpat/plugins/*.h"))
-            found = {int(n) for n in re.findall(r"\.format = (\d+)", tables)}
-            if status == 0:
-                device = "emulator" if number % 4 == 0 else "cpu"
-                status, said = run(TPAT, "verify", f"{folder}/out.onnx", "--device", device, "--runs", "2")
-        wrong = status != 0 or found != want
-        failed, passed, offered = failed + wrong, passed + (not wrong), offered + len(found)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", type=int, nargs="?", default=24)
+    parser.add_argument("seed", type=int, nargs="?", default=1)
+    parser.add_argument("--device", default="")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        done = list(pool.map(lambda number: one(number, options.seed, options.device), range(options.count)))
+    for _, wrong in done:
         if wrong:
-            print(f"{number}: {about}: status {status}, formats {sorted(found)}, expected {sorted(want)}\n{said}")
-    print(f"{offered} formats")
-    print(f"{passed} passed, {failed} failed")
+            print(wrong)
+    failed = sum(bool(wrong) for _, wrong in done)
+    print(f"{sum(offered for offered, _ in done)} formats")
+    print(f"{len(done) - failed} passed, {failed} failed")
     return failed > 0
 
 

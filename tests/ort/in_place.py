@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Updates of caches in place: tpat build --in-place, and the host that lets outputs have the memory of inputs.
 
-    in_place.py [COUNT [SEED]]
+    in_place.py [COUNT [SEED]] [--device D] [--jobs N]
 
 Draws models in which an output is an input with some elements replaced (TensorScatter, ScatterND, ScatterElements, Where),
 of random types and extents, some open, builds and verifies each: tpat verify runs a plugin with memory of its own, and again
 in the input's memory. The library's tables tell which outputs may have it. Some models must not: another node reads the
-cache, the model gives it back as well, it is a constant, the region itself reads it again, or --in-place is not given."""
+cache, the model gives it back as well, it is a constant, the region itself reads it again, or --in-place is not given.
+It verifies with D, such as cuda; without it with the processor, and each sixth with the emulator."""
+import argparse
+import concurrent.futures
 import glob
 import os
 import random
@@ -105,30 +108,41 @@ def run(*argv):
     return done.returncode, done.stdout
 
 
+def one(number, seed, device):
+    """What is wrong, or False."""
+    draw = random.Random(seed * 1000 + number)
+    kind = ["TensorScatter", "ScatterND", "ScatterElements", "Where"][number % 4]
+    why_not = WHY_NOT[number // 4 % 8] if number // 4 % 8 < len(WHY_NOT) else None
+    about, model = make(draw, kind, why_not)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/a cache.onnx"
+        onnx.save(model, path)
+        select = ["--region", "node,negative,sum,same"] if why_not == "again" else ["-n", "node"]
+        status, said = run(TPAT, "build", path, *select, *(["--in-place"] if why_not != "option" else []),
+                           "--arch", "native" if device == "cuda" else "compute_90", "--no-db", "-q", "-o", f"{folder}/out.onnx")
+        tables = "".join(open(f).read() for f in glob.glob(f"{folder}/out.tpat/plugins/*.h"))
+        placed = ".replaces" in tables and ".fills" in tables
+        if status == 0:
+            device = device or ("emulator" if number % 6 == 0 else "cpu")
+            status, said = run(TPAT, "verify", f"{folder}/out.onnx", "--device", device, "--runs", "3")
+    wrong = status != 0 or placed != (why_not is None)
+    return wrong and f"{number}: {about}, {why_not or 'in place'}: status {status}, {'has' if placed else 'lacks'} .replaces\n{said}"
+
+
 def main():
-    count, seed = int(sys.argv[1]) if len(sys.argv) > 1 else 24, int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    passed = failed = 0
-    for number in range(count):
-        draw = random.Random(seed * 1000 + number)
-        kind = ["TensorScatter", "ScatterND", "ScatterElements", "Where"][number % 4]
-        why_not = WHY_NOT[number // 4 % 8] if number // 4 % 8 < len(WHY_NOT) else None
-        about, model = make(draw, kind, why_not)
-        with tempfile.TemporaryDirectory() as folder:
-            path = f"{folder}/a cache.onnx"
-            onnx.save(model, path)
-            select = ["--region", "node,negative,sum,same"] if why_not == "again" else ["-n", "node"]
-            status, said = run(TPAT, "build", path, *select, *(["--in-place"] if why_not != "option" else []),
-                               "--arch", "compute_90", "--no-db", "-q", "-o", f"{folder}/out.onnx")
-            tables = "".join(open(f).read() for f in glob.glob(f"{folder}/out.tpat/plugins/*.h"))
-            placed = ".replaces" in tables and ".fills" in tables
-            if status == 0:
-                device = "emulator" if number % 6 == 0 else "cpu"
-                status, said = run(TPAT, "verify", f"{folder}/out.onnx", "--device", device, "--runs", "3")
-        wrong = status != 0 or placed != (why_not is None)
-        failed, passed = failed + wrong, passed + (not wrong)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("count", type=int, nargs="?", default=24)
+    parser.add_argument("seed", type=int, nargs="?", default=1)
+    parser.add_argument("--device", default="")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        done = list(pool.map(lambda number: one(number, options.seed, options.device), range(options.count)))
+    for wrong in done:
         if wrong:
-            print(f"{number}: {about}, {why_not or 'in place'}: status {status}, {'has' if placed else 'lacks'} .replaces\n{said}")
-    print(f"{passed} passed, {failed} failed")
+            print(wrong)
+    failed = sum(map(bool, done))
+    print(f"{len(done) - failed} passed, {failed} failed")
     return failed > 0
 
 
