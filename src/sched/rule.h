@@ -10,7 +10,7 @@
 
 enum {
 	SCHED_MAX_PARAMS = 7,
-	SCHED_RULE_CHOICES = 64, /* most candidates of one rule for a stage */
+	SCHED_RULE_CHOICES = 96, /* most candidates of one rule for a stage */
 };
 
 /* A decision: a rule and its parameters, which determine the kernels. */

@@ -297,3 +297,28 @@ void contract_find_width(struct contract *c)
 	if (c->width == 1)
 		c->fits = ir_int(c->p->pool, TYPE_BOOL, 1);
 }
+
+/* The kernel may not read such memory ahead of its own stores. */
+bool contract_results_load(const struct contract *c)
+{
+	for (int i = 0; i < c->stages; i++) {
+		expr value = c->made[i]->kind == IR_MAP ? c->made[i]->value : c->made[i]->post;
+		vec_each (buf, &c->p->buffers) {
+			bool own = (*buf)->role == IR_CONSTANT;
+			for (int k = 0; k < i; k++)
+				own |= c->made[k]->out == *buf;
+			if (!own && value && ir_reads(value, *buf))
+				return true;
+		}
+	}
+	return false;
+}
+
+double contract_store_clocks(const struct contract *c, const struct contract_shape *k, const struct sched_target *t)
+{
+	/* Elements a clock, as measured on an H200. */
+	enum { SINGLE = 4, VECTORS_OF_MORE = 7, VECTORS = 16 };
+	bool vectors = c->width > 1 && about_holds(c->fits, t);
+	int rate = !vectors ? SINGLE : contract_results_load(c) ? VECTORS_OF_MORE : VECTORS;
+	return (double)k->rows * k->columns / rate;
+}

@@ -99,6 +99,10 @@ bool contract_tests_bounds(const struct contract *c, expr condition, expr load);
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
 /* Estimated clocks in which a block's threads compute the addresses of a step's 16-byte copies. */
 double contract_copy_clocks(const struct contract *c, const struct contract_shape *k);
+/* Clocks in which one multiprocessor makes the results of a tile's sums and stores them (contract_store.c). */
+double contract_store_clocks(const struct contract *c, const struct contract_shape *k, const struct sched_target *t);
+/* True if the results need memory besides the sums, other than constants. */
+bool contract_results_load(const struct contract *c);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
 /* Appends the kernel to the step. `left`, `right`: that operand is loaded its way, for extents where its `fits` holds;
  * else it is gathered, for all extents. Returns false if positions may exceed 2^31. */

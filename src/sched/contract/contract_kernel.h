@@ -54,6 +54,10 @@ struct contract_kernel {
 	expr all;                    /* sum of one element */
 	const struct ir_variable *made[CONTRACT_STAGES], *sums; /* sums: an array */
 	expr item; /* index among the elements that a lane makes together */
+	/* Results of several rows that a lane makes before it stores the first: arrays, by stage, and the row's index.
+	 */
+	const struct ir_variable *kept[CONTRACT_STAGES];
+	expr kept_row;
 	/* Variables declared so far. Start of the block tile, of the warp tile, of the warpgroup's rows. */
 	const struct ir_variable *first[2], *warp[2], *group_row;
 	/* Per side: tiles, element function, gather state of the next tile, zero points, own sums (for zero points).

@@ -104,8 +104,8 @@ struct ir_block *contract_if_inside(struct contract_kernel *k, struct ir_block *
 	return ir_is_int(k->c->inside, 1) ? b : emit_if(k->p, b, to_kernel(k->p, k->c->inside, &here));
 }
 
-/* Makes the element of every stage from its axes and its sum: declares it, and stores it or puts it into the stage's
- * vector. */
+/* Makes the element of every stage from its axes and its sum: declares it, and stores it, keeps it or puts it into the
+ * stage's vector. */
 void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width)
 {
 	const struct contract *c = k->c;
@@ -123,11 +123,14 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 		expr made = emit_define(p, b, k->made[i], value, NULL);
 		if (!stage_is_stored(p, c->made, c->stages, i))
 			continue;
-		if (width == 1) {
+		if (k->kept[i] && width == 1)
+			emit_set(p, b, k->kept[i], k->kept_row, made);
+		else if (k->kept[i])
+			emit_set_in_row(p, b, k->kept[i], k->kept_row, k->item, made);
+		else if (width == 1)
 			emit_store(p, b, s->out, ir_flat(p->pool, s->out, own), made);
-			continue;
-		}
-		emit_set(p, b, vector_of(s), k->item, made);
+		else
+			emit_set(p, b, vector_of(s), k->item, made);
 	}
 	for (int i = 0; i < c->stages; i++)
 		k->made[i] = NULL;
@@ -192,22 +195,42 @@ static void find_merged(const struct contract *c, bool *merged)
 	}
 }
 
-/* Makes a lane's vector of one row, element by element. The axes of its first element are declared. */
-static void make_vector(struct contract_kernel *k, struct ir_block *in, expr column, int width)
+/* Stores what a lane has made of one row: the stages' vectors, or what they keep of it. */
+static void store_made(struct contract_kernel *k, struct ir_block *b, int width)
+{
+	const struct contract *c = k->c;
+	struct ir_program *p = k->p;
+	expr own[IR_MAX_RANK];
+	own_axes(k, own);
+	for (int i = 0; i < c->stages; i++) {
+		const struct ir_buffer *out = c->made[i]->out;
+		if (!stage_is_stored(p, c->made, c->stages, i))
+			continue;
+		if (!k->kept[i])
+			emit_store_vector(p, b, out, ir_flat(p->pool, c->whole->out, own), vector_of(c->made[i]),
+			                  width);
+		else if (width == 1)
+			emit_store(p, b, out, ir_flat(p->pool, out, own), item_of(k->kept[i], k->kept_row));
+		else
+			emit_store_row(p, b, out, ir_flat(p->pool, c->whole->out, own), k->kept[i], k->kept_row, width);
+	}
+}
+
+/* Makes a lane's elements of one row, one by one. The axes of the first are declared. */
+static void make_row(struct contract_kernel *k, struct ir_block *in, expr column, int width)
 {
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
 	bool used[2 * IR_MAX_RANK] = { false }, merged[IR_MAX_RANK] = { false };
-	expr first[2 * IR_MAX_RANK], own[IR_MAX_RANK];
+	expr first[2 * IR_MAX_RANK];
 	if (width == 1) {
 		k->all = item_of(k->sums, index_(k, 0));
 		contract_make_element(k, in, 1);
 		return;
 	}
-	own_axes(k, own);
 	memcpy(first, k->axis, sizeof first);
 	for (int i = 0; i < c->stages; i++)
-		if (stage_is_stored(p, c->made, c->stages, i))
+		if (stage_is_stored(p, c->made, c->stages, i) && !k->kept[i])
 			emit_array(p, in, vector_of(c->made[i]), width);
 	axes_of_results(c, used);
 	find_merged(c, merged);
@@ -219,10 +242,6 @@ static void make_vector(struct contract_kernel *k, struct ir_block *in, expr col
 	k->all = item_of(k->sums, k->item);
 	contract_make_element(k, items, width);
 	memcpy(k->axis, first, sizeof first);
-	for (int i = 0; i < c->stages; i++)
-		if (stage_is_stored(p, c->made, c->stages, i))
-			emit_store_vector(p, in, c->made[i]->out, ir_flat(p->pool, c->whole->out, own),
-			                  vector_of(c->made[i]), width);
 }
 
 /* Rows of a warp's sums per pass through shared memory. */
@@ -267,21 +286,26 @@ static struct ir_block *begin_column(struct contract_kernel *k, struct ir_block 
 	return b;
 }
 
-/* Stores sums of a row, from the declared column on. */
-static void store_row(struct contract_kernel *k, struct ir_block *b, const struct sums_place *at, expr column,
-                      int width)
+/* Declares the row and its axes, and returns the block for rows of the result. */
+static struct ir_block *begin_row(struct contract_kernel *k, struct ir_block *b, expr down)
 {
 	const struct contract *c = k->c;
-	struct ir_program *p = k->p;
 	bool all[2 * IR_MAX_RANK];
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
-	expr row = emit_constant(p, b, "row", plus(ir_var_of(k->first[0], NULL), at->down), NULL);
+	expr row = emit_constant(k->p, b, "row", plus(ir_var_of(k->first[0], NULL), down), NULL);
 	if (!divides(c->extent[CONTRACT_ROW], k->shape.rows))
-		b = emit_if(p, b, ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]));
+		b = emit_if(k->p, b, ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]));
 	contract_declare_group(k, b, CONTRACT_ROW, ir_var_of(row->var, c->extent[CONTRACT_ROW]), all);
-	b = contract_if_inside(k, b); /* the same for a whole vector */
-	struct ir_variable *sums = ir_variable_new(p->pool, c->s->value->type, "sums");
+	return contract_if_inside(k, b); /* the same for a whole vector */
+}
+
+/* Makes the results of sums of a row, whose axes and first column are declared. */
+static void make_of_sums(struct contract_kernel *k, struct ir_block *b, const struct sums_place *at, expr column,
+                         int width)
+{
+	struct ir_program *p = k->p;
+	struct ir_variable *sums = ir_variable_new(p->pool, k->c->s->value->type, "sums");
 	emit_array(p, b, sums, width);
 	k->sums = sums;
 	struct ir_call *call = emit_invoke(p, b, at->get, at->of);
@@ -289,7 +313,17 @@ static void store_row(struct contract_kernel *k, struct ir_block *b, const struc
 	add_variable(p, call, at->shared);
 	add_value(p, call, at->row);
 	add_value(p, call, at->column);
-	make_vector(k, b, column, width);
+	make_row(k, b, column, width);
+}
+
+/* Stores sums of a row, from the declared column on. */
+static void store_row(struct contract_kernel *k, struct ir_block *b, const struct sums_place *at, expr column,
+                      int width)
+{
+	b = begin_row(k, b, at->down);
+	make_of_sums(k, b, at, column, width);
+	if (width > 1)
+		store_made(k, b, width);
 }
 
 /* The number of neighbouring rows whose elements alternate along a row of the result; 1: none. */
@@ -305,6 +339,23 @@ static int alternating_rows(const struct contract_kernel *k)
 	    (c->plain && contract_way_of(k, 0) == CONTRACT_TURNED))
 		return 1;
 	return (int)rows;
+}
+
+/* Declares arrays for the results of `rows` rows. */
+static void keep_rows(struct contract_kernel *k, struct ir_block *b, int rows, int width)
+{
+	const struct contract *c = k->c;
+	for (int i = 0; i < c->stages; i++) {
+		const struct ir_stage *s = c->made[i];
+		if (!stage_is_stored(k->p, c->made, c->stages, i))
+			continue;
+		struct ir_variable *kept = ir_variable_new(k->p->pool, s->out->type, "%s_kept", s->out->name);
+		if (width == 1)
+			emit_array(k->p, b, kept, rows);
+		else
+			emit_array_of_rows(k->p, b, kept, rows, width);
+		k->kept[i] = kept;
+	}
 }
 
 /* A part of a warp's sums, in shared memory, or with split-K one block's part of a tile. */
@@ -330,7 +381,8 @@ static struct ir_block *turns(struct contract_kernel *k, struct ir_block *b, con
 }
 
 /* Stores sums that a warp has put into shared memory. Neighbouring lanes store neighbouring elements; a lane goes down
- * the rows of a column, whose axes it finds once. */
+ * the rows of a column, whose axes it finds once. Where the results need further memory, it makes those of all rows
+ * before it stores the first: a load after a store would wait for it, since the compiler may not exchange them. */
 static void store_part(struct contract_kernel *k, struct ir_block *b, const struct sums_part *from, int width)
 {
 	const struct contract_shape *s = &k->shape;
@@ -338,7 +390,7 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 	int together = width == 1 ? alternating_rows(k) : 1;
 	int across = largest_common(columns / width, WARP / together), down = WARP / across;
 	expr lane = ir_binary(IR_MOD, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
-	expr each = index_(k, together), group = ir_binary(IR_FLOORDIV, lane, each), right, below, column;
+	expr each = index_(k, together), group = ir_binary(IR_FLOORDIV, lane, each), right, column;
 	if (down > rows) { /* lanes of further rows would have nothing to do */
 		b = emit_if(k->p, b, ir_binary(IR_LT, lane, index_(k, across * rows)));
 		down = rows;
@@ -346,16 +398,31 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 	b = turns(k, b, "piece", times(ir_binary(IR_MOD, group, index_(k, across)), width), across * width, columns,
 	          &right);
 	b = begin_column(k, b, plus(plus(ir_var_of(k->warp[1], NULL), from->right), right), &column);
-	expr first =
-	        plus(times(ir_binary(IR_FLOORDIV, group, index_(k, across)), together), ir_binary(IR_MOD, lane, each));
-	b = turns(k, b, "down", first, down, rows, &below);
 	struct sums_place at = { .get = k->c->plain ? &device_fma_get : &device_sums_get,
 		                 .of = IR_OF(IR_NUMBER(columns)),
 		                 .shared = from->shared,
-		                 .row = below,
 		                 .column = right };
-	at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
-	store_row(k, b, &at, column, width);
+	expr first =
+	        plus(times(ir_binary(IR_FLOORDIV, group, index_(k, across)), together), ir_binary(IR_MOD, lane, each));
+	if (down == rows || !contract_results_load(k->c)) {
+		b = turns(k, b, "down", first, down, rows, &at.row);
+		at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
+		store_row(k, b, &at, column, width);
+		return;
+	}
+	emit_comment(k->p, b, "loads of further rows would wait for the first row's store");
+	keep_rows(k, b, rows / down, width);
+	for (int stores = 0; stores < 2; stores++) {
+		struct ir_block *in = unrolled(k, b, "turn", rows / down, 1, &k->kept_row);
+		at.row = emit_declare(k->p, in, "down", plus(times(k->kept_row, down), first), index_(k, rows));
+		at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
+		in = begin_row(k, in, at.down);
+		if (stores)
+			store_made(k, in, width);
+		else
+			make_of_sums(k, in, &at, column, width);
+	}
+	memset(k->kept, 0, sizeof k->kept);
 }
 
 /* Stores the part of a tile's rows that is this block's, adding the blocks' sums in order. */

@@ -45,13 +45,16 @@ static int span(const struct sched_site *site)
 static int plain_candidates(const struct contract *c, int packing, const struct sched_target *t,
                             struct sched_choice *out)
 {
-	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 }, { 64, 64, 16 },
-		                       { 64, 32, 16 },  { 32, 128, 16 },  { 32, 64, 16 },  { 32, 32, 16 } };
+	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 },
+		                       { 64, 64, 16 },  { 64, 96, 16 },   { 64, 32, 16 },
+		                       { 32, 128, 16 }, { 32, 64, 16 },   { 32, 32, 16 } };
 	enum { TILES = sizeof tile / sizeof *tile };
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	int n = 0;
 	for (int i = contract_element_bytes(c) == 4 ? 0 : 3; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (tile[i][1] == 96 && c->side[1].way == CONTRACT_TURNED) /* rows of 384 bytes have no swizzle */
+			continue;
 		if (!wasteful || (smallest && n == 0))
 			out[n++] = (struct sched_choice){ &sched_contract,
 				                          { tile[i][0], tile[i][1],
@@ -170,13 +173,17 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double together = most(step * here, latency / ahead);
 	if (!target_has(t, TARGET_COPY_ASYNC)) /* a block waits for its tiles while others multiply */
 		together = most(step * here, step + latency);
-	double time = (waves * steps * together + START) / clock;
+	double tile_bytes = (k.rows + k.columns) * k.depth * size;
+	if (gathered == 0) /* a multiprocessor's share of the cache's rate */
+		together = most(together, here * tile_bytes * t->clock_ghz / cost_alone_rate(t));
+	double store = contract_store_clocks(&c, &k, t);
+	double time = (waves * steps * together + START + store) / clock;
 	if (c.plain) { /* warps hide each other's latency, so few warps leave gaps, as do few sums per lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
 		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
 		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait at barriers; all factors as measured on an H100 */
 		double arrival = target_has(t, TARGET_COPY_ASYNC) ? latency / ahead : step + latency;
-		time = (share * steps * most(step * gaps, arrival / here) + PLAIN_START) / clock;
+		time = (share * steps * most(step * gaps, arrival / here) + PLAIN_START + store) / clock;
 	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */

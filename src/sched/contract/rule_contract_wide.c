@@ -246,7 +246,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	here = ring ? 1 : fmax(1, fmin(here, ceil(tiles / t->processors)));
 	int blocks = ring ? choice->param[3] : t->processors;
 	double turns = ceil(tiles / (blocks * here));
-	double store = (double)k.rows * k.columns / 16, once = turns * START;
+	double store = contract_store_clocks(&c, &k, t), once = turns * START;
 	if (ring) /* the next tiles are loaded meanwhile */
 		once = RING_START + turns * 400;
 	double time = (turns * (steps * fmax(step * here, latency) + store) + once) / clock;
