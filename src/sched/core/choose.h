@@ -38,6 +38,8 @@ double cost_of_way(const struct sched_site *site, const struct cost_way *w); /* 
  * conditions: measured on an H200, a thread that adds them one by one takes 1.7 times as long, with conditions 3 times.
  */
 double cost_work(const struct sched_site *site);
+/* True if the value is a product of two loads, perhaps cast or selected. */
+bool cost_is_product(const struct sched_site *site);
 double cost_way_bytes(const struct sched_site *site, const struct cost_way *w);
 
 /* Appends the steps of a choice for a stage. None of their kernels fits extents for which the stage is undefined. */

@@ -86,11 +86,17 @@ static bool loads(expr e)
 	return e->op == IR_LOAD || (e->op == IR_CAST && loads(e->arg[0])) || (e->op == IR_SELECT && loads(e->arg[1]));
 }
 
+bool cost_is_product(const struct sched_site *site)
+{
+	expr value = site->s->value;
+	return value->op == IR_MUL && loads(value->arg[0]) && loads(value->arg[1]);
+}
+
 double cost_work(const struct sched_site *site)
 {
 	expr value = site->s->value;
 	double work = (double)about(space_count(site->p, site->s), site->t) * ir_cost(value);
-	if (value->op != IR_MUL || !loads(value->arg[0]) || !loads(value->arg[1]))
+	if (!cost_is_product(site))
 		return work;
 	return work * (value->arg[0]->op == IR_SELECT || value->arg[1]->op == IR_SELECT ? 3 : 1.7);
 }

@@ -40,6 +40,9 @@ double cost_alone_rate(const struct sched_target *t);
 double cost_missed(const struct sched_target *t, double bytes);
 /* Number of threads on the whole GPU that reach the memory bandwidth with 16 bytes in flight each. */
 double cost_full_threads(const struct sched_target *t);
+/* Nanoseconds of threads that would take `time` on a full GPU, of which they fill the share `fill` (above 1: all of
+ * it). Whatever is idle, no thread takes longer than its `instructions` and `waits` nanoseconds for memory. */
+double cost_of_threads(const struct sched_target *t, double time, double fill, double instructions, double waits);
 /* Bytes in flight per multiprocessor that reach the memory bandwidth, if blocks load everything before they compute. */
 double cost_in_flight(const struct sched_target *t);
 

@@ -1,6 +1,7 @@
 /* Measured constants of GPUs, and the formulas that need no program. See cost.h. */
 #include "sched/target/cost.h"
 
+#include <math.h>
 #include <stddef.h>
 
 /* The newest first. */
@@ -48,6 +49,15 @@ double cost_steady_rate(const struct sched_target *t)
 double cost_full_threads(const struct sched_target *t)
 {
 	return t->bytes_per_ns * cost_table(t)->way / 16;
+}
+
+double cost_of_threads(const struct sched_target *t, double time, double fill, double instructions, double waits)
+{
+	enum {
+		CLOCKS = 2
+	}; /* of an instruction of a thread, most of which do not depend on the last; measured on an H200 */
+	double alone = CLOCKS * instructions / (t->clock_ghz * cost_table(t)->mixed_clock) + waits;
+	return fmin(time / fmin(fmax(fill, 0.002), 1), time + alone);
 }
 
 double cost_in_flight(const struct sched_target *t)
