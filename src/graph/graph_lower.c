@@ -218,6 +218,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 		return lower_fail(l, ERR_UNSUPPORTED, "it has more than %d inputs or outputs.", LOWER_MAX_TENSORS);
 	l->inputs = (int)node->n_input;
 	l->outputs = (int)node->n_output;
+	lower_room(l, l->inputs, l->outputs);
 	l->names = (const char *const *)node->input;
 	for (int i = 0; i < l->inputs; i++) {
 		TRY(graph_find_buffer(&l->input[i].buf, s, node->input[i], label));

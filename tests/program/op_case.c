@@ -199,6 +199,7 @@ int op_case_program(struct ir_program **out, const struct op_def *op, const char
 	l->op = op;
 	l->label = text;
 	l->outputs = 1;
+	lower_room(l, LOWER_MAX_TENSORS, LOWER_MAX_TENSORS);
 	for (int i = 0; i < OP_MAX_VERSIONS && op->since[i]; i++)
 		l->opset = op->since[i];
 	TRY(read_case(r));

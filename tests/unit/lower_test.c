@@ -55,6 +55,7 @@ static int run(const char *op, int opset, int inputs, const struct value *in, in
 		               .outputs = 1,
 		               .attrs = attrs,
 		               .attr = attr };
+	lower_room(&node, inputs, 1);
 	for (int i = 0; i < inputs; i++)
 		node.input[i] = in[i];
 	node.wanted[0] = true;
@@ -335,6 +336,7 @@ static void test_packed(void)
 	x = input("x", TYPE_F4E2M1, "N 5");
 	n = input("which", TYPE_I64, "N");
 	node = (struct lower){ .program = program, .err = &failure, .op = op_find("", "Identity"), .opset = 25 };
+	lower_room(&node, 1, 1);
 	x.pool = n.pool = program->pool;
 	s = all = space_of(&node, x);
 	made[0] = lower_reduce(&node, "least", TYPE_U2, &all, 1, IR_MINIMUM, wide(at(x, &all)), NULL);
@@ -371,6 +373,7 @@ static void test_packed_loop(void)
 	begin();
 	x = input("x", TYPE_I4, "5");
 	node = (struct lower){ .program = program, .err = &failure, .op = op_find("", "Identity"), .opset = 25 };
+	lower_room(&node, 1, 1);
 	x.pool = program->pool;
 	s = space_of(&node, x);
 	loop = lower_loop_begin(&node, idx(&node, 3));
@@ -391,6 +394,21 @@ static void test_packed_loop(void)
 	CHECK_INT(ir_optimise(program, NULL, NULL, &failure), 0);
 }
 
+static void test_many(void)
+{
+	const struct attr_value axis[] = { INT("axis", 0) };
+	struct value in[LOWER_MAX_TENSORS];
+
+	begin();
+	for (int i = 0; i < LOWER_MAX_TENSORS; i++)
+		in[i] = input(arena_printf(arena, "x%d", i), TYPE_F32, i % 2 ? "N" : "3");
+	CHECK_INT(run("Concat", 13, LOWER_MAX_TENSORS, in, 1, axis), 0);
+	CHECK_STR(shape(), "N * 250 + 750");
+	node.output[0].buf->role = IR_OUTPUT;
+	vec_push(arena, &program->outputs, node.output[0].buf);
+	CHECK_INT(ir_check(program, &failure), 0);
+}
+
 int main(void)
 {
 	test_failures();
@@ -402,6 +420,7 @@ int main(void)
 	test_layer_norm();
 	test_packed();
 	test_packed_loop();
+	test_many();
 	arena_free(arena);
 	return test_done();
 }

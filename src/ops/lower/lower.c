@@ -3,6 +3,18 @@
 
 #include <string.h>
 
+void lower_room(struct lower *l, int inputs, int outputs)
+{
+	struct arena *a = l->program->arena;
+	int in = inputs > OP_MAX_INPUTS ? inputs : OP_MAX_INPUTS,
+	    out = outputs > OP_MAX_OUTPUTS ? outputs : OP_MAX_OUTPUTS;
+
+	l->input = NEWN(a, struct value, in);
+	l->wanted = NEWN(a, bool, out);
+	l->output = NEWN(a, struct value, out);
+	l->type_only = NEWN(a, enum type, out);
+}
+
 /* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 
 struct value lower_input(struct lower *l, int i)

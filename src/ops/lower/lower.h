@@ -52,7 +52,7 @@ struct lower_branch {
 };
 
 /* One node being lowered into a program. The caller fills in the first part; lower_node() runs the operator. */
-enum { LOWER_MAX_TENSORS = 256 }; /* limit of inputs, of outputs, and of lists of integers, of a node */
+enum { LOWER_MAX_TENSORS = 500 }; /* limit of inputs, of outputs, and of lists of integers, of a node */
 struct lower {
 	struct ir_program *program;
 	struct err *err;
@@ -62,8 +62,8 @@ struct lower {
 	const char *const *names; /* the inputs' names in the model; may be null */
 	const char *name;    /* the first output's name: the node's alone, also in the rewritten model; may be null */
 	int inputs, outputs; /* how many the node lists */
-	struct value input[LOWER_MAX_TENSORS]; /* not given if its name is empty */
-	bool wanted[LOWER_MAX_TENSORS];        /* output i has a name */
+	struct value *input; /* not given if its name is empty; lower_room() makes this list and the next three */
+	bool *wanted;        /* output i has a name */
 	int attrs;
 	const struct attr_value *attr;
 	const struct lower_bodies *bodies; /* null: no attribute is an OP_GRAPH */
@@ -72,13 +72,16 @@ struct lower {
 	const struct lower_branch *inner; /* the branch that a graph of this node is lowered as; null: the node's own */
 	struct {
 		VEC(struct ir_demand);
-	} held;                                 /* demands of a node inside a branch; see lower_demand_release() */
-	struct value output[LOWER_MAX_TENSORS]; /* the results; lower_output() sets them */
-	struct map settled;                     /* pairs of extents that already have a demand; see lower_demand.c */
-	bool partial; /* after a failure: the results made so far have the right types and extents */
-	enum type type_only[LOWER_MAX_TENSORS]; /* after a failure: types of results of which only the type is known */
-	bool random; /* the results are random: they are not constants, even without inputs */
+	} held;               /* demands of a node inside a branch; see lower_demand_release() */
+	struct value *output; /* the results; lower_output() sets them */
+	struct map settled;   /* pairs of extents that already have a demand; see lower_demand.c */
+	bool partial;         /* after a failure: the results made so far have the right types and extents */
+	enum type *type_only; /* after a failure: types of results of which only the type is known */
+	bool random;          /* the results are random: they are not constants, even without inputs */
 };
+
+/* Makes room for the inputs and outputs, and at least for those of any operator's own list, in the program's arena. */
+void lower_room(struct lower *l, int inputs, int outputs);
 
 /* Checks inputs, attributes and types against the op_def (number, required ones, allowed types and words), runs the
  * operator's function, and checks that every wanted output was made. */

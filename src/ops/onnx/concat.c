@@ -42,7 +42,7 @@ static int lower_concat(struct lower *l)
 {
 	struct value *x = l->input;
 	int rank = value_rank(x[0]), axis;
-	expr dim[IR_MAX_RANK], start[257];
+	expr dim[IR_MAX_RANK], start[LOWER_MAX_TENSORS + 1];
 	struct space s;
 
 	if (l->opset >= 4 && !lower_has(l, "axis"))
@@ -126,7 +126,7 @@ static int split_sizes(struct lower *l, int axis, expr dim, expr *size)
 static int lower_split(struct lower *l)
 {
 	struct value x = lower_input(l, 0);
-	expr size[256], dim[IR_MAX_RANK], index[IR_MAX_RANK], start = idx(l, 0);
+	expr size[LOWER_MAX_TENSORS], dim[IR_MAX_RANK], index[IR_MAX_RANK], start = idx(l, 0);
 	int axis;
 
 	TRY(lower_axis(l, lower_int(l, "axis"), value_rank(x), false, &axis));

@@ -87,7 +87,7 @@ static int lower_9(struct scan *x)
 	struct lower *l = x->l;
 	struct ints axes = lower_ints(l, "scan_input_axes"), reverse = lower_ints(l, "scan_input_directions");
 	struct ints out_axes = lower_ints(l, "scan_output_axes"), backward = lower_ints(l, "scan_output_directions");
-	int axis[256];
+	int axis[LOWER_MAX_TENSORS];
 	int64_t a, b;
 
 	TRY(begin(x, 0));
