@@ -155,8 +155,6 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	}
 	int shared = steps && !runs.shifted ? c->param[5] : 0, held = steps - shared;
 	double turns = steps ? steps : ceil(length / ((double)lanes * width));
-	if (steps && rows_keeps(steps * width))
-		work -= count * length * r.spared;
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;
 	int threads = lanes * rows_a_block, at_least = rows_resident(&r, lanes, held * width, shared);
@@ -197,7 +195,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	/* If all rows are read again they come from the caches, and each lane's own instructions count: measured on an
 	 * H200 for a product of 32 elements a row, at least. */
 	double lane_work = !streamed ? count * lanes * (LANE + EXCHANGE * log2(lanes) * r.reductions) : 0;
-	double compute = (work / used + lane_work) / cost_mixed_rate(t);
+	double spared = steps && rows_keeps(steps * width) ? count * length * r.spared : 0;
+	double compute = ((work - spared) / used + lane_work) / cost_mixed_rate(t);
 	if (compute > time)
 		time = compute;
 	if (steps == 0)
