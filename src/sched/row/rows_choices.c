@@ -3,7 +3,7 @@
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
 
-enum { MOST_AHEAD = 64 }; /* registers of rows and weights */
+enum { MOST_AHEAD = 64, FEW_AHEAD = 24 }; /* registers of rows and weights */
 enum { FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
 enum { WIDEST = 16 /* bytes */ };
 
@@ -30,7 +30,7 @@ static bool loads_ahead(const struct rows *r, const struct sched_target *t, int 
 	int half = TARGET_REGISTERS_EVERYWHERE / lanes / 2, elements = (int)steps * width;
 	double registers = elements * (rows_registers_each(r) + r->along + rows_registers_kept(r, elements));
 	return r->apart && registers <= (half < MOST_AHEAD ? half : MOST_AHEAD) &&
-	       (double)about(r->count, t) <= (double)t->processors * rows_of_block(lanes);
+	       (registers <= FEW_AHEAD || (double)about(r->count, t) <= (double)t->processors * rows_of_block(lanes));
 }
 
 int rows_steps_shared(const struct rows *r, const struct sched_target *t, int lanes, int width, int64_t steps,
