@@ -102,7 +102,7 @@ def measure(options):
             continue
         text, fault = run_tpat(*paths(name), options.device, tolerance, ["--time", "50", "--cuda-graph"])
         row[name].update(device=number(r" on (.*): \d+ nodes", text), nodes=number(r"(\d+) nodes", text),
-                         pieces=number(r"(\d+) pieces", text), launches=number(r"(\d+) launches", text),
+                         pieces=number(r"(\d+) pieces?", text), launches=number(r"(\d+) launch(?:es)?", text),
                          tpat_us=number(r"time: ([0-9.]+) us", text), held_mb=number(r"memory: ([0-9.]+) MB", text))
         row[name].update(graph_us=number(r"([0-9.]+) us as one CUDA graph", text), ort_us=time_ort(*paths(name)))
         print(*row[name].values(), flush=True)

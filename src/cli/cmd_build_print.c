@@ -67,10 +67,29 @@ static void print_plain(const struct tpat_built *r)
 	printf(")\n");
 }
 
+/* The name without its middle if it has more than `most` columns. */
+static const char *shorten_middle(const char *name, int most, char *out, size_t size)
+{
+	int width = str_width(name), head = (most - 3) / 2, tail = most - 3 - head, at = 0;
+	const char *left = name, *right = name;
+	if (width <= most)
+		return name;
+	for (const char *c = name; *c; at++) {
+		int bytes = str_character(c);
+		c += bytes ? bytes : 1;
+		if (at + 1 == head)
+			left = c;
+		if (at + 1 == width - tail)
+			right = c;
+	}
+	snprintf(out, size, "%.*s...%s", (int)(left - name), name, right);
+	return out;
+}
+
 /* The regions that --auto chose: all of them, or the first few. */
 static void print_joined(const struct tpat_built *r, bool all)
 {
-	enum { FEW = 16 };
+	enum { FEW = 16, AT = 41, LEAST = 40, MOST = 240 }; /* AT: the column of the names */
 	int n = all || r->joins <= FEW ? r->joins : FEW;
 	double apart = 0, together = 0;
 	for (int i = 0; i < r->joins; i++) {
@@ -83,8 +102,11 @@ static void print_joined(const struct tpat_built *r, bool all)
 		       apart / 1e3, together / 1e3);
 	for (int i = 0; i < n; i++) {
 		const struct tpat_joined *j = &r->joined[i];
+		char name[1024];
+		int most = cli_columns(stdout) - AT < LEAST ? LEAST : cli_columns(stdout) - AT;
 		printf("    %5d  %7d  %9.1f  %9.1f  %s\n%41s%s\n", j->nodes, j->refused, j->apart_ns / 1e3,
-		       j->together_ns / 1e3, j->region, "", j->why);
+		       j->together_ns / 1e3,
+		       all || most > MOST ? j->region : shorten_middle(j->region, most, name, sizeof name), "", j->why);
 	}
 	if (n < r->joins)
 		printf("    and %d more, which -v shows\n", r->joins - n);

@@ -22,8 +22,11 @@ static void print_text(const struct tpat_diagnosis *r, bool look)
 		printf("%d build%s running\n", r->busy, r->busy == 1 ? " is" : "s are");
 	for (int i = 0; i < r->models; i++) {
 		const struct tpat_health *h = &r->model[i];
-		printf("%s: %d plugin%s%s\n", h->model, h->plugins, h->plugins == 1 ? "" : "s",
-		       h->problems.n ? "" : ", complete");
+		if (!h->plugins && !h->problems.n)
+			printf("%s: calls no plugin, so there is nothing to check\n", h->model);
+		else
+			printf("%s: %d plugin%s%s\n", h->model, h->plugins, h->plugins == 1 ? "" : "s",
+			       h->problems.n ? "" : ", complete");
 		for (int k = 0; k < h->problems.n; k++)
 			printf("  problem: %s\n", h->problems.at[k]);
 		for (int k = 0; k < h->edited.n; k++)

@@ -235,6 +235,9 @@ int cli_fix(struct cli *c, int argc, char **argv)
 	if (f.device && !is_device(f.device))
 		return cli_usage("Devices are cuda (the first GPU), cuda:1 (the second), emulator and cpu.",
 		                 "There is no device \"%s\".", f.device);
+	if (what[1] && str_ends(what[1], ".onnx"))
+		return cli_usage("The model comes first, and then the log: tpat fix MODEL LOG.",
+		                 "%s is a model, not a log.", what[1]);
 	f.o.model = what[0];
 	f.log = what[1];
 	f.o.automatic = true;

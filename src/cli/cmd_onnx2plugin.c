@@ -119,8 +119,9 @@ static int take_arguments(struct request *r, int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		const char *value;
 		int kind = option_of(argv[i], &value);
-		if (kind == KINDS) {
-			add(r, argv[i]);
+		if (kind == KINDS) { /* an option of tpat build, perhaps with one dash as TPAT's */
+			bool one = argv[i][0] == '-' && strspn(argv[i] + 1, "abcdefghijklmnopqrstuvwxyz-") > 2;
+			add(r, one && argv[i][1] != '-' ? arena_printf(r->c->arena, "-%s", argv[i]) : argv[i]);
 			continue;
 		}
 		bool many = kind == NODES || kind == TYPES;

@@ -62,9 +62,21 @@ static void print_profile(const struct cli *c, const struct tpat_ran *r)
 
 /* ---- The command. */
 
+static void print_compared(const struct tpat_ran *r)
+{
+	printf("%s: ", r->differs ? "FAILED" : "ok");
+	if (r->differs && !r->wrong) /* nothing is known about their elements */
+		printf("an output has another type or shape than expected\n");
+	else
+		printf("%lld of %lld elements of %d output%s differ, max absolute error %.3g, relative %.3g\n",
+		       (long long)r->wrong, (long long)r->elements, r->compared, r->compared == 1 ? "" : "s",
+		       r->max_absolute, r->max_relative);
+}
+
 static void print_ran(const struct cli *c, const struct tpat_run_options *o, const struct tpat_ran *r)
 {
-	printf("%s on %s: %d nodes in %d pieces, %d launches\n", o->model, r->device, r->nodes, r->pieces, r->kernels);
+	printf("%s on %s: %d node%s in %d piece%s, %d launch%s\n", o->model, r->device, r->nodes,
+	       r->nodes == 1 ? "" : "s", r->pieces, r->pieces == 1 ? "" : "s", r->kernels, r->kernels == 1 ? "" : "es");
 	for (int i = 0; i < r->outputs.n; i++)
 		printf("  %s\n", r->outputs.at[i]);
 	if (r->phases > 1)
@@ -82,9 +94,7 @@ static void print_ran(const struct cli *c, const struct tpat_run_options *o, con
 	if (o->profile)
 		print_profile(c, r);
 	if (r->compared)
-		printf("%s: %lld of %lld elements of %d outputs differ, max absolute error %.3g, relative %.3g\n",
-		       r->differs ? "FAILED" : "ok", (long long)r->wrong, (long long)r->elements, r->compared,
-		       r->max_absolute, r->max_relative);
+		print_compared(r);
 }
 
 /* Null: not measured. */

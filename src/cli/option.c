@@ -72,7 +72,7 @@ static int unknown(const struct cli *c, const struct cli_option *option, const c
 	for (const struct cli_option *o = option; o->name && n < MAX_OPTIONS; o++)
 		if (o->help)
 			names[n++] = o->name;
-	const char *closest = name[0] == '-' && name[1] == '-' ? str_closest(name + 2, names) : NULL;
+	const char *closest = strlen(name) > 2 ? str_closest(name + strspn(name, "-"), names) : NULL;
 	if (closest)
 		snprintf(advice, sizeof advice, "Did you mean --%s?", closest);
 	else
@@ -175,6 +175,16 @@ static const struct cli_option *find(const struct cli_option *option, const char
 	return NULL;
 }
 
+/* A long option written with one dash: "-arch". As a letter with a value it would be -a rch, which nobody means. */
+static const struct cli_option *find_dashed(const struct cli_option *option, const char *text)
+{
+	size_t n = strcspn(text + 1, "=");
+	for (const struct cli_option *o = option; o->name && text[1] != '-' && n > 1; o++)
+		if (strlen(o->name) == n && strncmp(o->name, text + 1, n) == 0)
+			return o;
+	return NULL;
+}
+
 /* One option, at argv[*i]: --name=value, -nvalue, --name value or -n value. */
 static int take(struct cli *c, const struct cli_option *option, int argc, char **argv, int *i)
 {
@@ -183,7 +193,7 @@ static int take(struct cli *c, const struct cli_option *option, int argc, char *
 		print_help(c, option);
 		return 0;
 	}
-	const struct cli_option *o = find(option, text);
+	const struct cli_option *o = find_dashed(option, text) ? NULL : find(option, text);
 	if (!o)
 		return unknown(c, option, text);
 	if (equal)

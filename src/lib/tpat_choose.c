@@ -64,6 +64,18 @@ int tpat_select(struct graph_regions *out, struct graph_rates *rates, struct gra
 	return graph_select(out, g, &s, e);
 }
 
+/* True if the engine refuses a node of the graph or of a graph inside it. */
+static bool refuses_any(struct graph *g)
+{
+	const char *why;
+	vec_each (some, &g->graphs)
+		vec_each (n, &(*some)->nodes)
+			if (!n->folded && graph_node_used(*some, n->index) &&
+			    graph_support(*some, n->index, &why) == ENGINE_NO)
+				return true;
+	return false;
+}
+
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e)
 {
 	const char *path = g->model->path;
@@ -89,6 +101,14 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		        "%s has no node that %s refuses, and no chain of others that gains enough in a plugin.", path,
 		        g->engine->name);
 		return err_advise(e, "A lower --min-gain takes smaller gains.");
+	}
+	if (c->automatic && !refuses_any(g)) {
+		err_set(e, ERR_UNSUPPORTED, "%s refuses no node of %s, so --auto selects none.", g->engine->name, path);
+		return err_advise(
+		        e,
+		        "If it did refuse the model, tpat fix %s LOG reads its log. -n, -t or --auto=fast select "
+		        "nodes to speed up.",
+		        str_shell_path(a, path));
 	}
 	err_set(e, ERR_UNSUPPORTED, "%s has no node that %s refuses and tpat supports.", path, g->engine->name);
 	return err_advise(e, "tpat list %s shows the reason for each node.", str_shell_path(a, path));

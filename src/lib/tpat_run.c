@@ -145,6 +145,20 @@ static int open_model(struct whole *w)
 	return rc;
 }
 
+/* "x:1x64x64": an example for --shape, with the extents that the model knows. */
+static const char *example_of(struct whole *w, const struct graph_value *v)
+{
+	enum { FIRST = 1, OTHERS = 64 }; /* of extents that it does not know */
+	struct str s = str_new(w->arena);
+	str_printf(&s, "%s:", v->name);
+	for (int k = 0; k < v->rank; k++) {
+		int64_t n = k ? OTHERS : FIRST;
+		ir_const_int(v->dim[k], &n);
+		str_printf(&s, "%s%lld", k ? "x" : "", (long long)n);
+	}
+	return v->rank > 0 ? str_shell(w->arena, str_text(&s)) : "NAME:1x64";
+}
+
 /* The tensor given for an input, or a random one. */
 static int input_of(struct tensor *out, struct whole *w, const struct graph_value *v, int number)
 {
@@ -167,7 +181,7 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 	if (!known) {
 		err_about(w->err, ERR_TENSOR, v->name);
 		err_set(w->err, ERR_USAGE, "%s: the extents of input \"%s\" are not known.", w->o->model, v->name);
-		return err_advise(w->err, "Give its shape (--shape) or its value (--input).");
+		return err_advise(w->err, "Give its shape (--shape %s) or its value (--input).", example_of(w, v));
 	}
 	TRY(tensor_new(out, v->type, v->rank, dim, w->arena, w->err));
 	bool whole = !type_is_float(v->type);
