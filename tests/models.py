@@ -550,3 +550,12 @@ long += [helper.make_node("Squeeze", ["x14"], ["squeezed"], name="squeeze"),
          helper.make_node("Relu", ["squeezed"], ["positive"], name="positive"),
          helper.make_node("Sigmoid", ["positive"], ["y"], name="sigmoid")]
 write("long.onnx", model(long, [info("x0", ["number_of_sequences", "number_of_tokens"])], [info("y", None)]))
+# Extents with long names; the same reason in several operators.
+wide = [helper.make_node("Concat", [x, x], [f"twice_{x}"], axis=0) for x in "abcdefgh"]
+wide += [helper.make_node("Concat", [f"twice_{x}" for x in "abcdefgh"], ["r0"], axis=0)]
+wide += [helper.make_node("Relu", [f"r{i}"], [f"r{i + 1}"]) for i in range(36)]
+for i in range(3):
+    wide += [helper.make_node("Cast", ["a"], [f"d{i}"], name=f"cast{i}", to=TensorProto.DOUBLE),
+             helper.make_node("Exp", [f"d{i}"], [f"e{i}"], name=f"exp{i}")]
+write("wide.onnx", model(wide, [info(x, [f"a_long_name_of_the_extent_{x}", 4]) for x in "abcdefgh"], [info("r36", None)] + [
+    info(f"e{i}", None, TensorProto.DOUBLE) for i in range(3)]))

@@ -187,8 +187,10 @@ enum cli_style { CLI_PLAIN, CLI_HEADING, CLI_ERROR, CLI_WARNING, CLI_GOOD };
 const char *cli_style(FILE *to, enum cli_style s);
 /* True if the stream understands cursor movements. */
 bool cli_is_terminal(FILE *to);
-/* The columns of the terminal that a stream writes to; of a file, as many as help texts have. */
+/* The columns of the terminal that a stream writes to, or $COLUMNS; of a file, as many as help texts have. */
 int cli_columns(FILE *to);
+/* The same for sentences, which stay whole in a file, so that grep finds them. */
+int cli_text_columns(FILE *to);
 /* Prints "tpat: TEXT" and a line end on standard error; the style is that of "tpat:". */
 void cli_tell(enum cli_style s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

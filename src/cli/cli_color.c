@@ -16,13 +16,32 @@ bool cli_is_terminal(FILE *to)
 	return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0;
 }
 
+/* 0: a file, and $COLUMNS does not say how wide it shall be. */
+static int known_columns(FILE *to)
+{
+	enum { LEAST = 40, MOST = 10000 };
+	struct winsize size = { 0 };
+	const char *given = getenv("COLUMNS");
+	long columns = given ? strtol(given, NULL, 10) : 0;
+	if (columns <= 0 && isatty(fileno(to)) && ioctl(fileno(to), TIOCGWINSZ, &size) == 0)
+		columns = size.ws_col;
+	if (columns <= 0)
+		return 0;
+	return columns < LEAST ? LEAST : columns > MOST ? MOST : (int)columns;
+}
+
 int cli_columns(FILE *to)
 {
-	enum { LEAST = 40, FILES = 110 };
-	struct winsize size = { 0 };
-	if (!isatty(fileno(to)) || ioctl(fileno(to), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-		return FILES;
-	return size.ws_col < LEAST ? LEAST : size.ws_col;
+	enum { FILES = 110 };
+	int columns = known_columns(to);
+	return columns ? columns : FILES;
+}
+
+int cli_text_columns(FILE *to)
+{
+	enum { UNLIMITED = 1000000 };
+	int columns = known_columns(to);
+	return columns ? columns : UNLIMITED;
 }
 
 static bool is_set(const char *name)

@@ -67,6 +67,17 @@ const char *cli_shorten(struct cli_extents *x, const char *types)
 
 void cli_print_legend(const struct cli_extents *x)
 {
-	for (int i = 0; i < x->n; i++)
-		printf("%s  %s = %s\n", i ? "" : "\n", arena_printf(x->arena, "?%d", i + 1), x->at[i]);
+	enum { LINES = 4 }; /* of one extent; --json has them whole */
+	int columns = cli_columns(stdout);
+	for (int i = 0; i < x->n; i++) {
+		const char *text = x->at[i];
+		int at = printf("%s  ?%d = ", i ? "" : "\n", i + 1) - !i;
+		size_t n = strlen(text), most = (size_t)(LINES * (columns - at));
+		if (n > most) { /* up to a term's end */
+			for (n = most; n > 0 && text[n] != ' '; n--)
+				;
+			text = arena_printf(x->arena, "%.*s ...", (int)n, text);
+		}
+		cli_wrap(stdout, text, strlen(text), at, at, columns);
+	}
 }

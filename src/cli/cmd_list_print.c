@@ -32,6 +32,15 @@ static void print_edges(struct cli_extents *x, const char *what, const struct tp
 	}
 }
 
+/* A text in lines that fit a terminal, each after `indent` blanks. */
+static void print_text(int indent, const char *text)
+{
+	enum { LEAST = 40 }; /* columns of text, however narrow the terminal is */
+	int columns = cli_text_columns(stdout);
+	printf("%*s", indent, "");
+	cli_wrap(stdout, text, strlen(text), indent, indent, columns < indent + LEAST ? indent + LEAST : columns);
+}
+
 /* ---- Every node. */
 
 struct widths {
@@ -47,11 +56,11 @@ static void print_answer(int width, const char *text)
 }
 
 /* "TensorRT: the reason.", or the reason alone if it names who gives it. */
-static void print_reason(const struct widths *w, const char *who, const char *why)
+static void print_reason(const struct cli *c, const struct widths *w, const char *who, const char *why)
 {
 	size_t n = strlen(who);
 	bool named = strncmp(why, who, n) == 0 && why[n] == ' ';
-	printf("  %*s  %s%s%s\n", w->label, "", named ? "" : who, named ? "" : ": ", why);
+	print_text(w->label + 4, named ? why : arena_printf(c->arena, "%s: %s", who, why));
 }
 
 static void print_node(const struct cli *c, struct cli_extents *x, const struct tpat_node *n, const struct widths *w)
@@ -61,11 +70,11 @@ static void print_node(const struct cli *c, struct cli_extents *x, const struct 
 	print_answer(5, n->constant ? "folds" : n->taken ? "yes" : "no");
 	printf("  %s -> %s\n", cli_shorten(x, n->inputs), cli_shorten(x, n->outputs));
 	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why && !n->follows)
-		print_reason(w, "TensorRT", n->tensorrt_why);
+		print_reason(c, w, "TensorRT", n->tensorrt_why);
 	if (!n->taken && *n->why)
-		print_reason(w, "tpat", n->why);
+		print_reason(c, w, "tpat", n->why);
 	if (!n->taken && *n->advice)
-		printf("  %*s        %s\n", w->label, "", n->advice);
+		print_text(w->label + 10, n->advice);
 }
 
 /* True if the user asked for the node's operator, with its domain or without. */
@@ -122,12 +131,13 @@ struct groups {
 	VEC(struct group);
 };
 
+/* The group of an operator and a reason; `op` null: of any operators that share the reason. */
 static struct group *group_of(const struct cli *c, struct groups *groups, const char *op, const char *why)
 {
 	vec_each (g, groups)
-		if (strcmp(g->op, op) == 0 && strcmp(g->why, why) == 0)
+		if ((!op || strcmp(g->op, op) == 0) && strcmp(g->why, why) == 0)
 			return g;
-	vec_push(c->arena, groups, ((struct group){ .op = op, .why = why, .advice = "" }));
+	vec_push(c->arena, groups, ((struct group){ .op = op ? op : "", .why = why, .advice = "" }));
 	return &groups->at[groups->n - 1];
 }
 
@@ -155,11 +165,13 @@ static const char *count(const struct cli *c, int n)
 	return n ? arena_printf(c->arena, "%d", n) : "-";
 }
 
+enum { MOST_ROWS = 8 }; /* of operators that nothing lacks */
+
 /* The operators that nothing lacks, which matter least: a row each if they are few, else one paragraph. `unknown`: tpat
  * cannot tell whether it supports some of their nodes. */
 static void print_others(const struct cli *c, const struct groups *groups, int first, int width, bool unknown)
 {
-	enum { MOST_ROWS = 8, MOST_NAMES = 24 };
+	enum { MOST_NAMES = 24 };
 	int left = groups->n - first;
 	if (left <= MOST_ROWS) {
 		for (int i = first; i < groups->n; i++)
@@ -167,7 +179,8 @@ static void print_others(const struct cli *c, const struct groups *groups, int f
 			       groups->at[i].nodes, "-", "-", "-");
 		return;
 	}
-	int at = printf("  %d other operators%s:", left, unknown ? "" : ", which TensorRT and tpat support");
+	int at = printf("  %d %soperators%s:", left, first ? "other " : "",
+	                unknown ? "" : ", which TensorRT and tpat support");
 	for (int i = first; i < groups->n && i < first + MOST_NAMES; i++) {
 		const char *name = arena_printf(c->arena, " %s %d%s", groups->at[i].op, groups->at[i].nodes,
 		                                i + 1 < groups->n ? "," : "");
@@ -195,8 +208,10 @@ static void print_operators(const struct cli *c, const struct tpat_list *l)
 		width = cli_wider(width, g->op);
 	}
 	qsort(groups.at, (size_t)groups.n, sizeof *groups.at, compare);
-	printf("\n  %s%-*s  nodes  TensorRT refuses  only partly  tpat lacks%s\n", cli_style(stdout, CLI_HEADING),
-	       width, "operator", cli_style(stdout, CLI_PLAIN));
+	printf("\n");
+	if (!is_fine(groups.at) || groups.n <= MOST_ROWS)
+		printf("  %s%-*s  nodes  TensorRT refuses  only partly  tpat lacks%s\n", cli_style(stdout, CLI_HEADING),
+		       width, "operator", cli_style(stdout, CLI_PLAIN));
 	for (; first < groups.n && !is_fine(&groups.at[first]); first++) {
 		const struct group *g = &groups.at[first];
 		printf("  %-*s  %5d  %16s  %11s  %10s\n", cli_field(width, g->op), g->op, g->nodes,
@@ -221,11 +236,23 @@ static const char *without_names(const struct cli *c, const char *why)
 	return str_text(&out);
 }
 
+/* True if `op` is one of the names in "Cast, Mul". */
+static bool is_named(const char *ops, const char *op)
+{
+	size_t n = strlen(op);
+	for (const char *at = ops; (at = strstr(at, op)); at += n)
+		if ((at == ops || at[-1] == ' ') && (at[n] == 0 || at[n] == ','))
+			return true;
+	return false;
+}
+
 static void add_node(const struct cli *c, struct groups *groups, const struct tpat_node *n, const char *why,
                      const char *advice)
 {
 	enum { MOST_LABELS = 4, LONGEST = 40 };
-	struct group *g = group_of(c, groups, op_name(c, n), without_names(c, why));
+	struct group *g = group_of(c, groups, NULL, without_names(c, why));
+	if (!is_named(g->op, op_name(c, n)))
+		g->op = *g->op ? arena_printf(c->arena, "%s, %s", g->op, op_name(c, n)) : op_name(c, n);
 	if (!g->nodes++) {
 		g->exact = why;
 		g->advice = advice;
@@ -237,17 +264,25 @@ static void add_node(const struct cli *c, struct groups *groups, const struct tp
 	}
 }
 
-static void print_groups(const char *title, const struct groups *groups)
+static void print_groups(const struct cli *c, const char *title, const struct groups *groups)
 {
 	if (groups->n)
 		printf("\n%s\n", title);
 	vec_each (g, groups) {
-		printf("  %s, %d node%s: ", g->op, g->nodes, g->nodes == 1 ? "" : "s");
+		bool several = strchr(g->op, ',');
+		bool named = g->nodes > 1 && strcmp(g->why, g->exact) != 0; /* the reason has names of one node */
+		struct str line = str_new(c->arena);
+		if (several)
+			str_printf(&line, "%d nodes (%s):", g->nodes, g->op);
+		else
+			str_printf(&line, "%s, %d node%s:", g->op, g->nodes, g->nodes == 1 ? "" : "s");
 		vec_each (label, &g->first)
-			printf("%s%s", label == g->first.at ? "" : ", ", *label);
-		printf("%s\n    %s\n", g->nodes > g->first.n ? ", ..." : "", g->nodes > 1 ? g->why : g->exact);
+			str_printf(&line, "%s %s", label == g->first.at ? "" : ",", *label);
+		str_add(&line, g->nodes > g->first.n ? ", ..." : "");
+		print_text(2, str_text(&line));
+		print_text(4, named ? arena_printf(c->arena, "%s: %s", g->first.at[0], g->exact) : g->exact);
 		if (*g->advice)
-			printf("    %s\n", g->advice);
+			print_text(4, g->advice);
 	}
 }
 
@@ -265,8 +300,8 @@ static void print_summary(const struct cli *c, const struct tpat_list *l)
 		else if (!n->taken)
 			add_node(c, &lacked, n, n->why, n->advice);
 	}
-	print_groups("TensorRT refuses:", &refused);
-	print_groups("tpat does not support:", &lacked);
+	print_groups(c, "TensorRT refuses:", &refused);
+	print_groups(c, "tpat does not support:", &lacked);
 	if (after)
 		printf("  and %d node%s after %s, whose shapes are unknown because of that\n", after,
 		       after == 1 ? "" : "s", lacked.n == 1 && lacked.at[0].nodes == 1 ? "it" : "these");
@@ -291,11 +326,18 @@ void cli_print_list(const struct cli *c, const struct tpat_list *l, const struct
 	else
 		print_nodes(c, &x, l, o);
 	cli_print_legend(&x);
-	printf("\n%s refuses %d of %d nodes", engine, refused, l->nodes);
+	struct str last = str_new(c->arena);
+	if (refused)
+		str_printf(&last, "%s refuses %d of %d node%s", engine, refused, l->nodes, l->nodes == 1 ? "" : "s");
+	else
+		str_printf(&last, "%s refuses none of these nodes", engine);
 	if (follow)
-		printf(", %d of them only because they read tensors of the others", follow);
-	printf("; tpat supports %d of these.\n", both);
+		str_printf(&last, ", %d of them only because they read tensors of the others", follow);
+	if (refused)
+		str_printf(&last, "; tpat supports %d of these", both);
+	printf("\n");
+	print_text(0, arena_printf(c->arena, "%s.", str_text(&last)));
 	if (summary)
-		printf("tpat list --all shows every node, --refused those that TensorRT refuses, -t TYPE one "
-		       "operator's.\n");
+		print_text(0, "tpat list --all shows every node, --refused those that TensorRT refuses, -t TYPE one "
+		              "operator's.");
 }

@@ -37,6 +37,7 @@ static const struct cli_row environment[] = {
 	  ", if it is neither empty nor 0 and NO_COLOR is not set" },
 	{ "CLICOLOR", "0 turns colours off", NULL },
 	{ "TERM", "dumb turns colours off", ", and makes progress lines as in a log" },
+	{ "COLUMNS", "the width of tables and sentences", " (default: the terminal's)" },
 	{ "TPAT_PROGRESS", "0 turns progress off", ", as -q does" },
 	{ "TPAT_DB", "the tuning database", " (default tpat/tpat.db in the cache folder)" },
 	{ "TPAT_CACHE", "the folder of compiled code", " (default tpat in the cache folder)" },
