@@ -1,6 +1,7 @@
 /* Step by step, then evolution. See search.h. */
 #include "tune/search.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -29,7 +30,8 @@ struct tune_search {
 	} suggested;
 	int suggestions; /* asked so far */
 	bool **offered;  /* by stage and option */
-	double **ratio;  /* best ratio of a point's time with this option to the same point with another one; 0: none */
+	double **cost;   /* in ns, less that of the step's option in the first point that it was compared with; NAN:
+	                    unknown */
 	int open;        /* unanswered questions */
 	bool combined;
 	int since_gain; /* answers of the evolution since the last gain */
@@ -47,10 +49,12 @@ struct tune_search *tune_search_new(const struct tune_space *space, uint64_t see
 	struct tune_search *s = NEW(a, struct tune_search);
 	*s = (struct tune_search){ .space = space, .arena = a, .random = hash_u64(seed, 1), .tried = map_new(a) };
 	s->offered = NEWN(a, bool *, space->stages + 1);
-	s->ratio = NEWN(a, double *, space->stages + 1);
+	s->cost = NEWN(a, double *, space->stages + 1);
 	for (int i = 0; i < space->stages; i++) {
 		s->offered[i] = NEWN(a, bool, space->stage[i].options + 1);
-		s->ratio[i] = NEWN(a, double, space->stage[i].options + 1);
+		s->cost[i] = NEWN(a, double, space->stage[i].options + 1);
+		for (int k = 0; k < space->stage[i].options; k++)
+			s->cost[i][k] = NAN;
 	}
 	tune_search_suggest(s, tune_point_first(space, a));
 	return s;
@@ -113,10 +117,19 @@ static struct asked *add(struct tune_search *s, struct tune_point p, int stage)
 
 /* ---- Answers. */
 
-static void note_ratio(struct tune_search *s, int stage, int option, double ratio)
+/* Times of kernels add up, so the difference is that of the two options' costs. The first of a step's points gives its
+ * options something to be compared with; another that no other point leads to counts as equal. */
+static void note_cost(struct tune_search *s, int stage, const struct tune_trial *t, const struct tune_trial *parent)
 {
-	double *best = &s->ratio[stage][option];
-	*best = *best == 0 || ratio < *best ? ratio : *best;
+	int option = t->point.option[stage], other = parent->point.option[stage];
+	double *cost = s->cost[stage];
+	if (option < 0 || other < 0)
+		return;
+	if (isnan(cost[other]))
+		cost[other] = 0;
+	double found = cost[other] + t->ns - parent->ns;
+	if (isnan(cost[option]) || found < cost[option])
+		cost[option] = found;
 }
 
 static void answer(struct tune_search *s, struct asked *q, const struct tune_trial *t)
@@ -130,8 +143,8 @@ static void answer(struct tune_search *s, struct asked *q, const struct tune_tri
 		return;
 	if (!s->best || t->ns < s->best->ns * counts)
 		s->best = &q->trial;
-	if (q->parent && q->parent->answered && q->parent->trial.ns > 0)
-		note_ratio(s, q->stage, kept.option[q->stage], t->ns / q->parent->trial.ns);
+	if (q->parent && q->parent->answered && q->parent->trial.status == TUNE_OK)
+		note_cost(s, q->stage, &q->trial, &q->parent->trial);
 }
 
 static void count_gain(struct tune_search *s)
@@ -169,9 +182,9 @@ const struct tune_trial *tune_search_find(const struct tune_search *s, struct tu
 	return q && q->answered ? &q->trial : NULL;
 }
 
-double tune_search_ratio(const struct tune_search *s, int stage, int option)
+double tune_search_cost(const struct tune_search *s, int stage, int option)
 {
-	return s->ratio[stage][option];
+	return s->cost[stage][option];
 }
 
 /* Breaks ties by the order of questions. */
@@ -316,7 +329,7 @@ static int only_difference(const struct tune_search *s, struct tune_point x, str
 }
 
 /* Known trials tell about options, too: those that differ from the model's choice in one step. */
-static void recall_ratios(struct tune_search *s)
+static void recall_costs(struct tune_search *s)
 {
 	const struct tune_trial *first = tune_search_find(s, s->suggested.at[0]);
 	if (!first || first->status != TUNE_OK)
@@ -327,23 +340,22 @@ static void recall_ratios(struct tune_search *s)
 		                    ? only_difference(s, t->point, first->point)
 		                    : -1;
 		if (stage >= 0)
-			note_ratio(s, stage, t->point.option[stage], t->ns / first->ns);
+			note_cost(s, stage, t, first);
 	}
 }
 
-/* Combines, for each step, the option that improved its base point most. */
+/* Combines the cheapest option of each step. */
 static bool ask_together(struct tune_search *s, struct tune_point *out)
 {
 	if (s->combined || !s->best)
 		return false;
 	s->combined = true;
-	recall_ratios(s);
+	recall_costs(s);
 	struct tune_point p = tune_point_copy(s->space, s->best->point, s->arena);
 	for (int i = 0; i < s->space->stages; i++) {
-		int best = -1;
-		for (int k = 0; p.option[i] >= 0 && k < s->space->stage[i].options; k++)
-			if (s->ratio[i][k] > 0 && s->ratio[i][k] < 1 &&
-			    (best < 0 || s->ratio[i][k] < s->ratio[i][best]))
+		int best = p.option[i];
+		for (int k = 0; best >= 0 && k < s->space->stage[i].options; k++)
+			if (s->cost[i][k] < (isnan(s->cost[i][best]) ? 0 : s->cost[i][best]))
 				best = k;
 		if (best >= 0 && span_at(s, i, best) == span_at(s, i, p.option[i]))
 			put(s, p, i, best, NULL);

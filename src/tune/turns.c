@@ -148,18 +148,17 @@ static int span_of(const struct tune_space *s, int stage, int option)
 
 /* The options of a step that by the search's trials may be as fast as its best, by number. */
 static int promising_options(int16_t *out, const struct tune_search *s, const struct tune_space *space,
-                             struct tune_point p, int stage)
+                             const struct tune_trial *t, int stage)
 {
-	double least = INFINITY;
-	int own = p.option[stage], n = 0;
+	double least = INFINITY, whole = (promising - 1) * t->ns;
+	int own = t->point.option[stage], n = 0;
 	for (int k = 0; k < space->stage[stage].options; k++) {
-		double told = tune_search_ratio(s, stage, k);
-		if (told > 0 && told < least && span_of(space, stage, k) == span_of(space, stage, own))
-			least = told;
+		double cost = tune_search_cost(s, stage, k);
+		if (cost < least && span_of(space, stage, k) == span_of(space, stage, own))
+			least = cost;
 	}
 	for (int k = 0; k < space->stage[stage].options && n < OPTIONS; k++) {
-		double told = tune_search_ratio(s, stage, k);
-		bool may = k == 0 || (told > 0 && told <= least * promising);
+		bool may = k == 0 || tune_search_cost(s, stage, k) <= least + whole;
 		if (k != own && may && span_of(space, stage, k) == span_of(space, stage, own))
 			out[n++] = (int16_t)k;
 	}
@@ -176,7 +175,7 @@ static void settle(struct tune_trial *t, const struct tune_search *s, const stru
 	for (int i = 0; i < space->stages; i++) {
 		int16_t option[OPTIONS + 1];
 		double ratio[OPTIONS + 1], least = 1;
-		int n = t->point.option[i] < 0 ? 0 : promising_options(option, s, space, t->point, i), best = -1;
+		int n = t->point.option[i] < 0 ? 0 : promising_options(option, s, space, t, i), best = -1;
 		for (int k = 0; k < n; k++) {
 			struct tune_point other = tune_point_copy(space, t->point, a);
 			other.option[i] = option[k];
