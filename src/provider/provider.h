@@ -58,10 +58,11 @@ struct provider {
 	struct tpat_tuned *tuned;        /* the tuning database; null: none */
 	bool context, embed;             /* as in the options */
 	const char *context_path;
-	int contexts;      /* compiled regions written so far */
-	const char *about; /* what compiled regions are for, for ONNX Runtime */
-	cu_stream stream;  /* with `gpu`: of all of the session's work */
-	struct lock *lock; /* of `on.dev`, which one thread may use at a time */
+	int contexts;          /* compiled regions written so far */
+	const char *about;     /* what compiled regions are for, for ONNX Runtime */
+	cu_stream stream;      /* with `gpu`: of all of the session's work */
+	struct lock *lock;     /* of `on.dev`, which one thread may use at a time, and of `scratch` */
+	struct arena *scratch; /* of a call of compute */
 };
 
 /* ---- provider_error.c: failures of either side for the other one. */
@@ -73,6 +74,8 @@ struct ort_status *provider_status(const struct provider_host *h, const struct e
 /* Calls fn(arg), and makes running out of memory, and bugs, an error as well. `scratch`: an arena of the call. */
 typedef int (*provider_fn)(void *arg, struct arena *scratch, struct err *e);
 struct ort_status *provider_call(const struct provider_host *h, provider_fn fn, void *arg);
+/* The same with an arena that is kept from call to call. */
+struct ort_status *provider_call_again(const struct provider_host *h, struct arena *scratch, provider_fn fn, void *arg);
 
 /* ---- provider_graph.c: ONNX Runtime's graphs, read into arrays in `a`. */
 struct provider_values {

@@ -367,7 +367,7 @@ static struct ort_status *compute(struct ort_compute *x, void *state, struct ort
 	struct provider *p = c.f->p;
 	(void)state;
 	lock_take(p->lock);
-	struct ort_status *status = provider_call(&p->host, compute_in, &c);
+	struct ort_status *status = provider_call_again(&p->host, p->scratch, compute_in, &c);
 	lock_give(p->lock);
 	return status;
 }

@@ -62,3 +62,19 @@ struct ort_status *provider_call(const struct provider_host *h, provider_fn fn, 
 	arena_free(scratch);
 	return provider_status(h, &e);
 }
+
+struct ort_status *provider_call_again(const struct provider_host *h, struct arena *scratch, provider_fn fn, void *arg)
+{
+	struct arena_guard guard;
+	const struct arena_mark mark = arena_mark(scratch);
+	struct err e;
+	e.code = 0;
+	err_clear(&e);
+	if (setjmp(*arena_guard_push(&guard)))
+		err_set_guard(&e, "");
+	else
+		ck((fn(arg, scratch, &e) < 0) == (e.code != 0));
+	arena_guard_pop(&guard);
+	arena_release(scratch, mark);
+	return provider_status(h, &e);
+}

@@ -92,6 +92,7 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 	p->host = c->f->host;
 	p->logger = c->logger;
 	p->lock = lock_new(a);
+	p->scratch = arena_new();
 	p->gpu = provider_gpu_of(c->f, c->metadata);
 	p->ep = (struct ort_ep){ .version = ORT_GRAPHS,
 		                 .name = ep_name,
@@ -128,6 +129,7 @@ static void release(struct ort_ep_factory *f, struct ort_ep *ep)
 	if (p->on.dev)
 		p->on.dev->close(p->on.dev);
 	lock_free(p->lock);
+	arena_free(p->scratch);
 	arena_free(p->arena);
 }
 
