@@ -198,7 +198,8 @@ struct tpat_build_options {
 	struct tpat_strings shape;   /* "x:1x3xHxW" */
 	struct tpat_strings value;   /* "sr=16000", "axes=1,2": model inputs to make constant, here and in the rewritten
 	                                model */
-	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": minimum, optimum, maximum */
+	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": minimum, optimum, maximum; "*:1,8,32": the
+	                                batch of every input of which only the first dimension is dynamic */
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
 	bool any_types;  /* accept types that TensorRT lacks */

@@ -44,20 +44,8 @@ def onnx2plugin(input_model_path: str | os.PathLike[str], output_model_path: str
     if dynamic_bs:
         if not 0 < min_bs <= opt_bs <= max_bs:
             raise UsageError(-2, f"min_bs {min_bs}, opt_bs {opt_bs} and max_bs {max_bs} are not in ascending order.")
-        options.setdefault("profile", batch_profiles(input_model_path, min_bs, opt_bs, max_bs))
+        options.setdefault("profile", [f"*:{min_bs},{opt_bs},{max_bs}"])
     names = [f"{node}={plugin}" for node, plugin in (plugin_name_dict or {}).items()]
     built = _calls.build(input_model_path, output=output_model_path, node=list(node_names or ()), type=list(node_types or ()),
                          name=names, **options)
     return [plugin.name for plugin in built.plugin]
-
-
-def batch_profiles(model: str | os.PathLike[str], *sizes: int) -> list[str]:
-    """"x:1x3,128x3,256x3" for each input whose first extent is open and whose others are known."""
-    found = []
-    for edge in _calls.list(model).inputs:
-        name, _, kind = edge.rpartition(": ")
-        extents = kind.partition("[")[2].rstrip("]").split(",")
-        if extents[0].isdecimal() or not extents[0] or not all(e.isdecimal() for e in extents[1:]):
-            continue
-        found.append(f"{name}:" + ",".join("x".join([str(size), *extents[1:]]) for size in sizes))
-    return found

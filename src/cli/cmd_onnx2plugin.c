@@ -142,34 +142,14 @@ static int take_arguments(struct request *r, int argc, char **argv)
 	return -1;
 }
 
-/* A profile for each input whose first extent alone is open: "x: f32[N,3]" gives x:1x3,128x3,256x3. */
+/* The batch of all inputs of which only the first extent is open; other models have none. */
 static int add_profiles(struct request *r)
 {
-	const struct tpat_list *l;
-	struct tpat_list_options o = TPAT_LIST_OPTIONS;
-	struct arena *a = r->c->arena;
 	if (r->batch[0] > r->batch[1] || r->batch[1] > r->batch[2])
 		return cli_usage(NULL, "-min %d, -opt %d and -max %d are not in ascending order.", r->batch[0],
 		                 r->batch[1], r->batch[2]);
-	o.model = r->in;
-	int rc = tpat_list(r->c->tpat, &l, &o);
-	if (rc < 0)
-		return cli_fail(r->c, rc);
-	for (int i = 0; i < l->inputs.n; i++) {
-		const char *input = l->inputs.at[i], *type = strrchr(input, ':'),
-		           *from = type ? strchr(type, '[') : NULL;
-		size_t first = from ? strcspn(from + 1, ",]") : 0;
-		const char *rest = from ? from + 1 + first : NULL;
-		if (!first || ascii_is_digit(from[1]) || rest[strspn(rest, "0123456789,")] != ']')
-			continue;
-		char *extents = arena_strdup(a, rest);
-		extents[strcspn(extents, "]")] = 0;
-		for (char *c = extents; *c; c++)
-			*c = *c == ',' ? 'x' : *c;
-		add(r, "--profile");
-		add(r, arena_printf(a, "%.*s:%d%s,%d%s,%d%s", (int)(type - input), input, r->batch[0], extents,
-		                    r->batch[1], extents, r->batch[2], extents));
-	}
+	add(r, "--profile");
+	add(r, arena_printf(r->c->arena, "*:%d,%d,%d", r->batch[0], r->batch[1], r->batch[2]));
 	return -1;
 }
 

@@ -73,12 +73,14 @@ static int find_extents(struct engine_deploy *d, struct tpat_example **x, struct
                         struct err *e)
 {
 	struct extents given = { 0 };
-	for (int i = 0; i < profile->n; i++) {
+	struct tpat_strings all;
+	TRY(tpat_profiles(&all, g, profile, a, e));
+	for (int i = 0; i < all.n; i++) {
 		struct tpat_profile checked;
-		TRY(tpat_profile_read(&checked, g, profile->at[i], a, e));
+		TRY(tpat_profile_read(&checked, g, all.at[i], a, e));
 	}
-	TRY(tpat_example(x, g, profile, a, e));
-	const struct extents dynamic = open_inputs(&d->guessed, g, *x, profile, a);
+	TRY(tpat_example(x, g, &all, a, e));
+	const struct extents dynamic = open_inputs(&d->guessed, g, *x, &all, a);
 	if (!dynamic.n)
 		TRY(given_inputs(&given, g, *x, shape, a, e));
 	d->dynamic = dynamic.at;

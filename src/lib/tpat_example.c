@@ -326,9 +326,11 @@ static void search(struct tpat_example *x, int level)
 
 static int take_profiles(struct tpat_example *x, const struct tpat_strings *profile, struct err *e)
 {
-	for (int i = 0; i < profile->n; i++) {
+	struct tpat_strings all;
+	TRY(tpat_profiles(&all, x->graph, profile, x->arena, e));
+	for (int i = 0; i < all.n; i++) {
 		struct tpat_profile p;
-		TRY(tpat_profile_read(&p, x->graph, profile->at[i], x->arena, e));
+		TRY(tpat_profile_read(&p, x->graph, all.at[i], x->arena, e));
 		for (int k = 0; k < p.input->rank; k++) {
 			struct symbol *s = find(x, p.input->dim[k]);
 			for (int level = 0; s && level < LEVELS; level++)

@@ -362,6 +362,9 @@ struct tpat_profile {
 };
 /* "x:1x4,8x4,32x4", checked against the model. */
 int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *profile, struct arena *a, struct err *e);
+/* The same profiles, with one for each input in the place of a batch's, "*:1,8,32". */
+int tpat_profiles(struct tpat_strings *out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
+                  struct err *e);
 /* Returns the shapes that `profile` gives an input, as text; null if none. */
 const char *tpat_profile_of(const struct tpat_strings *profile, const char *name);
 /* tpat_profile_extents() collects the profiles' values for the model's symbols. tpat_profile_points() returns the

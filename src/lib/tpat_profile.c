@@ -75,6 +75,73 @@ int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *pro
 	return check_extents(shape, profile, v, e);
 }
 
+/* ---- A batch: "*:1,8,32", for every input of which only the first extent is open. */
+
+static bool is_batch(const struct graph *g, const char *profile)
+{
+	return str_starts(profile, "*:") && !strchr(profile, 'x') && !graph_value_find(g, "*");
+}
+
+static bool has_batch(const struct graph_value *v)
+{
+	int64_t n;
+	for (int k = 0; k < v->rank; k++)
+		if (ir_const_int(v->dim[k], &n) == (k == 0))
+			return false;
+	return v->rank > 0;
+}
+
+/* "x:1x3,8x3,32x3" for the input x: f32[N,3]. */
+static const char *batch_of(const struct graph_value *v, const char *batch, struct arena *a)
+{
+	struct str s = str_new(a), rest = str_new(a);
+	int64_t n = 0;
+	for (int k = 1; k < v->rank; k++) {
+		ir_const_int(v->dim[k], &n);
+		str_printf(&rest, "x%" PRId64, n);
+	}
+	str_printf(&s, "%s:", v->name);
+	for (const char *p = batch;;) {
+		size_t length = strcspn(p, ",");
+		str_addn(&s, p, length);
+		str_add(&s, str_text(&rest));
+		p += length;
+		if (!*p)
+			return str_text(&s);
+		str_addn(&s, p++, 1);
+	}
+}
+
+int tpat_profiles(struct tpat_strings *out, struct graph *g, const struct tpat_strings *profile, struct arena *a,
+                  struct err *e)
+{
+	struct {
+		VEC(const char *);
+	} all = { 0 };
+	for (int i = 0; i < profile->n; i++) {
+		bool fits = !is_batch(g, profile->at[i]);
+		if (fits)
+			vec_push(a, &all, profile->at[i]);
+		else
+			vec_each (v, &g->inputs) {
+				if (!has_batch(*v))
+					continue;
+				fits = true;
+				if (!tpat_profile_of(profile, (*v)->name)) /* which has priority */
+					vec_push(a, &all, batch_of(*v, profile->at[i] + 2, a));
+			}
+		if (!fits) {
+			err_set(e, ERR_USAGE,
+			        "The profile \"%s\" fits no input: none has an open first extent and no other open "
+			        "one.",
+			        profile->at[i]);
+			return err_advise(e, "Give each input's as NAME:1x3x32,8x3x64,32x3x128.");
+		}
+	}
+	*out = (struct tpat_strings){ all.at, all.n };
+	return 0;
+}
+
 /* ---- The points of a region's program. */
 
 struct known {
@@ -94,10 +161,12 @@ int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struc
                          struct arena *a, struct err *e)
 {
 	struct tpat_extents *x = *out = NEW(a, struct tpat_extents);
+	struct tpat_strings all;
 	x->arena = a;
-	for (int i = 0; i < profile->n; i++) {
+	TRY(tpat_profiles(&all, g, profile, a, e));
+	for (int i = 0; i < all.n; i++) {
 		struct tpat_profile p;
-		TRY(tpat_profile_read(&p, g, profile->at[i], a, e));
+		TRY(tpat_profile_read(&p, g, all.at[i], a, e));
 		for (int k = 0; k < p.input->rank; k++) {
 			if (p.input->dim[k]->op != IR_SYMBOL)
 				continue;
