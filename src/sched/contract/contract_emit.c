@@ -17,10 +17,9 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 	}
 	s.slots = TARGET_DECLARED / bytes;
 	s.slots = s.slots > MOST_SLOTS ? MOST_SLOTS : s.slots;
-	if (c->plain) { /* large tiles: 8 x 8 sums per lane; else 4 or 8 rows and columns */
-		s.warps_down = s.rows * s.columns >= 64 * 128 ? s.rows / 32 : s.rows >= 64 ? 4 : 2;
-		s.warps_across = s.columns > 64 && s.columns != 96 ? 2 : 1; /* of 48, a lane would have 6: no pieces of
-		                                                               4 */
+	if (c->plain) { /* large tiles: 8 x 8 sums per lane; else 4 or 8 rows and columns, or 12 of 96 columns */
+		s.warps_down = s.rows * s.columns >= 64 * 128 ? s.rows / 32 : s.rows >= 64 ? 4 : s.rows / 16;
+		s.warps_across = s.rows < 32 ? 4 : s.columns > 64 && s.columns != 96 ? 2 : 1;
 	} else { /* warp tiles are as square as the rows allow, and at most 64 x 64 for the registers */
 		s.warps_down = s.rows >= 32 ? 2 : 1;
 		s.warps_across = s.rows < 32 ? 4 : s.columns > 128 ? s.columns / 64 : 2;

@@ -45,14 +45,15 @@ static int span(const struct sched_site *site)
 static int plain_candidates(const struct contract *c, int packing, const struct sched_target *t,
                             struct sched_choice *out)
 {
-	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 },
-		                       { 64, 64, 16 },  { 64, 96, 16 },   { 64, 32, 16 },
-		                       { 32, 128, 16 }, { 32, 64, 16 },   { 32, 32, 16 } };
+	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 }, { 64, 64, 16 },
+		                       { 64, 96, 16 },  { 64, 32, 16 },   { 32, 128, 16 }, { 32, 64, 16 },
+		                       { 16, 128, 16 }, { 32, 32, 16 } };
 	enum { TILES = sizeof tile / sizeof *tile };
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	int n = 0;
 	for (int i = contract_element_bytes(c) == 4 ? 0 : 3; i < TILES; i++) {
-		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		bool smallest = i == TILES - 1, flat = tile[i][0] == 16; /* no tile has fewer rows */
+		bool wasteful = (tile[i][0] >= 2 * rows && !flat) || tile[i][1] >= 2 * columns;
 		if (tile[i][1] == 96 && c->side[1].way == CONTRACT_TURNED) /* rows of 384 bytes have no swizzle */
 			continue;
 		if (!wasteful || (smallest && n == 0))
