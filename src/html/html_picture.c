@@ -134,14 +134,15 @@ static void draw_edges(struct str *out, const struct drawing *d)
 	for (int i = 0; i < d->edges; i++) {
 		const struct place *a = &d->place[d->edge[i].from], *b = &d->place[d->edge[i].to];
 		int x = left_of(a) + WIDTH / 2, y = top_of(a) + HEIGHT, to_x = left_of(b) + WIDTH / 2, to_y = top_of(b);
+		int lane = left_of(b) + WIDTH + GAP / 2;
 		if (b->row == a->row + 1 && a->column == b->column)
 			str_printf(out, "M%d %dV%d", x, y, to_y);
 		else if (b->row == a->row + 1)
 			str_printf(out, "M%d %dC%d %d %d %d %d %d", x, y, x, y + BETWEEN, to_x, to_y - BETWEEN, to_x,
 			           to_y);
-		else /* passes beside the boxes of the rows between */
-			str_printf(out, "M%d %dC%d %d %d %d %d %d", x, y, x + WIDTH / 2 + GAP, y + BETWEEN,
-			           to_x + WIDTH / 2 + GAP, to_y - BETWEEN, to_x, to_y);
+		else /* down the gap beside the boxes of the rows between */
+			str_printf(out, "M%d %dC%d %d %d %d %d %dV%dC%d %d %d %d %d %d", x, y, x, y + BETWEEN, lane, y,
+			           lane, y + BETWEEN, to_y - BETWEEN, lane, to_y, to_x, to_y - BETWEEN, to_x, to_y);
 	}
 	str_add(out, "\"/>\n");
 }

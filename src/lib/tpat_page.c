@@ -31,7 +31,8 @@ static const char style[] =
 
 static const char style_print[] =
         "@media print{:root{--bg:#fff;--fg:#000;--pre:#fff;--box:#eee}"
-        "body{max-width:none;font-size:11px}table{font-size:inherit;overflow-wrap:anywhere}th{overflow-wrap:normal}"
+        "body{max-width:none;font-size:11px}table{font-size:inherit}td:first-child{white-space:nowrap}"
+        "td:nth-child(2){overflow-wrap:anywhere}section>p{break-inside:avoid;break-after:avoid}"
         ".scroll{overflow:visible;max-height:none;border:0}pre{white-space:pre-wrap;overflow-wrap:anywhere}"
         "svg{max-width:100%;max-height:24cm;height:auto}svg,tr{break-inside:avoid}"
         "h2,h3,h4,summary{break-after:avoid}.fit,.fit+label{display:none}}\n";

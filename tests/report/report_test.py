@@ -78,6 +78,8 @@ def report(model, path, *options):
     check(f"{path}: dark, and printed", "prefers-color-scheme:dark" in text and 'name="color-scheme"' in text and "@media print" in text and "viewport" in text)
     check(f"{path}: {len(data)} bytes", len(data) < 5_000_000)
     check(f"{path}: nothing else was written", not [name for name in os.listdir(os.path.dirname(path)) if ".html." in name or name[0] == "."])
+    hidden, parts = crossings(tree)
+    check(f"{path}: edges behind boxes: {hidden[:3]}", not hidden and parts)
     return tree, text
 
 
@@ -85,6 +87,24 @@ def boxes(tree, number):
     """The titles of the boxes of a picture: 0 before, 1 after."""
     svg = list(tree.iter("{http://www.w3.org/2000/svg}svg"))[number]
     return [text_of(group.find("{http://www.w3.org/2000/svg}title")) for group in svg.iter("{http://www.w3.org/2000/svg}g")]
+
+
+def crossings(tree):
+    """The vertical parts of edges that run behind a box, of all pictures; and the number of vertical parts."""
+    parts, found = 0, []
+    for svg in tree.iter("{http://www.w3.org/2000/svg}svg"):
+        rects = [[int(rect.get(key)) for key in ("x", "y", "width", "height")]
+                 for rect in svg.iter("{http://www.w3.org/2000/svg}rect") if "box" in (rect.get("class") or "")]
+        for path in svg.iter("{http://www.w3.org/2000/svg}path"):
+            at = None
+            for letter, numbers in re.findall(r"([MCV])([^MCV]*)", path.get("d") if path.get("class") == "edge" else ""):
+                number = [int(n) for n in numbers.split()]
+                if letter == "V":
+                    parts += 1
+                    found += [(at, number) for x, y, w, h in rects if x < at[0] < x + w and y < number[0] and at[1] < y + h]
+                    number = [at[0], number[0]]
+                at = number[-2:]
+    return found, parts
 
 
 def save(path, nodes, outputs, initializers=(), bytes_of=None):
