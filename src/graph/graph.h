@@ -63,6 +63,7 @@ struct graph_value {
 	expr dim[IR_MAX_RANK]; /* of type index, over symbols */
 	const expr *content;   /* elements of a small tensor, if all are known expressions over symbols; row-major;
 	                          integers and bool as type index, floats in their own type. Else null */
+	const expr *some;      /* the same of integers if only some are known, with null for the others; else null */
 	int producer, output;  /* node of the same graph, and the index of the output; -1: none */
 	struct graph_value *outside; /* in a body: the value of the graph around it that this name means; else null */
 	struct {

@@ -22,6 +22,11 @@ void graph_ask(struct lower *l, struct ir_buffer *b)
 	for (int64_t k = 0; k < n; k++) {
 		const char *kept;
 
+		if (v->some && v->some[k]) {
+			content[k] = v->some[k];
+			copy[k] = ir_copy(l->program->pool, content[k], NULL, NULL);
+			continue;
+		}
 		do
 			snprintf(name, sizeof name, "value%d", g->root->values_asked++);
 		while (map_get(&g->root->used, name));
@@ -32,6 +37,7 @@ void graph_ask(struct lower *l, struct ir_buffer *b)
 		copy[k] = ir_symbol(l->program->pool, kept);
 	}
 	v->content = content;
+	v->some = NULL;
 	v->asked = true;
 	b->content = copy;
 }

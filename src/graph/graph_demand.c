@@ -32,7 +32,8 @@ static expr renamed(struct graph *g, struct renaming *x, expr e)
 
 static void rename_value(struct graph *g, struct renaming *x, struct graph_value *v)
 {
-	int64_t n = v->content && v->rank >= 0 ? graph_count(v->rank, v->dim) : -1;
+	const expr *known = v->content ? v->content : v->some;
+	int64_t n = known && v->rank >= 0 ? graph_count(v->rank, v->dim) : -1;
 	expr *content;
 
 	for (int i = 0; i < v->rank; i++)
@@ -41,8 +42,8 @@ static void rename_value(struct graph *g, struct renaming *x, struct graph_value
 		return;
 	content = NEWN(g->arena, expr, n + 1);
 	for (int64_t k = 0; k < n; k++)
-		content[k] = renamed(g, x, v->content[k]);
-	v->content = content;
+		content[k] = known[k] ? renamed(g, x, known[k]) : NULL;
+	*(v->content ? &v->content : &v->some) = content;
 }
 
 static void substitute(struct graph *g, const char *symbol, expr to)

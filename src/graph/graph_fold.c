@@ -86,7 +86,7 @@ static int run(struct graph_scope *s, const struct graph_node *n)
 		*t = out[i];
 		values.at[i]->constant = t;
 		values.at[i]->is_constant = true;
-		values.at[i]->content = NULL;
+		values.at[i]->content = values.at[i]->some = NULL;
 		for (int k = 0; k < t->rank; k++) /* now sizes are known */
 			values.at[i]->dim[k] = ir_index(g->pool, t->dim[k]);
 	}
@@ -131,7 +131,7 @@ void graph_fold(struct graph_scope *s, const struct graph_node *n)
 
 		if (v) {
 			v->is_constant = true;
-			v->content = NULL;
+			v->content = v->some = NULL;
 		}
 	}
 }

@@ -69,6 +69,10 @@ static int take_output(struct graph *g, const struct graph_node *n, const struct
 		v->content = content = NEWN(g->arena, expr, count + 1);
 		for (int64_t k = 0; k < count; k++)
 			content[k] = graph_size_rename(g, n, p, b->content[k]);
+	} else if (b->some && count >= 0) {
+		v->some = content = NEWN(g->arena, expr, count + 1);
+		for (int64_t k = 0; k < count; k++)
+			content[k] = b->some[k] ? graph_size_rename(g, n, p, b->some[k]) : NULL;
 	}
 	return 0;
 }
@@ -141,7 +145,7 @@ static void forget_values(struct graph_value *v)
 {
 	v->is_constant = false;
 	v->constant = NULL;
-	v->content = NULL;
+	v->content = v->some = NULL;
 }
 
 /* Uses the declared type and shape of a result if inference did not find them; keeps a known type. */

@@ -42,6 +42,10 @@ static int add_input(struct graph_scope *s, struct graph_value *v, int64_t data_
 		b->content = content = NEWN(p->arena, expr, n + 1);
 		for (int64_t k = 0; k < n; k++)
 			content[k] = ir_copy(p->pool, v->content[k], NULL, NULL);
+	} else if (v->some) {
+		b->some = content = NEWN(p->arena, expr, n + 1);
+		for (int64_t k = 0; k < n; k++)
+			content[k] = v->some[k] ? ir_copy(p->pool, v->some[k], NULL, NULL) : NULL;
 	}
 	if (v->is_constant && n >= 0 && n <= data_max)
 		TRY(graph_constant(&b->data, s->g, v, s->err));

@@ -44,31 +44,49 @@ static bool content_tensor(struct tensor *out, enum type t, int rank, const expr
 	return true;
 }
 
+struct reads {
+	bool known, unknown; /* it reads buffers with contents, and others */
+};
+
 static void check_load(void *user, expr e)
 {
-	bool *known = user;
+	struct reads *r = user;
 
-	if (e->op == IR_LOAD)
-		*known &= e->buf->content || e->buf->data;
+	if (e->op == IR_LOAD) {
+		bool known = e->buf->content || e->buf->some || e->buf->data;
+
+		r->known |= known;
+		r->unknown |= !known;
+	}
 }
 
-/* True if all buffers that the stage reads have contents: if not, no element can be known. */
+/* True for a list of integers, such as a shape, that is followed even if only some of its elements are known. */
+static bool is_list(const struct ir_buffer *b)
+{
+	return b->rank == 1 && (b->type == TYPE_I64 || b->type == TYPE_I32);
+}
+
+/* True if buffers that the stage reads have contents: all of them, or for a list at least one. If not, no element is
+ * followed. */
 static bool reads_known(const struct ir_stage *s)
 {
-	bool known = s->kind != IR_LOOP;
+	struct reads r = { false, false };
 
-	if (known)
-		ir_walk(s->value, check_load, &known);
-	for (int k = 0; known && s->kind == IR_SCATTER && k < s->out->rank; k++)
-		ir_walk(s->at[k], check_load, &known);
-	return known;
+	ir_walk(s->value, check_load, &r);
+	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++)
+		ir_walk(s->at[k], check_load, &r);
+	return !r.unknown || (r.known && is_list(s->out));
 }
 
 /* Returns `e` in the form in which elements of type `t` are kept; null if `e` reads an unknown value. */
 static expr content_of(expr e, enum type t)
 {
+	double x;
+
 	if (!e || (e->varies && type_is_float(t)))
 		return NULL;
+	if (type_is_float(t) && e->op != IR_CONST_FLOAT && ir_known_float(e, &x))
+		return ir_float(e->pool, t, x);
 	if (type_is_float(t))
 		return e->op == IR_CONST_FLOAT || t == TYPE_F32 || t == TYPE_F64 ? e : NULL;
 	e = ir_integer_of(e, NULL, NULL);
@@ -78,16 +96,18 @@ static expr content_of(expr e, enum type t)
 	return e && (e->op == IR_CONST_INT || t == TYPE_I64 || t == TYPE_I32 || t == TYPE_BOOL) ? e : NULL;
 }
 
-static const expr *stage_content(struct ir_program *p, const struct ir_stage *s, int64_t n)
+/* Sets the buffer's content, or, of a list of integers, what is known of it. */
+static void note_content(struct ir_program *p, const struct ir_stage *s, int64_t n)
 {
-	const struct ir_buffer *b = s->out;
-	int64_t at[IR_MAX_RANK] = { 0 }, extent = 0;
+	struct ir_buffer *b = s->out;
+	int64_t at[IR_MAX_RANK] = { 0 }, extent = 0, known = 0;
 	expr *content = NEWN(p->arena, expr, n + 1);
 
 	for (int64_t k = 0; k < n; k++) {
 		content[k] = content_of(ir_element(p, s, at), b->type);
-		if (!content[k])
-			return NULL;
+		known += content[k] != NULL;
+		if (!content[k] && !is_list(b))
+			return;
 		for (int i = b->rank - 1; i >= 0; i--) {
 			ir_const_int(b->dim[i], &extent);
 			if (++at[i] < extent)
@@ -95,7 +115,10 @@ static const expr *stage_content(struct ir_program *p, const struct ir_stage *s,
 			at[i] = 0;
 		}
 	}
-	return content;
+	if (known == n)
+		b->content = content;
+	else if (known)
+		b->some = content;
 }
 
 void graph_note_contents(struct ir_program *p, int first)
@@ -111,7 +134,7 @@ void graph_note_contents(struct ir_program *p, int first)
 		if (n < 0 || n > GRAPH_CONTENT_MAX || b->data || type_info(b->type)->bits < 8)
 			continue;
 		if (!b->content && reads_known(s))
-			b->content = stage_content(p, s, n);
+			note_content(p, s, n);
 		if (b->content && content_tensor(&t, b->type, b->rank, b->dim, b->content, p->arena)) {
 			struct tensor *data = NEW(p->arena, struct tensor);
 

@@ -258,6 +258,7 @@ static void forget(struct ir_program *p)
 
 		if (buf->role != IR_CONSTANT)
 			buf->data = NULL;
+		buf->some = NULL;
 		if (buf->role != IR_INPUT || type_is_float(buf->type))
 			buf->content = NULL;
 	}

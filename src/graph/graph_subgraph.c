@@ -127,6 +127,7 @@ static void take_outside(struct graph *g)
 		v->rank = from->rank;
 		memcpy(v->dim, from->dim, sizeof v->dim);
 		v->content = from->content;
+		v->some = from->some;
 		v->asked = from->asked;
 		v->is_constant = from->is_constant;
 	}

@@ -133,13 +133,14 @@ static void put_extents(struct substitution *x, struct ir_stage *s)
 static void put_contents(struct substitution *x, struct ir_buffer *b)
 {
 	int64_t n = 1, extent;
+	const expr *known = b->content ? b->content : b->some;
 	expr *content;
 	for (int k = 0; k < b->rank; k++)
 		n *= ir_const_int(b->dim[k], &extent) ? extent : 0;
 	content = NEWN(x->p->arena, expr, n + 1);
 	for (int64_t i = 0; i < n; i++)
-		content[i] = put_in(x, b->content[i]);
-	b->content = content;
+		content[i] = known[i] ? put_in(x, known[i]) : NULL;
+	*(b->content ? &b->content : &b->some) = content;
 }
 
 /* Replaces a symbol by `to` in the whole program. */
@@ -150,7 +151,7 @@ static void substitute(struct ir_program *p, expr symbol, expr to)
 	vec_each (b, &p->buffers) {
 		for (int k = 0; k < (*b)->rank; k++)
 			(*b)->dim[k] = put_in(&x, (*b)->dim[k]);
-		if ((*b)->content)
+		if ((*b)->content || (*b)->some)
 			put_contents(&x, *b);
 	}
 	vec_each (s, &p->stages) {

@@ -185,6 +185,10 @@ bool ir_eval_int(expr e, ir_symbol_fn symbol, void *user, int64_t *out);
 typedef expr (*ir_known_fn)(void *user, expr load);
 expr ir_integer_of(expr e, ir_known_fn known, void *user);
 
+/* Sets *out to the value of a float over symbols that is the same for all of them, such as f32(N * 2) / f32(N), if f32
+ * holds it. */
+bool ir_known_float(expr e, double *out);
+
 /* Calls fn once per node reachable from e, operands first. */
 void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
 /* The same, users first, for nodes that are evaluated whenever e is: not those guarded by a select, and, or, unless
@@ -213,6 +217,7 @@ struct ir_buffer {
 	struct ir_buffer *flat;    /* kernels: the same data as one row; made on first use (sched/) */
 	enum type edge; /* inputs and outputs: the type as which a plugin declares the same bits; TYPE_NONE: `type` */
 	const expr *content; /* elements as expressions of extents, for small integer buffers; null: unknown */
+	const expr *some;    /* the same if only some elements are known; null for the others */
 	bool spare;          /* inputs: nothing reads it after the program, so that an output may have its memory */
 	const struct ir_buffer *replaces; /* outputs: the spare input whose memory it may have; null: none. Kernels
 	                                     then are right with that memory and with memory of its own */

@@ -286,7 +286,7 @@ static expr element_leaf(void *user, struct ir_pool *p, expr e, const expr *arg)
 		return NULL;
 	const struct ir_buffer *b = e->buf;
 	int64_t flat = 0, i, n;
-	bool known = b->content || b->data;
+	bool known = b->content || b->some || b->data;
 	for (int k = 0; k < b->rank && known; k++) {
 		known = ir_const_int(arg[k], &i) && ir_const_int(b->dim[k], &n) && i >= 0 && i < n;
 		flat = known ? flat * n + i : 0;
@@ -295,8 +295,8 @@ static expr element_leaf(void *user, struct ir_pool *p, expr e, const expr *arg)
 		return ir_float(p, b->type, tensor_float(b->data, flat));
 	if (known && b->data)
 		return ir_int(p, b->type, tensor_int(b->data, flat));
-	if (known && b->content[flat])
-		return ir_cast(b->content[flat], b->type);
+	if (known && (b->content ? b->content : b->some)[flat])
+		return ir_cast((b->content ? b->content : b->some)[flat], b->type);
 	return NULL; /* keep the load: a failure only if the result still contains it */
 }
 
@@ -383,13 +383,16 @@ expr ir_element(struct ir_program *p, const struct ir_stage *s, const int64_t *a
 		return NULL;
 	if (s->kind == IR_MAP)
 		return ir_copy(p->pool, s->value, element_leaf, &c);
-	expr sum = s->kind == IR_SCAN ? scan_element(p, s, at) : ir_identity(p->pool, s->combine, s->value->type);
-	if (!sum)
+	expr sum = s->kind == IR_SCAN ? scan_element(p, s, at) : NULL;
+	if (s->kind == IR_SCAN && !sum)
 		return NULL;
 	for (int64_t i = 0; i < count; i++) {
 		point_at(reduced, s, extent, i);
-		sum = ir_combine_expr(s->combine, sum, ir_copy(p->pool, s->value, element_leaf, &c));
+		expr value = ir_copy(p->pool, s->value, element_leaf, &c);
+		sum = sum ? ir_combine_expr(s->combine, sum, value) : value;
 	}
+	if (!sum)
+		sum = ir_identity(p->pool, s->combine, s->value->type);
 	if (s->post && s->post->op != IR_ACC && !(s->post->op == IR_CAST && s->post->arg[0]->op == IR_ACC))
 		return NULL;
 	return ir_cast(sum, s->out->type);

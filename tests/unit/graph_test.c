@@ -213,6 +213,28 @@ static void folding(void)
 	onnx_model_free(m);
 }
 
+/* The known elements of a list stay known; only the others become values. */
+static void lists_known_in_part(void)
+{
+	struct onnx_model *m = model(8, 13);
+	int64_t two = 2;
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N 3");
+	input(m, "k", TYPE_I64, "1");
+	input(m, "c", TYPE_F32, "1 1 1");
+	constant(m, "d", TYPE_I64, 1, &two, (double[]){ 0, 1 });
+	output(m, "y", TYPE_F32, "?");
+	node(m, "Shape", "x", "s");
+	node(m, "Add", "s d", "t");
+	onnx_node_set_int(m, node(m, "Concat", "t k", "list"), "axis", 0);
+	node(m, "Tile", "c list", "y");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "y"), "f32[N,4,value0]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 /* Large constants are computed on demand. */
 static void folding_later(void)
 {
@@ -506,6 +528,7 @@ int main(void)
 	strings_are_refused();
 	refused_operators();
 	folding();
+	lists_known_in_part();
 	folding_later();
 	convexity();
 	symbol_translation();

@@ -1,5 +1,7 @@
 /* Integer expressions over symbols: through casts, floats, comparisons and loaded elements. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ir/ir.h"
 #include "tests/unit/test.h"
@@ -106,6 +108,127 @@ static void floats(void)
 	}
 }
 
+/* Random arithmetic on a count in f32, next to what a processor computes for each of some counts. */
+enum { COUNTS = 48 };
+struct spelled {
+	expr e;
+	float at[COUNTS];
+};
+static int64_t count[COUNTS];
+static bool large[COUNTS]; /* a number so large that f32 does not hold its fractions */
+static uint32_t state = 7;
+
+static int pick(int n)
+{
+	state = state * 1664525u + 1013904223u;
+	return (int)((state >> 8) % (uint32_t)n);
+}
+
+/* N * k + c, exact. */
+static struct spelled linear(void)
+{
+	int64_t k = 1 + pick(4), c = pick(9) - 2;
+	struct spelled s = { of_float(ir_binary(IR_ADD, ir_binary(IR_MUL, n, i64(k)), i64(c))), { 0 } };
+	for (int i = 0; i < COUNTS; i++)
+		s.at[i] = (float)(count[i] * k + c);
+	return s;
+}
+
+static struct spelled constant(double x)
+{
+	struct spelled s = { f32(x), { 0 } };
+	for (int i = 0; i < COUNTS; i++)
+		s.at[i] = (float)x;
+	return s;
+}
+
+static struct spelled combined(enum ir_op op, struct spelled a, struct spelled b)
+{
+	a.e = ir_binary(op, a.e, b.e);
+	for (int i = 0; i < COUNTS; i++) {
+		float x = a.at[i], y = b.at[i];
+		switch (op) {
+		case IR_ADD: a.at[i] = x + y; break;
+		case IR_SUB: a.at[i] = x - y; break;
+		case IR_MUL: a.at[i] = x * y; break;
+		case IR_DIV: a.at[i] = x / y; break;
+		case IR_MIN: a.at[i] = fminf(x, y); break;
+		default: a.at[i] = fmaxf(x, y); break;
+		}
+		large[i] |= fabsf(a.at[i]) > 4096;
+	}
+	return a;
+}
+
+static struct spelled rounded(enum ir_op op, struct spelled a)
+{
+	a.e = op == IR_CAST ? of_float(ir_cast(a.e, TYPE_I64)) : ir_unary(op, a.e);
+	for (int i = 0; i < COUNTS; i++) {
+		float x = a.at[i];
+		a.at[i] = op == IR_FLOOR        ? floorf(x)
+		          : op == IR_CEIL       ? ceilf(x)
+		          : op == IR_ROUND_EVEN ? rintf(x)
+		                                : truncf(x);
+	}
+	return a;
+}
+
+static struct spelled step(struct spelled s)
+{
+	static const double scale[] = { 0.5, 2, 0.25, 32, 1.5, 3, 0.03125, 10, 0.1 };
+	static const enum ir_op shift[] = { IR_ADD, IR_SUB, IR_MIN, IR_MAX };
+	static const enum ir_op round[] = { IR_FLOOR, IR_CEIL, IR_TRUNC, IR_ROUND_EVEN, IR_CAST };
+	static const int divisor[] = { 3, 2, 7, 32, 41, 5, -3, 6, 49, 12 };
+	switch (pick(5)) {
+	case 0: return combined(IR_MUL, s, constant(scale[pick(9)]));
+	case 1: return combined(IR_DIV, s, constant(divisor[pick(10)]));
+	case 2: return combined(shift[pick(4)], s, constant((pick(41) - 20) / 4.0));
+	case 3:
+		return combined(shift[pick(4)], s,
+		                pick(2) ? linear() : combined(IR_DIV, linear(), constant(divisor[pick(10)])));
+	default: return rounded(round[pick(5)], s);
+	}
+}
+
+/* What is followed is exact. */
+static void spellings(void)
+{
+	static const enum ir_op round[] = { IR_FLOOR, IR_CEIL, IR_TRUNC, IR_ROUND_EVEN };
+	int known = 0, total = 4000;
+	for (int i = 0; i < COUNTS; i++)
+		count[i] = i < 36 ? i : (i - 35) * 67 + i * i / 8;
+	for (int k = 0; k < total; k++) {
+		struct spelled s = linear();
+		memset(large, 0, sizeof large);
+		for (int i = 1 + pick(5); i > 0; i--)
+			s = step(s);
+		s = rounded(round[pick(4)], s);
+		expr whole = ir_cast(s.e, TYPE_I64), followed = ir_integer_of(whole, NULL, NULL);
+		int64_t got;
+		known += followed != NULL;
+		for (int i = 0; i < COUNTS && followed; i++)
+			if (!large[i] &&
+			    (!ir_eval_int(followed, symbol_value, &count[i], &got) || got != (int64_t)s.at[i])) {
+				fprintf(stderr, "N = %lld: %s\n is %lld, not %.9g\n", (long long)count[i], text(whole),
+				        (long long)got, (double)s.at[i]);
+				CHECK(false);
+				return;
+			}
+	}
+	CHECK(known > total / 2);
+}
+
+/* Quotients that are the same for all N. */
+static void known_floats(void)
+{
+	expr twice = of_float(ir_binary(IR_MUL, n, i64(2))), f = of_float(n);
+	double x = 0;
+	CHECK(ir_known_float(ir_binary(IR_DIV, twice, f), &x) && x == 2);
+	CHECK(ir_known_float(ir_binary(IR_DIV, ir_binary(IR_MUL, f, f32(0.5)), f), &x) && x == 0.5);
+	CHECK(!ir_known_float(twice, &x) && !ir_known_float(ir_binary(IR_DIV, f, f32(3)), &x));
+	CHECK(!ir_known_float(ir_binary(IR_DIV, of_float(ir_binary(IR_ADD, n, i64(1))), f), &x));
+}
+
 /* Element 1 of a buffer is N + 1; the others are not known. */
 static expr element(void *user, expr load)
 {
@@ -146,6 +269,8 @@ int main(void)
 	narrow_integers();
 	conditions();
 	floats();
+	spellings();
+	known_floats();
 	loads();
 	arena_free(arena);
 	return test_done();
