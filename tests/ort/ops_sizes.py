@@ -79,8 +79,21 @@ def size(net):
     return net.node("Reshape", net.cast(x, onnx.TensorProto.INT64), net.constant(i64([1])))
 
 
+def scaled(net):
+    """A Resize by the quotient of two sizes, which is the same for all of them."""
+    d = net.d
+    now = net.node("Slice", net.node("Shape", "x0"), net.constant(i64([0])), net.constant(i64([2])))
+    then = net.node("Mul", now, net.constant(numpy.array(d.choice([1, 2, 3, 4]), numpy.int64)))
+    scale = net.node("Div", net.cast(then, onnx.TensorProto.FLOAT), net.cast(now, onnx.TensorProto.FLOAT))
+    ones = net.constant(numpy.ones(2, numpy.float32))
+    image = net.node("Unsqueeze", "x0", net.constant(i64([0, 1])))
+    return net.node("Resize", image, "", net.node("Concat", ones, scale, axis=0), mode="linear")
+
+
 def used(net):
     d = net.d
+    if d.chance(0.15):
+        return scaled(net)
     way = d.choice(["expand", "constant", "pad", "resize", "slice", "tile", "reshape"])
     h, w = size(net), size(net)
     if way == "expand":
