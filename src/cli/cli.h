@@ -90,6 +90,16 @@ struct cli_option {
 	{ "shape", 's', CLI_LIST, &(o).shape, "IN:1x3xHxW", "shape of a model input" }, \
 	{ "value", 0, CLI_LIST, &(o).value, "IN=16000", \
 	  "make a model input a constant: a number or a list (1,2,3)" }
+/* Rows that builds and fixes share: memory and formats at a plugin's edge. */
+#define CLI_EDGES(o) \
+	{ "format", 0, CLI_SPLIT, &(o).format, \
+	  "FORMAT,...|HWC8 HWC16 HWC CHW2 CHW4 CHW16 CHW32 DHWC8 DHWC CDHW32", \
+	  "also make kernels for tensors in these TensorRT formats, so that it\n" \
+	  "need not reformat them around a plugin" }, \
+	{ "in-place", 0, CLI_FLAG, &(o).in_place, NULL, \
+	  "let plugins update tensors such as caches in place: an output that\n" \
+	  "is an input with some elements replaced may share its memory\n" \
+	  "(TensorRT's aliased inputs)" }
 #define CLI_TYPES(o) \
 	{ "keep-types", 0, CLI_FLAG, &(o).keep_types, NULL, \
 	  "keep BOOL and UINT8 inputs and outputs of plugins (default:\n" \

@@ -111,14 +111,7 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "debug-kernels", 0, CLI_FLAG, &b->o.debug_kernels, NULL,
 		  "let kernels check each index, and print kernel, thread and index if\n"
 		  "it is out of bounds; keep line numbers for debuggers" },
-		{ "format", 0, CLI_SPLIT, &b->o.format,
-		  "FORMAT,...|HWC8 HWC16 HWC CHW2 CHW4 CHW16 CHW32 DHWC8 DHWC CDHW32",
-		  "also make kernels for tensors in these TensorRT formats, so that it\n"
-		  "need not reformat them around a plugin" },
-		{ "in-place", 0, CLI_FLAG, &b->o.in_place, NULL,
-		  "let plugins update tensors such as caches in place: an output that\n"
-		  "is an input with some elements replaced may share its memory\n"
-		  "(TensorRT's aliased inputs)" },
+		CLI_EDGES(b->o),
 		{ "split", 0, CLI_FLAG, &b->o.split, NULL, "put each plugin into its own library" },
 		{ "tactics", 0, CLI_NUMBER, &(struct cli_number){ &b->o.tactics, 0, TPAT_MOST_TACTICS }, "N",
 		  "schedules per plugin that TensorRT can choose from when it\n"

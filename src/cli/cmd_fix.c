@@ -219,6 +219,7 @@ int cli_fix(struct cli *c, int argc, char **argv)
 		  "replace refused nodes by nodes that TensorRT supports, without a\n"
 		  "plugin: auto (if the estimate says that they are no slower), all\n"
 		  "(wherever possible) or no" },
+		CLI_EDGES(f.o),
 		{ "device", 'd', CLI_TEXT, &f.device, "DEVICE|cuda emulator cpu",
 		  "verify on cuda, emulator or cpu (default: the first that works here)" },
 		{ "jobs", 'j', CLI_NUMBER, &(struct cli_number){ &f.o.workers, 0, CLI_MOST_JOBS }, "N",

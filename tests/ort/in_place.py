@@ -118,8 +118,10 @@ def one(number, seed, device):
         path = f"{folder}/a cache.onnx"
         onnx.save(model, path)
         select = ["--region", "node,negative,sum,same"] if why_not == "again" else ["-n", "node"]
-        status, said = run(TPAT, "build", path, *select, *(["--in-place"] if why_not != "option" else []),
-                           "--arch", "native" if device == "cuda" else "compute_90", "--no-db", "-q", "-o", f"{folder}/out.onnx")
+        arch = "native" if device == "cuda" else "compute_90"
+        how = ["--no-db", *select] if why_not or kind != "TensorScatter" else []  # TensorRT refuses the last, so fix takes it
+        status, said = run(TPAT, "build" if how else "fix", path, *how, *(["--in-place"] if why_not != "option" else []),
+                           "--arch", arch, "-q", "-o", f"{folder}/out.onnx", *(() if how else ("-d", device or "cpu")))
         tables = "".join(open(f).read() for f in glob.glob(f"{folder}/out.tpat/plugins/*.h"))
         placed = ".replaces" in tables and ".fills" in tables
         if status == 0:
