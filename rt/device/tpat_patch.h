@@ -50,38 +50,66 @@ TPAT_FN void patch_begin(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m)
 	}
 }
 
-/* Loads the patch, channels `channel` and following. */
+/* What a thread loads at once, so that all of it is on its way together: pairs of elements. */
+enum { PATCH_IMAGE = 8, PATCH_WEIGHTS = 4 };
+template <int N> struct patch_words {
+	u32 low[N], high[N];
+	TPAT_FN u32 of(int i) const { return low[i] | high[i] << 16; }
+};
+
+/* Loads the words of the patch from number `from` on, channels `channel` and following; stores them. */
 template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES, class T, class I, class At>
-TPAT_FN void patch_load(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, const T *image, I channel,
-                        const At &image_at)
+TPAT_FN void patch_fetch(patch_words<PATCH_IMAGE> &to, const patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &,
+                         const T *image, int from, I channel, const At &image_at)
 {
-	for (int each = block_thread() / 32; each < PAIRS * LINES; each += WARPS) {
-		const int pair = each / LINES, line = each % LINES;
 #pragma unroll
-		for (int i = 0; i < (COLUMNS + 31) / 32; i++) {
-			const int column = i * 32 + warp_lane();
-			if (COLUMNS % 32 && column >= COLUMNS)
-				continue;
-			const u32 low = patch_bits(image, image_at(channel + 2 * pair, (I)line, (I)column));
-			const u32 high = patch_bits(image, image_at(channel + 2 * pair + 1, (I)line, (I)column));
-			m.image[pair * m.pair_words + line * m.line_words + m.column_word(column)] = low | high << 16;
-		}
+	for (int i = 0; i < PATCH_IMAGE; i++) {
+		const int word = from + i * 32 * WARPS + block_thread(), line = word / COLUMNS % LINES,
+		          pair = word / (COLUMNS * LINES), column = word % COLUMNS;
+		const I first = channel + 2 * pair;
+		to.low[i] = pair < PAIRS ? patch_bits(image, image_at(first, (I)line, (I)column)) : 0;
+		to.high[i] = pair < PAIRS ? patch_bits(image, image_at(first + 1, (I)line, (I)column)) : 0;
+	}
+}
+template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
+TPAT_FN void patch_put(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, int from,
+                       const patch_words<PATCH_IMAGE> &words)
+{
+#pragma unroll
+	for (int i = 0; i < PATCH_IMAGE; i++) {
+		const int word = from + i * 32 * WARPS + block_thread(), line = word / COLUMNS % LINES,
+		          pair = word / (COLUMNS * LINES), column = word % COLUMNS;
+		if (pair < PAIRS)
+			m.image[pair * m.pair_words + line * m.line_words + m.column_word(column)] = words.of(i);
 	}
 }
 
-/* Loads the weights of these channels, from row `row` on to row `rows`. */
+/* The same of the weights of these channels, `rows` rows from `row` on. */
 template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES, class T, class I, class At>
-TPAT_FN void patch_load_weights(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, const T *weights, I row, I rows,
-                                I channel, const At &weight_at)
+TPAT_FN void patch_fetch_weights(patch_words<PATCH_WEIGHTS> &to,
+                                 const patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, const T *weights,
+                                 int from, I row, int rows, I channel, const At &weight_at)
 {
-	const int mine = (int)(rows - row < 16 * TILES ? rows - row : 16 * TILES);
-	u32 *const words = (u32 *)m.weights;
-	for (int i = block_thread(); i < mine * m.words; i += 32 * WARPS) {
-		const int r = i / m.words, pair = i / TAPS % PAIRS, tap = i % TAPS, word = tap * PAIRS + pair;
-		const u32 low = patch_bits(weights, weight_at(row + r, channel + 2 * pair, (I)tap));
-		const u32 high = patch_bits(weights, weight_at(row + r, channel + 2 * pair + 1, (I)tap));
+#pragma unroll
+	for (int i = 0; i < PATCH_WEIGHTS; i++) {
+		const int all = from + i * 32 * WARPS + block_thread(), r = all / m.words, tap = all % TAPS;
+		const I first = channel + 2 * (all / TAPS % PAIRS);
+		to.low[i] = r < rows ? patch_bits(weights, weight_at(row + r, first, (I)tap)) : 0;
+		to.high[i] = r < rows ? patch_bits(weights, weight_at(row + r, first + 1, (I)tap)) : 0;
+	}
+}
+template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
+TPAT_FN void patch_put_weights(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, int from, int rows,
+                               const patch_words<PATCH_WEIGHTS> &words)
+{
+	u32 *const to = (u32 *)m.weights;
+#pragma unroll
+	for (int i = 0; i < PATCH_WEIGHTS; i++) {
+		const int all = from + i * 32 * WARPS + block_thread(), r = all / m.words,
+		          word = all % TAPS * PAIRS + all / TAPS % PAIRS;
 		const int lane = r % 8 * 4 + word % 4, at = r / 8 % 2 + word / 4 % 2 * 2;
-		words[((word / 8 * TILES + r / 16) * 32 + lane) * 4 + at] = low | high << 16;
+		if (r < rows)
+			to[((word / 8 * TILES + r / 16) * 32 + lane) * 4 + at] = words.of(i);
 	}
 }
 
@@ -107,12 +135,33 @@ TPAT_FN void patch_product(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m
 		const int piece = warp * pieces + i, line = piece / (ACROSS / 8), column = piece % (ACROSS / 8) * 8 + g;
 		first[i] = line * STEP_Y * m.line_words + column;
 	}
+	const int mine = (int)(rows - row < 16 * TILES ? rows - row : 16 * TILES); /* rows */
+	const int all = PAIRS * LINES * COLUMNS, image_each = PATCH_IMAGE * 32 * WARPS,
+	          weights_each = PATCH_WEIGHTS * 32 * WARPS;
+	patch_words<PATCH_IMAGE> image_words;
+	patch_words<PATCH_WEIGHTS> weights_words;
+	const auto fetch = [&](I channel) { /* arrives while the channels before are multiplied */
+		                            patch_fetch<WARPS>(image_words, m, image, 0, channel, image_at);
+		                            patch_fetch_weights<WARPS>(weights_words, m, weights, 0, row, mine, channel,
+		                                                       weight_at);
+	};
+	fetch(0);
 	patch_begin<WARPS, TAPS_X, APART_Y, APART_X>(m);
 	for (I channel = 0; channel < channels; channel += 2 * PAIRS) {
 		__syncthreads();
-		patch_load<WARPS>(m, image, channel, image_at);
-		patch_load_weights<WARPS>(m, weights, row, (I)rows, channel, weight_at);
+		patch_put<WARPS>(m, 0, image_words);
+		patch_put_weights<WARPS>(m, 0, mine, weights_words);
+		for (int from = image_each; from < all; from += image_each) {
+			patch_fetch<WARPS>(image_words, m, image, from, channel, image_at);
+			patch_put<WARPS>(m, from, image_words);
+		}
+		for (int from = weights_each; from < mine * m.words; from += weights_each) {
+			patch_fetch_weights<WARPS>(weights_words, m, weights, from, row, mine, channel, weight_at);
+			patch_put_weights<WARPS>(m, from, mine, weights_words);
+		}
 		__syncthreads();
+		if (channel + 2 * PAIRS < channels)
+			fetch(channel + 2 * PAIRS);
 #pragma unroll 2
 		for (int step = 0; step < m.steps; step++) {
 			mma_a<T> a[TILES];

@@ -31,7 +31,7 @@ static int span(const struct sched_site *site)
 static double registers_of(const struct patch_shape *s)
 {
 	int pieces = s->down * s->across / COLUMNS / s->warps;
-	return 48 + 4 * s->tiles * pieces + 4 * s->tiles + pieces;
+	return 64 + 4 * s->tiles * pieces + 4 * s->tiles + pieces;
 }
 
 static int64_t channels_of(const struct patch *f, const struct sched_target *t)
