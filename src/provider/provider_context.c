@@ -248,7 +248,8 @@ int provider_context_read(struct provider_context *c, const void *bytes, size_t 
 
 int provider_context_model(struct onnx_model **out, struct provider_context *c, struct err *e)
 {
-	return onnx_model_parse(out, c->model, c->model_bytes, NULL, e);
+	TRY(onnx_model_parse(out, c->model, c->model_bytes, NULL, e));
+	return onnx_model_check(*out, e);
 }
 
 int provider_context_input(const struct provider_context *c, const char *name)
