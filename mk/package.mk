@@ -43,5 +43,5 @@ deb: $(PACKAGED) $(P)/tpat.cdx.json
 
 tar: $(PACKAGED) $(P)/tpat.cdx.json
 	+$(Q)$(call stage,$(P)/tar/tpat-$(VERSION),PREFIX= LIBDIR=/lib PC_PREFIX='$$$${pcfiledir}/../..',)
-	$(Q)cp LICENSE README.md CHANGELOG.md $(P)/tar/tpat-$(VERSION)/share/doc/tpat/
+	$(Q)cp -R LICENSE $(wildcard *.md) docs examples $(P)/tar/tpat-$(VERSION)/share/doc/tpat/
 	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) tools/tar $(VERSION) $(P)/tar $(P)

@@ -40,6 +40,13 @@ works() { # NAME TREE LIBRARIES [options of pkg-config]
 same_again() { # TARGET FILE: made again, with another umask, it has the same bytes
 	cp "$2" "$here/first" && (umask 077 && make "$1") && cmp "$here/first" "$2"
 }
+links_lead_to_files() ( # FOLDER: of README.md and of the pages that it names
+	cd "$1" && for page in README.md CHANGELOG.md docs/*.md; do
+		grep -oE '\]\([^)#: ]+\.[a-z]+' "$page" | sed 's/](//' | while read -r link; do
+			[ -f "$(dirname "$page")/$link" ] || echo "$page: there is no $link"
+		done
+	done | (! grep .) && [ -f examples/quantized.onnx ]
+)
 only() { # FILE ...: exactly one
 	[ $# = 1 ] && [ -f "$1" ]
 }
@@ -51,6 +58,7 @@ check "unpack the archive" tar -C "$here" -xzf build/package/tpat-*.tar.gz
 tree=$(echo "$here"/tpat-*)
 works tar "$tree" "$tree/lib"
 check "tar: the licence" cmp LICENSE "$tree/share/doc/tpat/LICENSE"
+check "tar: README's links" links_lead_to_files "$tree/share/doc/tpat"
 check "tar again" same_again tar "$(echo build/package/tpat-*.tar.gz)"
 
 if ! command -v dpkg-deb >/dev/null || ! command -v dpkg-shlibdeps >/dev/null; then
