@@ -51,7 +51,7 @@ TPAT_FN void patch_begin(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m)
 }
 
 /* What a thread loads at once, so that all of it is on its way together: pairs of elements. */
-enum { PATCH_IMAGE = 8, PATCH_WEIGHTS = 4 };
+enum { PATCH_IMAGE = 4, PATCH_WEIGHTS = 2 };
 template <int N> struct patch_words {
 	u32 low[N], high[N];
 	TPAT_FN u32 of(int i) const { return low[i] | high[i] << 16; }
@@ -151,10 +151,12 @@ TPAT_FN void patch_product(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m
 		__syncthreads();
 		patch_put<WARPS>(m, 0, image_words);
 		patch_put_weights<WARPS>(m, 0, mine, weights_words);
+#pragma unroll 1
 		for (int from = image_each; from < all; from += image_each) {
 			patch_fetch<WARPS>(image_words, m, image, from, channel, image_at);
 			patch_put<WARPS>(m, from, image_words);
 		}
+#pragma unroll 1
 		for (int from = weights_each; from < mine * m.words; from += weights_each) {
 			patch_fetch_weights<WARPS>(weights_words, m, weights, from, row, mine, channel, weight_at);
 			patch_put_weights<WARPS>(m, from, mine, weights_words);
