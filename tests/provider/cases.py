@@ -89,7 +89,7 @@ def run_case(host, module, line, compiled):
         session = (host.compiled if compiled else host.session)(path)
     except Exception as error:  # ONNX Runtime's own classes
         if compiled and "Encountered an invalid node while compiling a model" in str(error):
-            return "left out: ONNX Runtime 1.31 does not compile it"  # it inlines functions between two rounds of fusing
+            return "left out: ONNX Runtime 1.31 does not compile it"  # seen with functions that it inlines; the cause is not known
         try:
             module.plain(path)
         except Exception:
