@@ -7,7 +7,9 @@ BUILT  ?= $(B)# where the binaries come from: packages have theirs without debug
 ROOT   := $(DESTDIR)$(PREFIX)
 LIB    := $(DESTDIR)$(LIBDIR)
 MAN    := $(ROOT)/share/man
-SHELLS := $(ROOT)/share/bash-completion/completions/tpat $(ROOT)/share/fish/vendor_completions.d/tpat.fish
+ZSH_FUNCTIONS ?= $(PREFIX)/share/zsh/site-functions
+SHELLS := $(ROOT)/share/bash-completion/completions/tpat $(ROOT)/share/fish/vendor_completions.d/tpat.fish \
+	$(DESTDIR)$(ZSH_FUNCTIONS)/_tpat
 
 # The prefix in tpat.pc. An archive that is unpacked anywhere has one that starts from the place of this file.
 PC_PREFIX ?= $(PREFIX)
@@ -36,6 +38,7 @@ ifneq ($(PROGRAM),)
 	done
 	$(B)/tpat completion bash > $(word 1,$(SHELLS))
 	$(B)/tpat completion fish > $(word 2,$(SHELLS))
+	$(B)/tpat completion zsh > $(word 3,$(SHELLS))
 endif
 	@test -n "$(DESTDIR)" || test "$$(id -u)" != 0 || ldconfig
 

@@ -38,7 +38,8 @@ stage    = rm -rf $(1) && mkdir -p $(1) && $(MAKE) --no-print-directory install 
 
 deb: $(PACKAGED) $(P)/tpat.cdx.json
 	@tools/deb --check
-	+$(Q)$(call stage,$(P)/deb,PREFIX=/usr LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH),/usr)
+	+$(Q)$(call stage,$(P)/deb,PREFIX=/usr LIBDIR=/usr/lib/$$(dpkg-architecture -qDEB_HOST_MULTIARCH) \
+		ZSH_FUNCTIONS=/usr/share/zsh/vendor-completions,/usr)
 	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) tools/deb $(VERSION) $(SOVER) $(P)/deb $(P)
 
 tar: $(PACKAGED) $(P)/tpat.cdx.json

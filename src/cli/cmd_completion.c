@@ -53,14 +53,20 @@ static void put_commands(void)
 
 static void bash(struct cli *c, bool zsh)
 {
-	printf("# Completion of tpat for %s: . <(tpat completion %s)\n", zsh ? "zsh" : "bash", zsh ? "zsh" : "bash");
+	const char *function = zsh ? "_tpat_words" : "_tpat";
 	if (zsh)
-		printf("autoload -U +X compinit bashcompinit && compinit && bashcompinit\n");
-	printf("_tpat() {\n"
+		printf("#compdef tpat\n"
+		       "# Completion of tpat for zsh: as _tpat in a folder of fpath, or . <(tpat completion zsh)\n"
+		       "if ! (( $+functions[compdef] )); then autoload -U +X compinit && compinit; fi\n"
+		       "autoload -U +X bashcompinit && bashcompinit\n");
+	else
+		printf("# Completion of tpat for bash: . <(tpat completion bash)\n");
+	printf("%s() {\n"
 	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} words='' files=yes value=no\n"
 	       "\tCOMPREPLY=()\n"
 	       "\tif [ \"$COMP_CWORD\" = 1 ]; then\n"
-	       "\t\tCOMPREPLY=($(compgen -W '");
+	       "\t\tCOMPREPLY=($(compgen -W '",
+	       function);
 	put_commands();
 	printf(" --help --version' -- \"$word\"))\n"
 	       "\t\treturn\n"
@@ -81,8 +87,10 @@ static void bash(struct cli *c, bool zsh)
 	       "\t\tcompopt -o filenames 2>/dev/null\n"
 	       "\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
 	       "\tfi\n"
-	       "}\n"
-	       "complete -F _tpat tpat\n");
+	       "}\n");
+	printf("complete -F %s tpat\n", function);
+	if (zsh) /* the file is the function's body: loading it is the first completion */
+		printf("if [[ ${funcstack[1]} == _tpat ]]; then _bash_complete -F %s; fi\n", function);
 }
 
 /* ---- fish. */

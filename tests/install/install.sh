@@ -21,7 +21,7 @@ root=$here/root/opt/tpat
 check install make install DESTDIR="$here/root" PREFIX=/opt/tpat
 for file in bin/tpat lib/libtpat.so lib/tpat/libtpat_ep.so lib/libtpat.a include/tpat/tpat.h include/tpat/tpat.hpp lib/pkgconfig/tpat.pc \
 	share/man/man1/tpat.1 share/man/man1/tpat-build.1 share/bash-completion/completions/tpat \
-	share/fish/vendor_completions.d/tpat.fish; do
+	share/fish/vendor_completions.d/tpat.fish share/zsh/site-functions/_tpat; do
 	check "$file" test -s "$root/$file"
 done
 check "the installed program" "$root/bin/tpat" version

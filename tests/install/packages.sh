@@ -72,7 +72,9 @@ else
 	check "deb: sums" bash -c 'dpkg-deb -e "$1" "$2/control" && cd "$2/deb" && md5sum --quiet -c ../control/md5sums' - "$deb" "$here"
 	check "deb: needs libc6 only" bash -c 'dpkg-deb -f "$1" Depends | grep -qE "^libc6 \(>= [0-9.]+\)$"' - "$deb"
 	check "deb: a manual page" bash -c 'zcat "$1" | grep -q "^.SH NAME"' - "$here/deb/usr/share/man/man1/tpat-build.1.gz"
-	check "deb: completion" test -s "$here/deb/usr/share/bash-completion/completions/tpat"
+	for file in bash-completion/completions/tpat fish/vendor_completions.d/tpat.fish zsh/vendor-completions/_tpat; do
+		check "deb: $file" test -s "$here/deb/usr/share/$file"
+	done
 	check "deb again" same_again deb "$deb"
 	if command -v lintian >/dev/null; then
 		check lintian lintian --fail-on error,warning "$deb"
