@@ -53,9 +53,8 @@ double cost_full_threads(const struct sched_target *t)
 
 double cost_of_threads(const struct sched_target *t, double time, double fill, double instructions, double waits)
 {
-	enum {
-		CLOCKS = 2
-	}; /* of an instruction of a thread, most of which do not depend on the last; measured on an H200 */
+	/* Clocks of an instruction of a thread, most of which do not depend on the last; measured on an H200. */
+	enum { CLOCKS = 2 };
 	double alone = CLOCKS * instructions / (t->clock_ghz * cost_table(t)->mixed_clock) + waits;
 	return fmin(time / fmin(fmax(fill, 0.002), 1), time + alone);
 }
