@@ -50,7 +50,7 @@ TPAT_FN void patch_begin(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m)
 	}
 }
 
-/* What a thread loads at once, so that all of it is on its way together: pairs of elements. */
+/* A thread issues this many loads of pairs of elements before it waits for the first. */
 enum { PATCH_IMAGE = 4, PATCH_WEIGHTS = 2 };
 template <int N> struct patch_words {
 	u32 low[N], high[N];

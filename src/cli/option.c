@@ -175,7 +175,8 @@ static const struct cli_option *find(const struct cli_option *option, const char
 	return NULL;
 }
 
-/* A long option written with one dash: "-arch". As a letter with a value it would be -a rch, which nobody means. */
+/* A long option written with one dash: "-arch". Read as a letter with a value it would be -a rch, which no user means.
+ */
 static const struct cli_option *find_dashed(const struct cli_option *option, const char *text)
 {
 	size_t n = strcspn(text + 1, "=");

@@ -220,7 +220,8 @@ int provider_context_node(struct ort_node **out, struct provider *p, const struc
 /* The bytes of such a node, in `a` or in the file `map`, which the caller closes. */
 int provider_context_bytes(const void **out, size_t *size, struct file_map *map, const struct provider *p,
                            const struct ort_graph *graph, const struct ort_node *n, struct arena *a, struct err *e);
-/* What compiled regions of this session are for: "tpat 1.2 cuda NVIDIA H200". In `a`. */
+/* Identifies the version and the device for which this session compiles regions: "tpat 1.2 cuda NVIDIA H200". In `a`.
+ */
 const char *provider_context_about(const struct provider *p, struct arena *a);
 
 /* ---- provider_compute.c: fused nodes. */

@@ -54,7 +54,7 @@ struct ort_ep_api {
 _Static_assert(offsetof(struct ort_ep_api, stream) == 13 * sizeof(void *), "stream is entry 13");
 _Static_assert(offsetof(struct ort_ep_api, release_hardware) == 17 * sizeof(void *), "release_hardware is entry 17");
 
-/* What makes parts of models: of it, nodes. */
+/* Builds parts of models; here only nodes. */
 struct ort_editor_api {
 	void *before_node[6];
 	/* 6. Copies all; ONNX Runtime owns the node once compile() has returned it. */
@@ -151,7 +151,7 @@ struct ort_ep_factory {
 	void (*release)(struct ort_ep_factory *f, struct ort_ep *ep);
 	uint32_t (*vendor_id)(const struct ort_ep_factory *f);
 	const char *(*library_version)(const struct ort_ep_factory *f);
-	/* Whether a compiled model with this text runs: ORT_COMPILED_... */
+	/* Tells whether a compiled model with this text can run: ORT_COMPILED_... */
 	struct ort_status *(*validate)(struct ort_ep_factory *f, const struct ort_device *const *device, size_t n,
 	                               const char *info, int *out);
 	/* Null: the processor's allocator. */

@@ -95,8 +95,8 @@ void tune_search_tell(struct tune_search *s, const struct tune_trial *t);
 const struct tune_trial *tune_search_best(const struct tune_search *s);
 /* The trial of a point; null if it has no answer. */
 const struct tune_trial *tune_search_find(const struct tune_search *s, struct tune_point p);
-/* What an option of a step adds to a point's time, in ns, less what the step's first known option adds; NAN: unknown.
- */
+/* The nanoseconds that an option of a step adds to a point's time, relative to the step's first known option; NAN:
+ * unknown. */
 double tune_search_cost(const struct tune_search *s, int stage, int option);
 /* The k-th best trial; null if there are fewer. */
 const struct tune_trial *tune_search_ranked(const struct tune_search *s, int k);

@@ -9,8 +9,9 @@ expr ceil_div(struct ir_program *p, expr a, int b);
 /* For a kernel with one thread per `width` of `count` elements and `threads` per block: sets the launch sizes, declares
  * and returns the thread's first element, and lets threads past the end return. */
 expr declare_element(struct ir_program *p, struct ir_kernel *k, expr count, int threads, int width);
-/* Where the n-th thread along an axis begins that takes `several` positions of it: the last ones begin earlier if these
- * do not divide the extent, which the kernel then needs to be at least as large. `name`: of the variable for that. */
+/* The first position of the n-th thread along an axis, of which each thread takes `several`. If these do not divide the
+ * extent, the last threads begin earlier: the variable `name` holds where, and the kernel needs an extent of at least
+ * `several`. */
 expr first_within(struct ir_program *p, struct ir_kernel *k, expr extent, int several, expr n, const char *name);
 
 /* Substitution for a stage's axes in a kernel: AXIS k -> value[k]. Loads become flat: a position that is `same` plus an

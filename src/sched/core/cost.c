@@ -109,7 +109,7 @@ double cost_of_way(const struct sched_site *site, const struct cost_way *w)
 	double each = (w->columns > 1 ? w->columns : 1) * (w->flight > 1 ? w->flight : 1);
 	double fill = w->threads * (each > 4 ? 4 : each) / cost_full_threads(t);
 	double work = (w->work > 0 ? w->work : points * ir_cost(site->s->value)) / cost_mixed_rate(t);
-	double time = bytes / t->bytes_per_ns / (fill < 1 ? (fill > 0.002 ? fill : 0.002) : 1);
+	double time = bytes / t->bytes_per_ns / cost_rate_reached(fill);
 	time *= w->slower;
 	if (work > time)
 		time = work;

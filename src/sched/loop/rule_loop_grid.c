@@ -107,7 +107,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	}
 	double waves = ceil(blocks / t->processors), trip = (double)about(site->s->loop->trip, t);
 	double start = s.alone ? t->launch_ns : 2 * t->launch_ns + START_NS;
-	/* What of a turn overlaps: 20 recurrences of 8 to 100 turns on an H200. */
+	/* Parts of a turn overlap: measured with 16 recurrences of 8 to 100 turns on an H200. */
 	return start + first + 0.85 * waves * trip * (way + cost_wait(t, work));
 }
 

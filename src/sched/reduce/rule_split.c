@@ -185,9 +185,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	/* As a reduction with that many more rows; then a launch, and a little work in one block. */
 	double rows = outs * parts, fill = rows * LANES / cost_full_threads(t);
 	double alone = sched_estimate(p, s, &whole, t) - t->launch_ns, filled = outs * LANES / cost_full_threads(t);
-	filled = filled < 0.002 ? 0.002 : filled > 1 ? 1 : filled;
 	fill = fill > 1 ? 1 : fill;
-	double time = alone * filled / fill, serial = points / rows / LANES * 8;
+	double time = alone * cost_rate_reached(filled) / fill, serial = points / rows / LANES * 8;
 	return 2 * t->launch_ns + (time > serial ? time : serial) + 1500 + parts * 0.5;
 }
 

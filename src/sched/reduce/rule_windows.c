@@ -119,7 +119,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	 * lane, 91.3 with 32, 130 with 64, 72.1 with 8; four rows of windows per thread instead of one: 74.2. f16:
 	 * 37.6; 63.2 with 32 bytes; 37.2 with 8. */
 	time *= lane > BYTES ? 1 + 0.35 * log2(lane / BYTES) : 1;
-	return t->launch_ns + time / fmin(fmax(fill, 0.002), 1);
+	return t->launch_ns + time / cost_rate_reached(fill);
 }
 
 /* ---- The kernel: positions count the threads' blocks of windows, and everything is unrolled, so that windows with a

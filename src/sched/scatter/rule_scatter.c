@@ -78,7 +78,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double width = fits ? c->param[0] : c->param[0] > PAIR && about_holds(whole_vectors(p, s, PAIR), t) ? PAIR : 1;
 	double bytes =
 	        scatter_bytes_read(p, s, t) + updates * (along ? size : SECTOR) * (s->combine == IR_NONE ? 1 : 2);
-	double full = fmin(1, fmax(updates / cost_full_threads(t), 0.002));
+	double full = cost_rate_reached(updates / cost_full_threads(t));
 	double work = updates / width * UPDATE_OPERATIONS / cost_mixed_rate(t);
 	double narrow = 1 + 0.01 * (BYTES / (width * size) - 1); /* of equal estimates the widest */
 	double filled = s->out->replaces ? 0 : sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns;

@@ -40,6 +40,8 @@ double cost_alone_rate(const struct sched_target *t);
 double cost_missed(const struct sched_target *t, double bytes);
 /* Number of threads on the whole GPU that reach the memory bandwidth with 16 bytes in flight each. */
 double cost_full_threads(const struct sched_target *t);
+/* The share of a full GPU's rate that threads reach which fill the share `fill`: at most 1, and never nothing. */
+double cost_rate_reached(double fill);
 /* Nanoseconds of threads that would take `time` on a full GPU, of which they fill the share `fill` (above 1: all of
  * it). Whatever is idle, no thread takes longer than its `instructions` and `waits` nanoseconds for memory. */
 double cost_of_threads(const struct sched_target *t, double time, double fill, double instructions, double waits);

@@ -51,12 +51,17 @@ double cost_full_threads(const struct sched_target *t)
 	return t->bytes_per_ns * cost_table(t)->way / 16;
 }
 
+double cost_rate_reached(double fill)
+{
+	return fmin(fmax(fill, 0.002), 1);
+}
+
 double cost_of_threads(const struct sched_target *t, double time, double fill, double instructions, double waits)
 {
 	/* Clocks of an instruction of a thread, most of which do not depend on the last; measured on an H200. */
 	enum { CLOCKS = 2 };
 	double alone = CLOCKS * instructions / (t->clock_ghz * cost_table(t)->mixed_clock) + waits;
-	return fmin(time / fmin(fmax(fill, 0.002), 1), time + alone);
+	return fmin(time / cost_rate_reached(fill), time + alone);
 }
 
 double cost_in_flight(const struct sched_target *t)
