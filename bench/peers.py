@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
@@ -27,6 +28,7 @@ from report import add_case_options, case_list, chosen, geometric_mean, write_js
 
 ROTATE = 256 << 20
 REPLAYS = 21
+AHEAD = max(2, min(8, (os.cpu_count() or 1) // 2))  # cases that are being built while one is measured
 
 
 # The tolerance of ||out - reference|| / ||reference||, by the type of the result.
@@ -164,6 +166,9 @@ def compile_all(argv):
 
 
 def compile_part(cases, torch):
+    """Compiles, and does not time the variants of a kernel: processes that share the GPU would wait for each other."""
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+    CachingAutotuner.bench = lambda *_, **__: 1.0
     for case in cases:
         try:
             compiled(case, torch)(*case.draw(torch))
@@ -195,14 +200,18 @@ class Measured:
         self.row = {"case": case.name, "contraction": case.contraction}
 
     def peers(self, o):
+        start = time.monotonic()
         self.want = as_list(self.case.reference(*[x.double() if x.is_floating_point() else x for x in self.inputs]))
         if not o.only_tpat:
             measure_torch(self.row, self.case, self.inputs, self.want, not o.no_compile, self.torch)
         self.torch.cuda.synchronize()
+        self.row["peers_s"] = time.monotonic() - start
 
     def finish(self):
         """The row, and the device's copy rate."""
+        start = time.monotonic()
         row, (mine, answer, outputs) = self.row, self.tpat.result()
+        row["waited_s"] = time.monotonic() - start
         row["wrong"] = mine.get("error")
         row["tpat_us"] = mine["ns"] / 1e3 if answer else None
         row["schedule"], row["kernels"] = mine.get("schedule"), mine.get("kernels")
@@ -218,18 +227,15 @@ class Measured:
 
 
 def measure_all(cases, o, end, torch):
-    """The rows and the copy rates. PyTorch measures a case while tpat prepares it and the next one. Only the holder of the
+    """The rows and the copy rates. PyTorch measures a case while tpat prepares it and the next ones. Only the holder of the
     lock uses the device."""
-    rows, rates, ahead = [], [], None
+    rows, rates, begun, left = [], [], deque(), deque(cases)
     with tempfile.NamedTemporaryFile() as lock:
-        for case, after in zip(cases, cases[1:] + [None]):
-            if time.monotonic() > end and not ahead:
-                print(f"{case.name}: left out, {o.seconds} s are over", flush=True)
-                continue
-            now, ahead = ahead or Measured(case, o, lock.name, torch), None
+        while begun or (left and time.monotonic() < end):
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if after and time.monotonic() < end:
-                ahead = Measured(after, o, lock.name, torch)
+            while left and len(begun) < AHEAD and time.monotonic() < end:
+                begun.append(Measured(left.popleft(), o, lock.name, torch))
+            now = begun.popleft()
             now.peers(o)
             fcntl.flock(lock, fcntl.LOCK_UN)
             row, rate = now.finish()
@@ -239,6 +245,8 @@ def measure_all(cases, o, end, torch):
                 write_json(o.json, {"rows": rows})
             print(row["case"], row["tpat_us"], row.get("eager_us"), row.get("compile_us"), row["wrong"] or "", flush=True)
             torch.cuda.empty_cache()
+    for case in left:
+        print(f"{case.name}: left out, {o.seconds} s are over", flush=True)
     return rows, rates
 
 
@@ -272,6 +280,8 @@ def main():
         compile_all(sys.argv[1:])
         print(f"compiled by PyTorch in {time.monotonic() - start:.0f} s", flush=True)
     rows, rates = measure_all(cases, o, start + o.seconds, torch)
+    print(f"seconds of {time.monotonic() - start:.0f}: peers {sum(row['peers_s'] for row in rows):.0f}, waiting for tpat "
+          f"{sum(row['waited_s'] for row in rows):.0f}")
     best = max(rates, default=0)
     print(f"\n{rows[0].get('device') if rows else ''}; best copy kernel {best:.0f} GB/s")
     print(f"{'case':44} {'tpat us':>9} {'floor':>6} {'eager':>9} {'compile':>9} {'speed':>6}")
