@@ -79,6 +79,12 @@ $(B)/tests/provider/libcuda.so.1: $(OBJ)/tests/provider/fake_gpu.o $(NEEDS)
 	$(call say,LINK)
 	$(Q)$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $< $(B)/libtpat.a $(LIBS)
 
+# The execution provider with a clock around it.
+$(B)/tests/provider/libtimed_ep.so: tests/provider/timed.c src/provider/provider_abi.h include/tpat/tpat_ort_abi.h $(B)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CC) $(FLAGS) -fvisibility=hidden $(CFLAGS) -shared -o $@ $< -ldl
+
 # The part of the runtime that knows no engine, alone.
 $(B)/tests/rt/core_test: tests/rt/core_test.c $(wildcard rt/core/*.c rt/core/*.h include/tpat/*.h) $(B)/flags
 	@mkdir -p $(@D)

@@ -14,7 +14,7 @@
 #define ORT_OLDEST 16       /* 1.16: the first with creation and computation that return a status */
 #define ORT_PARALLEL_FOR 18 /* the first with parallel_for */
 #define ORT_GRAPHS 23       /* the first with graphs and execution providers of libraries */
-#define ORT_HAS_SHAPE 24    /* the first with has_shape */
+#define ORT_HAS_SHAPE 24    /* the first with has_shape and tensor_extents */
 
 /* Codes of a status. */
 enum { ORT_FAIL = 1, ORT_INVALID_ARGUMENT = 2, ORT_NOT_IMPLEMENTED = 9, ORT_INVALID_GRAPH = 10, ORT_EP_FAIL = 11 };
@@ -184,7 +184,12 @@ struct ort_api {
 	/* 379. *out: the caller's, to release. */
 	struct ort_status *(*session_entries)(const struct ort_session_options *options, struct ort_key_values **out);
 	void *before_has_shape[10];
-	bool (*has_shape)(const struct ort_tensor_info *info); /* 390; from ORT_HAS_SHAPE on */
+	/* From ORT_HAS_SHAPE on. */
+	bool (*has_shape)(const struct ort_tensor_info *info); /* 390 */
+	void *before_tensor_extents[23];
+	/* 414. *dim is the value's own; null: a scalar. */
+	struct ort_status *(*tensor_extents)(const struct ort_value *value, int *type, const int64_t **dim,
+	                                     size_t *rank);
 };
 
 enum { ORT_DEVICE_CPU, ORT_DEVICE_GPU, ORT_DEVICE_NPU };
@@ -236,6 +241,7 @@ ORT_SLOT(node_graph_count, 365);
 ORT_SLOT(const_data, 378);
 ORT_SLOT(session_entries, 379);
 ORT_SLOT(has_shape, 390);
+ORT_SLOT(tensor_extents, 414);
 
 /* Passed to a library: get() returns null for a version that this ONNX Runtime does not know. */
 struct ort_api_base {

@@ -123,6 +123,9 @@ int provider_tensor(Onnx__TensorProto **out, struct onnx_model *m, const struct 
                     const struct ort_value *value, bool borrow, struct err *e);
 /* The element type for ONNX Runtime's number; TYPE_NONE if tpat has no tensors of it. */
 enum type provider_type(int number);
+/* The type and the extents of a tensor, without data. The rank may be too large; then only the first extents are there.
+ */
+int provider_extents(struct tensor *out, const struct provider_host *h, const struct ort_value *value, struct err *e);
 
 /* ---- provider_options.c: the options of a session, as text. */
 struct provider_options {

@@ -13,28 +13,29 @@ enum type provider_type(int number)
 	return number > LAST_SHARED_TYPE || number == TYPE_STRING ? TYPE_NONE : onnx_elem_type(number);
 }
 
+int provider_extents(struct tensor *out, const struct provider_host *h, const struct ort_value *value, struct err *e)
+{
+	const int64_t *dim = NULL;
+	size_t rank = 0;
+	int type = 0;
+	ASK(tensor_extents(value, &type, &dim, &rank));
+	*out = (struct tensor){ .type = provider_type(type), .rank = (int)rank };
+	for (size_t i = 0; i < rank && i < TENSOR_MAX_RANK; i++)
+		out->dim[i] = dim[i];
+	return 0;
+}
+
 int provider_tensor(Onnx__TensorProto **out, struct onnx_model *m, const struct provider_host *h, const char *name,
                     const struct ort_value *value, bool borrow, struct err *e)
 {
-	struct tensor t = { 0 };
-	struct ort_tensor_info *info;
-	size_t rank = 0;
-	int type = 0;
+	struct tensor t;
 	const void *data = NULL;
-	ASK(tensor_info(value, &info));
-	int rc = provider_check(h, h->api->element_type(info, &type), e);
-	if (rc == 0)
-		rc = provider_check(h, h->api->dim_count(info, &rank), e);
-	if (rc == 0 && rank <= TENSOR_MAX_RANK)
-		rc = provider_check(h, h->api->dims(info, t.dim, rank), e);
-	h->api->release_tensor_info(info);
-	TRY(rc);
-	t.type = provider_type(type);
-	t.rank = (int)rank;
-	if (t.type == TYPE_NONE || rank > TENSOR_MAX_RANK) {
+	TRY(provider_extents(&t, h, value, e));
+	if (t.type == TYPE_NONE || t.rank > TENSOR_MAX_RANK) {
 		err_about(e, ERR_TENSOR, name);
 		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" has a type or a rank that tpat lacks.", name);
 	}
+	size_t rank = (size_t)t.rank;
 	int64_t bytes = tensor_bytes(&t);
 	ck(bytes >= 0);
 	ASK(const_data(value, &data));

@@ -230,26 +230,13 @@ static bool shares_memory(const struct provider *p)
 static int check_type(struct run_tensor *out, const struct computing *c, int i, const struct ort_value *value,
                       struct err *e)
 {
-	const struct provider_host *h = &c->f->p->host;
 	const struct graph_value *v = c->f->graph->inputs.at[i];
-	struct ort_tensor_info *info;
-	size_t rank = 0;
-	int type = 0;
-	ASK(tensor_info(value, &info));
-	int rc = provider_check(h, h->api->element_type(info, &type), e);
-	if (rc == 0)
-		rc = provider_check(h, h->api->dim_count(info, &rank), e);
-	out->tensor = (struct tensor){ .type = provider_type(type), .rank = (int)rank };
-	bool fits = out->tensor.type == v->type && (int)rank == v->rank;
-	if (rc == 0 && fits)
-		rc = provider_check(h, h->api->dims(info, out->tensor.dim, rank), e);
-	h->api->release_tensor_info(info);
-	TRY(rc);
-	if (fits)
+	TRY(provider_extents(&out->tensor, &c->f->p->host, value, e));
+	if (out->tensor.type == v->type && out->tensor.rank == v->rank)
 		return 0;
 	err_about(e, ERR_TENSOR, v->name);
 	return err_set(e, ERR_USAGE, "The tensor \"%s\" is %s of rank %d, but the model declares %s of rank %d.",
-	               v->name, type_name(out->tensor.type), (int)rank, type_name(v->type), v->rank);
+	               v->name, type_name(out->tensor.type), out->tensor.rank, type_name(v->type), v->rank);
 }
 
 /* An input where it is, if the device reads it there; else a copy on the host. */

@@ -214,9 +214,9 @@ static bool has_hole(const struct provider_host *h)
 {
 	const struct ort_api *a = h->api;
 	return !a->create_status || !a->get_error_message || !a->release_status || !a->tensor_data || !a->const_data ||
-	       !a->tensor_info || !a->release_tensor_info || !a->tensor_type || !a->element_type || !a->dim_count ||
-	       !a->dims || !a->symbols || !a->release_value || !a->input || !a->output || !a->log || !a->read_attr ||
-	       !a->value_name || !a->value_type || !a->device_type || !a->value_initializer || !a->value_is_output ||
+	       !a->tensor_extents || !a->tensor_type || !a->element_type || !a->dim_count || !a->dims || !a->symbols ||
+	       !a->release_value || !a->input || !a->output || !a->log || !a->read_attr || !a->value_name ||
+	       !a->value_type || !a->device_type || !a->value_initializer || !a->value_is_output ||
 	       !a->value_is_constant || !a->graph_ir_version || !a->graph_opset_count || !a->graph_opsets ||
 	       !a->graph_input_count || !a->graph_inputs || !a->graph_output_count || !a->graph_outputs ||
 	       !a->graph_initializer_count || !a->graph_initializers || !a->graph_node_count || !a->graph_nodes ||
