@@ -9,6 +9,7 @@ static const struct ir_pass ir_passes[] = {
 	{ "merge", ir_pass_merge, false },       /* stages that compute the same become one */
 	{ "gather", ir_pass_gather, true },      /* scatters of whole rows that a map reads become gathers */
 	{ "invert", ir_pass_invert, true },      /* scatters whose updates never collide become maps */
+	{ "unscale", ir_pass_unscale, true },    /* sums of products of quantised numbers become sums of integers */
 	{ "inline", ir_pass_inline, true }, /* maps move into their readers, and after the reductions that feed them */
 	{ "prune", ir_pass_prune, false },  /* unused stages and buffers vanish */
 	{ "place", ir_pass_place, false },  /* outputs that change a few elements of a spare input get its memory */

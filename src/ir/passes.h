@@ -11,6 +11,7 @@ int ir_pass_gather(struct ir_program *p, struct err *e);
  * null; a sum that is no such product stays as it is. */
 struct ir_stage *ir_one_hot_gather(struct ir_program *p, struct ir_stage *s);
 int ir_pass_invert(struct ir_program *p, struct err *e);
+int ir_pass_unscale(struct ir_program *p, struct err *e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
 int ir_pass_prune(struct ir_program *p, struct err *e);
 int ir_pass_place(struct ir_program *p, struct err *e);
