@@ -28,7 +28,7 @@ static int refuse_strings(const struct graph *g, const struct op_def *op, const 
 	        e, "Keep this node outside the engine, or convert the strings to indices before they reach the model.");
 }
 
-static int add_input(struct graph_scope *s, struct graph_value *v, int64_t data_max)
+int graph_add_input(struct graph_scope *s, struct graph_value *v, int64_t data_max)
 {
 	struct ir_program *p = s->program;
 	struct ir_buffer *b;
@@ -68,7 +68,7 @@ int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t 
 		if (v->type == TYPE_STRING && is_listed)
 			TRY(refuse_strings(s->g, n->op, n->proto, v->name, s->err));
 		if (v->type != TYPE_NONE && v->rank >= 0)
-			TRY(add_input(s, v, data_max));
+			TRY(graph_add_input(s, v, data_max));
 		else if (is_listed)
 			return graph_shape_unknown(s->g, v, s->err);
 	}

@@ -130,6 +130,7 @@ const char *graph_node_label(const struct graph *g, int node);
  * at most `data_max` elements get their data. A value of unknown shape gets no buffer: perhaps no lowered body reads
  * it. */
 int graph_add_inputs(struct graph_scope *s, const struct graph_node *n, int64_t data_max);
+int graph_add_input(struct graph_scope *s, struct graph_value *v, int64_t data_max); /* of known shape */
 /* Fails, and says why there is no buffer for this value. */
 int graph_shape_unknown(const struct graph *g, const struct graph_value *v, struct err *e);
 /* Makes the outputs of a node that was lowered in `s` constants, if all its inputs are known. graph_fold_run() computes
@@ -202,6 +203,9 @@ int graph_exchange_read(struct graph *g, struct graph_function_body *body, const
 
 /* Moves shape inputs after the others, and counts them. */
 void graph_region_order(struct graph_region *r);
+/* Adds the folded nodes that dequantise weights of sums of integers (graph_restore.c). They are the only folded nodes
+ * of a region that is not folded. */
+void graph_restore(struct graph *g, struct graph_region *r);
 /* Returns an extent that a size in the region depends on and that no input has, or null. */
 const char *graph_region_missing(const struct graph_region *r);
 

@@ -230,6 +230,7 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 			if (!g->nodes.at[r->nodes.at[i]].folded)
 				r->nodes.at[n++] = r->nodes.at[i];
 		r->nodes.n = n;
+		graph_restore(g, r);
 	}
 	vec_each (i, &r->nodes)
 		in[*i] = true;

@@ -221,10 +221,12 @@ static int make_nodes(struct rewrite *w)
 
 	vec_each (n, &w->g->nodes) {
 		int owner = w->owner[n->index];
-		bool reads = reads_region(n, after);
+		bool reads = reads_region(n, after), restored = n->folded && owner >= 0 && !w->r->at[owner]->folded;
 
 		/* Constants depend on nothing: a plugin may read them even if they were computed from its results. */
 		after[n->index] = !n->folded && (owner >= 0 || reads);
+		if (restored) /* the plugin stands where its first node of other than constants was */
+			continue;
 		if (n->folded && (owner >= 0 || reads)) {
 			TRY(fold_node(w, n));
 		} else if (owner < 0) {

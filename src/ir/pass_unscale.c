@@ -7,12 +7,12 @@
 enum {
 	MOST_SCALES = 8,
 	SEEN_THROUGH = 64, /* maximum cost of a map between a product and the integers */
+	MOST_MAPS = 16,    /* one after the other */
 	DEEPEST = 64,      /* expressions from the product to the integers */
 };
 
 /* Scales that do not vary along the sum, in the model's order, times integers. */
 struct product {
-	struct ir_program *p;
 	const struct ir_stage *s;
 	int scales, integers;
 	expr scale[MOST_SCALES]; /* f32 */
@@ -158,13 +158,26 @@ static bool take(struct product *x, expr e, int depth)
 		}
 		return n > 0;
 	}
-	case IR_LOAD: {
-		const struct ir_stage *s = ir_stage_of(x->p, e->buf);
-		return s && s->kind == IR_MAP && ir_cost(s->value) <= SEEN_THROUGH &&
-		       take(x, ir_bind_axes(x->p->pool, s->value, e->arg), depth + 1);
-	}
 	default: return false;
 	}
+}
+
+/* ---- Sums. */
+
+struct seen {
+	struct ir_program *p;
+	int depth;
+};
+
+/* Replaces loads of maps of anything but bytes by the maps' values. */
+static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	struct seen *x = user;
+	const struct ir_stage *s = e->op == IR_LOAD && !is_byte(e->type) ? ir_stage_of(x->p, e->buf) : NULL;
+	struct seen inner = { x->p, x->depth + 1 };
+	if (!s || s->kind != IR_MAP || ir_cost(s->value) > SEEN_THROUGH || x->depth == MOST_MAPS)
+		return NULL;
+	return ir_copy(pool, ir_bind_axes(pool, s->value, arg), see_through, &inner);
 }
 
 /* True if no sum of the products exceeds an i32. */
@@ -183,10 +196,14 @@ static bool fits(const struct product *x)
 
 static void rewrite(struct ir_program *p, struct ir_stage *s)
 {
-	struct product x = { .p = p, .s = s };
+	struct product x = { .s = s };
+	struct seen seen = { p, 0 };
 	struct ir_pool *pool = p->pool;
-	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->value->type != TYPE_F32 || !take(&x, s->value, 0) ||
-	    x.integers != 2 || !fits(&x))
+	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->value->type != TYPE_F32)
+		return;
+	expr product = ir_copy(pool, s->value, see_through, &seen);
+	if (product->depth > IR_MAX_DEPTH || product->size > IR_MAX_SIZE || !take(&x, product, 0) || x.integers != 2 ||
+	    !fits(&x))
 		return;
 	expr value = ir_binary(IR_MUL, x.integer[0], x.integer[1]), sum = ir_cast(ir_acc(pool, TYPE_I32), TYPE_F32);
 	for (int i = 0; i < x.wheres; i++)

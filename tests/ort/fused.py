@@ -313,7 +313,8 @@ def quantized_conv(g):
     t = g.pick("activations", U8, I8)
     low, zero = (0, 128) if t == U8 else (-128, 0)
     x, a = g.input([1, c, h, w], t, rng.integers(low, low + 256, [1, c, h, w]))
-    k, b = g.input([o, c, 3, 3], I8, rng.integers(-127, 128, [o, c, 3, 3]))
+    b = rng.integers(-127, 128, [o, c, 3, 3])
+    k = g.constant(b, I8) if g.pick("weights", "input", "constant") == "constant" else g.input([o, c, 3, 3], I8, b)[0]
     each = g.pick("weights' scale", "one", "each") == "each"
     scale = 2.0**-rng.integers(6, 9, [o]) if each else np.array(2.0**-7)
     a = (a.astype(np.float64) - zero) / 32

@@ -43,10 +43,10 @@ static const char *centred(struct draw *d, const char *at, const char *zero)
 	}
 }
 
-/* The same times a scale: of the whole tensor, or of the index `own`. */
-static const char *dequantized(struct draw *d, const char *name, const char *index, const char *own)
+/* The same times a scale: of the whole tensor, or of the index `own`. `of`: the tensor `name`, or a copy of it. */
+static const char *dequantized(struct draw *d, const char *of, const char *name, const char *index, const char *own)
 {
-	const char *at = arena_printf(d->a, "%s[%s]", name, index);
+	const char *at = arena_printf(d->a, "%s[%s]", of, index);
 	const char *x = centred(d, at, arena_printf(d->a, "zero_%s[]", name));
 	switch (pick(d, 5)) {
 	case 0: return x;
@@ -63,12 +63,20 @@ static const char *operand(struct draw *d, struct str *maps, int side, bool left
 	const char *name = side ? "weight" : "x", *axis = side ? "j" : "i";
 	const char *index = arena_printf(d->a, left ? "%s, r" : "r, %s", axis);
 	const char *condition = one_of(d, "", "r < 20", "3 <= r");
-	if (pick(d, 2)) {
-		const char *value = dequantized(d, name, left ? "i, j" : "j, i", "i");
+	static const char *const shape[2][2] = { { "24,5", "5,24" }, { "24,7", "7,24" } };
+	int how = pick(d, 3);
+	const char *own = left ? "i, j" : "j, i";
+	if (how) {
+		const char *of = name;
+		if (how == 2) { /* a cast of its own */
+			of = arena_printf(d->a, "%s_cast", name);
+			str_printf(maps, "  %s: f32[%s] = map (i, j) f32(%s[i, j])\n", of, shape[side][left], name);
+		}
+		const char *value = dequantized(d, of, name, own, "i");
 		str_printf(maps, "  %s_real: f32[%d,%d] = map (i, j) %s\n", name, side ? COLUMNS : ROWS, DEPTH, value);
 		index = arena_printf(d->a, "%s_real[%s, r]", name, axis);
 	} else {
-		index = dequantized(d, name, index, axis);
+		index = dequantized(d, name, name, index, axis);
 	}
 	return *condition ? arena_printf(d->a, "select(%s, %s, 0.0)", condition, index)
 	                  : arena_printf(d->a, "(%s)", index);

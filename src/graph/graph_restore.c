@@ -1,0 +1,138 @@
+/* Constant weights that a model dequantises are folded to floats. A region takes the nodes that dequantise them back in
+ * where its product then is a sum of integers (pass unscale): it reads bytes, and needs no copy of four times the size.
+ * Whether it is one, the product's own program tells, with the nodes around it lowered in front of it. */
+#include "graph/graph_internal.h"
+
+#include <stdlib.h>
+
+enum { MOST = 16 /* nodes between a product and its quantised operands */ };
+
+/* A product, and the maps of floats that it reads through; ascending. */
+struct product {
+	struct graph *g;
+	const bool *in; /* the region's nodes */
+	int n, node[MOST + 1];
+	bool any; /* one of them is a node of constants */
+};
+
+static bool is_real(enum type t)
+{
+	return t == TYPE_F16 || t == TYPE_BF16 || t == TYPE_F32;
+}
+
+static bool has(const struct product *p, int node)
+{
+	for (int i = 0; i < p->n; i++)
+		if (p->node[i] == node)
+			return true;
+	return false;
+}
+
+/* True if v is a float that a map computes, of a large constant or in the region. */
+static bool reads_through(const struct product *p, const struct graph_value *v)
+{
+	if (v->producer < 0 || !is_real(v->type))
+		return false;
+	const struct graph_node *n = &p->g->nodes.at[v->producer];
+	if (!n->known || n->work != GRAPH_MAPS || n->bodies.n || n->proto->n_output != 1)
+		return false;
+	if (!n->folded)
+		return p->in[n->index];
+	return !graph_is_small(v) && v->consumers.n == 1 && !v->is_output && !v->captured;
+}
+
+static bool take(struct product *p, int node)
+{
+	const struct graph_node *n = &p->g->nodes.at[node];
+
+	if (p->n > MOST)
+		return false;
+	p->node[p->n++] = node;
+	p->any |= n->folded;
+	vec_each (v, &n->reads)
+		if (reads_through(p, *v) && !has(p, (*v)->producer) && !take(p, (*v)->producer))
+			return false;
+	return true;
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* A small constant's value is known to the program, as in a region's. */
+static int read_value(struct graph_scope *s, struct graph_value *v)
+{
+	const struct tensor *t;
+
+	if (v->type == TYPE_NONE || v->rank < 0)
+		return 0;
+	if (!graph_is_small(v))
+		return graph_add_input(s, v, GRAPH_DATA_MAX);
+	TRY(graph_constant(&t, s->g, v, s->err));
+	map_put(&s->buffers, v->name, graph_constant_buffer(s->program, v->name, t));
+	return 0;
+}
+
+static int lower_all(struct graph_scope *s, const struct product *p)
+{
+	const struct graph_node *last = &p->g->nodes.at[p->node[p->n - 1]];
+
+	for (int i = 0; i < p->n; i++) {
+		const struct graph_node *n = &p->g->nodes.at[p->node[i]];
+
+		vec_each (v, &n->reads)
+			if (!map_get(&s->buffers, (*v)->name))
+				TRY(read_value(s, *v));
+		TRY(graph_lower(s, n->proto, n->label));
+	}
+	for (size_t k = 0; k < last->proto->n_output; k++) {
+		struct ir_buffer *b = map_get(&s->buffers, last->proto->output[k]);
+
+		if (!b || b->role != IR_TEMP)
+			continue;
+		b->role = IR_OUTPUT;
+		vec_push(s->program->arena, &s->program->outputs, b);
+	}
+	return ir_optimise(s->program, NULL, NULL, s->err);
+}
+
+/* True if the product becomes a sum of integers. */
+static bool sums_integers(const struct product *p)
+{
+	struct arena *scratch = arena_new();
+	struct ir_program *program = ir_program_new(scratch, "product");
+	struct err ignored = { 0 };
+	struct graph_scope s = graph_scope_new(p->g, program, &ignored);
+	bool integers = false, fine = lower_all(&s, p) == 0;
+
+	vec_each (stage, &program->stages)
+		integers |= (*stage)->kind == IR_REDUCE && (*stage)->value->type == TYPE_I32;
+	arena_free(scratch);
+	return fine && integers;
+}
+
+void graph_restore(struct graph *g, struct graph_region *r)
+{
+	struct arena *scratch = arena_new();
+	bool *in = NEWN(scratch, bool, g->nodes.n + 1);
+	int nodes = r->nodes.n;
+
+	vec_each (i, &r->nodes)
+		in[*i] = true;
+	for (int i = 0; i < nodes; i++) {
+		const struct graph_node *n = &g->nodes.at[r->nodes.at[i]];
+		struct product p = { .g = g, .in = in };
+
+		if (n->work != GRAPH_PRODUCT || n->bodies.n || !take(&p, n->index) || !p.any)
+			continue;
+		qsort(p.node, (size_t)p.n, sizeof p.node[0], compare_ints);
+		if (!sums_integers(&p))
+			continue;
+		for (int k = 0; k < p.n; k++)
+			if (g->nodes.at[p.node[k]].folded)
+				vec_push(g->arena, &r->nodes, p.node[k]);
+	}
+	qsort(r->nodes.at, (size_t)r->nodes.n, sizeof r->nodes.at[0], compare_ints);
+	arena_free(scratch);
+}
