@@ -178,6 +178,16 @@ template <int LANES = 32, class T, class Op> TPAT_FN T warp_reduce(T v, Op op)
 	return v;
 }
 
+/* The same for N values: their shuffles overlap. */
+template <int LANES, class T, int N, class Op> TPAT_FN void warp_reduce_each(T (&v)[N], Op op)
+{
+#pragma unroll
+	for (int lane = LANES / 2; lane > 0; lane >>= 1)
+#pragma unroll
+		for (int i = 0; i < N; i++)
+			v[i] = op(v[i], shuffle_xor(v[i], lane));
+}
+
 template <int LANES = 32, class T> TPAT_FN T warp_sum(T v) { return warp_reduce<LANES>(v, op_sum()); }
 template <int LANES = 32, class T> TPAT_FN T warp_prod(T v) { return warp_reduce<LANES>(v, op_prod()); }
 template <int LANES = 32, class T> TPAT_FN T warp_max(T v) { return warp_reduce<LANES>(v, op_max()); }

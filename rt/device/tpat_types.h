@@ -522,6 +522,14 @@ TPAT_ROUGH(rough_log2, "lg2.approx.ftz.f32", log2f(x))
 TPAT_ROUGH(rough_reciprocal, "rcp.approx.ftz.f32", 1.0f / x)
 #undef TPAT_ROUGH
 
+/* 1 / x for x of at least 2^-126, or NaN: no slow path diverges, so that several overlap. Correctly rounded; below
+ * 2^-126 within one unit in the last place. */
+TPAT_FN float reciprocal(float x)
+{
+	const float y = rough_reciprocal(x), denormal = 0.25f * rough_reciprocal(0.25f * x);
+	return x > 0x1p126f ? denormal : fmaf(fmaf(-x, y, 1.0f), y, y);
+}
+
 /* For f16, rounded once. */
 #if TPAT_ARCH
 #define TPAT_HALF(name, instruction, operator) \

@@ -204,6 +204,20 @@ static void print_head(struct gen_text *g, const struct ir_program *p)
 	print_parameters(g, "", p, k->early);
 }
 
+/* True if statements of the block access several elements of the array at once. */
+static bool has_vectors(const struct ir_block *b, const struct ir_buffer *array)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		bool vector = s->kind == IR_LOAD_VECTOR || s->kind == IR_STORE_VECTOR;
+		if (vector && s->vector.buf == array && s->vector.width > 1)
+			return true;
+		if (ir_stmt_body(s) && has_vectors(ir_stmt_body(s), array))
+			return true;
+	}
+	return false;
+}
+
 static void print_shared(struct gen_text *g)
 {
 	const struct ir_kernel *k = g->kernel;
@@ -215,7 +229,9 @@ static void print_shared(struct gen_text *g)
 	vec_each (b, &k->shared) {
 		const char *type = gen_type(g, (*b)->type), *name = gen_buffer(g, *b);
 		if (!k->shared_bytes)
-			str_printf(out, "\t__shared__ %s %s[%lld];\n", type, name, (long long)(*b)->dim[0]->i);
+			str_printf(out, "\t__shared__ %s%s %s[%lld];\n",
+			           has_vectors(&k->body, *b) ? "__align__(16) " : "", type, name,
+			           (long long)(*b)->dim[0]->i);
 		else if (!first)
 			str_printf(out, "\t%s *const %s = (%s *)%s;\n", type, name, type, memory);
 		else

@@ -56,6 +56,8 @@ static void print_reducer(struct gen_text *g, const struct ir_lanes *s)
 		           IR_OF(IR_NUMBER(s->columns), IR_NUMBER(s->lanes)));
 	else if (s->lanes > WARP)
 		gen_called(g, &device_block_reduce, IR_OF(IR_NUMBER(s->lanes)));
+	else if (s->items)
+		gen_called(g, &device_warp_reduce_each, IR_OF(IR_NUMBER(s->lanes)));
 	else
 		gen_called(g, &device_warp_reduce, s->lanes < WARP ? IR_OF(IR_NUMBER(s->lanes)) : IR_OF_NOTHING);
 }
@@ -64,7 +66,7 @@ void gen_combine(struct gen_text *g, const struct ir_lanes *s)
 {
 	const char *name = gen_name(g, s->var), *index = s->index ? gen_name(g, s->index) : NULL;
 	const char *across = s->across ? gen_name(g, s->across) : gen_own(g, "across");
-	ck(!s->items || s->columns || s->apart);
+	ck(!s->items || s->columns || s->lanes <= WARP);
 	if (exchanged(s)) {
 		gen_begin(g, "__shared__ ");
 		print_element(g, s);

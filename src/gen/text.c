@@ -156,6 +156,24 @@ static bool same_divisor(const struct gen_text *g, expr e)
 	return turns >= MANY;
 }
 
+/* The least value that an f32 sum of nonnegative terms has, if it is a number; -1: something else. */
+static double least_of(expr e)
+{
+	if (e->op == IR_CONST_FLOAT)
+		return e->f >= 0 ? e->f : -1;
+	if (e->op != IR_ADD)
+		return e->op == IR_EXP || e->op == IR_ABS || e->op == IR_SQRT ? 0 : -1;
+	double a = least_of(e->arg[0]), b = least_of(e->arg[1]);
+	return a < 0 || b < 0 ? -1 : a + b;
+}
+
+/* True for 1 / x with x of at least 2^-126, as in a logistic function: reciprocal() in tpat_types.h. */
+static bool reciprocal(const struct gen_text *g, expr e)
+{
+	return g->target->forms && e->op == IR_DIV && e->type == TYPE_F32 && e->arg[0]->op == IR_CONST_FLOAT &&
+	       e->arg[0]->f == 1 && e->arg[1]->op == IR_ADD && least_of(e->arg[1]) >= 0x1p-126;
+}
+
 /* True for divisions in a gen_coarse kernel, except by powers of two, where compilers multiply. */
 static bool coarse_division(const struct gen_text *g, expr e)
 {
@@ -222,6 +240,8 @@ static void print_division(struct gen_text *g, expr e)
 		call_for(g, FN_ROUGH_RECIPROCAL, e->type, &e->arg[1]);
 	} else if (coarse_division(g, e)) {
 		call_of(g, same_divisor(g, e) ? FN_COARSE_QUOTIENT : FN_COARSE_DIVISION, e);
+	} else if (reciprocal(g, e)) {
+		call_for(g, FN_RECIPROCAL, e->type, &e->arg[1]);
 	} else if (same_divisor(g, e)) {
 		call_of(g, FN_QUOTIENT, e);
 	} else if (type_is_float(e->type) && divide) {
@@ -248,7 +268,8 @@ static int division_precedence(const struct gen_text *g, expr e)
 		return precedence(e);
 	if (inverted_divisor(g, e))
 		return ir_nonnegative(e->arg[0]) ? PREC_MUL : PREC_ATOM;
-	bool infix_form = type_is_float(e->type) ? e->op == IR_DIV && !same_divisor(g, e) : gen_plain_division(e);
+	bool infix_form = type_is_float(e->type) ? e->op == IR_DIV && !same_divisor(g, e) && !reciprocal(g, e)
+	                                         : gen_plain_division(e);
 	return infix_form ? PREC_MUL : PREC_ATOM;
 }
 

@@ -135,7 +135,8 @@ struct ir_sync {
 };
 
 /* var = combine of var over `lanes` neighbouring threads, or over `lanes` threads of a block that are `columns` apart.
- * For arg reductions `index` is the index. With `items`, var is an array and each of its `items` elements is combined.
+ * For arg reductions `index` is the index. With `items`, var is an array and each of its `items` elements is combined,
+ * over the lanes of a warp or over columns.
  * apart: over a warp; of `items` elements, lane l gets the element number l modulo the next power of two, in var[0].
  * across: the shared memory to use, or null if no other statement uses any. */
 struct ir_lanes {

@@ -377,14 +377,15 @@ static int64_t power(int64_t base, int64_t exponent)
 }
 
 /* quotient() equals C's division bit by bit, including signs of zeros, except for dividends whose remainder underflows:
- * there within one unit in the last place. The erf functions have the errors that their comments state. */
+ * there within one unit in the last place; so does reciprocal() from 2^-126 on. The erf functions have the errors that
+ * their comments state. */
 static void test_float_functions(void)
 {
 	static const float special[] = { 0,      -0.0f,      1,         -3,    INFINITY,      -INFINITY,      NAN,
 		                         1e-45f, -1e-40f,    0x1p-126f, 3e38f, -3e38f,        0x1p-110f,      0x1p110f,
 		                         768,    1.4140625f, 0.05f,     255,   0x1.fffffep0f, 0x1.fffffep127f };
 	enum { S = sizeof special / sizeof *special, N = 40000 };
-	float *a = NEWN(arena, float, N), *b = NEWN(arena, float, N), *y = NEWN(arena, float, 4 * N);
+	float *a = NEWN(arena, float, N), *b = NEWN(arena, float, N), *y = NEWN(arena, float, 5 * N);
 	for (int i = 0; i < N; i++) {
 		uint32_t u = (uint32_t)random_bits(), w = (uint32_t)random_bits();
 		memcpy(&a[i], &u, sizeof u);
@@ -400,7 +401,7 @@ static void test_float_functions(void)
 	}
 	struct buffer buffers[] = { { "a", a, 4 * N, false, false },
 		                    { "b", b, 4 * N, false, false },
-		                    { "y", y, 16 * N, true, false } };
+		                    { "y", y, 20 * N, true, false } };
 	call(0, "float_functions", (N + 255) / 256, 256, buffers, 3, N);
 	int wrong = 0;
 	for (int i = 0; i < N; i++) {
@@ -411,6 +412,9 @@ static void test_float_functions(void)
 		double ulp = fabs(q) < 0x1p-126f ? 0x1p-149 : fabs(q) * 0x1p-23;
 		bool tiny = exponent < -36 || exponent - power < -120;
 		wrong += !same(y[i], q) && !(tiny && fabs((double)y[i] - q) <= ulp && isfinite(q));
+		float r = 1 / fabsf(b[i]);
+		if (!(fabsf(b[i]) < 0x1p-126f))
+			wrong += !same(y[4 * N + i], r) && !(r < 0x1p-126f && fabsf(y[4 * N + i] - r) <= 0x1p-149f);
 		double c = erfc(-(double)x), least = x >= -1 ? 5e-7 : x >= -4 ? 2e-6 : 1e-5;
 		if (isnan(x))
 			wrong += !isnan(y[N + i]) + !isnan(y[2 * N + i]);
@@ -568,6 +572,22 @@ static void test_apart(void)
 	CHECK_INT(wrong, 0);
 }
 
+/* Each lane gets its four lanes' sum of each value. */
+static void test_each(void)
+{
+	int x[32], y[160], wrong = 0;
+	struct buffer b[] = { { "x", x, sizeof x, false, false }, { "y", y, sizeof y, true, false } };
+	for (int i = 0; i < 32; i++)
+		x[i] = i * i - 100;
+	call(0, "reduce_each", 1, 32, b, 2, 0);
+	for (int i = 0; i < 5; i++)
+		for (int lane = 0; lane < 32; lane++) {
+			const int *four = x + lane / 4 * 4;
+			wrong += y[32 * i + lane] != (four[0] + four[1] + four[2] + four[3]) * (i + 1);
+		}
+	CHECK_INT(wrong, 0);
+}
+
 /* Blocks that wait for each other's numbers, for several turns. */
 static void test_words(void)
 {
@@ -601,6 +621,7 @@ int main(int argc, char **argv)
 	test_atomics();
 	open_kernels("reduce.cu", NULL);
 	test_apart();
+	test_each();
 	test_words();
 	test_odd_block();
 	test_tiles();

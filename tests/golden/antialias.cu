@@ -15,7 +15,7 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
-	__shared__ float made[2048];
+	__shared__ __align__(16) float made[2048];
 	wait_for_last_kernel();
 	const int strip = block;
 	const int k = strip % 56;
@@ -119,7 +119,7 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;
-	__shared__ float made[2048];
+	__shared__ __align__(16) float made[2048];
 	wait_for_last_kernel();
 	const i64 strip = block;
 	const i64 k = strip % 56;

@@ -149,8 +149,8 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int element_2 = thread;
 			const int unit_2 = first_unit + element_2;
 			const float tmp0 = c_own[element_2];
-			const float next_c_here = next_c_early[0] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]) : tmp0;
-			const float next_h_here = next_h_early[0] ? 1.0f / (1.0f + expf(-gates_own[element_2 + 64])) * tanhf(next_c_here) : h_own[element_2];
+			const float next_c_here = next_c_early[0] ? reciprocal(1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + reciprocal(1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]) : tmp0;
+			const float next_h_here = next_h_early[0] ? reciprocal(1.0f + expf(-gates_own[element_2 + 64])) * tanhf(next_c_here) : h_own[element_2];
 			const f16 half_h_here = to_f16(next_h_here);
 			y[group * 128 + turn * B * 128 + unit_2] = half_h_here;
 			c_own[element_2] = next_c_here;
@@ -325,8 +325,8 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 				const int unit = first_unit + in_row;
 				const int row = first_row + own_row;
 				const float tmp0 = c_own[own_row * 32 + in_row];
-				const float next_c_here = next_c_early[0] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]) : tmp0;
-				const float next_h_here = next_h_early[0] ? 1.0f / (1.0f + expf(-gates_own[own_row * 128 + in_row + 32])) * tanhf(next_c_here) : h_own[own_row * 32 + in_row];
+				const float next_c_here = next_c_early[0] ? reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]) : tmp0;
+				const float next_h_here = next_h_early[0] ? reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 32])) * tanhf(next_c_here) : h_own[own_row * 32 + in_row];
 				const f16 half_h_here = to_f16(next_h_here);
 				y[turn * B * 128 + unit + row * 128] = half_h_here;
 				c_own[own_row * 32 + in_row] = next_c_here;
@@ -408,9 +408,9 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 		if (thread < 128) {
 			const int element = thread;
 			const float tmp0 = c_shared[element];
-			const float next_c_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 256])) * tmp0 + 1.0f / (1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
+			const float next_c_here = turn < lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
 			c_shared[element] = next_c_here;
-			const float next_h_here = turn < lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
+			const float next_h_here = turn < lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
 			y[row * 128 + turn * B * 128 + element] = to_f16(next_h_here);
 		}
@@ -493,9 +493,9 @@ void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *
 		if (thread < 128) {
 			const i64 element = thread;
 			const float tmp0 = c_shared[element];
-			const float next_c_here = turn < (i64)lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 256])) * tmp0 + 1.0f / (1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
+			const float next_c_here = turn < (i64)lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
 			c_shared[element] = next_c_here;
-			const float next_h_here = turn < (i64)lens[row] ? 1.0f / (1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
+			const float next_h_here = turn < (i64)lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
 			y[row * 128 + turn * B * 128 + element] = to_f16(next_h_here);
 		}

@@ -64,6 +64,14 @@ struct grid_shape {
 
 /* Divides a loop into units. Returns null, and *why as a clause, if that is impossible. */
 const struct grid_loop *grid_find(struct ir_program *p, const struct ir_stage *s, const char **why);
+/* True if the loop makes the buffer. */
+static inline bool grid_inside(const struct grid_loop *g, const struct ir_buffer *b)
+{
+	return b->id < g->buffers && g->copies[b->id];
+}
+/* Where a stage that makes `out` reads such a buffer: at the element itself, at its unit, or elsewhere. */
+enum grid_where { GRID_AT_OTHER, GRID_AT_UNIT, GRID_AT_ELEMENT };
+enum grid_where grid_where(const struct grid_loop *g, const struct ir_buffer *out, expr load);
 /* Position of the indices in their row of b. */
 expr grid_place(struct ir_program *p, int lead, const struct ir_buffer *b, const expr *index);
 /* Writes out's axes lead ... from the position in a row. */
@@ -83,6 +91,9 @@ int grid_steps(const struct grid_loop *g, const struct grid_item *item);
  * registers can keep them. Writes at most `most` to `out` and returns their number. */
 int grid_constants(const struct grid_loop *g, const struct grid_item *item, const struct grid_shape *s, expr *out,
                    int most);
+/* Finds the largest subexpressions that load from memory and depend on no result of the loop, and that can be computed
+ * for every element in every turn. Writes at most `most` to `out` and returns their number. */
+int grid_early_parts(const struct grid_loop *g, expr value, expr *out, int most);
 /* Number of words that a thread reads from a published buffer. */
 int grid_taken(const struct grid_loop *g, const struct grid_shape *s, const struct ir_buffer *b);
 /* grid_registers: registers of a thread for kept constants, accumulators and words read. grid_shared_bytes: shared

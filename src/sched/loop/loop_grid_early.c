@@ -9,10 +9,10 @@
 struct early {
 	const struct grid_loop *g;
 	bool fits, loads;
-	int entry;
 	const bool *sure;
 	bool *seen;
-	struct grid_item_held *h;
+	expr *out;
+	int n, most;
 };
 
 /* True if the load is of an element that exists, also where its value is not used. */
@@ -33,34 +33,44 @@ static void must_be_early(void *user, expr e)
 	struct early *x = user;
 	x->loads |= e->op == IR_LOAD;
 	if (e->op == IR_LOAD)
-		x->fits &= e->buf->id >= x->g->buffers || !x->g->copies[e->buf->id];
+		x->fits &= !grid_inside(x->g, e->buf);
 	x->fits &= e->op != IR_ACC;
 }
 
 static void find_early(struct early *x, expr e)
 {
-	if (x->seen[e->id] || x->h->earlies == MOST_HELD)
+	if (x->seen[e->id] || x->n == x->most)
 		return;
 	x->seen[e->id] = true;
 	x->fits = x->sure[e->id] || always_exists(e);
 	x->loads = false;
 	ir_walk(e, must_be_early, x);
 	if (x->fits && x->loads) {
-		x->h->early[x->h->earlies++] = (struct grid_held){ .what = e, .entry = x->entry };
+		x->out[x->n++] = e;
 		return;
 	}
 	for (int i = 0; i < e->n; i++)
 		find_early(x, e->arg[i]);
 }
 
-/* Fills in what of an entry's value, or of what follows its sum, is read early. */
-static void find_earlies(const struct grid_emitter *m, expr value, int entry, struct grid_item_held *h)
+int grid_early_parts(const struct grid_loop *g, expr value, expr *out, int most)
 {
 	struct arena *scratch = arena_new();
 	bool *sure = NEWN(scratch, bool, value->id + 1), *seen = NEWN(scratch, bool, value->id + 1);
+	struct early x = { .g = g, .sure = sure, .seen = seen, .out = out, .most = most };
 	ir_mark_unconditional(value, sure);
-	find_early(&(struct early){ .g = m->g, .entry = entry, .sure = sure, .seen = seen, .h = h }, value);
+	find_early(&x, value);
 	arena_free(scratch);
+	return x.n;
+}
+
+/* Fills in what of an entry's value, or of what follows its sum, is read early. */
+static void find_earlies(const struct grid_emitter *m, expr value, int entry, struct grid_item_held *h)
+{
+	expr what[MOST_HELD];
+	int n = grid_early_parts(m->g, value, what, MOST_HELD - h->earlies);
+	for (int i = 0; i < n; i++)
+		h->early[h->earlies++] = (struct grid_held){ .what = what[i], .entry = entry };
 }
 
 static void make_early_arrays(struct grid_emitter *m, struct ir_block *b, const struct grid_item *item,

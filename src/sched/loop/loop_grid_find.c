@@ -45,15 +45,7 @@ expr grid_outer(const struct grid_loop *g)
 
 /* ---- Loads of the loop's own buffers. */
 
-static bool is_inside(const struct grid_loop *g, const struct ir_buffer *b)
-{
-	return b->id < g->buffers && g->copies[b->id];
-}
-
-enum { AT_OTHER, AT_UNIT, AT_ELEMENT };
-
-/* The place at which a stage that makes `out` reads: at the element itself, at its unit, or elsewhere. */
-static int where_of(const struct grid_loop *g, const struct ir_buffer *out, expr load)
+enum grid_where grid_where(const struct grid_loop *g, const struct ir_buffer *out, expr load)
 {
 	struct ir_program *p = g->p;
 	struct ir_pool *pool = p->pool;
@@ -69,14 +61,14 @@ static int where_of(const struct grid_loop *g, const struct ir_buffer *out, expr
 	for (int k = 0; k < load->buf->rank; k++)
 		index[k] = ir_bind_axes(pool, load->arg[k], axis);
 	expr at = grid_place(p, g->lead, load->buf, index);
-	return at == place ? AT_ELEMENT : ir_binary(IR_MOD, at, units) == unit ? AT_UNIT : AT_OTHER;
+	return at == place ? GRID_AT_ELEMENT : ir_binary(IR_MOD, at, units) == unit ? GRID_AT_UNIT : GRID_AT_OTHER;
 }
 
 /* The loads of an expression, or of a stage, by what they read. */
 struct visit {
 	const struct grid_loop *g;
 	const struct ir_buffer *out, *of; /* of: only loads of this buffer; may be null */
-	unsigned seen;                    /* 1 << AT_... */
+	unsigned seen;                    /* 1 << GRID_AT_... */
 	void (*fn)(void *user, expr load, int where);
 	void *user;
 };
@@ -84,9 +76,9 @@ struct visit {
 static void visit_load(void *user, expr load)
 {
 	struct visit *v = user;
-	if (!is_inside(v->g, load->buf) || (v->of && load->buf != v->of))
+	if (!grid_inside(v->g, load->buf) || (v->of && load->buf != v->of))
 		return;
-	int where = where_of(v->g, v->out, load);
+	int where = grid_where(v->g, v->out, load);
 	if (v->fn)
 		v->fn(v->user, load, where);
 	v->seen |= 1u << where;
@@ -174,12 +166,12 @@ static const char *unfit_access(const struct grid_loop *g)
 	bool inside = loads_inside(g, g->s->where);
 	vec_each (c, &loop->carries) {
 		inside |= loads_inside(g, c->init);
-		if (!is_inside(g, c->next))
+		if (!grid_inside(g, c->next))
 			return "a state's next value is not made in its body";
 	}
 	vec_each (c, &loop->collects) {
 		inside |= loads_inside(g, c->at);
-		if (!is_inside(g, c->from))
+		if (!grid_inside(g, c->from))
 			return "what it collects is not made in its body";
 	}
 	return inside ? "its condition, or where it collects, depends on its results" : NULL;
@@ -188,7 +180,7 @@ static const char *unfit_access(const struct grid_loop *g)
 static void note_published(void *user, expr load, int where)
 {
 	struct grid_loop *g = user;
-	g->published[load->buf->id] |= where == AT_OTHER;
+	g->published[load->buf->id] |= where == GRID_AT_OTHER;
 }
 
 static const char *find_published(struct grid_loop *g)
@@ -230,7 +222,7 @@ static bool joins(const struct grid_loop *g, const struct grid_item *item, const
 	vec_each (e, &item->entries) {
 		struct visit v = { .g = g, .of = e->stage->out };
 		visit_loads(&v, s);
-		if (e->makes && v.seen & ~(1u << AT_ELEMENT))
+		if (e->makes && v.seen & ~(1u << GRID_AT_ELEMENT))
 			return false;
 	}
 	return true;
@@ -286,7 +278,7 @@ static bool can_carry(const struct grid_loop *g, const struct grid_item *item, c
 		struct visit all = { .g = g, .of = c->state }, sum = { .g = g, .out = e->stage->out, .of = c->state };
 		visit_loads(&all, e->stage);
 		loop_each_load(item->reduces ? e->stage->value : NULL, visit_load, &sum);
-		if (all.seen & 1u << AT_UNIT || sum.seen & ~(1u << AT_OTHER))
+		if (all.seen & 1u << GRID_AT_UNIT || sum.seen & ~(1u << GRID_AT_OTHER))
 			return false;
 	}
 	return true;
@@ -339,7 +331,7 @@ static void note_need(void *user, expr load, int where)
 	int id = load->buf->id;
 	if (makes(n->item, n->entry, load->buf))
 		return;
-	if (where != AT_OTHER) {
+	if (where != GRID_AT_OTHER) {
 		n->g->kept[id] = true;
 		return;
 	}
@@ -376,7 +368,7 @@ static void touch_load(void *user, expr load, int where)
 {
 	struct arrays *a = user;
 	int id = load->buf->id;
-	if (where == AT_OTHER)
+	if (where == GRID_AT_OTHER)
 		a->all[id] |= READ;
 	else if (!makes(a->item, a->entry, load->buf))
 		a->own[id] |= READ;

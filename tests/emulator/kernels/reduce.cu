@@ -75,6 +75,7 @@ extern "C" __global__ void float_functions(const float *a, const float *b, float
 	y[n + i] = one_plus_erf(a[i]);
 	y[2 * n + i] = erf_to_16(a[i]);
 	y[3 * n + i] = gelu(a[i]);
+	y[4 * n + i] = reciprocal(fabsf(b[i]));
 }
 
 // The threads of one block take tile number n; those before it have been shown by whoever made `state`.
@@ -105,6 +106,17 @@ extern "C" __global__ void reduce_apart(const int *x, int *y)
 	apart<5>(x, y + 32);
 	apart<16>(x, y + 64);
 	apart<32>(x, y + 96);
+}
+
+// Four lanes add up each of five numbers.
+extern "C" __global__ void reduce_each(const int *x, int *y)
+{
+	int v[5];
+	for (int i = 0; i < 5; i++)
+		v[i] = x[threadIdx.x] * (i + 1);
+	warp_reduce_each<4>(v, op_sum());
+	for (int i = 0; i < 5; i++)
+		y[32 * i + threadIdx.x] = v[i];
 }
 
 // In each turn a block takes its own number and the next block's.
