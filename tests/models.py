@@ -421,6 +421,14 @@ def odd_names():
     return model(nodes, [info("größe:0", ["batch size", 4])], [info("y", ["batch size", 4])])
 
 
+def three_inputs():
+    """Three inputs; the name of one reads like a shape of the others."""
+    names = ["x", "y", "x:2x4,y"]
+    nodes = [helper.make_node("Softmax", [name], [out], name=f"soft_{out}") for name, out in zip(names, "abc")]
+    inputs = [info(name, [extent, 4]) for name, extent in zip(names, "NMK")]
+    return model(nodes, inputs, [info(out, [extent, 4]) for out, extent in zip("abc", "NMK")])
+
+
 def neck():
     """Two levels of a feature pyramid: the enlarged lower one is joined with the upper one. Their extents agree for some
     images."""
@@ -507,6 +515,7 @@ write("necks_at_224.onnx", necks(28))
 write("words.onnx", words())
 write("control_names.onnx", control_names())
 write("odd_names.onnx", odd_names())
+write("three_inputs.onnx", three_inputs())
 write("reserved_names.onnx", reserved_names())
 write("narrow.onnx", narrow())
 write("plain.onnx", plain())

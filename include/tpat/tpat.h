@@ -139,7 +139,7 @@ struct tpat_list {
 struct tpat_list_options {
 	int version;               /* TPAT_LIST_VERSION */
 	const char *model;         /* path */
-	struct tpat_strings shape; /* "x:1x3xHxW": an input's extents */
+	struct tpat_strings shape; /* "x:1x3xHxW": an input's extents; "x:1x3,y:1x8": of several inputs */
 	struct tpat_strings value; /* "sr=16000", "axes=1,2": inputs to make constant, in their own types */
 	struct tpat_strings why;   /* nodes (name, "#12", an output's name) whose schedules to explain */
 	const char *gpu;           /* target GPU of `why`: "H100 SXM", "native"; null: H100 SXM */

@@ -52,6 +52,11 @@ struct cli_option {
 /* The placeholder of --tensorrt. */
 #define CLI_VERSION "VERSION|8.5 8.6 9.3 10.3 10.13 11.5 rtx"
 
+/* The help of --shape, for inputs of a model. */
+#define CLI_SHAPE \
+	"shape of a model input: numbers, or names of dynamic dimensions; of\n" \
+	"several inputs: x:1x3,y:1x8"
+
 /* Table rows that select nodes, for library options with these fields. */
 /* clang-format off */
 #define CLI_CHOICE(o) \
@@ -87,15 +92,15 @@ struct cli_option {
 	{ "engine-report", 0, CLI_TEXT, &(o).engine_report, "LOG", \
 	  "a log of trtexec, of the ONNX parser, or of polygraphy inspect\n" \
 	  "capability: --auto also selects nodes that TensorRT refuses there" }, \
-	{ "shape", 's', CLI_LIST, &(o).shape, "IN:1x3xHxW", "shape of a model input" }, \
+	{ "shape", 's', CLI_LIST, &(o).shape, "IN:1x3xHxW", CLI_SHAPE }, \
 	{ "value", 0, CLI_LIST, &(o).value, "IN=16000", \
 	  "make a model input a constant: a number or a list (1,2,3)" }
 /* Rows that builds and fixes share: memory and formats at a plugin's edge. */
 #define CLI_EDGES(o) \
 	{ "format", 0, CLI_SPLIT, &(o).format, \
 	  "FORMAT,...|HWC8 HWC16 HWC CHW2 CHW4 CHW16 CHW32 DHWC8 DHWC CDHW32", \
-	  "also make kernels for tensors in these TensorRT formats, so that it\n" \
-	  "need not reformat them around a plugin" }, \
+	  "also make kernels for these tensor formats of TensorRT, which then\n" \
+	  "need not reformat tensors around a plugin" }, \
 	{ "in-place", 0, CLI_FLAG, &(o).in_place, NULL, \
 	  "let plugins update tensors such as caches in place: an output that\n" \
 	  "is an input with some elements replaced may share its memory\n" \
@@ -141,6 +146,9 @@ const struct cli_command *cli_find_command(const char *name);
 const struct cli_topic *cli_find_topic(const char *name);
 /* Reports that there is no such command (or topic); returns EXIT_USAGE. */
 int cli_unknown_command(const char *name, bool or_topic);
+/* cli_foreign.c. What to write instead of an option of trtexec, for a command with these options; null: it has none of
+ * this name. */
+const char *cli_foreign(const struct cli_option *option, const char *name);
 void cli_print_help(FILE *to);
 /* Prints `length` bytes from column `at` on, in lines of at most `columns`, with `indent` blanks before further lines.
  */
@@ -155,7 +163,7 @@ const char *cli_words(const struct cli_option *o);
 #define CLI_INPUTS(o) \
 	{ "input", 'i', CLI_LIST, &(o).input, "TENSOR=FILE", \
 	  "read a plugin input from a .npy, .npz or .pb file" }, \
-	{ "shape", 's', CLI_LIST, &(o).shape, "TENSOR:4x3x64", "shape of a plugin input" }, \
+	{ "shape", 's', CLI_LIST, &(o).shape, "TENSOR:4x3x64", "shape of a plugin input; of several: x:1x3,y:1x8" }, \
 	{ "value", 0, CLI_LIST, &(o).value, "TENSOR=16000", \
 	  "value of a plugin input: a number or a list (1,2,3)" }, \
 	{ "seed", 0, CLI_SEED, &(o).seed, "N", "seed of the random shapes and values (default 1)" }

@@ -54,7 +54,7 @@ int cli_bench(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		CLI_CHOICE(o),
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "shape of a model input" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", CLI_SHAPE },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",

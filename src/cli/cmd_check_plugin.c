@@ -35,14 +35,14 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 	struct tpat_check_options o = TPAT_CHECK_OPTIONS;
 	bool json = false;
 	const struct cli_option option[] = {
-		{ "plugin", 'p', CLI_TEXT, &o.plugin, "NAME", "only this plugin (default: all of the library)" },
+		{ "plugin", 'p', CLI_TEXT, &o.plugin, "NAME", "only this plugin (default: all)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TYPE[DIMS]",
 		  "also take the plugin through an engine's build and runs with inputs\n"
 		  "like f32[1,3,224,224]; f32[1:8,3,224,224] is a range of shapes, and\n"
 		  "i64[2]=3,4 a shape input; one for each input, in their order" },
 		{ "attribute", 'a', CLI_LIST, &o.attribute, "NAME=VALUE",
-		  "give the plugin this attribute, passed like the ONNX parser does;\n"
-		  "several numbers are separated by commas" },
+		  "give the plugin this attribute, as the ONNX parser passes it;\n"
+		  "separate several numbers by commas" },
 		{ "host-memory", 0, CLI_FLAG, &o.host_memory, NULL,
 		  "run it in the processor's memory without CUDA: for plugins whose\n"
 		  "enqueue() computes there" },

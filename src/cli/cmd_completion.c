@@ -145,9 +145,13 @@ int cli_completion(struct cli *c, int argc, char **argv)
 {
 	const struct cli_option option[] = { { .name = NULL } };
 	const char *shell = NULL;
-	int status = cli_parse(c, option, argc, argv, &shell, 1, 1);
+	int status = cli_parse(c, option, argc, argv, &shell, 0, 1);
 	if (status >= 0)
 		return status;
+	if (!shell)
+		return cli_usage(
+		        "Write tpat completion bash, zsh or fish. In bash, . <(tpat completion bash) turns it on.",
+		        "tpat completion needs the name of a shell.");
 	if (strcmp(shell, "fish") == 0)
 		fish(c);
 	else if (strcmp(shell, "bash") == 0 || strcmp(shell, "zsh") == 0)

@@ -43,7 +43,7 @@ int cli_deploy(struct cli *c, int argc, char **argv)
 		  "the plugin library (default: the one next to the model); may be repeated" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input: x:1x4,8x4,32x4" },
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "shape of a model input" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", CLI_SHAPE },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },
 	};

@@ -210,7 +210,7 @@ int cli_fix(struct cli *c, int argc, char **argv)
 		{ "gpu", 0, CLI_TEXT, &f.o.gpu, "NAME|native", "choose kernels for this GPU" },
 		{ "tensorrt", 0, CLI_TEXT, &f.o.tensorrt, CLI_VERSION,
 		  "the version that refused the model: 8.6, 10.3, 11.1" },
-		{ "shape", 's', CLI_LIST, &f.o.shape, "IN:1x3xHxW", "shape of a model input" },
+		{ "shape", 's', CLI_LIST, &f.o.shape, "IN:1x3xHxW", CLI_SHAPE },
 		{ "value", 0, CLI_LIST, &f.o.value, "IN=16000", "make a model input a constant" },
 		{ "profile", 0, CLI_LIST, &f.o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input (default: guessed\n"

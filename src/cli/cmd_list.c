@@ -47,7 +47,7 @@ int cli_list(struct cli *c, int argc, char **argv)
 		  "operator)" },
 		{ "refused", 0, CLI_FLAG, &shown.refused, NULL, "print the nodes that TensorRT refuses" },
 		{ "type", 't', CLI_SPLIT, &shown.type, "TYPE,...", "print the nodes of these operator types" },
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "shape of a model input" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", CLI_SHAPE },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "why", 0, CLI_SPLIT, &o.why, "NODE,...",

@@ -138,7 +138,8 @@ int cli_run(struct cli *c, int argc, char **argv)
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE",
 		  "read an input from a .npy, .npz or .pb file; or all inputs from a\n"
 		  "folder with input_0.pb, input_1.pb ..." },
-		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64", "shape of an input with random values" },
+		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64",
+		  "shape of an input with random values; of several: x:1x3,y:1x8" },
 		{ "value", 0, CLI_LIST, &o.value, "TENSOR=16000", "value of an input: a number or a list (1,2,3)" },
 		{ "seed", 0, CLI_SEED, &o.seed, "N", "seed of the random values (default 1)" },
 		{ "output", 'o', CLI_TEXT, &o.output, "FILE", "write the outputs to this .npz file" },

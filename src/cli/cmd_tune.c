@@ -91,7 +91,8 @@ int cli_tune(struct cli *c, int argc, char **argv)
 	bool json = false;
 	const struct cli_option option[] = {
 		CLI_CHOICE(o),
-		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW", "fixed shape of a model input" },
+		{ "shape", 's', CLI_LIST, &o.shape, "IN:1x3xHxW",
+		  "fixed shape of a model input; of several: x:1x3,y:1x8" },
 		{ "value", 0, CLI_LIST, &o.value, "IN=16000",
 		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",

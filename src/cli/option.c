@@ -66,18 +66,23 @@ static void print_help(const struct cli *c, const struct cli_option *option)
 
 static int unknown(const struct cli *c, const struct cli_option *option, const char *name)
 {
+	const size_t dashes = strspn(name, "-"), length = strcspn(name, "=");
+	const char *word = arena_strndup(c->arena, name + dashes, length - dashes);
 	const char *names[MAX_OPTIONS + 1] = { NULL };
 	char advice[160];
 	int n = 0;
 	for (const struct cli_option *o = option; o->name && n < MAX_OPTIONS; o++)
 		if (o->help)
 			names[n++] = o->name;
-	const char *closest = strlen(name) > 2 ? str_closest(name + strspn(name, "-"), names) : NULL;
-	if (closest)
+	const char *foreign = cli_foreign(option, word);
+	const char *closest = length > 2 ? str_closest(word, names) : NULL;
+	if (foreign)
+		snprintf(advice, sizeof advice, "%s", foreign);
+	else if (closest)
 		snprintf(advice, sizeof advice, "Did you mean --%s?", closest);
 	else
 		snprintf(advice, sizeof advice, "tpat %s --help shows the options.", c->command->name);
-	return cli_usage(advice, "There is no option %.*s.", (int)strcspn(name, "="), name);
+	return cli_usage(advice, "There is no option %.*s.", (int)length, name);
 }
 
 static void add(struct cli *c, struct tpat_strings *list, const char *text, size_t n)

@@ -85,10 +85,11 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 int tpat_graph(struct graph **graph, struct onnx_model *model, const struct tpat_open_options *open, struct arena *a,
                struct err *e)
 {
-	struct graph_shape *shapes = NEWN(a, struct graph_shape, open->shape->n + 1);
-	struct graph_options o = { .shapes = open->shape->n, .shape = shapes, .version = open->version };
-	for (int i = 0; i < open->shape->n; i++)
-		TRY(tpat_parse_shape(&shapes[i], open->shape->at[i], a, e));
+	const struct tpat_strings text = tpat_split_inputs(open->shape, model, a);
+	struct graph_shape *shapes = NEWN(a, struct graph_shape, text.n + 1);
+	struct graph_options o = { .shapes = text.n, .shape = shapes, .version = open->version };
+	for (int i = 0; i < text.n; i++)
+		TRY(tpat_parse_shape(&shapes[i], text.at[i], a, e));
 	return graph_new(graph, model, &o, e);
 }
 

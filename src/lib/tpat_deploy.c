@@ -53,9 +53,10 @@ static struct extents open_inputs(bool *guessed, struct graph *g, struct tpat_ex
 static int given_inputs(struct extents *list, struct graph *g, struct tpat_example *x, const struct tpat_strings *shape,
                         struct arena *a, struct err *e)
 {
-	for (int i = 0; i < shape->n; i++) {
+	const struct tpat_strings text = tpat_split_inputs(shape, g->model, a);
+	for (int i = 0; i < text.n; i++) {
 		struct graph_shape given;
-		TRY(tpat_parse_shape(&given, shape->at[i], a, e));
+		TRY(tpat_parse_shape(&given, text.at[i], a, e));
 		const struct graph_value *v = graph_value_find(g, given.name);
 		if (!v || !v->is_input || v->rank < 1)
 			continue;

@@ -21,6 +21,26 @@ static bool has_words(const char *text, const char *name)
 	return true;
 }
 
+/* True if the name is in the text when both are read without spaces and signs: "rtx4090", "orin-nx". */
+static bool has_letters(const char *text, const char *name)
+{
+	for (; *text; text++) {
+		const char *at = text, *wanted = name;
+
+		for (;; at++, wanted++) {
+			while (*at && !ascii_is_alnum(*at))
+				at++;
+			while (*wanted && !ascii_is_alnum(*wanted))
+				wanted++;
+			if (!*wanted)
+				return true;
+			if (ascii_lower(*at) != ascii_lower(*wanted))
+				break;
+		}
+	}
+	return false;
+}
+
 const struct sched_target *tpat_gpu_named(const char *name)
 {
 	for (const struct sched_target *t = sched_targets; t->name; t++)
@@ -28,6 +48,11 @@ const struct sched_target *tpat_gpu_named(const char *name)
 			return t;
 	for (const struct sched_target *t = sched_targets; *name && t->name; t++)
 		if (has_words(t->name, name))
+			return t;
+	while (*name && !ascii_is_alnum(*name))
+		name++;
+	for (const struct sched_target *t = sched_targets; *name && t->name; t++)
+		if (has_letters(t->name, name))
 			return t;
 	return NULL;
 }

@@ -149,6 +149,16 @@ const char *tpat_tensors_text(const struct tensor *t, int n, struct arena *a);
 /* "f32[N,3], f32[3]": types of these values, for messages and lists. */
 const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct arena *a);
 
+/* ---- tpat_lists.c: options for several tensors in one text, as trtexec takes them. */
+
+/* Splits "a:1x2,b:3x4" into "a:1x2" and "b:3x4", and profiles likewise. Names may hold commas and colons: `has` tells
+ * which tensors exist, and a text that fits one of them stays whole. A text without such tensors is split where it
+ * looks like a list, so that messages name the right part. */
+typedef bool (*tpat_has_fn)(const void *of, const char *name);
+struct tpat_strings tpat_split_lists(const struct tpat_strings *text, tpat_has_fn has, const void *of, struct arena *a);
+/* The same for inputs of a model. */
+struct tpat_strings tpat_split_inputs(const struct tpat_strings *text, const struct onnx_model *m, struct arena *a);
+
 /* ---- tpat_given.c: tensors from the user's files, "x=FILE.npy" (or .npz, .pb). */
 struct tpat_given_tensor {
 	const char *name;

@@ -118,23 +118,24 @@ int tpat_profiles(struct tpat_strings *out, struct graph *g, const struct tpat_s
 	struct {
 		VEC(const char *);
 	} all = { 0 };
-	for (int i = 0; i < profile->n; i++) {
-		bool fits = !is_batch(g, profile->at[i]);
+	const struct tpat_strings text = tpat_split_inputs(profile, g->model, a);
+	for (int i = 0; i < text.n; i++) {
+		bool fits = !is_batch(g, text.at[i]);
 		if (fits)
-			vec_push(a, &all, profile->at[i]);
+			vec_push(a, &all, text.at[i]);
 		else
 			vec_each (v, &g->inputs) {
 				if (!has_batch(*v))
 					continue;
 				fits = true;
-				if (!tpat_profile_of(profile, (*v)->name)) /* which has priority */
-					vec_push(a, &all, batch_of(*v, profile->at[i] + 2, a));
+				if (!tpat_profile_of(&text, (*v)->name)) /* which has priority */
+					vec_push(a, &all, batch_of(*v, text.at[i] + 2, a));
 			}
 		if (!fits) {
 			err_set(e, ERR_USAGE,
 			        "The profile \"%s\" fits no input: none has an open first extent and no other open "
 			        "one.",
-			        profile->at[i]);
+			        text.at[i]);
 			return err_advise(e, "Give each input's as NAME:1x3x32,8x3x64,32x3x128.");
 		}
 	}

@@ -82,9 +82,10 @@ static int read_given(struct whole *w)
 		else
 			TRY(tpat_given_read(&w->given, &one, w->arena, w->err));
 	}
-	for (int i = 0; i < w->o->shape.n; i++) {
+	const struct tpat_strings text = tpat_split_inputs(&w->o->shape, w->model, w->arena);
+	for (int i = 0; i < text.n; i++) {
 		struct graph_shape s;
-		TRY(tpat_parse_shape(&s, w->o->shape.at[i], w->arena, w->err));
+		TRY(tpat_parse_shape(&s, text.at[i], w->arena, w->err));
 		vec_push(w->arena, &w->shapes, s);
 	}
 	vec_each (t, &w->given) {

@@ -57,9 +57,10 @@ static void write_shape(struct onnx_model *m, Onnx__TypeProto__Tensor *type, con
 int tpat_write_shapes(struct onnx_model *m, const struct tpat_strings *shape, struct arena *a, struct err *e)
 {
 	Onnx__GraphProto *g = m->proto->graph;
-	for (int i = 0; i < shape->n; i++) {
+	const struct tpat_strings text = tpat_split_inputs(shape, m, a);
+	for (int i = 0; i < text.n; i++) {
 		struct graph_shape s;
-		TRY(tpat_parse_shape(&s, shape->at[i], a, e));
+		TRY(tpat_parse_shape(&s, text.at[i], a, e));
 		for (size_t k = 0; k < g->n_input; k++)
 			if (strcmp(onnx_text(g->input[k]->name), s.name) == 0 && g->input[k]->type &&
 			    g->input[k]->type->tensor_type)

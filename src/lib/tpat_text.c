@@ -116,16 +116,41 @@ static int add_native(struct archs *list, struct arena *a, struct err *e)
 	return 0;
 }
 
+/* "sm_89" for "sm89", "8.9" or "sm_89a"; null for anything else. */
+static const char *likely_arch(const char *text, struct arena *a)
+{
+	struct str s = str_new(a);
+	while (ascii_is_letter(*text) || *text == '_')
+		text++;
+	for (; ascii_is_digit(*text) || (*text == '.' && s.n); text++)
+		if (*text != '.')
+			str_addn(&s, text, 1);
+	if (*text == 'a' || *text == 'f')
+		text++;
+	return !*text && (s.n == 2 || s.n == 3) ? arena_printf(a, "sm_%s", str_text(&s)) : NULL;
+}
+
+static int no_arch(const char *text, struct arena *a, struct err *e)
+{
+	const struct sched_target *gpu = strlen(text) > 2 ? tpat_gpu_named(text) : NULL;
+	const char *arch = likely_arch(text, a);
+	err_set(e, ERR_USAGE, "\"%s\" is not an architecture.", text);
+	if (gpu)
+		return err_advise(e, "For the GPU %s write --arch sm_%d, and --gpu \"%s\" to choose kernels for it.",
+		                  gpu->name, gpu->arch, gpu->name);
+	if (arch)
+		return err_advise(e, "Did you mean %s?", arch);
+	return err_advise(e, "Write sm_90 for compiled code, compute_90 for PTX, all, or native.");
+}
+
 static int add_named(struct archs *list, const char *text, struct arena *a, struct err *e)
 {
 	bool ptx = str_starts(text, "compute_");
 	const char *number = text + (ptx ? 8 : str_starts(text, "sm_") ? 3 : 0);
 	char *end;
 	long arch = strtol(number, &end, 10);
-	if (end == number || *end || arch < 10 || arch > 9999) {
-		err_set(e, ERR_USAGE, "\"%s\" is not an architecture.", text);
-		return err_advise(e, "Write sm_90 for compiled code, compute_90 for PTX, all, or native.");
-	}
+	if (end == number || *end || arch < 10 || arch > 9999)
+		return no_arch(text, a, e);
 	if (!dev_nvrtc_has_arch((int)arch)) {
 		int *known, n;
 		struct str s = str_new(a);

@@ -21,7 +21,6 @@ struct tpat_verification {
 	struct {
 		VEC(struct graph_shape);
 	} shapes;
-	bool *shape_used;
 	bool **chosen; /* by graph number and node; null: all plugins */
 	struct {
 		VEC(struct tpat_check);
@@ -56,19 +55,34 @@ static void clean_up(void *arg)
 
 /* ---- The user's shapes and values. */
 
-static int read_given(struct tpat_verification *v)
+static bool is_plugin(const struct graph_node *n)
 {
-	TRY(tpat_given_read(&v->tensors, &v->o->input, v->arena, v->err));
-	for (int i = 0; i < v->o->shape.n; i++) {
+	return strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) == 0;
+}
+
+static bool feeds_plugin(const void *of, const char *name)
+{
+	const struct tpat_verification *v = of;
+	vec_each (g, &v->graph->graphs)
+		vec_each (n, &(*g)->nodes)
+			for (size_t i = 0; is_plugin(n) && i < n->proto->n_input; i++)
+				if (strcmp(n->proto->input[i], name) == 0)
+					return true;
+	return false;
+}
+
+static int read_shapes(struct tpat_verification *v)
+{
+	const struct tpat_strings text = tpat_split_lists(&v->o->shape, feeds_plugin, v, v->arena);
+	for (int i = 0; i < text.n; i++) {
 		struct graph_shape s;
-		TRY(tpat_parse_shape(&s, v->o->shape.at[i], v->arena, v->err));
+		TRY(tpat_parse_shape(&s, text.at[i], v->arena, v->err));
 		for (int k = 0; k < s.rank; k++)
 			if (s.dim[k].symbol)
 				return err_set(v->err, ERR_USAGE, "The shape \"%s\" must have only numbers here.",
-				               v->o->shape.at[i]);
+				               text.at[i]);
 		vec_push(v->arena, &v->shapes, s);
 	}
-	v->shape_used = NEWN(v->arena, bool, v->shapes.n + 1);
 	return 0;
 }
 
@@ -302,24 +316,16 @@ static int check_plugin(struct tpat_verification *v, struct graph *g, const stru
 	return 0;
 }
 
-static bool is_plugin(const struct graph_node *n)
-{
-	return strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) == 0;
-}
-
 /* Before anything runs: every tensor and shape that the user gives must be an input of a plugin. */
 static int check_used(struct tpat_verification *v)
 {
 	vec_each (g, &v->graph->graphs)
 		vec_each (n, &(*g)->nodes)
-			for (size_t i = 0; is_plugin(n) && i < n->proto->n_input; i++) {
+			for (size_t i = 0; is_plugin(n) && i < n->proto->n_input; i++)
 				tpat_given_find(&v->tensors, n->proto->input[i]);
-				for (int k = 0; k < v->shapes.n; k++)
-					v->shape_used[k] |= strcmp(v->shapes.at[k].name, n->proto->input[i]) == 0;
-			}
 	const char *unused = tpat_given_unused(&v->tensors);
 	for (int i = 0; i < v->shapes.n; i++)
-		if (!v->shape_used[i])
+		if (!feeds_plugin(v, v->shapes.at[i].name))
 			unused = v->shapes.at[i].name;
 	if (!unused)
 		return 0;
@@ -467,9 +473,10 @@ int tpat_verification_run(struct tpat_verification **out, const struct tpat_veri
 	struct tpat_verification *v = *out = NEW(t->arena, struct tpat_verification);
 	const struct tpat_strings none = { 0 };
 	*v = (struct tpat_verification){ .o = o, .edit = edit, .talk = &t->talk, .arena = t->arena, .err = &t->err };
-	TRY(read_given(v));
+	TRY(tpat_given_read(&v->tensors, &o->input, v->arena, v->err));
 	TRY(tpat_open(&v->model, &v->graph, o->model, &none, &none, o->tensorrt, t->arena, &t->err));
 	TRY(find_plugins(v));
+	TRY(read_shapes(v));
 	TRY(choose_all(v));
 	TRY(read_values(v));
 	struct map plugins = plugins_of(v);

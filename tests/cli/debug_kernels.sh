@@ -8,6 +8,7 @@ grep 'TPAT_AT' $text | head -n 1
 for code in out.tpat/code/*.cubin debug.tpat/code/*.cubin; do
 	grep -c '\.debug_line' $code
 done | paste -sd ' '
+sed -n 's/^NVCCFLAGS//p' out.tpat/Makefile debug.tpat/Makefile
 echo '-- different names, so that both libraries can be loaded'
 for library in libtpat_out.so libtpat_debug.so; do tpat inspect $library | grep -o 'tpat_softmax_[0-9a-f]*' | head -n 1; done | sort -u | grep -c .
 echo '-- the same results'

@@ -1,0 +1,106 @@
+/* What users of trtexec type at tpat, and what to write instead. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+
+#define FOREIGN_PLUGINS \
+	"tpat finds the plugin library next to the model. verify has --lib for another one, deploy --library."
+#define FOREIGN_TYPES \
+	"Plugins compute in the model's types. Older versions of trtexec take this option with the rewritten model."
+#define FOREIGN_PROFILE "tpat takes trtexec's three options as one: --profile NAME:MIN,OPT,MAX, such as x:1x3,8x3,32x3."
+
+/* Options of trtexec that mean something to tpat. */
+static const struct foreign {
+	const char *name; /* without dashes */
+	const char *ours; /* the option of tpat that the advice names: only of use to commands that have it; null: none
+	                   */
+	const char *advice;
+} table[] = {
+	{ "onnx", NULL, "The model is an argument, without an option." },
+	{ "model", NULL, "The model is an argument, without an option." },
+	{ "shapes", "shape", "tpat's option is --shape, with the same value." },
+	{ "minShapes", "profile", FOREIGN_PROFILE },
+	{ "optShapes", "profile", FOREIGN_PROFILE },
+	{ "maxShapes", "profile", FOREIGN_PROFILE },
+	{ "loadInputs", "input", "tpat's option is --input NAME=FILE.npy, once for each tensor." },
+	{ "saveEngine", NULL, "tpat builds no engine. It prints the trtexec command that builds one." },
+	{ "loadEngine", NULL, "tpat reads ONNX models, not engines." },
+	{ "plugins", NULL, FOREIGN_PLUGINS },
+	{ "staticPlugins", NULL, FOREIGN_PLUGINS },
+	{ "dynamicPlugins", NULL, FOREIGN_PLUGINS },
+	{ "setPluginsToSerialize", NULL, FOREIGN_PLUGINS },
+	{ "fp16", NULL, FOREIGN_TYPES },
+	{ "bf16", NULL, FOREIGN_TYPES },
+	{ "int8", NULL, FOREIGN_TYPES },
+	{ "fp8", NULL, FOREIGN_TYPES },
+	{ "best", NULL, FOREIGN_TYPES },
+	{ "stronglyTyped", NULL, FOREIGN_TYPES },
+};
+
+/* Others, which concern the engine alone. */
+static const char *const engine[] = {
+	"allowGPUFallback",
+	"allowWeightStreaming",
+	"avgRuns",
+	"buildOnly",
+	"builderOptimizationLevel",
+	"calib",
+	"dumpLayerInfo",
+	"dumpOutput",
+	"dumpProfile",
+	"duration",
+	"exportLayerInfo",
+	"exportOutput",
+	"exportProfile",
+	"exportTimes",
+	"hardwareCompatibilityLevel",
+	"inputIOFormats",
+	"iterations",
+	"layerOutputTypes",
+	"layerPrecisions",
+	"memPoolSize",
+	"noDataTransfers",
+	"noTF32",
+	"outputIOFormats",
+	"precisionConstraints",
+	"profilingVerbosity",
+	"refit",
+	"remoteAutoTuningConfig",
+	"restricted",
+	"separateProfileRun",
+	"skipInference",
+	"sparsity",
+	"streams",
+	"stripWeights",
+	"tacticSources",
+	"timingCacheFile",
+	"useCudaGraph",
+	"useDLACore",
+	"useManagedMemory",
+	"useRuntime",
+	"useSpinWait",
+	"versionCompatible",
+	"warmUp",
+	"workspace",
+};
+
+static bool has_option(const struct cli_option *option, const char *name)
+{
+	for (; option->name; option++)
+		if (strcmp(option->name, name) == 0)
+			return true;
+	return false;
+}
+
+const char *cli_foreign(const struct cli_option *option, const char *name)
+{
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (strcmp(table[i].name, name) == 0 && (!table[i].ours || has_option(option, table[i].ours)))
+			return table[i].advice;
+	for (size_t i = 0; i < sizeof engine / sizeof *engine; i++)
+		if (strcmp(engine[i], name) == 0)
+			return "This is an option of trtexec: add it to the trtexec command that tpat build prints.";
+	return NULL;
+}
