@@ -100,6 +100,9 @@ void html_roofline(struct str *out, const struct html_point *point, int n, doubl
 		if (is_drawn(&point[i]))
 			draw_point(out, &a, &point[i]);
 	str_add(out, "</svg></div>\n");
+	if (drawn < n)
+		str_printf(out, "<p>%d plugin%s without multiply-adds, or with unknown extents, %s not shown.</p>\n",
+		           n - drawn, n - drawn == 1 ? "" : "s", n - drawn == 1 ? "is" : "are");
 }
 
 /* ---- The course of a search. */

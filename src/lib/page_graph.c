@@ -203,10 +203,11 @@ static bool is_taken(const struct page *p, const struct graph *body)
 	return false;
 }
 
-/* The graphs inside If, Loop and Scan; those with regions are open. */
+/* The graphs inside If, Loop and Scan; the first with regions are open. */
 static void draw_bodies(struct page *p, bool after)
 {
-	int left_out = 0;
+	enum { OPEN = 4 };
+	int left_out = 0, open = 0;
 	vec_each (g, &p->b->graph->graphs) {
 		struct graph *body = *g;
 		int regions, *region = regions_of(p, body, &regions);
@@ -217,7 +218,8 @@ static void draw_bodies(struct page *p, bool after)
 			left_out++;
 			continue;
 		}
-		str_printf(&p->html, "<details%s><summary>", regions ? " open=\"open\"" : "");
+		open += regions > 0;
+		str_printf(&p->html, "<details%s><summary>", regions && open <= OPEN ? " open=\"open\"" : "");
 		html_text(&p->html, body->name);
 		str_printf(&p->html, ": %d node%s%s</summary>", body->nodes.n, body->nodes.n == 1 ? "" : "s",
 		           taken ? ", inside a region" : "");

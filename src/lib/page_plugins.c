@@ -89,7 +89,8 @@ void page_summary(struct page *p)
 	struct str *out = &p->html;
 	str_add(out, "<section id=\"plugins\"><h2>Plugins</h2>\n<p>Times are estimates of the cost model, in "
 	             "microseconds. The bound is the larger of the times for memory traffic, arithmetic and "
-	             "launches.</p>\n<div class=\"scroll\"><table><tr><th>plugin</th><th>nodes</th><th>kernels</th>"
+	             "launches.</p>\n<div class=\"scroll\"><table "
+	             "class=\"nodes\"><tr><th>plugin</th><th>nodes</th><th>kernels</th>"
 	             "<th>estimate</th><th>bound</th><th>inputs and outputs</th>");
 	str_add(out, p->b->o->verified ? "<th>largest error</th></tr>\n" : "</tr>\n");
 	for (int i = 0; i < p->b->plugins.n; i++) {
@@ -176,13 +177,27 @@ static void put_schedule(struct str *out, const struct tpat_schedule *s)
 
 /* ---- Sections. */
 
-static void put_nodes(struct str *out, const struct made *m)
+static void put_labels(struct str *out, const struct made *m, int from, int to)
 {
-	vec_each (label, &m->nodes) {
-		str_add(out, label == m->nodes.at ? "<p>" : ", ");
-		html_text(out, *label);
+	str_add(out, "<p>");
+	for (int i = from; i < to; i++) {
+		str_add(out, i == from ? "" : ", ");
+		html_text(out, m->nodes.at[i]);
 	}
 	str_add(out, "</p>\n");
+}
+
+/* The nodes of a plugin; of many, some are folded away. */
+static void put_nodes(struct str *out, const struct made *m)
+{
+	enum { FEW = 10 };
+	const int shown = m->nodes.n > FEW ? FEW / 2 : m->nodes.n;
+	put_labels(out, m, 0, shown);
+	if (shown == m->nodes.n)
+		return;
+	str_printf(out, "<details><summary>and %d more</summary>", m->nodes.n - shown);
+	put_labels(out, m, shown, m->nodes.n);
+	str_add(out, "</details>\n");
 }
 
 static void put_part(struct str *out, const char *title, struct str *text, bool code)

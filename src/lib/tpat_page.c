@@ -20,7 +20,8 @@ static const char style[] =
         ".scroll{overflow:auto;max-height:80vh;border:1px solid var(--line);margin:.5rem 0}\n"
         "table{border-collapse:collapse;font-size:.875rem;overflow-wrap:normal}th,td{padding:.25rem "
         ".6rem;text-align:left;"
-        "border-bottom:1px solid var(--line);vertical-align:top}tr.chosen{font-weight:600}\n"
+        "border-bottom:1px solid var(--line);vertical-align:top}td:first-child{white-space:nowrap}"
+        ".nodes td:nth-child(2){overflow-wrap:anywhere;min-width:10rem}tr.chosen{font-weight:600}\n"
         "summary{cursor:pointer;font-weight:600;padding:.3rem 0}dt{color:var(--dim)}dd{margin:0 0 .4rem}\n"
         ".fit:checked~.scroll svg{max-width:100%;max-height:78vh;width:auto;height:auto}\n"
         "svg{display:block}svg text{font:12px system-ui,sans-serif;fill:var(--fg);text-anchor:middle}"
@@ -31,7 +32,7 @@ static const char style[] =
 
 static const char style_print[] =
         "@media print{:root{--bg:#fff;--fg:#000;--pre:#fff;--box:#eee}"
-        "body{max-width:none;font-size:11px}table{font-size:inherit}td:first-child{white-space:nowrap}"
+        "body{max-width:none;font-size:11px}table{font-size:inherit}"
         "td:nth-child(2){overflow-wrap:anywhere}section>p{break-inside:avoid;break-after:avoid}"
         ".scroll{overflow:visible;max-height:none;border:0}pre{white-space:pre-wrap;overflow-wrap:anywhere}"
         "svg{max-width:100%;max-height:24cm;height:auto}svg,tr{break-inside:avoid}"
@@ -152,7 +153,7 @@ static void put_next(struct page *p)
 	struct arena *a = p->b->arena;
 	const char *model = str_shell_path(a, o->model), *after = str_shell_path(a, p->b->out.model);
 	struct str next = str_new(a);
-	str_printf(&next, "tpat build %s", model);
+	str_printf(&next, "# Build it.\ntpat build %s", model);
 	put_options(&next, o);
 	str_add(&next, o->in_place ? " --in-place" : "");
 	put_text(&next, "--gpu", o->gpu);
@@ -162,20 +163,23 @@ static void put_next(struct page *p)
 	str_add(&next, o->no_db ? " --no-db" : "");
 	str_add(&next, o->from_db_only ? " --from-db-only" : "");
 	put_text(&next, "-o", o->output);
-	str_printf(&next, "\ntpat verify %s --json > verified.json    # --device cpu or emulator without a GPU", after);
-	str_printf(&next, "\ntpat report %s", model);
+	str_printf(&next, "\n# Verify it; without a GPU, on an emulator.\ntpat verify %s --json > verified.json",
+	           after);
+	str_printf(&next, "\n# Write this page with each plugin's errors.\ntpat report %s", model);
 	put_options(&next, o);
 	put_text(&next, "--gpu", o->gpu);
 	put_text(&next, "--tensorrt", o->tensorrt);
 	put_text(&next, "--db", o->db);
-	str_printf(&next, " --verified verified.json    # this page, with each plugin's errors");
+	str_add(&next, " --verified verified.json");
 	if (!o->any_types) { /* tune has no such option */
-		str_printf(&next, "\ntpat tune %s", model);
+		str_printf(&next,
+		           "\n# Search for faster schedules on the GPU: the next build takes them.\ntpat tune %s",
+		           model);
 		put_options(&next, o);
 		put_text(&next, "--db", o->db);
-		str_printf(&next, "    # on the GPU: finds faster schedules, which the next build takes");
 	}
-	str_printf(&next, "\ntpat deploy %s    # the commands or programs that run the model in TensorRT\n", after);
+	str_printf(&next, "\n# Print the commands, or programs, that run the model in TensorRT.\ntpat deploy %s\n",
+	           after);
 	str_add(&p->html, "<section id=\"next\"><h2>Next commands</h2>\n<pre>");
 	html_text(&p->html, str_text(&next));
 	str_add(&p->html, "</pre></section>\n");
