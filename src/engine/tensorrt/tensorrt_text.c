@@ -76,8 +76,8 @@ static void put_kernel_rule(struct str *out, const struct engine_arch *x)
 {
 	str_printf(out, "code/%%.%s_%d.%s: kernels/%%.cu $(wildcard kernels/*.h)\n", x->ptx ? "compute" : "sm", x->arch,
 	           x->ptx ? "ptx" : "cubin");
-	str_printf(out, "\t$(NVCC) -std=c++17 -Ikernels %s -arch=%s_%d%s -o $@ $<\n\n", x->ptx ? "-ptx" : "-cubin",
-	           x->ptx ? "compute" : "sm", x->arch, x->arch == 90 && !x->ptx ? "a" : "");
+	str_printf(out, "\t$(NVCC) -std=c++17 $(NVCCFLAGS) -Ikernels %s -arch=%s_%d%s -o $@ $<\n\n",
+	           x->ptx ? "-ptx" : "-cubin", x->ptx ? "compute" : "sm", x->arch, x->arch == 90 && !x->ptx ? "a" : "");
 }
 
 /* Writes a shell word for a Makefile variable. */
@@ -105,6 +105,15 @@ static void put_code(struct str *out, const struct engine_plugin *p, const struc
 		str_printf(out, "CODE += code/%s\n", tensorrt_code_name(p, part, arch, out->arena));
 }
 
+/* True for kernels to debug (--debug-kernels), which keep line numbers. */
+static bool has_checks(const struct engine_library *l)
+{
+	for (int i = 0; i < l->plugins; i++)
+		if (l->plugin[i].plan[0]->program->checked)
+			return true;
+	return false;
+}
+
 /* The library is not a target: make would split a file name with spaces. */
 void tensorrt_makefile(struct str *out, const struct engine_library *l)
 {
@@ -115,8 +124,11 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	put_make_word(out, str_shell(out->arena, l->library));
 	str_add(out, "\nDLL     := ");
 	put_make_word(out, str_shell(out->arena, arena_printf(out->arena, "%.*s.dll", (int)stem, l->library)));
-	str_add(out, "\nCC      ?= cc\nNVCC    ?= nvcc\nMINGW   ?= x86_64-w64-mingw32-gcc\nCFLAGS  ?= -O2\n\n"
-	             ".PHONY: library windows unedited kernels clean\n");
+	str_printf(out,
+	           "\nCC      ?= cc\nNVCC    ?= nvcc\nNVCCFLAGS ?=%s\nMINGW   ?= x86_64-w64-mingw32-gcc\nCFLAGS  ?= "
+	           "-O2\n\n",
+	           has_checks(l) ? " -lineinfo" : "");
+	str_add(out, ".PHONY: library windows unedited kernels clean\n");
 	str_add(out, "library: unedited\n"
 	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -fwrapv -ffp-contract=off "
 	             "-fno-strict-aliasing \\\n"
