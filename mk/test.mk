@@ -161,7 +161,10 @@ docs: $(B)/tpat $(B)/tools/operators $(B)/tests/nodes/node_test | $(SETUP_TEST)
 # that TensorRT refuses.
 DEMO      := build/demo
 DEMO_ARCH := sm_90# one of the GPUs: kernels for all of them take minutes to compile
-$(DEMO)/common_old.onnx: | $(SETUP_TEST)
+build/setup-demo: tools/setup tools/pip $(wildcard tools/requirements/*.txt) | $(SETUP)
+	tools/setup demo
+	@mkdir -p $(@D) && touch $@
+$(DEMO)/common_old.onnx: | build/setup-demo
 	build/venv/bin/python tools/model_files.py common_old.onnx $@
 
 demo: all $(DEMO)/common_old.onnx
