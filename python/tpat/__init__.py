@@ -7,6 +7,12 @@
 >>> tpat.run("net.onnx", {"x": array})["y"]
 
 Each function is the C call of the same name in tpat.h, with its options as keywords."""
+import importlib.util
+
+if importlib.util.find_spec("._calls", __name__) is None:
+    raise ImportError(f"{__path__[0]} is tpat's source folder, without the generated part of the package. `make python` in the repository "
+                      "makes build/python: set PYTHONPATH to it. `make wheel` makes a package to install.")
+
 from . import _calls
 from ._calls import *  # noqa: F403
 from ._lib import (Cancelled, DeviceError, DifferError, Error, ModelError, Result, UnsupportedError, UsageError, library)
