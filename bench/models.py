@@ -36,7 +36,7 @@ HEAD = """# Whole models
 `tpat run` executes a whole model with tpat's own kernels, without an inference engine. This table has its times for the models of
 the zoo (`tests/zoo/`): small versions of architectures that people export, so that launches matter more than bandwidth. Times are
 medians of one run in microseconds, with inputs and outputs on the device. *Graph*: the same launches, recorded as a CUDA graph.
-*ONNX Runtime*: its CPU provider on the same machine, since that is what the machine has. Every timed run agrees with ONNX Runtime's
+*ONNX Runtime*: its CPU provider on the same machine, which has no GPU build of it. Every timed run agrees with ONNX Runtime's
 outputs. `bench/models.py` measures the numbers and writes this page.
 """
 

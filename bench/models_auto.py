@@ -8,9 +8,10 @@ COLUMNS = ["options", "model", "nodes", "refused", "plain", "plain_nodes", "plug
 ABOUT = """
 ## Models with `--auto`
 
-*refused*: nodes that TensorRT refuses by the table (the full TensorRT 11 is `--tensorrt 11.5`), with those that only read a tensor of
-such a node. *plain*: those of them that nodes of TensorRT's own replace, and the number of these. *boundaries*: tensors at the edges of
-plugins, with one plugin for each refused node, and for the regions that `--auto` makes. *left*: refused nodes that neither replaces.
+*refused*: nodes that TensorRT refuses according to tpat's table (`--tensorrt 11.5` is the full TensorRT 11), and nodes that only read
+a tensor of such a node. *plain*: how many of these nodes `--auto` replaces without a plugin, and by how many nodes of TensorRT.
+*boundaries*: tensors at the edges of plugins, with one plugin for each refused node, and with the regions that `--auto` makes. *left*:
+refused nodes that remain.
 The last columns: seconds of `tpat build --auto --dry-run`, which compiles nothing, on two busy processor cores; and options. Models
 without a package have random weights (`bench/exports.py`). `bench/models.py auto` writes the numbers (`bench/auto.tsv`).
 
