@@ -119,9 +119,9 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		  "for products, convolutions and attention)" },
 		CLI_TYPES(b->o),
 		{ "dump", 0, CLI_TEXT, &b->dump.pass,
-		  "PASS|lower simplify merge gather invert inline prune place cuda all",
+		  "PASS|lower simplify merge gather invert unscale inline prune place cuda all",
 		  "print each plugin's program after a pass: lower, simplify, merge,\n"
-		  "gather, invert, inline, prune, place; its kernels: cuda; or all" },
+		  "gather, invert, unscale, inline, prune, place; its kernels: cuda; or\nall" },
 		CLI_DATABASE(b->o),
 		{ "from-db-only", 0, CLI_FLAG, &b->o.from_db_only, NULL,
 		  "fail if the database has no schedule for a plugin's program" },
