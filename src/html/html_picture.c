@@ -6,6 +6,7 @@
 
 enum { WIDTH = 140, HEIGHT = 26, GAP = 12, BETWEEN = 26, MOST_IN_ROW = 24, MOST_TEXT = 18 };
 enum { FITS_WIDTH = 600, FITS_HEIGHT = 600 }; /* smaller pictures need no switch */
+enum { PAPER_WIDTH = 700, PAPER_HEIGHT = 1000, MOST_PAPER = 6 };
 
 struct place {
 	int depth, row, column;
@@ -193,17 +194,21 @@ void html_picture(struct str *out, const char *name, const struct html_graph *g)
 	index_edges(&d);
 	find_depths(&d);
 	place_all(&d);
-	int width = GAP + d.columns * (WIDTH + GAP), height = 2 * GAP + d.rows * (HEIGHT + BETWEEN) - BETWEEN;
+	const int width = GAP + d.columns * (WIDTH + GAP), height = 2 * GAP + d.rows * (HEIGHT + BETWEEN) - BETWEEN;
 	if (width > FITS_WIDTH || height > FITS_HEIGHT) /* a switch that needs no script; the place in the page is a
 	                                                   unique name */
 		str_printf(out,
 		           "<input type=\"checkbox\" class=\"fit\" id=\"fit%zu\"/><label for=\"fit%zu\"> fit to the "
 		           "window</label>\n",
 		           out->n, out->n);
+	const int pages =
+	        (int)((int64_t)height * PAPER_WIDTH / (width > PAPER_WIDTH ? width : PAPER_WIDTH) / PAPER_HEIGHT);
+	if (pages > MOST_PAPER)
+		str_printf(out, "<p class=\"paper\">The picture would take %d pages: see it on a screen.</p>\n", pages);
 	str_printf(out,
-	           "<div class=\"scroll\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" "
+	           "<div class=\"scroll%s\"><svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"%d\" "
 	           "height=\"%d\" viewBox=\"0 0 %d %d\">\n<title>",
-	           width, height, width, height);
+	           pages > MOST_PAPER ? " screen" : "", width, height, width, height);
 	html_text(out, name);
 	str_add(out, "</title>\n");
 	draw_edges(out, &d);

@@ -31,12 +31,13 @@ static const char style[] =
         ".tc{color:var(--tc)}.ts{color:var(--ts)}.tn{color:var(--tn)}.tk{color:var(--tk)}.td{color:var(--td)}\n";
 
 static const char style_print[] =
+        "@media screen{.paper{display:none}}\n"
         "@media print{:root{--bg:#fff;--fg:#000;--pre:#fff;--box:#eee}"
         "body{max-width:none;font-size:11px}table{font-size:inherit}"
-        "td:nth-child(2){overflow-wrap:anywhere}section>p{break-inside:avoid;break-after:avoid}"
+        "td:nth-child(2){overflow-wrap:anywhere}section>p{break-inside:avoid}"
         ".scroll{overflow:visible;max-height:none;border:0}pre{white-space:pre-wrap;overflow-wrap:anywhere}"
-        "svg{max-width:100%;max-height:24cm;height:auto}svg,tr{break-inside:avoid}"
-        "h2,h3,h4,summary{break-after:avoid}.fit,.fit+label{display:none}}\n";
+        "svg{max-width:100%;height:auto}tr{break-inside:avoid}"
+        "h2,h3,h4,summary{break-after:avoid}.fit,.fit+label,.screen{display:none}}\n";
 
 /* A colour, mixed with so much of a background, 0 black or 255 white: text stays readable on it. */
 static int mixed(int rgb, int background)

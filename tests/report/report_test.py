@@ -203,6 +203,8 @@ tree, text = report(long, out, "-t", "Softmax")
 # Each link: a region's node, a run of three, and the sum. The first sum reads an input, and so belongs to the run.
 check("boxes before", len(boxes(tree, 0)) == 2 + 3 * 400 - 1)
 check("the run", sum(title.startswith("3 nodes, from") for title in boxes(tree, 1)) == 399)
+check("too long for paper", text.count('class="scroll screen"') == 2 == text.count('class="paper"'))
+check("its nodes are folded", "<summary>and 395 more</summary>" in text)
 check("one plugin for 400 regions", len(re.findall('id="p[0-9]+"', text)) == 1)
 every = ",".join(f"#{i}" for i in range(0, 2000))
 report(long, out, "--region", every)
