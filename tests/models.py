@@ -445,6 +445,28 @@ def neck():
                  [filters("f", 2, 1), filters("g", 3, 2), scales])
 
 
+def between_convolutions():
+    """A gate between two convolutions of f16, a softmax behind a reshape, and a cache of which some rows are replaced."""
+    half = TensorProto.FLOAT16
+
+    def filters(name, count, depth):
+        values = numpy.arange(count * depth * 9, dtype=numpy.float16).reshape(count, depth, 3, 3)
+        return numpy_helper.from_array(values / numpy.float16(1024), name)
+    to = numpy_helper.from_array(numpy.array([0, -1], numpy.int64), "to")
+    nodes = [helper.make_node("Conv", ["image", "f"], ["wide"], name="first", pads=[1] * 4),
+             helper.make_node("Relu", ["wide"], ["positive"], name="relu"),
+             helper.make_node("Sigmoid", ["positive"], ["open"], name="gate"),
+             helper.make_node("Mul", ["open", "positive"], ["gated"], name="times"),
+             helper.make_node("MaxPool", ["gated"], ["small"], name="pool", kernel_shape=[2, 2], strides=[2, 2]),
+             helper.make_node("Conv", ["small", "g"], ["narrow"], name="second", pads=[1] * 4),
+             helper.make_node("Reshape", ["narrow", "to"], ["flat"], name="flat"),
+             helper.make_node("Softmax", ["flat"], ["y"], name="soft"),
+             helper.make_node("ScatterND", ["cache", "rows", "new"], ["kept"], name="update")]
+    return model(nodes, [info("image", ["N", 3, 16, 16], half), info("cache", [8, 4]), info("rows", [2, 1], TensorProto.INT64),
+                         info("new", [2, 4])], [info("y", ["N", 512], half), info("kept", [8, 4])],
+                 [filters("f", 24, 3), filters("g", 8, 24), to])
+
+
 def reserved_names():
     """Extents and tensors with names that C, C++, CUDA, their headers or kernels use for something else."""
     extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx"]
@@ -510,6 +532,7 @@ def stray_size():
 
 write("stray_size.onnx", stray_size())
 write("neck.onnx", neck())
+write("between_convolutions.onnx", between_convolutions())
 write("necks.onnx", necks())
 write("necks_at_224.onnx", necks(28))
 write("words.onnx", words())

@@ -204,7 +204,9 @@ struct tpat_build_options {
 	bool keep_types; /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
 	bool any_types;  /* accept types that TensorRT lacks */
 	struct tpat_strings format; /* "HWC8", "CHW32": formats in which plugins also take and give their tensors, so
-	                               that TensorRT need not reformat them. Each has kernels of its own */
+	                               that TensorRT need not reformat them. Each has kernels of its own. "auto": those
+	                               of convolutions around a plugin, where the estimate says that this is no slower
+	                             */
 	bool in_place;      /* an output that is an input with some elements replaced, such as a cache's update, may
 	                       have the input's memory: for TensorRT's aliased inputs. Also for inputs of the model,
 	                       which the caller then finds changed */
@@ -547,6 +549,9 @@ struct tpat_tune_options {
 	struct tpat_strings profile; /* as tpat_build_options: searches at the optimum, minimum and maximum shapes;
 	                                unspecified extents are 64, as in tpat_build, or random */
 	bool keep_types, any_types;  /* as in the build that will use the result */
+	struct tpat_strings format;  /* likewise: programs with tensors in these formats are tuned, too; "auto": those
+	                                of convolutions around a plugin, whatever the estimate says */
+	bool in_place;               /* likewise */
 	const char *device;          /* "cuda", "cuda:1", "cpu"; null: cuda, see `local` */
 	const char *db;              /* the database's path; null: the default one */
 	struct tpat_strings devices; /* instead of `device`: a process for each of these shares the work and writes a
@@ -566,7 +571,7 @@ struct tpat_tune_options {
 	                                                                     May be null */
 	void *user;
 };
-enum { TPAT_TUNE_VERSION = 6 };
+enum { TPAT_TUNE_VERSION = 7 };
 #define TPAT_TUNE_OPTIONS ((struct tpat_tune_options){ .version = TPAT_TUNE_VERSION, .seed = 1 })
 
 struct tpat_tuned_node {
@@ -581,8 +586,9 @@ struct tpat_tuned_node {
 	int known, trials, failed; /* trials of earlier runs; of this run; of these, failed: crashed, hung, wrong,
 	                              refused */
 	double seconds;
-	const char *end;   /* why it ended: "nothing left to gain", "budget", "interrupted" */
-	const char *error; /* why nothing was found, a sentence; or null */
+	const char *end;    /* why it ended: "nothing left to gain", "budget", "interrupted" */
+	const char *error;  /* why nothing was found, a sentence; or null */
+	const char *format; /* of its tensors: "HWC8"; null: row-major */
 };
 
 struct tpat_tuning {
@@ -607,6 +613,8 @@ struct tpat_inspected_plugin {
 	struct tpat_strings inputs, outputs; /* "x: f32[.,3]" */
 	struct tpat_strings kernels;         /* "name, 256 threads" */
 	struct tpat_strings code;            /* "sm_90 12345 bytes" */
+	struct tpat_strings formats;         /* other formats, and the tensors that have it then: "HWC8: x, y" */
+	struct tpat_strings in_place;        /* outputs that may have an input's memory: "y: x" */
 };
 struct tpat_inspected {
 	const char *library, *model, *generator;

@@ -95,12 +95,13 @@ struct cli_option {
 	{ "shape", 's', CLI_LIST, &(o).shape, "IN:1x3xHxW", CLI_SHAPE }, \
 	{ "value", 0, CLI_LIST, &(o).value, "IN=16000", \
 	  "make a model input a constant: a number or a list (1,2,3)" }
-/* Rows that builds and fixes share: memory and formats at a plugin's edge. */
+/* Rows that builds, fixes, reports and tuning share: memory and formats at a plugin's edge. */
 #define CLI_EDGES(o) \
 	{ "format", 0, CLI_SPLIT, &(o).format, \
-	  "FORMAT,...|HWC8 HWC16 HWC CHW2 CHW4 CHW16 CHW32 DHWC8 DHWC CDHW32", \
+	  "FORMAT,...|auto HWC8 HWC16 HWC CHW2 CHW4 CHW16 CHW32 DHWC8 DHWC CDHW32", \
 	  "also make kernels for these tensor formats of TensorRT, which then\n" \
-	  "need not reformat tensors around a plugin" }, \
+	  "need not reformat tensors around a plugin; auto: the formats of\n" \
+	  "convolutions around it, where that is no slower by the estimate" }, \
 	{ "in-place", 0, CLI_FLAG, &(o).in_place, NULL, \
 	  "let plugins update tensors such as caches in place: an output that\n" \
 	  "is an input with some elements replaced may share its memory\n" \

@@ -187,6 +187,8 @@ static int tune_first(struct cli *c, struct request *b)
 	t->profile = o->profile;
 	t->keep_types = o->keep_types;
 	t->any_types = o->any_types;
+	t->format = o->format;
+	t->in_place = o->in_place;
 	t->db = o->db;
 	t->workers = o->workers;
 	o->gpu = "native";

@@ -15,6 +15,8 @@ static void print_plugin(const struct tpat_inspected_plugin *p)
 	printf("    %-8s %s\n", "computes", p->about);
 	print_list("inputs", &p->inputs);
 	print_list("outputs", &p->outputs);
+	print_list("formats", &p->formats);
+	print_list("in place", &p->in_place);
 	print_list("kernels", &p->kernels);
 	print_list("code", &p->code);
 }
@@ -24,11 +26,13 @@ static void print_json(const struct tpat_inspected *x)
 	json_t *plugins = json_array();
 	for (int i = 0; i < x->plugins; i++) {
 		const struct tpat_inspected_plugin *p = &x->plugin[i];
-		json_array_append_new(
-		        plugins, cli_json("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", p->name, "version",
-		                          p->version, "namespace", p->name_space, "hash", p->hash, "about", p->about,
-		                          "inputs", cli_json_list(&p->inputs), "outputs", cli_json_list(&p->outputs),
-		                          "kernels", cli_json_list(&p->kernels), "code", cli_json_list(&p->code)));
+		json_array_append_new(plugins,
+		                      cli_json("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "name",
+		                               p->name, "version", p->version, "namespace", p->name_space, "hash",
+		                               p->hash, "about", p->about, "inputs", cli_json_list(&p->inputs),
+		                               "outputs", cli_json_list(&p->outputs), "formats",
+		                               cli_json_list(&p->formats), "in_place", cli_json_list(&p->in_place),
+		                               "kernels", cli_json_list(&p->kernels), "code", cli_json_list(&p->code)));
 	}
 	cli_print_json(cli_json("{s:s, s:s, s:s, s:o, s:o}", "library", x->library, "model", x->model, "generator",
 	                        x->generator, "plugins", plugins, "problems", cli_json_list(&x->problems)));

@@ -65,6 +65,7 @@ int cli_report(struct cli *c, int argc, char **argv)
 		CLI_READ(o),
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input: times are\nestimated at the optimum" },
+		CLI_EDGES(o),
 		CLI_TYPES(o),
 		CLI_DATABASE(o),
 		{ "verified", 0, CLI_TEXT, &verified_path, "FILE",

@@ -37,13 +37,14 @@ static bool progress(void *user, const struct tpat_tune_progress *p)
 	return cli_interrupted();
 }
 
-static void print_tuned(const struct tpat_tuned_node *t)
+static void print_tuned(struct cli *c, const struct tpat_tuned_node *t)
 {
+	const char *node = t->format ? arena_printf(c->arena, "%s in %s", t->node, t->format) : t->node;
 	if (t->same_as) {
-		printf("  %-24s as %s\n", t->node, t->same_as);
+		printf("  %-24s as %s\n", node, t->same_as);
 		return;
 	}
-	printf("  %-24s", t->node);
+	printf("  %-24s", node);
 	if (t->error || !t->schedule) {
 		printf(" %s\n", t->error ? t->error : "interrupted before a result");
 		return;
@@ -60,13 +61,14 @@ static void print_json(const struct tpat_tuning *r)
 	for (int i = 0; i < r->n; i++) {
 		const struct tpat_tuned_node *t = &r->tuned[i];
 		json_array_append_new(
-		        all, cli_json("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, "
-		                      "s:i, s:f, s:s?, s:s?}",
-		                      "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs",
-		                      t->outputs, "shape", t->shape, "before", t->before, "schedule", t->schedule,
-		                      "kernels", t->kernels, "before_ns", t->before_ns, "ns", t->ns, "bytes", t->bytes,
-		                      "floor_ns", t->floor_ns, "known", t->known, "trials", t->trials, "failed",
-		                      t->failed, "seconds", t->seconds, "end", t->end, "error", t->error));
+		        all,
+		        cli_json("{s:s, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:i, s:f, s:f, s:f, s:f, s:i, s:i, "
+		                 "s:i, s:f, s:s?, s:s?, s:s?}",
+		                 "node", t->node, "same_as", t->same_as, "inputs", t->inputs, "outputs", t->outputs,
+		                 "shape", t->shape, "before", t->before, "schedule", t->schedule, "kernels", t->kernels,
+		                 "before_ns", t->before_ns, "ns", t->ns, "bytes", t->bytes, "floor_ns", t->floor_ns,
+		                 "known", t->known, "trials", t->trials, "failed", t->failed, "seconds", t->seconds,
+		                 "end", t->end, "error", t->error, "format", t->format));
 	}
 	cli_print_json(cli_json("{s:s, s:s, s:f, s:i, s:i, s:i, s:b, s:o, s:o}", "device", r->device, "db", r->db,
 	                        "bytes_per_ns", r->bytes_per_ns, "shard", r->shard, "shards", r->shards, "failed",
@@ -99,6 +101,7 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		  "minimum, optimum and maximum shape of an input, as for tpat\n"
 		  "build; each is tuned. Unspecified dimensions default to 64" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as for the tpat build that will use the results" },
+		CLI_EDGES(o),
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda cpu", "cuda, cuda:1, cpu (default cuda)" },
 		{ "devices", 0, CLI_SPLIT, &devices, "0-3,6",
 		  "tune on these devices at once, with one process for each, and join\n"
@@ -142,7 +145,7 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		printf("  %-24s %7s %14s %14s %6s %8s %10s %8s  end\n", "node", "kernels", "before", "tuned", "gain",
 		       "x floor", "trials", "time");
 		for (int i = 0; i < r->n; i++)
-			print_tuned(&r->tuned[i]);
+			print_tuned(c, &r->tuned[i]);
 	}
 	if (r->interrupted)
 		return EXIT_INTERRUPTED;

@@ -43,6 +43,7 @@ struct engine_node {
 struct engine_version {
 	const char *name;         /* as the user wrote it; null: the default */
 	int32_t number;           /* in the engine's own numbering; 0: the default */
+	bool no_layouts;          /* plugins' tensors are row-major */
 	bool no_functions;        /* it prefers a node's local function over its plugin: the model must have none */
 	const char *shape_inputs; /* why input values cannot decide extents, a clause; null: they can */
 	const char *sizes;        /* why kernels cannot compute extents of outputs, a clause; null: they can */
@@ -73,6 +74,7 @@ struct engine_layout {
 	int axis, block;
 	bool inner;
 	enum type type[4]; /* of tensors that can have it; then TYPE_NONE */
+	enum type own[2];  /* of those for which the engine's own convolutions use it; then TYPE_NONE */
 };
 
 struct engine_plugin {

@@ -323,6 +323,10 @@ bool graph_has_layout(const struct graph *g, const struct graph_value *v, const 
 bool graph_region_has_layout(const struct graph_region *r, const struct engine_layout *l,
                              const struct graph_program_options *o);
 
+/* True if the engine's own convolutions make this tensor, or read it if `after`: directly, or through nodes that leave
+ * channels where they are and so can run in the convolutions' format. `taken`: nodes of plugins, which do not count. */
+bool graph_meets_convolution(const struct graph *g, const struct graph_value *v, bool after, const bool *taken);
+
 /* Builds the region as one optimised program in `a`. Its inputs and outputs are the region's, in their order, then the
  * sizes. Its symbols are those of the inputs' extents; extents that are not plain symbols and follow from no other
  * input are named n0, n1 ... `o` may be null. Not for folded regions. Errors: ERR_UNSUPPORTED for types that the engine

@@ -20,11 +20,20 @@ struct made {
 	const char *all_decisions; /* of every tactic at every point */
 	struct tpat_tuned_choice tuned;
 	const char *decisions;
+	double ns;                         /* of its kernels at the optimum: measured, or else estimated */
 	const struct tpat_schedule *why;   /* null: not asked for */
 	struct tpat_texts nodes;           /* labels of its regions */
 	const struct graph_region *region; /* the first */
 	const char *refused;               /* NVRTC's error for its kernels; null: none */
 	bool unfused;                      /* rebuilt without fusion */
+};
+
+/* What --format=auto found for a plugin in a format that the engine's convolutions around it use. */
+struct build_weighed {
+	const struct made *of;
+	const struct engine_layout *layout;
+	double ns, reformats_ns; /* of its kernels; of the engine's reformatting around the row-major ones */
+	bool taken;
 };
 
 struct build {
@@ -43,9 +52,11 @@ struct build {
 	} plugins;
 	struct {
 		VEC(struct made *);
-	} stored;                            /* plugins again, with tensors in other formats */
-	const struct engine_layout **layout; /* of --format */
-	int layouts;
+	} stored; /* plugins again, with tensors in other formats */
+	struct tpat_layouts layouts;
+	struct {
+		VEC(struct build_weighed);
+	} weighed;
 	struct sched_target target;
 	struct engine_arch *arch;
 	int archs;
@@ -70,10 +81,16 @@ int build_plugins(struct build *b);
 /* Rebuilds the plugins that NVRTC refused, without fusion. *again is false if there is none, or one had no fusion
  * already. */
 int build_unfused(bool *again, struct build *b);
+/* build_schedule.c: options of a region's program, its weights, and its schedule. */
+struct graph_program_options build_program_options(struct build *b);
+struct engine_weights build_weights(const struct ir_program *p, struct arena *a);
+int build_schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *program);
 /* Returns the plugin whose schedule `m` has: itself, or another with other weights. */
+const struct made *build_scheduled(const struct made *m);
+/* build_formats.c: the plugin again in each of the formats that it can have. `r`: a region that it replaces. */
+int build_layouts(struct build *b, const struct graph_region *r, struct made *m);
 /* The i-th of all plugins and then of their other formats; null after the last. */
 struct made *build_made(const struct build *b, int i);
-const struct made *build_scheduled(const struct made *m);
 /* build_names.c: the plugins' names. */
 int build_check_names(const struct build *b); /* fails if a --name matches no region */
 int build_given_name(const struct build *b, const char *label, const char **name); /* given for a region's plugin; null:

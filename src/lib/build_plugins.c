@@ -4,71 +4,9 @@
 
 #include <string.h>
 
-#include "base/ascii.h"
 #include "gen/language.h"
 
-enum { MOST_NAMED = 8, FEW_ARCHS = 2 };
-
-static void dump_program(void *user, const char *pass, const struct ir_program *p)
-{
-	const struct build *b = user;
-	struct str text = str_new(b->arena);
-	ir_print_program(&text, p);
-	b->o->dump(b->o->user, pass, str_text(&text));
-}
-
-/* Takes the tuning results for each point: measured there, or else at the optimum. */
-static int take_tuned(struct build *b, struct sched_tactic *tactic, const struct made *m, struct ir_program *p,
-                      const struct sched_points *points)
-{
-	for (int i = 0; i < points->n; i++) {
-		struct sched_choice *choice = NEWN(b->arena, struct sched_choice, p->stages.n + 1);
-		struct tpat_tuned_choice own = { 0 };
-		if (i != points->opt)
-			TRY(tpat_tuned_find(&own, b->tuned, p, m->hash, &points->target[i], true, b->err));
-		sched_decide(p, &points->target[i], own.choice ? own.choice : m->tuned.choice, choice);
-		tactic->choice[i] = choice;
-	}
-	return 0;
-}
-
-/* Each architecture compiles all tactics: fewer if there are many architectures, or a kernel compiles slowly. */
-static int tactics_wanted(const struct build *b, const struct ir_program *p, const struct sched_choice *usual)
-{
-	bool one = b->archs > FEW_ARCHS;
-	for (int i = 0; i < p->stages.n; i++)
-		one |= usual[i].rule && usual[i].rule->heavy;
-	return b->o->tactics ? b->o->tactics : one ? 1 : TPAT_TACTICS;
-}
-
-/* Uses measured schedules if there are any, else the cost model's, for minimum, optimum and maximum of dynamic
- * extents. */
-static int schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *p)
-{
-	struct sched_points points = tpat_profile_points(b->extents, &b->target, r, p, m->layout);
-	struct sched_tactic tactic = { { 0 } };
-	if (b->tuned)
-		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &points.target[points.opt], false, b->err));
-	if (m->tuned.choice)
-		TRY(take_tuned(b, &tactic, m, p, &points));
-	else
-		tactic = sched_tactic_best(p, &points);
-	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
-	if (b->o->explain)
-		m->why = tpat_why(r->label, p, &points.target[points.opt], tactic.choice[points.opt], b->arena);
-	struct str all = str_new(b->arena);
-	struct sched_tactic tactics[SCHED_MAX_TACTICS];
-	m->plans = sched_tactics(p, &points, &tactic, tactics_wanted(b, p, tactic.choice[points.opt]), tactics);
-	m->plan = NEWN(b->arena, const struct ir_plan *, m->plans);
-	sched_plans(m->plan, p, &points, tactics, m->plans);
-	for (int k = 0; k < m->plans; k++)
-		for (int i = 0; i < points.n; i++)
-			str_printf(&all, "%s\n", sched_decisions_text(p, tactics[k].choice[i], b->arena));
-	if (p->checked)
-		str_add(&all, "debug\n");
-	m->all_decisions = str_text(&all);
-	return 0;
-}
+enum { MOST_NAMED = 8 };
 
 static int open_tuned(struct build *b)
 {
@@ -99,18 +37,6 @@ static int check_tuned(const struct build *b)
 	        tpat_tuned_path(b->tuned), b->target.arch, missing, missing == 1 ? "" : "s", str_text(&list));
 	return err_advise(b->err,
 	                  "Tune them (tpat tune), or build without --from-db-only to use the cost model for them.");
-}
-
-static struct graph_program_options program_options(struct build *b)
-{
-	return (struct graph_program_options){
-		.any_types = b->o->any_types,
-		.keep_types = b->o->keep_types,
-		.in_place = b->o->in_place,
-		.sizes = true,
-		.dump = b->o->dump ? dump_program : NULL,
-		.dump_user = b,
-	};
 }
 
 /* One kernel for each stage, one schedule for all extents. */
@@ -155,7 +81,7 @@ static const char *nodes_of(const struct build *b, const struct made *m)
 
 static int make_unfused(struct build *b, struct made *m)
 {
-	struct graph_program_options options = program_options(b);
+	struct graph_program_options options = build_program_options(b);
 	struct ir_program *program;
 	options.unfused = true;
 	options.layout = m->layout;
@@ -205,46 +131,12 @@ struct made *build_made(const struct build *b, int i)
 	return i - b->plugins.n < b->stored.n ? b->stored.at[i - b->plugins.n] : NULL;
 }
 
-const struct made *build_scheduled(const struct made *m)
-{
-	return m->like ? m->like : m;
-}
-
-static struct engine_weights weights_of(const struct ir_program *p, struct arena *a)
-{
-	struct engine_weights w = { 0 };
-	vec_each (b, &p->buffers)
-		if ((*b)->weight)
-			vec_push(a, &w, (*b)->data);
-	return w;
-}
-
 static bool same_weights(const struct engine_weights *x, const struct engine_weights *y)
 {
 	for (int i = 0; i < x->n; i++)
 		if (x->at[i] != y->at[i] && memcmp(x->at[i]->data, y->at[i]->data, (size_t)tensor_bytes(x->at[i])) != 0)
 			return false;
 	return true;
-}
-
-static void dump_kernels(struct build *b, const struct made *m)
-{
-	struct str text = str_new(b->arena);
-	b->graph->engine->language->print(&text, m->plan, m->plans);
-	b->o->dump(b->o->user, "cuda", str_text(&text));
-}
-
-static int make_schedule(struct build *b, const struct graph_region *r, struct made *m, struct ir_program *program)
-{
-	TRY(schedule(b, r, m, program));
-	if (!b->o->dump)
-		return 0;
-	for (int i = 0; i < m->plans; i++)
-		vec_each (step, &m->plan[i]->steps)
-			vec_each (k, *step)
-				TRY(ir_kernel_check(*k, b->err));
-	dump_kernels(b, m);
-	return 0;
 }
 
 /* Finds the region's plugin among those made so far, or null; *like: one with the same program and other weights. */
@@ -268,77 +160,9 @@ static int find_plugin(struct build *b, const char *hash, const char *name, cons
 	return 0;
 }
 
-/* The layouts of --format, as the engine knows them. */
-static int find_layouts(struct build *b)
-{
-	const struct tpat_strings *wanted = &b->o->format;
-	const struct engine_layout *all = b->graph->engine->layouts;
-	b->layout = NEWN(b->arena, const struct engine_layout *, wanted->n + 1);
-	for (int i = 0; i < wanted->n; i++) {
-		struct str names = str_new(b->arena);
-		for (const struct engine_layout *l = all; l && l->name; l++) {
-			str_printf(&names, "%s%s", l == all ? "" : ", ", l->name);
-			if (ascii_same(l->name, wanted->at[i]))
-				b->layout[i] = l;
-		}
-		if (!b->layout[i])
-			return err_set(b->err, ERR_USAGE, "--format is one of %s, not \"%s\".", str_text(&names),
-			               wanted->at[i]);
-	}
-	if (wanted->n && b->o->split)
-		return err_set(b->err, ERR_USAGE, "--format and --split exclude each other.");
-	b->layouts = wanted->n;
-	return 0;
-}
-
-/* Returns the plugin that is `m` in this format, or null. */
-static struct made *layout_of(const struct build *b, const struct made *m, const struct engine_layout *l)
-{
-	vec_each (x, &b->stored)
-		if ((*x)->of == m && (*x)->layout == l)
-			return *x;
-	return NULL;
-}
-
-/* Makes kernels for the plugin's tensors in another format, if any can have it. */
-static int make_layout(struct build *b, const struct graph_region *r, struct made *m, const struct engine_layout *l)
-{
-	struct graph_program_options options = program_options(b);
-	struct ir_program *program;
-	if (!graph_region_has_layout(r, l, &options))
-		return 0;
-	options.layout = l;
-	options.in_place = false;
-	TRY(graph_region_program(&program, r, &options, b->arena, b->err));
-	program->checked = b->o->debug_kernels;
-	struct made *like = m->like ? layout_of(b, m->like, l) : NULL, *x = NEW(b->arena, struct made);
-	int *format = NEWN(b->arena, int, program->inputs.n + program->outputs.n + 1);
-	for (int i = 0; i < r->inputs.n; i++)
-		format[i] = graph_has_layout(b->graph, r->inputs.at[i], l, &options) ? l->number : 0;
-	for (int i = 0; i < r->outputs.n; i++)
-		format[program->inputs.n + i] =
-		        graph_has_layout(b->graph, r->outputs.at[i], l, &options) ? l->number : 0;
-	if (like)
-		*x = *like;
-	x->like = like;
-	x->of = m;
-	x->layout = l;
-	x->format = format;
-	x->region = r;
-	x->weights = weights_of(program, b->arena);
-	x->nodes = (struct tpat_texts){ 0 };
-	ir_hash(program, x->hash);
-	if (!like) {
-		TRY(make_schedule(b, r, x, program));
-		m->all_decisions = arena_printf(b->arena, "%s%s\n%s", m->all_decisions, l->name, x->all_decisions);
-	}
-	vec_push(b->arena, &b->stored, x);
-	return 0;
-}
-
 static int make_plugin(struct build *b, const struct graph_region *r, struct made **out)
 {
-	struct graph_program_options options = program_options(b);
+	struct graph_program_options options = build_program_options(b);
 	struct ir_program *program;
 	char hash[33];
 	const char *name;
@@ -346,11 +170,11 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	program->checked = b->o->debug_kernels;
 	TRY(build_given_name(b, r->label, &name));
 	ir_hash(program, hash);
-	const struct engine_weights weights = weights_of(program, b->arena);
+	const struct engine_weights weights = build_weights(program, b->arena);
 	struct made *like;
 	TRY(find_plugin(b, hash, name, &weights, out, &like));
 	if (*out)
-		return 0;
+		return build_layouts(b, r, *out);
 	if (!b->archs)
 		TRY(tpat_parse_archs(&b->arch, &b->archs, &b->o->arch, b->machine, b->arena, b->err));
 	struct made *m = *out = NEW(b->arena, struct made);
@@ -363,11 +187,9 @@ static int make_plugin(struct build *b, const struct graph_region *r, struct mad
 	m->nodes = (struct tpat_texts){ 0 };
 	memcpy(m->hash, hash, sizeof hash);
 	if (!like)
-		TRY(make_schedule(b, r, m, program));
+		TRY(build_schedule(b, r, m, program));
 	vec_push(b->arena, &b->plugins, m);
-	for (int i = 0; i < b->layouts; i++)
-		TRY(make_layout(b, r, m, b->layout[i]));
-	return 0;
+	return build_layouts(b, r, m);
 }
 
 int build_plugins(struct build *b)
@@ -376,7 +198,9 @@ int build_plugins(struct build *b)
 	b->call = NEWN(b->arena, struct graph_plugin, b->regions.n);
 	b->name_space = NEWN(b->arena, const char *, b->regions.n + 1);
 	TRY(build_check_names(b));
-	TRY(find_layouts(b));
+	TRY(tpat_layouts_read(&b->layouts, b->graph, &b->o->format, b->arena, b->err));
+	if (b->o->format.n && b->o->split)
+		return err_set(b->err, ERR_USAGE, "--format and --split exclude each other.");
 	TRY(open_tuned(b));
 	TRY(tpat_profile_extents(&b->extents, b->graph, &b->o->profile, b->arena, b->err));
 	for (int i = 0; i < b->regions.n; i++) {
@@ -397,6 +221,10 @@ int build_plugins(struct build *b)
 		if (!(*m)->like)
 			tpat_say(b->talk, TPAT_LOG_NOTE, "%s: schedule %s, by %s", (*m)->name, (*m)->decisions,
 			         (*m)->tuned.choice ? "the tuning database" : "the cost model");
+	vec_each (w, &b->weighed)
+		tpat_say(b->talk, TPAT_LOG_NOTE, "%s: %s %s: %.3g us, and %.3g us with reformatting", w->of->name,
+		         w->taken ? "has" : "does not have", w->layout->name, w->ns / 1e3,
+		         (build_scheduled(w->of)->ns + w->reformats_ns) / 1e3);
 	return check_tuned(b);
 }
 

@@ -200,6 +200,38 @@ static void put_nodes(struct str *out, const struct made *m)
 	str_add(out, "</details>\n");
 }
 
+/* Its other formats. */
+static void put_formats(struct str *out, const struct build *b, const struct made *m)
+{
+	int n = 0;
+	vec_each (x, &b->stored)
+		if ((*x)->of == m)
+			str_printf(out, n++ ? ", %s (%.4g us)" : "<p>It also takes the formats %s (%.4g us)",
+			           (*x)->layout->name, build_scheduled(*x)->ns / 1e3);
+	if (n)
+		str_printf(out, "; row-major %.4g us.</p>\n", build_scheduled(m)->ns / 1e3);
+	vec_each (w, &b->weighed)
+		if (w->of == m)
+			str_printf(out,
+			           "<p>%s: its kernels take %.4g us, the row-major ones and TensorRT's reformatting "
+			           "around them %.4g us. So it %s this format.</p>\n",
+			           w->layout->name, w->ns / 1e3, (build_scheduled(m)->ns + w->reformats_ns) / 1e3,
+			           w->taken ? "has" : "does not have");
+}
+
+/* The outputs that may have the memory of inputs. */
+static void put_in_place(struct str *out, const struct made *m)
+{
+	const struct ir_program *p = build_scheduled(m)->plan[0]->program;
+	for (int i = 0; i < p->outputs.n; i++)
+		if (p->outputs.at[i]->replaces) {
+			str_add(out, "<p>");
+			html_format(out, "Its output %s may have the memory of its input %s.", p->outputs.at[i]->name,
+			            p->outputs.at[i]->replaces->name);
+			str_add(out, "</p>\n");
+		}
+}
+
 static void put_part(struct str *out, const char *title, struct str *text, bool code)
 {
 	str_printf(out, "<details><summary>%s</summary><pre>", title);
@@ -230,6 +262,13 @@ static void put_parts(struct str *out, const struct build *b, const struct made 
 	}
 	b->graph->engine->language->print(&kernels, own->plan, 1);
 	put_part(out, "Kernels", &kernels, true);
+	vec_each (x, &b->stored) {
+		struct str text = str_new(b->arena);
+		if ((*x)->of != m || (*x)->like)
+			continue;
+		b->graph->engine->language->print(&text, (*x)->plan, 1);
+		put_part(out, arena_printf(b->arena, "Kernels for %s", (*x)->layout->name), &text, true);
+	}
 }
 
 int page_sections(struct page *p)
@@ -243,6 +282,8 @@ int page_sections(struct page *p)
 		html_text(&head, build_about(build_scheduled(m)->plan[0]->program, b->arena));
 		str_add(&head, "</pre>\n");
 		put_nodes(&head, m);
+		put_formats(&head, b, m);
+		put_in_place(&head, m);
 		if (p->plugin[i].check) {
 			str_add(&head, "<p>");
 			page_check(&head, &p->plugin[i]);

@@ -388,6 +388,8 @@ struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sch
 
 /* An ir_symbol_fn: the value of a symbol at a point; `target` points to a pointer to a struct sched_target. */
 bool tpat_extent_at(void *target, expr symbol, int64_t *value);
+/* A tensor's bytes at a point; negative: unknown. */
+double tpat_bytes_at(const struct ir_buffer *b, const struct sched_target *t);
 /* Sets the extents of a program's input at a point; rank -1 if they are impossible. */
 void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const struct sched_target *t);
 /* The roofline's bounds of a program at a point, on a GPU that need not be present, and the bytes of its inputs and
@@ -395,6 +397,22 @@ void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const s
 struct tune_roofline;
 bool tpat_roofline(struct tune_roofline *out, double *bytes, const struct ir_program *p, const struct sched_target *t,
                    int launches, struct arena *a);
+
+/* ---- tpat_layouts.c: the formats of --format. */
+struct tpat_layouts {
+	const struct engine_layout **at; /* those that are named */
+	int n;
+	bool automatic; /* "auto": others, where they are of use */
+};
+/* ERR_USAGE for a name that is none. */
+int tpat_layouts_read(struct tpat_layouts *out, const struct graph *g, const struct tpat_strings *format,
+                      struct arena *a, struct err *e);
+bool tpat_layouts_have(const struct tpat_layouts *x, const struct engine_layout *l); /* among the named ones */
+/* The time that the engine takes to reformat the row-major tensors of a region's plugin for its convolutions around it,
+ * which use this format; 0: there are none. `all`: all regions; `p`: the row-major program. */
+double tpat_layout_reformats(const struct graph_region *r, const struct graph_regions *all, const struct ir_program *p,
+                             const struct engine_layout *l, const struct graph_program_options *o,
+                             const struct sched_target *t, struct arena *a);
 
 /* tpat_example.c: extents for symbols without a profile, which satisfy the constraints of the model's operators.
  * `level`: 0 minimum, 1 optimum, 2 maximum. */

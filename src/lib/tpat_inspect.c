@@ -78,7 +78,57 @@ static struct tpat_strings code(const struct tpat_rt_plugin *p, struct arena *a)
 	return tpat_strings_of(&list);
 }
 
-static void describe_plugin(struct tpat_inspected_plugin *out, const struct tpat_rt_plugin *p, struct arena *a)
+/* ---- Formats and memory of its tensors. */
+
+static const char *format_name(const struct engine *e, int number)
+{
+	for (const struct engine_layout *l = e->layouts; l && l->name; l++)
+		if (l->number == number)
+			return l->name;
+	return "?";
+}
+
+static void add_tensors(struct str *s, const struct tpat_rt_tensor *tensor, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (tensor[i].format)
+			str_printf(s, "%s%s", str_ends(str_text(s), ":") ? " " : ", ", tensor[i].name);
+}
+
+/* The plugin in its other formats is a plugin of the library each time. */
+static struct tpat_strings formats(const struct tpat_rt_library *l, const struct tpat_rt_plugin *p,
+                                   const struct engine *engine, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < l->plugins; i++) {
+		const struct tpat_rt_plugin *x = &l->plugin[i];
+		struct str s = str_new(a);
+		int number = 0;
+		if (!x->of || strcmp(x->of, p->name) != 0)
+			continue;
+		for (int k = 0; k < x->inputs + x->outputs && !number; k++)
+			number = (k < x->inputs ? &x->input[k] : &x->output[k - x->inputs])->format;
+		str_printf(&s, "%s:", format_name(engine, number));
+		add_tensors(&s, x->input, x->inputs);
+		add_tensors(&s, x->output, x->outputs);
+		vec_push(a, &list, str_text(&s));
+	}
+	return tpat_strings_of(&list);
+}
+
+static struct tpat_strings in_place(const struct tpat_rt_plugin *p, struct arena *a)
+{
+	struct tpat_texts list = { 0 };
+	for (int i = 0; i < p->outputs; i++)
+		if (p->output[i].replaces)
+			vec_push(
+			        a, &list,
+			        arena_printf(a, "%s: %s", p->output[i].name, p->input[p->output[i].replaces - 1].name));
+	return tpat_strings_of(&list);
+}
+
+static void describe_plugin(struct tpat_inspected_plugin *out, const struct tpat_rt_library *l,
+                            const struct tpat_rt_plugin *p, const struct engine *engine, struct arena *a)
 {
 	*out = (struct tpat_inspected_plugin){
 		.name = arena_strdup(a, p->name),
@@ -90,6 +140,8 @@ static void describe_plugin(struct tpat_inspected_plugin *out, const struct tpat
 		.outputs = tensors(p, p->output, p->outputs, a),
 		.kernels = kernels(p, a),
 		.code = code(p, a),
+		.formats = formats(l, p, engine, a),
+		.in_place = in_place(p, a),
 	};
 }
 
@@ -99,10 +151,8 @@ static bool exports(void *handle, const char *function)
 }
 
 /* Checks for the functions that the engine looks up, and for duplicate names, which its registry refuses. */
-static void find_problems(struct inspect *x, const struct tpat_rt_library *l)
+static void find_problems(struct inspect *x, const struct tpat_rt_library *l, const struct engine *engine)
 {
-	const struct engine *engine = engine_of_library(exports, x->handle);
-	engine = engine ? engine : engine_find(NULL);
 	for (const char *const *entry = engine->entry; *entry; entry++)
 		if (!dlsym(x->handle, *entry))
 			vec_push(x->arena, &x->problems,
@@ -150,16 +200,20 @@ static int run(struct tpat *t, void *arg)
 		return err_set(&t->err, ERR_MODEL, "%s has tables of version %u; this tpat reads version %d.",
 		               c->library, (unsigned)l->version, TPAT_RT_VERSION);
 	struct tpat_inspected_plugin *plugin = NEWN(a, struct tpat_inspected_plugin, l->plugins + 1);
+	const struct engine *engine = engine_of_library(exports, x->handle);
+	engine = engine ? engine : engine_find(NULL);
+	int n = 0;
 	for (int i = 0; i < l->plugins; i++)
-		describe_plugin(&plugin[i], &l->plugin[i], a);
-	find_problems(x, l);
+		if (!l->plugin[i].of)
+			describe_plugin(&plugin[n++], l, &l->plugin[i], engine, a);
+	find_problems(x, l, engine);
 	struct tpat_inspected *result = NEW(a, struct tpat_inspected);
 	*result = (struct tpat_inspected){
 		.library = arena_strdup(a, c->library),
 		.model = arena_strdup(a, l->model),
 		.generator = arena_strdup(a, l->generator),
 		.plugin = plugin,
-		.plugins = l->plugins,
+		.plugins = n,
 		.problems = tpat_strings_of(&x->problems),
 	};
 	*c->out = result;

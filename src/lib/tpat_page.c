@@ -144,6 +144,8 @@ static void put_options(struct str *out, const struct tpat_build_options *o)
 	put_list(out, "--shape", &o->shape);
 	put_list(out, "--value", &o->value);
 	put_list(out, "--profile", &o->profile);
+	put_list(out, "--format", &o->format);
+	str_add(out, o->in_place ? " --in-place" : "");
 	str_add(out, o->keep_types ? " --keep-types" : "");
 	str_add(out, o->any_types ? " --any-types" : "");
 }
@@ -156,7 +158,6 @@ static void put_next(struct page *p)
 	struct str next = str_new(a);
 	str_printf(&next, "# Build it.\ntpat build %s", model);
 	put_options(&next, o);
-	str_add(&next, o->in_place ? " --in-place" : "");
 	put_text(&next, "--gpu", o->gpu);
 	put_text(&next, "--tensorrt", o->tensorrt);
 	put_text(&next, "--engine-report", o->engine_report);

@@ -223,18 +223,25 @@ void tpat_extents_of(struct verify_input *in, const struct ir_buffer *b, const s
 			in->rank = -1;
 }
 
+double tpat_bytes_at(const struct ir_buffer *b, const struct sched_target *t)
+{
+	struct verify_input in = { 0 };
+	double bytes = type_info(b->type)->bits / 8.0;
+	tpat_extents_of(&in, b, t);
+	for (int k = 0; k < in.rank; k++)
+		bytes *= (double)in.dim[k];
+	return in.rank < 0 ? -1 : bytes;
+}
+
 /* Bytes of a tensor at these extents; negative: unknown. Fills `t`, without data. */
 static double bytes_of(struct tensor *t, const struct ir_buffer *b, const struct sched_target *at)
 {
 	struct verify_input in = { 0 };
-	double bytes = type_info(b->type)->bits / 8.0;
 	tpat_extents_of(&in, b, at);
-	if (in.rank < 0)
-		return -1;
 	*t = (struct tensor){ .type = b->type, .rank = in.rank };
 	for (int k = 0; k < in.rank; k++)
-		bytes *= (double)(t->dim[k] = in.dim[k]);
-	return bytes;
+		t->dim[k] = in.dim[k];
+	return tpat_bytes_at(b, at);
 }
 
 bool tpat_roofline(struct tune_roofline *out, double *bytes, const struct ir_program *p, const struct sched_target *t,

@@ -68,7 +68,7 @@ static void tell_result(struct sharer *s, int i)
 {
 	const struct tpat_tuned_node *r = &s->own->result->tuned[i];
 	const char *const text[] = { r->node,   r->same_as,  r->inputs, r->outputs, r->shape,
-		                     r->before, r->schedule, r->end,    r->error };
+		                     r->before, r->schedule, r->end,    r->error,   r->format };
 	s->told = (struct told){ .kind = TOLD_RESULT, .node = *r, .region = s->own->index[i] };
 	s->told.shared = tuning_part(s->own, s->own->index[i]).count > 1;
 	for (size_t k = 0; k < sizeof text / sizeof *text; k++)
@@ -181,7 +181,7 @@ static void take_result(struct sharing *x)
 {
 	struct tpat_tuned_node r = x->told.node;
 	const char **const text[] = { &r.node,   &r.same_as,  &r.inputs, &r.outputs, &r.shape,
-		                      &r.before, &r.schedule, &r.end,    &r.error };
+		                      &r.before, &r.schedule, &r.end,    &r.error,   &r.format };
 	unsigned at = 0;
 	x->shared |= x->told.shared;
 	if (x->told.shared)

@@ -12,12 +12,21 @@ struct tuning_part {
 	int index, count;
 };
 
+/* A program to tune: a region's, with its tensors in a format. */
+struct tuning_work {
+	const struct graph_region *region;
+	const struct engine_layout *layout; /* null: row-major */
+};
+
 struct tuning {
 	const struct tpat_tune_options *o;
 	struct tpat_tuning *result;
 	struct onnx_model *model;
 	struct graph *graph;
 	struct graph_regions regions;
+	struct {
+		VEC(struct tuning_work);
+	} works;
 	struct tpat_extents *extents; /* expected by the user */
 	struct tune_device device;
 	struct sched_target target;
@@ -25,16 +34,16 @@ struct tuning {
 	struct db *db;
 	struct db *earlier; /* a share: the database that all shares know, which none writes; or null */
 	struct {
-		const char **of;   /* the hash of each region's program, or "" */
+		const char **of;   /* the hash of each work's program, or "" */
 		const char **hash; /* different ones, sorted */
 		int n;
 	} deal;        /* filled if the work is shared */
 	bool finishes; /* searches that were shared go on, with the answers of all shares; nothing else is tuned */
-	int *index;    /* of each result's region */
+	int *index;    /* of each result's work */
 	const char *folder;
 	struct tpat_texts warnings;
 	struct map done;        /* by hash and extents: tpat_tuned */
-	int done_regions;       /* of tuning_regions() */
+	int done_works;         /* of tuning_works() */
 	struct tpat_talk *talk; /* null in the processes that share the work: the first one asks and tells */
 	struct arena *arena;
 	struct err *err;
@@ -63,6 +72,12 @@ void tuning_warn(struct tuning *t, const char *text);
 void tuning_tell(struct tuning *t, const struct tpat_tuned_node *r);
 double tuning_floor(const struct tuning *t, double bytes); /* lower bound in ns: moving the bytes; 0: unknown */
 
+/* tuning_works.c: fills t->works. */
+int tuning_find_works(struct tuning *t);
+/* The program of a work. Errors as of graph_region_program(). */
+int tuning_program(struct ir_program **out, const struct tuning *t, const struct tuning_work *w, struct arena *a,
+                   struct err *e);
+
 /* Opens the model, the device and the database, and tunes. `t` has options, result, arena and err. */
 int tuning_run(struct tuning *t);
 void tuning_close(struct tuning *t);
@@ -71,10 +86,10 @@ void tuning_close(struct tuning *t);
 
 /* Finds the programs, to divide them. */
 void tuning_deal(struct tuning *t);
-/* A region's part that this process tunes. */
-struct tuning_part tuning_part(const struct tuning *t, int region);
-/* The number of regions of which it tunes something. */
-int tuning_regions(const struct tuning *t);
+/* A work's part that this process tunes. */
+struct tuning_part tuning_part(const struct tuning *t, int work);
+/* The number of works of which it tunes something. */
+int tuning_works(const struct tuning *t);
 /* "tuned.db" -> "tuned.0-of-4.db" */
 const char *tuning_share_path(const char *db, int shard, int shards, struct arena *a);
 /* Tunes with a process for each of several devices, and joins their databases. */

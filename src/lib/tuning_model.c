@@ -38,8 +38,8 @@ void tuning_tell(struct tuning *t, const struct tpat_tuned_node *r)
 static void tell_over(struct tuning *t, const struct tpat_tuned_node *r)
 {
 	struct tpat_tune_progress p = { .node = r->node,
-		                        .done = t->done_regions + 1,
-		                        .all = tuning_regions(t),
+		                        .done = t->done_works + 1,
+		                        .all = tuning_works(t),
 		                        .trials = r->trials,
 		                        .best_ns = r->ns,
 		                        .first_ns = r->before_ns,
@@ -53,11 +53,11 @@ static void tell_over(struct tuning *t, const struct tpat_tuned_node *r)
 }
 
 /* Tunes at the optimum first, then at a profile's minimum and maximum if they differ. All share the budget. */
-static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tuned, struct arena *a)
+static void tune_work(struct tuning *t, int index, struct tpat_tuned_node *tuned, struct arena *a)
 {
 	const struct tpat_tune_options *o = t->o;
-	const struct graph_region *region = t->regions.at[index];
-	struct graph_program_options options = { .any_types = true, .keep_types = o->keep_types, .sizes = true };
+	const struct tuning_work *w = &t->works.at[index];
+	const struct graph_region *region = w->region;
 	struct tpat_tuning *out = t->result;
 	struct ir_program *p = NULL;
 	struct sched_points points = { .n = 1 };
@@ -66,9 +66,9 @@ static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tun
 	struct tuning_part part = tuning_part(t, index);
 	if (!part.count)
 		return;
-	if (graph_region_program(&p, region, &options, a, &e) == 0) {
+	if (tuning_program(&p, t, w, a, &e) == 0) {
 		ir_hash(p, hash);
-		points = tpat_profile_points(t->extents, &t->target, region, p, NULL);
+		points = tpat_profile_points(t->extents, &t->target, region, p, w->layout);
 	}
 	int n = o->profile.n ? points.n : 1;
 	for (int i = 0; i < n && !out->interrupted; i++) {
@@ -79,25 +79,26 @@ static void tune_region(struct tuning *t, int index, struct tpat_tuned_node *tun
 		j.target = &points.target[point];
 		j.seconds = (o->seconds > 0 ? o->seconds : DEFAULT_SECONDS) / n;
 		one->node = arena_strdup(t->arena, region->label);
+		one->format = w->layout ? w->layout->name : NULL;
 		if (!p || tuning_region(&j, region, hash, &e) < 0)
 			one->error = arena_printf(t->arena, "%s%s", e.where, e.text);
 		err_clear(&e);
 		tell_over(t, one);
 		out->failed += one->error != NULL;
 	}
-	t->done_regions++;
+	t->done_works++;
 }
 
 static void tune_all(struct tuning *t)
 {
-	struct tpat_tuned_node *tuned = NEWN(t->arena, struct tpat_tuned_node, t->regions.n * SCHED_MAX_POINTS + 1);
+	struct tpat_tuned_node *tuned = NEWN(t->arena, struct tpat_tuned_node, t->works.n * SCHED_MAX_POINTS + 1);
 	t->result->tuned = tuned;
-	t->index = NEWN(t->arena, int, t->regions.n *SCHED_MAX_POINTS + 1);
-	for (int i = 0; i < t->regions.n && !t->result->interrupted; i++) {
-		if (t->regions.at[i]->folded)
+	t->index = NEWN(t->arena, int, t->works.n *SCHED_MAX_POINTS + 1);
+	for (int i = 0; i < t->works.n && !t->result->interrupted; i++) {
+		if (t->works.at[i].region->folded)
 			continue;
 		struct arena *a = arena_new();
-		tune_region(t, i, tuned, a);
+		tune_work(t, i, tuned, a);
 		arena_free(a);
 	}
 }
@@ -160,6 +161,7 @@ int tuning_run(struct tuning *t)
 	TRY(open_all(t));
 	tpat_target_of_device(&t->target, &t->device.props);
 	TRY(tpat_target_calibrate(&t->target, t->arena, t->err));
+	TRY(tuning_find_works(t));
 	t->arch = t->device.props.arch ? arena_printf(t->arena, "sm_%d", t->device.props.arch) : "cpu";
 	t->result->device = arena_strdup(t->arena, t->device.props.name);
 	t->result->bytes_per_ns = t->device.bytes_per_ns;

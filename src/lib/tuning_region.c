@@ -28,8 +28,8 @@ static bool progress(void *user, const struct tune_state *s)
 	const struct job *j = user;
 	const struct tpat_tune_options *o = j->t->o;
 	struct tpat_tune_progress p = { .node = j->out->node,
-		                        .done = j->t->done_regions,
-		                        .all = tuning_regions(j->t),
+		                        .done = j->t->done_works,
+		                        .all = tuning_works(j->t),
 		                        .trials = s->trials,
 		                        .best_ns = s->best,
 		                        .first_ns = s->first,

@@ -12,15 +12,14 @@ static int compare_texts(const void *x, const void *y)
 	return strcmp(*(const char *const *)x, *(const char *const *)y);
 }
 
-/* The hash of a region's program; "" if it has none. */
-static const char *hash_of(struct tuning *t, const struct graph_region *region)
+/* The hash of a program; "" if there is none. */
+static const char *hash_of(struct tuning *t, const struct tuning_work *w)
 {
-	struct graph_program_options options = { .any_types = true, .keep_types = t->o->keep_types, .sizes = true };
 	struct arena *a = arena_new();
 	struct ir_program *p;
 	struct err e = { 0 };
 	char hash[33] = "";
-	if (!region->folded && graph_region_program(&p, region, &options, a, &e) == 0)
+	if (!w->region->folded && tuning_program(&p, t, w, a, &e) == 0)
 		ir_hash(p, hash);
 	arena_free(a);
 	return arena_strdup(t->arena, hash);
@@ -28,12 +27,12 @@ static const char *hash_of(struct tuning *t, const struct graph_region *region)
 
 void tuning_deal(struct tuning *t)
 {
-	t->deal.of = NEWN(t->arena, const char *, t->regions.n + 1);
-	t->deal.hash = NEWN(t->arena, const char *, t->regions.n + 1);
-	for (int i = 0; i < t->regions.n; i++)
-		t->deal.hash[i] = t->deal.of[i] = hash_of(t, t->regions.at[i]);
-	qsort(t->deal.hash, (size_t)t->regions.n, sizeof *t->deal.hash, compare_texts);
-	for (int i = 0; i < t->regions.n; i++)
+	t->deal.of = NEWN(t->arena, const char *, t->works.n + 1);
+	t->deal.hash = NEWN(t->arena, const char *, t->works.n + 1);
+	for (int i = 0; i < t->works.n; i++)
+		t->deal.hash[i] = t->deal.of[i] = hash_of(t, &t->works.at[i]);
+	qsort(t->deal.hash, (size_t)t->works.n, sizeof *t->deal.hash, compare_texts);
+	for (int i = 0; i < t->works.n; i++)
 		if (*t->deal.hash[i] && (!t->deal.n || strcmp(t->deal.hash[i], t->deal.hash[t->deal.n - 1]) != 0))
 			t->deal.hash[t->deal.n++] = t->deal.hash[i];
 }
@@ -47,24 +46,24 @@ static int place_of(const struct tuning *t, const char *hash)
 	return -1;
 }
 
-struct tuning_part tuning_part(const struct tuning *t, int region)
+struct tuning_part tuning_part(const struct tuning *t, int work)
 {
 	int shard = t->o->shard, shards = t->o->shards;
-	if (t->regions.at[region]->folded)
+	if (t->works.at[work].region->folded)
 		return (struct tuning_part){ 0, 0 };
 	if (!t->deal.of)
 		return (struct tuning_part){ 0, 1 };
-	int place = place_of(t, t->deal.of[region]), whole = t->deal.n / shards * shards;
+	int place = place_of(t, t->deal.of[work]), whole = t->deal.n / shards * shards;
 	if (place >= whole)
 		return (struct tuning_part){ shard, shards };
 	bool own = place < 0 ? shard == 0 : place % shards == shard; /* the first reports regions without a program */
 	return (struct tuning_part){ 0, own && !t->finishes };
 }
 
-int tuning_regions(const struct tuning *t)
+int tuning_works(const struct tuning *t)
 {
 	int n = 0;
-	for (int i = 0; i < t->regions.n; i++)
+	for (int i = 0; i < t->works.n; i++)
 		n += tuning_part(t, i).count > 0;
 	return n;
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Plugins with tensors in TensorRT's formats: tpat build --format, and the host that asks for them.
 
-    formats.py [COUNT [SEED]] [--device D] [--jobs N]
+    formats.py [COUNT [SEED]] [--device D] [--jobs N] [--auto N]
 
 Draws models of one to three operators on images and volumes (elementwise, norms, softmax, resize, pooling, padding, joins,
 convolutions), of random types, extents, some open, and formats; builds each as one plugin and verifies it: tpat verify runs a
 plugin row-major and in every format that it offers, with inputs whose padding is not a number, and demands zeros in the
 outputs' padding. The library's tables tell which formats there are: HWC8 for f16, and none for a type that a format lacks. It
-verifies with D, such as cuda; without it with the processor, and each fourth with the emulator."""
+verifies with D, such as cuda; without it with the processor, and each fourth with the emulator. With --auto it also builds N models in which
+a way leads, or does not lead, from a plugin to a convolution, with --format auto."""
 import argparse
 import concurrent.futures
 import glob
@@ -160,15 +161,76 @@ def one(number, seed, device):
     return len(found), wrong and f"{number}: {about}: status {status}, formats {sorted(found)}, expected {sorted(want)}\n{said}"
 
 
+def around(draw):
+    """A plugin between two nodes or graph inputs, with some nodes between: model, its nodes, and the format that it should have."""
+    kind, spatial = draw.choice(["f16", "f32"]), draw.choice([2, 2, 3])
+    channels, net = draw.choice([8, 16, 40]), Net(draw, kind, [])
+    net.inputs = {"x": ["N", channels] + [draw.randint(4, 9)] * spatial}
+    back = [0, 1] + list(range(2, spatial + 2))
+
+    def way():
+        """Some nodes; true if a convolution's format goes through all of them."""
+        through = True
+        for _ in range(draw.randint(0, 3)):
+            op = draw.choice(["Relu", "Add", "MaxPool", "Softmax", "Transpose"])
+            through &= op not in ("Softmax", "Transpose")
+            if op == "Add":
+                net.node(op, [net.last, net.constant(net.numbers([channels] + [1] * spatial))])
+            elif op == "MaxPool":
+                net.node(op, [net.last], kernel_shape=[1] * spatial)
+            elif op == "Softmax":
+                net.node(op, [net.last], axis=1)
+            elif op == "Transpose":
+                net.node(op, [net.last], perm=back[:2] + back[:1:-1])
+            else:
+                net.node(op, [net.last])
+        return through
+
+    def convolution():
+        weight = net.constant(net.numbers([channels, channels] + [3] * spatial))
+        net.node(draw.choice(["Conv", "ConvTranspose"]), [net.last, weight], pads=[1] * (2 * spatial))
+
+    before, after = draw.random() < 0.6, draw.random() < 0.6
+    if before:
+        convolution()
+    meets = way() and before
+    net.node("Sigmoid", [net.last])
+    plugin = net.nodes[-1].name
+    meets |= way() and after
+    if after:
+        convolution()
+    want = {"f16": {2: "HWC8", 3: "DHWC8"}, "f32": {2: "HWC", 3: "DHWC"}}[kind][spatial]
+    inputs = [helper.make_tensor_value_info("x", TYPES[kind], net.inputs["x"])]
+    model = helper.make_model(helper.make_graph(net.nodes, "around", inputs, [helper.make_tensor_value_info(net.last, TYPES[kind], None)],
+                                                net.made), opset_imports=[helper.make_opsetid("", 20)])
+    model.ir_version = 10
+    return model, net, plugin, {NUMBER[want]} if meets else set()
+
+
+def automatic(number, seed):
+    """What is wrong with the formats that --format auto gives a plugin, or None."""
+    model, net, plugin, want = around(random.Random(seed * 1000 + number))
+    with tempfile.TemporaryDirectory() as folder:
+        onnx.save(model, f"{folder}/model.onnx")
+        status, said = run(TPAT, "build", f"{folder}/model.onnx", "-n", plugin, "--format", "auto", "--arch", "compute_90", "--no-db", "-q",
+                           "-o", f"{folder}/out.onnx")
+        tables = "".join(open(f).read() for f in glob.glob(f"{folder}/out.tpat/plugins/*.h"))
+    found = {int(n) for n in re.findall(r"\.format = (\d+)", tables)}
+    about = f"auto {number}: {plugin} of {'+'.join(n.op_type for n in net.nodes)} {net.inputs['x']}"
+    return f"{about}: status {status}, formats {sorted(found)}, expected {sorted(want)}\n{said}" if status or found != want else None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("count", type=int, nargs="?", default=24)
     parser.add_argument("seed", type=int, nargs="?", default=1)
     parser.add_argument("--device", default="")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--auto", type=int, default=0)
     options = parser.parse_args()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         done = list(pool.map(lambda number: one(number, options.seed, options.device), range(options.count)))
+        done += [(0, wrong) for wrong in pool.map(lambda number: automatic(number, options.seed), range(options.auto))]
     for _, wrong in done:
         if wrong:
             print(wrong)

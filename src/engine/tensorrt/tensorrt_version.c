@@ -73,6 +73,7 @@ int tensorrt_version(struct engine_version *v, const char *text, struct err *e)
 	}
 	if (tensorrt_is_old(v)) {
 		v->no_functions = true;
+		v->no_layouts = true;
 		v->runs = "TensorRT 8.5 to 11";
 		v->shape_inputs = "TensorRT passes these to plugins from 10.1 on";
 		v->sizes = "plugins can do that from TensorRT 10.0 on";
