@@ -6,37 +6,37 @@
  */
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
-// Schedule: scan_lanes 2, lanes 128, width 8, steps 4; 128 threads a block.
-extern "C" __global__ __launch_bounds__(128)
+// Schedule: scan_lanes 2, lanes 512, width 8, steps 1; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
+	__builtin_assume(thread >= 0 && thread < 512);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
 	const int row = block;
 	float sum = 0.0f;
-	const int own = lane / 32 * 1024 + lane % 32 * 8;
-	f16 x_v[4][8];
+	const int own = lane * 8;
+	f16 x_v[1][8];
 	#pragma unroll
-	for (int vector = 0; vector < 4; vector++) {
+	for (int vector = 0; vector < 1; vector++) {
 		const int from = own + vector * 256;
 		load(x_v[vector], x + row * 4096 - from + 4088);
 	}
-	float parts[32];
+	float parts[8];
 	#pragma unroll
-	for (int vector = 0; vector < 4; vector++) {
+	for (int vector = 0; vector < 1; vector++) {
 		const int from = own + vector * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
 			parts[vector * 8 + item] = to_f32(x_v[vector][7 - item]) * 0.5f;
 		}
 	}
-	__shared__ float across[4];
-	block_scan_items_on<128, 8, true>(parts, op_sum(), 0.0f, across, sum);
+	__shared__ float across[16];
+	block_scan_items_on<512, 8, true>(parts, op_sum(), 0.0f, across, sum);
 	#pragma unroll
-	for (int vector = 0; vector < 4; vector++) {
+	for (int vector = 0; vector < 1; vector++) {
 		const int from = own + vector * 256;
 		f16 y_v[8];
 		#pragma unroll
@@ -67,37 +67,37 @@ void cumsum_z(const float *score, float *__restrict__ z)
 }
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
-// Schedule: scan_lanes 2, lanes 128, width 8, steps 4; 128 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(128)
+// Schedule: scan_lanes 2, lanes 512, width 8, steps 1; 512 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(512)
 void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
 	const i64 thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 128);
+	__builtin_assume(thread >= 0 && thread < 512);
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread;
 	const i64 row = block;
 	float sum = 0.0f;
-	const i64 own = lane / 32 * 1024 + lane % 32 * 8;
-	f16 x_v[4][8];
+	const i64 own = lane * 8;
+	f16 x_v[1][8];
 	#pragma unroll
-	for (i64 vector = 0; vector < 4; vector++) {
+	for (i64 vector = 0; vector < 1; vector++) {
 		const i64 from = own + vector * 256;
 		load(x_v[vector], x + row * 4096 - from + 4088);
 	}
-	float parts[32];
+	float parts[8];
 	#pragma unroll
-	for (i64 vector = 0; vector < 4; vector++) {
+	for (i64 vector = 0; vector < 1; vector++) {
 		const i64 from = own + vector * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
 			parts[vector * 8 + item] = to_f32(x_v[vector][7 - item]) * 0.5f;
 		}
 	}
-	__shared__ float across[4];
-	block_scan_items_on<128, 8, true>(parts, op_sum(), 0.0f, across, sum);
+	__shared__ float across[16];
+	block_scan_items_on<512, 8, true>(parts, op_sum(), 0.0f, across, sum);
 	#pragma unroll
-	for (i64 vector = 0; vector < 4; vector++) {
+	for (i64 vector = 0; vector < 1; vector++) {
 		const i64 from = own + vector * 256;
 		f16 y_v[8];
 		#pragma unroll

@@ -119,27 +119,27 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512, 2)
 void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 256);
+	__builtin_assume(thread >= 0 && thread < 512);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
 	const int row = block;
-	float a_v[4][4];
+	float a_v[2][4];
 	#pragma unroll
-	for (int step = 0; step < 4; step++) {
-		const int at = min(lane * 4 + step * 1024, N * N - 4);
+	for (int step = 0; step < 2; step++) {
+		const int at = min(lane * 4 + step * 2048, N * N - 4);
 		load(a_v[step], a + row * N * N + at);
 	}
 	float sum_of_row = 0.0f;
 	#pragma unroll
-	for (int step = 0; step < 4; step++) {
-		const int at = lane * 4 + step * 1024;
+	for (int step = 0; step < 2; step++) {
+		const int at = lane * 4 + step * 2048;
 		if (at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -149,8 +149,8 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[8];
-	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	__shared__ float sum_of_row_across[16];
+	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
 	const float this_eigenvalue = sum_of_row;
 	if (lane == 0) {
 		eigenvalue[row] = this_eigenvalue;
@@ -158,29 +158,29 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512, 2)
 void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 256);
+	__builtin_assume(thread >= 0 && thread < 512);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
 	const int row = block;
 	const int first = 0;
 	const int last = N * N - N * N % 4 - 4;
-	float a_v[5][4];
+	float a_v[3][4];
 	#pragma unroll
-	for (int step = 0; step < 5; step++) {
-		const int place = min(last, lane * 4 + first + step * 1024);
+	for (int step = 0; step < 3; step++) {
+		const int place = min(last, lane * 4 + first + step * 2048);
 		load(a_v[step], a + place);
 	}
 	if (last + 4 < row * N * N + N * N) {
 		#pragma unroll
-		for (int step = 0; step < 5; step++) {
-			const int place = lane * 4 + first + step * 1024;
+		for (int step = 0; step < 3; step++) {
+			const int place = lane * 4 + first + step * 2048;
 			if (last < place) {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
@@ -194,8 +194,8 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 	}
 	float sum_of_row = 0.0f;
 	#pragma unroll
-	for (int step = 0; step < 5; step++) {
-		const int at = lane * 4 - row * N * N + first + step * 1024;
+	for (int step = 0; step < 3; step++) {
+		const int at = lane * 4 - row * N * N + first + step * 2048;
 		if (at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -205,8 +205,8 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[8];
-	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	__shared__ float sum_of_row_across[16];
+	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
 	const float this_eigenvalue = sum_of_row;
 	if (lane == 0) {
 		eigenvalue[row] = this_eigenvalue;
@@ -214,7 +214,7 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 1024 threads a block.
+// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
@@ -270,8 +270,8 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block.
+extern "C" __global__ __launch_bounds__(512)
 void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
 	const divisor by_N = { N, inverse_N };
@@ -281,7 +281,7 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 	const int lane = thread;
 	const int row = block;
 	float sum_of_row = 0.0f;
-	for (int at = lane; at < N * N; at += 256) {
+	for (int at = lane; at < N * N; at += 512) {
 		float a_v[1];
 		load(a_v, a + row * N * N + at);
 		#pragma unroll
@@ -291,8 +291,8 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 			sum_of_row = fmaf(x[r] * a_v[item], x[s], sum_of_row);
 		}
 	}
-	__shared__ float sum_of_row_across[8];
-	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	__shared__ float sum_of_row_across[16];
+	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
 	const float this_eigenvalue = sum_of_row;
 	if (lane == 0) {
 		eigenvalue[row] = this_eigenvalue;
@@ -401,8 +401,8 @@ void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, 
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(256)
+// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(512)
 void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
 	const i64 thread = threadIdx.x;
@@ -411,7 +411,7 @@ void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__
 	const i64 lane = thread;
 	const i64 row = block;
 	float sum_of_row = 0.0f;
-	for (i64 at = lane; at < N * N; at += 256) {
+	for (i64 at = lane; at < N * N; at += 512) {
 		float a_v[1];
 		load(a_v, a + row * N * N + at);
 		#pragma unroll
@@ -421,8 +421,8 @@ void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__
 			sum_of_row = fmaf(x[r] * a_v[item], x[s], sum_of_row);
 		}
 	}
-	__shared__ float sum_of_row_across[8];
-	sum_of_row = block_reduce<256>(sum_of_row, op_sum(), sum_of_row_across);
+	__shared__ float sum_of_row_across[16];
+	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
 	const float this_eigenvalue = sum_of_row;
 	if (lane == 0) {
 		eigenvalue[row] = this_eigenvalue;

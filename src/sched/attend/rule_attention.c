@@ -178,7 +178,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	int queries = c->param[0], keys = c->param[1], rows = c->param[2], threads = queries / rows * LANES;
 	int shared = shared_bytes(&a, queries, keys), columns = columns_of(&a), group = group_of(&a);
 	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
-	double tiles = ceil(all / keys) * (m.bounds ? 0.5 : 1), passes = a.weight ? 2 : 1, mine = keys / (double)LANES;
+	double tiles = fmax(1, ceil(all / keys) * (m.bounds ? 0.5 : 1)), passes = a.weight ? 2 : 1,
+	       mine = keys / (double)LANES;
 	double multiply = t->fma[TYPE_F32] / t->fma[tile_type(&a)]; /* clocks of a multiply-add */
 
 	/* Products, with a further addition for eight of them; weighted sums; the softmax; copies of keys and values.
@@ -197,6 +198,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	/* Measured on an H100 in f32: lanes with 8 queries lose 15 % to waits, in blocks of 64 threads 60 %; those with
 	 * 4 lose 35 %, and with few queries they copy keys more often. */
 	double lost = rows < 8 ? (queries < 32 ? 1.55 : 1.35) : threads < 128 ? 1.6 : 1.15;
+	if (type_info(a.query->type)->bits < 32) /* on an H200: few rows of f16 */
+		lost *= 2;
 	double busy = lane * lost * fmax(1, warps / t->schedulers), barriers = 1000 * passes;
 	return t->launch_ns + waves * tiles * (busy + barriers) / (t->clock_ghz * cost_table(t)->steady_clock);
 }

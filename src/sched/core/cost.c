@@ -15,13 +15,51 @@ struct traffic {
 
 enum { SECTOR = 32 };
 
+/* A place of a load: lane `lane` along an axis, the first along all others. */
+struct lane {
+	int axis, lane;
+};
+
+static expr at_lane(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	const struct lane *x = user;
+	(void)arg;
+	if (e->op != IR_AXIS && e->op != IR_VAR)
+		return NULL;
+	return ir_index(p, e->op == IR_AXIS && e->i == x->axis ? x->lane : 0);
+}
+
+/* Bytes that each lane of a warp moves where the lanes' places are no straight line, as in a transposed convolution or
+ * an enlarged image: whole sectors, each once. Places that depend on data have a sector each. */
+static double bytes_of_places(expr flat, int axis, double size, const struct sched_target *t)
+{
+	enum { LANES = 32 };
+	int64_t seen[LANES];
+	int sectors = 0;
+	for (int k = 0; k < LANES; k++) {
+		struct lane x = { axis, k };
+		expr place = ir_copy(flat->pool, flat, at_lane, &x);
+		if (place->varies)
+			return SECTOR;
+		int64_t sector = (int64_t)((double)about(place, t) * size / SECTOR);
+		bool known = false;
+		for (int i = 0; i < sectors; i++)
+			known |= seen[i] == sector;
+		if (!known)
+			seen[sectors++] = sector;
+	}
+	return (double)sectors * SECTOR / LANES;
+}
+
 /* A warp's access moves whole sectors. Repeated reads mostly hit the caches, at a quarter of the cost. */
 double about_bytes_loaded(struct ir_program *p, expr load, int axis, double points, const struct sched_target *t)
 {
 	double size = type_info(load->type)->bits / 8.0, elements = (double)about(ir_buffer_count(p, load->buf), t);
-	expr stride = axis >= 0 ? ir_stride(ir_flat(p->pool, load->buf, load->arg), axis) : NULL;
+	expr flat = ir_flat(p->pool, load->buf, load->arg), stride = axis >= 0 ? ir_stride(flat, axis) : NULL;
 	double step = !stride ? 1e9 : ir_is_int(stride, 0) ? 0 : (double)about(stride, t);
 	double a_load = step == 0 ? size / SECTOR : step == 1 ? size : step * size < SECTOR ? step * size : SECTOR;
+	if (axis >= 0 && !stride)
+		a_load = bytes_of_places(flat, axis, size, t);
 	double first = elements * size, again = points * a_load;
 	return again <= first ? again : first + (again - first) / 4;
 }

@@ -115,7 +115,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_program *p = site->p;
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
-	enum { TILE_NS = 1500 };
+	enum { TILE_NS = 400 };
+	const double STEP_NS = 20, LANE_NS = 0.22;
 	struct shape shape[3];
 	int lanes = c->param[0], rows_a_block = lanes == WARP ? WARP_BLOCK / WARP : 1, threads = lanes * rows_a_block;
 	int n = shapes_of(s, c, shape), i = 0;
@@ -137,7 +138,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double work = points * (ir_cost(s->value) + 4 + 40.0 / width) / cost_mixed_rate(t) / used;
 	/* A multiprocessor reads and writes its rows by itself, as measured on an H200 for one to 64 rows. */
 	double alone = 2 * extent * size * rows_a_block / cost_alone_rate(t);
-	double steps_of_tiles = waves * (tiles * (TILE_NS + lanes * 0.6) + alone),
+	double steps_of_tiles = waves * (tiles * (TILE_NS + steps * (STEP_NS + LANE_NS * lanes)) + alone),
 	       all = access * tail + work + steps_of_tiles;
 	double time = fmax(fmax(access * tail, work), steps_of_tiles);
 	if (tiles > 1) /* the next tile is only read after this one is written */

@@ -2,6 +2,8 @@
  * these are contiguous in the input, too. `parts` rows of `columns` such threads share the reduced axes. A thread makes
  * `width` neighbours from vectorised loads. It wins where the reduced axes are not the innermost. For few results
  * blocks are narrower and have more parts, as long as a row of them reads whole sectors of memory. */
+#include <math.h>
+
 #include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -304,7 +306,7 @@ static double time_of_shared(double columns, double parts)
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { ROUND_NS = 800 };
+	enum { PRODUCTS_NS = 800, ROUND_NS = 400, OF_ELEMENT = 12, EXCHANGE_NS = 200, OF_PART = 4 };
 	struct cost_way w = cost_way(site);
 	double outs = w.threads, parts = c->param[0];
 	double in_column = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
@@ -312,7 +314,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	w.columns = fits ? c->param[1] : 1;
 	w.threads = outs * (in_column < parts ? in_column : parts) / w.columns;
 	w.work = cost_work(site);
-	w.serial = rounds(in_column / parts) * ROUND_NS;
+	/* Measured on H200s: a sum of products waits for two loads; otherwise each of a vector's elements takes time.
+	 */
+	double mine = fmax(1, in_column / parts);
+	w.serial = cost_is_product(site) ? rounds(mine) * PRODUCTS_NS
+	                                 : rounds(mine) * ROUND_NS + mine * (w.columns - 1) * OF_ELEMENT + EXCHANGE_NS +
+	                                           parts * OF_PART;
 	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
 	w.blocks = outs / (c->param[2] * w.columns);
 	/* Only blocks of whole warps are measured; so narrower ones must be clearly faster. */

@@ -203,9 +203,10 @@ struct apart {
 	double bytes;
 };
 
+enum { SECTOR = 32 };
+
 static void add_apart(void *user, expr e)
 {
-	enum { SECTOR = 32 };
 	struct apart *x = user;
 	if (e->op != IR_LOAD)
 		return;
@@ -244,10 +245,12 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 		w.threads = outs * in_row / w.columns;
 	/* One lane's work, as measured on an H200 for a few rows: memory once, then a position is slower than a sum. */
 	w.serial = 600 + ceil(in_row / (lanes * w.columns)) * w.columns * cost_wait(site->t, arg ? 45 : 5);
-	w.overhead += cost_wait(site->t, lanes > WARP ? 200 + (arg && alone ? 1.2 : 0.3) * lanes : 150); /* the last
-	                                                                                           lanes' exchange,
-	                                                                                           which nothing hides
-	                                                                                         */
+	/* The last lanes' exchange, which nothing hides; where blocks share multiprocessors, their barriers as well:
+	 * measured on an H200 for products of 256 to 5,000 results. */
+	double exchange = lanes > WARP ? 200 + (arg && alone ? 1.2 : 0.3) * lanes : 150;
+	if (lanes > WARP && w.columns == 1 && outs >= site->t->processors)
+		exchange += 600;
+	w.overhead += cost_wait(site->t, exchange);
 	return cost_of_way(site, &w);
 }
 
@@ -260,6 +263,30 @@ const struct sched_rule sched_reduce_lanes = {
 	.apply = lanes_apply,
 	.estimate = lanes_estimate,
 };
+
+static void find_apart(void *user, expr e)
+{
+	struct apart *x = user;
+	if (e->op != IR_LOAD)
+		return;
+	expr stride = ir_stride(ir_flat(x->site->p->pool, e->buf, e->arg), x->axis);
+	if (stride && (double)about(stride, x->site->t) * type_info(e->type)->bits / 8.0 >= SECTOR)
+		x->bytes += SECTOR;
+}
+
+/* A product's sums, each by one thread, measured on an H200: a point takes ten instructions, with or without
+ * conditions; a thread waits for the loads of each point, all in flight at once only if the loop is unrolled. */
+static double thread_product_estimate(const struct sched_site *site, const struct cost_way *w, double points)
+{
+	enum { OF_POINT = 10, UNROLLED = 32, WAY = 200, TOGETHER = 4, ALONE = 26 /* ns */ };
+	const struct sched_target *t = site->t;
+	struct apart apart = { site, w->axis, 0 };
+	ir_walk(site->s->value, find_apart, &apart);
+	double work = w->threads * points * OF_POINT / cost_mixed_rate(t);
+	double bytes = cost_way_bytes(site, w) / t->bytes_per_ns;
+	double serial = points <= UNROLLED ? WAY + TOGETHER * points : ALONE * points * (apart.bytes > 0 ? 2.5 : 1);
+	return t->launch_ns + fmax(work, bytes) + cost_wait(t, serial);
+}
 
 static double thread_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
@@ -275,6 +302,8 @@ static double thread_estimate(const struct sched_site *site, const struct sched_
 			w.work = w.points * ir_cost(site->s->value);
 		}
 	}
+	if (cost_is_product(site) && !w.points)
+		return thread_product_estimate(site, &w, points);
 	w.work = w.work > 0 ? w.work : cost_work(site);
 	w.serial = points * 4;
 	w.flight = points <= UNROLLED ? points : 1;

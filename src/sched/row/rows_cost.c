@@ -121,10 +121,19 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 	return k;
 }
 
+/* Divisions that find an element's place along the row's own axes. */
+static double inner_axes(const struct rows_stage *st)
+{
+	int n = 0;
+	for (int k = st->row_rank; k < st->rank; k++)
+		n += !ir_is_int(st->dim[k], 1);
+	return n > 1 ? n - 1 : 0;
+}
+
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
-	enum { LINE = 128, LONE_BLOCK = 300, LONE_WARP = 250, LANE = 40, EXCHANGE = 8, LONE_TURN = 100 };
+	enum { LINE = 128, LONE_BLOCK = 300, LONE_WARP = 250, LANE = 40, EXCHANGE = 8, LONE_TURN = 100, OF_AXIS = 14 };
 	const double LONE_WORK = 0.7, SHIFTED = 1.03;
 	struct rows r = *(const struct rows *)site->found;
 	const struct fitting runs = fitting_kernel(&r, c, t);
@@ -151,6 +160,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
 		ir_walk(st->value, add_apart, &apart);
 		bytes += apart.bytes;
+		if (apart.bytes > 0 && st->kind == ROWS_REDUCE)
+			work += points * OF_AXIS * inner_axes(st);
 		weights |= apart.along;
 	}
 	int shared = steps && !runs.shifted ? c->param[5] : 0, held = steps - shared;
@@ -183,12 +194,15 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* All loads of a wave are in flight at once: latency plus bytes bound the time. */
-	double ways = bytes / t->bytes_per_ns + cost_table(t)->wave_way * (double)(int)(whole + 0.999);
+	double share = fmin(1, bytes / (cost_in_flight(t) * t->processors));
+	double ways =
+	        bytes / t->bytes_per_ns + cost_table(t)->wave_way * (0.3 + 0.7 * share) * (double)(int)(whole + 0.999);
 	if (steps && time > ways)
 		time = ways;
 	if (waves <= 1) /* no other block hides it */
 		time += cost_wait(t, LONE_WORK * (steps || lone ? turns : 0) * width * work / (count * length));
-	if (waves <= 1 && !runs.ahead && r.apart) /* measured on an H200: a step's loads wait for its last store */
+	if (waves <= 1 && !runs.ahead && r.apart && r.maps) /* measured on an H200: a step's loads wait for its last
+	                                                       store */
 		time += 390.0 * (steps || lone ? turns : 1);
 	if (lone && !steps) /* each stage of a lone row loads again, from the L2 cache */
 		time += LONE_TURN * turns * (r.reductions + r.maps);
