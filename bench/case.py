@@ -57,7 +57,9 @@ class Case:
         outputs = [helper.make_empty_tensor_value_info(o) for o in self.outputs]
         constants = [onnx.numpy_helper.from_array(np.asarray(v), k) for k, v in self.constants.items()]
         graph = helper.make_graph(nodes, "bench", inputs, outputs, constants)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=11)
+        domains = {attributes["domain"] for _, _, _, attributes in self.nodes if "domain" in attributes}
+        imports = [helper.make_opsetid("", OPSET)] + [helper.make_opsetid(domain, 1) for domain in domains]
+        model = helper.make_model(graph, opset_imports=imports, ir_version=11)
         model = onnx.shape_inference.infer_shapes(model)
         return model
 
