@@ -85,6 +85,46 @@ ERROR: <main:707>: Could not open custom lib: ./libtpat_ocr.so
 [E:onnxruntime] Failed to load library libonnxruntime_providers_tensorrt.so with error: libnvinfer.so.10
 [E:onnxruntime] TensorRT EP failed to create engine from network for fused node: TensorrtExecutionProvider_0
 [E:onnxruntime] TensorRT EP could not deserialize engine from cache: x.engine
+[01/24/2023-00:50:48] [TRT] [E] 9: The engine plan file has a layer that utilizes loop API or boolean tensors, but the current platform does not support these layers due to mismatch of libnvrtc version.
+[error][10/29 07:16:27][: ]: 3: [builder.cpp::createNetworkBuildConfig::485] Error Code 3: API Usage Error (Parameter check failed at: optimizer/api/builder.cpp::createNetworkBuildConfig::485, condition: !config.getFlag(BuilderFlag::kFP16) )
+EP Error onnxruntime/python/onnxruntime_pybind_state.cc:456 onnxruntime::python::RegisterTensorRTPluginsAsCustomOps Please install TensorRT libraries as mentioned in the GPU requirements page, make sure they're in the PATH or LD_LIBRARY_PATH, and that your GPU is supported.
+[E:onnxruntime:Default, provider_bridge_ort.cc:1546 onnxruntime::TryGetProviderInfo_CUDA] [ONNXRuntimeError] : 1 : FAIL : LoadLibrary failed with error 126 "" when trying to load "C:\Users\x\onnxruntime\capi\onnxruntime_providers_cuda.dll"
+[W:onnxruntime:Default, onnxruntime_pybind_state.cc:509 CreateExecutionProviderInstance] Failed to create TensorrtExecutionProvider. Please reference https://onnxruntime.ai/docs/execution-providers/TensorRT-ExecutionProvider.html#requirements to ensure all dependencies are met.
+tensorrt_execution_provider.cc:539 [ONNXRuntimeError] : 11 : EP_FAIL : TensorRT EP could not open shared library from ./libmine.so
+tensorrt_execution_provider.cc:480 onnxruntime::TensorrtExecutionProvider::GetSupportedList graph_build.Resolve().IsOK() was false.
+UNAVAILABLE: Invalid argument: unable to find 'libtriton_tensorrt_plan.so' or 'tensorrt_plan' for model 'm', in /opt/tritonserver/backends
+UNAVAILABLE: Internal: unable to create TensorRT engine
+ERROR: Deserialize engine failed because file path: /x/model.engine open error
+gstnvinfer.cpp:809:gst_nvinfer_start:<primary_gie> error: Failed to create NvDsInferContext instance
+Serialization Error in load: 0 (Serialized engine contains plugin, but no plugin factory was provided. To deserialize an engine without a factory, please use IPluginV2 instead.)
+[W] TensorRT was linked against cuDNN 8.2.1 but loaded cuDNN 8.0.4
+AttributeError: 'NoneType' object has no attribute 'create_execution_context'
+[E] 3: [executionContext.cpp::enqueueV3::2666] Error Code 3: API Usage Error (Parameter check failed at: runtime/api/executionContext.cpp::enqueueV3::2666, condition: mContext.profileObliviousBindings.at(profileObliviousIndex) || getPtrOrNull(mOutputAllocators, profileObliviousIndex) Neither address or allocator is set for output tensor y. Call setOutputTensorAddress, setTensorAddress or setOutputAllocator before enqueue/execute.)
+[W] Tactic Device request: 4096MB Available: 2000MB. Device memory is insufficient to use tactic.
+AttributeError: 'tensorrt_bindings.tensorrt.ICudaEngine' object has no attribute 'num_bindings'
+AttributeError: 'tensorrt.tensorrt.IBuilderConfig' object has no attribute 'max_workspace_size'
+AttributeError: type object 'tensorrt_bindings.tensorrt.BuilderFlag' has no attribute 'FP16'
+[W:onnxruntime:Default, tensorrt_execution_provider.cc:1082 GetCapability] [TensorRT EP] No graph will run on TensorRT execution provider
+UNAVAILABLE: Invalid argument: unable to find backend library for backend 'tensorrt', try specifying runtime on the model configuration.
+Invalid argument: unable to autofill for 'm', either all model tensor configuration should specify their dims or none.
+Poll failed for model directory 'm': Invalid model name: Could not determine backend for model 'm' with no backend in model configuration. Expected model name of the form 'model.<backend_name>'.
+[E] Error[4]: [graphShapeAnalyzer.cpp::analyzeShapes::1872] Error Code 4: Miscellaneous (IShuffleLayer Reshape_12: reshape changes volume. Reshaping [1,64,80] to [1,32,80].)
+[E] Error[4]: IElementWiseLayer add: broadcast dimensions must be conformable
+[E] 4: [network.cpp::validate::3062] Error Code 4: Internal Error (images: kMAX dimensions in profile 0 are [4,3,640,640] but input has static dimensions [1,3,640,640].)
+[E] 3: [executionContext.cpp::setOptimizationProfileAsync::1005] Profile 0 has been chosen by another IExecutionContext. Use another profileIndex or destroy the IExecutionContext that use this profile.
+pycuda._driver.LogicError: explicit_context_dependent failed: invalid device context - no currently active context?
+[E] 1: [genericReformat.cu::executeMemcpy::1334] Error Code 1: Cuda Runtime (invalid resource handle)
+onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented: [ONNXRuntimeError] : 9 : NOT_IMPLEMENTED : Failed to find kernel for com.microsoft.NhwcMaxPool(1)
+[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Got invalid dimensions for input: images for the following indices index: 0 Got: 4 Expected: 1 Please fix either the inputs/outputs or the model.
+[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Unexpected input data type. Actual: (tensor(double)) , expected: (tensor(float))
+[E:onnxruntime:Default] Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.12: cannot open shared object file: No such file or directory
+[TensorRT] ERROR: INVALID_ARGUMENT: Cannot find binding of given name: data
+E0101 model_lifecycle.cc:630] failed to load 'm' version 1: Invalid argument: unexpected configuration maximum batch size for 'm_0_gpu0', expected value to be between 1 and 1, got 8
+AttributeError: 'tensorrt_bindings.tensorrt.IExecutionContext' object has no attribute 'execute_async_v2'
+[E] 3: [executionContext.cpp::enqueueV3] Error Code 3: API Usage Error (condition: mContext.profileObliviousBindings.at(profileObliviousIndex) != nullptr. Address is not set for input tensor x. Call setInputTensorAddress or setTensorAddress before enqueue/execute.)
+Error in NvDsInferContextImpl::allocatePostprocessor() [UID = 1]: Detect-postprocessor failed to init resource because dlsym failed to get func NvDsInferParseYolo pointer
+[W:onnxruntime:Default, onnxruntime_pybind_state.cc:870 CreateExecutionProviderInstance] Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*.
+[E:onnxruntime:Default, provider_bridge_ort.cc:1848 TryGetProviderInfo_TensorRT] FAIL : Failed to load library libonnxruntime_providers_tensorrt.so with error: libnvinfer.so.10: cannot open shared object file: No such file or directory
 END
 printf '[I] === Model Options ===\n[I] [TRT] No importer registered for op: X. Attempting to import as plugin.\n&&&& PASSED TensorRT.trtexec\n' > healthy.log
 tpat doctor healthy.log
