@@ -250,6 +250,13 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[1,K] = max (i, j | r<32) x[r, j]\n"
 	  "  y: f32[32,K] = map (i, j) x[i, j] - m0[0, j]\n",
 	  { "K=32", "K=1", "K=0", "K=100" } },
+	/* Rows of open length, which registers hold or not, with any number of columns. */
+	{ "across_open",
+	  "(x: f16[N,A,K], b: f32[A,K]) -> (y: f16[N,A,K], s0: f32[N,1,K])\n"
+	  "  m0: f32[N,1,K] = max (i, j, k | r<A) f32(x[i, r, k]) + b[r, k]\n"
+	  "  s0: f32[N,1,K] = sum (i, j, k | r<A) exp(f32(x[i, r, k]) + b[r, k] - m0[i, 0, k]) then it + f32(k)\n"
+	  "  y: f16[N,A,K] = map (i, j, k) f16(exp(f32(x[i, j, k]) + b[j, k] - m0[i, 0, k]) / s0[i, 0, k])\n",
+	  { "N=2 A=70 K=8", "N=2 A=0 K=3", "N=1 A=19 K=13" } },
 	/* Elements of a table at the row's own result: they follow the reduction. */
 	{ "across_table",
 	  "(n_x: i32[N,12,24], table: f32[40,12]) -> (y: f32[N,12,24])\n"

@@ -141,7 +141,7 @@ bool across_match(struct across *out, struct ir_program *p, const struct ir_stag
 	int first = 0;
 	int64_t length;
 	*out = (struct across){ .p = p, .count = ir_index(p->pool, 1), .row = ir_index(p->pool, 0) };
-	if (s->kind != IR_REDUCE || s->space_rank != 1 || !ir_const_int(s->space[0], &length) || length < 2)
+	if (s->kind != IR_REDUCE || s->space_rank != 1 || (ir_const_int(s->space[0], &length) && length < 2))
 		return false;
 	for (int k = 0; k < s->out->rank; k++)
 		if (!ir_is_int(s->out->dim[k], 1))

@@ -6,7 +6,7 @@
 
 #include "sched/rule.h"
 
-enum { ACROSS_MAX_STAGES = 8, ACROSS_MAX_CACHED = 4 };
+enum { ACROSS_MAX_STAGES = 8, ACROSS_MAX_CACHED = 4, ACROSS_LANES = 32 /* of a warp, with neighbouring rows */ };
 
 /* A stage over the rows' axes, without those of extent 1, followed by the axis along a row. */
 struct across_stage {
@@ -30,16 +30,26 @@ struct across {
 	expr cache[ACROSS_MAX_CACHED];
 };
 
-/* Finds the longest run of stages from s on that is such a program with rows of constant length. False if there is
- * none with at least a reduction and a map. */
+/* Finds the longest run of stages from s on that is such a program. False if there is none with at least a reduction
+ * and a map. */
 bool across_match(struct across *out, struct ir_program *p, const struct ir_stage *s);
 /* Index of the stage whose per-row value a load reads; -1: none. */
 int across_value_of(const struct across *r, expr load);
 /* Index of the cached load that a load equals; -1: none. */
 int across_cached_of(const struct across *r, expr load);
-/* True if a thread can take `width` neighbouring rows with vectorised loads. */
+/* True if a thread can take `width` neighbouring rows with vectorised loads, provided that `width` divides the rows'
+ * last extent. */
 bool across_fits(const struct across *r, int width);
 /* True if the stage's result has readers outside these stages. */
 bool across_stored(const struct across *r, int stage);
+
+/* A kernel: `parts` warps share the rows' elements, a lane has `width` rows and keeps `steps` elements of each; 0: each
+ * stage reads them again. */
+struct across_shape {
+	int parts, width, steps;
+	expr fits; /* a bool over symbols: the extents that it is for */
+};
+void across_kernel(struct ir_plan *plan, struct ir_step *step, const struct across *found, const struct sched_choice *c,
+                   const struct across_shape *shape);
 
 #endif
