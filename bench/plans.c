@@ -10,7 +10,8 @@
  * A model whose region has no program gets no line, and the exit status of its error.
  *
  * Two more fields are the profiles ("x:1x8,4x8,16x8 w:8,8,8") for which a plan with guards is made, and profiles whose
- * optimum is a point. Such a line prints the kernels that run there instead of the decisions. */
+ * optimum is a point. Such a line prints the kernels that run there instead of the decisions, the estimate of them, and
+ * that of the best choices for a plan with open extents that runs there alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,14 @@ static struct tpat_strings words(char *text, struct arena *a)
 	return (struct tpat_strings){ all.at, all.n };
 }
 
+/* The estimate of the best choices in nanoseconds. */
+static double best_time(struct ir_program *p, const struct sched_target *t, struct arena *a)
+{
+	struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
+	sched_decide(p, t, NULL, list);
+	return sched_time(p, list, 0, p->stages.n, t);
+}
+
 /* Prints the kernels that a plan for the points of `profile` runs at the optimum of `at`. */
 static void print_kernels(const char *name, struct graph *g, const struct graph_region *r, struct ir_program *p,
                           const struct sched_target *t, const struct tpat_strings *profile,
@@ -54,9 +63,10 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	struct tpat_extents *extents, *here;
 	must(tpat_profile_extents(&extents, g, profile, a, &e), &e);
 	must(tpat_profile_extents(&here, g, at, a, &e), &e);
-	const struct sched_points points = tpat_profile_points(extents, t, r, p, NULL);
-	const struct sched_points one = tpat_profile_points(here, t, r, p, NULL);
-	const struct sched_target *point = &one.target[one.opt];
+	const struct sched_points given = tpat_profile_points(extents, t, r, p, NULL);
+	const struct sched_points points = sched_points_between(&given, a);
+	struct sched_points one = tpat_profile_points(here, t, r, p, NULL);
+	struct sched_target *point = &one.target[one.opt];
 	struct sched_tactic tactic = sched_tactic_best(p, &points);
 	const struct ir_plan *plan;
 	sched_plans(&plan, p, &points, &tactic, 1);
@@ -70,7 +80,8 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 			printf("%s: %s %s; ", kernel->name, kernel->rule, kernel->params);
 			break;
 		}
-	printf("\t%d\n", plan->steps.n);
+	printf("\t%d\t%.2f\t%.2f\n", plan->steps.n, sched_tactic_time(p, &points, &tactic, point) / 1e3,
+	       best_time(p, point, a) / 1e3);
 }
 
 /* The least time in nanoseconds: of memory traffic, arithmetic or one launch. NAN: an extent is not known. */

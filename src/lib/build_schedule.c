@@ -58,10 +58,12 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 	struct sched_tactic tactic = { { 0 } };
 	if (b->tuned)
 		TRY(tpat_tuned_find(&m->tuned, b->tuned, p, m->hash, &points.target[points.opt], false, b->err));
-	if (m->tuned.choice)
+	if (m->tuned.choice) {
 		TRY(take_tuned(b, &tactic, m, p, &points));
-	else
+	} else {
+		points = sched_points_between(&points, b->arena);
 		tactic = sched_tactic_best(p, &points);
+	}
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
 	m->ns = m->tuned.choice ? m->tuned.ns
 	                        : sched_time(p, tactic.choice[points.opt], 0, p->stages.n, &points.target[points.opt]);

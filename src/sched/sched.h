@@ -9,7 +9,7 @@
 enum {
 	SCHED_MAX_RULES = 64,
 	SCHED_MAX_CHOICES = SCHED_MAX_RULES * SCHED_RULE_CHOICES,
-	SCHED_MAX_POINTS = 3,
+	SCHED_MAX_POINTS = 5,
 	SCHED_MAX_TACTICS = 8,
 };
 
@@ -91,6 +91,7 @@ const char *sched_shape_text(const struct ir_program *p, ir_symbol_fn value, voi
  * no symbol decreases. `opt` is the index of the optimum. */
 struct sched_points {
 	struct sched_target target[SCHED_MAX_POINTS];
+	bool between[SCHED_MAX_POINTS]; /* made by sched_points_between() */
 	int n, opt;
 };
 /* Returns default points for a program without known extents; one point if it has no symbols or if its extents come
@@ -99,6 +100,8 @@ struct sched_points sched_usual_points(struct ir_program *p, const struct sched_
 /* Returns points with the given extents: `value` has n numbers per symbol. Memory is a's. */
 struct sched_points sched_points_of(const struct sched_target *t, const expr *symbol, const int64_t *const *value,
                                     int symbols, int n, int opt, struct arena *a);
+/* Returns the points, and another one in the middle between successive ones that differ. */
+struct sched_points sched_points_between(const struct sched_points *points, struct arena *a);
 
 /* A tactic: the decisions for a whole program. For each point, a list with one choice per stage; the rule is null where
  * an earlier choice computes the stage. Points may share a list. */
@@ -107,7 +110,7 @@ struct sched_tactic {
 };
 
 /* Returns the best tactic by the cost model: at every point the best choices, or those of the optimum where these are
- * hardly slower. */
+ * hardly slower. Points between others have the choices of the better one of these, unless both are clearly slower. */
 struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points);
 
 /* Writes tactics to measure: `first` and up to most - 1 others of nearly the same estimate. Each changes one stage's
@@ -116,9 +119,12 @@ int sched_tactics(struct ir_program *p, const struct sched_points *points, const
                   struct sched_tactic *out);
 
 /* Builds the plans of n tactics, into out[n]. If a tactic's choices differ between points, guards select the kernels by
- * the extents at run time (sched_dispatch.c). Points and tactics with the same choice for a stage share its kernels:
- * the same name means the same function. */
+ * the extents at run time (sched_dispatch.c, sched_ways.c). Points and tactics with the same choice for a stage share
+ * its kernels: the same name means the same function. */
 void sched_plans(const struct ir_plan **out, struct ir_program *p, const struct sched_points *points,
                  const struct sched_tactic *tactic, int n);
+/* The estimate in nanoseconds of what a tactic's plan runs at the extents of `at`. */
+double sched_tactic_time(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *tactic,
+                         struct sched_target *at);
 
 #endif

@@ -197,6 +197,45 @@ static void has_ways_for_odd_extents(struct arena *a)
 	CHECK_INT(copies_at(plan, (struct product_at){ p, { 4099, 8190, 101 } }), 2);
 }
 
+/* Between a profile's points other choices may be better than those of both. */
+static void has_points_between(struct arena *a)
+{
+	static const char text[] = "program product(a: f32[64,M,K], b: f32[64,K,N]) -> (y: f32[64,M,N])\n"
+	                           "  y: f32[64,M,N] = sum (i, j, k | r<K) a[i, j, r] * b[i, r, k]\n";
+	static const int64_t extent[3][3] = { { 8, 32, 64 }, { 34, 273, 546 }, { 47, 378, 756 } };
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const expr symbol[] = { p->inputs.at[0]->dim[1], p->inputs.at[0]->dim[2], p->inputs.at[1]->dim[2] };
+	const int64_t *const value[] = { extent[0], extent[1], extent[2] };
+	struct sched_points given = sched_points_of(&sched_default_target, symbol, value, 3, 3, 1, a);
+	struct sched_points points = sched_points_between(&given, a);
+	struct sched_tactic few = sched_tactic_best(p, &given), more = sched_tactic_best(p, &points);
+	CHECK_INT(points.n, 5);
+	CHECK_INT(points.opt, 2);
+	for (int i = 0; i < points.n; i++) {
+		CHECK_INT(points.between[i], i % 2);
+		CHECK_INT(points.target[i].extents, 3);
+		for (int k = 0; i > 0 && k < 3; k++)
+			CHECK(points.target[i].extent[k].value > points.target[i - 1].extent[k].value);
+	}
+	struct sched_target *middle = &points.target[3];
+	struct sched_choice *best = NEWN(a, struct sched_choice, p->stages.n);
+	sched_decide(p, middle, NULL, best);
+	double least = sched_time(p, best, 0, p->stages.n, middle), with = sched_tactic_time(p, &points, &more, middle);
+	CHECK(with >= least && with <= 1.2 * least);
+	CHECK(with < sched_time(p, few.choice[1], 0, p->stages.n, middle) / 1.2);
+	/* Points that are the same have none between them, and neither have neighbours. */
+	static const int64_t near[3][3] = { { 8, 8, 64 }, { 34, 34, 34 }, { 47, 47, 48 } };
+	const int64_t *const nearly[] = { near[0], near[1], near[2] };
+	given = sched_points_of(&sched_default_target, symbol, nearly, 3, 3, 0, a);
+	points = sched_points_between(&given, a);
+	CHECK_INT(points.n, 4);
+	CHECK_INT(points.opt, 0);
+	CHECK(points.between[2] && points.target[2].extent[0].value == 24 && points.target[2].extent[1].value == 34);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -214,6 +253,7 @@ int main(void)
 	shares_numbers(a);
 	shares_launches(a);
 	has_ways_for_odd_extents(a);
+	has_points_between(a);
 	arena_free(a);
 	return test_done();
 }

@@ -49,6 +49,11 @@ void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct s
 /* Returns the first stage after `from` at which each of the n lists begins a choice. */
 int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from);
 
+/* The target with extents between those of two points: their values as they grow by equal factors, at a place from 0 to
+ * 1. Where both are multiples of a small power of two, so are these. */
+struct sched_target sched_target_between(const struct sched_target *a, const struct sched_target *b, double place,
+                                         struct arena *arena);
+
 /* The best choices at one point. */
 const struct sched_choice *sched_best(struct ir_program *p, const struct sched_target *t);
 /* A point's own choices, but those of `usual` wherever these are hardly slower. */

@@ -1,10 +1,12 @@
 /* Decisions for a whole program at several points. Builds no kernels; see sched.h. */
 #include "sched/core/choose.h"
 
+#include <math.h>
 #include <string.h>
 
-/* A point gets its own kernels if the optimum's choice is slower there by this factor. */
-static const double WORTH = 1.2;
+/* A point gets its own kernels if the optimum's choice is slower there by this factor, without most of a launch:
+ * between other kernels' launches, it costs less than the estimates say. */
+static const double WORTH = 1.2, HIDDEN_LAUNCH = 0.75;
 
 enum { SMALL = 4, USUAL = 64, LARGE = 1024 };
 
@@ -57,6 +59,59 @@ struct sched_points sched_usual_points(struct ir_program *p, const struct sched_
 	return sched_points_of(t, symbol.at, value.at, symbol.n, 3, 1, p->arena);
 }
 
+/* The largest power of two that divides both, of those that vectors of 16 bytes need. */
+static int64_t common_power(int64_t a, int64_t b)
+{
+	int64_t power = 1;
+	while (power < 16 && (a | b) % (2 * power) == 0)
+		power *= 2;
+	return power;
+}
+
+struct sched_target sched_target_between(const struct sched_target *a, const struct sched_target *b, double place,
+                                         struct arena *arena)
+{
+	struct sched_target t = *a;
+	struct sched_extent *extent = NEWN(arena, struct sched_extent, t.extents + 1);
+	for (int i = 0; i < t.extents; i++) {
+		double low = (double)a->extent[i].value, high = (double)b->extent[i].value;
+		double whole = (double)common_power(a->extent[i].value, b->extent[i].value);
+		extent[i] = a->extent[i];
+		if (low > 0 && high > 0)
+			extent[i].value = (int64_t)(floor(low * pow(high / low, place) / whole + 0.5) * whole);
+	}
+	t.extent = extent;
+	return t;
+}
+
+static bool same_extents(const struct sched_target *a, const struct sched_target *b)
+{
+	for (int i = 0; i < a->extents; i++)
+		if (a->extent[i].value != b->extent[i].value)
+			return false;
+	return true;
+}
+
+struct sched_points sched_points_between(const struct sched_points *points, struct arena *a)
+{
+	struct sched_points all = { .n = 0 };
+	ck(2 * points->n - 1 <= SCHED_MAX_POINTS);
+	for (int i = 0; i < points->n; i++) {
+		const struct sched_target *t = &points->target[i];
+		if (i > 0) {
+			struct sched_target middle = sched_target_between(t - 1, t, 0.5, a);
+			if (!same_extents(&middle, t) && !same_extents(&middle, t - 1)) {
+				all.between[all.n] = true;
+				all.target[all.n++] = middle;
+			}
+		}
+		if (i == points->opt)
+			all.opt = all.n;
+		all.target[all.n++] = *t;
+	}
+	return all;
+}
+
 /* ---- One point. */
 
 const struct sched_choice *sched_best(struct ir_program *p, const struct sched_target *t)
@@ -95,17 +150,26 @@ int sched_part_end(struct ir_program *p, const struct sched_choice *const *list,
 	return most;
 }
 
-const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *own,
-                                       const struct sched_choice *usual, const struct sched_target *t)
+/* `usual`, but the choices of `own` where these are faster by more than this factor. */
+static const struct sched_choice *adopt(struct ir_program *p, const struct sched_choice *own,
+                                        const struct sched_choice *usual, double factor, const struct sched_target *t)
 {
 	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
 	const struct sched_choice *both[] = { own, usual };
 	for (int i = 0, end; i < p->stages.n; i = end) {
 		end = sched_part_end(p, both, 2, i);
-		bool better = sched_time(p, usual, i, end, t) > WORTH * sched_time(p, own, i, end, t);
+		double hidden = HIDDEN_LAUNCH * t->launch_ns;
+		bool better =
+		        sched_time(p, usual, i, end, t) - hidden > factor * (sched_time(p, own, i, end, t) - hidden);
 		memcpy(list + i, (better ? own : usual) + i, sizeof *list * (size_t)(end - i));
 	}
 	return list;
+}
+
+const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_choice *own,
+                                       const struct sched_choice *usual, const struct sched_target *t)
+{
+	return adopt(p, own, usual, WORTH, t);
 }
 
 struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points)
@@ -114,7 +178,14 @@ struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_p
 	const struct sched_choice *usual = sched_best(p, &points->target[points->opt]);
 	for (int i = 0; i < points->n; i++) {
 		const struct sched_target *t = &points->target[i];
-		best.choice[i] = i == points->opt ? usual : sched_adopt(p, sched_best(p, t), usual, t);
+		if (!points->between[i])
+			best.choice[i] = i == points->opt ? usual : sched_adopt(p, sched_best(p, t), usual, t);
+	}
+	for (int i = 0; i < points->n; i++) {
+		const struct sched_target *t = &points->target[i];
+		if (points->between[i])
+			best.choice[i] = sched_adopt(p, sched_best(p, t),
+			                             adopt(p, best.choice[i + 1], best.choice[i - 1], 1, t), t);
 	}
 	return best;
 }
