@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/ascii.h"
 #include "base/number.h"
@@ -230,9 +231,22 @@ static int too_few(const struct cli *c)
 	return cli_usage(advice, "tpat %s needs a %s.", command, needed);
 }
 
+/* An argument too many. `option`: whose value an argument followed, as in "-n a b"; null: none. */
+static int too_many(const struct cli *c, const char *text, const struct cli_option *option)
+{
+	char advice[160] = "";
+	if (option && option->kind == CLI_SPLIT)
+		snprintf(advice, sizeof advice, "Separate several values by commas: --%s A,B.", option->name);
+	else if (option)
+		snprintf(advice, sizeof advice, "Give --%s once for each value.", option->name);
+	return cli_usage(*advice ? advice : NULL, "Unexpected argument \"%s\": usage is tpat %s %s.", text,
+	                 c->command->name, c->command->arguments);
+}
+
 int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **argv, const char **argument, int least,
               int most)
 {
+	const struct cli_option *last = NULL, *followed = NULL;
 	int arguments = 0, status;
 	bool options = true;
 	if (c->show) {
@@ -244,12 +258,15 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 		if (options && strcmp(text, "--") == 0) {
 			options = false;
 		} else if (options && text[0] == '-' && text[1]) {
+			last = find(option, text);
 			if ((status = take(c, option, argc, argv, &i)) >= 0)
 				return status;
 		} else {
+			if (last && (last->kind == CLI_SPLIT || last->kind == CLI_LIST) && access(text, F_OK) != 0)
+				followed = last; /* a value rather than a file */
+			last = NULL;
 			if (arguments == most)
-				return cli_usage(NULL, "Unexpected argument \"%s\": usage is tpat %s %s.", text,
-				                 c->command->name, c->command->arguments);
+				return too_many(c, text, followed);
 			argument[arguments++] = text;
 		}
 	}

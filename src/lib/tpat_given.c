@@ -32,7 +32,10 @@ int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, str
 			return err_advise(e, "Write it as --input TENSOR=FILE.npy (or .npz, .pb).");
 		}
 		t.name = arena_strndup(a, one, (size_t)(equal - one));
-		TRY(read_tensor(&t.tensor, t.name, equal + 1, a, e));
+		int rc = read_tensor(&t.tensor, t.name, equal + 1, a, e);
+		if (rc < 0 && strchr(equal + 1, ',') && strchr(equal + 1, '=')) /* "a=a.npy,b=b.npy" */
+			return err_advise(e, "Give --input once for each tensor.");
+		TRY(rc);
 		vec_push(a, out, t);
 	}
 	return 0;

@@ -102,6 +102,8 @@ static int no_input(const struct onnx_model *m, const char *text, const char *na
 	}
 	closest = str_closest(name, names);
 	err_set(e, ERR_USAGE, "%s: the value \"%s\": the model has no input \"%s\".", m->path, text, name);
+	if (strchr(name, '=')) /* "a=1,b=2" */
+		return err_advise(e, "Give --value once for each input.");
 	return closest ? err_advise(e, "Did you mean \"%s\"?", closest)
 	               : err_advise(e, "The model's inputs are %s.", str_text(&list));
 }

@@ -11,3 +11,9 @@ tpat run $MODELS/small.onnx
 tpat run $MODELS/small.onnx --shape x:2x4 -o two.npz > ran.txt
 tpat run $MODELS/small.onnx --shape x:3x4 --expect two.npz | tail -n 1
 tpat doctor $MODELS/small.onnx
+# Several values after one option.
+tpat build $MODELS/small.onnx -n product probabilities
+tpat build -n product probabilities $MODELS/small.onnx
+tpat run $MODELS/small.onnx --shape x:2x4 y:2x4
+tpat run $MODELS/small.onnx --input x=x.npy,y=y.npy
+tpat list $MODELS/small.onnx --value x=1,y=2
