@@ -1,8 +1,10 @@
 /* Compilers and the linker, run inside the folder of a library. */
 #include "engine/tensorrt/tensorrt_inside.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cache.h"
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/threads.h"
@@ -34,17 +36,24 @@ static int advise_cc(const struct machine *m, struct err *e)
 }
 
 /* Runs the compiler with these arguments inside the folder. */
-static int run_cc(const struct build *b, const char *const *args, int n, struct arena *a, struct err *e)
+static int call_cc(int *status, char **said, const struct build *b, const char *const *args, int n, struct arena *a,
+                   struct err *e)
 {
 	const char **argv = NEWN(a, const char *, n + 5);
-	char *said = NULL;
-	int status = 0;
 	argv[0] = "sh";
 	argv[1] = "-c";
 	argv[2] = cc_command(b->machine, a);
 	argv[3] = "sh";
 	memcpy(argv + 4, args, sizeof *args * (size_t)n);
-	TRY(proc_run_in(&status, &said, b->folder, argv, a, e));
+	return proc_run_in(status, said, b->folder, argv, a, e);
+}
+
+/* The same, with its failure as an error. */
+static int run_cc(const struct build *b, const char *const *args, int n, struct arena *a, struct err *e)
+{
+	char *said = NULL;
+	int status = 0;
+	TRY(call_cc(&status, &said, b, args, n, a, e));
 	if (status == 0)
 		return 0;
 	/* The line with the error, or the first one. */
@@ -68,7 +77,9 @@ static char *object_of(int number, struct arena *a)
 	return arena_printf(a, OBJECTS "/%d.o", number);
 }
 
-int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
+/* `step`: -c, or -E for the preprocessor alone. */
+static int run_step(const struct build *b, const char *step, const char *source, const char *out, struct arena *a,
+                    struct err *e)
 {
 	/* The processor's kernels need the flags from -fwrapv on, as on tpat's device cpu; the others do no harm. */
 	const char *args[] = { "-std=gnu11",
@@ -79,18 +90,63 @@ int tensorrt_compile_c(const struct build *b, const char *source, const char *ob
 		               "-fwrapv",
 		               "-Irt",
 		               "-ffp-contract=off",
-		               "-c",
+		               step,
 		               "-fno-math-errno",
 		               "-o",
-		               object,
+		               out,
 		               "-fno-strict-aliasing",
 		               source };
 	return run_cc(b, args, sizeof args / sizeof *args, a, e);
 }
 
+int tensorrt_compile_c(const struct build *b, const char *source, const char *object, struct arena *a, struct err *e)
+{
+	return run_step(b, "-c", source, object, a, e);
+}
+
+/* The compiler's version and options; null if it cannot be asked. */
+static const char *compiler_of(const struct build *b, struct arena *a)
+{
+	const char *const args[] = { "--version" }, *named = getenv("CC");
+	char *said = NULL;
+	int status = 0;
+	struct err ignored = { 0 };
+	if (call_cc(&status, &said, b, args, 1, a, &ignored) < 0 || status)
+		return NULL;
+	return arena_printf(a, "%s\n%s", named ? named : "", said);
+}
+
+/* The text that the preprocessor makes of a source: it has all headers, also the system's. */
+static int preprocess(char **text, size_t *size, const struct build *b, const struct job *j, struct arena *a,
+                      struct err *e)
+{
+	const char *out = arena_printf(a, "%s.i", j->object), *path = path_join(a, b->folder, out);
+	TRY(run_step(b, "-E", j->source, out, a, e));
+	return file_read(text, size, path, a, e);
+}
+
+/* Takes the object that a compiler of this version made of the same text, or compiles it. */
+static int compile_once(const struct build *b, const struct job *j, struct arena *a, struct err *e)
+{
+	const char *path = path_join(a, b->folder, j->object);
+	const void *kept;
+	char *text, *object;
+	size_t size;
+	TRY(preprocess(&text, &size, b, j, a, e));
+	struct cache_key k = cache_key_new();
+	cache_key_text(&k, b->compiler);
+	cache_key_add(&k, text, size);
+	if (cache_get(&kept, &size, "object", k, a))
+		return file_make(path, kept, size, e);
+	TRY(tensorrt_compile_c(b, j->source, j->object, a, e));
+	TRY(file_read(&object, &size, path, a, e));
+	cache_put("object", k, object, size);
+	return 0;
+}
+
 static int compile_source(const struct build *b, const struct job *j, struct arena *a, struct err *e)
 {
-	return tensorrt_compile_c(b, j->source, j->object, a, e);
+	return j->keep && b->compiler ? compile_once(b, j, a, e) : tensorrt_compile_c(b, j->source, j->object, a, e);
 }
 
 void tensorrt_add_cpu(struct build *b, const char *source, struct arena *a)
@@ -192,15 +248,17 @@ int tensorrt_link(const struct build *b, const char *const *object, int objects,
 	return run_cc(b, args, n, a, e);
 }
 
-/* The same, with the runtime compiled from its sources: for a compiler that cannot link tpat's objects. */
+/* The same, with the runtime compiled from its sources: for a compiler that cannot link tpat's objects. What it makes
+ * of them is kept for later builds. */
 int tensorrt_link_sources(struct build *b, const char *tables, const char *library, struct arena *a, struct err *e)
 {
 	const char **object = NEWN(a, const char *, b->sources + 1);
 	for (b->jobs = 0; b->jobs < b->sources; b->jobs++) {
 		object[b->jobs] = object_of(b->jobs, a);
-		b->job[b->jobs] = (struct job){ .source = b->source[b->jobs], .object = object[b->jobs] };
+		b->job[b->jobs] = (struct job){ .source = b->source[b->jobs], .object = object[b->jobs], .keep = true };
 	}
 	object[b->sources] = tables;
+	b->compiler = compiler_of(b, a);
 	TRY(tensorrt_run_jobs(b, e));
 	return tensorrt_link(b, object, b->sources + 1, library, a, e);
 }

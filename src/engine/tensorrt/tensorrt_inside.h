@@ -24,6 +24,7 @@ struct build {
 	int headers;
 	const char **source; /* the runtime's */
 	int sources;
+	const char *compiler; /* what tells it from others, once it is asked for objects to keep; null: unknown */
 	struct {
 		VEC(const char *);
 	} cpu; /* objects of the kernels for the processor */
@@ -37,6 +38,7 @@ struct build {
 /* One call of a compiler: `source` (C) or a plugin's kernels. */
 struct job {
 	const char *source, *object;
+	bool keep; /* the object, for later builds */
 	const struct engine_plugin *plugin;
 	const char *cuda;
 	int part; /* of the plugin's texts */
