@@ -2,6 +2,7 @@
 import html.parser
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -38,6 +39,14 @@ class Package(unittest.TestCase):
         self.assertEqual([n.op_type for n in found.node], ["MatMul", "Add", "Relu", "Softmax"])
         self.assertEqual((found.inputs, found.node[0].graph, found.nodes), (["x: f32[N,4]"], "", 4))
         self.assertTrue(all(n.taken for n in found.node))
+
+    def test_source_folder(self):
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python")
+        done = subprocess.run([sys.executable, "-c", "import tpat"], cwd=source, capture_output=True, text=True,
+                              env={"PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("make python", done.stderr)
+        self.assertNotIn("circular", done.stderr)
 
     def test_why(self):
         schedule = tpat.list(self.model, why=["probabilities"]).why[0]
