@@ -109,6 +109,9 @@ const struct cli_topic cli_topics[] = {
 	  "\n"
 	  "  tpat build MODEL --auto --profile x:1x3x32x32,8x3x64x64,32x3x128x128\n"
 	  "\n"
+	  "--profile '*:1,8,32' gives the batch of every input of which only the first dimension is dynamic. "
+	  "Both options take several inputs in one list, as trtexec does: --shape x:1x3,y:1x8.\n"
+	  "\n"
 	  "The printed trtexec command has the same shapes. Without a profile its shapes are examples.\n",
 	  NULL },
 	{ "tuning", "measured schedules",
