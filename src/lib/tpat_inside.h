@@ -152,8 +152,8 @@ const char *tpat_types_text(struct graph *g, char *const *name, size_t n, struct
 /* ---- tpat_lists.c: options for several tensors in one text, as trtexec takes them. */
 
 /* Splits "a:1x2,b:3x4" into "a:1x2" and "b:3x4", and profiles likewise. Names may hold commas and colons: `has` tells
- * which tensors exist, and a text that fits one of them stays whole. A text without such tensors is split where it
- * looks like a list, so that messages name the right part. */
+ * which tensors exist, and a text that fits one of them stays whole. Quotes around a name ('a:0':1x2) are left out. A
+ * text without such tensors is split where it looks like a list, so that messages name the right part. */
 typedef bool (*tpat_has_fn)(const void *of, const char *name);
 struct tpat_strings tpat_split_lists(const struct tpat_strings *text, tpat_has_fn has, const void *of, struct arena *a);
 /* The same for inputs of a model. */

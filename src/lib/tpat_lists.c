@@ -16,9 +16,21 @@ struct text {
 	struct arena *arena;
 };
 
+static const char *slice(const struct text *t, int from, int to)
+{
+	return arena_strndup(t->arena, t->text + from, (size_t)(to - from));
+}
+
+/* True for the name of a tensor between single quotes, which trtexec needs around names with commas or colons. */
+static bool is_quoted(const struct text *t, int from, int to)
+{
+	return to - from > 2 && t->text[from] == '\'' && t->text[to - 1] == '\'' &&
+	       !t->has(t->of, slice(t, from, to)) && t->has(t->of, slice(t, from + 1, to - 1));
+}
+
 static bool has_name(const struct text *t, int from, int to)
 {
-	return to > from && t->has(t->of, arena_strndup(t->arena, t->text + from, (size_t)(to - from)));
+	return to > from && (t->has(t->of, slice(t, from, to)) || is_quoted(t, from, to));
 }
 
 /* Where the part ends that begins at `from` with a name before the colon at `colon`: at the end of the text, or at a
@@ -48,11 +60,22 @@ static void find_parts(struct text *t)
 	}
 }
 
+/* A part's text, without quotes around the name. */
+static const char *part_text(const struct text *t, int from, int end)
+{
+	for (int colon = end - 1; colon > from; colon--)
+		if (t->text[colon] == ':')
+			return is_quoted(t, from, colon) ? arena_printf(t->arena, "%s%s", slice(t, from + 1, colon - 1),
+			                                                slice(t, colon, end))
+			                                 : slice(t, from, end);
+	return slice(t, from, end);
+}
+
 static void split_by_names(struct list *out, const struct text *t)
 {
 	for (int from = 0; t->text[from];) {
 		const int end = t->part[from];
-		vec_push(t->arena, out, (const char *)arena_strndup(t->arena, t->text + from, (size_t)(end - from)));
+		vec_push(t->arena, out, part_text(t, from, end));
 		from = end + (t->text[end] == ',');
 	}
 }

@@ -10,3 +10,4 @@ tpat build $M -t Softmax -o out.onnx --profile x:1x4,8x4,9x4,z:2x4,3x4,4x4
 tpat verify out.onnx --device cpu --shape x:2x4,y:3x4 --runs 1 | tail -n 1
 tpat verify out.onnx --device cpu --shape x:2x4,z:3x4
 tpat deploy out.onnx --profile '*:1,2,3,y:5x4,6x4,7x4' | grep Shapes
+tpat run $M --shape "x:2x4,'x:2x4,y':1x4,y:3x4" | grep '^  [abc]:'

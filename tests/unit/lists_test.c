@@ -42,7 +42,9 @@ static void test_names(void)
 	split("a:1,2,3,b:4,5", &all, "a:1,2,3 | b:4,5 | ");
 	split("b:1x2,x,y:3x4,c:0:5,a:6", &all, "b:1x2 | x,y:3x4 | c:0:5 | a:6 | ");
 	split("a:1x2,8x2,16x2,b:1,2,3", &some, "a:1x2,8x2,16x2 | b:1,2,3 | "); /* profiles */
-	split("a:,b:3", &some, "a: | b:3 | ");                                 /* a scalar */
+	split("'c:0':1x2,'x,y':3,a:4", &all, "c:0:1x2 | x,y:3 | a:4 | ");      /* trtexec's quotes */
+	split("'z:0':1x2,a:4", &all, "'z:0':1x2 | a:4 | ");
+	split("a:,b:3", &some, "a: | b:3 | "); /* a scalar */
 }
 
 /* Texts with tensors that do not exist: each part by itself is what a message can name. */
