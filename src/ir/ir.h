@@ -373,6 +373,8 @@ struct ir_program {
 	} demands;
 	bool checked;           /* its kernels check their positions (ir_kernel_bounds) */
 	struct map named;       /* by the hashes of all names that buffers have had: the last buffer of such a name */
+	struct map numbered;    /* by the hash of a name: the next number to make it unique, of ir_buffer_new() */
+	int n_numbered;         /* buffers at that time: with fewer, names have become free */
 	int loops;              /* number made so far; names their indices */
 	struct ir_found *found; /* matches of schedule rules in the stages (sched/core/match.c); null: none valid now */
 };

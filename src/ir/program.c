@@ -62,6 +62,7 @@ struct ir_program *ir_program_new(struct arena *a, const char *name)
 	p->arena = a;
 	p->pool = ir_pool_new(a);
 	p->named = map_new(a);
+	p->numbered = map_new(a);
 	return p;
 }
 
@@ -70,6 +71,7 @@ struct ir_program *ir_program_beside(const struct ir_program *p)
 	struct ir_program *own = NEW(p->arena, struct ir_program);
 	*own = *p;
 	own->named = map_new(p->arena);
+	own->numbered = map_new(p->arena);
 	own->buffers.at = NEWN(p->arena, struct ir_buffer *, p->buffers.n + 1);
 	own->buffers.cap = own->buffers.n;
 	for (int i = 0; i < p->buffers.n; i++) {
@@ -108,11 +110,17 @@ struct ir_buffer *ir_buffer_named(const struct ir_program *p, const char *name)
 	return NULL;
 }
 
-void ir_buffer_rename(struct ir_program *p, struct ir_buffer *b, const char *name)
+static void give_name(struct ir_program *p, struct ir_buffer *b, const char *name)
 {
 	b->name = name;
 	b->hash = hash_str(0, name);
 	map_put_u64(&p->named, b->hash, b);
+}
+
+void ir_buffer_rename(struct ir_program *p, struct ir_buffer *b, const char *name)
+{
+	give_name(p, b, name);
+	p->numbered = map_new(p->arena);
 }
 
 static bool taken(const struct ir_program *p, const char *name)
@@ -120,19 +128,38 @@ static bool taken(const struct ir_program *p, const char *name)
 	return ir_name_reserved(name) || ir_number_named(p, name) || ir_buffer_named(p, name);
 }
 
+/* The name itself, or with the lowest number that makes it unique. A loop or a function may have thousands of buffers
+ * of one name, so the search begins at the number after the last one, unless names have become free since. */
+static const char *unique_name(struct ir_program *p, char *base)
+{
+	uint64_t hash = hash_str(0, base);
+	const char *unique = base;
+	if (p->buffers.n < p->n_numbered)
+		p->numbered = map_new(p->arena);
+	intptr_t i = (intptr_t)map_get_u64(&p->numbered, hash);
+	if (i == 0 && !taken(p, base))
+		return base;
+	for (i = i ? i : 2;; i++) {
+		unique = arena_printf(p->arena, "%s%s%d", base, str_ends(base, "_") ? "" : "_", (int)i);
+		if (!taken(p, unique))
+			break;
+	}
+	map_put_u64(&p->numbered, hash, (const void *)(i + 1));
+	return unique;
+}
+
 struct ir_buffer *ir_buffer_new(struct ir_program *p, const char *name, enum type t, int rank, const expr *dim,
                                 enum ir_role role)
 {
 	ck(rank <= IR_MAX_RANK);
 	struct ir_buffer *b = NEW(p->arena, struct ir_buffer);
-	char *base = str_identifier(p->arena, name), *unique = base;
-	for (int i = 2; taken(p, unique); i++)
-		unique = arena_printf(p->arena, "%s%s%d", base, str_ends(base, "_") ? "" : "_", i);
+	const char *unique = unique_name(p, str_identifier(p->arena, name));
 	*b = (struct ir_buffer){ .type = t, .rank = rank, .role = role, .id = p->buffers.n, .node = p->node };
-	ir_buffer_rename(p, b, unique);
+	give_name(p, b, unique);
 	for (int i = 0; i < rank; i++)
 		b->dim[i] = dim[i];
 	vec_push(p->arena, &p->buffers, b);
+	p->n_numbered = p->buffers.n;
 	if (role == IR_INPUT)
 		vec_push(p->arena, &p->inputs, b);
 	if (role == IR_OUTPUT)

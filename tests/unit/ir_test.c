@@ -414,10 +414,35 @@ static void mistakes(struct arena *a)
 	}
 }
 
+/* Buffers of one name get numbers; a number that has become free is the next one's. A function of many nodes makes
+ * thousands, so that a search from the beginning for each of them took minutes. */
+static void names(struct arena *a)
+{
+	enum { MANY = 50000 };
+	struct ir_program *p = ir_program_new(a, "names");
+	struct ir_buffer *b[MANY];
+	char text[16];
+
+	for (int i = 0; i < MANY; i++) {
+		b[i] = ir_buffer_new(p, "part", TYPE_F32, 0, NULL, IR_TEMP);
+		snprintf(text, sizeof text, i ? "part_%d" : "part", i + 1);
+		if (strcmp(b[i]->name, text) != 0)
+			CHECK_STR(b[i]->name, text);
+	}
+	CHECK_STR(ir_buffer_new(p, "part_7", TYPE_F32, 0, NULL, IR_TEMP)->name, "part_7_2");
+	ir_buffer_rename(p, b[2], "other");
+	CHECK_STR(ir_buffer_new(p, "part", TYPE_F32, 0, NULL, IR_TEMP)->name, "part_3");
+	CHECK_STR(ir_buffer_new(p, "other", TYPE_F32, 0, NULL, IR_TEMP)->name, "other_2");
+	CHECK(ir_buffer_named(p, "other") == b[2]);
+	p->buffers.n = 10; /* as a pass that removes buffers */
+	CHECK_STR(ir_buffer_new(p, "part", TYPE_F32, 0, NULL, IR_TEMP)->name, "part_3");
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
 	round_trip(a);
+	names(a);
 	values(a);
 	weights(a);
 	wrong_stages(a);
