@@ -209,34 +209,59 @@ static int check_versions(const Onnx__ModelProto *p, struct err *e)
 	return rc;
 }
 
-enum { CALLS_MAX = 100 }; /* nested function calls */
+enum {
+	CALLS_MAX = 100,    /* nested function calls */
+	INNER_MAX = 200000, /* nodes that a function, or all calls of the graph, may stand for: a few functions that
+	                       call each other twice would stand for millions */
+};
 
 /* Calls between functions: each function is followed once, from its first call. */
 struct calls {
 	struct onnx_model *model;
-	enum { UNSEEN, OPEN, DONE } * state; /* by function; OPEN: being followed */
+	struct call_state {
+		enum { UNSEEN, OPEN, DONE } at; /* OPEN: being followed */
+		int64_t nodes;                  /* that it stands for, with those of the functions that it calls */
+	} *state;                               /* by function */
+	int64_t nodes; /* that the functions called from the present function or graph stand for, up to here */
 	int depth;
 	struct err *e;
 };
 
 static int follow_call(void *arg, ProtobufCMessage *message);
 
+static int too_many_nodes(struct calls *c, const char *what)
+{
+	err_set(c->e, ERR_MODEL, "%s more than %d nodes, with those of the functions that are called there.", what,
+	        INNER_MAX);
+	return err_advise(c->e, "A function's nodes take the place of each call. Export the model again, without "
+	                        "functions that call each other so often.");
+}
+
 static int follow_function(struct calls *c, size_t i)
 {
 	Onnx__FunctionProto *f = c->model->proto->functions[i];
-	if (c->state[i] == DONE)
-		return 0;
-	if (c->state[i] == OPEN) {
+	struct call_state *s = &c->state[i];
+	int64_t before = c->nodes;
+	char what[128];
+	if (s->at == OPEN) {
 		err_set(c->e, ERR_MODEL, "the function \"%s\" calls itself, or a function that calls it.",
 		        onnx_text(f->name));
 		return err_advise(c->e, "A function's nodes take the place of its call, so this would never end.");
 	}
-	if (++c->depth > CALLS_MAX)
-		return err_set(c->e, ERR_MODEL, "functions call each other more than %d deep.", CALLS_MAX);
-	c->state[i] = OPEN;
-	TRY(onnx_visit(&f->base, &onnx__node_proto__descriptor, follow_call, c));
-	c->state[i] = DONE;
-	c->depth--;
+	if (s->at == UNSEEN) {
+		if (++c->depth > CALLS_MAX)
+			return err_set(c->e, ERR_MODEL, "functions call each other more than %d deep.", CALLS_MAX);
+		s->at = OPEN;
+		c->nodes = 0;
+		TRY(onnx_visit(&f->base, &onnx__node_proto__descriptor, follow_call, c));
+		s->at = DONE;
+		s->nodes = c->nodes;
+		c->depth--;
+	}
+	snprintf(what, sizeof what, "the function \"%.80s\" stands for", onnx_text(f->name));
+	if (s->nodes > INNER_MAX)
+		return too_many_nodes(c, what);
+	c->nodes = before + s->nodes;
 	return 0;
 }
 
@@ -246,6 +271,7 @@ static int follow_call(void *arg, ProtobufCMessage *message)
 	const Onnx__NodeProto *n = (const Onnx__NodeProto *)message;
 	const Onnx__FunctionProto *f =
 	        onnx_function_find(c->model, onnx_domain(n->domain), onnx_text(n->op_type), n->overload);
+	c->nodes++;
 	for (size_t i = 0; f && i < c->model->proto->n_functions; i++)
 		if (c->model->proto->functions[i] == f)
 			return follow_function(c, i);
@@ -254,11 +280,15 @@ static int follow_call(void *arg, ProtobufCMessage *message)
 
 static int check_calls(struct body *b)
 {
-	size_t n = b->model->proto->n_functions;
-	struct calls c = { b->model, arena_alloc(b->scratch, sizeof *c.state * (n + 1)), 0, b->e };
-	for (size_t i = 0; i < n; i++)
+	Onnx__ModelProto *p = b->model->proto;
+	struct calls c = { b->model, arena_alloc(b->scratch, sizeof *c.state * (p->n_functions + 1)), 0, 0, b->e };
+	for (size_t i = 0; i < p->n_functions; i++)
 		TRY(follow_function(&c, i));
-	return 0;
+	if (p->n_functions == 0)
+		return 0;
+	c.nodes = 0;
+	TRY(onnx_visit(&p->graph->base, &onnx__node_proto__descriptor, follow_call, &c));
+	return c.nodes > INNER_MAX ? too_many_nodes(&c, "the model has") : 0;
 }
 
 static int check_bodies(struct body *b)

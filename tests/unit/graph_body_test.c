@@ -512,6 +512,33 @@ static void recursion(void)
 	onnx_model_free(m);
 }
 
+/* Functions that call the one before twice, 2^n times the first one's node in all. */
+static void doubling(void)
+{
+	static const int levels[] = { 10, 22, 70 };
+	for (int i = 0; i < 3; i++) {
+		struct onnx_model *m = model(8, 16);
+		Onnx__NodeProto *two[2] = { make(m, "Neg", "v", "r") };
+		struct err e = { 0 };
+
+		onnx_opset_import(m, "my", 1);
+		function(m, "D0", "v", "r", two, 1);
+		for (int k = 1; k <= levels[i]; k++) {
+			char name[16], last[16];
+			snprintf(name, sizeof name, "D%d", k);
+			snprintf(last, sizeof last, "D%d", k - 1);
+			two[0] = call(m, last, "v", "s");
+			two[1] = call(m, last, "s", "r");
+			function(m, name, "v", "r", two, 2);
+		}
+		CHECK_INT(onnx_model_check(m, &e), i == 0 ? 0 : ERR_MODEL);
+		if (i > 0)
+			CHECK_STR(e.text, "the function \"D17\" stands for more than 200000 nodes, with those of the "
+			                  "functions that are called there.");
+		onnx_model_free(m);
+	}
+}
+
 /* ---- States that change their shapes. */
 
 /* A Loop "y" (and "z": the collected values) of `turns` iterations, or m if that is negative, over the state s,
@@ -658,6 +685,7 @@ int main(void)
 	graph_handed_on();
 	own_opset();
 	recursion();
+	doubling();
 	growing_states();
 	growing_scan();
 	scan_of_nothing();
