@@ -91,6 +91,7 @@ int build_select(struct build *b)
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, o->tensorrt, b->arena, b->err));
 	TRY(tpat_target(&b->target, o->gpu, &o->arch, b->arena, b->err));
 	TRY(tpat_engine_report(b->graph, o->engine_report, b->arena, b->err));
+	TRY(tpat_profile_extents(&b->extents, b->graph, &o->profile, b->arena, b->err)); /* wrong ones fail a dry run */
 	build_count(b);
 	return select_regions(b);
 }
