@@ -88,8 +88,12 @@ struct run_patch { /* an argument that is an address */
 	int ref;
 	struct tpat_rt_map_values *map; /* it is a tensor map of these values; null: a pointer */
 };
+enum { RUN_MISSED = 8 };
 struct run_record {
 	struct arena *arena; /* holds this struct */
+	uint64_t used;       /* the number of the last run that was this one */
+	uint64_t missed[RUN_MISSED];
+	unsigned misses; /* addresses of inputs, hashed, for which it was not the one; the last ones in `missed` */
 	struct run_recorded_input *in;
 	struct run_recorded_output *out;
 	struct run_launches launches;
@@ -126,7 +130,8 @@ struct run_session {
 	bool graphs; /* repeat steady runs as graphs */
 	struct {
 		VEC(struct run_record *);
-	} records; /* the oldest first */
+	} records;
+	uint64_t repeats; /* runs that were recorded or repeated one */
 };
 
 /* run_value.c: the value in host memory, or in device memory. */

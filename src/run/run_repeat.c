@@ -2,13 +2,15 @@
  *
  * A run is recorded unless a number that the device computed, or the elements of an input, decided what it launched.
  * For inputs of the same extents the recorded launches are right, and all addresses but those of inputs and results are
- * the session's own. What repeats with the same addresses is launched as one graph. */
+ * the session's own. What repeats with the same addresses is launched as one graph. A caller that uses some sets of
+ * inputs in turns, such as two buffers or several threads, has a record and a graph for each of them. */
 #include "run/run_inside.h"
 
 #include <string.h>
 
 enum {
-	MOST_RECORDS = 8,   /* of a session */
+	MOST_RECORDS = 16,  /* of a session */
+	MOST_ALIKE = 4,     /* for the same extents, at different addresses */
 	LEAST_LAUNCHES = 2, /* of a graph */
 	STEADY = 2,         /* repeats with the same addresses before a graph is made */
 	MOST_GRAPHS = 4,    /* that a record makes, one after another */
@@ -61,6 +63,17 @@ static int input_number(const struct run_session *s, const struct graph_value *v
 	return -1;
 }
 
+/* In the place of the record that was used least recently. */
+static void replace_oldest(struct run_session *s, struct run_record *x)
+{
+	struct run_record **oldest = s->records.at;
+	vec_each (other, &s->records)
+		if ((*other)->used < (*oldest)->used)
+			oldest = other;
+	free_record(s, *oldest);
+	*oldest = x;
+}
+
 void run_record_end(struct run_session *s, const struct run_tensor *out)
 {
 	struct run_record *x = s->record;
@@ -82,11 +95,11 @@ void run_record_end(struct run_session *s, const struct run_tensor *out)
 	x->counts = *s->counts;
 	x->arena = s->run;
 	s->run = NULL;
-	if (s->records.n == MOST_RECORDS) {
-		free_record(s, s->records.at[0]);
-		memmove(s->records.at, s->records.at + 1, (size_t)--s->records.n * sizeof(struct run_record *));
-	}
-	vec_push(s->arena, &s->records, x);
+	x->used = ++s->repeats;
+	if (s->records.n < MOST_RECORDS)
+		vec_push(s->arena, &s->records, x);
+	else
+		replace_oldest(s, x);
 }
 
 /* ---- Repeating. */
@@ -98,17 +111,54 @@ static bool is_like(const struct run_recorded_input *x, const struct run_tensor 
 	       memcmp(x->tensor.dim, t->tensor.dim, (size_t)t->tensor.rank * sizeof *t->tensor.dim) == 0;
 }
 
+static bool is_for(const struct run_session *s, const struct run_record *x, const struct run_tensor *in)
+{
+	int k = 0;
+	while (k < s->graph->inputs.n && is_like(&x->in[k], &in[k]))
+		k++;
+	return k == s->graph->inputs.n;
+}
+
+/* True if the record's last run had its inputs at these addresses. */
+static bool is_at(const struct run_session *s, const struct run_record *x, const struct run_tensor *in)
+{
+	for (int i = 0; i < s->graph->inputs.n; i++)
+		if (x->in[i].from == RUN_FROM_DEVICE && x->in[i].at != in[i].at)
+			return false;
+	return true;
+}
+
+/* True if the record was asked for inputs at these addresses before. Notes them. */
+static bool comes_again(struct run_session *s, struct run_record *x, const struct run_tensor *in)
+{
+	uint64_t key = 14695981039346656037u;
+	for (int i = 0; i < s->graph->inputs.n; i++)
+		key = (key ^ (uintptr_t)in[i].at) * 1099511628211u;
+	for (int i = 0; i < RUN_MISSED; i++)
+		if (x->missed[i] == key)
+			return true;
+	x->missed[x->misses++ % RUN_MISSED] = key;
+	return false;
+}
+
 struct run_record *run_record_find(struct run_session *s, const struct run_tensor *in)
 {
-	for (int i = s->records.n - 1; i >= 0; i--) {
-		struct run_record *x = s->records.at[i];
-		int k = 0;
-		while (k < s->graph->inputs.n && is_like(&x->in[k], &in[k]))
-			k++;
-		if (k == s->graph->inputs.n)
-			return x;
+	struct run_record *last = NULL;
+	int alike = 0;
+	vec_each (x, &s->records) {
+		if (!is_for(s, *x, in))
+			continue;
+		if (is_at(s, *x, in))
+			return *x;
+		alike++;
+		if (!last || (*x)->used > last->used)
+			last = *x;
 	}
-	return NULL;
+	/* One launch is patched in no time, and has no graph. */
+	if (last && s->graphs && s->on.dev->capture_begin && last->launches.n >= LEAST_LAUNCHES && alike < MOST_ALIKE &&
+	    comes_again(s, last, in))
+		return NULL;
+	return last;
 }
 
 /* Asks for the places of results. False if one is not there this time. */
@@ -213,6 +263,7 @@ int run_record_repeat(struct run_tensor *out, struct run_session *s, struct run_
 	if (moved)
 		TRY(patch(s, x, e));
 	TRY(launch(s, x, moved, e));
+	x->used = ++s->repeats;
 	s->launches = x->launches;
 	*s->counts = x->counts;
 	for (int i = 0; i < s->graph->outputs.n; i++) {

@@ -1,5 +1,6 @@
 """What a GPU adds: device memory, I/O binding, streams, threads. Each test takes the Host and the folder of models."""
 import concurrent.futures
+import ctypes
 import gc
 import os
 
@@ -141,6 +142,47 @@ def repeats(host, _models):
                 same(got[name], want[name], f"turn {turn}, {way}, {n} rows, cuda_graph {graphs}: {name}")
 
 
+def replays():
+    """The number of graphs that fake_gpu.c launched; None on a GPU."""
+    count = getattr(ctypes.CDLL("libcuda.so.1"), "fake_gpu_replays", None)
+    return count and count()
+
+
+def turns(host, _models):
+    """Sets of tensors in turns, and one set for each of some threads: each gets a graph of its own. Tensors that are always new."""
+    nodes = [helper.make_node("Softmax", ["x"], ["a"]), helper.make_node("MatMul", ["a", "w"], ["b"]),
+             helper.make_node("Softmax", ["b"], ["c"]), helper.make_node("MatMul", ["c", "w"], ["y"])]
+    rng = numpy.random.default_rng(5)
+    w = rng.uniform(-1, 1, (8, 8)).astype(numpy.float32)
+    model = made(nodes, [("x", T.FLOAT, ["N", 8])], [("y", T.FLOAT, ["N", 8])], [helper.make_tensor("w", T.FLOAT, [8, 8], w.ravel())])
+    session, reference = host.session(model), plain(model)
+
+    def new(seed):
+        x = numpy.random.default_rng(seed).uniform(-1, 1, (5, 8)).astype(numpy.float32)
+        out, binding = on_gpu(numpy.zeros_like(x)), session.io_binding()
+        binding.bind_ortvalue_input("x", on_gpu(x))
+        binding.bind_ortvalue_output("y", out)
+        return binding, out, reference.run(None, {"x": x})[0], seed
+
+    def run(one, times=1):
+        for _ in range(times):
+            session.run_with_iobinding(one[0])
+            same(one[1].numpy(), one[2], f"set {one[3]}")
+    sets = [new(i) for i in range(3)]
+    before = replays()
+    for i in range(36):
+        run(sets[i % 3])
+    after = replays()
+    expect(after is None or after - before >= 18, f"{after} graphs after {before} in 36 runs")
+    for i in range(12):
+        run(new(10 + i))
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for done in [pool.submit(run, one, 8) for one in sets]:
+            done.result()
+    for i in range(8):
+        run(new(30 + i) if i % 2 else sets[i % 3])
+
+
 def chained(host, _models):
     """One session's outputs are another's inputs, on the GPU."""
     first, second = host.session(sum_model()), host.session(sum_model())
@@ -233,4 +275,4 @@ def too_large(host, _models):
     same(got, numpy.ones((2, 3, 4), numpy.float32))
 
 
-TESTS = values, bound, in_place, odd_addresses, repeats, chained, without_waiting, copies_on_streams, across, many_threads, too_large
+TESTS = values, bound, in_place, odd_addresses, repeats, turns, chained, without_waiting, copies_on_streams, across, many_threads, too_large
