@@ -201,6 +201,30 @@ static const struct schedule_case contract_cases[] = {
 	  "1], "
 	  "0.0) * weight[j, r, s] then it + b[j]\n",
 	  { "W=6", "W=1" } },
+	/* Operands that a map before the sum quantises: also a right operand, and padded windows. */
+	{ "product_made",
+	  "(x: f32[M,K], b: i8[K,24], e: f32[], z: u8[]) -> (y: f32[M,24])\n"
+	  "  q: u8[M,K] = map (i, j) u8(min(max(rint(x[i, j] * 8.0) + f32(z[]), 0.0), 255.0))\n"
+	  "  y: f32[M,24] = sum (i, j | r<K) (i32(q[i, r]) - i32(z[])) * i32(b[r, j]) then f32(it) * e[]\n",
+	  { "M=18 K=192", "M=5 K=83", "M=1 K=1" } },
+	{ "product_made_odd",
+	  "(x: f16[M,150], b: i8[37,150], z: u8[]) -> (y: i32[M,37], t: f32[M,37])\n"
+	  "  q: u8[M,150] = map (i, j) u8(min(max(rint(f32(x[i, j]) * 16.0) + f32(z[]), 0.0), 255.0))\n"
+	  "  y: i32[M,37] = sum (i, j | r<150) (i32(q[i, r]) - i32(z[])) * i32(b[j, r])\n"
+	  "  t: f32[M,37] = map (i, j) f32(y[i, j]) * 0.5\n",
+	  { "M=19", "M=2" } },
+	{ "product_made_right",
+	  "(a: i8[M,64], x: f32[64,40]) -> (y: i32[M,40])\n"
+	  "  q: i8[64,40] = map (i, j) i8(min(max(rint(x[i, j] * 9.0), -128.0), 127.0))\n"
+	  "  y: i32[M,40] = sum (i, j | r<64) i32(a[i, r]) * i32(q[r, j])\n",
+	  { "M=33" } },
+	{ "convolution_made",
+	  "(x: f32[2,19,4,W], weight: i8[8,19,3,3], z: u8[]) -> (y: i32[2,8,4,W])\n"
+	  "  q: u8[2,19,4,W] = map (i, j, k, l) u8(min(max(rint(x[i, j, k, l] * 8.0) + f32(z[]), 0.0), 255.0))\n"
+	  "  y: i32[2,8,4,W] = sum (i, j, k, l | r<19, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), "
+	  "and(0 <= l + t - 1, l + t - 1 < W)), i32(q[i, r, k + s - 1, l + t - 1]) - i32(z[]), i32(0)) * "
+	  "i32(weight[j, r, s, t])\n",
+	  { "W=6", "W=1" } },
 	/* Parts of sums whose length is open, or no multiple of anything: some parts may be empty. */
 	{ "product_split_open",
 	  "(a: f32[M,K], b: f32[K,N]) -> (y: f32[M,N])\n"

@@ -37,28 +37,30 @@ static expr zero_element(expr zero, enum type t)
 	return ir_int(zero->pool, t, x);
 }
 
-static bool take_operand(struct contract_operand *o, expr e)
+/* `computed`: an 8-bit element may be computed from what it loads, by a cast at last. */
+static bool take_operand(struct contract_operand *o, expr e, bool computed)
 {
 	int64_t x;
 	if (e->op == IR_CAST && element_type(e->arg[0]->type, e->type)) {
 		expr element = e->arg[0], load = element->op == IR_CAST ? element->arg[0] : element;
 		*o = (struct contract_operand){ .type = element->type, .value = element };
-		return load->op == IR_LOAD;
+		o->computed = load->op != IR_LOAD;
+		return !o->computed || (computed && element->op == IR_CAST && ir_uses(element, IR_LOAD));
 	}
 	if (e->op == IR_LOAD || (e->op == IR_CAST && e->arg[0]->op == IR_LOAD)) {
 		*o = (struct contract_operand){ .type = e->type, .value = e };
 		return plain_type(e->type);
 	}
-	if (e->type == TYPE_I32 && e->op == IR_SUB && take_operand(o, e->arg[0]) && !o->zero) {
+	if (e->type == TYPE_I32 && e->op == IR_SUB && take_operand(o, e->arg[0], computed) && !o->zero) {
 		o->zero = e->arg[1];
 		return true;
 	}
-	if (e->type == TYPE_I32 && e->op == IR_ADD && ir_const_int(e->arg[1], &x) && take_operand(o, e->arg[0]) &&
-	    !o->zero) {
+	if (e->type == TYPE_I32 && e->op == IR_ADD && ir_const_int(e->arg[1], &x) &&
+	    take_operand(o, e->arg[0], computed) && !o->zero) {
 		o->zero = ir_int(e->pool, TYPE_I32, -x);
 		return true;
 	}
-	if (e->op != IR_SELECT || !is_zero(e->arg[2]) || !take_operand(o, e->arg[1]))
+	if (e->op != IR_SELECT || !is_zero(e->arg[2]) || !take_operand(o, e->arg[1], computed))
 		return false;
 	expr none = o->zero ? zero_element(o->zero, o->type) : ir_const(e->pool, o->type, 0);
 	if (none)
@@ -78,7 +80,7 @@ static bool shares_own_axis(expr a, expr b, expr c)
 	return shares;
 }
 
-static bool find_operands(struct contract *c)
+static bool find_operands(struct contract *c, bool computed)
 {
 	expr value = c->s->value, side[2];
 	bool condition = value->type == TYPE_I32 && value->op == IR_SELECT && is_zero(value->arg[2]);
@@ -92,7 +94,7 @@ static bool find_operands(struct contract *c)
 		side[own] = ir_select(value->arg[0], side[own], value->arg[2]);
 	}
 	for (int i = 0; i < 2; i++)
-		if (!take_operand(&c->side[i], side[i]))
+		if (!take_operand(&c->side[i], side[i], computed))
 			return false;
 	c->plain = c->side[0].type == value->type;
 	if (c->side[0].type == c->side[1].type)
@@ -270,16 +272,26 @@ void contract_find_way(struct contract *c, int side)
 	}
 }
 
-bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s)
+static bool match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s, bool computed)
 {
 	*c = (struct contract){ .p = p, .whole = s, .s = s, .inside = ir_int(p->pool, TYPE_BOOL, 1) };
 	for (int k = 0; k < s->out->rank; k++)
 		c->own[k] = ir_axis(p->pool, k, s->out->dim[k]);
-	if (!find_operands(c) || !group_axes(c))
+	if (!find_operands(c, computed) || !group_axes(c))
 		return false;
 	contract_find_way(c, 0);
 	contract_find_way(c, 1);
 	return true;
+}
+
+bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s)
+{
+	return match_over(c, p, s, false);
+}
+
+bool contract_match_computed_over(struct contract *c, struct ir_program *p, const struct ir_stage *s)
+{
+	return match_over(c, p, s, true);
 }
 
 expr contract_position(const struct contract *c)

@@ -18,6 +18,7 @@ enum contract_way { CONTRACT_GATHER, CONTRACT_STRAIGHT, CONTRACT_TURNED };
 struct contract_operand {
 	enum type type;        /* element type */
 	expr value;            /* an element of that type, over the result's and the reduced axes */
+	bool computed;         /* `value` is more than an element of a tensor: kernels gather it */
 	struct ir_stage *pack; /* the map that makes the buffer that `value` reads; null: the program has it already */
 	expr zero;             /* zero point, i32 over the result's axes, subtracted from each element; null: none */
 	enum contract_way way; /* the fastest that its strides allow */
@@ -72,9 +73,14 @@ int contract_element_bytes(const struct contract *c); /* element size of both op
 /* True if a plain kernel pads each row of this side's tile to avoid bank conflicts. */
 bool contract_lies_apart(const struct contract *c, int side, enum contract_way way);
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+/* The same of s, which stands for the program's stage `place`, with 8-bit operands that are computed from what they
+ * load: kernels then gather the values. */
+bool contract_match_computed(struct contract *c, struct ir_program *p, const struct ir_stage *s,
+                             const struct ir_stage *place);
 /* Its parts: the operands and their axes, over the stage's axes as they are, or split where operands share an axis only
  * in part. */
 bool contract_match_over(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+bool contract_match_computed_over(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 bool contract_match_split(struct contract *c, struct ir_program *p, const struct ir_stage *s);
 void contract_find_lows(struct contract *c); /* fills in `low` */
 /* Estimated length of a tile's sums, or of a part of them, the mean over the batch. */
@@ -84,6 +90,8 @@ void contract_find_width(struct contract *c);     /* of stores */
 /* The same, with operands that allow no vectors repacked along a reduced axis. Returns false if that is impossible or
  * not needed. The caller creates the buffers: contract_pack(). */
 bool contract_match_packed(struct contract *c, struct ir_program *p, const struct ir_stage *s);
+/* The same of operands that are found. */
+bool contract_pack_operands(struct contract *c);
 /* Replaces both operands of a match by copies that are padded with zeros along a reduced axis, to rows of whole
  * `bytes`. Returns false if that is impossible or not needed. The caller creates the buffers. */
 bool contract_match_padded(struct contract *c, int bytes);

@@ -56,12 +56,32 @@ static expr fill_of(const struct contract_kernel *k, int side)
 	return value->op == IR_SELECT && k->c->side[side].zero && !ir_is_int(value->arg[2], 0) ? value->arg[2] : NULL;
 }
 
-/* An element's position in the operand, over axes. */
+/* The load with the most axes in an expression. */
+struct widest {
+	expr load;
+	int axes;
+};
+
+static void find_widest(void *user, expr e)
+{
+	struct widest *w = user;
+	bool used[2 * IR_MAX_RANK] = { false };
+	int axes = 0;
+	if (e->op != IR_LOAD)
+		return;
+	ir_mark_axes(e, used);
+	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
+		axes += used[i];
+	if (!w->load || axes > w->axes)
+		*w = (struct widest){ e, axes };
+}
+
+/* An element's position in the operand, over axes; of a computed one, in the tensor that it is computed from. */
 static expr position_of(const struct contract_kernel *k, int side)
 {
-	expr value = k->c->side[side].value, load = value->op == IR_SELECT ? value->arg[1] : value;
-	load = load->op == IR_CAST ? load->arg[0] : load;
-	return ir_flat(k->p->pool, load->buf, load->arg);
+	struct widest w = { NULL, 0 };
+	ir_walk(k->c->side[side].value, find_widest, &w);
+	return ir_flat(k->p->pool, w.load->buf, w.load->arg);
 }
 
 /* A number that divides the length of all tiles' sums. */
@@ -132,7 +152,8 @@ static void emit_at(struct contract_kernel *k, struct ir_block *b, int side)
 	if (k->tap)
 		k->axis[c->s->out->rank + c->order[c->s->space_rank - 1]] = depth;
 	else
-		contract_declare_depth(k, f->body, depth, used, condition ? NULL : position_of(k, side));
+		contract_declare_depth(k, f->body, depth, used,
+		                       condition || c->side[side].computed ? NULL : position_of(k, side));
 	if (!divides(c->extent[own], outer_size(k, side)))
 		inside = ir_binary(IR_LT, ir_var_of(outer->var, NULL), c->extent[own]);
 	if (!divides(k->tap ? end : steady_depth(k), k->shape.depth))

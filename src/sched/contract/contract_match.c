@@ -25,10 +25,11 @@ static void check_own(void *user, expr e)
 		}
 }
 
-static void take_maps(struct contract *c)
+/* `place`: the program's stage that `whole` is, or computes. */
+static void take_maps(struct contract *c, const struct ir_stage *place)
 {
 	int at = 0;
-	while (at < c->p->stages.n && c->p->stages.at[at] != c->whole)
+	while (at < c->p->stages.n && c->p->stages.at[at] != place)
 		at++;
 	c->made[c->stages++] = c->whole;
 	while (++at < c->p->stages.n && c->stages < CONTRACT_STAGES) {
@@ -44,7 +45,9 @@ static void take_maps(struct contract *c)
 	}
 }
 
-bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s)
+/* `computed`: operands may be computed from what they load. */
+static bool find(struct contract *c, struct ir_program *p, const struct ir_stage *s, const struct ir_stage *place,
+                 bool computed)
 {
 	struct contract split;
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || !s->space_rank || type_is_packed(s->out->type))
@@ -52,13 +55,24 @@ bool contract_match(struct contract *c, struct ir_program *p, const struct ir_st
 	/* Data-dependent sizes launch more blocks than tiles: not supported. */
 	if (ir_size_limit(p, out_count(p, s)) != out_count(p, s))
 		return false;
-	bool found = contract_match_over(c, p, s);
+	bool found = computed ? contract_match_computed_over(c, p, s) : contract_match_over(c, p, s);
 	bool gathered = !found || c->side[0].way == CONTRACT_GATHER || c->side[1].way == CONTRACT_GATHER;
-	if (gathered && contract_match_split(&split, p, s))
+	if (!computed && gathered && contract_match_split(&split, p, s))
 		*c = split;
 	else if (!found)
 		return false;
 	contract_find_width(c);
-	take_maps(c);
+	take_maps(c, place);
 	return true;
+}
+
+bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s)
+{
+	return find(c, p, s, s, false);
+}
+
+bool contract_match_computed(struct contract *c, struct ir_program *p, const struct ir_stage *s,
+                             const struct ir_stage *place)
+{
+	return find(c, p, s, place, true);
 }

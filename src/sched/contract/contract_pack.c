@@ -61,7 +61,8 @@ static bool pack_along(struct contract *c, int reduced)
 	c->order[rank - 1] = reduced;
 	for (int side = 0; side < 2; side++) {
 		contract_find_way(c, side);
-		if (c->side[side].way == CONTRACT_GATHER && !pack(c, side, c->s->out->rank + reduced))
+		bool may = c->side[side].way == CONTRACT_GATHER && !c->side[side].computed;
+		if (may && !pack(c, side, c->s->out->rank + reduced))
 			return false;
 	}
 	return true;
@@ -69,11 +70,17 @@ static bool pack_along(struct contract *c, int reduced)
 
 bool contract_match_packed(struct contract *c, struct ir_program *p, const struct ir_stage *s)
 {
-	if (!contract_match(c, p, s) || (c->side[0].way != CONTRACT_GATHER && c->side[1].way != CONTRACT_GATHER))
-		return false;
-	for (int i = s->space_rank - 1; i >= 0; i--) {
+	return contract_match(c, p, s) && contract_pack_operands(c);
+}
+
+bool contract_pack_operands(struct contract *c)
+{
+	bool any = false;
+	for (int side = 0; side < 2; side++)
+		any |= c->side[side].way == CONTRACT_GATHER && !c->side[side].computed;
+	for (int i = c->s->space_rank - 1; any && i >= 0; i--) {
 		struct contract packed = *c;
-		if (ir_is_int(s->space[i], 1) || !pack_along(&packed, i))
+		if (ir_is_int(c->s->space[i], 1) || !pack_along(&packed, i))
 			continue;
 		*c = packed;
 		return true;

@@ -66,6 +66,11 @@ static bool pad(struct contract *c, int side, struct padding *x)
 	expr load = contract_load_of(o), index[IR_MAX_RANK], from[IR_MAX_RANK];
 	struct rows rows;
 	int n = 0;
+	if (o->computed) {
+		expr in_row = ir_binary(IR_LT, ir_axis(pool, x->axis, x->to), x->from);
+		o->value = ir_select(in_row, longer(x, o->value), ir_const(pool, o->type, 0));
+		return true;
+	}
 	if (!load || !find_rows(x, load, &rows))
 		return false;
 	const struct ir_buffer *b = load->buf;
@@ -135,7 +140,8 @@ bool contract_match_padded(struct contract *c, int bytes)
 	struct contract best;
 	double least = 0;
 	bool any = false;
-	if (c->side[0].zero || c->side[1].zero) /* the zero points' share counts all points of the sums */
+	/* The share of two zero points counts all points of the sums; that of one is their sum of the other operand. */
+	if (c->side[0].zero && c->side[1].zero)
 		return false;
 	for (int i = c->s->space_rank - 1; i >= 0; i--) {
 		struct contract padded = *c;
