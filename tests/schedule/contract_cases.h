@@ -208,10 +208,10 @@ static const struct schedule_case contract_cases[] = {
 	  "  y: f32[M,24] = sum (i, j | r<K) (i32(q[i, r]) - i32(z[])) * i32(b[r, j]) then f32(it) * e[]\n",
 	  { "M=18 K=192", "M=5 K=83", "M=1 K=1" } },
 	{ "product_made_odd",
-	  "(x: f16[M,150], b: i8[37,150], z: u8[]) -> (y: i32[M,37], t: f32[M,37])\n"
+	  "(x: f16[M,150], b: i8[37,150], z: u8[]) -> (y: i32[M,37], half: f32[M,37])\n"
 	  "  q: u8[M,150] = map (i, j) u8(min(max(rint(f32(x[i, j]) * 16.0) + f32(z[]), 0.0), 255.0))\n"
 	  "  y: i32[M,37] = sum (i, j | r<150) (i32(q[i, r]) - i32(z[])) * i32(b[j, r])\n"
-	  "  t: f32[M,37] = map (i, j) f32(y[i, j]) * 0.5\n",
+	  "  half: f32[M,37] = map (i, j) f32(y[i, j]) * 0.5\n",
 	  { "M=19", "M=2" } },
 	{ "product_made_right",
 	  "(a: i8[M,64], x: f32[64,40]) -> (y: i32[M,40])\n"
