@@ -114,10 +114,10 @@ def goals():
     for name in ("dft_64x4096", "dft_8192x1024", "dft_1024x1000", "dft_64x1021", "dft_16x65536", "dft_1x1048576", "stft_1x16000_400_160",
                  "stft_8x160000_512_128"):
         yield Goal("transform", known[f"{name} f32"])
-    for case in rows():
-        yield Goal("long rows", case)
     for case in sorts():
         yield Goal("sort", case)
+    for case in rows():
+        yield Goal("long rows", case)
 
 
 def measured(goal, o):
