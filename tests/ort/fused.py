@@ -358,7 +358,7 @@ def dynamic_product(g):
 PATTERNS = (residual_norm, gelu_product, masked_softmax, swiglu, rotary, yolo, quantized_conv, dynamic_product)
 # Of a product only its parts count: sums of its shares, and copies that align operands, are launched where the estimate says that
 # they pay. A dynamic scale needs all of the tensor before its first element is quantised.
-PRODUCTS = {"gelu_product": 2, "dynamic_product": 3}
+PRODUCTS = {"gelu_product": 2, "quantized_conv": 1, "dynamic_product": 3}
 
 
 def most(pattern, text):

@@ -201,6 +201,17 @@ static const struct schedule_case contract_cases[] = {
 	  "1], "
 	  "0.0) * weight[j, r, s] then it + b[j]\n",
 	  { "W=6", "W=1" } },
+	/* Bytes that arrive as i32, as at a plugin's edge: copies that align operands convert them. */
+	{ "convolution_cast",
+	  "(x: i32[2,19,4,W], weight: i8[8,19,3,3]) -> (y: i32[2,8,4,W])\n"
+	  "  y: i32[2,8,4,W] = sum (i, j, k, l | r<19, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), "
+	  "and(0 <= l + t - 1, l + t - 1 < W)), i32(u8(x[i, r, k + s - 1, l + t - 1])) + i32(-128), i32(0)) * "
+	  "i32(weight[j, r, s, t])\n",
+	  { "W=6", "W=1" } },
+	{ "product_cast",
+	  "(a: i32[M,K], b: i32[K,24], z: u8[]) -> (y: i32[M,24])\n"
+	  "  y: i32[M,24] = sum (i, j | r<K) (i32(u8(a[i, r])) - i32(z[])) * i32(i8(b[r, j]))\n",
+	  { "M=18 K=192", "M=5 K=83" } },
 	/* Operands that a map before the sum quantises: also a right operand, and padded windows. */
 	{ "product_made",
 	  "(x: f32[M,K], b: i8[K,24], e: f32[], z: u8[]) -> (y: f32[M,24])\n"

@@ -219,6 +219,13 @@ expr contract_load_of(const struct contract_operand *o)
 	return e->op == IR_LOAD ? e : NULL;
 }
 
+expr contract_element_of(const struct contract_operand *o)
+{
+	expr e = o->value->op == IR_SELECT ? o->value->arg[1] : o->value;
+	e = e->op == IR_CAST ? e->arg[0] : e;
+	return e->op == IR_LOAD ? e : NULL;
+}
+
 expr contract_condition_of(const struct contract_operand *o)
 {
 	return o->value->op == IR_SELECT ? o->value->arg[0] : NULL;

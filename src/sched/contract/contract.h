@@ -100,6 +100,7 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
                    const struct sched_target *t);
 /* An operand's load, and its condition (null: none): value = condition ? load : other. */
 expr contract_load_of(const struct contract_operand *o);
+expr contract_element_of(const struct contract_operand *o); /* the same, perhaps in a cast */
 expr contract_condition_of(const struct contract_operand *o);
 /* True if an operand's condition only tests that indices are within the load's buffer. */
 bool contract_tests_bounds(const struct contract *c, expr condition, expr load);

@@ -30,13 +30,13 @@ static bool pack(struct contract *c, int side, int axis)
 {
 	struct contract_operand *o = &c->side[side];
 	struct ir_program *p = c->p;
-	expr load = contract_load_of(o), index[IR_MAX_RANK], from[IR_MAX_RANK];
+	expr load = contract_element_of(o), index[IR_MAX_RANK], from[IR_MAX_RANK];
 	int last = load ? dimension_of(load, axis) : -1, n = 0;
 	if (last < 0)
 		return false;
 	const struct ir_buffer *b = load->buf;
 	struct ir_buffer *packed = NEW(p->arena, struct ir_buffer);
-	*packed = (struct ir_buffer){ .name = b->name, .type = b->type, .rank = b->rank, .role = IR_TEMP };
+	*packed = (struct ir_buffer){ .name = b->name, .type = o->type, .rank = b->rank, .role = IR_TEMP };
 	for (int d = 0; d < b->rank; d++) {
 		int to = d == last ? b->rank - 1 : n++;
 		index[to] = load->arg[d];
@@ -44,7 +44,9 @@ static bool pack(struct contract *c, int side, int axis)
 		from[d] = ir_axis(p->pool, to, b->dim[d]);
 	}
 	o->pack = NEW(p->arena, struct ir_stage);
-	*o->pack = (struct ir_stage){ .kind = IR_MAP, .out = packed, .value = ir_load(p->pool, b, from) };
+	*o->pack = (struct ir_stage){ .kind = IR_MAP,
+		                      .out = packed,
+		                      .value = ir_cast(ir_load(p->pool, b, from), o->type) };
 	expr value = ir_load(p->pool, packed, index);
 	o->value = o->value->op == IR_SELECT ? ir_select(o->value->arg[0], value, o->value->arg[2]) : value;
 	contract_find_way(c, side);

@@ -63,7 +63,7 @@ static bool pad(struct contract *c, int side, struct padding *x)
 {
 	struct contract_operand *o = &c->side[side];
 	struct ir_pool *pool = x->p->pool;
-	expr load = contract_load_of(o), index[IR_MAX_RANK], from[IR_MAX_RANK];
+	expr load = contract_element_of(o), index[IR_MAX_RANK], from[IR_MAX_RANK];
 	struct rows rows;
 	int n = 0;
 	if (o->computed) {
@@ -75,7 +75,7 @@ static bool pad(struct contract *c, int side, struct padding *x)
 		return false;
 	const struct ir_buffer *b = load->buf;
 	struct ir_buffer *padded = NEW(x->p->arena, struct ir_buffer);
-	*padded = (struct ir_buffer){ .name = b->name, .type = b->type, .rank = b->rank, .role = IR_TEMP };
+	*padded = (struct ir_buffer){ .name = b->name, .type = o->type, .rank = b->rank, .role = IR_TEMP };
 	for (int d = 0; d < b->rank; d++) {
 		if (d == rows.dimension)
 			continue;
@@ -92,7 +92,8 @@ static bool pad(struct contract *c, int side, struct padding *x)
 		index[n] = ir_binary(IR_ADD, ir_binary(IR_MUL, longer(x, rows.row), x->to), index[n]);
 	from[rows.dimension] = ir_binary(IR_ADD, first, in_row);
 	o->pack = NEW(x->p->arena, struct ir_stage);
-	expr value = ir_select(ir_binary(IR_LT, in_row, x->from), ir_load(pool, b, from), ir_const(pool, b->type, 0));
+	expr element = ir_cast(ir_load(pool, b, from), o->type);
+	expr value = ir_select(ir_binary(IR_LT, in_row, x->from), element, ir_const(pool, o->type, 0));
 	*o->pack = (struct ir_stage){ .kind = IR_MAP, .out = padded, .value = value };
 	value = ir_load(pool, padded, index);
 	if (o->value->op == IR_SELECT)
