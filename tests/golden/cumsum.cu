@@ -48,21 +48,30 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 }
 
 // z: f32[64,100000] = scan max along i (i, j) score[i, j]
-// Schedule: scan_thread 1; 256 threads a block.
+// Schedule: scan_thread 2; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void cumsum_z(const float *score, float *__restrict__ z)
 {
 	const int thread = threadIdx.x;
-	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int element = block * 256 + thread;
 	if (element >= 100000)
 		return;
 	float sum = -INFINITY;
-	for (int i = 0; i < 64; i++) {
-		sum = nan_max(sum, score[element + i * 100000]);
-		z[element + i * 100000] = sum;
+	for (int tile = 0; tile < 64; tile += 8) {
+		float values[8];
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			const int i = tile + v;
+			values[v] = score[element + i * 100000];
+		}
+		#pragma unroll
+		for (int v = 0; v < 8; v++) {
+			const int i = tile + v;
+			sum = nan_max(sum, values[v]);
+			z[element + i * 100000] = sum;
+		}
 	}
 }
 

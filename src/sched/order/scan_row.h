@@ -34,6 +34,8 @@ bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s);
 
 /* Scans a row with one thread. */
 void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row);
+/* The same, `ahead` elements at a time: their loads are all issued before the first is used. */
+void scan_row_ahead(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row, int ahead);
 
 /* Tiles of a row (scan_vectors.c). Each of `lanes` threads has `steps` vectors of `width` neighbouring elements, and
  * each warp's elements are contiguous. Loads along the row are vectorised, and a tile's loads are all issued before the
