@@ -61,7 +61,8 @@ static int schedule(struct build *b, const struct graph_region *r, struct made *
 	if (m->tuned.choice) {
 		TRY(take_tuned(b, &tactic, m, p, &points));
 	} else {
-		points = sched_points_between(&points, b->arena);
+		if (b->o->profile.n) /* else the points are no more than a guess */
+			points = sched_points_between(&points, b->arena);
 		tactic = sched_tactic_best(p, &points);
 	}
 	m->decisions = sched_decisions_text(p, tactic.choice[points.opt], b->arena);
