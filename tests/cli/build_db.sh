@@ -28,6 +28,7 @@ tuned=$PWD/tuned.db copy=$PWD/copy.db
 build plain
 build with --db "$tuned"
 cmp -s plain/libtpat_out.so with/libtpat_out.so || echo another library
+build one --db "$tuned" --profile x:8x4,8x4,8x4 > one.txt # what was tuned at one extent is taken at all
 build without --db "$tuned" --no-db
 cmp plain/libtpat_out.so without/libtpat_out.so && echo the same library
 build only --db "$tuned" --from-db-only
@@ -40,7 +41,8 @@ tpat db import --db copy.db all.jsonl
 build twice --db "$copy" --from-db-only > twice.txt
 tail -2 twice.txt
 diff -r once twice && echo the same bytes
-cmp with/libtpat_out.so once/libtpat_out.so && echo the same library
+build one_tuned --db "$tuned" --from-db-only --profile x:8x4,8x4,8x4 > one.txt
+cmp one/libtpat_out.so one_tuned/libtpat_out.so && echo the same library
 echo text > text.db
 build warned --db "$PWD/text.db"
 build missing --db "$PWD/missing.db" --from-db-only
