@@ -28,6 +28,19 @@ def write(name, data):
         file.write(data if isinstance(data, bytes) else data.SerializeToString(deterministic=True))
 
 
+def doubled(levels):
+    """A call of a function that calls another one twice, and so on: 2^levels nodes, for which every command takes long."""
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("my", 1)]
+    functions = [helper.make_function("my", "D0", ["a"], ["b"], [helper.make_node("Neg", ["a"], ["b"])], opsets)]
+    for level in range(1, levels + 1):
+        calls = [helper.make_node(f"D{level - 1}", [a], [b], domain="my") for a, b in (("a", "t"), ("t", "b"))]
+        functions.append(helper.make_function("my", f"D{level}", ["a"], ["b"], calls, opsets))
+    made = model([helper.make_node(f"D{levels}", ["x"], ["y"], domain="my")], [info("x", ["N", 4])], [info("y", ["N", 4])],
+                 domains=["my"])
+    made.functions.extend(functions)
+    return made
+
+
 def weights():
     return numpy_helper.from_array(numpy.arange(12, dtype=numpy.float32).reshape(4, 3) / 8 - 0.5, "w")
 
@@ -316,6 +329,7 @@ def external(location, offset=0, length=48):
 
 small_bytes = small().SerializeToString(deterministic=True)
 write("small.onnx", small_bytes)
+write("doubled.onnx", doubled(16))
 write("layers.onnx", layers())
 write("defaults.onnx", defaults())
 write("scaled_layers.onnx", scaled_layers())

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/file.h"
 
 enum { MAX_SOCKETS = 256, OUT_OF_MEMORY = 99, PATIENCE_MS = 5000 };
 
@@ -108,6 +109,7 @@ void child_kill(struct child *c, char how[64])
 		snprintf(how, 64, "exit %d", WEXITSTATUS(status));
 	}
 	close(c->fd);
+	file_forget_process(c->pid);
 	*c = (struct child){ .fd = -1 };
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/foreign.h"
 #include "base/str.h"
+#include "base/unfinished.h"
 #include "base/vec.h"
 
 extern char **environ;
@@ -138,6 +139,7 @@ int file_out_begin(struct file_out *f, const char *path, struct err *e)
 	f->fd = mkstemp(f->temporary);
 	if (f->fd < 0)
 		return file_cannot_write(path, e);
+	unfinished_begin();
 	mode_t mask = umask(0);
 	umask(mask);
 	fchmod(f->fd, 0666 & ~mask);
@@ -202,8 +204,10 @@ int file_out_commit(struct file_out *f, struct err *e)
 	if (failed || rename(f->temporary, f->path) < 0) {
 		file_cannot_write(f->path, e);
 		unlink(f->temporary);
+		unfinished_end();
 		return e->code;
 	}
+	unfinished_end();
 	return sync_folder_of(f->path, e);
 }
 
@@ -214,6 +218,7 @@ void file_out_abandon(struct file_out *f)
 	close(f->fd);
 	unlink(f->temporary);
 	f->fd = -1;
+	unfinished_end();
 }
 
 int file_write(const char *path, const void *data, size_t size, struct err *e)
@@ -344,6 +349,7 @@ static void forget_temporary(void)
 		close(temporary_lock);
 	temporary_lock = -1;
 	temporary[0] = 0;
+	unfinished_end();
 }
 
 static int make_temporary(const char *base, struct arena *a)
@@ -353,6 +359,7 @@ static int make_temporary(const char *base, struct arena *a)
 	if (file_own_dir(&made, &temporary_lock, arena_printf(a, "%s/" TEMPORARY "XXXXXX", base), a) < 0)
 		return -1;
 	snprintf(temporary, sizeof temporary, "%s", made);
+	unfinished_begin();
 	return 0;
 }
 
@@ -362,7 +369,7 @@ static char *make_inside(const char *base, struct arena *a)
 	for (int i = 0; i < 16; i++) {
 		if (!*temporary && make_temporary(base, a) < 0)
 			return NULL;
-		char *path = arena_printf(a, "%s/XXXXXX", temporary);
+		char *path = arena_printf(a, "%s/%d-XXXXXX", temporary, (int)getpid());
 		if (mkdtemp(path))
 			return path;
 		if (errno != ENOENT)
@@ -372,9 +379,15 @@ static char *make_inside(const char *base, struct arena *a)
 	return NULL;
 }
 
+static const char *temporary_base(struct arena *a)
+{
+	const char *given = getenv("TMPDIR");
+	return given && *given ? file_absolute(a, given) : "/tmp";
+}
+
 int file_temp_dir(char **out, struct arena *a, struct err *e)
 {
-	const char *given = getenv("TMPDIR"), *base = given && *given ? file_absolute(a, given) : "/tmp";
+	const char *base = temporary_base(a);
 	struct arena_guard guard;
 	int why = ENOMEM;
 	*out = NULL;
@@ -397,6 +410,28 @@ static void leave_temporary(const char *path)
 	    rmdir(temporary) == 0)
 		forget_temporary();
 	pthread_mutex_unlock(&temporary_mutex);
+}
+
+/* Those inside this process's folder, and a folder of its own if there was none when it was forked. */
+void file_forget_process(int pid)
+{
+	struct arena *a = arena_new();
+	char prefix[16], path[sizeof temporary + 256];
+	snprintf(prefix, sizeof prefix, "%d-", pid);
+	pthread_mutex_lock(&temporary_mutex);
+	DIR *d = *temporary ? opendir(temporary) : NULL;
+	for (struct dirent *entry; d && (entry = readdir(d));) {
+		snprintf(path, sizeof path, "%s/%s", temporary, entry->d_name);
+		if (str_starts(entry->d_name, prefix))
+			remove_tree(path);
+	}
+	if (d)
+		closedir(d);
+	if (*temporary && rmdir(temporary) == 0)
+		forget_temporary();
+	pthread_mutex_unlock(&temporary_mutex);
+	remove_dead(temporary_base(a), a);
+	arena_free(a);
 }
 
 char *file_absolute(struct arena *a, const char *path)

@@ -51,6 +51,8 @@ int file_mkdir(const char *path, struct err *e); /* with parents; fine when it e
 /* Makes a new folder inside this process's temporary folder, under $TMPDIR or /tmp. Removes those of killed
  * processes. */
 int file_temp_dir(char **out, struct arena *a, struct err *e);
+/* Removes the temporary folders of a process that this one forked and that was killed. */
+void file_forget_process(int pid);
 /* Makes a new folder from a pattern that ends with XXXXXX, and takes its lock, which shows others that the process
  * lives. Negative on failure, with errno. */
 int file_own_dir(const char **out, int *lock, const char *pattern, struct arena *a);

@@ -19,6 +19,7 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "base/unfinished.h"
 
 #define PREFIX ".tpat-build-"
 #define EXT4_SUPER_MAGIC 0xef53 /* linux/magic.h, which not every system has */
@@ -73,6 +74,7 @@ int stage_begin(struct stage *s, const char *near, struct arena *a, struct err *
 	*s = (struct stage){ .folder = path_dir(a, near), .lock = -1, .places = -1, .arena = a };
 	if (file_own_dir(&s->path, &s->lock, path_join(a, s->folder, PREFIX "XXXXXX"), a) < 0)
 		return file_cannot_write(near, e);
+	unfinished_begin();
 	TRY(file_mkdir(stage_scratch(s, "new"), e));
 	return file_mkdir(stage_scratch(s, "old"), e);
 }
@@ -109,6 +111,7 @@ void stage_abandon(struct stage *s)
 	close_fd(&s->places);
 	close_fd(&s->lock);
 	s->path = NULL;
+	unfinished_end();
 }
 
 /* ---- One step forward, and back. Errors are in errno. */
@@ -363,6 +366,7 @@ int stage_recover(struct stage_left *out, const char *folder, const struct stage
 		if (got != 1)
 			continue;
 		s.path = path;
+		unfinished_begin();
 		rc = stage_lock(&s.places, folder, e);
 		if (rc == 0)
 			rc = recover_one(out, &s, r, e);

@@ -234,7 +234,8 @@ bool cli_log_is_due(void);
 bool *cli_quiet(void);
 #define CLI_QUIET { "quiet", 'q', CLI_FLAG, cli_quiet(), NULL, "show no progress" }
 bool cli_interrupted(void);
-/* From here on Ctrl-C, SIGTERM and SIGHUP interrupt: cli_interrupted() is true. A second Ctrl-C ends the program. */
+/* From here on Ctrl-C, SIGTERM and SIGHUP interrupt: cli_interrupted() is true. A second one ends the program, and so
+ * does the first after two seconds in which nothing called cli_interrupted() and there is nothing to clean up. */
 void cli_watch_signals(void);
 
 /* Calls tpat_tune with a progress line and prints its warnings. */

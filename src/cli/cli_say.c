@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/str.h"
+#include "base/unfinished.h"
 #include "cli/cli.h"
 
 enum { LOG_SECONDS = 5 }; /* between two lines of progress in a log */
@@ -61,7 +62,9 @@ int cli_fail(const struct cli *c, int code)
  * A thread takes the signals; all others block them. A handler would not work: while NVRTC compiles, it replaces the
  * handler of SIGINT by its own, which ends the process with status 4. */
 
-static volatile sig_atomic_t interrupted;
+enum { NOTICE_SECONDS = 2 };
+
+static volatile sig_atomic_t interrupted, noticed; /* noticed: a caller was told, and will stop and clean up */
 static bool line_is_open;
 
 static struct {
@@ -69,22 +72,39 @@ static struct {
 	pthread_t main;
 } watch;
 
-/* The first Ctrl-C lets the library stop and clean up; another one more than a second later ends the program. */
+static double seconds_passed(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void end_by(int number)
+{
+	signal(number, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
+	raise(number);
+}
+
+/* The first signal lets the library stop and clean up; another one more than a second later ends the program. So does
+ * the first one after a while if no caller noticed it and there is nothing to clean up: a large model is being read. */
 static void *take_signals(void *unused)
 {
-	time_t first = 0;
-	for (int number; sigwait(&watch.signals, &number) == 0;) {
-		struct timespec now;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (interrupted && now.tv_sec - first > 1) {
-			signal(number, SIG_DFL);
-			pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL);
-			raise(number);
+	static const struct timespec turn = { .tv_nsec = 200000000 };
+	double first = 0;
+	for (int last = 0;;) {
+		int number = sigtimedwait(&watch.signals, NULL, interrupted && !noticed ? &turn : NULL);
+		if (number > 0 && interrupted && seconds_passed() - first > 1)
+			end_by(number);
+		if (number > 0 && !interrupted) {
+			first = seconds_passed();
+			last = number;
+			interrupted = 1;
 		}
-		if (!interrupted)
-			first = now.tv_sec;
-		interrupted = 1;
-		pthread_kill(watch.main, SIGUSR1); /* interrupts a system call, as a handler would */
+		if (number > 0)
+			pthread_kill(watch.main, SIGUSR1); /* interrupts a system call, as a handler would */
+		if (interrupted && !noticed && !unfinished_any() && seconds_passed() - first > NOTICE_SECONDS)
+			end_by(last);
 	}
 	return unused;
 }
@@ -96,7 +116,8 @@ static void wake(int number)
 
 bool cli_interrupted(void)
 {
-	return interrupted;
+	noticed = interrupted;
+	return noticed;
 }
 
 bool *cli_quiet(void)
@@ -179,7 +200,7 @@ bool cli_progress(void *user, const struct tpat_progress *p)
 		fprintf(stderr, ": %s\n", p->what);
 	}
 	pthread_mutex_unlock(&showing);
-	return interrupted;
+	return cli_interrupted();
 }
 
 void cli_progress_end(void)
