@@ -26,8 +26,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	kernel_finish(plan, step, k, s);
 }
 
-/* One thread per row: accesses have the stride between rows. Measured on an H200 with a load and a store at a time: 41 to
- * 57 ns for each element of rows of 64 to 655 elements, which came from the caches. */
+/* One thread per row: accesses have the stride between rows. Measured on an H200 with a load and a store at a time: 41
+ * to 57 ns for each element of rows of 64 to 655 elements, which came from the caches. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	enum { SECTOR = 32, STEP_NS = 40 };

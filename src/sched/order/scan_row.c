@@ -98,7 +98,8 @@ void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_s
 }
 
 /* Begins a place of a tile: returns its block, and its position on the axis. */
-static struct ir_block *place_of_tile(struct scan_row *r, struct ir_block *b, expr tile, int ahead, expr *item, expr *at)
+static struct ir_block *place_of_tile(struct scan_row *r, struct ir_block *b, expr tile, int ahead, expr *item,
+                                      expr *at)
 {
 	struct ir_program *p = r->p;
 	const char *axis_name = ir_axis_names[0][r->s->axis];
