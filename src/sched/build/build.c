@@ -134,6 +134,25 @@ int widest_load(expr e)
 	return bits;
 }
 
+/* a / extent or its rest. An extent of few possible numbers, such as the taps of a transposed convolution's phase, is
+ * compared with them: threads divide by a number in a few instructions, by a variable in more than thirty. */
+static expr by_extent(enum ir_op op, expr a, expr extent)
+{
+	enum { FEW = 4 };
+	struct ir_pool *pool = a->pool;
+	expr low = ir_lower_bound(extent), high = ir_upper_bound(extent);
+	int64_t least, most;
+	if (extent->op == IR_CONST_INT || !low || !high || !ir_const_int(low, &least) || !ir_const_int(high, &most) ||
+	    least < 1 || most > FEW)
+		return ir_binary(op, a, extent);
+	expr x = ir_binary(op, a, ir_index(pool, most));
+	for (int64_t i = most - 1; i >= least; i--) {
+		expr is = ir_binary(IR_EQ, extent, ir_index(pool, i));
+		x = ir_select(is, ir_binary(op, a, ir_index(pool, i)), x);
+	}
+	return x;
+}
+
 void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
                   const char *const *names, const bool *used, expr *value)
 {
@@ -148,13 +167,13 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
 			continue;
 		}
 		if (used[k]) {
-			expr x = first ? rest : ir_binary(IR_MOD, rest, extent[k]);
+			expr x = first ? rest : by_extent(IR_MOD, rest, extent[k]);
 			value[k] = emit_declare(p, b, names[k], x, extent[k]);
 			if (value[k]->op == IR_VAR && value[k] != x)
 				value[k] = ir_var_multiple(value[k]->var, extent[k], ir_multiple(x));
 		}
 		if (!first)
-			rest = ir_binary(IR_FLOORDIV, rest, extent[k]);
+			rest = by_extent(IR_FLOORDIV, rest, extent[k]);
 	}
 }
 
