@@ -306,7 +306,7 @@ static double time_of_shared(double columns, double parts)
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { PRODUCTS_NS = 800, ROUND_NS = 400, OF_ELEMENT = 12, EXCHANGE_NS = 200, OF_PART = 4 };
+	enum { PRODUCTS_NS = 800, ROUND_NS = 400, OF_ARG = 100, OF_ELEMENT = 12, EXCHANGE_NS = 200, OF_PART = 4 };
 	struct cost_way w = cost_way(site);
 	double outs = w.threads, parts = c->param[0];
 	double in_column = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
@@ -322,6 +322,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	                                           parts * OF_PART;
 	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
 	w.blocks = outs / (c->param[2] * w.columns);
+	if (ir_combine_is_arg(site->s->combine) && w.blocks < site->t->processors) /* comparisons follow each other */
+		w.serial = mine * OF_ARG + EXCHANGE_NS + parts * OF_PART;
 	/* Only blocks of whole warps are measured; so narrower ones must be clearly faster. */
 	double narrow = c->param[2] < WARP ? 1.1 : 1;
 	return cost_of_way(site, &w) * narrow * (cost_is_product(site) ? time_of_shared(w.columns, parts) : 1);
