@@ -476,18 +476,19 @@ static const struct schedule_case row_cases[] = {
 	  { "N=3" } },
 };
 
-/* Windows over several channels. */
+/* Windows over several channels: more points than are left to stencil. */
 static const struct schedule_case sweep_cases[] = {
 	{ "sweep_channels", /* of a group; windows of all remainders, some open */
-	  "(x: f16[2,15,9,W], weight: f16[6,5,3,2], b: f32[6]) -> (y: f16[2,6,4,W - 2], z: f32[2,3,9,W])\n"
-	  "  y: f16[2,6,4,W - 2] = sum (i, j, k, l | r<5, s<3, t<2) select(and(and(0 <= 2 * k + s - 1, 2 * k + s - 1 < "
-	  "9), and(0 <= l + 2 * t - 1, l + 2 * t - 1 < W)), f32(x[i, 5 * floordiv(j, 2) + r, 2 * k + s - 1, l + 2 * t "
+	  "(x: f16[2,33,9,W], weight: f16[6,11,3,2], b: f32[6]) -> (y: f16[2,6,4,W - 2], z: f32[2,3,9,W])\n"
+	  "  y: f16[2,6,4,W - 2] = sum (i, j, k, l | r<11, s<3, t<2) select(and(and(0 <= 2 * k + s - 1, 2 * k + s - 1 "
+	  "< "
+	  "9), and(0 <= l + 2 * t - 1, l + 2 * t - 1 < W)), f32(x[i, 11 * floordiv(j, 2) + r, 2 * k + s - 1, l + 2 * t "
 	  "- 1]), 0.0) * f32(weight[j, r, s, t]) then f16(it + b[j])\n"
-	  "  z: f32[2,3,9,W] = max (i, j, k, l | r<5, s<4) f32(x[i, 5 * j + r, k, min(W - 1, l + s)])\n",
+	  "  z: f32[2,3,9,W] = max (i, j, k, l | r<11, s<6) f32(x[i, 11 * j + r, k, min(W - 1, l + s)])\n",
 	  { "W=19", "W=3" } },
 	{ "sweep_line", /* of a line, over two more axes */
-	  "(x: f32[3,4,2,W], weight: f32[4,2,7]) -> (y: f32[3,W])\n"
-	  "  y: f32[3,W] = sum (i, j | r<4, s<2, t<7) select(and(3 <= j + t, j + t < W + 3), x[i, r, s, j + t - 3], "
+	  "(x: f32[3,5,2,W], weight: f32[5,2,7]) -> (y: f32[3,W])\n"
+	  "  y: f32[3,W] = sum (i, j | r<5, s<2, t<7) select(and(3 <= j + t, j + t < W + 3), x[i, r, s, j + t - 3], "
 	  "0.0) "
 	  "* weight[r, s, t]\n",
 	  { "W=37", "W=1", "W=0" } },
