@@ -18,7 +18,13 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, MOST_POINTS = 64, MOST_UNROLLED = 160, FARTHEST = 4 /* elements between neighbouring reads */ };
+enum {
+	THREADS = 256,
+	MOST_POINTS = 64,
+	MOST_UNROLLED = 160,
+	MOST_COST = 64, /* instructions of a point */
+	FARTHEST = 4    /* elements between neighbouring reads */
+};
 
 struct stencil {
 	struct ir_program *p;
@@ -115,6 +121,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		                        { 1, 8 }, { 2, 8 }, { 1, 2 }, { 7, 1 }, { 5, 1 }, { 3, 1 } };
 	int n = 0;
 	struct stencil f = *(const struct stencil *)site->found;
+	if (ir_cost(s->value) > MOST_COST) /* it is written out for each point */
+		return 0;
 	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
 		int rows = shape[i][0], width = shape[i][1];
 		if (!f.moves && (rows > 1 || width == 1))
