@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "check/recurrence.h"
 #include "eval/eval.h"
 #include "tests/program/op_case.h"
 #include "sched/sched.h"
@@ -21,8 +22,10 @@ static bool symbol_value(void *user, expr symbol, int64_t *value)
 	return true;
 }
 
-/* Small whole numbers for integers, since they may be indices; floats on both sides of zero. */
-static int draw(struct tensor *out, const struct ir_buffer *b, uint64_t seed, struct arena *a, struct err *e)
+/* Small whole numbers for integers, since they may be indices; floats on both sides of zero. Weights of a recurrence
+ * are at most 1 / sqrt(terms): with larger ones rounding errors grow in each turn. */
+static int draw(struct tensor *out, const struct ir_buffer *b, const struct recurrence_weight *w, uint64_t seed,
+                struct arena *a, struct err *e)
 {
 	int64_t dim[IR_MAX_RANK];
 	if (b->data) {
@@ -34,7 +37,9 @@ static int draw(struct tensor *out, const struct ir_buffer *b, uint64_t seed, st
 			return err_set(e, ERR_DIFFER, "an extent of %s is no number.", b->name);
 	TRY(tensor_new(out, b->type, b->rank, dim, a, e));
 	bool floats = type_is_float(b->type);
-	tensor_random(out, seed, floats ? -2 : 0, floats ? 2 : 1);
+	int64_t terms;
+	double most = w->terms && ir_eval_int(w->terms, symbol_value, NULL, &terms) ? 1 / sqrt((double)terms) : 2;
+	tensor_random(out, seed, floats ? -most : 0, floats ? most : 1);
 	return 0;
 }
 
@@ -72,8 +77,10 @@ static int run_case(const struct op_def *op, const char *text, struct arena *a, 
 	int n = lowered->inputs.n;
 	struct tensor *value = NEWN(a, struct tensor, n + 1), out[3][OP_MAX_OUTPUTS];
 	const struct tensor **in = NEWN(a, const struct tensor *, n + 1);
+	const struct recurrence_weight *weight = recurrence_weights(lowered, a);
 	for (int i = 0; i < n; i++) {
-		TRY(draw(&value[i], lowered->inputs.at[i], (uint64_t)i + 1, a, e));
+		const struct ir_buffer *b = lowered->inputs.at[i];
+		TRY(draw(&value[i], b, &weight[b->id], (uint64_t)i + 1, a, e));
 		in[i] = &value[i];
 	}
 	TRY(eval_program(lowered, in, out[0], NULL, a, e));
