@@ -111,6 +111,7 @@ size:
 	@tools/size.sh
 
 format:
+	@test -x build/venv/bin/clang-format || tools/setup test
 	build/venv/bin/clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
 # Keeps what was downloaded (build/venv, build/demo, build/nodes, build/wheels); `rm -r build` removes that too.
