@@ -460,11 +460,6 @@ bool file_is_special(const char *path)
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
 const char **file_list(int *n, const char *folder, struct arena *a)
 {
 	struct {
@@ -476,8 +471,7 @@ const char **file_list(int *n, const char *folder, struct arena *a)
 			vec_push(a, &names, arena_strdup(a, entry->d_name));
 	if (d)
 		closedir(d);
-	if (names.n)
-		qsort(names.at, (size_t)names.n, sizeof *names.at, by_name);
+	vec_sort_texts(names.at, names.n);
 	*n = names.n;
 	return names.at;
 }

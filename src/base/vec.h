@@ -19,4 +19,9 @@
 
 void vec_room(struct arena *a, void **at, int n, int *cap, size_t size);
 
+/* Sorts n numbers in ascending order. */
+void vec_sort_ints(int *at, int n);
+/* Sorts n texts by their bytes. */
+void vec_sort_texts(const char **at, int n);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "base/str.h"
 #include "base/unfinished.h"
@@ -72,13 +73,6 @@ static struct {
 	pthread_t main;
 } watch;
 
-static double seconds_passed(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void end_by(int number)
 {
 	signal(number, SIG_DFL);
@@ -94,16 +88,16 @@ static void *take_signals(void *unused)
 	double first = 0;
 	for (int last = 0;;) {
 		int number = sigtimedwait(&watch.signals, NULL, interrupted && !noticed ? &turn : NULL);
-		if (number > 0 && interrupted && seconds_passed() - first > 1)
+		if (number > 0 && interrupted && clock_seconds() - first > 1)
 			end_by(number);
 		if (number > 0 && !interrupted) {
-			first = seconds_passed();
+			first = clock_seconds();
 			last = number;
 			interrupted = 1;
 		}
 		if (number > 0)
 			pthread_kill(watch.main, SIGUSR1); /* interrupts a system call, as a handler would */
-		if (interrupted && !noticed && !unfinished_any() && seconds_passed() - first > NOTICE_SECONDS)
+		if (interrupted && !noticed && !unfinished_any() && clock_seconds() - first > NOTICE_SECONDS)
 			end_by(last);
 	}
 	return unused;
@@ -132,22 +126,15 @@ static bool is_shown(void)
 	return !*cli_quiet() && !(setting && strcmp(setting, "0") == 0);
 }
 
-static time_t seconds_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 static pthread_mutex_t showing = PTHREAD_MUTEX_INITIALIZER;
 
 bool cli_log_is_due(void)
 {
-	static time_t last;
+	static double last;
 	bool due = false;
 	pthread_mutex_lock(&showing);
-	time_t now = seconds_now();
-	last = last ? last : now;
+	double now = clock_seconds();
+	last = last > 0 ? last : now;
 	if (now - last >= LOG_SECONDS && is_shown()) {
 		last = now;
 		due = true;
@@ -160,16 +147,16 @@ bool cli_log_is_due(void)
 static void show_counts(const struct tpat_progress *p)
 {
 	static char stage[32];
-	static time_t began;
-	time_t now = seconds_now();
+	static double began;
+	double now = clock_seconds();
 	if (strncmp(stage, p->stage, sizeof stage - 1) != 0) {
 		snprintf(stage, sizeof stage, "%s", p->stage);
 		began = now;
 	}
 	if (p->all > 0)
 		fprintf(stderr, " %d/%d", p->done, p->all);
-	if (p->all > 0 && p->done > 0 && now > began)
-		fprintf(stderr, ", %lld s left", (long long)(now - began) * (p->all - p->done) / p->done);
+	if (p->all > 0 && p->done > 0 && now >= began + 1)
+		fprintf(stderr, ", %.0f s left", (now - began) * (p->all - p->done) / p->done);
 }
 
 static void show_bar(const struct tpat_progress *p)

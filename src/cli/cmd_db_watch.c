@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "cli/cli.h"
 
@@ -78,25 +79,18 @@ static int64_t trials_of(const struct seen *s, int n)
 	return all;
 }
 
-static double seconds_now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Or until an interrupt. */
 static void pause_for(int seconds)
 {
-	double until = seconds_now() + seconds;
-	while (!cli_interrupted() && seconds_now() < until)
+	double until = clock_seconds() + seconds;
+	while (!cli_interrupted() && clock_seconds() < until)
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 }
 
 int cli_db_watch(struct cli *c, const char *folder)
 {
 	bool terminal = cli_is_terminal(stdout);
-	double began = seconds_now();
+	double began = clock_seconds();
 	int64_t before = -1, last = -1;
 	int lines = 0;
 	if (!file_is_folder(folder))
@@ -112,7 +106,7 @@ int cli_db_watch(struct cli *c, const char *folder)
 		if (terminal && lines)
 			printf("\033[%dA\033[J", lines);
 		if (terminal || trials_of(s, n) != last) /* a log gets what is new */
-			lines = print(s, n, before, seconds_now() - began);
+			lines = print(s, n, before, clock_seconds() - began);
 		last = trials_of(s, n);
 		before = before < 0 ? last : before;
 		arena_free(a);

@@ -1,13 +1,7 @@
 /* Regions: their inputs and outputs, and the check that the nodes can become one node. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "graph/graph_internal.h"
-
-static int compare_ints(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
-}
 
 static const char *node_text(struct graph *g, int i)
 {
@@ -262,7 +256,7 @@ int graph_region_new(struct graph_region **out, struct graph *g, const int *node
 	r->graph = g;
 	for (int i = 0; i < n; i++)
 		vec_push(g->arena, &r->nodes, node[i]);
-	qsort(r->nodes.at, (size_t)n, sizeof r->nodes.at[0], compare_ints);
+	vec_sort_ints(r->nodes.at, n);
 	r->nodes.n = 1;
 	for (int i = 1; i < n; i++)
 		if (r->nodes.at[i] != r->nodes.at[r->nodes.n - 1])

@@ -3,8 +3,6 @@
  * Whether it is one, the product's own program tells, with the nodes around it lowered in front of it. */
 #include "graph/graph_internal.h"
 
-#include <stdlib.h>
-
 enum { MOST = 16 /* nodes between a product and its quantised operands */ };
 
 /* A product, and the maps of floats that it reads through; ascending. */
@@ -53,11 +51,6 @@ static bool take(struct product *p, int node)
 		if (reads_through(p, *v) && !has(p, (*v)->producer) && !take(p, (*v)->producer))
 			return false;
 	return true;
-}
-
-static int compare_ints(const void *a, const void *b)
-{
-	return *(const int *)a - *(const int *)b;
 }
 
 /* A small constant's value is known to the program, as in a region's. */
@@ -126,13 +119,13 @@ void graph_restore(struct graph *g, struct graph_region *r)
 
 		if (n->work != GRAPH_PRODUCT || n->bodies.n || !take(&p, n->index) || !p.any)
 			continue;
-		qsort(p.node, (size_t)p.n, sizeof p.node[0], compare_ints);
+		vec_sort_ints(p.node, p.n);
 		if (!sums_integers(&p))
 			continue;
 		for (int k = 0; k < p.n; k++)
 			if (g->nodes.at[p.node[k]].folded)
 				vec_push(g->arena, &r->nodes, p.node[k]);
 	}
-	qsort(r->nodes.at, (size_t)r->nodes.n, sizeof r->nodes.at[0], compare_ints);
+	vec_sort_ints(r->nodes.at, r->nodes.n);
 	arena_free(scratch);
 }

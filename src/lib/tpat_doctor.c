@@ -3,7 +3,6 @@
 #include "lib/tpat_inside.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -156,11 +155,6 @@ static const char *model_of(struct doctor *d, const char *folder)
 	return NULL;
 }
 
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
 static int examine_all(struct doctor *d, const char *folder)
 {
 	struct tpat_texts found = { 0 };
@@ -174,8 +168,7 @@ static int examine_all(struct doctor *d, const char *folder)
 	}
 	if (dir)
 		closedir(dir);
-	if (found.n)
-		qsort(found.at, (size_t)found.n, sizeof *found.at, by_name);
+	vec_sort_texts(found.at, found.n);
 	vec_each (model, &found)
 		TRY(examine(d, *model));
 	return 0;

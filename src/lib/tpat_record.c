@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,11 +11,6 @@
 #include "base/map.h"
 
 enum { MOST_NAMED = 8 };
-
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
 
 /* Lists all files below the folder, by relative path. */
 static void walk(struct tpat_texts *out, const char *folder, const char *below, struct arena *a)
@@ -40,8 +34,7 @@ static void list_files(struct tpat_texts *out, const char *folder, struct arena 
 {
 	*out = (struct tpat_texts){ 0 };
 	walk(out, folder, "", a);
-	if (out->n)
-		qsort(out->at, (size_t)out->n, sizeof *out->at, by_name);
+	vec_sort_texts(out->at, out->n);
 }
 
 /* Returns the hash as text; "" if the file is unreadable, or not a regular one. */

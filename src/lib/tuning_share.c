@@ -1,16 +1,10 @@
 /* Divides the work of a tuning among processes that do not talk to each other. All of them find the same programs and
  * deal them out by their hashes, in turn; what is left when each has got equally many is divided candidate by
  * candidate. See tuning_inside.h. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "lib/tuning_inside.h"
-
-static int compare_texts(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
 
 /* The hash of a program; "" if there is none. */
 static const char *hash_of(struct tuning *t, const struct tuning_work *w)
@@ -31,7 +25,7 @@ void tuning_deal(struct tuning *t)
 	t->deal.hash = NEWN(t->arena, const char *, t->works.n + 1);
 	for (int i = 0; i < t->works.n; i++)
 		t->deal.hash[i] = t->deal.of[i] = hash_of(t, &t->works.at[i]);
-	qsort(t->deal.hash, (size_t)t->works.n, sizeof *t->deal.hash, compare_texts);
+	vec_sort_texts(t->deal.hash, t->works.n);
 	for (int i = 0; i < t->works.n; i++)
 		if (*t->deal.hash[i] && (!t->deal.n || strcmp(t->deal.hash[i], t->deal.hash[t->deal.n - 1]) != 0))
 			t->deal.hash[t->deal.n++] = t->deal.hash[i];

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "tune/turns.h"
 
@@ -56,13 +56,6 @@ struct tuner {
 	double choose_until;
 	bool stopped;
 };
-
-static double now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* ---- Processes. */
 
@@ -182,7 +175,7 @@ static bool request(struct tuner *t, struct process *p, struct entry *x, int rep
 	if (!child_send(p->child.fd, q, sizeof *q))
 		return false;
 	p->work = x;
-	p->until = now() + t->deadline + (p == &t->measurer && p->fresh ? t->opening : 0);
+	p->until = clock_seconds() + t->deadline + (p == &t->measurer && p->fresh ? t->opening : 0);
 	p->fresh = false;
 	return true;
 }
@@ -273,7 +266,7 @@ static void look(struct tuner *t)
 	struct process *p[MAX_COMPILERS + 1];
 	int fd[MAX_COMPILERS + 1], n = 0;
 	bool ready[MAX_COMPILERS + 1];
-	double at = now(), wait = POLL_MS / 1e3;
+	double at = clock_seconds(), wait = POLL_MS / 1e3;
 	for (int i = 0; i <= t->compilers; i++) {
 		struct process *x = i < t->compilers ? &t->compiler[i] : &t->measurer;
 		if (!x->child.pid)
@@ -284,7 +277,7 @@ static void look(struct tuner *t)
 		fd[n++] = x->child.fd;
 	}
 	child_wait(fd, ready, n, (int)(wait * 1e3) + 1);
-	at = now();
+	at = clock_seconds();
 	for (int i = 0; i < n; i++)
 		if (ready[i])
 			answer(t, p[i]);
@@ -322,7 +315,7 @@ static void tell(struct tuner *t)
 static bool progress(struct tuner *t)
 {
 	const struct tune_trial *best = tune_search_best(t->job->search);
-	double took = now() - t->began;
+	double took = clock_seconds() - t->began;
 	struct tune_state s = { .trials = t->out->trials,
 		                .best = best ? best->ns : 0,
 		                .first = t->out->first.ns,
@@ -337,7 +330,7 @@ static enum tune_end search(struct tuner *t)
 	for (;;) {
 		if (progress(t))
 			return TUNE_END_INTERRUPT;
-		if (now() - t->began > t->job->seconds && (t->out->trials || t->faults))
+		if (clock_seconds() - t->began > t->job->seconds && (t->out->trials || t->faults))
 			return TUNE_END_BUDGET;
 		ask(t);
 		if (!t->queued)
@@ -357,7 +350,7 @@ static bool compare(void *user, struct tune_point p, struct tune_point against, 
 {
 	struct tuner *t = user;
 	struct entry x = { COMPILED, false, { .point = p, .why = "" } };
-	if (now() > t->choose_until)
+	if (clock_seconds() > t->choose_until)
 		return false;
 	t->against = against;
 	t->against_ns = 1;
@@ -382,7 +375,7 @@ static void choose(struct tuner *t, struct tune_trial *best)
 	if (t->measurer.work)
 		stop(&t->measurer, NULL);
 	struct tune_choice *c = NEW(t->arena, struct tune_choice);
-	t->choose_until = now() + (t->job->seconds > 10 * CHOOSING ? t->job->seconds / 10 : CHOOSING);
+	t->choose_until = clock_seconds() + (t->job->seconds > 10 * CHOOSING ? t->job->seconds / 10 : CHOOSING);
 	tune_choose(c, t->job->search, t->job->bench.space, compare, t, t->arena);
 	if (t->stopped || c->n < 2)
 		return;
@@ -399,7 +392,7 @@ void tune_program(struct tune_result *out, const struct tune_job *job, struct ar
 {
 	struct tuner *t = NEW(a, struct tuner);
 	*out = (struct tune_result){ 0 };
-	*t = (struct tuner){ .job = job, .out = out, .arena = a, .began = now() };
+	*t = (struct tuner){ .job = job, .out = out, .arena = a, .began = clock_seconds() };
 	t->deadline = job->deadline > 0 ? job->deadline : 30;
 	t->opening = job->opening > 0 ? job->opening : OPENING;
 	t->compilers = job->compilers < 1 ? 1 : job->compilers > MAX_COMPILERS ? MAX_COMPILERS : job->compilers;
@@ -415,5 +408,5 @@ void tune_program(struct tune_result *out, const struct tune_job *job, struct ar
 	for (int i = 0; i < t->compilers; i++)
 		stop(&t->compiler[i], NULL);
 	stop(&t->measurer, NULL);
-	out->seconds = now() - t->began;
+	out->seconds = clock_seconds() - t->began;
 }

@@ -1,8 +1,8 @@
 /* Runs of a plugin: what enqueue() writes, what its results depend on, and what contexts and threads share. */
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/threads.h"
 #include "engine/tensorrt/host_check.h"
 #include "tensor/type.h"
@@ -197,17 +197,10 @@ struct thread {
 	struct thread *other;
 };
 
-static double seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Waits until the other thread begins the same run, or has begun its last. */
 static void meet(const struct thread *t, double end)
 {
-	while (__atomic_load_n(&t->other->runs, __ATOMIC_ACQUIRE) < t->runs && seconds() < end)
+	while (__atomic_load_n(&t->other->runs, __ATOMIC_ACQUIRE) < t->runs && clock_seconds() < end)
 		sched_yield();
 }
 
@@ -216,9 +209,9 @@ static void in_thread(void *arg, int i)
 {
 	struct thread *t = (struct thread *)arg + i;
 	struct runs *r = t->r;
-	double end = seconds() + MOST_SECONDS;
+	double end = clock_seconds() + MOST_SECONDS;
 	bool good = check_memory_enter(&r->memory);
-	for (int turn = 0; turn < TURNS && good && seconds() < end; turn++) {
+	for (int turn = 0; turn < TURNS && good && clock_seconds() < end; turn++) {
 		__atomic_fetch_add(&t->runs, 1, __ATOMIC_RELEASE);
 		meet(t, end);
 		good = start(r, t->plugin, t->p, &t->bench, t->stream) == 0 &&

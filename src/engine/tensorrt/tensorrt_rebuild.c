@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,11 +13,6 @@
 struct names {
 	VEC(const char *);
 };
-
-static int by_name(const void *x, const void *y)
-{
-	return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
 
 /* Lists files in a subfolder of `folder` by the end of their names, in the order of a shell's pattern:
  * "kernels/relu.cu". */
@@ -31,8 +25,7 @@ static void list_files(struct names *out, const char *folder, const char *in, co
 			vec_push(a, out, arena_printf(a, "%s/%s", in, entry->d_name));
 	if (d)
 		closedir(d);
-	if (out->n > first)
-		qsort(out->at + first, (size_t)(out->n - first), sizeof *out->at, by_name);
+	vec_sort_texts(out->at + first, out->n - first);
 }
 
 /* ---- The stamp: checksums of the compiled kernels. */
