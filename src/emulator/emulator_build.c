@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "emulator/emulator_state.h"
 
-/* For kernels: wrapping integers and no implicit fused arithmetic, since results must not depend on the compiler. The
- * instrumentation calls emulator_hooks.cpp. */
+/* For kernels: wrapping integers and no implicit fused arithmetic, since results must not depend on the compiler. Large
+ * frames touch each page of the stack, so that they end in its guard. The instrumentation calls emulator_hooks.cpp. */
 static const char *const flags[] = { "-std=c++17",
 	                             "-w",
 	                             "-fPIC",
@@ -25,6 +25,7 @@ static const char *const flags[] = { "-std=c++17",
 	                             "-fvisibility=hidden",
 	                             "-fno-exceptions",
 	                             "-fno-rtti",
+	                             "-fstack-clash-protection",
 	                             "-fsanitize=thread",
 	                             "-fsanitize=bounds,integer-divide-by-zero",
 	                             "-fsanitize-recover=all",

@@ -12,6 +12,7 @@
 #include "emulator/emulator_switch.h"
 
 enum { THREADS = 1024, CLUSTER = 8, FIBRES = 2 * THREADS * CLUSTER, STACK = 128 << 10, GUARD = 4096 };
+#define STACK_TEXT "128 KB"
 enum state { READY, AT_BARRIER, AT_CLUSTER, AT_WARP, AT_WORD, GONE };
 
 struct fibre {
@@ -89,10 +90,20 @@ static ON_FIBRE void fail_text(const char *what)
 	emulator_fail("%s", what);
 }
 
-static void on_signal(int sig)
+/* True for the page below a stack. Kernels are compiled so that a large frame touches it before what lies beyond. */
+static bool is_guard(const char *at)
 {
-	describe(sig == SIGFPE ? "divides an integer by zero, or the lowest by -1"
-	                       : "accesses an address that is not memory's");
+	size_t offset = (size_t)(at - run.stacks);
+	return at >= run.stacks && offset < FIBRES * (size_t)(STACK + GUARD) && offset % (STACK + GUARD) < GUARD;
+}
+
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	describe(sig == SIGFPE             ? "divides an integer by zero, or the lowest by -1"
+	         : is_guard(info->si_addr) ? "needs more than " STACK_TEXT " of local memory, and the emulator has no "
+	                                     "more for a thread. Make its arrays smaller, or run it on a GPU"
+	                                   : "accesses an address outside all memory");
 	siglongjmp(run.crashed, 1);
 }
 
@@ -574,7 +585,7 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 static void run_caught(const uint32_t grid[3])
 {
 	static char signal_stack[64 << 10];
-	struct sigaction old[SIGNALS], new = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	struct sigaction old[SIGNALS], new = { .sa_sigaction = on_signal, .sa_flags = SA_ONSTACK | SA_SIGINFO };
 	stack_t old_stack, stack = { .ss_sp = signal_stack, .ss_size = sizeof signal_stack };
 	sigaltstack(&stack, &old_stack);
 	for (int i = 0; i < SIGNALS; i++)

@@ -32,6 +32,7 @@ static void test_faults(void)
 		  "thread (1, 0, 0): writes y[0] (4 bytes) to which thread number 0 wrote another value" },
 		{ "global_race", "reads y[" },
 		{ "local_beyond", "indexes an array of its own out of bounds" },
+		{ "large_frame", "needs more than 128 KB of local memory" },
 		{ "by_zero", "divides an integer by zero" },
 		{ "same_value", NULL },
 		{ "shared_same_value", NULL },

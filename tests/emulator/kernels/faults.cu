@@ -116,6 +116,14 @@ extern "C" __global__ void local_beyond(const float *x, float *y)
 		v[(I + i) % 5] += x[I];
 	y[I] = v[0] + v[1] + v[2] + v[3];
 }
+extern "C" __global__ void large_frame(const float *x, float *y)
+{
+	volatile float v[64 << 10];
+	for (int i = 0; i < 64 << 10; i += 64)
+		v[i] = x[I];
+	__syncthreads();
+	y[I] = v[I * 64];
+}
 extern "C" __global__ void by_zero(const float *x, float *y) { y[I] = (float)(I / (I / 64)); }
 
 // And these are right.
