@@ -77,66 +77,93 @@ void ir_walk(expr e, void (*fn)(void *user, expr e), void *user)
 	memo_end(&w.seen);
 }
 
-/* For each select: the nodes that both branches evaluate. */
+/* Marks nodes that are evaluated whenever an expression is. */
 struct sure {
 	struct arena *scratch;
-	struct both {
-		VEC(expr);
-	} **both;
+	struct map both; /* by select: the nodes that both branches evaluate, as struct nodes */
 };
 
-static void mark_sure(struct sure *s, expr e, bool *sure);
+struct nodes {
+	VEC(expr);
+};
 
-static void note_node(void *user, expr e)
+static void mark_sure(struct sure *s, expr e, struct memo *sure);
+
+struct common {
+	struct arena *scratch;
+	const struct memo *one, *other;
+	struct nodes *out;
+};
+
+static void note_common(void *user, expr e)
 {
-	expr *node = user;
-	node[e->id] = e;
+	struct common *c = user;
+	if (memo_find(c->one, e)->from && memo_find(c->other, e)->from)
+		vec_push(c->scratch, c->out, e);
 }
 
-static const struct both *both_branches(struct sure *s, expr select)
+static const struct nodes *both_branches(struct sure *s, expr select)
 {
-	struct both **known = &s->both[select->id];
-	if (*known)
-		return *known;
-	*known = NEW(s->scratch, struct both);
-	bool *one = NEWN(s->scratch, bool, select->id + 1), *other = NEWN(s->scratch, bool, select->id + 1);
-	expr *node = NEWN(s->scratch, expr, select->id + 1);
-	ir_walk(select, note_node, node);
+	struct nodes *known = map_get_u64(&s->both, select->id);
+	if (known)
+		return known;
+	known = NEW(s->scratch, struct nodes);
+	map_put_u64(&s->both, select->id, known);
+	struct memo *one = NEW(s->scratch, struct memo), *other = NEW(s->scratch, struct memo);
+	memo_begin(one);
+	memo_begin(other);
 	mark_sure(s, select->arg[1], one);
 	mark_sure(s, select->arg[2], other);
-	for (uint32_t i = 0; i < select->id; i++)
-		if (one[i] && other[i])
-			vec_push(s->scratch, *known, node[i]);
-	return *known;
+	ir_walk(select, note_common, &(struct common){ s->scratch, one, other, known });
+	memo_end(one);
+	memo_end(other);
+	return known;
 }
 
-static void mark_sure(struct sure *s, expr e, bool *sure)
+static void mark(struct memo *sure, expr e)
 {
-	if (sure[e->id])
+	if (!memo_find(sure, e)->from)
+		memo_put(sure, e, e);
+}
+
+static void mark_sure(struct sure *s, expr e, struct memo *sure)
+{
+	if (memo_find(sure, e)->from)
 		return;
-	sure[e->id] = true;
+	mark(sure, e);
 	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
 	for (int i = 0; i < (lazy ? 1 : e->n); i++)
 		mark_sure(s, e->arg[i], sure);
 	if (e->op == IR_SELECT)
 		vec_each (x, both_branches(s, e))
-			sure[(*x)->id] = true;
+			mark(sure, *x);
 }
 
-void ir_mark_unconditional(expr e, bool *sure)
+static void find_sure(expr e, struct memo *sure)
 {
 	struct arena *scratch = arena_new();
-	struct sure s = { scratch, NEWN(scratch, struct both *, e->id + 1) };
+	struct sure s = { scratch, map_new(scratch) };
 	mark_sure(&s, e, sure);
 	arena_free(scratch);
 }
 
-static void walk_users_first(struct walk *w, const bool *sure, expr e)
+void ir_mark_unconditional(expr e, bool *sure)
+{
+	struct memo found;
+	memo_begin(&found);
+	find_sure(e, &found);
+	for (uint32_t i = 0; i < found.slots; i++)
+		if (found.slot[i].from)
+			sure[found.slot[i].from->id] = true;
+	memo_end(&found);
+}
+
+static void walk_users_first(struct walk *w, const struct memo *sure, expr e)
 {
 	if (memo_find(&w->seen, e)->from)
 		return;
 	memo_put(&w->seen, e, e);
-	if (sure[e->id])
+	if (memo_find(sure, e)->from)
 		w->fn(w->user, e);
 	for (int i = 0; i < e->n; i++)
 		walk_users_first(w, sure, e->arg[i]);
@@ -144,14 +171,14 @@ static void walk_users_first(struct walk *w, const bool *sure, expr e)
 
 void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user)
 {
-	struct arena *scratch = arena_new();
-	bool *sure = NEWN(scratch, bool, e->id + 1);
 	struct walk w = { .fn = fn, .user = user };
-	ir_mark_unconditional(e, sure);
+	struct memo sure;
 	memo_begin(&w.seen);
-	walk_users_first(&w, sure, e);
+	memo_begin(&sure);
+	find_sure(e, &sure);
+	walk_users_first(&w, &sure, e);
+	memo_end(&sure);
 	memo_end(&w.seen);
-	arena_free(scratch);
 }
 
 struct find {

@@ -183,15 +183,30 @@ static const axes EVERY_AXIS = ~(axes)0;
 struct reads {
 	struct lower *l;
 	const struct ir_stage *stage;
-	bool stops; /* an enclosing loop may end before its last turn */
-	struct seen {
-		bool known, loads, checked;
-		axes all, compared, guard;
-	} *seen;    /* indexed by expression */
-	bool *sure; /* likewise: evaluated whatever the conditions */
-	axes where; /* guarded by the stage's own condition */
+	bool stops;            /* an enclosing loop may end before its last turn */
+	struct arena *scratch; /* of the expression that is being checked */
+	struct map seen;       /* its nodes, as struct seen, by id */
+	axes where;            /* guarded by the stage's own condition */
 	int rc;
 };
+
+/* A node of an expression. */
+struct seen {
+	bool known, loads, checked;
+	bool sure; /* evaluated whatever the conditions */
+	axes all, compared, guard;
+};
+
+static struct seen *seen_of(struct reads *r, expr e)
+{
+	struct seen *x = map_get_u64(&r->seen, e->id);
+
+	if (!x) {
+		x = NEW(r->scratch, struct seen);
+		map_put_u64(&r->seen, e->id, x);
+	}
+	return x;
+}
 
 /* An input other than `but` that has an axis of this extent; otherwise the stage's own buffer if it does; otherwise
  * null. */
@@ -280,7 +295,7 @@ static void check_index(struct reads *r, const struct ir_buffer *b, int k, expr 
 /* The axes of an expression: all of them; those in comparisons outside of loads; and whether it loads anything. */
 static const struct seen *axes_of(struct reads *r, expr e)
 {
-	struct seen *x = &r->seen[e->id];
+	struct seen *x = seen_of(r, e);
 
 	if (x->known)
 		return x;
@@ -322,9 +337,9 @@ static void check_load(struct reads *r, expr e, axes guard)
 static void check_expr(struct reads *r, expr e, axes guard)
 {
 	bool lazy = e->op == IR_SELECT || e->op == IR_AND || e->op == IR_OR;
-	struct seen *x = &r->seen[e->id];
+	struct seen *x = seen_of(r, e);
 
-	if (r->sure[e->id]) /* in both arms of a select, for one */
+	if (x->sure) /* in both arms of a select, for one */
 		guard = r->where;
 	if (x->checked && (guard & x->guard) == x->guard)
 		return;
@@ -336,39 +351,44 @@ static void check_expr(struct reads *r, expr e, axes guard)
 		check_expr(r, e->arg[i], lazy && i ? guard | guard_of(r, e->arg[0]) : guard);
 }
 
+static void begin_expr(struct reads *r)
+{
+	r->scratch = arena_new();
+	r->seen = map_new(r->scratch);
+}
+
 /* Checks the positions that a scatter writes. */
 static void check_writes(struct reads *r)
 {
 	const struct ir_stage *s = r->stage;
-	struct arena *scratch = arena_new();
-	uint32_t last = s->where ? s->where->id : 0;
 
-	for (int k = 0; k < s->out->rank; k++)
-		last = s->at[k]->id > last ? s->at[k]->id : last;
-	r->seen = NEWN(scratch, struct seen, last + 1);
+	begin_expr(r);
 	for (int k = 0; k < s->out->rank && !r->rc; k++) {
 		axes guard = s->where ? guard_of(r, s->where) : 0;
 
 		if (guard != EVERY_AXIS && !(axes_of(r, s->at[k])->all & guard))
 			check_index(r, s->out, k, s->at[k]);
 	}
-	arena_free(scratch);
+	arena_free(r->scratch);
+}
+
+static void note_sure(void *user, expr e)
+{
+	seen_of(user, e)->sure = true;
 }
 
 static void check_read_expr(void *user, expr e, const char *role)
 {
 	struct reads *r = user;
-	struct arena *scratch = arena_new();
 	expr where = strcmp(role, "where") == 0 || strcmp(role, "init") == 0 ? NULL : r->stage->where;
-	uint32_t last = where && where->id > e->id ? where->id : e->id;
 
-	r->seen = NEWN(scratch, struct seen, last + 1);
-	r->sure = NEWN(scratch, bool, last + 1);
-	ir_mark_unconditional(e, r->sure);
+	if (r->rc)
+		return;
+	begin_expr(r);
+	ir_walk_unconditional(e, note_sure, r);
 	r->where = where ? guard_of(r, where) : 0;
-	if (!r->rc)
-		check_expr(r, e, r->where);
-	arena_free(scratch);
+	check_expr(r, e, r->where);
+	arena_free(r->scratch);
 }
 
 static bool is_empty(const struct ir_stage *s)
