@@ -49,16 +49,19 @@ $(GEN)/runtime.o: $(RUNTIME)
 -include $(RUNTIME:.o=.d)
 
 # Words that names in kernels keep clear of: what the headers of a language declare, and all macros. Of CUDA those of all
-# that its headers are compiled for; and libc's macros, since NVRTC has some and nvcc includes libc's headers.
+# that its headers are compiled for; and libc's macros, since NVRTC has some, and nvcc and the emulator include libc's headers
+# as C++, for which they define all of GNU's.
+LIBC := -D_GNU_SOURCE -include limits.h -include stdio.h
 MACROS = $(CC) -std=gnu11 -dM -E -x c $(1) | sed -n 's/^\#define \([A-Za-z][A-Za-z0-9_]*\).*/\1/p'
 DECLARED = $(CC) -std=gnu11 -E -x c $(1) | awk -f tools/words.awk
 CUDA_HEADERS := $(sort $(filter-out %/tpat_cpu.h,$(wildcard rt/device/*.h)))
-$(GEN)/words_c.txt: rt/device/tpat_cpu.h tools/words.awk | $(SETUP)
+$(GEN)/words_c.txt: rt/device/tpat_cpu.h tools/words.awk mk/generate.mk | $(SETUP)
 	@mkdir -p $(@D)
-	$(Q){ $(call MACROS,$<); $(call DECLARED,$<); } | LC_ALL=C sort -u > $@
-$(GEN)/words_cuda.txt: $(CUDA_HEADERS) rt/device/tpat_cpu.h tools/words.awk | $(SETUP)
+	$(Q){ $(call MACROS,$(LIBC) $<); $(call DECLARED,$<); } | LC_ALL=C sort -u > $@
+EMULATOR := src/emulator/emulator_cuda.hpp src/emulator/emulator_mma.hpp src/emulator/emulator_host.h
+$(GEN)/words_cuda.txt: $(CUDA_HEADERS) $(EMULATOR) rt/device/tpat_cpu.h tools/words.awk mk/generate.mk | $(SETUP)
 	@mkdir -p $(@D)
-	$(Q){ $(call MACROS,rt/device/tpat_cpu.h); \
+	$(Q){ $(call MACROS,$(LIBC) rt/device/tpat_cpu.h); cat $(EMULATOR) | sed -n 's/^#define \([A-Z][A-Z0-9_]*\).*/\1/p'; \
 	for header in $(CUDA_HEADERS); do \
 		for way in -UTPAT_EMULATOR -DTPAT_EMULATOR -D__CUDA_ARCH__=750 -D__CUDA_ARCH__=900; do \
 			$(call MACROS,$$way $$header); $(call DECLARED,$$way $$header); \
@@ -69,7 +72,7 @@ $(GEN)/words_cuda.txt: $(CUDA_HEADERS) rt/device/tpat_cpu.h tools/words.awk | $(
 EMBED := $(sort $(wildcard rt/*/*.c rt/*/*.h src/engine/*/deploy/*.in) \
 	 $(wildcard include/tpat/tpat_rt.h include/tpat/tpat_abi.h include/tpat/tpat_ort_abi.h \
 	 include/tpat/tpat_cuda.h)) \
-	 $(patsubst %,src/emulator/emulator_%,cuda.hpp mma.hpp host.h hooks.cpp) $(GEN)/runtime.o $(GEN)/words_c.txt $(GEN)/words_cuda.txt
+	 $(EMULATOR) src/emulator/emulator_hooks.cpp $(GEN)/runtime.o $(GEN)/words_c.txt $(GEN)/words_cuda.txt
 GEN_OBJ += $(OBJ)/gen/embed.o
 $(GEN)/embed.c: $(EMBED) tools/embed.sh $(GEN)/embed.list
 	@mkdir -p $(@D)

@@ -483,8 +483,8 @@ def between_convolutions():
 
 def reserved_names():
     """Extents and tensors with names that C, C++, CUDA, their headers or kernels use for something else."""
-    extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx"]
-    tensors = ["end", "ring", "number", "group_row", "element", "thread", "signbit", "wait_for_last_kernel"]
+    extents = ["NULL", "nullptr", "alignas", "constexpr", "xor", "TPAT_ARCH", "__global__", "threadIdx", "EOF"]
+    tensors = ["end", "ring", "number", "group_row", "element", "thread", "signbit", "wait_for_last_kernel", "SEEK_SET"]
     constants = [numpy_helper.from_array(numpy.arange(k, k + 600, dtype=numpy.float32) / 600, name)
                  for k, name in enumerate(["buffer", "w", "w_end"])]
     nodes = [helper.make_node("Concat", tensors, ["template"], axis=0, name="joined"),
