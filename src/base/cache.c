@@ -25,16 +25,6 @@ struct head {
 	uint64_t size, sum[2];
 };
 
-const char *cache_folder(struct arena *a)
-{
-	const char *own = getenv("TPAT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	if (own && *own)
-		return file_absolute(a, own);
-	if (xdg && *xdg == '/')
-		return path_join(a, xdg, "tpat");
-	return home && *home == '/' ? path_join(a, home, ".cache/tpat") : NULL;
-}
-
 /* A setting that makes no sense keeps the default. */
 static uint64_t limit(void)
 {
@@ -80,7 +70,7 @@ static struct head head_of(struct cache_key k, const void *data, size_t size)
 
 static const char *path_of(const char **folder, const char *kind, struct cache_key k, struct arena *a)
 {
-	const char *cache = cache_folder(a);
+	const char *cache = file_cache_dir(a);
 	if (!cache || limit() == 0)
 		return NULL;
 	*folder = path_join(a, cache, kind);

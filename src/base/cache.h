@@ -1,5 +1,5 @@
 /* Results that can be made again, such as compiled code, kept between runs by a hash of all that they depend on: a file
- * each, in $TPAT_CACHE or the user's cache folder. Any number of processes and threads may use it at once. An entry is
+ * each, in file_cache_dir(). Any number of processes and threads may use it at once. An entry is
  * whole or not there, and one that was damaged since counts as missing. Nothing here fails: at worst nothing is kept.
  */
 #ifndef TPAT_BASE_CACHE_H
@@ -10,9 +10,6 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-
-/* $TPAT_CACHE, or tpat in $XDG_CACHE_HOME or ~/.cache; null if there is no home either. */
-const char *cache_folder(struct arena *a);
 
 struct cache_key {
 	uint64_t half[2];

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -317,6 +318,16 @@ int file_own_dir(const char **out, int *lock, const char *pattern, struct arena 
 	return -1;
 }
 
+const char *file_cache_dir(struct arena *a)
+{
+	const char *own = getenv("TPAT_CACHE"), *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	if (own && *own)
+		return file_absolute(a, own);
+	if (xdg && *xdg == '/')
+		return path_join(a, xdg, "tpat");
+	return home && *home == '/' ? path_join(a, home, ".cache/tpat") : NULL;
+}
+
 /* ---- Temporary folders, inside one per process, which others may remove after its end. */
 
 #define TEMPORARY ".tpat-tmp-"
@@ -379,26 +390,53 @@ static char *make_inside(const char *base, struct arena *a)
 	return NULL;
 }
 
-static const char *temporary_base(struct arena *a)
+/* Code is loaded from temporary folders, which a file system mounted with noexec does not allow. */
+static bool runs_code(const char *folder)
+{
+	struct statvfs fs;
+	return statvfs(folder, &fs) < 0 || !(fs.f_flag & ST_NOEXEC);
+}
+
+enum { PLACES = 4 };
+
+/* Where a temporary folder may be, the best first; null: nowhere. */
+static const char *temporary_place(int i, struct arena *a)
 {
 	const char *given = getenv("TMPDIR");
-	return given && *given ? file_absolute(a, given) : "/tmp";
+	if (i == 0 && given && *given)
+		return file_absolute(a, given);
+	return i <= 1 ? "/tmp" : i == 2 ? "/var/tmp" : file_cache_dir(a);
+}
+
+/* The error is that of the first place. */
+static char *make_somewhere(struct arena *a, struct err *e)
+{
+	const char *why = "";
+	for (int i = 0; i < PLACES; i++) {
+		const char *place = temporary_place(i, a);
+		bool usable = *temporary || (place && runs_code(place));
+		char *made = usable ? make_inside(place, a) : NULL;
+		if (made)
+			return made;
+		if (i == 0)
+			why = usable ? strerror(errno) : "its file system is mounted with noexec";
+	}
+	err_set(e, ERR_USAGE, "%s: a temporary folder cannot be made: %s.", temporary_place(0, a), why);
+	return NULL;
 }
 
 int file_temp_dir(char **out, struct arena *a, struct err *e)
 {
-	const char *base = temporary_base(a);
 	struct arena_guard guard;
-	int why = ENOMEM;
 	*out = NULL;
 	pthread_mutex_lock(&temporary_mutex);
-	if (!setjmp(*arena_guard_push(&guard))) { /* must not hold the mutex when memory runs out */
-		*out = make_inside(base, a);
-		why = errno;
-	}
+	if (!setjmp(*arena_guard_push(&guard))) /* must not hold the mutex when memory runs out */
+		*out = make_somewhere(a, e);
+	else
+		err_set(e, ERR_USAGE, "A temporary folder cannot be made: %s.", strerror(ENOMEM));
 	arena_guard_pop(&guard);
 	pthread_mutex_unlock(&temporary_mutex);
-	return *out ? 0 : err_set(e, ERR_USAGE, "%s: a temporary folder cannot be made: %s.", base, strerror(why));
+	return *out ? 0 : e->code;
 }
 
 /* The last one also removes the process's folder. */
@@ -430,7 +468,9 @@ void file_forget_process(int pid)
 	if (*temporary && rmdir(temporary) == 0)
 		forget_temporary();
 	pthread_mutex_unlock(&temporary_mutex);
-	remove_dead(temporary_base(a), a);
+	for (int i = 0; i < PLACES; i++)
+		if (temporary_place(i, a))
+			remove_dead(temporary_place(i, a), a);
 	arena_free(a);
 }
 

@@ -48,8 +48,10 @@ void file_out_abandon(struct file_out *f); /* no effect after a failed begin or 
 
 bool file_exists(const char *path);
 int file_mkdir(const char *path, struct err *e); /* with parents; fine when it exists */
-/* Makes a new folder inside this process's temporary folder, under $TMPDIR or /tmp. Removes those of killed
- * processes. */
+/* $TPAT_CACHE, or tpat in $XDG_CACHE_HOME or ~/.cache; null if there is no home either. */
+const char *file_cache_dir(struct arena *a);
+/* Makes a new folder inside this process's temporary folder, under $TMPDIR or /tmp; where that is not writable or does
+ * not run code (noexec), under /var/tmp or in the cache. Removes those of killed processes. */
 int file_temp_dir(char **out, struct arena *a, struct err *e);
 /* Removes the temporary folders of a process that this one forked and that was killed. */
 void file_forget_process(int pid);

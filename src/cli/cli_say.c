@@ -218,6 +218,7 @@ void cli_watch_signals(void)
 	else
 		pthread_sigmask(SIG_UNBLOCK, &watch.signals, NULL); /* then they end the program */
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit of ulimit -f fails like any other */
 }
 
 const char *cli_version_name(const struct cli *c, const char *version)

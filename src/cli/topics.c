@@ -52,7 +52,8 @@ static const struct cli_row environment[] = {
 	{ "PATH", "the folders with these compilers", NULL },
 	{ "TPAT_MODULES", "a folder to keep the emulator's compiled kernels in", NULL },
 	{ "TPAT_CALIBRATION", "constants of the cost model", " that bench/calibrate measured" },
-	{ "TMPDIR", "the folder for temporary files", " (default /tmp)" },
+	{ "TMPDIR", "the folder for temporary files",
+	  " (default /tmp); where that is\nread-only or mounted with noexec, /var/tmp or the cache" },
 	{ "OMPI_*, PMI_*, SLURM_*", "which part of a tuning this process does", ": mpirun, srun and Slurm set them" },
 	{ NULL, NULL, NULL },
 };

@@ -55,6 +55,7 @@ enum { MAX_ARCHS = 64 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *library; /* set last, under the lock; never closed */
 static char library_path[4096];
+static char refused[4096]; /* why the first library that is there was not usable; "" if there was none */
 static int version;
 static int arch[MAX_ARCHS], archs;
 
@@ -79,8 +80,11 @@ static bool try_library(const char *path)
 {
 	void *so = file_is_special(path) ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL); /* dlopen would block on a pipe
 	                                                                                */
-	if (!so)
+	if (!so) {
+		if (!*refused && file_exists(path))
+			snprintf(refused, sizeof refused, "%s", dlerror());
 		return false;
+	}
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *p = dlsym(so, symbols[i].name);
 		if (!p) {
@@ -206,8 +210,13 @@ static int open_locked(struct err *e)
 		return err_advise(e, "Set it to libnvrtc.so or to a folder that holds it (a CUDA toolkit, a Python "
 		                     "environment), or unset it: tpat then searches the usual places.");
 	}
+	*refused = 0;
 	if (find_library())
 		return 0;
+	if (*refused) {
+		err_set(e, ERR_DEVICE, "NVRTC, the compiler of CUDA kernels, cannot be loaded: %s.", refused);
+		return err_advise(e, "Repair it, or free memory if that is short; or name another one in TPAT_NVRTC.");
+	}
 	err_set(e, ERR_DEVICE,
 	        "NVRTC, the compiler of CUDA kernels, was not found (libnvrtc.so of CUDA 11.2 or newer).");
 	return err_advise(e,

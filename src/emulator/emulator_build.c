@@ -171,15 +171,15 @@ static int make_folder(struct builder *b)
 static int prepare(struct builder *b, const char *own)
 {
 	struct arena *a = b->arena;
-	const char *cache = cache_folder(a);
+	const char *cache = file_cache_dir(a);
 	b->folder = cache ? arena_printf(a, "%s/emulator/%016llx", cache, (unsigned long long)hash_of(b)) : own;
 	/* The header is compiled last. */
 	if (cache && file_exists(path_join(a, b->folder, "emulator_cuda.hpp.gch")))
 		return 0;
-	if (cache && file_mkdir(b->folder, b->err) < 0) {
-		err_clear(b->err);
-		b->folder = own;
-	}
+	if (cache && make_folder(b) == 0)
+		return 0;
+	err_clear(b->err);
+	b->folder = own;
 	return make_folder(b);
 }
 

@@ -239,14 +239,14 @@ static void test_nowhere(void)
 	unsetenv("TPAT_CACHE");
 	unsetenv("XDG_CACHE_HOME");
 	setenv("HOME", folder, 1);
-	CHECK_STR(cache_folder(arena), path_join(arena, folder, ".cache/tpat"));
+	CHECK_STR(file_cache_dir(arena), path_join(arena, folder, ".cache/tpat"));
 	put(1);
 	CHECK_INT(get(1), 1);
 	setenv("XDG_CACHE_HOME", "/x", 1);
-	CHECK_STR(cache_folder(arena), "/x/tpat");
+	CHECK_STR(file_cache_dir(arena), "/x/tpat");
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");
-	CHECK(cache_folder(arena) == NULL);
+	CHECK(file_cache_dir(arena) == NULL);
 	put(1);
 	CHECK_INT(get(1), 0);
 }
