@@ -89,12 +89,14 @@ static int write_script(struct cli *c, struct fix *f, const char *model, const c
 	struct err e = { 0 };
 	const char *stem = str_ends(model, ".onnx") ? arena_strndup(c->arena, model, strlen(model) - 5) : model;
 	const char *made = arena_printf(c->arena, "%s.sh.%ld", stem, (long)getpid());
-	const char *text =
-	        arena_printf(c->arena,
-	                     "#!/bin/sh\n"
-	                     "# Builds an engine of the model that tpat fix wrote. Paths are relative to the folder "
-	                     "in which tpat ran.\n%s\n",
-	                     command);
+	const char *text = arena_printf(
+	        c->arena,
+	        "#!/bin/sh\n"
+	        "# Builds an engine of the model that tpat fix wrote. Paths are relative to the folder "
+	        "in which tpat ran.\n"
+	        "command -v trtexec > /dev/null || { echo \"$0: there is no trtexec in PATH. It comes with "
+	        "TensorRT, often in /usr/src/tensorrt/bin.\" >&2; exit 127; }\n%s\n",
+	        command);
 	f->script = arena_printf(c->arena, "%s.sh", stem);
 	if (file_make(made, text, strlen(text), &e) < 0)
 		return cli_usage(e.advice, "%s%s", e.where, e.text);
