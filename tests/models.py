@@ -370,6 +370,13 @@ write("bad_attribute.onnx", model([one("Softmax", axis=7)], X, Y))
 write("bad_broadcast.onnx", model([one("Add", ("x", "w"))], X, Y, [weights()]))
 write("missing_input.onnx", model([one("MatMul", ("x",))], X, Y))
 write("string_tensor.onnx", model([one("Identity")], [info("x", [2], TensorProto.STRING)], [info("y", [2], TensorProto.STRING)]))
+# Tensors of nine axes between nodes, more than TensorRT has.
+write("nine_axes.onnx", model([helper.make_node("Reshape", ["x", "split"], ["a"], name="split"),
+                               helper.make_node("Transpose", ["a"], ["b"], name="turn", perm=[8, 7, 6, 5, 4, 3, 2, 1, 0]),
+                               helper.make_node("Reshape", ["b", "whole"], ["y"], name="join")],
+                              [info("x", [2, 512])], [info("y", [2, 512])],
+                              [numpy_helper.from_array(numpy.array([2] * 8 + [4], numpy.int64), "split"),
+                               numpy_helper.from_array(numpy.array([2, 512], numpy.int64), "whole")]))
 write("double_tensor.onnx", model([one("Erf")], [info("x", [2], TensorProto.DOUBLE)], [info("y", [2], TensorProto.DOUBLE)]))
 
 

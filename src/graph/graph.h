@@ -179,11 +179,11 @@ int graph_node_find(struct graph **in, int *node, struct graph *root, const char
 /* Asks the engine whether it supports the node with its element types. Ignores the nodes of its bodies: ask for each of
  * them. `reason`: a sentence, "" for yes. */
 enum engine_support graph_support(struct graph *g, int node, const char **reason);
-/* True if the engine refuses the node only because it reads a tensor of another refused node, of a type that the engine
- * lacks: that node is the cause. */
+/* True if the engine refuses the node only because it reads a tensor of another refused node, of a type or with a
+ * number of axes that the engine lacks: that node is the cause. */
 bool graph_follows(struct graph *g, int node);
-/* Returns the first input or output of a node whose type no plugin can have, or null. Ignores constants, which become
- * part of the program. */
+/* Returns the first input or output of a node whose type or number of axes no plugin can have, or null. Ignores
+ * constants, which become part of the program. */
 const struct graph_value *graph_misfit(const struct graph *g, int node);
 
 /* ---- Operators that no plugin can run ----------------------------------------------------------------- */

@@ -51,11 +51,14 @@ static int check_edge(const struct region_build *b, const struct graph_value *v,
 		        onnx_text(n->proto->op_type), n->opset, what, v->name, type_info(v->type)->onnx_name, lack);
 		return err_advise(b->scope.err, "%s", advice);
 	}
-	if (v->rank > engine->most_axes)
-		return err_set(b->scope.err, ERR_UNSUPPORTED,
-		               "node %s (%s, opset %d): %s \"%s\" has %d axes; %s's tensors have at most %d.", n->label,
-		               onnx_text(n->proto->op_type), n->opset, what, v->name, v->rank, engine->name,
-		               engine->most_axes);
+	if (v->rank > engine->most_axes) {
+		err_set(b->scope.err, ERR_UNSUPPORTED,
+		        "node %s (%s, opset %d): %s \"%s\" has %d axes; %s's tensors have at most %d.", n->label,
+		        onnx_text(n->proto->op_type), n->opset, what, v->name, v->rank, engine->name,
+		        engine->most_axes);
+		return err_advise(b->scope.err,
+		                  "Select it together with the nodes around it: --auto, or --from and --to.");
+	}
 	return 0;
 }
 

@@ -3,31 +3,35 @@
 
 #include "graph/graph_internal.h"
 
+static bool fits_edge(const struct graph *g, const struct graph_value *v)
+{
+	return v->is_constant || (g->engine->edge(g->version, v->type) && v->rank <= g->engine->most_axes);
+}
+
 const struct graph_value *graph_misfit(const struct graph *g, int node)
 {
 	const struct graph_node *n = &g->nodes.at[node];
-	const struct engine *engine = g->engine;
 
 	vec_each (v, &n->reads)
-		if (!(*v)->is_constant && !engine->edge(g->version, (*v)->type))
+		if (!fits_edge(g, *v))
 			return *v;
 	for (size_t i = 0; i < n->proto->n_output; i++) {
 		const struct graph_value *v = graph_value_find(g, n->proto->output[i]);
 
-		if (v && !v->is_constant && !engine->edge(g->version, v->type))
+		if (v && !fits_edge(g, v))
 			return v;
 	}
 	return NULL;
 }
 
-/* Returns the node's first tensor whose type the engine refuses, or null. */
+/* Returns the node's first tensor whose type or number of axes the engine refuses, or null. */
 static const struct graph_value *refused_value(const struct graph *g, const Onnx__NodeProto *node)
 {
 	for (size_t i = 0; i < node->n_input + node->n_output; i++) {
 		const char *name = i < node->n_input ? node->input[i] : node->output[i - node->n_input];
 		const struct graph_value *v = graph_value_find(g, name);
 
-		if (v && v->type && !g->engine->takes_type(node, v->type))
+		if (v && v->type && (!g->engine->takes_type(node, v->type) || v->rank > g->engine->most_axes))
 			return v;
 	}
 	return NULL;
@@ -124,10 +128,14 @@ static const struct engine_value *values_of(struct graph *g, const Onnx__NodePro
 	return out;
 }
 
-static enum engine_support refuse_type(struct graph *g, const struct graph_value *v, const char **reason)
+static enum engine_support refuse_tensor(struct graph *g, const struct graph_value *v, const char **reason)
 {
-	*reason = arena_printf(g->arena, "\"%s\" is of type %s, which %s refuses inside a network.", v->name,
-	                       type_info(v->type)->onnx_name, g->engine->name);
+	if (v->rank > g->engine->most_axes)
+		*reason = arena_printf(g->arena, "\"%s\" has %d axes; %s's tensors have at most %d.", v->name, v->rank,
+		                       g->engine->name, g->engine->most_axes);
+	else
+		*reason = arena_printf(g->arena, "\"%s\" is of type %s, which %s refuses inside a network.", v->name,
+		                       type_info(v->type)->onnx_name, g->engine->name);
 	return ENGINE_NO;
 }
 
@@ -146,7 +154,7 @@ static enum engine_support support_of_proto(struct graph *g, const Onnx__NodePro
 
 	*reason = "";
 	if (!f && strcmp(domain, GRAPH_PLUGIN_DOMAIN) == 0)
-		return v ? refuse_type(g, v, reason) : ENGINE_YES; /* a tpat plugin, in a model without functions */
+		return v ? refuse_tensor(g, v, reason) : ENGINE_YES; /* a tpat plugin, in a model without functions */
 	/* If the engine lacks the operator, that is the cause, whatever its tensors. */
 	n.inside = depth > 0 || v;
 	if (!n.inside)
@@ -155,7 +163,7 @@ static enum engine_support support_of_proto(struct graph *g, const Onnx__NodePro
 	if (own == ENGINE_NO)
 		return own;
 	if (v)
-		return refuse_type(g, v, reason);
+		return refuse_tensor(g, v, reason);
 	if (f)
 		return support_of_function(g, f, depth, reason);
 	/* Nodes of a graph's body are asked for separately; those of a function are not. */

@@ -38,6 +38,12 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 	}
 	if (n->folded || !(v = graph_misfit(g, n->index)))
 		return NULL;
+	if (v->rank > g->engine->most_axes) {
+		*advice = "Select it together with the nodes around it: --auto, or --from and --to.";
+		return arena_printf(a,
+		                    "\"%s\" has %d axes; %s's tensors have at most %d, so no plugin can take it alone.",
+		                    str_printable(a, v->name), v->rank, g->engine->name, g->engine->most_axes);
+	}
 	return arena_printf(a, "\"%s\" is a %s tensor; %s, so no plugin can take it.", str_printable(a, v->name),
 	                    type_info(v->type)->onnx_name, g->engine->lack(g->version, v->type, advice, a));
 }
