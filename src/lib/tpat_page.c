@@ -48,11 +48,12 @@ static int mixed(int rgb, int background)
 	return out;
 }
 
-/* The colours of regions: the classes r0, r1 ..., paler in boxes. */
+/* The colours of regions: the classes r0, r1 ..., paler in boxes. In the boxes of either background any two are at
+ * least 11 apart in CIELAB, and consecutive ones 15, also as seen with protanopia, deuteranopia or tritanopia. */
 static void put_colours(struct str *out)
 {
-	static const int colour[HTML_COLOURS] = { 0x2f81f7, 0xe16f24, 0x2da44e, 0xbf3989,
-		                                  0x8250df, 0xb8860b, 0x1b9e9e, 0xcf222e };
+	static const int colour[HTML_COLOURS] = { 0x197252, 0x84b800, 0xb907aa, 0x6e6304,
+		                                  0x0b88fc, 0xc788c4, 0x46bf60, 0x7f0cec };
 	for (int i = 0; i < HTML_COLOURS; i++)
 		str_printf(out, ".r%d{fill:#%06x;stroke:#%06x;background:#%06x}rect.r%d{fill:#%06x}\n", i, colour[i],
 		           colour[i], colour[i], i, mixed(colour[i], 255));
