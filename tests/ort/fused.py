@@ -1,7 +1,7 @@
 """Patterns that one plugin fuses, in many spellings: residual and norm, bias, GELU and product, masked softmax, a convolution
 between dequantise and quantise, SwiGLU, rotary embedding, decoding of a detector's boxes, an integer product between dynamic
 quantise and rescale. Each case is drawn by a seed. Its small form has inputs and results, computed here in float64. Its large form
-has a model's sizes, sometimes odd ones, and the plan for an H100 must have at most two kernels (most() tells the exceptions).
+has a model's sizes, sometimes odd ones, and the plan for an H100 must have at most two kernels (PRODUCTS tells the exceptions).
 
     fused.py FOLDER SEED COUNT            writes the small cases and their index, and large/ with an index for bench/plans
     fused.py --plans PROGRAM FOLDER       checks the number of kernels that build/bench/plans prints for the large cases"""
@@ -361,12 +361,6 @@ PATTERNS = (residual_norm, gelu_product, masked_softmax, swiglu, rotary, yolo, q
 PRODUCTS = {"gelu_product": 2, "quantized_conv": 1, "dynamic_product": 3}
 
 
-def most(pattern, text):
-    """Rows that lie across the memory are summed, summed again around their mean, and transposed."""
-    return 3 if "layout columns" in text and pattern == "residual_norm" else PRODUCTS.get(pattern, MOST)
-
-
-
 def draw(seed, pattern, large):
     """A case's graph builder, model and expected result."""
     rng = random.Random(seed)
@@ -412,7 +406,7 @@ def check_plans(program, folder):
         _, parts, kernels = plan.split("\t")[:3] if plan else ("", "", "0")
         kernels = parts.count(";") + 1 if plan and pattern in PRODUCTS else int(kernels)
         rows += 1
-        if not 1 <= kernels <= most(pattern, text):
+        if not 1 <= kernels <= PRODUCTS.get(pattern, MOST):
             failed += 1
             print(f"{name}: {text}\n    {f'{kernels} kernels: {plan}' if plan else 'has no plan'}")
     print(f"{rows - failed} passed, {failed} failed")

@@ -289,6 +289,28 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"
 	  "  y: f32[2,8,8] = map (i, j, k) x[i, j, k] / m0[i, k]\n",
 	  { "" } },
+	/* Rows that lie across an input, across a result, or across both in turn. */
+	{ "turned_norm",
+	  "(x: f16[N,40,T], z: f16[N,T,40], c: f32[40]) -> (y: f16[N,T,40], s0: f32[N,T,1])\n"
+	  "  m0: f32[N,T,1] = sum (i, j, k | r<40) f32(x[i, r, j]) + f32(z[i, j, r]) then it / 40.0\n"
+	  "  v0: f32[N,T,1] = sum (i, j, k | r<40) let _0 = f32(x[i, r, j]) + f32(z[i, j, r]) - m0[i, j, 0]; _0 * _0\n"
+	  "  s0: f32[N,T,1] = map (i, j, k) 1.0 / sqrt(v0[i, j, 0] / 40.0 + f32(0.00001))\n"
+	  "  y: f16[N,T,40] = map (i, j, k) f16((f32(x[i, k, j]) + f32(z[i, j, k]) - m0[i, j, 0]) * s0[i, j, 0] * "
+	  "c[k])\n",
+	  { "N=2 T=24", "N=1 T=7", "N=3 T=1", "N=0 T=5" } },
+	{ "turned_result",
+	  "(x: f32[2,30,33], b: f32[33]) -> (y: f32[2,33,30], z: f32[2,30,33])\n"
+	  "  m0: f32[2,30] = max (i, j | r<33) x[i, j, r]\n"
+	  "  s0: f32[2,30] = sum (i, j | r<33) exp(x[i, j, r] - m0[i, j])\n"
+	  "  y: f32[2,33,30] = map (i, j, k) exp(x[i, k, j] - m0[i, k]) / s0[i, k] + b[j]\n"
+	  "  z: f32[2,30,33] = map (i, j, k) x[i, j, k] - m0[i, j] + b[k]\n",
+	  { "" } },
+	{ "turned_open",
+	  "(x: f32[A,H,W], b: f32[A]) -> (y: f32[H,W,A], s0: f32[H,W])\n"
+	  "  m0: f32[H,W] = max (i, j | r<A) x[r, i, j] + b[r]\n"
+	  "  s0: f32[H,W] = sum (i, j | r<A) exp(x[r, i, j] + b[r] - m0[i, j])\n"
+	  "  y: f32[H,W,A] = map (i, j, k) exp(x[k, i, j] + b[k] - m0[i, j]) / s0[i, j]\n",
+	  { "A=64 H=3 W=8", "A=70 H=2 W=5", "A=0 H=2 W=3", "A=500 H=1 W=33" } },
 	{ "across_not",
 	  "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n" /* the other rows' */
 	  "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"

@@ -12,19 +12,6 @@ static expr product(struct ir_program *p, int n, const expr *dim)
 	return x;
 }
 
-/* Sets the positions over the row axes, and over all axes. */
-static void set_positions(struct ir_program *p, struct rows_stage *st, expr length)
-{
-	expr zero = ir_index(p->pool, 0), row = zero, at = zero;
-	for (int k = 0; k < st->rank; k++) {
-		expr *flat = k < st->row_rank ? &row : &at;
-		*flat = ir_binary(IR_ADD, ir_binary(IR_MUL, *flat, st->dim[k]), ir_axis(p->pool, k, st->dim[k]));
-	}
-	st->row_at = row;
-	st->at = at;
-	st->full = ir_binary(IR_ADD, ir_binary(IR_MUL, row, length), at);
-}
-
 /* ---- Splitting one axis of a map in two. */
 
 struct split {
@@ -148,32 +135,12 @@ static void check_load(void *user, expr e)
 			c->fine &= rows_value_of(c->r, c->st, e) >= 0;
 }
 
-struct start_check {
-	const struct rows *r;
-	int row_rank;
-	bool varies, fine;
-};
-
-static void check_start(void *user, expr e)
-{
-	struct start_check *c = user;
-	if (e->op == IR_AXIS) {
-		c->varies = true;
-		c->fine &= e->i < c->row_rank;
-	}
-	for (int i = 0; i < c->r->stages && e->op == IR_LOAD; i++)
-		c->fine &= c->r->stage[i].s->out != e->buf;
-}
-
-/* Offset of a load from the index along the row, if it is uniform within a row, differs between rows and is aligned to
- * vectors; else null. It does not depend on results of the rows. */
+/* rows_start() for contiguous rows that are aligned to vectors. */
 static expr row_start(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	int widest = 128 / type_info(load->type)->bits;
-	expr from = ir_binary(IR_SUB, flat_of(r, load), st->at);
-	struct start_check c = { r, st->row_rank, false, true };
-	ir_walk(from, check_start, &c);
-	return c.fine && c.varies && ir_is_int(ir_binary(IR_MOD, from, ir_index(r->p->pool, widest)), 0) ? from : NULL;
+	expr from = rows_start(r, st, load, ir_index(r->p->pool, 1));
+	return from && ir_is_int(ir_binary(IR_MOD, from, ir_index(r->p->pool, widest)), 0) ? from : NULL;
 }
 
 int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
@@ -182,20 +149,24 @@ int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
 		return -1; /* a row of one element is also a value of the row, and such a value is not in
 		              memory */
 	bool own = rows_is_own(r, st, load);
-	expr from = own ? NULL : ir_binary(IR_SUB, flat_of(r, load), st->at);
-	for (int i = 0; i < r->cached; i++)
-		if (r->cache[i].buf == load->buf && r->cache[i].from == from)
+	expr flat = flat_of(r, load);
+	for (int i = 0; i < r->cached; i++) {
+		const struct rows_cached *c = &r->cache[i];
+		expr at = c->stride ? ir_binary(IR_MUL, st->at, c->stride) : st->at;
+		if (c->buf == load->buf && (own ? !c->from : c->from == ir_binary(IR_SUB, flat, at)))
 			return i;
+	}
 	return -1;
 }
 
-static void cache(struct load_check *c, expr load, expr from)
+static void cache(struct load_check *c, expr load, expr from, expr stride)
 {
 	struct rows *r = c->r;
 	if (rows_cached_of(r, c->st, load) >= 0)
 		return;
 	if (r->cached < ROWS_MAX_CACHED)
-		r->cache[r->cached++] = (struct rows_cached){ load->buf, from, r->stages };
+		r->cache[r->cached++] =
+		        (struct rows_cached){ .buf = load->buf, .from = from, .stride = stride, .stage = r->stages };
 	else
 		c->fine &= from != NULL; /* else it is loaded at each use */
 }
@@ -211,9 +182,11 @@ static void find_cached(void *user, expr e)
 	if (!may_cache(c, e))
 		return;
 	bool own = rows_is_own(c->r, c->st, e);
-	expr from = own ? NULL : row_start(c->r, c->st, e);
+	expr from = own ? NULL : row_start(c->r, c->st, e), stride;
 	if (own || from)
-		cache(c, e, from);
+		cache(c, e, from, NULL);
+	else if (c->r->turned && rows_turned_load(c->r, c->st, e, &from, &stride))
+		cache(c, e, from, stride);
 }
 
 /* Finds loads that may run unconditionally: a load under a condition counts only if the buffer has an element for each
@@ -224,7 +197,7 @@ static void find_whole(void *user, expr e)
 	struct ir_program *p = c->r->p;
 	if (may_cache(c, e) && rows_is_own(c->r, c->st, e) &&
 	    ir_buffer_count(p, e->buf) == ir_binary(IR_MUL, c->r->count, c->r->length))
-		cache(c, e, NULL);
+		cache(c, e, NULL, NULL);
 }
 
 static bool add_stage(struct rows *r, struct rows_stage *st)
@@ -233,7 +206,7 @@ static bool add_stage(struct rows *r, struct rows_stage *st)
 	int cached = r->cached;
 	struct rows_cached before[ROWS_MAX_CACHED];
 	memcpy(before, r->cache, sizeof before);
-	set_positions(r->p, st, r->length);
+	rows_set_positions(r->p, st, r->length);
 	ir_walk(st->value, check_load, &c);
 	if (st->post)
 		ir_walk(st->post, check_load, &c);
@@ -277,7 +250,14 @@ static bool take_map(struct rows *r, const struct ir_stage *s)
 		memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)st.rank);
 		return add_stage(r, &st);
 	}
-	return all == ir_binary(IR_MUL, r->count, r->length) && map_rows(&st, r->p, s, r->length) && add_stage(r, &st);
+	if (all != ir_binary(IR_MUL, r->count, r->length))
+		return false;
+	if (map_rows(&st, r->p, s, r->length) && add_stage(r, &st))
+		return true;
+	for (int along = s->out->rank - 1; r->turned && along >= 0; along--)
+		if (rows_turned_map(&st, r, s, along) && add_stage(r, &st))
+			return true;
+	return false;
 }
 
 struct apart_load {
@@ -305,36 +285,62 @@ static void note_loads_apart(struct rows *r)
 	}
 }
 
-int rows_match_stages(struct rows *out, struct ir_program *p, const struct ir_stage *const *stage, int n)
+/* Finds the rows of n stages; returns how many match. */
+static int match_stages(struct rows *r, const struct ir_stage *const *stage, int n)
 {
 	const struct ir_stage *s = stage[0];
 	if (s->kind != IR_REDUCE || !s->space_rank)
 		return 0;
-	*out = (struct rows){ .p = p,
-		              .count = product(p, s->out->rank, s->out->dim),
-		              .length = product(p, s->space_rank, s->space) };
-	for (int i = 0; i < n && out->stages < ROWS_MAX_STAGES; i++) {
+	r->count = product(r->p, s->out->rank, s->out->dim);
+	r->length = product(r->p, s->space_rank, s->space);
+	for (int i = 0; i < n && r->stages < ROWS_MAX_STAGES; i++) {
 		const struct ir_stage *next = stage[i];
-		bool taken = next->kind == IR_REDUCE ? take_reduction(out, next)
-		             : next->kind == IR_MAP  ? take_map(out, next)
+		bool taken = next->kind == IR_REDUCE ? take_reduction(r, next)
+		             : next->kind == IR_MAP  ? take_map(r, next)
 		                                     : false;
 		if (!taken)
 			break;
 	}
-	note_loads_apart(out);
-	return out->stages;
+	note_loads_apart(r);
+	return r->stages;
 }
 
-bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
+int rows_match_stages(struct rows *out, struct ir_program *p, const struct ir_stage *const *stage, int n)
 {
+	*out = (struct rows){ .p = p };
+	return match_stages(out, stage, n);
+}
+
+static bool match_from(struct rows *out, const struct ir_stage *s)
+{
+	const struct ir_program *p = out->p;
 	const struct ir_stage *stage[ROWS_MAX_STAGES];
 	int first = 0, n = 0;
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;
 	for (; n < ROWS_MAX_STAGES && first + n < p->stages.n; n++)
 		stage[n] = p->stages.at[first + n];
-	/* At least one load must be contiguous along the rows. */
-	return n > 0 && rows_match_stages(out, p, stage, n) && out->cached > 0;
+	/* At least one load must be contiguous along the rows, or along neighbouring ones. */
+	return n > 0 && match_stages(out, stage, n) && out->cached > 0;
+}
+
+bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s)
+{
+	*out = (struct rows){ .p = p };
+	return match_from(out, s);
+}
+
+bool rows_match_turned(struct rows *out, struct ir_program *p, const struct ir_stage *s)
+{
+	bool across = false;
+	*out = (struct rows){ .p = p, .turned = true };
+	if (!match_from(out, s) || (!out->maps && out->reductions < 2))
+		return false;
+	for (int i = 0; i < out->cached; i++)
+		across |= out->cache[i].stride != NULL;
+	for (int i = 0; i < out->stages; i++)
+		across |= out->stage[i].to != NULL;
+	return across;
 }
 
 bool rows_stored(const struct rows *r, int stage)

@@ -20,6 +20,7 @@ struct rows_stage {
 	int row_rank, rank;
 	expr dim[2 * IR_MAX_RANK];
 	expr row_at, at, full; /* positions of the row, within it, and of the element: row_at * length + at */
+	expr to; /* a map whose elements lie across the rows: the element's position in its buffer; else null */
 };
 
 struct rows {
@@ -33,8 +34,11 @@ struct rows {
 		const struct ir_buffer *buf;
 		expr from; /* start of the row in the buffer, over the row axes of `stage`: a row chosen by an index, a
 		            * mask shared by several rows; null: the buffer has the rows' own layout */
-		int stage; /* the first stage that reads it */
+		expr stride; /* between neighbours of a row that lies across the buffer; null: 1 */
+		int stage;   /* the first stage that reads it */
 	} cache[ROWS_MAX_CACHED];
+	int beside;  /* neighbouring rows in neighbouring threads of a block: rule rows_interleaved; else 0 */
+	bool turned; /* rows may lie across a buffer: with a stride, next to each other */
 	int reductions, maps;
 	double along; /* 32-bit registers that hold one element of all vectors along the row, such as scale and bias */
 	bool apart;   /* stages load such vectors, or one element per row of another buffer */
@@ -47,12 +51,22 @@ struct rows {
 
 /* Finds the longest run of stages from s on that is a row program; false if there is none. */
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s);
+/* The same, with maps or several reductions, where the rows lie across some of the buffers (rows_place.c). False if
+ * they lie across none. */
+bool rows_match_turned(struct rows *out, struct ir_program *p, const struct ir_stage *s);
+/* Start and stride of the row in a buffer that it lies across: its elements next to those of the neighbouring rows.
+ * False if the load has no such position. */
+bool rows_turned_load(const struct rows *r, const struct rows_stage *st, expr load, expr *from, expr *stride);
+/* Views a map as one over rows that lie across its buffer, along that axis. False if they do not. */
+bool rows_turned_map(struct rows_stage *out, const struct rows *r, const struct ir_stage *s, int along);
 /* The same for n stages that need not be the program's, also if none of their loads is in the rows' order. Returns the
  * number of matched stages. */
 int rows_match_stages(struct rows *out, struct ir_program *p, const struct ir_stage *const *stage, int n);
 /* Appends the kernels that compute all stages of the rows (rule_rows.c); c: of sched_rows. If `others` follow, it omits
  * the last kernel, which is for all extents unless r->needs is set. */
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others);
+/* Appends the kernels of rule rows_interleaved: r->beside rows a block. */
+void rows_apply_interleaved(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
 /* Appends the kernels of rule rows_shift, whose rows have constant length. */
 void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
 /* Writes the rows as kernels with vectors that continue from row to row need them (rows_shifted.c). Returns false if
@@ -73,6 +87,11 @@ bool rows_is_own(const struct rows *r, const struct rows_stage *st, expr load);
 bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load);
 /* True if the load is of one element per row, such as a channel's scale, of a buffer that the rows do not compute. */
 bool rows_is_of_row(const struct rows *r, const struct rows_stage *st, expr load);
+/* Offset of a load from `stride` times the index along the row, if it is uniform within a row, differs between rows and
+ * does not depend on results of the rows; else null. */
+expr rows_start(const struct rows *r, const struct rows_stage *st, expr load, expr stride);
+/* Sets the stage's positions over its axes. */
+void rows_set_positions(struct ir_program *p, struct rows_stage *st, expr length);
 /* True if the stage's result is an output or has readers outside the rows. */
 bool rows_stored(const struct rows *r, int stage);
 

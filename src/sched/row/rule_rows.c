@@ -199,9 +199,31 @@ static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
 	return apart;
 }
 
+/* The same, an element at a time, of a row that lies across the buffer. */
+static void load_across(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
+{
+	struct ir_program *p = k->p;
+	const struct rows_cached *c = &k->r->cache[cached];
+	struct ir_variable *array = rows_array(k, cached);
+	expr item;
+	if (!declared)
+		emit_array(p, b, array, k->width);
+	b = emit_unrolled_each(p, b, ir_variable_new(p->pool, TYPE_INDEX, "item"), k->width, &item);
+	expr at = ir_binary(IR_ADD, k->from[cached], ir_binary(IR_MUL, ir_binary(IR_ADD, k->at, item), c->stride));
+	expr element = ir_load(p->pool, flat_view(p, c->buf), &at);
+	if (row)
+		emit_set_in_row(p, b, array, row, item, element);
+	else
+		emit_set(p, b, array, item, element);
+}
+
 /* Loads a vector of a cached input into a declared array, or a row of it; or declares the array. */
 static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
 {
+	if (k->r->cache[cached].stride) {
+		load_across(k, b, cached, row, declared);
+		return;
+	}
 	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
 	expr at = ir_binary(IR_ADD, from, k->at);
 	const struct ir_buffer *buf = k->r->cache[cached].buf;
@@ -376,7 +398,7 @@ static expr place_of_element(const struct row_kernel *k)
 /* The current stage's value of an element, with kept values. */
 static expr value_of_element(struct row_kernel *k, struct ir_block *b)
 {
-	declare_row_axes(k, b, k->st->value, NULL, place_of_element(k));
+	declare_row_axes(k, b, k->st->value, k->st->to, place_of_element(k));
 	expr value = in_kernel(k, k->st->value);
 	return k->kept.n ? rows_keep(&k->kept, k->p, b, (int)(k->st - k->r->stage), value, k->step, k->v) : value;
 }
@@ -425,6 +447,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 	if (!k->serial) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
+		all->columns = k->r->beside;
 		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
 	}
 	k->acc = sum;
@@ -449,11 +472,13 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;
 		struct ir_block *in = each_element(k, each_vector(k, b, lane, false));
-		if (!k->serial)
+		if (!k->serial && !k->st->to)
 			emit_array(p, in, result, k->width);
 		struct ir_block *body = element_loop(k, in);
 		expr y = value_of_element(k, body);
-		if (k->serial) {
+		if (k->st->to) {
+			emit_store(p, body, out, in_kernel(k, k->st->to), y);
+		} else if (k->serial) {
 			emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
 		} else {
 			emit_set(p, body, result, k->v, y);
@@ -525,8 +550,9 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	struct ir_program *p = plan->program;
 	const struct ir_stage *last = r->stage[r->stages - 1].s;
 	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
-	int rows_a_block = rows_of_block(lanes);
-	if (rows_steps_held(r, lanes, width, steps, 1) < steps - shared) /* registers have no room */
+	int beside = r->beside, rows_a_block = beside ? beside : rows_of_block(lanes);
+	if (rows_steps_held(r, beside ? lanes * beside : lanes, width, steps, 1) < steps - shared) /* registers have no
+	                                                                                              room */
 		steps = shared = 0;
 	struct row_kernel own = { .r = r,
 		                  .p = p,
@@ -542,22 +568,25 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		share_rest(&own, k);
 	expr rows = r->count, several = ir_index(p->pool, rows_a_block), zero = ir_index(p->pool, 0);
 	k->threads = lanes * rows_a_block;
-	k->resident = rows_resident(r, lanes, own.held * width, shared);
+	k->resident = beside ? 0 : rows_resident(r, lanes, own.held * width, shared);
 	k->blocks = ceil_div(p, rows, rows_a_block);
 	expr block = ir_block(p->pool, k->blocks);
 	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr turned =
 	        r->backwards ? ir_binary(IR_SUB, ir_binary(IR_SUB, k->blocks, ir_index(p->pool, 1)), block) : block;
 	expr row = turned, lane = thread, first = ir_binary(IR_MUL, turned, several);
-	if (rows_a_block > 1) {
+	if (beside) {
+		lane = ir_binary(IR_FLOORDIV, thread, several);
+		row = ir_binary(IR_ADD, first, ir_binary(IR_MOD, thread, several));
+	} else if (rows_a_block > 1) {
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, lanes));
 		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, lanes)));
 	}
 	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
-	if (lanes < WARP) /* all lanes of a warp exchange values: those without a row repeat the last one */
+	if (lanes < WARP || beside) /* all lanes exchange values: those without a row repeat the last one */
 		row = ir_binary(IR_MIN, row, ir_binary(IR_SUB, rows, ir_index(p->pool, 1)));
 	row = emit_constant(p, &k->body, "row", row, NULL);
-	if (rows_a_block > 1 && lanes >= WARP)
+	if (rows_a_block > 1 && lanes >= WARP && !beside)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
 	own.row = ir_var_of(row->var, rows);
 	all_stages(&own, &k->body, lane);
@@ -623,6 +652,14 @@ void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, cons
 		return;
 	apply_shifted(plan, step, r, c);
 	one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
+}
+
+void rows_apply_interleaved(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
+{
+	int lanes = c->param[0];
+	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], 0, false, "");
+	if (!step_fits_all(step))
+		one_kernel(plan, step, r, c, lanes, 1, 0, 0, false, "_any");
 }
 
 void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
