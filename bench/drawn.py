@@ -1,69 +1,14 @@
-"""Cases drawn by a seed: operators and chains of models at random shapes. Sizes are log-uniform and odd as often as
-not, batches go from 1 up, types are f32 and f16. A schedule that fits only the shapes of cases.py shows here."""
-import random
-
+"""Cases drawn by a seed: operators at random shapes, or with a seed such as "chains:7" the chains of drawn_chains.py.
+Sizes are log-uniform and odd as often as not, batches go from 1 up, types are f32 and f16. A schedule that fits only the
+shapes of cases.py shows here."""
 import numpy as np
 
-from case import Case, F, NUMPY_TYPE, scalars, torch
+from case import Case, F, scalars, torch
+from draw import ELEMENTS, Draw, Families, text
+from drawn_chains import CHAINS
 
-ELEMENTS = 1 << 25  # the most in one tensor
-
-
-class Extent(int):
-    """A drawn size, which a dynamic model leaves open under this name wherever an input's shape has it. `low` and `high`:
-    the sizes that may take its place. Arithmetic gives plain numbers, which stay fixed."""
-
-    def __new__(cls, value, name, low, high):
-        extent = super().__new__(cls, value)
-        extent.name, extent.low, extent.high = name, low, high
-        return extent
-
-
-class Draw:
-    """Random sizes, the same for the same seed."""
-
-    def __init__(self, seed):
-        self.random, self.sizes = random.Random(seed), 0
-
-    def size(self, low, high):
-        """Log-uniform in [low, high]; a multiple of 8 or a power of two half of the time."""
-        n = round(low * (high / low) ** self.random.random())
-        kind = self.random.random()
-        if kind < 0.25:
-            n = 1 << (n.bit_length() - 1)
-        elif kind < 0.5:
-            n = n // 8 * 8
-        self.sizes += 1
-        return Extent(min(max(n, low), high), f"N{self.sizes}", low, high)
-
-    def pick(self, *values):
-        return self.random.choice(values)
-
-    def rows(self, low=1, width=(32, 65536), most=ELEMENTS):
-        """The extents of a matrix [n, m]."""
-        m = self.size(*width)
-        return [self.size(low, max(low, min(65536, most // m))), m]
-
-    def image(self, channels=(3, 512), side=(7, 512), most=ELEMENTS):
-        """The extents [n, c, h, w]."""
-        c, h = self.size(*channels), self.size(*side)
-        w = self.size(max(side[0], h // 2), min(side[1], h * 2))
-        return [self.size(1, max(1, min(64, most // (c * h * w)))), c, h, w]
-
-
-FAMILIES = []
-
-
-def family(contraction=False):
-    """A function (draw, type) -> (name, inputs, nodes, torch's function, more of Case) of a kind of operator."""
-    def add(function):
-        FAMILIES.append((function, contraction))
-        return function
-    return add
-
-
-def text(shape):
-    return "x".join(map(str, shape))
+FAMILIES = Families()
+family = FAMILIES.add
 
 
 @family()
@@ -373,10 +318,11 @@ def fourier(d, t):
 
 def drawn(seed, count):
     """count cases, the families in turn, and the types."""
+    families = CHAINS if str(seed).startswith("chains:") else FAMILIES
     cases = []
     for i in range(count):
-        make, contraction = FAMILIES[i % len(FAMILIES)]
-        t = ("f32", "f16")[i // len(FAMILIES) % 2]
+        make, contraction = families[i % len(families)]
+        t = ("f32", "f16")[i // len(families) % 2]
         name, inputs, nodes, fn, *more = make(Draw(f"{seed}/{i}"), t)
         cases.append(Case(f"{name} {t}", inputs, nodes, fn, contraction=contraction, **(more[0] if more else {})))
     return cases

@@ -21,7 +21,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
-from drawn import ELEMENTS, Extent, drawn  # noqa: E402
+from draw import ELEMENTS, Extent  # noqa: E402
+from drawn import drawn  # noqa: E402
 from report import chosen, geometric_mean, write_json  # noqa: E402
 
 # The largest difference of the outputs' norms: a dynamic kernel may sum in another order.

@@ -70,6 +70,12 @@ class Timing:
         return timing, answer, [np.load(os.path.join(self.folder, f"{name}.npy")) for name in self.case.outputs]
 
 
+def in_order_of_use(case, inputs):
+    """The case's inputs with their values, in the order in which its nodes first read them: a plugin's."""
+    first = [name for _, names, _, _ in case.nodes for name in names]
+    return sorted(zip(case.inputs, inputs), key=lambda pair: first.index(pair[0][0]))
+
+
 class PluginTiming(Timing):
     """The same for the case built as a plugin."""
 
@@ -79,7 +85,7 @@ class PluginTiming(Timing):
         model, jobs, out = (os.path.join(folder, name) for name in ("case.onnx", "jobs.tsv", "out.onnx"))
         onnx.save(case.model(), model)
         fields = [case.name.replace("\t", " "), os.path.join(folder, "libtpat_out.so")]
-        for (name, _, shape, *_), x in zip(case.inputs, inputs):
+        for (name, _, shape, *_), x in in_order_of_use(case, inputs):
             np.save(os.path.join(folder, name), x.cpu().numpy())
             fields.append(":".join(["x".join(map(str, shape))] * 4 + [f"{folder}/{name}.npy"]))
         with open(jobs, "w", encoding="utf-8") as file:
@@ -95,7 +101,8 @@ class PluginTiming(Timing):
         fields = out.rstrip("\n").split("\t")
         if len(fields) != 5 or not fields[3]:
             return {"error": (fields[-1] or complaint.strip())[-200:]}, None, []
-        outputs = [np.load(os.path.join(self.folder, f"{i}.npy")) for i in range(len(self.case.outputs))]
+        made = [name for _, _, names, _ in self.case.nodes for name in names if name in self.case.outputs]
+        outputs = [np.load(os.path.join(self.folder, f"{made.index(name)}.npy")) for name in self.case.outputs]
         moved = self.bytes + sum(x.nbytes for x in outputs)
         return {"ns": float(fields[3]) * 1e3, "kernels": int(fields[2]), "bytes": moved}, device_facts(), outputs
 
