@@ -491,6 +491,26 @@ static const struct schedule_case row_cases[] = {
 	  "  y: u8[N,3] = map (i, j) u8(a[i, 0] - i32(x[i, j]))\n"
 	  "  h: f32[N,1] = map (i, j) f32(a[i, 0]) * z[i, 0]\n",
 	  { "N=5", "N=6", "N=1", "N=16", "N=0", "N=261" } },
+	/* Maps in front of the reductions, whose results are outputs. */
+	{ "rows_leading",
+	  "(x: f16[N,K], z: f16[N,K], weight: f16[K]) -> (o: f16[N,K], y: f16[N,K])\n"
+	  "  o: f16[N,K] = map (i, j) f16(f32(x[i, j]) + f32(z[i, j]))\n"
+	  "  total: f32[N,1] = sum (i, j | r<K) let a = f32(o[i, r]); a * a then sqrt(it / f32(K) + 0.01)\n"
+	  "  y: f16[N,K] = map (i, j) f16(f32(f16(f32(o[i, j]) / total[i, 0])) * f32(weight[j]))\n",
+	  { "N=5 K=64", "N=1 K=1", "N=3 K=67", "N=2 K=1100", "N=0 K=8" } },
+	{ "rows_leading_two", /* of other axes, one read by the other; values that call functions */
+	  "(x: f32[N,4,K], b: f32[4,K]) -> (o: f32[4*N,K], h: f32[N,4,K], y: f32[N,4,K])\n"
+	  "  o: f32[4*N,K] = map (i, j) exp(x[floordiv(i, 4), mod(i, 4), j] * 0.25)\n"
+	  "  h: f32[N,4,K] = map (i, j, k) o[4 * i + j, k] + b[j, k]\n"
+	  "  largest: f32[N,4] = sum (i, j | r<K) o[4 * i + j, r] * h[i, j, r]\n"
+	  "  y: f32[N,4,K] = map (i, j, k) h[i, j, k] / largest[i, j]\n",
+	  { "N=2 K=40", "N=1 K=33", "N=3 K=1" } },
+	{ "rows_leading_neighbour", /* the last map reads another row's */
+	  "(x: f32[6,K]) -> (o: f32[6,K], y: f32[6,K])\n"
+	  "  o: f32[6,K] = map (i, j) x[i, j] * 2.0\n"
+	  "  largest: f32[6,1] = max (i, j | r<K) o[i, r]\n"
+	  "  y: f32[6,K] = map (i, j) o[5 - i, j] - largest[i, 0]\n",
+	  { "K=40", "K=7" } },
 	{ "rows_odd_long",
 	  "(x: f32[N,17001]) -> (y: f32[N,17001])\n"
 	  "  largest: f32[N,1] = max (i, j | r<17001) x[i, r]\n"

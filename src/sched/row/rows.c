@@ -200,6 +200,22 @@ static void find_whole(void *user, expr e)
 		cache(c, e, NULL, NULL);
 }
 
+struct own_element {
+	const struct rows *r;
+	const struct rows_stage *st;
+};
+
+/* The value of a leading map's element, in place of a load of it. */
+static expr of_leading(void *user, struct ir_pool *pool, expr e, const expr *arg)
+{
+	const struct own_element *own = user;
+	(void)arg;
+	for (int i = 0; i < own->r->leading && e->op == IR_LOAD; i++)
+		if (own->r->stage[i].s->out == e->buf && rows_is_own(own->r, own->st, e))
+			return ir_copy(pool, ir_bind_axes(pool, own->r->stage[i].s->value, e->arg), of_leading, user);
+	return NULL;
+}
+
 static bool add_stage(struct rows *r, struct rows_stage *st)
 {
 	struct load_check c = { r, st, true };
@@ -207,6 +223,8 @@ static bool add_stage(struct rows *r, struct rows_stage *st)
 	struct rows_cached before[ROWS_MAX_CACHED];
 	memcpy(before, r->cache, sizeof before);
 	rows_set_positions(r->p, st, r->length);
+	if (st->kind != ROWS_VALUE)
+		st->value = ir_copy(r->p->pool, st->value, of_leading, &(struct own_element){ r, st });
 	ir_walk(st->value, check_load, &c);
 	if (st->post)
 		ir_walk(st->post, check_load, &c);
@@ -285,10 +303,25 @@ static void note_loads_apart(struct rows *r)
 	}
 }
 
+/* The number of maps in front of the first reduction that it reads, which rows compute and store before it. */
+static int leading_maps(const struct ir_stage *const *stage, int n)
+{
+	int maps = 0;
+	while (maps < n && stage[maps]->kind == IR_MAP)
+		maps++;
+	if (maps == n || stage[maps]->kind != IR_REDUCE)
+		return 0;
+	for (int i = 0; i < maps; i++)
+		if (!ir_stage_reads(stage[maps], stage[i]->out) || stage[i]->out->replaces)
+			return 0;
+	return maps;
+}
+
 /* Finds the rows of n stages; returns how many match. */
 static int match_stages(struct rows *r, const struct ir_stage *const *stage, int n)
 {
-	const struct ir_stage *s = stage[0];
+	int leading = r->turned ? 0 : leading_maps(stage, n);
+	const struct ir_stage *s = stage[leading];
 	if (s->kind != IR_REDUCE || !s->space_rank)
 		return 0;
 	r->count = product(r->p, s->out->rank, s->out->dim);
@@ -298,9 +331,12 @@ static int match_stages(struct rows *r, const struct ir_stage *const *stage, int
 		bool taken = next->kind == IR_REDUCE ? take_reduction(r, next)
 		             : next->kind == IR_MAP  ? take_map(r, next)
 		                                     : false;
-		if (!taken)
+		if (!taken || (i < leading && r->stage[i].kind != ROWS_MAP))
 			break;
+		r->leading += i < leading;
 	}
+	if (r->stages <= leading)
+		return 0;
 	note_loads_apart(r);
 	return r->stages;
 }
