@@ -113,6 +113,25 @@ static bool is_spare(const struct region_build *b, const struct graph_value *v)
 	return true;
 }
 
+/* Notes that a constant's elements are finite, where that matters: for a product with a one-hot matrix
+ * (ir_pass_gather). */
+static int note_finite(struct region_build *b, struct ir_buffer *buf, struct graph_value *v)
+{
+	const struct tensor *t;
+	bool choice = false;
+
+	vec_each (i, &b->r->nodes) {
+		const char *op = onnx_text(b->g->nodes.at[*i].proto->op_type);
+
+		choice |= strcmp(op, "OneHot") == 0 || strcmp(op, "Equal") == 0;
+	}
+	if (!choice || !v->is_constant || !type_is_float(v->type))
+		return 0;
+	TRY(graph_constant(&t, b->g, v, b->scope.err));
+	buf->finite = tensor_is_finite(t);
+	return 0;
+}
+
 static int add_input(struct region_build *b, struct graph_value *v)
 {
 	bool bits = has_bits(b, v, IR_INPUT);
@@ -145,7 +164,7 @@ static int add_input(struct region_build *b, struct graph_value *v)
 	if (v->is_constant && graph_count(v->rank, v->dim) <= GRAPH_DATA_MAX)
 		TRY(graph_constant(&inner->data, b->g, v, b->scope.err));
 	map_put(&b->scope.buffers, v->name, inner);
-	return 0;
+	return note_finite(b, inner, v);
 }
 
 /* out[i...] = first + step * i */
@@ -183,7 +202,7 @@ static int add_constant(struct region_build *b, struct graph_value *v)
 		weight->weight = true;
 		weight->content = NULL;
 		map_put(&b->scope.buffers, v->name, weight);
-		return 0;
+		return note_finite(b, weight, v);
 	}
 	TRY(tensor_new(copy, t->type, t->rank, t->dim, b->p->arena, b->scope.err));
 	if (tensor_count(t))

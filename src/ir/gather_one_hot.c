@@ -1,7 +1,7 @@
 /* Turns a product with a one-hot matrix into a gather of rows: sum over r of (r == i[n] ? 1 : 0) * w[r, d] reads
  * w[i[n], d] alone. Zero times an infinity or a NaN is NaN, so for floats a reduction counts the elements of each
  * column of w that are not finite, and the gather gives NaN where the column has one in another row: results are exact
- * for every value. */
+ * for every value. Weights that are known to be finite need no count. */
 #include "ir/passes.h"
 
 #include <math.h>
@@ -153,6 +153,13 @@ static expr count_wild(struct one_hot *h, expr element, const bool *used, struct
 	return ir_load(pool, count->out, at);
 }
 
+static bool is_finite(expr table)
+{
+	while (table->op == IR_CAST)
+		table = table->arg[0];
+	return table->buf->finite;
+}
+
 /* Rewrites the sum as a map; returns the stage that has to run before it, or null. */
 static struct ir_stage *become_gather(struct one_hot *h, struct ir_stage *s, expr element, const bool *used)
 {
@@ -160,7 +167,7 @@ static struct ir_stage *become_gather(struct one_hot *h, struct ir_stage *s, exp
 	enum type t = s->value->type;
 	expr to[IR_MAX_RANK + 1], zero = ir_const(pool, t, 0), wild = NULL;
 	struct ir_stage *count = NULL;
-	if (type_is_float(t))
+	if (type_is_float(t) && !is_finite(element))
 		wild = count_wild(h, element, used, &count);
 	for (int k = 0; k < s->out->rank; k++)
 		to[k] = ir_axis(pool, k, s->out->dim[k]);

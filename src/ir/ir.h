@@ -221,6 +221,7 @@ struct ir_buffer {
 	bool spare;          /* inputs: nothing reads it after the program, so that an output may have its memory */
 	const struct ir_buffer *replaces; /* outputs: the spare input whose memory it may have; null: none. Kernels
 	                                     then are right with that memory and with memory of its own */
+	bool finite;                      /* known at build time: no element is infinite or NaN */
 	bool weight; /* IR_CONSTANT: a tensor of the model with many elements, whose value no pass reads. The
 	                hash and the text form ignore it: programs that differ in it have the same kernels */
 };

@@ -59,6 +59,29 @@ int64_t tensor_bytes(const struct tensor *t)
 	return type_bytes(t->type, tensor_count(t));
 }
 
+/* Each type's elements have an exponent of only ones where they are not finite. */
+#define ALL_FINITE(bits, exponent) \
+	do { \
+		const bits *x = t->data; \
+		for (int64_t i = 0; i < n; i++) \
+			if ((x[i] & (exponent)) == (exponent)) \
+				return false; \
+		return true; \
+	} while (0)
+
+bool tensor_is_finite(const struct tensor *t)
+{
+	int64_t n = tensor_count(t);
+
+	switch (t->type) {
+	case TYPE_F16: ALL_FINITE(uint16_t, 0x7c00);
+	case TYPE_BF16: ALL_FINITE(uint16_t, 0x7f80);
+	case TYPE_F32: ALL_FINITE(uint32_t, 0x7f800000);
+	case TYPE_F64: ALL_FINITE(uint64_t, 0x7ff0000000000000);
+	default: return false;
+	}
+}
+
 bool tensor_same_shape(const struct tensor *x, const struct tensor *y)
 {
 	return x->rank == y->rank && (x->rank == 0 || memcmp(x->dim, y->dim, sizeof *x->dim * (size_t)x->rank) == 0);

@@ -21,6 +21,8 @@ struct tensor {
 int tensor_new(struct tensor *out, enum type type, int rank, const int64_t *dim, struct arena *a, struct err *e);
 int64_t tensor_count(const struct tensor *t); /* elements; -1 on overflow or a negative extent */
 int64_t tensor_bytes(const struct tensor *t);
+/* True if no element is infinite or NaN. Of floats of 16 bits and more; false for other types. */
+bool tensor_is_finite(const struct tensor *t);
 bool tensor_same_shape(const struct tensor *x, const struct tensor *y);
 char *tensor_describe(const struct tensor *t, struct arena *a); /* "f32[2,3,224]" */
 
