@@ -53,14 +53,20 @@ int file_cannot_write(const char *path, struct err *e)
 	return advise_place(why, e);
 }
 
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static int not_regular(const char *path, struct err *e)
 {
-	err_set(e, ERR_MODEL, "%s: is not a regular file.", path);
+	err_set(e, ERR_MODEL, is_folder(path) ? "%s: is a folder, not a file." : "%s: is not a regular file.", path);
 	return err_about(e, ERR_FILE, path);
 }
 
 /* Opens a regular file read-only; every file that tpat reads is opened here. Refuses a pipe, device, socket or folder
- * ("is not a regular file") without waiting for a peer: O_NONBLOCK, as open() of a pipe without a writer would block.
+ * without waiting for a peer: O_NONBLOCK, as open() of a pipe without a writer would block.
  */
 static int file_open(int *fd, uint64_t *size, const char *path, struct err *e)
 {

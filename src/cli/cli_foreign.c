@@ -1,4 +1,4 @@
-/* What users of trtexec type at tpat, and what to write instead. */
+/* What users of trtexec, Polygraphy and onnxsim type at tpat, and what to write instead. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,10 @@
 	"Plugins compute in the model's types. Older versions of trtexec take this option with the rewritten model."
 #define FOREIGN_PROFILE "tpat takes trtexec's three options as one: --profile NAME:MIN,OPT,MAX, such as x:1x3,8x3,32x3."
 
-/* Options of trtexec that mean something to tpat. */
+#define FOREIGN_THREE "tpat takes the three shapes as one option: --profile NAME:MIN,OPT,MAX, such as x:1x3,8x3,32x3."
+#define FOREIGN_SHAPE "tpat's option is --shape NAME:1x3x224x224, without brackets and blanks."
+
+/* Options that mean something to tpat. */
 static const struct foreign {
 	const char *name; /* without dashes */
 	const char *ours; /* the option of tpat that the advice names: only of use to commands that have it; null: none
@@ -24,6 +27,19 @@ static const struct foreign {
 	{ "minShapes", "profile", FOREIGN_PROFILE },
 	{ "optShapes", "profile", FOREIGN_PROFILE },
 	{ "maxShapes", "profile", FOREIGN_PROFILE },
+	{ "trt-min-shapes", "profile", FOREIGN_THREE },
+	{ "trt-opt-shapes", "profile", FOREIGN_THREE },
+	{ "trt-max-shapes", "profile", FOREIGN_THREE },
+	{ "input-shapes", "shape", FOREIGN_SHAPE },
+	{ "input-shape", "shape", FOREIGN_SHAPE },
+	{ "overwrite-input-shape", "shape", FOREIGN_SHAPE },
+	{ "override-input-shapes", "shape", FOREIGN_SHAPE },
+	{ "model-inputs", "shape", FOREIGN_SHAPE },
+	{ "load-inputs", "input", "tpat's option is --input NAME=FILE.npy, once for each tensor." },
+	{ "load-outputs", "expect", "tpat's option is --expect FILE.npz." },
+	{ "save-outputs", "output", "tpat's option is --output FILE.npz." },
+	{ "onnxrt", NULL, "tpat run compares with outputs of ONNX Runtime that are in a file: --expect FILE.npz." },
+	{ "trt", NULL, "tpat does not run TensorRT: polygraphy run takes the rewritten model and the plugin library." },
 	{ "loadInputs", "input", "tpat's option is --input NAME=FILE.npy, once for each tensor." },
 	{ "saveEngine", NULL, "tpat builds no engine. It prints the trtexec command that builds one." },
 	{ "loadEngine", NULL, "tpat reads ONNX models, not engines." },

@@ -52,6 +52,15 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 	return 0;
 }
 
+static int wrong_extent(const struct graph *g, const struct graph_shape *s, int axis, int64_t declared, struct err *e)
+{
+	err_set(e, ERR_USAGE, "%s: axis %d of \"%s\" has the extent %lld in the model, not %s.", g->model->path, axis,
+	        s->name, (long long)declared,
+	        s->dim[axis].symbol ? s->dim[axis].symbol
+	                            : arena_printf(g->arena, "%lld", (long long)s->dim[axis].value));
+	return err_advise(e, "Only dynamic dimensions can be given other extents.");
+}
+
 static int take_shape(struct graph *g, const struct graph_shape *s, struct err *e)
 {
 	const Onnx__ValueInfoProto *info = input_find(g, s->name);
@@ -76,9 +85,7 @@ static int take_shape(struct graph *g, const struct graph_shape *s, struct err *
 			TRY(set_meaning(g, s, i, d->dim_param, e));
 		else if (d && d->has_dim_value && d->dim_value >= 0 &&
 		         (s->dim[i].symbol || s->dim[i].value != d->dim_value))
-			return err_set(e, ERR_USAGE,
-			               "%s: axis %d of \"%s\" has the extent %lld in the model; it cannot be changed.",
-			               g->model->path, i, s->name, (long long)d->dim_value);
+			return wrong_extent(g, s, i, d->dim_value, e);
 	}
 	return 0;
 }

@@ -47,8 +47,9 @@ static bool is_initializer(const Onnx__GraphProto *g, const char *name)
 static int wrong_type(struct whole *w, const char *input, enum type t, const struct tensor *given)
 {
 	err_about(w->err, ERR_TENSOR, input);
-	return err_set(w->err, ERR_USAGE, "%s: input \"%s\" is %s; the given tensor is %s.", w->o->model, input,
-	               type_info(t)->name, type_info(given->type)->name);
+	err_set(w->err, ERR_USAGE, "%s: input \"%s\" is %s; the given tensor is %s.", w->o->model, input,
+	        type_info(t)->name, type_info(given->type)->name);
+	return err_advise(w->err, "Save the array in the input's type, with NumPy's .astype(...).");
 }
 
 /* "input_0.pb" and so on are the model's inputs in their order; those that declare initializers do not count. */

@@ -135,6 +135,8 @@ static int no_arch(const char *text, struct arena *a, struct err *e)
 	const struct sched_target *gpu = strlen(text) > 2 ? tpat_gpu_named(text) : NULL;
 	const char *arch = likely_arch(text, a);
 	err_set(e, ERR_USAGE, "\"%s\" is not an architecture.", text);
+	if (arch && strchr(text, '.'))
+		return err_advise(e, "Did you mean %s?", arch);
 	if (gpu)
 		return err_advise(e, "For the GPU %s write --arch sm_%d, and --gpu \"%s\" to choose kernels for it.",
 		                  gpu->name, gpu->arch, gpu->name);

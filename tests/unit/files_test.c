@@ -41,7 +41,7 @@ static void test_open(void)
 	expect_refused(in_folder("pipe"), "is not a regular file");
 	expect_refused(in_folder("link"), "is not a regular file");
 	expect_refused(in_folder("socket"), "is not a regular file");
-	expect_refused(folder, "is not a regular file");
+	expect_refused(folder, "is a folder, not a file");
 	expect_refused("/dev/null", "is not a regular file");
 	expect_refused(in_folder("none"), "No such file");
 	CHECK_INT(file_lock(&lock, in_folder("pipe"), &e), ERR_MODEL);

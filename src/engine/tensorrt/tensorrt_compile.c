@@ -65,6 +65,8 @@ static int run_cc(const struct build *b, const char *const *args, int n, struct 
 	if (status == 127 && b->machine)
 		err_set(e, ERR_DEVICE, "There is no C compiler for %s: %s-linux-gnu-gcc cannot be run.",
 		        b->machine->name, b->machine->name);
+	else if (status == 127 && getenv("CC"))
+		err_set(e, ERR_DEVICE, "The C compiler \"%s\", which CC names, cannot be run.", getenv("CC"));
 	else if (status == 127)
 		err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
 	else
