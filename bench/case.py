@@ -11,7 +11,7 @@ except ImportError:  # not needed to write the models
 
 OPSET = 23
 ONNX_TYPE = {"f32": TensorProto.FLOAT, "f16": TensorProto.FLOAT16, "i64": TensorProto.INT64, "i32": TensorProto.INT32,
-             "i8": TensorProto.INT8, "u8": TensorProto.UINT8, "bool": TensorProto.BOOL}
+             "i8": TensorProto.INT8, "u8": TensorProto.UINT8, "bool": TensorProto.BOOL, "f8": TensorProto.FLOAT8E4M3FN}
 NUMPY_TYPE = {"f32": np.float32, "f16": np.float16, "i64": np.int64, "i32": np.int32, "i8": np.int8, "u8": np.uint8,
               "bool": np.bool_}
 
@@ -34,7 +34,8 @@ class Case:
         random, made = torch.Generator("cuda").manual_seed(1), []
         more = {"generator": random, "device": "cuda"}
         for _, kind, shape, *how in self.inputs:
-            t, how = torch.from_numpy(np.zeros(1, NUMPY_TYPE[kind])).dtype, how[0] if how else None
+            t = torch.float8_e4m3fn if kind == "f8" else torch.from_numpy(np.zeros(1, NUMPY_TYPE[kind])).dtype
+            how = how[0] if how else None
             if how == "sparse":
                 x = torch.rand(shape, **more) * torch.randint(0, 2, shape, **more)
             elif how == "mask":

@@ -60,6 +60,18 @@ def packed(m, n=8192, block=128):
                 product, contraction=True, reference=lambda x, q, s: x @ weights(q, s, x.dtype).t())
 
 
+def float8(m, n, k):
+    """x and w as an exporter quantises them: w transposed, so that both run along k. Peer: cuBLAS with sums in f32."""
+    def product(x, w):
+        one = torch.ones((), device=x.device)
+        return torch._scaled_mm(x, w.t(), one, one, out_dtype=torch.float16)
+
+    return Case(f"product of FP8 {m}x{n}x{k}", [("x", "f8", [m, k]), ("w", "f8", [n, k])],
+                [("DequantizeLinear", ["x", "s"], ["a"], {}), ("DequantizeLinear", ["w", "s"], ["b"], {}),
+                 ("Transpose", ["b"], ["t"], {"perm": [1, 0]}), ("MatMul", ["a", "t"], ["y"], {})],
+                product, constants=scalars("f16", s=1.0), contraction=True, reference=lambda x, w: x @ w.t())
+
+
 class Sizes:
     """Named sizes in place of drawn ones, in the order in which a family asks for them."""
 
@@ -109,6 +121,8 @@ def goals():
         yield Goal("packed weights", packed(m))
     known = {case.name: case for case in cases()}
     yield Goal("integer product", known["matmul_integer_4096 i8"], 2 * 4096 ** 3)
+    for m, n, k in ((4096, 4096, 4096), (4096, 7168, 16384)):
+        yield Goal("FP8 product", float8(m, n, k), 2 * m * n * k)
     for case in recurrences():
         yield Goal("recurrence", case)
     for name in ("dft_64x4096", "dft_8192x1024", "dft_1024x1000", "dft_64x1021", "dft_16x65536", "dft_1x1048576", "stft_1x16000_400_160",

@@ -23,6 +23,7 @@ from collections import deque
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
+from case import ONNX_TYPE  # noqa: E402
 from replay import replay_us  # noqa: E402
 from report import add_case_options, case_list, chosen, geometric_mean, write_json  # noqa: E402
 
@@ -44,6 +45,17 @@ def output_of(process):
         return "", "not done in 300 s"
 
 
+def save_input(x, stem):
+    """Writes a tensor for `tpat bench --input` and returns the file's path: .pb for a type that NumPy lacks."""
+    if x.element_size() > 1 or not x.is_floating_point():
+        np.save(stem, x.cpu().numpy())
+        return stem + ".npy"
+    bits = x.cpu().view(x.new_empty(0).byte().dtype).numpy()
+    with open(stem + ".pb", "wb") as file:
+        file.write(onnx.helper.make_tensor("", ONNX_TYPE["f8"], x.shape, bits.tobytes(), raw=True).SerializeToString())
+    return stem + ".pb"
+
+
 class Timing:
     """Starts `tpat bench` of a case as a process: it compiles while something else is timed, and waits for `lock` before
     timing."""
@@ -54,8 +66,7 @@ class Timing:
         onnx.save(case.model(), path)
         argv = [tpat, "bench", path, "--region", case.region(), "--json", "--unchecked", "--lock", lock, "--save-outputs", folder]
         for (name, *_), x in zip(case.inputs, inputs):
-            np.save(os.path.join(folder, name), x.cpu().numpy())
-            argv += ["--input", f"{name}={folder}/{name}.npy"]
+            argv += ["--input", f"{name}={save_input(x, os.path.join(folder, name))}"]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def result(self):

@@ -14,11 +14,11 @@
 
 /* ---- Fragments --------------------------------------------------------------------------------------------------- */
 
-/* A product is 16 x 8: sum[m][n] += a[m][k] * b[k][n], with k over 32 bytes: 16 elements of f16 or bf16, 32 of i8 or
- * u8. A word holds 4 consecutive bytes along k. Lane 4 * g + t (g: 0 .. 7, t: 0 .. 3), with E elements per word, has
- *   a.word[i]   row g + 8 * (i % 2), from element E * t + 4 * E * (i / 2) along k on
- *   b.word[i]   column g, from element E * t + 4 * E * i along k on
- *   sum.at[i]   row g + 8 * (i / 2), column 2 * t + i % 2: see mma_row(), mma_column() */
+/* A product is 16 x 8: sum[m][n] += a[m][k] * b[k][n], with k over 32 bytes: 16 elements of f16 or bf16, 32 of i8, u8,
+ * f8e4m3fn or f8e5m2. A word holds 4 consecutive bytes along k. Lane 4 * g + t (g: 0 .. 7, t: 0 .. 3), with E elements
+ * per word, has a.word[i]   row g + 8 * (i % 2), from element E * t + 4 * E * (i / 2) along k on b.word[i]   column g,
+ * from element E * t + 4 * E * i along k on sum.at[i]   row g + 8 * (i / 2), column 2 * t + i % 2: see mma_row(),
+ * mma_column() */
 template <class T> struct mma_a {
 	u32 word[4];
 };
@@ -54,11 +54,16 @@ template <class T> struct mma_lanes {
 /* Returns element i of a word, in the type of the products. */
 template <class T> TPAT_FN auto mma_element(u32 word, int i)
 {
-	if constexpr (sizeof(T) == 1)
+	if constexpr (!is_small_float<T>::value)
 		return (int)(T)(word >> 8 * i);
+	else if constexpr (sizeof(T) == 1)
+		return to_f32(T{ (u8)(word >> 8 * i) });
 	else
 		return to_f32(T{ (u16)(word >> 16 * i) });
 }
+
+TPAT_FN void mma_add(float &sum, float x, float y) { sum = x * y + sum; }
+TPAT_FN void mma_add(int &sum, int x, int y) { sum = (int)((u32)sum + (u32)(x * y)); } /* wraps */
 
 /* The reference for tensor cores, by shuffles. Not inline: it is long, and called for every product. */
 template <class A, class B, class S>
@@ -75,10 +80,7 @@ __device__ __noinline__ void mma_by_lanes(mma_sum<S> &sum, const mma_a<A> &a, co
 				for (int i = 0; i < 4; i++) {
 					const S x = mma_element<A>(row.word[2 * half + i / 2], e);
 					const S y = mma_element<B>((i % 2 ? right : left).word[half], e);
-					if constexpr (sizeof(A) == 1)
-						sum.at[i] = (int)((u32)sum.at[i] + (u32)(x * y)); /* wraps */
-					else
-						sum.at[i] = x * y + sum.at[i];
+					mma_add(sum.at[i], x, y);
 				}
 	}
 }
@@ -131,6 +133,63 @@ TPAT_MMA_BYTES(u8, u8, "u8.u8")
 #undef TPAT_MMA_BYTES
 #undef TPAT_MMA_BY_LANES
 #undef TPAT_MMA
+
+/* Bytes 2 * i and 2 * i + 1 of a word, as f16s. */
+#if TPAT_ARCH >= 890
+#define TPAT_HALVES(T, instruction) \
+	TPAT_FN u32 mma_halves(u32 word, int i, T) \
+	{ \
+		u32 both; \
+		asm("cvt.rn.f16x2." instruction " %0, %1;" : "=r"(both) : "h"((u16)(word >> 16 * i))); \
+		return both; \
+	}
+TPAT_HALVES(f8e4m3fn, "e4m3x2")
+TPAT_HALVES(f8e5m2, "e5m2x2")
+#undef TPAT_HALVES
+#else
+template <class T> TPAT_FN u32 mma_halves(u32 word, int i, T)
+{
+	return mma_pack(mma_element<T>(word, 2 * i), mma_element<T>(word, 2 * i + 1), f16());
+}
+#endif
+
+/* Products of 8-bit floats. sm_89 and sm_120 have them, with 13 bits of their sums (Zhang et al., SageAttention2,
+ * 2024): these are added in f32. Elsewhere they are two of f16, where a word's first and last two elements take the
+ * places of f16s that are 8 apart along k, on both sides. */
+#if (TPAT_ARCH == 890 || TPAT_ARCH >= 1200) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1204
+#define TPAT_MMA_F8(A, B, types) \
+	TPAT_FN void mma(mma_sum<float> &sum, const mma_a<A> &a, const mma_b<B> &b) \
+	{ \
+		mma_sum<float> part; \
+		asm volatile("mma.sync.aligned.m16n8k32.row.col.f32." types \
+		             ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};" \
+		             : "=f"(part.at[0]), "=f"(part.at[1]), "=f"(part.at[2]), "=f"(part.at[3]) \
+		             : "r"(a.word[0]), "r"(a.word[1]), "r"(a.word[2]), "r"(a.word[3]), "r"(b.word[0]), \
+		               "r"(b.word[1]), "f"(0.0f)); \
+		for (int i = 0; i < 4; i++) \
+			sum.at[i] += part.at[i]; \
+	}
+TPAT_MMA_F8(f8e4m3fn, f8e4m3fn, "e4m3.e4m3")
+TPAT_MMA_F8(f8e4m3fn, f8e5m2, "e4m3.e5m2")
+TPAT_MMA_F8(f8e5m2, f8e4m3fn, "e5m2.e4m3")
+TPAT_MMA_F8(f8e5m2, f8e5m2, "e5m2.e5m2")
+#undef TPAT_MMA_F8
+#else
+template <class A, class B> TPAT_FN void mma(mma_sum<float> &sum, const mma_a<A> &a, const mma_b<B> &b)
+{
+#if TPAT_ARCH >= 750
+#pragma unroll
+	for (int half = 0; half < 2; half++) {
+		const u32 top = a.word[2 * half], bottom = a.word[2 * half + 1], right = b.word[half];
+		const mma_a<f16> rows = { { mma_halves(top, 0, A()), mma_halves(bottom, 0, A()),
+			                    mma_halves(top, 1, A()), mma_halves(bottom, 1, A()) } };
+		mma(sum, rows, mma_b<f16>{ { mma_halves(right, 0, B()), mma_halves(right, 1, B()) } });
+	}
+#else
+	mma_by_lanes(sum, a, b);
+#endif
+}
+#endif
 
 /* Converts the accumulators of two neighbouring products, 16 columns, to the left operand of a product over these
  * columns. */

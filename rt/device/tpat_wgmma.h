@@ -90,6 +90,20 @@ TPAT_FN void wgmma_commit()
 #endif
 }
 
+/* Each thread of a warpgroup gives up registers, or waits for some: it has N afterwards, a multiple of 8. */
+template <int N> TPAT_FN void fewer_registers()
+{
+#if TPAT_WGMMA
+	asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
+#endif
+}
+template <int N> TPAT_FN void more_registers()
+{
+#if TPAT_WGMMA
+	asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
+#endif
+}
+
 template <int N> TPAT_FN void wgmma_wait()
 {
 #if TPAT_WGMMA
@@ -185,12 +199,19 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 	TPAT_WGMMA_OF(192, T, instruction, "%96, %97, %98, %99", "%100", "%101", "%102") \
 	TPAT_WGMMA_OF(256, T, instruction, "%128, %129, %130, %131", "%132", "%133", "%134")
 #define TPAT_WGMMA_INTS(A, B, instruction) TPAT_WGMMA_TYPES(A, B, int, "r", instruction, "", "", "", "")
+#define TPAT_WGMMA_BYTES(A, B, instruction) \
+	TPAT_WGMMA_TYPES(A, B, float, "f", instruction, ", 1, 1", ", 1, 1", ", 1, 1", ", 1, 1")
 TPAT_WGMMA_FLOATS(f16, "k16.f32.f16.f16")
 TPAT_WGMMA_FLOATS(bf16, "k16.f32.bf16.bf16")
 TPAT_WGMMA_INTS(i8, i8, "k32.s32.s8.s8")
 TPAT_WGMMA_INTS(i8, u8, "k32.s32.s8.u8")
 TPAT_WGMMA_INTS(u8, i8, "k32.s32.u8.s8")
 TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
+TPAT_WGMMA_BYTES(f8e4m3fn, f8e4m3fn, "k32.f32.e4m3.e4m3")
+TPAT_WGMMA_BYTES(f8e4m3fn, f8e5m2, "k32.f32.e4m3.e5m2")
+TPAT_WGMMA_BYTES(f8e5m2, f8e4m3fn, "k32.f32.e5m2.e4m3")
+TPAT_WGMMA_BYTES(f8e5m2, f8e5m2, "k32.f32.e5m2.e5m2")
+#undef TPAT_WGMMA_BYTES
 #undef TPAT_WGMMA_INTS
 #undef TPAT_WGMMA_FLOATS
 #undef TPAT_WGMMA_TYPES
@@ -220,6 +241,12 @@ TPAT_WGMMA_INTS(u8, u8, "k32.s32.u8.u8")
 #undef TPAT_REGISTERS_32
 #endif
 
+#if !TPAT_WGMMA
+TPAT_FN int wgmma_element(i8 x) { return x; }
+TPAT_FN int wgmma_element(u8 x) { return x; }
+template <class T> TPAT_FN float wgmma_element(T x) { return to_f32(x); }
+#endif
+
 /* sum += (without `add`, =) the product of 64 rows from `row` on and all columns of `sum` from `column` on, over
  * mma_depth() elements from k on. Layout as in mma_sum: warp w of the group has rows 16 * w .. 16 * w + 15. */
 template <class A, int ROWS, bool LEFT_TURNED, class B, int COLUMNS, bool RIGHT_TURNED, class S, int N>
@@ -243,17 +270,37 @@ TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, 
 				right_column[e] = *right.element(column + 8 * j + mma_column(c), k + e);
 			for (int i = c; i < 4; i += 2) {
 				S all = add ? sum[j].at[i] : S(0);
-				for (int e = 0; e < depth; e++) {
-					if constexpr (sizeof(A) == 1)
-						all = (int)((u32)all +
-						            (u32)((int)rows[i / 2][e] * (int)right_column[e]));
-					else
-						all = to_f32(rows[i / 2][e]) * to_f32(right_column[e]) + all;
-				}
+				for (int e = 0; e < depth; e++)
+					mma_add(all, wgmma_element(rows[i / 2][e]), wgmma_element(right_column[e]));
 				sum[j].at[i] = all;
 			}
 		}
 #endif
+}
+
+/* sum += the same over the whole depth of the tiles, of 8-bit floats; returns when it is done. The tensor cores of
+ * sm_90 keep 13 bits of a sum of such products, so sums of more than a tile are added here. (DeepSeek-AI, DeepSeek-V3
+ * Technical Report, 2024, section 3.3.2.) */
+template <class A, int ROWS, class B, int COLUMNS, int N>
+TPAT_FN void wgmma_promoted(mma_sum<float> (&sum)[N], wide_tile<A, ROWS, false> &left, int row,
+                            wide_tile<B, COLUMNS, false> &right, int column)
+{
+	mma_sum<float> part[N];
+	wgmma_begin();
+#pragma unroll
+	for (int k = 0; k < left.depth; k += mma_depth<A>())
+		wgmma(part, left, row, right, column, k, k > 0);
+	wgmma_commit();
+	wgmma_wait<0>();
+#pragma unroll
+	for (int j = 0; j < N; j++)
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+#if TPAT_WGMMA
+			wgmma_keep(part[j].at[i]);
+#endif
+			sum[j].at[i] += part[j].at[i];
+		}
 }
 
 /* The same with the left operand in registers, 16 rows of each warp. */

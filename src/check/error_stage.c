@@ -109,6 +109,14 @@ static void map_error(struct error_builder *b, const struct ir_stage *s, expr er
 		set_error(b, s->out, stage_like(b, s, IR_MAP, IR_NONE, "error", error));
 }
 
+/* Tensor cores of sm_89 and sm_90 keep 13 bits of a sum of products of 8-bit floats, and round down; a kernel adds up
+ * to 128 of them that way. Those errors have the sign of the sum, so that they do not average out. */
+static expr f8_rounding(const struct error_builder *b, expr total, expr squares)
+{
+	const double unit = 0x1p-13, roundings = 6; /* of four instructions, and of their terms */
+	return ir_binary(IR_MUL, number(b, unit * roundings), sum(ir_unary(IR_ABS, total), ir_unary(IR_SQRT, squares)));
+}
+
 /* The rounding error of a sum `total` of n terms whose squares add up to `squares`. */
 static expr sum_rounding(const struct error_builder *b, expr n, expr total, expr squares, enum type t)
 {
@@ -147,6 +155,8 @@ static const struct ir_buffer *total_error(struct error_builder *b, const struct
 		expr x = ir_cast(s->value, TYPE_F64);
 		struct ir_buffer *squares = stage_once(b, &b->squares, s, IR_SUM, "squares", ir_binary(IR_MUL, x, x));
 		rounded = sum_rounding(b, terms(b, s), error_own(b, total), error_own(b, squares), s->value->type);
+		if (ir_sums_f8(s))
+			rounded = sum(rounded, f8_rounding(b, error_own(b, total), error_own(b, squares)));
 	}
 	error = sum(error, rounded);
 	return error ? stage_like(b, s, IR_MAP, IR_NONE, "total_error", error) : NULL;

@@ -94,7 +94,7 @@ const struct cli_topic cli_topics[] = {
 	  NULL },
 	{ "types", "types of tensors",
 	  "Kernels compute in the model's types, and round where the model rounds. Products of f16, bf16, "
-	  "8-bit integers and packed weights run on tensor cores.\n"
+	  "8-bit integers, 8-bit floats and packed weights run on tensor cores.\n"
 	  "\n"
 	  "Some types cannot be inputs or outputs of a TensorRT plugin. BOOL and UINT8 tensors become INT32 "
 	  "there, with casts in the model, or INT8 between two plugins; --keep-types leaves them, which "

@@ -1,5 +1,6 @@
 /* Constant weights that a model dequantises are folded to floats. A region takes the nodes that dequantise them back in
- * where its product then is a sum of integers (pass unscale): it reads bytes, and needs no copy of four times the size.
+ * where its product then is a sum of integers, or of products of 8-bit floats (pass unscale): it reads bytes, and needs
+ * no copy of up to four times the size.
  * Whether it is one, the product's own program tells, with the nodes around it lowered in front of it. */
 #include "graph/graph_internal.h"
 
@@ -90,19 +91,19 @@ static int lower_all(struct graph_scope *s, const struct product *p)
 	return ir_optimise(s->program, NULL, NULL, s->err);
 }
 
-/* True if the product becomes a sum of integers. */
-static bool sums_integers(const struct product *p)
+/* True if the product becomes a sum of products of quantised numbers. */
+static bool sums_quantised(const struct product *p)
 {
 	struct arena *scratch = arena_new();
 	struct ir_program *program = ir_program_new(scratch, "product");
 	struct err ignored = { 0 };
 	struct graph_scope s = graph_scope_new(p->g, program, &ignored);
-	bool integers = false, fine = lower_all(&s, p) == 0;
+	bool quantised = false, fine = lower_all(&s, p) == 0;
 
 	vec_each (stage, &program->stages)
-		integers |= (*stage)->kind == IR_REDUCE && (*stage)->value->type == TYPE_I32;
+		quantised |= ((*stage)->kind == IR_REDUCE && (*stage)->value->type == TYPE_I32) || ir_sums_f8(*stage);
 	arena_free(scratch);
-	return fine && integers;
+	return fine && quantised;
 }
 
 void graph_restore(struct graph *g, struct graph_region *r)
@@ -120,7 +121,7 @@ void graph_restore(struct graph *g, struct graph_region *r)
 		if (n->work != GRAPH_PRODUCT || n->bodies.n || !take(&p, n->index) || !p.any)
 			continue;
 		vec_sort_ints(p.node, p.n);
-		if (!sums_integers(&p))
+		if (!sums_quantised(&p))
 			continue;
 		for (int k = 0; k < p.n; k++)
 			if (g->nodes.at[p.node[k]].folded)

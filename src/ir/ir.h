@@ -458,6 +458,8 @@ uint64_t ir_buffer_bit(const struct ir_buffer *b); /* one bit; several buffers m
 /* A stage's result for the accumulator's final value: its `post`, or a cast. */
 expr ir_stage_result(struct ir_pool *p, const struct ir_stage *s, expr acc);
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b); /* the stage defining b, or null */
+/* True if the stage sums products of elements that are 8-bit floats as they are (see type_multiplies_f8). */
+bool ir_sums_f8(const struct ir_stage *s);
 
 /* The run-time source of a symbol's value: the first input extent that is this symbol alone. False if no input has
  * it. */

@@ -187,7 +187,8 @@ static void find_concatenation(void *user, expr e)
 }
 
 /* True if s has a choice by position between elements of two buffers, such as keys and past keys. The rules for matrix
- * products, attention and convolutions take operands of one buffer only. */
+ * products, attention and convolutions take operands of one buffer only: this one is stored if products read it often,
+ * and so are quantised 8-bit floats. */
 static bool is_concatenation(const struct ir_stage *s)
 {
 	bool found = false;
@@ -202,7 +203,7 @@ static bool worth_inlining(const struct ir_stage *s, const struct readers *reade
 	if (s->kind != IR_MAP || s->out->role != IR_TEMP || r.copied)
 		return false;
 	int cost = ir_cost(s->value);
-	if (!r.stages || cost > MAX_BODY || (r.multiplied && is_concatenation(s)))
+	if (!r.stages || cost > MAX_BODY || (r.multiplied && (is_concatenation(s) || type_multiplies_f8(s->out->type))))
 		return false;
 	if (cost <= CHEAP)
 		return true;

@@ -1,7 +1,8 @@
 /* Sums of products of quantised numbers: a sum of (x - zx) * sx * (w - zw) * sw, where no scale varies along the sum,
  * becomes sx * sw times a sum of integers. That sum is exact, so the result is at least as precise as the sum of floats
- * that the model asks for, and the rules for integers apply. The model may spell the factors in any way: as an operator
- * or as nodes, and with maps such as transpositions and paddings in between. */
+ * that the model asks for, and the rules for integers apply. Of 8-bit floats it becomes a sum in f32 of products that
+ * are exact. The model may spell the factors in any way: as an operator or as nodes, and with maps such as
+ * transpositions and paddings in between. */
 #include "ir/passes.h"
 
 enum {
@@ -11,14 +12,14 @@ enum {
 	DEEPEST = 64,      /* expressions from the product to the integers */
 };
 
-/* Scales that do not vary along the sum, in the model's order, times integers. */
+/* Scales that do not vary along the sum, in the model's order, times numbers. */
 struct product {
 	const struct ir_stage *s;
-	int scales, integers;
+	int scales, numbers;
 	expr scale[MOST_SCALES]; /* f32 */
 	bool divides[MOST_SCALES];
-	expr integer[2];         /* i32 */
-	int64_t most[2];         /* their largest magnitudes */
+	expr number[2];          /* i32; or 8-bit floats, as f32 */
+	int64_t most[2];         /* the largest magnitudes of integers */
 	expr where[2 * DEEPEST]; /* the product is zero where one of these does not hold */
 	int wheres;
 };
@@ -56,7 +57,7 @@ static bool holds_bytes(enum type t)
 	       t == TYPE_I64;
 }
 
-/* The element as an i32, or null. */
+/* The integer element as an i32, or null. */
 static expr element_of(expr e, struct range *r)
 {
 	while (e->op == IR_CAST && !is_byte(e->type) && holds_bytes(e->type))
@@ -86,6 +87,17 @@ static expr zero_of(const struct product *x, expr e, struct range *r)
 	return ir_cast(e, TYPE_I32);
 }
 
+/* Elements of 8-bit floats. */
+static bool take_f8(struct product *x, expr e)
+{
+	while (e->op == IR_CAST && holds_bytes(e->type) && type_is_float(e->type))
+		e = e->arg[0];
+	if (e->op != IR_LOAD || !type_multiplies_f8(e->type) || x->numbers == 2)
+		return false;
+	x->number[x->numbers++] = ir_cast(e, TYPE_F32);
+	return true;
+}
+
 static bool take_integer(struct product *x, expr e)
 {
 	struct range r, z = { 0, 0 };
@@ -107,11 +119,11 @@ static bool take_integer(struct product *x, expr e)
 			zero = NULL;
 		}
 	}
-	if (!element || x->integers == 2 || (!zero && (e->op == IR_SUB || e->op == IR_ADD)))
+	if (!element || x->numbers == 2 || (!zero && (e->op == IR_SUB || e->op == IR_ADD)))
 		return false;
 	int64_t above = r.high - z.low, below = z.high - r.low;
-	x->most[x->integers] = above > below ? above : below;
-	x->integer[x->integers++] = zero ? ir_binary(IR_SUB, element, zero) : element;
+	x->most[x->numbers] = above > below ? above : below;
+	x->number[x->numbers++] = zero ? ir_binary(IR_SUB, element, zero) : element;
 	return true;
 }
 
@@ -138,7 +150,7 @@ static bool take(struct product *x, expr e, int depth)
 		return false;
 	if (!varies_along(x, e))
 		return take_scale(x, e, false);
-	if (take_integer(x, e))
+	if (take_integer(x, e) || take_f8(x, e))
 		return true;
 	switch (e->op) {
 	case IR_MUL: return type_is_float(e->type) && take(x, e->arg[0], depth + 1) && take(x, e->arg[1], depth + 1);
@@ -146,13 +158,13 @@ static bool take(struct product *x, expr e, int depth)
 		return type_is_float(e->type) && !varies_along(x, e->arg[1]) && take(x, e->arg[0], depth + 1) &&
 		       take_scale(x, e->arg[1], true);
 	case IR_CAST: return type_is_float(e->type) && holds_bytes(e->type) && take(x, e->arg[0], depth + 1);
-	case IR_SELECT: { /* of the integer that it selects, or of both */
+	case IR_SELECT: { /* of the number that it selects, or of both */
 		if (!is_zero(e->arg[2]) || !take(x, e->arg[1], depth + 1))
 			return false;
-		int n = x->integers - before.integers;
+		int n = x->numbers - before.numbers;
 		if (n == 1) {
-			expr *at = &x->integer[before.integers];
-			*at = ir_select(e->arg[0], *at, ir_int(e->pool, TYPE_I32, 0));
+			expr *at = &x->number[before.numbers];
+			*at = ir_select(e->arg[0], *at, ir_const(e->pool, (*at)->type, 0));
 		} else if (n == 2) {
 			x->where[x->wheres++] = e->arg[0];
 		}
@@ -169,21 +181,26 @@ struct seen {
 	int depth;
 };
 
-/* Replaces loads of maps of anything but bytes by the maps' values. */
+/* Replaces loads of maps of anything but quantised numbers by the maps' values. */
 static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *arg)
 {
 	struct seen *x = user;
-	const struct ir_stage *s = e->op == IR_LOAD && !is_byte(e->type) ? ir_stage_of(x->p, e->buf) : NULL;
+	bool quantised = is_byte(e->type) || type_multiplies_f8(e->type);
+	const struct ir_stage *s = e->op == IR_LOAD && !quantised ? ir_stage_of(x->p, e->buf) : NULL;
 	struct seen inner = { x->p, x->depth + 1 };
 	if (!s || s->kind != IR_MAP || ir_cost(s->value) > SEEN_THROUGH || x->depth == MOST_MAPS)
 		return NULL;
 	return ir_copy(pool, ir_bind_axes(pool, s->value, arg), see_through, &inner);
 }
 
-/* True if no sum of the products exceeds an i32. */
+/* True if no sum of the products exceeds its type. */
 static bool fits(const struct product *x)
 {
 	int64_t count = 1, extent;
+	if (x->number[0]->type != x->number[1]->type)
+		return false;
+	if (x->number[0]->type == TYPE_F32)
+		return true;
 	for (int k = 0; k < x->s->space_rank; k++) {
 		if (!ir_const_int(x->s->space[k], &extent) || extent > INT32_MAX)
 			return false;
@@ -202,12 +219,13 @@ static void rewrite(struct ir_program *p, struct ir_stage *s)
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->value->type != TYPE_F32)
 		return;
 	expr product = ir_copy(pool, s->value, see_through, &seen);
-	if (product->depth > IR_MAX_DEPTH || product->size > IR_MAX_SIZE || !take(&x, product, 0) || x.integers != 2 ||
+	if (product->depth > IR_MAX_DEPTH || product->size > IR_MAX_SIZE || !take(&x, product, 0) || x.numbers != 2 ||
 	    !fits(&x))
 		return;
-	expr value = ir_binary(IR_MUL, x.integer[0], x.integer[1]), sum = ir_cast(ir_acc(pool, TYPE_I32), TYPE_F32);
+	enum type t = x.number[0]->type;
+	expr value = ir_binary(IR_MUL, x.number[0], x.number[1]), sum = ir_cast(ir_acc(pool, t), TYPE_F32);
 	for (int i = 0; i < x.wheres; i++)
-		value = ir_select(x.where[i], value, ir_int(pool, TYPE_I32, 0));
+		value = ir_select(x.where[i], value, ir_const(pool, t, 0));
 	for (int i = 0; i < x.scales; i++)
 		sum = ir_binary(x.divides[i] ? IR_DIV : IR_MUL, sum, x.scale[i]);
 	s->post = ir_stage_result(pool, s, sum);

@@ -203,6 +203,25 @@ expr ir_stage_result(struct ir_pool *p, const struct ir_stage *s, expr acc)
 	return s->post ? ir_copy(p, s->post, put_acc, &acc) : ir_cast(acc, s->out->type);
 }
 
+bool ir_sums_f8(const struct ir_stage *s)
+{
+	expr product = s->value;
+	if (s->kind != IR_REDUCE || s->combine != IR_SUM)
+		return false;
+	if (product->op == IR_SELECT)
+		product = product->arg[1];
+	if (product->op != IR_MUL)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		expr x = product->arg[i];
+		while (x->op == IR_SELECT || (x->op == IR_CAST && !type_multiplies_f8(x->type)))
+			x = x->arg[x->op == IR_SELECT];
+		if (!type_multiplies_f8(x->type))
+			return false;
+	}
+	return true;
+}
+
 struct ir_stage *ir_stage_of(const struct ir_program *p, const struct ir_buffer *b)
 {
 	struct ir_buffer *made;

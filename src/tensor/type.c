@@ -55,6 +55,11 @@ bool type_is_int(enum type t)
 	return c == CLASS_INT || c == CLASS_UINT;
 }
 
+bool type_multiplies_f8(enum type t)
+{
+	return t == TYPE_F8E4M3FN || t == TYPE_F8E5M2;
+}
+
 bool type_is_signed(enum type t)
 {
 	enum type_class c = type_info(t)->class;

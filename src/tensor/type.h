@@ -53,6 +53,7 @@ const char *type_name(enum type t);
 bool type_is_float(enum type t);
 bool type_is_int(enum type t); /* signed or unsigned integers; not bool */
 bool type_is_signed(enum type t);
+bool type_multiplies_f8(enum type t); /* the 8-bit floats that tensor cores multiply: f8e4m3fn and f8e5m2 */
 /* True if narrower than a byte: two or four elements share one, the first in its low bits. */
 bool type_is_packed(enum type t);
 /* A type of whole bytes that holds every value of `t`: of packed types u8, i8 or f8e4m3fn, else `t` itself. */

@@ -1,7 +1,8 @@
 """Patterns that one plugin fuses, in many spellings: residual and norm, bias, GELU and product, masked softmax, a convolution
 between dequantise and quantise, SwiGLU, rotary embedding, decoding of a detector's boxes, an integer product between dynamic
-quantise and rescale. Each case is drawn by a seed. Its small form has inputs and results, computed here in float64. Its large form
-has a model's sizes, sometimes odd ones, and the plan for an H100 must have at most two kernels (PRODUCTS tells the exceptions).
+quantise and rescale, a product of 8-bit floats. Each case is drawn by a seed. Its small form has inputs and results, computed here
+in float64. Its large form has a model's sizes, sometimes odd ones, and the plan for an H100 must have at most two kernels (PRODUCTS
+tells the exceptions).
 
     fused.py FOLDER SEED COUNT            writes the small cases and their index, and large/ with an index for bench/plans
     fused.py --plans PROGRAM FOLDER       checks the number of kernels that build/bench/plans prints for the large cases"""
@@ -11,6 +12,7 @@ import random
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
@@ -20,6 +22,7 @@ import cases  # noqa: E402
 import spelled  # noqa: E402
 
 F16, F32, I8, U8, BOOL = TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.INT8, TensorProto.UINT8, TensorProto.BOOL
+F8 = TensorProto.FLOAT8E4M3FN
 spelled.NUMPY.update({I8: np.int8, U8: np.uint8})
 MOST = 2  # kernels
 ERF = np.vectorize(math.erf)
@@ -97,7 +100,7 @@ class Graph(spelled.Graph):
         out = helper.make_tensor_value_info("y", self.out or self.t, None)
         graph = helper.make_graph(self.nodes, "fused", self.inputs, [out], self.constants)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], producer_name="test")
-        model.ir_version = 8
+        model.ir_version = 9 if self.opset > 18 else 8
         return onnx.shape_inference.infer_shapes(model)
 
 
@@ -355,10 +358,34 @@ def dynamic_product(g):
     return y, value
 
 
-PATTERNS = (residual_norm, gelu_product, masked_softmax, swiglu, rotary, yolo, quantized_conv, dynamic_product)
+def float8_product(g):
+    """All numbers are integers of at most 5 bits times powers of two, which f8e4m3fn has."""
+    g.t, g.opset = F32, 19
+    m, n, k = extents(g, (8, 60, 8), (16, 48, 16), (16, 48, 16))
+    rng = np.random.default_rng(g.rng.randrange(1 << 30))
+    x, a = g.input([m, k], F32, rng.integers(-16, 17, [m, k]) / 8)
+    b = rng.integers(-16, 17, [k, n])
+    turned = g.pick("weights", "as they are", "transposed") == "transposed"
+    stored = b.T if turned else b
+    each = g.pick("weights' scale", "one", "each") == "each"
+    scale = 2.0**-rng.integers(3, 6, [n]) if each else np.array(2.0**-4)
+    zero = g.proto(F8, [], b"\0")
+    step = g.constant(np.array(1 / 8), F32)
+    x = g.node("DequantizeLinear", g.node("QuantizeLinear", x, step, zero), step, zero)
+    w = g.proto(F8, stored.shape, np.asarray(stored, ml_dtypes.float8_e4m3fn).tobytes())
+    w = g.node("DequantizeLinear", w, g.constant(scale, F32), axis=0 if turned else 1)
+    y, value = g.node("MatMul", x, g.transpose(w, 1, 0) if turned else w), a @ (b * scale)
+    if g.pick("bias", False, True):
+        bias, c = g.input([n])
+        y, value = g.both("Add", y, bias), value + c
+    return y, value
+
+
+PATTERNS = (residual_norm, gelu_product, masked_softmax, swiglu, rotary, yolo, quantized_conv, dynamic_product, float8_product)
 # Of a product only its parts count: sums of its shares, and copies that align operands, are launched where the estimate says that
-# they pay. A dynamic scale needs all of the tensor before its first element is quantised.
-PRODUCTS = {"gelu_product": 2, "quantized_conv": 1, "dynamic_product": 3}
+# they pay. Quantised 8-bit floats are stored, and weights transposed. A dynamic scale needs all of the tensor before its first
+# element is quantised.
+PRODUCTS = {"gelu_product": 2, "quantized_conv": 1, "dynamic_product": 3, "float8_product": 3}
 
 
 def draw(seed, pattern, large):

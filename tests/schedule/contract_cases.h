@@ -46,6 +46,18 @@ static const struct schedule_case contract_cases[] = {
 	  "(a: u8[20,160], b: i8[M,160]) -> (y: i32[20,M])\n"
 	  "  y: i32[20,M] = sum (i, j | r<160) i32(a[i, r]) * i32(b[j, r])\n",
 	  { "M=24", "M=3" } },
+	{ "product_floats_of_bytes",
+	  "(a: f8e4m3fn[M,K], b: f8e5m2[K,N], c: f32[N]) -> (y: f16[M,N])\n"
+	  "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it * c[j])\n",
+	  { "M=18 K=32 N=16", "M=5 K=37 N=9", "M=70 K=400 N=136" } },
+	{ "product_floats_of_bytes_along",
+	  "(a: f8e5m2[70,300], b: f8e4m3fn[M,300]) -> (y: f32[70,M])\n"
+	  "  y: f32[70,M] = sum (i, j | r<300) f32(a[i, r]) * f32(b[j, r])\n",
+	  { "M=24", "M=3" } },
+	{ "product_floats_of_bytes_fixed",
+	  "(a: f8e4m3fn[130,320], b: f8e4m3fn[72,320]) -> (y: f16[130,72])\n"
+	  "  y: f16[130,72] = sum (i, j | r<320) f32(a[i, r]) * f32(b[j, r]) then f16(it * 0.5)\n",
+	  { "" } },
 	{ "product_bytes_across",
 	  "(a: i8[3,K,16], b: i8[3,K,40]) -> (y: i32[3,16,40])\n"
 	  "  y: i32[3,16,40] = sum (i, j, k | r<K) i32(a[i, r, j]) * i32(b[i, r, k])\n",
@@ -218,6 +230,11 @@ static const struct schedule_case contract_cases[] = {
 	  "  q: u8[M,K] = map (i, j) u8(min(max(rint(x[i, j] * 8.0) + f32(z[]), 0.0), 255.0))\n"
 	  "  y: f32[M,24] = sum (i, j | r<K) (i32(q[i, r]) - i32(z[])) * i32(b[r, j]) then f32(it) * e[]\n",
 	  { "M=18 K=192", "M=5 K=83", "M=1 K=1" } },
+	{ "product_made_floats",
+	  "(x: f32[M,K], b: f8e4m3fn[24,K], c: f32[24]) -> (y: f32[M,24])\n"
+	  "  q: f8e4m3fn[M,K] = map (i, j) sat_f8e4m3fn(x[i, j] * 8.0)\n"
+	  "  y: f32[M,24] = sum (i, j | r<K) f32(q[i, r]) * f32(b[j, r]) then it * c[j]\n",
+	  { "M=18 K=192", "M=5 K=83" } },
 	{ "product_made_odd",
 	  "(x: f16[M,150], b: i8[37,150], z: u8[]) -> (y: i32[M,37], half: f32[M,37])\n"
 	  "  q: u8[M,150] = map (i, j) u8(min(max(rint(f32(x[i, j]) * 16.0) + f32(z[]), 0.0), 255.0))\n"

@@ -1,6 +1,6 @@
-/* Pass unscale: sums of products of quantised numbers become sums of integers. Draws spellings of the factors; scales
- * are powers of two and sums small, so that results must be equal on the interpreter. UNSCALE_TEST=seed,count: other or
- * more programs. */
+/* Pass unscale: sums of products of quantised numbers become sums of integers, or of products of 8-bit floats. Draws
+ * spellings of the factors; scales are powers of two and sums small, so that results must be equal on the interpreter.
+ * UNSCALE_TEST=seed,count: other or more programs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static int evaluate(const struct ir_program *p, struct tensor *out, struct arena
 	return eval_program(p, in, out, NULL, a, e);
 }
 
-static void check_same(const char *text, bool integers, struct arena *a)
+static void check_same(const char *text, bool quantised, struct arena *a)
 {
 	struct ir_program *p, *q;
 	struct err e = { 0 };
@@ -114,7 +114,7 @@ static void check_same(const char *text, bool integers, struct arena *a)
 	bool same = memcmp(before.data, after.data, (size_t)tensor_bytes(&before)) == 0;
 	bool as_wanted = false;
 	vec_each (s, &q->stages)
-		as_wanted |= (*s)->kind == IR_REDUCE && ((*s)->value->type == TYPE_I32) == integers;
+		as_wanted |= (*s)->kind == IR_REDUCE && ((*s)->value->type == TYPE_I32 || ir_sums_f8(*s)) == quantised;
 	if (!test_check(same, __FILE__, __LINE__, "the same before and after the passes") ||
 	    !test_check(as_wanted, __FILE__, __LINE__, "the type of the sums")) {
 		struct str s = str_new(a);
@@ -139,6 +139,26 @@ static void drawn(struct draw *d)
 	                                "f32[5,7])\n%s  y: f32[5,7] = sum (i, j | r<24) %s%s\n",
 	                                t[0], shape_x, t[1], shape_w, t[0], t[1], str_text(&maps), product, post);
 	check_same(text, true, d->a);
+}
+
+/* 8-bit floats, in place and through maps, with scales and conditions. */
+static void floats_of_bytes(struct arena *a)
+{
+	static const char *const value[] = {
+		"f32(x[i, r]) * (step_weight[j] * f32(weight[r, j]))",
+		"select(r < 20, f32(f16(x[i, r])) * 0.5, 0.0) * (f32(weight[r, j]) / 8.0)",
+		"select(3 <= r, step_x[i] * f32(x[i, r]) * real[j, r], 0.0)",
+	};
+	for (size_t i = 0; i < sizeof value / sizeof *value; i++)
+		for (int mixed = 0; mixed < 2; mixed++)
+			check_same(arena_printf(
+			                   a,
+			                   "program t(x: f8e4m3fn[5,24], weight: %s[24,7], zero_x: u8[], zero_weight: "
+			                   "i8[], step_x: f32[5], step_weight: f32[7]) -> (y: f32[5,7])\n"
+			                   "  real: f32[7,24] = map (i, j) f32(weight[j, i]) * step_weight[i]\n"
+			                   "  y: f32[5,7] = sum (i, j | r<24) %s\n",
+			                   mixed ? "f8e5m2" : "f8e4m3fn", value[i]),
+			           true, a);
 }
 
 /* Sums that must stay as they are. */
@@ -185,6 +205,7 @@ int main(void)
 	number_use_c_locale();
 	for (int i = 0; i < count; i++)
 		drawn(&d);
+	floats_of_bytes(d.a);
 	refused(d.a);
 	arena_free(d.a);
 	return test_done();

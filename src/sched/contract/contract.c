@@ -18,7 +18,7 @@ static bool element_type(enum type t, enum type sum)
 {
 	if (sum == TYPE_I32)
 		return t == TYPE_I8 || t == TYPE_U8;
-	return sum == TYPE_F32 && (t == TYPE_F16 || t == TYPE_BF16);
+	return sum == TYPE_F32 && (t == TYPE_F16 || t == TYPE_BF16 || type_multiplies_f8(t));
 }
 
 static bool is_zero(expr e)
@@ -45,7 +45,8 @@ static bool take_operand(struct contract_operand *o, expr e, bool computed)
 		expr element = e->arg[0], load = element->op == IR_CAST ? element->arg[0] : element;
 		*o = (struct contract_operand){ .type = element->type, .value = element };
 		o->computed = load->op != IR_LOAD;
-		return !o->computed || (computed && element->op == IR_CAST && ir_uses(element, IR_LOAD));
+		bool cast = element->op == IR_CAST || element->op == IR_CAST_SAT;
+		return !o->computed || (computed && cast && ir_uses(element, IR_LOAD));
 	}
 	if (e->op == IR_LOAD || (e->op == IR_CAST && e->arg[0]->op == IR_LOAD)) {
 		*o = (struct contract_operand){ .type = e->type, .value = e };
@@ -99,7 +100,8 @@ static bool find_operands(struct contract *c, bool computed)
 	c->plain = c->side[0].type == value->type;
 	if (c->side[0].type == c->side[1].type)
 		return !c->plain || (!c->side[0].zero && !c->side[1].zero);
-	return !plain_type(c->side[0].type) && !plain_type(c->side[1].type) && type_is_int(value->type);
+	bool bytes = type_info(c->side[0].type)->bits == 8 && type_info(c->side[1].type)->bits == 8;
+	return bytes && element_type(c->side[0].type, value->type) && element_type(c->side[1].type, value->type);
 }
 
 bool contract_lies_apart(const struct contract *c, int side, enum contract_way way)
@@ -110,6 +112,11 @@ bool contract_lies_apart(const struct contract *c, int side, enum contract_way w
 int contract_element_bytes(const struct contract *c)
 {
 	return type_info(c->side[0].type)->bits / 8;
+}
+
+bool contract_is_promoted(const struct contract *c)
+{
+	return type_multiplies_f8(c->side[0].type);
 }
 
 /* ---- Axes. */

@@ -50,6 +50,7 @@ struct contract {
 struct contract_shape {
 	int rows, columns, depth, slots; /* slots: pipeline stages */
 	int warps_down, warps_across, warp_rows, warp_columns, threads;
+	int producers;        /* threads of a ring's producer: a warp, or a warpgroup that gives up its registers */
 	int parts, part_step; /* warpgroups: number of 16-row parts per warp, and the distance between them in rows */
 	int split;            /* split-K: blocks that share a tile, each with a part of the depth; 0 or 1: none */
 	bool stream;          /* stream-K: all blocks share the last tiles evenly */
@@ -70,6 +71,8 @@ struct contract_found {
 struct contract_stream;
 
 int contract_element_bytes(const struct contract *c); /* element size of both operands */
+/* True if sums on warpgroups are added to others after each step: products of 8-bit floats. */
+bool contract_is_promoted(const struct contract *c);
 /* True if a plain kernel pads each row of this side's tile to avoid bank conflicts. */
 bool contract_lies_apart(const struct contract *c, int side, enum contract_way way);
 bool contract_match(struct contract *c, struct ir_program *p, const struct ir_stage *s);

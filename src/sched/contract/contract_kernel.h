@@ -130,7 +130,9 @@ struct ir_block *contract_join_parts(struct contract_kernel *k, struct ir_block 
 void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b);
 /* Multiplies the tiles in the slot, of the step at `from`; the sums start at step `begin`. */
 void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b, expr slot, expr from, expr begin);
-struct ir_variable *contract_wide_sums(const struct contract_kernel *k); /* a warpgroup's accumulators */
+/* A warpgroup's accumulators, and the wait for the last products. */
+void contract_declare_wide_sums(struct contract_kernel *k, struct ir_block *b);
+void contract_finish_wide_sums(struct contract_kernel *k, struct ir_block *b);
 void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b);
 /* Sums and stores one element, whose axes are declared, in a serial kernel. */
 void contract_sum_element(struct contract_kernel *k, struct ir_block *b);

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-enum { STORE_COLUMNS = 64, PANEL = 64 };
+/* Registers of three warpgroups, of which one is the producer: 168 each at first. */
+enum { STORE_COLUMNS = 64, PANEL = 64, PRODUCER_REGISTERS = 40, READER_REGISTERS = 232 };
 
 static int ring_bytes(const struct contract_shape *s)
 {
@@ -136,17 +137,22 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 	expr turn = k->turn = declare_turn(k, b), before = ir_binary(IR_SUB, turn, index_(k, 1)), from, slot;
 	struct ir_block *in = each_tile(k, b, blocks, &range);
 	range.to = k->depth ? k->depth : range.to;
-	k->sum = emit_local(p, in, contract_wide_sums(k));
+	contract_declare_wide_sums(k, in);
 	struct ir_block *step = each_step(k, in, turn, range, &from, &slot);
 	ring_call(k, step, &device_tile_ring_wait, turn);
 	contract_multiply_wide(k, step, slot, from, range.from);
-	emit_invoke(p, step, &device_wgmma_wait, IR_OF(IR_NUMBER(1)));
-	struct ir_block *later = emit_if(p, step, ir_binary(IR_LT, range.from, from));
-	ring_call(k, later, &device_tile_ring_done, before);
+	bool promoted = contract_is_promoted(k->c); /* the products are done */
+	if (promoted) {
+		ring_call(k, step, &device_tile_ring_done, turn);
+	} else {
+		emit_invoke(p, step, &device_wgmma_wait, IR_OF(IR_NUMBER(1)));
+		struct ir_block *later = emit_if(p, step, ir_binary(IR_LT, range.from, from));
+		ring_call(k, later, &device_tile_ring_done, before);
+	}
 	next_turn(k, step, turn);
-	emit_invoke(p, in, &device_wgmma_wait, IR_OF(IR_NUMBER(0)));
-	add_variable(p, emit_invoke(p, in, &device_wgmma_done, IR_OF_NOTHING), k->sum);
-	ring_call(k, in, &device_tile_ring_done, before);
+	contract_finish_wide_sums(k, in);
+	if (!promoted)
+		ring_call(k, in, &device_tile_ring_done, before);
 	if (k->stream)
 		in = contract_join_parts(k, in, range);
 	contract_store_results(k, in, s->split > 1 ? ir_shared_memory(p->pool) : k->store_memory);
@@ -161,12 +167,12 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		                     .vectors = { true, true },
 		                     .wide = true,
 		                     .stream = stream };
-	k.readers = k.shape.threads - WARP;
+	k.readers = k.shape.threads - k.shape.producers;
 	struct ir_kernel *kernel = kernel_new(plan, c->made[c->stages - 1], "_wide", choice);
 	struct ir_program *p = k.p;
 	struct ir_block *b = &kernel->body;
 	const struct contract_shape *s = &k.shape;
-	int readers = s->threads - WARP;
+	int readers = k.readers;
 	struct contract_map map[2];
 	fits = ir_binary(IR_AND, fits, contract_range_fits(&k));
 	for (int side = 0; side < 2; side++) {
@@ -208,8 +214,16 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 		k.store_memory = emit_placed(p, b, ir_variable_new(p->pool, TYPE_NONE, "store_memory"), k.ring);
 	ring_call(&k, b, &device_tile_ring_begin, index_(&k, s->warps_down));
 	emit(p, b, IR_SYNC);
-	expr thread = ir_thread(p->pool, index_(&k, s->threads));
-	bring_tiles(&k, emit_if(p, b, ir_binary(IR_EQ, thread, index_(&k, readers))), kernel->blocks, range, map);
-	multiply_tiles(&k, emit_if(p, b, ir_binary(IR_LT, thread, index_(&k, readers))), kernel->blocks, range);
+	expr thread = ir_thread(p->pool, index_(&k, s->threads)), first = index_(&k, readers);
+	struct ir_block *bring = b;
+	if (s->producers > WARP) {
+		bring = emit_if(p, b, ir_binary(IR_LE, first, thread));
+		emit_invoke(p, bring, &device_fewer_registers, IR_OF(IR_NUMBER(PRODUCER_REGISTERS)));
+	}
+	bring_tiles(&k, emit_if(p, bring, ir_binary(IR_EQ, thread, first)), kernel->blocks, range, map);
+	struct ir_block *multiply = emit_if(p, b, ir_binary(IR_LT, thread, first));
+	if (s->producers > WARP)
+		emit_invoke(p, multiply, &device_more_registers, IR_OF(IR_NUMBER(READER_REGISTERS)));
+	multiply_tiles(&k, multiply, kernel->blocks, range);
 	contract_finish(&k, plan, step, kernel, fits);
 }

@@ -28,7 +28,8 @@ struct contract_shape contract_wide_shape(const struct contract *c, const struct
 struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice)
 {
 	struct contract_shape s = contract_wide_shape(c, choice);
-	s.threads += WARP;
+	s.producers = contract_is_promoted(c) && s.threads > GROUP_THREADS ? GROUP_THREADS : WARP;
+	s.threads += s.producers;
 	return s;
 }
 
@@ -51,11 +52,29 @@ void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
 	k->warp[1] = emit_constant(k->p, b, "warp_column", index_(k, 0), NULL)->var;
 }
 
+/* sum += product of the tiles in the slot, a part of the rows at a time. */
+static void multiply_promoted(struct contract_kernel *k, struct ir_block *b, expr slot)
+{
+	struct ir_program *p = k->p;
+	expr part;
+	struct ir_block *in = unrolled(k, b, "part", k->shape.parts, 1, &part);
+	struct ir_call *call = emit_invoke(p, in, &device_wgmma_promoted, IR_OF_NOTHING);
+	add_item(p, call, k->sum, part);
+	add_item(p, call, k->tile[0], slot);
+	add_value(p, call, plus(ir_var_of(k->group_row, NULL), times(part, GROUP_ROWS)));
+	add_item(p, call, k->tile[1], slot);
+	add_value(p, call, index_(k, 0));
+}
+
 /* sum = or += product of the tiles in the slot. */
 void contract_multiply_wide(struct contract_kernel *k, struct ir_block *b, expr slot, expr from, expr begin)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
+	if (contract_is_promoted(k->c)) {
+		multiply_promoted(k, b, slot);
+		return;
+	}
 	emit_invoke(p, b, &device_wgmma_begin, IR_OF_NOTHING);
 	expr depth, part, zero = index_(k, 0);
 	struct ir_block *in = unrolled(k, b, "depth", s->depth, 32 / contract_element_bytes(k->c), &depth);
@@ -77,10 +96,19 @@ void contract_declare_wide_tiles(struct contract_kernel *k, struct ir_block *b)
 		k->tile[side] = emit_placed(k->p, b, contract_tiles_new(k, side), side ? k->tile[0] : NULL);
 }
 
-struct ir_variable *contract_wide_sums(const struct contract_kernel *k)
+void contract_declare_wide_sums(struct contract_kernel *k, struct ir_block *b)
 {
 	struct ir_variable *v = ir_object_new(k->p->pool, &device_mma_sum, IR_OF(IR_TYPE(contract_sum_type(k))), "sum");
-	return array_of_rows(v, k->shape.parts, k->shape.warp_columns / 8);
+	v = array_of_rows(v, k->shape.parts, k->shape.warp_columns / 8);
+	k->sum = contract_is_promoted(k->c) ? emit_zeros(k->p, b, v) : emit_local(k->p, b, v);
+}
+
+void contract_finish_wide_sums(struct contract_kernel *k, struct ir_block *b)
+{
+	if (contract_is_promoted(k->c))
+		return;
+	emit_invoke(k->p, b, &device_wgmma_wait, IR_OF(IR_NUMBER(0)));
+	add_variable(k->p, emit_invoke(k->p, b, &device_wgmma_done, IR_OF_NOTHING), k->sum);
 }
 
 /* One slot is being multiplied, one may still be read by the previous products, and the others are in flight. */
@@ -92,7 +120,7 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	struct contract_range range = contract_declare_range(k, b);
 	contract_declare_wide_tiles(k, b);
 	contract_begin_loads(k, b);
-	k->sum = emit_local(p, b, contract_wide_sums(k));
+	contract_declare_wide_sums(k, b);
 
 	expr slot, from;
 	struct ir_block *in =
@@ -119,9 +147,9 @@ static void sum_up(struct contract_kernel *k, struct ir_block *b)
 	for (int side = 0; side < 2; side++)
 		contract_emit_fetch(k, more, side, ahead, later);
 	emit_invoke(p, in, &device_copy_commit, IR_OF_NOTHING);
-	emit_invoke(p, in, &device_wgmma_wait, IR_OF(IR_NUMBER(1)));
-	emit_invoke(p, b, &device_wgmma_wait, IR_OF(IR_NUMBER(0)));
-	add_variable(p, emit_invoke(p, b, &device_wgmma_done, IR_OF_NOTHING), k->sum);
+	if (!contract_is_promoted(k->c))
+		emit_invoke(p, in, &device_wgmma_wait, IR_OF(IR_NUMBER(1)));
+	contract_finish_wide_sums(k, b);
 }
 
 void contract_wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,

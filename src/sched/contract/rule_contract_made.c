@@ -40,8 +40,9 @@ static const struct ir_stage *only_reader(const struct ir_program *p, const stru
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct contract_made m = { .side = 0 };
-	*why = "the stage is not a map to 8-bit integers that only the next stage, a sum of products, reads";
-	if (s->kind != IR_MAP || s->out->role != IR_TEMP || (s->out->type != TYPE_I8 && s->out->type != TYPE_U8))
+	*why = "the stage is not a map to 8-bit numbers that only the next stage, a sum of products, reads";
+	bool quantised = s->out->type == TYPE_I8 || s->out->type == TYPE_U8 || type_multiplies_f8(s->out->type);
+	if (s->kind != IR_MAP || s->out->role != IR_TEMP || !quantised)
 		return NULL;
 	const struct ir_stage *next = only_reader(p, s);
 	if (!next || next->kind != IR_REDUCE || (next->post && ir_reads(next->post, s->out)))

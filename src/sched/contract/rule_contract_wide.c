@@ -39,8 +39,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	}
 	if (some)
 		return FOUND(p, f);
-	*why = "the stage is not a sum of products of two tensors of 16-bit floats, or of 8-bit integers without zero "
-	       "points, in vectors of 16 bytes";
+	*why = "the stage is not a sum of products of two tensors of 16-bit floats, or of 8-bit floats or "
+	       "integers without zero points, in vectors of 16 bytes";
 	return NULL;
 }
 
@@ -107,6 +107,8 @@ static int candidates_as(const struct contract *c, int packing, const struct sch
 	int blocks = ring ? t->processors : 0;
 	for (int i = 0; i < TILES; i++) {
 		bool smallest = i == TILES - 1, wasteful = tile[i][0] >= 2 * rows || tile[i][1] >= 2 * columns;
+		if (contract_is_promoted(c) && tile[i][1] > 128) /* registers for two sums of 64 rows */
+			continue;
 		if (wasteful && (!smallest || n > 0))
 			continue;
 		int64_t tiles =

@@ -25,8 +25,13 @@
 #define FMA(F32, F64) \
 	.fma = { [TYPE_F32] = F32, [TYPE_F64] = F64,      [TYPE_I32] = 64, \
 		 [TYPE_U32] = 64,  [TYPE_I64] = 64 / 3.0, [TYPE_U64] = 64 / 3.0 }
-#define MMA(F16, BF16, BYTES) .mma = { [TYPE_F16] = F16, [TYPE_BF16] = BF16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
-#define WGMMA(F16, BYTES) .wgmma = { [TYPE_F16] = F16, [TYPE_BF16] = F16, [TYPE_I8] = BYTES, [TYPE_U8] = BYTES }
+#define MMA_WITH_F8(F16, BF16, BYTES, F8) \
+	.mma = { [TYPE_F16] = F16,  [TYPE_BF16] = BF16,   [TYPE_I8] = BYTES, \
+		 [TYPE_U8] = BYTES, [TYPE_F8E4M3FN] = F8, [TYPE_F8E5M2] = F8 }
+#define MMA(F16, BF16, BYTES) MMA_WITH_F8(F16, BF16, BYTES, F16) /* 8-bit floats are multiplied as f16 */
+#define WGMMA(F16, BYTES) \
+	.wgmma = { [TYPE_F16] = F16,  [TYPE_BF16] = F16,       [TYPE_I8] = BYTES, \
+		   [TYPE_U8] = BYTES, [TYPE_F8E4M3FN] = BYTES, [TYPE_F8E5M2] = BYTES }
 
 /* With tcgen05 instructions: 2250 teraflops on a B200. */
 #define TCGEN(F16) .products = F16
@@ -56,6 +61,8 @@
 /* Tensor cores of the architectures whose GPUs differ in them: data-centre and workstation GPUs, then GeForce. */
 #define FULL_MMA MMA(512, 512, 1024)
 #define HALF_MMA MMA(256, 256, 1024)
+#define FULL_F8_MMA MMA_WITH_F8(512, 512, 1024, 1024)
+#define HALF_F8_MMA MMA_WITH_F8(256, 256, 1024, 512)
 /* Tensor cores of sm_75 support only f16 and 8-bit integers. */
 #define TURING_MMA(F16) MMA(F16, 0, 1024)
 
@@ -93,22 +100,22 @@ const struct sched_target sched_targets[] = {
 	GPU("Jetson AGX Orin 32GB", 14, 0.93, 204.8, 4, SM87),
 	GPU("Jetson Orin NX 16GB", 8, 0.918, 102.4, 2, SM87),
 	GPU("Jetson Orin Nano 8GB", 8, 1.02, 102, 2, SM87),
-	GPU("L40S", 142, 2.52, 864, 96, SM89, FULL_MMA),
-	GPU("L4", 58, 2.04, 300, 48, SM89, FULL_MMA),
-	GPU("L40", 142, 2.49, 864, 96, SM89, FULL_MMA),
-	GPU("RTX 4060", 24, 2.46, 272, 24, SM89, HALF_MMA),
-	GPU("RTX 4070", 46, 2.475, 504, 36, SM89, HALF_MMA),
-	GPU("RTX 4080", 76, 2.505, 717, 64, SM89, HALF_MMA),
-	GPU("RTX 4090", 128, 2.52, 1008, 72, SM89, HALF_MMA),
-	GPU("RTX 6000 Ada", 142, 2.505, 960, 96, SM89, FULL_MMA),
+	GPU("L40S", 142, 2.52, 864, 96, SM89, FULL_F8_MMA),
+	GPU("L4", 58, 2.04, 300, 48, SM89, FULL_F8_MMA),
+	GPU("L40", 142, 2.49, 864, 96, SM89, FULL_F8_MMA),
+	GPU("RTX 4060", 24, 2.46, 272, 24, SM89, HALF_F8_MMA),
+	GPU("RTX 4070", 46, 2.475, 504, 36, SM89, HALF_F8_MMA),
+	GPU("RTX 4080", 76, 2.505, 717, 64, SM89, HALF_F8_MMA),
+	GPU("RTX 4090", 128, 2.52, 1008, 72, SM89, HALF_F8_MMA),
+	GPU("RTX 6000 Ada", 142, 2.505, 960, 96, SM89, FULL_F8_MMA),
 	GPU("B200", 148, 1.965, 8000, 126, SM100),
 	GPU("B300", 148, 1.92, 8000, 126, SM103),
 	GPU("Jetson Thor", 20, 1.575, 273, 32, SM110),
-	GPU("RTX 5090", 170, 2.407, 1792, 96, SM120, HALF_MMA),
-	GPU("RTX 5070", 48, 2.512, 672, 48, SM120, HALF_MMA),
-	GPU("RTX 5080", 84, 2.617, 960, 64, SM120, HALF_MMA),
-	GPU("RTX PRO 6000 Blackwell", 188, 2.617, 1792, 128, SM120, FULL_MMA),
-	GPU("DGX Spark", 48, 2.418, 273, 24, SM121, HALF_MMA),
+	GPU("RTX 5090", 170, 2.407, 1792, 96, SM120, HALF_F8_MMA),
+	GPU("RTX 5070", 48, 2.512, 672, 48, SM120, HALF_F8_MMA),
+	GPU("RTX 5080", 84, 2.617, 960, 64, SM120, HALF_F8_MMA),
+	GPU("RTX PRO 6000 Blackwell", 188, 2.617, 1792, 128, SM120, FULL_F8_MMA),
+	GPU("DGX Spark", 48, 2.418, 273, 24, SM121, HALF_F8_MMA),
 	{ .name = NULL },
 };
 
