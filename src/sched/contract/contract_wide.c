@@ -27,8 +27,10 @@ struct contract_shape contract_wide_shape(const struct contract *c, const struct
 
 struct contract_shape contract_ring_shape(const struct contract *c, const struct sched_choice *choice)
 {
+	enum { MOST_SUMS = 96 /* accumulators of a thread that has 168 registers */ };
 	struct contract_shape s = contract_wide_shape(c, choice);
-	s.producers = contract_is_promoted(c) && s.threads > GROUP_THREADS ? GROUP_THREADS : WARP;
+	int sums = s.columns / 2 * (s.parts + contract_is_promoted(c));
+	s.producers = sums > MOST_SUMS && s.threads > GROUP_THREADS ? GROUP_THREADS : WARP;
 	s.threads += s.producers;
 	return s;
 }

@@ -238,7 +238,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double multiply = (double)k.rows * k.columns * k.depth / t->wgmma[c.side[0].type];
 	double feed = 128.0 * (k.rows + k.rows / 64 * k.columns) / measured->shared_bytes;
 	double latency = ring ? 1100.0 / (k.slots - 1) : 1300.0 / (k.slots - 2);
-	double step = fmax(multiply, feed) + (ring ? 20 : 40 + contract_copy_clocks(&c, &k));
+	double step = fmax(multiply, feed) + (ring ? 70 : 40 + contract_copy_clocks(&c, &k));
 	if (ring)
 		step = fmax(step, 128.0 * (k.rows + k.columns) / ARRIVAL);
 
