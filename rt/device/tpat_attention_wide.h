@@ -194,20 +194,61 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 	                              sum_at, result_at, y, place_at);
 }
 
-/* ---- With the copy engine. A warp of its own asks for tiles; the groups of queries proceed without a barrier between
- * them, so that one group's softmax overlaps with another's products. ---- */
+/* ---- With the copy engine. The last warpgroup only asks for tiles. The others have 64 queries each, in shared memory:
+ * the registers are for scores, weights and sums. They take turns at the tensor cores, so that one group's softmax
+ * overlaps with another's products. Source: FlashAttention-3 (section 3.1, and algorithm 2). ---- */
 
-template <class K, class V, int KEYS, int SIZE, int COLUMNS> struct attention_ring_slots {
-	attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, false> tiles;
+template <class K, class V, int GROUPS, int KEYS, int SIZE, int COLUMNS> struct attention_ring_slots {
+	static const int parts = attention_wide_width<SIZE>::parts, columns = attention_wide_width<COLUMNS>::columns;
+	wide_tile<K, 64, false> query[GROUPS][parts];
+	wide_tile<K, KEYS, false> key[2][parts];
+	wide_tile<V, (columns + 63) / 64 * 64, true, KEYS> value[2];
 	tile_ring<2> keys, values;
 };
 
-/* Like attention_wide(), with GROUPS * 128 + 32 threads. Tensor maps of keys and values: the elements of a head, the
- * keys, and further dimensions, at key_rest and value_rest. */
-template <int GROUPS, bool PAIRS, int KEY_RANK, int VALUE_RANK, class K, class V, int KEYS, int SIZE, int COLUMNS,
-          class Index, class Query, class QueryAt, class I, class Score, class Kept, class Some, class All,
+/* Stores queries of a warpgroup, 16 of each warp, where the tensor cores read them. */
+template <class K, int DEPTH, int PARTS>
+TPAT_FN void attention_store_query(wide_tile<K, 64, false> (&tile)[PARTS], const mma_a<K> (&left)[DEPTH])
+{
+	const int row = block_thread() / 32 % 4 * 16 + mma_row(0);
+#pragma unroll
+	for (int k = 0; k < DEPTH; k++)
+#pragma unroll
+		for (int w = 0; w < 4; w++) {
+			const int r = 16 * k + mma_column(0) + w / 2 * 8;
+			const u32 word[1] = { left[k].word[w] };
+			store((u32 *)tile[r / 64].element(row + w % 2 * 8, r % 64), word);
+		}
+	wgmma_see();
+	group_barrier();
+}
+
+/* Issues score = query * key, without waiting. */
+template <int DEPTH, class K, int NEAR, int KEYS, int PARTS>
+TPAT_FN void attention_wide_multiply(mma_sum<float> (&score)[NEAR], wide_tile<K, 64, false> (&query)[PARTS],
+                                     wide_tile<K, KEYS, false> (&key)[PARTS])
+{
+#pragma unroll
+	for (int k = 0; k < DEPTH; k++)
+		wgmma(score, query[k / 4], 0, key[k / 4], 0, k % 4 * 16, k > 0);
+	wgmma_commit();
+}
+template <class V, int NEAR, int ACROSS, int COLUMNS, int KEYS>
+TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a<V> (&weight)[NEAR],
+                                    wide_tile<V, COLUMNS, true, KEYS> &value)
+{
+#pragma unroll
+	for (int k = 0; k < NEAR; k++)
+		wgmma(total, weight[k], value, 0, 16 * k, true);
+	wgmma_commit();
+}
+
+/* Like attention_wide(), with (GROUPS + 1) * 128 threads; those of queries have REGISTERS each. Tensor maps of keys and
+ * values: the elements of a head, the keys, and further dimensions, at key_rest and value_rest. */
+template <int GROUPS, int REGISTERS, bool PAIRS, int KEY_RANK, int VALUE_RANK, class K, class V, int KEYS, int SIZE,
+          int COLUMNS, class Index, class Query, class QueryAt, class I, class Score, class Kept, class Some, class All,
           class Largest, class Sum, class Result, class Y, class Place>
-TPAT_FN void attention_ring(attention_ring_slots<K, V, KEYS, SIZE, COLUMNS> &slots, Index first,
+TPAT_FN void attention_ring(attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUMNS> &slots, Index first,
                             typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                             QueryAt query_at, const tensor_map &key_map, const I (&key_rest)[3],
                             const tensor_map &value_map, const I (&value_rest)[3], Score score_at, Kept kept,
@@ -215,89 +256,102 @@ TPAT_FN void attention_ring(attention_ring_slots<K, V, KEYS, SIZE, COLUMNS> &slo
                             Place place_at)
 {
 	const int readers = 128 * GROUPS, block = 64 * GROUPS, column = mma_column(0);
-	const int whole = attention_wide_width<SIZE>::whole, columns = attention_wide_width<COLUMNS>::columns,
+	const int depth = attention_wide_width<SIZE>::whole / 16, columns = attention_wide_width<COLUMNS>::columns,
 	          parts = attention_wide_width<SIZE>::parts;
-	const Index last = first + block - 1;
 	const auto next = [&](Index at) {
 		do
 			at += KEYS;
-		while (at < keys && !kept_some(first, last, at, at + (KEYS - 1)));
+		while (at < keys && !kept_some(first, first + (block - 1), at, at + (KEYS - 1)));
 		return at;
 	};
-	auto &tiles = slots.tiles;
 	slots.keys.begin(4 * GROUPS);
 	slots.values.begin(4 * GROUPS);
 	__syncthreads();
 	if (block_thread() >= readers) {
-		if (block_thread() > readers)
-			return;
-		int turn = 0;
-		for (Index at = next(-KEYS); at < keys; at = next(at), turn++) {
-			const int slot = turn % 2;
-			slots.keys.fill(turn, sizeof tiles.key[0]);
+		registers_give<24>();
+		if (block_thread() == readers) {
+			int turn = 0;
+			for (Index at = next(-KEYS); at < keys; at = next(at), turn++) {
+				const int slot = turn % 2;
+				slots.keys.fill(turn, sizeof slots.key[0]);
 #pragma unroll
-			for (int part = 0; part < parts; part++)
-				tile_load<KEY_RANK>(tiles.key[slot][part], key_map, &slots.keys.full[slot], 64 * part,
-				                    (int)at, (int)key_rest[0], (int)key_rest[1], (int)key_rest[2]);
-			slots.values.fill(turn, sizeof tiles.value[0]);
-#pragma unroll
-			for (int part = 0; part < KEYS / 64; part++)
-				tile_load<VALUE_RANK>(tiles.value[slot][part], value_map, &slots.values.full[slot], 0,
-				                      (int)at + 64 * part, (int)value_rest[0], (int)value_rest[1],
+				for (int part = 0; part < parts; part++)
+					tile_load<KEY_RANK>(slots.key[slot][part], key_map, &slots.keys.full[slot],
+					                    64 * part, (int)at, (int)key_rest[0], (int)key_rest[1],
+					                    (int)key_rest[2]);
+				slots.values.fill(turn, sizeof slots.value[0]);
+				tile_load<VALUE_RANK>(slots.value[slot], value_map, &slots.values.full[slot], 0,
+				                      (int)at, (int)value_rest[0], (int)value_rest[1],
 				                      (int)value_rest[2]);
+			}
 		}
-		return;
-	}
-	const Index row = first + block_thread() / 32 * 16 + mma_row(0);
-	const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
-	mma_a<K> left[whole / 16];
-	mma_a<V> weight[KEYS / 16];
-	mma_sum<float> score[1][KEYS / 8], total[1][columns / 8];
-	float largest[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, by[2];
-	const auto soften = [&](Index at) {
-		attention_score_all(score, score_at, at, row, column, (Index)queries,
-		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
-		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
-		attention_soften(score[0], largest, sum, by, factor);
-	};
-	for (int c = 0; c < columns / 8; c++)
-		total[0][c] = {};
-	attention_load_query<SIZE>(left, query, query_at, row, (Index)queries);
-	Index at = next(-KEYS);
-	if (at < keys) {
-		int turn = 0; /* of the values for the weights */
-		slots.keys.wait(0);
-		wgmma_begin();
-		attention_wide_multiply(score[0], left, tiles.key[0]);
-		wgmma_wait<0>();
-		wgmma_done(score);
-		slots.keys.done(0);
-		soften(at);
-		attention_round_weights(weight, score[0]);
-		for (Index later = next(at); later < keys; later = next(later), turn++) {
-			slots.keys.wait(turn + 1);
+	} else {
+		registers_take<REGISTERS>();
+		const int group = block_thread() / 128;
+		const Index from = first + 64 * group, row = from + block_thread() / 32 % 4 * 16 + mma_row(0);
+		const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
+		mma_a<V> weight[KEYS / 16];
+		mma_sum<float> score[1][KEYS / 8], total[1][columns / 8];
+		float largest[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, by[2];
+		const auto soften = [&](Index at) {
+			attention_score_all(score, score_at, at, row, column, (Index)queries,
+			                    at + KEYS <= keys && kept_all(from, from + 63, at, at + (KEYS - 1)),
+			                    [&](Index i, Index j) { return j < keys && kept(i, j); });
+			attention_soften(score[0], largest, sum, by, factor);
+		};
+		group_turns<GROUPS>::begin();
+		{
+			mma_a<K> left[depth];
+			attention_load_query<SIZE>(left, query, query_at, row, (Index)queries);
+			attention_store_query(slots.query[group], left);
+		}
+#pragma unroll
+		for (int c = 0; c < columns / 8; c++)
+			total[0][c] = {};
+		Index at = next(-KEYS);
+		if (at < keys) {
+			int turn = 0; /* of the values for the weights */
+			slots.keys.wait(0);
 			wgmma_begin();
-			attention_wide_multiply(score[0], left, tiles.key[(turn + 1) % 2]);
-			slots.values.wait(turn);
-			attention_wide_collect(total[0], weight, tiles.value[turn % 2]);
-			wgmma_wait<1>();
+			attention_wide_multiply<depth>(score[0], slots.query[group], slots.key[0]);
+			wgmma_wait<0>();
 			wgmma_done(score);
-			slots.keys.done(turn + 1);
-			soften(later);
+			slots.keys.done(0);
+			soften(at);
+			attention_round_weights(weight, score[0]);
+			Index later = next(at);
+			if (later < keys)
+				slots.keys.wait(turn + 1);
+			for (; later < keys; turn++) {
+				const Index following = next(later);
+				group_turns<GROUPS>::take();
+				wgmma_begin();
+				attention_wide_multiply<depth>(score[0], slots.query[group], slots.key[(turn + 1) % 2]);
+				slots.values.wait(turn);
+				attention_wide_collect(total[0], weight, slots.value[turn % 2]);
+				group_turns<GROUPS>::pass();
+				wgmma_wait<1>();
+				wgmma_done(score);
+				slots.keys.done(turn + 1);
+				soften(later);
+				if (following < keys) /* a branch, before which the compiler leaves the exponentials */
+					slots.keys.wait(turn + 2);
+				wgmma_wait<0>();
+				wgmma_done(total);
+				slots.values.done(turn);
+				attention_scale(total[0], by);
+				attention_round_weights(weight, score[0]);
+				later = following;
+			}
+			slots.values.wait(turn);
+			wgmma_begin();
+			attention_wide_collect(total[0], weight, slots.value[turn % 2]);
 			wgmma_wait<0>();
 			wgmma_done(total);
-			slots.values.done(turn);
-			attention_scale(total[0], by);
-			attention_round_weights(weight, score[0]);
 		}
-		slots.values.wait(turn);
-		wgmma_begin();
-		attention_wide_collect(total[0], weight, tiles.value[turn % 2]);
-		wgmma_wait<0>();
-		wgmma_done(total);
+		attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys,
+		                              largest_at, sum_at, result_at, y, place_at);
 	}
-	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at,
-	                              sum_at, result_at, y, place_at);
 }
 
 #undef TPAT_FN

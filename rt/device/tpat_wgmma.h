@@ -32,10 +32,10 @@ TPAT_FN u32 shared_address(const void *p)
 
 /* OUTER rows (of a left operand) or columns (of a right one), 128 bytes along the summed axis. The layout of the tensor
  * cores: 128-byte rows along the summed axis, whose 16-byte pieces are permuted as in shared_tile; or, TURNED, panels
- * of 64 rows or columns, with memory rows along these. Aligned to 1024 bytes. */
-template <class T, int OUTER, bool TURNED> struct wide_tile {
-	static const int depth = 128 / (int)sizeof(T), panels = TURNED ? OUTER / 64 : 1, rows = TURNED ? depth : OUTER;
-	static_assert(!TURNED || (sizeof(T) == 2 && OUTER % 64 == 0),
+ * of 64 rows or columns, with memory rows along these, DEPTH of them. Aligned to 1024 bytes. */
+template <class T, int OUTER, bool TURNED, int DEPTH = 128 / (int)sizeof(T)> struct wide_tile {
+	static const int depth = DEPTH, panels = TURNED ? OUTER / 64 : 1, rows = TURNED ? depth : OUTER;
+	static_assert(TURNED ? sizeof(T) == 2 && OUTER % 64 == 0 && DEPTH % 8 == 0 : DEPTH * (int)sizeof(T) == 128,
 	              "what is turned are 64, 128 ... elements of two bytes");
 	typedef shared_tile<T, rows, TURNED ? 64 : depth> panel_type;
 	panel_type panel[panels];
@@ -304,8 +304,8 @@ TPAT_FN void wgmma_promoted(mma_sum<float> (&sum)[N], wide_tile<A, ROWS, false> 
 }
 
 /* The same with the left operand in registers, 16 rows of each warp. */
-template <class T, int COLUMNS, bool RIGHT_TURNED, int N>
-TPAT_FN void wgmma(mma_sum<float> (&sum)[N], const mma_a<T> &left, wide_tile<T, COLUMNS, RIGHT_TURNED> &right,
+template <class T, int COLUMNS, bool RIGHT_TURNED, int DEPTH, int N>
+TPAT_FN void wgmma(mma_sum<float> (&sum)[N], const mma_a<T> &left, wide_tile<T, COLUMNS, RIGHT_TURNED, DEPTH> &right,
                    int column, int k, bool add)
 {
 #if TPAT_WGMMA
@@ -339,6 +339,61 @@ template <class S, int M, int N> TPAT_FN void wgmma_done(mma_sum<S> (&sum)[M][N]
 	(void)sum;
 #endif
 }
+
+/* ---- Warpgroups of a block --------------------------------------------------------------------------------------- */
+
+/* Sets the number of registers of each thread of a warpgroup, which calls this together, in a branch of its own. The
+ * block's threads have those of the launch bounds at first: some warpgroups give up what others then take. */
+template <int COUNT> TPAT_FN void registers_give()
+{
+#if TPAT_WGMMA
+	asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+#endif
+}
+template <int COUNT> TPAT_FN void registers_take()
+{
+#if TPAT_WGMMA
+	asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+#endif
+}
+
+/* Barrier for a warpgroup of a block of up to five, after it stored rows of a left operand. */
+TPAT_FN void group_barrier()
+{
+#if TPAT_WGMMA
+	asm volatile("bar.sync %0, 128;" ::"r"(8 + block_thread() / 128) : "memory");
+#else
+	__syncwarp(); /* there, a warp reads only its own rows */
+#endif
+}
+
+/* GROUPS warpgroups take turns, so that the tensor cores multiply for one while others compute: begin() by all of them,
+ * then take() and pass() as often by each. It changes the order in time only. */
+template <int GROUPS> struct group_turns {
+#if TPAT_WGMMA
+	TPAT_FN static void arrive(int group) { asm volatile("bar.arrive %0, 256;" ::"r"(1 + group) : "memory"); }
+	TPAT_FN static void begin()
+	{
+		if (GROUPS > 1 && block_thread() / 128 == GROUPS - 1)
+			arrive(0);
+	}
+	TPAT_FN static void take()
+	{
+		if (GROUPS > 1)
+			asm volatile("bar.sync %0, 256;" ::"r"(1 + block_thread() / 128) : "memory");
+	}
+	TPAT_FN static void pass()
+	{
+		const int group = block_thread() / 128;
+		if (GROUPS > 1)
+			arrive(group == GROUPS - 1 ? 0 : group + 1);
+	}
+#else
+	TPAT_FN static void begin() {}
+	TPAT_FN static void take() {}
+	TPAT_FN static void pass() {}
+#endif
+};
 
 /* ---- Tiles by the tensor memory accelerator. */
 
@@ -491,8 +546,8 @@ template <int SLOTS> struct tile_ring {
 };
 
 /* Copies the tile whose first element is at these coordinates of the tensor. */
-template <int RANK, class T, int OUTER, bool TURNED>
-TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED> &tile, const tensor_map &map, u64 *barrier, int x0, int x1,
+template <int RANK, class T, int OUTER, bool TURNED, int DEPTH>
+TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED, DEPTH> &tile, const tensor_map &map, u64 *barrier, int x0, int x1,
                        int x2 = 0, int x3 = 0, int x4 = 0)
 {
 #pragma unroll

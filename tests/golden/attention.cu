@@ -16,63 +16,9 @@
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
 // f16(it / b[i, j, k])
-// Schedule: attention_wide 2, queries 64, keys 64, engine 1; 160 threads a block.
-extern "C" __global__ __launch_bounds__(160, 3)
-void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T, const __grid_constant__ tensor_map key_map, const __grid_constant__ tensor_map value_map)
-{
-	const int block = blockIdx.x;
-	extern __shared__ __align__(1024) uint4 shared_memory[];
-	wait_for_last_kernel();
-	const int together = max(1, min(B * 4, 25165824 / max(1, T * 256)));
-	const int first_head = together * floor_div(block, together * ((S * 3 + 63) / 64));
-	const int heads = min(together, B * 4 - first_head);
-	const int head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
-	const int j = head % 4;
-	const int i = head / 4;
-	const int tmp0 = (S * 3 + 63) / 64;
-	const int first_query = tmp0 * 64 - floor_div(floor_mod(block, together * tmp0), heads) * 64 - 64;
-	const auto query_at = [&](int this_query, int r) {
-		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
-	};
-	const auto score_at = [&](int this_query, int this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query / 3 * T]);
-	};
-	const auto kept = [&](int this_query, int this_key) {
-		return this_key <= this_query / 3;
-	};
-	const auto kept_some = [&](int this_query, int to_query, int this_key, int to_key) {
-		return this_key <= floor_div(to_query, 3);
-	};
-	const auto kept_all = [&](int this_query, int to_query, int this_key, int to_key) {
-		return to_key <= floor_div(this_query, 3);
-	};
-	const auto largest_at = [&](int this_query, float largest_here) {
-		return largest_here == -INFINITY ? 0.0f : largest_here;
-	};
-	const auto sum_at = [&](int this_query, float largest_of_row, float sum_here) {
-		return sum_here == 0.0f ? 1.0f : sum_here;
-	};
-	const auto result_at = [&](int this_query, int s, float total_here, float largest_of_row, float sum_of_row, float inverse_of_sum) {
-		return to_f16(total_here * inverse_of_sum);
-	};
-	const auto place_at = [&](int this_query, int s) {
-		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
-	};
-	attention_ring_slots<f16, f16, 64, 64, 64> &slots = *(attention_ring_slots<f16, f16, 64, 64, 64> *)shared_memory;
-	attention_ring<1, true, 4, 4>(slots, first_query, S * 3, T, q, query_at, key_map, { i, j, 0 }, value_map, { i, j, 0 }, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
-}
-#endif
-
-#if TPAT_ARCH == 900 || TPAT_ARCH == 0
-// c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-// it * 0.125 + f32(m0[i, 0, k, l]), -inf)
-// a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
-// b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
-// y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-// f16(it / b[i, j, k])
-// Schedule: attention_wide 2, queries 64, keys 64, engine 0; 128 threads a block.
-extern "C" __global__ __launch_bounds__(128, 4)
-void Attention_y_wide_2(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
+// Schedule: attention_wide 3, queries 64, keys 64, engine 0; 128 threads a block.
+extern "C" __global__ __launch_bounds__(128, 3)
+void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
 	const int block = blockIdx.x;
 	extern __shared__ __align__(1024) uint4 shared_memory[];
@@ -187,9 +133,9 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
 // f16(it / b[i, j, k])
-// Schedule: attention_wide 2, queries 64, keys 64, engine 0; 128 threads a block; 64-bit positions.
-extern "C" __global__ __launch_bounds__(128, 4)
-void Attention_y_wide_2_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
+// Schedule: attention_wide 3, queries 64, keys 64, engine 0; 128 threads a block; 64-bit positions.
+extern "C" __global__ __launch_bounds__(128, 3)
+void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
 	const i64 block = blockIdx.x;
 	extern __shared__ __align__(1024) uint4 shared_memory[];

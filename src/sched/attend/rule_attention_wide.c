@@ -1,8 +1,9 @@
 /* Rule attention_wide: attention of 16-bit floats on warpgroups (wgmma), Hopper only. A block takes `queries` queries
- * of one head, 64 per warpgroup, and loops over tiles of `keys` keys and values. With `engine`, a further warp has the
- * copy engine bring the tiles, if keys and values are plain tensors; else all threads copy them. Other GPUs that the
- * code is compiled for run what rule attention_mma would make. See attend_mma.h; the parts of the kernel are functions
- * of rt/device/tpat_attention_wide.h. */
+ * of one head, 64 per warpgroup, and loops over tiles of `keys` keys and values. With `engine`, a further warpgroup has
+ * the copy engine bring the tiles, if keys and values are plain tensors, and leaves most of its registers to the
+ * others, whose queries are in shared memory; else all threads copy tiles, and keep queries in registers. Other GPUs
+ * that the code is compiled for run what rule attention_mma would make. See attend_mma.h; the parts of the kernel are
+ * functions of rt/device/tpat_attention_wide.h. */
 #include "sched/attend/attend_mma.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -11,7 +12,13 @@
 
 #include <math.h>
 
-enum { GROUP = 128, WARP = 32, RINGS = 64 /* bytes of barriers */, ROWS = 64 /* rows of a warpgroup */ };
+enum {
+	GROUP = 128,
+	RINGS = 64,          /* bytes of barriers */
+	ROWS = 64,           /* rows of a warpgroup */
+	COPYING = 24,        /* registers of a thread of the warpgroup that has tiles copied */
+	MOST_REGISTERS = 240 /* of the others' */
+};
 
 static int whole(int size, int by)
 {
@@ -44,37 +51,58 @@ static int span(const struct sched_site *site)
 
 /* ---- Choices. ---- */
 
-static int shared_bytes(const struct attend *a, int keys)
+/* The choice's parameters. */
+static int groups_of(const struct sched_choice *c)
 {
-	return 2 * keys * (whole(a->size, 64) + whole(columns_of(a->value_size), 64)) * 2;
+	return c->param[0] / ROWS;
 }
 
-static int registers(const struct attend *a, int keys)
+static int keys_of(const struct sched_choice *c)
 {
-	return whole(a->size, 16) / 4 + columns_of(a->value_size) / 2 + keys / 2 + keys / 4 + 30;
+	return c->param[1];
+}
+
+static bool has_engine(const struct sched_choice *c)
+{
+	return c->param[2] != 0;
 }
 
 static int threads_of(const struct sched_choice *c)
 {
-	return c->param[0] / ROWS * GROUP + (c->param[2] ? WARP : 0);
+	return (groups_of(c) + has_engine(c)) * GROUP;
 }
 
-static int most_registers(const struct sched_choice *c, const struct sched_target *t)
+static int shared_bytes(const struct attend *a, const struct sched_choice *c)
 {
-	int most = t->registers / threads_of(c) / 8 * 8;
-	return most < t->thread_registers ? most : t->thread_registers;
+	int size = whole(a->size, 64), tiles = 2 * keys_of(c) * (size + whole(columns_of(a->value_size), 64)) * 2;
+	return tiles + (has_engine(c) ? groups_of(c) * ROWS * size * 2 + RINGS : 0);
 }
 
-static int all_bytes(const struct attend *a, const struct sched_choice *c)
+/* Registers that a thread with queries needs. */
+static int registers(const struct attend *a, const struct sched_choice *c)
 {
-	return shared_bytes(a, c->param[1]) + (c->param[2] ? RINGS : 0);
+	/* Without the engine also their part of the queries, and addresses of the copies. */
+	int others = has_engine(c) ? 30 : whole(a->size, 16) / 4 + 56;
+	return columns_of(a->value_size) / 2 + keys_of(c) / 2 + keys_of(c) / 4 + others;
 }
 
-/* Resident blocks per multiprocessor. */
+/* Registers that such a thread has if `blocks` blocks share a multiprocessor. */
+static int has_registers(const struct sched_choice *c, const struct sched_target *t, int blocks)
+{
+	int each = target_thread_registers(t, threads_of(c) * blocks) / 8 * 8;
+	if (!has_engine(c))
+		return each;
+	int most = (each * (groups_of(c) + 1) - COPYING) / groups_of(c) / 8 * 8;
+	return most < MOST_REGISTERS ? most : MOST_REGISTERS;
+}
+
+/* Resident blocks per multiprocessor; 0: not even one. */
 static int resident(const struct attend *a, const struct sched_choice *c, const struct sched_target *t)
 {
-	int here = (int)target_resident(t, threads_of(c), (registers(a, c->param[1]) + 7) / 8 * 8, all_bytes(a, c));
-	return here > 1 ? here : 1;
+	int n = (int)target_resident(t, threads_of(c), 0, shared_bytes(a, c));
+	while (n > 0 && registers(a, c) > has_registers(c, t, n))
+		n--;
+	return n;
 }
 
 static bool has_maps(struct attend_map *map, const struct attend_mma *m)
@@ -86,22 +114,20 @@ static bool has_maps(struct attend_map *map, const struct attend_mma *m)
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct sched_target *t = site->t;
-	static const int shapes[][2] = {
-		{ 128, 64 }, { 64, 64 }, { 128, 128 }, { 64, 128 }, { 192, 128 }, { 192, 64 }
-	};
+	static const int shapes[][3] = { { 128, 64, 0 },  { 64, 64, 0 },  { 128, 128, 0 }, { 64, 128, 0 },
+		                         { 192, 128, 0 }, { 192, 64, 0 }, { 128, 128, 1 }, { 192, 128, 1 },
+		                         { 64, 128, 1 },  { 128, 64, 1 }, { 64, 64, 1 } };
 	int n = 0;
 	struct attend_mma m = *(const struct attend_mma *)site->found;
 	struct attend_map map[2];
 	bool maps = target_has(t, TARGET_TMA) && has_maps(map, &m);
 	if (!t->wgmma[m.key_type] || !t->wgmma[m.value_type])
 		return 0;
-	for (int engine = 0; engine <= maps; engine++)
-		for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-			struct sched_choice c = { &sched_attention_wide, { shapes[i][0], shapes[i][1], engine } };
-			if (all_bytes(&m.a, &c) <= t->block_shared_most &&
-			    registers(&m.a, c.param[1]) <= most_registers(&c, t))
-				out[n++] = c;
-		}
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		struct sched_choice c = { &sched_attention_wide, { shapes[i][0], shapes[i][1], shapes[i][2] } };
+		if ((maps || !has_engine(&c)) && resident(&m.a, &c, t) > 0)
+			out[n++] = c;
+	}
 	return n;
 }
 
@@ -114,7 +140,7 @@ static struct ir_kernel *wide_new(struct ir_plan *plan, const struct attend_mma 
 	k->threads = threads_of(c);
 	k->arch = t->arch; /* wgmma exists on this architecture only */
 	k->resident = resident(&m->a, c, t);
-	k->shared_bytes = all_bytes(&m->a, c);
+	k->shared_bytes = shared_bytes(&m->a, c);
 	return k;
 }
 
@@ -126,11 +152,11 @@ static void wide_kernel(struct ir_plan *plan, struct ir_step *step, const struct
 	struct ir_kernel *k = wide_new(plan, m, c, t);
 	struct attend_place at = { .a = &m->a };
 	expr first = attend_mma_begin(k, &at, m, c->param[0]);
-	struct ir_template shape = IR_OF(IR_TYPE(m->key_type), IR_TYPE(m->value_type), IR_NUMBER(c->param[1]),
+	struct ir_template shape = IR_OF(IR_TYPE(m->key_type), IR_TYPE(m->value_type), IR_NUMBER(keys_of(c)),
 	                                 IR_NUMBER(m->a.size), IR_NUMBER(m->a.value_size), IR_TRUTH(m->turned));
 	const struct ir_variable *slots =
 	        emit_placed(p, &k->body, ir_object_new(p->pool, &device_attention_wide_slots, shape, "slots"), NULL);
-	struct ir_template way = IR_OF(IR_NUMBER(c->param[0] / ROWS), IR_TRUTH(m->pairs));
+	struct ir_template way = IR_OF(IR_NUMBER(groups_of(c)), IR_TRUTH(m->pairs));
 	attend_mma_arguments(emit_invoke(p, &k->body, &device_attention_wide, way), &at, m, slots, first);
 	attend_finish(plan, step, k, &m->a);
 }
@@ -146,17 +172,17 @@ static bool ring_kernel(struct ir_plan *plan, struct ir_step *step, const struct
 	struct attend_place at = { .a = &m->a, .map = map };
 	ck(has_maps(map, m));
 	for (int i = 0; i < 2; i++) {
-		map[i].map.box[1] = i ? 64 : c->param[1];
+		map[i].map.box[1] = keys_of(c);
 		map[i].map.var = ir_variable_new(p->pool, TYPE_NONE, "%s", name[i]);
 		vec_push(p->arena, &k->maps, map[i].map);
 	}
 	expr first = attend_mma_begin(k, &at, m, c->param[0]), fits = ir_binary(IR_AND, map[0].fits, map[1].fits);
-	struct ir_template shape = IR_OF(IR_TYPE(m->key_type), IR_TYPE(m->value_type), IR_NUMBER(c->param[1]),
-	                                 IR_NUMBER(m->a.size), IR_NUMBER(m->a.value_size));
+	struct ir_template shape = IR_OF(IR_TYPE(m->key_type), IR_TYPE(m->value_type), IR_NUMBER(groups_of(c)),
+	                                 IR_NUMBER(keys_of(c)), IR_NUMBER(m->a.size), IR_NUMBER(m->a.value_size));
 	const struct ir_variable *slots =
 	        emit_placed(p, &k->body, ir_object_new(p->pool, &device_attention_ring_slots, shape, "slots"), NULL);
-	struct ir_template way = IR_OF(IR_NUMBER(c->param[0] / ROWS), IR_TRUTH(m->pairs), IR_NUMBER(map[0].map.rank),
-	                               IR_NUMBER(map[1].map.rank));
+	struct ir_template way = IR_OF(IR_NUMBER(groups_of(c)), IR_NUMBER(has_registers(c, t, k->resident)),
+	                               IR_TRUTH(m->pairs), IR_NUMBER(map[0].map.rank), IR_NUMBER(map[1].map.rank));
 	attend_mma_arguments(emit_invoke(p, &k->body, &device_attention_ring, way), &at, m, slots, first);
 	if (!ir_is_int(fits, 1))
 		kernel_needs(k, fits);
@@ -168,9 +194,11 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 {
 	struct attend_mma m = *(const struct attend_mma *)site->found;
 	struct ir_step *step = step_new(plan);
-	struct sched_choice plain = *c;
-	plain.param[2] = 0;
-	if (!c->param[2] || !ring_kernel(plan, step, &m, c, site->t))
+	/* For extents that the copy engine does not take. */
+	struct sched_choice plain =
+	        has_engine(c) ? (struct sched_choice){ &sched_attention_wide, { ROWS, 64, 0 } } : *c;
+	bool for_all = has_engine(c) && ring_kernel(plan, step, &m, c, site->t);
+	if (!for_all && resident(&m.a, &plain, site->t) > 0)
 		wide_kernel(plan, step, &m, &plain, site->t);
 
 	/* A choice small enough for every GPU with tensor cores and all head sizes. */
@@ -188,37 +216,46 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const double clock = t->clock_ghz * measured->mma_clock;
 	struct attend_mma m = *(const struct attend_mma *)site->found;
 	const struct attend *a = &m.a;
-	int queries = c->param[0], keys = c->param[1], threads = queries / ROWS * GROUP;
+	int queries = c->param[0], keys = keys_of(c), groups = groups_of(c);
 	double blocks = (double)about(attend_blocks(a, queries), t),
 	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
-	if (m.bounds) /* masks keep half of the scores, as causal ones do */
-		steps = (steps + 1) / 2;
+	if (m.bounds) /* masks keep half of the scores, as causal ones do, and the rest of tiles that they cross */
+		steps = fmin(steps, (steps + fmax(1, (double)queries / keys)) / 2);
 
-	/* One tile of keys of one block. The softmax overlaps with the products of other blocks, and half as much with
-	 * those of the block's other warpgroups. */
+	/* One tile of keys of one block. */
 	double size = whole(a->size, 16) + columns_of(a->value_size), scores = (double)queries * keys;
 	double multiply = scores * size / t->wgmma[m.key_type];
 	double soften =
 	        scores * (1 / measured->functions + (8.0 + (m.score ? ir_cost(m.score) : 0)) / (32 * t->schedulers));
-	double here = fmax(1, fmin(resident(a, c, t), ceil(blocks / t->processors)));
-	double step = multiply + (here > 1 ? 0.6 : threads > GROUP ? 0.9 : 1.2) * soften + 50;
-	/* Measured on an H100: instructions of threads that copy; boxes of 64 elements that heads do not fill;
-	 * registers that do not suffice. */
-	bool ragged = a->size % 64 || a->value_size % 64;
-	step += c->param[2] ? (ragged ? 0.1 * step : 0) : keys * size / 256;
-	step *= registers(a, keys) > 190 ? 1.25 : 1;
-	double waves = ceil(blocks / (t->processors * here)), start = 2000 + 30.0 * keys + 10.0 * queries;
+	double here = fmax(1, fmin(resident(a, c, t), ceil(blocks / t->processors))), step, start;
+	if (has_engine(c)) {
+		/* Measured on an H200: how much of the softmax does not overlap with products; what it takes until a
+		 * small tile's products begin; boxes of 64 elements that heads do not fill. */
+		bool ragged = a->size % 64 || a->value_size % 64;
+		double apart = groups > 2 ? 0.3 : groups * here > 1 ? 0.42 : 1;
+		step = multiply + apart * soften + 400 * pow(64.0 / keys, 4);
+		step *= ragged ? 1.1 : 1;
+		start = 1000 + 0.17 * queries * here * size;
+	} else {
+		/* The softmax overlaps with the products of other blocks, and half as much with those of the block's
+		 * other warpgroups. Measured on an H100: instructions of threads that copy; registers that do not
+		 * suffice. */
+		step = multiply + (here > 1 ? 0.6 : groups > 1 ? 0.9 : 1.2) * soften + 50 + keys * size / 256;
+		step *= registers(a, c) > 190 ? 1.25 : 1;
+		start = 2000 + 30.0 * keys + 10.0 * queries;
+	}
+	double waves = ceil(blocks / (t->processors * here));
 	double time = waves * (steps * fmax(step * here, measured->cached_tile_way) + start) / clock;
 
 	double read = (double)about(attend_heads(a), t) * (double)about(a->dim[a->rows], t);
 	double bytes = (blocks * queries + read) * size * 2, cache = blocks * steps * keys * size * 2;
 	return t->launch_ns + fmax(time, fmax(1.05 * bytes / t->bytes_per_ns,
-	                                      cache / (c->param[2] ? cost_bulk_rate(t) : cost_tiles_rate(t))));
+	                                      cache / (has_engine(c) ? cost_bulk_rate(t) : cost_tiles_rate(t))));
 }
 
 const struct sched_rule sched_attention_wide = {
 	.name = "attention_wide",
-	.version = 2,
+	.version = 3,
 	.param = { { "queries", 64, 192 }, { "keys", 64, 128 }, { "engine", 0, 1 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA,
