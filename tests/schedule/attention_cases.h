@@ -263,6 +263,14 @@ static const struct schedule_case attention_wide_cases[] = {
 	  "  b: f32[S] = sum (i | r<160) exp(c[i, r] - a[i])\n"
 	  "  y: bf16[S,64] = sum (i, j | r<160) exp(c[i, r] - a[i]) * f32(v0[r, j]) then bf16(it / b[i])\n",
 	  { "S=5" } },
+	/* The largest heads: only with queries in shared memory do the registers suffice. */
+	{ "attention_groups_large",
+	  "(q: bf16[S,256], k0: bf16[T,256], v0: bf16[T,256]) -> (y: bf16[S,256])\n"
+	  "  c: f32[S,T] = sum (i, j | r<256) f32(q[i, r]) * f32(k0[j, r]) then it * 0.0625\n"
+	  "  a: f32[S] = max (i | r<T) c[i, r]\n"
+	  "  b: f32[S] = sum (i | r<T) exp(c[i, r] - a[i])\n"
+	  "  y: bf16[S,256] = sum (i, j | r<T) exp(c[i, r] - a[i]) * f32(v0[r, j]) then bf16(it / b[i])\n",
+	  { "S=70 T=300" } },
 };
 
 #endif
