@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static locale_t c_locale;
 
@@ -73,6 +74,8 @@ char *number_text(char out[NUMBER_TEXT], double x, bool f32)
 		if (back == x || (f32 && (float)back == (float)x))
 			break;
 	}
+	if (strchr(out, 'e') && fabs(x) < 1e6 && x == floor(x)) /* 30 rather than 3e+01 */
+		number_snprintf(out, NUMBER_TEXT, "%.0f", x);
 	return out;
 }
 

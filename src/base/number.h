@@ -11,8 +11,8 @@
 
 enum { NUMBER_TEXT = 40 };
 
-/* The shortest %g text that reads back as the same double or, with `f32`, the same float: "0.1", "1e-05", "3"; "nan",
- * "inf" and "-inf". Returns out. */
+/* The shortest %g text that reads back as the same double or, with `f32`, the same float: "0.1", "1e-05"; whole numbers
+ * below a million without an exponent: "3", "30"; "nan", "inf" and "-inf". Returns out. */
 char *number_text(char out[NUMBER_TEXT], double x, bool f32);
 /* As strtod() and strtof(); `end` may be null. */
 double number_read(const char *text, char **end);
