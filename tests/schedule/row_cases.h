@@ -414,6 +414,21 @@ static const struct schedule_case row_cases[] = {
 	  "  mean: f32[] = sum (| r<C, s<H) z[r, s] then it / f32(C * H)\n"
 	  "  o: f32[] = sum (| r<C, s<H) let _0 = z[r, s] - mean[]; _0 * _0 then it\n",
 	  { "N=2 C=5 H=804", "N=1 C=3 H=7", "N=2 C=37 H=37", "N=3 C=1 H=8", "N=2 C=64 H=129" } },
+	/* A sum of exponentials over parts whose largest differ, some of them minus infinity. */
+	{ "softmax_in_parts",
+	  "(x: f32[N,K], z: f32[3,40004]) -> (y: f32[N,K], o: f32[3,1])\n"
+	  "  largest: f32[N,1] = max (i, j | r<K) select(r < 9000, f32(-inf), x[i, r] * f32(r) * 0.01)\n"
+	  "  total: f32[N,1] = sum (i, j | r<K) exp(select(r < 9000, f32(-inf), x[i, r] * f32(r) * 0.01) - largest[i, "
+	  "0])\n"
+	  "  y: f32[N,K] = map (i, j) x[i, j] / total[i, 0]\n"
+	  "  most: f32[3,1] = max (i, j | r<40004) z[i, r]\n"
+	  "  o: f32[3,1] = sum (i, j | r<40004) exp(z[i, r] - most[i, 0]) then log(it)\n",
+	  { "N=2 K=36868", "N=1 K=9001", "N=3 K=33001" } },
+	{ "rows_groups_of_open_images", /* a row of channels of any size ends inside an axis of the map */
+	  "(x: f16[N,12,H,W], scale: f16[12]) -> (y: f16[N,12,H,W])\n"
+	  "  mean: f32[N,4] = sum (i, j | r<3, s<H, t<W) f32(x[i, j * 3 + r, s, t]) then it / f32(H * W * 3)\n"
+	  "  y: f16[N,12,H,W] = map (i, j, k, l) f16((f32(x[i, j, k, l]) - mean[i, floordiv(j, 3)]) * f32(scale[j]))\n",
+	  { "N=2 H=5 W=5", "N=1 H=16 W=8", "N=3 H=0 W=4", "N=1 H=1 W=1" } },
 	{ "rows_groups",
 	  "(x: f32[N,12,H,4], c: f32[12]) -> (y: f32[N,12,H,4], z: f32[N,12,H,4])\n"
 	  "  m0: f32[N,3] = sum (i, j | r<4, s<H, t<4) x[i, 4 * j + r, s, t]\n"

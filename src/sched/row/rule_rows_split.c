@@ -3,7 +3,8 @@
  * parts and computes the values that depend on them. Parts are equal and whole vectors; what remains of a row, less
  * than a vector for each part, is left to the second kernel. It wins if there are too few rows to fill the GPU. A sum
  * of squared differences from the mean uses the part's mean; parts are combined as in Chan, Golub and LeVeque,
- * "Algorithms for computing the sample variance" (1983). */
+ * "Algorithms for computing the sample variance" (1983). A softmax's sum uses the part's largest element, and parts are
+ * combined as in Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018). */
 #include "sched/row/rows.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -20,8 +21,10 @@ enum { WIDEST = 16 /* bytes */, REST_NS = 300 /* a turn of the second kernel */ 
 struct group {
 	struct rows rows;
 	int stages;
-	expr points;                 /* of a row */
-	int center[ROWS_MAX_STAGES]; /* of a sum of squared differences: the mean's stage; else -1 */
+	expr points; /* of a row */
+	/* Of a sum of squared differences from the mean, or of exponentials of those from the largest element: the
+	 * stage of the mean or the largest; else -1. */
+	int center[ROWS_MAX_STAGES];
 };
 
 struct find_value {
@@ -53,16 +56,26 @@ static bool is_mean(const struct group *g, int mean)
 	return st->post->op == IR_MUL ? fabs(by * (double)n - 1) < 1e-6 : st->post->op == IR_DIV && by == (double)n;
 }
 
-/* If stage i is the sum of (element - m)^2 and m the mean of the same elements: the stage of m; else -1. */
+/* True if stage `largest` is the largest of its elements. */
+static bool is_largest(const struct group *g, int largest)
+{
+	const struct rows_stage *st = &g->rows.stage[largest];
+	return st->kind == ROWS_REDUCE && st->s->combine == IR_MAXIMUM && !st->post && type_is_float(st->value->type);
+}
+
+/* If stage i is the sum of (element - m)^2 and m the mean of the same elements, or of exp(element - m) and m the
+ * largest of them: the stage of m; else -1. */
 static int center_of(const struct group *g, int i)
 {
 	const struct rows_stage *st = &g->rows.stage[i];
-	expr square = st->value, d = square->n == 2 ? square->arg[0] : NULL;
-	if (st->s->combine != IR_SUM || square->op != IR_MUL || square->arg[1] != d || d->op != IR_SUB ||
-	    d->arg[1]->op != IR_LOAD)
+	expr value = st->value, d = value->n ? value->arg[0] : NULL;
+	bool square = value->op == IR_MUL && value->arg[1] == d;
+	if (st->s->combine != IR_SUM || (!square && value->op != IR_EXP) || d->op != IR_SUB || d->arg[1]->op != IR_LOAD)
 		return -1;
-	int mean = rows_value_of(&g->rows, st, d->arg[1]);
-	return mean >= 0 && mean < i && g->rows.stage[mean].value == d->arg[0] && is_mean(g, mean) ? mean : -1;
+	int m = rows_value_of(&g->rows, st, d->arg[1]);
+	if (m < 0 || m >= i || g->rows.stage[m].value != d->arg[0])
+		return -1;
+	return (square ? is_mean : is_largest)(g, m) ? m : -1;
 }
 
 static bool find_group(struct group *g, struct ir_program *p, const struct ir_stage *s)
@@ -238,15 +251,22 @@ static expr value_at(const struct shares *x, const struct rows_stage *st, expr p
 	return ir_copy(pool, s->value, in_part, &t);
 }
 
-/* part[i..., k] = combine over r of value at point k * share + r. With `sums`, the parts' sums of values: sum of
- * squared differences from the part's mean. `out`: the buffer; null: a new one. */
-static struct ir_stage *part_stage(const struct shares *x, const struct rows_stage *st, expr length,
-                                   struct ir_buffer *out, struct ir_buffer *sums)
+static bool of_largest(const struct rows_stage *center)
+{
+	return center->s->combine == IR_MAXIMUM;
+}
+
+/* part[i..., k] = combine over r of value at point k * share + r. With `sums`, the parts' sums of the values of
+ * `center`: sum of squared differences from the part's mean; or with its largest ones, sum of the exponentials. `out`:
+ * the buffer; null: a new one. */
+static struct ir_stage *part_stage(const struct shares *x, const struct rows_stage *st, const struct rows_stage *center,
+                                   expr length, struct ir_buffer *out, struct ir_buffer *sums)
 {
 	const struct ir_stage *s = st->s;
 	struct ir_program *p = x->p;
 	struct ir_pool *pool = p->pool;
 	int rank = s->out->rank;
+	bool squares = center && !of_largest(center);
 	expr dim[IR_MAX_RANK];
 	for (int k = 0; k < rank; k++)
 		dim[k] = s->out->dim[k];
@@ -257,25 +277,36 @@ static struct ir_stage *part_stage(const struct shares *x, const struct rows_sta
 	*first = (struct ir_stage){ .kind = IR_REDUCE, .combine = s->combine, .space_rank = 1 };
 	first->out = out;
 	if (!out)
-		first->out = ir_buffer_new(p, arena_printf(p->arena, sums ? "%s_squares" : "%s_parts", s->out->name),
+		first->out = ir_buffer_new(p, arena_printf(p->arena, squares ? "%s_squares" : "%s_parts", s->out->name),
 		                           s->value->type, rank + 1, dim, IR_TEMP);
-	first->value = value_at(x, st, point, length);
-	if (sums) {
-		expr own[IR_MAX_RANK], d;
+	first->value = value_at(x, center ? center : st, point, length);
+	if (center) {
+		expr own[IR_MAX_RANK], d, from;
 		for (int k = 0; k <= rank; k++)
 			own[k] = ir_axis(pool, k, dim[k]);
-		d = ir_binary(IR_DIV, ir_load(pool, sums, own), share_as_float(x, sums->type));
-		d = ir_binary(IR_SUB, first->value, d);
-		first->value = ir_binary(IR_MUL, d, d);
+		from = ir_load(pool, sums, own);
+		if (squares)
+			from = ir_binary(IR_DIV, from, share_as_float(x, sums->type));
+		d = ir_binary(IR_SUB, first->value, from);
+		first->value = squares ? ir_binary(IR_MUL, d, d) : ir_unary(IR_EXP, d);
 	}
 	first->space[0] = x->share;
 	return first;
 }
 
-/* The stage that combines the parts and the rest of the row; with `sums` and the total mean: adds each part's squared
- * difference from it. */
+/* A part's sum of exponentials, of which `own` is the largest argument, as one where `all` is. Of nothing, or of minus
+ * infinity alone, the sum is no number, but adds nothing to one of larger arguments. */
+static expr scaled_sum(expr sum, expr own, expr all)
+{
+	expr scaled = ir_binary(IR_MUL, sum, ir_unary(IR_EXP, ir_binary(IR_SUB, own, all)));
+	expr none = ir_float(sum->pool, sum->type, 0), least = ir_float(own->pool, own->type, -INFINITY);
+	return ir_select(ir_binary(IR_LT, own, all), ir_select(ir_binary(IR_LT, least, own), scaled, none), sum);
+}
+
+/* The stage that combines the parts and the rest of the row; with `center`: adds each part's squared difference from
+ * the total mean, or scales its sum by the exponential of that from the row's largest element. */
 static struct ir_stage *whole_stage(const struct shares *x, const struct rows_stage *st, struct ir_buffer *part,
-                                    struct ir_buffer *sums, struct ir_buffer *mean)
+                                    const struct rows_stage *center, struct ir_buffer *sums)
 {
 	struct ir_program *p = x->p;
 	struct ir_pool *pool = p->pool;
@@ -286,9 +317,11 @@ static struct ir_stage *whole_stage(const struct shares *x, const struct rows_st
 		own[k] = ir_axis(pool, k, k < last ? part->dim[k] : all);
 	*second = *st->s;
 	second->value = ir_load(pool, part, own);
-	if (sums) {
+	if (center && of_largest(center)) {
+		second->value = scaled_sum(second->value, ir_load(pool, sums, own), ir_load(pool, center->s->out, own));
+	} else if (center) {
 		expr share = share_as_float(x, sums->type), d = ir_binary(IR_DIV, ir_load(pool, sums, own), share);
-		d = ir_binary(IR_SUB, d, ir_load(pool, mean, own));
+		d = ir_binary(IR_SUB, d, ir_load(pool, center->s->out, own));
 		d = ir_binary(IR_MUL, ir_binary(IR_MUL, d, d), ir_cast(x->share, sums->type));
 		second->value = ir_binary(IR_ADD, second->value, d);
 	}
@@ -349,11 +382,11 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		if (st->kind != ROWS_REDUCE)
 			continue;
 		const struct rows_stage *center = g.center[i] >= 0 ? &g.rows.stage[g.center[i]] : NULL;
-		struct ir_buffer *sums = center ? part[g.center[i]] : NULL, *mean = center ? center->s->out : NULL;
-		first[reductions] = part_stage(&x, center ? center : st, length, NULL, sums);
+		struct ir_buffer *sums = center ? part[g.center[i]] : NULL;
+		first[reductions] = part_stage(&x, st, center, length, NULL, sums);
 		part[i] = first[reductions]->out;
-		any[reductions] = part_stage(&x, center ? center : st, g.points, part[i], sums);
-		second[i] = whole_stage(&x, st, part[i], sums, mean);
+		any[reductions] = part_stage(&x, st, center, g.points, part[i], sums);
+		second[i] = whole_stage(&x, st, part[i], center, sums);
 		reductions++;
 	}
 	struct ir_step *step = step_new(plan);
