@@ -57,6 +57,16 @@ int rows_resident(const struct rows *r, int lanes, int elements, int shared)
 	return lanes == HALF && fits ? 2 : 0;
 }
 
+int rows_shifted_steps(int *lanes, int width, int steps, int widest)
+{
+	enum { FEWEST = 4 };
+	if (!steps)
+		return 0;
+	for (; *lanes > FEWEST && 2 * steps * width <= widest; steps *= 2)
+		*lanes /= 2;
+	return (steps * width + widest - 1) / widest + 1;
+}
+
 /* ---- Time: each byte of the rows once, at the bandwidth of the loads in flight, plus the exchanges between lanes. */
 
 struct apart {
@@ -106,10 +116,12 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 	length = about(r->length, t);
 	if (open && k.width > 1)
 		whole = about_holds(whole_multiple(r->p, r->length, k.width), t);
-	if (!whole && rows_shifted(&shifted, r)) {
-		int widest = rows_widest(&shifted), most = rows_steps_held(&shifted, k.lanes, widest, MOST_STEPS, 1);
-		int steps = k.steps ? (k.steps * k.width + widest - 1) / widest + 1 : MOST_STEPS;
-		k = (struct fitting){ k.lanes, widest, steps < most ? steps : most, false, true };
+	bool fits = !k.steps || length <= (int64_t)k.lanes * k.width * k.steps;
+	if (open && !(whole && fits) && rows_shifted(&shifted, r)) {
+		int widest = rows_widest(&shifted), lanes = k.lanes,
+		    steps = rows_shifted_steps(&lanes, k.width, k.steps, widest);
+		int most = rows_steps_held(&shifted, lanes, widest, MOST_STEPS, 1);
+		k = (struct fitting){ lanes, widest, steps && steps < most ? steps : most, false, true };
 		while (k.lanes < MOST_LANES && (int64_t)k.lanes * k.width * k.steps < length + k.width) {
 			k.lanes *= 2;
 			k.steps = most;

@@ -624,9 +624,9 @@ static void apply_shifted(struct ir_plan *plan, struct ir_step *step, struct row
 	if (!rows_shifted(&own, r))
 		return;
 	int widest = rows_widest(&own);
-	if (width < widest) /* the same elements per lane in wider vectors */
-		steps = (steps * width + widest - 1) / widest;
-	steps = steps ? steps + 1 : SHIFTED_STEPS;
+	steps = rows_shifted_steps(&lanes, width, steps, widest);
+	if (!steps)
+		steps = SHIFTED_STEPS;
 	/* Then rows several times as long each, up to the longest. */
 	for (const char *suffix = "_shifted"; room < SHIFTED_LANES * SHIFTED_STEPS; suffix = "_longer") {
 		int most = rows_steps_held(&own, lanes, widest, SHIFTED_STEPS, 1);
