@@ -159,6 +159,14 @@ static const struct schedule_case order_cases[] = {
 	  "(x: f32[9000]) -> (y: i64[20])\n"
 	  "  y: i64[20] = sort descending along i (i | r<9000) f32(floordiv(r, 1000)) + x[0] * 0.0\n",
 	  { "" } },
+	{ "sort_equal_by_digits", /* places decide */
+	  "(x: f32[1], z: i64[1]) -> (y: i64[300], o: i64[150])\n"
+	  "  y: i64[300] = sort descending along i (i | r<9000) f32(floordiv(r, 4000)) + x[0] * 0.0\n"
+	  "  o: i64[150] = sort along i (i | r<2500) i64(floordiv(r, 2000)) + z[0] * i64(0)\n",
+	  { "" } },
+	{ "sort_open_by_digits",
+	  "(t_x: f32[N,K]) -> (y: i64[N,200])\n  y: i64[N,200] = sort descending along j (i, j | r<K) t_x[i, r]\n",
+	  { "N=2 K=200", "N=1 K=4099", "N=3 K=1000", "N=0 K=300" } },
 	{ "sort_axis_first",
 	  "(x: f32[A,B,C]) -> (y: i64[A,B,C])\n  y: i64[A,B,C] = sort along i (i, j, k | r<A) x[r, j, k]\n",
 	  { "A=20 B=3 C=5", "A=1 B=2 C=1", "A=0 B=3 C=2" } },

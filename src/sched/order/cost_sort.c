@@ -13,18 +13,32 @@ enum {
 	READ_BYTES = 40,        /* bytes per nanosecond that one multiprocessor can read */
 	SELECT_OPERATIONS = 50, /* per element that is not among the first k */
 	TURN_NS = 1500,         /* per iteration of a block: its loads and barriers */
-	COUNTS_NS = 4000,       /* minimum for the kernels before a radix sort's passes */
-	PASS_NS = 5000,         /* per pass, including the look-back at earlier tiles */
-	COUNT_NS = 10,          /* per tile, adding its digit histogram to its row's */
-	WARPS_NS = 4,           /* warp instructions per nanosecond on one multiprocessor */
+	LONE_TURN_NS = 6000,
+	PARTS_NS = 3000,  /* of select_delegates, where few rows have parts */
+	COUNTS_NS = 4000, /* minimum for the kernels before a radix sort's passes */
+	PASS_NS = 5000,   /* per pass, including the look-back at earlier tiles */
+	COUNT_NS = 10,    /* per tile, adding its digit histogram to its row's */
+	WARPS_NS = 4,     /* warp instructions per nanosecond on one multiprocessor */
 	PASS_OF_BLOCK_NS = 1000,
 	ENDS_OF_WARP_NS = 250,
 	BLOCK_NS = 700, /* reads and writes of a block with little to sort */
+	/* select_digits, measured on an H200. */
+	FIRST_NS = 1000,    /* until a block's first keys are read */
+	DIGIT_NS = 500,     /* per digit: barriers, and */
+	COUNTERS_NS = 80,   /* per counter of a thread, cleared and summed */
+	GATHER_NS = 500,    /* the kept elements are stored */
+	WARP_SORT_NS = 400, /* then sorted: per item of a thread */
+	MERGE_NS = 300,     /* the same per merge of runs */
+	WARP_SORT_OPERATIONS = 310,
+	SEARCH_OPERATIONS = 19, /* per step of a kept element's search */
+	COUNTERS = 2048,
 };
 
 enum { FEW = 4 }; /* blocks per multiprocessor that leave latencies exposed */
 
 static const double KEY_NS = 0.25; /* per key and pass, on one multiprocessor */
+/* The same for select_digits: a count in shared memory, and a key's test at the end. */
+static const double COUNT_KEY_NS = 0.18, TEST_KEY_NS = 0.1;
 
 static double log2_of(double n)
 {
@@ -146,7 +160,10 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	if (c->param[0] == SORT_DELEGATE_KEYS) {
 		/* Measured on an H100, 1024 rows of 50000: 18 us in addition to the reads. */
 		double each = select_ends(blocks, threads, t);
-		double ends = parts > 1 ? t->launch_ns + network(rows, threads, keys, keys * item, keys, t) : 0;
+		double ends = 0;
+		if (parts > 1)
+			ends = t->launch_ns + cost_wait(t, PARTS_NS) +
+			       network(rows, threads, keys, keys * item, keys, t);
 		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
 		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) + each + ends;
 	}
@@ -160,10 +177,15 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	 * logarithm of the elements seen. */
 	double last = fmin(keys, wanted),
 	       sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : last > threads;
-	work += network(blocks, 2 * threads, last, keys * item, last, t) * sorts;
+	/* Measured on an H200: 8 rows of 151,936 and 46 of 131,072, k 512, take 173 and 166 us. */
+	const double WAITS = blocks <= FEW * t->processors && wanted > keys ? 2.2 : 1;
+	work += network(blocks, 2 * threads, last, keys * item, last, t) * sorts * WAITS;
 	double scan = rows * n * SELECT_OPERATIONS / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
 	double here = fmax(floor(t->threads / 2.0 / threads), 1);
-	double turns = fmax(blocks / (t->processors * here), 1) * ceil(own / (threads * c->param[3])) * TURN_NS;
+	/* Measured on an H200: turns after the first take 4 to 7 us if few blocks hide each other's waits. */
+	double again = blocks <= FEW * t->processors ? LONE_TURN_NS : TURN_NS;
+	double turns = fmax(blocks / (t->processors * here), 1) *
+	               (TURN_NS + again * (ceil(own / (threads * c->param[3])) - 1));
 	work = fmax(work + scan, turns + work);
 	double time = launch + fmax(fmax(read, at_most), work) + fmin(fmin(read, at_most), work) / 4;
 	double others = fmin(keys, k * parts);
@@ -171,4 +193,53 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 		time += t->launch_ns +
 		        network(rows, threads, others, keys * item, others, t) * (k * parts > keys ? 2 : 1);
 	return time;
+}
+
+/* A choice's blocks for select_digits: n elements of each, of which `digits` are counted. They sort `kept` of them. */
+struct digits_blocks {
+	double blocks, threads, n, digits, kept;
+};
+
+/* Keys of floats crowd together: about one of 16 has the first digit of the largest. Elements that are kept are sorted
+ * by whole runs. */
+static struct digits_blocks last_digits(const struct sort_facts *f, double keys, double threads, double n)
+{
+	struct digits_blocks d = { f->rows, threads, n, n <= keys ? 0 : f->k + n / 16 <= keys ? 1 : 2, 32 };
+	while (d.kept < fmin(keys, d.digits > 0 ? f->k + n / 32 : n))
+		d.kept *= 2;
+	return d;
+}
+
+/* The time of one block after another, and of all of a multiprocessor's instructions. */
+static double digits_time(const struct digits_blocks *d, double at_once, const struct sched_target *t)
+{
+	const double SUM_NS = 0.5; /* per thread */
+	double here = d->blocks / t->processors, merges = d->kept > 32 ? log2_of(d->kept / 32) : 0;
+	double counts = d->digits * (DIGIT_NS + SUM_NS * d->threads + COUNTERS_NS * COUNTERS / d->threads);
+	double sort = d->kept > 0 ? (WARP_SORT_NS + MERGE_NS * merges) * ceil(d->kept / d->threads) : 0;
+	double keys = d->n * (COUNT_KEY_NS * d->digits + TEST_KEY_NS), waves = ceil(here / at_once);
+	double operations = d->kept * (WARP_SORT_OPERATIONS + merges * (6 + merges / 2) * SEARCH_OPERATIONS);
+	double work = cost_wait(t, fmax(here, 1) * keys) + d->blocks * operations / cost_mixed_rate(t);
+	return fmax(work, waves * cost_wait(t, FIRST_NS + counts + GATHER_NS + sort + keys));
+}
+
+double select_digits_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct sort_facts f = facts_of(site);
+	const struct sched_target *t = f.t;
+	double keys = c->param[0], threads = c->param[1], parts = c->param[2], items = c->param[3];
+	if (f.k > keys)
+		return radix_time(&f, OTHER_TILE);
+	double own = ceil(f.n / parts), registers = 24 + items * (f.key > 4 ? 2 : 1) * 1.5;
+	double at_once = fmax(target_resident(t, threads, registers, keys * f.item + COUNTERS * 4), 1);
+	struct digits_blocks last = last_digits(&f, keys, threads, parts > 1 ? parts * f.k : f.n);
+	struct digits_blocks each = { f.rows * parts, threads, own, ceil(f.passes * 8 / 11.0), 0 };
+	if (parts == 1)
+		each = last;
+	double reads = own > threads * items ? each.digits + 1 : 1;
+	double at_most = f.bytes * reads / fmin(each.blocks, t->processors) / READ_BYTES;
+	double time = fmax(fmax(f.read, at_most), digits_time(&each, at_once, t));
+	if (parts > 1)
+		time += t->launch_ns + digits_time(&last, at_once, t);
+	return launches(&f, f.s->out->dim[f.s->axis]) + time;
 }
