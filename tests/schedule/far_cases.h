@@ -194,6 +194,11 @@ static const struct far_case far_cases[] = {
 	  "  a: i32[N,4] = sort descending along j (i, j | r<3000) x[i, r]\n"
 	  "  y: u8[N,4] = map (i, j) x[i, index(a[i, j])]\n",
 	  "N=1440001", .tolerance = 0 },
+	{ "select_digits",
+	  "(x: u8[N,3000]) -> (y: u8[N,300])\n"
+	  "  a: i32[N,300] = sort descending along j (i, j | r<3000) x[i, r]\n"
+	  "  y: u8[N,300] = map (i, j) x[i, index(a[i, j])]\n",
+	  "N=1440001", .tolerance = 0 },
 	{ "sort_radix",
 	  "(x: u8[N,K]) -> (y: u8[N,K])\n"
 	  "  a: i32[N,K] = sort along j (i, j | r<K) x[i, r]\n"
