@@ -95,6 +95,12 @@ class Graph(spelled.Graph):
         x, value = self.input([n, k, m])
         return self.transpose(x, 0, 2, 1), value.transpose(0, 2, 1)
 
+    def turned(self, y, value):
+        """A result [n, m, k], perhaps transposed."""
+        if self.pick("result", "rows", "rows", "columns") == "rows":
+            return y, value
+        return self.transpose(y, 0, 2, 1), value.transpose(0, 2, 1)
+
     def model(self, result):
         self.nodes[-1].output[0] = "y"
         out = helper.make_tensor_value_info("y", self.out or self.t, None)
@@ -134,7 +140,7 @@ def residual_norm(g):
     centred = value - (value.mean(-1, keepdims=True) if kind == "layer" else 0)
     value = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * d
     if kind == "layer" and g.opset >= 17 and g.pick("written as", "operator", "nodes") == "operator":
-        return g.node("LayerNormalization", s, scale, axis=-1, epsilon=1e-5), value
+        return g.turned(g.node("LayerNormalization", s, scale, axis=-1, epsilon=1e-5), value)
     s = g.floats(s)
     if kind == "layer":
         s = g.node("Sub", s, g.reduce("ReduceMean", s, -1))
@@ -146,7 +152,7 @@ def residual_norm(g):
         y = g.both("Mul", s, g.node("Reciprocal", g.node("Sqrt", power)))
     else:
         y = g.node("Div", s, g.node("Sqrt", power))
-    return g.both("Mul", g.back(y), scale), value
+    return g.turned(g.both("Mul", g.back(y), scale), value)
 
 
 # ---- GELU.
@@ -231,7 +237,7 @@ def swiglu(g):
         (gate, a), (up, b) = g.tokens(n, m, h), g.tokens(n, m, h)
     gate = g.floats(gate)
     silu = g.back(g.both("Mul", gate, g.sigmoid(gate)))
-    return g.both("Mul", silu, up), a * sigmoid(a) * b
+    return g.turned(g.both("Mul", silu, up), a * sigmoid(a) * b)
 
 
 def rotary(g):

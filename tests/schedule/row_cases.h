@@ -311,6 +311,12 @@ static const struct schedule_case row_cases[] = {
 	  "  s0: f32[H,W] = sum (i, j | r<A) exp(x[r, i, j] + b[r] - m0[i, j])\n"
 	  "  y: f32[H,W,A] = map (i, j, k) exp(x[k, i, j] + b[k] - m0[i, j]) / s0[i, j]\n",
 	  { "A=64 H=3 W=8", "A=70 H=2 W=5", "A=0 H=2 W=3", "A=500 H=1 W=33" } },
+	/* Two rows a block, since registers have no room for more. */
+	{ "turned_long",
+	  "(x: f32[4097,T], z: f32[T,4097]) -> (y: f32[T,4097])\n"
+	  "  s0: f32[T] = sum (i | r<4097) let _0 = x[r, i] + z[i, r]; _0 * _0 then sqrt(it / 4097.0)\n"
+	  "  y: f32[T,4097] = map (i, j) (x[j, i] + z[i, j]) / s0[i]\n",
+	  { "T=5" } },
 	{ "across_not",
 	  "(x: f32[2,8,8]) -> (y: f32[2,8,8])\n" /* the other rows' */
 	  "  m0: f32[2,8] = sum (i, j | r<8) x[i, r, j]\n"

@@ -9,7 +9,15 @@
 
 #include <math.h>
 
-enum { WARP = 32, LEAST_ROWS = 4, MOST_ROWS = 32, LEAST_THREADS = 256, MOST_THREADS = 1024, MOST_STEPS = 32 };
+enum {
+	WARP = 32,
+	LEAST_ROWS = 2,
+	FEW_ROWS = 4,
+	MOST_ROWS = 32,
+	LEAST_THREADS = 256,
+	MOST_THREADS = 1024,
+	MOST_STEPS = 32
+};
 enum { SECTOR = 32 /* bytes that memory moves at least */, FEW_AHEAD = 24, MOST_AHEAD = 48 /* registers */ };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -38,7 +46,8 @@ static bool loads_ahead(const struct rows *r, const struct sched_target *t, int 
 	                    (registers <= MOST_AHEAD && (double)about(r->count, t) <= (double)t->processors * rows));
 }
 
-/* The widest vectors that divide the rows, and half of them. */
+/* The widest vectors that divide the rows, and half of them. Two rows a block only where registers have no room for
+ * more. */
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct rows *r = site->found;
@@ -46,7 +55,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0, widest = rows_widest(r);
 	while (widest > 1 && ir_const_int(r->length, &fixed) && fixed % widest)
 		widest /= 2;
-	for (int rows = MOST_ROWS; rows >= LEAST_ROWS; rows /= 2)
+	for (int rows = MOST_ROWS; rows >= (n ? FEW_ROWS : LEAST_ROWS); rows /= 2)
 		for (int width = widest; width >= 1 && 2 * width >= widest; width /= 2)
 			for (int lanes = MOST_THREADS / rows; lanes * rows >= LEAST_THREADS; lanes /= 2) {
 				int64_t steps = (length + (int64_t)lanes * width - 1) / (lanes * width);
@@ -181,12 +190,12 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_rows_interleaved = {
 	.name = "rows_interleaved",
 	.version = 1,
-	.param = { { "lanes", 8, 256 },
+	.param = { { "lanes", 8, 512 },
 	           { "width", 1, 16 },
 	           { "steps", 0, 32 },
 	           { "once", 0, 0 },
 	           { "ahead", 0, 1 },
-	           { "rows", 4, 32 } },
+	           { "rows", 2, 32 } },
 	.none = "registers have no room for a row",
 	.match = match,
 	.span = span,
