@@ -362,6 +362,7 @@ int ir_pass_inline(struct ir_program *p, struct err *e)
 	(void)e;
 	inline_list(p, &all, NULL);
 	p->stages.n = all.n;
+	ir_reduce_in_order(p);
 	/* Inlined stages may have become equal. */
 	return ir_pass_merge(p, e);
 }

@@ -13,6 +13,8 @@ struct ir_stage *ir_one_hot_gather(struct ir_program *p, struct ir_stage *s);
 int ir_pass_invert(struct ir_program *p, struct err *e);
 int ir_pass_unscale(struct ir_program *p, struct err *e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
+/* Reductions of a whole tensor go over it in the order of its memory; the end of pass inline. */
+void ir_reduce_in_order(struct ir_program *p);
 int ir_pass_prune(struct ir_program *p, struct err *e);
 int ir_pass_place(struct ir_program *p, struct err *e);
 

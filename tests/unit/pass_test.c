@@ -230,6 +230,31 @@ static void one_hot_narrow(struct arena *a)
 	CHECK_INT(sums, 1);
 }
 
+/* Reductions of a whole tensor through transpositions and reshapes go over it in order; other reductions stay. */
+static void whole_tensors(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: i32[N,K], q: i32[K]) -> (a: i32[], b: i32[], c: i32[], d: i32[], e: i32[N])\n"
+	        "  made: i32[N,K] = sum (i, j | r<2) x[i, j] * i32(r + 1)\n"
+	        "  wide: i32[N,3,K,2] = sum (i, j, k, l | r<2) x[i, k] * i32(r + j) - i32(l)\n"
+	        "  turned: i32[K,N] = map (i, j) made[j, i]\n"
+	        "  heads: i32[N,K,6] = map (i, j, k) wide[i, floordiv(k, 2), j, mod(k, 2)]\n"
+	        "  a: i32[] = max (| r<K, s<N) turned[r, s] * q[r]\n"
+	        "  b: i32[] = min (| r<N, s<K, t<6) heads[r, s, t] + i32(t) * q[s] then it + i32(1)\n"
+	        "  c: i32[] = sum (| r<K, s<N) turned[r, s] * made[s, r]\n"
+	        "  d: i32[] = sum (| r<K, s<N, t<2) turned[r, s] * heads[s, r, t * 3]\n"
+	        "  e: i32[N] = max (i | r<K, s<6) heads[i, r, s]\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	const char *after = print(a, p);
+	CHECK(strstr(after, "a: i32[] = max (| r<N, s<K) made[r, s] * q[s]"));
+	CHECK(strstr(after, "b: i32[] = min (| r<N, s<3, t<K, u<2) wide[r, s, t, u]"));
+	CHECK(strstr(after, "e: i32[N] = max (i | r<K, s<6) wide[i, floordiv(s, 2), r, mod(s, 2)]"));
+}
+
 int main(void)
 {
 	const char *setting = getenv("PASS_TEST");
@@ -246,6 +271,7 @@ int main(void)
 	chosen(a);
 	one_hot(a);
 	one_hot_narrow(a);
+	whole_tensors(a);
 	arena_free(a);
 	return test_done();
 }
