@@ -113,6 +113,18 @@ static expr without_limit(expr e, expr constant)
 	return e;
 }
 
+/* True if `of` is a maximum with an element known to be at least e, or a minimum with one at most e. */
+static bool has_beyond(expr of, expr e)
+{
+	for (int i = 0; i < 2 && (of->op == IR_MIN || of->op == IR_MAX); i++) {
+		expr arg = of->arg[i];
+		expr beyond = of->op == IR_MAX ? ir_binary(IR_SUB, arg, e) : ir_binary(IR_SUB, e, arg);
+		if (arg == e || ir_nonnegative(beyond))
+			return true;
+	}
+	return false;
+}
+
 static expr index_binary(enum ir_op op, expr a, expr b)
 {
 	struct ir_pool *p = a->pool;
@@ -131,6 +143,10 @@ static expr index_binary(enum ir_op op, expr a, expr b)
 			return op == IR_MIN ? a : b;
 		if (ir_nonnegative(ir_binary(IR_SUB, a, b)))
 			return op == IR_MIN ? b : a;
+		if (b->op == (op == IR_MIN ? IR_MAX : IR_MIN) && has_beyond(b, a)) /* min(n - 1, max(0, n - 1)) */
+			return a;
+		if (a->op == (op == IR_MIN ? IR_MAX : IR_MIN) && has_beyond(a, b))
+			return b;
 		if (ir_order(a, b) > 0)
 			return unchanged(op, TYPE_INDEX, b, a, NULL);
 		break;

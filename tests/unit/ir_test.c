@@ -249,6 +249,12 @@ static void extents(struct arena *a)
 	CHECK(ir_binary(IR_EQ, ir_index(p, 5), ir_binary(IR_MAX, n, one)) == ir_binary(IR_EQ, ir_index(p, 5), n));
 	CHECK(ir_binary(IR_EQ, large, least) != ir_binary(IR_EQ, large, n));
 	CHECK(ir_binary(IR_EQ, one, ir_binary(IR_MAX, n, one)) != is_one);
+	expr last = ir_binary(IR_SUB, n, one);
+	CHECK(ir_binary(IR_MIN, last, ir_binary(IR_MAX, ir_index(p, 0), last)) == last);
+	CHECK(ir_binary(IR_MIN, ir_binary(IR_MAX, n, m), last) == last);
+	CHECK(ir_binary(IR_MAX, n, ir_binary(IR_MIN, m, last)) == n);
+	CHECK(ir_binary(IR_MIN, last, ir_binary(IR_MAX, m, one))->op == IR_MIN);
+	CHECK(ir_binary(IR_MAX, last, ir_binary(IR_MIN, m, n))->op == IR_MAX);
 	CHECK(ir_select(is_one, n, least) == least);
 	CHECK(ir_select(is_one, least, n) == n);
 	CHECK(ir_select(is_one, one, n) == n);
