@@ -90,20 +90,6 @@ TPAT_FN void wgmma_commit()
 #endif
 }
 
-/* Each thread of a warpgroup gives up registers, or waits for some: it has N afterwards, a multiple of 8. */
-template <int N> TPAT_FN void fewer_registers()
-{
-#if TPAT_WGMMA
-	asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(N));
-#endif
-}
-template <int N> TPAT_FN void more_registers()
-{
-#if TPAT_WGMMA
-	asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(N));
-#endif
-}
-
 template <int N> TPAT_FN void wgmma_wait()
 {
 #if TPAT_WGMMA

@@ -218,12 +218,12 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	struct ir_block *bring = b;
 	if (s->producers > WARP) {
 		bring = emit_if(p, b, ir_binary(IR_LE, first, thread));
-		emit_invoke(p, bring, &device_fewer_registers, IR_OF(IR_NUMBER(PRODUCER_REGISTERS)));
+		emit_invoke(p, bring, &device_registers_give, IR_OF(IR_NUMBER(PRODUCER_REGISTERS)));
 	}
 	bring_tiles(&k, emit_if(p, bring, ir_binary(IR_EQ, thread, first)), kernel->blocks, range, map);
 	struct ir_block *multiply = emit_if(p, b, ir_binary(IR_LT, thread, first));
 	if (s->producers > WARP)
-		emit_invoke(p, multiply, &device_more_registers, IR_OF(IR_NUMBER(READER_REGISTERS)));
+		emit_invoke(p, multiply, &device_registers_take, IR_OF(IR_NUMBER(READER_REGISTERS)));
 	multiply_tiles(&k, multiply, kernel->blocks, range);
 	contract_finish(&k, plan, step, kernel, fits);
 }
