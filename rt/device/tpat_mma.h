@@ -62,6 +62,10 @@ template <class T> TPAT_FN auto mma_element(u32 word, int i)
 		return to_f32(T{ (u16)(word >> 16 * i) });
 }
 
+/* An element in the type of the products, and their sum. */
+TPAT_FN int mma_factor(i8 x) { return x; }
+TPAT_FN int mma_factor(u8 x) { return x; }
+template <class T> TPAT_FN float mma_factor(T x) { return to_f32(x); }
 TPAT_FN void mma_add(float &sum, float x, float y) { sum = x * y + sum; }
 TPAT_FN void mma_add(int &sum, int x, int y) { sum = (int)((u32)sum + (u32)(x * y)); } /* wraps */
 

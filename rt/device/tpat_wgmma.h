@@ -227,12 +227,6 @@ TPAT_WGMMA_BYTES(f8e5m2, f8e5m2, "k32.f32.e5m2.e5m2")
 #undef TPAT_REGISTERS_32
 #endif
 
-#if !TPAT_WGMMA
-TPAT_FN int wgmma_element(i8 x) { return x; }
-TPAT_FN int wgmma_element(u8 x) { return x; }
-template <class T> TPAT_FN float wgmma_element(T x) { return to_f32(x); }
-#endif
-
 /* sum += (without `add`, =) the product of 64 rows from `row` on and all columns of `sum` from `column` on, over
  * mma_depth() elements from k on. Layout as in mma_sum: warp w of the group has rows 16 * w .. 16 * w + 15. */
 template <class A, int ROWS, bool LEFT_TURNED, class B, int COLUMNS, bool RIGHT_TURNED, class S, int N>
@@ -257,7 +251,7 @@ TPAT_FN void wgmma(mma_sum<S> (&sum)[N], wide_tile<A, ROWS, LEFT_TURNED> &left, 
 			for (int i = c; i < 4; i += 2) {
 				S all = add ? sum[j].at[i] : S(0);
 				for (int e = 0; e < depth; e++)
-					mma_add(all, wgmma_element(rows[i / 2][e]), wgmma_element(right_column[e]));
+					mma_add(all, mma_factor(rows[i / 2][e]), mma_factor(right_column[e]));
 				sum[j].at[i] = all;
 			}
 		}

@@ -104,6 +104,8 @@ static bool template_fits(const enum ir_of *of, const struct list *l, bool all)
 		if (kind == IR_OF_WORD ? !is_enumeration(at) : strncmp(at, word[kind], strlen(word[kind])) != 0)
 			return false;
 	}
+	while (n < l->n && strchr(l->at[n], '=')) /* the table may leave out those with defaults */
+		n++;
 	return !all || n == l->n;
 }
 
