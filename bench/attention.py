@@ -32,10 +32,10 @@ def case_of(shape, torch):
     causal, t, group = "causal" in words, "f32" if "f32" in words else "f16", h // kv
     attention = torch.nn.functional.scaled_dot_product_attention
 
-    def repeated(x, k, v):  # backends without groups of heads
-        k, v = (z.repeat_interleave(group, 1) for z in (k, v)) if group > 1 else (k, v)
-        heads = range(h) if n * h * q * k > MOST_SCORES else [slice(None)]
-        return torch.cat([attention(*(z[:, i:i + 1] if len(heads) > 1 else z for z in (x, k, v)), is_causal=causal) for i in heads], 1)
+    def repeated(*x):  # backends without groups of heads
+        x = [x[0]] + [z.repeat_interleave(group, 1) for z in x[1:]] if group > 1 else x
+        parts = [[z[:, i:i + 1] for z in x] for i in range(h)] if n * h * q * k > MOST_SCORES else [x]
+        return torch.cat([attention(*part, is_causal=causal) for part in parts], 1)
 
     case = Case(shape, [("q", t, [n, h, q, d]), ("k", t, [n, kv, k, d]), ("v", t, [n, kv, k, d])],
                 [("Attention", ["q", "k", "v"], ["y"], {"is_causal": int(causal)})],
