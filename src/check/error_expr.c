@@ -272,11 +272,32 @@ static expr error_select(struct error_program *x, expr e)
 	return ir_select(ir_binary(IR_LT, zero, c), other, chosen ? chosen : zero);
 }
 
+/* True if the values are whole numbers by construction, such as a rounded quotient plus a zero point. Small ones are
+ * exact; the error of such a value is that of another whole number, or far below 1. */
+static bool is_whole(expr e)
+{
+	switch ((int)e->op) {
+	case IR_FLOOR:
+	case IR_CEIL:
+	case IR_TRUNC:
+	case IR_ROUND_EVEN: return true;
+	case IR_CONST_FLOAT: return e->f == rint(e->f);
+	case IR_CAST: return type_is_int(e->arg[0]->type) || is_whole(e->arg[0]);
+	case IR_NEG: return is_whole(e->arg[0]);
+	case IR_SELECT: return is_whole(e->arg[1]) && is_whole(e->arg[2]);
+	case IR_ADD:
+	case IR_SUB:
+	case IR_MIN:
+	case IR_MAX: return is_whole(e->arg[0]) && is_whole(e->arg[1]);
+	default: return false;
+	}
+}
+
 static expr error_cast(struct error_program *x, expr e)
 {
 	expr from = e->arg[0], zero = number(e->pool, 0), a = error_of(x, from);
 	if (type_is_float(from->type) && !type_is_float(e->type) && e->type != TYPE_BOOL)
-		return error_jump(x, e, IR_TRUNC);
+		return error_jump(x, e, is_whole(from) ? IR_ROUND_EVEN : IR_TRUNC);
 	if (e->type == TYPE_BOOL) /* nonzero or not */
 		a = error_before_jump(x, from, scaled(size(from), FAR_COMPARED));
 	if (!a)

@@ -11,6 +11,7 @@ struct checker {
 	const struct ir_loop *loop[IR_MAX_LOOPS]; /* enclosing loops */
 	int loops;
 	const char *role;
+	bool any_size; /* expressions have no limit but depth */
 	int rc;
 };
 
@@ -104,7 +105,7 @@ static void check_role(void *user, expr e, const char *role)
 {
 	struct checker *c = user;
 	c->role = role;
-	if (!c->rc && (e->depth > IR_MAX_DEPTH || e->size > IR_MAX_SIZE))
+	if (!c->rc && (e->depth > IR_MAX_DEPTH || (e->size > IR_MAX_SIZE && !c->any_size)))
 		complain(c, "an expression that is too deep or too large", "");
 	if (!c->rc)
 		ir_walk(e, check_node, c);
@@ -314,11 +315,11 @@ static void check_replaced(struct checker *c)
 	}
 }
 
-int ir_check(const struct ir_program *p, struct err *e)
+static int check(const struct ir_program *p, bool any_size, struct err *e)
 {
 	struct arena *scratch = arena_new();
 	bool *defined = NEWN(scratch, bool, p->buffers.n + 1);
-	struct checker c = { .p = p, .err = e, .defined = defined, .role = "extent" };
+	struct checker c = { .p = p, .err = e, .defined = defined, .role = "extent", .any_size = any_size };
 	for (int i = 0; i < p->buffers.n && !c.rc; i++) {
 		const struct ir_buffer *b = p->buffers.at[i];
 		if (b->id != i)
@@ -340,4 +341,14 @@ int ir_check(const struct ir_program *p, struct err *e)
 			complain(&c, "an output is never defined:", (*out)->name);
 	arena_free(scratch);
 	return c.rc;
+}
+
+int ir_check(const struct ir_program *p, struct err *e)
+{
+	return check(p, false, e);
+}
+
+int ir_check_interpreted(const struct ir_program *p, struct err *e)
+{
+	return check(p, true, e);
 }

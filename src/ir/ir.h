@@ -480,6 +480,9 @@ void ir_print_summary(struct str *out, const struct ir_program *p);
 /* Checks every rule of the language: types, ranks, extents of axes, order of stages. A failure is a bug in the last
  * pass. */
 int ir_check(const struct ir_program *p, struct err *e);
+/* The same for a program that is only interpreted: expressions may exceed IR_MAX_SIZE, which counts common parts as
+ * often as they are used, while the interpreter computes them once. */
+int ir_check_interpreted(const struct ir_program *p, struct err *e);
 
 /* Canonical hash, 128 bits as 32 hex digits: equal for programs that differ only in names and in weights' values. */
 void ir_hash(const struct ir_program *p, char out[33]);
