@@ -268,7 +268,7 @@ static void test_external_in(void)
 	expect_external(m, "sub/../../secret", "8", "8", ERR_MODEL, "not in the model's folder");
 	expect_external(m, in_folder("secret"), "8", "8", ERR_MODEL, "not in the model's folder");
 	expect_external(m, "link", "8", "8", ERR_MODEL, "symbolic link");
-	expect_external(m, "sub", "8", "8", ERR_MODEL, "not a regular file");
+	expect_external(m, "sub", "8", "8", ERR_MODEL, "is a folder, not a file");
 	expect_external(m, "", "8", "8", ERR_MODEL, "not a file name");
 	expect_external(m, NULL, "8", "8", ERR_MODEL, "not a file name");
 	expect_external(m, "net.data", "12", "8", ERR_MODEL, "which ends at 16");
