@@ -13,5 +13,5 @@ for seconds in 0.02 0.03 0.04 0.05 0.06 0.08 0.1 0.15 0.2 0.4; do
 done
 test $interrupted -gt 0 && echo "interrupted, and nothing was written"
 # So does one signal where nothing looks for it: this model is one call of 65,536 nodes.
-timeout --preserve-status -k 30 -s TERM 0.5 tpat list $MODELS/long/doubled.onnx
+timeout --preserve-status -k 30 -s TERM 1 tpat list $MODELS/long/doubled.onnx --why "#0"
 echo $?
