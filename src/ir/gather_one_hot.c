@@ -153,11 +153,12 @@ static expr count_wild(struct one_hot *h, expr element, const bool *used, struct
 	return ir_load(pool, count->out, at);
 }
 
+/* A cast to a type of no more bits may make an infinity of a finite number. */
 static bool is_finite(expr table)
 {
-	while (table->op == IR_CAST)
+	while (table->op == IR_CAST && type_info(table->type)->bits > type_info(table->arg[0]->type)->bits)
 		table = table->arg[0];
-	return table->buf->finite;
+	return table->op == IR_LOAD && table->buf->finite;
 }
 
 /* Rewrites the sum as a map; returns the stage that has to run before it, or null. */
