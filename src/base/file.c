@@ -405,7 +405,7 @@ static bool runs_code(const char *folder)
 
 enum { PLACES = 4 };
 
-/* Where a temporary folder may be, the best first; null: nowhere. */
+/* Returns candidate i for the place of temporary folders, the best first; null if there is no such place. */
 static const char *temporary_place(int i, struct arena *a)
 {
 	const char *given = getenv("TMPDIR");

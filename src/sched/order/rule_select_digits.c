@@ -40,12 +40,10 @@ static int keys(const struct ir_stage *s, int64_t k, int threads)
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	struct ir_program *p = site->p;
 	const struct ir_stage *s = site->s;
 	const struct sched_target *t = site->t;
 	int64_t k, n = about(s->space[0], t);
 	int count = 0;
-	(void)p;
 	if (!ir_const_int(s->out->dim[s->axis], &k))
 		k = t->typical;
 	for (int threads = LEAST_THREADS; threads <= MOST_THREADS; threads *= 2) {
