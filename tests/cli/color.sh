@@ -1,24 +1,7 @@
 # Colours: on terminals only, unless NO_COLOR, CLICOLOR_FORCE, CLICOLOR or TERM say otherwise.
 unset NO_COLOR CLICOLOR_FORCE CLICOLOR
 export TERM=xterm
-cat > terminal.py <<'END'
-import os, pty, sys
-child, terminal = pty.fork()
-if child == 0:
-    os.execvp(sys.argv[1], sys.argv[1:])
-text = b""
-while True:
-    try:
-        part = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not part:
-        break
-    text += part
-os.waitpid(child, 0)
-print(text.replace(b"\r\n", b"\n").replace(b"\x1b", b"ESC").decode(), end="")
-END
-on_terminal() { python3 terminal.py "$@"; }
+on_terminal() { python3 $TESTS/terminal.py "$@"; }
 escapes() { sed 's/\x1b/ESC/g'; }
 echo '-- a terminal'
 on_terminal tpat list missing.onnx
