@@ -162,6 +162,11 @@ struct frame {
 /* compile.c: expressions to instructions. `guard`: register with the lanes that may load, -1: all. */
 void eval_code_init(struct code *c, struct eval_run *run, const struct eval_space *space, struct arena *a);
 int eval_compile(struct code *c, expr e, int guard, int *reg);
+/* Appends the registers of the conditions that must all hold for `e` to hold; each is right where those before hold. */
+struct eval_regs {
+	VEC(int);
+};
+int eval_compile_conjuncts(struct code *c, expr e, int guard, struct eval_regs *regs);
 
 /* emit.c: registers, instructions, levels. */
 enum kind eval_kind(enum type t);

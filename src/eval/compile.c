@@ -368,3 +368,18 @@ int eval_compile(struct code *c, expr e, int guard, int *reg)
 {
 	return compile_expr(c, e, guard, reg);
 }
+
+int eval_compile_conjuncts(struct code *c, expr e, int guard, struct eval_regs *regs)
+{
+	int reg;
+	if (e->op != IR_AND) {
+		TRY(compile_expr(c, e, guard, &reg));
+		vec_push(c->arena, regs, reg);
+		return 0;
+	}
+	TRY(eval_compile_conjuncts(c, e->arg[0], guard, regs));
+	TRY(compile_expr(c, e->arg[0], guard, &reg));
+	if (visit(c, e->arg[1])->loads)
+		guard = narrow(c, guard, reg, true);
+	return eval_compile_conjuncts(c, e->arg[1], guard, regs);
+}

@@ -11,21 +11,62 @@ struct reduce_stage {
 	int result;     /* of the post code */
 	int lanes;      /* accumulators in use */
 	struct insn accumulate;
+	struct eval_regs wanted; /* where one of these conditions is false, the value is the identity */
 };
 
-/* Runs all inner loops; those around the innermost advance like an odometer. */
+/* True if one of the conditions of levels first .. last is false in all lanes. */
+static bool is_skipped(const struct nest_worker *w, const struct reduce_stage *s, int first, int last)
+{
+	vec_each (reg, &s->wanted) {
+		const struct reg *info = &w->body.code->regs.at[*reg];
+		const int32_t *value = w->body.r[*reg];
+		bool any = false;
+		if (info->level < first || info->level > last)
+			continue;
+		for (int l = 0; l < (info->varying ? w->body.n : 1) && !any; l++)
+			any = value[l] != 0;
+		if (!any)
+			return true;
+	}
+	return false;
+}
+
+/* Runs the levels from `first` on up to one that is skipped, and accumulates if none is. *last: the last level run. */
+static bool run_levels(const struct nest *n, struct nest_worker *w, const struct reduce_stage *s, int first, int *last)
+{
+	if (!s->wanted.n) {
+		if (!eval_code_run(&w->body, first, n->loops))
+			return false;
+		*last = n->loops;
+	} else {
+		for (*last = first; *last <= n->loops; ++*last) {
+			if (!eval_code_run(&w->body, *last, *last))
+				return false;
+			if (is_skipped(w, s, *last, *last))
+				return true;
+		}
+		*last = n->loops;
+	}
+	s->accumulate.fn(&w->body, &s->accumulate);
+	return true;
+}
+
+/* Runs all inner loops; those around the innermost advance like an odometer. A loop inside a level that is skipped does
+ * not run. */
 static bool run_inner(const struct nest *n, struct nest_worker *w, const struct reduce_stage *s)
 {
-	int k = n->outer;
+	int first = n->outer + (n->outer < n->loops), last;
 	for (int j = n->outer; j < n->loops; j++) {
 		w->at[j] = 0;
 		nest_set(n, w, j);
 	}
+	if (is_skipped(w, s, 0, n->outer))
+		return true;
 	for (;;) {
-		if (!eval_code_run(&w->body, k + (k < n->loops), n->loops))
+		int k;
+		if (!run_levels(n, w, s, first, &last))
 			return false;
-		s->accumulate.fn(&w->body, &s->accumulate);
-		for (k = n->loops - 1; k >= n->outer; k--) {
+		for (k = last - 1; k >= n->outer; k--) {
 			if (++w->at[k] == n->loop[k].extent)
 				w->at[k] = 0;
 			nest_set(n, w, k);
@@ -34,6 +75,7 @@ static bool run_inner(const struct nest *n, struct nest_worker *w, const struct 
 		}
 		if (k < n->outer)
 			return true;
+		first = k + 1;
 	}
 }
 
@@ -180,6 +222,8 @@ static int compile_accumulate(struct code *c, struct reduce_stage *s, expr value
 		return 0;
 	int reg;
 	TRY(eval_compile(c, value, -1, &reg));
+	if (value->op == IR_SELECT && value->arg[2] == ir_identity(c->run->program->pool, s->combine, value->type))
+		TRY(eval_compile_conjuncts(c, value->arg[0], -1, &s->wanted));
 	s->accumulate.a = lanes ? eval_splat(c, reg) : reg;
 	s->accumulate.fn = eval_accumulate_kernel(s->combine, value->type == TYPE_U64 ? (int)VARIANT_U64
 	                                                                              : (int)c->regs.at[reg].kind);

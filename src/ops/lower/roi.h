@@ -45,7 +45,7 @@ expr roi_image(struct lower *l, const struct roi *o, expr r);
 /* Fails unless x has four axes, rois has `columns` columns, batch has one axis, and there is at least one bin. */
 int roi_check(struct lower *l, const struct roi *o, int columns);
 
-/* [r, c, y, x]: the mean of each bin's samples; with an adaptive grid first along y, then along x. */
+/* [r, c, y, x]: the mean of each bin's samples. */
 struct value roi_mean(struct lower *l, const char *name, const struct roi *o);
 /* [r, c, y, x]: the largest sample of each bin; with `corners` a sample is the largest of its four weighted elements,
  * as in ONNX. */

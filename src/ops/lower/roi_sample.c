@@ -1,6 +1,6 @@
 /* The samples of bins, their mean and their maximum. Samples outside -1..extent are zero. An adaptive grid depends on
  * data: then only the samples that can lie in the image are visited, at most twice its extent and four along an axis,
- * as steps are at least half an element. Its mean goes first along y, then along x. Source: ONNX, operator RoiAlign. */
+ * as steps are at least half an element. Source: ONNX, operator RoiAlign. */
 #include "ops/lower/roi.h"
 
 struct roi roi_of_node(struct lower *l, bool shifted)
@@ -137,36 +137,6 @@ static expr any_image(struct lower *l, const struct roi *o, expr r)
 	return o->where ? and_(any, o->where(l, o, r)) : any;
 }
 
-/* The condition that a sample of the region may read element w of an adaptive axis: one element more on both sides. */
-static expr near_region(const struct roi_axis *a, expr w)
-{
-	enum type c = a->bin->type;
-	expr last = addi(a->extent, -1), end = add(a->start, mul(cast(a->bins, c), a->bin)), low, high;
-
-	low = clamp(add(a->start, with(a->start, -1)), with(a->start, 0), cast(last, c));
-	high = clamp(add(end, with(end, 2)), with(end, 0), cast(last, c));
-	return and_(le(cast(unary(IR_FLOOR, low), TYPE_INDEX), w), le(w, cast(unary(IR_CEIL, high), TYPE_INDEX)));
-}
-
-/* [r, c, p, w]: the sum over y of the samples of bin p in column w; only in columns that the region reads. */
-static struct value sum_rows(struct lower *l, const struct roi *o)
-{
-	struct space s = { 0 };
-	expr r = space_push(l, &s, value_dim(o->rois, 0)), c = space_push(l, &s, value_dim(o->x, 1)), p, w, b, e;
-	struct roi_axis a = axis_of(l, o, r, true), across = axis_of(l, o, r, false);
-	struct sample y;
-	expr where;
-
-	p = space_push(l, &s, a.bins);
-	w = space_push(l, &s, value_dim(o->x, 3));
-	y = sample_of(&a, p, space_push(l, &s, visits(&a)));
-	b = roi_image(l, o, r);
-	e = add(mul(y.to_low, wide(load_list(o->x, 4, b, c, y.low, w))),
-	        mul(y.to_high, wide(load_list(o->x, 4, b, c, y.high, w))));
-	where = and_(and_(any_image(l, o, r), near_region(&across, w)), and_(y.exists, y.inside));
-	return lower_reduce(l, "rows", e->type, &s, 4, IR_SUM, select_(where, e, with(e, 0)), NULL);
-}
-
 static expr count_of(const struct roi_axis *y, const struct roi_axis *x, enum type c)
 {
 	return cast(max_(mul(y->grid, x->grid), with(y->grid, 1)), c);
@@ -216,26 +186,9 @@ static struct value sample_both(struct lower *l, const char *name, const struct 
 	return lower_reduce(l, name, value_type(o->x), &s, 4, IR_MAXIMUM, v, result);
 }
 
-/* The mean with an adaptive grid: along x over the sums along y. */
-static struct value sum_columns(struct lower *l, const char *name, const struct roi *o)
-{
-	struct value rows = sum_rows(l, o);
-	struct space s = { 0 };
-	expr r = space_push(l, &s, value_dim(o->rois, 0)), c = space_push(l, &s, value_dim(o->x, 1)), e;
-	struct roi_axis ay = axis_of(l, o, r, true), ax = axis_of(l, o, r, false);
-	expr py = space_push(l, &s, ay.bins), px = space_push(l, &s, ax.bins);
-	struct sample x = sample_of(&ax, px, space_push(l, &s, visits(&ax)));
-
-	e = add(mul(x.to_low, load_list(rows, 4, r, c, py, x.low)),
-	        mul(x.to_high, load_list(rows, 4, r, c, py, x.high)));
-	return lower_reduce(l, name, value_type(o->x), &s, 4, IR_SUM,
-	                    select_(and_(any_image(l, o, r), and_(x.exists, x.inside)), e, with(e, 0)),
-	                    divide(acc(l, e->type), count_of(&ay, &ax, e->type)));
-}
-
 struct value roi_mean(struct lower *l, const char *name, const struct roi *o)
 {
-	return o->ratio <= 0 ? sum_columns(l, name, o) : sample_both(l, name, o, false, false);
+	return sample_both(l, name, o, false, false);
 }
 
 struct value roi_largest(struct lower *l, const char *name, const struct roi *o, bool corners)
