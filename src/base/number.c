@@ -79,6 +79,12 @@ char *number_text(char out[NUMBER_TEXT], double x, bool f32)
 	return out;
 }
 
+char *number_short(char out[NUMBER_TEXT], double x)
+{
+	number_snprintf(out, NUMBER_TEXT, fabs(x) < 9999.5 ? "%.4g" : fabs(x) < 1e15 ? "%.0f" : "%g", x);
+	return out;
+}
+
 void number_use_c_locale(void)
 {
 	enter();

@@ -14,6 +14,9 @@ enum { NUMBER_TEXT = 40 };
 /* The shortest %g text that reads back as the same double or, with `f32`, the same float: "0.1", "1e-05"; whole numbers
  * below a million without an exponent: "3", "30"; "nan", "inf" and "-inf". Returns out. */
 char *number_text(char out[NUMBER_TEXT], double x, bool f32);
+/* For a table of times and the like: four significant digits, and without an exponent from 1e-4 on: "3.187", "20150".
+ * Returns out. */
+char *number_short(char out[NUMBER_TEXT], double x);
 /* As strtod() and strtof(); `end` may be null. */
 double number_read(const char *text, char **end);
 float number_read_float(const char *text, char **end);

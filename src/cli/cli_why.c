@@ -2,11 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "cli/cli.h"
 
 static void print_rule(const struct tpat_rule *r, int width)
 {
-	printf("    %s %-*s %9.4g us", r->chosen ? "*" : " ", width, r->name, r->ns / 1e3);
+	char us[NUMBER_TEXT];
+	printf("    %s %-*s %9s us", r->chosen ? "*" : " ", width, r->name, number_short(us, r->ns / 1e3));
 	if (r->stages > 1)
 		printf("  for %d stages", r->stages);
 	if (*r->parameters)

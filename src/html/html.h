@@ -1,4 +1,4 @@
-/* Pieces of HTML that are well-formed XML too: escaped text, coloured CUDA C++, and pictures as SVG. They need no
+/* Pieces of HTML that are well-formed XML too: escaped text, coloured code, and pictures as SVG. They need no
  * script and name no other file. Their colours are classes of the page's style. */
 #ifndef TPAT_HTML_HTML_H
 #define TPAT_HTML_HTML_H
@@ -11,9 +11,10 @@
 void html_text(struct str *out, const char *text);
 /* The same for printf's result. */
 void html_format(struct str *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Appends CUDA C++ with comments, strings, numbers, keywords and directives in spans of the classes tc, ts, tn, tk and
- * td. */
-void html_code(struct str *out, const char *text);
+enum html_language { HTML_CUDA, HTML_PROGRAM };
+/* Appends CUDA C++ or a tensor program, with comments, strings, numbers, keywords and directives in spans of the
+ * classes tc, ts, tn, tk and td. */
+void html_code(struct str *out, const char *text, enum html_language language);
 
 /* ---- html_picture.c: a graph as boxes in rows, by depth. */
 

@@ -181,6 +181,21 @@ static void draw_box(struct str *out, const struct html_box *b, const struct pla
 	str_add(out, b->target >= 0 ? "</text></g></a>\n" : "</text></g>\n");
 }
 
+/* Buttons that need no script: classes of the page's style. The place in the page is a unique name. */
+static void put_zoom(struct str *out)
+{
+	static const struct {
+		const char *class, *text;
+	} zoom[] = { { "full", "100 %" }, { "z50", "50 %" }, { "z25", "25 %" }, { "z10", "10 %" }, { "fit", "whole" } };
+	const size_t place = out->n;
+	for (size_t i = 0; i < sizeof zoom / sizeof *zoom; i++)
+		str_printf(out,
+		           "<input type=\"radio\" class=\"zoom %s\" name=\"zoom%zu\" id=\"%s%zu\"%s/><label "
+		           "for=\"%s%zu\"> %s</label>\n",
+		           zoom[i].class, place, zoom[i].class, place, i ? "" : " checked=\"checked\"", zoom[i].class,
+		           place, zoom[i].text);
+}
+
 void html_picture(struct str *out, const char *name, const struct html_graph *g)
 {
 	struct drawing d = { .g = g, .arena = out->arena };
@@ -195,12 +210,8 @@ void html_picture(struct str *out, const char *name, const struct html_graph *g)
 	find_depths(&d);
 	place_all(&d);
 	const int width = GAP + d.columns * (WIDTH + GAP), height = 2 * GAP + d.rows * (HEIGHT + BETWEEN) - BETWEEN;
-	if (width > FITS_WIDTH || height > FITS_HEIGHT) /* a switch that needs no script; the place in the page is a
-	                                                   unique name */
-		str_printf(out,
-		           "<input type=\"checkbox\" class=\"fit\" id=\"fit%zu\"/><label for=\"fit%zu\"> fit to the "
-		           "window</label>\n",
-		           out->n, out->n);
+	if (width > FITS_WIDTH || height > FITS_HEIGHT)
+		put_zoom(out);
 	const int pages =
 	        (int)((int64_t)height * PAPER_WIDTH / (width > PAPER_WIDTH ? width : PAPER_WIDTH) / PAPER_HEIGHT);
 	if (pages > MOST_PAPER)

@@ -5,6 +5,7 @@
 #include "html/html.h"
 
 enum { PLOT_WIDTH = 640, PLOT_HEIGHT = 320, LEFT = 60, RIGHT = 16, TOP = 16, BOTTOM = 44 };
+enum { MOST_NUMBERED = 12 }; /* points with numbers next to them: more would overlap */
 
 /* Decades of both axes: operations per byte, and operations per nanosecond. */
 struct axes {
@@ -69,13 +70,16 @@ static void draw_grid(struct str *out, const struct axes *a)
 	           (PLOT_HEIGHT - BOTTOM) / 2);
 }
 
-static void draw_point(struct str *out, const struct axes *a, const struct html_point *p)
+static void draw_point(struct str *out, const struct axes *a, const struct html_point *p, bool numbered)
 {
 	double x = x_of(a, p->operations / p->bytes), y = y_of(a, p->operations / p->ns);
 	str_printf(out, "<a href=\"#p%d\"><g><title>", p->target);
 	html_text(out, p->text);
-	str_printf(out, "</title><circle class=\"box r%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/></g></a>\n",
-	           p->colour % HTML_COLOURS, x, y);
+	str_printf(out, "</title><circle class=\"box r%d\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/>", p->colour % HTML_COLOURS,
+	           x, y);
+	if (numbered)
+		str_printf(out, "<text x=\"%.1f\" y=\"%.1f\">%d</text>", x, y - 10, p->target + 1);
+	str_add(out, "</g></a>\n");
 }
 
 void html_roofline(struct str *out, const struct html_point *point, int n, double bytes_per_ns,
@@ -98,7 +102,7 @@ void html_roofline(struct str *out, const struct html_point *point, int n, doubl
 	           y_of(&a, least * bytes_per_ns), x_of(&a, ridge), y_of(&a, operations_per_ns), PLOT_WIDTH - RIGHT);
 	for (int i = 0; i < n; i++)
 		if (is_drawn(&point[i]))
-			draw_point(out, &a, &point[i]);
+			draw_point(out, &a, &point[i], drawn <= MOST_NUMBERED);
 	str_add(out, "</svg></div>\n");
 	if (drawn < n)
 		str_printf(out, "<p>%d plugin%s without multiply-adds, or with unknown extents, %s not shown.</p>\n",

@@ -1,4 +1,4 @@
-/* Escaped text, and CUDA C++ in colours. */
+/* Escaped text, and CUDA C++ and tensor programs in colours. */
 #include <string.h>
 
 #include "base/ascii.h"
@@ -56,62 +56,72 @@ void html_format(struct str *out, const char *format, ...)
 	put(out, text, (size_t)n);
 }
 
-/* ---- CUDA C++. */
+/* ---- Code. */
 
-static bool is_keyword(const char *word, size_t n)
+static const char *const cuda_words[] = {
+	"__global__",
+	"__device__",
+	"__shared__",
+	"__restrict__",
+	"__launch_bounds__",
+	"__forceinline__",
+	"extern",
+	"static",
+	"const",
+	"constexpr",
+	"volatile",
+	"auto",
+	"void",
+	"bool",
+	"char",
+	"int",
+	"unsigned",
+	"float",
+	"double",
+	"long",
+	"short",
+	"struct",
+	"template",
+	"typename",
+	"for",
+	"while",
+	"do",
+	"if",
+	"else",
+	"return",
+	"break",
+	"continue",
+	"switch",
+	"case",
+	"default",
+	"true",
+	"false",
+	"f16",
+	"bf16",
+	"i8",
+	"u8",
+	"i16",
+	"u16",
+	"i64",
+	"u32",
+	"u64",
+	"int64_t",
+	"uint32_t",
+	NULL,
+};
+
+static const char *const program_words[] = {
+	"program", "const",     "weight",     "value", "size",  "demand",  "loop",   "while",  "carry",   "next",
+	"collect", "map",       "sum",        "prod",  "min",   "max",     "argmin", "argmax", "any",     "all",
+	"scan",    "scatter",   "sort",       "init",  "where", "compact", "let",    "then",   "reverse", "along",
+	"it",      "exclusive", "descending", "at",    "bool",  "f16",     "bf16",   "f32",    "f64",     "i8",
+	"u8",      "i16",       "u16",        "i32",   "u32",   "i64",     "u64",    "true",   "false",   NULL,
+};
+
+static bool is_keyword(const char *const *keyword, const char *word, size_t n)
 {
-	static const char *const keyword[] = {
-		"__global__",
-		"__device__",
-		"__shared__",
-		"__restrict__",
-		"__launch_bounds__",
-		"__forceinline__",
-		"extern",
-		"static",
-		"const",
-		"constexpr",
-		"volatile",
-		"auto",
-		"void",
-		"bool",
-		"char",
-		"int",
-		"unsigned",
-		"float",
-		"double",
-		"long",
-		"short",
-		"struct",
-		"template",
-		"typename",
-		"for",
-		"while",
-		"do",
-		"if",
-		"else",
-		"return",
-		"break",
-		"continue",
-		"switch",
-		"case",
-		"default",
-		"true",
-		"false",
-		"f16",
-		"bf16",
-		"i8",
-		"u8",
-		"i16",
-		"u16",
-		"i64",
-		"u32",
-		"u64",
-		"int64_t",
-		"uint32_t",
-	};
-	for (size_t i = 0; i < sizeof keyword / sizeof *keyword; i++)
-		if (strlen(keyword[i]) == n && strncmp(keyword[i], word, n) == 0)
+	for (; *keyword; keyword++)
+		if (strlen(*keyword) == n && strncmp(*keyword, word, n) == 0)
 			return true;
 	return false;
 }
@@ -146,7 +156,7 @@ static size_t number(const char *c)
 }
 
 /* The length of the token at `c`, and the letter of its class; 0: it has none. */
-static size_t token(const char *c, bool begins_line, char *kind)
+static size_t token(const char *c, bool begins_line, const char *const *keyword, char *kind)
 {
 	size_t n = comment(c);
 	*kind = n ? 'c' : 0;
@@ -166,18 +176,19 @@ static size_t token(const char *c, bool begins_line, char *kind)
 	}
 	while (ascii_is_word(c[n]))
 		n++;
-	*kind = n && is_keyword(c, n) ? 'k' : 0;
+	*kind = n && is_keyword(keyword, c, n) ? 'k' : 0;
 	return n ? n : 1;
 }
 
-void html_code(struct str *out, const char *text)
+void html_code(struct str *out, const char *text, enum html_language language)
 {
+	const char *const *keyword = language == HTML_CUDA ? cuda_words : program_words;
 	bool begins_line = true;
 	size_t plain = 0; /* bytes before `c` that have no class, and are not yet put */
 	const char *c = text;
 	while (*c) {
 		char kind;
-		size_t n = token(c, begins_line, &kind);
+		size_t n = token(c, begins_line, keyword, &kind);
 		begins_line = *c == '\n' || (begins_line && (*c == ' ' || *c == '\t'));
 		if (kind) {
 			put(out, c - plain, plain);

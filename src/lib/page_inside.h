@@ -11,9 +11,9 @@ struct page_plugin {
 	const struct sched_target *at; /* the target with these extents */
 	double ns;                     /* the cost model's estimate of the whole plugin */
 	double bytes, operations;      /* inputs read once, outputs written once; multiply-adds */
-	const char *bound;             /* "memory", "arithmetic" or "launch"; null: unknown */
-	double bound_ns;
-	int kernels, regions;
+	const char *bound;             /* "memory", "arithmetic" or "launches"; null: unknown */
+	double bound_ns;               /* 0: of launches, or unknown */
+	int launches, regions;
 	const struct tpat_check *check; /* of its verification; null: unknown */
 };
 
@@ -31,6 +31,7 @@ void page_graphs(struct page *p);
 /* page_plugins.c: the plugins' figures; their table, and a roofline; a section for each. */
 void page_measure(struct page *p);
 void page_summary(struct page *p);
+const char *page_bytes(double bytes, struct arena *a); /* "13.61 MB" */
 int page_sections(struct page *p);
 /* page_checks.c: finds each plugin's verification; appends it to a section, and the tuning curve. */
 void page_find_checks(struct page *p);

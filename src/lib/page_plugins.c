@@ -1,6 +1,7 @@
 /* The plugins of a build: their figures, and for each its program, its schedule and its kernels. */
 #include <string.h>
 
+#include "base/number.h"
 #include "gen/language.h"
 #include "lib/page_inside.h"
 #include "tune/tune.h"
@@ -17,10 +18,10 @@ static void measure_bounds(struct page_plugin *x, const struct ir_plan *plan, st
 		return;
 	x->bytes = bytes;
 	x->operations = r.operations;
-	x->bound = r.bound;
+	x->bound = strcmp(r.bound, "launch") == 0 ? "launches" : r.bound;
 	x->bound_ns = strcmp(r.bound, "memory") == 0       ? r.memory_ns
 	              : strcmp(r.bound, "arithmetic") == 0 ? r.arithmetic_ns
-	                                                   : r.launch_ns;
+	                                                   : 0;
 }
 
 void page_measure(struct page *p)
@@ -36,8 +37,7 @@ void page_measure(struct page *p)
 		x->made = b->plugins.at[i];
 		x->at = &points->target[points->opt];
 		x->regions = x->made->nodes.n;
-		vec_each (step, &own->plan[0]->steps)
-			x->kernels += (*step)->n;
+		x->launches = own->plan[0]->steps.n;
 		for (int k = 0; own->why && k < own->why->stages; k++)
 			if (own->why->stage[k].rules && own->why->stage[k].rule[0].chosen)
 				x->ns += own->why->stage[k].rule[0].ns;
@@ -48,30 +48,32 @@ void page_measure(struct page *p)
 
 /* ---- The table, and the roofline. */
 
-static void put_bytes(struct str *out, double bytes)
+const char *page_bytes(double bytes, struct arena *a)
 {
 	const char *const unit[] = { "bytes", "KB", "MB", "GB" };
 	int k = 0;
 	for (; bytes >= 9999.5 && k < 3; k++)
 		bytes /= 1000;
-	str_printf(out, "%.4g %s", bytes, unit[k]);
+	return arena_printf(a, "%.4g %s", bytes, unit[k]);
 }
 
 static void put_row(struct str *out, const struct page *p, int i)
 {
 	const struct page_plugin *x = &p->plugin[i];
+	char us[NUMBER_TEXT];
 	str_printf(out, "<tr><td><span class=\"key r%d\"></span><a href=\"#p%d\">plugin %d</a></td><td>",
 	           i % HTML_COLOURS, i, i + 1);
 	html_text(out, x->made->nodes.at[0]);
 	if (x->regions > 1)
 		str_printf(out, " and %d more", x->regions - 1);
-	str_printf(out, "</td><td>%d</td><td>%.4g</td><td>", x->kernels, x->ns / 1e3);
-	if (x->bound)
-		str_printf(out, "%.4g (%s)</td><td>", x->bound_ns / 1e3, x->bound);
+	str_printf(out, "</td><td>%d</td><td>%s</td><td>", x->launches, number_short(us, x->ns / 1e3));
+	if (x->bound_ns > 0)
+		str_printf(out, "%s (%s)", number_short(us, x->bound_ns / 1e3), x->bound);
 	else
-		str_add(out, "</td><td>");
+		str_add(out, x->bound ? x->bound : "");
+	str_add(out, "</td><td>");
 	if (x->bound)
-		put_bytes(out, x->bytes);
+		str_add(out, page_bytes(x->bytes, out->arena));
 	if (p->b->o->verified) {
 		str_add(out, "</td><td>");
 		if (!x->check || x->check->error)
@@ -87,11 +89,13 @@ void page_summary(struct page *p)
 	const struct sched_target *t = &p->b->target;
 	struct html_point *point = NEWN(p->b->arena, struct html_point, p->b->plugins.n + 1);
 	struct str *out = &p->html;
-	str_add(out, "<section id=\"plugins\"><h2>Plugins</h2>\n<p>Times are estimates of the cost model, in "
-	             "microseconds. The bound is the larger of the times for memory traffic, arithmetic and "
-	             "launches.</p>\n<div class=\"scroll\"><table "
-	             "class=\"nodes\"><tr><th>plugin</th><th>nodes</th><th>kernels</th>"
-	             "<th>estimate</th><th>bound</th><th>inputs and outputs</th>");
+	str_add(out,
+	        "<section id=\"plugins\"><h2>Plugins</h2>\n<p>Times are estimates of the cost model at the optimum "
+	        "shapes (64 for dimensions without a profile), in "
+	        "microseconds. The bound is the time for memory traffic or for arithmetic, whichever is longer, or "
+	        "<em>launches</em> if these take longer than both.</p>\n<div class=\"scroll\"><table "
+	        "class=\"nodes\"><tr><th>plugin</th><th>nodes</th><th>launches</th>"
+	        "<th>estimate</th><th>bound</th><th>inputs and outputs</th>");
 	str_add(out, p->b->o->verified ? "<th>largest error</th></tr>\n" : "</tr>\n");
 	for (int i = 0; i < p->b->plugins.n; i++) {
 		const struct page_plugin *x = &p->plugin[i];
@@ -144,13 +148,14 @@ static void put_others(struct str *out, const struct tpat_stage *x)
 static void put_rules(struct str *out, const struct tpat_stage *x)
 {
 	int n = 0;
+	char us[NUMBER_TEXT];
 	str_add(out, "<div class=\"scroll\"><table><tr><th>rule</th><th>estimate, us</th><th>stages</th>"
 	             "<th>parameters</th></tr>\n");
 	for (; n < x->rules && x->rule[n].applies; n++) {
 		const struct tpat_rule *r = &x->rule[n];
 		str_add(out, r->chosen ? "<tr class=\"chosen\"><td>" : "<tr><td>");
 		html_format(out, r->chosen ? "%s (chosen)" : "%s", r->name);
-		str_printf(out, "</td><td>%.4g</td><td>%d</td><td>", r->ns / 1e3, r->stages);
+		str_printf(out, "</td><td>%s</td><td>%d</td><td>", number_short(us, r->ns / 1e3), r->stages);
 		html_text(out, r->parameters);
 		str_add(out, "</td></tr>\n");
 	}
@@ -166,7 +171,7 @@ static void put_schedule(struct str *out, const struct tpat_schedule *s)
 {
 	for (int i = 0; i < s->stages; i++) {
 		str_printf(out, "<h4>Stage %d</h4><pre>", i);
-		html_text(out, s->stage[i].text);
+		html_code(out, s->stage[i].text, HTML_PROGRAM);
 		str_add(out, "</pre>\n");
 		if (s->stage[i].made_with != i)
 			str_printf(out, "<p>Made together with stage %d.</p>\n", s->stage[i].made_with);
@@ -232,13 +237,10 @@ static void put_in_place(struct str *out, const struct made *m)
 		}
 }
 
-static void put_part(struct str *out, const char *title, struct str *text, bool code)
+static void put_part(struct str *out, const char *title, struct str *text, enum html_language language)
 {
 	str_printf(out, "<details><summary>%s</summary><pre>", title);
-	if (code)
-		html_code(out, str_text(text));
-	else
-		html_text(out, str_text(text));
+	html_code(out, str_text(text), language);
 	str_add(out, "</pre></details>\n");
 }
 
@@ -247,7 +249,7 @@ static void put_parts(struct str *out, const struct build *b, const struct made 
 	const struct made *own = build_scheduled(m);
 	struct str program = str_new(b->arena), kernels = str_new(b->arena);
 	ir_print_program(&program, own->plan[0]->program);
-	put_part(out, "Program", &program, false);
+	put_part(out, "Program", &program, HTML_PROGRAM);
 	if (own->why) {
 		str_add(out, "<details><summary>Schedule</summary>\n<p>Decisions: <code>");
 		html_text(out, own->decisions);
@@ -261,13 +263,13 @@ static void put_parts(struct str *out, const struct build *b, const struct made 
 		str_add(out, "</details>\n");
 	}
 	b->graph->engine->language->print(&kernels, own->plan, 1);
-	put_part(out, "Kernels", &kernels, true);
+	put_part(out, "Kernels", &kernels, HTML_CUDA);
 	vec_each (x, &b->stored) {
 		struct str text = str_new(b->arena);
 		if ((*x)->of != m || (*x)->like)
 			continue;
 		b->graph->engine->language->print(&text, (*x)->plan, 1);
-		put_part(out, arena_printf(b->arena, "Kernels for %s", (*x)->layout->name), &text, true);
+		put_part(out, arena_printf(b->arena, "Kernels for %s", (*x)->layout->name), &text, HTML_CUDA);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "lib/page_inside.h"
 
 static const char style[] =
@@ -22,7 +23,9 @@ static const char style[] =
         ".6rem;text-align:left;"
         "border-bottom:1px solid var(--line);vertical-align:top}td:first-child{white-space:nowrap}"
         ".nodes td:nth-child(2){overflow-wrap:anywhere;min-width:10rem}tr.chosen{font-weight:600}\n"
-        "summary{cursor:pointer;font-weight:600;padding:.3rem 0}dt{color:var(--dim)}dd{margin:0 0 .4rem}\n"
+        "summary{cursor:pointer;font-weight:600;padding:.3rem 0}dt{color:var(--dim)}dd{margin:0 0 .4rem}"
+        "@media (min-width:40rem){dl{display:grid;grid-template-columns:max-content 1fr;column-gap:1.5rem}}\n"
+        ".z50:checked~.scroll svg{zoom:.5}.z25:checked~.scroll svg{zoom:.25}.z10:checked~.scroll svg{zoom:.1}"
         ".fit:checked~.scroll svg{max-width:100%;max-height:78vh;width:auto;height:auto}\n"
         "svg{display:block}svg text{font:12px system-ui,sans-serif;fill:var(--fg);text-anchor:middle}"
         ".edge{fill:none;stroke:var(--dim);stroke-width:1;opacity:.6}.grid{stroke:var(--line)}"
@@ -37,7 +40,7 @@ static const char style_print[] =
         "td:nth-child(2){overflow-wrap:anywhere}section>p{break-inside:avoid}"
         ".scroll{overflow:visible;max-height:none;border:0}pre{white-space:pre-wrap;overflow-wrap:anywhere}"
         "svg{max-width:100%;height:auto}tr{break-inside:avoid}"
-        "h2,h3,h4,summary{break-after:avoid}.fit,.fit+label,.screen{display:none}}\n";
+        "h2,h3,h4,summary{break-after:avoid}.zoom,.zoom+label,.screen{display:none}}\n";
 
 /* A colour, mixed with so much of a background, 0 black or 255 white: text stays readable on it. */
 static int mixed(int rgb, int background)
@@ -77,6 +80,7 @@ static void put_summary(struct page *p)
 	struct arena *a = b->arena;
 	struct stat file;
 	double ns = 0;
+	char us[NUMBER_TEXT];
 	for (int i = 0; i < b->plugins.n; i++)
 		ns += p->plugin[i].ns * p->plugin[i].regions;
 	struct str types = str_new(a);
@@ -85,7 +89,7 @@ static void put_summary(struct page *p)
 	str_add(&p->html, "<section id=\"summary\"><h2>Summary</h2>\n<dl>");
 	if (stat(b->o->model, &file) == 0)
 		put_fact(&p->html, "model",
-		         arena_printf(a, "%s, %lld bytes, opset %lld", b->o->model, (long long)file.st_size,
+		         arena_printf(a, "%s, %s, opset %lld", b->o->model, page_bytes((double)file.st_size, a),
 		                      (long long)r->opset));
 	put_fact(&p->html, "nodes",
 	         arena_printf(a, "%d, of which %d in %d region%s", r->model_nodes, r->nodes, r->regions,
@@ -98,7 +102,8 @@ static void put_summary(struct page *p)
 	                      r->folded ? "%d distinct; the results of %d regions are known at build time"
 	                                : "%d distinct",
 	                      r->plugins, r->folded));
-	put_fact(&p->html, "estimate", arena_printf(a, "%.4g us for all plugins on %s", ns / 1e3, b->target.name));
+	put_fact(&p->html, "estimate",
+	         arena_printf(a, "%s us for all plugins on %s", number_short(us, ns / 1e3), b->target.name));
 	if (r->db)
 		put_fact(&p->html, "tuning database",
 		         arena_printf(a, "%s: it decided %d of %d plugins", r->db, r->from_db, r->plugins));

@@ -43,6 +43,7 @@ static void write_number(struct str *out, double x)
 {
 	char text[NUMBER_TEXT];
 	str_printf(out, "%s %s %g %.3f\n", number_text(text, x, false), number_text(text, x, true), x, x);
+	str_printf(out, "%s\n", number_short(text, x));
 }
 
 static void write_numbers(struct str *out)
