@@ -265,7 +265,7 @@ int stage_lock(int *fd, const char *folder, struct err *e)
 			close(*fd);
 			err_set(e, ERR_USAGE, "%s: another process has been changing files here for %d seconds.",
 			        folder, WAIT_MS / 1000);
-			return err_advise(e, "Wait for it, or end it.");
+			return err_advise(e, "Wait for it, or stop it.");
 		}
 		nanosleep(&(struct timespec){ .tv_nsec = TURN_MS * 1000000 }, NULL);
 	}

@@ -56,8 +56,8 @@ static void bind_attributes(struct map *out, const struct graph_scope *s, const 
 
 static int too_deep(const struct graph_scope *s, const char *label)
 {
-	return err_set(s->err, ERR_MODEL, "node %s: functions and graphs are inside each other more than %d deep.",
-	               label, GRAPH_MAX_DEPTH);
+	return err_set(s->err, ERR_MODEL, "node %s: functions and graphs are nested more than %d deep.", label,
+	               GRAPH_MAX_DEPTH);
 }
 
 int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const Onnx__FunctionProto *f,
@@ -95,7 +95,7 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 		b = i < f->n_output ? map_get(&inner.buffers, f->output[i]) : NULL;
 		if (!b)
 			return err_set(s->err, ERR_MODEL,
-			               "node %s (%s): its output number %zu is made by nothing in the function.", label,
+			               "node %s (%s): nothing in the function makes its output number %zu.", label,
 			               onnx_text(f->name), i + 1);
 		map_put(&s->buffers, call->output[i], b);
 	}

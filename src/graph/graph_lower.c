@@ -183,10 +183,11 @@ int graph_find_buffer(struct ir_buffer **out, const struct graph_scope *s, const
 		if (*out || is_parameter(x, name))
 			return 0;
 		if (is_odd_initializer(x, name))
-			return err_set(s->err, ERR_UNSUPPORTED,
-			               "node %s: \"%s\", an initializer of a subgraph, is of strings, sparse, or of "
-			               "too many axes.",
-			               label, name);
+			return err_set(
+			        s->err, ERR_UNSUPPORTED,
+			        "node %s: \"%s\", an initializer of a subgraph, holds strings, is sparse, or has "
+			        "too many axes.",
+			        label, name);
 		v = x->outer || x->function ? NULL : graph_value_find(x->g, name);
 		if (v && (v->type == TYPE_NONE || v->rank < 0))
 			return graph_shape_unknown(x->g, v, s->err);

@@ -289,7 +289,7 @@ static int run(struct tpat *t, void *arg)
 	b->err = &t->err;
 	b->talk = &t->talk;
 	if (c->o->version != TPAT_BENCH_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_bench have another version, or no model.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_bench have an unknown version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = b;
 	int rc = bench_model(b);

@@ -82,7 +82,7 @@ int build_select(struct build *b)
 {
 	const struct tpat_build_options *o = b->o;
 	if (o->version != TPAT_BUILD_VERSION || !o->model)
-		return err_set(b->err, ERR_USAGE, "The options of tpat_build have another version, or no model.");
+		return err_set(b->err, ERR_USAGE, "The options of tpat_build have an unknown version, or no model.");
 	if (o->tactics < 0 || o->tactics > TPAT_MOST_TACTICS)
 		return err_set(b->err, ERR_USAGE, "A plugin has 1 to %d tactics, not %d.", TPAT_MOST_TACTICS,
 		               o->tactics);

@@ -226,7 +226,7 @@ static int run(struct tpat *t, void *arg)
 	struct engine_version version = { 0 };
 	if (call->o->version != TPAT_CHECK_VERSION || !call->o->library)
 		return err_set(&t->err, ERR_USAGE,
-		               "The options of tpat_check_plugin have another version, or no library.");
+		               "The options of tpat_check_plugin have an unknown version, or no library.");
 	*c = (struct checking){ .o = call->o, .engine = engine_find(NULL), .plugin = "", .call = "", .arena = a };
 	if (!file_exists(call->o->library))
 		return err_set(&t->err, ERR_MODEL, "%s: there is no such file.", call->o->library);

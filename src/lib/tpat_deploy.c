@@ -251,7 +251,7 @@ static int run(struct tpat *t, void *arg)
 	struct tpat_example *x;
 	const char *way;
 	if (c->o->version != TPAT_DEPLOY_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_deploy have another version, or no model.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_deploy have an unknown version, or no model.");
 	*d = (struct deployment){ .o = c->o, .arena = a, .err = &t->err };
 	t->cleanup = clean_up;
 	t->cleanup_arg = d;

@@ -216,7 +216,7 @@ static int run(struct tpat *t, void *arg)
 		.o = c->o, .result = NEW(t->arena, struct tpat_diagnosis), .arena = t->arena, .err = &t->err
 	};
 	if (c->o->version != TPAT_DOCTOR_VERSION || !c->o->path)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_doctor have another version, or no path.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_doctor have an unknown version, or no path.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = d;
 	TRY(diagnose(d));

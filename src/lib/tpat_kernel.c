@@ -141,7 +141,7 @@ static int run(struct tpat *t, void *arg)
 	char *work;
 	*k = (struct kernel_run){ .o = c->o, .talk = &t->talk, .arena = t->arena, .err = &t->err };
 	if (c->o->version != TPAT_KERNEL_VERSION || !c->o->file)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_kernel have another version, or no file.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_kernel have an unknown version, or no file.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = k;
 	TRY(find_device(k));

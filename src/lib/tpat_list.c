@@ -142,7 +142,7 @@ static int run(struct tpat *t, void *arg)
 	struct arena *a = t->arena;
 	struct list *l = NEW(a, struct list);
 	if (c->o->version != TPAT_LIST_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_list have another version, or no model.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_list have an unknown version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = l;
 	TRY(tpat_open(&l->model, &l->graph, c->o->model, &c->o->shape, &c->o->value, c->o->tensorrt, a, &t->err));

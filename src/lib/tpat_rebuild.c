@@ -224,7 +224,8 @@ static int run(struct tpat *t, void *arg)
 		               .arena = t->arena,
 		               .err = &t->err };
 	if (c->o->version != TPAT_REBUILD_VERSION || !c->o->folder)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_rebuild have another version, or no folder.");
+		return err_set(&t->err, ERR_USAGE,
+		               "The options of tpat_rebuild have an unknown version, or no folder.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = b;
 	TRY(rebuild(b));

@@ -312,7 +312,7 @@ static int run(struct tpat *t, void *arg)
 		.o = c->o, .drawn = map_new(t->arena), .talk = &t->talk, .arena = t->arena, .err = &t->err
 	};
 	if (c->o->version != TPAT_RUN_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_run have another version, or no model.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_run have an unknown version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = w;
 	struct tpat_ran *r = NEW(t->arena, struct tpat_ran);

@@ -117,7 +117,7 @@ static int open_call(struct tpat *t, void *arg)
 	struct open_call *c = arg;
 	if (c->o->version != TPAT_SESSION_VERSION || !c->o->model)
 		return err_set(&t->err, ERR_USAGE,
-		               "The options of tpat_session_open have another version, or no model.");
+		               "The options of tpat_session_open have an unknown version, or no model.");
 	struct arena *a = arena_new();
 	struct tpat_session *s = NEW(a, struct tpat_session);
 	s->arena = a;

@@ -53,7 +53,7 @@ static int run(struct tpat *t, void *arg)
 		              .arena = t->arena,
 		              .err = &t->err };
 	if (c->o->version != TPAT_TUNE_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_tune have another version, or no model.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_tune have an unknown version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = x;
 	int rc = tune_model(x);

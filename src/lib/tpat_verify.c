@@ -503,7 +503,7 @@ static int run(struct tpat *t, void *arg)
 	struct verify_call *c = arg;
 	struct tpat_verification **v = NEW(t->arena, struct tpat_verification *);
 	if (c->o->version != TPAT_VERIFY_VERSION || !c->o->model)
-		return err_set(&t->err, ERR_USAGE, "The options of tpat_verify have another version, or no model.");
+		return err_set(&t->err, ERR_USAGE, "The options of tpat_verify have an unknown version, or no model.");
 	t->cleanup = clean_up;
 	t->cleanup_arg = v;
 	return tpat_verification_run(v, c->out, t, c->o, NULL);

@@ -225,8 +225,8 @@ static int died(struct sharing *x, int i)
 	x->over[i] = true;
 	if (x->t->err->code)
 		return 0;
-	return err_set(x->t->err, ERR_DEVICE, "The process that tunes on %s dies again and again (%s).",
-	               x->t->o->devices.at[i], how);
+	return err_set(x->t->err, ERR_DEVICE, "The process that tunes on %s keeps dying (%s).", x->t->o->devices.at[i],
+	               how);
 }
 
 static int take(struct sharing *x, int i)

@@ -63,7 +63,7 @@ static int typed(const Onnx__AttributeProto **out, const Onnx__NodeProto *node, 
 		return 0;
 	if (*onnx_text(a->ref_attr_name))
 		return err_set(e, ERR_UNSUPPORTED,
-		               "attribute \"%s\" of %s stands for the attribute \"%s\" of a function, which has no "
+		               "attribute \"%s\" of %s refers to the attribute \"%s\" of a function, which has no "
 		               "value here.",
 		               name, onnx_node_describe(node, who), a->ref_attr_name);
 	got = onnx_attr_type(a);

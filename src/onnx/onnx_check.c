@@ -187,7 +187,7 @@ static int check_versions(const Onnx__ModelProto *p, struct err *e)
 	struct map seen = map_new(scratch);
 	int rc = 0;
 	if (!p->has_ir_version || p->ir_version <= 0) {
-		err_set(e, ERR_MODEL, "the model says no IR version.");
+		err_set(e, ERR_MODEL, "the model has no IR version.");
 		rc = err_advise(e, "Export the model again, or set ir_version to the one that matches its opset.");
 	}
 	for (size_t i = 0; i < p->n_opset_import && !rc; i++) {

@@ -318,7 +318,7 @@ int npy_read(struct tensor *out, const char *path, enum type hint, struct arena 
 	int rc = npy_decode(out, &raw, path, m.data, m.size, hint, a, e);
 	file_map_close(&m);
 	if (!rc && raw) {
-		rc = err_set(e, ERR_MODEL, "%s: holds void elements, whose type the file does not say.", path);
+		rc = err_set(e, ERR_MODEL, "%s: holds void elements, whose type the file does not name.", path);
 		err_advise(e, "Name the input's type, or save the array as float32.");
 	}
 	return rc;

@@ -577,7 +577,7 @@ static struct graph *growing(struct onnx_model **out, int turns, const char *typ
  * Otherwise a state that must change its shape is refused, and one that may keep it is checked at run time. */
 static void growing_states(void)
 {
-	static const char grows[] = "its state \"s\" is f32[N,4] before a turn and f32[N * 2,4] after it.";
+	static const char grows[] = "its state \"s\" is f32[N,4] before an iteration and f32[N * 2,4] after it.";
 	static const struct {
 		int turns;
 		const char *type, *reads;
@@ -592,7 +592,7 @@ static void growing_states(void)
 		{ -1, "Concat", "s s", false, "f32[d0,d1]", "f32[d2,d3]", grows },
 		{ 1, "Concat", "s s", true, "f32[N * 2,4]", "f32[N,4]", "" },
 		{ 2, "Concat", "s s", true, "f32[d0,d1]", "f32[d2,d3]",
-		  "its output number 2 is put together of f32[N,4] in the first turn and f32[N * 2,4] in turn 2." },
+		  "its output number 2 collects f32[N,4] in iteration 1 and f32[N * 2,4] in iteration 2." },
 		{ 1, "Neg", "k", false, "f32[K,4]", "f32[N,4]", "" },
 		{ 99, "Neg", "k", false, "f32[N,4]", "f32[d0,d1]", "" }, /* nothing checks K in the body's own
 		                                                          * plugins */
@@ -652,7 +652,7 @@ static void growing_scan(void)
 	onnx_node_set_graph(m, n, "body", b);
 	onnx_node_set_int(m, n, "num_scan_inputs", 1);
 	g = graph_of(m, NULL);
-	CHECK_STR(why(g, "y"), "its state \"s\" is f32[N,2] before a turn and f32[N * 2,2] after it.");
+	CHECK_STR(why(g, "y"), "its state \"s\" is f32[N,2] before an iteration and f32[N * 2,2] after it.");
 	graph_free(g);
 	onnx_model_free(m);
 }

@@ -147,7 +147,7 @@ int host_v2_build(struct host_engine *x, void *creator, const struct host_tensor
 	if (!x->build)
 		return host_failed(x, "clone", ERR_UNSUPPORTED, e);
 	if (TRT_CALL(x->build, trt_plugin_8, tensorrt_version) >> 24 != TRT_V2_DYNAMIC_EXT)
-		return err_set(e, ERR_UNSUPPORTED, "Plugin %s is no IPluginV2DynamicExt.", x->name);
+		return err_set(e, ERR_UNSUPPORTED, "Plugin %s is not an IPluginV2DynamicExt.", x->name);
 	const char *name_space = TRT_CALL(x->build, trt_plugin_8, name_space);
 	if (!host_matches(TRT_CALL(creator, trt_creator_8, name), TRT_CALL(x->build, trt_plugin_8, type)) ||
 	    !host_matches(TRT_CALL(creator, trt_creator_8, version), TRT_CALL(x->build, trt_plugin_8, version)) ||

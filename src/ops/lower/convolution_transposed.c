@@ -37,7 +37,7 @@ static int pads_input(struct lower *l, int number, int n, int64_t *out)
 	for (int i = 0; i < n; i++) {
 		out[i] = v.n ? v.at[i] : 0;
 		if (out[i] < -(1 << 30) || out[i] > 1 << 30)
-			return lower_fail(l, ERR_MODEL, "there is a padding of %lld.", (long long)out[i]);
+			return lower_fail(l, ERR_MODEL, "a padding of %lld is out of range.", (long long)out[i]);
 	}
 	return 0;
 }

@@ -117,7 +117,7 @@ int random_type(struct lower *l, uint32_t types, enum type absent, enum type *ou
 
 	*out = lower_has(l, "dtype") && asked > 0 && asked < TYPE_COUNT ? (enum type)asked : absent;
 	if (lower_has(l, "dtype") && *out != (enum type)asked)
-		return lower_fail(l, ERR_MODEL, "dtype %lld is not a type.", (long long)asked);
+		return lower_fail(l, ERR_MODEL, "dtype %lld is not the number of a type.", (long long)asked);
 	if (!(types & 1u << *out))
 		return lower_fail(l, ERR_UNSUPPORTED, "random values of type %s are not supported.", type_name(*out));
 	return 0;

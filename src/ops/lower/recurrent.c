@@ -85,7 +85,7 @@ static int read_functions(struct recurrent *r, int functions, const char *const 
 			const struct recurrent_kind *kind = find_kind(name);
 
 			if (!kind)
-				return lower_fail(l, ERR_MODEL, "ONNX does not know its activation \"%s\".", name);
+				return lower_fail(l, ERR_MODEL, "activation \"%s\" is not one of ONNX's.", name);
 			f->formula = kind->formula;
 			f->alpha = kind->default_alpha;
 			f->beta = kind->default_beta;

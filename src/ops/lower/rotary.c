@@ -80,15 +80,14 @@ int rotary_embed(struct lower *l, struct value position, struct value cosine, st
 	r.size = size ? idx(l, size) : h.size;
 	if (ir_const_int(r.size, &size) && ir_const_int(value_dim(cosine, value_rank(cosine) - 1), &pairs) &&
 	    (size % 2 || pairs != size / 2))
-		return lower_fail(l, ERR_MODEL, "%lld elements of a head are turned, and the caches have %lld pairs.",
+		return lower_fail(l, ERR_MODEL, "%lld elements of a head are rotated, but the caches have %lld pairs.",
 		                  (long long)size, (long long)pairs);
 	if (lower_int(l, "rotary_embedding_dim"))
-		TRY(lower_demand_of(l, IR_AT_MOST, "the number of elements that are turned", r.size, "a head's size",
-		                    h.size));
+		TRY(lower_demand_of(l, IR_AT_MOST, "the number of rotated elements", r.size, "a head's size", h.size));
 	half = floordiv(r.size, idx(l, 2));
 	TRY(lower_demand_extent(l, IR_SAME, half, cosine, value_rank(cosine) - 1));
 	TRY(lower_demand_extent(l, IR_SAME, half, sine, value_rank(sine) - 1));
-	TRY(lower_demand_of(l, IR_SAME, NULL, muli(half, 2), "the number of elements that are turned", r.size));
+	TRY(lower_demand_of(l, IR_SAME, NULL, muli(half, 2), "the number of rotated elements", r.size));
 	if (h.layout == HEADS_BSD)
 		TRY(lower_demand_extent(l, IR_SAME, mul(floordiv(value_dim(x, 2), h.size), h.size), x, 2));
 	if (h.layout == HEADS_BNSH) {

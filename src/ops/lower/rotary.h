@@ -28,6 +28,6 @@ int rotary_check_positions(struct lower *l, struct value position);
 #define ROTARY_ATTRS \
 	ATTR_INT("interleaved", 0, "1: pairs are neighbours; 0: an element and the one half a head after it"), \
 	        ATTR_INT("num_heads", 0, "of an input with three axes"), \
-	        ATTR_INT("rotary_embedding_dim", 0, "elements of a head that are turned; 0: all")
+	        ATTR_INT("rotary_embedding_dim", 0, "elements of a head that are rotated; 0: all")
 
 #endif

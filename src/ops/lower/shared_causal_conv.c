@@ -58,15 +58,17 @@ static int read_causal(struct lower *l, struct causal *c)
 			                  (long long)lower_int(l, "ndim"));
 	}
 	if (dilation < 1 || c->window < 0)
-		return lower_fail(l, ERR_MODEL, "dilation is %lld and state_window %lld.", (long long)dilation,
-		                  (long long)c->window);
+		return lower_fail(
+		        l, ERR_MODEL,
+		        "dilation is %lld, which must be positive, and state_window %lld, which must not be negative.",
+		        (long long)dilation, (long long)c->window);
 	if ((c->last ? c->rank < 3 : c->rank != 3) || value_rank(w) != 3 ||
 	    (c->past.given && value_rank(c->past) != c->rank + (c->window > 0)))
 		return lower_fail(l, ERR_MODEL,
 		                  "input, weights and state have %d, %d and %d axes; they do not go together.", c->rank,
 		                  value_rank(w), c->past.given ? value_rank(c->past) : 0);
 	if (c->rank + 1 > IR_MAX_RANK)
-		return lower_fail(l, ERR_UNSUPPORTED, "the input has %d axes.", c->rank);
+		return lower_fail(l, ERR_UNSUPPORTED, "the input has %d axes, which are too many.", c->rank);
 	if (bias.given && value_rank(bias) != 1)
 		return lower_fail(l, ERR_MODEL, "the bias has %d axes; it must have one.", value_rank(bias));
 	c->length = value_dim(c->x, c->last ? 1 : 2);

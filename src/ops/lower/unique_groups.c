@@ -126,7 +126,7 @@ static int order_of(const struct things *t, struct value *order)
 		count = extent && count > MOST_SORTS / extent ? MOST_SORTS + 1 : count * extent;
 	}
 	if (count == 0)
-		return lower_fail(t->l, ERR_UNSUPPORTED, "slices without elements are not told apart.");
+		return lower_fail(t->l, ERR_UNSUPPORTED, "the slices to compare have no elements.");
 	if (slice.rank == 0)
 		*order = sort_by(t, NULL, (struct value){ 0 });
 	else

@@ -28,7 +28,8 @@ static int read_branches(struct lower *l, struct value x, struct branches *out)
 
 	*out = (struct branches){ .x = x, .flat = n > 0, .lead = rank - (n > 0 ? 1 : 2) };
 	if (n < 0 || out->lead < 0)
-		return lower_fail(l, ERR_MODEL, "num_branches is %lld, and the input has %d axes.", (long long)n, rank);
+		return lower_fail(l, ERR_MODEL, "num_branches %lld does not fit an input of %d axes.", (long long)n,
+		                  rank);
 	out->c = n ? idx(l, n) : value_dim(x, rank - 2);
 	out->h = n ? floordiv(value_dim(x, rank - 1), idx(l, n)) : value_dim(x, rank - 1);
 	if (n && ir_const_int(value_dim(x, rank - 1), &all) && all % n)

@@ -21,7 +21,7 @@ static int expand_dims_lower(struct lower *l)
 
 	TRY(lower_known_ints(l, 1, &asked));
 	if (asked.n != 1 || rank == IR_MAX_RANK)
-		return lower_fail(l, ERR_MODEL, "it needs one axis, and at most %d axes of the input.",
+		return lower_fail(l, ERR_MODEL, "it needs one axis number, and an input of at most %d axes.",
 		                  IR_MAX_RANK - 1);
 	TRY(lower_axis(l, asked.at[0], rank + 1, false, &axis));
 	for (int i = 0; i <= rank; i++) {
@@ -81,7 +81,7 @@ static int ngram_lower(struct lower *l)
 	expr row, place, length, same = NULL, token;
 
 	if (value_rank(ids) != 2 || value_rank(scores) != 2 || size < 1 || size > 64)
-		return lower_fail(l, ERR_MODEL, "it needs two matrices and an ngram_size of 1 to 64.");
+		return lower_fail(l, ERR_MODEL, "both inputs must have two axes, and ngram_size be 1 to 64.");
 	length = value_dim(ids, 1);
 	row = space_push(l, &s, value_dim(ids, 0));
 	place = space_push(l, &s, max_(addi(length, 1 - size), idx(l, 0)));

@@ -21,8 +21,10 @@ static int three_lower(struct lower *l)
 		return lower_fail(l, ERR_MODEL, "position_ids needs 3 axes, and the caches 2.");
 	TRY(lower_demand_extent(l, IR_AT_MOST, idx(l, 3), position, 0));
 	if (size.n != 3 || size.at[0] < 0 || size.at[1] < 0 || size.at[2] < 0 || layout < 0 || layout > 1)
-		return lower_fail(l, ERR_MODEL, "mrope_section has %d numbers, and mrope_layout is %lld.", size.n,
-		                  (long long)layout);
+		return lower_fail(l, ERR_MODEL,
+		                  "mrope_section must have three numbers, none negative, and mrope_layout must be 0 or "
+		                  "1; there are %d numbers, and mrope_layout is %lld.",
+		                  size.n, (long long)layout);
 	if (ir_const_int(value_dim(cosine, 1), &pairs) && pairs != size.at[0] + size.at[1] + size.at[2])
 		return lower_fail(l, ERR_MODEL, "the numbers in mrope_section make %lld; the caches have %lld pairs.",
 		                  (long long)(size.at[0] + size.at[1] + size.at[2]), (long long)pairs);

@@ -24,8 +24,9 @@ static int lower(struct lower *l)
 
 	TRY(lower_known(l, 3, &size));
 	if (value_rank(x) != 4 || value_rank(rois) != 2 || value_rank(batch) != 1 || size.n != 2)
-		return lower_fail(l, ERR_MODEL,
-		                  "it needs images of four axes, a matrix of regions, and two numbers crop_size.");
+		return lower_fail(
+		        l, ERR_MODEL,
+		        "the images must have four axes, rois two, batch_indices one, and crop_size two numbers.");
 	roi = space_push(l, &s, value_dim(rois, 0));
 	channel = space_push(l, &s, value_dim(x, 1));
 	image = wrap_index(load(batch, &roi), value_dim(x, 0));

@@ -46,8 +46,10 @@ static int lower(struct lower *l)
 	struct space s = { 0 };
 
 	if (n < 1 || k < 1 || block < 1 || kind < 0 || kind > 1)
-		return lower_fail(l, ERR_MODEL, "K is %lld, N %lld, block_size %lld and quant_type %lld.", (long long)k,
-		                  (long long)n, (long long)block, (long long)kind);
+		return lower_fail(l, ERR_MODEL,
+		                  "K is %lld, N %lld and block_size %lld, which must be positive, and quant_type %lld, "
+		                  "which can be 0 or 1.",
+		                  (long long)k, (long long)n, (long long)block, (long long)kind);
 	if (last < 0 || (ir_const_int(value_dim(a, last), &inner) && inner != (turned ? k : n)))
 		return lower_fail(l, ERR_MODEL, "the last axis of a does not have %lld elements.",
 		                  (long long)(turned ? k : n));

@@ -44,8 +44,10 @@ int nbits_check(struct lower *l, struct nbits *p)
 	if (p->bits != 2 && p->bits != 4 && p->bits != 8)
 		return lower_fail(l, ERR_UNSUPPORTED, "bits is %lld; it can be 2, 4 or 8.", (long long)p->bits);
 	if (p->block < 1 || p->rows < 1 || p->k < 1 || p->block * p->bits % 8)
-		return lower_fail(l, ERR_MODEL, "K is %lld, N %lld and block_size %lld.", (long long)p->k,
-		                  (long long)p->rows, (long long)p->block);
+		return lower_fail(l, ERR_MODEL,
+		                  "K is %lld, N %lld and block_size %lld; all must be positive, and a block must fill "
+		                  "whole bytes.",
+		                  (long long)p->k, (long long)p->rows, (long long)p->block);
 	p->blocks = idx(l, (p->k + p->block - 1) / p->block);
 	return check_counts(l, p);
 }

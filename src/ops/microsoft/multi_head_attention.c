@@ -211,15 +211,16 @@ static int decoder_lower(struct lower *l)
 	bool shared = lower_int(l, "past_present_share_buffer") != 0;
 
 	if (lower_input(l, 9).given)
-		return lower_fail(l, ERR_UNSUPPORTED, "cache_indirection, of a search by beams, is not supported.");
+		return lower_fail(l, ERR_UNSUPPORTED, "cache_indirection, for beam search, is not supported.");
 	if (shared && past.given) {
 		if (!length.given || !ir_is_int(value_count(length), 1) || value_rank(past) != 4)
-			return lower_fail(l, ERR_MODEL,
-			                  "a shared cache needs past_sequence_length, one number, and four axes.");
+			return lower_fail(
+			        l, ERR_MODEL,
+			        "a shared cache needs four axes, and past_sequence_length, which is one number.");
 		r.held = clamp(cast(at_first(length), TYPE_INDEX), idx(l, 0), addi(value_dim(past, 2), -1));
 	}
 	if (lower_int(l, "output_qk") || lower_wants(l, 3))
-		return lower_fail(l, ERR_UNSUPPORTED, "the scores as a result (output_qk) are not supported.");
+		return lower_fail(l, ERR_UNSUPPORTED, "the scores as an output (output_qk) are not supported.");
 	if (!lower_input(l, 1).given)
 		return lower_fail(l, ERR_UNSUPPORTED, "queries, keys and values in one tensor are not supported.");
 	return attend(l, &r, lower_input(l, 10), lower_input(l, 5), lower_input(l, 6));

@@ -36,8 +36,10 @@ static int bias_lower(struct lower *l)
 	int64_t most = lower_int(l, "max_distance");
 
 	if (value_rank(table) != 2 || most < 1)
-		return lower_fail(l, ERR_MODEL, "the table has %d axes, and max_distance is %lld.", value_rank(table),
-		                  (long long)most);
+		return lower_fail(
+		        l, ERR_MODEL,
+		        "the table has %d axes and max_distance is %lld; two axes and a positive distance are needed.",
+		        value_rank(table), (long long)most);
 	TRY(lower_extents(l, 1, &query));
 	TRY(lower_extents(l, 2, &key));
 	if (query.n != 1 || key.n != 1)

@@ -303,7 +303,9 @@ static int classifier_lower(struct lower *l)
 	p.classes = lower_int_list(l, "classlabels_ints", &label);
 	for (int i = 0; i < n; i++) {
 		if (vectors_of[i] < 0 || vectors_of[i] > INT32_MAX)
-			return lower_fail(l, ERR_MODEL, "a class has %lld vectors.", (long long)vectors_of[i]);
+			return lower_fail(l, ERR_MODEL,
+			                  "vectors_per_class has the element %lld, which is not possible.",
+			                  (long long)vectors_of[i]);
 		p.vectors += vectors_of[i];
 	}
 	if (p.vectors && n != p.classes)

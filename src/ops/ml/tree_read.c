@@ -40,8 +40,8 @@ int forest_list(struct lower *l, const char *name, int n, const int64_t **at)
 	int count = lower_int_list(l, name, at);
 
 	if (count != n)
-		return lower_fail(l, ERR_MODEL, "%s has %d elements, and other lists of the same things have %d.", name,
-		                  count, n);
+		return lower_fail(l, ERR_MODEL, "%s has %d elements, but the lists next to it have %d.", name, count,
+		                  n);
 	return 0;
 }
 
@@ -71,7 +71,7 @@ int forest_measure(struct lower *l, struct forest *f)
 		int m = 0, *swap = now;
 
 		if (f->depth > f->inner)
-			return lower_fail(l, ERR_MODEL, "the nodes of a tree lead in a circle.");
+			return lower_fail(l, ERR_MODEL, "the nodes of a tree form a cycle.");
 		for (int i = 0; i < n; i++) {
 			int child[2] = { f->node[now[i]].on_true, f->node[now[i]].on_false };
 
@@ -137,7 +137,8 @@ static int read_lists(struct reader *r)
 
 	r->n = lower_int_list(l, "nodes_nodeids", &r->id);
 	if (r->n < 1 || r->n > FOREST_MAX_NODES)
-		return lower_fail(l, ERR_MODEL, "there are %d nodes (nodes_nodeids).", r->n);
+		return lower_fail(l, ERR_MODEL, "there are %d nodes (nodes_nodeids), which are too many or none.",
+		                  r->n);
 	TRY(forest_list(l, "nodes_treeids", r->n, &r->tree));
 	TRY(forest_list(l, "nodes_featureids", r->n, &r->feature));
 	TRY(forest_list(l, "nodes_truenodeids", r->n, &r->on_true));
@@ -282,6 +283,6 @@ int forest_read(struct lower *l, const char *votes, struct forest *out)
 	TRY(read_votes(&r, votes));
 	TRY(forest_measure(l, out));
 	if (out->reached < out->inner)
-		return lower_fail(l, ERR_MODEL, "%d nodes are led to by no root.", out->inner - out->reached);
+		return lower_fail(l, ERR_MODEL, "no root leads to %d of the nodes.", out->inner - out->reached);
 	return 0;
 }

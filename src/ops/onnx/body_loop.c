@@ -55,10 +55,10 @@ static const char *shape_text(struct lower *l, struct value v)
 
 static int changes(struct lower *l, const char *name, struct value state, struct value next)
 {
-	lower_fail(l, ERR_UNSUPPORTED, "its state \"%s\" is %s before a turn and %s after it.", name,
+	lower_fail(l, ERR_UNSUPPORTED, "its state \"%s\" is %s before an iteration and %s after it.", name,
 	           shape_text(l, state), shape_text(l, next));
-	return err_advise(
-	        l->err, "States of one type and shape in all turns can be carried; keep this node outside the engine.");
+	return err_advise(l->err,
+	                  "A state must keep its type and shape in all iterations. Keep this node outside the engine.");
 }
 
 static expr at_least_one(void *user, struct ir_pool *pool, expr e, const expr *arg)
@@ -120,10 +120,9 @@ int body_stack(struct lower *l, int n, const struct value *turn, int output)
 
 		TRY(agree(l, turn[0], turn[i], &may));
 		if (!may)
-			return lower_fail(
-			        l, ERR_MODEL,
-			        "its output number %d is put together of %s in the first turn and %s in turn %d.",
-			        output + 1, shape_text(l, turn[0]), shape_text(l, turn[i]), i + 1);
+			return lower_fail(l, ERR_MODEL,
+			                  "its output number %d collects %s in iteration 1 and %s in iteration %d.",
+			                  output + 1, shape_text(l, turn[0]), shape_text(l, turn[i]), i + 1);
 		expr own = load(turn[i], s.at + 1);
 		y = y ? select_(eq(at, idx(l, i)), own, y) : own;
 	}
@@ -133,7 +132,7 @@ int body_stack(struct lower *l, int n, const struct value *turn, int output)
 
 int body_refuse_random(struct lower *l)
 {
-	return lower_fail(l, ERR_UNSUPPORTED, "its body draws random numbers, which must differ from turn to turn.");
+	return lower_fail(l, ERR_UNSUPPORTED, "its body draws random numbers, which must differ in every iteration.");
 }
 
 int body_check(struct lower *l, const struct lower_loop *loop)
@@ -142,8 +141,7 @@ int body_check(struct lower *l, const struct lower_loop *loop)
 		const struct ir_stage *s = l->program->stages.at[i];
 
 		if (type_is_packed(s->out->type))
-			return lower_fail(l, ERR_UNSUPPORTED,
-			                  "in its body something is made in a type narrower than a byte (\"%s\").",
+			return lower_fail(l, ERR_UNSUPPORTED, "the type of \"%s\" in its body is narrower than a byte.",
 			                  s->out->name);
 	}
 	return l->random ? body_refuse_random(l) : 0;

@@ -27,7 +27,7 @@ static int read_windows(struct lower *l, struct windows *w)
 	if (w->block.n != w->rank || w->strides.n != w->rank || w->dilations.n != w->rank || w->pads.n != 2 * w->rank)
 		return lower_fail(l, ERR_MODEL,
 		                  "image_shape, block_shape, strides, dilations and pads have %d, %d, %d, %d and %d "
-		                  "elements.",
+		                  "elements; pads needs two for each spatial axis, and the others one.",
 		                  w->rank, w->block.n, w->strides.n, w->dilations.n, w->pads.n);
 	if (2 + 2 * w->rank > IR_MAX_RANK)
 		return lower_fail(l, ERR_UNSUPPORTED, "images of %d axes are too many.", w->rank);

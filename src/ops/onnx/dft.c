@@ -89,7 +89,7 @@ static int dft_lower(struct lower *l)
 	TRY(read_axis(l, rank, &f.axis));
 	TRY(read_length(l, x, f.axis, real_result, &f.length));
 	if (rank + 1 > IR_MAX_RANK)
-		return lower_fail(l, ERR_UNSUPPORTED, "the signal has %d axes.", rank);
+		return lower_fail(l, ERR_UNSUPPORTED, "the signal has %d axes, which are too many.", rank);
 	memcpy(dim, x.buf->dim, sizeof dim);
 	dim[f.axis] = onesided && !inverse ? addi(floordiv(f.length, idx(l, 2)), 1) : f.length;
 	dim[rank - 1] = idx(l, real_result ? 1 : 2);

@@ -56,7 +56,7 @@ static int crop_lower(struct lower *l)
 
 	if (s.rank != 4 || border.n != 4 || (scale.n && scale.n != 2))
 		return lower_fail(l, ERR_MODEL,
-		                  "it needs an input of four axes, four borders, and no or two numbers scale.");
+		                  "the input must have four axes, border four numbers, and scale two or none.");
 	for (int i = 0; i < 2; i++)
 		s.dim[2 + i] = scale.n ? idx(l, scale.at[i]) : addi(s.dim[2 + i], -border.at[1 - i] - border.at[3 - i]);
 	s = space_new(l, 4, s.dim);

@@ -58,7 +58,7 @@ static int begin(struct graph_loop *x)
 		return lower_fail(l, ERR_MODEL, "it has %d outputs; its body gives %d.", l->outputs,
 		                  x->states + x->collected);
 	if ((x->m.given && !is_one(x->m)) || (x->first_cond.given && !is_one(x->first_cond)))
-		return lower_fail(l, ERR_MODEL, "the number of turns and the condition must be one element each.");
+		return lower_fail(l, ERR_MODEL, "the trip count and the condition must be one element each.");
 	x->m_known = x->m.given && (x->m.buf->data || x->m.buf->content);
 	x->trip = idx(l, MANY_TURNS);
 	if (x->m_known) {
@@ -165,8 +165,8 @@ static void count_condition(struct graph_loop *x)
 static int refuse_unbounded(struct lower *l)
 {
 	lower_fail(l, ERR_UNSUPPORTED,
-	           "how often it turns is not known at build time, and its outputs grow with every turn.");
-	return err_advise(l->err, "Make the number of turns (input m) a constant of the model, as large as it can be.");
+	           "its number of iterations is not known at build time, and its outputs grow in every iteration.");
+	return err_advise(l->err, "Make the trip count (input M) a constant of the model, as large as it can be.");
 }
 
 /* The number of turns that there were, as a size. */

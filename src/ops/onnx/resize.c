@@ -25,7 +25,8 @@ static int set_scale(struct lower *l, struct resize_axis *axis, double scale)
 	int64_t p, q, in;
 
 	if (!scale_fraction(scale, &p, &q))
-		return lower_fail(l, ERR_MODEL, "a scale is %g.", scale);
+		return lower_fail(l, ERR_MODEL, "a scale is %g; it must be a positive fraction of moderate size.",
+		                  scale);
 	axis->p = idx(l, p);
 	axis->q = idx(l, q);
 	if (!ir_const_int(axis->in, &in)) {
@@ -33,7 +34,7 @@ static int set_scale(struct lower *l, struct resize_axis *axis, double scale)
 		return 0;
 	}
 	if (in > INT32_MAX)
-		return lower_fail(l, ERR_UNSUPPORTED, "extents of %lld cannot be resized.", (long long)in);
+		return lower_fail(l, ERR_UNSUPPORTED, "an extent of %lld is too large to be resized.", (long long)in);
 	axis->out = idx(l, (int64_t)((float)in * (float)scale));
 	return 0;
 }

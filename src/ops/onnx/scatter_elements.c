@@ -22,7 +22,7 @@ static int read_reduction(struct lower *l, enum type t, enum ir_combine *c)
 	if (*c == IR_NONE || TS_NUMBER & 1u << t)
 		return 0;
 	if (t != TYPE_BOOL)
-		return lower_fail(l, ERR_UNSUPPORTED, "reduction \"%s\" of %s has no meaning.", word, type_name(t));
+		return lower_fail(l, ERR_UNSUPPORTED, "reduction \"%s\" is not defined for %s.", word, type_name(t));
 	*c = or ? IR_ANY : IR_ALL;
 	return 0;
 }

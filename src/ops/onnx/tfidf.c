@@ -125,14 +125,16 @@ static int read_pool(struct counter *c, struct gram **out, int64_t *first, int *
 	*lengths = lower_int_list(l, "ngram_counts", &start);
 	*out = NEWN(l->program->arena, struct gram, tokens + 1);
 	if (*lengths < 1 || *lengths > 64)
-		return lower_fail(l, ERR_MODEL, "ngram_counts has %d elements.", *lengths);
+		return lower_fail(l, ERR_MODEL, "ngram_counts has %d elements; it must have 1 to 64.", *lengths);
 	for (int k = 0; k < *lengths; k++) {
 		int64_t end = k + 1 < *lengths ? start[k + 1] : tokens;
 
 		first[k] = n;
 		if (start[k] < 0 || end < start[k] || end > tokens || (end - start[k]) % (k + 1))
-			return lower_fail(l, ERR_MODEL, "ngram_counts puts %d-grams at %lld to %lld of %d tokens.",
-			                  k + 1, (long long)start[k], (long long)end, tokens);
+			return lower_fail(
+			        l, ERR_MODEL,
+			        "ngram_counts places the %d-grams at %lld to %lld of %d tokens, which is not possible.",
+			        k + 1, (long long)start[k], (long long)end, tokens);
 		for (int64_t i = start[k]; i < end; i += k + 1, n++) {
 			if (n >= columns || column[n] < 0 || column[n] > INT32_MAX - 1)
 				return lower_fail(l, ERR_MODEL, "ngram_indexes has no column for n-gram %lld.",
@@ -186,11 +188,12 @@ static int lower(struct lower *l)
 	int lengths;
 
 	if (lower_has(l, "pool_strings"))
-		return lower_fail(l, ERR_UNSUPPORTED, "its pool is of strings.");
+		return lower_fail(l, ERR_UNSUPPORTED, "its pool holds strings.");
 	if (value_rank(c.x) < 1 || value_rank(c.x) > 2)
 		return lower_fail(l, ERR_MODEL, "the input has %d axes; it must have one or two.", value_rank(c.x));
 	if (c.skips < 1 || c.skips > INT32_MAX || least < 1 || most < least)
-		return lower_fail(l, ERR_MODEL, "n-grams of %lld to %lld tokens with %lld skips make no sense.",
+		return lower_fail(l, ERR_MODEL,
+		                  "n-grams of %lld to %lld tokens with at most %lld skips are not possible.",
 		                  (long long)least, (long long)most, (long long)c.skips - 1);
 	c.one = value_rank(c.x) == 1;
 	TRY(read_pool(&c, &g, first, &lengths));

@@ -17,7 +17,7 @@ static int read_tiles(struct lower *l, int rank, struct exprs *repeats)
 			return lower_fail(l, ERR_UNSUPPORTED, "tiles and axis must each be one constant number.");
 		number[i] = tensor_float(t, 0);
 		if (!(number[i] >= -rank && number[i] <= INT32_MAX))
-			return lower_fail(l, ERR_MODEL, "tiles or axis is %g.", number[i]);
+			return lower_fail(l, ERR_MODEL, "tiles or axis is %g, which is out of range.", number[i]);
 	}
 	TRY(lower_axis(l, (int64_t)number[1], rank, false, &axis));
 	for (repeats->n = 0; repeats->n < rank; repeats->n++)

@@ -42,7 +42,8 @@ static int priors_lower(struct lower *l)
 	expr i, k, anchors, place, shift, e;
 
 	if (value_rank(base) != 2 || value_rank(rows) != 1 || value_rank(columns) != 1)
-		return lower_fail(l, ERR_MODEL, "base anchors must have two axes, what gives height and width one.");
+		return lower_fail(l, ERR_MODEL,
+		                  "base anchors must have two axes, the inputs for height and width one each.");
 	anchors = value_dim(base, 0);
 	i = space_push(l, &s, mul(anchors, mul(value_dim(rows, 0), value_dim(columns, 0))));
 	k = space_push(l, &s, value_dim(base, 1));

@@ -56,7 +56,7 @@ static int batch_tile_lower(struct lower *l)
 	int64_t n;
 
 	if (value_rank(x) < 1 || value_rank(tile) < 1 || (ir_const_int(value_dim(tile, 0), &n) && n != 1))
-		return lower_fail(l, ERR_MODEL, "both inputs need an axis of samples, and the second has one sample.");
+		return lower_fail(l, ERR_MODEL, "both inputs need a batch axis, and that of the second must be 1.");
 	for (int i = 0; i < s.rank; i++)
 		dim[i] = i ? value_dim(tile, i) : value_dim(x, 0);
 	s = space_new(l, s.rank, dim);
@@ -129,7 +129,7 @@ static int resize_nearest_lower(struct lower *l)
 	if (value_rank(x) != 4)
 		return lower_fail(l, ERR_MODEL, "the input has %d axes; it must have four.", value_rank(x));
 	if (!(scale > 0) || !scale_fraction(scale, &p, &q))
-		return lower_fail(l, ERR_UNSUPPORTED, "scale %g is not positive, or no moderate fraction.", scale);
+		return lower_fail(l, ERR_UNSUPPORTED, "scale %g is not a positive fraction of moderate size.", scale);
 	for (int i = 0; i < 4; i++) {
 		expr extent = value_dim(x, i);
 
