@@ -20,7 +20,6 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 	enum type t = wider(s->buf->type);
 	expr old = ir_cast(ir_load(s->at->pool, s->buf, &s->at), t);
 	expr new = ir_cast(ir_combine_expr(s->combine, old, ir_cast(s->value, t)), s->buf->type);
-	gen_lets_end(g);
 	gen_lets(g, new, s->at);
 	gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, new);
 }
@@ -49,6 +48,7 @@ static void print_sort(struct gen_text *g, const struct ir_sort *s)
 	str_printf(g->out, "for (i64 %s = 0; %s < ", place, place);
 	gen_operand(g, s->of);
 	str_printf(g->out, "; %s++) {\n", place);
+	int begin = g->lets.n;
 	g->out->indent++;
 	gen_lets(g, s->value, NULL);
 	gen_indent(g);
@@ -56,7 +56,7 @@ static void print_sort(struct gen_text *g, const struct ir_sort *s)
 	           type_name(s->value->type));
 	gen_expr(g, s->value);
 	str_printf(g->out, "), %s };\n", place);
-	gen_lets_end(g);
+	gen_lets_end_scope(g, begin);
 	g->out->indent--;
 	gen_scope_end(g);
 	str_line(g->out, "}");
@@ -79,6 +79,7 @@ static void print_sort(struct gen_text *g, const struct ir_sort *s)
 static void print_for(struct gen_text *g, const struct ir_for *s)
 {
 	const char *name = gen_name(g, s->var);
+	gen_fixed(g, s->var);
 	gen_scope(g);
 	gen_begin(g, "for (i64 ");
 	str_printf(g->out, "%s = ", name);
@@ -283,7 +284,9 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 {
 	struct str own = str_new(text->arena), *out = &own;
 	struct names names = names_new(text->arena, reserved);
-	struct gen_text g = { .out = out, .target = &plain_c, .kernel = k, .names = &names };
+	struct gen_text g = {
+		.out = out, .target = &plain_c, .kernel = k, .names = &names, .fixed = map_new(out->arena)
+	};
 	const struct head h = { gen_own(&g, "args"), gen_own(&g, "block") };
 	const char *block = gen_block_number(&g);
 	str_add(text, "\n");

@@ -49,6 +49,7 @@ static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 	}
 	str_add(g->out, ") {\n");
 	gen_block(g, s->body);
+	int begin = g->lets.n;
 	g->out->indent++;
 	if (s->value) {
 		gen_lets(g, s->value, NULL);
@@ -62,6 +63,7 @@ static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 		str_printf(g->out, "%s;\n", s->through ? ")" : "");
 	}
 	g->out->indent--;
+	gen_lets_end_scope(g, begin);
 	gen_scope_end(g);
 	str_line(g->out, "};");
 }
@@ -346,7 +348,12 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 {
 	struct str head = str_new(out->arena), body = str_new(out->arena);
 	struct names names = names_new(out->arena, x->reserved);
-	struct gen_text g = { .out = &head, .target = &cuda, .kernel = k, .names = &names, .coarse = gen_coarse(k) };
+	struct gen_text g = { .out = &head,
+		              .target = &cuda,
+		              .kernel = k,
+		              .names = &names,
+		              .coarse = gen_coarse(k),
+		              .fixed = map_new(head.arena) };
 	gen_about(out, k);
 	if (part)
 		print_part_head(&g, x->program);

@@ -35,11 +35,17 @@ void gen_declared(struct gen_text *g, const struct ir_variable *v, expr value)
 		vec_push(g->out->arena, &g->depths, d);
 }
 
+void gen_fixed(struct gen_text *g, const struct ir_variable *v)
+{
+	map_put_u64(&g->fixed, (uintptr_t)v, (void *)(uintptr_t)v);
+}
+
 void gen_loop_begin(struct gen_text *g, const struct ir_variable *v, int turns)
 {
 	ck(g->depth + 1 < GEN_MAX_DEPTH);
 	g->turns[++g->depth] = turns;
 	gen_declared(g, v, NULL);
+	gen_fixed(g, v);
 }
 
 void gen_loop_end(struct gen_text *g)

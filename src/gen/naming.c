@@ -53,6 +53,18 @@ void names_scope_end(struct str *out)
 	str_add(out, SCOPE_END);
 }
 
+size_t names_length(const char *text)
+{
+	enum { OF_NAME = 6 };
+	size_t length = 0;
+	while (*text) {
+		bool is_name = *text == *MARK;
+		length += is_name ? OF_NAME : 1;
+		text += is_name ? 1 + DIGITS : 1;
+	}
+	return length;
+}
+
 /* ---- When it is complete. */
 
 /* A name where it is visible: from its first use to the end of the scope. */
@@ -107,6 +119,14 @@ static void close_scope(struct choose *c, size_t at)
 	c->visible.n = first;
 }
 
+/* The index that the placeholder at `at` stands for. */
+static int index_at(const char *at)
+{
+	char digits[DIGITS + 1] = "";
+	memcpy(digits, at + 1, DIGITS);
+	return (int)strtoul(digits, NULL, 16);
+}
+
 /* The next placeholder or scope. */
 static size_t next_mark(const char *text, size_t at)
 {
@@ -121,7 +141,7 @@ static void find(struct choose *c, const char *text)
 		else if (text[at] == *SCOPE_END)
 			close_scope(c, at);
 		else
-			use(c, at, (int)strtoul(arena_strndup(c->scratch, text + at + 1, DIGITS), NULL, 16));
+			use(c, at, index_at(text + at));
 }
 
 static const struct name *name_of(const struct choose *c, const struct declared *d)

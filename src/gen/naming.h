@@ -36,6 +36,9 @@ const char *names_function(struct names *n, const char *name);
 void names_scope(struct str *out);
 void names_scope_end(struct str *out);
 
+/* About the text's length with names in place of placeholders, whatever the model calls its tensors. */
+size_t names_length(const char *text);
+
 /* Appends the text with its placeholders replaced. Variables of disjoint scopes may share a name. */
 void names_choose(struct str *out, const struct names *n, const char *text);
 

@@ -2,53 +2,6 @@
  * statements see gen_cuda.c and gen_c.c. */
 #include "gen/text.h"
 
-void gen_begin(struct gen_text *g, const char *text)
-{
-	gen_indent(g);
-	str_add(g->out, text);
-}
-
-void gen_scope(struct gen_text *g)
-{
-	names_scope(g->out);
-}
-
-void gen_scope_end(struct gen_text *g)
-{
-	names_scope_end(g->out);
-}
-
-static void print_index(struct gen_text *g, expr at)
-{
-	if (!at)
-		return;
-	str_add(g->out, "[");
-	gen_expr(g, at);
-	str_add(g->out, "]");
-}
-
-void gen_array_row(struct gen_text *g, const struct ir_vector *v)
-{
-	str_add(g->out, gen_name(g, v->array));
-	print_index(g, v->row);
-}
-
-void gen_dims(struct gen_text *g, const struct ir_variable *v)
-{
-	for (int i = 0; i < v->rank; i++)
-		str_printf(g->out, "[%d]", v->dim[i]);
-}
-
-void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value)
-{
-	gen_begin(g, name);
-	print_index(g, row);
-	print_index(g, at);
-	str_add(g->out, " = ");
-	gen_expr(g, value);
-	str_add(g->out, ";\n");
-}
-
 bool gen_adds_to_itself(const struct ir_stmt *s)
 {
 	bool assigns = s->kind == IR_ASSIGN, sets = s->kind == IR_SET;
@@ -64,11 +17,10 @@ bool gen_adds_to_itself(const struct ir_stmt *s)
 
 static void print_declaration(struct gen_text *g, const struct ir_declare *s)
 {
-	const char *constant = s->mutable ? "" : "const ";
-	const char *name = gen_name(g, s->var);
-	gen_assign(g, arena_printf(g->out->arena, "%s%s %s", constant, gen_type(g, s->var->type), name), NULL, NULL,
-	           s->value);
+	gen_declaration(g, s->mutable ? "" : "const ", gen_type(g, s->var->type), gen_name(g, s->var), s->value);
 	gen_declared(g, s->var, s->mutable ? NULL : s->value);
+	if (!s->mutable)
+		gen_fixed(g, s->var);
 }
 
 static void print_array(struct gen_text *g, const struct ir_variable *v)
@@ -103,7 +55,6 @@ static void print_if(struct gen_text *g, const struct ir_if *s)
 		str_add(g->out, ") ");
 	}
 	str_add(g->out, "{\n");
-	gen_lets_end(g);
 	gen_scope(g);
 	gen_block(g, s->body);
 	gen_scope_end(g);
@@ -118,13 +69,12 @@ static void print_leave_if(struct gen_text *g, expr condition, const char *leave
 	str_line(g->out, "\t%s;", leave);
 }
 
-/* Declares variables for repeated parts of the value and position that a statement evaluates first. Loops, functions
- * and sorts evaluate their contents themselves. */
+/* Declares variables for parts of the value and position that a statement evaluates first. Declarations, loops,
+ * functions and sorts do that themselves. */
 static void declare_lets(struct gen_text *g, const struct ir_stmt *s)
 {
 	expr value = NULL, at = NULL;
 	switch (s->kind) {
-	case IR_DECLARE: value = s->declare.value; break;
 	case IR_ASSIGN: value = s->assign.value; break;
 	case IR_SET:
 		value = s->set.value;
@@ -182,8 +132,11 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 
 void gen_block(struct gen_text *g, const struct ir_block *b)
 {
+	gen_lets_end(g);
+	int begin = g->lets.n;
 	g->out->indent++;
 	for (int i = 0; i < b->n; i++)
 		print_stmt(g, &b->at[i]);
 	g->out->indent--;
+	gen_lets_end_scope(g, begin);
 }

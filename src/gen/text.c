@@ -478,6 +478,10 @@ static bool must_wrap(expr e)
 static void print(struct gen_text *g, expr e, int outer)
 {
 	const char *name = gen_let(g, e);
+	if (g->trial.number && e->n > 0 && e->op != IR_VAR && e->id < g->trial.nodes) {
+		name = g->trial.printed[e->id] == g->trial.number ? "tmp00" : name;
+		g->trial.printed[e->id] = g->trial.number;
+	}
 	if (name) {
 		str_add(g->out, name);
 		return;

@@ -33,14 +33,31 @@ struct gen_depth {
 	int depth;
 };
 
+/* A part of expressions with a name. */
+struct gen_let {
+	expr e;
+	bool stays; /* until its block ends, since no statement changes its value; else until its statement ends */
+};
+
+/* Text that is printed for its length: a node's second occurrence has the length of a name. */
+struct gen_trial {
+	uint32_t number;   /* 0: none */
+	uint32_t *printed; /* by node id: the trial that printed it last */
+	uint32_t nodes;    /* others are printed each time */
+};
+
 struct gen_text {
 	struct str *out;
 	const struct gen_target *target;
 	const struct ir_kernel *kernel;
 	const char **let; /* by node id: the name of a variable that holds it, or null */
 	uint32_t let_n;   /* capacity of `let` */
-	struct arena *let_arena;
-	int lets;
+	struct {
+		VEC(struct gen_let);
+	} lets;        /* what has a name */
+	int let_count; /* names so far */
+	struct gen_trial trial;
+	struct map fixed;         /* variables that keep their value until their scope ends */
 	int depth;                /* number of enclosing loops */
 	bool coarse;              /* see gen_coarse */
 	expr total;               /* the sum being accumulated into its own variable: its products need no rounding */
@@ -93,14 +110,21 @@ void gen_loop_begin(struct gen_text *g, const struct ir_variable *v, int turns);
 void gen_loop_end(struct gen_text *g);
 /* Records the declaration of a variable; `value`: its only value, or null. */
 void gen_declared(struct gen_text *g, const struct ir_variable *v, expr value);
+/* Records that a variable keeps its value until its scope ends. */
+void gen_fixed(struct gen_text *g, const struct ir_variable *v);
 /* The depth of the innermost loop that e's value depends on. */
 int gen_value_depth(const struct gen_text *g, expr e);
 
-/* ---- Variables for common subexpressions (lets.c). */
-/* Declares variables for common subexpressions of `e` and `also` (may be null), both evaluated unconditionally. Valid
- * until gen_lets_end. */
+/* ---- Variables for parts of expressions (lets.c). */
+/* Declares variables for common subexpressions and long parts of `e` and `also` (may be null), both evaluated
+ * unconditionally. */
 void gen_lets(struct gen_text *g, expr e, expr also);
+/* [qualifier] type name = e; with variables for parts of e. */
+void gen_declaration(struct gen_text *g, const char *qualifier, const char *type, const char *name, expr e);
+/* The end of a statement: variables whose value may change are forgotten. */
 void gen_lets_end(struct gen_text *g);
+/* The end of the scope that began when g->lets.n was `begin`. */
+void gen_lets_end_scope(struct gen_text *g, int begin);
 const char *gen_let(const struct gen_text *g, expr e); /* the variable that holds e, or null */
 
 /* ---- Forms of erf with a CUDA function of their own (erf.c): return e's operand, or null. */
@@ -117,17 +141,19 @@ bool gen_half(const struct gen_text *g, expr e, enum ir_function *function, expr
  * does both: returns its operand; else null. */
 expr gen_rounded(const struct gen_text *g, expr e);
 
-/* ---- Statements (stmt.c). */
+/* ---- Lines (line.c). */
 /* Around a statement with a block of its own: variables that it declares end with it. */
 void gen_scope(struct gen_text *g);
 void gen_scope_end(struct gen_text *g);
-void gen_block(struct gen_text *g, const struct ir_block *b);
-void gen_begin(struct gen_text *g, const char *text);                                 /* a line */
-void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* name[row][at] = value; both may
-                                                                                         be null */
-void gen_dims(struct gen_text *g, const struct ir_variable *v);                       /* "[2][3]" */
+void gen_begin(struct gen_text *g, const char *text); /* a line */
+/* name[row][at] = value; row and at may be null */
+void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value);
+void gen_dims(struct gen_text *g, const struct ir_variable *v);    /* "[2][3]" */
 void gen_array_row(struct gen_text *g, const struct ir_vector *v); /* the array, or its row, that holds a vector */
-bool gen_adds_to_itself(const struct ir_stmt *s);                  /* name = name + ...: an accumulation */
+
+/* ---- Statements (stmt.c). */
+void gen_block(struct gen_text *g, const struct ir_block *b);
+bool gen_adds_to_itself(const struct ir_stmt *s); /* name = name + ...: an accumulation */
 
 /* ---- Kernels as a whole. */
 /* True if a CUDA kernel stores only 16-bit floats, and no discontinuity (comparison, rounding to integer) depends on a

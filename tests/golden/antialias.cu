@@ -32,45 +32,54 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 		f16 x_v0[8];
 		load(x_v0, x + j * 262144 + i * 786432 + at + max(0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
 		const int tmp0 = (k * 64 + row * 16 + 4) / 7;
-		const float this_0 = 0 <= tmp0 - 2 ? nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		float this_0 = 0.0f;
+		if (0 <= tmp0 - 2) {
+			this_0 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
-		load(x_v1, x + j * 262144 + i * 786432 + at + max(0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
-		const int tmp1 = (k * 64 + row * 16 + 4) / 7;
-		const float this_1 = 0 <= tmp1 - 1 ? nan_max(1.0f - fabsf((float)(tmp1 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		load(x_v1, x + j * 262144 + i * 786432 + at + max(0, tmp0 - 1) * 512);
+		float this_1 = 0.0f;
+		if (0 <= tmp0 - 1) {
+			this_1 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
-		load(x_v2, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512);
-		const float this_2 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v2, x + j * 262144 + i * 786432 + at + tmp0 * 512);
+		const float this_2 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
-		load(x_v3, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
-		const float this_3 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v3, x + j * 262144 + i * 786432 + at + tmp0 * 512 + 512);
+		const float this_3 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
-		load(x_v4, x + j * 262144 + i * 786432 + at + min(511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
-		const int tmp2 = (k * 64 + row * 16 + 4) / 7;
-		const float this_4 = tmp2 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp2 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		load(x_v4, x + j * 262144 + i * 786432 + at + min(511, tmp0 + 2) * 512);
+		float this_4 = 0.0f;
+		if (tmp0 + 2 < 512) {
+			this_4 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
-		load(x_v5, x + j * 262144 + i * 786432 + at + min(511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
-		const int tmp3 = (k * 64 + row * 16 + 4) / 7;
-		const float this_5 = tmp3 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp3 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		load(x_v5, x + j * 262144 + i * 786432 + at + min(511, tmp0 + 3) * 512);
+		float this_5 = 0.0f;
+		if (tmp0 + 3 < 512) {
+			this_5 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_5, to_f32(x_v5[v]), parts[v]);
@@ -85,26 +94,35 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 	}
 	__syncthreads();
 	for (int column = thread; column < 224; column += 256) {
-		const int tmp4 = (column * 16 + 4) / 7;
-		const float this_7 = 0 <= tmp4 - 2 ? nan_max(1.0f - fabsf((float)(tmp4 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
-		const int tmp5 = (column * 16 + 4) / 7;
-		const float this_8 = 0 <= tmp5 - 1 ? nan_max(1.0f - fabsf((float)(tmp5 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
-		const float this_9 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
-		const float this_10 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
-		const int tmp6 = (column * 16 + 4) / 7;
-		const float this_11 = tmp6 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp6 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
-		const int tmp7 = (column * 16 + 4) / 7;
-		const float this_12 = tmp7 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp7 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const int tmp1 = (column * 16 + 4) / 7;
+		float this_7 = 0.0f;
+		if (0 <= tmp1 - 2) {
+			this_7 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		}
+		float this_8 = 0.0f;
+		if (0 <= tmp1 - 1) {
+			this_8 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		}
+		const float this_9 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		const float this_10 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		float this_11 = 0.0f;
+		if (tmp1 + 2 < 512) {
+			this_11 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		}
+		float this_12 = 0.0f;
+		if (tmp1 + 3 < 512) {
+			this_12 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
 		#pragma unroll
 		for (int row = 0; row < 4; row++) {
 			float sum = 0.0f;
-			sum = fmaf(this_7, made[row * 512 + max(0, (column * 16 + 4) / 7 - 2)], sum);
-			sum = fmaf(this_8, made[row * 512 + max(0, (column * 16 + 4) / 7 - 1)], sum);
-			sum = fmaf(this_9, made[row * 512 + (column * 16 + 4) / 7], sum);
-			sum = fmaf(this_10, made[row * 512 + (column * 16 + 4) / 7 + 1], sum);
-			sum = fmaf(this_11, made[row * 512 + min(511, (column * 16 + 4) / 7 + 2)], sum);
-			sum = fmaf(this_12, made[row * 512 + min(511, (column * 16 + 4) / 7 + 3)], sum);
+			sum = fmaf(this_7, made[row * 512 + max(0, tmp1 - 2)], sum);
+			sum = fmaf(this_8, made[row * 512 + max(0, tmp1 - 1)], sum);
+			sum = fmaf(this_9, made[row * 512 + tmp1], sum);
+			sum = fmaf(this_10, made[row * 512 + tmp1 + 1], sum);
+			sum = fmaf(this_11, made[row * 512 + min(511, tmp1 + 2)], sum);
+			sum = fmaf(this_12, made[row * 512 + min(511, tmp1 + 3)], sum);
 			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, this_13));
 		}
 	}
@@ -136,45 +154,54 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 		f16 x_v0[8];
 		load(x_v0, x + j * 262144 + i * 786432 + at + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
 		const i64 tmp0 = (k * 64 + row * 16 + 4) / 7;
-		const float this_0 = 0 <= tmp0 - 2 ? nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		float this_0 = 0.0f;
+		if (0 <= tmp0 - 2) {
+			this_0 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
-		load(x_v1, x + j * 262144 + i * 786432 + at + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 1) * 512);
-		const i64 tmp1 = (k * 64 + row * 16 + 4) / 7;
-		const float this_1 = 0 <= tmp1 - 1 ? nan_max(1.0f - fabsf((float)(tmp1 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		load(x_v1, x + j * 262144 + i * 786432 + at + max((i64)0, tmp0 - 1) * 512);
+		float this_1 = 0.0f;
+		if (0 <= tmp0 - 1) {
+			this_1 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
-		load(x_v2, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512);
-		const float this_2 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v2, x + j * 262144 + i * 786432 + at + tmp0 * 512);
+		const float this_2 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
-		load(x_v3, x + j * 262144 + i * 786432 + at + (k * 64 + row * 16 + 4) / 7 * 512 + 512);
-		const float this_3 = nan_max(1.0f - fabsf((float)((k * 64 + row * 16 + 4) / 7 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v3, x + j * 262144 + i * 786432 + at + tmp0 * 512 + 512);
+		const float this_3 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
-		load(x_v4, x + j * 262144 + i * 786432 + at + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 2) * 512);
-		const i64 tmp2 = (k * 64 + row * 16 + 4) / 7;
-		const float this_4 = tmp2 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp2 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		load(x_v4, x + j * 262144 + i * 786432 + at + min((i64)511, tmp0 + 2) * 512);
+		float this_4 = 0.0f;
+		if (tmp0 + 2 < 512) {
+			this_4 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
-		load(x_v5, x + j * 262144 + i * 786432 + at + min((i64)511, (k * 64 + row * 16 + 4) / 7 + 3) * 512);
-		const i64 tmp3 = (k * 64 + row * 16 + 4) / 7;
-		const float this_5 = tmp3 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp3 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		load(x_v5, x + j * 262144 + i * 786432 + at + min((i64)511, tmp0 + 3) * 512);
+		float this_5 = 0.0f;
+		if (tmp0 + 3 < 512) {
+			this_5 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_5, to_f32(x_v5[v]), parts[v]);
@@ -189,26 +216,35 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 	}
 	__syncthreads();
 	for (i64 column = thread; column < 224; column += 256) {
-		const i64 tmp4 = (column * 16 + 4) / 7;
-		const float this_7 = 0 <= tmp4 - 2 ? nan_max(1.0f - fabsf((float)(tmp4 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
-		const i64 tmp5 = (column * 16 + 4) / 7;
-		const float this_8 = 0 <= tmp5 - 1 ? nan_max(1.0f - fabsf((float)(tmp5 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
-		const float this_9 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
-		const float this_10 = nan_max(1.0f - fabsf((float)((column * 16 + 4) / 7 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
-		const i64 tmp6 = (column * 16 + 4) / 7;
-		const float this_11 = tmp6 + 2 < 512 ? nan_max(1.0f - fabsf((float)(tmp6 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
-		const i64 tmp7 = (column * 16 + 4) / 7;
-		const float this_12 = tmp7 + 3 < 512 ? nan_max(1.0f - fabsf((float)(tmp7 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f) : 0.0f;
+		const i64 tmp1 = (column * 16 + 4) / 7;
+		float this_7 = 0.0f;
+		if (0 <= tmp1 - 2) {
+			this_7 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		}
+		float this_8 = 0.0f;
+		if (0 <= tmp1 - 1) {
+			this_8 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		}
+		const float this_9 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		const float this_10 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		float this_11 = 0.0f;
+		if (tmp1 + 2 < 512) {
+			this_11 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		}
+		float this_12 = 0.0f;
+		if (tmp1 + 3 < 512) {
+			this_12 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		}
 		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
 		#pragma unroll
 		for (i64 row = 0; row < 4; row++) {
 			float sum = 0.0f;
-			sum = fmaf(this_7, made[row * 512 + max((i64)0, (column * 16 + 4) / 7 - 2)], sum);
-			sum = fmaf(this_8, made[row * 512 + max((i64)0, (column * 16 + 4) / 7 - 1)], sum);
-			sum = fmaf(this_9, made[row * 512 + (column * 16 + 4) / 7], sum);
-			sum = fmaf(this_10, made[row * 512 + (column * 16 + 4) / 7 + 1], sum);
-			sum = fmaf(this_11, made[row * 512 + min((i64)511, (column * 16 + 4) / 7 + 2)], sum);
-			sum = fmaf(this_12, made[row * 512 + min((i64)511, (column * 16 + 4) / 7 + 3)], sum);
+			sum = fmaf(this_7, made[row * 512 + max((i64)0, tmp1 - 2)], sum);
+			sum = fmaf(this_8, made[row * 512 + max((i64)0, tmp1 - 1)], sum);
+			sum = fmaf(this_9, made[row * 512 + tmp1], sum);
+			sum = fmaf(this_10, made[row * 512 + tmp1 + 1], sum);
+			sum = fmaf(this_11, made[row * 512 + min((i64)511, tmp1 + 2)], sum);
+			sum = fmaf(this_12, made[row * 512 + min((i64)511, tmp1 + 3)], sum);
 			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, this_13));
 		}
 	}

@@ -48,7 +48,11 @@ void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, i
 		return;
 	const int j = element % by;
 	const int i = element / by;
-	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4] : 0.0f;
+	float tmp0 = 0.0f;
+	if (i >= 1 && i - 1 < N) {
+		tmp0 = j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4];
+	}
+	y[element] = tmp0;
 }
 
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
@@ -65,5 +69,9 @@ void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 N
 		return;
 	const i64 j = element % (K + 4);
 	const i64 i = element / (K + 4);
-	y[element] = (i >= 1 && i - 1 < N) ? j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4] : 0.0f;
+	float tmp0 = 0.0f;
+	if (i >= 1 && i - 1 < N) {
+		tmp0 = j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4];
+	}
+	y[element] = tmp0;
 }

@@ -119,9 +119,12 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 		const int s = depth / 48;
 		const int tmp0 = floor_div(H - 1, 2);
 		const int tmp1 = floor_div(W - 1, 2);
-		const int tmp2 = k * 2 + s - 1;
-		const int tmp3 = l * 2 + t - 1;
-		return (column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 144) ? ((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? l * 32 + k * W * 32 + i * H * W * 16 + r + t * 16 + s * W * 16 - W * 16 - 16 : -2 : -1;
+		const bool tmp2 = column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 144;
+		const int tmp3 = k * 2 + s - 1;
+		const int tmp4 = l * 2 + t - 1;
+		const int tmp5 = l * 32 + k * W * 32 + i * H * W * 16 + r + t * 16;
+		const int tmp6 = ((0 <= tmp3 && tmp3 < H) && (0 <= tmp4 && tmp4 < W)) ? tmp5 + s * W * 16 - W * 16 - 16 : -2;
+		return tmp2 ? tmp6 : -1;
 	};
 	mma_sum<int> sum[1][4] = {};
 	const auto left_zero = [&](int row) {
@@ -129,9 +132,9 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 	};
 	mma_sum<int> left_sum[1] = {};
 	const auto right_zero = [&](int column) {
-		const int tmp4 = floor_div(H - 1, 2);
-		const int tmp5 = floor_div(W - 1, 2);
-		return column < tmp4 * tmp5 * N + tmp4 * N + tmp5 * N + N ? (int)zero[0] : 0;
+		const int tmp7 = floor_div(H - 1, 2);
+		const int tmp8 = floor_div(W - 1, 2);
+		return column < tmp7 * tmp8 * N + tmp7 * N + tmp8 * N + N ? (int)zero[0] : 0;
 	};
 	mma_sum<int> right_sum[4] = {};
 	for (int slot = 0; slot < 1; slot++) {
@@ -189,20 +192,14 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 	#pragma unroll
 	for (int part = 0; part < 1; part++) {
 		sums_put(right_tile, sum[part]);
-		const int tmp6 = floor_div(H - 1, 2);
-		const int tmp7 = floor_div(W - 1, 2);
-		if (0 == floor_mod(tmp6 * tmp7 + tmp6 + tmp7 + 1, 8)) {
+		const int tmp9 = floor_div(H - 1, 2);
+		const int tmp10 = floor_div(W - 1, 2);
+		if (0 == floor_mod(tmp9 * tmp10 + tmp9 + tmp10 + 1, 8)) {
 			const int piece = thread % 4 * 8;
 			const int column = first_column + warp_column + piece;
-			const int tmp8 = floor_div(H - 1, 2);
-			const int tmp9 = floor_div(W - 1, 2);
-			if (column < tmp8 * tmp9 * N + tmp8 * N + tmp9 * N + N) {
-				const int tmp10 = floor_div(H - 1, 2);
-				const int tmp11 = floor_div(W - 1, 2);
-				const int l = floor_mod(column, tmp10 * tmp11 + tmp10 + tmp11 + 1);
-				const int tmp12 = floor_div(H - 1, 2);
-				const int tmp13 = floor_div(W - 1, 2);
-				const int i = floor_div(column, tmp12 * tmp13 + tmp12 + tmp13 + 1);
+			if (column < tmp9 * tmp10 * N + tmp9 * N + tmp10 * N + N) {
+				const int l = floor_mod(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
+				const int i = floor_div(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
 				for (int down = thread % 32 / 4; down < 16; down += 8) {
 					const int row = first_row + warp_row + part * 16 + down;
 					int sums[8];
@@ -213,34 +210,28 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 						const int this_y = sums[item];
 						y_v[item] = this_y;
 					}
-					const int tmp14 = floor_div(H - 1, 2);
-					const int tmp15 = floor_div(W - 1, 2);
-					store(y + l + i * tmp14 * tmp15 * 16 + i * tmp14 * 16 + i * tmp15 * 16 + i * 16 + row * tmp14 * tmp15 + row * tmp14 + row * tmp15 + row, y_v);
+					const int tmp11 = i * tmp9;
+					const int tmp12 = row * tmp9;
+					const int tmp13 = l + tmp11 * tmp10 * 16 + tmp11 * 16 + i * tmp10 * 16 + i * 16 + tmp12 * tmp10;
+					store(y + tmp13 + tmp12 + row * tmp10 + row, y_v);
 				}
 			}
 		}
-		const int tmp16 = floor_div(H - 1, 2);
-		const int tmp17 = floor_div(W - 1, 2);
-		if (!(0 == floor_mod(tmp16 * tmp17 + tmp16 + tmp17 + 1, 8))) {
+		if (!(0 == floor_mod(tmp9 * tmp10 + tmp9 + tmp10 + 1, 8))) {
 			const int piece = thread % 32;
 			const int column = first_column + warp_column + piece;
-			const int tmp18 = floor_div(H - 1, 2);
-			const int tmp19 = floor_div(W - 1, 2);
-			if (column < tmp18 * tmp19 * N + tmp18 * N + tmp19 * N + N) {
-				const int tmp20 = floor_div(H - 1, 2);
-				const int tmp21 = floor_div(W - 1, 2);
-				const int l = floor_mod(column, tmp20 * tmp21 + tmp20 + tmp21 + 1);
-				const int tmp22 = floor_div(H - 1, 2);
-				const int tmp23 = floor_div(W - 1, 2);
-				const int i = floor_div(column, tmp22 * tmp23 + tmp22 + tmp23 + 1);
+			if (column < tmp9 * tmp10 * N + tmp9 * N + tmp10 * N + N) {
+				const int l = floor_mod(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
+				const int i = floor_div(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
 				for (int down = 0; down < 16; down++) {
 					const int row = first_row + warp_row + part * 16 + down;
 					int sums[1];
 					sums_get<32>(sums, right_tile, down, piece);
 					const int this_y = sums[0];
-					const int tmp24 = floor_div(H - 1, 2);
-					const int tmp25 = floor_div(W - 1, 2);
-					y[l + i * tmp24 * tmp25 * 16 + i * tmp24 * 16 + i * tmp25 * 16 + i * 16 + row * tmp24 * tmp25 + row * tmp24 + row * tmp25 + row] = this_y;
+					const int tmp14 = i * tmp9;
+					const int tmp15 = row * tmp9;
+					const int tmp16 = l + tmp14 * tmp10 * 16 + tmp14 * 16 + i * tmp10 * 16 + i * 16 + tmp15 * tmp10;
+					y[tmp16 + tmp15 + row * tmp10 + row] = this_y;
 				}
 			}
 		}
@@ -303,23 +294,30 @@ void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__rest
 	const i64 element = block * 256 + thread;
 	const i64 tmp0 = floor_div(H - 1, (i64)2);
 	const i64 tmp1 = floor_div(W - 1, (i64)2);
-	if (element >= tmp0 * tmp1 * N * 16 + tmp0 * N * 16 + tmp1 * N * 16 + N * 16)
+	const i64 tmp2 = tmp0 * tmp1 * N * 16 + tmp0 * N * 16 + tmp1 * N * 16 + N * 16;
+	if (element >= tmp2)
 		return;
-	const i64 l = element % (floor_div(W - 1, (i64)2) + 1);
-	const i64 k = element / (floor_div(W - 1, (i64)2) + 1) % (floor_div(H - 1, (i64)2) + 1);
-	const i64 j = element / (floor_div(W - 1, (i64)2) + 1) / (floor_div(H - 1, (i64)2) + 1) % 16;
-	const i64 i = element / (floor_div(W - 1, (i64)2) + 1) / (floor_div(H - 1, (i64)2) + 1) / 16;
+	const i64 l = element % (tmp1 + 1);
+	const i64 k = element / (tmp1 + 1) % (tmp0 + 1);
+	const i64 j = element / (tmp1 + 1) / (tmp0 + 1) % 16;
+	const i64 i = element / (tmp1 + 1) / (tmp0 + 1) / 16;
 	int sum = 0;
 	for (i64 depth = 0; depth < 72; depth++) {
 		const i64 r = depth % 8;
 		const i64 t = depth / 8 % 3;
 		const i64 s = depth / 24;
-		const i64 tmp2 = k * 2 + s - 1;
-		const i64 tmp3 = l * 2 + t - 1;
-		sum = sum + (((0 <= tmp2 && tmp2 < H) && (0 <= tmp3 && tmp3 < W)) ? ((int)x[l * 2 + k * W * 2 + i * H * W * 8 + r * H * W + t + s * W - W - 1] - (int)zero[0]) * (int)weight[j * 72 + r * 9 + t + s * 3] : 0);
+		const i64 tmp3 = k * 2 + s - 1;
+		const i64 tmp4 = l * 2 + t - 1;
+		const i64 tmp5 = l * 2 + k * W * 2 + i * H * W * 8 + r * H * W;
+		int tmp6 = 0;
+		if ((0 <= tmp3 && tmp3 < H) && (0 <= tmp4 && tmp4 < W)) {
+			tmp6 = ((int)x[tmp5 + t + s * W - W - 1] - (int)zero[0]) * (int)weight[j * 72 + r * 9 + t + s * 3];
+		}
+		sum = sum + tmp6;
 	}
 	const int this_y = sum;
-	const i64 tmp4 = floor_div(W - 1, (i64)2);
-	const i64 tmp5 = floor_div(H - 1, (i64)2);
-	y[l + k * tmp4 + k + j * tmp5 * tmp4 + j * tmp5 + j * tmp4 + j + i * tmp5 * tmp4 * 16 + i * tmp5 * 16 + i * tmp4 * 16 + i * 16] = this_y;
+	const i64 tmp7 = j * tmp0;
+	const i64 tmp8 = l + k * tmp1 + k + tmp7 * tmp1 + tmp7 + j * tmp1 + j;
+	const i64 tmp9 = i * tmp0;
+	y[tmp8 + tmp9 * tmp1 * 16 + tmp9 * 16 + i * tmp1 * 16 + i * 16] = this_y;
 }

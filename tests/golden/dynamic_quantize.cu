@@ -120,7 +120,8 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 		if (at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				min_of_row = nan_min(min_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY);
+				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY;
+				min_of_row = nan_min(min_of_row, tmp0);
 			}
 		}
 	}
@@ -134,7 +135,8 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 		if (at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY);
+				const float tmp1 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY;
+				max_of_row = nan_max(max_of_row, tmp1);
 			}
 		}
 	}
@@ -218,7 +220,8 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 		if (at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				min_of_row = nan_min(min_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY);
+				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY;
+				min_of_row = nan_min(min_of_row, tmp0);
 			}
 		}
 	}
@@ -232,7 +235,8 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 		if (at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY);
+				const float tmp1 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY;
+				max_of_row = nan_max(max_of_row, tmp1);
 			}
 		}
 	}

@@ -62,7 +62,8 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		f16 y_v[8];
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			y_v[item] = to_f16(fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item])));
+			const float tmp1 = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item]));
+			y_v[item] = to_f16(tmp1);
 		}
 		store(y + row * 768 + at, y_v);
 	}
@@ -121,7 +122,8 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		f16 y_v[8];
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			y_v[item] = to_f16(fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item])));
+			const float tmp1 = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item]));
+			y_v[item] = to_f16(tmp1);
 		}
 		store(y + row * 768 + at, y_v);
 	}

@@ -149,7 +149,10 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int element_2 = thread;
 			const int unit_2 = first_unit + element_2;
 			const float tmp0 = c_own[element_2];
-			const float next_c_here = next_c_early[0] ? reciprocal(1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + reciprocal(1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]) : tmp0;
+			float next_c_here = tmp0;
+			if (next_c_early[0]) {
+				next_c_here = reciprocal(1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + reciprocal(1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]);
+			}
 			const float next_h_here = next_h_early[0] ? reciprocal(1.0f + expf(-gates_own[element_2 + 64])) * tanhf(next_c_here) : h_own[element_2];
 			const f16 half_h_here = to_f16(next_h_here);
 			y[group * 128 + turn * B * 128 + unit_2] = half_h_here;
@@ -325,7 +328,11 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 				const int unit = first_unit + in_row;
 				const int row = first_row + own_row;
 				const float tmp0 = c_own[own_row * 32 + in_row];
-				const float next_c_here = next_c_early[0] ? reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]) : tmp0;
+				float next_c_here = tmp0;
+				if (next_c_early[0]) {
+					const float tmp1 = reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]);
+					next_c_here = reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + tmp1;
+				}
 				const float next_h_here = next_h_early[0] ? reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 32])) * tanhf(next_c_here) : h_own[own_row * 32 + in_row];
 				const f16 half_h_here = to_f16(next_h_here);
 				y[turn * B * 128 + unit + row * 128] = half_h_here;
@@ -408,7 +415,10 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 		if (thread < 128) {
 			const int element = thread;
 			const float tmp0 = c_shared[element];
-			const float next_c_here = turn < lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
+			float next_c_here = tmp0;
+			if (turn < lens[row]) {
+				next_c_here = reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]);
+			}
 			c_shared[element] = next_c_here;
 			const float next_h_here = turn < lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
@@ -493,7 +503,10 @@ void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *
 		if (thread < 128) {
 			const i64 element = thread;
 			const float tmp0 = c_shared[element];
-			const float next_c_here = turn < (i64)lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]) : tmp0;
+			float next_c_here = tmp0;
+			if (turn < (i64)lens[row]) {
+				next_c_here = reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]);
+			}
 			c_shared[element] = next_c_here;
 			const float next_h_here = turn < (i64)lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;

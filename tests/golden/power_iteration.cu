@@ -201,7 +201,8 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 			for (int item = 0; item < 4; item++) {
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f);
+				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f;
+				sum_of_row = sum_of_row + tmp0;
 			}
 		}
 	}
@@ -257,7 +258,8 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 			for (int item = 0; item < 4; item++) {
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f);
+				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f;
+				sum_of_row = sum_of_row + tmp0;
 			}
 		}
 	}

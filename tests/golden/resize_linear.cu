@@ -24,16 +24,18 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N
 	const int k = element / by_W % by;
 	const int j = element / by_W / by % by_C;
 	const int i = element / by_W / by / by_C;
+	const int tmp0 = min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)))) * W;
 	float x_v[4];
-	load(x_v, x + l + j * H * W + i * C * H * W + min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)))) * W);
+	load(x_v, x + l + j * H * W + i * C * H * W + tmp0);
+	const int tmp1 = min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)) + 1));
 	float x_v2[4];
-	load(x_v2, x + l + j * H * W + i * C * H * W + min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)) + 1)) * W);
+	load(x_v2, x + l + j * H * W + i * C * H * W + tmp1 * W);
 	float rows_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
-		const float tmp1 = tmp0 - floorf(tmp0);
-		rows_v[v] = x_v[v] * (1.0f - tmp1) + x_v2[v] * tmp1;
+		const float tmp2 = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float tmp3 = tmp2 - floorf(tmp2);
+		rows_v[v] = x_v[v] * (1.0f - tmp3) + x_v2[v] * tmp3;
 	}
 	store(rows + element, rows_v);
 }
@@ -60,11 +62,12 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int j = element / by_W / by % by_C;
 		const int i = element / by_W / by / by_C;
 		float rows_v[4];
-		const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
-		const float tmp1 = floorf(tmp0);
-		const int tmp2 = to_i32(tmp1);
-		const float tmp3 = tmp0 - tmp1;
-		rows_v[0] = x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp2 + 1)) * W] * tmp3;
+		const int tmp0 = l + j * H * W + i * C * H * W;
+		const float tmp1 = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float tmp2 = floorf(tmp1);
+		const int tmp3 = to_i32(tmp2);
+		const float tmp4 = tmp1 - tmp2;
+		rows_v[0] = x[tmp0 + min(H - 1, max(0, tmp3)) * W] * (1.0f - tmp4) + x[tmp0 + min(H - 1, max(0, tmp3 + 1)) * W] * tmp4;
 		const int this_l_next1 = l + 1;
 		const int this_l1 = this_l_next1 == W ? 0 : this_l_next1;
 		const int this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
@@ -73,11 +76,12 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int this_j1 = this_j_next1 == C ? 0 : this_j_next1;
 		const int this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
 		const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		const float tmp4 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
-		const float tmp5 = floorf(tmp4);
-		const int tmp6 = to_i32(tmp5);
-		const float tmp7 = tmp4 - tmp5;
-		rows_v[1] = x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max(0, tmp6)) * W] * (1.0f - tmp7) + x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max(0, tmp6 + 1)) * W] * tmp7;
+		const int tmp5 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
+		const float tmp6 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const float tmp7 = floorf(tmp6);
+		const int tmp8 = to_i32(tmp7);
+		const float tmp9 = tmp6 - tmp7;
+		rows_v[1] = x[tmp5 + min(H - 1, max(0, tmp8)) * W] * (1.0f - tmp9) + x[tmp5 + min(H - 1, max(0, tmp8 + 1)) * W] * tmp9;
 		const int this_l_next2 = this_l1 + 1;
 		const int this_l2 = this_l_next2 == W ? 0 : this_l_next2;
 		const int this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
@@ -86,11 +90,12 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int this_j2 = this_j_next2 == C ? 0 : this_j_next2;
 		const int this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
 		const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		const float tmp8 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
-		const float tmp9 = floorf(tmp8);
-		const int tmp10 = to_i32(tmp9);
-		const float tmp11 = tmp8 - tmp9;
-		rows_v[2] = x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max(0, tmp10)) * W] * (1.0f - tmp11) + x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max(0, tmp10 + 1)) * W] * tmp11;
+		const int tmp10 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
+		const float tmp11 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const float tmp12 = floorf(tmp11);
+		const int tmp13 = to_i32(tmp12);
+		const float tmp14 = tmp11 - tmp12;
+		rows_v[2] = x[tmp10 + min(H - 1, max(0, tmp13)) * W] * (1.0f - tmp14) + x[tmp10 + min(H - 1, max(0, tmp13 + 1)) * W] * tmp14;
 		const int this_l_next3 = this_l2 + 1;
 		const int this_l3 = this_l_next3 == W ? 0 : this_l_next3;
 		const int this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
@@ -99,11 +104,12 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int this_j3 = this_j_next3 == C ? 0 : this_j_next3;
 		const int this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
 		const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		const float tmp12 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
-		const float tmp13 = floorf(tmp12);
-		const int tmp14 = to_i32(tmp13);
-		const float tmp15 = tmp12 - tmp13;
-		rows_v[3] = x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max(0, tmp14)) * W] * (1.0f - tmp15) + x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max(0, tmp14 + 1)) * W] * tmp15;
+		const int tmp15 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
+		const float tmp16 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const float tmp17 = floorf(tmp16);
+		const int tmp18 = to_i32(tmp17);
+		const float tmp19 = tmp16 - tmp17;
+		rows_v[3] = x[tmp15 + min(H - 1, max(0, tmp18)) * W] * (1.0f - tmp19) + x[tmp15 + min(H - 1, max(0, tmp18 + 1)) * W] * tmp19;
 		store(rows + element, rows_v);
 	}
 	if (!whole) {
@@ -112,11 +118,12 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 			const int k = place / by_W % by;
 			const int j = place / by_W / by % by_C;
 			const int i = place / by_W / by / by_C;
-			const float tmp16 = ((float)k + 0.5f) * 0.5f - 0.5f;
-			const float tmp17 = floorf(tmp16);
-			const int tmp18 = to_i32(tmp17);
-			const float tmp19 = tmp16 - tmp17;
-			rows[place] = x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp18)) * W] * (1.0f - tmp19) + x[l + j * H * W + i * C * H * W + min(H - 1, max(0, tmp18 + 1)) * W] * tmp19;
+			const int tmp20 = l + j * H * W + i * C * H * W;
+			const float tmp21 = ((float)k + 0.5f) * 0.5f - 0.5f;
+			const float tmp22 = floorf(tmp21);
+			const int tmp23 = to_i32(tmp22);
+			const float tmp24 = tmp21 - tmp22;
+			rows[place] = x[tmp20 + min(H - 1, max(0, tmp23)) * W] * (1.0f - tmp24) + x[tmp20 + min(H - 1, max(0, tmp23 + 1)) * W] * tmp24;
 		}
 	}
 }
@@ -243,11 +250,12 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 j = element / W / (H * 2) % C;
 		const i64 i = element / W / (H * 2) / C;
 		float rows_v[4];
-		const float tmp0 = ((float)k + 0.5f) * 0.5f - 0.5f;
-		const float tmp1 = floorf(tmp0);
-		const i64 tmp2 = to_i64(tmp1);
-		const float tmp3 = tmp0 - tmp1;
-		rows_v[0] = x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2)) * W] * (1.0f - tmp3) + x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp2 + 1)) * W] * tmp3;
+		const i64 tmp0 = l + j * H * W + i * C * H * W;
+		const float tmp1 = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float tmp2 = floorf(tmp1);
+		const i64 tmp3 = to_i64(tmp2);
+		const float tmp4 = tmp1 - tmp2;
+		rows_v[0] = x[tmp0 + min(H - 1, max((i64)0, tmp3)) * W] * (1.0f - tmp4) + x[tmp0 + min(H - 1, max((i64)0, tmp3 + 1)) * W] * tmp4;
 		const i64 this_l_next1 = l + 1;
 		const i64 this_l1 = this_l_next1 == W ? 0 : this_l_next1;
 		const i64 this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
@@ -256,11 +264,12 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 this_j1 = this_j_next1 == C ? 0 : this_j_next1;
 		const i64 this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
 		const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		const float tmp4 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
-		const float tmp5 = floorf(tmp4);
-		const i64 tmp6 = to_i64(tmp5);
-		const float tmp7 = tmp4 - tmp5;
-		rows_v[1] = x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max((i64)0, tmp6)) * W] * (1.0f - tmp7) + x[this_l1 + this_j1 * H * W + this_i1 * C * H * W + min(H - 1, max((i64)0, tmp6 + 1)) * W] * tmp7;
+		const i64 tmp5 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
+		const float tmp6 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const float tmp7 = floorf(tmp6);
+		const i64 tmp8 = to_i64(tmp7);
+		const float tmp9 = tmp6 - tmp7;
+		rows_v[1] = x[tmp5 + min(H - 1, max((i64)0, tmp8)) * W] * (1.0f - tmp9) + x[tmp5 + min(H - 1, max((i64)0, tmp8 + 1)) * W] * tmp9;
 		const i64 this_l_next2 = this_l1 + 1;
 		const i64 this_l2 = this_l_next2 == W ? 0 : this_l_next2;
 		const i64 this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
@@ -269,11 +278,12 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 this_j2 = this_j_next2 == C ? 0 : this_j_next2;
 		const i64 this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
 		const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		const float tmp8 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
-		const float tmp9 = floorf(tmp8);
-		const i64 tmp10 = to_i64(tmp9);
-		const float tmp11 = tmp8 - tmp9;
-		rows_v[2] = x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max((i64)0, tmp10)) * W] * (1.0f - tmp11) + x[this_l2 + this_j2 * H * W + this_i2 * C * H * W + min(H - 1, max((i64)0, tmp10 + 1)) * W] * tmp11;
+		const i64 tmp10 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
+		const float tmp11 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const float tmp12 = floorf(tmp11);
+		const i64 tmp13 = to_i64(tmp12);
+		const float tmp14 = tmp11 - tmp12;
+		rows_v[2] = x[tmp10 + min(H - 1, max((i64)0, tmp13)) * W] * (1.0f - tmp14) + x[tmp10 + min(H - 1, max((i64)0, tmp13 + 1)) * W] * tmp14;
 		const i64 this_l_next3 = this_l2 + 1;
 		const i64 this_l3 = this_l_next3 == W ? 0 : this_l_next3;
 		const i64 this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
@@ -282,11 +292,12 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 this_j3 = this_j_next3 == C ? 0 : this_j_next3;
 		const i64 this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
 		const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		const float tmp12 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
-		const float tmp13 = floorf(tmp12);
-		const i64 tmp14 = to_i64(tmp13);
-		const float tmp15 = tmp12 - tmp13;
-		rows_v[3] = x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max((i64)0, tmp14)) * W] * (1.0f - tmp15) + x[this_l3 + this_j3 * H * W + this_i3 * C * H * W + min(H - 1, max((i64)0, tmp14 + 1)) * W] * tmp15;
+		const i64 tmp15 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
+		const float tmp16 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const float tmp17 = floorf(tmp16);
+		const i64 tmp18 = to_i64(tmp17);
+		const float tmp19 = tmp16 - tmp17;
+		rows_v[3] = x[tmp15 + min(H - 1, max((i64)0, tmp18)) * W] * (1.0f - tmp19) + x[tmp15 + min(H - 1, max((i64)0, tmp18 + 1)) * W] * tmp19;
 		store(rows + element, rows_v);
 	}
 	if (!whole) {
@@ -295,11 +306,12 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 			const i64 k = place / W % (H * 2);
 			const i64 j = place / W / (H * 2) % C;
 			const i64 i = place / W / (H * 2) / C;
-			const float tmp16 = ((float)k + 0.5f) * 0.5f - 0.5f;
-			const float tmp17 = floorf(tmp16);
-			const i64 tmp18 = to_i64(tmp17);
-			const float tmp19 = tmp16 - tmp17;
-			rows[place] = x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp18)) * W] * (1.0f - tmp19) + x[l + j * H * W + i * C * H * W + min(H - 1, max((i64)0, tmp18 + 1)) * W] * tmp19;
+			const i64 tmp20 = l + j * H * W + i * C * H * W;
+			const float tmp21 = ((float)k + 0.5f) * 0.5f - 0.5f;
+			const float tmp22 = floorf(tmp21);
+			const i64 tmp23 = to_i64(tmp22);
+			const float tmp24 = tmp21 - tmp22;
+			rows[place] = x[tmp20 + min(H - 1, max((i64)0, tmp23)) * W] * (1.0f - tmp24) + x[tmp20 + min(H - 1, max((i64)0, tmp23 + 1)) * W] * tmp24;
 		}
 	}
 }

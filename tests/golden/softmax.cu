@@ -97,7 +97,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < H * N * S * S) {
+					if (place_2 < tmp0) {
 						x_v[step][item] = x[place_2];
 					}
 				}
@@ -187,7 +187,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < H * N * S * S) {
+					if (place_2 < tmp0) {
 						x_v[step][item] = x[place_2];
 					}
 				}
@@ -279,7 +279,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < H * N * S * S) {
+					if (place_2 < tmp0) {
 						x_v[step][item] = x[place_2];
 					}
 				}
@@ -371,7 +371,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < H * N * S * S) {
+					if (place_2 < tmp0) {
 						x_v[step][item] = x[place_2];
 					}
 				}
