@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "check/coordinate_range.h"
 #include "check/index_range.h"
 #include "check/recurrence.h"
 
@@ -27,15 +28,34 @@ static double largest(struct draw *d, const struct recurrence_weight *w)
 	return 1 / sqrt((double)n) / (w->bits ? ldexp(1, w->bits - 1) : 1);
 }
 
-static void draw_values(struct draw *d, struct tensor *t, const struct index_range *r,
-                        const struct recurrence_weight *w)
+/* What a program does with an input. */
+struct use {
+	const struct index_range *index;
+	const struct coordinate_range *coordinate;
+	const struct recurrence_weight *weight;
+};
+
+/* Positions along the whole axis, and some beyond both of its ends. */
+static bool draw_coordinates(struct draw *d, struct tensor *t, const struct coordinate_range *r)
 {
+	int64_t n;
+	if (!r->limit || !ir_eval_int(r->limit, draw_known, d, &n) || n < 1)
+		return false;
+	double size = r->step * (double)n, beyond = size / 8;
+	tensor_random(t, draw_next(d), r->low - beyond, r->low + size + beyond);
+	return true;
+}
+
+static void draw_values(struct draw *d, struct tensor *t, const struct use *u)
+{
+	if (type_is_float(t->type) && !u->weight->terms && draw_coordinates(d, t, u->coordinate))
+		return;
 	uint64_t seed = draw_next(d);
-	if (r->limit) {
-		double n = (double)positions(d, r);
-		tensor_random(t, seed, r->negative && type_is_signed(t->type) ? -n : 0, n - 1);
+	if (u->index->limit) {
+		double n = (double)positions(d, u->index);
+		tensor_random(t, seed, u->index->negative && type_is_signed(t->type) ? -n : 0, n - 1);
 	} else if (type_is_float(t->type)) {
-		tensor_random(t, seed, -largest(d, w), largest(d, w));
+		tensor_random(t, seed, -largest(d, u->weight), largest(d, u->weight));
 	} else if (type_is_int(t->type)) { /* the range of 8-bit values, also when stored in 32 bits */
 		tensor_random(t, seed, type_is_signed(t->type) ? -128 : 0, 127);
 	} else {
@@ -68,7 +88,8 @@ static bool fill_known(struct draw *d, const struct ir_buffer *b, struct tensor 
 int draw_inputs(struct draw *d, struct tensor *inputs)
 {
 	const struct ir_program *p = d->c->reference;
-	const struct index_range *range = index_ranges(p, d->arena);
+	const struct index_range *index = index_ranges(p, d->arena);
+	const struct coordinate_range *coordinate = coordinate_ranges(p, d->arena);
 	const struct recurrence_weight *weight = recurrence_weights(p, d->arena);
 	for (int i = 0; i < p->inputs.n; i++) {
 		const struct ir_buffer *b = p->inputs.at[i];
@@ -89,8 +110,10 @@ int draw_inputs(struct draw *d, struct tensor *inputs)
 		if (tensor_count(&inputs[i]) > DRAW_LARGEST && d->c->input[i].rank < 0 && d->attempt)
 			return err_set(d->err, ERR_MODEL, "Input %s becomes too large.", b->name);
 	}
-	for (int i = 0; i < p->inputs.n; i++)
+	for (int i = 0; i < p->inputs.n; i++) {
+		uint32_t id = (uint32_t)p->inputs.at[i]->id;
 		if (!d->c->input[i].tensor && !fill_known(d, p->inputs.at[i], &inputs[i]))
-			draw_values(d, &inputs[i], &range[p->inputs.at[i]->id], &weight[p->inputs.at[i]->id]);
+			draw_values(d, &inputs[i], &(struct use){ &index[id], &coordinate[id], &weight[id] });
+	}
 	return 0;
 }

@@ -2,6 +2,7 @@
  * them. */
 #include <string.h>
 
+#include "check/coordinate_range.h"
 #include "check/index_range.h"
 #include "check/verify.h"
 #include "tests/program/op_case.h"
@@ -70,6 +71,49 @@ static void ranges(void)
 	}
 }
 
+/* "0 to H": of a float input. */
+static const char *coordinates_of(const struct ir_program *p, const char *input)
+{
+	const struct coordinate_range *range = coordinate_ranges(p, a);
+
+	vec_each (b, &p->inputs) {
+		const struct coordinate_range *r = &range[(*b)->id];
+		struct str limit = str_new(a);
+
+		if (strcmp((*b)->name, input) != 0)
+			continue;
+		if (!r->limit)
+			return "any";
+		ir_print_expr(&limit, r->limit, 0);
+		return arena_printf(a, "%.4g to %.4g + %.4g (%s)", r->low, r->low, r->step, str_text(&limit));
+	}
+	return "no such input";
+}
+
+static void coordinates(void)
+{
+	static const struct {
+		const char *op, *text, *input, *range;
+	} cases[] = {
+		/* corners: start and end, of which the end decides with 7/6 of the image */
+		{ "RoiAlign",
+		  "x:f32[1,3,H,20] rois:f32[R,4] batch_indices:i64[R] output_height=7 output_width=7 sampling_ratio=2 "
+		  "spatial_scale=0.25 opset=10",
+		  "rois", "0 to 0 + 4.667 (max(20, H))" },
+		{ "RoiAlign", "x:f32[1,3,H,20] rois:f32[R,4] batch_indices:i64[R] opset=16", "x", "any" },
+		{ "GridSample", "X:f32[1,3,9,20] grid:f32[1,5,6,2] align_corners=1", "grid", "-1 to -1 + 0.25 (9)" },
+		{ "GridSample", "X:f32[1,3,9,20] grid:f32[1,5,6,2]", "X", "any" },
+		{ "DeformConv", "X:f32[1,4,9,9] W:f32[5,4,3,3] offset:f32[1,18,7,7]", "offset", "any" },
+		{ "Add", "A:f32[N] B:f32[N]", "A", "any" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct ir_program *p = program_of(cases[i].op, cases[i].text);
+		if (p)
+			CHECK_STR(coordinates_of(p, cases[i].input), cases[i].range);
+	}
+}
+
 /* Random indices cover the axis, counted from both ends. */
 static void drawn(void)
 {
@@ -98,6 +142,7 @@ int main(void)
 {
 	a = arena_new();
 	ranges();
+	coordinates();
 	drawn();
 	arena_free(a);
 	return test_done();
