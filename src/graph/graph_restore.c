@@ -2,6 +2,8 @@
  * where its product then is a sum of integers, or of products of 8-bit floats (pass unscale): it reads bytes, and needs
  * no copy of up to four times the size.
  * Whether it is one, the product's own program tells, with the nodes around it lowered in front of it. */
+#include <string.h>
+
 #include "graph/graph_internal.h"
 
 enum { MOST = 16 /* nodes between a product and its quantised operands */ };
@@ -37,7 +39,7 @@ static bool reads_through(const struct product *p, const struct graph_value *v)
 		return false;
 	if (!n->folded)
 		return p->in[n->index];
-	return !graph_is_small(v) && v->consumers.n == 1 && !v->is_output && !v->captured;
+	return n->reads.n && !graph_is_small(v) && v->consumers.n == 1 && !v->is_output && !v->captured;
 }
 
 static bool take(struct product *p, int node)
@@ -106,6 +108,12 @@ static bool sums_quantised(const struct product *p)
 	return fine && quantised;
 }
 
+/* True for a plugin's node: the build that made it chose its inputs, and its function holds the restored nodes. */
+static bool is_plugin(const struct graph_node *n)
+{
+	return n->function && strcmp(onnx_domain(n->proto->domain), GRAPH_PLUGIN_DOMAIN) == 0;
+}
+
 void graph_restore(struct graph *g, struct graph_region *r)
 {
 	struct arena *scratch = arena_new();
@@ -118,7 +126,7 @@ void graph_restore(struct graph *g, struct graph_region *r)
 		const struct graph_node *n = &g->nodes.at[r->nodes.at[i]];
 		struct product p = { .g = g, .in = in };
 
-		if (n->work != GRAPH_PRODUCT || n->bodies.n || !take(&p, n->index) || !p.any)
+		if (n->work != GRAPH_PRODUCT || n->bodies.n || is_plugin(n) || !take(&p, n->index) || !p.any)
 			continue;
 		vec_sort_ints(p.node, p.n);
 		if (!sums_quantised(&p))

@@ -198,6 +198,65 @@ static void rewrite_extents(void)
 	onnx_model_free(m);
 }
 
+/* A plugin with a sum of integers and one of floats takes the first weights back in as bytes, and reads the second as
+ * floats, whether a node dequantises them or a Constant holds them. Whoever opens the rewritten model finds the inputs
+ * that the plugin has. */
+static void rewrite_restored(bool dequantised)
+{
+	enum { K = 16, N = 24 };
+	struct onnx_model *m = model(8, 13);
+	struct graph_region_names names = { 6, (const char *[]){ "q", "d", "s", "h", "y", "z" } };
+	struct graph_selection s = { .regions = 1, .region = &names };
+	struct graph_plugin plugin = { "plugin_products", NULL, 0 };
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+	double value[N * N] = { 0 };
+
+	for (int i = 0; i < N * N; i++)
+		value[i] = i % 7 - 3;
+	input(m, "x", TYPE_F32, "B 16");
+	output(m, "z", TYPE_F32, "B 24");
+	constant(m, "scale", TYPE_F32, 0, NULL, (double[]){ 0.5 });
+	constant(m, "zero", TYPE_I8, 0, NULL, (double[]){ 0 });
+	constant(m, "a", TYPE_I8, 2, (int64_t[]){ K, N }, value);
+	node(m, "DequantizeLinear", "a scale zero", "a_float");
+	constant(m, dequantised ? "b" : "c_float", dequantised ? TYPE_I8 : TYPE_F32, 2, (int64_t[]){ N, N }, value);
+	if (dequantised) {
+		node(m, "DequantizeLinear", "b scale zero", "b_float");
+	} else {
+		Onnx__GraphProto *of = m->proto->graph;
+
+		onnx_node_set_tensor(m, node(m, "Constant", "", "b_float"), "value",
+		                     of->initializer[--of->n_initializer]);
+	}
+	node(m, "QuantizeLinear", "x scale zero", "q");
+	node(m, "DequantizeLinear", "q scale zero", "d");
+	node(m, "MatMul", "d a_float", "s");
+	node(m, "Tanh", "s", "h");
+	node(m, "MatMul", "h b_float", "y");
+	node(m, "Neg", "y", "z");
+	g = graph_of(m, NULL);
+	CHECK(graph_select(&r, g, &s, &e) == 0);
+	CHECK_INT(r.at[0]->inputs.n, 3);
+	CHECK(graph_rewrite(g, &r, &plugin, NULL, &e) == 0);
+	graph_free(g);
+	g = graph_of(m, NULL);
+	for (int i = 0; i < g->nodes.n; i++) {
+		const Onnx__NodeProto *n = g->nodes.at[i].proto;
+		struct graph_region *again;
+
+		if (strcmp(n->op_type, "plugin_products") != 0)
+			continue;
+		CHECK(graph_region_new(&again, g, &i, 1, &e) == 0);
+		CHECK_INT(again->inputs.n, (int)n->n_input);
+		for (int k = 0; k < again->inputs.n; k++)
+			CHECK_STR(again->inputs.at[k]->name, n->input[k]);
+	}
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
@@ -206,6 +265,8 @@ int main(void)
 	rewrite_folded();
 	rewrite_cycle();
 	rewrite_extents();
+	rewrite_restored(true);
+	rewrite_restored(false);
 	arena_free(arena);
 	return test_done();
 }
