@@ -1,4 +1,4 @@
-/* Files, folders and child processes. See file.h. */
+/* Files and folders. See file.h. */
 #include "base/file.h"
 
 #include <dirent.h>
@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +14,12 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/foreign.h"
 #include "base/str.h"
 #include "base/unfinished.h"
 #include "base/vec.h"
-
-extern char **environ;
 
 /* Advice for a file or folder that cannot be created, by errno. */
 static int advise_place(int why, struct err *e)
@@ -611,68 +607,4 @@ int file_lock(int *lock, const char *path, struct err *e)
 void file_unlock(int lock)
 {
 	close(lock);
-}
-
-int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e)
-{
-	return proc_run_in(status, output, NULL, argv, a, e);
-}
-
-int proc_run_in(int *status, char **output, const char *folder, const char *const *argv, struct arena *a, struct err *e)
-{
-	int fd[2];
-	pid_t pid;
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	struct str text = str_new(a);
-	if (pipe2(fd, O_CLOEXEC) < 0)
-		return err_set(e, ERR_DEVICE, "%s: cannot be run: %s.", argv[0], strerror(errno));
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, fd[1], 1);
-	posix_spawn_file_actions_adddup2(&actions, fd[1], 2);
-	if (folder)
-		posix_spawn_file_actions_addchdir_np(&actions, folder);
-	/* The caller may block signals that are to end this process. */
-	sigemptyset(&none);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, drop_const(argv), environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&actions);
-	close(fd[1]);
-	if (rc) {
-		close(fd[0]);
-		return err_set(e, ERR_DEVICE, "%s: cannot be run: %s.", argv[0], strerror(rc));
-	}
-	char piece[4096];
-	for (ssize_t n; (n = read(fd[0], piece, sizeof piece)) != 0;)
-		if (n > 0)
-			str_addn(&text, piece, (size_t)n);
-		else if (errno != EINTR)
-			break;
-	close(fd[0]);
-	int wait_status = 0;
-	while (waitpid(pid, &wait_status, 0) < 0 && errno == EINTR)
-		;
-	*status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-	if (output)
-		*output = arena_strdup(a, str_text(&text));
-	return 0;
-}
-
-bool proc_found(const char *name)
-{
-	struct arena *a = arena_new();
-	const char *path = getenv("PATH");
-	bool found = strchr(name, '/') && access(name, X_OK) == 0;
-	for (path = path && !strchr(name, '/') ? path : ""; *path && !found; path += path[0] == ':') {
-		size_t n = strcspn(path, ":");
-		found = access(path_join(a, n ? arena_strndup(a, path, n) : ".", name), X_OK) == 0;
-		path += n;
-	}
-	arena_free(a);
-	return found;
 }

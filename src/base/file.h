@@ -1,5 +1,4 @@
-/* Files, folders and child processes. Outputs go to a temporary name in the target's folder and are renamed when
- * complete. */
+/* Files and folders. Outputs go to a temporary name in the target's folder and are renamed when complete. */
 #ifndef TPAT_BASE_FILE_H
 #define TPAT_BASE_FILE_H
 
@@ -76,14 +75,5 @@ char *path_stem(struct arena *a, const char *path);                  /* base wit
 /* Waits for the lock of this name and holds it until file_unlock() or the end of the process. */
 int file_lock(int *lock, const char *path, struct err *e);
 void file_unlock(int lock);
-
-/* Runs a program (searched in PATH) and waits for it. Gives its exit status (128 + signal if killed) and everything it
- * printed to stdout and stderr. argv ends with null. */
-int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e);
-/* The same in `folder`; null: the current one. */
-int proc_run_in(int *status, char **output, const char *folder, const char *const *argv, struct arena *a,
-                struct err *e);
-/* True if PATH has a program of that name. */
-bool proc_found(const char *name);
 
 #endif

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/threads.h"
+#include "base/vec.h"
 #include "dev/dev.h"
 #include "dev/dev_host.h"
 
@@ -49,35 +51,35 @@ static int compile_failed(const char *cc, const char *file, const char *output, 
 static int compile_in(struct dev_code *out, const char *folder, const struct dev_source *s, char **log, struct arena *a,
                       struct err *e)
 {
-	const char *cc = getenv("CC"), *argv[64];
+	const struct proc_command cc = proc_command("CC", proc_c_compilers, a);
+	struct {
+		VEC(const char *);
+	} argv = { 0 };
 	char *c = path_join(a, folder, "kernels.c"), *so = path_join(a, folder, "kernels.so"), *output, *data;
-	int n = 0, status;
+	int status;
 	size_t size;
 	/* No implicit fused multiply-add: results must not depend on the processor. */
 	static const char *const option[] = { "-std=c11",        "-O2",
 		                              "-fPIC",           "-shared",
 		                              "-fwrapv",         "-ffp-contract=off",
 		                              "-fno-math-errno", "-fno-strict-aliasing" };
-	argv[n++] = cc && *cc ? cc : "cc";
+	for (int i = 0; i < cc.n; i++)
+		vec_push(a, &argv, cc.word[i]);
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
-		argv[n++] = option[i];
-	for (const char *const *o = s->option; o && *o; o++) {
-		ck(n < 48);
-		argv[n++] = *o;
-	}
-	argv[n++] = "-o";
-	argv[n++] = so;
-	argv[n++] = c;
-	argv[n++] = "-lm";
-	argv[n] = NULL;
+		vec_push(a, &argv, option[i]);
+	for (const char *const *o = s->option; o && *o; o++)
+		vec_push(a, &argv, *o);
+	const char *const rest[] = { "-o", so, c, "-lm", NULL };
+	for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+		vec_push(a, &argv, rest[i]);
 	const char *text = arena_printf(a, "#line 1 \"%s\"\n%s", s->file, s->text);
 	TRY(file_make(c, text, strlen(text), e));
-	if (proc_run(&status, &output, argv, a, e) < 0)
-		return err_advise(e, "The device cpu needs a C compiler: cc, or the one that CC names.");
+	if (proc_run(&status, &output, argv.at, a, e) < 0)
+		return err_advise(e, "The device cpu needs a C compiler: gcc, clang, or the one that CC names.");
 	if (log)
 		*log = output;
 	if (status != 0)
-		return compile_failed(argv[0], s->file, output, e);
+		return compile_failed(cc.text, s->file, output, e);
 	TRY(file_read(&data, &size, so, a, e));
 	*out = (struct dev_code){ .data = data, .size = size };
 	return 0;

@@ -204,8 +204,9 @@ static void close_emulator(struct dev *d)
 
 int dev_emulator_open(struct dev **out, struct err *e)
 {
-	if (!emulator_compiler()) {
-		err_set(e, ERR_DEVICE, "The device emulator needs a C++ compiler: g++, or the one that CXX names.");
+	if (!emulator_has_compiler()) {
+		err_set(e, ERR_DEVICE,
+		        "The device emulator needs a C++ compiler: g++, clang++, or the one that CXX names.");
 		return err_advise(e, "Install one (on Debian: apt-get install g++), or name the device cpu.");
 	}
 	struct arena *a = arena_new();

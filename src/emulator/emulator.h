@@ -48,8 +48,8 @@ struct emulator_text {
 	bool may_race; /* threads may store different values to one element (scatter of duplicates) */
 };
 
-/* The C++ compiler: $CXX, or g++; null: none found. */
-const char *emulator_compiler(void);
+/* True if there is a C++ compiler: $CXX, or one of proc_cxx_compilers. */
+bool emulator_has_compiler(void);
 
 /* Compiles texts into one shared object, as bytes in `a`; each text has its own namespace, so names may repeat. Caches
  * the precompiled headers in $TPAT_CACHE/emulator (by default ~/.cache/tpat/emulator) and, if $TPAT_MODULES is a

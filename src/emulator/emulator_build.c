@@ -11,7 +11,9 @@
 #include "base/embed.h"
 #include "base/file.h"
 #include "base/map.h"
+#include "base/proc.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "emulator/emulator_state.h"
 
 /* For kernels: wrapping integers and no implicit fused arithmetic, since results must not depend on the compiler. Large
@@ -48,7 +50,7 @@ static const char *const flags_clang[] = { "-O0",
 	                                   NULL };
 
 struct builder {
-	const char *cxx;
+	struct proc_command cxx;
 	const char *const *own_flags; /* this compiler's */
 	const char *folder;           /* of the headers and their compiled forms */
 	struct arena *arena;
@@ -58,25 +60,27 @@ struct builder {
 /* Runs the compiler with its flags and then `arg` (null-terminated). */
 static int compile(struct builder *b, bool with_flags, const char *const *arg)
 {
-	const char *argv[64];
-	int n = 0, status;
+	struct {
+		VEC(const char *);
+	} argv = { 0 };
+	int status;
 	char *output;
-	argv[n++] = b->cxx;
+	for (int i = 0; i < b->cxx.n; i++)
+		vec_push(b->arena, &argv, b->cxx.word[i]);
 	for (const char *const *f = flags; with_flags && *f; f++)
-		argv[n++] = *f;
+		vec_push(b->arena, &argv, *f);
 	for (const char *const *f = b->own_flags; with_flags && *f; f++)
-		argv[n++] = *f;
+		vec_push(b->arena, &argv, *f);
 	for (; *arg; arg++)
-		argv[n++] = *arg;
-	argv[n] = NULL;
-	ck(n < 64);
-	TRY(proc_run(&status, &output, argv, b->arena, b->err));
+		vec_push(b->arena, &argv, *arg);
+	vec_push(b->arena, &argv, NULL);
+	TRY(proc_run(&status, &output, argv.at, b->arena, b->err));
 	if (status == 0)
 		return 0;
 	const char *at = strstr(output, "error");
 	while (at && at > output && at[-1] != '\n')
 		at--;
-	return err_set(b->err, ERR_DEVICE, "%s failed: %.800s", b->cxx, at ? at : output);
+	return err_set(b->err, ERR_DEVICE, "%s failed: %.800s", b->cxx.text, at ? at : output);
 }
 
 /* True for headers included by every kernel text: the kernel headers and the emulator's own. */
@@ -104,10 +108,12 @@ static int compile_to(struct builder *b, bool with_flags, const char *out, const
 /* The text that the compiler prints when it is called with this option; "" if it cannot be run. */
 static const char *answer(struct builder *b, const char *option)
 {
-	const char *argv[] = { b->cxx, option, NULL };
+	const char **argv = NEWN(b->arena, const char *, b->cxx.n + 2);
 	char *output;
 	int status;
 	struct err ignored = { 0 };
+	memcpy(argv, b->cxx.word, sizeof *argv * (size_t)b->cxx.n);
+	argv[b->cxx.n] = option;
 	return proc_run(&status, &output, argv, b->arena, &ignored) == 0 && status == 0 ? output : "";
 }
 
@@ -120,18 +126,18 @@ struct compiler {
 static const struct compiler *compiler_of(struct builder *b)
 {
 	static struct compiler known;
-	if (strcmp(known.name, b->cxx) == 0)
+	if (strcmp(known.name, b->cxx.text) == 0)
 		return &known;
 	snprintf(known.version, sizeof known.version, "%s", answer(b, "--version"));
 	known.major = atoi(answer(b, "-dumpversion"));
-	snprintf(known.name, sizeof known.name, "%s", b->cxx);
+	snprintf(known.name, sizeof known.name, "%s", b->cxx.text);
 	return &known;
 }
 
 static const char *const *own_flags(struct builder *b)
 {
 	int major = compiler_of(b)->major;
-	if (strstr(b->cxx, "clang"))
+	if (strstr(b->cxx.text, "clang"))
 		return major && major <= 11 ? flags_clang_11 : flags_clang;
 	return major && major <= 10 ? flags_gcc_10 : flags_gcc;
 }
@@ -139,7 +145,7 @@ static const char *const *own_flags(struct builder *b)
 /* Hash of the compiler, its flags and the headers: everything the code depends on besides the texts. */
 static uint64_t hash_of(struct builder *b)
 {
-	uint64_t hash = hash_str(hash_str(1, b->cxx), compiler_of(b)->version);
+	uint64_t hash = hash_str(hash_str(1, b->cxx.text), compiler_of(b)->version);
 	for (const struct embed_file *f = embed_files; f->name; f++)
 		if (is_header(f))
 			hash = hash_bytes(hash_str(hash, f->name), f->text, f->size);
@@ -224,12 +230,12 @@ static int compile_in(struct builder *b, const char *folder, const char *so, con
 	                                 NULL });
 }
 
-const char *emulator_compiler(void)
+bool emulator_has_compiler(void)
 {
-	const char *cxx = getenv("CXX");
-	if (cxx && *cxx)
-		return proc_found(cxx) ? cxx : NULL;
-	return proc_found("g++") ? "g++" : proc_found("clang++") ? "clang++" : NULL;
+	struct arena *a = arena_new();
+	bool found = proc_command("CXX", proc_cxx_compilers, a).found;
+	arena_free(a);
+	return found;
 }
 
 static int compile_unit(struct builder *b, char **bytes, size_t *size, const char *unit, struct arena *a)
@@ -270,9 +276,8 @@ int emulator_compile(void **data, size_t *size, const struct emulator_text *text
                      struct err *e)
 {
 	char *bytes;
-	struct builder b = { .cxx = emulator_compiler(), .arena = arena_new(), .err = e };
-	if (!b.cxx)
-		b.cxx = "g++"; /* the call reports it if missing */
+	struct builder b = { .arena = arena_new(), .err = e };
+	b.cxx = proc_command("CXX", proc_cxx_compilers, b.arena);
 	pthread_mutex_lock(&lock);
 	b.own_flags = own_flags(&b);
 	pthread_mutex_unlock(&lock);

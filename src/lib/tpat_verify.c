@@ -142,7 +142,7 @@ static int open_library(struct tpat_verification *v, const char *plugin)
 	v->verify = NULL;
 	v->library = library;
 	if (!device)
-		device = dev_cuda_count(NULL) > 0 ? "cuda" : emulator_compiler() ? "emulator" : "cpu";
+		device = dev_cuda_count(NULL) > 0 ? "cuda" : emulator_has_compiler() ? "emulator" : "cpu";
 	if (str_starts(device, "null")) {
 		err_set(v->err, ERR_USAGE, "The device \"%s\" does not run kernels, so there is nothing to compare.",
 		        device);

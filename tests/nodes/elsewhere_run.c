@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "base/proc.h"
 #include "tensor/npy.h"
 #include "tests/nodes/plugin_run.h"
 

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <sys/wait.h>
 
+#include "base/proc.h"
 #include "tensor/npy.h"
 
 static const char *library_path, *self;

@@ -7,6 +7,7 @@
 #include "base/cache.h"
 #include "base/embed.h"
 #include "base/file.h"
+#include "base/proc.h"
 #include "base/threads.h"
 
 char *tensorrt_id(const struct engine_plugin *p, struct arena *a)
@@ -14,15 +15,23 @@ char *tensorrt_id(const struct engine_plugin *p, struct arena *a)
 	return str_identifier(a, p->name);
 }
 
-/* $CC (or cc), which may contain options, as with make; for another machine a compiler that makes code for it. */
-static const char *cc_command(const struct machine *m, struct arena *a)
+/* $CC, which may contain options, or the machine's compiler; for another machine one that makes code for it. */
+static struct proc_command compiler_for(const struct machine *m, struct arena *a)
 {
+	struct proc_command c = proc_command("CC", proc_c_compilers, a);
+	char *said = NULL;
+	int status = 0;
+	struct err ignored = { 0 };
 	if (!m)
-		return "exec ${CC:-cc} \"$@\"";
-	return arena_printf(a,
-	                    "case $(${CC:-cc} -dumpmachine 2>/dev/null) in %s-*) exec ${CC:-cc} \"$@\" ;; esac; "
-	                    "exec %s-linux-gnu-gcc \"$@\"",
-	                    m->name, m->name);
+		return c;
+	const char **ask = NEWN(a, const char *, c.n + 2);
+	memcpy(ask, c.word, sizeof *ask * (size_t)c.n);
+	ask[c.n] = "-dumpmachine";
+	if (proc_run(&status, &said, ask, a, &ignored) == 0 && status == 0 &&
+	    str_starts(said, arena_printf(a, "%s-", m->name)))
+		return c;
+	const char *const cross[] = { arena_printf(a, "%s-linux-gnu-gcc", m->name), NULL };
+	return proc_command("", cross, a);
 }
 
 static int advise_cc(const struct machine *m, struct err *e)
@@ -36,24 +45,32 @@ static int advise_cc(const struct machine *m, struct err *e)
 }
 
 /* Runs the compiler with these arguments inside the folder. */
-static int call_cc(int *status, char **said, const struct build *b, const char *const *args, int n, struct arena *a,
-                   struct err *e)
+static int call_cc(int *status, char **said, const struct build *b, const struct proc_command *cc,
+                   const char *const *args, int n, struct arena *a, struct err *e)
 {
-	const char **argv = NEWN(a, const char *, n + 5);
-	argv[0] = "sh";
-	argv[1] = "-c";
-	argv[2] = cc_command(b->machine, a);
-	argv[3] = "sh";
-	memcpy(argv + 4, args, sizeof *args * (size_t)n);
+	const char **argv = NEWN(a, const char *, cc->n + n + 1);
+	memcpy(argv, cc->word, sizeof *argv * (size_t)cc->n);
+	memcpy(argv + cc->n, args, sizeof *args * (size_t)n);
 	return proc_run_in(status, said, b->folder, argv, a, e);
 }
 
 /* The same, with its failure as an error. */
 static int run_cc(const struct build *b, const char *const *args, int n, struct arena *a, struct err *e)
 {
+	const struct proc_command cc = compiler_for(b->machine, a);
+	struct err missing = { 0 };
 	char *said = NULL;
 	int status = 0;
-	TRY(call_cc(&status, &said, b, args, n, a, e));
+	if (call_cc(&status, &said, b, &cc, args, n, a, &missing) < 0) {
+		if (cc.named)
+			err_set(e, ERR_DEVICE, "The C compiler \"%s\", which CC names, cannot be run.", cc.text);
+		else if (b->machine)
+			err_set(e, ERR_DEVICE, "There is no C compiler for %s: %s cannot be run.", b->machine->name,
+			        cc.text);
+		else
+			err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
+		return advise_cc(b->machine, e);
+	}
 	if (status == 0)
 		return 0;
 	/* The line with the error, or the first one. */
@@ -62,15 +79,7 @@ static int run_cc(const struct build *b, const char *const *args, int n, struct 
 		at--;
 	at = at ? at : said;
 	at[strcspn(at, "\n")] = 0;
-	if (status == 127 && b->machine)
-		err_set(e, ERR_DEVICE, "There is no C compiler for %s: %s-linux-gnu-gcc cannot be run.",
-		        b->machine->name, b->machine->name);
-	else if (status == 127 && getenv("CC"))
-		err_set(e, ERR_DEVICE, "The C compiler \"%s\", which CC names, cannot be run.", getenv("CC"));
-	else if (status == 127)
-		err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
-	else
-		err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
+	err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
 	return advise_cc(b->machine, e);
 }
 
@@ -109,13 +118,14 @@ int tensorrt_compile_c(const struct build *b, const char *source, const char *ob
 /* The compiler's version and options; null if it cannot be asked. */
 static const char *compiler_of(const struct build *b, struct arena *a)
 {
-	const char *const args[] = { "--version" }, *named = getenv("CC");
+	const char *const args[] = { "--version" };
+	const struct proc_command cc = compiler_for(b->machine, a);
 	char *said = NULL;
 	int status = 0;
 	struct err ignored = { 0 };
-	if (call_cc(&status, &said, b, args, 1, a, &ignored) < 0 || status)
+	if (call_cc(&status, &said, b, &cc, args, 1, a, &ignored) < 0 || status)
 		return NULL;
-	return arena_printf(a, "%s\n%s", named ? named : "", said);
+	return arena_printf(a, "%s\n%s", cc.text, said);
 }
 
 /* The text that the preprocessor makes of a source: it has all headers, also the system's. */

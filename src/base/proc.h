@@ -1,0 +1,30 @@
+/* Child processes that run other programs to their end. */
+#ifndef TPAT_BASE_PROC_H
+#define TPAT_BASE_PROC_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+
+/* Runs a program (searched in PATH) and waits for it. Gives its exit status (128 + signal if killed) and everything it
+ * printed to stdout and stderr. argv ends with null. */
+int proc_run(int *status, char **output, const char *const *argv, struct arena *a, struct err *e);
+/* The same in `folder`; null: the current one. */
+int proc_run_in(int *status, char **output, const char *folder, const char *const *argv, struct arena *a,
+                struct err *e);
+
+/* A program with its first arguments: what the user's environment variable says, such as "ccache gcc -m64", split at
+ * blanks as make and the shell do; or else the first of some programs that is there, or the first one. */
+struct proc_command {
+	const char *const *word; /* ends with null */
+	int n;
+	const char *text; /* the words, for messages */
+	bool named;       /* the environment variable says it */
+	bool found;       /* there is such a program */
+};
+/* `program` ends with null. */
+struct proc_command proc_command(const char *variable, const char *const *program, struct arena *a);
+extern const char *const proc_c_compilers[], *const proc_cxx_compilers[]; /* for CC and CXX; end with null */
+
+#endif
