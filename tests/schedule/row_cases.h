@@ -12,6 +12,35 @@ static const struct schedule_case row_cases[] = {
 	  "  c: f32[N,6] = max (i, j | r<40) y[i, j, r] then it + b[j]\n"
 	  "  o: f32[N,6] = sum (i, j | r<40) x[i, j, r] then (it * 0.025 + a[j]) * c[i, j]\n",
 	  { "N=3", "N=1" } },
+	/* Results that are read at a position which the reduction finds: the threshold of a sparsemax, the largest
+	   element. */
+	{ "read_at_result",
+	  "(x: f32[N,40], b: f32[40]) -> (c: f32[N,1], y: f32[N,40])\n"
+	  "  c: f32[N,1] = sum (i, j | r<40) i64(x[i, r] < b[r]) then (x[i, max(0, min(39, index(it - i64(1))))] - "
+	  "1.0) / f32(it)\n"
+	  "  y: f32[N,40] = map (i, j) max(x[i, j] - c[i, 0], 0.0) * b[j]\n",
+	  { "N=5", "N=1" } },
+	{ "read_at_results",
+	  "(x: f32[N,K], b: f32[K]) -> (c: f32[N], o: f32[N])\n"
+	  "  c: f32[N] = sum (i | r<K) i32(x[i, r] < 0.0) then b[max(0, min(K - 1, index(it)))]\n"
+	  "  o: f32[N] = sum (i | r<K) i32(c[i] < x[i, r]) then x[i, max(0, min(K - 1, index(it)))] + c[i]\n",
+	  { "N=5 K=70", "N=3 K=1", "N=2 K=3000" } },
+	{ "read_at_result_of_column",
+	  "(x: f32[K,C], b: f32[K]) -> (c: f32[1,C], y: f32[K,C])\n"
+	  "  c: f32[1,C] = sum (i, j | r<K) i32(x[r, j] < b[r]) then x[max(0, min(K - 1, index(it))), j] + b[max(0, "
+	  "min(K - 1, index(it)))]\n"
+	  "  y: f32[K,C] = map (i, j) x[i, j] * c[0, j]\n",
+	  { "K=9 C=40", "K=70 C=3", "K=300 C=5" } },
+	{ "read_at_total",
+	  "(x: f32[K], b: f32[K]) -> (c: f32[], o: f32[])\n"
+	  "  c: f32[] = sum ( | r<K) i32(x[r] < b[r]) then x[max(0, min(K - 1, index(it)))]\n"
+	  "  o: f32[] = max ( | r<K) x[r] then it + b[max(0, min(K - 1, index(it)))] * c[]\n",
+	  { "K=70", "K=5000" } },
+	{ "read_at_result_of_window",
+	  "(x: f32[2,H,W], b: f32[12]) -> (y: f32[2,H,W])\n"
+	  "  y: f32[2,H,W] = sum (i, j, k | r<3, s<3) select(and(j + r < H, k + s < W), i32(x[i, j + r, k + s] < 0.5), "
+	  "i32(0)) then b[index(it)] * x[i, j, k]\n",
+	  { "H=9 W=40", "H=5 W=7" } },
 	{ "sum_last",
 	  "(x: f32[N,K]) -> (y: f32[N])\n  y: f32[N] = sum (i | r<K) x[i, r]\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=0 K=3", "N=2 K=3000", "N=9 K=33" } },

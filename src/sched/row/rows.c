@@ -93,10 +93,11 @@ struct axes_met {
 	bool any;
 };
 
+/* An axis from the given one on, or a value that is only known once something was read. */
 static void meet_axis(void *user, expr e)
 {
 	struct axes_met *m = user;
-	m->any |= (e->op == IR_AXIS && e->i >= m->from) || e->op == IR_LOAD;
+	m->any |= (e->op == IR_AXIS && e->i >= m->from) || e->op == IR_LOAD || e->op == IR_ACC;
 }
 
 bool rows_runs_along(const struct rows *r, const struct rows_stage *st, expr load)
