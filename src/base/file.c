@@ -28,6 +28,10 @@ static int advise_place(int why, struct err *e)
 		return err_advise(e, "Free some space there, or choose a place that has more.");
 	if (why == ENAMETOOLONG)
 		return err_advise(e, "Choose a shorter name.");
+	if (why == EFBIG)
+		return err_advise(e, "Raise the limit on the size of files (ulimit -f).");
+	if (why == EMFILE || why == ENFILE)
+		return err_advise(e, "Raise the limit on open files (ulimit -n).");
 	if (why == EROFS)
 		return err_advise(e, "Choose a place that is not read-only.");
 	return err_advise(e, "Choose another place, or make its folder writable.");

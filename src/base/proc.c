@@ -85,6 +85,35 @@ static bool is_program(const char *name)
 	return found;
 }
 
+/* The last line of gcc's or clang's driver, when a linker has told why it failed, in words of its own. */
+static bool is_summary(const char *line, size_t n)
+{
+	static const char *const text[] = { "collect2: error: ld returned", "linker command failed" };
+	for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+		const char *at = strstr(line, text[i]);
+		if (at && at < line + n)
+			return true;
+	}
+	return false;
+}
+
+const char *proc_error_line(const char *said, struct arena *a)
+{
+	const char *first = NULL, *found = NULL, *error = "error";
+	for (const char *line = said; *line && !found;
+	     line += line[strcspn(line, "\n")] ? strcspn(line, "\n") + 1 : strlen(line)) {
+		size_t n = strcspn(line, "\n");
+		const char *at = strstr(line, error);
+		if (!n || is_summary(line, n))
+			continue;
+		first = first ? first : line;
+		if (at && at < line + n)
+			found = line;
+	}
+	found = found ? found : first ? first : said;
+	return arena_strndup(a, found, strcspn(found, "\n"));
+}
+
 struct proc_command proc_command(const char *variable, const char *const *program, struct arena *a)
 {
 	static const char blank[] = " \t\n";

@@ -14,6 +14,10 @@ int proc_run(int *status, char **output, const char *const *argv, struct arena *
 int proc_run_in(int *status, char **output, const char *folder, const char *const *argv, struct arena *a,
                 struct err *e);
 
+/* Returns the line in what a compiler or linker printed that says why it failed: the first with "error", but not one
+ * that only tells that a program which it called failed; without such a line the first. */
+const char *proc_error_line(const char *said, struct arena *a);
+
 /* A program with its first arguments: what the user's environment variable says, such as "ccache gcc -m64", split at
  * blanks as make and the shell do; or else the first of some programs that is there, or the first one. */
 struct proc_command {

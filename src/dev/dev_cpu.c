@@ -38,16 +38,6 @@ struct cpu {
 	struct dev_event *free_events;
 };
 
-/* Sets the error from the compiler's first message that contains "error". */
-static int compile_failed(const char *cc, const char *file, const char *output, struct err *e)
-{
-	const char *at = strstr(output, "error");
-	while (at && at > output && at[-1] != '\n')
-		at--;
-	at = at ? at : output;
-	return err_set(e, ERR_DEVICE, "%s failed on %s: %.*s", cc, file, (int)strcspn(at, "\n"), at);
-}
-
 static int compile_in(struct dev_code *out, const char *folder, const struct dev_source *s, char **log, struct arena *a,
                       struct err *e)
 {
@@ -79,7 +69,7 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 	if (log)
 		*log = output;
 	if (status != 0)
-		return compile_failed(cc.text, s->file, output, e);
+		return err_set(e, ERR_DEVICE, "%s failed on %s: %s", cc.text, s->file, proc_error_line(output, a));
 	TRY(file_read(&data, &size, so, a, e));
 	*out = (struct dev_code){ .data = data, .size = size };
 	return 0;

@@ -77,10 +77,7 @@ static int compile(struct builder *b, bool with_flags, const char *const *arg)
 	TRY(proc_run(&status, &output, argv.at, b->arena, b->err));
 	if (status == 0)
 		return 0;
-	const char *at = strstr(output, "error");
-	while (at && at > output && at[-1] != '\n')
-		at--;
-	return err_set(b->err, ERR_DEVICE, "%s failed: %.800s", b->cxx.text, at ? at : output);
+	return err_set(b->err, ERR_DEVICE, "%s failed: %.800s", b->cxx.text, proc_error_line(output, b->arena));
 }
 
 /* True for headers included by every kernel text: the kernel headers and the emulator's own. */

@@ -62,6 +62,10 @@ static int run_cc(const struct build *b, const char *const *args, int n, struct 
 	char *said = NULL;
 	int status = 0;
 	if (call_cc(&status, &said, b, &cc, args, n, a, &missing) < 0) {
+		if (cc.found) { /* but it cannot be started, such as beyond a limit on processes */
+			*e = missing;
+			return e->code;
+		}
 		if (cc.named)
 			err_set(e, ERR_DEVICE, "The C compiler \"%s\", which CC names, cannot be run.", cc.text);
 		else if (b->machine)
@@ -73,13 +77,7 @@ static int run_cc(const struct build *b, const char *const *args, int n, struct 
 	}
 	if (status == 0)
 		return 0;
-	/* The line with the error, or the first one. */
-	char *at = strstr(said, "error");
-	while (at && at > said && at[-1] != '\n')
-		at--;
-	at = at ? at : said;
-	at[strcspn(at, "\n")] = 0;
-	err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], at);
+	err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], proc_error_line(said, a));
 	return advise_cc(b->machine, e);
 }
 
