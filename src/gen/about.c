@@ -26,7 +26,10 @@ void gen_about(struct str *out, const struct ir_kernel *k)
 {
 	if (k->parts.n) {
 		str_printf(out, "// %d kernels in one launch, %s; %d threads a block.\n", k->parts.n,
-		           k->in_turn ? "in turn in its block" : "each in blocks of its own", k->threads);
+		           k->in_turn    ? "in turn in its block"
+		           : k->repeated ? "the first in every block, and its results in shared memory"
+		                         : "each in blocks of its own",
+		           k->threads);
 		return;
 	}
 	comment(out, k->about);

@@ -180,7 +180,8 @@ static int symbol_argument(const struct ir_kernel *k, expr symbol)
 	return k->buffers.n + i;
 }
 
-/* Calls a part with its own arguments and block number. It reads the low four bytes of a number that it takes as 32
+/* Calls a part with its own arguments and block number; `first`: the kernel's block that is its first, or null: it runs
+ * in every block. It reads the low four bytes of a number that it takes as 32
  * bits. `parameter`: of the whole kernel, the part's first. */
 static void print_part_call(struct gen_text *g, const struct head *h, int i, expr first, int parameter)
 {
@@ -191,7 +192,11 @@ static void print_part_call(struct gen_text *g, const struct head *h, int i, exp
 	gen_begin(g, "");
 	str_printf(g->out, "void *const %s[] = { ", args);
 	vec_each (b, &part->buffers) {
-		str_printf(g->out, "%s%s[%d]", separator, h->args, argument_of(k, *b));
+		const struct ir_buffer *own = ir_kernel_own(k, *b);
+		if (own)
+			str_printf(g->out, "%s&(void *){ %s }", separator, gen_buffer(g, own));
+		else
+			str_printf(g->out, "%s%s[%d]", separator, h->args, argument_of(k, *b));
 		separator = ", ";
 	}
 	vec_each (symbol, &part->symbols)
@@ -200,18 +205,49 @@ static void print_part_call(struct gen_text *g, const struct head *h, int i, exp
 		str_printf(g->out, ", %s[%d]", h->args, k->buffers.n + k->symbols.n + parameter + n);
 	str_add(g->out, " };\n");
 	gen_begin(g, "");
-	str_printf(g->out, "const uint32_t %s[3] = { (uint32_t)(%s - (", block, gen_block_number(g));
-	gen_expr(g, first);
-	str_add(g->out, ")) };\n");
+	if (first) {
+		str_printf(g->out, "const uint32_t %s[3] = { (uint32_t)(%s - (", block, gen_block_number(g));
+		gen_expr(g, first);
+		str_add(g->out, ")) };\n");
+	} else {
+		str_printf(g->out, "const uint32_t %s[3] = { 0 };\n", block);
+	}
 	str_line(g->out, "%s(%s, %s);", gen_kernel_name(g, part, true), args, block);
+}
+
+/* The first block stores what every block has computed. */
+static void print_results(struct gen_text *g, const struct head *h)
+{
+	const struct ir_kernel *k = g->kernel;
+	vec_each (r, &k->results) {
+		const char *own = gen_buffer(g, r->own);
+		gen_begin(g, "if (");
+		str_printf(g->out, "%s == 0)\n", gen_block_number(g));
+		g->out->indent++;
+		gen_begin(g, "memcpy(");
+		str_printf(g->out, "*(void *const *)%s[%d], %s, sizeof %s);\n", h->args, argument_of(k, r->buf), own,
+		           own);
+		g->out->indent--;
+	}
 }
 
 static void print_parts(struct gen_text *g, const struct head *h)
 {
 	const struct ir_kernel *k = g->kernel;
 	expr first = ir_index(k->blocks->pool, 0);
+	vec_each (r, &k->results) {
+		gen_begin(g, "");
+		str_printf(g->out, "%s %s[%lld];\n", gen_type(g, r->own->type), gen_buffer(g, r->own),
+		           (long long)r->own->dim[0]->i);
+	}
 	for (int i = 0, parameter = 0; i < k->parts.n; parameter += k->parts.at[i++]->parameters.n) {
 		const struct ir_kernel *part = k->parts.at[i];
+		if (i < k->repeated) {
+			print_part_call(g, h, i, NULL, parameter);
+			continue;
+		}
+		if (k->repeated && i == k->repeated)
+			print_results(g, h);
 		expr end = ir_binary(IR_ADD, first, part->blocks);
 		if (!k->in_turn) {
 			gen_begin(g, "if (");

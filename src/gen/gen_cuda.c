@@ -243,19 +243,22 @@ static void print_shared(struct gen_text *g)
 	}
 }
 
-/* `parameter`: of the whole kernel, the part's first. */
+/* `first`: the kernel's block that is the part's first; null: it runs as block 0. `parameter`: of the whole kernel, the
+ * part's first. */
 static void print_part_call(struct gen_text *g, const struct ir_kernel *part, expr first, int parameter)
 {
 	gen_indent(g);
-	str_printf(g->out, "%s(%s", gen_kernel_name(g, part, true), gen_block_number(g));
-	if (!ir_is_int(first, 0)) {
+	str_printf(g->out, "%s(%s", gen_kernel_name(g, part, true), first ? gen_block_number(g) : "0");
+	if (first && !ir_is_int(first, 0)) {
 		bool number = first->op == IR_CONST_INT;
 		str_add(g->out, number ? " - " : " - (");
 		gen_expr(g, first);
 		str_add(g->out, number ? "" : ")");
 	}
-	vec_each (b, &part->buffers)
-		str_printf(g->out, ", %s", gen_buffer(g, *b));
+	vec_each (b, &part->buffers) {
+		const struct ir_buffer *own = ir_kernel_own(g->kernel, *b);
+		str_printf(g->out, ", %s", gen_buffer(g, own ? own : *b));
+	}
 	vec_each (n, &part->symbols)
 		str_printf(g->out, ", %s", gen_symbol(g, *n));
 	for (int i = 0; i < part->parameters.n; i++)
@@ -263,30 +266,73 @@ static void print_part_call(struct gen_text *g, const struct ir_kernel *part, ex
 	str_add(g->out, ");\n");
 }
 
+/* Prints the parts before number `to` one after another. Returns the number of their parameters. */
+static int print_in_turn(struct gen_text *g, int to)
+{
+	const struct ir_kernel *k = g->kernel;
+	int parameter = 0;
+	for (int i = 0; i < to; parameter += k->parts.at[i++]->parameters.n) {
+		const struct ir_kernel *part = k->parts.at[i];
+		bool fewer = part->threads < k->threads;
+		if (i)
+			str_line(g->out, "__syncthreads();");
+		if (fewer) {
+			gen_indent(g);
+			str_printf(g->out, "if (%s < %d)\n", gen_thread_number(g), part->threads);
+			g->out->indent++;
+		}
+		print_part_call(g, part, k->repeated ? NULL : ir_index(k->blocks->pool, 0), parameter);
+		g->out->indent -= fewer;
+	}
+	return parameter;
+}
+
+/* The parts that every block repeats: their results are in shared memory, and the first block stores them. Returns the
+ * number of their parameters. */
+static int print_repeated(struct gen_text *g)
+{
+	const struct ir_kernel *k = g->kernel;
+	vec_each (r, &k->results) {
+		gen_indent(g);
+		str_printf(g->out, "__shared__ __align__(16) %s %s[%lld];\n", gen_type(g, r->own->type),
+		           gen_buffer(g, r->own), (long long)r->own->dim[0]->i);
+	}
+	int parameters = print_in_turn(g, k->repeated);
+	str_line(g->out, "__syncthreads();");
+	vec_each (r, &k->results) {
+		const char *thread = gen_thread_number(g);
+		gen_indent(g);
+		str_printf(g->out, "if (%s == 0 && %s < %lld)\n", gen_block_number(g), thread,
+		           (long long)r->own->dim[0]->i);
+		str_line(g->out, "\t%s[%s] = %s[%s];", gen_buffer(g, r->buf), thread, gen_buffer(g, r->own), thread);
+	}
+	return parameters;
+}
+
 static void print_parts(struct gen_text *g)
 {
 	const struct ir_kernel *k = g->kernel;
 	expr first = ir_index(k->blocks->pool, 0);
-	for (int i = 0, parameter = 0; i < k->parts.n; parameter += k->parts.at[i++]->parameters.n) {
+	int from = k->repeated, parameter = from ? print_repeated(g) : 0;
+	if (k->in_turn) {
+		print_in_turn(g, k->parts.n);
+		return;
+	}
+	for (int i = from; i < k->parts.n; parameter += k->parts.at[i++]->parameters.n) {
 		const struct ir_kernel *part = k->parts.at[i];
 		expr end = ir_binary(IR_ADD, first, part->blocks);
-		if (k->in_turn) {
-			if (i)
-				str_line(g->out, "__syncthreads();");
-			print_part_call(g, part, first, parameter);
-			continue;
-		}
+		bool alone = from == k->parts.n - 1;
 		if (i < k->parts.n - 1) {
 			gen_indent(g);
-			str_printf(g->out, "%sif (%s < ", i ? "else " : "", gen_block_number(g));
+			str_printf(g->out, "%sif (%s < ", i > from ? "else " : "", gen_block_number(g));
 			gen_operand(g, end);
 			str_add(g->out, ")\n");
-		} else {
+		} else if (!alone) {
 			str_line(g->out, "else");
 		}
-		g->out->indent++;
+		g->out->indent += !alone;
 		print_part_call(g, part, first, parameter);
-		g->out->indent--;
+		g->out->indent -= !alone;
 		first = end;
 	}
 }

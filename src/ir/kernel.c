@@ -26,6 +26,14 @@ bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b)
 	return holds(k->shared.n, k->shared.at, b);
 }
 
+const struct ir_buffer *ir_kernel_own(const struct ir_kernel *k, const struct ir_buffer *b)
+{
+	vec_each (r, &k->results)
+		if (r->buf == b)
+			return r->own;
+	return NULL;
+}
+
 int64_t ir_shared_bytes(const struct ir_buffer *b)
 {
 	int64_t n = 0;

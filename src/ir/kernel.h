@@ -277,6 +277,12 @@ struct ir_parameter {
  * all 0 <= a < 2^31 and divisors from 1 to 2^31 - 1, since a * divisor / 2^IR_INVERSE_BITS < 1. */
 enum { IR_INVERSE_BITS = 62 };
 
+/* A result of parts that every block repeats: it is in shared memory for the block's other parts, and block 0 stores it
+ * for later kernels. */
+struct ir_result {
+	const struct ir_buffer *buf, *own;
+};
+
 struct ir_kernel {
 	const char *name;          /* of the function */
 	const char *about;         /* comment lines: the stage's text and the schedule */
@@ -306,8 +312,13 @@ struct ir_kernel {
 	struct ir_block serial; /* for a whole block on a CPU; empty: `body` for each thread in turn */
 	struct {
 		VEC(const struct ir_kernel *);
-	} parts;          /* kernels that share this launch and hold its statements; empty: `body` holds them */
-	bool in_turn;     /* parts: run in sequence in one block; else each in separate blocks */
+	} parts;      /* kernels that share this launch and hold its statements; empty: `body` holds them */
+	bool in_turn; /* parts: run in sequence in one block; else each in separate blocks */
+	int repeated; /* number of the first parts, of one block, that every block runs in sequence before its own;
+	                 0: none */
+	struct {
+		VEC(struct ir_result);
+	} results;        /* what these write */
 	expr blocks;      /* grid size */
 	int threads;      /* per block */
 	int cluster;      /* blocks per cluster; 0: no clusters */
@@ -356,6 +367,8 @@ int ir_kernel_check(const struct ir_kernel *k, struct err *e);
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);
+/* A block's own copy of a result that it repeats; or null. */
+const struct ir_buffer *ir_kernel_own(const struct ir_kernel *k, const struct ir_buffer *b);
 /* Bytes of an array in shared memory, a multiple of 16. */
 int64_t ir_shared_bytes(const struct ir_buffer *b);
 /* Gives kernels of a plan one name, and so one function, if they differ only in names, comments, the buffers of their

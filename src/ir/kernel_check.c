@@ -505,6 +505,23 @@ static void check_parameters(struct checker *c)
 		complain(c, "has other numbers than its parts", "");
 }
 
+/* Every block runs the repeated parts as block 0, into memory of its own. */
+static void check_repeated(struct checker *c)
+{
+	const struct ir_kernel *k = c->kernel;
+	int64_t n;
+	if (k->repeated && k->repeated >= k->parts.n)
+		complain(c, "repeats all of its parts", "");
+	for (int i = 0; i < k->repeated && !c->rc; i++) {
+		const struct ir_kernel *part = k->parts.at[i];
+		if (!ir_is_int(part->blocks, 1) || part->threads > k->threads)
+			complain(c, "repeats a part of several blocks, or of too many threads:", part->name);
+		vec_each (b, &part->written)
+			if (!ir_kernel_own(k, *b) || !ir_const_int((*b)->dim[0], &n) || n > k->threads)
+				complain(c, "repeats a part whose result has no place:", (*b)->name);
+	}
+}
+
 int ir_kernel_check(const struct ir_kernel *k, struct err *e)
 {
 	struct arena *scratch = arena_new();
@@ -516,6 +533,7 @@ int ir_kernel_check(const struct ir_kernel *k, struct err *e)
 	check_body(&c, &k->body, false);
 	check_body(&c, &k->serial, true);
 	check_parameters(&c);
+	check_repeated(&c);
 	vec_each (part, &k->parts)
 		if (!c.rc)
 			c.rc = ir_kernel_check(*part, e);

@@ -177,6 +177,43 @@ def gelu(g, x):
     return g.back(g.both("Mul", g.both("Mul", x, inner), g.number(0.5)))
 
 
+def whole_tensor(g):
+    """All of a tensor by numbers of all of it, which many blocks compute: their parts and the rest are a launch each."""
+    n, m = [g.rng.randint(100, 500 if g.large else 160) * unit for unit in (1, 4 if g.large else 1)]
+    m += g.pick("odd", 0, 1) * (not g.large)
+    g.text.append(f"{n}x{m}")
+    x, a = g.input([n, m], F32)
+    g.t = g.now = F32
+    axes = [0, 1]
+
+    def of_all(op, x):
+        if g.opset >= (13 if op == "ReduceSum" else 18):
+            return g.node(op, x, g.ints(*axes), keepdims=0)
+        return g.node(op, x, axes=axes, keepdims=0)
+
+    kind = g.pick("by", "quantise", "range", "largest", "norm", "softmax")
+    if kind == "quantise":
+        y = g.node("DynamicQuantizeLinear", x, outputs=3)
+        low, high = min(a.min(), 0), max(a.max(), 0)
+        step = np.float32((np.float32(high) - np.float32(low)) / np.float32(255))
+        zero = np.clip(np.rint(-np.float32(low) / step), 0, 255)
+        value = (np.clip(np.rint(a.astype(np.float32) / step) + zero, 0, 255) - zero) * step
+        return g.both("Mul", g.node("Sub", g.cast(y[0], F32), g.cast(y[2], F32)), y[1]), value
+    if kind == "range":
+        low = of_all("ReduceMin", x)
+        y = g.node("Div", g.node("Sub", x, low), g.node("Sub", of_all("ReduceMax", x), low))
+        return y, (a - a.min()) / (a.max() - a.min())
+    if kind == "largest":
+        return g.node("Div", x, of_all("ReduceMax", g.node("Abs", x))), a / np.abs(a).max()
+    if kind == "norm":
+        s = g.node("Sub", x, of_all("ReduceMean", x))
+        y = g.node("Div", s, g.node("Sqrt", of_all("ReduceMean", g.square(s))))
+        return y, (a - a.mean()) / a.std()
+    e = g.node("Exp", g.node("Sub", x, of_all("ReduceMax", x)))
+    value = np.exp(a - a.max())
+    return g.node("Div", e, of_all("ReduceSum", e)), value / value.sum()
+
+
 def gelu_product(g):
     m, n, k = extents(g, (8, 60, 8), (16, 64, 16), (16, 64, 16))
     x, a = g.input([m, k])
@@ -387,7 +424,7 @@ def float8_product(g):
     return y, value
 
 
-PATTERNS = (residual_norm, gelu_product, masked_softmax, swiglu, rotary, yolo, quantized_conv, dynamic_product, float8_product)
+PATTERNS = (residual_norm, whole_tensor, gelu_product, masked_softmax, swiglu, rotary, yolo, quantized_conv, dynamic_product, float8_product)
 # Of a product only its parts count: sums of its shares, and copies that align operands, are launched where the estimate says that
 # they pay. Quantised 8-bit floats are stored, and weights transposed. A dynamic scale needs all of the tensor before its first
 # element is quantised.

@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-enum { WARP = 32, LANES = 256, LAST_LANES = 1024, MAX_STEPS = 16, MAX_PARTS = 1 << 16 };
+enum { WARP = 32, LANES = 256, LAST_LANES = 1024, FEW = 4 /* turns */, MAX_STEPS = 16, MAX_PARTS = 1 << 16 };
 enum { MAX_REGISTERS = 64 /* for elements, per thread */ };
 enum { WIDEST = 16 /* bytes */, REST_NS = 300 /* a turn of the second kernel */ };
 
@@ -346,17 +346,24 @@ static void rows_of(struct ir_plan *plan, struct ir_step *step, const struct ir_
 	rows_apply(plan, step, &r, c, others);
 }
 
-/* The lanes, width and steps of the second kernel. */
+/* The lanes for the rest of a row. */
+static int rest_lanes(const struct shares *x)
+{
+	expr most = ir_upper_bound(x->rest);
+	int64_t rest;
+	return most && ir_const_int(most, &rest) && x->parts + rest <= 2 * FEW * LANES ? LANES : LAST_LANES;
+}
+
+/* The lanes, width and steps of the second kernel: one warp, or as many threads as most kernels have, so that the
+ * blocks of the next one can repeat it (core/repeat.c). */
 static struct sched_choice second_choice(const struct shares *x, int reductions)
 {
-	int64_t rest = 0;
-	if (!ir_is_int(x->rest, 0))
-		return (struct sched_choice){
-			&sched_rows,
-			{ ir_const_int(x->rest, &rest) && x->parts + rest <= LANES ? LANES : LAST_LANES, 1, 0, 0 }
-		};
 	int lanes = WARP, width = x->parts % 4 ? 1 : 4;
-	while (lanes < LAST_LANES && lanes * width < x->parts)
+	if (!ir_is_int(x->rest, 0))
+		return (struct sched_choice){ &sched_rows, { rest_lanes(x), 1, 0, 0 } };
+	if (x->parts > WARP * MAX_STEPS / 2)
+		lanes = LANES;
+	while (lanes < LAST_LANES && FEW * lanes * width < x->parts)
 		lanes *= 2;
 	int turns = (x->parts + lanes * width - 1) / (lanes * width);
 	return (struct sched_choice){ &sched_rows, { lanes, width, turns <= MAX_STEPS / reductions ? turns : 0, 0 } };
@@ -431,7 +438,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	time += g.rows.reductions * blocks * LANES * 12 / (cost_mixed_rate(t) / 3);
 	/* The rest of a row is read by one block, element by element. */
 	if (rest > 1)
-		time += g.rows.reductions * cost_wait(t, REST_NS) * ceil(rest / LAST_LANES);
+		time += g.rows.reductions * cost_wait(t, REST_NS) * ceil(rest / rest_lanes(&x));
 	return 2 * t->launch_ns + time * (kept ? 1 : 1.05) + 2000 + c->param[0] * 0.2;
 }
 

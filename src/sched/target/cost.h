@@ -31,6 +31,9 @@ double cost_counted_clock(const struct sched_target *t); /* GHz */
 /* Scales a time of instructions, barriers and shared memory, `ns` on an H100 SXM at its boost clock, to this GPU's
  * clock. Memory latency is about the same on all GPUs, and is not scaled. */
 double cost_wait(const struct sched_target *t, double ns);
+/* The part of a launch's time that a kernel takes if it follows another one, which ends while it begins. Measured on an
+ * H200 in quantised convolutions of few channels, as a map and a plain sum or as one kernel. */
+double cost_following(const struct sched_target *t);
 /* Bytes per nanosecond. Tiles from the L2 cache into shared memory, whole GPU, copied by warps; the same by the copy
  * engine; from memory, one block while nothing else runs. */
 double cost_tiles_rate(const struct sched_target *t);

@@ -88,6 +88,11 @@ double cost_wait(const struct sched_target *t, double ns)
 	return ns * (measured_ghz / t->clock_ghz);
 }
 
+double cost_following(const struct sched_target *t)
+{
+	return 0.4 * t->launch_ns;
+}
+
 double cost_tiles_rate(const struct sched_target *t)
 {
 	return t->l2_bytes_per_ns * cost_table(t)->tiles_cache;
