@@ -82,6 +82,18 @@ static const char *reason_of(const struct graph *g, enum graph_refusal_kind kind
 	return graph_refusal_reason(kind, g->engine, g->arena);
 }
 
+/* True for a domain of operators that ONNX Runtime's optimiser makes for one of its own providers, with layouts that
+ * only that provider knows. */
+static bool is_internal(const char *domain)
+{
+	static const char *const internal[] = { "com.microsoft.nchwc", "com.ms.internal.nhwc" };
+
+	for (size_t i = 0; i < sizeof internal / sizeof *internal; i++)
+		if (strcmp(domain, internal[i]) == 0)
+			return true;
+	return false;
+}
+
 int graph_refuse_operator(const struct graph *g, const Onnx__NodeProto *node, const char *label, struct err *e)
 {
 	const char *domain = onnx_domain(node->domain), *op = onnx_text(node->op_type);
@@ -93,6 +105,10 @@ int graph_refuse_operator(const struct graph *g, const Onnx__NodeProto *node, co
 	}
 	err_set(e, ERR_UNSUPPORTED, "node %s (%s): tpat does not support the operator %s%s%s.", label, op, domain,
 	        *domain ? "." : "", op);
+	if (is_internal(domain))
+		return err_advise(
+		        e, "ONNX Runtime's optimiser wrote it for its own kernels: give tpat the model from before, or "
+		           "one that it optimised at the level \"extended\".");
 	return err_advise(e, "Leave this node out of the selection.");
 }
 

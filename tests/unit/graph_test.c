@@ -116,6 +116,7 @@ static void failures_stop_nothing(void)
 	g = graph_of(m, NULL);
 	CHECK(!g->nodes.at[0].known && g->nodes.at[1].known && !g->nodes.at[2].known && g->nodes.at[3].known);
 	CHECK_STR(g->nodes.at[0].why, "tpat does not support the operator NoSuchOperator.");
+	CHECK_STR(g->nodes.at[0].advice, "Leave this node out of the selection.");
 	CHECK_STR(type_of(g, "a"), "f32[N,4]"); /* from value_info */
 	CHECK_STR(type_of(g, "v"), "?");
 	CHECK_STR(type_of(g, "b"), "f32[N,4]"); /* from the model's output */
@@ -125,6 +126,26 @@ static void failures_stop_nothing(void)
 	CHECK(strstr(e.text, "node b (Relu, opset 13): the shape of") != NULL);
 	CHECK_INT(g->warnings.n, 1); /* c is f32[N,4] */
 	CHECK_STR(type_of(g, "c"), "f32[N,4]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* ONNX Runtime's optimiser writes operators that only its own kernels know. */
+static void internal_operators(void)
+{
+	struct onnx_model *m = model(8, 13);
+	Onnx__NodeProto *n = onnx_node_new(m, "com.microsoft.nchwc", "Conv", "y");
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N 4");
+	output(m, "y", TYPE_F32, "N 4");
+	onnx_node_input(m, n, "x");
+	onnx_node_output(m, n, "y");
+	onnx_graph_add_node(m, m->proto->graph, n);
+	onnx_opset_import(m, "com.microsoft.nchwc", 1);
+	g = graph_of(m, NULL);
+	CHECK_STR(g->nodes.at[0].why, "tpat does not support the operator com.microsoft.nchwc.Conv.");
+	CHECK(strstr(g->nodes.at[0].advice, "give tpat the model from before") != NULL);
 	graph_free(g);
 	onnx_model_free(m);
 }
@@ -525,6 +546,7 @@ int main(void)
 	scale_through_floats();
 	symbols();
 	failures_stop_nothing();
+	internal_operators();
 	strings_are_refused();
 	refused_operators();
 	folding();
