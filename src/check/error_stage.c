@@ -138,6 +138,24 @@ static expr terms(struct error_builder *b, const struct ir_stage *s)
 	return ir_cast(n, TYPE_F64);
 }
 
+/* How far one end of the range of the largest or smallest term can be from its value. */
+static expr end_error(struct error_builder *b, const struct ir_stage *s, const struct ir_buffer *total, expr term,
+                      const char *what)
+{
+	expr end = error_own(b, stage_like(b, s, s->kind, s->combine, what, term)),
+	     own = ir_cast(error_own(b, total), TYPE_F64);
+	/* Infinities differ by NaN. */
+	return ir_select(ir_binary(IR_EQ, end, own), number(b, 0), ir_unary(IR_ABS, ir_binary(IR_SUB, end, own)));
+}
+
+/* The error of the largest or smallest term: an error of the others matters only as far as it makes them that term. */
+static expr pick_error(struct error_builder *b, const struct ir_stage *s, const struct ir_buffer *total, expr error)
+{
+	expr x = ir_cast(s->value, TYPE_F64);
+	return ir_binary(IR_MAX, end_error(b, s, total, ir_binary(IR_ADD, x, error), "most"),
+	                 end_error(b, s, total, ir_binary(IR_SUB, x, error), "least"));
+}
+
 /* The error of the accumulator `total` (null: exact), as a buffer. */
 static const struct ir_buffer *total_error(struct error_builder *b, const struct ir_stage *s,
                                            const struct ir_buffer *total, bool *lost)
@@ -149,7 +167,9 @@ static const struct ir_buffer *total_error(struct error_builder *b, const struct
 		*lost |= error || type_is_float(s->value->type);
 		return NULL;
 	}
-	if (error)
+	if (error && picks)
+		error = pick_error(b, s, total, error);
+	else if (error)
 		error = error_own(b, stage_like(b, s, s->kind, sums ? IR_SUM : IR_MAXIMUM, "term_error", error));
 	if (sums && type_is_float(s->value->type)) {
 		expr x = ir_cast(s->value, TYPE_F64);

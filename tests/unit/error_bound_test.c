@@ -231,10 +231,39 @@ static void unknown(void)
 	arena_free(c.arena);
 }
 
+/* The largest of rounded values: most of them may be rounded to either side, but not the largest. */
+static void largest(void)
+{
+	struct case_ c;
+	begin(&c,
+	      "program largest(x: f32[8,64]) -> (y: f32[8], z: f32[8])\n"
+	      "  q: f32[8,64] = map (i, j) rint(x[i, j] * 3.0 * 0.1)\n"
+	      "  y: f32[8] = max (i | r<64) q[i, r]\n"
+	      "  z: f32[8] = min (i | r<64) q[i, r]\n",
+	      -4, 4, 0);
+	struct tensor x = copy_of(c.in[0], c.arena);
+	struct err e = { 0 };
+	for (int i = 0; i < 8 * 64; i++) /* q is 1.5 before it is rounded, about; the first of a row 9.2, the second
+	                                    -9.2 */
+		tensor_set_float(&x, i, i % 64 > 1 ? 5 : i % 64 ? -30.7 : 30.7);
+	c.in[0] = &x;
+	ck(eval_program(c.program, c.in, c.want, NULL, c.arena, &e) == 0);
+	for (int o = 0; o < 2; o++) {
+		struct tensor got[2] = { copy_of(&c.want[0], c.arena), copy_of(&c.want[1], c.arena) };
+		double y = tensor_float(&got[o], 3);
+		CHECK(fabs(y) == 9);
+		CHECK(right(&c, got));
+		tensor_set_float(&got[o], 3, y - 1);
+		CHECK(!right(&c, got));
+	}
+	arena_free(c.arena);
+}
+
 int main(void)
 {
 	scatter_in_f16();
 	scatter_alone();
+	largest();
 	logarithm();
 	quantised();
 	requantised();
