@@ -24,12 +24,13 @@ def on_terminal(argv, columns=100):
     if child == 0:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         os.write(1, b"\0END %d\0" % subprocess.run(argv, check=False).returncode)
-        signal.pause()  # until the terminal is closed
+        signal.pause()
     text = b""
     while not (end := END.search(text)):
         text += os.read(terminal, 4096)
-    os.close(terminal)
+    os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(terminal)
     return text[:end.start()].replace(b"\r\n", b"\n").decode(), int(end[1])
 
 
