@@ -552,6 +552,30 @@ def stray_size():
 
 
 write("stray_size.onnx", stray_size())
+def shared_weights():
+    """Two quantised convolutions with the same few weights, and two products, of which the second has them transposed."""
+    random = numpy.random.default_rng(6)
+    bytes_of = {"w": (4, 4, 1, 1), "m": (72, 72)}
+    made = [numpy_helper.from_array(random.integers(-127, 128, shape).astype(numpy.int8), name) for name, shape in bytes_of.items()]
+    made += [numpy_helper.from_array(numpy.array(value, dtype), name) for name, value, dtype in (
+        ("s", 0.25, numpy.float32), ("z", 3, numpy.int8), ("none", 0, numpy.int8),
+        ("square", [1, 72], numpy.int64))]
+
+    def node(op, inputs, out, **attributes):
+        return helper.make_node(op, inputs, [out], name=out, **attributes)
+
+    nodes = [node("DequantizeLinear", ["w", "s", "none"], "kernel"), node("DequantizeLinear", ["m", "s", "none"], "matrix"),
+             node("Transpose", ["matrix"], "turned"), node("DequantizeLinear", ["x", "s", "z"], "first"),
+             node("Conv", ["first", "kernel"], "a"), node("QuantizeLinear", ["a", "s", "z"], "a8"),
+             node("DequantizeLinear", ["a8", "s", "z"], "second"), node("Conv", ["second", "kernel"], "b"),
+             node("QuantizeLinear", ["b", "s", "z"], "b8"), node("DequantizeLinear", ["b8", "s", "z"], "images"),
+             node("Reshape", ["images", "square"], "rows"), node("MatMul", ["rows", "matrix"], "c"),
+             node("QuantizeLinear", ["c", "s", "z"], "c8"), node("DequantizeLinear", ["c8", "s", "z"], "third"),
+             node("MatMul", ["third", "turned"], "d"), node("QuantizeLinear", ["d", "s", "z"], "y")]
+    return model(nodes, [info("x", [1, 4, 18, 1], TensorProto.INT8)], [info("y", [1, 72], TensorProto.INT8)], made)
+
+
+write("shared_weights.onnx", shared_weights())
 write("neck.onnx", neck())
 write("between_convolutions.onnx", between_convolutions())
 write("necks.onnx", necks())

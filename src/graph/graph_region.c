@@ -89,7 +89,7 @@ static int check_convex(struct graph *g, const struct graph_region *r, const boo
 	int first = r->nodes.at[0], last = r->nodes.at[r->nodes.n - 1]; /* nodes are in execution order */
 
 	for (int i = first; i < last; i++)
-		if (in[i] || after[i])
+		if ((in[i] && is_reader(g, i)) || after[i])
 			mark_consumers(g, &g->nodes.at[i], in, after);
 	for (int i = last; i >= first; i--) {
 		set[i] = in[i];
@@ -162,6 +162,8 @@ static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 		vec_each (v, &g->nodes.at[*i].reads)
 			if ((*v)->producer < 0 || !in[(*v)->producer])
 				take_input(g, r, *v);
+		if (!r->folded && !is_reader(g, *i)) /* restored: others read the constant */
+			continue;
 		for (size_t k = 0; k < p->n_output; k++) {
 			struct graph_value *v = graph_value_find(g, p->output[k]);
 			bool used = v && v->is_output;

@@ -29,7 +29,25 @@ static bool has(const struct product *p, int node)
 	return false;
 }
 
-/* True if v is a float that a map computes, of a large constant or in the region. */
+/* True if maps of constants compute v from as many 8-bit numbers. */
+static bool of_bytes(const struct graph *g, const struct graph_value *v, int depth)
+{
+	const struct graph_node *n = v->producer >= 0 ? &g->nodes.at[v->producer] : NULL;
+
+	if (!n || !n->folded || n->work != GRAPH_MAPS || depth == MOST)
+		return false;
+	vec_each (x, &n->reads) {
+		bool as_many = graph_count((*x)->rank, (*x)->dim) == graph_count(v->rank, v->dim);
+		bool byte = (*x)->type == TYPE_I8 || (*x)->type == TYPE_U8 || type_multiplies_f8((*x)->type);
+
+		if (as_many && (byte || of_bytes(g, *x, depth + 1)))
+			return true;
+	}
+	return false;
+}
+
+/* True if v is a float that a map computes, of a large constant, of one of bytes, or in the region. Other nodes that read
+ * the constant keep it. */
 static bool reads_through(const struct product *p, const struct graph_value *v)
 {
 	if (v->producer < 0 || !is_real(v->type))
@@ -39,7 +57,7 @@ static bool reads_through(const struct product *p, const struct graph_value *v)
 		return false;
 	if (!n->folded)
 		return p->in[n->index];
-	return n->reads.n && !graph_is_small(v) && v->consumers.n == 1 && !v->is_output && !v->captured;
+	return n->reads.n && (!graph_is_small(v) || of_bytes(p->g, v, 0)) && !v->is_output && !v->captured;
 }
 
 static bool take(struct product *p, int node)
@@ -131,9 +149,11 @@ void graph_restore(struct graph *g, struct graph_region *r)
 		vec_sort_ints(p.node, p.n);
 		if (!sums_quantised(&p))
 			continue;
-		for (int k = 0; k < p.n; k++)
-			if (g->nodes.at[p.node[k]].folded)
+		for (int k = 0; k < p.n; k++) {
+			if (g->nodes.at[p.node[k]].folded && !in[p.node[k]])
 				vec_push(g->arena, &r->nodes, p.node[k]);
+			in[p.node[k]] = true;
+		}
 	}
 	vec_sort_ints(r->nodes.at, r->nodes.n);
 	arena_free(scratch);

@@ -21,7 +21,7 @@ struct rewrite {
 	struct err *err;
 	bool changes;        /* this graph has a region */
 	bool changes_inside; /* or one of its bodies has */
-	int *owner;          /* by node: its region, or -1 */
+	int *owner;          /* by node: the region that replaces it, or -1 */
 	struct map edge;     /* tensor name -> name of its converted form at the edge */
 	struct map made;     /* converted forms that plugins make */
 	struct nodes nodes;  /* of the new graph */
@@ -221,12 +221,10 @@ static int make_nodes(struct rewrite *w)
 
 	vec_each (n, &w->g->nodes) {
 		int owner = w->owner[n->index];
-		bool reads = reads_region(n, after), restored = n->folded && owner >= 0 && !w->r->at[owner]->folded;
+		bool reads = reads_region(n, after);
 
 		/* Constants depend on nothing: a plugin may read them even if they were computed from its results. */
 		after[n->index] = !n->folded && (owner >= 0 || reads);
-		if (restored) /* the plugin stands where its first node of other than constants was */
-			continue;
 		if (n->folded && (owner >= 0 || reads)) {
 			TRY(fold_node(w, n));
 		} else if (owner < 0) {
@@ -439,8 +437,9 @@ int graph_rewrite(struct graph *g, const struct graph_regions *r, const struct g
 		const struct graph *in = r->at[i]->graph;
 
 		w[in->number].changes = true;
-		vec_each (n, &r->at[i]->nodes)
-			w[in->number].owner[*n] = i;
+		vec_each (n, &r->at[i]->nodes) /* nodes that were restored stay for their other readers, if any */
+			if (r->at[i]->folded || !in->nodes.at[*n].folded)
+				w[in->number].owner[*n] = i;
 		while ((in = in->outer))
 			w[in->number].changes_inside = true;
 	}
