@@ -46,8 +46,8 @@ static bool of_bytes(const struct graph *g, const struct graph_value *v, int dep
 	return false;
 }
 
-/* True if v is a float that a map computes, of a large constant, of one of bytes, or in the region. Other nodes that read
- * the constant keep it. */
+/* True if v is a float that a map computes, of a large constant, of one of bytes, or in the region. Other nodes that
+ * read the constant keep it. */
 static bool reads_through(const struct product *p, const struct graph_value *v)
 {
 	if (v->producer < 0 || !is_real(v->type))

@@ -264,7 +264,7 @@ static bool absorb_map(struct ir_program *p, struct list *list, int i, const str
 		expr post = ir_copy(p->pool, m->value, to_acc, &job);
 		if (too_large(post))
 			return false;
-		s->post = post;
+		s->post = post->op == IR_ACC ? NULL : post;
 		s->out = m->out;
 		for (int k = i; k < j - 1; k++)
 			list->at[k] = list->at[k + 1];

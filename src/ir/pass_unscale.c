@@ -7,9 +7,7 @@
 
 enum {
 	MOST_SCALES = 8,
-	SEEN_THROUGH = 64, /* maximum cost of a map between a product and the integers */
-	MOST_MAPS = 16,    /* one after the other */
-	DEEPEST = 64,      /* expressions from the product to the integers */
+	DEEPEST = 64, /* expressions from the product to the integers */
 };
 
 /* Scales that do not vary along the sum, in the model's order, times numbers. */
@@ -176,23 +174,6 @@ static bool take(struct product *x, expr e, int depth)
 
 /* ---- Sums. */
 
-struct seen {
-	struct ir_program *p;
-	int depth;
-};
-
-/* Replaces loads of maps of anything but quantised numbers by the maps' values. */
-static expr see_through(void *user, struct ir_pool *pool, expr e, const expr *arg)
-{
-	struct seen *x = user;
-	bool quantised = is_byte(e->type) || type_multiplies_f8(e->type);
-	const struct ir_stage *s = e->op == IR_LOAD && !quantised ? ir_stage_of(x->p, e->buf) : NULL;
-	struct seen inner = { x->p, x->depth + 1 };
-	if (!s || s->kind != IR_MAP || ir_cost(s->value) > SEEN_THROUGH || x->depth == MOST_MAPS)
-		return NULL;
-	return ir_copy(pool, ir_bind_axes(pool, s->value, arg), see_through, &inner);
-}
-
 /* True if no sum of the products exceeds its type. */
 static bool fits(const struct product *x)
 {
@@ -214,11 +195,10 @@ static bool fits(const struct product *x)
 static void rewrite(struct ir_program *p, struct ir_stage *s)
 {
 	struct product x = { .s = s };
-	struct seen seen = { p, 0 };
 	struct ir_pool *pool = p->pool;
 	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->value->type != TYPE_F32)
 		return;
-	expr product = ir_copy(pool, s->value, see_through, &seen);
+	expr product = ir_see_floats(p, s->value);
 	if (product->depth > IR_MAX_DEPTH || product->size > IR_MAX_SIZE || !take(&x, product, 0) || x.numbers != 2 ||
 	    !fits(&x))
 		return;
@@ -235,6 +215,7 @@ static void rewrite(struct ir_program *p, struct ir_stage *s)
 int ir_pass_unscale(struct ir_program *p, struct err *e)
 {
 	(void)e;
+	ir_requantise(p);
 	vec_each (s, &p->stages)
 		rewrite(p, *s);
 	return 0;

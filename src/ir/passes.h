@@ -12,6 +12,11 @@ int ir_pass_gather(struct ir_program *p, struct err *e);
 struct ir_stage *ir_one_hot_gather(struct ir_program *p, struct ir_stage *s);
 int ir_pass_invert(struct ir_program *p, struct err *e);
 int ir_pass_unscale(struct ir_program *p, struct err *e);
+/* Quantisations of dequantised numbers with the same scale become integer arithmetic (requantise.c); the beginning of
+ * pass unscale. */
+void ir_requantise(struct ir_program *p);
+/* e with the maps of floats that it loads from, up to numbers of 8 bits. */
+expr ir_see_floats(struct ir_program *p, expr e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
 /* Reductions of a whole tensor go over it in the order of its memory; the end of pass inline. */
 void ir_reduce_in_order(struct ir_program *p);
