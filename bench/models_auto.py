@@ -8,12 +8,11 @@ COLUMNS = ["options", "model", "nodes", "refused", "plain", "plain_nodes", "plug
 ABOUT = """
 ## Models with `--auto`
 
-*refused*: nodes that TensorRT refuses according to tpat's table (`--tensorrt 11.5` is the full TensorRT 11), and nodes that only read
-a tensor of such a node. *plain*: how many of these nodes `--auto` replaces without a plugin, and by how many nodes of TensorRT.
-*boundaries*: tensors at the edges of plugins, with one plugin for each refused node, and with the regions that `--auto` makes. *left*:
-refused nodes that remain.
-The last columns: seconds of `tpat build --auto --dry-run`, which compiles nothing, on two busy processor cores; and options. Models
-without a package have random weights (`bench/exports.py`). `bench/models.py auto` writes the numbers (`bench/auto.tsv`).
+*refused*: nodes that TensorRT refuses according to tpat's table (`--tensorrt 11.5` is the full TensorRT 11). *plain*: how many of
+these nodes `--auto` replaces without a plugin, and by how many nodes of TensorRT. *boundaries*: tensors at the edges of plugins,
+with one plugin for each refused node, and with the regions that `--auto` makes. *left*: refused nodes that remain. The last
+columns: seconds of `tpat build --auto --dry-run`, which compiles nothing, on two busy processor cores; and options. Models without
+a package have random weights (`bench/exports.py`). `bench/models.py auto` writes the numbers (`bench/auto.tsv`).
 
 ONNX Runtime gives bit-identical outputs for the original and the rewritten faster_rcnn, mask_rcnn and bert_dynamic, without fixed
 shapes, at two sizes each, and for rt_detr. In whisper_decoder nothing is replaced.
@@ -45,16 +44,15 @@ def row_of(model, options):
     if status == 4:
         _, listed, _ = tpat("list", model, *options)
         nodes = re.search(r"(\d+) nodes", listed)
-        refused = re.search(r"refuses (\d+) of", listed)
-        row.update(nodes=nodes.group(1), refused=refused.group(1), plain=0, plain_nodes=0, plugins=0, edges_before=0, edges=0,
-                   left=refused.group(1))
+        refused = re.search(r"refuses (\d+|none) of", listed).group(1).replace("none", "0")
+        row.update(nodes=nodes.group(1), refused=refused, plain=0, plain_nodes=0, plugins=0, edges_before=0, edges=0, left=refused)
         return row
     if status:
         row["left"] = complaint.splitlines()[0]
         return row
     built = json.loads(out)
     joined = built["joined"]
-    row.update(nodes=built["model_nodes"], refused=built["refused"] + built.get("follow", 0), plain=len(built["plain"]),
+    row.update(nodes=built["model_nodes"], refused=built["refused"], plain=len(built["plain"]),
                plain_nodes=sum(p["nodes"] for p in built["plain"]), plugins=len(joined),
                edges_before=sum(j["edges_apart"] for j in joined), edges=sum(j["edges"] for j in joined),
                left=refused_left(model, options, built["plain"]))
