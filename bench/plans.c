@@ -77,7 +77,7 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 			int64_t fits = 1;
 			if (kernel->guard && (!ir_eval_int(kernel->guard, tpat_extent_at, &point, &fits) || !fits))
 				continue;
-			printf("%s: %s %s; ", kernel->name, kernel->rule, kernel->params);
+			printf("%s: %s; ", kernel->name, ir_kernel_decision(kernel, a));
 			break;
 		}
 	printf("\t%d\t%.2f\t%.2f\n", plan->steps.n, sched_tactic_time(p, &points, &tactic, point) / 1e3,

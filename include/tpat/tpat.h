@@ -448,7 +448,7 @@ enum { TPAT_BENCH_VERSION = 7 };
 struct tpat_timing {
 	const char *node;             /* label of the node or region */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]" */
-	const char *schedule;         /* of each kernel: "reduce_lanes 1: lanes 256; map 1: width 4" */
+	const char *schedule;         /* of each kernel: "reduce_lanes@1 lanes=256; map@1 width=4" */
 	int kernels;                  /* launches of one run */
 	double ns, spread;            /* median of one run; (third quartile - first) / median */
 	double bytes;                 /* each input read once, each output written once */
@@ -611,7 +611,7 @@ TPAT_API int tpat_tune(struct tpat *t, const struct tpat_tuning **out, const str
 struct tpat_inspected_plugin {
 	const char *name, *version, *name_space, *hash, *about;
 	struct tpat_strings inputs, outputs; /* "x: f32[.,3]" */
-	struct tpat_strings kernels;         /* "name, 256 threads" */
+	struct tpat_strings kernels;         /* "launch 1: name, 256 threads, for some shapes" */
 	struct tpat_strings code;            /* "sm_90 12345 bytes" */
 	struct tpat_strings formats;         /* other formats, and the tensors that have it then: "HWC8: x, y" */
 	struct tpat_strings in_place;        /* outputs that may have an input's memory: "y: x" */

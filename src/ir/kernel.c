@@ -11,6 +11,12 @@ static bool holds(int n, const struct ir_buffer *const *list, const struct ir_bu
 	return false;
 }
 
+const char *ir_kernel_decision(const struct ir_kernel *k, struct arena *a)
+{
+	const char *between = !*k->params ? "" : strchr(k->params, '=') ? " " : ", ";
+	return arena_printf(a, "%s%s%s", k->rule, between, k->params);
+}
+
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b)
 {
 	return holds(k->written.n, k->written.at, b);

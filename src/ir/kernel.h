@@ -286,7 +286,7 @@ struct ir_result {
 struct ir_kernel {
 	const char *name;          /* of the function */
 	const char *about;         /* comment lines: the stage's text and the schedule */
-	const char *rule, *params; /* the decision: rule name and version, parameters as text */
+	const char *rule, *params; /* the decision: "rows@4", "lanes=32 width=8", or words: "in turn" */
 	struct {
 		VEC(const struct ir_buffer *);
 	} buffers; /* pointer arguments, in order; flat views (rank 1) */
@@ -364,6 +364,8 @@ const char *ir_call_fault(const struct ir_kernel *k, const struct ir_call *c);
  * symbols. Returns 0 or an error, which is a bug in the kernel's rule. */
 int ir_kernel_check(const struct ir_kernel *k, struct err *e);
 
+/* The decision in one line: "rows@4 lanes=32 width=8", "map@1 + map@1, in turn". */
+const char *ir_kernel_decision(const struct ir_kernel *k, struct arena *a);
 bool ir_kernel_writes(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_exchanges(const struct ir_kernel *k, const struct ir_buffer *b);
 bool ir_kernel_shares(const struct ir_kernel *k, const struct ir_buffer *b);

@@ -45,7 +45,7 @@ static const char *schedule_text(const struct ir_plan *plan, struct arena *a)
 	struct str s = str_new(a);
 	vec_each (step, &plan->steps) {
 		const struct ir_kernel *k = (*step)->at[0];
-		str_printf(&s, "%s%s%s%s", s.n ? "; " : "", k->rule, *k->params ? ": " : "", k->params);
+		str_printf(&s, "%s%s", s.n ? "; " : "", ir_kernel_decision(k, a));
 	}
 	return str_text(&s);
 }

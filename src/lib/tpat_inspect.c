@@ -41,15 +41,22 @@ static struct tpat_strings tensors(const struct tpat_rt_plugin *p, const struct 
 	return tpat_strings_of(&list);
 }
 
-/* "tactic 2: NAME, 256 threads" */
-static void add_kernel(struct tpat_texts *list, const struct tpat_rt_plugin *p, int tactic,
-                       const struct tpat_rt_kernel *x, struct arena *a)
+/* "tactic 2, launch 1: NAME, 256 threads, for some shapes". A launch takes its first kernel that fits the shapes. */
+static void add_kernel(struct tpat_texts *list, const struct tpat_rt_plugin *p, int tactic, int step, int number,
+                       struct arena *a)
 {
-	const char *text = arena_printf(a, "%s, %d threads%s", x->name, (int)(x->block[0] * x->block[1] * x->block[2]),
-	                                x->guard >= 0 ? ", where its guard holds" : "");
+	const struct tpat_rt_tactic *t = &p->tactic[tactic];
+	const struct tpat_rt_kernel *x = &t->step[step].kernel[number];
+	struct str s = str_new(a);
 	if (p->tactics > 1)
-		text = arena_printf(a, "tactic %d: %s", tactic + 1, text);
-	vec_push(a, list, text);
+		str_printf(&s, "tactic %d", tactic + 1);
+	if (t->steps > 1)
+		str_printf(&s, "%slaunch %d", s.n ? ", " : "", step + 1);
+	str_printf(&s, "%s%s, %d threads%s", s.n ? ": " : "", x->name, (int)(x->block[0] * x->block[1] * x->block[2]),
+	           x->guard >= 0 ? ", for some shapes"
+	           : number      ? ", for all others"
+	                         : "");
+	vec_push(a, list, str_text(&s));
 }
 
 static struct tpat_strings kernels(const struct tpat_rt_plugin *p, struct arena *a)
@@ -58,7 +65,7 @@ static struct tpat_strings kernels(const struct tpat_rt_plugin *p, struct arena 
 	for (int t = 0; t < p->tactics; t++)
 		for (int i = 0; i < p->tactic[t].steps; i++)
 			for (int k = 0; k < p->tactic[t].step[i].kernels; k++)
-				add_kernel(&list, p, t, &p->tactic[t].step[i].kernel[k], a);
+				add_kernel(&list, p, t, i, k, a);
 	return tpat_strings_of(&list);
 }
 

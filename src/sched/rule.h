@@ -53,4 +53,8 @@ struct sched_rule {
 	void (*apply)(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c);
 };
 
+int sched_params(const struct sched_rule *r); /* the number of a rule's parameters */
+/* Returns a choice's parameters as text: "lanes=256 width=8 steps=3 once=0". */
+const char *sched_params_text(const struct sched_choice *c, struct arena *a);
+
 #endif

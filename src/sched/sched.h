@@ -17,7 +17,6 @@ enum {
 extern const struct sched_rule *const sched_rules[];
 /* The rules that others ask to make a part of their work: of plain maps, of transpositions, of short sums. */
 extern const struct sched_rule *const sched_rule_of_maps, *const sched_rule_of_transposes, *const sched_rule_of_sums;
-int sched_params(const struct sched_rule *r); /* the number of a rule's parameters */
 
 /* Returns the result of the rule's match(), or null and *why. For the program's own stages the result is cached until a
  * pass changes the program. */
@@ -68,8 +67,6 @@ struct ir_plan *sched_program(struct ir_program *p, const struct sched_target *t
  * stage that a choice computes, its rule, the rule's version, and the parameters by name. `c` is from sched_decide().
  * Equal programs (ir_hash) have equal texts. */
 const char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a);
-/* Returns one choice's parameters as text: "lanes=256 width=8 steps=3 once=0". */
-const char *sched_params_text(const struct sched_choice *c, struct arena *a);
 /* A decision from elsewhere, such as the tuning database. */
 struct sched_decision {
 	int stage; /* the first that it computes */

@@ -7,9 +7,9 @@
  */
 
 // y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
-// 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375),
-// 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
-// Schedule: separable 1, rows 4, width 8, threads 256; 256 threads a block.
+//     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
+//     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+// Schedule: separable@1 rows=4 width=8 threads=256; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 {
@@ -129,9 +129,9 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 }
 
 // y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
-// 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375),
-// 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
-// Schedule: separable 1, rows 4, width 8, threads 256; 256 threads a block; 64-bit positions.
+//     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
+//     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+// Schedule: separable@1 rows=4 width=8 threads=256; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {

@@ -5,7 +5,7 @@
  */
 
 // token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
-// Schedule: reduce_lanes 2, lanes 32, width 1; 128 threads a block.
+// Schedule: reduce_lanes@2 lanes=32 width=1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 {
@@ -32,7 +32,7 @@ void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 }
 
 // token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
-// Schedule: reduce_lanes 2, lanes 32, width 1; 128 threads a block; 64-bit positions.
+// Schedule: reduce_lanes@2 lanes=32 width=1; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 {

@@ -11,12 +11,12 @@
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-// it * 0.125 + f32(m0[i, 0, k, l]), -inf)
+//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
 // a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-// f16(it / b[i, j, k])
-// Schedule: attention_wide 3, queries 64, keys 64, engine 0; 128 threads a block.
+//     f16(it / b[i, j, k])
+// Schedule: attention_wide@3 queries=64 keys=64 engine=0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128, 3)
 void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
@@ -70,12 +70,12 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 #endif
 
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-// it * 0.125 + f32(m0[i, 0, k, l]), -inf)
+//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
 // a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-// f16(it / b[i, j, k])
-// Schedule: attention_mma 1, queries 64, keys 64, tiles 1; 128 threads a block.
+//     f16(it / b[i, j, k])
+// Schedule: attention_mma@1 queries=64 keys=64 tiles=1; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
@@ -128,12 +128,12 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-// it * 0.125 + f32(m0[i, 0, k, l]), -inf)
+//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
 // a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-// f16(it / b[i, j, k])
-// Schedule: attention_wide 3, queries 64, keys 64, engine 0; 128 threads a block; 64-bit positions.
+//     f16(it / b[i, j, k])
+// Schedule: attention_wide@3 queries=64 keys=64 engine=0; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128, 3)
 void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
@@ -187,12 +187,12 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 #endif
 
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-// it * 0.125 + f32(m0[i, 0, k, l]), -inf)
+//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
 // a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-// f16(it / b[i, j, k])
-// Schedule: attention_mma 1, queries 64, keys 64, tiles 1; 128 threads a block; 64-bit positions.
+//     f16(it / b[i, j, k])
+// Schedule: attention_mma@1 queries=64 keys=64 tiles=1; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {

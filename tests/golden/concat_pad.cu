@@ -5,7 +5,7 @@
  */
 
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N, int K, const u64 inverse)
 {
@@ -34,7 +34,7 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N
 }
 
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, int K, const u64 inverse)
 {
@@ -56,7 +56,7 @@ void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, i
 }
 
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 N, i64 K)
 {

@@ -6,7 +6,7 @@
  */
 
 // weight_packed: i8[16,3,3,16] = map (i, j, k, l) select(l < 8, weight[i, l, j, k], i8(0))
-// Schedule: contract 3, a layout of vectors; 256 threads a block.
+// Schedule: contract@3, a layout of vectors; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 {
@@ -47,7 +47,7 @@ void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 }
 
 // x_packed: u8[N,H,W,16] = map (i, j, k, l) select(l < 8, x[i, l, j, k], u8(0))
-// Schedule: contract 3, a layout of vectors; 256 threads a block.
+// Schedule: contract@3, a layout of vectors; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_x_packed(const u8 *x, u8 *__restrict__ x_packed, int N, int H, int W, const u64 inverse)
 {
@@ -90,9 +90,9 @@ void ConvInteger_x_packed(const u8 *x, u8 *__restrict__ x_packed, int N, int H, 
 }
 
 // y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k
-// * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
-// - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
-// Schedule: contract 3, rows 16, columns 128, depth 128, packed 2; 128 threads a block.
+//     * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2
+//     + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
+// Schedule: contract@3 rows=16 columns=128 depth=128 packed=2; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weight_packed, const u8 *x_packed, int *__restrict__ y, int N, int H, int W, const u64 inverse, const u64 inverse_2)
 {
@@ -239,7 +239,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 }
 
 // x_packed: u8[N,H,W,16] = map (i, j, k, l) select(l < 8, x[i, l, j, k], u8(0))
-// Schedule: contract 3, a layout of vectors; 256 threads a block; 64-bit positions.
+// Schedule: contract@3, a layout of vectors; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_x_packed_64(const u8 *x, u8 *__restrict__ x_packed, i64 N, i64 H, i64 W)
 {
@@ -281,9 +281,9 @@ void ConvInteger_x_packed_64(const u8 *x, u8 *__restrict__ x_packed, i64 N, i64 
 }
 
 // y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k
-// * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t
-// - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
-// Schedule: contract 3, an element a thread; 256 threads a block; 64-bit positions.
+//     * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2
+//     + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
+// Schedule: contract@3, an element a thread; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 N, i64 H, i64 W)
 {

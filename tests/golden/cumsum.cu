@@ -6,7 +6,7 @@
  */
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
-// Schedule: scan_lanes 2, lanes 512, width 8, steps 1; 512 threads a block.
+// Schedule: scan_lanes@2 lanes=512 width=8 steps=1; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 {
@@ -48,7 +48,7 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 }
 
 // z: f32[64,100000] = scan max along i (i, j) score[i, j]
-// Schedule: scan_thread 2; 256 threads a block.
+// Schedule: scan_thread@2; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void cumsum_z(const float *score, float *__restrict__ z)
 {
@@ -76,7 +76,7 @@ void cumsum_z(const float *score, float *__restrict__ z)
 }
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
-// Schedule: scan_lanes 2, lanes 512, width 8, steps 1; 512 threads a block; 64-bit positions.
+// Schedule: scan_lanes@2 lanes=512 width=8 steps=1; 512 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(512)
 void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {

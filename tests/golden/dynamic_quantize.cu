@@ -11,7 +11,7 @@
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
+// Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
@@ -80,7 +80,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
+// Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
@@ -180,7 +180,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 1024 threads a block.
+// Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
 void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
@@ -280,7 +280,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block.
+// Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
 {
@@ -333,7 +333,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 }
 
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
-// Schedule: rows 4, lanes 256, width 4, steps 4, once 0, ahead 0, shared 0; 256 threads a block; 64-bit positions.
+// Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 N, i64 K)
 {

@@ -5,8 +5,8 @@
  */
 
 // y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i,
-// j])), k]) + f32(positions[j, k]))
-// Schedule: map 1, width 8; 256 threads a block.
+//     j])), k]) + f32(positions[j, k]))
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, int B, int S, const u64 inverse_S)
 {
@@ -35,8 +35,8 @@ void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 
 }
 
 // y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i,
-// j])), k]) + f32(positions[j, k]))
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+//     j])), k]) + f32(positions[j, k]))
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Embedding_y_x8_64(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, i64 B, i64 S)
 {

@@ -5,7 +5,7 @@
  */
 
 // y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 {
@@ -27,7 +27,7 @@ void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 }
 
 // y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4_64(const float *x, float *__restrict__ y, i64 N)
 {

@@ -8,10 +8,10 @@
 
 // mean: f32[B,S,1] = sum (i, j, k | r<768) f32(x[i, j, r]) then it / 768.0
 // root: f32[B,S,1] = sum (i, j, k | r<768) let _0 = f32(x[i, j, r]) - mean[i, j, 0]; _0 * _0 then sqrt(it / 768.0 +
-// 1e-05)
+//     1e-05)
 // y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
-// f32(bias[k]))
-// Schedule: rows 4, lanes 32, width 8, steps 3, once 0, ahead 0, shared 0; 128 threads a block.
+//     f32(bias[k]))
+// Schedule: rows@4 lanes=32 width=8 steps=3 once=0 ahead=0 shared=0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, int B, int S)
 {
@@ -70,8 +70,8 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 }
 
 // y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
-// f32(bias[k]))
-// Schedule: rows 4, lanes 32, width 8, steps 3, once 0, ahead 0, shared 0; 128 threads a block; 64-bit positions.
+//     f32(bias[k]))
+// Schedule: rows@4 lanes=32 width=8 steps=3 once=0 ahead=0 shared=0; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, i64 B, i64 S)
 {

@@ -16,7 +16,7 @@
  */
 
 // h_words: u64[B * 256] = map (i) u64(0)
-// Schedule: map 1, width 2; 256 threads a block.
+// Schedule: map@1 width=2; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
 {
@@ -40,15 +40,15 @@ void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
 //   carry c: f32[1,B,128] (i, j, k) 0.0
 //   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
 //   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
-// c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
+//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
 //   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
-// tanh(next_c[0, j, k]), h[0, j, k])
+//       tanh(next_c[0, j, k]), h[0, j, k])
 //   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
 //   next h = next_h
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_grid 3, threads 512, units 64, rows 1, holds 1; 512 threads a block.
+// Schedule: loop_grid@3 threads=512 units=64 rows=1 holds=1; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
 {
@@ -179,15 +179,15 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 //   carry c: f32[1,B,128] (i, j, k) 0.0
 //   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
 //   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
-// c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
+//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
 //   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
-// tanh(next_c[0, j, k]), h[0, j, k])
+//       tanh(next_c[0, j, k]), h[0, j, k])
 //   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
 //   next h = next_h
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_grid 3, threads 512, units 32, rows 8, holds 1; 512 threads a block.
+// Schedule: loop_grid@3 threads=512 units=32 rows=8 holds=1; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
 {
@@ -370,15 +370,15 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 //   carry c: f32[1,B,128] (i, j, k) 0.0
 //   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
 //   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
-// c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
+//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
 //   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
-// tanh(next_c[0, j, k]), h[0, j, k])
+//       tanh(next_c[0, j, k]), h[0, j, k])
 //   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
 //   next h = next_h
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
+// Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
 void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int T, int B)
 {
@@ -434,7 +434,7 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 }
 
 // h_words: u64[B * 256] = map (i) u64(0)
-// Schedule: map 1, width 2; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=2; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void lstm_h_words_x2_64(u64 *__restrict__ h_words, i64 B)
 {
@@ -458,15 +458,15 @@ void lstm_h_words_x2_64(u64 *__restrict__ h_words, i64 B)
 //   carry c: f32[1,B,128] (i, j, k) 0.0
 //   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
 //   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
-// c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
+//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
 //   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
-// tanh(next_c[0, j, k]), h[0, j, k])
+//       tanh(next_c[0, j, k]), h[0, j, k])
 //   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
 //   next h = next_h
 //   next c = next_c
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
-// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
+// Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(1024)
 void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 T, i64 B)
 {

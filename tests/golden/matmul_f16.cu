@@ -8,7 +8,7 @@
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
-// Schedule: contract_wide 4, rows 128, columns 128, slots 6, blocks 132, split 1, share 0, packed 0; 288 threads a block.
+// Schedule: contract_wide@4 rows=128 columns=128 slots=6 blocks=132 split=1 share=0 packed=0; 288 threads a block.
 extern "C" __global__ __launch_bounds__(288)
 void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, const __grid_constant__ tensor_map left_map, const __grid_constant__ tensor_map right_map)
 {
@@ -97,7 +97,7 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 #endif
 
 // y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
-// Schedule: contract 3, rows 128, columns 128, depth 32, packed 0; 128 threads a block.
+// Schedule: contract@3 rows=128 columns=128 depth=32 packed=0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__ y)
 {

@@ -9,8 +9,8 @@
 // pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2),
-// floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
-// Schedule: windows 1, rows 1, width 2; 256 threads a block.
+//     floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
+// Schedule: windows@1 rows=1 width=2; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 {
@@ -91,8 +91,8 @@ void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 // pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2),
-// floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
-// Schedule: windows 1, rows 1, width 2; 256 threads a block; 64-bit positions.
+//     floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
+// Schedule: windows@1 rows=1 width=2; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {

@@ -10,7 +10,7 @@
  */
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int N, int K)
 {
@@ -32,7 +32,7 @@ void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int N, int K
 }
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int N, int K)
 {
@@ -56,7 +56,7 @@ void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int N, int K)
 }
 
 // turned: f4e2m1[3,7] = map (i, j) code[j, i]
-// Schedule: map 1, width 1; 256 threads a block.
+// Schedule: map@1 width=1; 256 threads a block.
 static __device__ __forceinline__
 void NarrowTypes_turned_part(const int own_block, const u8 *code, u8 *__restrict__ turned)
 {
@@ -80,7 +80,7 @@ void NarrowTypes_turned_part(const int own_block, const u8 *code, u8 *__restrict
 }
 
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 static __device__ __forceinline__
 void NarrowTypes_wide_x8_part(const int own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
@@ -114,7 +114,7 @@ void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, con
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
-// Schedule: map 1, width 16; 256 threads a block.
+// Schedule: map@1 width=16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
@@ -134,7 +134,7 @@ void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, i
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
-// Schedule: map 1, width 16; 256 threads a block.
+// Schedule: map@1 width=16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
@@ -158,7 +158,7 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 }
 
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
@@ -178,7 +178,7 @@ void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int N, int
 }
 
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_flat(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
@@ -224,7 +224,7 @@ void NarrowTypes_power_flat(const float *x, f8e8m0 *__restrict__ power, int N, i
 }
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 N, i64 K)
 {
@@ -248,7 +248,7 @@ void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 N, i64 K
 }
 
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 static __device__ __forceinline__
 void NarrowTypes_wide_x8_64_part(const i64 own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
 {
@@ -282,7 +282,7 @@ void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, 
 }
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
-// Schedule: map 1, width 16; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
 {
@@ -306,7 +306,7 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 }
 
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_flat_64(const float *x, f8e8m0 *__restrict__ power, i64 N, i64 K)
 {

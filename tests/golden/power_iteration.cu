@@ -30,7 +30,7 @@
 //   next change = difference
 //   next turns = next_turns
 // }
-// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block.
+// Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
 {
@@ -119,7 +119,7 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block.
+// Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512, 2)
 void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
@@ -158,7 +158,7 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block.
+// Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512, 2)
 void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
@@ -215,7 +215,7 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 1024 threads a block.
+// Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
@@ -272,7 +272,7 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block.
+// Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
 {
@@ -314,7 +314,7 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 //   next change = difference
 //   next turns = next_turns
 // }
-// Schedule: loop_block 1, threads 1024, lanes 32, shared 1, rows 1; 1024 threads a block; 64-bit positions.
+// Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(1024)
 void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
 {
@@ -403,7 +403,7 @@ void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, 
 }
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
-// Schedule: rows 4, lanes 512, width 4, steps 2, once 0, ahead 0, shared 0; 512 threads a block; 64-bit positions.
+// Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(512)
 void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {

@@ -5,8 +5,8 @@
  */
 
 // y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 *
-// 0.70710677)) * 20.0), -128.0), 127.0))
-// Schedule: table 1, width 16; 256 threads a block.
+//     0.70710677)) * 20.0), -128.0), 127.0))
+// Schedule: table@1 width=16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, int N)
 {
@@ -30,8 +30,8 @@ void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scal
 }
 
 // y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 *
-// 0.70710677)) * 20.0), -128.0), 127.0))
-// Schedule: table 1, width 16; 256 threads a block; 64-bit positions.
+//     0.70710677)) * 20.0), -128.0), 127.0))
+// Schedule: table@1 width=16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, i64 N)
 {

@@ -6,8 +6,8 @@
  */
 
 // rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-// _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
-// Schedule: map 1, width 4; 256 threads a block.
+//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W, const u64 inverse_W, const u64 inverse, const u64 inverse_C)
 {
@@ -41,8 +41,8 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N
 }
 
 // rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-// _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
-// Schedule: map 1, width 4; 256 threads a block.
+//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W, const u64 inverse_W, const u64 inverse, const u64 inverse_C)
 {
@@ -129,8 +129,8 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-// _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
-// Schedule: map 1, width 4; 256 threads a block.
+//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse, const u64 inverse_2, const u64 inverse_C)
 {
@@ -161,8 +161,8 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, i
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-// _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
-// Schedule: map 1, width 4; 256 threads a block.
+//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse, const u64 inverse_2, const u64 inverse_C)
 {
@@ -232,8 +232,8 @@ void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N,
 }
 
 // rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-// _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, i64 N, i64 C, i64 H, i64 W)
 {
@@ -317,8 +317,8 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-// _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64 N, i64 C, i64 H, i64 W)
 {

@@ -7,8 +7,8 @@
  */
 
 // b: u8[N,64] = sum (i, j | r<64) (i32(x[i, r]) - i32(17)) * i32(w1[r, j]) then u8(min(max(rint(f32(it) * 0.0031) +
-// 19.0, 0.0), 255.0))
-// Schedule: reduce_columns 2, parts 4, width 1, columns 32; 128 threads a block.
+//     19.0, 0.0), 255.0))
+// Schedule: reduce_columns@2 parts=4 width=1 columns=32; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void ScaledLayers_b(const u8 *x, const i8 *w1, u8 *__restrict__ b, int N, const int offset, const float scale, const int offset_2)
 {
@@ -36,8 +36,8 @@ void ScaledLayers_b(const u8 *x, const i8 *w1, u8 *__restrict__ b, int N, const 
 }
 
 // b: u8[N,64] = sum (i, j | r<64) (i32(x[i, r]) - i32(17)) * i32(w1[r, j]) then u8(min(max(rint(f32(it) * 0.0031) +
-// 19.0, 0.0), 255.0))
-// Schedule: reduce_columns 2, parts 4, width 1, columns 32; 128 threads a block; 64-bit positions.
+//     19.0, 0.0), 255.0))
+// Schedule: reduce_columns@2 parts=4 width=1 columns=32; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
 void ScaledLayers_b_64(const u8 *x, const i8 *w1, u8 *__restrict__ b, i64 N, const int offset, const float scale, const int offset_2)
 {

@@ -5,7 +5,7 @@
  */
 
 // y: f16[V,K] = map (i, j) x[i, j]
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
@@ -27,7 +27,7 @@ void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int V, int K)
 }
 
 // y: f16[V,K] = map (i, j) x[i, j]
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
@@ -42,8 +42,8 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 }
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-// V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 2, width 8; 256 threads a block.
+//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter@2 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_x8(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
 {
@@ -68,8 +68,8 @@ void ScatterND_y_update_x8(const i64 *at_rows, const f16 *updates, f16 *__restri
 }
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-// V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 2, width 8; 256 threads a block.
+//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter@2 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_x2(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
 {
@@ -94,8 +94,8 @@ void ScatterND_y_update_x2(const i64 *at_rows, const f16 *updates, f16 *__restri
 }
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-// V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 2, width 8; 256 threads a block.
+//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter@2 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
 {
@@ -121,7 +121,7 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 }
 
 // y: f16[V,K] = map (i, j) x[i, j]
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 V, i64 K)
 {
@@ -136,8 +136,8 @@ void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 V, i64 K)
 }
 
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-// V, index(at_rows[r, 0])), s] value updates[r, s]
-// Schedule: scatter 2, width 8; 256 threads a block; 64-bit positions.
+//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// Schedule: scatter@2 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 V, i64 K, i64 M)
 {

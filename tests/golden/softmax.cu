@@ -9,7 +9,7 @@
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 128 threads a block.
+// Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 {
@@ -70,7 +70,7 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 128 threads a block.
+// Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int S)
 {
@@ -161,7 +161,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 64 threads a block.
+// Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 64 threads a block.
 extern "C" __global__ __launch_bounds__(64)
 void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -253,7 +253,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 512 threads a block.
+// Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -345,7 +345,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 1024 threads a block.
+// Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 1024 threads a block.
 extern "C" __global__ __launch_bounds__(1024)
 void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -437,7 +437,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 128 threads a block.
+// Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -482,7 +482,7 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 }
 
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
-// Schedule: rows 4, lanes 8, width 4, steps 2, once 1, ahead 0, shared 0; 128 threads a block; 64-bit positions.
+// Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N, i64 H, i64 S)
 {

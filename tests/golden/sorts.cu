@@ -9,7 +9,7 @@
  */
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 5, keys 512, threads 256, parts 1, items 16; 256 threads a block.
+// Schedule: sort_select@5 keys=512 threads=256 parts=1 items=16; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
@@ -35,7 +35,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 }
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
-// Schedule: sort_block 4, keys 16, rows 64, threads 256, items 0; 256 threads a block.
+// Schedule: sort_block@4 keys=16 rows=64 threads=256 items=0; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
 {
@@ -57,7 +57,7 @@ void sorts_order(const float *rows, int *__restrict__ order)
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 256 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)
 {
@@ -72,7 +72,7 @@ void sorts_all_clear(u32 *__restrict__ all_digits)
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
@@ -86,7 +86,7 @@ void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places)
 {
@@ -108,7 +108,7 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
@@ -130,7 +130,7 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
@@ -152,7 +152,7 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
@@ -174,7 +174,7 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
@@ -196,7 +196,7 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
@@ -218,7 +218,7 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
@@ -240,7 +240,7 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 }
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
-// Schedule: sort_radix 3, tile 4096, threads 512; 512 threads a block.
+// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
 {
@@ -261,7 +261,7 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 }
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-// Schedule: sort_select 5, keys 512, threads 256, parts 1, items 16; 256 threads a block; 64-bit positions.
+// Schedule: sort_select@5 keys=512 threads=256 parts=1 items=16; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {

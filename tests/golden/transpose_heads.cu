@@ -5,7 +5,7 @@
  */
 
 // q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S, const u64 inverse_S)
 {
@@ -34,7 +34,7 @@ void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S
 }
 
 // q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8_64(const f16 *x, const f16 *bias, f16 *__restrict__ q, i64 B, i64 S)
 {

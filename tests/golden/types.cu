@@ -10,7 +10,7 @@
  */
 
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
@@ -32,7 +32,7 @@ void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 }
 
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
@@ -47,7 +47,7 @@ void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 }
 
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
@@ -69,7 +69,7 @@ void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 }
 
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
@@ -84,7 +84,7 @@ void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 }
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
@@ -104,7 +104,7 @@ void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lo
 }
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
-// Schedule: map 1, width 8; 256 threads a block.
+// Schedule: map@1 width=8; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
@@ -119,7 +119,7 @@ void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowes
 }
 
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
@@ -143,7 +143,7 @@ void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict
 }
 
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
-// Schedule: map 1, width 4; 256 threads a block.
+// Schedule: map@1 width=4; 256 threads a block.
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
 {
@@ -159,7 +159,7 @@ void Types_table_at(const float *x, const i64 *count, const float *__restrict__ 
 }
 
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 {
@@ -174,7 +174,7 @@ void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 }
 
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 {
@@ -189,7 +189,7 @@ void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 }
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
-// Schedule: map 1, width 8; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
@@ -204,7 +204,7 @@ void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lo
 }
 
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
-// Schedule: map 1, width 4; 256 threads a block; 64-bit positions.
+// Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
 extern "C" __global__ __launch_bounds__(256)
 void Types_table_at_64(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
 {

@@ -14,9 +14,25 @@ struct ir_step *step_new(struct ir_plan *plan)
 	return step;
 }
 
+int sched_params(const struct sched_rule *r)
+{
+	int n = 0;
+	while (n < SCHED_MAX_PARAMS && r->param[n].name)
+		n++;
+	return n;
+}
+
+const char *sched_params_text(const struct sched_choice *c, struct arena *a)
+{
+	struct str s = str_new(a);
+	for (int k = 0; k < sched_params(c->rule); k++)
+		str_printf(&s, "%s%s=%d", k ? " " : "", c->rule->param[k].name, c->param[k]);
+	return str_text(&s);
+}
+
 static const char *rule_text(struct ir_plan *plan, const struct sched_choice *c)
 {
-	return arena_printf(plan->program->arena, "%s %d", c->rule->name, c->rule->version);
+	return arena_printf(plan->program->arena, "%s@%d", c->rule->name, c->rule->version);
 }
 
 void decided_by(struct ir_plan *plan, int from, const struct sched_choice *c, const char *params)
@@ -33,13 +49,10 @@ struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, con
 {
 	struct ir_program *p = plan->program;
 	struct ir_kernel *k = NEW(p->arena, struct ir_kernel);
-	struct str params = str_new(p->arena);
 	ir_variables_begin(p->pool);
 	k->name = arena_printf(p->arena, "%s_%s%s", str_identifier(p->arena, p->name), s->out->name, suffix);
 	k->rule = rule_text(plan, c);
-	for (int i = 0; i < SCHED_MAX_PARAMS && c->rule->param[i].name; i++)
-		str_printf(&params, "%s%s %d", i ? ", " : "", c->rule->param[i].name, c->param[i]);
-	k->params = str_text(&params);
+	k->params = sched_params_text(c, p->arena);
 	return k;
 }
 

@@ -22,35 +22,15 @@ void sched_decide(struct ir_program *p, const struct sched_target *t, const stru
 
 /* ---- Text. */
 
-int sched_params(const struct sched_rule *r)
-{
-	int n = 0;
-	while (n < SCHED_MAX_PARAMS && r->param[n].name)
-		n++;
-	return n;
-}
-
-static void put_params(struct str *s, const struct sched_choice *c)
-{
-	for (int k = 0; k < sched_params(c->rule); k++)
-		str_printf(s, " %s=%d", c->rule->param[k].name, c->param[k]);
-}
-
-const char *sched_params_text(const struct sched_choice *c, struct arena *a)
-{
-	struct str s = str_new(a);
-	put_params(&s, c);
-	return str_text(&s) + (s.n > 0); /* without the leading space */
-}
-
 const char *sched_decisions_text(const struct ir_program *p, const struct sched_choice *c, struct arena *a)
 {
 	struct str s = str_new(a);
 	for (int i = 0; i < p->stages.n; i++) {
 		if (!c[i].rule)
 			continue;
-		str_printf(&s, "%s%d %s@%d", s.n ? "; " : "", i, c[i].rule->name, c[i].rule->version);
-		put_params(&s, &c[i]);
+		const char *params = sched_params_text(&c[i], a);
+		str_printf(&s, "%s%d %s@%d%s%s", s.n ? "; " : "", i, c[i].rule->name, c[i].rule->version,
+		           *params ? " " : "", params);
 	}
 	return str_text(&s);
 }
