@@ -276,6 +276,7 @@ void error_stage(struct error_builder *b, const struct ir_stage *s)
 	case IR_SCAN: accumulated_error(b, s); return;
 	case IR_SCATTER: scatter_error(b, s); return;
 	case IR_SORT:
+	case IR_PICK:
 	case IR_COMPACT: /* rounding may change which elements are kept */
 		lost = !is_exact(b, s->value) || !is_exact(b, s->where);
 		break;

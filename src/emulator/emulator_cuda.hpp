@@ -1,6 +1,6 @@
 /* CUDA C for a C++17 compiler: what kernel texts use of the language and its built-in functions. Compiled in front of
  * every text (as a precompiled header), together with tpat_device.h, tpat_mma.h, tpat_fma.h, tpat_wgmma.h,
- * tpat_attention.h, tpat_attention_few.h, tpat_attention_wide.h, tpat_compact.h, tpat_words.h, tpat_sort.h, tpat_radix.h,
+ * tpat_attention.h, tpat_attention_few.h, tpat_attention_wide.h, tpat_compact.h, tpat_pick.h, tpat_words.h, tpat_sort.h, tpat_radix.h,
  * tpat_digits.h, tpat_fourier.h and tpat_check.h. */
 #ifndef TPAT_EMULATOR_EMULATOR_CUDA_H
 #define TPAT_EMULATOR_EMULATOR_CUDA_H
@@ -281,6 +281,7 @@ static inline float __int2float_rn(int x) { return (float)x; }
 #include "tpat_attention_few.h"
 #include "tpat_attention_wide.h"
 #include "tpat_compact.h"
+#include "tpat_pick.h"
 #include "tpat_words.h"
 #include "tpat_sort.h"
 #include "tpat_radix.h"

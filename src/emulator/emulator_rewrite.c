@@ -94,7 +94,8 @@ static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fenc
 		                               "sort_items",  "select_row",     "select_delegates", "select_digits",
 		                               "mark_points", "put_marked",     "radix_",           "mma",
 		                               "attention<",  "attention_few",  "attention_ring",   "attention_wide<",
-		                               "words_take",  "packed_product", "patch_product",    NULL };
+		                               "words_take",  "packed_product", "patch_product",    "pick_row",
+		                               NULL };
 	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", "parts_put", NULL };
 	static const char *const all[] = { "words_take", NULL };
 	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text,

@@ -242,13 +242,14 @@ struct eval_ready {
 int eval_prepare(struct eval_run *run, const struct ir_stage *s, struct eval_ready *out);
 int eval_ready_run(struct eval_run *run, const struct eval_ready *r);
 
-/* eval_map.c, eval_reduce.c, eval_scatter.c, eval_scan.c, eval_sort.c, eval_loop.c: add a stage's parts; `out` has
- * memory already. */
+/* eval_map.c, eval_reduce.c, eval_scatter.c, eval_scan.c, eval_sort.c, eval_pick.c, eval_loop.c: add a stage's parts;
+ * `out` has memory already. */
 int eval_map(struct eval_run *run, const struct eval_buffer *out, expr value, struct eval_ready *ready);
 int eval_scatter(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_reduce(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_scan(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_sort(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
+int eval_pick(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 int eval_loop(struct eval_run *run, const struct ir_stage *s, struct eval_ready *ready);
 /* Run immediately: a stage, or a map into a buffer outside the program. */
 int eval_stage(struct eval_run *run, const struct ir_stage *s);

@@ -27,6 +27,7 @@ int eval_prepare(struct eval_run *run, const struct ir_stage *s, struct eval_rea
 	case IR_SCATTER: return eval_scatter(run, s, out);
 	case IR_SCAN: return eval_scan(run, s, out);
 	case IR_SORT: return eval_sort(run, s, out);
+	case IR_PICK: return eval_pick(run, s, out);
 	case IR_LOOP: return eval_loop(run, s, out);
 	case IR_COMPACT: break;
 	}

@@ -27,13 +27,14 @@ static void check_axis(struct checker *c, expr e)
 	const struct ir_stage *s = c->stage;
 	int out_rank = s && s->out ? s->out->rank : 0, k = (int)e->i;
 	bool update = s && ((s->kind == IR_SCATTER && strcmp(c->role, "init") != 0) || s->kind == IR_COMPACT);
-	bool post = strcmp(c->role, "post") == 0, sort = s && s->kind == IR_SORT;
+	bool post = strcmp(c->role, "post") == 0, sort = s && (s->kind == IR_SORT || s->kind == IR_PICK);
+	int further = s && s->kind == IR_PICK && strcmp(c->role, "where") == 0 ? 1 : s ? s->space_rank : 0;
 	expr extent = NULL;
 	if (s && update)
 		extent = k < s->space_rank ? s->space[k] : NULL;
 	else if (s && k < out_rank && s->kind != IR_LOOP && !(sort && k == s->axis))
 		extent = s->out->dim[k];
-	else if (s && (s->kind == IR_REDUCE || sort) && !post && k >= out_rank && k - out_rank < s->space_rank)
+	else if (s && (s->kind == IR_REDUCE || sort) && !post && k >= out_rank && k - out_rank < further)
 		extent = s->space[k - out_rank];
 	if (!extent)
 		complain(c, "uses an axis outside its space", "");
@@ -124,17 +125,20 @@ static void check_extents(struct checker *c, int n, const expr *extent)
 	c->stage = stage;
 }
 
-/* A sort gives positions along its axis; a compaction the size that is its extent. */
+/* Sorts and picks give positions along their axis; a compaction the size that is its extent. */
 static void check_positions(struct checker *c)
 {
 	const struct ir_stage *s = c->stage;
 	const struct ir_buffer *out = s->out;
-	if (s->kind == IR_SORT && (out->type != TYPE_I64 && out->type != TYPE_I32))
-		complain(c, "a sort gives positions, of type i32 or i64", "");
-	if (s->kind == IR_SORT && (s->axis < 0 || s->axis >= out->rank || s->space_rank != 1))
-		complain(c, "sorts along an axis that it does not have, or over several", "");
-	if (s->kind == IR_SORT && out->rank == IR_MAX_RANK)
-		complain(c, "sorts a buffer of too many axes", "");
+	bool sorts = s->kind == IR_SORT, picks = s->kind == IR_PICK;
+	if ((sorts || picks) && (out->type != TYPE_I64 && out->type != TYPE_I32))
+		complain(c, "a sort or a pick gives positions, of type i32 or i64", "");
+	if ((sorts || picks) && (s->axis < 0 || s->axis >= out->rank || s->space_rank != (sorts ? 1 : 2)))
+		complain(c, "sorts or picks along an axis that it does not have, or over a wrong number of axes", "");
+	if ((sorts || picks) && out->rank == IR_MAX_RANK)
+		complain(c, "sorts or picks in a buffer of too many axes", "");
+	if (picks && !c->rc && s->space[0] != s->space[1])
+		complain(c, "picks over two axes of different extents", "");
 	if (s->kind != IR_COMPACT)
 		return;
 	const struct ir_size *size = out->rank == 1 ? ir_size_find(c->p, out->dim[0]) : NULL;
@@ -178,7 +182,8 @@ static void check_stage(struct checker *c)
 	bool arg = ir_combine_is_arg(s->combine);
 	const char *fault = ir_combine_fault(s->kind, s->combine, s->value->type);
 	c->role = "value";
-	if (s->kind != IR_SCATTER && s->kind != IR_SORT && !(ir_accumulates(s) && !s->post) && made != s->out->type)
+	if (s->kind != IR_SCATTER && s->kind != IR_SORT && s->kind != IR_PICK && !(ir_accumulates(s) && !s->post) &&
+	    made != s->out->type)
 		complain(c, "its type is not that of its buffer:", type_info(made)->name);
 	if (s->kind == IR_SCATTER && (s->value->type != s->out->type || s->init->type != s->out->type))
 		complain(c, "a scatter's value or init has another type than its buffer", "");

@@ -165,7 +165,7 @@ static uint64_t hash_stage(struct hasher *h, const struct ir_stage *s, uint64_t 
 		sh.x = hash_u64(sh.x, (uint64_t)h->number[made->id]);
 	for (int k = 0; k < s->space_rank; k++)
 		sh.x = hash_u64(sh.x, hash_expr(h, s->space[k]));
-	if (s->kind == IR_SCAN || s->kind == IR_SORT)
+	if (s->kind == IR_SCAN || s->kind == IR_SORT || s->kind == IR_PICK)
 		sh.x = hash_u64(sh.x, (uint64_t)s->axis * 4 + (uint64_t)s->exclusive * 2 + (uint64_t)s->reverse);
 	if (s->loop)
 		sh.x = hash_loop(h, s->loop, sh.x);

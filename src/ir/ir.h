@@ -276,13 +276,19 @@ struct ir_demand {
  *          value; reverse: descending, also stable. value is over out's axes but `axis`, and the axis after them, of
  *          extent space[0] >= out's extent along `axis`. A NaN is larger than all numbers.
  *
+ * pick:    out[i...] = position along `axis` of the element that is picked at this place; -1 after the last one. The
+ *          elements of a row, of which there are space[0], are visited in order, up to the first one where `where` does
+ *          not hold (null: all). An element is picked unless value holds for it and one picked before. value is a bool
+ *          over out's axes but `axis`, and two axes after them: the element, and the one picked before it, both of
+ *          extent space[0] = space[1]; `where` is over the former.
+ *
  * compact: out[k] = value at the k-th point of the space, in row-major order, where `where` holds; count[] = number of
  *          such points, a size: out's extent
  *
  * loop:    see struct ir_loop
  *
  * Only maps make elements narrower than a byte: they store all that share a byte at once. */
-enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN, IR_SORT, IR_COMPACT, IR_LOOP };
+enum ir_stage_kind { IR_MAP, IR_REDUCE, IR_SCATTER, IR_SCAN, IR_SORT, IR_COMPACT, IR_LOOP, IR_PICK };
 
 enum ir_combine {
 	IR_NONE, /* scatter: replace */
@@ -310,13 +316,13 @@ struct ir_stage {
 	struct ir_buffer *out;
 	expr value; /* map, scan: over out's axes; reduce: over the space; scatter: the update */
 	enum ir_combine combine;
-	int space_rank;          /* reduce: reduced axes; scatter: axes of the update space */
+	int space_rank;          /* reduce: reduced axes; scatter: axes of the update space; sort: 1; pick: 2 */
 	expr space[IR_MAX_RANK]; /* their extents */
 	expr post;               /* reduce, scan: over out's axes and ACC; null: the accumulator, cast to out's type */
 	expr init;               /* scatter */
 	expr at[IR_MAX_RANK];    /* scatter: out->rank indices */
-	expr where;              /* scatter: bool, or null: always */
-	int axis;                /* scan, sort */
+	expr where;              /* scatter, pick: bool, or null: always; compact: bool */
+	int axis;                /* scan, sort, pick */
 	bool exclusive, reverse; /* scan; sort: reverse */
 	struct ir_buffer *count; /* compact */
 	struct ir_loop *loop;    /* loop; it has no value, `out` is its first result */

@@ -28,6 +28,7 @@ struct readers {
 	bool wider;        /* a reader's space has more points than the buffer has elements */
 	bool piece;        /* wider, but such readers select it by position: a concatenation's or padding's input */
 	bool multiplied;   /* a sum of products may read each element OFTEN */
+	bool compared;     /* a pick reads each element for many others */
 	bool copied;       /* a loop copies it directly: a state's next value, or collected */
 	int in_stage;
 };
@@ -89,6 +90,7 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		r.stages++;
 		r.sites += r.in_stage;
 		r.wider |= s->kind == IR_LOOP; /* it reads in every iteration */
+		r.compared |= s->kind == IR_PICK && ir_reads(s->value, b);
 		r.multiplied |= s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL &&
 		                !reads_few_times(p, s, own);
 		/* own >= readers' space, provably */
@@ -197,6 +199,21 @@ static bool is_concatenation(const struct ir_stage *s)
 	return found;
 }
 
+static void find_gather(void *user, expr e)
+{
+	for (int k = 0; e->op == IR_LOAD && k < e->n; k++)
+		*(bool *)user |= ir_uses(e->arg[k], IR_LOAD);
+}
+
+/* True if s reads at positions from memory. Pairs of its elements would wait for two loads, one after the other. */
+static bool is_gather(const struct ir_stage *s)
+{
+	bool found = false;
+	if (s->kind == IR_MAP)
+		ir_walk(s->value, find_gather, &found);
+	return found;
+}
+
 static bool worth_inlining(const struct ir_stage *s, const struct readers *readers)
 {
 	struct readers r = *readers;
@@ -204,6 +221,8 @@ static bool worth_inlining(const struct ir_stage *s, const struct readers *reade
 		return false;
 	int cost = ir_cost(s->value);
 	if (!r.stages || cost > MAX_BODY || (r.multiplied && (is_concatenation(s) || type_multiplies_f8(s->out->type))))
+		return false;
+	if (r.compared && is_gather(s))
 		return false;
 	if (cost <= CHEAP)
 		return true;

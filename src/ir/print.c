@@ -300,6 +300,7 @@ static const char *stage_word(const struct ir_stage *s)
 	case IR_SCATTER: return "scatter ";
 	case IR_SCAN: return "scan ";
 	case IR_SORT: return s->reverse ? "sort descending" : "sort";
+	case IR_PICK: return "pick";
 	case IR_COMPACT: return "compact ";
 	default: return "";
 	}
@@ -322,7 +323,7 @@ static void print_stage(struct str *out, const struct ir_stage *s, int indent)
 	if (s->kind == IR_SCAN)
 		str_printf(out, "along %s %s%s", ir_axis_names[0][s->axis], s->exclusive ? "exclusive " : "",
 		           s->reverse ? "reverse " : "");
-	if (s->kind == IR_SORT)
+	if (s->kind == IR_SORT || s->kind == IR_PICK)
 		str_printf(out, "along %s ", ir_axis_names[0][s->axis]);
 	print_axes(out, s->kind == IR_COMPACT ? 0 : rank, s->space_rank, s->space);
 	if (s->kind == IR_SCATTER) {

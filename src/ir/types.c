@@ -92,6 +92,8 @@ const char *ir_combine_fault(enum ir_stage_kind kind, enum ir_combine c, enum ty
 		return c != IR_NONE                                         ? "a sort combines nothing"
 		       : (computes(t) || t == TYPE_BOOL) && t != TYPE_INDEX ? NULL
 		                                                            : "a type that cannot be sorted by";
+	if (kind == IR_PICK)
+		return c != IR_NONE ? "a pick combines nothing" : t != TYPE_BOOL ? "a pick's value is a bool" : NULL;
 	if (kind == IR_MAP || kind == IR_COMPACT || kind == IR_LOOP)
 		return c == IR_NONE ? NULL : "this kind of stage combines nothing";
 	if (kind == IR_REDUCE ? c == IR_NONE : ir_combine_is_arg(c))

@@ -380,12 +380,25 @@ static int value_stage(struct parser *s, struct ir_stage *st, const struct ir_bu
 	return 0;
 }
 
+/* "E [where E]": a pick. */
+static int pick_stage(struct parser *s, struct ir_stage *st, const struct ir_buffer *out)
+{
+	see(s, out, st->space_rank, st->space);
+	TRY(parse_with_lets(s, &st->value));
+	if (!parse_take(s, "where"))
+		return 0;
+	see(s, out, 1, st->space);
+	TRY(parse_with_lets(s, &st->where));
+	return st->where->type == TYPE_BOOL ? 0 : parse_fail(s, "a condition is of type bool");
+}
+
 static enum ir_stage_kind stage_kind(struct parser *s)
 {
 	return parse_take(s, "map")       ? IR_MAP
 	       : parse_take(s, "scatter") ? IR_SCATTER
 	       : parse_take(s, "scan")    ? IR_SCAN
 	       : parse_take(s, "sort")    ? IR_SORT
+	       : parse_take(s, "pick")    ? IR_PICK
 	       : parse_take(s, "compact") ? IR_COMPACT
 	                                  : IR_REDUCE;
 }
@@ -403,11 +416,17 @@ static int stage_head(struct parser *s, struct ir_stage *st, const struct ir_buf
 		st->reverse = parse_take(s, "descending");
 		TRY(along(s, out, st));
 	}
+	if (st->kind == IR_PICK)
+		TRY(along(s, out, st));
 	TRY(axis_list(s, st->kind == IR_COMPACT ? 0 : out->rank, &st->space_rank, st->space));
 	if ((st->kind == IR_MAP || st->kind == IR_SCAN) && st->space_rank > 0)
 		return parse_fail(s, "a map and a scan have no further axes");
 	if (st->kind == IR_SORT && (st->space_rank != 1 || (out->type != TYPE_I64 && out->type != TYPE_I32)))
 		return parse_fail(s, "a sort is over one further axis, and gives positions of type i32 or i64");
+	if (st->kind == IR_PICK &&
+	    (st->space_rank != 2 || st->space[0] != st->space[1] || (out->type != TYPE_I64 && out->type != TYPE_I32)))
+		return parse_fail(
+		        s, "a pick is over two further axes of one extent, and gives positions of type i32 or i64");
 	if (st->kind == IR_COMPACT && (out->rank != 1 || ir_name_reserved(*count)))
 		return parse_fail(s, "a compaction makes one row, and counts under a name of its own");
 	return 0;
@@ -428,6 +447,7 @@ static int stage(struct parser *s)
 	switch (st.kind) {
 	case IR_COMPACT: TRY(compact_stage(s, &st, &fresh, count)); break;
 	case IR_SCATTER: TRY(scatter_stage(s, &st, &fresh)); break;
+	case IR_PICK: TRY(pick_stage(s, &st, &fresh)); break;
 	default: TRY(value_stage(s, &st, &fresh));
 	}
 	const char *fault = ir_combine_fault(st.kind, st.combine, st.value->type);

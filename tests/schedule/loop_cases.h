@@ -33,6 +33,18 @@ static const struct schedule_case loop_cases[] = {
 	  "  h2: f32[N,40] = map (i, j) h[i, j]\n"
 	  "  c2: f32[N,40] = map (i, j) c[i, j]\n",
 	  { "T=5 N=3", "T=1 N=1" } },
+	{ "loop_pick",
+	  "(x: f32[N,K], q: f32[K], u0: f32[T]) -> (y: i64[T,3,N], last: f32[N,K])\n"
+	  "  loop turn<3 {\n"
+	  "    carry h: f32[N,K] (i, j) x[i, j]\n"
+	  "    p: i64[T,N] = pick along i (i, j | r<K, s<K) abs(h[j, r] - h[j, s]) < 0.1 where h[j, r] < 1.5\n"
+	  "    g: f32[N,K] = map (i, j) h[i, j] * 0.75 + f32(p[0, i]) * q[j]\n"
+	  "    next h = g\n"
+	  "    collect ps: i64[3,T,N] at turn = p\n"
+	  "  }\n"
+	  "  y: i64[T,3,N] = map (i, j, k) ps[j, i, k]\n"
+	  "  last: f32[N,K] = map (i, j) h[i, j]\n",
+	  { "T=5 N=3 K=40", "T=9 N=1 K=7", "T=1 N=2 K=1" } },
 	{ "loop_rows",
 	  "(x: f16[T,N,K], a: f32[K]) -> (y: f16[T,N,K])\n"
 	  "  loop turn<T {\n"

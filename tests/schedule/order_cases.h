@@ -204,6 +204,40 @@ static const struct schedule_case order_cases[] = {
 	  "  y: f32[M,B,C] = map (i, j, k) t_x[min(index(o[i, j, k]), A - 1), j, k] * f32(j + 2)"
 	  " + x[j, k] * f32(k - i) + u0[i]\n",
 	  { "A=7 B=3 C=5 M=4", "A=2000 B=2 C=3 M=5", "A=9000 B=1 C=2 M=20", "A=3 B=2 C=2 M=0" } },
+	/* ---- picks: values in any order, so that rows end early, late or never, and all, none or some exclude others
+	 */
+	{ "pick_last",
+	  "(x: f32[N,K], u0: f32[M]) -> (y: i32[N,M], o: f32[N,M])\n"
+	  "  y: i32[N,M] = pick along j (i, j | r<K, s<K) abs(x[i, r] - x[i, s]) < 0.02 where x[i, r] < 1.9\n"
+	  "  o: f32[N,M] = map (i, j) f32(y[i, j]) + u0[j]\n",
+	  { "N=3 K=70 M=70", "N=2 K=1 M=3", "N=1 K=0 M=4", "N=2 K=2100 M=90", "N=3 K=33 M=0", "N=0 K=5 M=2" } },
+	{ "pick_middle",
+	  "(x: f16[A,300,B], q: u8[B]) -> (y: i64[A,200,B])\n"
+	  "  y: i64[A,200,B] = pick along j (i, j, k | r<300, s<300) f32(x[i, r, k]) * f32(x[i, s, k]) < "
+	  "f32(q[k]) * 0.001 - 0.25\n",
+	  { "A=2 B=3", "A=1 B=1" } },
+	{ "pick_chain", /* each excludes the next one */
+	  "(x: f32[1200]) -> (y: i32[1200], o: i32[1200])\n"
+	  "  y: i32[1200] = pick along i (i | r<1200, s<1200) s + 1 == r where x[r] < 3.0\n"
+	  "  o: i32[1200] = pick along i (i | r<1200, s<1200) r < s + 33\n",
+	  { "" } },
+	{ "pick_size", /* of elements whose number is known only at run time */
+	  "(x: f32[N]) -> (y: i64[N])\n"
+	  "  size M = found <= N\n"
+	  "  a: f32[M] = compact found (| r<N) x[r] where 0.0 < x[r]\n"
+	  "  y: i64[N] = pick along i (i | r<M, s<M) abs(a[r] - a[s]) < 0.03\n",
+	  { "N=300", "N=1", "N=0" } },
+	{ "pick_size_known",
+	  "(x: f32[300]) -> (y: i64[200])\n"
+	  "  size M = found <= 300\n"
+	  "  a: f32[M] = compact found (| r<300) x[r] where 0.0 < x[r]\n"
+	  "  y: i64[200] = pick along i (i | r<M, s<M) abs(a[r] - a[s]) < 0.03\n",
+	  { "" } },
+	{ "pick_boxes", /* vectors of numbers that belong together, but for a last one */
+	  "(x: f32[N,K,4], x2: f16[K,6]) -> (y: i32[N,K])\n"
+	  "  y: i32[N,K] = pick along j (i, j | r<K, s<K) let d = x[i, r, 1] - x[i, s, 1]; "
+	  "and(d * d < 0.5, x[i, r, 2] < x[i, s, 3] + f32(x2[s, 5]) - f32(x2[r, 0])) where x[i, r, 0] < 1.9\n",
+	  { "N=2 K=150", "N=1 K=1" } },
 	{ "sort_computed",
 	  "(x: f32[3,50], x2: f32[3,50]) -> (y: i64[3,50])\n"
 	  "  y: i64[3,50] = sort along j (i, j | r<50) let d = x[i, r] - x2[i, 49 - r]; d * d\n",

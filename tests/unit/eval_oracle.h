@@ -317,12 +317,40 @@ static inline struct oracle_value oracle_sort(struct oracle *o, const struct ir_
 	abort();
 }
 
-/* Computes the buffer of a map, reduction, scan or sort, element by element. */
+/* The element of a pick at `axis`: the picks up to this place, one after the other, each the first element that none of
+ * them excludes. */
+static inline struct oracle_value oracle_pick(struct oracle *o, const struct ir_stage *s, int64_t *axis, int64_t extent)
+{
+	enum { MOST = 1000 };
+	int64_t picked[MOST], count = 0;
+	int r = s->out->rank;
+	for (int64_t i = 0; i < extent; i++) {
+		bool excluded = false;
+		axis[r] = i;
+		if (s->where && !oracle_eval(o, s->where).i)
+			break;
+		for (int64_t k = 0; k < count; k++) {
+			axis[r + 1] = picked[k];
+			excluded |= oracle_eval(o, s->value).i != 0;
+		}
+		if (excluded)
+			continue;
+		if (count == axis[s->axis])
+			return (struct oracle_value){ 0, i };
+		if (count == MOST)
+			abort();
+		picked[count++] = i;
+	}
+	return (struct oracle_value){ 0, -1 };
+}
+
+/* Computes the buffer of a map, reduction, scan, sort or pick, element by element. */
 static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, const int64_t *extent)
 {
 	struct tensor *out = &o->buffer[s->out->id];
 	int64_t axis[2 * IR_MAX_RANK] = { 0 }, count = tensor_count(out);
-	bool positions = s->kind == IR_SORT || (s->kind != IR_MAP && ir_combine_is_arg(s->combine));
+	bool positions =
+	        s->kind == IR_SORT || s->kind == IR_PICK || (s->kind != IR_MAP && ir_combine_is_arg(s->combine));
 	enum type made = positions ? TYPE_I64 : s->value->type;
 	o->axis = axis;
 	for (int64_t n = 0; n < count; n++) {
@@ -334,6 +362,7 @@ static inline void oracle_stage(struct oracle *o, const struct ir_stage *s, cons
 		struct oracle_value y = s->kind == IR_MAP    ? oracle_eval(o, s->value)
 		                        : s->kind == IR_SCAN ? oracle_scan(o, s, axis, out->dim[s->axis])
 		                        : s->kind == IR_SORT ? oracle_sort(o, s, axis, extent[out->rank])
+		                        : s->kind == IR_PICK ? oracle_pick(o, s, axis, extent[out->rank])
 		                                             : oracle_reduce(o, s, axis, extent);
 		if (s->post) {
 			o->acc = y;

@@ -421,6 +421,30 @@ static void sorts_too_long(void)
 	}
 }
 
+/* Values in any order: rows end early, late or never; chunks of lanes and single elements; axes on both sides. */
+static void picks(void)
+{
+	static const struct {
+		int rows, n, inner, m;
+	} shape[] = { { 3, 40, 2, 40 }, { 1, 1, 1, 3 }, { 2, 33, 1, 5 }, { 1, 700, 1, 60 },
+		      { 2, 0, 2, 2 },   { 0, 4, 1, 2 }, { 2, 3, 1, 0 } };
+	for (int s = 0; s < COUNT(shape); s++)
+		for (int ends = 0; ends < 2; ends++) {
+			int a = shape[s].rows, n = shape[s].n, b = shape[s].inner, m = shape[s].m;
+			const char *some = ends ? " where x[i, r, k] < i32(90)" : "";
+			struct tensor x = random_of(TYPE_I32, 3, (int64_t[]){ a, n, b }, 0, 97);
+			compare(parse(arena_printf(
+			                arena,
+			                "program p(x: i32[%d,%d,%d]) -> (u0: i64[%d,%d,%d], v0: i32[%d])\n"
+			                "  u0: i64[%d,%d,%d] = pick along j (i, j, k | r<%d, s<%d) "
+			                "abs(x[i, r, k] - x[i, s, k]) < i32(3)%s\n"
+			                "  v0: i32[%d] = pick along i (i | r<%d, s<%d) mod(r, 7) == mod(s, 7) "
+			                "where r < %d\n",
+			                a, n, b, a, m, b, m, a, m, b, n, n, some, m, n, n, n - 2 * ends)),
+			        &x, NULL, NULL);
+		}
+}
+
 static void memory(void)
 {
 	struct tensor x = random_of(TYPE_F32, 1, (int64_t[]){ 100000 }, 0, 9), y;
@@ -452,8 +476,8 @@ static void memory(void)
 
 int main(void)
 {
-	static void (*const test[])(void) = { reductions, nan_reductions, scans,       accumulation,   products,
-		                              scatters,   sorts,          large_sorts, sorts_too_long, half_scatter,
-		                              symbols,    programs,       memory };
+	static void (*const test[])(void) = { reductions,   nan_reductions, scans,    accumulation, products,
+		                              scatters,     sorts,          picks,    large_sorts,  sorts_too_long,
+		                              half_scatter, symbols,        programs, memory };
 	return run_tests(COUNT(test), test);
 }

@@ -269,6 +269,12 @@ struct value lower_scatter(struct lower *l, const char *name, enum type t, const
  * element, in t (i32 or i64). `s` has the result's axes, then the axis that value runs over along `axis`. */
 struct value lower_sort(struct lower *l, const char *name, enum type t, const struct space *s, int axis,
                         bool descending, expr value);
+/* Picks, in order, of the elements of each row along `axis` those for which value holds with none picked before, up to
+ * the first element for which `where` does not hold: their positions, in t (i32 or i64); -1 after the last one. `s` has
+ * the result's axes, then two of the elements' number: the element, and the one picked before it; `where` is over the
+ * former only. */
+struct value lower_pick(struct lower *l, const char *name, enum type t, const struct space *s, int axis, expr value,
+                        expr where);
 /* The values at the points of s, in row-major order, where `where` holds: one axis, whose extent is a new size known
  * only at run time. *count, unless `count` is null, is that number, a scalar i64. */
 struct value lower_compact(struct lower *l, const char *name, enum type t, const struct space *s, expr value,

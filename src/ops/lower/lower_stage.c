@@ -155,6 +155,21 @@ struct value lower_sort(struct lower *l, const char *name, enum type t, const st
 	return out;
 }
 
+struct value lower_pick(struct lower *l, const char *name, enum type t, const struct space *s, int axis, expr value,
+                        expr where)
+{
+	struct value out = new_buffer(l, name, t, s, s->rank - 2);
+	struct ir_stage *stage = ir_stage_new(l->program, IR_PICK, out.buf);
+
+	stage->value = value;
+	stage->where = where;
+	stage->axis = axis;
+	stage->space_rank = 2;
+	for (int i = 0; i < 2; i++)
+		stage->space[i] = s->dim[s->rank - 2 + i];
+	return out;
+}
+
 struct value lower_compact(struct lower *l, const char *name, enum type t, const struct space *s, expr value,
                            expr where, struct value *count)
 {

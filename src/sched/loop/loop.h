@@ -15,6 +15,7 @@ enum loop_item_kind {
 	LOOP_UPDATES,    /* one thread per update of a scatter */
 	LOOP_SCAN,       /* one thread per line of a scan */
 	LOOP_SORT,       /* one thread per element counts the elements before it */
+	LOOP_PICK,       /* one thread per row of a pick */
 	LOOP_ITERATIONS, /* iterations of an inner loop, or of the loop itself */
 };
 

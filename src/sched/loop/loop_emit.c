@@ -225,6 +225,7 @@ static void emit_items(struct emitter *m, struct ir_block *b, int n, const struc
 		case LOOP_UPDATES: emit_updates(m, b, item); break;
 		case LOOP_SCAN: emit_scan(m, b, item); break;
 		case LOOP_SORT: emit_sort(m, b, item); break;
+		case LOOP_PICK: emit_pick(m, b, item); break;
 		case LOOP_ITERATIONS: emit_iterations(m, b, item); break;
 		}
 	}

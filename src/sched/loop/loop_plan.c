@@ -145,6 +145,7 @@ static void add_stage(struct loop_plan *l, struct item_list *list, const struct 
 		break;
 	case IR_SCAN: add_item(l, list, LOOP_SCAN, s); break;
 	case IR_SORT: add_item(l, list, LOOP_SORT, s); break;
+	case IR_PICK: add_item(l, list, LOOP_PICK, s); break;
 	case IR_LOOP: add_loop(l, list, s); break;
 	case IR_COMPACT: ck(!"no body compacts"); break;
 	}

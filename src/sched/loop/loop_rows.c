@@ -113,7 +113,7 @@ static void stage_rows(struct lead *l, const struct ir_stage *s)
 	const expr own[] = { s->value, s->post, s->init, s->where };
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
 		loop_each_load(own[i], load_in_row, l);
-	if (s->kind == IR_SCAN || s->kind == IR_SORT)
+	if (s->kind == IR_SCAN || s->kind == IR_SORT || s->kind == IR_PICK)
 		at_most(l, s->axis);
 	for (int k = 0; s->kind == IR_SCATTER && k < s->out->rank; k++) {
 		loop_each_load(s->at[k], load_in_row, l);

@@ -1,4 +1,4 @@
-/* Scatters, scans and sorts inside a loop's kernel. See loop_view.h. */
+/* Scatters, scans, sorts and picks inside a loop's kernel. See loop_view.h. */
 #include "sched/loop/loop_view.h"
 #include "ir/axis_names.h"
 #include "sched/build/axes.h"
@@ -116,4 +116,61 @@ void emit_sort(struct emitter *m, struct ir_block *b, const struct loop_item *it
 		b = emit_if(p, b, ir_binary(IR_LT, before, s->out->dim[s->axis]));
 	v.axis[s->axis] = before;
 	store(&v, b, m->l->home[s->out->id], place_in_block(&v, s->out, v.axis), ir_cast(own, s->out->type));
+}
+
+/* The element at a place of the row's result. */
+static expr picked(struct view *v, const struct ir_stage *s, expr place)
+{
+	expr axis[IR_MAX_RANK];
+	for (int k = 0; k < s->out->rank; k++)
+		axis[k] = k == s->axis ? place : v->axis[k];
+	const struct ir_buffer *memory = NULL, *home = v->m->l->home[s->out->id];
+	expr at = in_memory(v->m, home, place_in_block(v, s->out, axis), &memory);
+	return ir_cast(ir_load(v->m->p->pool, flat_view(v->m->p, memory), &at), TYPE_INDEX);
+}
+
+static void put_picked(struct view *v, struct ir_block *b, const struct ir_stage *s, expr place, expr element)
+{
+	v->axis[s->axis] = place;
+	store(v, b, v->m->l->home[s->out->id], place_in_block(v, s->out, v->axis), ir_cast(element, s->out->type));
+}
+
+/* Each element in order is compared with all picks before it. */
+void emit_pick(struct emitter *m, struct ir_block *b, const struct loop_item *item)
+{
+	struct ir_program *p = m->p;
+	const struct ir_stage *s = item->stage;
+	struct view v = { .m = m, .item = item };
+	bool used[2 * IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
+	const char *names[IR_MAX_RANK];
+	expr dim[IR_MAX_RANK], n = s->space[0], most = s->out->dim[s->axis], zero = index_of(m, 0),
+	                       one = index_of(m, 1);
+	expr i, q;
+	int rank = s->out->rank;
+	comment_item(m, b, item, ": a row a thread");
+	v.row = zero;
+	for (int k = 0; k < rank; k++)
+		used[k] = true; /* positions use all of them */
+	int rows = other_axes(s, used, dim, names, others);
+	b = for_elements(m, b, loop_local(m->l, rows, dim), m->thread, m->l->threads, &v.element);
+	declare_place(&v, b, v.element, rows, dim, names, others);
+	for (int k = rank - 1; k > s->axis; k--)
+		v.axis[k] = v.axis[k - 1];
+	v.axis[s->axis] = zero;
+	expr count = emit_variable(p, b, "count", zero),
+	     open = emit_variable(p, b, "open", ir_int(p->pool, TYPE_BOOL, 1));
+	struct ir_block *turn = emit_loop(p, b, "step", zero, n, one, n, &i);
+	v.axis[rank] = i;
+	expr more = ir_binary(IR_LT, count, most);
+	emit_assign(p, emit_if(p, turn, open), open, s->where ? ir_binary(IR_AND, more, see(&v, s->where)) : more);
+	turn = emit_if(p, turn, open);
+	expr found = emit_variable(p, turn, "found", ir_int(p->pool, TYPE_BOOL, 0));
+	struct ir_block *pairs = emit_loop(p, turn, "q", zero, count, one, most, &q);
+	v.axis[rank + 1] = emit_constant(p, pairs, "before", picked(&v, s, q), n);
+	emit_assign(p, pairs, found, ir_binary(IR_OR, found, see(&v, s->value)));
+	turn = emit_if(p, turn, ir_unary(IR_NOT, found));
+	put_picked(&v, turn, s, ir_var_of(count->var, most), i);
+	emit_assign(p, turn, count, ir_binary(IR_ADD, count, one));
+	struct ir_block *rest = emit_loop(p, b, "q", ir_var_of(count->var, NULL), most, one, most, &q);
+	put_picked(&v, rest, s, q, index_of(m, -1));
 }

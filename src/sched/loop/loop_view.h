@@ -51,9 +51,10 @@ void declare_place(struct view *v, struct ir_block *b, expr element, int rank, c
 /* Emits a comment such as "gates: a warp an element". */
 void comment_item(struct emitter *m, struct ir_block *b, const struct loop_item *item, const char *how);
 
-/* Stages that are an item of their own: LOOP_UPDATES, LOOP_SCAN, LOOP_SORT. */
+/* Stages that are an item of their own: LOOP_UPDATES, LOOP_SCAN, LOOP_SORT, LOOP_PICK. */
 void emit_updates(struct emitter *m, struct ir_block *b, const struct loop_item *item);
 void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *item);
 void emit_sort(struct emitter *m, struct ir_block *b, const struct loop_item *item);
+void emit_pick(struct emitter *m, struct ir_block *b, const struct loop_item *item);
 
 #endif
