@@ -64,13 +64,24 @@ def max_unpool(d):
 
 @operator("NonMaxSuppression")
 def non_max_suppression(d):
-    n, classes, count, limit = d.integer(1, 2), d.integer(1, 3), d.integer(1, 20), d.choice([1, 3, 20, 2 ** 62])
-    boxes, attrs = d.array(numpy.float32, [n, count, 4], 0, 1), {}
+    n, classes, limit = d.integer(1, 2), d.integer(1, 3), d.choice([0, 1, 3, 20, 2 ** 62])
+    count, attrs = d.choice([d.integer(0, 20), d.integer(21, 200), 31, 32, 33, 64, 65]), {}
+    given = d.choice([1, 2, 3, 3, 3])
+    boxes = d.array(numpy.float32, [n, count, 4], 0, 1)
+    # ONNX Runtime has the boxes in a heap, whose order a NaN breaks, unless a threshold excludes it.
+    scores = d.array(numpy.float32, [n, classes, count], 0, 1, nan=given == 3)
     if d.chance(0.4):
         attrs["center_point_box"] = 1
-    inputs = [boxes, d.array(numpy.float32, [n, classes, count], 0, 1)]
+    if d.chance(0.3):  # corners on a grid: empty boxes, equal ones, overlaps equal to the threshold
+        boxes = numpy.round(boxes * d.integer(1, 5)).astype(numpy.float32)
+    elif d.chance(0.3):  # around few centres; some sizes are negative
+        boxes *= numpy.float32(0.2)
+        boxes += d.array(numpy.float32, [1, 3, 4], -0.1, 1)[:, d.rng.integers(0, 3, count)]
+    if d.chance(0.4):  # many equal scores
+        scores = (numpy.round(scores * 4) / 4).astype(numpy.float32)
+    inputs = [boxes, scores]
     rest = [numpy.array([limit], numpy.int64), numpy.array([d.choice([0.1, 0.3, 0.5])], numpy.float32),
-            numpy.array([d.choice([0.0, 0.2, 0.6])], numpy.float32)][:d.choice([1, 2, 3, 3, 3])]
+            numpy.array([d.choice([0.0, 0.2, 0.6])], numpy.float32)][:given]
     rest = [value.reshape(d.choice([[], [1]])) for value in rest]
     constant = tuple(range(2, 2 + len(rest))) if d.chance(0.7) else ()
     return Case(inputs + rest, attrs, constant=constant)

@@ -1,19 +1,8 @@
-/* Greedy suppression as a loop. A state holds the scores of the remaining candidates; each turn picks the largest of
- * each row and removes the candidates that it overlaps. A loop of few turns runs them all, so that rows need not wait
- * for each other; one of many turns ends when no candidate is left in any row. Source: ONNX, operator
- * NonMaxSuppression. */
+/* Greedy suppression as a pick in the order of scores. The boxes are gathered in this order first, so that a kernel
+ * reads neighbours. Source: ONNX, operator NonMaxSuppression. */
 #include "ops/lower/nms.h"
 
 #include <math.h>
-
-enum { FEW_TURNS = 512 };
-
-static bool ends_early(const struct nms *n)
-{
-	int64_t turns;
-
-	return !ir_const_int(n->turns, &turns) || turns > FEW_TURNS;
-}
 
 static struct space rows_of(struct lower *l, const struct nms *n)
 {
@@ -32,94 +21,88 @@ static expr held(const struct nms *n, expr i)
 	return max_(min_(cast(i, TYPE_INDEX), last), with(last, 0));
 }
 
-struct value nms_pick(struct lower *l, const struct nms *n)
+/* The candidate at a place of its row's order. */
+static expr candidate(const struct nms *n, const struct nms_picks *picks, const expr *row, expr place)
 {
-	struct space rows = rows_of(l, n), all = rows, none = { 0 };
-	bool early = ends_early(n);
-	expr k = space_push(l, &all, n->candidates), e, index[3], best, common = NULL;
-	struct lower_loop loop = lower_loop_begin(l, n->turns);
-	struct value score, left = { 0 }, done = { 0 }, pick, next, picks;
+	expr index[3] = { row[0], n->rank > 1 ? row[1] : place, place };
 
-	e = n->score(l, n, all.at, k);
-	score = lower_carry(l, &loop, "scores", e->type, &all, e);
-	if (early) {
-		left = lower_carry(l, &loop, "left", TYPE_BOOL, &none, num(l, TYPE_BOOL, 1));
-		done = lower_carry(l, &loop, "done", TYPE_I32, &none, num(l, TYPE_I32, 0));
-	}
-	pick = lower_reduce(l, "best", TYPE_I32, &all, n->rank, IR_ARGMAX, load(score, all.at), NULL);
-	for (int i = 0; i < n->rank; i++)
-		index[i] = rows.at[i];
-	best = load(pick, rows.at);
-	index[n->rank] = held(n, best);
-	e = load(score, index);
-	e = and_(gt(n->candidates, idx(l, 0)), gt(e, with(e, -INFINITY)));
-	pick = lower_map(l, "pick", TYPE_I32, &rows, select_(e, best, with(best, -1)));
-
-	best = load(pick, all.at);
-	if (n->part) {
-		struct space s = all;
-		expr i = space_push(l, &s, idx(l, n->parts));
-
-		e = n->part(l, n, s.at, held(n, best), k, i);
-		common = load(lower_reduce(l, "common", e->type, &s, n->rank + 1, IR_SUM, e, NULL), all.at);
-	}
-	e = or_(eq(k, cast(best, TYPE_INDEX)), n->over(l, n, all.at, held(n, best), k, common));
-	e = and_(ge(best, with(best, 0)), e);
-	next = lower_map(l, "next", value_type(score), &all,
-	                 select_(e, num(l, value_type(score), -INFINITY), load(score, all.at)));
-	lower_next(l, &loop, score, next);
-	picks = lower_collect(l, &loop, "picks", loop.turn, n->turns, pick);
-	if (early) {
-		e = load(next, all.at);
-		lower_next(l, &loop, left,
-		           lower_reduce(l, "any", TYPE_BOOL, &all, 0, IR_ANY, gt(e, with(e, -INFINITY)), NULL));
-		lower_next(l, &loop, done, lower_map(l, "turns", TYPE_I32, &none, cast(addi(loop.turn, 1), TYPE_I32)));
-		lower_while(l, &loop, load(left, NULL));
-	}
-	lower_loop_end(l, &loop);
-	if (!early)
-		return picks;
-	/* Turns that were not reached picked nothing. */
-	struct space s = { 0 };
-	space_push(l, &s, n->turns);
-	for (int i = 0; i < n->rank; i++)
-		space_push(l, &s, n->row[i]);
-	e = load(picks, s.at);
-	e = select_(lt(s.at[0], cast(load(done, NULL), TYPE_INDEX)), e, with(e, -1));
-	return lower_map(l, "picked", TYPE_I32, &s, e);
+	return picks->order.given ? cast(load(picks->order, index), TYPE_INDEX) : place;
 }
 
-struct value nms_rows(struct lower *l, const struct nms *n, struct value picks, expr limit)
+/* All numbers of the box at a place. */
+static void box_at(struct lower *l, const struct nms *n, struct value boxes, const expr *row, expr place, expr *box)
+{
+	for (int i = 0; i < n->numbers; i++) {
+		expr index[4] = { row[0], row[1], place, place };
+
+		index[n->rank] = place;
+		index[n->rank + 1] = idx(l, i);
+		box[i] = load(boxes, index);
+	}
+}
+
+struct nms_picks nms_pick(struct lower *l, const struct nms *n)
+{
+	struct space rows = rows_of(l, n), s = rows;
+	struct nms_picks picks = { 0 };
+	expr k, i, row[2] = { rows.at[0], rows.at[1] }, first[NMS_MOST_NUMBERS], second[NMS_MOST_NUMBERS], open;
+	struct value boxes;
+
+	if (!n->sorted) {
+		space_push(l, &s, n->candidates);
+		k = space_push(l, &s, n->candidates);
+		picks.order = lower_sort(l, "order", TYPE_I32, &s, n->rank, true, n->score(l, n, row, k));
+	}
+
+	s = rows;
+	k = space_push(l, &s, n->candidates);
+	i = space_push(l, &s, idx(l, n->numbers));
+	i = n->number(l, n, row, candidate(n, &picks, row, k), i);
+	boxes = lower_map(l, "sorted", i->type, &s, i);
+
+	s = rows;
+	space_push(l, &s, n->turns);
+	k = space_push(l, &s, n->candidates);
+	i = space_push(l, &s, n->candidates);
+	box_at(l, n, boxes, row, i, first);
+	box_at(l, n, boxes, row, k, second);
+	open = n->score(l, n, row, candidate(n, &picks, row, k));
+	open = gt(open, with(open, -INFINITY));
+	picks.place = lower_pick(l, "picks", TYPE_I32, &s, n->rank, n->over(l, n, first, second), open);
+	return picks;
+}
+
+struct value nms_rows(struct lower *l, const struct nms *n, const struct nms_picks *picks, expr limit)
 {
 	struct space points = { 0 }, out = { 0 };
 	struct value chosen;
 	expr at[3], e, i, column;
 
-	at[1] = space_push(l, &points, n->row[0]);
-	at[2] = space_push(l, &points, n->row[1]);
-	at[0] = space_push(l, &points, n->turns);
-	e = load(picks, at);
+	at[0] = space_push(l, &points, n->row[0]);
+	at[1] = space_push(l, &points, n->row[1]);
+	at[2] = space_push(l, &points, n->turns);
+	e = load(picks->place, at);
 	e = ge(e, with(e, 0));
 	if (limit)
-		e = and_(e, lt(at[0], limit));
+		e = and_(e, lt(at[2], limit));
 	chosen = lower_compact(l, "chosen", TYPE_I64, &points, cast(flatten(l, 3, points.dim, points.at), TYPE_I64), e,
 	                       NULL);
 
 	i = space_push(l, &out, value_dim(chosen, 0));
 	column = space_push(l, &out, idx(l, 3));
 	unflatten(cast(load(chosen, &i), TYPE_INDEX), 3, points.dim, at);
-	e = load_list(picks, 3, at[2], at[0], at[1]);
+	e = candidate(n, picks, at, cast(load(picks->place, at), TYPE_INDEX));
 	e = select_(eq(column, idx(l, 2)), cast(e, TYPE_I64),
 	            cast(select_(eq(column, idx(l, 0)), at[0], at[1]), TYPE_I64));
 	return lower_map(l, NULL, TYPE_I64, &out, e);
 }
 
-/* The candidate that row [image, class] picked in turn `turn`. */
-static expr picked(const struct nms *n, struct value picks, expr image, expr class, expr turn)
+/* The place that row [image, class] picked in turn `turn`. */
+static expr picked(const struct nms *n, const struct nms_picks *picks, expr image, expr class, expr turn)
 {
-	expr index[3] = { turn, image, class };
+	expr index[3] = { image, class, turn };
 
-	return load(picks, n->rank == 1 ? (expr[]){ turn, image } : index);
+	return load(picks->place, n->rank == 1 ? (expr[]){ image, turn } : index);
 }
 
 /* The class and turn of entry `i` in an image's list of picks. */
@@ -129,7 +112,7 @@ static void class_and_turn(struct lower *l, const struct nms *n, expr i, expr *c
 	*turn = n->rank == 1 ? i : mod(i, n->turns);
 }
 
-struct value nms_merge(struct lower *l, const struct nms *n, struct value picks, expr most)
+struct value nms_merge(struct lower *l, const struct nms *n, const struct nms_picks *picks, expr most)
 {
 	expr all = n->rank == 1 ? n->turns : mul(n->turns, n->row[1]), i, class, turn, pick, score, row[2], e;
 	struct space s = { 0 }, out = { 0 };
@@ -141,7 +124,7 @@ struct value nms_merge(struct lower *l, const struct nms *n, struct value picks,
 		class_and_turn(l, n, space_push(l, &s, all), &class, &turn);
 		row[1] = class;
 		pick = picked(n, picks, row[0], class, turn);
-		score = n->score(l, n, row, held(n, pick));
+		score = n->score(l, n, row, candidate(n, picks, row, held(n, pick)));
 		score = select_(ge(pick, with(pick, 0)), score, with(score, -INFINITY));
 		order = lower_sort(l, "order", TYPE_I32, &s, 1, true, score);
 	}
@@ -155,12 +138,13 @@ struct value nms_merge(struct lower *l, const struct nms *n, struct value picks,
 	return lower_map(l, "kept", TYPE_I32, &out, e);
 }
 
-expr nms_merged(struct lower *l, const struct nms *n, struct value picks, expr image, expr entry, expr *class)
+expr nms_merged(struct lower *l, const struct nms *n, const struct nms_picks *picks, expr image, expr entry,
+                expr *class)
 {
 	expr turn, e = max_(cast(entry, TYPE_INDEX), idx(l, 0));
 
 	class_and_turn(l, n, e, class, &turn);
-	return held(n, picked(n, picks, image, *class, turn));
+	return candidate(n, picks, (expr[]){ image, *class }, held(n, picked(n, picks, image, *class, turn)));
 }
 
 struct value nms_best(struct lower *l, const struct nms *n, expr count, expr most)
@@ -192,12 +176,7 @@ expr nms_overlap(const expr *a, const expr *b, double more)
 	return select_(and_(any, gt(either, with(either, 0))), divide(both, either), with(both, 0));
 }
 
-void nms_order(expr *box)
+expr nms_ordered(expr i, expr first, expr second)
 {
-	for (int i = 0; i < 2; i++) {
-		expr low = min_(box[i], box[2 + i]), high = max_(box[i], box[2 + i]);
-
-		box[i] = low;
-		box[2 + i] = high;
-	}
+	return select_(lt(i, with(i, 2)), min_(first, second), max_(first, second));
 }

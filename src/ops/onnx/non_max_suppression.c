@@ -23,28 +23,27 @@ static expr score_of(struct lower *l, const struct nms *n, const expr *row, expr
 	return select_(gt(e, at_first(s->threshold)), e, with(e, -INFINITY));
 }
 
-static void box_of(struct lower *l, const struct suppression *s, expr image, expr k, expr *box)
-{
-	expr at[4];
-
-	for (int i = 0; i < 4; i++)
-		at[i] = load_list(s->boxes, 3, image, k, idx(l, i));
-	for (int i = 0; i < 4; i++)
-		box[i] = !s->centre ? at[i]
-		         : i < 2    ? sub(at[!i], mul(at[3 - i], with(at[0], 0.5)))
-		                    : add(at[i == 2], mul(at[5 - i], with(at[0], 0.5)));
-	nms_order(box);
-}
-
-static expr over(struct lower *l, const struct nms *n, const expr *row, expr a, expr b, expr common)
+/* y1, x1, y2, x2, the smaller first unless the size is negative. */
+static expr number(struct lower *l, const struct nms *n, const expr *row, expr k, expr i)
 {
 	const struct suppression *s = n->user;
-	expr first[4], second[4], e;
+	expr along = mod(i, idx(l, 2)), across = sub(idx(l, 1), along), centre, half;
 
-	(void)common;
-	box_of(l, s, row[0], a, first);
-	box_of(l, s, row[0], b, second);
-	e = nms_overlap(first, second, 0);
+	if (!s->centre)
+		return nms_ordered(i, load_list(s->boxes, 3, row[0], k, along),
+		                   load_list(s->boxes, 3, row[0], k, addi(along, 2)));
+	centre = load_list(s->boxes, 3, row[0], k, across);
+	half = load_list(s->boxes, 3, row[0], k, addi(across, 2));
+	half = mul(half, with(half, 0.5));
+	return select_(lt(i, idx(l, 2)), sub(centre, half), add(centre, half));
+}
+
+static expr over(struct lower *l, const struct nms *n, const expr *a, const expr *b)
+{
+	const struct suppression *s = n->user;
+	expr e = nms_overlap(a, b, 0);
+
+	(void)l;
 	return gt(e, s->overlap.given ? at_first(s->overlap) : with(e, 0));
 }
 
@@ -77,7 +76,8 @@ static int lower(struct lower *l)
 {
 	struct suppression s = { lower_input(l, 0), lower_input(l, 1), lower_input(l, 3), lower_input(l, 4),
 		                 lower_int(l, "center_point_box") != 0 };
-	struct nms n = { .rank = 2, .score = score_of, .over = over, .user = &s };
+	struct nms n = { .rank = 2, .numbers = 4, .score = score_of, .number = number, .over = over, .user = &s };
+	struct nms_picks picks;
 	int64_t four;
 	expr limit;
 
@@ -92,7 +92,8 @@ static int lower(struct lower *l)
 	n.row[1] = value_dim(s.scores, 1);
 	n.candidates = value_dim(s.scores, 2);
 	TRY(most_of(l, n.candidates, &n.turns, &limit));
-	lower_output(l, 0, nms_rows(l, &n, nms_pick(l, &n), limit));
+	picks = nms_pick(l, &n);
+	lower_output(l, 0, nms_rows(l, &n, &picks, limit));
 	return 0;
 }
 

@@ -48,36 +48,22 @@ static expr edge(struct lower *l, const struct batched *s, expr image, expr clas
 	return wide(load_list(s->boxes, 4, image, box, which, i));
 }
 
-static expr over(struct lower *l, const struct nms *n, const expr *row, expr a, expr b, expr common)
+static expr number(struct lower *l, const struct nms *n, const expr *row, expr k, expr i)
 {
 	const struct batched *s = n->user;
-	expr first[4], second[4], e;
+	expr box = box_at(s, row[0], row[1], k), own = min_(row[1], addi(value_dim(s->boxes, 2), -1));
 
-	a = box_at(s, row[0], row[1], a);
-	b = box_at(s, row[0], row[1], b);
-	if (s->numbers == 5) {
-		expr own = min_(row[1], addi(value_dim(s->boxes, 2), -1)), one[] = { row[0], a, own },
-		     other[] = { row[0], b, own };
-
-		e = nms_turned_overlap(l, &s->turned, one, other, common);
-		return gt(e, with(e, s->overlap));
-	}
-	for (int i = 0; i < 4; i++) {
-		first[i] = edge(l, s, row[0], row[1], a, idx(l, i));
-		second[i] = edge(l, s, row[0], row[1], b, idx(l, i));
-	}
-	e = nms_overlap(first, second, s->more);
-	return gt(e, with(e, s->overlap));
+	if (s->numbers == 5)
+		return nms_turned_number(l, &s->turned, (expr[]){ row[0], box, own }, i);
+	return edge(l, s, row[0], row[1], box, i);
 }
 
-static expr part(struct lower *l, const struct nms *n, const expr *row, expr a, expr b, expr i)
+static expr over(struct lower *l, const struct nms *n, const expr *a, const expr *b)
 {
 	const struct batched *s = n->user;
-	expr own = min_(row[1], addi(value_dim(s->boxes, 2), -1));
-	expr one[] = { row[0], box_at(s, row[0], row[1], a), own },
-	     other[] = { row[0], box_at(s, row[0], row[1], b), own };
+	expr e = s->numbers == 5 ? nms_turned_overlap(l, a, b) : nms_overlap(a, b, s->more);
 
-	return nms_turned_part(l, &s->turned, one, other, i);
+	return gt(e, with(e, s->overlap));
 }
 
 static int check(struct lower *l, const struct batched *s)
@@ -107,16 +93,16 @@ struct places {
 
 static int suppress(struct lower *l, struct batched *s, struct places *p)
 {
-	struct nms n = { .rank = 2, .score = any_score, .over = over, .user = s };
+	struct nms n = { .rank = 2, .numbers = 4, .score = any_score, .number = number, .over = over, .user = s };
 	expr boxes = value_dim(s->scores, 1), e, k;
-	struct value picks, kept;
+	struct nms_picks picks;
+	struct value kept;
 	int64_t count;
 
 	TRY(check(l, s));
 	if (s->numbers == 5) {
 		s->turned = nms_turned_new(l, s->boxes);
-		n.part = part;
-		n.parts = NMS_TURNED_PARTS;
+		n.numbers = NMS_TURNED_NUMBERS;
 	}
 	n.row[0] = value_dim(s->scores, 0);
 	n.row[1] = value_dim(s->scores, 2);
@@ -124,17 +110,18 @@ static int suppress(struct lower *l, struct batched *s, struct places *p)
 	if (s->top > 0 && (!ir_const_int(boxes, &count) || count > s->top)) {
 		n.candidates = min_(boxes, idx(l, s->top));
 		s->best = nms_best(l, &n, boxes, n.candidates);
+		n.sorted = true;
 	}
 	n.score = score_of;
 	n.turns = min_(idx(l, s->keep), n.candidates);
 	picks = nms_pick(l, &n);
-	kept = nms_merge(l, &n, picks, idx(l, s->keep));
+	kept = nms_merge(l, &n, &picks, idx(l, s->keep));
 
 	*p = (struct places){ .image = NULL };
 	p->image = space_push(l, &p->s, n.row[0]);
 	e = load_list(kept, 2, p->image, space_push(l, &p->s, idx(l, s->keep)));
 	p->here = ge(e, with(e, 0));
-	k = nms_merged(l, &n, picks, p->image, e, &p->class);
+	k = nms_merged(l, &n, &picks, p->image, e, &p->class);
 	p->box = box_at(s, p->image, p->class, k);
 	e = wide(load(s->scores, (expr[]){ p->image, p->box, p->class, idx(l, 0) }));
 	p->score = select_(p->here, e, with(e, 0));

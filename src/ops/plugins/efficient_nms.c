@@ -52,19 +52,21 @@ static expr score_of(struct lower *l, const struct nms *n, const expr *row, expr
 	return n->rank == 1 ? e : select_(eq(mod(i, s->classes), row[1]), e, with(e, -INFINITY));
 }
 
-static expr over(struct lower *l, const struct nms *n, const expr *row, expr a, expr b, expr common)
+static expr number(struct lower *l, const struct nms *n, const expr *row, expr k, expr i)
 {
 	const struct efficient *s = n->user;
-	expr first[4], second[4], e;
+	expr along = mod(i, idx(l, 2));
 
-	(void)common;
-	for (int i = 0; i < 4; i++) {
-		first[i] = load_list(s->decoded, 3, row[0], a, idx(l, i));
-		second[i] = load_list(s->decoded, 3, row[0], b, idx(l, i));
-	}
-	nms_order(first);
-	nms_order(second);
-	e = nms_overlap(first, second, 0);
+	return nms_ordered(i, load_list(s->decoded, 3, row[0], k, along),
+	                   load_list(s->decoded, 3, row[0], k, addi(along, 2)));
+}
+
+static expr over(struct lower *l, const struct nms *n, const expr *a, const expr *b)
+{
+	const struct efficient *s = n->user;
+	expr e = nms_overlap(a, b, 0);
+
+	(void)l;
 	return ge(e, with(e, s->overlap));
 }
 
@@ -77,8 +79,12 @@ static void read_box(struct lower *l, struct value v, expr *index, bool order, e
 		index[last] = idx(l, i);
 		box[i] = wide(load(v, index));
 	}
-	if (order)
-		nms_order(box);
+	for (int i = 0; i < 2 && order; i++) {
+		expr low = box[i], high = box[2 + i];
+
+		box[i] = min_(low, high);
+		box[2 + i] = max_(low, high);
+	}
 }
 
 /* [image, candidate, 4]: corners. */
@@ -152,7 +158,8 @@ static int read(struct lower *l, struct efficient *s)
 }
 
 /* The outputs from `kept`, [image, place]. */
-static void give(struct lower *l, const struct efficient *s, const struct nms *n, struct value picks, struct value kept)
+static void give(struct lower *l, const struct efficient *s, const struct nms *n, const struct nms_picks *picks,
+                 struct value kept)
 {
 	enum type t = value_type(s->boxes);
 	struct space r = { 0 }, o = { 0 };
@@ -185,8 +192,8 @@ static void give(struct lower *l, const struct efficient *s, const struct nms *n
 static int lower(struct lower *l)
 {
 	struct efficient s;
-	struct nms n = { .rank = 1, .score = any_score, .over = over, .user = &s };
-	struct value picks;
+	struct nms n = { .rank = 1, .numbers = 4, .score = any_score, .number = number, .over = over, .user = &s };
+	struct nms_picks picks;
 	expr all, most;
 	int64_t count;
 
@@ -201,10 +208,11 @@ static int lower(struct lower *l)
 	}
 	n.score = score_of;
 	n.rank = s.agnostic || ir_is_int(s.classes, 1) ? 1 : 2;
+	n.sorted = s.best.given && n.rank == 1;
 	n.turns = min_(most, n.candidates);
 	s.decoded = decode(l, &s, &n);
 	picks = nms_pick(l, &n);
-	give(l, &s, &n, picks, nms_merge(l, &n, picks, most));
+	give(l, &s, &n, &picks, nms_merge(l, &n, &picks, most));
 	return 0;
 }
 

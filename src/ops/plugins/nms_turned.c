@@ -22,47 +22,43 @@ static expr number(struct lower *l, struct value v, const expr *box, expr i)
 	return wide(load(v, index));
 }
 
-/* Corner i of a box, 0 to 3, relative to its centre. */
-static void corner(struct lower *l, const struct nms_turned *t, const expr *box, expr i, expr *xy)
-{
-	for (int k = 0; k < 2; k++)
-		xy[k] = number(l, t->corners, box, addi(muli(i, 2), k));
-}
-
 static expr cross(const expr *a, const expr *b)
 {
 	return sub(mul(a[0], b[1]), mul(a[1], b[0]));
 }
 
-/* Parts 0 to 3 are of a's edges inside b, 4 to 7 of b's inside a. */
-expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a, const expr *b, expr part)
+expr nms_turned_number(struct lower *l, const struct nms_turned *t, const expr *box, expr i)
 {
-	expr of_a = lt(part, idx(l, 4)), own[IR_MAX_RANK], other[IR_MAX_RANK], from = NULL, to = NULL, p[2], q[2], v[2],
-	     o[2];
-	expr first = mod(part, idx(l, 4)), second = mod(addi(part, 1), idx(l, 4)), apart[2], zero, slack, e;
+	expr side = number(l, t->boxes, box, min_(i, idx(l, 3)));
 
-	for (int k = 0; k < value_rank(t->boxes) - 1; k++) {
-		own[k] = select_(of_a, a[k], b[k]);
-		other[k] = select_(of_a, b[k], a[k]);
-	}
-	corner(l, t, own, first, p);
-	corner(l, t, own, second, q);
-	zero = with(p[0], 0);
-	slack = select_(of_a, with(p[0], nearly), with(p[0], -nearly));
+	return select_(lt(i, idx(l, 4)), side, number(l, t->corners, box, max_(addi(i, -4), idx(l, 0))));
+}
+
+/* The x and y of corner i of a box, 0 to 3, relative to its centre. */
+static const expr *corner(const expr *box, int i)
+{
+	return box + 4 + 2 * (i % 4);
+}
+
+/* The part of box a's edge from corner `edge` that lies inside box b; `first`: of the two, a comes first. */
+static expr part(const expr *a, const expr *b, int edge, bool first)
+{
+	const expr *ends[2] = { corner(a, edge), corner(a, edge + 1) };
+	expr from = NULL, to = NULL, p[2], q[2], v[2], apart[2], zero = with(a[0], 0), e;
+
 	for (int k = 0; k < 2; k++) {
-		v[k] = sub(q[k], p[k]);
-		apart[k] = sub(number(l, t->boxes, own, idx(l, k)), number(l, t->boxes, other, idx(l, k)));
-		p[k] = add(p[k], apart[k]); /* now relative to the other's centre */
-		q[k] = add(q[k], apart[k]);
+		v[k] = sub(ends[1][k], ends[0][k]);
+		apart[k] = sub(a[k], b[k]);
+		p[k] = add(ends[0][k], apart[k]); /* relative to b's centre */
+		q[k] = add(ends[1][k], apart[k]);
 	}
 	for (int i = 0; i < 4; i++) {
+		const expr *o = corner(b, i), *next = corner(b, i + 1);
 		expr u[2], w[2], start, end, cut, enter, leave;
 
-		corner(l, t, other, idx(l, i), o);
-		corner(l, t, other, idx(l, (i + 1) % 4), u);
 		for (int k = 0; k < 2; k++)
-			u[k] = sub(u[k], o[k]);
-		e = mul(add(mul(u[0], u[0]), mul(u[1], u[1])), slack);
+			u[k] = sub(next[k], o[k]);
+		e = mul(add(mul(u[0], u[0]), mul(u[1], u[1])), with(zero, first ? nearly : -nearly));
 		w[0] = sub(p[0], o[0]);
 		w[1] = sub(p[1], o[1]);
 		start = add(cross(u, w), e);
@@ -76,21 +72,24 @@ expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a,
 		from = from ? max_(from, enter) : enter;
 		to = to ? min_(to, leave) : leave;
 	}
-	/* ends are relative to a's centre, and b's own corners are moved there */
-	corner(l, t, own, first, p);
+	/* ends are relative to the first box's centre, and the second one's own corners are moved there */
 	for (int k = 0; k < 2; k++)
-		p[k] = select_(of_a, p[k], add(p[k], apart[k]));
+		p[k] = first ? ends[0][k] : add(ends[0][k], apart[k]);
 	return mul(max_(sub(to, from), zero), mul(cross(p, v), with(zero, 0.5)));
 }
 
-expr nms_turned_overlap(struct lower *l, const struct nms_turned *t, const expr *a, const expr *b, expr common)
+expr nms_turned_overlap(struct lower *l, const expr *a, const expr *b)
 {
-	expr width = idx(l, 2), height = idx(l, 3), either;
+	expr common = NULL, either;
 
+	(void)l;
+	for (int i = 0; i < 8; i++) {
+		expr e = i < 4 ? part(a, b, i, true) : part(b, a, i - 4, false);
+
+		common = common ? add(common, e) : e;
+	}
 	common = max_(common, with(common, 0));
-	either = add(mul(number(l, t->boxes, a, width), number(l, t->boxes, a, height)),
-	             mul(number(l, t->boxes, b, width), number(l, t->boxes, b, height)));
-	either = sub(either, common);
+	either = sub(add(mul(a[2], a[3]), mul(b[2], b[3])), common);
 	return select_(gt(either, with(either, 0)), divide(common, either), with(common, 0));
 }
 
@@ -133,18 +132,18 @@ static expr score_of(struct lower *l, const struct nms *n, const expr *row, expr
 	return select_(gt(e, with(e, lower_float(l, "score_threshold"))), e, with(e, -HUGE_VAL));
 }
 
-static expr part(struct lower *l, const struct nms *n, const expr *row, expr a, expr b, expr i)
+static expr number_of(struct lower *l, const struct nms *n, const expr *row, expr k, expr i)
 {
 	const struct rotated *s = n->user;
 
-	return nms_turned_part(l, &s->turned, (expr[]){ row[0], a }, (expr[]){ row[0], b }, i);
+	return nms_turned_number(l, &s->turned, (expr[]){ row[0], k }, i);
 }
 
-static expr over(struct lower *l, const struct nms *n, const expr *row, expr a, expr b, expr common)
+static expr over(struct lower *l, const struct nms *n, const expr *a, const expr *b)
 {
-	const struct rotated *s = n->user;
-	expr e = nms_turned_overlap(l, &s->turned, (expr[]){ row[0], a }, (expr[]){ row[0], b }, common);
+	expr e = nms_turned_overlap(l, a, b);
 
+	(void)n;
 	return gt(e, with(e, lower_float(l, "iou_threshold")));
 }
 
@@ -152,9 +151,13 @@ static int lower(struct lower *l)
 {
 	struct value boxes = lower_input(l, 0);
 	struct rotated s = { .scores = lower_input(l, 1) };
-	struct nms n = {
-		.rank = 2, .score = score_of, .over = over, .part = part, .parts = NMS_TURNED_PARTS, .user = &s
-	};
+	struct nms n = { .rank = 2,
+		         .numbers = NMS_TURNED_NUMBERS,
+		         .score = score_of,
+		         .number = number_of,
+		         .over = over,
+		         .user = &s };
+	struct nms_picks picks;
 	int64_t five;
 
 	if (value_rank(boxes) != 3 || value_rank(s.scores) != 3)
@@ -168,7 +171,8 @@ static int lower(struct lower *l)
 	n.row[1] = value_dim(s.scores, 1);
 	n.candidates = n.turns = value_dim(s.scores, 2);
 	s.turned = nms_turned_new(l, boxes);
-	lower_output(l, 0, nms_rows(l, &n, nms_pick(l, &n), NULL));
+	picks = nms_pick(l, &n);
+	lower_output(l, 0, nms_rows(l, &n, &picks, NULL));
 	return 0;
 }
 

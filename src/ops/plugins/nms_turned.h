@@ -9,12 +9,12 @@
 struct nms_turned {
 	struct value boxes, corners;
 };
-enum { NMS_TURNED_PARTS = 8 };
+/* The numbers of a box that its overlap depends on: centre x, y, width, height, and the corners. */
+enum { NMS_TURNED_NUMBERS = 12 };
 struct nms_turned nms_turned_new(struct lower *l, struct value boxes);
-/* Part `part` of the intersection of boxes a and b, which is the sum of all parts. Both indices have all axes of the
- * boxes but the last. */
-expr nms_turned_part(struct lower *l, const struct nms_turned *t, const expr *a, const expr *b, expr part);
-/* Their overlap: intersection / union. */
-expr nms_turned_overlap(struct lower *l, const struct nms_turned *t, const expr *a, const expr *b, expr common);
+/* Number i of a box; its index has all axes of the boxes but the last. */
+expr nms_turned_number(struct lower *l, const struct nms_turned *t, const expr *box, expr i);
+/* The overlap of two boxes of NMS_TURNED_NUMBERS numbers: intersection / union. */
+expr nms_turned_overlap(struct lower *l, const expr *a, const expr *b);
 
 #endif
