@@ -31,10 +31,10 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 + step * 1024;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				min_of_row = nan_min(min_of_row, x_v[step][item]);
+				min_of_row = nan_min(min_of_row, at < K * N ? x_v[step][item] : INFINITY);
 			}
 		}
 	}
@@ -45,10 +45,10 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 + step * 1024;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, x_v[step][item]);
+				max_of_row = nan_max(max_of_row, at < K * N ? x_v[step][item] : -INFINITY);
 			}
 		}
 	}
@@ -65,13 +65,15 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 + step * 1024;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
 			}
-			store(y + row * K * N + at, y_v);
+			if (at < K * N) {
+				store(y + row * K * N + at, y_v);
+			}
 		}
 	}
 }
@@ -117,7 +119,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
 		const int at = lane * 4 - row * K * N + first + step * 1024;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY;
@@ -132,7 +134,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
 		const int at = lane * 4 - row * K * N + first + step * 1024;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const float tmp1 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY;
@@ -153,7 +155,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
 		const int at = lane * 4 - row * K * N + first + step * 1024;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -217,7 +219,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * K * N + first + step * 4096;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY;
@@ -232,7 +234,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * K * N + first + step * 4096;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const float tmp1 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY;
@@ -253,7 +255,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * K * N + first + step * 4096;
-		if (at < K * N) {
+		if (step < 1 || at < K * N) {
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {

@@ -140,12 +140,14 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 2048;
-		if (at < N * N) {
+		if (step < 1 || at < N * N) {
+			const int near = min(at, N * N - 4);
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const int s = (at + item) % by_N;
-				const int r = (at + item) / by_N;
-				sum_of_row = fmaf(x[r] * a_v[step][item], x[s], sum_of_row);
+				const int s = (near + item) % by_N;
+				const int r = (near + item) / by_N;
+				const float part = x[r] * a_v[step][item] * x[s];
+				sum_of_row = sum_of_row + (at < N * N ? part : 0.0f);
 			}
 		}
 	}
@@ -196,13 +198,13 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 4 - row * N * N + first + step * 2048;
-		if (at < N * N) {
+		if (step < 1 || at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
-				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f;
-				sum_of_row = sum_of_row + tmp0;
+				const float part = x[r] * a_v[step][item] * x[s];
+				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? part : 0.0f);
 			}
 		}
 	}
@@ -253,13 +255,13 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * N * N + first + step * 4096;
-		if (at < N * N) {
+		if (step < 1 || at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
-				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < N * N) ? x[r] * a_v[step][item] * x[s] : 0.0f;
-				sum_of_row = sum_of_row + tmp0;
+				const float part = x[r] * a_v[step][item] * x[s];
+				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? part : 0.0f);
 			}
 		}
 	}

@@ -30,10 +30,10 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 32;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, x_v[step][item]);
+				max_of_row = nan_max(max_of_row, at < S ? x_v[step][item] : -INFINITY);
 			}
 		}
 	}
@@ -43,11 +43,11 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 32;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row = sum_of_row + kept_v[step][item];
+				sum_of_row = sum_of_row + (at < S ? kept_v[step][item] : 0.0f);
 			}
 		}
 	}
@@ -56,13 +56,15 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 32;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				y_v[item] = quotient(kept_v[step][item], this_total);
 			}
-			store_once(y + row * S + at, y_v);
+			if (at < S) {
+				store_once(y + row * S + at, y_v);
+			}
 		}
 	}
 }
@@ -109,7 +111,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 4 - row * S + first + step * 32;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
@@ -122,7 +124,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 4 - row * S + first + step * 32;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
@@ -135,7 +137,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 4 - row * S + first + step * 32;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -199,7 +201,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 256;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
@@ -213,7 +215,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 256;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
@@ -227,7 +229,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 256;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -291,7 +293,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 2048;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
@@ -305,7 +307,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 2048;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
@@ -319,7 +321,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 2048;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -383,7 +385,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * S + first + step * 4096;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
@@ -397,7 +399,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * S + first + step * 4096;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
@@ -411,7 +413,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * S + first + step * 4096;
-		if (at < S) {
+		if (step < 1 || at < S) {
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {

@@ -1,4 +1,4 @@
-/* The kernel of rule rows while it is being built: rule_rows.c, with rows_shifted.c. */
+/* The kernel of rule rows while it is being built: rule_rows.c, with rows_vectors.c and rows_shifted.c. */
 #ifndef TPAT_SCHED_ROWS_KERNEL_H
 #define TPAT_SCHED_ROWS_KERNEL_H
 
@@ -22,8 +22,9 @@ struct row_kernel {
 	bool serial, once, ahead;
 	const struct rows_stage *st; /* the current stage */
 	expr row, at;                /* variables: the row; the first element of the vector along it */
-	expr step, v;                /* register indices */
-	expr axis[2 * IR_MAX_RANK];  /* of the current stage */
+	expr place;   /* the same of a vector that may lie past the row's end, if `at` need not; null: `at` */
+	expr step, v; /* register indices */
+	expr axis[2 * IR_MAX_RANK]; /* of the current stage */
 	expr acc;
 	bool vectors; /* contiguous loads have been replaced by vectors */
 	struct {
@@ -43,12 +44,19 @@ struct row_kernel {
 	expr first;   /* position of the aligned vector that holds the row's first element */
 	expr last;    /* position of the last whole vector of all rows */
 	expr element; /* the current element's index along the row; of a neighbouring row's element, the nearest one */
-	expr inside;  /* a bool: the current element is the row's */
+	expr inside;  /* a bool: the current element is the row's; null: it is */
 };
 
 /* The array of a cached input: NAME_v, with a number if an earlier one is of the same buffer; NAME_rest in shared
  * memory. */
 struct ir_variable *rows_array(const struct row_kernel *k, int cached);
+
+/* The loop over this lane's vectors of the row: `at` is the first element. If `clamped`, a vector past the row's end
+ * is the row's last one, for loads into registers that nothing reads: a guard would be a branch around each load, and
+ * every load would wait for the one before. */
+struct ir_block *rows_each_vector(struct row_kernel *k, struct ir_block *b, expr lane, bool clamped);
+/* What the current stage's load was loaded into before the first stage; null: nothing. */
+const struct ahead *rows_ahead_of(const struct row_kernel *k, expr load);
 
 /* Stores or loads a lane's vector in shared memory, which no other lane reads. */
 void rows_move_shared(struct row_kernel *k, struct ir_block *b, bool store);

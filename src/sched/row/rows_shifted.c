@@ -95,7 +95,11 @@ struct ir_block *shifted_each_vector(struct row_kernel *k, struct ir_block *b, e
 	/* Negative in a vector that begins before the row. */
 	k->at = emit_define(p, b, v,
 	                    ir_binary(IR_SUB, vector_position(k, lane), ir_binary(IR_MUL, k->row, k->r->length)), NULL);
-	return emit_if(p, b, unless_before(k, ir_binary(IR_LT, k->at, k->r->length)));
+	expr within = ir_binary(IR_LT, k->at, k->r->length);
+	if (k->begin == 0) /* no branch around the first vector, so that the others find there what all of them share */
+		within = ir_binary(IR_OR, ir_binary(IR_LT, k->step, ir_index(p->pool, 1)), within);
+	within = unless_before(k, within);
+	return ir_is_int(within, 1) ? b : emit_if(p, b, within);
 }
 
 /* Elements outside the row are computed like its first or last one: a branch for each element would make it wait for

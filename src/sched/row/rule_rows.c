@@ -39,17 +39,9 @@ static const struct ir_variable *value_variable(const struct row_kernel *k, cons
 	return ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "this_%s", b->name);
 }
 
-static const struct ahead *ahead_of(const struct row_kernel *k, expr load)
-{
-	for (int i = 0; i < k->loaded.n; i++)
-		if (k->loaded.at[i].st == k->st && k->loaded.at[i].load == load)
-			return &k->loaded.at[i];
-	return NULL;
-}
-
 static expr from_ahead(const struct row_kernel *k, expr load)
 {
-	const struct ahead *a = ahead_of(k, load);
+	const struct ahead *a = rows_ahead_of(k, load);
 	return !a ? NULL : a->variable ? ir_var_of(a->variable, NULL) : item_of_row(a->array, k->step, k->v);
 }
 
@@ -120,46 +112,8 @@ static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, e
 
 static void forget_elements(struct row_kernel *k)
 {
-	k->at = k->v = k->step = k->element = k->inside = NULL;
+	k->at = k->place = k->v = k->step = k->element = k->inside = NULL;
 	k->vectors = k->rest = false;
-}
-
-/* True if the lanes' vectors are exactly the row. */
-static bool fills_row(const struct row_kernel *k)
-{
-	int64_t length;
-	return ir_const_int(k->r->length, &length) && length == (int64_t)k->lanes * k->width * k->steps;
-}
-
-/* The loop over this lane's vectors of the row: `at` is the first element. If `clamped`, a vector past the row's end
- * is the row's last one, for loads into registers that nothing reads: a guard would be a branch around each load, and
- * every load would wait for the one before. */
-static struct ir_block *each_vector(struct row_kernel *k, struct ir_block *b, expr lane, bool clamped)
-{
-	struct ir_program *p = k->p;
-	expr width = ir_index(p->pool, k->width), first = ir_binary(IR_MUL, lane, width);
-	int stride = k->lanes * k->width;
-	if (k->shifted)
-		return shifted_each_vector(k, b, lane);
-	/* The same variable in all stages, as are the next two. */
-	const struct ir_variable *v = ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_AT, 0, "at");
-	if (k->steps == 0) {
-		b = emit_for_each(p, b, v, first, k->r->length, ir_index(p->pool, stride));
-		k->at = ir_var_multiple(v, k->r->length, k->width);
-		return b;
-	}
-	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
-	b = emit_unrolled_each(p, b, ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_STEP, 0, "step"), end - begin,
-	                       &k->step);
-	expr vector = ir_binary(IR_ADD, k->step, ir_index(p->pool, begin));
-	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, vector, ir_index(p->pool, stride)), first);
-	if (clamped && !fills_row(k))
-		at = ir_binary(IR_MIN, at, ir_binary(IR_SUB, k->r->length, width));
-	emit_define(p, b, v, at, k->r->length);
-	k->at = ir_var_multiple(v, k->r->length, k->width);
-	if (clamped || fills_row(k))
-		return b;
-	return emit_if(p, b, ir_binary(IR_LT, ir_var_of(v, NULL), k->r->length));
 }
 
 /* Declares the start of the rows in buffers without the rows' own layout. */
@@ -244,14 +198,14 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		shifted_load(k, b, lane);
 		return;
 	}
-	struct ir_block *body = each_vector(k, b, lane, true);
+	struct ir_block *body = rows_each_vector(k, b, lane, true);
 	for (int i = 0; i < k->r->cached; i++)
 		load_cached(k, body, i, k->step, true);
 	forget_elements(k);
 	if (!k->shared)
 		return;
 	k->rest = true;
-	body = each_vector(k, b, lane, false);
+	body = rows_each_vector(k, b, lane, false);
 	emit_array(p, body, rows_array(k, 0), k->width);
 	load_cached(k, body, 0, NULL, true);
 	rows_move_shared(k, body, true);
@@ -273,7 +227,8 @@ static void find_along(void *user, expr e)
 	if (!f->own) {
 		int64_t c;
 		expr rest = ir_binary(IR_SUB, ir_flat(k->p->pool, e->buf, e->arg), k->st->at);
-		if (rows_runs_along(k->r, k->st, e) && ir_const_int(rest, &c) && c % k->width == 0 && !ahead_of(k, e))
+		if (rows_runs_along(k->r, k->st, e) && ir_const_int(rest, &c) && c % k->width == 0 &&
+		    !rows_ahead_of(k, e))
 			vec_push(k->p->arena, &k->along, e);
 		return;
 	}
@@ -292,7 +247,7 @@ static void load_of_row(void *user, expr e)
 {
 	struct find_of_row *f = user;
 	struct row_kernel *k = f->k;
-	if (e->op != IR_LOAD || ahead_of(k, e) || !rows_is_of_row(k->r, k->st, e))
+	if (e->op != IR_LOAD || rows_ahead_of(k, e) || !rows_is_of_row(k->r, k->st, e))
 		return;
 	const struct ir_variable *v = ir_variable_new(k->p->pool, e->type, "%s_of_row", e->buf->name);
 	declare_row_axes(k, f->b, e, NULL, NULL);
@@ -322,7 +277,7 @@ static void load_ahead(struct row_kernel *k, struct ir_block *b, expr lane)
 			expr e = k->along.at[j];
 			struct ahead a = { k->st, e, ir_variable_new(p->pool, e->type, "%s_ahead", e->buf->name),
 				           NULL };
-			if (ahead_of(k, e))
+			if (rows_ahead_of(k, e))
 				continue;
 			vec_push(p->arena, &k->loaded, a);
 			emit_array_of_rows(p, b, a.array, k->steps, k->width);
@@ -331,7 +286,7 @@ static void load_ahead(struct row_kernel *k, struct ir_block *b, expr lane)
 	k->along.n = 0;
 	if (k->loaded.n == elements)
 		return;
-	struct ir_block *body = each_vector(k, b, lane, true);
+	struct ir_block *body = rows_each_vector(k, b, lane, true);
 	for (int i = elements; i < k->loaded.n; i++) {
 		const struct ahead *a = &k->loaded.at[i];
 		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, a->load->buf, a->load->arg), a->st->at);
@@ -412,7 +367,7 @@ static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane)
 		k->st = &k->r->stage[i];
 		if (k->st->kind == ROWS_VALUE)
 			continue;
-		struct ir_block *body = element_loop(k, each_element(k, each_vector(k, &none, lane, false)));
+		struct ir_block *body = element_loop(k, each_element(k, rows_each_vector(k, &none, lane, false)));
 		value[i] = value_of_element(k, body);
 		forget_elements(k);
 	}
@@ -437,11 +392,13 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	expr sum = emit_variable(p, b, name, ir_identity(p->pool, s->combine, s->value->type));
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;
-		struct ir_block *body = each_vector(k, b, lane, false);
+		struct ir_block *body = rows_each_vector(k, b, lane, false);
 		body = element_loop(k, each_element(k, body));
 		expr value = value_of_element(k, body);
-		if (k->inside)
+		if (k->inside) { /* not computed in a branch */
+			value = emit_declare(p, body, "part", value, NULL);
 			value = ir_select(k->inside, value, ir_identity(p->pool, s->combine, value->type));
+		}
 		emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
 		forget_elements(k);
 	}
@@ -471,12 +428,14 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;
-		struct ir_block *in = each_element(k, each_vector(k, b, lane, false));
+		struct ir_block *in = each_element(k, rows_each_vector(k, b, lane, false));
 		if (!k->serial && !k->st->to)
 			emit_array(p, in, result, k->width);
 		struct ir_block *body = element_loop(k, in);
 		expr y = value_of_element(k, body);
 		if (k->st->to) {
+			if (k->place)
+				body = emit_if(p, body, k->inside);
 			emit_store(p, body, out, in_kernel(k, k->st->to), y);
 		} else if (k->serial) {
 			emit_store(p, body, out, ir_binary(IR_ADD, base, k->at), y);
@@ -485,8 +444,10 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 			if (k->shifted)
 				shifted_store(k, in, out, result);
 			else
-				emit_store_vector(p, in, out, ir_binary(IR_ADD, base, k->at), result, k->width)->once =
-				        k->once;
+				emit_store_vector(p, k->place ? emit_if(p, in, k->inside) : in, out,
+				                  ir_binary(IR_ADD, base, k->place ? k->place : k->at), result,
+				                  k->width)
+				        ->once = k->once;
 		}
 		forget_elements(k);
 	}
