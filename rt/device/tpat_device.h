@@ -118,9 +118,9 @@ template <bool LAST> struct op_argmax {
 	template <class T, class I> TPAT_FN indexed<T, I> operator()(indexed<T, I> a, indexed<T, I> b) const
 	{
 		const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-		const bool same = a.value == b.value || (a_nan && b_nan);
+		const bool same = (a.value == b.value) | (a_nan & b_nan); /* without branches */
 		const bool later = LAST ? b.index > a.index : b.index < a.index;
-		return (same ? later : b_nan || (!a_nan && b.value > a.value)) ? b : a;
+		return (same ? later : b_nan | (!a_nan & (b.value > a.value))) ? b : a;
 	}
 };
 
@@ -128,9 +128,9 @@ template <bool LAST> struct op_argmin {
 	template <class T, class I> TPAT_FN indexed<T, I> operator()(indexed<T, I> a, indexed<T, I> b) const
 	{
 		const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-		const bool same = a.value == b.value || (a_nan && b_nan);
+		const bool same = (a.value == b.value) | (a_nan & b_nan); /* without branches */
 		const bool later = LAST ? b.index > a.index : b.index < a.index;
-		return (same ? later : b_nan || (!a_nan && b.value < a.value)) ? b : a;
+		return (same ? later : b_nan | (!a_nan & (b.value < a.value))) ? b : a;
 	}
 };
 

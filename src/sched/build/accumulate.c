@@ -43,10 +43,12 @@ expr accumulator_better(enum ir_combine c, expr value, expr best)
 	expr low = least ? value : best, high = least ? best : value;
 	if (!type_is_float(value->type))
 		return ir_binary(is_last(c) ? IR_LE : IR_LT, low, high);
+	/* & and |, not && and ||: with a branch for each of these, compilers neither join the loads of several elements
+	 * nor unroll a loop that they do not know the length of. */
 	if (is_last(c))
-		return ir_binary(IR_OR, ir_binary(IR_LE, low, high), ir_unary(IR_ISNAN, value));
+		return ir_binary(IR_BITOR, ir_binary(IR_LE, low, high), ir_unary(IR_ISNAN, value));
 	/* Greater, or the first NaN: not less or equal, and no value is better than a NaN. */
-	return ir_binary(IR_AND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)),
+	return ir_binary(IR_BITAND, ir_unary(IR_NOT, ir_binary(IR_LE, high, low)),
 	                 ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
 }
 
@@ -60,7 +62,7 @@ struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr valu
 	}
 	expr part = emit_constant(p, b, "part", value, NULL), best = a->value,
 	     better = accumulator_better(c, part, best);
-	struct ir_block *then = emit_if(p, b, ir_binary(IR_OR, ir_binary(IR_EQ, a->position, a->none), better));
+	struct ir_block *then = emit_if(p, b, ir_binary(IR_BITOR, ir_binary(IR_EQ, a->position, a->none), better));
 	emit_assign(p, then, best, part);
 	emit_assign(p, then, a->position, position);
 	return then;

@@ -106,7 +106,8 @@ static void best_of_vector(struct vectors *f, struct accumulator *a, struct ir_b
 	value = each_item(f, &items, axis, !last); /* among equals the last assignment wins */
 	expr same = ir_binary(IR_EQ, value, best);
 	if (type_is_float(value->type))
-		same = ir_binary(IR_OR, same, ir_binary(IR_AND, ir_unary(IR_ISNAN, value), ir_unary(IR_ISNAN, best)));
+		same = ir_binary(IR_BITOR, same,
+		                 ir_binary(IR_BITAND, ir_unary(IR_ISNAN, value), ir_unary(IR_ISNAN, best)));
 	emit_assign(p, items, a->position, ir_select(same, ir_binary(IR_ADD, point, f->item), a->position));
 }
 
