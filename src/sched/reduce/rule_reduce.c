@@ -288,6 +288,27 @@ static double thread_product_estimate(const struct sched_site *site, const struc
 	return t->launch_ns + fmax(work, bytes) + cost_wait(t, serial);
 }
 
+/* True if compilers know how often the loops over the reduced axes turn. */
+static bool known_extents(const struct ir_stage *s)
+{
+	int64_t extent;
+	for (int k = 0; k < s->space_rank; k++)
+		if (!ir_const_int(s->space[k], &extent))
+			return false;
+	return true;
+}
+
+/* A thread's own time for a loop that is not unrolled: one way to memory, as a lane's of reduce_lanes, then some loads
+ * at a time. A point takes half of what one of a product does, which loads two; a position as long as a lane's. */
+static double long_loop(const struct sched_site *site, const struct cost_way *w, double points)
+{
+	enum { WAY = 600, ALONE = 13, POSITION = 45 /* ns */ };
+	struct apart apart = { site, w->axis, 0 };
+	ir_walk(site->s->value, find_apart, &apart);
+	double point = ir_combine_is_arg(site->s->combine) ? POSITION : ALONE * (apart.bytes > 0 ? 2.5 : 1);
+	return WAY + cost_wait(site->t, points * point);
+}
+
 static double thread_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	enum { UNROLLED = 32 /* points of a loop that compilers unroll */, FEW = 8 /* before an end by data */ };
@@ -304,9 +325,10 @@ static double thread_estimate(const struct sched_site *site, const struct sched_
 	}
 	if (cost_is_product(site) && !w.points)
 		return thread_product_estimate(site, &w, points);
+	bool unrolled = points <= UNROLLED && known_extents(site->s);
 	w.work = w.work > 0 ? w.work : cost_work(site);
-	w.serial = points * 4;
-	w.flight = points <= UNROLLED ? points : 1;
+	w.serial = unrolled ? 4 * points : long_loop(site, &w, points);
+	w.flight = unrolled ? points : 1;
 	return cost_of_way(site, &w);
 }
 

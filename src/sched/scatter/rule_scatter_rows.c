@@ -140,8 +140,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		bytes += updates * SECTOR * 2;
 	if (r.width > 1 && !about_holds(whole_vectors(&r), t)) /* element by element */
 		bytes *= 1.1;
-	return t->launch_ns + waves * START_NS / fmax(resident, 1) + START_NS +
-	       fmax(bytes / t->bytes_per_ns / full, work / full);
+	/* Blocks of a wave overlap; where each has little to do, the waves take as long as they wait. */
+	double moved = waves * START_NS / fmax(resident, 1) + fmax(bytes / t->bytes_per_ns / full, work / full);
+	return t->launch_ns + START_NS + fmax(moved, (waves - 1) * START_NS);
 }
 
 /* ---- The kernel. */
