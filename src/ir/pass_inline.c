@@ -375,11 +375,23 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 	}
 }
 
+/* Small reductions become maps in their readers. */
+static void inline_reductions(struct ir_program *p, struct list *list)
+{
+	const bool *moves = ir_unroll_reductions(p);
+	for (int i = list->n - 1; i >= 0; i--)
+		if (moves[i])
+			substitute(p, list, i);
+}
+
 int ir_pass_inline(struct ir_program *p, struct err *e)
 {
 	struct list all = { p->stages.at, p->stages.n, p->stages.cap };
 	(void)e;
+	ir_reductions_of_one(p);
 	inline_list(p, &all, NULL);
+	p->stages.n = all.n;
+	inline_reductions(p, &all);
 	p->stages.n = all.n;
 	ir_reduce_in_order(p);
 	/* Inlined stages may have become equal. */

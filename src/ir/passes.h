@@ -18,6 +18,11 @@ void ir_requantise(struct ir_program *p);
 /* e with the maps of floats that it loads from, up to numbers of 8 bits. */
 expr ir_see_floats(struct ir_program *p, expr e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
+/* Reductions of one element become maps; the start of pass inline. */
+void ir_reductions_of_one(struct ir_program *p);
+/* Small reductions become maps (reduce_few.c). Returns for each stage whether it is now one that should move into all
+ * its readers. */
+bool *ir_unroll_reductions(struct ir_program *p);
 /* Reductions of a whole tensor go over it in the order of its memory; the end of pass inline. */
 void ir_reduce_in_order(struct ir_program *p);
 int ir_pass_prune(struct ir_program *p, struct err *e);

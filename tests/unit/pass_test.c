@@ -69,6 +69,26 @@ static void chosen(struct arena *a)
 		  "  b: i32[N,K] = map (i, j) x[i, j] + q[j]\n"
 		  "  c: i32[N,K] = map (i, j) b[i, j] * i32(2)\n",
 		  2 },
+		/* small reductions whose readers are maps or small reductions are computed there */
+		{ "(b: i32[N,K])\n"
+		  "  a: i32[N] = prod (i | r<2) x[i, 0] + i32(r)\n"
+		  "  c: i32[K] = sum (i | r<2, s<2) q[i] - i32(r * 2 + s) then it + i32(7)\n"
+		  "  b: i32[N,K] = min (i, j | r<3) q[j] - i32(r) then it * a[i] + c[j]\n",
+		  1 },
+		{ "(b: i32[N], c: i32[N])\n"
+		  "  a: i32[N] = max (i | r<1) x[i, r]\n"
+		  "  b: i32[N] = sum (i | r<K) x[i, r] - a[i]\n"
+		  "  c: i32[N] = min (i | r<1) x[i, 0] * a[i]\n",
+		  2 },
+		/* but not for each element that they reduce, nor for each of a long reduction */
+		{ "(b: i32[N,3])\n"
+		  "  a: i32[N] = sum (i | r<3) x[i, 0] - i32(r)\n"
+		  "  b: i32[N,3] = map (i, j) x[i, 0] - i32(j) - a[i]\n",
+		  2 },
+		{ "(b: i32[N])\n"
+		  "  a: i32[N] = prod (i | r<2) x[i, 0] + i32(r)\n"
+		  "  b: i32[N] = sum (i | r<K) x[i, r] * a[i]\n",
+		  2 },
 		/* equal stages, of which one or both are outputs */
 		{ "(b: i32[N], c: i32[N])\n"
 		  "  a: i32[N] = sum (i | r<K) x[i, r]\n"
@@ -267,8 +287,8 @@ static void one_hot_finite(struct arena *a)
 		struct err e = { 0 };
 		int sums = 0;
 		const char *text = arena_printf(a,
-		                                "program p(x: %s[4,K], q: i32[K]) -> (d: f32[K,K])\n"
-		                                "  d: f32[K,K] = sum (i, j | r<4) f32(q[i] == i32(r)) * %s\n",
+		                                "program p(x: %s[5,K], q: i32[K]) -> (d: f32[K,K])\n"
+		                                "  d: f32[K,K] = sum (i, j | r<5) f32(q[i] == i32(r)) * %s\n",
 		                                cases[i].table, cases[i].element);
 		CHECK(ir_parse_program(&p, text, a, &e) >= 0);
 		if (e.code)
