@@ -6,6 +6,8 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
+#include <math.h>
+
 enum { THREADS = 256, AHEAD = 8 /* elements of a thread that are loaded at once */ };
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
@@ -41,6 +43,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		if (w.axis != s->axis && !ir_is_int(s->out->dim[w.axis], 1))
 			break;
 	w.threads = points / extent;
+	w.flight = fmin(AHEAD, extent);
 	w.serial = cost_wait(t, extent * STEP_NS);
 	for (int k = s->out->rank - 1; k > w.axis; k--)
 		step *= (double)about(s->out->dim[k], t);

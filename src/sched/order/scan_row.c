@@ -97,37 +97,44 @@ void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_s
 		store_at(&r, b, at, sum);
 }
 
-/* Begins a place of a tile: returns its block, and its position on the axis. */
-static struct ir_block *place_of_tile(struct scan_row *r, struct ir_block *b, expr tile, int ahead, expr *item,
-                                      expr *at)
+/* Begins a place of a tile that ends before `end`: returns its block, and its position on the axis. */
+static struct ir_block *place_of_tile(struct scan_row *r, struct ir_block *b, expr tile, expr end, int ahead,
+                                      expr *item, expr *at)
 {
 	struct ir_program *p = r->p;
 	const char *axis_name = ir_axis_names[0][r->s->axis];
 	b = emit_unrolled(p, b, "v", ahead, item);
 	expr step = emit_constant(p, b, r->s->reverse ? "step" : axis_name, ir_binary(IR_ADD, tile, *item), r->extent);
-	if (!divides(r->extent, ahead))
-		b = emit_if(p, b, ir_binary(IR_LT, ir_var_of(step->var, NULL), r->extent));
+	if (end != r->extent || !divides(r->extent, ahead))
+		b = emit_if(p, b, ir_binary(IR_LT, ir_var_of(step->var, NULL), end));
 	*at = axis_of_step(r, step);
 	if (r->s->reverse)
 		*at = emit_constant(p, b, axis_name, *at, r->extent);
 	return b;
 }
 
+void scan_part(struct scan_row *r, struct ir_block *b, expr from, expr end, int ahead, bool store)
+{
+	struct ir_program *p = r->p;
+	const struct ir_stage *s = r->s;
+	struct ir_variable *values = ir_variable_new(p->pool, s->value->type, "values");
+	expr tile, item, at;
+	b = emit_loop(p, b, "tile", from, end, ir_index(p->pool, ahead), r->extent, &tile);
+	emit_array(p, b, values, ahead);
+	struct ir_block *each = place_of_tile(r, b, tile, end, ahead, &item, &at);
+	emit_set(p, each, values, item, scan_value_at(r, at));
+	each = place_of_tile(r, b, tile, end, ahead, &item, &at);
+	if (store && s->exclusive)
+		store_at(r, each, at, r->sum);
+	emit_assign(p, each, r->sum, ir_combine_expr(s->combine, r->sum, item_of(values, item)));
+	if (store && !s->exclusive)
+		store_at(r, each, at, r->sum);
+}
+
 void scan_row_ahead(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row, int ahead)
 {
 	struct scan_row r = scan_row_begin(p, b, s, row);
-	struct ir_variable *values = ir_variable_new(p->pool, s->value->type, "values");
-	expr tile, item, at;
-	b = emit_loop(p, b, "tile", ir_index(p->pool, 0), r.extent, ir_index(p->pool, ahead), r.extent, &tile);
-	emit_array(p, b, values, ahead);
-	struct ir_block *each = place_of_tile(&r, b, tile, ahead, &item, &at);
-	emit_set(p, each, values, item, scan_value_at(&r, at));
-	each = place_of_tile(&r, b, tile, ahead, &item, &at);
-	if (s->exclusive)
-		store_at(&r, each, at, r.sum);
-	emit_assign(p, each, r.sum, ir_combine_expr(s->combine, r.sum, item_of(values, item)));
-	if (!s->exclusive)
-		store_at(&r, each, at, r.sum);
+	scan_part(&r, b, ir_index(p->pool, 0), r.extent, ahead, true);
 }
 
 bool scan_may_be_long(const struct ir_program *p, const struct ir_stage *s)

@@ -37,6 +37,10 @@ void scan_row_serial(struct ir_program *p, struct ir_block *b, const struct ir_s
 /* The same, `ahead` elements at a time: their loads are all issued before the first is used. */
 void scan_row_ahead(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr row, int ahead);
 
+/* One thread scans the steps `from` ... `end` - 1 of a row that has begun, `ahead` at a time: adds them to the row's
+ * `sum`, and with `store` stores the results. */
+void scan_part(struct scan_row *r, struct ir_block *b, expr from, expr end, int ahead, bool store);
+
 /* Tiles of a row (scan_vectors.c). Each of `lanes` threads has `steps` vectors of `width` neighbouring elements, and
  * each warp's elements are contiguous. Loads along the row are vectorised, and a tile's loads are all issued before the
  * first is used. */
