@@ -223,14 +223,37 @@ static void declare(struct parts *s, const char *qualifier, const char *type, co
 		gen_assign(s->g, arena_printf(s->g->out->arena, "%s%s %s", qualifier, type, name), NULL, NULL, e);
 }
 
-static void declare_part(struct parts *s, expr e)
+static void keep_name(struct gen_text *g, expr e, const char *name)
 {
-	struct gen_text *g = s->g;
-	const char *name = gen_own(g, arena_printf(g->out->arena, "tmp%d", g->let_count++));
-	declare(s, "const ", gen_type(g, e->type), name, e);
 	struct gen_let let = { e, !changes(g, e) };
 	vec_push(g->out->arena, &g->lets, let);
 	set_name(g, e, name);
+}
+
+static bool is_whole_number(enum type t)
+{
+	return type_is_int(t) || t == TYPE_INDEX;
+}
+
+/* A cast that prints nothing but its operand, such as of an int to an index, has its operand's name. */
+static bool takes_name(struct gen_text *g, expr e)
+{
+	const char *name = e->op == IR_CAST ? gen_let(g, e->arg[0]) : NULL;
+	if (!name || !is_whole_number(e->type) || !is_whole_number(e->arg[0]->type) ||
+	    gen_stored_type(g, e->type) != gen_stored_type(g, e->arg[0]->type))
+		return false;
+	keep_name(g, e, name);
+	return true;
+}
+
+static void declare_part(struct parts *s, expr e)
+{
+	struct gen_text *g = s->g;
+	if (takes_name(g, e))
+		return;
+	const char *name = gen_own(g, arena_printf(g->out->arena, "tmp%d", g->let_count++));
+	declare(s, "const ", gen_type(g, e->type), name, e);
+	keep_name(g, e, name);
 }
 
 /* Some forms print an operand's operands instead of it; what is not printed needs no name for its length. */
