@@ -91,6 +91,7 @@ struct graph_node {
 	} reads;              /* its inputs, then the outer values that its bodies read: each once */
 	bool known;           /* tpat supports it */
 	bool folded;          /* all its outputs are constants */
+	bool used;            /* see graph_node_used() */
 	enum graph_work work; /* if known */
 	bool moves;           /* of maps: reads elements at other places than its result's */
 	struct {
@@ -160,7 +161,7 @@ int graph_constant(const struct tensor **out, struct graph *g, struct graph_valu
 void graph_value_print(struct str *out, const struct graph_value *v);
 /* Fails if the node is unsupported, with its `why` as a whole sentence that names the node. */
 int graph_node_check(const struct graph *g, int node, struct err *e);
-/* True if anything needs the node's results: an output of the graph, or a node whose results are not constants. */
+/* True if anything needs the node's results: an output of the graph, or a used node whose results are not constants. */
 bool graph_node_used(const struct graph *g, int node);
 /* True if anything needs the graph's results: always for the main graph; for a body, if its node is used, is not
  * folded, and is in a used graph itself. */

@@ -203,6 +203,8 @@ int graph_exchange_read(struct graph *g, struct graph_function_body *body, const
 
 /* Moves shape inputs after the others, and counts them. */
 void graph_region_order(struct graph_region *r);
+/* Notes which nodes are used, once all of the graph's nodes are known (graph_region.c). */
+void graph_note_used(struct graph *g);
 /* Adds the folded nodes that dequantise weights of sums of integers (graph_restore.c). They are the only folded nodes
  * of a region that is not folded. */
 void graph_restore(struct graph *g, struct graph_region *r);

@@ -305,6 +305,8 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 		rc = take_inputs(g, o ? o : &none, e);
 	if (rc == 0)
 		graph_take_nodes(g);
+	vec_each (some, &g->graphs)
+		graph_note_used(*some);
 	*out = rc < 0 ? NULL : g;
 	if (rc < 0)
 		graph_free(g);

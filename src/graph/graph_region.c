@@ -19,20 +19,39 @@ static bool is_reader(const struct graph *g, int node)
 	return !g->nodes.at[node].folded;
 }
 
-bool graph_node_used(const struct graph *g, int node)
+/* True if the node has a result that the graph gives, or that a node reads of which this is known. */
+static bool is_needed(const struct graph *g, const struct graph_node *n)
 {
-	const struct graph_node *n = &g->nodes.at[node];
-
 	for (size_t k = 0; k < n->proto->n_output; k++) {
 		const struct graph_value *v = graph_value_find(g, n->proto->output[k]);
 
 		for (int i = 0; v && i < v->consumers.n; i++)
-			if (n->folded || is_reader(g, v->consumers.at[i]))
+			if (n->folded || (is_reader(g, v->consumers.at[i]) && g->nodes.at[v->consumers.at[i]].used))
 				return true;
 		if (v && v->is_output)
 			return true;
 	}
 	return false;
+}
+
+void graph_note_used(struct graph *g)
+{
+	bool more = true;
+
+	while (more) { /* twice, where nodes are in the order of their execution */
+		more = false;
+		for (int i = g->nodes.n - 1; i >= 0; i--) {
+			struct graph_node *n = &g->nodes.at[i];
+
+			if (!n->used && is_needed(g, n))
+				n->used = more = true;
+		}
+	}
+}
+
+bool graph_node_used(const struct graph *g, int node)
+{
+	return g->nodes.at[node].used;
 }
 
 static void mark_consumers(const struct graph *g, const struct graph_node *n, const bool *in, bool *after)

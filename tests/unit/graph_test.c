@@ -150,6 +150,39 @@ static void internal_operators(void)
 	onnx_model_free(m);
 }
 
+/* A chain of which only the shape is read, which is known: none of its nodes is used. */
+static void unused_chain(void)
+{
+	static const char *const used[] = { "d", "z" };
+	struct onnx_model *m = model(8, 13);
+	struct graph_selection s = { .types = 1, .type = (const char *[]){ "Neg" } };
+	struct graph_regions r;
+	struct graph *g;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "2 3");
+	output(m, "z", TYPE_F32, "2 3");
+	node(m, "Neg", "x", "a");
+	node(m, "Transpose", "a", "b");
+	node(m, "Exp", "b", "c");
+	node(m, "Shape", "c", "s");
+	node(m, "ConstantOfShape", "s", "t");
+	node(m, "Neg", "x", "d");
+	node(m, "Abs", "d", "z");
+	g = graph_of(m, NULL);
+	vec_each (n, &g->nodes) {
+		bool want = false;
+
+		for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+			want |= strcmp(n->label, used[i]) == 0;
+		CHECK(graph_node_used(g, n->index) == want || n->folded);
+	}
+	CHECK_INT(graph_select(&r, g, &s, &e), 0);
+	CHECK(r.n == 1 && strcmp(r.at[0]->label, "d") == 0);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 static void strings_are_refused(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -547,6 +580,7 @@ int main(void)
 	symbols();
 	failures_stop_nothing();
 	internal_operators();
+	unused_chain();
 	strings_are_refused();
 	refused_operators();
 	folding();
