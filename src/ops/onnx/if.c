@@ -40,10 +40,10 @@ static int refuse_rank(struct lower *l, int i, enum type t, int then_rank, int e
 	        "the condition is not known at build time, and output number %d has %d axes in then_branch, but %d in "
 	        "else_branch.",
 	        i + 1, then_rank, else_rank);
-	return err_advise(l->err,
-	                  "Where the condition follows from the input shapes, say them (--shape x:1x512); where it "
-	                  "follows from an input, make that a constant (--value sr=16000). Else keep this node outside "
-	                  "the engine.");
+	return err_advise(
+	        l->err, "If the condition follows from the input shapes, give them (--shape x:1x512); if it follows "
+	                "from an input, make that a constant (--value sr=16000). Otherwise keep this node outside the "
+	                "engine.");
 }
 
 static int refuse_type(struct lower *l, int i, enum type then_type, enum type else_type)
