@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tpat_ort_abi.h: the part of ONNX Runtime's C interface that tpat uses, so that nothing here needs its headers. The
  * interface is one table of function pointers that only ever grows: an entry keeps its place. tests/ort/custom_ops.py
- * calls those of operators on the processor in PyPI's wheel, tests/provider/provider.py those of graphs; gpu_stream was
- * never called. Functions return null, or a status that the caller releases. What they return by pointer belongs to
- * ONNX Runtime unless the table has a release function for it. */
+ * calls those of operators on the processor in PyPI's wheel, tests/provider/provider.py those of graphs, and
+ * gpu_stream where the GPU is the emulator. Functions return null, or a status that the caller releases. What they
+ * return by pointer belongs to ONNX Runtime unless the table has a release function for it. */
 #ifndef TPAT_ORT_ABI_H
 #define TPAT_ORT_ABI_H
 

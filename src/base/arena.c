@@ -62,6 +62,15 @@ void arena_guard_jump(const char *text)
 	longjmp(guard->env, 1);
 }
 
+_Noreturn void arena_guard_forward(const char *text)
+{
+	arena_guard_jump(text);
+	fprintf(stderr, "tpat: %s\n", text ? text : "out of memory");
+	if (text)
+		abort();
+	exit(5);
+}
+
 _Noreturn static void out_of_memory(size_t size)
 {
 	arena_guard_jump(NULL);

@@ -44,6 +44,8 @@ void arena_guard_pop(struct arena_guard *g);
 const char *arena_guard_bug(void);
 /* Jumps to the innermost guard with a bug's text (null: out of memory). Returns only if the thread has no guard. */
 void arena_guard_jump(const char *bug);
+/* The same, but ends the process if there is none. */
+_Noreturn void arena_guard_forward(const char *bug);
 
 /* For tests: the n-th allocation from now on fails (0: none). */
 void arena_fail_after(long n);

@@ -50,15 +50,6 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void pass_on(const char *bug)
-{
-	arena_guard_jump(*bug ? bug : NULL);
-	fprintf(stderr, "tpat: %s\n", *bug ? bug : "out of memory");
-	if (*bug)
-		abort();
-	exit(5);
-}
-
 void threads_for(int n, int workers, void (*fn)(void *arg, int i), void *arg)
 {
 	struct loop l = { .n = n, .fn = fn, .arg = arg, .mutex = PTHREAD_MUTEX_INITIALIZER };
@@ -75,7 +66,7 @@ void threads_for(int n, int workers, void (*fn)(void *arg, int i), void *arg)
 	for (int i = 0; i < started; i++)
 		pthread_join(thread[i], NULL);
 	if (atomic_load(&l.failed))
-		pass_on(l.bug);
+		arena_guard_forward(*l.bug ? l.bug : NULL);
 }
 
 /* ---- Locks. */

@@ -2,7 +2,8 @@
  * four: the CUDA driver (opened at run time), the emulator (CUDA text on the processor, every access checked), the
  * processor (C text through the C compiler), and null (compiles nothing, runs nothing).
  *
- * A struct dev is used by one thread at a time, except `compile`, which any number of threads may call at once. */
+ * A struct dev is used by one thread at a time, except `compile`, which any number of threads may call at once. Several
+ * threads that use one device at the same time have a struct dev each: see `also`. */
 #ifndef TPAT_DEV_DEV_H
 #define TPAT_DEV_DEV_H
 
@@ -114,6 +115,11 @@ struct dev {
 
 	/* (optional) The clock of the multiprocessors now, in MHz; 0: unknown. */
 	double (*clock)(struct dev *d);
+
+	/* (optional) Another queue of the same device, for another thread. Modules, kernels and memory of either are
+	 * valid in both, but one thread at a time loads, unloads or looks up kernels. What is in one queue is not in
+	 * order with what is in the other. */
+	int (*also)(struct dev *d, struct dev **out, struct err *e);
 
 	void (*close)(struct dev *d); /* frees everything, including `d` */
 };

@@ -219,6 +219,12 @@ static void close_cpu(struct dev *d)
 	arena_free(((struct cpu *)d->state)->arena);
 }
 
+static int also(struct dev *d, struct dev **out, struct err *e)
+{
+	(void)d;
+	return dev_cpu_open(out, e);
+}
+
 /* The processor's name from the kernel, else the machine's. */
 static void name_processor(char *out, size_t size)
 {
@@ -259,6 +265,7 @@ int dev_cpu_open(struct dev **out, struct err *e)
 		.event_free = event_free,
 		.event_record = event_record,
 		.event_ns = event_ns,
+		.also = also,
 		.close = close_cpu,
 	};
 	dev_host_memory(&c->dev);

@@ -1,4 +1,4 @@
-/* The GPU through the CUDA driver: one primary context, one stream. Opens and closes it; dev_cuda_code.c and
+/* The GPU through the CUDA driver: the primary context, one stream. Opens and closes it; dev_cuda_code.c and
  * dev_cuda_queue.c do the rest. See dev.h. */
 #include <stdio.h>
 
@@ -48,7 +48,7 @@ static int read_props(struct gpu *g, struct err *e)
 	return dev_driver_check(rc, "Cannot read the GPU's properties", e);
 }
 
-static int open_gpu(struct gpu *g, int index, struct err *e)
+static int find_gpu(struct gpu *g, int index, struct err *e)
 {
 	int n = 0;
 	TRY(dev_driver_open(&g->cu, e));
@@ -60,6 +60,11 @@ static int open_gpu(struct gpu *g, int index, struct err *e)
 	if (g->dev.props.arch < 75)
 		return err_set(e, ERR_DEVICE, "%s is of compute capability %d.%d; kernels are made for 7.5 and newer.",
 		               g->dev.props.name, g->dev.props.arch / 10, g->dev.props.arch % 10);
+	return 0;
+}
+
+static int start(struct gpu *g, struct err *e)
+{
 	TRY(dev_driver_check(g->cu->context_retain(&g->context, g->device), "Cannot create a CUDA context", e));
 	g->cu->context_set(g->context);
 	TRY(dev_driver_check(g->cu->stream_new(&g->stream, CU_STREAM_NON_BLOCKING), "Cannot create a CUDA stream", e));
@@ -67,7 +72,7 @@ static int open_gpu(struct gpu *g, int index, struct err *e)
 	return 0;
 }
 
-int dev_cuda_open(struct dev **out, int index, struct err *e)
+static struct gpu *new_gpu(void)
 {
 	struct arena *a = arena_new();
 	struct gpu *g = NEW(a, struct gpu);
@@ -76,16 +81,38 @@ int dev_cuda_open(struct dev **out, int index, struct err *e)
 	dev_cuda_code(&g->dev);
 	dev_cuda_queue(&g->dev);
 	dev_cuda_clock(g);
-	int rc = open_gpu(g, index, e);
-	if (rc < 0) {
-		if (g->context)
-			close_cuda(&g->dev);
-		else
-			arena_free(a);
-		return rc;
-	}
-	*out = &g->dev;
-	return 0;
+	return g;
+}
+
+/* `rc`: of opening it. */
+static int opened(struct dev **out, struct gpu *g, int rc)
+{
+	if (rc < 0 && g->context)
+		close_cuda(&g->dev);
+	else if (rc < 0)
+		arena_free(g->arena);
+	else
+		*out = &g->dev;
+	return rc;
+}
+
+static int also(struct dev *d, struct dev **out, struct err *e)
+{
+	const struct gpu *first = d->state;
+	struct gpu *g = new_gpu();
+	g->cu = first->cu;
+	g->device = first->device;
+	g->dev.props = first->dev.props;
+	g->dev.also = also;
+	return opened(out, g, start(g, e));
+}
+
+int dev_cuda_open(struct dev **out, int index, struct err *e)
+{
+	struct gpu *g = new_gpu();
+	g->dev.also = also;
+	int rc = find_gpu(g, index, e);
+	return opened(out, g, rc < 0 ? rc : start(g, e));
 }
 
 int dev_cuda_count(char why[256])

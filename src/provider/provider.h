@@ -58,11 +58,33 @@ struct provider {
 	struct tpat_tuned *tuned;        /* the tuning database; null: none */
 	bool context, embed;             /* as in the options */
 	const char *context_path;
-	int contexts;          /* compiled regions written so far */
-	const char *about;     /* what compiled regions are for, for ONNX Runtime */
-	cu_stream stream;      /* with `gpu`: of all of the session's work */
-	struct lock *lock;     /* of `on.dev`, which one thread may use at a time, and of `scratch` */
+	int contexts;                 /* compiled regions written so far */
+	const char *about;            /* what compiled regions are for, for ONNX Runtime */
+	struct provider_lanes *lanes; /* what its runs compute on */
+	struct lock *lock;            /* of what threads share: `arena`, `tuned`, and what sessions of src/run do */
+	int regions;                  /* fused nodes so far */
+};
+
+/* What a run of the session computes on: a queue of the device, with memory and recorded runs for it. One run at a time
+ * has it, so runs of several threads are in no order and wait for nothing of each other. See provider_lane.c. */
+struct provider_lane {
+	struct provider_lane *next;
+	struct provider_lanes *of;
+	struct provider_gpu *gpu; /* as in struct provider */
+	int number;
+	int users;             /* streams of ONNX Runtime, and calls of compute without a stream */
+	struct dev *dev;       /* that of the provider, or another queue of it */
+	cu_stream stream;      /* with `gpu`: of all of its work */
+	bool own;              /* the stream is not the device's queue */
+	struct lock *lock;     /* of what follows; a call of compute holds it */
 	struct arena *scratch; /* of a call of compute */
+	struct provider_session {
+		struct run_session *run; /* null: the region was not run on this lane yet */
+		struct arena *arena;     /* holds it; null: it is the region's first */
+	} *session;                      /* by the region's number */
+	int sessions;
+	uint64_t last, waited; /* numbers of its work: the last one; the last one that was waited for */
+	struct arena *arena;   /* holds this struct */
 };
 
 /* ---- provider_error.c: failures of either side for the other one. */
@@ -76,6 +98,32 @@ typedef int (*provider_fn)(void *arg, struct arena *scratch, struct err *e);
 struct ort_status *provider_call(const struct provider_host *h, provider_fn fn, void *arg);
 /* The same with an arena that is kept from call to call. */
 struct ort_status *provider_call_again(const struct provider_host *h, struct arena *scratch, provider_fn fn, void *arg);
+
+/* ---- provider_lane.c: what runs compute on. */
+
+/* Makes the list with the first lane, once `p->on.dev` is there. */
+int provider_lanes_open(struct provider *p, struct err *e);
+void provider_lanes_close(struct provider *p); /* waits for all work; null is fine */
+/* The list is there until everyone has left who uses it: the allocators and streams of a session may outlive it. */
+struct provider_lanes *provider_lanes_use(struct provider_lanes *x);
+void provider_lanes_leave(struct provider_lanes *x);
+/* The lane after `l`; of null, the first one. Null: the end. */
+struct provider_lane *provider_lanes_next(struct provider_lanes *x, const struct provider_lane *l);
+
+/* Takes a lane that nobody has, for give(). On a device that one thread at a time may use there is a single one. */
+int provider_lane_take(struct provider_lane **out, struct provider *p, struct err *e);
+void provider_lane_give(struct provider_lane *l);
+/* The one with this stream; null: none. */
+struct provider_lane *provider_lane_of(struct provider *p, const void *stream);
+
+/* Counts work that was added to the lane's stream. */
+void provider_lane_note(struct provider_lane *l);
+/* Waits for all of its work. With a stream only. */
+int provider_lane_wait(struct provider_lane *l, struct err *e);
+/* The number of what was added last, to any lane. */
+uint64_t provider_lanes_now(struct provider_lanes *x);
+/* The number up to which the work of all other lanes was waited for. */
+uint64_t provider_lanes_done(struct provider_lanes *x, const struct provider_lane *except);
 
 /* ---- provider_graph.c: ONNX Runtime's graphs, read into arrays in `a`. */
 struct provider_values {
@@ -164,7 +212,7 @@ int provider_gpu_enter(struct provider_gpu *g, struct err *e);
 
 /* ---- provider_memory.c: memory of a GPU. */
 
-/* `p`: for one session, whose freed memory is used again in the order of its stream; null: for all. */
+/* `p`: for one session, whose freed memory is used again; null: for all. */
 struct ort_status *provider_allocator_new(struct ort_allocator **out, struct provider_factory *f, struct provider *p,
                                           const struct ort_memory_info *memory);
 void provider_allocator_free(struct ort_allocator *a);
@@ -185,11 +233,12 @@ int provider_gpu_copy(struct provider_gpu *g, const struct provider_copy *c, str
 
 /* ---- provider_stream.c: streams of ONNX Runtime. */
 
-/* `p`: the session's stream; null: one of its own. */
+/* `p`: with a lane of this session; null: one of its own. */
 struct ort_status *provider_stream_new(struct ort_stream **out, struct provider_factory *f, struct provider *p,
                                        const struct ort_memory_device *memory);
-/* The CUDA stream of one; null for null, or if ONNX Runtime does not know it. */
-cu_stream provider_stream_of(const struct provider_host *h, const struct ort_sync_stream *s);
+/* The CUDA stream of one; null for null, or if ONNX Runtime does not know it. *lane: its lane; null: it has none. */
+cu_stream provider_stream_of(struct provider_lane **lane, const struct provider_host *h,
+                             const struct ort_sync_stream *s);
 
 /* ---- provider_choose.c: the nodes that tpat takes. */
 struct ort_status *provider_capability(struct ort_ep *ep, const struct ort_graph *graph,

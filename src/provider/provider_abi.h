@@ -71,7 +71,8 @@ struct ort_allocator {
 	const struct ort_memory_info *(*info)(const struct ort_allocator *a);
 	void *(*reserve)(struct ort_allocator *a, size_t bytes); /* memory that stays for long, such as weights */
 	void *stats;                                             /* (optional) */
-	void *alloc_on_stream;                                   /* (optional) */
+	/* (optional) Memory that the work of one stream uses. Freed memory may be used again in its order. */
+	void *(*alloc_on_stream)(struct ort_allocator *a, size_t bytes, struct ort_sync_stream *stream);
 };
 
 /* Copies between devices. Streams may be null, or null in part: then the copy is done on return. */

@@ -9,9 +9,10 @@ struct fused {
 	struct ort_compute compute; /* first: ONNX Runtime passes its address */
 	struct provider *p;
 	struct arena *arena; /* holds this struct */
+	int number;          /* among the provider's regions */
 	struct onnx_model *model;
 	struct graph *graph;
-	struct run_session *session;
+	struct run_session *session;      /* the first lane's */
 	size_t *input;                    /* for each input of the graph: its number among the node's */
 	size_t *output;                   /* the same for outputs */
 	struct provider_context *context; /* a compiled region's, or one to write; null: neither */
@@ -20,11 +21,28 @@ struct fused {
 
 /* ---- Compiling. */
 
+/* Closes the region's sessions on all lanes; the first one holds what they share. */
+static void close_sessions(struct fused *f)
+{
+	struct provider_lane *l = NULL;
+	while ((l = provider_lanes_next(f->p->lanes, l))) {
+		if (f->number >= l->sessions)
+			continue;
+		struct provider_session *s = &l->session[f->number];
+		if (s->arena) {
+			run_close(s->run);
+			arena_free(s->arena);
+		}
+		*s = (struct provider_session){ 0 };
+	}
+	run_close(f->session);
+}
+
 static void free_fused(struct fused *f)
 {
 	if (!f)
 		return;
-	run_close(f->session);
+	close_sessions(f);
 	graph_free(f->graph);
 	onnx_model_free(f->model);
 	if (f->file.data)
@@ -154,6 +172,7 @@ static int compile_one(struct compiling *c, size_t i, struct arena *scratch, str
 	struct fused *f = NEW(c->arena, struct fused);
 	f->arena = c->arena;
 	f->p = c->p;
+	f->number = c->p->regions++;
 	f->compute = (struct ort_compute){ ORT_GRAPHS, create_state, compute, release_state };
 	c->out[i] = &f->compute;
 	c->arena = NULL;
@@ -196,19 +215,19 @@ struct ort_status *provider_compile(struct ort_ep *ep, const struct ort_graph **
 
 void provider_release_computes(struct ort_ep *ep, struct ort_compute **compute, size_t n)
 {
-	struct provider *p = (struct provider *)ep;
-	lock_take(p->lock);
+	(void)ep;
 	for (size_t i = 0; i < n; i++) {
 		free_fused((struct fused *)compute[i]);
 		compute[i] = NULL;
 	}
-	lock_give(p->lock);
 }
 
 /* ---- Computing. */
 
 struct computing {
 	struct fused *f;
+	struct provider_lane *lane;
+	bool taken; /* the lane is that of this call */
 	struct ort_kernel_context *context;
 	struct arena *scratch;
 	struct place *place; /* of each output of the graph */
@@ -265,7 +284,7 @@ static int read_input(struct run_tensor *out, const struct computing *c, int i, 
 		                                                  .from = data,
 		                                                  .from_gpu = true,
 		                                                  .bytes = (size_t)bytes,
-		                                                  .stream = p->stream },
+		                                                  .stream = c->lane->stream },
 		                         e);
 	}
 	memcpy(on_gpu ? &out->at : &out->tensor.data, &data, sizeof data); /* a run writes to no input */
@@ -302,7 +321,7 @@ static int place(void *user, void **at, int i, const struct tensor *t, struct er
 static int write_output(const struct computing *c, int i, const struct run_tensor *t, struct err *e)
 {
 	const struct provider *p = c->f->p;
-	struct dev *d = p->on.dev;
+	struct dev *d = c->lane->dev;
 	int64_t bytes = tensor_bytes(&t->tensor);
 	TRY(take_place(c, i, &t->tensor, e));
 	const struct place *to = &c->place[i];
@@ -324,10 +343,31 @@ static int write_output(const struct computing *c, int i, const struct run_tenso
 		                                                  .from = from,
 		                                                  .to_gpu = true,
 		                                                  .bytes = (size_t)bytes,
-		                                                  .stream = p->stream },
+		                                                  .stream = c->lane->stream },
 		                         e);
 	memcpy(to->at, from, (size_t)bytes);
 	return 0;
+}
+
+/* The region's session on the lane. */
+static struct run_session *session_on(struct fused *f, struct provider_lane *l)
+{
+	if (!l->number)
+		return f->session;
+	if (f->number >= l->sessions) {
+		const int n = f->p->regions;
+		struct provider_session *more = NEWN(l->arena, struct provider_session, n);
+		for (int i = 0; i < l->sessions; i++)
+			more[i] = l->session[i];
+		l->session = more;
+		l->sessions = n;
+	}
+	struct provider_session *s = &l->session[f->number];
+	if (!s->arena)
+		s->arena = arena_new();
+	if (!s->run)
+		s->run = run_also(f->session, l->dev, s->arena);
+	return s->run;
 }
 
 static int compute_in(void *arg, struct arena *scratch, struct err *e)
@@ -342,19 +382,53 @@ static int compute_in(void *arg, struct arena *scratch, struct err *e)
 	c->place = NEWN(scratch, struct place, g->outputs.n + 1);
 	for (int i = 0; i < g->inputs.n; i++)
 		TRY(read_input(&in[i], c, i, e));
-	TRY(run_enqueue(out, &counts, c->f->session, in, &places, e));
+	TRY(run_enqueue(out, &counts, session_on(c->f, c->lane), in, &places, e));
 	for (int i = 0; i < g->outputs.n; i++)
 		TRY(write_output(c, i, &out[i], e));
 	return 0;
 }
 
+static int take_lane(void *arg, struct arena *scratch, struct err *e)
+{
+	struct computing *c = arg;
+	(void)scratch;
+	return provider_lane_take(&c->lane, c->f->p, e);
+}
+
+/* The lane of ONNX Runtime's stream, or one for this call. */
+static struct ort_status *find_lane(struct computing *c)
+{
+	struct provider *p = c->f->p;
+	void *stream = NULL;
+	struct ort_status *status = p->gpu ? p->host.api->gpu_stream(c->context, &stream) : NULL;
+	if (status)
+		return status;
+	c->lane = stream ? provider_lane_of(p, stream) : NULL;
+	c->taken = !c->lane;
+	return c->taken ? provider_call(&p->host, take_lane, c) : NULL;
+}
+
+static int wait_in(void *arg, struct arena *scratch, struct err *e)
+{
+	(void)scratch;
+	return provider_lane_wait(arg, e);
+}
+
 static struct ort_status *compute(struct ort_compute *x, void *state, struct ort_kernel_context *context)
 {
 	struct computing c = { .f = (struct fused *)x, .context = context };
-	struct provider *p = c.f->p;
+	const struct provider_host *h = &c.f->p->host;
 	(void)state;
-	lock_take(p->lock);
-	struct ort_status *status = provider_call_again(&p->host, p->scratch, compute_in, &c);
-	lock_give(p->lock);
+	struct ort_status *status = find_lane(&c);
+	if (status)
+		return status;
+	lock_take(c.lane->lock);
+	status = provider_call_again(h, c.lane->scratch, compute_in, &c);
+	provider_lane_note(c.lane);
+	lock_give(c.lane->lock);
+	if (c.taken && !status && c.lane->stream) /* nobody else waits for it */
+		status = provider_call(h, wait_in, c.lane);
+	if (c.taken)
+		provider_lane_give(c.lane);
 	return status;
 }

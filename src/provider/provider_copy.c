@@ -57,6 +57,7 @@ static int copy_one(const struct copying *c, size_t i, struct err *e)
 {
 	const struct provider_host *h = &c->factory->host;
 	const void *from = NULL;
+	struct provider_lane *lane = NULL;
 	struct provider_gpu *a = provider_gpu_at(c->factory, h->ep->memory_of_value(c->from[i])),
 	                    *b = provider_gpu_at(c->factory, h->ep->memory_of_value(c->to[i]));
 	struct provider_copy copy = { .to_gpu = b != NULL, .from_gpu = a != NULL };
@@ -67,8 +68,11 @@ static int copy_one(const struct copying *c, size_t i, struct err *e)
 	ASK(tensor_data(c->to[i], &copy.to));
 	copy.from = from;
 	if (c->stream)
-		copy.stream = provider_stream_of(h, c->stream[i]);
-	return provider_gpu_copy(a ? a : b, &copy, e);
+		copy.stream = provider_stream_of(&lane, h, c->stream[i]);
+	int rc = provider_gpu_copy(a ? a : b, &copy, e);
+	if (lane)
+		provider_lane_note(lane);
+	return rc;
 }
 
 static int copy_all(void *arg, struct arena *scratch, struct err *e)

@@ -38,8 +38,6 @@ static const char *library_version(const struct ort_ep_factory *f)
 
 /* ---- A provider. */
 
-static struct ort_status *run_ends(struct ort_ep *ep, const struct ort_run_options *options, bool wait);
-
 static struct ort_status *session_allocator(struct ort_ep *ep, const struct ort_memory_info *memory,
                                             struct ort_allocator **out)
 {
@@ -91,8 +89,7 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 	p->factory = c->f;
 	p->host = c->f->host;
 	p->logger = c->logger;
-	p->lock = lock_new(a);
-	p->scratch = arena_new();
+	p->lock = p->on.lock = lock_new(a);
 	p->gpu = provider_gpu_of(c->f, c->metadata);
 	p->ep = (struct ort_ep){ .version = ORT_GRAPHS,
 		                 .name = ep_name,
@@ -104,6 +101,7 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 	TRY(open_device(p, &o, e));
 	tpat_target_of_device(&p->on.target, &p->on.dev->props);
 	p->on.fit = true;
+	TRY(provider_lanes_open(p, e));
 	TRY(provider_tuned_open(p, &o, e));
 	p->context = o.context;
 	p->embed = o.embed;
@@ -111,8 +109,6 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 	p->about = provider_context_about(p, a);
 	p->ep.compatibility = compatibility;
 	if (p->gpu) {
-		p->stream = p->on.dev->queue ? p->on.dev->queue : p->gpu->copies;
-		p->ep.run_ends = run_ends;
 		p->ep.create_allocator = session_allocator;
 		p->ep.create_stream = session_stream;
 	}
@@ -126,10 +122,10 @@ static void release(struct ort_ep_factory *f, struct ort_ep *ep)
 	if (!p)
 		return;
 	provider_tuned_close(p);
+	provider_lanes_close(p);
 	if (p->on.dev)
 		p->on.dev->close(p->on.dev);
 	lock_free(p->lock);
-	arena_free(p->scratch);
 	arena_free(p->arena);
 }
 
@@ -147,21 +143,6 @@ static struct ort_status *create(struct ort_ep_factory *f, const struct ort_devi
 	else if (!status)
 		*out = &c.out->ep;
 	return status;
-}
-
-static int wait_for_run(void *arg, struct arena *scratch, struct err *e)
-{
-	struct provider *p = arg;
-	(void)scratch;
-	TRY(provider_gpu_enter(p->gpu, e));
-	return dev_driver_check(p->gpu->cu->stream_wait(p->stream), "A kernel or a copy failed on the GPU", e);
-}
-
-static struct ort_status *run_ends(struct ort_ep *ep, const struct ort_run_options *options, bool wait)
-{
-	struct provider *p = (struct provider *)ep;
-	(void)options;
-	return wait ? provider_call(&p->host, wait_for_run, p) : NULL;
 }
 
 /* ---- Memory, copies and streams outside sessions. */
@@ -229,7 +210,7 @@ static bool has_hole(const struct provider_host *h)
 	       !a->session_entries || !h->ep->device_has_memory || !h->ep->memory_of_info || !h->ep->memory_of_value ||
 	       !h->ep->memory_kind || !h->ep->memory_type || !h->ep->memory_vendor || !h->ep->memory_device ||
 	       !h->ep->stream || !h->ep->create_hardware || !h->ep->release_hardware || !a->create_attr ||
-	       !a->release_attr || !a->model_path || !h->editor || !h->editor->create_node;
+	       !a->release_attr || !a->model_path || !h->editor || !h->editor->create_node || !a->gpu_stream;
 }
 
 /* The newest interface that this library tells apart and ONNX Runtime has. Status: it is too old. */

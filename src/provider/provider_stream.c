@@ -1,5 +1,4 @@
-/* Streams of ONNX Runtime. Those of a session are all the session's one CUDA stream, in which everything happens in
- * order. See provider.h. */
+/* Streams of ONNX Runtime. One of a session has a lane, whose CUDA stream it is. See provider.h. */
 #include "provider/provider.h"
 
 struct stream {
@@ -7,8 +6,8 @@ struct stream {
 	const struct provider_host *host;
 	struct provider_gpu *gpu;
 	cu_stream cuda;
-	bool own;            /* not the session's */
-	struct arena *arena; /* holds this struct */
+	struct provider_lane *lane; /* null: the CUDA stream is its own */
+	struct arena *arena;        /* holds this struct */
 };
 
 struct notification {
@@ -18,9 +17,11 @@ struct notification {
 	struct arena *arena; /* holds this struct */
 };
 
-cu_stream provider_stream_of(const struct provider_host *h, const struct ort_sync_stream *s)
+cu_stream provider_stream_of(struct provider_lane **lane, const struct provider_host *h,
+                             const struct ort_sync_stream *s)
 {
 	const struct stream *x = s ? (const struct stream *)h->ep->stream(s) : NULL;
+	*lane = x ? x->lane : NULL;
 	return x ? x->cuda : NULL;
 }
 
@@ -67,7 +68,8 @@ static int wait_call(void *arg, struct arena *scratch, struct err *e)
 static struct ort_status *wait_on_device(struct ort_notification *x, struct ort_sync_stream *waits)
 {
 	struct waiting w = { (struct notification *)x, NULL };
-	w.waits = provider_stream_of(w.n->of->host, waits);
+	struct provider_lane *lane;
+	w.waits = provider_stream_of(&lane, w.n->of->host, waits);
 	return w.waits == w.n->of->cuda ? NULL : provider_call(w.n->of->host, wait_call, &w);
 }
 
@@ -112,8 +114,13 @@ static void release(struct ort_stream *x)
 {
 	struct stream *s = (struct stream *)x;
 	struct err e = { 0 };
-	if (s->own && s->cuda && provider_gpu_enter(s->gpu, &e) == 0)
+	struct provider_lanes *lanes = s->lane ? s->lane->of : NULL;
+	if (!lanes && s->cuda && provider_gpu_enter(s->gpu, &e) == 0)
 		s->gpu->cu->stream_free(s->cuda);
+	if (lanes) {
+		provider_lane_give(s->lane);
+		provider_lanes_leave(lanes);
+	}
 	arena_free(s->arena);
 }
 
@@ -126,6 +133,8 @@ static int flush_call(void *arg, struct arena *scratch, struct err *e)
 {
 	struct stream *s = arg;
 	(void)scratch;
+	if (s->lane)
+		return provider_lane_wait(s->lane, e);
 	TRY(provider_gpu_enter(s->gpu, e));
 	return dev_driver_check(s->gpu->cu->stream_wait(s->cuda), "A kernel or a copy failed on the GPU", e);
 }
@@ -158,12 +167,16 @@ static int make(void *arg, struct arena *scratch, struct err *e)
 	s->arena = a;
 	s->host = &m->factory->host;
 	s->gpu = m->gpu;
-	s->own = !m->provider;
-	s->cuda = m->provider ? m->provider->stream : NULL;
 	s->stream = (struct ort_stream){ ORT_GRAPHS, release, handle, create_notification, flush, run_ends };
-	return s->cuda ? 0
-	               : dev_driver_check(m->gpu->cu->stream_new(&s->cuda, CU_STREAM_NON_BLOCKING),
-	                                  "Cannot create a CUDA stream", e);
+	if (!m->provider)
+		return dev_driver_check(m->gpu->cu->stream_new(&s->cuda, CU_STREAM_NON_BLOCKING),
+		                        "Cannot create a CUDA stream", e);
+	struct provider_lane *l;
+	TRY(provider_lane_take(&l, m->provider, e));
+	provider_lanes_use(l->of);
+	s->lane = l;
+	s->cuda = l->stream;
+	return 0;
 }
 
 struct ort_status *provider_stream_new(struct ort_stream **out, struct provider_factory *f, struct provider *p,

@@ -4,7 +4,7 @@
 #include "lib/tpat_inside.h"
 #include "provider/provider.h"
 
-/* One thread at a time calls this: it holds the device's lock. */
+/* One thread at a time calls this: it holds the provider's lock. */
 static const struct sched_choice *choose(void *user, struct ir_program *program, const struct sched_target *t,
                                          const char *region)
 {

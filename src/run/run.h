@@ -2,6 +2,7 @@
 #ifndef TPAT_RUN_RUN_H
 #define TPAT_RUN_RUN_H
 
+#include "base/threads.h"
 #include "dev/dev.h"
 #include "graph/graph.h"
 #include "sched/sched.h"
@@ -16,6 +17,7 @@ struct run_device {
 	const struct sched_choice *(*choose)(void *user, struct ir_program *p, const struct sched_target *t,
 	                                     const char *region);
 	void *user;
+	struct lock *lock; /* of what sessions share (run_also()); null: they have one thread */
 };
 
 /* A model on a device: its pieces' code, memory and launches, in the order of the nodes. A piece is as many consecutive
@@ -62,7 +64,12 @@ struct run_tensor {
 
 /* In `a`. Close it before the device, and before `g` and `a` are freed. */
 struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a);
-void run_close(struct run_session *s);                            /* null is fine */
+void run_close(struct run_session *s); /* null is fine */
+/* Another session of the same model, for another thread: with the code and the constants of `s`, but memory and
+ * recorded runs of its own, on `d`, which `also` of the first one's device made. In `a`; close it before `s`. These
+ * sessions may run_enqueue() at the same time. They use what they share under the lock of struct run_device, which
+ * nobody holds while the device works or while a run repeats an earlier one. */
+struct run_session *run_also(struct run_session *s, struct dev *d, struct arena *a);
 void run_codes(struct run_session *s, const struct run_codes *c); /* copied */
 
 /* Compiles all that the main graph's outputs need, before any run. Open extents count as the target says. */

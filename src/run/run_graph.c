@@ -8,7 +8,7 @@ enum { MOST_NODES = 64 }; /* of a piece: schedules and compilers take long for m
 static int value_of(struct run_value **out, struct run_session *s, struct graph_value *v, struct err *e)
 {
 	const struct tensor *constant;
-	*out = map_get(v->is_constant ? &s->constants : &s->values, v->name);
+	*out = map_get(v->is_constant ? &s->shared->constants : &s->values, v->name);
 	if (*out)
 		return 0;
 	if (!v->is_constant) {
@@ -16,9 +16,9 @@ static int value_of(struct run_value **out, struct run_session *s, struct graph_
 		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" is made by no node that can run.", v->name);
 	}
 	TRY(graph_constant(&constant, s->graph, v, e));
-	*out = NEW(s->arena, struct run_value);
+	*out = NEW(s->shared->arena, struct run_value);
 	**out = (struct run_value){ .value = v, .tensor = *constant };
-	map_put(&s->constants, v->name, *out);
+	map_put(&s->shared->constants, v->name, *out);
 	return 0;
 }
 
@@ -50,21 +50,22 @@ static int make_program(struct run_piece *p, struct run_session *s, struct err *
 {
 	const struct graph_program_options o = { .any_types = true, .keep_types = true };
 	TRY(graph_region_new(&p->region, s->graph, p->node, p->nodes, e));
-	return graph_region_program(&p->program, p->region, &o, s->arena, e);
+	return graph_region_program(&p->program, p->region, &o, s->shared->arena, e);
 }
 
 /* The piece of these nodes, made when first asked for. Several nodes that are not one program are a piece without one.
  */
 static int piece_of(struct run_piece **out, struct run_session *s, const int *node, int n, struct err *e)
 {
-	vec_each (p, &s->pieces)
+	struct run_shared *x = s->shared;
+	vec_each (p, &x->pieces)
 		if ((*p)->nodes == n && memcmp((*p)->node, node, (size_t)n * sizeof *node) == 0) {
 			*out = *p;
 			return 0;
 		}
-	int *own = NEWN(s->arena, int, n);
+	int *own = NEWN(x->arena, int, n);
 	memcpy(own, node, (size_t)n * sizeof *node);
-	struct run_piece *p = NEW(s->arena, struct run_piece);
+	struct run_piece *p = NEW(x->arena, struct run_piece);
 	*p = (struct run_piece){ .node = own, .nodes = n };
 	int rc = make_program(p, s, e);
 	if (rc < 0 && n == 1)
@@ -73,7 +74,7 @@ static int piece_of(struct run_piece **out, struct run_session *s, const int *no
 		err_clear(e);
 		p->program = NULL;
 	}
-	vec_push(s->arena, &s->pieces, p);
+	vec_push(x->arena, &x->pieces, p);
 	*out = p;
 	return 0;
 }
@@ -121,10 +122,27 @@ static int each_piece(piece_fn *take, struct run_session *s, const int *node, in
 struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a)
 {
 	struct run_session *s = NEW(a, struct run_session);
+	struct run_shared *x = NEW(a, struct run_shared);
+	*x = (struct run_shared){ .arena = a, .memory = { .dev = on->dev, .arena = a }, .constants = map_new(a) };
 	*s = (struct run_session){
-		.on = *on, .graph = g, .arena = a, .memory = { .dev = on->dev, .arena = a }, .constants = map_new(a)
+		.on = *on, .graph = g, .arena = a, .shared = x, .memory = { .dev = on->dev, .arena = a }
 	};
 	return s;
+}
+
+struct run_session *run_also(struct run_session *s, struct dev *d, struct arena *a)
+{
+	struct run_session *x = NEW(a, struct run_session);
+	*x = (struct run_session){ .on = s->on,
+		                   .watch = s->watch,
+		                   .graph = s->graph,
+		                   .arena = a,
+		                   .shared = s->shared,
+		                   .memory = { .dev = d, .arena = a },
+		                   .also = true,
+		                   .graphs = s->graphs };
+	x->on.dev = d;
+	return x;
 }
 
 void run_graphs(struct run_session *s, bool on)
@@ -139,7 +157,19 @@ void run_watch(struct run_session *s, const struct run_watch *w)
 
 void run_codes(struct run_session *s, const struct run_codes *c)
 {
-	s->codes = *c;
+	s->shared->codes = *c;
+}
+
+static void close_shared(struct run_session *s)
+{
+	struct run_shared *x = s->shared;
+	vec_each (p, &x->pieces)
+		if ((*p)->module)
+			s->on.dev->unload(s->on.dev, (*p)->module);
+	x->pieces.n = 0;
+	x->memory.dev = s->on.dev;
+	if (s->on.dev)
+		run_memory_free(&x->memory);
 }
 
 void run_close(struct run_session *s)
@@ -147,13 +177,11 @@ void run_close(struct run_session *s)
 	if (!s)
 		return;
 	run_record_free_all(s);
-	vec_each (p, &s->pieces)
-		if ((*p)->module)
-			s->on.dev->unload(s->on.dev, (*p)->module);
 	if (s->on.dev)
 		run_memory_free(&s->memory);
+	if (!s->also)
+		close_shared(s);
 	arena_free(s->run);
-	s->pieces.n = 0;
 	s->run = NULL;
 }
 
@@ -194,7 +222,7 @@ static int align(struct run_session *s, struct run_value *v, struct err *e)
 	int64_t bytes = tensor_bytes(&v->tensor);
 	if ((uintptr_t)from % RUN_ALIGNMENT == 0 || bytes <= 0)
 		return 0;
-	TRY(run_memory_take(&v->at, &s->memory, (size_t)bytes, v->value->name, false, e));
+	TRY(run_memory_take(&v->at, &s->memory, (size_t)bytes, v->value->name, e));
 	return s->on.dev->copy_within(s->on.dev, v->at, from, (size_t)bytes, e);
 }
 
@@ -276,8 +304,8 @@ int run_values(struct tensor *out, struct run_session *s, struct graph_value *co
 static void count(struct run_session *s)
 {
 	s->counts->kernels = s->launches.n;
-	s->counts->held = s->memory.held;
-	s->counts->weights = s->memory.weights;
+	s->counts->held = s->memory.held + s->shared->memory.held;
+	s->counts->weights = s->shared->weights;
 }
 
 int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
@@ -306,6 +334,50 @@ int run_tensors(struct run_tensor *out, struct run_counts *counts, struct run_se
 	return s->on.dev && !to_host ? s->on.dev->synchronize(s->on.dev, e) : 0;
 }
 
+/* ---- Runs that others may be next to. */
+
+struct first { /* a run that repeats no other */
+	struct run_tensor *out;
+	struct run_session *s;
+	const struct run_tensor *in;
+	const struct run_places *places;
+	struct run_counts *counts;
+	bool record;
+};
+
+static int launch_locked(const struct first *x, struct err *e)
+{
+	struct run_session *s = x->s;
+	begin(s, x->counts);
+	s->places = x->places;
+	if (x->record)
+		run_record_begin(s, x->in);
+	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, x->in, e));
+	TRY(results(x->out, s, false, e));
+	count(s);
+	run_record_end(s, x->out);
+	return 0;
+}
+
+/* Under the lock, also when it jumps to the caller's guard. */
+static int launch_first(const struct first *x, struct err *e)
+{
+	struct arena_guard guard;
+	volatile int rc = 0;
+	volatile bool jumped = true;
+	if (!setjmp(*arena_guard_push(&guard))) {
+		run_lock(x->s);
+		rc = launch_locked(x, e);
+		jumped = false;
+	}
+	if (x->s->locked)
+		run_unlock(x->s);
+	arena_guard_pop(&guard);
+	if (jumped)
+		arena_guard_forward(arena_guard_bug());
+	return rc;
+}
+
 int run_enqueue(struct run_tensor *out, struct run_counts *counts, struct run_session *s, const struct run_tensor *in,
                 const struct run_places *places, struct err *e)
 {
@@ -318,15 +390,5 @@ int run_enqueue(struct run_tensor *out, struct run_counts *counts, struct run_se
 		run_record_free_all(s);
 		return e->code;
 	}
-	if (done)
-		return 0;
-	begin(s, counts);
-	s->places = places;
-	if (!x)
-		run_record_begin(s, in);
-	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, in, e));
-	TRY(results(out, s, false, e));
-	count(s);
-	run_record_end(s, out);
-	return 0;
+	return done ? 0 : launch_first(&(struct first){ out, s, in, places, counts, !x }, e);
 }

@@ -3,6 +3,7 @@
 #define TPAT_RUN_RUN_INSIDE_H
 
 #include "base/map.h"
+#include "base/threads.h"
 #include "ir/launch.h"
 #include "run/run.h"
 
@@ -11,20 +12,19 @@
 struct run_block {
 	void *at;
 	size_t bytes;
-	bool free, kept; /* kept: for later runs too */
+	bool free;
 };
 struct run_memory {
 	struct dev *dev;
 	struct arena *arena;
-	size_t held, weights; /* bytes */
+	size_t held; /* bytes */
 	struct {
 		VEC(struct run_block);
 	} blocks;
 };
-/* `keep`: for later runs too; a recorded run's memory is none of it. */
-int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, bool keep, struct err *e);
+int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, struct err *e);
 void run_memory_give(struct run_memory *m, const void *at);
-void run_memory_give_all(struct run_memory *m); /* except what is kept */
+void run_memory_give_all(struct run_memory *m);
 void run_memory_free(struct run_memory *m);
 
 enum { RUN_ALIGNMENT = 256 }; /* bytes, of device memory: kernels load vectors */
@@ -105,17 +105,27 @@ struct run_record {
 	int steady, graphs;      /* repeats with the same addresses; graphs made */
 };
 
-struct run_session {
-	struct run_device on;
-	struct run_watch watch;
+/* What sessions of one model share. */
+struct run_shared {
 	struct run_codes codes;
-	struct graph *graph;
 	struct arena *arena;
-	struct run_memory memory;
-	struct map constants; /* struct run_value, by name */
+	struct run_memory memory; /* of constants */
+	size_t weights;           /* bytes of constants */
+	struct map constants;     /* struct run_value, by name */
 	struct {
 		VEC(struct run_piece *);
 	} pieces;
+};
+
+struct run_session {
+	struct run_device on;
+	struct run_watch watch;
+	struct graph *graph;
+	struct arena *arena;
+	struct run_shared *shared;
+	struct run_memory memory; /* of the runs */
+	bool also;                /* another session closes what is shared */
+	bool locked;              /* it holds the lock of what is shared */
 
 	/* The last run. */
 	struct arena *run;
@@ -134,9 +144,15 @@ struct run_session {
 	uint64_t repeats; /* runs that were recorded or repeated one */
 };
 
+/* run_lock.c: between these two, while the device works, the session does not hold the lock of what is shared. */
+void run_unlock(struct run_session *s);
+void run_lock(struct run_session *s);
+
 /* run_value.c: the value in host memory, or in device memory. */
 int run_value_host(struct run_session *s, struct run_value *v, struct err *e);
 int run_value_device(struct run_session *s, struct run_value *v, struct err *e);
+/* Device memory with these bytes for as long as the session is open. */
+int run_constant(void **out, struct run_session *s, const void *data, size_t bytes, const char *name, struct err *e);
 /* The caller's memory for a result of the run with these extents, and what it is; null: none. */
 int run_value_place(void **at, int *ref, struct run_session *s, const struct graph_value *v, const struct tensor *t,
                     struct err *e);

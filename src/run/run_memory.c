@@ -16,13 +16,13 @@ static struct run_block *find(struct run_memory *m, size_t bytes)
 	return best;
 }
 
-int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, bool keep, struct err *e)
+int run_memory_take(void **out, struct run_memory *m, size_t bytes, const char *name, struct err *e)
 {
 	struct dev *d = m->dev;
-	struct run_block new = { .bytes = bytes ? bytes : 1, .kept = keep };
+	struct run_block new = { .bytes = bytes ? bytes : 1 };
 	if (!d->name)
 		new.bytes = (bytes + LEAST - 1) / LEAST *LEAST + (bytes ? 0 : LEAST);
-	struct run_block *b = keep ? NULL : find(m, new.bytes);
+	struct run_block *b = find(m, new.bytes);
 	if (b) {
 		b->free = false;
 		*out = b->at;
@@ -48,8 +48,8 @@ void run_memory_give_all(struct run_memory *m)
 {
 	int n = 0;
 	vec_each (b, &m->blocks) {
-		b->free = !b->kept;
-		if (b->free && m->dev->name) { /* find() takes none again */
+		b->free = true;
+		if (m->dev->name) { /* find() takes none again */
 			m->dev->free(m->dev, b->at);
 			m->held -= b->bytes;
 		} else {

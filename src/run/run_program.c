@@ -28,7 +28,7 @@ static struct sched_target target_now(struct run_session *s, struct ir_program *
 	int most = t.extents;
 	for (int i = 0; i < p->inputs.n; i++)
 		most += p->inputs.at[i]->rank;
-	struct sched_extent *extent = NEWN(s->arena, struct sched_extent, most + 1);
+	struct sched_extent *extent = NEWN(s->shared->arena, struct sched_extent, most + 1);
 	t.extents = 0;
 	for (int i = 0; i < p->inputs.n && s->on.fit && inputs; i++)
 		for (int k = 0; k < p->inputs.at[i]->rank; k++) {
@@ -58,10 +58,10 @@ static const struct ir_plan *plan_of(struct run_session *s, struct run_piece *p,
 static int code_of(struct dev_code *out, struct run_session *s, const struct dev_source *source, struct err *e)
 {
 	struct dev *d = s->on.dev;
-	const struct run_codes *c = &s->codes;
-	bool found = c->find && c->find(c->user, out, source, s->arena);
+	const struct run_codes *c = &s->shared->codes;
+	bool found = c->find && c->find(c->user, out, source, s->shared->arena);
 	if (!found)
-		TRY(d->compile(d, out, source, NULL, s->arena, e));
+		TRY(d->compile(d, out, source, NULL, s->shared->arena, e));
 	if (c->made)
 		c->made(c->user, source, out, found);
 	return 0;
@@ -71,14 +71,14 @@ int run_program_compile(struct run_session *s, struct run_piece *p, struct ir_in
 {
 	struct dev *d = s->on.dev;
 	const struct language *l = language_of(d->props.language);
-	struct str text = str_new(s->arena);
+	struct str text = str_new(s->shared->arena);
 	struct dev_code code;
 	if (!p->plan)
 		p->plan = plan_of(s, p, inputs);
 	if (p->module || !p->plan->steps.n)
 		return 0;
 	l->print(&text, &p->plan, 1);
-	struct dev_source source = { .file = arena_printf(s->arena, "piece%s", l->ending),
+	struct dev_source source = { .file = arena_printf(s->shared->arena, "piece%s", l->ending),
 		                     .text = str_text(&text),
 		                     .may_race = ir_replaces(p->program) };
 	TRY(code_of(&code, s, &source, e));
@@ -100,7 +100,10 @@ static int read_count(void *user, int64_t *value, const struct ir_buffer *count,
 	const struct running *r = user;
 	struct dev *d = r->s->on.dev;
 	run_record_stop(r->s);
-	return d->copy_out(d, value, r->memory[count->id], sizeof *value, e);
+	run_unlock(r->s);
+	int rc = d->copy_out(d, value, r->memory[count->id], sizeof *value, e);
+	run_lock(r->s);
+	return rc;
 }
 
 static void *memory_of(void *user, const struct ir_buffer *b)
@@ -212,8 +215,11 @@ static int launch(void *user, const struct ir_kernel *k, const uint32_t grid[3],
 	x.args = copy_args(s->run, k, args);
 	note_patches(r, k, x.args);
 	vec_push(s->run, &s->launches, x);
-	return dev_launch(d, x.function, &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together },
-	                  x.args, e);
+	run_unlock(s);
+	int rc = dev_launch(d, x.function, &(struct dev_launch){ grid, block, k->shared_bytes, k->early, k->together },
+	                    x.args, e);
+	run_lock(s);
+	return rc;
 }
 
 /* ---- Memory: a buffer has it from the first step that uses it to the last one. */
@@ -263,7 +269,6 @@ static int place(struct running *r, const struct ir_launcher *l, void **at, cons
 static int ensure(struct running *r, const struct ir_launcher *l, const struct ir_buffer *b)
 {
 	struct run_session *s = r->s;
-	struct dev *d = s->on.dev;
 	void **at = &r->memory[b->id], *constant = r->piece->constant[b->id];
 	size_t bytes;
 	if (!*at)
@@ -271,17 +276,13 @@ static int ensure(struct running *r, const struct ir_launcher *l, const struct i
 	if (*at)
 		return 0;
 	TRY(ir_buffer_bytes(&bytes, l, b, r->err));
+	if (b->role == IR_CONSTANT) {
+		TRY(run_constant(at, s, b->data->data, bytes, b->name, r->err));
+		r->piece->constant[b->id] = *at;
+		return 0;
+	}
 	TRY(place(r, l, at, b));
-	if (*at)
-		return 0;
-	TRY(run_memory_take(at, &s->memory, bytes, b->name, b->role == IR_CONSTANT, r->err));
-	if (b->role != IR_CONSTANT)
-		return 0;
-	if (bytes)
-		TRY(d->copy_in(d, *at, b->data->data, bytes, r->err));
-	s->memory.weights += bytes;
-	r->piece->constant[b->id] = *at;
-	return 0;
+	return *at ? 0 : run_memory_take(at, &s->memory, bytes, b->name, r->err);
 }
 
 static int run_step(struct running *r, const struct ir_launcher *l, int step)
@@ -433,6 +434,6 @@ int run_program(struct run_session *s, struct run_piece *piece, struct run_value
 	TRY(run_program_compile(s, piece, &r.inputs, e));
 	r.plan = piece->plan;
 	if (!piece->constant)
-		piece->constant = NEWN(s->arena, void *, p->buffers.n + 1);
+		piece->constant = NEWN(s->shared->arena, void *, p->buffers.n + 1);
 	return run_on_device(&r, inputs, outputs);
 }

@@ -9,8 +9,12 @@ int run_value_host(struct run_session *s, struct run_value *v, struct err *e)
 		return 0;
 	TRY(tensor_new(&t, v->tensor.type, v->tensor.rank, v->tensor.dim, s->run, e));
 	int64_t bytes = tensor_bytes(&t);
-	if (bytes > 0 && v->at)
-		TRY(d->copy_out(d, t.data, v->at, (size_t)bytes, e));
+	if (bytes > 0 && v->at) {
+		run_unlock(s);
+		int rc = d->copy_out(d, t.data, v->at, (size_t)bytes, e);
+		run_lock(s);
+		TRY(rc);
+	}
 	v->tensor = t;
 	return 0;
 }
@@ -33,6 +37,15 @@ int run_value_place(void **at, int *ref, struct run_session *s, const struct gra
 	return 0;
 }
 
+int run_constant(void **out, struct run_session *s, const void *data, size_t bytes, const char *name, struct err *e)
+{
+	struct dev *d = s->on.dev;
+	s->shared->memory.dev = d; /* of this thread */
+	TRY(run_memory_take(out, &s->shared->memory, bytes, name, e));
+	s->shared->weights += bytes;
+	return bytes ? d->copy_in(d, *out, data, bytes, e) : 0;
+}
+
 int run_value_device(struct run_session *s, struct run_value *v, struct err *e)
 {
 	struct dev *d = s->on.dev;
@@ -43,11 +56,15 @@ int run_value_device(struct run_session *s, struct run_value *v, struct err *e)
 	if (bytes < 0)
 		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" has no type that a device can hold.",
 		               v->value->name);
-	TRY(run_memory_take(&at, &s->memory, (size_t)bytes, v->value->name, v->value->is_constant, e));
-	if (bytes)
-		TRY(d->copy_in(d, at, v->tensor.data, (size_t)bytes, e));
+	if (v->value->is_constant) {
+		TRY(run_constant(&at, s, v->tensor.data, (size_t)bytes, v->value->name, e));
+	} else {
+		TRY(run_memory_take(&at, &s->memory, (size_t)bytes, v->value->name, e));
+		run_unlock(s);
+		int rc = bytes ? d->copy_in(d, at, v->tensor.data, (size_t)bytes, e) : 0;
+		run_lock(s);
+		TRY(rc);
+	}
 	v->at = at;
-	if (v->value->is_constant)
-		s->memory.weights += (size_t)bytes;
 	return 0;
 }

@@ -489,6 +489,27 @@ EXPORT long fake_gpu_replays(void)
 	return count.replays;
 }
 
+/* For tests: operations that are not done yet; streams and blocks of memory that there are now. */
+EXPORT long fake_gpu_pending(void)
+{
+	long n = 0;
+	enter();
+	for (const struct stream *s = streams; s; s = s->next)
+		n += s->added - s->done;
+	leave(0);
+	return n;
+}
+
+EXPORT long fake_gpu_streams(void)
+{
+	return count.streams;
+}
+
+EXPORT long fake_gpu_memory(void)
+{
+	return count.memory;
+}
+
 EXPORT int cuGraphExecDestroy(struct graph *g)
 {
 	enter();

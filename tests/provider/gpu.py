@@ -3,6 +3,7 @@ import concurrent.futures
 import ctypes
 import gc
 import os
+import threading
 
 import numpy
 import onnxruntime
@@ -142,9 +143,9 @@ def repeats(host, _models):
                 same(got[name], want[name], f"turn {turn}, {way}, {n} rows, cuda_graph {graphs}: {name}")
 
 
-def replays():
-    """The number of graphs that fake_gpu.c launched; None on a GPU."""
-    count = getattr(ctypes.CDLL("libcuda.so.1"), "fake_gpu_replays", None)
+def counted(what):
+    """A number that fake_gpu.c counts, such as "replays", the graphs that it launched; None on a GPU."""
+    count = getattr(ctypes.CDLL("libcuda.so.1"), "fake_gpu_" + what, None)
     return count and count()
 
 
@@ -169,10 +170,10 @@ def turns(host, _models):
             session.run_with_iobinding(one[0])
             same(one[1].numpy(), one[2], f"set {one[3]}")
     sets = [new(i) for i in range(3)]
-    before = replays()
+    before = counted("replays")
     for i in range(36):
         run(sets[i % 3])
-    after = replays()
+    after = counted("replays")
     expect(after is None or after - before >= 18, f"{after} graphs after {before} in 36 runs")
     for i in range(12):
         run(new(10 + i))
@@ -259,6 +260,77 @@ def many_threads(host, models):
             done.result()
 
 
+def at_once(fn, threads, times):
+    """fn(thread, time) in some threads, whose turns begin together."""
+    barrier = threading.Barrier(threads, timeout=300)
+
+    def one(thread):
+        for i in range(times):
+            barrier.wait()
+            fn(thread, i)
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        for done in [pool.submit(one, i) for i in range(threads)]:
+            done.result()
+
+
+def streams(host, _models):
+    """Runs of one session at the same time have a stream and memory each, repeat with graphs of their own, and take no more memory
+    however many they are. After a run nothing is under way, unless it does not wait. Results outlive the session."""
+    session, threads = host.session(sum_model()), 4
+    fixed = [(drawn(5, i), session.io_binding()) for i in range(threads)]
+    for (x, z, y, m), binding in fixed:
+        for name, array in ("x", x), ("z", z):
+            binding.bind_ortvalue_input(name, on_gpu(array))
+        binding.bind_output("y", "cuda", 0)
+        binding.bind_output("m", "cuda", 0)
+    late = onnxruntime.RunOptions()
+    late.add_run_config_entry("disable_synchronize_execution_providers", "1")
+
+    def bound_run(thread, i):
+        (_, _, y, m), binding = fixed[thread]
+        session.run_with_iobinding(binding, late if i % 3 == 2 else None)
+        got = binding.copy_outputs_to_cpu()
+        same(got[0], y, f"y of {thread}")
+        same(got[1], m, f"m of {thread}")
+
+    def drawn_run(thread, i):
+        x, z, y, m = drawn(2 + (thread + i) % 5, 100 * thread + i)
+        got = session.run(None, {"x": x, "z": z})
+        same(got[0], y, f"y of {thread}, {i}")
+        same(got[1], m, f"m of {thread}, {i}")
+
+    def kept_run(thread, i):
+        x, z, y, m = drawn(3, 7 * thread + i)
+        kept.append((session.run_with_ort_values(["y", "m"], {"x": on_gpu(x), "z": on_gpu(z)}, late if i % 2 else None), y, m))
+    before = counted("streams")
+    for _ in range(20):
+        at_once(drawn_run, threads, 3)
+        if before is None or counted("streams") > before + 1:
+            break
+    else:
+        raise AssertionError("all runs have one stream")
+    at_once(bound_run, threads, 12)
+    session.run_with_iobinding(fixed[0][1], late)
+    expect(counted("pending") != 0, "a run waits that should not")
+    session.run_with_iobinding(fixed[0][1])
+    expect(not counted("pending"), f"{counted('pending')} operations after a run")
+    memory = []
+    for _ in range(4):
+        at_once(drawn_run, threads, 10)
+        at_once(bound_run, threads, 10)
+        memory.append(counted("memory"))
+    expect(memory[0] is None or memory[-1] <= 2 * memory[0], f"blocks of memory: {memory}")
+    expect(before is None or counted("streams") - before <= 2 * threads, f"{counted('streams')} streams after {before}")
+    kept = []
+    at_once(kept_run, threads, 4)
+    fixed.clear()
+    del session
+    gc.collect()
+    for (got, found), y, m in kept:
+        same(got.numpy(), y, "y after the session")
+        same(found.numpy(), m, "m after the session")
+
+
 def too_large(host, _models):
     """Memory that the GPU does not have is an error, and the session goes on."""
     model = made([helper.make_node("Expand", ["x", "shape"], ["y"], name="expand")], [("x", T.FLOAT, [1]), ("shape", T.INT64, [3])],
@@ -275,4 +347,4 @@ def too_large(host, _models):
     same(got, numpy.ones((2, 3, 4), numpy.float32))
 
 
-TESTS = values, bound, in_place, odd_addresses, repeats, turns, chained, without_waiting, copies_on_streams, across, many_threads, too_large
+TESTS = values, bound, in_place, odd_addresses, repeats, turns, chained, without_waiting, copies_on_streams, across, many_threads, streams, too_large

@@ -197,9 +197,144 @@ static void run_repeats(const char *device)
 	arena_free(own);
 }
 
-int main(void)
+/* ---- Sessions of several threads. */
+
+/* The same with the positions of y's elements that are not zero, whose number only the device knows. */
+static struct onnx_model *with_positions(void)
+{
+	struct onnx_model *m = two_results();
+
+	output(m, "p", TYPE_I64, "2 P");
+	node(m, "NonZero", "y", "p");
+	return m;
+}
+
+enum { THREADS = 4, RUNS = 150 };
+
+struct user {
+	struct run_session *s;
+	struct dev *d;
+	int outputs, seed, faults;
+};
+
+static bool same_rows(const struct user *u, const struct run_tensor *out, int outputs, int64_t rows, int first,
+                      struct arena *a)
+{
+	struct err e = { 0 };
+	struct tensor got[3];
+	int64_t positive = 0;
+	bool same = true;
+
+	for (int i = 0; i < outputs; i++) {
+		const struct tensor *t = &out[i].tensor;
+
+		if (tensor_new(&got[i], t->type, t->rank, t->dim, a, &e) < 0 ||
+		    u->d->copy_out(u->d, got[i].data, out[i].at, (size_t)tensor_bytes(t), &e) < 0)
+			return false;
+	}
+	for (int64_t i = 0; i < 2 * rows; i++) {
+		double want = (double)(first + i) + (i % 2 ? -1 : 1);
+
+		positive += want > 0;
+		same &= tensor_float(&got[0], i) == (want > 0 ? want : 0);
+	}
+	for (int64_t i = 0; i < rows; i++)
+		same &= tensor_float(&got[1], i) == 110 * (double)(first + 2 * i) + 100;
+	return same && (outputs < 3 || got[2].dim[1] == positive);
+}
+
+/* Runs with extents and elements of its own, now and then with an error. */
+static void use(void *arg, int i)
+{
+	struct user *u = (struct user *)arg + i;
+
+	for (int k = 0; k < RUNS; k++) {
+		struct arena *a = arena_new();
+		struct memory m = { .nowhere = k % 3 == 2 };
+		const struct run_places places = { place, &m };
+		int64_t rows = 1 + (k * 7 + u->seed) % 5;
+		bool wrong = k % 11 == 10; /* it has a column too many */
+		int first = u->seed + k - RUNS / 2, outputs = u->outputs;
+		struct run_tensor in = { 0 }, out[3];
+		struct run_counts counts;
+		struct err e = { 0 };
+		void *memory[2] = { 0 };
+
+		if (tensor_new(&in.tensor, TYPE_F32, 2, (int64_t[]){ rows, 2 + wrong }, a, &e) < 0)
+			u->faults++;
+		for (int64_t j = 0; j < tensor_count(&in.tensor); j++)
+			tensor_set_float(&in.tensor, j, (double)(first + j));
+		for (int j = 0; j < 2; j++) {
+			u->faults += u->d->alloc(u->d, &memory[j], 2 * (size_t)rows * sizeof(float), &e) < 0;
+			m.at[j] = memory[j];
+		}
+		m.nowhere |= outputs > 2; /* place() has memory for two */
+		int rc = run_enqueue(out, &counts, u->s, &in, &places, &e);
+		u->faults += wrong ? rc != ERR_MODEL : rc < 0 || !same_rows(u, out, outputs, rows, first, a);
+		for (int j = 0; j < 2; j++)
+			u->d->free(u->d, memory[j]);
+		arena_free(a);
+	}
+}
+
+/* Sessions with the same code, of as many threads, one of which is closed before the others begin. */
+static void run_together(struct onnx_model *m)
+{
+	struct arena *own = arena_new(), *each[THREADS];
+	struct graph *g = graph_of(m, NULL);
+	struct run_device on = { .fit = true, .lock = lock_new(own) };
+	struct user user[THREADS];
+	struct err e = { 0 };
+
+	CHECK_INT(dev_open(&on.dev, "cpu", &e), 0);
+	tpat_target_of_device(&on.target, &on.dev->props);
+	compile_text = on.dev->compile;
+	on.dev->compile = count_compile;
+	compiled = 0;
+	struct run_session *s = run_open(&on, g, own);
+	run_graphs(s, true);
+	for (int i = 0; i < THREADS; i++) {
+		user[i] = (struct user){ s, on.dev, g->outputs.n, 13 * i, 0 };
+		each[i] = arena_new();
+		if (!i)
+			continue;
+		CHECK_INT(on.dev->also(on.dev, &user[i].d, &e), 0);
+		user[i].d->compile = count_compile;
+		user[i].s = run_also(s, user[i].d, each[i]);
+	}
+	for (int turn = 0; turn < 2; turn++) {
+		threads_for(THREADS - turn, THREADS - turn, use, user);
+		for (int i = 0; i < THREADS; i++)
+			CHECK_INT(user[i].faults, 0);
+		if (!turn) {
+			run_close(user[THREADS - 1].s);
+			user[THREADS - 1].d->close(user[THREADS - 1].d);
+		}
+	}
+	CHECK(compiled >= 1 && compiled <= 3); /* pieces, not threads */
+	for (int i = 1; i < THREADS - 1; i++) {
+		run_close(user[i].s);
+		user[i].d->close(user[i].d);
+	}
+	run_close(s);
+	on.dev->close(on.dev);
+	graph_free(g);
+	onnx_model_free(m);
+	lock_free(on.lock);
+	for (int i = 0; i < THREADS; i++)
+		arena_free(each[i]);
+	arena_free(own);
+}
+
+/* With an argument only what has several threads, for ThreadSanitizer, under which there is no emulator. */
+int main(int argc, char **argv)
 {
 	arena = arena_new();
+	(void)argv;
+	run_together(two_results());
+	run_together(with_positions());
+	if (argc > 1)
+		return test_done();
 	run_repeats("cpu");
 	run_repeats("emulator");
 	run_again(NULL);
