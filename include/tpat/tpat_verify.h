@@ -46,7 +46,7 @@ struct tpat_check {
 	const char *tensor;           /* the node's first output in the model */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]": of the worst run */
 	bool passed;
-	const char *error;  /* why the plugin could not run, a sentence; or null */
+	const char *error;  /* why the plugin did not run, a sentence; or null */
 	const char *output; /* name of the output with the worst element */
 	int64_t elements, differing;
 	double max_absolute, max_relative;
@@ -59,6 +59,7 @@ struct tpat_check {
 	const char *note;  /* how the results of loops were compared, where rounding errors grow: sentences; or null */
 	const struct tpat_time *time; /* of each tactic at the extents of the first run; measured by tpat_kernel() */
 	int times;
+	bool lacks; /* it did not run since something is not here: memory, code for the GPU, a compiler that works */
 };
 
 struct tpat_verified {
@@ -67,11 +68,13 @@ struct tpat_verified {
 	int checks, failed;
 	int plugins;      /* to check */
 	bool interrupted; /* before all were checked */
+	int lacking;      /* of those that failed: nothing is wrong with them, but they cannot run here */
 };
 
 /* Runs every plugin of a rewritten model through its own interface, as TensorRT would, and compares with the original
- * nodes (the local function) in the interpreter; a plugin that cannot run fails, and the others are checked.
- * TPAT_DIFFER if results differ; *out is filled in that case too, and with TPAT_CANCELLED. Threads: opens the libraries
+ * nodes (the local function) in the interpreter; a plugin that does not run fails, and the others are checked.
+ * TPAT_DIFFER if results differ, TPAT_DEVICE if all that failed cannot run here; *out is filled in these cases too, and
+ * with TPAT_CANCELLED. Threads: opens the libraries
  * in this process, which runs their constructors; interpreter, "cpu" and "emulator" start threads. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 

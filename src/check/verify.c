@@ -183,7 +183,7 @@ static bool is_input(const struct job *j, const struct run *r, const void *point
 static int run_plugin(struct job *j, struct run *r, struct verify_timer *timer, struct err *e)
 {
 	struct dev *d = j->v->dev;
-	struct host_memory plain = verify_memory(d), memory = plain;
+	struct host_memory plain = verify_memory(d, &j->v->play, j->arena), memory = plain;
 	if (j->stages)
 		memory = verify_stages_memory(j->stages, &plain);
 	memory.again = timer ? verify_time : NULL;
@@ -193,10 +193,13 @@ static int run_plugin(struct job *j, struct run *r, struct verify_timer *timer, 
 		return err_set(e, ERR_DIFFER, "The plugin has %d outputs; the original nodes have %d.",
 		               j->v->engine->outputs(j->engine), j->outputs);
 	int rc = upload_inputs(j, r, e);
+	j->v->play.lacks |= rc == ERR_DEVICE;
 	if (rc == 0)
 		rc = j->v->engine->run(j->engine, r->edge, out, &memory, d->queue, e);
-	if (rc == 0)
+	if (rc == 0) {
 		rc = download(j, r, out, e);
+		j->v->play.lacks |= rc == ERR_DEVICE;
+	}
 	for (int o = 0; o < j->outputs; o++)
 		if (out[o].pointer && !is_input(j, r, out[o].pointer))
 			d->free(d, out[o].pointer);
@@ -532,6 +535,19 @@ static int run_all(struct job *j)
 	return 0;
 }
 
+/* True if the plugin did not run because something is not here. On a GPU the plugin itself calls the driver and tells
+ * what failed in its log; and a GPU that fails from then on had a kernel that made it fail. */
+static bool lacks(const struct job *j)
+{
+	struct dev *d = j->v->dev;
+	const struct err *failure = &j->result->failure;
+	struct err fault = { 0 };
+	if (failure->code != ERR_DEVICE || strcmp(d->kind, "cuda") != 0)
+		return failure->code == ERR_DEVICE && j->v->play.lacks;
+	return (j->v->play.lacks || strstr(failure->text, "(CUDA error ") || strstr(failure->text, " code for ")) &&
+	       d->synchronize(d, &fault) == 0;
+}
+
 int verify_run(struct verify_result *out, struct verify *v, const struct verify_case *c, struct arena *a, struct err *e)
 {
 	struct job j = { .v = v,
@@ -546,6 +562,7 @@ int verify_run(struct verify_result *out, struct verify *v, const struct verify_
 	v->play = (struct verify_play){ .may_race = ir_replaces(c->reference), .launched = &out->launched };
 	v->engine->clear_log(v->host);
 	int rc = run_all(&j);
+	out->lacks = lacks(&j);
 	v->engine->free(j.engine);
 	arena_free(j.elements);
 	out->passed &= out->failure.code == 0;

@@ -43,7 +43,8 @@ enum { VERIFY_MOST_TACTICS = 16 };
 
 struct verify_result {
 	bool passed;
-	struct err failure;           /* the plugin could not run; code 0: it ran */
+	struct err failure;           /* the plugin did not run; code 0: it ran */
+	bool lacks;                   /* what it needs is not here: memory, code for the GPU, a compiler that works */
 	const char *inputs, *outputs; /* "f32[4,3], f32[3]", of the worst run */
 	const char *output;           /* name of the output with the worst element */
 	int64_t elements, differing;  /* over all runs and outputs */
@@ -82,6 +83,7 @@ struct verify_play {
 	int arch;                     /* run kernels of this architecture; 0: of any */
 	struct verify_stages *stages; /* are told of each launch; or null */
 	struct map *launched;         /* gets the names of kernels; or null */
+	bool lacks;                   /* set when the device fails, not what runs on it */
 };
 
 /* verify_time.c: measures runs on the device with its events: a host_memory.again. `ns`: one per measurement. */
@@ -94,9 +96,9 @@ int verify_time(void *timer, int (*run)(void *of, struct err *e), void *of, stru
 
 /* verify_device.c: wraps a struct dev as the runtime's device, with the plugins' texts (`play` is read on each load);
  * and as the host's memory. */
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play,
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct verify_play *play,
                       struct arena *a);
-struct host_memory verify_memory(struct dev *d);
+struct host_memory verify_memory(struct dev *d, struct verify_play *play, struct arena *a);
 /* Returns an integer tensor's elements as a shape input's values. */
 const int64_t *verify_values(const struct tensor *t, struct arena *a);
 

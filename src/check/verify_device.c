@@ -11,11 +11,14 @@
 struct state {
 	struct dev *dev;
 	const char *folder;
-	const struct verify_play *play;
+	struct verify_play *play;
 };
 
-static int tell(char why[256], const struct err *e)
+/* The runtime knows no codes. */
+static int tell(void *user, char why[256], const struct err *e)
 {
+	const struct state *s = user;
+	s->play->lacks |= e->code == ERR_DEVICE;
 	snprintf(why, 256, "%.255s", e->text);
 	return -1;
 }
@@ -50,6 +53,17 @@ static int load_text(struct state *s, const char *path, struct dev_module **out,
 	return s->dev->load(s->dev, out, &code, e);
 }
 
+/* A compiler that fails on the plugin's text alone works. */
+static bool compiles(struct state *s, struct arena *a)
+{
+	struct dev_code code;
+	struct err ignored = { 0 };
+	const bool cuda = s->dev->props.language == KERNEL_CUDA;
+	const struct dev_source source = { .file = cuda ? "nothing.cu" : "nothing.c",
+		                           .text = cuda ? "__global__ void nothing() {}\n" : "int nothing;\n" };
+	return s->dev->compile(s->dev, &code, &source, NULL, a, &ignored) == 0;
+}
+
 static void free_texts(struct state *s, struct texts *t)
 {
 	for (int i = 0; i < t->n; i++)
@@ -72,8 +86,10 @@ static int load(void *user, const struct tpat_rt_plugin *p, void **module, char 
 	if (rc < 0)
 		free_texts(user, all);
 	*module = rc < 0 ? NULL : all;
+	if (rc == ERR_DEVICE && compiles(user, a))
+		e.code = ERR_MODEL;
 	arena_free(a);
-	return rc < 0 ? tell(why, &e) : 0;
+	return rc < 0 ? tell(user, why, &e) : 0;
 }
 
 static int upload(void *user, const void *data, size_t bytes, void **pointer, char why[256])
@@ -85,7 +101,7 @@ static int upload(void *user, const void *data, size_t bytes, void **pointer, ch
 		d->name(d, *pointer, "constant");
 	if (rc == 0)
 		rc = d->copy_in(d, *pointer, data, bytes, &e);
-	return rc < 0 ? tell(why, &e) : 0;
+	return rc < 0 ? tell(user, why, &e) : 0;
 }
 
 static int function(void *user, void *module, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
@@ -102,7 +118,7 @@ static int function(void *user, void *module, const struct tpat_rt_plugin *plugi
 		rc = d->kernel(d, &k, texts->module[i], kernel->name, kernel->shared_bytes, &e);
 	}
 	*out = k;
-	return rc < 0 ? tell(why, &e) : 0;
+	return rc < 0 ? tell(user, why, &e) : 0;
 }
 
 static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, const struct tpat_rt_kernel *kernel,
@@ -120,7 +136,7 @@ static int launch(void *user, void *of, const struct tpat_rt_plugin *plugin, con
 	int rc = d->launch(d, of, grid, block, kernel->shared_bytes, args, &e);
 	if (rc == 0 && stages)
 		verify_stages_launched(stages, plugin, kernel, args);
-	return rc < 0 ? tell(why, &e) : 0;
+	return rc < 0 ? tell(user, why, &e) : 0;
 }
 
 /* Kernels in C have no architecture; those in CUDA the device's, or the emulated one. */
@@ -144,7 +160,7 @@ static int tensor_map(void *user, const struct tpat_rt_map_values *values, void 
 	struct dev *d = ((struct state *)user)->dev;
 	struct err e = { 0 };
 	int rc = d->tensor_map ? d->tensor_map(d, out, values, &e) : 0;
-	return rc < 0 ? tell(why, &e) : 0;
+	return rc < 0 ? tell(user, why, &e) : 0;
 }
 
 static int current(void *user, char why[256])
@@ -166,7 +182,7 @@ static void release(void *user, int device, void *pointer)
 	d->free(d, pointer);
 }
 
-void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, const struct verify_play *play,
+void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *folder, struct verify_play *play,
                       struct arena *a)
 {
 	struct state *s = NEW(a, struct state);
@@ -189,10 +205,17 @@ void verify_rt_device(struct tpat_rt_device *out, struct dev *d, const char *fol
 
 /* ---- The host's memory. */
 
+static int noted(void *user, int rc)
+{
+	const struct state *s = user;
+	s->play->lacks |= rc == ERR_DEVICE;
+	return rc;
+}
+
 static int memory_alloc(void *user, const char *name, size_t bytes, void **pointer, struct err *e)
 {
-	struct dev *d = user;
-	TRY(d->alloc(d, pointer, bytes ? bytes : 1, e));
+	struct dev *d = ((struct state *)user)->dev;
+	TRY(noted(user, d->alloc(d, pointer, bytes ? bytes : 1, e)));
 	if (d->name)
 		d->name(d, *pointer, name);
 	return 0;
@@ -200,22 +223,22 @@ static int memory_alloc(void *user, const char *name, size_t bytes, void **point
 
 static void memory_free(void *user, void *pointer)
 {
-	struct dev *d = user;
+	struct dev *d = ((struct state *)user)->dev;
 	d->free(d, pointer);
 }
 
 /* The plugin ran on the device's own queue. */
 static int memory_wait(void *user, void *stream, struct err *e)
 {
-	struct dev *d = user;
+	struct dev *d = ((struct state *)user)->dev;
 	(void)stream;
-	return d->synchronize(d, e);
+	return noted(user, d->synchronize(d, e));
 }
 
 static int memory_read(void *user, void *to, const void *from, size_t bytes, struct err *e)
 {
-	struct dev *d = user;
-	return d->copy_out(d, to, from, bytes, e);
+	struct dev *d = ((struct state *)user)->dev;
+	return noted(user, d->copy_out(d, to, from, bytes, e));
 }
 
 const int64_t *verify_values(const struct tensor *t, struct arena *a)
@@ -226,7 +249,9 @@ const int64_t *verify_values(const struct tensor *t, struct arena *a)
 	return value;
 }
 
-struct host_memory verify_memory(struct dev *d)
+struct host_memory verify_memory(struct dev *d, struct verify_play *play, struct arena *a)
 {
-	return (struct host_memory){ d, memory_alloc, memory_free, memory_wait, memory_read, NULL, NULL };
+	struct state *s = NEW(a, struct state);
+	*s = (struct state){ .dev = d, .play = play };
+	return (struct host_memory){ s, memory_alloc, memory_free, memory_wait, memory_read, NULL, NULL };
 }

@@ -157,7 +157,7 @@ static int verify(struct cli *c, const struct fix *f, const char *model)
 		       r->checks - r->failed, r->checks);
 	for (int i = 0; i < r->checks && !f->json; i++)
 		if (!r->check[i].passed)
-			printf("  FAIL %s: %s\n", r->check[i].node,
+			printf("  %s %s: %s\n", r->check[i].lacks ? "could not run" : "FAIL", r->check[i].node,
 			       r->check[i].error ? r->check[i].error : r->check[i].worst);
 	return -rc;
 }

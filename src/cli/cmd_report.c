@@ -33,10 +33,12 @@ static int read_verified(struct cli *c, struct tpat_verified *v, const char *pat
 			.max_absolute = json_number_value(json_object_get(x, "max_absolute")),
 			.max_relative = json_number_value(json_object_get(x, "max_relative")),
 			.worst = text_of(c, x, "worst"),
+			.lacks = json_is_true(json_object_get(x, "lacks")),
 			.note = text_of(c, x, "note"),
 		};
 		right &= check[i].node && check[i].tensor && check[i].output && check[i].worst;
 		v->failed += !check[i].passed;
+		v->lacking += check[i].lacks;
 	}
 	v->device = text_of(c, all, "device");
 	v->plugins = (int)json_integer_value(json_object_get(all, "plugins"));

@@ -6,7 +6,10 @@
 static void print_check(const struct tpat_check *k)
 {
 	printf("  %s%-4s%s %s  node %s\n", cli_style(stdout, k->passed ? CLI_GOOD : CLI_ERROR),
-	       k->passed ? "ok" : "FAIL", cli_style(stdout, CLI_PLAIN), k->plugin, k->node);
+	       k->passed  ? "ok"
+	       : k->lacks ? "could not run"
+	                  : "FAIL",
+	       cli_style(stdout, CLI_PLAIN), k->plugin, k->node);
 	if (k->inputs)
 		printf("       %s -> %s%s", k->inputs, k->outputs, k->error ? "\n" : "");
 	if (!k->error)
@@ -31,16 +34,16 @@ static void print_json(const struct tpat_verified *r)
 		const struct tpat_check *k = &r->check[i];
 		json_array_append_new(checks,
 		                      cli_json("{s:s, s:s, s:s, s:s?, s:s?, s:b, s:s?, s:s, s:I, s:I, s:f, s:f, s:s, "
-		                               "s:s?, s:s?, s:s?}",
+		                               "s:b, s:s?, s:s?, s:s?}",
 		                               "plugin", k->plugin, "node", k->node, "tensor", k->tensor, "inputs",
 		                               k->inputs, "outputs", k->outputs, "passed", k->passed, "error", k->error,
 		                               "output", k->output, "elements", (json_int_t)k->elements, "differing",
 		                               (json_int_t)k->differing, "max_absolute", k->max_absolute,
-		                               "max_relative", k->max_relative, "worst", k->worst, "first", k->first,
-		                               "dump", k->dump, "note", k->note));
+		                               "max_relative", k->max_relative, "worst", k->worst, "lacks", k->lacks,
+		                               "first", k->first, "dump", k->dump, "note", k->note));
 	}
-	cli_print_json(cli_json("{s:s, s:s?, s:i, s:i, s:o}", "library", r->library, "device", r->device, "failed",
-	                        r->failed, "plugins", r->plugins, "checks", checks));
+	cli_print_json(cli_json("{s:s, s:s?, s:i, s:i, s:i, s:o}", "library", r->library, "device", r->device, "failed",
+	                        r->failed, "lacking", r->lacking, "plugins", r->plugins, "checks", checks));
 }
 
 struct telling {
@@ -111,7 +114,10 @@ int cli_verify(struct cli *c, int argc, char **argv)
 	}
 	if (t.json)
 		return -rc;
-	printf("&&&& %s tpat verify %s: %d of %d plugins agree with the original nodes\n",
+	printf("&&&& %s tpat verify %s: %d of %d plugins agree with the original nodes",
 	       r->failed ? "FAILED" : "PASSED", o.model, r->checks - r->failed, r->checks);
+	if (r->lacking)
+		printf(", %d could not run", r->lacking);
+	printf("\n");
 	return -rc;
 }

@@ -33,8 +33,9 @@ void page_check(struct str *out, const struct page_plugin *x)
 	const struct tpat_check *k = x->check;
 	if (!k)
 		return;
-	html_format(out, k->passed ? "Verified: agrees with the original nodes"
-	                           : "Verified: DIFFERS from the original nodes");
+	html_text(out, k->passed  ? "Verified: agrees with the original nodes"
+	               : k->lacks ? "Verified: could not run"
+	                          : "Verified: DIFFERS from the original nodes");
 	if (k->inputs && k->outputs)
 		html_format(out, " for %s -> %s", k->inputs, k->outputs);
 	if (k->error)

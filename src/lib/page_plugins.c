@@ -77,7 +77,7 @@ static void put_row(struct str *out, const struct page *p, int i)
 	if (p->b->o->verified) {
 		str_add(out, "</td><td>");
 		if (!x->check || x->check->error)
-			str_add(out, x->check ? "failed" : "not verified");
+			str_add(out, !x->check || x->check->lacks ? "not verified" : "failed");
 		else
 			str_printf(out, "%s%.3g", x->check->passed ? "" : "DIFFERS: ", x->check->max_absolute);
 	}

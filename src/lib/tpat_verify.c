@@ -264,6 +264,7 @@ static int run_plugin(struct tpat_check *out, struct tpat_verification *v, struc
 		.dump = r.dumped ? c.dump : NULL,
 		.time = times_of(v, &r),
 		.times = r.tactics,
+		.lacks = r.lacks,
 		.note = r.note,
 	};
 	return 0;
@@ -277,6 +278,7 @@ static void tell(struct tpat_verification *v, struct tpat_check check)
 	r->check = v->checks.at;
 	r->checks = v->checks.n;
 	r->failed += !check.passed;
+	r->lacking += check.lacks;
 	if (check.passed)
 		tpat_say(v->talk, TPAT_LOG_NOTE, "%s: agrees with the original nodes, max absolute error %.3g",
 		         check.plugin, check.max_absolute);
@@ -308,6 +310,7 @@ static int check_plugin(struct tpat_verification *v, struct graph *g, const stru
 			return 0;
 		}
 		check.passed = false;
+		check.lacks = v->err->code == ERR_DEVICE;
 		check.error = arena_printf(v->arena, "%s%s%s%s", v->err->where, v->err->text,
 		                           *v->err->advice ? " " : "", v->err->advice);
 		err_clear(v->err);
@@ -487,6 +490,9 @@ int tpat_verification_run(struct tpat_verification **out, const struct tpat_veri
 	*result = r;
 	if (r->interrupted)
 		return tpat_cancelled(&t->err);
+	if (r->failed && r->failed == r->lacking)
+		return err_set(&t->err, ERR_DEVICE, "%d of %d plugins of %s could not run.", r->lacking, r->checks,
+		               o->model);
 	if (r->failed)
 		return err_set(&t->err, ERR_DIFFER, "%d of %d plugins of %s differ from the original nodes.", r->failed,
 		               r->checks, o->model);

@@ -85,7 +85,8 @@ static int enqueue(struct plugin_job *j, struct tensor *outputs, struct err *e)
 	int n = host_outputs(j->engine), rc = 0;
 	ck(n == j->p->outputs.n && n <= 64);
 	TRY(host_shapes(j->engine, j->in, j->out, e));
-	struct host_memory memory = verify_memory(d);
+	struct verify_play play = { 0 };
+	struct host_memory memory = verify_memory(d, &play, j->a);
 	for (int i = 0; i < n; i++) { /* for the upper bounds of run-time sizes */
 		TRY(tensor_new(&outputs[i], (enum type)j->out[i].type, j->out[i].rank, j->out[i].dim, j->a, e));
 		size_t bytes = (size_t)tensor_bytes(&outputs[i]);
