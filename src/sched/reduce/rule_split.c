@@ -36,8 +36,8 @@ static bool in_columns(struct ir_program *p, const struct ir_stage *s)
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
-	if (s->kind == IR_REDUCE && s->space_rank && s->out->rank < IR_MAX_RANK &&
-	    (!ir_combine_is_arg(s->combine) || in_columns(p, s)))
+	(void)p;
+	if (s->kind == IR_REDUCE && s->space_rank && s->out->rank < IR_MAX_RANK)
 		return s;
 	*why = "the stage is not a reduction whose parts can be put together";
 	return NULL;
@@ -50,7 +50,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct sched_target *t = site->t;
 	int64_t points = about(reduced_count(p, s), t), outs = about(out_count(p, s), t);
 	int n = 0;
-	for (int parts = MAX_PARTS; parts >= 4 && !ir_combine_is_arg(s->combine); parts /= 4)
+	for (int parts = MAX_PARTS; parts >= 4; parts /= 4)
 		if (points / parts >= 2 * LANES && (outs * parts < 16 * t->processors || parts == 4))
 			out[n++] = (struct sched_choice){ &sched_reduce_split, { parts, 0 } };
 	for (int parts = MAX_PARTS; parts >= 4 && in_columns(p, s); parts /= 2)
@@ -58,7 +58,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		    (double)outs * parts * COLUMN_PARTS < 2 * cost_full_threads(t))
 			out[n++] = (struct sched_choice){ &sched_reduce_split, { parts, 1 } };
 	if (!n)
-		out[n++] = (struct sched_choice){ &sched_reduce_split, { 4, ir_combine_is_arg(s->combine) } };
+		out[n++] = (struct sched_choice){ &sched_reduce_split, { 4, 0 } };
 	return n;
 }
 
@@ -154,7 +154,10 @@ static struct ir_stage whole_stage(struct ir_program *p, const struct ir_stage *
 	number = ir_acc(pool, TYPE_INDEX);
 	expr place = ir_binary(IR_ADD, ir_binary(IR_MUL, number, share),
 	                       ir_cast(load_part(p, s, part, at, number), TYPE_INDEX));
-	place = ir_binary(IR_MIN, place, ir_binary(IR_SUB, reduced_count(p, s), ir_index(pool, 1)));
+	expr last_point = ir_binary(IR_SUB, reduced_count(p, s), ir_index(pool, 1));
+	place = ir_binary(IR_MIN, place, last_point);
+	if (!ir_nonnegative(last_point)) /* without points the position is 0 */
+		place = ir_binary(IR_MAX, place, ir_index(pool, 0));
 	second.post = ir_cast(place, s->out->type);
 	return second;
 }
