@@ -38,25 +38,30 @@ static int advise_place(int why, struct err *e)
 }
 
 /* The reason is in errno. */
+static bool is_folder(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 int file_cannot_write(const char *path, struct err *e)
 {
 	int why = errno;
 	const char *slash = strrchr(path, '/');
 	if (why == ENOENT && slash) {
-		err_set(e, ERR_USAGE, "%s: cannot be written: there is no folder %.*s.", path, (int)(slash - path),
-		        path);
+		char folder[PATH_MAX];
+		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+		err_set(e, ERR_USAGE,
+		        is_folder(folder) ? "%s: cannot be written: %s takes no new files."
+		                          : "%s: cannot be written: there is no folder %s.",
+		        path, folder);
 		err_about(e, ERR_FILE, path);
-		return err_advise(e, "Make the folder, or choose another place.");
+		return err_advise(e, is_folder(folder) ? "Choose another place."
+		                                       : "Make the folder, or choose another place.");
 	}
 	err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(why));
 	err_about(e, ERR_FILE, path);
 	return advise_place(why, e);
-}
-
-static bool is_folder(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
 static int not_regular(const char *path, struct err *e)

@@ -193,6 +193,11 @@ struct engine_error {
 
 /* ---- The engine. */
 
+/* What else people call a way to run a model. */
+struct engine_way_name {
+	const char *other, *way;
+};
+
 struct engine {
 	const char *name; /* for messages: "TensorRT" */
 
@@ -239,6 +244,7 @@ struct engine {
 	void (*deploy)(struct str *out, const struct engine_deploy *d);
 	/* Other ways to run it: their names, which a null ends, and the files of one. Returns their number. */
 	const char *const *ways;
+	const struct engine_way_name *way_names; /* ends with nulls */
 	int (*way)(struct engine_file out[ENGINE_MOST_FILES], const struct engine_deploy *d, const char *way,
 	           struct arena *a);
 	/* Ends with a null text. The first that a line contains explains it. */

@@ -2,6 +2,7 @@
 #include "lib/tpat_inside.h"
 
 #include <inttypes.h>
+#include <ctype.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -204,14 +205,30 @@ static const char *ways_text(const struct engine *engine, struct arena *a)
 	return str_text(&s);
 }
 
+/* In small letters, with dashes. */
+static const char *plain_name(const char *name, struct arena *a)
+{
+	char *plain = arena_strndup(a, name, strlen(name));
+	for (char *c = plain; *c; c++)
+		*c = *c == '_' || *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
+	return plain;
+}
+
 static int find_way(const char **way, struct deployment *d)
 {
 	const struct engine *engine = d->graph->engine;
-	*way = d->o->engine ? d->o->engine : engine->ways[0];
+	if (!d->o->engine) {
+		*way = engine->ways[0];
+		return 0;
+	}
+	*way = plain_name(d->o->engine, d->arena);
+	for (const struct engine_way_name *n = engine->way_names; n->other; n++)
+		if (strcmp(n->other, *way) == 0)
+			*way = n->way;
 	for (int i = 0; engine->ways[i]; i++)
 		if (strcmp(engine->ways[i], *way) == 0)
 			return 0;
-	err_set(d->err, ERR_USAGE, "There is no engine \"%s\".", *way);
+	err_set(d->err, ERR_USAGE, "There is no engine \"%s\".", d->o->engine);
 	return err_advise(d->err, "Take one of: %s.", ways_text(engine, d->arena));
 }
 

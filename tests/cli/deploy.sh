@@ -11,4 +11,5 @@ tpat deploy $MODELS/small.onnx
 mv libtpat_small.so elsewhere.so
 tpat deploy small_tpat.onnx
 tpat deploy small_tpat.onnx -l elsewhere.so -e deepstream | grep custom
+for name in onnxruntime TensorRT Triton_Server; do tpat deploy small_tpat.onnx -l elsewhere.so -e $name --profile x:1x4,16x4,64x4 | head -n 1; done
 tpat deploy small_tpat.onnx -l gone.so

@@ -30,6 +30,7 @@ const char *tensorrt_here(struct arena *a, const char *path);
 
 /* tensorrt_ways.c */
 extern const char *const tensorrt_ways[];
+extern const struct engine_way_name tensorrt_way_names[];
 int tensorrt_way(struct engine_file out[ENGINE_MOST_FILES], const struct engine_deploy *d, const char *way,
                  struct arena *a);
 

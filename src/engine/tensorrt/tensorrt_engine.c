@@ -57,6 +57,7 @@ const struct engine engine_tensorrt = {
 	.call = call,
 	.deploy = tensorrt_deploy,
 	.ways = tensorrt_ways,
+	.way_names = tensorrt_way_names,
 	.way = tensorrt_way,
 	.errors = tensorrt_errors,
 };

@@ -361,6 +361,21 @@ enum { PARTS = sizeof parts / sizeof *parts };
 const char *const tensorrt_ways[] = { "trtexec", "python",         "cpp",        "triton", "deepstream",
 	                              "ort",     "torch-tensorrt", "polygraphy", NULL };
 
+const struct engine_way_name tensorrt_way_names[] = {
+	{ "tensorrt", "trtexec" },
+	{ "trt", "trtexec" },
+	{ "c++", "cpp" },
+	{ "onnxruntime", "ort" },
+	{ "onnx-runtime", "ort" },
+	{ "tritonserver", "triton" },
+	{ "triton-server", "triton" },
+	{ "deepstream-sdk", "deepstream" },
+	{ "torchtensorrt", "torch-tensorrt" },
+	{ "torch-trt", "torch-tensorrt" },
+	{ "torch", "torch-tensorrt" },
+	{ NULL, NULL },
+};
+
 /* Writes the template with its values. A word that has none is a mistake of the template. */
 static const char *filled(struct way *w, const char *template)
 {
