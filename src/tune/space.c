@@ -11,7 +11,7 @@ const char *const tune_status_name[TUNE_STATUS_COUNT] = {
 int tune_space_new(struct tune_space **out, struct ir_program *p, const struct sched_target *t, struct arena *a,
                    struct err *e)
 {
-	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct sched_choice *choice = NEWN(a, struct sched_choice, SCHED_MAX_CHOICES);
 	struct tune_space *s = *out = NEW(a, struct tune_space);
 	if (p->stages.n > TUNE_MAX_STAGES)
 		return err_set(e, ERR_UNSUPPORTED, "Program %s has %d stages; at most %d can be tuned.", p->name,

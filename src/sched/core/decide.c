@@ -6,7 +6,8 @@
 void sched_decide(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given,
                   struct sched_choice *out)
 {
-	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct arena *scratch = arena_new();
+	struct sched_choice *choice = NEWN(scratch, struct sched_choice, SCHED_MAX_CHOICES); /* too many for a stack */
 	for (int i = 0, span; i < p->stages.n; i += span) {
 		const struct ir_stage *s = p->stages.at[i];
 		if (given && given[i].rule)
@@ -18,6 +19,7 @@ void sched_decide(struct ir_program *p, const struct sched_target *t, const stru
 		for (int k = 1; k < span && i + k < p->stages.n; k++)
 			out[i + k] = (struct sched_choice){ 0 };
 	}
+	arena_free(scratch);
 }
 
 /* ---- Text. */

@@ -229,7 +229,8 @@ struct other {
 static int add_others(struct ir_program *p, const struct sched_choice *usual, int stage, const struct sched_target *t,
                       double slowest, struct other *other, int n)
 {
-	struct sched_choice choice[SCHED_MAX_CHOICES];
+	struct arena *scratch = arena_new();
+	struct sched_choice *choice = NEWN(scratch, struct sched_choice, SCHED_MAX_CHOICES);
 	int found = sched_choices(p, p->stages.at[stage], t, choice);
 	for (int i = 0; i < found && i < MAX_TRIED; i++) {
 		if (same_choice(&choice[i], &usual[stage]))
@@ -245,6 +246,7 @@ static int add_others(struct ir_program *p, const struct sched_choice *usual, in
 			other[at] = other[at - 1];
 		other[at] = x;
 	}
+	arena_free(scratch);
 	return n;
 }
 
