@@ -67,7 +67,7 @@ static void refusals(void)
 	static const struct {
 		const char *name, *list, *why;
 	} wrong[] = {
-		{ "nodes_truenodeids", "0,0,0", "1 nodes are led to by no root" },
+		{ "nodes_truenodeids", "0,0,0", "no root leads to 1 of the nodes" },
 		{ "nodes_truenodeids", "2,0,0", "2 roots" },
 		{ "nodes_truenodeids", "7,0,0", "no node 7" },
 		{ "nodes_truenodeids", "1,0", "nodes_truenodeids has 2 elements" },
@@ -100,7 +100,7 @@ static void refusals(void)
 	              "nodes_modes=BRANCH_LEQ,BRANCH_LT,BRANCH_LT,LEAF nodes_values=0,0,0,0 nodes_truenodeids=1,2,1,0 "
 	              "nodes_falsenodeids=3,3,3,0 target_treeids=0 target_nodeids=3 target_ids=0 target_weights=1",
 	              &e) < 0);
-	CHECK(strstr(e.text, "lead in a circle") != NULL);
+	CHECK(strstr(e.text, "form a cycle") != NULL);
 }
 
 int main(void)
