@@ -293,7 +293,9 @@ static void declare_parts(struct parts *s, expr e, expr also)
 		expr x = s->order.at[i];
 		if (gen_let(s->g, x) || !in_front(s, x) || !nameable(x))
 			continue;
-		bool divides = s->divides && s->printed[x->id], whole = x == e || x == also;
+		/* What is needed only under a condition stays there if it occurs once. */
+		bool here = s->sure[x->id] || x->type == TYPE_INDEX, whole = x == e || x == also;
+		bool divides = s->divides && s->printed[x->id] && here;
 		if (s->uses[x->id] > 1 || (divides && (has_long_branch(s, x) || (!whole && is_long(s, x)))))
 			declare_part(s, x);
 	}
