@@ -12,7 +12,8 @@ struct parts {
 	struct gen_text *g;
 	int *uses;
 	bool *sure; /* evaluated whenever the whole is: may be computed in front of it */
-	bool *safe; /* may be computed anywhere: no memory reads, no division by a possible zero */
+	bool *safe; /* may be computed anywhere: no memory reads, array elements whose index may be
+	               outside, or division by a possible zero */
 	bool *printed;
 	bool divides; /* the statement is long */
 	struct gen_trial trial;
@@ -98,6 +99,8 @@ static void count_uses(struct parts *s, expr e)
 		return;
 	bool divides = e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD;
 	bool safe = e->op != IR_LOAD && !(divides && gen_plain_division(e) && e->arg[1]->op != IR_CONST_INT);
+	for (int i = 0; i < e->n && e->op == IR_ELEMENT; i++)
+		safe &= e->arg[i]->op == IR_CONST_INT;
 	for (int i = 0; i < e->n && e->op != IR_VAR; i++) {
 		count_uses(s, e->arg[i]);
 		safe &= s->safe[e->arg[i]->id] || gen_let(s->g, e->arg[i]);

@@ -125,11 +125,18 @@ static int precedence(expr e)
 	}
 }
 
+static bool is_bitwise(expr e)
+{
+	return e->op == IR_BITOR || e->op == IR_BITXOR || e->op == IR_BITAND;
+}
+
+/* Compilers want brackets around comparisons and sums among bit operations, as readers do. */
 static void infix(struct gen_text *g, expr e, const char *op, int prec)
 {
-	print(g, e->arg[0], prec);
+	bool bitwise = is_bitwise(e);
+	print(g, e->arg[0], bitwise && e->arg[0]->op != e->op ? PREC_UNARY : prec);
 	str_printf(g->out, " %s ", op);
-	print(g, e->arg[1], prec + 1);
+	print(g, e->arg[1], bitwise ? PREC_UNARY : prec + 1);
 }
 
 static void prefix(struct gen_text *g, const char *op, expr a)

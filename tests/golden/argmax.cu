@@ -20,7 +20,7 @@ void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 	int best_at = V;
 	for (int r = lane; r < V; r += 32) {
 		const float part = to_f32(x[row * V + r]);
-		if (best_at == V | !(part <= best) & !isnan(best)) {
+		if ((best_at == V) | (!(part <= best) & !isnan(best))) {
 			best = part;
 			best_at = r;
 		}
@@ -47,7 +47,7 @@ void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 	i64 best_at = V;
 	for (i64 r = lane; r < V; r += 32) {
 		const float part = to_f32(x[row * V + r]);
-		if (best_at == V | !(part <= best) & !isnan(best)) {
+		if ((best_at == V) | (!(part <= best) & !isnan(best))) {
 			best = part;
 			best_at = r;
 		}

@@ -17,13 +17,17 @@ static struct ir_program *optimised(struct job *j, struct ir_program *p)
 	return p;
 }
 
-/* Uses 64-bit positions, as beyond 2^31: the kernels made for that, or with known extents all kernels. */
+/* Uses 64-bit positions, as beyond 2^31: the kernels made for that and those after them, or with known extents all
+ * kernels. */
 static void widen(struct job *j, struct ir_step *step)
 {
 	struct ir_step wide = { 0 };
-	vec_each (k, step)
-		if ((*k)->index64)
-			vec_push(j->arena, &wide, *k);
+	int last = -1;
+	for (int i = 0; i < step->n; i++)
+		last = step->at[i]->index64 ? i : last;
+	for (int i = 0; i < step->n && last >= 0; i++)
+		if (step->at[i]->index64 || i > last)
+			vec_push(j->arena, &wide, step->at[i]);
 	if (wide.n)
 		*step = wide;
 	vec_each (k, step) {
