@@ -2,9 +2,9 @@
 #include "lib/tpat_inside.h"
 
 #include <inttypes.h>
-#include <ctype.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 
 struct extents {
@@ -210,7 +210,7 @@ static const char *plain_name(const char *name, struct arena *a)
 {
 	char *plain = arena_strndup(a, name, strlen(name));
 	for (char *c = plain; *c; c++)
-		*c = *c == '_' || *c == ' ' ? '-' : (char)tolower((unsigned char)*c);
+		*c = *c == '_' || *c == ' ' ? '-' : ascii_lower(*c);
 	return plain;
 }
 

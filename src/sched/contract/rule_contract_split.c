@@ -167,7 +167,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	contract_kernels(plan, step_new(plan), &c, &sum);
 	apply_choice(plan, second, &add, site->t);
 	decided_by(plan, steps, choice, NULL);
-	decided_by(plan, plan->steps.n - 1, choice, arena_printf(p->arena, "parts %d", parts));
+	decided_by(plan, plan->steps.n - 1, choice, arena_printf(p->arena, "parts=%d", parts));
 }
 
 const struct sched_rule sched_contract_split = {
