@@ -74,10 +74,10 @@ $(B)/tests/rt/lib%.so: tests/rt/%.c $(RT_SOURCES) $(wildcard rt/*/*.h include/tp
 	$(Q)$(CC) $(FLAGS) -Irt $(CFLAGS) -shared -o $@ $< $(RT_SOURCES) -ldl -lpthread -lm
 
 # A CUDA driver and NVRTC whose GPU is the emulator, for the execution provider.
-$(B)/tests/provider/libcuda.so.1: $(OBJ)/tests/provider/fake_gpu.o $(NEEDS)
+$(B)/tests/provider/libcuda.so.1: $(OBJ)/tests/provider/fake_gpu.o $(OBJ)/tests/provider/fake_nvrtc.o $(NEEDS)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $< $(B)/libtpat.a $(LIBS)
+	$(Q)$(CC) $(FLAGS) $(CFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(B)/libtpat.a $(LIBS)
 
 # The execution provider with a clock around it.
 $(B)/tests/provider/libtimed_ep.so: tests/provider/timed.c src/provider/provider_abi.h include/tpat/tpat_ort_abi.h $(B)/flags
