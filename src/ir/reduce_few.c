@@ -7,11 +7,6 @@ enum {
 	MOST_WORK = 100 /* maximum cost of all of them */
 };
 
-struct reader {
-	const struct ir_buffer *buf;
-	bool found;
-};
-
 struct few {
 	const struct ir_stage *s;
 	bool apart; /* no load's index depends on axes of both the result and the reduction, as in a window */
@@ -76,13 +71,6 @@ static bool is_small(const struct ir_stage *s)
 	return f.apart && !calls;
 }
 
-static void find_read(void *user, expr e, const char *role)
-{
-	struct reader *r = user;
-	(void)role;
-	r->found |= (e->from & ir_buffer_bit(r->buf)) != 0;
-}
-
 /* Makes the stage a map, unless that would be too large. */
 static bool unroll(struct ir_program *p, struct ir_stage *s)
 {
@@ -113,14 +101,6 @@ static bool unroll(struct ir_program *p, struct ir_stage *s)
 	return true;
 }
 
-/* True if stage `to` reads the result of `from`. */
-static bool reads(struct ir_stage *to, const struct ir_stage *from)
-{
-	struct reader r = { from->out, false };
-	ir_stage_exprs(to, find_read, &r);
-	return r.found;
-}
-
 /* True if the reader has an element for each one that s reduces: a norm or a softmax, whose rows one kernel computes.
  */
 static bool is_row(struct ir_program *p, const struct ir_stage *s, const struct ir_stage *reader)
@@ -138,7 +118,8 @@ static void find_small(struct ir_program *p, bool *fits)
 		fits[i] = is_small(s);
 		for (int k = i + 1; k < n && fits[i]; k++) {
 			struct ir_stage *reader = p->stages.at[k];
-			fits[i] = !reads(reader, s) || ((reader->kind == IR_MAP || fits[k]) && !is_row(p, s, reader));
+			fits[i] = !ir_stage_reads(reader, s->out) ||
+			          ((reader->kind == IR_MAP || fits[k]) && !is_row(p, s, reader));
 		}
 	}
 }
@@ -159,9 +140,9 @@ bool *ir_unroll_reductions(struct ir_program *p)
 		bool gains = false;
 		for (int k = i + 1; k < n; k++)
 			moves[i] |= fits[i] && p->stages.at[i]->out->role == IR_TEMP &&
-			            reads(p->stages.at[k], p->stages.at[i]);
+			            ir_stage_reads(p->stages.at[k], p->stages.at[i]->out);
 		for (int k = 0; k < i; k++)
-			gains |= moves[k] && reads(p->stages.at[i], p->stages.at[k]);
+			gains |= moves[k] && ir_stage_reads(p->stages.at[i], p->stages.at[k]->out);
 		fits[i] &= moves[i] || gains;
 	}
 	for (int i = 0; i < n; i++)

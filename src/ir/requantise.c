@@ -17,19 +17,11 @@ static bool is_number(expr e)
 	return e->op == IR_CONST_FLOAT || e->op == IR_CONST_INT;
 }
 
-static bool loads(expr e)
-{
-	for (int i = 0; i < e->n; i++)
-		if (loads(e->arg[i]))
-			return true;
-	return e->op == IR_LOAD;
-}
-
 static void find_source(struct source *s, expr e)
 {
 	if (is_number(e) || s->others)
 		return;
-	if (e->op == IR_LOAD || (e->op == IR_SELECT && !loads(e->arg[0]))) {
+	if (e->op == IR_LOAD || (e->op == IR_SELECT && !ir_uses(e->arg[0], IR_LOAD))) {
 		s->others = s->at && s->at != e;
 		s->at = e;
 		return;
