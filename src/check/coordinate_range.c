@@ -64,8 +64,8 @@ static void visit_sum(struct finder *f, expr e, struct goal g)
 	for (int i = 0; i < 2; i++) {
 		expr other = e->arg[!i];
 		if (other->op == IR_CONST_FLOAT && (e->op == IR_ADD || i == 0)) {
-			g.low += e->op == IR_ADD ? -other->f : other->f;
-			visit(f, e->arg[i], g);
+			double add = e->op == IR_ADD ? other->f : -other->f;
+			visit(f, e->arg[i], (struct goal){ g.limit, g.low - add, g.step });
 		} else if (ir_uses(other, IR_LOAD)) {
 			visit(f, e->arg[i], g);
 		}
@@ -87,12 +87,12 @@ static void visit_product(struct finder *f, expr e, struct goal g)
 		return;
 	}
 	for (int i = 0; i < 2; i++) {
-		expr other = e->arg[!i], most;
+		expr other = e->arg[!i];
 		int64_t n;
 		if (other->op == IR_CONST_FLOAT) {
 			scale(f, e->arg[i], g, other->f);
 		} else if (other->op == IR_CAST && other->arg[0]->type == TYPE_INDEX) {
-			most = ir_upper_bound(other->arg[0]);
+			expr most = ir_upper_bound(other->arg[0]);
 			if (most && ir_const_int(most, &n))
 				scale(f, e->arg[i], g, (double)n);
 		}

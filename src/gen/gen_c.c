@@ -180,9 +180,9 @@ static int symbol_argument(const struct ir_kernel *k, expr symbol)
 	return k->buffers.n + i;
 }
 
-/* Calls a part with its own arguments and block number; `first`: the kernel's block that is its first, or null: it runs
- * in every block. It reads the low four bytes of a number that it takes as 32
- * bits. `parameter`: of the whole kernel, the part's first. */
+/* Calls a part with its own arguments and block number. It reads the low four bytes of a number that it takes as 32
+ * bits. `first`: the kernel's block that is the part's first; null: it runs as block 0. `parameter`: of the whole
+ * kernel, the part's first. */
 static void print_part_call(struct gen_text *g, const struct head *h, int i, expr first, int parameter)
 {
 	const struct ir_kernel *k = g->kernel, *part = k->parts.at[i];

@@ -141,32 +141,37 @@ struct value lower_scatter(struct lower *l, const char *name, enum type t, const
 	return v;
 }
 
-struct value lower_sort(struct lower *l, const char *name, enum type t, const struct space *s, int axis,
-                        bool descending, expr value)
+/* A stage that gives positions along `axis` of s, whose last `further` axes are those of its elements. */
+static struct ir_stage *positions_new(struct lower *l, enum ir_stage_kind kind, struct value *out, const char *name,
+                                      enum type t, const struct space *s, int axis, int further, expr value)
 {
-	struct value out = new_buffer(l, name, t, s, s->rank - 1);
-	struct ir_stage *stage = ir_stage_new(l->program, IR_SORT, out.buf);
+	int rank = s->rank - further;
+	*out = new_buffer(l, name, t, s, rank);
+	struct ir_stage *stage = ir_stage_new(l->program, kind, out->buf);
 
 	stage->value = value;
 	stage->axis = axis;
-	stage->reverse = descending;
-	stage->space_rank = 1;
-	stage->space[0] = s->dim[s->rank - 1];
+	stage->space_rank = further;
+	for (int i = 0; i < further; i++)
+		stage->space[i] = s->dim[rank + i];
+	return stage;
+}
+
+struct value lower_sort(struct lower *l, const char *name, enum type t, const struct space *s, int axis,
+                        bool descending, expr value)
+{
+	struct value out;
+
+	positions_new(l, IR_SORT, &out, name, t, s, axis, 1, value)->reverse = descending;
 	return out;
 }
 
 struct value lower_pick(struct lower *l, const char *name, enum type t, const struct space *s, int axis, expr value,
                         expr where)
 {
-	struct value out = new_buffer(l, name, t, s, s->rank - 2);
-	struct ir_stage *stage = ir_stage_new(l->program, IR_PICK, out.buf);
+	struct value out;
 
-	stage->value = value;
-	stage->where = where;
-	stage->axis = axis;
-	stage->space_rank = 2;
-	for (int i = 0; i < 2; i++)
-		stage->space[i] = s->dim[s->rank - 2 + i];
+	positions_new(l, IR_PICK, &out, name, t, s, axis, 2, value)->where = where;
 	return out;
 }
 

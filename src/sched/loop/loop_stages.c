@@ -38,25 +38,34 @@ void emit_updates(struct emitter *m, struct ir_block *b, const struct loop_item 
 	emit(p, b, IR_UPDATE)->update = (struct ir_update){ memory, position, value, s->combine, false };
 }
 
+/* Begins a thread's work on each line along the stage's axis: *v then knows the other axes. */
+static struct ir_block *begin_lines(struct view *v, struct ir_block *b, const char *how)
+{
+	struct emitter *m = v->m;
+	const struct ir_stage *s = v->item->stage;
+	bool used[IR_MAX_RANK], others[IR_MAX_RANK];
+	const char *names[IR_MAX_RANK];
+	expr dim[IR_MAX_RANK];
+	int rank = s->out->rank;
+	comment_item(m, b, v->item, how);
+	v->row = index_of(m, 0);
+	for (int k = 0; k < rank; k++)
+		used[k] = true; /* positions use all of them */
+	int n = other_axes(s, used, dim, names, others);
+	b = for_elements(m, b, loop_local(m->l, n, dim), m->thread, m->l->threads, &v->element);
+	declare_place(v, b, v->element, n, dim, names, others);
+	for (int k = rank - 1; k > s->axis; k--)
+		v->axis[k] = v->axis[k - 1];
+	return b;
+}
+
 void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *item)
 {
 	struct ir_program *p = m->p;
 	const struct ir_stage *s = item->stage;
 	struct view v = { .m = m, .item = item };
-	bool used[2 * IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
-	const char *names[IR_MAX_RANK];
-	expr dim[IR_MAX_RANK], extent = s->out->dim[s->axis];
-	int rank = s->out->rank;
-	comment_item(m, b, item, ": a line a thread");
-	v.row = index_of(m, 0);
-	used_axes(&v, 2, (expr[]){ s->value, s->post }, used);
-	for (int k = 0; k < rank; k++)
-		used[k] = true; /* positions use all of them */
-	int n = other_axes(s, used, dim, names, others);
-	b = for_elements(m, b, loop_local(m->l, n, dim), m->thread, m->l->threads, &v.element);
-	declare_place(&v, b, v.element, n, dim, names, others);
-	for (int k = rank - 1; k > s->axis; k--)
-		v.axis[k] = v.axis[k - 1];
+	expr extent = s->out->dim[s->axis];
+	b = begin_lines(&v, b, ": a line a thread");
 	expr sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
 	expr step;
 	b = emit_loop(p, b, "step", index_of(m, 0), extent, index_of(m, 1), extent, &step);
@@ -141,21 +150,9 @@ void emit_pick(struct emitter *m, struct ir_block *b, const struct loop_item *it
 	struct ir_program *p = m->p;
 	const struct ir_stage *s = item->stage;
 	struct view v = { .m = m, .item = item };
-	bool used[2 * IR_MAX_RANK] = { false }, others[IR_MAX_RANK];
-	const char *names[IR_MAX_RANK];
-	expr dim[IR_MAX_RANK], n = s->space[0], most = s->out->dim[s->axis], zero = index_of(m, 0),
-	                       one = index_of(m, 1);
-	expr i, q;
+	expr n = s->space[0], most = s->out->dim[s->axis], zero = index_of(m, 0), one = index_of(m, 1), i, q;
 	int rank = s->out->rank;
-	comment_item(m, b, item, ": a row a thread");
-	v.row = zero;
-	for (int k = 0; k < rank; k++)
-		used[k] = true; /* positions use all of them */
-	int rows = other_axes(s, used, dim, names, others);
-	b = for_elements(m, b, loop_local(m->l, rows, dim), m->thread, m->l->threads, &v.element);
-	declare_place(&v, b, v.element, rows, dim, names, others);
-	for (int k = rank - 1; k > s->axis; k--)
-		v.axis[k] = v.axis[k - 1];
+	b = begin_lines(&v, b, ": a row a thread");
 	v.axis[s->axis] = zero;
 	expr count = emit_variable(p, b, "count", zero),
 	     open = emit_variable(p, b, "open", ir_int(p->pool, TYPE_BOOL, 1));
