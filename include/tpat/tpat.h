@@ -180,8 +180,8 @@ struct tpat_build_options {
 	                                 connect them cheaply into few plugins */
 	bool fast;                    /* with `automatic`: also chains of other nodes that a plugin runs in fewer
 	                                 kernels than TensorRT, by the estimate; never products and convolutions */
-	const char *min_gain;         /* the least gain of such a chain: "20%" of its time, or "5us"; null: 20 % and at
-	                                 least 1 us */
+	const char *min_gain;         /* the least gain of such a chain: "20%" of its time, or "5us"; "0": no minimum;
+	                                 null: 20 % and at least 1 us */
 	int chains;                   /* the most such chains: those with the largest gains; 0: any number */
 	/* With `automatic`: refused nodes that nodes of TensorRT's own replace, without a plugin: "auto" (or null):
 	 * where they are estimated to be no slower; "no": none; "all". */

@@ -38,12 +38,6 @@ static int advise_place(int why, struct err *e)
 }
 
 /* The reason is in errno. */
-static bool is_folder(const char *path)
-{
-	struct stat st;
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 int file_cannot_write(const char *path, struct err *e)
 {
 	int why = errno;
@@ -52,12 +46,12 @@ int file_cannot_write(const char *path, struct err *e)
 		char folder[PATH_MAX];
 		snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
 		err_set(e, ERR_USAGE,
-		        is_folder(folder) ? "%s: cannot be written: %s takes no new files."
-		                          : "%s: cannot be written: there is no folder %s.",
+		        file_is_folder(folder) ? "%s: cannot be written: %s takes no new files."
+		                               : "%s: cannot be written: there is no folder %s.",
 		        path, folder);
 		err_about(e, ERR_FILE, path);
-		return err_advise(e, is_folder(folder) ? "Choose another place."
-		                                       : "Make the folder, or choose another place.");
+		return err_advise(e, file_is_folder(folder) ? "Choose another place."
+		                                            : "Make the folder, or choose another place.");
 	}
 	err_set(e, ERR_USAGE, "%s: cannot be written: %s.", path, strerror(why));
 	err_about(e, ERR_FILE, path);
@@ -66,7 +60,8 @@ int file_cannot_write(const char *path, struct err *e)
 
 static int not_regular(const char *path, struct err *e)
 {
-	err_set(e, ERR_MODEL, is_folder(path) ? "%s: is a folder, not a file." : "%s: is not a regular file.", path);
+	err_set(e, ERR_MODEL, file_is_folder(path) ? "%s: is a folder, not a file." : "%s: is not a regular file.",
+	        path);
 	return err_about(e, ERR_FILE, path);
 }
 

@@ -69,7 +69,7 @@ struct cli_option {
 	  "other nodes that a plugin runs faster, by the estimate" }, \
 	{ "min-gain", 0, CLI_TEXT, &(o).min_gain, "GAIN", \
 	  "with --auto=fast: how much a chain must gain: a time (5us) or a share\n" \
-	  "of its own time (default 20%, and at least 1 us)" }, \
+	  "of its own time (default 20%, and at least 1 us); 0: no minimum" }, \
 	{ "decompose", 0, CLI_TEXT, &(o).decompose, "HOW|auto no all", \
 	  "with --auto: replace refused nodes by nodes that TensorRT supports,\n" \
 	  "without a plugin: auto (if the estimate says that they are no\n" \

@@ -134,9 +134,12 @@ static int read_time(const struct cli_option *o, const char *value)
 {
 	char *end;
 	double x = number_read(value, &end);
-	double unit = strcmp(end, "m") == 0 ? 60 : *end == 0 || strcmp(end, "s") == 0 ? 1 : 0;
+	double unit = strcmp(end, "h") == 0                              ? 3600
+	              : strcmp(end, "m") == 0 || strcmp(end, "min") == 0 ? 60
+	              : *end == 0 || strcmp(end, "s") == 0               ? 1
+	                                                                 : 0;
 	if (end == value || !unit || !(x > 0 && x < 1e6))
-		return cli_usage(NULL, "--%s needs a time like 90s or 2m, not \"%s\".", o->name, value);
+		return cli_usage(NULL, "--%s needs a time like 90s, 2m or 1h, not \"%s\".", o->name, value);
 	*(double *)o->target = x * unit;
 	return -1;
 }

@@ -58,7 +58,9 @@ static int no_tensor(struct graph *g, const char *const *name, int n, struct err
 		names[all++] = (*v)->name;
 	closest = str_closest(*name, names);
 	err_set(e, ERR_USAGE, "%s: there is no tensor \"%s\".", g->model->path, *name);
-	return closest ? err_advise(e, "Did you mean \"%s\"?", closest) : e->code;
+	return closest ? err_advise(e, "Did you mean \"%s\"?", closest)
+	               : err_advise(e, "tpat list %s --all shows the tensors of each node.",
+	                            str_shell_path(g->arena, g->model->path));
 }
 
 int graph_between(struct graph **in, int **node, int *n, struct graph *root, const struct graph_selection *s,
@@ -86,5 +88,9 @@ int graph_between(struct graph **in, int **node, int *n, struct graph *root, con
 	for (int i = 0; i < g->nodes.n; i++)
 		if ((after[i] || !s->froms) && (before[i] || !s->tos) && !g->nodes.at[i].folded)
 			(*node)[(*n)++] = i;
-	return *n ? 0 : err_set(e, ERR_USAGE, "%s: no node is between the tensors of --from and --to.", g->model->path);
+	if (*n)
+		return 0;
+	err_set(e, ERR_USAGE, "%s: no node is between the tensors of --from and --to.", g->model->path);
+	return err_advise(e,
+	                  "--from names the tensors that the plugin reads, and --to those that it computes from them.");
 }

@@ -75,6 +75,7 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg)
 	} else {
 		t->arena = arena_new();
 		ck((fn(t, arg) < 0) == (t->err.code != 0));
+		tpat_advise_file(&t->err, t->arena);
 	}
 	arena_guard_pop(&guard);
 	if (t->cleanup)

@@ -100,7 +100,9 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		err_set(e, ERR_UNSUPPORTED,
 		        "%s has no node that %s refuses, and no chain of others that gains enough in a plugin.", path,
 		        g->engine->name);
-		return err_advise(e, "A lower --min-gain takes smaller gains.");
+		return gain.share > 0 || gain.ns > 0
+		               ? err_advise(e, "A lower --min-gain takes smaller gains.")
+		               : err_advise(e, "-n or -t selects nodes whatever the estimate says.");
 	}
 	if (c->automatic && !refuses_any(g)) {
 		err_set(e, ERR_UNSUPPORTED, "%s refuses no node of %s, so --auto selects none.", g->engine->name, path);

@@ -174,6 +174,12 @@ static int examine_all(struct doctor *d, const char *folder)
 	return 0;
 }
 
+static int no_place(struct doctor *d)
+{
+	err_set(d->err, ERR_MODEL, "There is no file or folder %s.", d->o->path);
+	return err_about(d->err, ERR_FILE, d->o->path);
+}
+
 static int diagnose(struct doctor *d)
 {
 	const struct tpat_doctor_options *o = d->o;
@@ -184,10 +190,10 @@ static int diagnose(struct doctor *d)
 	bool all = file_is_folder(o->path);
 	struct stage_left left;
 	if (!all && !file_exists(o->path) && !file_is_folder(path_dir(d->arena, o->path)))
-		return err_set(d->err, ERR_USAGE, "There is no file or folder %s.", o->path);
+		return no_place(d);
 	TRY(tpat_recover(&left, all ? o->path : path_dir(d->arena, o->path), how, d->arena, d->err));
 	if (!all && !file_exists(o->path))
-		return err_set(d->err, ERR_USAGE, "There is no file or folder %s.", o->path);
+		return no_place(d);
 	TRY(all ? examine_all(d, o->path) : examine(d, arena_strdup(d->arena, o->path)));
 	d->result->finished = left.finished;
 	d->result->undone = left.undone;

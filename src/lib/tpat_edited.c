@@ -15,7 +15,8 @@ static int find_folder(struct tpat_edited *x, const char *folder, struct arena *
 	const char *real = file_real(a, x->source), *in = path_dir(a, real ? real : x->source);
 	bool inside = strcmp(path_base(in), "kernels") == 0 && file_exists(path_join(a, path_dir(a, in), "tpat.json"));
 	if (!real || file_is_folder(real)) {
-		err_set(e, ERR_USAGE, "There is no kernel text %s.", x->source);
+		err_set(e, ERR_MODEL, real ? "%s is a folder, not the text of a kernel." : "There is no file %s.",
+		        x->source);
 		return err_advise(e, "Name one that tpat build wrote, NAME.tpat/kernels/PLUGIN.cu, or a copy of it.");
 	}
 	if (!inside && !folder) {

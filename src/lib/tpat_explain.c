@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/file.h"
-
 enum { LONG_LINE = 400 }; /* characters of a line that are shown */
 
 /* Returns the first place of `part`, of `n` characters, in the text; or null. */
@@ -65,8 +63,7 @@ static int run(struct tpat *t, void *arg)
 	char *text;
 	size_t size;
 	int number = 1;
-	TRY(file_check(c->log, &t->err));
-	TRY(file_read(&text, &size, c->log, t->arena, &t->err));
+	TRY(tpat_log_read(&text, &size, c->log, t->arena, &t->err));
 	for (size_t at = 0; at < size; number++) {
 		size_t n = 0;
 		while (at + n < size && text[at + n] != '\n')

@@ -26,7 +26,7 @@ int tpat_gain_read(struct tpat_gain *out, const char *text, struct err *e)
 	if (!text)
 		return 0;
 	double x = number_read(text, &end);
-	bool share = strcmp(end, "%") == 0, us = strcmp(end, "us") == 0;
+	bool share = strcmp(end, "%") == 0, us = strcmp(end, "us") == 0 || (x == 0 && !*end);
 	if (end == text || !(share || us) || !(x >= 0) || x > (share ? 99 : 1e6))
 		return err_set(e, ERR_USAGE, "--min-gain needs a share or a time like 20%% or 5us, not \"%s\".", text);
 	*out = share ? (struct tpat_gain){ x / 100, 0, 0 } : (struct tpat_gain){ 0, x * 1e3, 0 };

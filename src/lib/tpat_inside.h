@@ -30,6 +30,12 @@ void tpat_say(struct tpat_talk *x, enum tpat_log_level level, const char *format
 struct run_session;
 void tpat_watch(struct run_session *s, struct tpat_talk *x);
 
+/* tpat_advice.c: advises what to do about an input file that cannot be opened, unless the error has advice. */
+void tpat_advise_file(struct err *e, struct arena *a);
+
+/* tpat_log.c: reads a log as UTF-8. ERR_MODEL for a file that is no text. */
+int tpat_log_read(char **text, size_t *size, const char *path, struct arena *a, struct err *e);
+
 struct tpat {
 	struct arena *own;   /* holds this struct */
 	struct arena *arena; /* of the last call's results */
@@ -126,7 +132,7 @@ struct tpat_gain {
 	double share, ns;
 	int chains;
 };
-/* Reads "20%" or "5us"; null: the usual gain. */
+/* Reads "20%", "5us" or "0"; null: the usual gain. */
 int tpat_gain_read(struct tpat_gain *out, const char *text, struct err *e);
 /* Leaves out regions of `fast` that gain less by the estimate, or keeps parts of them. */
 void tpat_keep_worth(struct graph_regions *r, const struct graph_rates *rates, const struct sched_target *t,

@@ -23,6 +23,31 @@ static int refuse_special(const char *path, struct err *e)
 	return err_advise(e, "Give the output the name of a file: -o NAME.onnx.");
 }
 
+/* -o names the model. People also give it the name of the library, of the engine or of the folder. */
+static int refuse_kind(const char *model, struct arena *a, struct err *e)
+{
+	static const struct {
+		const char *extension, *what;
+	} other[] = {
+		{ ".so", "a library" },           { ".dll", "a library" },
+		{ ".plan", "a TensorRT engine" }, { ".engine", "a TensorRT engine" },
+		{ ".trt", "a TensorRT engine" },  { ".tpat", "a folder" },
+		{ ".cu", "CUDA code" },
+	};
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		if (str_ends(model, other[i].extension)) {
+			struct tpat_output o = { 0 };
+			const char *better =
+			        path_join(a, path_dir(a, model), arena_printf(a, "%s.onnx", path_stem(a, model)));
+			tpat_output_names(&o, better, a);
+			err_set(e, ERR_USAGE, "-o names the rewritten model, but %s is a name for %s.", model,
+			        other[i].what);
+			return err_advise(e, "With -o %s the library becomes %s.", str_shell_path(a, better),
+			                  o.library);
+		}
+	return 0;
+}
+
 /* Refuses names that are not file names, or that the command lines of make and TensorRT cannot hold. */
 static int refuse_name(const char *model, struct err *e)
 {
@@ -88,6 +113,7 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	out->force = force;
 	if (!model)
 		model = tpat_output_model(input, a);
+	TRY(refuse_kind(model, a, e));
 	TRY(refuse_name(model, e));
 	TRY(refuse_input(input, model, e));
 	tpat_output_names(out, model, a);

@@ -147,7 +147,7 @@ static int find_folder(struct rebuild *b, const char **name, const char *given)
 	*name = path_base(path);
 	if (file_is_folder(path))
 		return 0;
-	err_set(b->err, ERR_USAGE, "There is no folder %s.", given);
+	err_set(b->err, ERR_MODEL, file_exists(path) ? "%s is not a folder." : "There is no folder %s.", given);
 	return err_advise(b->err, "Name the folder that tpat build wrote next to the rewritten model: NAME.tpat.");
 }
 

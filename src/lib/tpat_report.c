@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/ascii.h"
-#include "base/file.h"
 #include "lib/tpat_inside.h"
 
 struct report {
@@ -130,7 +129,7 @@ int tpat_engine_report(struct graph *g, const char *path, struct arena *a, struc
 	size_t size;
 	if (!path)
 		return 0;
-	TRY(file_read(&text, &size, path, a, e));
+	TRY(tpat_log_read(&text, &size, path, a, e));
 	for (const char *at = text; *at;) {
 		size_t n = strcspn(at, "\r\n");
 		read_line(&r, arena_strndup(a, at, n));

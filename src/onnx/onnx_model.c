@@ -27,35 +27,6 @@ struct onnx_model *onnx_model_new(const char *path, int64_t ir_version)
 	return m;
 }
 
-/* Advice for files of other kinds, recognised by their first bytes. */
-static void advise_by_content(const unsigned char *data, size_t size, struct err *e)
-{
-	static const struct {
-		size_t at;
-		const char *bytes, *advice;
-	} known[] = {
-		{ 0, "version https://git-lfs",
-		  "This is a Git LFS pointer: fetch the model itself with `git lfs pull`." },
-		{ 0, "PK\3\4", "This is a zip archive (a PyTorch file, perhaps): export the model to ONNX first." },
-		{ 0, "ftrt", "This is a TensorRT engine: give the ONNX model that it was built from." },
-		{ 0, "\x89HDF", "This is an HDF5 file (Keras): convert the model to ONNX first." },
-		{ 0, "<!DOCTYPE", "This is a web page: the download did not give the model." },
-		{ 0, "<html", "This is a web page: the download did not give the model." },
-		{ 0, "ptrt", "This is a TensorRT engine: give the ONNX model that it was built from." },
-		{ 0, "\x80\2", "This is a Python pickle (a PyTorch file, perhaps): export the model to ONNX first." },
-		{ 4, "TFL3", "This is a TensorFlow Lite model: convert it to ONNX first." },
-		{ 8, "{\"", "This is a safetensors file, which has weights only: export the model to ONNX first." },
-		{ 0, "GGUF", "This is a GGUF file: export the model to ONNX first." },
-		{ 0, "\177ELF", "This is a library or a program: give the model, a file like NAME.onnx." },
-	};
-	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		size_t n = strlen(known[i].bytes);
-		if (size >= known[i].at + n && memcmp(data + known[i].at, known[i].bytes, n) == 0)
-			err_advise(e, "%s", known[i].advice);
-	}
-	err_advise(e, "Export or download the model again, and compare its size with the original's.");
-}
-
 static int parse(struct onnx_model *m, const void *data, size_t size, struct err *e)
 {
 	ProtobufCMessage *message = NULL;
@@ -68,7 +39,7 @@ static int parse(struct onnx_model *m, const void *data, size_t size, struct err
 			             m->path, size);
 	}
 	if (rc < 0)
-		advise_by_content(data, size, e);
+		onnx_advise_kind(data, size, e);
 	return rc;
 }
 

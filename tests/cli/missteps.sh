@@ -17,3 +17,19 @@ tpat build -n product probabilities $MODELS/small.onnx
 tpat run $MODELS/small.onnx --shape x:2x4 y:2x4
 tpat run $MODELS/small.onnx --input x=x.npy,y=y.npy
 tpat list $MODELS/small.onnx --value x=1,y=2
+# Names of files: a wrong letter, no extension, no such folder, a folder, a build's folder, outputs that are no model.
+cp $MODELS/small.onnx .
+tpat list smal.onnx
+tpat list small
+tpat fix small.onnx lo.txt
+tpat list models/small.onnx
+tpat list .
+tpat build small.onnx -t Relu --arch sm_90 -q -o out.onnx > messages.txt 2>&1
+tpat inspect out.tpat/
+tpat rebuild out.onnx
+tpat kernel out.tpat
+tpat list - < small.onnx
+for output in out.so models.onnx/out.plan out.engine out.tpat; do tpat build small.onnx -t Relu -o $output; done
+tpat build small.onnx --from y --to x
+tpat build small.onnx --auto=fast --min-gain 0 --dry-run
+tpat tune small.onnx -n activation --budget 1d
