@@ -220,6 +220,13 @@ static const struct schedule_case map_cases[] = {
 	  "a * z[j])\n"
 	  "  o: f32[7,9] = map (i, j) select(j < 4, exp(z[floordiv(i, 2)]) + f32(i), z[floordiv(i + j, 3)] * z[i])\n",
 	  { "N=2", "N=1" } },
+	/* more places of a row than rule march keeps, as in a cubic resize of an image with channels last */
+	{ "resize_rows_too_many",
+	  "(x: f32[N,3,4]) -> (y: f32[N,9,4])\n"
+	  "  y: f32[N,9,4] = map (i, j, k) let p = floordiv(j, 3); exp(x[i, p, k]) + exp(x[i, max(p - 1, 0), k]) + "
+	  "exp(x[i, max(p - 2, 0), k]) + exp(x[i, min(p + 1, 2), k]) + exp(x[i, min(p + 2, 2), k]) + exp(x[i, mod(p + "
+	  "1, 3), k]) + exp(x[i, mod(p + 2, 3), k]) + exp(x[i, 2 - p, k])\n",
+	  { "N=2" } },
 	{ "casts",
 	  "(x: f32[N], n_k: i64[N], h: f16[N]) -> (a: u8[N], b: i8[N], c: f8e4m3fn[N], d: f8e5m2[N], e: bf16[N], f: "
 	  "bool[N], g: i32[N], o: u64[N], q: f64[N])\n"

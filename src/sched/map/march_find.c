@@ -62,7 +62,7 @@ static void find_extent(void *user, expr e)
 static void keep(struct look *l, expr e, expr place)
 {
 	struct march *m = l->m;
-	for (int i = 0; i < m->n; i++)
+	for (int i = 0; i < m->n && i < MARCH_KEPT; i++)
 		if (m->kept[i] == e)
 			return;
 	if (m->n < MARCH_KEPT) {
