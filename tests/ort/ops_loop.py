@@ -102,8 +102,54 @@ def grown(d):
     return Model(inputs, nodes=[node], outputs=1 + collected, constant=(0, 1), fixed=d.chance(0.5), depth=20)
 
 
+def windowed(d):
+    """A loop that slices a captured tensor at its iteration number, or at a state that counts, inside it in every iteration."""
+    dtype, counter, turns = d.choice(DTYPES), d.choice([numpy.int32, numpy.int64]), d.integer(1, 5)
+    hop, width, stride, first = d.integer(1, 3), d.integer(1, 3), d.integer(1, 2), d.integer(0, 2)
+    span = (width - 1) * stride + 1
+    shape = d.shape(1, 3, 4, empty=0)
+    axis, counts, fixed = d.integer(0, len(shape) - 1), d.chance(0.6), d.chance(0.4)
+    down = counts and fixed and d.chance(0.4)
+    shape[axis] = first + (turns - 1) * hop + span + d.integer(0, 2)
+    start, step = (first + (turns - 1) * hop, -hop) if down else (first, hop)
+    inputs = [i64(turns), numpy.array(True), d.array(dtype, shape, -2, 2), *([numpy.array(start, counter)] if counts else [])]
+
+    def fixed_at(name, value):
+        nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)))
+        return name
+
+    outside = []
+    if not down and d.chance(0.5):  # as many windows as fit
+        nodes = outside
+        nodes += [helper.make_node("Shape", ["x2"], ["shape"]),
+                  helper.make_node("Gather", ["shape", fixed_at("axis", i64(axis))], ["extent"]),
+                  helper.make_node("Sub", ["extent", fixed_at("rest", i64(first + span))], ["room"]),
+                  helper.make_node("Div", ["room", fixed_at("hop", i64(hop))], ["steps"]),
+                  helper.make_node("Add", ["steps", fixed_at("one", i64(1))], ["trip"])]
+    nodes, made = [], [info("window", dtype)]
+    states = [info("turn", numpy.int64, []), info("going", numpy.bool_, [])]
+    nodes.append(helper.make_node("Identity", ["going"], ["going_on"]))
+    if counts:
+        states.append(info("s0", counter, []))
+        made.insert(0, info("next", counter, []))
+        nodes += [helper.make_node("Add", ["s0", fixed_at("by", numpy.array(step, counter))], ["next"]),
+                  helper.make_node("Cast", ["s0"], ["at"], to=TensorProto.INT64)]
+    else:
+        nodes += [helper.make_node("Mul", ["turn", fixed_at("by", i64(hop))], ["moved"]),
+                  helper.make_node("Add", ["moved", fixed_at("first", i64(first))], ["at"])]
+    nodes += [helper.make_node("Reshape", ["at", fixed_at("list", i64([1]))], ["start"]),
+              helper.make_node("Add", ["start", fixed_at("span", i64([span]))], ["end"]),
+              helper.make_node("Slice", ["x2", "start", "end", fixed_at("axes", i64([axis])), fixed_at("steps", i64([stride]))], ["window"])]
+    graph = helper.make_graph(nodes, "body", states, [info("going_on", numpy.bool_, []), *made])
+    node = helper.make_node("Loop", ["trip" if outside else "x0", "x1", *(["x3"] if counts else [])],
+                            [f"y{i}" for i in range(1 + counts)], body=graph)
+    return Model(inputs, nodes=[*outside, node], outputs=1 + counts, constant=(0, 1, 3) if counts else (0, 1), fixed=fixed, depth=20)
+
+
 @operator("Loop", plain=True, times=4)
 def loop(d):
+    if d.opset >= 13 and d.chance(0.2):
+        return windowed(d)
     if d.chance(0.25):
         return counted(d)
     if d.chance(0.2):

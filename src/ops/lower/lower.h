@@ -211,6 +211,9 @@ int lower_equal(struct lower *l, struct value a, int i, struct value b, int j);
 void lower_settle(struct lower *l, expr dim, expr extent);
 /* Relates a number that follows from other extents to axis j of b. */
 int lower_demand_extent(struct lower *l, enum ir_relation r, expr extent, struct value b, int j);
+/* The largest value of an index that is a sum of products of axes, turns and extents, if there are any axes and turns.
+ * Null for any other index. */
+expr lower_highest(expr e);
 /* Relates two numbers with names for messages, like "heads of the key". `first` may be null. */
 int lower_demand_of(struct lower *l, enum ir_relation r, const char *first, expr a, const char *second, expr b);
 /* Demands that the extent of axis i is a multiple of n, for instance to split it into n parts. */

@@ -224,9 +224,17 @@ static const struct ir_buffer *extent_owner(struct lower *l, const struct ir_sta
 	return NULL;
 }
 
+/* The extent of an axis or of a loop's turns where there is any: m of max(m, 0). */
+static expr not_empty(expr extent)
+{
+	bool left = extent->op == IR_MAX && ir_is_int(extent->arg[0], 0);
+
+	return extent->op == IR_MAX && (left || ir_is_int(extent->arg[1], 0)) ? extent->arg[left] : extent;
+}
+
 /* The largest value of an index that is a sum of products of axes and extents, reached where all axes end. Null for
- * any other index. */
-static expr highest(expr e)
+ * any other index. `some`: no axis is empty. */
+static expr highest(expr e, bool some)
 {
 	expr a, b;
 	int64_t by;
@@ -234,22 +242,28 @@ static expr highest(expr e)
 	if (!e->varies)
 		return e;
 	if (e->op == IR_AXIS || (e->op == IR_VAR && e->n == 1))
-		return addi(e->arg[0], -1);
+		return addi(some ? not_empty(e->arg[0]) : e->arg[0], -1);
 	if (e->op == IR_SUB)
-		return !e->arg[1]->varies && (a = highest(e->arg[0])) ? sub(a, e->arg[1]) : NULL;
+		return !e->arg[1]->varies && (a = highest(e->arg[0], some)) ? sub(a, e->arg[1]) : NULL;
 	if (e->op == IR_MUL && !e->arg[0]->varies && ir_nonnegative(e->arg[0]))
-		return (b = highest(e->arg[1])) ? mul(e->arg[0], b) : NULL;
+		return (b = highest(e->arg[1], some)) ? mul(e->arg[0], b) : NULL;
 	if (e->op == IR_MUL)
-		return !e->arg[1]->varies && ir_nonnegative(e->arg[1]) && (a = highest(e->arg[0])) ? mul(a, e->arg[1])
-		                                                                                   : NULL;
+		return !e->arg[1]->varies && ir_nonnegative(e->arg[1]) && (a = highest(e->arg[0], some))
+		               ? mul(a, e->arg[1])
+		               : NULL;
 	if (e->op == IR_FLOORDIV) /* several axes share an element: heads, channels of a group */
-		return ir_const_int(e->arg[1], &by) && by > 0 && (a = highest(e->arg[0])) ? floordiv(a, e->arg[1])
-		                                                                          : NULL;
+		return ir_const_int(e->arg[1], &by) && by > 0 && (a = highest(e->arg[0], some)) ? floordiv(a, e->arg[1])
+		                                                                                : NULL;
 	if (e->op != IR_ADD)
 		return NULL;
-	a = highest(e->arg[0]);
-	b = highest(e->arg[1]);
+	a = highest(e->arg[0], some);
+	b = highest(e->arg[1], some);
 	return a && b ? add(a, b) : NULL;
+}
+
+expr lower_highest(expr e)
+{
+	return highest(e, true);
 }
 
 static void check_plain(void *user, expr e)
@@ -277,7 +291,8 @@ static bool is_broadcast(expr index, expr dim)
 
 static void check_index(struct reads *r, const struct ir_buffer *b, int k, expr index)
 {
-	expr dim = b->dim[k], axis = is_broadcast(index, dim) ? index->arg[2] : index, most = highest(axis), extent;
+	expr dim = b->dim[k], axis = is_broadcast(index, dim) ? index->arg[2] : index;
+	expr most = highest(axis, false), extent;
 	const struct ir_buffer *owner;
 	int j;
 

@@ -29,6 +29,7 @@ struct graph_loop {
 	struct value *in, *out; /* the body's inputs (turn, condition, states) and outputs (condition, states, stacked
 	                           values) */
 	struct value cond, *first, *state; /* first: the states before the loop */
+	int64_t *step;                     /* what a turn adds to each state that counts; 0: others */
 };
 
 static bool is_one(struct value v)
@@ -78,6 +79,7 @@ static int begin(struct graph_loop *x)
 	x->out = NEWN(a, struct value, x->body.outputs + 1);
 	x->state = NEWN(a, struct value, x->states + 1);
 	x->first = NEWN(a, struct value, x->states + 1);
+	x->step = NEWN(a, int64_t, x->states + 1);
 	for (int i = 0; i < x->states; i++)
 		x->first[i] = lower_input(l, 2 + i);
 	return 0;
@@ -109,6 +111,98 @@ static void carry_states(struct graph_loop *x)
 	}
 	x->in[0] = lower_map(l, x->body.input[0], TYPE_I64, &one, cast(x->loop.turn, TYPE_I64));
 	x->in[1] = x->cond;
+}
+
+/* ---- Counting states ------------------------------------------------------------------------------------------------
+ */
+
+/* The value before the loop of a state that may count; null for others. */
+static expr first_of(const struct graph_loop *x, int state)
+{
+	struct value v = x->first[state];
+
+	if (!is_one(v) || !type_is_int(value_type(v)) || stays(x, state))
+		return NULL;
+	if (v.buf->data)
+		return idx(x->l, tensor_int(v.buf->data, 0));
+	return v.buf->content ? v.buf->content[0] : NULL;
+}
+
+/* A state that counts, in the loop's turn. */
+static expr counted(const struct graph_loop *x, int state)
+{
+	return add(first_of(x, state), muli(x->loop.turn, x->step[state]));
+}
+
+/* Lowers the body for any turn. */
+static int lower_turn(struct graph_loop *x)
+{
+	struct lower *l = x->l;
+
+	x->loop = lower_loop_begin(l, x->trip);
+	carry_states(x);
+	for (int i = 0; i < x->states; i++) {
+		struct space s = space_of(l, x->first[i]);
+
+		if (x->step[i])
+			x->in[2 + i] = lower_map(l, x->body.input[2 + i], value_type(x->first[i]), &s,
+			                         cast(counted(x, i), value_type(x->first[i])));
+	}
+	return lower_graph(l, "body", x->body.inputs, x->in, x->body.outputs, x->out);
+}
+
+/* Finds the steps of the states that were taken for counters; true if all steps were right. */
+static bool settle_steps(struct graph_loop *x)
+{
+	bool right = true;
+
+	for (int i = 0; i < x->states; i++) {
+		const struct ir_buffer *next = x->out[1 + i].buf;
+		int64_t step = 0;
+
+		if (!x->step[i])
+			continue;
+		if (next->content && !ir_const_int(sub(next->content[0], counted(x, i)), &step))
+			step = 0;
+		right &= step == x->step[i];
+		x->step[i] = step;
+	}
+	return right;
+}
+
+/* Lowers the body. If shapes in it depend on states, those that count are known: they are taken for counters of step 1,
+ * or of step -1, until the body shows their steps. The first error stands if that does not help. */
+static int lower_turns(struct graph_loop *x)
+{
+	enum { MOST_TRIES = 4 };
+	struct lower *l = x->l;
+	struct err *first;
+	bool any = false, right = false;
+	int rc = lower_turn(x);
+
+	for (int i = 0; i < x->states; i++) {
+		x->step[i] = rc == ERR_UNSUPPORTED && first_of(x, i);
+		any |= x->step[i];
+	}
+	if (rc == 0 || !any)
+		return rc;
+	first = NEW(l->program->arena, struct err);
+	*first = *l->err;
+	for (int try = 0; try < MOST_TRIES && !right; try++) {
+		lower_loop_drop(l, &x->loop);
+		err_clear(l->err);
+		if (lower_turn(x) == 0)
+			right = settle_steps(x);
+		else if (try)
+			break;
+		else
+			for (int i = 0; i < x->states; i++)
+				x->step[i] = -x->step[i];
+	}
+	if (right)
+		return 0;
+	*l->err = *first;
+	return rc;
 }
 
 /* The condition to continue; null: only the number of turns ends the loop. The body's condition may be constantly
@@ -240,9 +334,7 @@ static int lower(struct lower *l)
 	expr size;
 
 	TRY(begin(&x));
-	x.loop = lower_loop_begin(l, x.trip);
-	carry_states(&x);
-	TRY(lower_graph(l, "body", x.body.inputs, x.in, x.body.outputs, x.out));
+	TRY(lower_turns(&x));
 	if (value_type(x.out[0]) != TYPE_BOOL || !is_one(x.out[0]))
 		return lower_fail(l, ERR_MODEL, "the condition that its body gives is not a bool, or not one element.");
 	count_condition(&x);

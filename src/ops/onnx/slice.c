@@ -57,6 +57,21 @@ static void backward(expr start, expr end, int64_t step, expr dim, expr *count, 
 	*count = ceildiv(max_(sub(s, e), zero), with(dim, -(double)step));
 }
 
+/* In a loop, the limits of a window that moves with the turn vary, and with them its extent. It has the same extent in
+ * all turns if it ends inside x in the last one, which becomes a demand. */
+static int keep_extent(struct lower *l, struct value x, int axis, expr start, expr end, int64_t step, expr *count,
+                       expr *first)
+{
+	expr n = sub(end, start), most = lower_highest(end), dim = value_dim(x, axis);
+
+	if (!(*count)->varies || n->varies || !most || !ir_nonnegative(start) || ir_less(dim, most))
+		return 0;
+	TRY(lower_demand_of(l, IR_AT_MOST, "the end of the loop's last slice", most, "the extent that it slices", dim));
+	*first = start;
+	*count = ceildiv(max_(n, with(n, 0)), with(n, (double)step));
+	return 0;
+}
+
 struct slices {
 	struct exprs start, end;
 	struct ints axis, step;
@@ -113,9 +128,10 @@ static int lower(struct lower *l)
 			step[axis] = step[axis] < 0 ? -INT32_MAX : INT32_MAX;
 		if (!step[axis])
 			return lower_fail(l, ERR_MODEL, "the step along axis %d is 0.", axis);
-		if (step[axis] > 0)
+		if (step[axis] > 0) {
 			forward(c.start.at[i], c.end.at[i], step[axis], value_dim(x, axis), &dim[axis], &first[axis]);
-		else
+			TRY(keep_extent(l, x, axis, c.start.at[i], c.end.at[i], step[axis], &dim[axis], &first[axis]));
+		} else
 			backward(c.start.at[i], c.end.at[i], step[axis], value_dim(x, axis), &dim[axis], &first[axis]);
 	}
 	s = space_new(l, rank, dim);
