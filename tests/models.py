@@ -378,6 +378,9 @@ write("nine_axes.onnx", model([helper.make_node("Reshape", ["x", "split"], ["a"]
                               [numpy_helper.from_array(numpy.array([2] * 8 + [4], numpy.int64), "split"),
                                numpy_helper.from_array(numpy.array([2, 512], numpy.int64), "whole")]))
 write("double_tensor.onnx", model([one("Erf")], [info("x", [2], TensorProto.DOUBLE)], [info("y", [2], TensorProto.DOUBLE)]))
+write("double_inside.onnx", model([helper.make_node("Cast", ["x"], ["a"], name="widen", to=TensorProto.DOUBLE),
+                                   helper.make_node("Erf", ["a"], ["b"], name="erf"),
+                                   helper.make_node("Cast", ["b"], ["y"], name="narrow", to=F32)], X, Y))
 
 
 def refused():

@@ -96,10 +96,10 @@ struct tpat_node {
 	enum tpat_support tensorrt;   /* TensorRT's own support for it */
 	const char *tensorrt_why;     /* a sentence, "" for yes */
 	bool follows;                 /* TensorRT refuses it only because it reads a tensor of another refused node */
-	bool taken;                   /* tpat supports it */
+	bool taken;                   /* tpat supports it: by itself, or with the nodes around it, as --auto does */
 	bool constant;                /* its results are known at build time */
-	const char *why;              /* if not taken: the reason, a sentence */
-	const char *advice;           /* if not taken: what to do, or "" */
+	const char *why;              /* if no plugin can take it by itself: the reason, a sentence; else "" */
+	const char *advice;           /* then: what to do, or "" */
 	const char *after;            /* if not taken since tpat does not support an earlier node: its label; else "" */
 };
 

@@ -71,9 +71,9 @@ static void print_node(const struct cli *c, struct cli_extents *x, const struct 
 	printf("  %s -> %s\n", cli_shorten(x, n->inputs), cli_shorten(x, n->outputs));
 	if (n->tensorrt != TPAT_TRT_YES && *n->tensorrt_why && !n->follows)
 		print_reason(c, w, "TensorRT", n->tensorrt_why);
-	if (!n->taken && *n->why)
+	if (*n->why)
 		print_reason(c, w, "tpat", n->why);
-	if (!n->taken && *n->advice)
+	if (*n->advice)
 		print_text(w->label + 10, n->advice);
 }
 

@@ -26,9 +26,47 @@ static struct tpat_strings edge(struct graph_value *const *value, int n, struct 
 	return tpat_strings_of(&list);
 }
 
-/* Returns why tpat does not support a node, with advice; null if it does. Results known at build time need no
- * plugin. */
-static const char *why_not(const char **advice, const struct graph *g, const struct graph_node *n, struct arena *a)
+/* Returns the tensor that keeps a supported node from being a plugin by itself; null: none does. Results known at build
+ * time need no plugin. */
+static const struct graph_value *misfit_of(const struct graph *g, const struct graph_node *n)
+{
+	return n->known && !n->folded ? graph_misfit(g, n->index) : NULL;
+}
+
+/* Returns for each graph and node of it whether --auto takes it into a plugin. Null: no node needs others around it. */
+static bool **taken_together(struct graph *g, struct arena *a)
+{
+	static const struct tpat_strings none;
+	const struct tpat_choice automatic = { .node = &none,
+		                               .type = &none,
+		                               .region = &none,
+		                               .except = &none,
+		                               .from = &none,
+		                               .to = &none,
+		                               .pattern = &none,
+		                               .automatic = true };
+	bool **taken = NEWN(a, bool *, g->graphs.n + 1), any = false;
+	struct graph_regions regions = { 0 };
+	struct graph_rates rates;
+	struct err ignored = { 0 };
+	for (int i = 0; i < g->graphs.n; i++) {
+		const struct graph *some = g->graphs.at[i];
+		taken[i] = NEWN(a, bool, some->nodes.n + 1);
+		vec_each (n, &some->nodes)
+			any |= misfit_of(some, n) != NULL;
+	}
+	if (!any || tpat_select(&regions, &rates, g, &automatic, a, &ignored) < 0)
+		return NULL;
+	for (int i = 0; i < regions.n; i++)
+		vec_each (node, &regions.at[i]->nodes)
+			taken[regions.at[i]->graph->number][*node] = true;
+	return taken;
+}
+
+/* Returns what keeps a node from being a plugin, with advice; null: nothing does. `together`: --auto takes it with the
+ * nodes around it. */
+static const char *why_not(const char **advice, const struct graph *g, const struct graph_node *n, bool together,
+                           struct arena *a)
 {
 	const struct graph_value *v;
 	*advice = "";
@@ -36,16 +74,17 @@ static const char *why_not(const char **advice, const struct graph *g, const str
 		*advice = arena_strdup(a, n->advice ? n->advice : "");
 		return arena_strdup(a, n->why ? n->why : "");
 	}
-	if (n->folded || !(v = graph_misfit(g, n->index)))
+	if (!(v = misfit_of(g, n)))
 		return NULL;
-	if (v->rank > g->engine->most_axes) {
+	const char *what = v->rank > g->engine->most_axes
+	                           ? arena_printf(a, "has %d axes; %s's tensors have at most %d", v->rank,
+	                                          g->engine->name, g->engine->most_axes)
+	                           : arena_printf(a, "is a %s tensor; %s", type_info(v->type)->onnx_name,
+	                                          g->engine->lack(g->version, v->type, advice, a));
+	if (together || v->rank > g->engine->most_axes)
 		*advice = "Select it together with the nodes around it: --auto, or --from and --to.";
-		return arena_printf(a,
-		                    "\"%s\" has %d axes; %s's tensors have at most %d, so no plugin can take it alone.",
-		                    str_printable(a, v->name), v->rank, g->engine->name, g->engine->most_axes);
-	}
-	return arena_printf(a, "\"%s\" is a %s tensor; %s, so no plugin can take it.", str_printable(a, v->name),
-	                    type_info(v->type)->onnx_name, g->engine->lack(g->version, v->type, advice, a));
+	return arena_printf(a, "\"%s\" %s, so no plugin can take it%s.", str_printable(a, v->name), what,
+	                    together ? " alone" : "");
 }
 
 /* Returns the node that makes a value, which a body may read from a graph around it: *g becomes the node's graph. Null:
@@ -73,13 +112,13 @@ static const struct graph_node *cause_of(const struct graph *g, const struct gra
 	return NULL;
 }
 
-static void describe_node(struct tpat_node *out, struct graph *g, int i, struct arena *a)
+static void describe_node(struct tpat_node *out, struct graph *g, int i, bool together, struct arena *a)
 {
 	static const enum tpat_support support[] = {
 		[ENGINE_NO] = TPAT_TRT_NO, [ENGINE_PARTLY] = TPAT_TRT_PARTLY, [ENGINE_YES] = TPAT_TRT_YES
 	};
 	const struct graph_node *n = &g->nodes.at[i];
-	const char *reason = "", *advice, *why = why_not(&advice, g, n, a);
+	const char *reason = "", *advice, *why = why_not(&advice, g, n, together, a);
 	enum engine_support s = graph_support(g, i, &reason);
 	const struct graph_node *cause = cause_of(g, n);
 	*out = (struct tpat_node){
@@ -94,7 +133,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, struct 
 		.tensorrt = support[s],
 		.follows = s == ENGINE_NO && graph_follows(g, i),
 		.tensorrt_why = arena_strdup(a, str_printable(a, reason ? reason : "")),
-		.taken = !why,
+		.taken = !why || (n->known && together),
 		.constant = n->folded,
 		.why = why ? why : "",
 		.advice = advice,
@@ -151,9 +190,10 @@ static int run(struct tpat *t, void *arg)
 	vec_each (g, &l->graph->graphs)
 		nodes += (*g)->nodes.n;
 	struct tpat_node *node = NEWN(a, struct tpat_node, nodes + 1);
+	bool **together = taken_together(l->graph, a);
 	vec_each (g, &l->graph->graphs)
 		for (int i = 0; i < (*g)->nodes.n; i++)
-			describe_node(&node[described++], *g, i, a);
+			describe_node(&node[described++], *g, i, together && together[(*g)->number][i], a);
 	struct tpat_texts warnings = { 0 };
 	vec_each (w, &l->graph->warnings)
 		vec_push(a, &warnings, arena_strdup(a, *w));
