@@ -119,7 +119,7 @@ static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 	gen_begin(g, "memcpy(");
 	gen_array_row(g, s);
 	str_printf(g->out, ", %s + ", gen_buffer(g, s->buf));
-	gen_operand(g, s->at);
+	gen_offset(g, s->at);
 	print_size(g, s);
 }
 
@@ -131,7 +131,7 @@ static void print_store_vector(struct gen_text *g, const struct ir_vector *s)
 	}
 	gen_begin(g, "memcpy(");
 	str_printf(g->out, "%s + ", gen_buffer(g, s->buf));
-	gen_operand(g, s->at);
+	gen_offset(g, s->at);
 	str_add(g->out, ", ");
 	gen_array_row(g, s);
 	print_size(g, s);

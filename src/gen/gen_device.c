@@ -140,7 +140,7 @@ static void print_address(struct gen_text *g, const struct ir_arg *a)
 	str_add(g->out, gen_buffer(g, a->buf));
 	if (!ir_is_int(a->at, 0)) {
 		str_add(g->out, " + ");
-		gen_operand(g, a->at);
+		gen_offset(g, a->at);
 	}
 }
 

@@ -307,7 +307,7 @@ void gen_position(struct gen_text *g, const struct ir_buffer *b, expr at, int wi
 {
 	const struct ir_variable *elements = elements_of(g, b);
 	if (!elements) {
-		gen_operand(g, at);
+		gen_offset(g, at);
 		return;
 	}
 	str_printf(g->out, "%s(%s, %s, ", GEN_AT, g->function, gen_buffer(g, b));
@@ -519,4 +519,12 @@ void gen_expr(struct gen_text *g, expr e)
 void gen_operand(struct gen_text *g, expr e)
 {
 	print(g, e, PREC_ADD);
+}
+
+void gen_offset(struct gen_text *g, expr e)
+{
+	expr first = e;
+	while ((first->op == IR_ADD || first->op == IR_SUB) && !gen_let(g, first))
+		first = first->arg[0];
+	print(g, e, first == e || ir_nonnegative(first) ? PREC_ADD : PREC_MUL);
 }

@@ -96,6 +96,9 @@ const char *gen_call_name(const struct gen_text *g, enum ir_function f, enum typ
 void gen_expr(struct gen_text *g, expr e);
 /* Prints the right operand of +, < or =, in brackets if precedence requires them. */
 void gen_operand(struct gen_text *g, expr e);
+/* Prints what is added to a pointer. A sum whose first term may be negative is in parentheses: no address on the way
+ * lies before the buffer. */
+void gen_offset(struct gen_text *g, expr e);
 /* Prints a position of a buffer as the right operand of +: of `width` elements, which the kernel accesses if `where`
  * holds (null: always). If the kernel knows the number of elements (ir_kernel_bounds), with a check. */
 bool gen_is_checked(const struct gen_text *g, const struct ir_buffer *b);

@@ -213,7 +213,7 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 					const int tmp11 = i * tmp9;
 					const int tmp12 = row * tmp9;
 					const int tmp13 = l + tmp11 * tmp10 * 16 + tmp11 * 16 + i * tmp10 * 16 + i * 16 + tmp12 * tmp10;
-					store(y + tmp13 + tmp12 + row * tmp10 + row, y_v);
+					store(y + (tmp13 + tmp12 + row * tmp10 + row), y_v);
 				}
 			}
 		}
