@@ -4,7 +4,7 @@
     bench/attention.py [--tpat build/tpat] [SHAPE ...]
 
 SHAPE: batch,heads,key heads,queries,keys,head size[,causal][,f32], such as 1,32,8,1,2048,128 or 2,16,16,512,512,64,causal. Without
-shapes: the list of docs/benchmarks.md. As in bench/peers.py, inputs rotate over more than 160 MB, and tpat's result is compared
+shapes: those of docs/benchmarks.md. As in bench/peers.py, inputs rotate over more than 160 MB, and tpat's result is compared
 with PyTorch's in float64. Prints microseconds, the ratio of the fastest backend to tpat, the bytes and operations per second
 that tpat reaches, the error and the schedule."""
 import argparse
