@@ -61,7 +61,9 @@ FAULTS = {
     111: ("enqueue, of two contexts in two threads", "fails"), 112: ("getOutputDataTypes", "other types"),
     113: ("enqueue", "before the workspace"), 114: ("enqueue", "beyond the end of input 0"), 115: ("enqueue", "fails"),
     116: ("getFieldNames", "null"), 117: ("loading", "no plugin"), 118: ("getAliasedInput", "output 0 it returns 3"),
-    119: ("getAliasedInput", "returns -2"),
+    119: ("getAliasedInput", "returns -2"), 120: ("enqueue", "before or after"), 121: ("enqueue", "before or after"),
+    122: ("setTactic", "tactic 1 computes something else"), 123: ("enqueue", "4 of 36 bytes"), 124: ("enqueue", "descriptions of tensors"),
+    125: ("getWorkspaceSize", "descriptions of tensors"), 126: ("onShapeChange", "descriptions of tensors"),
 }
 # Of plugin_v2.c (IPluginV2DynamicExt):
 FAULTS_V2 = {
@@ -79,7 +81,7 @@ FAULTS_V2 = {
     36: ("enqueue", "configurePlugin() and enqueue() leave"), 37: ("getPluginName", "empty"), 38: ("getPluginNamespace", "null"),
     39: ("getFieldNames", "no name"), 40: ("createPlugin", "length 0"), 41: ("deserializePlugin", "null"),
     42: ("deserializePlugin", "beyond the bytes"), 43: ("serialize", "other bytes"), 44: ("enqueue", "an earlier call gave"),
-    45: ("getInterfaceInfo", "CREATOR_V1\" 2.0"),
+    45: ("getInterfaceInfo", "CREATOR_V1\" 2.0"), 46: ("enqueue", "before or after"), 47: ("enqueue", "4 of 36 bytes"),
 }
 FORMS = {8: "8.6", 10: "10.3", 11: "11.1"}  # of IPluginV2's tables, and a TensorRT that has each
 RIGHT = {1: "fields of four bits are packed", 2: "the context has an allocator", 3: "HWC8 is the only format", 5: "an output shares its input's memory",

@@ -29,6 +29,8 @@ struct plugin {
 	int64_t elements, first; /* by the last shape change, and by the first */
 	char *extra;
 	const void *kept;
+	const struct trt_desc *shapes;         /* of the last shape change, not copied */
+	const struct trt_dynamic_desc *ranges; /* the same of the last configuration */
 	struct trt_field field[3];
 	struct trt_fields fields;
 };
@@ -154,6 +156,7 @@ static int32_t configure(void *self, const struct trt_dynamic_desc *in, int32_t 
 	struct plugin *p = of(self);
 	(void)in, (void)inputs, (void)out, (void)outputs;
 	p->configured++;
+	p->ranges = in;
 	return FAULT == 17 || (FAULT == 91 && p->configured > 1);
 }
 static int32_t output_types(void *self, int32_t *out, int32_t outputs, const int32_t *in, int32_t inputs)
@@ -216,7 +219,8 @@ static size_t workspace(void *self, const struct trt_dynamic_desc *in, int32_t i
                         const struct trt_dynamic_desc *out, int32_t n)
 {
 	static int calls;
-	size_t bytes = 4 * (size_t)elements_of(&in[0].max, in[0].desc.format);
+	const struct trt_dynamic_desc *from = FAULT == 125 && of(self)->ranges ? of(self)->ranges : in;
+	size_t bytes = 4 * (size_t)elements_of(&from[0].max, from[0].desc.format);
 	(void)self, (void)inputs, (void)out, (void)n;
 	if (FAULT == 79)
 		return bytes + (size_t)(100 / elements_of(&in[0].max, TRT_LINEAR));
@@ -268,6 +272,9 @@ static int32_t shape_change(void *self, const struct trt_desc *in, int32_t input
 {
 	struct plugin *p = of(self);
 	(void)inputs, (void)out, (void)n;
+	p->shapes = in + (FAULT == 126 ? 2 : 0);
+	if (FAULT == 126 && p->shapes[0].type == -1)
+		return 1;
 	p->elements = static_elements = elements_of(&in[0].dims, in[0].format);
 	if (!p->first)
 		p->first = p->elements;
@@ -306,6 +313,10 @@ static int32_t enqueue(void *self, const struct trt_desc *in, const struct trt_d
 	if (FAULT == 95 || (FAULT == 98 && !malloc(100)) ||
 	    (FAULT == 111 && __atomic_exchange_n(&busy, 1, __ATOMIC_SEQ_CST)))
 		return 1;
+	if (FAULT == 124)
+		n = elements_of(&p->shapes[0].dims, TRT_LINEAR);
+	if (FAULT == 123)
+		n = n / 2 * 2;
 	if (FAULT == 115 && n == 0)
 		return 1;
 	if ((FAULT == 66 && p->configured) || (FAULT == 62 && p->first != p->elements))
@@ -317,6 +328,8 @@ static int32_t enqueue(void *self, const struct trt_desc *in, const struct trt_d
 	for (int64_t i = 0; i < n - (FAULT == 74); i++)
 		y[i] = (w[i] + bias + (RIGHT == 6 ? (float)rand() : 0) + (FAULT == 101 ? y[i] : 0)) *
 		       (1 + (RIGHT == 7 ? (float)(rand() % 4) * 1e-7f : 0));
+	if (n)
+		y[0] += (FAULT == 120 ? x[n] : FAULT == 121 ? x[-1] : 0) * 0 + (FAULT == 122 && p->tactic == 2 ? 1 : 0);
 	stray((float *)(uintptr_t)x, y, space, n);
 	busy = 0;
 	return 0;

@@ -190,10 +190,14 @@ static int32_t enqueue(void *self, const desc *in, const desc *out, const void *
 		return 1;
 	for (int64_t i = 0; i < n + (FAULT == 32); i++)
 		w[i] = 2 * x[i];
+	if (FAULT == 47)
+		n = n / 2 * 2;
 	for (int64_t i = 0; i < n + (FAULT == 33) - (FAULT == 34); i++)
 		y[i] = w[i] + (float)(p->kept ? p->kept[1] : p->bias);
 	if (FAULT == 35 && n)
 		*(float *)(uintptr_t)x = 1;
+	if (FAULT == 46 && n)
+		y[0] += 0 * x[n];
 	return FAULT == 36 && !malloc(64);
 }
 

@@ -22,6 +22,7 @@ static const char *access_of(enum check_rule rule)
 	case RULE_FIELD_COUNT: return "it reads beyond the fields that it was given";
 	case RULE_FIELD_READ: return "it reads beyond a field's elements";
 	case RULE_SAVED_SIZE: return "it goes beyond the bytes of getSerializationSize()";
+	case RULE_DESCRIBED: return "it reads descriptions of tensors beyond their number, or those of an earlier call";
 	default: return "it reads memory that is not its own";
 	}
 }

@@ -39,6 +39,7 @@ struct checker {
 	const struct check_calls *calls;
 	const struct trt_fields *declared; /* the creator's getFieldNames */
 	struct trt_fields given;           /* the user's attributes */
+	void *lent;                        /* of check_lend(); null: none */
 	struct {
 		VEC(struct check_said);
 	} said; /* of this plugin */
@@ -64,6 +65,9 @@ void check_flatten(struct arena *a, struct check_saved *s);
 struct trt_fields check_attributes(struct checker *k);
 /* Makes a plugin from fields in memory that is taken away afterwards. */
 void *check_create(struct checker *k, const struct trt_fields *f, int32_t phase);
+/* Copies a call's arguments to memory that check_took() takes away after it. One call at a time. */
+const void *check_lend(struct checker *k, const void *data, size_t bytes);
+void check_took(struct checker *k);
 /* Makes plugins from fields of other types and lengths, in processes of their own. */
 void check_probe_fields(struct checker *k, const struct check_saved *saved);
 
@@ -139,7 +143,7 @@ struct subject {
 bool check_build(struct subject *s);
 
 /* host_check_memory.c: memory with guard zones, of the GPU or of the process. */
-enum { CHECK_GUARD = 256, CHECK_GUARD_BYTE = 0xc7 };
+enum { CHECK_GUARD = 256, CHECK_GUARD_BYTE = 0xc7, CHECK_GUARD_NAN = 0xff };
 struct check_block {
 	char *raw, *shadow; /* the guard, the bytes, the guard; a copy of what was written there */
 	size_t bytes;
@@ -148,6 +152,7 @@ struct cuda_driver;
 struct check_memory {
 	const struct cuda_driver *cuda; /* null: memory of the process */
 	void *context;
+	int guard; /* each byte of the guards that are written */
 	struct arena *arena;
 	char why[256]; /* the last failure */
 };
@@ -184,6 +189,8 @@ bool check_bench_verify(const struct subject *s, struct check_memory *m, struct 
 
 /* Whether results of a point are the same, but for the rounding of sums in another order. */
 bool check_bench_same(const struct subject *s, int point, const char *a, const char *b);
+/* The same for methods that may round intermediate numbers in their own ways. */
+bool check_bench_alike(const struct subject *s, int point, const char *a, const char *b);
 
 /* host_check_run.c: enqueues the plugin. */
 void check_run(struct subject *s, const struct check_saved *saved);

@@ -150,6 +150,19 @@ void *check_create(struct checker *k, const struct trt_fields *f, int32_t phase)
 	return plugin;
 }
 
+const void *check_lend(struct checker *k, const void *data, size_t bytes)
+{
+	if (k->lent)
+		trap_free(k->lent);
+	k->lent = trap_new(bytes, RULE_DESCRIBED);
+	return memcpy(k->lent, data, bytes);
+}
+
+void check_took(struct checker *k)
+{
+	trap_close(k->lent, RULE_DESCRIBED);
+}
+
 /* ---- Probes. */
 
 struct probe {

@@ -20,7 +20,7 @@ bool check_memory_open(struct check_memory *m, bool host_memory, struct arena *a
 	struct err e = { 0 };
 	cu_context context;
 	int n = 0, device;
-	*m = (struct check_memory){ .arena = a };
+	*m = (struct check_memory){ .guard = CHECK_GUARD_BYTE, .arena = a };
 	if (host_memory)
 		return true;
 	if (dev_driver_open(&m->cuda, &e) < 0 || m->cuda->device_count(&n) != 0 || n < 1 ||
@@ -71,8 +71,8 @@ void *check_block_at(const struct check_block *b)
 static bool put(struct check_memory *m, struct check_block *b, void *stream)
 {
 	size_t all = b->bytes + 2 * CHECK_GUARD;
-	memset(b->shadow, CHECK_GUARD_BYTE, CHECK_GUARD);
-	memset(b->shadow + CHECK_GUARD + b->bytes, CHECK_GUARD_BYTE, CHECK_GUARD);
+	memset(b->shadow, m->guard, CHECK_GUARD);
+	memset(b->shadow + CHECK_GUARD + b->bytes, m->guard, CHECK_GUARD);
 	if (m->cuda)
 		return worked(m, m->cuda->copy_in((cu_pointer)(uintptr_t)b->raw, b->shadow, all, stream),
 		              "Memory cannot be written");

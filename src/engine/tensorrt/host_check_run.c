@@ -16,6 +16,7 @@ struct runs {
 	void *stream[STREAMS];
 	struct check_bench bench[CHECK_POINTS];
 	char *expected[CHECK_POINTS]; /* results of a context that has run nothing else */
+	char *other[CHECK_POINTS];    /* those of another tactic; null: there is none */
 	bool compare;                 /* results repeat */
 	int faults;                   /* of single contexts */
 };
@@ -26,7 +27,11 @@ static bool prepare(struct runs *r, void *plugin, int p)
 {
 	struct checker *k = r->k;
 	check_step(k, k->calls->prepare);
-	if (k->calls->shape_change(k, plugin, r->s->point[p].desc, r->s->n) == 0)
+	const struct trt_desc *desc = r->s->point[p].desc;
+	desc = check_lend(k, desc, (size_t)(r->s->n[0] + r->s->n[1]) * sizeof *desc);
+	int32_t status = k->calls->shape_change(k, plugin, desc, r->s->n);
+	check_took(k);
+	if (status == 0)
 		return true;
 	check_found(k, RULE_ACCEPT, "it fails%s", check_log(k));
 	return false;
@@ -84,6 +89,17 @@ static void *context(struct runs *r, void *plugin, int32_t tactic)
 
 /* ---- What results depend on. */
 
+/* Runs between other guards: `first` has the results between the usual ones. */
+static bool surroundings(struct runs *r, void *plugin, int p, const char *first)
+{
+	r->memory.guard = CHECK_GUARD_NAN;
+	bool ran = run(r, plugin, p, FILL, FILL);
+	r->memory.guard = CHECK_GUARD_BYTE;
+	if (ran && !check_bench_same(r->s, p, first, r->bench[p].result))
+		check_found(r->k, RULE_READ_BOUNDS, "the results depend on what is before or after a tensor");
+	return ran;
+}
+
 /* Runs twice over different bytes: those that stay were not written. */
 static bool contents(struct runs *r, void *plugin, int p)
 {
@@ -124,7 +140,7 @@ static bool contents(struct runs *r, void *plugin, int p)
 			check_found(k, RULE_OUTPUT_WHOLE, "the results depend on what the outputs held");
 	}
 	r->expected[p] = first;
-	return true;
+	return !r->compare || !linear || surroundings(r, plugin, p, first);
 }
 
 static bool as_expected(const struct runs *r, int p)
@@ -286,16 +302,31 @@ static bool run_points(struct runs *r, void *made, int32_t tactic)
 	return good;
 }
 
+/* Compares the results with those of the tactic before. */
+static void compare_tactics(struct runs *r, int32_t tactic)
+{
+	check_step(r->k, "setTactic");
+	for (int p = 0; p < r->s->points; p++) {
+		if (r->compare && r->other[p] && !check_bench_alike(r->s, p, r->other[p], r->expected[p]))
+			check_found(r->k, RULE_SAME_TACTICS, "tactic %d computes something else than the next one",
+			            (int)tactic);
+		r->other[p] = r->expected[p];
+	}
+}
+
 static void run_all(struct runs *r, void *made, const int32_t *tactic, int32_t tactics)
 {
 	struct checker *k = r->k;
 	r->faults = k->said.n;
 	for (int32_t i = tactics - 1; i > 0; i--) /* the first one's results are those to compare with */
-		if (!run_points(r, made, tactic[i]))
+		if (run_points(r, made, tactic[i]))
+			compare_tactics(r, tactic[i]);
+		else
 			return;
 	int32_t first = tactics ? tactic[0] : 0;
 	if (!run_points(r, made, first))
 		return;
+	compare_tactics(r, first);
 	r->faults = k->said.n - r->faults;
 	void *a = context(r, made, first), *b = context(r, made, first);
 	struct rounds attach = { r, made };
