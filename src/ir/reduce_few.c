@@ -1,10 +1,12 @@
-/* Small reductions, of a few elements each, that become maps where this saves launches: maps fuse with all their
- * neighbours. An example is the area of a box, the product of two sides, which every pair of boxes reads. */
+/* Small reductions, of a few elements each, that become maps. Maps fuse with all their neighbours, which saves
+ * launches: an example is the area of a box, the product of two sides, which every pair of boxes reads. And rules for
+ * maps find places once for all channels that gather there: an example is RoiAlign with four samples for each element.
+ */
 #include "ir/passes.h"
 
 enum {
 	MOST = 4,       /* elements */
-	MOST_WORK = 100 /* maximum cost of all of them */
+	MOST_WORK = 100 /* maximum cost of all of them, where a launch is to be saved */
 };
 
 struct few {
@@ -124,6 +126,57 @@ static void find_small(struct ir_program *p, bool *fits)
 	}
 }
 
+/* ---- Gathers of several channels. */
+
+struct gathers {
+	const struct ir_stage *s;
+	int channel; /* an axis of the result */
+	bool found;  /* a load of a channel's element, at a place that data and the reduced axes decide */
+	bool apart;  /* no other place depends on the channel */
+};
+
+static void find_gather(void *user, expr e)
+{
+	struct gathers *g = user;
+	int rank = g->s->out->rank;
+	bool data = false, channel = false;
+	for (int k = 0; e->op == IR_LOAD && k < e->n; k++) {
+		bool used[2 * IR_MAX_RANK] = { false }, reduced = false;
+		ir_mark_axes(e->arg[k], used);
+		for (int i = 0; i < g->s->space_rank; i++)
+			reduced |= used[rank + i];
+		data |= reduced && ir_uses(e->arg[k], IR_LOAD);
+		bool own = e->arg[k]->op == IR_AXIS && (int)e->arg[k]->i == g->channel;
+		channel |= own;
+		g->apart &= own || !used[g->channel];
+	}
+	g->found |= data && channel;
+}
+
+/* True if places along other axes are common to all elements along this one. */
+static bool gathers_along(const struct ir_stage *s, int axis)
+{
+	struct gathers g = { .s = s, .channel = axis, .apart = true };
+	ir_walk(s->value, find_gather, &g);
+	return g.found && g.apart;
+}
+
+/* True for a reduction of a few elements of several channels, at places that are common to the channels. */
+static bool is_gather(struct ir_program *p, int stage)
+{
+	const struct ir_stage *s = p->stages.at[stage];
+	bool found = false;
+	for (int axis = 0; axis < s->out->rank && combines(s) && elements(s); axis++)
+		found |= gathers_along(s, axis);
+	for (int k = stage + 1; k < p->stages.n && found; k++) {
+		const struct ir_stage *reader = p->stages.at[k];
+		found = !ir_stage_reads(reader, s->out) || !is_row(p, s, reader);
+	}
+	return found;
+}
+
+/* ---- All reductions. */
+
 void ir_reductions_of_one(struct ir_program *p)
 {
 	vec_each (s, &p->stages)
@@ -146,7 +199,7 @@ bool *ir_unroll_reductions(struct ir_program *p)
 		fits[i] &= moves[i] || gains;
 	}
 	for (int i = 0; i < n; i++)
-		if (fits[i])
+		if (fits[i] || is_gather(p, i))
 			moves[i] &= unroll(p, p->stages.at[i]);
 	return moves;
 }

@@ -275,6 +275,24 @@ static void whole_tensors(struct arena *a)
 	CHECK(strstr(after, "e: i32[N] = max (i | r<K, s<6) wide[i, floordiv(s, 2), r, mod(s, 2)]"));
 }
 
+/* A few gathered elements are added by a map if all channels gather at the same places. */
+static void gathers(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: i32[N,K], q: i32[K]) -> (b: i32[N,K], c: i32[N,K], d: i32[N,K], e: i32[N,K])\n"
+	        "  b: i32[N,K] = sum (i, j | r<2, s<2) x[i, min(max(index(q[max(j - r, 0)]) + s, 0), K - 1)] + i32(r)\n"
+	        "  c: i32[N,K] = sum (i, j | r<5) x[i, min(max(index(q[max(j - r, 0)]), 0), K - 1)] + i32(r)\n"
+	        "  d: i32[N,K] = max (i, j | r<2) x[i, min(max(index(x[i, max(j - r, 0)]), 0), K - 1)]\n"
+	        "  e: i32[N,K] = max (i, j | r<2) x[i, max(j - r, 0)] + q[j]\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	vec_each (s, &p->stages)
+		CHECK_INT((*s)->kind, (*s)->out->name[0] == 'b' ? IR_MAP : IR_REDUCE);
+}
+
 /* A table known to be finite needs no count, unless a cast may make infinities of its elements. */
 static void one_hot_finite(struct arena *a)
 {
@@ -318,6 +336,7 @@ int main(void)
 	one_hot(a);
 	one_hot_narrow(a);
 	one_hot_finite(a);
+	gathers(a);
 	whole_tensors(a);
 	arena_free(a);
 	return test_done();
