@@ -98,12 +98,17 @@ void __tsan_func_entry(void *)
 void __tsan_func_exit()
 {
 }
-void __ubsan_handle_out_of_bounds(void *, uintptr_t)
+/* What UBSan's descriptions of faults begin with. */
+struct source_place {
+	const char *file;
+	uint32_t line, column;
+};
+void __ubsan_handle_out_of_bounds(const source_place *at, uintptr_t)
 {
-	emulator_host.fail("indexes an array of its own out of bounds");
+	emulator_host.fail("indexes an array of its own out of bounds in %s:%u", at->file, at->line);
 }
-void __ubsan_handle_divrem_overflow(void *, uintptr_t, uintptr_t)
+void __ubsan_handle_divrem_overflow(const source_place *at, uintptr_t, uintptr_t)
 {
-	emulator_host.fail("divides an integer by zero");
+	emulator_host.fail("divides an integer by zero in %s:%u", at->file, at->line);
 }
 }

@@ -57,7 +57,7 @@ struct emulator_host {
 	void *(*shared)(int id, size_t bytes, const char *name);
 	void *(*dynamic_shared)(const char *name);
 	void (*argument)(const void *p, int number); /* a pointer argument of the kernel */
-	void (*fail)(const char *what);
+	void (*fail)(const char *what, ...);
 	/* The C library's, unchecked. */
 	void *(*copy)(void *to, const void *from, size_t bytes);
 	void *(*fill)(void *to, int byte, size_t bytes);

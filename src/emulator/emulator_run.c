@@ -85,11 +85,6 @@ ON_FIBRE void emulator_fail(const char *fmt, ...)
 	__builtin_unreachable();
 }
 
-static ON_FIBRE void fail_text(const char *what)
-{
-	emulator_fail("%s", what);
-}
-
 /* True for the page below a stack. Kernels are compiled so that a large frame touches it before what lies beyond. */
 static bool is_guard(const char *at)
 {
@@ -525,7 +520,7 @@ const struct emulator_host *emulator_host_table(struct err *e)
 		.shared = emulator_shared_memory,
 		.dynamic_shared = emulator_shared_dynamic,
 		.argument = emulator_check_argument,
-		.fail = fail_text,
+		.fail = emulator_fail,
 		.copy = memmove,
 		.fill = memset,
 	};
