@@ -377,6 +377,9 @@ write("nine_axes.onnx", model([helper.make_node("Reshape", ["x", "split"], ["a"]
                               [info("x", [2, 512])], [info("y", [2, 512])],
                               [numpy_helper.from_array(numpy.array([2] * 8 + [4], numpy.int64), "split"),
                                numpy_helper.from_array(numpy.array([2, 512], numpy.int64), "whole")]))
+# Its plugin sorts rows of any length by keys of 64 bits.
+write("sort_64.onnx", model([helper.make_node("Unique", ["x"], ["y"], name="unique")], [info("x", ["N"], TensorProto.INT64)],
+                            [info("y", ["M"], TensorProto.INT64)]))
 write("double_tensor.onnx", model([one("Erf")], [info("x", [2], TensorProto.DOUBLE)], [info("y", [2], TensorProto.DOUBLE)]))
 write("double_inside.onnx", model([helper.make_node("Cast", ["x"], ["a"], name="widen", to=TensorProto.DOUBLE),
                                    helper.make_node("Erf", ["a"], ["b"], name="erf"),

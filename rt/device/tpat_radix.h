@@ -80,8 +80,8 @@ template <class Shared> TPAT_FN int radix_turn(Shared &shared, u32 *turns)
 	return shared.turn;
 }
 
-/* Returns a mask of the lanes with the same digit. */
-TPAT_FN u32 lanes_with(int digit)
+/* Returns a mask of the lanes with the same digit: 8 bits of `word` from bit `from` on. */
+TPAT_FN u32 lanes_with(u32 word, int from)
 {
 	u32 same = 0xffffffffu;
 #pragma unroll
@@ -92,10 +92,10 @@ TPAT_FN u32 lanes_with(int digit)
 		             "and.b32 only, %1, %2;\n\tsetp.ne.u32 set, only, 0;\n\t"
 		             "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t@!set not.b32 %0, %0;\n\t}"
 		             : "=r"(lanes)
-		             : "r"(digit), "r"(1 << bit));
+		             : "r"(word), "r"(1u << (from + bit)));
 #else
-		lanes = __ballot_sync(0xffffffffu, digit >> bit & 1);
-		lanes = digit >> bit & 1 ? lanes : ~lanes;
+		lanes = __ballot_sync(0xffffffffu, word >> (from + bit) & 1);
+		lanes = word >> (from + bit) & 1 ? lanes : ~lanes;
 #endif
 		same &= lanes;
 	}
@@ -151,15 +151,17 @@ TPAT_FN int radix_before(const volatile u32 *progress, const volatile u32 *group
 }
 
 /* For each of the warp's keys, counts the earlier ones with the same digit; i is the outer order, lanes the inner.
- * count: of each digit, initially zero. */
-template <int ITEMS, class K>
+ * count: of each digit, initially zero. SECOND: `pass` is a constant, and the digit is in the key's second word.
+ * Its bits are tested where they are: ptxas 13.0 runs out of predicates on sm_100 if the digit is moved first. */
+template <bool SECOND, int ITEMS, class K>
 TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 (&count)[DIGITS], const K (&found)[ITEMS], int pass)
 {
 	const int lane = warp_lane();
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
 		const int digit = digit_of(found[i], pass);
-		const u32 same = lanes_with(digit);
+		const u32 same =
+		        SECOND ? lanes_with((u32)(found[i] >> pass / 4 * 32), pass % 4 * 8) : lanes_with((u32)digit, 0);
 		const int leader = __ffs((int)same) - 1;
 		u32 before = 0;
 		if (lane == leader) {
@@ -207,7 +209,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	for (int digit = lane; digit < DIGITS; digit += 32)
 		shared.place_in_tile[warp][digit] = 0;
 	__syncwarp();
-	rank_in_warp(rank, shared.place_in_tile[warp], found, PASS);
+	rank_in_warp<(PASS >= 4)>(rank, shared.place_in_tile[warp], found, PASS);
 	__syncthreads();
 	/* Then sum this thread's digit over warps, and digits over the tile and the row. */
 	u32 sum = 0;
@@ -319,7 +321,7 @@ TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS, PLACES> &shared, int n,
 		for (int digit = lane; digit < DIGITS; digit += 32)
 			shared.place_in_row[warp][digit] = 0;
 		__syncwarp();
-		rank_in_warp(rank, shared.place_in_row[warp], found, pass);
+		rank_in_warp<false>(rank, shared.place_in_row[warp], found, pass);
 		__syncthreads();
 		/* Then sum this thread's digits over warps. */
 		u32 before[EACH][WARPS], sum = 0;
