@@ -121,10 +121,10 @@ static void print_built(struct cli *c, const struct fix *f, const struct tpat_bu
 	printf("%s: %s refuses %d of %d nodes%s%s%s\n", r->model, f->engine, r->refused, f->nodes, n ? " (" : "",
 	       str_text(&types), n ? ")" : "");
 	if (r->plugins || !r->plains)
-		printf("replaced  %d node%s by %d plugin%s\n", r->nodes, r->nodes == 1 ? "" : "s", r->plugins,
+		printf("replaced  %d node%s with %d plugin%s\n", r->nodes, r->nodes == 1 ? "" : "s", r->plugins,
 		       r->plugins == 1 ? "" : "s");
 	if (r->plains)
-		printf("replaced  %d node%s by nodes that %s supports, without a plugin\n", r->plains,
+		printf("replaced  %d node%s with nodes that %s supports, without a plugin\n", r->plains,
 		       r->plains == 1 ? "" : "s", f->engine);
 	printf("wrote     %s", r->output);
 	for (int i = 0; i < r->libraries.n; i++)
@@ -218,7 +218,7 @@ int cli_fix(struct cli *c, int argc, char **argv)
 		  "minimum, optimum and maximum shape of an input (default: guessed\n"
 		  "from the names and positions of its axes)" },
 		{ "decompose", 0, CLI_TEXT, &f.o.decompose, "HOW|auto no all",
-		  "replace refused nodes by nodes that TensorRT supports, without a\n"
+		  "replace refused nodes with nodes that TensorRT supports, without a\n"
 		  "plugin: auto (if the estimate says that they are no slower), all\n"
 		  "(wherever possible) or no" },
 		CLI_EDGES(f.o),

@@ -68,7 +68,7 @@ const struct cli_topic cli_topics[] = {
 	  "Scan by a path (choose/then_branch/#3). tpat list --all shows all of them. -t TYPE selects all "
 	  "nodes of an operator, and --pattern layernorm all places that compute a layer norm.\n"
 	  "\n"
-	  "--auto and fix replace some refused nodes by nodes that TensorRT supports, without a plugin, if "
+	  "--auto and fix replace some refused nodes with nodes that TensorRT supports, without a plugin, if "
 	  "the estimate says that they are no slower. --decompose=all does so wherever possible, "
 	  "--decompose=no nowhere.\n"
 	  "\n"
