@@ -229,7 +229,7 @@ char *str_identifier(struct arena *a, const char *name)
 
 static int edit_distance(const char *a, const char *b)
 {
-	enum { MAX = 64 };
+	enum { MAX = 256 };
 	int n = (int)strlen(b), row[MAX + 1];
 	if (n > MAX || strlen(a) > MAX)
 		return MAX;
@@ -254,10 +254,14 @@ static int edit_distance(const char *a, const char *b)
 const char *str_closest(const char *name, const char *const *names)
 {
 	const char *best = NULL;
-	int limit = (int)strlen(name) / 3 + 1, distance;
-	for (; *names; names++) {
-		if ((distance = edit_distance(name, *names)) <= limit) {
-			limit = distance - 1;
+	int limit = ((int)strlen(name) + 2) / 3 * 2, cost;
+	for (int length = (int)strlen(name); *names; names++) {
+		int longer = (int)strlen(*names) - length;
+		if (2 * (longer < 0 ? -longer : longer) > limit + 1)
+			continue; /* nor is it closer */
+		bool begins = str_starts(*names, name) || str_starts(name, *names);
+		if ((cost = 2 * edit_distance(name, *names) - begins) <= limit) {
+			limit = cost - 1;
 			best = *names;
 		}
 	}

@@ -71,7 +71,7 @@ struct cli_option {
 	  "with --auto=fast: how much a chain must gain: a time (5us) or a share\n" \
 	  "of its own time (default 20%, and at least 1 us); 0: no minimum" }, \
 	{ "decompose", 0, CLI_TEXT, &(o).decompose, "HOW|auto no all", \
-	  "with --auto: replace refused nodes by nodes that TensorRT supports,\n" \
+	  "with --auto: replace refused nodes with nodes that TensorRT supports,\n" \
 	  "without a plugin: auto (if the estimate says that they are no\n" \
 	  "slower), all (wherever possible) or no" }, \
 	{ "chains", 0, CLI_NUMBER, &(struct cli_number){ &(o).chains, 0, CLI_MOST_CHAINS }, "N", \
@@ -261,6 +261,8 @@ struct cli_list {
 	bool all, refused;
 	struct tpat_strings type; /* none: any */
 };
+/* True if the type is the node's operator, also with its domain: "com.microsoft.Gelu". */
+bool cli_is_type(const struct cli *c, const struct tpat_node *n, const char *type);
 void cli_print_list(const struct cli *c, const struct tpat_list *l, const struct cli_list *o, const char *engine);
 const char *cli_support(enum tpat_support s); /* "yes", "partly", "no" */
 

@@ -11,7 +11,12 @@
 	"Plugins compute in the model's types. Older versions of trtexec take this option with the rewritten model."
 #define FOREIGN_PROFILE "tpat takes trtexec's three options as one: --profile NAME:MIN,OPT,MAX, such as x:1x3,8x3,32x3."
 
+#define FOREIGN_ARCH "tpat's option is --arch sm_90, with the compute capability of the GPU; --gpu names the GPU."
+#define FOREIGN_BATCH \
+	"tpat's option is --profile '*:1,8,32', the smallest, usual and largest batch; --shape makes it constant."
 #define FOREIGN_THREE "tpat takes the three shapes as one option: --profile NAME:MIN,OPT,MAX, such as x:1x3,8x3,32x3."
+#define FOREIGN_TOLERANCE \
+	"tpat computes how far rounding can move each result, and allows that; there is no tolerance to set."
 #define FOREIGN_SHAPE "tpat's option is --shape NAME:1x3x224x224, without brackets and blanks."
 
 /* Options that mean something to tpat. */
@@ -23,10 +28,36 @@ static const struct foreign {
 } table[] = {
 	{ "onnx", NULL, "The model is an argument, without an option." },
 	{ "model", NULL, "The model is an argument, without an option." },
+	{ "nodes", "node", "tpat's option is --node NODE,..., or -n." },
+	{ "node-names", "node", "tpat's option is --node NODE,..., or -n." },
+	{ "ops", "type", "tpat's option is --type TYPE,..., or -t." },
+	{ "op-types", "type", "tpat's option is --type TYPE,..., or -t." },
+	{ "node-types", "type", "tpat's option is --type TYPE,..., or -t." },
+	{ "plugin-name", "name", "tpat's option is --name NODE=PLUGIN." },
+	{ "sm", "arch", FOREIGN_ARCH },
+	{ "target", "arch", FOREIGN_ARCH },
+	{ "cuda-arch", "arch", FOREIGN_ARCH },
+	{ "gpu-arch", "arch", FOREIGN_ARCH },
+	{ "gencode", "arch", FOREIGN_ARCH },
+	{ "compute-capability", "arch", FOREIGN_ARCH },
+	{ "tensorrt-version", "tensorrt", "tpat's option is --tensorrt VERSION, such as 10.3." },
+	{ "trt-version", "tensorrt", "tpat's option is --tensorrt VERSION, such as 10.3." },
+	{ "batch", "profile", FOREIGN_BATCH },
+	{ "batch-size", "profile", FOREIGN_BATCH },
+	{ "dynamic-batch", "profile", FOREIGN_BATCH },
+	{ "autofast", "auto", "tpat's option is --auto=fast." },
+	{ "rtol", "tolerance", "tpat's option is --tolerance 0.001." },
+	{ "atol", "tolerance", "tpat's option is --tolerance 0.001." },
+	{ "rtol", NULL, FOREIGN_TOLERANCE },
+	{ "atol", NULL, FOREIGN_TOLERANCE },
+	{ "tolerance", NULL, FOREIGN_TOLERANCE },
 	{ "shapes", "shape", "tpat's option is --shape, with the same value." },
 	{ "minShapes", "profile", FOREIGN_PROFILE },
 	{ "optShapes", "profile", FOREIGN_PROFILE },
 	{ "maxShapes", "profile", FOREIGN_PROFILE },
+	{ "minShapes", "shape", FOREIGN_SHAPE },
+	{ "optShapes", "shape", FOREIGN_SHAPE },
+	{ "maxShapes", "shape", FOREIGN_SHAPE },
 	{ "trt-min-shapes", "profile", FOREIGN_THREE },
 	{ "trt-opt-shapes", "profile", FOREIGN_THREE },
 	{ "trt-max-shapes", "profile", FOREIGN_THREE },
@@ -40,6 +71,7 @@ static const struct foreign {
 	{ "save-outputs", "output", "tpat's option is --output FILE.npz." },
 	{ "onnxrt", NULL, "tpat run compares with outputs of ONNX Runtime that are in a file: --expect FILE.npz." },
 	{ "trt", NULL, "tpat does not run TensorRT: polygraphy run takes the rewritten model and the plugin library." },
+	{ "input-data", "input", "tpat's option is --input NAME=FILE.npy, once for each tensor." },
 	{ "loadInputs", "input", "tpat's option is --input NAME=FILE.npy, once for each tensor." },
 	{ "saveEngine", NULL, "tpat builds no engine. It prints the trtexec command that builds one." },
 	{ "loadEngine", NULL, "tpat reads ONNX models, not engines." },

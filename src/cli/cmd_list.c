@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "cli/cli.h"
 
 /* One entry per requested node; null: none requested. */
@@ -34,6 +35,24 @@ static void print_json(const struct tpat_list *l)
 	if (l->whys)
 		json_object_set_new(all, "why", json_whys(l));
 	cli_print_json(all);
+}
+
+/* Warns of types of which the model has no node. */
+static void check_types(const struct cli *c, const struct tpat_list *l, const struct tpat_strings *types)
+{
+	const char **names = NEWN(c->arena, const char *, l->nodes + 1), *closest;
+	for (int i = 0; i < l->nodes; i++)
+		names[i] = l->node[i].op_type;
+	for (int i = 0; i < types->n; i++) {
+		bool found = false;
+		for (int k = 0; k < l->nodes && !found; k++)
+			found = cli_is_type(c, &l->node[k], types->at[i]);
+		if (!found && (closest = str_closest(types->at[i], names)))
+			cli_tell(CLI_WARNING, "%s: there is no node of type %s. Did you mean %s?", l->model,
+			         types->at[i], closest);
+		else if (!found)
+			cli_tell(CLI_WARNING, "%s: there is no node of type %s.", l->model, types->at[i]);
+	}
 }
 
 int cli_list(struct cli *c, int argc, char **argv)
@@ -73,6 +92,7 @@ int cli_list(struct cli *c, int argc, char **argv)
 		return cli_fail(c, rc);
 	for (int i = 0; i < l->warnings.n; i++)
 		cli_tell(CLI_WARNING, "%s", l->warnings.at[i]);
+	check_types(c, l, &shown.type);
 	if (json)
 		print_json(l);
 	else if (!l->whys)

@@ -78,10 +78,15 @@ static void print_node(const struct cli *c, struct cli_extents *x, const struct 
 }
 
 /* True if the user asked for the node's operator, with its domain or without. */
+bool cli_is_type(const struct cli *c, const struct tpat_node *n, const char *type)
+{
+	return strcmp(type, n->op_type) == 0 || strcmp(type, op_name(c, n)) == 0;
+}
+
 static bool is_listed(const struct cli *c, const struct tpat_strings *types, const struct tpat_node *n)
 {
 	for (int i = 0; i < types->n; i++)
-		if (strcmp(types->at[i], n->op_type) == 0 || strcmp(types->at[i], op_name(c, n)) == 0)
+		if (cli_is_type(c, n, types->at[i]))
 			return true;
 	return types->n == 0;
 }

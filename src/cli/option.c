@@ -144,10 +144,15 @@ static int read_time(const struct cli_option *o, const char *value)
 	return -1;
 }
 
+static bool is_mode(const struct cli_option *o, const char *value)
+{
+	return strcmp(value, ((const struct cli_mode *)o->target)->value) == 0;
+}
+
 static int set_mode(const struct cli_option *o, const char *value)
 {
 	const struct cli_mode *mode = o->target;
-	if (value && strcmp(value, mode->value) != 0)
+	if (value && !is_mode(o, value))
 		return cli_usage(NULL, "--%s takes no value but \"%s\".", o->name, mode->value);
 	*mode->on = true;
 	*mode->more |= value != NULL;
@@ -234,11 +239,16 @@ static int too_few(const struct cli *c)
 	return cli_usage(advice, "tpat %s needs a %s.", command, needed);
 }
 
-/* An argument too many. `option`: whose value an argument followed, as in "-n a b"; null: none. */
-static int too_many(const struct cli *c, const char *text, const struct cli_option *option)
+/* An argument too many. `option`: whose value an argument followed, as in "-n a b"; null: none. `selects`: the command
+ * selects nodes, and the argument is no file. */
+static int too_many(const struct cli *c, const char *text, const struct cli_option *option, bool selects)
 {
 	char advice[160] = "";
-	if (option && option->kind == CLI_SPLIT)
+	if (option && option->kind == CLI_MODE)
+		snprintf(advice, sizeof advice, "Did you mean --%s=%s?", option->name, text);
+	else if (!option && selects)
+		snprintf(advice, sizeof advice, "To select a node, write -n %.80s.", text);
+	else if (option && option->kind == CLI_SPLIT)
 		snprintf(advice, sizeof advice, "Separate several values by commas: --%s A,B.", option->name);
 	else if (option)
 		snprintf(advice, sizeof advice, "Give --%s once for each value.", option->name);
@@ -267,9 +277,11 @@ int cli_parse(struct cli *c, const struct cli_option *option, int argc, char **a
 		} else {
 			if (last && (last->kind == CLI_SPLIT || last->kind == CLI_LIST) && access(text, F_OK) != 0)
 				followed = last; /* a value rather than a file */
+			if (last && last->kind == CLI_MODE && is_mode(last, text))
+				followed = last;
 			last = NULL;
 			if (arguments == most)
-				return too_many(c, text, followed);
+				return too_many(c, text, followed, find(option, "--node") && access(text, F_OK) != 0);
 			argument[arguments++] = text;
 		}
 	}

@@ -173,6 +173,10 @@ static int no_type(struct select *s, const char *type)
 	}
 	closest = str_closest(type, names);
 	err_set(s->err, ERR_USAGE, "%s: there is no node of type %s.", g->model->path, type);
+	vec_each (some, &g->graphs)
+		vec_each (n, &(*some)->nodes)
+			if (strcmp(onnx_text(n->proto->name), type) == 0)
+				return err_advise(s->err, "%s is the name of a node: -n %s selects it.", type, type);
 	return closest ? err_advise(s->err, "Did you mean %s?", closest)
 	               : err_advise(s->err, "The model has %s%s.", str_text(&list), seen.n > 24 ? " ..." : "");
 }

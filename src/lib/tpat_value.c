@@ -83,9 +83,14 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 	if (tensor_count(out) == n)
 		return 0;
 	out->rank = 1;
+	struct str shape = str_new(a);
+	str_add(&shape, rank ? "the shape [" : "a scalar");
+	for (int k = 0; k < rank; k++)
+		dim[k] < 0 ? str_printf(&shape, "%s?", k ? "," : "")
+		           : str_printf(&shape, "%s%lld", k ? "," : "", (long long)dim[k]);
 	return wrong(text,
-	             arena_printf(a, "has %lld element%s, which is not the tensor's number", (long long)n,
-	                          n == 1 ? "" : "s"),
+	             arena_printf(a, "has %lld element%s, which %s not fit %s%s", (long long)n, n == 1 ? "" : "s",
+	                          n == 1 ? "does" : "do", str_text(&shape), rank ? "]" : ""),
 	             e);
 }
 

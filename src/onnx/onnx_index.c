@@ -264,6 +264,14 @@ static int printed_output(const struct onnx_index *x, const char *text)
 	return found;
 }
 
+static bool is_operator(const struct onnx_index *x, const char *text)
+{
+	for (size_t i = 0; i < x->graph->n_node; i++)
+		if (strcmp(onnx_text(x->graph->node[i]->op_type), text) == 0)
+			return true;
+	return false;
+}
+
 static int not_found(const struct onnx_index *x, const char *text, struct err *e)
 {
 	struct arena *scratch = arena_new();
@@ -282,14 +290,21 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 		if (names.entry[i].name[0])
 			list[n++] = names.entry[i].name;
 	closest = *text ? str_closest(text, list) : NULL;
+	bool digits = *text && strspn(text, "0123456789") == strlen(text);
 	if (number_label(text) >= 0)
 		err_advise(e, "The graph's nodes are #0 to #%zu.", x->graph->n_node ? x->graph->n_node - 1 : 0);
+	else if (digits && strlen(text) < 10 && (size_t)atol(text) < x->graph->n_node)
+		err_advise(e, "Did you mean \"#%s\", the index of a node?", text);
+	else if (is_operator(x, text))
+		err_advise(e, "%s is the type of nodes: -t %s selects all of them.", text, text);
 	else if (*text && onnx_visit(&x->model->proto->base, &onnx__node_proto__descriptor, is_elsewhere,
 	                             &(struct wanted){ text }) < 0)
 		err_advise(e, "\"%s\" is inside of a subgraph or a function; name the node that holds or calls it.",
 		           text);
 	else if (with_comma(x, text) >= 0)
 		err_advise(e, "If a node's name contains a comma, give its index: #%d.", with_comma(x, text));
+	else if (strpbrk(text, "*?"))
+		err_advise(e, "A name has no wildcards: -t TYPE and --from TENSOR --to TENSOR select several nodes.");
 	else if (closest)
 		err_advise(e, "Did you mean \"%s\"?", closest);
 	else

@@ -33,3 +33,12 @@ for output in out.so models.onnx/out.plan out.engine out.tpat; do tpat build sma
 tpat build small.onnx --from y --to x
 tpat build small.onnx --auto=fast --min-gain 0 --dry-run
 tpat tune small.onnx -n activation --budget 1d
+# Nodes, types and options under other names.
+tpat build small.onnx activation
+tpat build small.onnx --auto fast
+for node in Relu 2 'act*' '#9'; do tpat build small.onnx -n "$node"; done
+tpat build small.onnx -t activation
+tpat list small.onnx -t relu > /dev/null
+for option in --ops --batch --sm --target --tensorrt-version --plugin-name --rtol; do tpat build small.onnx $option 1; done
+tpat verify out.onnx --rtol 1
+tpat verify out.onnx --lib messages.txt

@@ -109,8 +109,10 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 	TRY(file_check(h->path, e));
 	TRY(machine_check(h->path, e));
 	h->handle = dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
-	if (!h->handle)
-		return err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());
+	if (!h->handle) {
+		err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());
+		return err_advise(e, "Give the library that was built with the model: libtpat_NAME.so.");
+	}
 	*(void **)&set_finder = host_symbol(h, "setLoggerFinder");
 	const char *creators = h->old ? "getPluginCreators" : "getCreators";
 	*(void **)&h->get_creators = host_symbol(h, creators);
