@@ -377,6 +377,12 @@ write("nine_axes.onnx", model([helper.make_node("Reshape", ["x", "split"], ["a"]
                               [info("x", [2, 512])], [info("y", [2, 512])],
                               [numpy_helper.from_array(numpy.array([2] * 8 + [4], numpy.int64), "split"),
                                numpy_helper.from_array(numpy.array([2, 512], numpy.int64), "whole")]))
+# An input of nine axes, and nodes that need no tensor of so many.
+write("nine_axes_input.onnx", model([helper.make_node("ReduceSum", ["x", "axes"], ["a"], name="sum", keepdims=0),
+                                     helper.make_node("Erf", ["a"], ["b"], name="erf"),
+                                     helper.make_node("Det", ["b"], ["y"], name="det")],
+                                    [info("x", [2] * 9)], [info("y", [])],
+                                    [numpy_helper.from_array(numpy.arange(7), "axes")]))
 # Its plugin sorts rows of any length by keys of 64 bits.
 write("sort_64.onnx", model([helper.make_node("Unique", ["x"], ["y"], name="unique")], [info("x", ["N"], TensorProto.INT64)],
                             [info("y", ["M"], TensorProto.INT64)]))

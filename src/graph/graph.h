@@ -183,8 +183,10 @@ enum engine_support graph_support(struct graph *g, int node, const char **reason
 /* True if the engine refuses the node only because it reads a tensor of another refused node, of a type or with a
  * number of axes that the engine lacks: that node is the cause. */
 bool graph_follows(struct graph *g, int node);
-/* Returns the first input or output of a node whose type or number of axes no plugin can have, or null. Ignores
- * constants, which become part of the program. */
+/* True if a plugin can have the value as an input or output: its type and number of axes. Constants become part of the
+ * program. */
+bool graph_fits_edge(const struct graph *g, const struct graph_value *v);
+/* Returns the first input or output of a node that no plugin can have, or null. */
 const struct graph_value *graph_misfit(const struct graph *g, int node);
 
 /* ---- Operators that no plugin can run ----------------------------------------------------------------- */

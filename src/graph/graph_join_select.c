@@ -15,8 +15,7 @@ static bool may_link(const struct join *j, const struct graph_node *n)
 static bool reads_misfit(const struct join *j, const struct graph_node *n)
 {
 	vec_each (v, &n->reads)
-		if (!(*v)->is_constant && !j->g->engine->edge(j->g->version, (*v)->type) &&
-		    ((*v)->producer < 0 || j->of[(*v)->producer] != j->of[n->index]))
+		if (!graph_fits_edge(j->g, *v) && ((*v)->producer < 0 || j->of[(*v)->producer] != j->of[n->index]))
 			return true;
 	return false;
 }
@@ -27,7 +26,7 @@ static bool makes_misfit(const struct join *j, const struct graph_node *n)
 		const struct graph_value *v = graph_value_find(j->g, n->proto->output[k]);
 		bool out = v && (v->is_output || v->captured);
 
-		if (!v || v->is_constant || j->g->engine->edge(j->g->version, v->type))
+		if (!v || graph_fits_edge(j->g, v))
 			continue;
 		for (int i = 0; i < v->consumers.n; i++)
 			out |= j->of[v->consumers.at[i]] != j->of[n->index];

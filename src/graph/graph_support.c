@@ -3,7 +3,7 @@
 
 #include "graph/graph_internal.h"
 
-static bool fits_edge(const struct graph *g, const struct graph_value *v)
+bool graph_fits_edge(const struct graph *g, const struct graph_value *v)
 {
 	return v->is_constant || (g->engine->edge(g->version, v->type) && v->rank <= g->engine->most_axes);
 }
@@ -13,12 +13,12 @@ const struct graph_value *graph_misfit(const struct graph *g, int node)
 	const struct graph_node *n = &g->nodes.at[node];
 
 	vec_each (v, &n->reads)
-		if (!fits_edge(g, *v))
+		if (!graph_fits_edge(g, *v))
 			return *v;
 	for (size_t i = 0; i < n->proto->n_output; i++) {
 		const struct graph_value *v = graph_value_find(g, n->proto->output[i]);
 
-		if (v && !fits_edge(g, v))
+		if (v && !graph_fits_edge(g, v))
 			return v;
 	}
 	return NULL;
