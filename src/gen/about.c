@@ -1,9 +1,9 @@
-/* The comment of a printed kernel: its stages and its schedule. */
-#include "gen/text.h"
+/* The comment of a printed kernel: its stages, its schedule, and what launches it when. */
+#include "gen/about.h"
 
 #include <string.h>
 
-/* Long lines of the stage's text are broken at spaces, and continue further to the right. */
+/* Prints lines as comments. Long ones are broken at spaces, and continue further to the right. */
 static void comment(struct str *out, const char *text)
 {
 	enum { WIDTH = 116, INDENT = 2, FURTHER = 4 };
@@ -29,17 +29,185 @@ static void comment(struct str *out, const char *text)
 	}
 }
 
-void gen_about(struct str *out, const struct ir_kernel *k)
+/* An expression over symbols as C text, with their names in the program. */
+static const char *expression(const struct gen_target *target, expr e, struct arena *a)
 {
+	const struct ir_kernel none = { .index64 = false };
+	const struct map reserved = map_new(a);
+	struct names names = names_new(a, &reserved);
+	struct str text = str_new(a), named = str_new(a);
+	struct gen_text g = { .out = &text, .target = target, .kernel = &none, .names = &names, .fixed = map_new(a) };
+	gen_expr(&g, e);
+	names_choose(&named, &names, str_text(&text));
+	return str_text(&named);
+}
+
+/* "ceil(n * 96 / 2048) blocks of 256 threads" */
+static const char *grid(const struct gen_target *target, const struct ir_kernel *k, struct arena *a)
+{
+	expr blocks = k->blocks, up = blocks->op == IR_FLOORDIV ? blocks->arg[0] : NULL;
+	const char *of = arena_printf(a, "of %d threads", k->threads);
+	int64_t by, more;
+	if (ir_is_int(blocks, 1))
+		return arena_printf(a, "one block %s", of);
+	if (!up || up->op != IR_ADD || !ir_const_int(blocks->arg[1], &by) || !ir_const_int(up->arg[1], &more) ||
+	    more != by - 1)
+		return arena_printf(a, "%s blocks %s", expression(target, blocks, a), of);
+	bool sum = up->arg[0]->op == IR_ADD || up->arg[0]->op == IR_SUB;
+	return arena_printf(a, sum ? "ceil((%s) / %lld) blocks %s" : "ceil(%s / %lld) blocks %s",
+	                    expression(target, up->arg[0], a), (long long)by, of);
+}
+
+/* ---- When a kernel runs: the first of a step's alternatives whose guard holds. */
+
+static const char *alternatives_before(const struct ir_step *step, const struct ir_kernel *k, struct arena *a)
+{
+	struct str names = str_new(a);
+	const char *last = "";
+	vec_each (other, step) {
+		if (strcmp((*other)->name, k->name) == 0)
+			break;
+		if (strcmp((*other)->name, last) != 0)
+			str_printf(&names, "%s%s", *last ? " or " : "", (*other)->name);
+		last = (*other)->name;
+	}
+	return str_text(&names);
+}
+
+/* The guard without its bounds of 32-bit positions, which become words. */
+struct guard {
+	expr rest; /* null: nothing else */
+	bool narrow;
+};
+
+static void take_guard(struct guard *out, expr e)
+{
+	if (e->op == IR_AND) {
+		take_guard(out, e->arg[0]);
+		take_guard(out, e->arg[1]);
+	} else if (e->op == IR_LE && ir_is_int(e->arg[1], IR_POSITION_MOST)) {
+		out->narrow = true;
+	} else {
+		out->rest = out->rest ? ir_binary(IR_AND, out->rest, e) : e;
+	}
+}
+
+static const char *guard_text(const struct gen_target *target, expr e, struct arena *a)
+{
+	static const char fits[] = "all positions fit into 32 bits";
+	struct guard guard = { 0 };
+	if (!e)
+		return "";
+	take_guard(&guard, e);
+	if (!guard.rest)
+		return guard.narrow ? arena_printf(a, "if %s", fits) : "";
+	return arena_printf(a, "if %s%s%s", expression(target, guard.rest, a), guard.narrow ? ", and " : "",
+	                    guard.narrow ? fits : "");
+}
+
+/* "if n <= 4096, unless softmax_y does"; "": always. */
+static const char *condition(const struct gen_target *target, const struct ir_step *step, const struct ir_kernel *k,
+                             struct arena *a)
+{
+	const char *before = alternatives_before(step, k, a);
+	const char *own = guard_text(target, k->guard, a);
+	if (!*before)
+		return own;
+	return arena_printf(a, "%s%sunless %s does", own, *own ? ", " : "", before);
+}
+
+struct conditions {
+	VEC(const char *);
+	bool always;
+};
+
+static void add_condition(struct conditions *all, const char *text, struct arena *a)
+{
+	all->always |= !*text;
+	vec_each (have, all)
+		if (strcmp(*have, text) == 0)
+			return;
+	vec_push(a, all, text);
+}
+
+/* Equal kernels of several steps and plans are printed once. */
+static struct conditions conditions_of(const struct gen_about *x, const struct ir_kernel *k, struct arena *a)
+{
+	struct conditions all = { 0 };
+	for (int i = 0; i < x->n; i++)
+		vec_each (step, &x->plans[i]->steps)
+			vec_each (have, *step)
+				if (strcmp((*have)->name, k->name) == 0)
+					add_condition(&all, condition(x->target, *step, *have, a), a);
+	return all;
+}
+
+static void print_conditions(struct str *out, const struct gen_about *x, const struct ir_kernel *k, struct arena *a)
+{
+	struct conditions all = conditions_of(x, k, a);
+	struct str text = str_new(a);
+	const char *separator = "Runs ";
+	vec_each (one, &all) {
+		str_printf(&text, "%s%s", separator, *one);
+		separator = "; or ";
+	}
+	str_add(&text, ".\n");
+	if (!all.always)
+		comment(out, str_text(&text));
+}
+
+static void print_launch(struct str *out, const struct gen_about *x, const struct ir_kernel *k, struct arena *a)
+{
+	struct str text = str_new(a);
+	str_printf(&text, "Launch: %s", grid(x->target, k, a));
+	if (k->cluster)
+		str_printf(&text, ", in clusters of %d", k->cluster);
+	if (k->shared_bytes)
+		str_printf(&text, ", each with %d bytes of dynamic shared memory", k->shared_bytes);
+	str_printf(&text, "%s.\n", k->together ? ", all at the same time" : "");
+	comment(out, str_text(&text));
+}
+
+/* What it computes, unless a kernel before it says the same. */
+static void print_stages(struct str *out, struct gen_about *x, const struct ir_kernel *k)
+{
+	const char *said = map_get(&x->said, k->about);
+	if (said)
+		str_printf(out, "// The same as %s.\n", said);
+	else
+		comment(out, k->about);
+	if (!said && *k->about)
+		map_put(&x->said, k->about, k->name);
+}
+
+void gen_about(struct str *out, struct gen_about *x, const struct ir_kernel *k, bool part)
+{
+	struct arena *scratch = arena_new();
 	if (k->parts.n) {
 		str_printf(out, "// %d kernels in one launch, %s; %d threads a block.\n", k->parts.n,
 		           k->in_turn    ? "in turn in its block"
 		           : k->repeated ? "the first in every block, and its results in shared memory"
 		                         : "each in blocks of its own",
 		           k->threads);
-		return;
+	} else {
+		print_stages(out, x, k);
+		str_printf(out, "// Schedule: %s; %d threads a block%s.\n", ir_kernel_decision(k, out->arena),
+		           k->threads, k->index64 ? "; 64-bit positions" : "");
 	}
-	comment(out, k->about);
-	str_printf(out, "// Schedule: %s; %d threads a block%s.\n", ir_kernel_decision(k, out->arena), k->threads,
-	           k->index64 ? "; 64-bit positions" : "");
+	if (!part) {
+		print_launch(out, x, k, scratch);
+		print_conditions(out, x, k, scratch);
+	}
+	arena_free(scratch);
+}
+
+void gen_about_program(struct str *out, const struct ir_plan *plan)
+{
+	struct str summary = str_new(out->arena);
+	ir_print_summary(&summary, plan->program);
+	const char *text = str_text(&summary), *stages = strchr(text, '\n');
+	const struct ir_kernel *first = plan->steps.n ? plan->steps.at[0]->at[0] : NULL;
+	if (stages && first && strcmp(stages + 1, first->about) == 0)
+		text = arena_strndup(out->arena, text, (size_t)(stages - text));
+	comment(out, text);
 }

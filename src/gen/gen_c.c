@@ -1,6 +1,7 @@
 /* Kernels as C11 text for a processor: a loop over blocks, and in it a loop over threads. Kernels with cooperating
  * threads provide a serial body. */
-#include "gen/text.h"
+#include "gen/about.h"
+#include "gen/wrap.h"
 
 #include <string.h>
 
@@ -316,9 +317,10 @@ static void print_work(struct gen_text *g)
 }
 
 /* `part`: a function called by kernels with parts. */
-static void print_kernel(struct str *text, const struct ir_kernel *k, bool part, const struct map *reserved)
+static void print_kernel(struct str *text, const struct ir_kernel *k, bool part, struct gen_about *about,
+                         const struct map *reserved)
 {
-	struct str own = str_new(text->arena), *out = &own;
+	struct str own = str_new(text->arena), named = str_new(text->arena), *out = &own;
 	struct names names = names_new(text->arena, reserved);
 	struct gen_text g = {
 		.out = out, .target = &plain_c, .kernel = k, .names = &names, .fixed = map_new(out->arena)
@@ -326,7 +328,7 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 	const struct head h = { gen_own(&g, "args"), gen_own(&g, "block") };
 	const char *block = gen_block_number(&g);
 	str_add(text, "\n");
-	gen_about(text, k);
+	gen_about(text, about, k, part);
 	str_printf(out, "%svoid %s(void *const *%s, const uint32_t %s[3])\n{\n", part ? "static " : "",
 	           gen_kernel_name(&g, k, part), h.args, h.block);
 	if (!k->parts.n)
@@ -343,13 +345,15 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 		print_work(&g);
 	}
 	str_add(out, "}\n");
-	names_choose(text, &names, str_text(out));
+	names_choose(&named, &names, str_text(out));
+	gen_wrap(text, str_text(&named));
 }
 
 static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)
 {
 	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
 	struct map printed = map_new(out->arena);
+	struct gen_about about = { &plain_c, plans, n, map_new(out->arena) };
 	const struct map *reserved = names_reserved(KERNEL_C);
 	ck(header);
 	str_addn(out, header->text, header->size);
@@ -362,10 +366,10 @@ static void print_plans(struct str *out, const struct ir_plan *const *plans, int
 				vec_each (part, &(*k)->parts) {
 					const char *name = arena_printf(out->arena, "%s_part", (*part)->name);
 					if (!map_get(&printed, name))
-						print_kernel(out, *part, true, reserved);
+						print_kernel(out, *part, true, &about, reserved);
 					map_put(&printed, name, *part);
 				}
-				print_kernel(out, *k, false, reserved);
+				print_kernel(out, *k, false, &about, reserved);
 			}
 }
 

@@ -1,7 +1,9 @@
 /* Kernels as CUDA C++ text. The small types, conversions and collectives it calls are in rt/device/tpat_device.h
  * and tpat_types.h. */
+#include "gen/about.h"
 #include "gen/gen_device.h"
 #include "gen/text.h"
+#include "gen/wrap.h"
 
 /* For bool, min is "and" and max is "or". */
 static const struct ir_device_function *const atomic[IR_COMBINE_COUNT] = {
@@ -366,6 +368,7 @@ struct print {
 	struct map printed;         /* functions, by name */
 	const struct map *reserved; /* names that kernels must not use */
 	const struct ir_program *program;
+	struct gen_about about;
 };
 
 /* CUDA's built-in indices are unsigned, but index arithmetic is signed: -1 must stay -1. */
@@ -390,9 +393,9 @@ static bool strides(const struct ir_block *b)
 /* A kernel, or a part of one. A bound of the thread's number spares branches around loads that are in bounds for every
  * thread. In a loop that lanes share it would give the compiler the number of turns, which it then unrolls one by one:
  * ArgMax f16[112,4523] takes 1.76 times as long on an H200 than with four turns' loads at once. */
-static void print_function(struct str *out, const struct ir_kernel *k, const struct print *x, bool part)
+static void print_function(struct str *out, const struct ir_kernel *k, struct print *x, bool part)
 {
-	struct str head = str_new(out->arena), body = str_new(out->arena);
+	struct str head = str_new(out->arena), body = str_new(out->arena), named = str_new(out->arena);
 	struct names names = names_new(out->arena, x->reserved);
 	struct gen_text g = { .out = &head,
 		              .target = &cuda,
@@ -400,7 +403,7 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 		              .names = &names,
 		              .coarse = gen_coarse(k),
 		              .fixed = map_new(head.arena) };
-	gen_about(out, k);
+	gen_about(out, &x->about, k, part);
 	if (part)
 		print_part_head(&g, x->program);
 	else
@@ -413,12 +416,13 @@ static void print_function(struct str *out, const struct ir_kernel *k, const str
 	print_builtin(&g, &head, part ? NULL : g.block, "blockIdx.x");
 	str_add(&head, str_text(&body));
 	str_add(&head, "}\n");
-	names_choose(out, &names, str_text(&head));
+	names_choose(&named, &names, str_text(&head));
+	gen_wrap(out, str_text(&named));
 }
 
 /* Compilers skip kernels of other architectures, which would compile slowly without their instructions. The emulator
  * runs all. */
-static void print_kernel(struct str *out, const struct ir_kernel *k, const struct print *x)
+static void print_kernel(struct str *out, const struct ir_kernel *k, struct print *x)
 {
 	if (k->arch)
 		str_printf(out, "#if TPAT_ARCH == %d || TPAT_ARCH == 0\n", 10 * k->arch);
@@ -452,15 +456,16 @@ static void print_kernels(struct str *out, const struct ir_plan *plan, bool inde
 
 static void print_plans(struct str *out, const struct ir_plan *const *plans, int n)
 {
-	struct print x = { .printed = map_new(out->arena), .reserved = names_reserved(KERNEL_CUDA) };
+	struct print x = { .printed = map_new(out->arena),
+		           .reserved = names_reserved(KERNEL_CUDA),
+		           .about = { &cuda, plans, n, map_new(out->arena) } };
 	gen_includes(out, plans, n);
 	if (n && plans[0]->program->checked)
 		str_add(out, "#include \"" GEN_CHECK_HEADER "\"\n");
 	for (int i = 0; i < n; i++) {
 		if (!i || plans[i]->program != plans[i - 1]->program) {
-			str_add(out, "\n/* ");
-			ir_print_summary(out, plans[i]->program);
-			str_add(out, " */\n");
+			str_add(out, "\n");
+			gen_about_program(out, plans[i]);
 		}
 		print_kernels(out, plans[i], false, &x);
 		print_kernels(out, plans[i], true, &x);

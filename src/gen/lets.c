@@ -8,6 +8,12 @@ enum {
 	LONG_TEXT = 80,  /* of a part that gets a name then */
 };
 
+/* What an expression is a part of the position of. */
+struct position {
+	const struct ir_buffer *of; /* null: of none */
+	bool several;
+};
+
 struct parts {
 	struct gen_text *g;
 	int *uses;
@@ -15,7 +21,8 @@ struct parts {
 	bool *safe; /* may be computed anywhere: no memory reads, array elements whose index may be
 	               outside, or division by a possible zero */
 	bool *printed;
-	bool divides; /* the statement is long */
+	struct position *positions; /* by node id */
+	bool divides;               /* the statement is long */
 	struct gen_trial trial;
 	struct {
 		VEC(expr);
@@ -113,6 +120,24 @@ static void count_uses(struct parts *s, expr e)
 static bool in_front(const struct parts *s, expr e)
 {
 	return s->sure[e->id] || (s->safe[e->id] && (e->type == TYPE_INDEX || e->size > LONG_SIZE));
+}
+
+/* Marks the parts of a load's position. Those of loads inside it belong to these. */
+static void mark_position(struct parts *s, expr e, const struct ir_buffer *b)
+{
+	struct position *p = &s->positions[e->id];
+	if (p->of == b || p->several || e->op == IR_LOAD)
+		return;
+	p->several = p->of;
+	p->of = b;
+	for (int i = 0; i < e->n; i++)
+		mark_position(s, e->arg[i], b);
+}
+
+static void mark_load(void *user, expr e)
+{
+	if (e->op == IR_LOAD)
+		mark_position(user, e->arg[0], e->buf);
 }
 
 /* The number of e's operations, each where it is used; divisions, loads and selections count three. Stops at `enough`.
@@ -254,7 +279,7 @@ static void declare_part(struct parts *s, expr e)
 	struct gen_text *g = s->g;
 	if (takes_name(g, e))
 		return;
-	const char *name = gen_own(g, arena_printf(g->out->arena, "tmp%d", g->let_count++));
+	const char *name = gen_own(g, gen_hint(g, e, s->positions[e->id].several ? NULL : s->positions[e->id].of));
 	declare(s, "const ", gen_type(g, e->type), name, e);
 	keep_name(g, e, name);
 }
@@ -275,6 +300,7 @@ static struct parts parts_new(struct gen_text *g, expr e, expr also)
 		           .sure = NEWN(scratch, bool, n),
 		           .safe = NEWN(scratch, bool, n),
 		           .printed = NEWN(scratch, bool, n),
+		           .positions = NEWN(scratch, struct position, n),
 		           .trial = { 0, NEWN(scratch, uint32_t, n), n },
 		           .scratch = scratch };
 	count_uses(&s, e);
@@ -286,6 +312,9 @@ static struct parts parts_new(struct gen_text *g, expr e, expr also)
 		length += text_length(&s, also);
 	}
 	note_printed(&s);
+	ir_walk(e, mark_load, &s);
+	if (also)
+		ir_walk(also, mark_load, &s);
 	s.divides = length > LONG_LINE;
 	return s;
 }

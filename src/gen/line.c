@@ -38,12 +38,17 @@ void gen_dims(struct gen_text *g, const struct ir_variable *v)
 		str_printf(g->out, "[%d]", v->dim[i]);
 }
 
-void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value)
+void gen_assign_by(struct gen_text *g, const char *name, expr row, expr at, const char *op, expr value)
 {
 	gen_begin(g, name);
 	print_index(g, row);
 	print_index(g, at);
-	str_add(g->out, " = ");
+	str_printf(g->out, " %s ", op);
 	gen_expr(g, value);
 	str_add(g->out, ";\n");
+}
+
+void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value)
+{
+	gen_assign_by(g, name, row, at, "=", value);
 }

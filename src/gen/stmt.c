@@ -15,6 +15,44 @@ bool gen_adds_to_itself(const struct ir_stmt *s)
 	return false;
 }
 
+/* What a statement adds to its own variable or element, if that is all it does; else null. */
+static expr added(const struct gen_text *g, const struct ir_stmt *s)
+{
+	if (!gen_adds_to_itself(s))
+		return NULL;
+	bool sets = s->kind == IR_SET;
+	expr value = sets ? s->set.value : s->assign.value,
+	     index[] = { sets ? s->set.row : NULL, sets ? s->set.at : NULL };
+	const expr *first = index[0] ? index : index + 1;
+	int rank = !sets ? 0 : index[0] ? 2 : 1;
+	if (!gen_sum_is_infix(g, value))
+		return NULL;
+	for (int i = 0; i < 2; i++) {
+		expr self = value->arg[i];
+		bool is =
+		        self->op == (sets ? IR_ELEMENT : IR_VAR) && self->var == (sets ? s->set.array : s->assign.var);
+		for (int k = 0; k < rank && is; k++)
+			is = self->arg[k] == first[k];
+		if (is)
+			return value->arg[1 - i];
+	}
+	return NULL;
+}
+
+static void print_assignment(struct gen_text *g, const struct ir_stmt *s)
+{
+	const struct ir_assign *a = &s->assign;
+	expr plus = added(g, s);
+	gen_assign_by(g, gen_name(g, a->var), NULL, NULL, plus ? "+=" : "=", plus ? plus : a->value);
+}
+
+static void print_set(struct gen_text *g, const struct ir_stmt *s)
+{
+	const struct ir_set *a = &s->set;
+	expr plus = added(g, s);
+	gen_assign_by(g, gen_name(g, a->array), a->row, a->at, plus ? "+=" : "=", plus ? plus : a->value);
+}
+
 static void print_declaration(struct gen_text *g, const struct ir_declare *s)
 {
 	gen_declaration(g, s->mutable ? "" : "const ", gen_type(g, s->var->type), gen_name(g, s->var), s->value);
@@ -115,8 +153,8 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 	switch (s->kind) {
 	case IR_COMMENT: str_line(g->out, "%s%s%s", g->target->comment, s->comment, g->target->comment_end); break;
 	case IR_DECLARE: print_declaration(g, &s->declare); break;
-	case IR_ASSIGN: gen_assign(g, gen_name(g, s->assign.var), NULL, NULL, s->assign.value); break;
-	case IR_SET: gen_assign(g, gen_name(g, s->set.array), s->set.row, s->set.at, s->set.value); break;
+	case IR_ASSIGN: print_assignment(g, s); break;
+	case IR_SET: print_set(g, s); break;
 	case IR_STORE:
 		ck(!type_is_packed(s->store.buf->type));
 		print_store(g, &s->store);

@@ -3,23 +3,6 @@
 
 #include <math.h>
 
-enum {
-	PREC_COND = 1,
-	PREC_OR,
-	PREC_AND,
-	PREC_BITOR,
-	PREC_BITXOR,
-	PREC_BITAND,
-	PREC_EQ,
-	PREC_LT,
-	PREC_ADD,
-	PREC_MUL,
-	PREC_UNARY,
-	PREC_ATOM
-};
-
-static void print(struct gen_text *g, expr e, int outer);
-
 static bool is_c(const struct gen_text *g)
 {
 	return g->target->language == KERNEL_C;
@@ -51,20 +34,19 @@ static void call(struct gen_text *g, const char *function, int n, const expr *ar
 		}
 		if (widen)
 			str_add(g->out, "(i64)");
-		print(g, arg[i], widen ? PREC_UNARY : 0);
+		gen_print(g, arg[i], widen ? PREC_UNARY : 0);
 	}
 	str_add(g->out, ")");
 }
 
-/* Calls the function for a result of type `result`. */
-static void call_for(struct gen_text *g, enum ir_function f, enum type result, const expr *arg)
+void gen_call(struct gen_text *g, enum ir_function f, enum type result, const expr *arg)
 {
 	call(g, gen_call_name(g, f, result, arg[0]->type), ir_function_info[f].operands, arg);
 }
 
 static void call_of(struct gen_text *g, enum ir_function f, expr e)
 {
-	call_for(g, f, e->type, e->arg);
+	gen_call(g, f, e->type, e->arg);
 }
 
 static void print_cast(struct gen_text *g, expr e)
@@ -74,28 +56,28 @@ static void print_cast(struct gen_text *g, expr e)
 	enum ir_function half;
 	bool to_int = type_is_int(to) || to == TYPE_INDEX, from_int = type_is_int(from) || from == TYPE_INDEX;
 	if (gen_half(g, e, &half, operand)) {
-		call_for(g, half, to, operand);
+		gen_call(g, half, to, operand);
 	} else if (rounded) {
-		call_for(g, FN_ROUND_TO, to, &rounded);
+		gen_call(g, FN_ROUND_TO, to, &rounded);
 	} else if (gen_stored_type(g, to) == gen_stored_type(g, from)) {
-		print(g, e->arg[0], PREC_UNARY); /* an i64 is a 64-bit position */
+		gen_print(g, e->arg[0], PREC_UNARY); /* an i64 is a 64-bit position */
 	} else if (to == TYPE_INDEX && gen_index32(g) && (from == TYPE_I64 || from == TYPE_U64 || from == TYPE_U32)) {
 		call_of(g, FN_TO_INDEX, e);
 	} else if (to == TYPE_INDEX && type_is_float(from)) {
-		call_for(g, FN_TO, gen_stored_type(g, to), e->arg);
+		gen_call(g, FN_TO, gen_stored_type(g, to), e->arg);
 	} else if (!is_c(g) && to == TYPE_F32 && (from == TYPE_I8 || from == TYPE_U8)) {
 		call_of(g, FN_BYTE_TO_F32, e);
 	} else if ((from == TYPE_BOOL || from_int) &&
 	           ((to_int && !type_is_packed(to)) || to == TYPE_F32 || to == TYPE_F64)) {
 		str_printf(g->out, "(%s)", gen_type(g, to));
-		print(g, e->arg[0], PREC_UNARY);
+		gen_print(g, e->arg[0], PREC_UNARY);
 	} else if (to == TYPE_BOOL && !gen_small_float(from)) {
 		str_add(g->out, "(");
-		print(g, e->arg[0], PREC_EQ + 1);
+		gen_print(g, e->arg[0], PREC_EQ + 1);
 		str_add(g->out, " != 0)");
 	} else if (erf_of) {
 		str_printf(g->out, "%s(", gen_call_name(g, FN_TO, to, TYPE_F32));
-		call_for(g, FN_ERF_TO_16, TYPE_F32, &erf_of);
+		gen_call(g, FN_ERF_TO_16, TYPE_F32, &erf_of);
 		str_add(g->out, ")");
 	} else {
 		enum type operand_type = from == TYPE_INDEX ? TYPE_I64 : from;
@@ -130,62 +112,31 @@ static bool is_bitwise(expr e)
 	return e->op == IR_BITOR || e->op == IR_BITXOR || e->op == IR_BITAND;
 }
 
-/* Compilers want brackets around comparisons and sums among bit operations, as readers do. */
-static void infix(struct gen_text *g, expr e, const char *op, int prec)
+/* Compilers want brackets around comparisons and sums among bit operations, and around && inside ||, as readers do. Two
+ * conjunctions that are joined keep theirs, "(y >= 0 && y < h) && (x >= 0 && x < w)": compilers branch in that order.
+ */
+static int operand_precedence(expr e, int i, int prec)
 {
-	bool bitwise = is_bitwise(e);
-	print(g, e->arg[0], bitwise && e->arg[0]->op != e->op ? PREC_UNARY : prec);
+	expr a = e->arg[i];
+	if (is_bitwise(e))
+		return i == 0 && a->op == e->op ? prec : PREC_UNARY;
+	bool logical = e->op == IR_AND || e->op == IR_OR, joins = logical && e->arg[1]->op == e->op;
+	if ((joins && a->op == e->op) || (e->op == IR_OR && a->op == IR_AND))
+		return PREC_UNARY;
+	return prec + i;
+}
+
+void gen_infix(struct gen_text *g, expr e, const char *op, int prec)
+{
+	gen_print(g, e->arg[0], operand_precedence(e, 0, prec));
 	str_printf(g->out, " %s ", op);
-	print(g, e->arg[1], bitwise ? PREC_UNARY : prec + 1);
+	gen_print(g, e->arg[1], operand_precedence(e, 1, prec));
 }
 
 static void prefix(struct gen_text *g, const char *op, expr a)
 {
 	str_add(g->out, op);
-	print(g, a, PREC_ATOM);
-}
-
-/* True if many elements are divided by the same value, so that its reciprocal pays off: quotient() in tpat_types.h. Not
- * for powers of two, where compilers multiply. */
-static bool same_divisor(const struct gen_text *g, expr e)
-{
-	enum { MANY = 4 };
-	int exponent, turns = 1;
-	expr by = e->arg[1];
-	if (!g->target->forms || e->op != IR_DIV || e->type != TYPE_F32)
-		return false;
-	if (by->op == IR_CONST_FLOAT)
-		return fabs(frexp(by->f, &exponent)) != 0.5 && fabs(by->f) >= 0x1p-100 && fabs(by->f) <= 0x1p100;
-	if (e->arg[0]->op == IR_CONST_FLOAT)
-		return false;
-	for (int d = gen_value_depth(g, by) + 1; d <= g->depth && turns < MANY; d++)
-		turns *= g->turns[d];
-	return turns >= MANY;
-}
-
-/* The least value that an f32 sum of nonnegative terms has, if it is a number; -1: something else. */
-static double least_of(expr e)
-{
-	if (e->op == IR_CONST_FLOAT)
-		return e->f >= 0 ? e->f : -1;
-	if (e->op != IR_ADD)
-		return e->op == IR_EXP || e->op == IR_ABS || e->op == IR_SQRT ? 0 : -1;
-	double a = least_of(e->arg[0]), b = least_of(e->arg[1]);
-	return a < 0 || b < 0 ? -1 : a + b;
-}
-
-/* True for 1 / x with x of at least 2^-126, as in a logistic function: reciprocal() in tpat_types.h. */
-static bool reciprocal(const struct gen_text *g, expr e)
-{
-	return g->target->forms && e->op == IR_DIV && e->type == TYPE_F32 && e->arg[0]->op == IR_CONST_FLOAT &&
-	       e->arg[0]->f == 1 && e->arg[1]->op == IR_ADD && least_of(e->arg[1]) >= 0x1p-126;
-}
-
-/* True for divisions in a gen_coarse kernel, except by powers of two, where compilers multiply. */
-static bool coarse_division(const struct gen_text *g, expr e)
-{
-	return g->coarse && e->op == IR_DIV && e->type == TYPE_F32 &&
-	       (e->arg[1]->op != IR_CONST_FLOAT || same_divisor(g, e));
+	gen_print(g, a, PREC_ATOM);
 }
 
 /* The product that a sum adds without separate rounding; null: none. */
@@ -199,85 +150,52 @@ static expr fused_product(const struct gen_text *g, expr e)
 	return NULL;
 }
 
-bool gen_plain_division(expr e)
+/* A comparison begins with what varies: "element >= 35" rather than "35 <= element". */
+static bool begins_with_second(expr e)
 {
-	int64_t d;
-	bool constant = ir_const_int(e->arg[1], &d) && d > 0;
-	if (e->op == IR_DIV || e->op == IR_REM)
-		return constant;
-	if (e->type == TYPE_INDEX) /* an extent: if it is zero, there is nothing to compute */
-		return (constant || (!e->arg[1]->varies && ir_nonnegative(e->arg[1]))) && ir_nonnegative(e->arg[0]);
-	return constant && type_info(e->type)->class == CLASS_UINT;
+	expr a = e->arg[0], b = e->arg[1];
+	bool first = a->op == IR_VAR || a->op == IR_ELEMENT, second = b->op == IR_VAR || b->op == IR_ELEMENT;
+	bool number = a->op == IR_CONST_INT || a->op == IR_CONST_FLOAT;
+	return number || (second && !first);
 }
 
-/* The divisor with its inverse, if the host passes that; else null. */
-static const struct ir_variable *inverted_divisor(const struct gen_text *g, expr e)
+static void print_less(struct gen_text *g, expr e)
 {
-	if (e->type != TYPE_INDEX || !gen_index32(g))
-		return NULL;
-	vec_each (x, &g->kernel->parameters)
-		if (x->divisor == e->arg[1])
-			return x->by;
-	return NULL;
-}
-
-/* a / by, or floor_div(a, by) if a may be negative. */
-static void print_inverted(struct gen_text *g, expr e, const struct ir_variable *by)
-{
-	bool divide = e->op == IR_FLOORDIV, plain = ir_nonnegative(e->arg[0]);
-	if (!plain)
-		str_printf(g->out, "%s(", gen_call_name(g, divide ? FN_FLOOR_DIV : FN_FLOOR_MOD, e->type, e->type));
-	print(g, e->arg[0], plain ? PREC_MUL : 0);
-	str_printf(g->out, plain ? divide ? " / %s" : " %% %s" : ", %s)", gen_name(g, by));
-}
-
-static void print_division(struct gen_text *g, expr e)
-{
-	const struct ir_variable *by = inverted_divisor(g, e);
-	if (by) {
-		print_inverted(g, e, by);
+	if (!begins_with_second(e)) {
+		gen_infix(g, e, ir_op_info[e->op].ctext, PREC_LT);
 		return;
 	}
-	bool divide = e->op == IR_DIV || e->op == IR_FLOORDIV, floors = e->op == IR_FLOORDIV || e->op == IR_MOD;
-	if (coarse_division(g, e) && e->arg[1]->op == IR_CONST_FLOAT) {
-		print(g, e->arg[0], PREC_MUL);
-		str_add(g->out, " * ");
-		gen_float(g->out, (float)(1 / e->arg[1]->f), true);
-	} else if (coarse_division(g, e) && e->arg[0]->op == IR_CONST_FLOAT && e->arg[0]->f == 1) {
-		call_for(g, FN_ROUGH_RECIPROCAL, e->type, &e->arg[1]);
-	} else if (coarse_division(g, e)) {
-		call_of(g, same_divisor(g, e) ? FN_COARSE_QUOTIENT : FN_COARSE_DIVISION, e);
-	} else if (reciprocal(g, e)) {
-		call_for(g, FN_RECIPROCAL, e->type, &e->arg[1]);
-	} else if (same_divisor(g, e)) {
-		call_of(g, FN_QUOTIENT, e);
-	} else if (type_is_float(e->type) && divide) {
-		infix(g, e, "/", PREC_MUL);
-	} else if (type_is_float(e->type)) {
-		call_of(g, FN_FMOD, e);
-	} else if (gen_plain_division(e)) {
-		infix(g, e, divide ? "/" : "%", PREC_MUL);
-	} else if (floors) {
-		call_of(g, divide ? FN_FLOOR_DIV : FN_FLOOR_MOD, e);
-	} else {
-		call_of(g, divide ? FN_TRUNC_DIV : FN_TRUNC_REM, e);
-	}
+	gen_print(g, e->arg[1], PREC_LT);
+	str_add(g->out, e->op == IR_LT ? " > " : " >= ");
+	gen_print(g, e->arg[0], PREC_LT + 1);
 }
 
-static int division_precedence(const struct gen_text *g, expr e)
+/* Compilers want brackets around comparisons. */
+static void print_equal(struct gen_text *g, expr e, const char *op)
+{
+	bool second = begins_with_second(e);
+	gen_print(g, e->arg[second], PREC_LT + 1);
+	str_printf(g->out, " %s ", op);
+	gen_print(g, e->arg[!second], PREC_LT + 1);
+}
+
+/* The comparison that "not" makes an inequality; null: none. */
+static expr unequal(const struct gen_text *g, expr e)
+{
+	bool is = e->op == IR_NOT && e->arg[0]->op == IR_EQ && !gen_let(g, e->arg[0]);
+	return is ? e->arg[0] : NULL;
+}
+
+/* The precedence of what is printed: some operations have other forms. */
+static int printed_precedence(const struct gen_text *g, expr e)
 {
 	if (gen_gelu(g, e) || gen_erf_plus_one(g, e) || fused_product(g, e))
 		return PREC_ATOM;
-	if (coarse_division(g, e))
-		return e->arg[1]->op == IR_CONST_FLOAT ? PREC_MUL : PREC_ATOM;
-	bool is = e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD;
-	if (!is)
-		return precedence(e);
-	if (inverted_divisor(g, e))
-		return ir_nonnegative(e->arg[0]) ? PREC_MUL : PREC_ATOM;
-	bool infix_form = type_is_float(e->type) ? e->op == IR_DIV && !same_divisor(g, e) && !reciprocal(g, e)
-	                                         : gen_plain_division(e);
-	return infix_form ? PREC_MUL : PREC_ATOM;
+	if (unequal(g, e))
+		return PREC_EQ;
+	if (e->op == IR_DIV || e->op == IR_REM || e->op == IR_FLOORDIV || e->op == IR_MOD)
+		return gen_division_is_infix(g, e) ? PREC_MUL : PREC_ATOM;
+	return precedence(e);
 }
 
 static void print_element(struct gen_text *g, expr e)
@@ -285,7 +203,7 @@ static void print_element(struct gen_text *g, expr e)
 	str_add(g->out, gen_name(g, e->var));
 	for (int i = 0; i < e->n; i++) {
 		str_add(g->out, "[");
-		print(g, e->arg[i], 0);
+		gen_print(g, e->arg[i], 0);
 		str_add(g->out, "]");
 	}
 }
@@ -311,10 +229,10 @@ void gen_position(struct gen_text *g, const struct ir_buffer *b, expr at, int wi
 		return;
 	}
 	str_printf(g->out, "%s(%s, %s, ", GEN_AT, g->function, gen_buffer(g, b));
-	print(g, at, 0);
+	gen_print(g, at, 0);
 	str_printf(g->out, ", %s, %d, ", gen_name(g, elements), width);
 	if (where)
-		print(g, where, 0);
+		gen_print(g, where, 0);
 	else
 		str_add(g->out, "true");
 	str_add(g->out, ")");
@@ -330,7 +248,7 @@ static void print_load(struct gen_text *g, expr e)
 	if (gen_is_checked(g, e->buf))
 		gen_position(g, e->buf, e->arg[0], 1, NULL);
 	else
-		print(g, e->arg[0], 0);
+		gen_print(g, e->arg[0], 0);
 	str_add(g->out, packed ? ")" : "]");
 }
 
@@ -343,30 +261,17 @@ static void print_bitcast(struct gen_text *g, expr e)
 		return;
 	}
 	str_printf(g->out, "%s((%s)(", name, type_name(from)); /* C computes narrow types as int */
-	print(g, e->arg[0], 0);
+	gen_print(g, e->arg[0], 0);
 	str_add(g->out, "))");
-}
-
-/* "element >= 35" reads better than "35 <= element". */
-static void print_less(struct gen_text *g, expr e)
-{
-	bool first = e->arg[0]->op == IR_VAR || e->arg[0]->op == IR_ELEMENT;
-	if ((e->arg[1]->op != IR_VAR && e->arg[1]->op != IR_ELEMENT) || first) {
-		infix(g, e, ir_op_info[e->op].ctext, PREC_LT);
-		return;
-	}
-	print(g, e->arg[1], PREC_LT);
-	str_add(g->out, e->op == IR_LT ? " > " : " >= ");
-	print(g, e->arg[0], PREC_LT + 1);
 }
 
 static void print_select(struct gen_text *g, expr e)
 {
-	print(g, e->arg[0], PREC_OR);
+	gen_print(g, e->arg[0], PREC_EQ);
 	str_add(g->out, " ? ");
-	print(g, e->arg[1], PREC_COND);
+	gen_print(g, e->arg[1], PREC_COND);
 	str_add(g->out, " : ");
-	print(g, e->arg[2], PREC_COND);
+	gen_print(g, e->arg[2], PREC_COND);
 }
 
 /* A libm function, with suffix f for float. */
@@ -380,7 +285,7 @@ static void print_abs(struct gen_text *g, expr e)
 	if (type_is_float(e->type))
 		call_of(g, FN_FABS, e);
 	else if (type_info(e->type)->class == CLASS_UINT)
-		print(g, e->arg[0], PREC_ATOM);
+		gen_print(g, e->arg[0], PREC_ATOM);
 	else
 		call_of(g, FN_ABS, e);
 }
@@ -402,14 +307,10 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_DIV:
 	case IR_REM:
 	case IR_FLOORDIV:
-	case IR_MOD: print_division(g, e); break;
+	case IR_MOD: gen_division(g, e); break;
 	case IR_LT:
 	case IR_LE: print_less(g, e); break;
-	case IR_EQ: /* compilers want brackets around comparisons */
-		print(g, e->arg[0], PREC_LT + 1);
-		str_add(g->out, " == ");
-		print(g, e->arg[1], PREC_LT + 1);
-		break;
+	case IR_EQ: print_equal(g, e, "=="); break;
 	case IR_MIN: call_of(g, is_float ? FN_NAN_MIN : FN_MIN, e); break;
 	case IR_MAX: call_of(g, is_float ? FN_NAN_MAX : FN_MAX, e); break;
 	case IR_POW: call_of(g, is_float ? FN_POW : FN_IPOW, e); break;
@@ -422,6 +323,11 @@ static void print_op(struct gen_text *g, expr e)
 			call_of(g, FN_NEG, e);
 		break;
 	case IR_NOT:
+		if (unequal(g, e))
+			print_equal(g, unequal(g, e), "!=");
+		else
+			prefix(g, info->ctext, e->arg[0]);
+		break;
 	case IR_BITNOT: prefix(g, info->ctext, e->arg[0]); break;
 	case IR_ABS: print_abs(g, e); break;
 	case IR_ISNAN:
@@ -444,7 +350,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_SELECT: print_select(g, e); break;
 	default:
 		if (info->kind == IR_INFIX)
-			infix(g, e, info->ctext, precedence(e));
+			gen_infix(g, e, info->ctext, precedence(e));
 		else
 			call_math(g, info->ctext, e);
 	}
@@ -455,12 +361,12 @@ static void print_node(struct gen_text *g, expr e)
 {
 	expr erf_of = gen_erf_plus_one(g, e), gelu_of = gen_gelu(g, e), product = fused_product(g, e);
 	if (gelu_of) {
-		call_for(g, FN_GELU, e->type, &gelu_of);
+		gen_call(g, FN_GELU, e->type, &gelu_of);
 	} else if (erf_of) {
-		call_for(g, FN_ONE_PLUS_ERF, e->type, &erf_of);
+		gen_call(g, FN_ONE_PLUS_ERF, e->type, &erf_of);
 	} else if (product) {
 		const expr operands[] = { product->arg[0], product->arg[1], e->arg[e->arg[0] == product] };
-		call_for(g, FN_FMA, e->type, operands);
+		gen_call(g, FN_FMA, e->type, operands);
 	} else {
 		print_op(g, e);
 	}
@@ -482,7 +388,13 @@ static bool must_wrap(expr e)
 	}
 }
 
-static void print(struct gen_text *g, expr e, int outer)
+bool gen_sum_is_infix(const struct gen_text *g, expr e)
+{
+	return e->op == IR_ADD && !must_wrap(e) && !gen_let(g, e) && !gen_gelu(g, e) && !gen_erf_plus_one(g, e) &&
+	       !fused_product(g, e);
+}
+
+void gen_print(struct gen_text *g, expr e, int outer)
 {
 	const char *name = gen_let(g, e);
 	if (g->trial.number && e->n > 0 && e->op != IR_VAR && e->id < g->trial.nodes) {
@@ -501,9 +413,8 @@ static void print(struct gen_text *g, expr e, int outer)
 	}
 	bool negative = (e->op == IR_CONST_INT && e->i < 0) || (e->op == IR_CONST_FLOAT && signbit(e->f));
 	bool cast_prefix = (e->op == IR_CAST) && outer == PREC_ATOM;
-	/* Compilers also want brackets around && inside ||. */
-	bool mixed = e->op == IR_AND && (outer == PREC_OR || outer == PREC_OR + 1);
-	bool brackets = division_precedence(g, e) < outer || (negative && outer > PREC_ADD) || cast_prefix || mixed;
+	bool brackets = printed_precedence(g, e) < outer || (negative && (outer == PREC_MUL || outer == PREC_ATOM)) ||
+	                cast_prefix;
 	if (brackets)
 		str_add(g->out, "(");
 	print_node(g, e);
@@ -513,12 +424,12 @@ static void print(struct gen_text *g, expr e, int outer)
 
 void gen_expr(struct gen_text *g, expr e)
 {
-	print(g, e, 0);
+	gen_print(g, e, 0);
 }
 
 void gen_operand(struct gen_text *g, expr e)
 {
-	print(g, e, PREC_ADD);
+	gen_print(g, e, PREC_ADD);
 }
 
 void gen_offset(struct gen_text *g, expr e)
@@ -526,5 +437,5 @@ void gen_offset(struct gen_text *g, expr e)
 	expr first = e;
 	while ((first->op == IR_ADD || first->op == IR_SUB) && !gen_let(g, first))
 		first = first->arg[0];
-	print(g, e, first == e || ir_nonnegative(first) ? PREC_ADD : PREC_MUL);
+	gen_print(g, e, first == e || ir_nonnegative(first) ? PREC_ADD : PREC_MUL);
 }

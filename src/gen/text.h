@@ -54,8 +54,7 @@ struct gen_text {
 	uint32_t let_n;   /* capacity of `let` */
 	struct {
 		VEC(struct gen_let);
-	} lets;        /* what has a name */
-	int let_count; /* names so far */
+	} lets; /* what has a name */
 	struct gen_trial trial;
 	struct map fixed;         /* variables that keep their value until their scope ends */
 	int depth;                /* number of enclosing loops */
@@ -93,6 +92,26 @@ void gen_indent(struct gen_text *g);
 const char *gen_call_name(const struct gen_text *g, enum ir_function f, enum type result, enum type operand);
 
 /* ---- Expressions (text.c). */
+/* Precedences of C's operators: an expression gets brackets where that around it is higher. */
+enum {
+	PREC_COND = 1,
+	PREC_OR,
+	PREC_AND,
+	PREC_BITOR,
+	PREC_BITXOR,
+	PREC_BITAND,
+	PREC_EQ,
+	PREC_LT,
+	PREC_ADD,
+	PREC_MUL,
+	PREC_UNARY,
+	PREC_ATOM
+};
+void gen_print(struct gen_text *g, expr e, int outer);
+void gen_infix(struct gen_text *g, expr e, const char *op, int prec);
+bool gen_sum_is_infix(const struct gen_text *g, expr e); /* printed with a plus: no special form of a sum */
+/* Calls the function for a result of type `result`; `arg`: its operands. */
+void gen_call(struct gen_text *g, enum ir_function f, enum type result, const expr *arg);
 void gen_expr(struct gen_text *g, expr e);
 /* Prints the right operand of +, < or =, in brackets if precedence requires them. */
 void gen_operand(struct gen_text *g, expr e);
@@ -103,6 +122,10 @@ void gen_offset(struct gen_text *g, expr e);
  * holds (null: always). If the kernel knows the number of elements (ir_kernel_bounds), with a check. */
 bool gen_is_checked(const struct gen_text *g, const struct ir_buffer *b);
 void gen_position(struct gen_text *g, const struct ir_buffer *b, expr at, int width, expr where);
+
+/* ---- Divisions and remainders (division.c). */
+void gen_division(struct gen_text *g, expr e);
+bool gen_division_is_infix(const struct gen_text *g, expr e); /* else a call */
 /* True if C's / or % is correct for this division or remainder: both operands known to be nonnegative, or the divisor a
  * plain constant. */
 bool gen_plain_division(expr e);
@@ -130,6 +153,10 @@ void gen_lets_end(struct gen_text *g);
 void gen_lets_end_scope(struct gen_text *g, int begin);
 const char *gen_let(const struct gen_text *g, expr e); /* the variable that holds e, or null */
 
+/* A hint for the variable that holds e, from its operation. positions: the buffer whose position it is a part of; null:
+ * none or several (hint.c). */
+const char *gen_hint(const struct gen_text *g, expr e, const struct ir_buffer *positions);
+
 /* ---- Forms of erf with a CUDA function of their own (erf.c): return e's operand, or null. */
 expr gen_erf_plus_one(const struct gen_text *g, expr e); /* 1 + erf(x) */
 expr gen_erf_rounded(const struct gen_text *g, expr e);  /* erf(x), rounded to 16 bits immediately */
@@ -149,9 +176,10 @@ expr gen_rounded(const struct gen_text *g, expr e);
 void gen_scope(struct gen_text *g);
 void gen_scope_end(struct gen_text *g);
 void gen_begin(struct gen_text *g, const char *text); /* a line */
-/* name[row][at] = value; row and at may be null */
-void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value);
-void gen_dims(struct gen_text *g, const struct ir_variable *v);    /* "[2][3]" */
+/* name[row][at] = value; row and at may be null; `op`: = or += */
+void gen_assign_by(struct gen_text *g, const char *name, expr row, expr at, const char *op, expr value);
+void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* by = */
+void gen_dims(struct gen_text *g, const struct ir_variable *v);                       /* "[2][3]" */
 void gen_array_row(struct gen_text *g, const struct ir_vector *v); /* the array, or its row, that holds a vector */
 
 /* ---- Statements (stmt.c). */
@@ -163,7 +191,5 @@ bool gen_adds_to_itself(const struct ir_stmt *s); /* name = name + ...: an accum
  * value not rounded to 16 bits before. Relative errors of some millionths then vanish in the final rounding, except
  * near ties. So exp and division use the GPU's fast forms, and products are contracted into sums. */
 bool gen_coarse(const struct ir_kernel *k);
-/* Prints a kernel's comment: its computation and schedule. */
-void gen_about(struct str *out, const struct ir_kernel *k);
 
 #endif

@@ -277,6 +277,10 @@ struct ir_parameter {
  * all 0 <= a < 2^31 and divisors from 1 to 2^31 - 1, since a * divisor / 2^IR_INVERSE_BITS < 1. */
 enum { IR_INVERSE_BITS = 62 };
 
+/* What positions, thread counts and intermediate values of a kernel with 32-bit positions are at most, by its guard:
+ * with room for a last block. */
+enum { IR_POSITION_MOST = INT32_MAX - (1 << 20) };
+
 /* A result of parts that every block repeats: it is in shared memory for the block's other parts, and block 0 stores it
  * for later kernels. */
 struct ir_result {

@@ -1,15 +1,21 @@
 #include "tpat_device.h"
 
-/* program Antialias(x: f16[N,3,512,512]) -> (y: f16[N,3,224,224])
-  weights: f32[224] = sum (i | r<6) select(and(0 <= r + floordiv(i * 16 + 4, 7) - 2, r + floordiv(i * 16 + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - i * 32 + floordiv(i * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0)
-  y_2: f32[N,3,224,512] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(k * 16 + 4, 7) - 2, r + floordiv(k * 16 + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - k * 32 + floordiv(k * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0) * f32(x[i, j, min(511, max(0, r + floordiv(k * 16 + 4, 7) - 2)), l]) then it / weights[k]
-  y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
- */
+// program Antialias(x: f16[N,3,512,512]) -> (y: f16[N,3,224,224])
+// weights: f32[224] = sum (i | r<6) select(and(0 <= r + floordiv(i * 16 + 4, 7) - 2, r + floordiv(i * 16 + 4, 7) - 2 <
+//     512), max(1.0 - abs(f32(r * 14 - i * 32 + floordiv(i * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0)
+// y_2: f32[N,3,224,512] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(k * 16 + 4, 7) - 2, r + floordiv(k * 16
+//     + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - k * 32 + floordiv(k * 16 + 4, 7) * 14 - 37) * 0.071428575 *
+//     0.4375), 0.0), 0.0) * f32(x[i, j, min(511, max(0, r + floordiv(k * 16 + 4, 7) - 2)), l]) then it / weights[k]
+// y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
+//     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
+//     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
 
 // y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
 //     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
 //     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
 // Schedule: separable@1 rows=4 width=8 threads=256; 256 threads a block.
+// Launch: N * 168 blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 {
@@ -31,54 +37,66 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 		}
 		f16 x_v0[8];
 		load(x_v0, x + j * 262144 + i * 786432 + at + max(0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
-		const int tmp0 = (k * 64 + row * 16 + 4) / 7;
+		const int group = (k * 64 + row * 16 + 4) / 7;
 		float this_0 = 0.0f;
-		if (0 <= tmp0 - 2) {
-			this_0 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 2 >= 0) {
+			this_0 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
-		load(x_v1, x + j * 262144 + i * 786432 + at + max(0, tmp0 - 1) * 512);
+		load(x_v1, x + j * 262144 + i * 786432 + at + max(0, group - 1) * 512);
 		float this_1 = 0.0f;
-		if (0 <= tmp0 - 1) {
-			this_1 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 1 >= 0) {
+			this_1 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
-		load(x_v2, x + j * 262144 + i * 786432 + at + tmp0 * 512);
-		const float this_2 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v2, x + j * 262144 + i * 786432 + at + group * 512);
+		const float this_2 = nan_max(1.0f -
+		                             fabsf((float)(group * 14 - k * 128 - row * 32 - 9) * 0.071428575f *
+		                                   0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
-		load(x_v3, x + j * 262144 + i * 786432 + at + tmp0 * 512 + 512);
-		const float this_3 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v3, x + j * 262144 + i * 786432 + at + group * 512 + 512);
+		const float this_3 = nan_max(1.0f -
+		                             fabsf((float)(group * 14 - k * 128 - row * 32 + 5) * 0.071428575f *
+		                                   0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
-		load(x_v4, x + j * 262144 + i * 786432 + at + min(511, tmp0 + 2) * 512);
+		load(x_v4, x + j * 262144 + i * 786432 + at + min(511, group + 2) * 512);
 		float this_4 = 0.0f;
-		if (tmp0 + 2 < 512) {
-			this_4 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 2 < 512) {
+			this_4 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
-		load(x_v5, x + j * 262144 + i * 786432 + at + min(511, tmp0 + 3) * 512);
+		load(x_v5, x + j * 262144 + i * 786432 + at + min(511, group + 3) * 512);
 		float this_5 = 0.0f;
-		if (tmp0 + 3 < 512) {
-			this_5 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 3 < 512) {
+			this_5 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
@@ -94,44 +112,53 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 	}
 	__syncthreads();
 	for (int column = thread; column < 224; column += 256) {
-		const int tmp1 = (column * 16 + 4) / 7;
+		const int group = (column * 16 + 4) / 7;
 		float this_7 = 0.0f;
-		if (0 <= tmp1 - 2) {
-			this_7 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 2 >= 0) {
+			this_7 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 37) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		float this_8 = 0.0f;
-		if (0 <= tmp1 - 1) {
-			this_8 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 1 >= 0) {
+			this_8 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 23) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
-		const float this_9 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
-		const float this_10 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		const float this_9 = nan_max(1.0f -
+		                             fabsf((float)(group * 14 - column * 32 - 9) * 0.071428575f * 0.4375f),
+		                             0.0f);
+		const float this_10 = nan_max(1.0f -
+		                              fabsf((float)(group * 14 - column * 32 + 5) * 0.071428575f * 0.4375f),
+		                              0.0f);
 		float this_11 = 0.0f;
-		if (tmp1 + 2 < 512) {
-			this_11 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 2 < 512) {
+			this_11 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 19) * 0.071428575f * 0.4375f),
+			                  0.0f);
 		}
 		float this_12 = 0.0f;
-		if (tmp1 + 3 < 512) {
-			this_12 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 3 < 512) {
+			this_12 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 33) * 0.071428575f * 0.4375f),
+			                  0.0f);
 		}
 		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
 		#pragma unroll
 		for (int row = 0; row < 4; row++) {
 			float sum = 0.0f;
-			sum = fmaf(this_7, made[row * 512 + max(0, tmp1 - 2)], sum);
-			sum = fmaf(this_8, made[row * 512 + max(0, tmp1 - 1)], sum);
-			sum = fmaf(this_9, made[row * 512 + tmp1], sum);
-			sum = fmaf(this_10, made[row * 512 + tmp1 + 1], sum);
-			sum = fmaf(this_11, made[row * 512 + min(511, tmp1 + 2)], sum);
-			sum = fmaf(this_12, made[row * 512 + min(511, tmp1 + 3)], sum);
-			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, this_13));
+			sum = fmaf(this_7, made[row * 512 + max(0, group - 2)], sum);
+			sum = fmaf(this_8, made[row * 512 + max(0, group - 1)], sum);
+			sum = fmaf(this_9, made[row * 512 + group], sum);
+			sum = fmaf(this_10, made[row * 512 + group + 1], sum);
+			sum = fmaf(this_11, made[row * 512 + min(511, group + 2)], sum);
+			sum = fmaf(this_12, made[row * 512 + min(511, group + 3)], sum);
+			y[k * 896 + j * 50176 + i * 150528 + column +
+			  row * 224] = to_f16(coarse_quotient(sum, this_13));
 		}
 	}
 }
 
-// y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
-//     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
-//     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+// The same as Antialias_y.
 // Schedule: separable@1 rows=4 width=8 threads=256; 256 threads a block; 64-bit positions.
+// Launch: N * 168 blocks of 256 threads.
+// Runs unless Antialias_y does.
 extern "C" __global__ __launch_bounds__(256)
 void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {
@@ -153,54 +180,66 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 		}
 		f16 x_v0[8];
 		load(x_v0, x + j * 262144 + i * 786432 + at + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
-		const i64 tmp0 = (k * 64 + row * 16 + 4) / 7;
+		const i64 group = (k * 64 + row * 16 + 4) / 7;
 		float this_0 = 0.0f;
-		if (0 <= tmp0 - 2) {
-			this_0 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 2 >= 0) {
+			this_0 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
-		load(x_v1, x + j * 262144 + i * 786432 + at + max((i64)0, tmp0 - 1) * 512);
+		load(x_v1, x + j * 262144 + i * 786432 + at + max((i64)0, group - 1) * 512);
 		float this_1 = 0.0f;
-		if (0 <= tmp0 - 1) {
-			this_1 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 1 >= 0) {
+			this_1 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
-		load(x_v2, x + j * 262144 + i * 786432 + at + tmp0 * 512);
-		const float this_2 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v2, x + j * 262144 + i * 786432 + at + group * 512);
+		const float this_2 = nan_max(1.0f -
+		                             fabsf((float)(group * 14 - k * 128 - row * 32 - 9) * 0.071428575f *
+		                                   0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
-		load(x_v3, x + j * 262144 + i * 786432 + at + tmp0 * 512 + 512);
-		const float this_3 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		load(x_v3, x + j * 262144 + i * 786432 + at + group * 512 + 512);
+		const float this_3 = nan_max(1.0f -
+		                             fabsf((float)(group * 14 - k * 128 - row * 32 + 5) * 0.071428575f *
+		                                   0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
-		load(x_v4, x + j * 262144 + i * 786432 + at + min((i64)511, tmp0 + 2) * 512);
+		load(x_v4, x + j * 262144 + i * 786432 + at + min((i64)511, group + 2) * 512);
 		float this_4 = 0.0f;
-		if (tmp0 + 2 < 512) {
-			this_4 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 2 < 512) {
+			this_4 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
 			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
-		load(x_v5, x + j * 262144 + i * 786432 + at + min((i64)511, tmp0 + 3) * 512);
+		load(x_v5, x + j * 262144 + i * 786432 + at + min((i64)511, group + 3) * 512);
 		float this_5 = 0.0f;
-		if (tmp0 + 3 < 512) {
-			this_5 = nan_max(1.0f - fabsf((float)(tmp0 * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 3 < 512) {
+			this_5 = nan_max(1.0f -
+			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
@@ -216,36 +255,45 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 	}
 	__syncthreads();
 	for (i64 column = thread; column < 224; column += 256) {
-		const i64 tmp1 = (column * 16 + 4) / 7;
+		const i64 group = (column * 16 + 4) / 7;
 		float this_7 = 0.0f;
-		if (0 <= tmp1 - 2) {
-			this_7 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 37) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 2 >= 0) {
+			this_7 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 37) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
 		float this_8 = 0.0f;
-		if (0 <= tmp1 - 1) {
-			this_8 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 23) * 0.071428575f * 0.4375f), 0.0f);
+		if (group - 1 >= 0) {
+			this_8 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 23) * 0.071428575f * 0.4375f),
+			                 0.0f);
 		}
-		const float this_9 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 - 9) * 0.071428575f * 0.4375f), 0.0f);
-		const float this_10 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 5) * 0.071428575f * 0.4375f), 0.0f);
+		const float this_9 = nan_max(1.0f -
+		                             fabsf((float)(group * 14 - column * 32 - 9) * 0.071428575f * 0.4375f),
+		                             0.0f);
+		const float this_10 = nan_max(1.0f -
+		                              fabsf((float)(group * 14 - column * 32 + 5) * 0.071428575f * 0.4375f),
+		                              0.0f);
 		float this_11 = 0.0f;
-		if (tmp1 + 2 < 512) {
-			this_11 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 19) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 2 < 512) {
+			this_11 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 19) * 0.071428575f * 0.4375f),
+			                  0.0f);
 		}
 		float this_12 = 0.0f;
-		if (tmp1 + 3 < 512) {
-			this_12 = nan_max(1.0f - fabsf((float)(tmp1 * 14 - column * 32 + 33) * 0.071428575f * 0.4375f), 0.0f);
+		if (group + 3 < 512) {
+			this_12 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 33) * 0.071428575f * 0.4375f),
+			                  0.0f);
 		}
 		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
 		#pragma unroll
 		for (i64 row = 0; row < 4; row++) {
 			float sum = 0.0f;
-			sum = fmaf(this_7, made[row * 512 + max((i64)0, tmp1 - 2)], sum);
-			sum = fmaf(this_8, made[row * 512 + max((i64)0, tmp1 - 1)], sum);
-			sum = fmaf(this_9, made[row * 512 + tmp1], sum);
-			sum = fmaf(this_10, made[row * 512 + tmp1 + 1], sum);
-			sum = fmaf(this_11, made[row * 512 + min((i64)511, tmp1 + 2)], sum);
-			sum = fmaf(this_12, made[row * 512 + min((i64)511, tmp1 + 3)], sum);
-			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, this_13));
+			sum = fmaf(this_7, made[row * 512 + max((i64)0, group - 2)], sum);
+			sum = fmaf(this_8, made[row * 512 + max((i64)0, group - 1)], sum);
+			sum = fmaf(this_9, made[row * 512 + group], sum);
+			sum = fmaf(this_10, made[row * 512 + group + 1], sum);
+			sum = fmaf(this_11, made[row * 512 + min((i64)511, group + 2)], sum);
+			sum = fmaf(this_12, made[row * 512 + min((i64)511, group + 3)], sum);
+			y[k * 896 + j * 50176 + i * 150528 + column +
+			  row * 224] = to_f16(coarse_quotient(sum, this_13));
 		}
 	}
 }

@@ -1,11 +1,11 @@
 #include "tpat_device.h"
 
-/* program ArgMax(x: f16[N,V]) -> (token: i64[N,1])
-  token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
- */
+// program ArgMax(x: f16[N,V]) -> (token: i64[N,1])
 
 // token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
 // Schedule: reduce_lanes@2 lanes=32 width=1; 128 threads a block.
+// Launch: ceil(N / 4) blocks of 128 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 {
@@ -31,8 +31,10 @@ void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 	}
 }
 
-// token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
+// The same as ArgMax_token.
 // Schedule: reduce_lanes@2 lanes=32 width=1; 128 threads a block; 64-bit positions.
+// Launch: ceil(N / 4) blocks of 128 threads.
+// Runs unless ArgMax_token does.
 extern "C" __global__ __launch_bounds__(128)
 void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 {

@@ -2,12 +2,7 @@
 #include "tpat_attention_wide.h"
 #include "tpat_attention.h"
 
-/* program Attention(q: f16[B,12,S,64], k0: f16[B,4,T,64], v0: f16[B,4,T,64], m0: f16[B,1,S,T]) -> (y: f16[B,12,S,64])
-  c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k, it * 0.125 + f32(m0[i, 0, k, l]), -inf)
-  a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
-  b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
-  y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then f16(it / b[i, j, k])
- */
+// program Attention(q: f16[B,12,S,64], k0: f16[B,4,T,64], v0: f16[B,4,T,64], m0: f16[B,1,S,T]) -> (y: f16[B,12,S,64])
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
@@ -17,8 +12,11 @@
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
 //     f16(it / b[i, j, k])
 // Schedule: attention_wide@3 queries=64 keys=64 engine=0; 128 threads a block.
+// Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads, each with 32768 bytes of dynamic shared memory.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128, 3)
-void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
+void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S,
+                      int T)
 {
 	const int block = blockIdx.x;
 	extern __shared__ __align__(1024) uint4 shared_memory[];
@@ -29,8 +27,8 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 	const int head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
 	const int j = head % 4;
 	const int i = head / 4;
-	const int tmp0 = (S * 3 + 63) / 64;
-	const int first_query = tmp0 * 64 - floor_div(floor_mod(block, together * tmp0), heads) * 64 - 64;
+	const int group = (S * 3 + 63) / 64;
+	const int first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
 	const auto query_at = [&](int this_query, int r) {
 		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
@@ -58,24 +56,24 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 	const auto sum_at = [&](int this_query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](int this_query, int s, float total_here, float largest_of_row, float sum_of_row, float inverse_of_sum) {
+	const auto result_at = [&](int this_query, int s, float total_here, float largest_of_row, float sum_of_row,
+	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](int this_query, int s) {
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
-	attention_wide_slots<f16, f16, 64, 64, 64, false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
-	attention_wide<1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_wide_slots<f16, f16, 64, 64, 64,
+	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
+	attention_wide<1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
+	                        kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 #endif
 
-// c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
-// a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
-// b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
-// y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-//     f16(it / b[i, j, k])
+// The same as Attention_y_wide.
 // Schedule: attention_mma@1 queries=64 keys=64 tiles=1; 128 threads a block.
+// Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads.
+// Runs if all positions fit into 32 bits, unless Attention_y_wide or Attention_y_wide_64 does.
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, int B, int S, int T)
 {
@@ -87,8 +85,8 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 	const int head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
 	const int j = head % 4;
 	const int i = head / 4;
-	const int tmp0 = (S * 3 + 63) / 64;
-	const int first_query = tmp0 * 64 - floor_div(floor_mod(block, together * tmp0), heads) * 64 - 64;
+	const int group = (S * 3 + 63) / 64;
+	const int first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
 	const auto query_at = [&](int this_query, int r) {
 		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
@@ -116,26 +114,26 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 	const auto sum_at = [&](int this_query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](int this_query, int s, float total_here, float largest_of_row, float sum_of_row, float inverse_of_sum) {
+	const auto result_at = [&](int this_query, int s, float total_here, float largest_of_row, float sum_of_row,
+	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](int this_query, int s) {
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
+	                             kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
-// c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
-// a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
-// b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
-// y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-//     f16(it / b[i, j, k])
+// The same as Attention_y_wide.
 // Schedule: attention_wide@3 queries=64 keys=64 engine=0; 128 threads a block; 64-bit positions.
+// Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads, each with 32768 bytes of dynamic shared memory.
+// Runs unless Attention_y_wide does.
 extern "C" __global__ __launch_bounds__(128, 3)
-void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
+void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S,
+                         i64 T)
 {
 	const i64 block = blockIdx.x;
 	extern __shared__ __align__(1024) uint4 shared_memory[];
@@ -146,8 +144,8 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 	const i64 head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
 	const i64 j = head % 4;
 	const i64 i = head / 4;
-	const i64 tmp0 = (S * 3 + 63) / 64;
-	const i64 first_query = tmp0 * 64 - floor_div(floor_mod(block, together * tmp0), heads) * 64 - 64;
+	const i64 group = (S * 3 + 63) / 64;
+	const i64 first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
 	const auto query_at = [&](i64 this_query, i64 r) {
 		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
@@ -175,24 +173,24 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 	const auto sum_at = [&](i64 this_query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](i64 this_query, i64 s, float total_here, float largest_of_row, float sum_of_row, float inverse_of_sum) {
+	const auto result_at = [&](i64 this_query, i64 s, float total_here, float largest_of_row, float sum_of_row,
+	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](i64 this_query, i64 s) {
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
-	attention_wide_slots<f16, f16, 64, 64, 64, false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
-	attention_wide<1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_wide_slots<f16, f16, 64, 64, 64,
+	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
+	attention_wide<1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
+	                        kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 #endif
 
-// c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
-// a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
-// b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
-// y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-//     f16(it / b[i, j, k])
+// The same as Attention_y_wide.
 // Schedule: attention_mma@1 queries=64 keys=64 tiles=1; 128 threads a block; 64-bit positions.
+// Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads.
+// Runs unless Attention_y_wide or Attention_y_wide_64 or Attention_y does.
 extern "C" __global__ __launch_bounds__(128)
 void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 *__restrict__ y, i64 B, i64 S, i64 T)
 {
@@ -204,8 +202,8 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 	const i64 head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
 	const i64 j = head % 4;
 	const i64 i = head / 4;
-	const i64 tmp0 = (S * 3 + 63) / 64;
-	const i64 first_query = tmp0 * 64 - floor_div(floor_mod(block, together * tmp0), heads) * 64 - 64;
+	const i64 group = (S * 3 + 63) / 64;
+	const i64 first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
 	const auto query_at = [&](i64 this_query, i64 r) {
 		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
@@ -233,12 +231,14 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 	const auto sum_at = [&](i64 this_query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](i64 this_query, i64 s, float total_here, float largest_of_row, float sum_of_row, float inverse_of_sum) {
+	const auto result_at = [&](i64 this_query, i64 s, float total_here, float largest_of_row, float sum_of_row,
+	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
 	const auto place_at = [&](i64 this_query, i64 s) {
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
+	                             kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }

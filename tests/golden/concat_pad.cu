@@ -1,11 +1,11 @@
 #include "tpat_device.h"
 
-/* program ConcatPad(a: f32[N,4], b: f32[N,K]) -> (y: f32[N + 2,K + 4])
-  y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
- */
+// program ConcatPad(a: f32[N,4], b: f32[N,K]) -> (y: f32[N + 2,K + 4])
 
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: (K * N + K * 2 + N * 4 + 1031) / 1024 blocks of 256 threads.
+// Runs if K % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N, int K, const u64 inverse)
 {
@@ -33,8 +33,10 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N
 	store(y + element, y_v);
 }
 
-// y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
+// The same as ConcatPad_y_x4.
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: (K * N + K * 2 + N * 4 + 263) / 256 blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless ConcatPad_y_x4 does.
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, int K, const u64 inverse)
 {
@@ -48,15 +50,17 @@ void ConcatPad_y(const float *a, const float *b, float *__restrict__ y, int N, i
 		return;
 	const int j = element % by;
 	const int i = element / by;
-	float tmp0 = 0.0f;
+	float chosen = 0.0f;
 	if (i >= 1 && i - 1 < N) {
-		tmp0 = j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4];
+		chosen = j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4];
 	}
-	y[element] = tmp0;
+	y[element] = chosen;
 }
 
-// y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
+// The same as ConcatPad_y_x4.
 // Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
+// Launch: (K * N + K * 2 + N * 4 + 263) / 256 blocks of 256 threads.
+// Runs unless ConcatPad_y_x4 or ConcatPad_y does.
 extern "C" __global__ __launch_bounds__(256)
 void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 N, i64 K)
 {
@@ -69,9 +73,9 @@ void ConcatPad_y_64(const float *a, const float *b, float *__restrict__ y, i64 N
 		return;
 	const i64 j = element % (K + 4);
 	const i64 i = element / (K + 4);
-	float tmp0 = 0.0f;
+	float chosen = 0.0f;
 	if (i >= 1 && i - 1 < N) {
-		tmp0 = j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4];
+		chosen = j < 4 ? a[j + i * 4 - 4] : b[j + i * K - K - 4];
 	}
-	y[element] = tmp0;
+	y[element] = chosen;
 }

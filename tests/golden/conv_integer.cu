@@ -1,12 +1,15 @@
 #include "tpat_device.h"
 #include "tpat_mma.h"
 
-/* program ConvInteger(x: u8[N,8,H,W], weight: i8[16,8,3,3], zero: u8[]) -> (y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1])
-  y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2 + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
- */
+// program ConvInteger(x: u8[N,8,H,W], weight: i8[16,8,3,3], zero: u8[]) -> (y: i32[N,16,floordiv(H - 1, 2) +
+//     1,floordiv(W - 1, 2) + 1])
+// y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k
+//     * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2
+//     + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 
 // weight_packed: i8[16,3,3,16] = map (i, j, k, l) select(l < 8, weight[i, l, j, k], i8(0))
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
+// Launch: 16 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 {
@@ -48,6 +51,8 @@ void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 
 // x_packed: u8[N,H,W,16] = map (i, j, k, l) select(l < 8, x[i, l, j, k], u8(0))
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
+// Launch: (H * W + 31) / 32 * N blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_x_packed(const u8 *x, u8 *__restrict__ x_packed, int N, int H, int W, const u64 inverse)
 {
@@ -93,8 +98,12 @@ void ConvInteger_x_packed(const u8 *x, u8 *__restrict__ x_packed, int N, int H, 
 //     * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2
 //     + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract@3 rows=16 columns=128 depth=128 packed=2; 128 threads a block.
+// Launch: ceil((floor_div(H - 1, 2) * floor_div(W - 1, 2) * N + floor_div(H - 1, 2) * N + floor_div(W - 1, 2) * N + N)
+//     / 128) blocks of 128 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)
-void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weight_packed, const u8 *x_packed, int *__restrict__ y, int N, int H, int W, const u64 inverse, const u64 inverse_2)
+void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weight_packed, const u8 *x_packed,
+                   int *__restrict__ y, int N, int H, int W, const u64 inverse, const u64 inverse_2)
 {
 	const divisor by = { floor_div(W - 1, 2) + 1, inverse };
 	const divisor by_2 = { floor_div(H - 1, 2) + 1, inverse_2 };
@@ -117,14 +126,15 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 		const int r = depth % 16;
 		const int t = depth / 16 % 3;
 		const int s = depth / 48;
-		const int tmp0 = floor_div(H - 1, 2);
-		const int tmp1 = floor_div(W - 1, 2);
-		const bool tmp2 = column < tmp0 * tmp1 * N + tmp0 * N + tmp1 * N + N && depth < 144;
-		const int tmp3 = k * 2 + s - 1;
-		const int tmp4 = l * 2 + t - 1;
-		const int tmp5 = l * 32 + k * W * 32 + i * H * W * 16 + r + t * 16;
-		const int tmp6 = ((0 <= tmp3 && tmp3 < H) && (0 <= tmp4 && tmp4 < W)) ? tmp5 + s * W * 16 - W * 16 - 16 : -2;
-		return tmp2 ? tmp6 : -1;
+		const int group = floor_div(H - 1, 2);
+		const int group_2 = floor_div(W - 1, 2);
+		const bool inside = column < group * group_2 * N + group * N + group_2 * N + N && depth < 144;
+		const int difference = k * 2 + s - 1;
+		const int difference_2 = l * 2 + t - 1;
+		const int total = l * 32 + k * W * 32 + i * H * W * 16 + r + t * 16;
+		const int chosen = ((difference >= 0 && difference < H) && (difference_2 >= 0 && difference_2 < W))
+		                   ? total + s * W * 16 - W * 16 - 16 : -2;
+		return inside ? chosen : -1;
 	};
 	mma_sum<int> sum[1][4] = {};
 	const auto left_zero = [&](int row) {
@@ -132,9 +142,9 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 	};
 	mma_sum<int> left_sum[1] = {};
 	const auto right_zero = [&](int column) {
-		const int tmp7 = floor_div(H - 1, 2);
-		const int tmp8 = floor_div(W - 1, 2);
-		return column < tmp7 * tmp8 * N + tmp7 * N + tmp8 * N + N ? (int)zero[0] : 0;
+		const int group = floor_div(H - 1, 2);
+		const int group_2 = floor_div(W - 1, 2);
+		return column < group * group_2 * N + group * N + group_2 * N + N ? (int)zero[0] : 0;
 	};
 	mma_sum<int> right_sum[4] = {};
 	for (int slot = 0; slot < 1; slot++) {
@@ -164,7 +174,8 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 			}
 			#pragma unroll
 			for (int part = 0; part < 4; part += 2) {
-				mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + part * 8, depth);
+				mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + part * 8,
+				           depth);
 			}
 			#pragma unroll
 			for (int row = 0; row < 1; row++) {
@@ -183,7 +194,9 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 	for (int row = 0; row < 1; row++) {
 		#pragma unroll
 		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column], first_row + warp_row + row * 16, first_column + warp_column + column * 8, 144, left_zero, right_zero);
+			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column],
+			                first_row + warp_row + row * 16, first_column + warp_column + column * 8, 144,
+			                left_zero, right_zero);
 		}
 	}
 	// all products are summed: the tiles' memory is free
@@ -192,14 +205,14 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 	#pragma unroll
 	for (int part = 0; part < 1; part++) {
 		sums_put(right_tile, sum[part]);
-		const int tmp9 = floor_div(H - 1, 2);
-		const int tmp10 = floor_div(W - 1, 2);
-		if (0 == floor_mod(tmp9 * tmp10 + tmp9 + tmp10 + 1, 8)) {
+		const int group = floor_div(H - 1, 2);
+		const int group_2 = floor_div(W - 1, 2);
+		if (floor_mod(group * group_2 + group + group_2 + 1, 8) == 0) {
 			const int piece = thread % 4 * 8;
 			const int column = first_column + warp_column + piece;
-			if (column < tmp9 * tmp10 * N + tmp9 * N + tmp10 * N + N) {
-				const int l = floor_mod(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
-				const int i = floor_div(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
+			if (column < group * group_2 * N + group * N + group_2 * N + N) {
+				const int l = floor_mod(column, group * group_2 + group + group_2 + 1);
+				const int i = floor_div(column, group * group_2 + group + group_2 + 1);
 				for (int down = thread % 32 / 4; down < 16; down += 8) {
 					const int row = first_row + warp_row + part * 16 + down;
 					int sums[8];
@@ -210,36 +223,40 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 						const int this_y = sums[item];
 						y_v[item] = this_y;
 					}
-					const int tmp11 = i * tmp9;
-					const int tmp12 = row * tmp9;
-					const int tmp13 = l + tmp11 * tmp10 * 16 + tmp11 * 16 + i * tmp10 * 16 + i * 16 + tmp12 * tmp10;
-					store(y + (tmp13 + tmp12 + row * tmp10 + row), y_v);
+					const int product = i * group;
+					const int product_2 = row * group;
+					const int total = l + product * group_2 * 16 + product * 16 + i * group_2 * 16 +
+					                  i * 16 + product_2 * group_2;
+					store(y + (total + product_2 + row * group_2 + row), y_v);
 				}
 			}
 		}
-		if (!(0 == floor_mod(tmp9 * tmp10 + tmp9 + tmp10 + 1, 8))) {
+		if (floor_mod(group * group_2 + group + group_2 + 1, 8) != 0) {
 			const int piece = thread % 32;
 			const int column = first_column + warp_column + piece;
-			if (column < tmp9 * tmp10 * N + tmp9 * N + tmp10 * N + N) {
-				const int l = floor_mod(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
-				const int i = floor_div(column, tmp9 * tmp10 + tmp9 + tmp10 + 1);
+			if (column < group * group_2 * N + group * N + group_2 * N + N) {
+				const int l = floor_mod(column, group * group_2 + group + group_2 + 1);
+				const int i = floor_div(column, group * group_2 + group + group_2 + 1);
 				for (int down = 0; down < 16; down++) {
 					const int row = first_row + warp_row + part * 16 + down;
 					int sums[1];
 					sums_get<32>(sums, right_tile, down, piece);
 					const int this_y = sums[0];
-					const int tmp14 = i * tmp9;
-					const int tmp15 = row * tmp9;
-					const int tmp16 = l + tmp14 * tmp10 * 16 + tmp14 * 16 + i * tmp10 * 16 + i * 16 + tmp15 * tmp10;
-					y[tmp16 + tmp15 + row * tmp10 + row] = this_y;
+					const int product = i * group;
+					const int product_2 = row * group;
+					const int total = l + product * group_2 * 16 + product * 16 + i * group_2 * 16 +
+					                  i * 16 + product_2 * group_2;
+					y[total + product_2 + row * group_2 + row] = this_y;
 				}
 			}
 		}
 	}
 }
 
-// x_packed: u8[N,H,W,16] = map (i, j, k, l) select(l < 8, x[i, l, j, k], u8(0))
+// The same as ConvInteger_x_packed.
 // Schedule: contract@3, a layout of vectors; 256 threads a block; 64-bit positions.
+// Launch: (H * W + 31) / 32 * N blocks of 256 threads.
+// Runs unless ConvInteger_x_packed does.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_x_packed_64(const u8 *x, u8 *__restrict__ x_packed, i64 N, i64 H, i64 W)
 {
@@ -280,10 +297,11 @@ void ConvInteger_x_packed_64(const u8 *x, u8 *__restrict__ x_packed, i64 N, i64 
 	}
 }
 
-// y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k
-//     * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2
-//     + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
+// The same as ConvInteger_y.
 // Schedule: contract@3, an element a thread; 256 threads a block; 64-bit positions.
+// Launch: ceil((floor_div(H - 1, 2) * floor_div(W - 1, 2) * N + floor_div(H - 1, 2) * N + floor_div(W - 1, 2) * N + N)
+//     / 16) blocks of 256 threads.
+// Runs unless ConvInteger_y does.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__restrict__ y, i64 N, i64 H, i64 W)
 {
@@ -292,32 +310,33 @@ void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__rest
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 element = block * 256 + thread;
-	const i64 tmp0 = floor_div(H - 1, (i64)2);
-	const i64 tmp1 = floor_div(W - 1, (i64)2);
-	const i64 tmp2 = tmp0 * tmp1 * N * 16 + tmp0 * N * 16 + tmp1 * N * 16 + N * 16;
-	if (element >= tmp2)
+	const i64 group = floor_div(H - 1, (i64)2);
+	const i64 group_2 = floor_div(W - 1, (i64)2);
+	const i64 total = group * group_2 * N * 16 + group * N * 16 + group_2 * N * 16 + N * 16;
+	if (element >= total)
 		return;
-	const i64 l = element % (tmp1 + 1);
-	const i64 k = element / (tmp1 + 1) % (tmp0 + 1);
-	const i64 j = element / (tmp1 + 1) / (tmp0 + 1) % 16;
-	const i64 i = element / (tmp1 + 1) / (tmp0 + 1) / 16;
+	const i64 l = element % (group_2 + 1);
+	const i64 k = element / (group_2 + 1) % (group + 1);
+	const i64 j = element / (group_2 + 1) / (group + 1) % 16;
+	const i64 i = element / (group_2 + 1) / (group + 1) / 16;
 	int sum = 0;
 	for (i64 depth = 0; depth < 72; depth++) {
 		const i64 r = depth % 8;
 		const i64 t = depth / 8 % 3;
 		const i64 s = depth / 24;
-		const i64 tmp3 = k * 2 + s - 1;
-		const i64 tmp4 = l * 2 + t - 1;
-		const i64 tmp5 = l * 2 + k * W * 2 + i * H * W * 8 + r * H * W;
-		int tmp6 = 0;
-		if ((0 <= tmp3 && tmp3 < H) && (0 <= tmp4 && tmp4 < W)) {
-			tmp6 = ((int)x[tmp5 + t + s * W - W - 1] - (int)zero[0]) * (int)weight[j * 72 + r * 9 + t + s * 3];
+		const i64 difference = k * 2 + s - 1;
+		const i64 difference_2 = l * 2 + t - 1;
+		const i64 x_at = l * 2 + k * W * 2 + i * H * W * 8 + r * H * W;
+		int chosen = 0;
+		if ((difference >= 0 && difference < H) && (difference_2 >= 0 && difference_2 < W)) {
+			chosen = ((int)x[x_at + t + s * W - W - 1] - (int)zero[0]) *
+			         (int)weight[j * 72 + r * 9 + t + s * 3];
 		}
-		sum = sum + tmp6;
+		sum += chosen;
 	}
 	const int this_y = sum;
-	const i64 tmp7 = j * tmp0;
-	const i64 tmp8 = l + k * tmp1 + k + tmp7 * tmp1 + tmp7 + j * tmp1 + j;
-	const i64 tmp9 = i * tmp0;
-	y[tmp8 + tmp9 * tmp1 * 16 + tmp9 * 16 + i * tmp1 * 16 + i * 16] = this_y;
+	const i64 product = j * group;
+	const i64 total_2 = l + k * group_2 + k + product * group_2 + product + j * group_2 + j;
+	const i64 product_2 = i * group;
+	y[total_2 + product_2 * group_2 * 16 + product_2 * 16 + i * group_2 * 16 + i * 16] = this_y;
 }

@@ -1,12 +1,13 @@
 #include "tpat_device.h"
 
-/* program cumsum(x: f16[N,4096], score: f32[64,100000]) -> (y: f16[N,4096], z: f32[64,100000])
-  y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
-  z: f32[64,100000] = scan max along i (i, j) score[i, j]
- */
+// program cumsum(x: f16[N,4096], score: f32[64,100000]) -> (y: f16[N,4096], z: f32[64,100000])
+// y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
+// z: f32[64,100000] = scan max along i (i, j) score[i, j]
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
 // Schedule: scan_lanes@2 lanes=512 width=8 steps=1; 512 threads a block.
+// Launch: N blocks of 512 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512)
 void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 {
@@ -49,6 +50,7 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 
 // z: f32[64,100000] = scan max along i (i, j) score[i, j]
 // Schedule: scan_thread@2; 256 threads a block.
+// Launch: 391 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void cumsum_z(const float *score, float *__restrict__ z)
 {
@@ -75,8 +77,10 @@ void cumsum_z(const float *score, float *__restrict__ z)
 	}
 }
 
-// y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
+// The same as cumsum_y.
 // Schedule: scan_lanes@2 lanes=512 width=8 steps=1; 512 threads a block; 64-bit positions.
+// Launch: N blocks of 512 threads.
+// Runs unless cumsum_y does.
 extern "C" __global__ __launch_bounds__(512)
 void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {

@@ -1,19 +1,17 @@
 #include "tpat_device.h"
 
-/* program DynamicQuantizeLinear(x: f32[N,K]) -> (y: u8[N,K], y_scale: f32[], y_zero: u8[])
-  low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
-  y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
-  y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
-  y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
- */
+// program DynamicQuantizeLinear(x: f32[N,K]) -> (y: u8[N,K], y_scale: f32[], y_zero: u8[])
 
 // low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
 // y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
+// Launch: one block of 256 threads.
+// Runs if K * N % 4 == 0 && K * N <= 4096 && K * N > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
+void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero,
+                             int N, int K)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
@@ -58,7 +56,8 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
+	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
 		y_zero[row] = this_y_zero;
 	}
@@ -69,7 +68,8 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) +
+				                        byte_to_f32(this_y_zero));
 			}
 			if (at < K * N) {
 				store(y + row * K * N + at, y_v);
@@ -78,13 +78,14 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	}
 }
 
-// low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
-// y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
-// y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
-// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
+// The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
+// Launch: one block of 256 threads.
+// Runs if K * N <= 5117 && K * N > 0 && K * N >= 4, and all positions fit into 32 bits, unless DynamicQuantizeLinear_y
+//     does.
 extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
+void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale,
+                                     u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
@@ -122,8 +123,9 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY;
-				min_of_row = nan_min(min_of_row, tmp0);
+				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
+				                     ? x_v[step][item] : INFINITY;
+				min_of_row = nan_min(min_of_row, chosen);
 			}
 		}
 	}
@@ -137,8 +139,9 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const float tmp1 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY;
-				max_of_row = nan_max(max_of_row, tmp1);
+				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
+				                     ? x_v[step][item] : -INFINITY;
+				max_of_row = nan_max(max_of_row, chosen);
 			}
 		}
 	}
@@ -148,7 +151,8 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
+	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
 		y_zero[row] = this_y_zero;
 	}
@@ -159,7 +163,8 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) +
+				                        byte_to_f32(this_y_zero));
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
 			if (whole) {
@@ -178,13 +183,14 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	}
 }
 
-// low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
-// y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
-// y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
-// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
+// The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 1024 threads a block.
+// Launch: one block of 1024 threads.
+// Runs if K * N <= 32765 && K * N > 0 && K * N >= 4, and all positions fit into 32 bits, unless
+//     DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted does.
 extern "C" __global__ __launch_bounds__(1024)
-void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
+void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale,
+                                    u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 1024);
@@ -222,8 +228,9 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const float tmp0 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : INFINITY;
-				min_of_row = nan_min(min_of_row, tmp0);
+				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
+				                     ? x_v[step][item] : INFINITY;
+				min_of_row = nan_min(min_of_row, chosen);
 			}
 		}
 	}
@@ -237,8 +244,9 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const float tmp1 = ((step > 0 || 0 <= at + item) && at + item < K * N) ? x_v[step][item] : -INFINITY;
-				max_of_row = nan_max(max_of_row, tmp1);
+				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
+				                     ? x_v[step][item] : -INFINITY;
+				max_of_row = nan_max(max_of_row, chosen);
 			}
 		}
 	}
@@ -248,7 +256,8 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
+	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
 		y_zero[row] = this_y_zero;
 	}
@@ -259,7 +268,8 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) + byte_to_f32(this_y_zero));
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) +
+				                        byte_to_f32(this_y_zero));
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
 			if (whole) {
@@ -278,13 +288,14 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	}
 }
 
-// low: f32[] = min (| r<N, s<K) x[r, s] then min(it, 0.0)
-// y_scale: f32[] = max (| r<N, s<K) x[r, s] then (max(it, 0.0) - low[]) / 255.0
-// y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
-// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
+// The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
+// Launch: one block of 256 threads.
+// Runs if all positions fit into 32 bits, unless DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted or
+//     DynamicQuantizeLinear_y_longer does.
 extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, int N, int K)
+void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale,
+                                 u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -318,7 +329,8 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
+	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
 		y_zero[row] = this_y_zero;
 	}
@@ -336,8 +348,12 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block; 64-bit positions.
+// Launch: one block of 256 threads.
+// Runs unless DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted or DynamicQuantizeLinear_y_longer or
+//     DynamicQuantizeLinear_y_any does.
 extern "C" __global__ __launch_bounds__(256)
-void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale, u8 *__restrict__ y_zero, i64 N, i64 K)
+void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *__restrict__ y_scale,
+                                    u8 *__restrict__ y_zero, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;
@@ -371,7 +387,8 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	if (lane == 0) {
 		y_scale[row] = this_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
+	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
 		y_zero[row] = this_y_zero;
 	}

@@ -1,14 +1,15 @@
 #include "tpat_device.h"
 
-/* program Embedding(table: f16[30522,768], ids: i64[B,S], positions: f16[512,768]) -> (y: f16[B,S,768])
-  y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i, j])), k]) + f32(positions[j, k]))
- */
+// program Embedding(table: f16[30522,768], ids: i64[B,S], positions: f16[512,768]) -> (y: f16[B,S,768])
 
 // y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i,
 //     j])), k]) + f32(positions[j, k]))
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(B * S * 3 / 8) blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
-void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, int B, int S, const u64 inverse_S)
+void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, int B, int S,
+                    const u64 inverse_S)
 {
 	const divisor by_S = { S, inverse_S };
 	const int thread = threadIdx.x;
@@ -21,9 +22,9 @@ void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 
 	const int k = element % 768;
 	const int j = element / 768 % by_S;
 	const int i = element / 768 / by_S;
-	const int tmp0 = to_index(ids[j + i * S]);
+	const int ids_value = to_index(ids[j + i * S]);
 	f16 table_v[8];
-	load(table_v, table + k + (tmp0 < 0 ? tmp0 + 30522 : tmp0) * 768);
+	load(table_v, table + k + (ids_value < 0 ? ids_value + 30522 : ids_value) * 768);
 	f16 positions_v[8];
 	load(positions_v, positions + k + j * 768);
 	f16 y_v[8];
@@ -34,9 +35,10 @@ void Embedding_y_x8(const f16 *table, const i64 *ids, const f16 *positions, f16 
 	store(y + element, y_v);
 }
 
-// y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i,
-//     j])), k]) + f32(positions[j, k]))
+// The same as Embedding_y_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(B * S * 3 / 8) blocks of 256 threads.
+// Runs unless Embedding_y_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void Embedding_y_x8_64(const f16 *table, const i64 *ids, const f16 *positions, f16 *__restrict__ y, i64 B, i64 S)
 {
@@ -50,9 +52,9 @@ void Embedding_y_x8_64(const f16 *table, const i64 *ids, const f16 *positions, f
 	const i64 k = element % 768;
 	const i64 j = element / 768 % S;
 	const i64 i = element / 768 / S;
-	const i64 tmp0 = ids[j + i * S];
+	const i64 ids_value = ids[j + i * S];
 	f16 table_v[8];
-	load(table_v, table + k + (tmp0 < 0 ? tmp0 + 30522 : tmp0) * 768);
+	load(table_v, table + k + (ids_value < 0 ? ids_value + 30522 : ids_value) * 768);
 	f16 positions_v[8];
 	load(positions_v, positions + k + j * 768);
 	f16 y_v[8];

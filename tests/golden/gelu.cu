@@ -1,11 +1,11 @@
 #include "tpat_device.h"
 
-/* program Gelu(x: f32[N,3072]) -> (y: f32[N,3072])
-  y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
- */
+// program Gelu(x: f32[N,3072]) -> (y: f32[N,3072])
 
 // y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: N * 3 blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 {
@@ -26,8 +26,10 @@ void Gelu_y_x4(const float *x, float *__restrict__ y, int N)
 	store(y + element, y_v);
 }
 
-// y: f32[N,3072] = map (i, j) x[i, j] * (erf(x[i, j] / 1.4142135) + 1.0) * 0.5
+// The same as Gelu_y_x4.
 // Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
+// Launch: N * 3 blocks of 256 threads.
+// Runs unless Gelu_y_x4 does.
 extern "C" __global__ __launch_bounds__(256)
 void Gelu_y_x4_64(const float *x, float *__restrict__ y, i64 N)
 {

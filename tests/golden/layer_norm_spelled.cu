@@ -1,10 +1,6 @@
 #include "tpat_device.h"
 
-/* program LayerNorm(x: f16[B,S,768], scale: f16[768], bias: f16[768]) -> (y: f16[B,S,768])
-  mean: f32[B,S,1] = sum (i, j, k | r<768) f32(x[i, j, r]) then it / 768.0
-  root: f32[B,S,1] = sum (i, j, k | r<768) let _0 = f32(x[i, j, r]) - mean[i, j, 0]; _0 * _0 then sqrt(it / 768.0 + 1e-05)
-  y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) + f32(bias[k]))
- */
+// program LayerNorm(x: f16[B,S,768], scale: f16[768], bias: f16[768]) -> (y: f16[B,S,768])
 
 // mean: f32[B,S,1] = sum (i, j, k | r<768) f32(x[i, j, r]) then it / 768.0
 // root: f32[B,S,1] = sum (i, j, k | r<768) let _0 = f32(x[i, j, r]) - mean[i, j, 0]; _0 * _0 then sqrt(it / 768.0 +
@@ -12,6 +8,8 @@
 // y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
 //     f32(bias[k]))
 // Schedule: rows@4 lanes=32 width=8 steps=3 once=0 ahead=0 shared=0; 128 threads a block.
+// Launch: ceil(B * S / 4) blocks of 128 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, int B, int S)
 {
@@ -35,7 +33,7 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			sum_of_row = sum_of_row + to_f32(x_v[step][item]);
+			sum_of_row += to_f32(x_v[step][item]);
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
@@ -46,8 +44,8 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			const float tmp0 = to_f32(x_v[step][item]) - this_mean;
-			sum_of_row2 = fmaf(tmp0, tmp0, sum_of_row2);
+			const float difference = to_f32(x_v[step][item]) - this_mean;
+			sum_of_row2 = fmaf(difference, difference, sum_of_row2);
 		}
 	}
 	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
@@ -62,8 +60,9 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		f16 y_v[8];
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			const float tmp1 = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item]));
-			y_v[item] = to_f16(tmp1);
+			const float total = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root),
+			                         to_f32(scale_along[item]), to_f32(bias_along[item]));
+			y_v[item] = to_f16(total);
 		}
 		store(y + row * 768 + at, y_v);
 	}
@@ -72,6 +71,8 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 // y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
 //     f32(bias[k]))
 // Schedule: rows@4 lanes=32 width=8 steps=3 once=0 ahead=0 shared=0; 128 threads a block; 64-bit positions.
+// Launch: ceil(B * S / 4) blocks of 128 threads.
+// Runs unless LayerNorm_y does.
 extern "C" __global__ __launch_bounds__(128)
 void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restrict__ y, i64 B, i64 S)
 {
@@ -95,7 +96,7 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			sum_of_row = sum_of_row + to_f32(x_v[step][item]);
+			sum_of_row += to_f32(x_v[step][item]);
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
@@ -106,8 +107,8 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			const float tmp0 = to_f32(x_v[step][item]) - this_mean;
-			sum_of_row2 = fmaf(tmp0, tmp0, sum_of_row2);
+			const float difference = to_f32(x_v[step][item]) - this_mean;
+			sum_of_row2 = fmaf(difference, difference, sum_of_row2);
 		}
 	}
 	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
@@ -122,8 +123,9 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		f16 y_v[8];
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			const float tmp1 = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root), to_f32(scale_along[item]), to_f32(bias_along[item]));
-			y_v[item] = to_f16(tmp1);
+			const float total = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root),
+			                         to_f32(scale_along[item]), to_f32(bias_along[item]));
+			y_v[item] = to_f16(total);
 		}
 		store(y + row * 768 + at, y_v);
 	}

@@ -1,22 +1,25 @@
 #include "tpat_device.h"
 #include "tpat_words.h"
 
-/* program lstm(inputs: f32[1,T,B,512], weights: f16[1,512,128], lens: i32[B]) -> (y: f16[T,1,B,128], c: f32[1,B,128])
-  loop turn<T {
-    carry h: f32[1,B,128] (i, j, k) 0.0
-    carry c: f32[1,B,128] (i, j, k) 0.0
-    gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
-    next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) * c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
-    next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) * tanh(next_c[0, j, k]), h[0, j, k])
-    half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
-    next h = next_h
-    next c = next_c
-    collect y: f16[T,1,B,128] at turn = half_h
-  }
- */
+// program lstm(inputs: f32[1,T,B,512], weights: f16[1,512,128], lens: i32[B]) -> (y: f16[T,1,B,128], c: f32[1,B,128])
+// loop turn<T {
+//   carry h: f32[1,B,128] (i, j, k) 0.0
+//   carry c: f32[1,B,128] (i, j, k) 0.0
+//   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
+//   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
+//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
+//   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
+//       tanh(next_c[0, j, k]), h[0, j, k])
+//   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
+//   next h = next_h
+//   next c = next_c
+//   collect y: f16[T,1,B,128] at turn = half_h
+// }
 
 // h_words: u64[B * 256] = map (i) u64(0)
 // Schedule: map@1 width=2; 256 threads a block.
+// Launch: ceil(B / 2) blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
 {
@@ -49,8 +52,12 @@ void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
 // Schedule: loop_grid@3 threads=512 units=64 rows=1 holds=1; 512 threads a block.
+// Launch: B * 2 blocks of 512 threads, all at the same time.
+// Runs if B * 2 <= 132, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512)
-void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
+void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens,
+                 float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T,
+                 int B)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 512);
@@ -148,17 +155,22 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 		if (thread < 64) {
 			const int element_2 = thread;
 			const int unit_2 = first_unit + element_2;
-			const float tmp0 = c_own[element_2];
-			float next_c_here = tmp0;
+			const float c_own_value = c_own[element_2];
+			float next_c_here = c_own_value;
 			if (next_c_early[0]) {
-				next_c_here = reciprocal(1.0f + expf(-gates_own[element_2 + 128])) * tmp0 + reciprocal(1.0f + expf(-gates_own[element_2])) * tanhf(gates_own[element_2 + 192]);
+				next_c_here = reciprocal(1.0f + expf(-gates_own[element_2 + 128])) * c_own_value +
+				              reciprocal(1.0f + expf(-gates_own[element_2])) *
+				              tanhf(gates_own[element_2 + 192]);
 			}
-			const float next_h_here = next_h_early[0] ? reciprocal(1.0f + expf(-gates_own[element_2 + 64])) * tanhf(next_c_here) : h_own[element_2];
+			const float next_h_here = next_h_early[0]
+			                          ? reciprocal(1.0f + expf(-gates_own[element_2 + 64])) *
+			                          tanhf(next_c_here) : h_own[element_2];
 			const f16 half_h_here = to_f16(next_h_here);
 			y[group * 128 + turn * B * 128 + unit_2] = half_h_here;
 			c_own[element_2] = next_c_here;
 			h_own[element_2] = next_h_here;
-			word_pass(h_words_data + group * 128 + unit_2 + (turn + 1) % 2 * B * 128, next_h_here, turn + 2);
+			word_pass(h_words_data + group * 128 + unit_2 + (turn + 1) % 2 * B * 128, next_h_here,
+			          turn + 2);
 		}
 	}
 	__syncthreads();
@@ -174,22 +186,14 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 	}
 }
 
-// loop turn<T {
-//   carry h: f32[1,B,128] (i, j, k) 0.0
-//   carry c: f32[1,B,128] (i, j, k) 0.0
-//   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
-//   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
-//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
-//   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
-//       tanh(next_c[0, j, k]), h[0, j, k])
-//   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
-//   next h = next_h
-//   next c = next_c
-//   collect y: f16[T,1,B,128] at turn = half_h
-// }
+// The same as lstm_h_grid.
 // Schedule: loop_grid@3 threads=512 units=32 rows=8 holds=1; 512 threads a block.
+// Launch: (B + 7) / 8 * 4 blocks of 512 threads, all at the same time.
+// Runs if (B + 7) / 8 * 4 <= 132, and all positions fit into 32 bits, unless lstm_h_grid does.
 extern "C" __global__ __launch_bounds__(512)
-void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens, float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T, int B)
+void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weights, const int *__restrict__ lens,
+                 float *h_data, float *gates, u64 *__restrict__ h_words_data, f16 *__restrict__ y, float *c_data, int T,
+                 int B)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 512);
@@ -301,7 +305,9 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 						const int in_unit = in_block % 32;
 						const int unit = first_unit + in_unit;
 						const int row = first_row + own_row;
-						gates_sums[part * 8 + output] = fmaf(h_all[point + own_row * 128], gates_held[output][step], gates_sums[part * 8 + output]);
+						gates_sums[part * 8 +
+						           output] = fmaf(h_all[point + own_row * 128],
+						        gates_held[output][step], gates_sums[part * 8 + output]);
 					}
 				}
 			}
@@ -327,18 +333,25 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			if (own_row < rows_here) {
 				const int unit = first_unit + in_row;
 				const int row = first_row + own_row;
-				const float tmp0 = c_own[own_row * 32 + in_row];
-				float next_c_here = tmp0;
+				const float c_own_value = c_own[own_row * 32 + in_row];
+				float next_c_here = c_own_value;
 				if (next_c_early[0]) {
-					const float tmp1 = reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row])) * tanhf(gates_own[own_row * 128 + in_row + 96]);
-					next_c_here = reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) * tmp0 + tmp1;
+					const float product = reciprocal(1.0f +
+					        expf(-gates_own[own_row * 128 + in_row])) *
+					                      tanhf(gates_own[own_row * 128 + in_row + 96]);
+					next_c_here = reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) *
+					              c_own_value + product;
 				}
-				const float next_h_here = next_h_early[0] ? reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 32])) * tanhf(next_c_here) : h_own[own_row * 32 + in_row];
+				const float next_h_here = next_h_early[0]
+				                          ? reciprocal(1.0f +
+				                                       expf(-gates_own[own_row * 128 + in_row + 32])) *
+				                          tanhf(next_c_here) : h_own[own_row * 32 + in_row];
 				const f16 half_h_here = to_f16(next_h_here);
 				y[turn * B * 128 + unit + row * 128] = half_h_here;
 				c_own[own_row * 32 + in_row] = next_c_here;
 				h_own[own_row * 32 + in_row] = next_h_here;
-				word_pass(h_words_data + unit + row * 128 + (turn + 1) % 2 * B * 128, next_h_here, turn + 2);
+				word_pass(h_words_data + unit + row * 128 + (turn + 1) % 2 * B * 128, next_h_here,
+				          turn + 2);
 			}
 		}
 	}
@@ -365,22 +378,13 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 	}
 }
 
-// loop turn<T {
-//   carry h: f32[1,B,128] (i, j, k) 0.0
-//   carry c: f32[1,B,128] (i, j, k) 0.0
-//   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
-//   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
-//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
-//   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
-//       tanh(next_c[0, j, k]), h[0, j, k])
-//   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
-//   next h = next_h
-//   next c = next_c
-//   collect y: f16[T,1,B,128] at turn = half_h
-// }
+// The same as lstm_h_grid.
 // Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block.
+// Launch: B blocks of 1024 threads.
+// Runs if all positions fit into 32 bits, unless lstm_h_grid or lstm_h_more does.
 extern "C" __global__ __launch_bounds__(1024)
-void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, int T, int B)
+void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y,
+            float *__restrict__ c, int T, int B)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -414,13 +418,17 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 		// next_c, next_h, half_h, collected in y
 		if (thread < 128) {
 			const int element = thread;
-			const float tmp0 = c_shared[element];
-			float next_c_here = tmp0;
+			const float c_shared_value = c_shared[element];
+			float next_c_here = c_shared_value;
 			if (turn < lens[row]) {
-				next_c_here = reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]);
+				next_c_here = reciprocal(1.0f + expf(-gates_shared[element + 256])) * c_shared_value +
+				              reciprocal(1.0f + expf(-gates_shared[element])) *
+				              tanhf(gates_shared[element + 384]);
 			}
 			c_shared[element] = next_c_here;
-			const float next_h_here = turn < lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
+			const float next_h_here = turn < lens[row]
+			                          ? reciprocal(1.0f + expf(-gates_shared[element + 128])) *
+			                          tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
 			y[row * 128 + turn * B * 128 + element] = to_f16(next_h_here);
 		}
@@ -433,8 +441,10 @@ void lstm_h(const float *inputs, const f16 *weights, const int *lens, float *__r
 	}
 }
 
-// h_words: u64[B * 256] = map (i) u64(0)
+// The same as lstm_h_words_x2.
 // Schedule: map@1 width=2; 256 threads a block; 64-bit positions.
+// Launch: ceil(B / 2) blocks of 256 threads.
+// Runs unless lstm_h_words_x2 does.
 extern "C" __global__ __launch_bounds__(256)
 void lstm_h_words_x2_64(u64 *__restrict__ h_words, i64 B)
 {
@@ -453,22 +463,13 @@ void lstm_h_words_x2_64(u64 *__restrict__ h_words, i64 B)
 	store(h_words + element, h_words_v);
 }
 
-// loop turn<T {
-//   carry h: f32[1,B,128] (i, j, k) 0.0
-//   carry c: f32[1,B,128] (i, j, k) 0.0
-//   gates: f32[1,B,512] = sum (i, j, k | r<128) h[0, j, r] * f32(weights[0, k, r]) then it + inputs[0, turn, j, k]
-//   next_c: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 256]))) *
-//       c[0, j, k] + 1.0 / (1.0 + exp(neg(gates[0, j, k]))) * tanh(gates[0, j, k + 384]), c[0, j, k])
-//   next_h: f32[1,B,128] = map (i, j, k) select(turn < index(lens[j]), 1.0 / (1.0 + exp(neg(gates[0, j, k + 128]))) *
-//       tanh(next_c[0, j, k]), h[0, j, k])
-//   half_h: f16[1,B,128] = map (i, j, k) f16(next_h[0, j, k])
-//   next h = next_h
-//   next c = next_c
-//   collect y: f16[T,1,B,128] at turn = half_h
-// }
+// The same as lstm_h_grid.
 // Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block; 64-bit positions.
+// Launch: B blocks of 1024 threads.
+// Runs unless lstm_h_grid or lstm_h_more or lstm_h does.
 extern "C" __global__ __launch_bounds__(1024)
-void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y, float *__restrict__ c, i64 T, i64 B)
+void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *__restrict__ h, f16 *__restrict__ y,
+               float *__restrict__ c, i64 T, i64 B)
 {
 	const i64 thread = threadIdx.x;
 	const i64 block = blockIdx.x;
@@ -502,13 +503,17 @@ void lstm_h_64(const float *inputs, const f16 *weights, const int *lens, float *
 		// next_c, next_h, half_h, collected in y
 		if (thread < 128) {
 			const i64 element = thread;
-			const float tmp0 = c_shared[element];
-			float next_c_here = tmp0;
+			const float c_shared_value = c_shared[element];
+			float next_c_here = c_shared_value;
 			if (turn < (i64)lens[row]) {
-				next_c_here = reciprocal(1.0f + expf(-gates_shared[element + 256])) * tmp0 + reciprocal(1.0f + expf(-gates_shared[element])) * tanhf(gates_shared[element + 384]);
+				next_c_here = reciprocal(1.0f + expf(-gates_shared[element + 256])) * c_shared_value +
+				              reciprocal(1.0f + expf(-gates_shared[element])) *
+				              tanhf(gates_shared[element + 384]);
 			}
 			c_shared[element] = next_c_here;
-			const float next_h_here = turn < (i64)lens[row] ? reciprocal(1.0f + expf(-gates_shared[element + 128])) * tanhf(next_c_here) : h_shared[element];
+			const float next_h_here = turn < (i64)lens[row]
+			                          ? reciprocal(1.0f + expf(-gates_shared[element + 128])) *
+			                          tanhf(next_c_here) : h_shared[element];
 			h_shared[element] = next_h_here;
 			y[row * 128 + turn * B * 128 + element] = to_f16(next_h_here);
 		}

@@ -2,15 +2,15 @@
 #include "tpat_wgmma.h"
 #include "tpat_mma.h"
 
-/* program matmul_f16(left: f16[512,768], right: f16[768,3072]) -> (y: f16[512,3072])
-  y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
- */
+// program matmul_f16(left: f16[512,768], right: f16[768,3072]) -> (y: f16[512,3072])
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
 // Schedule: contract_wide@4 rows=128 columns=128 slots=6 blocks=132 split=1 share=0 packed=0; 288 threads a block.
+// Launch: 96 blocks of 288 threads, each with 229472 bytes of dynamic shared memory.
 extern "C" __global__ __launch_bounds__(288)
-void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, const __grid_constant__ tensor_map left_map, const __grid_constant__ tensor_map right_map)
+void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y,
+                       const __grid_constant__ tensor_map left_map, const __grid_constant__ tensor_map right_map)
 {
 	const int thread = threadIdx.x;
 	const int block = blockIdx.x;
@@ -35,7 +35,7 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 			ring.fill(turn, 32768);
 			tile_load<2>(left_tile[slot], left_map, &ring.full[slot], from, first_row);
 			tile_load<2>(right_tile[slot], right_map, &ring.full[slot], first_column, from);
-			turn = turn + 1;
+			turn += 1;
 		}
 	}
 	if (thread < 256) {
@@ -58,7 +58,8 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 			for (int depth = 0; depth < 64; depth += 16) {
 				#pragma unroll
 				for (int part = 0; part < 1; part++) {
-					wgmma(sum[part], left_tile[slot], group_row + part * 64, right_tile[slot], 0, depth, depth > 0 || from > 0);
+					wgmma(sum[part], left_tile[slot], group_row + part * 64, right_tile[slot], 0,
+					      depth, depth > 0 || from > 0);
 				}
 			}
 			wgmma_commit();
@@ -66,7 +67,7 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 			if (from > 0) {
 				ring.done(turn - 1);
 			}
-			turn = turn + 1;
+			turn += 1;
 		}
 		wgmma_wait<0>();
 		wgmma_done(sum);
@@ -96,8 +97,10 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y, c
 }
 #endif
 
-// y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
+// The same as matmul_f16_y_wide.
 // Schedule: contract@3 rows=128 columns=128 depth=32 packed=0; 128 threads a block.
+// Launch: 96 blocks of 128 threads.
+// Runs unless matmul_f16_y_wide does.
 extern "C" __global__ __launch_bounds__(128)
 void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__ y)
 {
@@ -144,7 +147,8 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 			}
 			#pragma unroll
 			for (int part = 0; part < 8; part += 2) {
-				mma_load_b_turned(right[part], right[part + 1], right_tile[slot], warp_column + part * 8, depth);
+				mma_load_b_turned(right[part], right[part + 1], right_tile[slot],
+				                  warp_column + part * 8, depth);
 			}
 			#pragma unroll
 			for (int row = 0; row < 4; row++) {

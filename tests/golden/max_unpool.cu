@@ -1,16 +1,14 @@
 #include "tpat_device.h"
 
-/* program MaxUnpool(x: f16[N,64,28,28]) -> (y: f16[N,64,28,28])
-  pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
-  found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
-  y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2), floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
- */
+// program MaxUnpool(x: f16[N,64,28,28]) -> (y: f16[N,64,28,28])
 
 // pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
 // y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2),
 //     floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
 // Schedule: windows@1 rows=1 width=2; 256 threads a block.
+// Launch: ceil(N * 49 / 2) blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 {
@@ -88,11 +86,10 @@ void MaxUnpool_y(const f16 *x, f16 *__restrict__ y, int N)
 	store(y + l * 4 + k * 56 + j * 784 + i * 50176 + 28, y_v1);
 }
 
-// pooled: f16[N,64,14,14] = max (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
-// found: i64[N,64,14,14] = argmax (i, j, k, l | r<2, s<2) f32(x[i, j, k * 2 + r, l * 2 + s])
-// y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2),
-//     floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
+// The same as MaxUnpool_y.
 // Schedule: windows@1 rows=1 width=2; 256 threads a block; 64-bit positions.
+// Launch: ceil(N * 49 / 2) blocks of 256 threads.
+// Runs unless MaxUnpool_y does.
 extern "C" __global__ __launch_bounds__(256)
 void MaxUnpool_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 {

@@ -1,16 +1,18 @@
 #include "tpat_device.h"
 
-/* program NarrowTypes(x: f32[N,K], weight: i4[K,64], scale: f8e8m0[K,2], code: f4e2m1[7,3]) -> (packed: i4[N,K], turned: f4e2m1[3,7], wide: f16[K,64], pair: u2[N], power: f8e8m0[N])
-  const table: u4[5] = {0, 3, 7, 12, 15}
-  packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
-  turned: f4e2m1[3,7] = map (i, j) code[j, i]
-  wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
-  pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
-  power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
- */
+// program NarrowTypes(x: f32[N,K], weight: i4[K,64], scale: f8e8m0[K,2], code: f4e2m1[7,3]) -> (packed: i4[N,K],
+//     turned: f4e2m1[3,7], wide: f16[K,64], pair: u2[N], power: f8e8m0[N])
+// const table: u4[5] = {0, 3, 7, 12, 15}
+// packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
+// turned: f4e2m1[3,7] = map (i, j) code[j, i]
+// wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
+// pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
+// power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(K * N / 2048) blocks of 256 threads.
+// Runs if K % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int N, int K)
 {
@@ -31,8 +33,10 @@ void NarrowTypes_packed_x8(const float *x, u8 *__restrict__ packed, int N, int K
 	store_i4(packed, element, packed_v);
 }
 
-// packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
+// The same as NarrowTypes_packed_x8.
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(K * N / 512) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless NarrowTypes_packed_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int N, int K)
 {
@@ -102,8 +106,11 @@ void NarrowTypes_wide_x8_part(const int own_block, const u8 *weight, const f8e8m
 }
 
 // 2 kernels in one launch, each in blocks of its own; 256 threads a block.
+// Launch: (K + 31) / 32 + 1 blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
+void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale,
+                                    f16 *__restrict__ wide, int K)
 {
 	const int block = blockIdx.x;
 	wait_for_last_kernel();
@@ -115,6 +122,8 @@ void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, con
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
 // Schedule: map@1 width=16; 256 threads a block.
+// Launch: ceil(N / 4096) blocks of 256 threads.
+// Runs if N % 16 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
@@ -133,8 +142,10 @@ void NarrowTypes_pair_x16(const u8 *__restrict__ table, u8 *__restrict__ pair, i
 	store_u2(pair, element, pair_v);
 }
 
-// pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
+// The same as NarrowTypes_pair_x16.
 // Schedule: map@1 width=16; 256 threads a block.
+// Launch: ceil(N / 1024) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless NarrowTypes_pair_x16 does.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N)
 {
@@ -159,6 +170,8 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 2048) blocks of 256 threads.
+// Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
@@ -177,8 +190,10 @@ void NarrowTypes_power_x8(const float *x, f8e8m0 *__restrict__ power, int N, int
 	store(power + element, power_v);
 }
 
-// power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
+// The same as NarrowTypes_power_x8.
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 2048) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless NarrowTypes_power_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_flat(const float *x, f8e8m0 *__restrict__ power, int N, int K)
 {
@@ -223,8 +238,10 @@ void NarrowTypes_power_flat(const float *x, f8e8m0 *__restrict__ power, int N, i
 	}
 }
 
-// packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
+// The same as NarrowTypes_packed_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(K * N / 512) blocks of 256 threads.
+// Runs unless NarrowTypes_packed_x8 or NarrowTypes_packed does.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 N, i64 K)
 {
@@ -247,10 +264,11 @@ void NarrowTypes_packed_64(const float *x, u8 *__restrict__ packed, i64 N, i64 K
 	store_i4(packed, element, packed_v);
 }
 
-// wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
+// The same as NarrowTypes_wide_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
 static __device__ __forceinline__
-void NarrowTypes_wide_x8_64_part(const i64 own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
+void NarrowTypes_wide_x8_64_part(const i64 own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide,
+                                 i64 K)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
@@ -270,8 +288,11 @@ void NarrowTypes_wide_x8_64_part(const i64 own_block, const u8 *weight, const f8
 }
 
 // 2 kernels in one launch, each in blocks of its own; 256 threads a block.
+// Launch: (K + 31) / 32 + 1 blocks of 256 threads.
+// Runs unless NarrowTypes_turned_and_wide_x8 does.
 extern "C" __global__ __launch_bounds__(256)
-void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, i64 K)
+void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, const u8 *weight, const f8e8m0 *scale,
+                                       f16 *__restrict__ wide, i64 K)
 {
 	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
@@ -281,8 +302,10 @@ void NarrowTypes_turned_and_wide_x8_64(const u8 *code, u8 *__restrict__ turned, 
 		NarrowTypes_wide_x8_64_part(block - 1, weight, scale, wide, K);
 }
 
-// pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
+// The same as NarrowTypes_pair_x16.
 // Schedule: map@1 width=16; 256 threads a block; 64-bit positions.
+// Launch: ceil(N / 1024) blocks of 256 threads.
+// Runs unless NarrowTypes_pair_x16 or NarrowTypes_pair does.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i64 N)
 {
@@ -305,8 +328,10 @@ void NarrowTypes_pair_64(const u8 *__restrict__ table, u8 *__restrict__ pair, i6
 	store_u2(pair, element, pair_v);
 }
 
-// power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
+// The same as NarrowTypes_power_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(N / 2048) blocks of 256 threads.
+// Runs unless NarrowTypes_power_x8 or NarrowTypes_power_flat does.
 extern "C" __global__ __launch_bounds__(256)
 void NarrowTypes_power_flat_64(const float *x, f8e8m0 *__restrict__ power, i64 N, i64 K)
 {

@@ -1,21 +1,20 @@
 #include "tpat_device.h"
 
-/* program power_iteration(a: f32[N,N]) -> (eigenvalue: f32[], turns: i64[])
-  loop turn<1000 while 1e-06 < change[] {
-    carry x: f32[N] (i) 1.0
-    carry change: f32[] () 1.0
-    carry turns: i64[] () i64(0)
-    y: f32[N] = sum (i | r<N) a[i, r] * x[r]
-    norm: f32[] = sum (| r<N) y[r] * y[r] then sqrt(it)
-    next_x: f32[N] = map (i) y[i] / norm[]
-    difference: f32[] = max (| r<N) abs(next_x[r] - x[r])
-    next_turns: i64[] = map () turns[] + i64(1)
-    next x = next_x
-    next change = difference
-    next turns = next_turns
-  }
-  eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
- */
+// program power_iteration(a: f32[N,N]) -> (eigenvalue: f32[], turns: i64[])
+// loop turn<1000 while 1e-06 < change[] {
+//   carry x: f32[N] (i) 1.0
+//   carry change: f32[] () 1.0
+//   carry turns: i64[] () i64(0)
+//   y: f32[N] = sum (i | r<N) a[i, r] * x[r]
+//   norm: f32[] = sum (| r<N) y[r] * y[r] then sqrt(it)
+//   next_x: f32[N] = map (i) y[i] / norm[]
+//   difference: f32[] = max (| r<N) abs(next_x[r] - x[r])
+//   next_turns: i64[] = map () turns[] + i64(1)
+//   next x = next_x
+//   next change = difference
+//   next turns = next_turns
+// }
+// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 
 // loop turn<1000 while 1e-06 < change[] {
 //   carry x: f32[N] (i) 1.0
@@ -31,8 +30,11 @@
 //   next turns = next_turns
 // }
 // Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block.
+// Launch: one block of 1024 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, int N)
+void power_iteration_x(const float *a, float *x, float *__restrict__ change, float *y, float *next_x,
+                       i64 *__restrict__ turns, int N)
 {
 	const int thread = threadIdx.x;
 	__shared__ i64 turns_shared[1];
@@ -53,7 +55,7 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 	}
 	for (int turn = 0; turn < 1000; turn++) {
 		__syncthreads();
-		if (!(1e-06f < change_shared[0]))
+		if (!(change_shared[0] > 1e-06f))
 			break;
 		// y: a warp an element
 		for (int element = warp; element < N; element += 32) {
@@ -71,8 +73,8 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 		{
 			float sum = 0.0f;
 			for (int r = thread; r < N; r += 1024) {
-				const float tmp0 = y[r];
-				sum = fmaf(tmp0, tmp0, sum);
+				const float y_value = y[r];
+				sum = fmaf(y_value, y_value, sum);
 			}
 			__shared__ float across[32];
 			sum = block_reduce<1024>(sum, op_sum(), across);
@@ -120,8 +122,11 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
+// Launch: one block of 512 threads.
+// Runs if N * N % 4 == 0 && N * N <= 4096 && N * N > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512, 2)
-void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
+void power_iteration_eigenvalue(const float *a, const float *x, float *__restrict__ eigenvalue, int N,
+                                const u64 inverse_N)
 {
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
@@ -147,7 +152,7 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 				const int s = (near + item) % by_N;
 				const int r = (near + item) / by_N;
 				const float part = x[r] * a_v[step][item] * x[s];
-				sum_of_row = sum_of_row + (at < N * N ? part : 0.0f);
+				sum_of_row += at < N * N ? part : 0.0f;
 			}
 		}
 	}
@@ -159,10 +164,14 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 	}
 }
 
-// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
+// Launch: one block of 512 threads.
+// Runs if N * N <= 6141 && N * N > 0 && N * N >= 4, and all positions fit into 32 bits, unless
+//     power_iteration_eigenvalue does.
 extern "C" __global__ __launch_bounds__(512, 2)
-void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
+void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *__restrict__ eigenvalue, int N,
+                                        const u64 inverse_N)
 {
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
@@ -204,7 +213,7 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
 				const float part = x[r] * a_v[step][item] * x[s];
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? part : 0.0f);
+				sum_of_row += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
 			}
 		}
 	}
@@ -216,10 +225,14 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 	}
 }
 
-// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 1024 threads a block.
+// Launch: one block of 1024 threads.
+// Runs if N * N <= 32765 && N * N > 0 && N * N >= 4, and all positions fit into 32 bits, unless
+//     power_iteration_eigenvalue or power_iteration_eigenvalue_shifted does.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
+void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__restrict__ eigenvalue, int N,
+                                       const u64 inverse_N)
 {
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
@@ -261,7 +274,7 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
 				const float part = x[r] * a_v[step][item] * x[s];
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < N * N) ? part : 0.0f);
+				sum_of_row += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
 			}
 		}
 	}
@@ -273,10 +286,14 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 	}
 }
 
-// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
+// Launch: one block of 512 threads.
+// Runs if all positions fit into 32 bits, unless power_iteration_eigenvalue or power_iteration_eigenvalue_shifted or
+//     power_iteration_eigenvalue_longer does.
 extern "C" __global__ __launch_bounds__(512)
-void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N, const u64 inverse_N)
+void power_iteration_eigenvalue_any(const float *a, const float *x, float *__restrict__ eigenvalue, int N,
+                                    const u64 inverse_N)
 {
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
@@ -303,22 +320,13 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 	}
 }
 
-// loop turn<1000 while 1e-06 < change[] {
-//   carry x: f32[N] (i) 1.0
-//   carry change: f32[] () 1.0
-//   carry turns: i64[] () i64(0)
-//   y: f32[N] = sum (i | r<N) a[i, r] * x[r]
-//   norm: f32[] = sum (| r<N) y[r] * y[r] then sqrt(it)
-//   next_x: f32[N] = map (i) y[i] / norm[]
-//   difference: f32[] = max (| r<N) abs(next_x[r] - x[r])
-//   next_turns: i64[] = map () turns[] + i64(1)
-//   next x = next_x
-//   next change = difference
-//   next turns = next_turns
-// }
+// The same as power_iteration_x.
 // Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block; 64-bit positions.
+// Launch: one block of 1024 threads.
+// Runs unless power_iteration_x does.
 extern "C" __global__ __launch_bounds__(1024)
-void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x, i64 *__restrict__ turns, i64 N)
+void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, float *y, float *next_x,
+                          i64 *__restrict__ turns, i64 N)
 {
 	const i64 thread = threadIdx.x;
 	__shared__ i64 turns_shared[1];
@@ -339,7 +347,7 @@ void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, 
 	}
 	for (i64 turn = 0; turn < 1000; turn++) {
 		__syncthreads();
-		if (!(1e-06f < change_shared[0]))
+		if (!(change_shared[0] > 1e-06f))
 			break;
 		// y: a warp an element
 		for (i64 element = warp; element < N; element += 32) {
@@ -357,8 +365,8 @@ void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, 
 		{
 			float sum = 0.0f;
 			for (i64 r = thread; r < N; r += 1024) {
-				const float tmp0 = y[r];
-				sum = fmaf(tmp0, tmp0, sum);
+				const float y_value = y[r];
+				sum = fmaf(y_value, y_value, sum);
 			}
 			__shared__ float across[32];
 			sum = block_reduce<1024>(sum, op_sum(), across);
@@ -404,8 +412,11 @@ void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, 
 	}
 }
 
-// eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
+// The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block; 64-bit positions.
+// Launch: one block of 512 threads.
+// Runs unless power_iteration_eigenvalue or power_iteration_eigenvalue_shifted or power_iteration_eigenvalue_longer or
+//     power_iteration_eigenvalue_any does.
 extern "C" __global__ __launch_bounds__(512)
 void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {

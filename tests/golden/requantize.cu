@@ -1,12 +1,12 @@
 #include "tpat_device.h"
 
-/* program Requantize(x: i8[N,8192,3072], scale: f32[]) -> (y: i8[N,8192,3072])
-  y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 * 0.70710677)) * 20.0), -128.0), 127.0))
- */
+// program Requantize(x: i8[N,8192,3072], scale: f32[]) -> (y: i8[N,8192,3072])
 
 // y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 *
 //     0.70710677)) * 20.0), -128.0), 127.0))
 // Schedule: table@1 width=16; 256 threads a block.
+// Launch: N * 6144 blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, int N)
 {
@@ -18,8 +18,8 @@ void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scal
 	i8 x_v[16];
 	load(x_v, x + element);
 	const int this_entry = thread;
-	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
-	this_table[this_entry] = round_to_i8(gelu(tmp0) * 20.0f);
+	const float product = byte_to_f32((i8)this_entry) * scale[0];
+	this_table[this_entry] = round_to_i8(gelu(product) * 20.0f);
 	__syncthreads();
 	i8 y_v[16];
 	#pragma unroll
@@ -29,9 +29,10 @@ void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scal
 	store(y + element, y_v);
 }
 
-// y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 *
-//     0.70710677)) * 20.0), -128.0), 127.0))
+// The same as Requantize_y_table.
 // Schedule: table@1 width=16; 256 threads a block; 64-bit positions.
+// Launch: N * 6144 blocks of 256 threads.
+// Runs unless Requantize_y_table does.
 extern "C" __global__ __launch_bounds__(256)
 void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ scale, i8 *__restrict__ y, i64 N)
 {
@@ -43,8 +44,8 @@ void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ s
 	i8 x_v[16];
 	load(x_v, x + element);
 	const i64 this_entry = thread;
-	const float tmp0 = byte_to_f32((i8)this_entry) * scale[0];
-	this_table[this_entry] = round_to_i8(gelu(tmp0) * 20.0f);
+	const float product = byte_to_f32((i8)this_entry) * scale[0];
+	this_table[this_entry] = round_to_i8(gelu(product) * 20.0f);
 	__syncthreads();
 	i8 y_v[16];
 	#pragma unroll

@@ -1,15 +1,19 @@
 #include "tpat_device.h"
 
-/* program Resize(x: f32[N,C,H,W]) -> (y: f32[N,C,H * 2,W * 2])
-  rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 = _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
-  y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 = _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
- */
+// program Resize(x: f32[N,C,H,W]) -> (y: f32[N,C,H * 2,W * 2])
+// rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
+//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
+//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 
 // rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
 //     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: ceil(C * H * N * W / 512) blocks of 256 threads.
+// Runs if W % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W, const u64 inverse_W, const u64 inverse, const u64 inverse_C)
+void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W,
+                    const u64 inverse_W, const u64 inverse, const u64 inverse_C)
 {
 	const divisor by_W = { W, inverse_W };
 	const divisor by = { H * 2, inverse };
@@ -24,27 +28,29 @@ void Resize_rows_x4(const float *__restrict__ x, float *__restrict__ rows, int N
 	const int k = element / by_W % by;
 	const int j = element / by_W / by % by_C;
 	const int i = element / by_W / by / by_C;
-	const int tmp0 = min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)))) * W;
+	const int product = min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)))) * W;
 	float x_v[4];
-	load(x_v, x + l + j * H * W + i * C * H * W + tmp0);
-	const int tmp1 = min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)) + 1));
+	load(x_v, x + l + j * H * W + i * C * H * W + product);
+	const int smaller = min(H - 1, max(0, to_i32(floorf(((float)k + 0.5f) * 0.5f - 0.5f)) + 1));
 	float x_v2[4];
-	load(x_v2, x + l + j * H * W + i * C * H * W + tmp1 * W);
+	load(x_v2, x + l + j * H * W + i * C * H * W + smaller * W);
 	float rows_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		const float tmp2 = ((float)k + 0.5f) * 0.5f - 0.5f;
-		const float tmp3 = tmp2 - floorf(tmp2);
-		rows_v[v] = x_v[v] * (1.0f - tmp3) + x_v2[v] * tmp3;
+		const float difference = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float difference_2 = difference - floorf(difference);
+		rows_v[v] = x_v[v] * (1.0f - difference_2) + x_v2[v] * difference_2;
 	}
 	store(rows + element, rows_v);
 }
 
-// rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// The same as Resize_rows_x4.
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: ceil(C * H * N * W / 512) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless Resize_rows_x4 does.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W, const u64 inverse_W, const u64 inverse, const u64 inverse_C)
+void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int N, int C, int H, int W,
+                      const u64 inverse_W, const u64 inverse, const u64 inverse_C)
 {
 	const divisor by_W = { W, inverse_W };
 	const divisor by = { H * 2, inverse };
@@ -62,12 +68,13 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int j = element / by_W / by % by_C;
 		const int i = element / by_W / by / by_C;
 		float rows_v[4];
-		const int tmp0 = l + j * H * W + i * C * H * W;
-		const float tmp1 = ((float)k + 0.5f) * 0.5f - 0.5f;
-		const float tmp2 = floorf(tmp1);
-		const int tmp3 = to_i32(tmp2);
-		const float tmp4 = tmp1 - tmp2;
-		rows_v[0] = x[tmp0 + min(H - 1, max(0, tmp3)) * W] * (1.0f - tmp4) + x[tmp0 + min(H - 1, max(0, tmp3 + 1)) * W] * tmp4;
+		const int x_at = l + j * H * W + i * C * H * W;
+		const float difference = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float rounded = floorf(difference);
+		const int x_at_2 = to_i32(rounded);
+		const float difference_2 = difference - rounded;
+		rows_v[0] = x[x_at + min(H - 1, max(0, x_at_2)) * W] * (1.0f - difference_2) +
+		            x[x_at + min(H - 1, max(0, x_at_2 + 1)) * W] * difference_2;
 		const int this_l_next1 = l + 1;
 		const int this_l1 = this_l_next1 == W ? 0 : this_l_next1;
 		const int this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
@@ -76,12 +83,13 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int this_j1 = this_j_next1 == C ? 0 : this_j_next1;
 		const int this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
 		const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		const int tmp5 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
-		const float tmp6 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
-		const float tmp7 = floorf(tmp6);
-		const int tmp8 = to_i32(tmp7);
-		const float tmp9 = tmp6 - tmp7;
-		rows_v[1] = x[tmp5 + min(H - 1, max(0, tmp8)) * W] * (1.0f - tmp9) + x[tmp5 + min(H - 1, max(0, tmp8 + 1)) * W] * tmp9;
+		const int x_at_3 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
+		const float difference_3 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const float rounded_2 = floorf(difference_3);
+		const int x_at_4 = to_i32(rounded_2);
+		const float difference_4 = difference_3 - rounded_2;
+		rows_v[1] = x[x_at_3 + min(H - 1, max(0, x_at_4)) * W] * (1.0f - difference_4) +
+		            x[x_at_3 + min(H - 1, max(0, x_at_4 + 1)) * W] * difference_4;
 		const int this_l_next2 = this_l1 + 1;
 		const int this_l2 = this_l_next2 == W ? 0 : this_l_next2;
 		const int this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
@@ -90,12 +98,13 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int this_j2 = this_j_next2 == C ? 0 : this_j_next2;
 		const int this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
 		const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		const int tmp10 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
-		const float tmp11 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
-		const float tmp12 = floorf(tmp11);
-		const int tmp13 = to_i32(tmp12);
-		const float tmp14 = tmp11 - tmp12;
-		rows_v[2] = x[tmp10 + min(H - 1, max(0, tmp13)) * W] * (1.0f - tmp14) + x[tmp10 + min(H - 1, max(0, tmp13 + 1)) * W] * tmp14;
+		const int x_at_5 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
+		const float difference_5 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const float rounded_3 = floorf(difference_5);
+		const int x_at_6 = to_i32(rounded_3);
+		const float difference_6 = difference_5 - rounded_3;
+		rows_v[2] = x[x_at_5 + min(H - 1, max(0, x_at_6)) * W] * (1.0f - difference_6) +
+		            x[x_at_5 + min(H - 1, max(0, x_at_6 + 1)) * W] * difference_6;
 		const int this_l_next3 = this_l2 + 1;
 		const int this_l3 = this_l_next3 == W ? 0 : this_l_next3;
 		const int this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
@@ -104,12 +113,13 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const int this_j3 = this_j_next3 == C ? 0 : this_j_next3;
 		const int this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
 		const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		const int tmp15 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
-		const float tmp16 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
-		const float tmp17 = floorf(tmp16);
-		const int tmp18 = to_i32(tmp17);
-		const float tmp19 = tmp16 - tmp17;
-		rows_v[3] = x[tmp15 + min(H - 1, max(0, tmp18)) * W] * (1.0f - tmp19) + x[tmp15 + min(H - 1, max(0, tmp18 + 1)) * W] * tmp19;
+		const int x_at_7 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
+		const float difference_7 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const float rounded_4 = floorf(difference_7);
+		const int x_at_8 = to_i32(rounded_4);
+		const float difference_8 = difference_7 - rounded_4;
+		rows_v[3] = x[x_at_7 + min(H - 1, max(0, x_at_8)) * W] * (1.0f - difference_8) +
+		            x[x_at_7 + min(H - 1, max(0, x_at_8 + 1)) * W] * difference_8;
 		store(rows + element, rows_v);
 	}
 	if (!whole) {
@@ -118,12 +128,13 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 			const int k = place / by_W % by;
 			const int j = place / by_W / by % by_C;
 			const int i = place / by_W / by / by_C;
-			const int tmp20 = l + j * H * W + i * C * H * W;
-			const float tmp21 = ((float)k + 0.5f) * 0.5f - 0.5f;
-			const float tmp22 = floorf(tmp21);
-			const int tmp23 = to_i32(tmp22);
-			const float tmp24 = tmp21 - tmp22;
-			rows[place] = x[tmp20 + min(H - 1, max(0, tmp23)) * W] * (1.0f - tmp24) + x[tmp20 + min(H - 1, max(0, tmp23 + 1)) * W] * tmp24;
+			const int x_at = l + j * H * W + i * C * H * W;
+			const float difference = ((float)k + 0.5f) * 0.5f - 0.5f;
+			const float rounded = floorf(difference);
+			const int x_at_2 = to_i32(rounded);
+			const float difference_2 = difference - rounded;
+			rows[place] = x[x_at + min(H - 1, max(0, x_at_2)) * W] * (1.0f - difference_2) +
+			              x[x_at + min(H - 1, max(0, x_at_2 + 1)) * W] * difference_2;
 		}
 	}
 }
@@ -131,8 +142,11 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
 //     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: ceil(C * H * N * W / 256) blocks of 256 threads.
+// Runs if W * 2 % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse, const u64 inverse_2, const u64 inverse_C)
+void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse,
+                 const u64 inverse_2, const u64 inverse_C)
 {
 	const divisor by = { W * 2, inverse };
 	const divisor by_2 = { H * 2, inverse_2 };
@@ -150,21 +164,24 @@ void Resize_y_x4(const float *__restrict__ rows, float *__restrict__ y, int N, i
 	float y_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		const int tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
-		const float tmp1 = ((float)(v + l) + 0.5f) * 0.5f - 0.5f;
-		const float tmp2 = floorf(tmp1);
-		const int tmp3 = to_i32(tmp2);
-		const float tmp4 = tmp1 - tmp2;
-		y_v[v] = rows[tmp0 + min(W - 1, max(0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max(0, tmp3 + 1))] * tmp4;
+		const int rows_at = k * W + j * H * W * 2 + i * C * H * W * 2;
+		const float difference = ((float)(v + l) + 0.5f) * 0.5f - 0.5f;
+		const float rounded = floorf(difference);
+		const int rows_at_2 = to_i32(rounded);
+		const float difference_2 = difference - rounded;
+		y_v[v] = rows[rows_at + min(W - 1, max(0, rows_at_2))] * (1.0f - difference_2) +
+		         rows[rows_at + min(W - 1, max(0, rows_at_2 + 1))] * difference_2;
 	}
 	store(y + element, y_v);
 }
 
-// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// The same as Resize_y_x4.
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: ceil(C * H * N * W / 256) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless Resize_y_x4 does.
 extern "C" __global__ __launch_bounds__(256)
-void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse, const u64 inverse_2, const u64 inverse_C)
+void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N, int C, int H, int W, const u64 inverse,
+                   const u64 inverse_2, const u64 inverse_C)
 {
 	const divisor by = { W * 2, inverse };
 	const divisor by_2 = { H * 2, inverse_2 };
@@ -180,12 +197,13 @@ void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N,
 	const int j = element / by / by_2 % by_C;
 	const int i = element / by / by_2 / by_C;
 	float y_v[4];
-	const int tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
-	const float tmp1 = ((float)l + 0.5f) * 0.5f - 0.5f;
-	const float tmp2 = floorf(tmp1);
-	const int tmp3 = to_i32(tmp2);
-	const float tmp4 = tmp1 - tmp2;
-	y_v[0] = rows[tmp0 + min(W - 1, max(0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max(0, tmp3 + 1))] * tmp4;
+	const int rows_at = k * W + j * H * W * 2 + i * C * H * W * 2;
+	const float difference = ((float)l + 0.5f) * 0.5f - 0.5f;
+	const float rounded = floorf(difference);
+	const int rows_at_2 = to_i32(rounded);
+	const float difference_2 = difference - rounded;
+	y_v[0] = rows[rows_at + min(W - 1, max(0, rows_at_2))] * (1.0f - difference_2) +
+	         rows[rows_at + min(W - 1, max(0, rows_at_2 + 1))] * difference_2;
 	const int this_l_next1 = l + 1;
 	const int this_l1 = this_l_next1 == W * 2 ? 0 : this_l_next1;
 	const int this_k_next1 = k + (this_l_next1 == W * 2 ? 1 : 0);
@@ -194,12 +212,13 @@ void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N,
 	const int this_j1 = this_j_next1 == C ? 0 : this_j_next1;
 	const int this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
 	const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-	const int tmp5 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
-	const float tmp6 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
-	const float tmp7 = floorf(tmp6);
-	const int tmp8 = to_i32(tmp7);
-	const float tmp9 = tmp6 - tmp7;
-	y_v[1] = rows[tmp5 + min(W - 1, max(0, tmp8))] * (1.0f - tmp9) + rows[tmp5 + min(W - 1, max(0, tmp8 + 1))] * tmp9;
+	const int rows_at_3 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
+	const float difference_3 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
+	const float rounded_2 = floorf(difference_3);
+	const int rows_at_4 = to_i32(rounded_2);
+	const float difference_4 = difference_3 - rounded_2;
+	y_v[1] = rows[rows_at_3 + min(W - 1, max(0, rows_at_4))] * (1.0f - difference_4) +
+	         rows[rows_at_3 + min(W - 1, max(0, rows_at_4 + 1))] * difference_4;
 	const int this_l_next2 = this_l1 + 1;
 	const int this_l2 = this_l_next2 == W * 2 ? 0 : this_l_next2;
 	const int this_k_next2 = this_k1 + (this_l_next2 == W * 2 ? 1 : 0);
@@ -208,12 +227,13 @@ void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N,
 	const int this_j2 = this_j_next2 == C ? 0 : this_j_next2;
 	const int this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
 	const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-	const int tmp10 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
-	const float tmp11 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
-	const float tmp12 = floorf(tmp11);
-	const int tmp13 = to_i32(tmp12);
-	const float tmp14 = tmp11 - tmp12;
-	y_v[2] = rows[tmp10 + min(W - 1, max(0, tmp13))] * (1.0f - tmp14) + rows[tmp10 + min(W - 1, max(0, tmp13 + 1))] * tmp14;
+	const int rows_at_5 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
+	const float difference_5 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
+	const float rounded_3 = floorf(difference_5);
+	const int rows_at_6 = to_i32(rounded_3);
+	const float difference_6 = difference_5 - rounded_3;
+	y_v[2] = rows[rows_at_5 + min(W - 1, max(0, rows_at_6))] * (1.0f - difference_6) +
+	         rows[rows_at_5 + min(W - 1, max(0, rows_at_6 + 1))] * difference_6;
 	const int this_l_next3 = this_l2 + 1;
 	const int this_l3 = this_l_next3 == W * 2 ? 0 : this_l_next3;
 	const int this_k_next3 = this_k2 + (this_l_next3 == W * 2 ? 1 : 0);
@@ -222,18 +242,20 @@ void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N,
 	const int this_j3 = this_j_next3 == C ? 0 : this_j_next3;
 	const int this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
 	const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-	const int tmp15 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
-	const float tmp16 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
-	const float tmp17 = floorf(tmp16);
-	const int tmp18 = to_i32(tmp17);
-	const float tmp19 = tmp16 - tmp17;
-	y_v[3] = rows[tmp15 + min(W - 1, max(0, tmp18))] * (1.0f - tmp19) + rows[tmp15 + min(W - 1, max(0, tmp18 + 1))] * tmp19;
+	const int rows_at_7 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
+	const float difference_7 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
+	const float rounded_4 = floorf(difference_7);
+	const int rows_at_8 = to_i32(rounded_4);
+	const float difference_8 = difference_7 - rounded_4;
+	y_v[3] = rows[rows_at_7 + min(W - 1, max(0, rows_at_8))] * (1.0f - difference_8) +
+	         rows[rows_at_7 + min(W - 1, max(0, rows_at_8 + 1))] * difference_8;
 	store(y + element, y_v);
 }
 
-// rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// The same as Resize_rows_x4.
 // Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
+// Launch: ceil(C * H * N * W / 512) blocks of 256 threads.
+// Runs unless Resize_rows_x4 or Resize_rows_flat does.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, i64 N, i64 C, i64 H, i64 W)
 {
@@ -250,12 +272,13 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 j = element / W / (H * 2) % C;
 		const i64 i = element / W / (H * 2) / C;
 		float rows_v[4];
-		const i64 tmp0 = l + j * H * W + i * C * H * W;
-		const float tmp1 = ((float)k + 0.5f) * 0.5f - 0.5f;
-		const float tmp2 = floorf(tmp1);
-		const i64 tmp3 = to_i64(tmp2);
-		const float tmp4 = tmp1 - tmp2;
-		rows_v[0] = x[tmp0 + min(H - 1, max((i64)0, tmp3)) * W] * (1.0f - tmp4) + x[tmp0 + min(H - 1, max((i64)0, tmp3 + 1)) * W] * tmp4;
+		const i64 x_at = l + j * H * W + i * C * H * W;
+		const float difference = ((float)k + 0.5f) * 0.5f - 0.5f;
+		const float rounded = floorf(difference);
+		const i64 x_at_2 = to_i64(rounded);
+		const float difference_2 = difference - rounded;
+		rows_v[0] = x[x_at + min(H - 1, max((i64)0, x_at_2)) * W] * (1.0f - difference_2) +
+		            x[x_at + min(H - 1, max((i64)0, x_at_2 + 1)) * W] * difference_2;
 		const i64 this_l_next1 = l + 1;
 		const i64 this_l1 = this_l_next1 == W ? 0 : this_l_next1;
 		const i64 this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
@@ -264,12 +287,13 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 this_j1 = this_j_next1 == C ? 0 : this_j_next1;
 		const i64 this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
 		const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		const i64 tmp5 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
-		const float tmp6 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
-		const float tmp7 = floorf(tmp6);
-		const i64 tmp8 = to_i64(tmp7);
-		const float tmp9 = tmp6 - tmp7;
-		rows_v[1] = x[tmp5 + min(H - 1, max((i64)0, tmp8)) * W] * (1.0f - tmp9) + x[tmp5 + min(H - 1, max((i64)0, tmp8 + 1)) * W] * tmp9;
+		const i64 x_at_3 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
+		const float difference_3 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const float rounded_2 = floorf(difference_3);
+		const i64 x_at_4 = to_i64(rounded_2);
+		const float difference_4 = difference_3 - rounded_2;
+		rows_v[1] = x[x_at_3 + min(H - 1, max((i64)0, x_at_4)) * W] * (1.0f - difference_4) +
+		            x[x_at_3 + min(H - 1, max((i64)0, x_at_4 + 1)) * W] * difference_4;
 		const i64 this_l_next2 = this_l1 + 1;
 		const i64 this_l2 = this_l_next2 == W ? 0 : this_l_next2;
 		const i64 this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
@@ -278,12 +302,13 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 this_j2 = this_j_next2 == C ? 0 : this_j_next2;
 		const i64 this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
 		const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		const i64 tmp10 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
-		const float tmp11 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
-		const float tmp12 = floorf(tmp11);
-		const i64 tmp13 = to_i64(tmp12);
-		const float tmp14 = tmp11 - tmp12;
-		rows_v[2] = x[tmp10 + min(H - 1, max((i64)0, tmp13)) * W] * (1.0f - tmp14) + x[tmp10 + min(H - 1, max((i64)0, tmp13 + 1)) * W] * tmp14;
+		const i64 x_at_5 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
+		const float difference_5 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const float rounded_3 = floorf(difference_5);
+		const i64 x_at_6 = to_i64(rounded_3);
+		const float difference_6 = difference_5 - rounded_3;
+		rows_v[2] = x[x_at_5 + min(H - 1, max((i64)0, x_at_6)) * W] * (1.0f - difference_6) +
+		            x[x_at_5 + min(H - 1, max((i64)0, x_at_6 + 1)) * W] * difference_6;
 		const i64 this_l_next3 = this_l2 + 1;
 		const i64 this_l3 = this_l_next3 == W ? 0 : this_l_next3;
 		const i64 this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
@@ -292,12 +317,13 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const i64 this_j3 = this_j_next3 == C ? 0 : this_j_next3;
 		const i64 this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
 		const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		const i64 tmp15 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
-		const float tmp16 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
-		const float tmp17 = floorf(tmp16);
-		const i64 tmp18 = to_i64(tmp17);
-		const float tmp19 = tmp16 - tmp17;
-		rows_v[3] = x[tmp15 + min(H - 1, max((i64)0, tmp18)) * W] * (1.0f - tmp19) + x[tmp15 + min(H - 1, max((i64)0, tmp18 + 1)) * W] * tmp19;
+		const i64 x_at_7 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
+		const float difference_7 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const float rounded_4 = floorf(difference_7);
+		const i64 x_at_8 = to_i64(rounded_4);
+		const float difference_8 = difference_7 - rounded_4;
+		rows_v[3] = x[x_at_7 + min(H - 1, max((i64)0, x_at_8)) * W] * (1.0f - difference_8) +
+		            x[x_at_7 + min(H - 1, max((i64)0, x_at_8 + 1)) * W] * difference_8;
 		store(rows + element, rows_v);
 	}
 	if (!whole) {
@@ -306,19 +332,21 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 			const i64 k = place / W % (H * 2);
 			const i64 j = place / W / (H * 2) % C;
 			const i64 i = place / W / (H * 2) / C;
-			const i64 tmp20 = l + j * H * W + i * C * H * W;
-			const float tmp21 = ((float)k + 0.5f) * 0.5f - 0.5f;
-			const float tmp22 = floorf(tmp21);
-			const i64 tmp23 = to_i64(tmp22);
-			const float tmp24 = tmp21 - tmp22;
-			rows[place] = x[tmp20 + min(H - 1, max((i64)0, tmp23)) * W] * (1.0f - tmp24) + x[tmp20 + min(H - 1, max((i64)0, tmp23 + 1)) * W] * tmp24;
+			const i64 x_at = l + j * H * W + i * C * H * W;
+			const float difference = ((float)k + 0.5f) * 0.5f - 0.5f;
+			const float rounded = floorf(difference);
+			const i64 x_at_2 = to_i64(rounded);
+			const float difference_2 = difference - rounded;
+			rows[place] = x[x_at + min(H - 1, max((i64)0, x_at_2)) * W] * (1.0f - difference_2) +
+			              x[x_at + min(H - 1, max((i64)0, x_at_2 + 1)) * W] * difference_2;
 		}
 	}
 }
 
-// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// The same as Resize_y_x4.
 // Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
+// Launch: ceil(C * H * N * W / 256) blocks of 256 threads.
+// Runs unless Resize_y_x4 or Resize_y_flat does.
 extern "C" __global__ __launch_bounds__(256)
 void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64 N, i64 C, i64 H, i64 W)
 {
@@ -333,12 +361,13 @@ void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64
 	const i64 j = element / (W * 2) / (H * 2) % C;
 	const i64 i = element / (W * 2) / (H * 2) / C;
 	float y_v[4];
-	const i64 tmp0 = k * W + j * H * W * 2 + i * C * H * W * 2;
-	const float tmp1 = ((float)l + 0.5f) * 0.5f - 0.5f;
-	const float tmp2 = floorf(tmp1);
-	const i64 tmp3 = to_i64(tmp2);
-	const float tmp4 = tmp1 - tmp2;
-	y_v[0] = rows[tmp0 + min(W - 1, max((i64)0, tmp3))] * (1.0f - tmp4) + rows[tmp0 + min(W - 1, max((i64)0, tmp3 + 1))] * tmp4;
+	const i64 rows_at = k * W + j * H * W * 2 + i * C * H * W * 2;
+	const float difference = ((float)l + 0.5f) * 0.5f - 0.5f;
+	const float rounded = floorf(difference);
+	const i64 rows_at_2 = to_i64(rounded);
+	const float difference_2 = difference - rounded;
+	y_v[0] = rows[rows_at + min(W - 1, max((i64)0, rows_at_2))] * (1.0f - difference_2) +
+	         rows[rows_at + min(W - 1, max((i64)0, rows_at_2 + 1))] * difference_2;
 	const i64 this_l_next1 = l + 1;
 	const i64 this_l1 = this_l_next1 == W * 2 ? 0 : this_l_next1;
 	const i64 this_k_next1 = k + (this_l_next1 == W * 2 ? 1 : 0);
@@ -347,12 +376,13 @@ void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64
 	const i64 this_j1 = this_j_next1 == C ? 0 : this_j_next1;
 	const i64 this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
 	const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-	const i64 tmp5 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
-	const float tmp6 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
-	const float tmp7 = floorf(tmp6);
-	const i64 tmp8 = to_i64(tmp7);
-	const float tmp9 = tmp6 - tmp7;
-	y_v[1] = rows[tmp5 + min(W - 1, max((i64)0, tmp8))] * (1.0f - tmp9) + rows[tmp5 + min(W - 1, max((i64)0, tmp8 + 1))] * tmp9;
+	const i64 rows_at_3 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
+	const float difference_3 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
+	const float rounded_2 = floorf(difference_3);
+	const i64 rows_at_4 = to_i64(rounded_2);
+	const float difference_4 = difference_3 - rounded_2;
+	y_v[1] = rows[rows_at_3 + min(W - 1, max((i64)0, rows_at_4))] * (1.0f - difference_4) +
+	         rows[rows_at_3 + min(W - 1, max((i64)0, rows_at_4 + 1))] * difference_4;
 	const i64 this_l_next2 = this_l1 + 1;
 	const i64 this_l2 = this_l_next2 == W * 2 ? 0 : this_l_next2;
 	const i64 this_k_next2 = this_k1 + (this_l_next2 == W * 2 ? 1 : 0);
@@ -361,12 +391,13 @@ void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64
 	const i64 this_j2 = this_j_next2 == C ? 0 : this_j_next2;
 	const i64 this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
 	const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-	const i64 tmp10 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
-	const float tmp11 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
-	const float tmp12 = floorf(tmp11);
-	const i64 tmp13 = to_i64(tmp12);
-	const float tmp14 = tmp11 - tmp12;
-	y_v[2] = rows[tmp10 + min(W - 1, max((i64)0, tmp13))] * (1.0f - tmp14) + rows[tmp10 + min(W - 1, max((i64)0, tmp13 + 1))] * tmp14;
+	const i64 rows_at_5 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
+	const float difference_5 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
+	const float rounded_3 = floorf(difference_5);
+	const i64 rows_at_6 = to_i64(rounded_3);
+	const float difference_6 = difference_5 - rounded_3;
+	y_v[2] = rows[rows_at_5 + min(W - 1, max((i64)0, rows_at_6))] * (1.0f - difference_6) +
+	         rows[rows_at_5 + min(W - 1, max((i64)0, rows_at_6 + 1))] * difference_6;
 	const i64 this_l_next3 = this_l2 + 1;
 	const i64 this_l3 = this_l_next3 == W * 2 ? 0 : this_l_next3;
 	const i64 this_k_next3 = this_k2 + (this_l_next3 == W * 2 ? 1 : 0);
@@ -375,11 +406,12 @@ void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64
 	const i64 this_j3 = this_j_next3 == C ? 0 : this_j_next3;
 	const i64 this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
 	const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-	const i64 tmp15 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
-	const float tmp16 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
-	const float tmp17 = floorf(tmp16);
-	const i64 tmp18 = to_i64(tmp17);
-	const float tmp19 = tmp16 - tmp17;
-	y_v[3] = rows[tmp15 + min(W - 1, max((i64)0, tmp18))] * (1.0f - tmp19) + rows[tmp15 + min(W - 1, max((i64)0, tmp18 + 1))] * tmp19;
+	const i64 rows_at_7 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
+	const float difference_7 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
+	const float rounded_4 = floorf(difference_7);
+	const i64 rows_at_8 = to_i64(rounded_4);
+	const float difference_8 = difference_7 - rounded_4;
+	y_v[3] = rows[rows_at_7 + min(W - 1, max((i64)0, rows_at_8))] * (1.0f - difference_8) +
+	         rows[rows_at_7 + min(W - 1, max((i64)0, rows_at_8 + 1))] * difference_8;
 	store(y + element, y_v);
 }

@@ -1,11 +1,13 @@
 #include "tpat_device.h"
 
-/* program ScatterND(x: f16[V,K], at_rows: i64[M,1], updates: f16[M,K]) -> (y: f16[V,K])
-  y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) + V, index(at_rows[r, 0])), s] value updates[r, s]
- */
+// program ScatterND(x: f16[V,K], at_rows: i64[M,1], updates: f16[M,K]) -> (y: f16[V,K])
+// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
+//     V, index(at_rows[r, 0])), s] value updates[r, s]
 
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(K * V / 2048) blocks of 256 threads.
+// Runs if K * V % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
@@ -26,8 +28,10 @@ void ScatterND_y_x8(const f16 *x, f16 *__restrict__ y, int V, int K)
 	store(y + element, y_v);
 }
 
-// y: f16[V,K] = map (i, j) x[i, j]
+// The same as ScatterND_y_x8.
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(K * V / 256) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless ScatterND_y_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 {
@@ -44,8 +48,11 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 // y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
 //     V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter@2 width=8; 256 threads a block.
+// Launch: ceil(K * M / 2048) blocks of 256 threads.
+// Runs if K % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update_x8(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
+void ScatterND_y_update_x8(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M,
+                           const u64 inverse_K)
 {
 	const divisor by_K = { K, inverse_K };
 	const int thread = threadIdx.x;
@@ -64,14 +71,17 @@ void ScatterND_y_update_x8(const i64 *at_rows, const f16 *updates, f16 *__restri
 	for (int v = 0; v < 8; v++) {
 		y_v[v] = updates_v1[v];
 	}
-	atomic_add_vector(y + s + (to_index(at_rows[r]) < 0 ? to_index(at_rows[r]) + V : to_index(at_rows[r])) * K, y_v);
+	atomic_add_vector(y + s + (to_index(at_rows[r]) < 0 ? to_index(at_rows[r]) + V : to_index(at_rows[r])) * K,
+	                  y_v);
 }
 
-// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// The same as ScatterND_y_update_x8.
 // Schedule: scatter@2 width=8; 256 threads a block.
+// Launch: ceil(K * M / 512) blocks of 256 threads.
+// Runs if K % 2 == 0, and all positions fit into 32 bits, unless ScatterND_y_update_x8 does.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update_x2(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
+void ScatterND_y_update_x2(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M,
+                           const u64 inverse_K)
 {
 	const divisor by_K = { K, inverse_K };
 	const int thread = threadIdx.x;
@@ -90,14 +100,17 @@ void ScatterND_y_update_x2(const i64 *at_rows, const f16 *updates, f16 *__restri
 	for (int v = 0; v < 2; v++) {
 		y_v[v] = updates_v1[v];
 	}
-	atomic_add_vector(y + s + (to_index(at_rows[r]) < 0 ? to_index(at_rows[r]) + V : to_index(at_rows[r])) * K, y_v);
+	atomic_add_vector(y + s + (to_index(at_rows[r]) < 0 ? to_index(at_rows[r]) + V : to_index(at_rows[r])) * K,
+	                  y_v);
 }
 
-// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// The same as ScatterND_y_update_x8.
 // Schedule: scatter@2 width=8; 256 threads a block.
+// Launch: ceil(K * M / 256) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless ScatterND_y_update_x8 or ScatterND_y_update_x2 does.
 extern "C" __global__ __launch_bounds__(256)
-void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M, const u64 inverse_K)
+void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, int V, int K, int M,
+                        const u64 inverse_K)
 {
 	const divisor by_K = { K, inverse_K };
 	const int thread = threadIdx.x;
@@ -109,8 +122,8 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 		return;
 	const int s = element % by_K;
 	const int r = element / by_K;
-	const int tmp0 = to_index(at_rows[r]);
-	const int this_place = s + (tmp0 < 0 ? tmp0 + V : tmp0) * K;
+	const int at_rows_value = to_index(at_rows[r]);
+	const int this_place = s + (at_rows_value < 0 ? at_rows_value + V : at_rows_value) * K;
 	const f16 this_update = updates[s + r * K];
 	if (this_place < K * V - 1) {
 		atomic_add_paired(y + this_place, this_update);
@@ -120,8 +133,10 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 	}
 }
 
-// y: f16[V,K] = map (i, j) x[i, j]
+// The same as ScatterND_y_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(K * V / 256) blocks of 256 threads.
+// Runs unless ScatterND_y_x8 or ScatterND_y does.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 V, i64 K)
 {
@@ -135,9 +150,10 @@ void ScatterND_y_64(const f16 *x, f16 *__restrict__ y, i64 V, i64 K)
 	y[element] = x[element];
 }
 
-// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// The same as ScatterND_y_update_x8.
 // Schedule: scatter@2 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(K * M / 256) blocks of 256 threads.
+// Runs unless ScatterND_y_update_x8 or ScatterND_y_update_x2 or ScatterND_y_update does.
 extern "C" __global__ __launch_bounds__(256)
 void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restrict__ y, i64 V, i64 K, i64 M)
 {
@@ -150,8 +166,8 @@ void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restri
 		return;
 	const i64 s = element % K;
 	const i64 r = element / K;
-	const i64 tmp0 = at_rows[r];
-	const i64 this_place = s + (tmp0 < 0 ? tmp0 + V : tmp0) * K;
+	const i64 at_rows_value = at_rows[r];
+	const i64 this_place = s + (at_rows_value < 0 ? at_rows_value + V : at_rows_value) * K;
 	const f16 this_update = updates[s + r * K];
 	if (this_place < K * V - 1) {
 		atomic_add_paired(y + this_place, this_update);

@@ -1,15 +1,13 @@
 #include "tpat_device.h"
 
-/* program Softmax(x: f32[N,H,S,S]) -> (y: f32[N,H,S,S])
-  largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-  total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-  y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
- */
+// program Softmax(x: f32[N,H,S,S]) -> (y: f32[N,H,S,S])
 
 // largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
+// Launch: ceil(H * N * S / 16) blocks of 128 threads.
+// Runs if S % 4 == 0 && S <= 64 && S > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 {
@@ -47,7 +45,7 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row = sum_of_row + (at < S ? kept_v[step][item] : 0.0f);
+				sum_of_row += at < S ? kept_v[step][item] : 0.0f;
 			}
 		}
 	}
@@ -69,10 +67,10 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 	}
 }
 
-// largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-// total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
+// Launch: ceil(H * N * S / 16) blocks of 128 threads.
+// Runs if S <= 93 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y does.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int S)
 {
@@ -83,8 +81,8 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	const int lane = thread % 8;
 	const int row = min(block * 16 + thread / 8, H * N * S - 1);
 	const int first = row * S - row * S % 4;
-	const int tmp0 = H * N * S * S;
-	const int last = tmp0 - tmp0 % 4 - 4;
+	const int product = H * N * S * S;
+	const int last = product - product % 4 - 4;
 	float x_v[3][4];
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
@@ -99,7 +97,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < tmp0) {
+					if (place_2 < product) {
 						x_v[step][item] = x[place_2];
 					}
 				}
@@ -114,7 +112,9 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
+				max_of_row = nan_max(max_of_row,
+				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                     : -INFINITY);
 			}
 		}
 	}
@@ -128,7 +128,8 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < S) ? kept_v[step][item] : 0.0f);
+				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				              : 0.0f;
 			}
 		}
 	}
@@ -160,10 +161,11 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	}
 }
 
-// largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-// total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 64 threads a block.
+// Launch: H * N * S blocks of 64 threads.
+// Runs if S <= 1021 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
+//     Softmax_y_shifted does.
 extern "C" __global__ __launch_bounds__(64)
 void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -173,8 +175,8 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 	const int lane = thread;
 	const int row = block;
 	const int first = row * S - row * S % 4;
-	const int tmp0 = H * N * S * S;
-	const int last = tmp0 - tmp0 % 4 - 4;
+	const int product = H * N * S * S;
+	const int last = product - product % 4 - 4;
 	float x_v[4][4];
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
@@ -189,7 +191,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < tmp0) {
+					if (place_2 < product) {
 						x_v[step][item] = x[place_2];
 					}
 				}
@@ -204,7 +206,9 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
+				max_of_row = nan_max(max_of_row,
+				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                     : -INFINITY);
 			}
 		}
 	}
@@ -219,7 +223,8 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < S) ? kept_v[step][item] : 0.0f);
+				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				              : 0.0f;
 			}
 		}
 	}
@@ -252,10 +257,11 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 	}
 }
 
-// largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-// total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 512 threads a block.
+// Launch: H * N * S blocks of 512 threads.
+// Runs if S <= 8189 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
+//     Softmax_y_shifted or Softmax_y_longer does.
 extern "C" __global__ __launch_bounds__(512)
 void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -265,8 +271,8 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 	const int lane = thread;
 	const int row = block;
 	const int first = row * S - row * S % 4;
-	const int tmp0 = H * N * S * S;
-	const int last = tmp0 - tmp0 % 4 - 4;
+	const int product = H * N * S * S;
+	const int last = product - product % 4 - 4;
 	float x_v[4][4];
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
@@ -281,7 +287,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < tmp0) {
+					if (place_2 < product) {
 						x_v[step][item] = x[place_2];
 					}
 				}
@@ -296,7 +302,9 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
+				max_of_row = nan_max(max_of_row,
+				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                     : -INFINITY);
 			}
 		}
 	}
@@ -311,7 +319,8 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < S) ? kept_v[step][item] : 0.0f);
+				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				              : 0.0f;
 			}
 		}
 	}
@@ -344,10 +353,11 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 	}
 }
 
-// largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-// total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 1024 threads a block.
+// Launch: H * N * S blocks of 1024 threads.
+// Runs if S <= 32765 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
+//     Softmax_y_shifted or Softmax_y_longer or Softmax_y_longer_2 does.
 extern "C" __global__ __launch_bounds__(1024)
 void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -357,8 +367,8 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 	const int lane = thread;
 	const int row = block;
 	const int first = row * S - row * S % 4;
-	const int tmp0 = H * N * S * S;
-	const int last = tmp0 - tmp0 % 4 - 4;
+	const int product = H * N * S * S;
+	const int last = product - product % 4 - 4;
 	float x_v[8][4];
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
@@ -373,7 +383,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int place_2 = place + item;
-					if (place_2 < tmp0) {
+					if (place_2 < product) {
 						x_v[step][item] = x[place_2];
 					}
 				}
@@ -388,7 +398,9 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, ((step > 0 || 0 <= at + item) && at + item < S) ? x_v[step][item] : -INFINITY);
+				max_of_row = nan_max(max_of_row,
+				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                     : -INFINITY);
 			}
 		}
 	}
@@ -403,7 +415,8 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row = sum_of_row + (((step > 0 || 0 <= at + item) && at + item < S) ? kept_v[step][item] : 0.0f);
+				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				              : 0.0f;
 			}
 		}
 	}
@@ -436,10 +449,11 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 	}
 }
 
-// largest: f32[N,H,S] = max (i, j, k | r<S) x[i, j, k, r]
-// total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
+// Launch: ceil(H * N * S / 4) blocks of 128 threads.
+// Runs if all positions fit into 32 bits, unless Softmax_y or Softmax_y_shifted or Softmax_y_longer or
+//     Softmax_y_longer_2 or Softmax_y_longer_3 does.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, int H, int S)
 {
@@ -466,7 +480,7 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 		load(x_v, x + row * S + at);
 		#pragma unroll
 		for (int item = 0; item < 1; item++) {
-			sum_of_row = sum_of_row + expf(x_v[item] - this_largest);
+			sum_of_row += expf(x_v[item] - this_largest);
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
@@ -485,6 +499,9 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block; 64-bit positions.
+// Launch: ceil(H * N * S / 4) blocks of 128 threads.
+// Runs unless Softmax_y or Softmax_y_shifted or Softmax_y_longer or Softmax_y_longer_2 or Softmax_y_longer_3 or
+//     Softmax_y_any does.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N, i64 H, i64 S)
 {
@@ -511,7 +528,7 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 		load(x_v, x + row * S + at);
 		#pragma unroll
 		for (i64 item = 0; item < 1; item++) {
-			sum_of_row = sum_of_row + expf(x_v[item] - this_largest);
+			sum_of_row += expf(x_v[item] - this_largest);
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());

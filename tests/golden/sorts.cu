@@ -2,14 +2,16 @@
 #include "tpat_sort.h"
 #include "tpat_radix.h"
 
-/* program sorts(scores: f16[N,50000], rows: f32[300,16,20], ids: i64[1000000]) -> (top: i64[N,40], order: i32[300,8,20], all: i64[1000000])
-  top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
-  order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
-  all: i64[1000000] = sort along i (i | r<1000000) ids[r]
- */
+// program sorts(scores: f16[N,50000], rows: f32[300,16,20], ids: i64[1000000]) -> (top: i64[N,40], order:
+//     i32[300,8,20], all: i64[1000000])
+// top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
+// order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
+// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
 // Schedule: sort_select@5 keys=512 threads=256 parts=1 items=16; 256 threads a block.
+// Launch: N blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
@@ -36,6 +38,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
 // Schedule: sort_block@4 keys=16 rows=64 threads=256 items=0; 256 threads a block.
+// Launch: 94 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
 {
@@ -58,6 +61,7 @@ void sorts_order(const float *rows, int *__restrict__ order)
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix@3 tile=4096 threads=512; 256 threads a block.
+// Launch: 137 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)
 {
@@ -71,8 +75,9 @@ void sorts_all_clear(u32 *__restrict__ all_digits)
 	all_digits[element] = 0u;
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
 void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress)
 {
@@ -85,10 +90,12 @@ void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	radix_count<512, 4096>(shared, block, 1000000, all_digits, all_progress + block * 256, 62720, key);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places)
+void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress,
+                     u64 *__restrict__ all_keys, int *__restrict__ all_places)
 {
 	wait_for_last_kernel();
 	// pass 1 of 8, by bits 0 to 7 of the key
@@ -104,13 +111,16 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
-	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256, all_digits + block / 16 * 256 + 2056, key, place, put);
+	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256,
+	              all_digits + block / 16 * 256 + 2056, key, place, put);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
+                     const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 2 of 8, by bits 8 to 15 of the key
@@ -126,13 +136,16 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
-	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 62720, all_digits + block / 16 * 256 + 6152, key, place, put);
+	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 62720,
+	              all_digits + block / 16 * 256 + 6152, key, place, put);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
+void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys,
+                     int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 3 of 8, by bits 16 to 23 of the key
@@ -148,13 +161,16 @@ void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
-	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 125440, all_digits + block / 16 * 256 + 10248, key, place, put);
+	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 125440,
+	              all_digits + block / 16 * 256 + 10248, key, place, put);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
+                     const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 4 of 8, by bits 24 to 31 of the key
@@ -170,13 +186,16 @@ void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
-	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 188160, all_digits + block / 16 * 256 + 14344, key, place, put);
+	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 188160,
+	              all_digits + block / 16 * 256 + 14344, key, place, put);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
+void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys,
+                     int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 5 of 8, by bits 32 to 39 of the key
@@ -192,13 +211,16 @@ void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
-	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 250880, all_digits + block / 16 * 256 + 18440, key, place, put);
+	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 250880,
+	              all_digits + block / 16 * 256 + 18440, key, place, put);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
+                     const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 6 of 8, by bits 40 to 47 of the key
@@ -214,13 +236,16 @@ void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
-	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 313600, all_digits + block / 16 * 256 + 22536, key, place, put);
+	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 313600,
+	              all_digits + block / 16 * 256 + 22536, key, place, put);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys, int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
+void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys,
+                     int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
 {
 	wait_for_last_kernel();
 	// pass 7 of 8, by bits 48 to 55 of the key
@@ -236,13 +261,16 @@ void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
-	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 376320, all_digits + block / 16 * 256 + 26632, key, place, put);
+	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 376320,
+	              all_digits + block / 16 * 256 + 26632, key, place, put);
 }
 
-// all: i64[1000000] = sort along i (i | r<1000000) ids[r]
+// The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
+// Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
+void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
+                     const int *all_places, i64 *__restrict__ all)
 {
 	wait_for_last_kernel();
 	// pass 8 of 8, by bits 56 to 63 of the key
@@ -257,11 +285,14 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto put = [&](int rank, u64 key_2, int r) {
 		all[rank] = (i64)r;
 	};
-	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 439040, all_digits + block / 16 * 256 + 30728, key, place, put);
+	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 439040,
+	              all_digits + block / 16 * 256 + 30728, key, place, put);
 }
 
-// top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
+// The same as sorts_top.
 // Schedule: sort_select@5 keys=512 threads=256 parts=1 items=16; 256 threads a block; 64-bit positions.
+// Launch: N blocks of 256 threads.
+// Runs unless sorts_top does.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {

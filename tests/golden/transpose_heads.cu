@@ -1,11 +1,11 @@
 #include "tpat_device.h"
 
-/* program Heads(x: f16[B,S,768], bias: f16[768]) -> (q: f16[B,12,S,64])
-  q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
- */
+// program Heads(x: f16[B,S,768], bias: f16[768]) -> (q: f16[B,12,S,64])
 
 // q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(B * S * 3 / 8) blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S, const u64 inverse_S)
 {
@@ -33,8 +33,10 @@ void Heads_q_x8(const f16 *x, const f16 *bias, f16 *__restrict__ q, int B, int S
 	store(q + element, q_v);
 }
 
-// q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
+// The same as Heads_q_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(B * S * 3 / 8) blocks of 256 threads.
+// Runs unless Heads_q_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void Heads_q_x8_64(const f16 *x, const f16 *bias, f16 *__restrict__ q, i64 B, i64 S)
 {

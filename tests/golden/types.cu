@@ -1,16 +1,18 @@
 #include "tpat_device.h"
 
-/* program Types(x: f32[N], count: i64[N], small: u8[N]) -> (quantised: f8e4m3fn[N], wrapped: u8[N], flags: bool[N], table_at: f32[N])
-  const table: f32[4] = {0.5, -inf, nan, 1e-40}
-  const lowest: i64[2] = {-9223372036854775808, -1}
-  quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
-  wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
-  flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
-  table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
- */
+// program Types(x: f32[N], count: i64[N], small: u8[N]) -> (quantised: f8e4m3fn[N], wrapped: u8[N], flags: bool[N],
+//     table_at: f32[N])
+// const table: f32[4] = {0.5, -inf, nan, 1e-40}
+// const lowest: i64[2] = {-9223372036854775808, -1}
+// quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
+// wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
+// flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
+// table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
 
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 2048) blocks of 256 threads.
+// Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
@@ -31,8 +33,10 @@ void Types_quantised_x8(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 	store(quantised + element, quantised_v);
 }
 
-// quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
+// The same as Types_quantised_x8.
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless Types_quantised_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 {
@@ -48,6 +52,8 @@ void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 2048) blocks of 256 threads.
+// Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
@@ -68,8 +74,10 @@ void Types_wrapped_x8(const u8 *small, u8 *__restrict__ wrapped, int N)
 	store(wrapped + element, wrapped_v);
 }
 
-// wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
+// The same as Types_wrapped_x8.
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless Types_wrapped_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 {
@@ -85,6 +93,8 @@ void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 2048) blocks of 256 threads.
+// Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
@@ -103,8 +113,10 @@ void Types_flags_x8(const float *x, const i64 *count, const i64 *__restrict__ lo
 	store(flags + element, flags_v);
 }
 
-// flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
+// The same as Types_flags_x8.
 // Schedule: map@1 width=8; 256 threads a block.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless Types_flags_x8 does.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, int N)
 {
@@ -120,8 +132,11 @@ void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowes
 
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: ceil(N / 1024) blocks of 256 threads.
+// Runs if N % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
-void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
+void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at,
+                       int N)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
@@ -142,10 +157,13 @@ void Types_table_at_x4(const float *x, const i64 *count, const float *__restrict
 	store(table_at + element, table_at_v);
 }
 
-// table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
+// The same as Types_table_at_x4.
 // Schedule: map@1 width=4; 256 threads a block.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs if all positions fit into 32 bits, unless Types_table_at_x4 does.
 extern "C" __global__ __launch_bounds__(256)
-void Types_table_at(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, int N)
+void Types_table_at(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at,
+                    int N)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
@@ -154,12 +172,14 @@ void Types_table_at(const float *x, const i64 *count, const float *__restrict__ 
 	const int element = block * 256 + thread;
 	if (element >= N)
 		return;
-	const float tmp0 = x[element];
-	table_at[element] = table[floor_mod(to_index(count[element]), 4)] + (tmp0 < 0.0f ? expf(tmp0) : 1.0f);
+	const float x_value = x[element];
+	table_at[element] = table[floor_mod(to_index(count[element]), 4)] + (x_value < 0.0f ? expf(x_value) : 1.0f);
 }
 
-// quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
+// The same as Types_quantised_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs unless Types_quantised_x8 or Types_quantised does.
 extern "C" __global__ __launch_bounds__(256)
 void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 {
@@ -173,8 +193,10 @@ void Types_quantised_64(const float *x, f8e4m3fn *__restrict__ quantised, i64 N)
 	quantised[element] = to_f8e4m3fn_sat(x[element] * 0.1f);
 }
 
-// wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
+// The same as Types_wrapped_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs unless Types_wrapped_x8 or Types_wrapped does.
 extern "C" __global__ __launch_bounds__(256)
 void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 {
@@ -188,8 +210,10 @@ void Types_wrapped_64(const u8 *small, u8 *__restrict__ wrapped, i64 N)
 	wrapped[element] = (u8)(small[element] + (u8)200) / (u8)3;
 }
 
-// flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
+// The same as Types_flags_x8.
 // Schedule: map@1 width=8; 256 threads a block; 64-bit positions.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs unless Types_flags_x8 or Types_flags does.
 extern "C" __global__ __launch_bounds__(256)
 void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lowest, bool *__restrict__ flags, i64 N)
 {
@@ -203,10 +227,13 @@ void Types_flags_64(const float *x, const i64 *count, const i64 *__restrict__ lo
 	flags[element] = count[element] < lowest[element % 2] || isnan(x[element]);
 }
 
-// table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
+// The same as Types_table_at_x4.
 // Schedule: map@1 width=4; 256 threads a block; 64-bit positions.
+// Launch: ceil(N / 256) blocks of 256 threads.
+// Runs unless Types_table_at_x4 or Types_table_at does.
 extern "C" __global__ __launch_bounds__(256)
-void Types_table_at_64(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at, i64 N)
+void Types_table_at_64(const float *x, const i64 *count, const float *__restrict__ table, float *__restrict__ table_at,
+                       i64 N)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
@@ -215,6 +242,6 @@ void Types_table_at_64(const float *x, const i64 *count, const float *__restrict
 	const i64 element = block * 256 + thread;
 	if (element >= N)
 		return;
-	const float tmp0 = x[element];
-	table_at[element] = table[floor_mod(count[element], (i64)4)] + (tmp0 < 0.0f ? expf(tmp0) : 1.0f);
+	const float x_value = x[element];
+	table_at[element] = table[floor_mod(count[element], (i64)4)] + (x_value < 0.0f ? expf(x_value) : 1.0f);
 }

@@ -206,11 +206,10 @@ static void fit_block(struct fit *f, const struct ir_block *b)
 	}
 }
 
-/* bool: every position in the kernel's buffers, its thread count and all intermediate values fit 31 bits, with room for
- * a last block. */
+/* bool: every position in the kernel's buffers, its thread count and all intermediate values fit 31 bits. */
 static expr fits_int(struct ir_program *p, const struct ir_kernel *k)
 {
-	struct fit f = { p, ir_index(p->pool, INT32_MAX - (1 << 20)), ir_int(p->pool, TYPE_BOOL, 1), { 0 } };
+	struct fit f = { p, ir_index(p->pool, IR_POSITION_MOST), ir_int(p->pool, TYPE_BOOL, 1), { 0 } };
 	vec_each (b, &k->buffers)
 		must_fit(&f, ir_size_limit(p, (*b)->dim[0]));
 	must_fit(&f, ir_binary(IR_MUL, k->blocks, ir_index(p->pool, k->threads)));
