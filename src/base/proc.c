@@ -25,6 +25,20 @@ int proc_run(int *status, char **output, const char *const *argv, struct arena *
 	return proc_run_in(status, output, NULL, argv, a, e);
 }
 
+/* The environment of a program whose messages are read: in the C locale. */
+static char **environment(struct arena *a)
+{
+	struct {
+		VEC(char *);
+	} all = { 0 };
+	for (char **v = environ; v && *v; v++)
+		if (!str_starts(*v, "LC_ALL=") && !str_starts(*v, "LANGUAGE="))
+			vec_push(a, &all, *v);
+	vec_push(a, &all, arena_strdup(a, "LC_ALL=C"));
+	vec_push(a, &all, NULL);
+	return all.at;
+}
+
 int proc_run_in(int *status, char **output, const char *folder, const char *const *argv, struct arena *a, struct err *e)
 {
 	int fd[2];
@@ -46,7 +60,7 @@ int proc_run_in(int *status, char **output, const char *folder, const char *cons
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, drop_const(argv), environ);
+	int rc = posix_spawnp(&pid, argv[0], &actions, &attributes, drop_const(argv), environment(a));
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	close(fd[1]);
@@ -70,15 +84,20 @@ int proc_run_in(int *status, char **output, const char *folder, const char *cons
 	return 0;
 }
 
+static bool can_be_run(const char *path)
+{
+	return access(path, X_OK) == 0 && !file_is_folder(path);
+}
+
 /* True if PATH has a program of that name. */
 static bool is_program(const char *name)
 {
 	struct arena *a = arena_new();
 	const char *path = getenv("PATH");
-	bool found = strchr(name, '/') && access(name, X_OK) == 0;
+	bool found = strchr(name, '/') && can_be_run(name);
 	for (path = path && !strchr(name, '/') ? path : ""; *path && !found; path += path[0] == ':') {
 		size_t n = strcspn(path, ":");
-		found = access(path_join(a, n ? arena_strndup(a, path, n) : ".", name), X_OK) == 0;
+		found = can_be_run(path_join(a, n ? arena_strndup(a, path, n) : ".", name));
 		path += n;
 	}
 	arena_free(a);
@@ -112,6 +131,38 @@ const char *proc_error_line(const char *said, struct arena *a)
 	}
 	found = found ? found : first ? first : said;
 	return arena_strndup(a, found, strcspn(found, "\n"));
+}
+
+/* Null: none. */
+static const char *output_of(const char *const *argv)
+{
+	const char *out = NULL;
+	for (; *argv; argv++)
+		if (strcmp(*argv, "-o") == 0 && argv[1])
+			out = argv[1];
+	return out;
+}
+
+int proc_compile(char **said, const char *what, const char *folder, const char *const *argv, struct arena *a,
+                 struct err *e)
+{
+	int status;
+	*said = NULL;
+	TRY(proc_run_in(&status, said, folder, argv, a, e));
+	const char *out = output_of(argv), *why = proc_error_line(*said, a);
+	if (status == 0 && (!out || file_exists(path_join(a, folder ? folder : ".", out))))
+		return 0;
+	if (status == 0)
+		return err_set(e, ERR_DEVICE, "%s: it reports no error, but makes no file.", what);
+	if (*why)
+		err_set(e, ERR_DEVICE, "%s: %.800s", what, why);
+	else if (status > 128)
+		err_set(e, ERR_DEVICE, "%s: signal %d (%s).", what, status - 128, strsignal(status - 128));
+	else
+		err_set(e, ERR_DEVICE, "%s: exit status %d.", what, status);
+	if (strstr(*said, "No space left on device"))
+		err_advise(e, "Free some space there, or name another folder for temporary files in TMPDIR.");
+	return e->code;
 }
 
 struct proc_command proc_command(const char *variable, const char *const *program, struct arena *a)

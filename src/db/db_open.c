@@ -223,8 +223,10 @@ static int open_file(struct db *d, enum db_mode mode, struct err *e)
 		err_set(e, ERR_USAGE, "There is no tuning database %s.", d->path);
 		return err_advise(e, "tpat tune makes one, tpat db import fills one; --db FILE names another.");
 	}
-	if (mode == DB_WRITE)
-		TRY(file_mkdir(path_dir(a, place), e));
+	if (mode == DB_WRITE && file_mkdir(path_dir(a, place), e) < 0) {
+		e->advice[0] = '\0';
+		return err_advise(e, "Name another tuning database: --db FILE, or TPAT_DB.");
+	}
 	if (sqlite3_open_v2(place, &d->handle, flags, NULL) != SQLITE_OK)
 		return failed(d, e);
 	sqlite3_busy_timeout(d->handle, WAIT_MS);

@@ -46,7 +46,6 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 		VEC(const char *);
 	} argv = { 0 };
 	char *c = path_join(a, folder, "kernels.c"), *so = path_join(a, folder, "kernels.so"), *output, *data;
-	int status;
 	size_t size;
 	/* No implicit fused multiply-add: results must not depend on the processor. */
 	static const char *const option[] = { "-std=c11",        "-O2",
@@ -64,12 +63,13 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 		vec_push(a, &argv, rest[i]);
 	const char *text = arena_printf(a, "#line 1 \"%s\"\n%s", s->file, s->text);
 	TRY(file_make(c, text, strlen(text), e));
-	if (proc_run(&status, &output, argv.at, a, e) < 0)
-		return err_advise(e, "The device cpu needs a C compiler: gcc, clang, or the one that CC names.");
-	if (log)
+	int rc = proc_compile(&output, arena_printf(a, "%s failed on %s", cc.text, s->file), NULL, argv.at, a, e);
+	if (log && output)
 		*log = output;
-	if (status != 0)
-		return err_set(e, ERR_DEVICE, "%s failed on %s: %s", cc.text, s->file, proc_error_line(output, a));
+	if (rc < 0)
+		return output ? rc
+		              : err_advise(e,
+		                           "The device cpu needs a C compiler: gcc, clang, or the one that CC names.");
 	TRY(file_read(&data, &size, so, a, e));
 	*out = (struct dev_code){ .data = data, .size = size };
 	return 0;

@@ -63,8 +63,7 @@ static int compile(struct builder *b, bool with_flags, const char *const *arg)
 	struct {
 		VEC(const char *);
 	} argv = { 0 };
-	int status;
-	char *output;
+	char *said;
 	for (int i = 0; i < b->cxx.n; i++)
 		vec_push(b->arena, &argv, b->cxx.word[i]);
 	for (const char *const *f = flags; with_flags && *f; f++)
@@ -74,10 +73,7 @@ static int compile(struct builder *b, bool with_flags, const char *const *arg)
 	for (; *arg; arg++)
 		vec_push(b->arena, &argv, *arg);
 	vec_push(b->arena, &argv, NULL);
-	TRY(proc_run(&status, &output, argv.at, b->arena, b->err));
-	if (status == 0)
-		return 0;
-	return err_set(b->err, ERR_DEVICE, "%s failed: %.800s", b->cxx.text, proc_error_line(output, b->arena));
+	return proc_compile(&said, arena_printf(b->arena, "%s failed", b->cxx.text), NULL, argv.at, b->arena, b->err);
 }
 
 /* True for headers included by every kernel text: the kernel headers and the emulator's own. */

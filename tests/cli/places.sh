@@ -7,3 +7,6 @@ ls -A place
 (ulimit -f 20; tpat build $MODELS/small.onnx -n probabilities --arch sm_90 -o small.onnx 2> log)
 echo $?
 grep -c 'File too large' log
+# A home that cannot have the tuning database.
+touch home
+HOME=$PWD/home tpat tune $MODELS/small.onnx -n probabilities --device cpu --trials 1 --shape x:2x4

@@ -54,6 +54,7 @@ static void commands(void)
 	command(" two  -m64 -O1 ", both, "two|-m64|-O1", true, true);
 	command(arena_printf(arena, "%s -x", two), "/nonexistent", arena_printf(arena, "%s|-x", two), true, true);
 	command("four", both, "four", true, false);
+	command(folder, both, folder, true, false);
 	file_remove_tree(folder);
 	setenv("PATH", path, 1);
 }
@@ -78,11 +79,50 @@ static void error_lines(void)
 		CHECK_STR(proc_error_line(row[i].said, arena), row[i].want);
 }
 
+static void compiling(const char *script, int want, const char *text, const char *advice)
+{
+	const char *const argv[] = { "sh", "-c", script, "-o", "made", NULL };
+	struct err e = { 0 };
+	char *folder, *said;
+
+	CHECK_INT(file_temp_dir(&folder, arena, &e), 0);
+	CHECK_INT(proc_compile(&said, "It failed on x.c", folder, argv, arena, &e), want);
+	CHECK(said);
+	CHECK_STR(e.text, text);
+	CHECK_STR(e.advice, advice);
+	file_remove_tree(folder);
+}
+
+/* A compiler that fails, that is killed, that makes nothing, whose disk is full; in the user's language. */
+static void compilers(void)
+{
+	const char *const none[] = { "/nonexistent/cc", "-o", "made", NULL };
+	struct err e = { 0 };
+	char *said;
+
+	compiling("echo x > made", 0, "", "");
+	compiling(":", ERR_DEVICE, "It failed on x.c: it reports no error, but makes no file.", "");
+	compiling("exit 3", ERR_DEVICE, "It failed on x.c: exit status 3.", "");
+	compiling("kill -9 $$", ERR_DEVICE, "It failed on x.c: signal 9 (Killed).", "");
+	compiling("echo 'x.c:1: error: no'; exit 1", ERR_DEVICE, "It failed on x.c: x.c:1: error: no", "");
+	compiling("echo 'error: No space left on device' >&2; exit 1", ERR_DEVICE,
+	          "It failed on x.c: error: No space left on device",
+	          "Free some space there, or name another folder for temporary files in TMPDIR.");
+	setenv("LC_ALL", "de_DE.UTF-8", 1);
+	setenv("LANGUAGE", "de", 1);
+	compiling("echo error: $LC_ALL $LANGUAGE; exit 1", ERR_DEVICE, "It failed on x.c: error: C", "");
+	unsetenv("LC_ALL");
+	unsetenv("LANGUAGE");
+	CHECK_INT(proc_compile(&said, "It failed", NULL, none, arena, &e), ERR_DEVICE);
+	CHECK(!said);
+}
+
 int main(void)
 {
 	arena = arena_new();
 	commands();
 	error_lines();
+	compilers();
 	arena_free(arena);
 	return test_done();
 }

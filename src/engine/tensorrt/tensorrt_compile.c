@@ -44,26 +44,27 @@ static int advise_cc(const struct machine *m, struct err *e)
 	        arm ? m->name : "x86-64");
 }
 
-/* Runs the compiler with these arguments inside the folder. */
-static int call_cc(int *status, char **said, const struct build *b, const struct proc_command *cc,
-                   const char *const *args, int n, struct arena *a, struct err *e)
+/* The compiler with these arguments. */
+static const char *const *with_cc(const struct proc_command *cc, const char *const *args, int n, struct arena *a)
 {
 	const char **argv = NEWN(a, const char *, cc->n + n + 1);
 	memcpy(argv, cc->word, sizeof *argv * (size_t)cc->n);
 	memcpy(argv + cc->n, args, sizeof *args * (size_t)n);
-	return proc_run_in(status, said, b->folder, argv, a, e);
+	return argv;
 }
 
-/* The same, with its failure as an error. */
+/* Runs the compiler with these arguments inside the folder. */
 static int run_cc(const struct build *b, const char *const *args, int n, struct arena *a, struct err *e)
 {
 	const struct proc_command cc = compiler_for(b->machine, a);
-	struct err missing = { 0 };
-	char *said = NULL;
-	int status = 0;
-	if (call_cc(&status, &said, b, &cc, args, n, a, &missing) < 0) {
+	struct err failed = { 0 };
+	const char *what = arena_printf(a, "The C compiler failed on %s", args[n - 1]);
+	char *said;
+	if (proc_compile(&said, what, b->folder, with_cc(&cc, args, n, a), a, &failed) == 0)
+		return 0;
+	if (!said) {
 		if (cc.found) { /* but it cannot be started, such as beyond a limit on processes */
-			*e = missing;
+			*e = failed;
 			return e->code;
 		}
 		if (cc.named)
@@ -75,9 +76,7 @@ static int run_cc(const struct build *b, const char *const *args, int n, struct 
 			err_set(e, ERR_DEVICE, "The C compiler cannot be run.");
 		return advise_cc(b->machine, e);
 	}
-	if (status == 0)
-		return 0;
-	err_set(e, ERR_DEVICE, "The C compiler failed on %s: %s", args[n - 1], proc_error_line(said, a));
+	*e = failed;
 	return advise_cc(b->machine, e);
 }
 
@@ -121,7 +120,7 @@ static const char *compiler_of(const struct build *b, struct arena *a)
 	char *said = NULL;
 	int status = 0;
 	struct err ignored = { 0 };
-	if (call_cc(&status, &said, b, &cc, args, 1, a, &ignored) < 0 || status)
+	if (proc_run_in(&status, &said, b->folder, with_cc(&cc, args, 1, a), a, &ignored) < 0 || status)
 		return NULL;
 	return arena_printf(a, "%s\n%s", cc.text, said);
 }
