@@ -125,6 +125,24 @@ AttributeError: 'tensorrt_bindings.tensorrt.IExecutionContext' object has no att
 Error in NvDsInferContextImpl::allocatePostprocessor() [UID = 1]: Detect-postprocessor failed to init resource because dlsym failed to get func NvDsInferParseYolo pointer
 [W:onnxruntime:Default, onnxruntime_pybind_state.cc:870 CreateExecutionProviderInstance] Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*.
 [E:onnxruntime:Default, provider_bridge_ort.cc:1848 TryGetProviderInfo_TensorRT] FAIL : Failed to load library libonnxruntime_providers_tensorrt.so with error: libnvinfer.so.10: cannot open shared object file: No such file or directory
+[ONNXRuntimeError] : 1 : FAIL : EP library is already registered under tpat
+[ONNXRuntimeError] : 10 : INVALID_GRAPH : This is an invalid model. In Node, ("", Foo, "", -1) : ("x": tensor(float),) -> ("y": tensor(float),) , Error No Op registered for Foo with domain_version of 17
+[ONNXRuntimeError] : 1 : FAIL : Domain already set in registry
+[ONNXRuntimeError] : 1 : FAIL : Failed to get symbol RegisterCustomOps with error: /lib/libm.so.6: undefined symbol: RegisterCustomOps
+[ONNXRuntimeError] : 10 : INVALID_GRAPH : This is an invalid model. In Node, ("", Relu, "", -1) : ("x": tensor(float),) -> ("y": tensor(float),) , Error Unrecognized attribute: alpha for operator Relu
+[ONNXRuntimeError] : 1 : FAIL : Type Error: Type parameter (T) of Optype (Add) bound to different types (tensor(float) and tensor(float16) in node ().
+[ONNXRuntimeError] : 1 : FAIL : model_load_utils.h:46 ONNX Runtime only *guarantees* support for models stamped with official released onnx opset versions. Opset 99 is under development
+[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running Reshape node. Status Message: input_shape_size == requested_shape_size was false. The input tensor cannot be reshaped to the requested shape. Input shape:{2,4}, requested shape:{7}
+[ONNXRuntimeError] : 1 : FAIL : External data path validation failed for initializer: w. Error: External data path does not exist: "/models/none.bin"
+[ONNXRuntimeError] : 7 : INVALID_PROTOBUF : Load model from bad.onnx failed:Protobuf parsing failed.
+[ONNXRuntimeError] : 3 : NO_SUCHFILE : Load model from none.onnx failed:Load model none.onnx failed. File doesn't exist
+ValueError: Required inputs (['x']) are missing from input feed (['q']).
+[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Invalid output name:z
+[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Invalid rank for input: x Got: 1 Expected: 2 Please fix either the inputs/outputs or the model.
+[ONNXRuntimeError] : 1 : FAIL : This is an invalid model. Error: the graph is not acyclic.
+ERROR: Failed to create network using custom network creation function
+E0625 13:46:36 model_repository_manager.cc:579] Invalid argument: ensemble 'e' depends on 'm' which has no loaded version.
+RuntimeError: [Error thrown at core/conversion/conversionctx/ConversionCtx.cpp:147] Building serialized network failed in TensorRT
 END
 printf '[I] === Model Options ===\n[I] [TRT] No importer registered for op: X. Attempting to import as plugin.\n&&&& PASSED TensorRT.trtexec\n' > healthy.log
 tpat doctor healthy.log
