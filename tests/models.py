@@ -383,6 +383,15 @@ write("nine_axes_input.onnx", model([helper.make_node("ReduceSum", ["x", "axes"]
                                      helper.make_node("Det", ["b"], ["y"], name="det")],
                                     [info("x", [2] * 9)], [info("y", [])],
                                     [numpy_helper.from_array(numpy.arange(7), "axes")]))
+# ONNX Runtime refuses QLinearConcat in a function.
+write("q_concat.onnx", model([helper.make_node("QuantizeLinear", ["x", "a_scale", "a_zero"], ["a"], name="quantize"),
+                              helper.make_node("QLinearConcat", ["scale", "zero", "a", "a_scale", "a_zero", "a", "b_scale", "a_zero"], ["q"],
+                                               name="concat", domain="com.microsoft", axis=1),
+                              helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"], name="dequantize")],
+                             [info("x", ["N", 3])], [info("y", ["N", 6])],
+                             [numpy_helper.from_array(numpy.array(value, kind), name) for name, value, kind in (
+                                 ("scale", 0.05, numpy.float32), ("zero", 3, numpy.uint8), ("a_scale", 0.1, numpy.float32),
+                                 ("a_zero", 120, numpy.uint8), ("b_scale", 0.03, numpy.float32))], domains=["com.microsoft"]))
 # Its plugin sorts rows of any length by keys of 64 bits.
 write("sort_64.onnx", model([helper.make_node("Unique", ["x"], ["y"], name="unique")], [info("x", ["N"], TensorProto.INT64)],
                             [info("y", ["M"], TensorProto.INT64)]))

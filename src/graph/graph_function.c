@@ -1,4 +1,7 @@
-/* A local function of a region's replaced nodes: casts at its edges, its constants, the unchanged nodes. */
+/* A local function of a region's replaced nodes: casts at its edges, its constants, the nodes, unchanged but for one
+ * operator. */
+
+#include <string.h>
 
 #include "graph/graph_internal.h"
 
@@ -71,6 +74,46 @@ static int write_edge(struct graph *g, struct graph_function_body *body, const s
 	return 0;
 }
 
+/* DequantizeLinear of each input, Concat and QuantizeLinear. */
+static void add_quantized_concat(struct graph *g, struct graph_function_body *body, const Onnx__NodeProto *node)
+{
+	struct onnx_model *m = g->model;
+	Onnx__NodeProto *concat = onnx_node_new(m, "", "Concat", node->name);
+	Onnx__NodeProto *quantize = onnx_node_new(m, "", "QuantizeLinear", NULL);
+	const char *joined = onnx_name_unique(m, node->output[0]);
+
+	for (size_t i = 2; i + 2 < node->n_input; i += 3) {
+		Onnx__NodeProto *real = onnx_node_new(m, "", "DequantizeLinear", NULL);
+		const char *part = onnx_name_unique(m, node->input[i]);
+
+		for (size_t k = 0; k < 3; k++)
+			onnx_node_input(m, real, node->input[i + k]);
+		onnx_node_output(m, real, part);
+		vec_push(g->arena, body, real);
+		onnx_node_input(m, concat, part);
+	}
+	concat->attribute = node->attribute;
+	concat->n_attribute = node->n_attribute;
+	onnx_node_output(m, concat, joined);
+	vec_push(g->arena, body, concat);
+	onnx_node_input(m, quantize, joined);
+	onnx_node_input(m, quantize, node->input[0]);
+	onnx_node_input(m, quantize, node->input[1]);
+	onnx_node_output(m, quantize, node->output[0]);
+	vec_push(g->arena, body, quantize);
+}
+
+/* ONNX Runtime infers float as the type of QLinearConcat's result, from the scale, which comes first, and refuses that
+ * in a function: nodes that compute the same replace it. */
+static void add_node(struct graph *g, struct graph_function_body *body, Onnx__NodeProto *node)
+{
+	if (strcmp(onnx_domain(node->domain), "com.microsoft") == 0 &&
+	    strcmp(onnx_text(node->op_type), "QLinearConcat") == 0 && onnx_opset(g->model, "") >= 10)
+		add_quantized_concat(g, body, node);
+	else
+		vec_push(g->arena, body, node);
+}
+
 Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,
                                         const struct graph_program_options *o, struct err *e)
 {
@@ -94,7 +137,7 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 		if (add_constant(g, &body, *v, e) < 0)
 			return NULL;
 	vec_each (i, &r->nodes)
-		vec_push(g->arena, &body, g->nodes.at[*i].proto);
+		add_node(g, &body, g->nodes.at[*i].proto);
 	vec_each (v, &r->outputs) {
 		enum type type = graph_edge_type(g, *v, o);
 		const char *edge = (*v)->name;
