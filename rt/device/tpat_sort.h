@@ -159,6 +159,32 @@ TPAT_FN void sort_row(I (&item)[N], int n, int k, Key key, Put put)
 	        item, 0, 1, n, k, [&](int, int r) { return key(r); }, [&](int, int j, int r) { put(j, r); });
 }
 
+/* The first K <= n of a row by one thread, which keeps them in registers. */
+template <int K, class U, class Key, class Put> TPAT_FN void first_of_row(int n, Key key, Put put)
+{
+	typename item_of<U>::type item[K];
+#pragma unroll
+	for (int j = 0; j < K; j++)
+		item[j] = item_of<U>::make((U) ~(U)0, PLACE_NONE);
+#pragma unroll 4
+	for (int r = 0; r < n; r++) {
+		const typename item_of<U>::type found = item_of<U>::make(key(r), r);
+		if (found < item[K - 1]) {
+			item[K - 1] = found;
+#pragma unroll
+			for (int j = K - 1; j > 0; j--)
+				if (item[j] < item[j - 1]) {
+					const typename item_of<U>::type later = item[j - 1];
+					item[j - 1] = item[j];
+					item[j] = later;
+				}
+		}
+	}
+#pragma unroll
+	for (int j = 0; j < K; j++)
+		put(j, place_of<U>(item[j]));
+}
+
 /* ---- The first k of a long row ----------------------------------------------------------------------------------- */
 
 /* The best items so far, and candidates that may be better than the k-th of them. */

@@ -174,6 +174,12 @@ static const struct schedule_case order_cases[] = {
 	  "(x: f32[A,30,C], q: i32[C,A]) -> (y: i64[A,8,C])\n"
 	  "  y: i64[A,8,C] = sort descending along j (i, j, k | r<30) x[i, r, k] * f32(q[k, i])\n",
 	  { "A=3 C=5", "A=1 C=1" } },
+	{ "sort_first_of_columns",
+	  "(t_x: f32[N,9,5], n_x: i64[3,N]) -> (y: f32[N,3,5], o: i64[N,3,5], z: i64[1,N])\n"
+	  "  o: i64[N,3,5] = sort descending along j (i, j, k | r<9) t_x[i, r, k]\n"
+	  "  y: f32[N,3,5] = map (i, j, k) t_x[i, index(o[i, j, k]), k] * f32(k - i)\n"
+	  "  z: i64[1,N] = sort along i (i, j | r<3) n_x[r, j]\n",
+	  { "N=30", "N=0" } },
 	{ "sort_two_axes",
 	  "(q: i32[C,A]) -> (y: i64[A,4,2])\n"
 	  "  y: i64[A,4,2] = sort along k (i, j, k | r<C) f32(q[r, i]) + f32(j * r)\n",

@@ -1,5 +1,5 @@
 /* The cost of sorts: one read of the input, then work in shared memory or passes over the workspace. */
-#include "sched/order/sort.h"
+#include "sched/order/select.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
 
@@ -148,9 +148,35 @@ double sort_block_estimate(const struct sched_site *site, const struct sched_cho
 	return launches(&f, f.s->space[0]) + f.read + work;
 }
 
+/* The last axis longer than 1 along which rows are next to each other; -1: none. */
+static int axis_of_rows(const struct ir_stage *s)
+{
+	int axis = s->out->rank - 1;
+	while (axis >= 0 && (axis == s->axis || ir_is_int(s->out->dim[axis], 1)))
+		axis--;
+	return axis;
+}
+
+/* A thread for each row. Not measured: instructions are counted as if every element came among the first k, since some
+ * thread of a warp nearly always finds one; a thread waits for some loads at a time, as in reduce_thread. */
+static double select_few_time(const struct sched_site *site, const struct sort_facts *f)
+{
+	enum { OF_ELEMENT = 20, OF_RESULT = 10 /* operations */, WAY_NS = 600, ELEMENT_NS = 45, RESULT_NS = 8 };
+	const struct sched_target *t = f->t;
+	struct cost_way way = cost_way(site);
+	way.axis = axis_of_rows(f->s);
+	way.points = f->rows * f->n;
+	double bytes = cost_way_bytes(site, &way), work = f->rows * f->n * (OF_ELEMENT + OF_RESULT * f->k);
+	double read = bytes / t->bytes_per_ns / cost_rate_reached(4 * f->rows / cost_full_threads(t));
+	return t->launch_ns + fmax(read, work / cost_mixed_rate(t)) +
+	       cost_wait(t, WAY_NS + f->n * (ELEMENT_NS + RESULT_NS * (f->k - 1)));
+}
+
 double sort_select_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sort_facts f = facts_of(site);
+	if (select_few_chosen(c))
+		return select_few_time(site, &f);
 	const struct sched_target *t = f.t;
 	double rows = f.rows, n = f.n, k = f.k, item = f.item, bytes = f.bytes, read = f.read;
 	if (k > c->param[0] / 2)

@@ -1,6 +1,7 @@
-/* Rule sort_select: the first k of long rows (TopK), in one read of each row. A block keeps the best elements seen so
- * far in shared memory and drops the ones after the k-th. If there are few rows, several blocks share a row, and a
- * second kernel takes the first k of their results. */
+/* Rule sort_select: the first k of rows (TopK), in one read of each row. A block keeps the best elements seen so far in
+ * shared memory and drops the ones after the k-th. If there are few rows, several blocks share a row, and a second
+ * kernel takes the first k of their results. Of many short rows, a thread takes each and keeps its best few in
+ * registers (select_few.c). */
 #include "sched/order/select.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -58,6 +59,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		out[count++] = (struct sched_choice){ &sched_sort_select,
 			                              { SORT_DELEGATE_KEYS, THREADS, parts, SORT_SEGMENT } };
 	count += short_rows(s, n, k, out + count);
+	if (select_few_fits(s))
+		out[count++] = (struct sched_choice){ &sched_sort_select, { (int)k, SELECT_FEW_THREADS, 1, 1 } };
 	parts = 1;
 	while (keys < 2 * k)
 		keys *= 2;
@@ -107,6 +110,10 @@ static struct ir_call *call_of(const struct select *x, struct ir_block *b, enum 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	const int *param = c->param;
+	if (select_few_chosen(c)) {
+		select_few_apply(plan, site->s, c);
+		return;
+	}
 	select_apply(&(struct select){ .plan = plan,
 	                               .p = plan->program,
 	                               .s = site->s,
@@ -124,7 +131,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_sort_select = {
 	.name = "sort_select",
 	.version = 5,
-	.param = { { "keys", 64, 8192 }, { "threads", 32, 1024 }, { "parts", 1, 1048576 }, { "items", 1, 64 } },
+	.param = { { "keys", 1, 8192 }, { "threads", 32, 1024 }, { "parts", 1, 1048576 }, { "items", 1, 64 } },
 	.match = match,
 	.span = sort_span,
 	.candidates = candidates,

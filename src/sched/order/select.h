@@ -37,4 +37,11 @@ struct select {
 /* Appends the kernels, and those of a radix sort for a larger k. */
 void select_apply(struct select *x);
 
+/* ---- The first few of short rows, each by one thread (select_few.c): a choice of sort_select with one item. */
+
+enum { SELECT_FEW_THREADS = 128 };
+bool select_few_fits(const struct ir_stage *s); /* known extents, of which registers hold the results */
+bool select_few_chosen(const struct sched_choice *c);
+void select_few_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
+
 #endif
