@@ -40,7 +40,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 {
 	const struct attend_mma *m = sched_match(p, s, &sched_attention_mma, why);
 	if (m && m->vector < 8)
-		*why = "elements of keys or values do not lie by eights";
+		*why = "keys or values are not in groups of eight contiguous elements";
 	return m && m->vector == 8 ? m : NULL;
 }
 

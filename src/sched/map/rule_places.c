@@ -63,7 +63,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct places f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "the stage is not a map that gathers from several planes at the same places";
+	*why = "the stage is not a map that gathers from several planes at the same positions";
 	return NULL;
 }
 

@@ -197,7 +197,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct turned t;
 	if (find(&t, p, s))
 		return FOUND(p, t);
-	*why = "the stage is not a map that reads along another axis than it writes";
+	*why = "the stage is not a map that reads and writes along different axes";
 	return NULL;
 }
 

@@ -13,7 +13,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	int64_t k, n;
 	if (!sort_match(p, s, why))
 		return NULL;
-	*why = "more elements are asked for than shared memory holds";
+	*why = "k elements do not fit into shared memory";
 	if (ir_const_int(s->out->dim[s->axis], &k) && k > sort_most_keys(s))
 		return NULL;
 	*why = "the rows are short";

@@ -16,7 +16,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		return NULL;
 	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= sort_most_keys(s) / 2)
 		return s;
-	*why = "more elements are asked for than shared memory holds";
+	*why = "k elements do not fit into shared memory";
 	return NULL;
 }
 

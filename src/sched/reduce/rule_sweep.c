@@ -164,7 +164,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct sweep f;
 	if (find(&f, p, s))
 		return FOUND(p, f);
-	*why = "the stage is not a reduction over a window that reads the same again when it moves";
+	*why = "the stage is not a reduction over overlapping windows";
 	return NULL;
 }
 

@@ -27,7 +27,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		r.spared = rows_spared(&r);
 		return FOUND(p, r);
 	}
-	*why = "the stage does not begin rows of which some lie across their buffers";
+	*why = "no rows begin here that some of their tensors hold transposed";
 	return NULL;
 }
 

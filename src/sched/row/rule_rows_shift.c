@@ -17,7 +17,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		return NULL;
 	if (rows_shifted(&r, found) && ir_const_int(r.length, &length) && length % rows_widest(&r) != 0)
 		return FOUND(p, r);
-	*why = "vectors of 16 bytes divide the rows, or may";
+	*why = "vectors of 16 bytes divide the rows, or may do so for some extents";
 	return NULL;
 }
 
