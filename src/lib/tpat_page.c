@@ -201,7 +201,7 @@ static int put_page(struct page *p)
 	str_add(out, "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head><meta "
 	             "charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, "
 	             "initial-scale=1\"/>\n<meta name=\"color-scheme\" content=\"light dark\"/>\n<title>");
-	html_format(out, "%s: report of tpat", path_base(p->b->o->model));
+	html_format(out, "%s: tpat report", path_base(p->b->o->model));
 	str_add(out, "</title>\n<style>\n");
 	str_add(out, style);
 	put_colours(out);
