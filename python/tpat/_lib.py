@@ -5,6 +5,7 @@ import ctypes
 import html
 import os
 import threading
+from collections.abc import Iterable
 from typing import Any, Callable
 
 
@@ -137,7 +138,7 @@ def read(name: str, value: Any) -> Result:
 def encode(value: Any) -> bytes:
     data = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(data, (str, bytes)):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text or a path")
     data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
     if b"\0" in data:
         raise ValueError(f"{value!r} contains a zero byte")
@@ -209,8 +210,12 @@ def failure(context: ctypes.c_void_p, code: int, result: Any = None) -> Error:
     return KINDS.get(code, Error)(code, *where, result=result)
 
 
-def strings(value: Any) -> tuple[Strings, Any]:
+def strings(value: Any, option: str) -> tuple[Strings, Any]:
     """A list of strings, or a single one, for an option; and what must live as long."""
+    if isinstance(value, dict):
+        raise TypeError(f"{option} takes texts such as {'x:2x4' if option == 'shape' else 'NAME=VALUE'!r}, not a dict")
+    if not isinstance(value, (str, bytes, os.PathLike, Iterable)):
+        raise TypeError(f"{option} takes a text or a list of texts, not {value!r}")
     items = [encode(v) for v in ([value] if isinstance(value, (str, bytes, os.PathLike)) else value)]
     array = (ctypes.c_char_p * max(len(items), 1))(*items)
     return Strings(ctypes.cast(array, ctypes.POINTER(ctypes.c_char_p)), len(items)), (items, array)
@@ -243,7 +248,7 @@ def options_of(name: str, version: str, given: dict[str, Any]) -> tuple[Any, lis
         if given.get(n) is None or kind == "callback":
             continue
         if kind == "strings":
-            value, kept = strings(given[n])
+            value, kept = strings(given[n], n)
             keep.append(kept)
         elif kind == "one":
             made, kept = write(given[n])

@@ -104,6 +104,11 @@ class Package(unittest.TestCase):
             tpat.list("a\0b")
         with self.assertRaises(AttributeError):
             tpat.list(self.model).nothing
+        for options, message in (({"arch": 90}, "arch takes a text or a list of texts, not 90"),
+                                 ({"shape": {"x": (2, 4)}}, "shape takes texts such as 'x:2x4', not a dict"),
+                                 ({"value": {"x": 1}}, "value takes texts such as 'NAME=VALUE', not a dict")):
+            with self.assertRaisesRegex(TypeError, message):
+                tpat.build(self.model, node="activation", **options)
 
     def test_cancel(self):
         event = threading.Event()
