@@ -180,6 +180,19 @@ static int no_place(struct doctor *d)
 	return err_about(d->err, ERR_FILE, d->o->path);
 }
 
+/* A build's folder stands for its model. */
+static const char *place(struct doctor *d)
+{
+	size_t n = strlen(d->o->path);
+	while (n > 1 && d->o->path[n - 1] == '/')
+		n--;
+	const char *path = arena_strndup(d->arena, d->o->path, n);
+	const char *model = str_ends(path, ".tpat") ? model_of(d, path) : NULL;
+	if (model && !strchr(model, '/'))
+		return strchr(path, '/') ? path_join(d->arena, path_dir(d->arena, path), model) : model;
+	return arena_strdup(d->arena, d->o->path);
+}
+
 static int diagnose(struct doctor *d)
 {
 	const struct tpat_doctor_options *o = d->o;
@@ -187,14 +200,15 @@ static int diagnose(struct doctor *d)
 	                         : o->undo  ? TPAT_RECOVER_UNDO
 	                         : o->force ? TPAT_RECOVER_FORCE
 	                                    : TPAT_RECOVER;
-	bool all = file_is_folder(o->path);
+	const char *path = place(d);
+	bool all = file_is_folder(path);
 	struct stage_left left;
-	if (!all && !file_exists(o->path) && !file_is_folder(path_dir(d->arena, o->path)))
+	if (!all && !file_exists(path) && !file_is_folder(path_dir(d->arena, path)))
 		return no_place(d);
-	TRY(tpat_recover(&left, all ? o->path : path_dir(d->arena, o->path), how, d->arena, d->err));
-	if (!all && !file_exists(o->path))
+	TRY(tpat_recover(&left, all ? path : path_dir(d->arena, path), how, d->arena, d->err));
+	if (!all && !file_exists(path))
 		return no_place(d);
-	TRY(all ? examine_all(d, o->path) : examine(d, arena_strdup(d->arena, o->path)));
+	TRY(all ? examine_all(d, path) : examine(d, path));
 	d->result->finished = left.finished;
 	d->result->undone = left.undone;
 	d->result->removed = left.removed;

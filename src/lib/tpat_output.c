@@ -85,6 +85,23 @@ void tpat_output_names(struct tpat_output *out, const char *model, struct arena 
 	out->folder = path_join(a, dir, arena_printf(a, "%s.tpat", stem));
 }
 
+/* Outputs ocr.onnx and ocr_tpat.onnx have a library of the same name: a build of one takes it from the other. */
+static int refuse_library(const struct tpat_output *o, struct arena *a, struct err *e)
+{
+	const char *stem = path_stem(a, o->model);
+	size_t length = strlen(stem);
+	bool added = str_ends(stem, "_tpat") && length > 5;
+	const char *name =
+	        added ? arena_printf(a, "%.*s.onnx", (int)length - 5, stem) : arena_printf(a, "%s_tpat.onnx", stem);
+	struct tpat_output other = { 0 };
+	tpat_output_names(&other, path_join(a, path_dir(a, o->model), name), a);
+	if (o->force || strcmp(other.library, o->library) != 0 || !file_exists(other.library) ||
+	    !file_exists(other.model) || !file_exists(path_join(a, other.folder, "tpat.json")))
+		return 0;
+	err_set(e, ERR_USAGE, "The library %s belongs to the model %s, which would lose it.", o->library, other.model);
+	return err_advise(e, "Give the output another name: -o NAME.onnx. --force replaces the library.");
+}
+
 static int check_again(void *user, struct err *e)
 {
 	const struct tpat_output *o = user;
@@ -119,6 +136,7 @@ int tpat_output_begin(struct tpat_output *out, const char *input, const char *mo
 	tpat_output_names(out, model, a);
 	TRY(refuse_special(model, e));
 	TRY(refuse_special(out->library, e));
+	TRY(refuse_library(out, a, e));
 	TRY(tpat_recover(&left, path_dir(a, model), force ? TPAT_RECOVER_FORCE : TPAT_RECOVER, a, e));
 	TRY(check_folder(out, e));
 	TRY(stage_begin(&out->stage, model, a, e));

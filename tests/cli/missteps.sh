@@ -42,3 +42,7 @@ tpat list small.onnx -t relu > /dev/null
 for option in --ops --batch --sm --target --tensorrt-version --plugin-name --rtol; do tpat build small.onnx $option 1; done
 tpat verify out.onnx --rtol 1
 tpat verify out.onnx --lib messages.txt
+# A build's folder stands for its model. Its library is not replaced by that of another model.
+tpat doctor out.tpat/
+tpat build out.onnx -t Softmax --arch sm_90
+tpat doctor out.onnx
