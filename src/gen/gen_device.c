@@ -252,8 +252,11 @@ void gen_includes(struct str *out, const struct ir_plan *const *plans, int n)
 	add_header(&all, &device_header_device);
 	for (int i = 0; i < n; i++)
 		vec_each (step, &plans[i]->steps)
-			vec_each (k, *step)
-				add_kernel_headers(&all, *k); /* the calls are in the parts */
+			vec_each (k, *step) {
+				add_kernel_headers(&all, *k);
+				vec_each (part, &(*k)->parts)
+					add_kernel_headers(&all, *part);
+			}
 	vec_each (h, &all)
 		str_printf(out, "#include \"%s\"\n", (*h)->name);
 }
