@@ -94,7 +94,8 @@ int page_tuning(struct str *out, struct page *p, const struct page_plugin *x)
 	html_format(out, "%d schedule%s measured on %s", r.ok, r.ok == 1 ? "" : "s", r.trial->key.device);
 	if (*r.trial->key.shape)
 		html_format(out, " with the extents %s", r.trial->key.shape);
-	html_format(out, r.n > r.ok ? "; %d more failed" : "", r.n - r.ok);
+	if (r.n > r.ok)
+		html_format(out, "; %d more failed", r.n - r.ok);
 	str_add(out, ". Each point is a trial; the line is the best time so far.</p>\n");
 	html_curve(out, trial, n);
 	str_add(out, "</details>\n");
