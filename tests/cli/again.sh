@@ -18,6 +18,7 @@ tpat build second.onnx -n activation,probabilities --arch compute_90 --tensorrt 
 # Libraries that a model needs are neither replaced nor missing.
 cp net_tpat.onnx copy.onnx
 tpat build copy.onnx -t Relu --arch compute_90 -o net.onnx
+tpat build copy.onnx -t Relu --arch compute_90 -o net.onnx --force
 tpat build none.onnx -t Add --arch compute_90 -o fourth.onnx
 rm libtpat_net.so
 tpat build net_tpat.onnx -t Relu --arch compute_90 -o fourth.onnx
