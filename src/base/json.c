@@ -44,20 +44,6 @@ static bool hex4(struct reader *r, unsigned *out)
 	return true;
 }
 
-static void put_utf8(struct str *s, unsigned c)
-{
-	char b[4] = { (char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 63)), (char)(0x80 | (c >> 6 & 63)),
-		      (char)(0x80 | (c & 63)) };
-	if (c < 0x80)
-		str_addn(s, &(char){ (char)c }, 1);
-	else if (c < 0x800)
-		str_addn(s, (char[]){ (char)(0xc0 | c >> 6), b[3] }, 2);
-	else if (c < 0x10000)
-		str_addn(s, (char[]){ (char)(0xe0 | c >> 12), b[2], b[3] }, 3);
-	else
-		str_addn(s, b, 4);
-}
-
 static bool escape(struct reader *r, struct str *s)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -79,7 +65,7 @@ static bool escape(struct reader *r, struct str *s)
 			return false;
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 	}
-	put_utf8(s, c);
+	str_add_character(s, c);
 	return true;
 }
 

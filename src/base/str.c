@@ -210,6 +210,20 @@ const char *str_shell_path(struct arena *a, const char *path)
 	return str_shell(a, *path == '-' ? arena_printf(a, "./%s", path) : path);
 }
 
+void str_add_character(struct str *s, unsigned c)
+{
+	char b[4] = { (char)(0xf0 | c >> 18), (char)(0x80 | (c >> 12 & 63)), (char)(0x80 | (c >> 6 & 63)),
+		      (char)(0x80 | (c & 63)) };
+	if (c < 0x80)
+		str_addn(s, &(char){ (char)c }, 1);
+	else if (c < 0x800)
+		str_addn(s, (char[]){ (char)(0xc0 | c >> 6), b[3] }, 2);
+	else if (c < 0x10000)
+		str_addn(s, (char[]){ (char)(0xe0 | c >> 12), b[2], b[3] }, 3);
+	else
+		str_addn(s, b, 4);
+}
+
 int str_width(const char *text)
 {
 	int n = 0;

@@ -35,6 +35,7 @@ const char *str_shell_path(struct arena *a, const char *path);
  * `text` itself if it has none. str_escape writes to `out`, cut off at `size`. */
 const char *str_printable(struct arena *a, const char *text);
 void str_escape(char *out, size_t size, const char *text);
+void str_add_character(struct str *s, unsigned c); /* a Unicode character, as UTF-8 */
 /* Bytes of the UTF-8 character at `at`, which is not the end; 0: invalid. */
 int str_character(const char *at);
 /* Columns on a terminal: UTF-8 characters, not bytes. */

@@ -11,28 +11,6 @@ static unsigned unit(const char *at, int low)
 	return (unsigned char)at[low] | (unsigned)(unsigned char)at[!low] << 8;
 }
 
-static void add_character(struct str *out, unsigned c)
-{
-	char text[4];
-	size_t n = 0;
-	if (c < 0x80) {
-		text[n++] = (char)c;
-	} else {
-		if (c < 0x800) {
-			text[n++] = (char)(0xc0 | c >> 6);
-		} else if (c < 0x10000) {
-			text[n++] = (char)(0xe0 | c >> 12);
-			text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-		} else {
-			text[n++] = (char)(0xf0 | c >> 18);
-			text[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-			text[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-		}
-		text[n++] = (char)(0x80 | (c & 0x3f));
-	}
-	str_addn(out, text, n);
-}
-
 /* `text` begins with a byte order mark, which the result lacks. */
 static void from_utf16(char **text, size_t *size, struct arena *a)
 {
@@ -44,7 +22,7 @@ static void from_utf16(char **text, size_t *size, struct arena *a)
 			i += 2;
 			c = 0x10000 + ((c & 0x3ff) << 10 | (unit(*text + i, low) & 0x3ff));
 		}
-		add_character(&out, c ? c : ' ');
+		str_add_character(&out, c ? c : ' ');
 	}
 	*size = out.n;
 	*text = arena_strdup(a, str_text(&out));
