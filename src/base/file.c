@@ -584,6 +584,14 @@ const char *path_base(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+char *path_trimmed(struct arena *a, const char *path)
+{
+	size_t n = strlen(path);
+	while (n > 1 && path[n - 1] == '/')
+		n--;
+	return arena_strndup(a, path, n);
+}
+
 char *path_stem(struct arena *a, const char *path)
 {
 	const char *base = path_base(path), *dot = strrchr(base, '.');

@@ -70,6 +70,7 @@ int file_rename(const char *from, const char *to, struct err *e);
 char *path_join(struct arena *a, const char *dir, const char *name); /* returns an absolute `name` unchanged */
 char *path_dir(struct arena *a, const char *path);                   /* "." when there is no slash */
 const char *path_base(const char *path);                             /* the part after the last slash */
+char *path_trimmed(struct arena *a, const char *path);               /* without slashes at its end */
 char *path_stem(struct arena *a, const char *path);                  /* base without its last extension */
 
 /* Waits for the lock of this name and holds it until file_unlock() or the end of the process. */

@@ -35,14 +35,11 @@ static int advise_missing(const char *path, struct arena *a, struct err *e)
 /* A build's folder leads to its model and library, another one to a model in it. */
 static int advise_folder(const char *path, struct arena *a, struct err *e)
 {
-	size_t length = strlen(path);
 	struct tpat_output o = { 0 };
 	int n;
-	while (length > 1 && path[length - 1] == '/')
-		length--;
-	path = arena_strndup(a, path, length);
+	path = path_trimmed(a, path);
 	if (str_ends(path, ".tpat")) {
-		tpat_output_names(&o, arena_printf(a, "%.*s.onnx", (int)length - 5, path), a);
+		tpat_output_names(&o, arena_printf(a, "%.*s.onnx", (int)strlen(path) - 5, path), a);
 		if (file_exists(o.model))
 			return err_advise(e, "It belongs to the model %s and the library %s: give one of these.",
 			                  o.model, o.library);

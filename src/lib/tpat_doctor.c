@@ -183,10 +183,7 @@ static int no_place(struct doctor *d)
 /* A build's folder stands for its model. */
 static const char *place(struct doctor *d)
 {
-	size_t n = strlen(d->o->path);
-	while (n > 1 && d->o->path[n - 1] == '/')
-		n--;
-	const char *path = arena_strndup(d->arena, d->o->path, n);
+	const char *path = path_trimmed(d->arena, d->o->path);
 	const char *model = str_ends(path, ".tpat") ? model_of(d, path) : NULL;
 	if (model && !strchr(model, '/'))
 		return strchr(path, '/') ? path_join(d->arena, path_dir(d->arena, path), model) : model;

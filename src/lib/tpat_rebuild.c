@@ -136,10 +136,7 @@ static int rebuild_split(struct rebuild *b, const char *name, const struct json 
 /* "./ocr.tpat/": folder ".", name "ocr.tpat". Resolves the names "." and "..". */
 static int find_folder(struct rebuild *b, const char **name, const char *given)
 {
-	size_t n = strlen(given);
-	while (n > 1 && given[n - 1] == '/')
-		n--;
-	const char *path = arena_strndup(b->arena, given, n), *base = path_base(path);
+	const char *path = path_trimmed(b->arena, given), *base = path_base(path);
 	char *real = strcmp(base, ".") == 0 || strcmp(base, "..") == 0 ? file_real(b->arena, path) : NULL;
 	if (real)
 		path = real;
