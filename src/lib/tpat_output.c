@@ -74,27 +74,31 @@ const char *tpat_output_model(const char *input, struct arena *a)
 	return path_join(a, path_dir(a, input), arena_printf(a, "%s_tpat.onnx", path_stem(a, input)));
 }
 
+/* "ocr_tpat": "ocr"; null for other names. */
+static const char *before_tpat(const char *stem, struct arena *a)
+{
+	bool added = str_ends(stem, "_tpat") && strlen(stem) > 5;
+	return added ? arena_strndup(a, stem, strlen(stem) - 5) : NULL;
+}
+
+/* ocr_tpat.onnx: libtpat_ocr.so, ocr_tpat.tpat */
 void tpat_output_names(struct tpat_output *out, const char *model, struct arena *a)
 {
-	const char *dir = path_dir(a, model), *stem = path_stem(a, model);
-	/* ocr_tpat.onnx: libtpat_ocr.so, ocr_tpat.tpat */
-	const char *base =
-	        str_ends(stem, "_tpat") && strlen(stem) > 5 ? arena_strndup(a, stem, strlen(stem) - 5) : stem;
+	const char *dir = path_dir(a, model), *stem = path_stem(a, model), *base = before_tpat(stem, a);
 	out->model = model;
-	out->library = path_join(a, dir, arena_printf(a, "libtpat_%s.so", base));
+	out->library = path_join(a, dir, arena_printf(a, "libtpat_%s.so", base ? base : stem));
 	out->folder = path_join(a, dir, arena_printf(a, "%s.tpat", stem));
 }
 
 /* Outputs ocr.onnx and ocr_tpat.onnx have a library of the same name: a build of one takes it from the other. */
 static int refuse_library(const struct tpat_output *o, struct arena *a, struct err *e)
 {
-	const char *stem = path_stem(a, o->model);
-	size_t length = strlen(stem);
-	bool added = str_ends(stem, "_tpat") && length > 5;
-	const char *name =
-	        added ? arena_printf(a, "%.*s.onnx", (int)length - 5, stem) : arena_printf(a, "%s_tpat.onnx", stem);
+	const char *base = before_tpat(path_stem(a, o->model), a);
 	struct tpat_output other = { 0 };
-	tpat_output_names(&other, path_join(a, path_dir(a, o->model), name), a);
+	tpat_output_names(&other,
+	                  base ? path_join(a, path_dir(a, o->model), arena_printf(a, "%s.onnx", base))
+	                       : tpat_output_model(o->model, a),
+	                  a);
 	if (o->force || strcmp(other.library, o->library) != 0 || !file_exists(other.library) ||
 	    !file_exists(other.model) || !file_exists(path_join(a, other.folder, "tpat.json")))
 		return 0;
