@@ -63,20 +63,22 @@ static bool starts_with_words(const char *text, const char *words)
 	return !*words;
 }
 
-/* Copies the first line of a text file to `line`. Returns false for a file with other bytes at its beginning. */
+/* Copies the beginning of a text file's first line, in whole characters. Returns false for a file that begins with
+ * other bytes. */
 static bool first_line(char *line, size_t room, const unsigned char *data, size_t size)
 {
-	size_t n = 0, from = 0, most = size < 512 ? size : 512;
-	for (size_t i = 0; i < most; i++)
-		if (data[i] == 0x7f || (data[i] < ' ' && !strchr("\t\n\r\f", data[i])) || data[i] == 0)
+	char text[512 + 1];
+	size_t n = 0, all = size < sizeof text ? size : sizeof text - 1;
+	memcpy(text, data, all);
+	text[all] = 0;
+	for (size_t i = 0; i < all; i++)
+		if (data[i] == 0x7f || (data[i] < ' ' && !memchr("\t\n\r\f", data[i], 4)))
 			return false;
-	while (from < most && strchr(" \t\n\r\f\xef\xbb\xbf", data[from]))
-		from++;
-	while (from + n < most && n + 1 < room && data[from + n] >= ' ')
-		n++;
-	while (n && (data[from + n - 1] & 0xc0) == 0x80) /* not inside a character of UTF-8 */
-		n--;
-	memcpy(line, data + from, n);
+	const char *at = str_starts(text, "\xef\xbb\xbf") ? text + 3 : text;
+	at += strspn(at, " \t\n\r\f");
+	for (int more; (unsigned char)at[n] >= ' ' && (more = str_character(at + n)) && n + (size_t)more < room;)
+		n += (size_t)more;
+	memcpy(line, at, n);
 	line[n] = 0;
 	return n > 0;
 }
