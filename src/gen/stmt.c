@@ -2,41 +2,39 @@
  * statements see gen_cuda.c and gen_c.c. */
 #include "gen/text.h"
 
-bool gen_adds_to_itself(const struct ir_stmt *s)
+static expr value_of(const struct ir_stmt *s)
 {
-	bool assigns = s->kind == IR_ASSIGN, sets = s->kind == IR_SET;
-	const struct ir_variable *v = assigns ? s->assign.var : sets ? s->set.array : NULL;
-	expr value = assigns ? s->assign.value : sets ? s->set.value : NULL;
-	for (int i = 0; value && value->op == IR_ADD && i < 2; i++) {
-		expr e = value->arg[i];
-		if (e->op == (sets ? IR_ELEMENT : IR_VAR) && e->var == v)
-			return true;
-	}
-	return false;
+	return s->kind == IR_ASSIGN ? s->assign.value : s->kind == IR_SET ? s->set.value : NULL;
 }
 
-/* What a statement adds to its own variable or element, if that is all it does; else null. */
+/* True for the variable that a statement assigns, or an element of the array that it sets. */
+static bool is_own(const struct ir_stmt *s, expr e)
+{
+	return s->kind == IR_SET ? e->op == IR_ELEMENT && e->var == s->set.array
+	                         : e->op == IR_VAR && e->var == s->assign.var;
+}
+
+bool gen_adds_to_itself(const struct ir_stmt *s)
+{
+	expr e = value_of(s);
+	return e && e->op == IR_ADD && (is_own(s, e->arg[0]) || is_own(s, e->arg[1]));
+}
+
+/* True for the element that a statement sets, and for the variable that it assigns. */
+static bool is_target(const struct ir_stmt *s, expr e)
+{
+	if (!is_own(s, e) || s->kind == IR_ASSIGN)
+		return is_own(s, e);
+	return s->set.row ? e->arg[0] == s->set.row && e->arg[1] == s->set.at : e->arg[0] == s->set.at;
+}
+
+/* Returns the other term if a statement adds it to its own variable or element; else null. */
 static expr added(const struct gen_text *g, const struct ir_stmt *s)
 {
-	if (!gen_adds_to_itself(s))
+	expr e = value_of(s);
+	if (!gen_adds_to_itself(s) || !gen_sum_is_infix(g, e))
 		return NULL;
-	bool sets = s->kind == IR_SET;
-	expr value = sets ? s->set.value : s->assign.value,
-	     index[] = { sets ? s->set.row : NULL, sets ? s->set.at : NULL };
-	const expr *first = index[0] ? index : index + 1;
-	int rank = !sets ? 0 : index[0] ? 2 : 1;
-	if (!gen_sum_is_infix(g, value))
-		return NULL;
-	for (int i = 0; i < 2; i++) {
-		expr self = value->arg[i];
-		bool is =
-		        self->op == (sets ? IR_ELEMENT : IR_VAR) && self->var == (sets ? s->set.array : s->assign.var);
-		for (int k = 0; k < rank && is; k++)
-			is = self->arg[k] == first[k];
-		if (is)
-			return value->arg[1 - i];
-	}
-	return NULL;
+	return is_target(s, e->arg[0]) ? e->arg[1] : is_target(s, e->arg[1]) ? e->arg[0] : NULL;
 }
 
 static void print_assignment(struct gen_text *g, const struct ir_stmt *s)
