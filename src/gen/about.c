@@ -168,7 +168,7 @@ static void print_launch(struct str *out, const struct gen_about *x, const struc
 	comment(out, str_text(&text));
 }
 
-/* What it computes, unless a kernel before it says the same. */
+/* Prints the text of the stages, or the name of an earlier kernel that has the same text. */
 static void print_stages(struct str *out, struct gen_about *x, const struct ir_kernel *k)
 {
 	const char *said = map_get(&x->said, k->about);

@@ -4,7 +4,7 @@
 
 #include "gen/text.h"
 
-/* What a text holds, for the comments of its kernels. */
+/* The plans of a text, which the comments of its kernels tell about. */
 struct gen_about {
 	const struct gen_target *target;
 	const struct ir_plan *const *plans;

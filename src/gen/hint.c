@@ -1,4 +1,4 @@
-/* What a part of an expression is, in a word: the hint for the name of its variable. See gen_hint in text.h. */
+/* One word for a part of an expression, from which its variable gets a name. See gen_hint in text.h. */
 #include "gen/text.h"
 
 #include <string.h>

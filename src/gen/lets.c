@@ -8,7 +8,7 @@ enum {
 	LONG_TEXT = 80,  /* of a part that gets a name then */
 };
 
-/* What an expression is a part of the position of. */
+/* The buffer in whose positions an expression occurs. */
 struct position {
 	const struct ir_buffer *of; /* null: of none */
 	bool several;

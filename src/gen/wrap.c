@@ -66,7 +66,7 @@ static bool closes(const struct line *l, size_t i)
 	return strchr(")]}", *p) || (*p == '>' && i && p[-1] != ' ' && p[-1] != '-');
 }
 
-/* Where the line continues if it is broken with the brackets that are open now. */
+/* Returns the column of the next line if this one is broken with the brackets that are open now. */
 static int continuation(const struct line *l)
 {
 	int plain = (l->tabs + 1) * TAB, below = l->depth ? l->open[l->depth - 1] : plain;
