@@ -159,6 +159,11 @@ static const struct far_case far_cases[] = {
 	  "  y: u8[N,8,1000] = scatter sum (i, j, k | r<N, s<4, t<1000) init x[i, j, k] at [r, mod(index(t0[r, s]), "
 	  "8), t] value u0[r, s, t]\n",
 	  "N=540001", .fixed = true },
+	{ "scatter_split",
+	  "(x: u8[N,40], t0: u8[N,64], u0: u8[N,64]) -> (y: u8[N,40])\n"
+	  "  y: u8[N,40] = scatter max (i, j | r<N, s<64) init x[i, j] at [r, mod(index(t0[r, s]), 40)] value u0[r, "
+	  "s]\n",
+	  "N=54000001", .tolerance = 0 },
 	{ "loop_block",
 	  "(x: u8[N,4,8]) -> (y: u8[N,8])\n"
 	  "  loop turn<4 {\n"

@@ -32,6 +32,18 @@ static const struct schedule_case scatter_cases[] = {
 	  "  f: f16[N] = scatter sum (i | r<M) init h[i] at [r] value hu[r] where r < N\n"
 	  "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value i16(n_u[r]) * i16(9000)\n",
 	  { "N=6 M=20", "N=5 M=5" } },
+	/* many updates of few elements: parts of them, behind leading axes, of an open number */
+	{ "scatter_parts",
+	  "(h: f16[5,K], n_at: i64[M], hu: f16[M,K], x: i32[2,7], n_x: i64[2,M], u0: i32[2,M], e: f32[K]) -> (a: "
+	  "f16[5,K], b: "
+	  "i32[2,7], c: f32[K])\n"
+	  "  a: f16[5,K] = scatter sum (i, j | r<M, s<K) init h[i, j] at [mod(index(n_at[r]), 5), s] value "
+	  "f16(floor(f32(hu[r, s])))\n"
+	  "  b: i32[2,7] = scatter max (i, j | r<2, s<M) init x[i, j] at [r, mod(index(n_x[r, s]), 7)] value u0[r, s] "
+	  "where "
+	  "u0[r, s] < i32(90)\n"
+	  "  c: f32[K] = scatter sum (i | r<M) init e[i] at [mod(index(n_at[r]), K)] value floor(f32(hu[r, 0]))\n",
+	  { "K=6 M=300", "K=1 M=129", "K=2 M=7", "K=4 M=0" } },
 	/* updates within rows, and vectors of updates */
 	{ "scatter_rows",
 	  "(h: f16[N,40], n_at: i64[N,M], hu: f16[N,M], n_x: i8[N,3,72], n_u: i8[N,M]) -> (a: f16[N,40], b: "

@@ -62,6 +62,19 @@ static struct ir_stage fill_of(const struct ir_stage *s)
 	return (struct ir_stage){ .kind = IR_MAP, .out = s->out, .value = s->init };
 }
 
+/* Nanoseconds that updates of the same memory take, one after the other: the L2 cache makes those of a sector in turn.
+ * Measured on an H200 with 20 to 2,000 rows of 1 to 1,000 numbers. */
+static double waits_for_others(const struct ir_stage *s, double outs, double updates, bool along)
+{
+	enum { ROW_NS = 20, SINGLE_NS = 10, WARP = 32 };
+	double sectors = fmax(outs * type_info(s->out->type)->bits / 8 / SECTOR, 1);
+	if (s->combine == IR_NONE)
+		return 0;
+	if (along)
+		return updates / fmax(outs, 1) * ROW_NS;
+	return updates / WARP * (1 - pow(1 - 1 / sectors, WARP)) * SINGLE_NS;
+}
+
 /* Measured on an H100: 4 M updates of f16 at random positions take 110 us; 5 M along rows of 256 take about 20,
  * vectorised 7. */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
@@ -82,7 +95,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double work = updates / width * UPDATE_OPERATIONS / cost_mixed_rate(t);
 	double narrow = 1 + 0.01 * (BYTES / (width * size) - 1); /* of equal estimates the widest */
 	double filled = s->out->replaces ? 0 : sched_estimate(p, &fill, &fill_choice[0], t) + t->launch_ns;
-	return filled + fmax(bytes / t->bytes_per_ns, work) * narrow / full;
+	double met = waits_for_others(s, (double)about(out_count(p, s), t), updates, along);
+	return filled + fmax(fmax(bytes / t->bytes_per_ns, work) * narrow / full, met);
 }
 
 /* Emits the updates of `width` neighbours, the first one at `axis`. */

@@ -31,16 +31,6 @@ static int element_bytes(const struct ir_stage *s)
 	return type_info(s->out->type)->bits / 8;
 }
 
-/* Number of leading axes shared by the result and the updates. */
-static int common_axes(const struct ir_stage *s)
-{
-	int n = 0;
-	while (n < s->out->rank - 1 && n < s->space_rank && s->at[n]->op == IR_AXIS && s->at[n]->i == n &&
-	       s->out->dim[n] == s->space[n])
-		n++;
-	return n;
-}
-
 /* Parameters: rows of a block; for rows of open length also their room in units of ROOM_UNIT. */
 static struct scatter_rows rows_of(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c)
 {
@@ -99,7 +89,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	static const int bytes[] = { 0, LEAST_BYTES, SEVERAL_BYTES };
 	const struct ir_stage *s = site->s;
 	int n = 0;
-	for (int lead = common_axes(s); lead >= 0; lead--) {
+	for (int lead = scatter_common_axes(s); lead >= 0; lead--) {
 		expr elements = out_extents(site->p, s, lead, s->out->rank);
 		int64_t size = about(elements, site->t);
 		if (ir_is_int(elements, 0) || size > ANY_BYTES / element_bytes(s))

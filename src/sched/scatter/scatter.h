@@ -6,6 +6,8 @@
 
 extern const char scatter_in_place[]; /* why other rules than `scatter` do not take a scatter into an input's memory */
 
+/* Number of leading axes shared by the result and the updates. */
+int scatter_common_axes(const struct ir_stage *s);
 /* Marks the update axes that an update reads: in its value, its indices and its condition. */
 void scatter_axes_read(const struct ir_stage *s, bool *used);
 /* The row-major position of an update in the result's axes from `lead` on. `axis`: the update's axes. */

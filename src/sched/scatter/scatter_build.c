@@ -9,6 +9,15 @@
 
 const char scatter_in_place[] = "the result has the memory of an input";
 
+int scatter_common_axes(const struct ir_stage *s)
+{
+	int n = 0;
+	while (n < s->out->rank - 1 && n < s->space_rank && s->at[n]->op == IR_AXIS && s->at[n]->i == n &&
+	       s->out->dim[n] == s->space[n])
+		n++;
+	return n;
+}
+
 void scatter_axes_read(const struct ir_stage *s, bool *used)
 {
 	ir_mark_axes(s->value, used);
