@@ -29,6 +29,7 @@ from report import add_case_options, case_list, chosen, geometric_mean, write_js
 
 ROTATE = 256 << 20
 REPLAYS = 21
+COMPILE_SHARE = 0.35  # of --seconds, at most, for PyTorch's compiler
 AHEAD = max(2, min(8, (os.cpu_count() or 1) // 2))  # cases that are being built while one is measured
 
 
@@ -172,26 +173,42 @@ def compiled(case, torch):
     return torch.compile(case.torch, mode="max-autotune-no-cudagraphs", dynamic=False)
 
 
-def compile_all(argv):
-    """Has PyTorch compile all cases into its cache, with all processors. The choice of the best kernel follows later, when
-    nothing else runs, and is not cached (autotune_local_cache)."""
-    count = os.cpu_count()
-    parts = [subprocess.Popen([sys.executable, os.path.abspath(__file__), *argv, "--compile-part", f"{k}/{count}"],
-                              env={**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1"}, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) for k in range(count)]
-    for part in parts:
-        part.wait()
+def compile_all(argv, cases, seconds):
+    """Has PyTorch compile the cases into its cache, with all processors, for `seconds` at most. The choice of the best
+    kernel follows later, when nothing else runs, and is not cached (autotune_local_cache). Returns the cases, those first
+    that were compiled in time, and the number of the others."""
+    with tempfile.TemporaryDirectory() as folder:
+        end = time.monotonic() + seconds
+        parts = [subprocess.Popen([sys.executable, os.path.abspath(__file__), *argv, "--compile-into", folder],
+                                  env={**os.environ, "TORCHINDUCTOR_COMPILE_THREADS": "1"}, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL) for _ in range(os.cpu_count() or 1)]
+        for part in parts:
+            try:
+                part.wait(max(0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                part.kill()
+                part.wait()
+        late = [k for k, case in enumerate(cases) if not case.contraction and not os.path.exists(f"{folder}/{k}.done")]
+    return [c for k, c in enumerate(cases) if k not in late] + [cases[k] for k in late], len(late)
 
 
-def compile_part(cases, torch):
-    """Compiles, and does not time the variants of a kernel: processes that share the GPU would wait for each other."""
+def compile_into(folder, cases, torch):
+    """Compiles the cases that no other process has taken, and does not time the variants of a kernel: processes that share
+    the GPU would wait for each other."""
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
     CachingAutotuner.bench = lambda *_, **__: 1.0
-    for case in cases:
+    for k, case in enumerate(cases):
+        if case.contraction:
+            continue
+        try:
+            os.close(os.open(f"{folder}/{k}", os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            continue
         try:
             compiled(case, torch)(*case.draw(torch))
-        except Exception:  # noqa: BLE001 - reported when it is measured
+        except Exception:  # noqa: BLE001 - it is said when the case is measured
             pass
+        os.close(os.open(f"{folder}/{k}.done", os.O_CREAT))
         torch.cuda.empty_cache()
 
 
@@ -281,7 +298,7 @@ def main():
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first of these, from 0")
     parser.add_argument("--seconds", type=float, default=1e9, help="begin no case after so long")
     parser.add_argument("--json", default="")
-    parser.add_argument("--compile-part", default="", help=argparse.SUPPRESS)
+    parser.add_argument("--compile-into", default="", help=argparse.SUPPRESS)
     o = parser.parse_args()
     import torch
     import torch._inductor.config
@@ -290,13 +307,12 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     torch.backends.cudnn.benchmark = True
     cases = chosen(case_list(o), o.filter.split(","), o.skip)[o.first::o.every]
-    if o.compile_part:
-        part, count = map(int, o.compile_part.split("/"))
-        return compile_part([c for c in cases if not c.contraction][part::count], torch)
+    if o.compile_into:
+        return compile_into(o.compile_into, cases, torch)
     start = time.monotonic()
     if not o.no_compile and not o.only_tpat:
-        compile_all(sys.argv[1:])
-        print(f"compiled by PyTorch in {time.monotonic() - start:.0f} s", flush=True)
+        cases, late = compile_all(sys.argv[1:], cases, o.seconds * COMPILE_SHARE)
+        print(f"compiled by PyTorch in {time.monotonic() - start:.0f} s; {late} cases are not, and come last", flush=True)
     rows, rates = measure_all(cases, o, start + o.seconds, torch)
     print(f"seconds of {time.monotonic() - start:.0f}: peers {sum(row['peers_s'] for row in rows):.0f}, waiting for tpat "
           f"{sum(row['waited_s'] for row in rows):.0f}")
