@@ -31,6 +31,11 @@ char *str_identifier(struct arena *a, const char *name);
 const char *str_shell(struct arena *a, const char *text);
 /* The same for a path argument: prepends "./" to a leading "-", so that it is not taken for an option. */
 const char *str_shell_path(struct arena *a, const char *path);
+/* Adds a text with n named numbers: {width} is a number, {width element} so many elements, as words. A text in braces
+ * is for some values of a number: {width?text} if it is not 0, {width!text} if it is 0, {width>text} if it is more
+ * than 1. */
+void str_fill(struct str *out, const char *text, int n, const char *const *name, const int *value);
+
 /* Escapes control characters ("\n", "\x1b"), which a terminal would obey. For a model's names in messages. Returns
  * `text` itself if it has none. str_escape writes to `out`, cut off at `size`. */
 const char *str_printable(struct arena *a, const char *text);

@@ -3,7 +3,34 @@
 
 #include <string.h>
 
-/* Prints lines as comments. Long ones are broken at spaces, and continue further to the right. */
+/* True if a part of a stage's text begins after this space: a variable for a part of its value, or the value after
+ * them; what it does with a sum; what a scatter begins with, where it writes and what. */
+static bool begins_part(const char *text, size_t space)
+{
+	static const char *const words[] = { "let ", "then ", "where ", "init ", "at [", "value " };
+	const char *next = text + space + 1;
+	if (text[space] != ' ' || !space)
+		return false;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (str_starts(next, words[i]))
+			return true;
+	return text[space - 1] == ';' || (text[space - 1] == ',' && next[0] == '_' && next[1] >= '0' && next[1] <= '9');
+}
+
+/* Where to break a line of n bytes, at most `width` of which fit: where a part begins, of a very long line each; else
+ * at a space. */
+static size_t line_break(const char *text, size_t n, size_t width)
+{
+	size_t part = 0, space = width;
+	for (size_t i = 1; i <= width && !(part && n > 2 * width); i++)
+		if (begins_part(text, i) && (n > 2 * width || i > width / 4))
+			part = i;
+	for (; space > width / 2 && text[space] != ' '; space--)
+		;
+	return part ? part : text[space] == ' ' ? space : width;
+}
+
+/* Prints lines as comments. Long ones are broken, and continue further to the right. */
 static void comment(struct str *out, const char *text)
 {
 	enum { WIDTH = 116, INDENT = 2, FURTHER = 4 };
@@ -17,12 +44,8 @@ static void comment(struct str *out, const char *text)
 			;
 		n = strcspn(text, "\n");
 		bool broken = n > width;
-		if (broken) {
-			for (n = width; n > width / 2 && text[n] != ' '; n--)
-				;
-			if (text[n] != ' ')
-				n = width;
-		}
+		if (broken)
+			n = line_break(text, n, width);
 		str_printf(out, "// %*s%.*s\n", indent, "", (int)n, text);
 		indent = !broken ? 0 : indent ? indent : own + FURTHER;
 		n += strspn(text + n, text[n] == ' ' ? " " : "\n");
@@ -168,8 +191,8 @@ static void print_launch(struct str *out, const struct gen_about *x, const struc
 	comment(out, str_text(&text));
 }
 
-/* Prints the text of the stages, or the name of an earlier kernel that has the same text. */
-static void print_stages(struct str *out, struct gen_about *x, const struct ir_kernel *k)
+/* Prints the text of the stages, or the name of an earlier kernel that has the same text. Returns true for the text. */
+static bool print_stages(struct str *out, struct gen_about *x, const struct ir_kernel *k)
 {
 	const char *said = map_get(&x->said, k->about);
 	if (said)
@@ -178,6 +201,7 @@ static void print_stages(struct str *out, struct gen_about *x, const struct ir_k
 		comment(out, k->about);
 	if (!said && *k->about)
 		map_put(&x->said, k->about, k->name);
+	return !said;
 }
 
 void gen_about(struct str *out, struct gen_about *x, const struct ir_kernel *k, bool part)
@@ -190,9 +214,11 @@ void gen_about(struct str *out, struct gen_about *x, const struct ir_kernel *k, 
 		                         : "each in blocks of its own",
 		           k->threads);
 	} else {
-		print_stages(out, x, k);
+		bool first = print_stages(out, x, k);
 		str_printf(out, "// Schedule: %s; %d threads a block%s.\n", ir_kernel_decision(k, out->arena),
 		           k->threads, k->index64 ? "; 64-bit positions" : "");
+		if (first && k->method && *k->method)
+			comment(out, k->method);
 	}
 	if (!part) {
 		print_launch(out, x, k, scratch);

@@ -22,7 +22,7 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 	expr old = ir_cast(ir_load(s->at->pool, s->buf, &s->at), t);
 	expr new = ir_cast(ir_combine_expr(s->combine, old, ir_cast(s->value, t)), s->buf->type);
 	gen_lets(g, new, s->at);
-	gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, new);
+	gen_assign(g, gen_buffer(g, s->buf), s->at, new);
 }
 
 /* Moves elements narrower than a byte from or to an array. */
@@ -322,9 +322,14 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 {
 	struct str own = str_new(text->arena), named = str_new(text->arena), *out = &own;
 	struct names names = names_new(text->arena, reserved);
-	struct gen_text g = {
-		.out = out, .target = &plain_c, .kernel = k, .names = &names, .fixed = map_new(out->arena)
-	};
+	struct gen_text g = { .out = out,
+		              .target = &plain_c,
+		              .kernel = k,
+		              .names = &names,
+		              .fixed = map_new(out->arena),
+		              .whole = map_new(out->arena) };
+	gen_find_whole(&g, &k->body);
+	gen_find_whole(&g, &k->serial);
 	const struct head h = { gen_own(&g, "args"), gen_own(&g, "block") };
 	const char *block = gen_block_number(&g);
 	str_add(text, "\n");

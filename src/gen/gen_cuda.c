@@ -402,7 +402,9 @@ static void print_function(struct str *out, const struct ir_kernel *k, struct pr
 		              .kernel = k,
 		              .names = &names,
 		              .coarse = gen_coarse(k),
-		              .fixed = map_new(head.arena) };
+		              .fixed = map_new(head.arena),
+		              .whole = map_new(head.arena) };
+	gen_find_whole(&g, &k->body);
 	gen_about(out, &x->about, k, part);
 	if (part)
 		print_part_head(&g, x->program);

@@ -95,12 +95,7 @@ void gen_function(struct gen_text *g, const struct ir_call *c)
 
 static void print_indexed(struct gen_text *g, const struct ir_arg *a)
 {
-	str_add(g->out, gen_name(g, a->var));
-	for (int i = 0; i < a->indices; i++) {
-		str_add(g->out, "[");
-		gen_expr(g, a->index[i]);
-		str_add(g->out, "]");
-	}
+	gen_element(g, a->var, a->indices, a->index);
 }
 
 /* An array is its first element's address. */

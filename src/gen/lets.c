@@ -206,7 +206,7 @@ static void assign_in_block(struct gen_text *g, const char *name, expr e)
 	gen_scope(g);
 	g->out->indent++;
 	gen_lets(g, e, NULL);
-	gen_assign(g, name, NULL, NULL, e);
+	gen_assign(g, name, NULL, e);
 	g->out->indent--;
 	gen_lets_end_scope(g, begin);
 	gen_scope_end(g);
@@ -248,7 +248,7 @@ static void declare(struct parts *s, const char *qualifier, const char *type, co
 	if (s->divides && has_long_branch(s, e))
 		declare_by_branches(s, type, name, e);
 	else
-		gen_assign(s->g, arena_printf(s->g->out->arena, "%s%s %s", qualifier, type, name), NULL, NULL, e);
+		gen_assign(s->g, arena_printf(s->g->out->arena, "%s%s %s", qualifier, type, name), NULL, e);
 }
 
 static void keep_name(struct gen_text *g, expr e, const char *name)

@@ -41,14 +41,18 @@ static void print_assignment(struct gen_text *g, const struct ir_stmt *s)
 {
 	const struct ir_assign *a = &s->assign;
 	expr plus = added(g, s);
-	gen_assign_by(g, gen_name(g, a->var), NULL, NULL, plus ? "+=" : "=", plus ? plus : a->value);
+	gen_begin(g, gen_name(g, a->var));
+	gen_assign_by(g, plus ? "+=" : "=", plus ? plus : a->value);
 }
 
 static void print_set(struct gen_text *g, const struct ir_stmt *s)
 {
 	const struct ir_set *a = &s->set;
 	expr plus = added(g, s);
-	gen_assign_by(g, gen_name(g, a->array), a->row, a->at, plus ? "+=" : "=", plus ? plus : a->value);
+	const expr at[] = { a->row, a->at };
+	gen_indent(g);
+	gen_element(g, a->array, a->row ? 2 : 1, a->row ? at : &a->at);
+	gen_assign_by(g, plus ? "+=" : "=", plus ? plus : a->value);
 }
 
 static void print_declaration(struct gen_text *g, const struct ir_declare *s)
@@ -71,7 +75,7 @@ static void print_array(struct gen_text *g, const struct ir_variable *v)
 static void print_store(struct gen_text *g, const struct ir_store *s)
 {
 	if (!gen_is_checked(g, s->buf)) {
-		gen_assign(g, gen_buffer(g, s->buf), NULL, s->at, s->value);
+		gen_assign(g, gen_buffer(g, s->buf), s->at, s->value);
 		return;
 	}
 	gen_begin(g, gen_buffer(g, s->buf));
@@ -82,7 +86,17 @@ static void print_store(struct gen_text *g, const struct ir_store *s)
 	str_add(g->out, ";\n");
 }
 
-static void print_if(struct gen_text *g, const struct ir_if *s)
+static void print_branch(struct gen_text *g, const struct ir_block *body)
+{
+	str_add(g->out, "{\n");
+	gen_scope(g);
+	gen_block(g, body);
+	gen_scope_end(g);
+	gen_begin(g, "}");
+}
+
+/* otherwise: runs if the condition does not hold; may be null. */
+static void print_if(struct gen_text *g, const struct ir_if *s, const struct ir_block *otherwise)
 {
 	gen_indent(g);
 	if (!ir_is_int(s->condition, 1)) {
@@ -90,11 +104,12 @@ static void print_if(struct gen_text *g, const struct ir_if *s)
 		gen_expr(g, s->condition);
 		str_add(g->out, ") ");
 	}
-	str_add(g->out, "{\n");
-	gen_scope(g);
-	gen_block(g, s->body);
-	gen_scope_end(g);
-	str_line(g->out, "}");
+	print_branch(g, s->body);
+	if (otherwise) {
+		str_add(g->out, " else ");
+		print_branch(g, otherwise);
+	}
+	str_add(g->out, "\n");
 }
 
 static void print_leave_if(struct gen_text *g, expr condition, const char *leave)
@@ -143,7 +158,29 @@ static void declare_lets(struct gen_text *g, const struct ir_stmt *s)
 		gen_lets(g, value ? value : at, value ? at : NULL);
 }
 
-static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
+struct fixed {
+	const struct gen_text *g;
+	bool all;
+};
+
+static void check_fixed(void *user, expr e)
+{
+	struct fixed *x = user;
+	bool own = e->op == IR_VAR && e->var->kind == IR_OWN;
+	x->all &= e->op != IR_LOAD && e->op != IR_ELEMENT && (!own || map_get_u64(&x->g->fixed, (uintptr_t)e->var));
+}
+
+/* Returns the branch of the statement after s if that runs whenever the one of s does not; else null. */
+static const struct ir_block *otherwise_of(struct gen_text *g, const struct ir_stmt *s, const struct ir_stmt *next)
+{
+	if (s->kind != IR_IF || next->kind != IR_IF || ir_unary(IR_NOT, s->branch.condition) != next->branch.condition)
+		return NULL;
+	struct fixed x = { g, true };
+	ir_walk(s->branch.condition, check_fixed, &x);
+	return x.all ? next->branch.body : NULL;
+}
+
+static void print_stmt(struct gen_text *g, const struct ir_stmt *s, const struct ir_block *otherwise)
 {
 	bool adds = gen_adds_to_itself(s);
 	g->total = !adds ? NULL : s->kind == IR_SET ? s->set.value : s->assign.value;
@@ -157,7 +194,7 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s)
 		ck(!type_is_packed(s->store.buf->type));
 		print_store(g, &s->store);
 		break;
-	case IR_IF: print_if(g, &s->branch); break;
+	case IR_IF: print_if(g, &s->branch, otherwise); break;
 	case IR_RETURN_IF: print_leave_if(g, s->leave, g->target->leave); break;
 	case IR_BREAK_IF: print_leave_if(g, s->leave, "break"); break;
 	case IR_ARRAY: print_array(g, s->array.var); break;
@@ -171,8 +208,11 @@ void gen_block(struct gen_text *g, const struct ir_block *b)
 	gen_lets_end(g);
 	int begin = g->lets.n;
 	g->out->indent++;
-	for (int i = 0; i < b->n; i++)
-		print_stmt(g, &b->at[i]);
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_block *otherwise = i + 1 < b->n ? otherwise_of(g, &b->at[i], &b->at[i + 1]) : NULL;
+		print_stmt(g, &b->at[i], otherwise);
+		i += otherwise ? 1 : 0;
+	}
 	g->out->indent--;
 	gen_lets_end_scope(g, begin);
 }

@@ -198,14 +198,21 @@ static int printed_precedence(const struct gen_text *g, expr e)
 	return precedence(e);
 }
 
-static void print_element(struct gen_text *g, expr e)
+void gen_subscript(struct gen_text *g, expr at)
 {
-	str_add(g->out, gen_name(g, e->var));
-	for (int i = 0; i < e->n; i++) {
-		str_add(g->out, "[");
-		gen_print(g, e->arg[i], 0);
-		str_add(g->out, "]");
-	}
+	if (!at)
+		return;
+	str_add(g->out, "[");
+	gen_expr(g, at);
+	str_add(g->out, "]");
+}
+
+void gen_element(struct gen_text *g, const struct ir_variable *array, int n, const expr *at)
+{
+	str_add(g->out, gen_name(g, array));
+	for (int i = 0; i < n; i++)
+		if (gen_has_dim(g, array, i))
+			gen_subscript(g, at[i]);
 }
 
 static const struct ir_variable *elements_of(const struct gen_text *g, const struct ir_buffer *b)
@@ -299,7 +306,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_CONST_FLOAT: gen_constant(g, e); break;
 	case IR_SYMBOL: str_add(g->out, gen_symbol(g, e)); break;
 	case IR_VAR: str_add(g->out, gen_name(g, e->var)); break;
-	case IR_ELEMENT: print_element(g, e); break;
+	case IR_ELEMENT: gen_element(g, e->var, e->n, e->arg); break;
 	case IR_LOAD: print_load(g, e); break;
 	case IR_CAST:
 	case IR_CAST_SAT: print_cast(g, e); break;

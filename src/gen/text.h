@@ -56,10 +56,11 @@ struct gen_text {
 		VEC(struct gen_let);
 	} lets; /* what has a name */
 	struct gen_trial trial;
-	struct map fixed;         /* variables that keep their value until their scope ends */
-	int depth;                /* number of enclosing loops */
-	bool coarse;              /* see gen_coarse */
-	expr total;               /* the sum being accumulated into its own variable: its products need no rounding */
+	struct map fixed; /* variables that keep their value until their scope ends */
+	struct map whole; /* arrays that uses take whole, or rows of them: 1 + their least number of subscripts */
+	int depth;        /* number of enclosing loops */
+	bool coarse;      /* see gen_coarse */
+	expr total;       /* the sum being accumulated into its own variable: its products need no rounding */
 	int turns[GEN_MAX_DEPTH]; /* approximate trip counts */
 	struct {
 		VEC(struct gen_depth);
@@ -123,6 +124,9 @@ void gen_offset(struct gen_text *g, expr e);
 bool gen_is_checked(const struct gen_text *g, const struct ir_buffer *b);
 void gen_position(struct gen_text *g, const struct ir_buffer *b, expr at, int width, expr where);
 
+void gen_subscript(struct gen_text *g, expr at); /* "[at]"; null: nothing */
+void gen_element(struct gen_text *g, const struct ir_variable *array, int n, const expr *at); /* with n subscripts */
+
 /* ---- Divisions and remainders (division.c). */
 void gen_division(struct gen_text *g, expr e);
 bool gen_division_is_infix(const struct gen_text *g, expr e); /* else a call */
@@ -176,11 +180,17 @@ expr gen_rounded(const struct gen_text *g, expr e);
 void gen_scope(struct gen_text *g);
 void gen_scope_end(struct gen_text *g);
 void gen_begin(struct gen_text *g, const char *text); /* a line */
-/* name[row][at] = value; row and at may be null; `op`: = or += */
-void gen_assign_by(struct gen_text *g, const char *name, expr row, expr at, const char *op, expr value);
-void gen_assign(struct gen_text *g, const char *name, expr row, expr at, expr value); /* by = */
-void gen_dims(struct gen_text *g, const struct ir_variable *v);                       /* "[2][3]" */
+/* The rest of an assignment, after what is assigned; `op`: = or += */
+void gen_assign_by(struct gen_text *g, const char *op, expr value);
+void gen_assign(struct gen_text *g, const char *name, expr at, expr value); /* name[at] = value; at may be null */
+void gen_dims(struct gen_text *g, const struct ir_variable *v);             /* "[2][3]" */
 void gen_array_row(struct gen_text *g, const struct ir_vector *v); /* the array, or its row, that holds a vector */
+
+/* ---- Dimensions of arrays (whole.c). */
+/* Finds the arrays that statements of a block use whole, or rows of them. */
+void gen_find_whole(struct gen_text *g, const struct ir_block *b);
+/* True if an array is declared with this dimension: not if that is of one element, and every use has a subscript. */
+bool gen_has_dim(const struct gen_text *g, const struct ir_variable *array, int i);
 
 /* ---- Statements (stmt.c). */
 void gen_block(struct gen_text *g, const struct ir_block *b);

@@ -291,6 +291,7 @@ struct ir_kernel {
 	const char *name;          /* of the function */
 	const char *about;         /* comment lines: the stage's text and the schedule */
 	const char *rule, *params; /* the decision: "rows@4", "lanes=32 width=8", or words: "in turn" */
+	const char *method;        /* the same as sentences; may be null */
 	struct {
 		VEC(const struct ir_buffer *);
 	} buffers; /* pointer arguments, in order; flat views (rank 1) */
@@ -367,6 +368,10 @@ const char *ir_call_fault(const struct ir_kernel *k, const struct ir_call *c);
  * its uses; constant indices are inside arrays; no barrier is in divergent code; guards and launch sizes are over
  * symbols. Returns 0 or an error, which is a bug in the kernel's rule. */
 int ir_kernel_check(const struct ir_kernel *k, struct err *e);
+
+/* Makes a kernel's statements as a person would write them, which compute the same: before its arguments are collected.
+ */
+void ir_kernel_tidy(const struct ir_program *p, struct ir_kernel *k);
 
 /* The decision in one line: "rows@4 lanes=32 width=8", "map@1 + map@1, in turn". */
 const char *ir_kernel_decision(const struct ir_kernel *k, struct arena *a);

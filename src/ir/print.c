@@ -420,6 +420,6 @@ void ir_print_program(struct str *out, const struct ir_program *p)
 
 void ir_print_summary(struct str *out, const struct ir_program *p)
 {
-	enum { FEW = 16 };
+	enum { FEW = 6 };
 	print_program(out, p, FEW);
 }

@@ -34,7 +34,8 @@ struct sched_site {
 
 struct sched_rule {
 	const char *name;
-	int version; /* incremented when the meaning of a choice changes; this invalidates old decisions */
+	const char *about; /* sentences for a reader of the kernels; see sched_about(). May be null */
+	int version;       /* incremented when the meaning of a choice changes; this invalidates old decisions */
 	struct sched_param param[SCHED_MAX_PARAMS];
 	bool heavy;       /* its kernels compile slowly, as tensor-core tiles do */
 	unsigned needs;   /* required features of the GPU: enum target_feature */
@@ -54,6 +55,8 @@ struct sched_rule {
 };
 
 int sched_params(const struct sched_rule *r); /* the number of a rule's parameters */
+/* Returns the rule's sentences with the choice's parameters (str_fill()): who computes what, and how memory is used. */
+const char *sched_about(const struct sched_choice *c, struct arena *a);
 /* Returns a choice's parameters as text: "lanes=256 width=8 steps=3 once=0". */
 const char *sched_params_text(const struct sched_choice *c, struct arena *a);
 

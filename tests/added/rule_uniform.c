@@ -58,6 +58,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_uniform = {
 	.name = "uniform",
 	.version = 1,
+	.about = "A thread computes the value once, and stores it into {turns} elements.",
 	.param = { { "turns", 4, 16 } },
 	.match = match,
 	.candidates = candidates,

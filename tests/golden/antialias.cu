@@ -14,6 +14,7 @@
 //     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
 //     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
 // Schedule: separable@1 rows=4 width=8 threads=256; 256 threads a block.
+// A block computes 4 rows of the first reduction in shared memory, and the second reduction from there.
 // Launch: N * 168 blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)

@@ -4,6 +4,7 @@
 
 // token: i64[N,1] = argmax (i, j | r<V) f32(x[i, r])
 // Schedule: reduce_lanes@2 lanes=32 width=1; 128 threads a block.
+// 32 threads reduce each element together, from vectors of one element.
 // Launch: ceil(N / 4) blocks of 128 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)

@@ -5,13 +5,15 @@
 // program Attention(q: f16[B,12,S,64], k0: f16[B,4,T,64], v0: f16[B,4,T,64], m0: f16[B,1,S,T]) -> (y: f16[B,12,S,64])
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
-// c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r]) then select(l <= k,
-//     it * 0.125 + f32(m0[i, 0, k, l]), -inf)
+// c: f32[B,12,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, floordiv(j, 3), l, r])
+//     then select(l <= k, it * 0.125 + f32(m0[i, 0, k, l]), -inf)
 // a: f32[B,12,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
-// y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l]) then
-//     f16(it / b[i, j, k])
+// y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l])
+//     then f16(it / b[i, j, k])
 // Schedule: attention_wide@3 queries=64 keys=64 engine=0; 128 threads a block.
+// A block computes 64 queries of one head, 64 in each warpgroup, and goes over tiles of 64 keys and values. All
+//     threads copy the tiles. Scores are never stored.
 // Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads, each with 32768 bytes of dynamic shared memory.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128, 3)

@@ -4,6 +4,7 @@
 
 // y: f32[N + 2,K + 4] = map (i, j) select(and(1 <= i, i - 1 < N), select(j < 4, a[i - 1, j], b[i - 1, j - 4]), 0.0)
 // Schedule: map@1 width=4; 256 threads a block.
+// A thread computes 4 elements next to each other.
 // Launch: (K * N + K * 2 + N * 4 + 1031) / 1024 blocks of 256 threads.
 // Runs if K % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)

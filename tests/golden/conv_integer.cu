@@ -9,6 +9,8 @@
 
 // weight_packed: i8[16,3,3,16] = map (i, j, k, l) select(l < 8, weight[i, l, j, k], i8(0))
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
+// A block computes a tile of 16 x 128 elements, and adds 128 products of each at a time, with operands in shared
+//     memory.
 // Launch: 16 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
@@ -51,6 +53,8 @@ void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 
 // x_packed: u8[N,H,W,16] = map (i, j, k, l) select(l < 8, x[i, l, j, k], u8(0))
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
+// A block computes a tile of 16 x 128 elements, and adds 128 products of each at a time, with operands in shared
+//     memory.
 // Launch: (H * W + 31) / 32 * N blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -98,6 +102,8 @@ void ConvInteger_x_packed(const u8 *x, u8 *__restrict__ x_packed, int N, int H, 
 //     * 2 + s - 1, k * 2 + s - 1 < H), and(0 <= l * 2 + t - 1, l * 2 + t - 1 < W)), (i32(x[i, r, k * 2 + s - 1, l * 2
 //     + t - 1]) - i32(zero[])) * i32(weight[j, r, s, t]), i32(0))
 // Schedule: contract@3 rows=16 columns=128 depth=128 packed=2; 128 threads a block.
+// A block computes a tile of 16 x 128 elements, and adds 128 products of each at a time, with operands in shared
+//     memory.
 // Launch: ceil((floor_div(H - 1, 2) * floor_div(W - 1, 2) * N + floor_div(H - 1, 2) * N + floor_div(W - 1, 2) * N + N)
 //     / 128) blocks of 128 threads.
 // Runs if all positions fit into 32 bits.
@@ -136,24 +142,20 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 		                   ? total + s * W * 16 - W * 16 - 16 : -2;
 		return inside ? chosen : -1;
 	};
-	mma_sum<int> sum[1][4] = {};
+	mma_sum<int> sum[4] = {};
 	const auto left_zero = [&](int row) {
 		return 0;
 	};
-	mma_sum<int> left_sum[1] = {};
+	mma_sum<int> left_sum = {};
 	const auto right_zero = [&](int column) {
 		const int group = floor_div(H - 1, 2);
 		const int group_2 = floor_div(W - 1, 2);
 		return column < group * group_2 * N + group * N + group_2 * N + N ? (int)zero[0] : 0;
 	};
 	mma_sum<int> right_sum[4] = {};
-	for (int slot = 0; slot < 1; slot++) {
-		{
-			tile_copy<128>(left_tile[slot], weight_packed, first_row, slot * 128, left_at);
-			tile_copy<128>(right_tile[slot], x_packed, first_column, slot * 128, right_at, zero[0]);
-		}
-		copy_commit();
-	}
+	tile_copy<128>(left_tile[0], weight_packed, first_row, 0, left_at);
+	tile_copy<128>(right_tile[0], x_packed, first_column, 0, right_at, zero[0]);
+	copy_commit();
 	for (int from = 0; from < 144; from += 128) {
 		const int slot = from / 128;
 		const int ahead = (from / 128 + 1) % 2;
@@ -166,88 +168,71 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 		copy_commit();
 		#pragma unroll
 		for (int depth = 0; depth < 128; depth += 32) {
-			mma_a<i8> left[1];
+			mma_a<i8> left;
 			mma_b<u8> right[4];
-			#pragma unroll
-			for (int part = 0; part < 1; part++) {
-				mma_load_a(left[part], left_tile[slot], warp_row + part * 16, depth);
-			}
+			mma_load_a(left, left_tile[slot], warp_row, depth);
 			#pragma unroll
 			for (int part = 0; part < 4; part += 2) {
 				mma_load_b(right[part], right[part + 1], right_tile[slot], warp_column + part * 8,
 				           depth);
 			}
 			#pragma unroll
-			for (int row = 0; row < 1; row++) {
-				#pragma unroll
-				for (int column = 0; column < 4; column++) {
-					mma(sum[row][column], left[row], right[column]);
-				}
+			for (int column = 0; column < 4; column++) {
+				mma(sum[column], left, right[column]);
 			}
-			#pragma unroll
-			for (int part = 0; part < 1; part++) {
-				mma_add_rows(left_sum[part], left[part]);
-			}
+			mma_add_rows(left_sum, left);
 		}
 	}
 	#pragma unroll
-	for (int row = 0; row < 1; row++) {
-		#pragma unroll
-		for (int column = 0; column < 4; column++) {
-			sums_less_zeros(sum[row][column], left_sum[row], right_sum[column],
-			                first_row + warp_row + row * 16, first_column + warp_column + column * 8, 144,
-			                left_zero, right_zero);
-		}
+	for (int column = 0; column < 4; column++) {
+		sums_less_zeros(sum[column], left_sum, right_sum[column], first_row + warp_row,
+		                first_column + warp_column + column * 8, 144, left_zero, right_zero);
 	}
 	// all products are summed: the tiles' memory is free
 	copy_wait<0>();
 	__syncthreads();
-	#pragma unroll
-	for (int part = 0; part < 1; part++) {
-		sums_put(right_tile, sum[part]);
-		const int group = floor_div(H - 1, 2);
-		const int group_2 = floor_div(W - 1, 2);
-		if (floor_mod(group * group_2 + group + group_2 + 1, 8) == 0) {
-			const int piece = thread % 4 * 8;
-			const int column = first_column + warp_column + piece;
-			if (column < group * group_2 * N + group * N + group_2 * N + N) {
-				const int l = floor_mod(column, group * group_2 + group + group_2 + 1);
-				const int i = floor_div(column, group * group_2 + group + group_2 + 1);
-				for (int down = thread % 32 / 4; down < 16; down += 8) {
-					const int row = first_row + warp_row + part * 16 + down;
-					int sums[8];
-					sums_get<32>(sums, right_tile, down, piece);
-					int y_v[8];
-					#pragma unroll
-					for (int item = 0; item < 8; item++) {
-						const int this_y = sums[item];
-						y_v[item] = this_y;
-					}
-					const int product = i * group;
-					const int product_2 = row * group;
-					const int total = l + product * group_2 * 16 + product * 16 + i * group_2 * 16 +
-					                  i * 16 + product_2 * group_2;
-					store(y + (total + product_2 + row * group_2 + row), y_v);
+	sums_put(right_tile, sum);
+	const int group = floor_div(H - 1, 2);
+	const int group_2 = floor_div(W - 1, 2);
+	if (floor_mod(group * group_2 + group + group_2 + 1, 8) == 0) {
+		const int piece = thread % 4 * 8;
+		const int column = first_column + warp_column + piece;
+		if (column < group * group_2 * N + group * N + group_2 * N + N) {
+			const int l = floor_mod(column, group * group_2 + group + group_2 + 1);
+			const int i = floor_div(column, group * group_2 + group + group_2 + 1);
+			for (int down = thread % 32 / 4; down < 16; down += 8) {
+				const int row = first_row + warp_row + down;
+				int sums[8];
+				sums_get<32>(sums, right_tile, down, piece);
+				int y_v[8];
+				#pragma unroll
+				for (int item = 0; item < 8; item++) {
+					const int this_y = sums[item];
+					y_v[item] = this_y;
 				}
+				const int product = i * group;
+				const int product_2 = row * group;
+				const int total = l + product * group_2 * 16 + product * 16 + i * group_2 * 16 +
+				                  i * 16 + product_2 * group_2;
+				store(y + (total + product_2 + row * group_2 + row), y_v);
 			}
 		}
-		if (floor_mod(group * group_2 + group + group_2 + 1, 8) != 0) {
-			const int piece = thread % 32;
-			const int column = first_column + warp_column + piece;
-			if (column < group * group_2 * N + group * N + group_2 * N + N) {
-				const int l = floor_mod(column, group * group_2 + group + group_2 + 1);
-				const int i = floor_div(column, group * group_2 + group + group_2 + 1);
-				for (int down = 0; down < 16; down++) {
-					const int row = first_row + warp_row + part * 16 + down;
-					int sums[1];
-					sums_get<32>(sums, right_tile, down, piece);
-					const int this_y = sums[0];
-					const int product = i * group;
-					const int product_2 = row * group;
-					const int total = l + product * group_2 * 16 + product * 16 + i * group_2 * 16 +
-					                  i * 16 + product_2 * group_2;
-					y[total + product_2 + row * group_2 + row] = this_y;
-				}
+	} else {
+		const int piece = thread % 32;
+		const int column = first_column + warp_column + piece;
+		if (column < group * group_2 * N + group * N + group_2 * N + N) {
+			const int l = floor_mod(column, group * group_2 + group + group_2 + 1);
+			const int i = floor_div(column, group * group_2 + group + group_2 + 1);
+			for (int down = 0; down < 16; down++) {
+				const int row = first_row + warp_row + down;
+				int sums[1];
+				sums_get<32>(sums, right_tile, down, piece);
+				const int this_y = sums[0];
+				const int product = i * group;
+				const int product_2 = row * group;
+				const int total = l + product * group_2 * 16 + product * 16 + i * group_2 * 16 +
+				                  i * 16 + product_2 * group_2;
+				y[total + product_2 + row * group_2 + row] = this_y;
 			}
 		}
 	}

@@ -6,6 +6,7 @@
 
 // y: f16[N,4096] = scan sum along j exclusive reverse (i, j) f32(x[i, j]) * 0.5 then f16(it + 1.0)
 // Schedule: scan_lanes@2 lanes=512 width=8 steps=1; 512 threads a block.
+// 512 threads scan a row together, in tiles: each thread has one vector of 8 elements in registers.
 // Launch: N blocks of 512 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512)
@@ -19,37 +20,26 @@ void cumsum_y(const f16 *x, f16 *__restrict__ y, int N)
 	const int row = block;
 	float sum = 0.0f;
 	const int own = lane * 8;
-	f16 x_v[1][8];
-	#pragma unroll
-	for (int vector = 0; vector < 1; vector++) {
-		const int from = own + vector * 256;
-		load(x_v[vector], x + row * 4096 - from + 4088);
-	}
+	f16 x_v[8];
+	load(x_v, x + row * 4096 - own + 4088);
 	float parts[8];
 	#pragma unroll
-	for (int vector = 0; vector < 1; vector++) {
-		const int from = own + vector * 256;
-		#pragma unroll
-		for (int item = 0; item < 8; item++) {
-			parts[vector * 8 + item] = to_f32(x_v[vector][7 - item]) * 0.5f;
-		}
+	for (int item = 0; item < 8; item++) {
+		parts[item] = to_f32(x_v[7 - item]) * 0.5f;
 	}
 	__shared__ float across[16];
 	block_scan_items_on<512, 8, true>(parts, op_sum(), 0.0f, across, sum);
+	f16 y_v[8];
 	#pragma unroll
-	for (int vector = 0; vector < 1; vector++) {
-		const int from = own + vector * 256;
-		f16 y_v[8];
-		#pragma unroll
-		for (int item = 0; item < 8; item++) {
-			y_v[7 - item] = to_f16(parts[vector * 8 + item] + 1.0f);
-		}
-		store(y + row * 4096 - from + 4088, y_v);
+	for (int item = 0; item < 8; item++) {
+		y_v[7 - item] = to_f16(parts[item] + 1.0f);
 	}
+	store(y + row * 4096 - own + 4088, y_v);
 }
 
 // z: f32[64,100000] = scan max along i (i, j) score[i, j]
 // Schedule: scan_thread@2; 256 threads a block.
+// A thread scans a row, and neighbouring threads have neighbouring rows.
 // Launch: 391 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void cumsum_z(const float *score, float *__restrict__ z)
@@ -60,7 +50,7 @@ void cumsum_z(const float *score, float *__restrict__ z)
 	const int element = block * 256 + thread;
 	if (element >= 100000)
 		return;
-	float sum = -INFINITY;
+	float largest = -INFINITY;
 	for (int tile = 0; tile < 64; tile += 8) {
 		float values[8];
 		#pragma unroll
@@ -71,8 +61,8 @@ void cumsum_z(const float *score, float *__restrict__ z)
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
 			const int i = tile + v;
-			sum = nan_max(sum, values[v]);
-			z[element + i * 100000] = sum;
+			largest = nan_max(largest, values[v]);
+			z[element + i * 100000] = largest;
 		}
 	}
 }
@@ -92,31 +82,19 @@ void cumsum_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 	const i64 row = block;
 	float sum = 0.0f;
 	const i64 own = lane * 8;
-	f16 x_v[1][8];
-	#pragma unroll
-	for (i64 vector = 0; vector < 1; vector++) {
-		const i64 from = own + vector * 256;
-		load(x_v[vector], x + row * 4096 - from + 4088);
-	}
+	f16 x_v[8];
+	load(x_v, x + row * 4096 - own + 4088);
 	float parts[8];
 	#pragma unroll
-	for (i64 vector = 0; vector < 1; vector++) {
-		const i64 from = own + vector * 256;
-		#pragma unroll
-		for (i64 item = 0; item < 8; item++) {
-			parts[vector * 8 + item] = to_f32(x_v[vector][7 - item]) * 0.5f;
-		}
+	for (i64 item = 0; item < 8; item++) {
+		parts[item] = to_f32(x_v[7 - item]) * 0.5f;
 	}
 	__shared__ float across[16];
 	block_scan_items_on<512, 8, true>(parts, op_sum(), 0.0f, across, sum);
+	f16 y_v[8];
 	#pragma unroll
-	for (i64 vector = 0; vector < 1; vector++) {
-		const i64 from = own + vector * 256;
-		f16 y_v[8];
-		#pragma unroll
-		for (i64 item = 0; item < 8; item++) {
-			y_v[7 - item] = to_f16(parts[vector * 8 + item] + 1.0f);
-		}
-		store(y + row * 4096 - from + 4088, y_v);
+	for (i64 item = 0; item < 8; item++) {
+		y_v[7 - item] = to_f16(parts[item] + 1.0f);
 	}
+	store(y + row * 4096 - own + 4088, y_v);
 }

@@ -5,6 +5,7 @@
 
 // y_tiles: u64[247] = map (i) u64(0)
 // Schedule: map@1 width=1; 256 threads a block.
+// A thread computes one element.
 // Launch: one block of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void cumsum_long_y_tiles(u64 *__restrict__ y_tiles)
@@ -21,6 +22,8 @@ void cumsum_long_y_tiles(u64 *__restrict__ y_tiles)
 
 // y: f32[2,1000000] = scan sum along j (i, j) x[i, j]
 // Schedule: scan_tiles@2 threads=512 width=4 steps=4; 512 threads a block.
+// Blocks take the tiles of a row, and continue from the totals of the tiles before (look-back), so that values are
+//     read once.
 // Launch: 246 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
 void cumsum_long_y(const float *x, u64 *__restrict__ y_tiles, float *__restrict__ y)

@@ -7,6 +7,7 @@
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
+// 256 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements.
 // Launch: one block of 256 threads.
 // Runs if K * N % 4 == 0 && K * N <= 4096 && K * N > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -169,8 +170,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
 			if (whole) {
 				store(y + row * K * N + at, y_v);
-			}
-			if (!whole) {
+			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
@@ -274,8 +274,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
 			if (whole) {
 				store(y + row * K * N + at, y_v);
-			}
-			if (!whole) {
+			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
@@ -306,10 +305,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + row * K * N + at);
-		#pragma unroll
-		for (int item = 0; item < 1; item++) {
-			min_of_row = nan_min(min_of_row, x_v[item]);
-		}
+		min_of_row = nan_min(min_of_row, x_v[0]);
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
@@ -318,10 +314,7 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + row * K * N + at);
-		#pragma unroll
-		for (int item = 0; item < 1; item++) {
-			max_of_row = nan_max(max_of_row, x_v[item]);
-		}
+		max_of_row = nan_max(max_of_row, x_v[0]);
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
@@ -338,16 +331,14 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 		float x_v[1];
 		load(x_v, x + row * K * N + at);
 		u8 y_v[1];
-		#pragma unroll
-		for (int item = 0; item < 1; item++) {
-			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + byte_to_f32(this_y_zero));
-		}
+		y_v[0] = round_to_u8(rintf(quotient(x_v[0], this_y_scale)) + byte_to_f32(this_y_zero));
 		store(y + row * K * N + at, y_v);
 	}
 }
 
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block; 64-bit positions.
+// 256 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements.
 // Launch: one block of 256 threads.
 // Runs unless DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted or DynamicQuantizeLinear_y_longer or
 //     DynamicQuantizeLinear_y_any does.
@@ -364,10 +355,7 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + row * K * N + at);
-		#pragma unroll
-		for (i64 item = 0; item < 1; item++) {
-			min_of_row = nan_min(min_of_row, x_v[item]);
-		}
+		min_of_row = nan_min(min_of_row, x_v[0]);
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
@@ -376,10 +364,7 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v[1];
 		load(x_v, x + row * K * N + at);
-		#pragma unroll
-		for (i64 item = 0; item < 1; item++) {
-			max_of_row = nan_max(max_of_row, x_v[item]);
-		}
+		max_of_row = nan_max(max_of_row, x_v[0]);
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
@@ -396,10 +381,7 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 		float x_v[1];
 		load(x_v, x + row * K * N + at);
 		u8 y_v[1];
-		#pragma unroll
-		for (i64 item = 0; item < 1; item++) {
-			y_v[item] = round_to_u8(rintf(quotient(x_v[item], this_y_scale)) + byte_to_f32(this_y_zero));
-		}
+		y_v[0] = round_to_u8(rintf(quotient(x_v[0], this_y_scale)) + byte_to_f32(this_y_zero));
 		store(y + row * K * N + at, y_v);
 	}
 }

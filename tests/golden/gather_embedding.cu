@@ -5,6 +5,7 @@
 // y: f16[B,S,768] = map (i, j, k) f16(f32(table[select(index(ids[i, j]) < 0, index(ids[i, j]) + 30522, index(ids[i,
 //     j])), k]) + f32(positions[j, k]))
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(B * S * 3 / 8) blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)

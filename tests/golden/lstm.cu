@@ -18,6 +18,7 @@
 
 // h_words: u64[B * 256] = map (i) u64(0)
 // Schedule: map@1 width=2; 256 threads a block.
+// A thread computes 2 elements next to each other.
 // Launch: ceil(B / 2) blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -52,6 +53,8 @@ void lstm_h_words_x2(u64 *__restrict__ h_words, int B)
 //   collect y: f16[T,1,B,128] at turn = half_h
 // }
 // Schedule: loop_grid@3 threads=512 units=64 rows=1 holds=1; 512 threads a block.
+// Blocks that all run at the same time compute 64 units of one row each, and after each turn pass the results to one
+//     another.
 // Launch: B * 2 blocks of 512 threads, all at the same time.
 // Runs if B * 2 <= 132, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512)
@@ -100,20 +103,20 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 		c_own[element_2] = c;
 	}
 	for (int turn = 0; turn < T; turn++) {
-		float gates_early[1];
+		float gates_early;
 		const int slot = min(lane, 15);
 		const int in_block = warp + slot * 16;
 		const int copy = in_block / 64;
 		const int in_unit = in_block % 64;
 		const int unit = first_unit + in_unit;
-		gates_early[0] = inputs[group * 512 + turn * B * 512 + copy * 128 + unit];
-		bool next_c_early[1];
-		bool next_h_early[1];
+		gates_early = inputs[group * 512 + turn * B * 512 + copy * 128 + unit];
+		bool next_c_early;
+		bool next_h_early;
 		if (thread < 64) {
 			const int element_2 = thread;
 			const int unit_2 = first_unit + element_2;
-			next_c_early[0] = turn < lens[group];
-			next_h_early[0] = turn < lens[group];
+			next_c_early = turn < lens[group];
+			next_h_early = turn < lens[group];
 		}
 		// h of all blocks
 		if (thread < 128) {
@@ -147,7 +150,7 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int copy_2 = in_block_2 / 64;
 			const int in_unit_2 = in_block_2 % 64;
 			const int unit_2 = first_unit + in_unit_2;
-			const float gates_here = gates_sums[0] + gates_early[0];
+			const float gates_here = gates_sums[0] + gates_early;
 			gates_own[copy_2 * 64 + in_unit_2] = gates_here;
 		}
 		__syncthreads();
@@ -157,12 +160,12 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int unit_2 = first_unit + element_2;
 			const float c_own_value = c_own[element_2];
 			float next_c_here = c_own_value;
-			if (next_c_early[0]) {
+			if (next_c_early) {
 				next_c_here = reciprocal(1.0f + expf(-gates_own[element_2 + 128])) * c_own_value +
 				              reciprocal(1.0f + expf(-gates_own[element_2])) *
 				              tanhf(gates_own[element_2 + 192]);
 			}
-			const float next_h_here = next_h_early[0]
+			const float next_h_here = next_h_early
 			                          ? reciprocal(1.0f + expf(-gates_own[element_2 + 64])) *
 			                          tanhf(next_c_here) : h_own[element_2];
 			const f16 half_h_here = to_f16(next_h_here);
@@ -263,8 +266,8 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int row = first_row + own_row;
 			gates_early[chunk] = inputs[turn * B * 512 + copy * 128 + unit + row * 512];
 		}
-		bool next_c_early[1];
-		bool next_h_early[1];
+		bool next_c_early;
+		bool next_h_early;
 		if (thread < 256) {
 			const int element = thread;
 			const int own_row = element / 32;
@@ -272,8 +275,8 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			if (own_row < rows_here) {
 				const int unit = first_unit + in_row;
 				const int row = first_row + own_row;
-				next_c_early[0] = turn < lens[row];
-				next_h_early[0] = turn < lens[row];
+				next_c_early = turn < lens[row];
+				next_h_early = turn < lens[row];
 			}
 		}
 		// h of all blocks
@@ -335,14 +338,14 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 				const int row = first_row + own_row;
 				const float c_own_value = c_own[own_row * 32 + in_row];
 				float next_c_here = c_own_value;
-				if (next_c_early[0]) {
+				if (next_c_early) {
 					const float product = reciprocal(1.0f +
 					        expf(-gates_own[own_row * 128 + in_row])) *
 					                      tanhf(gates_own[own_row * 128 + in_row + 96]);
 					next_c_here = reciprocal(1.0f + expf(-gates_own[own_row * 128 + in_row + 64])) *
 					              c_own_value + product;
 				}
-				const float next_h_here = next_h_early[0]
+				const float next_h_here = next_h_early
 				                          ? reciprocal(1.0f +
 				                                       expf(-gates_own[own_row * 128 + in_row + 32])) *
 				                          tanhf(next_c_here) : h_own[own_row * 32 + in_row];

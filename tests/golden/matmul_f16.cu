@@ -7,6 +7,8 @@
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
 // Schedule: contract_wide@4 rows=128 columns=128 slots=6 blocks=132 split=1 share=0 packed=0; 288 threads a block.
+// The warpgroups of a block compute a tile of 128 x 128 elements. Shared memory holds 6 stages of operands. There are
+//     132 blocks at most, which go from tile to tile, and a producer warp of each loads the operands.
 // Launch: 96 blocks of 288 threads, each with 229472 bytes of dynamic shared memory.
 extern "C" __global__ __launch_bounds__(288)
 void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y,
@@ -56,11 +58,8 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y,
 			wgmma_begin();
 			#pragma unroll
 			for (int depth = 0; depth < 64; depth += 16) {
-				#pragma unroll
-				for (int part = 0; part < 1; part++) {
-					wgmma(sum[part], left_tile[slot], group_row + part * 64, right_tile[slot], 0,
-					      depth, depth > 0 || from > 0);
-				}
+				wgmma(sum[0], left_tile[slot], group_row, right_tile[slot], 0, depth,
+				      depth > 0 || from > 0);
 			}
 			wgmma_commit();
 			wgmma_wait<1>();
@@ -73,24 +72,21 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y,
 		wgmma_done(sum);
 		ring.done(turn - 1);
 		#pragma unroll
-		for (int part = 0; part < 1; part++) {
-			#pragma unroll
-			for (int across = 0; across < 128; across += 64) {
-				sums_put(store_memory, sums_part<8>(sum[part], across / 8));
-				const int piece = thread % 8 * 8;
-				const int column = warp_column + first_column + across + piece;
-				for (int down = thread % 32 / 8; down < 16; down += 4) {
-					const int row = warp_row + first_row + part * 64 + down;
-					float sums[8];
-					sums_get<64>(sums, store_memory, down, piece);
-					f16 y_v[8];
-					#pragma unroll
-					for (int item = 0; item < 8; item++) {
-						const f16 this_y = to_f16(sums[item]);
-						y_v[item] = this_y;
-					}
-					store(y + column + row * 3072, y_v);
+		for (int across = 0; across < 128; across += 64) {
+			sums_put(store_memory, sums_part<8>(sum[0], across / 8));
+			const int piece = thread % 8 * 8;
+			const int column = warp_column + first_column + across + piece;
+			for (int down = thread % 32 / 8; down < 16; down += 4) {
+				const int row = warp_row + first_row + down;
+				float sums[8];
+				sums_get<64>(sums, store_memory, down, piece);
+				f16 y_v[8];
+				#pragma unroll
+				for (int item = 0; item < 8; item++) {
+					const f16 this_y = to_f16(sums[item]);
+					y_v[item] = this_y;
 				}
+				store(y + column + row * 3072, y_v);
 			}
 		}
 	}
@@ -121,10 +117,8 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 	};
 	mma_sum<float> sum[4][8] = {};
 	for (int slot = 0; slot < 2; slot++) {
-		{
-			tile_copy<128>(left_tile[slot], left_data, first_row, slot * 32, left_at);
-			tile_copy<128>(right_tile[slot], right_data, slot * 32, first_column, right_at);
-		}
+		tile_copy<128>(left_tile[slot], left_data, first_row, slot * 32, left_at);
+		tile_copy<128>(right_tile[slot], right_data, slot * 32, first_column, right_at);
 		copy_commit();
 	}
 	for (int from = 0; from < 768; from += 32) {

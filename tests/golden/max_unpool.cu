@@ -7,6 +7,7 @@
 // y: f16[N,64,28,28] = map (i, j, k, l) select(mod(k, 2) * 2 + mod(l, 2) == index(found[i, j, floordiv(k, 2),
 //     floordiv(l, 2)]), pooled[i, j, floordiv(k, 2), floordiv(l, 2)], f16(0.0))
 // Schedule: windows@1 rows=1 width=2; 256 threads a block.
+// A thread computes 1 x 2 neighbouring windows, and reads each place once.
 // Launch: ceil(N * 49 / 2) blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)

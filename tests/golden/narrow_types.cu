@@ -11,6 +11,7 @@
 
 // packed: i4[N,K] = map (i, j) i4(i32(rint(x[i, j])))
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(K * N / 2048) blocks of 256 threads.
 // Runs if K % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -61,6 +62,7 @@ void NarrowTypes_packed(const float *x, u8 *__restrict__ packed, int N, int K)
 
 // turned: f4e2m1[3,7] = map (i, j) code[j, i]
 // Schedule: map@1 width=1; 256 threads a block.
+// A thread computes one element.
 static __device__ __forceinline__
 void NarrowTypes_turned_part(const int own_block, const u8 *code, u8 *__restrict__ turned)
 {
@@ -85,6 +87,7 @@ void NarrowTypes_turned_part(const int own_block, const u8 *code, u8 *__restrict
 
 // wide: f16[K,64] = map (i, j) f16(f32(weight[i, j]) * f32(scale[i, floordiv(j, 32)]))
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 static __device__ __forceinline__
 void NarrowTypes_wide_x8_part(const int own_block, const u8 *weight, const f8e8m0 *scale, f16 *__restrict__ wide, int K)
 {
@@ -122,6 +125,7 @@ void NarrowTypes_turned_and_wide_x8(const u8 *code, u8 *__restrict__ turned, con
 
 // pair: u2[N] = map (i) select(i < 3, u2(2), u2(table[mod(i, 5)]))
 // Schedule: map@1 width=16; 256 threads a block.
+// A thread computes 16 elements next to each other.
 // Launch: ceil(N / 4096) blocks of 256 threads.
 // Runs if N % 16 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -170,6 +174,7 @@ void NarrowTypes_pair(const u8 *__restrict__ table, u8 *__restrict__ pair, int N
 
 // power: f8e8m0[N] = map (i) sat_f8e8m0(x[i, 0])
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(N / 2048) blocks of 256 threads.
 // Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -230,8 +235,7 @@ void NarrowTypes_power_flat(const float *x, f8e8m0 *__restrict__ power, int N, i
 		const int this_i7 = this_i_next7 == N ? 0 : this_i_next7;
 		power_v[7] = to_f8e8m0_sat(x[this_i7 * K]);
 		store(power + element, power_v);
-	}
-	if (!whole) {
+	} else {
 		for (int place = element; place < N; place++) {
 			power[place] = to_f8e8m0_sat(x[place * K]);
 		}
@@ -368,8 +372,7 @@ void NarrowTypes_power_flat_64(const float *x, f8e8m0 *__restrict__ power, i64 N
 		const i64 this_i7 = this_i_next7 == N ? 0 : this_i_next7;
 		power_v[7] = to_f8e8m0_sat(x[this_i7 * K]);
 		store(power + element, power_v);
-	}
-	if (!whole) {
+	} else {
 		for (i64 place = element; place < N; place++) {
 			power[place] = to_f8e8m0_sat(x[place * K]);
 		}

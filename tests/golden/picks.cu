@@ -9,6 +9,7 @@
 // places: i32[80,100] = pick along j (i, j | r<1000, s<1000) 0.5 < min(boxes[i, r, 2], boxes[i, s, 2]) - max(boxes[i,
 //     r, 0], boxes[i, s, 0]) where 0.25 < scores[i, r]
 // Schedule: pick@1 threads=1024 words=0; 1024 threads a block.
+// A block goes over a row, and compares each element with those picked before.
 // Launch: 80 blocks of 1024 threads.
 extern "C" __global__ __launch_bounds__(1024)
 void picks_places(const float *boxes, const float *scores, int *places)
@@ -38,6 +39,7 @@ void picks_places(const float *boxes, const float *scores, int *places)
 
 // apart: i64[N] = pick along i (i | r<N, s<N) abs(line[r] - line[s]) < 0.5
 // Schedule: pick@1 threads=64 words=0; 64 threads a block.
+// A block goes over a row, and compares each element with those picked before.
 // Launch: one block of 64 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(64)

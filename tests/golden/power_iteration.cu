@@ -30,6 +30,8 @@
 //   next turns = next_turns
 // }
 // Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block.
+// A block runs the whole loop for its rows. Its threads share the elements of every stage, with a barrier
+//     where a stage reads what other threads computed.
 // Launch: one block of 1024 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(1024)
@@ -90,14 +92,14 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 		__syncthreads();
 		// difference: the block an element
 		{
-			float sum = -INFINITY;
+			float largest = -INFINITY;
 			for (int r = thread; r < N; r += 1024) {
-				sum = nan_max(sum, fabsf(next_x[r] - x[r]));
+				largest = nan_max(largest, fabsf(next_x[r] - x[r]));
 			}
 			__shared__ float across[32];
-			sum = block_reduce<1024>(sum, op_max(), across);
+			largest = block_reduce<1024>(largest, op_max(), across);
 			if (thread == 0) {
-				change_shared[0] = sum;
+				change_shared[0] = largest;
 			}
 		}
 		// next_turns
@@ -122,6 +124,7 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
+// 512 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements.
 // Launch: one block of 512 threads.
 // Runs if N * N % 4 == 0 && N * N <= 4096 && N * N > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512, 2)
@@ -305,12 +308,9 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 	for (int at = lane; at < N * N; at += 512) {
 		float a_v[1];
 		load(a_v, a + row * N * N + at);
-		#pragma unroll
-		for (int item = 0; item < 1; item++) {
-			const int s = (at + item) % by_N;
-			const int r = (at + item) / by_N;
-			sum_of_row = fmaf(x[r] * a_v[item], x[s], sum_of_row);
-		}
+		const int s = at % by_N;
+		const int r = at / by_N;
+		sum_of_row = fmaf(x[r] * a_v[0], x[s], sum_of_row);
 	}
 	__shared__ float sum_of_row_across[16];
 	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
@@ -382,14 +382,14 @@ void power_iteration_x_64(const float *a, float *x, float *__restrict__ change, 
 		__syncthreads();
 		// difference: the block an element
 		{
-			float sum = -INFINITY;
+			float largest = -INFINITY;
 			for (i64 r = thread; r < N; r += 1024) {
-				sum = nan_max(sum, fabsf(next_x[r] - x[r]));
+				largest = nan_max(largest, fabsf(next_x[r] - x[r]));
 			}
 			__shared__ float across[32];
-			sum = block_reduce<1024>(sum, op_max(), across);
+			largest = block_reduce<1024>(largest, op_max(), across);
 			if (thread == 0) {
-				change_shared[0] = sum;
+				change_shared[0] = largest;
 			}
 		}
 		// next_turns
@@ -429,12 +429,9 @@ void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__
 	for (i64 at = lane; at < N * N; at += 512) {
 		float a_v[1];
 		load(a_v, a + row * N * N + at);
-		#pragma unroll
-		for (i64 item = 0; item < 1; item++) {
-			const i64 s = (at + item) % N;
-			const i64 r = (at + item) / N;
-			sum_of_row = fmaf(x[r] * a_v[item], x[s], sum_of_row);
-		}
+		const i64 s = at % N;
+		const i64 r = at / N;
+		sum_of_row = fmaf(x[r] * a_v[0], x[s], sum_of_row);
 	}
 	__shared__ float sum_of_row_across[16];
 	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);

@@ -2,9 +2,10 @@
 
 // program Requantize(x: i8[N,8192,3072], scale: f32[]) -> (y: i8[N,8192,3072])
 
-// y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[]; i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 *
-//     0.70710677)) * 20.0), -128.0), 127.0))
+// y: i8[N,8192,3072] = map (i, j, k) let _0 = f32(x[i, j, k]) * scale[];
+//     i8(min(max(rint(0.5 * _0 * (1.0 + erf(_0 * 0.70710677)) * 20.0), -128.0), 127.0))
 // Schedule: table@1 width=16; 256 threads a block.
+// Each block computes all 256 possible results in shared memory, and looks its elements up there.
 // Launch: N * 6144 blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)

@@ -1,14 +1,16 @@
 #include "tpat_device.h"
 
 // program Resize(x: f32[N,C,H,W]) -> (y: f32[N,C,H * 2,W * 2])
-// rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
-// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
+//     _3 = _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
+//     _3 = _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0,
+//     _2 + 1))] * _3
 
-// rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
+// rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
+//     _3 = _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // Schedule: map@1 width=4; 256 threads a block.
+// A thread computes 4 elements next to each other.
 // Launch: ceil(C * H * N * W / 512) blocks of 256 threads.
 // Runs if W % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -121,8 +123,7 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		rows_v[3] = x[x_at_7 + min(H - 1, max(0, x_at_8)) * W] * (1.0f - difference_8) +
 		            x[x_at_7 + min(H - 1, max(0, x_at_8 + 1)) * W] * difference_8;
 		store(rows + element, rows_v);
-	}
-	if (!whole) {
+	} else {
 		for (int place = element; place < C * H * N * W * 2; place++) {
 			const int l = place % by_W;
 			const int k = place / by_W % by;
@@ -139,9 +140,11 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 	}
 }
 
-// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1), _3 =
-//     _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] * _3
+// y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
+//     _3 = _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0,
+//     _2 + 1))] * _3
 // Schedule: map@1 width=4; 256 threads a block.
+// A thread computes 4 elements next to each other.
 // Launch: ceil(C * H * N * W / 256) blocks of 256 threads.
 // Runs if W * 2 % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -325,8 +328,7 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		rows_v[3] = x[x_at_7 + min(H - 1, max((i64)0, x_at_8)) * W] * (1.0f - difference_8) +
 		            x[x_at_7 + min(H - 1, max((i64)0, x_at_8 + 1)) * W] * difference_8;
 		store(rows + element, rows_v);
-	}
-	if (!whole) {
+	} else {
 		for (i64 place = element; place < C * H * N * W * 2; place++) {
 			const i64 l = place % W;
 			const i64 k = place / W % (H * 2);

@@ -10,6 +10,7 @@
 // largest: f32[3] = max (i | r<2) x[i, r]
 // total: f32[3] = sum (i | r<2) exp(x[i, r] - largest[i])
 // Schedule: rows@4 lanes=32 width=1 steps=1 once=0 ahead=0 shared=0; 128 threads a block.
+// 32 threads share a row, and keep it in registers from the first stage to the last: each one vector of one element.
 static __device__ __forceinline__
 void Routed_total_part(const int own_block, const float *x, float *__restrict__ largest, float *__restrict__ total)
 {
@@ -19,22 +20,12 @@ void Routed_total_part(const int own_block, const float *x, float *__restrict__ 
 	const int row = own_block * 4 + thread / 32;
 	if (row >= 3)
 		return;
-	float x_v[1][1];
-	#pragma unroll
-	for (int step = 0; step < 1; step++) {
-		const int at = min(1, lane + step * 32);
-		load(x_v[step], x + row * 2 + at);
-	}
+	float x_v[1];
+	const int at = min(lane, 1);
+	load(x_v, x + row * 2 + at);
 	float max_of_row = -INFINITY;
-	#pragma unroll
-	for (int step = 0; step < 1; step++) {
-		const int at = lane + step * 32;
-		if (at < 2) {
-			#pragma unroll
-			for (int item = 0; item < 1; item++) {
-				max_of_row = nan_max(max_of_row, x_v[step][item]);
-			}
-		}
+	if (lane < 2) {
+		max_of_row = nan_max(max_of_row, x_v[0]);
 	}
 	max_of_row = warp_reduce(max_of_row, op_max());
 	const float this_largest = max_of_row;
@@ -42,15 +33,8 @@ void Routed_total_part(const int own_block, const float *x, float *__restrict__ 
 		largest[row] = this_largest;
 	}
 	float sum_of_row = 0.0f;
-	#pragma unroll
-	for (int step = 0; step < 1; step++) {
-		const int at = lane + step * 32;
-		if (at < 2) {
-			#pragma unroll
-			for (int item = 0; item < 1; item++) {
-				sum_of_row += expf(x_v[step][item] - this_largest);
-			}
-		}
+	if (lane < 2) {
+		sum_of_row += expf(x_v[0] - this_largest);
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_total = sum_of_row;
@@ -61,6 +45,7 @@ void Routed_total_part(const int own_block, const float *x, float *__restrict__ 
 
 // which: i32[3,1] = sort descending along j (i, j | r<2) x[i, r]
 // Schedule: sort_select@5 keys=1 threads=128 parts=1 items=1; 128 threads a block.
+// Each row is read once, and the best elements so far stay in shared memory or registers.
 static __device__ __forceinline__
 void Routed_which_part(const int own_block, const float *x, const float *largest, const float *total,
                        int *__restrict__ which, float *__restrict__ share)

@@ -1,16 +1,18 @@
 #include "tpat_device.h"
 
 // program ScaledLayers(x: u8[N,64], w1: i8[64,64], w2: i8[64,64], w3: i8[64,64]) -> (y: u8[N,64])
-// b: u8[N,64] = sum (i, j | r<64) (i32(x[i, r]) - i32(17)) * i32(w1[r, j]) then u8(min(max(rint(f32(it) * 0.0031) +
-//     19.0, 0.0), 255.0))
-// d: u8[N,64] = sum (i, j | r<64) (i32(b[i, r]) - i32(19)) * i32(w2[r, j]) then u8(min(max(rint(f32(it) * 0.0017) +
-//     23.0, 0.0), 255.0))
-// y: u8[N,64] = sum (i, j | r<64) (i32(d[i, r]) - i32(23)) * i32(w3[r, j]) then u8(min(max(rint(f32(it) * 0.0026) +
-//     29.0, 0.0), 255.0))
+// b: u8[N,64] = sum (i, j | r<64) (i32(x[i, r]) - i32(17)) * i32(w1[r, j])
+//     then u8(min(max(rint(f32(it) * 0.0031) + 19.0, 0.0), 255.0))
+// d: u8[N,64] = sum (i, j | r<64) (i32(b[i, r]) - i32(19)) * i32(w2[r, j])
+//     then u8(min(max(rint(f32(it) * 0.0017) + 23.0, 0.0), 255.0))
+// y: u8[N,64] = sum (i, j | r<64) (i32(d[i, r]) - i32(23)) * i32(w3[r, j])
+//     then u8(min(max(rint(f32(it) * 0.0026) + 29.0, 0.0), 255.0))
 
-// b: u8[N,64] = sum (i, j | r<64) (i32(x[i, r]) - i32(17)) * i32(w1[r, j]) then u8(min(max(rint(f32(it) * 0.0031) +
-//     19.0, 0.0), 255.0))
+// b: u8[N,64] = sum (i, j | r<64) (i32(x[i, r]) - i32(17)) * i32(w1[r, j])
+//     then u8(min(max(rint(f32(it) * 0.0031) + 19.0, 0.0), 255.0))
 // Schedule: reduce_columns@2 parts=4 width=1 columns=32; 128 threads a block.
+// Neighbouring threads reduce neighbouring elements, so that loads are coalesced. A block has 4 rows of 32 such
+//     threads, which share the reduced axes.
 // Launch: N * 2 blocks of 128 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)

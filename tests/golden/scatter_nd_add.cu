@@ -1,11 +1,12 @@
 #include "tpat_device.h"
 
 // program ScatterND(x: f16[V,K], at_rows: i64[M,1], updates: f16[M,K]) -> (y: f16[V,K])
-// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j]
+//     at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) + V, index(at_rows[r, 0])), s] value updates[r, s]
 
 // y: f16[V,K] = map (i, j) x[i, j]
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(K * V / 2048) blocks of 256 threads.
 // Runs if K * V % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -45,9 +46,10 @@ void ScatterND_y(const f16 *x, f16 *__restrict__ y, int V, int K)
 	y[element] = x[element];
 }
 
-// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j] at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) +
-//     V, index(at_rows[r, 0])), s] value updates[r, s]
+// y: f16[V,K] = scatter sum (i, j | r<M, s<K) init x[i, j]
+//     at [select(index(at_rows[r, 0]) < 0, index(at_rows[r, 0]) + V, index(at_rows[r, 0])), s] value updates[r, s]
 // Schedule: scatter@2 width=8; 256 threads a block.
+// One kernel fills the result, and another applies the updates, up to 8 elements in a thread.
 // Launch: ceil(K * M / 2048) blocks of 256 threads.
 // Runs if K % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -127,8 +129,7 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 	const f16 this_update = updates[s + r * K];
 	if (this_place < K * V - 1) {
 		atomic_add_paired(y + this_place, this_update);
-	}
-	if (this_place >= K * V - 1) {
+	} else {
 		atomic_add(y + this_place, this_update);
 	}
 }
@@ -171,8 +172,7 @@ void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restri
 	const f16 this_update = updates[s + r * K];
 	if (this_place < K * V - 1) {
 		atomic_add_paired(y + this_place, this_update);
-	}
-	if (this_place >= K * V - 1) {
+	} else {
 		atomic_add(y + this_place, this_update);
 	}
 }

@@ -6,6 +6,8 @@
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
+// 8 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements.
+//     Loads bypass the caches.
 // Launch: ceil(H * N * S / 16) blocks of 128 threads.
 // Runs if S % 4 == 0 && S <= 64 && S > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)
@@ -147,8 +149,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
 				store_once(y + row * S + at, y_v);
-			}
-			if (!whole) {
+			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
@@ -243,8 +244,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
 				store_once(y + row * S + at, y_v);
-			}
-			if (!whole) {
+			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
@@ -339,8 +339,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
 				store_once(y + row * S + at, y_v);
-			}
-			if (!whole) {
+			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
@@ -435,8 +434,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
 				store_once(y + row * S + at, y_v);
-			}
-			if (!whole) {
+			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
@@ -467,10 +465,7 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 	for (int at = lane; at < S; at += 32) {
 		float x_v[1];
 		load(x_v, x + row * S + at);
-		#pragma unroll
-		for (int item = 0; item < 1; item++) {
-			max_of_row = nan_max(max_of_row, x_v[item]);
-		}
+		max_of_row = nan_max(max_of_row, x_v[0]);
 	}
 	max_of_row = warp_reduce(max_of_row, op_max());
 	const float this_largest = max_of_row;
@@ -478,10 +473,7 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 	for (int at = lane; at < S; at += 32) {
 		float x_v[1];
 		load(x_v, x + row * S + at);
-		#pragma unroll
-		for (int item = 0; item < 1; item++) {
-			sum_of_row += expf(x_v[item] - this_largest);
-		}
+		sum_of_row += expf(x_v[0] - this_largest);
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_total = sum_of_row;
@@ -489,16 +481,15 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 		float x_v[1];
 		load(x_v, x + row * S + at);
 		float y_v[1];
-		#pragma unroll
-		for (int item = 0; item < 1; item++) {
-			y_v[item] = quotient(expf(x_v[item] - this_largest), this_total);
-		}
+		y_v[0] = quotient(expf(x_v[0] - this_largest), this_total);
 		store_once(y + row * S + at, y_v);
 	}
 }
 
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block; 64-bit positions.
+// 8 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements.
+//     Loads bypass the caches.
 // Launch: ceil(H * N * S / 4) blocks of 128 threads.
 // Runs unless Softmax_y or Softmax_y_shifted or Softmax_y_longer or Softmax_y_longer_2 or Softmax_y_longer_3 or
 //     Softmax_y_any does.
@@ -515,10 +506,7 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v[1];
 		load(x_v, x + row * S + at);
-		#pragma unroll
-		for (i64 item = 0; item < 1; item++) {
-			max_of_row = nan_max(max_of_row, x_v[item]);
-		}
+		max_of_row = nan_max(max_of_row, x_v[0]);
 	}
 	max_of_row = warp_reduce(max_of_row, op_max());
 	const float this_largest = max_of_row;
@@ -526,10 +514,7 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v[1];
 		load(x_v, x + row * S + at);
-		#pragma unroll
-		for (i64 item = 0; item < 1; item++) {
-			sum_of_row += expf(x_v[item] - this_largest);
-		}
+		sum_of_row += expf(x_v[0] - this_largest);
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_total = sum_of_row;
@@ -537,10 +522,7 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 		float x_v[1];
 		load(x_v, x + row * S + at);
 		float y_v[1];
-		#pragma unroll
-		for (i64 item = 0; item < 1; item++) {
-			y_v[item] = quotient(expf(x_v[item] - this_largest), this_total);
-		}
+		y_v[0] = quotient(expf(x_v[0] - this_largest), this_total);
 		store_once(y + row * S + at, y_v);
 	}
 }

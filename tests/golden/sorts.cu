@@ -10,6 +10,7 @@
 
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
 // Schedule: sort_select@5 keys=512 threads=256 parts=1 items=16; 256 threads a block.
+// Each row is read once, and the best elements so far stay in shared memory or registers.
 // Launch: N blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -38,6 +39,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
 // Schedule: sort_block@4 keys=16 rows=64 threads=256 items=0; 256 threads a block.
+// A block sorts 64 rows in shared memory, by a bitonic network.
 // Launch: 94 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_order(const float *rows, int *__restrict__ order)
@@ -61,6 +63,8 @@ void sorts_order(const float *rows, int *__restrict__ order)
 
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 // Schedule: sort_radix@3 tile=4096 threads=512; 256 threads a block.
+// One kernel counts the digits of all keys. Each pass
+//     then moves the elements to the positions of one digit, in tiles of 4096.
 // Launch: 137 blocks of 256 threads.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_all_clear(u32 *__restrict__ all_digits)

@@ -4,6 +4,7 @@
 
 // q: f16[B,12,S,64] = map (i, j, k, l) f16(f32(x[i, k, j * 64 + l]) + f32(bias[j * 64 + l]))
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(B * S * 3 / 8) blocks of 256 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)

@@ -11,6 +11,7 @@
 
 // quantised: f8e4m3fn[N] = map (i) sat_f8e4m3fn(x[i] * 0.1)
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(N / 2048) blocks of 256 threads.
 // Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -52,6 +53,7 @@ void Types_quantised(const float *x, f8e4m3fn *__restrict__ quantised, int N)
 
 // wrapped: u8[N] = map (i) (small[i] + u8(200)) / u8(3)
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(N / 2048) blocks of 256 threads.
 // Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -93,6 +95,7 @@ void Types_wrapped(const u8 *small, u8 *__restrict__ wrapped, int N)
 
 // flags: bool[N] = map (i) or(count[i] < lowest[mod(i, 2)], isnan(x[i]))
 // Schedule: map@1 width=8; 256 threads a block.
+// A thread computes 8 elements next to each other.
 // Launch: ceil(N / 2048) blocks of 256 threads.
 // Runs if N % 8 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -132,6 +135,7 @@ void Types_flags(const float *x, const i64 *count, const i64 *__restrict__ lowes
 
 // table_at: f32[N] = map (i) table[mod(index(count[i]), 4)] + select(x[i] < 0.0, exp(x[i]), 1.0)
 // Schedule: map@1 width=4; 256 threads a block.
+// A thread computes 4 elements next to each other.
 // Launch: ceil(N / 1024) blocks of 256 threads.
 // Runs if N % 4 == 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)

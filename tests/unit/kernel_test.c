@@ -234,6 +234,34 @@ static void identities(void)
 	end(&m, "");
 }
 
+/* Loops of one turn become their statements. What two of them declare under one name is declared once if it is the same
+ * constant, else for each; a branch that never runs is gone, and one condition has one branch. */
+static void tidied(void)
+{
+	struct made m = begin();
+	struct ir_block *b = &m.k.body;
+	struct ir_variable *at = ir_variable_new(m.p->pool, TYPE_INDEX, "at");
+	expr condition = ir_binary(IR_LT, m.thread, m.one), step;
+	for (int i = 0; i < 3; i++) {
+		struct ir_block *in = emit_unrolled(m.p, b, "step", 1, &step);
+		expr place = ir_binary(IR_ADD, m.thread, ir_binary(IR_ADD, step, ir_index(m.p->pool, i / 2 + 1)));
+		emit_define(m.p, in, at, place, NULL);
+		emit_store(m.p, in, m.y, ir_var_of(at, NULL), number(&m, i));
+	}
+	emit_store(m.p, emit_if(m.p, b, ir_int(m.p->pool, TYPE_BOOL, 0)), m.y, m.zero, number(&m, 8));
+	for (int i = 0; i < 2; i++)
+		emit_store(m.p, emit_if(m.p, b, condition), m.y, m.zero, number(&m, i));
+	emit_unrolled(m.p, b, "step", 2, &step);
+	ir_kernel_tidy(m.p, &m.k);
+	static const enum ir_stmt_kind want[] = { IR_DECLARE, IR_STORE, IR_STORE, IR_DECLARE, IR_STORE, IR_IF, IR_FOR };
+	CHECK_INT(b->n, 7);
+	for (int i = 0; i < 7 && i < b->n; i++)
+		CHECK_INT(b->at[i].kind, want[i]);
+	CHECK(b->at[1].store.at == b->at[2].store.at && b->at[4].store.at != b->at[1].store.at);
+	CHECK_INT(b->at[5].branch.body->n, 2);
+	end(&m, "");
+}
+
 int main(void)
 {
 	scopes();
@@ -242,5 +270,6 @@ int main(void)
 	barriers();
 	calls();
 	identities();
+	tidied();
 	return test_done();
 }

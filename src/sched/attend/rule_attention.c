@@ -207,6 +207,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_attention = {
 	.name = "attention",
 	.version = 2,
+	.about = "A block computes {queries} queries of one head, and goes over tiles of {keys} keys and "
+	         "values. 16 lanes share {rows} queries. Scores are never stored.",
 	.param = { { "queries", 8, 128 }, { "keys", 16, 64 }, { "rows", 4, 8 } },
 	.none = "the heads are too large for a block's shared memory",
 	.match = match,

@@ -221,6 +221,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_attention_few = {
 	.name = "attention_few",
 	.version = 1,
+	.about = "The {warps} warps of a block take the keys in turn, for up to {tiles tile} of 16 queries "
+	         "of the heads that share them.{blocks? About {blocks} blocks share the keys of all heads, "
+	         "and a second kernel joins their sums.}",
 	.param = { { "warps", 4, 8 }, { "tiles", 1, 2 }, { "blocks", 0, 4096 } },
 	.heavy = true,
 	.none = "the GPU has no tensor cores for these types, or the heads are too large for its registers",

@@ -151,6 +151,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_attention_mma = {
 	.name = "attention_mma",
 	.version = 1,
+	.about = "A block computes {queries} queries of one head on tensor cores, and goes over tiles of "
+	         "{keys} keys and values. Scores are never stored.",
 	.param = { { "queries", 16, 128 }, { "keys", 16, 64 }, { "tiles", 1, 2 } },
 	.heavy = true,
 	.none = "the GPU has no tensor cores for these types, or the heads are too large for its registers and shared "

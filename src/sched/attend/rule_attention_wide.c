@@ -256,6 +256,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_attention_wide = {
 	.name = "attention_wide",
 	.version = 3,
+	.about = "A block computes {queries} queries of one head, 64 in each warpgroup, and goes over tiles "
+	         "of {keys} keys and values.{engine? A producer warpgroup has TMA load the tiles.}{engine! "
+	         "All threads copy the tiles.} Scores are never stored.",
 	.param = { { "queries", 64, 192 }, { "keys", 64, 128 }, { "engine", 0, 1 } },
 	.heavy = true,
 	.needs = TARGET_WGMMA,

@@ -20,7 +20,7 @@ struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, c
 {
 	struct accumulator a = { .p = p, .s = s };
 	bool arg = ir_combine_is_arg(s->combine);
-	a.value = emit_variable(p, b, arg ? "best" : "sum", ir_identity(p->pool, s->combine, s->value->type));
+	a.value = emit_combination(p, b, s->combine, s->value->type);
 	if (!arg)
 		return a;
 	/* If the first of equals wins, "no value" is a position after all others; if the last wins, before all. */

@@ -10,6 +10,8 @@ struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind
 expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
 /* Declares a mutable variable. */
 expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, expr first);
+/* A variable for the combination of values so far, named after it: at first, of none. */
+expr emit_combination(struct ir_program *p, struct ir_block *b, enum ir_combine c, enum type t);
 /* Like emit_declare, which returns numbers and variables as they are, but always declares. */
 expr emit_constant(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
 /* The same for an existing variable. */

@@ -30,6 +30,17 @@ const char *sched_params_text(const struct sched_choice *c, struct arena *a)
 	return str_text(&s);
 }
 
+const char *sched_about(const struct sched_choice *c, struct arena *a)
+{
+	struct str s = str_new(a);
+	const char *name[SCHED_MAX_PARAMS];
+	for (int k = 0; k < sched_params(c->rule); k++)
+		name[k] = c->rule->param[k].name;
+	if (c->rule->about)
+		str_fill(&s, c->rule->about, sched_params(c->rule), name, c->param);
+	return str_text(&s);
+}
+
 static const char *rule_text(struct ir_plan *plan, const struct sched_choice *c)
 {
 	return arena_printf(plan->program->arena, "%s@%d", c->rule->name, c->rule->version);
@@ -41,6 +52,7 @@ void decided_by(struct ir_plan *plan, int from, const struct sched_choice *c, co
 		vec_each (k, plan->steps.at[i]) {
 			(*k)->rule = rule_text(plan, c);
 			(*k)->params = params ? params : (*k)->params;
+			(*k)->method = sched_about(c, plan->program->arena);
 		}
 }
 
@@ -53,6 +65,7 @@ struct ir_kernel *kernel_new(struct ir_plan *plan, const struct ir_stage *s, con
 	k->name = arena_printf(p->arena, "%s_%s%s", str_identifier(p->arena, p->name), s->out->name, suffix);
 	k->rule = rule_text(plan, c);
 	k->params = sched_params_text(c, p->arena);
+	k->method = sched_about(c, p->arena);
 	return k;
 }
 
@@ -290,6 +303,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 	if (guarded.found.n || kernel_never_fits(k)) /* the host does not know the size */
 		return NULL;
 	ir_variables_begin(p->pool); /* ends this kernel's variables */
+	ir_kernel_tidy(p, k);
 	collect_written(&c, &k->body);
 	collect_written(&c, &k->serial);
 	sizes_here(&c, &k->body);

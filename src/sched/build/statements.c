@@ -60,6 +60,15 @@ expr emit_variable(struct ir_program *p, struct ir_block *b, const char *name, e
 	return emit_define_variable(p, b, ir_variable_new(p->pool, first->type, "%s", name), first);
 }
 
+expr emit_combination(struct ir_program *p, struct ir_block *b, enum ir_combine c, enum type t)
+{
+	static const char *const name[IR_COMBINE_COUNT] = {
+		[IR_SUM] = "sum",          [IR_PROD] = "product", [IR_MAXIMUM] = "largest",
+		[IR_MINIMUM] = "smallest", [IR_ALL] = "all_hold", [IR_ANY] = "any_holds"
+	};
+	return emit_variable(p, b, ir_combine_is_arg(c) ? "best" : name[c], ir_identity(p->pool, c, t));
+}
+
 void emit_assign(struct ir_program *p, struct ir_block *b, expr variable, expr value)
 {
 	ck(variable->op == IR_VAR);

@@ -292,6 +292,7 @@ void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const s
 	contract_sum_element(&k, &kernel->body);
 	kernel->name = arena_printf(k.p->arena, "%s_64", step->at[step->n - 1]->name);
 	kernel->params = "an element a thread";
+	kernel->method = NULL;
 	kernel_finish_wide(plan, step, kernel, c->whole);
 	kernel->about = contract_text(c);
 }

@@ -199,6 +199,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_contract = {
 	.name = "contract",
 	.version = 3,
+	.about = "A block computes a tile of {rows} x {columns} elements, and adds {depth} products of each "
+	         "at a time, with operands in shared memory.",
 	.param = { { "rows", 16, 128 }, { "columns", 32, 256 }, { "depth", 8, 128 }, { "packed", 0, 3 } },
 	.heavy = true,
 	.none = "the GPU has no tensor cores for these types",

@@ -124,6 +124,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_contract_made = {
 	.name = "contract_made",
 	.version = 1,
+	.about = "A block computes a tile of {rows} x {columns} elements, {depth} products of each at a "
+	         "time. It computes the elements of one operand where it would load them.",
 	.param = { { "rows", 16, 128 }, { "columns", 32, 256 }, { "depth", 8, 128 }, { "packed", 0, 2 } },
 	.heavy = true,
 	.none = "the GPU has no tensor cores for these types",

@@ -173,6 +173,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_contract_split = {
 	.name = "contract_split",
 	.version = 2,
+	.about = "Each sum is in {parts} parts (split-K). A block computes a part of a tile of {rows} x "
+	         "{columns} elements, and a second kernel adds the parts.",
 	.param = { { "parts", 2, MOST_PARTS },
 	           { "rows", 16, 128 },
 	           { "columns", 32, 256 },

@@ -281,6 +281,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_contract_wide = {
 	.name = "contract_wide",
 	.version = 4,
+	.about = "The warpgroups of a block compute a tile of {rows} x {columns} elements. Shared memory "
+	         "holds {slots} stages of operands.{blocks? There are {blocks} blocks at most, which go "
+	         "from tile to tile, and a producer warp of each loads the operands.}{split> The sum of a "
+	         "tile is in {split} parts, one for each block of a cluster (split-K).}{share? All blocks "
+	         "share the tiles after the last whole wave (stream-K).}",
 	.param = { { "rows", 64, 256 },
 	           { "columns", 64, 256 },
 	           { "slots", 4, 8 },

@@ -132,6 +132,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_patch = {
 	.name = "patch",
 	.version = 1,
+	.about = "A block computes {down} x {across} elements of the image in {tiles tile} of 16 output "
+	         "channels. It copies the part of the input that their windows cover to shared memory, "
+	         "{pairs pair} of channels at a time.",
 	.param = { { "down", 1, 16 }, { "across", 8, 256 }, { "pairs", 1, 8 }, { "tiles", 1, 4 }, { "warps", 4, 8 } },
 	.heavy = true,
 	.none = "the GPU has no tensor cores for these types, or a patch does not fit into shared memory",

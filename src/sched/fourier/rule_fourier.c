@@ -97,6 +97,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_fourier = {
 	.name = "fourier",
 	.version = 1,
+	.about = "Each thread computes short transforms in registers, and shared memory exchanges the "
+	         "values between steps.",
 	.param = { { "rows", 1, 512 } },
 	.match = match,
 	.span = span,

@@ -66,7 +66,7 @@ void emit_scan(struct emitter *m, struct ir_block *b, const struct loop_item *it
 	struct view v = { .m = m, .item = item };
 	expr extent = s->out->dim[s->axis];
 	b = begin_lines(&v, b, ": a line a thread");
-	expr sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
+	expr sum = emit_combination(p, b, s->combine, s->value->type);
 	expr step;
 	b = emit_loop(p, b, "step", index_of(m, 0), extent, index_of(m, 1), extent, &step);
 	expr last = ir_binary(IR_SUB, extent, index_of(m, 1));

@@ -182,6 +182,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_loop_block = {
 	.name = "loop_block",
 	.version = 1,
+	.about = "A block runs the whole loop for its rows. Its threads share the elements of every stage, "
+	         "with a barrier where a stage reads what other threads computed.",
 	.param = { { "threads", 64, 1024 }, { "lanes", 1, 32 }, { "shared", 0, 1 }, { "rows", 1, 1024 } },
 	.match = match,
 	.candidates = candidates,

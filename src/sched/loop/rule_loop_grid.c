@@ -268,6 +268,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_loop_grid = {
 	.name = "loop_grid",
 	.version = 3,
+	.about = "Blocks that all run at the same time compute {units unit} of {rows row} each, and after "
+	         "each turn pass the results to one another.",
 	.param = { { "threads", 128, 1024 }, { "units", 1, MOST_UNITS }, { "rows", 1, MOST_ROWS }, { "holds", 0, 1 } },
 	.none = "no number of its blocks runs at the same time with a block's rows in shared memory",
 	.match = match,

@@ -121,6 +121,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_loop_lanes = {
 	.name = "loop_lanes",
 	.version = 1,
+	.about = "A block runs the loop of one row. {lanes thread} compute each unit, and keep its weights "
+	         "in registers.",
 	.param = { { "lanes", 1, LANES_MOST_LANES } },
 	.none = "a unit's share of the weights does not fit into the registers of its lanes",
 	.match = match,

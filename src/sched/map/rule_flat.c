@@ -218,6 +218,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_flat = {
 	.name = "flat",
 	.version = 1,
+	.about = "A thread computes {width} elements that are next to each other in memory, also across the "
+	         "ends of rows.",
 	.param = { { "width", 2, 8 } },
 	.match = match,
 	.candidates = candidates,

@@ -234,6 +234,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_map = {
 	.name = "map",
 	.version = 1,
+	.about = "A thread computes {width element}{width> next to each other}.",
 	.param = { { "width", 1, 16 } },
 	.match = match,
 	.candidates = candidates,

@@ -206,6 +206,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_march = {
 	.name = "march",
 	.version = 2,
+	.about = "A thread computes {width element} in each of {rows} rows, one row after the other. It "
+	         "keeps the values of an input row in registers while its output rows need them.",
 	.param = { { "rows", 4, 16 }, { "width", 1, 8 } },
 	.match = match,
 	.candidates = candidates,

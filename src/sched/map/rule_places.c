@@ -209,6 +209,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_places = {
 	.name = "places",
 	.version = 1,
+	.about = "A first kernel transposes the source, so that the elements of a place in all planes are "
+	         "next to each other. In a second kernel, a thread reads those of {planes plane} at once.",
 	.param = { { "planes", 1, 16 }, { "width", 1, 2 }, { "turns", 1, 8 } },
 	.none = "no vector width divides the number of planes",
 	.match = match,

@@ -272,6 +272,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_planes = {
 	.name = "planes",
 	.version = 1,
+	.about = "A thread computes {width element} in each of {planes} planes, and what the planes have in "
+	         "common once.",
 	.param = { { "planes", 2, 8 }, { "width", 1, 8 } },
 	.match = match,
 	.candidates = candidates,

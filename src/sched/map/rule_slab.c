@@ -338,6 +338,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_slab = {
 	.name = "slab",
 	.version = 3,
+	.about = "A block keeps {planes plane} in shared memory, and gathers elements from there.{parts> "
+	         "{parts} blocks share the results of these planes.}",
 	.param = { { "planes", 1, 4 }, { "width", 1, 4 }, { "threads", 256, 1024 }, { "parts", 1, 4 } },
 	.none = "a plane does not fit into the shared memory that every GPU has",
 	.match = match,

@@ -177,6 +177,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_table = {
 	.name = "table",
 	.version = 1,
+	.about = "Each block computes all 256 possible results in shared memory, and looks its elements up "
+	         "there.",
 	.param = { { "width", 1, 16 } },
 	.match = match,
 	.candidates = candidates,

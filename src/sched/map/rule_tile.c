@@ -485,6 +485,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_tile = {
 	.name = "tile",
 	.version = 1,
+	.about = "A block transposes a tile of {side} x {side} elements in shared memory, so that both "
+	         "loads and stores are coalesced.",
 	.param = { { "side", 32, 128 } },
 	.match = match,
 	.candidates = candidates,

@@ -220,6 +220,7 @@ static double tiles_estimate(const struct sched_site *site, const struct sched_c
 const struct sched_rule sched_compact_block = {
 	.name = "compact_block",
 	.version = 1,
+	.about = "One block counts and stores the points that are kept, one chunk after the other.",
 	.param = { { "threads", 64, 1024 } },
 	.match = compact_match,
 	.candidates = block_candidates,
@@ -230,6 +231,8 @@ const struct sched_rule sched_compact_block = {
 const struct sched_rule sched_compact_tiles = {
 	.name = "compact_tiles",
 	.version = 2,
+	.about = "Each block takes a tile of the points. How many are kept before it, it learns from the "
+	         "blocks before (look-back).",
 	.param = { { "threads", 256, 512 }, { "items", 8, 16 } },
 	.match = compact_match,
 	.candidates = tiles_candidates,

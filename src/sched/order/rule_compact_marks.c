@@ -280,6 +280,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_compact_marks = {
 	.name = "compact_marks",
 	.version = 2,
+	.about = "A first kernel stores a bit for each point, and the number of points kept before each "
+	         "tile. A second kernel stores the points of these bits.",
 	.param = { { "threads", 256, 256 }, { "items", 8, 32 } },
 	.match = match,
 	.span = span,

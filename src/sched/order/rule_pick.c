@@ -356,6 +356,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_pick = {
 	.name = "pick",
 	.version = 1,
+	.about = "A block goes over a row, and compares each element with those picked before.{words? A "
+	         "kernel before it compares all pairs, and stores a bit for each.}",
 	.param = { { "threads", WARP, MOST_THREADS }, { "words", 0, 1 } },
 	.match = match,
 	.candidates = candidates,

@@ -56,6 +56,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_scan_thread = {
 	.name = "scan_thread",
 	.version = 2,
+	.about = "A thread scans a row, and neighbouring threads have neighbouring rows.",
 	.match = scan_match,
 	.candidates = candidates,
 	.apply = apply,

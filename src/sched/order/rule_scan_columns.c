@@ -109,6 +109,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_scan_columns = {
 	.name = "scan_columns",
 	.version = 1,
+	.about = "A block scans {columns} neighbouring columns. {parts} threads of a column add up a part "
+	         "each, exchange the totals in shared memory, and read their parts again.",
 	.param = { { "parts", 4, 128 }, { "columns", 8, 32 } },
 	.match = match,
 	.candidates = candidates,

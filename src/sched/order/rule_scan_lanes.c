@@ -150,6 +150,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_scan_lanes = {
 	.name = "scan_lanes",
 	.version = 2,
+	.about = "{lanes} threads scan a row together, in tiles: each thread has {steps vector} of {width "
+	         "element} in registers.",
 	.param = { { "lanes", 32, 1024 }, { "width", 1, 16 }, { "steps", 1, 32 } },
 	.match = scan_match,
 	.candidates = candidates,

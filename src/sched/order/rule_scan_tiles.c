@@ -141,6 +141,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_scan_tiles = {
 	.name = "scan_tiles",
 	.version = 2,
+	.about = "Blocks take the tiles of a row, and continue from the totals of the tiles before "
+	         "(look-back), so that values are read once.",
 	.param = { { "threads", 32, 1024 }, { "width", 1, 16 }, { "steps", 1, 32 } },
 	.match = scan_match,
 	.candidates = candidates,

@@ -96,6 +96,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_select_digits = {
 	.name = "select_digits",
 	.version = 1,
+	.about = "A block counts the digits of the keys of a row, the highest digit first, until few keys "
+	         "can be among the first k. It sorts those in shared memory.",
 	.param = { { "keys", 128, 4096 }, { "threads", 128, 1024 }, { "parts", 1, 1048576 }, { "items", 4, 32 } },
 	.match = match,
 	.span = sort_span,

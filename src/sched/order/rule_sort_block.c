@@ -198,6 +198,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_sort_block = {
 	.name = "sort_block",
 	.version = 4,
+	.about = "A block sorts {rows row} in shared memory, {items?by a radix sort with {items key} in "
+	         "each thread}{items!by a bitonic network}.",
 	.param = { { "keys", 2, 8192 }, { "rows", 1, 4096 }, { "threads", 32, 1024 }, { "items", 0, 64 } },
 	.match = match,
 	.span = sort_span,

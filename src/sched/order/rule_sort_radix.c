@@ -243,6 +243,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_sort_radix = {
 	.name = "sort_radix",
 	.version = 3,
+	.about = "One kernel counts the digits of all keys. Each pass then moves the elements to the "
+	         "positions of one digit, in tiles of {tile}.",
 	.param = { { "tile", 1024, 8192 }, { "threads", 256, 1024 } },
 	.match = sort_match,
 	.span = sort_span,

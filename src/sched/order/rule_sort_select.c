@@ -131,6 +131,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_sort_select = {
 	.name = "sort_select",
 	.version = 5,
+	.about = "Each row is read once, and the best elements so far stay in shared memory or "
+	         "registers.{parts> Up to {parts} blocks share a row, and a second kernel joins their "
+	         "results.}",
 	.param = { { "keys", 1, 8192 }, { "threads", 32, 1024 }, { "parts", 1, 1048576 }, { "items", 1, 64 } },
 	.match = match,
 	.span = sort_span,

@@ -68,7 +68,7 @@ struct scan_row scan_row_begin(struct ir_program *p, struct ir_block *b, const s
 	if (s->post)
 		ir_mark_axes(in_row(&r, s->post, r.own, somewhere), used);
 	row_axes(p, b, s, row, used, r.axis);
-	r.sum = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
+	r.sum = emit_combination(p, b, s->combine, s->value->type);
 	return r;
 }
 

@@ -116,6 +116,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_packed = {
 	.name = "packed",
 	.version = 1,
+	.about = "A warp copies rows of packed weights to shared memory, converts them in registers, and "
+	         "multiplies them on tensor cores. The {warps} warps of a block share the depth.",
 	.param = { { "tiles", 1, 4 },
 	           { "columns", 1, 8 },
 	           { "warps", 4, 8 },

@@ -332,6 +332,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_reduce_columns = {
 	.name = "reduce_columns",
 	.version = 2,
+	.about = "Neighbouring threads reduce neighbouring elements, so that loads are coalesced. A block "
+	         "has {parts} rows of {columns} such threads, which share the reduced axes.",
 	.param = { { "parts", 4, 256 }, { "width", 1, 8 }, { "columns", 4, 32 } },
 	.match = match,
 	.candidates = candidates,

@@ -257,6 +257,7 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 const struct sched_rule sched_reduce_lanes = {
 	.name = "reduce_lanes",
 	.version = 2,
+	.about = "{lanes} threads reduce each element together, from vectors of {width element}.",
 	.param = { { "lanes", 32, 1024 }, { "width", 1, 16 } },
 	.match = match,
 	.candidates = lanes_candidates,
@@ -335,6 +336,7 @@ static double thread_estimate(const struct sched_site *site, const struct sched_
 const struct sched_rule sched_reduce_thread = {
 	.name = "reduce_thread",
 	.version = 1,
+	.about = "A thread computes one element, and reads all of its terms.",
 	.match = match,
 	.candidates = thread_candidates,
 	.apply = thread_apply,

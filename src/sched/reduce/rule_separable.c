@@ -262,7 +262,7 @@ static void one_element(struct separable_kernel *k, struct ir_block *shared, str
 	int points = s == f->first ? f->first_points : f->second_points;
 	k->acc = NULL;
 	if (s->kind == IR_REDUCE)
-		k->acc = emit_variable(p, b, "sum", ir_identity(p->pool, s->combine, s->value->type));
+		k->acc = emit_combination(p, b, s->combine, s->value->type);
 	for (int point = 0; point < points; point++) {
 		value[point] = in_kernel(k, separable_at(f, s, s->value, point));
 		if (variable)
@@ -385,6 +385,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_separable = {
 	.name = "separable",
 	.version = 1,
+	.about = "A block computes {rows row} of the first reduction in shared memory, and the second "
+	         "reduction from there.",
 	.param = { { "rows", 1, 16 }, { "width", 1, 8 }, { "threads", 256, 512 } },
 	.match = match,
 	.candidates = candidates,

@@ -213,6 +213,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_reduce_split = {
 	.name = "reduce_split",
 	.version = 2,
+	.about = "A first kernel reduces {parts} parts of the points, and a second kernel combines them.",
 	.param = { { "parts", 4, 1024 }, { "columns", 0, 1 } },
 	.match = match,
 	.candidates = candidates,

@@ -308,6 +308,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_stencil = {
 	.name = "stencil",
 	.version = 3,
+	.about = "A thread computes {rows} x {width} neighbouring elements, and reads what their windows "
+	         "share once.",
 	.param = { { "rows", 1, 7 }, { "width", 1, 8 } },
 	.none = "no shape of neighbouring results divides the extents",
 	.match = match,

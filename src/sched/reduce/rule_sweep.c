@@ -276,6 +276,9 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_sweep = {
 	.name = "sweep",
 	.version = 2,
+	.about = "A thread computes {rows} x {width} neighbouring elements. It keeps the weights in "
+	         "registers, goes over the lines that the windows cover, and reads each of them "
+	         "once.{parts> {parts} threads of a block share the terms of a sum.}",
 	.param = { { "rows", 1, 8 }, { "width", 1, 8 }, { "parts", 1, MOST_SHARED } },
 	.none = "the windows are small and their rows even, or those of neighbouring results do not fit into registers",
 	.match = match,

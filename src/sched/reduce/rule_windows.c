@@ -365,6 +365,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_windows = {
 	.name = "windows",
 	.version = 1,
+	.about = "A thread computes {rows} x {width} neighbouring windows, and reads each place once.",
 	.param = { { "rows", 1, 7 }, { "width", 1, 8 } },
 	.none = "no shape of neighbouring windows divides the extents",
 	.match = match,

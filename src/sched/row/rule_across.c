@@ -204,6 +204,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_across = {
 	.name = "across",
 	.version = 2,
+	.about = "A thread has {width row}{width> next to each other}, and neighbouring threads have the "
+	         "next rows, so that accesses are coalesced. {parts warp} share the elements of a row, and "
+	         "a thread keeps {steps} of them in registers.",
 	.param = { { "parts", 1, 32 }, { "width", 1, 8 }, { "steps", 1, 32 } },
 	.none = "the rows are too long for a block's registers",
 	.match = match,

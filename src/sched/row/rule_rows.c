@@ -641,6 +641,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_rows = {
 	.name = "rows",
 	.version = 4,
+	.about = "{lanes} threads share a row{steps?, and keep it in registers from the first stage to the "
+	         "last: each {steps vector} of {width element}}{steps!, and every stage reads it "
+	         "again}.{shared? The last {shared vector} of each thread are in shared memory.}{once? "
+	         "Loads bypass the caches.}",
 	.param = { { "lanes", 4, 1024 },
 	           { "width", 1, 16 },
 	           { "steps", 0, 128 },

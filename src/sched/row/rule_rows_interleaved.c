@@ -190,6 +190,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_rows_interleaved = {
 	.name = "rows_interleaved",
 	.version = 1,
+	.about = "A block has {rows} neighbouring rows. Neighbouring threads have neighbouring rows, so "
+	         "that accesses to both layouts are coalesced. {lanes} threads share a row{steps?, and keep "
+	         "it in registers}.",
 	.param = { { "lanes", 8, 512 },
 	           { "width", 1, 16 },
 	           { "steps", 0, 32 },

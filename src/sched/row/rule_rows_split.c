@@ -445,6 +445,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_rows_split = {
 	.name = "rows_split",
 	.version = 3,
+	.about = "A first kernel reduces parts of the rows, and a second kernel combines them.",
 	.param = { { "parts", 4, 65536 }, { "width", 1, 16 }, { "steps", 0, 16 } },
 	.none = "the rows are too short for several parts",
 	.match = match,

@@ -187,6 +187,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_scatter = {
 	.name = "scatter",
 	.version = 2,
+	.about = "One kernel fills the result, and another applies the updates, up to {width element} in a "
+	         "thread.",
 	.param = { { "width", 1, 16 } },
 	.match = match,
 	.candidates = candidates,

@@ -291,6 +291,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_scatter_lists = {
 	.name = "scatter_lists",
 	.version = 1,
+	.about = "A small kernel makes a linked list of the updates of each row. Another computes each "
+	         "element once, from its initial value and these updates.",
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,

@@ -353,6 +353,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_scatter_rows = {
 	.name = "scatter_rows",
 	.version = 2,
+	.about = "A block makes {rows row} in shared memory, first the initial values and then the updates, "
+	         "and stores them once.",
 	.param = { { "lead", 0, 16 }, { "threads", 256, 512 }, { "rows", 1, MOST_TOGETHER }, { "room", 0, 64 } },
 	.none = "its rows do not fit into shared memory",
 	.match = match,
