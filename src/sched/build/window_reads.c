@@ -148,10 +148,11 @@ expr window_reads_emit(struct window_reads *r, struct ir_block *b, expr value)
 		for (int i = 0; i < r->read.n; i++)
 			if (r->read.at[i] == value)
 				return r->name.at[i];
-		const char *name = arena_printf(r->p->arena, "this_%d", r->read.n);
-		expr read = with_vector(r, b, value);
+		expr load, where, read = with_vector(r, b, value);
+		const char *of = split_read(value, &load, &where) ? load->buf->name : "value";
+		const char *name = arena_printf(r->p->arena, "%s_%d", of, r->read.n);
 		vec_push(r->p->arena, &r->read, value);
-		vec_push(r->p->arena, &r->name, emit_constant(r->p, b, name, read, NULL));
+		vec_push(r->p->arena, &r->name, emit_declare(r->p, b, name, read, NULL));
 		return r->name.at[r->name.n - 1];
 	}
 	if (value->n == 0 || value->op == IR_AXIS || value->op == IR_VAR || value->op == IR_ELEMENT)

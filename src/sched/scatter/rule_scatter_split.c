@@ -178,6 +178,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_scatter_split = {
 	.name = "scatter_split",
 	.version = 1,
+	.about = "Blocks combine {parts} parts of the updates in shared memory, and a second kernel combines the "
+	         "parts with the initial values.",
 	.param = { { "parts", LEAST_PARTS, MOST_PARTS }, { "split", 0, 16 } },
 	.none = "the updates are few, or the result does not fit into shared memory",
 	.match = match,
