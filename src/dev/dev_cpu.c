@@ -47,11 +47,17 @@ static int compile_in(struct dev_code *out, const char *folder, const struct dev
 	} argv = { 0 };
 	char *c = path_join(a, folder, "kernels.c"), *so = path_join(a, folder, "kernels.so"), *output, *data;
 	size_t size;
-	/* No implicit fused multiply-add: results must not depend on the processor. */
-	static const char *const option[] = { "-std=c11",        "-O2",
-		                              "-fPIC",           "-shared",
-		                              "-fwrapv",         "-ffp-contract=off",
-		                              "-fno-math-errno", "-fno-strict-aliasing" };
+	/* No implicit fused multiply-add: results must not depend on the processor. With -fwrapv and vectors of
+	 * straight-line code, GCC 12 gives -1 or 0 for (max((int)(a != 0), (int)(b != 0)) != 0). */
+	static const char *const option[] = { "-std=c11",
+		                              "-O2",
+		                              "-fPIC",
+		                              "-shared",
+		                              "-fwrapv",
+		                              "-ffp-contract=off",
+		                              "-fno-tree-slp-vectorize",
+		                              "-fno-math-errno",
+		                              "-fno-strict-aliasing" };
 	for (int i = 0; i < cc.n; i++)
 		vec_push(a, &argv, cc.word[i]);
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)

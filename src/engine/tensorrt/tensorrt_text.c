@@ -131,13 +131,13 @@ void tensorrt_makefile(struct str *out, const struct engine_library *l)
 	str_add(out, ".PHONY: library windows unedited kernels clean\n");
 	str_add(out, "library: unedited\n"
 	             "\t$(CC) -std=gnu11 $(CFLAGS) -fPIC -fvisibility=hidden -fwrapv -ffp-contract=off "
-	             "-fno-strict-aliasing \\\n"
+	             "-fno-strict-aliasing -fno-tree-slp-vectorize \\\n"
 	             "\t\t-Irt -shared -Wl,--no-undefined,-z,relro,-z,now -o $(LIBRARY) \\\n"
 	             "\t\tlibrary.c $(wildcard plugins/*.cpu.c rt/*/*.c) -ldl -lpthread -lm\n\n");
 	str_add(out, "# Custom operators of ONNX Runtime for Windows. TensorRT's classes have another layout there.\n"
 	             "windows: unedited\n"
 	             "\t$(MINGW) -std=gnu11 $(CFLAGS) -D__USE_MINGW_ANSI_STDIO=1 -w -fwrapv -ffp-contract=off "
-	             "-fno-strict-aliasing \\\n"
+	             "-fno-strict-aliasing -fno-tree-slp-vectorize \\\n"
 	             "\t\t-Irt -shared -static-libgcc -Wl,--exclude-all-symbols -o $(DLL) library.c $(wildcard "
 	             "plugins/*.cpu.c rt/core/*.c rt/onnxruntime/*.c)\n\n");
 	str_add(out, "CODE :=\n");
