@@ -409,11 +409,11 @@ def refused():
     nodes = [helper.make_node(op, inputs, outputs, name=name, domain=domain, **attrs) for name, op, domain, inputs, outputs, attrs in (
         ("split_words", "StringSplit", "", ["text"], ["words", "counts"], {}),
         ("copy_text", "Identity", "", ["text"], ["text2"], {}),
-        ("bundle", "SequenceConstruct", "", ["x", "x"], ["bundled"], {}),
+        ("bundle", "SequenceInsert", "", ["parts", "x"], ["bundled"], {}),
         ("join", "ConcatFromSequence", "", ["bundled"], ["joined"], {"axis": 0}),
         ("behind", "Relu", "", ["joined"], ["joined2"], {}),
         ("copy_parts", "Identity", "", ["parts"], ["parts2"], {}),
-        ("cut", "SplitToSequence", "", ["x"], ["halves"], {"axis": 1}),
+        ("cut", "SplitToSequence", "", ["x", "extent"], ["halves"], {"axis": 1}),
         ("half", "SequenceAt", "", ["halves", "zero"], ["half0"], {}),
         ("present", "OptionalHasElement", "", ["perhaps"], ["is_there"], {}),
         ("copy_perhaps", "Identity", "", ["perhaps"], ["perhaps2"], {}),
@@ -422,11 +422,24 @@ def refused():
         ("slope", "Gradient", "ai.onnx.preview.training", ["x"], ["x2"], {"xs": ["x"], "y": "x"}),
         ("compare", "BifurcationDetector", "com.microsoft", ["ids", "ids", "zero"], ["tokens", "match"], {}))]
     inputs = [info("x", [2, 4]), info("text", [3], string), info("file", ["bytes"], u8), info("ids", [5], TensorProto.INT64),
-              helper.make_value_info("parts", tensors),
+              info("extent", [], TensorProto.INT64), helper.make_value_info("parts", tensors),
               helper.make_value_info("perhaps", helper.make_optional_type_proto(tensor))]
     outputs = [info("joined2", None), info("counts", [3], TensorProto.INT64)]
     zero = numpy_helper.from_array(numpy.array(0, numpy.int64), "zero")
     return model(nodes, inputs, outputs, [zero], opset=20, domains=["ai.onnx.ml", "ai.onnx.preview.training", "com.microsoft"])
+
+
+def sequences():
+    """Halves of a tensor, as PyTorch's exporter writes chunk() and stack(); one of them goes through a node for a plugin."""
+    nodes = [helper.make_node("SplitToSequence", ["x", "three"], ["halves"], name="cut", axis=1),
+             helper.make_node("SequenceAt", ["halves", "zero"], ["a"], name="first"),
+             helper.make_node("SequenceAt", ["halves", "one"], ["b"]),
+             helper.make_node("DynamicQuantizeLinear", ["b"], ["q", "scale", "point"], name="narrow"),
+             helper.make_node("DequantizeLinear", ["q", "scale", "point"], ["c"], name="wide"),
+             helper.make_node("SequenceConstruct", ["a", "c"], ["pair"], name="pair"),
+             helper.make_node("ConcatFromSequence", ["pair"], ["y"], name="stack", axis=0, new_axis=1)]
+    numbers = [numpy_helper.from_array(numpy.array(k, numpy.int64), name) for k, name in ((3, "three"), (0, "zero"), (1, "one"))]
+    return model(nodes, [info("x", ["N", 6])], [info("y", [2, "N", 3])], numbers)
 
 
 def plain():
@@ -608,6 +621,7 @@ write("three_inputs.onnx", three_inputs())
 write("reserved_names.onnx", reserved_names())
 write("narrow.onnx", narrow())
 write("plain.onnx", plain())
+write("sequences.onnx", sequences())
 write("refused.onnx", refused())
 write("shape_as_data.onnx", model([one("Reshape", ("x", "to"))], [*X, info("to", [2], TensorProto.INT64)], [info("y", None)]))
 write("no_rank.onnx", model([one("Softmax")], [info("x", None)], [info("y", None)]))

@@ -83,6 +83,12 @@ TPAT_API const char *tpat_error_tensor(const struct tpat *t);
 
 /* ---- Listing a model. */
 
+/* A node that plain nodes replace: no plugin is needed for it. */
+struct tpat_plain_node {
+	const char *node, *type; /* its label and operator */
+	int nodes; /* in its place. The nodes in place of all that make and read sequences count for the first one */
+};
+
 enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
 
 struct tpat_node {
@@ -134,6 +140,9 @@ struct tpat_list {
 	int nodes;
 	const struct tpat_schedule *const *why; /* for the nodes in the option `why` */
 	int whys;
+	const struct tpat_plain_node *replaced; /* nodes of sequences and optional values of known length: `node` has
+	                                           what replaces them */
+	int replacements;
 };
 
 struct tpat_list_options {
@@ -255,12 +264,6 @@ struct tpat_joined {
 	int edges, edges_apart; /* tensors that cross the plugin's edge; those of one plugin for each refused node */
 	double apart_ns;        /* estimated time with one plugin for each refused node, and TensorRT for the others */
 	double together_ns;     /* estimated time as one plugin */
-};
-
-/* A node that plain nodes replace: no plugin is needed for it. */
-struct tpat_plain_node {
-	const char *node, *type; /* its label and operator */
-	int nodes;               /* in its place */
 };
 
 struct tpat_built {

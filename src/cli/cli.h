@@ -219,6 +219,9 @@ void cli_tell(enum cli_style s, const char *format, ...) __attribute__((format(p
  * NaN becomes null. */
 json_t *cli_json(const char *format, ...);
 json_t *cli_json_list(const struct tpat_strings *list);
+json_t *cli_json_plain(const struct tpat_plain_node *node, int n);
+/* "  3 nodes replaced by 2 plain nodes: no plugin needed (SequenceAt 2, SplitToSequence 1)" */
+void cli_print_plain(const struct tpat_plain_node *plain, int n);
 void cli_print_json(json_t *x);              /* and frees it */
 void cli_json_wanted(int argc, char **argv); /* with --json, errors also go to standard output, as an object */
 /* Prints a failure as an object, unless one was printed already; `t`: the context with its location, or null. */

@@ -67,6 +67,15 @@ json_t *cli_json_list(const struct tpat_strings *list)
 	return x;
 }
 
+json_t *cli_json_plain(const struct tpat_plain_node *node, int n)
+{
+	json_t *list = json_array();
+	for (int i = 0; i < n; i++)
+		json_array_append_new(list, cli_json("{s:s, s:s, s:i}", "node", node[i].node, "type", node[i].type,
+		                                     "nodes", node[i].nodes));
+	return list;
+}
+
 void cli_print_json(json_t *x)
 {
 	json_dumpf(x, stdout, JSON_INDENT(1)); /* main() checks for failures */

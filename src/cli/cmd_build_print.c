@@ -43,26 +43,25 @@ static void print_counts(const struct tpat_built *r, const char *engine)
 		print_tuned(r);
 }
 
-/* "  3 more nodes need no plugin (SwiGLU 2, CenterCropPad 1): 11 plain nodes replace them" */
-static void print_plain(const struct tpat_built *r)
+void cli_print_plain(const struct tpat_plain_node *plain, int n)
 {
 	int nodes = 0;
-	if (!r->plains)
+	if (!n)
 		return;
-	printf("  %d node%s replaced by ", r->plains, r->plains == 1 ? "" : "s");
-	for (int i = 0; i < r->plains; i++)
-		nodes += r->plain[i].nodes;
+	printf("  %d node%s replaced by ", n, n == 1 ? "" : "s");
+	for (int i = 0; i < n; i++)
+		nodes += plain[i].nodes;
 	printf("%d plain node%s: no plugin needed (", nodes, nodes == 1 ? "" : "s");
-	for (int i = 0, listed = 0; i < r->plains; i++) {
+	for (int i = 0, listed = 0; i < n; i++) {
 		int same = 0;
 		bool first = true;
-		for (int k = 0; k < r->plains; k++) {
-			bool equal = strcmp(r->plain[k].type, r->plain[i].type) == 0;
+		for (int k = 0; k < n; k++) {
+			bool equal = strcmp(plain[k].type, plain[i].type) == 0;
 			same += equal;
 			first &= !equal || k >= i;
 		}
 		if (first)
-			printf("%s%s %d", listed++ ? ", " : "", r->plain[i].type, same);
+			printf("%s%s %d", listed++ ? ", " : "", plain[i].type, same);
 	}
 	printf(")\n");
 }
@@ -206,11 +205,7 @@ void cli_print_built_json(const struct tpat_built *r)
 	                 r->from_db, "passed_over", r->passed_over, "deploy", r->deploy);
 	if (r->host)
 		json_object_set_new(built, "host", json_string(r->host));
-	json_t *plain = json_array();
-	for (int i = 0; i < r->plains; i++)
-		json_array_append_new(plain, cli_json("{s:s, s:s, s:i}", "node", r->plain[i].node, "type",
-		                                      r->plain[i].type, "nodes", r->plain[i].nodes));
-	json_object_set_new(built, "plain", plain);
+	json_object_set_new(built, "plain", cli_json_plain(r->plain, r->plains));
 	json_object_set_new(built, "compiled", json_integer(r->compiled));
 	json_object_set_new(built, "cached", json_integer(r->cached));
 	cli_print_json(built);
@@ -219,7 +214,7 @@ void cli_print_built_json(const struct tpat_built *r)
 void cli_print_built(const struct tpat_built *r, const char *engine, bool verbose)
 {
 	print_counts(r, engine);
-	print_plain(r);
+	cli_print_plain(r->plain, r->plains);
 	print_joined(r, verbose);
 	if (verbose)
 		print_plugins(r);

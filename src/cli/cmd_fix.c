@@ -40,6 +40,9 @@ static int look(struct cli *c, struct fix *f)
 		return cli_fail(c, rc);
 	f->o.engine_report = o.engine_report;
 	f->nodes = l->nodes;
+	f->refused = l->replacements;
+	for (int i = 0; i < l->replacements; i++)
+		f->nodes += 1 - l->replaced[i].nodes;
 	for (int i = 0; i < l->nodes; i++) {
 		const struct tpat_node *n = &l->node[i];
 		if (n->tensorrt != TPAT_TRT_NO || n->constant)

@@ -32,6 +32,8 @@ static void print_json(const struct tpat_list *l)
 	                       (json_int_t)l->ir_version, "opset", (json_int_t)l->opset, "inputs",
 	                       cli_json_list(&l->inputs), "outputs", cli_json_list(&l->outputs), "warnings",
 	                       cli_json_list(&l->warnings), "nodes", nodes);
+	if (l->replacements)
+		json_object_set_new(all, "replaced", cli_json_plain(l->replaced, l->replacements));
 	if (l->whys)
 		json_object_set_new(all, "why", json_whys(l));
 	cli_print_json(all);

@@ -326,6 +326,7 @@ void cli_print_list(const struct cli *c, const struct tpat_list *l, const struct
 	       (long long)l->opset, (long long)l->ir_version);
 	print_edges(&x, "inputs", &l->inputs);
 	print_edges(&x, "outputs", &l->outputs);
+	cli_print_plain(l->replaced, l->replacements);
 	if (summary)
 		print_summary(c, l);
 	else

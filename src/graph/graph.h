@@ -109,6 +109,12 @@ struct graph_node {
 	} bodies; /* the graphs in its attributes, in their order */
 };
 
+/* A node that graph_open() replaced by others, or dropped. */
+struct graph_replaced {
+	const char *label, *op;
+	int nodes; /* in its place; the first one has those of all */
+};
+
 struct graph {
 	struct arena *arena; /* of the main graph and all bodies */
 	struct onnx_model *model;
@@ -139,6 +145,10 @@ struct graph {
 	struct {
 		VEC(struct ir_demand);
 	} demands; /* of the main graph's nodes, over the model's symbols; some are already satisfied */
+	struct {
+		VEC(struct graph_replaced);
+	} replaced;                       /* by graph_open() */
+	int nodes_before;                 /* nodes of all graphs before that; 0: nothing was replaced */
 	struct map meaning, origin, used; /* private: dim_param -> expr; symbol -> dim_param; names taken */
 	struct map asked, node_names;     /* private: symbols of values; number of nodes of all graphs by name */
 	int fresh, found, values_asked;   /* private: numbers of names given */
@@ -151,6 +161,12 @@ struct graph {
  * constant that names no input or does not fit it. */
 int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
 void graph_free(struct graph *g); /* null is fine */
+/* The same, of a model whose sequences and optional values are resolved first, in place, wherever their lengths are
+ * known: plain nodes replace those that make and read them, branches of a known condition and loops of few turns are
+ * taken apart, and functions that pass sequences on are put in place of their calls. What cannot be resolved stays. */
+int graph_open(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
+/* True if the model has nodes that make or read sequences or optional values. */
+bool graph_has_sequences(struct onnx_model *m);
 
 /* Finds a value of this graph, or of a graph around it that a body reads. Null if there is none, also for "". */
 struct graph_value *graph_value_find(const struct graph *g, const char *name);

@@ -32,6 +32,12 @@ void build_count(struct build *b)
 			b->result->refused++;
 		}
 	}
+	if (b->graph->nodes_before)
+		b->result->model_nodes = b->graph->nodes_before;
+	vec_each (r, &b->graph->replaced) {
+		map_put(&count, r->op, (void *)((uintptr_t)map_get(&count, r->op) + 1));
+		b->result->refused++;
+	}
 	for (int i = 0; i < count.n; i++)
 		vec_push(b->arena, &list,
 		         arena_printf(b->arena, "%s %d", count.entry[i].name, (int)(uintptr_t)count.entry[i].value));

@@ -91,7 +91,7 @@ int tpat_graph(struct graph **graph, struct onnx_model *model, const struct tpat
 	struct graph_options o = { .shapes = text.n, .shape = shapes, .version = open->version };
 	for (int i = 0; i < text.n; i++)
 		TRY(tpat_parse_shape(&shapes[i], text.at[i], a, e));
-	return graph_new(graph, model, &o, e);
+	return graph_open(graph, model, &o, e);
 }
 
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,

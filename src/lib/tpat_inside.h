@@ -112,8 +112,10 @@ struct tpat_plain {
 		VEC(struct tpat_named);
 	} named; /* nodes that have their label as a name meanwhile */
 };
-/* Replaces nodes of the model, and the graph by that of the new model. `how`: as tpat_build_options.decompose. Without
- * c->automatic it does nothing. */
+/* The nodes that graph_open() replaced. */
+const struct tpat_plain_node *tpat_replaced(const struct graph *g, int *n, struct arena *a);
+/* Replaces nodes of the model, and the graph by that of the new model. `out` has those of graph_open(), too. `how`: as
+ * tpat_build_options.decompose. Without c->automatic it does nothing. */
 int tpat_decompose(struct tpat_plain *out, struct graph **graph, const struct tpat_open_options *open,
                    const struct tpat_choice *c, const char *how, struct arena *a, struct err *e);
 /* Gives nodes the names back that they had in the user's model, before it is written. */

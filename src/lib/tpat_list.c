@@ -208,6 +208,7 @@ static int run(struct tpat *t, void *arg)
 		.node = node,
 		.nodes = nodes,
 	};
+	list->replaced = tpat_replaced(l->graph, &list->replacements, a);
 	TRY(explain(list, l->graph, c->o, a, &t->err));
 	*c->out = list;
 	return 0;

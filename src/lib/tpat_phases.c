@@ -105,26 +105,38 @@ void tpat_phases_free(struct tpat_phases *x)
 		drop(x, 0);
 }
 
-/* Opens the model with these shapes and the values of all phases so far. */
-static int phase_open(struct phase *p, struct tpat_phases *x, const struct graph_shape *shape, int shapes,
+/* The graph, with the shapes of those inputs that no phase has bound. */
+static int open_graph(struct phase *p, const struct graph_shape *shape, int shapes, const struct map *bound,
                       struct err *e)
 {
 	struct graph_shape *left = NEWN(p->arena, struct graph_shape, shapes + 1);
 	struct graph_options o = { .shape = left };
+	for (int i = 0; i < shapes; i++)
+		if (!map_get(bound, shape[i].name)) /* else no input any more */
+			left[o.shapes++] = shape[i];
+	graph_free(p->graph);
+	p->graph = NULL;
+	return graph_open(&p->graph, p->model, &o, e);
+}
+
+/* Opens the model with these shapes and the values of all phases so far. */
+static int phase_open(struct phase *p, struct tpat_phases *x, const struct graph_shape *shape, int shapes,
+                      struct err *e)
+{
 	TRY(onnx_model_parse(&p->model, x->model->file.data, x->model->file.size, x->model->dir, e));
 	p->model->path = x->model->path;
 	TRY(onnx_model_check(p->model, e));
 	TRY(tpat_bind_values(p->model, &x->value, p->arena, e));
 	struct map bound = map_new(p->arena);
-	vec_each (before, &x->list)
+	vec_each (before, &x->list) {
+		if (graph_has_sequences(p->model)) /* some names are of what replaced them */
+			TRY(open_graph(p, shape, shapes, &bound, e));
 		for (int i = 0; i < (*before)->wants; i++) {
 			tpat_phase_bind(p->model, (*before)->want[i]->name, &(*before)->value[i]);
 			map_put(&bound, (*before)->want[i]->name, p);
 		}
-	for (int i = 0; i < shapes; i++)
-		if (!map_get(&bound, shape[i].name)) /* else no input any more */
-			left[o.shapes++] = shape[i];
-	TRY(graph_new(&p->graph, p->model, &o, e));
+	}
+	TRY(open_graph(p, shape, shapes, &bound, e));
 	p->run = run_open(x->on, p->graph, p->arena);
 	const struct graph_node *end = tpat_phase_end(p->graph);
 	if (!end)

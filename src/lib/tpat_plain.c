@@ -162,8 +162,9 @@ static void report(struct plain *x)
 {
 	int n;
 	const struct graph_plain *list = graph_plains_list(x->plains, &n);
-	struct tpat_plain_node *node = NEWN(x->arena, struct tpat_plain_node, n + 1);
-	x->out->n = 0;
+	struct tpat_plain_node *node = NEWN(x->arena, struct tpat_plain_node, n + x->out->n + 1);
+	for (int i = 0; i < x->out->n; i++)
+		node[i] = x->out->node[i];
 	for (int i = 0; i < n; i++)
 		if (list[i].wanted)
 			node[x->out->n++] =
@@ -199,6 +200,15 @@ static int decompose(struct plain *x, enum mode mode, struct graph **graph)
 	return 0;
 }
 
+const struct tpat_plain_node *tpat_replaced(const struct graph *g, int *n, struct arena *a)
+{
+	struct tpat_plain_node *node = NEWN(a, struct tpat_plain_node, g->replaced.n + 1);
+	*n = 0;
+	vec_each (r, &g->replaced)
+		node[(*n)++] = (struct tpat_plain_node){ arena_strdup(a, r->label), arena_strdup(a, r->op), r->nodes };
+	return node;
+}
+
 int tpat_decompose(struct tpat_plain *out, struct graph **graph, const struct tpat_open_options *open,
                    const struct tpat_choice *c, const char *how, struct arena *a, struct err *e)
 {
@@ -206,6 +216,7 @@ int tpat_decompose(struct tpat_plain *out, struct graph **graph, const struct tp
 	enum mode mode;
 	int n;
 	*out = (struct tpat_plain){ 0 };
+	out->node = tpat_replaced(*graph, &out->n, a);
 	TRY(mode_of(&mode, how, e));
 	if (how && !c->automatic)
 		return err_set(e, ERR_USAGE, "--decompose is for --auto.");

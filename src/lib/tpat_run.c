@@ -142,7 +142,7 @@ static int open_model(struct whole *w)
 		rc = replace_defaults(w);
 	struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
 	if (rc == 0)
-		rc = graph_new(&w->graph, w->model, &o, w->err);
+		rc = graph_open(&w->graph, w->model, &o, w->err);
 	err_about(w->err, ERR_FILE, path);
 	return rc;
 }
@@ -236,7 +236,7 @@ static int run_phases(struct whole *w)
 		struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
 		w->graph = NULL;
 		graph_free(before);
-		if (graph_new(&w->graph, w->model, &o, w->err) < 0)
+		if (graph_open(&w->graph, w->model, &o, w->err) < 0)
 			return err_about(w->err, ERR_FILE, w->o->model);
 	}
 	return 0;

@@ -145,6 +145,10 @@ const char *onnx_node_describe(const Onnx__NodeProto *node, char buffer[ONNX_DES
 /* Names that the node's subgraphs use from outside, as the keys of a map (values are not null). */
 struct map onnx_node_captures(const Onnx__NodeProto *node, struct arena *a);
 
+/* Names that the graph's nodes and their subgraphs read, and its outputs, as the keys of a map (values are not null).
+ */
+struct map onnx_graph_reads(const Onnx__GraphProto *g, struct arena *a);
+
 /* The dense tensor type of a value: element type (TYPE_NONE if tpat lacks it) and shape (null: unknown rank). False if
  * it has no type or is a sequence, map, optional, opaque or sparse. */
 bool onnx_value_type(const Onnx__ValueInfoProto *info, enum type *type, const Onnx__TensorShapeProto **shape);
@@ -212,6 +216,23 @@ void onnx_graph_add_node(struct onnx_model *m, Onnx__GraphProto *g, Onnx__NodePr
 
 /* Returns `base`, or base_1, base_2 ...: a name that no value, node or function in the model has. */
 char *onnx_name_unique(struct onnx_model *m, const char *base);
+
+/* ------------------------------------------------------------------ copying nodes
+ * under other names, in the model's arena: a name defined by a copied node or by a graph inside it becomes a new one of
+ * the model, others stay. Tensors and types are referenced, not copied. */
+
+struct onnx_copy {
+	struct onnx_model *model;
+	const struct onnx_copy *outer; /* private: of a copied graph, what surrounds it */
+	struct map names;              /* new names by old; the caller may add to it, "": an omitted input */
+	const struct map *attributes;  /* of a function's call, by name; null: it is no function */
+};
+struct onnx_copy onnx_copy_new(struct onnx_model *m, const struct map *attributes);
+/* Copy nodes in topological order: an input gets the name of the copy that makes it. An attribute that refers to one of
+ * the function's becomes that one, or is left out. */
+Onnx__NodeProto *onnx_copy_node(struct onnx_copy *c, const Onnx__NodeProto *n);
+Onnx__TensorProto *onnx_copy_initializer(struct onnx_copy *c, const Onnx__TensorProto *t);
+const char *onnx_copy_name(const struct onnx_copy *c, const char *name); /* its new name, or the old one */
 
 /* ------------------------------------------------------------------ changing */
 

@@ -11,7 +11,7 @@ static void use_entries(struct map *used, Onnx__StringStringEntryProto *const *e
 		map_put(used, onnx_text(entry[i]->value), used);
 }
 
-static struct map names_read(const Onnx__GraphProto *g, struct arena *a)
+struct map onnx_graph_reads(const Onnx__GraphProto *g, struct arena *a)
 {
 	struct map used = map_new(a);
 	for (size_t i = 0; i < g->n_node; i++) {
@@ -65,7 +65,7 @@ void onnx_graph_bind_input(struct onnx_model *m, Onnx__GraphProto *g, int input,
 int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g)
 {
 	struct arena *scratch = arena_new();
-	struct map used = names_read(g, scratch), dropped = map_new(scratch);
+	struct map used = onnx_graph_reads(g, scratch), dropped = map_new(scratch);
 	size_t kept = 0, inputs = 0, sparse = 0;
 	int n = 0;
 	/* Training graphs read and write the initializers of the graph by name. */
@@ -77,7 +77,7 @@ int onnx_graph_drop_unused(struct onnx_model *m, Onnx__GraphProto *g)
 			map_put(&used, onnx_text(t->update_binding[k]->key), m);
 		for (size_t k = 0; k < t->n_initialization_binding; k++)
 			map_put(&used, onnx_text(t->initialization_binding[k]->key), m);
-		struct map inner = t->algorithm ? names_read(t->algorithm, scratch) : map_new(scratch);
+		struct map inner = t->algorithm ? onnx_graph_reads(t->algorithm, scratch) : map_new(scratch);
 		for (int k = 0; k < inner.n; k++)
 			map_put(&used, inner.entry[k].name, m);
 	}

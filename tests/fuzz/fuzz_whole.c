@@ -149,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (setjmp(*arena_guard_push(&guard)) == 0) {
 		r.arena = arena_new();
 		if (onnx_model_parse(&r.m, data, size, NULL, &e) == 0 && onnx_model_check(r.m, &e) == 0 &&
-		    graph_new(&r.g, r.m, NULL, &e) == 0)
+		    graph_open(&r.g, r.m, NULL, &e) == 0)
 			build(&r);
 		else
 			look_at(&e);

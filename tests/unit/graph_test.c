@@ -218,7 +218,7 @@ static void refused_operators(void)
 	node(m, "ConcatFromSequence", "s", "y");
 	g = graph_of(m, NULL);
 	CHECK_STR(g->nodes.at[0].why, "it makes a sequence; TensorRT has no sequences, so no plugin can take it.");
-	CHECK(strstr(g->nodes.at[1].advice, "one Concat") != NULL);
+	CHECK(strstr(g->nodes.at[1].advice, "--shape") != NULL);
 	graph_free(g);
 	onnx_model_free(m);
 }
