@@ -489,6 +489,15 @@ static const struct schedule_case row_cases[] = {
 	  "  y: f16[N,96] = map (i, j) f16(f32(x[mod(index(n_at[i]), 30), j]) - m0[i, 0] * f32(x[29 - mod(i, 30), "
 	  "j]))\n",
 	  { "N=5", "N=1", "N=70" } },
+	/* Rows that begin anywhere: of an odd length, behind an offset; none in the rows' own layout. */
+	{ "rows_unaligned",
+	  "(x: f16[30,97], n_at: i64[N,3], b: f16[3,97], d: f32[400]) -> (y: f16[N,3,97], z: f32[N,96])\n"
+	  "  m0: f32[N,3,1] = sum (i, j, k | r<97) f32(x[mod(index(n_at[i, j]), 30), r]) + f32(b[j, r]) then it / "
+	  "97.0\n"
+	  "  y: f16[N,3,97] = map (i, j, k) f16(f32(x[mod(index(n_at[i, j]), 30), k]) + f32(b[j, k]) - m0[i, j, 0])\n"
+	  "  m1: f32[N] = max (i | r<96) d[mod(index(n_at[i, 0]), 300) + 3 + r]\n"
+	  "  z: f32[N,96] = map (i, j) d[mod(index(n_at[i, 0]), 300) + 3 + j] - m1[i]\n",
+	  { "N=5", "N=1", "N=33" } },
 	{ "rows_masked",
 	  "(x: f32[N,3,A,64], m0: i8[A,64], k0: f32[N,64]) -> (y: f32[N,3,A,64])\n"
 	  "  b: f32[N,3,A,1] = max (i, j, k, l | r<64) select(m0[k, r] < i8(0), x[i, j, k, r] + k0[i, r], f32(-9.0))\n"

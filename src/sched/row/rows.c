@@ -136,14 +136,6 @@ static void check_load(void *user, expr e)
 			c->fine &= rows_value_of(c->r, c->st, e) >= 0;
 }
 
-/* rows_start() for contiguous rows that are aligned to vectors. */
-static expr row_start(const struct rows *r, const struct rows_stage *st, expr load)
-{
-	int widest = 128 / type_info(load->type)->bits;
-	expr from = rows_start(r, st, load, ir_index(r->p->pool, 1));
-	return from && ir_is_int(ir_binary(IR_MOD, from, ir_index(r->p->pool, widest)), 0) ? from : NULL;
-}
-
 int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	if (load->op != IR_LOAD || type_is_packed(load->type) || rows_value_of(r, st, load) >= 0)
@@ -183,7 +175,7 @@ static void find_cached(void *user, expr e)
 	if (!may_cache(c, e))
 		return;
 	bool own = rows_is_own(c->r, c->st, e);
-	expr from = own ? NULL : row_start(c->r, c->st, e), stride;
+	expr from = own ? NULL : rows_start(c->r, c->st, e, ir_index(c->r->p->pool, 1)), stride;
 	if (own || from)
 		cache(c, e, from, NULL);
 	else if (c->r->turned && rows_turned_load(c->r, c->st, e, &from, &stride))

@@ -10,6 +10,7 @@ struct ahead {
 	expr load;
 	struct ir_variable *array;
 	const struct ir_variable *variable;
+	bool shared; /* another stage's, of the same place */
 };
 
 struct row_kernel {

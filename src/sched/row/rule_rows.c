@@ -153,8 +153,15 @@ static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
 	return apart;
 }
 
-/* The same, an element at a time, of a row that lies across the buffer. */
-static void load_across(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
+/* True if vectors may be loaded from the row's start in the buffer. */
+static bool in_vectors(const struct row_kernel *k, const struct rows_cached *c)
+{
+	struct ir_pool *pool = k->p->pool;
+	return !c->stride && (!c->from || ir_is_int(ir_binary(IR_MOD, c->from, ir_index(pool, k->width)), 0));
+}
+
+/* Loads a vector of a cached input an element at a time. */
+static void load_items(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
 {
 	struct ir_program *p = k->p;
 	const struct rows_cached *c = &k->r->cache[cached];
@@ -163,7 +170,8 @@ static void load_across(struct row_kernel *k, struct ir_block *b, int cached, ex
 	if (!declared)
 		emit_array(p, b, array, k->width);
 	b = emit_unrolled_each(p, b, ir_variable_new(p->pool, TYPE_INDEX, "item"), k->width, &item);
-	expr at = ir_binary(IR_ADD, k->from[cached], ir_binary(IR_MUL, ir_binary(IR_ADD, k->at, item), c->stride));
+	expr place = ir_binary(IR_ADD, k->at, item);
+	expr at = ir_binary(IR_ADD, k->from[cached], c->stride ? ir_binary(IR_MUL, place, c->stride) : place);
 	expr element = ir_load(p->pool, flat_view(p, c->buf), &at);
 	if (row)
 		emit_set_in_row(p, b, array, row, item, element);
@@ -174,8 +182,8 @@ static void load_across(struct row_kernel *k, struct ir_block *b, int cached, ex
 /* Loads a vector of a cached input into a declared array, or a row of it; or declares the array. */
 static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
 {
-	if (k->r->cache[cached].stride) {
-		load_across(k, b, cached, row, declared);
+	if (!in_vectors(k, &k->r->cache[cached])) {
+		load_items(k, b, cached, row, declared);
 		return;
 	}
 	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
@@ -218,6 +226,11 @@ struct find_along {
 	bool found[ROWS_MAX_CACHED];
 };
 
+static expr place_along(const struct row_kernel *k, const struct rows_stage *st, expr load)
+{
+	return ir_binary(IR_SUB, ir_flat(k->p->pool, load->buf, load->arg), st->at);
+}
+
 static void find_along(void *user, expr e)
 {
 	struct find_along *f = user;
@@ -226,9 +239,8 @@ static void find_along(void *user, expr e)
 		return;
 	if (!f->own) {
 		int64_t c;
-		expr rest = ir_binary(IR_SUB, ir_flat(k->p->pool, e->buf, e->arg), k->st->at);
-		if (rows_runs_along(k->r, k->st, e) && ir_const_int(rest, &c) && c % k->width == 0 &&
-		    !rows_ahead_of(k, e))
+		if (rows_runs_along(k->r, k->st, e) && ir_const_int(place_along(k, k->st, e), &c) &&
+		    c % k->width == 0 && !rows_ahead_of(k, e))
 			vec_push(k->p->arena, &k->along, e);
 		return;
 	}
@@ -242,17 +254,68 @@ struct find_of_row {
 	struct ir_block *b;
 };
 
+/* True if two stages number the rows in the same way. */
+static bool same_rows(const struct rows_stage *a, const struct rows_stage *b)
+{
+	bool same = a->row_rank == b->row_rank;
+	for (int i = 0; i < a->row_rank && same; i++)
+		same = a->dim[i] == b->dim[i];
+	return same;
+}
+
+/* Shares what another stage has loaded from the same place. */
+static bool share_ahead(struct row_kernel *k, expr load, bool along)
+{
+	for (int i = 0; i < k->loaded.n; i++) {
+		struct ahead a = k->loaded.at[i];
+		if (a.load->buf != load->buf || !a.array == along)
+			continue;
+		if (along ? place_along(k, a.st, a.load) != place_along(k, k->st, load)
+		          : !same_rows(a.st, k->st) || ir_flat(k->p->pool, a.load->buf, a.load->arg) !=
+		                                               ir_flat(k->p->pool, load->buf, load->arg))
+			continue;
+		a.st = k->st;
+		a.load = load;
+		a.shared = true;
+		vec_push(k->p->arena, &k->loaded, a);
+		return true;
+	}
+	return false;
+}
+
+struct search {
+	expr load;
+	bool found;
+};
+
+static void search(void *user, expr e)
+{
+	struct search *s = user;
+	s->found |= e == s->load;
+}
+
+/* True if the load finds the start of a cached input's row. */
+static bool finds_row(const struct row_kernel *k, expr load)
+{
+	struct search s = { load, false };
+	for (int i = 0; i < k->r->cached; i++)
+		if (k->r->cache[i].from)
+			ir_walk(k->r->cache[i].from, search, &s);
+	return s.found;
+}
+
 /* Loads an element of the row into a variable. */
 static void load_of_row(void *user, expr e)
 {
 	struct find_of_row *f = user;
 	struct row_kernel *k = f->k;
-	if (e->op != IR_LOAD || rows_ahead_of(k, e) || !rows_is_of_row(k->r, k->st, e))
+	if (e->op != IR_LOAD || rows_ahead_of(k, e) || !rows_is_of_row(k->r, k->st, e) || finds_row(k, e) ||
+	    share_ahead(k, e, false))
 		return;
 	const struct ir_variable *v = ir_variable_new(k->p->pool, e->type, "%s_of_row", e->buf->name);
 	declare_row_axes(k, f->b, e, NULL, NULL);
 	emit_define(k->p, f->b, v, in_kernel(k, e), NULL);
-	vec_push(k->p->arena, &k->loaded, ((struct ahead){ k->st, e, NULL, v }));
+	vec_push(k->p->arena, &k->loaded, ((struct ahead){ k->st, e, NULL, v, false }));
 }
 
 /* Loads all stages' vectors along the row, and their elements of the row, into registers. */
@@ -275,10 +338,10 @@ static void load_ahead(struct row_kernel *k, struct ir_block *b, expr lane)
 			ir_walk_unconditional(k->st->value, find_along, &f);
 		for (int j = 0; j < k->along.n; j++) {
 			expr e = k->along.at[j];
-			struct ahead a = { k->st, e, ir_variable_new(p->pool, e->type, "%s_ahead", e->buf->name),
-				           NULL };
-			if (rows_ahead_of(k, e))
+			if (rows_ahead_of(k, e) || share_ahead(k, e, true))
 				continue;
+			struct ahead a = { k->st, e, ir_variable_new(p->pool, e->type, "%s_ahead", e->buf->name), NULL,
+				           false };
 			vec_push(p->arena, &k->loaded, a);
 			emit_array_of_rows(p, b, a.array, k->steps, k->width);
 		}
@@ -289,8 +352,9 @@ static void load_ahead(struct row_kernel *k, struct ir_block *b, expr lane)
 	struct ir_block *body = rows_each_vector(k, b, lane, true);
 	for (int i = elements; i < k->loaded.n; i++) {
 		const struct ahead *a = &k->loaded.at[i];
-		expr rest = ir_binary(IR_SUB, ir_flat(p->pool, a->load->buf, a->load->arg), a->st->at);
-		emit_load_into(p, body, a->load->buf, ir_binary(IR_ADD, k->at, rest), a->array, k->step, k->width);
+		expr at = ir_binary(IR_ADD, k->at, place_along(k, a->st, a->load));
+		if (!a->shared)
+			emit_load_into(p, body, a->load->buf, at, a->array, k->step, k->width);
 	}
 	forget_elements(k);
 }
