@@ -139,9 +139,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct ir_stage *s = site->s;
 	int n = 0, split = split_axis(s, site->t);
 	int64_t updates = split < 0 ? 0 : about(s->space[split], site->t);
-	for (int parts = MOST_PARTS; parts >= LEAST_PARTS; parts /= 2) {
+	for (int parts = MOST_PARTS; parts >= LEAST_PARTS && split >= 0; parts /= 2) {
 		struct ir_stage *part = NEW(site->p->arena, struct ir_stage);
-		if (updates / parts < LEAST_SHARE)
+		if (updates / parts < LEAST_SHARE && parts > LEAST_PARTS)
 			continue;
 		*part = part_stage(site->p, s, parts, split);
 		if (choice_of_part(site->p, part, site->t).rule)
@@ -181,7 +181,7 @@ const struct sched_rule sched_scatter_split = {
 	.about = "Blocks combine {parts} parts of the updates in shared memory, and a second kernel combines the "
 	         "parts with the initial values.",
 	.param = { { "parts", LEAST_PARTS, MOST_PARTS }, { "split", 0, 16 } },
-	.none = "the updates are few, or the result does not fit into shared memory",
+	.none = "all updates are of other rows, or the result does not fit into shared memory",
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,
