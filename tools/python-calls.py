@@ -7,8 +7,9 @@ import sys
 
 SIMPLE = {"int": "c_int", "bool": "c_bool", "double": "c_double", "int64_t": "c_int64", "uint64_t": "c_uint64", "size_t": "c_size_t"}
 HINT = {"c_int": "int", "c_bool": "bool", "c_double": "float", "c_int64": "int", "c_uint64": "int", "c_size_t": "int",
-        "text": "str | os.PathLike[str] | None", "strings": "Sequence[str] | str", "callback": "Callable[..., object] | None"}
+        "text": "str | os.PathLike[str] | None", "strings": "Texts", "callback": "Callable[..., object] | None"}
 ORDER = ("model", "path", "folder", "library")
+NAMED = ("shape", "profile", "value", "name", "input")  # strings that may be dicts
 
 
 def spelled(name):
@@ -68,7 +69,8 @@ def main(*paths):
             numbers[name] = value
     seeds = dict(re.findall(r"#define (TPAT_\w+_OPTIONS) .*?\.seed = (\d+)", text))
     lines = ['"""The calls of include/tpat/tpat.h. Written by tools/python-calls.py."""', "from __future__ import annotations", "",
-             "import os", "from collections.abc import Callable, Sequence", "", "from ._lib import Result, call", "",
+             "import os", "from collections.abc import Callable", "", "from ._given import Model, Named, Texts",
+             "from ._lib import Result, call", "",
              f"STRUCTS = {structs!r}", f"NUMBERS = {numbers!r}", ""]
     calls = []
     for name, result, options in re.findall(
@@ -76,11 +78,11 @@ def main(*paths):
         fields = [f for f in structs[options] if f[0] not in ("version", "user", "action")]
         required = next((f for word in ORDER for f in fields if f[0] == word), None) if name != "db" else None
         action = "action: int, " if any(f[0] == "action" for f in structs[options]) else ""
-        parts = [f"{required[0]}: str | os.PathLike[str], " if required else "", action]
+        parts = [f"{required[0]}: {'Model' if required[0] == 'model' else 'str | os.PathLike[str]'}, " if required else "", action]
         rest = [f for f in fields if f is not required and f[1] in HINT]
         default = {"text": "None", "strings": "()", "callback": "None", "c_bool": "False", "c_double": "0.0"}
         seed = seeds.get(f"TPAT_{name.upper()}_OPTIONS", "0")
-        keywords = ", ".join(f"{spelled(n)}: {HINT[k]} = {seed if n == 'seed' else default.get(k, '0')}" for n, k, _ in rest)
+        keywords = ", ".join(f"{spelled(n)}: {'Named' if k == 'strings' and n in NAMED else HINT[k]} = {seed if n == 'seed' else default.get(k, '0')}" for n, k, _ in rest)
         given = "".join(f"'{f[0]}': {spelled(f[0])}, " for f in ([required] if required else []) + rest)
         given += "'action': action, " if action else ""
         calls.append(name)

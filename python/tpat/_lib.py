@@ -5,8 +5,9 @@ import ctypes
 import html
 import os
 import threading
-from collections.abc import Iterable
 from typing import Any, Callable
+
+from ._given import encode, model_file, number, texts
 
 
 class Error(Exception):
@@ -64,7 +65,6 @@ class Result:
     def asdict(self) -> dict[str, Any]:
         """The members by name."""
         return {k: v for k, v in self.__dict__.items() if k != "_kind"}
-
 
     def _repr_html_(self) -> str:
         """For notebooks: the members, and a table for each list of structs."""
@@ -135,16 +135,6 @@ def read(name: str, value: Any) -> Result:
     return Result(name, members)
 
 
-def encode(value: Any) -> bytes:
-    data = os.fspath(value) if isinstance(value, os.PathLike) else value
-    if not isinstance(data, (str, bytes)):
-        raise TypeError(f"{value!r} is not a text or a path")
-    data = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
-    if b"\0" in data:
-        raise ValueError(f"{value!r} contains a zero byte")
-    return data
-
-
 def _load() -> ctypes.CDLL:
     own = os.path.join(os.path.dirname(os.path.abspath(__file__)), "libtpat.so")
     path = os.environ.get("TPAT_LIBRARY") or (own if os.path.exists(own) else "libtpat.so.0")
@@ -211,12 +201,8 @@ def failure(context: ctypes.c_void_p, code: int, result: Any = None) -> Error:
 
 
 def strings(value: Any, option: str) -> tuple[Strings, Any]:
-    """A list of strings, or a single one, for an option; and what must live as long."""
-    if isinstance(value, dict):
-        raise TypeError(f"{option} takes texts such as {'x:2x4' if option == 'shape' else 'NAME=VALUE'!r}, not a dict")
-    if not isinstance(value, (str, bytes, os.PathLike, Iterable)):
-        raise TypeError(f"{option} takes a text or a list of texts, not {value!r}")
-    items = [encode(v) for v in ([value] if isinstance(value, (str, bytes, os.PathLike)) else value)]
+    """A list of strings, a single one or a dict, for an option; and what must live as long."""
+    items = [encode(v, option) for v in texts(value, option)]
     array = (ctypes.c_char_p * max(len(items), 1))(*items)
     return Strings(ctypes.cast(array, ctypes.POINTER(ctypes.c_char_p)), len(items)), (items, array)
 
@@ -254,10 +240,26 @@ def options_of(name: str, version: str, given: dict[str, Any]) -> tuple[Any, lis
             made, kept = write(given[n])
             keep += [made, kept]
             value = ctypes.addressof(made)
+        elif n == "model":
+            path, kept = model_file(given[n])
+            keep.append(kept)
+            value = encode(path, n)
+        elif kind == "text":
+            value = encode(given[n], n)
         else:
-            value = encode(given[n]) if kind == "text" else given[n]
+            value = number(given[n], kind, n) if kind.startswith("c_") else given[n]
         setattr(options, n, value)
     return options, keep
+
+
+def check_model(name: str, given: dict[str, Any], has_path: bool) -> None:
+    """Raises if there is no model, or if nothing names the files that a call makes of one in memory."""
+    if "model" in given and given["model"] is None:
+        raise TypeError("model takes a path or an onnx.ModelProto, not None")
+    makes = name == "report" or (name == "build" and not given.get("dry_run"))
+    if makes and hasattr(given["model"], "SerializeToString") and not has_path and given.get("output") is None:
+        raise UsageError(-2, "A model in memory has no path, from which the result gets its name.",
+                         advice=f"Give {'output' if name == 'build' else 'path'}.")
 
 
 def call(name: str, result: str, options: str, cancel: Any, log: Any, given: dict[str, Any], *, before: tuple[Any, ...] = (),
@@ -265,6 +267,7 @@ def call(name: str, result: str, options: str, cancel: Any, log: Any, given: dic
     """One call of the library, in a thread of its own, so that Ctrl-C reaches Python: it stops the call and is raised. `before`:
     the arguments before the options."""
     from ._calls import STRUCTS
+    check_model(name, given, bool(before and before[0].value))
     o, keep = options_of(options, version or f"TPAT_{name.upper()}_VERSION", given) if options else (encode(given["library"]), [])
     callbacks = Callbacks(cancel, log)
 

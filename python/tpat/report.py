@@ -6,6 +6,7 @@ import html
 import os
 from typing import Any
 
+from ._given import Model
 from ._lib import Result, call, encode
 
 
@@ -36,7 +37,7 @@ class Report:
                 f'solid #888" srcdoc="{html.escape(self.html)}"></iframe>')
 
 
-def report(model: str | os.PathLike[str], path: str | os.PathLike[str] | None = None, *, verified: Result | None = None,
+def report(model: Model, path: str | os.PathLike[str] | None = None, *, verified: Result | None = None,
            cancel: Any = None, log: Any = None, **options: Any) -> Report:
     """tpat_report() of tpat.h: writes what `build` would make with these options as one HTML file. `path`: the file; by default
     MODEL.html next to the model. `verified`: the result of `verify`, whose errors the page then shows. Raises tpat.Error."""

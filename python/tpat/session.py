@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Mapping, NamedTuple, Sequence, Union, overload
 
 from . import _calls, _dlpack
+from ._given import Model, Named
 from ._lib import Callbacks, Result, UnsupportedError, UsageError, encode, failure, library, new_context, options_of, struct, text
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Session:
     ...     y = session.run({"x": numpy.zeros((8, 4), numpy.float32)})["y"]
 
     `device` is "cuda", "cuda:1", "cpu" (also if None), "emulator" or "interpreter". `shape` fixes extents of inputs ("x:4x3xHxW"),
-    which makes faster kernels; `value` makes inputs constant ("sr=16000"). Needs NumPy. Any thread may call any method; runs of one
+    which makes faster kernels; `value` makes inputs constant ("sr=16000"); both may be dicts. Needs NumPy. Any thread may call any method; runs of one
     session wait for each other. `cancel` is asked before each piece of the model and returns true to stop a run, which compiles
     for minutes if the model is large; `log` gets a level, "warning" or "note", and a line. Raises tpat.Error: UnsupportedError for a node that tpat does not support, or a type that NumPy
     cannot hold."""
@@ -97,8 +97,8 @@ class Session:
     outputs: list[TensorInfo]
     device: str  #: its name: "NVIDIA H100 80GB HBM3"
 
-    def __init__(self, model: str | os.PathLike[str], *, device: str | None = None, shape: Sequence[str] | str = (),
-                 value: Sequence[str] | str = (), cancel: Callable[[], object] | None = None,
+    def __init__(self, model: Model, *, device: str | None = None, shape: Named = (), value: Named = (),
+                 cancel: Callable[[], object] | None = None,
                  log: Callable[[str, str], object] | None = None) -> None:
         self._lock = threading.Lock()
         self._session = ctypes.c_void_p()
@@ -107,7 +107,7 @@ class Session:
         options, keep = options_of("tpat_session_options", "TPAT_SESSION_VERSION",
                                    {"model": model, "device": device, "shape": shape, "value": value})
         code = library.tpat_session_open(self._context, ctypes.byref(self._session), ctypes.byref(options))
-        del keep
+        self._keep = keep  # of a model in memory the file
         if code < 0:
             error = failure(self._context, code)
             self.close()
@@ -191,14 +191,14 @@ class Session:
 
 
 @overload
-def run(model: str | os.PathLike[str], inputs: None = None, **options: Any) -> Result: ...
+def run(model: Model, inputs: None = None, **options: Any) -> Result: ...
 
 
 @overload
-def run(model: str | os.PathLike[str], inputs: Inputs, **options: Any) -> dict[str, Array]: ...
+def run(model: Model, inputs: Inputs, **options: Any) -> dict[str, Array]: ...
 
 
-def run(model: str | os.PathLike[str], inputs: Inputs | None = None, **options: Any) -> Result | dict[str, Array]:
+def run(model: Model, inputs: Inputs | None = None, **options: Any) -> Result | dict[str, Array]:
     """Runs a whole model once with tpat's own kernels.
 
     With `inputs`: as Session(model, device=, shape=, value=).run(inputs), and returns the outputs by name. Use a Session to run a

@@ -105,10 +105,30 @@ class Package(unittest.TestCase):
         with self.assertRaises(AttributeError):
             tpat.list(self.model).nothing
         for options, message in (({"arch": 90}, "arch takes a text or a list of texts, not 90"),
-                                 ({"shape": {"x": (2, 4)}}, "shape takes texts such as 'x:2x4', not a dict"),
-                                 ({"value": {"x": 1}}, "value takes texts such as 'NAME=VALUE', not a dict")):
+                                 ({"type": {"x": 1}}, "type takes a text or a list of texts, not a dict"),
+                                 ({"shape": {"x": 2.5}}, r"shape\['x'\] takes a shape such as .*, not 2.5"),
+                                 ({"profile": {"x": (1, 8, 32)}}, r"profile\['x'\] takes three shapes"),
+                                 ({"value": {"x": None}}, r"value\['x'\] takes a number or a list of numbers, not None"),
+                                 ({"tactics": "two"}, "tactics takes a whole number, not 'two'"),
+                                 ({"split": "yes"}, "split takes True or False, not 'yes'"),
+                                 ({"output": 3}, "output takes a text or a path, not 3")):
             with self.assertRaisesRegex(TypeError, message):
                 tpat.build(self.model, node="activation", **options)
+
+    def test_given_as_objects(self):
+        model = onnx.load(self.model)
+        with self.assertRaisesRegex(tpat.UsageError, "Give output."):
+            tpat.build(model, node="activation")
+        extents = numpy.array([2, 4])
+        self.assertEqual(tpat.list(model, shape={"x": ("B", numpy.int64(4))}).inputs, ["x: f32[B,4]"])
+        self.assertEqual(tpat.list(model, shape={"x": extents}).inputs, ["x: f32[2,4]"])
+        built = tpat.build(model, node="activation", arch="sm_90", output=self.path("object.onnx"), tactics=numpy.int32(1),
+                           split=numpy.bool_(False), name={"activation": "Own"},
+                           profile={"x": {"min": (1, 4), "opt": extents, "max": "8x4"}})
+        self.assertEqual([plugin.name for plugin in built.plugin], ["Own"])
+        self.assertIn("--minShapes=x:1x4 --optShapes=x:2x4 --maxShapes=x:8x4", built.deploy)
+        y = tpat.run(model, {"x": numpy.ones((2, 4), numpy.float32)})["y"]
+        self.assertEqual(y.shape, (2, 3))
 
     def test_cancel(self):
         event = threading.Event()
