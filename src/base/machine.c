@@ -40,6 +40,8 @@ int machine_find(const struct machine **out, const char *name, struct arena *a, 
 		}
 	}
 	err_set(e, ERR_USAGE, "tpat builds no libraries for the processor \"%s\".", name);
+	if (strcmp(name, "arm64") == 0 || strcmp(name, "jetson") == 0)
+		return err_advise(e, "Did you mean aarch64?");
 	return err_advise(e, "It knows %s.", str_text(&known));
 }
 
@@ -51,8 +53,12 @@ int machine_check(const char *library, struct err *e)
 	if (m.size >= sizeof head)
 		memcpy(&head, m.data, sizeof head);
 	file_map_close(&m);
-	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_machine == HERE)
-		return 0; /* dlopen() says what else it may be */
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) {
+		err_set(e, ERR_MODEL, "%s is not a library.", library);
+		return err_advise(e, "Give a shared library, such as the libtpat_NAME.so that tpat build wrote.");
+	}
+	if (head.e_machine == HERE)
+		return 0; /* dlopen() says what else may be wrong */
 	const char *its = name_of(head.e_machine);
 	err_set(e, ERR_MODEL, "%s is a library for another processor%s%s, and cannot be opened on this machine.",
 	        library, its ? ", " : "", its ? its : "");

@@ -150,6 +150,8 @@ int cli_unknown_command(const char *name, bool or_topic);
 /* cli_foreign.c. What to write instead of an option of trtexec, for a command with these options; null: it has none of
  * this name. */
 const char *cli_foreign(const struct cli_option *option, const char *name);
+/* The same for a word that is no command. */
+const char *cli_foreign_command(const char *name);
 void cli_print_help(FILE *to);
 /* Prints `length` bytes from column `at` on, in lines of at most `columns`, with `indent` blanks before further lines.
  */

@@ -134,6 +134,34 @@ static const char *const engine[] = {
 	"workspace",
 };
 
+/* Words that users of other tools type as a command. */
+static const struct {
+	const char *words, *advice; /* the words with blanks around them */
+} commands[] = {
+	{ " convert compile export generate create make plugin onnx2trt ",
+	  "tpat build makes plugins and a model that uses them; tpat fix also verifies them." },
+	{ " trtexec engine trt onnxruntime polygraphy ",
+	  "tpat does not call TensorRT: tpat build prints the trtexec command for the model that it wrote." },
+	{ " surgeon simplify sanitize optimize optimise cleanup ",
+	  "tpat changes a model only where it puts plugins: run onnxsim or polygraphy surgeon before it." },
+	{ " check test validate compare ", "tpat verify compares plugins with the original nodes." },
+	{ " show info ls print nodes support ", "tpat list shows the nodes, and whether TensorRT supports them." },
+	{ " profile benchmark time perf ", "tpat bench times the kernels of each node." },
+	{ " explain diagnose why log ", "tpat doctor explains a log; tpat fix MODEL LOG also repairs the model." },
+};
+
+const char *cli_foreign_command(const char *name)
+{
+	if (*name == '-' || str_ends(name, ".onnx"))
+		return "A command comes first, such as tpat fix MODEL or tpat list MODEL; tpat --help shows all.";
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		const char *at = *name ? strstr(commands[i].words, name) : NULL;
+		if (at && at[-1] == ' ' && at[strlen(name)] == ' ')
+			return commands[i].advice;
+	}
+	return NULL;
+}
+
 static bool has_option(const struct cli_option *option, const char *name)
 {
 	for (; option->name; option++)

@@ -79,7 +79,7 @@ static int explain(struct cli *c, const struct fix *f)
 		return cli_fail(c, rc);
 	printf("%s: %s\n", f->log,
 	       x->n ? "errors that tpat knows"
-	            : "no error that tpat knows; is it the whole output of trtexec --verbose?");
+	            : "no error that tpat knows. Is it the whole output of trtexec --verbose?");
 	cli_print_explained(x);
 	return 0;
 }
@@ -241,7 +241,7 @@ int cli_fix(struct cli *c, int argc, char **argv)
 	if (f.device && !is_device(f.device))
 		return cli_usage("Devices are cuda (the first GPU), cuda:1 (the second), emulator and cpu.",
 		                 "There is no device \"%s\".", f.device);
-	if (what[1] && str_ends(what[1], ".onnx"))
+	if (what[1] && str_ends(what[1], ".onnx") && !file_is_folder(what[1]))
 		return cli_usage("The model comes first, and then the log: tpat fix MODEL LOG.",
 		                 "%s is a model, not a log.", what[1]);
 	f.o.model = what[0];

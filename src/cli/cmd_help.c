@@ -34,9 +34,8 @@ int cli_unknown_command(const char *name, bool or_topic)
 		names[n++] = t->name;
 	const char *closest = str_closest(name, names);
 	char advice[128];
-	if (!or_topic && (*name == '-' || str_ends(name, ".onnx")))
-		return cli_usage("A command comes first, such as tpat fix MODEL; tpat --help shows all.",
-		                 "There is no command \"%s\".", name);
+	if (!or_topic && cli_foreign_command(name))
+		return cli_usage(cli_foreign_command(name), "There is no command \"%s\".", name);
 	snprintf(advice, sizeof advice, closest ? "Did you mean \"%s\"?" : "tpat --help shows the commands%s.",
 	         closest    ? closest
 	         : or_topic ? " and topics"

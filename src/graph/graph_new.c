@@ -52,6 +52,23 @@ static int set_meaning(struct graph *g, const struct graph_shape *s, int axis, c
 	return 0;
 }
 
+static int wrong_rank(const struct graph *g, const struct graph_shape *s, const Onnx__TensorShapeProto *shape,
+                      struct err *e)
+{
+	struct str own = str_new(g->arena);
+	for (size_t i = 0; i < shape->n_dim; i++) {
+		const Onnx__TensorShapeProto__Dimension *d = shape->dim[i];
+		bool open = graph_dim_name(d) || d->dim_value <= 0;
+		str_printf(&own, "%s%s", i ? "x" : "",
+		           !open ? arena_printf(g->arena, "%lld", (long long)d->dim_value) : "N");
+	}
+	err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" is of rank %d; the input is of rank %zu.", g->model->path,
+	        s->name, s->rank, shape->n_dim);
+	return shape->n_dim ? err_advise(e, "Write it as %s:%s%s.", s->name, str_text(&own),
+	                                 strchr(str_text(&own), 'N') ? ", with a number or a name for each N" : "")
+	                    : err_advise(e, "The input is a scalar: leave its shape out.");
+}
+
 static int wrong_extent(const struct graph *g, const struct graph_shape *s, int axis, int64_t declared, struct err *e)
 {
 	err_set(e, ERR_USAGE, "%s: axis %d of \"%s\" has the extent %lld in the model, not %s.", g->model->path, axis,
@@ -73,8 +90,7 @@ static int take_shape(struct graph *g, const struct graph_shape *s, struct err *
 		return err_set(e, ERR_USAGE, "%s: input \"%s\" is not a tensor, so it has no shape.", g->model->path,
 		               s->name);
 	if (shape && (int)shape->n_dim != s->rank)
-		return err_set(e, ERR_USAGE, "%s: the shape given for \"%s\" is of rank %d; the input is of rank %zu.",
-		               g->model->path, s->name, s->rank, shape->n_dim);
+		return wrong_rank(g, s, shape, e);
 	for (int i = 0; i < s->rank; i++) {
 		const Onnx__TensorShapeProto__Dimension *d = shape ? shape->dim[i] : NULL;
 

@@ -168,15 +168,18 @@ static int each_match(struct graph *g, const struct pattern *p, graph_match_fn a
 static int no_pattern(struct graph *g, const char *name, struct err *e)
 {
 	struct str list = str_new(g->arena);
-	const char *last = "";
+	const char *last = "", *names[sizeof built_in / sizeof *built_in + 1] = { NULL }, *closest;
 
 	for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) {
+		names[i] = built_in[i].name;
 		if (strcmp(last, built_in[i].name) != 0)
 			str_printf(&list, "%s%s", list.n ? ", " : "", built_in[i].name);
 		last = built_in[i].name;
 	}
 	err_set(e, ERR_USAGE, "There is no pattern \"%s\".", name);
-	return err_advise(e, "Name one of %s, or an ONNX file.", str_text(&list));
+	closest = str_closest(name, names);
+	return closest ? err_advise(e, "Did you mean %s?", closest)
+	               : err_advise(e, "Name one of %s, or an ONNX file.", str_text(&list));
 }
 
 int graph_matches(struct graph *root, const char *name, graph_match_fn add, void *user, struct err *e)

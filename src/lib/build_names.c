@@ -50,6 +50,9 @@ int build_check_names(const struct build *b)
 		}
 		if (!used) {
 			err_set(b->err, ERR_USAGE, "--name %s names no selected node.", b->o->name.at[i]);
+			if (b->regions.n == 1)
+				return err_advise(b->err, "Write it as %s=PLUGIN: this node is selected.",
+				                  b->regions.at[0]->label);
 			return err_advise(
 			        b->err,
 			        "Write it as NODE=PLUGIN, with a node that -n, -t, --region or --auto selects.");

@@ -5,6 +5,23 @@
 
 #include "base/file.h"
 
+/* Of names with the same ending, those whose rest is close, too: the ending does not make "log.txt" close to "no.txt".
+ */
+static const char **alike(const char **list, const char *name, struct arena *a)
+{
+	int n = 0;
+	for (int i = 0; list[i]; i++) {
+		const char *dot = strrchr(name, '.'), *its = strrchr(list[i], '.');
+		const char *one[] = { NULL, NULL };
+		if (dot && its && strcmp(dot, its) == 0)
+			one[0] = arena_strndup(a, list[i], (size_t)(its - list[i]));
+		if (!one[0] || str_closest(arena_strndup(a, name, (size_t)(dot - name)), one))
+			list[n++] = list[i];
+	}
+	list[n] = NULL;
+	return list;
+}
+
 /* Returns the closest name in the folder, or null. A forgotten extension ("net" for "net.onnx") comes first. */
 static const char *closest_file(const char *folder, const char *name, struct arena *a)
 {
@@ -19,7 +36,7 @@ static const char *closest_file(const char *folder, const char *name, struct are
 		if (*list[i] != '.')
 			visible[count++] = list[i];
 	}
-	return str_closest(name, visible);
+	return str_closest(name, alike(visible, name, a));
 }
 
 static int advise_missing(const char *path, struct arena *a, struct err *e)
@@ -38,6 +55,11 @@ static int advise_folder(const char *path, struct arena *a, struct err *e)
 	struct tpat_output o = { 0 };
 	int n;
 	path = path_trimmed(a, path);
+	if (file_exists(path_join(a, path, "saved_model.pb")))
+		return err_advise(e,
+		                  "This is a TensorFlow SavedModel: python3 -m tf2onnx.convert --saved-model %s "
+		                  "--output model.onnx converts it.",
+		                  str_shell_path(a, path));
 	if (str_ends(path, ".tpat")) {
 		tpat_output_names(&o, arena_printf(a, "%.*s.onnx", (int)strlen(path) - 5, path), a);
 		if (file_exists(o.model))

@@ -8,6 +8,7 @@
 
 #include "base/child.h"
 #include "base/file.h"
+#include "base/machine.h"
 
 enum { PATIENCE_MS = 60000 }; /* for one call */
 
@@ -231,6 +232,7 @@ static int run(struct tpat *t, void *arg)
 	if (!file_exists(call->o->library))
 		return err_set(&t->err, ERR_MODEL, "%s: there is no such file.", call->o->library);
 	TRY(file_check(call->o->library, &t->err));
+	TRY(machine_check(call->o->library, &t->err));
 	if (call->o->tensorrt)
 		TRY(c->engine->version(&version, call->o->tensorrt, &t->err));
 	c->version = version.number;

@@ -112,6 +112,8 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		        "nodes to speed up.",
 		        str_shell_path(a, path));
 	}
+	if (!c->automatic && c->except->n)
+		return err_set(e, ERR_USAGE, "%s: --except leaves out every node that other options select.", path);
 	err_set(e, ERR_UNSUPPORTED, "%s has no node that %s refuses and tpat supports.", path, g->engine->name);
 	return err_advise(e, "tpat list %s shows the reason for each node.", str_shell_path(a, path));
 }

@@ -272,6 +272,18 @@ static bool is_operator(const struct onnx_index *x, const char *text)
 	return false;
 }
 
+/* What a tensor is that no node makes: "an input of the model"; null for others. */
+static const char *is_given(const Onnx__GraphProto *g, const char *tensor)
+{
+	for (size_t i = 0; *tensor && i < g->n_initializer; i++)
+		if (strcmp(onnx_text(g->initializer[i]->name), tensor) == 0)
+			return "an initializer";
+	for (size_t i = 0; *tensor && i < g->n_input; i++)
+		if (strcmp(onnx_text(g->input[i]->name), tensor) == 0)
+			return "an input of the graph";
+	return NULL;
+}
+
 static int not_found(const struct onnx_index *x, const char *text, struct err *e)
 {
 	struct arena *scratch = arena_new();
@@ -305,6 +317,8 @@ static int not_found(const struct onnx_index *x, const char *text, struct err *e
 		err_advise(e, "If a node's name contains a comma, give its index: #%d.", with_comma(x, text));
 	else if (strpbrk(text, "*?"))
 		err_advise(e, "A name has no wildcards: -t TYPE and --from TENSOR --to TENSOR select several nodes.");
+	else if (is_given(x->graph, text))
+		err_advise(e, "\"%s\" is %s: name the node that reads it.", text, is_given(x->graph, text));
 	else if (closest)
 		err_advise(e, "Did you mean \"%s\"?", closest);
 	else

@@ -47,8 +47,8 @@ bool onnx_scope_has(const struct onnx_scope *s, const char *name);
 /* Labels of nodes: see onnx_node_label. */
 const char **onnx_label_nodes(Onnx__NodeProto *const *node, size_t n, struct arena *a);
 
-/* Advises what to do about a file that is no ONNX model, from its bytes. Returns e->code. */
-int onnx_advise_kind(const unsigned char *data, size_t size, struct err *e);
+/* Advises what to do about a file that is no ONNX model, from its bytes, or else its name. Returns e->code. */
+int onnx_advise_kind(const unsigned char *data, size_t size, const char *path, struct err *e);
 
 /* Append a pointer to an array of a message. */
 void onnx_array_push(struct onnx_model *m, void *array, size_t *n, void *item);

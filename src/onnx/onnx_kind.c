@@ -14,7 +14,7 @@ static const struct {
 	{ 0, "version https://git-lfs", "This is a Git LFS pointer: fetch the model itself with `git lfs pull`." },
 	{ 0, "PK\3\4",
 	  "This is a zip archive: unpack it if it contains the model; a PyTorch file has to be exported to ONNX "
-	  "first." },
+	  "first, with torch.onnx.export()." },
 	{ 0, "ftrt", "This is a TensorRT engine: give the ONNX model that it was built from." },
 	{ 0, "ptrt", "This is a TensorRT engine: give the ONNX model that it was built from." },
 	{ 0, "\x89HDF", "This is an HDF5 file (Keras): convert the model to ONNX first." },
@@ -54,6 +54,30 @@ static const struct {
 	       "writes a model." },
 };
 
+/* By the ending of the file's name, if its bytes say nothing. */
+static const struct {
+	const char *endings, *advice; /* the endings with blanks around them */
+} names[] = {
+	{ " plan engine trt ", "By its name, this is a TensorRT engine: give the ONNX model that it was built from." },
+	{ " pt pth ckpt bin pkl torchscript ",
+	  "By its name, this is a file of PyTorch: export the model to ONNX first, with torch.onnx.export()." },
+	{ " pb ",
+	  "By its name, this is a TensorFlow graph or a tensor: python3 -m tf2onnx.convert makes ONNX models." },
+	{ " mlmodel uff caffemodel pdmodel mnn param ncnn tmfile om rknn ",
+	  "By its name, this is a model of another tool: give the ONNX model that it was made from." },
+};
+
+static const char *advice_for_name(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	for (size_t i = 0; dot && i < sizeof names / sizeof *names; i++) {
+		const char *at = dot[1] ? strstr(names[i].endings, dot + 1) : NULL;
+		if (at && at[-1] == ' ' && at[strlen(dot + 1)] == ' ')
+			return names[i].advice;
+	}
+	return NULL;
+}
+
 static bool starts_with_words(const char *text, const char *words)
 {
 	while (*words && ascii_lower(*text) == *words) {
@@ -92,7 +116,7 @@ static bool only_zeros(const unsigned char *data, size_t size)
 	return !size;
 }
 
-int onnx_advise_kind(const unsigned char *data, size_t size, struct err *e)
+int onnx_advise_kind(const unsigned char *data, size_t size, const char *path, struct err *e)
 {
 	char line[48];
 	if (size == 0)
@@ -105,6 +129,8 @@ int onnx_advise_kind(const unsigned char *data, size_t size, struct err *e)
 		if (size >= known[i].at + n && memcmp(data + known[i].at, known[i].bytes, n) == 0)
 			return err_advise(e, "%s", known[i].advice);
 	}
+	if (advice_for_name(path))
+		return err_advise(e, "%s", advice_for_name(path));
 	if (first_line(line, sizeof line, data, size)) {
 		for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
 			if (starts_with_words(line, texts[i].words))

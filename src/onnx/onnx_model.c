@@ -39,7 +39,7 @@ static int parse(struct onnx_model *m, const void *data, size_t size, struct err
 			             m->path, size);
 	}
 	if (rc < 0)
-		onnx_advise_kind(data, size, e);
+		onnx_advise_kind(data, size, m->path, e);
 	return rc;
 }
 

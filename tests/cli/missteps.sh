@@ -46,3 +46,21 @@ tpat verify out.onnx --lib messages.txt
 tpat doctor out.tpat/
 tpat build out.onnx -t Softmax --arch sm_90
 tpat doctor out.onnx
+# Words of other tools, engines and models of other tools, what no node makes, a pattern with a wrong letter.
+for word in small.onnx convert trtexec simplify benchmark; do tpat $word small.onnx; done
+printf '\200\001\002\003' > net.plan
+cp net.plan net.pth
+cp net.plan net.pb
+for model in net.plan net.pth net.pb; do tpat list $model; done
+mkdir saved && : > saved/saved_model.pb
+tpat list saved
+for node in x w; do tpat build small.onnx -n $node; done
+tpat build small.onnx --pattern layernrom
+tpat build small.onnx -t Softmax --except probabilities
+tpat build small.onnx -n probabilities -p y=Mine
+tpat build small.onnx -n probabilities --host arm64
+tpat list small.onnx --shape x:1x3x4
+tpat list small.onnx.dat
+tpat fix small.onnx no.txt
+tpat fix small.onnx models.onnx
+tpat check-plugin small.onnx

@@ -89,7 +89,7 @@ static void test_names(void)
 	expect_find(x, "same", -1, "Name one of them: #2, #3.");
 	expect_find(x, "cnv1", -1, "Did you mean \"conv1\"?");
 	expect_find(x, "#6", -1, "The graph's nodes are #0 to #5.");
-	expect_find(x, "x", -1, "Did you mean \"a\"?");
+	expect_find(x, "x", -1, "\"x\" is an input of the graph: name the node that reads it.");
 	expect_find(x, "inner_add", -1,
 	            "\"inner_add\" is inside of a subgraph or a function; name the node that holds or calls it.");
 	expect_find(x, "", -1, "tpat list model shows the nodes.");

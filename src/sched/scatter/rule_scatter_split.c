@@ -125,7 +125,7 @@ static struct sched_choice choice_of_whole(struct ir_program *p, const struct ir
 {
 	struct sched_choice choice[SCHED_RULE_CHOICES], best = { 0 };
 	double least = HUGE_VAL;
-	int n = rule_candidates(&sched_reduce_columns, p, whole, t, choice);
+	int n = rule_candidates(sched_rule_of_columns, p, whole, t, choice);
 	for (int i = 0; i < n; i++) {
 		double ns = sched_estimate(p, whole, &choice[i], t);
 		best = ns < least ? choice[i] : best;
