@@ -34,7 +34,9 @@ int verify_open(struct verify **out, const struct engine *engine, const struct e
 		verify_rt_device(&v->device, v->dev, folder, &v->play, a);
 		o.device = &v->device;
 	}
-	return v->engine->open(&v->host, library, &o, a, e);
+	TRY(v->engine->open(&v->host, library, &o, a, e));
+	const struct tpat_rt_library *tables = v->engine->library(v->host);
+	return tables ? engine_check_tables(tables, library, e) : 0;
 }
 
 void verify_close(struct verify *v)

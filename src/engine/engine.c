@@ -24,6 +24,15 @@ const struct engine *engine_of_library(bool (*exports)(void *user, const char *f
 	return NULL;
 }
 
+int engine_check_tables(const struct tpat_rt_library *l, const char *path, struct err *e)
+{
+	if (l->version == TPAT_RT_VERSION)
+		return 0;
+	err_set(e, ERR_MODEL, "%s has tables of version %u; this tpat reads version %d.", path, (unsigned)l->version,
+	        TPAT_RT_VERSION);
+	return err_advise(e, "Another version of tpat built it: use that one, or run tpat build again.");
+}
+
 int engine_layout_axis(const struct engine_layout *l, int rank, int axis)
 {
 	int channels = rank - l->axis;

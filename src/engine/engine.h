@@ -261,4 +261,7 @@ const struct engine *engine_find(const char *name);
 /* Finds the engine that looks up a function that the open library exports; null: there is none. */
 const struct engine *engine_of_library(bool (*exports)(void *user, const char *function), void *user);
 
+/* Fails if another version of tpat made the library at `path`: its tables cannot be read. */
+int engine_check_tables(const struct tpat_rt_library *l, const char *path, struct err *e);
+
 #endif

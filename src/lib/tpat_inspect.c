@@ -203,9 +203,7 @@ static int run(struct tpat *t, void *arg)
 		err_set(&t->err, ERR_MODEL, "%s is not a library that tpat made: it has no tpat_library.", c->library);
 		return err_advise(&t->err, "tpat build writes one next to the rewritten model: libtpat_<model>.so.");
 	}
-	if (l->version != TPAT_RT_VERSION)
-		return err_set(&t->err, ERR_MODEL, "%s has tables of version %u; this tpat reads version %d.",
-		               c->library, (unsigned)l->version, TPAT_RT_VERSION);
+	TRY(engine_check_tables(l, c->library, &t->err));
 	struct tpat_inspected_plugin *plugin = NEWN(a, struct tpat_inspected_plugin, l->plugins + 1);
 	const struct engine *engine = engine_of_library(exports, x->handle);
 	engine = engine ? engine : engine_find(NULL);

@@ -121,7 +121,8 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 		return lacks(h, "setLoggerFinder", e);
 	if (!h->get_creators)
 		return lacks(h, creators, e);
-	if (set_device) {
+	const struct tpat_rt_library *tables = host_library(h);
+	if (set_device && tables && tables->version == TPAT_RT_VERSION) {
 		if (o->device)
 			device = *o->device;
 		if (!device.log) {
@@ -129,7 +130,7 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 			device.log_user = h;
 		}
 		set_device(&device);
-	} else if (o->device) {
+	} else if (o->device && !set_device) {
 		return lacks(h, "tpat_rt_set_device", e);
 	}
 	set_finder(&h->finder);
