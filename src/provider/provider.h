@@ -54,6 +54,7 @@ struct provider {
 	struct arena *arena;             /* holds this struct */
 	struct run_device on;            /* what computes */
 	struct provider_gpu *gpu;        /* the GPU that has the tensors; null: they are on the host */
+	bool shares_memory;              /* kernels read and write the GPU's memory where ONNX Runtime has it */
 	bool cuda_graph;                 /* as in the options */
 	struct tpat_tuned *tuned;        /* the tuning database; null: none */
 	bool context, embed;             /* as in the options */

@@ -240,12 +240,6 @@ struct place {
 	void *at;
 };
 
-/* True if kernels read and write a GPU's memory where ONNX Runtime has it. */
-static bool shares_memory(const struct provider *p)
-{
-	return p->gpu && p->on.dev->queue;
-}
-
 static int check_type(struct run_tensor *out, const struct computing *c, int i, const struct ort_value *value,
                       struct err *e)
 {
@@ -276,7 +270,7 @@ static int read_input(struct run_tensor *out, const struct computing *c, int i, 
 	if (!bytes)
 		data = &empty;
 	bool on_gpu = bytes && provider_is_on_gpu(h, value);
-	if (on_gpu && !shares_memory(p)) {
+	if (on_gpu && !p->shares_memory) {
 		const struct tensor t = out->tensor;
 		TRY(tensor_new(&out->tensor, t.type, t.rank, t.dim, c->scratch, e));
 		return provider_gpu_copy(p->gpu,
@@ -313,7 +307,7 @@ static int place(void *user, void **at, int i, const struct tensor *t, struct er
 {
 	const struct computing *c = user;
 	TRY(take_place(c, i, t, e));
-	*at = c->place[i].on_gpu && shares_memory(c->f->p) ? c->place[i].at : NULL;
+	*at = c->place[i].on_gpu && c->f->p->shares_memory ? c->place[i].at : NULL;
 	return 0;
 }
 
@@ -329,7 +323,7 @@ static int write_output(const struct computing *c, int i, const struct run_tenso
 		return 0;
 	if (!to->on_gpu && t->at)
 		return d->copy_out(d, to->at, t->at, (size_t)bytes, e);
-	if (to->on_gpu && t->at && shares_memory(p))
+	if (to->on_gpu && t->at && p->shares_memory)
 		return d->copy_within(d, to->at, t->at, (size_t)bytes, e);
 	const void *from = t->tensor.data;
 	if (t->at) { /* to a GPU, from a device that does not share its memory */

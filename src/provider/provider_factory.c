@@ -99,6 +99,7 @@ static int create_in(void *arg, struct arena *scratch, struct err *e)
 	TRY(provider_options(&o, &p->host, c->options, scratch, e));
 	p->cuda_graph = o.cuda_graph;
 	TRY(open_device(p, &o, e));
+	p->shares_memory = p->gpu && p->on.dev->queue; /* later the queue may be another one while a lane records */
 	tpat_target_of_device(&p->on.target, &p->on.dev->props);
 	p->on.fit = true;
 	TRY(provider_lanes_open(p, e));
