@@ -31,6 +31,11 @@ struct tpat_cuda_launch {
 	unsigned attributes;
 };
 
+/* CUDA_ERROR_NOT_INITIALIZED. After cuInit succeeded it means that the process was forked since then, as by Python's
+ * multiprocessing: a child process cannot use its parent's CUDA. */
+enum { TPAT_CUDA_FORKED = 3 };
+#define TPAT_CUDA_FORKED_HELP "CUDA was used before this process was forked: start processes that use it with spawn"
+
 /* For tensor maps: CUtensorMapDataType, CUtensorMapSwizzle, CUtensorMapL2promotion. */
 enum { TPAT_CUDA_MAP_U8 = 0, TPAT_CUDA_MAP_U16 = 1, TPAT_CUDA_MAP_SWIZZLE_128B = 3, TPAT_CUDA_MAP_L2_256B = 3 };
 

@@ -117,7 +117,8 @@ static int cuda_why(char why[RT_WHY], int code, const char *call)
 
 	if (cu.error_string(code, &text) || !text)
 		text = "unknown error";
-	return rt_why(why, "%s failed: %s (CUDA error %d)", call, text, code);
+	return rt_why(why, "%s failed: %s (CUDA error %d)%s", call, text, code,
+	              code == TPAT_CUDA_FORKED ? "; " TPAT_CUDA_FORKED_HELP : "");
 }
 
 static void open_driver(void)

@@ -35,6 +35,16 @@ static struct {
 	pthread_mutex_t lock;
 } library = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* Calls f at dlclose and at exit: what atexit() does, except that a sanitizer's atexit() knows no library, and calls f
+ * when its code is gone. */
+static void at_exit(void (*f)(void *))
+{
+	extern void *__dso_handle __attribute__((visibility("hidden")));
+	extern int __cxa_atexit(void (*)(void *), void *, void *);
+
+	__cxa_atexit(f, NULL, &__dso_handle);
+}
+
 /* TensorRT libraries in this process, however they were opened. */
 struct paths {
 	char path[MAX_TENSORRT][512];
@@ -201,9 +211,16 @@ static void tell_unregistered(void)
 	        tpat_library.model ? tpat_library.model : "?");
 }
 
-/* At dlclose and at exit. Registered with atexit after TensorRT's registry was made, so it runs before that is gone. */
-static void leave(void)
+static void deregister_at_exit(void *unused)
 {
+	(void)unused;
+	deregister();
+}
+
+/* At dlclose and at exit: before TensorRT's registry is gone, since it is registered after that was made. */
+static void leave(void *unused)
+{
+	(void)unused;
 	tell_unregistered();
 	deregister();
 	rt_device_forget();
@@ -243,7 +260,7 @@ __attribute__((constructor)) static void enter(void)
 		for (int32_t i = 0; i < tpat_library.plugins; i++)
 			add_creator(&tpat_library.plugin[i]);
 	register_with_all();
-	atexit(leave);
+	at_exit(leave);
 }
 
 int32_t tpat_rt_register(void)
@@ -254,7 +271,8 @@ int32_t tpat_rt_register(void)
 		register_with_all();
 	int n = library.registries;
 	if (n > before)
-		atexit(deregister); /* handlers run in reverse order: before this TensorRT destroys its registry */
+		at_exit(deregister_at_exit); /* handlers run in reverse order: before this TensorRT destroys its
+		                                registry */
 	pthread_mutex_unlock(&library.lock);
 	return n;
 }

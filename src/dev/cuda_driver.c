@@ -71,5 +71,6 @@ int dev_driver_check(int result, const char *what, struct err *e)
 		name = "unknown error";
 	if (cuda.error_text(result, &text) != 0 || !text)
 		text = "no description";
-	return err_set(e, ERR_DEVICE, "%s: %s (%s, %d).", what, text, name, result);
+	return err_set(e, ERR_DEVICE, "%s: %s (%s, %d)%s.", what, text, name, result,
+	               result == TPAT_CUDA_FORKED ? "; " TPAT_CUDA_FORKED_HELP : "");
 }

@@ -7,11 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emulator/emulator.h"
 #include "tests/provider/fake_gpu.h"
 
-enum { INVALID = 1, NO_MEMORY = 2, NOT_FOUND = 500, FAULT = 700, UNKNOWN = 999, MOST_ARGS = 128 };
+enum { INVALID = 1, NO_MEMORY = 2, FORKED = 3, NOT_FOUND = 500, FAULT = 700, UNKNOWN = 999, MOST_ARGS = 128 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int fault; /* once a kernel failed, everything does */
@@ -27,8 +28,11 @@ static void enter(void)
 
 static int leave(int rc)
 {
+	static pid_t process;
 	pthread_mutex_unlock(&lock);
-	return rc ? rc : fault;
+	if (!process)
+		process = getpid();
+	return getpid() != process ? FORKED : rc ? rc : fault;
 }
 
 static int gpus(void)

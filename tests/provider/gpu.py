@@ -347,4 +347,24 @@ def too_large(host, _models):
     same(got, numpy.ones((2, 3, 4), numpy.float32))
 
 
-TESTS = values, bound, in_place, odd_addresses, repeats, turns, chained, without_waiting, copies_on_streams, across, many_threads, streams, too_large
+def forked(host, _models):
+    """In a child process of one that used CUDA a session is an error that says what to do."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            host.session(sum_model()).run(None, dict(zip("xz", drawn(4, 1))))
+            os.write(write, b"it runs")
+        except Exception as error:  # ONNX Runtime's own class
+            os.write(write, str(error).encode()[:4000])
+        finally:
+            os._exit(0)
+    os.close(write)
+    with open(read, "rb") as pipe:
+        said = pipe.read().decode()
+    os.waitpid(child, 0)
+    expect("with spawn" in said, said)
+
+
+TESTS = values, bound, in_place, odd_addresses, repeats, turns, chained, without_waiting, copies_on_streams, across, many_threads, streams, too_large, \
+    forked
