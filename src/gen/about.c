@@ -191,8 +191,8 @@ static void print_launch(struct str *out, const struct gen_about *x, const struc
 	comment(out, str_text(&text));
 }
 
-/* Prints the text of the stages, or the name of an earlier kernel that has the same text. Returns true for the text. */
-static bool print_stages(struct str *out, struct gen_about *x, const struct ir_kernel *k)
+/* Prints the text of the stages, or the name of an earlier kernel that has the same text. */
+static void print_stages(struct str *out, struct gen_about *x, const struct ir_kernel *k)
 {
 	const char *said = map_get(&x->said, k->about);
 	if (said)
@@ -201,7 +201,16 @@ static bool print_stages(struct str *out, struct gen_about *x, const struct ir_k
 		comment(out, k->about);
 	if (!said && *k->about)
 		map_put(&x->said, k->about, k->name);
-	return !said;
+}
+
+/* Prints what the threads do, if no earlier kernel of the same stages does the same. */
+static void print_method(struct str *out, struct gen_about *x, const struct ir_kernel *k)
+{
+	const char *all = k->method && *k->method ? arena_printf(out->arena, "%s%s", k->about, k->method) : NULL;
+	if (!all || map_get(&x->methods, all))
+		return;
+	comment(out, k->method);
+	map_put(&x->methods, all, k->name);
 }
 
 void gen_about(struct str *out, struct gen_about *x, const struct ir_kernel *k, bool part)
@@ -214,11 +223,10 @@ void gen_about(struct str *out, struct gen_about *x, const struct ir_kernel *k, 
 		                         : "each in blocks of its own",
 		           k->threads);
 	} else {
-		bool first = print_stages(out, x, k);
+		print_stages(out, x, k);
 		str_printf(out, "// Schedule: %s; %d threads a block%s.\n", ir_kernel_decision(k, out->arena),
 		           k->threads, k->index64 ? "; 64-bit positions" : "");
-		if (first && k->method && *k->method)
-			comment(out, k->method);
+		print_method(out, x, k);
 	}
 	if (!part) {
 		print_launch(out, x, k, scratch);

@@ -9,7 +9,8 @@ struct gen_about {
 	const struct gen_target *target;
 	const struct ir_plan *const *plans;
 	int n;
-	struct map said; /* kernels by what they compute: the first with that text */
+	struct map said;    /* kernels by what they compute: the first with that text */
+	struct map methods; /* the same by what they compute, and how */
 };
 
 /* Prints a kernel's comment: its computation, its schedule, its launch, and when it runs. `part`: of a kernel that

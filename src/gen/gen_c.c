@@ -358,7 +358,7 @@ static void print_plans(struct str *out, const struct ir_plan *const *plans, int
 {
 	const struct embed_file *header = embed_find("rt/device/tpat_cpu.h");
 	struct map printed = map_new(out->arena);
-	struct gen_about about = { &plain_c, plans, n, map_new(out->arena) };
+	struct gen_about about = { &plain_c, plans, n, map_new(out->arena), map_new(out->arena) };
 	const struct map *reserved = names_reserved(KERNEL_C);
 	ck(header);
 	str_addn(out, header->text, header->size);

@@ -460,7 +460,7 @@ static void print_plans(struct str *out, const struct ir_plan *const *plans, int
 {
 	struct print x = { .printed = map_new(out->arena),
 		           .reserved = names_reserved(KERNEL_CUDA),
-		           .about = { &cuda, plans, n, map_new(out->arena) } };
+		           .about = { &cuda, plans, n, map_new(out->arena), map_new(out->arena) } };
 	gen_includes(out, plans, n);
 	if (n && plans[0]->program->checked)
 		str_add(out, "#include \"" GEN_CHECK_HEADER "\"\n");

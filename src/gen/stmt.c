@@ -203,15 +203,38 @@ static void print_stmt(struct gen_text *g, const struct ir_stmt *s, const struct
 	gen_lets_end(g);
 }
 
+/* True for the declaration of an array of one element, printed as a scalar, and the statement after it that sets it. */
+static bool is_first_value(const struct gen_text *g, const struct ir_stmt *s, const struct ir_stmt *next)
+{
+	if (s->kind != IR_ARRAY || next->kind != IR_SET || next->set.array != s->array.var || gen_adds_to_itself(next))
+		return false;
+	for (int i = 0; i < s->array.var->rank; i++)
+		if (gen_has_dim(g, s->array.var, i))
+			return false;
+	return true;
+}
+
+static void print_first_value(struct gen_text *g, const struct ir_set *s)
+{
+	gen_declaration(g, "", gen_type(g, s->array->type), gen_name(g, s->array), s->value);
+	gen_declared(g, s->array, NULL);
+	gen_lets_end(g);
+}
+
 void gen_block(struct gen_text *g, const struct ir_block *b)
 {
 	gen_lets_end(g);
 	int begin = g->lets.n;
 	g->out->indent++;
 	for (int i = 0; i < b->n; i++) {
-		const struct ir_block *otherwise = i + 1 < b->n ? otherwise_of(g, &b->at[i], &b->at[i + 1]) : NULL;
-		print_stmt(g, &b->at[i], otherwise);
-		i += otherwise ? 1 : 0;
+		const struct ir_stmt *s = &b->at[i], *next = i + 1 < b->n ? s + 1 : NULL;
+		const struct ir_block *otherwise = next ? otherwise_of(g, s, next) : NULL;
+		bool begins = next && is_first_value(g, s, next);
+		if (begins)
+			print_first_value(g, &next->set);
+		else
+			print_stmt(g, s, otherwise);
+		i += otherwise || begins ? 1 : 0;
 	}
 	g->out->indent--;
 	gen_lets_end_scope(g, begin);

@@ -276,6 +276,32 @@ static void add_branch(struct tidy *t, const struct ir_stmt *s, struct ir_block 
 		vec_push(t->arena, out, *s);
 }
 
+/* Adds a load or store of one element, which needs no vector. */
+static void add_element(struct tidy *t, const struct ir_vector *v, bool loads, struct ir_block *out)
+{
+	const expr index[] = { v->row, ir_index(t->pool, 0) }, *own = v->row ? index : index + 1;
+	if (loads && !v->stands)
+		vec_push(t->arena, out, ((struct ir_stmt){ .kind = IR_ARRAY, .array = { v->array } }));
+	if (loads)
+		vec_push(t->arena, out,
+		         ((struct ir_stmt){ .kind = IR_SET,
+		                            .set = { .array = v->array,
+		                                     .row = v->row,
+		                                     .at = index[1],
+		                                     .value = ir_load(t->pool, v->buf, &v->at) } }));
+	else
+		vec_push(
+		        t->arena, out,
+		        ((struct ir_stmt){ .kind = IR_STORE,
+		                           .store = { v->buf, v->at, ir_element_of(v->array, v->row ? 2 : 1, own) } }));
+}
+
+static bool is_element(const struct ir_vector *v)
+{
+	return v->width == 1 && !v->once && !v->where && !type_is_packed(v->buf->type) &&
+	       v->array->rank == (v->row ? 2 : 1) && v->array->type == v->buf->type;
+}
+
 static void add_loop(struct tidy *t, struct ir_stmt s, struct ir_block *out)
 {
 	int n = turns(&s.loop);
@@ -296,6 +322,21 @@ static void add_loop(struct tidy *t, struct ir_stmt s, struct ir_block *out)
 	vec_push(t->arena, out, ((struct ir_stmt){ .kind = IR_IF, .branch = { ir_int(t->pool, TYPE_BOOL, 1), body } }));
 }
 
+/* Moves the declaration of an array behind declarations of variables, to the statement that first sets it. */
+static void move_array(struct ir_block *b)
+{
+	const struct ir_stmt last = b->at[b->n - 1];
+	int i = b->n - 2;
+	while (i >= 0 && b->at[i].kind == IR_DECLARE)
+		i--;
+	if (last.kind != IR_SET || i < 0 || b->at[i].kind != IR_ARRAY || b->at[i].array.var != last.set.array)
+		return;
+	const struct ir_stmt array = b->at[i];
+	for (; i < b->n - 2; i++)
+		b->at[i] = b->at[i + 1];
+	b->at[i] = array;
+}
+
 /* Adds the statements of b, with what replaces variables in them. joins: these are among the statements of another
  * block, which may declare the same constants. */
 static void tidy_block(struct tidy *t, const struct ir_block *b, bool joins, struct ir_block *out)
@@ -312,6 +353,8 @@ static void tidy_block(struct tidy *t, const struct ir_block *b, bool joins, str
 			add_branch(t, &s, out);
 		} else if (s.kind == IR_FOR) {
 			add_loop(t, s, out);
+		} else if ((s.kind == IR_LOAD_VECTOR || s.kind == IR_STORE_VECTOR) && is_element(&s.vector)) {
+			add_element(t, &s.vector, s.kind == IR_LOAD_VECTOR, out);
 		} else {
 			if (s.kind == IR_LAMBDA)
 				s.lambda.body = tidied(t, s.lambda.body);
@@ -319,6 +362,8 @@ static void tidy_block(struct tidy *t, const struct ir_block *b, bool joins, str
 				s.sort.body = tidied(t, s.sort.body);
 			vec_push(t->arena, out, s);
 		}
+		if (out->n > 1)
+			move_array(out);
 	}
 }
 

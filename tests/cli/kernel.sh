@@ -16,7 +16,7 @@ tpat kernel wrong.cu -f out.tpat -n probabilities -d emulator --runs 1 > result
 sed -n '1p;/differ/p;/around/p;s/got .*/got/p;/wrote/p' result
 rm -f tpat_softmax_*.npz
 echo '-- accesses out of bounds'
-sed 's/input + row \* 3 + at/input + row * 3 + at + 40/' $text > far.cu
+sed 's/input\[row \* 3 + at\]/input[row * 3 + at + 40]/' $text > far.cu
 tpat kernel far.cu -f out.tpat -n probabilities -d emulator | sed -n 's/.*enqueue: //p'
 echo '-- a text without a kernel that the plugin launches, one of another plugin, one that does not compile'
 sed 's/softmax_output(/other(/' $text > lacks.cu

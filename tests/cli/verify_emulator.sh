@@ -9,7 +9,7 @@ try() {
 try
 sed -i 's/max_of_row = -INFINITY/max_of_row = INFINITY/' $text
 try
-sed -i 's/load(input_v, input + row/load(input_v, input + 9 + row/' $text
+sed -i 's/= input\[row/= input[9 + row/' $text
 try
 sed -i 's/row >= N/row >= N - 1/' $text
 try

@@ -74,6 +74,8 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 
 // The same as Attention_y_wide.
 // Schedule: attention_mma@1 queries=64 keys=64 tiles=1; 128 threads a block.
+// A block computes 64 queries of one head on tensor cores, and goes over tiles of 64 keys and values. Scores are never
+//     stored.
 // Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads.
 // Runs if all positions fit into 32 bits, unless Attention_y_wide or Attention_y_wide_64 does.
 extern "C" __global__ __launch_bounds__(128)

@@ -81,6 +81,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 
 // The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
+// 256 threads share a row, and keep it in registers from the first stage to the last: each 5 vectors of 4 elements.
 // Launch: one block of 256 threads.
 // Runs if K * N <= 5117 && K * N > 0 && K * N >= 4, and all positions fit into 32 bits, unless DynamicQuantizeLinear_y
 //     does.
@@ -185,6 +186,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 
 // The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 1024 threads a block.
+// 1024 threads share a row, and keep it in registers from the first stage to the last: each 8 vectors of 4 elements.
 // Launch: one block of 1024 threads.
 // Runs if K * N <= 32765 && K * N > 0 && K * N >= 4, and all positions fit into 32 bits, unless
 //     DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted does.
@@ -289,6 +291,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 
 // The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
+// 256 threads share a row, and every stage reads it again.
 // Launch: one block of 256 threads.
 // Runs if all positions fit into 32 bits, unless DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted or
 //     DynamicQuantizeLinear_y_longer does.
@@ -303,18 +306,16 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	const int row = block;
 	float min_of_row = INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
-		float x_v[1];
-		load(x_v, x + row * K * N + at);
-		min_of_row = nan_min(min_of_row, x_v[0]);
+		float x_v = x[row * K * N + at];
+		min_of_row = nan_min(min_of_row, x_v);
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
-		float x_v[1];
-		load(x_v, x + row * K * N + at);
-		max_of_row = nan_max(max_of_row, x_v[0]);
+		float x_v = x[row * K * N + at];
+		max_of_row = nan_max(max_of_row, x_v);
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
@@ -328,17 +329,14 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 		y_zero[row] = this_y_zero;
 	}
 	for (int at = lane; at < K * N; at += 256) {
-		float x_v[1];
-		load(x_v, x + row * K * N + at);
-		u8 y_v[1];
-		y_v[0] = round_to_u8(rintf(quotient(x_v[0], this_y_scale)) + byte_to_f32(this_y_zero));
-		store(y + row * K * N + at, y_v);
+		float x_v = x[row * K * N + at];
+		u8 y_v = round_to_u8(rintf(quotient(x_v, this_y_scale)) + byte_to_f32(this_y_zero));
+		y[row * K * N + at] = y_v;
 	}
 }
 
-// y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
+// The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block; 64-bit positions.
-// 256 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements.
 // Launch: one block of 256 threads.
 // Runs unless DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted or DynamicQuantizeLinear_y_longer or
 //     DynamicQuantizeLinear_y_any does.
@@ -353,18 +351,16 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	const i64 row = block;
 	float min_of_row = INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
-		float x_v[1];
-		load(x_v, x + row * K * N + at);
-		min_of_row = nan_min(min_of_row, x_v[0]);
+		float x_v = x[row * K * N + at];
+		min_of_row = nan_min(min_of_row, x_v);
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
 	const float this_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
-		float x_v[1];
-		load(x_v, x + row * K * N + at);
-		max_of_row = nan_max(max_of_row, x_v[0]);
+		float x_v = x[row * K * N + at];
+		max_of_row = nan_max(max_of_row, x_v);
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
@@ -378,10 +374,8 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 		y_zero[row] = this_y_zero;
 	}
 	for (i64 at = lane; at < K * N; at += 256) {
-		float x_v[1];
-		load(x_v, x + row * K * N + at);
-		u8 y_v[1];
-		y_v[0] = round_to_u8(rintf(quotient(x_v[0], this_y_scale)) + byte_to_f32(this_y_zero));
-		store(y + row * K * N + at, y_v);
+		float x_v = x[row * K * N + at];
+		u8 y_v = round_to_u8(rintf(quotient(x_v, this_y_scale)) + byte_to_f32(this_y_zero));
+		y[row * K * N + at] = y_v;
 	}
 }

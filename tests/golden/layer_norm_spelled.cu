@@ -69,10 +69,8 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 	}
 }
 
-// y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
-//     f32(bias[k]))
+// The same as LayerNorm_y.
 // Schedule: rows@4 lanes=32 width=8 steps=3 once=0 ahead=0 shared=0; 128 threads a block; 64-bit positions.
-// 32 threads share a row, and keep it in registers from the first stage to the last: each 3 vectors of 8 elements.
 // Launch: ceil(B * S / 4) blocks of 128 threads.
 // Runs unless LayerNorm_y does.
 extern "C" __global__ __launch_bounds__(128)

@@ -86,8 +86,8 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			gates_held[output][step] = to_f32(weights[copy * 16384 + unit * 128 + point]);
 		}
 	}
-	int h_words[1];
 	const int element = min(thread, 127);
+	int h_words[1];
 	h_words[0] = group * 128 + element;
 	if (thread < 64) {
 		const int element_2 = thread;
@@ -103,13 +103,12 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 		c_own[element_2] = c;
 	}
 	for (int turn = 0; turn < T; turn++) {
-		float gates_early;
 		const int slot = min(lane, 15);
 		const int in_block = warp + slot * 16;
 		const int copy = in_block / 64;
 		const int in_unit = in_block % 64;
 		const int unit = first_unit + in_unit;
-		gates_early = inputs[group * 512 + turn * B * 512 + copy * 128 + unit];
+		float gates_early = inputs[group * 512 + turn * B * 512 + copy * 128 + unit];
 		bool next_c_early;
 		bool next_h_early;
 		if (thread < 64) {
@@ -191,6 +190,8 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 
 // The same as lstm_h_grid.
 // Schedule: loop_grid@3 threads=512 units=32 rows=8 holds=1; 512 threads a block.
+// Blocks that all run at the same time compute 32 units of 8 rows each, and after each turn pass the results to one
+//     another.
 // Launch: (B + 7) / 8 * 4 blocks of 512 threads, all at the same time.
 // Runs if (B + 7) / 8 * 4 <= 132, and all positions fit into 32 bits, unless lstm_h_grid does.
 extern "C" __global__ __launch_bounds__(512)
@@ -383,6 +384,8 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 
 // The same as lstm_h_grid.
 // Schedule: loop_block@1 threads=1024 lanes=32 shared=1 rows=1; 1024 threads a block.
+// A block runs the whole loop for its rows. Its threads share the elements of every stage, with a barrier
+//     where a stage reads what other threads computed.
 // Launch: B blocks of 1024 threads.
 // Runs if all positions fit into 32 bits, unless lstm_h_grid or lstm_h_more does.
 extern "C" __global__ __launch_bounds__(1024)

@@ -95,6 +95,8 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y,
 
 // The same as matmul_f16_y_wide.
 // Schedule: contract@3 rows=128 columns=128 depth=32 packed=0; 128 threads a block.
+// A block computes a tile of 128 x 128 elements, and adds 32 products of each at a time, with operands in shared
+//     memory.
 // Launch: 96 blocks of 128 threads.
 // Runs unless matmul_f16_y_wide does.
 extern "C" __global__ __launch_bounds__(128)

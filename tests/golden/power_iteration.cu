@@ -169,6 +169,7 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 
 // The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
+// 512 threads share a row, and keep it in registers from the first stage to the last: each 3 vectors of 4 elements.
 // Launch: one block of 512 threads.
 // Runs if N * N <= 6141 && N * N > 0 && N * N >= 4, and all positions fit into 32 bits, unless
 //     power_iteration_eigenvalue does.
@@ -230,6 +231,7 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 
 // The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 1024 threads a block.
+// 1024 threads share a row, and keep it in registers from the first stage to the last: each 8 vectors of 4 elements.
 // Launch: one block of 1024 threads.
 // Runs if N * N <= 32765 && N * N > 0 && N * N >= 4, and all positions fit into 32 bits, unless
 //     power_iteration_eigenvalue or power_iteration_eigenvalue_shifted does.
@@ -291,6 +293,7 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 
 // The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
+// 512 threads share a row, and every stage reads it again.
 // Launch: one block of 512 threads.
 // Runs if all positions fit into 32 bits, unless power_iteration_eigenvalue or power_iteration_eigenvalue_shifted or
 //     power_iteration_eigenvalue_longer does.
@@ -306,11 +309,10 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 	const int row = block;
 	float sum_of_row = 0.0f;
 	for (int at = lane; at < N * N; at += 512) {
-		float a_v[1];
-		load(a_v, a + row * N * N + at);
+		float a_v = a[row * N * N + at];
 		const int s = at % by_N;
 		const int r = at / by_N;
-		sum_of_row = fmaf(x[r] * a_v[0], x[s], sum_of_row);
+		sum_of_row = fmaf(x[r] * a_v, x[s], sum_of_row);
 	}
 	__shared__ float sum_of_row_across[16];
 	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
@@ -427,11 +429,10 @@ void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__
 	const i64 row = block;
 	float sum_of_row = 0.0f;
 	for (i64 at = lane; at < N * N; at += 512) {
-		float a_v[1];
-		load(a_v, a + row * N * N + at);
+		float a_v = a[row * N * N + at];
 		const i64 s = at % N;
 		const i64 r = at / N;
-		sum_of_row = fmaf(x[r] * a_v[0], x[s], sum_of_row);
+		sum_of_row = fmaf(x[r] * a_v, x[s], sum_of_row);
 	}
 	__shared__ float sum_of_row_across[16];
 	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);

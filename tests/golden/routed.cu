@@ -20,12 +20,11 @@ void Routed_total_part(const int own_block, const float *x, float *__restrict__ 
 	const int row = own_block * 4 + thread / 32;
 	if (row >= 3)
 		return;
-	float x_v[1];
 	const int at = min(lane, 1);
-	load(x_v, x + row * 2 + at);
+	float x_v = x[row * 2 + at];
 	float max_of_row = -INFINITY;
 	if (lane < 2) {
-		max_of_row = nan_max(max_of_row, x_v[0]);
+		max_of_row = nan_max(max_of_row, x_v);
 	}
 	max_of_row = warp_reduce(max_of_row, op_max());
 	const float this_largest = max_of_row;
@@ -34,7 +33,7 @@ void Routed_total_part(const int own_block, const float *x, float *__restrict__ 
 	}
 	float sum_of_row = 0.0f;
 	if (lane < 2) {
-		sum_of_row += expf(x_v[0] - this_largest);
+		sum_of_row += expf(x_v - this_largest);
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_total = sum_of_row;

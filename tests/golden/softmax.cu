@@ -6,8 +6,8 @@
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
-// 8 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements.
-//     Loads bypass the caches.
+// 8 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements,
+//     loaded past the caches.
 // Launch: ceil(H * N * S / 16) blocks of 128 threads.
 // Runs if S % 4 == 0 && S <= 64 && S > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)
@@ -71,6 +71,8 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
+// 8 threads share a row, and keep it in registers from the first stage to the last: each 3 vectors of 4 elements,
+//     loaded past the caches.
 // Launch: ceil(H * N * S / 16) blocks of 128 threads.
 // Runs if S <= 93 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y does.
 extern "C" __global__ __launch_bounds__(128)
@@ -164,6 +166,8 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 64 threads a block.
+// 64 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements,
+//     loaded past the caches.
 // Launch: H * N * S blocks of 64 threads.
 // Runs if S <= 1021 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
 //     Softmax_y_shifted does.
@@ -259,6 +263,8 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 512 threads a block.
+// 512 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements,
+//     loaded past the caches.
 // Launch: H * N * S blocks of 512 threads.
 // Runs if S <= 8189 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
 //     Softmax_y_shifted or Softmax_y_longer does.
@@ -354,6 +360,8 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 1024 threads a block.
+// 1024 threads share a row, and keep it in registers from the first stage to the last: each 8 vectors of 4 elements,
+//     loaded past the caches.
 // Launch: H * N * S blocks of 1024 threads.
 // Runs if S <= 32765 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
 //     Softmax_y_shifted or Softmax_y_longer or Softmax_y_longer_2 does.
@@ -449,6 +457,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
+// 32 threads share a row, and every stage reads it again.
 // Launch: ceil(H * N * S / 4) blocks of 128 threads.
 // Runs if all positions fit into 32 bits, unless Softmax_y or Softmax_y_shifted or Softmax_y_longer or
 //     Softmax_y_longer_2 or Softmax_y_longer_3 does.
@@ -463,33 +472,28 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 		return;
 	float max_of_row = -INFINITY;
 	for (int at = lane; at < S; at += 32) {
-		float x_v[1];
-		load(x_v, x + row * S + at);
-		max_of_row = nan_max(max_of_row, x_v[0]);
+		float x_v = x[row * S + at];
+		max_of_row = nan_max(max_of_row, x_v);
 	}
 	max_of_row = warp_reduce(max_of_row, op_max());
 	const float this_largest = max_of_row;
 	float sum_of_row = 0.0f;
 	for (int at = lane; at < S; at += 32) {
-		float x_v[1];
-		load(x_v, x + row * S + at);
-		sum_of_row += expf(x_v[0] - this_largest);
+		float x_v = x[row * S + at];
+		sum_of_row += expf(x_v - this_largest);
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_total = sum_of_row;
 	for (int at = lane; at < S; at += 32) {
-		float x_v[1];
-		load(x_v, x + row * S + at);
+		float x_v = x[row * S + at];
 		float y_v[1];
-		y_v[0] = quotient(expf(x_v[0] - this_largest), this_total);
+		y_v[0] = quotient(expf(x_v - this_largest), this_total);
 		store_once(y + row * S + at, y_v);
 	}
 }
 
-// y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
+// The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block; 64-bit positions.
-// 8 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements.
-//     Loads bypass the caches.
 // Launch: ceil(H * N * S / 4) blocks of 128 threads.
 // Runs unless Softmax_y or Softmax_y_shifted or Softmax_y_longer or Softmax_y_longer_2 or Softmax_y_longer_3 or
 //     Softmax_y_any does.
@@ -504,25 +508,22 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 		return;
 	float max_of_row = -INFINITY;
 	for (i64 at = lane; at < S; at += 32) {
-		float x_v[1];
-		load(x_v, x + row * S + at);
-		max_of_row = nan_max(max_of_row, x_v[0]);
+		float x_v = x[row * S + at];
+		max_of_row = nan_max(max_of_row, x_v);
 	}
 	max_of_row = warp_reduce(max_of_row, op_max());
 	const float this_largest = max_of_row;
 	float sum_of_row = 0.0f;
 	for (i64 at = lane; at < S; at += 32) {
-		float x_v[1];
-		load(x_v, x + row * S + at);
-		sum_of_row += expf(x_v[0] - this_largest);
+		float x_v = x[row * S + at];
+		sum_of_row += expf(x_v - this_largest);
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_total = sum_of_row;
 	for (i64 at = lane; at < S; at += 32) {
-		float x_v[1];
-		load(x_v, x + row * S + at);
+		float x_v = x[row * S + at];
 		float y_v[1];
-		y_v[0] = quotient(expf(x_v[0] - this_largest), this_total);
+		y_v[0] = quotient(expf(x_v - this_largest), this_total);
 		store_once(y + row * S + at, y_v);
 	}
 }

@@ -322,7 +322,7 @@ static expr complete(struct ir_plan *plan, struct ir_kernel *k, const struct ir_
 		}
 	kernel_order_symbols(p, k);
 	ir_print_stage(&text, s);
-	k->about = str_text(&text);
+	k->about = k->about ? k->about : str_text(&text);
 
 	k->name = ir_kernel_name(plan, k->name);
 	return fits_int(p, k);

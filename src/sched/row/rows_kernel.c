@@ -25,3 +25,22 @@ void rows_move_shared(struct row_kernel *k, struct ir_block *b, bool store)
 	else
 		emit_load_flat(p, b, k->shared, at, rows_array(k, 0), k->width);
 }
+
+const char *rows_text(const struct row_kernel *k)
+{
+	struct str text = str_new(k->p->arena);
+	for (int i = 0; i < k->r->stages; i++)
+		ir_print_stage(&text, k->r->stage[i].s);
+	return str_text(&text);
+}
+
+const char *rows_method(const struct row_kernel *k, const struct sched_choice *c)
+{
+	struct sched_choice own = *c;
+	own.param[0] = k->lanes;
+	own.param[1] = k->width;
+	own.param[2] = k->steps;
+	if (!k->r->beside)
+		own.param[5] = k->steps - k->held;
+	return sched_about(&own, k->p->arena);
+}

@@ -56,6 +56,12 @@ struct ir_variable *rows_array(const struct row_kernel *k, int cached);
  * is the row's last one, for loads into registers that nothing reads: a guard would be a branch around each load, and
  * every load would wait for the one before. */
 struct ir_block *rows_each_vector(struct row_kernel *k, struct ir_block *b, expr lane, bool clamped);
+/* Loads a vector of a cached input into a declared array, or a row of it; or declares the array. */
+void rows_load_cached(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared);
+/* The comment of a kernel: its stages' text; and the rule's sentences for its own lanes and vectors, which differ from
+ * the choice's in kernels for other rows. */
+const char *rows_text(const struct row_kernel *k);
+const char *rows_method(const struct row_kernel *k, const struct sched_choice *c);
 /* What the current stage's load was loaded into before the first stage; null: nothing. */
 const struct ahead *rows_ahead_of(const struct row_kernel *k, expr load);
 

@@ -139,63 +139,6 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 	}
 }
 
-/* True if no two rows read the same row of the buffer: it has the rows' own layout, or its rows are disjoint. */
-static bool read_by_one(const struct row_kernel *k, const struct rows_cached *c)
-{
-	const struct rows_stage *st = &k->r->stage[c->stage];
-	if (!c->from)
-		return true;
-	bool apart = !ir_uses(c->from, IR_LOAD);
-	for (int a = 0; a < st->row_rank && apart; a++) {
-		expr stride = ir_stride(c->from, a);
-		apart = ir_is_int(st->dim[a], 1) || (stride && !ir_is_int(stride, 0));
-	}
-	return apart;
-}
-
-/* True if vectors may be loaded from the row's start in the buffer. */
-static bool in_vectors(const struct row_kernel *k, const struct rows_cached *c)
-{
-	struct ir_pool *pool = k->p->pool;
-	return !c->stride && (!c->from || ir_is_int(ir_binary(IR_MOD, c->from, ir_index(pool, k->width)), 0));
-}
-
-/* Loads a vector of a cached input an element at a time. */
-static void load_items(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
-{
-	struct ir_program *p = k->p;
-	const struct rows_cached *c = &k->r->cache[cached];
-	struct ir_variable *array = rows_array(k, cached);
-	expr item;
-	if (!declared)
-		emit_array(p, b, array, k->width);
-	b = emit_unrolled_each(p, b, ir_variable_new(p->pool, TYPE_INDEX, "item"), k->width, &item);
-	expr place = ir_binary(IR_ADD, k->at, item);
-	expr at = ir_binary(IR_ADD, k->from[cached], c->stride ? ir_binary(IR_MUL, place, c->stride) : place);
-	expr element = ir_load(p->pool, flat_view(p, c->buf), &at);
-	if (row)
-		emit_set_in_row(p, b, array, row, item, element);
-	else
-		emit_set(p, b, array, item, element);
-}
-
-/* Loads a vector of a cached input into a declared array, or a row of it; or declares the array. */
-static void load_cached(struct row_kernel *k, struct ir_block *b, int cached, expr row, bool declared)
-{
-	if (!in_vectors(k, &k->r->cache[cached])) {
-		load_items(k, b, cached, row, declared);
-		return;
-	}
-	expr from = k->from[cached] ? k->from[cached] : ir_binary(IR_MUL, k->row, k->r->length);
-	expr at = ir_binary(IR_ADD, from, k->at);
-	const struct ir_buffer *buf = k->r->cache[cached].buf;
-	if (declared)
-		emit_load_into(k->p, b, buf, at, rows_array(k, cached), row, k->width)->once =
-		        k->once && read_by_one(k, &k->r->cache[cached]);
-	else
-		emit_load_vector(k->p, b, buf, at, rows_array(k, cached), k->width);
-}
-
 /* Loads the whole row into registers before the first stage. */
 static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
@@ -208,14 +151,14 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 	struct ir_block *body = rows_each_vector(k, b, lane, true);
 	for (int i = 0; i < k->r->cached; i++)
-		load_cached(k, body, i, k->step, true);
+		rows_load_cached(k, body, i, k->step, true);
 	forget_elements(k);
 	if (!k->shared)
 		return;
 	k->rest = true;
 	body = rows_each_vector(k, b, lane, false);
 	emit_array(p, body, rows_array(k, 0), k->width);
-	load_cached(k, body, 0, NULL, true);
+	rows_load_cached(k, body, 0, NULL, true);
 	rows_move_shared(k, body, true);
 	forget_elements(k);
 }
@@ -387,7 +330,7 @@ static struct ir_block *each_element(struct row_kernel *k, struct ir_block *b)
 			if (f.found[i] && k->rest)
 				rows_move_shared(k, b, false);
 			else if (f.found[i])
-				load_cached(k, b, i, NULL, false);
+				rows_load_cached(k, b, i, NULL, false);
 	}
 	k->v = ir_var_of(ir_variable_of(p->pool, TYPE_INDEX, NULL, IR_HOLDS_ITEM, 0, "item"),
 	                 ir_index(p->pool, k->width));
@@ -633,11 +576,9 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	if (steps > 0) /* loads are clamped to the row, which has an element */
 		kernel_needs(k, ir_binary(IR_LT, ir_index(p->pool, 0), r->length));
 	kernel_needs(k, r->needs);
+	k->about = rows_text(&own);
+	k->method = rows_method(&own, c);
 	kernel_finish(plan, step, k, last);
-	struct str about = str_new(p->arena);
-	for (int i = 0; i < r->stages; i++)
-		ir_print_stage(&about, r->stage[i].s);
-	k->about = str_text(&about);
 }
 
 /* Appends the kernels for rows that no vector divides (rows_shifted.c), with the lanes of c, as far as registers hold
@@ -706,9 +647,8 @@ const struct sched_rule sched_rows = {
 	.name = "rows",
 	.version = 4,
 	.about = "{lanes} threads share a row{steps?, and keep it in registers from the first stage to the "
-	         "last: each {steps vector} of {width element}}{steps!, and every stage reads it "
-	         "again}.{shared? The last {shared vector} of each thread are in shared memory.}{once? "
-	         "Loads bypass the caches.}",
+	         "last: each {steps vector} of {width element}{once?, loaded past the caches}}{steps!, and every stage "
+	         "reads it again}.{shared? The last {shared vector} of each thread are in shared memory.}",
 	.param = { { "lanes", 4, 1024 },
 	           { "width", 1, 16 },
 	           { "steps", 0, 128 },
