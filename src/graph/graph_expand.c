@@ -73,6 +73,11 @@ bool expand_call(struct resolve_scope *s, Onnx__NodeProto *n)
 	return true;
 }
 
+/* Nodes that follow the one that is walked: they make the sequence of its tensors, for what still reads it. */
+struct later {
+	VEC(Onnx__NodeProto *);
+};
+
 /* ---- If. */
 
 static Onnx__GraphProto *graph_attr(const Onnx__NodeProto *n, const char *name)
@@ -148,10 +153,12 @@ static bool open_output(struct resolve_scope *in, size_t at, struct seq *q, int6
 }
 
 /* Puts tensors in place of an output of both branches that is a sequence of the same known length in both. */
-static bool open_branches(struct resolve_scope *s, Onnx__NodeProto *n, struct resolve_scope *in[2], size_t at)
+static bool open_branches(struct resolve_scope *s, Onnx__NodeProto *n, struct resolve_scope *in[2], size_t at,
+                          struct later *later)
 {
 	struct onnx_model *m = s->r->model;
-	struct seq *q[2], *out = seq_new(s);
+	Onnx__NodeProto *made = onnx_node_new(m, "", "SequenceConstruct", "");
+	struct seq *q[2];
 	int64_t count[2];
 	char **output;
 
@@ -174,10 +181,11 @@ static bool open_branches(struct resolve_scope *s, Onnx__NodeProto *n, struct re
 	for (int64_t k = 0; k < count[0]; k++) {
 		output[at + (size_t)k] =
 		        onnx_name_unique(m, arena_printf(m->arena, "%s_%lld", n->output[at], (long long)k));
-		seq_add(s, out, SEQ_ONE, output[at + (size_t)k], 1);
+		onnx_node_input(m, made, output[at + (size_t)k]);
 	}
+	onnx_node_output(m, made, n->output[at]);
+	vec_push(s->r->arena, later, made);
 	memcpy(output + at + count[0], n->output + at + 1, sizeof *output * (n->n_output - at - 1));
-	resolve_define(s, n->output[at], (struct resolve_name){ .name = n->output[at], .seq = out });
 	n->output = output;
 	n->n_output += (size_t)count[0] - 1;
 	s->r->changes++;
@@ -188,6 +196,7 @@ bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n)
 {
 	Onnx__GraphProto *branch[2] = { graph_attr(n, "else_branch"), graph_attr(n, "then_branch") };
 	struct resolve_scope scope[2], *in[2] = { &scope[0], &scope[1] };
+	struct later later = { 0 };
 	int64_t holds;
 
 	for (int b = 0; b < 2; b++)
@@ -203,10 +212,12 @@ bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n)
 		resolve_walk(in[b]);
 	}
 	for (size_t at = n->n_output; at-- > 0;)
-		open_branches(s, n, in, at);
+		open_branches(s, n, in, at, &later);
 	for (int b = 0; b < 2; b++)
 		resolve_finish(in[b]);
 	resolve_keep(s, n);
+	vec_each (node, &later)
+		resolve_node(s, *node);
 	return true;
 }
 
@@ -358,25 +369,38 @@ static void *take_away(void *array, size_t *n, size_t at)
 	return item;
 }
 
+/* Declares the tensor of all turns: the loop itself may not be supported. `v`: that of one turn. */
+static void declare_all(struct resolve_scope *s, const char *name, const struct graph_value *v)
+{
+	int64_t dim[IR_MAX_RANK + 1];
+
+	dim[0] = -1;
+	for (int i = 0; i < v->rank; i++)
+		if (!ir_const_int(v->dim[i], &dim[i + 1]))
+			dim[i + 1] = -1;
+	onnx_graph_add_value_info(s->r->model, s->proto,
+	                          onnx_value_info_new(s->r->model, name, v->type, v->rank + 1, dim, NULL));
+}
+
 /* Input and output of state number `i`, a sequence. */
-static bool make_scan(struct resolve_scope *s, Onnx__NodeProto *n, struct resolve_scope *in, size_t i, int64_t turns)
+static bool make_scan(struct resolve_scope *s, Onnx__NodeProto *n, struct resolve_scope *in, size_t i,
+                      struct later *later)
 {
 	struct onnx_model *m = s->r->model;
 	Onnx__GraphProto *body = in->proto;
 	const char *formal = onnx_text(body->input[2 + i]->name), *next = onnx_text(body->output[1 + i]->name);
 	struct resolve_name before = resolve_find(s, n->input[2 + i]), after = resolve_find(in, next);
-	struct seq *q = after.seq, *out;
+	struct seq *q = after.seq;
 	Onnx__ValueInfoProto *output = body->output[1 + i];
 	struct graph *g = NULL;
 	struct graph_value *v;
-	struct seq_part *part;
-	Onnx__NodeProto **kept = NEWN(m->arena, Onnx__NodeProto *, in->nodes.n + 1);
+	Onnx__NodeProto *made, **kept = NEWN(m->arena, Onnx__NodeProto *, in->nodes.n + 1);
 	int nodes = in->nodes.n;
 	struct plain p;
 	char *scanned;
 
-	if (!before.seq || !q || q->n != 2 || q->at[0]->kind != SEQ_STATE || strcmp(q->at[0]->tensor, formal) != 0 ||
-	    q->at[1]->kind != SEQ_ONE || !keeps_shape(in, q->at[1]->tensor))
+	if (!before.seq || seq_count(before.seq) != 0 || !q || q->n != 2 || q->at[0]->kind != SEQ_STATE ||
+	    strcmp(q->at[0]->tensor, formal) != 0 || q->at[1]->kind != SEQ_ONE || !keeps_shape(in, q->at[1]->tensor))
 		return false;
 	memcpy(kept, in->nodes.at, sizeof *kept * (size_t)nodes);
 	v = resolve_value(in, &g, q->at[1]->tensor);
@@ -397,15 +421,13 @@ static bool make_scan(struct resolve_scope *s, Onnx__NodeProto *n, struct resolv
 	take_away(&body->input, &body->n_input, 2 + i);
 	scanned = onnx_name_unique(m, arena_printf(m->arena, "%s_all", *n->output[i] ? n->output[i] : next));
 	take_away(&n->input, &n->n_input, 2 + i);
-	out = seq_new(s);
-	vec_each (old, before.seq)
-		vec_push(s->r->arena, out, *old);
-	part = seq_add(s, out, SEQ_STACK, scanned, turns);
-	part->rank = v->rank + 1;
-	part->size = 1;
-	resolve_define(s, n->output[i], (struct resolve_name){ .name = n->output[i], .seq = out });
-	take_away(&n->output, &n->n_output, i);
+	made = onnx_node_new(m, "", "SplitToSequence", "");
+	onnx_node_input(m, made, scanned);
+	onnx_node_set_int(m, made, "keepdims", 0);
+	onnx_node_output(m, made, take_away(&n->output, &n->n_output, i));
+	vec_push(s->r->arena, later, made);
 	onnx_node_output(m, n, scanned);
+	declare_all(s, scanned, v);
 	s->r->changes++;
 	return true;
 }
@@ -413,6 +435,7 @@ static bool make_scan(struct resolve_scope *s, Onnx__NodeProto *n, struct resolv
 bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n)
 {
 	Onnx__GraphProto *body = graph_attr(n, "body");
+	struct later later = { 0 };
 	struct resolve_scope in;
 	int64_t turns;
 	bool sequences;
@@ -440,10 +463,12 @@ bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n)
 	}
 	resolve_walk(&in);
 	for (size_t i = n->n_input - 2; i-- > 0;)
-		if (i < n->n_output)
-			make_scan(s, n, &in, i, turns);
+		if (n->n_output == body->n_output - 1)
+			make_scan(s, n, &in, i, &later);
 	resolve_finish(&in);
 	resolve_keep(s, n);
+	vec_each (node, &later)
+		resolve_node(s, *node);
 	return true;
 }
 

@@ -189,6 +189,8 @@ static const char *element_of(struct resolve_scope *s, struct seq_part *part, in
 const char *seq_element(struct resolve_scope *s, struct seq *q, int64_t k)
 {
 	vec_each (p, q) {
+		if ((*p)->count < 0 && p + 1 < q->at + q->n) /* perhaps in a later part */
+			return NULL;
 		if ((*p)->count < 0 || k < (*p)->count)
 			return element_of(s, *p, k);
 		k -= (*p)->count;
@@ -505,18 +507,6 @@ static bool give(struct resolve_scope *s, const Onnx__NodeProto *n, const char *
 	return tensor != NULL;
 }
 
-static bool take_at(struct resolve_scope *s, Onnx__NodeProto *n, struct seq *q)
-{
-	int64_t at, count = seq_count(q);
-
-	if (!resolve_int(s, input_of(n, 1), &at))
-		return give(s, n, element_at(s, q, output_of(n), resolve_find(s, input_of(n, 1)).name));
-	if (position(s, n, 1, count, &at))
-		return (count < 0 || at < count) && give(s, n, seq_element(s, q, at));
-	/* From the end of a tensor of an open extent. */
-	return q->n == 1 && q->at[0]->kind == SEQ_STACK && give(s, n, element_of(s, q->at[0], at));
-}
-
 /* The number of a part's elements, as a scalar. */
 static const char *count_of(struct plain *p, const struct seq_part *part)
 {
@@ -532,6 +522,41 @@ static const char *count_of(struct plain *p, const struct seq_part *part)
 		return extent;
 	extent = plain_op(p, "Add", extent, scalar(p, part->size - 1), NULL);
 	return plain_op(p, "Div", extent, scalar(p, part->size), NULL);
+}
+
+/* Element -1, -2 ... of a part of unknown count. */
+static const char *element_from_end(struct resolve_scope *s, struct seq_part *part, int64_t at)
+{
+	const int64_t zero = 0, axis = part->axis;
+	const char *start, *result;
+	struct plain p;
+	Onnx__NodeProto *n;
+
+	if (part->kind == SEQ_STACK)
+		return element_of(s, part, at);
+	if (part->kind != SEQ_CHUNKS || part->size < 1)
+		return NULL;
+	p = resolve_begin(s, part->tensor);
+	start = plain_op(&p, "Add", count_of(&p, part), scalar(&p, at), NULL);
+	start = plain_op(&p, "Mul", start, scalar(&p, part->size), NULL);
+	start = plain_with_axes(&p, "Unsqueeze", start, &zero, 1, 13);
+	n = plain_node(&p, "Slice", part->tensor, start,
+	               plain_op(&p, "Add", start, plain_ints(&p, &part->size, 1), NULL));
+	onnx_node_input(s->r->model, n, plain_ints(&p, &axis, 1));
+	result = plain_output(&p, n);
+	resolve_end(s, &p);
+	return result;
+}
+
+static bool take_at(struct resolve_scope *s, Onnx__NodeProto *n, struct seq *q)
+{
+	int64_t at, count = seq_count(q);
+
+	if (!resolve_int(s, input_of(n, 1), &at))
+		return give(s, n, element_at(s, q, output_of(n), resolve_find(s, input_of(n, 1)).name));
+	if (position(s, n, 1, count, &at))
+		return (count < 0 || at < count) && give(s, n, seq_element(s, q, at));
+	return q->n == 1 && give(s, n, element_from_end(s, q->at[0], at));
 }
 
 static bool take_length(struct resolve_scope *s, Onnx__NodeProto *n, const struct seq *q)
@@ -612,8 +637,7 @@ static bool take_identity(struct resolve_scope *s, Onnx__NodeProto *n)
 
 	if (!what.seq && !what.optional)
 		return false;
-	resolve_keep(s, n);
-	resolve_define(s, output_of(n), what);
+	resolve_give(s, output_of(n), what);
 	return true;
 }
 

@@ -99,7 +99,7 @@ bool resolve_is_sequence_type(const Onnx__ValueInfoProto *v); /* or an optional 
 bool seq_node(struct resolve_scope *s, Onnx__NodeProto *n);
 bool seq_is_operator(const Onnx__NodeProto *n);
 int64_t seq_count(const struct seq *q); /* -1: unknown */
-/* The tensor of element k, 0 <= k < seq_count() or in a part of unknown count at the front; null: not possible. */
+/* The tensor of element k, 0 <= k < seq_count() or in a last part of unknown count; null: not possible. */
 const char *seq_element(struct resolve_scope *s, struct seq *q, int64_t k);
 /* All elements along an axis, or along a new one; null: not possible. */
 const char *seq_join(struct resolve_scope *s, struct seq *q, const char *stem, int axis, bool new_axis);

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Sequences and optional values of known length: sequences.py [NAME ...]
+"""Sequences and optional values of known length: sequences.py [--draws COUNT FIRST] [NAME ...]
 
 Each model is written as exporters write it. tpat resolves its sequences: `tpat run` gives ONNX Runtime's outputs of the model,
 and so does ONNX Runtime with the model that `tpat build --auto` writes, in which none is left. The models of KEPT have
-sequences whose length nothing says; they stay."""
+sequences whose length nothing says; they stay. --draws: also random models, from this seed on, in the interpreter."""
 import os
 import subprocess
 import sys
@@ -13,6 +13,7 @@ import numpy as np
 import onnx
 import onnx.parser
 import onnxruntime
+import sequence_draw
 
 TPAT = os.path.abspath(os.environ.get("TPAT", "build/tpat"))
 HEAD = '<ir_version: 8, opset_import: ["" : {}{}]>\n'
@@ -68,11 +69,13 @@ MODELS = {
       k = Constant <value = int64[1] {-1}> ()
       w = Reshape (j, k)
     }"""),
-    "split_open": (18, """agraph (float[N,4] x) => (float[2,4] y, int64 n, float[N,4] z) {
+    "split_open": (18, """agraph (float[N,4] x) => (float[2,4] y, int64 n, float[N,4] z, float[A,4] w) {
+      last = Constant <value = int64 {-1}> ()
       two = Constant <value = int64 {2}> ()
       one = Constant <value = int64 {1}> ()
       s = SplitToSequence <axis = 0> (x, two)
       y = SequenceAt (s, one)
+      w = SequenceAt (s, last)
       n = SequenceLength (s)
       z = ConcatFromSequence <axis = 0> (s)
     }"""),
@@ -268,11 +271,11 @@ def model_of(opset, text):
     return model
 
 
-def values_of(model):
+def values_of(model, sizes=SIZES):
     random, values = np.random.default_rng(1), {}
     for v in model.graph.input:
         t = v.type.tensor_type
-        shape = [d.dim_value or SIZES[d.dim_param] for d in t.shape.dim]
+        shape = [d.dim_value or sizes[d.dim_param] for d in t.shape.dim]
         values[v.name] = {1: lambda s: random.standard_normal(s).astype(np.float32), 7: lambda s: np.full(s, 3, np.int64),
                           9: lambda s: np.ones(s, bool)}[t.elem_type](shape)
     return values
@@ -293,6 +296,29 @@ def operators(graph):
                 yield from operators(a.g)
 
 
+def run_fault(path, values, outputs, want, folder, *options):
+    """What is wrong with the outputs of tpat run; None: nothing."""
+    np.savez(os.path.join(folder, "want.npz"), **{o.name: w for o, w in zip(outputs, want)})
+    given = []
+    for key, value in values.items():
+        np.save(os.path.join(folder, key + ".npy"), value)
+        given += ["-i", f"{key}={folder}/{key}.npy"]
+    ran = subprocess.run([TPAT, "run", path, *given, "-e", folder + "/want.npz", *options], capture_output=True, text=True)
+    return "run: " + ran.stdout + ran.stderr if ran.returncode else None
+
+
+def draw_fault(seed, folder):
+    path = os.path.join(folder, "draw.onnx")
+    try:
+        model = sequence_draw.draw(seed)
+        onnx.save(model, path)
+        values = values_of(model, sequence_draw.SIZES)
+        want = outputs_of(path, values)
+    except Exception:  # wrong models are not tpat's; their errors have no common class
+        return ""
+    return run_fault(path, values, model.graph.output, want, folder, "-d", "interpreter")
+
+
 def fault_of(name, opset, text, folder):
     path = os.path.join(folder, name + ".onnx")
     rewritten = os.path.join(folder, name + "_tpat.onnx")
@@ -300,14 +326,9 @@ def fault_of(name, opset, text, folder):
     onnx.save(model, path)
     values = values_of(model)
     want = outputs_of(path, values)
-    np.savez(os.path.join(folder, "want.npz"), **{o.name: w for o, w in zip(model.graph.output, want)})
-    given = []
-    for key, value in values.items():
-        np.save(os.path.join(folder, key + ".npy"), value)
-        given += ["-i", f"{key}={folder}/{key}.npy"]
-    ran = subprocess.run([TPAT, "run", path, *given, "-e", folder + "/want.npz"], capture_output=True, text=True)
-    if ran.returncode:
-        return "run: " + ran.stdout + ran.stderr
+    fault = run_fault(path, values, model.graph.output, want, folder)
+    if fault:
+        return fault
     built = subprocess.run([TPAT, "build", path, "--auto", "--force", "-o", rewritten], capture_output=True, text=True)
     if built.returncode:
         return "build: " + built.stdout + built.stderr
@@ -323,9 +344,12 @@ def fault_of(name, opset, text, folder):
 
 def main():
     passed = failed = 0
+    names, draws, first = sys.argv[1:], 0, 0
+    if names[:1] == ["--draws"]:
+        draws, first, names = int(names[1]), int(names[2]), names[3:]
     with tempfile.TemporaryDirectory() as folder:
         for name, (opset, text) in MODELS.items():
-            if sys.argv[1:] and name not in sys.argv[1:]:
+            if names and name not in names:
                 continue
             fault = fault_of(name, opset, text, folder)
             passed, failed = passed + (not fault), failed + bool(fault)
@@ -339,6 +363,11 @@ def main():
             passed, failed = passed + kept, failed + (not kept)
             if not kept:
                 print(f"{name}: {listed.stdout}{listed.stderr}")
+        for seed in range(first, first + draws):
+            fault = draw_fault(seed, folder)
+            passed, failed = passed + (fault is None), failed + bool(fault)
+            if fault:
+                print(f"draw {seed}: {fault}")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 
