@@ -311,8 +311,8 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
  * T, times a positive number kept(i, j)                      false if the score is minus infinity, as far as indices
  * decide that; attention_always: no such condition kept_some(i, to_i, j, to_j)     false if none of these queries and
  * keys are kept kept_all(i, to_i, j, to_j)      true if all of them are largest_at(i, largest), sum_at(i, largest, sum)
- * as above result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)    the stored value, and its position; PAIRS:
- * two at a time, at even positions */
+ * as above result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)    the stored value, and its position; PLACES:
+ * so many at a time, at multiples of it: 1, 2 or 8 */
 template <class T> struct attention_scaled {
 	float by;
 };
@@ -534,8 +534,26 @@ TPAT_FN void attention_collect(mma_sum<float> (&total)[TILES][ACROSS], const mma
 		}
 }
 
-/* Stores the results of 16 queries. */
-template <bool PAIRS, int COLUMNS, int ACROSS, class Index, class Largest, class Sum, class Result, class Y,
+/* Four neighbouring lanes exchange words: word i of lane l becomes word l of lane i. */
+TPAT_FN void attention_turn_words(u32 (&word)[4])
+{
+	const bool odd = warp_lane() & 1, upper = warp_lane() & 2;
+#pragma unroll
+	for (int i = 0; i < 4; i += 2) {
+		const u32 come = shuffle_xor(odd ? word[i] : word[i + 1], 1);
+		word[i] = odd ? come : word[i];
+		word[i + 1] = odd ? word[i + 1] : come;
+	}
+#pragma unroll
+	for (int i = 0; i < 2; i++) {
+		const u32 come = shuffle_xor(upper ? word[i] : word[i + 2], 2);
+		word[i] = upper ? come : word[i];
+		word[i + 2] = upper ? word[i + 2] : come;
+	}
+}
+
+/* Stores the results of 16 queries: VECTOR columns at a time, 1, 2 or 8. */
+template <int VECTOR, int COLUMNS, int ACROSS, class Index, class Largest, class Sum, class Result, class Y,
           class Place>
 TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&largest)[2], const float (&sum)[2],
                            float scale, Index row, Index queries, Index keys, const Largest &largest_at,
@@ -543,35 +561,52 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 {
 #pragma unroll
 	for (int half = 0; half < 2; half++) {
-		const Index i = row + half * 8;
+		const Index beyond = row + half * 8, i = beyond < queries ? beyond : queries - 1;
 		const float added = warp_reduce<4>(sum[half], op_sum());
-		if (i >= queries)
-			continue;
 		/* The stages may subtract another number than the largest score. */
 		const float seen = largest[half] * scale, off = largest_at(i, seen);
 		const float by = keys > 0 ? attention_exp(attention_base(seen) - off) : 1.0f;
 		const float all = sum_at(i, off, added * by), inverse = 1.0f / all;
+		const auto result = [&](int c, int e) {
+			const int column = 8 * c + mma_column(0) + e;
+			return result_at(i, (Index)(column < COLUMNS ? column : COLUMNS - 1),
+			                 total[c].at[2 * half + e] * by, off, all, inverse);
+		};
+		if constexpr (VECTOR == 8) {
 #pragma unroll
-		for (int c = 0; c < ACROSS; c++) {
-			const int column = 8 * c + mma_column(0), other = column + 1 < COLUMNS ? column + 1 : column;
-			const float *here = &total[c].at[2 * half];
-			if (column >= COLUMNS)
-				continue;
-			const Y two[2] = { result_at(i, (Index)column, here[0] * by, off, all, inverse),
-				           result_at(i, (Index)other, here[1] * by, off, all, inverse) };
-			if (PAIRS) {
-				store(y + place_at(i, (Index)column), two);
-			} else {
-				y[place_at(i, (Index)column)] = two[0];
-				if (other > column)
-					y[place_at(i, (Index)other)] = two[1];
+			for (int c = 0; c < ACROSS; c += 4) {
+				u32 word[4] = { 0, 0, 0, 0 };
+#pragma unroll
+				for (int n = 0; n < 4; n++)
+					if (c + n < ACROSS)
+						word[n] = result(c + n, 0).bits | (u32)result(c + n, 1).bits << 16;
+				attention_turn_words(word);
+				const int column = 8 * (c + warp_lane() % 4);
+				if (beyond < queries && column < COLUMNS)
+					store((u32 *)(y + place_at(i, (Index)column)), word);
+			}
+		} else if (beyond < queries) {
+#pragma unroll
+			for (int c = 0; c < ACROSS; c++) {
+				const int column = 8 * c + mma_column(0),
+				          other = column + 1 < COLUMNS ? column + 1 : column;
+				if (column >= COLUMNS)
+					continue;
+				const Y two[2] = { result(c, 0), result(c, other - column) };
+				if (VECTOR == 2) {
+					store(y + place_at(i, (Index)column), two);
+				} else {
+					y[place_at(i, (Index)column)] = two[0];
+					if (other > column)
+						y[place_at(i, (Index)other)] = two[1];
+				}
 			}
 		}
 	}
 }
 
 /* Attention for the queries first .. first + 16 * WARPS * TILES of `queries`. */
-template <int WARPS, int TILES, bool PAIRS, int VECTOR, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS,
+template <int WARPS, int TILES, int PLACES, int VECTOR, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS,
           bool TURNED, class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept,
           class Some, class All, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TURNED> &slots, Index first,
@@ -647,8 +682,8 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
-		attention_put<PAIRS, COLUMNS>(total[m], largest[m], sum[m], scale, row + 16 * m, queries, keys,
-		                              largest_at, sum_at, result_at, y, place_at);
+		attention_put<PLACES, COLUMNS>(total[m], largest[m], sum[m], scale, row + 16 * m, queries, keys,
+		                               largest_at, sum_at, result_at, y, place_at);
 }
 
 #undef TPAT_FN

@@ -179,6 +179,32 @@ TPAT_FN void attention_few_sum(attention_few_sums<TILES, COLUMNS> &sums, Index f
 	}
 }
 
+/* Joins what the warps have stored for `rows` rows, from row `top` on. */
+template <int WARPS, int COLUMNS, class Parts, class Index, class Put>
+TPAT_FN void attention_few_rows(const Parts &parts, int rows, Index top, Index queries, float scale, const Put &put)
+{
+	const int pairs = (COLUMNS + 1) / 2;
+	for (int p = block_thread(); p < rows * pairs; p += 32 * WARPS) {
+		const int i = p / pairs, column = p % pairs * 2;
+		float most = parts.largest[0][i], sum = 0, total[2] = { 0, 0 };
+#pragma unroll
+		for (int w = 1; w < WARPS; w++)
+			most = nan_max(most, parts.largest[w][i]);
+		const float base = attention_base(most);
+#pragma unroll
+		for (int w = 0; w < WARPS; w++) {
+			const float by = attention_exp((parts.largest[w][i] - base) * scale);
+			float two[2];
+			load(two, &parts.total[w][i][column]);
+			sum += parts.sum[w][i] * by;
+			total[0] += two[0] * by;
+			total[1] += two[1] * by;
+		}
+		if (top + i < queries)
+			put(top + i, column, total, most * scale, sum);
+	}
+}
+
 /* Joins the warps' sums. Calls put(row, column, total of two columns, largest, sum): sums of exponentials relative to
  * the largest score of the row. */
 template <int WARPS, int TILES, int COLUMNS, class Index, class Put>
@@ -186,7 +212,7 @@ TPAT_FN void attention_few_join(attention_few_parts<WARPS, COLUMNS> &parts,
                                 const attention_few_sums<TILES, COLUMNS> &sums, Index first, Index queries, float scale,
                                 const Put &put)
 {
-	const int rows = ATTENTION_FEW_ROWS, pairs = (COLUMNS + 1) / 2, all = rows * pairs, threads = 32 * WARPS;
+	const int rows = ATTENTION_FEW_ROWS;
 	const int warp = block_thread() / 32, g = warp_lane() / 4, t = warp_lane() % 4;
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
@@ -213,25 +239,7 @@ TPAT_FN void attention_few_join(attention_few_parts<WARPS, COLUMNS> &parts,
 					store(&parts.total[warp][g][c / 8 * 64 + 16 * t + 8 * x + c % 8], four);
 				}
 			__syncthreads();
-			for (int p = block_thread(); p < all; p += threads) {
-				const int i = p / pairs, column = p % pairs * 2;
-				float most = parts.largest[0][i], sum = 0, total[2] = { 0, 0 };
-#pragma unroll
-				for (int w = 1; w < WARPS; w++)
-					most = nan_max(most, parts.largest[w][i]);
-				const float base = attention_base(most);
-#pragma unroll
-				for (int w = 0; w < WARPS; w++) {
-					const float by = attention_exp((parts.largest[w][i] - base) * scale);
-					float two[2];
-					load(two, &parts.total[w][i][column]);
-					sum += parts.sum[w][i] * by;
-					total[0] += two[0] * by;
-					total[1] += two[1] * by;
-				}
-				if (top + i < queries)
-					put(top + i, column, total, most * scale, sum);
-			}
+			attention_few_rows<WARPS, COLUMNS>(parts, rows, top, queries, scale, put);
 		}
 }
 
@@ -279,6 +287,29 @@ TPAT_FN void attention_few(attention_few_parts<WARPS, COLUMNS> &parts, Index fir
 /* Partial sums in global memory: of a row's part, the totals of all columns, the largest score and the sum. */
 template <int COLUMNS> struct attention_few_record {
 	static const int largest = (COLUMNS + 1) / 2 * 2, size = largest + 2;
+
+	/* Stores two columns of record n. */
+	template <class Index>
+	TPAT_FN static void put(float *records, Index n, int column, const float (&total)[2], float seen, float added)
+	{
+		float *record = records + n * size;
+		store(record + column, total);
+		if (column == 0) {
+			const float both[2] = { seen, added };
+			store(record + largest, both);
+		}
+	}
+};
+
+/* The keys of part number `part` of `all`: whole turns of a block. */
+template <class Index> struct attention_few_share {
+	Index from, to;
+	TPAT_FN attention_few_share(Index keys, int turn, Index part, Index all)
+	{
+		const Index share = ((keys + (turn - 1)) / turn + (all - 1)) / all * turn;
+		from = part * share;
+		to = from + share < keys ? from + share : keys;
+	}
 };
 
 /* Part number `part` of the `all` parts of the keys: the partial sums of row `i` go to record (row + i) * all + part.
@@ -292,21 +323,14 @@ TPAT_FN void attention_few_part(attention_few_parts<WARPS, COLUMNS> &parts, Inde
                                 typename identity<Index>::type part, typename identity<Index>::type all, float *records,
                                 typename identity<Index>::type row)
 {
-	typedef attention_few_record<COLUMNS> Record;
-	const int turn = WARPS * ATTENTION_FEW_KEYS;
-	const Index share = ((keys + (turn - 1)) / turn + (all - 1)) / all * turn, from = part * share;
-	const Index to = from + share < keys ? from + share : keys;
+	const attention_few_share<Index> share((Index)keys, WARPS * ATTENTION_FEW_KEYS, (Index)part, (Index)all);
 	attention_few_sums<TILES, COLUMNS> sums;
-	attention_few_sum<WARPS, SIZE>(sums, first, (Index)queries, (Index)keys, from, to, query, query_at, key, key_at,
-	                               value, value_at, score_at, kept, kept_some, kept_all);
+	attention_few_sum<WARPS, SIZE>(sums, first, (Index)queries, (Index)keys, share.from, share.to, query, query_at,
+	                               key, key_at, value, value_at, score_at, kept, kept_some, kept_all);
 	attention_few_join(parts, sums, first, (Index)queries, attention_factor(score_at),
 	                   [&](Index i, int column, const float(&total)[2], float seen, float added) {
-		                   float *record = records + ((row + i) * all + part) * Record::size;
-		                   store(record + column, total);
-		                   if (column == 0) {
-			                   const float both[2] = { seen, added };
-			                   store(record + Record::largest, both);
-		                   }
+		                   attention_few_record<COLUMNS>::put(records, (row + i) * all + part, column, total,
+		                                                      seen, added);
 	                   });
 }
 
@@ -369,6 +393,188 @@ TPAT_FN void attention_few_all(attention_few_row<WARPS, COLUMNS> &shared, Index 
 		attention_few_put<PAIRS, COLUMNS>(i, 2 * p, two, seen, added, (Index)keys, largest_at, sum_at,
 		                                  result_at, y, place_at);
 	}
+}
+
+/* ---- By ordinary arithmetic: eight lanes share the elements of a key and of its value, so that a warp has four keys
+ * at a time, and two such times in flight. ---- */
+
+enum { ATTENTION_FEW_LANES = 8, ATTENTION_FEW_FLIGHTS = 2, ATTENTION_FEW_KEYS_BY_LANES = 8 /* of a warp in flight */ };
+
+/* A lane has every eighth group of four elements. */
+template <int N> struct attention_few_fours {
+	static const int n = (N + 4 * ATTENTION_FEW_LANES - 1) / (4 * ATTENTION_FEW_LANES);
+};
+
+/* The memory in which warps exchange their sums, and a lane's sums. */
+template <int WARPS, int ROWS, int COLUMNS> struct attention_few_lanes_parts {
+	static const int columns = attention_few_fours<COLUMNS>::n * 4 * ATTENTION_FEW_LANES;
+	alignas(16) float total[WARPS][ROWS][columns];
+	float largest[WARPS][ROWS], sum[WARPS][ROWS];
+};
+template <int ROWS, int COLUMNS> struct attention_few_lanes_sums {
+	float largest[ROWS], sum[ROWS], total[ROWS][attention_few_fours<COLUMNS>::n][4];
+};
+
+/* Loads a lane's elements of a row. */
+template <int SIZE, int FOURS, class From, class At, class Index>
+TPAT_FN void attention_few_load(float (&fours)[FOURS][4], From from, const At &at, Index row)
+{
+#pragma unroll
+	for (int c = 0; c < FOURS; c++) {
+		const int column = 4 * (c * ATTENTION_FEW_LANES + warp_lane() % ATTENTION_FEW_LANES);
+		if (SIZE % (4 * ATTENTION_FEW_LANES) == 0 || column < SIZE)
+			attention_four<SIZE>(fours[c], from, at, row, column);
+		else
+			fours[c][0] = fours[c][1] = fours[c][2] = fours[c][3] = 0;
+	}
+}
+
+/* Adds the sums of others, relative to another largest score, to a lane's. */
+template <int ROWS, int COLUMNS> TPAT_FN void attention_few_lanes_join(attention_few_lanes_sums<ROWS, COLUMNS> &sums)
+{
+#pragma unroll
+	for (int apart = ATTENTION_FEW_LANES; apart < 32; apart *= 2)
+#pragma unroll
+		for (int q = 0; q < ROWS; q++) {
+			const float theirs = shuffle_xor(sums.largest[q], apart),
+			            most = nan_max(sums.largest[q], theirs);
+			const float base = attention_base(most), by = attention_exp(sums.largest[q] - base);
+			sums.largest[q] = most;
+			sums.sum[q] *= by;
+			sums.sum[q] += shuffle_xor(sums.sum[q], apart);
+#pragma unroll
+			for (int c = 0; c < attention_few_fours<COLUMNS>::n; c++)
+#pragma unroll
+				for (int e = 0; e < 4; e++) {
+					float &total = sums.total[q][c][e];
+					total *= by;
+					total += shuffle_xor(total, apart);
+				}
+		}
+}
+
+/* Sums the keys from ... to - 1, for this block's ROWS queries, and joins its warps' sums. */
+template <int SIZE, int WARPS, int ROWS, int COLUMNS, class Index, class Query, class QueryAt, class Key, class KeyAt,
+          class Value, class ValueAt, class Score, class Some, class Put>
+TPAT_FN void attention_few_lanes_sum(attention_few_lanes_parts<WARPS, ROWS, COLUMNS> &parts, Index first, Index queries,
+                                     Index from, Index to, Query query, const QueryAt &query_at, Key key,
+                                     const KeyAt &key_at, Value value, const ValueAt &value_at, const Score &score_at,
+                                     const Some &kept_some, const Put &put)
+{
+	const int most = ATTENTION_FEW_KEYS_BY_LANES, flights = ATTENTION_FEW_FLIGHTS,
+	          deep = attention_few_fours<SIZE>::n, wide = attention_few_fours<COLUMNS>::n,
+	          warp = block_thread() / 32, group = warp_lane() / ATTENTION_FEW_LANES;
+	float left[ROWS][deep][4];
+	attention_few_lanes_sums<ROWS, COLUMNS> sums;
+#pragma unroll
+	for (int q = 0; q < ROWS; q++) {
+		attention_few_load<SIZE>(left[q], query, query_at, first + q < queries ? first + q : queries - 1);
+		sums.largest[q] = -INFINITY;
+		sums.sum[q] = 0;
+#pragma unroll
+		for (int c = 0; c < wide; c++)
+			sums.total[q][c][0] = sums.total[q][c][1] = sums.total[q][c][2] = sums.total[q][c][3] = 0;
+	}
+	for (Index at = from + warp * most; at < to; at += WARPS * most) {
+		if (!kept_some(first, first + (ROWS - 1), at, at + (most - 1)))
+			continue;
+		float near[flights][deep][4], far[flights][wide][4];
+#pragma unroll
+		for (int u = 0; u < flights; u++) {
+			const Index j = at + (u * (most / flights) + group);
+			attention_few_load<SIZE>(near[u], key, key_at, j < to ? j : to - 1);
+			attention_few_load<COLUMNS>(far[u], value, value_at, j < to ? j : to - 1);
+		}
+#pragma unroll
+		for (int q = 0; q < ROWS; q++) {
+			const Index i = first + q < queries ? first + q : queries - 1;
+			float score[flights], largest = sums.largest[q];
+#pragma unroll
+			for (int u = 0; u < flights; u++) {
+				const Index j = at + (u * (most / flights) + group);
+				float product = 0;
+#pragma unroll
+				for (int c = 0; c < deep; c++)
+#pragma unroll
+					for (int e = 0; e < 4; e++)
+						product += left[q][c][e] * near[u][c][e];
+				product = warp_reduce<ATTENTION_FEW_LANES>(product, op_sum());
+				score[u] = j < to ? score_at(i, j, product) : -INFINITY;
+				largest = nan_max(largest, score[u]);
+			}
+			const float base = attention_base(largest), by = attention_exp(sums.largest[q] - base);
+			sums.largest[q] = largest;
+			sums.sum[q] *= by;
+#pragma unroll
+			for (int c = 0; c < wide; c++)
+#pragma unroll
+				for (int e = 0; e < 4; e++)
+					sums.total[q][c][e] *= by;
+#pragma unroll
+			for (int u = 0; u < flights; u++) {
+				const float weight = attention_exp(score[u] - base);
+				sums.sum[q] += weight;
+#pragma unroll
+				for (int c = 0; c < wide; c++)
+#pragma unroll
+					for (int e = 0; e < 4; e++)
+						sums.total[q][c][e] += weight * far[u][c][e];
+			}
+		}
+	}
+	attention_few_lanes_join(sums);
+#pragma unroll
+	for (int q = 0; q < ROWS; q++) {
+		if (q % 4 != group)
+			continue;
+#pragma unroll
+		for (int c = 0; c < wide; c++)
+			store(&parts.total[warp][q][4 * (c * ATTENTION_FEW_LANES + warp_lane() % ATTENTION_FEW_LANES)],
+			      sums.total[q][c]);
+		if (warp_lane() % ATTENTION_FEW_LANES == 0) {
+			parts.largest[warp][q] = sums.largest[q];
+			parts.sum[warp][q] = sums.sum[q];
+		}
+	}
+	__syncthreads();
+	attention_few_rows<WARPS, COLUMNS>(parts, ROWS, first, queries, 1.0f, put);
+}
+
+/* Attention for the queries first .. first + ROWS of `queries`, as attention(). */
+template <int SIZE, bool PAIRS, int WARPS, int ROWS, int COLUMNS, class Index, class Query, class QueryAt, class Key,
+          class KeyAt, class Value, class ValueAt, class Score, class Some, class Largest, class Sum, class Result,
+          class Y, class Place>
+TPAT_FN void attention_few_lanes(attention_few_lanes_parts<WARPS, ROWS, COLUMNS> &parts, Index first,
+                                 typename identity<Index>::type queries, typename identity<Index>::type keys,
+                                 Query query, QueryAt query_at, Key key, KeyAt key_at, Value value, ValueAt value_at,
+                                 Score score_at, Some kept_some, Largest largest_at, Sum sum_at, Result result_at, Y *y,
+                                 Place place_at)
+{
+	attention_few_lanes_sum<SIZE>(
+	        parts, first, (Index)queries, (Index)0, (Index)keys, query, query_at, key, key_at, value, value_at,
+	        score_at, kept_some, [&](Index i, int column, const float(&total)[2], float seen, float added) {
+		        attention_few_put<PAIRS, COLUMNS>(i, column, total, seen, added, (Index)keys, largest_at,
+		                                          sum_at, result_at, y, place_at);
+	        });
+}
+
+/* Part number `part` of the `all` parts of the keys, as attention_few_part(). */
+template <int SIZE, int WARPS, int ROWS, int COLUMNS, class Index, class Query, class QueryAt, class Key, class KeyAt,
+          class Value, class ValueAt, class Score, class Some>
+TPAT_FN void attention_few_lanes_part(attention_few_lanes_parts<WARPS, ROWS, COLUMNS> &parts, Index first,
+                                      typename identity<Index>::type queries, typename identity<Index>::type keys,
+                                      Query query, QueryAt query_at, Key key, KeyAt key_at, Value value,
+                                      ValueAt value_at, Score score_at, Some kept_some,
+                                      typename identity<Index>::type part, typename identity<Index>::type all,
+                                      float *records, typename identity<Index>::type row)
+{
+	const attention_few_share<Index> share((Index)keys, WARPS * ATTENTION_FEW_KEYS_BY_LANES, (Index)part,
+	                                       (Index)all);
+	attention_few_lanes_sum<SIZE>(
+	        parts, first, (Index)queries, share.from, share.to, query, query_at, key, key_at, value, value_at,
+	        score_at, kept_some, [&](Index i, int column, const float(&total)[2], float seen, float added) {
+		        attention_few_record<COLUMNS>::put(records, (row + i) * all + part, column, total, seen, added);
+	        });
 }
 
 #undef TPAT_FN

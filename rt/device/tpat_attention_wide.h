@@ -77,7 +77,7 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
 }
 
 /* Like attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
-template <int GROUPS, bool PAIRS, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index,
+template <int GROUPS, int PLACES, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index,
           class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All,
           class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURNED> &slots, Index first,
@@ -190,13 +190,15 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 		wgmma_wait<0>();
 		wgmma_done(total);
 	}
-	attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at,
-	                              sum_at, result_at, y, place_at);
+	attention_put<PLACES, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys, largest_at,
+	                               sum_at, result_at, y, place_at);
 }
 
 /* ---- With the copy engine. The last warpgroup only asks for tiles. The others have 64 queries each, in shared memory:
  * the registers are for scores, weights and sums. They take turns at the tensor cores, so that one group's softmax
- * overlaps with another's products. Source: FlashAttention-3 (section 3.1, and algorithm 2). ---- */
+ * overlaps with another's products. A block can take several tiles of queries in turn: then keys and values of the next
+ * one, and its queries, are copied while the last products, the softmax and the stores of the one before go on. Source:
+ * FlashAttention-3 (section 3.1, and algorithm 2; the persistent kernels of its implementation). ---- */
 
 template <class K, class V, int GROUPS, int KEYS, int SIZE, int COLUMNS> struct attention_ring_slots {
 	static const int parts = attention_wide_width<SIZE>::parts, columns = attention_wide_width<COLUMNS>::columns;
@@ -205,6 +207,30 @@ template <class K, class V, int GROUPS, int KEYS, int SIZE, int COLUMNS> struct 
 	wide_tile<V, (columns + 63) / 64 * 64, true, KEYS> value[2];
 	tile_ring<2> keys, values;
 };
+
+/* What a thread does for a tile of queries: it has keys and values copied, asks for its part of the queries, or
+ * computes. turn: the tiles of keys so far; next(): asks for the queries of the block's next tile. */
+enum attention_part { ATTENTION_COPIES, ATTENTION_ASKS, ATTENTION_COMPUTES };
+template <attention_part PART, class Next> struct attention_role {
+	static const attention_part part = PART;
+	int turn;
+	const Next &next;
+};
+
+/* Copies 16 queries of a warp, from `first` on, to where the tensor cores read them. */
+template <int SIZE, class K, int PARTS, class Index, class At>
+TPAT_FN void attention_ask_query(wide_tile<K, 64, false> (&tile)[PARTS], const K *query, const At &query_at,
+                                 Index first, Index queries)
+{
+	const int pieces = attention_wide_width<SIZE>::whole / 8, top = block_thread() / 32 % 4 * 16;
+#pragma unroll
+	for (int i = 0; i < pieces / 2; i++) {
+		const int n = i * 32 + warp_lane(), row = n / pieces, r = n % pieces * 8;
+		const bool inside = first + row < queries && r < SIZE;
+		copy_async<16>(tile[r / 64].panel[0].piece(top + row, r % 64),
+		               query + (inside ? query_at(first + row, (Index)r) : 0), inside);
+	}
+}
 
 /* Stores queries of a warpgroup, 16 of each warp, where the tensor cores read them. */
 template <class K, int DEPTH, int PARTS>
@@ -219,8 +245,6 @@ TPAT_FN void attention_store_query(wide_tile<K, 64, false> (&tile)[PARTS], const
 			const u32 word[1] = { left[k].word[w] };
 			store((u32 *)tile[r / 64].element(row + w % 2 * 8, r % 64), word);
 		}
-	wgmma_see();
-	group_barrier();
 }
 
 /* Issues score = query * key, without waiting. */
@@ -243,52 +267,47 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
 	wgmma_commit();
 }
 
-/* Like attention_wide(), with (GROUPS + 1) * 128 threads; those of queries have REGISTERS each. Tensor maps of keys and
- * values: the elements of a head, the keys, and further dimensions, at key_rest and value_rest. */
-template <int GROUPS, int REGISTERS, bool PAIRS, int KEY_RANK, int VALUE_RANK, class K, class V, int KEYS, int SIZE,
-          int COLUMNS, class Index, class Query, class QueryAt, class I, class Score, class Kept, class Some, class All,
-          class Largest, class Sum, class Result, class Y, class Place>
-TPAT_FN void attention_ring(attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUMNS> &slots, Index first,
-                            typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
-                            QueryAt query_at, const tensor_map &key_map, const I (&key_rest)[3],
-                            const tensor_map &value_map, const I (&value_rest)[3], Score score_at, Kept kept,
-                            Some kept_some, All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y,
-                            Place place_at)
+/* Like attention_wide(), for the part that this thread has. PIECES: eight elements of a query are contiguous, aligned
+ * to 16 bytes. Tensor maps of keys and values: the elements of a head, the keys, and further dimensions, at key_rest
+ * and value_rest. */
+template <bool PIECES, int PLACES, int KEY_RANK, int VALUE_RANK, class Role, class K, class V, int GROUPS, int KEYS,
+          int SIZE, int COLUMNS, class Index, class Query, class QueryAt, class Score, class Kept, class Some,
+          class All, class Largest, class Sum, class Result, class Y, class Place>
+TPAT_FN void attention_ring_tile(Role &role, attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUMNS> &slots,
+                                 Index first, typename identity<Index>::type queries,
+                                 typename identity<Index>::type keys, Query query, QueryAt query_at,
+                                 const tensor_map &key_map, const i64 (&key_rest)[3], const tensor_map &value_map,
+                                 const i64 (&value_rest)[3], Score score_at, Kept kept, Some kept_some, All kept_all,
+                                 Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
 {
-	const int readers = 128 * GROUPS, block = 64 * GROUPS, column = mma_column(0);
+	const int block = 64 * GROUPS, column = mma_column(0), group = block_thread() / 128;
 	const int depth = attention_wide_width<SIZE>::whole / 16, columns = attention_wide_width<COLUMNS>::columns,
 	          parts = attention_wide_width<SIZE>::parts;
+	const Index from = first + 64 * group, top = from + block_thread() / 32 % 4 * 16, row = top + mma_row(0);
 	const auto next = [&](Index at) {
 		do
 			at += KEYS;
 		while (at < keys && !kept_some(first, first + (block - 1), at, at + (KEYS - 1)));
 		return at;
 	};
-	slots.keys.begin(4 * GROUPS);
-	slots.values.begin(4 * GROUPS);
-	__syncthreads();
-	if (block_thread() >= readers) {
-		registers_give<24>();
-		if (block_thread() == readers) {
-			int turn = 0;
-			for (Index at = next(-KEYS); at < keys; at = next(at), turn++) {
-				const int slot = turn % 2;
-				slots.keys.fill(turn, sizeof slots.key[0]);
+	if constexpr (Role::part == ATTENTION_COPIES) {
+		int turn = role.turn;
+		for (Index at = next(-KEYS); at < keys; at = next(at), turn++) {
+			const int slot = turn % 2;
+			slots.keys.fill(turn, sizeof slots.key[0]);
 #pragma unroll
-				for (int part = 0; part < parts; part++)
-					tile_load<KEY_RANK>(slots.key[slot][part], key_map, &slots.keys.full[slot],
-					                    64 * part, (int)at, (int)key_rest[0], (int)key_rest[1],
-					                    (int)key_rest[2]);
-				slots.values.fill(turn, sizeof slots.value[0]);
-				tile_load<VALUE_RANK>(slots.value[slot], value_map, &slots.values.full[slot], 0,
-				                      (int)at, (int)value_rest[0], (int)value_rest[1],
-				                      (int)value_rest[2]);
-			}
+			for (int part = 0; part < parts; part++)
+				tile_load<KEY_RANK>(slots.key[slot][part], key_map, &slots.keys.full[slot], 64 * part,
+				                    (int)at, (int)key_rest[0], (int)key_rest[1], (int)key_rest[2]);
+			slots.values.fill(turn, sizeof slots.value[0]);
+			tile_load<VALUE_RANK>(slots.value[slot], value_map, &slots.values.full[slot], 0, (int)at,
+			                      (int)value_rest[0], (int)value_rest[1], (int)value_rest[2]);
 		}
+		role.turn = turn;
+	} else if constexpr (Role::part == ATTENTION_ASKS) {
+		if constexpr (PIECES)
+			attention_ask_query<SIZE>(slots.query[group], query, query_at, top, (Index)queries);
 	} else {
-		registers_take<REGISTERS>();
-		const int group = block_thread() / 128;
-		const Index from = first + 64 * group, row = from + block_thread() / 32 % 4 * 16 + mma_row(0);
 		const float scale = attention_factor(score_at), factor = scale * 1.44269504f; /* log2(e) */
 		mma_a<V> weight[KEYS / 16];
 		mma_sum<float> score[1][KEYS / 8], total[1][columns / 8];
@@ -299,24 +318,27 @@ TPAT_FN void attention_ring(attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUM
 			                    [&](Index i, Index j) { return j < keys && kept(i, j); });
 			attention_soften(score[0], largest, sum, by, factor);
 		};
-		group_turns<GROUPS>::begin();
-		{
+		if constexpr (!PIECES) {
 			mma_a<K> left[depth];
 			attention_load_query<SIZE>(left, query, query_at, row, (Index)queries);
+			group_barrier(); /* the tile before this one has been multiplied */
 			attention_store_query(slots.query[group], left);
 		}
+		copy_wait<0>();
+		wgmma_see();
+		group_barrier();
 #pragma unroll
 		for (int c = 0; c < columns / 8; c++)
 			total[0][c] = {};
 		Index at = next(-KEYS);
 		if (at < keys) {
-			int turn = 0; /* of the values for the weights */
-			slots.keys.wait(0);
+			int turn = role.turn; /* of the values for the weights */
+			slots.keys.wait(turn);
 			wgmma_begin();
-			attention_wide_multiply<depth>(score[0], slots.query[group], slots.key[0]);
+			attention_wide_multiply<depth>(score[0], slots.query[group], slots.key[turn % 2]);
 			wgmma_wait<0>();
 			wgmma_done(score);
-			slots.keys.done(0);
+			slots.keys.done(turn);
 			soften(at);
 			attention_round_weights(weight, score[0]);
 			Index later = next(at);
@@ -343,14 +365,77 @@ TPAT_FN void attention_ring(attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUM
 				attention_round_weights(weight, score[0]);
 				later = following;
 			}
+			group_barrier(); /* the last product with the queries is done */
+			role.next();
 			slots.values.wait(turn);
 			wgmma_begin();
 			attention_wide_collect(total[0], weight, slots.value[turn % 2]);
 			wgmma_wait<0>();
 			wgmma_done(total);
+			slots.values.done(turn);
+			role.turn = turn + 1;
+		} else {
+			role.next();
 		}
-		attention_put<PAIRS, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys,
-		                              largest_at, sum_at, result_at, y, place_at);
+		attention_put<PLACES, COLUMNS>(total[0], largest, sum, scale, row, (Index)queries, (Index)keys,
+		                               largest_at, sum_at, result_at, y, place_at);
+	}
+}
+
+/* The tiles of queries of a block: one in each round of `blocks` tiles, in every second round from its end, so that
+ * each block has its share if tiles become shorter or longer. */
+template <class Index> struct attention_turn {
+	Index tile, step, other;
+	TPAT_FN attention_turn(Index block, Index blocks)
+	    : tile(block), step(2 * (blocks - block) - 1), other(2 * block + 1)
+	{
+	}
+	TPAT_FN void next()
+	{
+		const Index last = step;
+		tile += last;
+		step = other;
+		other = last;
+	}
+};
+
+/* Takes this block's tiles of `tiles`, with (GROUPS + 1) * 128 threads. work(tile, role) calls attention_ring_tile().
+ * Threads that compute have TAKEN registers, the others GIVEN. */
+template <int TAKEN, int GIVEN, class K, class V, int GROUPS, int KEYS, int SIZE, int COLUMNS, class Index, class Work>
+TPAT_FN void attention_ring(attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUMNS> &slots, Index block,
+                            typename identity<Index>::type blocks, typename identity<Index>::type tiles,
+                            const Work &work)
+{
+	const int readers = 128 * GROUPS;
+	attention_turn<Index> turn(block, blocks);
+	slots.keys.begin(4 * GROUPS);
+	slots.values.begin(4 * GROUPS);
+	__syncthreads();
+	if (block_thread() >= readers) {
+		registers_give<GIVEN>();
+		const auto none = []() {};
+		attention_role<ATTENTION_COPIES, decltype(none)> role = { 0, none };
+		if (block_thread() == readers)
+			for (; turn.tile < tiles; turn.next())
+				work(turn.tile, role);
+	} else {
+		registers_take<TAKEN>();
+		const auto ask = [&]() {
+			const auto none = []() {};
+			attention_role<ATTENTION_ASKS, decltype(none)> role = { 0, none };
+			if (turn.tile < tiles)
+				work(turn.tile, role);
+			copy_commit();
+		};
+		const auto next = [&]() {
+			turn.next();
+			ask();
+		};
+		attention_role<ATTENTION_COMPUTES, decltype(next)> role = { 0, next };
+		group_turns<GROUPS>::begin();
+		ask();
+		while (turn.tile < tiles)
+			work(turn.tile, role);
 	}
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tpat_wgmma.h: functions for contraction kernels of warpgroups. A warpgroup is 4 warps, 128 threads; its products of
  * tiles in shared memory are asynchronous. Only code for sm_90a has the instructions. Other code uses plain loops, for
- * the emulator and so that every kernel compiles everywhere: the runtime's tables mark kernels that need the
- * instructions.
+ * the emulator and so that every kernel compiles everywhere: the runtime's tables mark kernels that need them.
  *
  * Compiled like tpat_device.h. Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions" (shared memory
  * matrix layout, matrix descriptor, wgmma.mma_async), "Async proxy", "cp.async.bulk.tensor", "mbarrier". */
@@ -174,6 +173,7 @@ TPAT_FN void wgmma_keep(int &x) { asm volatile("" : "+r"(x)::"memory"); }
 #define TPAT_WGMMA_FLOATS(T, instruction) \
 	TPAT_WGMMA_TYPES(T, T, float, "f", instruction, ", 1, 1, %35, %36", ", 1, 1, %67, %68", ", 1, 1, %99, %100", \
 	                 ", 1, 1, %131, %132") \
+	TPAT_WGMMA_N(80, T, T, float, "f", instruction, "%40", "%41", "%42", ", 1, 1, %43, %44") \
 	TPAT_WGMMA_OF(32, T, instruction, "%16, %17, %18, %19", "%20", "%21", "%22") \
 	TPAT_WGMMA_OF(48, T, instruction, "%24, %25, %26, %27", "%28", "%29", "%30") \
 	TPAT_WGMMA_OF(64, T, instruction, "%32, %33, %34, %35", "%36", "%37", "%38") \

@@ -306,6 +306,7 @@ static int compile_program(const void **out, size_t *size, const struct dev_nvrt
 	option[n++] =
 	        arena_printf(a, "--gpu-architecture=%s_%d%s", job->ptx ? "compute" : "sm", job->arch, own ? "a" : "");
 	option[n++] = "--std=c++17";
+	option[n++] = "--device-as-default-execution-space"; /* lambdas with parameters of any type */
 	for (const char *const *o = job->option; o && *o; o++) {
 		ck(n < 40);
 		option[n++] = *o;

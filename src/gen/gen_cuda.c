@@ -36,7 +36,8 @@ static void print_for(struct gen_text *g, const struct ir_for *s)
 	str_line(g->out, "}");
 }
 
-/* A local function. Its common subexpressions are declared inside it. */
+/* A local function. Its common subexpressions are declared inside it. An object may be of any type that the function
+ * which calls it passes. */
 static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 {
 	const char *separator = "";
@@ -44,8 +45,11 @@ static void print_lambda(struct gen_text *g, const struct ir_lambda *s)
 	str_printf(g->out, "const auto %s = [&](", gen_name(g, s->var));
 	gen_scope(g);
 	vec_each (v, &s->parameters) {
-		str_printf(g->out, (*v)->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, (*v)->type),
-		           gen_name(g, *v));
+		if ((*v)->object)
+			str_printf(g->out, "%sauto &%s", separator, gen_name(g, *v));
+		else
+			str_printf(g->out, (*v)->rank ? "%s%s (&%s)" : "%s%s %s", separator, gen_type(g, (*v)->type),
+			           gen_name(g, *v));
 		gen_dims(g, *v);
 		separator = ", ";
 	}

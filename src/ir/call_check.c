@@ -59,7 +59,7 @@ const char *ir_call_fault(const struct ir_kernel *k, const struct ir_call *c)
 		return "calls a method of another type:";
 	if (c->result && c->result->type != f->result)
 		return "takes a result of another type:";
-	if (n > IR_PARAMETERS_MOST || (f->parameter[n].kind && !f->parameter[n].maybe))
+	if (n >= IR_PARAMETERS_MOST || (f->parameter[n].kind && !f->parameter[n].maybe))
 		return "gives too few arguments:";
 	for (int i = 0; i < n; i++) {
 		const struct ir_arg *a = &c->args.at[i];

@@ -11,7 +11,7 @@
 // b: f32[B,12,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)
 // y: f16[B,12,S,64] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, floordiv(j, 3), r, l])
 //     then f16(it / b[i, j, k])
-// Schedule: attention_wide@3 queries=64 keys=64 engine=0; 128 threads a block.
+// Schedule: attention_wide@4 queries=64 keys=64 engine=0; 128 threads a block.
 // A block computes 64 queries of one head, 64 in each warpgroup, and goes over tiles of 64 keys and values. All
 //     threads copy the tiles. Scores are never stored.
 // Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads, each with 32768 bytes of dynamic shared memory.
@@ -67,8 +67,8 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 	};
 	attention_wide_slots<f16, f16, 64, 64, 64,
 	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
-	attention_wide<1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
-	                        kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_wide<1, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
+	                     kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 #endif
 
@@ -126,13 +126,13 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
-	                             kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
+	                          kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // The same as Attention_y_wide.
-// Schedule: attention_wide@3 queries=64 keys=64 engine=0; 128 threads a block; 64-bit positions.
+// Schedule: attention_wide@4 queries=64 keys=64 engine=0; 128 threads a block; 64-bit positions.
 // Launch: (S * 3 + 63) / 64 * B * 4 blocks of 128 threads, each with 32768 bytes of dynamic shared memory.
 // Runs unless Attention_y_wide does.
 extern "C" __global__ __launch_bounds__(128, 3)
@@ -186,8 +186,8 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 	};
 	attention_wide_slots<f16, f16, 64, 64, 64,
 	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
-	attention_wide<1, true>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
-	                        kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_wide<1, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
+	                     kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }
 #endif
 
@@ -243,6 +243,6 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
-	attention_mma<4, 1, true, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
-	                             kept, kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
+	                          kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
 }

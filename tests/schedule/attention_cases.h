@@ -273,4 +273,27 @@ static const struct schedule_case attention_wide_cases[] = {
 	  { "S=70 T=300" } },
 };
 
+/* Cases with more tiles of queries than the blocks of seven multiprocessors. */
+static const struct schedule_case attention_ring_cases[] = {
+	/* Rows without a key, of which the first tile has no other: queries before the keys begin. */
+	{ "attention_turns",
+	  "(q: f16[B,2,S,64], k0: f16[B,T,64], v0: f16[B,T,72]) -> (y: f16[B,2,S,72])\n"
+	  "  c: f32[B,2,S,T] = sum (i, j, k, l | r<64) f32(q[i, j, k, r]) * f32(k0[i, l, r]) then select(l <= k - 70, "
+	  "it * 0.125, -inf)\n"
+	  "  a: f32[B,2,S] = max (i, j, k | r<T) c[i, j, k, r] then select(it == -inf, 0.0, it)\n"
+	  "  b: f32[B,2,S] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[B,2,S,72] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * f32(v0[i, r, l]) then f16(it "
+	  "/ b[i, j, k])\n",
+	  { "B=5 S=200 T=150", "B=8 S=70 T=300" } },
+	/* Queries that are computed. */
+	{ "attention_turns_computed",
+	  "(q: bf16[H,S,32], k0: bf16[H,T,32], v0: bf16[H,T,16]) -> (y: bf16[H,S,16])\n"
+	  "  c: f32[H,S,T] = sum (i, j, k | r<32) f32(bf16(f32(q[i, j, r]) * 0.3)) * f32(k0[i, k, r])\n"
+	  "  a: f32[H,S] = max (i, j | r<T) c[i, j, r]\n"
+	  "  b: f32[H,S] = sum (i, j | r<T) exp(c[i, j, r] - a[i, j])\n"
+	  "  y: bf16[H,S,16] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then bf16(it / b[i, "
+	  "j])\n",
+	  { "H=20 S=140 T=70" } },
+};
+
 #endif

@@ -188,6 +188,7 @@ static const struct {
 	CASES(attention_mma_cases, "attention_mma"),
 	CASES(attention_few_cases, "attention_few"),
 	CASES(attention_wide_cases, "attention_wide"),
+	CASES(attention_ring_cases, "attention_wide"),
 };
 
 /* Runs the named cases, or all. */
@@ -208,6 +209,13 @@ static void run_list(const struct schedule_case *c, size_t n, const char *rule, 
 	}
 }
 
+/* Cases of kernels whose blocks share the work run on few processors. */
+static const struct sched_target *target_of(const struct schedule_case *list)
+{
+	bool few = list == contract_stream_cases || list == attention_ring_cases;
+	return few ? &seven_processors : &sched_default_target;
+}
+
 /* Makes the i-th random case from all lists, with other forms of extents, in `a`, which must outlive the job. */
 static struct job *form_job(unsigned long seed, unsigned long i, struct arena *a)
 {
@@ -219,7 +227,7 @@ static struct job *form_job(unsigned long seed, unsigned long i, struct arena *a
 	while (at >= lists[list].n)
 		at -= lists[list++].n;
 	const struct schedule_case *drawn = &lists[list].at[at];
-	target = lists[list].at == contract_stream_cases ? &seven_processors : &sched_default_target;
+	target = target_of(lists[list].at);
 	struct schedule_case *c = NEW(a, struct schedule_case);
 	*c = form_case(drawn, arena_printf(a, "extents_%lu_%s", i, drawn->name), sampled, a);
 	return job_new(c, lists[list].rule, sampled ? make_form_sample : make_form_variants, NULL);
@@ -276,7 +284,7 @@ int main(int argc, char **argv)
 			argv[++names] = argv[i];
 	}
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		target = lists[i].at == contract_stream_cases ? &seven_processors : &sched_default_target;
+		target = target_of(lists[i].at);
 		run_list(lists[i].at, lists[i].n, lists[i].rule, names, argv + 1);
 	}
 	if (rounds >= 0 || renamed_round >= 0)

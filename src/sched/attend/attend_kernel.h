@@ -37,6 +37,7 @@ struct attend_place {
 	expr axis[IR_MAX_RANK + 2], group; /* group: the heads that share keys and values, one number for all of them */
 	struct attend_map *map;            /* of keys and values, if the copy engine loads them; or null */
 	bool uneven;                       /* tiles of later queries take longer */
+	int blocks;                        /* that take tiles in turn; 0: a tile has a block of its own */
 	const struct ir_variable *function[ATTEND_ROLES]; /* the kernel's functions, for the call's arguments */
 };
 
@@ -44,10 +45,13 @@ struct attend_place {
 expr attend_heads(const struct attend *a);
 /* The number of blocks for all heads, with a tile of `queries` queries each. */
 expr attend_blocks(const struct attend *a, int queries);
+/* The heads of which tiles of queries are interleaved, if tiles are uneven. */
+expr attend_together(const struct attend_place *at, int queries);
 /* Declares the row axes except the query axis from the block's number. Returns the first query of the block's tile. The
  * last tiles come first: with causal masks they take longest. If tiles are uneven, the last tiles of many heads come
  * before their other tiles, so that no long tile begins when most blocks are done. These are the heads whose keys and
- * values fit into the L2 cache together. */
+ * values fit into the L2 cache together; and if blocks take tiles in turn, so many of them, if possible, that each
+ * block has as many of their tiles. */
 expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block);
 /* Substitutes the axes in an expression of struct attend. `key` and `place` (the position in a head) may be null if the
  * expression does not use them. */
@@ -68,6 +72,11 @@ void attend_parameter(struct attend_function *f, expr variable);
 expr attend_here(struct attend_function *f, expr e);
 void attend_emit_score(struct attend_place *at, struct ir_block *b, expr score);
 void attend_emit_softmax(struct attend_place *at, struct ir_block *b); /* emits largest_at, sum_at */
+/* For ordinary arithmetic: its type; the functions of elements of queries, keys and values, and their arguments. A
+ * function returns positions of four elements, if these are of that type and contiguous, or else an element. */
+enum type attend_type(const struct attend *a);
+void attend_emit_elements(struct attend_place *at, struct ir_block *b);
+void attend_add_elements(struct ir_call *call, const struct attend_place *at);
 /* Adds the arguments, the twin with 64-bit positions, and the text of all stages as comments. */
 void attend_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct attend *a);
 

@@ -76,6 +76,13 @@ static expr without_scale(struct attend_mma *m, expr key)
 	return a->key = scaled->arg[0];
 }
 
+static void take_results(struct attend_mma *m)
+{
+	const struct attend *a = &m->a;
+	m->places = is_contiguous(m, a->at, a->value_size, 8) ? 8 : is_contiguous(m, a->at, a->value_size, 2) ? 2 : 1;
+	m->inverse = ir_var_of(ir_variable_new(a->p->pool, a->sum->type, "inverse_of_sum"), NULL);
+}
+
 static bool take_operands(struct attend_mma *m)
 {
 	const struct attend *a = &m->a;
@@ -95,7 +102,8 @@ static bool take_operands(struct attend_mma *m)
 	m->value_type = m->value->type;
 	m->query = a->query->arg[0];
 	m->query_pairs = loaded(m, a->query, a->size, 2) != NULL;
-	m->pairs = is_contiguous(m, a->at, a->value_size, 2);
+	m->query_pieces = loaded(m, a->query, a->size, 8) != NULL;
+	take_results(m);
 	return true;
 }
 
@@ -233,6 +241,14 @@ static expr inverted(const struct attend_mma *m, expr e)
 	return ir_rebuild(e, arg);
 }
 
+void attend_mma_plain(struct attend_mma *m, const struct attend *a)
+{
+	*m = (struct attend_mma){ .a = *a };
+	attend_mma_bounds(m);
+	take_results(m);
+	m->result = a->result;
+}
+
 bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	const struct attend *a = &m->a;
@@ -249,7 +265,6 @@ bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct i
 	*why = "the weights are not a plain softmax of the scores";
 	if (a->weight && !(a->narrow_result && a->narrow == m->value_type))
 		return false;
-	m->inverse = ir_var_of(ir_variable_new(p->pool, a->sum->type, "inverse_of_sum"), NULL);
 	m->result = inverted(m, a->weight ? a->narrow_result : a->result);
 	take_scores(m);
 	return true;

@@ -14,7 +14,8 @@ struct attend_mma {
 	int vector;      /* 8, 4 or 2 */
 	expr key, value; /* loads; `vector` elements are contiguous at multiples of it */
 	bool turned;     /* transposed keys: 8 keys' elements are contiguous, and their number is divisible by 8 */
-	bool query_pairs, pairs; /* queries, results: two are contiguous at even positions */
+	bool query_pairs, query_pieces; /* queries: two, or eight are contiguous at multiples of that */
+	int places;                     /* results: so many are: 8, 2 or 1 */
 	expr score; /* function of product where all bounds hold; null: product * scale, scale > 0, with the product */
 	enum type rounded; /* rounded to this type (f32: not rounded) */
 	double scale;
@@ -26,6 +27,8 @@ struct attend_mma {
 };
 
 bool attend_mma_match(struct attend_mma *m, struct ir_program *p, const struct ir_stage *s, const char **why);
+/* For ordinary arithmetic: fills in the bounds, and results as the stages make them. */
+void attend_mma_plain(struct attend_mma *m, const struct attend *a);
 /* attend_mma_bounds: fills in the bounds that are conditions inside the score. attend_mma_emit_some: emits the function
  * that tests whether a tile has elements inside all bounds, if there are bounds. attend_mma_add_kept: adds the function
  * of this role to a call, or one that is always true. */
@@ -38,8 +41,10 @@ bool attend_mma_runs(const struct attend_mma *m, const struct sched_target *t);
 void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_query, int64_t *of_key);
 
 /* attend_mma_begin: starts a kernel with `queries` queries per block. Emits its functions and its whole serial twin,
- * and returns the first query of the block. attend_mma_arguments: the arguments of the device function. */
+ * and returns the first query of the block. attend_mma_arguments: the arguments of the device function.
+ * attend_mma_tile: the functions for a tile of queries by its number; returns its first query. */
 expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries);
+expr attend_mma_tile(struct attend_place *at, struct ir_block *b, const struct attend_mma *m, int queries, expr tile);
 void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, const struct attend_mma *m,
                           const struct ir_variable *slots, expr first);
 /* The two halves of these: ..._inputs for partial sums, ..._results for the stored results. */

@@ -157,16 +157,20 @@ void attend_mma_arguments(struct ir_call *call, const struct attend_place *at, c
 	attend_mma_add_results(call, at, m);
 }
 
+expr attend_mma_tile(struct attend_place *at, struct ir_block *b, const struct attend_mma *m, int queries, expr tile)
+{
+	at->uneven = m->bounds;
+	expr first = attend_block(at, b, queries, tile);
+	attend_mma_inputs(at, b, m);
+	attend_mma_results(at, b, m);
+	return first;
+}
+
 expr attend_mma_begin(struct ir_kernel *k, struct attend_place *at, const struct attend_mma *m, int queries)
 {
 	struct attend_place alone = { .a = &m->a, .uneven = m->bounds };
-	struct ir_program *p = m->a.p;
-	at->uneven = m->bounds;
 	k->blocks = attend_blocks(&m->a, queries);
-	expr block = ir_block(p->pool, k->blocks);
+	expr block = ir_block(m->a.p->pool, k->blocks);
 	attend_serial(&alone, &k->serial, queries, attend_block(&alone, &k->serial, queries, block));
-	expr first = attend_block(at, &k->body, queries, block);
-	attend_mma_inputs(at, &k->body, m);
-	attend_mma_results(at, &k->body, m);
-	return first;
+	return attend_mma_tile(at, &k->body, m, queries, block);
 }

@@ -34,17 +34,44 @@ expr attend_blocks(const struct attend *a, int queries)
 	return ir_binary(IR_MUL, blocks, attend_heads(a));
 }
 
-/* Sets a block's head, and the number of tiles of that head that come before. */
-static void across_heads(const struct attend_place *at, struct ir_block *b, expr tiles, expr block, expr *head,
-                         expr *before)
+static int64_t greatest_divisor(int64_t a, int64_t b)
+{
+	return b ? greatest_divisor(b, a % b) : a;
+}
+
+/* At most `heads` heads, whose tiles are whole rounds of all blocks if they are enough for one. */
+static expr whole_rounds(const struct attend_place *at, expr tiles, expr heads)
+{
+	struct ir_pool *pool = at->a->p->pool;
+	int64_t n = 1;
+	if (!at->blocks)
+		return heads;
+	if (!ir_const_int(tiles, &n) || n < 1)
+		n = 1;
+	expr round = ir_index(pool, at->blocks / greatest_divisor(at->blocks, n));
+	expr whole = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, heads, round), round);
+	return ir_select(ir_binary(IR_LT, heads, round), heads, whole);
+}
+
+expr attend_together(const struct attend_place *at, int queries)
 {
 	enum { CACHED = 24 << 20 /* bytes: half of an H100's L2 cache */ };
 	const struct attend *a = at->a;
+	struct ir_pool *pool = a->p->pool;
+	expr one = ir_index(pool, 1), heads = attend_heads(a);
+	expr bytes = ir_binary(IR_MUL, a->dim[a->rows], ir_index(pool, 2 * (a->size + a->value_size)));
+	expr together = ir_binary(IR_FLOORDIV, ir_index(pool, CACHED), ir_binary(IR_MAX, bytes, one));
+	return whole_rounds(at, tiles_of(a, queries), ir_binary(IR_MAX, ir_binary(IR_MIN, together, heads), one));
+}
+
+/* Sets a block's head, and the number of tiles of that head that come before. */
+static void across_heads(const struct attend_place *at, struct ir_block *b, int queries, expr block, expr *head,
+                         expr *before)
+{
+	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
-	expr one = ir_index(p->pool, 1), heads = attend_heads(a);
-	expr bytes = ir_binary(IR_MUL, a->dim[a->rows], ir_index(p->pool, 2 * (a->size + a->value_size)));
-	expr together = ir_binary(IR_FLOORDIV, ir_index(p->pool, CACHED), ir_binary(IR_MAX, bytes, one));
-	together = ir_binary(IR_MAX, ir_binary(IR_MIN, together, heads), one);
+	expr one = ir_index(p->pool, 1), heads = attend_heads(a), tiles = tiles_of(a, queries);
+	expr together = attend_together(at, queries);
 	together = emit_declare(p, b, "together", together, ir_binary(IR_ADD, heads, one));
 	expr blocks = ir_binary(IR_MUL, together, tiles);
 	expr first = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, block, blocks), together);
@@ -73,7 +100,7 @@ expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr
 	}
 	expr head = ir_binary(IR_FLOORDIV, block, tiles), before = ir_binary(IR_MOD, block, tiles);
 	if (at->uneven)
-		across_heads(at, b, tiles, block, &head, &before);
+		across_heads(at, b, queries, block, &head, &before);
 	declare_axes(p, b, head, n, dim, name, used, axis);
 	for (int k = 0, i = 0; k < a->rows; k++)
 		at->axis[k] = k == a->tile ? NULL : axis[i++];

@@ -13,13 +13,6 @@ enum { LANES = 16 };
 
 /* ---- Choices. ---- */
 
-/* The type of the arithmetic, as in attention_tiles. */
-static enum type tile_type(const struct attend *a)
-{
-	bool f64 = a->product->type == TYPE_F64 || a->total->type == TYPE_F64;
-	return f64 ? TYPE_F64 : TYPE_F32;
-}
-
 static int group_of(const struct attend *a)
 {
 	bool whole = (a->value_size + 63) / 64 * 64 == (a->value_size + 31) / 32 * 32;
@@ -34,7 +27,7 @@ static int columns_of(const struct attend *a)
 
 static int shared_bytes(const struct attend *a, int queries, int keys)
 {
-	int each = type_info(tile_type(a))->bits / 8, pad = 16 / each, size = (a->size + 3) / 4 * 4;
+	int each = type_info(attend_type(a))->bits / 8, pad = 16 / each, size = (a->size + 3) / 4 * 4;
 	int columns = columns_of(a);
 	int longer = size > columns ? size : columns;
 	return each * (queries * (size + pad) + keys * (longer + pad) + queries * (keys + pad));
@@ -48,7 +41,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct attend a = *(const struct attend *)site->found;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= TARGET_DECLARED)
+		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= TARGET_SHARED_EVERYWHERE)
 			out[n++] =
 			        (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1], shapes[i][2] } };
 	return n;
@@ -67,44 +60,11 @@ static int span(const struct sched_site *site)
 
 /* ---- The kernel. ---- */
 
-/* True if e is a load of the arithmetic's type, of which four are contiguous at each multiple of four. */
-static bool is_load_of_four(const struct attend *a, expr e, int size)
-{
-	struct ir_pool *pool = a->p->pool;
-	if (e->op != IR_LOAD || e->type != tile_type(a) || e->type != TYPE_F32 || size % 4)
-		return false;
-	expr flat = ir_flat(pool, e->buf, e->arg), stride = ir_stride(flat, a->rows + 1);
-	if (!stride || !ir_is_int(stride, 1))
-		return false;
-	expr rest = ir_binary(IR_SUB, flat, ir_axis(pool, a->rows + 1, ir_index(pool, size)));
-	return ir_is_int(ir_binary(IR_MOD, rest, ir_index(pool, 4)), 0);
-}
-
-/* Returns what a kernel's function of an element returns: its position, or the element. */
-static expr element(const struct attend *a, expr e, int size)
-{
-	return is_load_of_four(a, e, size) ? ir_flat(a->p->pool, e->buf, e->arg) : e;
-}
-
-static void add_elements(struct ir_call *call, struct attend_place *at, expr e, int size, enum attend_role role)
-{
-	struct ir_program *p = at->a->p;
-	if (is_load_of_four(at->a, e, size))
-		add_address(p, call, e->buf, ir_index(p->pool, 0), false);
-	else
-		add_object(p, call, &device_attention_elements, IR_OF_NOTHING, NULL);
-	add_variable(p, call, at->function[role]);
-}
-
 static void emit_functions(struct attend_place *at, struct ir_block *b)
 {
 	const struct attend *a = at->a;
-	struct attend_function f = attend_begin(at, b, ATTEND_QUERY, true, false, "r", a->size);
-	f.lambda->value = attend_here(&f, element(a, a->query, a->size));
-	f = attend_begin(at, b, ATTEND_KEY, false, true, "r", a->size);
-	f.lambda->value = attend_here(&f, element(a, a->key, a->size));
-	f = attend_begin(at, b, ATTEND_VALUE, false, true, "s", a->value_size);
-	f.lambda->value = attend_here(&f, element(a, a->value, a->value_size));
+	struct attend_function f;
+	attend_emit_elements(at, b);
 	attend_emit_score(at, b, a->score);
 	attend_emit_softmax(at, b);
 	if (a->weight) {
@@ -139,18 +99,20 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	emit_functions(&at, &k->body);
 	attend_mma_emit_some(&at, &k->body, &m);
 	struct ir_template shape = IR_OF(IR_NUMBER(queries), IR_NUMBER(keys), IR_NUMBER(a.size),
-	                                 IR_NUMBER(a.value_size), IR_NUMBER(c->param[2]), IR_TYPE(tile_type(&a)));
+	                                 IR_NUMBER(a.value_size), IR_NUMBER(c->param[2]), IR_TYPE(attend_type(&a)));
+	struct ir_variable *object = ir_object_new(p->pool, &device_attention_tiles, shape, "tiles");
+	int bytes = shared_bytes(&a, queries, keys);
+	if (bytes > TARGET_DECLARED)
+		k->shared_bytes = bytes;
 	const struct ir_variable *tiles =
-	        emit_shared(p, &k->body, ir_object_new(p->pool, &device_attention_tiles, shape, "tiles"));
+	        k->shared_bytes ? emit_placed(p, &k->body, object, NULL) : emit_shared(p, &k->body, object);
 	struct ir_template types = IR_OF(IR_TYPE(a.product->type), IR_TYPE(a.score->type), IR_TYPE(a.total->type));
 	struct ir_call *call = emit_invoke(p, &k->body, &device_attention, types);
 	add_variable(p, call, tiles);
 	add_value(p, call, first);
 	add_value(p, call, attend_queries(&a));
 	add_value(p, call, a.dim[a.rows]);
-	add_elements(call, &at, a.query, a.size, ATTEND_QUERY);
-	add_elements(call, &at, a.key, a.size, ATTEND_KEY);
-	add_elements(call, &at, a.value, a.value_size, ATTEND_VALUE);
+	attend_add_elements(call, &at);
 	add_variable(p, call, at.function[ATTEND_SCORE]);
 	attend_mma_add_kept(call, &at, ATTEND_KEPT_SOME);
 	add_variable(p, call, at.function[ATTEND_LARGEST]);
@@ -180,7 +142,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
 	double tiles = fmax(1, ceil(all / keys) * (m.bounds ? 0.5 : 1)), passes = a.weight ? 2 : 1,
 	       mine = keys / (double)LANES;
-	double multiply = t->fma[TYPE_F32] / t->fma[tile_type(&a)]; /* clocks of a multiply-add */
+	double multiply = t->fma[TYPE_F32] / t->fma[attend_type(&a)]; /* clocks of a multiply-add */
 
 	/* Products, with a further addition for eight of them; weighted sums; the softmax; copies of keys and values.
 	 */

@@ -85,8 +85,8 @@ static void call_attention(struct ir_block *b, const struct attend_place *at, co
 	              IR_NUMBER(a->value_size), IR_NUMBER(slots_of(a, keys)), IR_TRUTH(m->turned));
 	const struct ir_variable *slots =
 	        emit_shared(p, b, ir_object_new(p->pool, &device_attention_slots, shape, "slots"));
-	struct ir_template way =
-	        IR_OF(IR_NUMBER(queries / (ROWS * tiles)), IR_NUMBER(tiles), IR_TRUTH(m->pairs), IR_NUMBER(m->vector));
+	struct ir_template way = IR_OF(IR_NUMBER(queries / (ROWS * tiles)), IR_NUMBER(tiles), IR_NUMBER(m->places),
+	                               IR_NUMBER(m->vector));
 	attend_mma_arguments(emit_invoke(p, b, &device_attention_mma, way), at, m, slots, first);
 }
 
@@ -116,14 +116,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 {
 	const struct sched_target *t = site->t;
 	const struct cost_table *measured = cost_table(t);
-	const double clock = t->clock_ghz * measured->mma_clock;
 	struct attend_mma m = *(const struct attend_mma *)site->found;
 	const struct attend *a = &m.a;
 	int queries = c->param[0], keys = c->param[1], tiles = c->param[2], warps = queries / (ROWS * tiles);
 	double blocks = (double)about(attend_blocks(a, queries), t),
-	       steps = ceil((double)about(a->dim[a->rows], t) / keys);
+	       most = ceil((double)about(a->dim[a->rows], t) / keys), steps = most;
 	if (m.bounds) /* masks keep half of the scores, as causal ones do */
-		steps = (steps + 1) / 2;
+		steps = (most + 1) / 2;
 
 	/* One tile of keys of one block, alone on a multiprocessor. */
 	double size = whole(a->size) + whole(a->value_size), scores = (double)queries * keys;
@@ -138,7 +137,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double together = fmax(step * here, step + measured->cached_tile_way / slots);
 	double waves = ceil(blocks / (t->processors * here)), start = 4000 + 5.0 * keys + 10.0 * queries;
-	double time = waves * (steps * together + start) / clock;
+	double time = cost_mma_time(t, fmax(waves * (steps * together + start), most * together + start));
 
 	double rows = (double)about(attend_blocks(a, queries), t) * queries;
 	double read = (double)about(attend_heads(a), t) * (double)about(a->dim[a->rows], t);

@@ -39,6 +39,9 @@ double cost_following(const struct sched_target *t);
 double cost_tiles_rate(const struct sched_target *t);
 double cost_bulk_rate(const struct sched_target *t);
 double cost_alone_rate(const struct sched_target *t);
+/* The time of so many clocks of tensor cores in nanoseconds: the clock falls in the first microseconds under that load.
+ */
+double cost_mma_time(const struct sched_target *t, double clocks);
 /* The L2 miss rate of a second read after `bytes` other bytes: one half if these are the cache's size. */
 double cost_missed(const struct sched_target *t, double bytes);
 /* Number of threads on the whole GPU that reach the memory bandwidth with 16 bytes in flight each. */

@@ -103,6 +103,13 @@ double cost_bulk_rate(const struct sched_target *t)
 	return t->l2_bytes_per_ns * cost_table(t)->bulk_cache;
 }
 
+double cost_mma_time(const struct sched_target *t, double clocks)
+{
+	enum { FALLS_WITHIN = 10000 /* ns */ };
+	double loaded = cost_table(t)->mma_clock, first = exp(-clocks / t->clock_ghz / FALLS_WITHIN);
+	return clocks / (t->clock_ghz * (loaded + (1 - loaded) * first));
+}
+
 double cost_alone_rate(const struct sched_target *t)
 {
 	return t->clock_ghz * cost_table(t)->alone_bytes;
