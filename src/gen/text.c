@@ -297,6 +297,30 @@ static void print_abs(struct gen_text *g, expr e)
 		call_of(g, FN_ABS, e);
 }
 
+/* Returns the opposite of a negative number, which the opposite operation has in its place; null for other operands. */
+static expr opposite(const struct gen_text *g, expr e)
+{
+	bool whole = e->op == IR_CONST_INT && e->i < 0 && e->i > INT32_MIN && type_info(e->type)->class != CLASS_UINT;
+	if (gen_let(g, e))
+		return NULL;
+	if (whole)
+		return ir_int(e->pool, e->type, -e->i);
+	return e->op == IR_CONST_FLOAT && e->f < 0 ? ir_float(e->pool, e->type, -e->f) : NULL;
+}
+
+static void print_infix(struct gen_text *g, expr e, const char *sign)
+{
+	bool sum = e->op == IR_ADD || e->op == IR_SUB;
+	expr other = sum ? opposite(g, e->arg[1]) : NULL;
+	if (!other) {
+		gen_infix(g, e, sign, precedence(e));
+		return;
+	}
+	gen_print(g, e->arg[0], operand_precedence(e, 0, PREC_ADD));
+	str_add(g->out, e->op == IR_ADD ? " - " : " + ");
+	gen_print(g, other, PREC_MUL);
+}
+
 static void print_op(struct gen_text *g, expr e)
 {
 	const struct ir_op_info *info = &ir_op_info[e->op];
@@ -357,7 +381,7 @@ static void print_op(struct gen_text *g, expr e)
 	case IR_SELECT: print_select(g, e); break;
 	default:
 		if (info->kind == IR_INFIX)
-			gen_infix(g, e, info->ctext, precedence(e));
+			print_infix(g, e, info->ctext);
 		else
 			call_math(g, info->ctext, e);
 	}

@@ -367,6 +367,53 @@ static void tidy_block(struct tidy *t, const struct ir_block *b, bool joins, str
 	}
 }
 
+/* ---- Positions that nothing uses any more. */
+
+static void note_variable(void *user, expr e)
+{
+	if (e->op == IR_VAR || e->op == IR_ELEMENT)
+		map_put_u64(user, (uintptr_t)e->var, e);
+}
+
+static void note_argument(void *user, const struct ir_arg *a)
+{
+	if (a->var)
+		map_put_u64(user, (uintptr_t)a->var, a);
+}
+
+static void find_used(struct map *used, const struct ir_block *b)
+{
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		ir_stmt_walk(s, note_variable, used);
+		if (s->kind == IR_INVOKE)
+			ir_call_each(s->call, note_argument, used);
+		if (s->kind == IR_LAMBDA && s->lambda.through)
+			ir_call_each(s->lambda.through, note_argument, used);
+		if (ir_stmt_body(s))
+			find_used(used, ir_stmt_body(s));
+	}
+}
+
+/* Removes constant positions that are not in `used`; returns whether there were any. */
+static bool remove_unused(const struct map *used, struct ir_block *b)
+{
+	int n = 0;
+	for (int i = 0; i < b->n; i++) {
+		const struct ir_stmt *s = &b->at[i];
+		bool constant = s->kind == IR_DECLARE && !s->declare.mutable && s->declare.var->kind == IR_OWN &&
+		                s->declare.var->type == TYPE_INDEX;
+		if (!constant || map_get_u64(used, (uintptr_t)s->declare.var))
+			b->at[n++] = *s;
+	}
+	bool found = n < b->n;
+	b->n = n;
+	for (int i = 0; i < n; i++)
+		if (ir_stmt_body(&b->at[i]))
+			found |= remove_unused(used, ir_stmt_body(&b->at[i]));
+	return found;
+}
+
 void ir_kernel_tidy(const struct ir_program *p, struct ir_kernel *k)
 {
 	struct arena *scratch = arena_new();
@@ -377,6 +424,11 @@ void ir_kernel_tidy(const struct ir_program *p, struct ir_kernel *k)
 		};
 		count_block(&t, bodies[i]);
 		*bodies[i] = *tidied(&t, bodies[i]);
+		struct map used;
+		do {
+			used = map_new(scratch);
+			find_used(&used, bodies[i]);
+		} while (remove_unused(&used, bodies[i]));
 	}
 	arena_free(scratch);
 }

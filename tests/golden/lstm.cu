@@ -98,7 +98,6 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 	}
 	if (thread < 64) {
 		const int element_2 = thread;
-		const int unit = first_unit + element_2;
 		const float c = 0.0f;
 		c_own[element_2] = c;
 	}
@@ -112,8 +111,6 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 		bool next_c_early;
 		bool next_h_early;
 		if (thread < 64) {
-			const int element_2 = thread;
-			const int unit_2 = first_unit + element_2;
 			next_c_early = turn < lens[group];
 			next_h_early = turn < lens[group];
 		}
@@ -135,10 +132,6 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int point = lane + step * 32;
 			#pragma unroll
 			for (int output = 0; output < 16; output++) {
-				const int in_block_2 = warp + output * 16;
-				const int copy_2 = in_block_2 / 64;
-				const int in_unit_2 = in_block_2 % 64;
-				const int unit_2 = first_unit + in_unit_2;
 				gates_sums[output] = fmaf(h_all[point], gates_held[output][step], gates_sums[output]);
 			}
 		}
@@ -148,7 +141,6 @@ void lstm_h_grid(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int in_block_2 = warp + slot_2 * 16;
 			const int copy_2 = in_block_2 / 64;
 			const int in_unit_2 = in_block_2 % 64;
-			const int unit_2 = first_unit + in_unit_2;
 			const float gates_here = gates_sums[0] + gates_early;
 			gates_own[copy_2 * 64 + in_unit_2] = gates_here;
 		}
@@ -248,8 +240,6 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 		const int own_row = element / 32;
 		const int in_row = element % 32;
 		if (own_row < rows_here) {
-			const int unit = first_unit + in_row;
-			const int row = first_row + own_row;
 			const float c = 0.0f;
 			c_own[own_row * 32 + in_row] = c;
 		}
@@ -272,9 +262,7 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 		if (thread < 256) {
 			const int element = thread;
 			const int own_row = element / 32;
-			const int in_row = element % 32;
 			if (own_row < rows_here) {
-				const int unit = first_unit + in_row;
 				const int row = first_row + own_row;
 				next_c_early = turn < lens[row];
 				next_h_early = turn < lens[row];
@@ -304,11 +292,6 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 					const int own_row = min(chunk * 4 + part, rows_here - 1);
 					#pragma unroll
 					for (int output = 0; output < 8; output++) {
-						const int in_block = warp + output * 16;
-						const int copy = in_block / 32;
-						const int in_unit = in_block % 32;
-						const int unit = first_unit + in_unit;
-						const int row = first_row + own_row;
 						gates_sums[part * 8 +
 						           output] = fmaf(h_all[point + own_row * 128],
 						        gates_held[output][step], gates_sums[part * 8 + output]);
@@ -321,8 +304,6 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 			const int own_row = min(chunk * 4 + slot / 8, rows_here - 1);
 			const int copy = in_block / 32;
 			const int in_unit = in_block % 32;
-			const int unit = first_unit + in_unit;
-			const int row = first_row + own_row;
 			if (rows_here > chunk * 4 + lane / 8) {
 				const float gates_here = gates_sums[0] + gates_early[chunk];
 				gates_own[own_row * 128 + copy * 32 + in_unit] = gates_here;
