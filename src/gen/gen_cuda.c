@@ -305,13 +305,21 @@ static int print_repeated(struct gen_text *g)
 	}
 	int parameters = print_in_turn(g, k->repeated);
 	str_line(g->out, "__syncthreads();");
+	int64_t elements = 0; /* of the results in the branch that is open; 0: none is */
 	vec_each (r, &k->results) {
-		const char *thread = gen_thread_number(g);
-		gen_indent(g);
-		str_printf(g->out, "if (%s == 0 && %s < %lld)\n", gen_block_number(g), thread,
-		           (long long)r->own->dim[0]->i);
-		str_line(g->out, "\t%s[%s] = %s[%s];", gen_buffer(g, r->buf), thread, gen_buffer(g, r->own), thread);
+		int64_t own = r->own->dim[0]->i;
+		const char *thread = gen_thread_number(g), *at = own == 1 ? "0" : thread;
+		if (own != elements && elements)
+			str_line(g->out, "}");
+		if (own != elements && own == 1)
+			str_line(g->out, "if (%s == 0 && %s == 0) {", gen_block_number(g), thread);
+		else if (own != elements)
+			str_line(g->out, "if (%s == 0 && %s < %lld) {", gen_block_number(g), thread, (long long)own);
+		elements = own;
+		str_line(g->out, "\t%s[%s] = %s[%s];", gen_buffer(g, r->buf), at, gen_buffer(g, r->own), at);
 	}
+	if (elements)
+		str_line(g->out, "}");
 	return parameters;
 }
 

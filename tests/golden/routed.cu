@@ -78,9 +78,9 @@ void Routed_total_and_which(const float *x, float *largest, float *total, int *_
 	__shared__ __align__(16) float total_here[3];
 	Routed_total_part(0, x, largest_here, total_here);
 	__syncthreads();
-	if (block == 0 && thread < 3)
+	if (block == 0 && thread < 3) {
 		largest[thread] = largest_here[thread];
-	if (block == 0 && thread < 3)
 		total[thread] = total_here[thread];
+	}
 	Routed_which_part(block, x, largest_here, total_here, which, share);
 }
