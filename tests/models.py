@@ -621,6 +621,11 @@ write("three_inputs.onnx", three_inputs())
 write("reserved_names.onnx", reserved_names())
 write("narrow.onnx", narrow())
 write("plain.onnx", plain())
+# GCC 12 makes wrong code of its kernels in C with vectors of straight-line code.
+write("any.onnx", model([helper.make_node("Cast", ["x"], ["numbers"], name="numbers", to=TensorProto.INT32),
+                         helper.make_node("ReduceMax", ["numbers"], ["most"], name="most", axes=[1]),
+                         helper.make_node("Cast", ["most"], ["y"], name="any", to=TensorProto.BOOL)],
+                        [info("x", ["N", 4], TensorProto.BOOL)], [info("y", ["N", 1], TensorProto.BOOL)]))
 write("sequences.onnx", sequences())
 write("refused.onnx", refused())
 write("shape_as_data.onnx", model([one("Reshape", ("x", "to"))], [*X, info("to", [2], TensorProto.INT64)], [info("y", None)]))
