@@ -228,6 +228,29 @@ static const struct schedule_case attention_few_cases[] = {
 	  { "S=25 T=300", "S=3 T=2" } },
 };
 
+/* The same by ordinary arithmetic. */
+static const struct schedule_case attention_lanes_cases[] = {
+	{ "attention_decode_f32",
+	  "(q: f32[B,6,1,80], k0: f32[B,2,T,80], v0: f32[B,2,T,36], m0: f32[B,1,1,T]) -> (y: f32[B,6,1,36])\n"
+	  "  c: f32[B,6,1,T] = sum (i, j, k, l | r<80) q[i, j, k, r] * k0[i, floordiv(j, 3), l, r] then it * 0.125 + "
+	  "m0[i, 0, 0, l]\n"
+	  "  a: f32[B,6,1] = max (i, j, k | r<T) c[i, j, k, r]\n"
+	  "  b: f32[B,6,1] = sum (i, j, k | r<T) exp(c[i, j, k, r] - a[i, j, k])\n"
+	  "  y: f32[B,6,1,36] = sum (i, j, k, l | r<T) exp(c[i, j, k, r] - a[i, j, k]) * v0[i, floordiv(j, 3), r, l] "
+	  "then it / b[i, j, k]\n",
+	  { "B=2 T=300", "B=1 T=1", "B=3 T=0", "B=1 T=131" } },
+	/* Keys and values of 8 bits; odd columns; rows of several tiles, of which some see no key. */
+	{ "attention_decode_bytes",
+	  "(q: f16[3,12,20], k0: i8[T,20], v0: i8[T,7]) -> (y: f16[3,12,7])\n"
+	  "  c: f32[3,12,T] = sum (i, j, k | r<20) f32(q[i, j, r]) * (f32(k0[k, r]) * 0.01) then select(k < j + T - 3, "
+	  "it * 0.25, -inf)\n"
+	  "  a: f32[3,12] = max (i, j | r<T) c[i, j, r] then select(it == -inf, 0.0, it)\n"
+	  "  b: f32[3,12] = sum (i, j | r<T) exp(c[i, j, r] - a[i, j]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[3,12,7] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j]) * (f32(v0[r, k]) * 0.02) then f16(it / "
+	  "b[i, j])\n",
+	  { "T=200", "T=2" } },
+};
+
 /* Cases that also run on warp groups. */
 static const struct schedule_case attention_wide_cases[] = {
 	{ "attention_groups",

@@ -187,6 +187,7 @@ static const struct {
 	CASES(attention_cases, "attention"),
 	CASES(attention_mma_cases, "attention_mma"),
 	CASES(attention_few_cases, "attention_few"),
+	CASES(attention_lanes_cases, "attention_lanes"),
 	CASES(attention_wide_cases, "attention_wide"),
 	CASES(attention_ring_cases, "attention_wide"),
 };

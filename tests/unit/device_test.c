@@ -406,6 +406,7 @@ int main(int argc, char **argv)
 	CASES(attention_cases, 3);
 	CASES(attention_mma_cases, 3);
 	CASES(attention_few_cases, 2);
+	CASES(attention_lanes_cases, 2);
 	CASES(attention_wide_cases, 2);
 	CASES(attention_ring_cases, 2);
 	CASES(order_cases, 3);
