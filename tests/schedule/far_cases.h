@@ -89,6 +89,14 @@ static const struct far_case far_cases[] = {
 	  "  y: f16[N,16,64] = sum (i, j, k | r<16) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then f16(it / b[i, "
 	  "j])\n",
 	  "N=2100001", .tolerance = 4e-3 },
+	{ "attention_lanes",
+	  "(q: f16[N,16,64], k0: f16[N,16,64], v0: f16[N,16,64]) -> (y: f16[N,16,64])\n"
+	  "  c: f32[N,16,16] = sum (i, j, k | r<64) f32(q[i, j, r]) * f32(k0[i, k, r]) then it * 0.125\n"
+	  "  a: f32[N,16] = max (i, j | r<16) c[i, j, r]\n"
+	  "  b: f32[N,16] = sum (i, j | r<16) exp(c[i, j, r] - a[i, j])\n"
+	  "  y: f16[N,16,64] = sum (i, j, k | r<16) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then f16(it / b[i, "
+	  "j])\n",
+	  "N=2100001", .tolerance = 4e-3 },
 	{ "attention_wide",
 	  "(q: f16[N,64,64], k0: f16[N,64,64], v0: f16[N,64,64]) -> (y: f16[N,64,64])\n"
 	  "  c: f32[N,64,64] = sum (i, j, k | r<64) f32(q[i, j, r]) * f32(k0[i, k, r]) then it * 0.125\n"
