@@ -8,7 +8,11 @@
 
 /* A slot is 4 GiB, the allocation in its middle: an index off by less than 2 GiB still names the right buffer. */
 enum { SLOTS = 4096, SHARED_MAX = 64, STATIC_SHARED_BYTES = 48 << 10, HUGE_FROM = 8 << 20 };
+#ifdef __SANITIZE_THREAD__ /* leaves less room for addresses */
+static const uintptr_t SLOT = (uintptr_t)1 << 26;
+#else
 static const uintptr_t SLOT = (uintptr_t)1 << 32;
+#endif
 
 enum {
 	BYTE_WRITTEN = 1,
