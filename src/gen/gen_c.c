@@ -317,9 +317,10 @@ static void print_work(struct gen_text *g)
 }
 
 /* `part`: a function called by kernels with parts. */
-static void print_kernel(struct str *text, const struct ir_kernel *k, bool part, struct gen_about *about,
+static void print_kernel(struct str *text, const struct ir_kernel *of_plan, bool part, struct gen_about *about,
                          const struct map *reserved)
 {
+	const struct ir_kernel printed = ir_kernel_printed(of_plan), *k = &printed;
 	struct str own = str_new(text->arena), named = str_new(text->arena), *out = &own;
 	struct names names = names_new(text->arena, reserved);
 	struct gen_text g = { .out = out,
@@ -333,7 +334,7 @@ static void print_kernel(struct str *text, const struct ir_kernel *k, bool part,
 	const struct head h = { gen_own(&g, "args"), gen_own(&g, "block") };
 	const char *block = gen_block_number(&g);
 	str_add(text, "\n");
-	gen_about(text, about, k, part);
+	gen_about(text, about, of_plan, part);
 	str_printf(out, "%svoid %s(void *const *%s, const uint32_t %s[3])\n{\n", part ? "static " : "",
 	           gen_kernel_name(&g, k, part), h.args, h.block);
 	if (!k->parts.n)

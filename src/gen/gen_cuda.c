@@ -405,8 +405,9 @@ static bool strides(const struct ir_block *b)
 /* A kernel, or a part of one. A bound of the thread's number spares branches around loads that are in bounds for every
  * thread. In a loop that lanes share it would give the compiler the number of turns, which it then unrolls one by one:
  * ArgMax f16[112,4523] takes 1.76 times as long on an H200 than with four turns' loads at once. */
-static void print_function(struct str *out, const struct ir_kernel *k, struct print *x, bool part)
+static void print_function(struct str *out, const struct ir_kernel *of_plan, struct print *x, bool part)
 {
+	const struct ir_kernel printed = ir_kernel_printed(of_plan), *k = &printed;
 	struct str head = str_new(out->arena), body = str_new(out->arena), named = str_new(out->arena);
 	struct names names = names_new(out->arena, x->reserved);
 	struct gen_text g = { .out = &head,
@@ -417,7 +418,7 @@ static void print_function(struct str *out, const struct ir_kernel *k, struct pr
 		              .fixed = map_new(head.arena),
 		              .whole = map_new(head.arena) };
 	gen_find_whole(&g, &k->body);
-	gen_about(out, &x->about, k, part);
+	gen_about(out, &x->about, of_plan, part);
 	if (part)
 		print_part_head(&g, x->program);
 	else

@@ -313,8 +313,9 @@ struct ir_kernel {
 	struct {
 		VEC(const struct ir_buffer *);
 	} shared; /* arrays in shared memory, no arguments; in dynamic memory, one after another, if shared_bytes */
-	struct ir_block body;   /* for each thread */
-	struct ir_block serial; /* for a whole block on a CPU; empty: `body` for each thread in turn */
+	const struct ir_kernel *function; /* the first of a group of merged kernels; null: this one */
+	struct ir_block body;             /* for each thread */
+	struct ir_block serial;           /* for a whole block on a CPU; empty: `body` for each thread in turn */
 	struct {
 		VEC(const struct ir_kernel *);
 	} parts;      /* kernels that share this launch and hold its statements; empty: `body` holds them */
@@ -384,8 +385,12 @@ const struct ir_buffer *ir_kernel_own(const struct ir_kernel *k, const struct ir
 int64_t ir_shared_bytes(const struct ir_buffer *b);
 /* Gives kernels of a plan one name, and so one function, if they differ only in names, comments, the buffers of their
  * arguments, and constants of what they compute. The first kernel's body gets parameters for those constants; the other
- * bodies stay, and nothing prints them. A kernel that is like no other keeps its constants. Kernels with parts stay. */
+ * bodies stay, and nothing prints them: the first one is their `function`. A kernel that is like no other keeps its
+ * constants. Kernels with parts stay. */
 void ir_merge_kernels(const struct ir_plan *plan);
+/* The kernel as its function is printed: under its own name, with the text of its group's first kernel. A plan may have
+ * only later ones of a group. */
+struct ir_kernel ir_kernel_printed(const struct ir_kernel *k);
 /* Passes each kernel the numbers of its buffers' elements, by which the printer of CUDA checks positions. Before
  * launches are shared, and after kernels are merged: each kernel of a group has numbers of its own. A kernel with too
  * many arguments checks nothing. */

@@ -270,9 +270,17 @@ static void finish(struct arena *a, const struct group *g)
 	for (int i = 0; i < g->kernels.n; i++) {
 		struct ir_kernel *k = g->kernels.at[i];
 		k->name = first->name;
+		k->function = first;
 		vec_each (x, &g->parameters)
 			vec_push(a, &k->parameters, ((struct ir_parameter){ .var = x->var, .value = x->value.at[i] }));
 	}
+}
+
+struct ir_kernel ir_kernel_printed(const struct ir_kernel *k)
+{
+	struct ir_kernel printed = k->function ? *k->function : *k;
+	printed.name = k->name;
+	return printed;
 }
 
 void ir_merge_kernels(const struct ir_plan *plan)

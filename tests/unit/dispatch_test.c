@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "gen/language.h"
 #include "ir/kernel.h"
 
 #include "tests/program/program_text.h"
@@ -73,8 +74,8 @@ static void shares_layers(struct arena *a)
 	CHECK(strcmp(name_of(plan, "b", 0), name_of(plan, "a", 0)) != 0);
 }
 
-/* True if two products are one function: they differ in what follows the sum. */
-static bool shares(struct arena *a, const char *first, const char *second)
+/* The plan of two products that differ in what follows the sum; null if the program is wrong. */
+static const struct ir_plan *plan_of_pair(struct arena *a, const char *first, const char *second)
 {
 	struct ir_program *p = NULL;
 	struct err e = { 0 };
@@ -87,12 +88,33 @@ static bool shares(struct arena *a, const char *first, const char *second)
 	const struct ir_plan *plan;
 	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read")) {
 		printf("%s%s\n", e.where, e.text);
-		return false;
+		return NULL;
 	}
 	struct sched_points points = sched_usual_points(p, &sched_default_target);
 	struct sched_tactic best = sched_tactic_best(p, &points);
 	sched_plans(&plan, p, &points, &best, 1);
-	return strcmp(name_of(plan, "y", 0), name_of(plan, "z", 0)) == 0;
+	return plan;
+}
+
+/* True if the two products are one function. */
+static bool shares(struct arena *a, const char *first, const char *second)
+{
+	const struct ir_plan *plan = plan_of_pair(a, first, second);
+	return plan && strcmp(name_of(plan, "y", 0), name_of(plan, "z", 0)) == 0;
+}
+
+/* A plan may have only the second of them, which is printed like the first. */
+static void prints_second(struct arena *a)
+{
+	const struct ir_plan *plan = plan_of_pair(a, "it * 0.3", "it * 0.7"), *last;
+	struct ir_plan own = { .program = plan ? plan->program : NULL };
+	struct str text = str_new(a);
+	if (!plan)
+		return;
+	vec_push(a, &own.steps, plan->steps.at[plan->steps.n - 1]);
+	last = &own;
+	language_cuda.print(&text, &last, 1);
+	CHECK(strstr(str_text(&text), "* scale"));
 }
 
 /* Numbers become parameters if the operation is as fast with any number. */
@@ -251,6 +273,7 @@ int main(void)
 	CHECK(check_arch_of_name(plan, a) > 0);
 	shares_layers(a);
 	shares_numbers(a);
+	prints_second(a);
 	shares_launches(a);
 	has_ways_for_odd_extents(a);
 	has_points_between(a);
