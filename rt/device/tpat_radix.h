@@ -13,8 +13,12 @@
 
 enum { DIGITS = 256 };
 
-/* Returns digit `pass` of the key. */
-template <class K> TPAT_FN int digit_of(K key, int pass) { return (int)(key >> 8 * pass & (DIGITS - 1)); }
+/* Returns digit `pass` of the key. `pass` may be a variable: no shift of 64 bits. */
+template <class K> TPAT_FN int digit_of(K key, int pass)
+{
+	const u32 word = sizeof(K) > 4 && pass >= 4 ? (u32)((u64)key >> 32) : (u32)key;
+	return (int)(word >> 8 * (pass % 4) & (DIGITS - 1));
+}
 
 template <class K> struct radix_counts {
 	enum { PASSES = sizeof(K), COPIES = sizeof(K) > 4 ? 2 : 4 };
@@ -80,22 +84,23 @@ template <class Shared> TPAT_FN int radix_turn(Shared &shared, u32 *turns)
 	return shared.turn;
 }
 
-/* Returns a mask of the lanes with the same digit: 8 bits of `word` from bit `from` on. */
-TPAT_FN u32 lanes_with(u32 word, int from)
+/* Returns a mask of the lanes with the same digit. From sm_100 on, ptxas 13.0 runs out of predicates for the former
+ * way in some kernels. */
+TPAT_FN u32 lanes_with(u32 digit)
 {
 	u32 same = 0xffffffffu;
 #pragma unroll
 	for (int bit = 0; bit < 8; bit++) {
 		u32 lanes;
-#if TPAT_ARCH
+#if TPAT_ARCH && TPAT_ARCH < 1000
 		asm volatile("{\n\t.reg .pred set;\n\t.reg .b32 only;\n\t"
 		             "and.b32 only, %1, %2;\n\tsetp.ne.u32 set, only, 0;\n\t"
 		             "vote.sync.ballot.b32 %0, set, 0xffffffff;\n\t@!set not.b32 %0, %0;\n\t}"
 		             : "=r"(lanes)
-		             : "r"(word), "r"(1u << (from + bit)));
+		             : "r"(digit), "r"(1u << bit));
 #else
-		lanes = __ballot_sync(0xffffffffu, word >> (from + bit) & 1);
-		lanes = word >> (from + bit) & 1 ? lanes : ~lanes;
+		lanes = __ballot_sync(0xffffffffu, digit >> bit & 1);
+		lanes = digit >> bit & 1 ? lanes : ~lanes;
 #endif
 		same &= lanes;
 	}
@@ -151,17 +156,15 @@ TPAT_FN int radix_before(const volatile u32 *progress, const volatile u32 *group
 }
 
 /* For each of the warp's keys, counts the earlier ones with the same digit; i is the outer order, lanes the inner.
- * count: of each digit, initially zero. SECOND: `pass` is a constant, and the digit is in the key's second word.
- * Its bits are tested where they are: ptxas 13.0 runs out of predicates on sm_100 if the digit is moved first. */
-template <bool SECOND, int ITEMS, class K>
+ * count: of each digit, initially zero. */
+template <int ITEMS, class K>
 TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 (&count)[DIGITS], const K (&found)[ITEMS], int pass)
 {
 	const int lane = warp_lane();
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
 		const int digit = digit_of(found[i], pass);
-		const u32 same =
-		        SECOND ? lanes_with((u32)(found[i] >> pass / 4 * 32), pass % 4 * 8) : lanes_with((u32)digit, 0);
+		const u32 same = lanes_with((u32)digit);
 		const int leader = __ffs((int)same) - 1;
 		u32 before = 0;
 		if (lane == leader) {
@@ -173,13 +176,12 @@ TPAT_FN void rank_in_warp(u32 (&rank)[ITEMS], u32 (&count)[DIGITS], const K (&fo
 	}
 }
 
-/* Moves a tile of a row's elements to their places by digit PASS: put(j, key, place); only keys without PLACES.
+/* Moves a tile of a row's elements to their places by digit `pass`: put(j, key, place); only keys without PLACES.
  * `count`: of this pass; `progress`: of this tile in this pass, after those of earlier tiles; `group`: of its group.
  * After: A. Adinets, D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", 2022. */
-template <int PASS, bool PLACES, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place,
-          class Put>
-TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
-                        u32 *group, Key key, Place place, Put put)
+template <bool PLACES, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
+TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, int pass, const u32 *count,
+                        u32 *progress, u32 *group, Key key, Place place, Put put)
 {
 	static_assert(THREADS >= DIGITS && TILE * GROUP < 1 << SUM_BITS,
 	              "a thread a digit, and room for a group's sum");
@@ -209,7 +211,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	for (int digit = lane; digit < DIGITS; digit += 32)
 		shared.place_in_tile[warp][digit] = 0;
 	__syncwarp();
-	rank_in_warp<(PASS >= 4)>(rank, shared.place_in_tile[warp], found, PASS);
+	rank_in_warp(rank, shared.place_in_tile[warp], found, pass);
 	__syncthreads();
 	/* Then sum this thread's digit over warps, and digits over the tile and the row. */
 	u32 sum = 0;
@@ -240,7 +242,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	__syncthreads();
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++)
-		rank[i] += shared.place_in_tile[warp][digit_of(found[i], PASS)];
+		rank[i] += shared.place_in_tile[warp][digit_of(found[i], pass)];
 	__syncthreads();
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++)
@@ -258,7 +260,7 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	for (int i = 0; i < ITEMS; i++) {
 		const int e = thread + i * THREADS;
 		found[i] = shared.key[e];
-		to[i] = (Index)shared.place_in_row[digit_of(found[i], PASS)] + e;
+		to[i] = (Index)shared.place_in_row[digit_of(found[i], pass)] + e;
 	}
 	if constexpr (PLACES) {
 		__syncthreads();
@@ -275,20 +277,20 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	}
 }
 
-template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
-TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
-                        u32 *group, Key key, Place place, Put put)
+template <int THREADS, class K, int TILE, class Tile, class Index, class Key, class Place, class Put>
+TPAT_FN void radix_pass(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, int pass, const u32 *count,
+                        u32 *progress, u32 *group, Key key, Place place, Put put)
 {
-	radix_move<PASS, true>(shared, tile, n, count, progress, group, key, place, put);
+	radix_move<true>(shared, tile, n, pass, count, progress, group, key, place, put);
 }
 
 /* Only keys: put(j, key). */
-template <int PASS, int THREADS, class K, int TILE, class Tile, class Index, class Key, class Put>
-TPAT_FN void radix_pass_alone(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, const u32 *count, u32 *progress,
-                              u32 *group, Key key, Put put)
+template <int THREADS, class K, int TILE, class Tile, class Index, class Key, class Put>
+TPAT_FN void radix_pass_alone(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n, int pass, const u32 *count,
+                              u32 *progress, u32 *group, Key key, Put put)
 {
-	radix_move<PASS, false>(
-	        shared, tile, n, count, progress, group, key, [](Index) { return 0; },
+	radix_move<false>(
+	        shared, tile, n, pass, count, progress, group, key, [](Index) { return 0; },
 	        [&](Index j, K found, int) { put(j, found); });
 }
 
@@ -321,7 +323,7 @@ TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS, PLACES> &shared, int n,
 		for (int digit = lane; digit < DIGITS; digit += 32)
 			shared.place_in_row[warp][digit] = 0;
 		__syncwarp();
-		rank_in_warp<false>(rank, shared.place_in_row[warp], found, pass);
+		rank_in_warp(rank, shared.place_in_row[warp], found, pass);
 		__syncthreads();
 		/* Then sum this thread's digits over warps. */
 		u32 before[EACH][WARPS], sum = 0;

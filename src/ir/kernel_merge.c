@@ -5,6 +5,8 @@
  *
  * Index arithmetic, conditions of statements, and arguments of device functions keep their constants, as do 0 and 1 and
  * the second operands of powers, shifts and integer divisions: compilers and the printer make simpler code of those.
+ * But the value of a variable of type i32 that a rule declares as a constant may be any number: passes of a sort differ
+ * only in it.
  * Whole f32 numbers, such as zero points, become integers, so that a sum with them is still known to be whole. */
 #include "ir/kernel_same.h"
 #include "ir/pool.h"
@@ -112,13 +114,14 @@ static const struct merged *find(int n, const struct merged *list, expr use)
 }
 
 /* Adds a parameter for positions at which the kernels so far have `a`, a constant or a parameter, and the new one has
- * b. Returns what stands for it in values; null if these cannot be one. */
-static expr parameter(struct merging *m, const char *hint, expr a, expr b)
+ * b. `any`: also for 0 and 1. Returns what stands for it in values; null if these cannot be one. */
+static expr parameter(struct merging *m, const char *hint, expr a, expr b, bool any)
 {
 	const struct group *g = m->group;
 	const struct merged *old = find(g->parameters.n, g->parameters.at, a);
-	bool varies = old || (is_constant(a) && !is_trivial(a));
-	if (!varies || !is_constant(b) || is_trivial(b) || a->type != b->type || m->parameters.n == MOST_PARAMETERS)
+	bool varies = old || (is_constant(a) && (any || !is_trivial(a))),
+	     other = is_constant(b) && (any || !is_trivial(b));
+	if (!varies || !other || a->type != b->type || m->parameters.n == MOST_PARAMETERS)
 		return NULL;
 	bool whole = is_whole(b) && (old ? old->var->type == TYPE_I32 : is_whole(a));
 	bool kept = old && (whole || old->var->type == TYPE_F32) && !find(m->parameters.n, m->parameters.at, a);
@@ -145,7 +148,7 @@ static expr operand(struct merging *m, struct same *s, expr a, expr b, int i)
 	if (!is_constant(y))
 		return pair(m, s, x, y);
 	expr made = may_vary(a, i) ? map_get_u64(&m->pairs, key) : NULL;
-	if (may_vary(a, i) && !made && (made = parameter(m, hint_of(a, i), x, y)))
+	if (may_vary(a, i) && !made && (made = parameter(m, hint_of(a, i), x, y, false)))
 		map_put_u64(&m->pairs, key, made);
 	return made;
 }
@@ -171,6 +174,16 @@ static expr pair(struct merging *m, struct same *s, expr a, expr b)
 	return made;
 }
 
+/* The same for the values of two declared constants of type i32, which may vary in any case: see above. */
+static expr declared(struct merging *m, const struct ir_stmt *at, expr a, expr b)
+{
+	uint64_t key = (uint64_t)a->id << 32 | b->id;
+	expr made = a == b ? a : map_get_u64(&m->pairs, key);
+	if (!made && (made = parameter(m, arena_printf(m->scratch, "%s_number", at->declare.var->hint), a, b, true)))
+		map_put_u64(&m->pairs, key, made);
+	return made;
+}
+
 static expr value_now(const struct group *g, const struct ir_stmt *at, expr own)
 {
 	expr now = map_get_u64(&g->values, (uintptr_t)at);
@@ -182,7 +195,9 @@ static bool merge_value(struct same *s, const struct ir_stmt *at, expr a, expr b
 	struct merging *m = s->user;
 	if (!a || !b)
 		return a == b;
-	expr now = value_now(m->group, at, a), made = pair(m, s, now, b);
+	expr now = value_now(m->group, at, a);
+	bool vary = at->kind == IR_DECLARE && !at->declare.mutable && b->op == IR_CONST_INT && b->type == TYPE_I32;
+	expr made = vary ? declared(m, at, now, b) : pair(m, s, now, b);
 	if (made && made != now)
 		map_put_u64(&m->values, (uintptr_t)at, made);
 	return made;

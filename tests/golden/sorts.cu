@@ -98,13 +98,13 @@ void sorts_all_count(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 // Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress,
-                     u64 *__restrict__ all_keys, int *__restrict__ all_places)
+void sorts_all_first_pass(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress,
+                          u64 *__restrict__ all_keys, int *__restrict__ all_places)
 {
 	wait_for_last_kernel();
-	// pass 1 of 8, by bits 0 to 7 of the key
+	const int pass = 0;
 	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2048);
+	const int block = radix_turn(shared, all_digits + (pass + 2048));
 	const auto key = [&](int r) {
 		return key_ascending(ids[r]);
 	};
@@ -115,21 +115,22 @@ void sorts_all_pass1(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 		all_keys[rank] = key_2;
 		all_places[rank] = r;
 	};
-	radix_pass<0>(shared, block, 1000000, all_digits, all_progress + block * 256,
-	              all_digits + block / 16 * 256 + 2056, key, place, put);
+	radix_pass(shared, block, 1000000, pass, all_digits + pass * 256, all_progress + block * 256 + pass * 62720,
+	           all_digits + block / 16 * 256 + pass * 4096 + 2056, key, place, put);
 }
 
 // The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 // Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
-                     const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
+void sorts_all_pass(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
+                    const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2,
+                    const int pass_number)
 {
 	wait_for_last_kernel();
-	// pass 2 of 8, by bits 8 to 15 of the key
+	const int pass = pass_number;
 	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2049);
+	const int block = radix_turn(shared, all_digits + (pass + 2048));
 	const auto key = [&](int r) {
 		return all_keys[r];
 	};
@@ -140,146 +141,21 @@ void sorts_all_pass2(u32 *__restrict__ all_digits, u32 *__restrict__ all_progres
 		all_keys_2[rank] = key_2;
 		all_places_2[rank] = r;
 	};
-	radix_pass<1>(shared, block, 1000000, all_digits + 256, all_progress + block * 256 + 62720,
-	              all_digits + block / 16 * 256 + 6152, key, place, put);
+	radix_pass(shared, block, 1000000, pass, all_digits + pass * 256, all_progress + block * 256 + pass * 62720,
+	           all_digits + block / 16 * 256 + pass * 4096 + 2056, key, place, put);
 }
 
 // The same as sorts_all_clear.
 // Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
 // Launch: 245 blocks of 512 threads.
 extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass3(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys,
-                     int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
+void sorts_all_last_pass(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress,
+                         const u64 *all_keys, const int *all_places, i64 *__restrict__ all)
 {
 	wait_for_last_kernel();
-	// pass 3 of 8, by bits 16 to 23 of the key
+	const int pass = 7;
 	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2050);
-	const auto key = [&](int r) {
-		return all_keys_2[r];
-	};
-	const auto place = [&](int r) {
-		return all_places_2[r];
-	};
-	const auto put = [&](int rank, u64 key_2, int r) {
-		all_keys[rank] = key_2;
-		all_places[rank] = r;
-	};
-	radix_pass<2>(shared, block, 1000000, all_digits + 512, all_progress + block * 256 + 125440,
-	              all_digits + block / 16 * 256 + 10248, key, place, put);
-}
-
-// The same as sorts_all_clear.
-// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
-// Launch: 245 blocks of 512 threads.
-extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass4(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
-                     const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
-{
-	wait_for_last_kernel();
-	// pass 4 of 8, by bits 24 to 31 of the key
-	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2051);
-	const auto key = [&](int r) {
-		return all_keys[r];
-	};
-	const auto place = [&](int r) {
-		return all_places[r];
-	};
-	const auto put = [&](int rank, u64 key_2, int r) {
-		all_keys_2[rank] = key_2;
-		all_places_2[rank] = r;
-	};
-	radix_pass<3>(shared, block, 1000000, all_digits + 768, all_progress + block * 256 + 188160,
-	              all_digits + block / 16 * 256 + 14344, key, place, put);
-}
-
-// The same as sorts_all_clear.
-// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
-// Launch: 245 blocks of 512 threads.
-extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass5(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys,
-                     int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
-{
-	wait_for_last_kernel();
-	// pass 5 of 8, by bits 32 to 39 of the key
-	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2052);
-	const auto key = [&](int r) {
-		return all_keys_2[r];
-	};
-	const auto place = [&](int r) {
-		return all_places_2[r];
-	};
-	const auto put = [&](int rank, u64 key_2, int r) {
-		all_keys[rank] = key_2;
-		all_places[rank] = r;
-	};
-	radix_pass<4>(shared, block, 1000000, all_digits + 1024, all_progress + block * 256 + 250880,
-	              all_digits + block / 16 * 256 + 18440, key, place, put);
-}
-
-// The same as sorts_all_clear.
-// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
-// Launch: 245 blocks of 512 threads.
-extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass6(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
-                     const int *all_places, u64 *__restrict__ all_keys_2, int *__restrict__ all_places_2)
-{
-	wait_for_last_kernel();
-	// pass 6 of 8, by bits 40 to 47 of the key
-	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2053);
-	const auto key = [&](int r) {
-		return all_keys[r];
-	};
-	const auto place = [&](int r) {
-		return all_places[r];
-	};
-	const auto put = [&](int rank, u64 key_2, int r) {
-		all_keys_2[rank] = key_2;
-		all_places_2[rank] = r;
-	};
-	radix_pass<5>(shared, block, 1000000, all_digits + 1280, all_progress + block * 256 + 313600,
-	              all_digits + block / 16 * 256 + 22536, key, place, put);
-}
-
-// The same as sorts_all_clear.
-// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
-// Launch: 245 blocks of 512 threads.
-extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass7(u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, u64 *__restrict__ all_keys,
-                     int *__restrict__ all_places, const u64 *all_keys_2, const int *all_places_2)
-{
-	wait_for_last_kernel();
-	// pass 7 of 8, by bits 48 to 55 of the key
-	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2054);
-	const auto key = [&](int r) {
-		return all_keys_2[r];
-	};
-	const auto place = [&](int r) {
-		return all_places_2[r];
-	};
-	const auto put = [&](int rank, u64 key_2, int r) {
-		all_keys[rank] = key_2;
-		all_places[rank] = r;
-	};
-	radix_pass<6>(shared, block, 1000000, all_digits + 1536, all_progress + block * 256 + 376320,
-	              all_digits + block / 16 * 256 + 26632, key, place, put);
-}
-
-// The same as sorts_all_clear.
-// Schedule: sort_radix@3 tile=4096 threads=512; 512 threads a block.
-// Launch: 245 blocks of 512 threads.
-extern "C" __global__ __launch_bounds__(512)
-void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restrict__ all_progress, const u64 *all_keys,
-                     const int *all_places, i64 *__restrict__ all)
-{
-	wait_for_last_kernel();
-	// pass 8 of 8, by bits 56 to 63 of the key
-	__shared__ radix_tile<u64, 512, 4096> shared;
-	const int block = radix_turn(shared, all_digits + 2055);
+	const int block = radix_turn(shared, all_digits + (pass + 2048));
 	const auto key = [&](int r) {
 		return all_keys[r];
 	};
@@ -289,8 +165,8 @@ void sorts_all_pass8(const i64 *ids, u32 *__restrict__ all_digits, u32 *__restri
 	const auto put = [&](int rank, u64 key_2, int r) {
 		all[rank] = (i64)r;
 	};
-	radix_pass<7>(shared, block, 1000000, all_digits + 1792, all_progress + block * 256 + 439040,
-	              all_digits + block / 16 * 256 + 30728, key, place, put);
+	radix_pass(shared, block, 1000000, pass, all_digits + pass * 256, all_progress + block * 256 + pass * 62720,
+	           all_digits + block / 16 * 256 + pass * 4096 + 2056, key, place, put);
 }
 
 // The same as sorts_top.

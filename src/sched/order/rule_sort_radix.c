@@ -169,15 +169,17 @@ static void serial(struct radix *x, struct ir_kernel *k)
 	emit_serial(&row, b);
 }
 
-static void pass(struct radix *x, int pass)
+/* Passes between the first and the last differ only in their number and buffers, so that they are launches of one
+ * kernel (ir_merge_kernels()). */
+static void pass(struct radix *x, int number)
 {
 	struct ir_program *p = x->p;
-	bool last = pass == x->passes - 1;
-	struct ir_kernel *k = tile_kernel(x, arena_printf(p->arena, "_pass%d", pass + 1));
+	bool first = number == 0, last = number == x->passes - 1;
+	struct ir_kernel *k = tile_kernel(x, first ? "_first_pass" : last ? "_last_pass" : "_pass");
 	struct ir_block *b = &k->body;
-	int from = (pass + 1) % 2, to = pass % 2;
-	expr tile, turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, pass));
-	emit_comment(p, b, "pass %d of %d, by bits %d to %d of the key", pass + 1, x->passes, pass * 8, pass * 8 + 7);
+	int from = (number + 1) % 2, to = number % 2;
+	expr tile, pass = ir_cast(emit_constant(p, b, "pass", ir_int(p->pool, TYPE_I32, number), NULL), TYPE_INDEX);
+	expr turn = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), pass);
 	const struct ir_variable *key, *place = NULL, *put, *shared;
 	struct ir_template of = IR_OF(IR_TYPE(x->key_type), IR_NUMBER(x->threads), IR_NUMBER(x->tile));
 	shared = emit_shared(p, b, ir_object_new(p->pool, &device_radix_tile, of, "shared"));
@@ -186,24 +188,25 @@ static void pass(struct radix *x, int pass)
 	add_variable(p, call, shared);
 	add_address(p, call, x->count, turn, true);
 	struct sort_row row = tile_begin(x, b, ir_var_of(turned, NULL), &tile);
-	key = pass ? emit_read(x, b, "key", x->key[from], &row) : emit_key(p, b, x->s, &row);
+	key = first ? emit_key(p, b, x->s, &row) : emit_read(x, b, "key", x->key[from], &row);
 	if (!x->alone)
-		place = emit_read(x, b, "place", pass ? x->place[from] : NULL, &row);
+		place = emit_read(x, b, "place", first ? NULL : x->place[from], &row);
 	if (!last)
 		put = emit_keep(x, b, to, &row);
 	else
 		put = x->alone ? emit_put_alone(p, b, x->s, &row) : emit_put(p, b, x->s, &row, true, true);
-	call = emit_invoke(p, b, x->alone ? &device_radix_pass_alone : &device_radix_pass, IR_OF(IR_NUMBER(pass)));
+	call = emit_invoke(p, b, x->alone ? &device_radix_pass_alone : &device_radix_pass, IR_OF_NOTHING);
 	add_variable(p, call, shared);
 	add_value(p, call, tile);
 	add_value(p, call, x->n);
-	add_address(p, call, x->count,
-	            ir_binary(IR_ADD, times(row.number, x->passes * DIGITS), ir_index(p->pool, pass * DIGITS)), false);
-	expr block = ir_var_of(turned, x->blocks);
-	add_address(p, call, x->progress, times(ir_binary(IR_ADD, times(x->blocks, pass), block), DIGITS), true);
-	expr group =
-	        ir_binary(IR_ADD, ir_binary(IR_MUL, ir_binary(IR_ADD, times(x->rows, pass), row.number), x->groups),
-	                  ir_binary(IR_FLOORDIV, tile, ir_index(p->pool, GROUP)));
+	add_value(p, call, pass);
+	expr digits = ir_binary(IR_ADD, times(row.number, x->passes), pass);
+	add_address(p, call, x->count, times(digits, DIGITS), false);
+	expr block = ir_var_of(turned, x->blocks), before = ir_binary(IR_MUL, x->blocks, pass);
+	add_address(p, call, x->progress, times(ir_binary(IR_ADD, before, block), DIGITS), true);
+	expr rows = ir_binary(IR_ADD, ir_binary(IR_MUL, x->rows, pass), row.number);
+	expr group = ir_binary(IR_ADD, ir_binary(IR_MUL, rows, x->groups),
+	                       ir_binary(IR_FLOORDIV, tile, ir_index(p->pool, GROUP)));
 	expr groups = ir_binary(IR_ADD, times(x->rows, x->passes * DIGITS), ir_index(p->pool, x->passes));
 	add_address(p, call, x->count, ir_binary(IR_ADD, groups, times(group, DIGITS)), true);
 	add_variable(p, call, key);
