@@ -99,21 +99,6 @@ template <int THREADS, class K, int N> TPAT_FN void find_digit(digits_kept<K, N>
 	__syncthreads();
 }
 
-/* The keys of a thread's ITEMS elements of a chunk, from r on, if `here` elements are left there; else any. */
-template <int THREADS, int ITEMS, int WIDTH, class K, class Index, class Keys>
-TPAT_FN void load_keys(K (&found)[ITEMS], Index r, int here, Keys keys)
-{
-#pragma unroll
-	for (int v = 0; v < ITEMS / WIDTH; v++) {
-		K part[WIDTH] = {};
-		if (v * (THREADS * WIDTH) < here)
-			keys(r + v * (THREADS * WIDTH), part);
-#pragma unroll
-		for (int i = 0; i < WIDTH; i++)
-			found[v * WIDTH + i] = part[i];
-	}
-}
-
 /* Finds the first k <= N of the positions [from, to). If there are at most THREADS * ITEMS, each is read once, else
  * once for each digit. keys(r, found) returns the keys of WIDTH neighbours; a row consists of such vectors. ORDERED:
  * puts them in their order, else in any. If there are fewer than k, the rest comes last, with PLACE_NONE. */

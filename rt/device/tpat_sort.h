@@ -98,6 +98,9 @@ template <class K> TPAT_FN int place_of(long_item item) { return (int)item.place
 template <class K> TPAT_FN K key_of(u64 item) { return (K)(item >> 32); }
 template <class K> TPAT_FN K key_of(long_item item) { return (K)item.key; }
 
+/* The type of keys in registers. */
+template <class K> using u32_or_longer = decltype((K)0 + 0u);
+
 /* After all items of a row. */
 enum { PLACE_NONE = 0x7fffffff };
 
@@ -237,6 +240,94 @@ TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept, typename i
 		__syncthreads();
 	}
 	return best;
+}
+
+/* The keys of a thread's ITEMS elements of a chunk, from r on, if `here` elements are left there; else any. */
+template <int THREADS, int ITEMS, int WIDTH, class K, class Index, class Keys>
+TPAT_FN void load_keys(K (&found)[ITEMS], Index r, int here, Keys keys)
+{
+#pragma unroll
+	for (int v = 0; v < ITEMS / WIDTH; v++) {
+		K part[WIDTH] = {};
+		if (v * (THREADS * WIDTH) < here)
+			keys(r + v * (THREADS * WIDTH), part);
+#pragma unroll
+		for (int i = 0; i < WIDTH; i++)
+			found[v * WIDTH + i] = part[i];
+	}
+}
+
+/* Of two sorted items of each lane's warp, the first 32, sorted. */
+template <class I> TPAT_FN I warp_merge(I a, I b)
+{
+	const int lane = warp_lane();
+	const I last = shuffle(b, 31 - lane);
+	I x = last < a ? last : a;
+#pragma unroll
+	for (int distance = 16; distance > 0; distance /= 2) {
+		const I other = shuffle_xor(x, distance);
+		x = (other < x) == ((lane & distance) == 0) ? other : x;
+	}
+	return x;
+}
+
+/* Items of a turn that may be among the first of a warp's row, after fewer than 32 earlier ones. */
+template <class K, int ITEMS, int WARPS> struct warp_kept {
+	typename item_of<K>::type item[WARPS][32 * ITEMS + 32];
+};
+
+/* Finds the first k <= 32 of a row of n by one warp, a lane of which reads ITEMS a turn. keys(r, found) returns the
+ * keys of WIDTH neighbours; a row consists of such vectors. Each lane has one of the first 32 found so far. Keys after
+ * the k-th of them are dropped at once; in the first turn, those after the k-th of the lanes' best keys. If there are
+ * fewer than k, the rest comes last, with PLACE_NONE. */
+template <int WIDTH, class K, int ITEMS, int WARPS, class Index, class Keys, class Put>
+TPAT_FN void warp_first_of_row(warp_kept<K, ITEMS, WARPS> &shared, Index n, int k, Keys keys, Put put)
+{
+	static_assert(ITEMS % WIDTH == 0, "whole vectors");
+	enum { CHUNK = 32 * ITEMS, STRIDE = 32 * WIDTH };
+	typedef item_of<K> item;
+	typedef typename item::type I;
+	const int lane = warp_lane();
+	const u32 lanes_before = (1u << lane) - 1;
+	I *const kept = shared.item[block_thread() / 32];
+	const I none = item::make((K) ~(K)0, PLACE_NONE);
+	I best = none;
+	K limit = (K) ~(K)0;
+	int count = 0;
+	for (Index left = n; left > 0; left -= left < CHUNK ? left : (Index)CHUNK) {
+		const Index chunk = n - left + lane * WIDTH;
+		const int here = left < CHUNK ? (int)left - lane * WIDTH : (int)CHUNK;
+		const bool last = left <= CHUNK;
+		K found[ITEMS];
+		load_keys<32, ITEMS, WIDTH>(found, chunk, here, keys);
+		if (left == n) {
+			u32_or_longer<K> first = (K) ~(K)0;
+#pragma unroll
+			for (int i = 0; i < ITEMS; i++)
+				first = i / WIDTH * STRIDE < here && found[i] < first ? found[i] : first;
+			limit = (K)shuffle(warp_sort(first), k - 1);
+		}
+		__syncwarp();
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++) {
+			const bool mine = i / WIDTH * STRIDE < here && found[i] <= limit;
+			const u32 lanes = __ballot_sync(0xffffffffu, mine);
+			if (mine)
+				kept[count + __popc(lanes & lanes_before)] =
+				        item::make(found[i], chunk + i / WIDTH * STRIDE + i % WIDTH);
+			count += __popc(lanes);
+		}
+		__syncwarp();
+		while (count >= (last ? 1 : 32)) {
+			const int from = count > 32 ? count - 32 : 0;
+			best = warp_merge(best, warp_sort(lane < count - from ? kept[from + lane] : none));
+			const K own = key_of<K>(shuffle(best, k - 1));
+			limit = own < limit ? own : limit;
+			count = from;
+		}
+	}
+	if (lane < k)
+		put(lane, place_of<K>(best));
 }
 
 /* Puts the first k of the kept items; missing ones come last, with PLACE_NONE. If there are enough threads, an item's

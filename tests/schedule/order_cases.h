@@ -108,6 +108,11 @@ static const struct schedule_case order_cases[] = {
 	{ "sort_first_of_short",
 	  "(x: i8[N,70]) -> (y: i32[N,4])\n  y: i32[N,4] = sort descending along j (i, j | r<70) x[i, r]\n",
 	  { "N=40", "N=1" } },
+	{ "sort_first_by_warps",
+	  "(t_x: f32[N,K], n_x: i64[3,301]) -> (y: i64[N,20], o: i64[3,32])\n"
+	  "  y: i64[N,20] = sort descending along j (i, j | r<K) t_x[i, r]\n"
+	  "  o: i64[3,32] = sort along j (i, j | r<301) n_x[i, r]\n",
+	  { "N=5 K=70", "N=2 K=604", "N=1 K=20" } },
 	{ "sort_bool",
 	  "(x: bool[3,N]) -> (y: i64[3,N])\n  y: i64[3,N] = sort descending along j (i, j | r<N) x[i, r]\n",
 	  { "N=33", "N=1" } },

@@ -172,11 +172,31 @@ static double select_few_time(const struct sched_site *site, const struct sort_f
 	       cost_wait(t, WAY_NS + f->n * (ELEMENT_NS + RESULT_NS * (f->k - 1)));
 }
 
+/* A warp for each row. Not measured: its instructions are counted. The lanes' best keys let about as many items through
+ * as half as many more than k, except if nearly all lanes must have one of the first k; each 32 of them are sorted. */
+static double select_warp_time(const struct sort_facts *f, double items)
+{
+	enum { OF_ROW = 150, OF_TURN = 20, OF_ITEM = 14, OF_SORT = 210 /* operations of a lane */ };
+	enum { ROW_NS = 1200, TURN_NS_OF_WARP = 700, SORT_NS = 600, RESIDENT = 48 /* warps */ };
+	const struct sched_target *t = f->t;
+	double turns = ceil(f->n / (32 * items)), most = fmin(f->n, 32 * items), k = f->k;
+	double kept = most * (1 - pow(1 - k / 33, 32 / most)) * 1.1; /* of the first turn; then k of each as many again
+	                                                              */
+	kept = fmin(f->n, kept + k * log(fmax(f->n / most, 1)) + (turns - 1) * 2);
+	double sorts = fmax(ceil(kept / 32), 1), slow = f->key > 4 ? 1.6 : 1;
+	double lane = OF_ROW * slow + turns * (OF_TURN + items * OF_ITEM) + sorts * OF_SORT * slow;
+	double waves = ceil(f->rows / (RESIDENT * t->processors));
+	double wait = cost_wait(t, ROW_NS + (turns - 1) * TURN_NS_OF_WARP + sorts * SORT_NS);
+	return t->launch_ns + fmax(fmax(f->read, 32 * f->rows * lane / cost_mixed_rate(t)), waves * wait);
+}
+
 double sort_select_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sort_facts f = facts_of(site);
 	if (select_few_chosen(c))
 		return select_few_time(site, &f);
+	if (select_warp_chosen(c))
+		return select_warp_time(&f, c->param[3]);
 	const struct sched_target *t = f.t;
 	double rows = f.rows, n = f.n, k = f.k, item = f.item, bytes = f.bytes, read = f.read;
 	if (k > c->param[0] / 2)

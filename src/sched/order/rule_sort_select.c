@@ -1,7 +1,7 @@
 /* Rule sort_select: the first k of rows (TopK), in one read of each row. A block keeps the best elements seen so far in
  * shared memory and drops the ones after the k-th. If there are few rows, several blocks share a row, and a second
  * kernel takes the first k of their results. Of many short rows, a thread takes each and keeps its best few in
- * registers (select_few.c). */
+ * registers (select_few.c), or a warp (select_warp.c). */
 #include "sched/order/select.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -59,6 +59,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		out[count++] = (struct sched_choice){ &sched_sort_select,
 			                              { SORT_DELEGATE_KEYS, THREADS, parts, SORT_SEGMENT } };
 	count += short_rows(s, n, k, out + count);
+	count += select_warp_choices(s, n, out + count);
 	if (select_few_fits(s))
 		out[count++] = (struct sched_choice){ &sched_sort_select, { (int)k, SELECT_FEW_THREADS, 1, 1 } };
 	parts = 1;
@@ -112,6 +113,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	const int *param = c->param;
 	if (select_few_chosen(c)) {
 		select_few_apply(plan, site->s, c);
+		return;
+	}
+	if (select_warp_chosen(c)) {
+		select_warp_apply(plan, site->s, c);
 		return;
 	}
 	select_apply(&(struct select){ .plan = plan,

@@ -44,4 +44,12 @@ bool select_few_fits(const struct ir_stage *s); /* known extents, of which regis
 bool select_few_chosen(const struct sched_choice *c);
 void select_few_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
 
+/* ---- The first few of rows, each by one warp (select_warp.c): a choice of sort_select with that many keys. */
+
+enum { SELECT_WARP_THREADS = 128, SELECT_WARP_KEYS = 32 };
+/* Adds the choices for rows of about n elements. Returns their number. */
+int select_warp_choices(const struct ir_stage *s, int64_t n, struct sched_choice *out);
+bool select_warp_chosen(const struct sched_choice *c);
+void select_warp_apply(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c);
+
 #endif
