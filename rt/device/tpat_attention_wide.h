@@ -211,7 +211,10 @@ template <class K, class V, int GROUPS, int KEYS, int SIZE, int COLUMNS> struct 
 /* What a thread does for a tile of queries: it has keys and values copied, asks for its part of the queries, or
  * computes. turn: the tiles of keys so far; next(): asks for the queries of the block's next tile. */
 enum attention_part { ATTENTION_COPIES, ATTENTION_ASKS, ATTENTION_COMPUTES };
-template <attention_part PART, class Next> struct attention_role {
+struct attention_none {
+	TPAT_FN void operator()() const {}
+};
+template <attention_part PART = ATTENTION_COPIES, class Next = attention_none> struct attention_role {
 	static const attention_part part = PART;
 	int turn;
 	const Next &next;
@@ -272,12 +275,12 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
  * and value_rest. */
 template <bool PIECES, int PLACES, int KEY_RANK, int VALUE_RANK, class Role, class K, class V, int GROUPS, int KEYS,
           int SIZE, int COLUMNS, class Index, class Query, class QueryAt, class Score, class Kept, class Some,
-          class All, class Largest, class Sum, class Result, class Y, class Place>
+          class All, class I, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_ring_tile(Role &role, attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUMNS> &slots,
                                  Index first, typename identity<Index>::type queries,
                                  typename identity<Index>::type keys, Query query, QueryAt query_at,
-                                 const tensor_map &key_map, const i64 (&key_rest)[3], const tensor_map &value_map,
-                                 const i64 (&value_rest)[3], Score score_at, Kept kept, Some kept_some, All kept_all,
+                                 const tensor_map &key_map, const I (&key_rest)[3], const tensor_map &value_map,
+                                 const I (&value_rest)[3], Score score_at, Kept kept, Some kept_some, All kept_all,
                                  Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
 {
 	const int block = 64 * GROUPS, column = mma_column(0), group = block_thread() / 128;
@@ -413,16 +416,16 @@ TPAT_FN void attention_ring(attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUM
 	__syncthreads();
 	if (block_thread() >= readers) {
 		registers_give<GIVEN>();
-		const auto none = []() {};
-		attention_role<ATTENTION_COPIES, decltype(none)> role = { 0, none };
+		const attention_none none;
+		attention_role<ATTENTION_COPIES> role = { 0, none };
 		if (block_thread() == readers)
 			for (; turn.tile < tiles; turn.next())
 				work(turn.tile, role);
 	} else {
 		registers_take<TAKEN>();
 		const auto ask = [&]() {
-			const auto none = []() {};
-			attention_role<ATTENTION_ASKS, decltype(none)> role = { 0, none };
+			const attention_none none;
+			attention_role<ATTENTION_ASKS> role = { 0, none };
 			if (turn.tile < tiles)
 				work(turn.tile, role);
 			copy_commit();
