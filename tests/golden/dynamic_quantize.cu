@@ -7,7 +7,7 @@
 // y_zero: u8[] = map () u8(select(y_scale[] == 0.0, 0.0, min(max(rint((0.0 - low[]) / y_scale[]), 0.0), 255.0)))
 // y: u8[N,K] = map (i, j) u8(min(max(rint(x[i, j] / y_scale[]) + f32(y_zero[]), 0.0), 255.0))
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
-// 256 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements.
+// A row has 256 threads, and stays in registers from the first stage to the last: 4 vectors of 4 elements each.
 // Launch: one block of 256 threads.
 // Runs if K * N % 4 == 0 && K * N <= 4096 && K * N > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(256)
@@ -81,7 +81,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 
 // The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
-// 256 threads share a row, and keep it in registers from the first stage to the last: each 5 vectors of 4 elements.
+// A row has 256 threads, and stays in registers from the first stage to the last: 5 vectors of 4 elements each.
 // Launch: one block of 256 threads.
 // Runs if K * N <= 5117 && K * N > 0 && K * N >= 4, and all positions fit into 32 bits, unless DynamicQuantizeLinear_y
 //     does.
@@ -186,7 +186,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 
 // The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 1024 threads a block.
-// 1024 threads share a row, and keep it in registers from the first stage to the last: each 8 vectors of 4 elements.
+// A row has 1024 threads, and stays in registers from the first stage to the last: 8 vectors of 4 elements each.
 // Launch: one block of 1024 threads.
 // Runs if K * N <= 32765 && K * N > 0 && K * N >= 4, and all positions fit into 32 bits, unless
 //     DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted does.
@@ -291,7 +291,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 
 // The same as DynamicQuantizeLinear_y.
 // Schedule: rows@4 lanes=256 width=4 steps=4 once=0 ahead=0 shared=0; 256 threads a block.
-// 256 threads share a row, and every stage reads it again.
+// A row has 256 threads, and every stage reads it again.
 // Launch: one block of 256 threads.
 // Runs if all positions fit into 32 bits, unless DynamicQuantizeLinear_y or DynamicQuantizeLinear_y_shifted or
 //     DynamicQuantizeLinear_y_longer does.

@@ -8,7 +8,7 @@
 // y: f16[B,S,768] = map (i, j, k) f16((f32(x[i, j, k]) - mean[i, j, 0]) / root[i, j, 0] * f32(scale[k]) +
 //     f32(bias[k]))
 // Schedule: rows@4 lanes=32 width=8 steps=3 once=0 ahead=0 shared=0; 128 threads a block.
-// 32 threads share a row, and keep it in registers from the first stage to the last: each 3 vectors of 8 elements.
+// A row has 32 threads, and stays in registers from the first stage to the last: 3 vectors of 8 elements each.
 // Launch: ceil(B * S / 4) blocks of 128 threads.
 // Runs if all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)

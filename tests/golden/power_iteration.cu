@@ -124,7 +124,7 @@ void power_iteration_x(const float *a, float *x, float *__restrict__ change, flo
 
 // eigenvalue: f32[] = sum (| r<N, s<N) x[r] * a[r, s] * x[s]
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
-// 512 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements.
+// A row has 512 threads, and stays in registers from the first stage to the last: 2 vectors of 4 elements each.
 // Launch: one block of 512 threads.
 // Runs if N * N % 4 == 0 && N * N <= 4096 && N * N > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512, 2)
@@ -169,7 +169,7 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 
 // The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
-// 512 threads share a row, and keep it in registers from the first stage to the last: each 3 vectors of 4 elements.
+// A row has 512 threads, and stays in registers from the first stage to the last: 3 vectors of 4 elements each.
 // Launch: one block of 512 threads.
 // Runs if N * N <= 6141 && N * N > 0 && N * N >= 4, and all positions fit into 32 bits, unless
 //     power_iteration_eigenvalue does.
@@ -231,7 +231,7 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 
 // The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 1024 threads a block.
-// 1024 threads share a row, and keep it in registers from the first stage to the last: each 8 vectors of 4 elements.
+// A row has 1024 threads, and stays in registers from the first stage to the last: 8 vectors of 4 elements each.
 // Launch: one block of 1024 threads.
 // Runs if N * N <= 32765 && N * N > 0 && N * N >= 4, and all positions fit into 32 bits, unless
 //     power_iteration_eigenvalue or power_iteration_eigenvalue_shifted does.
@@ -293,7 +293,7 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 
 // The same as power_iteration_eigenvalue.
 // Schedule: rows@4 lanes=512 width=4 steps=2 once=0 ahead=0 shared=0; 512 threads a block.
-// 512 threads share a row, and every stage reads it again.
+// A row has 512 threads, and every stage reads it again.
 // Launch: one block of 512 threads.
 // Runs if all positions fit into 32 bits, unless power_iteration_eigenvalue or power_iteration_eigenvalue_shifted or
 //     power_iteration_eigenvalue_longer does.

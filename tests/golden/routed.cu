@@ -9,37 +9,32 @@
 
 // largest: f32[3] = max (i | r<2) x[i, r]
 // total: f32[3] = sum (i | r<2) exp(x[i, r] - largest[i])
-// Schedule: rows@4 lanes=32 width=1 steps=1 once=0 ahead=0 shared=0; 128 threads a block.
-// 32 threads share a row, and keep it in registers from the first stage to the last: each one vector of one element.
+// Schedule: rows@4 lanes=1 width=2 steps=1 once=0 ahead=0 shared=0; 128 threads a block.
+// A row has one thread, and stays in registers from the first stage to the last: one vector of 2 elements each.
 static __device__ __forceinline__
 void Routed_total_part(const int own_block, const float *x, float *__restrict__ largest, float *__restrict__ total)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 128);
-	const int lane = thread % 32;
-	const int row = own_block * 4 + thread / 32;
+	const int row = own_block * 128 + thread;
 	if (row >= 3)
 		return;
-	const int at = min(lane, 1);
-	float x_v = x[row * 2 + at];
+	float x_v[2];
+	load(x_v, x + row * 2);
 	float max_of_row = -INFINITY;
-	if (lane < 2) {
-		max_of_row = nan_max(max_of_row, x_v);
+	#pragma unroll
+	for (int item = 0; item < 2; item++) {
+		max_of_row = nan_max(max_of_row, x_v[item]);
 	}
-	max_of_row = warp_reduce(max_of_row, op_max());
 	const float this_largest = max_of_row;
-	if (lane == 0) {
-		largest[row] = this_largest;
-	}
+	largest[row] = this_largest;
 	float sum_of_row = 0.0f;
-	if (lane < 2) {
-		sum_of_row += expf(x_v - this_largest);
+	#pragma unroll
+	for (int item = 0; item < 2; item++) {
+		sum_of_row += expf(x_v[item] - this_largest);
 	}
-	sum_of_row = warp_reduce(sum_of_row, op_sum());
 	const float this_total = sum_of_row;
-	if (lane == 0) {
-		total[row] = this_total;
-	}
+	total[row] = this_total;
 }
 
 // which: i32[3,1] = sort descending along j (i, j | r<2) x[i, r]

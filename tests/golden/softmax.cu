@@ -6,8 +6,8 @@
 // total: f32[N,H,S] = sum (i, j, k | r<S) exp(x[i, j, k, r] - largest[i, j, k])
 // y: f32[N,H,S,S] = map (i, j, k, l) exp(x[i, j, k, l] - largest[i, j, k]) / total[i, j, k]
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
-// 8 threads share a row, and keep it in registers from the first stage to the last: each 2 vectors of 4 elements,
-//     loaded past the caches.
+// A row has 8 threads, and stays in registers from the first stage to the last: 2 vectors of 4 elements each, loaded
+//     past the caches.
 // Launch: ceil(H * N * S / 16) blocks of 128 threads.
 // Runs if S % 4 == 0 && S <= 64 && S > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(128)
@@ -71,8 +71,8 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
-// 8 threads share a row, and keep it in registers from the first stage to the last: each 3 vectors of 4 elements,
-//     loaded past the caches.
+// A row has 8 threads, and stays in registers from the first stage to the last: 3 vectors of 4 elements each, loaded
+//     past the caches.
 // Launch: ceil(H * N * S / 16) blocks of 128 threads.
 // Runs if S <= 93 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y does.
 extern "C" __global__ __launch_bounds__(128)
@@ -166,8 +166,8 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 64 threads a block.
-// 64 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements,
-//     loaded past the caches.
+// A row has 64 threads, and stays in registers from the first stage to the last: 4 vectors of 4 elements each, loaded
+//     past the caches.
 // Launch: H * N * S blocks of 64 threads.
 // Runs if S <= 1021 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
 //     Softmax_y_shifted does.
@@ -263,8 +263,8 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 512 threads a block.
-// 512 threads share a row, and keep it in registers from the first stage to the last: each 4 vectors of 4 elements,
-//     loaded past the caches.
+// A row has 512 threads, and stays in registers from the first stage to the last: 4 vectors of 4 elements each, loaded
+//     past the caches.
 // Launch: H * N * S blocks of 512 threads.
 // Runs if S <= 8189 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
 //     Softmax_y_shifted or Softmax_y_longer does.
@@ -360,7 +360,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 1024 threads a block.
-// 1024 threads share a row, and keep it in registers from the first stage to the last: each 8 vectors of 4 elements,
+// A row has 1024 threads, and stays in registers from the first stage to the last: 8 vectors of 4 elements each,
 //     loaded past the caches.
 // Launch: H * N * S blocks of 1024 threads.
 // Runs if S <= 32765 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y or
@@ -457,7 +457,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
-// 32 threads share a row, and every stage reads it again.
+// A row has 32 threads, and every stage reads it again.
 // Launch: ceil(H * N * S / 4) blocks of 128 threads.
 // Runs if all positions fit into 32 bits, unless Softmax_y or Softmax_y_shifted or Softmax_y_longer or
 //     Softmax_y_longer_2 or Softmax_y_longer_3 does.

@@ -489,6 +489,15 @@ static const struct schedule_case row_cases[] = {
 	  "  y: f16[N,96] = map (i, j) f16(f32(x[mod(index(n_at[i]), 30), j]) - m0[i, 0] * f32(x[29 - mod(i, 30), "
 	  "j]))\n",
 	  { "N=5", "N=1", "N=70" } },
+	/* A thread a row. */
+	{ "rows_of_few",
+	  "(x: f32[N,2], h: f16[N,3], b: f16[3]) -> (y: f32[N], z: f16[N,3])\n"
+	  "  m0: f32[N] = max (i | r<2) x[i, r]\n"
+	  "  y: f32[N] = sum (i | r<2) exp(x[i, r] - m0[i]) then log(it) + m0[i]\n"
+	  "  m1: f32[N] = max (i | r<3) f32(h[i, r])\n"
+	  "  m2: f32[N] = sum (i | r<3) exp(f32(h[i, r]) - m1[i])\n"
+	  "  z: f16[N,3] = map (i, j) f16(exp(f32(h[i, j]) - m1[i]) / m2[i] + f32(b[j]))\n",
+	  { "N=5", "N=1", "N=400" } },
 	/* Rows that begin anywhere: of an odd length, behind an offset; none in the rows' own layout. */
 	{ "rows_unaligned",
 	  "(x: f16[30,97], n_at: i64[N,3], b: f16[3,97], d: f32[400]) -> (y: f16[N,3,97], z: f32[N,96])\n"

@@ -4,7 +4,7 @@
 #include "sched/build/extents.h"
 
 enum { MOST_AHEAD = 64, FEW_AHEAD = 24 }; /* registers of rows and weights */
-enum { FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
+enum { LEAST_LANES = 1, FEW_LANES = 4, WARP = 32, MAX_LANES = 1024, MAX_STEPS = 16 };
 enum { WIDEST = 16 /* bytes */ };
 
 /* Total bytes moved. */
@@ -55,10 +55,11 @@ int rows_candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int width = rows_widest(&r); width >= 1; width /= 2) {
 		if (ir_const_int(r.length, &fixed) && fixed % width)
 			continue;
-		for (int lanes = length <= 2 * WARP * width ? FEW_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
+		for (int lanes = length <= 2 * WARP * width ? LEAST_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t steps = (length + lanes * width - 1) / (lanes * width);
 			bool wasteful = lanes != WARP && (int64_t)lanes * width >= 2 * length;
-			if (wasteful || n + 3 > SCHED_RULE_CHOICES)
+			bool apart = lanes < FEW_LANES && steps > 1; /* neighbouring lanes read far from each other */
+			if (wasteful || apart || n + 3 > SCHED_RULE_CHOICES)
 				continue;
 			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps, 1) == steps;
 			int alone = !kept && lanes == MAX_LANES ? rows_steps_shared(&r, t, lanes, width, steps, 1) : 0;

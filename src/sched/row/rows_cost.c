@@ -203,6 +203,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double exchange = cost_wait(t, (lanes > WARP ? 900 + 0.2 * lanes : 250) * r.reductions);
 	if (waves <= 1) /* measured on an H200: lone rows of few elements */
 		exchange = cost_wait(t, (lanes > WARP ? LONE_BLOCK + 0.3 * lanes : LONE_WARP) * r.reductions);
+	if (lanes == 1) /* a thread has a row for itself */
+		exchange = 0;
 	double stall = waves > 1 ? exchange * waves / (resident * threads >= 1024 ? 2.5 : 1) : 0;
 	double time = bytes / t->bytes_per_ns / fill * tail;
 	/* All loads of a wave are in flight at once: latency plus bytes bound the time. */
@@ -238,7 +240,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double element = r.cached ? each / r.cached : 1, access = width * element;
 	bool streams = waves > 1 && steps && tensors && !(tensors == 1 && weights);
 	time *= streams ? of_accesses(tensors, element, access, steps) : 1 + 0.01 * (16 / access - 1);
-	if (lanes < WARP) /* a warp accesses several rows, each of which should fill a cache line */
+	bool dense = steps == 1 && used == 1; /* the rows of a warp are contiguous */
+	if (lanes < WARP && !dense)           /* a warp accesses several rows, each of which should fill a cache line */
 		time *= 1 + 0.005 * (WARP / lanes - 1) +
 		        (lanes * access < LINE ? 0.03 * (LINE / (lanes * access) - 1) : 0);
 	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;

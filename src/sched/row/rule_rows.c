@@ -409,7 +409,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
 		forget_elements(k);
 	}
-	if (!k->serial) {
+	if (!k->serial && (k->lanes > 1 || k->r->beside)) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
 		all->columns = k->r->beside;
 		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
@@ -550,11 +550,13 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, lanes));
 		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, lanes)));
 	}
-	lane = emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
-	if (lanes < WARP || beside) /* all lanes exchange values: those without a row repeat the last one */
+	bool alone_each = lanes == 1 && !beside;
+	lane = alone_each ? ir_index(p->pool, 0) : emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	if ((lanes < WARP && !alone_each) || beside) /* all lanes exchange values: those without a row repeat the last
+	                                              */
 		row = ir_binary(IR_MIN, row, ir_binary(IR_SUB, rows, ir_index(p->pool, 1)));
 	row = emit_constant(p, &k->body, "row", row, NULL);
-	if (rows_a_block > 1 && lanes >= WARP && !beside)
+	if (rows_a_block > 1 && (lanes >= WARP || alone_each) && !beside)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
 	own.row = ir_var_of(row->var, rows);
 	all_stages(&own, &k->body, lane);
@@ -646,10 +648,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_rows = {
 	.name = "rows",
 	.version = 4,
-	.about = "{lanes} threads share a row{steps?, and keep it in registers from the first stage to the "
-	         "last: each {steps vector} of {width element}{once?, loaded past the caches}}{steps!, and every stage "
+	.about = "A row has {lanes thread}{steps?, and stays in registers from the first stage to the last: "
+	         "{steps vector} of {width element} each{once?, loaded past the caches}}{steps!, and every stage "
 	         "reads it again}.{shared? The last {shared vector} of each thread are in shared memory.}",
-	.param = { { "lanes", 4, 1024 },
+	.param = { { "lanes", 1, 1024 },
 	           { "width", 1, 16 },
 	           { "steps", 0, 128 },
 	           { "once", 0, 1 },

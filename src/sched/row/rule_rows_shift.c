@@ -72,8 +72,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 const struct sched_rule sched_rows_shift = {
 	.name = "rows_shift",
 	.version = 1,
-	.about = "{lanes} threads share a row{steps?, and keep it in registers from the first stage to the "
-	         "last: each {steps vector} of {width} elements. Vectors start where memory is aligned, so a row "
+	.about = "A row has {lanes} threads{steps?, and stays in registers from the first stage to the last: "
+	         "{steps vector} of {width} elements each. Vectors start where memory is aligned, so a row "
 	         "may begin and end inside one}{steps!, and every stage reads it again}.",
 	.param = { { "lanes", 4, 1024 },
 	           { "width", 2, 16 },
