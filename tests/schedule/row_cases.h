@@ -507,6 +507,12 @@ static const struct schedule_case row_cases[] = {
 	  "  m1: f32[N] = max (i | r<96) d[mod(index(n_at[i, 0]), 300) + 3 + r]\n"
 	  "  z: f32[N,96] = map (i, j) d[mod(index(n_at[i, 0]), 300) + 3 + j] - m1[i]\n",
 	  { "N=5", "N=1", "N=33" } },
+	/* What finds the row is also read after its sum. */
+	{ "rows_found_again",
+	  "(x: f32[30,1], n_at: i64[1], g: f32[1], b: f32[N]) -> (y: f32[N,1])\n"
+	  "  m0: f32[N] = sum (i | r<1) x[mod(index(n_at[0]) + i, 30), r] * g[r] then it * f32(n_at[0])\n"
+	  "  y: f32[N,1] = map (i, j) x[mod(index(n_at[0]) + i, 30), j] - m0[i] * g[j] + b[i]\n",
+	  { "N=5", "N=1" } },
 	{ "rows_masked",
 	  "(x: f32[N,3,A,64], m0: i8[A,64], k0: f32[N,64]) -> (y: f32[N,3,A,64])\n"
 	  "  b: f32[N,3,A,1] = max (i, j, k, l | r<64) select(m0[k, r] < i8(0), x[i, j, k, r] + k0[i, r], f32(-9.0))\n"

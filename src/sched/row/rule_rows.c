@@ -163,6 +163,27 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	forget_elements(k);
 }
 
+struct search {
+	expr load;
+	bool found;
+};
+
+static void search(void *user, expr e)
+{
+	struct search *s = user;
+	s->found |= e == s->load;
+}
+
+/* True if the load finds the start of a cached input's row. */
+static bool finds_row(const struct row_kernel *k, expr load)
+{
+	struct search s = { load, false };
+	for (int i = 0; i < k->r->cached; i++)
+		if (k->r->cache[i].from)
+			ir_walk(k->r->cache[i].from, search, &s);
+	return s.found;
+}
+
 struct find_along {
 	struct row_kernel *k;
 	bool own; /* find loads of cached inputs instead */
@@ -183,7 +204,7 @@ static void find_along(void *user, expr e)
 	if (!f->own) {
 		int64_t c;
 		if (rows_runs_along(k->r, k->st, e) && ir_const_int(place_along(k, k->st, e), &c) &&
-		    c % k->width == 0 && !rows_ahead_of(k, e))
+		    c % k->width == 0 && !rows_ahead_of(k, e) && !finds_row(k, e))
 			vec_push(k->p->arena, &k->along, e);
 		return;
 	}
@@ -224,27 +245,6 @@ static bool share_ahead(struct row_kernel *k, expr load, bool along)
 		return true;
 	}
 	return false;
-}
-
-struct search {
-	expr load;
-	bool found;
-};
-
-static void search(void *user, expr e)
-{
-	struct search *s = user;
-	s->found |= e == s->load;
-}
-
-/* True if the load finds the start of a cached input's row. */
-static bool finds_row(const struct row_kernel *k, expr load)
-{
-	struct search s = { load, false };
-	for (int i = 0; i < k->r->cached; i++)
-		if (k->r->cache[i].from)
-			ir_walk(k->r->cache[i].from, search, &s);
-	return s.found;
 }
 
 /* Loads an element of the row into a variable. */
