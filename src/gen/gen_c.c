@@ -200,10 +200,14 @@ static void print_part_call(struct gen_text *g, const struct head *h, int i, exp
 			str_printf(g->out, "%s%s[%d]", separator, h->args, argument_of(k, *b));
 		separator = ", ";
 	}
-	vec_each (symbol, &part->symbols)
-		str_printf(g->out, ", %s[%d]", h->args, symbol_argument(k, *symbol));
-	for (int n = 0; n < part->parameters.n; n++)
-		str_printf(g->out, ", %s[%d]", h->args, k->buffers.n + k->symbols.n + parameter + n);
+	vec_each (symbol, &part->symbols) {
+		str_printf(g->out, "%s%s[%d]", separator, h->args, symbol_argument(k, *symbol));
+		separator = ", ";
+	}
+	for (int n = 0; n < part->parameters.n; n++) {
+		str_printf(g->out, "%s%s[%d]", separator, h->args, k->buffers.n + k->symbols.n + parameter + n);
+		separator = ", ";
+	}
 	str_add(g->out, " };\n");
 	gen_begin(g, "");
 	if (first) {
