@@ -58,7 +58,7 @@ int rows_candidates(const struct sched_site *site, struct sched_choice *out)
 		for (int lanes = length <= 2 * WARP * width ? LEAST_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t steps = (length + lanes * width - 1) / (lanes * width);
 			bool wasteful = lanes != WARP && (int64_t)lanes * width >= 2 * length;
-			bool apart = lanes < FEW_LANES && steps > 1; /* neighbouring lanes read far from each other */
+			bool apart = lanes < FEW_LANES && (steps > 1 || !ir_const_int(r.length, &fixed));
 			if (wasteful || apart || n + 3 > SCHED_RULE_CHOICES)
 				continue;
 			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps, 1) == steps;
