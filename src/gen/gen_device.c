@@ -211,10 +211,8 @@ static void add_block_headers(struct headers *h, const struct ir_block *b)
 		const struct ir_stmt *s = &b->at[i];
 		if (ir_stmt_declares(s))
 			add_object_header(h, ir_stmt_declares(s)->object);
-		if (s->kind == IR_INVOKE)
-			add_call_headers(h, s->call);
-		if (s->kind == IR_LAMBDA && s->lambda.through)
-			add_call_headers(h, s->lambda.through);
+		if (ir_stmt_call(s))
+			add_call_headers(h, ir_stmt_call(s));
 		if (ir_stmt_body(s))
 			add_block_headers(h, ir_stmt_body(s));
 	}

@@ -139,53 +139,52 @@ static void walk_arg(void *user, const struct ir_arg *a)
 		walk_expr(w, a->index[i]);
 }
 
-void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user)
+int ir_stmt_exprs(struct ir_stmt *s, expr *own[IR_STMT_EXPRS])
 {
-	struct walk w = { fn, user };
-	expr own[3] = { NULL };
+	int n = 0;
 	switch (s->kind) {
-	case IR_DECLARE: own[0] = s->declare.value; break;
-	case IR_ASSIGN: own[0] = s->assign.value; break;
+	case IR_DECLARE: own[n++] = &s->declare.value; break;
+	case IR_ASSIGN: own[n++] = &s->assign.value; break;
 	case IR_SET:
-		own[0] = s->set.value;
-		own[1] = s->set.row;
-		own[2] = s->set.at;
+		own[n++] = &s->set.value;
+		own[n++] = &s->set.row;
+		own[n++] = &s->set.at;
 		break;
 	case IR_FOR:
-		own[0] = s->loop.from;
-		own[1] = s->loop.to;
-		own[2] = s->loop.step;
+		own[n++] = &s->loop.from;
+		own[n++] = &s->loop.to;
+		own[n++] = &s->loop.step;
 		break;
-	case IR_IF: own[0] = s->branch.condition; break;
+	case IR_IF: own[n++] = &s->branch.condition; break;
 	case IR_RETURN_IF:
-	case IR_BREAK_IF: own[0] = s->leave; break;
+	case IR_BREAK_IF: own[n++] = &s->leave; break;
 	case IR_STORE:
-		own[0] = s->store.value;
-		own[1] = s->store.at;
+		own[n++] = &s->store.value;
+		own[n++] = &s->store.at;
 		break;
 	case IR_UPDATE:
-		own[0] = s->update.value;
-		own[1] = s->update.at;
+		own[n++] = &s->update.value;
+		own[n++] = &s->update.at;
 		break;
 	case IR_LOAD_VECTOR:
 	case IR_STORE_VECTOR:
-		own[0] = s->vector.where;
-		own[1] = s->vector.row;
-		own[2] = s->vector.at;
+		own[n++] = &s->vector.where;
+		own[n++] = &s->vector.row;
+		own[n++] = &s->vector.at;
 		break;
-	case IR_ITEMS_SCAN: own[0] = s->items.none; break;
+	case IR_ITEMS_SCAN: own[n++] = &s->items.none; break;
 	case IR_TILES_BEFORE:
-		own[0] = s->before.none;
-		own[1] = s->before.tile;
-		own[2] = s->before.tiles;
+		own[n++] = &s->before.none;
+		own[n++] = &s->before.tile;
+		own[n++] = &s->before.tiles;
 		break;
-	case IR_LAMBDA: own[0] = s->lambda.value; break;
-	case IR_INVOKE: ir_call_each(s->call, walk_arg, &w); break;
+	case IR_LAMBDA: own[n++] = &s->lambda.value; break;
 	case IR_SORT_SERIAL:
-		own[0] = s->sort.value;
-		own[1] = s->sort.count;
-		own[2] = s->sort.of;
+		own[n++] = &s->sort.value;
+		own[n++] = &s->sort.count;
+		own[n++] = &s->sort.of;
 		break;
+	case IR_INVOKE:
 	case IR_COMMENT:
 	case IR_ARRAY:
 	case IR_SYNC:
@@ -196,6 +195,22 @@ void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void 
 	case IR_LOCAL:
 	case IR_PLACE: break;
 	}
-	for (int i = 0; i < 3; i++)
-		walk_expr(&w, own[i]);
+	return n;
+}
+
+const struct ir_call *ir_stmt_call(const struct ir_stmt *s)
+{
+	return s->kind == IR_INVOKE ? s->call : s->kind == IR_LAMBDA ? s->lambda.through : NULL;
+}
+
+void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user)
+{
+	struct walk w = { fn, user };
+	struct ir_stmt copy = *s;
+	expr *own[IR_STMT_EXPRS];
+	int n = ir_stmt_exprs(&copy, own);
+	for (int i = 0; i < n; i++)
+		walk_expr(&w, *own[i]);
+	if (ir_stmt_call(s))
+		ir_call_each(ir_stmt_call(s), walk_arg, &w);
 }

@@ -360,7 +360,13 @@ int32_t ir_parameter_bits(const struct ir_parameter *p);
 bool ir_parameter_is_wide(const struct ir_parameter *p);
 /* Calls fn for every argument of a call and of its nested calls. */
 void ir_call_each(const struct ir_call *c, void (*fn)(void *user, const struct ir_arg *a), void *user);
-/* Calls fn once for every node of the statement's own expressions, operands first, and not for those in its body. */
+/* The statement's own expressions, which may be null: those that are no arguments of its call, nor in its body. Returns
+ * their number. */
+enum { IR_STMT_EXPRS = 3 };
+int ir_stmt_exprs(struct ir_stmt *s, expr *own[IR_STMT_EXPRS]);
+/* The call that it makes, or that its lambda returns; null: none. */
+const struct ir_call *ir_stmt_call(const struct ir_stmt *s);
+/* Calls fn once for every node of these expressions and of the call's arguments, operands first. */
 void ir_stmt_walk(const struct ir_stmt *s, void (*fn)(void *user, expr e), void *user);
 
 /* Checks a call against the table of device functions. Returns the fault as text, or null if there is none. */

@@ -105,66 +105,17 @@ static struct ir_call *replaced_call(struct tidy *t, const struct ir_call *old)
 	return c;
 }
 
-/* Replaces variables in the statement's own expressions. */
+/* Replaces variables in the statement's expressions. */
 static void replace_in(struct tidy *t, struct ir_stmt *s)
 {
-	switch (s->kind) {
-	case IR_DECLARE: replace(t, &s->declare.value); break;
-	case IR_ASSIGN: replace(t, &s->assign.value); break;
-	case IR_FOR:
-		replace(t, &s->loop.from);
-		replace(t, &s->loop.to);
-		replace(t, &s->loop.step);
-		break;
-	case IR_IF: replace(t, &s->branch.condition); break;
-	case IR_RETURN_IF:
-	case IR_BREAK_IF: replace(t, &s->leave); break;
-	case IR_STORE:
-		replace(t, &s->store.at);
-		replace(t, &s->store.value);
-		break;
-	case IR_UPDATE:
-		replace(t, &s->update.at);
-		replace(t, &s->update.value);
-		break;
-	case IR_LOAD_VECTOR:
-	case IR_STORE_VECTOR:
-		replace(t, &s->vector.row);
-		replace(t, &s->vector.at);
-		replace(t, &s->vector.where);
-		break;
-	case IR_SET:
-		replace(t, &s->set.row);
-		replace(t, &s->set.at);
-		replace(t, &s->set.value);
-		break;
-	case IR_ITEMS_SCAN: replace(t, &s->items.none); break;
-	case IR_TILES_BEFORE:
-		replace(t, &s->before.tile);
-		replace(t, &s->before.tiles);
-		replace(t, &s->before.none);
-		break;
-	case IR_LAMBDA:
-		replace(t, &s->lambda.value);
-		if (s->lambda.through)
-			s->lambda.through = replaced_call(t, s->lambda.through);
-		break;
-	case IR_INVOKE: s->call = replaced_call(t, s->call); break;
-	case IR_SORT_SERIAL:
-		replace(t, &s->sort.count);
-		replace(t, &s->sort.of);
-		replace(t, &s->sort.value);
-		break;
-	case IR_COMMENT:
-	case IR_ARRAY:
-	case IR_SYNC:
-	case IR_LANES_COMBINE:
-	case IR_LANES_SCAN:
-	case IR_TILE_NEXT:
-	case IR_SHARED:
-	case IR_LOCAL:
-	case IR_PLACE: break;
-	}
+	expr *own[IR_STMT_EXPRS];
+	int n = ir_stmt_exprs(s, own);
+	for (int i = 0; i < n; i++)
+		replace(t, own[i]);
+	if (s->kind == IR_INVOKE)
+		s->call = replaced_call(t, s->call);
+	if (s->kind == IR_LAMBDA && s->lambda.through)
+		s->lambda.through = replaced_call(t, s->lambda.through);
 }
 
 /* ---- Statements. */
@@ -386,10 +337,8 @@ static void find_used(struct map *used, const struct ir_block *b)
 	for (int i = 0; i < b->n; i++) {
 		const struct ir_stmt *s = &b->at[i];
 		ir_stmt_walk(s, note_variable, used);
-		if (s->kind == IR_INVOKE)
-			ir_call_each(s->call, note_argument, used);
-		if (s->kind == IR_LAMBDA && s->lambda.through)
-			ir_call_each(s->lambda.through, note_argument, used);
+		if (ir_stmt_call(s))
+			ir_call_each(ir_stmt_call(s), note_argument, used);
 		if (ir_stmt_body(s))
 			find_used(used, ir_stmt_body(s));
 	}
