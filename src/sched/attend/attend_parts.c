@@ -6,6 +6,8 @@
 #include "sched/build/finish.h"
 #include "sched/core/choose.h"
 
+#include <math.h>
+
 enum { WARP = 32, WARPS = 8 /* of a block that joins parts */ };
 
 expr attend_parts_of(const struct attend *a, const struct attend_parts *s)
@@ -91,6 +93,13 @@ void attend_join_kernel(struct ir_plan *plan, const struct attend_mma *m, const 
 	add_value(p, call, parts);
 	attend_mma_add_results(call, &at, m);
 	attend_finish(plan, step_new(plan), k, a);
+}
+
+/* Measured on an H100: a block of 8 warps loads at most 20 bytes per clock. */
+double attend_load_time(const struct sched_target *t, double bytes, double loaded, double blocks)
+{
+	double rate = fmin(blocks, t->processors) * 20 * t->clock_ghz;
+	return fmax(bytes / t->bytes_per_ns, loaded / fmin(cost_tiles_rate(t), rate));
 }
 
 double attend_join_time(const struct attend *a, const struct sched_target *t, double records)

@@ -25,9 +25,11 @@ struct attend_part attend_part_begin(struct ir_kernel *k, struct attend_place *a
 void attend_part_arguments(struct ir_program *p, struct ir_call *call, const struct attend_part *part,
                            const struct ir_buffer *records);
 
-/* The second kernel, and the time that it adds, in nanoseconds, for so many records. */
+/* The second kernel; attend_join_time: the nanoseconds that it adds, for so many records. */
 void attend_join_kernel(struct ir_plan *plan, const struct attend_mma *m, const struct sched_choice *c,
                         const struct attend_parts *s, const struct ir_buffer *records);
+/* The nanoseconds of loading keys and values: `bytes` from memory, `loaded` by all of so many blocks. */
+double attend_load_time(const struct sched_target *t, double bytes, double loaded, double blocks);
 double attend_join_time(const struct attend *a, const struct sched_target *t, double records);
 
 #endif

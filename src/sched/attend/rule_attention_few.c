@@ -154,10 +154,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double turn = fmax(latency + issue, here * warps * issue / t->schedulers), start = 1000 + 300 * tiles;
 	double time = fmax(waves * steps, ceil(most)) * turn / t->clock_ghz + waves * cost_wait(t, start);
 
-	/* Measured on an H100: a block of 8 warps loads at most 20 bytes per clock. */
-	double alone_rate = fmin(blocks, t->processors) * 20 * t->clock_ghz;
-	double moving =
-	        fmax(bytes / t->bytes_per_ns, cache / fmin(cost_tiles_rate(t), alone_rate)) + cost_wait(t, start);
+	double moving = attend_load_time(t, bytes, cache, blocks) + cost_wait(t, start);
 	return t->launch_ns + fmax(time, moving) + (c->param[2] ? attend_join_time(a, t, rows * parts) : 0);
 }
 

@@ -187,10 +187,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double waves = ceil(blocks / (t->processors * here));
 	double turn = fmax(latency + issue, here * warps * issue / t->schedulers), start = 1300 + 100 * rows;
 	double time = waves * (steps * turn / t->clock_ghz + cost_wait(t, start));
-	/* As measured for attention_few: what a block of 8 warps loads at most. */
-	double alone_rate = fmin(blocks, t->processors) * 20 * t->clock_ghz;
-	double moving =
-	        fmax(bytes / t->bytes_per_ns, cache / fmin(cost_tiles_rate(t), alone_rate)) + cost_wait(t, start);
+	double moving = attend_load_time(t, bytes, cache, blocks) + cost_wait(t, start);
 	return t->launch_ns + fmax(time, moving) + (c->param[2] ? attend_join_time(a, t, queries * parts) : 0);
 }
 
