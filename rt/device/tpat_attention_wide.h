@@ -208,8 +208,8 @@ template <class K, class V, int GROUPS, int KEYS, int SIZE, int COLUMNS> struct 
 	tile_ring<2> keys, values;
 };
 
-/* What a thread does for a tile of queries: it has keys and values copied, asks for its part of the queries, or
- * computes. turn: the tiles of keys so far; next(): asks for the queries of the block's next tile. */
+/* The task of a thread for a tile of queries: it starts the copies of keys and values, loads its part of the queries,
+ * or computes. turn: the tiles of keys so far; next(): asks for the queries of the block's next tile. */
 enum attention_part { ATTENTION_COPIES, ATTENTION_ASKS, ATTENTION_COMPUTES };
 struct attention_none {
 	TPAT_FN void operator()() const {}

@@ -257,7 +257,7 @@ TPAT_FN void load_keys(K (&found)[ITEMS], Index r, int here, Keys keys)
 	}
 }
 
-/* Of two sorted items of each lane's warp, the first 32, sorted. */
+/* Merges two sorted rows of 32 items, of which each lane has one, and returns the first 32 in order. */
 template <class I> TPAT_FN I warp_merge(I a, I b)
 {
 	const int lane = warp_lane();

@@ -1,4 +1,4 @@
-/* What sequences and optional values hold, and the tensors in place of the nodes that read them: see
+/* Follows the elements of sequences and optional values, and replaces the nodes that read them with tensors. See
  * graph_sequence.h. */
 #include <string.h>
 

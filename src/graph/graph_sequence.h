@@ -31,7 +31,7 @@ struct seq {
 	const char *stacked; /* a tensor of all elements along a new first axis, once made */
 };
 
-/* What a name stands for. */
+/* The tensor, sequence or optional value of a name. */
 struct resolve_name {
 	const char *name; /* the tensor, or the sequence as the nodes that make it call it */
 	struct seq *seq;  /* null: a tensor, or a sequence of which nothing is known */
@@ -42,7 +42,7 @@ struct resolve_name {
 struct resolve {
 	struct graph *root; /* as it was before the round */
 	struct onnx_model *model;
-	struct arena *arena; /* the model's: a round leaves nothing behind but nodes */
+	struct arena *arena; /* the model's; a round leaves only nodes in it */
 	int opset;
 	bool force;  /* no other way is left: take long loops apart, too */
 	int changes; /* in this round */

@@ -273,7 +273,7 @@ static void add_loop(struct tidy *t, struct ir_stmt s, struct ir_block *out)
 	vec_push(t->arena, out, ((struct ir_stmt){ .kind = IR_IF, .branch = { ir_int(t->pool, TYPE_BOOL, 1), body } }));
 }
 
-/* Moves the declaration of an array behind declarations of variables, to the statement that first sets it. */
+/* Moves an array's declaration past those of variables, down to the statement that first sets it. */
 static void move_array(struct ir_block *b)
 {
 	const struct ir_stmt last = b->at[b->n - 1];

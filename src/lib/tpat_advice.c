@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 
-/* Of names with the same ending, those whose rest is close, too: the ending does not make "log.txt" close to "no.txt".
+/* Keeps the names that are close without their ending, too: a common ending does not make "log.txt" close to "no.txt".
  */
 static const char **alike(const char **list, const char *name, struct arena *a)
 {

@@ -272,7 +272,7 @@ static bool is_operator(const struct onnx_index *x, const char *text)
 	return false;
 }
 
-/* What a tensor is that no node makes: "an input of the model"; null for others. */
+/* Describes a tensor that no node makes, as in "an input of the graph"; null if a node makes it. */
 static const char *is_given(const Onnx__GraphProto *g, const char *tensor)
 {
 	for (size_t i = 0; *tensor && i < g->n_initializer; i++)
