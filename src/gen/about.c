@@ -17,8 +17,8 @@ static bool begins_part(const char *text, size_t space)
 	return text[space - 1] == ';' || (text[space - 1] == ',' && next[0] == '_' && next[1] >= '0' && next[1] <= '9');
 }
 
-/* Returns where a line of n bytes breaks, of which at most `width` fit: before a part, the first one if the line is very
- * long; else at a space. */
+/* Returns where a line of n bytes breaks, of which at most `width` fit: before a part, the first one if the line is
+ * very long; else at a space. */
 static size_t line_break(const char *text, size_t n, size_t width)
 {
 	size_t part = 0, space = width;

@@ -1,4 +1,5 @@
-/* Maps each name to a tensor or a sequence while sequences are resolved, and writes the new nodes. See graph_sequence.h. */
+/* Maps each name to a tensor or a sequence while sequences are resolved, and writes the new nodes. See
+ * graph_sequence.h. */
 #include <string.h>
 
 #include "graph/graph_sequence.h"

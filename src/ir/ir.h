@@ -196,6 +196,7 @@ void ir_walk(expr e, void (*fn)(void *user, expr e), void *user);
 void ir_mark_unconditional(expr e, bool *sure);
 void ir_walk_unconditional(expr e, void (*fn)(void *user, expr e), void *user);
 bool ir_uses(expr e, enum ir_op op);
+bool ir_contains(expr e, expr part);                            /* part is a node of e */
 void ir_mark_axes(expr e, bool *used);                          /* sets used[i] for each AXIS i in e */
 expr ir_bind_axes(struct ir_pool *p, expr e, const expr *axis); /* replaces AXIS i by axis[i] */
 int ir_cost(expr e); /* operations in the DAG; transcendental functions count 8, loads 2 */

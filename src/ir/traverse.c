@@ -199,6 +199,24 @@ bool ir_uses(expr e, enum ir_op op)
 	return f.found;
 }
 
+struct search {
+	expr part;
+	bool found;
+};
+
+static void search(void *user, expr e)
+{
+	struct search *s = user;
+	s->found |= e == s->part;
+}
+
+bool ir_contains(expr e, expr part)
+{
+	struct search s = { part, false };
+	ir_walk(e, search, &s);
+	return s.found;
+}
+
 static expr bind_axis(void *user, struct ir_pool *p, expr e, const expr *arg)
 {
 	const expr *const *axis = user;

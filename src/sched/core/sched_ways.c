@@ -9,25 +9,14 @@ enum { MOST_SYMBOLS = 16 /* in a product */ };
 
 /* ---- Borders between ways. */
 
-struct mention {
-	expr symbol;
-	bool found;
-};
-
-static void mentions(void *user, expr e)
-{
-	struct mention *m = user;
-	m->found |= e == m->symbol;
-}
-
 static bool is_concerned(const struct ir_stage *s, expr symbol)
 {
-	struct mention m = { symbol, s->kind == IR_LOOP };
-	for (int i = 0; s->kind != IR_LOOP && i < s->out->rank; i++)
-		ir_walk(s->out->dim[i], mentions, &m);
-	for (int i = 0; i < s->space_rank; i++)
-		ir_walk(s->space[i], mentions, &m);
-	return m.found;
+	bool found = s->kind == IR_LOOP;
+	for (int i = 0; !found && i < s->out->rank; i++)
+		found = ir_contains(s->out->dim[i], symbol);
+	for (int i = 0; !found && i < s->space_rank; i++)
+		found = ir_contains(s->space[i], symbol);
+	return found;
 }
 
 /* True if the way `next` is faster as soon as this symbol alone has the next point's extent. */

@@ -119,24 +119,11 @@ static void load_rows(struct rows_at_once *k, struct ir_block *b, expr part)
 	leave_place(k);
 }
 
-struct search {
-	expr load;
-	bool found;
-};
-
-static void search(void *user, expr e)
-{
-	struct search *s = user;
-	s->found |= e == s->load;
-}
-
 /* At a place of a loop of a kernel that keeps no elements: loads those that the value reads. */
 static void load_again(struct rows_at_once *k, struct ir_block *b, expr value)
 {
 	for (int i = 0; i < k->r->cached && !k->serial && !k->steps; i++) {
-		struct search s = { k->r->cache[i], false };
-		ir_walk(value, search, &s);
-		if (!s.found)
+		if (!ir_contains(value, k->r->cache[i]))
 			continue;
 		emit_array_of_rows(k->p, b, cache_array(k, i), 1, k->width);
 		load_cached(k, b, i);

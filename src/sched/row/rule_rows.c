@@ -163,25 +163,13 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	forget_elements(k);
 }
 
-struct search {
-	expr load;
-	bool found;
-};
-
-static void search(void *user, expr e)
-{
-	struct search *s = user;
-	s->found |= e == s->load;
-}
-
 /* True if the load finds the start of a cached input's row. */
 static bool finds_row(const struct row_kernel *k, expr load)
 {
-	struct search s = { load, false };
 	for (int i = 0; i < k->r->cached; i++)
-		if (k->r->cache[i].from)
-			ir_walk(k->r->cache[i].from, search, &s);
-	return s.found;
+		if (k->r->cache[i].from && ir_contains(k->r->cache[i].from, load))
+			return true;
+	return false;
 }
 
 struct find_along {
