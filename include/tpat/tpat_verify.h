@@ -131,15 +131,17 @@ struct tpat_plugin_checked {
 };
 
 struct tpat_check_options {
-	int version;               /* TPAT_CHECK_VERSION */
-	const char *library;       /* path */
-	const char *plugin;        /* name; null: all of the library */
-	struct tpat_strings input; /* "f32[1:4,3,8,8]", shape inputs "i64[2]=3,4": for a build, in order; may be none */
-	const char *tensorrt;      /* the version to act as: "8.6", "10.3"; null: 11 */
+	int version;                   /* TPAT_CHECK_VERSION */
+	const char *library;           /* path */
+	const char *plugin;            /* name; null: all of the library */
+	struct tpat_strings input;     /* "f32[1:4,3,8,8]", shape inputs "i64[2]=3,4", or "FILE.npy" with values (.npz,
+	                                * .pb):     for a build, in order; may be none */
+	const char *tensorrt;          /* the version to act as: "8.6", "10.3"; null: 11 */
 	struct tpat_strings attribute; /* "NAME=VALUE", "NAME=1,2": for createPlugin(); may be none */
 	bool host_memory;              /* enqueue with memory of the process: the plugin computes on the processor */
+	struct tpat_strings expect;    /* files of outputs, in order: what `input` must give at the largest extents */
 };
-enum { TPAT_CHECK_VERSION = 2 };
+enum { TPAT_CHECK_VERSION = 3 };
 #define TPAT_CHECK_OPTIONS ((struct tpat_check_options){ .version = TPAT_CHECK_VERSION })
 
 /* Makes the calls of TensorRT to a plugin library (IPluginV3, IPluginV2DynamicExt) and checks what comes back against

@@ -39,7 +39,11 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 		{ "input", 'i', CLI_LIST, &o.input, "TYPE[DIMS]",
 		  "also take the plugin through an engine's build and runs with inputs\n"
 		  "like f32[1,3,224,224]; f32[1:8,3,224,224] is a range of shapes, and\n"
-		  "i64[2]=3,4 a shape input; one for each input, in their order" },
+		  "i64[2]=3,4 a shape input; FILE.npy (.npz, .pb) also gives values;\n"
+		  "one for each input, in their order" },
+		{ "expect", 'e', CLI_LIST, &o.expect, "FILE",
+		  "compare the outputs of these inputs with .npy, .npz or .pb files, in\n"
+		  "their order" },
 		{ "attribute", 'a', CLI_LIST, &o.attribute, "NAME=VALUE",
 		  "give the plugin this attribute, as the ONNX parser passes it;\n"
 		  "separate several numbers by commas" },

@@ -50,8 +50,11 @@ struct engine_rule {
 struct engine_checking {
 	const char *only;                      /* this plugin; null: all */
 	int32_t version;                       /* of the engine, as host_options.version */
-	const struct host_tensor *in, *in_min; /* inputs of a build, without memory: largest and smallest extents */
+	const struct host_tensor *in, *in_min; /* inputs of a build: largest and smallest extents; `pointer`: values
+	                                        * for runs, in host memory and row-major, or null */
 	int inputs;
+	const struct host_tensor *expect; /* outputs of these inputs, in host memory */
+	int expects;
 	const char *const *attribute; /* "NAME=VALUE": given to createPlugin */
 	int attributes;
 	bool host_memory; /* enqueue with memory of the processor: for plugins that compute there */

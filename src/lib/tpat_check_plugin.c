@@ -15,7 +15,7 @@ enum { PATIENCE_MS = 60000 }; /* for one call */
 struct checking {
 	const struct tpat_check_options *o;
 	const char *path;
-	struct host_tensor *in, *in_min;
+	struct host_tensor *in, *in_min, *expect;
 	const struct engine *engine;
 	int32_t version;
 	const char *plugin, *call; /* the last that the child told */
@@ -79,6 +79,8 @@ static void child(void *arg, int fd)
 		                            .in = c->in,
 		                            .in_min = c->in_min,
 		                            .inputs = c->o->input.n,
+		                            .expect = c->expect,
+		                            .expects = c->o->expect.n,
 		                            .attribute = c->o->attribute.at,
 		                            .attributes = c->o->attribute.n,
 		                            .host_memory = c->o->host_memory,
@@ -190,12 +192,34 @@ static bool read_value(struct host_tensor *min, struct host_tensor *max, const c
 	return true;
 }
 
-/* "f32[1,3,8,8]", "f32[1:4,3,8,8]", "i64[2]=3,4" */
+/* A tensor with its values, in host memory. */
+static int read_file(struct host_tensor *out, const char *path, struct arena *a, struct err *e)
+{
+	struct tensor t;
+	TRY(tpat_tensor_read(&t, "", path, a, e));
+	if (!t.data || t.rank > TPAT_RT_MAX_RANK)
+		return err_set(e, ERR_MODEL, "%s: TensorRT has no such tensors as %s.", path, tensor_describe(&t, a));
+	*out = (struct host_tensor){ .type = (int32_t)t.type, .rank = t.rank, .pointer = t.data };
+	memcpy(out->dim, t.dim, (size_t)t.rank * sizeof *out->dim);
+	return 0;
+}
+
+static bool names_file(const char *text)
+{
+	return str_ends(text, ".npy") || str_ends(text, ".npz") || str_ends(text, ".pb");
+}
+
+/* "f32[1,3,8,8]", "f32[1:4,3,8,8]", "i64[2]=3,4", or a file */
 static int read_input(struct host_tensor *min, struct host_tensor *max, const char *text, struct arena *a,
                       struct err *e)
 {
 	const char *at = strchr(text, '[');
 	enum type type = at ? type_called(arena_strndup(a, text, (size_t)(at - text))) : TYPE_NONE;
+	if (names_file(text)) {
+		TRY(read_file(max, text, a, e));
+		*min = *max;
+		return 0;
+	}
 	*min = *max = (struct host_tensor){ .type = (int32_t)type };
 	while (type && (*at == '[' || *at == ',') && at[1] != ']' && max->rank < TPAT_RT_MAX_RANK) {
 		at++;
@@ -211,7 +235,7 @@ static int read_input(struct host_tensor *min, struct host_tensor *max, const ch
 		return 0;
 	err_set(e, ERR_USAGE, "The input \"%s\" is not a type with extents.", text);
 	return err_advise(e, "Write it like f32[1,3,224,224]; f32[1:8,3,224,224] is a range of shapes, and i64[2]=3,4 "
-	                     "a shape input.");
+	                     "a shape input. A file is .npy, .npz or .pb.");
 }
 
 struct check_call {
@@ -241,6 +265,13 @@ static int run(struct tpat *t, void *arg)
 	c->in_min = NEWN(a, struct host_tensor, call->o->input.n + 1);
 	for (int i = 0; i < call->o->input.n; i++)
 		TRY(read_input(&c->in_min[i], &c->in[i], call->o->input.at[i], a, &t->err));
+	c->expect = NEWN(a, struct host_tensor, call->o->expect.n + 1);
+	for (int i = 0; i < call->o->expect.n; i++)
+		TRY(read_file(&c->expect[i], call->o->expect.at[i], a, &t->err));
+	if (call->o->expect.n && !call->o->input.n) {
+		err_set(&t->err, ERR_USAGE, "--expect compares outputs, but there are no inputs.");
+		return err_advise(&t->err, "Give each input as --input FILE.npy.");
+	}
 	TRY(watch(c, &t->err));
 	if (call->o->plugin && !c->checked.n && !c->findings.n) {
 		err_set(&t->err, ERR_USAGE, "%s has no plugin called %s.", call->o->library, call->o->plugin);

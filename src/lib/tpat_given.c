@@ -5,7 +5,7 @@
 
 #include "tensor/npy.h"
 
-static int read_tensor(struct tensor *out, const char *name, const char *path, struct arena *a, struct err *e)
+int tpat_tensor_read(struct tensor *out, const char *name, const char *path, struct arena *a, struct err *e)
 {
 	struct npz_entry *entry;
 	int n;
@@ -32,7 +32,7 @@ int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, str
 			return err_advise(e, "Write it as --input TENSOR=FILE.npy (or .npz, .pb).");
 		}
 		t.name = arena_strndup(a, one, (size_t)(equal - one));
-		int rc = read_tensor(&t.tensor, t.name, equal + 1, a, e);
+		int rc = tpat_tensor_read(&t.tensor, t.name, equal + 1, a, e);
 		if (rc < 0 && strchr(equal + 1, ',') && strchr(equal + 1, '=')) /* "a=a.npy,b=b.npy" */
 			return err_advise(e, "Give --input once for each tensor.");
 		TRY(rc);

@@ -176,6 +176,8 @@ struct tpat_given_tensor {
 struct tpat_given {
 	VEC(struct tpat_given_tensor);
 };
+/* Reads one file. `name` chooses an array of a .npz file that holds several. */
+int tpat_tensor_read(struct tensor *out, const char *name, const char *path, struct arena *a, struct err *e);
 int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, struct arena *a, struct err *e);
 const struct tensor *tpat_given_find(struct tpat_given *given, const char *name); /* null: not given */
 const char *tpat_given_unused(const struct tpat_given *given);                    /* a name never looked up, or null */

@@ -12,6 +12,8 @@ import subprocess
 import sys
 import time
 
+import numpy
+
 TPAT = os.path.abspath("build/tpat")
 HERE = os.path.dirname(os.path.abspath(__file__))
 RULES = os.path.join(HERE, "../../src/engine/tensorrt/host_check_rules.def")
@@ -178,6 +180,34 @@ def right(folder):
         check(f"IPluginV2IOExt, {version}", status == 0 and not got["findings"] and "older interface" in str(got["notes"]), got)
 
 
+def user_outputs(folder):
+    """Outputs that the user gives: y = 2 x + 1. Returns the rules that were found broken."""
+    x = numpy.arange(12, dtype=numpy.float32).reshape(4, 3)
+    y = 2 * x + 1
+    paths = {name: os.path.join(folder, name + ".npy") for name in ("x", "y", "near", "far", "wide", "whole")}
+    for name, value in ("x", x), ("y", y), ("near", y * numpy.float32(1.0001)), ("far", y + 1), ("wide", y.T.copy()), ("whole", y.astype("i4")):
+        numpy.save(paths[name], value)
+    library, broken = build(0, folder), set()
+    given = "--host-memory", "--input", paths["x"], "--expect"
+    for name in "y", "near":
+        status, got = run(library, *given, paths[name])
+        check(f"expected outputs, {name}", status == 0 and not got["findings"] and not got["notes"], got)
+    for names, what in ((["far"], "12 of 12 elements of output 0 differ; element 0 is 1 instead of 2"), (["wide"], "is f32[4,3], and f32[3,4] is"),
+                        (["whole"], "is f32[4,3], and i32[4,3] is"), (["y", "y"], "it has 1 outputs, and 2 are expected")):
+        status, got = run(library, *given, paths[names[0]], *(text for name in names[1:] for text in ("--expect", paths[name])))
+        check(f"expected outputs, {names}", status == 1 and len(got["findings"]) == 1 and what in got["findings"][0]["what"], got)
+        broken |= {finding["rule"] for finding in got["findings"]}
+    status, got = run(build(74, folder), *given, paths["y"])
+    check("a fault and expected outputs", status == 1 and "unwritten" in got["findings"][0]["what"], got)
+    status, got = run(build_v2(0, 8, folder), *given, paths["y"], "--tensorrt", "8.6")
+    check("expected outputs of V2", status == 0 and not got["findings"], got)
+    status, got = run(library, "--host-memory", "--expect", paths["y"])
+    check("outputs without inputs", status == 2 and "no inputs" in got["error"], got)
+    status, got = run(library, *given, os.path.join(folder, "none.npy"))
+    check("a file that is missing", status == 3 and "none.npy" in got["error"], got)
+    return broken
+
+
 def cuda(folder):
     """The way through the CUDA driver."""
     os.makedirs(os.path.join(folder, "driver"), exist_ok=True)
@@ -199,6 +229,7 @@ def main():
     for form, version in FORMS.items():
         known = {fault: expected for fault, expected in FAULTS_V2.items() if form != 8 or fault != 45}
         broken |= faults(known, lambda fault, form=form: build_v2(fault, form, folder), *RUN, "--tensorrt", version, "-a", "bias=3")
+    broken |= user_outputs(folder)
     check("each rule is broken by a fault", broken == rules(), (rules() - broken, broken - rules()))
     right(folder)
     cuda(folder)

@@ -145,10 +145,10 @@ static void check_creator(struct checker *k)
 	check_step(k, k->calls->create);
 	void *plugin = check_create(k, &k->given, TRT_PHASE_BUILD);
 	if (!plugin) {
-		check_note(k, "it makes no plugin %s: the checks end there%s",
+		check_note(k, "it makes no plugin %s: the checks end there%s%s",
 		           k->given.count ? "of these attributes"
 		                          : "without attributes, which --attribute NAME=VALUE gives",
-		           check_log(k));
+		           check_declared(k), check_log(k));
 		return;
 	}
 	if (!k->calls->own(k, plugin)) {

@@ -61,6 +61,8 @@ bool check_fields(struct checker *k, enum check_rule rule, const struct trt_fiel
 struct trt_fields check_copy_fields(struct arena *a, const struct trt_fields *f);
 /* The bytes of names, types, lengths and data. */
 void check_flatten(struct arena *a, struct check_saved *s);
+/* ". It has the fields NAME (kINT32), ..."; "" if it declares none. */
+const char *check_declared(const struct checker *k);
 /* The user's attributes as the ONNX parser passes them. */
 struct trt_fields check_attributes(struct checker *k);
 /* Makes a plugin from fields in memory that is taken away afterwards. */
@@ -186,6 +188,9 @@ bool check_bench_write(const struct subject *s, struct check_memory *m, struct c
 bool check_bench_read(const struct subject *s, struct check_memory *m, struct check_bench *b, void *stream);
 /* Reads, and finds blocks that were written to outside of their bounds, and inputs that changed. */
 bool check_bench_verify(const struct subject *s, struct check_memory *m, struct check_bench *b, void *stream);
+
+/* Finds outputs of the first point that are not those that the user expects. */
+void check_bench_expected(const struct subject *s, const char *result);
 
 /* Whether results of a point are the same, but for the rounding of sums in another order. */
 bool check_bench_same(const struct subject *s, int point, const char *a, const char *b);

@@ -1,8 +1,9 @@
 /* The tensors and the workspace of runs at one point, between guard zones: their contents before, and what came out. */
+#include <math.h>
 #include <string.h>
 
 #include "engine/tensorrt/host_check.h"
-#include "tensor/type.h"
+#include "tensor/tensor.h"
 
 /* Elements with the padding of a vectorised format. -1: too many. */
 static int64_t elements(const struct trt_desc *d)
@@ -49,7 +50,10 @@ bool check_bench_new(const struct subject *s, struct check_memory *m, struct che
 		most = (size_t)bytes > most ? (size_t)bytes : most;
 		if (i < inputs) {
 			b->input[i] = arena_alloc(a, (size_t)bytes + 1);
-			fill(type, b->input[i], count, (unsigned)(i + 1 + point * HOST_MAX_TENSORS));
+			if (p->in[i].pointer && p->desc[i].format == TRT_LINEAR)
+				memcpy(b->input[i], p->in[i].pointer, (size_t)bytes);
+			else
+				fill(type, b->input[i], count, (unsigned)(i + 1 + point * HOST_MAX_TENSORS));
 			for (int64_t v = 0; p->in[i].value && v < count; v++)
 				type_store_int(type, b->input[i], v, p->in[i].value[v]);
 			b->in[i] = check_block_at(&b->block[i]);
@@ -192,4 +196,59 @@ bool check_bench_same(const struct subject *s, int point, const char *a, const c
 bool check_bench_alike(const struct subject *s, int point, const char *a, const char *b)
 {
 	return compare(s, point, a, b, 1000); /* f32: products of f16 are alike; f16 and bf16: anything is */
+}
+
+/* ---- Outputs that the user expects. */
+
+static struct tensor tensor_of(const struct host_tensor *h, const void *data)
+{
+	struct tensor t = { .type = (enum type)h->type, .rank = h->rank, .data = (void *)(uintptr_t)data };
+	memcpy(t.dim, h->dim, (size_t)h->rank * sizeof *t.dim);
+	return t;
+}
+
+/* Relative to the element, and to the largest number of the tensor, since sums cancel. */
+static struct tensor_tolerance allowed(const struct tensor *want)
+{
+	double part = want->type == TYPE_F16 ? 1e-2 : want->type == TYPE_BF16 ? 4e-2 : 1e-3, most = 0;
+	if (!type_is_float(want->type))
+		return (struct tensor_tolerance){ 0 };
+	for (int64_t i = 0; i < tensor_count(want); i++) {
+		double x = tensor_float(want, i);
+		most = x > most ? x : -x > most ? -x : most;
+	}
+	return (struct tensor_tolerance){ most < HUGE_VAL ? part * most : 0, part };
+}
+
+/* Returns the bytes of the output. */
+static size_t expect(const struct subject *s, int32_t output, const char *result)
+{
+	struct checker *k = s->k;
+	const struct host_tensor *wanted = &k->c->expect[output];
+	struct tensor got = tensor_of(&s->point[0].out[output], result), want = tensor_of(wanted, wanted->pointer);
+	struct tensor_difference d;
+	if (!tensor_compare(&d, &got, &want, allowed(&want)))
+		check_found(k, RULE_EXPECTED, "output %d is %s, and %s is expected", (int)output,
+		            tensor_describe(&got, k->arena), tensor_describe(&want, k->arena));
+	else if (d.differing)
+		check_found(k, RULE_EXPECTED,
+		            "%lld of %lld elements of output %d differ; element %lld is %g instead of %g",
+		            (long long)d.differing, (long long)d.count, (int)output, (long long)d.first,
+		            tensor_float(&got, d.first), tensor_float(&want, d.first));
+	return (size_t)tensor_bytes(&got);
+}
+
+void check_bench_expected(const struct subject *s, const char *result)
+{
+	struct checker *k = s->k;
+	if (k->c->expects > s->n[1])
+		check_found(k, RULE_EXPECTED, "it has %d outputs, and %d are expected", (int)s->n[1], k->c->expects);
+	for (int32_t i = 0; i < s->n[0] + s->n[1]; i++)
+		if (s->format[i] != TRT_LINEAR || s->sized) {
+			check_note(k, "its outputs are not compared with those of --expect: %s",
+			           s->sized ? "their shapes depend on size tensors" : "it takes no row-major tensors");
+			return;
+		}
+	for (int32_t o = 0; o < s->n[1] && o < k->c->expects; o++)
+		result += expect(s, o, result);
 }

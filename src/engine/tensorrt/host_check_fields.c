@@ -8,7 +8,7 @@
 #include "engine/tensorrt/host_check.h"
 
 enum { FIELD_TYPES = 14, FLOAT16 = 0, FLOAT32 = 1, FLOAT64 = 2, INT32 = 5, CHAR = 6, BF16 = 9, INT64 = 10 };
-enum { PROBE_MS = 10000, MOST_SEALED = 256 };
+enum { PROBE_MS = 10000, MOST_SEALED = 256, MOST_LISTED = 32 };
 
 bool check_fields(struct checker *k, enum check_rule rule, const struct trt_fields *f, bool values)
 {
@@ -70,6 +70,19 @@ static const struct trt_field *declared(const struct checker *k, const char *nam
 		if (strcmp(k->declared->field[i].name, name) == 0)
 			return &k->declared->field[i];
 	return NULL;
+}
+
+const char *check_declared(const struct checker *k)
+{
+	static const char *const type[FIELD_TYPES] = { "kFLOAT16", "kFLOAT32", "kFLOAT64", "kINT8",    "kINT16",
+		                                       "kINT32",   "kCHAR",    "kDIMS",    "kUNKNOWN", "kBF16",
+		                                       "kINT64",   "kFP8",     "kINT4",    "kFP4" };
+	struct str out = str_new(k->arena);
+	for (int32_t i = 0; i < k->declared->count && i < MOST_LISTED; i++) {
+		const struct trt_field *f = &k->declared->field[i];
+		str_printf(&out, "%s%s (%s)", i ? ", " : ". getFieldNames() lists ", f->name, type[f->type]);
+	}
+	return str_text(&out);
 }
 
 /* Like onnx-tensorrt: floats become FLOAT32, integers INT32, texts CHAR with their NUL. */

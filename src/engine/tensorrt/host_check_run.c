@@ -327,6 +327,10 @@ static void run_all(struct runs *r, void *made, const int32_t *tactic, int32_t t
 	if (!run_points(r, made, first))
 		return;
 	compare_tactics(r, first);
+	if (k->c->expects) {
+		check_step(k, "enqueue");
+		check_bench_expected(r->s, r->expected[0]);
+	}
 	r->faults = k->said.n - r->faults;
 	void *a = context(r, made, first), *b = context(r, made, first);
 	struct rounds attach = { r, made };
