@@ -5,10 +5,13 @@
                                        FOLDER: what tests/zoo/data.py wrote; writes FILE, a line per model
     bench/models.py torch FOLDER FILE [--device cuda] [--models A,B] [--jobs N] [--seconds S]
                                        the same in PyTorch, eager and compiled, where tests/zoo has the model's source
+    bench/models.py provider FOLDER FILE [--torch FILE] [--models A,B] [--seconds S]
+                                       in ONNX Runtime with tpat's execution provider, next to PyTorch's times
     bench/models.py auto FILE MODEL[,OPTION ...] ...
                                        what --auto makes of each model, with these options of tpat build; adds to FILE
     bench/models.py table [FILE] [--torch FILE]
-                                       prints docs/models.md from such files and bench/auto.tsv; without FILE it has no times
+                                       prints docs/models.md from such files, bench/provider.tsv and bench/auto.tsv; without FILE it
+                                       has no times of tpat run
 
 Every run is checked against the expected outputs first, N models at a time, which also fills the cache of compiled kernels. Then
 each model is timed alone, as single launches and as a CUDA graph."""
@@ -25,6 +28,7 @@ import time
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 sys.path.insert(0, os.path.join(ROOT, "tests", "zoo"))
 
+PROVIDED = os.path.join(ROOT, "bench", "provider.tsv")
 COLUMNS = ["model", "check", "device", "nodes", "pieces", "launches", "tpat_us", "graph_us", "held_mb", "ort_us"]
 TORCH = """
 *eager* and *compile* are PyTorch's times for the same model, weights and inputs, where it comes from a PyTorch module: single calls
@@ -120,6 +124,13 @@ def measure_torch(options):
     return models_torch.measure(options, names, lambda rows: write(options.file, rows, models_torch.COLUMNS))
 
 
+def measure_provider(options):
+    import models_provider
+    import whole
+    names = list(whole.models_of(options.folder, options.models.split(",") if options.models else []))
+    return models_provider.measure(options, names, torch_rows(options.torch), lambda rows: write(options.file, rows, models_provider.COLUMNS))
+
+
 def auto(options):
     import models_auto
     row = {r["model"] + r["options"]: r for r in (read(options.file) if os.path.exists(options.file) else [])}
@@ -144,6 +155,11 @@ def read(path):
     return [dict(zip(lines[0].split("\t"), line.split("\t"))) for line in lines[1:]]
 
 
+def torch_rows(path):
+    """What the command torch wrote, by model."""
+    return {r["model"]: r for r in read(path) if r["torch_check"] == "ok"}
+
+
 def rounded(text):
     return f"{float(text):.0f}" if text else ""
 
@@ -159,10 +175,11 @@ def torch_cells(mine, theirs, gains):
 
 def table(options):
     import models_auto
+    import models_provider
     from report import geometric_mean
     print(HEAD)
     rows = read(options.file)
-    theirs = {r["model"]: r for r in read(options.torch) if r["torch_check"] == "ok"}
+    theirs = torch_rows(options.torch)
     devices, versions = sorted({r["device"] for r in rows if r["device"]}), sorted({r["torch"] for r in theirs.values()})
     if devices:
         print(f"Measured on: {', '.join(devices)}{', PyTorch ' + ', '.join(versions) if versions else ''}.")
@@ -182,6 +199,7 @@ def table(options):
     if gains:
         print(f"\nGeometric mean of the gain over {len(gains)} models: {geometric_mean(gains):.2f}; {sum(g < 1 for g in gains)} below 1, "
               f"the lowest {min(gains):.2f}.")
+    models_provider.table(read(PROVIDED) if os.path.exists(PROVIDED) else [])
     models_auto.table(read(os.path.join(ROOT, "bench", "auto.tsv")))
     return 0
 
@@ -189,7 +207,7 @@ def table(options):
 def main():
     parser = argparse.ArgumentParser()
     commands = parser.add_subparsers(required=True)
-    for name, call in (("measure", measure), ("torch", measure_torch)):
+    for name, call in (("measure", measure), ("torch", measure_torch), ("provider", measure_provider)):
         one = commands.add_parser(name)
         one.add_argument("folder")
         one.add_argument("file")
@@ -197,6 +215,8 @@ def main():
         one.add_argument("--models", default="")
         one.add_argument("--jobs", type=int, default=os.cpu_count())
         one.add_argument("--seconds", type=float, default=3600, help="start timing no further models after this time")
+        one.add_argument("--eager", action="store_true", help="without torch.compile")
+        one.add_argument("--torch", default="", help="what the command torch wrote")
         one.add_argument("--part", default="", help=argparse.SUPPRESS)
         one.set_defaults(call=call)
     three = commands.add_parser("auto")

@@ -177,7 +177,7 @@ def measure(options, names, write):
         return 0
     end = time.monotonic() + options.seconds
     cuda = options.device == "cuda"
-    if options.jobs > 1:
+    if options.jobs > 1 and not options.eager:
         compile_all(sys.argv, options.jobs)
     rows, wrong = {}, 0
     for name, tolerance in names:
@@ -192,8 +192,9 @@ def measure(options, names, write):
             row["torch_check"] = (str(error) or type(error).__name__).splitlines()[0]
         if row["torch_check"] == "ok":
             timed(row, "eager", source, cuda)
-            compiled = source.compiled()  # it compiles when it is called
-            timed(row, "compile", lambda: source(compiled), cuda)
+            if not options.eager:
+                compiled = source.compiled()  # it compiles when it is called
+                timed(row, "compile", lambda: source(compiled), cuda)
         wrong += row["torch_check"] != "ok"
         print(*row.values(), flush=True)
         write(rows)
