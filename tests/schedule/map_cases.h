@@ -72,6 +72,19 @@ static const struct schedule_case map_cases[] = {
 	{ "transpose",
 	  "(x: f32[A,B,C]) -> (y: f32[C,A,B])\n  y: f32[C,A,B] = map (i, j, k) x[j, k, i]\n",
 	  { "A=2 B=3 C=4", "A=17 B=1 C=33", "A=1 B=8 C=1", "A=0 B=3 C=2" } },
+	/* A short axis innermost in the loads, in the stores, in both; with other loads; of open extents. */
+	{ "transpose_short",
+	  "(x: f16[3,7,260], x8: u8[2,150,3], b: f32[3], z: f32[N,24,M]) -> (y: f16[3,260,7], o: f32[2,3,150], e: "
+	  "f32[N,M,24])\n"
+	  "  y: f16[3,260,7] = map (i, j, k) x[i, k, j]\n"
+	  "  o: f32[2,3,150] = map (i, j, k) (f32(x8[i, k, j]) - b[j]) * 0.5\n"
+	  "  e: f32[N,M,24] = map (i, j, k) z[i, k, j] + f32(i + j)\n",
+	  { "N=2 M=37", "N=1 M=64", "N=1 M=1", "N=0 M=3" } },
+	{ "transpose_short_both",
+	  "(x: f32[N,20,13], b: f32[N,20,13], x16: f16[5,16,96]) -> (y: f32[N,13,20], o: f32[5,96,16])\n"
+	  "  y: f32[N,13,20] = map (i, j, k) x[i, k, j] * b[i, k, j] + f32(k)\n"
+	  "  o: f32[5,96,16] = map (i, j, k) f32(x16[i, k, j]) * 2.0\n",
+	  { "N=2", "N=1", "N=0" } },
 	{ "reshape_transpose",
 	  "(x: f16[B,S,768]) -> (y: f16[B,12,S,64])\n"
 	  "  y: f16[B,12,S,64] = map (i, j, k, l) x[i, k, j * 64 + l]\n",

@@ -1,0 +1,510 @@
+/* Rule strip: a transposition with a short axis. Of the two axes that loads and stores follow, a block takes a short
+ * one whole and `chunk` places of the other. Where the short axis is innermost, these elements are contiguous: threads
+ * move them as vectors, whatever the short axis' extent. On the other side threads move vectors along the long axis.
+ * Shared memory is between the two. */
+#include "sched/map/turned.h"
+#include "sched/build/axes.h"
+#include "sched/core/choose.h"
+#include "sched/build/emit.h"
+#include "sched/build/extents.h"
+#include "sched/build/finish.h"
+#include "sched/build/vectors.h"
+
+#include <math.h>
+
+#include "ir/axis_names.h"
+
+enum {
+	LANES = 32,
+	BANK = 4,         /* bytes of a word of shared memory */
+	MAX_PAD = 4,      /* elements after each place's */
+	BYTES = 16,       /* of the widest access */
+	SEGMENT = 128,    /* bytes that neighbouring lanes access along the long axis */
+	MAX_CHUNK = 1024, /* places */
+	MAX_THREADS = 512,
+	LEAST_THREADS = 64,
+	MAX_TURNS = 8,
+	MAX_WHOLE = 512 /* extent of the short axis */
+};
+
+struct strip {
+	struct turned t;
+	bool flat_loads;  /* the loads are contiguous over both axes; else the stores are */
+	int whole, along; /* the short axis and the long one */
+	int extent;       /* of the short one */
+	int chunk, threads;
+	int flat, width; /* elements per access of the contiguous side and along the long axis */
+	int lanes;       /* neighbours along the long axis */
+	/* In shared memory, places of the long axis are `pitch` elements apart. */
+	int pitch;
+	bool vectors;  /* the contiguous side accesses shared memory by vectors, too */
+	double passes; /* bank_passes() */
+	struct ir_buffer *shared[MAX_TURNED];
+};
+
+static int load_bytes(const struct turned *t)
+{
+	int most = 0;
+	for (int i = 0; i < t->loads; i++)
+		most = type_info(t->load[i]->type)->bits > most ? type_info(t->load[i]->type)->bits : most;
+	return most / 8;
+}
+
+static int store_bytes(const struct turned *t)
+{
+	return type_info(t->s->out->type)->bits / 8;
+}
+
+/* ---- Which axis is taken whole. */
+
+/* True if the loads (or else the stores) are contiguous over the long axis and the short one after it. */
+static bool contiguous(const struct strip *f)
+{
+	const struct turned *t = &f->t;
+	expr extent = t->dim[f->whole];
+	for (int k = f->along + 1; !f->flat_loads && k < f->whole; k++)
+		if (!ir_is_int(t->dim[k], 1))
+			return false;
+	for (int i = 0; f->flat_loads && i < t->loads; i++)
+		if (ir_stride(ir_flat(t->p->pool, t->load[i]->buf, t->load[i]->arg), f->along) != extent)
+			return false;
+	return f->flat_loads || f->along < f->whole;
+}
+
+static bool take(struct strip *f, const struct turned *t, bool flat_loads)
+{
+	int64_t extent;
+	*f = (struct strip){ .t = *t, .flat_loads = flat_loads };
+	f->whole = flat_loads ? t->b : t->a;
+	f->along = flat_loads ? t->a : t->b;
+	if (!ir_const_int(t->dim[f->whole], &extent) || extent < 2 || extent > MAX_WHOLE || !contiguous(f))
+		return false;
+	f->extent = (int)extent;
+	return true;
+}
+
+static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
+{
+	struct turned t;
+	struct strip f;
+	*why = "the stage is not a map that reads and writes along different axes";
+	if (!turned_find(&t, p, s) || t.condition)
+		return NULL;
+	if (take(&f, &t, false) || take(&f, &t, true))
+		return FOUND(p, t);
+	*why = "no axis is short and next to the other one";
+	return NULL;
+}
+
+/* ---- The shape of a strip. */
+
+/* True if vectors of that width fit both axes' contiguous elements, in every strip. */
+static bool flat_fits(const struct strip *f, int width)
+{
+	const struct turned *t = &f->t;
+	struct ir_pool *pool = t->p->pool;
+	expr extent = ir_index(pool, f->extent), count = ir_binary(IR_MUL, t->dim[f->along], extent);
+	if (!turned_aligned(count, width))
+		return false;
+	expr inside = ir_binary(IR_ADD, ir_binary(IR_MUL, t->axis[f->along], extent), t->axis[f->whole]);
+	for (int i = 0; f->flat_loads && i < t->loads; i++) {
+		expr flat = ir_flat(pool, t->load[i]->buf, t->load[i]->arg);
+		if (!turned_aligned(ir_binary(IR_SUB, flat, inside), width))
+			return false;
+	}
+	return true;
+}
+
+static bool along_fits(const struct strip *f, int width)
+{
+	const struct turned *t = &f->t;
+	if (!divides(t->dim[f->along], width))
+		return false;
+	for (int i = 0; !f->flat_loads && i < t->loads; i++) {
+		expr flat = ir_flat(t->p->pool, t->load[i]->buf, t->load[i]->arg);
+		if (!turned_aligned(ir_binary(IR_SUB, flat, t->axis[f->along]), width))
+			return false;
+	}
+	return true;
+}
+
+/* The most words of a bank that an access of a warp meets, each once. */
+static int most_of_a_bank(const int *word)
+{
+	int in[LANES] = { 0 }, most = 0;
+	for (int lane = 0; lane < LANES; lane++) {
+		bool again = false;
+		for (int other = 0; other < lane; other++)
+			again |= word[other] == word[lane];
+		in[word[lane] % LANES] += !again;
+	}
+	for (int bank = 0; bank < LANES; bank++)
+		most = in[bank] > most ? in[bank] : most;
+	return most;
+}
+
+/* Passes of the banks of shared memory, on both sides, for each byte of a warp's lane. */
+static double bank_passes(const struct strip *f, int pitch, bool vectors)
+{
+	int size = load_bytes(&f->t), along[LANES], flat[LANES];
+	double whole = fmax(0.25, 1.0 / (f->flat * size)); /* of vectors: each pass moves 128 bytes */
+	for (int lane = 0; lane < LANES; lane++) {
+		int e = lane * f->flat, at = lane % f->lanes * f->width;
+		along[lane] = (at * pitch + lane / f->lanes % f->extent) * size / BANK;
+		flat[lane] = (e / f->extent * pitch + e % f->extent) * size / BANK;
+	}
+	return (double)most_of_a_bank(along) / size + (vectors ? whole : (double)most_of_a_bank(flat) / size);
+}
+
+static void choose_pitch(struct strip *f)
+{
+	f->pitch = 0;
+	for (int vectors = 1; vectors >= 0; vectors--)
+		for (int pad = 0; pad <= (vectors ? f->flat : MAX_PAD); pad += vectors ? f->flat : 1) {
+			double passes = bank_passes(f, f->extent + pad, vectors);
+			if ((vectors && pad && f->extent % f->flat) || (f->pitch && passes >= f->passes))
+				continue;
+			f->pitch = f->extent + pad;
+			f->vectors = vectors;
+			f->passes = passes;
+		}
+}
+
+static int64_t strip_bytes(const struct strip *f)
+{
+	int64_t bytes = 0, places = (int64_t)f->chunk * f->pitch;
+	for (int i = 0; i < f->t.loads; i++)
+		bytes += (places * type_info(f->t.load[i]->type)->bits / 8 + BYTES - 1) / BYTES * BYTES;
+	return bytes;
+}
+
+static int vectors_of(const struct strip *f, bool contiguous_side)
+{
+	return f->chunk * f->extent / (contiguous_side ? f->flat : f->width);
+}
+
+/* The strip's shape for `groups` groups of lanes. Returns false if a block has no place for it. */
+static bool set_shape(struct strip *f, int groups)
+{
+	int sizes[2] = { load_bytes(&f->t), store_bytes(&f->t) };
+	int flat = sizes[!f->flat_loads], along = sizes[f->flat_loads];
+	for (f->flat = BYTES / flat; f->flat > 1 && !flat_fits(f, f->flat);)
+		f->flat /= 2;
+	for (f->width = BYTES / along; f->width > 1 && !along_fits(f, f->width);)
+		f->width /= 2;
+	f->lanes = SEGMENT / (f->width * along);
+	f->lanes = f->lanes > LANES ? LANES : f->lanes;
+	f->chunk = f->lanes * f->width * groups;
+	choose_pitch(f);
+	int a = vectors_of(f, true), b = vectors_of(f, false), most = a > b ? a : b;
+	int turns = (most + MAX_THREADS - 1) / MAX_THREADS;
+	turns = turns < 2 && most >= 4 * LEAST_THREADS ? 2 : turns;
+	f->threads = ((most + turns - 1) / turns + LANES - 1) / LANES * LANES;
+	f->threads = f->threads < LEAST_THREADS ? LEAST_THREADS : f->threads;
+	return f->chunk <= MAX_CHUNK && turns <= MAX_TURNS && strip_bytes(f) <= TARGET_DECLARED_DATA;
+}
+
+/* True if fewer groups than these would not take a known extent of the long axis whole. */
+static bool chunk_is_used(const struct strip *f, int groups)
+{
+	int64_t along;
+	return groups == 1 || !ir_const_int(f->t.dim[f->along], &along) || f->chunk / 2 < along;
+}
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	int n = 0;
+	struct strip f;
+	for (int flat_loads = 0; flat_loads < 2; flat_loads++)
+		for (int groups = 1; groups <= MAX_CHUNK; groups *= 2)
+			if (take(&f, site->found, flat_loads) && set_shape(&f, groups) && chunk_is_used(&f, groups))
+				out[n++] = (struct sched_choice){ &sched_strip, { f.chunk, flat_loads } };
+	return n;
+}
+
+static struct strip strip_of(const struct sched_site *site, const struct sched_choice *c)
+{
+	struct strip f;
+	ck(take(&f, site->found, c->param[1]));
+	ck(set_shape(&f, 1) && set_shape(&f, c->param[0] / f.chunk));
+	return f;
+}
+
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	const struct ir_stage *s = site->s;
+	const struct sched_target *target = site->t;
+	enum {
+		WORD = 4,
+		FULL = 1024,    /* threads of a multiprocessor that reach the full bandwidth */
+		BLOCK_NS = 1000 /* of a block on its own: two accesses to memory and its start */
+	};
+	struct strip f = strip_of(site, c);
+	double points = (double)about(out_count(f.t.p, s), target);
+	double along = (double)about(f.t.dim[f.along], target), size = store_bytes(&f.t), loaded = 0;
+	for (int i = 0; i < f.t.loads; i++)
+		loaded += type_info(f.t.load[i]->type)->bits / 8.0;
+	double strips = ceil(along / f.chunk), blocks = points / (along * f.extent) * strips;
+	double over = strips * f.chunk / along;
+	int sizes[2] = { load_bytes(&f.t), store_bytes(&f.t) };
+	double access = fmin(f.flat * sizes[!f.flat_loads], f.width * sizes[f.flat_loads]);
+	double slower = access < WORD ? 1.25 * WORD / 2 / access : access < 2 * WORD ? 1.05 : 1.02;
+	double moving = points * (size + loaded) / target->bytes_per_ns * slower * (1 + 0.02 * (over - 1));
+	double passes = points * loaded / LANES * f.passes * over / (target->processors * target->clock_ghz);
+	double turns = ceil((double)vectors_of(&f, false) / f.threads);
+	double idle = turns * f.threads / vectors_of(&f, false), fill = blocks * f.threads / idle / over;
+	fill /= target->processors * (double)FULL;
+	double resident = target_resident(target, f.threads, 0, (double)strip_bytes(&f));
+	double waiting = blocks / (target->processors * resident) * cost_wait(target, BLOCK_NS);
+	return target->launch_ns + 300 + fmax(fmax(moving, passes) / (fill < 1 ? fill : 1), waiting);
+}
+
+/* ---- The kernel. */
+
+/* An element of shared memory: place `at` of the long axis, `place` of the short one. */
+static expr in_shared(const struct strip *f, expr at, expr place)
+{
+	return ir_binary(IR_ADD, ir_binary(IR_MUL, at, ir_index(f->t.p->pool, f->pitch)), place);
+}
+
+/* The same for element `e` of the strip, in the order of the contiguous side. */
+static expr in_shared_flat(const struct strip *f, expr e)
+{
+	expr extent = ir_index(f->t.p->pool, f->extent);
+	return f->pitch == f->extent ? e
+	                             : in_shared(f, ir_binary(IR_FLOORDIV, e, extent), ir_binary(IR_MOD, e, extent));
+}
+
+/* The loop over a thread's vectors on one side of the strip; *n: the vector's number. */
+static struct ir_block *vectors(const struct strip *f, struct ir_block *b, bool contiguous_side, expr thread, expr *n)
+{
+	struct ir_program *p = f->t.p;
+	expr turn;
+	int count = vectors_of(f, contiguous_side), turns = (count + f->threads - 1) / f->threads;
+	b = emit_turns(p, b, "turn", turns, &turn);
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, turn, ir_index(p->pool, f->threads)), thread);
+	if (turns * f->threads == count) {
+		*n = emit_constant(p, b, "n", at, ir_index(p->pool, count));
+		return b;
+	}
+	expr all = ir_index(p->pool, count), any = emit_constant(p, b, "n", at, NULL);
+	b = emit_if(p, b, ir_binary(IR_LT, any, all));
+	*n = ir_var_of(any->var, all);
+	return b;
+}
+
+/* The contiguous side: *e is the vector's first element in the strip. */
+static struct ir_block *flat_vectors(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *e)
+{
+	struct ir_program *p = f->t.p;
+	expr n, extent = ir_index(p->pool, f->extent), dim = f->t.dim[f->along];
+	b = vectors(f, b, true, thread, &n);
+	*e = ir_binary(IR_MUL, n, ir_index(p->pool, f->flat));
+	if (f->flat > 1)
+		*e = emit_constant(p, b, "element", *e, ir_index(p->pool, f->chunk * f->extent));
+	if (divides(dim, f->chunk))
+		return b;
+	return emit_if(p, b, ir_binary(IR_LT, *e, ir_binary(IR_MUL, ir_binary(IR_SUB, dim, first), extent)));
+}
+
+/* The other side: a vector along the long axis, from place *at of the strip. */
+static struct ir_block *along_vectors(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *at,
+                                      expr *axis)
+{
+	struct ir_program *p = f->t.p;
+	expr n, dim = f->t.dim[f->along], lanes = ir_index(p->pool, f->lanes), extent = ir_index(p->pool, f->extent);
+	b = vectors(f, b, false, thread, &n);
+	expr lane = ir_binary(IR_MOD, n, lanes), line = ir_binary(IR_FLOORDIV, n, lanes);
+	expr group = ir_binary(IR_FLOORDIV, line, extent), vector = ir_binary(IR_MUL, group, lanes);
+	vector = ir_binary(IR_MUL, ir_binary(IR_ADD, vector, lane), ir_index(p->pool, f->width));
+	*at = emit_constant(p, b, "place", vector, ir_index(p->pool, f->chunk));
+	axis[f->whole] = emit_constant(p, b, ir_axis_names[0][f->whole], ir_binary(IR_MOD, line, extent), extent);
+	expr x = emit_constant(p, b, ir_axis_names[0][f->along], ir_binary(IR_ADD, first, *at), NULL);
+	if (!divides(dim, f->chunk))
+		b = emit_if(p, b, ir_binary(IR_LT, x, dim));
+	axis[f->along] = ir_var_of(x->var, dim);
+	return b;
+}
+
+struct strip_load {
+	const struct strip *f;
+	struct ir_variable **array; /* a vector of each load; null: from shared memory, at `at` */
+	expr lane, at;
+};
+
+static expr from_strip(void *user, expr e, expr flat)
+{
+	const struct strip_load *l = user;
+	(void)flat;
+	const struct strip *f = l->f;
+	for (int i = 0; i < f->t.loads; i++)
+		if (f->t.load[i] == e)
+			return l->array ? item_of(l->array[i], l->lane) : ir_load(f->t.p->pool, f->shared[i], &l->at);
+	return NULL;
+}
+
+static expr element(const struct strip *f, const expr *axis, struct strip_load *from)
+{
+	struct axes here = { .value = axis, .load = from ? from_strip : NULL, .user = from };
+	return to_kernel(f->t.p, f->t.value, &here);
+}
+
+/* Copies the elements of the contiguous side from memory. */
+static void read_flat(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *axis)
+{
+	struct ir_program *p = f->t.p;
+	expr e, v;
+	b = flat_vectors(f, b, thread, first, &e);
+	axis[f->along] = first;
+	axis[f->whole] = ir_index(p->pool, 0);
+	for (int i = 0; i < f->t.loads; i++) {
+		const struct ir_buffer *buf = f->t.load[i]->buf;
+		expr load = to_kernel(p, f->t.load[i], &(struct axes){ .value = axis });
+		struct ir_variable *vector = ir_variable_new(p->pool, buf->type, "%s_v", buf->name);
+		emit_load_vector(p, b, buf, ir_binary(IR_ADD, load->arg[0], e), vector, f->flat);
+		if (f->vectors) {
+			emit_store_vector_flat(p, b, f->shared[i], in_shared_flat(f, e), vector, NULL, f->flat);
+			continue;
+		}
+		struct ir_block *items = emit_turns(p, b, "v", f->flat, &v);
+		emit_store_flat(p, items, f->shared[i], in_shared_flat(f, ir_binary(IR_ADD, e, v)), item_of(vector, v));
+	}
+}
+
+/* Copies vectors along the long axis from memory. */
+static void read_along(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *axis)
+{
+	struct ir_program *p = f->t.p;
+	expr at, v;
+	b = along_vectors(f, b, thread, first, &at, axis);
+	for (int i = 0; i < f->t.loads; i++) {
+		const struct ir_buffer *buf = f->t.load[i]->buf;
+		expr load = to_kernel(p, f->t.load[i], &(struct axes){ .value = axis });
+		struct ir_variable *vector = ir_variable_new(p->pool, buf->type, "%s_v", buf->name);
+		emit_load_vector(p, b, buf, load->arg[0], vector, f->width);
+		struct ir_block *items = emit_turns(p, b, "v", f->width, &v);
+		emit_store_flat(p, items, f->shared[i], in_shared(f, ir_binary(IR_ADD, at, v), axis[f->whole]),
+		                item_of(vector, v));
+	}
+}
+
+/* Computes and stores the elements of the contiguous side. */
+static void write_flat(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *axis)
+{
+	struct ir_program *p = f->t.p;
+	const struct ir_buffer *out = f->t.s->out;
+	struct ir_variable *array[MAX_TURNED], *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
+	struct strip_load from = { .f = f };
+	expr e, v, extent = ir_index(p->pool, f->extent);
+	b = flat_vectors(f, b, thread, first, &e);
+	axis[f->along] = first;
+	axis[f->whole] = ir_index(p->pool, 0);
+	expr to = ir_binary(IR_ADD, turned_place(&f->t, axis), e);
+	for (int i = 0; f->vectors && i < f->t.loads; i++) {
+		const struct ir_buffer *buf = f->shared[i];
+		array[i] = ir_variable_new(p->pool, buf->type, "%s_v", buf->name);
+		emit_load_flat(p, b, buf, in_shared_flat(f, e), array[i], f->flat);
+		from.array = array;
+	}
+	emit_array(p, b, result, f->flat);
+	struct ir_block *items = emit_turns(p, b, "v", f->flat, &from.lane);
+	v = ir_binary(IR_ADD, e, from.lane);
+	from.at = in_shared_flat(f, v);
+	axis[f->along] = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, v, extent));
+	axis[f->whole] = ir_binary(IR_MOD, v, extent);
+	emit_set(p, items, result, from.lane, element(f, axis, &from));
+	emit_store_vector(p, b, out, to, result, f->flat);
+}
+
+/* Computes and stores vectors along the long axis. */
+static void write_along(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *axis)
+{
+	struct ir_program *p = f->t.p;
+	const struct ir_buffer *out = f->t.s->out;
+	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
+	struct strip_load from = { .f = f };
+	expr at;
+	b = along_vectors(f, b, thread, first, &at, axis);
+	expr to = turned_place(&f->t, axis);
+	emit_array(p, b, result, f->width);
+	struct ir_block *items = emit_turns(p, b, "v", f->width, &from.lane);
+	from.at = in_shared(f, ir_binary(IR_ADD, at, from.lane), axis[f->whole]);
+	axis[f->along] = ir_binary(IR_ADD, axis[f->along], from.lane);
+	emit_set(p, items, result, from.lane, element(f, axis, &from));
+	emit_store_vector(p, b, out, to, result, f->width);
+}
+
+/* Declares the strip's first place of the long axis and the other axes. */
+static expr declare_strip(struct strip *f, struct ir_block *b, expr block, expr *axis)
+{
+	struct ir_program *p = f->t.p;
+	expr strips = ceil_div(p, f->t.dim[f->along], f->chunk);
+	expr first = ir_binary(IR_MUL, ir_binary(IR_MOD, block, strips), ir_index(p->pool, f->chunk));
+	first = emit_constant(p, b, "first", first, f->t.dim[f->along]);
+	turned_other_axes(&f->t, b, ir_binary(IR_FLOORDIV, block, strips), axis);
+	return first;
+}
+
+/* One block: loads a strip, synchronises, stores it. */
+static void move_strip(struct strip *f, struct ir_kernel *k, expr block)
+{
+	struct ir_program *p = f->t.p;
+	expr axis[IR_MAX_RANK], thread = ir_thread(p->pool, ir_index(p->pool, f->threads));
+	for (int i = 0; i < f->t.loads; i++) {
+		const struct ir_buffer *buf = f->t.load[i]->buf;
+		struct ir_buffer *shared = f->shared[i] = NEW(p->arena, struct ir_buffer);
+		*shared = (struct ir_buffer){ .name = arena_printf(p->arena, "%s_strip%d", buf->name, i),
+			                      .type = buf->type,
+			                      .rank = 1,
+			                      .role = IR_TEMP,
+			                      .id = buf->id };
+		shared->dim[0] = ir_index(p->pool, (int64_t)f->chunk * f->pitch);
+		vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
+	}
+	expr first = declare_strip(f, &k->body, block, axis);
+	(f->flat_loads ? read_flat : read_along)(f, &k->body, thread, first, axis);
+	emit(p, &k->body, IR_SYNC);
+	(f->flat_loads ? write_along : write_flat)(f, &k->body, thread, first, axis);
+}
+
+/* The same strip for a CPU. */
+static void serial_strip(struct strip *f, struct ir_block *b, expr block)
+{
+	struct ir_program *p = f->t.p;
+	expr axis[IR_MAX_RANK], one = ir_index(p->pool, 1), dim = f->t.dim[f->along];
+	expr first = declare_strip(f, b, block, axis), extent = ir_index(p->pool, f->extent);
+	expr end = ir_binary(IR_MIN, dim, ir_binary(IR_ADD, first, ir_index(p->pool, f->chunk)));
+	b = emit_loop(p, b, ir_axis_names[0][f->along], first, end, one, dim, &axis[f->along]);
+	b = emit_loop(p, b, ir_axis_names[0][f->whole], ir_index(p->pool, 0), extent, one, extent, &axis[f->whole]);
+	emit_store(p, b, f->t.s->out, turned_place(&f->t, axis), element(f, axis, NULL));
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct ir_program *p = plan->program;
+	struct strip f = strip_of(site, c);
+	struct ir_step *step = step_new(plan);
+	struct ir_kernel *k = kernel_new(plan, site->s, "", c);
+	k->threads = f.threads;
+	k->blocks = ceil_div(p, f.t.dim[f.along], f.chunk);
+	for (int i = 0; i < f.t.rank; i++)
+		if (i != f.along && i != f.whole)
+			k->blocks = ir_binary(IR_MUL, k->blocks, f.t.dim[i]);
+	expr block = ir_block(p->pool, k->blocks);
+	move_strip(&f, k, block);
+	serial_strip(&f, &k->serial, block);
+	kernel_finish(plan, step, k, site->s);
+}
+
+const struct sched_rule sched_strip = {
+	.name = "strip",
+	.version = 1,
+	.about = "A block transposes {chunk place} of a long axis and the whole of a short one in shared memory. "
+	         "{loads?Its loads are contiguous over both axes.}{loads!Its stores are contiguous over both axes.}",
+	.param = { { "chunk", 1, MAX_CHUNK }, { "loads", 0, 1 } },
+	.none = "a block's shared memory is too small for the short axis",
+	.match = match,
+	.candidates = candidates,
+	.apply = apply,
+	.estimate = estimate,
+};

@@ -1,0 +1,30 @@
+/* Inside src/sched/map/: maps that read along another axis than they write, such as transpositions (turned.c). */
+#ifndef TPAT_SCHED_TURNED_H
+#define TPAT_SCHED_TURNED_H
+
+#include "sched/rule.h"
+
+enum { MAX_TURNED = 4 };
+
+/* The map with merged axes, and the loads that are contiguous along axis `b`; the result is contiguous along `a`. */
+struct turned {
+	struct ir_program *p;
+	const struct ir_stage *s;
+	expr value;
+	int rank, a, b;
+	expr dim[IR_MAX_RANK], axis[IR_MAX_RANK]; /* axis: AXIS nodes */
+	expr condition;                           /* of the loads; null: none */
+	int loads;
+	expr load[MAX_TURNED];
+};
+
+/* Merges axes that are neighbours in all buffers. Returns false if the stage is no such map. */
+bool turned_find(struct turned *t, struct ir_program *p, const struct ir_stage *s);
+/* True if every factor of the position, a polynomial, is a multiple of `width`. */
+bool turned_aligned(expr position, int width);
+/* Declares the axes other than `a` and `b` from their flat position. */
+void turned_other_axes(struct turned *t, struct ir_block *b, expr n, expr *axis);
+/* The result's flat position. */
+expr turned_place(const struct turned *t, const expr *axis);
+
+#endif
