@@ -24,6 +24,7 @@ struct host_tensor {
 struct host_options {
 	int32_t version;        /* the engine version to imitate, in its own numbering; 0: a late one */
 	bool pass_shape_inputs; /* also describe shape inputs to the plugin's methods, and pass their pointers */
+	bool linked;            /* the library may be linked with the engine, of which what is missing is replaced */
 	const struct tpat_rt_device *device; /* runs the kernels; null: CUDA, in the current context */
 };
 

@@ -5,12 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/child.h"
 #include "base/file.h"
 #include "base/machine.h"
 
-enum { PATIENCE_MS = 60000 }; /* for one call */
+enum {
+	PATIENCE_MS = 60000, /* for one call */
+	SAID = 1 << 14
+}; /* bytes of the child's output that are looked at */
 
 struct checking {
 	const struct tpat_check_options *o;
@@ -125,19 +130,61 @@ static void take(struct checking *c, const char *message, size_t n)
 }
 
 /* The first rule is that a call returns. */
-static void add_end(struct checking *c, const char *how, bool stopped)
+static void add_end(struct checking *c, const char *what)
 {
-	add(c, c->plugin, c->call,
-	    stopped ? "it does not return" : arena_printf(c->arena, "it ends the process: %s", how), 0);
+	add(c, c->plugin, c->call, str_printable(c->arena, what), 0);
+}
+
+/* The rest of the line that begins at, or null. */
+static const char *line_after(struct arena *a, const char *text, const char *mark, const char *end)
+{
+	const char *at = strstr(text, mark);
+	at = at ? at + strlen(mark) : NULL;
+	return at ? arena_strndup(a, at, strcspn(at, end)) : NULL;
+}
+
+/* The C++ library names an exception that nothing catches; others print a line before they abort. */
+static const char *last_words(struct checking *c, const char *said, const char *how)
+{
+	struct arena *a = c->arena;
+	const char *thrown = line_after(a, said, "after throwing an instance of '", "'\n");
+	const char *what = line_after(a, said, "what():  ", "\n"), *last = said;
+	if (!thrown) {
+		thrown = line_after(a, said, "uncaught exception of type ", "\n"); /* libc++ says all in one line */
+		what = NULL;
+	}
+	if (thrown)
+		return arena_printf(a, "an exception leaves it, which ends the process: %s%s%s", thrown,
+		                    what ? ": " : "", what ? what : "");
+	for (const char *at = said; *at; at++)
+		last = *at == '\n' && at[1] ? at + 1 : last;
+	return arena_printf(a, "it ends the process: %s%s%.*s", how, *last ? ", after the line: " : "",
+	                    (int)strcspn(last, "\n"), last);
+}
+
+/* What the child wrote to a file in memory. */
+static const char *written(struct checking *c, int file)
+{
+	char *text = arena_alloc(c->arena, SAID + 1);
+	off_t size = lseek(file, 0, SEEK_END);
+	ssize_t n = size < 0 ? 0 : pread(file, text, SAID, size > SAID ? size - SAID : 0);
+	text[n > 0 ? n : 0] = 0;
+	return text;
 }
 
 static int watch(struct checking *c, struct err *e)
 {
 	struct child process;
-	char message[4096], how[64];
+	char message[4096], how[64], path[64];
 	bool ready = true;
 	size_t n = 1;
-	TRY(child_start(&process, child, c, NULL, e));
+	int file = memfd_create("output", MFD_CLOEXEC);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+	int rc = child_start(&process, child, c, file < 0 ? NULL : path, e);
+	if (rc < 0) {
+		close(file);
+		return rc;
+	}
 	while (ready && n) {
 		child_wait(&process.fd, &ready, 1, PATIENCE_MS);
 		n = ready ? child_receive(process.fd, message, sizeof message) : 0;
@@ -146,7 +193,8 @@ static int watch(struct checking *c, struct err *e)
 	}
 	child_kill(&process, how);
 	if (!c->ended)
-		add_end(c, how, !ready);
+		add_end(c, ready ? last_words(c, written(c, file), how) : "it does not return");
+	close(file);
 	return 0;
 }
 

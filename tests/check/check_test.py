@@ -7,6 +7,7 @@ import concurrent.futures
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,7 +74,7 @@ FAULTS_V2 = {
     4: ("getPluginVersion", "empty"), 5: ("getNbOutputs", "impossible"), 6: ("initialize", "fails"), 7: ("destroy", ENDS),
     8: ("getSerializationSize", "another size"), 9: ("getSerializationSize", "impossible"), 10: ("serialize", "other bytes"),
     11: ("clone", "other bytes than the original's"), 12: ("serialize", "beyond the bytes"), 13: ("serialize", "4 of 8 bytes unwritten"),
-    14: ("setPluginNamespace", ENDS), 15: ("destroy", "bytes more each time"), 16: ("clone", "null"), 17: ("clone", "the object itself"),
+    14: ("destroy", ENDS), 15: ("destroy", "bytes more each time"), 16: ("clone", "null"), 17: ("clone", "the object itself"),
     18: ("clone", "other bytes than the original's"), 19: ("setPluginNamespace", "a clone's"), 20: ("setPluginNamespace", "then returns"),
     21: ("getOutputDataType", "no DataType"), 22: ("getOutputDimensions", "rank -1"), 23: ("getOutputDimensions", "null"),
     24: ("getOutputDimensions", "-3"), 25: ("supportsFormatCombination", "accepts no type"), 26: ("supportsFormatCombination", "every type"),
@@ -85,6 +86,18 @@ FAULTS_V2 = {
     42: ("deserializePlugin", "beyond the bytes"), 43: ("serialize", "other bytes"), 44: ("enqueue", "an earlier call gave"),
     45: ("getInterfaceInfo", "CREATOR_V1\" 2.0"), 46: ("enqueue", "before or after"), 47: ("enqueue", "4 of 36 bytes"),
 }
+# Of plugin.cpp, the same class with IPluginV3 and with IPluginV2DynamicExt:
+THROWN = "an exception leaves it, which ends the process: "
+FAULTS_CPP = {
+    1: ("enqueue", THROWN + "std::runtime_error: no kernel for these shapes"), 2: ("createPlugin", THROWN + "std::out_of_range"),
+    3: ("clone", "other bytes than the original's"), 4: ("enqueue", "after another one was prepared"),
+    5: ("", "computes something else than the plugin that was configured"), 6: ("createPlugin", ENDS),
+    7: ("destr", "bytes more each time"), 8: ("destr", ENDS), 12: ("getOutput", "an expression of another call"),
+    13: ("createPlugin", THROWN), 14: ("loading", THROWN + "std::logic_error: no configuration file"), 15: ("", ENDS), 16: ("enqueue", "bytes more each time"),
+}
+FAULTS_CPP_V3 = {**FAULTS_CPP, 9: ("getCapabilityInterface(kCORE)", "not \"PLUGIN_V3ONE_CORE\""),
+                 10: ("getCapabilityInterface(kRUNTIME)", "not \"PLUGIN_V3ONE_RUNTIME\""), 11: ("configurePlugin", THROWN + "std::bad_alloc")}
+FAULTS_CPP_V2 = {**FAULTS_CPP, 9: ("", "other bytes"), 10: ("setPluginNamespace", "a clone's"), 11: ("serialize", THROWN + "std::bad_alloc")}
 FORMS = {8: "8.6", 10: "10.3", 11: "11.1"}  # of IPluginV2's tables, and a TensorRT that has each
 RIGHT = {1: "fields of four bits are packed", 2: "the context has an allocator", 3: "HWC8 is the only format", 5: "an output shares its input's memory",
          6: "results differ from run to run", 7: "results differ by their rounding"}
@@ -119,6 +132,14 @@ def build_v2(fault, form, folder, right=0):
                            f"-DFORM={form}", f"-DRIGHT={right}")
 
 
+def build_cpp(fault, form, folder, v2, offer=1, compiler=None):
+    library = os.path.join(folder, f"libcpp_{form}_{int(v2)}_fault{fault}_{offer}.so")
+    subprocess.run([compiler or os.environ.get("CXX", "c++"), "-std=c++14", "-O0", "-w", "-shared", "-fPIC", "-fvisibility=hidden",
+                    *(["-DV2"] if v2 else []), f"-DFORM={form}", f"-DFAULT={fault}", f"-DOFFER={offer}",
+                    os.path.join(HERE, "plugin.cpp"), "-o", library], check=True)
+    return library
+
+
 def interrupt(library):
     """Ctrl-C while a call does not return is no finding."""
     with subprocess.Popen([TPAT, "check-plugin", library], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
@@ -140,7 +161,7 @@ def rules():
     listed = re.findall(r"^\| (.+?) \| (.+?) \| (.+?) \|$", page[page.index("| method | rule |"):], re.M)[1:]
     check("docs/check-plugin.md lists the rules", [tuple(row) for row in listed if row[0].strip("-")] == rows,
           [row for row in rows if row not in listed])
-    faults_planted = len(FAULTS) + len(FAULTS_V2)
+    faults_planted = len(FAULTS) + len(FAULTS_V2) + len(FAULTS_CPP_V3) + len(FAULTS_CPP_V2)
     check("docs/check-plugin.md counts the faults", f"plant {faults_planted} faults" in page.replace("\n", " "), faults_planted)
     return {row[1] for row in rows}
 
@@ -154,7 +175,7 @@ def faults(known, libraries, *arguments):
         status, got = results[fault]
         first = got["findings"][0] if got["findings"] else {"call": "", "what": "", "rule": "", "method": "", "fix": ""}
         check(f"fault {fault}", status == 1 and call in first["call"] and what in first["what"] and first["method"] and first["fix"], got)
-        if what != ENDS:
+        if ENDS not in what:
             check(f"fault {fault} does not stop the checker", ENDS not in str(got), got)
         broken |= {finding["rule"] for finding in got["findings"]}
     return broken
@@ -178,6 +199,42 @@ def right(folder):
         check(f"V2 without a fault, {version}", status == 0 and not got["findings"] and not got["notes"] and got["plugins"] == ["Same"], got)
         status, got = run(build_v2(0, form, folder, 1), *RUN, "--tensorrt", version)
         check(f"IPluginV2IOExt, {version}", status == 0 and not got["findings"] and "older interface" in str(got["notes"]), got)
+
+
+def offered(folder):
+    """C++ plugins without a fault, by each way of offering a creator, compiled by each compiler."""
+    compilers = [compiler for compiler in ("g++", "clang++") if shutil.which(compiler)]
+    for i, compiler in enumerate(compilers):
+        for form, v2 in ((11, False), (8, True), (10, False), (10, True), (11, True))[:2 if i else None]:
+            arguments = *RUN, "--tensorrt", FORMS[form], "-a", "bias=3"
+            what = f"C++, {compiler}, TensorRT {FORMS[form]}, {'V2' if v2 else 'V3'}"
+            status, got = run(build_cpp(0, form, folder, v2, 1, compiler), *arguments)
+            check(what, status == 0 and not got["findings"] and not got["notes"] and got["plugins"] == ["Same"], got)
+            status, got = run(build_cpp(0, form, folder, v2, 2, compiler), *arguments)
+            check(what + ", registered by a constructor", status == 0 and not got["findings"] and got["plugins"] == ["Same"] and
+                  len(got["notes"]) == 1 and "registers it when it is opened" in got["notes"][0], got)
+            if form == 11:
+                status, got = run(build_cpp(0, form, folder, v2, 3, compiler), *arguments)
+                check(what + ", offered twice", status == 1 and "registered it itself" in got["findings"][0]["what"], got)
+
+
+def linked(folder):
+    """Libraries that need TensorRT, or others, which are not there. Returns the rules that were found broken."""
+    library, here, broken = os.path.join(folder, "liblinked.so"), os.path.join(folder, "needed"), set()
+    os.makedirs(here, exist_ok=True)
+    for needed, status_wanted in ((["libnvinfer.so.10"], 0), (["libnvinfer.so.10", "libnvinfer_plugin.so.10", "libnvonnxparser.so.10"], 0),
+                                  (["libnvinfer.so.10", "libabsent.so.1"], 1)):
+        files = [os.path.join(here, name) for name in needed]
+        for file in files:
+            subprocess.run(["cc", "-shared", "-fPIC", f"-Wl,-soname,{os.path.basename(file)}", "-x", "c", "/dev/null", "-o", file], check=True)
+        subprocess.run([os.environ.get("CXX", "c++"), "-std=c++14", "-w", "-shared", "-fPIC", "-DOFFER=2", os.path.join(HERE, "plugin.cpp"),
+                        "-Wl,--no-as-needed", *files, "-o", library], check=True)
+        shutil.rmtree(here)
+        os.makedirs(here)
+        status, got = run(library, *RUN)
+        check(f"linked with {needed}", status == status_wanted and (not status or "libabsent.so.1" in got["findings"][0]["what"]), got)
+        broken |= {finding["rule"] for finding in got["findings"]}
+    return broken
 
 
 def user_outputs(folder):
@@ -229,7 +286,10 @@ def main():
     for form, version in FORMS.items():
         known = {fault: expected for fault, expected in FAULTS_V2.items() if form != 8 or fault != 45}
         broken |= faults(known, lambda fault, form=form: build_v2(fault, form, folder), *RUN, "--tensorrt", version, "-a", "bias=3")
-    broken |= user_outputs(folder)
+    for form, v2, known in (11, False, FAULTS_CPP_V3), (8, True, FAULTS_CPP_V2):
+        faults(known, lambda fault, form=form, v2=v2: build_cpp(fault, form, folder, v2), *RUN, "--tensorrt", FORMS[form], "-a", "bias=3")
+    offered(folder)
+    broken |= linked(folder) | user_outputs(folder)
     check("each rule is broken by a fault", broken == rules(), (rules() - broken, broken - rules()))
     right(folder)
     cuda(folder)

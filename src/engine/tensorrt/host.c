@@ -2,6 +2,7 @@
 #include "engine/tensorrt/host_inside.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -100,15 +101,25 @@ static int lacks(const struct host *h, const char *name, struct err *e)
 	return err_set(e, ERR_MODEL, "%s is not a TensorRT plugin library: it has no %s.", h->path, name);
 }
 
-static int open_library(struct host *h, const struct host_options *o, struct err *e)
+/* As dlopen() and a static constructor do, without loadLibrary(). */
+static bool registers_itself(struct host *h)
+{
+	h->creators = host_registered(&h->creator);
+	return h->creators > 0;
+}
+
+static int open_library(struct host *h, const struct host_options *o, struct arena *a, struct err *e)
 {
 	void (*set_finder)(void *) = NULL;
 	void (*set_device)(const struct tpat_rt_device *) = NULL;
 	struct tpat_rt_device device = { .version = TPAT_RT_VERSION };
+	const char *why = "";
 
 	TRY(file_check(h->path, e));
 	TRY(machine_check(h->path, e));
-	h->handle = dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
+	h->handle = o->linked ? host_open_linked(&why, h, o->version, a) : dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
+	if (!h->handle && o->linked)
+		return err_set(e, ERR_DEVICE, "it cannot be opened: %s", why);
 	if (!h->handle) {
 		err_set(e, ERR_MODEL, "%s cannot be opened as a plugin library: %s.", h->path, dlerror());
 		return err_advise(e, "Give the library that was built with the model: libtpat_NAME.so.");
@@ -117,6 +128,8 @@ static int open_library(struct host *h, const struct host_options *o, struct err
 	const char *creators = h->old ? "getPluginCreators" : "getCreators";
 	*(void **)&h->get_creators = host_symbol(h, creators);
 	*(void **)&set_device = host_symbol(h, "tpat_rt_set_device");
+	if (o->linked && !h->get_creators && registers_itself(h))
+		return 0;
 	if (!set_finder)
 		return lacks(h, "setLoggerFinder", e);
 	if (!h->get_creators)
@@ -152,7 +165,7 @@ int host_open(struct host **out, const char *path, const struct host_options *o,
 	h->logger = (struct host_object){ eleven ? (const void *)&logger_11.t : &logger_10.t, h };
 	h->finder = (struct host_object){ eleven ? (const void *)&finder_11.t : &finder_10.t, h };
 	pthread_mutex_init(&h->lock, NULL);
-	int rc = open_library(h, o, e);
+	int rc = open_library(h, o, a, e);
 	if (rc < 0) {
 		if (h->handle)
 			dlclose(h->handle);
@@ -170,9 +183,33 @@ void host_close(struct host *h)
 	if (!h)
 		return;
 	/* Like TensorRT's deregisterLibrary. */
-	h->get_creators(&n);
+	if (h->get_creators)
+		h->get_creators(&n);
 	dlclose(h->handle);
 	pthread_mutex_destroy(&h->lock);
+}
+
+void host_finish(struct host *h)
+{
+	struct link_map *map;
+	void (**array)(void) = NULL, (*last)(void) = NULL;
+	size_t n = 0;
+	void *handle = dlopen(h->path, RTLD_NOW | RTLD_NOLOAD);
+	if (!handle || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+		return;
+	for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+		const ElfW(Addr) at = map->l_addr + d->d_un.d_ptr;
+		if (d->d_tag == DT_FINI_ARRAY)
+			memcpy(&array, &at, sizeof array);
+		else if (d->d_tag == DT_FINI)
+			memcpy(&last, &at, sizeof last);
+		else if (d->d_tag == DT_FINI_ARRAYSZ)
+			n = d->d_un.d_val / sizeof *array;
+	}
+	while (array && n--)
+		array[n]();
+	if (last)
+		last();
 }
 
 bool host_matches(const char *want, const char *got)

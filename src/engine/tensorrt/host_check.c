@@ -165,6 +165,8 @@ static void check_creator(struct checker *k)
 static void same_creators(struct checker *k, void *const *creators)
 {
 	int32_t n = -1;
+	if (!k->host->get_creators)
+		return;
 	check_step(k, k->form == 8 ? "getPluginCreators" : "getCreators");
 	void *const *again = k->host->get_creators(&n);
 	if (!again || n != k->host->creators || memcmp(again, creators, (size_t)n * sizeof *again) != 0)
@@ -194,6 +196,16 @@ static void check_creators(struct checker *k, const char *path)
 		for (int32_t j = 0; j < n; j++)
 			if (strcmp(key[j], key[n]) == 0)
 				check_found(k, RULE_UNIQUE, "two creators have its name, version and namespace");
+		if (!k->host->get_creators)
+			check_note(k,
+			           "the library registers it when it is opened, and has no %s(): loadLibrary() "
+			           "and trtexec --dynamicPlugins refuse the library; open it with dlopen(), "
+			           "ctypes.CDLL or trtexec --staticPlugins",
+			           k->form == 8 ? "getPluginCreators" : "getCreators");
+		else if (host_is_registered(k->creator))
+			check_found(k, RULE_UNIQUE,
+			            "the library has also registered it itself, so that "
+			            "loadLibrary() finds that it exists already");
 		n++;
 		check_creator(k);
 		k->c->checked(k->c->user, k->plugin);
@@ -203,7 +215,7 @@ static void check_creators(struct checker *k, const char *path)
 
 void host_check(const char *path, const struct engine_checking *c, struct arena *a)
 {
-	struct host_options o = { .version = c->version };
+	struct host_options o = { .version = c->version, .linked = true };
 	struct checker k = { .c = c, .arena = a, .plugin = path, .probe = -1 };
 	struct trt_fields none = { .field = trap_new(0, RULE_FIELD_COUNT) };
 	struct err e = { 0 };
@@ -212,7 +224,7 @@ void host_check(const char *path, const struct engine_checking *c, struct arena 
 	trap_begin(trapped, &k);
 	check_step(&k, "loading the library");
 	if (host_open(&k.host, path, &o, a, &e) < 0) {
-		check_found(&k, RULE_EXPORTS, "%s", e.text);
+		check_found(&k, e.code == ERR_DEVICE ? RULE_OPENS : RULE_EXPORTS, "%s", e.text);
 		c->ended(c->user);
 		return;
 	}
@@ -223,5 +235,7 @@ void host_check(const char *path, const struct engine_checking *c, struct arena 
 	same_creators(&k, creators);
 	check_step(&k, "unloading the library");
 	host_close(k.host);
+	check_step(&k, "the end of the process");
+	host_finish(k.host);
 	k.c->ended(k.c->user);
 }

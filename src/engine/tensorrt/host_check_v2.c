@@ -79,19 +79,28 @@ static void *copy_of(void *plugin)
 	return TRT_CALL(plugin, trt_plugin_8, clone);
 }
 
-/* As a creator or the engine sets it: to the creator's. */
-static void own_namespace(struct checker *k, void *plugin, const char *want)
+/* Sets one as a creator or the engine does. Returns what the plugin then says. */
+static const char *set_namespace(struct checker *k, void *plugin, const char *to)
 {
 	check_step(k, "setPluginNamespace");
-	TRT_CALL(plugin, trt_plugin_8, set_name_space, want);
+	TRT_CALL(plugin, trt_plugin_8, set_name_space, to);
 	const char *got = TRT_CALL(plugin, trt_plugin_8, name_space);
-	if (!got || strcmp(got, want) != 0)
-		check_found(k, RULE_NAMESPACE, "getPluginNamespace() then returns \"%s\"", got ? got : "null");
+	return got ? arena_strdup(k->arena, got) : "null";
+}
+
+/* `want`: the creator's. A plugin may have that one always, but its clones have the plugin's. */
+static void own_namespace(struct checker *k, void *plugin, const char *want)
+{
+	const char *got = set_namespace(k, plugin, "a namespace");
 	void *copy = copy_of(plugin);
-	got = copy ? TRT_CALL(copy, trt_plugin_8, name_space) : want;
-	if (!got || strcmp(got, want) != 0)
+	const char *copied = copy ? TRT_CALL(copy, trt_plugin_8, name_space) : got;
+	if (!copied || strcmp(copied, got) != 0)
 		check_found(k, RULE_NAMESPACE, "a clone's getPluginNamespace() then returns \"%s\"",
-		            got ? got : "null");
+		            copied ? copied : "null");
+	got = set_namespace(k, plugin, want);
+	if (strcmp(got, want) != 0)
+		check_found(k, RULE_NAMESPACE, "getPluginNamespace() then returns \"%s\"", got);
+	check_step(k, k->calls->destroy);
 	if (copy && copy != plugin)
 		end(copy);
 }

@@ -24,8 +24,28 @@ struct host {
 	struct host_object logger, finder;
 	pthread_mutex_t lock; /* of the log: plugins may log from several threads */
 	struct str log;
-	void *const *(*get_creators)(int32_t *);
+	void *const *(*get_creators)(int32_t *); /* null: the library registers its creators itself */
 };
+
+/* host_image.c: loads a library of this name that has functions of this program, for libraries that need it. False if
+ * the loader refuses it. Stays loaded. */
+struct host_function {
+	const char *name;
+	void (*address)(void);
+};
+bool host_image_open(const char *name, const struct host_function *f, int n);
+
+/* host_registry.c: opens a library that may be linked with TensorRT. What is missing of TensorRT is replaced: a
+ * registry and a logger. Null: *why is dlerror()'s text. One library in a process. */
+void *host_open_linked(const char **why, struct host *h, int32_t version, struct arena *a);
+/* The creators that the library has registered itself. */
+int32_t host_registered(void *const **creators);
+/* It has registered a creator of the same name, version and namespace. */
+bool host_is_registered(void *creator);
+
+/* After host_close(): runs the destructors of a library that stays loaded, as the end of the process does. C++
+ * templates with static data are enough for that. The process must end without them: by _exit(). */
+void host_finish(struct host *h);
 
 /* Null matches any. */
 bool host_matches(const char *want, const char *got);
