@@ -19,6 +19,8 @@ void decided_by(struct ir_plan *plan, int from, const struct sched_choice *c, co
  * larger positions. The caller then builds it and calls kernel_finish_wide(). */
 bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
+/* Finishes it with 64-bit indices if any extents need them: one kernel, for extents that are seldom met. */
+void kernel_finish_once(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);
 /* Guards (guard.c): a kernel's conditions on extents. `fits` is a bool over symbols; null: no condition. The finishing
  * functions drop a kernel whose guard folds to false. */
 void kernel_needs(struct ir_kernel *k, expr fits);      /* adds a condition */

@@ -351,6 +351,15 @@ void kernel_finish_wide(struct ir_plan *plan, struct ir_step *step, struct ir_ke
 	step_add(plan->program, step, k);
 }
 
+void kernel_finish_once(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
+{
+	expr fits = complete(plan, k, s);
+	if (!fits)
+		return;
+	k->index64 = !ir_is_int(fits, 1);
+	step_add(plan->program, step, k);
+}
+
 void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s)
 {
 	bool guarded = k->guard;

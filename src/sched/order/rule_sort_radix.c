@@ -96,13 +96,19 @@ static struct sort_row tile_begin(struct radix *x, struct ir_block *b, expr bloc
 	return own;
 }
 
+/* The kernels for rows too long for another rule have no copy with other indices: copies take as long to compile. */
+static void finish(struct radix *x, struct ir_kernel *k)
+{
+	(x->fits ? kernel_finish_once : kernel_finish)(x->plan, step_new(x->plan), k, x->s);
+}
+
 static void clear(struct radix *x)
 {
 	struct ir_program *p = x->p;
 	struct ir_kernel *k = kernel_new(x->plan, x->s, "_clear", x->c);
 	expr element = declare_element(p, k, x->count->dim[0], CLEARS, 1);
 	emit_store(p, &k->body, x->count, element, ir_int(p->pool, TYPE_U32, 0));
-	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+	finish(x, k);
 }
 
 static void count(struct radix *x)
@@ -122,7 +128,7 @@ static void count(struct radix *x)
 	add_address(p, call, x->progress, times(block, DIGITS), true);
 	add_value(p, call, times(x->blocks, DIGITS));
 	add_variable(p, call, key);
-	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+	finish(x, k);
 }
 
 /* The element at position r between two passes: const auto name = [&](r) { return buffer[...]; }; */
@@ -217,7 +223,7 @@ static void pass(struct radix *x, int number)
 		k->serial.n = 0;
 		serial(x, k);
 	}
-	kernel_finish(x->plan, step_new(x->plan), k, x->s);
+	finish(x, k);
 }
 
 static void all_steps(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
