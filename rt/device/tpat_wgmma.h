@@ -8,6 +8,7 @@
 #ifndef TPAT_WGMMA_H
 #define TPAT_WGMMA_H
 
+#include "tpat_cluster.h"
 #include "tpat_mma.h"
 
 #define TPAT_FN __device__ __forceinline__
@@ -535,40 +536,7 @@ TPAT_FN void tile_load(wide_tile<T, OUTER, TURNED, DEPTH> &tile, const tensor_ma
 		panel_load<RANK>(&tile.panel[i], map, barrier, x0 + 64 * i, x1, x2, x3, x4);
 }
 
-/* ---- Clusters: blocks that run together and see each other's shared memory. */
-
-/* After a kernel's launch bounds: blocks per cluster. */
-#if TPAT_ARCH >= 900
-#define block_cluster(blocks) __cluster_dims__(blocks, 1, 1)
-#else
-#define block_cluster(blocks)
-#endif
-
-/* Barrier for all threads of a cluster that have not exited; makes their stores visible. */
-#ifdef TPAT_EMULATOR
-#define cluster_sync() emulator_host.cluster_barrier(__FILE__, __LINE__)
-#else
-TPAT_FN void cluster_sync()
-{
-#if TPAT_ARCH >= 900
-	asm volatile("barrier.cluster.arrive.release;\n"
-	             "barrier.cluster.wait.acquire;" ::
-	                     : "memory");
-#endif
-}
-#endif
-
-/* Loads v from p in the shared memory of the cluster's block of that rank. */
-template <class T, int N> TPAT_FN void cluster_load(T (&v)[N], const T *p, int rank)
-{
-#ifdef TPAT_EMULATOR
-	emulator_host.cluster_read(v, p, sizeof v, rank);
-#elif TPAT_ARCH >= 900
-	const T *there;
-	asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));
-	load(v, there);
-#endif
-}
+/* ---- Clusters: their sums ---------------------------------------------------------------------------------------- */
 
 TPAT_FN float sums_add(float a, float b) { return a + b; }
 TPAT_FN int sums_add(int a, int b) { return (int)((u32)a + (u32)b); } /* wraps */

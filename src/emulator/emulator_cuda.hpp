@@ -1,7 +1,7 @@
 /* CUDA C for a C++17 compiler: what kernel texts use of the language and its built-in functions. Compiled in front of
  * every text (as a precompiled header), together with tpat_device.h, tpat_mma.h, tpat_fma.h, tpat_wgmma.h,
  * tpat_attention.h, tpat_attention_few.h, tpat_attention_wide.h, tpat_compact.h, tpat_pick.h, tpat_words.h, tpat_sort.h, tpat_radix.h,
- * tpat_digits.h, tpat_fourier.h and tpat_check.h. */
+ * tpat_digits.h, tpat_cluster.h, tpat_select.h, tpat_fourier.h and tpat_check.h. */
 #ifndef TPAT_EMULATOR_EMULATOR_CUDA_H
 #define TPAT_EMULATOR_EMULATOR_CUDA_H
 
@@ -276,6 +276,7 @@ static inline float __int2float_rn(int x) { return (float)x; }
 #include "tpat_device.h"
 #include "tpat_mma.h"
 #include "tpat_fma.h"
+#include "tpat_cluster.h"
 #include "tpat_wgmma.h"
 #include "tpat_attention.h"
 #include "tpat_attention_few.h"
@@ -286,6 +287,7 @@ static inline float __int2float_rn(int x) { return (float)x; }
 #include "tpat_sort.h"
 #include "tpat_radix.h"
 #include "tpat_digits.h"
+#include "tpat_select.h"
 #include "tpat_fourier.h"
 #include "tpat_check.h"
 

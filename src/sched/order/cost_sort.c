@@ -289,3 +289,17 @@ double select_digits_estimate(const struct sched_site *site, const struct sched_
 		time += t->launch_ns + digits_time(&last, at_once, t);
 	return launches(&f, f.s->out->dim[f.s->axis]) + time;
 }
+
+/* A block waits for the others twice, and the first block then orders the candidates. */
+double select_cluster_estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { WAYS_NS = 2200, OF_ITEM_NS = 12, OF_WARP_NS = 20, REGISTERS = 30, SHARED = 20000 };
+	const struct sort_facts f = facts_of(site);
+	const struct sched_target *t = f.t;
+	double threads = c->param[0], blocks = c->param[1], items = c->param[2], all = f.rows * blocks;
+	double at_once = fmax(target_resident(t, threads, fmin(REGISTERS + items, 65536 / threads), SHARED), 1);
+	double waves = ceil(all / (target_in_clusters(t, (int)blocks) * at_once));
+	double at_most = f.bytes / fmin(all, t->processors) / READ_BYTES;
+	double work = waves * cost_wait(t, FIRST_NS + WAYS_NS + items * OF_ITEM_NS + threads / 32 * OF_WARP_NS);
+	return launches(&f, f.s->space[0]) + fmax(f.read, at_most) / 2 + fmax(fmax(f.read, at_most) / 2, work);
+}

@@ -105,6 +105,7 @@ void sort_radix_steps(struct ir_plan *plan, const struct ir_stage *s, const stru
 double sort_block_estimate(const struct sched_site *site, const struct sched_choice *c);
 double sort_select_estimate(const struct sched_site *site, const struct sched_choice *c);
 double select_digits_estimate(const struct sched_site *site, const struct sched_choice *c);
+double select_cluster_estimate(const struct sched_site *site, const struct sched_choice *c);
 double sort_radix_estimate(const struct sched_site *site, const struct sched_choice *c);
 
 #endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * tpat_select.h: the first k of a row by the blocks of a cluster (select_cluster), which keep the whole row in
+ * registers. For keys and the functions that a kernel passes, see tpat_sort.h. */
+#ifndef TPAT_SELECT_H
+#define TPAT_SELECT_H
+
+#include "tpat_cluster.h"
+#include "tpat_digits.h"
+
+#define TPAT_FN __device__ __forceinline__
+
+enum { CLUSTER_BEST = 32 }; /* items that a block compares: the best of its warps */
+
+/* Candidates of a block, and what it shows to the others. */
+template <class K, int N> struct cluster_kept {
+	alignas(16) digits_kept<K, N> digits; /* its items are the candidates */
+	alignas(16) typename item_of<K>::type best[CLUSTER_BEST], bound[1];
+	int count[1];
+};
+
+/* Each block's share of k is the number of its threads' best items that the bound must leave. The bound is the last of
+ * all blocks' shares, so that at least k items satisfy it, and seldom many more. */
+template <int THREADS, int BLOCKS, class K, int N>
+TPAT_FN typename item_of<K>::type cluster_bound(cluster_kept<K, N> &shared, typename item_of<K>::type best, int k)
+{
+	typedef typename item_of<K>::type I;
+	enum { EACH = CLUSTER_BEST * 32 / THREADS }; /* items of a warp */
+	static_assert(EACH > 0 && EACH * THREADS == CLUSTER_BEST * 32, "whole items a warp");
+	const int warp = block_thread() / 32, lane = warp_lane();
+	if constexpr (EACH > 1) {
+		best = warp_sort(best);
+	} else {
+#pragma unroll
+		for (int distance = 16; distance > 0; distance /= 2) {
+			const I other = shuffle_xor(best, distance);
+			best = other < best ? other : best;
+		}
+	}
+	if (lane < EACH)
+		shared.best[warp * EACH + lane] = best;
+	__syncthreads();
+	if (warp == 0) {
+		best = shuffle(warp_sort(shared.best[lane]), (k + BLOCKS - 1) / BLOCKS - 1);
+		if (lane == 0)
+			shared.bound[0] = best;
+	}
+	cluster_sync();
+	I own[1];
+	cluster_load(own, shared.bound, lane % BLOCKS);
+#pragma unroll
+	for (int distance = BLOCKS / 2; distance > 0; distance /= 2) {
+		const I other = shuffle_xor(own[0], distance);
+		own[0] = own[0] < other ? other : own[0];
+	}
+	return own[0];
+}
+
+/* Puts the first k of `count` items; missing ones come last, with PLACE_NONE. An item's place is the number of items
+ * before it, which several lanes count if there are few. */
+template <int THREADS, class K, class I, class Put> TPAT_FN void put_counted(const I *item, int count, int k, Put put)
+{
+	enum { LANES = 8 };
+	const int thread = block_thread(), each = count * LANES <= THREADS ? LANES : 1, part = thread % each;
+	for (int j = count + thread; j < k; j += THREADS)
+		put(j, (K) ~(K)0, (int)PLACE_NONE);
+	for (int begin = 0; begin < count; begin += THREADS / each) {
+		const int mine = begin + thread / each;
+		const I own = item[mine < count ? mine : 0];
+		int before = 0;
+#pragma unroll 4
+		for (int i = part; i < count; i += each)
+			before += item[i] < own;
+#pragma unroll
+		for (int distance = LANES / 2; distance > 0; distance /= 2) {
+			const int other = shuffle_xor(before, distance);
+			before += each > 1 ? other : 0;
+		}
+		if (mine < count && part == 0 && before < k)
+			put(before, key_of<K>(own), place_of<K>(own));
+	}
+}
+
+/* Finds the first k <= CLUSTER_BEST * BLOCKS / 2 <= N / BLOCKS of a row of n <= THREADS * BLOCKS * ITEMS, by the block
+ * of this rank in its cluster and the others. keys(r, found) returns the keys of WIDTH neighbours; a row consists of
+ * such vectors. Items up to a bound are candidates. If a block has too many of them for its list, which only rows in
+ * special orders cause, the first block finds the k by digits. */
+template <int THREADS, int BLOCKS, int ITEMS, int WIDTH, class K, class Rank, class Index, int N, class Keys, class Put>
+TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int k, Keys keys, Put put)
+{
+	static_assert(ITEMS % WIDTH == 0 && N >= THREADS, "whole vectors, room for an item of each thread");
+	enum { STRIDE = THREADS * BLOCKS * WIDTH };
+	typedef item_of<K> item;
+	typedef typename item::type I;
+	const int thread = block_thread();
+	sort_kept<K, N> &kept = shared.digits.kept;
+	/* Warps of the blocks take turns, so that neighbours are spread over the blocks. */
+	const int first = ((thread / 32 * BLOCKS + (int)rank) * 32 + thread % 32) * WIDTH, here = (int)n - first;
+	K found[ITEMS];
+	if (k <= 0)
+		return;
+	if (thread == 0)
+		shared.count[0] = 0;
+	load_keys<THREADS * BLOCKS, ITEMS, WIDTH>(found, first, here, keys);
+	u32_or_longer<K> best = (K) ~(K)0;
+	int where = PLACE_NONE;
+#pragma unroll
+	for (int i = 0; i < ITEMS; i++) {
+		const int r = i / WIDTH * STRIDE + i % WIDTH;
+		const bool better = r < here && (found[i] < best || where == PLACE_NONE);
+		best = better ? found[i] : best;
+		where = better ? first + r : where;
+	}
+	const I own = item::make((K)best, where);
+	const I bound = cluster_bound<THREADS, BLOCKS>(shared, own, k);
+	if (where != PLACE_NONE && !(bound < own)) {
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++) {
+			const int r = i / WIDTH * STRIDE + i % WIDTH;
+			const I x = item::make(found[i], first + r);
+			if (r < here && !(bound < x)) {
+				const int at = atomic_add(&shared.count[0], 1);
+				if (at < N)
+					kept.item[at] = x;
+			}
+		}
+	}
+	cluster_sync();
+	int count[1], most, all = 0;
+	cluster_load(count, shared.count, warp_lane() % BLOCKS);
+	most = count[0];
+#pragma unroll
+	for (int distance = BLOCKS / 2; distance > 0; distance /= 2) {
+		const int other = shuffle_xor(most, distance);
+		most = most < other ? other : most;
+	}
+	if (most > N) {
+		cluster_sync(); /* all counts are read */
+		if (rank == 0)
+			select_digits < THREADS,
+			        WIDTH<4 ? 4 : WIDTH, WIDTH, true>(
+			                shared.digits, 0, n, k, keys, [](Index r) { return (int)r; }, put);
+		return;
+	}
+#pragma unroll
+	for (int b = 0; b < BLOCKS; b++)
+		all += shuffle(count[0], b);
+	if (all > THREADS) { /* the first k of each block are enough */
+		sort_by_merges<THREADS, K>(kept.item, shuffle(count[0], (int)rank));
+		count[0] = count[0] < k ? count[0] : k;
+		cluster_sync();
+	}
+	all = 0;
+#pragma unroll
+	for (int b = 0; b < BLOCKS; b++) { /* the first block takes the others' items after its own */
+		const int more = shuffle(count[0], b);
+		if (b > 0 && rank == 0)
+			for (int i = thread; i < more; i += THREADS) {
+				I x[1];
+				cluster_load(x, &kept.item[i], b);
+				kept.item[all + i] = x[0];
+			}
+		all += more;
+	}
+	cluster_sync(); /* blocks end when theirs are read */
+	if (rank != 0)
+		return;
+	put_counted<THREADS, K>(kept.item, all, k, put);
+}
+
+#undef TPAT_FN
+#endif
