@@ -76,6 +76,16 @@ static struct interval below(expr extent)
 	return (struct interval){ ir_index(p, 0), most ? ir_poly_binary(IR_SUB, most, ir_index(p, 1)) : NULL };
 }
 
+/* Upper bound of a / b for 0 <= a <= high: a position below N * M is in row N - 1 at most. */
+static expr quotient_most(expr high, expr b)
+{
+	expr one = ir_index(high->pool, 1), past = ir_poly_binary(IR_ADD, high, one);
+	if (b->varies)
+		return high;
+	expr rows = ir_poly_floordiv(past, b);
+	return ir_poly_binary(IR_MUL, rows, b) == past ? ir_poly_binary(IR_SUB, rows, one) : high;
+}
+
 static struct interval of_floordiv(expr a, expr b)
 {
 	expr low = ir_lower_bound(a), high = ir_upper_bound(a);
@@ -84,7 +94,7 @@ static struct interval of_floordiv(expr a, expr b)
 		return (struct interval){ low ? ir_poly_floordiv(low, b) : NULL,
 			                  high ? ir_poly_floordiv(high, b) : NULL };
 	if (low && ir_nonnegative(low) && ir_nonnegative(b))
-		return (struct interval){ ir_index(a->pool, 0), high };
+		return (struct interval){ ir_index(a->pool, 0), high ? quotient_most(high, b) : NULL };
 	return (struct interval){ NULL, NULL };
 }
 

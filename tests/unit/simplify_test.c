@@ -418,6 +418,21 @@ static void mish_factor(struct arena *a)
 	}
 }
 
+/* A position below N * M is in a row below N: no larger bound, which a kernel of 32-bit positions would refuse. */
+static void rows_of_position(struct arena *a)
+{
+	struct ir_pool *pool = ir_program_new(a, "rows")->pool;
+	expr n = ir_symbol(pool, "N"), m = ir_symbol(pool, "M"), one = ir_index(pool, 1);
+	expr at = ir_axis(pool, 0, ir_binary(IR_MUL, n, m)), row = ir_binary(IR_FLOORDIV, at, m);
+	CHECK(ir_upper_bound(row) == ir_binary(IR_SUB, n, one));
+	expr start = ir_binary(IR_ADD, ir_binary(IR_MUL, row, m), ir_binary(IR_MOD, at, m));
+	expr last = ir_binary(IR_SUB, ir_binary(IR_MUL, n, m), one);
+	CHECK(ir_upper_bound(start) == last);
+	/* Not whole rows: only the position's own bound is known. */
+	expr some = ir_axis(pool, 0, n);
+	CHECK(ir_upper_bound(ir_binary(IR_FLOORDIV, some, m)) == ir_binary(IR_SUB, n, one));
+}
+
 int main(void)
 {
 	const char *setting = getenv("SIMPLIFY_TEST");
@@ -430,6 +445,7 @@ int main(void)
 	struct arena *a = arena_new();
 	hashes(a);
 	mish_factor(a);
+	rows_of_position(a);
 	arena_free(a);
 	return test_done();
 }
