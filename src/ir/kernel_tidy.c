@@ -371,6 +371,7 @@ void ir_kernel_tidy(const struct ir_program *p, struct ir_kernel *k)
 		struct tidy t = {
 			.pool = p->pool, .arena = p->arena, .times = map_new(scratch), .is_now = map_new(scratch)
 		};
+		bool given = bodies[i]->n > 0;
 		count_block(&t, bodies[i]);
 		*bodies[i] = *tidied(&t, bodies[i]);
 		struct map used;
@@ -378,6 +379,8 @@ void ir_kernel_tidy(const struct ir_program *p, struct ir_kernel *k)
 			used = map_new(scratch);
 			find_used(&used, bodies[i]);
 		} while (remove_unused(&used, bodies[i]));
+		if (given && !bodies[i]->n) /* an empty serial twin would mean that there is none */
+			vec_push(p->arena, bodies[i], ((struct ir_stmt){ IR_COMMENT, .comment = "nothing to do" }));
 	}
 	arena_free(scratch);
 }

@@ -262,6 +262,19 @@ static void tidied(void)
 	end(&m, "");
 }
 
+/* A serial twin without work remains one: without statements, a CPU would run `body`, thread by thread. */
+static void tidied_to_nothing(void)
+{
+	struct made m = begin();
+	expr step;
+	emit_store(m.p, emit_unrolled(m.p, &m.k.serial, "step", 0, &step), m.y, m.zero, number(&m, 8));
+	ir_kernel_tidy(m.p, &m.k);
+	CHECK_INT(m.k.serial.n, 1);
+	CHECK(m.k.serial.n && m.k.serial.at[0].kind == IR_COMMENT);
+	CHECK_INT(m.k.body.n, 0);
+	end(&m, "");
+}
+
 int main(void)
 {
 	scopes();
@@ -271,5 +284,6 @@ int main(void)
 	calls();
 	identities();
 	tidied();
+	tidied_to_nothing();
 	return test_done();
 }
