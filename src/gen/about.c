@@ -14,7 +14,8 @@ static bool begins_part(const char *text, size_t space)
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (str_starts(next, words[i]))
 			return true;
-	return text[space - 1] == ';' || (text[space - 1] == ',' && next[0] == '_' && next[1] >= '0' && next[1] <= '9');
+	size_t name = strspn(next, "_0123456789");
+	return text[space - 1] == ';' || (text[space - 1] == ',' && name > 1 && str_starts(next + name, " = "));
 }
 
 /* Returns where a line of n bytes breaks, of which at most `width` fit: before a part, the first one if the line is

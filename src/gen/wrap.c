@@ -81,13 +81,13 @@ static bool begins_value(const struct line *l, size_t i)
 	return equals || (i == (size_t)l->tabs + 6 && strncmp(l->text + l->tabs, "return ", 7) == 0);
 }
 
-/* The best place within the width, after which the state of `l` is that at the place; at 0: none. */
+/* The best place within the width, or the first one after it; `l` gets the state at the place. At 0: none. */
 static struct place find_place(struct line *l)
 {
 	enum { RANKS = 16 };
 	struct place best = { 0, MAX_OPEN * RANKS, 0 };
 	struct line now = *l;
-	for (size_t i = l->at; i < l->n && now.column <= WIDTH; i++, now.column++) {
+	for (size_t i = l->at; i < l->n && (now.column <= WIDTH || !best.at); i++, now.column++) {
 		int loose = i > l->at ? looseness(l->text, i) : 0, rank = now.depth * RANKS - loose;
 		if (loose && rank <= best.rank && now.column > continuation(&now)) {
 			best = (struct place){ i + 1, rank, continuation(&now) };

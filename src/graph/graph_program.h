@@ -52,6 +52,8 @@ struct ir_buffer *region_store(struct region_build *b, struct ir_buffer *from, c
 
 /* ---- Names (graph_program_names.c). */
 const char *region_program_name(const struct graph_region *r, struct arena *a);
+/* Returns the symbol's name, or its end if it is too long to read. */
+const char *region_symbol_name(const struct region_build *b, const char *name);
 /* Returns an identifier that differs from the program's symbols and has no other meaning. */
 const char *region_clear_name(const struct region_build *b, const char *name);
 /* Returns a tensor's name at the program's edge: a single operator's formal name, else the tensor's own. */

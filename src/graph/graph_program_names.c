@@ -54,6 +54,15 @@ static const char *readable_part(struct arena *a, const char *name)
 	return arena_strndup(a, start, (size_t)(name + n - start));
 }
 
+const char *region_symbol_name(const struct region_build *b, const char *name)
+{
+	const char *s = readable_part(b->p->arena, name);
+
+	while (s != name && map_get(&b->symbols, s))
+		s = arena_printf(b->p->arena, "%s_", s);
+	return s;
+}
+
 const char *region_clear_name(const struct region_build *b, const char *name)
 {
 	char *s = str_identifier(b->p->arena, readable_part(b->p->arena, name));

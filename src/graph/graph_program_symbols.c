@@ -62,7 +62,8 @@ void region_define_symbols(struct region_build *b)
 	vec_each (pv, &b->r->inputs)
 		for (int i = 0; i < (*pv)->rank; i++)
 			if ((*pv)->dim[i]->op == IR_SYMBOL && !extent_find(b, (*pv)->dim[i]))
-				extent_add(b, (*pv)->dim[i], ir_symbol(b->p->pool, (*pv)->dim[i]->name));
+				extent_add(b, (*pv)->dim[i],
+				           ir_symbol(b->p->pool, region_symbol_name(b, (*pv)->dim[i]->name)));
 	vec_each (pv, &b->r->inputs) {
 		for (int i = 0; i < (*pv)->rank; i++) {
 			expr e = (*pv)->dim[i], x = region_translate(b, e);

@@ -2,6 +2,8 @@
  * with the same condition. Rules emit the general form, and need not look for such cases. */
 #include "ir/kernel.h"
 
+#include <string.h>
+
 struct tidy {
 	struct ir_pool *pool;
 	struct arena *arena; /* of the kernel */
@@ -169,8 +171,9 @@ static struct ir_block *tidied(struct tidy *t, const struct ir_block *b)
 	return out;
 }
 
-/* Takes over the declaration of a constant. One that joins the statements around it, and is declared elsewhere, too,
- * becomes another variable, or one that has this value already: false, it needs no declaration. */
+/* Takes over the declaration of a constant. False if it needs none, because a constant of this name in scope has its
+ * value. One that joins the statements around it, and is declared elsewhere, too, becomes another variable, or one of
+ * any name that has its value. */
 static bool take_constant(struct tidy *t, struct ir_declare *d, bool joins)
 {
 	const struct ir_variable *own = d->var;
@@ -179,9 +182,10 @@ static bool take_constant(struct tidy *t, struct ir_declare *d, bool joins)
 		map_put_u64(&t->is_now, (uintptr_t)own, d->value);
 		return false;
 	}
-	if (several && steady)
+	if (steady)
 		vec_each (have, &t->visible)
-			if ((*have)->value == d->value && (*have)->var->type == own->type) {
+			if ((*have)->value == d->value && (*have)->var->type == own->type &&
+			    (several || !strcmp((*have)->var->hint, own->hint))) {
 				map_put_u64(&t->is_now, (uintptr_t)own, ir_var_of((*have)->var, NULL));
 				return false;
 			}

@@ -171,10 +171,13 @@ static void count_uses(void *user, expr e)
 	}
 }
 
-/* True for real work and long expressions: text must not grow with every use. */
-static bool nameable(expr e)
+/* True if a name makes the text shorter to read: for real work, and for expressions that are long or used often. */
+static bool nameable(expr e, int uses)
 {
-	return e->n > 0 && e->op != IR_AXIS && e->op != IR_VAR && (e->size > 40 || ir_cost(e) > 2);
+	enum { LONG = 40, SHORT = 6, OFTEN = 16 };
+	if (uses < 2 || e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR)
+		return false;
+	return e->size > LONG || ir_cost(e) > 2 || (e->size >= SHORT && e->size * (uses - 1) >= OFTEN);
 }
 
 /* Prints one expression of a stage with its lets. */
@@ -187,7 +190,7 @@ static void print_with_lets(struct str *out, expr e, int out_rank)
 	ir_walk(e, count_uses, &s);
 	for (int i = 0; i < s.order.n; i++) {
 		expr x = s.order.at[i];
-		if (x == e || s.uses[x->id] < 2 || !nameable(x))
+		if (x == e || !nameable(x, s.uses[x->id]))
 			continue;
 		str_printf(out, "%s_%d = ", separator, s.lets);
 		print(&p, x, 0);

@@ -6,7 +6,7 @@ text=$(ls out.tpat/kernels/*softmax*.cu)
 echo '-- as it is'
 tpat kernel $text -d emulator
 echo '-- a copy with other results: the folder or the plugin must be known'
-sed 's|/ this_sum_2|/ this_sum_2 + (lane == 1 ? 0.25f : 0.0f)|' $text > wrong.cu
+sed 's|/ row_exp_sum|/ row_exp_sum + (lane == 1 ? 0.25f : 0.0f)|' $text > wrong.cu
 cmp -s $text wrong.cu && echo 'the edit did nothing'
 tpat kernel wrong.cu -d emulator
 tpat kernel wrong.cu -f out.tpat -d emulator

@@ -7,7 +7,7 @@ try() {
 	cp whole.cu $text
 }
 try
-sed -i 's/max_of_row = -INFINITY/max_of_row = INFINITY/' $text
+sed -i 's/row_largest = -INFINITY/row_largest = INFINITY/' $text
 try
 sed -i 's/= input\[row/= input[9 + row/' $text
 try

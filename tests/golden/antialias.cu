@@ -3,16 +3,19 @@
 // program Antialias(x: f16[N,3,512,512]) -> (y: f16[N,3,224,224])
 // weights: f32[224] = sum (i | r<6) select(and(0 <= r + floordiv(i * 16 + 4, 7) - 2, r + floordiv(i * 16 + 4, 7) - 2 <
 //     512), max(1.0 - abs(f32(r * 14 - i * 32 + floordiv(i * 16 + 4, 7) * 14 - 37) * 0.071428575 * 0.4375), 0.0), 0.0)
-// y_2: f32[N,3,224,512] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(k * 16 + 4, 7) - 2, r + floordiv(k * 16
-//     + 4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - k * 32 + floordiv(k * 16 + 4, 7) * 14 - 37) * 0.071428575 *
-//     0.4375), 0.0), 0.0) * f32(x[i, j, min(511, max(0, r + floordiv(k * 16 + 4, 7) - 2)), l]) then it / weights[k]
-// y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
-//     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
-//     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+// y_2: f32[N,3,224,512] = sum (i, j, k, l | r<6)
+//     let _0 = r + floordiv(k * 16 + 4, 7) - 2;
+//     select(and(0 <= _0, _0 < 512), max(1.0 - abs(f32(r * 14 - k * 32 + floordiv(k * 16 + 4, 7) * 14 - 37) *
+//     0.071428575 * 0.4375), 0.0), 0.0) * f32(x[i, j, min(511, max(0, _0)), l]) then it / weights[k]
+// y: f16[N,3,224,224] = sum (i, j, k, l | r<6)
+//     let _0 = r + floordiv(l * 16 + 4, 7) - 2;
+//     select(and(0 <= _0, _0 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) *
+//     0.071428575 * 0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, _0))] then f16(it / weights[l])
 
-// y: f16[N,3,224,224] = sum (i, j, k, l | r<6) select(and(0 <= r + floordiv(l * 16 + 4, 7) - 2, r + floordiv(l * 16 +
-//     4, 7) - 2 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) * 0.071428575 *
-//     0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, r + floordiv(l * 16 + 4, 7) - 2))] then f16(it / weights[l])
+// y: f16[N,3,224,224] = sum (i, j, k, l | r<6)
+//     let _0 = r + floordiv(l * 16 + 4, 7) - 2;
+//     select(and(0 <= _0, _0 < 512), max(1.0 - abs(f32(r * 14 - l * 32 + floordiv(l * 16 + 4, 7) * 14 - 37) *
+//     0.071428575 * 0.4375), 0.0), 0.0) * y_2[i, j, k, min(511, max(0, _0))] then f16(it / weights[l])
 // Schedule: separable@1 rows=4 width=8 threads=256; 256 threads a block.
 // A block computes 4 rows of the first reduction in shared memory, and the second reduction from there.
 // Launch: N * 168 blocks of 256 threads.

@@ -16,15 +16,13 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
 	float x_v[4][4];
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = min(lane * 4 + step * 1024, K * N - 4);
-		load(x_v[step], x + row * K * N + at);
+		load(x_v[step], x + at);
 	}
 	float min_of_row = INFINITY;
 	#pragma unroll
@@ -39,7 +37,7 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float this_low = nan_min(min_of_row, 0.0f);
+	const float row_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
@@ -53,14 +51,14 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
+	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
-		y_scale[row] = this_y_scale;
+		y_scale[0] = row_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
-	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 row_y_zero = to_u8(row_y_scale == 0.0f ? 0.0f
+	                            : nan_min(nan_max(rintf((0.0f - row_low) / row_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
-		y_zero[row] = this_y_zero;
+		y_zero[0] = row_y_zero;
 	}
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
@@ -69,11 +67,11 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) +
-				                        byte_to_f32(this_y_zero));
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], row_y_scale)) +
+				                        byte_to_f32(row_y_zero));
 			}
 			if (at < K * N) {
-				store(y + row * K * N + at, y_v);
+				store(y + at, y_v);
 			}
 		}
 	}
@@ -91,10 +89,8 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
 	const int first = 0;
 	const int last = K * N - K * N % 4 - 4;
 	float x_v[5][4];
@@ -103,7 +99,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 		const int place = min(last, lane * 4 + first + step * 1024);
 		load(x_v[step], x + place);
 	}
-	if (last + 4 < row * K * N + K * N) {
+	if (last + 4 < K * N) {
 		#pragma unroll
 		for (int step = 0; step < 5; step++) {
 			const int place = lane * 4 + first + step * 1024;
@@ -121,7 +117,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	float min_of_row = INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
-		const int at = lane * 4 - row * K * N + first + step * 1024;
+		const int at = lane * 4 + first + step * 1024;
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -133,11 +129,11 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float this_low = nan_min(min_of_row, 0.0f);
+	const float row_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
-		const int at = lane * 4 - row * K * N + first + step * 1024;
+		const int at = lane * 4 + first + step * 1024;
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -149,34 +145,34 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
+	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
-		y_scale[row] = this_y_scale;
+		y_scale[0] = row_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
-	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 row_y_zero = to_u8(row_y_scale == 0.0f ? 0.0f
+	                            : nan_min(nan_max(rintf((0.0f - row_low) / row_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
-		y_zero[row] = this_y_zero;
+		y_zero[0] = row_y_zero;
 	}
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
-		const int at = lane * 4 - row * K * N + first + step * 1024;
+		const int at = lane * 4 + first + step * 1024;
 		if (step < 1 || at < K * N) {
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) +
-				                        byte_to_f32(this_y_zero));
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], row_y_scale)) +
+				                        byte_to_f32(row_y_zero));
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
 			if (whole) {
-				store(y + row * K * N + at, y_v);
+				store(y + at, y_v);
 			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
 					if (element >= 0 && element < K * N) {
-						y[row * K * N + element] = y_v[item];
+						y[element] = y_v[item];
 					}
 				}
 			}
@@ -196,10 +192,8 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 1024);
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
 	const int first = 0;
 	const int last = K * N - K * N % 4 - 4;
 	float x_v[8][4];
@@ -208,7 +202,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 		const int place = min(last, lane * 4 + first + step * 4096);
 		load(x_v[step], x + place);
 	}
-	if (last + 4 < row * K * N + K * N) {
+	if (last + 4 < K * N) {
 		#pragma unroll
 		for (int step = 0; step < 8; step++) {
 			const int place = lane * 4 + first + step * 4096;
@@ -226,7 +220,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	float min_of_row = INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int at = lane * 4 - row * K * N + first + step * 4096;
+		const int at = lane * 4 + first + step * 4096;
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -238,11 +232,11 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	}
 	__shared__ float min_of_row_across[32];
 	min_of_row = block_reduce<1024>(min_of_row, op_min(), min_of_row_across);
-	const float this_low = nan_min(min_of_row, 0.0f);
+	const float row_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int at = lane * 4 - row * K * N + first + step * 4096;
+		const int at = lane * 4 + first + step * 4096;
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
@@ -254,34 +248,34 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	}
 	__shared__ float max_of_row_across[32];
 	max_of_row = block_reduce<1024>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
+	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
-		y_scale[row] = this_y_scale;
+		y_scale[0] = row_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
-	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 row_y_zero = to_u8(row_y_scale == 0.0f ? 0.0f
+	                            : nan_min(nan_max(rintf((0.0f - row_low) / row_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
-		y_zero[row] = this_y_zero;
+		y_zero[0] = row_y_zero;
 	}
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int at = lane * 4 - row * K * N + first + step * 4096;
+		const int at = lane * 4 + first + step * 4096;
 		if (step < 1 || at < K * N) {
 			u8 y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], this_y_scale)) +
-				                        byte_to_f32(this_y_zero));
+				y_v[item] = round_to_u8(rintf(quotient(x_v[step][item], row_y_scale)) +
+				                        byte_to_f32(row_y_zero));
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= K * N;
 			if (whole) {
-				store(y + row * K * N + at, y_v);
+				store(y + at, y_v);
 			} else {
 				#pragma unroll
 				for (int item = 0; item < 4; item++) {
 					const int element = at + item;
 					if (element >= 0 && element < K * N) {
-						y[row * K * N + element] = y_v[item];
+						y[element] = y_v[item];
 					}
 				}
 			}
@@ -300,38 +294,36 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
                                  u8 *__restrict__ y_zero, int N, int K)
 {
 	const int thread = threadIdx.x;
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
 	float min_of_row = INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
-		float x_v = x[row * K * N + at];
+		float x_v = x[at];
 		min_of_row = nan_min(min_of_row, x_v);
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float this_low = nan_min(min_of_row, 0.0f);
+	const float row_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
-		float x_v = x[row * K * N + at];
+		float x_v = x[at];
 		max_of_row = nan_max(max_of_row, x_v);
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
+	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
-		y_scale[row] = this_y_scale;
+		y_scale[0] = row_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
-	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 row_y_zero = to_u8(row_y_scale == 0.0f ? 0.0f
+	                            : nan_min(nan_max(rintf((0.0f - row_low) / row_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
-		y_zero[row] = this_y_zero;
+		y_zero[0] = row_y_zero;
 	}
 	for (int at = lane; at < K * N; at += 256) {
-		float x_v = x[row * K * N + at];
-		u8 y_v = round_to_u8(rintf(quotient(x_v, this_y_scale)) + byte_to_f32(this_y_zero));
-		y[row * K * N + at] = y_v;
+		float x_v = x[at];
+		u8 y_v = round_to_u8(rintf(quotient(x_v, row_y_scale)) + byte_to_f32(row_y_zero));
+		y[at] = y_v;
 	}
 }
 
@@ -345,37 +337,35 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
                                     u8 *__restrict__ y_zero, i64 N, i64 K)
 {
 	const i64 thread = threadIdx.x;
-	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread;
-	const i64 row = block;
 	float min_of_row = INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
-		float x_v = x[row * K * N + at];
+		float x_v = x[at];
 		min_of_row = nan_min(min_of_row, x_v);
 	}
 	__shared__ float min_of_row_across[8];
 	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float this_low = nan_min(min_of_row, 0.0f);
+	const float row_low = nan_min(min_of_row, 0.0f);
 	float max_of_row = -INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
-		float x_v = x[row * K * N + at];
+		float x_v = x[at];
 		max_of_row = nan_max(max_of_row, x_v);
 	}
 	__shared__ float max_of_row_across[8];
 	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float this_y_scale = quotient(nan_max(max_of_row, 0.0f) - this_low, 255.0f);
+	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
-		y_scale[row] = this_y_scale;
+		y_scale[0] = row_y_scale;
 	}
-	const u8 this_y_zero = to_u8(this_y_scale == 0.0f ? 0.0f
-	                             : nan_min(nan_max(rintf((0.0f - this_low) / this_y_scale), 0.0f), 255.0f));
+	const u8 row_y_zero = to_u8(row_y_scale == 0.0f ? 0.0f
+	                            : nan_min(nan_max(rintf((0.0f - row_low) / row_y_scale), 0.0f), 255.0f));
 	if (lane == 0) {
-		y_zero[row] = this_y_zero;
+		y_zero[0] = row_y_zero;
 	}
 	for (i64 at = lane; at < K * N; at += 256) {
-		float x_v = x[row * K * N + at];
-		u8 y_v = round_to_u8(rintf(quotient(x_v, this_y_scale)) + byte_to_f32(this_y_zero));
-		y[row * K * N + at] = y_v;
+		float x_v = x[at];
+		u8 y_v = round_to_u8(rintf(quotient(x_v, row_y_scale)) + byte_to_f32(row_y_zero));
+		y[at] = y_v;
 	}
 }

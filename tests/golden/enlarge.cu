@@ -3,12 +3,12 @@
 // program Enlarge(x: f16[8,3,512,512]) -> (y: f16[8,3,2048,1024])
 
 // y: f16[8,3,2048,1024] = map (i, j, k, l)
-//     let _0 = 1.0 - f32(mod(l * 2 + 3, 4)) * 0.25;
-//     f16((1.0 - f32(mod(k * 2 + 5, 8)) * 0.125) * (_0 * f32(x[i, j, max(0, floordiv(k - 2, 4)), max(0, floordiv(l -
-//     1, 2))]) + f32(mod(l * 2 + 3, 4)) * 0.25 * f32(x[i, j, max(0, floordiv(k - 2, 4)), min(511, floordiv(l - 1, 2) +
-//     1)])) + f32(mod(k * 2 + 5, 8)) * 0.125 * (_0 * f32(x[i, j, min(511, floordiv(k - 2, 4) + 1), max(0, floordiv(l -
-//     1, 2))]) + f32(mod(l * 2 + 3, 4)) * 0.25 * f32(x[i, j, min(511, floordiv(k - 2, 4) + 1), min(511, floordiv(l -
-//     1, 2) + 1)])))
+//     let _0 = f32(mod(l * 2 + 3, 4)) * 0.25,
+//     _1 = 1.0 - _0;
+//     f16((1.0 - f32(mod(k * 2 + 5, 8)) * 0.125) * (_1 * f32(x[i, j, max(0, floordiv(k - 2, 4)), max(0, floordiv(l -
+//     1, 2))]) + _0 * f32(x[i, j, max(0, floordiv(k - 2, 4)), min(511, floordiv(l - 1, 2) + 1)])) + f32(mod(k * 2 + 5,
+//     8)) * 0.125 * (_1 * f32(x[i, j, min(511, floordiv(k - 2, 4) + 1), max(0, floordiv(l - 1, 2))]) + _0 * f32(x[i,
+//     j, min(511, floordiv(k - 2, 4) + 1), min(511, floordiv(l - 1, 2) + 1)])))
 // Schedule: march@2 rows=4 width=8; 256 threads a block.
 // A thread computes 8 elements in each of 4 rows, one row after the other. It keeps the values of an input row in
 //     registers while its output rows need them.

@@ -38,19 +38,19 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float this_mean = sum_of_row * 0.0013020834f;
+	const float row_mean = sum_of_row * 0.0013020834f;
 	float sum_of_row2 = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			const float difference = to_f32(x_v[step][item]) - this_mean;
+			const float difference = to_f32(x_v[step][item]) - row_mean;
 			sum_of_row2 = fmaf(difference, difference, sum_of_row2);
 		}
 	}
 	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
-	const float this_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
+	const float row_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
@@ -61,7 +61,7 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		f16 y_v[8];
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			const float total = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root),
+			const float total = fmaf(coarse_quotient(to_f32(x_v[step][item]) - row_mean, row_root),
 			                         to_f32(scale_along[item]), to_f32(bias_along[item]));
 			y_v[item] = to_f16(total);
 		}
@@ -100,19 +100,19 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		}
 	}
 	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float this_mean = sum_of_row * 0.0013020834f;
+	const float row_mean = sum_of_row * 0.0013020834f;
 	float sum_of_row2 = 0.0f;
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			const float difference = to_f32(x_v[step][item]) - this_mean;
+			const float difference = to_f32(x_v[step][item]) - row_mean;
 			sum_of_row2 = fmaf(difference, difference, sum_of_row2);
 		}
 	}
 	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
-	const float this_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
+	const float row_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
@@ -123,7 +123,7 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		f16 y_v[8];
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			const float total = fmaf(coarse_quotient(to_f32(x_v[step][item]) - this_mean, this_root),
+			const float total = fmaf(coarse_quotient(to_f32(x_v[step][item]) - row_mean, row_root),
 			                         to_f32(scale_along[item]), to_f32(bias_along[item]));
 			y_v[item] = to_f16(total);
 		}

@@ -213,27 +213,20 @@ void NarrowTypes_power_flat(const float *x, f8e8m0 *__restrict__ power, int N, i
 	if (whole) {
 		f8e8m0 power_v[8];
 		power_v[0] = to_f8e8m0_sat(x[element * K]);
-		const int this_i_next1 = element + 1;
-		const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		power_v[1] = to_f8e8m0_sat(x[this_i1 * K]);
-		const int this_i_next2 = this_i1 + 1;
-		const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		power_v[2] = to_f8e8m0_sat(x[this_i2 * K]);
-		const int this_i_next3 = this_i2 + 1;
-		const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		power_v[3] = to_f8e8m0_sat(x[this_i3 * K]);
-		const int this_i_next4 = this_i3 + 1;
-		const int this_i4 = this_i_next4 == N ? 0 : this_i_next4;
-		power_v[4] = to_f8e8m0_sat(x[this_i4 * K]);
-		const int this_i_next5 = this_i4 + 1;
-		const int this_i5 = this_i_next5 == N ? 0 : this_i_next5;
-		power_v[5] = to_f8e8m0_sat(x[this_i5 * K]);
-		const int this_i_next6 = this_i5 + 1;
-		const int this_i6 = this_i_next6 == N ? 0 : this_i_next6;
-		power_v[6] = to_f8e8m0_sat(x[this_i6 * K]);
-		const int this_i_next7 = this_i6 + 1;
-		const int this_i7 = this_i_next7 == N ? 0 : this_i_next7;
-		power_v[7] = to_f8e8m0_sat(x[this_i7 * K]);
+		const int i_1 = element + 1;
+		power_v[1] = to_f8e8m0_sat(x[i_1 * K]);
+		const int i_2 = i_1 + 1;
+		power_v[2] = to_f8e8m0_sat(x[i_2 * K]);
+		const int i_3 = i_2 + 1;
+		power_v[3] = to_f8e8m0_sat(x[i_3 * K]);
+		const int i_4 = i_3 + 1;
+		power_v[4] = to_f8e8m0_sat(x[i_4 * K]);
+		const int i_5 = i_4 + 1;
+		power_v[5] = to_f8e8m0_sat(x[i_5 * K]);
+		const int i_6 = i_5 + 1;
+		power_v[6] = to_f8e8m0_sat(x[i_6 * K]);
+		const int i_7 = i_6 + 1;
+		power_v[7] = to_f8e8m0_sat(x[i_7 * K]);
 		store(power + element, power_v);
 	} else {
 		for (int place = element; place < N; place++) {
@@ -350,27 +343,20 @@ void NarrowTypes_power_flat_64(const float *x, f8e8m0 *__restrict__ power, i64 N
 	if (whole) {
 		f8e8m0 power_v[8];
 		power_v[0] = to_f8e8m0_sat(x[element * K]);
-		const i64 this_i_next1 = element + 1;
-		const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		power_v[1] = to_f8e8m0_sat(x[this_i1 * K]);
-		const i64 this_i_next2 = this_i1 + 1;
-		const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		power_v[2] = to_f8e8m0_sat(x[this_i2 * K]);
-		const i64 this_i_next3 = this_i2 + 1;
-		const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		power_v[3] = to_f8e8m0_sat(x[this_i3 * K]);
-		const i64 this_i_next4 = this_i3 + 1;
-		const i64 this_i4 = this_i_next4 == N ? 0 : this_i_next4;
-		power_v[4] = to_f8e8m0_sat(x[this_i4 * K]);
-		const i64 this_i_next5 = this_i4 + 1;
-		const i64 this_i5 = this_i_next5 == N ? 0 : this_i_next5;
-		power_v[5] = to_f8e8m0_sat(x[this_i5 * K]);
-		const i64 this_i_next6 = this_i5 + 1;
-		const i64 this_i6 = this_i_next6 == N ? 0 : this_i_next6;
-		power_v[6] = to_f8e8m0_sat(x[this_i6 * K]);
-		const i64 this_i_next7 = this_i6 + 1;
-		const i64 this_i7 = this_i_next7 == N ? 0 : this_i_next7;
-		power_v[7] = to_f8e8m0_sat(x[this_i7 * K]);
+		const i64 i_1 = element + 1;
+		power_v[1] = to_f8e8m0_sat(x[i_1 * K]);
+		const i64 i_2 = i_1 + 1;
+		power_v[2] = to_f8e8m0_sat(x[i_2 * K]);
+		const i64 i_3 = i_2 + 1;
+		power_v[3] = to_f8e8m0_sat(x[i_3 * K]);
+		const i64 i_4 = i_3 + 1;
+		power_v[4] = to_f8e8m0_sat(x[i_4 * K]);
+		const i64 i_5 = i_4 + 1;
+		power_v[5] = to_f8e8m0_sat(x[i_5 * K]);
+		const i64 i_6 = i_5 + 1;
+		power_v[6] = to_f8e8m0_sat(x[i_6 * K]);
+		const i64 i_7 = i_6 + 1;
+		power_v[7] = to_f8e8m0_sat(x[i_7 * K]);
 		store(power + element, power_v);
 	} else {
 		for (i64 place = element; place < N; place++) {

@@ -134,17 +134,15 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 512);
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
 	float a_v[2][4];
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = min(lane * 4 + step * 2048, N * N - 4);
-		load(a_v[step], a + row * N * N + at);
+		load(a_v[step], a + at);
 	}
-	float sum_of_row = 0.0f;
+	float row_eigenvalue = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 2048;
@@ -155,15 +153,14 @@ void power_iteration_eigenvalue(const float *a, const float *x, float *__restric
 				const int s = (near + item) % by_N;
 				const int r = (near + item) / by_N;
 				const float part = x[r] * a_v[step][item] * x[s];
-				sum_of_row += at < N * N ? part : 0.0f;
+				row_eigenvalue += at < N * N ? part : 0.0f;
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[16];
-	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_eigenvalue = sum_of_row;
+	__shared__ float row_eigenvalue_across[16];
+	row_eigenvalue = block_reduce<512>(row_eigenvalue, op_sum(), row_eigenvalue_across);
 	if (lane == 0) {
-		eigenvalue[row] = this_eigenvalue;
+		eigenvalue[0] = row_eigenvalue;
 	}
 }
 
@@ -180,10 +177,8 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 512);
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
 	const int first = 0;
 	const int last = N * N - N * N % 4 - 4;
 	float a_v[3][4];
@@ -192,7 +187,7 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 		const int place = min(last, lane * 4 + first + step * 2048);
 		load(a_v[step], a + place);
 	}
-	if (last + 4 < row * N * N + N * N) {
+	if (last + 4 < N * N) {
 		#pragma unroll
 		for (int step = 0; step < 3; step++) {
 			const int place = lane * 4 + first + step * 2048;
@@ -207,25 +202,24 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 			}
 		}
 	}
-	float sum_of_row = 0.0f;
+	float row_eigenvalue = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
-		const int at = lane * 4 - row * N * N + first + step * 2048;
+		const int at = lane * 4 + first + step * 2048;
 		if (step < 1 || at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
 				const float part = x[r] * a_v[step][item] * x[s];
-				sum_of_row += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
+				row_eigenvalue += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[16];
-	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_eigenvalue = sum_of_row;
+	__shared__ float row_eigenvalue_across[16];
+	row_eigenvalue = block_reduce<512>(row_eigenvalue, op_sum(), row_eigenvalue_across);
 	if (lane == 0) {
-		eigenvalue[row] = this_eigenvalue;
+		eigenvalue[0] = row_eigenvalue;
 	}
 }
 
@@ -242,10 +236,8 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 1024);
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
 	const int first = 0;
 	const int last = N * N - N * N % 4 - 4;
 	float a_v[8][4];
@@ -254,7 +246,7 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 		const int place = min(last, lane * 4 + first + step * 4096);
 		load(a_v[step], a + place);
 	}
-	if (last + 4 < row * N * N + N * N) {
+	if (last + 4 < N * N) {
 		#pragma unroll
 		for (int step = 0; step < 8; step++) {
 			const int place = lane * 4 + first + step * 4096;
@@ -269,25 +261,24 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 			}
 		}
 	}
-	float sum_of_row = 0.0f;
+	float row_eigenvalue = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int at = lane * 4 - row * N * N + first + step * 4096;
+		const int at = lane * 4 + first + step * 4096;
 		if (step < 1 || at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
 				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
 				const float part = x[r] * a_v[step][item] * x[s];
-				sum_of_row += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
+				row_eigenvalue += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[32];
-	sum_of_row = block_reduce<1024>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_eigenvalue = sum_of_row;
+	__shared__ float row_eigenvalue_across[32];
+	row_eigenvalue = block_reduce<1024>(row_eigenvalue, op_sum(), row_eigenvalue_across);
 	if (lane == 0) {
-		eigenvalue[row] = this_eigenvalue;
+		eigenvalue[0] = row_eigenvalue;
 	}
 }
 
@@ -303,22 +294,19 @@ void power_iteration_eigenvalue_any(const float *a, const float *x, float *__res
 {
 	const divisor by_N = { N, inverse_N };
 	const int thread = threadIdx.x;
-	const int block = blockIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	const int row = block;
-	float sum_of_row = 0.0f;
+	float row_eigenvalue = 0.0f;
 	for (int at = lane; at < N * N; at += 512) {
-		float a_v = a[row * N * N + at];
+		float a_v = a[at];
 		const int s = at % by_N;
 		const int r = at / by_N;
-		sum_of_row = fmaf(x[r] * a_v, x[s], sum_of_row);
+		row_eigenvalue = fmaf(x[r] * a_v, x[s], row_eigenvalue);
 	}
-	__shared__ float sum_of_row_across[16];
-	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_eigenvalue = sum_of_row;
+	__shared__ float row_eigenvalue_across[16];
+	row_eigenvalue = block_reduce<512>(row_eigenvalue, op_sum(), row_eigenvalue_across);
 	if (lane == 0) {
-		eigenvalue[row] = this_eigenvalue;
+		eigenvalue[0] = row_eigenvalue;
 	}
 }
 
@@ -423,21 +411,18 @@ extern "C" __global__ __launch_bounds__(512)
 void power_iteration_eigenvalue_any_64(const float *a, const float *x, float *__restrict__ eigenvalue, i64 N)
 {
 	const i64 thread = threadIdx.x;
-	const i64 block = blockIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread;
-	const i64 row = block;
-	float sum_of_row = 0.0f;
+	float row_eigenvalue = 0.0f;
 	for (i64 at = lane; at < N * N; at += 512) {
-		float a_v = a[row * N * N + at];
+		float a_v = a[at];
 		const i64 s = at % N;
 		const i64 r = at / N;
-		sum_of_row = fmaf(x[r] * a_v, x[s], sum_of_row);
+		row_eigenvalue = fmaf(x[r] * a_v, x[s], row_eigenvalue);
 	}
-	__shared__ float sum_of_row_across[16];
-	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_eigenvalue = sum_of_row;
+	__shared__ float row_eigenvalue_across[16];
+	row_eigenvalue = block_reduce<512>(row_eigenvalue, op_sum(), row_eigenvalue_across);
 	if (lane == 0) {
-		eigenvalue[row] = this_eigenvalue;
+		eigenvalue[0] = row_eigenvalue;
 	}
 }

@@ -4,8 +4,8 @@
 // rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
 //     _3 = _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
-//     _3 = _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0,
-//     _2 + 1))] * _3
+//     _3 = _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] *
+//     _3
 
 // rows: f32[N,C,H * 2,W] = map (i, j, k, l) let _0 = (f32(k) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
 //     _3 = _0 - _1; x[i, j, min(H - 1, max(0, _2)), l] * (1.0 - _3) + x[i, j, min(H - 1, max(0, _2 + 1)), l] * _3
@@ -77,46 +77,43 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 		const float difference_2 = difference - rounded;
 		rows_v[0] = x[x_at + min(H - 1, max(0, x_at_2)) * W] * (1.0f - difference_2) +
 		            x[x_at + min(H - 1, max(0, x_at_2 + 1)) * W] * difference_2;
-		const int this_l_next1 = l + 1;
-		const int this_l1 = this_l_next1 == W ? 0 : this_l_next1;
-		const int this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
-		const int this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
-		const int this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
-		const int this_j1 = this_j_next1 == C ? 0 : this_j_next1;
-		const int this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
-		const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		const int x_at_3 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
-		const float difference_3 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const int next_l_1 = l + 1;
+		const int l_1 = next_l_1 == W ? 0 : next_l_1;
+		const int next_k_1 = k + (next_l_1 == W ? 1 : 0);
+		const int k_1 = next_k_1 == H * 2 ? 0 : next_k_1;
+		const int next_j_1 = j + (next_k_1 == H * 2 ? 1 : 0);
+		const int j_1 = next_j_1 == C ? 0 : next_j_1;
+		const int i_1 = i + (next_j_1 == C ? 1 : 0);
+		const int x_at_3 = l_1 + j_1 * H * W + i_1 * C * H * W;
+		const float difference_3 = ((float)k_1 + 0.5f) * 0.5f - 0.5f;
 		const float rounded_2 = floorf(difference_3);
 		const int x_at_4 = to_i32(rounded_2);
 		const float difference_4 = difference_3 - rounded_2;
 		rows_v[1] = x[x_at_3 + min(H - 1, max(0, x_at_4)) * W] * (1.0f - difference_4) +
 		            x[x_at_3 + min(H - 1, max(0, x_at_4 + 1)) * W] * difference_4;
-		const int this_l_next2 = this_l1 + 1;
-		const int this_l2 = this_l_next2 == W ? 0 : this_l_next2;
-		const int this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
-		const int this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
-		const int this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
-		const int this_j2 = this_j_next2 == C ? 0 : this_j_next2;
-		const int this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
-		const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		const int x_at_5 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
-		const float difference_5 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const int next_l_2 = l_1 + 1;
+		const int l_2 = next_l_2 == W ? 0 : next_l_2;
+		const int next_k_2 = k_1 + (next_l_2 == W ? 1 : 0);
+		const int k_2 = next_k_2 == H * 2 ? 0 : next_k_2;
+		const int next_j_2 = j_1 + (next_k_2 == H * 2 ? 1 : 0);
+		const int j_2 = next_j_2 == C ? 0 : next_j_2;
+		const int i_2 = i_1 + (next_j_2 == C ? 1 : 0);
+		const int x_at_5 = l_2 + j_2 * H * W + i_2 * C * H * W;
+		const float difference_5 = ((float)k_2 + 0.5f) * 0.5f - 0.5f;
 		const float rounded_3 = floorf(difference_5);
 		const int x_at_6 = to_i32(rounded_3);
 		const float difference_6 = difference_5 - rounded_3;
 		rows_v[2] = x[x_at_5 + min(H - 1, max(0, x_at_6)) * W] * (1.0f - difference_6) +
 		            x[x_at_5 + min(H - 1, max(0, x_at_6 + 1)) * W] * difference_6;
-		const int this_l_next3 = this_l2 + 1;
-		const int this_l3 = this_l_next3 == W ? 0 : this_l_next3;
-		const int this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
-		const int this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
-		const int this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
-		const int this_j3 = this_j_next3 == C ? 0 : this_j_next3;
-		const int this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
-		const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		const int x_at_7 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
-		const float difference_7 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const int next_l_3 = l_2 + 1;
+		const int l_3 = next_l_3 == W ? 0 : next_l_3;
+		const int next_k_3 = k_2 + (next_l_3 == W ? 1 : 0);
+		const int k_3 = next_k_3 == H * 2 ? 0 : next_k_3;
+		const int next_j_3 = j_2 + (next_k_3 == H * 2 ? 1 : 0);
+		const int j_3 = next_j_3 == C ? 0 : next_j_3;
+		const int i_3 = i_2 + (next_j_3 == C ? 1 : 0);
+		const int x_at_7 = l_3 + j_3 * H * W + i_3 * C * H * W;
+		const float difference_7 = ((float)k_3 + 0.5f) * 0.5f - 0.5f;
 		const float rounded_4 = floorf(difference_7);
 		const int x_at_8 = to_i32(rounded_4);
 		const float difference_8 = difference_7 - rounded_4;
@@ -141,8 +138,8 @@ void Resize_rows_flat(const float *__restrict__ x, float *__restrict__ rows, int
 }
 
 // y: f32[N,C,H * 2,W * 2] = map (i, j, k, l) let _0 = (f32(l) + 0.5) * 0.5 - 0.5, _1 = floor(_0), _2 = index(_1),
-//     _3 = _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0,
-//     _2 + 1))] * _3
+//     _3 = _0 - _1; rows[i, j, k, min(W - 1, max(0, _2))] * (1.0 - _3) + rows[i, j, k, min(W - 1, max(0, _2 + 1))] *
+//     _3
 // Schedule: map@1 width=4; 256 threads a block.
 // A thread computes 4 elements next to each other.
 // Launch: ceil(C * H * N * W / 256) blocks of 256 threads.
@@ -207,46 +204,43 @@ void Resize_y_flat(const float *__restrict__ rows, float *__restrict__ y, int N,
 	const float difference_2 = difference - rounded;
 	y_v[0] = rows[rows_at + min(W - 1, max(0, rows_at_2))] * (1.0f - difference_2) +
 	         rows[rows_at + min(W - 1, max(0, rows_at_2 + 1))] * difference_2;
-	const int this_l_next1 = l + 1;
-	const int this_l1 = this_l_next1 == W * 2 ? 0 : this_l_next1;
-	const int this_k_next1 = k + (this_l_next1 == W * 2 ? 1 : 0);
-	const int this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
-	const int this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
-	const int this_j1 = this_j_next1 == C ? 0 : this_j_next1;
-	const int this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
-	const int this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-	const int rows_at_3 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
-	const float difference_3 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
+	const int next_l_1 = l + 1;
+	const int l_1 = next_l_1 == W * 2 ? 0 : next_l_1;
+	const int next_k_1 = k + (next_l_1 == W * 2 ? 1 : 0);
+	const int k_1 = next_k_1 == H * 2 ? 0 : next_k_1;
+	const int next_j_1 = j + (next_k_1 == H * 2 ? 1 : 0);
+	const int j_1 = next_j_1 == C ? 0 : next_j_1;
+	const int i_1 = i + (next_j_1 == C ? 1 : 0);
+	const int rows_at_3 = k_1 * W + j_1 * H * W * 2 + i_1 * C * H * W * 2;
+	const float difference_3 = ((float)l_1 + 0.5f) * 0.5f - 0.5f;
 	const float rounded_2 = floorf(difference_3);
 	const int rows_at_4 = to_i32(rounded_2);
 	const float difference_4 = difference_3 - rounded_2;
 	y_v[1] = rows[rows_at_3 + min(W - 1, max(0, rows_at_4))] * (1.0f - difference_4) +
 	         rows[rows_at_3 + min(W - 1, max(0, rows_at_4 + 1))] * difference_4;
-	const int this_l_next2 = this_l1 + 1;
-	const int this_l2 = this_l_next2 == W * 2 ? 0 : this_l_next2;
-	const int this_k_next2 = this_k1 + (this_l_next2 == W * 2 ? 1 : 0);
-	const int this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
-	const int this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
-	const int this_j2 = this_j_next2 == C ? 0 : this_j_next2;
-	const int this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
-	const int this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-	const int rows_at_5 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
-	const float difference_5 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
+	const int next_l_2 = l_1 + 1;
+	const int l_2 = next_l_2 == W * 2 ? 0 : next_l_2;
+	const int next_k_2 = k_1 + (next_l_2 == W * 2 ? 1 : 0);
+	const int k_2 = next_k_2 == H * 2 ? 0 : next_k_2;
+	const int next_j_2 = j_1 + (next_k_2 == H * 2 ? 1 : 0);
+	const int j_2 = next_j_2 == C ? 0 : next_j_2;
+	const int i_2 = i_1 + (next_j_2 == C ? 1 : 0);
+	const int rows_at_5 = k_2 * W + j_2 * H * W * 2 + i_2 * C * H * W * 2;
+	const float difference_5 = ((float)l_2 + 0.5f) * 0.5f - 0.5f;
 	const float rounded_3 = floorf(difference_5);
 	const int rows_at_6 = to_i32(rounded_3);
 	const float difference_6 = difference_5 - rounded_3;
 	y_v[2] = rows[rows_at_5 + min(W - 1, max(0, rows_at_6))] * (1.0f - difference_6) +
 	         rows[rows_at_5 + min(W - 1, max(0, rows_at_6 + 1))] * difference_6;
-	const int this_l_next3 = this_l2 + 1;
-	const int this_l3 = this_l_next3 == W * 2 ? 0 : this_l_next3;
-	const int this_k_next3 = this_k2 + (this_l_next3 == W * 2 ? 1 : 0);
-	const int this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
-	const int this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
-	const int this_j3 = this_j_next3 == C ? 0 : this_j_next3;
-	const int this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
-	const int this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-	const int rows_at_7 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
-	const float difference_7 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
+	const int next_l_3 = l_2 + 1;
+	const int l_3 = next_l_3 == W * 2 ? 0 : next_l_3;
+	const int next_k_3 = k_2 + (next_l_3 == W * 2 ? 1 : 0);
+	const int k_3 = next_k_3 == H * 2 ? 0 : next_k_3;
+	const int next_j_3 = j_2 + (next_k_3 == H * 2 ? 1 : 0);
+	const int j_3 = next_j_3 == C ? 0 : next_j_3;
+	const int i_3 = i_2 + (next_j_3 == C ? 1 : 0);
+	const int rows_at_7 = k_3 * W + j_3 * H * W * 2 + i_3 * C * H * W * 2;
+	const float difference_7 = ((float)l_3 + 0.5f) * 0.5f - 0.5f;
 	const float rounded_4 = floorf(difference_7);
 	const int rows_at_8 = to_i32(rounded_4);
 	const float difference_8 = difference_7 - rounded_4;
@@ -282,46 +276,43 @@ void Resize_rows_flat_64(const float *__restrict__ x, float *__restrict__ rows, 
 		const float difference_2 = difference - rounded;
 		rows_v[0] = x[x_at + min(H - 1, max((i64)0, x_at_2)) * W] * (1.0f - difference_2) +
 		            x[x_at + min(H - 1, max((i64)0, x_at_2 + 1)) * W] * difference_2;
-		const i64 this_l_next1 = l + 1;
-		const i64 this_l1 = this_l_next1 == W ? 0 : this_l_next1;
-		const i64 this_k_next1 = k + (this_l_next1 == W ? 1 : 0);
-		const i64 this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
-		const i64 this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
-		const i64 this_j1 = this_j_next1 == C ? 0 : this_j_next1;
-		const i64 this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
-		const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-		const i64 x_at_3 = this_l1 + this_j1 * H * W + this_i1 * C * H * W;
-		const float difference_3 = ((float)this_k1 + 0.5f) * 0.5f - 0.5f;
+		const i64 next_l_1 = l + 1;
+		const i64 l_1 = next_l_1 == W ? 0 : next_l_1;
+		const i64 next_k_1 = k + (next_l_1 == W ? 1 : 0);
+		const i64 k_1 = next_k_1 == H * 2 ? 0 : next_k_1;
+		const i64 next_j_1 = j + (next_k_1 == H * 2 ? 1 : 0);
+		const i64 j_1 = next_j_1 == C ? 0 : next_j_1;
+		const i64 i_1 = i + (next_j_1 == C ? 1 : 0);
+		const i64 x_at_3 = l_1 + j_1 * H * W + i_1 * C * H * W;
+		const float difference_3 = ((float)k_1 + 0.5f) * 0.5f - 0.5f;
 		const float rounded_2 = floorf(difference_3);
 		const i64 x_at_4 = to_i64(rounded_2);
 		const float difference_4 = difference_3 - rounded_2;
 		rows_v[1] = x[x_at_3 + min(H - 1, max((i64)0, x_at_4)) * W] * (1.0f - difference_4) +
 		            x[x_at_3 + min(H - 1, max((i64)0, x_at_4 + 1)) * W] * difference_4;
-		const i64 this_l_next2 = this_l1 + 1;
-		const i64 this_l2 = this_l_next2 == W ? 0 : this_l_next2;
-		const i64 this_k_next2 = this_k1 + (this_l_next2 == W ? 1 : 0);
-		const i64 this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
-		const i64 this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
-		const i64 this_j2 = this_j_next2 == C ? 0 : this_j_next2;
-		const i64 this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
-		const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-		const i64 x_at_5 = this_l2 + this_j2 * H * W + this_i2 * C * H * W;
-		const float difference_5 = ((float)this_k2 + 0.5f) * 0.5f - 0.5f;
+		const i64 next_l_2 = l_1 + 1;
+		const i64 l_2 = next_l_2 == W ? 0 : next_l_2;
+		const i64 next_k_2 = k_1 + (next_l_2 == W ? 1 : 0);
+		const i64 k_2 = next_k_2 == H * 2 ? 0 : next_k_2;
+		const i64 next_j_2 = j_1 + (next_k_2 == H * 2 ? 1 : 0);
+		const i64 j_2 = next_j_2 == C ? 0 : next_j_2;
+		const i64 i_2 = i_1 + (next_j_2 == C ? 1 : 0);
+		const i64 x_at_5 = l_2 + j_2 * H * W + i_2 * C * H * W;
+		const float difference_5 = ((float)k_2 + 0.5f) * 0.5f - 0.5f;
 		const float rounded_3 = floorf(difference_5);
 		const i64 x_at_6 = to_i64(rounded_3);
 		const float difference_6 = difference_5 - rounded_3;
 		rows_v[2] = x[x_at_5 + min(H - 1, max((i64)0, x_at_6)) * W] * (1.0f - difference_6) +
 		            x[x_at_5 + min(H - 1, max((i64)0, x_at_6 + 1)) * W] * difference_6;
-		const i64 this_l_next3 = this_l2 + 1;
-		const i64 this_l3 = this_l_next3 == W ? 0 : this_l_next3;
-		const i64 this_k_next3 = this_k2 + (this_l_next3 == W ? 1 : 0);
-		const i64 this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
-		const i64 this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
-		const i64 this_j3 = this_j_next3 == C ? 0 : this_j_next3;
-		const i64 this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
-		const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-		const i64 x_at_7 = this_l3 + this_j3 * H * W + this_i3 * C * H * W;
-		const float difference_7 = ((float)this_k3 + 0.5f) * 0.5f - 0.5f;
+		const i64 next_l_3 = l_2 + 1;
+		const i64 l_3 = next_l_3 == W ? 0 : next_l_3;
+		const i64 next_k_3 = k_2 + (next_l_3 == W ? 1 : 0);
+		const i64 k_3 = next_k_3 == H * 2 ? 0 : next_k_3;
+		const i64 next_j_3 = j_2 + (next_k_3 == H * 2 ? 1 : 0);
+		const i64 j_3 = next_j_3 == C ? 0 : next_j_3;
+		const i64 i_3 = i_2 + (next_j_3 == C ? 1 : 0);
+		const i64 x_at_7 = l_3 + j_3 * H * W + i_3 * C * H * W;
+		const float difference_7 = ((float)k_3 + 0.5f) * 0.5f - 0.5f;
 		const float rounded_4 = floorf(difference_7);
 		const i64 x_at_8 = to_i64(rounded_4);
 		const float difference_8 = difference_7 - rounded_4;
@@ -370,46 +361,43 @@ void Resize_y_flat_64(const float *__restrict__ rows, float *__restrict__ y, i64
 	const float difference_2 = difference - rounded;
 	y_v[0] = rows[rows_at + min(W - 1, max((i64)0, rows_at_2))] * (1.0f - difference_2) +
 	         rows[rows_at + min(W - 1, max((i64)0, rows_at_2 + 1))] * difference_2;
-	const i64 this_l_next1 = l + 1;
-	const i64 this_l1 = this_l_next1 == W * 2 ? 0 : this_l_next1;
-	const i64 this_k_next1 = k + (this_l_next1 == W * 2 ? 1 : 0);
-	const i64 this_k1 = this_k_next1 == H * 2 ? 0 : this_k_next1;
-	const i64 this_j_next1 = j + (this_k_next1 == H * 2 ? 1 : 0);
-	const i64 this_j1 = this_j_next1 == C ? 0 : this_j_next1;
-	const i64 this_i_next1 = i + (this_j_next1 == C ? 1 : 0);
-	const i64 this_i1 = this_i_next1 == N ? 0 : this_i_next1;
-	const i64 rows_at_3 = this_k1 * W + this_j1 * H * W * 2 + this_i1 * C * H * W * 2;
-	const float difference_3 = ((float)this_l1 + 0.5f) * 0.5f - 0.5f;
+	const i64 next_l_1 = l + 1;
+	const i64 l_1 = next_l_1 == W * 2 ? 0 : next_l_1;
+	const i64 next_k_1 = k + (next_l_1 == W * 2 ? 1 : 0);
+	const i64 k_1 = next_k_1 == H * 2 ? 0 : next_k_1;
+	const i64 next_j_1 = j + (next_k_1 == H * 2 ? 1 : 0);
+	const i64 j_1 = next_j_1 == C ? 0 : next_j_1;
+	const i64 i_1 = i + (next_j_1 == C ? 1 : 0);
+	const i64 rows_at_3 = k_1 * W + j_1 * H * W * 2 + i_1 * C * H * W * 2;
+	const float difference_3 = ((float)l_1 + 0.5f) * 0.5f - 0.5f;
 	const float rounded_2 = floorf(difference_3);
 	const i64 rows_at_4 = to_i64(rounded_2);
 	const float difference_4 = difference_3 - rounded_2;
 	y_v[1] = rows[rows_at_3 + min(W - 1, max((i64)0, rows_at_4))] * (1.0f - difference_4) +
 	         rows[rows_at_3 + min(W - 1, max((i64)0, rows_at_4 + 1))] * difference_4;
-	const i64 this_l_next2 = this_l1 + 1;
-	const i64 this_l2 = this_l_next2 == W * 2 ? 0 : this_l_next2;
-	const i64 this_k_next2 = this_k1 + (this_l_next2 == W * 2 ? 1 : 0);
-	const i64 this_k2 = this_k_next2 == H * 2 ? 0 : this_k_next2;
-	const i64 this_j_next2 = this_j1 + (this_k_next2 == H * 2 ? 1 : 0);
-	const i64 this_j2 = this_j_next2 == C ? 0 : this_j_next2;
-	const i64 this_i_next2 = this_i1 + (this_j_next2 == C ? 1 : 0);
-	const i64 this_i2 = this_i_next2 == N ? 0 : this_i_next2;
-	const i64 rows_at_5 = this_k2 * W + this_j2 * H * W * 2 + this_i2 * C * H * W * 2;
-	const float difference_5 = ((float)this_l2 + 0.5f) * 0.5f - 0.5f;
+	const i64 next_l_2 = l_1 + 1;
+	const i64 l_2 = next_l_2 == W * 2 ? 0 : next_l_2;
+	const i64 next_k_2 = k_1 + (next_l_2 == W * 2 ? 1 : 0);
+	const i64 k_2 = next_k_2 == H * 2 ? 0 : next_k_2;
+	const i64 next_j_2 = j_1 + (next_k_2 == H * 2 ? 1 : 0);
+	const i64 j_2 = next_j_2 == C ? 0 : next_j_2;
+	const i64 i_2 = i_1 + (next_j_2 == C ? 1 : 0);
+	const i64 rows_at_5 = k_2 * W + j_2 * H * W * 2 + i_2 * C * H * W * 2;
+	const float difference_5 = ((float)l_2 + 0.5f) * 0.5f - 0.5f;
 	const float rounded_3 = floorf(difference_5);
 	const i64 rows_at_6 = to_i64(rounded_3);
 	const float difference_6 = difference_5 - rounded_3;
 	y_v[2] = rows[rows_at_5 + min(W - 1, max((i64)0, rows_at_6))] * (1.0f - difference_6) +
 	         rows[rows_at_5 + min(W - 1, max((i64)0, rows_at_6 + 1))] * difference_6;
-	const i64 this_l_next3 = this_l2 + 1;
-	const i64 this_l3 = this_l_next3 == W * 2 ? 0 : this_l_next3;
-	const i64 this_k_next3 = this_k2 + (this_l_next3 == W * 2 ? 1 : 0);
-	const i64 this_k3 = this_k_next3 == H * 2 ? 0 : this_k_next3;
-	const i64 this_j_next3 = this_j2 + (this_k_next3 == H * 2 ? 1 : 0);
-	const i64 this_j3 = this_j_next3 == C ? 0 : this_j_next3;
-	const i64 this_i_next3 = this_i2 + (this_j_next3 == C ? 1 : 0);
-	const i64 this_i3 = this_i_next3 == N ? 0 : this_i_next3;
-	const i64 rows_at_7 = this_k3 * W + this_j3 * H * W * 2 + this_i3 * C * H * W * 2;
-	const float difference_7 = ((float)this_l3 + 0.5f) * 0.5f - 0.5f;
+	const i64 next_l_3 = l_2 + 1;
+	const i64 l_3 = next_l_3 == W * 2 ? 0 : next_l_3;
+	const i64 next_k_3 = k_2 + (next_l_3 == W * 2 ? 1 : 0);
+	const i64 k_3 = next_k_3 == H * 2 ? 0 : next_k_3;
+	const i64 next_j_3 = j_2 + (next_k_3 == H * 2 ? 1 : 0);
+	const i64 j_3 = next_j_3 == C ? 0 : next_j_3;
+	const i64 i_3 = i_2 + (next_j_3 == C ? 1 : 0);
+	const i64 rows_at_7 = k_3 * W + j_3 * H * W * 2 + i_3 * C * H * W * 2;
+	const float difference_7 = ((float)l_3 + 0.5f) * 0.5f - 0.5f;
 	const float rounded_4 = floorf(difference_7);
 	const i64 rows_at_8 = to_i64(rounded_4);
 	const float difference_8 = difference_7 - rounded_4;

@@ -21,20 +21,18 @@ void Routed_total_part(const int own_block, const float *x, float *__restrict__ 
 		return;
 	float x_v[2];
 	load(x_v, x + row * 2);
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	#pragma unroll
 	for (int item = 0; item < 2; item++) {
-		max_of_row = nan_max(max_of_row, x_v[item]);
+		row_largest = nan_max(row_largest, x_v[item]);
 	}
-	const float this_largest = max_of_row;
-	largest[row] = this_largest;
-	float sum_of_row = 0.0f;
+	largest[row] = row_largest;
+	float row_total = 0.0f;
 	#pragma unroll
 	for (int item = 0; item < 2; item++) {
-		sum_of_row += expf(x_v[item] - this_largest);
+		row_total += expf(x_v[item] - row_largest);
 	}
-	const float this_total = sum_of_row;
-	total[row] = this_total;
+	total[row] = row_total;
 }
 
 // which: i32[3,1] = sort descending along j (i, j | r<2) x[i, r]

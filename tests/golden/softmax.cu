@@ -26,33 +26,31 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 		load_once(x_v[step], x + row * S + at);
 	}
 	float kept_v[2][4];
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 32;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, at < S ? x_v[step][item] : -INFINITY);
+				row_largest = nan_max(row_largest, at < S ? x_v[step][item] : -INFINITY);
 			}
 		}
 	}
-	max_of_row = warp_reduce<8>(max_of_row, op_max());
-	const float this_largest = max_of_row;
-	float sum_of_row = 0.0f;
+	row_largest = warp_reduce<8>(row_largest, op_max());
+	float row_total = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 32;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row += at < S ? kept_v[step][item] : 0.0f;
+				kept_v[step][item] = expf(x_v[step][item] - row_largest);
+				row_total += at < S ? kept_v[step][item] : 0.0f;
 			}
 		}
 	}
-	sum_of_row = warp_reduce<8>(sum_of_row, op_sum());
-	const float this_total = sum_of_row;
+	row_total = warp_reduce<8>(row_total, op_sum());
 	#pragma unroll
 	for (int step = 0; step < 2; step++) {
 		const int at = lane * 4 + step * 32;
@@ -60,7 +58,7 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = quotient(kept_v[step][item], this_total);
+				y_v[item] = quotient(kept_v[step][item], row_total);
 			}
 			if (at < S) {
 				store_once(y + row * S + at, y_v);
@@ -109,36 +107,34 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 		}
 	}
 	float kept_v[3][4];
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 4 - row * S + first + step * 32;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row,
-				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
-				                     : -INFINITY);
+				row_largest = nan_max(row_largest,
+				                      ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                      : -INFINITY);
 			}
 		}
 	}
-	max_of_row = warp_reduce<8>(max_of_row, op_max());
-	const float this_largest = max_of_row;
-	float sum_of_row = 0.0f;
+	row_largest = warp_reduce<8>(row_largest, op_max());
+	float row_total = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 4 - row * S + first + step * 32;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
-				              : 0.0f;
+				kept_v[step][item] = expf(x_v[step][item] - row_largest);
+				row_total += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				             : 0.0f;
 			}
 		}
 	}
-	sum_of_row = warp_reduce<8>(sum_of_row, op_sum());
-	const float this_total = sum_of_row;
+	row_total = warp_reduce<8>(row_total, op_sum());
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 4 - row * S + first + step * 32;
@@ -146,7 +142,7 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = quotient(kept_v[step][item], this_total);
+				y_v[item] = quotient(kept_v[step][item], row_total);
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
@@ -204,38 +200,36 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 		}
 	}
 	float kept_v[4][4];
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 256;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row,
-				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
-				                     : -INFINITY);
+				row_largest = nan_max(row_largest,
+				                      ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                      : -INFINITY);
 			}
 		}
 	}
-	__shared__ float max_of_row_across[2];
-	max_of_row = block_reduce<64>(max_of_row, op_max(), max_of_row_across);
-	const float this_largest = max_of_row;
-	float sum_of_row = 0.0f;
+	__shared__ float row_largest_across[2];
+	row_largest = block_reduce<64>(row_largest, op_max(), row_largest_across);
+	float row_total = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 256;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
-				              : 0.0f;
+				kept_v[step][item] = expf(x_v[step][item] - row_largest);
+				row_total += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				             : 0.0f;
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[2];
-	sum_of_row = block_reduce<64>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_total = sum_of_row;
+	__shared__ float row_total_across[2];
+	row_total = block_reduce<64>(row_total, op_sum(), row_total_across);
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 256;
@@ -243,7 +237,7 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = quotient(kept_v[step][item], this_total);
+				y_v[item] = quotient(kept_v[step][item], row_total);
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
@@ -301,38 +295,36 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 		}
 	}
 	float kept_v[4][4];
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 2048;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row,
-				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
-				                     : -INFINITY);
+				row_largest = nan_max(row_largest,
+				                      ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                      : -INFINITY);
 			}
 		}
 	}
-	__shared__ float max_of_row_across[16];
-	max_of_row = block_reduce<512>(max_of_row, op_max(), max_of_row_across);
-	const float this_largest = max_of_row;
-	float sum_of_row = 0.0f;
+	__shared__ float row_largest_across[16];
+	row_largest = block_reduce<512>(row_largest, op_max(), row_largest_across);
+	float row_total = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 2048;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
-				              : 0.0f;
+				kept_v[step][item] = expf(x_v[step][item] - row_largest);
+				row_total += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				             : 0.0f;
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[16];
-	sum_of_row = block_reduce<512>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_total = sum_of_row;
+	__shared__ float row_total_across[16];
+	row_total = block_reduce<512>(row_total, op_sum(), row_total_across);
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 - row * S + first + step * 2048;
@@ -340,7 +332,7 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = quotient(kept_v[step][item], this_total);
+				y_v[item] = quotient(kept_v[step][item], row_total);
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
@@ -398,38 +390,36 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 		}
 	}
 	float kept_v[8][4];
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * S + first + step * 4096;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row,
-				                     ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
-				                     : -INFINITY);
+				row_largest = nan_max(row_largest,
+				                      ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
+				                      : -INFINITY);
 			}
 		}
 	}
-	__shared__ float max_of_row_across[32];
-	max_of_row = block_reduce<1024>(max_of_row, op_max(), max_of_row_across);
-	const float this_largest = max_of_row;
-	float sum_of_row = 0.0f;
+	__shared__ float row_largest_across[32];
+	row_largest = block_reduce<1024>(row_largest, op_max(), row_largest_across);
+	float row_total = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * S + first + step * 4096;
 		if (step < 1 || at < S) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				kept_v[step][item] = expf(x_v[step][item] - this_largest);
-				sum_of_row += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
-				              : 0.0f;
+				kept_v[step][item] = expf(x_v[step][item] - row_largest);
+				row_total += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
+				             : 0.0f;
 			}
 		}
 	}
-	__shared__ float sum_of_row_across[32];
-	sum_of_row = block_reduce<1024>(sum_of_row, op_sum(), sum_of_row_across);
-	const float this_total = sum_of_row;
+	__shared__ float row_total_across[32];
+	row_total = block_reduce<1024>(row_total, op_sum(), row_total_across);
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 - row * S + first + step * 4096;
@@ -437,7 +427,7 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 			float y_v[4];
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				y_v[item] = quotient(kept_v[step][item], this_total);
+				y_v[item] = quotient(kept_v[step][item], row_total);
 			}
 			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
 			if (whole) {
@@ -470,24 +460,22 @@ void Softmax_y_any(const float *__restrict__ x, float *__restrict__ y, int N, in
 	const int row = block * 4 + thread / 32;
 	if (row >= H * N * S)
 		return;
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	for (int at = lane; at < S; at += 32) {
 		float x_v = x[row * S + at];
-		max_of_row = nan_max(max_of_row, x_v);
+		row_largest = nan_max(row_largest, x_v);
 	}
-	max_of_row = warp_reduce(max_of_row, op_max());
-	const float this_largest = max_of_row;
-	float sum_of_row = 0.0f;
+	row_largest = warp_reduce(row_largest, op_max());
+	float row_total = 0.0f;
 	for (int at = lane; at < S; at += 32) {
 		float x_v = x[row * S + at];
-		sum_of_row += expf(x_v - this_largest);
+		row_total += expf(x_v - row_largest);
 	}
-	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float this_total = sum_of_row;
+	row_total = warp_reduce(row_total, op_sum());
 	for (int at = lane; at < S; at += 32) {
 		float x_v = x[row * S + at];
 		float y_v[1];
-		y_v[0] = quotient(expf(x_v - this_largest), this_total);
+		y_v[0] = quotient(expf(x_v - row_largest), row_total);
 		store_once(y + row * S + at, y_v);
 	}
 }
@@ -506,24 +494,22 @@ void Softmax_y_any_64(const float *__restrict__ x, float *__restrict__ y, i64 N,
 	const i64 row = block * 4 + thread / 32;
 	if (row >= H * N * S)
 		return;
-	float max_of_row = -INFINITY;
+	float row_largest = -INFINITY;
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v = x[row * S + at];
-		max_of_row = nan_max(max_of_row, x_v);
+		row_largest = nan_max(row_largest, x_v);
 	}
-	max_of_row = warp_reduce(max_of_row, op_max());
-	const float this_largest = max_of_row;
-	float sum_of_row = 0.0f;
+	row_largest = warp_reduce(row_largest, op_max());
+	float row_total = 0.0f;
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v = x[row * S + at];
-		sum_of_row += expf(x_v - this_largest);
+		row_total += expf(x_v - row_largest);
 	}
-	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float this_total = sum_of_row;
+	row_total = warp_reduce(row_total, op_sum());
 	for (i64 at = lane; at < S; at += 32) {
 		float x_v = x[row * S + at];
 		float y_v[1];
-		y_v[0] = quotient(expf(x_v - this_largest), this_total);
+		y_v[0] = quotient(expf(x_v - row_largest), row_total);
 		store_once(y + row * S + at, y_v);
 	}
 }

@@ -4,10 +4,10 @@
 //     f32[64]) -> (y: f32[M,4])
 
 // y: f32[M,4] = sum (i, j | r<3)
-//     let _0 = index(select(x[i, index(feature[index(root[j * 3 + r])])] < least[index(root[j * 3 + r])],
-//     below[index(root[j * 3 + r])], above[index(root[j * 3 + r])])),
-//     _1 = index(select(x[i, index(feature[_0])] < least[_0], below[_0], above[_0]));
-//     select(j * 3 + r < 9, leaf[index(select(x[i, index(feature[_1])] < least[_1], below[_1], above[_1]))], 0.0)
+//     let _0 = index(root[j * 3 + r]),
+//     _1 = index(select(x[i, index(feature[_0])] < least[_0], below[_0], above[_0])),
+//     _2 = index(select(x[i, index(feature[_1])] < least[_1], below[_1], above[_1]));
+//     select(j * 3 + r < 9, leaf[index(select(x[i, index(feature[_2])] < least[_2], below[_2], above[_2]))], 0.0)
 // Schedule: reduce_thread@1; 256 threads a block.
 // A thread computes one element, and reads all of its terms.
 // Launch: ceil(M / 64) blocks of 256 threads.

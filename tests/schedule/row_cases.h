@@ -450,6 +450,16 @@ static const struct schedule_case row_cases[] = {
 	  "  o: f32[] = sum (| r<C, s<H) let _0 = z[r, s] - mean[]; _0 * _0 then it\n",
 	  { "N=2 C=5 H=804", "N=1 C=3 H=7", "N=2 C=37 H=37", "N=3 C=1 H=8", "N=2 C=64 H=129" } },
 	/* A sum of exponentials over parts whose largest differ, some of them minus infinity. */
+	/* The windows' masks: the last stage numbers the rows by one axis less. */
+	{ "softmax_of_windows",
+	  "(x: f32[6,2,5,K], b: f32[1,2,5,K], mask: f32[1,3,1,5,K]) -> (y: f32[6,2,5,K])\n"
+	  "  largest: f32[2,3,2,5,1] = max (i, j, k, l, m | r<K) x[i * 3 + j, k, l, r] + b[0, k, l, r] + "
+	  "mask[0, j, 0, l, r]\n"
+	  "  total: f32[2,3,2,5,1] = sum (i, j, k, l, m | r<K) exp(x[i * 3 + j, k, l, r] + b[0, k, l, r] + "
+	  "mask[0, j, 0, l, r] - largest[i, j, k, l, 0])\n"
+	  "  y: f32[6,2,5,K] = map (i, j, k, l) exp(x[i, j, k, l] + b[0, j, k, l] + mask[0, mod(i, 3), 0, k, l] - "
+	  "largest[floordiv(i, 3), mod(i, 3), j, k, 0]) / total[floordiv(i, 3), mod(i, 3), j, k, 0]\n",
+	  { "K=20", "K=7", "K=1", "K=0" } },
 	{ "softmax_in_parts",
 	  "(x: f32[N,K], z: f32[3,40004]) -> (y: f32[N,K], o: f32[3,1])\n"
 	  "  largest: f32[N,1] = max (i, j | r<K) select(r < 9000, f32(-inf), x[i, r] * f32(r) * 0.01)\n"

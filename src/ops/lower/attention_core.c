@@ -174,7 +174,7 @@ struct value attention_lower(struct lower *l, struct attention *a, enum type t, 
 	if (a->extra)
 		total = add(total, unary(IR_EXP, sub(cast(a->extra, soft), load(largest, s.at))));
 	total = select_(eq(total, with(total, 0)), with(total, 1), total);
-	sum = lower_reduce(l, "sum", soft, &s, 3, IR_SUM, e, total);
+	sum = lower_reduce(l, "exp_sum", soft, &s, 3, IR_SUM, e, total);
 	if (a->keep == ATTENTION_SOFTMAX)
 		a->kept = lower_map(l, "weights", value_type(score), &s, divide(e, load(sum, s.at)));
 

@@ -122,7 +122,7 @@ static int softmax_lower(struct lower *l)
 	e = cast(load(x, r.index), TYPE_I32);
 	top = lower_reduce(l, "largest", TYPE_I32, &r.s, r.rank, IR_MAXIMUM, e, NULL);
 	e = unary(IR_EXP, mul(cast(sub(e, load(top, r.s.at)), TYPE_F32), scale));
-	sum = lower_reduce(l, "sum", TYPE_F32, &r.s, r.rank, IR_SUM, e, NULL);
+	sum = lower_reduce(l, "total", TYPE_F32, &r.s, r.rank, IR_SUM, e, NULL);
 	e = unary(IR_EXP, mul(cast(sub(cast(at(x, &s), TYPE_I32), at(top, &s)), TYPE_F32), scale));
 	lower_output(l, 0,
 	             lower_map(l, NULL, value_type(x), &s, quantized(l, divide(e, at(sum, &s)), 3, value_type(x))));

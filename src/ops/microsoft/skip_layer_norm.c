@@ -31,7 +31,7 @@ static int skip(struct lower *l, bool centred)
 	e = add(wide(at(x, &s)), wide(at(more, &s)));
 	if (bias.given)
 		e = add(e, wide(at(bias, &s)));
-	sum = lower_map(l, "sum", e->type, &s, e);
+	sum = lower_map(l, "added", e->type, &s, e);
 	n = layer_norm(l, sum, s.rank - 1, centred, gamma, beta, t);
 	lower_output(l, 0, n.y);
 	if (centred)
@@ -98,7 +98,7 @@ static int embed_lower(struct lower *l)
 	e = add(row(words, ids, &s), row(places, lower_input(l, 8), &s));
 	if (segments.given && segment.given)
 		e = add(e, row(segment, segments, &s));
-	sum = lower_map(l, "sum", e->type, &s, e);
+	sum = lower_map(l, "added", e->type, &s, e);
 	lower_output(l, 0, layer_norm(l, sum, 2, true, lower_input(l, 5), lower_input(l, 6), t).y);
 	if (lower_wants(l, 1))
 		lower_output(l, 1, mask_lengths(l, ids, mask));
@@ -144,7 +144,7 @@ static int quantised_embed_lower(struct lower *l)
 	e = add(row(words, ids, &s), row(dequantised(l, 3, 9), none, &s));
 	if (has)
 		e = add(e, row(dequantised(l, 4, 10), segments, &s));
-	sum = lower_map(l, "sum", TYPE_F32, &s, e);
+	sum = lower_map(l, "added", TYPE_F32, &s, e);
 	lower_output(l, 0, layer_norm(l, sum, 2, true, dequantised(l, 5, 11), dequantised(l, 6, 12), TYPE_F32).y);
 	if (lower_wants(l, 1))
 		lower_output(l, 1, mask_lengths(l, ids, mask));

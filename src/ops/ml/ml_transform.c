@@ -36,7 +36,7 @@ struct value ml_transform(struct lower *l, struct value score, const char *f)
 	e = unary(IR_EXP, sub(x, t));
 	if (zero)
 		e = select_(gt(unary(IR_ABS, x), with(x, 1e-7)), e, mul(x, unary(IR_EXP, unary(IR_NEG, t))));
-	sum = lower_reduce(l, "sum", c, &s, 1, IR_SUM, e, NULL);
+	sum = lower_reduce(l, "total", c, &s, 1, IR_SUM, e, NULL);
 	t = load(sum, s.at);
 	e = zero ? select_(eq(t, with(t, 0)), with(t, 0.5), divide(e, t)) : divide(e, t);
 	return lower_map(l, NULL, c, &s, e);

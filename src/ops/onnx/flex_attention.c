@@ -86,8 +86,8 @@ static struct softmax softmax_of(struct lower *l, const struct flex *f, struct v
 	struct softmax x = { .score = score };
 
 	x.largest = lower_reduce(l, "largest", e->type, s, 3, IR_MAXIMUM, e, NULL);
-	x.sum = lower_reduce(l, "sum", e->type, s, 3, IR_SUM, exponential(&x, s->at[0], s->at[1], s->at[2], s->at[3]),
-	                     NULL);
+	x.sum = lower_reduce(l, "exp_sum", e->type, s, 3, IR_SUM,
+	                     exponential(&x, s->at[0], s->at[1], s->at[2], s->at[3]), NULL);
 	return x;
 }
 

@@ -75,7 +75,7 @@ static int reduce_loss(struct lower *l, const struct loss *p)
 	} else if (!p->weight.given && !lower_has(l, "ignore_index")) {
 		lower_output(l, 0, reduce_mean(l, NULL, t, &r, e));
 	} else {
-		sum = lower_reduce(l, "sum", c, &r.s, 0, IR_SUM, e, NULL);
+		sum = lower_reduce(l, "total", c, &r.s, 0, IR_SUM, e, NULL);
 		weights = lower_reduce(l, "weights", c, &r.s, 0, IR_SUM, weight, NULL);
 		lower_output(l, 0, lower_map(l, NULL, t, &none, divide(at(sum, &none), at(weights, &none))));
 	}

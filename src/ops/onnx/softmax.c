@@ -34,7 +34,7 @@ static int softmax(struct lower *l, bool logarithm)
 	TRY(begin(l, &m));
 	x = wide(load(m.x, m.r.index));
 	top = lower_reduce(l, "largest", x->type, &m.r.s, m.r.rank, IR_MAXIMUM, x, NULL);
-	sum = lower_reduce(l, "sum", x->type, &m.r.s, m.r.rank, IR_SUM, unary(IR_EXP, sub(x, load(top, m.r.s.at))),
+	sum = lower_reduce(l, "exp_sum", x->type, &m.r.s, m.r.rank, IR_SUM, unary(IR_EXP, sub(x, load(top, m.r.s.at))),
 	                   NULL);
 	y = sub(wide(at(m.x, &m.s)), at(top, &m.s));
 	y = logarithm ? sub(y, unary(IR_LOG, at(sum, &m.s))) : divide(unary(IR_EXP, y), at(sum, &m.s));

@@ -81,7 +81,7 @@ static int region_lower(struct lower *l)
 	e = wide(load(x, index));
 	largest = lower_reduce(l, "largest", e->type, &r, 4, IR_MAXIMUM, e, NULL);
 	e = unary(IR_EXP, sub(e, load(largest, of)));
-	sum = lower_reduce(l, "sum", e->type, &r, 4, IR_SUM, e, NULL);
+	sum = lower_reduce(l, "total", e->type, &r, 4, IR_SUM, e, NULL);
 
 	s = space_of(l, x);
 	of[0] = s.at[0];

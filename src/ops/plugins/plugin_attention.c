@@ -37,7 +37,7 @@ static int scaled_lower(struct lower *l)
 	e = load(score, r.at);
 	largest = lower_reduce(l, "largest", e->type, &r, 2, IR_MAXIMUM, e, NULL);
 	e = unary(IR_EXP, sub(e, load(largest, r.at)));
-	sum = lower_reduce(l, "sum", e->type, &r, 2, IR_SUM, e, NULL);
+	sum = lower_reduce(l, "exp_sum", e->type, &r, 2, IR_SUM, e, NULL);
 	e = divide(unary(IR_EXP, sub(load(score, scores.at), load(largest, scores.at))), load(sum, scores.at));
 	p = lower_map(l, NULL, value_type(q), &scores, narrow(e, value_type(q)));
 

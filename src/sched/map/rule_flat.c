@@ -116,20 +116,25 @@ static void load_vectors(struct flat *f, struct ir_block *b, expr element)
 static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool *used, expr *axis)
 {
 	struct ir_program *p = f->p;
-	int first = f->inner;
+	int first = f->inner, outer = 0;
 	for (int k = 0; k < f->inner; k++)
 		if (used[k] && first == f->inner)
 			first = k;
+	while (outer < f->inner && ir_is_int(f->s->out->dim[outer], 1))
+		outer++;
 	expr step = ir_index(p->pool, f->piece), zero = ir_index(p->pool, 0), one = ir_index(p->pool, 1);
 	for (int k = f->inner; k >= first; k--) {
-		const char *name = ir_axis_names[0][k];
+		const char *name = arena_printf(p->arena, "%s_%d", ir_axis_names[0][k], piece);
 		expr extent = f->s->out->dim[k], next = ir_binary(IR_ADD, axis[k], step);
 		if (ir_is_int(extent, 1))
 			continue;
-		next = emit_constant(p, b, arena_printf(p->arena, "this_%s_next%d", name, piece), next, NULL);
+		if (k == outer) { /* the vector ends before this axis does */
+			axis[k] = emit_constant(p, b, name, next, extent);
+			continue;
+		}
+		next = emit_constant(p, b, arena_printf(p->arena, "next_%s", name), next, NULL);
 		expr end = ir_binary(IR_EQ, next, extent);
-		axis[k] = emit_constant(p, b, arena_printf(p->arena, "this_%s%d", name, piece),
-		                        ir_select(end, zero, next), extent);
+		axis[k] = emit_constant(p, b, name, ir_select(end, zero, next), extent);
 		step = ir_select(end, one, zero);
 	}
 }

@@ -23,8 +23,8 @@ struct rows_at_once {
 /* The variable of a row's value: an array over the thread's rows, or of length 1. */
 static struct ir_variable *value_variable(const struct rows_at_once *k, const struct ir_buffer *b)
 {
-	return k->serial ? ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "this_%s", b->name)
-	                 : ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUES, 0, "this_%s", b->name);
+	return k->serial ? ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "row_%s", b->name)
+	                 : ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUES, 0, "row_%s", b->name);
 }
 
 static expr value_of(const struct rows_at_once *k, const struct ir_buffer *b)

@@ -136,6 +136,24 @@ static void check_load(void *user, expr e)
 			c->fine &= rows_value_of(c->r, c->st, e) >= 0;
 }
 
+void rows_axes(struct ir_program *p, const struct rows_stage *st, expr row, expr *axis)
+{
+	for (int i = st->rank - 1; i >= 0; i--) {
+		bool outside = i >= st->row_rank, inner = i > 0 && !outside;
+		axis[i] = outside ? ir_index(p->pool, 0) : inner ? ir_binary(IR_MOD, row, st->dim[i]) : row;
+		if (inner)
+			row = ir_binary(IR_FLOORDIV, row, st->dim[i]);
+	}
+}
+
+/* The start of a row over the row's index. */
+static expr from_row(const struct rows *r, const struct rows_stage *st, expr from)
+{
+	expr axis[2 * IR_MAX_RANK];
+	rows_axes(r->p, st, ir_axis(r->p->pool, 0, r->count), axis);
+	return ir_bind_axes(r->p->pool, from, axis);
+}
+
 int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	if (load->op != IR_LOAD || type_is_packed(load->type) || rows_value_of(r, st, load) >= 0)
@@ -146,7 +164,8 @@ int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load)
 	for (int i = 0; i < r->cached; i++) {
 		const struct rows_cached *c = &r->cache[i];
 		expr at = c->stride ? ir_binary(IR_MUL, st->at, c->stride) : st->at;
-		if (c->buf == load->buf && (own ? !c->from : c->from == ir_binary(IR_SUB, flat, at)))
+		if (c->buf == load->buf &&
+		    (own ? !c->from : c->from && c->from_row == from_row(r, st, ir_binary(IR_SUB, flat, at))))
 			return i;
 	}
 	return -1;
@@ -158,8 +177,11 @@ static void cache(struct load_check *c, expr load, expr from, expr stride)
 	if (rows_cached_of(r, c->st, load) >= 0)
 		return;
 	if (r->cached < ROWS_MAX_CACHED)
-		r->cache[r->cached++] =
-		        (struct rows_cached){ .buf = load->buf, .from = from, .stride = stride, .stage = r->stages };
+		r->cache[r->cached++] = (struct rows_cached){ .buf = load->buf,
+			                                      .from = from,
+			                                      .from_row = from ? from_row(r, c->st, from) : NULL,
+			                                      .stride = stride,
+			                                      .stage = r->stages };
 	else
 		c->fine &= from != NULL; /* else it is loaded at each use */
 }

@@ -34,8 +34,10 @@ struct rows {
 		const struct ir_buffer *buf;
 		expr from; /* start of the row in the buffer, over the row axes of `stage`: a row chosen by an index, a
 		            * mask shared by several rows; null: the buffer has the rows' own layout */
-		expr stride; /* between neighbours of a row that lies across the buffer; null: 1 */
-		int stage;   /* the first stage that reads it */
+		expr from_row; /* the same, over axis 0, which is the row's index: stages may number the rows
+		                  differently */
+		expr stride;   /* between neighbours of a row that lies across the buffer; null: 1 */
+		int stage;     /* the first stage that reads it */
 	} cache[ROWS_MAX_CACHED];
 	int beside;  /* neighbouring rows in neighbouring threads of a block: rule rows_interleaved; else 0 */
 	bool turned; /* rows may lie across a buffer: with a stride, next to each other */
@@ -81,6 +83,8 @@ bool rows_once(const struct rows *r, const struct sched_target *t);
 int rows_candidates(const struct sched_site *site, struct sched_choice *out);
 /* Index of the earlier stage of the rows whose result a load reads at its own row; -1: none. */
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load);
+/* Sets the axes of the stage at the start of a row: row axes by the row's index, the others 0. */
+void rows_axes(struct ir_program *p, const struct rows_stage *st, expr row, expr *axis);
 /* Index of the cached input that a load reads; -1: none. */
 int rows_cached_of(const struct rows *r, const struct rows_stage *st, expr load);
 /* True if the load is at the element's own position. */

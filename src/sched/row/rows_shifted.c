@@ -67,16 +67,25 @@ static struct ir_block *each_step(struct row_kernel *k, struct ir_block *b)
 	return emit_unrolled_each(k->p, b, step, end - begin, &k->step);
 }
 
+/* Steps whose last vector is known to end before the row does. */
+static int64_t steps_before(const struct row_kernel *k)
+{
+	int64_t length;
+	if (!ir_const_int(k->r->length, &length))
+		return 0;
+	return length / ((int64_t)k->lanes * k->width) - k->begin;
+}
+
+/* `cond`, or true in the first steps. */
+static expr after_steps(const struct row_kernel *k, int64_t steps, expr cond)
+{
+	return steps > 0 ? ir_binary(IR_OR, ir_binary(IR_LT, k->step, ir_index(k->p->pool, steps)), cond) : cond;
+}
+
 /* `cond` where a vector may lie beyond the row's end, true in steps that are known to lie before it. */
 static expr unless_before(const struct row_kernel *k, expr cond)
 {
-	struct ir_pool *pool = k->p->pool;
-	int64_t length, whole;
-	if (!ir_const_int(k->r->length, &length))
-		return cond;
-	whole = length / ((int64_t)k->lanes * k->width) - k->begin; /* steps whose last vector ends before the row does
-	                                                             */
-	return whole > 0 ? ir_binary(IR_OR, ir_binary(IR_LT, k->step, ir_index(pool, whole)), cond) : cond;
+	return after_steps(k, steps_before(k), cond);
 }
 
 /* `cond` where a vector may begin before the row, true after the first step. */
@@ -95,10 +104,10 @@ struct ir_block *shifted_each_vector(struct row_kernel *k, struct ir_block *b, e
 	/* Negative in a vector that begins before the row. */
 	k->at = emit_define(p, b, v,
 	                    ir_binary(IR_SUB, vector_position(k, lane), ir_binary(IR_MUL, k->row, k->r->length)), NULL);
-	expr within = ir_binary(IR_LT, k->at, k->r->length);
-	if (k->begin == 0) /* no branch around the first vector, so that the others find there what all of them share */
-		within = ir_binary(IR_OR, ir_binary(IR_LT, k->step, ir_index(p->pool, 1)), within);
-	within = unless_before(k, within);
+	int64_t steps = steps_before(k);
+	if (k->begin == 0 && steps < 1) /* no branch around the first vector, which computes what all of them share */
+		steps = 1;
+	expr within = after_steps(k, steps, ir_binary(IR_LT, k->at, k->r->length));
 	return ir_is_int(within, 1) ? b : emit_if(p, b, within);
 }
 

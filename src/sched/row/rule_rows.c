@@ -36,7 +36,7 @@ static int span(const struct sched_site *site)
 
 static const struct ir_variable *value_variable(const struct row_kernel *k, const struct ir_buffer *b)
 {
-	return ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "this_%s", b->name);
+	return ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "row_%s", b->name);
 }
 
 static expr from_ahead(const struct row_kernel *k, expr load)
@@ -125,15 +125,7 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 		if (!c->from)
 			continue;
 		k->st = &k->r->stage[c->stage];
-		expr rest = k->row;
-		for (int a = k->st->rank - 1; a >= 0; a--) {
-			bool outside = a >= k->st->row_rank, inner = a > 0 && !outside;
-			k->axis[a] = outside ? ir_index(p->pool, 0)
-			             : inner ? ir_binary(IR_MOD, rest, k->st->dim[a])
-			                     : rest;
-			if (inner)
-				rest = ir_binary(IR_FLOORDIV, rest, k->st->dim[a]);
-		}
+		rows_axes(p, k->st, k->row, k->axis);
 		k->from[i] = emit_constant(p, b, arena_printf(p->arena, "%s_from", rows_array(k, i)->hint),
 		                           in_kernel(k, c->from), NULL);
 	}
@@ -384,7 +376,10 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	for (int i = 0; i < k->r->stages && &k->r->stage[i] != k->st; i++)
 		if (k->r->stage[i].kind == ROWS_REDUCE && k->r->stage[i].s->combine == s->combine)
 			name = arena_printf(p->arena, "%s_of_row%d", ir_combine_name[s->combine], i + 2);
-	expr sum = emit_variable(p, b, name, ir_identity(p->pool, s->combine, s->value->type));
+	/* Without a conversion the combination is the row's value. */
+	bool done = !k->st->post && s->value->type == s->out->type;
+	expr none = ir_identity(p->pool, s->combine, s->value->type);
+	expr sum = done ? emit_define_variable(p, b, value_variable(k, s->out), none) : emit_variable(p, b, name, none);
 	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
 		k->rest = rest;
 		struct ir_block *body = rows_each_vector(k, b, lane, false);
@@ -402,6 +397,8 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 		all->columns = k->r->beside;
 		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
 	}
+	if (done)
+		return;
 	k->acc = sum;
 	expr post = k->st->post ? k->st->post : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
 	declare_row_axes(k, b, post, NULL, NULL);
@@ -546,7 +543,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	row = emit_constant(p, &k->body, "row", row, NULL);
 	if (rows_a_block > 1 && (lanes >= WARP || alone_each) && !beside)
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
-	own.row = ir_var_of(row->var, rows);
+	own.row = ir_is_int(rows, 1) ? zero : ir_var_of(row->var, rows);
 	all_stages(&own, &k->body, lane);
 
 	/* The same rows for a CPU. */
