@@ -99,9 +99,9 @@ struct cli_option {
 #define CLI_EDGES(o) \
 	{ "format", 0, CLI_SPLIT, &(o).format, \
 	  "FORMAT,...|auto HWC8 HWC16 HWC CHW2 CHW4 CHW16 CHW32 DHWC8 DHWC CDHW32", \
-	  "also make kernels for these tensor formats of TensorRT, which then\n" \
-	  "need not reformat tensors around a plugin; auto: the formats of\n" \
-	  "convolutions around it, where that is no slower by the estimate" }, \
+	  "also make kernels for these tensor formats, so that TensorRT need\n" \
+	  "not reformat tensors at a plugin; auto: the formats of neighbouring\n" \
+	  "convolutions, if the estimate says that they are no slower" }, \
 	{ "in-place", 0, CLI_FLAG, &(o).in_place, NULL, \
 	  "let plugins update tensors such as caches in place: an output that\n" \
 	  "is an input with some elements replaced may share its memory\n" \

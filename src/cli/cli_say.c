@@ -13,13 +13,37 @@
 #include "base/unfinished.h"
 #include "cli/cli.h"
 
-enum { LOG_SECONDS = 5 }; /* between two lines of progress in a log */
+enum {
+	LOG_SECONDS = 5, /* between two lines of progress in a log */
+	INDENT = 2,      /* of an error's advice */
+};
+
+void cli_wrap(FILE *to, const char *text, size_t length, int at, int indent, int columns)
+{
+	bool first = true;
+	for (const char *c = text, *end = text + length; c < end;) {
+		size_t n = strcspn(c, " \n");
+		n = n > (size_t)(end - c) ? (size_t)(end - c) : n;
+		if (!first && at + 1 + (int)n > columns) {
+			fprintf(to, "\n%*s", indent, "");
+			at = indent;
+			first = true;
+		}
+		fprintf(to, "%s%.*s", first ? "" : " ", (int)n, c);
+		at += (int)n + !first;
+		first = false;
+		c += n + (c + n < end);
+	}
+	fputc('\n', to);
+}
 
 static void tell(const char *where, const char *text, const char *advice)
 {
 	cli_tell(CLI_ERROR, "%s%s", where, text);
-	if (advice && *advice)
-		fprintf(stderr, "  %s\n", advice);
+	if (!advice || !*advice)
+		return;
+	fprintf(stderr, "%*s", INDENT, "");
+	cli_wrap(stderr, advice, strlen(advice), INDENT, INDENT, cli_text_columns(stderr));
 }
 
 int cli_usage(const char *advice, const char *format, ...)

@@ -106,8 +106,8 @@ static int parse(struct cli *c, struct request *b, int argc, char **argv)
 		{ "profile", 0, CLI_LIST, &b->o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input, such as\n"
 		  "x:1x3x32,8x3x64,32x3x128: tpat chooses kernels for all three,\n"
-		  "and the printed command contains them. *:1,8,32 is the batch of\n"
-		  "every input of which only the first dimension is dynamic" },
+		  "and the printed command contains them. *:1,8,32 is the batch size\n"
+		  "of inputs whose only dynamic dimension is the first" },
 		{ "debug-kernels", 0, CLI_FLAG, &b->o.debug_kernels, NULL,
 		  "let kernels check each index, and print kernel, thread and index if\n"
 		  "it is out of bounds; keep line numbers for debuggers" },

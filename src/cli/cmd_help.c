@@ -45,25 +45,6 @@ int cli_unknown_command(const char *name, bool or_topic)
 
 /* ---- Text that is broken into lines. */
 
-void cli_wrap(FILE *to, const char *text, size_t length, int at, int indent, int columns)
-{
-	bool first = true;
-	for (const char *c = text, *end = text + length; c < end;) {
-		size_t n = strcspn(c, " \n");
-		n = n > (size_t)(end - c) ? (size_t)(end - c) : n;
-		if (!first && at + 1 + (int)n > columns) {
-			fprintf(to, "\n%*s", indent, "");
-			at = indent;
-			first = true;
-		}
-		fprintf(to, "%s%.*s", first ? "" : " ", (int)n, c);
-		at += (int)n + !first;
-		first = false;
-		c += n + (c + n < end);
-	}
-	fputc('\n', to);
-}
-
 /* A paragraph, in lines that are easy to read. */
 static void wrap(FILE *to, const char *text, size_t length, int at, int indent)
 {

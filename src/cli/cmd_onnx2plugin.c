@@ -49,7 +49,7 @@ static int print_help(void)
 	       "NODE ...\n\n");
 	for (int i = 0; i < KINDS; i++)
 		printf("  %-8s %-20s %-9s %s\n", options[i].name, options[i].longer, options[i].value, options[i].help);
-	printf("\nOther options are tpat build's: --arch, --tensorrt ...\n");
+	printf("\nAll options of tpat build work, too: --arch, --tensorrt ...\n");
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static int take_arguments(struct request *r, int argc, char **argv)
 	return -1;
 }
 
-/* The batch of all inputs of which only the first extent is open; other models have none. */
+/* The batch of all inputs whose only dynamic extent is the first; other models have none. */
 static int add_profiles(struct request *r)
 {
 	if (r->batch[0] > r->batch[1] || r->batch[1] > r->batch[2])

@@ -24,7 +24,7 @@ const struct cli_command cli_commands[] = {
 	{ "tune", "MODEL", "search for each node's fastest schedule on a device", cli_tune },
 	{ "kernel", "FILE.cu", "run an edited kernel, compare it with the original nodes, and time it", cli_kernel },
 	{ "rebuild", "FOLDER", "compile the edited kernels of a .tpat folder and replace its library", cli_rebuild },
-	{ "doctor", "PLACE ...", "repair an interrupted build, check that its files match, or explain a log",
+	{ "doctor", "FILE ...", "repair an interrupted build, check that its files match, or explain a log",
 	  cli_doctor },
 	{ "check-plugin", "LIBRARY", "check any TensorRT plugin library, without TensorRT", cli_check_plugin },
 	{ "inspect", "LIBRARY", "show the contents of a plugin library", cli_inspect },

@@ -36,7 +36,7 @@ static const struct cli_row environment[] = {
 	{ "CLICOLOR_FORCE", "colours in files and pipes too",
 	  ", if it is neither empty nor 0 and NO_COLOR is not set" },
 	{ "CLICOLOR", "0 turns colours off", NULL },
-	{ "TERM", "dumb turns colours off", ", and makes progress lines as in a log" },
+	{ "TERM", "dumb turns colours off", ", and prints progress as in a log" },
 	{ "COLUMNS", "the width of tables and sentences", " (default: the terminal's)" },
 	{ "TPAT_PROGRESS", "0 turns progress off", ", as -q does" },
 	{ "TPAT_DB", "the tuning database", " (default tpat/tpat.db in the cache folder)" },
@@ -72,7 +72,7 @@ const struct cli_topic cli_topics[] = {
 	  "the estimate says that they are no slower. --decompose=all does so wherever possible, "
 	  "--decompose=no nowhere.\n"
 	  "\n"
-	  "--region A,B,C makes one plugin of several nodes; no path from one of them to another may leave "
+	  "--region A,B,C makes one plugin of several nodes. No path from one of them to another may leave "
 	  "the region. --from x --to y selects all nodes between tensors, --all selects every node, and "
 	  "--except leaves nodes out of what --type and --auto select.\n"
 	  "\n"
@@ -110,7 +110,7 @@ const struct cli_topic cli_topics[] = {
 	  "\n"
 	  "  tpat build MODEL --auto --profile x:1x3x32x32,8x3x64x64,32x3x128x128\n"
 	  "\n"
-	  "--profile '*:1,8,32' gives the batch of every input of which only the first dimension is dynamic. "
+	  "--profile '*:1,8,32' gives the batch size of inputs whose only dynamic dimension is the first. "
 	  "Both options take several inputs in one list, as trtexec does: --shape x:1x3,y:1x8.\n"
 	  "\n"
 	  "The printed trtexec command has the same shapes. Without a profile its shapes are examples.\n",

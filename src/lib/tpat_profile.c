@@ -75,7 +75,7 @@ int tpat_profile_read(struct tpat_profile *out, struct graph *g, const char *pro
 	return check_extents(shape, profile, v, e);
 }
 
-/* ---- A batch: "*:1,8,32", for every input of which only the first extent is open. */
+/* ---- A batch: "*:1,8,32", for every input whose only dynamic extent is the first. */
 
 static bool is_batch(const struct graph *g, const char *profile)
 {

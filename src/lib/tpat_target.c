@@ -2,6 +2,7 @@
 #include "lib/tpat_calibration.h"
 #include "lib/tpat_inside.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,13 +72,32 @@ static int native(struct sched_target *out, struct arena *a, struct err *e)
 	return 0;
 }
 
-static int unknown(const char *gpu, struct arena *a, struct err *e)
+/* "sm_75: T4, RTX 2080 Ti; sm_80: A30" */
+static const char *known_gpus(struct arena *a)
 {
 	struct str s = str_new(a);
-	for (const struct sched_target *t = sched_targets; t->name; t++)
-		str_printf(&s, "%s%s", t == sched_targets ? "" : ", ", t->name);
+	for (int arch = 0, next;; arch = next) {
+		next = INT_MAX;
+		for (const struct sched_target *t = sched_targets; t->name; t++)
+			if (t->arch > arch && t->arch < next)
+				next = t->arch;
+		if (next == INT_MAX)
+			break;
+		str_printf(&s, "%ssm_%d", arch ? "; " : "", next);
+		const char *before = ": ";
+		for (const struct sched_target *t = sched_targets; t->name; t++)
+			if (t->arch == next) {
+				str_printf(&s, "%s%s", before, t->name);
+				before = ", ";
+			}
+	}
+	return str_text(&s);
+}
+
+static int unknown(const char *gpu, struct arena *a, struct err *e)
+{
 	err_set(e, ERR_USAGE, "tpat does not know the GPU \"%s\".", gpu);
-	return err_advise(e, "It knows %s. For another GPU, name one of similar size and speed.", str_text(&s));
+	return err_advise(e, "Name one of similar size and speed. %s.", known_gpus(a));
 }
 
 int tpat_target(struct sched_target *out, const char *gpu, const struct tpat_strings *arch, struct arena *a,

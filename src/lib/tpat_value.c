@@ -5,17 +5,21 @@
 
 enum { MOST_ELEMENTS = 64 };
 
+static const char form[] = "Write it as NAME=16000, or NAME=1,2,3 for a list.";
+
 static int wrong(const char *text, const char *why, struct err *e)
 {
-	err_set(e, ERR_USAGE, "The value \"%s\" %s.", text, why);
-	return err_advise(e, "Write it as NAME=16000, or NAME=1,2,3 for a list.");
+	err_set(e, ERR_USAGE, "the value \"%s\" %s.", text, why);
+	return err_advise(e, "%s", form);
 }
 
 int tpat_value_name(const char **name, const char *text, struct arena *a, struct err *e)
 {
 	const char *equal = strrchr(text, '='); /* a name may have one, a value not */
-	if (!equal || equal == text)
-		return wrong(text, "names no tensor", e);
+	if (!equal || equal == text) {
+		err_set(e, ERR_USAGE, "The value \"%s\" names no tensor.", text);
+		return err_advise(e, "%s", form);
+	}
 	*name = arena_strndup(a, text, (size_t)(equal - text));
 	return 0;
 }
