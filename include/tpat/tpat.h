@@ -3,8 +3,8 @@
  * library, and writes a model that uses it. The program `tpat` is a command line for this library.
  *
  * Threads: a context (struct tpat) belongs to one thread at a time. Calls with different contexts may run at the same
- * time, also on the same model, output or database: they wait for each other's locks. What a call adds to this is said
- * at the call, under "Threads:". Calls read the environment, which the host must not change meanwhile.
+ * time, also on the same model, output or database: they wait for each other's locks. Comments at the calls say more,
+ * after "Threads:". Calls read environment variables: do not change these while a call runs.
  *
  * Results are valid until the next call with the same context. Every call returns 0 or a negative enum tpat_code; then
  * tpat_error() is a complete sentence. The library prints nothing and leaves no file half-written.
@@ -49,18 +49,18 @@ TPAT_API const char *tpat_version(void); /* the library's: TPAT_VERSION when it 
 /* ---- Callbacks of long calls. */
 
 enum tpat_log_level {
-	TPAT_LOG_WARNING, /* the result says it too */
+	TPAT_LOG_WARNING, /* also in the result */
 	TPAT_LOG_NOTE,    /* a decision or a step: "tpat_softmax_1a2b.cu: compiled for sm_90" */
 };
 
 /* They must not use the context. May be null.
  *
- * `cancel` returns true to stop the running call, which then returns TPAT_CANCELLED and leaves no file. It is asked
- * before each plugin, compilation, check, measurement and piece of a model, and a few times per second while
- * tpat_tune() searches; a compilation that has begun is completed first. tpat_build(), rebuild, report, verify, bench,
- * tune, run and tpat_session_run() ask; other calls are short. tpat_tune() instead returns 0 with the best so far
- * and `interrupted`; tpat_verify() also gives the results so far. A callback `progress` in the options that returns
- * true does the same. Threads: any thread may call it, and several at once.
+ * `cancel` returns true to stop the running call, which then returns TPAT_CANCELLED and leaves no file. tpat_build(),
+ * rebuild, report, verify, bench, tune, run and tpat_session_run() call it before each plugin, compilation, check,
+ * measurement and piece of a model; tpat_tune() also a few times per second. A compilation that has begun is completed
+ * first. Other calls are short and do not call it. tpat_tune() instead returns 0 with the best so far and
+ * `interrupted`; tpat_verify() also gives the results so far. A callback `progress` in the options that returns true
+ * does the same. Threads: any thread may call it, and several at once.
  *
  * `log` gets one line, without its end. Threads: any thread may call it, one at a time. */
 struct tpat_callbacks {
@@ -86,7 +86,7 @@ TPAT_API const char *tpat_error_tensor(const struct tpat *t);
 /* A node that plain nodes replace: no plugin is needed for it. */
 struct tpat_plain_node {
 	const char *node, *type; /* its label and operator */
-	int nodes; /* in its place. The nodes in place of all that make and read sequences count for the first one */
+	int nodes; /* number of nodes in its place. For a sequence, the first of its nodes has the count of all */
 };
 
 enum tpat_support { TPAT_TRT_NO, TPAT_TRT_PARTLY, TPAT_TRT_YES };
@@ -208,12 +208,12 @@ struct tpat_build_options {
 	struct tpat_strings value;   /* "sr=16000", "axes=1,2": model inputs to make constant, here and in the rewritten
 	                                model */
 	struct tpat_strings profile; /* "x:1x3x32x32,1x3x64x64,8x3x64x64": minimum, optimum, maximum; "*:1,8,32": the
-	                                batch of every input of which only the first dimension is dynamic */
+	                                batch size of inputs whose only dynamic dimension is the first */
 	bool split;                  /* each plugin in a library of its own */
 	bool keep_types; /* keep BOOL and U8 for plugin inputs and outputs (TensorRT 10 and later accept them) */
 	bool any_types;  /* accept types that TensorRT lacks */
-	struct tpat_strings format; /* "HWC8", "CHW32": formats in which plugins also take and give their tensors, so
-	                               that TensorRT need not reformat them. Each has kernels of its own. "auto": those
+	struct tpat_strings format; /* "HWC8", "CHW32": further formats of the plugins' tensors, so that TensorRT need
+	                               not reformat them. Each has kernels of its own. "auto": those
 	                               of convolutions around a plugin, where the estimate says that this is no slower
 	                             */
 	bool in_place;      /* an output that is an input with some elements replaced, such as a cache's update, may
@@ -223,8 +223,8 @@ struct tpat_build_options {
 	bool force;         /* replace the output's folder even if it has edited or added files */
 	const char *db;     /* the tuning database to use; null: as tpat_db_options.db, if that exists */
 	bool no_db;         /* use only the cost model */
-	bool from_db_only;  /* fail if the database has nothing for a plugin's program: the same database then gives the
-	                       same bytes */
+	bool from_db_only;  /* fail if the database has nothing for a plugin's program: the same database then always
+	                       gives the same library */
 	int tactics;  /* maximum number of schedules per plugin that TensorRT may choose from; 0: TPAT_TACTICS, or one
 	                 for more than two architectures, and for products, convolutions and attention */
 	int workers;  /* threads; 0: one a processor */
@@ -248,7 +248,7 @@ struct tpat_plugin {
 	const char *name, *version, *name_space, *hash, *about;
 	struct tpat_strings nodes; /* labels of the nodes or regions it replaces */
 	int kernels, tactics;
-	const char *formats;     /* in which it also takes its tensors: "HWC8, CHW32"; null: row-major only */
+	const char *formats;     /* further formats of its tensors: "HWC8, CHW32"; null: row-major only */
 	const char *decisions;   /* schedule of the first tactic, as in the database: "0 map@1 width=4" */
 	double tuned_ns;         /* measured time of its decisions from the database; 0: the cost model decided */
 	const char *tuned_shape; /* the measured extents ("8,768") */
@@ -283,8 +283,8 @@ struct tpat_built {
 	struct tpat_strings arch; /* "sm_90", "PTX (compute_90)" */
 	const char *host;         /* the processor that the libraries are for; null: this machine's */
 	const char *db;           /* the tuning database used; null: none */
-	int from_db, near;        /* plugins it decided; of these, from measurements at other extents */
-	int passed_over;          /* faster decisions in it that no longer build */
+	int from_db, near;        /* plugins with schedules from it; of these, measured at other extents */
+	int passed_over;          /* faster schedules in it that no longer build */
 	int compiled, cached; /* plugins (those with many kernels in parts) times architectures: compiled, or with code
 	                         from the user's cache */
 	struct tpat_strings warnings;
@@ -309,14 +309,14 @@ struct tpat_page {
 	const char *path; /* of the file */
 	uint64_t bytes;   /* its size */
 	int nodes, regions, plugins;
-	int left_out; /* plugins without program, schedule and kernels, since the page would be too long */
+	int left_out; /* plugins whose program, schedule and kernels are left out, to keep the page short */
 };
 
 /* Writes what tpat_build() would make with these options as one HTML file, complete or not at all: the model before and
  * after, each plugin's program, schedule and kernels, and a roofline. Compiles nothing, and needs neither NVRTC nor a
  * GPU. The page has no scripts and names no other file. It shows the first tactic of each plugin. `path`: the file;
- * null: MODEL.html next to the model. Of the options it ignores names, namespaces, split, tactics, workers, dump,
- * dry_run and force. Errors as tpat_build(). Threads: starts none. */
+ * null: MODEL.html next to the model. It ignores the options for names, namespaces, split, tactics,
+ * workers, dump, dry_run and force. Errors as tpat_build(). Threads: starts none. */
 TPAT_API int tpat_report(struct tpat *t, const struct tpat_page **out, const char *path,
                          const struct tpat_build_options *o);
 
@@ -325,8 +325,8 @@ TPAT_API int tpat_report(struct tpat *t, const struct tpat_page **out, const cha
 struct tpat_rebuild_options {
 	int version;                /* TPAT_REBUILD_VERSION */
 	const char *folder;         /* "ocr.tpat", with edited kernels */
-	struct tpat_strings kernel; /* edited texts to put into it: "FILE.cu", or "NODE=FILE.cu" with a plugin or a node
-	                               of it if the file has another name than the folder's text */
+	struct tpat_strings kernel; /* edited kernels to copy into it: "FILE.cu", or "NODE=FILE.cu" with a plugin or one
+	                               of its nodes if the folder's file has another name */
 	int workers;                /* threads; 0: one a processor */
 	bool (*progress)(void *user, const struct tpat_progress *p); /* as tpat_build_options */
 	void *user;
@@ -366,8 +366,8 @@ struct tpat_diagnosis {
 	int models, problems;
 };
 
-/* Finishes or undoes what an interrupted build began, and says whether each rewritten model has its library and
- * folder. Leaves running builds alone. Threads: starts none. */
+/* Finishes or undoes an interrupted build, and checks that each rewritten model has its library and folder. Leaves
+ * running builds alone. Threads: starts none. */
 TPAT_API int tpat_doctor(struct tpat *t, const struct tpat_diagnosis **out, const struct tpat_doctor_options *o);
 
 /* ---- Explaining a log. */
@@ -404,20 +404,20 @@ struct tpat_deploy_options {
 	const char *model;           /* path of a model that tpat_build wrote */
 	const char *engine;          /* "trtexec" (also if null), "python", "cpp", "triton", "deepstream", "ort",
 	                                "torch-tensorrt" or "polygraphy" */
-	const char *tensorrt;        /* the version that runs it: "8.6", "10.3"; null: 11 */
+	const char *tensorrt;        /* the version that will run it: "8.6", "10.3"; null: 11 */
 	struct tpat_strings library; /* paths of its plugin libraries; none: those next to the model */
 	struct tpat_strings profile; /* "x:1x4,8x4,32x4": minimum, optimum and maximum of an input */
 	struct tpat_strings shape;   /* "x:1x3x224x224": an input's extents */
 	const char *output;          /* folder to write the files into; null: none is written */
-	bool force;                  /* replace files of other texts there */
+	bool force;                  /* overwrite files there that differ */
 };
 enum { TPAT_DEPLOY_VERSION = 1 };
 #define TPAT_DEPLOY_OPTIONS ((struct tpat_deploy_options){ .version = TPAT_DEPLOY_VERSION })
 
 /* Makes the files that run a rewritten model and its plugin libraries in an engine: commands, configuration, programs.
- * Their paths are as seen from the current folder. TPAT_UNSUPPORTED if the model calls no plugin; TPAT_MODEL if it
- * cannot be read or a library is missing; TPAT_USAGE for an unknown engine, shape or profile, or for a file that exists
- * with another text. Threads: starts none. */
+ * Paths in them are relative to the current folder. TPAT_UNSUPPORTED if the model calls no plugin; TPAT_MODEL if it
+ * cannot be read or a library is missing; TPAT_USAGE for an unknown engine, a wrong shape or profile, or a file that
+ * exists with other contents. Threads: starts none. */
 TPAT_API int tpat_deploy(struct tpat *t, const struct tpat_deployed **out, const struct tpat_deploy_options *o);
 
 /* ---- Measuring. */
@@ -471,9 +471,9 @@ struct tpat_benched {
 	int timings, failed;
 };
 
-/* Times every node's or region's kernels: inputs and outputs rotate over more memory than the cache holds, launches are
- * recorded in a graph. TPAT_DIFFER if results are wrong; *out is filled in that case too. Threads: as tpat_verify();
- * times are those of a device that does nothing else (see `lock`). */
+/* Times every node's or region's kernels. Inputs and outputs rotate over more memory than the caches hold, and launches
+ * are recorded in a CUDA graph. TPAT_DIFFER if results are wrong; *out is filled in that case too. Threads: as
+ * tpat_verify(); times are those of a device that does nothing else (see `lock`). */
 TPAT_API int tpat_bench(struct tpat *t, const struct tpat_benched **out, const struct tpat_bench_options *o);
 
 /* ---- The tuning database. */
@@ -484,7 +484,7 @@ enum tpat_db_action {
 	TPAT_DB_EXPORT, /* all trials as sorted text, one JSON object per line */
 	TPAT_DB_IMPORT, /* add exported texts to the database */
 	TPAT_DB_MERGE,  /* add other databases to the database */
-	TPAT_DB_PRUNE,  /* delete useless rows: of rules that have changed since, or invalid ones */
+	TPAT_DB_PRUNE,  /* delete invalid rows, and those of rules that have changed since */
 };
 
 struct tpat_db_options {
@@ -514,7 +514,7 @@ struct tpat_db_report {
 	int64_t bytes, programs, devices, trials;     /* stats: of the file; list: of the listed rows */
 	int64_t ok, wrong, crashed, timeout, refused; /* stats: trials by outcome */
 	int64_t newest;                               /* stats: the time of the last one, seconds since 1970 */
-	int64_t stale, foreign;                       /* stats, prune, merge: useless rows; invalid rows */
+	int64_t stale, foreign;                       /* stats, prune, merge: rows of changed rules; invalid rows */
 	const char *text;                             /* export */
 	size_t text_bytes;
 	int64_t read, added; /* import, merge: trials found; of these, new ones */
@@ -535,7 +535,7 @@ struct tpat_tune_progress {
 	double best_ns, first_ns; /* best so far; the cost model's choice; 0: unknown yet */
 	double floor_ns;          /* lower bound from memory traffic */
 	double seconds, left;
-	bool over; /* finished */
+	bool over; /* this node is finished */
 };
 
 struct tpat_tune_options {
@@ -559,8 +559,9 @@ struct tpat_tune_options {
 	const char *db;              /* the database's path; null: the default one */
 	struct tpat_strings devices; /* instead of `device`: a process for each of these shares the work and writes a
 	                                database of its own, which is merged into `db` at the end */
-	/* This process does share `shard` of `shards`, counted from 0, and writes a database of its own next to `db`,
-	 * "tpat.0-of-4.db", for TPAT_DB_MERGE. Programs are divided, then candidates. shards 0: all of the work. */
+	/* This process does part `shard` of `shards`, counted from 0, and writes a database of its own next to `db`,
+	 * "tpat.0-of-4.db", for TPAT_DB_MERGE. Parts divide the programs, then their candidates. shards 0: all of the
+	 * work. */
 	int shard, shards;
 	/* Its number among the `locals` processes on this machine: without `device` it takes the GPU of that number,
 	 * and by default as many processors as the others. locals 0: alone. */
@@ -616,7 +617,7 @@ struct tpat_inspected_plugin {
 	struct tpat_strings inputs, outputs; /* "x: f32[.,3]" */
 	struct tpat_strings kernels;         /* "launch 1: name, 256 threads, for some shapes" */
 	struct tpat_strings code;            /* "sm_90 12345 bytes" */
-	struct tpat_strings formats;         /* other formats, and the tensors that have it then: "HWC8: x, y" */
+	struct tpat_strings formats;         /* other formats, and the tensors that have them: "HWC8: x, y" */
 	struct tpat_strings in_place;        /* outputs that may have an input's memory: "y: x" */
 };
 struct tpat_inspected {

@@ -143,13 +143,13 @@ TPAT_API void tpat_session_close(struct tpat_session *s);
 TPAT_API const struct tpat_session_about *tpat_session_about(const struct tpat_session *s);
 
 /* Runs the model on `inputs` tensors, in any order, each named as an input of the model. It returns when the device is
- * done. The first run compiles the kernels; later runs use them again, also with other extents. A model in which the
- * values of integers decide extents runs in phases, as in tpat_run(): what follows such values is compiled for them,
- * and used again while they stay the same.
+ * done. The first run compiles the kernels; later runs reuse them, also with other extents. A model in which the values
+ * of integers decide extents runs in phases, as in tpat_run(): the nodes after such values are compiled for them, and
+ * reused while the values stay the same.
  *
- * Inputs are the caller's and need to stay as they are only during the call. A tensor with `device` is read there,
- * without a copy; the caller has waited for what writes it. Devices "cuda" and "cpu" take such tensors (CUDA: of its
- * primary context, which the CUDA runtime uses).
+ * Inputs are the caller's, who must not change them during the call. A tensor with `device` is read there, without a
+ * copy: everything that writes it must have finished before the call. Devices "cuda" and "cpu" take such tensors (CUDA:
+ * of its primary context, which the CUDA runtime uses).
  *
  * *out and the outputs are the session's, valid until its next run or tpat_session_close(). `data` is null with the
  * option `stay`, and `device` in the interpreter and for results known at build time; one of them is not null unless

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tpat_verify.h: verifies plugins, runs edited kernels, and checks libraries that anybody made. A part of tpat.h, which
- * includes it. */
+/* tpat_verify.h: verifies plugins, runs edited kernels, and checks any plugin library. A part of tpat.h, which includes
+ * it. */
 #ifndef TPAT_VERIFY_H
 #define TPAT_VERIFY_H
 
@@ -19,15 +19,15 @@ struct tpat_verify_options {
 	const char *library;      /* null: the model's own, next to it */
 	struct tpat_strings node; /* plugins to check: nodes, as for tpat_build, or names of plugins; none: all */
 	const char *device;       /* "cuda", "cuda:1"; "emulator": the CUDA text on the processor, every access checked;
-	                             "cpu": the  kernels in C. null: the first of these that works */
+	                             "cpu": the kernels in C. null: the first of these that works */
 	struct tpat_strings input; /* "tensor=file.npy", ".npz" or ".pb": a plugin's input, by its name in the model */
 	struct tpat_strings shape; /* "tensor:4x3x64": extents of a plugin's input */
 	struct tpat_strings value; /* "tensor=16000", "tensor=1,2": values of a plugin's input, in its own type */
 	uint64_t seed;
-	int runs;             /* runs with random shapes and values per plugin; 0: 3, or 1 if all shapes are
-	                         fixed and the original nodes take more than 3e7 operations */
+	int runs;             /* sets of random shapes and values per plugin; 0: 3, or 1 if all shapes are constant and
+	                         the original nodes take more than 3e7 operations */
 	const char *dump;     /* folder for .npz files of differing results; null: the current one */
-	const char *tensorrt; /* act as this version: "8.6", "10.3"; null: a late one */
+	const char *tensorrt; /* act as this version: "8.6", "10.3"; null: 11 */
 	bool (*progress)(void *user, const struct tpat_progress *p);
 	/* Called after each plugin, with all results so far, the newest last. May be null. */
 	void (*checked)(void *user, const struct tpat_verified *so_far);
@@ -59,7 +59,7 @@ struct tpat_check {
 	const char *note;  /* how the results of loops were compared, where rounding errors grow: sentences; or null */
 	const struct tpat_time *time; /* of each tactic at the extents of the first run; measured by tpat_kernel() */
 	int times;
-	bool lacks; /* it did not run since something is not here: memory, code for the GPU, a compiler that works */
+	bool lacks; /* it could not run here: not enough memory, no code for this GPU, or no working compiler */
 };
 
 struct tpat_verified {
@@ -68,14 +68,14 @@ struct tpat_verified {
 	int checks, failed;
 	int plugins;      /* to check */
 	bool interrupted; /* before all were checked */
-	int lacking;      /* of those that failed: nothing is wrong with them, but they cannot run here */
+	int lacking;      /* of those that failed, plugins that could not run here: they need not be wrong */
 };
 
 /* Runs every plugin of a rewritten model through its own interface, as TensorRT would, and compares with the original
- * nodes (the local function) in the interpreter; a plugin that does not run fails, and the others are checked.
- * TPAT_DIFFER if results differ, TPAT_DEVICE if all that failed cannot run here; *out is filled in these cases too, and
- * with TPAT_CANCELLED. Threads: opens the libraries
- * in this process, which runs their constructors; interpreter, "cpu" and "emulator" start threads. */
+ * nodes (the local function) in the interpreter. A plugin that does not run counts as failed; the others are still
+ * checked. TPAT_DIFFER if results differ, TPAT_DEVICE if all that failed could not run here; *out is filled in these
+ * cases too, and with TPAT_CANCELLED. Threads: opens the libraries in this process, which runs their constructors;
+ * interpreter, "cpu" and "emulator" start threads. */
 TPAT_API int tpat_verify(struct tpat *t, const struct tpat_verified **out, const struct tpat_verify_options *o);
 
 /* ---- Running an edited kernel. */
@@ -102,17 +102,17 @@ struct tpat_kernel_run {
 	const char *file, *folder, *plugin, *device;
 	bool inside;                    /* the file is the folder's own text */
 	const struct tpat_check *check; /* with the times of its tactics */
-	const struct tpat_time *before; /* the same of the library as it is, on a GPU; or null */
-	struct tpat_strings unused;     /* edited kernels that no run launched; empty on a GPU, which does not tell */
+	const struct tpat_time *before; /* the same for the unedited library, on a GPU; or null */
+	struct tpat_strings unused;     /* edited kernels that no run launched; on a GPU this is unknown: empty */
 };
 
-/* Runs an edited kernel text in place of the plugin's own and compares with the original nodes, as tpat_verify() does;
- * on a GPU, where NVRTC compiles it, also measures it and the library as it is. Changes no file of the build.
- * TPAT_USAGE for a file that belongs to no build, or lacks a kernel; TPAT_DIFFER if results differ: *out is filled in
- * that case too. Threads: as tpat_verify(), and `workers` threads. */
+/* Runs an edited kernel in place of the plugin's own and compares its results with those of the original nodes, as
+ * tpat_verify() does. On a GPU it compiles the kernel with NVRTC, and also times it and the unedited library. Changes
+ * no file of the build. TPAT_USAGE for a file that belongs to no build, or lacks a kernel; TPAT_DIFFER if results
+ * differ: *out is filled in that case too. Threads: as tpat_verify(), and `workers` threads. */
 TPAT_API int tpat_kernel(struct tpat *t, const struct tpat_kernel_run **out, const struct tpat_kernel_options *o);
 
-/* ---- Checking a library that anybody made. */
+/* ---- Checking any plugin library. */
 
 struct tpat_finding {
 	const char *plugin; /* its name; of the library itself: its path */
@@ -126,7 +126,7 @@ struct tpat_plugin_checked {
 	const char *library;
 	const struct tpat_finding *finding;
 	int findings;
-	struct tpat_strings plugins; /* names of those whose checks came to the end */
+	struct tpat_strings plugins; /* names of those whose checks were completed */
 	struct tpat_strings notes;   /* "NAME: what could not be checked" */
 };
 
@@ -134,21 +134,21 @@ struct tpat_check_options {
 	int version;                   /* TPAT_CHECK_VERSION */
 	const char *library;           /* path */
 	const char *plugin;            /* name; null: all of the library */
-	struct tpat_strings input;     /* "f32[1:4,3,8,8]", shape inputs "i64[2]=3,4", or "FILE.npy" with values (.npz,
-	                                * .pb):     for a build, in order; may be none */
+	struct tpat_strings input;     /* "f32[1:4,3,8,8]", shape inputs "i64[2]=3,4", or "FILE.npy" with values
+	                                * (.npz, .pb): for a build, in order; may be none */
 	const char *tensorrt;          /* the version to act as: "8.6", "10.3"; null: 11 */
 	struct tpat_strings attribute; /* "NAME=VALUE", "NAME=1,2": for createPlugin(); may be none */
-	bool host_memory;              /* enqueue with memory of the process: the plugin computes on the processor */
-	struct tpat_strings expect;    /* files of outputs, in order: what `input` must give at the largest extents */
+	bool host_memory;              /* call enqueue() with host memory: the plugin computes on the processor */
+	struct tpat_strings expect;    /* files of the outputs, in order, that `input` gives at the largest extents */
 };
 enum { TPAT_CHECK_VERSION = 3 };
 #define TPAT_CHECK_OPTIONS ((struct tpat_check_options){ .version = TPAT_CHECK_VERSION })
 
-/* Makes the calls of TensorRT to a plugin library (IPluginV3, IPluginV2DynamicExt) and checks what comes back against
- * the rules of its headers: creators, fields, capabilities, clones, serialisation, and with `input` a whole build and
- * runs: on the first GPU, if there is one, or in host memory. The library's code runs in a forked process. TPAT_DIFFER
- * if there are findings; *out is filled in that case too. TPAT_USAGE if the library has no such plugin. Threads: starts
- * none; forks. */
+/* Calls a plugin library as TensorRT does (IPluginV3, IPluginV2DynamicExt), and checks its answers against the rules in
+ * TensorRT's headers: creators, fields, capabilities, clones, serialisation. With `input` it also plays an engine's
+ * build and runs, on the first GPU if there is one, or in host memory. The library's code runs in a forked process.
+ * TPAT_DIFFER if there are findings; *out is filled in that case too. TPAT_USAGE if the library has no such plugin.
+ * Threads: starts none; forks. */
 TPAT_API int tpat_check_plugin(struct tpat *t, const struct tpat_plugin_checked **out,
                                const struct tpat_check_options *o);
 
