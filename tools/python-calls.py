@@ -90,7 +90,8 @@ def main(*paths):
                   f'    """tpat_{name}() of tpat.h: returns its {result} as attributes. The keywords are the members of',
                   f"    {options}, which tpat.h describes (`from` is from_, `except` except_). `cancel` is asked often, and returns true to stop;",
                   '    `log` gets a level, "warning" or "note", and a line. Raises tpat.Error."""',
-                  f"    return call({name!r}, {result!r}, {options!r}, cancel, log, {{{given.rstrip(', ')}}})", ""]
+                  f"    given = {{{given.rstrip(', ')}}}",
+                  f"    return call({name!r}, {result!r}, {options!r}, cancel, log, given)", ""]  # a short line in tracebacks
     lines += ["", "def inspect(library: str | os.PathLike[str]) -> Result:",
               '    """tpat_inspect() of tpat.h: the contents of a plugin library, which it opens."""',
               "    return call('inspect', 'tpat_inspected', '', None, None, {'library': library})", ""]

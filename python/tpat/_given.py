@@ -4,8 +4,7 @@ from __future__ import annotations
 import operator
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, Union
+from typing import Any, Iterable, Mapping, Protocol, Sequence, Union  # Python 3.8 cannot index those of collections.abc
 
 
 class InMemory(Protocol):

@@ -47,6 +47,8 @@ class Cancelled(Error):
 
 
 KINDS = {-1: DifferError, -2: UsageError, -3: ModelError, -4: UnsupportedError, -5: DeviceError, -6: Cancelled}
+for _kind in (Error, *KINDS.values()):
+    _kind.__module__ = "tpat"  # as tracebacks name it, and users catch it
 
 
 class Result:

@@ -1,5 +1,6 @@
 """The wheel's contents: wheel_test.py FILE.whl. The hashes of its record, its metadata, its licences, and a list of what is linked
-into its library, which says what the library's bytes say."""
+into its library, which says what the library's bytes say. Its modules run in the oldest Python that the metadata names."""
+import ast
 import base64
 import email
 import hashlib
@@ -23,6 +24,25 @@ assert metadata["Description-Content-Type"] == "text/markdown" and "pip install"
 assert metadata.get_all("License-File") == ["LICENSE", "copyright"]
 for name in metadata.get_all("License-File"):
     assert wheel.read(f"{info}/licenses/{name}"), name
+
+GENERIC_LATER = {"list", "dict", "tuple", "set", "type"}  # Python 3.9 can index these and the classes of collections.abc
+
+
+def indexed(tree):
+    """Classes that an older Python cannot index, outside of annotations, which are not evaluated."""
+    annotations = [part for node in ast.walk(tree) for part in (getattr(node, "annotation", None), getattr(node, "returns", None)) if part]
+    skipped = {id(part) for annotation in annotations for part in ast.walk(annotation)}
+    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module == "collections.abc"
+                for alias in node.names}
+    return [node.value.id for node in ast.walk(tree) if isinstance(node, ast.Subscript) and id(node) not in skipped
+            and isinstance(node.value, ast.Name) and node.value.id in imported | GENERIC_LATER]
+
+
+assert metadata["Requires-Python"] == ">=3.8"
+for name in names:
+    if name.endswith(".py"):
+        tree = ast.parse(wheel.read(name), name, feature_version=(3, 8))
+        assert not indexed(tree), f"{name}: Python 3.8 cannot index {indexed(tree)}"
 
 document, library = json.loads(wheel.read(info + "/sboms/tpat.cdx.json")), wheel.read("tpat/libtpat.so")
 assert (document["bomFormat"], document["metadata"]["component"]["version"]) == ("CycloneDX", metadata["Version"])
