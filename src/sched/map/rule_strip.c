@@ -44,10 +44,9 @@ struct strip {
 
 static int load_bytes(const struct turned *t)
 {
-	int most = 0;
-	for (int i = 0; i < t->loads; i++)
-		most = type_info(t->load[i]->type)->bits > most ? type_info(t->load[i]->type)->bits : most;
-	return most / 8;
+	int least, most;
+	turned_load_bytes(t, &least, &most);
+	return most;
 }
 
 static int store_bytes(const struct turned *t)
@@ -183,8 +182,9 @@ static int vectors_of(const struct strip *f, bool contiguous_side)
 	return f->chunk * f->extent / (contiguous_side ? f->flat : f->width);
 }
 
-/* The strip's shape for `groups` groups of lanes. Returns false if a block has no place for it. */
-static bool set_shape(struct strip *f, int groups)
+/* The strip's shape for so many places, if `chunk` is not 0, and `lanes` neighbours along the long axis: at least those
+ * whose vectors fill a segment. Returns false if there is none. */
+static bool set_shape(struct strip *f, int chunk, int lanes)
 {
 	int sizes[2] = { load_bytes(&f->t), store_bytes(&f->t) };
 	int flat = sizes[!f->flat_loads], along = sizes[f->flat_loads];
@@ -194,7 +194,10 @@ static bool set_shape(struct strip *f, int groups)
 		f->width /= 2;
 	f->lanes = SEGMENT / (f->width * along);
 	f->lanes = f->lanes > LANES ? LANES : f->lanes;
-	f->chunk = f->lanes * f->width * groups;
+	f->chunk = chunk ? chunk : f->lanes * f->width;
+	if (lanes && (lanes < f->lanes || lanes * f->width > f->chunk))
+		return false;
+	f->lanes = lanes ? lanes : f->lanes;
 	choose_pitch(f);
 	int a = vectors_of(f, true), b = vectors_of(f, false), most = a > b ? a : b;
 	int turns = (most + MAX_THREADS - 1) / MAX_THREADS;
@@ -204,59 +207,55 @@ static bool set_shape(struct strip *f, int groups)
 	return f->chunk <= MAX_CHUNK && turns <= MAX_TURNS && strip_bytes(f) <= TARGET_DECLARED_DATA;
 }
 
-/* True if fewer groups than these would not take a known extent of the long axis whole. */
-static bool chunk_is_used(const struct strip *f, int groups)
+/* True if half of the chunk would not take a known extent of the long axis whole. */
+static bool chunk_is_used(const struct strip *f, int least)
 {
 	int64_t along;
-	return groups == 1 || !ir_const_int(f->t.dim[f->along], &along) || f->chunk / 2 < along;
+	return f->chunk == least || !ir_const_int(f->t.dim[f->along], &along) || f->chunk / 2 < along;
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	int n = 0;
 	struct strip f;
-	for (int flat_loads = 0; flat_loads < 2; flat_loads++)
-		for (int groups = 1; groups <= MAX_CHUNK; groups *= 2)
-			if (take(&f, site->found, flat_loads) && set_shape(&f, groups) && chunk_is_used(&f, groups))
-				out[n++] = (struct sched_choice){ &sched_strip, { f.chunk, flat_loads } };
+	for (int flat_loads = 0; flat_loads < 2; flat_loads++) {
+		if (!take(&f, site->found, flat_loads))
+			continue;
+		set_shape(&f, 0, 0);
+		int least = f.chunk, few = f.lanes;
+		for (int chunk = least; chunk <= MAX_CHUNK; chunk *= 2)
+			for (int lanes = few; lanes <= LANES; lanes *= 2)
+				if (set_shape(&f, chunk, lanes) && chunk_is_used(&f, least))
+					out[n++] = (struct sched_choice){ &sched_strip, { chunk, lanes, flat_loads } };
+	}
 	return n;
 }
 
 static struct strip strip_of(const struct sched_site *site, const struct sched_choice *c)
 {
 	struct strip f;
-	ck(take(&f, site->found, c->param[1]));
-	ck(set_shape(&f, 1) && set_shape(&f, c->param[0] / f.chunk));
+	ck(take(&f, site->found, c->param[2]) && set_shape(&f, c->param[0], c->param[1]));
 	return f;
 }
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	const struct ir_stage *s = site->s;
 	const struct sched_target *target = site->t;
-	enum {
-		WORD = 4,
-		FULL = 1024,    /* threads of a multiprocessor that reach the full bandwidth */
-		BLOCK_NS = 1000 /* of a block on its own: two accesses to memory and its start */
-	};
 	struct strip f = strip_of(site, c);
-	double points = (double)about(out_count(f.t.p, s), target);
-	double along = (double)about(f.t.dim[f.along], target), size = store_bytes(&f.t), loaded = 0;
-	for (int i = 0; i < f.t.loads; i++)
-		loaded += type_info(f.t.load[i]->type)->bits / 8.0;
-	double strips = ceil(along / f.chunk), blocks = points / (along * f.extent) * strips;
-	double over = strips * f.chunk / along;
-	int sizes[2] = { load_bytes(&f.t), store_bytes(&f.t) };
-	double access = fmin(f.flat * sizes[!f.flat_loads], f.width * sizes[f.flat_loads]);
-	double slower = access < WORD ? 1.25 * WORD / 2 / access : access < 2 * WORD ? 1.05 : 1.02;
-	double moving = points * (size + loaded) / target->bytes_per_ns * slower * (1 + 0.02 * (over - 1));
-	double passes = points * loaded / LANES * f.passes * over / (target->processors * target->clock_ghz);
-	double turns = ceil((double)vectors_of(&f, false) / f.threads);
-	double idle = turns * f.threads / vectors_of(&f, false), fill = blocks * f.threads / idle / over;
-	fill /= target->processors * (double)FULL;
-	double resident = target_resident(target, f.threads, 0, (double)strip_bytes(&f));
-	double waiting = blocks / (target->processors * resident) * cost_wait(target, BLOCK_NS);
-	return target->launch_ns + 300 + fmax(fmax(moving, passes) / (fill < 1 ? fill : 1), waiting);
+	int least, most, loaded = turned_load_bytes(&f.t, &least, &most), store = store_bytes(&f.t);
+	double points = (double)about(out_count(f.t.p, site->s), target);
+	double along = (double)about(f.t.dim[f.along], target), strips = ceil(along / f.chunk);
+	double flat = f.flat * (f.flat_loads ? least : store), other = f.width * (f.flat_loads ? store : least);
+	struct turned_blocks shape = { .blocks = points / (along * f.extent) * strips,
+		                       .bytes = (double)f.chunk * f.extent * loaded,
+		                       .over = strips * f.chunk / along,
+		                       .access = flat < other ? flat : other };
+	/* A pass of the banks takes a clock. */
+	shape.passes_ns = points * loaded / LANES * f.passes * shape.over / (target->processors * target->clock_ghz);
+	shape.resident = target_resident(target, f.threads, 0, (double)strip_bytes(&f));
+	/* Stores of a block to more places: 1.2 to 1.8 times as slow. */
+	shape.slower = f.flat_loads ? 1 + 0.08 * log2((double)f.chunk / (f.lanes * f.width)) : 1;
+	return turned_time(&f.t, &shape, target);
 }
 
 /* ---- The kernel. */
@@ -501,7 +500,7 @@ const struct sched_rule sched_strip = {
 	.version = 1,
 	.about = "A block transposes {chunk place} of a long axis and the whole of a short one in shared memory. "
 	         "{loads?Its loads are contiguous over both axes.}{loads!Its stores are contiguous over both axes.}",
-	.param = { { "chunk", 1, MAX_CHUNK }, { "loads", 0, 1 } },
+	.param = { { "chunk", 1, MAX_CHUNK }, { "lanes", 1, LANES }, { "loads", 0, 1 } },
 	.none = "a block's shared memory is too small for the short axis",
 	.match = match,
 	.candidates = candidates,

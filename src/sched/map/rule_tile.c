@@ -66,28 +66,20 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	const struct ir_stage *s = site->s;
 	const struct sched_target *target = site->t;
-	enum { WORD = 4 };
-	int side = c->param[0], width = side / LANES;
 	struct turned t = *(const struct turned *)site->found;
+	int side = c->param[0], least, most, loaded = turned_load_bytes(&t, &least, &most);
+	int store = type_info(site->s->out->type)->bits / 8;
 	double a = (double)about(t.dim[t.a], target), b = (double)about(t.dim[t.b], target);
-	double points = (double)about(out_count(t.p, s), target), size = type_info(s->out->type)->bits / 8.0,
-	       narrow = size;
-	for (int i = 0; i < t.loads; i++) {
-		double bytes = type_info(t.load[i]->type)->bits / 8.0;
-		size += bytes;
-		narrow = bytes < narrow ? bytes : narrow;
-	}
-	/* Measured on an H100: compared with accesses of eight bytes per lane, four bytes take 1.03 times as long, two
-	 * 1.25 times. Squares past the edges move no bytes there, but idle some of the threads. */
-	double whole_a = ceil(a / side) * side, whole_b = ceil(b / side) * side, over = whole_a / a * (whole_b / b);
-	double blocks = points / (a * b) * whole_a * whole_b / ((double)side * side);
-	double fill = blocks / (target->processors * 4.0), access = narrow * width;
-	double slower = access < WORD ? 1.25 * WORD / 2 / access : access < 2 * WORD ? 1.05 : 1.02;
-	double time = points * size / target->bytes_per_ns * slower;
-	time *= over < 2 ? 1 + 0.02 * (over - 1) : over / 2 * 1.02;
-	return target->launch_ns + 300 + time / (fill < 1 ? fill : 1);
+	double points = (double)about(out_count(t.p, site->s), target), area = (double)side * side;
+	double whole_a = ceil(a / side) * side, whole_b = ceil(b / side) * side;
+	struct turned_blocks shape = { .blocks = points / (a * b) * whole_a * whole_b / area,
+		                       .bytes = area * loaded,
+		                       .over = whole_a / a * (whole_b / b),
+		                       .slower = 1,
+		                       .access = (double)side / LANES * (least < store ? least : store) };
+	shape.resident = target_resident(target, LANES * LINES, 0, (double)side * (side + 1) * loaded);
+	return turned_time(&t, &shape, target);
 }
 
 /* ---- The kernel. */

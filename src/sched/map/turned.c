@@ -1,7 +1,9 @@
 /* Maps that read along another axis than they write: their merged axes, their loads and positions. */
 #include "sched/map/turned.h"
 #include "sched/build/axes.h"
+#include "sched/build/extents.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/axis_names.h"
@@ -214,4 +216,42 @@ expr turned_place(const struct turned *t, const expr *axis)
 	for (int k = 0; k < t->rank; k++)
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, t->dim[k]), axis[k]);
 	return at;
+}
+
+int turned_load_bytes(const struct turned *t, int *least, int *most)
+{
+	int all = 0;
+	*least = *most = type_info(t->load[0]->type)->bits / 8;
+	for (int i = 0; i < t->loads; i++) {
+		int bytes = type_info(t->load[i]->type)->bits / 8;
+		all += bytes;
+		*least = bytes < *least ? bytes : *least;
+		*most = bytes > *most ? bytes : *most;
+	}
+	return all;
+}
+
+/* Measured on an H200 in 13 transpositions, all choices of tile and strip: 1.9 to 200 us. Accesses of 2 bytes take 1.25
+ * times as long as others. Elements past the edges cost nearly as much as others. */
+double turned_time(const struct turned *t, const struct turned_blocks *b, const struct sched_target *target)
+{
+	enum {
+		WORD = 4,
+		FULL = 8 << 10,  /* bytes that a multiprocessor loads at once for the full bandwidth */
+		START_NS = 81,   /* from a block's start to the next one's on the same multiprocessor */
+		BLOCK_NS = 1000, /* of a block on its own: an access to memory and a barrier */
+		FIRST_NS = 300,
+		ALONE = 50 /* bytes per nanosecond that a multiprocessor moves at most */
+	};
+	int least, most;
+	double points = (double)about(out_count(t->p, t->s), target), out = type_info(t->s->out->type)->bits / 8.0;
+	double loaded = turned_load_bytes(t, &least, &most), each = loaded + out;
+	double slower = b->access < WORD ? 1.25 * WORD / 2 / b->access : b->access < 2 * WORD ? 1.05 : 1.02;
+	double moving = points * each / target->bytes_per_ns * slower * b->slower * (1 + 0.8 * (b->over - 1));
+	double fill = b->blocks * b->bytes / b->over / (target->processors * (double)FULL);
+	double turns = ceil(b->blocks / target->processors);
+	double alone = turns < 4 ? turns * b->bytes / b->over * each / loaded / ALONE : 0;
+	double waiting = b->blocks / target->processors * cost_wait(target, fmax(START_NS, BLOCK_NS / b->resident));
+	moving = fmax(fmax(moving / (fill < 1 ? fill : 1), alone), waiting);
+	return target->launch_ns + FIRST_NS + moving + 0.3 * b->passes_ns;
 }

@@ -24,6 +24,19 @@ bool turned_find(struct turned *t, struct ir_program *p, const struct ir_stage *
 bool turned_aligned(expr position, int width);
 /* Declares the axes other than `a` and `b` from their flat position. */
 void turned_other_axes(struct turned *t, struct ir_block *b, expr n, expr *axis);
+/* The bytes of an element's loads, and of the narrowest and the widest of them. */
+int turned_load_bytes(const struct turned *t, int *least, int *most);
+/* How blocks share the elements. */
+struct turned_blocks {
+	double blocks, bytes; /* bytes of a whole block, loaded */
+	double over;          /* elements of the blocks, also past the edges, for each of the map */
+	double access;        /* bytes of the narrowest access of a thread */
+	double slower;        /* the time of the accesses to memory as a multiple of the usual one */
+	double passes_ns;     /* of the banks of shared memory */
+	double resident;      /* blocks at once on a multiprocessor */
+};
+/* Estimated nanoseconds. */
+double turned_time(const struct turned *t, const struct turned_blocks *b, const struct sched_target *target);
 /* The result's flat position. */
 expr turned_place(const struct turned *t, const expr *axis);
 
