@@ -224,6 +224,25 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	emit_store_row(p, body, f->s->out, flat_position(f, lane), result, plane, width);
 }
 
+/* The same for other maps. All values are computed before the first is stored: then their loads wait together. */
+static void own_planes(const struct planes *f, struct ir_block *b, int planes, int width, const expr *axis, bool once)
+{
+	struct ir_program *p = f->p;
+	struct ir_variable *result = ir_variable_new(p->pool, f->s->out->type, "%s_v", f->s->out->name);
+	expr plane, lane, here[IR_MAX_RANK];
+	emit_array_of_rows(p, b, result, planes, width);
+	struct ir_block *body = emit_unrolled(p, b, "plane", planes, &plane);
+	struct ir_block *items = emit_turns(p, body, "v", width, &lane);
+	memcpy(here, axis, sizeof here);
+	here[f->axis] = ir_binary(IR_ADD, axis[f->axis], plane_within(f, planes, axis[f->axis], plane));
+	here[f->inner] = ir_binary(IR_ADD, axis[f->inner], lane);
+	emit_set_in_row(p, items, result, plane, lane, to_kernel(p, f->s->value, &(struct axes){ .value = here }));
+	body = emit_unrolled(p, b, "plane", planes, &plane);
+	memcpy(here, axis, sizeof here);
+	here[f->axis] = ir_binary(IR_ADD, axis[f->axis], plane_within(f, planes, axis[f->axis], plane));
+	emit_store_row(p, body, f->s->out, flat_position(f, here), result, plane, width)->once = once;
+}
+
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
@@ -251,21 +270,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		kernel_finish(plan, step, k, site->s);
 		return;
 	}
-	expr plane, lane;
-	struct ir_block *body = emit_unrolled(p, &k->body, "plane", planes, &plane);
-	axis[f.axis] = ir_binary(IR_ADD, axis[f.axis], plane_within(&f, planes, axis[f.axis], plane));
-	expr flat = flat_position(&f, axis);
-	struct axes here = { .value = axis };
-	if (width == 1) {
-		emit_store(p, body, s->out, flat, to_kernel(p, s->value, &here));
-	} else {
-		struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
-		emit_array(p, body, result, width);
-		struct ir_block *items = emit_unrolled(p, body, "v", width, &lane);
-		axis[f.inner] = ir_binary(IR_ADD, axis[f.inner], lane);
-		emit_set(p, items, result, lane, to_kernel(p, s->value, &here));
-		emit_store_vector(p, body, s->out, flat, result, width)->once = stored_past_caches(p, s, site->t);
-	}
+	own_planes(&f, &k->body, planes, width, axis, stored_past_caches(p, s, site->t));
 	kernel_finish(plan, step, k, site->s);
 }
 
