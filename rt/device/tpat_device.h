@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tpat_device.h: functions for generated kernels. Element types, their conversions and arithmetic (tpat_types.h),
- * vector access (tpat_vector.h), reductions over a warp or block, and atomics on every element type. Needs no other
- * headers: compiled by NVRTC, by nvcc, and by a C++17 compiler for the emulator (TPAT_EMULATOR). Each piece of inline
- * PTX has a plain counterpart for the emulator. */
+ * vector access (tpat_vector.h), reductions over a warp (tpat_warp.h) or block, and atomics on every element type.
+ * Needs no other headers: compiled by NVRTC, by nvcc, and by a C++17 compiler for the emulator (TPAT_EMULATOR). Each
+ * piece of inline PTX has a plain counterpart for the emulator. */
 #ifndef TPAT_DEVICE_H
 #define TPAT_DEVICE_H
 
 #include "tpat_types.h"
 #include "tpat_vector.h"
+#include "tpat_warp.h"
 
 /* ---- Consecutive kernels ------------------------------------------------------------------------------ */
 
@@ -83,188 +84,6 @@ TPAT_PACKED(i2, 2, x, (i2)((code ^ 2) - 2))
 TPAT_PACKED(f4e2m1, 4, x.bits, f4e2m1{ (u8)code })
 #undef TPAT_PACKED
 
-/* ---- Operations of reductions ------------------------------------------------------------------------------------ */
-
-struct op_sum {
-	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a + b); }
-};
-struct op_prod {
-	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a * b); }
-};
-struct op_max {
-	template <class T> TPAT_FN T operator()(T a, T b) const { return nan_max(a, b); }
-};
-struct op_min {
-	template <class T> TPAT_FN T operator()(T a, T b) const { return nan_min(a, b); }
-};
-struct op_and {
-	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a & b); }
-};
-struct op_or {
-	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a | b); }
-};
-struct op_xor {
-	template <class T> TPAT_FN T operator()(T a, T b) const { return (T)(a ^ b); }
-};
-
-/* A value and its index. */
-template <class T, class I = int> struct indexed {
-	T value;
-	I index;
-};
-
-/* NaN counts as the largest (op_argmax) or smallest (op_argmin); of equal values the first, or the LAST. */
-template <bool LAST> struct op_argmax {
-	template <class T, class I> TPAT_FN indexed<T, I> operator()(indexed<T, I> a, indexed<T, I> b) const
-	{
-		const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-		const bool same = (a.value == b.value) | (a_nan & b_nan); /* without branches */
-		const bool later = LAST ? b.index > a.index : b.index < a.index;
-		return (same ? later : b_nan | (!a_nan & (b.value > a.value))) ? b : a;
-	}
-};
-
-template <bool LAST> struct op_argmin {
-	template <class T, class I> TPAT_FN indexed<T, I> operator()(indexed<T, I> a, indexed<T, I> b) const
-	{
-		const bool a_nan = a.value != a.value, b_nan = b.value != b.value;
-		const bool same = (a.value == b.value) | (a_nan & b_nan); /* without branches */
-		const bool later = LAST ? b.index > a.index : b.index < a.index;
-		return (same ? later : b_nan | (!a_nan & (b.value < a.value))) ? b : a;
-	}
-};
-
-/* ---- Warp: all 32 lanes take part -------------------------------------------------------------------------------- */
-
-template <class T> struct words {
-	u32 w[(sizeof(T) + 3) / 4];
-	TPAT_FN words() {}
-	TPAT_FN words(T v)
-	{
-		w[sizeof w / 4 - 1] = 0;
-		memcpy(w, &v, sizeof v);
-	}
-	TPAT_FN T value() const
-	{
-		T v;
-		memcpy(&v, w, sizeof v);
-		return v;
-	}
-};
-
-#define TPAT_SHUFFLE(name, intrinsic) \
-	template <class T> TPAT_FN T name(T v, int lane) \
-	{ \
-		words<T> a(v), b; \
-		for (unsigned i = 0; i < sizeof a.w / 4; i++) \
-			b.w[i] = intrinsic(0xffffffffu, a.w[i], lane); \
-		return b.value(); \
-	}
-TPAT_SHUFFLE(shuffle_xor, __shfl_xor_sync)   /* of lane ^ `lane` */
-TPAT_SHUFFLE(shuffle_up, __shfl_up_sync)     /* of lane - `lane`, or its own if there is none */
-TPAT_SHUFFLE(shuffle_down, __shfl_down_sync) /* of lane + `lane`, or its own if there is none */
-TPAT_SHUFFLE(shuffle, __shfl_sync)           /* of lane `lane` */
-#undef TPAT_SHUFFLE
-
-TPAT_FN int block_thread() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
-TPAT_FN int warp_lane() { return block_thread() & 31; }
-
-/* Reduces over groups of LANES lanes (a power of two); every lane gets the result. */
-template <int LANES = 32, class T, class Op> TPAT_FN T warp_reduce(T v, Op op)
-{
-#pragma unroll
-	for (int lane = LANES / 2; lane > 0; lane >>= 1)
-		v = op(v, shuffle_xor(v, lane));
-	return v;
-}
-
-/* The same for N values: their shuffles overlap. */
-template <int LANES, class T, int N, class Op> TPAT_FN void warp_reduce_each(T (&v)[N], Op op)
-{
-#pragma unroll
-	for (int lane = LANES / 2; lane > 0; lane >>= 1)
-#pragma unroll
-		for (int i = 0; i < N; i++)
-			v[i] = op(v[i], shuffle_xor(v[i], lane));
-}
-
-template <int LANES = 32, class T> TPAT_FN T warp_sum(T v) { return warp_reduce<LANES>(v, op_sum()); }
-template <int LANES = 32, class T> TPAT_FN T warp_prod(T v) { return warp_reduce<LANES>(v, op_prod()); }
-template <int LANES = 32, class T> TPAT_FN T warp_max(T v) { return warp_reduce<LANES>(v, op_max()); }
-template <int LANES = 32, class T> TPAT_FN T warp_min(T v) { return warp_reduce<LANES>(v, op_min()); }
-template <int LANES = 32, class T> TPAT_FN T warp_and(T v) { return warp_reduce<LANES>(v, op_and()); }
-template <int LANES = 32, class T> TPAT_FN T warp_or(T v) { return warp_reduce<LANES>(v, op_or()); }
-
-/* Returns in every lane the warp's largest (smallest) value and its index; of equal values the first or the last. */
-template <class T, class I> TPAT_FN indexed<T, I> warp_argmax(T value, I index, bool last)
-{
-	const indexed<T, I> v = { value, index };
-	return last ? warp_reduce(v, op_argmax<true>()) : warp_reduce(v, op_argmax<false>());
-}
-template <class T, class I> TPAT_FN indexed<T, I> warp_argmin(T value, I index, bool last)
-{
-	const indexed<T, I> v = { value, index };
-	return last ? warp_reduce(v, op_argmin<true>()) : warp_reduce(v, op_argmin<false>());
-}
-
-/* x[0 .. HALF) = the lane's half of x[0 .. 2 HALF), reduced over the lanes that differ in the bit HALF; and so on. */
-template <int HALF, class T, int N, class Op> TPAT_FN void reduce_halves(T (&x)[N], Op op)
-{
-	if constexpr (HALF > 0) {
-		const bool upper = warp_lane() & HALF;
-#pragma unroll
-		for (int i = 0; i < HALF; i++) {
-			const T low = x[i], high = x[i + HALF]; /* a choice of elements would be one of addresses */
-			x[i] = op(upper ? high : low, shuffle_xor(upper ? low : high, HALF));
-		}
-		reduce_halves<HALF / 2>(x, op);
-	}
-}
-
-/* Reduces each of N values over the warp: v[0] of lane l becomes the result of v[l % P], P being the power of two from
- * N on. Lanes halve the values that they hold while they add: P - 1 shuffles instead of 5 N. */
-template <class T, int N, class Op> TPAT_FN void warp_reduce_apart(T (&v)[N], Op op)
-{
-	static_assert(N <= 32, "a value a lane");
-	const int most = N > 16 ? 32 : N > 8 ? 16 : N > 4 ? 8 : N > 2 ? 4 : N;
-	T x[most];
-#pragma unroll
-	for (int i = 0; i < most; i++)
-		x[i] = v[i < N ? i : 0];
-	reduce_halves<most / 2>(x, op);
-#pragma unroll
-	for (int d = most; d < 32; d *= 2)
-		x[0] = op(x[0], shuffle_xor(x[0], d));
-	v[0] = x[0];
-}
-
-/* Inclusive scan over the lanes. */
-template <class T, class Op> TPAT_FN T warp_scan(T v, Op op)
-{
-	const int lane = warp_lane();
-#pragma unroll
-	for (int d = 1; d < 32; d <<= 1) {
-		const T before = shuffle_up(v, d);
-		if (lane >= d)
-			v = op(before, v);
-	}
-	return v;
-}
-
-/* The same, starting from `carry`, which becomes the last lane's result. */
-template <class T, class Op> TPAT_FN T warp_scan_on(T v, Op op, T &carry)
-{
-	v = op(carry, warp_scan(v, op));
-	carry = shuffle(v, 31);
-	return v;
-}
-
-/* A parameter that converts to T, as C's arithmetic on small integers gives int: T is not deduced from `typename
- * identity<T>::type x`. */
-template <class T> struct identity {
-	typedef T type;
-};
-
 /* ---- Block: all THREADS threads (a multiple of 32, at most 1024) take part --------------------------------------- */
 
 /* Copies a value from memory, without padding between its members. */
@@ -285,7 +104,7 @@ template <int THREADS, class T, class Op> TPAT_FN T block_reduce(T v, Op op, T *
 			shared[thread / 32] = v;
 		__syncthreads();
 		if constexpr ((warps & (warps - 1)) == 0) {
-			v = warp_reduce<warps>(copy_of(shared[thread % warps]), op);
+			v = warp_reduce_copies<warps>(copy_of(shared[thread % warps]), op);
 		} else {
 			v = copy_of(shared[0]);
 			for (int i = 1; i < warps; i++)

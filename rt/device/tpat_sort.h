@@ -288,6 +288,27 @@ TPAT_FN void warp_first_of_row(warp_kept<K, ITEMS, WARPS> &shared, Index n, int 
 	typedef item_of<K> item;
 	typedef typename item::type I;
 	const int lane = warp_lane();
+	if (k == 1) {
+		indexed<u32_or_longer<K>> first = { (K) ~(K)0, (int)PLACE_NONE };
+#pragma unroll 1
+		for (Index from = 0; from < n; from += CHUNK) {
+			const Index chunk = from + lane * WIDTH;
+			const int here = n - from < CHUNK ? (int)(n - from) - lane * WIDTH : (int)CHUNK;
+			K found[ITEMS];
+			load_keys<32, ITEMS, WIDTH>(found, chunk, here, keys);
+#pragma unroll
+			for (int i = 0; i < ITEMS; i++) {
+				const int r = i / WIDTH * STRIDE + i % WIDTH;
+				const bool better = r < here && (found[i] < first.value || first.index == PLACE_NONE);
+				first.value = better ? found[i] : first.value;
+				first.index = better ? (int)(chunk + r) : first.index;
+			}
+		}
+		first = warp_reduce(first, op_argmin<false>());
+		if (lane == 0)
+			put(0, first.index);
+		return;
+	}
 	const u32 lanes_before = (1u << lane) - 1;
 	I *const kept = shared.item[block_thread() / 32];
 	const I none = item::make((K) ~(K)0, PLACE_NONE);

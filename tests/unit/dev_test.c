@@ -143,10 +143,14 @@ static void compile_one(void *arg, int i)
 	struct err e = { 0 };
 	struct dev_nvrtc_header header[] = { { "tpat_device.h", embed_find("rt/device/tpat_device.h")->text },
 		                             { "tpat_types.h", embed_find("rt/device/tpat_types.h")->text },
-		                             { "tpat_vector.h", embed_find("rt/device/tpat_vector.h")->text } };
-	struct dev_nvrtc_job job = {
-		.file = "fill.cu", .text = fill_cu, .header = header, .headers = 3, .arch = p->arch[i], .ptx = i % 2
-	};
+		                             { "tpat_vector.h", embed_find("rt/device/tpat_vector.h")->text },
+		                             { "tpat_warp.h", embed_find("rt/device/tpat_warp.h")->text } };
+	struct dev_nvrtc_job job = { .file = "fill.cu",
+		                     .text = fill_cu,
+		                     .header = header,
+		                     .headers = sizeof header / sizeof *header,
+		                     .arch = p->arch[i],
+		                     .ptx = i % 2 };
 	const void *code = NULL;
 	size_t size = 0;
 	char *log;
