@@ -13,7 +13,8 @@ int rows_widest(const struct rows *r)
 {
 	int bits = 8;
 	for (int i = 0; i < r->cached; i++)
-		bits = type_info(r->cache[i].buf->type)->bits > bits ? type_info(r->cache[i].buf->type)->bits : bits;
+		if (!r->cache[i].from && type_info(r->cache[i].buf->type)->bits > bits)
+			bits = type_info(r->cache[i].buf->type)->bits;
 	for (int i = 0; i < r->stages; i++)
 		if (r->stage[i].kind == ROWS_MAP && type_info(r->stage[i].s->out->type)->bits > bits)
 			bits = type_info(r->stage[i].s->out->type)->bits;
@@ -24,10 +25,12 @@ bool rows_shifted(struct rows *out, const struct rows *r)
 {
 	*out = *r;
 	out->cached = 0;
-	for (int i = 0; i < r->cached; i++) /* other rows may be aligned otherwise: their elements are loaded one by one
-	                                     */
-		if (!r->cache[i].from)
-			out->cache[out->cached++] = r->cache[i];
+	/* First those in the rows' own layout. Other rows may be aligned otherwise: their elements are loaded one by
+	 * one. */
+	for (int other = 0; other < 2; other++)
+		for (int i = 0; i < r->cached && (!other || out->cached); i++)
+			if (!r->cache[i].from == !other && !r->cache[i].stride)
+				out->cache[out->cached++] = r->cache[i];
 	for (int i = 0; i < r->stages; i++)
 		if (r->stage[i].kind == ROWS_MAP && type_is_packed(r->stage[i].s->out->type))
 			return false;
@@ -135,7 +138,7 @@ static void load_last(struct row_kernel *k, struct ir_block *b, expr place)
 	b = emit_unrolled(p, b, "item", k->width, &item);
 	expr at = emit_constant(p, b, "place", ir_binary(IR_ADD, place, item), NULL);
 	b = emit_if(p, b, ir_binary(IR_LT, at, all));
-	for (int i = 0; i < k->r->cached; i++) {
+	for (int i = 0; i < k->r->cached && !k->r->cache[i].from; i++) {
 		expr value = ir_load(p->pool, flat_view(p, k->r->cache[i].buf), &at);
 		if (k->rest)
 			emit_set(p, b, rows_array(k, i), item, value);
@@ -165,6 +168,20 @@ static void load_rest(struct row_kernel *k, struct ir_block *b, expr lane, bool 
 	k->rest = false;
 }
 
+/* Loads the step's elements of a buffer without the rows' own layout. */
+static void load_items(struct row_kernel *k, struct ir_block *b, int cached, expr lane)
+{
+	struct ir_program *p = k->p;
+	expr item, zero = ir_index(p->pool, 0), last = ir_binary(IR_SUB, k->r->length, ir_index(p->pool, 1));
+	expr first = ir_binary(IR_SUB, vector_position(k, lane), ir_binary(IR_MUL, k->row, k->r->length));
+	first = emit_constant(p, b, "first_item", first, NULL);
+	b = emit_unrolled(p, b, "item", k->width, &item);
+	expr at = ir_binary(IR_MIN, ir_binary(IR_MAX, ir_binary(IR_ADD, first, item), zero), last);
+	at = ir_binary(IR_ADD, k->from[cached], at);
+	expr element = ir_load(p->pool, flat_view(p, k->r->cache[cached].buf), &at);
+	emit_set_in_row(p, b, rows_array(k, cached), k->step, item, element);
+}
+
 void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
@@ -173,7 +190,11 @@ void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
 	struct ir_block *body = each_step(k, b);
 	expr at = load_place(k, body, lane);
 	for (int i = 0; i < k->r->cached; i++)
-		emit_load_into(p, body, k->r->cache[i].buf, at, rows_array(k, i), k->step, k->width)->once = k->once;
+		if (k->r->cache[i].from)
+			load_items(k, body, i, lane);
+		else
+			emit_load_into(p, body, k->r->cache[i].buf, at, rows_array(k, i), k->step, k->width)->once =
+			        k->once;
 	if (!all_whole) { /* in the rows that have elements past the last whole vector */
 		expr rest = ir_binary(IR_ADD, k->last, width), end = ir_binary(IR_ADD, k->row, ir_index(p->pool, 1));
 		body = emit_if(p, b, ir_binary(IR_LT, rest, ir_binary(IR_MUL, end, k->r->length)));
