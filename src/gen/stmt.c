@@ -57,6 +57,8 @@ static void print_set(struct gen_text *g, const struct ir_stmt *s)
 
 static void print_declaration(struct gen_text *g, const struct ir_declare *s)
 {
+	if (!*s->var->hint)
+		names_object(g->names, NAME_VARIABLE, s->var, gen_hint(g, s->value, NULL));
 	gen_declaration(g, s->mutable ? "" : "const ", gen_type(g, s->var->type), gen_name(g, s->var), s->value);
 	gen_declared(g, s->var, s->mutable ? NULL : s->value);
 	if (!s->mutable)

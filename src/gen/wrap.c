@@ -94,7 +94,9 @@ static struct place find_place(struct line *l)
 			memcpy(l->open, now.open, sizeof l->open);
 			l->depth = now.depth;
 		}
-		bool open = opens(l, i) || (!now.depth && begins_value(l, i));
+		bool value = !now.depth && begins_value(l, i), open = opens(l, i) || value;
+		if (value) /* rather in the value than in what it is assigned to */
+			best.rank += RANKS;
 		if (open && now.depth < MAX_OPEN)
 			now.open[now.depth++] = now.column + 1;
 		else if (closes(l, i) && now.depth)

@@ -65,7 +65,7 @@ struct ir_pool;
 struct ir_pool *ir_pool_new(struct arena *a); /* owned by the arena */
 
 /* A variable of a kernel, or a loop's index. Its address is its identity: two of the same name are different. The
- * printer chooses its name in a kernel's text, the hint if that is free. */
+ * printer chooses its name in a kernel's text: the hint if that is free, or a word for its value if that is "". */
 enum { IR_ARRAY_RANK = 4 };
 struct ir_variable {
 	enum ir_variable_kind {

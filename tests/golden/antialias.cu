@@ -42,119 +42,121 @@ void Antialias_y(const f16 *x, f16 *__restrict__ y, int N)
 		f16 x_v0[8];
 		load(x_v0, x + j * 262144 + i * 786432 + at + max(0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
 		const int group = (k * 64 + row * 16 + 4) / 7;
-		float this_0 = 0.0f;
+		float weight = 0.0f;
 		if (group - 2 >= 0) {
-			this_0 = nan_max(1.0f -
+			weight = nan_max(1.0f -
 			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f),
 			                 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
+			parts[v] = fmaf(weight, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
 		load(x_v1, x + j * 262144 + i * 786432 + at + max(0, group - 1) * 512);
-		float this_1 = 0.0f;
+		float weight_2 = 0.0f;
 		if (group - 1 >= 0) {
-			this_1 = nan_max(1.0f -
-			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_2 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - k * 128 - row * 32 - 23) * 0.071428575f *
+			                         0.4375f), 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
+			parts[v] = fmaf(weight_2, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
 		load(x_v2, x + j * 262144 + i * 786432 + at + group * 512);
-		const float this_2 = nan_max(1.0f -
-		                             fabsf((float)(group * 14 - k * 128 - row * 32 - 9) * 0.071428575f *
-		                                   0.4375f), 0.0f);
+		const float weight_3 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - k * 128 - row * 32 - 9) * 0.071428575f *
+		                                     0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
+			parts[v] = fmaf(weight_3, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
 		load(x_v3, x + j * 262144 + i * 786432 + at + group * 512 + 512);
-		const float this_3 = nan_max(1.0f -
-		                             fabsf((float)(group * 14 - k * 128 - row * 32 + 5) * 0.071428575f *
-		                                   0.4375f), 0.0f);
+		const float weight_4 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - k * 128 - row * 32 + 5) * 0.071428575f *
+		                                     0.4375f), 0.0f);
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
+			parts[v] = fmaf(weight_4, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
 		load(x_v4, x + j * 262144 + i * 786432 + at + min(511, group + 2) * 512);
-		float this_4 = 0.0f;
+		float weight_5 = 0.0f;
 		if (group + 2 < 512) {
-			this_4 = nan_max(1.0f -
-			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_5 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - k * 128 - row * 32 + 19) * 0.071428575f *
+			                         0.4375f), 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
+			parts[v] = fmaf(weight_5, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
 		load(x_v5, x + j * 262144 + i * 786432 + at + min(511, group + 3) * 512);
-		float this_5 = 0.0f;
+		float weight_6 = 0.0f;
 		if (group + 3 < 512) {
-			this_5 = nan_max(1.0f -
-			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_6 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - k * 128 - row * 32 + 33) * 0.071428575f *
+			                         0.4375f), 0.0f);
 		}
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_5, to_f32(x_v5[v]), parts[v]);
+			parts[v] = fmaf(weight_6, to_f32(x_v5[v]), parts[v]);
 		}
-		const float this_6 = this_0 + this_1 + this_2 + this_3 + this_4 + this_5;
+		const float total = weight + weight_2 + weight_3 + weight_4 + weight_5 + weight_6;
 		float made_v[8];
 		#pragma unroll
 		for (int v = 0; v < 8; v++) {
-			made_v[v] = coarse_quotient(parts[v], this_6);
+			made_v[v] = coarse_quotient(parts[v], total);
 		}
 		store(made + row * 512 + at, made_v);
 	}
 	__syncthreads();
 	for (int column = thread; column < 224; column += 256) {
 		const int group = (column * 16 + 4) / 7;
-		float this_7 = 0.0f;
+		float weight = 0.0f;
 		if (group - 2 >= 0) {
-			this_7 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 37) * 0.071428575f * 0.4375f),
+			weight = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 37) * 0.071428575f * 0.4375f),
 			                 0.0f);
 		}
-		float this_8 = 0.0f;
+		float weight_2 = 0.0f;
 		if (group - 1 >= 0) {
-			this_8 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 23) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_2 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - column * 32 - 23) * 0.071428575f * 0.4375f),
+			                   0.0f);
 		}
-		const float this_9 = nan_max(1.0f -
-		                             fabsf((float)(group * 14 - column * 32 - 9) * 0.071428575f * 0.4375f),
-		                             0.0f);
-		const float this_10 = nan_max(1.0f -
-		                              fabsf((float)(group * 14 - column * 32 + 5) * 0.071428575f * 0.4375f),
-		                              0.0f);
-		float this_11 = 0.0f;
+		const float weight_3 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - column * 32 - 9) * 0.071428575f * 0.4375f),
+		                               0.0f);
+		const float weight_4 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - column * 32 + 5) * 0.071428575f * 0.4375f),
+		                               0.0f);
+		float weight_5 = 0.0f;
 		if (group + 2 < 512) {
-			this_11 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 19) * 0.071428575f * 0.4375f),
-			                  0.0f);
+			weight_5 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - column * 32 + 19) * 0.071428575f * 0.4375f),
+			                   0.0f);
 		}
-		float this_12 = 0.0f;
+		float weight_6 = 0.0f;
 		if (group + 3 < 512) {
-			this_12 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 33) * 0.071428575f * 0.4375f),
-			                  0.0f);
+			weight_6 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - column * 32 + 33) * 0.071428575f * 0.4375f),
+			                   0.0f);
 		}
-		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
+		const float total = weight + weight_2 + weight_3 + weight_4 + weight_5 + weight_6;
 		#pragma unroll
 		for (int row = 0; row < 4; row++) {
 			float sum = 0.0f;
-			sum = fmaf(this_7, made[row * 512 + max(0, group - 2)], sum);
-			sum = fmaf(this_8, made[row * 512 + max(0, group - 1)], sum);
-			sum = fmaf(this_9, made[row * 512 + group], sum);
-			sum = fmaf(this_10, made[row * 512 + group + 1], sum);
-			sum = fmaf(this_11, made[row * 512 + min(511, group + 2)], sum);
-			sum = fmaf(this_12, made[row * 512 + min(511, group + 3)], sum);
-			y[k * 896 + j * 50176 + i * 150528 + column +
-			  row * 224] = to_f16(coarse_quotient(sum, this_13));
+			sum = fmaf(weight, made[row * 512 + max(0, group - 2)], sum);
+			sum = fmaf(weight_2, made[row * 512 + max(0, group - 1)], sum);
+			sum = fmaf(weight_3, made[row * 512 + group], sum);
+			sum = fmaf(weight_4, made[row * 512 + group + 1], sum);
+			sum = fmaf(weight_5, made[row * 512 + min(511, group + 2)], sum);
+			sum = fmaf(weight_6, made[row * 512 + min(511, group + 3)], sum);
+			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, total));
 		}
 	}
 }
@@ -185,119 +187,121 @@ void Antialias_y_64(const f16 *x, f16 *__restrict__ y, i64 N)
 		f16 x_v0[8];
 		load(x_v0, x + j * 262144 + i * 786432 + at + max((i64)0, (k * 64 + row * 16 + 4) / 7 - 2) * 512);
 		const i64 group = (k * 64 + row * 16 + 4) / 7;
-		float this_0 = 0.0f;
+		float weight = 0.0f;
 		if (group - 2 >= 0) {
-			this_0 = nan_max(1.0f -
+			weight = nan_max(1.0f -
 			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 37) * 0.071428575f * 0.4375f),
 			                 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_0, to_f32(x_v0[v]), parts[v]);
+			parts[v] = fmaf(weight, to_f32(x_v0[v]), parts[v]);
 		}
 		f16 x_v1[8];
 		load(x_v1, x + j * 262144 + i * 786432 + at + max((i64)0, group - 1) * 512);
-		float this_1 = 0.0f;
+		float weight_2 = 0.0f;
 		if (group - 1 >= 0) {
-			this_1 = nan_max(1.0f -
-			                 fabsf((float)(group * 14 - k * 128 - row * 32 - 23) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_2 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - k * 128 - row * 32 - 23) * 0.071428575f *
+			                         0.4375f), 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_1, to_f32(x_v1[v]), parts[v]);
+			parts[v] = fmaf(weight_2, to_f32(x_v1[v]), parts[v]);
 		}
 		f16 x_v2[8];
 		load(x_v2, x + j * 262144 + i * 786432 + at + group * 512);
-		const float this_2 = nan_max(1.0f -
-		                             fabsf((float)(group * 14 - k * 128 - row * 32 - 9) * 0.071428575f *
-		                                   0.4375f), 0.0f);
+		const float weight_3 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - k * 128 - row * 32 - 9) * 0.071428575f *
+		                                     0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_2, to_f32(x_v2[v]), parts[v]);
+			parts[v] = fmaf(weight_3, to_f32(x_v2[v]), parts[v]);
 		}
 		f16 x_v3[8];
 		load(x_v3, x + j * 262144 + i * 786432 + at + group * 512 + 512);
-		const float this_3 = nan_max(1.0f -
-		                             fabsf((float)(group * 14 - k * 128 - row * 32 + 5) * 0.071428575f *
-		                                   0.4375f), 0.0f);
+		const float weight_4 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - k * 128 - row * 32 + 5) * 0.071428575f *
+		                                     0.4375f), 0.0f);
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_3, to_f32(x_v3[v]), parts[v]);
+			parts[v] = fmaf(weight_4, to_f32(x_v3[v]), parts[v]);
 		}
 		f16 x_v4[8];
 		load(x_v4, x + j * 262144 + i * 786432 + at + min((i64)511, group + 2) * 512);
-		float this_4 = 0.0f;
+		float weight_5 = 0.0f;
 		if (group + 2 < 512) {
-			this_4 = nan_max(1.0f -
-			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 19) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_5 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - k * 128 - row * 32 + 19) * 0.071428575f *
+			                         0.4375f), 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_4, to_f32(x_v4[v]), parts[v]);
+			parts[v] = fmaf(weight_5, to_f32(x_v4[v]), parts[v]);
 		}
 		f16 x_v5[8];
 		load(x_v5, x + j * 262144 + i * 786432 + at + min((i64)511, group + 3) * 512);
-		float this_5 = 0.0f;
+		float weight_6 = 0.0f;
 		if (group + 3 < 512) {
-			this_5 = nan_max(1.0f -
-			                 fabsf((float)(group * 14 - k * 128 - row * 32 + 33) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_6 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - k * 128 - row * 32 + 33) * 0.071428575f *
+			                         0.4375f), 0.0f);
 		}
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			parts[v] = fmaf(this_5, to_f32(x_v5[v]), parts[v]);
+			parts[v] = fmaf(weight_6, to_f32(x_v5[v]), parts[v]);
 		}
-		const float this_6 = this_0 + this_1 + this_2 + this_3 + this_4 + this_5;
+		const float total = weight + weight_2 + weight_3 + weight_4 + weight_5 + weight_6;
 		float made_v[8];
 		#pragma unroll
 		for (i64 v = 0; v < 8; v++) {
-			made_v[v] = coarse_quotient(parts[v], this_6);
+			made_v[v] = coarse_quotient(parts[v], total);
 		}
 		store(made + row * 512 + at, made_v);
 	}
 	__syncthreads();
 	for (i64 column = thread; column < 224; column += 256) {
 		const i64 group = (column * 16 + 4) / 7;
-		float this_7 = 0.0f;
+		float weight = 0.0f;
 		if (group - 2 >= 0) {
-			this_7 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 37) * 0.071428575f * 0.4375f),
+			weight = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 37) * 0.071428575f * 0.4375f),
 			                 0.0f);
 		}
-		float this_8 = 0.0f;
+		float weight_2 = 0.0f;
 		if (group - 1 >= 0) {
-			this_8 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 - 23) * 0.071428575f * 0.4375f),
-			                 0.0f);
+			weight_2 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - column * 32 - 23) * 0.071428575f * 0.4375f),
+			                   0.0f);
 		}
-		const float this_9 = nan_max(1.0f -
-		                             fabsf((float)(group * 14 - column * 32 - 9) * 0.071428575f * 0.4375f),
-		                             0.0f);
-		const float this_10 = nan_max(1.0f -
-		                              fabsf((float)(group * 14 - column * 32 + 5) * 0.071428575f * 0.4375f),
-		                              0.0f);
-		float this_11 = 0.0f;
+		const float weight_3 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - column * 32 - 9) * 0.071428575f * 0.4375f),
+		                               0.0f);
+		const float weight_4 = nan_max(1.0f -
+		                               fabsf((float)(group * 14 - column * 32 + 5) * 0.071428575f * 0.4375f),
+		                               0.0f);
+		float weight_5 = 0.0f;
 		if (group + 2 < 512) {
-			this_11 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 19) * 0.071428575f * 0.4375f),
-			                  0.0f);
+			weight_5 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - column * 32 + 19) * 0.071428575f * 0.4375f),
+			                   0.0f);
 		}
-		float this_12 = 0.0f;
+		float weight_6 = 0.0f;
 		if (group + 3 < 512) {
-			this_12 = nan_max(1.0f - fabsf((float)(group * 14 - column * 32 + 33) * 0.071428575f * 0.4375f),
-			                  0.0f);
+			weight_6 = nan_max(1.0f -
+			                   fabsf((float)(group * 14 - column * 32 + 33) * 0.071428575f * 0.4375f),
+			                   0.0f);
 		}
-		const float this_13 = this_7 + this_8 + this_9 + this_10 + this_11 + this_12;
+		const float total = weight + weight_2 + weight_3 + weight_4 + weight_5 + weight_6;
 		#pragma unroll
 		for (i64 row = 0; row < 4; row++) {
 			float sum = 0.0f;
-			sum = fmaf(this_7, made[row * 512 + max((i64)0, group - 2)], sum);
-			sum = fmaf(this_8, made[row * 512 + max((i64)0, group - 1)], sum);
-			sum = fmaf(this_9, made[row * 512 + group], sum);
-			sum = fmaf(this_10, made[row * 512 + group + 1], sum);
-			sum = fmaf(this_11, made[row * 512 + min((i64)511, group + 2)], sum);
-			sum = fmaf(this_12, made[row * 512 + min((i64)511, group + 3)], sum);
-			y[k * 896 + j * 50176 + i * 150528 + column +
-			  row * 224] = to_f16(coarse_quotient(sum, this_13));
+			sum = fmaf(weight, made[row * 512 + max((i64)0, group - 2)], sum);
+			sum = fmaf(weight_2, made[row * 512 + max((i64)0, group - 1)], sum);
+			sum = fmaf(weight_3, made[row * 512 + group], sum);
+			sum = fmaf(weight_4, made[row * 512 + group + 1], sum);
+			sum = fmaf(weight_5, made[row * 512 + min((i64)511, group + 2)], sum);
+			sum = fmaf(weight_6, made[row * 512 + min((i64)511, group + 3)], sum);
+			y[k * 896 + j * 50176 + i * 150528 + column + row * 224] = to_f16(coarse_quotient(sum, total));
 		}
 	}
 }

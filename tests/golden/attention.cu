@@ -31,39 +31,39 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 	const int i = head / 4;
 	const int group = (S * 3 + 63) / 64;
 	const int first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
-	const auto query_at = [&](int this_query, int r) {
-		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto query_at = [&](int query, int r) {
+		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};
-	const auto key_at = [&](int this_key, int r) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + r : -1;
+	const auto key_at = [&](int key, int r) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + r : -1;
 	};
-	const auto value_at = [&](int this_key, int s) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + s : -1;
+	const auto value_at = [&](int key, int s) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + s : -1;
 	};
-	const auto score_at = [&](int this_query, int this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query / 3 * T]);
+	const auto score_at = [&](int query, int key, float product_here) {
+		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](int this_query, int this_key) {
-		return this_key <= this_query / 3;
+	const auto kept = [&](int query, int key) {
+		return key <= query / 3;
 	};
-	const auto kept_some = [&](int this_query, int to_query, int this_key, int to_key) {
-		return this_key <= floor_div(to_query, 3);
+	const auto kept_some = [&](int query, int to_query, int key, int to_key) {
+		return key <= floor_div(to_query, 3);
 	};
-	const auto kept_all = [&](int this_query, int to_query, int this_key, int to_key) {
-		return to_key <= floor_div(this_query, 3);
+	const auto kept_all = [&](int query, int to_query, int key, int to_key) {
+		return to_key <= floor_div(query, 3);
 	};
-	const auto largest_at = [&](int this_query, float largest_here) {
+	const auto largest_at = [&](int query, float largest_here) {
 		return largest_here == -INFINITY ? 0.0f : largest_here;
 	};
-	const auto sum_at = [&](int this_query, float largest_of_row, float sum_here) {
+	const auto sum_at = [&](int query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](int this_query, int s, float total_here, float largest_of_row, float sum_of_row,
+	const auto result_at = [&](int query, int s, float total_here, float largest_of_row, float sum_of_row,
 	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
-	const auto place_at = [&](int this_query, int s) {
-		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto place_at = [&](int query, int s) {
+		return j * S * 192 + i * S * 768 + s + query / 3 * 64 + query % 3 * S * 64;
 	};
 	attention_wide_slots<f16, f16, 64, 64, 64,
 	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
@@ -91,39 +91,39 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 	const int i = head / 4;
 	const int group = (S * 3 + 63) / 64;
 	const int first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
-	const auto query_at = [&](int this_query, int r) {
-		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto query_at = [&](int query, int r) {
+		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};
-	const auto key_at = [&](int this_key, int r) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + r : -1;
+	const auto key_at = [&](int key, int r) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + r : -1;
 	};
-	const auto value_at = [&](int this_key, int s) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + s : -1;
+	const auto value_at = [&](int key, int s) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + s : -1;
 	};
-	const auto score_at = [&](int this_query, int this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query / 3 * T]);
+	const auto score_at = [&](int query, int key, float product_here) {
+		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](int this_query, int this_key) {
-		return this_key <= this_query / 3;
+	const auto kept = [&](int query, int key) {
+		return key <= query / 3;
 	};
-	const auto kept_some = [&](int this_query, int to_query, int this_key, int to_key) {
-		return this_key <= floor_div(to_query, 3);
+	const auto kept_some = [&](int query, int to_query, int key, int to_key) {
+		return key <= floor_div(to_query, 3);
 	};
-	const auto kept_all = [&](int this_query, int to_query, int this_key, int to_key) {
-		return to_key <= floor_div(this_query, 3);
+	const auto kept_all = [&](int query, int to_query, int key, int to_key) {
+		return to_key <= floor_div(query, 3);
 	};
-	const auto largest_at = [&](int this_query, float largest_here) {
+	const auto largest_at = [&](int query, float largest_here) {
 		return largest_here == -INFINITY ? 0.0f : largest_here;
 	};
-	const auto sum_at = [&](int this_query, float largest_of_row, float sum_here) {
+	const auto sum_at = [&](int query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](int this_query, int s, float total_here, float largest_of_row, float sum_of_row,
+	const auto result_at = [&](int query, int s, float total_here, float largest_of_row, float sum_of_row,
 	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
-	const auto place_at = [&](int this_query, int s) {
-		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto place_at = [&](int query, int s) {
+		return j * S * 192 + i * S * 768 + s + query / 3 * 64 + query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
 	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
@@ -150,39 +150,39 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 	const i64 i = head / 4;
 	const i64 group = (S * 3 + 63) / 64;
 	const i64 first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
-	const auto query_at = [&](i64 this_query, i64 r) {
-		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto query_at = [&](i64 query, i64 r) {
+		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};
-	const auto key_at = [&](i64 this_key, i64 r) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + r : -1;
+	const auto key_at = [&](i64 key, i64 r) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + r : -1;
 	};
-	const auto value_at = [&](i64 this_key, i64 s) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + s : -1;
+	const auto value_at = [&](i64 key, i64 s) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + s : -1;
 	};
-	const auto score_at = [&](i64 this_query, i64 this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query / 3 * T]);
+	const auto score_at = [&](i64 query, i64 key, float product_here) {
+		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](i64 this_query, i64 this_key) {
-		return this_key <= this_query / 3;
+	const auto kept = [&](i64 query, i64 key) {
+		return key <= query / 3;
 	};
-	const auto kept_some = [&](i64 this_query, i64 to_query, i64 this_key, i64 to_key) {
-		return this_key <= floor_div(to_query, (i64)3);
+	const auto kept_some = [&](i64 query, i64 to_query, i64 key, i64 to_key) {
+		return key <= floor_div(to_query, (i64)3);
 	};
-	const auto kept_all = [&](i64 this_query, i64 to_query, i64 this_key, i64 to_key) {
-		return to_key <= floor_div(this_query, (i64)3);
+	const auto kept_all = [&](i64 query, i64 to_query, i64 key, i64 to_key) {
+		return to_key <= floor_div(query, (i64)3);
 	};
-	const auto largest_at = [&](i64 this_query, float largest_here) {
+	const auto largest_at = [&](i64 query, float largest_here) {
 		return largest_here == -INFINITY ? 0.0f : largest_here;
 	};
-	const auto sum_at = [&](i64 this_query, float largest_of_row, float sum_here) {
+	const auto sum_at = [&](i64 query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](i64 this_query, i64 s, float total_here, float largest_of_row, float sum_of_row,
+	const auto result_at = [&](i64 query, i64 s, float total_here, float largest_of_row, float sum_of_row,
 	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
-	const auto place_at = [&](i64 this_query, i64 s) {
-		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto place_at = [&](i64 query, i64 s) {
+		return j * S * 192 + i * S * 768 + s + query / 3 * 64 + query % 3 * S * 64;
 	};
 	attention_wide_slots<f16, f16, 64, 64, 64,
 	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
@@ -208,39 +208,39 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 	const i64 i = head / 4;
 	const i64 group = (S * 3 + 63) / 64;
 	const i64 first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
-	const auto query_at = [&](i64 this_query, i64 r) {
-		return j * S * 192 + i * S * 768 + r + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto query_at = [&](i64 query, i64 r) {
+		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};
-	const auto key_at = [&](i64 this_key, i64 r) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + r : -1;
+	const auto key_at = [&](i64 key, i64 r) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + r : -1;
 	};
-	const auto value_at = [&](i64 this_key, i64 s) {
-		return this_key < T ? j * T * 64 + i * T * 256 + this_key * 64 + s : -1;
+	const auto value_at = [&](i64 key, i64 s) {
+		return key < T ? j * T * 64 + i * T * 256 + key * 64 + s : -1;
 	};
-	const auto score_at = [&](i64 this_query, i64 this_key, float product_here) {
-		return product_here * 0.125f + to_f32(m0[i * S * T + this_key + this_query / 3 * T]);
+	const auto score_at = [&](i64 query, i64 key, float product_here) {
+		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](i64 this_query, i64 this_key) {
-		return this_key <= this_query / 3;
+	const auto kept = [&](i64 query, i64 key) {
+		return key <= query / 3;
 	};
-	const auto kept_some = [&](i64 this_query, i64 to_query, i64 this_key, i64 to_key) {
-		return this_key <= floor_div(to_query, (i64)3);
+	const auto kept_some = [&](i64 query, i64 to_query, i64 key, i64 to_key) {
+		return key <= floor_div(to_query, (i64)3);
 	};
-	const auto kept_all = [&](i64 this_query, i64 to_query, i64 this_key, i64 to_key) {
-		return to_key <= floor_div(this_query, (i64)3);
+	const auto kept_all = [&](i64 query, i64 to_query, i64 key, i64 to_key) {
+		return to_key <= floor_div(query, (i64)3);
 	};
-	const auto largest_at = [&](i64 this_query, float largest_here) {
+	const auto largest_at = [&](i64 query, float largest_here) {
 		return largest_here == -INFINITY ? 0.0f : largest_here;
 	};
-	const auto sum_at = [&](i64 this_query, float largest_of_row, float sum_here) {
+	const auto sum_at = [&](i64 query, float largest_of_row, float sum_here) {
 		return sum_here == 0.0f ? 1.0f : sum_here;
 	};
-	const auto result_at = [&](i64 this_query, i64 s, float total_here, float largest_of_row, float sum_of_row,
+	const auto result_at = [&](i64 query, i64 s, float total_here, float largest_of_row, float sum_of_row,
 	                           float inverse_of_sum) {
 		return to_f16(total_here * inverse_of_sum);
 	};
-	const auto place_at = [&](i64 this_query, i64 s) {
-		return j * S * 192 + i * S * 768 + s + this_query / 3 * 64 + this_query % 3 * S * 64;
+	const auto place_at = [&](i64 query, i64 s) {
+		return j * S * 192 + i * S * 768 + s + query / 3 * 64 + query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
 	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,

@@ -20,16 +20,16 @@ void ConcatPad_y_x4(const float *a, const float *b, float *__restrict__ y, int N
 		return;
 	const int j = element % by;
 	const int i = element / by;
-	const bool this_case_0 = i >= 1 && i - 1 < N;
-	const bool this_case_1 = j < 4;
+	const bool case_0 = i >= 1 && i - 1 < N;
+	const bool case_1 = j < 4;
 	float a_v[4];
-	if (this_case_0 && this_case_1) {
+	if (case_0 && case_1) {
 		load(a_v, a + j + i * 4 - 4);
 	}
 	float y_v[4];
 	#pragma unroll
 	for (int v = 0; v < 4; v++) {
-		y_v[v] = this_case_0 ? this_case_1 ? a_v[v] : b[v + j + i * K - K - 4] : 0.0f;
+		y_v[v] = case_0 ? case_1 ? a_v[v] : b[v + j + i * K - K - 4] : 0.0f;
 	}
 	store(y + element, y_v);
 }

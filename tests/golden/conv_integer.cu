@@ -207,8 +207,8 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 				int y_v[8];
 				#pragma unroll
 				for (int item = 0; item < 8; item++) {
-					const int this_y = sums[item];
-					y_v[item] = this_y;
+					const int y_here = sums[item];
+					y_v[item] = y_here;
 				}
 				const int product = i * group;
 				const int product_2 = row * group;
@@ -227,12 +227,12 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 				const int row = first_row + warp_row + down;
 				int sums[1];
 				sums_get<32>(sums, right_tile, down, piece);
-				const int this_y = sums[0];
+				const int y_here = sums[0];
 				const int product = i * group;
 				const int product_2 = row * group;
 				const int total = l + product * group_2 * 16 + product * 16 + i * group_2 * 16 +
 				                  i * 16 + product_2 * group_2;
-				y[total + product_2 + row * group_2 + row] = this_y;
+				y[total + product_2 + row * group_2 + row] = y_here;
 			}
 		}
 	}
@@ -319,9 +319,9 @@ void ConvInteger_y_64(const u8 *x, const i8 *weight, const u8 *zero, int *__rest
 		}
 		sum += chosen;
 	}
-	const int this_y = sum;
+	const int y_here = sum;
 	const i64 product = j * group;
 	const i64 total_2 = l + k * group_2 + k + product * group_2 + product + j * group_2 + j;
 	const i64 product_2 = i * group;
-	y[total_2 + product_2 * group_2 * 16 + product_2 * 16 + i * group_2 * 16 + i * 16] = this_y;
+	y[total_2 + product_2 * group_2 * 16 + product_2 * 16 + i * group_2 * 16 + i * 16] = y_here;
 }

@@ -292,8 +292,7 @@ void lstm_h_more(const float *__restrict__ inputs, const f16 *__restrict__ weigh
 					const int own_row = min(chunk * 4 + part, rows_here - 1);
 					#pragma unroll
 					for (int output = 0; output < 8; output++) {
-						gates_sums[part * 8 +
-						           output] = fmaf(h_all[point + own_row * 128],
+						gates_sums[part * 8 + output] = fmaf(h_all[point + own_row * 128],
 						        gates_held[output][step], gates_sums[part * 8 + output]);
 					}
 				}

@@ -83,8 +83,8 @@ void matmul_f16_y_wide(const f16 *left, const f16 *right, f16 *__restrict__ y,
 				f16 y_v[8];
 				#pragma unroll
 				for (int item = 0; item < 8; item++) {
-					const f16 this_y = to_f16(sums[item]);
-					y_v[item] = this_y;
+					const f16 y_here = to_f16(sums[item]);
+					y_v[item] = y_here;
 				}
 				store(y + column + row * 3072, y_v);
 			}
@@ -170,8 +170,8 @@ void matmul_f16_y(const f16 *left_data, const f16 *right_data, f16 *__restrict__
 			f16 y_v[8];
 			#pragma unroll
 			for (int item = 0; item < 8; item++) {
-				const f16 this_y = to_f16(sums[item]);
-				y_v[item] = this_y;
+				const f16 y_here = to_f16(sums[item]);
+				y_v[item] = y_here;
 			}
 			store(y + column + row * 3072, y_v);
 		}

@@ -14,18 +14,18 @@ void Requantize_y_table(const i8 *__restrict__ x, const float *__restrict__ scal
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const int block = blockIdx.x;
-	__shared__ i8 this_table[256];
+	__shared__ i8 table[256];
 	const int element = block * 4096 + thread * 16;
 	i8 x_v[16];
 	load(x_v, x + element);
-	const int this_entry = thread;
-	const float product = byte_to_f32((i8)this_entry) * scale[0];
-	this_table[this_entry] = round_to_i8(gelu(product) * 20.0f);
+	const int entry = thread;
+	const float product = byte_to_f32((i8)entry) * scale[0];
+	table[entry] = round_to_i8(gelu(product) * 20.0f);
 	__syncthreads();
 	i8 y_v[16];
 	#pragma unroll
 	for (int v = 0; v < 16; v++) {
-		y_v[v] = this_table[(int)(u8)x_v[v]];
+		y_v[v] = table[(int)(u8)x_v[v]];
 	}
 	store(y + element, y_v);
 }
@@ -40,18 +40,18 @@ void Requantize_y_table_64(const i8 *__restrict__ x, const float *__restrict__ s
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
 	const i64 block = blockIdx.x;
-	__shared__ i8 this_table[256];
+	__shared__ i8 table[256];
 	const i64 element = block * 4096 + thread * 16;
 	i8 x_v[16];
 	load(x_v, x + element);
-	const i64 this_entry = thread;
-	const float product = byte_to_f32((i8)this_entry) * scale[0];
-	this_table[this_entry] = round_to_i8(gelu(product) * 20.0f);
+	const i64 entry = thread;
+	const float product = byte_to_f32((i8)entry) * scale[0];
+	table[entry] = round_to_i8(gelu(product) * 20.0f);
 	__syncthreads();
 	i8 y_v[16];
 	#pragma unroll
 	for (i64 v = 0; v < 16; v++) {
-		y_v[v] = this_table[(i64)(u8)x_v[v]];
+		y_v[v] = table[(i64)(u8)x_v[v]];
 	}
 	store(y + element, y_v);
 }

@@ -125,12 +125,12 @@ void ScatterND_y_update(const i64 *at_rows, const f16 *updates, f16 *__restrict_
 	const int s = element % by_K;
 	const int r = element / by_K;
 	const int at_rows_value = to_index(at_rows[r]);
-	const int this_place = s + (at_rows_value < 0 ? at_rows_value + V : at_rows_value) * K;
-	const f16 this_update = updates[s + r * K];
-	if (this_place < K * V - 1) {
-		atomic_add_paired(y + this_place, this_update);
+	const int place = s + (at_rows_value < 0 ? at_rows_value + V : at_rows_value) * K;
+	const f16 update = updates[s + r * K];
+	if (place < K * V - 1) {
+		atomic_add_paired(y + place, update);
 	} else {
-		atomic_add(y + this_place, this_update);
+		atomic_add(y + place, update);
 	}
 }
 
@@ -168,11 +168,11 @@ void ScatterND_y_update_64(const i64 *at_rows, const f16 *updates, f16 *__restri
 	const i64 s = element % K;
 	const i64 r = element / K;
 	const i64 at_rows_value = at_rows[r];
-	const i64 this_place = s + (at_rows_value < 0 ? at_rows_value + V : at_rows_value) * K;
-	const f16 this_update = updates[s + r * K];
-	if (this_place < K * V - 1) {
-		atomic_add_paired(y + this_place, this_update);
+	const i64 place = s + (at_rows_value < 0 ? at_rows_value + V : at_rows_value) * K;
+	const f16 update = updates[s + r * K];
+	if (place < K * V - 1) {
+		atomic_add_paired(y + place, update);
 	} else {
-		atomic_add(y + this_place, this_update);
+		atomic_add(y + place, update);
 	}
 }

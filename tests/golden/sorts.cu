@@ -20,7 +20,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
 	const int row = block;
-	const auto this_values = [&](int r, f16 (&loaded)[8]) {
+	const auto values = [&](int r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + row * 50000 + r);
 		#pragma unroll
@@ -34,7 +34,7 @@ void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 	const auto put = [&](int rank, u16 key, int r) {
 		top[row * 40 + rank] = (i64)r;
 	};
-	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
+	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, values, place, put);
 }
 
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
@@ -180,7 +180,7 @@ void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 	wait_for_last_kernel();
 	__shared__ sort_delegates<u16, 512, 4096> kept;
 	const i64 row = block;
-	const auto this_values = [&](i64 r, f16 (&loaded)[8]) {
+	const auto values = [&](i64 r, f16 (&loaded)[8]) {
 		f16 scores_v1[8];
 		load(scores_v1, scores + row * 50000 + r);
 		#pragma unroll
@@ -194,5 +194,5 @@ void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 	const auto put = [&](i64 rank, u16 key, i64 r) {
 		top[row * 40 + rank] = r;
 	};
-	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, this_values, place, put);
+	select_delegates<f16, true, 256, 16, 8>(kept, 0, 50000, 40, values, place, put);
 }

@@ -25,9 +25,9 @@ struct attend_function attend_begin(struct attend_place *at, struct ir_block *b,
 	struct ir_program *p = a->p;
 	struct attend_function f = { .at = at, .lambda = attend_lambda(at, b, role) };
 	if (of_query)
-		f.query = emit_parameter(p, f.lambda, TYPE_INDEX, "this_query", attend_queries(a));
+		f.query = emit_parameter(p, f.lambda, TYPE_INDEX, "query", attend_queries(a));
 	if (of_key)
-		f.key = emit_parameter(p, f.lambda, TYPE_INDEX, "this_key", a->dim[a->rows]);
+		f.key = emit_parameter(p, f.lambda, TYPE_INDEX, "key", a->dim[a->rows]);
 	if (place)
 		f.place = emit_parameter(p, f.lambda, TYPE_INDEX, place, ir_index(p->pool, places));
 	return f;

@@ -23,9 +23,9 @@ static void emit_bounds_of(struct attend_place *at, struct ir_block *b, const st
 	struct ir_program *p = m->a.p;
 	struct ir_lambda *lambda = attend_lambda(at, b, all ? ATTEND_KEPT_ALL : ATTEND_KEPT_SOME);
 	expr query[2], key[2], holds = ir_int(p->pool, TYPE_BOOL, 1);
-	query[0] = emit_parameter(p, lambda, TYPE_INDEX, "this_query", NULL);
+	query[0] = emit_parameter(p, lambda, TYPE_INDEX, "query", NULL);
 	query[1] = emit_parameter(p, lambda, TYPE_INDEX, "to_query", NULL);
-	key[0] = emit_parameter(p, lambda, TYPE_INDEX, "this_key", NULL);
+	key[0] = emit_parameter(p, lambda, TYPE_INDEX, "key", NULL);
 	key[1] = emit_parameter(p, lambda, TYPE_INDEX, "to_key", NULL);
 	for (int i = 0; i < m->bounds; i++) {
 		int64_t of_query, of_key;

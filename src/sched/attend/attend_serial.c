@@ -180,7 +180,7 @@ static void first_pass(struct attend_place *at, struct ir_block *b, expr query)
 	enum type t = a->score->type;
 	expr seen = emit_define_variable(p, b, a->seen->var, ir_const(p->pool, t, -INFINITY)), key;
 	expr added = emit_define_variable(p, b, a->added->var, ir_const(p->pool, t, 0));
-	struct ir_block *body = loop(p, b, "this_key", a->dim[a->rows], &key);
+	struct ir_block *body = loop(p, b, "key", a->dim[a->rows], &key);
 	product(at, body, query, key);
 	expr score = emit_constant(p, body, "score_here", attend_expr(at, a->score, query, key, NULL), NULL);
 	expr most = emit_constant(p, body, "most_here", ir_combine_expr(IR_MAXIMUM, seen, score), NULL);
@@ -213,14 +213,14 @@ void attend_serial(struct attend_place *at, struct ir_block *b, int queries, exp
 	expr s, key, rows = attend_queries(a),
 	             end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, ir_index(p->pool, queries)));
 	emit_array(p, b, totals(a), a->value_size);
-	const struct ir_variable *each = ir_variable_new(p->pool, TYPE_INDEX, "this_query");
+	const struct ir_variable *each = ir_variable_new(p->pool, TYPE_INDEX, "query");
 	b = emit_for_each(p, b, each, first, end, ir_index(p->pool, 1));
 	expr query = ir_var_of(each, rows);
 	struct ir_block *body = loop(p, b, "s", ir_index(p->pool, a->value_size), &s);
 	emit_set(p, body, totals(a), s, ir_const(p->pool, a->total->type, 0));
 	first_pass(at, b, query);
 	if (a->weight) {
-		body = loop(p, b, "this_key", a->dim[a->rows], &key);
+		body = loop(p, b, "key", a->dim[a->rows], &key);
 		product(at, body, query, key);
 		expr weight = emit_constant(p, body, "weight_here", attend_expr(at, a->weight, query, key, NULL), NULL);
 		weigh(at, body, query, key, weight, NULL);

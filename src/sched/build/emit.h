@@ -5,7 +5,7 @@
 #include "sched/rule.h"
 
 /* Each function appends a statement to block `b`; memory is the program's. The result identifies a variable; `name` is
- * a hint for the printer. */
+ * a hint for the printer; "": it takes a word for the value, such as "total". */
 struct ir_stmt *emit(struct ir_program *p, struct ir_block *b, enum ir_stmt_kind kind);
 expr emit_declare(struct ir_program *p, struct ir_block *b, const char *name, expr value, expr extent);
 /* Declares a mutable variable. */

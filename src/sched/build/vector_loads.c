@@ -66,7 +66,7 @@ static expr case_of(struct look *k, expr cond)
 	vec_each (c, &k->cases)
 		if (c->cond == cond)
 			return c->variable;
-	expr variable = ir_var_of(ir_variable_new(p->pool, TYPE_BOOL, "this_case_%d", k->cases.n), NULL);
+	expr variable = ir_var_of(ir_variable_new(p->pool, TYPE_BOOL, "case_%d", k->cases.n), NULL);
 	vec_push(k->scratch, &k->cases, ((struct vector_case){ cond, variable, false }));
 	return variable;
 }
@@ -298,8 +298,7 @@ static void emit_parts(const struct vector_loads *l, struct ir_block *b, const s
 	for (int i = 0; i < f->parts; i++) {
 		at[i] = start_of(l, f, i, start);
 		bool same = i && at[i] == at[i - 1]; /* each is repeated */
-		part[i] = same ? part[i - 1]
-		               : ir_variable_new(p->pool, f->load->type, "this_part%d_%s", i, f->array->hint);
+		part[i] = same ? part[i - 1] : ir_variable_new(p->pool, f->load->type, "part%d_%s", i, f->array->hint);
 		if (!same)
 			emit_load_vector(p, b, f->load->buf, at[i], part[i], l->width / f->parts);
 	}

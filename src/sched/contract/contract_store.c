@@ -119,7 +119,7 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 		             : s->post         ? s->post
 		                               : ir_cast(ir_acc(p->pool, s->value->type), s->out->type);
 		value = to_kernel(p, value, &here);
-		k->made[i] = ir_variable_new(p->pool, s->out->type, "this_%s", s->out->name);
+		k->made[i] = ir_variable_new(p->pool, s->out->type, "%s_here", s->out->name);
 		expr made = emit_define(p, b, k->made[i], value, NULL);
 		if (!stage_is_stored(p, c->made, c->stages, i))
 			continue;

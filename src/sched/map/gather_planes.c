@@ -121,10 +121,10 @@ static void gather_places(struct gather_planes *f, struct ir_block *b, const str
 	struct ir_program *p = f->p;
 	for (int i = 0; i < f->gathers.n; i++) {
 		const struct gather *one = &f->gathers.at[i];
-		expr at = emit_constant(p, b, arena_printf(p->arena, "this_at_%d", i), f->position(f, one, here), NULL);
+		expr at = emit_constant(p, b, arena_printf(p->arena, "at_%d", i), f->position(f, one, here), NULL);
 		expr where = one->where ? to_kernel(p, gathers_replace(&f->gathers, one->where, NULL), here) : NULL;
 		bool zero = where && is_zero(one->other);
-		array[i] = ir_variable_new(p->pool, f->buf->type, "this_near_%d", i);
+		array[i] = ir_variable_new(p->pool, f->buf->type, "near_%d", i);
 		if (where && !zero) {
 			emit_array(p, b, array[i], f->planes);
 			for (int q = 0; q < f->planes; q++)
@@ -155,7 +155,7 @@ void gather_planes_emit(struct gather_planes *f, struct ir_block *b, const expr 
 	memcpy(own, axis, sizeof own);
 	if (f->turns > 1) {
 		expr turn, turns = ir_index(p->pool, f->turns), one = ir_index(p->pool, 1);
-		b = items = emit_loop(p, items, "this_turn", ir_index(p->pool, 0), turns, one, turns, &turn);
+		b = items = emit_loop(p, items, "turn", ir_index(p->pool, 0), turns, one, turns, &turn);
 		expr ahead = ir_binary(IR_MUL, turn, ir_index(p->pool, f->planes));
 		lane[f->axis] = own[f->axis] = ir_binary(IR_ADD, axis[f->axis], ahead);
 	}

@@ -218,7 +218,7 @@ void gathers_emit_shared(struct gathers *g, struct ir_block *b, const struct axe
 	struct ir_program *p = g->p;
 	for (int i = 0; i < g->shared; i++) {
 		expr e = substitute(&(struct substitution){ g->what, g->with, i }, g->what[i]);
-		g->with[i] = emit_constant(p, b, arena_printf(p->arena, "this_%d", i), to_kernel(p, e, here), NULL);
+		g->with[i] = emit_constant(p, b, "", to_kernel(p, e, here), NULL);
 	}
 }
 

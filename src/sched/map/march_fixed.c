@@ -120,7 +120,7 @@ static void emit_kept(const struct march *m, struct ir_block *b, struct window_r
 	struct ir_program *p = m->p;
 	if (one->array)
 		return;
-	one->array = ir_variable_new(p->pool, one->item[0]->type, "this_kept_%d", number);
+	one->array = ir_variable_new(p->pool, one->item[0]->type, "kept_%d", number);
 	emit_array(p, b, one->array, width);
 	for (int v = 0; v < width; v++)
 		emit_set(p, b, one->array, ir_index(p->pool, v), window_reads_emit(reads, b, one->item[v]));

@@ -157,7 +157,7 @@ static expr declare_shared(struct ir_program *p, struct ir_block *b, const struc
 {
 	expr *with = NEWN(p->arena, expr, h->found.n + 1);
 	for (int i = 0; i < h->found.n; i++) {
-		const char *name = arena_printf(p->arena, "this_shared_%d", i);
+		const char *name = arena_printf(p->arena, "shared_%d", i);
 		with[i] = emit_constant(p, b, name, to_kernel(p, h->found.at[i], start), NULL);
 	}
 	return h->found.n ? substitute(&(struct substitution){ h->found.at, with, h->found.n }, value) : value;

@@ -131,7 +131,7 @@ static void fill_slot(const struct march *m, struct ir_block *b, const struct sl
 	struct ir_program *p = m->p;
 	struct axes here = { .value = axis };
 	expr v, lane[IR_MAX_RANK], at = slot[which].at;
-	const char *name = arena_printf(p->arena, "this_place_%d", which);
+	const char *name = arena_printf(p->arena, "place_%d", which);
 	int next = which + 1 < m->n && m->of_place[which + 1] == m->of_place[which] ? which + 1 : -1;
 	expr place = emit_constant(p, b, name, to_kernel(p, m->place[which], &here), m->extent[which]);
 	b = emit_if(p, b, ir_unary(IR_NOT, ir_binary(IR_EQ, at, place)));
@@ -160,11 +160,11 @@ static void emit_moving(const struct march *m, struct ir_block *b, expr *axis, i
 	struct ir_variable *kept[MARCH_KEPT];
 	expr v, extent = m->s->out->dim[m->axis];
 	for (int i = 0; i < m->n; i++) {
-		kept[i] = slot[i].array = ir_variable_new(p->pool, m->kept[i]->type, "this_kept_%d", i);
+		kept[i] = slot[i].array = ir_variable_new(p->pool, m->kept[i]->type, "kept_%d", i);
 		emit_array(p, b, slot[i].array, width);
 		struct ir_block *items = emit_unrolled(p, b, "v", width, &v);
 		emit_set(p, items, slot[i].array, v, ir_const(p->pool, m->kept[i]->type, 0));
-		slot[i].at = emit_variable(p, b, arena_printf(p->arena, "this_at_%d", i), ir_index(p->pool, -1));
+		slot[i].at = emit_variable(p, b, arena_printf(p->arena, "at_%d", i), ir_index(p->pool, -1));
 	}
 	expr first = emit_declare(p, b, "first", axis[m->axis], extent);
 	expr end = ir_binary(IR_MIN, extent, ir_binary(IR_ADD, first, ir_index(p->pool, rows)));

@@ -117,7 +117,7 @@ static void emit_layout(struct ir_plan *plan, struct places *f, const struct sch
 	for (int q = 0; q < planes; q++) {
 		expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, axis[0], ir_index(pool, f->all)),
 		                    ir_binary(IR_ADD, plane, ir_index(pool, q)));
-		array[q] = ir_variable_new(pool, f->in.buf->type, "this_plane_%d", q);
+		array[q] = ir_variable_new(pool, f->in.buf->type, "plane_%d", q);
 		at = ir_binary(IR_ADD, ir_binary(IR_MUL, at, f->in.size), first);
 		emit_load_vector(p, &k->body, f->in.buf, at, array[q], turned);
 	}

@@ -194,11 +194,10 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	gathers_emit_shared(g, items, &here);
 	for (int i = 0; i < g->n; i++) {
 		expr load = g->at[i].load, flat = gathers_replace(g, ir_flat(p->pool, load->buf, load->arg), NULL);
-		at[i] = emit_constant(p, items, arena_printf(p->arena, "this_at_%d", i), to_kernel(p, flat, &here),
-		                      NULL);
+		at[i] = emit_constant(p, items, arena_printf(p->arena, "at_%d", i), to_kernel(p, flat, &here), NULL);
 		where[i] = g->at[i].where;
 		if (where[i])
-			where[i] = emit_constant(p, items, arena_printf(p->arena, "this_in_%d", i),
+			where[i] = emit_constant(p, items, arena_printf(p->arena, "in_%d", i),
 			                         to_kernel(p, gathers_replace(g, where[i], NULL), &here), NULL);
 	}
 	struct ir_block *body = emit_unrolled(p, items, "plane", planes, &plane);
@@ -207,7 +206,7 @@ static void gathered_planes(struct planes *f, struct gathers *g, struct ir_block
 	for (int i = 0; i < g->n; i++) {
 		expr load = g->at[i].load, step = ir_stride(ir_flat(p->pool, load->buf, load->arg), f->axis);
 		expr from = ir_binary(IR_ADD, at[i], ir_binary(IR_MUL, within, step));
-		const char *name = arena_printf(p->arena, "this_near_%d", i);
+		const char *name = arena_printf(p->arena, "near_%d", i);
 		load = ir_load(p->pool, flat_view(p, load->buf), &from);
 		if (where[i]) {
 			near[i] = emit_variable(p, body, name, g->at[i].other);

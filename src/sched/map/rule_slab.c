@@ -198,11 +198,10 @@ static void fill_slab(struct slab *f, struct ir_block *b, const expr *axis, expr
 	int vector = BYTES / gather_planes_bytes(&f->in);
 	int64_t turn = (int64_t)f->threads * vector, turns = f->size / turn;
 	struct ir_variable *array[MAX_PLANES];
-	expr step, size = ir_index(p->pool, f->size),
-	           base = emit_declare(p, b, "this_base", plane_position(f, axis), NULL);
+	expr step, size = ir_index(p->pool, f->size), base = emit_declare(p, b, "base", plane_position(f, axis), NULL);
 	expr mine = ir_binary(IR_MUL, thread, ir_index(p->pool, vector));
 	for (int i = 0; i < f->planes; i++)
-		array[i] = ir_variable_new(p->pool, f->in.buf->type, "this_plane_%d", i);
+		array[i] = ir_variable_new(p->pool, f->in.buf->type, "plane_%d", i);
 	if (f->size % turn == 0 && turns > 1 && turns * f->planes <= MAX_AHEAD) {
 		for (int i = 0; i < f->planes; i++)
 			emit_array_of_rows(p, b, array[i], (int)turns, vector);

@@ -139,7 +139,7 @@ static void look_up_block(struct table *f, struct ir_block *b, expr first, expr 
 		emit_array(p, b, array, f->width);
 		emit_load_into(p, emit_if(p, b, inside), from, element, array, NULL, f->width);
 	}
-	store_entry(f, b, emit_constant(p, b, "this_entry", thread, f->shared->dim[0]));
+	store_entry(f, b, emit_constant(p, b, "entry", thread, f->shared->dim[0]));
 	emit(p, b, IR_SYNC);
 	look_up_vector(f, sure ? b : emit_if(p, b, inside), element, array);
 	if (!sure)
@@ -156,7 +156,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_kernel *k = kernel_new(plan, s, "_table", c);
 	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
 	*shared = (struct ir_buffer){
-		.name = "this_table", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id
+		.name = "table", .type = s->out->type, .rank = 1, .role = IR_TEMP, .id = s->out->id
 	};
 	shared->dim[0] = ir_index(p->pool, THREADS);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
@@ -168,7 +168,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	look_up_block(&f, &k->body, first, ir_thread(p->pool, shared->dim[0]));
 	/* For a CPU: the same for a whole block. */
 	expr entry, none = ir_index(p->pool, 0), one = ir_index(p->pool, 1), entries = shared->dim[0];
-	struct ir_block *b = emit_loop(p, &k->serial, "this_entry", none, entries, one, entries, &entry);
+	struct ir_block *b = emit_loop(p, &k->serial, "entry", none, entries, one, entries, &entry);
 	store_entry(&f, b, entry);
 	look_up_each(&f, &k->serial, first, ir_binary(IR_MIN, ir_binary(IR_ADD, first, each), f.count));
 	kernel_finish(plan, step, k, s);

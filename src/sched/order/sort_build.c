@@ -136,7 +136,7 @@ static const struct ir_variable *emit_neighbours(struct ir_program *p, struct ir
                                                  struct sort_row *row, int width, bool key)
 {
 	struct row_vectors v = { .p = p, .s = s, .width = width };
-	struct ir_lambda *keys = emit_lambda(p, b, key ? "keys" : "this_values");
+	struct ir_lambda *keys = emit_lambda(p, b, key ? "keys" : "values");
 	struct sort_row here = *row;
 	struct ir_block *body = keys->body;
 	expr r = emit_parameter(p, keys, TYPE_INDEX, "r", row->n), item = ir_index(p->pool, 0), own[IR_MAX_RANK];

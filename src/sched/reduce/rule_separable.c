@@ -76,7 +76,7 @@ struct separable_kernel {
 	struct {
 		VEC(expr);
 	} what, named; /* expressions shared by several elements, and the variables that hold them */
-	int names, loads;
+	int loads;
 };
 
 /* Redirects loads to the first pass's rows in shared memory and to vectors in registers. */
@@ -158,8 +158,8 @@ static expr name_shared(struct separable_kernel *k, struct ir_block *b, expr e, 
 	if (own || e->n == 0 || e->op == IR_AXIS || e->op == IR_VAR || e->op == IR_ELEMENT)
 		return own ? own : e;
 	if (ir_cost(e) >= CHEAP && is_shared(k, e, variable)) {
-		const char *name = arena_printf(k->p->arena, "this_%d", k->names++);
-		own = emit_constant(k->p, b, name, with_names(k, e), NULL);
+		bool weight = type_is_float(e->type) && e->op != IR_ADD;
+		own = emit_constant(k->p, b, weight ? "weight" : "", with_names(k, e), NULL);
 		vec_push(k->p->arena, &k->what, e);
 		vec_push(k->p->arena, &k->named, own);
 		return own;

@@ -154,7 +154,7 @@ static struct ir_variable *parts_of(const struct thread *h, const struct ir_stag
 static struct ir_variable *places_of(const struct thread *h, const struct ir_stage *s)
 {
 	struct ir_variable *v =
-	        ir_variable_of(h->f->p->pool, TYPE_INDEX, s->out, IR_HOLDS_PLACES, 0, "this_%s", s->out->name);
+	        ir_variable_of(h->f->p->pool, TYPE_INDEX, s->out, IR_HOLDS_PLACES, 0, "%s_at", s->out->name);
 	v->extent = ir_index(h->f->p->pool, h->f->points);
 	return v;
 }
@@ -257,7 +257,7 @@ static void finish_windows(struct thread *h)
 				continue;
 			}
 			expr result = s->post ? to_kernel(p, s->post, &post) : ir_cast(post.acc, s->out->type);
-			const char *name = arena_printf(p->arena, "this_%s_%d", s->out->name, window);
+			const char *name = arena_printf(p->arena, "%s_%d", s->out->name, window);
 			if (result != post.acc)
 				result = emit_constant(p, h->b, name, result, NULL);
 			h->result[i][window] = result;

@@ -88,8 +88,8 @@ void emit_update_of_result(struct ir_program *p, struct ir_block *b, const struc
 		emit_update(p, b, s, to, at, value);
 		return;
 	}
-	at = emit_declare(p, b, "this_place", at, to->dim[0]);
-	value = emit_declare(p, b, "this_update", value, NULL);
+	at = emit_declare(p, b, "place", at, to->dim[0]);
+	value = emit_declare(p, b, "update", value, NULL);
 	expr last = ir_binary(IR_SUB, to->dim[0], ir_index(p->pool, 1)), paired = ir_binary(IR_LT, at, last);
 	struct ir_block *with = emit_if(p, b, paired);
 	emit_update(p, with, s, to, at, value);
