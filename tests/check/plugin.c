@@ -468,7 +468,8 @@ static void *create(void *self, const char *label, const struct trt_fields *f, i
 static const struct trt_fields *field_names(void *self)
 {
 	static int calls;
-	static struct trt_field field[2] = { { "factor", NULL, FIELD_TYPE, 1 }, { "bias", NULL, TRT_FIELD_INT32, 1 } };
+	static struct trt_field field[2] = { { "factor", NULL, FIELD_TYPE, FAULT == 53 ? 4 : 1 },
+		                             { "bias", NULL, TRT_FIELD_INT32, 1 } };
 	static struct trt_fields all = { FAULT == 40 ? -1 : 2, field };
 	(void)self;
 	if (FAULT == 54)

@@ -267,7 +267,8 @@ static void set_creator_space(void *self, const char *name_space)
 }
 static const struct trt_fields *field_names(void *self)
 {
-	static const struct trt_field field[] = { { FAULT == 39 ? NULL : "bias", NULL, TRT_FIELD_INT32, 1 } };
+	static const struct trt_field field[] = { { FAULT == 39 ? NULL : "bias", NULL, TRT_FIELD_INT32,
+		                                    FAULT == 40 ? 0 : 1 } };
 	static const struct trt_fields all = { 1, field };
 	(void)self;
 	return &all;

@@ -232,6 +232,8 @@ void check_probe_fields(struct checker *k, const struct check_saved *saved)
 			            "it reads 8 bytes of each element of field %s, which is %s here", whole.name,
 			            field[i].type == INT32 ? "kINT32" : "kFLOAT32");
 		field[i] = whole;
+		if (d->length == 1) /* a single number, which the parser always passes with length 1 */
+			continue;
 		field[i].length = 0;
 		if (reads_beyond(k, &f))
 			check_found(k, RULE_FIELD_READ, "it reads field %s, which has length 0 here", whole.name);
