@@ -143,6 +143,32 @@ ValueError: Required inputs (['x']) are missing from input feed (['q']).
 ERROR: Failed to create network using custom network creation function
 E0625 13:46:36 model_repository_manager.cc:579] Invalid argument: ensemble 'e' depends on 'm' which has no loaded version.
 RuntimeError: [Error thrown at core/conversion/conversionctx/ConversionCtx.cpp:147] Building serialized network failed in TensorRT
+[TRT] [E] 2: [pluginV2DynamicExtRunner.cpp::execute::115] Error Code 2: Internal Error (Assertion status == kSTATUS_SUCCESS failed.)
+[E] Error[2]: [pluginV2DynamicExtRunner.cpp::execute::126] Error Code 2: Internal Error (Assertion pluginUtils::isSuccess(status) failed. )
+[E] [TRT] Internal error: plugin node /end2end/EfficientNMS_TRT requires 165013760 bytes of scratch space, but only 16777216 is available. Try increasing the workspace size with IBuilderConfig::setMemoryPoolLimit().
+ModuleNotFoundError: No module named 'tensorrt'
+AttributeError: module 'tensorrt' has no attribute 'Logger'
+AttributeError: 'tensorrt.tensorrt.Builder' object has no attribute 'build_cuda_engine'
+AttributeError: type object 'tensorrt_bindings.tensorrt.NetworkDefinitionCreationFlag' has no attribute 'EXPLICIT_BATCH'
+TypeError: deserialize_cuda_engine(): incompatible function arguments. The following argument types are supported:
+[TRT] [E] IRuntime::~IRuntime: Error Code 3: API Usage Error (Parameter check failed, condition: mEngineCounter.use_count() == 1. Destroying a runtime before destroying deserialized engines created by the runtime leads to undefined behavior.)
+RuntimeError: CUDA error: operation not permitted when stream is capturing
+RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`
+[TRT] [E] [HostToDeviceCopy]requires bool I/O but node can not be handled by Myelin.
+[E] [TRT] Error Code 4: Shape Error (IShuffleLayer /Reshape_12: reshaping failed for tensor: /Add_output_0)
+[TRT] [E] 3: [executionContext.cpp::setInputShape::2068] Error Code 3: API Usage Error (condition: satisfyProfile Runtime dimension does not satisfy any optimization profile.)
+[ONNXRuntimeError] : 1 : FAIL : TensorRT input: NonMaxSuppression__618:0 has no shape specified. Please run shape inference on the onnx model first.
+[ONNXRuntimeError] : 11 : EP_FAIL : Non-zero status code returned while running TRTKernel node. Status Message: TensorRT EP execution context enqueue failed.
+[E] FAILED | Mismatched outputs: ['y']
+E0625 13:46:36 model_lifecycle.cc:621] failed to load 'm' version 1: Internal: trt failed to set binding dimension to [8,3] for input 'x' for m
+E0625 13:46:36 unable to load model 'm', tensor 'x': the model expects 2 dimensions (shape [-1,4]) but the model configuration specifies 3 dimensions (shape [-1,-1,4])
+E0625 13:46:36 model_lifecycle.cc:621] failed to load 'm' version 1: Invalid argument: unexpected inference output 'z', allowed outputs are: y
+E0625 13:46:36 model_repository_manager.cc:1335] Poll failed for model directory 'm': failed to open text file for read /models/m/config.pbtxt: No such file or directory
+ERROR: Infer Context prepare postprocessing resource failed., nvinfer error:NVDSINFER_CUSTOM_LIB_FAILED
+Config file path: config_infer_primary.txt, NvDsInfer Error: NVDSINFER_CONFIG_FAILED
+ERROR: Failed to enqueue inference batch, nvinfer error:NVDSINFER_TENSORRT_ERROR
+RuntimeError: Conversion of function torch._ops.aten.aten::grid_sampler_2d not currently supported!
+RuntimeError: [Error thrown at core/runtime/TRTEngine.cpp:75] Expected (cuda_engine.get() != nullptr) to be true but got false. Unable to deserialize the TensorRT engine
 END
 printf '[I] === Model Options ===\n[I] [TRT] No importer registered for op: X. Attempting to import as plugin.\n&&&& PASSED TensorRT.trtexec\n' > healthy.log
 tpat doctor healthy.log

@@ -90,10 +90,41 @@ enum type tensorrt_exchange(const struct engine_version *v, enum type t)
 	return fits && !tensorrt_is_old(v) ? TYPE_I8 : TYPE_NONE;
 }
 
-/* A Cast may read a network input of 8 bits; all other layers refuse it. */
+/* True if `text` is one of "first|second"; the list ends at a blank or at the end. */
+static bool is_listed(const char *list, const char *text, size_t n)
+{
+	for (size_t len;; list += len + 1) {
+		len = strcspn(list, "| ");
+		if (len == n && strncmp(list, text, n) == 0)
+			return true;
+		if (list[len] != '|')
+			return false;
+	}
+}
+
+/* Cast and Equal may read a network input of 8 bits; all other layers refuse it. */
 bool tensorrt_takes_type(const Onnx__NodeProto *node, enum type t)
 {
-	return has_type(t) && (t != TYPE_U8 || strncmp(onnx_text(node->op_type), "Cast", 4) == 0);
+	const char *op = onnx_text(node->op_type);
+	return has_type(t) && (t != TYPE_U8 || strncmp(op, "Cast", 4) == 0 || strcmp(op, "Equal") == 0);
+}
+
+/* The type of an output of a few bits that only quantisation, constants and what moves elements may write; TYPE_NONE:
+ * there is none. Plugins may, too. Source: the builder's own message. */
+static enum type quantized_output(const struct engine_node *n)
+{
+	static const char writers[] =
+	        "QuantizeLinear|Constant|ConstantOfShape|Concat|Reshape|Transpose|Flatten|Squeeze|"
+	        "Unsqueeze|DepthToSpace|SpaceToDepth|Identity|DequantizeLinear|If|Loop|Scan";
+	const char *op = onnx_text(n->proto->op_type);
+	if (n->inside || is_listed(writers, op, strlen(op)))
+		return TYPE_NONE;
+	for (size_t i = 0; i < n->proto->n_output; i++) {
+		enum type t = n->value[n->proto->n_input + i].type;
+		if (t == TYPE_F8E4M3FN || t == TYPE_I4 || t == TYPE_F4E2M1)
+			return t;
+	}
+	return TYPE_NONE;
 }
 
 const char *tensorrt_lack(const struct engine_version *v, enum type t, const char **advice, struct arena *a)
@@ -113,18 +144,6 @@ const char *tensorrt_lack(const struct engine_version *v, enum type t, const cha
 	 * tensorrt_support.def). */
 	return arena_printf(a, t == TYPE_F8E8M0 ? "TensorRT's parser does not accept %s" : "TensorRT has no %s",
 	                    type_info(t)->onnx_name);
-}
-
-/* True if `text` is one of "first|second"; the list ends at a blank or at the end. */
-static bool is_listed(const char *list, const char *text, size_t n)
-{
-	for (size_t len;; list += len + 1) {
-		len = strcspn(list, "| ");
-		if (len == n && strncmp(list, text, n) == 0)
-			return true;
-		if (list[len] != '|')
-			return false;
-	}
 }
 
 static bool attribute_holds(const Onnx__NodeProto *node, const char *name, const char *values)
@@ -161,11 +180,11 @@ static bool inputs_known(const struct engine_node *n)
 	return true;
 }
 
-/* True if all inputs but the first are absent or of this type. */
+/* True if all inputs but the first are absent, of this type, or of one that is not known. */
 static bool rest_is(const struct engine_node *n, enum type t)
 {
 	for (size_t i = 1; i < n->proto->n_input; i++)
-		if (*n->value[i].name && n->value[i].type != t)
+		if (*n->value[i].name && n->value[i].type && n->value[i].type != t)
 			return false;
 	return true;
 }
@@ -192,21 +211,25 @@ static bool condition_holds(const struct engine_node *e, const char *condition)
 	char name[64];
 	size_t n = strcspn(condition, "= ");
 
-	if (strncmp(condition, "const", n) == 0)
+	if (is_listed("const", condition, n))
 		return inputs_known(e);
-	if (strncmp(condition, "outputs", n) == 0)
+	if (is_listed("outputs", condition, n))
 		return one_output(node);
-	if (strncmp(condition, "rest", n) == 0)
+	if (is_listed("rest", condition, n))
 		return rest_is(e, TYPE_I64);
-	if (strncmp(condition, "zero", n) == 0)
+	if (is_listed("zero", condition, n))
 		return has_zero(e, 2);
-	if (strncmp(condition, "rank", n) == 0)
+	if (is_listed("no_vector_of_batch", condition, n))
+		return node->n_input != 2 || e->value[0].rank != 1 || e->value[1].rank <= 2;
+	if (is_listed("floats_known", condition, n))
+		return !type_is_float(first) || (e->value[0].known && inputs_known(e));
+	if (is_listed("rank", condition, n))
 		return node->n_input && e->value[0].rank == condition[n + 1] - '0';
-	if (strncmp(condition, "axes_given", n) == 0)
+	if (is_listed("axes_given", condition, n))
 		return node->n_input > 1 || onnx_attr(node, "axes");
-	if (strncmp(condition, "plain", n) == 0)
+	if (is_listed("plain", condition, n))
 		return equation && !memchr(equation->s.data, '.', equation->s.len);
-	if (strncmp(condition, "fmod_of_floats", n) == 0)
+	if (is_listed("fmod_of_floats", condition, n))
 		return !type_is_float(first) || (onnx_attr(node, "fmod") && onnx_attr(node, "fmod")->i == 1);
 	ck(n < sizeof name && condition[n] == '=');
 	memcpy(name, condition, n);
@@ -243,6 +266,12 @@ enum engine_support tensorrt_support(const struct engine_node *n, const char **r
 	}
 	if (first && first < 32 && row->refused & 1u << first) {
 		*reason = arena_printf(a, "TensorRT does not support %s of type %s.", op, type_info(first)->onnx_name);
+		return ENGINE_NO;
+	}
+	enum type few = strcmp(n->domain, OP_ANY_DOMAIN) == 0 ? TYPE_NONE : quantized_output(n);
+	if (few) {
+		*reason = arena_printf(a, "TensorRT makes tensors of type %s by QuantizeLinear only.",
+		                       type_info(few)->onnx_name);
 		return ENGINE_NO;
 	}
 	bool holds = n->inside || conditions_hold(n, row->conditions);
