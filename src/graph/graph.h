@@ -76,6 +76,8 @@ struct graph_value {
 	const struct tensor *constant;  /* once loaded, folded or bound; use graph_constant() */
 	enum type exchanged;            /* the type of its bits between plugins, if only plugins write and read it: see
 	                                   graph_exchange(); else TYPE_NONE */
+	const int *turned;              /* of a constant: its axes in the order in which plugins read it, see
+	                                   graph_turn(); null: their own */
 	bool asked;                     /* its elements have symbols of their own: numbers that decide extents */
 };
 
@@ -356,6 +358,18 @@ int graph_region_program(struct ir_program **out, const struct graph_region *r, 
 /* Sets graph_value.exchanged of tensors that only plugins of these regions write and read. Call it for all regions of a
  * build before their programs are made. */
 void graph_exchange(const struct graph_regions *r);
+/* Sets graph_value.turned of weights that only this region reads and whose axes its kernels would put into another
+ * order at each launch, if that gains. Call it before the region's program is made. */
+struct graph_turning {
+	const struct graph_program_options *options; /* of the program; without a dump */
+	bool (*reorders)(struct ir_program *p, const struct ir_buffer *b, int *axis);   /* as sched_reorders() */
+	double (*time)(void *user, const struct graph_region *r, struct ir_program *p); /* estimated, in nanoseconds */
+	void *user;
+	struct map *gains; /* what it knows about programs, by hash; empty at first */
+};
+void graph_turn(const struct graph_turning *x, const struct graph_region *r);
+/* The value of a constant with its axes in the order in which programs read it; the graph owns it. */
+int graph_turned(const struct tensor **out, struct graph *g, struct graph_value *v, struct err *e);
 /* Returns the type that a tensor has at a plugin's edge; `o` may be null. */
 enum type graph_edge_type(const struct graph *g, const struct graph_value *v, const struct graph_program_options *o);
 /* Returns the number of its elements in one element at the edge, along the last axis: 1, but for packed types. */

@@ -43,7 +43,8 @@ const char *graph_edge_name(const struct graph *g, const struct graph_value *v, 
 {
 	struct onnx_model *m = g->model;
 
-	return onnx_name_unique(m, arena_printf(m->arena, "%s_%s", v->name, type_info(type)->onnx_name));
+	return onnx_name_unique(
+	        m, arena_printf(m->arena, "%s_%s", v->name, v->turned ? "transposed" : type_info(type)->onnx_name));
 }
 
 /* The nodes that make the value of its form at the edge. */
@@ -54,6 +55,10 @@ static int read_edge(struct graph *g, struct graph_function_body *body, const st
 	const char *from = edge;
 	Onnx__NodeProto *apart[2];
 
+	if (v->turned) {
+		vec_push(g->arena, body, graph_turn_back_new(m, v, edge));
+		return 0;
+	}
 	if (v->exchanged)
 		return graph_exchange_read(g, body, v, edge, e);
 	if (graph_needs_apart(g, v)) {
@@ -126,7 +131,7 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 		enum type type = graph_edge_type(g, *v, o);
 		const char *edge = (*v)->name;
 
-		if (type != (*v)->type) {
+		if (type != (*v)->type || (*v)->turned) {
 			edge = graph_edge_name(g, *v, type);
 			if (read_edge(g, &body, *v, edge, e) < 0)
 				return NULL;

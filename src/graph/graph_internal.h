@@ -201,6 +201,9 @@ int graph_exchange_write(struct graph *g, struct graph_function_body *body, cons
 int graph_exchange_read(struct graph *g, struct graph_function_body *body, const struct graph_value *v, const char *in,
                         struct err *e);
 
+/* graph_turned.c: a Transpose node that makes a turned constant of what a plugin reads. */
+Onnx__NodeProto *graph_turn_back_new(struct onnx_model *m, const struct graph_value *v, const char *in);
+
 /* Moves shape inputs after the others, and counts them. */
 void graph_region_order(struct graph_region *r);
 /* Notes which nodes are used, once all of the graph's nodes are known (graph_region.c). */

@@ -140,7 +140,7 @@ static int add_input(struct region_build *b, struct graph_value *v)
 	struct ir_buffer *buf, *inner;
 
 	for (int i = 0; i < v->rank; i++) {
-		dim[i] = region_translate(b, v->dim[i]);
+		dim[i] = region_translate(b, v->dim[v->turned ? v->turned[i] : i]);
 		ck(dim[i]);
 	}
 	if (b->o->layout && graph_has_layout(b->g, v, b->o->layout, b->o)) {
@@ -153,6 +153,8 @@ static int add_input(struct region_build *b, struct graph_value *v)
 	if (edge != v->type)
 		inner = cast_map(b->p, buf, arena_printf(b->p->arena, "%s_%s", buf->name, type_name(v->type)), v->type,
 		                 IR_TEMP);
+	if (v->turned)
+		inner = region_turn_back(b, v, buf);
 	if (v->content)
 		inner->content = region_content(b, v);
 	vec_each (a, &b->asked)
@@ -197,10 +199,14 @@ static int add_constant(struct region_build *b, struct graph_value *v)
 		return 0;
 	}
 	if (!graph_is_small(v)) {
+		if (v->turned)
+			TRY(graph_turned(&t, b->g, v, b->scope.err));
 		struct ir_buffer *weight = graph_constant_buffer(b->p, region_edge_name(b, v), t);
 
 		weight->weight = true;
 		weight->content = NULL;
+		if (v->turned)
+			weight = region_turn_back(b, v, weight);
 		map_put(&b->scope.buffers, v->name, weight);
 		return note_finite(b, weight, v);
 	}

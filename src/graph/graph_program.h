@@ -50,6 +50,10 @@ struct ir_buffer *region_load_stored(struct region_build *b, const struct graph_
 /* A new output in the format of the options, with the elements of `from`, and zero for padding. */
 struct ir_buffer *region_store(struct region_build *b, struct ir_buffer *from, const char *name);
 
+/* ---- Order of axes (graph_turned.c). */
+/* A map that gives a turned constant its own axes again. */
+struct ir_buffer *region_turn_back(struct region_build *b, const struct graph_value *v, const struct ir_buffer *turned);
+
 /* ---- Names (graph_program_names.c). */
 const char *region_program_name(const struct graph_region *r, struct arena *a);
 /* Returns the symbol's name, or its end if it is too long to read. */

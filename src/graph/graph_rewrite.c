@@ -46,7 +46,7 @@ static enum type type_of(const struct rewrite *w, const struct graph_value *v)
 
 static bool has_edge(const struct rewrite *w, const struct graph_value *v)
 {
-	return type_of(w, v) != v->type;
+	return type_of(w, v) != v->type || v->turned;
 }
 
 /* Returns the name under which a plugin reads or makes `v`. */
@@ -153,6 +153,11 @@ static int add_edge(struct rewrite *w, struct graph_value *v)
 	map_put(&w->made, v->name, w->g);
 	if (!v->is_constant) {
 		vec_push(w->g->arena, &w->nodes, graph_cast_new(w->m, v->name, edge_of(w, v), type_of(w, v)));
+		return 0;
+	}
+	if (v->turned) {
+		TRY(graph_turned(&t, w->g, v, w->err));
+		vec_push(w->g->arena, &w->initializers, onnx_tensor_store(t, edge_of(w, v), w->m->arena));
 		return 0;
 	}
 	TRY(graph_constant(&t, w->g, v, w->err));
@@ -293,7 +298,7 @@ static void add_value_info(struct rewrite *w, const struct graph_value *v, const
 
 	for (int k = 0; k < v->rank; k++) {
 		symbol[k] = NULL;
-		if (ir_const_int(v->dim[k], &dim[k])) {
+		if (ir_const_int(v->dim[v->turned ? v->turned[k] : k], &dim[k])) {
 			dim[k] /= k == v->rank - 1 && type != v->type ? graph_edge_packs(w->g, v, &w->edges) : 1;
 			continue;
 		}

@@ -190,7 +190,7 @@ static void find_concatenation(void *user, expr e)
 
 /* True if s has a choice by position between elements of two buffers, such as keys and past keys. The rules for matrix
  * products, attention and convolutions take operands of one buffer only: this one is stored if products read it often,
- * and so are quantised 8-bit floats. */
+ * and so are quantised 8-bit floats (is_quantised()). */
 static bool is_concatenation(const struct ir_stage *s)
 {
 	bool found = false;
@@ -203,6 +203,12 @@ static void find_gather(void *user, expr e)
 {
 	for (int k = 0; e->op == IR_LOAD && k < e->n; k++)
 		*(bool *)user |= ir_uses(e->arg[k], IR_LOAD);
+}
+
+/* True if s computes 8-bit floats; a transposition only moves them. */
+static bool is_quantised(const struct ir_stage *s)
+{
+	return type_multiplies_f8(s->out->type) && s->value->op != IR_LOAD;
 }
 
 /* True if s reads at positions from memory. Pairs of its elements would wait for two loads, one after the other. */
@@ -220,7 +226,7 @@ static bool worth_inlining(const struct ir_stage *s, const struct readers *reade
 	if (s->kind != IR_MAP || s->out->role != IR_TEMP || r.copied)
 		return false;
 	int cost = ir_cost(s->value);
-	if (!r.stages || cost > MAX_BODY || (r.multiplied && (is_concatenation(s) || type_multiplies_f8(s->out->type))))
+	if (!r.stages || cost > MAX_BODY || (r.multiplied && (is_concatenation(s) || is_quantised(s))))
 		return false;
 	if (r.compared && is_gather(s))
 		return false;

@@ -203,6 +203,8 @@ int build_plugins(struct build *b)
 		return err_set(b->err, ERR_USAGE, "--format and --split exclude each other.");
 	TRY(open_tuned(b));
 	TRY(tpat_profile_extents(&b->extents, b->graph, &b->o->profile, b->arena, b->err));
+	const struct graph_program_options options = build_program_options(b);
+	tpat_turn(&b->regions, b->extents, &b->target, &options);
 	for (int i = 0; i < b->regions.n; i++) {
 		struct graph_region *r = b->regions.at[i];
 		TRY(build_progress(b, "program", r->label, i, b->regions.n));

@@ -408,6 +408,10 @@ struct tune_roofline;
 bool tpat_roofline(struct tune_roofline *out, double *bytes, const struct ir_program *p, const struct sched_target *t,
                    int launches, struct arena *a);
 
+/* ---- tpat_turned.c: gives weights the order of axes that the regions' kernels read, see graph_turn(). */
+void tpat_turn(const struct graph_regions *r, struct tpat_extents *extents, const struct sched_target *t,
+               const struct graph_program_options *o);
+
 /* ---- tpat_layouts.c: the formats of --format. */
 struct tpat_layouts {
 	const struct engine_layout **at; /* those that are named */

@@ -38,6 +38,8 @@ int tuning_find_works(struct tuning *t)
 	const struct engine_layout *l = t->graph->engine->layouts;
 	struct tpat_layouts x;
 	TRY(tpat_layouts_read(&x, t->graph, &t->o->format, t->arena, t->err));
+	const struct graph_program_options options = program_options(t, NULL);
+	tpat_turn(&t->regions, t->extents, &t->target, &options);
 	vec_each (r, &t->regions)
 		vec_push(t->arena, &t->works, ((struct tuning_work){ *r, NULL }));
 	for (; (x.n || x.automatic) && l && l->name; l++)

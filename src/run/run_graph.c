@@ -15,7 +15,7 @@ static int value_of(struct run_value **out, struct run_session *s, struct graph_
 		err_about(e, ERR_TENSOR, v->name);
 		return err_set(e, ERR_UNSUPPORTED, "The tensor \"%s\" is made by no node that can run.", v->name);
 	}
-	TRY(graph_constant(&constant, s->graph, v, e));
+	TRY(graph_turned(&constant, s->graph, v, e));
 	*out = NEW(s->shared->arena, struct run_value);
 	**out = (struct run_value){ .value = v, .tensor = *constant };
 	map_put(&s->shared->constants, v->name, *out);
@@ -46,10 +46,33 @@ static void give_back(struct run_session *s, int done)
 	}
 }
 
+static double time_of(void *user, const struct graph_region *r, struct ir_program *p)
+{
+	const struct run_session *s = user;
+	struct sched_choice *choice = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
+	(void)r;
+	sched_decide(p, &s->on.target, NULL, choice);
+	return sched_time(p, choice, 0, p->stages.n, &s->on.target);
+}
+
+/* True if no piece reads a constant of the region yet: all of them must agree about its axes. */
+static bool is_first(const struct run_session *s, const struct graph_region *r)
+{
+	bool first = true;
+	vec_each (p, &s->shared->pieces)
+		vec_each (i, &r->nodes)
+			for (int k = 0; k < (*p)->nodes; k++)
+				first &= !(*p)->program || (*p)->node[k] != *i;
+	return first;
+}
+
 static int make_program(struct run_piece *p, struct run_session *s, struct err *e)
 {
 	const struct graph_program_options o = { .any_types = true, .keep_types = true };
+	const struct graph_turning turning = { &o, sched_reorders, time_of, s, &s->shared->gains };
 	TRY(graph_region_new(&p->region, s->graph, p->node, p->nodes, e));
+	if (s->on.dev && is_first(s, p->region))
+		graph_turn(&turning, p->region);
 	return graph_region_program(&p->program, p->region, &o, s->shared->arena, e);
 }
 
@@ -123,7 +146,9 @@ struct run_session *run_open(const struct run_device *on, struct graph *g, struc
 {
 	struct run_session *s = NEW(a, struct run_session);
 	struct run_shared *x = NEW(a, struct run_shared);
-	*x = (struct run_shared){ .arena = a, .memory = { .dev = on->dev, .arena = a }, .constants = map_new(a) };
+	*x = (struct run_shared){
+		.arena = a, .memory = { .dev = on->dev, .arena = a }, .constants = map_new(a), .gains = map_new(a)
+	};
 	*s = (struct run_session){
 		.on = *on, .graph = g, .arena = a, .shared = x, .memory = { .dev = on->dev, .arena = a }
 	};

@@ -112,6 +112,7 @@ struct run_shared {
 	struct run_memory memory; /* of constants */
 	size_t weights;           /* bytes of constants */
 	struct map constants;     /* struct run_value, by name */
+	struct map gains;         /* of graph_turn() */
 	struct {
 		VEC(struct run_piece *);
 	} pieces;

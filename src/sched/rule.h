@@ -50,6 +50,9 @@ struct sched_rule {
 	int (*span)(const struct sched_site *site);
 	/* Returns the estimated time in nanoseconds; null: the estimate for one thread per element (cost.c). */
 	double (*estimate)(const struct sched_site *site, const struct sched_choice *c);
+	/* True if kernels of this match copy `b` first, with its axes in another order: axis k of the copy is axis[k]
+	 * of the buffer. Null: never. */
+	bool (*reorders)(const struct sched_site *site, const struct ir_buffer *b, int *axis);
 	/* Appends one step per launch that its stages need; in a step, guarded kernels come first. */
 	void (*apply)(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c);
 };

@@ -28,6 +28,10 @@ const void *sched_match(struct ir_program *p, const struct ir_stage *s, const st
 int sched_candidates(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r,
                      const struct sched_target *t, struct sched_choice *out, const char **why);
 
+/* True if a rule may copy the buffer before the stage that reads it, with its axes in another order: axis k of the copy
+ * is axis[k] of the buffer. A constant can have that order from the start. */
+bool sched_reorders(struct ir_program *p, const struct ir_buffer *b, int *axis);
+
 /* Returns the number of stages of p, from s on, that the choice computes. */
 int sched_span(struct ir_program *p, const struct ir_stage *s, const struct sched_choice *c);
 

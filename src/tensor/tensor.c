@@ -116,3 +116,34 @@ void tensor_set_int(struct tensor *t, int64_t i, int64_t x)
 {
 	type_store_int(t->type, t->data, i, x);
 }
+
+/* Copies the rows of `out` from axis k on; `from`: their first element in x, `stride`: of each axis, in elements. */
+static unsigned char *copy_axes(unsigned char *to, const struct tensor *out, const unsigned char *from,
+                                const int64_t *stride, int k, int64_t bytes)
+{
+	for (int64_t i = 0; i < out->dim[k]; i++, from += stride[k] * bytes) {
+		if (k < out->rank - 1) {
+			to = copy_axes(to, out, from, stride, k + 1, bytes);
+			continue;
+		}
+		memcpy(to, from, (size_t)bytes);
+		to += bytes;
+	}
+	return to;
+}
+
+int tensor_transpose(struct tensor *out, const struct tensor *x, const int *axis, struct arena *a, struct err *e)
+{
+	int64_t dim[TENSOR_MAX_RANK], stride[TENSOR_MAX_RANK], own[TENSOR_MAX_RANK], next = 1;
+
+	for (int k = x->rank; k-- > 0; next *= x->dim[k])
+		own[k] = next;
+	for (int k = 0; k < x->rank; k++) {
+		dim[k] = x->dim[axis[k]];
+		stride[k] = own[axis[k]];
+	}
+	TRY(tensor_new(out, x->type, x->rank, dim, a, e));
+	if (tensor_count(out) > 0 && out->rank > 0)
+		copy_axes(out->data, out, x->data, stride, 0, type_info(x->type)->bits / 8);
+	return 0;
+}

@@ -35,6 +35,9 @@ void tensor_set_int(struct tensor *t, int64_t i, int64_t x);
 /* Makes a converted copy, as ONNX Cast: floats truncate to integers; bool is x != 0. */
 int tensor_convert(struct tensor *out, const struct tensor *x, enum type type, struct arena *a, struct err *e);
 
+/* Makes a copy whose axis k is axis[k] of x. Elements of whole bytes. */
+int tensor_transpose(struct tensor *out, const struct tensor *x, const int *axis, struct arena *a, struct err *e);
+
 /* Reproducible random values: floats about uniform in [low, high), integers in [low, high], bool fair. */
 void tensor_random(struct tensor *t, uint64_t seed, double low, double high);
 

@@ -40,6 +40,31 @@ static int span(const struct sched_site *site)
 	return ((const struct contract_found *)site->found)->stages;
 }
 
+/* A constant has its copy's order for all extents; a copy that casts or pads has more to do. */
+static bool reorders(const struct sched_site *site, const struct ir_buffer *b, int *axis)
+{
+	const struct contract *c = &((const struct contract_found *)site->found)->as[CONTRACT_PACKED];
+	for (int side = 0; side < 2; side++) {
+		const struct ir_stage *pack = c->side[side].pack;
+		if (!pack || pack->value->op != IR_LOAD || pack->value->buf != b)
+			continue;
+		for (int d = 0; d < b->rank; d++)
+			axis[d] = -1;
+		for (int d = 0; d < b->rank; d++)
+			if (pack->value->arg[d]->op == IR_AXIS)
+				axis[pack->value->arg[d]->i] = d;
+		for (int d = 0, k = 0; d < b->rank; d++) { /* of one element: anywhere */
+			if (pack->value->arg[d]->op == IR_AXIS)
+				continue;
+			while (axis[k] >= 0)
+				k++;
+			axis[k] = d;
+		}
+		return true;
+	}
+	return false;
+}
+
 /* ---- Choices. */
 
 static int plain_candidates(const struct contract *c, int packing, const struct sched_target *t,
@@ -206,6 +231,7 @@ const struct sched_rule sched_contract = {
 	.none = "the GPU has no tensor cores for these types",
 	.match = match,
 	.span = span,
+	.reorders = reorders,
 	.candidates = candidates,
 	.apply = apply,
 	.estimate = estimate,

@@ -105,3 +105,17 @@ int rule_candidates(const struct sched_rule *r, struct ir_program *p, const stru
 {
 	return sched_candidates(p, s, r, t, out, NULL);
 }
+
+bool sched_reorders(struct ir_program *p, const struct ir_buffer *b, int *axis)
+{
+	const char *why;
+	vec_each (s, &p->stages) {
+		for (const struct sched_rule *const *r = sched_rules; *r; r++) {
+			const struct sched_site site = { p, *s, NULL,
+				                         (*r)->reorders ? sched_match(p, *s, *r, &why) : NULL };
+			if (site.found && (*r)->reorders(&site, b, axis))
+				return true;
+		}
+	}
+	return false;
+}
