@@ -16,9 +16,10 @@ enum {
 /* All rules in order of preference; null ends the list. */
 extern const struct sched_rule *const sched_rules[];
 /* The rules that others ask to make a part of their work: of plain maps, of transpositions, of short sums, of sums
- * whose results are neighbours. */
+ * whose results are neighbours, of sums of neighbours. */
 extern const struct sched_rule *const sched_rule_of_maps,
-        *const sched_rule_of_transposes, *const sched_rule_of_sums, *const sched_rule_of_columns;
+        *const sched_rule_of_transposes, *const sched_rule_of_sums, *const sched_rule_of_columns,
+                                                                            *const sched_rule_of_row_sums;
 
 /* Returns the result of the rule's match(), or null and *why. For the program's own stages the result is cached until a
  * pass changes the program. */

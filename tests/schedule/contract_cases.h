@@ -149,6 +149,16 @@ static const struct schedule_case contract_cases[] = {
 	  "<= l + t - 1, l + t - 1 < 6)), (i32(x[i, r, k + s - 1, l + t - 1]) - i32(p[])) * i32(weight[j, r, s, t]), "
 	  "i32(0))\n",
 	  { "" } },
+	/* ... which a kernel on warpgroups subtracts from its results, with sums of the operands that others made */
+	{ "products_zeros",
+	  "(a: u8[B,M,32], b: i8[B,24,32], p: u8[B,M], q: i8[24], f: f32[24]) -> (y: f32[B,M,24])\n"
+	  "  y: f32[B,M,24] = sum (i, j, k | r<32) (i32(a[i, j, r]) - i32(p[i, j])) * (i32(b[i, k, r]) - i32(q[k])) "
+	  "then f32(it) * f[k]\n",
+	  { "B=2 M=18", "B=1 M=1" } },
+	{ "product_zeros_padded",
+	  "(a: u8[M,37], b: i8[37,21], p: u8[]) -> (y: i32[M,21])\n"
+	  "  y: i32[M,21] = sum (i, j | r<37) (i32(a[i, r]) - i32(p[])) * i32(b[r, j])\n",
+	  { "M=19" } },
 	{ "product_bytes_packed",
 	  "(a: i8[32,M], b: i8[32,24]) -> (y: i32[M,24])\n"
 	  "  y: i32[M,24] = sum (i, j | r<32) i32(a[r, i]) * i32(b[r, j])\n",

@@ -61,10 +61,17 @@ struct contract_shape {
  * to whole vectors; padded to whole steps of 128 bytes. */
 enum contract_packing { CONTRACT_AS_IT_IS, CONTRACT_PACKED, CONTRACT_PADDED, CONTRACT_PADDED_STEPS, CONTRACT_PACKINGS };
 
+/* The sums of each operand that the other's zero point multiplies, in kernels of their own; see contract_apart.c. */
+struct contract_sums {
+	bool has[2];
+	struct ir_stage stage[2];
+};
+
 /* The match of rule contract: the sum with operands repacked in each way that may help. */
 struct contract_found {
 	bool fits[CONTRACT_PACKINGS];
 	struct contract as[CONTRACT_PACKINGS];
+	struct contract_sums sums; /* rule contract_wide */
 	int stages;
 };
 
@@ -128,6 +135,17 @@ void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const s
 /* The vectorised kernel and, where needed, the scalar one: everything that rule contract makes. */
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                       const struct sched_choice *choice);
+/* Fills in the sums for zero points, whose buffers are not the program's yet. Returns false where there are no zero
+ * points, or where only a kernel that sums up its operands can subtract them. */
+bool contract_find_sums(const struct contract *c, struct contract_sums *sums);
+/* Makes c, which is `plain` with operands as they are or repacked, a sum of the elements alone, whose results subtract
+ * what the sums say. */
+void contract_take_apart(struct contract *c, const struct contract *plain, const struct contract_sums *sums);
+/* Estimated time of the sums' kernels in nanoseconds. */
+double contract_sums_time(struct ir_program *p, const struct contract_sums *sums, const struct sched_target *t);
+/* Creates the sums' buffers, and appends their steps. */
+void contract_apply_sums(struct ir_plan *plan, struct contract_sums *sums, const struct sched_choice *choice,
+                         const struct sched_target *t);
 void contract_find_way(struct contract *c, int side);
 /* contract_turns: true if a kernel before this one can transpose a tensor of bytes so that it runs along the reduced
  * axes. contract_turn: transposes the operand and fills in that kernel's stage. */

@@ -25,22 +25,25 @@ static bool fits(const struct contract *c)
 	return !c->plain;
 }
 
-/* Takes the match of rule contract, without the operands that wgmma does not support. */
+/* Takes the match of rule contract, zero points apart, without the operands that wgmma does not support. */
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	const struct contract_found *any = sched_match(p, s, &sched_contract, why);
 	if (!any)
 		return NULL;
 	struct contract_found f = *any;
-	bool some = false;
+	const struct contract *plain = &any->as[CONTRACT_AS_IT_IS];
+	bool some = false, apart = contract_find_sums(plain, &f.sums);
 	for (int i = 0; i < CONTRACT_PACKINGS; i++) {
-		f.fits[i] = any->fits[i] && fits(&any->as[i]);
+		if (apart && f.fits[i])
+			contract_take_apart(&f.as[i], plain, &f.sums);
+		f.fits[i] = f.fits[i] && fits(&f.as[i]);
 		some |= f.fits[i];
 	}
 	if (some)
 		return FOUND(p, f);
 	*why = "the stage is not a sum of products of two tensors of 16-bit floats, or of 8-bit floats or "
-	       "integers without zero points, in vectors of 16 bytes";
+	       "integers, in vectors of 16 bytes";
 	return NULL;
 }
 
@@ -171,9 +174,15 @@ static struct sched_choice elsewhere(const struct sched_site *site, int packing)
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
 {
 	int packing = choice->param[6];
-	struct contract c = ((const struct contract_found *)site->found)->as[packing], as_it_is;
+	const char *why;
+	const struct contract_found *any = sched_match(plan->program, site->s, &sched_contract, &why);
+	struct contract_sums sums = ((const struct contract_found *)site->found)->sums;
+	struct contract c = any->as[packing], as_it_is;
 	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
 	const struct sched_choice other = elsewhere(site, packing);
+	contract_apply_sums(plan, &sums, choice, site->t);
+	if (sums.has[0] || sums.has[1])
+		contract_take_apart(&c, &any->as[CONTRACT_AS_IT_IS], &sums);
 	contract_pack(plan, &c, choice, site->t);
 	as_it_is = c;
 	int n = along(&c, before);
@@ -222,7 +231,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	enum { CLUSTER_NS = 2000 }; /* ns: clusters start later, and their blocks read each other's sums */
 	const struct cost_table *measured = cost_table(t);
 	const double clock = t->clock_ghz * measured->wgmma_clock;
-	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[6]];
+	const struct contract_found *found = site->found;
+	const struct contract c = found->as[choice->param[6]];
 	if (!about_holds(c.side[0].fits, t) || !about_holds(c.side[1].fits, t)) {
 		const struct sched_choice other = elsewhere(site, choice->param[6]);
 		return sched_estimate(site->p, site->s, &other, t);
@@ -269,7 +279,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / cost_bulk_rate(t);
-	double more = contract_pack_time(&c, t); /* transposing kernels read and write the operands */
+	double more = contract_pack_time(&c, t) +
+	              contract_sums_time(site->p, &((const struct contract_found *)site->found)->sums, t);
+	/* transposing kernels read and write the operands */
 	for (int side = 0; side < 2; side++)
 		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)
 			more += t->launch_ns + 2.5 * batch * (side ? columns : rows) * depth / t->bytes_per_ns;
