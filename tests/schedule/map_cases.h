@@ -219,6 +219,16 @@ static const struct schedule_case map_cases[] = {
 	  "16), w = min(4, v + 1); f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w])) + a * ((1.0 - "
 	  "b) * f32(x[i, q, v]) + b * f32(x[i, q, w])))\n",
 	  { "N=2", "N=1", "N=0" } },
+	/* From open extents, and to open ones. */
+	{ "resize_rows_open",
+	  "(x: f16[N,P,Q], z: f32[P,Q]) -> (y: f16[N,10,16], o: f32[3 * P,Q])\n"
+	  "  y: f16[N,10,16] = map (i, j, k) let a = f32(mod(j * P + 3, 10)) * 0.1, b = f32(mod(k * Q + 2, 16)) * "
+	  "0.0625, p = floordiv(j * P, 10), q = min(P - 1, p + 1), v = floordiv(k * Q, 16), w = min(Q - 1, v + 1); "
+	  "f16((1.0 - a) * ((1.0 - b) * f32(x[i, p, v]) + b * f32(x[i, p, w])) + a * ((1.0 - b) * f32(x[i, q, v]) + b "
+	  "* "
+	  "f32(x[i, q, w])))\n"
+	  "  o: f32[3 * P,Q] = map (i, j) let a = z[floordiv(i, 3), j]; exp(a) * f32(i) + exp(a * 0.5) - a\n",
+	  { "N=2 P=3 Q=5", "N=1 P=40 Q=7", "N=1 P=1 Q=1", "N=0 P=2 Q=3" } },
 	{ "resize_rows_known",
 	  "(x: f16[N,4,6], z: f32[N,3,8]) -> (y: f16[N,16,24], o: f32[N,12,16])\n"
 	  "  y: f16[N,16,24] = map (i, j, k) let a = f32(mod(j * 2 + 5, 8)) * 0.125, b = f32(mod(k * 2 + 5, 8)) * "

@@ -17,7 +17,6 @@ struct march {
 	expr place[MARCH_KEPT], of_place[MARCH_KEPT]; /* the position; the expression over a variable in its place */
 	expr extent[MARCH_KEPT];                      /* extent that the position indexes */
 	bool past_caches;                             /* rows use streaming stores */
-	double turns;                                 /* elements along the axis per position */
 };
 
 /* Returns false if stage s is no such map. */

@@ -2,7 +2,7 @@
 #include "sched/map/march.h"
 #include "sched/build/axes.h"
 
-enum { MOST_TURNS = 64, LEAST_WORK = 6 };
+enum { LEAST_WORK = 6 };
 
 /* ---- Expressions that depend on the axis through one position only. */
 
@@ -14,14 +14,15 @@ struct look {
 	expr mixed;
 };
 
-/* True if several elements share a position: the axis is longer than the extent that it indexes. */
+/* True if several elements share a position: the axis is longer than the extent that it indexes, or may be. */
 static bool shared_place(struct look *l, expr place, expr extent)
 {
 	int64_t from, to;
 	const struct march *m = l->m;
 	if (l->axes[place->id] != 1u << m->axis || l->loads[place->id])
 		return false;
-	return ir_const_int(m->s->out->dim[m->axis], &to) && ir_const_int(extent, &from) && 2 * to >= 3 * from;
+	bool known = ir_const_int(m->s->out->dim[m->axis], &to) && ir_const_int(extent, &from);
+	return !known || 2 * to >= 3 * from;
 }
 
 static void look_at(void *user, expr e)
@@ -88,18 +89,14 @@ static void find_kept(struct look *l, expr e)
 static void name_places(struct march *m)
 {
 	const struct ir_variable *any = ir_variable_new(m->p->pool, TYPE_INDEX, "place");
-	m->turns = MOST_TURNS;
 	for (int i = 0; i < m->n; i++) {
 		struct indexed x = { m->place[i], NULL };
-		int64_t from, to;
 		ir_walk(m->kept[i], find_extent, &x);
 		m->extent[i] = x.extent;
-		ck(x.extent && ir_const_int(x.extent, &from) && ir_const_int(m->s->out->dim[m->axis], &to));
+		ck(x.extent);
 		expr place = ir_var_of(any, x.extent);
 		struct substitution s = { &m->place[i], &place, 1 };
 		m->of_place[i] = substitute(&s, m->kept[i]);
-		if ((double)to < m->turns * (double)from)
-			m->turns = (double)to / (double)from;
 	}
 }
 

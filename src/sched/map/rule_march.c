@@ -37,9 +37,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct ir_stage *s = site->s;
 	int n = 0;
-	int64_t extent;
 	struct march m = *(const struct march *)site->found;
-	ck(ir_const_int(s->out->dim[m.axis], &extent));
+	int64_t extent = about(s->out->dim[m.axis], site->t);
 	for (int width = MARCH_WIDTH; width >= 1; width /= 2)
 		for (int rows = MARCH_ROWS; rows >= 4; rows /= 2)
 			if (width_fits(&m, width) && rows < 2 * extent)
@@ -82,6 +81,16 @@ static double kept_cost(const struct march *m, int width)
 	return ((double)ir_cost(all) - 2.0 * m->n * width) / width;
 }
 
+/* Elements along the axis for each position. */
+static double elements_each(const struct march *m, const struct sched_target *t)
+{
+	enum { MOST = 64 };
+	double to = (double)about(m->s->out->dim[m->axis], t), least = MOST;
+	for (int i = 0; i < m->n; i++)
+		least = fmin(least, to / (double)about(m->extent[i], t));
+	return fmax(least, 1.0 / MOST);
+}
+
 /* Time with constant positions. Measured on an H100 with 4, 8 and 16 rows of 4 and 8 elements: linear, trilinear and
  * cubic resizes by 2, 4 and 16, of f16 and f32. Longer strips take longer, and so do stores of less than 16 bytes. */
 static double fixed_time(double work, double bytes, int rows, double stored)
@@ -110,7 +119,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	kept = kept_cost(&m, c->param[1]);
 	/* The values of an input row are computed once per run of output rows, and once more where a thread begins. The
 	 * other terms are fitted to an H100, with 4, 8 and 16 rows of 1 to 8 elements. */
-	double each = 5 + 40 / width + 2 * kept / m.n * (1 / m.turns + m.n / rows) + 60 / (rows * width);
+	double each = 5 + 40 / width + 2 * kept / m.n * (1 / elements_each(&m, t) + m.n / rows) + 60 / (rows * width);
 	double work = points * each / rate, time = work > bytes ? work : bytes;
 	/* Also measured: longer strips take longer, by 4 to 7 % from 4 to 8 rows and by 7 to 10 % from 8 to 16. */
 	return t->launch_ns + (time + 0.1 * (work + bytes - time)) * (1 + 0.016 * rows) / fill;
