@@ -3,6 +3,8 @@
 
     pip install tensorrt-rtx-cu13-libs tensorrt-rtx-cu13-bindings
     tools/rtx-load.py LIBRARY.so ...
+    TENSORRT=tensorrt_lean_bindings tools/rtx-load.py LIBRARY.so ...     another module, here that of the packages
+                                                                        tensorrt-lean-cu13-libs and -bindings
 
 Every creator that the library's own table lists must be there after load_library, under its name, version and namespace;
 make a plugin that says the same; and be gone after deregister_library, so that the library loads a second time. Then, in a
@@ -32,10 +34,11 @@ def check(holds, what):
 
 
 def load_tensorrt():
+    name = os.environ.get("TENSORRT", "tensorrt_rtx")
     try:
-        return importlib.import_module("tensorrt_rtx")
+        return importlib.import_module(name)
     except ImportError:
-        return importlib.import_module("tensorrt_rtx_bindings")
+        return importlib.import_module("tensorrt_rtx_bindings" if name == "tensorrt_rtx" else name)
 
 
 class Table(ctypes.Structure):
@@ -117,14 +120,15 @@ def check_log(trt, registry, want, logger):
             plugin = registry.get_creator(name, version, namespace).create_plugin(name, fields, trt.TensorRTPhase.RUNTIME)
         except Exception:  # the bindings turn null into an exception
             plugin = None
-        said = any(f"tpat plugin {name}: createPlugin: " in line for line in logger.lines)
+        # The lean runtime's registry has no logger.
+        said = any(f"tpat plugin {name}: createPlugin: " in line for line in logger.lines) if hasattr(trt, "Builder") else plugin is None
         check(said == (plugin is None), f"{name}: an engine without a hash is refused with a line in the log: {logger.lines}")
         logger.lines.clear()
 
 
 def load_twice(trt, path, want):
     logger = new_logger(trt)
-    builder = trt.Builder(logger)  # the registry uses the first builder's logger
+    builder = trt.Builder(logger) if hasattr(trt, "Builder") else None  # the registry uses the first builder's logger
     logger.lines.clear()
     registry = trt.get_plugin_registry()
     before = registered(registry)
@@ -143,7 +147,7 @@ def load_twice(trt, path, want):
 def open_only(trt, path, want):
     """The library registers itself when it is opened."""
     logger = new_logger(trt)
-    builder = trt.Builder(logger)
+    builder = trt.Builder(logger) if hasattr(trt, "Builder") else None
     logger.lines.clear()
     registry = trt.get_plugin_registry()
     before = registered(registry)
@@ -162,7 +166,7 @@ def open_only(trt, path, want):
 def both(trt, paths, want):
     """Two libraries at the same time: loaded, then opened; `want`: the creators of both."""
     logger = new_logger(trt)
-    builder = trt.Builder(logger)
+    builder = trt.Builder(logger) if hasattr(trt, "Builder") else None
     logger.lines.clear()
     registry = trt.get_plugin_registry()
     before = registered(registry)
@@ -184,7 +188,7 @@ def late(trt_loader, path, want):
     check(library.tpat_rt_register() == 0, "there is no TensorRT yet")
     trt = trt_loader()
     logger = new_logger(trt)
-    builder = trt.Builder(logger)
+    builder = trt.Builder(logger) if hasattr(trt, "Builder") else None
     logger.lines.clear()
     check(not set(want) & registered(trt.get_plugin_registry()), "nothing is registered yet")
     check(library.tpat_rt_register() == 1, "tpat_rt_register() finds TensorRT")
