@@ -24,7 +24,6 @@ RT_OLDEST(dlopen);
 RT_OLDEST(dlsym);
 RT_OLDEST(dlclose);
 RT_OLDEST(dladdr);
-RT_OLDEST(pthread_once);
 #endif
 
 #pragma GCC visibility push(hidden)

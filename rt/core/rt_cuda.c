@@ -109,7 +109,8 @@ static const struct {
 	{ "cuTensorMapEncodeIm2col", &cu.map_encode_walk, true },
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static bool opened; /* the driver is there; whether it works says cu.problem */
 
 static int cuda_why(char why[RT_WHY], int code, const char *call)
 {
@@ -121,14 +122,8 @@ static int cuda_why(char why[RT_WHY], int code, const char *call)
 	              code == TPAT_CUDA_FORKED ? "; " TPAT_CUDA_FORKED_HELP : "");
 }
 
-static void open_driver(void)
+static void load_driver(void *library)
 {
-	void *library = dlopen(RT_CUDA_DRIVER, RTLD_NOW);
-
-	if (!library) {
-		rt_why(cu.problem, "there is no CUDA driver: " RT_CUDA_DRIVER " cannot be opened");
-		return;
-	}
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		void *f = dlsym(library, symbols[i].name);
 		memcpy(symbols[i].at, &f, sizeof f);
@@ -140,6 +135,22 @@ static void open_driver(void)
 	int code = cu.init(0);
 	if (code)
 		cuda_why(cu.problem, code, "cuInit");
+}
+
+/* Without a driver the next call looks again: a program may load it later, from a folder of its own. */
+static int open_driver(char why[RT_WHY])
+{
+	if (__atomic_load_n(&opened, __ATOMIC_ACQUIRE))
+		return 0;
+	pthread_mutex_lock(&opening);
+	void *library = opened ? NULL : dlopen(RT_CUDA_DRIVER, RTLD_NOW);
+	if (library) {
+		load_driver(library);
+		__atomic_store_n(&opened, true, __ATOMIC_RELEASE);
+	}
+	bool there = opened;
+	pthread_mutex_unlock(&opening);
+	return there ? 0 : rt_why(why, "there is no CUDA driver: " RT_CUDA_DRIVER " cannot be opened");
 }
 
 /* Contexts seen so far; the index in the table is the device number. A context's id is never reused, its address may
@@ -156,7 +167,8 @@ static int cuda_current(void *user, char why[RT_WHY])
 	unsigned long long id;
 
 	(void)user;
-	pthread_once(&once, open_driver);
+	if (open_driver(why))
+		return -1;
 	if (cu.problem[0])
 		return rt_why(why, "%s", cu.problem);
 	int code = cu.context(&context);

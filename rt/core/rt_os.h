@@ -53,21 +53,6 @@ static inline int pthread_mutex_unlock(pthread_mutex_t *m)
 	return 0;
 }
 
-typedef INIT_ONCE pthread_once_t;
-#define PTHREAD_ONCE_INIT INIT_ONCE_STATIC_INIT
-static inline BOOL CALLBACK rt_once_call(INIT_ONCE *once, void *call, void **context)
-{
-	void (*f)(void);
-	(void)once, (void)context;
-	memcpy(&f, call, sizeof f);
-	f();
-	return TRUE;
-}
-static inline int pthread_once(pthread_once_t *once, void (*call)(void))
-{
-	return !InitOnceExecuteOnce(once, rt_once_call, &call, NULL);
-}
-
 static inline void *rt_aligned_alloc(size_t align, size_t bytes)
 {
 	return _aligned_malloc(bytes, align);

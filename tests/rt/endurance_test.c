@@ -11,8 +11,10 @@
 #include "rt/endurance.h"
 
 #include <math.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/file.h"
 #include "base/proc.h"
 #include "tensor/npy.h"
 
@@ -479,6 +481,37 @@ static void drivers(void)
 	}
 }
 
+/* The same before the driver's library is in the folder that is searched, and after. */
+static int print_later(const char *driver)
+{
+	const char *folder = getenv("LD_LIBRARY_PATH");
+	if (print_log())
+		return 2;
+	printf("then\n");
+	return symlink(driver, path_join(arena, folder, "libcuda.so.1")) || print_log();
+}
+
+/* A driver that appears after a plugin could not run. Only the one without a GPU can do that. */
+static void appears(void)
+{
+	const char *folder = getenv("LD_LIBRARY_PATH"),
+	           *empty = arena_printf(arena, "/tmp/tpat_later.%d", (int)getpid());
+	const char *driver = path_join(arena, folder ? folder : ".", "libcuda.so.1");
+	char *said = "";
+	if (!file_exists(driver))
+		return;
+	CHECK_INT(mkdir(empty, 0700), 0);
+	const char *search = arena_printf(arena, "LD_LIBRARY_PATH=%s", empty);
+	int status =
+	        run_self((const char *const[]){ search, "LC_ALL=C" }, "--later", file_absolute(arena, driver), &said);
+	printf("  a driver that appears: %s", said);
+	CHECK_INT(status, 0);
+	const char *then = strstr(said, "then\n");
+	CHECK(strstr(said, "there is no CUDA driver") && then && !then[5]);
+	unlink(path_join(arena, empty, "libcuda.so.1"));
+	rmdir(empty);
+}
+
 /* ---- The program. */
 
 static int write_results(const char *folder, struct subject *s, int number, struct host *h)
@@ -551,6 +584,8 @@ int main(int argc, char **argv)
 	library_path = argc > 1 ? argv[argc > 3 && argv[1][0] == '-' ? 3 : 1] : NULL;
 	if (argc == 4 && strcmp(argv[1], "--exit") == 0)
 		return end_in_a_way(atoi(argv[2]));
+	if (argc == 4 && strcmp(argv[1], "--later") == 0)
+		return print_later(argv[2]);
 	if (argc == 4 && strcmp(argv[1], "--log") == 0)
 		return print_log();
 	if (argc == 4 && strcmp(argv[1], "--results") == 0)
@@ -578,6 +613,7 @@ int main(int argc, char **argv)
 		exits();
 		if (fake)
 			drivers();
+		appears();
 	}
 	cu.stream_free(stream);
 	return test_done();
