@@ -85,6 +85,14 @@ static const struct schedule_case map_cases[] = {
 	  "  y: f32[N,13,20] = map (i, j, k) x[i, k, j] * b[i, k, j] + f32(k)\n"
 	  "  o: f32[5,96,16] = map (i, j, k) f32(x16[i, k, j]) * 2.0\n",
 	  { "N=2", "N=1", "N=0" } },
+	/* Several short axes: in the order of the stores, or of the loads; further axes outside. */
+	{ "transpose_short_axes",
+	  "(x: f32[2,12,5,81], x16: f16[88,3,4,6], z: f16[3,70,2,5]) -> (y: f32[5,81,12,2], o: f32[4,6,3,88], e: "
+	  "f16[5,3,2,70])\n"
+	  "  y: f32[5,81,12,2] = map (i, j, k, l) x[l, k, i, j] * 2.0 + f32(j + k)\n"
+	  "  o: f32[4,6,3,88] = map (i, j, k, l) f32(x16[l, k, i, j])\n"
+	  "  e: f16[5,3,2,70] = map (i, j, k, l) z[j, l, k, i]\n",
+	  { "" } },
 	{ "reshape_transpose",
 	  "(x: f16[B,S,768]) -> (y: f16[B,12,S,64])\n"
 	  "  y: f16[B,12,S,64] = map (i, j, k, l) x[i, k, j * 64 + l]\n",

@@ -1,7 +1,8 @@
-/* Rule strip: a transposition with a short axis. Of the two axes that loads and stores follow, a block takes a short
- * one whole and `chunk` places of the other. Where the short axis is innermost, these elements are contiguous: threads
- * move them as vectors, whatever the short axis' extent. On the other side threads move vectors along the long axis.
- * Shared memory is between the two. */
+/* Rule strip: a transposition with short axes. Loads and stores are contiguous along different axes. A block takes
+ * those that are innermost on one side whole, if they are short together, and `chunk` places of the one that is
+ * innermost on the other side. On the first side these elements are contiguous: threads move them as vectors, whatever
+ * the short axes' extents. On the other side threads move vectors along the long axis. Shared memory is between the
+ * two. */
 #include "sched/map/turned.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
@@ -24,14 +25,15 @@ enum {
 	MAX_THREADS = 512,
 	LEAST_THREADS = 64,
 	MAX_TURNS = 8,
-	MAX_WHOLE = 512 /* extent of the short axis */
+	MAX_WHOLE = 512 /* extent of the short axes together */
 };
 
 struct strip {
 	struct turned t;
-	bool flat_loads;  /* the loads are contiguous over both axes; else the stores are */
-	int whole, along; /* the short axis and the long one */
-	int extent;       /* of the short one */
+	bool flat_loads;                    /* the loads are contiguous over all these axes; else the stores are */
+	int along;                          /* the long axis */
+	int short_axes, whole[IR_MAX_RANK]; /* the short axes, the outermost first */
+	int extent;                         /* of the short ones together */
 	int chunk, threads;
 	int flat, width; /* elements per access of the contiguous side and along the long axis */
 	int lanes;       /* neighbours along the long axis */
@@ -54,32 +56,77 @@ static int store_bytes(const struct turned *t)
 	return type_info(t->s->out->type)->bits / 8;
 }
 
-/* ---- Which axis is taken whole. */
+/* ---- Which axes are taken whole. */
 
-/* True if the loads (or else the stores) are contiguous over the long axis and the short one after it. */
-static bool contiguous(const struct strip *f)
+static bool is_short(const struct strip *f, int axis)
 {
-	const struct turned *t = &f->t;
-	expr extent = t->dim[f->whole];
-	for (int k = f->along + 1; !f->flat_loads && k < f->whole; k++)
-		if (!ir_is_int(t->dim[k], 1))
+	for (int i = 0; i < f->short_axes; i++)
+		if (f->whole[i] == axis)
+			return true;
+	return false;
+}
+
+/* Takes an axis outside the short ones so far. Returns false if they are not short with it. */
+static bool take_short(struct strip *f, int axis)
+{
+	int64_t extent;
+	if (!ir_const_int(f->t.dim[axis], &extent) || extent < 1 || extent * f->extent > MAX_WHOLE)
+		return false;
+	for (int i = f->short_axes++; i > 0; i--)
+		f->whole[i] = f->whole[i - 1];
+	f->whole[0] = axis;
+	f->extent *= (int)extent;
+	return true;
+}
+
+static expr stride(const struct strip *f, int load, int axis)
+{
+	expr e = f->t.load[load];
+	return ir_stride(ir_flat(f->t.p->pool, e->buf, e->arg), axis);
+}
+
+/* An axis along which neighbours are as far apart in the loads as the short ones reach; -1: none. */
+static int next_short(const struct strip *f)
+{
+	for (int k = 0; k < f->t.rank; k++) {
+		bool next = k != f->along && !is_short(f, k) && !ir_is_int(f->t.dim[k], 1);
+		for (int i = 0; i < f->t.loads && next; i++) {
+			expr apart = stride(f, i, k);
+			next = apart && ir_is_int(apart, f->extent);
+		}
+		if (next)
+			return k;
+	}
+	return -1;
+}
+
+static bool take_loads(struct strip *f)
+{
+	bool reached = false;
+	for (int k = f->t.b; !reached; k = next_short(f)) {
+		if (k < 0 || !take_short(f, k))
 			return false;
-	for (int i = 0; f->flat_loads && i < t->loads; i++)
-		if (ir_stride(ir_flat(t->p->pool, t->load[i]->buf, t->load[i]->arg), f->along) != extent)
+		reached = true;
+		for (int i = 0; i < f->t.loads; i++) {
+			expr apart = stride(f, i, f->along);
+			reached &= apart && ir_is_int(apart, f->extent);
+		}
+	}
+	return true;
+}
+
+static bool take_stores(struct strip *f)
+{
+	for (int k = f->t.rank - 1; k > f->along; k--)
+		if (!take_short(f, k))
 			return false;
-	return f->flat_loads || f->along < f->whole;
+	return true;
 }
 
 static bool take(struct strip *f, const struct turned *t, bool flat_loads)
 {
-	int64_t extent;
-	*f = (struct strip){ .t = *t, .flat_loads = flat_loads };
-	f->whole = flat_loads ? t->b : t->a;
-	f->along = flat_loads ? t->a : t->b;
-	if (!ir_const_int(t->dim[f->whole], &extent) || extent < 2 || extent > MAX_WHOLE || !contiguous(f))
-		return false;
-	f->extent = (int)extent;
-	return true;
+	*f = (struct strip){ .t = *t, .flat_loads = flat_loads, .along = flat_loads ? t->a : t->b, .extent = 1 };
+	return (flat_loads ? take_loads(f) : take_stores(f)) && f->extent > 1;
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -91,13 +138,13 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		return NULL;
 	if (take(&f, &t, false) || take(&f, &t, true))
 		return FOUND(p, t);
-	*why = "no axis is short and next to the other one";
+	*why = "the axes inside the long one are not short";
 	return NULL;
 }
 
 /* ---- The shape of a strip. */
 
-/* True if vectors of that width fit both axes' contiguous elements, in every strip. */
+/* True if vectors of that width fit the contiguous side's elements, in every strip. */
 static bool flat_fits(const struct strip *f, int width)
 {
 	const struct turned *t = &f->t;
@@ -105,7 +152,9 @@ static bool flat_fits(const struct strip *f, int width)
 	expr extent = ir_index(pool, f->extent), count = ir_binary(IR_MUL, t->dim[f->along], extent);
 	if (!turned_aligned(count, width))
 		return false;
-	expr inside = ir_binary(IR_ADD, ir_binary(IR_MUL, t->axis[f->along], extent), t->axis[f->whole]);
+	expr inside = t->axis[f->along];
+	for (int i = 0; i < f->short_axes; i++)
+		inside = ir_binary(IR_ADD, ir_binary(IR_MUL, inside, t->dim[f->whole[i]]), t->axis[f->whole[i]]);
 	for (int i = 0; f->flat_loads && i < t->loads; i++) {
 		expr flat = ir_flat(pool, t->load[i]->buf, t->load[i]->arg);
 		if (!turned_aligned(ir_binary(IR_SUB, flat, inside), width))
@@ -306,9 +355,20 @@ static struct ir_block *flat_vectors(const struct strip *f, struct ir_block *b, 
 	return emit_if(p, b, ir_binary(IR_LT, *e, ir_binary(IR_MUL, ir_binary(IR_SUB, dim, first), extent)));
 }
 
-/* The other side: a vector along the long axis, from place *at of the strip. */
+/* Sets the short axes by their flat position, in the order of the contiguous side. */
+static void set_short(const struct strip *f, expr place, expr *axis)
+{
+	for (int i = f->short_axes - 1; i >= 0; i--) {
+		expr dim = f->t.dim[f->whole[i]];
+		axis[f->whole[i]] = i ? ir_binary(IR_MOD, place, dim) : place;
+		place = ir_binary(IR_FLOORDIV, place, dim);
+	}
+}
+
+/* The other side: a vector along the long axis, from place *at of the strip, at place *column of the short
+ * axes. */
 static struct ir_block *along_vectors(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *at,
-                                      expr *axis)
+                                      expr *column, expr *axis)
 {
 	struct ir_program *p = f->t.p;
 	expr n, dim = f->t.dim[f->along], lanes = ir_index(p->pool, f->lanes), extent = ir_index(p->pool, f->extent);
@@ -317,7 +377,8 @@ static struct ir_block *along_vectors(const struct strip *f, struct ir_block *b,
 	expr group = ir_binary(IR_FLOORDIV, line, extent), vector = ir_binary(IR_MUL, group, lanes);
 	vector = ir_binary(IR_MUL, ir_binary(IR_ADD, vector, lane), ir_index(p->pool, f->width));
 	*at = emit_constant(p, b, "place", vector, ir_index(p->pool, f->chunk));
-	axis[f->whole] = emit_constant(p, b, ir_axis_names[0][f->whole], ir_binary(IR_MOD, line, extent), extent);
+	*column = emit_constant(p, b, "column", ir_binary(IR_MOD, line, extent), extent);
+	set_short(f, *column, axis);
 	expr x = emit_constant(p, b, ir_axis_names[0][f->along], ir_binary(IR_ADD, first, *at), NULL);
 	if (!divides(dim, f->chunk))
 		b = emit_if(p, b, ir_binary(IR_LT, x, dim));
@@ -355,7 +416,7 @@ static void read_flat(const struct strip *f, struct ir_block *b, expr thread, ex
 	expr e, v;
 	b = flat_vectors(f, b, thread, first, &e);
 	axis[f->along] = first;
-	axis[f->whole] = ir_index(p->pool, 0);
+	set_short(f, ir_index(p->pool, 0), axis);
 	for (int i = 0; i < f->t.loads; i++) {
 		const struct ir_buffer *buf = f->t.load[i]->buf;
 		expr load = to_kernel(p, f->t.load[i], &(struct axes){ .value = axis });
@@ -374,15 +435,15 @@ static void read_flat(const struct strip *f, struct ir_block *b, expr thread, ex
 static void read_along(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *axis)
 {
 	struct ir_program *p = f->t.p;
-	expr at, v;
-	b = along_vectors(f, b, thread, first, &at, axis);
+	expr at, column, v;
+	b = along_vectors(f, b, thread, first, &at, &column, axis);
 	for (int i = 0; i < f->t.loads; i++) {
 		const struct ir_buffer *buf = f->t.load[i]->buf;
 		expr load = to_kernel(p, f->t.load[i], &(struct axes){ .value = axis });
 		struct ir_variable *vector = ir_variable_new(p->pool, buf->type, "%s_v", buf->name);
 		emit_load_vector(p, b, buf, load->arg[0], vector, f->width);
 		struct ir_block *items = emit_turns(p, b, "v", f->width, &v);
-		emit_store_flat(p, items, f->shared[i], in_shared(f, ir_binary(IR_ADD, at, v), axis[f->whole]),
+		emit_store_flat(p, items, f->shared[i], in_shared(f, ir_binary(IR_ADD, at, v), column),
 		                item_of(vector, v));
 	}
 }
@@ -397,7 +458,7 @@ static void write_flat(const struct strip *f, struct ir_block *b, expr thread, e
 	expr e, v, extent = ir_index(p->pool, f->extent);
 	b = flat_vectors(f, b, thread, first, &e);
 	axis[f->along] = first;
-	axis[f->whole] = ir_index(p->pool, 0);
+	set_short(f, ir_index(p->pool, 0), axis);
 	expr to = ir_binary(IR_ADD, turned_place(&f->t, axis), e);
 	for (int i = 0; f->vectors && i < f->t.loads; i++) {
 		const struct ir_buffer *buf = f->shared[i];
@@ -410,7 +471,7 @@ static void write_flat(const struct strip *f, struct ir_block *b, expr thread, e
 	v = ir_binary(IR_ADD, e, from.lane);
 	from.at = in_shared_flat(f, v);
 	axis[f->along] = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, v, extent));
-	axis[f->whole] = ir_binary(IR_MOD, v, extent);
+	set_short(f, ir_binary(IR_MOD, v, extent), axis);
 	emit_set(p, items, result, from.lane, element(f, axis, &from));
 	emit_store_vector(p, b, out, to, result, f->flat);
 }
@@ -422,12 +483,12 @@ static void write_along(const struct strip *f, struct ir_block *b, expr thread, 
 	const struct ir_buffer *out = f->t.s->out;
 	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	struct strip_load from = { .f = f };
-	expr at;
-	b = along_vectors(f, b, thread, first, &at, axis);
+	expr at, column;
+	b = along_vectors(f, b, thread, first, &at, &column, axis);
 	expr to = turned_place(&f->t, axis);
 	emit_array(p, b, result, f->width);
 	struct ir_block *items = emit_turns(p, b, "v", f->width, &from.lane);
-	from.at = in_shared(f, ir_binary(IR_ADD, at, from.lane), axis[f->whole]);
+	from.at = in_shared(f, ir_binary(IR_ADD, at, from.lane), column);
 	axis[f->along] = ir_binary(IR_ADD, axis[f->along], from.lane);
 	emit_set(p, items, result, from.lane, element(f, axis, &from));
 	emit_store_vector(p, b, out, to, result, f->width);
@@ -440,7 +501,11 @@ static expr declare_strip(struct strip *f, struct ir_block *b, expr block, expr 
 	expr strips = ceil_div(p, f->t.dim[f->along], f->chunk);
 	expr first = ir_binary(IR_MUL, ir_binary(IR_MOD, block, strips), ir_index(p->pool, f->chunk));
 	first = emit_constant(p, b, "first", first, f->t.dim[f->along]);
-	turned_other_axes(&f->t, b, ir_binary(IR_FLOORDIV, block, strips), axis);
+	bool taken[IR_MAX_RANK] = { false };
+	taken[f->along] = true;
+	for (int i = 0; i < f->short_axes; i++)
+		taken[f->whole[i]] = true;
+	turned_axes(&f->t, b, ir_binary(IR_FLOORDIV, block, strips), taken, true, axis);
 	return first;
 }
 
@@ -470,11 +535,12 @@ static void move_strip(struct strip *f, struct ir_kernel *k, expr block)
 static void serial_strip(struct strip *f, struct ir_block *b, expr block)
 {
 	struct ir_program *p = f->t.p;
-	expr axis[IR_MAX_RANK], one = ir_index(p->pool, 1), dim = f->t.dim[f->along];
+	expr axis[IR_MAX_RANK], column, one = ir_index(p->pool, 1), dim = f->t.dim[f->along];
 	expr first = declare_strip(f, b, block, axis), extent = ir_index(p->pool, f->extent);
 	expr end = ir_binary(IR_MIN, dim, ir_binary(IR_ADD, first, ir_index(p->pool, f->chunk)));
 	b = emit_loop(p, b, ir_axis_names[0][f->along], first, end, one, dim, &axis[f->along]);
-	b = emit_loop(p, b, ir_axis_names[0][f->whole], ir_index(p->pool, 0), extent, one, extent, &axis[f->whole]);
+	b = emit_loop(p, b, "column", ir_index(p->pool, 0), extent, one, extent, &column);
+	set_short(f, column, axis);
 	emit_store(p, b, f->t.s->out, turned_place(&f->t, axis), element(f, axis, NULL));
 }
 
@@ -487,7 +553,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	k->threads = f.threads;
 	k->blocks = ceil_div(p, f.t.dim[f.along], f.chunk);
 	for (int i = 0; i < f.t.rank; i++)
-		if (i != f.along && i != f.whole)
+		if (i != f.along && !is_short(&f, i))
 			k->blocks = ir_binary(IR_MUL, k->blocks, f.t.dim[i]);
 	expr block = ir_block(p->pool, k->blocks);
 	move_strip(&f, k, block);
@@ -498,10 +564,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_strip = {
 	.name = "strip",
 	.version = 1,
-	.about = "A block transposes {chunk place} of a long axis and the whole of a short one in shared memory. "
-	         "{loads?Its loads are contiguous over both axes.}{loads!Its stores are contiguous over both axes.}",
+	.about = "A block transposes {chunk place} of a long axis and the whole of short ones in shared memory. "
+	         "{loads?Its loads are contiguous.}{loads!Its stores are contiguous.}",
 	.param = { { "chunk", 1, MAX_CHUNK }, { "lanes", 1, LANES }, { "loads", 0, 1 } },
-	.none = "a block's shared memory is too small for the short axis",
+	.none = "a block's shared memory is too small for the short axes",
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,

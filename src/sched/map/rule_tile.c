@@ -114,7 +114,9 @@ static void declare_block(struct tile *f, struct ir_block *b, expr block, expr *
 	*a0 = emit_constant(p, b, "corner_a", ir_binary(IR_MUL, ir_binary(IR_MOD, block, na), side), NULL);
 	expr rest = ir_binary(IR_FLOORDIV, block, na);
 	*b0 = emit_constant(p, b, "corner_b", ir_binary(IR_MUL, ir_binary(IR_MOD, rest, nb), side), NULL);
-	turned_other_axes(&f->t, b, ir_binary(IR_FLOORDIV, rest, nb), axis);
+	bool taken[IR_MAX_RANK] = { false };
+	taken[f->t.a] = taken[f->t.b] = true;
+	turned_axes(&f->t, b, ir_binary(IR_FLOORDIV, rest, nb), taken, true, axis);
 }
 
 /* Declares an axis inside the square, which is known to be in range from there on. */

@@ -191,22 +191,22 @@ bool turned_aligned(expr position, int width)
 	return a.all;
 }
 
-void turned_other_axes(struct turned *t, struct ir_block *b, expr n, expr *axis)
+void turned_axes(struct turned *t, struct ir_block *b, expr n, const bool *taken, bool others, expr *axis)
 {
 	expr dim[IR_MAX_RANK], got[IR_MAX_RANK];
 	const char *name[IR_MAX_RANK];
 	bool used[IR_MAX_RANK];
-	int others = 0;
+	int axes = 0;
 	for (int k = 0; k < t->rank; k++) {
-		if (k == t->a || k == t->b)
+		if (taken[k] == others)
 			continue;
-		dim[others] = t->dim[k];
-		name[others] = ir_axis_names[0][k];
-		used[others++] = true;
+		dim[axes] = t->dim[k];
+		name[axes] = ir_axis_names[0][k];
+		used[axes++] = true;
 	}
-	declare_axes(t->p, b, n, others, dim, name, used, got);
+	declare_axes(t->p, b, n, axes, dim, name, used, got);
 	for (int k = 0, i = 0; k < t->rank; k++)
-		if (k != t->a && k != t->b)
+		if (taken[k] != others)
 			axis[k] = got[i++];
 }
 

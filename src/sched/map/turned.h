@@ -22,8 +22,8 @@ struct turned {
 bool turned_find(struct turned *t, struct ir_program *p, const struct ir_stage *s);
 /* True if every factor of the position, a polynomial, is a multiple of `width`. */
 bool turned_aligned(expr position, int width);
-/* Declares the axes other than `a` and `b` from their flat position. */
-void turned_other_axes(struct turned *t, struct ir_block *b, expr n, expr *axis);
+/* Declares the axes that are taken, or all others, from their flat position. */
+void turned_axes(struct turned *t, struct ir_block *b, expr n, const bool *taken, bool others, expr *axis);
 /* The bytes of an element's loads, and of the narrowest and the widest of them. */
 int turned_load_bytes(const struct turned *t, int *least, int *most);
 /* How blocks share the elements. */
