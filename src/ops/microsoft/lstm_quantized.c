@@ -53,9 +53,12 @@ static struct value gates(struct recurrent *r, struct value h, void *user)
 	struct lower *l = r->l;
 	struct space s = recurrent_gates(r, r->gates);
 	struct quantize_range range = quantize_range(l, names, &r->s, 1, load(h, r->s.at));
-	expr d = s.at[0], n = s.at[2], k = s.at[3], x = load_list(h, 3, d, s.at[1], k);
-	expr zero = load_list(range.zero, 1, d), scale = load_list(range.scale, 1, d);
-	expr q = sub(integer(quantize_element(divide(x, scale), zero, TYPE_U8)), integer(zero));
+	expr own = r->s.at[0], of = divide(load(h, r->s.at), load_list(range.scale, 1, own));
+	expr element = quantize_element(of, load_list(range.zero, 1, own), TYPE_U8);
+	/* Each element is quantised once, and read for all gates. */
+	struct value quantized = lower_map(l, "h_quantized", TYPE_U8, &r->s, element);
+	expr d = s.at[0], n = s.at[2], k = s.at[3], scale = load_list(range.scale, 1, d);
+	expr q = sub(integer(load_list(quantized, 3, d, s.at[1], k)), integer(load_list(range.zero, 1, d)));
 	expr y = mul(cast(acc(l, TYPE_I32), TYPE_F32), mul(scale, parameter(lower_input(l, 10), d, n)));
 
 	return lower_reduce(l, "gates", TYPE_F32, &s, 3, IR_SUM, mul(q, weight(r, r->r, 11, d, k, n)),
