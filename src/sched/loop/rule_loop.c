@@ -27,11 +27,11 @@ struct iteration {
 	struct ir_program *p;
 	const struct sched_target *t;
 	int lead;
-	double widest; /* elements of the largest stage */
-	bool reduces;  /* has reductions over many points */
-	double work;   /* operations of all stages, times the trip count for inner loops */
-	double bytes;  /* bytes read */
-	double stages; /* number of stages; each may end in a barrier */
+	double widest;   /* elements of the largest stage */
+	bool reduces;    /* has reductions over many points */
+	double work;     /* operations of all stages, times the trip count for inner loops */
+	double bytes[2]; /* bytes read, with a thread and with a warp for an element of a sum */
+	double stages;   /* number of stages; each may end in a barrier */
 };
 
 static double local_count(const struct iteration *u, int rank, const expr *dim)
@@ -53,14 +53,42 @@ static double points_of(const struct iteration *u, const struct ir_stage *s)
 
 struct reads {
 	struct iteration *u;
+	const struct ir_stage *s;
+	bool reduces;
 	double points;
 };
 
+/* The last axis of more than one point. */
+static int last_long_axis(expr const *extent, int rank)
+{
+	while (rank > 1 && ir_is_int(extent[rank - 1], 1))
+		rank--;
+	return rank - 1;
+}
+
+/* True if threads that are neighbours along the axis read words far from each other. */
+static bool is_apart(const struct reads *r, expr e, int axis)
+{
+	enum { NEAR = 16 /* bytes */ };
+	expr stride = ir_stride(ir_flat(r->u->p->pool, e->buf, e->arg), axis);
+	return stride && (double)about(stride, r->u->t) * type_info(e->type)->bits / 8.0 >= NEAR;
+}
+
+/* Where neighbours read words apart, a word takes as long as four that are next to each other. */
 static void add_bytes(void *user, expr e)
 {
+	enum { APART = 16 };
 	struct reads *r = user;
-	if (e->op == IR_LOAD)
-		r->u->bytes += r->points * type_info(e->type)->bits / 8.0;
+	const struct ir_stage *s = r->s;
+	if (e->op != IR_LOAD)
+		return;
+	double size = type_info(e->type)->bits / 8.0;
+	int out = last_long_axis(s->out->dim, s->out->rank),
+	    summed = s->out->rank + last_long_axis(s->space, s->space_rank);
+	for (int lanes = 0; lanes < 2; lanes++) {
+		bool apart = r->reduces && is_apart(r, e, lanes ? summed : out);
+		r->u->bytes[lanes] += r->points * (apart ? fmax(APART, size) : size);
+	}
 }
 
 static void add_iteration(struct iteration *u, const struct ir_stage *loop, double times)
@@ -76,8 +104,8 @@ static void add_iteration(struct iteration *u, const struct ir_stage *loop, doub
 			continue;
 		}
 		double points = points_of(u, s), outs = local_count(u, s->out->rank, s->out->dim);
-		struct reads r = { u, points * times };
 		bool reduces = s->kind == IR_REDUCE && about(reduced_count(u->p, s), u->t) >= WARP;
+		struct reads r = { u, s, reduces, points * times };
 		u->reduces |= reduces;
 		outs *= reduces ? WARP : 1;
 		u->widest = outs > u->widest ? outs : u->widest;
@@ -111,11 +139,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct iteration u = iteration_of(site->p, s, t);
 	double threads = c->param[0], rows_a_block = c->param[3], trip = (double)about(s->loop->trip, t);
 	double blocks = ceil(rows_of(&u, s) / rows_a_block), waves = ceil(blocks / (t->processors * 2.0));
-	/* Measured on an H100. A multiprocessor reads about 50 bytes per clock from the caches if many threads wait for
-	 * them; uncoalesced threads read a word each. */
-	double bytes_per_ns = u.reduces && c->param[1] == 1 ? 25 : 100;
+	/* Measured on an H100: a multiprocessor reads about 50 bytes per clock from the caches if many threads wait for
+	 * them. */
+	const double BYTES_PER_NS = 100;
 	double filled = u.widest * rows_a_block, busy = filled / ceil(filled / threads);
-	double time = u.bytes * rows_a_block / bytes_per_ns / (busy < 1024 ? sqrt(busy / 1024) : 1);
+	double time = u.bytes[c->param[1] > 1] * rows_a_block / BYTES_PER_NS / (busy < 1024 ? sqrt(busy / 1024) : 1);
 	double work = u.work * rows_a_block / busy * 2;
 	time = work > time ? work : time;
 	time += u.stages * (SYNC_NS + threads / 16 + (c->param[2] ? SHARED_NS : 0));
