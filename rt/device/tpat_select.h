@@ -9,25 +9,24 @@
 
 #define TPAT_FN __device__ __forceinline__
 
-enum { CLUSTER_BEST = 32 }; /* items that a block compares: the best of its warps */
-
 /* Candidates of a block, and what it shows to the others. */
 template <class K, int N> struct cluster_kept {
 	alignas(16) digits_kept<K, N> digits; /* its items are the candidates */
-	alignas(16) typename item_of<K>::type best[CLUSTER_BEST], bound[1];
+	alignas(16) typename item_of<K>::type bound[1];
 	int count[1];
 };
 
-/* Each block's share of k is the number of its threads' best items that the bound must leave. The bound is the last of
- * all blocks' shares, so that at least k items satisfy it, and seldom many more. */
-template <int THREADS, int BLOCKS, class K, int N>
+/* A block's share of k is the number of its warps' best items that the bound must leave, of BEST items of each warp.
+ * The bound is the last of all blocks' shares, so that at least k items satisfy it, and seldom many more. */
+template <int THREADS, int BLOCKS, int BEST, class K, int N>
 TPAT_FN typename item_of<K>::type cluster_bound(cluster_kept<K, N> &shared, typename item_of<K>::type best, int k)
 {
 	typedef typename item_of<K>::type I;
-	enum { EACH = CLUSTER_BEST * 32 / THREADS }; /* items of a warp */
-	static_assert(EACH > 0 && EACH * THREADS == CLUSTER_BEST * 32, "whole items a warp");
-	const int warp = block_thread() / 32, lane = warp_lane();
-	if constexpr (EACH > 1) {
+	enum { COMPARED = THREADS / 32 * BEST };
+	static_assert(COMPARED >= 32 && COMPARED <= N, "a warp's items or more");
+	I *const list = shared.digits.kept.item;
+	const int warp = block_thread() / 32, lane = warp_lane(), share = (k + BLOCKS - 1) / BLOCKS - 1;
+	if constexpr (BEST > 1) {
 		best = warp_sort(best);
 	} else {
 #pragma unroll
@@ -36,13 +35,19 @@ TPAT_FN typename item_of<K>::type cluster_bound(cluster_kept<K, N> &shared, type
 			best = other < best ? other : best;
 		}
 	}
-	if (lane < EACH)
-		shared.best[warp * EACH + lane] = best;
-	__syncthreads();
-	if (warp == 0) {
-		best = shuffle(warp_sort(shared.best[lane]), (k + BLOCKS - 1) / BLOCKS - 1);
-		if (lane == 0)
-			shared.bound[0] = best;
+	if (lane < BEST)
+		list[warp * BEST + lane] = best;
+	if constexpr (COMPARED > 32) {
+		sort_by_merges<THREADS, K>(shared.digits.kept.item, COMPARED);
+		if (block_thread() == 0)
+			shared.bound[0] = list[share];
+	} else {
+		__syncthreads();
+		if (warp == 0) {
+			best = shuffle(warp_sort(list[lane]), share);
+			if (lane == 0)
+				shared.bound[0] = best;
+		}
 	}
 	cluster_sync();
 	I own[1];
@@ -55,36 +60,40 @@ TPAT_FN typename item_of<K>::type cluster_bound(cluster_kept<K, N> &shared, type
 	return own[0];
 }
 
-/* Puts the first k of `count` items; missing ones come last, with PLACE_NONE. An item's place is the number of items
- * before it, which several lanes count if there are few. */
-template <int THREADS, class K, class I, class Put> TPAT_FN void put_counted(const I *item, int count, int k, Put put)
+/* Puts the first k of `count` items; missing ones come last, with PLACE_NONE. The place of one of few items is the
+ * number of items before it, which several lanes count. */
+template <int THREADS, class K, int N, class Put>
+TPAT_FN void put_few(typename item_of<K>::type (&item)[N], int count, int k, Put put)
 {
 	enum { LANES = 8 };
-	const int thread = block_thread(), each = count * LANES <= THREADS ? LANES : 1, part = thread % each;
+	typedef typename item_of<K>::type I;
+	const int thread = block_thread(), mine = thread / LANES;
 	for (int j = count + thread; j < k; j += THREADS)
 		put(j, (K) ~(K)0, (int)PLACE_NONE);
-	for (int begin = 0; begin < count; begin += THREADS / each) {
-		const int mine = begin + thread / each;
+	if (count <= THREADS / LANES) {
 		const I own = item[mine < count ? mine : 0];
 		int before = 0;
 #pragma unroll 4
-		for (int i = part; i < count; i += each)
+		for (int i = thread % LANES; i < count; i += LANES)
 			before += item[i] < own;
 #pragma unroll
-		for (int distance = LANES / 2; distance > 0; distance /= 2) {
-			const int other = shuffle_xor(before, distance);
-			before += each > 1 ? other : 0;
-		}
-		if (mine < count && part == 0 && before < k)
+		for (int distance = LANES / 2; distance > 0; distance /= 2)
+			before += shuffle_xor(before, distance);
+		if (mine < count && thread % LANES == 0 && before < k)
 			put(before, key_of<K>(own), place_of<K>(own));
+		return;
 	}
+	sort_by_merges<THREADS, K>(item, count);
+	for (int j = thread; j < k && j < count; j += THREADS)
+		put(j, key_of<K>(item[j]), place_of<K>(item[j]));
 }
 
-/* Finds the first k <= CLUSTER_BEST * BLOCKS / 2 <= N / BLOCKS of a row of n <= THREADS * BLOCKS * ITEMS, by the block
- * of this rank in its cluster and the others. keys(r, found) returns the keys of WIDTH neighbours; a row consists of
- * such vectors. Items up to a bound are candidates. If a block has too many of them for its list, which only rows in
- * special orders cause, the first block finds the k by digits. */
-template <int THREADS, int BLOCKS, int ITEMS, int WIDTH, class K, class Rank, class Index, int N, class Keys, class Put>
+/* Finds the first k of a row of n <= THREADS * BLOCKS * ITEMS, by the block of this rank in its cluster and the others;
+ * k <= N / 2 and BLOCKS times the items that a block compares for the bound. keys(r, found) returns the keys of WIDTH
+ * neighbours; a row consists of such vectors. Items up to the bound are candidates. If there are too many for the
+ * lists, which only rows in special orders cause, the first block finds the k by digits. */
+template <int THREADS, int BLOCKS, int ITEMS, int WIDTH, int BEST, class K, class Rank, class Index, int N, class Keys,
+          class Put>
 TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int k, Keys keys, Put put)
 {
 	static_assert(ITEMS % WIDTH == 0 && N >= THREADS, "whole vectors, room for an item of each thread");
@@ -111,7 +120,7 @@ TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int 
 		where = better ? first + r : where;
 	}
 	const I own = item::make((K)best, where);
-	const I bound = cluster_bound<THREADS, BLOCKS>(shared, own, k);
+	const I bound = cluster_bound<THREADS, BLOCKS, BEST>(shared, own, k);
 	if (where != PLACE_NONE && !(bound < own)) {
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++) {
@@ -125,7 +134,7 @@ TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int 
 		}
 	}
 	cluster_sync();
-	int count[1], most, all = 0;
+	int count[1], most, all = 0, first_ones = 0; /* all candidates; of each block, the first k */
 	cluster_load(count, shared.count, warp_lane() % BLOCKS);
 	most = count[0];
 #pragma unroll
@@ -133,7 +142,13 @@ TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int 
 		const int other = shuffle_xor(most, distance);
 		most = most < other ? other : most;
 	}
-	if (most > N) {
+#pragma unroll
+	for (int b = 0; b < BLOCKS; b++) {
+		const int more = shuffle(count[0], b);
+		all += more;
+		first_ones += more < k ? more : k;
+	}
+	if (most > N || first_ones > N) {
 		cluster_sync(); /* all counts are read */
 		if (rank == 0)
 			select_digits < THREADS,
@@ -141,10 +156,7 @@ TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int 
 			                shared.digits, 0, n, k, keys, [](Index r) { return (int)r; }, put);
 		return;
 	}
-#pragma unroll
-	for (int b = 0; b < BLOCKS; b++)
-		all += shuffle(count[0], b);
-	if (all > THREADS) { /* the first k of each block are enough */
+	if (all > N) {
 		sort_by_merges<THREADS, K>(kept.item, shuffle(count[0], (int)rank));
 		count[0] = count[0] < k ? count[0] : k;
 		cluster_sync();
@@ -164,7 +176,7 @@ TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int 
 	cluster_sync(); /* blocks end when theirs are read */
 	if (rank != 0)
 		return;
-	put_counted<THREADS, K>(kept.item, all, k, put);
+	put_few<THREADS, K>(kept.item, all, k, put);
 }
 
 #undef TPAT_FN

@@ -290,16 +290,28 @@ double select_digits_estimate(const struct sched_site *site, const struct sched_
 	return launches(&f, f.s->out->dim[f.s->axis]) + time;
 }
 
-/* A block waits for the others twice, and the first block then orders the candidates. */
+/* The time of a block that sorts n items by merges. */
+static double merges_time(double n, double threads, const struct sched_target *t)
+{
+	return n > 32 ? cost_wait(t, (WARP_SORT_NS + MERGE_NS * log2_of(n / 32)) * ceil(n / threads)) : 0;
+}
+
+/* A block waits for the others twice, and the first block then orders the candidates: about as many more as k as the
+ * blocks' bounds differ. */
 double select_cluster_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { WAYS_NS = 2200, OF_ITEM_NS = 12, OF_WARP_NS = 20, REGISTERS = 30, SHARED = 20000 };
+	enum { WAYS_NS = 2200, OF_ITEM_NS = 12, OF_WARP_NS = 20, REGISTERS = 30, SHARED = 20000, FEW = 8 };
 	const struct sort_facts f = facts_of(site);
 	const struct sched_target *t = f.t;
 	double threads = c->param[0], blocks = c->param[1], items = c->param[2], all = f.rows * blocks;
+	if (f.n > threads * blocks * items) /* another rule's kernels */
+		return radix_time(&f, OTHER_TILE);
 	double at_once = fmax(target_resident(t, threads, fmin(REGISTERS + items, 65536 / threads), SHARED), 1);
 	double waves = ceil(all / (target_in_clusters(t, (int)blocks) * at_once));
 	double at_most = f.bytes / fmin(all, t->processors) / READ_BYTES;
-	double work = waves * cost_wait(t, FIRST_NS + WAYS_NS + items * OF_ITEM_NS + threads / 32 * OF_WARP_NS);
-	return launches(&f, f.s->space[0]) + fmax(f.read, at_most) / 2 + fmax(fmax(f.read, at_most) / 2, work);
+	double compared = fmax(32, 2 * f.k / blocks), candidates = 1.3 * f.k + 50;
+	double work = cost_wait(t, FIRST_NS + WAYS_NS + items * OF_ITEM_NS + threads / 32 * OF_WARP_NS);
+	work += merges_time(compared, threads, t);
+	work += candidates > threads / FEW ? merges_time(candidates, threads, t) : 0;
+	return t->launch_ns + fmax(f.read, at_most) / 2 + fmax(fmax(f.read, at_most) / 2, waves * work);
 }

@@ -7,8 +7,8 @@
 #include "sched/build/finish.h"
 #include "sched/build/vectors.h"
 
-enum { LEAST_LENGTH = 4096, LEAST_THREADS = 256, MOST_THREADS = 1024, MOST_BLOCKS = 8, SHARE = 16 /* of k, a block */ };
-enum { KEPT = 1024 /* candidates of a block */, STEP = 4, MOST_ITEMS = 32, MOST_LONG_ITEMS = 12 };
+enum { LEAST_LENGTH = 4096, LEAST_THREADS = 256, MOST_THREADS = 1024, MOST_BLOCKS = 8 };
+enum { FEW_KEPT = 1024, KEPT = 2048 /* candidates of a block */, STEP = 4, MOST_ITEMS = 32, MOST_LONG_ITEMS = 12 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
@@ -16,7 +16,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	if (!sort_match(p, s, why))
 		return NULL;
 	*why = "a block has room for few elements only";
-	if (!ir_const_int(s->out->dim[s->axis], &k) || k < 1 || k > SHARE * MOST_BLOCKS)
+	if (!ir_const_int(s->out->dim[s->axis], &k) || k < 1 || k > KEPT / 2)
 		return NULL;
 	*why = "the rows are short";
 	if (ir_const_int(s->space[0], &n) && n < LEAST_LENGTH)
@@ -27,6 +27,21 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		return NULL;
 	*why = "the length is known on the GPU only";
 	return sort_has_size(p, s->space[0]) ? NULL : s;
+}
+
+static int kept_of(int64_t k)
+{
+	return k <= FEW_KEPT / MOST_BLOCKS ? FEW_KEPT : KEPT;
+}
+
+/* The best items of a warp that are compared: at least 32 of a block, and twice the block's share of k; 0: a warp has
+ * too few. */
+static int best_of(int64_t k, int threads, int blocks)
+{
+	int best = 1024 / threads;
+	while (best <= 32 && (int64_t)threads / 32 * best * blocks < 2 * k)
+		best *= 2;
+	return best <= 32 ? best : 0;
 }
 
 /* Elements of a thread, in whole vectors. There is some room for longer rows if the length is open. */
@@ -49,9 +64,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int count = 0;
 	ck(ir_const_int(s->out->dim[s->axis], &k));
 	for (int blocks = t->cluster_blocks; blocks > 1 && n >= LEAST_LENGTH / 2; blocks /= 2)
-		for (int threads = MOST_THREADS; threads >= LEAST_THREADS && k <= SHARE * blocks; threads /= 2) {
+		for (int threads = MOST_THREADS; threads >= LEAST_THREADS; threads /= 2) {
 			int64_t items = items_of(site->p, s, n, (int64_t)threads * blocks);
-			if (items <= most)
+			if (items <= most && best_of(k, threads, blocks))
 				out[count++] =
 				        (struct sched_choice){ &sched_select_cluster, { threads, blocks, (int)items } };
 		}
@@ -105,6 +120,8 @@ static void add_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	struct ir_block *b = &k->body;
 	int threads = c->param[0], blocks = c->param[1], items = c->param[2];
 	expr several = ir_index(p->pool, blocks);
+	int64_t first = 0;
+	ck(ir_const_int(s->out->dim[s->axis], &first));
 	k->threads = threads;
 	k->cluster = blocks;
 	k->arch = site->t->arch;
@@ -115,13 +132,13 @@ static void add_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	const struct ir_variable *kept =
 	        emit_shared(p, b,
 	                    ir_object_new(p->pool, &device_cluster_kept,
-	                                  IR_OF(IR_TYPE(sort_key_type(s)), IR_NUMBER(KEPT)), "kept"));
+	                                  IR_OF(IR_TYPE(sort_key_type(s)), IR_NUMBER(kept_of(first))), "kept"));
 	struct sort_row own = sort_row_begin(p, b, s, emit_constant(p, b, "row", row, rows_along(p, s)));
 	rank = emit_constant(p, b, "rank_of_block", rank, several);
 	const struct ir_variable *keys = emit_keys(p, b, s, &own, width), *put = emit_put(p, b, s, &own, true, false);
-	struct ir_call *call =
-	        emit_invoke(p, b, &device_select_cluster,
-	                    IR_OF(IR_NUMBER(threads), IR_NUMBER(blocks), IR_NUMBER(items), IR_NUMBER(width)));
+	struct ir_call *call = emit_invoke(p, b, &device_select_cluster,
+	                                   IR_OF(IR_NUMBER(threads), IR_NUMBER(blocks), IR_NUMBER(items),
+	                                         IR_NUMBER(width), IR_NUMBER(best_of(first, threads, blocks))));
 	add_variable(p, call, kept);
 	add_value(p, call, rank);
 	add_value(p, call, own.n);
