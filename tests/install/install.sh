@@ -14,11 +14,11 @@ completes() { # WANTED WORD ...: bash completes the last word to a list with WAN
 		grep -qxF -e "$wanted"
 }
 completes_not() { ! completes "$@"; }
-nothing_left() { [ -z "$(find "$here/root" -type f -o -type l)" ]; }
+nothing_left() { [ -z "$(find "$here/a root" -type f -o -type l)" ]; }
 without_warnings() { [ -z "$(man -l --warnings "$1" 2>&1 >/dev/null)" ]; }
 
-root=$here/root/opt/tpat
-check install make install DESTDIR="$here/root" PREFIX=/opt/tpat
+root="$here/a root/opt/tpat"
+check install make install DESTDIR="$here/a root" PREFIX=/opt/tpat
 for file in bin/tpat lib/libtpat.so lib/tpat/libtpat_ep.so lib/libtpat.a include/tpat/tpat.h include/tpat/tpat.hpp lib/pkgconfig/tpat.pc \
 	share/man/man1/tpat.1 share/man/man1/tpat-build.1 share/bash-completion/completions/tpat \
 	share/fish/vendor_completions.d/tpat.fish share/zsh/site-functions/_tpat; do
@@ -85,7 +85,7 @@ else
 fi
 check "an unknown page" bash -c '! "$1" man nothing' - "$root/bin/tpat"
 
-check uninstall make uninstall DESTDIR="$here/root" PREFIX=/opt/tpat
+check uninstall make uninstall DESTDIR="$here/a root" PREFIX=/opt/tpat
 check "nothing is left" nothing_left
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ]
