@@ -164,6 +164,18 @@ static bool is_free(const struct choose *c, const struct declared *d, const char
 	return true;
 }
 
+/* A variable's name from a tensor's with "_" at its end has one underscore: m__v is m_v. C++ reserves two in a row. */
+static const char *single_underscores(struct arena *a, const char *name)
+{
+	struct str s = str_new(a);
+	if (!strstr(name, "__"))
+		return name;
+	for (const char *at = name; *at; at++)
+		if (at[0] != '_' || at[1] != '_')
+			str_addn(&s, at, 1);
+	return str_text(&s);
+}
+
 static void choose_name(struct choose *c, struct declared *d)
 {
 	static const char *const suffix[] = {
@@ -171,6 +183,8 @@ static void choose_name(struct choose *c, struct declared *d)
 	};
 	const struct name *n = name_of(c, d);
 	const char *name = n->hint[0] == '_' ? arena_printf(c->scratch, "v%s", n->hint) : n->hint;
+	if (n->kind == NAME_VARIABLE)
+		name = single_underscores(c->scratch, name);
 	const char *longer = arena_printf(c->scratch, "%s%s", name, suffix[n->kind]);
 	if (!is_free(c, d, name) && n->kind != NAME_VARIABLE)
 		name = longer;
