@@ -10,16 +10,17 @@ import sys
 import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-COLUMNS = ["model", "check", "device", "onnxruntime", "nodes", "taken", "provider_us", "cpu_us", "torch", "eager_us"]
+COLUMNS = ["model", "check", "device", "onnxruntime", "nodes", "taken", "torch", "eager_us", "eager_graph_us", "provider_us", "cpu_us"]
 RUNS = 100
 HEAD = """
 ## In ONNX Runtime
 
 The same models in ONNX Runtime with tpat as its [execution provider](onnxruntime.md#the-execution-provider), with inputs and
 outputs bound to GPU memory: medians of one run from Python, which waits for the GPU, in microseconds. *taken*: nodes that tpat runs,
-of those that ONNX Runtime leaves after its own optimisations. *CPU*: its CPU provider. *PyTorch*: one call of the PyTorch module in eager mode
-on the same GPU, with the same weights and inputs. All outputs agree with those of ONNX Runtime's CPU provider.
-`bench/models.py provider` writes the numbers (`bench/provider.tsv`)."""
+of those that ONNX Runtime leaves after its own optimisations. *CPU*: its CPU provider. *PyTorch*: one call of the PyTorch module in
+eager mode on the same GPU, with the same weights and inputs. *graph*: its kernels recorded as a CUDA graph, timed on the GPU without
+Python. All outputs agree with those of ONNX Runtime's CPU provider. `bench/models.py provider` writes the numbers
+(`bench/provider.tsv`)."""
 
 
 def device_of(host):
@@ -92,7 +93,7 @@ def measure(options, names, theirs, write):
             break
         try:
             rows[name] = row_of(host, options.folder, name, tolerance)
-            rows[name].update({column: theirs[name][column] for column in ("torch", "eager_us") if name in theirs})
+            rows[name].update({column: theirs[name][column] for column in ("torch", "eager_us", "eager_graph_us") if name in theirs})
         except Exception as error:  # noqa: BLE001 - ONNX Runtime's errors have no common class
             rows[name] = {"model": name, "check": str(error).splitlines()[0]}
         print(*rows[name].values(), flush=True)
@@ -104,19 +105,21 @@ def measure(options, names, theirs, write):
     return wrong > 0
 
 
-def table(rows):
+def gain(rows, column):
+    """The geometric mean of a time of PyTorch's by tpat's, and over how many models."""
     from report import geometric_mean
+    gains = [float(row[column]) / float(row["provider_us"]) for row in rows if row[column]]
+    return f"{geometric_mean(gains):.2f} ({len(gains)} models)" if gains else "not measured"
+
+
+def table(rows):
     rows = [row for row in rows if row["check"] == "ok"]
     if not rows:
         return
-    print(HEAD + "\n\n| model | nodes | taken | tpat | CPU | PyTorch | PyTorch / tpat |\n|---|---|---|---|---|---|---|")
-    gains = []
+    print(HEAD + "\n\n| model | nodes | taken | tpat | CPU | PyTorch | PyTorch, graph |\n|---|---|---|---|---|---|---|")
     for row in rows:
-        us = [f"{float(row[name]):.0f}" if row[name] else "" for name in ("provider_us", "cpu_us", "eager_us")]
-        if row["eager_us"]:
-            gains.append(float(row["eager_us"]) / float(row["provider_us"]))
-        print(f"| {row['model']} | {row['nodes']} | {row['taken']} | {' | '.join(us)} | {f'{gains[-1]:.1f}' if us[2] else ''} |")
+        us = [f"{float(row[name]):.0f}" if row[name] else "" for name in ("provider_us", "cpu_us", "eager_us", "eager_graph_us")]
+        print(f"| {row['model']} | {row['nodes']} | {row['taken']} | {' | '.join(us)} |")
     versions = " and ".join(sorted({f"ONNX Runtime {row['onnxruntime']}" for row in rows} | {f"PyTorch {row['torch']}" for row in rows if row["torch"]}))
-    print(f"\n{versions}, {rows[0]['device']}.")
-    if gains:
-        print(f"Geometric mean of PyTorch / tpat over {len(gains)} models: {geometric_mean(gains):.2f}.")
+    print(f"\n{versions}, {rows[0]['device']}. Geometric means: PyTorch / tpat {gain(rows, 'eager_us')}, as a CUDA graph "
+          f"{gain(rows, 'eager_graph_us')}.\nModels as small as these spend their time in launches.")
