@@ -93,6 +93,14 @@ static const struct schedule_case map_cases[] = {
 	  "  o: f32[4,6,3,88] = map (i, j, k, l) f32(x16[l, k, i, j])\n"
 	  "  e: f16[5,3,2,70] = map (i, j, k, l) z[j, l, k, i]\n",
 	  { "" } },
+	/* The long axis is apart from the short ones, whose lines are short; last strips that are not whole. */
+	{ "transpose_short_lines",
+	  "(x: f16[4,9,5,37], x16: f16[40,3,8,44], z: f32[5,3,20,6], b: f32[6]) -> (y: f16[37,5,9,4], o: f32[44,3,40,8], "
+	  "e: f32[6,3,5,20])\n"
+	  "  y: f16[37,5,9,4] = map (i, j, k, l) x[l, k, j, i]\n"
+	  "  o: f32[44,3,40,8] = map (i, j, k, l) f32(x16[k, j, l, i]) + f32(i)\n"
+	  "  e: f32[6,3,5,20] = map (i, j, k, l) z[k, j, l, i] * b[i]\n",
+	  { "" } },
 	{ "reshape_transpose",
 	  "(x: f16[B,S,768]) -> (y: f16[B,12,S,64])\n"
 	  "  y: f16[B,12,S,64] = map (i, j, k, l) x[i, k, j * 64 + l]\n",

@@ -17,14 +17,15 @@
 
 enum {
 	LANES = 32,
-	BANK = 4,         /* bytes of a word of shared memory */
-	MAX_PAD = 4,      /* elements after each place's */
-	BYTES = 16,       /* of the widest access */
-	SEGMENT = 128,    /* bytes that neighbouring lanes access along the long axis */
+	BANK = 4,      /* bytes of a word of shared memory */
+	MAX_PAD = 4,   /* elements after each place's */
+	BYTES = 16,    /* of the widest access */
+	SEGMENT = 128, /* bytes that neighbouring lanes access */
+	LEAST_LINE = 32,
 	MAX_CHUNK = 1024, /* places */
 	MAX_THREADS = 512,
 	LEAST_THREADS = 64,
-	MAX_TURNS = 8,
+	MAX_TURNS = 16,
 	MAX_WHOLE = 512 /* extent of the short axes together */
 };
 
@@ -34,6 +35,7 @@ struct strip {
 	int along;                          /* the long axis */
 	int short_axes, whole[IR_MAX_RANK]; /* the short axes, the outermost first */
 	int extent;                         /* of the short ones together */
+	bool apart; /* the long axis is not next to them: lines of `extent` elements are contiguous */
 	int chunk, threads;
 	int flat, width; /* elements per access of the contiguous side and along the long axis */
 	int lanes;       /* neighbours along the long axis */
@@ -100,33 +102,43 @@ static int next_short(const struct strip *f)
 	return -1;
 }
 
-static bool take_loads(struct strip *f)
+/* Bytes of the short axes on the contiguous side. */
+static int line_bytes(const struct strip *f)
 {
-	bool reached = false;
-	for (int k = f->t.b; !reached; k = next_short(f)) {
-		if (k < 0 || !take_short(f, k))
+	return f->extent * (f->flat_loads ? load_bytes(&f->t) : store_bytes(&f->t));
+}
+
+static bool reaches_long(const struct strip *f)
+{
+	for (int i = 0; i < f->t.loads; i++) {
+		expr apart = stride(f, i, f->along);
+		if (!apart || !ir_is_int(apart, f->extent))
 			return false;
-		reached = true;
-		for (int i = 0; i < f->t.loads; i++) {
-			expr apart = stride(f, i, f->along);
-			reached &= apart && ir_is_int(apart, f->extent);
-		}
 	}
 	return true;
 }
 
-static bool take_stores(struct strip *f)
+static void take_loads(struct strip *f)
 {
-	for (int k = f->t.rank - 1; k > f->along; k--)
-		if (!take_short(f, k))
-			return false;
-	return true;
+	for (int k = f->t.b; k >= 0 && take_short(f, k); k = next_short(f))
+		if (reaches_long(f) || line_bytes(f) >= SEGMENT)
+			break;
+	f->apart = !reaches_long(f);
+}
+
+static void take_stores(struct strip *f)
+{
+	int k = f->t.rank - 1;
+	while (k > f->along && (ir_is_int(f->t.dim[k], 1) || line_bytes(f) < SEGMENT) && take_short(f, k))
+		k--;
+	f->apart = k != f->along;
 }
 
 static bool take(struct strip *f, const struct turned *t, bool flat_loads)
 {
 	*f = (struct strip){ .t = *t, .flat_loads = flat_loads, .along = flat_loads ? t->a : t->b, .extent = 1 };
-	return (flat_loads ? take_loads(f) : take_stores(f)) && f->extent > 1;
+	(flat_loads ? take_loads : take_stores)(f);
+	return f->extent > 1 && (!f->apart || line_bytes(f) >= LEAST_LINE);
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -149,18 +161,17 @@ static bool flat_fits(const struct strip *f, int width)
 {
 	const struct turned *t = &f->t;
 	struct ir_pool *pool = t->p->pool;
-	expr extent = ir_index(pool, f->extent), count = ir_binary(IR_MUL, t->dim[f->along], extent);
-	if (!turned_aligned(count, width))
-		return false;
-	expr inside = t->axis[f->along];
+	expr inside = f->apart ? ir_index(pool, 0) : t->axis[f->along], count = ir_index(pool, f->extent);
 	for (int i = 0; i < f->short_axes; i++)
 		inside = ir_binary(IR_ADD, ir_binary(IR_MUL, inside, t->dim[f->whole[i]]), t->axis[f->whole[i]]);
+	if (!turned_aligned(f->apart ? count : ir_binary(IR_MUL, t->dim[f->along], count), width))
+		return false;
 	for (int i = 0; f->flat_loads && i < t->loads; i++) {
 		expr flat = ir_flat(pool, t->load[i]->buf, t->load[i]->arg);
 		if (!turned_aligned(ir_binary(IR_SUB, flat, inside), width))
 			return false;
 	}
-	return true;
+	return f->flat_loads || turned_aligned(ir_binary(IR_SUB, turned_place(t, t->axis), inside), width);
 }
 
 static bool along_fits(const struct strip *f, int width)
@@ -231,8 +242,8 @@ static int vectors_of(const struct strip *f, bool contiguous_side)
 	return f->chunk * f->extent / (contiguous_side ? f->flat : f->width);
 }
 
-/* The strip's shape for so many places, if `chunk` is not 0, and `lanes` neighbours along the long axis: at least those
- * whose vectors fill a segment. Returns false if there is none. */
+/* The strip's shape for so many places and `lanes` neighbours along the long axis; 0: the fewest. Returns false if
+ * there is none. */
 static bool set_shape(struct strip *f, int chunk, int lanes)
 {
 	int sizes[2] = { load_bytes(&f->t), store_bytes(&f->t) };
@@ -241,12 +252,10 @@ static bool set_shape(struct strip *f, int chunk, int lanes)
 		f->flat /= 2;
 	for (f->width = BYTES / along; f->width > 1 && !along_fits(f, f->width);)
 		f->width /= 2;
-	f->lanes = SEGMENT / (f->width * along);
-	f->lanes = f->lanes > LANES ? LANES : f->lanes;
+	f->lanes = lanes ? lanes : (LEAST_LINE + f->width * along - 1) / (f->width * along);
 	f->chunk = chunk ? chunk : f->lanes * f->width;
-	if (lanes && (lanes < f->lanes || lanes * f->width > f->chunk))
+	if (f->lanes > LANES || f->lanes * f->width > f->chunk)
 		return false;
-	f->lanes = lanes ? lanes : f->lanes;
 	choose_pitch(f);
 	int a = vectors_of(f, true), b = vectors_of(f, false), most = a > b ? a : b;
 	int turns = (most + MAX_THREADS - 1) / MAX_THREADS;
@@ -274,7 +283,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		int least = f.chunk, few = f.lanes;
 		for (int chunk = least; chunk <= MAX_CHUNK; chunk *= 2)
 			for (int lanes = few; lanes <= LANES; lanes *= 2)
-				if (set_shape(&f, chunk, lanes) && chunk_is_used(&f, least))
+				if (set_shape(&f, chunk, lanes) && chunk_is_used(&f, least) && n < SCHED_RULE_CHOICES)
 					out[n++] = (struct sched_choice){ &sched_strip, { chunk, lanes, flat_loads } };
 	}
 	return n;
@@ -304,6 +313,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	shape.resident = target_resident(target, f.threads, 0, (double)strip_bytes(&f));
 	/* Stores of a block to more places: 1.2 to 1.8 times as slow. */
 	shape.slower = f.flat_loads ? 1 + 0.08 * log2((double)f.chunk / (f.lanes * f.width)) : 1;
+	/* Short lines do not fill the sectors of memory. */
+	double segment = f.lanes * f.width * (f.flat_loads ? store : least);
+	shape.slower *= segment < SEGMENT ? 1 + 16 / segment : 1;
+	shape.slower *= f.apart ? 1 + 16.0 / line_bytes(&f) : 1;
 	return turned_time(&f.t, &shape, target);
 }
 
@@ -341,20 +354,6 @@ static struct ir_block *vectors(const struct strip *f, struct ir_block *b, bool 
 	return b;
 }
 
-/* The contiguous side: *e is the vector's first element in the strip. */
-static struct ir_block *flat_vectors(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *e)
-{
-	struct ir_program *p = f->t.p;
-	expr n, extent = ir_index(p->pool, f->extent), dim = f->t.dim[f->along];
-	b = vectors(f, b, true, thread, &n);
-	*e = ir_binary(IR_MUL, n, ir_index(p->pool, f->flat));
-	if (f->flat > 1)
-		*e = emit_constant(p, b, "element", *e, ir_index(p->pool, f->chunk * f->extent));
-	if (divides(dim, f->chunk))
-		return b;
-	return emit_if(p, b, ir_binary(IR_LT, *e, ir_binary(IR_MUL, ir_binary(IR_SUB, dim, first), extent)));
-}
-
 /* Sets the short axes by their flat position, in the order of the contiguous side. */
 static void set_short(const struct strip *f, expr place, expr *axis)
 {
@@ -363,6 +362,25 @@ static void set_short(const struct strip *f, expr place, expr *axis)
 		axis[f->whole[i]] = i ? ir_binary(IR_MOD, place, dim) : place;
 		place = ir_binary(IR_FLOORDIV, place, dim);
 	}
+}
+
+/* The contiguous side: *e is the vector's first element in the strip, *column its place from the position of `axis`. */
+static struct ir_block *flat_vectors(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *e,
+                                     expr *column, expr *axis)
+{
+	struct ir_program *p = f->t.p;
+	expr n, extent = ir_index(p->pool, f->extent), dim = f->t.dim[f->along];
+	b = vectors(f, b, true, thread, &n);
+	*e = ir_binary(IR_MUL, n, ir_index(p->pool, f->flat));
+	if (f->flat > 1)
+		*e = emit_constant(p, b, "element", *e, ir_index(p->pool, f->chunk * f->extent));
+	set_short(f, ir_index(p->pool, 0), axis);
+	axis[f->along] = f->apart ? ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, *e, extent)) : first;
+	*column = f->apart ? ir_binary(IR_MOD, *e, extent) : *e;
+	if (divides(dim, f->chunk))
+		return b;
+	expr rest = ir_binary(IR_MUL, ir_binary(IR_SUB, dim, first), extent);
+	return emit_if(p, b, ir_binary(IR_LT, *e, rest));
 }
 
 /* The other side: a vector along the long axis, from place *at of the strip, at place *column of the short
@@ -413,15 +431,13 @@ static expr element(const struct strip *f, const expr *axis, struct strip_load *
 static void read_flat(const struct strip *f, struct ir_block *b, expr thread, expr first, expr *axis)
 {
 	struct ir_program *p = f->t.p;
-	expr e, v;
-	b = flat_vectors(f, b, thread, first, &e);
-	axis[f->along] = first;
-	set_short(f, ir_index(p->pool, 0), axis);
+	expr e, column, v;
+	b = flat_vectors(f, b, thread, first, &e, &column, axis);
 	for (int i = 0; i < f->t.loads; i++) {
 		const struct ir_buffer *buf = f->t.load[i]->buf;
 		expr load = to_kernel(p, f->t.load[i], &(struct axes){ .value = axis });
 		struct ir_variable *vector = ir_variable_new(p->pool, buf->type, "%s_v", buf->name);
-		emit_load_vector(p, b, buf, ir_binary(IR_ADD, load->arg[0], e), vector, f->flat);
+		emit_load_vector(p, b, buf, ir_binary(IR_ADD, load->arg[0], column), vector, f->flat);
 		if (f->vectors) {
 			emit_store_vector_flat(p, b, f->shared[i], in_shared_flat(f, e), vector, NULL, f->flat);
 			continue;
@@ -455,11 +471,9 @@ static void write_flat(const struct strip *f, struct ir_block *b, expr thread, e
 	const struct ir_buffer *out = f->t.s->out;
 	struct ir_variable *array[MAX_TURNED], *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	struct strip_load from = { .f = f };
-	expr e, v, extent = ir_index(p->pool, f->extent);
-	b = flat_vectors(f, b, thread, first, &e);
-	axis[f->along] = first;
-	set_short(f, ir_index(p->pool, 0), axis);
-	expr to = ir_binary(IR_ADD, turned_place(&f->t, axis), e);
+	expr e, column, v, extent = ir_index(p->pool, f->extent);
+	b = flat_vectors(f, b, thread, first, &e, &column, axis);
+	expr to = ir_binary(IR_ADD, turned_place(&f->t, axis), column);
 	for (int i = 0; f->vectors && i < f->t.loads; i++) {
 		const struct ir_buffer *buf = f->shared[i];
 		array[i] = ir_variable_new(p->pool, buf->type, "%s_v", buf->name);
