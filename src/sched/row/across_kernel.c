@@ -20,17 +20,22 @@ struct rows_at_once {
 	expr acc;
 };
 
-/* The variable of a row's value: an array over the thread's rows, or of length 1. */
+/* True if a thread has one row at a time, whose values are scalars; else they are arrays over its rows. */
+static bool one_row(const struct rows_at_once *k)
+{
+	return k->serial || k->width == 1;
+}
+
 static struct ir_variable *value_variable(const struct rows_at_once *k, const struct ir_buffer *b)
 {
-	return k->serial ? ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "row_%s", b->name)
-	                 : ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUES, 0, "row_%s", b->name);
+	return one_row(k) ? ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUE, 0, "row_%s", b->name)
+	                  : ir_variable_of(k->p->pool, b->type, b, IR_HOLDS_VALUES, 0, "row_%s", b->name);
 }
 
 static expr value_of(const struct rows_at_once *k, const struct ir_buffer *b)
 {
 	const struct ir_variable *v = value_variable(k, b);
-	return k->serial ? ir_var_of(v, NULL) : item_of(v, ir_var_of(k->item, ir_index(k->p->pool, k->width)));
+	return one_row(k) ? ir_var_of(v, NULL) : item_of(v, ir_var_of(k->item, ir_index(k->p->pool, k->width)));
 }
 
 static struct ir_variable *cache_array(const struct rows_at_once *k, int cached)
@@ -134,7 +139,7 @@ static void load_again(struct rows_at_once *k, struct ir_block *b, expr value)
 static void set_value(struct rows_at_once *k, struct ir_block *b, const struct ir_stage *s, expr e)
 {
 	struct ir_program *p = k->p;
-	if (k->serial) {
+	if (one_row(k)) {
 		emit_define(p, b, value_variable(k, s->out), here(k, e), NULL);
 		return;
 	}
@@ -144,27 +149,37 @@ static void set_value(struct rows_at_once *k, struct ir_block *b, const struct i
 	k->v = NULL;
 }
 
+/* Declares the combination of each row's values, at first of none. */
+static expr begin_sums(struct rows_at_once *k, struct ir_block *b, struct ir_variable *v, expr none)
+{
+	struct ir_program *p = k->p;
+	if (one_row(k)) {
+		emit_define_variable(p, b, v, none);
+		return ir_var_of(v, NULL);
+	}
+	emit_array(p, b, v, k->width);
+	struct ir_block *items = each_item(k, b);
+	emit_set(p, items, v, k->v, none);
+	k->v = NULL;
+	return item_of(v, ir_var_of(k->item, ir_index(p->pool, k->width)));
+}
+
 static void reduce_rows(struct rows_at_once *k, struct ir_block *b, int stage, expr part)
 {
 	struct ir_program *p = k->p;
 	const struct across_stage *st = &k->r->stage[stage];
 	const struct ir_stage *s = st->s;
 	enum type t = s->value->type;
-	struct ir_variable *v = ir_variable_new(p->pool, t, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
-	expr sum = k->serial ? ir_var_of(v, NULL) : item_of(v, ir_var_of(k->item, ir_index(p->pool, k->width)));
-	if (k->serial) {
-		emit_define_variable(p, b, v, ir_identity(p->pool, s->combine, t));
-	} else {
-		emit_array(p, b, v, k->width);
-		struct ir_block *items = each_item(k, b);
-		emit_set(p, items, v, k->v, ir_identity(p->pool, s->combine, t));
-		k->v = NULL;
-	}
+	bool done = !st->post && t == s->out->type; /* without a conversion the combination is the row's value */
+	struct ir_variable *v =
+	        done ? value_variable(k, s->out)
+	             : ir_variable_new(p->pool, t, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+	expr sum = begin_sums(k, b, v, ir_identity(p->pool, s->combine, t));
 	struct ir_block *body = each_place(k, b, part);
 	load_again(k, body, st->value);
 	body = each_item(k, body);
 	expr more = ir_combine_expr(s->combine, sum, here(k, st->value));
-	if (k->serial)
+	if (one_row(k))
 		emit_assign(p, body, sum, more);
 	else
 		emit_set(p, body, v, k->v, more);
@@ -173,8 +188,10 @@ static void reduce_rows(struct rows_at_once *k, struct ir_block *b, int stage, e
 		struct ir_lanes *all = emit_lanes_combine(p, b, v, s->combine, k->parts);
 		all->across = ir_variable_new(p->pool, t, "%s_across", v->hint);
 		all->columns = ACROSS_LANES;
-		all->items = k->width;
+		all->items = one_row(k) ? 0 : k->width;
 	}
+	if (done)
+		return;
 	k->acc = sum;
 	set_value(k, b, s, st->post ? st->post : ir_cast(ir_acc(p->pool, t), s->out->type));
 	k->acc = NULL;
