@@ -24,34 +24,34 @@ void DynamicQuantizeLinear_y(const float *x, u8 *__restrict__ y, float *__restri
 		const int at = min(lane * 4 + step * 1024, K * N - 4);
 		load(x_v[step], x + at);
 	}
-	float min_of_row = INFINITY;
+	float low_min = INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 + step * 1024;
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				min_of_row = nan_min(min_of_row, at < K * N ? x_v[step][item] : INFINITY);
+				low_min = nan_min(low_min, at < K * N ? x_v[step][item] : INFINITY);
 			}
 		}
 	}
-	__shared__ float min_of_row_across[8];
-	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float row_low = nan_min(min_of_row, 0.0f);
-	float max_of_row = -INFINITY;
+	__shared__ float low_min_across[8];
+	low_min = block_reduce<256>(low_min, op_min(), low_min_across);
+	const float row_low = nan_min(low_min, 0.0f);
+	float y_scale_max = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
 		const int at = lane * 4 + step * 1024;
 		if (step < 1 || at < K * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				max_of_row = nan_max(max_of_row, at < K * N ? x_v[step][item] : -INFINITY);
+				y_scale_max = nan_max(y_scale_max, at < K * N ? x_v[step][item] : -INFINITY);
 			}
 		}
 	}
-	__shared__ float max_of_row_across[8];
-	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
+	__shared__ float y_scale_max_across[8];
+	y_scale_max = block_reduce<256>(y_scale_max, op_max(), y_scale_max_across);
+	const float row_y_scale = quotient(nan_max(y_scale_max, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
 		y_scale[0] = row_y_scale;
 	}
@@ -114,7 +114,7 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 			}
 		}
 	}
-	float min_of_row = INFINITY;
+	float low_min = INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
 		const int at = lane * 4 + first + step * 1024;
@@ -123,14 +123,14 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 			for (int item = 0; item < 4; item++) {
 				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
 				                     ? x_v[step][item] : INFINITY;
-				min_of_row = nan_min(min_of_row, chosen);
+				low_min = nan_min(low_min, chosen);
 			}
 		}
 	}
-	__shared__ float min_of_row_across[8];
-	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float row_low = nan_min(min_of_row, 0.0f);
-	float max_of_row = -INFINITY;
+	__shared__ float low_min_across[8];
+	low_min = block_reduce<256>(low_min, op_min(), low_min_across);
+	const float row_low = nan_min(low_min, 0.0f);
+	float y_scale_max = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
 		const int at = lane * 4 + first + step * 1024;
@@ -139,13 +139,13 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 			for (int item = 0; item < 4; item++) {
 				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
 				                     ? x_v[step][item] : -INFINITY;
-				max_of_row = nan_max(max_of_row, chosen);
+				y_scale_max = nan_max(y_scale_max, chosen);
 			}
 		}
 	}
-	__shared__ float max_of_row_across[8];
-	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
+	__shared__ float y_scale_max_across[8];
+	y_scale_max = block_reduce<256>(y_scale_max, op_max(), y_scale_max_across);
+	const float row_y_scale = quotient(nan_max(y_scale_max, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
 		y_scale[0] = row_y_scale;
 	}
@@ -217,7 +217,7 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 			}
 		}
 	}
-	float min_of_row = INFINITY;
+	float low_min = INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 + first + step * 4096;
@@ -226,14 +226,14 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 			for (int item = 0; item < 4; item++) {
 				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
 				                     ? x_v[step][item] : INFINITY;
-				min_of_row = nan_min(min_of_row, chosen);
+				low_min = nan_min(low_min, chosen);
 			}
 		}
 	}
-	__shared__ float min_of_row_across[32];
-	min_of_row = block_reduce<1024>(min_of_row, op_min(), min_of_row_across);
-	const float row_low = nan_min(min_of_row, 0.0f);
-	float max_of_row = -INFINITY;
+	__shared__ float low_min_across[32];
+	low_min = block_reduce<1024>(low_min, op_min(), low_min_across);
+	const float row_low = nan_min(low_min, 0.0f);
+	float y_scale_max = -INFINITY;
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
 		const int at = lane * 4 + first + step * 4096;
@@ -242,13 +242,13 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 			for (int item = 0; item < 4; item++) {
 				const float chosen = ((step > 0 || at + item >= 0) && at + item < K * N)
 				                     ? x_v[step][item] : -INFINITY;
-				max_of_row = nan_max(max_of_row, chosen);
+				y_scale_max = nan_max(y_scale_max, chosen);
 			}
 		}
 	}
-	__shared__ float max_of_row_across[32];
-	max_of_row = block_reduce<1024>(max_of_row, op_max(), max_of_row_across);
-	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
+	__shared__ float y_scale_max_across[32];
+	y_scale_max = block_reduce<1024>(y_scale_max, op_max(), y_scale_max_across);
+	const float row_y_scale = quotient(nan_max(y_scale_max, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
 		y_scale[0] = row_y_scale;
 	}
@@ -296,22 +296,22 @@ void DynamicQuantizeLinear_y_any(const float *x, u8 *__restrict__ y, float *__re
 	const int thread = threadIdx.x;
 	wait_for_last_kernel();
 	const int lane = thread;
-	float min_of_row = INFINITY;
+	float low_min = INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v = x[at];
-		min_of_row = nan_min(min_of_row, x_v);
+		low_min = nan_min(low_min, x_v);
 	}
-	__shared__ float min_of_row_across[8];
-	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float row_low = nan_min(min_of_row, 0.0f);
-	float max_of_row = -INFINITY;
+	__shared__ float low_min_across[8];
+	low_min = block_reduce<256>(low_min, op_min(), low_min_across);
+	const float row_low = nan_min(low_min, 0.0f);
+	float y_scale_max = -INFINITY;
 	for (int at = lane; at < K * N; at += 256) {
 		float x_v = x[at];
-		max_of_row = nan_max(max_of_row, x_v);
+		y_scale_max = nan_max(y_scale_max, x_v);
 	}
-	__shared__ float max_of_row_across[8];
-	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
+	__shared__ float y_scale_max_across[8];
+	y_scale_max = block_reduce<256>(y_scale_max, op_max(), y_scale_max_across);
+	const float row_y_scale = quotient(nan_max(y_scale_max, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
 		y_scale[0] = row_y_scale;
 	}
@@ -339,22 +339,22 @@ void DynamicQuantizeLinear_y_any_64(const float *x, u8 *__restrict__ y, float *_
 	const i64 thread = threadIdx.x;
 	wait_for_last_kernel();
 	const i64 lane = thread;
-	float min_of_row = INFINITY;
+	float low_min = INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v = x[at];
-		min_of_row = nan_min(min_of_row, x_v);
+		low_min = nan_min(low_min, x_v);
 	}
-	__shared__ float min_of_row_across[8];
-	min_of_row = block_reduce<256>(min_of_row, op_min(), min_of_row_across);
-	const float row_low = nan_min(min_of_row, 0.0f);
-	float max_of_row = -INFINITY;
+	__shared__ float low_min_across[8];
+	low_min = block_reduce<256>(low_min, op_min(), low_min_across);
+	const float row_low = nan_min(low_min, 0.0f);
+	float y_scale_max = -INFINITY;
 	for (i64 at = lane; at < K * N; at += 256) {
 		float x_v = x[at];
-		max_of_row = nan_max(max_of_row, x_v);
+		y_scale_max = nan_max(y_scale_max, x_v);
 	}
-	__shared__ float max_of_row_across[8];
-	max_of_row = block_reduce<256>(max_of_row, op_max(), max_of_row_across);
-	const float row_y_scale = quotient(nan_max(max_of_row, 0.0f) - row_low, 255.0f);
+	__shared__ float y_scale_max_across[8];
+	y_scale_max = block_reduce<256>(y_scale_max, op_max(), y_scale_max_across);
+	const float row_y_scale = quotient(nan_max(y_scale_max, 0.0f) - row_low, 255.0f);
 	if (lane == 0) {
 		y_scale[0] = row_y_scale;
 	}

@@ -28,29 +28,29 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 		const int at = lane * 8 + step * 256;
 		load(x_v[step], x + row * 768 + at);
 	}
-	float sum_of_row = 0.0f;
+	float mean_sum = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
-			sum_of_row += to_f32(x_v[step][item]);
+			mean_sum += to_f32(x_v[step][item]);
 		}
 	}
-	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float row_mean = sum_of_row * 0.0013020834f;
-	float sum_of_row2 = 0.0f;
+	mean_sum = warp_reduce(mean_sum, op_sum());
+	const float row_mean = mean_sum * 0.0013020834f;
+	float root_sum = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
 			const float difference = to_f32(x_v[step][item]) - row_mean;
-			sum_of_row2 = fmaf(difference, difference, sum_of_row2);
+			root_sum = fmaf(difference, difference, root_sum);
 		}
 	}
-	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
-	const float row_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
+	root_sum = warp_reduce(root_sum, op_sum());
+	const float row_root = sqrtf(root_sum * 0.0013020834f + 1e-05f);
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
 		const int at = lane * 8 + step * 256;
@@ -90,29 +90,29 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 		const i64 at = lane * 8 + step * 256;
 		load(x_v[step], x + row * 768 + at);
 	}
-	float sum_of_row = 0.0f;
+	float mean_sum = 0.0f;
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
-			sum_of_row += to_f32(x_v[step][item]);
+			mean_sum += to_f32(x_v[step][item]);
 		}
 	}
-	sum_of_row = warp_reduce(sum_of_row, op_sum());
-	const float row_mean = sum_of_row * 0.0013020834f;
-	float sum_of_row2 = 0.0f;
+	mean_sum = warp_reduce(mean_sum, op_sum());
+	const float row_mean = mean_sum * 0.0013020834f;
+	float root_sum = 0.0f;
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
 			const float difference = to_f32(x_v[step][item]) - row_mean;
-			sum_of_row2 = fmaf(difference, difference, sum_of_row2);
+			root_sum = fmaf(difference, difference, root_sum);
 		}
 	}
-	sum_of_row2 = warp_reduce(sum_of_row2, op_sum());
-	const float row_root = sqrtf(sum_of_row2 * 0.0013020834f + 1e-05f);
+	root_sum = warp_reduce(root_sum, op_sum());
+	const float row_root = sqrtf(root_sum * 0.0013020834f + 1e-05f);
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
 		const i64 at = lane * 8 + step * 256;

@@ -95,7 +95,8 @@ static const struct schedule_case map_cases[] = {
 	  { "" } },
 	/* The long axis is apart from the short ones, whose lines are short; last strips that are not whole. */
 	{ "transpose_short_lines",
-	  "(x: f16[4,9,5,37], x16: f16[40,3,8,44], z: f32[5,3,20,6], b: f32[6]) -> (y: f16[37,5,9,4], o: f32[44,3,40,8], "
+	  "(x: f16[4,9,5,37], x16: f16[40,3,8,44], z: f32[5,3,20,6], b: f32[6]) -> (y: f16[37,5,9,4], o: "
+	  "f32[44,3,40,8], "
 	  "e: f32[6,3,5,20])\n"
 	  "  y: f16[37,5,9,4] = map (i, j, k, l) x[l, k, j, i]\n"
 	  "  o: f32[44,3,40,8] = map (i, j, k, l) f32(x16[k, j, l, i]) + f32(i)\n"

@@ -171,9 +171,8 @@ static void reduce_rows(struct rows_at_once *k, struct ir_block *b, int stage, e
 	const struct ir_stage *s = st->s;
 	enum type t = s->value->type;
 	bool done = !st->post && t == s->out->type; /* without a conversion the combination is the row's value */
-	struct ir_variable *v =
-	        done ? value_variable(k, s->out)
-	             : ir_variable_new(p->pool, t, "%s_of_%s", ir_combine_name[s->combine], s->out->name);
+	struct ir_variable *v = done ? value_variable(k, s->out)
+	                             : ir_variable_new(p->pool, t, "%s_%s", s->out->name, ir_combine_name[s->combine]);
 	expr sum = begin_sums(k, b, v, ir_identity(p->pool, s->combine, t));
 	struct ir_block *body = each_place(k, b, part);
 	load_again(k, body, st->value);

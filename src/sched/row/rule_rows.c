@@ -371,11 +371,8 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	const struct ir_stage *s = k->st->s;
-	const char *name =
-	        arena_printf(p->arena, "%s_of_row", s->combine == IR_NONE ? "all" : ir_combine_name[s->combine]);
-	for (int i = 0; i < k->r->stages && &k->r->stage[i] != k->st; i++)
-		if (k->r->stage[i].kind == ROWS_REDUCE && k->r->stage[i].s->combine == s->combine)
-			name = arena_printf(p->arena, "%s_of_row%d", ir_combine_name[s->combine], i + 2);
+	const char *name = arena_printf(p->arena, "%s_%s", s->out->name,
+	                                s->combine == IR_NONE ? "all" : ir_combine_name[s->combine]);
 	/* Without a conversion the combination is the row's value. */
 	bool done = !k->st->post && s->value->type == s->out->type;
 	expr none = ir_identity(p->pool, s->combine, s->value->type);
