@@ -286,15 +286,19 @@ static struct ir_block *begin_column(struct contract_kernel *k, struct ir_block 
 	return b;
 }
 
-/* Declares the row and its axes, and returns the block for rows of the result. */
-static struct ir_block *begin_row(struct contract_kernel *k, struct ir_block *b, expr down)
+/* Declares the row and its axes, and returns the block for rows of the result. `nearest`: rows beyond the last one do
+ * the same as that one, without a branch. */
+static struct ir_block *begin_row(struct contract_kernel *k, struct ir_block *b, expr down, bool nearest)
 {
 	const struct contract *c = k->c;
-	bool all[2 * IR_MAX_RANK];
+	bool all[2 * IR_MAX_RANK], beyond = !divides(c->extent[CONTRACT_ROW], k->shape.rows);
 	for (int i = 0; i < 2 * IR_MAX_RANK; i++)
 		all[i] = true;
-	expr row = emit_constant(k->p, b, "row", plus(ir_var_of(k->first[0], NULL), down), NULL);
-	if (!divides(c->extent[CONTRACT_ROW], k->shape.rows))
+	expr row = plus(ir_var_of(k->first[0], NULL), down);
+	if (beyond && nearest)
+		row = ir_binary(IR_MIN, row, ir_binary(IR_SUB, c->extent[CONTRACT_ROW], index_(k, 1)));
+	row = emit_constant(k->p, b, "row", row, NULL);
+	if (beyond && !nearest)
 		b = emit_if(k->p, b, ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]));
 	contract_declare_group(k, b, CONTRACT_ROW, ir_var_of(row->var, c->extent[CONTRACT_ROW]), all);
 	return contract_if_inside(k, b); /* the same for a whole vector */
@@ -320,7 +324,7 @@ static void make_of_sums(struct contract_kernel *k, struct ir_block *b, const st
 static void store_row(struct contract_kernel *k, struct ir_block *b, const struct sums_place *at, expr column,
                       int width)
 {
-	b = begin_row(k, b, at->down);
+	b = begin_row(k, b, at->down, false);
 	make_of_sums(k, b, at, column, width);
 	if (width > 1)
 		store_made(k, b, width);
@@ -380,9 +384,16 @@ static struct ir_block *turns(struct contract_kernel *k, struct ir_block *b, con
 	return b;
 }
 
+/* True if the results are more than the sums. */
+static bool computes(const struct contract *c)
+{
+	return c->stages > 1 || c->whole->post;
+}
+
 /* Stores sums that a warp has put into shared memory. Neighbouring lanes store neighbouring elements; a lane goes down
- * the rows of a column, whose axes it finds once. Where the results need further memory, it makes those of all rows
- * before it stores the first: a load after a store would wait for it, since the compiler may not exchange them. */
+ * the rows of a column, whose axes it finds once. Where the results need further memory, or are single elements, it
+ * makes those of all rows before it stores the first. A load after a store would wait for it, since the compiler may
+ * not exchange them; and elements that branches do not part are computed together. */
 static void store_part(struct contract_kernel *k, struct ir_block *b, const struct sums_part *from, int width)
 {
 	const struct contract_shape *s = &k->shape;
@@ -404,19 +415,21 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 		                 .column = right };
 	expr first =
 	        plus(times(ir_binary(IR_FLOORDIV, group, index_(k, across)), together), ir_binary(IR_MOD, lane, each));
-	if (down == rows || !contract_results_load(k->c)) {
+	bool loads = contract_results_load(k->c);
+	if (down == rows || (!loads && (width > 1 || !computes(k->c)))) {
 		b = turns(k, b, "down", first, down, rows, &at.row);
 		at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
 		store_row(k, b, &at, column, width);
 		return;
 	}
-	emit_comment(k->p, b, "loads of further rows would wait for the first row's store");
+	if (loads)
+		emit_comment(k->p, b, "loads of further rows would wait for the first row's store");
 	keep_rows(k, b, rows / down, width);
 	for (int stores = 0; stores < 2; stores++) {
 		struct ir_block *in = unrolled(k, b, "turn", rows / down, 1, &k->kept_row);
 		at.row = emit_declare(k->p, in, "down", plus(times(k->kept_row, down), first), index_(k, rows));
 		at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
-		in = begin_row(k, in, at.down);
+		in = begin_row(k, in, at.down, !stores);
 		if (stores)
 			store_made(k, in, width);
 		else
