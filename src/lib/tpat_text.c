@@ -130,6 +130,8 @@ static const char *likely_arch(const char *text, struct arena *a)
 	return !*text && (s.n == 2 || s.n == 3) ? arena_printf(a, "sm_%s", str_text(&s)) : NULL;
 }
 
+enum { NVRTC_13_OLDEST = 75 };
+
 static int no_arch(const char *text, struct arena *a, struct err *e)
 {
 	const struct sched_target *gpu = strlen(text) > 2 ? tpat_gpu_named(text) : NULL;
@@ -161,7 +163,12 @@ static int add_named(struct archs *list, const char *text, struct arena *a, stru
 			str_printf(&s, "%ssm_%d", i ? ", " : "", known[i]);
 		err_set(e, ERR_USAGE, "NVRTC %d.%d (%s) does not know the architecture %s.", dev_nvrtc_version() / 1000,
 		        dev_nvrtc_version() % 1000 / 10, dev_nvrtc_path(), text);
-		return err_advise(e, "It knows %s.", str_text(&s));
+		/* Source: CUDA 13's release notes, and builds with NVRTC 12.6. */
+		bool older = arch >= 50 && arch < NVRTC_13_OLDEST && dev_nvrtc_version() >= 13000;
+		return err_advise(e, "It knows %s.%s", str_text(&s),
+		                  older ? " NVRTC 12 knows older ones: install nvidia-cuda-nvrtc-cu12 (pip), and set "
+		                          "TPAT_NVRTC to its libnvrtc.so.12."
+		                        : "");
 	}
 	add_arch(list, (int)arch, ptx, a);
 	return 0;
