@@ -9,7 +9,7 @@
                                        in ONNX Runtime with tpat's execution provider, next to PyTorch's times
     bench/models.py auto FILE MODEL[,OPTION ...] ...
                                        what --auto makes of each model, with these options of tpat build; adds to FILE
-    bench/models.py table [FILE] [--torch FILE]
+    bench/models.py table [FILE] [--torch FILE] [--when DATES]
                                        prints docs/models.md from such files, bench/provider.tsv and bench/auto.tsv; without FILE it
                                        has no times of tpat run
 
@@ -182,7 +182,8 @@ def table(options):
     theirs = torch_rows(options.torch)
     devices, versions = sorted({r["device"] for r in rows if r["device"]}), sorted({r["torch"] for r in theirs.values()})
     if devices:
-        print(f"Measured on: {', '.join(devices)}{', PyTorch ' + ', '.join(versions) if versions else ''}.")
+        when = f" on {options.when}" if options.when else ""
+        print(f"Measured{when}: {', '.join(devices)}{', PyTorch ' + ', '.join(versions) if versions else ''}.")
     else:
         print("No numbers have been measured yet.")
     print(TORCH if theirs else "")
@@ -226,6 +227,7 @@ def main():
     two = commands.add_parser("table")
     two.add_argument("file", nargs="?")
     two.add_argument("--torch", default="", help="what the command torch wrote")
+    two.add_argument("--when", default="", help="dates, for the reader")
     two.set_defaults(call=table)
     options = parser.parse_args()
     return options.call(options)
