@@ -78,6 +78,7 @@ struct graph_value {
 	                                   graph_exchange(); else TYPE_NONE */
 	const int *turned;              /* of a constant: its axes in the order in which plugins read it, see
 	                                   graph_turn(); null: their own */
+	const struct tensor *in_order;  /* private: a turned constant with its axes in that order, or null */
 	bool asked;                     /* its elements have symbols of their own: numbers that decide extents */
 };
 

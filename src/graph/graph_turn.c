@@ -99,6 +99,7 @@ static bool turn_value(const struct graph_turning *x, const struct graph_region 
 	int *turned = NEWN(r->graph->arena, int, v->rank);
 	memcpy(turned, axis, (size_t)v->rank * sizeof *axis);
 	v->turned = turned;
+	v->in_order = NULL;
 	return true;
 }
 

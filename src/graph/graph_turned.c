@@ -7,13 +7,17 @@ int graph_turned(const struct tensor **out, struct graph *g, struct graph_value 
 	struct tensor *t;
 	const struct tensor *own;
 
+	if (v->turned && v->in_order) {
+		*out = v->in_order;
+		return 0;
+	}
 	TRY(graph_constant(&own, g, v, e));
 	*out = own;
 	if (!v->turned)
 		return 0;
 	t = NEW(g->arena, struct tensor);
 	TRY(tensor_transpose(t, own, v->turned, g->arena, e));
-	*out = t;
+	*out = v->in_order = t;
 	return 0;
 }
 
