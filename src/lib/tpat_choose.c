@@ -118,8 +118,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	return err_advise(e, "tpat list %s shows the reason for each node.", str_shell_path(a, path));
 }
 
-/* True if the graph is inside a supported node. */
-static bool goes_along(const struct graph *g)
+bool tpat_goes_along(const struct graph *g)
 {
 	for (; g->outer; g = g->outer)
 		if (g->outer->nodes.at[g->holder].known)
@@ -142,7 +141,7 @@ static int choose_in(struct graph_regions *out, struct graph *g, struct arena *a
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e)
 {
 	vec_each (some, &g->graphs)
-		if (graph_used(*some) && !goes_along(*some))
+		if (graph_used(*some) && !tpat_goes_along(*some))
 			TRY(choose_in(out, *some, a, e));
 	if (out->n)
 		return 0;

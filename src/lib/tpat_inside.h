@@ -96,6 +96,9 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
  * unsupported. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
 
+/* True if the graph is inside a supported node. */
+bool tpat_goes_along(const struct graph *g);
+
 /* Selects only; an empty selection is no error. */
 int tpat_select(struct graph_regions *out, struct graph_rates *rates, struct graph *g, const struct tpat_choice *c,
                 struct arena *a, struct err *e);

@@ -63,13 +63,15 @@ static bool **taken_together(struct graph *g, struct arena *a)
 	return taken;
 }
 
-/* Returns what keeps a node from being a plugin, with advice; null: nothing does. `together`: --auto takes it with the
- * nodes around it. */
+/* Returns what keeps a node from being a plugin, with advice; null: nothing does, or it is one with the node around its
+ * graph, which knows its shapes, as for turns of a loop. `together`: --auto takes it with the nodes around it. */
 static const char *why_not(const char **advice, const struct graph *g, const struct graph_node *n, bool together,
                            struct arena *a)
 {
 	const struct graph_value *v;
 	*advice = "";
+	if (!n->known && tpat_goes_along(g))
+		return NULL;
 	if (!n->known) {
 		*advice = arena_strdup(a, n->advice ? n->advice : "");
 		return arena_strdup(a, n->why ? n->why : "");
@@ -99,7 +101,7 @@ static const struct graph_node *maker_of(const struct graph **g, const struct gr
 /* Returns the first unsupported node that leaves a shape of this one's inputs unknown; null: none does. */
 static const struct graph_node *cause_of(const struct graph *g, const struct graph_node *n)
 {
-	if (n->known)
+	if (n->known || tpat_goes_along(g))
 		return NULL;
 	vec_each (v, &n->reads) {
 		const struct graph *around = g;
