@@ -146,10 +146,39 @@ def windowed(d):
     return Model(inputs, nodes=[*outside, node], outputs=1 + counts, constant=(0, 1, 3) if counts else (0, 1), fixed=fixed, depth=20)
 
 
+def widening(d):
+    """A loop whose iteration number decides the extent of a part of a captured tensor, which a sum reduces."""
+    dtype, turns, shape = d.choice(DTYPES), d.integer(1, 5), d.shape(1, 3, 4, empty=0)
+    axis, prefix, collected = d.integer(0, len(shape) - 1), d.chance(0.5), d.integer(0, 1)
+    shape[axis] = turns + d.integer(0, 2)
+    reduced = [1 if k == axis else n for k, n in enumerate(shape)]
+    inputs = [i64(turns), numpy.array(True), d.array(dtype, shape, -2, 2), d.array(dtype, reduced, -2, 2)]
+    nodes = []
+
+    def fixed_at(name, value):
+        nodes.append(helper.make_node("Constant", [], [name], value=numpy_helper.from_array(value)))
+        return name
+
+    ends = ["none", "end"] if prefix else ["at", "all"]
+    nodes += [helper.make_node("Reshape", ["turn", fixed_at("list", i64([1]))], ["at"]),
+              helper.make_node("Add", ["at", fixed_at("one", i64([1]))], ["end"])]
+    fixed_at("none", i64([0]))
+    fixed_at("all", i64([2**63 - 1]))
+    nodes += [helper.make_node("Slice", ["x2", *ends, fixed_at("axes", i64([axis]))], ["part"]),
+              helper.make_node("ReduceSum", ["part", "axes"], ["sum"], keepdims=1),
+              helper.make_node("Add", ["s0", "sum"], ["next"]),
+              helper.make_node("Identity", ["going"], ["going_on"])]
+    made = [info("going_on", numpy.bool_, []), info("next", dtype), *([info("sum", dtype)] if collected else [])]
+    states = [info("turn", numpy.int64, []), info("going", numpy.bool_, []), info("s0", dtype)]
+    node = helper.make_node("Loop", ["x0", d.choice(["", "x1"]), "x3"], [f"y{i}" for i in range(1 + collected)],
+                            body=helper.make_graph(nodes, "body", states, made))
+    return Model(inputs, nodes=[node], outputs=1 + collected, constant=(0, 1), fixed=d.chance(0.5), depth=20)
+
+
 @operator("Loop", plain=True, times=4)
 def loop(d):
     if d.opset >= 13 and d.chance(0.2):
-        return windowed(d)
+        return widening(d) if d.chance(0.3) else windowed(d)
     if d.chance(0.25):
         return counted(d)
     if d.chance(0.2):

@@ -4,7 +4,8 @@
  * The number of turns is m if that is known, or the number that the condition counts to (loop_trip.h). If m depends on
  * data or is absent, the condition alone ends the loop, and stacked outputs would have no bound: such a loop can only
  * have states. If the condition may end the loop before m, stacked outputs have a size known only at run time. States
- * keep their shapes from turn to turn; a loop that changes them is unrolled if it has few turns.
+ * keep their shapes from turn to turn; a loop that changes them, or whose turn's number decides a shape in the body, is
+ * unrolled if it has few turns.
  * Source: ONNX, operator Loop, opsets 1 to 25. */
 #include "ops/onnx/body_loop.h"
 
@@ -23,6 +24,7 @@ struct graph_loop {
 	int states, collected;
 	struct value m, first_cond; /* optional */
 	bool bounded;               /* the number of turns is `trip` at most, and that is known */
+	bool sure;                  /* unrolled: only if the condition is known to hold in all turns */
 	bool m_known, counted;      /* `trip` is m, or at most it; the condition is counted in it */
 	expr trip;
 	struct lower_loop loop;
@@ -277,16 +279,22 @@ static expr count_turns(struct graph_loop *x, struct value *count)
 
 /* ---- Unrolled ---------------------------------------------------------------------------------------------------- */
 
+static bool has_few_turns(const struct graph_loop *x)
+{
+	int64_t turns;
+
+	return ir_const_int(x->trip, &turns) && turns > 0 && turns <= UNROLLED_MAX;
+}
+
 /* True if the body must be lowered once for each turn. A loop stage has states of one shape; if turns change a shape,
  * the number of turns must be known and small, and no condition may end the loop earlier. */
 static bool must_unroll(struct graph_loop *x)
 {
 	bool keeps = true;
-	int64_t turns;
 
 	for (int i = 0; i < x->states; i++)
 		keeps &= stays(x, i) || body_keeps(x->state[i], x->out[1 + i]);
-	return !keeps && ir_const_int(x->trip, &turns) && turns > 0 && turns <= UNROLLED_MAX && !condition(x);
+	return !keeps && has_few_turns(x) && !condition(x);
 }
 
 static struct value single(struct lower *l, const char *name, enum type t, int64_t x)
@@ -302,6 +310,7 @@ static int unroll(struct graph_loop *x)
 {
 	struct lower *l = x->l;
 	int64_t turns = 0;
+	bool holds;
 
 	lower_loop_drop(l, &x->loop);
 	ir_const_int(x->trip, &turns);
@@ -313,6 +322,8 @@ static int unroll(struct graph_loop *x)
 		for (int i = 0; i < x->states; i++)
 			x->in[2 + i] = t && !stays(x, i) ? x->out[1 + i] : x->first[i];
 		TRY(lower_graph(l, "body", x->body.inputs, x->in, x->body.outputs, x->out));
+		if (x->sure && t + 1 < turns && !(lower_known_bool(x->out[0], &holds) && holds))
+			return lower_fail(l, ERR_UNSUPPORTED, "its condition may end it early.");
 		for (int i = 0; i < x->collected; i++)
 			made[i * turns + t] = x->out[1 + x->states + i];
 	}
@@ -326,6 +337,25 @@ static int unroll(struct graph_loop *x)
 	return 0;
 }
 
+/* The body cannot be lowered for any turn, since a shape in it follows from the turn's number: lowers it for each one,
+ * if these are few and the condition holds in all of them. The first error stands if that does not help. */
+static int unroll_instead(struct graph_loop *x)
+{
+	struct lower *l = x->l;
+	struct err first = *l->err;
+	bool holds = true;
+
+	if (first.code != ERR_UNSUPPORTED || !has_few_turns(x) ||
+	    (x->first_cond.given && !lower_known_bool(x->first_cond, &holds)))
+		return first.code;
+	err_clear(l->err);
+	x->sure = true;
+	if (unroll(x) == 0)
+		return 0;
+	*l->err = first;
+	return first.code;
+}
+
 static int lower(struct lower *l)
 {
 	struct graph_loop x = { .l = l };
@@ -334,7 +364,8 @@ static int lower(struct lower *l)
 	expr size;
 
 	TRY(begin(&x));
-	TRY(lower_turns(&x));
+	if (lower_turns(&x) < 0)
+		return unroll_instead(&x);
 	if (value_type(x.out[0]) != TYPE_BOOL || !is_one(x.out[0]))
 		return lower_fail(l, ERR_MODEL, "the condition that its body gives is not a bool, or not one element.");
 	count_condition(&x);
