@@ -69,10 +69,10 @@ void Softmax_y(const float *x, float *__restrict__ y, int N, int H, int S)
 
 // The same as Softmax_y.
 // Schedule: rows@4 lanes=8 width=4 steps=2 once=1 ahead=0 shared=0; 128 threads a block.
-// A row has 8 threads, and stays in registers from the first stage to the last: 3 vectors of 4 elements each, loaded
+// A row has 8 threads, and stays in registers from the first stage to the last: 6 vectors of 2 elements each, loaded
 //     past the caches.
 // Launch: ceil(H * N * S / 16) blocks of 128 threads.
-// Runs if S <= 93 && S > 0 && H * N * S * S >= 4, and all positions fit into 32 bits, unless Softmax_y does.
+// Runs if S <= 95 && S > 0 && H * N * S * S >= 2, and all positions fit into 32 bits, unless Softmax_y does.
 extern "C" __global__ __launch_bounds__(128)
 void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int S)
 {
@@ -82,22 +82,22 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	wait_for_last_kernel();
 	const int lane = thread % 8;
 	const int row = min(block * 16 + thread / 8, H * N * S - 1);
-	const int first = row * S - row * S % 4;
+	const int first = row * S - row * S % 2;
 	const int product = H * N * S * S;
-	const int last = product - product % 4 - 4;
-	float x_v[3][4];
+	const int last = product - product % 2 - 2;
+	float x_v[6][2];
 	#pragma unroll
-	for (int step = 0; step < 3; step++) {
-		const int place = min(last, lane * 4 + first + step * 32);
+	for (int step = 0; step < 6; step++) {
+		const int place = min(last, lane * 2 + first + step * 16);
 		load_once(x_v[step], x + place);
 	}
-	if (last + 4 < row * S + S) {
+	if (last + 2 < row * S + S) {
 		#pragma unroll
-		for (int step = 0; step < 3; step++) {
-			const int place = lane * 4 + first + step * 32;
+		for (int step = 0; step < 6; step++) {
+			const int place = lane * 2 + first + step * 16;
 			if (last < place) {
 				#pragma unroll
-				for (int item = 0; item < 4; item++) {
+				for (int item = 0; item < 2; item++) {
 					const int place_2 = place + item;
 					if (place_2 < product) {
 						x_v[step][item] = x[place_2];
@@ -106,14 +106,14 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 			}
 		}
 	}
-	float kept_v[3][4];
+	float kept_v[6][2];
 	float row_largest = -INFINITY;
 	#pragma unroll
-	for (int step = 0; step < 3; step++) {
-		const int at = lane * 4 - row * S + first + step * 32;
+	for (int step = 0; step < 6; step++) {
+		const int at = lane * 2 - row * S + first + step * 16;
 		if (step < 1 || at < S) {
 			#pragma unroll
-			for (int item = 0; item < 4; item++) {
+			for (int item = 0; item < 2; item++) {
 				row_largest = nan_max(row_largest,
 				                      ((step > 0 || at + item >= 0) && at + item < S) ? x_v[step][item]
 				                      : -INFINITY);
@@ -123,11 +123,11 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	row_largest = warp_reduce<8>(row_largest, op_max());
 	float row_total = 0.0f;
 	#pragma unroll
-	for (int step = 0; step < 3; step++) {
-		const int at = lane * 4 - row * S + first + step * 32;
+	for (int step = 0; step < 6; step++) {
+		const int at = lane * 2 - row * S + first + step * 16;
 		if (step < 1 || at < S) {
 			#pragma unroll
-			for (int item = 0; item < 4; item++) {
+			for (int item = 0; item < 2; item++) {
 				kept_v[step][item] = expf(x_v[step][item] - row_largest);
 				row_total += ((step > 0 || at + item >= 0) && at + item < S) ? kept_v[step][item]
 				             : 0.0f;
@@ -136,20 +136,20 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	}
 	row_total = warp_reduce<8>(row_total, op_sum());
 	#pragma unroll
-	for (int step = 0; step < 3; step++) {
-		const int at = lane * 4 - row * S + first + step * 32;
+	for (int step = 0; step < 6; step++) {
+		const int at = lane * 2 - row * S + first + step * 16;
 		if (step < 1 || at < S) {
-			float y_v[4];
+			float y_v[2];
 			#pragma unroll
-			for (int item = 0; item < 4; item++) {
+			for (int item = 0; item < 2; item++) {
 				y_v[item] = quotient(kept_v[step][item], row_total);
 			}
-			const bool whole = (step > 0 || at >= 0) && at + 4 <= S;
+			const bool whole = (step > 0 || at >= 0) && at + 2 <= S;
 			if (whole) {
 				store_once(y + row * S + at, y_v);
 			} else {
 				#pragma unroll
-				for (int item = 0; item < 4; item++) {
+				for (int item = 0; item < 2; item++) {
 					const int element = at + item;
 					if (element >= 0 && element < S) {
 						y[row * S + element] = y_v[item];

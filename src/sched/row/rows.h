@@ -119,6 +119,9 @@ int rows_registers_kept(const struct rows *r, int elements);
 /* Steps of vectors from an aligned start that a lane needs for the elements of `steps` of `width`, one more than from
  * its row's own start; 0: as many as registers hold. Divides *lanes where a lane has less than a vector. */
 int rows_shifted_steps(int *lanes, int width, int steps, int widest);
+/* The width of their vectors, for as many elements as `steps` of the widest: in short rows narrower ones leave fewer
+ * lanes without elements. */
+int rows_shifted_width(int lanes, int steps, int widest);
 /* Rows per block: a warp takes several if they are short. */
 int rows_of_block(int lanes);
 /* Minimum number of resident blocks per multiprocessor, for blocks of `lanes` lanes per row, each with `elements`

@@ -67,6 +67,15 @@ int rows_shifted_steps(int *lanes, int width, int steps, int widest)
 	return (steps * width + widest - 1) / widest + 1;
 }
 
+int rows_shifted_width(int lanes, int steps, int widest)
+{
+	enum { FEWEST = 2, MOST_STEPS = 8 };
+	int width = widest;
+	while (lanes <= WARP && width > FEWEST && 2 * steps * widest <= MOST_STEPS * width)
+		width /= 2;
+	return width;
+}
+
 /* ---- Time: each byte of the rows once, at the bandwidth of the loads in flight, plus the exchanges between lanes. */
 
 struct apart {
@@ -126,6 +135,9 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 			k.lanes *= 2;
 			k.steps = most;
 		}
+		int narrow = rows_shifted_width(k.lanes, k.steps, widest);
+		k.steps *= widest / narrow;
+		k.width = narrow;
 		whole = true;
 	}
 	if (!whole || (k.steps && length > (int64_t)k.lanes * k.width * k.steps))

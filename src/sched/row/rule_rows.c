@@ -584,7 +584,8 @@ static void apply_shifted(struct ir_plan *plan, struct ir_step *step, struct row
 		if (steps * lanes <= room)
 			break;
 		room = steps * lanes;
-		one_kernel(plan, step, &own, c, lanes, widest, steps, 0, true, suffix);
+		int narrow = rows_shifted_width(lanes, steps, widest);
+		one_kernel(plan, step, &own, c, lanes, narrow, steps * widest / narrow, 0, true, suffix);
 		for (steps = SHIFTED_FEW; lanes < SHIFTED_LANES && lanes * steps < LONGER * room;)
 			lanes *= 2;
 		if (lanes == SHIFTED_LANES)
