@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { LANES = 16, RESIDENT = 4, RESIDENT_THREADS = 128 };
+enum { LANES = 16 };
 
 /* ---- Choices. ---- */
 
@@ -41,13 +41,9 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct attend a = *(const struct attend *)site->found;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		for (int resident = 0; resident <= RESIDENT; resident += RESIDENT) {
-			int queries = shapes[i][0], keys = shapes[i][1], rows = shapes[i][2];
-			if (shared_bytes(&a, queries, keys) > TARGET_SHARED_EVERYWHERE ||
-			    (resident && queries / rows * LANES != RESIDENT_THREADS))
-				continue;
-			out[n++] = (struct sched_choice){ &sched_attention, { queries, keys, rows, resident } };
-		}
+		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= TARGET_SHARED_EVERYWHERE)
+			out[n++] =
+			        (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1], shapes[i][2] } };
 	return n;
 }
 
@@ -98,7 +94,6 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	int queries = c->param[0], keys = c->param[1];
 	k->threads = queries / c->param[2] * LANES;
 	k->blocks = attend_blocks(&a, queries);
-	k->resident = c->param[3];
 	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
@@ -168,17 +163,15 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (type_info(a.query->type)->bits < 32) /* on an H200: few rows of f16 */
 		lost *= 2;
 	double busy = lane * lost * fmax(1, warps / t->schedulers), barriers = 1000 * passes;
-	busy *= c->param[3] ? 1.001 : 1;
 	return t->launch_ns + waves * tiles * (busy + barriers) / (t->clock_ghz * cost_table(t)->steady_clock);
 }
 
 const struct sched_rule sched_attention = {
 	.name = "attention",
-	.version = 3,
+	.version = 2,
 	.about = "A block computes {queries} queries of one head, and goes over tiles of {keys} keys and "
-	         "values. 16 lanes share {rows} queries. Scores are never stored.{resident? Registers are "
-	         "limited, so that {resident} blocks share a multiprocessor.}",
-	.param = { { "queries", 8, 128 }, { "keys", 16, 64 }, { "rows", 4, 8 }, { "resident", 0, RESIDENT } },
+	         "values. 16 lanes share {rows} queries. Scores are never stored.",
+	.param = { { "queries", 8, 128 }, { "keys", 16, 64 }, { "rows", 4, 8 } },
 	.none = "the heads are too large for a block's shared memory",
 	.match = match,
 	.span = span,
