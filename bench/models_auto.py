@@ -15,7 +15,8 @@ columns: seconds of `tpat build --auto --dry-run`, which compiles nothing, on tw
 a package have random weights (`bench/exports.py`). `bench/models.py auto` writes the numbers (`bench/auto.tsv`).
 
 ONNX Runtime gives bit-identical outputs for the original and the rewritten faster_rcnn, mask_rcnn and bert_dynamic, without fixed
-shapes, at two sizes each, and for rt_detr. In whisper_decoder nothing is replaced.
+shapes, at two sizes each, for smart_turn_v3.2 and caustic_nmr at two sizes each, and for rt_detr. In whisper_decoder nothing is
+replaced. The six nodes of swift_f0 compute an output of type double, which TensorRT lacks.
 
 | model | nodes | refused | plain | plugins | boundaries | left | seconds | options |
 |---|---|---|---|---|---|---|---|---|"""
