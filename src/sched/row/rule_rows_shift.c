@@ -64,7 +64,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 
 /* As rule rows with these vectors; the neighbours' elements and the comparisons cost a little. Elements that are loaded
  * one by one, such as a mask's, are the farther apart in a warp the wider the vectors are: measured on an H200 for
- * masked softmax of 385, 1001 and 2047 elements, vectors of 4 take 1.08 times as long as those of 2, of 8 1.27 times. */
+ * masked softmax of 385, 1001 and 2047 elements, vectors of 4 take 1.08 times as long as those of 2, of 8 1.27 times.
+ */
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const double DEARER = 1.03; /* measured on an H100 */
