@@ -60,6 +60,30 @@ TPAT_FN typename item_of<K>::type cluster_bound(cluster_kept<K, N> &shared, type
 	return own[0];
 }
 
+/* The key of the best of a thread's items, and the place of the first one that has it, from that of the first item. */
+template <bool DESCENDING, int WIDTH, int STRIDE, class V, int N> TPAT_FN auto best_key(const V (&x)[N], int &at)
+{
+	const auto best = first_key<DESCENDING>(x);
+#pragma unroll
+	for (int i = N - 1; i >= 0; i--)
+		at = key_in_order<DESCENDING>(x[i]) == best ? i / WIDTH * STRIDE + i % WIDTH : at;
+	return best;
+}
+
+/* Compares the numbers themselves. */
+template <bool DESCENDING, int WIDTH, int STRIDE, int N> TPAT_FN u32 best_key(const float (&x)[N], int &at)
+{
+	float best = x[0];
+#pragma unroll
+	for (int i = 1; i < N; i++)
+		best = DESCENDING ? nan_max(best, x[i]) : fminf(best, x[i]);
+	const bool nan = best != best;
+#pragma unroll
+	for (int i = N - 1; i >= 0; i--)
+		at = x[i] == best || (nan && x[i] != x[i]) ? i / WIDTH * STRIDE + i % WIDTH : at;
+	return key_in_order<DESCENDING>(best);
+}
+
 /* Puts the first k of `count` items; missing ones come last, with PLACE_NONE. The place of one of few items is the
  * number of items before it, which several lanes count. */
 template <int THREADS, class K, int N, class Put>
@@ -89,47 +113,47 @@ TPAT_FN void put_few(typename item_of<K>::type (&item)[N], int count, int k, Put
 }
 
 /* Finds the first k of a row of n <= THREADS * BLOCKS * ITEMS, by the block of this rank in its cluster and the others;
- * k <= N / 2 and BLOCKS times the items that a block compares for the bound. keys(r, found) returns the keys of WIDTH
- * neighbours; a row consists of such vectors. Items up to the bound are candidates. If there are too many for the
- * lists, which only rows in special orders cause, the first block finds the k by digits. */
-template <int THREADS, int BLOCKS, int ITEMS, int WIDTH, int BEST, class K, class Rank, class Index, int N, class Keys,
-          class Put>
-TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int k, Keys keys, Put put)
+ * k <= N / 2 and BLOCKS times the items that a block compares for the bound. values(r, found) returns WIDTH neighbours;
+ * a row consists of such vectors. Items up to the bound are candidates. If there are too many for the lists, which only
+ * rows in special orders cause, the first block finds the k by digits. */
+template <class V, bool DESCENDING, int THREADS, int BLOCKS, int ITEMS, int WIDTH, int BEST, class K, class Rank,
+          class Index, int N, class Values, class Put>
+TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int k, Values values, Put put)
 {
 	static_assert(ITEMS % WIDTH == 0 && N >= THREADS, "whole vectors, room for an item of each thread");
-	enum { STRIDE = THREADS * BLOCKS * WIDTH };
+	enum { STRIDE = THREADS * BLOCKS * WIDTH, DIGIT_ITEMS = WIDTH > 4 ? WIDTH : 4 };
 	typedef item_of<K> item;
 	typedef typename item::type I;
 	const int thread = block_thread();
 	sort_kept<K, N> &kept = shared.digits.kept;
 	/* Warps of the blocks take turns, so that neighbours are spread over the blocks. */
 	const int first = ((thread / 32 * BLOCKS + (int)rank) * 32 + thread % 32) * WIDTH, here = (int)n - first;
-	K found[ITEMS];
+	V found[ITEMS];
 	if (k <= 0)
 		return;
 	if (thread == 0)
 		shared.count[0] = 0;
-	load_keys<THREADS * BLOCKS, ITEMS, WIDTH>(found, first, here, keys);
-	u32_or_longer<K> best = (K) ~(K)0;
-	int where = PLACE_NONE;
 #pragma unroll
-	for (int i = 0; i < ITEMS; i++) {
-		const int r = i / WIDTH * STRIDE + i % WIDTH;
-		const bool better = r < here && (found[i] < best || where == PLACE_NONE);
-		best = better ? found[i] : best;
-		where = better ? first + r : where;
+	for (int v = 0; v < ITEMS / WIDTH; v++) { /* beyond the end, the thread's first elements again, or any */
+		V part[WIDTH];
+		values((Index)(v * STRIDE < here ? first + v * STRIDE : here > 0 ? first : 0), part);
+#pragma unroll
+		for (int i = 0; i < WIDTH; i++)
+			found[v * WIDTH + i] = part[i];
 	}
-	const I own = item::make((K)best, where);
+	int at = 0;
+	const K best = (K)best_key<DESCENDING, WIDTH, STRIDE>(found, at);
+	const I own = here > 0 ? item::make(best, first + at) : item::make((K) ~(K)0, PLACE_NONE);
 	const I bound = cluster_bound<THREADS, BLOCKS, BEST>(shared, own, k);
-	if (where != PLACE_NONE && !(bound < own)) {
+	if (here > 0 && !(bound < own)) {
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++) {
 			const int r = i / WIDTH * STRIDE + i % WIDTH;
-			const I x = item::make(found[i], first + r);
+			const I x = item::make((K)key_in_order<DESCENDING>(found[i]), first + r);
 			if (r < here && !(bound < x)) {
-				const int at = atomic_add(&shared.count[0], 1);
-				if (at < N)
-					kept.item[at] = x;
+				const int to = atomic_add(&shared.count[0], 1);
+				if (to < N)
+					kept.item[to] = x;
 			}
 		}
 	}
@@ -150,10 +174,16 @@ TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int 
 	}
 	if (most > N || first_ones > N) {
 		cluster_sync(); /* all counts are read */
+		const auto keys = [&](Index r, K(&to)[WIDTH]) {
+			V part[WIDTH];
+			values(r, part);
+#pragma unroll
+			for (int i = 0; i < WIDTH; i++)
+				to[i] = (K)key_in_order<DESCENDING>(part[i]);
+		};
+		const auto place = [](Index r) { return (int)r; };
 		if (rank == 0)
-			select_digits < THREADS,
-			        WIDTH<4 ? 4 : WIDTH, WIDTH, true>(
-			                shared.digits, 0, n, k, keys, [](Index r) { return (int)r; }, put);
+			select_digits<THREADS, DIGIT_ITEMS, WIDTH, true>(shared.digits, 0, n, k, keys, place, put);
 		return;
 	}
 	if (all > N) {

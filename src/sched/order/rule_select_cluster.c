@@ -135,15 +135,17 @@ static void add_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	                                  IR_OF(IR_TYPE(sort_key_type(s)), IR_NUMBER(kept_of(first))), "kept"));
 	struct sort_row own = sort_row_begin(p, b, s, emit_constant(p, b, "row", row, rows_along(p, s)));
 	rank = emit_constant(p, b, "rank_of_block", rank, several);
-	const struct ir_variable *keys = emit_keys(p, b, s, &own, width), *put = emit_put(p, b, s, &own, true, false);
+	const struct ir_variable *values = emit_values(p, b, s, &own, width),
+	                         *put = emit_put(p, b, s, &own, true, false);
 	struct ir_call *call = emit_invoke(p, b, &device_select_cluster,
-	                                   IR_OF(IR_NUMBER(threads), IR_NUMBER(blocks), IR_NUMBER(items),
-	                                         IR_NUMBER(width), IR_NUMBER(best_of(first, threads, blocks))));
+	                                   IR_OF(IR_TYPE(sort_key(s)->type), IR_TRUTH(s->reverse), IR_NUMBER(threads),
+	                                         IR_NUMBER(blocks), IR_NUMBER(items), IR_NUMBER(width),
+	                                         IR_NUMBER(best_of(first, threads, blocks))));
 	add_variable(p, call, kept);
 	add_value(p, call, rank);
 	add_value(p, call, own.n);
 	add_value(p, call, own.k);
-	add_variable(p, call, keys);
+	add_variable(p, call, values);
 	add_variable(p, call, put);
 	kernel_needs(k, row_fits(p, s, c));
 	kernel_needs(k, whole_multiple(p, own.n, width));
