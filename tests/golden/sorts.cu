@@ -1,4 +1,5 @@
 #include "tpat_device.h"
+#include "tpat_select.h"
 #include "tpat_sort.h"
 #include "tpat_radix.h"
 
@@ -8,11 +9,41 @@
 // order: i32[300,8,20] = sort along j (i, j, k | r<16) rows[i, r, k]
 // all: i64[1000000] = sort along i (i | r<1000000) ids[r]
 
+#if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // top: i64[N,40] = sort descending along j (i, j | r<50000) f32(scores[i, r])
+// Schedule: select_cluster@1 threads=1024 blocks=2 items=32; 1024 threads a block.
+// 2 blocks keep a row in registers, 32 keys in each thread. Keys that come before a bound, which their best keys give,
+//     are sorted by the first block.
+// Launch: N * 2 blocks of 1024 threads, in clusters of 2.
+// Runs if all positions fit into 32 bits.
+extern "C" __global__ __launch_bounds__(1024) block_cluster(2)
+void sorts_top_cluster(const f16 *scores, i64 *__restrict__ top, int N)
+{
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	__shared__ cluster_kept<u16, 1024> kept;
+	const int row = block / 2;
+	const int rank_of_block = block % 2;
+	const auto values = [&](int r, f16 (&loaded)[8]) {
+		f16 scores_v1[8];
+		load(scores_v1, scores + row * 50000 + r);
+		#pragma unroll
+		for (int item = 0; item < 8; item++) {
+			loaded[item] = scores_v1[item];
+		}
+	};
+	const auto put = [&](int rank, u16 key, int r) {
+		top[row * 40 + rank] = (i64)r;
+	};
+	select_cluster<f16, true, 1024, 2, 32, 8, 2>(kept, rank_of_block, 50000, 40, values, put);
+}
+#endif
+
+// The same as sorts_top_cluster.
 // Schedule: sort_select@5 keys=512 threads=256 parts=1 items=16; 256 threads a block.
 // Each row is read once, and the best elements so far stay in shared memory or registers.
 // Launch: N blocks of 256 threads.
-// Runs if all positions fit into 32 bits.
+// Runs if all positions fit into 32 bits, unless sorts_top_cluster does.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top(const f16 *scores, i64 *__restrict__ top, int N)
 {
@@ -169,10 +200,10 @@ void sorts_all_last_pass(const i64 *ids, u32 *__restrict__ all_digits, u32 *__re
 	           all_digits + block / 16 * 256 + pass * 4096 + 2056, key, place, put);
 }
 
-// The same as sorts_top.
+// The same as sorts_top_cluster.
 // Schedule: sort_select@5 keys=512 threads=256 parts=1 items=16; 256 threads a block; 64-bit positions.
 // Launch: N blocks of 256 threads.
-// Runs unless sorts_top does.
+// Runs unless sorts_top_cluster or sorts_top does.
 extern "C" __global__ __launch_bounds__(256)
 void sorts_top_64(const f16 *scores, i64 *__restrict__ top, i64 N)
 {

@@ -36,7 +36,8 @@ enum {
 
 enum { FEW = 4 }; /* blocks per multiprocessor that leave latencies exposed */
 
-static const double KEY_NS = 0.25; /* per key and pass, on one multiprocessor */
+static const double LONE_ELEMENT_NS = 0.2; /* of select_delegates, measured on an H200 */
+static const double KEY_NS = 0.25;         /* per key and pass, on one multiprocessor */
 /* The same for select_digits: a count in shared memory, and a key's test at the end. */
 static const double COUNT_KEY_NS = 0.18, TEST_KEY_NS = 0.1;
 
@@ -70,12 +71,11 @@ static double by_digits(double rows, double threads, double items, int passes, c
 
 /* The start of a selection (its bound) and its end: each warp sorts one item per lane, then the kept ones are
  * ranked. */
-static double select_ends(double blocks, double threads, const struct sched_target *t)
+static double select_ends(double blocks, double threads, double lone, const struct sched_target *t)
 {
-	const double LONE = 0.8;
 	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
 	double latency =
-	        ceil(blocks / (t->processors * at_once)) * TURN_NS * (blocks <= FEW * t->processors ? LONE : 2);
+	        ceil(blocks / (t->processors * at_once)) * TURN_NS * (blocks <= FEW * t->processors ? lone : 2);
 	return fmax(cost_wait(t, blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS), latency);
 }
 
@@ -172,12 +172,14 @@ static double select_few_time(const struct sched_site *site, const struct sort_f
 	       cost_wait(t, WAY_NS + f->n * (ELEMENT_NS + RESULT_NS * (f->k - 1)));
 }
 
-/* A warp for each row. Not measured: its instructions are counted. The lanes' best keys let about as many items through
- * as half as many more than k, except if nearly all lanes must have one of the first k; each 32 of them are sorted. */
+/* A warp for each row: its instructions are counted, its waits are as measured on an H200. The lanes' best keys let
+ * about as many items through as half as many more than k, except if nearly all lanes must have one of the first k;
+ * each 32 of them are sorted. */
 static double select_warp_time(const struct sort_facts *f, double items)
 {
 	enum { OF_ROW = 150, OF_TURN = 20, OF_ITEM = 14, OF_SORT = 210 /* operations of a lane */ };
-	enum { ROW_NS = 1200, TURN_NS_OF_WARP = 700, SORT_NS = 600, RESIDENT = 48 /* warps */ };
+	enum { ROW_NS = 1200, TURN_NS_OF_WARP = 1900, SORT_NS = 600, RESIDENT = 48 /* warps */ };
+	enum { FIRST_TURN_NS = 1000, TURN_NS_OF_ONE = 400 /* if k is 1 */ };
 	const struct sched_target *t = f->t;
 	double turns = ceil(f->n / (32 * items)), most = fmin(f->n, 32 * items), k = f->k;
 	double kept = most * (1 - pow(1 - k / 33, 32 / most)) * 1.1; /* of the first turn; then k of each as many again
@@ -186,7 +188,8 @@ static double select_warp_time(const struct sort_facts *f, double items)
 	double sorts = fmax(ceil(kept / 32), 1), slow = f->key > 4 ? 1.6 : 1;
 	double lane = OF_ROW * slow + turns * (OF_TURN + items * OF_ITEM) + sorts * OF_SORT * slow;
 	double waves = ceil(f->rows / (RESIDENT * t->processors));
-	double wait = cost_wait(t, ROW_NS + (turns - 1) * TURN_NS_OF_WARP + sorts * SORT_NS);
+	double wait = ROW_NS + (turns - 1) * TURN_NS_OF_WARP + sorts * SORT_NS;
+	wait = cost_wait(t, k > 1 ? wait : FIRST_TURN_NS + (turns - 1) * TURN_NS_OF_ONE);
 	return t->launch_ns + fmax(fmax(f->read, 32 * f->rows * lane / cost_mixed_rate(t)), waves * wait);
 }
 
@@ -205,19 +208,22 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	double parts = c->param[2], blocks = rows * parts, keys = c->param[0], threads = c->param[1];
 	if (c->param[0] == SORT_DELEGATE_KEYS) {
 		/* Measured on an H100, 1024 rows of 50000: 18 us in addition to the reads. */
-		double each = select_ends(blocks, threads, t);
+		double each = select_ends(blocks, threads, 0.8, t);
 		double ends = 0;
 		if (parts > 1)
 			ends = t->launch_ns + cost_wait(t, PARTS_NS) +
 			       network(rows, threads, keys, keys * item, keys, t);
 		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
+		if (blocks <= FEW * t->processors) /* nothing hides the waits of a block's turns */
+			scan = fmax(scan, cost_wait(t, n / parts * LONE_ELEMENT_NS));
 		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) + each + ends;
 	}
+	const double LONE_ENDS = 3; /* measured on an H200: 64 rows of 4,800 and 16 of 4,000 */
 	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
 	double own = n / parts, chunk = fmin(threads * c->param[3], own), wanted = own, work = 0;
 	if (4 * k <= threads) { /* a bound from the first chunk lets 1.5 times as many through as a perfect one */
 		wanted = 1.5 * k * own / chunk;
-		work = select_ends(blocks, threads, t);
+		work = select_ends(blocks, threads, LONE_ENDS, t);
 	}
 	/* If they do not fit, the buffer fills at once, and then ever more rarely: the number of sorts grows with the
 	 * logarithm of the elements seen. */
@@ -284,7 +290,9 @@ double select_digits_estimate(const struct sched_site *site, const struct sched_
 		each = last;
 	double reads = own > threads * items ? each.digits + 1 : 1;
 	double at_most = f.bytes * reads / fmin(each.blocks, t->processors) / READ_BYTES;
-	double time = fmax(fmax(f.read, at_most), digits_time(&each, at_once, t));
+	/* Measured on an H200: whole rows, of which a multiprocessor has several, take longer than parts of them. */
+	double whole = parts > 1 ? 1 : 1.4 * (1 + 0.1 * fmax(f.rows / t->processors - 1, 0));
+	double time = fmax(fmax(f.read, at_most), digits_time(&each, at_once, t) * whole);
 	if (parts > 1)
 		time += t->launch_ns + digits_time(&last, at_once, t);
 	return launches(&f, f.s->out->dim[f.s->axis]) + time;
@@ -300,7 +308,10 @@ static double merges_time(double n, double threads, const struct sched_target *t
  * blocks' bounds differ. */
 double select_cluster_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { WAYS_NS = 2200, OF_ITEM_NS = 12, OF_WARP_NS = 20, REGISTERS = 30, SHARED = 20000, FEW = 8 };
+	/* Measured on an H200: of 21 choices for seven cases. */
+	enum { WAYS_NS = 2500, OF_BLOCK_NS = 250, ITEM_NS = 70 /* of 1,024 threads */ };
+	enum { OF_WARP_NS = 20, OF_LONG_WARP_NS = 250, REGISTERS = 30, SHARED = 20000, FEW = 8 };
+	const double TOGETHER = 0.35; /* of each further block of a multiprocessor */
 	const struct sort_facts f = facts_of(site);
 	const struct sched_target *t = f.t;
 	double threads = c->param[0], blocks = c->param[1], items = c->param[2], all = f.rows * blocks;
@@ -310,8 +321,12 @@ double select_cluster_estimate(const struct sched_site *site, const struct sched
 	double waves = ceil(all / (target_in_clusters(t, (int)blocks) * at_once));
 	double at_most = f.bytes / fmin(all, t->processors) / READ_BYTES;
 	double compared = fmax(32, 2 * f.k / blocks), candidates = 1.3 * f.k + 50;
-	double work = cost_wait(t, FIRST_NS + WAYS_NS + items * OF_ITEM_NS + threads / 32 * OF_WARP_NS);
+	bool long_keys = f.key > 4;
+	double work = cost_wait(t, FIRST_NS + WAYS_NS + blocks * OF_BLOCK_NS + items * threads / 1024 * ITEM_NS +
+	                                   threads / 32 * (long_keys ? OF_LONG_WARP_NS : OF_WARP_NS));
 	work += merges_time(compared, threads, t);
 	work += candidates > threads / FEW ? merges_time(candidates, threads, t) : 0;
+	double here = fmin(fmax(all / t->processors, 1), at_once);
+	work *= (1 + TOGETHER * (here - 1)) * (long_keys ? 1.3 : 1);
 	return t->launch_ns + fmax(f.read, at_most) / 2 + fmax(fmax(f.read, at_most) / 2, waves * work);
 }

@@ -323,7 +323,9 @@ static void add_columns_read(void *user, expr e)
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
-	enum { PRODUCTS_NS = 800, ROUND_NS = 400, OF_ARG = 100, OF_ELEMENT = 12, EXCHANGE_NS = 200, OF_PART = 4 };
+	enum { PRODUCTS_NS = 800, ROUND_NS = 400, OF_ELEMENT = 12, EXCHANGE_NS = 200, OF_PART = 4 };
+	enum { ARG_NS = 750, OF_ARG = 22, OF_EXCHANGED = 20 };
+	const double OF_ARG_PART = 1.3;
 	struct cost_way w = cost_way(site);
 	double outs = w.threads, parts = c->param[0];
 	double in_column = (double)about(space_count(site->p, site->s), site->t) / (outs > 0 ? outs : 1);
@@ -340,7 +342,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
 	w.blocks = outs / (c->param[2] * w.columns);
 	if (ir_combine_is_arg(site->s->combine) && w.blocks < site->t->processors) /* comparisons follow each other */
-		w.serial = mine * OF_ARG + EXCHANGE_NS + parts * OF_PART;
+		w.serial = ARG_NS + mine * fmax(OF_ARG, parts * OF_ARG_PART) + parts * OF_EXCHANGED;
 	/* Only blocks of whole warps are measured; so narrower ones must be clearly faster. */
 	double narrow = c->param[2] < WARP ? 1.1 : 1;
 	const double TIE = 0.01; /* orders choices that the L2 cache limits */

@@ -244,10 +244,11 @@ static double lanes_estimate(const struct sched_site *site, const struct sched_c
 	if (in_row < lanes * w.columns)
 		w.threads = outs * in_row / w.columns;
 	/* One lane's work, as measured on an H200 for a few rows: memory once, then a position is slower than a sum. */
-	w.serial = 600 + ceil(in_row / (lanes * w.columns)) * w.columns * cost_wait(site->t, arg ? 45 : 5);
+	double point = arg ? 24 + fmin(lanes, 256) / 25 : 5;
+	w.serial = (arg ? 720 : 600) + ceil(in_row / (lanes * w.columns)) * w.columns * cost_wait(site->t, point);
 	/* The last lanes' exchange, which nothing hides; where blocks share multiprocessors, their barriers as well:
 	 * measured on an H200 for products of 256 to 5,000 results. */
-	double exchange = lanes > WARP ? 200 + (arg && alone ? 1.2 : 0.3) * lanes : 150;
+	double exchange = lanes > WARP ? (arg && alone ? 440 : 200) + 0.3 * lanes : 150;
 	if (lanes > WARP && w.columns == 1 && outs >= site->t->processors)
 		exchange += 600;
 	w.overhead += cost_wait(site->t, exchange);
@@ -300,10 +301,10 @@ static bool known_extents(const struct ir_stage *s)
 }
 
 /* A thread's own time for a loop that is not unrolled: one way to memory, as a lane's of reduce_lanes, then some loads
- * at a time. A point takes half of what one of a product does, which loads two; a position as long as a lane's. */
+ * at a time. A point takes half of what one of a product does, which loads two. */
 static double long_loop(const struct sched_site *site, const struct cost_way *w, double points)
 {
-	enum { WAY = 600, ALONE = 13, POSITION = 45 /* ns */ };
+	enum { WAY = 600, ALONE = 13, POSITION = 20 /* ns */ };
 	struct apart apart = { site, w->axis, 0 };
 	ir_walk(site->s->value, find_apart, &apart);
 	double point = ir_combine_is_arg(site->s->combine) ? POSITION : ALONE * (apart.bytes > 0 ? 2.5 : 1);
