@@ -234,6 +234,14 @@ def linked(folder):
         status, got = run(library, *RUN)
         check(f"linked with {needed}", status == status_wanted and (not status or "libabsent.so.1" in got["findings"][0]["what"]), got)
         broken |= {finding["rule"] for finding in got["findings"]}
+    # A TensorRT that is there is not asked.
+    there = os.path.join(here, "libnvinfer.so.10")
+    subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname,libnvinfer.so.10", "-x", "c", "-", "-o", there], check=True,
+                   input=b"void *getPluginRegistry(void) { return 0; } int getInferLibVersion(void) { return 1; }")
+    subprocess.run([os.environ.get("CXX", "c++"), "-std=c++14", "-w", "-shared", "-fPIC", "-DOFFER=2", os.path.join(HERE, "plugin.cpp"),
+                    "-Wl,--no-as-needed", there, "-o", library], check=True)
+    status, got = run(library, *RUN, LD_LIBRARY_PATH=here)
+    check("linked with a TensorRT that is there", status == 0 and not got["findings"], got)
     return broken
 
 

@@ -412,8 +412,9 @@ static void *make(int64_t factor, int bias, int phase)
 		              .bias = bias,
 		              .runtime_phase = phase };
 	if (FAULT == 64) {
-		p->extra = malloc(24); /* whose first half is set */
-		memset(p->extra, 0, 12);
+		static char left; /* what memory that nobody has set may hold */
+		p->extra = calloc(1, 24);
+		memset(p->extra + 12, ++left, 12);
 	}
 	return &p->self;
 }

@@ -208,6 +208,8 @@ void *host_open_linked(const char **why, struct host *h, int32_t version, struct
 	registry.form = trt_form(registry.version);
 	registry.vptr = registry.form == 11 ? slots_11 : slots_10;
 	registry.creators = 0;
+	/* First in the order of symbols, so that a TensorRT that is installed changes nothing. */
+	host_image_open("libnvinfer_played.so", functions, FUNCTIONS);
 	for (int i = 0; i < MOST_IMAGES; i++) {
 		void *handle = dlopen(h->path, RTLD_NOW | RTLD_LOCAL);
 		if (handle)
