@@ -178,7 +178,7 @@ static double select_few_time(const struct sched_site *site, const struct sort_f
 static double select_warp_time(const struct sort_facts *f, double items)
 {
 	enum { OF_ROW = 150, OF_TURN = 20, OF_ITEM = 14, OF_SORT = 210 /* operations of a lane */ };
-	enum { ROW_NS = 1200, TURN_NS_OF_WARP = 1900, SORT_NS = 600, RESIDENT = 48 /* warps */ };
+	enum { ROW_NS = 1200, TURN_NS_OF_WARP = 1600, SORT_NS = 600, RESIDENT = 48 /* warps */ };
 	enum { FIRST_TURN_NS = 1000, TURN_NS_OF_ONE = 400 /* if k is 1 */ };
 	const struct sched_target *t = f->t;
 	double turns = ceil(f->n / (32 * items)), most = fmin(f->n, 32 * items), k = f->k;
@@ -250,13 +250,14 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 /* A choice's blocks for select_digits: n elements of each, of which `digits` are counted. They sort `kept` of them. */
 struct digits_blocks {
 	double blocks, threads, n, digits, kept;
+	bool whole; /* whole rows */
 };
 
 /* Keys of floats crowd together: about one of 16 has the first digit of the largest. Elements that are kept are sorted
  * by whole runs. */
 static struct digits_blocks last_digits(const struct sort_facts *f, double keys, double threads, double n)
 {
-	struct digits_blocks d = { f->rows, threads, n, n <= keys ? 0 : f->k + n / 16 <= keys ? 1 : 2, 32 };
+	struct digits_blocks d = { f->rows, threads, n, n <= keys ? 0 : f->k + n / 16 <= keys ? 1 : 2, 32, false };
 	while (d.kept < fmin(keys, d.digits > 0 ? f->k + n / 32 : n))
 		d.kept *= 2;
 	return d;
@@ -272,7 +273,8 @@ static double digits_time(const struct digits_blocks *d, double at_once, const s
 	double keys = d->n * (COUNT_KEY_NS * d->digits + TEST_KEY_NS), waves = ceil(here / at_once);
 	double operations = d->kept * (WARP_SORT_OPERATIONS + merges * (6 + merges / 2) * SEARCH_OPERATIONS);
 	double work = cost_wait(t, fmax(here, 1) * keys) + d->blocks * operations / cost_mixed_rate(t);
-	return fmax(work, waves * cost_wait(t, FIRST_NS + counts + GATHER_NS + sort + keys));
+	double together = waves > 1 || !d->whole ? 1 : 1.2 * (1 + 0.16 * fmax(here - 1, 0)); /* measured on an H200 */
+	return fmax(work, waves * together * cost_wait(t, FIRST_NS + counts + GATHER_NS + sort + keys));
 }
 
 double select_digits_estimate(const struct sched_site *site, const struct sched_choice *c)
@@ -285,14 +287,14 @@ double select_digits_estimate(const struct sched_site *site, const struct sched_
 	double own = ceil(f.n / parts), registers = 24 + items * (f.key > 4 ? 2 : 1) * 1.5;
 	double at_once = fmax(target_resident(t, threads, registers, keys * f.item + COUNTERS * 4), 1);
 	struct digits_blocks last = last_digits(&f, keys, threads, parts > 1 ? parts * f.k : f.n);
-	struct digits_blocks each = { f.rows * parts, threads, own, ceil(f.passes * 8 / 11.0), 0 };
+	struct digits_blocks each = { f.rows * parts, threads, own, ceil(f.passes * 8 / 11.0), 0, false };
 	if (parts == 1)
 		each = last;
+	each.whole = parts == 1;
 	double reads = own > threads * items ? each.digits + 1 : 1;
 	double at_most = f.bytes * reads / fmin(each.blocks, t->processors) / READ_BYTES;
-	/* Measured on an H200: whole rows, of which a multiprocessor has several, take longer than parts of them. */
-	double whole = parts > 1 ? 1 : 1.4 * (1 + 0.1 * fmax(f.rows / t->processors - 1, 0));
-	double time = fmax(fmax(f.read, at_most), digits_time(&each, at_once, t) * whole);
+	double slow = f.key > 4 ? 1.3 : 1; /* keys and items of two registers each */
+	double time = fmax(fmax(f.read, at_most), slow * digits_time(&each, at_once, t));
 	if (parts > 1)
 		time += t->launch_ns + digits_time(&last, at_once, t);
 	return launches(&f, f.s->out->dim[f.s->axis]) + time;
