@@ -215,7 +215,7 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 			       network(rows, threads, keys, keys * item, keys, t);
 		double scan = rows * n * 2 / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
 		if (blocks <= FEW * t->processors) /* nothing hides the waits of a block's turns */
-			scan = fmax(scan, cost_wait(t, n / parts * LONE_ELEMENT_NS));
+			scan = fmax(scan, cost_wait(t, n / parts * LONE_ELEMENT_NS * (f.key > 4 ? 2 : 1)));
 		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) + each + ends;
 	}
 	const double LONE_ENDS = 3; /* measured on an H200: 64 rows of 4,800 and 16 of 4,000 */
