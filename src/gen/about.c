@@ -84,48 +84,93 @@ static const char *grid(const struct gen_target *target, const struct ir_kernel 
 
 /* ---- When a kernel runs: the first of a step's alternatives whose guard holds. */
 
-static const char *alternatives_before(const struct ir_step *step, const struct ir_kernel *k, struct arena *a)
+enum { MOST_NAMED = 6, MOST_CONDITIONS = 3 /* in a comment; the tables in plugins/ have all */ };
+
+struct texts {
+	VEC(const char *);
+};
+
+static void add_once(struct texts *all, const char *text, struct arena *a)
 {
-	struct str names = str_new(a);
-	const char *last = "";
+	vec_each (have, all)
+		if (strcmp(*have, text) == 0)
+			return;
+	vec_push(a, all, text);
+}
+
+static const char *joined(const struct texts *all, const char *separator, struct arena *a)
+{
+	struct str text = str_new(a);
+	vec_each (one, all)
+		str_printf(&text, "%s%s", one == all->at ? "" : separator, *one);
+	return str_text(&text);
+}
+
+/* "unless softmax_y does", or "" for the first one. */
+static const char *unless_before(const struct ir_step *step, const struct ir_kernel *k, struct arena *a)
+{
+	struct texts names = { 0 };
 	vec_each (other, step) {
 		if (strcmp((*other)->name, k->name) == 0)
 			break;
-		if (strcmp((*other)->name, last) != 0)
-			str_printf(&names, "%s%s", *last ? " or " : "", (*other)->name);
-		last = (*other)->name;
+		add_once(&names, (*other)->name, a);
 	}
-	return str_text(&names);
+	if (names.n > MOST_NAMED)
+		return "unless a kernel before it in its table (plugins/) does";
+	return names.n ? arena_printf(a, "unless %s does", joined(&names, " or ", a)) : "";
 }
 
 /* The guard without its bounds of 32-bit positions, which become words. */
 struct guard {
-	expr rest; /* null: nothing else */
+	VEC(expr);
 	bool narrow;
 };
 
-static void take_guard(struct guard *out, expr e)
+/* True if `e` holds wherever `known` does: they are the same, or upper bounds of the same extent. */
+static bool follows(expr e, expr known)
+{
+	int64_t most, known_most;
+	return e == known ||
+	       (e->op == IR_LE && known->op == IR_LE && e->arg[0] == known->arg[0] && ir_const_int(e->arg[1], &most) &&
+	        ir_const_int(known->arg[1], &known_most) && known_most <= most);
+}
+
+/* Calls itself for each condition of a guard; conditions that follow from others are left out. */
+static void take_guard(struct guard *out, expr e, struct arena *a)
 {
 	if (e->op == IR_AND) {
-		take_guard(out, e->arg[0]);
-		take_guard(out, e->arg[1]);
-	} else if (e->op == IR_LE && ir_is_int(e->arg[1], IR_POSITION_MOST)) {
-		out->narrow = true;
-	} else {
-		out->rest = out->rest ? ir_binary(IR_AND, out->rest, e) : e;
+		take_guard(out, e->arg[0], a);
+		take_guard(out, e->arg[1], a);
+		return;
 	}
+	if (e->op == IR_LE && ir_is_int(e->arg[1], IR_POSITION_MOST)) {
+		out->narrow = true;
+		return;
+	}
+	vec_each (known, out) {
+		if (follows(e, *known))
+			return;
+		if (follows(*known, e)) {
+			*known = e;
+			return;
+		}
+	}
+	vec_push(a, out, e);
 }
 
 static const char *guard_text(const struct gen_target *target, expr e, struct arena *a)
 {
 	static const char fits[] = "all positions fit into 32 bits";
 	struct guard guard = { 0 };
+	expr all = NULL;
 	if (!e)
 		return "";
-	take_guard(&guard, e);
-	if (!guard.rest)
+	take_guard(&guard, e, a);
+	vec_each (one, &guard)
+		all = all ? ir_binary(IR_AND, all, *one) : *one;
+	if (!all)
 		return guard.narrow ? arena_printf(a, "if %s", fits) : "";
-	return arena_printf(a, "if %s%s%s", expression(target, guard.rest, a), guard.narrow ? ", and " : "",
+	return arena_printf(a, "if %s%s%s", expression(target, all, a), guard.narrow ? ", and " : "",
 	                    guard.narrow ? fits : "");
 }
 
@@ -133,51 +178,32 @@ static const char *guard_text(const struct gen_target *target, expr e, struct ar
 static const char *condition(const struct gen_target *target, const struct ir_step *step, const struct ir_kernel *k,
                              struct arena *a)
 {
-	const char *before = alternatives_before(step, k, a);
-	const char *own = guard_text(target, k->guard, a);
-	if (!*before)
-		return own;
-	return arena_printf(a, "%s%sunless %s does", own, *own ? ", " : "", before);
-}
-
-struct conditions {
-	VEC(const char *);
-	bool always;
-};
-
-static void add_condition(struct conditions *all, const char *text, struct arena *a)
-{
-	all->always |= !*text;
-	vec_each (have, all)
-		if (strcmp(*have, text) == 0)
-			return;
-	vec_push(a, all, text);
+	const char *before = unless_before(step, k, a), *own = guard_text(target, k->guard, a);
+	return arena_printf(a, "%s%s%s", own, *own && *before ? ", " : "", before);
 }
 
 /* Equal kernels of several steps and plans are printed once. */
-static struct conditions conditions_of(const struct gen_about *x, const struct ir_kernel *k, struct arena *a)
+static struct texts conditions_of(const struct gen_about *x, const struct ir_kernel *k, struct arena *a)
 {
-	struct conditions all = { 0 };
+	struct texts all = { 0 };
 	for (int i = 0; i < x->n; i++)
 		vec_each (step, &x->plans[i]->steps)
 			vec_each (have, *step)
 				if (strcmp((*have)->name, k->name) == 0)
-					add_condition(&all, condition(x->target, *step, *have, a), a);
+					add_once(&all, condition(x->target, *step, *have, a), a);
 	return all;
 }
 
 static void print_conditions(struct str *out, const struct gen_about *x, const struct ir_kernel *k, struct arena *a)
 {
-	struct conditions all = conditions_of(x, k, a);
-	struct str text = str_new(a);
-	const char *separator = "Runs ";
-	vec_each (one, &all) {
-		str_printf(&text, "%s%s", separator, *one);
-		separator = "; or ";
-	}
-	str_add(&text, ".\n");
-	if (!all.always)
-		comment(out, str_text(&text));
+	struct texts all = conditions_of(x, k, a);
+	vec_each (one, &all)
+		if (!**one) /* always */
+			return;
+	if (all.n > MOST_CONDITIONS)
+		comment(out, arena_printf(a, "Runs in %d cases: see its table (plugins/).\n", all.n));
+	else if (all.n)
+		comment(out, arena_printf(a, "Runs %s.\n", joined(&all, "; or ", a)));
 }
 
 static void print_launch(struct str *out, const struct gen_about *x, const struct ir_kernel *k, struct arena *a)
