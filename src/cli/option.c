@@ -137,6 +137,7 @@ static int read_time(const struct cli_option *o, const char *value)
 	double unit = strcmp(end, "h") == 0                              ? 3600
 	              : strcmp(end, "m") == 0 || strcmp(end, "min") == 0 ? 60
 	              : *end == 0 || strcmp(end, "s") == 0               ? 1
+	              : strcmp(end, "ms") == 0                           ? 0.001
 	                                                                 : 0;
 	if (end == value || !unit || !(x > 0 && x < 1e6))
 		return cli_usage(NULL, "--%s needs a time like 90s, 2m or 1h, not \"%s\".", o->name, value);
