@@ -122,10 +122,19 @@ struct tpat_finding {
 	const char *method; /* where the headers have the rule: "IPluginV2::clone"; commas separate several */
 	const char *fix;    /* what to do, sentences */
 };
+struct tpat_plugin_time {
+	const char *plugin, *inputs; /* "f32[2,3] i64[4]" */
+	int tactic;                  /* 0: the plugin has none */
+	double us;                   /* of enqueue(), the median of 15 samples */
+	double beside_us;            /* of the fastest tactic of the library `beside`; 0: there is none */
+	bool captured;               /* on a GPU, in a CUDA graph: without the host's time */
+};
 struct tpat_plugin_checked {
 	const char *library;
 	const struct tpat_finding *finding;
 	int findings;
+	const struct tpat_plugin_time *time; /* of plugins without findings, if options ask for it */
+	int times;
 	struct tpat_strings plugins; /* names of those whose checks were completed */
 	struct tpat_strings notes;   /* "NAME: what could not be checked" */
 };
@@ -140,8 +149,11 @@ struct tpat_check_options {
 	struct tpat_strings attribute; /* "NAME=VALUE", "NAME=1,2": for createPlugin(); may be none */
 	bool host_memory;              /* call enqueue() with host memory: the plugin computes on the processor */
 	struct tpat_strings expect;    /* files of the outputs, in order, that `input` gives at the largest extents */
+	bool time;                     /* also time enqueue() of each tactic; needs `input` */
+	const char *beside;            /* a library whose plugin is timed with the same inputs, and no attributes; or
+	                                * null */
 };
-enum { TPAT_CHECK_VERSION = 3 };
+enum { TPAT_CHECK_VERSION = 4 };
 #define TPAT_CHECK_OPTIONS ((struct tpat_check_options){ .version = TPAT_CHECK_VERSION })
 
 /* Calls a plugin library as TensorRT does (IPluginV3, IPluginV2DynamicExt), and checks its answers against the rules in

@@ -4,6 +4,20 @@
 
 #include "cli/cli.h"
 
+static json_t *json_times(const struct tpat_plugin_checked *r)
+{
+	json_t *times = json_array();
+	for (int i = 0; i < r->times; i++) {
+		const struct tpat_plugin_time *t = &r->time[i];
+		json_t *one = cli_json("{s:s, s:s, s:i, s:f, s:b}", "plugin", t->plugin, "inputs", t->inputs, "tactic",
+		                       t->tactic, "us", t->us, "captured", t->captured);
+		if (t->beside_us > 0)
+			json_object_set_new(one, "beside_us", json_real(t->beside_us));
+		json_array_append_new(times, one);
+	}
+	return times;
+}
+
 static void print_json(const struct tpat_plugin_checked *r)
 {
 	json_t *findings = json_array();
@@ -13,8 +27,21 @@ static void print_json(const struct tpat_plugin_checked *r)
 		                      cli_json("{s:s, s:s, s:s, s:s, s:s, s:s}", "plugin", f->plugin, "call", f->call,
 		                               "what", f->what, "method", f->method, "rule", f->rule, "fix", f->fix));
 	}
-	cli_print_json(cli_json("{s:s, s:o, s:o, s:o}", "library", r->library, "plugins", cli_json_list(&r->plugins),
-	                        "findings", findings, "notes", cli_json_list(&r->notes)));
+	cli_print_json(cli_json("{s:s, s:o, s:o, s:o, s:o}", "library", r->library, "plugins",
+	                        cli_json_list(&r->plugins), "findings", findings, "times", json_times(r), "notes",
+	                        cli_json_list(&r->notes)));
+}
+
+/* "12.3 us; the other library takes 24.6 us, 2.00 times as long" */
+static void print_time(const struct tpat_plugin_time *t)
+{
+	printf("  time %s, %s", t->plugin, t->inputs);
+	if (t->tactic)
+		printf(", tactic %d", t->tactic);
+	printf(": %.2f us", t->us);
+	if (t->beside_us > 0)
+		printf("; the other library takes %.2f us, %.2f times as long", t->beside_us, t->beside_us / t->us);
+	printf("\n");
 }
 
 static void print(const struct tpat_plugin_checked *r)
@@ -26,6 +53,8 @@ static void print(const struct tpat_plugin_checked *r)
 		printf("  FAIL %s, %s: %s\n       rule of %s: %s\n       fix: %s\n", f->plugin, f->call, f->what,
 		       f->method, f->rule, f->fix);
 	}
+	for (int i = 0; i < r->times; i++)
+		print_time(&r->time[i]);
 	for (int i = 0; i < r->notes.n; i++)
 		printf("  note %s\n", r->notes.at[i]);
 }
@@ -50,6 +79,10 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 		{ "host-memory", 0, CLI_FLAG, &o.host_memory, NULL,
 		  "run it in the processor's memory without CUDA: for plugins whose\n"
 		  "enqueue() computes there" },
+		{ "time", 't', CLI_FLAG, &o.time, NULL, "also time enqueue() of each tactic with these inputs" },
+		{ "beside", 'b', CLI_TEXT, &o.beside, "LIBRARY",
+		  "also time the plugin of this library with the same inputs, such as\n"
+		  "one that tpat built for the same node" },
 		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION, "the version to act as: 8.6, 10.3 (default 11)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },

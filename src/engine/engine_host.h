@@ -64,6 +64,9 @@ struct engine_checking {
 	/* A rule is broken; `what` is a clause. `rule`: an index into engine_host.rules. */
 	void (*found)(void *user, const char *plugin, const char *call, const char *what, int rule);
 	void (*note)(void *user, const char *plugin, const char *text);
+	bool time; /* of enqueue(), where no rule is broken */
+	/* `inputs`: their types and extents, "f32[2,3] i64[4]". `captured`: in a CUDA graph. */
+	void (*timed)(void *user, const char *plugin, const char *inputs, int32_t tactic, double ns, bool captured);
 	void (*checked)(void *user, const char *plugin); /* all checks of this plugin were made */
 	void (*ended)(void *user);                       /* nothing follows: the end, or of the process */
 };

@@ -14,12 +14,14 @@
 
 enum {
 	PATIENCE_MS = 60000, /* for one call */
-	SAID = 1 << 14
-}; /* bytes of the child's output that are looked at */
+	SAID = 1 << 14,      /* bytes of the child's output that are looked at */
+	TOLD = 5             /* most texts of a message */
+};
 
 struct checking {
 	const struct tpat_check_options *o;
-	const char *path;
+	const char *path, *only; /* only this plugin; null: all */
+	struct tpat_strings attribute;
 	struct host_tensor *in, *in_min, *expect;
 	const struct engine *engine;
 	int32_t version;
@@ -28,6 +30,9 @@ struct checking {
 	struct {
 		VEC(struct tpat_finding);
 	} findings;
+	struct {
+		VEC(struct tpat_plugin_time);
+	} times;
 	struct tpat_texts checked, notes;
 	struct arena *arena;
 };
@@ -64,6 +69,14 @@ static void tell_note(void *user, const char *plugin, const char *text)
 	tell(user, 'n', (const char *const[]){ plugin, text }, 2);
 }
 
+static void tell_timed(void *user, const char *plugin, const char *inputs, int32_t tactic, double ns, bool captured)
+{
+	char number[32], time[32];
+	snprintf(number, sizeof number, "%d", (int)tactic);
+	snprintf(time, sizeof time, "%lld", (long long)(ns * 1000)); /* picoseconds */
+	tell(user, 't', (const char *const[]){ plugin, inputs, number, time, captured ? "1" : "" }, 5);
+}
+
 static void tell_checked(void *user, const char *plugin)
 {
 	tell(user, 'c', (const char *const[]){ plugin }, 1);
@@ -79,20 +92,22 @@ static void child(void *arg, int fd)
 	const struct checking *c = arg;
 	struct talk t = { fd };
 	struct arena *a = arena_new();
-	struct engine_checking checking = { .only = c->o->plugin,
+	struct engine_checking checking = { .only = c->only,
 		                            .version = c->version,
 		                            .in = c->in,
 		                            .in_min = c->in_min,
 		                            .inputs = c->o->input.n,
 		                            .expect = c->expect,
 		                            .expects = c->o->expect.n,
-		                            .attribute = c->o->attribute.at,
-		                            .attributes = c->o->attribute.n,
+		                            .attribute = c->attribute.at,
+		                            .attributes = c->attribute.n,
 		                            .host_memory = c->o->host_memory,
 		                            .user = &t,
 		                            .step = tell_step,
 		                            .found = tell_found,
 		                            .note = tell_note,
+		                            .time = c->o->time || c->o->beside,
+		                            .timed = tell_timed,
 		                            .checked = tell_checked,
 		                            .ended = tell_ended };
 	c->engine->host->check(c->path, &checking, a);
@@ -111,9 +126,9 @@ static void add(struct checking *c, const char *plugin, const char *call, const 
 
 static void take(struct checking *c, const char *message, size_t n)
 {
-	const char *text[4] = { "", "", "", "" }, *end = message + n;
+	const char *text[TOLD] = { "", "", "", "", "" }, *end = message + n;
 	const char *at = message + 1;
-	for (int i = 0; i < 4 && at < end; i++, at += strnlen(at, (size_t)(end - at)) + 1)
+	for (int i = 0; i < TOLD && at < end; i++, at += strnlen(at, (size_t)(end - at)) + 1)
 		text[i] = arena_strndup(c->arena, at, strnlen(at, (size_t)(end - at)));
 	switch (*message) {
 	case 's':
@@ -124,6 +139,14 @@ static void take(struct checking *c, const char *message, size_t n)
 		add(c, str_printable(c->arena, text[0]), text[1], str_printable(c->arena, text[2]), atoi(text[3]));
 		break;
 	case 'n': vec_push(c->arena, &c->notes, arena_printf(c->arena, "%s: %s", text[0], text[1])); break;
+	case 't':
+		vec_push(c->arena, &c->times,
+		         ((struct tpat_plugin_time){ .plugin = str_printable(c->arena, text[0]),
+		                                     .inputs = text[1],
+		                                     .tactic = atoi(text[2]),
+		                                     .us = (double)strtoll(text[3], NULL, 10) / 1e6,
+		                                     .captured = *text[4] }));
+		break;
 	case 'c': vec_push(c->arena, &c->checked, str_printable(c->arena, text[0])); break;
 	case 'e': c->ended = true; break;
 	}
@@ -286,6 +309,50 @@ static int read_input(struct host_tensor *min, struct host_tensor *max, const ch
 	                     "a shape input. A file is .npy, .npz or .pb.");
 }
 
+static int library_there(struct tpat *t, const char *path)
+{
+	if (!file_exists(path))
+		return err_set(&t->err, ERR_MODEL, "%s: there is no such file.", path);
+	TRY(file_check(path, &t->err));
+	return machine_check(path, &t->err);
+}
+
+/* The least time of a tactic with these inputs; 0: none. */
+static double least_time(const struct checking *c, const char *inputs)
+{
+	double least = 0;
+	vec_each (x, &c->times)
+		if (strcmp(x->inputs, inputs) == 0 && (least == 0 || x->us < least))
+			least = x->us;
+	return least;
+}
+
+/* Times the plugin of another library with the same inputs. */
+static int time_beside(struct tpat *t, struct checking *c)
+{
+	struct checking other = { .o = c->o,
+		                  .engine = c->engine,
+		                  .version = c->version,
+		                  .path = file_absolute(t->arena, c->o->beside),
+		                  .in = c->in,
+		                  .in_min = c->in_min,
+		                  .plugin = "",
+		                  .call = "",
+		                  .arena = t->arena };
+	TRY(library_there(t, c->o->beside));
+	TRY(watch(&other, &t->err));
+	if (!other.times.n) {
+		const char *why = other.findings.n ? other.findings.at[0].what
+		                  : other.notes.n  ? other.notes.at[0]
+		                                   : "it has no plugin for these inputs";
+		err_set(&t->err, ERR_MODEL, "%s could not be timed beside it: %s.", c->o->beside, why);
+		return err_advise(&t->err, "Check it alone first: tpat check-plugin %s.", c->o->beside);
+	}
+	vec_each (x, &c->times)
+		x->beside_us = least_time(&other, x->inputs);
+	return 0;
+}
+
 struct check_call {
 	const struct tpat_check_options *o;
 	const struct tpat_plugin_checked **out;
@@ -300,11 +367,14 @@ static int run(struct tpat *t, void *arg)
 	if (call->o->version != TPAT_CHECK_VERSION || !call->o->library)
 		return err_set(&t->err, ERR_USAGE,
 		               "The options of tpat_check_plugin have an unknown version, or no library.");
-	*c = (struct checking){ .o = call->o, .engine = engine_find(NULL), .plugin = "", .call = "", .arena = a };
-	if (!file_exists(call->o->library))
-		return err_set(&t->err, ERR_MODEL, "%s: there is no such file.", call->o->library);
-	TRY(file_check(call->o->library, &t->err));
-	TRY(machine_check(call->o->library, &t->err));
+	*c = (struct checking){ .o = call->o,
+		                .only = call->o->plugin,
+		                .attribute = call->o->attribute,
+		                .engine = engine_find(NULL),
+		                .plugin = "",
+		                .call = "",
+		                .arena = a };
+	TRY(library_there(t, call->o->library));
 	if (call->o->tensorrt)
 		TRY(c->engine->version(&version, call->o->tensorrt, &t->err));
 	c->version = version.number;
@@ -320,7 +390,13 @@ static int run(struct tpat *t, void *arg)
 		err_set(&t->err, ERR_USAGE, "--expect compares outputs, but there are no inputs.");
 		return err_advise(&t->err, "Give each input as --input FILE.npy.");
 	}
+	if ((call->o->time || call->o->beside) && !call->o->input.n) {
+		err_set(&t->err, ERR_USAGE, "--time runs a plugin, but there are no inputs.");
+		return err_advise(&t->err, "Give each input as --input f32[1,3,224,224].");
+	}
 	TRY(watch(c, &t->err));
+	if (call->o->beside && c->times.n)
+		TRY(time_beside(t, c));
 	if (call->o->plugin && !c->checked.n && !c->findings.n) {
 		err_set(&t->err, ERR_USAGE, "%s has no plugin called %s.", call->o->library, call->o->plugin);
 		return err_advise(&t->err, "Leave --plugin out to check all plugins of the library.");
@@ -329,6 +405,8 @@ static int run(struct tpat *t, void *arg)
 	*r = (struct tpat_plugin_checked){ .library = arena_strdup(a, call->o->library),
 		                           .finding = c->findings.at,
 		                           .findings = c->findings.n,
+		                           .time = c->times.at,
+		                           .times = c->times.n,
 		                           .plugins = tpat_strings_of(&c->checked),
 		                           .notes = tpat_strings_of(&c->notes) };
 	*call->out = r;

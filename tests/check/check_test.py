@@ -14,6 +14,7 @@ import sys
 import time
 
 import numpy
+import onnx
 
 TPAT = os.path.abspath("build/tpat")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -273,6 +274,27 @@ def user_outputs(folder):
     return broken
 
 
+def times(folder):
+    """Times of runs that break no rule, on the processor."""
+    library, inputs = build(0, folder), ("--input", "f32[1:4,3]")
+    status, got = run(library, *inputs, "--host-memory", "--time")
+    known = {(time["inputs"], time["tactic"]) for time in got["times"]}
+    check("times of tactics at points", status == 0 and len(known) == len(got["times"]) >= 4 and {i for i, _ in known} >= {"f32[4,3]", "f32[1,3]"} and
+          all(time["us"] > 0 and time["plugin"] == "Same" and not time["captured"] and "beside_us" not in time for time in got["times"]), got)
+    status, got = run(library, *inputs, "--host-memory", "--beside", library)
+    check("times beside another library", status == 0 and got["times"] and all(time["beside_us"] > 0 for time in got["times"]), got)
+    status, got = run(build(73, folder), *inputs, "--host-memory", "--time")
+    check("no time of wrong results", status == 1 and not got["times"], got)
+    status, got = run(library, *inputs, "--host-memory", "--beside", build(28, folder))
+    check("a library beside it that fails", status == 3 and "could not be timed beside it" in got["error"], got)
+    status, got = run(library, *inputs, "--beside", os.path.join(folder, "none.so"), "--host-memory")
+    check("a library beside it that is missing", status == 3 and "none.so" in got["error"], got)
+    status, got = run(library, "--time")
+    check("times without inputs", status == 2 and "no inputs" in got["error"], got)
+    status, got = run(library)
+    check("no times", status == 0 and got["times"] == [], got)
+
+
 def cuda(folder):
     """The way through the CUDA driver."""
     os.makedirs(os.path.join(folder, "driver"), exist_ok=True)
@@ -283,6 +305,16 @@ def cuda(folder):
     for fault in (29, 66, 68, 73, 74, 93, 96):
         status, got = run(build(fault, folder), *RUN[:2], **driver)
         check(f"fault {fault} on a device", status == 1 and FAULTS[fault][1] in got["findings"][0]["what"], got)
+    x, y = (onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", 8]) for name in "xy")
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Softmax", ["x"], ["y"])], "graph", [x], [y])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), os.path.join(folder, "own.onnx"))
+    subprocess.run([TPAT, "build", "own.onnx", "--all", "--arch", "sm_90", "--no-db"], cwd=folder, check=True, capture_output=True)
+    status, got = run(os.path.join(folder, "libtpat_own.so"), "--input", "f32[1:4,8]", "--time", **driver)
+    check("times of CUDA graphs", status == 0 and got["times"] and not got["notes"] and
+          all(time["captured"] and time["us"] > 0 for time in got["times"]), got)
+    status, got = run(build(0, folder), "--input", "f32[4,3]", "--time", **driver)
+    check("work that a graph does not have", status == 0 and len(got["notes"]) == 1 and "not in the stream" in got["notes"][0] and
+          not any(time["captured"] for time in got["times"]), got)
     status, got = run(build(0, folder), *RUN[:2], FAKE_CUDA_BREAKS="1", **driver)
     check("a kernel's fault", status == 1 and "CUDA_ERROR_ILLEGAL_ADDRESS" in got["findings"][0]["what"], got)
 
@@ -300,6 +332,7 @@ def main():
     broken |= linked(folder) | user_outputs(folder)
     check("each rule is broken by a fault", broken == rules(), (rules() - broken, broken - rules()))
     right(folder)
+    times(folder)
     cuda(folder)
     status, got = run(build(29, folder), "--input", "f32[2,3]")  # whose attachToContext fails, as it may without a GPU
     check("fault 29", "attachToContext" in str(got["findings"]) or "no CUDA device" in str(got["notes"]), got)

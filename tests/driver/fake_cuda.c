@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tpat/tpat_cuda.h"
 #include "tpat/tpat_rt.h"
@@ -57,6 +58,7 @@ struct object {
 	struct object *captured;
 	struct node *node;
 	int nodes;
+	double seconds; /* event: when it was recorded */
 };
 
 /* A launch with its arguments, or a copy. */
@@ -596,6 +598,39 @@ int cuGraphLaunch(void *exec, void *stream)
 	return 0;
 }
 
+/* ---- Events: work is done when it is given. */
+
+int cuEventCreate(void **event, unsigned flags)
+{
+	(void)flags;
+	*event = add(EVENT, 512);
+	return 0;
+}
+int cuEventDestroy_v2(void *event)
+{
+	drop(find(event, EVENT, "cuEventDestroy"));
+	return 0;
+}
+int cuEventRecord(void *event, void *stream)
+{
+	struct timespec now;
+	find(stream, STREAM, "cuEventRecord");
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	find(event, EVENT, "cuEventRecord")->seconds = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+	return 0;
+}
+int cuEventSynchronize(void *event)
+{
+	find(event, EVENT, "cuEventSynchronize");
+	return getenv("FAKE_CUDA_BREAKS") ? BROKEN : 0;
+}
+int cuEventElapsedTime(float *ms, void *from, void *to)
+{
+	double first = find(from, EVENT, "cuEventElapsedTime")->seconds;
+	*ms = (float)((find(to, EVENT, "cuEventElapsedTime")->seconds - first) * 1e3);
+	return 0;
+}
+
 /* ---- Errors, and what nobody needs. */
 
 static const struct {
@@ -635,11 +670,6 @@ int cuGetErrorString(int error, const char **text)
 		return 801; \
 	}
 UNUSED(cuMemsetD8Async)
-UNUSED(cuEventCreate)
-UNUSED(cuEventDestroy_v2)
-UNUSED(cuEventRecord)
-UNUSED(cuEventSynchronize)
-UNUSED(cuEventElapsedTime)
 UNUSED(cuStreamWaitEvent)
 UNUSED(cuTensorMapEncodeTiled)
 UNUSED(cuTensorMapEncodeIm2col)

@@ -159,6 +159,8 @@ struct check_memory {
 	char why[256]; /* the last failure */
 };
 bool check_memory_open(struct check_memory *m, bool host_memory, struct arena *a);
+/* True if a driver's call returned 0; else m->why says why not. */
+bool check_memory_worked(struct check_memory *m, int rc, const char *what);
 bool check_memory_enter(struct check_memory *m); /* in each further thread */
 bool check_stream_new(struct check_memory *m, void **stream);
 bool check_stream_wait(struct check_memory *m, void *stream);
@@ -196,6 +198,21 @@ void check_bench_expected(const struct subject *s, const char *result);
 bool check_bench_same(const struct subject *s, int point, const char *a, const char *b);
 /* The same for methods that may round intermediate numbers in their own ways. */
 bool check_bench_alike(const struct subject *s, int point, const char *a, const char *b);
+
+/* host_check_time.c */
+struct check_time {
+	double ns;     /* of a round, the median */
+	bool captured; /* of replays of a CUDA graph: without the time that the host takes */
+};
+struct check_timed {
+	void *stream;
+	bool (*round)(void *arg); /* puts its work into the stream */
+	bool (*reset)(void *arg); /* overwrites the outputs */
+	bool (*right)(void *arg); /* the outputs are those of a round */
+	void *arg;
+};
+/* Times rounds on the GPU, or in the process where there is no CUDA. False if they fail. */
+bool check_time(struct check_memory *m, const struct check_timed *x, struct check_time *out);
 
 /* host_check_run.c: enqueues the plugin. */
 void check_run(struct subject *s, const struct check_saved *saved);

@@ -4,8 +4,7 @@
 #include "dev/cuda_driver.h"
 #include "engine/tensorrt/host_check.h"
 
-/* The driver's failure, kept for a note. */
-static bool worked(struct check_memory *m, int rc, const char *what)
+bool check_memory_worked(struct check_memory *m, int rc, const char *what)
 {
 	struct err e = { 0 };
 	if (rc == 0)
@@ -32,19 +31,20 @@ bool check_memory_open(struct check_memory *m, bool host_memory, struct arena *a
 
 bool check_memory_enter(struct check_memory *m)
 {
-	return !m->cuda || worked(m, m->cuda->context_set(m->context), "The context cannot be made current");
+	return !m->cuda ||
+	       check_memory_worked(m, m->cuda->context_set(m->context), "The context cannot be made current");
 }
 
 bool check_stream_new(struct check_memory *m, void **stream)
 {
 	*stream = NULL;
-	return !m->cuda ||
-	       worked(m, m->cuda->stream_new((cu_stream *)stream, CU_STREAM_NON_BLOCKING), "A stream cannot be made");
+	return !m->cuda || check_memory_worked(m, m->cuda->stream_new((cu_stream *)stream, CU_STREAM_NON_BLOCKING),
+	                                       "A stream cannot be made");
 }
 
 bool check_stream_wait(struct check_memory *m, void *stream)
 {
-	return !m->cuda || worked(m, m->cuda->stream_wait(stream), "The work on the stream fails");
+	return !m->cuda || check_memory_worked(m, m->cuda->stream_wait(stream), "The work on the stream fails");
 }
 
 bool check_block_new(struct check_memory *m, struct check_block *b, size_t bytes)
@@ -57,7 +57,7 @@ bool check_block_new(struct check_memory *m, struct check_block *b, size_t bytes
 		b->raw = (char *)((at + CHECK_GUARD - 1) / CHECK_GUARD * CHECK_GUARD);
 		return true;
 	}
-	if (!worked(m, m->cuda->alloc(&p, all), "Memory cannot be allocated"))
+	if (!check_memory_worked(m, m->cuda->alloc(&p, all), "Memory cannot be allocated"))
 		return false;
 	b->raw = (char *)(uintptr_t)p;
 	return true;
@@ -74,8 +74,8 @@ static bool put(struct check_memory *m, struct check_block *b, void *stream)
 	memset(b->shadow, m->guard, CHECK_GUARD);
 	memset(b->shadow + CHECK_GUARD + b->bytes, m->guard, CHECK_GUARD);
 	if (m->cuda)
-		return worked(m, m->cuda->copy_in((cu_pointer)(uintptr_t)b->raw, b->shadow, all, stream),
-		              "Memory cannot be written");
+		return check_memory_worked(m, m->cuda->copy_in((cu_pointer)(uintptr_t)b->raw, b->shadow, all, stream),
+		                           "Memory cannot be written");
 	memcpy(b->raw, b->shadow, all);
 	return true;
 }
@@ -99,6 +99,7 @@ bool check_block_read(struct check_memory *m, const struct check_block *b, char 
 		memcpy(to, b->raw, all);
 		return true;
 	}
-	return worked(m, m->cuda->copy_out(to, (cu_pointer)(uintptr_t)b->raw, all, stream), "Memory cannot be read") &&
+	return check_memory_worked(m, m->cuda->copy_out(to, (cu_pointer)(uintptr_t)b->raw, all, stream),
+	                           "Memory cannot be read") &&
 	       check_stream_wait(m, stream);
 }

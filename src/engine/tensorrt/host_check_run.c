@@ -19,6 +19,7 @@ struct runs {
 	char *other[CHECK_POINTS];    /* those of another tactic; null: there is none */
 	bool compare;                 /* results repeat */
 	int faults;                   /* of single contexts */
+	bool said_uncaptured;
 };
 
 /* ---- One run. */
@@ -265,6 +266,7 @@ static bool threads(struct runs *r, void *a, void *b)
 struct rounds {
 	struct runs *r;
 	void *plugin;
+	int p;
 };
 
 static bool round_run(void *arg)
@@ -283,6 +285,79 @@ static bool round_attach(void *arg)
 	if (plugin)
 		x->r->k->calls->end(plugin);
 	return plugin;
+}
+
+/* ---- Time. */
+
+static bool round_enqueue(void *arg)
+{
+	const struct rounds *x = arg;
+	return start(x->r, x->plugin, x->p, &x->r->bench[x->p], x->r->stream[0]) == 0;
+}
+
+static bool reset(void *arg)
+{
+	const struct rounds *x = arg;
+	struct runs *r = x->r;
+	return check_bench_write(r->s, &r->memory, &r->bench[x->p], OTHER_FILL, FILL, r->stream[0]);
+}
+
+static bool right(void *arg)
+{
+	const struct rounds *x = arg;
+	struct runs *r = x->r;
+	const struct check_bench *b = &r->bench[x->p];
+	return check_bench_read(r->s, &r->memory, &r->bench[x->p], r->stream[0]) &&
+	       (!r->compare || check_bench_alike(r->s, x->p, r->expected[x->p], b->result));
+}
+
+/* "f32[2,3] i64[4]" */
+static const char *inputs_text(const struct runs *r, int p)
+{
+	struct str text = str_new(r->k->arena);
+	for (int32_t i = 0; i < r->s->n[0]; i++) {
+		const struct host_tensor *in = &r->s->point[p].in[i];
+		str_printf(&text, "%s%s[", i ? " " : "", type_name((enum type)in->type));
+		for (int32_t d = 0; d < in->rank; d++)
+			str_printf(&text, "%s%lld", d ? "," : "", (long long)in->dim[d]);
+		str_add(&text, "]");
+	}
+	return str_text(&text);
+}
+
+/* Times a tactic at a point, in a context of its own. */
+static void time_point(struct runs *r, void *made, int32_t tactic, int p)
+{
+	struct checker *k = r->k;
+	void *plugin = context(r, made, tactic);
+	struct rounds round = { .r = r, .plugin = plugin, .p = p };
+	const struct check_timed timed = { r->stream[0], round_enqueue, reset, right, &round };
+	struct check_time time;
+	if (!plugin)
+		return;
+	if (prepare(r, plugin, p) && reset(&round)) {
+		check_step(k, "enqueue");
+		if (!check_time(&r->memory, &timed, &time)) {
+			check_note(k, "enqueue() cannot be timed. %s%s", r->memory.why, check_log(k));
+		} else {
+			k->c->timed(k->c->user, k->plugin, inputs_text(r, p), tactic, time.ns, time.captured);
+			if (r->memory.cuda && !time.captured && !r->said_uncaptured)
+				check_note(k,
+				           "enqueue() cannot be captured in a CUDA graph: its time has the host's "
+				           "share. %s%s",
+				           r->memory.why, check_log(k));
+			r->said_uncaptured |= !time.captured;
+		}
+	}
+	check_step(k, k->calls->destroy);
+	k->calls->end(plugin);
+}
+
+static void time_all(struct runs *r, void *made, const int32_t *tactic, int32_t tactics)
+{
+	for (int p = 0; p < r->s->points; p++)
+		for (int32_t i = 0; i < (tactics ? tactics : 1); i++)
+			time_point(r, made, tactics ? tactic[i] : 0, p);
 }
 
 /* ---- All of it. */
@@ -333,7 +408,7 @@ static void run_all(struct runs *r, void *made, const int32_t *tactic, int32_t t
 	}
 	r->faults = k->said.n - r->faults;
 	void *a = context(r, made, first), *b = context(r, made, first);
-	struct rounds attach = { r, made };
+	struct rounds attach = { .r = r, .plugin = made };
 	if (a && b) {
 		check_step(k, k->calls->attach);
 		check_leak(k, "a context and its destruction", round_attach, &attach);
@@ -341,7 +416,7 @@ static void run_all(struct runs *r, void *made, const int32_t *tactic, int32_t t
 	int said = k->said.n; /* after a fault of one run more of them find the same */
 	if (a && b && shapes_in_turn(r, a) && contexts_in_turn(r, a, b) && built(r, first) && r->faults == 0 &&
 	    k->said.n == said && threads(r, a, b)) {
-		struct rounds rounds = { r, a };
+		struct rounds rounds = { .r = r, .plugin = a };
 		check_step(k, "enqueue");
 		check_leak(k, arena_printf(k->arena, "%s() and enqueue()", k->calls->prepare), round_run, &rounds);
 	}
@@ -350,6 +425,8 @@ static void run_all(struct runs *r, void *made, const int32_t *tactic, int32_t t
 		k->calls->end(a);
 	if (b)
 		k->calls->end(b);
+	if (k->c->time && k->said.n == 0)
+		time_all(r, made, tactic, tactics);
 }
 
 static void run_memory(struct runs *r, void *made, const int32_t *tactic, int32_t tactics)
