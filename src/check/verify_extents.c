@@ -7,8 +7,8 @@ enum {
 };
 
 /* Factor of the extents in each group of attempts; 0: no extent is larger than SMALL. */
-enum { SMALL = 4 };
-static const int scales[DRAW_SCALES] = { 1, 0, 2, 4, 8, 16, 32, 1 };
+enum { SMALL = 4, LARGEST_SCALE = 32 };
+static const int scales[DRAW_SCALES] = { 1, 0, 2, 4, 8, 16, LARGEST_SCALE, 1 };
 
 uint64_t draw_next(struct draw *d)
 {
@@ -21,6 +21,10 @@ static int64_t random_extent(struct draw *d)
 {
 	static const int range[][2] = { { 5, 16 }, { 1, 8 }, { 17, 40 } };
 	int which = d->run % 3, scale = scales[d->attempt / DRAW_PER_SCALE];
+	if (scale == LARGEST_SCALE) { /* twice and four times as large at last; small ones have been tried */
+		scale <<= d->attempt % DRAW_PER_SCALE / 2 * (1 + d->attempt % 2);
+		which = which == 1 ? 0 : which;
+	}
 	uint64_t random = d->attempt % 2 ? hash_u64(d->c->seed, (uint64_t)(d->run * 64 + d->attempt)) : draw_next(d);
 	int width = range[which][1] - range[which][0] + 1;
 	int64_t n = scale ? (range[which][0] + (int)(random % (uint64_t)width)) * (int64_t)scale
