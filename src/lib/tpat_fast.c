@@ -54,13 +54,6 @@ static void set_extents(struct sched_target *t, const struct worth *w, const str
 	t->extent = extent;
 }
 
-static double program_ns(struct ir_program *p, const struct sched_target *t, struct arena *a)
-{
-	struct sched_choice *list = NEWN(a, struct sched_choice, p->stages.n + 1);
-	sched_decide(p, t, NULL, list);
-	return sched_time(p, list, 0, p->stages.n, t);
-}
-
 /* Returns the estimated time of a region as one plugin; negative if it cannot be one. Layers repeat, so equal programs
  * are estimated once. */
 static double region_ns(struct worth *w, const struct graph_region *r)
@@ -82,7 +75,7 @@ static double region_ns(struct worth *w, const struct graph_region *r)
 		const double *known = map_get(&w->seen, str_text(&key));
 		if (!known) {
 			double *made = NEW(w->arena, double);
-			*made = program_ns(p, &t, scratch);
+			*made = sched_program_time(p, &t);
 			map_put(&w->seen, arena_strdup(w->arena, str_text(&key)), made);
 			known = made;
 		}

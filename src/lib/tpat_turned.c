@@ -11,9 +11,7 @@ static double time_of(void *user, const struct graph_region *r, struct ir_progra
 {
 	const struct turning *x = user;
 	struct sched_points points = tpat_profile_points(x->extents, x->target, r, p, NULL);
-	struct sched_choice *choice = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
-	sched_decide(p, &points.target[points.opt], NULL, choice);
-	return sched_time(p, choice, 0, p->stages.n, &points.target[points.opt]);
+	return sched_program_time(p, &points.target[points.opt]);
 }
 
 void tpat_turn(const struct graph_regions *r, struct tpat_extents *extents, const struct sched_target *t,

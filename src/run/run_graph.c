@@ -49,10 +49,8 @@ static void give_back(struct run_session *s, int done)
 static double time_of(void *user, const struct graph_region *r, struct ir_program *p)
 {
 	const struct run_session *s = user;
-	struct sched_choice *choice = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
 	(void)r;
-	sched_decide(p, &s->on.target, NULL, choice);
-	return sched_time(p, choice, 0, p->stages.n, &s->on.target);
+	return sched_program_time(p, &s->on.target);
 }
 
 /* True if no piece reads a constant of the region yet: all of them must agree about its axes. */

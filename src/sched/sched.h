@@ -63,6 +63,9 @@ double sched_estimate(struct ir_program *p, const struct ir_stage *s, const stru
 double sched_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
                   const struct sched_target *t);
 
+/* The same of all stages with the best choices. */
+double sched_program_time(struct ir_program *p, const struct sched_target *t);
+
 /* Decides every stage, into out[p->stages.n]: the choice in `given` (one per stage; may be null), or the best where its
  * rule is null. A stage that an earlier choice computes gets a null rule, and its entry in `given` is ignored. */
 void sched_decide(struct ir_program *p, const struct sched_target *t, const struct sched_choice *given,

@@ -151,20 +151,8 @@ void contract_take_apart(struct contract *c, const struct contract *plain, const
 static struct sched_choice best_sum(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                                     double *ns)
 {
-	const struct sched_rule *rules[] = { sched_rule_of_sums, sched_rule_of_columns, sched_rule_of_row_sums };
-	struct sched_choice list[SCHED_RULE_CHOICES], best = { sched_rule_of_sums, { 0 } };
-	*ns = sched_estimate(p, s, &best, t);
-	for (int r = 0; r < (int)(sizeof rules / sizeof *rules); r++) {
-		int n = rule_candidates(rules[r], p, s, t, list);
-		for (int i = 0; i < n; i++) {
-			double time = sched_estimate(p, s, &list[i], t);
-			if (time < *ns) {
-				*ns = time;
-				best = list[i];
-			}
-		}
-	}
-	return best;
+	const struct sched_rule *const rule[] = { sched_rule_of_sums, sched_rule_of_columns, sched_rule_of_row_sums };
+	return rule_fastest(rule, sizeof rule / sizeof *rule, p, s, t, ns);
 }
 
 double contract_sums_time(struct ir_program *p, const struct contract_sums *sums, const struct sched_target *t)

@@ -104,18 +104,6 @@ double contract_pack_time(const struct contract *c, const struct sched_target *t
 	return time;
 }
 
-/* The fastest map, by the estimate. */
-static struct sched_choice best_map(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t)
-{
-	struct sched_choice list[SCHED_RULE_CHOICES];
-	int n = rule_candidates(sched_rule_of_maps, p, s, t, list), best = 0;
-	ck(n > 0);
-	for (int i = 1; i < n; i++)
-		if (sched_estimate(p, s, &list[i], t) < sched_estimate(p, s, &list[best], t))
-			best = i;
-	return list[best];
-}
-
 /* The transposition with the largest tiles. Kernels that pack both operands share a launch, and its shared memory. */
 static bool widest(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t, bool both,
                    struct sched_choice *out)
@@ -150,7 +138,7 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		int steps = plan->steps.n;
 		bool both = c->side[0].pack && c->side[1].pack;
 		if (!widest(p, pack, t, both, &how))
-			how = best_map(p, pack, t);
+			how = rule_fastest(&sched_rule_of_maps, 1, p, pack, t, NULL);
 		apply_choice(plan, pack, &how, t);
 		decided_by(plan, steps, choice, "a layout of vectors");
 	}

@@ -35,6 +35,26 @@ static double best_alone(struct ir_program *p, const struct ir_stage *s, const s
 	return best < 0 ? 0 : best;
 }
 
+struct sched_choice rule_fastest(const struct sched_rule *const *rule, int rules, struct ir_program *p,
+                                 const struct ir_stage *s, const struct sched_target *t, double *ns)
+{
+	struct sched_choice list[SCHED_RULE_CHOICES], best = { 0 };
+	double least = 0;
+	for (int r = 0; r < rules; r++) {
+		int n = rule_candidates(rule[r], p, s, t, list);
+		for (int i = 0; i < n; i++) {
+			double time = sched_estimate(p, s, &list[i], t);
+			if (best.rule && time >= least)
+				continue;
+			best = list[i];
+			least = time;
+		}
+	}
+	if (ns)
+		*ns = least;
+	return best;
+}
+
 int sched_choices(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                   struct sched_choice *out)
 {

@@ -66,6 +66,9 @@ const void *keep_found(struct ir_program *p, const void *found, size_t size);
 /* sched_candidates() for stages that rules create, which are not the program's own. */
 int rule_candidates(const struct sched_rule *r, struct ir_program *p, const struct ir_stage *s,
                     const struct sched_target *t, struct sched_choice *out);
+/* The candidate of these rules with the best estimate, which *ns (may be null) gets. A null rule: there is none. */
+struct sched_choice rule_fastest(const struct sched_rule *const *rule, int rules, struct ir_program *p,
+                                 const struct ir_stage *s, const struct sched_target *t, double *ns);
 
 #define RULE(name) extern const struct sched_rule sched_##name;
 #include "sched/rules.def"

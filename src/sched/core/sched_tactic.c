@@ -129,6 +129,13 @@ double sched_time(struct ir_program *p, const struct sched_choice *list, int fro
 	return sum;
 }
 
+double sched_program_time(struct ir_program *p, const struct sched_target *t)
+{
+	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
+	sched_decide(p, t, NULL, list);
+	return sched_time(p, list, 0, p->stages.n, t);
+}
+
 /* ---- Several points. */
 
 int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from)

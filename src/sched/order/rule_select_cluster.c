@@ -77,21 +77,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 static struct sched_choice elsewhere(const struct sched_site *site)
 {
 	const struct sched_rule *const rule[] = { &sched_sort_select, &sched_select_digits };
-	const struct sched_target *t = site->t;
-	struct sched_choice list[SCHED_RULE_CHOICES], best = { 0 };
-	double least = 0;
-	for (size_t r = 0; r < sizeof rule / sizeof *rule; r++) {
-		const char *why;
-		int n = rule[r]->match(site->p, site->s, &why) ? rule_candidates(rule[r], site->p, site->s, t, list)
-		                                               : 0;
-		for (int i = 0; i < n; i++) {
-			double time = sched_estimate(site->p, site->s, &list[i], t);
-			if (best.rule && time >= least)
-				continue;
-			best = list[i];
-			least = time;
-		}
-	}
+	const struct sched_choice best =
+	        rule_fastest(rule, sizeof rule / sizeof *rule, site->p, site->s, site->t, NULL);
 	ck(best.rule);
 	return best;
 }
@@ -149,8 +136,7 @@ static void add_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	add_variable(p, call, put);
 	kernel_needs(k, row_fits(p, s, c));
 	kernel_needs(k, whole_multiple(p, own.n, width));
-	bool narrow = kernel_finish_narrow(plan, step, k, s); /* other positions: the other rule's kernels */
-	(void)narrow;
+	kernel_finish_narrow(plan, step, k, s); /* other positions: the other rule's kernels */
 }
 
 /* A kernel that is not launched, on this GPU where the cluster's kernels did everything in the step before. */

@@ -7,8 +7,6 @@
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
-#include <math.h>
-
 enum { LEAST_PARTS = 8, MOST_PARTS = 1024, LEAST_SHARE = 4 };
 
 /* The update axis to split: of those along which the result does not lie, the longest. Negative: there is none. */
@@ -119,21 +117,6 @@ static struct sched_choice choice_of_part(struct ir_program *p, const struct ir_
 	return (struct sched_choice){ 0 };
 }
 
-/* Rule reduce_columns' fastest choice for the parts. */
-static struct sched_choice choice_of_whole(struct ir_program *p, const struct ir_stage *whole,
-                                           const struct sched_target *t)
-{
-	struct sched_choice choice[SCHED_RULE_CHOICES], best = { 0 };
-	double least = HUGE_VAL;
-	int n = rule_candidates(sched_rule_of_columns, p, whole, t, choice);
-	for (int i = 0; i < n; i++) {
-		double ns = sched_estimate(p, whole, &choice[i], t);
-		best = ns < least ? choice[i] : best;
-		least = fmin(ns, least);
-	}
-	return best;
-}
-
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	const struct ir_stage *s = site->s;
@@ -156,7 +139,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct ir_stage *part = NEW(p->arena, struct ir_stage), *whole = NEW(p->arena, struct ir_stage);
 	*part = part_stage(p, site->s, c->param[0], c->param[1]);
 	*whole = whole_stage(p, site->s, part->out);
-	struct sched_choice rows = choice_of_part(p, part, site->t), columns = choice_of_whole(p, whole, site->t);
+	struct sched_choice rows = choice_of_part(p, part, site->t),
+	                    columns = rule_fastest(&sched_rule_of_columns, 1, p, whole, site->t, NULL);
 	return sched_estimate(p, part, &rows, site->t) + sched_estimate(p, whole, &columns, site->t);
 }
 
@@ -169,7 +153,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	part->out = ir_buffer_new(p, arena_printf(p->arena, "%s_parts", site->s->out->name), part->out->type,
 	                          part->out->rank, part->out->dim, IR_TEMP);
 	*whole = whole_stage(p, site->s, part->out);
-	struct sched_choice rows = choice_of_part(p, part, site->t), columns = choice_of_whole(p, whole, site->t);
+	struct sched_choice rows = choice_of_part(p, part, site->t),
+	                    columns = rule_fastest(&sched_rule_of_columns, 1, p, whole, site->t, NULL);
 	apply_choice(plan, part, &rows, site->t);
 	apply_choice(plan, whole, &columns, site->t);
 	decided_by(plan, steps, c, arena_printf(p->arena, "parts=%d", c->param[0]));
