@@ -16,6 +16,14 @@ template <class K, int N> struct cluster_kept {
 	int count[1];
 };
 
+/* The item that comes first, or last. */
+struct op_first {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return b < a ? b : a; }
+};
+struct op_last {
+	template <class T> TPAT_FN T operator()(T a, T b) const { return a < b ? b : a; }
+};
+
 /* A block's share of k is the number of its warps' best items that the bound must leave, of BEST items of each warp.
  * The bound is the last of all blocks' shares, so that at least k items satisfy it, and seldom many more. */
 template <int THREADS, int BLOCKS, int BEST, class K, int N>
@@ -26,15 +34,10 @@ TPAT_FN typename item_of<K>::type cluster_bound(cluster_kept<K, N> &shared, type
 	static_assert(COMPARED >= 32 && COMPARED <= N, "a warp's items or more");
 	I *const list = shared.digits.kept.item;
 	const int warp = block_thread() / 32, lane = warp_lane(), share = (k + BLOCKS - 1) / BLOCKS - 1;
-	if constexpr (BEST > 1) {
+	if constexpr (BEST > 1)
 		best = warp_sort(best);
-	} else {
-#pragma unroll
-		for (int distance = 16; distance > 0; distance /= 2) {
-			const I other = shuffle_xor(best, distance);
-			best = other < best ? other : best;
-		}
-	}
+	else
+		best = warp_reduce(best, op_first());
 	if (lane < BEST)
 		list[warp * BEST + lane] = best;
 	if constexpr (COMPARED > 32) {
@@ -52,12 +55,7 @@ TPAT_FN typename item_of<K>::type cluster_bound(cluster_kept<K, N> &shared, type
 	cluster_sync();
 	I own[1];
 	cluster_load(own, shared.bound, lane % BLOCKS);
-#pragma unroll
-	for (int distance = BLOCKS / 2; distance > 0; distance /= 2) {
-		const I other = shuffle_xor(own[0], distance);
-		own[0] = own[0] < other ? other : own[0];
-	}
-	return own[0];
+	return warp_reduce<BLOCKS>(own[0], op_last());
 }
 
 /* The key of the best of a thread's items, and the place of the first one that has it, from that of the first item. */
@@ -100,9 +98,7 @@ TPAT_FN void put_few(typename item_of<K>::type (&item)[N], int count, int k, Put
 #pragma unroll 4
 		for (int i = thread % LANES; i < count; i += LANES)
 			before += item[i] < own;
-#pragma unroll
-		for (int distance = LANES / 2; distance > 0; distance /= 2)
-			before += shuffle_xor(before, distance);
+		before = warp_sum<LANES>(before);
 		if (mine < count && thread % LANES == 0 && before < k)
 			put(before, key_of<K>(own), place_of<K>(own));
 		return;
@@ -158,14 +154,9 @@ TPAT_FN void select_cluster(cluster_kept<K, N> &shared, Rank rank, Index n, int 
 		}
 	}
 	cluster_sync();
-	int count[1], most, all = 0, first_ones = 0; /* all candidates; of each block, the first k */
+	int count[1], all = 0, first_ones = 0; /* all candidates; of each block, the first k */
 	cluster_load(count, shared.count, warp_lane() % BLOCKS);
-	most = count[0];
-#pragma unroll
-	for (int distance = BLOCKS / 2; distance > 0; distance /= 2) {
-		const int other = shuffle_xor(most, distance);
-		most = most < other ? other : most;
-	}
+	const int most = warp_reduce<BLOCKS>(count[0], op_max());
 #pragma unroll
 	for (int b = 0; b < BLOCKS; b++) {
 		const int more = shuffle(count[0], b);
