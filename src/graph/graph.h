@@ -316,6 +316,7 @@ int graph_region_cut(struct graph_regions *out, const struct graph_region *r, co
 
 /* Makes one region of these nodes of the graph, in any order. Errors as above. */
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e);
+bool graph_region_has(const struct graph_region *r, int node);
 
 /* ---- Programs ----------------------------------------------------------------- */
 

@@ -267,6 +267,15 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 	return 0;
 }
 
+bool graph_region_has(const struct graph_region *r, int node)
+{
+	bool found = false;
+
+	vec_each (i, &r->nodes)
+		found |= *i == node;
+	return found;
+}
+
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e)
 {
 	struct graph_region *r = NEW(g->arena, struct graph_region);

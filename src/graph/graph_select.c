@@ -76,15 +76,6 @@ static int add_region(struct select *s, struct graph *g, const int *node, int n)
 	return 0;
 }
 
-static bool has_node(const struct graph_region *r, int node)
-{
-	bool found = false;
-
-	vec_each (i, &r->nodes)
-		found |= *i == node;
-	return found;
-}
-
 /* Nodes of constants in a region of others become initializers separately. */
 static int add_nodes(struct select *s, struct graph *g, const int *node, int n)
 {
@@ -95,7 +86,7 @@ static int add_nodes(struct select *s, struct graph *g, const int *node, int n)
 	TRY(add_region(s, g, node, n));
 	const struct graph_region *r = s->out->at[s->out->n - 1];
 	for (int i = 0; folded < n && i < n; i++)
-		if (g->nodes.at[node[i]].folded && !has_node(r, node[i]))
+		if (g->nodes.at[node[i]].folded && !graph_region_has(r, node[i]))
 			TRY(add_region(s, g, &node[i], 1));
 	return 0;
 }

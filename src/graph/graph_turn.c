@@ -13,22 +13,13 @@ static int64_t transposed_since(enum type t)
 	return type_multiplies_f8(t) || t == TYPE_F8E4M3FNUZ || t == TYPE_F8E5M2FNUZ ? 21 : t == TYPE_BF16 ? 13 : 0;
 }
 
-static bool has_node(const struct graph_region *r, int node)
-{
-	bool found = false;
-
-	vec_each (i, &r->nodes)
-		found |= *i == node;
-	return found;
-}
-
 /* True if no node outside the region needs the value, or a constant that nodes of the region compute from it. */
 static bool is_own(const struct graph_region *r, const struct graph_value *v)
 {
 	vec_each (reader, &v->consumers) {
 		const struct graph_node *n = &r->graph->nodes.at[*reader];
 
-		if (!has_node(r, *reader))
+		if (!graph_region_has(r, *reader))
 			return false;
 		for (size_t k = 0; n->folded && k < n->proto->n_output; k++) {
 			const struct graph_value *out = graph_value_find(r->graph, n->proto->output[k]);
