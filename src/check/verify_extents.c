@@ -21,8 +21,9 @@ static int64_t random_extent(struct draw *d)
 {
 	static const int range[][2] = { { 5, 16 }, { 1, 8 }, { 17, 40 } };
 	int which = d->run % 3, scale = scales[d->attempt / DRAW_PER_SCALE];
-	if (scale == LARGEST_SCALE) { /* twice and four times as large at last; small ones have been tried */
-		scale <<= d->attempt % DRAW_PER_SCALE / 2 * (1 + d->attempt % 2);
+	if (scale == LARGEST_SCALE) { /* small ones have been tried */
+		static const int more[DRAW_PER_SCALE] = { 1, 1, 2, 4 };
+		scale *= more[d->attempt % DRAW_PER_SCALE];
 		which = which == 1 ? 0 : which;
 	}
 	uint64_t random = d->attempt % 2 ? hash_u64(d->c->seed, (uint64_t)(d->run * 64 + d->attempt)) : draw_next(d);
