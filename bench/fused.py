@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times patterns that one plugin fuses beside the least that they could take, on one GPU in one run.
+"""Times patterns that one plugin fuses, and compares them with the least time possible, on one GPU in one run.
 
     bench/fused.py [--tpat build/tpat] [--filter A,B] [--seconds N] [--json FILE]
 

@@ -126,7 +126,7 @@ struct tpat_plugin_time {
 	const char *plugin, *inputs; /* "f32[2,3] i64[4]" */
 	int tactic;                  /* 0: the plugin has none */
 	double us;                   /* of enqueue(), the median of 15 samples */
-	double beside_us;            /* of the fastest tactic of the library `beside`; 0: there is none */
+	double beside_us;            /* the same of the other library's fastest tactic; 0: not measured */
 	bool captured;               /* on a GPU, in a CUDA graph: without the host's time */
 };
 struct tpat_plugin_checked {
@@ -150,8 +150,8 @@ struct tpat_check_options {
 	bool host_memory;              /* call enqueue() with host memory: the plugin computes on the processor */
 	struct tpat_strings expect;    /* files of the outputs, in order, that `input` gives at the largest extents */
 	bool time;                     /* also time enqueue() of each tactic; needs `input` */
-	const char *beside;            /* a library whose plugin is timed with the same inputs, and no attributes; or
-	                                * null */
+	const char *beside;            /* path of a library to compare with: its plugin gets the same inputs, and no
+	                                * attributes. Null: none */
 };
 enum { TPAT_CHECK_VERSION = 4 };
 #define TPAT_CHECK_OPTIONS ((struct tpat_check_options){ .version = TPAT_CHECK_VERSION })

@@ -81,8 +81,8 @@ int cli_check_plugin(struct cli *c, int argc, char **argv)
 		  "enqueue() computes there" },
 		{ "time", 't', CLI_FLAG, &o.time, NULL, "also time enqueue() of each tactic with these inputs" },
 		{ "beside", 'b', CLI_TEXT, &o.beside, "LIBRARY",
-		  "also time the plugin of this library with the same inputs, such as\n"
-		  "one that tpat built for the same node" },
+		  "also time, and compare with, this library's plugin at the same\n"
+		  "inputs, such as one that tpat built for the same node" },
 		{ "tensorrt", 0, CLI_TEXT, &o.tensorrt, CLI_VERSION, "the version to act as: 8.6, 10.3 (default 11)" },
 		{ "json", 0, CLI_FLAG, &json, NULL, "print machine-readable output" },
 		{ .name = NULL },

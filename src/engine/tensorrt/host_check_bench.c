@@ -158,14 +158,20 @@ static double tolerance(enum type type)
 	}
 }
 
-static bool same_tensor(enum type type, int64_t n, const char *a, const char *b, double factor)
+/* The largest magnitude. */
+static double largest(enum type type, int64_t n, const void *data)
 {
-	const double close = factor * tolerance(type);
 	double most = 0;
 	for (int64_t i = 0; i < n; i++) {
-		double x = type_load_float(type, a, i);
+		double x = type_load_float(type, data, i);
 		most = x > most ? x : -x > most ? -x : most;
 	}
+	return most;
+}
+
+static bool same_tensor(enum type type, int64_t n, const char *a, const char *b, double factor)
+{
+	const double close = factor * tolerance(type), most = largest(type, n, a);
 	for (int64_t i = 0; i < n; i++) {
 		double x = type_load_float(type, a, i), y = type_load_float(type, b, i);
 		if (x != y && !(x != x && y != y) && !(x - y <= close * most && y - x <= close * most))
@@ -210,13 +216,10 @@ static struct tensor tensor_of(const struct host_tensor *h, const void *data)
 /* Relative to the element, and to the largest number of the tensor, since sums cancel. */
 static struct tensor_tolerance allowed(const struct tensor *want)
 {
-	double part = want->type == TYPE_F16 ? 1e-2 : want->type == TYPE_BF16 ? 4e-2 : 1e-3, most = 0;
+	const double part = want->type == TYPE_F16 ? 1e-2 : want->type == TYPE_BF16 ? 4e-2 : 1e-3;
 	if (!type_is_float(want->type))
 		return (struct tensor_tolerance){ 0 };
-	for (int64_t i = 0; i < tensor_count(want); i++) {
-		double x = tensor_float(want, i);
-		most = x > most ? x : -x > most ? -x : most;
-	}
+	const double most = largest(want->type, tensor_count(want), want->data);
 	return (struct tensor_tolerance){ most < HUGE_VAL ? part * most : 0, part };
 }
 
