@@ -397,6 +397,7 @@ int ir_pass_inline(struct ir_program *p, struct err *e)
 	ir_reductions_of_one(p);
 	inline_list(p, &all, NULL);
 	p->stages.n = all.n;
+	ir_reduce_arguments(p);
 	inline_reductions(p, &all);
 	p->stages.n = all.n;
 	ir_reduce_in_order(p);

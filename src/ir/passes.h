@@ -23,8 +23,22 @@ void ir_reductions_of_one(struct ir_program *p);
 /* Small reductions become maps (reduce_few.c). Returns for each stage whether it is now one that should move into all
  * its readers. */
 bool *ir_unroll_reductions(struct ir_program *p);
+/* The largest or smallest value of a rising or falling function is computed from the largest or smallest argument
+ * (reduce_rising.c). */
+void ir_reduce_arguments(struct ir_program *p);
 /* Reductions of a whole tensor go over it in the order of its memory; the end of pass inline. */
 void ir_reduce_in_order(struct ir_program *p);
+/* The interval of a float's values, as far as its operations tell, and whether it may be NaN. */
+struct ir_float_range {
+	double low, high;
+	bool nan;
+};
+struct ir_float_range ir_float_range(expr e);
+/* That of a binary operation in exact arithmetic. */
+struct ir_float_range ir_range_of_two(enum ir_op op, struct ir_float_range a, struct ir_float_range b);
+/* True if rounding to the type keeps NaN and never reverses the order of two numbers; not for floats that lack
+ * infinity. */
+bool ir_rounds_in_order(enum type t);
 int ir_pass_prune(struct ir_program *p, struct err *e);
 int ir_pass_place(struct ir_program *p, struct err *e);
 
