@@ -452,6 +452,55 @@ def conv_residual(d, t):
 
 
 @chain(contraction=True)
+def activated_conv(d, t):
+    """Activations before a convolution, as in networks of pre-activated residual blocks."""
+    k, o, (n, c, h, w) = d.pick(1, 3), d.size(16, 512), d.image(channels=(16, 512), side=(7, 128))
+    nodes = [("Mul", ["x", "g"], ["m"], {}), ("Add", ["m", "b"], ["a"], {}), ("Relu", ["a"], ["r"], {}),
+             ("Conv", ["r", "w"], ["y"], {"pads": [k // 2] * 4})]
+    return (f"activated_conv{k}_{n}x{c}x{h}x{w}_{o}", [("x", t, [n, c, h, w]), ("g", t, [c, 1, 1]), ("b", t, [c, 1, 1]), ("w", t, [o, c, k, k])],
+            nodes, lambda x, g, b, w: F.conv2d(F.relu(x * g + b), w, padding=k // 2))
+
+
+@chain(contraction=True)
+def squeeze_excite(d, t):
+    """The end of an inverted residual block: channels are weighted by a function of their means, then projected."""
+    o, r, (n, c, h, w) = d.size(16, 256), d.size(8, 64), d.image(channels=(32, 960), side=(7, 112))
+    nodes = [("GlobalAveragePool", ["x"], ["p"], {}), ("Conv", ["p", "w1"], ["q"], {}), ("Relu", ["q"], ["q1"], {}),
+             ("Conv", ["q1", "w2"], ["e"], {}), ("HardSigmoid", ["e"], ["e1"], {"alpha": 1 / 6, "beta": 0.5}), ("Mul", ["x", "e1"], ["s"], {}),
+             ("Conv", ["s", "w"], ["y"], {})]
+    return (f"squeeze_excite_{n}x{c}x{h}x{w}_{r}_{o}",
+            [("x", t, [n, c, h, w]), ("w1", t, [r, c, 1, 1]), ("w2", t, [c, r, 1, 1]), ("w", t, [o, c, 1, 1])], nodes,
+            lambda x, w1, w2, w: F.conv2d(x * F.hardsigmoid(F.conv2d(F.relu(F.conv2d(x.mean((2, 3), keepdim=True), w1)), w2)), w))
+
+
+@chain(contraction=True)
+def squared_relu(d, t):
+    """The second product of a feed-forward layer with squared ReLU."""
+    n, k, m = d.size(1, 4096), d.size(64, 4096), d.size(64, 4096)
+    nodes = [("Relu", ["x"], ["r"], {}), ("Mul", ["r", "r"], ["q"], {}), ("MatMul", ["q", "w"], ["p"], {}), ("Add", ["p", "z"], ["y"], {})]
+    return (f"squared_relu_{n}x{k}x{m}", [("x", t, [n, k]), ("w", t, [k, m]), ("z", t, [n, m])], nodes,
+            lambda x, w, z: F.relu(x).square() @ w + z)
+
+
+@chain(contraction=True)
+def branches(d, t):
+    """A block of RepVGG before its branches are merged, whose result three branches of the next one read."""
+    n, c, h, w = d.image(channels=(16, 384), side=(7, 56))
+    nodes, last = [], "x"
+    for k in range(2):
+        nodes += [("Conv", [last, "w3"], [f"a{k}"], {"pads": [1] * 4}), ("Conv", [last, "w1"], [f"b{k}"], {}), ("Add", [f"a{k}", f"b{k}"], [f"c{k}"], {}),
+                  ("Mul", [last, "g"], [f"d{k}"], {}), ("Add", [f"c{k}", f"d{k}"], [f"e{k}"], {}), ("Relu", [f"e{k}"], [f"r{k}" if k == 0 else "y"], {})]
+        last = f"r{k}"
+
+    def fn(x, w3, w1, g):
+        for _ in range(2):
+            x = F.relu(F.conv2d(x, w3, padding=1) + F.conv2d(x, w1) + x * g)
+        return x
+
+    return f"branches_{n}x{c}x{h}x{w}", [("x", t, [n, c, h, w]), ("w3", t, [c, c, 3, 3], 0.1), ("w1", t, [c, c, 1, 1], 0.1), ("g", t, [c, 1, 1])], nodes, fn
+
+
+@chain(contraction=True)
 def conv_long(d, t):
     c, l, o, k, dilation = d.size(8, 512), d.size(16, 8192), d.size(8, 512), d.pick(1, 3, 7, 11), d.pick(1, 1, 3)
     n = max(1, min(d.size(1, 16), (1 << 21) // (c * l)))

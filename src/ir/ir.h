@@ -148,6 +148,7 @@ expr ir_bitcast(expr a, enum type to);
 expr ir_rebuild(expr e, const expr *arg);
 
 bool ir_is_int(expr e, int64_t x); /* true if e is the integer or index constant x */
+bool ir_is_zero(expr e);           /* true if e is the constant 0 of any type */
 bool ir_const_int(expr e, int64_t *x);
 
 /* Copy `e` into pool `p`, calling `leaf` for each AXIS, SYMBOL, VAR, ACC and LOAD; if it returns null, the node is

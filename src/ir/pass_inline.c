@@ -8,6 +8,7 @@ enum {
 	FEW_SITES = 3,
 	MAX_BODY = 2000, /* cost limit of a stage */
 	OFTEN = 16,      /* products of one element, from which on reading it has to be fast */
+	SCORE_MAPS = 6,  /* between scores and their softmax: scale, mask, bias, casts */
 };
 
 /* A sequence of stages: the program's, or a loop body's. */
@@ -28,6 +29,8 @@ struct readers {
 	bool wider;        /* a reader's space has more points than the buffer has elements */
 	bool piece;        /* wider, but such readers select it by position: a concatenation's or padding's input */
 	bool multiplied;   /* a sum of products may read each element OFTEN */
+	bool matrix;       /* a product of matrices with OFTEN rows and columns, or perhaps so many, reads it */
+	bool scores;       /* all of these products are scores, of which a softmax takes the largest */
 	bool compared;     /* a pick reads each element for many others */
 	bool copied;       /* a loop copies it directly: a state's next value, or collected */
 	int in_stage;
@@ -74,6 +77,41 @@ static bool reads_few_times(struct ir_program *p, const struct ir_stage *s, expr
 	return ir_nonnegative(ir_binary(IR_SUB, few, space_count(p, s)));
 }
 
+/* True if s multiplies matrices whose rows and columns may be OFTEN or more, as matrix products and convolutions do. */
+static bool multiplies_matrices(const struct ir_stage *s)
+{
+	bool used[2][2 * IR_MAX_RANK] = { { false } };
+	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->value->op != IR_MUL)
+		return false;
+	expr own[2] = { ir_index(s->value->pool, 1), ir_index(s->value->pool, 1) };
+	for (int side = 0; side < 2; side++)
+		ir_mark_axes(s->value->arg[side], used[side]);
+	for (int k = 0; k < s->out->rank; k++)
+		if (used[0][k] != used[1][k])
+			own[used[1][k]] = ir_binary(IR_MUL, own[used[1][k]], s->out->dim[k]);
+	for (int side = 0; side < 2; side++)
+		if (ir_nonnegative(ir_binary(IR_SUB, ir_index(s->value->pool, OFTEN - 1), own[side])))
+			return false;
+	return true;
+}
+
+/* True if the largest of b's elements are taken, or of what maps make of them. */
+static bool largest_is_taken(const struct list *list, const struct ir_buffer *b, int maps)
+{
+	vec_each (ps, list) {
+		const struct ir_stage *s = *ps;
+		struct readers in = { .buf = b };
+		ir_stage_exprs(s, count_expr, &in);
+		if (!in.in_stage)
+			continue;
+		if (s->kind == IR_REDUCE && s->combine == IR_MAXIMUM)
+			return true;
+		if (s->kind == IR_MAP && maps > 0 && largest_is_taken(list, s->out, maps - 1))
+			return true;
+	}
+	return false;
+}
+
 /* `loop`: whose body the list is, or null. */
 static struct readers readers_of(struct ir_program *p, const struct list *list, const struct ir_loop *loop,
                                  const struct ir_buffer *b)
@@ -91,6 +129,10 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		r.sites += r.in_stage;
 		r.wider |= s->kind == IR_LOOP; /* it reads in every iteration */
 		r.compared |= s->kind == IR_PICK && ir_reads(s->value, b);
+		if (multiplies_matrices(s) && ir_reads(s->value, b)) {
+			r.scores = (r.scores || !r.matrix) && largest_is_taken(list, s->out, SCORE_MAPS);
+			r.matrix = true;
+		}
 		r.multiplied |= s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL &&
 		                !reads_few_times(p, s, own);
 		/* own >= readers' space, provably */
@@ -220,6 +262,40 @@ static bool is_gather(const struct ir_stage *s)
 	return found;
 }
 
+static void find_packed(void *user, expr e)
+{
+	*(bool *)user |= e->op == IR_LOAD && type_info(e->buf->type)->bits <= 8;
+}
+
+/* True if the rules for products of matrices take e as an operand: an element that is at most moved, cast, padded with
+ * zeros, or less a zero point. Numbers of at most 8 bits may be unpacked and scaled. */
+static bool is_operand(expr e)
+{
+	bool packed = false;
+	if (e->op == IR_LOAD)
+		return true;
+	if (e->op == IR_SELECT)
+		return !ir_uses(e->arg[0], IR_LOAD) && is_operand(e->arg[1]) && ir_is_zero(e->arg[2]);
+	if (e->op == IR_CAST)
+		return is_operand(e->arg[0]);
+	ir_walk(e, find_packed, &packed);
+	bool scales = packed && (e->op == IR_MUL || e->op == IR_DIV || e->op == IR_SHR || e->op == IR_BITAND);
+	bool moves = (packed || type_is_int(e->type)) && (e->op == IR_ADD || e->op == IR_SUB);
+	return (scales || moves) && is_operand(e->arg[0]);
+}
+
+/* True if e is an operand times or divided by one number, as are the queries and keys that the rules for attention
+ * take. */
+static bool is_scaled_operand(expr e)
+{
+	while (e->op == IR_CAST)
+		e = e->arg[0];
+	for (int i = 0; i < 2 && (e->op == IR_MUL || (e->op == IR_DIV && i == 0)); i++)
+		if (!ir_uses(e->arg[1 - i], IR_AXIS) && is_operand(e->arg[i]))
+			return true;
+	return false;
+}
+
 static bool worth_inlining(const struct ir_stage *s, const struct readers *readers)
 {
 	struct readers r = *readers;
@@ -229,6 +305,8 @@ static bool worth_inlining(const struct ir_stage *s, const struct readers *reade
 	if (!r.stages || cost > MAX_BODY || (r.multiplied && (is_concatenation(s) || is_quantised(s))))
 		return false;
 	if (r.compared && is_gather(s))
+		return false;
+	if (r.matrix && !is_operand(s->value) && !(r.scores && is_scaled_operand(s->value)))
 		return false;
 	if (cost <= CHEAP)
 		return true;
@@ -363,6 +441,7 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 			struct readers r = readers_of(p, list, loop, s->out);
 			if (absorb_map(p, list, i, &r)) {
 				again = true;
+				i--; /* it may absorb more, before its readers take what follows */
 				continue;
 			}
 			if (!worth_inlining(s, &r) || !substitute(p, list, i))

@@ -136,11 +136,6 @@ static bool take_scale(struct product *x, expr e, bool divides)
 	return true;
 }
 
-static bool is_zero(expr e)
-{
-	return (e->op == IR_CONST_FLOAT && e->f == 0) || ir_is_int(e, 0);
-}
-
 static bool take(struct product *x, expr e, int depth)
 {
 	struct product before = *x;
@@ -157,7 +152,7 @@ static bool take(struct product *x, expr e, int depth)
 		       take_scale(x, e->arg[1], true);
 	case IR_CAST: return type_is_float(e->type) && holds_bytes(e->type) && take(x, e->arg[0], depth + 1);
 	case IR_SELECT: { /* of the number that it selects, or of both */
-		if (!is_zero(e->arg[2]) || !take(x, e->arg[1], depth + 1))
+		if (!ir_is_zero(e->arg[2]) || !take(x, e->arg[1], depth + 1))
 			return false;
 		int n = x->numbers - before.numbers;
 		if (n == 1) {

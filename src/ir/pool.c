@@ -333,6 +333,11 @@ bool ir_is_int(expr e, int64_t x)
 	return e->op == IR_CONST_INT && e->i == x;
 }
 
+bool ir_is_zero(expr e)
+{
+	return (e->op == IR_CONST_FLOAT && e->f == 0) || ir_is_int(e, 0);
+}
+
 /* Axes first, then variables, then the rest, then symbols. */
 static int rank_of(expr e)
 {

@@ -319,6 +319,46 @@ static void one_hot_finite(struct arena *a)
 	}
 }
 
+/* Products of matrices read their operands as they are stored. A map that follows a sum goes into it first, whoever
+ * reads the map; other maps are stored, unless there are few rows, or one number scales the operands of scores. */
+static void operands(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: i32[N,K], q: i32[K]) -> (a: i32[N,N], b: i32[N,N], c: i32[3,N], d: i32[N])\n"
+	        "  plain: f32[N,K] = map (i, j) f32(x[i, j])\n"
+	        "  sum1: f32[N,N] = sum (i, j | r<K) plain[i, r] * plain[j, r]\n"
+	        "  lifted: f32[N,N] = map (i, j) sum1[i, j] + f32(i)\n"
+	        "  positive: f32[N,N] = map (i, j) max(lifted[i, j], 0.0)\n"
+	        "  square: f32[N,N] = sum (i, j | r<N) positive[i, r] * positive[r, j]\n"
+	        "  a: i32[N,N] = map (i, j) i32(square[i, j] + positive[i, j])\n"
+	        "  least: f32[N,K] = map (i, j) max(plain[i, j], 1.0)\n"
+	        "  sum2: f32[N,N] = sum (i, j | r<K) least[i, r] * plain[j, r]\n"
+	        "  b: i32[N,N] = map (i, j) i32(sum2[i, j])\n"
+	        "  few: f32[3,K] = map (i, j) max(f32(q[j]) + f32(i), 2.0)\n"
+	        "  sum3: f32[3,N] = sum (i, j | r<K) few[i, r] * plain[j, r]\n"
+	        "  c: i32[3,N] = map (i, j) i32(sum3[i, j])\n"
+	        "  scaled: f32[N,K] = map (i, j) plain[i, j] * 0.5\n"
+	        "  scores: f32[N,N] = sum (i, j | r<K) scaled[i, r] * plain[j, r]\n"
+	        "  biased: f32[N,N] = map (i, j) scores[i, j] + f32(j)\n"
+	        "  largest: f32[N] = max (i | r<N) biased[i, r]\n"
+	        "  d: i32[N] = map (i) i32(largest[i] * 2.0)\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	const char *after = print(a, p);
+	CHECK(strstr(after,
+	             "positive: f32[N,N] = sum (i, j | r<K) f32(x[i, r]) * f32(x[j, r]) then max(it + f32(i), 0.0)"));
+	CHECK(strstr(after, "| r<N) positive[i, r] * positive[r, j] then"));
+	CHECK(strstr(after, "least: f32[N,K] = map (i, j) max(f32(x[i, j]), 1.0)"));
+	CHECK(strstr(after, "| r<K) least[i, r] * f32(x[j, r]) then"));
+	CHECK(strstr(after, "| r<K) max(f32(q[r]) + f32(i), 2.0) * f32(x[j, r]) then"));
+	CHECK(strstr(after, "| r<K) f32(x[i, r]) * 0.5 * f32(x[j, r]) then"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 int main(void)
 {
 	const char *setting = getenv("PASS_TEST");
@@ -335,6 +375,7 @@ int main(void)
 	chosen(a);
 	one_hot(a);
 	one_hot_narrow(a);
+	operands(a);
 	one_hot_finite(a);
 	gathers(a);
 	whole_tensors(a);

@@ -21,11 +21,6 @@ static bool element_type(enum type t, enum type sum)
 	return sum == TYPE_F32 && (t == TYPE_F16 || t == TYPE_BF16 || type_multiplies_f8(t));
 }
 
-static bool is_zero(expr e)
-{
-	return (e->op == IR_CONST_FLOAT && e->f == 0) || ir_is_int(e, 0);
-}
-
 /* The zero point as an element of type t; null if t cannot hold it. */
 static expr zero_element(expr zero, enum type t)
 {
@@ -61,7 +56,7 @@ static bool take_operand(struct contract_operand *o, expr e, bool computed)
 		o->zero = ir_int(e->pool, TYPE_I32, -x);
 		return true;
 	}
-	if (e->op != IR_SELECT || !is_zero(e->arg[2]) || !take_operand(o, e->arg[1], computed))
+	if (e->op != IR_SELECT || !ir_is_zero(e->arg[2]) || !take_operand(o, e->arg[1], computed))
 		return false;
 	expr none = o->zero ? zero_element(o->zero, o->type) : ir_const(e->pool, o->type, 0);
 	if (none)
@@ -84,7 +79,7 @@ static bool shares_own_axis(expr a, expr b, expr c)
 static bool find_operands(struct contract *c, bool computed)
 {
 	expr value = c->s->value, side[2];
-	bool condition = value->type == TYPE_I32 && value->op == IR_SELECT && is_zero(value->arg[2]);
+	bool condition = value->type == TYPE_I32 && value->op == IR_SELECT && ir_is_zero(value->arg[2]);
 	expr product = condition ? value->arg[1] : value;
 	if (product->op != IR_MUL)
 		return false;
