@@ -11,11 +11,15 @@ expr gen_erf_plus_one(const struct gen_text *g, expr e)
 	return NULL;
 }
 
+static bool is_to_16(expr e)
+{
+	return e->op == IR_CAST && (e->type == TYPE_F16 || e->type == TYPE_BF16);
+}
+
 expr gen_erf_rounded(const struct gen_text *g, expr e)
 {
-	bool to_16 = e->op == IR_CAST && (e->type == TYPE_F16 || e->type == TYPE_BF16);
 	bool erf = e->n && e->arg[0]->op == IR_ERF && e->arg[0]->type == TYPE_F32;
-	return g->target->forms && to_16 && erf ? e->arg[0]->arg[0] : NULL;
+	return g->target->forms && is_to_16(e) && erf ? e->arg[0]->arg[0] : NULL;
 }
 
 /* ---- A product of 0.5, x and 1 + erf(x / sqrt(2)), in any order. */
@@ -67,4 +71,9 @@ expr gen_gelu(const struct gen_text *g, expr e)
 			x = f.at[i];
 	}
 	return half && x && erf_of && is_over_sqrt_2(erf_of, x) ? x : NULL;
+}
+
+expr gen_gelu_rounded(const struct gen_text *g, expr e)
+{
+	return is_to_16(e) && !gen_let(g, e->arg[0]) ? gen_gelu(g, e->arg[0]) : NULL;
 }

@@ -52,7 +52,7 @@ static void call_of(struct gen_text *g, enum ir_function f, expr e)
 static void print_cast(struct gen_text *g, expr e)
 {
 	enum type from = e->arg[0]->type, to = e->type;
-	expr operand[2], rounded = gen_rounded(g, e), erf_of = gen_erf_rounded(g, e);
+	expr operand[2], rounded = gen_rounded(g, e), erf_of = gen_erf_rounded(g, e), gelu_of = gen_gelu_rounded(g, e);
 	enum ir_function half;
 	bool to_int = type_is_int(to) || to == TYPE_INDEX, from_int = type_is_int(from) || from == TYPE_INDEX;
 	if (gen_half(g, e, &half, operand)) {
@@ -79,6 +79,8 @@ static void print_cast(struct gen_text *g, expr e)
 		str_printf(g->out, "%s(", gen_call_name(g, FN_TO, to, TYPE_F32));
 		gen_call(g, FN_ERF_TO_16, TYPE_F32, &erf_of);
 		str_add(g->out, ")");
+	} else if (gelu_of) {
+		gen_call(g, FN_GELU_TO, to, &gelu_of);
 	} else {
 		enum type operand_type = from == TYPE_INDEX ? TYPE_I64 : from;
 		call(g, gen_call_name(g, e->op == IR_CAST_SAT ? FN_TO_SAT : FN_TO, to, operand_type), 1, e->arg);

@@ -165,6 +165,7 @@ const char *gen_hint(const struct gen_text *g, expr e, const struct ir_buffer *p
 expr gen_erf_plus_one(const struct gen_text *g, expr e); /* 1 + erf(x) */
 expr gen_erf_rounded(const struct gen_text *g, expr e);  /* erf(x), rounded to 16 bits immediately */
 expr gen_gelu(const struct gen_text *g, expr e);         /* 0.5 x (1 + erf(x / sqrt(2))) */
+expr gen_gelu_rounded(const struct gen_text *g, expr e); /* the same, rounded to 16 bits immediately */
 
 /* ---- Instructions of narrow types (narrow.c). */
 /* Adding or multiplying two f16 in f32 and rounding to f16 equals the GPU's f16 instructions: a product is exact in

@@ -76,6 +76,8 @@ extern "C" __global__ void float_functions(const float *a, const float *b, float
 	y[2 * n + i] = erf_to_16(a[i]);
 	y[3 * n + i] = gelu(a[i]);
 	y[4 * n + i] = reciprocal(fabsf(b[i]));
+	y[5 * n + i] = to_f32(gelu_to_f16(a[i]));
+	y[6 * n + i] = to_f32(gelu_to_bf16(a[i]));
 }
 
 // The threads of one block take tile number n; those before it have been shown by whoever made `state`.
