@@ -565,6 +565,8 @@ TPAT_FN float coarse_tanh(float x)
 	const float elsewhere = fmaf(-2.0f, rough_reciprocal(1.0f + coarse_exp(2.0f * x)), 1.0f);
 	return fabsf(x) < 0.25f ? near_zero : elsewhere;
 }
+/* 1 + tanh(x) = 2 / (1 + exp(-2 x)), without cancellation where tanh(x) is near -1. */
+TPAT_FN float one_plus_tanh(float x) { return rough_reciprocal(fmaf(0.5f, rough_exp2(x * -2.88539008f), 0.5f)); }
 TPAT_FN float coarse_quotient(float a, float b)
 {
 #ifdef TPAT_EMULATOR

@@ -47,8 +47,8 @@ static bool find_loose(struct look *l, expr e)
 	if (e->op == IR_VAR || e->op == IR_ELEMENT)
 		return is_marked(l, e->var);
 	bool sum = e->op == IR_ADD && (e->arg[0]->op == IR_MUL || e->arg[1]->op == IR_MUL);
-	bool own = e->type == TYPE_F32 && (sum || e->op == IR_DIV || e->op == IR_EXP);
-	return own || any_loose(l, e);
+	bool function = e->op == IR_EXP || e->op == IR_TANH || e->op == IR_LOG1P;
+	return (e->type == TYPE_F32 && (sum || e->op == IR_DIV || function)) || any_loose(l, e);
 }
 
 static bool is_loose(struct look *l, expr e)
@@ -158,6 +158,22 @@ static void find_jump(void *user, expr e)
 	}
 }
 
+/* True if a function is given values that coarse arithmetic changes: it may be discontinuous. */
+static bool sees_loose(struct look *l, const struct ir_call *call)
+{
+	vec_each (a, &call->args)
+		if ((a->value && is_loose(l, a->value)) || (a->var && is_marked(l, a->var)) ||
+		    (a->kind == IR_ARG_CALL && sees_loose(l, a->call)))
+			return true;
+	return false;
+}
+
+/* The same of a function that a kernel defines, for others to call. */
+static bool gives_loose(struct look *l, const struct ir_lambda *f)
+{
+	return (f->value && is_loose(l, f->value)) || (f->through && sees_loose(l, f->through));
+}
+
 static void look_at(struct look *l, const struct ir_block *b)
 {
 	for (int i = 0; i < b->n && l->fine; i++) {
@@ -170,9 +186,9 @@ static void look_at(struct look *l, const struct ir_block *b)
 			l->fine &= is_16_bits(ir_stmt_buffer(s)->type) || !type_is_float(ir_stmt_buffer(s)->type);
 			l->stores++;
 			break;
+		case IR_LAMBDA: l->fine &= !gives_loose(l, &s->lambda); break;
+		case IR_INVOKE: l->fine &= !sees_loose(l, s->call); break;
 		case IR_UPDATE:
-		case IR_LAMBDA:
-		case IR_INVOKE:
 		case IR_SORT_SERIAL:
 		case IR_TILES_BEFORE: l->fine = false; break;
 		default: break;

@@ -3,12 +3,25 @@
 
 #include <math.h>
 
-expr gen_erf_plus_one(const struct gen_text *g, expr e)
+/* The operand of a function to which e adds 1, or null. */
+static expr plus_one(expr e, enum ir_op op)
 {
-	for (int i = 0; i < 2 && g->target->forms && e->op == IR_ADD && e->type == TYPE_F32; i++)
-		if (e->arg[i]->op == IR_ERF && e->arg[1 - i]->op == IR_CONST_FLOAT && e->arg[1 - i]->f == 1)
+	for (int i = 0; i < 2 && e->op == IR_ADD && e->type == TYPE_F32; i++)
+		if (e->arg[i]->op == op && e->arg[1 - i]->op == IR_CONST_FLOAT && e->arg[1 - i]->f == 1)
 			return e->arg[i]->arg[0];
 	return NULL;
+}
+
+expr gen_erf_plus_one(const struct gen_text *g, expr e)
+{
+	return g->target->forms ? plus_one(e, IR_ERF) : NULL;
+}
+
+expr gen_one_plus(const struct gen_text *g, expr e, enum ir_function *f)
+{
+	expr erf_of = gen_erf_plus_one(g, e), tanh_of = g->coarse ? plus_one(e, IR_TANH) : NULL;
+	*f = erf_of ? FN_ONE_PLUS_ERF : FN_ONE_PLUS_TANH;
+	return erf_of ? erf_of : tanh_of;
 }
 
 static bool is_to_16(expr e)

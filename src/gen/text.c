@@ -191,7 +191,8 @@ static expr unequal(const struct gen_text *g, expr e)
 /* The precedence of what is printed: some operations have other forms. */
 static int printed_precedence(const struct gen_text *g, expr e)
 {
-	if (gen_gelu(g, e) || gen_erf_plus_one(g, e) || fused_product(g, e))
+	enum ir_function f;
+	if (gen_gelu(g, e) || gen_one_plus(g, e, &f) || fused_product(g, e))
 		return PREC_ATOM;
 	if (unequal(g, e))
 		return PREC_EQ;
@@ -392,11 +393,12 @@ static void print_op(struct gen_text *g, expr e)
 /* Some sums and products have special functions. */
 static void print_node(struct gen_text *g, expr e)
 {
-	expr erf_of = gen_erf_plus_one(g, e), gelu_of = gen_gelu(g, e), product = fused_product(g, e);
+	enum ir_function f;
+	expr one_plus = gen_one_plus(g, e, &f), gelu_of = gen_gelu(g, e), product = fused_product(g, e);
 	if (gelu_of) {
 		gen_call(g, FN_GELU, e->type, &gelu_of);
-	} else if (erf_of) {
-		gen_call(g, FN_ONE_PLUS_ERF, e->type, &erf_of);
+	} else if (one_plus) {
+		gen_call(g, f, e->type, &one_plus);
 	} else if (product) {
 		const expr operands[] = { product->arg[0], product->arg[1], e->arg[e->arg[0] == product] };
 		gen_call(g, FN_FMA, e->type, operands);
@@ -423,7 +425,8 @@ static bool must_wrap(expr e)
 
 bool gen_sum_is_infix(const struct gen_text *g, expr e)
 {
-	return e->op == IR_ADD && !must_wrap(e) && !gen_let(g, e) && !gen_gelu(g, e) && !gen_erf_plus_one(g, e) &&
+	enum ir_function f;
+	return e->op == IR_ADD && !must_wrap(e) && !gen_let(g, e) && !gen_gelu(g, e) && !gen_one_plus(g, e, &f) &&
 	       !fused_product(g, e);
 }
 

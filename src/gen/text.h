@@ -163,6 +163,8 @@ const char *gen_hint(const struct gen_text *g, expr e, const struct ir_buffer *p
 
 /* ---- Forms of erf with a CUDA function of their own (erf.c): return e's operand, or null. */
 expr gen_erf_plus_one(const struct gen_text *g, expr e); /* 1 + erf(x) */
+/* The same, or 1 + tanh(x) in coarse arithmetic; sets the function. */
+expr gen_one_plus(const struct gen_text *g, expr e, enum ir_function *f);
 expr gen_erf_rounded(const struct gen_text *g, expr e);  /* erf(x), rounded to 16 bits immediately */
 expr gen_gelu(const struct gen_text *g, expr e);         /* 0.5 x (1 + erf(x / sqrt(2))) */
 expr gen_gelu_rounded(const struct gen_text *g, expr e); /* the same, rounded to 16 bits immediately */

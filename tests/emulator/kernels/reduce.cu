@@ -78,6 +78,7 @@ extern "C" __global__ void float_functions(const float *a, const float *b, float
 	y[4 * n + i] = reciprocal(fabsf(b[i]));
 	y[5 * n + i] = to_f32(gelu_to_f16(a[i]));
 	y[6 * n + i] = to_f32(gelu_to_bf16(a[i]));
+	y[7 * n + i] = one_plus_tanh(a[i]);
 }
 
 // The threads of one block take tile number n; those before it have been shown by whoever made `state`.
