@@ -427,6 +427,18 @@ TPAT_FN void barrier_arrive_expecting(u64 *barrier, int bytes)
 #endif
 }
 
+/* A warp's arrival: of its first lane, or where lanes proceed one by one, of each. */
+#ifdef TPAT_EMULATOR
+enum { lanes_arriving = 32 };
+#else
+enum { lanes_arriving = 1 };
+#endif
+TPAT_FN void warp_arrive(u64 *barrier)
+{
+	if (lanes_arriving == 32 || warp_lane() == 0)
+		barrier_arrive(barrier);
+}
+
 /* Copies 128 bytes of each row of the tensor, from the element at these coordinates on (innermost dimension first);
  * zeros outside the tensor. The bytes arrive at the barrier. */
 template <int RANK>
@@ -494,13 +506,10 @@ template <int SLOTS> struct tile_ring {
 	/* Called by all threads, followed by __syncthreads(). */
 	TPAT_FN void begin(int warps)
 	{
-#ifdef TPAT_EMULATOR
-		warps *= 32; /* there, lanes proceed one by one */
-#endif
 		if (block_thread() == 0)
 			for (int i = 0; i < SLOTS; i++) {
 				barrier_new(&full[i], 1);
-				barrier_new(&free[i], warps);
+				barrier_new(&free[i], warps * lanes_arriving);
 			}
 #if TPAT_ARCH >= 900
 		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -515,15 +524,27 @@ template <int SLOTS> struct tile_ring {
 	}
 	/* For consumers: waits for the tiles; releases them. */
 	TPAT_FN void wait(int turn) { barrier_wait(&full[turn % SLOTS], turn / SLOTS % 2); }
-	TPAT_FN void done(int turn)
+	TPAT_FN void done(int turn) { warp_arrive(&free[turn % SLOTS]); }
+};
+
+/* Two warpgroups take a block's tiles in turn: tile number `round` is that of warpgroup round % 2. Between take() and
+ * pass() it multiplies, so a ring's tiles are read in the order in which they come. */
+struct tile_turns {
+	u64 over[2]; /* by warpgroup: the other one's products are issued */
+
+	/* Called by all threads, followed by __syncthreads(). */
+	TPAT_FN void begin()
 	{
-#ifdef TPAT_EMULATOR
-		barrier_arrive(&free[turn % SLOTS]);
-#else
-		if (warp_lane() == 0)
-			barrier_arrive(&free[turn % SLOTS]);
-#endif
+		if (block_thread() == 0)
+			for (int i = 0; i < 2; i++)
+				barrier_new(&over[i], 4 * lanes_arriving);
 	}
+	TPAT_FN void take(int round)
+	{
+		if (round > 0)
+			barrier_wait(&over[round % 2], (round - 1) / 2 % 2);
+	}
+	TPAT_FN void pass(int round) { warp_arrive(&over[(round + 1) % 2]); }
 };
 
 /* Copies the tile whose first element is at these coordinates of the tensor. */

@@ -9,7 +9,7 @@
 #include "sched/target/target.h"
 
 enum {
-	SCHED_MAX_PARAMS = 7,
+	SCHED_MAX_PARAMS = 8,
 	SCHED_RULE_CHOICES = 96, /* most candidates of one rule for a stage */
 };
 

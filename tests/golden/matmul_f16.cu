@@ -6,7 +6,7 @@
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
 // y: f16[512,3072] = sum (i, j | r<768) f32(left[i, r]) * f32(right[r, j])
-// Schedule: contract_wide@4 rows=128 columns=128 slots=6 blocks=132 split=1 share=0 packed=0; 288 threads a block.
+// Schedule: contract_wide@5 rows=128 columns=128 slots=6 blocks=132 split=1 share=0 packed=0 turns=0; 288 threads a block.
 // The warpgroups of a block compute a tile of 128 x 128 elements. Shared memory holds 6 stages of operands. There are
 //     132 blocks at most, which go from tile to tile, and a producer warp of each loads the operands.
 // Launch: 96 blocks of 288 threads, each with 229472 bytes of dynamic shared memory.

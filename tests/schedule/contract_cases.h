@@ -397,6 +397,22 @@ static const struct schedule_case contract_stream_cases[] = {
 	  "and(1 <= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
 	  "f16(it)\n",
 	  { "" } },
+	/* More tiles than processors: two warpgroups take them in turn. */
+	{ "product_in_turns",
+	  "(a: f16[300,K], b: f16[K,396], c: f16[396]) -> (y: f16[300,396])\n"
+	  "  y: f16[300,396] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
+	  { "K=200", "K=64", "K=0" } },
+	{ "product_bytes_in_turns",
+	  "(a: u8[2,270,144], b: i8[2,N,144], p: u8[]) -> (y: f16[2,270,N])\n"
+	  "  y: f16[2,270,N] = sum (i, j, k | r<144) (i32(a[i, j, r]) - i32(p[])) * i32(b[i, k, r]) then "
+	  "f16(f32(it) * 0.125)\n",
+	  { "N=131", "N=16" } },
+	{ "convolution_in_turns",
+	  "(x: i8[9,19,12,11], weight: i8[70,19,3,3]) -> (y: i8[9,70,12,11])\n"
+	  "  y: i8[9,70,12,11] = sum (i, j, k, l | r<19, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 12), "
+	  "and(1 <= l + t, l + t < 12)), i32(x[i, r, k + s - 1, l + t - 1]) * i32(weight[j, r, s, t]), i32(0)) then "
+	  "i8(floordiv(it, i32(999)))\n",
+	  { "" } },
 	{ "product_bytes_streamed",
 	  "(a: i8[2,40,2080], b: i8[2,72,2080]) -> (y: i32[2,40,72])\n"
 	  "  y: i32[2,40,72] = sum (i, j, k | r<2080) i32(a[i, j, r]) * i32(b[i, k, r])\n",

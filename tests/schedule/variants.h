@@ -123,7 +123,8 @@ static int asked_choices(const struct job *j, struct ir_program *p, int stage, s
 	for (int k = 0; k < n; k++) {
 		if (j->rule && strcmp(choice[k].rule->name, j->rule) != 0)
 			continue;
-		bool shares = strcmp(choice[k].rule->name, "contract_wide") != 0 || choice[k].param[5];
+		bool shares =
+		        strcmp(choice[k].rule->name, "contract_wide") != 0 || choice[k].param[5] || choice[k].param[7];
 		if (target == &seven_processors && !shares) /* others are tried on every target */
 			continue;
 		out[asked++] = choice[k];

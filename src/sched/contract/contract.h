@@ -54,6 +54,7 @@ struct contract_shape {
 	int parts, part_step; /* warpgroups: number of 16-row parts per warp, and the distance between them in rows */
 	int split;            /* split-K: blocks that share a tile, each with a part of the depth; 0 or 1: none */
 	bool stream;          /* stream-K: all blocks share the last tiles evenly */
+	bool turns;           /* the ring's two warpgroups take tiles in turn, each a whole one */
 	int group;            /* tile rows that blocks go through before the next column; 0: row by row */
 };
 

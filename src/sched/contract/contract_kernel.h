@@ -10,7 +10,8 @@
 
 enum {
 	WARP = 32,
-	TILE = 16, /* rows of one mma; columns of two */
+	GROUP_THREADS = 128, /* of a warpgroup */
+	TILE = 16,           /* rows of one mma; columns of two */
 	FMA_DOWN = 4,
 	FMA_ACROSS = 8 /* lanes of a warp without tensor cores: see tpat_fma.h */
 };
@@ -58,12 +59,15 @@ struct contract_kernel {
 	 */
 	const struct ir_variable *kept[CONTRACT_STAGES];
 	expr kept_row;
+	/* The warpgroup that takes every second tile, and the tile's number among the block's; null: tiles are the
+	 * whole block's. */
+	expr group, round;
 	/* Variables declared so far. Start of the block tile, of the warp tile, of the warpgroup's rows. */
 	const struct ir_variable *first[2], *warp[2], *group_row;
 	/* Per side: tiles, element function, gather state of the next tile, zero points, own sums (for zero points).
-	 * Then the sums of products, the ring that copies tiles, the shared memory of the epilogue, and the turn of a
-	 * ring's warps. */
-	const struct ir_variable *tile[2], *at[2], *next[2], *zero[2], *own_sum[2], *sum, *ring, *store_memory;
+	 * Then the sums of products, the ring that copies tiles, the turns of its warpgroups, the shared memory of the
+	 * epilogue, and the turn of a ring's warps. */
+	const struct ir_variable *tile[2], *at[2], *next[2], *zero[2], *own_sum[2], *sum, *ring, *turns, *store_memory;
 	expr turn;
 };
 

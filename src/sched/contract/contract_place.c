@@ -216,13 +216,20 @@ struct ir_block *contract_each_tile(struct contract_kernel *k, struct ir_block *
 	expr tiles = contract_tiles(k), block = ir_block(k->p->pool, blocks);
 	if (k->shape.split > 1)
 		block = ir_binary(IR_FLOORDIV, block, index_(k, k->shape.split));
-	if (k->shape.split > 1 || blocks == tiles) {
+	if (k->shape.split > 1 || (blocks == tiles && !k->group)) {
 		contract_declare_place(k, b, block, false);
 		return b;
 	}
-	expr number;
-	b = emit_loop(k->p, b, "number", ir_block(k->p->pool, blocks), tiles, blocks, tiles, &number);
+	expr number, step = blocks;
+	block = ir_block(k->p->pool, blocks);
+	if (k->group) {
+		block = plus(block, ir_binary(IR_MUL, k->group, blocks));
+		step = times(blocks, 2);
+	}
+	b = emit_loop(k->p, b, "number", block, tiles, step, tiles, &number);
 	contract_declare_place(k, b, number, false);
+	if (k->group)
+		k->round = emit_constant(k->p, b, "round", ir_binary(IR_FLOORDIV, number, blocks), tiles);
 	return b;
 }
 

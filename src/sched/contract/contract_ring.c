@@ -12,8 +12,9 @@ enum { STORE_COLUMNS = 64, PANEL = 64, PRODUCER_REGISTERS = 40, READER_REGISTERS
 
 static int ring_bytes(const struct contract_shape *s)
 {
-	int ring = s->slots * 16, store = s->split > 1 ? 0 : s->warps_down * TILE * STORE_COLUMNS * 4;
-	return contract_wide_bytes(s) + ring + store;
+	int ring = s->slots * 16, turns = s->turns ? 16 : 0, warps = (s->threads - s->producers) / WARP;
+	int store = s->split > 1 ? 0 : warps * TILE * STORE_COLUMNS * 4;
+	return contract_wide_bytes(s) + ring + turns + store;
 }
 
 /* Declares the start of a walk over an operand's positions. */
@@ -129,15 +130,30 @@ static void ring_call(struct contract_kernel *k, struct ir_block *b, const struc
 	add_value(k->p, emit_method(k->p, b, k->ring, what), turn);
 }
 
+static void call_turns(struct contract_kernel *k, struct ir_block *b, const struct ir_device_function *what)
+{
+	add_value(k->p, emit_method(k->p, b, k->turns, what), k->round);
+}
+
 static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr blocks, struct contract_range range)
 {
 	const struct contract_shape *s = &k->shape;
 	struct ir_program *p = k->p;
 	contract_declare_group_rows(k, b);
+	if (s->turns) {
+		expr group =
+		        ir_binary(IR_FLOORDIV, ir_thread(p->pool, index_(k, s->threads)), index_(k, GROUP_THREADS));
+		k->group = emit_constant(p, b, "group", group, index_(k, 2));
+	}
 	expr turn = k->turn = declare_turn(k, b), before = ir_binary(IR_SUB, turn, index_(k, 1)), from, slot;
 	struct ir_block *in = each_tile(k, b, blocks, &range);
 	range.to = k->depth ? k->depth : range.to;
 	contract_declare_wide_sums(k, in);
+	if (s->turns) {
+		call_turns(k, in, &device_tile_turns_take);
+		expr steps = ceil_div(p, k->c->depth, s->depth);
+		emit_assign(p, in, turn, ir_binary(IR_MUL, k->round, steps));
+	}
 	struct ir_block *step = each_step(k, in, turn, range, &from, &slot);
 	ring_call(k, step, &device_tile_ring_wait, turn);
 	contract_multiply_wide(k, step, slot, from, range.from);
@@ -150,6 +166,8 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 		ring_call(k, later, &device_tile_ring_done, before);
 	}
 	next_turn(k, step, turn);
+	if (s->turns)
+		call_turns(k, in, &device_tile_turns_pass);
 	contract_finish_wide_sums(k, in);
 	if (!promoted)
 		ring_call(k, in, &device_tile_ring_done, before);
@@ -210,8 +228,14 @@ void contract_ring_kernel(struct ir_plan *plan, struct ir_step *step, const stru
 	contract_declare_wide_tiles(&k, b);
 	struct ir_variable *ring = ir_object_new(p->pool, &device_tile_ring, IR_OF(IR_NUMBER(s->slots)), "ring");
 	k.ring = emit_placed(p, b, ring, k.tile[1]);
+	if (s->turns) {
+		struct ir_variable *turns = ir_object_new(p->pool, &device_tile_turns, IR_OF_NOTHING, "turns");
+		k.turns = emit_placed(p, b, turns, k.ring);
+		emit_method(p, b, k.turns, &device_tile_turns_begin);
+	}
 	if (s->split <= 1)
-		k.store_memory = emit_placed(p, b, ir_variable_new(p->pool, TYPE_NONE, "store_memory"), k.ring);
+		k.store_memory = emit_placed(p, b, ir_variable_new(p->pool, TYPE_NONE, "store_memory"),
+		                             k.turns ? k.turns : k.ring);
 	ring_call(&k, b, &device_tile_ring_begin, index_(&k, s->warps_down));
 	emit(p, b, IR_SYNC);
 	expr thread = ir_thread(p->pool, index_(&k, s->threads)), first = index_(&k, readers);

@@ -3,7 +3,7 @@
 #include "sched/contract/contract_kernel.h"
 #include "sched/build/finish.h"
 
-enum { GROUP_THREADS = 128, GROUP_ROWS = 64, TILES_BELOW = 8 };
+enum { GROUP_ROWS = 64, TILES_BELOW = 8 };
 
 struct contract_shape contract_wide_shape(const struct contract *c, const struct sched_choice *choice)
 {
@@ -11,11 +11,12 @@ struct contract_shape contract_wide_shape(const struct contract *c, const struct
 		                    .columns = choice->param[1],
 		                    .slots = choice->param[2],
 		                    .split = choice->param[4],
-		                    .stream = choice->param[5] };
-	int groups = s.rows >= 2 * GROUP_ROWS ? 2 : 1;
+		                    .stream = choice->param[5],
+		                    .turns = choice->param[7] };
+	int groups = s.rows >= 2 * GROUP_ROWS && !s.turns ? 2 : 1;
 	s.depth = 128 / contract_element_bytes(c);
-	s.threads = groups * GROUP_THREADS;
-	s.warps_down = s.threads / WARP;
+	s.threads = (s.turns ? 2 : groups) * GROUP_THREADS;
+	s.warps_down = groups * GROUP_THREADS / WARP;
 	s.warps_across = 1;
 	s.warp_rows = s.rows / s.warps_down;
 	s.warp_columns = s.columns;
@@ -46,7 +47,7 @@ void contract_declare_group_rows(struct contract_kernel *k, struct ir_block *b)
 {
 	const struct contract_shape *s = &k->shape;
 	expr thread = ir_thread(k->p->pool, index_(k, s->threads));
-	expr group = ir_binary(IR_FLOORDIV, thread, index_(k, GROUP_THREADS));
+	expr group = s->turns ? index_(k, 0) : ir_binary(IR_FLOORDIV, thread, index_(k, GROUP_THREADS));
 	expr warp = ir_binary(IR_MOD, ir_binary(IR_FLOORDIV, thread, index_(k, WARP)), index_(k, GROUP_THREADS / WARP));
 	expr first = emit_constant(k->p, b, "group_row", times(group, s->parts * GROUP_ROWS), NULL);
 	k->group_row = first->var;
