@@ -33,129 +33,138 @@ template <class S> TPAT_FN S attention_base(S largest) { return largest == (S)-I
 
 /* ---- By ordinary arithmetic -------------------------------------------------------------------------------------- */
 
-/* Sixteen lanes share ROWS queries: each has every sixteenth key of the tile, and every sixteenth group of columns of a
- * value. Shared memory holds elements in the type C of the arithmetic. Rows are padded by 16 bytes, so that lanes read
- * neighbouring rows from different banks. */
-enum { ATTENTION_LANES = 16 };
-
+/* A warp has DOWN * ROWS queries: LANES lanes share ROWS of them, of which each has every LANES-th key of a tile, and
+ * LANES-th part of a value. Neighbouring lanes have other queries and the same keys, which makes reads of keys cheaper:
+ * see fma_across(). Shared memory holds elements in the type C of the arithmetic. */
 template <int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C> struct attention_tiles {
-	static const int pad = 16 / (int)sizeof(C), size = (SIZE + 3) / 4 * 4;
-	static const int group = COLUMNS > 32 && (COLUMNS + 63) / 64 * 64 == (COLUMNS + 31) / 32 * 32 ? 4
-	                         : COLUMNS > 16                                                       ? 2
-	                                                                                              : 1,
-	                 groups = (COLUMNS + 16 * group - 1) / (16 * group);
-	static const int columns = 16 * group * groups, longer = size > columns ? size : columns;
-	static const int threads = QUERIES / ROWS * ATTENTION_LANES;
-	alignas(16) C query[QUERIES][size + pad];
-	alignas(16) C other[KEYS][longer + pad]; /* keys, then their values */
-	alignas(16) C weight[QUERIES][KEYS + pad];
+	static const int lanes = KEYS < 16 ? 8 : 16, down = 32 / lanes, threads = QUERIES / ROWS * lanes;
+	static const int keys = KEYS / lanes, columns = (COLUMNS + lanes - 1) / lanes; /* of a lane */
+	static const int size = (SIZE + 3) / 4 * 4, pad = 16 / (int)sizeof(C);
+	alignas(16) C query[QUERIES][size];
+	alignas(16) C key[KEYS][size + pad]; /* so that the same column of neighbouring keys is in different banks */
+	alignas(16) C value[KEYS][columns * lanes];
+	alignas(16) C weight[QUERIES][KEYS];
+
+	/* This lane's number among those that share queries; its q-th query. */
+	TPAT_FN static int lane() { return warp_lane() / down; }
+	TPAT_FN static int row(int q) { return block_thread() / 32 * (down * ROWS) + q * down + warp_lane() % down; }
+	/* Its c-th column: four at a time, then two, then one. */
+	static const int fours = columns / 4 * 4, twos = columns / 2 * 2;
+	TPAT_FN static int column(int c)
+	{
+		return c < fours  ? (c / 4 * lanes + lane()) * 4 + c % 4
+		       : c < twos ? fours * lanes + lane() * 2 + c % 2
+		                  : twos * lanes + lane();
+	}
 };
 
-/* Loads four elements of a row from `column` on. */
-template <int COLUMNS, class C, class Row, class At>
-TPAT_FN void attention_four(C (&four)[4], attention_elements, const At &at, Row row, int column)
+/* Reduces over the lanes that share queries. */
+template <class Tiles, class T, class Op> TPAT_FN T attention_reduce(T v, Op op)
 {
+#pragma unroll
+	for (int apart = Tiles::down; apart < 32; apart *= 2)
+		v = op(v, shuffle_xor(v, apart));
+	return v;
+}
+
+/* Copies four elements of a row from `column` on; if not `inside`, or beyond COLUMNS, zeros. */
+template <int COLUMNS, class C, class Row, class At>
+TPAT_FN void attention_copy_four(C *to, attention_elements, const At &at, Row row, int column, bool inside)
+{
+	C four[4];
 #pragma unroll
 	for (int i = 0; i < 4; i++)
-		four[i] = column + i < COLUMNS ? (C)at(row, column + i) : (C)0;
+		four[i] = inside && column + i < COLUMNS ? (C)at(row, column + i) : (C)0;
+	store(to, four);
 }
 template <int COLUMNS, class C, class Row, class At>
-TPAT_FN void attention_four(C (&four)[4], const C *from, const At &at, Row row, int column)
+TPAT_FN void attention_copy_four(C *to, const C *from, const At &at, Row row, int column, bool inside)
 {
-	load(four, from + at(row, column));
+	inside = inside && column < COLUMNS;
+	copy_async<16>(to, from + (inside ? at(row, column) : 0), inside);
 }
 
-/* The fours of a tile of ROWS x WIDTH elements that a thread loads. They wait in registers while others compute. */
-template <int THREADS, int ROWS, int WIDTH, class C> struct attention_share {
-	static const int all = ROWS * (WIDTH / 4), n = (all + THREADS - 1) / THREADS;
-	C piece[n][4];
-
-	/* Loads; zeros beyond `count` rows and COLUMNS columns. */
-	template <int COLUMNS, class From, class Index, class At>
-	TPAT_FN void fetch(From from, Index count, const At &at)
-	{
+/* A block's THREADS threads copy WIDTH columns of a tile: zeros beyond `count` rows and COLUMNS columns. */
+template <int THREADS, int WIDTH, int COLUMNS, class C, int ROWS, int PITCH, class From, class Index, class At>
+TPAT_FN void attention_copy_rows(C (&to)[ROWS][PITCH], From from, Index count, const At &at)
+{
+	const int all = ROWS * (WIDTH / 4);
 #pragma unroll
-		for (int i = 0; i < n; i++) {
-			const int e = i * THREADS + block_thread(), row = e / (WIDTH / 4), column = e % (WIDTH / 4) * 4;
-			if (row < ROWS && row < count && column < COLUMNS)
-				attention_four<COLUMNS>(piece[i], from, at, row, column);
-			else
-				piece[i][0] = piece[i][1] = piece[i][2] = piece[i][3] = 0;
-		}
+	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
+		const int four = i * THREADS + block_thread(), row = four / (WIDTH / 4),
+		          column = four % (WIDTH / 4) * 4;
+		if (all % THREADS == 0 || four < all)
+			attention_copy_four<COLUMNS>(&to[row][column], from, at, row, column, row < count);
 	}
-	template <int N> TPAT_FN void put(C (&to)[ROWS][N]) const
-	{
-#pragma unroll
-		for (int i = 0; i < n; i++) {
-			const int e = i * THREADS + block_thread();
-			if (all % THREADS == 0 || e < all)
-				store(&to[e / (WIDTH / 4)][e % (WIDTH / 4) * 4], piece[i]);
-		}
-	}
-};
+}
 
-/* product[q][k] = sum over r of query * key, for this lane's queries and keys. Blocked summation, 8 products each,
- * keeps rounding errors small (Higham, Accuracy and Stability of Numerical Algorithms). */
-template <class T, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C>
-TPAT_FN void attention_products(T (&product)[ROWS][KEYS / ATTENTION_LANES],
+/* product[q][k] = sum over r of query * key, for this lane's queries and keys. */
+template <class T, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C, int MINE>
+TPAT_FN void attention_products(T (&product)[ROWS][MINE],
                                 const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &tiles)
 {
-	const int mine = KEYS / ATTENTION_LANES, part_size = 8, size = tiles.size;
-	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ROWS;
-	T part[ROWS][mine];
 #pragma unroll
 	for (int q = 0; q < ROWS; q++)
 #pragma unroll
-		for (int k = 0; k < mine; k++)
-			product[q][k] = part[q][k] = 0;
-#pragma unroll 4
-	for (int r = 0; r < size; r += 4) {
-		C query[ROWS][4], key[mine][4];
+		for (int k = 0; k < MINE; k++)
+			product[q][k] = 0;
+#pragma unroll 8
+	for (int r = 0; r < tiles.size; r += 4) {
+		C query[ROWS][4], key[MINE][4];
 #pragma unroll
 		for (int q = 0; q < ROWS; q++)
-			load(query[q], &tiles.query[row + q][r]);
+			load(query[q], &tiles.query[tiles.row(q)][r]);
 #pragma unroll
-		for (int k = 0; k < mine; k++)
-			load(key[k], &tiles.other[lane + k * ATTENTION_LANES][r]);
-#pragma unroll
-		for (int q = 0; q < ROWS; q++)
-#pragma unroll
-			for (int k = 0; k < mine; k++) {
-#pragma unroll
-				for (int i = 0; i < 4; i++)
-					part[q][k] += (T)query[q][i] * (T)key[k][i];
-				if (r % part_size == part_size - 4 || r + 4 >= size) {
-					product[q][k] += part[q][k];
-					part[q][k] = 0;
-				}
-			}
-	}
-}
-
-/* total[q][c] += sum over the tile's keys of weight * value. */
-template <class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C, int GROUPS, int GROUP>
-TPAT_FN void attention_weigh(A (&total)[ROWS][GROUPS][GROUP],
-                             const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &tiles)
-{
-	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ROWS;
-#pragma unroll 2
-	for (int key = 0; key < KEYS; key += 4) {
-		C weight[ROWS][4];
-#pragma unroll
-		for (int q = 0; q < ROWS; q++)
-			load(weight[q], &tiles.weight[row + q][key]);
+		for (int k = 0; k < MINE; k++)
+			load(key[k], &tiles.key[tiles.lane() + k * tiles.lanes][r]);
 #pragma unroll
 		for (int i = 0; i < 4; i++)
 #pragma unroll
-			for (int g = 0; g < GROUPS; g++) {
-				C value[GROUP];
-				load(value, &tiles.other[key + i][(g * ATTENTION_LANES + lane) * GROUP]);
+			for (int q = 0; q < ROWS; q++)
 #pragma unroll
-				for (int q = 0; q < ROWS; q++)
+				for (int k = 0; k < MINE; k++)
+					product[q][k] += (T)query[q][i] * (T)key[k][i];
+	}
+}
+
+/* total[q][c] += sum over the tile's first `count` keys of weight * value. */
+template <class A, int QUERIES, int KEYS, int SIZE, int COLUMNS, int ROWS, class C, int MINE>
+TPAT_FN void attention_weigh(A (&total)[ROWS][MINE],
+                             const attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &tiles, int count)
+{
+#pragma unroll 2
+	for (int key = 0; key < count; key += 4) {
+		C weight[ROWS][4];
 #pragma unroll
-					for (int c = 0; c < GROUP; c++)
-						total[q][g][c] += (A)weight[q][i] * (A)value[c];
+		for (int q = 0; q < ROWS; q++)
+			load(weight[q], &tiles.weight[tiles.row(q)][key]);
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			C value[MINE];
+#pragma unroll
+			for (int c = 0; c < MINE; c += c < tiles.fours ? 4 : 2) {
+				const C *const from = &tiles.value[key + i][tiles.column(c)];
+				if (c < tiles.fours) {
+					C four[4];
+					load(four, from);
+#pragma unroll
+					for (int e = 0; e < 4; e++)
+						value[c + e] = four[e];
+				} else if (c < tiles.twos) {
+					C two[2];
+					load(two, from);
+					value[c] = two[0];
+					value[c + 1] = two[1];
+				} else {
+					value[c] = *from;
+				}
 			}
+#pragma unroll
+			for (int q = 0; q < ROWS; q++)
+#pragma unroll
+				for (int c = 0; c < MINE; c++)
+					total[q][c] += (A)weight[q][i] * (A)value[c];
+		}
 	}
 }
 
@@ -178,23 +187,27 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 {
 	typedef attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> Tiles;
 	const bool again = attention_passes<Weight>::n > 1;
-	const int threads = Tiles::threads, mine = KEYS / ATTENTION_LANES;
-	const int lane = block_thread() % ATTENTION_LANES, row = block_thread() / ATTENTION_LANES * ROWS;
+	const int threads = Tiles::threads, mine = Tiles::keys;
 	S largest[ROWS], sum[ROWS];
-	A total[ROWS][Tiles::groups][Tiles::group];
+	A total[ROWS][Tiles::columns];
 	for (int q = 0; q < ROWS; q++) {
 		largest[q] = -INFINITY;
 		sum[q] = 0;
-		for (int g = 0; g < Tiles::groups; g++)
-			for (int c = 0; c < Tiles::group; c++)
-				total[q][g][c] = 0;
+		for (int c = 0; c < Tiles::columns; c++)
+			total[q][c] = 0;
 	}
-	const auto query_here = [&](int i, int r) { return query_at(first + i, r); };
-	attention_share<threads, QUERIES, Tiles::size, C> top;
-	attention_share<threads, KEYS, Tiles::size, C> left;
-	attention_share<threads, KEYS, Tiles::columns, C> right;
+	const auto query_of = [&](int q) { return first + Tiles::row(q); };
+	const auto key_of = [&](Index at, int k) { return at + Tiles::lane() + k * Tiles::lanes; };
 	const auto ask_keys = [&](Index at) {
-		left.template fetch<SIZE>(key, keys - at, [&](int j, int r) { return key_at(at + j, r); });
+		if (at < keys)
+			attention_copy_rows<threads, Tiles::size, SIZE>(
+			        tiles.key, key, keys - at, [&](int j, int r) { return key_at(at + j, r); });
+		copy_commit();
+	};
+	const auto ask_values = [&](Index at) {
+		attention_copy_rows<threads, Tiles::columns * Tiles::lanes, COLUMNS>(
+		        tiles.value, value, keys - at, [&](int j, int c) { return value_at(at + j, c); });
+		copy_commit();
 	};
 	/* Returns the next tile of which some score is not minus infinity. */
 	const auto next = [&](Index at) {
@@ -204,30 +217,30 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 		return at;
 	};
 	const Index begin = next(-KEYS);
-	top.template fetch<SIZE>(query, queries - first, query_here);
+	attention_copy_rows<threads, Tiles::size, SIZE>(tiles.query, query, queries - first,
+	                                                [&](int i, int r) { return query_at(first + i, r); });
 	ask_keys(begin);
-	top.put(tiles.query);
 	for (int pass = 0; pass <= again; pass++) {
 		const bool weighs = pass == again;
 		for (Index at = begin, later; at < keys; at = later) {
 			T product[ROWS][mine];
 			later = next(at);
-			left.put(tiles.other);
-			__syncthreads();
+			copy_wait<0>();
+			__syncthreads(); /* the keys are here, and nobody reads the last values and weights any more */
 			if (weighs)
-				right.template fetch<COLUMNS>(value, keys - at,
-				                              [&](int j, int c) { return value_at(at + j, c); });
+				ask_values(at);
 			attention_products(product, tiles);
 #pragma unroll
 			for (int q = 0; q < ROWS; q++) {
-				const Index i = first + row + q;
+				const Index i = query_of(q);
+				C *const weights = &tiles.weight[Tiles::row(q)][Tiles::lane()];
 				if constexpr (again) {
 					if (weighs) {
 #pragma unroll
 						for (int k = 0; k < mine; k++) {
-							const Index j = at + lane + k * ATTENTION_LANES;
+							const Index j = key_of(at, k);
 							const bool inside = i < queries && j < keys;
-							tiles.weight[row + q][lane + k * ATTENTION_LANES] =
+							weights[k * Tiles::lanes] =
 							        inside ? (C)weight_at(i, j, product[q][k], largest[q],
 							                              sum[q])
 							               : (C)0;
@@ -238,12 +251,12 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 				S score[mine], most = largest[q];
 #pragma unroll
 				for (int k = 0; k < mine; k++) {
-					const Index j = at + lane + k * ATTENTION_LANES;
+					const Index j = key_of(at, k);
 					score[k] =
 					        i < queries && j < keys ? score_at(i, j, product[q][k]) : (S)-INFINITY;
 					most = nan_max(most, score[k]);
 				}
-				most = warp_reduce<ATTENTION_LANES>(most, op_max());
+				most = attention_reduce<Tiles>(most, op_max());
 				const S base = attention_base(most), scale = attention_exp(largest[q] - base);
 				largest[q] = most;
 				sum[q] *= scale;
@@ -252,49 +265,38 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 					const S weight = attention_exp(score[k] - base);
 					sum[q] += weight;
 					if (weighs)
-						tiles.weight[row + q][lane + k * ATTENTION_LANES] = (C)weight;
+						weights[k * Tiles::lanes] = (C)weight;
 				}
-				for (int g = 0; weighs && g < Tiles::groups; g++)
-					for (int c = 0; c < Tiles::group; c++)
-						total[q][g][c] *= (A)scale;
+				for (int c = 0; weighs && c < Tiles::columns; c++)
+					total[q][c] *= (A)scale;
 			}
-			__syncthreads();
-			if (!weighs) {
-				ask_keys(later < keys ? later : begin);
-				continue;
-			}
-			right.put(tiles.other);
-			__syncthreads();
-			ask_keys(later);
-			attention_weigh(total, tiles);
-			__syncthreads();
+			copy_wait<0>();
+			__syncthreads(); /* the values and weights are here, and nobody reads the keys any more */
+			ask_keys(!weighs && later >= keys ? begin : later);
+			if (weighs)
+				attention_weigh(total, tiles, keys - at < KEYS ? (int)(keys - at) : KEYS);
 		}
 		if (pass > 0)
 			break;
 		/* The stages may subtract another number than the largest score. */
 #pragma unroll
 		for (int q = 0; q < ROWS; q++) {
-			const Index i = first + row + q < queries ? first + row + q : first;
+			const Index i = query_of(q) < queries ? query_of(q) : first;
 			const S off = largest_at(i, largest[q]);
 			const S scale = keys > 0 ? attention_exp(attention_base(largest[q]) - off) : (S)1;
 			largest[q] = off;
-			sum[q] = sum_at(i, off, warp_reduce<ATTENTION_LANES>(sum[q], op_sum()) * scale);
-			for (int g = 0; !again && g < Tiles::groups; g++)
-				for (int c = 0; c < Tiles::group; c++)
-					total[q][g][c] *= (A)scale;
+			sum[q] = sum_at(i, off, attention_reduce<Tiles>(sum[q], op_sum()) * scale);
+			for (int c = 0; !again && c < Tiles::columns; c++)
+				total[q][c] *= (A)scale;
 		}
 	}
 #pragma unroll
 	for (int q = 0; q < ROWS; q++) {
-		const Index i = first + row + q;
+		const Index i = query_of(q);
 #pragma unroll
-		for (int g = 0; g < Tiles::groups; g++)
-#pragma unroll
-			for (int c = 0; c < Tiles::group; c++) {
-				const int column = (g * ATTENTION_LANES + lane) * Tiles::group + c;
-				if (i < queries && column < COLUMNS)
-					put(i, column, total[q][g][c], largest[q], sum[q]);
-			}
+		for (int c = 0; c < Tiles::columns; c++)
+			if (i < queries && Tiles::column(c) < COLUMNS)
+				put(i, Tiles::column(c), total[q][c], largest[q], sum[q]);
 	}
 }
 

@@ -9,41 +9,58 @@
 
 #include <math.h>
 
-enum { LANES = 16 };
+/* ---- Choices. As struct attention_tiles of rt/device/tpat_attention.h has them. ---- */
 
-/* ---- Choices. ---- */
-
-static int group_of(const struct attend *a)
+static int lanes_of(const struct sched_choice *c)
 {
-	bool whole = (a->value_size + 63) / 64 * 64 == (a->value_size + 31) / 32 * 32;
-	return a->value_size > 32 && whole ? 4 : a->value_size > 16 ? 2 : 1;
+	return c->param[1] < 16 ? 8 : 16;
 }
 
-static int columns_of(const struct attend *a)
+static int threads_of(const struct sched_choice *c)
 {
-	int each = LANES * group_of(a);
-	return (a->value_size + each - 1) / each * each;
+	return c->param[0] / c->param[2] * lanes_of(c);
 }
 
-static int shared_bytes(const struct attend *a, int queries, int keys)
+/* Columns of a value that a lane sums. */
+static int columns_of(const struct attend *a, const struct sched_choice *c)
 {
+	return (a->value_size + lanes_of(c) - 1) / lanes_of(c);
+}
+
+static int shared_bytes(const struct attend *a, const struct sched_choice *c)
+{
+	int queries = c->param[0], keys = c->param[1], columns = columns_of(a, c) * lanes_of(c);
 	int each = type_info(attend_type(a))->bits / 8, pad = 16 / each, size = (a->size + 3) / 4 * 4;
-	int columns = columns_of(a);
-	int longer = size > columns ? size : columns;
-	return each * (queries * (size + pad) + keys * (longer + pad) + queries * (keys + pad));
+	return each * (queries * size + keys * (size + pad) + keys * columns + queries * keys);
+}
+
+/* Registers of a thread: scores, weighted sums, operands of two steps, and the rest. */
+static double registers_of(const struct attend *a, const struct sched_choice *c)
+{
+	int words = type_info(attend_type(a))->bits / 32, rows = c->param[2], mine = c->param[1] / lanes_of(c);
+	return words * (rows * mine + rows * columns_of(a, c) + 4 * (rows + mine)) + 40;
+}
+
+static int resident(const struct sched_site *site, const struct sched_choice *c)
+{
+	double registers = fmin(registers_of(site->found, c), site->t->thread_registers);
+	return (int)target_resident(site->t, threads_of(c), registers, shared_bytes(site->found, c));
 }
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
-	static const int shapes[][3] = { { 64, 32, 8 }, { 64, 64, 8 }, { 128, 32, 8 }, { 32, 32, 8 },
-		                         { 64, 32, 4 }, { 32, 64, 4 }, { 32, 32, 4 },  { 16, 64, 4 },
-		                         { 16, 32, 4 }, { 16, 16, 4 }, { 8, 16, 4 } };
+	static const int shapes[][3] = { { 32, 64, 4 }, { 64, 64, 4 }, { 64, 64, 8 }, { 128, 64, 8 },
+		                         { 64, 48, 8 }, { 64, 32, 4 }, { 32, 32, 4 }, { 16, 64, 4 },
+		                         { 16, 32, 4 }, { 16, 16, 4 }, { 8, 16, 4 },  { 8, 8, 2 } };
 	int n = 0;
-	struct attend a = *(const struct attend *)site->found;
-	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		if (shared_bytes(&a, shapes[i][0], shapes[i][1]) <= TARGET_SHARED_EVERYWHERE)
-			out[n++] =
-			        (struct sched_choice){ &sched_attention, { shapes[i][0], shapes[i][1], shapes[i][2] } };
+	const struct sched_target *t = site->t;
+	const struct attend *a = site->found;
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		struct sched_choice c = { &sched_attention, { shapes[i][0], shapes[i][1], shapes[i][2] } };
+		bool fits = shared_bytes(a, &c) <= t->block_shared_most;
+		if (fits && (c.param[0] < 32 || registers_of(a, &c) <= t->thread_registers))
+			out[n++] = c;
+	}
 	return n;
 }
 
@@ -81,19 +98,23 @@ static void emit_functions(struct attend_place *at, struct ir_block *b)
 	emit_store(a->p, f.lambda->body, a->out, attend_here(&f, a->at), attend_here(&f, a->result));
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+static void attention_kernel(struct ir_plan *plan, struct ir_step *step, const struct sched_site *site,
+                             const struct sched_choice *c)
 {
 	struct ir_program *p = plan->program;
 	struct attend a = *(const struct attend *)site->found;
 	const struct ir_stage *last = a.stage[a.stages - 1];
-	struct ir_step *step = step_new(plan);
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
 	struct attend_mma m = { .a = a };
 	attend_mma_bounds(&m);
 	struct attend_place at = { .a = &a, .uneven = m.bounds }, alone = at;
-	int queries = c->param[0], keys = c->param[1];
-	k->threads = queries / c->param[2] * LANES;
+	int queries = c->param[0], keys = c->param[1], bytes = shared_bytes(&a, c);
+	k->threads = threads_of(c);
 	k->blocks = attend_blocks(&a, queries);
+	if (bytes > TARGET_SHARED_EVERYWHERE) {
+		k->arch = site->t->arch;
+		k->resident = resident(site, c);
+	}
 	expr block = ir_block(p->pool, k->blocks);
 	expr first = attend_block(&at, &k->body, queries, block);
 	emit_functions(&at, &k->body);
@@ -101,7 +122,6 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_template shape = IR_OF(IR_NUMBER(queries), IR_NUMBER(keys), IR_NUMBER(a.size),
 	                                 IR_NUMBER(a.value_size), IR_NUMBER(c->param[2]), IR_TYPE(attend_type(&a)));
 	struct ir_variable *object = ir_object_new(p->pool, &device_attention_tiles, shape, "tiles");
-	int bytes = shared_bytes(&a, queries, keys);
 	if (bytes > TARGET_DECLARED)
 		k->shared_bytes = bytes;
 	const struct ir_variable *tiles =
@@ -129,49 +149,68 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	attend_finish(plan, step, k, &a);
 }
 
-/* ---- Time: the instructions of a lane for each tile, in waves of blocks. ---- */
+/* The largest choice of these that fits every GPU. */
+static struct sched_choice elsewhere(const struct sched_site *site)
+{
+	static const int shapes[][3] = { { 32, 32, 4 }, { 16, 32, 4 }, { 16, 16, 4 }, { 8, 16, 4 } };
+	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+		struct sched_choice c = { &sched_attention, { shapes[i][0], shapes[i][1], shapes[i][2] } };
+		if (shared_bytes(site->found, &c) <= TARGET_SHARED_EVERYWHERE)
+			return c;
+	}
+	return (struct sched_choice){ &sched_attention, { 8, 8, 2 } };
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
+{
+	struct ir_step *step = step_new(plan);
+	attention_kernel(plan, step, site, c);
+	if (shared_bytes(site->found, c) <= TARGET_SHARED_EVERYWHERE)
+		return;
+	const struct sched_choice other = elsewhere(site);
+	attention_kernel(plan, step, site, &other);
+}
+
+/* ---- Time: the instructions of a multiprocessor's blocks. ---- */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *c)
 {
+	/* Measured on an H200 in f32 (11 choices, four shapes, on average 14 % off): waits of a tile, in instructions;
+	 * few warps hide less of each other's waits; 8 queries a lane leave fewer registers for loads ahead; more warps
+	 * of a block wait at its barriers. */
+	enum { OF_TILE = 600, OF_COPY = 10 };
+	const double MANY_ROWS = 1.15, MANY_WARPS = 1.15;
 	const struct sched_target *t = site->t;
 	struct attend a = *(const struct attend *)site->found;
 	struct attend_mma m = { .a = a };
 	attend_mma_bounds(&m);
-	int queries = c->param[0], keys = c->param[1], rows = c->param[2], threads = queries / rows * LANES;
-	int shared = shared_bytes(&a, queries, keys), columns = columns_of(&a), group = group_of(&a);
+	int queries = c->param[0], keys = c->param[1], rows = c->param[2], threads = threads_of(c);
+	int columns = columns_of(&a, c), mine = keys / lanes_of(c), width = columns * lanes_of(c);
 	double all = (double)about(a.dim[a.rows], t), blocks = (double)about(attend_blocks(&a, queries), t);
-	double tiles = fmax(1, ceil(all / keys) * (m.bounds ? 0.5 : 1)), passes = a.weight ? 2 : 1,
-	       mine = keys / (double)LANES;
+	double tiles = fmax(1, ceil(all / keys) * (m.bounds ? 0.5 : 1)), passes = a.weight ? 2 : 1;
 	double multiply = t->fma[TYPE_F32] / t->fma[attend_type(&a)]; /* clocks of a multiply-add */
 
-	/* Products, with a further addition for eight of them; weighted sums; the softmax; copies of keys and values.
-	 */
-	double fours = keys / 4 * (a.size + columns) / (double)threads;
-	double product = a.size / 4.0 * (rows + mine + rows * mine * 4.5 * multiply);
-	double weigh = keys / 4.0 * (rows + columns / (4.0 * group) + rows * columns / 4.0 * multiply);
-	double soften = rows * mine * (12 + ir_cost(a.score)) + 30 * rows + rows * columns / 16.0;
-	double lane = passes * (product + soften) + weigh + 20 * fours;
-	double held = rows * mine * 2 + rows * columns / 16.0 + 4 * fours + 50, most = t->thread_registers;
-	lane *= held > 0.8 * most ? 1.3 : 1; /* some of them in memory */
-	double here = target_resident(t, threads, fmin(held, most), shared);
-	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
-	double waves = ceil(blocks / (here * t->processors)), warps = here * threads / 32;
-
-	/* Measured on an H100 in f32: lanes with 8 queries lose 15 % to waits, in blocks of 64 threads 60 %; those with
-	 * 4 lose 35 %, and with few queries they copy keys more often. */
-	double lost = rows < 8 ? (queries < 32 ? 1.55 : 1.35) : threads < 128 ? 1.6 : 1.15;
-	if (type_info(a.query->type)->bits < 32) /* on an H200: few rows of f16 */
-		lost *= 2;
-	double busy = lane * lost * fmax(1, warps / t->schedulers), barriers = 1000 * passes;
-	return t->launch_ns + waves * tiles * (busy + barriers) / (t->clock_ghz * cost_table(t)->steady_clock);
+	/* Products; weighted sums; the softmax; copies of keys and values. */
+	double product = a.size / 4.0 * (rows + mine + 4.0 * rows * mine * multiply);
+	int reads = columns / 4 + columns % 4 / 2 + columns % 2;
+	double weigh = keys / 4.0 * (rows + 4.0 * reads + 4.0 * rows * columns * multiply);
+	double soften = rows * mine * (14 + ir_cost(a.score)) + 25 * rows + rows * columns;
+	double copy = keys * (a.size * passes + width) / 4.0 / threads * OF_COPY;
+	double lane = passes * (product + soften + OF_TILE) + weigh + copy;
+	double share = ceil(blocks / t->processors), warps = threads / 32.0;
+	double here = fmax(1, fmin(resident(site, c), share)), gaps = 1.1 + 2 / (here * warps);
+	gaps *= (rows > 4 ? MANY_ROWS : 1) * (threads > 128 ? MANY_WARPS : 1);
+	if (type_info(a.query->type)->bits < 32) /* elements are converted, and copied in turn with the sums */
+		gaps *= 2;
+	return t->launch_ns + share * tiles * lane * warps / t->schedulers * gaps / t->clock_ghz;
 }
 
 const struct sched_rule sched_attention = {
 	.name = "attention",
-	.version = 2,
+	.version = 3,
 	.about = "A block computes {queries} queries of one head, and goes over tiles of {keys} keys and "
 	         "values. 16 lanes share {rows} queries. Scores are never stored.",
-	.param = { { "queries", 8, 128 }, { "keys", 16, 64 }, { "rows", 4, 8 } },
+	.param = { { "queries", 8, 128 }, { "keys", 8, 64 }, { "rows", 2, 8 } },
 	.none = "the heads are too large for a block's shared memory",
 	.match = match,
 	.span = span,
