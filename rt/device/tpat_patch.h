@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  * tpat_patch.h: functions for kernels that sum products over windows of an image, for few channels at a time. A block
- * keeps a patch of the image in shared memory, and takes each tap's elements from there as the right operand of tensor
- * cores. Compiled like tpat_device.h. */
+ * keeps a patch of the image in shared memory, and takes each tap's elements from there: as the right operand of tensor
+ * cores, or of f32 for ordinary multiply-adds. Compiled like tpat_device.h. */
 #ifndef TPAT_PATCH_H
 #define TPAT_PATCH_H
 
-#include "tpat_mma.h"
+#include "tpat_fma.h"
 
 #define TPAT_FN __device__ __forceinline__
 
@@ -196,6 +196,123 @@ TPAT_FN void patch_product(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m
 			for (int e = 0; e < 4; e++)
 				put(row + 16 * i + mma_row(e), (I)line, (I)(column + mma_column(e)), sum[i][p].at[e]);
 		}
+}
+
+/* ---- By ordinary multiply-adds, in f32. */
+
+/* Two patches of LINES x COLUMNS places of CHANNELS channels, and the weights of ROWS rows for these channels and TAPS:
+ * one is copied while the other is multiplied. Columns that are CLASSES apart lie next to each other, so that a lane
+ * reads a tap's elements of four neighbouring windows at once. PITCH: words from line to line, such that lanes with
+ * other lines read other banks. */
+template <int CHANNELS, int ROWS, int TAPS, int LINES, int COLUMNS, int CLASSES, int PITCH> struct patch_plain {
+	static constexpr int class_words = ((COLUMNS + CLASSES - 1) / CLASSES + 3) / 4 * 4,
+	                     words = CLASSES * class_words;
+	static_assert(words <= PITCH && PITCH % 4 == 0, "whole lines of vectors");
+	alignas(16) float image[2][CHANNELS][LINES][PITCH];
+	alignas(16) float weight[2][CHANNELS * TAPS][ROWS + 4];
+
+	TPAT_FN static int column(int word) { return word % class_words * CLASSES + word / class_words; }
+};
+
+/* A block's threads copy `channel` and the following channels of the patch, and the weights of rows from `row` on. A
+ * warp takes 8 neighbouring weights of 4 rows at a time, which go to different banks. */
+template <int THREADS, int CHANNELS, int ROWS, int TAPS, int LINES, int COLUMNS, int CLASSES, int PITCH, class I,
+          class ImageAt, class WeightAt>
+TPAT_FN void patch_copy(patch_plain<CHANNELS, ROWS, TAPS, LINES, COLUMNS, CLASSES, PITCH> &m, int slot,
+                        const float *image, const float *weights, I row, I channel, const ImageAt &image_at,
+                        const WeightAt &weight_at)
+{
+	const int places = CHANNELS * LINES * m.words, all = CHANNELS * TAPS, eights = (all + 7) / 8;
+#pragma unroll 4
+	for (int i = block_thread(); i < places; i += THREADS) {
+		const int c = i / (LINES * m.words), line = i / m.words % LINES, word = i % m.words;
+		const I at = image_at(channel + c, (I)line, (I)m.column(word));
+		copy_async<4>(&m.image[slot][c][line][word], image + (at < 0 ? 0 : at), at >= 0);
+	}
+#pragma unroll 4
+	for (int i = block_thread() / 32; i < eights * (ROWS / 4); i += THREADS / 32) {
+		const int w = i % eights * 8 + warp_lane() % 8, r = i / eights * 4 + warp_lane() / 8;
+		if (all % 8 && w >= all)
+			continue;
+		const I at = weight_at(row + r, channel + w / TAPS, (I)(w % TAPS));
+		copy_async<4>(&m.weight[slot][w][r], weights + (at < 0 ? 0 : at), at >= 0);
+	}
+	copy_commit();
+}
+
+/* As patch_product(). A lane makes OWN rows of 4 neighbouring columns at two places; 8 lanes have other columns, 4 have
+ * other rows. */
+template <int DOWN, int ACROSS, int TAPS_X, int STEP_Y, int APART_Y, int APART_X, int CHANNELS, int ROWS, int TAPS,
+          int LINES, int COLUMNS, int CLASSES, int PITCH, class I, class ImageAt, class WeightAt, class Put>
+TPAT_FN void patch_product_plain(patch_plain<CHANNELS, ROWS, TAPS, LINES, COLUMNS, CLASSES, PITCH> &m,
+                                 const float *image, const float *weights, I row, typename identity<I>::type rows,
+                                 typename identity<I>::type channels, const ImageAt &image_at,
+                                 const WeightAt &weight_at, const Put &put)
+{
+	const int OWN = ROWS < 32 ? ROWS / 4 : 8, row_warps = ROWS / (4 * OWN), places = DOWN * ACROSS / 64,
+	          threads = 32 * row_warps * places;
+	const int width = (4 + (TAPS_X - 1) * APART_X / CLASSES + 3) / 4 * 4; /* elements of a class that a lane reads
+	                                                                       */
+	static_assert(DOWN * ACROSS % 64 == 0 && ACROSS % 4 == 0 && ROWS % (4 * OWN) == 0, "whole warps");
+	static_assert(COLUMNS == (ACROSS - 1) * CLASSES + (TAPS_X - 1) * APART_X + 1, "the windows' columns");
+	static_assert(LINES == (DOWN - 1) * STEP_Y + (TAPS / TAPS_X - 1) * APART_Y + 1, "the windows' lines");
+	const int warp = block_thread() / 32, own_row = warp % row_warps * 4 * OWN + fma_down() * 4;
+	int line[2], column[2];
+#pragma unroll
+	for (int p = 0; p < 2; p++) {
+		const int four = (warp / row_warps * 2 + p) * 8 + fma_across();
+		line[p] = four / (ACROSS / 4);
+		column[p] = four % (ACROSS / 4) * 4;
+	}
+	float sum[OWN][2][4] = {};
+	patch_copy<threads>(m, 0, image, weights, row, (I)0, image_at, weight_at);
+	int slot = 0;
+	for (I channel = 0; channel < channels; channel += CHANNELS, slot = 1 - slot) {
+		copy_wait<0>();
+		__syncthreads();
+		if (channel + CHANNELS < channels)
+			patch_copy<threads>(m, 1 - slot, image, weights, row, channel + CHANNELS, image_at, weight_at);
+#pragma unroll 1
+		for (int c = 0; c < CHANNELS; c++) {
+#pragma unroll(TAPS <= 9 ? 3 : 1)
+			for (int y = 0; y < TAPS / TAPS_X; y++) {
+				float v[2][CLASSES][width];
+#pragma unroll
+				for (int p = 0; p < 2; p++)
+#pragma unroll
+					for (int k = 0; k < CLASSES; k++)
+						load(v[p][k], &m.image[slot][c][line[p] * STEP_Y + y * APART_Y]
+						                      [k * m.class_words + column[p]]);
+#pragma unroll
+				for (int x = 0; x < TAPS_X; x++) {
+					float w[OWN];
+#pragma unroll
+					for (int i = 0; i < OWN; i += 4) {
+						float four[4];
+						load(four, &m.weight[slot][c * TAPS + y * TAPS_X + x][own_row + 4 * i]);
+#pragma unroll
+						for (int e = 0; e < 4; e++)
+							w[i + e] = four[e];
+					}
+#pragma unroll
+					for (int i = 0; i < OWN; i++)
+#pragma unroll
+						for (int p = 0; p < 2; p++)
+#pragma unroll
+							for (int e = 0; e < 4; e++)
+								sum[i][p][e] += w[i] * v[p][x * APART_X % CLASSES]
+								                        [x * APART_X / CLASSES + e];
+				}
+			}
+		}
+	}
+#pragma unroll
+	for (int i = 0; i < OWN; i++)
+#pragma unroll
+		for (int p = 0; p < 2; p++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				put(row + own_row + i / 4 * 16 + i % 4, (I)line[p], (I)(column[p] + e), sum[i][p][e]);
 }
 
 #undef TPAT_FN

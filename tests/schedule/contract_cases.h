@@ -444,11 +444,53 @@ static const struct schedule_case patch_cases[] = {
 	  "+ "
 	  "2, mod(l + 1, 2) - t * 2 + 2])\n",
 	  { "H=5", "H=1" } },
+	{ "patch_deep",
+	  "(x: f16[2,5,6,W], weight: f16[7,3,3,3]) -> (y: f16[2,7,5,4,W - 2])\n"
+	  "  y: f16[2,7,5,4,W - 2] = sum (i, j, k, l, m | r<3, s<3, t<3) select(and(0 <= k + r - 1, k + r - 1 < 5), "
+	  "f32(x[i, k + r - 1, l + s, m + t]), 0.0) * f32(weight[j, r, s, t]) then f16(it)\n",
+	  { "W=19", "W=3" } },
 	{ "patch_line",
 	  "(x: f16[3,4,W], weight: f16[6,2,9], z: f16[3,6,W - 8]) -> (y: f16[3,6,W - 8])\n"
 	  "  h: f16[3,6,W - 8] = sum (i, j, k | r<2, s<9) f32(x[i, 2 * floordiv(j, 3) + r, k + s]) * f32(weight[j, r, "
 	  "s])\n"
 	  "  y: f16[3,6,W - 8] = map (i, j, k) f16(f32(h[i, j, k]) + f32(z[i, j, k]))\n",
+	  { "W=60", "W=9" } },
+};
+
+/* The same in f32, for rule patch_plain; and steps across of lines whose ends no vector fits. */
+static const struct schedule_case patch_plain_cases[] = {
+	{ "patch_plain_groups",
+	  "(x: f32[2,15,11,W], weight: f32[63,5,3,2], b: f32[63]) -> (y: f32[2,63,4,W - 2])\n"
+	  "  y: f32[2,63,4,W - 2] = sum (i, j, k, l | r<5, s<3, t<2) select(and(and(0 <= 3 * k + 2 * s - 2, 3 * k + 2 "
+	  "* s - 2 < 11), and(0 <= l + 3 * t - 1, l + 3 * t - 1 < W)), x[i, 5 * floordiv(j, 21) + r, 3 * k + 2 * s - "
+	  "2, l + 3 * t - 1], 0.0) * weight[j, r, s, t] then max(it + b[j], 0.0)\n",
+	  { "W=19", "W=4" } },
+	{ "patch_plain_columns",
+	  "(x: f32[1,34,9,45], weight: f32[4,17,5,7]) -> (y: f32[1,4,5,20])\n"
+	  "  y: f32[1,4,5,20] = sum (i, j, k, l | r<17, s<5, t<7) x[i, 17 * floordiv(j, 2) + r, k + s, 2 * l + t] * "
+	  "weight[j, r, s, t]\n",
+	  { "" } },
+	{ "patch_plain_steps",
+	  "(x: f32[N,3,13,W], weight: f32[70,3,3,3]) -> (y: f32[N,70,6,floordiv(W - 3, 3) + 1])\n"
+	  "  y: f32[N,70,6,floordiv(W - 3, 3) + 1] = sum (i, j, k, l | r<3, s<3, t<3) x[i, r, 2 * k + s, 3 * l + t] * "
+	  "weight[j, r, s, t]\n",
+	  { "N=2 W=103", "N=1 W=3", "N=0 W=9" } },
+	{ "patch_plain_phases",
+	  "(x: f32[2,6,H,7], weight: f32[6,9,4,4]) -> (y: f32[2,9,2 * H,14])\n"
+	  "  y: f32[2,9,2 * H,14] = sum (i, j, k, l | r<6, s<2, t<2) select(and(and(0 <= s + floordiv(k + 1, 2) - 1, s "
+	  "+ floordiv(k + 1, 2) - 1 < H), and(0 <= t + floordiv(l + 1, 2) - 1, t + floordiv(l + 1, 2) - 1 < 7)), x[i, "
+	  "r, s + floordiv(k + 1, 2) - 1, t + floordiv(l + 1, 2) - 1], 0.0) * weight[r, j, mod(k + 1, 2) - s * 2 + 2, "
+	  "mod(l + 1, 2) - t * 2 + 2]\n",
+	  { "H=5", "H=1" } },
+	{ "patch_plain_deep",
+	  "(x: f32[2,5,6,W], weight: f32[7,3,3,3]) -> (y: f32[2,7,5,4,W - 2])\n"
+	  "  y: f32[2,7,5,4,W - 2] = sum (i, j, k, l, m | r<3, s<3, t<3) select(and(0 <= k + r - 1, k + r - 1 < 5), "
+	  "x[i, k + r - 1, l + s, m + t], 0.0) * weight[j, r, s, t]\n",
+	  { "W=19", "W=3" } },
+	{ "patch_plain_line",
+	  "(x: f32[3,4,W], weight: f32[6,2,9], z: f32[3,6,W - 8]) -> (y: f32[3,6,W - 8])\n"
+	  "  h: f32[3,6,W - 8] = sum (i, j, k | r<2, s<9) x[i, 2 * floordiv(j, 3) + r, k + s] * weight[j, r, s]\n"
+	  "  y: f32[3,6,W - 8] = map (i, j, k) h[i, j, k] + z[i, j, k]\n",
 	  { "W=60", "W=9" } },
 };
 

@@ -1,6 +1,6 @@
-/* Sums of products over windows of an image, for few channels: grouped convolutions, and those of few channels in all.
- * A block keeps a patch of the image in shared memory. patch_match.c recognises them, patch_emit.c writes the kernel,
- * rule_patch.c chooses. */
+/* Sums of products over windows of an image: on tensor cores for few channels, and in f32. A block keeps a patch of the
+ * image in shared memory. patch_match.c recognises them, patch_emit.c writes the kernel, rule_patch.c and
+ * rule_patch_plain.c choose. */
 #ifndef TPAT_SCHED_PATCH_H
 #define TPAT_SCHED_PATCH_H
 
@@ -21,18 +21,31 @@ struct patch {
 	expr rest[PATCH_WAYS]; /* without axes */
 };
 
-bool patch_match(struct patch *f, struct ir_program *p, const struct ir_stage *s);
+/* `plain`: in f32, else on tensor cores. */
+bool patch_match(struct patch *f, struct ir_program *p, const struct ir_stage *s, bool plain);
 
-/* The shape of a choice's kernel. A block makes down x across elements of 16 * tiles rows, from 2 * pairs channels at a
- * time. */
+/* The shape of a kernel: a block makes down x across elements of `rows` rows, from some channels at a time. */
 struct patch_shape {
-	int down, across, pairs, tiles, warps;
+	int down, across, channels, rows, threads;
 	int lines, columns; /* of the patch */
 	int bytes;          /* of shared memory */
-	int steps;          /* products of 16 x 8 x 16 for all taps of the channels, for 16 rows and 8 elements */
 };
-struct patch_shape patch_shape(const struct patch *f, const struct sched_choice *c);
-/* Appends the kernel to the step. Returns false if positions may exceed 2^31. */
-bool patch_kernel(struct ir_plan *plan, struct ir_step *step, const struct patch *f, const struct sched_choice *c);
+/* Fills in `lines` and `columns`. */
+void patch_find_size(struct patch_shape *s, const struct patch *f);
+/* The number of blocks, over symbols. */
+expr patch_blocks(const struct patch *f, const struct patch_shape *s);
+/* The number of channels, taps, and windows along both ways, as expected. */
+int64_t patch_channels(const struct patch *f, const struct sched_target *t);
+int patch_taps(const struct patch *f);
+int64_t patch_extent(const struct patch *f, int way, const struct sched_target *t);
+/* The device function that makes the products: template arguments of its object, and its own. */
+struct patch_function {
+	const struct ir_device_type *type;
+	const struct ir_device_function *function;
+	struct ir_template of, way;
+};
+/* Appends the kernel to the step, and the one for positions beyond 2^31. */
+void patch_kernels(struct ir_plan *plan, struct ir_step *step, const struct patch *f, const struct sched_choice *c,
+                   const struct patch_shape *s, const struct patch_function *call);
 
 #endif

@@ -10,23 +10,28 @@
 
 #include "ir/axis_names.h"
 
-enum { PRODUCT_WORDS = 8, BANKS = 32 };
-
-struct patch_shape patch_shape(const struct patch *f, const struct sched_choice *c)
+void patch_find_size(struct patch_shape *s, const struct patch *f)
 {
-	struct patch_shape s = { .down = c->param[0],
-		                 .across = c->param[1],
-		                 .pairs = c->param[2],
-		                 .tiles = c->param[3],
-		                 .warps = c->param[4] };
-	int taps = (int)(f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS]), classes = f->step[PATCH_ACROSS];
-	s.lines = (s.down - 1) * f->step[PATCH_DOWN] + ((int)f->taps[PATCH_DOWN] - 1) * f->apart[PATCH_DOWN] + 1;
-	s.columns = (s.across - 1) * classes + ((int)f->taps[PATCH_ACROSS] - 1) * f->apart[PATCH_ACROSS] + 1;
-	s.steps = (s.pairs * taps + PRODUCT_WORDS - 1) / PRODUCT_WORDS;
-	/* As struct patch of rt/device/tpat_patch.h lays them out. */
-	int pair = (s.lines * ((s.columns + classes - 1) / classes * classes) + 23) / BANKS * BANKS + 8;
-	s.bytes = 4 * s.pairs * pair + s.steps * (s.tiles * WARP * 16 + PRODUCT_WORDS * 2);
-	return s;
+	int size[PATCH_WAYS] = { s->down, s->across };
+	for (int way = 0; way < PATCH_WAYS; way++)
+		size[way] = (size[way] - 1) * f->step[way] + ((int)f->taps[way] - 1) * f->apart[way] + 1;
+	s->lines = size[PATCH_DOWN];
+	s->columns = size[PATCH_ACROSS];
+}
+
+int patch_taps(const struct patch *f)
+{
+	return (int)(f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS]);
+}
+
+int64_t patch_channels(const struct patch *f, const struct sched_target *t)
+{
+	return about(f->c.s->space[f->channel - f->c.s->out->rank], t);
+}
+
+int64_t patch_extent(const struct patch *f, int way, const struct sched_target *t)
+{
+	return f->axis[way] < 0 ? 1 : about(f->c.s->out->dim[f->axis[way]], t);
 }
 
 struct emitter {
@@ -67,7 +72,7 @@ static expr blocks_of(const struct emitter *m)
 	const char *name[IR_MAX_RANK];
 	for (int i = far_axes(m, axis, dim, name); i-- > 0;)
 		n = ir_binary(IR_MUL, n, dim[i]);
-	n = ir_binary(IR_MUL, n, ceil_div(m->k.p, c->extent[CONTRACT_ROW], TILE * m->shape.tiles));
+	n = ir_binary(IR_MUL, n, ceil_div(m->k.p, c->extent[CONTRACT_ROW], m->shape.rows));
 	n = ir_binary(IR_MUL, n, count_of(m, PATCH_DOWN, m->shape.down));
 	return ir_binary(IR_MUL, n, count_of(m, PATCH_ACROSS, m->shape.across));
 }
@@ -85,15 +90,14 @@ static void declare_block(struct emitter *m, struct ir_block *b, expr place)
 {
 	const struct contract *c = &m->f->c;
 	const struct patch_shape *s = &m->shape;
-	expr rows = ceil_div(m->k.p, c->extent[CONTRACT_ROW], TILE * s->tiles), dim[IR_MAX_RANK], value[IR_MAX_RANK];
+	expr rows = ceil_div(m->k.p, c->extent[CONTRACT_ROW], s->rows), dim[IR_MAX_RANK], value[IR_MAX_RANK];
 	const char *name[IR_MAX_RANK];
 	int axis[IR_MAX_RANK];
 	expr across = part_of(m, b, "across", &place, count_of(m, PATCH_ACROSS, s->across));
 	expr down = part_of(m, b, "down", &place, count_of(m, PATCH_DOWN, s->down));
 	m->first[PATCH_ACROSS] = emit_declare(m->k.p, b, "first_column", times(across, s->across), NULL);
 	m->first[PATCH_DOWN] = emit_declare(m->k.p, b, "first_line", times(down, s->down), NULL);
-	m->row =
-	        emit_declare(m->k.p, b, "first_row", times(part_of(m, b, "rows", &place, rows), TILE * s->tiles), NULL);
+	m->row = emit_declare(m->k.p, b, "first_row", times(part_of(m, b, "rows", &place, rows), s->rows), NULL);
 	contract_declare_group(&m->k, b, CONTRACT_BATCH, part_of(m, b, "batch", &place, c->extent[CONTRACT_BATCH]),
 	                       m->all);
 	int n = far_axes(m, axis, dim, name);
@@ -128,6 +132,8 @@ static const struct ir_variable *emit_image(struct emitter *m, struct ir_block *
 		int way = d == f->dim[PATCH_DOWN] ? PATCH_DOWN : PATCH_ACROSS;
 		if (d != f->dim[way]) {
 			at[d] = to_kernel(m->k.p, load->arg[d], &here);
+			if (!ir_is_int(inside(load->arg[d], load->buf->dim[d]), 1))
+				fits = ir_binary(IR_AND, fits, inside(at[d], load->buf->dim[d]));
 			continue;
 		}
 		expr first = plus(times(m->first[way], f->step[way]), f->rest[way]);
@@ -200,41 +206,42 @@ static void serial(struct emitter *m, struct ir_block *b)
 {
 	const struct patch_shape *s = &m->shape;
 	expr row, place[PATCH_WAYS], none = index_(&m->k, 0), one = index_(&m->k, 1);
-	b = emit_loop(m->k.p, b, "row", m->row, plus(m->row, index_(&m->k, TILE * s->tiles)), one, NULL, &row);
+	b = emit_loop(m->k.p, b, "row", m->row, plus(m->row, index_(&m->k, s->rows)), one, NULL, &row);
 	b = emit_loop(m->k.p, b, "line", none, index_(&m->k, s->down), one, index_(&m->k, s->down), &place[PATCH_DOWN]);
 	b = emit_loop(m->k.p, b, "column", none, index_(&m->k, s->across), one, index_(&m->k, s->across),
 	              &place[PATCH_ACROSS]);
 	contract_sum_element(&m->k, declare_element_of(m, b, row, place));
 }
 
-static struct emitter emitter_of(struct ir_plan *plan, const struct patch *f, const struct patch_shape *shape)
+static struct emitter emitter_of(struct ir_program *p, const struct patch *f, const struct patch_shape *shape)
 {
-	struct emitter m = { .k = { .c = &f->c, .p = plan->program }, .f = f, .shape = *shape };
+	struct emitter m = { .k = { .c = &f->c, .p = p }, .f = f, .shape = *shape };
 	memset(m.all, true, sizeof m.all);
 	return m;
 }
 
-bool patch_kernel(struct ir_plan *plan, struct ir_step *step, const struct patch *f, const struct sched_choice *choice)
+expr patch_blocks(const struct patch *f, const struct patch_shape *s)
 {
-	const struct patch_shape s = patch_shape(f, choice);
+	const struct emitter m = emitter_of(f->c.p, f, s);
+	return blocks_of(&m);
+}
+
+void patch_kernels(struct ir_plan *plan, struct ir_step *step, const struct patch *f, const struct sched_choice *choice,
+                   const struct patch_shape *s, const struct patch_function *product)
+{
 	const struct contract *c = &f->c;
 	struct ir_program *p = plan->program;
-	struct emitter m = emitter_of(plan, f, &s), alone = emitter_of(plan, f, &s);
+	struct emitter m = emitter_of(p, f, s), alone = emitter_of(p, f, s);
 	struct ir_kernel *k = kernel_new(plan, c->made[c->stages - 1], "", choice);
 	struct ir_block *b = &k->body;
-	k->threads = WARP * s.warps;
+	k->threads = s->threads;
 	k->blocks = blocks_of(&m);
-	k->shared_bytes = s.bytes;
+	k->shared_bytes = s->bytes;
 	declare_block(&m, b, ir_block(p->pool, k->blocks));
-	struct ir_template of = IR_OF(IR_NUMBER(s.pairs), IR_NUMBER(s.tiles),
-	                              IR_NUMBER((int)(f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS])), IR_NUMBER(s.lines),
-	                              IR_NUMBER(s.columns), IR_NUMBER(f->step[PATCH_ACROSS]));
-	const struct ir_variable *patch = emit_placed(p, b, ir_object_new(p->pool, &device_patch, of, "patch"), NULL);
+	const struct ir_variable *patch =
+	        emit_placed(p, b, ir_object_new(p->pool, product->type, product->of, "patch"), NULL);
 	const struct ir_variable *image = emit_image(&m, b), *weights = emit_weights(&m, b), *put = emit_put(&m, b);
-	struct ir_call *call = emit_invoke(p, b, &device_patch_product,
-	                                   IR_OF(IR_NUMBER(s.warps), IR_NUMBER(s.down), IR_NUMBER(s.across),
-	                                         IR_NUMBER((int)f->taps[PATCH_ACROSS]), IR_NUMBER(f->step[PATCH_DOWN]),
-	                                         IR_NUMBER(f->apart[PATCH_DOWN]), IR_NUMBER(f->apart[PATCH_ACROSS])));
+	struct ir_call *call = emit_invoke(p, b, product->function, product->way);
 	add_variable(p, call, patch);
 	add_address(p, call, contract_load_of(&c->side[1])->buf, index_(&m.k, 0), false);
 	add_address(p, call, contract_load_of(&c->side[0])->buf, index_(&m.k, 0), false);
@@ -249,5 +256,6 @@ bool patch_kernel(struct ir_plan *plan, struct ir_step *step, const struct patch
 	serial(&alone, &k->serial);
 	bool enough = kernel_finish_narrow(plan, step, k, c->whole);
 	k->about = contract_text(c);
-	return enough;
+	if (!enough)
+		contract_element_kernel(plan, step, c, choice);
 }

@@ -102,12 +102,12 @@ static bool find_channel(struct patch *f)
 	return f->channel >= 0;
 }
 
-bool patch_match(struct patch *f, struct ir_program *p, const struct ir_stage *s)
+bool patch_match(struct patch *f, struct ir_program *p, const struct ir_stage *s, bool plain)
 {
 	*f = (struct patch){ .axis = { -1, -1 }, .tap = { -1, -1 }, .dim = { -1, -1 }, .taps = { 1, 1 } };
 	struct contract *c = &f->c;
 	f->step[PATCH_DOWN] = f->apart[PATCH_DOWN] = 1;
-	if (!contract_match(c, p, s) || c->plain || c->s->value->type != TYPE_F32)
+	if (!contract_match(c, p, s) || c->plain != plain || c->s->value->type != TYPE_F32)
 		return false;
 	const struct contract_operand *weights = &c->side[0], *image = &c->side[1];
 	expr load = contract_load_of(image), condition = contract_condition_of(image);

@@ -4,18 +4,19 @@
  * copy of the image by channels is needed, and few channels of a group do not leave the products' depth empty. See
  * patch.h. */
 #include "sched/contract/patch.h"
+#include "sched/build/emit.h"
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 #include "sched/core/choose.h"
 
 #include <math.h>
 
-enum { WARP = 32, ROWS = 16, COLUMNS = 8, MOST_PAIRS = 8, MOST_TILES = 4 };
+enum { WARP = 32, ROWS = 16, COLUMNS = 8, MOST_PAIRS = 8, MOST_TILES = 4, PRODUCT_WORDS = 8, BANKS = 32 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct patch f;
-	if (patch_match(&f, p, s))
+	if (patch_match(&f, p, s, false))
 		return FOUND(p, f);
 	*why = "the stage is not a sum of products of 16-bit floats over windows and channels of an image";
 	return NULL;
@@ -28,15 +29,31 @@ static int span(const struct sched_site *site)
 
 /* ---- Choices. */
 
-static double registers_of(const struct patch_shape *s)
+/* Products of 16 x 8 x 16 for all taps of the channels, for 16 rows and 8 elements. */
+static int steps_of(const struct patch *f, const struct sched_choice *c)
 {
-	int pieces = s->down * s->across / COLUMNS / s->warps;
-	return 64 + 4 * s->tiles * pieces + 4 * s->tiles + pieces;
+	return (c->param[2] * patch_taps(f) + PRODUCT_WORDS - 1) / PRODUCT_WORDS;
 }
 
-static int64_t channels_of(const struct patch *f, const struct sched_target *t)
+static struct patch_shape shape_of(const struct patch *f, const struct sched_choice *c)
 {
-	return about(f->c.s->space[f->channel - f->c.s->out->rank], t);
+	int pairs = c->param[2], tiles = c->param[3], classes = f->step[PATCH_ACROSS];
+	struct patch_shape s = { .down = c->param[0],
+		                 .across = c->param[1],
+		                 .channels = 2 * pairs,
+		                 .rows = ROWS * tiles,
+		                 .threads = WARP * c->param[4] };
+	patch_find_size(&s, f);
+	/* As struct patch of rt/device/tpat_patch.h lays them out. */
+	int pair = (s.lines * ((s.columns + classes - 1) / classes * classes) + 23) / BANKS * BANKS + 8;
+	s.bytes = 4 * pairs * pair + steps_of(f, c) * (tiles * WARP * 16 + PRODUCT_WORDS * 2);
+	return s;
+}
+
+static double registers_of(const struct sched_choice *c)
+{
+	int tiles = c->param[3], pieces = c->param[0] * c->param[1] / COLUMNS / c->param[4];
+	return 64 + 4 * tiles * pieces + 4 * tiles + pieces;
 }
 
 /* The most pairs of channels whose patch and weights leave room for two blocks where one has `most` bytes. */
@@ -44,7 +61,7 @@ static bool find_pairs(const struct patch *f, struct sched_choice *c, int64_t ch
 {
 	for (int pairs = MOST_PAIRS; pairs >= 1; pairs /= 2) {
 		c->param[2] = pairs;
-		if ((pairs == 1 || 2 * pairs < channels + 2) && patch_shape(f, c).bytes <= most)
+		if ((pairs == 1 || 2 * pairs < channels + 2) && shape_of(f, c).bytes <= most)
 			return true;
 	}
 	return false;
@@ -57,8 +74,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct patch *f = site->found;
 	const struct sched_target *t = site->t;
 	const struct contract *c = &f->c;
-	int64_t rows = about(c->extent[CONTRACT_ROW], t), across = about(c->s->out->dim[f->axis[PATCH_ACROSS]], t);
-	int64_t down = f->axis[PATCH_DOWN] < 0 ? 1 : about(c->s->out->dim[f->axis[PATCH_DOWN]], t);
+	int64_t rows = about(c->extent[CONTRACT_ROW], t), across = patch_extent(f, PATCH_ACROSS, t);
+	int64_t down = patch_extent(f, PATCH_DOWN, t);
 	int tiles = (int)fmin(MOST_TILES, ceil((double)rows / ROWS)), n = 0;
 	if (!t->mma[c->side[0].type])
 		return 0;
@@ -68,22 +85,28 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		bool flat = shape[i][0] == 1;
 		if ((wasteful && !(i == 7 && n == 0)) || (flat && f->axis[PATCH_DOWN] >= 0 && down > 1))
 			continue;
-		if (!find_pairs(f, &now, channels_of(f, t), TARGET_SHARED_EVERYWHERE / 2) &&
-		    !find_pairs(f, &now, channels_of(f, t), TARGET_SHARED_EVERYWHERE))
+		if (!find_pairs(f, &now, patch_channels(f, t), TARGET_SHARED_EVERYWHERE / 2) &&
+		    !find_pairs(f, &now, patch_channels(f, t), TARGET_SHARED_EVERYWHERE))
 			continue;
-		struct patch_shape s = patch_shape(f, &now);
-		if (registers_of(&s) <= target_thread_registers(t, WARP * s.warps))
+		if (registers_of(&now) <= target_thread_registers(t, WARP * now.param[4]))
 			out[n++] = now;
 	}
 	return n;
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct patch *f = site->found;
-	struct ir_step *step = step_new(plan);
-	if (!patch_kernel(plan, step, f, choice))
-		contract_element_kernel(plan, step, &f->c, choice);
+	const struct patch_shape s = shape_of(f, c);
+	const struct patch_function product = {
+		&device_patch, &device_patch_product,
+		IR_OF(IR_NUMBER(c->param[2]), IR_NUMBER(c->param[3]), IR_NUMBER(patch_taps(f)), IR_NUMBER(s.lines),
+		      IR_NUMBER(s.columns), IR_NUMBER(f->step[PATCH_ACROSS])),
+		IR_OF(IR_NUMBER(c->param[4]), IR_NUMBER(s.down), IR_NUMBER(s.across),
+		      IR_NUMBER((int)f->taps[PATCH_ACROSS]), IR_NUMBER(f->step[PATCH_DOWN]),
+		      IR_NUMBER(f->apart[PATCH_DOWN]), IR_NUMBER(f->apart[PATCH_ACROSS]))
+	};
+	patch_kernels(plan, step_new(plan), f, c, &s, &product);
 }
 
 /* ---- Time. For each group of channels a block waits for the patch, and then multiplies. */
@@ -98,30 +121,31 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	const struct sched_target *t = site->t;
 	const struct patch *f = site->found;
 	const struct contract *c = &f->c;
-	const struct patch_shape s = patch_shape(f, choice);
+	const struct patch_shape s = shape_of(f, choice);
 	const double clock = t->clock_ghz * cost_table(t)->mma_clock;
 	double rows = (double)about(c->extent[CONTRACT_ROW], t), batch = (double)about(c->extent[CONTRACT_BATCH], t);
-	double columns = (double)about(c->extent[CONTRACT_COLUMN], t), channels = (double)channels_of(f, t);
-	double across = (double)about(c->s->out->dim[f->axis[PATCH_ACROSS]], t);
-	double down = f->axis[PATCH_DOWN] < 0 ? 1 : (double)about(c->s->out->dim[f->axis[PATCH_DOWN]], t);
-	double row_blocks = ceil(rows / (ROWS * s.tiles)), taps = (double)(f->taps[PATCH_DOWN] * f->taps[PATCH_ACROSS]);
+	double columns = (double)about(c->extent[CONTRACT_COLUMN], t), channels = (double)patch_channels(f, t);
+	double across = (double)patch_extent(f, PATCH_ACROSS, t), down = (double)patch_extent(f, PATCH_DOWN, t);
+	double row_blocks = ceil(rows / s.rows), taps = patch_taps(f);
+	int pairs = choice->param[2], tiles_down = choice->param[3], warps = choice->param[4],
+	    steps = steps_of(f, choice);
 	double blocks = batch * columns / (across * down) * ceil(across / s.across) * ceil(down / s.down) * row_blocks;
-	double turns = ceil(channels / (2 * s.pairs)), pieces = s.down * s.across / (double)COLUMNS / s.warps;
+	double turns = ceil(channels / (2 * pairs)), pieces = s.down * s.across / (double)COLUMNS / warps;
 
-	double words = s.pairs * s.lines * s.columns / 32.0, weights = fmin(rows, ROWS * s.tiles) * s.pairs * taps / 32;
-	double products = s.steps * s.warps * pieces * s.tiles;
+	double words = pairs * s.lines * s.columns / 32.0, weights = fmin(rows, s.rows) * pairs * taps / 32;
+	double products = steps * warps * pieces * tiles_down;
 	double issue =
-	        words * OF_WORD + weights * OF_WEIGHT + s.steps * s.warps * (OF_STEP + s.tiles + pieces * 3) + products;
-	double reads = s.steps * s.warps * (2 + 4 * s.tiles + 2 * pieces) + 3 * words + 3 * weights;
+	        words * OF_WORD + weights * OF_WEIGHT + steps * warps * (OF_STEP + tiles_down + pieces * 3) + products;
+	double reads = steps * warps * (2 + 4 * tiles_down + 2 * pieces) + 3 * words + 3 * weights;
 	double multiply = products * ROWS * COLUMNS * 16 / t->mma[c->side[0].type];
 	double busy = SLOWER * fmax(fmax(issue / t->schedulers, reads), multiply);
-	double here = target_resident(t, WARP * s.warps, registers_of(&s), s.bytes);
+	double here = target_resident(t, s.threads, registers_of(choice), s.bytes);
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double waves = fmax(1, blocks / (t->processors * here));
 	double time = (waves * turns * fmax(busy * here, busy + WAY) + START) / clock;
 
 	/* Bytes: a patch's edges come from the caches; 16 bytes of a row are stored at a time. */
-	double tiles = blocks * turns * (s.pairs * s.lines * s.columns * 4.0 + weights * 32 * 4), results = 0;
+	double tiles = blocks * turns * (pairs * s.lines * s.columns * 4.0 + weights * 32 * 4), results = 0;
 	double image = (double)about(ir_buffer_count(c->p, contract_load_of(&c->side[1])->buf), t) * 2;
 	for (int i = 0; i < c->stages; i++)
 		results += batch * rows * columns * type_info(c->made[i]->out->type)->bits / 8.0;
