@@ -164,7 +164,7 @@ static double most(double a, double b)
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
 	const struct sched_target *t = site->t;
-	enum { START = 700, PLAIN_START = 2000 };
+	enum { START = 700, PLAIN_START = 500 };
 	const double clock = t->clock_ghz * cost_table(t)->mma_clock, latency = cost_table(t)->tile_way;
 	const struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
 	struct contract_shape k = contract_shape(&c, choice);
@@ -187,7 +187,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	/* Elements of less than 4 bytes come through registers, one tile at a time. */
 	double ahead = gathered > 0 && !c.plain ? 1 : k.slots - 1;
 	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + gather + 40;
-	if (!c.plain && gathered == 0)
+	if (gathered == 0)
 		step += contract_copy_clocks(&c, &k);
 
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
@@ -206,7 +206,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double time = (waves * steps * together + START + store) / clock;
 	if (c.plain) { /* warps hide each other's latency, so few warps leave gaps, as do few sums per lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
-		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.91 + 0.09 / lane);
+		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.95 + 0.04 / lane);
 		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait at barriers; all factors as measured on an H100 */
 		double arrival = target_has(t, TARGET_COPY_ASYNC) ? latency / ahead : step + latency;
 		time = (share * steps * most(step * gaps, arrival / here) + PLAIN_START + store) / clock;
