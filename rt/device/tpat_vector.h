@@ -65,6 +65,41 @@ template <int N, class T> TPAT_FN void load_if(T (&v)[N], const T *p, bool in)
 #endif
 }
 
+/* v = p[0 .. N), of 4, 8, 16 or more bytes, for a p of any alignment: taken from the aligned vectors that contain them,
+ * of which all bytes have to be in memory that may be read. */
+template <int N, class T> TPAT_FN void load_shifted(T (&v)[N], const T *p)
+{
+	const int bytes = N * sizeof(T), part = vector_part<bytes>::bytes, words = bytes / 4, most = part / 4;
+	static_assert(bytes >= 4 && bytes % 4 == 0, "whole words");
+	union {
+		uint4 align;
+		u32 word[words + most];
+	} u;
+	const unsigned shift = (unsigned)((size_t)p % part);
+	const char *first = (const char *)p - shift;
+#pragma unroll
+	for (int i = 0; i <= bytes; i += part) {
+		const char *from = first + (i < bytes || shift ? i : i - part);
+#ifdef TPAT_EMULATOR
+		emulator_load(u.word + i / 4, from, part);
+#else
+		copy_vector<part>(u.word + i / 4, from);
+#endif
+	}
+#pragma unroll
+	for (int step = most / 2; step > 0; step /= 2) {
+#pragma unroll
+		for (int i = 0; i < words + step; i++)
+			u.word[i] = shift & 4 * step ? u.word[i + step] : u.word[i];
+	}
+	if constexpr (sizeof(T) < 4) {
+#pragma unroll
+		for (int i = 0; i < words; i++)
+			u.word[i] = (u32)(((u64)u.word[i + 1] << 32 | u.word[i]) >> shift % 4 * 8);
+	}
+	memcpy(v, u.word, bytes);
+}
+
 /* p[0 .. N) = v */
 template <int N, class T> TPAT_FN void store(T *p, const T (&v)[N])
 {

@@ -97,6 +97,14 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 	str_add(g->out, ");\n");
 }
 
+static const struct ir_device_function *load_function(const struct ir_vector *s)
+{
+	return s->shifted ? &device_load_shifted
+	       : s->where ? &device_load_if
+	       : s->once  ? &device_load_once
+	                  : &device_load;
+}
+
 static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 {
 	if (!s->stands)
@@ -105,7 +113,7 @@ static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 	if (type_is_packed(s->buf->type))
 		gen_begin(g, arena_printf(g->out->arena, "%s_%s", device_load.name, type_name(s->buf->type)));
 	else
-		gen_begin(g, (s->where ? &device_load_if : s->once ? &device_load_once : &device_load)->name);
+		gen_begin(g, load_function(s)->name);
 	str_add(g->out, "(");
 	gen_array_row(g, s);
 	str_printf(g->out, type_is_packed(s->buf->type) ? ", %s, " : ", %s + ", gen_buffer(g, s->buf));

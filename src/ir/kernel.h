@@ -116,16 +116,18 @@ struct ir_update {
 	bool paired; /* a 16-bit element: the other half of its 32-bit word is in the buffer, too */
 };
 
-/* A vector load or store between buf[at ...], `at` a multiple of width, and array[width], or row `row` of it. */
+/* A vector load or store between buf[at ...], `at` a multiple of width (but see `shifted`), and array[width], or row
+ * `row` of it. */
 struct ir_vector {
 	const struct ir_variable *array;
 	expr row;
 	const struct ir_buffer *buf;
 	expr at;
 	int width;
-	bool once;   /* streaming: the kernel uses the data once, and they exceed the L2 cache */
-	bool stands; /* a load: the array is declared already; else the load declares it */
-	expr where;  /* a load: the condition; if false, zeros. May be null */
+	bool once;    /* streaming: the kernel uses the data once, and they exceed the L2 cache */
+	bool stands;  /* a load: the array is declared already; else the load declares it */
+	expr where;   /* a load: the condition; if false, zeros. May be null */
+	bool shifted; /* a load from any position: reads the aligned vectors around it. Neither once nor where */
 };
 
 /* A barrier for a block's threads, which makes their stores visible to each other. threads: only the first ones, if the

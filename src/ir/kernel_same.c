@@ -134,7 +134,7 @@ static bool same_vector(struct same *s, const struct ir_vector *a, const struct 
 {
 	return same_variable(s, a->array, b->array) && same_expr(s, a->row, b->row) && same_buffer(s, a->buf, b->buf) &&
 	       same_expr(s, a->at, b->at) && a->width == b->width && a->once == b->once && a->stands == b->stands &&
-	       same_expr(s, a->where, b->where);
+	       a->shifted == b->shifted && same_expr(s, a->where, b->where);
 }
 
 static bool same_lanes(struct same *s, const struct ir_lanes *a, const struct ir_lanes *b)

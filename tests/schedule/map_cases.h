@@ -223,6 +223,26 @@ static const struct schedule_case map_cases[] = {
 	  "  y: f16[N,4,6,10] = map (i, j, k, l) select(and(and(0 <= k - 1, k - 1 < 4), and(0 <= l - 1, l - 1 < 8)), "
 	  "select(j < 2, x[i, j, k - 1, l - 1], z[i, j - 2, k - 1, l - 1]), f16(-1.5))\n",
 	  { "N=3", "N=1", "N=0" } },
+	/* Vectors taken out of aligned ones: within a row, within a plane, where a condition on positions holds; and
+	 * loads that are none: far away, of short rows, where data decide. */
+	{ "flat_shifted_halves",
+	  "(x: f16[N,134], b: i32[67]) -> (y: f16[N,67], z: u8[N,67])\n"
+	  "  y: f16[N,67] = map (i, j) f16(f32(x[i, j]) * f32(x[i, j + 67]))\n"
+	  "  z: u8[N,67] = map (i, j) u8(b[j] + i32(f32(x[i, j + 3])))\n",
+	  { "N=1", "N=5", "N=32" } },
+	{ "flat_shifted_rotation",
+	  "(x: f16[N,7,18], c: f16[7,18], g: bf16[N,2,7,18]) -> (y: f16[N,7,18], z: bf16[N,7,18])\n"
+	  "  y: f16[N,7,18] = map (i, j, k) f16(f32(x[i, j, k]) * f32(c[j, k]) + f32(select(k < 9, "
+	  "f16(neg(f32(x[i, j, k + 9]))), x[i, j, k - 9])))\n"
+	  "  z: bf16[N,7,18] = map (i, j, k) select(k < 9, g[i, 1, j, k + 9], select(0.0 < f32(c[j, k]), g[i, 0, j, "
+	  "k], "
+	  "g[i, 1, j, k - 9]))\n",
+	  { "N=1", "N=3", "N=17" } },
+	{ "flat_shifted_parts",
+	  "(a: f16[N,45], b: f16[N,22], q: i8[N,67]) -> (y: f16[N,67], z: f32[N,67])\n"
+	  "  y: f16[N,67] = map (i, j) select(j < 45, a[i, j], b[i, j - 45])\n"
+	  "  z: f32[N,67] = map (i, j) select(j < 66, f32(q[i, j + 1]), f32(q[i, 0])) + f32(a[i, mod(j, 45)])\n",
+	  { "N=2", "N=9" } },
 	{ "flat_odd_rows",
 	  "(x: f32[N,4,7], b: f32[4,1], c: f32[7], g: u8[8,N,3]) -> (y: f32[N,4,7], z: f32[N,4,7], o: u8[8,N,3])\n"
 	  "  y: f32[N,4,7] = map (i, j, k) x[i, j, k] * b[j, 0] + c[k]\n"

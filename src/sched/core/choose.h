@@ -12,7 +12,10 @@ struct map_shape {
 	int planes, axis, width;
 	bool vectors;
 	bool clamped; /* loads at positions from memory are clamped rather than guarded */
-	bool apart;   /* each element of a vector finds its own axes, as vectors may continue in the next row */
+	/* Loads that are vectors at any position, loaded for all elements (load_shifted()); null: none. */
+	bool (*shifted)(void *user, expr load);
+	void *user;
+	bool apart; /* each element of a vector finds its own axes, as vectors may continue in the next row */
 };
 double map_time(struct ir_program *p, const struct ir_stage *s, const struct map_shape *shape,
                 const struct sched_target *t);

@@ -9,6 +9,7 @@
 #include <math.h>
 
 enum { LANES = 32, SECTOR = 32, LINE = 128, SAMPLES = 2 };
+enum { SHIFT = 12 /* instructions for each access of a vector that is shifted */ };
 
 struct facts {
 	struct ir_program *p;
@@ -209,9 +210,16 @@ static double lines_of_access(const struct facts *f, expr flat, double size, int
 	return lines.n;
 }
 
+static bool is_shifted(const struct facts *f, expr load)
+{
+	return f->shape->shifted && f->shape->shifted(f->shape->user, load);
+}
+
 /* Number of accesses of a thread for the elements of its vector. */
 static double accesses(const struct facts *f, expr load, expr flat)
 {
+	if (is_shifted(f, load))
+		return ceil(f->shape->width * type_info(load->type)->bits / 128.0) + 1;
 	int vector = f->shape->vectors ? vector_loads_accesses(&f->vectors, load) : -1;
 	struct sector_set different = { .n = 0 };
 	int64_t at;
@@ -241,7 +249,8 @@ static void add_buffer(struct facts *f, const struct ir_buffer *b)
 		if (e->op != IR_LOAD || e->buf != b)
 			continue;
 		expr flat = ir_flat(f->p->pool, b, e->arg);
-		double n = accesses(f, e, flat) * f->chance[e->id], lines = 0;
+		bool shifted = is_shifted(f, e);
+		double n = accesses(f, e, flat) * (shifted ? 1 : f->chance[e->id]), lines = 0;
 		for (int k = 0; k < SAMPLES && lines >= 0; k++) {
 			int64_t warp = warp_at(f, (k + 1.0) / (SAMPLES + 1));
 			lines = f->to_places[e->id] ? -1 : lines_of_access(f, flat, size, warp, &sectors[k]);
@@ -254,7 +263,7 @@ static void add_buffer(struct facts *f, const struct ir_buffer *b)
 			planes = planes < share ? share : planes;
 			chance = chance < f->chance[e->id] ? f->chance[e->id] : chance;
 		}
-		f->instructions += n * 3 * share;
+		f->instructions += n * (shifted ? SHIFT : 3) * share;
 		f->cycles += n * share * fmax(lines, cost_table(f->t)->access);
 	}
 	for (int k = 0; k < SAMPLES; k++)

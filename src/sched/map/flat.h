@@ -7,11 +7,15 @@
 /* The map with those of its last axes joined that occur only together; the map itself if there are none. Its result has
  * the same elements in the same order. */
 const struct ir_stage *map_joined(struct ir_program *p, const struct ir_stage *s);
-/* Adds a kernel for all extents, with `width` elements per thread, to the step. `suffix` ends its name. Returns false
- * and adds nothing if rows are known to be whole vectors, or if elements are narrower than a byte. `joined`:
- * map_joined() of the stage. */
+struct flat_shape {
+	int width;          /* elements of a thread */
+	bool shifted;       /* vectors that are not aligned are taken from the aligned ones around them */
+	const char *suffix; /* of the kernel's name */
+};
+/* Adds a kernel for all extents to the step. Returns false and adds nothing if rows are known to be whole vectors, or
+ * if elements are narrower than a byte. `joined`: map_joined() of the stage. */
 bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct ir_stage *joined,
-                 const struct sched_choice *c, int width, const char *suffix);
+                 const struct sched_choice *c, const struct flat_shape *shape);
 /* The position of a map's element, over out's axes, which are written to `own`. */
 expr map_position(struct ir_program *p, const struct ir_stage *s, expr *own);
 /* Returns the value of the element at flat position `at`; declares the axes that it needs in `b`. */

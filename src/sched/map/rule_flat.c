@@ -3,6 +3,7 @@
  * piece follow from those of the piece before it. The elements of a vector that is not whole, the last one, are
  * computed one by one. */
 #include "sched/map/flat.h"
+#include "sched/map/flat_vectors.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -12,24 +13,15 @@
 
 #include "ir/axis_names.h"
 
-enum { THREADS = 256, MAX_WIDTH = 8, BYTES = 16 };
+#include <string.h>
 
-struct flat {
-	struct ir_program *p;
-	const struct ir_stage *s;
-	int inner, width, piece; /* the last axis; elements per thread; per piece, which divides width */
-	expr own;                /* position of an element, over its axes */
-	struct {
-		VEC(expr);
-	} found;                    /* loads that are contiguous with the elements */
-	struct ir_variable **array; /* their vectors */
-	expr lane;                  /* of an element in the thread's vectors */
-};
+enum { THREADS = 256, MAX_WIDTH = 8, BYTES = 16 };
 
 /* `width` 0: the widest. */
 static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s, int width)
 {
 	int64_t extent = 1;
+	expr own[IR_MAX_RANK];
 	int bits = type_info(s->out->type)->bits;
 	*f = (struct flat){ .p = p, .s = s, .inner = -1, .piece = 1 };
 	if (s->kind != IR_MAP || type_is_packed(s->out->type))
@@ -39,6 +31,7 @@ static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s,
 			f->inner = k;
 	if (f->inner < 0)
 		return false;
+	f->own = map_position(p, s, own);
 	ir_const_int(s->out->dim[f->inner], &extent);
 	f->width = width ? width : MAX_WIDTH * bits > BYTES * 8 ? BYTES * 8 / bits : MAX_WIDTH;
 	while (f->piece < f->width && extent % (2 * f->piece) == 0)
@@ -58,59 +51,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	return NULL;
 }
 
-static int candidates(const struct sched_site *site, struct sched_choice *out)
-{
-	int n = 0;
-	struct flat f = *(const struct flat *)site->found;
-	for (int width = f.width; width > f.piece; width /= 2)
-		out[n++] = (struct sched_choice){ &sched_flat, { width } };
-	return n;
-}
-
-/* The estimate of a map of that width, as if it were possible. */
-static double estimate(const struct sched_site *site, const struct sched_choice *c)
-{
-	const struct map_shape shape = {
-		.planes = 1, .axis = -1, .width = c->param[0], .vectors = true, .apart = true
-	};
-	return map_time(site->p, ((const struct flat *)site->found)->s, &shape, site->t) * 1.01;
-}
-
 /* ---- The kernel. */
-
-static void find_vector(void *user, expr e)
-{
-	struct flat *f = user;
-	int64_t apart;
-	if (e->op != IR_LOAD || type_is_packed(e->type))
-		return;
-	expr difference = ir_binary(IR_SUB, ir_flat(f->p->pool, e->buf, e->arg), f->own);
-	if (ir_const_int(difference, &apart) && apart % f->width == 0)
-		vec_push(f->p->arena, &f->found, e);
-}
-
-static expr from_vector(void *user, expr e, expr flat)
-{
-	struct flat *f = user;
-	(void)flat;
-	for (int i = 0; i < f->found.n; i++)
-		if (f->found.at[i] == e)
-			return item_of(f->array[i], f->lane);
-	return NULL;
-}
-
-/* Loads the vectors that are contiguous with the thread's elements. */
-static void load_vectors(struct flat *f, struct ir_block *b, expr element)
-{
-	struct ir_program *p = f->p;
-	ir_walk_unconditional(f->s->value, find_vector, f);
-	f->array = NEWN(p->arena, struct ir_variable *, f->found.n + 1);
-	for (int i = 0; i < f->found.n; i++) {
-		expr e = f->found.at[i], apart = ir_binary(IR_SUB, ir_flat(p->pool, e->buf, e->arg), f->own);
-		f->array[i] = ir_variable_new(p->pool, e->type, "%s_v%d", e->buf->name, i);
-		emit_load_vector(p, b, e->buf, ir_binary(IR_ADD, element, apart), f->array[i], f->width);
-	}
-}
 
 /* Computes the axes of the next piece: increments the last axis, with carry into those before it. */
 static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool *used, expr *axis)
@@ -140,64 +81,185 @@ static void next_piece(struct flat *f, struct ir_block *b, int piece, const bool
 }
 
 /* The vector that is not whole: its elements one by one. */
-static void last_elements(struct flat *f, struct ir_block *b, expr element, expr whole)
+static void last_elements(struct flat *f, struct ir_block *b, expr element)
 {
 	struct ir_program *p = f->p;
 	const struct ir_variable *v = ir_variable_new(p->pool, TYPE_INDEX, "place");
 	expr count = out_count(p, f->s);
-	b = emit_if(p, b, ir_unary(IR_NOT, whole));
 	b = emit_for_each(p, b, v, element, count, ir_index(p->pool, 1));
 	expr place = ir_var_of(v, count);
 	emit_store(p, b, f->s->out, place, map_value_at(p, b, f->s, place));
 }
 
+/* Elements whose loads are no vectors. All of them are computed before the first is stored, so that a thread waits for
+ * memory once. */
+static void apart_elements(struct flat *f, struct ir_block *b, expr element)
+{
+	struct ir_program *p = f->p;
+	expr count = out_count(p, f->s), last = ir_binary(IR_SUB, count, ir_index(p->pool, 1)), v;
+	struct ir_variable *result = ir_variable_new(p->pool, f->s->out->type, "%s_v", f->s->out->name);
+	emit_array(p, b, result, f->width);
+	struct ir_block *body = emit_unrolled(p, b, "v", f->width, &v);
+	expr place = emit_constant(p, body, "place", ir_binary(IR_MIN, ir_binary(IR_ADD, element, v), last), count);
+	emit_set(p, body, result, v, map_value_at(p, body, f->s, place));
+	body = emit_unrolled(p, b, "v", f->width, &v);
+	place = ir_binary(IR_ADD, ir_var_of(element->var, NULL), v);
+	body = emit_if(p, body, ir_binary(IR_LT, place, count));
+	emit_store(p, body, f->s->out, place, item_of(result, v));
+}
+
+static expr both(expr a, expr b)
+{
+	return a ? ir_binary(IR_AND, a, b) : b;
+}
+
+/* Where the element is within the axes from `first` on. */
+static expr place_within(const struct flat *f, int first, expr element, const expr *axis)
+{
+	return first == f->inner ? axis[f->inner] : ir_binary(IR_MOD, element, flat_together(f, first));
+}
+
+/* The position in its buffer of the load for the thread's first element. */
+static expr start_of(const struct flat *f, const struct flat_load *l, expr element, const expr *axis)
+{
+	struct ir_pool *pool = f->p->pool;
+	int first = flat_first_axis(f, l->apart);
+	expr outer[IR_MAX_RANK];
+	if (first == 0)
+		return ir_binary(IR_ADD, element, l->apart);
+	for (int k = 0; k < f->s->out->rank; k++)
+		outer[k] = k < first ? axis[k] : ir_index(pool, 0);
+	expr row = to_kernel(f->p, ir_flat(pool, l->load->buf, l->load->arg), &(struct axes){ .value = outer });
+	return ir_binary(IR_ADD, row, place_within(f, first, element, axis));
+}
+
+/* Marks the axes that start_of() needs. */
+static void mark_start(const struct flat *f, const struct flat_load *l, bool *used)
+{
+	int first = flat_first_axis(f, l->apart);
+	bool met[IR_MAX_RANK] = { false };
+	ir_mark_axes(ir_flat(f->p->pool, l->load->buf, l->load->arg), met);
+	for (int k = 0; k < first; k++)
+		used[k] |= met[k];
+	used[f->inner] |= first > 0 && first == f->inner;
+}
+
+/* Whether the thread's vectors lie within the result, the axes that they go along, and the buffers that they read: null
+ * if that is certain. */
+static expr whole_vectors(struct flat *f, expr element, const expr *axis)
+{
+	struct ir_pool *pool = f->p->pool;
+	expr count = out_count(f->p, f->s), width = ir_index(pool, f->width), whole = NULL;
+	if (!ir_is_int(ir_binary(IR_MOD, count, width), 0))
+		whole = ir_binary(IR_LE, ir_binary(IR_ADD, element, width), count);
+	expr length = flat_together(f, f->first);
+	if (f->first && length != count) {
+		expr at = place_within(f, f->first, element, axis);
+		whole = both(whole, ir_binary(IR_LE, ir_binary(IR_ADD, at, width), length));
+	}
+	vec_each (l, &f->found) {
+		bool before = l->shifted && !l->sure, after = l->shifted;
+		vec_each (o, &f->found) { /* another one that begins earlier, or later, or is the same and comes first
+			                   */
+			int64_t apart;
+			if (o == l || !o->shifted || o->load->buf != l->load->buf ||
+			    !ir_const_int(ir_binary(IR_SUB, o->apart, l->apart), &apart))
+				continue;
+			before &= o->sure || apart > 0 || (apart == 0 && o > l);
+			after &= apart < 0 || (apart == 0 && o > l);
+		}
+		if (before && !ir_nonnegative(l->start))
+			whole = both(whole, ir_binary(IR_LE, ir_index(pool, 0), l->start));
+		if (after) { /* the last of the aligned vectors that it lies in */
+			expr end = ir_binary(IR_ADD, l->start, ir_index(pool, 2 * f->width - 1));
+			whole = both(whole, ir_binary(IR_LE, end, ir_buffer_count(f->p, l->load->buf)));
+		}
+	}
+	return whole;
+}
+
+static expr from_vector(void *user, expr e, expr flat)
+{
+	const struct flat *f = user;
+	const struct flat_load *l = flat_find_load(f, e);
+	(void)flat;
+	return l ? item_of(l->array, f->lane) : NULL;
+}
+
+static void load_vectors(const struct flat *f, struct ir_block *b)
+{
+	vec_each (l, &f->found)
+		emit_load_vector(f->p, b, l->load->buf, l->start, l->array, f->width)->shifted = l->shifted;
+}
+
+/* Marks the axes that occur in the elements' values once the vectors are loaded. True if there are any. */
+static bool mark_needed(struct flat *f, struct axes *a, bool *used)
+{
+	bool met[IR_MAX_RANK] = { false }, any = false;
+	ir_mark_axes(to_kernel(f->p, f->s->value, a), met);
+	for (int i = 0; i < f->s->out->rank; i++) { /* an axis carries when the next one ends */
+		any |= met[i];
+		used[i] = any;
+	}
+	return any;
+}
+
+static void declare_all_axes(const struct flat *f, struct ir_block *b, expr element, const bool *used, expr *axis)
+{
+	const struct ir_buffer *out = f->s->out;
+	declare_axes(f->p, b, element, out->rank, out->dim, ir_axis_names[0], used, axis);
+	for (int i = 0; i < out->rank; i++)
+		if (!axis[i])
+			axis[i] = ir_index(f->p->pool, 0); /* unused */
+}
+
 bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct ir_stage *joined,
-                 const struct sched_choice *c, int width, const char *suffix)
+                 const struct sched_choice *c, const struct flat_shape *shape)
 {
 	struct ir_program *p = plan->program;
 	struct flat f;
-	if (!find(&f, p, joined, width))
+	if (!find(&f, p, joined, shape->width))
 		return false;
 	int rank = joined->out->rank;
-	struct ir_kernel *k = kernel_new(plan, s, suffix, c);
+	struct ir_kernel *k = kernel_new(plan, s, shape->suffix, c);
 	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
-	bool used[IR_MAX_RANK] = { false }, met[IR_MAX_RANK] = { false }, any = false;
+	map_position(p, joined, own);
+	bool carries[IR_MAX_RANK] = { false }, used[IR_MAX_RANK] = { false };
 	struct ir_variable *result = ir_variable_new(p->pool, joined->out->type, "%s_v", joined->out->name);
-	for (int i = 0; i < rank; i++)
-		own[i] = ir_axis(p->pool, i, joined->out->dim[i]);
-	f.own = ir_flat(p->pool, joined->out, own);
-	expr count = out_count(p, joined), element = declare_element(p, k, count, THREADS, f.width), whole = NULL;
-	struct ir_block *body = &k->body;
-	if (!ir_is_int(ir_binary(IR_MOD, count, ir_index(p->pool, f.width)), 0)) {
-		whole = ir_binary(IR_LE, ir_binary(IR_ADD, element, ir_index(p->pool, f.width)), count);
-		whole = emit_constant(p, &k->body, "whole", whole, NULL);
-		body = emit_if(p, &k->body, whole);
-	}
-	load_vectors(&f, body, element);
+	expr element = declare_element(p, k, out_count(p, joined), THREADS, f.width);
+	bool shifted = flat_find_vectors(&f, shape->shifted) > 0;
 	f.lane = ir_some(p->pool, TYPE_INDEX, ir_index(p->pool, f.width)); /* to find which axes occur */
 	struct axes a = { .value = own,
 		          .same = f.own,
 		          .same_as = ir_binary(IR_ADD, element, f.lane),
 		          .load = from_vector,
 		          .user = &f };
-	ir_mark_axes(to_kernel(p, joined->value, &a), met);
-	for (int i = 0; i < rank; i++) { /* an axis carries when the next one ends */
-		any |= met[i];
-		used[i] = any;
+	bool any = mark_needed(&f, &a, carries);
+	memcpy(used, carries, sizeof used);
+	vec_each (l, &f.found)
+		mark_start(&f, l, used);
+	struct ir_block *body = &k->body;
+	if (shifted) /* their positions need axes */
+		declare_all_axes(&f, body, element, used, axis);
+	for (int i = 0; i < f.found.n; i++)
+		f.found.at[i].start = start_of(&f, &f.found.at[i], element, axis);
+	expr whole = whole_vectors(&f, element, axis);
+	if (whole) {
+		whole = emit_constant(p, body, "whole", whole, NULL);
+		body = emit_if(p, body, whole);
 	}
-	declare_axes(p, body, element, rank, joined->out->dim, ir_axis_names[0], used, axis);
-	for (int i = 0; i < rank; i++)
-		if (!axis[i])
-			axis[i] = ir_index(p->pool, 0); /* unused */
+	load_vectors(&f, body);
+	if (!shifted)
+		declare_all_axes(&f, body, element, used, axis);
 	emit_array(p, body, result, f.width);
 	a.value = lane_axis;
-	if (!any) /* the elements' places do not matter */
+	if (!any || (shifted && f.first == f.inner)) /* the elements' places do not matter, or are in one row */
 		f.piece = f.width;
 	for (int piece = 0; piece < f.width / f.piece; piece++) {
 		struct ir_block *b = body;
 		expr v = ir_index(p->pool, 0);
 		if (piece && any)
-			next_piece(&f, body, piece, used, axis);
+			next_piece(&f, body, piece, carries, axis);
 		if (f.piece > 1)
 			b = emit_unrolled(p, body, "v", f.piece, &v);
 		expr at = ir_binary(IR_ADD, ir_index(p->pool, piece * f.piece), v);
@@ -209,23 +271,69 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 	}
 	emit_store_vector(p, body, joined->out, element, result, f.width);
 	if (whole)
-		last_elements(&f, &k->body, element, whole);
+		(shifted ? apart_elements : last_elements)(&f, emit_if(p, &k->body, ir_unary(IR_NOT, whole)), element);
 	kernel_finish(plan, step, k, s);
 	return true;
 }
 
+/* ---- The rule. */
+
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	int n = 0;
+	const struct flat *found = site->found;
+	for (int width = found->width; width > found->piece; width /= 2) {
+		struct flat f;
+		out[n++] = (struct sched_choice){ &sched_flat, { width, 0 } };
+		if (find(&f, site->p, found->s, width) && flat_find_vectors(&f, true))
+			out[n++] = (struct sched_choice){ &sched_flat, { width, 1 } };
+	}
+	return n;
+}
+
+static bool is_shifted(void *user, expr load)
+{
+	const struct flat_load *l = flat_find_load(user, load);
+	return l && l->shifted;
+}
+
+/* The estimate of a map of that width, as if it were possible. A warp that goes across the ends of what shifted vectors
+ * lie within also takes the way without them. */
+static double estimate(const struct sched_site *site, const struct sched_choice *c)
+{
+	enum { LANES = 32 };
+	const double BOTH_WAYS = 0.2; /* of the other way's time, which other warps hide: measured on an H200 */
+	struct ir_program *p = site->p;
+	const struct flat *found = site->found;
+	const struct ir_stage *s = found->s;
+	struct flat f;
+	/* Measured on an H200 for rotations of rows of 90: pieces cost more than vectors of their length in rule map.
+	 */
+	double slower = found->piece > 1 ? 1.05 : 1.01;
+	struct map_shape shape = { .planes = 1, .axis = -1, .width = c->param[0], .vectors = true, .apart = true };
+	double time = map_time(p, s, &shape, site->t) * slower;
+	if (!c->param[1] || !find(&f, p, s, shape.width) || !flat_find_vectors(&f, true))
+		return time;
+	double ends = LANES * shape.width / (double)about(flat_together(&f, f.first), site->t);
+	shape.shifted = is_shifted;
+	shape.user = &f;
+	return map_time(p, s, &shape, site->t) * slower +
+	       BOTH_WAYS * (ends < 1 ? ends : 1) * (time - site->t->launch_ns);
+}
+
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
-	const char *suffix = arena_printf(plan->program->arena, "_x%d", c->param[0]);
-	ck(flat_kernel(plan, step_new(plan), site->s, ((const struct flat *)site->found)->s, c, c->param[0], suffix));
+	const struct flat_shape shape = { c->param[0], c->param[1],
+		                          arena_printf(plan->program->arena, "_x%d", c->param[0]) };
+	ck(flat_kernel(plan, step_new(plan), site->s, ((const struct flat *)site->found)->s, c, &shape));
 }
 
 const struct sched_rule sched_flat = {
 	.name = "flat",
-	.version = 1,
+	.version = 2,
 	.about = "A thread computes {width} elements that are next to each other in memory, also across the "
-	         "ends of rows.",
-	.param = { { "width", 2, 8 } },
+	         "ends of rows.{shifted? What it reads is taken from the aligned vectors around it.}",
+	.param = { { "width", 2, 8 }, { "shifted", 0, 1 } },
 	.match = match,
 	.candidates = candidates,
 	.apply = apply,
