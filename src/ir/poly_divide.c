@@ -242,6 +242,8 @@ expr ir_poly_mod(expr a, expr b)
 		return ir_index(p, 0);
 	if (constant && ir_const_int(a, &x))
 		return ir_index(p, (int64_t)((uint64_t)x - (uint64_t)floor_div(x, d) * (uint64_t)d));
+	if (constant && d > 0 && ir_multiple(a) % d == 0)
+		return ir_index(p, 0);
 	if (ir_is_int(a, 0) || within(a, b))
 		return a;
 	expr q, r;

@@ -129,6 +129,11 @@ static const struct far_case far_cases[] = {
 	{ "reduce_columns",
 	  "(x: i8[N,50,100]) -> (y: i32[N,100])\n  y: i32[N,100] = sum (i, j | r<50) i32(x[i, r, j])\n", "N=865001",
 	  .tolerance = 0 },
+	{ "reduce_spread",
+	  "(x: u8[N,12,40]) -> (y: u8[N,40,3])\n"
+	  "  a: i32[N,40] = max (i, j | r<10) i32(x[i, r + 2, j])\n"
+	  "  y: u8[N,40,3] = map (i, j, k) select(k < 2, x[i, k, j], u8(a[i, j]))\n",
+	  "N=36000001", .tolerance = 0 },
 	{ "reduce_split", "(x: i8[N,K]) -> (y: i32[N])\n  y: i32[N] = sum (i | r<K) i32(x[i, r])\n", "N=1100 K=4000037",
 	  .tolerance = 0 },
 	{ "windows",

@@ -5,6 +5,33 @@
 #include "tests/schedule/schedule_case.h"
 
 static const struct schedule_case map_cases[] = {
+	/* ---- reductions, and maps of their results next to other elements */
+	{ "spread_boxes",
+	  "(x: f16[N,29,4,8], g: f16[4,8,2]) -> (y: f16[N,32,3], c: i64[N,4,8])\n"
+	  "  best: f16[N,1,4,8] = max (i, j, k, l | r<27) f32(x[i, r + 2, k, l]) then f16(it * f32(x[i, 1, k, l]))\n"
+	  "  c: i64[N,4,8] = argmax (i, j, k | r<27) f32(x[i, r + 2, j, k])\n"
+	  "  y: f16[N,32,3] = map (i, j, k) select(k < 2, f16(f32(x[i, k, floordiv(j, 8), mod(j, 8)]) + "
+	  "f32(g[floordiv(j, 8), mod(j, 8), k])), best[i, 0, floordiv(j, 8), mod(j, 8)])\n",
+	  { "N=1", "N=3", "N=0" } },
+	{ "spread_open",
+	  "(x: f32[N,K,5,7]) -> (y: f32[N,35,2], z: i32[N,5,7], o: i64[N,5,7])\n"
+	  "  a: f32[N,5,7] = sum (i, j, k | r<K) x[i, r, j, k]\n"
+	  "  o: i64[N,5,7] = argmin_last (i, j, k | r<K) x[i, r, j, k]\n"
+	  "  b: i32[N,35] = prod (i, j | r<K) i32(x[i, r, floordiv(j, 7), mod(j, 7)])\n"
+	  "  y: f32[N,35,2] = map (i, j, k) a[i, floordiv(j, 7), mod(j, 7)] * f32(k) + f32(b[i, j])\n"
+	  "  z: i32[N,5,7] = map (i, j, k) b[i, j * 7 + k] + i32(o[i, j, k])\n",
+	  { "N=2 K=3", "N=3 K=19", "N=1 K=0", "N=0 K=2" } },
+	{ "spread_rows",
+	  "(x: f32[2,2]) -> (y: f32[2,2])\n"
+	  "  a: f32[2,1] = sum (i, j | r<2) abs(x[i, r])\n"
+	  "  y: f32[2,2] = map (i, j) x[i, j] / a[i, 0]\n",
+	  { "" } },
+	{ "spread_blocks",
+	  "(x: f32[6,3,3,8]) -> (y: f32[6,8,4], z: f32[6,8])\n"
+	  "  a: f32[6,8] = sum (i, j | r<3, s<3) x[i, r, s, j] then sqrt(it * it)\n"
+	  "  z: f32[6,8] = max (i, j | r<3, s<3) x[i, s, r, j]\n"
+	  "  y: f32[6,8,4] = map (i, j, k) a[i, j] + z[i, j] * x[i, 1, 2, j] * f32(k)\n",
+	  { "" } },
 	/* ---- maps */
 	{ "add",
 	  "(x: f32[N,K], b: f32[K]) -> (y: f32[N,K])\n"

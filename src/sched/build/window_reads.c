@@ -74,7 +74,7 @@ static bool vector_of(const struct window_reads *r, expr load, struct window_vec
 static struct window_vector *find_vector(struct window_reads *r, const struct window_vector *v)
 {
 	vec_each (have, &r->vectors)
-		if (have->buf == v->buf && have->at == v->at)
+		if (have->buf == v->buf && have->at == v->at && have->width == v->width)
 			return have;
 	return NULL;
 }
