@@ -184,6 +184,23 @@ static const struct schedule_case row_cases[] = {
 	  "  y: u8[A,5 * B,3 * C] = map (i, j, k) select(index(a[i, floordiv(j, 5), floordiv(k, 3)]) == mod(k, 3), "
 	  "h[i, floordiv(j, 5), floordiv(k, 3)], b[floordiv(k, 3)])\n",
 	  { "A=2 B=3 C=4", "A=1 B=1 C=1", "A=2 B=2 C=0", "A=3 B=4 C=7" } },
+	/* A mask whose rows are aligned otherwise than those of the data, and may be shorter than two vectors. */
+	{ "softmax_odd_mask",
+	  "(x: f16[N,3,5,67], c: bool[N,1,5,67], d: f32[5,67]) -> (y: f16[N,3,5,67])\n"
+	  "  a: f32[N,3,5,1] = max (i, j, k, l | r<67) f32(select(c[i, 0, k, r], x[i, j, k, r], f16(-10000.0))) + d[k, "
+	  "r]\n"
+	  "  b: f32[N,3,5,1] = sum (i, j, k, l | r<67) exp(f32(select(c[i, 0, k, r], x[i, j, k, r], f16(-10000.0))) + "
+	  "d[k, r] - "
+	  "a[i, j, k, 0])\n"
+	  "  y: f16[N,3,5,67] = map (i, j, k, l) f16(exp(f32(select(c[i, 0, k, l], x[i, j, k, l], f16(-10000.0))) + "
+	  "d[k, l] - "
+	  "a[i, j, k, 0]) / b[i, j, k, 0])\n",
+	  { "N=1", "N=4", "N=0" } },
+	{ "softmax_open_mask",
+	  "(x: f16[N,3,M], c: u8[N,M]) -> (y: f16[N,3,M])\n"
+	  "  a: f32[N,3,1] = max (i, j, k | r<M) f32(x[i, j, r]) * f32(c[i, r])\n"
+	  "  y: f16[N,3,M] = map (i, j, k) f16(exp(f32(x[i, j, k]) * f32(c[i, k]) - a[i, j, 0]))\n",
+	  { "N=2 M=67", "N=1 M=5", "N=3 M=9", "N=5 M=401" } },
 	{ "windows",
 	  "(x: f16[N,2,8,16], z: f32[N,4,8], b: u8[N,3,64]) -> (y: f16[N,2,4,8], p: f32[N,4,8], q: i32[N,3,16])\n"
 	  "  y: f16[N,2,4,8] = max (i, j, k, l | r<3, s<3) select(and(0 <= k * 2 + r - 1, 0 <= l * 2 + s - 1), "

@@ -76,6 +76,8 @@ void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r
 /* Writes the rows as kernels with vectors that continue from row to row need them (rows_shifted.c). Returns false if
  * there are no such kernels for them. */
 bool rows_shifted(struct rows *out, const struct rows *r);
+/* True if those kernels load a buffer whose rows are aligned otherwise in shifted vectors, not element by element. */
+bool rows_in_shifted_vectors(const struct rows *r, int cached, int width);
 int rows_widest(const struct rows *r); /* elements per vector: 16 bytes of the widest type */
 /* True if the rows exceed the caches, so that loads and stores bypass these. */
 bool rows_once(const struct rows *r, const struct sched_target *t);

@@ -7,7 +7,11 @@
 #include "sched/build/finish.h"
 #include "sched/build/vectors.h"
 
-enum { WIDEST = 16 /* bytes */ };
+enum {
+	WIDEST = 16, /* bytes of a vector */
+	NARROW = 16  /* bits of an element: measured on an H200, shifted vectors of wider ones are slower than single
+	                loads */
+};
 
 int rows_widest(const struct rows *r)
 {
@@ -35,6 +39,12 @@ bool rows_shifted(struct rows *out, const struct rows *r)
 		if (r->stage[i].kind == ROWS_MAP && type_is_packed(r->stage[i].s->out->type))
 			return false;
 	return out->cached > 0 && rows_widest(out) > 1;
+}
+
+bool rows_in_shifted_vectors(const struct rows *r, int cached, int width)
+{
+	int bits = type_info(r->cache[cached].buf->type)->bits;
+	return bits <= NARROW && width * bits % 32 == 0;
 }
 
 static expr all_elements(const struct row_kernel *k)
@@ -168,18 +178,52 @@ static void load_rest(struct row_kernel *k, struct ir_block *b, expr lane, bool 
 	k->rest = false;
 }
 
+/* Where the lane's vector of the current step begins in the row; negative: before it. */
+static expr first_item(const struct row_kernel *k, expr lane)
+{
+	return ir_binary(IR_SUB, vector_position(k, lane), ir_binary(IR_MUL, k->row, k->r->length));
+}
+
+/* The last position from which vectors of a buffer in another layout are loaded, or null if they are not: they are
+ * shifted, as its rows are aligned otherwise. */
+static expr last_shifted(const struct row_kernel *k, int cached)
+{
+	struct ir_pool *pool = k->p->pool;
+	const struct ir_buffer *buf = k->r->cache[cached].buf;
+	if (!rows_in_shifted_vectors(k->r, cached, k->width))
+		return NULL;
+	return ir_binary(IR_SUB, ir_buffer_count(k->p, buf), ir_index(pool, 2 * k->width - 1));
+}
+
+/* Loads the step's vector of such a buffer; one near the buffer's ends is not right. */
+static void load_vector(struct row_kernel *k, struct ir_block *b, int cached, expr lane)
+{
+	expr zero = ir_index(k->p->pool, 0), at = ir_binary(IR_ADD, k->from[cached], first_item(k, lane));
+	at = ir_binary(IR_MIN, ir_binary(IR_MAX, at, zero), last_shifted(k, cached));
+	emit_load_into(k->p, b, k->r->cache[cached].buf, at, rows_array(k, cached), k->step, k->width)->shifted = true;
+}
+
 /* Loads the step's elements of a buffer without the rows' own layout. */
 static void load_items(struct row_kernel *k, struct ir_block *b, int cached, expr lane)
 {
 	struct ir_program *p = k->p;
 	expr item, zero = ir_index(p->pool, 0), last = ir_binary(IR_SUB, k->r->length, ir_index(p->pool, 1));
-	expr first = ir_binary(IR_SUB, vector_position(k, lane), ir_binary(IR_MUL, k->row, k->r->length));
-	first = emit_constant(p, b, "first_item", first, NULL);
+	expr first = emit_constant(p, b, "first_item", first_item(k, lane), NULL);
 	b = emit_unrolled(p, b, "item", k->width, &item);
 	expr at = ir_binary(IR_MIN, ir_binary(IR_MAX, ir_binary(IR_ADD, first, item), zero), last);
 	at = ir_binary(IR_ADD, k->from[cached], at);
 	expr element = ir_load(p->pool, flat_view(p, k->r->cache[cached].buf), &at);
 	emit_set_in_row(p, b, rows_array(k, cached), k->step, item, element);
+}
+
+/* Loads the elements of a row near the ends of such a buffer one by one. */
+static void load_ends(struct row_kernel *k, struct ir_block *b, int cached, expr lane)
+{
+	struct ir_pool *pool = k->p->pool;
+	expr from = k->from[cached], before = ir_binary(IR_LT, from, ir_index(pool, k->width));
+	expr last = ir_binary(IR_SUB, last_shifted(k, cached), k->r->length);
+	b = emit_if(k->p, b, ir_binary(IR_OR, before, ir_binary(IR_LT, last, from)));
+	load_items(k, each_step(k, b), cached, lane);
 }
 
 void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
@@ -190,7 +234,9 @@ void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
 	struct ir_block *body = each_step(k, b);
 	expr at = load_place(k, body, lane);
 	for (int i = 0; i < k->r->cached; i++)
-		if (k->r->cache[i].from)
+		if (k->r->cache[i].from && last_shifted(k, i))
+			load_vector(k, body, i, lane);
+		else if (k->r->cache[i].from)
 			load_items(k, body, i, lane);
 		else
 			emit_load_into(p, body, k->r->cache[i].buf, at, rows_array(k, i), k->step, k->width)->once =
@@ -201,6 +247,9 @@ void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
 		body = each_step(k, body);
 		load_last(k, body, emit_constant(p, body, "place", vector_position(k, lane), NULL));
 	}
+	for (int i = 0; i < k->r->cached; i++)
+		if (k->r->cache[i].from && last_shifted(k, i))
+			load_ends(k, b, i, lane);
 	if (k->shared)
 		load_rest(k, b, lane, all_whole);
 	k->step = k->at = NULL;
@@ -230,4 +279,7 @@ void shifted_needs(const struct row_kernel *own, struct ir_kernel *k)
 	kernel_needs(k, ir_binary(IR_LE, own->r->length, ir_index(pool, room)));
 	kernel_needs(k, ir_binary(IR_LT, ir_index(pool, 0), own->r->length));
 	kernel_needs(k, ir_binary(IR_LE, ir_index(pool, own->width), all_elements(own)));
+	for (int i = 0; i < own->r->cached; i++)
+		if (own->r->cache[i].from && last_shifted(own, i))
+			kernel_needs(k, ir_binary(IR_LE, ir_index(pool, 0), last_shifted(own, i)));
 }
