@@ -21,6 +21,10 @@ static const struct schedule_case map_cases[] = {
 	  "  y: f32[N,35,2] = map (i, j, k) a[i, floordiv(j, 7), mod(j, 7)] * f32(k) + f32(b[i, j])\n"
 	  "  z: i32[N,5,7] = map (i, j, k) b[i, j * 7 + k] + i32(o[i, j, k])\n",
 	  { "N=2 K=3", "N=3 K=19", "N=1 K=0", "N=0 K=2" } },
+	{ "columns_before_ones",
+	  "(x: f16[N,40,3,16], b: f16[16]) -> (y: f16[N,3,16,1,1])\n"
+	  "  y: f16[N,3,16,1,1] = max (i, j, k, l, m | r<40) f32(x[i, r, j, k]) then f16(it * f32(b[k]))\n",
+	  { "N=1", "N=5", "N=0" } },
 	{ "spread_rows",
 	  "(x: f32[2,2]) -> (y: f32[2,2])\n"
 	  "  a: f32[2,1] = sum (i, j | r<2) abs(x[i, r])\n"

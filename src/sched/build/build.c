@@ -214,6 +214,14 @@ expr out_extents(const struct ir_program *p, const struct ir_stage *s, int from,
 	return n;
 }
 
+int last_long_axis(expr const *extent, int rank)
+{
+	int last = rank - 1;
+	while (last > 0 && ir_is_int(extent[last], 1))
+		last--;
+	return last;
+}
+
 expr rows_along(const struct ir_program *p, const struct ir_stage *s)
 {
 	return ir_binary(IR_MUL, out_extents(p, s, 0, s->axis), out_extents(p, s, s->axis + 1, s->out->rank));

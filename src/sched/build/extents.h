@@ -11,6 +11,8 @@ expr out_count(const struct ir_program *p, const struct ir_stage *s);
 expr space_count(const struct ir_program *p, const struct ir_stage *s);
 /* The product of out's extents of axes from ... to - 1. */
 expr out_extents(const struct ir_program *p, const struct ir_stage *s, int from, int to);
+/* The last axis longer than 1; the first one if there is none, -1 without axes. Neighbours along it are contiguous. */
+int last_long_axis(expr const *extent, int rank);
 expr rows_along(const struct ir_program *p, const struct ir_stage *s); /* number of out's rows along s->axis */
 /* The value of e with the target's extents of symbols. */
 int64_t about(expr e, const struct sched_target *t);

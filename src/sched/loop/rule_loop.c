@@ -58,14 +58,6 @@ struct reads {
 	double points;
 };
 
-/* The last axis of more than one point. */
-static int last_long_axis(expr const *extent, int rank)
-{
-	while (rank > 1 && ir_is_int(extent[rank - 1], 1))
-		rank--;
-	return rank - 1;
-}
-
 /* True if threads that are neighbours along the axis read words far from each other. */
 static bool is_apart(const struct reads *r, expr e, int axis)
 {

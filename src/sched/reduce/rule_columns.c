@@ -45,16 +45,22 @@ static void find_vector(void *user, expr e)
 		f->load[f->n++] = e;
 }
 
+/* The axis of the columns. */
+static int columns_axis(const struct ir_stage *s)
+{
+	return last_long_axis(s->out->dim, s->out->rank);
+}
+
 /* bool: rows of the result are whole vectors. */
 static expr whole_vectors(struct ir_program *p, const struct ir_stage *s, int width)
 {
-	return whole_multiple(p, s->out->dim[s->out->rank - 1], width);
+	return whole_multiple(p, s->out->dim[columns_axis(s)], width);
 }
 
 /* Returns false if columns cannot be taken `width` at a time, whatever the extents. */
 static bool find_vectors(struct vectors *f, struct ir_program *p, const struct ir_stage *s, int width)
 {
-	*f = (struct vectors){ .p = p, .s = s, .width = width, .inner = s->out->rank - 1, .fine = true };
+	*f = (struct vectors){ .p = p, .s = s, .width = width, .inner = columns_axis(s), .fine = true };
 	if (ir_combine_is_arg(s->combine) || ir_is_int(whole_vectors(p, s, width), 0) ||
 	    type_info(s->out->type)->bits * width > WIDEST * 8 || type_is_packed(s->out->type))
 		return false;
@@ -316,7 +322,7 @@ static void add_columns_read(void *user, expr e)
 	struct ir_program *p = r->site->p;
 	if (e->op != IR_LOAD || r->site->s->out->rank == 0)
 		return;
-	expr stride = ir_stride(ir_flat(p->pool, e->buf, e->arg), r->site->s->out->rank - 1);
+	expr stride = ir_stride(ir_flat(p->pool, e->buf, e->arg), columns_axis(r->site->s));
 	if (!stride || !ir_is_int(stride, 0))
 		r->bytes += (double)about(ir_buffer_count(p, e->buf), r->site->t) * type_info(e->type)->bits / 8;
 }

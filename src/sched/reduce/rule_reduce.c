@@ -176,15 +176,6 @@ static int long_axes(expr const *extent, int rank)
 	return n;
 }
 
-/* The axis along which neighbouring lanes run. */
-static int last_long_axis(expr const *extent, int rank)
-{
-	int last = rank - 1;
-	while (last > 0 && ir_is_int(extent[last], 1))
-		last--;
-	return last;
-}
-
 /* Instructions of all lanes, idle ones too: a lane finds its result's axes once, and the reduced axes at each point. */
 static double lanes_work(const struct ir_stage *s, double outs, double in_row, double lanes, int width)
 {
