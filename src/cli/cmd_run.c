@@ -136,8 +136,9 @@ int cli_run(struct cli *c, int argc, char **argv)
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda cpu emulator interpreter",
 		  "cuda, cuda:1, cpu, emulator, interpreter (default: cpu)" },
 		{ "input", 'i', CLI_LIST, &o.input, "TENSOR=FILE",
-		  "read an input from a .npy, .npz or .pb file; or all inputs from a\n"
-		  "folder with input_0.pb, input_1.pb ..." },
+		  "read an input from a .npy, .npz or .pb file; without TENSOR= all\n"
+		  "inputs from a .npz file, or from a folder with input_0.pb,\n"
+		  "input_1.pb ..." },
 		{ "shape", 's', CLI_LIST, &o.shape, "TENSOR:4x3x64",
 		  "shape of an input with random values; of several: x:1x3,y:1x8" },
 		{ "value", 0, CLI_LIST, &o.value, "TENSOR=16000", "value of an input: a number or a list (1,2,3)" },

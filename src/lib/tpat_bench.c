@@ -185,12 +185,13 @@ static int bench_region(struct bench *b, const struct graph_region *region, stru
 	const struct sched_points points = tpat_profile_points(b->extents, &b->target, region, p, NULL);
 	for (int i = 0; i < p->inputs.n; i++) {
 		inputs[i] = &in[i];
-		input[i] = (struct verify_input){ .rank = -1,
-			                          .tensor = tpat_given_find(&b->given, region->inputs.at[i]->name) };
+		struct graph_value *value = region->inputs.at[i];
+		TRY(tpat_given_type(&b->given, value->name, value->type, b->arena, e));
+		input[i] = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&b->given, value->name) };
 		if (b->o->profile.n)
 			tpat_extents_of(&input[i], p->inputs.at[i], &points.target[points.opt]);
-		if (!input[i].tensor && region->inputs.at[i]->is_constant)
-			TRY(graph_constant(&input[i].tensor, region->graph, region->inputs.at[i], e));
+		if (!input[i].tensor && value->is_constant)
+			TRY(graph_constant(&input[i].tensor, region->graph, value, e));
 	}
 	TRY(verify_draw(in, want, &c, 0, scratch, e));
 	TRY(interpret_some(&reference, want, scratch, e));
@@ -239,7 +240,7 @@ static int bench_model(struct bench *b)
 		                 &o->from,    &o->to,      &o->pattern, o->all,     o->fast,
 		                 o->min_gain, &o->profile, NULL,        0,          o->chains };
 	char why[256];
-	TRY(tpat_given_read(&b->given, &o->input, b->arena, b->err));
+	TRY(tpat_given_read(&b->given, &o->input, NULL, b->arena, b->err));
 	struct tpat_open_options open = { &o->shape, NULL };
 	struct tpat_plain plain;
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, NULL, b->arena, b->err));

@@ -267,7 +267,7 @@ static bool read_value(struct host_tensor *min, struct host_tensor *max, const c
 static int read_file(struct host_tensor *out, const char *path, struct arena *a, struct err *e)
 {
 	struct tensor t;
-	TRY(tpat_tensor_read(&t, "", path, a, e));
+	TRY(tpat_tensor_read(&t, path, a, e));
 	if (!t.data || t.rank > TPAT_RT_MAX_RANK)
 		return err_set(e, ERR_MODEL, "%s: TensorRT has no such tensors as %s.", path, tensor_describe(&t, a));
 	*out = (struct host_tensor){ .type = (int32_t)t.type, .rank = t.rank, .pointer = t.data };

@@ -174,14 +174,20 @@ struct tpat_strings tpat_split_inputs(const struct tpat_strings *text, const str
 struct tpat_given_tensor {
 	const char *name;
 	struct tensor tensor;
+	bool raw;  /* of a type that NumPy cannot name, as bfloat16: see npy.h */
 	bool used; /* it has been looked up */
 };
 struct tpat_given {
 	VEC(struct tpat_given_tensor);
 };
-/* Reads one file. `name` chooses an array of a .npz file that holds several. */
-int tpat_tensor_read(struct tensor *out, const char *name, const char *path, struct arena *a, struct err *e);
-int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, struct arena *a, struct err *e);
+/* Reads a file of one tensor. */
+int tpat_tensor_read(struct tensor *out, const char *path, struct arena *a, struct err *e);
+/* Appends tensors. "FILE.npz" without a tensor's name is all arrays of the file; another file without one is the tensor
+ * `only`, if that is not null. */
+int tpat_given_read(struct tpat_given *out, const struct tpat_strings *text, const char *only, struct arena *a,
+                    struct err *e);
+/* Gives raw elements of the tensor the type. */
+int tpat_given_type(struct tpat_given *given, const char *name, enum type type, struct arena *a, struct err *e);
 const struct tensor *tpat_given_find(struct tpat_given *given, const char *name); /* null: not given */
 const char *tpat_given_unused(const struct tpat_given *given);                    /* a name never looked up, or null */
 
@@ -218,6 +224,9 @@ int tpat_phases_run(struct run_session **run, struct graph **graph, struct tpat_
 /* ---- tpat_value.c: tensors from the user's text, "sr=16000". */
 
 /* Makes the named inputs constants of the model, with their declared types and extents. */
+/* Says that the model has no such input as `option` names in `text`, and which it has. */
+int tpat_no_input(const struct onnx_model *m, const char *option, const char *text, const char *name, struct arena *a,
+                  struct err *e);
 int tpat_bind_values(struct onnx_model *m, const struct tpat_strings *value, struct arena *a, struct err *e);
 /* tpat_value_name() returns the name before "=", tpat_value_read() the value as a tensor of this type and shape (extent
  * -1: any; `rank` -1: as written). */

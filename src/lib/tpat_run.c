@@ -44,6 +44,16 @@ static bool is_initializer(const Onnx__GraphProto *g, const char *name)
 	return false;
 }
 
+/* The model's input of this name, or null. */
+static const Onnx__ValueInfoProto *find_input(const struct whole *w, const char *name)
+{
+	const Onnx__GraphProto *g = w->model->proto->graph;
+	for (size_t i = 0; i < g->n_input; i++)
+		if (strcmp(onnx_text(g->input[i]->name), name) == 0)
+			return g->input[i];
+	return NULL;
+}
+
 static int wrong_type(struct whole *w, const char *input, enum type t, const struct tensor *given)
 {
 	err_about(w->err, ERR_TENSOR, input);
@@ -74,15 +84,38 @@ static int read_folder(struct whole *w, const char *folder)
 	return err_advise(w->err, "Name a single file as --input TENSOR=FILE.");
 }
 
+/* The name of the model's only input, else null. */
+static const char *only_input(const struct whole *w)
+{
+	const Onnx__GraphProto *g = w->model->proto->graph;
+	const char *name = NULL;
+	int n = 0;
+	for (size_t i = 0; i < g->n_input; i++)
+		if (!is_initializer(g, onnx_text(g->input[i]->name))) {
+			name = g->input[i]->name;
+			n++;
+		}
+	return n == 1 ? name : NULL;
+}
+
+/* Reads one --input; each of its tensors must be an input of the model. */
+static int read_input(struct whole *w, const char *text)
+{
+	const struct tpat_strings one = { &text, 1 };
+	int first = w->given.n;
+	if (file_is_folder(text))
+		return read_folder(w, text);
+	TRY(tpat_given_read(&w->given, &one, only_input(w), w->arena, w->err));
+	for (int i = first; i < w->given.n; i++)
+		if (!find_input(w, w->given.at[i].name))
+			return tpat_no_input(w->model, "--input", text, w->given.at[i].name, w->arena, w->err);
+	return 0;
+}
+
 static int read_given(struct whole *w)
 {
-	for (int i = 0; i < w->o->input.n; i++) {
-		const struct tpat_strings one = { &w->o->input.at[i], 1 };
-		if (file_is_folder(*one.at))
-			TRY(read_folder(w, *one.at));
-		else
-			TRY(tpat_given_read(&w->given, &one, w->arena, w->err));
-	}
+	for (int i = 0; i < w->o->input.n; i++)
+		TRY(read_input(w, w->o->input.at[i]));
 	const struct tpat_strings text = tpat_split_inputs(&w->o->shape, w->model, w->arena);
 	for (int i = 0; i < text.n; i++) {
 		struct graph_shape s;
@@ -114,13 +147,10 @@ static int replace_defaults(struct whole *w)
 	const Onnx__TensorShapeProto *shape;
 	for (int i = 0; i < w->given.n; i++) {
 		const struct tpat_given_tensor *t = &w->given.at[i];
-		size_t k = 0;
 		enum type type;
-		while (k < g->n_input && strcmp(onnx_text(g->input[k]->name), t->name) != 0)
-			k++;
-		if (k == g->n_input || !is_initializer(g, t->name))
+		if (!is_initializer(g, t->name))
 			continue;
-		if (!onnx_value_type(g->input[k], &type, &shape) || type != t->tensor.type)
+		if (!onnx_value_type(find_input(w, t->name), &type, &shape) || type != t->tensor.type)
 			return wrong_type(w, t->name, type, &t->tensor);
 		tpat_given_find(&w->given, t->name);
 		make_constant(w, t->name, &t->tensor);
@@ -164,6 +194,7 @@ static const char *example_of(struct whole *w, const struct graph_value *v)
 /* The tensor given for an input, or a random one. */
 static int input_of(struct tensor *out, struct whole *w, const struct graph_value *v, int number)
 {
+	TRY(tpat_given_type(&w->given, v->name, v->type, w->arena, w->err));
 	const struct tensor *given = tpat_given_find(&w->given, v->name);
 	int64_t dim[IR_MAX_RANK];
 	if (given && given->type != v->type)

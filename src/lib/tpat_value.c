@@ -100,7 +100,8 @@ int tpat_value_read(struct tensor *out, const char *text, enum type type, int ra
 
 /* ---- Inputs of a model. */
 
-static int no_input(const struct onnx_model *m, const char *text, const char *name, struct arena *a, struct err *e)
+int tpat_no_input(const struct onnx_model *m, const char *option, const char *text, const char *name, struct arena *a,
+                  struct err *e)
 {
 	const Onnx__GraphProto *g = m->proto->graph;
 	const char **names = NEWN(a, const char *, g->n_input + 1), *closest;
@@ -110,9 +111,9 @@ static int no_input(const struct onnx_model *m, const char *text, const char *na
 		str_printf(&list, "%s%s", i ? ", " : "", names[i]);
 	}
 	closest = str_closest(name, names);
-	err_set(e, ERR_USAGE, "%s: the value \"%s\": the model has no input \"%s\".", m->path, text, name);
+	err_set(e, ERR_USAGE, "%s: %s %s: the model has no input \"%s\".", m->path, option, text, name);
 	if (strchr(name, '=')) /* "a=1,b=2" */
-		return err_advise(e, "Give --value once for each input.");
+		return err_advise(e, "Give %s once for each input.", option);
 	return closest ? err_advise(e, "Did you mean \"%s\"?", closest)
 	               : err_advise(e, "The model's inputs are %s.", str_text(&list));
 }
@@ -130,7 +131,7 @@ static int bind(struct onnx_model *m, const char *text, struct arena *a, struct 
 	while (i < g->n_input && strcmp(onnx_text(g->input[i]->name), name) != 0)
 		i++;
 	if (i == g->n_input)
-		return no_input(m, text, name, a, e);
+		return tpat_no_input(m, "--value", text, name, a, e);
 	if (!onnx_value_type(g->input[i], &type, &shape) || !type || (shape && shape->n_dim > TENSOR_MAX_RANK))
 		return err_set(e, ERR_USAGE, "%s: the value \"%s\": the model's input \"%s\" is not a tensor.", m->path,
 		               text, name);

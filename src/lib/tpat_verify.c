@@ -187,6 +187,8 @@ static int reference_of(struct ir_program **out, struct tpat_verification *v, st
 static int describe_input(struct verify_input *out, struct tpat_verification *v, struct graph *g, const char *name)
 {
 	struct graph_value *value = graph_value_find(g, name);
+	if (value)
+		TRY(tpat_given_type(&v->tensors, name, value->type, v->arena, v->err));
 	*out = (struct verify_input){ .rank = -1, .tensor = tpat_given_find(&v->tensors, name) };
 	for (int i = 0; i < v->shapes.n; i++) {
 		const struct graph_shape *s = &v->shapes.at[i];
@@ -476,7 +478,7 @@ int tpat_verification_run(struct tpat_verification **out, const struct tpat_veri
 	struct tpat_verification *v = *out = NEW(t->arena, struct tpat_verification);
 	const struct tpat_strings none = { 0 };
 	*v = (struct tpat_verification){ .o = o, .edit = edit, .talk = &t->talk, .arena = t->arena, .err = &t->err };
-	TRY(tpat_given_read(&v->tensors, &o->input, v->arena, v->err));
+	TRY(tpat_given_read(&v->tensors, &o->input, NULL, v->arena, v->err));
 	TRY(tpat_open(&v->model, &v->graph, o->model, &none, &none, o->tensorrt, t->arena, &t->err));
 	TRY(find_plugins(v));
 	TRY(read_shapes(v));

@@ -299,11 +299,9 @@ def operators(graph):
 def run_fault(path, values, outputs, want, folder, *options):
     """What is wrong with the outputs of tpat run; None: nothing."""
     np.savez(os.path.join(folder, "want.npz"), **{o.name: w for o, w in zip(outputs, want)})
-    given = []
-    for key, value in values.items():
-        np.save(os.path.join(folder, key + ".npy"), value)
-        given += ["-i", f"{key}={folder}/{key}.npy"]
-    ran = subprocess.run([TPAT, "run", path, *given, "-e", folder + "/want.npz", *options], capture_output=True, text=True)
+    np.savez(os.path.join(folder, "given.npz"), **values)
+    ran = subprocess.run([TPAT, "run", path, "-i", folder + "/given.npz", "-e", folder + "/want.npz", *options],
+                         capture_output=True, text=True)
     return "run: " + ran.stdout + ran.stderr if ran.returncode else None
 
 
