@@ -205,6 +205,14 @@ static bool has_open(struct draw *d, expr e)
 	return s.n > 0;
 }
 
+/* A symbol that must be at most, or at least, `bound`: half of the time that, else any such number. Another demand on
+ * it may ask for more. */
+static int64_t bounded(struct draw *d, bool at_most, int64_t bound)
+{
+	int64_t any = random_extent(d);
+	return draw_next(d) % 2 || (at_most ? any > bound : any < bound) ? bound : any;
+}
+
 /* Sets a symbol to its demanded value; if 1 is allowed, to 1 half of the time. */
 static void solve(struct draw *d, const struct ir_demand *x)
 {
@@ -218,6 +226,8 @@ static void solve(struct draw *d, const struct ir_demand *x)
 	bool one = (x->relation == IR_BROADCAST || (x->relation == IR_ONE_OR && which == 0)) && draw_next(d) % 2;
 	if (!is_open(d, x->extent[which]) || !ir_eval_int(x->extent[!which], draw_symbol, d, &other) || other < 0)
 		return;
+	if (x->relation == IR_AT_MOST)
+		other = bounded(d, which == 0, other);
 	if (is_open(d, x->extent[which])) /* the other side may depend on it */
 		map_put(&d->symbols, x->extent[which]->name, (void *)((uintptr_t)(one ? 1 : other) + 1));
 	d->drawn = true;

@@ -154,6 +154,8 @@ struct graph {
 	int nodes_before;                 /* nodes of all graphs before that; 0: nothing was replaced */
 	struct map meaning, origin, used; /* private: dim_param -> expr; symbol -> dim_param; names taken */
 	struct map asked, node_names;     /* private: symbols of values; number of nodes of all graphs by name */
+	struct map fixed;                 /* private: symbols of inputs that must be numbers -> expr */
+	bool fixed_late;                  /* private: after a node whose result depends on whether it is known */
 	int fresh, found, values_asked;   /* private: numbers of names given */
 };
 

@@ -78,6 +78,28 @@ static int symbol_place(const struct graph *g, expr e)
 	return -1;
 }
 
+/* A symbol that must be a number. Nodes before may have been taken for unsupported, or to compute sizes, because the
+ * number was not known. */
+static void fix(struct graph *g, expr symbol, expr number)
+{
+	map_put(&g->root->fixed, symbol->name, number);
+	vec_each (n, &g->root->nodes)
+		g->root->fixed_late |= n->why || n->sizes.n > 0;
+	substitute(g, symbol->name, number);
+}
+
+void graph_fix_symbols(struct graph *g, const struct map *fixed)
+{
+	for (int i = 0; i < fixed->n; i++)
+		for (int k = 0; k < g->symbols.n; k++)
+			if (strcmp(g->symbols.at[k], fixed->entry[i].name) == 0) {
+				const int64_t *number = fixed->entry[i].value;
+
+				substitute(g, fixed->entry[i].name, ir_index(g->pool, *number));
+				break;
+			}
+}
+
 static void unify(struct graph *g, expr a, expr b)
 {
 	int i = symbol_place(g, a), k = symbol_place(g, b);
@@ -85,9 +107,9 @@ static void unify(struct graph *g, expr a, expr b)
 	if (i >= 0 && k >= 0)
 		substitute(g, i < k ? b->name : a->name, i < k ? a : b);
 	else if (i >= 0 && b->op == IR_CONST_INT)
-		substitute(g, a->name, b);
+		fix(g, a, b);
 	else if (k >= 0 && a->op == IR_CONST_INT)
-		substitute(g, b->name, a);
+		fix(g, b, a);
 }
 
 /* Both branches of an If are lowered, but only one runs: the other one's constraints do not apply to the model, neither

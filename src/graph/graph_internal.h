@@ -117,6 +117,8 @@ bool graph_progression_of(struct graph *g, struct graph_value *v, struct graph_p
 
 /* Infers types, extents and contents of one node's outputs, and of everything in its bodies. */
 void graph_infer_node(struct graph *g, struct graph_node *n);
+/* Replaces symbols of the model's inputs by numbers (int64_t, by name). */
+void graph_fix_symbols(struct graph *g, const struct map *fixed);
 /* graph_new.c: adds the nodes and outputs of a graph that has its inputs, initializers and captured values. */
 void graph_take_initializers(struct graph *g);
 void graph_take_nodes(struct graph *g);

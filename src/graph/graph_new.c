@@ -292,9 +292,10 @@ void graph_take_nodes(struct graph *g)
 	}
 }
 
-int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e)
+/* Infers the whole model once; `fixed`: numbers of symbols that an earlier inference has found. */
+static int infer_all(struct graph **out, struct onnx_model *m, const struct graph_options *o, const struct map *fixed,
+                     struct err *e)
 {
-	static const struct graph_options none;
 	struct arena *a = arena_new();
 	struct graph *g = NEW(a, struct graph);
 	int rc;
@@ -303,7 +304,7 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->model = m;
 	g->pool = ir_pool_new(a);
 	g->root = g;
-	g->engine = o && o->engine ? o->engine : engine_find(NULL);
+	g->engine = o->engine ? o->engine : engine_find(NULL);
 	struct engine_version *version = NEW(a, struct engine_version);
 	g->version = version;
 	g->name = g->numbers = g->path = "";
@@ -313,19 +314,51 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 	g->used = map_new(a);
 	g->asked = map_new(a);
 	g->node_names = map_new(a);
+	g->fixed = map_new(a);
 	g->index = onnx_index_new(m, NULL, a);
 	graph_count_names(&g->node_names, m->proto->graph);
 	vec_push(a, &g->graphs, g);
-	rc = g->engine->version(version, o ? o->version : NULL, e);
+	rc = g->engine->version(version, o->version, e);
 	if (rc == 0)
-		rc = take_inputs(g, o ? o : &none, e);
-	if (rc == 0)
+		rc = take_inputs(g, o, e);
+	if (rc == 0) {
+		graph_fix_symbols(g, fixed);
 		graph_take_nodes(g);
+	}
 	vec_each (some, &g->graphs)
 		graph_note_used(*some);
 	*out = rc < 0 ? NULL : g;
 	if (rc < 0)
 		graph_free(g);
+	return rc;
+}
+
+enum { MOST_AGAIN = 8 };
+
+/* Copies the numbers that are new; returns how many. */
+static int keep_fixed(struct map *fixed, const struct graph *g, struct arena *a)
+{
+	int before = fixed->n;
+	for (int i = 0; i < g->fixed.n; i++) {
+		int64_t *number = NEW(a, int64_t);
+		if (ir_const_int(g->fixed.entry[i].value, number) && !map_get(fixed, g->fixed.entry[i].name))
+			map_put(fixed, arena_strdup(a, g->fixed.entry[i].name), number);
+	}
+	return fixed->n - before;
+}
+
+/* What a node demands of an extent may decide a node before it: then the inference begins again with that number. */
+int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e)
+{
+	static const struct graph_options none;
+	struct arena *scratch = arena_new();
+	struct map fixed = map_new(scratch);
+	int rc = infer_all(out, m, o ? o : &none, &fixed, e);
+	for (int i = 0; i < MOST_AGAIN && rc == 0 && (*out)->fixed_late && keep_fixed(&fixed, *out, scratch); i++) {
+		graph_free(*out);
+		rc = infer_all(out, m, o ? o : &none, &fixed, e);
+	}
+	arena_free(scratch);
 	return rc;
 }
 

@@ -76,6 +76,36 @@ static bool refuses_any(struct graph *g)
 	return false;
 }
 
+/* The first node that cannot be a plugin, with the reason; null: there is none. `refused`: among those that the engine
+ * refuses. */
+static const struct graph_node *first_not_taken(const char **why, const char **advice, struct graph *g, bool refused,
+                                                struct arena *a)
+{
+	const char *ignored;
+	vec_each (some, &g->graphs)
+		vec_each (n, &(*some)->nodes)
+			if (!n->folded && graph_node_used(*some, n->index) &&
+			    (!refused || graph_support(*some, n->index, &ignored) == ENGINE_NO) &&
+			    (*why = tpat_why_not(advice, *some, n, false, a)))
+				return n;
+	return NULL;
+}
+
+/* --auto or --all selects no node: says why by an example. */
+static int nothing_taken(struct graph *g, bool refused, struct arena *a, struct err *e)
+{
+	const char *path = g->model->path, *why, *advice;
+	const char *which =
+	        refused ? arena_printf(a, "that %s refuses and tpat supports", g->engine->name) : "that tpat supports";
+	const struct graph_node *n = first_not_taken(&why, &advice, g, refused, a);
+	err_set(e, ERR_UNSUPPORTED, "%s has no node %s%s%s%s%s", path, which, n ? ". Node " : ".", n ? n->label : "",
+	        n ? ": " : "", n ? why : "");
+	if (n)
+		err_about(e, ERR_NODE, n->label);
+	return err_advise(e, "%s%stpat list %s shows the reason for each node.", n ? advice : "",
+	                  n && *advice ? " " : "", str_shell_path(a, path));
+}
+
 int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_choice *c, struct arena *a, struct err *e)
 {
 	const char *path = g->model->path;
@@ -114,8 +144,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	}
 	if (!c->automatic && c->except->n)
 		return err_set(e, ERR_USAGE, "%s: --except leaves out every node that other options select.", path);
-	err_set(e, ERR_UNSUPPORTED, "%s has no node that %s refuses and tpat supports.", path, g->engine->name);
-	return err_advise(e, "tpat list %s shows the reason for each node.", str_shell_path(a, path));
+	return nothing_taken(g, c->automatic, a, e);
 }
 
 bool tpat_goes_along(const struct graph *g)

@@ -63,10 +63,8 @@ static bool **taken_together(struct graph *g, struct arena *a)
 	return taken;
 }
 
-/* Returns what keeps a node from being a plugin, with advice; null: nothing does, or it is one with the node around its
- * graph, which knows its shapes, as for turns of a loop. `together`: --auto takes it with the nodes around it. */
-static const char *why_not(const char **advice, const struct graph *g, const struct graph_node *n, bool together,
-                           struct arena *a)
+const char *tpat_why_not(const char **advice, const struct graph *g, const struct graph_node *n, bool together,
+                         struct arena *a)
 {
 	const struct graph_value *v;
 	*advice = "";
@@ -120,7 +118,7 @@ static void describe_node(struct tpat_node *out, struct graph *g, int i, bool to
 		[ENGINE_NO] = TPAT_TRT_NO, [ENGINE_PARTLY] = TPAT_TRT_PARTLY, [ENGINE_YES] = TPAT_TRT_YES
 	};
 	const struct graph_node *n = &g->nodes.at[i];
-	const char *reason = "", *advice, *why = why_not(&advice, g, n, together, a);
+	const char *reason = "", *advice, *why = tpat_why_not(&advice, g, n, together, a);
 	enum engine_support s = graph_support(g, i, &reason);
 	const struct graph_node *cause = cause_of(g, n);
 	*out = (struct tpat_node){

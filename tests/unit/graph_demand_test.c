@@ -372,10 +372,99 @@ static void light(void)
 	onnx_model_free(m);
 }
 
+/* The parts of a Split are all of its axis: an open one is their sum, and equal parts divide it. */
+static void split(void)
+{
+	static const double parts[] = { 3, 1 };
+	struct onnx_model *m = model(8, 17);
+	struct graph *g;
+	struct ir_program *p;
+	bool even = false;
+
+	input(m, "x", TYPE_F32, "n c");
+	ints(m, "parts", 2, parts);
+	output(m, "y", TYPE_F32, "? ?");
+	output(m, "z", TYPE_F32, "? ?");
+	output(m, "v", TYPE_F32, "? ?");
+	output(m, "w", TYPE_F32, "? ?");
+	onnx_node_set_int(m, node(m, "Split", "x parts", "y z"), "axis", 1);
+	node(m, "Split", "y", "v w");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "x"), "f32[n_,4]");
+	p = program_of(g);
+	CHECK_INT(p->demands.n, 0);
+	vec_each (d, &g->demands)
+		even |= d->relation == IR_SAME && strcmp(d->node, "v") == 0;
+	CHECK(even);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* What the last node demands decides the first one, which else would compute a size at run time. */
+static void late(void)
+{
+	static const int64_t w[] = { 4, 3 }, kept[] = { 4 };
+	static const double condition[] = { 1, 0, 1, 0 }, weights[12];
+	struct onnx_model *m = model(8, 17);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "n k");
+	constant(m, "condition", TYPE_BOOL, 1, kept, condition);
+	constant(m, "w", TYPE_F32, 2, w, weights);
+	output(m, "y", TYPE_F32, "? ?");
+	output(m, "z", TYPE_F32, "? ?");
+	onnx_node_set_int(m, node(m, "Compress", "x condition", "y"), "axis", 1);
+	node(m, "MatMul", "x w", "z");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "x"), "f32[n_,4]");
+	CHECK_STR(type_of(g, "y"), "f32[n_,2]");
+	CHECK_STR(type_of(g, "z"), "f32[n_,3]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* Of two lower bounds on a symbol the larger one counts, in any order. */
+static void bounds(void)
+{
+	struct onnx_model *m = model(8, 17);
+	struct verify_input given[1] = { { .rank = -1 } };
+	struct graph *g;
+	struct ir_program *p;
+	struct err e = { 0 };
+	bool least = false, more = false;
+
+	input(m, "x", TYPE_F32, "n 4");
+	output(m, "y", TYPE_F32, "? ?");
+	node(m, "Relu", "x", "y");
+	g = graph_of(m, NULL);
+	p = program_of(g);
+	for (int64_t bound = 1; bound <= 2; bound++) {
+		struct ir_demand d = { .relation = IR_AT_MOST, .node = "y", .tensor = { "x", "x" } };
+		d.extent[0] = ir_index(p->pool, bound);
+		d.extent[1] = p->inputs.at[0]->dim[0];
+		vec_push(p->arena, &p->demands, d);
+	}
+	for (int run = 0; run < 12; run++) {
+		struct tensor in[1];
+		struct verify_case c = { .plugin = "p", .reference = p, .input = given, .seed = 7 };
+
+		CHECK_INT(verify_draw(in, NULL, &c, run, arena, &e), 0);
+		CHECK(in[0].dim[0] >= 2);
+		least |= in[0].dim[0] == 2;
+		more |= in[0].dim[0] > 2;
+	}
+	CHECK(least && more);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
 	concat();
+	split();
+	late();
+	bounds();
 	neck();
 	broadcast();
 	product();

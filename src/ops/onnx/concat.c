@@ -80,15 +80,32 @@ const struct op_def op_concat = {
 
 /* ---- Split ------------------------------------------------------------------------------------------------------- */
 
-/* Extents of the outputs along the axis: listed, or equal, where from opset 18 the last may be smaller. */
-static int split_sizes(struct lower *l, int axis, expr dim, expr *size)
+/* The listed parts are all of the axis. */
+static int check_parts(struct lower *l, struct value x, int axis, const expr *size)
 {
+	int64_t have, part, sum = 0;
+	expr all = idx(l, 0);
+
+	for (int k = 0; k < l->outputs; k++) {
+		all = add(all, size[k]);
+		if (ir_const_int(size[k], &part) && (part < 0 || __builtin_add_overflow(sum, part, &sum)))
+			return lower_fail(l, ERR_MODEL, "part %d has extent %lld.", k, (long long)part);
+	}
+	if (ir_const_int(all, &sum) && ir_const_int(value_dim(x, axis), &have) && have != sum)
+		return lower_fail(l, ERR_MODEL, "the parts have %lld elements together, axis %d has %lld.",
+		                  (long long)sum, axis, (long long)have);
+	return lower_demand_extent(l, IR_SAME, all, x, axis);
+}
+
+/* Extents of the outputs along the axis: listed, or equal, where from opset 18 the last may be smaller. */
+static int split_sizes(struct lower *l, struct value x, int axis, expr *size)
+{
+	expr dim = value_dim(x, axis);
 	struct exprs listed = { 0 };
 	struct ints attr = lower_ints(l, "split");
 	bool given = lower_has(l, "split") || lower_input(l, 1).given;
 	int n = l->outputs;
-	int64_t have, sum = 0, part;
-	bool sum_known = true;
+	int64_t have;
 	expr chunk;
 
 	if (lower_input(l, 1).given)
@@ -103,21 +120,16 @@ static int split_sizes(struct lower *l, int axis, expr dim, expr *size)
 		                  (long long)lower_int(l, "num_outputs"), n);
 
 	if (given) {
-		for (int k = 0; k < n; k++) {
+		for (int k = 0; k < n; k++)
 			size[k] = listed.at[k];
-			sum_known &= ir_const_int(size[k], &part);
-			if (sum_known && (part < 0 || __builtin_add_overflow(sum, part, &sum)))
-				return lower_fail(l, ERR_MODEL, "part %d has extent %lld.", k, (long long)part);
-		}
-		if (sum_known && ir_const_int(dim, &have) && have != sum)
-			return lower_fail(l, ERR_MODEL, "the parts have %lld elements together, axis %d has %lld.",
-			                  (long long)sum, axis, (long long)have);
-		return 0;
+		return check_parts(l, x, axis, size);
 	}
 	if (l->opset < 18 && ir_const_int(dim, &have) && have % n)
 		return lower_fail(l, ERR_MODEL, "axis %d, of extent %lld, cannot be split into %d equal parts.", axis,
 		                  (long long)have, n);
 	chunk = l->opset < 18 ? floordiv(dim, idx(l, n)) : ceildiv(dim, idx(l, n));
+	if (l->opset < 18)
+		TRY(lower_demand_multiple(l, x, axis, n));
 	for (int k = 0; k < n; k++)
 		size[k] = l->opset < 18 ? chunk : min_(chunk, max_(sub(dim, muli(chunk, k)), idx(l, 0)));
 	return 0;
@@ -130,7 +142,7 @@ static int lower_split(struct lower *l)
 	int axis;
 
 	TRY(lower_axis(l, lower_int(l, "axis"), value_rank(x), false, &axis));
-	TRY(split_sizes(l, axis, value_dim(x, axis), size));
+	TRY(split_sizes(l, x, axis, size));
 	memcpy(dim, x.buf->dim, sizeof dim);
 	for (int k = 0; k < l->outputs; k++) {
 		struct space s;

@@ -154,8 +154,10 @@ static int lower_squeeze(struct lower *l)
 			return lower_fail(l, ERR_MODEL, "axis %d has extent %lld; only an extent of 1 can be squeezed.",
 			                  i, (long long)extent);
 		if (!given && !known) {
-			lower_fail(l, ERR_UNSUPPORTED, "which axes have extent 1 is not known at build time.");
-			return err_advise(l->err, "Name the axes to squeeze, or fix the model's input shapes.");
+			lower_fail(l, ERR_UNSUPPORTED,
+			           "it has no axes, and whether axis %d has extent 1 is not known at build time.", i);
+			return err_advise(l->err,
+			                  "Give the node axes, or the model's inputs shapes of numbers (--shape).");
 		}
 		leaves[i] |= !given && extent == 1;
 		index[i] = leaves[i] ? idx(l, 0) : space_push(l, &s, value_dim(x, i));
