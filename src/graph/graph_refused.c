@@ -94,11 +94,34 @@ static bool is_internal(const char *domain)
 	return false;
 }
 
+/* Returns the node's output that is a sequence and an output of the graph, or null. */
+static const char *sequence_output(const struct graph *g, const Onnx__NodeProto *node)
+{
+	const Onnx__GraphProto *p = g->index->graph;
+
+	for (size_t i = 0; i < node->n_output; i++)
+		for (size_t k = 0; k < p->n_output; k++) {
+			const Onnx__TypeProto *t = p->output[k]->type;
+
+			if (t && t->sequence_type && strcmp(onnx_text(p->output[k]->name), node->output[i]) == 0)
+				return node->output[i];
+		}
+	return NULL;
+}
+
 int graph_refuse_operator(const struct graph *g, const Onnx__NodeProto *node, const char *label, struct err *e)
 {
 	const char *domain = onnx_domain(node->domain), *op = onnx_text(node->op_type);
 	const struct graph_refusal *r = graph_refusal_find(domain, op);
+	const char *out;
 
+	if (r && r->kind == GRAPH_REFUSED_SEQUENCES && (out = sequence_output(g, node))) {
+		err_set(e, ERR_UNSUPPORTED,
+		        "node %s (%s): it makes \"%s\", a sequence, for an output of the model; %s.", label, op, out,
+		        reason_of(g, r->kind));
+		return err_advise(e,
+		                  "Make its tensors the model's outputs, one by one or joined by ConcatFromSequence.");
+	}
 	if (r) {
 		err_set(e, ERR_UNSUPPORTED, "node %s (%s): %s; %s.", label, op, r->what, reason_of(g, r->kind));
 		return err_advise(e, "%s", r->way_out);

@@ -192,6 +192,8 @@ int onnx_tensor_read_file(struct tensor *out, const char **name, const char *pat
 	TRY(file_read(&data, &size, path, a, e));
 	TRY(onnx_wire_unpack(&message, &onnx__tensor_proto__descriptor, data, size, path, a, e));
 	const Onnx__TensorProto *t = (const Onnx__TensorProto *)message;
+	if (t->segment) /* a SequenceProto has its tensors in the field of this number */
+		return err_set(e, ERR_UNSUPPORTED, "%s: holds a sequence, where a tensor is needed.", path);
 	if (name)
 		*name = onnx_text(t->name);
 	/* No model, hence no external data. */

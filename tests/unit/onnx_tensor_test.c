@@ -206,6 +206,11 @@ static void test_files(void)
 	CHECK_INT(file_write(in_folder("bad.pb"), "\377\377", 2, &e), 0);
 	CHECK_INT(onnx_tensor_read_file(&y, NULL, in_folder("bad.pb"), scratch, &e), ERR_MODEL);
 	CHECK(strstr(e.text, "bad.pb"));
+	err_clear(&e);
+	/* A SequenceProto: its name, type and one tensor. */
+	CHECK_INT(file_write(in_folder("list.pb"), "\012\001s\020\001\032\006\010\001\020\001\042\0", 13, &e), 0);
+	CHECK_INT(onnx_tensor_read_file(&y, NULL, in_folder("list.pb"), scratch, &e), ERR_UNSUPPORTED);
+	CHECK(strstr(e.text, "list.pb: holds a sequence"));
 }
 
 /* ------------------------------------------------------------------ external data */
