@@ -144,6 +144,10 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	}
 	if (!c->automatic && c->except->n)
 		return err_set(e, ERR_USAGE, "%s: --except leaves out every node that other options select.", path);
+	if (!c->automatic && !c->all) {
+		err_set(e, ERR_UNSUPPORTED, "%s: no selected node needs a plugin.", path);
+		return err_advise(e, "Their results are known at build time, or nothing uses them.");
+	}
 	return nothing_taken(g, c->automatic, a, e);
 }
 

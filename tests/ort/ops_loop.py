@@ -26,11 +26,24 @@ def bounded(body, name):
                                                      constant(body, body.dtype.type(97))])])
 
 
+def packed(body):
+    """A value through a type narrower than a byte."""
+    zero = body.name()
+    body.nodes.append(helper.make_node("Constant", [], [zero], value=helper.make_tensor(
+        zero, body.d.choice([TensorProto.INT4, TensorProto.UINT4]), [], [0])))
+    quantisation = constant(body, numpy.float32(0.25)), zero
+    made = body.name()
+    body.nodes.append(helper.make_node("QuantizeLinear", [body.any(), *quantisation], [made]))
+    body.node("DequantizeLinear", [made, *quantisation])
+
+
 def results(body, states, collected):
     """The next values of states, which may be states themselves, and the collected values."""
     d, names = body.d, []
     for _ in range(d.integer(1, 5)):
         body.grow()
+    if d.opset >= 21 and body.dtype == numpy.float32 and d.chance(0.3):
+        packed(body)
     for _ in range(states):
         name = body.any() if d.chance(0.2) else bounded(body, body.grow())
         names.append(body.node("Identity", [name]))  # an output of its own

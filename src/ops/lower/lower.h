@@ -291,7 +291,8 @@ struct value lower_compact(struct lower *l, const char *name, enum type t, const
  *   struct value y = lower_collect(l, &loop, NULL, loop.turn, steps, g);
  *   lower_loop_end(l, &loop);
  * After lower_loop_end(), h is the last state and y can be read. Loops may be nested. Types narrower than a byte are
- * carried and collected as their type_unpacked(): cast them back where you read them. */
+ * carried and collected as their type_unpacked(): cast them back where you read them. Maps of the body that make such
+ * types become maps of type_unpacked() at its end. */
 struct lower_loop {
 	struct ir_stage *stage;
 	int first; /* first stage of the body */

@@ -116,8 +116,44 @@ void lower_while(struct lower *l, struct lower_loop *loop, expr cond)
 	loop->stage->where = cond;
 }
 
+/* Loads of a buffer that has become unpacked give the packed type as before. */
+static expr packed_load(void *user, struct ir_pool *p, expr e, const expr *arg)
+{
+	(void)user;
+	return e->op == IR_LOAD && type_is_packed(e->type) && !type_is_packed(e->buf->type)
+	               ? cast(ir_load(p, e->buf, arg), e->type)
+	               : NULL;
+}
+
+static void put_packed_loads(void *user, expr *slot, const char *role)
+{
+	(void)role;
+	*slot = ir_copy((*slot)->pool, *slot, packed_load, user);
+}
+
+/* Gives the body's maps of elements narrower than a byte the type that holds them: a rule for loops stores whole
+ * elements. */
+static void unpack_body(struct lower *l, const struct lower_loop *loop)
+{
+	bool any = false;
+
+	for (int i = loop->first; i < l->program->stages.n; i++) {
+		struct ir_stage *s = l->program->stages.at[i];
+		enum type t = s->out->type;
+
+		if (!type_is_packed(t))
+			continue;
+		s->out->type = type_unpacked(t);
+		s->value = cast(s->value, s->out->type);
+		any = true;
+	}
+	for (int i = loop->first; any && i < l->program->stages.n; i++)
+		ir_stage_slots(l->program->stages.at[i], put_packed_loads, NULL);
+}
+
 void lower_loop_end(struct lower *l, struct lower_loop *loop)
 {
+	unpack_body(l, loop);
 	ir_loop_take(l->program, loop->stage, loop->first);
 	loop->stage->out = ir_stage_made(loop->stage, 0);
 }

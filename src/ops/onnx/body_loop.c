@@ -134,15 +134,3 @@ int body_refuse_random(struct lower *l)
 {
 	return lower_fail(l, ERR_UNSUPPORTED, "its body draws random numbers, which must differ in every iteration.");
 }
-
-int body_check(struct lower *l, const struct lower_loop *loop)
-{
-	for (int i = loop->first; i < l->program->stages.n; i++) {
-		const struct ir_stage *s = l->program->stages.at[i];
-
-		if (type_is_packed(s->out->type))
-			return lower_fail(l, ERR_UNSUPPORTED, "the type of \"%s\" in its body is narrower than a byte.",
-			                  s->out->name);
-	}
-	return l->random ? body_refuse_random(l) : 0;
-}

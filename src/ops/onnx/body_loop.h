@@ -18,8 +18,6 @@ bool body_keeps(struct value state, struct value next);
 int body_next(struct lower *l, struct lower_loop *loop, struct value state, struct value next, const char *name);
 /* Makes output `output` of the node: the values of n turns, stacked along a first axis. Fails like body_next(). */
 int body_stack(struct lower *l, int n, const struct value *turn, int output);
-/* Fails when the stages from `first` on cannot be the body of a loop. */
-int body_check(struct lower *l, const struct lower_loop *loop);
 /* Fails because the body draws random numbers. */
 int body_refuse_random(struct lower *l);
 

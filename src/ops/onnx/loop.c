@@ -384,7 +384,8 @@ static int lower(struct lower *l)
 	if (wants && !x.bounded)
 		return refuse_unbounded(l);
 	size = wants && x.loop.stage->where ? count_turns(&x, &count) : x.trip;
-	TRY(body_check(l, &x.loop));
+	if (l->random)
+		return body_refuse_random(l);
 	collected = NEWN(l->program->arena, struct value, x.collected + 1);
 	for (int i = 0; i < x.collected; i++)
 		if (lower_wants(l, x.states + i))
