@@ -11,7 +11,7 @@ struct names {
 
 bool graph_needs_apart(const struct graph *g, const struct graph_value *v)
 {
-	return v->captured && onnx_opset(g->model, "") >= 6; /* before, Abs and Neg were for floats only */
+	return v->captured && onnx_opset(g->model, "") >= 6; /* before, Neg was for floats only */
 }
 
 /* A copy of the initializer that shares its bytes, which may be external data. */
@@ -63,7 +63,8 @@ static int read_edge(struct graph *g, struct graph_function_body *body, const st
 		return graph_exchange_read(g, body, v, edge, e);
 	if (graph_needs_apart(g, v)) {
 		from = onnx_name_unique(m, edge);
-		for (int i = 0, n = graph_apart_new(m, apart, edge, from, v->type); i < n; i++)
+		graph_apart_new(m, apart, edge, from);
+		for (int i = 0; i < 2; i++)
 			vec_push(g->arena, body, apart[i]);
 	}
 	vec_push(g->arena, body, graph_cast_new(m, from, v->name, v->type));

@@ -228,9 +228,9 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t);
 /* Makes a name for a tensor that is converted to this type at a plugin's edge: "mask_int32". */
 const char *graph_edge_name(const struct graph *g, const struct graph_value *v, enum type type);
-/* True if the converted tensor needs nodes of its own before the cast back to `type`, as bodies read it;
- * graph_apart_new() makes them, and returns their number. */
+/* True if the converted tensor needs nodes of its own before the cast back, as bodies read it: graph_apart_new() makes
+ * them. */
 bool graph_needs_apart(const struct graph *g, const struct graph_value *v);
-int graph_apart_new(struct onnx_model *m, Onnx__NodeProto *node[2], const char *in, const char *out, enum type type);
+void graph_apart_new(struct onnx_model *m, Onnx__NodeProto *node[2], const char *in, const char *out);
 
 #endif

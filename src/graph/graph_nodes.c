@@ -12,21 +12,15 @@ static Onnx__NodeProto *node_new(struct onnx_model *m, const char *type, const c
 	return n;
 }
 
-/* A copy of an edge's integers for the cast that reads it: Abs, or Neg twice where there are signs. ONNX Runtime merges
- * consecutive casts, here and around the function, and then misses the tensor if a graph two levels down reads it (seen
- * with 1.31). */
-int graph_apart_new(struct onnx_model *m, Onnx__NodeProto *node[2], const char *in, const char *out, enum type type)
+/* A copy of an edge's integers for the cast that reads it: Neg twice, which is exact for all of them. ONNX Runtime
+ * merges consecutive casts, here and around the function, and then misses the tensor if a graph two levels down reads
+ * it (seen with 1.31). */
+void graph_apart_new(struct onnx_model *m, Onnx__NodeProto *node[2], const char *in, const char *out)
 {
-	const char *negated;
+	const char *negated = onnx_name_unique(m, in);
 
-	if (!type_is_signed(type)) {
-		node[0] = node_new(m, "Abs", in, out);
-		return 1;
-	}
-	negated = onnx_name_unique(m, in);
 	node[0] = node_new(m, "Neg", in, negated);
 	node[1] = node_new(m, "Neg", negated, out);
-	return 2;
 }
 
 Onnx__NodeProto *graph_cast_new(struct onnx_model *m, const char *in, const char *out, enum type t)

@@ -187,7 +187,8 @@ static int add_plugin(struct rewrite *w, int i)
 			continue;
 		if (graph_needs_apart(w->g, *v)) {
 			edge = onnx_name_unique(w->m, edge);
-			for (int k = 0, n = graph_apart_new(w->m, apart, edge_of(w, *v), edge, (*v)->type); k < n; k++)
+			graph_apart_new(w->m, apart, edge_of(w, *v), edge);
+			for (int k = 0; k < 2; k++)
 				vec_push(a, &w->nodes, apart[k]);
 		}
 		vec_push(a, &w->nodes, graph_cast_new(w->m, edge, (*v)->name, (*v)->type));

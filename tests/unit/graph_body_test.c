@@ -276,7 +276,7 @@ static void ranks(void)
 
 /* ---- The rewritten model. */
 
-/* Captured values are inputs of the plugin and of its function; a captured bool is INT32 at the edge, with a node
+/* Captured values are inputs of the plugin and of its function; a captured bool is INT32 at the edge, with nodes
  * between the casts. A body of another node reads the result. */
 static void rewritten(void)
 {
@@ -309,9 +309,9 @@ static void rewritten(void)
 	graph_free(g);
 	f = onnx_function_find(m, "tpat", "plugin_if", NULL);
 	CHECK(f && f->n_input == 3 && f->n_output == 1);
-	/* c: Cast; b and h, which the branches capture: Abs and Cast; If; Cast */
-	CHECK_INT(f->n_node, 1 + 2 + 2 + 1 + 1);
-	CHECK_STR(f->node[5]->op_type, "If");
+	/* c: Cast; b and h, which the branches capture: Neg, Neg and Cast; If; Cast */
+	CHECK_INT(f->n_node, 1 + 3 + 3 + 1 + 1);
+	CHECK_STR(f->node[7]->op_type, "If");
 	for (size_t i = 0; i < m->proto->graph->n_node; i++) {
 		const Onnx__NodeProto *n = m->proto->graph->node[i];
 
