@@ -22,14 +22,37 @@ struct ir_buffer *graph_constant_buffer(struct ir_program *p, const char *name, 
 	return b;
 }
 
-static int lower_nodes(struct graph_scope *s, Onnx__NodeProto *const *node, size_t n, const char *label)
+/* Marks the nodes that make results, directly or not; `results`: their names, which grow. A node that nothing needs may
+ * be one that tpat does not support. */
+static void mark_needed(bool *needed, Onnx__NodeProto *const *node, size_t n, struct map *results, struct arena *a)
+{
+	for (size_t i = n; i-- > 0;) {
+		struct map inner;
+
+		for (size_t k = 0; k < node[i]->n_output; k++)
+			needed[i] |= *node[i]->output[k] && map_get(results, node[i]->output[k]);
+		if (!needed[i])
+			continue;
+		inner = onnx_node_captures(node[i], a);
+		for (size_t k = 0; k < node[i]->n_input; k++)
+			map_put(results, node[i]->input[k], results);
+		for (int k = 0; k < inner.n; k++)
+			map_put(results, inner.entry[k].name, results);
+	}
+}
+
+static int lower_nodes(struct graph_scope *s, Onnx__NodeProto *const *node, size_t n, struct map *results,
+                       const char *label)
 {
 	struct arena *a = s->program->arena;
+	bool *needed = NEWN(a, bool, n + 1);
 
+	mark_needed(needed, node, n, results, a);
 	for (size_t i = 0; i < n; i++)
-		TRY(graph_lower(s, node[i],
-		                *onnx_text(node[i]->name) ? arena_printf(a, "%s/%s", label, node[i]->name)
-		                                          : arena_printf(a, "%s/#%zu", label, i)));
+		if (needed[i])
+			TRY(graph_lower(s, node[i],
+			                *onnx_text(node[i]->name) ? arena_printf(a, "%s/%s", label, node[i]->name)
+			                                          : arena_printf(a, "%s/#%zu", label, i)));
 	return 0;
 }
 
@@ -64,7 +87,7 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
                      const char *label)
 {
 	struct arena *a = s->program->arena;
-	struct map attributes = map_new(a);
+	struct map attributes = map_new(a), results = map_new(a);
 	struct graph_scope inner = { .g = s->g,
 		                     .program = s->program,
 		                     .err = s->err,
@@ -87,7 +110,9 @@ int graph_lower_call(struct graph_scope *s, const Onnx__NodeProto *call, const O
 		if (b)
 			map_put(&inner.buffers, f->input[i], b);
 	}
-	TRY(lower_nodes(&inner, f->node, f->n_node, label));
+	for (size_t i = 0; i < f->n_output; i++)
+		map_put(&results, f->output[i], f);
+	TRY(lower_nodes(&inner, f->node, f->n_node, &results, label));
 	s->random |= inner.random;
 	for (size_t i = 0; i < call->n_output; i++) {
 		if (!*call->output[i])
@@ -190,6 +215,7 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 	const char *label = arena_printf(l->program->arena, "%s/%s", l->label, v->name);
 	struct graph_scope s = *around;
 	struct graph_formals *formals;
+	struct map results = map_new(l->program->arena);
 	struct ir_buffer *b;
 
 	s.program = l->program;
@@ -210,7 +236,9 @@ static int lower_body_graph(struct lower *l, const struct attr_value *v, const s
 			map_put(&s.buffers, onnx_text(g->input[i]->name), in[i].buf);
 	for (size_t i = 0; i < g->n_initializer; i++)
 		TRY(add_initializer(&s, g->initializer[i], label));
-	TRY(lower_nodes(&s, g->node, g->n_node, label));
+	for (size_t i = 0; i < g->n_output; i++)
+		map_put(&results, onnx_text(g->output[i]->name), g);
+	TRY(lower_nodes(&s, g->node, g->n_node, &results, label));
 	l->random |= s.random;
 	for (size_t i = 0; i < g->n_output; i++) {
 		TRY(graph_find_buffer(&b, &s, onnx_text(g->output[i]->name), label));

@@ -151,14 +151,6 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 	return nothing_taken(g, c->automatic, a, e);
 }
 
-bool tpat_goes_along(const struct graph *g)
-{
-	for (; g->outer; g = g->outer)
-		if (g->outer->nodes.at[g->holder].known)
-			return true;
-	return false;
-}
-
 static int choose_in(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e)
 {
 	vec_each (n, &g->nodes) {

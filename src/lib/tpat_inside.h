@@ -96,12 +96,15 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
  * unsupported. */
 int tpat_choose_all(struct graph_regions *out, struct graph *g, struct arena *a, struct err *e);
 
-/* tpat_list.c: what keeps a node from being a plugin, with advice; null: nothing does, or it is one with the node
- * around its graph, which knows its shapes, as for turns of a loop. `together`: --auto takes it with the nodes around
- * it. */
+/* ---- tpat_refused.c: what keeps a node from being a plugin, with advice; null: nothing does, or it is one with the
+ * node around its graph, which knows its shapes, as for turns of a loop. `together`: --auto takes it with the nodes
+ * around it. */
 const char *tpat_why_not(const char **advice, const struct graph *g, const struct graph_node *n, bool together,
                          struct arena *a);
 
+/* The tensor that keeps a supported node from being a plugin by itself; null: none does. Results known at build time
+ * need no plugin. */
+const struct graph_value *tpat_misfit(const struct graph *g, const struct graph_node *n);
 /* True if the graph is inside a supported node. */
 bool tpat_goes_along(const struct graph *g);
 

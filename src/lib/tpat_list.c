@@ -26,13 +26,6 @@ static struct tpat_strings edge(struct graph_value *const *value, int n, struct 
 	return tpat_strings_of(&list);
 }
 
-/* Returns the tensor that keeps a supported node from being a plugin by itself; null: none does. Results known at build
- * time need no plugin. */
-static const struct graph_value *misfit_of(const struct graph *g, const struct graph_node *n)
-{
-	return n->known && !n->folded ? graph_misfit(g, n->index) : NULL;
-}
-
 /* Returns for each graph and node of it whether --auto takes it into a plugin. Null: no node needs others around it. */
 static bool **taken_together(struct graph *g, struct arena *a)
 {
@@ -53,7 +46,7 @@ static bool **taken_together(struct graph *g, struct arena *a)
 		const struct graph *some = g->graphs.at[i];
 		taken[i] = NEWN(a, bool, some->nodes.n + 1);
 		vec_each (n, &some->nodes)
-			any |= misfit_of(some, n) != NULL;
+			any |= tpat_misfit(some, n) != NULL;
 	}
 	if (!any || tpat_select(&regions, &rates, g, &automatic, a, &ignored) < 0)
 		return NULL;
@@ -61,30 +54,6 @@ static bool **taken_together(struct graph *g, struct arena *a)
 		vec_each (node, &regions.at[i]->nodes)
 			taken[regions.at[i]->graph->number][*node] = true;
 	return taken;
-}
-
-const char *tpat_why_not(const char **advice, const struct graph *g, const struct graph_node *n, bool together,
-                         struct arena *a)
-{
-	const struct graph_value *v;
-	*advice = "";
-	if (!n->known && tpat_goes_along(g))
-		return NULL;
-	if (!n->known) {
-		*advice = arena_strdup(a, n->advice ? n->advice : "");
-		return arena_strdup(a, n->why ? n->why : "");
-	}
-	if (!(v = misfit_of(g, n)))
-		return NULL;
-	const char *what = v->rank > g->engine->most_axes
-	                           ? arena_printf(a, "has %d axes; %s's tensors have at most %d", v->rank,
-	                                          g->engine->name, g->engine->most_axes)
-	                           : arena_printf(a, "is a %s tensor; %s", type_info(v->type)->onnx_name,
-	                                          g->engine->lack(g->version, v->type, advice, a));
-	if (together || v->rank > g->engine->most_axes)
-		*advice = "Select it together with the nodes around it: --auto, or --from and --to.";
-	return arena_printf(a, "\"%s\" %s, so no plugin can take it%s.", str_printable(a, v->name), what,
-	                    together ? " alone" : "");
 }
 
 /* Returns the node that makes a value, which a body may read from a graph around it: *g becomes the node's graph. Null:

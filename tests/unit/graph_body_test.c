@@ -274,6 +274,28 @@ static void ranks(void)
 	onnx_model_free(m);
 }
 
+/* Nodes of a body that make none of its results, directly or not, need no support. */
+static void unneeded(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *then = body(m, "then", "t", TYPE_F32), *other = body(m, "else", "t", TYPE_F32);
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N");
+	input(m, "c", TYPE_BOOL, "");
+	output(m, "y", TYPE_F32, "N");
+	add(m, then, "Unknown", "x", "u");
+	add(m, then, "Relu", "u", "v");
+	add(m, then, "Exp", "x", "t");
+	add(m, other, "Abs", "x", "t");
+	branches(m, node(m, "If", "c", "y"), then, other);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "y"), "");
+	CHECK_STR(type_of(g, "y"), "f32[N]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 /* ---- The rewritten model. */
 
 /* Captured values are inputs of the plugin and of its function; a captured bool is INT32 at the edge, with nodes
@@ -679,6 +701,7 @@ int main(void)
 	refusals();
 	extents();
 	ranks();
+	unneeded();
 	rewritten();
 	signs();
 	functions_in_branches();
