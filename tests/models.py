@@ -663,9 +663,12 @@ for i, layer in enumerate(layers):  # refused alike; then an axis of unknown ext
     long += [helper.make_node("DynamicQuantizeLinear", [f"x{i}"], [quantised, scale, zero], name=layer + "/quantise"),
              helper.make_node("DequantizeLinear", [quantised, scale, zero], [f"d{i}"], name=layer + "/dequantise"),
              helper.make_node("Concat", [f"d{i}", f"d{i}"], [f"x{i + 1}"], name=layer + "/double", axis=0)]
-long += [helper.make_node("Squeeze", ["x14"], ["squeezed"], name="squeeze"),
-         helper.make_node("Relu", ["squeezed"], ["positive"], name="positive"),
+long += [helper.make_node("ArgMax", ["x14"], ["places"], name="places", axis=0, keepdims=0),
+         helper.make_node("Expand", ["x14", "places"], ["expanded"], name="expand"),
+         helper.make_node("Relu", ["expanded"], ["positive"], name="positive"),
          helper.make_node("Sigmoid", ["positive"], ["y"], name="sigmoid")]
+write("squeeze.onnx", model([helper.make_node("Squeeze", ["x"], ["s"], name="squeeze"), helper.make_node("Relu", ["s"], ["y"])], [
+    info("x", ["N", 1, 4])], [info("y", None)]))
 write("long.onnx", model(long, [info("x0", ["number_of_sequences", "number_of_tokens"])], [info("y", None)]))
 # Extents with long names; the same reason in several operators.
 wide = [helper.make_node("Concat", [x, x], [f"twice_{x}"], axis=0) for x in "abcdefgh"]

@@ -44,6 +44,8 @@ struct graph_options {
 	const struct graph_bound *bound;
 	const struct engine *engine; /* target of the model; null: the default one */
 	const char *version;         /* of the engine, as its users write it; null: the default one */
+	bool engine_ranks; /* ranks as the engine's parser decides them, before extents are known: a Squeeze without
+	                      axes leaves axes of open extent. Else such a node is unsupported */
 };
 
 struct graph;
@@ -155,6 +157,7 @@ struct graph {
 	struct map meaning, origin, used; /* private: dim_param -> expr; symbol -> dim_param; names taken */
 	struct map asked, node_names;     /* private: symbols of values; number of nodes of all graphs by name */
 	struct map fixed;                 /* private: symbols of inputs that must be numbers -> expr */
+	bool engine_ranks;                /* private: of the options */
 	bool fixed_late;                  /* private: after a node whose result depends on whether it is known */
 	int fresh, found, values_asked;   /* private: numbers of names given */
 };

@@ -235,6 +235,7 @@ static int lower_operator(struct graph_scope *s, const Onnx__NodeProto *node, co
 	};
 	l->name = graph_lasting_name(s, node);
 	l->branch = s->branch;
+	l->engine_ranks = s->g->root->engine_ranks;
 	l->opset = graph_scope_opset(s, node->domain);
 	if (!l->opset && op->domain)
 		l->opset = 1; /* domains of other vendors are often not imported */

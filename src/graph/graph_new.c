@@ -305,6 +305,7 @@ static int infer_all(struct graph **out, struct onnx_model *m, const struct grap
 	g->pool = ir_pool_new(a);
 	g->root = g;
 	g->engine = o->engine ? o->engine : engine_find(NULL);
+	g->engine_ranks = o->engine_ranks;
 	struct engine_version *version = NEW(a, struct engine_version);
 	g->version = version;
 	g->name = g->numbers = g->path = "";

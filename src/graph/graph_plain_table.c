@@ -314,7 +314,7 @@ static bool write_top_k(struct plain *p)
 	return true;
 }
 
-/* Squeeze of all axes of length 1. */
+/* Squeeze of all axes of length 1; those of open extent stay, as in the engine. */
 static bool write_squeeze(struct plain *p)
 {
 	const struct graph_value *in = plain_input(p, 0);
@@ -325,9 +325,9 @@ static bool write_squeeze(struct plain *p)
 	if (p->n->proto->n_input > 1 || onnx_attr(p->n->proto, "axes") || !in || in->rank < 0)
 		return false;
 	for (int i = 0; i < in->rank; i++) {
-		if (!ir_const_int(in->dim[i], &extent))
+		if (!ir_const_int(in->dim[i], &extent) && !p->g->root->engine_ranks)
 			return false;
-		if (extent == 1)
+		if (ir_is_int(in->dim[i], 1))
 			axis[n++] = i;
 	}
 	made = n ? plain_with_axes(p, "Squeeze", in->name, axis, n, 13) : plain_op(p, "Identity", in->name, NULL, NULL);

@@ -88,25 +88,33 @@ int tpat_graph(struct graph **graph, struct onnx_model *model, const struct tpat
 {
 	const struct tpat_strings text = tpat_split_inputs(open->shape, model, a);
 	struct graph_shape *shapes = NEWN(a, struct graph_shape, text.n + 1);
-	struct graph_options o = { .shapes = text.n, .shape = shapes, .version = open->version };
+	struct graph_options o = {
+		.shapes = text.n, .shape = shapes, .version = open->version, .engine_ranks = !open->run
+	};
 	for (int i = 0; i < text.n; i++)
 		TRY(tpat_parse_shape(&shapes[i], text.at[i], a, e));
 	return graph_open(graph, model, &o, e);
 }
 
-int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
-              const struct tpat_strings *value, const char *version, struct arena *a, struct err *e)
+int tpat_open_as(struct onnx_model **model, struct graph **graph, const char *path,
+                 const struct tpat_open_options *open, const struct tpat_strings *value, struct arena *a, struct err *e)
 {
 	struct graph_shape ignored;
-	for (int i = 0; i < shape->n; i++) /* before the file */
-		TRY(tpat_parse_shape(&ignored, shape->at[i], a, e));
+	for (int i = 0; i < open->shape->n; i++) /* before the file */
+		TRY(tpat_parse_shape(&ignored, open->shape->at[i], a, e));
 	int rc = onnx_model_read(model, path, e);
 	if (rc == 0)
 		rc = onnx_model_check(*model, e);
 	if (rc == 0)
 		rc = tpat_bind_values(*model, value, a, e);
 	if (rc == 0)
-		rc = tpat_graph(graph, *model, &(struct tpat_open_options){ shape, version }, a, e);
+		rc = tpat_graph(graph, *model, open, a, e);
 	err_about(e, ERR_FILE, path);
 	return rc;
+}
+
+int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
+              const struct tpat_strings *value, const char *version, struct arena *a, struct err *e)
+{
+	return tpat_open_as(model, graph, path, &(struct tpat_open_options){ shape, version, false }, value, a, e);
 }

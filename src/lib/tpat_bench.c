@@ -241,7 +241,7 @@ static int bench_model(struct bench *b)
 		                 o->min_gain, &o->profile, NULL,        0,          o->chains };
 	char why[256];
 	TRY(tpat_given_read(&b->given, &o->input, NULL, b->arena, b->err));
-	struct tpat_open_options open = { &o->shape, NULL };
+	struct tpat_open_options open = { &o->shape, NULL, false };
 	struct tpat_plain plain;
 	TRY(tpat_open(&b->model, &b->graph, o->model, &o->shape, &o->value, NULL, b->arena, b->err));
 	TRY(tpat_decompose(&plain, &b->graph, &open, &c, o->decompose, b->arena, b->err));

@@ -72,7 +72,7 @@ static int select_regions(struct build *b)
 		                  "refuses (tpat list %s shows them).",
 		                  b->graph->engine->name, str_shell_path(b->arena, b->model->path));
 	}
-	struct tpat_open_options open = { &o->shape, o->tensorrt };
+	struct tpat_open_options open = { &o->shape, o->tensorrt, false };
 	TRY(tpat_decompose(&b->plain, &b->graph, &open, &c, o->decompose, b->arena, b->err));
 	c.plain = b->plain.n;
 	return tpat_choose(&b->regions, b->graph, &c, b->arena, b->err);

@@ -60,11 +60,17 @@ int tpat_call(struct tpat *t, int (*fn)(struct tpat *t, void *arg), void *arg);
  * after a failure. */
 int tpat_open(struct onnx_model **model, struct graph **graph, const char *path, const struct tpat_strings *shape,
               const struct tpat_strings *value, const char *version, struct arena *a, struct err *e);
+/* The same with more options. */
+struct tpat_open_options;
+int tpat_open_as(struct onnx_model **model, struct graph **graph, const char *path,
+                 const struct tpat_open_options *open, const struct tpat_strings *value, struct arena *a,
+                 struct err *e);
 
 /* The graph of a model that is open already, after its nodes have changed. */
 struct tpat_open_options {
 	const struct tpat_strings *shape;
 	const char *version; /* of the engine; null: the default */
+	bool run;            /* tpat itself runs the model: see graph_options.engine_ranks */
 };
 int tpat_graph(struct graph **graph, struct onnx_model *model, const struct tpat_open_options *open, struct arena *a,
                struct err *e);

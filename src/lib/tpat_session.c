@@ -83,7 +83,8 @@ static int check_graph(const struct graph *g, const char *model, struct err *e)
 
 static int open_session(struct tpat_session *s, const struct tpat_session_options *o, struct err *e)
 {
-	TRY(tpat_open(&s->model, &s->graph, o->model, &o->shape, &o->value, NULL, s->arena, e));
+	const struct tpat_open_options open = { &o->shape, NULL, true };
+	TRY(tpat_open_as(&s->model, &s->graph, o->model, &open, &o->value, s->arena, e));
 	TRY(check_graph(s->graph, o->model, e));
 	TRY(tpat_open_device(&s->on.dev, &s->on.target, o->device, e));
 	struct graph *g = s->graph;

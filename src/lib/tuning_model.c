@@ -125,7 +125,7 @@ static int open_all(struct tuning *t)
 	struct tpat_choice c = { &o->node,    &o->type,    &o->region,  &o->except, o->automatic,
 		                 &o->from,    &o->to,      &o->pattern, o->all,     o->fast,
 		                 o->min_gain, &o->profile, NULL,        0,          o->chains };
-	struct tpat_open_options open = { &o->shape, NULL };
+	struct tpat_open_options open = { &o->shape, NULL, false };
 	struct tpat_plain plain;
 	TRY(tpat_open(&t->model, &t->graph, o->model, &o->shape, &o->value, NULL, t->arena, t->err));
 	TRY(tpat_decompose(&plain, &t->graph, &open, &c, o->decompose, t->arena, t->err));

@@ -123,7 +123,9 @@ static int new_graph(struct graph **g, struct onnx_model *m, const struct node_d
 			bound[bounds++] = (struct graph_bound){ d->input_name[i], t };
 	}
 	for (int try = 0; try < 4; try++) {
-		struct graph_options o = { try & 1 ? shapes : 0, try & 2 ? bounds : 0, shape, bound, NULL, NULL };
+		struct graph_options o = {
+			try & 1 ? shapes : 0, try & 2 ? bounds : 0, shape, bound, NULL, NULL, false
+		};
 
 		TRY(graph_new(g, m, &o, e));
 		if (!unknown_node(*g) || try == 3)

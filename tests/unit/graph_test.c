@@ -99,6 +99,28 @@ static void symbols(void)
 	onnx_model_free(m);
 }
 
+/* Which axes a Squeeze without axes removes is known with the extents; the engine's parser leaves open ones. */
+static void squeeze(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph_shape shape = { "x", 3, { { NULL, 1 }, { NULL, 1 }, { NULL, 4 } } };
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N 1 4");
+	output(m, "y", TYPE_F32, "?");
+	node(m, "Squeeze", "x", "y");
+	g = graph_of(m, NULL);
+	CHECK(!g->nodes.at[0].known);
+	graph_free(g);
+	g = graph_of(m, &(struct graph_options){ .engine_ranks = true });
+	CHECK_STR(type_of(g, "y"), "f32[N,4]");
+	graph_free(g);
+	g = graph_of(m, &(struct graph_options){ .shapes = 1, .shape = &shape, .engine_ranks = true });
+	CHECK_STR(type_of(g, "y"), "f32[4]");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 static void failures_stop_nothing(void)
 {
 	struct onnx_model *m = model(8, 13);
@@ -578,6 +600,7 @@ int main(void)
 	reshape_of_shape();
 	scale_through_floats();
 	symbols();
+	squeeze();
 	failures_stop_nothing();
 	internal_operators();
 	unused_chain();

@@ -77,6 +77,7 @@ struct lower {
 	struct map settled;   /* pairs of extents that already have a demand; see lower_demand.c */
 	bool partial;         /* after a failure: the results made so far have the right types and extents */
 	enum type *type_only; /* after a failure: types of results of which only the type is known */
+	bool engine_ranks;    /* axes of open extent are not 1 where that decides a rank: see graph_options */
 	bool random;          /* the results are random: they are not constants, even without inputs */
 };
 

@@ -153,13 +153,13 @@ static int lower_squeeze(struct lower *l)
 		if (leaves[i] && known && extent != 1)
 			return lower_fail(l, ERR_MODEL, "axis %d has extent %lld; only an extent of 1 can be squeezed.",
 			                  i, (long long)extent);
-		if (!given && !known) {
+		if (!given && !known && !l->engine_ranks) {
 			lower_fail(l, ERR_UNSUPPORTED,
 			           "it has no axes, and whether axis %d has extent 1 is not known at build time.", i);
 			return err_advise(l->err,
 			                  "Give the node axes, or the model's inputs shapes of numbers (--shape).");
 		}
-		leaves[i] |= !given && extent == 1;
+		leaves[i] |= !given && known && extent == 1;
 		index[i] = leaves[i] ? idx(l, 0) : space_push(l, &s, value_dim(x, i));
 	}
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
@@ -172,7 +172,8 @@ const struct op_def op_squeeze = {
 	.formula = "y = x without the axes `axes`, whose extent is 1",
 	.inputs = { IN("data", TS_ALL), OPT("axes", TS(I64)) },
 	.outputs = { OUT("squeezed") },
-	.attrs = { ATTR_INTS("axes", "before opset 13: the axes; without them all of extent 1") },
+	.attrs = { ATTR_INTS("axes", "before opset 13: the axes; without them all of extent 1. Axes of dynamic "
+	                             "extent stay then, as in TensorRT") },
 	.lower = lower_squeeze,
 	.cases = { "data:f32[N,1,5] axes:i64[1]={1}", "data:u8[1,3,1] opset=11" },
 };
