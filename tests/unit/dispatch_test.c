@@ -258,6 +258,34 @@ static void has_points_between(struct arena *a)
 	CHECK(points.between[2] && points.target[2].extent[0].value == 24 && points.target[2].extent[1].value == 34);
 }
 
+/* Extents where one symbol is small and the other one large lie beside the way from point to point. */
+static void has_ways_beside_points(struct arena *a)
+{
+	static const char text[] = "program softmax(x: f32[N,M]) -> (y: f32[N,M])\n"
+	                           "  largest: f32[N,1] = max (i, j | r<M) x[i, r]\n"
+	                           "  exp_sum: f32[N,1] = sum (i, j | r<M) exp(x[i, r] - largest[i, 0])\n"
+	                           "  y: f32[N,M] = map (i, j) exp(x[i, j] - largest[i, 0]) / exp_sum[i, 0]\n";
+	static const int64_t extent[2][3] = { { 8, 128, 2048 }, { 40, 600, 4800 } };
+	static const int64_t beside[][2] = { { 8, 4801 },   { 10, 2047 },  { 33, 4000 },  { 2000, 40 },
+		                             { 2048, 129 }, { 1500, 611 }, { 128, 1611 }, { 640, 1001 } };
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const expr symbol[] = { p->inputs.at[0]->dim[0], p->inputs.at[0]->dim[1] };
+	const int64_t *const value[] = { extent[0], extent[1] };
+	struct sched_points given = sched_points_of(&sched_default_target, symbol, value, 2, 3, 1, a);
+	struct sched_points points = sched_points_between(&given, a);
+	struct sched_tactic best = sched_tactic_best(p, &points);
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		const int64_t *const at[] = { &beside[i][0], &beside[i][1] };
+		struct sched_points one = sched_points_of(&sched_default_target, symbol, at, 2, 1, 0, a);
+		double least = sched_program_time(p, &one.target[0]),
+		       with = sched_tactic_time(p, &points, &best, &one.target[0]);
+		CHECK(with >= least && with <= 1.2 * least);
+	}
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -277,6 +305,7 @@ int main(void)
 	shares_launches(a);
 	has_ways_for_odd_extents(a);
 	has_points_between(a);
+	has_ways_beside_points(a);
 	arena_free(a);
 	return test_done();
 }

@@ -49,6 +49,8 @@ double cost_way_bytes(const struct sched_site *site, const struct cost_way *w);
 void apply_choice(struct ir_plan *plan, const struct ir_stage *s, const struct sched_choice *c,
                   const struct sched_target *t);
 
+enum { SCHED_MORE_PLACES = 24, SCHED_MOST_LISTS = 2 * SCHED_MAX_POINTS + SCHED_MORE_PLACES };
+
 /* Returns the first stage after `from` at which each of the n lists begins a choice. */
 int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from);
 
@@ -56,6 +58,10 @@ int sched_part_end(struct ir_program *p, const struct sched_choice *const *list,
  * 1. Where both are multiples of a small power of two, so are these. */
 struct sched_target sched_target_between(const struct sched_target *a, const struct sched_target *b, double place,
                                          struct arena *arena);
+
+/* The estimate of stages from ... to - 1 without most of a launch: between other launches, one takes less. */
+double sched_shown_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
+                        const struct sched_target *t);
 
 /* The best choices at one point. */
 const struct sched_choice *sched_best(struct ir_program *p, const struct sched_target *t);

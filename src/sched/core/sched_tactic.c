@@ -129,6 +129,12 @@ double sched_time(struct ir_program *p, const struct sched_choice *list, int fro
 	return sum;
 }
 
+double sched_shown_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
+                        const struct sched_target *t)
+{
+	return sched_time(p, list, from, to, t) - HIDDEN_LAUNCH * t->launch_ns;
+}
+
 double sched_program_time(struct ir_program *p, const struct sched_target *t)
 {
 	struct sched_choice *list = NEWN(p->arena, struct sched_choice, p->stages.n + 1);
@@ -140,8 +146,8 @@ double sched_program_time(struct ir_program *p, const struct sched_target *t)
 
 int sched_part_end(struct ir_program *p, const struct sched_choice *const *list, int n, int from)
 {
-	int end[2 * SCHED_MAX_POINTS], most = from;
-	ck(n <= 2 * SCHED_MAX_POINTS);
+	int end[SCHED_MOST_LISTS], most = from;
+	ck(n <= SCHED_MOST_LISTS);
 	for (int i = 0; i < n; i++) {
 		end[i] = from + sched_span(p, p->stages.at[from], &list[i][from]);
 		most = end[i] > most ? end[i] : most;
@@ -165,9 +171,7 @@ static const struct sched_choice *adopt(struct ir_program *p, const struct sched
 	const struct sched_choice *both[] = { own, usual };
 	for (int i = 0, end; i < p->stages.n; i = end) {
 		end = sched_part_end(p, both, 2, i);
-		double hidden = HIDDEN_LAUNCH * t->launch_ns;
-		bool better =
-		        sched_time(p, usual, i, end, t) - hidden > factor * (sched_time(p, own, i, end, t) - hidden);
+		bool better = sched_shown_time(p, usual, i, end, t) > factor * sched_shown_time(p, own, i, end, t);
 		memcpy(list + i, (better ? own : usual) + i, sizeof *list * (size_t)(end - i));
 	}
 	return list;

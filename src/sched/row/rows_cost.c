@@ -115,6 +115,11 @@ struct fitting {
 	bool ahead, shifted;
 };
 
+static bool is_at_most(const struct rows *r, int64_t most, const struct sched_target *t)
+{
+	return about_holds(ir_binary(IR_LE, r->length, ir_index(r->p->pool, most)), t);
+}
+
 static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *c, const struct sched_target *t)
 {
 	enum { MOST_LANES = 1024, MOST_STEPS = 16 };
@@ -125,7 +130,7 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 	length = about(r->length, t);
 	if (open && k.width > 1)
 		whole = about_holds(whole_multiple(r->p, r->length, k.width), t);
-	bool fits = !k.steps || length <= (int64_t)k.lanes * k.width * k.steps;
+	bool fits = !k.steps || is_at_most(r, (int64_t)k.lanes * k.width * k.steps, t);
 	if (open && !(whole && fits) && rows_shifted(&shifted, r)) {
 		int widest = rows_widest(&shifted), lanes = k.lanes,
 		    steps = rows_shifted_steps(&lanes, k.width, k.steps, widest);
@@ -139,6 +144,7 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 		k.steps *= widest / narrow;
 		k.width = narrow;
 		whole = true;
+		is_at_most(r, (int64_t)k.lanes * k.width * k.steps - (k.width - 1), t);
 	}
 	if (!whole || (k.steps && length > (int64_t)k.lanes * k.width * k.steps))
 		k = (struct fitting){ c->param[0], 1, 0, false, false };
