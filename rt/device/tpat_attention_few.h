@@ -415,6 +415,20 @@ template <int ROWS, int COLUMNS> struct attention_few_lanes_sums {
 	float largest[ROWS], sum[ROWS], total[ROWS][attention_few_fours<COLUMNS>::n][4];
 };
 
+/* Loads four elements of a row from `column` on. */
+template <int COLUMNS, class C, class Row, class At>
+TPAT_FN void attention_four(C (&four)[4], attention_elements, const At &at, Row row, int column)
+{
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		four[i] = column + i < COLUMNS ? (C)at(row, column + i) : (C)0;
+}
+template <int COLUMNS, class C, class Row, class At>
+TPAT_FN void attention_four(C (&four)[4], const C *from, const At &at, Row row, int column)
+{
+	load(four, from + at(row, column));
+}
+
 /* Loads a lane's elements of a row. */
 template <int SIZE, int FOURS, class From, class At, class Index>
 TPAT_FN void attention_few_load(float (&fours)[FOURS][4], From from, const At &at, Index row)
