@@ -135,10 +135,11 @@ static void shares_numbers(struct arena *a)
 /* Two parts of a launch are one function, with numbers of their own. */
 static void shares_launches(struct arena *a)
 {
-	const char *text = "program pair(a: f32[N,64], b: f32[64,64], c: f32[N,64], d: f32[64,64]) -> (y: f32[N,64], "
-	                   "z: f32[N,64])\n"
-	                   "  y: f32[N,64] = sum (i, j | r<64) a[i, r] * b[r, j] then it * 0.3\n"
-	                   "  z: f32[N,64] = sum (i, j | r<64) c[i, r] * d[r, j] then it * 0.7\n";
+	const char *text =
+	        "program pair(a: f32[N,512], b: f32[512,64], c: f32[N,512], d: f32[512,64]) -> (y: f32[N,64], "
+	        "z: f32[N,64])\n"
+	        "  y: f32[N,64] = sum (i, j | r<512) a[i, r] * b[r, j] then it * 0.3\n"
+	        "  z: f32[N,64] = sum (i, j | r<512) c[i, r] * d[r, j] then it * 0.7\n";
 	struct ir_program *p = NULL;
 	struct err e = { 0 };
 	const struct ir_plan *plan;
