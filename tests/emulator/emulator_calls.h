@@ -43,9 +43,9 @@ static inline void open_kernels(const char *name, const char *const *type)
 		text[texts++] = (struct emulator_text){
 			.name = *type, .text = arena_printf(arena, "#define TYPE %s\n%s#undef TYPE\n", *type, content)
 		};
-	if (!gpu) {
-		CHECK_INT(emulator_build(&module, text, texts, &e), 0);
-		CHECK_STR(e.text, "");
+	if (!gpu && emulator_build(&module, text, texts, &e) < 0) {
+		printf("%s%s\n", e.where, e.text);
+		exit(5);
 	}
 	for (int i = 0; gpu && i < texts; i++) {
 		struct dev_source source = { .file = text[i].name, .text = text[i].text };
