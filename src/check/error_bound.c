@@ -134,7 +134,7 @@ static const char *report(const struct error_builder *b, const struct tensor *of
 void error_bounds(struct tensor *bound, const char **report_text, const struct ir_program *p,
                   const struct tensor *const *inputs, struct arena *a)
 {
-	struct error_builder b = { .from = p };
+	struct error_builder b = { .from = p, .inputs = inputs };
 	struct arena *scratch = arena_new();
 	struct err ignored = { 0 };
 	int *which = NEWN(scratch, int, p->outputs.n + 1);

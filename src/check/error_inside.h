@@ -48,7 +48,8 @@ struct error_loop {
 struct error_builder {
 	struct error_program x; /* of the stages so far; x.p: the program with error stages, in its own lists */
 	const struct ir_program *from;
-	struct map totals, squares; /* of accumulating stages: buffers made for them, to be used again */
+	const struct tensor *const *inputs; /* of `from` */
+	struct map totals, squares;         /* of accumulating stages: buffers made for them, to be used again */
 	struct {
 		VEC(struct error_loop);
 	} loops;

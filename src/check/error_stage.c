@@ -1,5 +1,6 @@
 /* The error of a stage: adds stages that compute the error of its result. Loops: error_loop.c. See error_bound.h. */
 #include "check/error_inside.h"
+#include "ir/launch.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,6 +10,9 @@
  * 3 to 2,000 terms in f16, of both signs or of one, two orders differ by at most 0.43 of the bound, and by 0.1 of it in
  * the root mean square. */
 static const double ROOTS = 1.5;
+
+/* Ties are not looked for among more pairs of elements: the interpreter would take seconds. */
+static const double MOST_PAIRS = 2e8;
 
 static expr number(const struct error_builder *b, double x)
 {
@@ -182,13 +186,58 @@ static const struct ir_buffer *total_error(struct error_builder *b, const struct
 	return error ? stage_like(b, s, IR_MAP, IR_NONE, "total_error", error) : NULL;
 }
 
+/* ---- Positions: of the largest element, of the first ones in order. */
+
+/* The number of pairs of a position and an element that may have it. */
+static double pairs(const struct error_builder *b, const struct ir_stage *s)
+{
+	struct ir_inputs in = { b->from, b->inputs };
+	double n = 1;
+	for (int k = 0; k < s->out->rank + s->space_rank; k++) {
+		expr extent = k < s->out->rank ? s->out->dim[k] : s->space[k - s->out->rank];
+		int64_t one;
+		n *= ir_eval_int(ir_size_limit(b->from, extent), ir_inputs_symbol, &in, &one) ? (double)one
+		                                                                              : MOST_PAIRS;
+	}
+	return n;
+}
+
+/* The position may be that of any element whose value is as near to the chosen one's as both may be wrong. The error is
+ * the distance of the farthest of them. */
+static void position_error(struct error_builder *b, const struct ir_stage *s)
+{
+	struct ir_pool *pool = b->x.p->pool;
+	bool lost = false;
+	expr error = error_here(b, s->value, &lost), x = ir_cast(s->value, TYPE_F64), own = error_own(b, s->out);
+	expr chosen[2 * IR_MAX_RANK], place = ir_index(pool, 0), left = ir_cast(own, TYPE_INDEX);
+	if (!error && !lost)
+		return;
+	if (lost || s->post || pairs(b, s) > MOST_PAIRS) {
+		lose(b, s->out);
+		return;
+	}
+	int rank = s->out->rank;
+	for (int k = 0; k < rank; k++)
+		chosen[k] = ir_axis(pool, k, s->out->dim[k]);
+	for (int i = s->space_rank - 1; i >= 0; i--) {
+		chosen[rank + i] = i ? ir_binary(IR_MOD, left, s->space[i]) : left;
+		left = ir_binary(IR_FLOORDIV, left, s->space[i]);
+	}
+	for (int i = 0; i < s->space_rank; i++)
+		place = ir_binary(IR_ADD, ir_binary(IR_MUL, place, s->space[i]), ir_axis(pool, rank + i, s->space[i]));
+	expr apart = ir_unary(IR_ABS, ir_binary(IR_SUB, x, ir_bind_axes(pool, x, chosen)));
+	expr near = ir_binary(IR_LE, apart, sum(error, ir_bind_axes(pool, error, chosen)));
+	expr distance = ir_unary(IR_ABS, ir_binary(IR_SUB, ir_cast(place, TYPE_F64), ir_cast(own, TYPE_F64)));
+	set_error(b, s->out,
+	          stage_like(b, s, IR_REDUCE, IR_MAXIMUM, "farthest", ir_select(near, distance, number(b, 0))));
+}
+
 static void accumulated_error(struct error_builder *b, const struct ir_stage *s)
 {
 	bool lost = false, is_float = type_is_float(s->value->type);
 	enum type t = s->value->type;
 	if (ir_combine_is_arg(s->combine)) {
-		if (error_here(b, s->value, &lost) || lost)
-			lose(b, s->out);
+		position_error(b, s);
 		return;
 	}
 	struct ir_buffer *total =
@@ -275,7 +324,7 @@ void error_stage(struct error_builder *b, const struct ir_stage *s)
 	case IR_REDUCE:
 	case IR_SCAN: accumulated_error(b, s); return;
 	case IR_SCATTER: scatter_error(b, s); return;
-	case IR_SORT:
+	case IR_SORT: position_error(b, s); return;
 	case IR_PICK:
 	case IR_COMPACT: /* rounding may change which elements are kept */
 		lost = !is_exact(b, s->value) || !is_exact(b, s->where);

@@ -231,6 +231,38 @@ static void unknown(void)
 	arena_free(c.arena);
 }
 
+/* The positions of near ties may change places, those of other elements not. */
+static void positions(void)
+{
+	struct case_ c;
+	begin(&c,
+	      "program first(x: f32[8,4,16]) -> (y: i64[8], z: i64[8,2])\n"
+	      "  q: f32[8,4,16] = map (i, j, k) x[i, j, k] * 0.3\n"
+	      "  flat: f32[8,64] = map (i, j) q[i, floordiv(j, 16), mod(j, 16)]\n"
+	      "  y: i64[8] = argmax (i | r<4, s<16) q[i, r, s]\n"
+	      "  z: i64[8,2] = sort descending along j (i, j | r<64) flat[i, r]\n",
+	      -4, 4, 0);
+	struct tensor x = copy_of(c.in[0], c.arena);
+	struct err e = { 0 };
+	for (int i = 0; i < 8; i++) {
+		tensor_set_float(&x, i * 64 + 5, 7);
+		tensor_set_float(&x, i * 64 + 40, i % 2 ? nextafterf(7, 8) : 8);
+	}
+	c.in[0] = &x;
+	ck(eval_program(c.program, c.in, c.want, NULL, c.arena, &e) == 0);
+	for (int i = 0; i < 8; i++) {
+		struct tensor got[2] = { copy_of(&c.want[0], c.arena), copy_of(&c.want[1], c.arena) };
+		CHECK(right(&c, got));
+		tensor_set_int(&got[0], i, 5);
+		CHECK(right(&c, got) == (i % 2 == 1));
+		tensor_set_int(&got[0], i, tensor_int(&c.want[0], i));
+		tensor_set_int(&got[1], 2 * i, 5);
+		tensor_set_int(&got[1], 2 * i + 1, 40);
+		CHECK(right(&c, got) == (i % 2 == 1));
+	}
+	arena_free(c.arena);
+}
+
 /* The largest of rounded values: most of them may be rounded to either side, but not the largest. */
 static void largest(void)
 {
@@ -263,6 +295,7 @@ int main(void)
 {
 	scatter_in_f16();
 	scatter_alone();
+	positions();
 	largest();
 	logarithm();
 	quantised();
