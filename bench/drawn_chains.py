@@ -483,6 +483,37 @@ def squared_relu(d, t):
 
 
 @chain(contraction=True)
+def moved_conv(d, t):
+    """A decoder's convolution of an image of twice the size, or one with reflected edges."""
+    o, (n, c, h, w) = d.size(16, 256), d.image(channels=(16, 512), side=(7, 64), most=1 << 22)
+    n = min(n, 8)
+    if d.pick(False, True):
+        return (f"upsampled_conv_{n}x{c}x{h}x{w}_{o}", [("x", t, [n, c, h, w]), ("w", t, [o, c, 3, 3])],
+                [("Resize", ["x", "", "scales"], ["a"], {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}),
+                 ("Conv", ["a", "w"], ["y"], {"pads": [1] * 4})],
+                lambda x, w: F.conv2d(F.interpolate(x, scale_factor=2, mode="nearest"), w, padding=1),
+                {"constants": {"scales": np.array([1, 1, 2, 2], np.float32)}})
+    return (f"reflected_conv_{n}x{c}x{h}x{w}_{o}", [("x", t, [n, c, h, w]), ("w", t, [o, c, 3, 3])],
+            [("Pad", ["x", "pads"], ["a"], {"mode": "reflect"}), ("Conv", ["a", "w"], ["y"], {})],
+            lambda x, w: F.conv2d(F.pad(x, (1, 1, 1, 1), mode="reflect"), w), {"constants": {"pads": np.array([0, 0, 1, 1, 0, 0, 1, 1])}})
+
+
+@chain(contraction=True)
+def window_product(d, t):
+    """Windows of an image as rows of a product, as in Swin and MaxViT."""
+    n, c, k, m = d.size(1, 16), d.pick(32, 48, 64, 96, 128, 192), d.pick(4, 7, 8), d.size(32, 768)
+    rows, columns = d.pick(2, 3, 7, 8), d.pick(2, 4, 7)
+    nodes = [("Reshape", ["x", "split"], ["a"], {}), ("Transpose", ["a"], ["b"], {"perm": [0, 2, 4, 3, 5, 1]}),
+             ("Reshape", ["b", "rows"], ["r"], {}), ("MatMul", ["r", "w"], ["y"], {})]
+
+    def fn(x, w):
+        return x.reshape(n, c, rows, k, columns, k).permute(0, 2, 4, 3, 5, 1).reshape(-1, k * k, c) @ w
+
+    return (f"window_product_{n}x{c}x{rows * k}x{columns * k}_{k}_{m}", [("x", t, [n, c, rows * k, columns * k]), ("w", t, [c, m])], nodes, fn,
+            {"constants": {"split": np.array([0, c, rows, k, columns, k]), "rows": np.array([-1, k * k, c])}})
+
+
+@chain(contraction=True)
 def branches(d, t):
     """A block of RepVGG before its branches are merged, whose result three branches of the next one read."""
     n, c, h, w = d.image(channels=(16, 384), side=(7, 56))

@@ -324,6 +324,29 @@ static const struct schedule_case contract_cases[] = {
 	  "  y: f32[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "
 	  "<= l + t - 1, l + t - 1 < 6)), x[i, r, k + s - 1, l + t - 1], 0.0) * weight[j, r, s, t] then it + b[j]\n",
 	  { "" } },
+	/* Uneven steps along the result's axes: resized and clamped images, windows of an image. */
+	{ "convolution_resized_floats",
+	  "(x: f32[2,16,H,3], weight: f32[24,16,3,3]) -> (y: f32[2,24,2 * H,6])\n"
+	  "  y: f32[2,24,2 * H,6] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 2 * "
+	  "H), "
+	  "and(0 <= l + t - 1, l + t - 1 < 6)), x[i, r, floordiv(k + s - 1, 2), floordiv(l + t - 1, 2)], 0.0) * "
+	  "weight[j, r, s, t]\n",
+	  { "H=4", "H=1" } },
+	{ "convolution_clamped_floats",
+	  "(x: f32[2,16,4,W], weight: f32[24,16,3,3]) -> (y: f32[2,24,4,W])\n"
+	  "  y: f32[2,24,4,W] = sum (i, j, k, l | r<16, s<3, t<3) x[i, r, min(max(k + s - 1, 0), 3), min(max(l + t - "
+	  "1, "
+	  "0), W - 1)] * weight[j, r, s, t]\n",
+	  { "W=5", "W=1" } },
+	{ "product_of_gathered_rows_bf16",
+	  "(x: bf16[N,64], n_at: i64[20], weight: bf16[64,40]) -> (y: bf16[20,40])\n"
+	  "  y: bf16[20,40] = sum (i, j | r<64) f32(x[max(0, min(index(n_at[i]), N - 1)), r]) * f32(weight[r, j])\n",
+	  { "N=8", "N=3" } },
+	{ "product_of_windows_bf16",
+	  "(x: bf16[2,16,6,N], weight: bf16[16,40]) -> (y: bf16[12,2 * N,40])\n"
+	  "  y: bf16[12,2 * N,40] = sum (i, j, k | r<16) f32(x[floordiv(i, 6), r, mod(i, 6), floordiv(j, 2)]) * "
+	  "f32(weight[r, k])\n",
+	  { "N=8", "N=3" } },
 };
 
 /* Cases for rule contract_wide only: operands that the copy engine walks over (im2col), with edges, with steps and
@@ -355,6 +378,39 @@ static const struct schedule_case contract_wide_cases[] = {
 	  "  y: i32[2,24,8] = sum (i, j, k | r<128, s<3) select(and(0 <= 2 * k + 2 * s - 3, 2 * k + 2 * s - 3 < 15), "
 	  "i32(x[i, r, 2 * k + 2 * s - 3]), i32(0)) * i32(weight[j, r, s])\n",
 	  { "" } },
+	/* Uneven steps along the result's axes: resized and clamped images, windows of an image. */
+	{ "convolution_resized",
+	  "(x: f16[2,64,H,3], weight: f16[24,64,3,3]) -> (y: f16[2,24,2 * H,6])\n"
+	  "  y: f16[2,24,2 * H,6] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 2 * "
+	  "H), "
+	  "and(0 <= l + t - 1, l + t - 1 < 6)), f32(x[i, r, floordiv(k + s - 1, 2), floordiv(l + t - 1, 2)]), 0.0) * "
+	  "f32(weight[j, r, s, t])\n",
+	  { "H=4", "H=1" } },
+	{ "convolution_resized_last",
+	  "(x: i8[2,4,3,16], weight: i8[24,2,16]) -> (y: i32[2,7,5,24])\n"
+	  "  y: i32[2,7,5,24] = sum (i, j, k, l | r<2, s<16) i32(x[i, floordiv(j + r, 2), floordiv(k, 2), s]) * "
+	  "i32(weight[l, r, s])\n",
+	  { "" } },
+	{ "convolution_clamped",
+	  "(x: f16[2,64,4,W], weight: f16[24,64,3,3]) -> (y: f16[2,24,4,W])\n"
+	  "  y: f16[2,24,4,W] = sum (i, j, k, l | r<64, s<3, t<3) f32(x[i, r, min(max(k + s - 1, 0), 3), min(max(l + t "
+	  "- "
+	  "1, 0), W - 1)]) * f32(weight[j, r, s, t])\n",
+	  { "W=5", "W=1" } },
+	{ "product_of_windows",
+	  "(x: f16[2,64,6,N], weight: f16[64,40]) -> (y: f16[12,2 * N,40])\n"
+	  "  y: f16[12,2 * N,40] = sum (i, j, k | r<64) f32(x[floordiv(i, 6), r, mod(i, 6), floordiv(j, 2)]) * "
+	  "f32(weight[r, "
+	  "k])\n",
+	  { "N=8", "N=3" } },
+	{ "product_of_gathered_rows",
+	  "(x: f16[N,64], n_at: i64[20], weight: f16[64,40]) -> (y: f16[20,40])\n"
+	  "  y: f16[20,40] = sum (i, j | r<64) f32(x[max(0, min(index(n_at[i]), N - 1)), r]) * f32(weight[r, j])\n",
+	  { "N=8", "N=3" } },
+	{ "product_of_rows_twice",
+	  "(x: f16[5,N,64], weight: f16[64,40]) -> (y: f16[5,2 * N,40])\n"
+	  "  y: f16[5,2 * N,40] = sum (i, j, k | r<64) f32(x[mod(3 * i, 5), floordiv(j, 2), r]) * f32(weight[r, k])\n",
+	  { "N=8", "N=3" } },
 	/* Weights in boxes of several dimensions: phases of a transposed convolution, in groups. */
 	{ "convolution_phases_walked",
 	  "(x: f16[3,128,H,5], weight: f16[128,20,4,2], b: f16[40]) -> (y: f16[3,40,2 * H,10])\n"

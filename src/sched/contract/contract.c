@@ -201,13 +201,14 @@ static expr whole_vectors(const struct contract *c, expr flat, int axes, const i
 	fits = whole(pool, together, vector);
 	for (int k = 0; k < axes; k++) {
 		expr stride = ir_stride(flat, k);
-		if (!stride)
-			return NULL;
+		if (!stride) /* uneven steps, as of a resized image: they have to be whole vectors all the same */
+			continue;
 		rest = ir_binary(IR_SUB, rest, ir_binary(IR_MUL, stride, ir_axis(pool, k, extent_of(c, k))));
 		if (!along[k])
 			fits = ir_binary(IR_AND, fits, whole(pool, stride, vector));
 	}
-	return rest->varies ? NULL : ir_binary(IR_AND, fits, whole(pool, rest, vector));
+	expr even = whole(pool, rest, vector);
+	return rest->varies && !ir_is_int(even, 1) ? NULL : ir_binary(IR_AND, fits, even);
 }
 
 static bool never(expr fits)
