@@ -226,7 +226,8 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 			T product[ROWS][mine];
 			later = next(at);
 			copy_wait<0>();
-			__syncthreads(); /* the keys are here, and nobody reads the last values and weights any more */
+			__syncthreads(); /* the keys have arrived; no thread still reads the previous values and weights
+			                  */
 			if (weighs)
 				ask_values(at);
 			attention_products(product, tiles);
@@ -271,7 +272,7 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 					total[q][c] *= (A)scale;
 			}
 			copy_wait<0>();
-			__syncthreads(); /* the values and weights are here, and nobody reads the keys any more */
+			__syncthreads(); /* the values and weights have arrived; no thread still reads the keys */
 			ask_keys(!weighs && later >= keys ? begin : later);
 			if (weighs)
 				attention_weigh(total, tiles, keys - at < KEYS ? (int)(keys - at) : KEYS);

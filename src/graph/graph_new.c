@@ -348,7 +348,7 @@ static int keep_fixed(struct map *fixed, const struct graph *g, struct arena *a)
 	return fixed->n - before;
 }
 
-/* What a node demands of an extent may decide a node before it: then the inference begins again with that number. */
+/* A later node may fix an extent on which an earlier one depends: inference then begins again with that number. */
 int graph_new(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e)
 {
 	static const struct graph_options none;

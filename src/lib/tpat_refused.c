@@ -1,4 +1,4 @@
-/* What keeps a node from being a plugin. */
+/* The reason why a node cannot become a plugin. */
 #include "lib/tpat_inside.h"
 
 const struct graph_value *tpat_misfit(const struct graph *g, const struct graph_node *n)
