@@ -442,6 +442,7 @@ void ir_loop_take(struct ir_program *p, struct ir_stage *loop, int first);
 struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i);
 /* True for stages that accumulate: a reduction or a scan, with its post expression. */
 bool ir_accumulates(const struct ir_stage *s);
+bool ir_sums_products(const struct ir_stage *s); /* a reduction: a sum of products of two factors */
 struct ir_stage *ir_stage_new(struct ir_program *p, enum ir_stage_kind kind, struct ir_buffer *out);
 expr ir_buffer_count(const struct ir_program *p, const struct ir_buffer *b); /* elements */
 bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* the same expressions, whatever the

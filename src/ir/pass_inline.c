@@ -30,7 +30,6 @@ struct readers {
 	bool piece;        /* wider, but such readers select it by position: a concatenation's or padding's input */
 	bool multiplied;   /* a sum of products may read each element OFTEN */
 	bool matrix;       /* a product of matrices with OFTEN rows and columns, or perhaps so many, reads it */
-	bool scores;       /* all of these products are scores, of which a softmax takes the largest */
 	bool compared;     /* a pick reads each element for many others */
 	bool copied;       /* a loop copies it directly: a state's next value, or collected */
 	int in_stage;
@@ -81,7 +80,7 @@ static bool reads_few_times(struct ir_program *p, const struct ir_stage *s, expr
 static bool multiplies_matrices(const struct ir_stage *s)
 {
 	bool used[2][2 * IR_MAX_RANK] = { { false } };
-	if (s->kind != IR_REDUCE || s->combine != IR_SUM || s->value->op != IR_MUL)
+	if (!ir_sums_products(s))
 		return false;
 	expr own[2] = { ir_index(s->value->pool, 1), ir_index(s->value->pool, 1) };
 	for (int side = 0; side < 2; side++)
@@ -93,23 +92,6 @@ static bool multiplies_matrices(const struct ir_stage *s)
 		if (ir_nonnegative(ir_binary(IR_SUB, ir_index(s->value->pool, OFTEN - 1), own[side])))
 			return false;
 	return true;
-}
-
-/* True if the largest of b's elements are taken, or of what maps make of them. */
-static bool largest_is_taken(const struct list *list, const struct ir_buffer *b, int maps)
-{
-	vec_each (ps, list) {
-		const struct ir_stage *s = *ps;
-		struct readers in = { .buf = b };
-		ir_stage_exprs(s, count_expr, &in);
-		if (!in.in_stage)
-			continue;
-		if (s->kind == IR_REDUCE && s->combine == IR_MAXIMUM)
-			return true;
-		if (s->kind == IR_MAP && maps > 0 && largest_is_taken(list, s->out, maps - 1))
-			return true;
-	}
-	return false;
 }
 
 /* `loop`: whose body the list is, or null. */
@@ -129,12 +111,8 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		r.sites += r.in_stage;
 		r.wider |= s->kind == IR_LOOP; /* it reads in every iteration */
 		r.compared |= s->kind == IR_PICK && ir_reads(s->value, b);
-		if (multiplies_matrices(s) && ir_reads(s->value, b)) {
-			r.scores = (r.scores || !r.matrix) && largest_is_taken(list, s->out, SCORE_MAPS);
-			r.matrix = true;
-		}
-		r.multiplied |= s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL &&
-		                !reads_few_times(p, s, own);
+		r.matrix |= multiplies_matrices(s) && ir_reads(s->value, b);
+		r.multiplied |= ir_sums_products(s) && !reads_few_times(p, s, own);
 		/* own >= readers' space, provably */
 		if (s->kind == IR_LOOP || ir_nonnegative(ir_binary(IR_SUB, own, space_count(p, s))))
 			continue;
@@ -296,7 +274,34 @@ static bool is_scaled_operand(expr e)
 	return false;
 }
 
-static bool worth_inlining(const struct ir_stage *s, const struct readers *readers)
+/* True if the largest of b's elements are taken, or of what maps make of them. */
+static bool largest_is_taken(const struct list *list, const struct ir_buffer *b, int maps)
+{
+	vec_each (ps, list) {
+		const struct ir_stage *s = *ps;
+		struct readers in = { .buf = b };
+		ir_stage_exprs(s, count_expr, &in);
+		if (!in.in_stage)
+			continue;
+		if (s->kind == IR_REDUCE && s->combine == IR_MAXIMUM)
+			return true;
+		if (s->kind == IR_MAP && maps > 0 && largest_is_taken(list, s->out, maps - 1))
+			return true;
+	}
+	return false;
+}
+
+/* True if all products of matrices that read b are scores, of which a softmax takes the largest. */
+static bool only_scores_read(const struct list *list, const struct ir_buffer *b)
+{
+	vec_each (s, list)
+		if (multiplies_matrices(*s) && ir_reads((*s)->value, b) &&
+		    !largest_is_taken(list, (*s)->out, SCORE_MAPS))
+			return false;
+	return true;
+}
+
+static bool worth_inlining(const struct list *list, const struct ir_stage *s, const struct readers *readers)
 {
 	struct readers r = *readers;
 	if (s->kind != IR_MAP || s->out->role != IR_TEMP || r.copied)
@@ -306,7 +311,7 @@ static bool worth_inlining(const struct ir_stage *s, const struct readers *reade
 		return false;
 	if (r.compared && is_gather(s))
 		return false;
-	if (r.matrix && !is_operand(s->value) && !(r.scores && is_scaled_operand(s->value)))
+	if (r.matrix && !is_operand(s->value) && !(is_scaled_operand(s->value) && only_scores_read(list, s->out)))
 		return false;
 	if (cost <= CHEAP)
 		return true;
@@ -444,7 +449,7 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 				i--; /* it may absorb more, before its readers take what follows */
 				continue;
 			}
-			if (!worth_inlining(s, &r) || !substitute(p, list, i))
+			if (!worth_inlining(list, s, &r) || !substitute(p, list, i))
 				continue;
 			i--;
 			again = true;

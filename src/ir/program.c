@@ -181,6 +181,11 @@ bool ir_accumulates(const struct ir_stage *s)
 	return s->kind == IR_REDUCE || s->kind == IR_SCAN;
 }
 
+bool ir_sums_products(const struct ir_stage *s)
+{
+	return s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL;
+}
+
 struct ir_buffer *ir_stage_made(const struct ir_stage *s, int i)
 {
 	const struct ir_loop *l = s->loop;

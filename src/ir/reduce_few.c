@@ -29,10 +29,10 @@ static void find_window(void *user, expr e)
 	}
 }
 
-/* True for a product of two factors, for which other rules are faster. */
+/* True for a sum of products of two different factors, for which other rules are faster. */
 static bool is_product(const struct ir_stage *s)
 {
-	return s->combine == IR_SUM && s->value->op == IR_MUL && s->value->arg[0] != s->value->arg[1];
+	return ir_sums_products(s) && s->value->arg[0] != s->value->arg[1];
 }
 
 /* The number of elements; 0: none, too many, or unknown. */

@@ -30,8 +30,8 @@ static void count_node(void *user, expr e)
 /* True for a sum of products of 16-bit or narrower elements, which tensor cores compute. */
 static bool is_product(const struct ir_stage *s, int widest)
 {
-	return s->kind == IR_REDUCE && s->combine == IR_SUM && s->value->op == IR_MUL && widest <= 16 &&
-	       ir_uses(s->value->arg[0], IR_LOAD) && ir_uses(s->value->arg[1], IR_LOAD);
+	return ir_sums_products(s) && widest <= 16 && ir_uses(s->value->arg[0], IR_LOAD) &&
+	       ir_uses(s->value->arg[1], IR_LOAD);
 }
 
 static void add_stage(struct counted *c, const struct ir_stage *s, double times, double *one_by_one, double *products)

@@ -56,10 +56,10 @@ static void look_at(void *user, expr e)
 	           (l->element && ir_is_int(ir_binary(IR_SUB, ir_flat(l->f->p->pool, e->buf, e->arg), l->element), 0));
 }
 
-/* True for a sum of products of two factors, for which other rules are faster. */
+/* True for a sum of products of two different factors, for which other rules are faster. */
 static bool is_product(const struct ir_stage *s)
 {
-	return s->combine == IR_SUM && s->value->op == IR_MUL && s->value->arg[0] != s->value->arg[1];
+	return ir_sums_products(s) && s->value->arg[0] != s->value->arg[1];
 }
 
 static bool add_reduction(struct spread *f, const struct ir_stage *s)
