@@ -32,6 +32,14 @@ static const struct schedule_case scatter_cases[] = {
 	  "  f: f16[N] = scatter sum (i | r<M) init h[i] at [r] value hu[r] where r < N\n"
 	  "  g: i16[N] = scatter sum (i | r<M) init q[i] at [mod(index(n_at[r]), N)] value i16(n_u[r]) * i16(9000)\n",
 	  { "N=6 M=20", "N=5 M=5" } },
+	/* Few elements, which all blocks of the next step read: they do not repeat the updates alone, since the initial
+	 * values are in another launch, together with a. */
+	{ "scatter_then_map",
+	  "(x: f32[5], n_at: i64[20], u0: f32[20], z: f32[400,5]) -> (a: f32[400,5], b: f32[400,5])\n"
+	  "  a: f32[400,5] = map (i, j) sqrt(z[i, j])\n"
+	  "  few: f32[5] = scatter sum (i | r<20) init x[i] at [mod(index(n_at[r]), 5)] value floor(u0[r])\n"
+	  "  b: f32[400,5] = map (i, j) z[i, j] * few[j]\n",
+	  { "" } },
 	/* many updates of few elements: parts of them, behind leading axes, of an open number */
 	{ "scatter_parts",
 	  "(h: f16[5,K], n_at: i64[M], hu: f16[M,K], x: i32[2,7], n_x: i64[2,M], u0: i32[2,M], e: f32[K]) -> (a: "

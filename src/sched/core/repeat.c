@@ -286,6 +286,19 @@ static int next_dependent(struct ir_step *const *step, int i, int steps)
 	return -1;
 }
 
+/* True if earlier steps write part of what x writes: the initial values of a scatter, which its updates change. x alone
+ * would compute other results. */
+static bool is_begun(struct ir_step *const *earlier, int n, const struct ir_step *x)
+{
+	for (int i = 0; i < n; i++)
+		vec_each (k, earlier[i])
+			vec_each (own, x)
+				vec_each (w, &(*k)->written)
+					if (ir_kernel_writes(*own, *w))
+						return true;
+	return false;
+}
+
 static bool may_join(const struct ir_program *p, const struct ir_step *x, const struct ir_step *s,
                      const struct sched_target *t)
 {
@@ -306,7 +319,7 @@ void repeat_small(struct ir_plan *plan, struct ir_plan *all, const struct sched_
 		step[i] = plan->steps.at[i];
 	for (int i = 0; i < steps; i++) {
 		int next = next_dependent(step, i, steps);
-		if (next >= 0 && may_join(plan->program, step[i], step[next], t))
+		if (next >= 0 && !is_begun(step, n, step[i]) && may_join(plan->program, step[i], step[next], t))
 			step[next] = repeat_step(all, step[i], step[next], t);
 		else
 			step[n++] = step[i];
