@@ -9,13 +9,15 @@
 #include "lib/tpat_inside.h"
 
 static const struct sched_rule *rule;
+static bool any; /* each stage has a rule of its own */
 static const struct sched_target *gpu;
 static _Thread_local bool nowhere; /* of the thread's last plan */
 
 bool forced_rule_set(const char *name)
 {
-	rule = tpat_rule_named(name);
-	return rule != NULL;
+	any = strcmp(name, "any") == 0;
+	rule = any ? NULL : tpat_rule_named(name);
+	return any || rule;
 }
 
 bool forced_gpu_set(const char *name)
@@ -38,7 +40,7 @@ bool forced_nowhere(void)
 
 bool forced_any(void)
 {
-	return rule || gpu;
+	return rule || gpu || any;
 }
 
 /* A hash of the program's text, so that different programs take different choices. */
@@ -67,12 +69,31 @@ static bool runs_the_same(const struct ir_plan *plan, const struct ir_plan *usua
 	return strcmp(str_text(&own), str_text(&other)) == 0;
 }
 
+/* A choice of the first applicable rule from some one on, by the number. */
+static struct sched_choice any_choice(struct ir_program *p, const struct ir_stage *s, unsigned number)
+{
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	unsigned rules = 0;
+
+	while (sched_rules[rules])
+		rules++;
+	for (unsigned k = 0; k < rules; k++) {
+		int n = sched_candidates(p, s, sched_rules[(number + k) % rules], gpu ? gpu : &sched_default_target,
+		                         choice, NULL);
+		if (n)
+			return choice[number / rules % (unsigned)n];
+	}
+	return (struct sched_choice){ 0 };
+}
+
 int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e)
 {
 	struct sched_choice *given = NEWN(p->arena, struct sched_choice, p->stages.n + 1), choice[SCHED_MAX_CHOICES];
-	unsigned number = rule ? number_of(p) : 0;
+	unsigned number = rule || any ? number_of(p) : 0;
 
 	nowhere = rule != NULL;
+	for (int i = 0; i < p->stages.n && any; i++)
+		given[i] = any_choice(p, p->stages.at[i], number + (unsigned)i * 0x9e3779b9U);
 	for (int i = 0; i < p->stages.n && rule; i++) {
 		const struct ir_stage *s = p->stages.at[i];
 		int n = sched_candidates(p, s, rule, gpu ? gpu : &sched_default_target, choice, NULL);
@@ -85,7 +106,7 @@ int forced_plan(struct ir_plan **out, struct ir_program *p, struct err *e)
 	if (nowhere)
 		return err_set(e, ERR_UNSUPPORTED, "Rule %s applies to no stage.", rule->name);
 	*out = sched_program(p, gpu, given);
-	nowhere = gpu && !rule && runs_the_same(*out, sched_program(p, NULL, given));
+	nowhere = gpu && !rule && !any && runs_the_same(*out, sched_program(p, NULL, given));
 	if (nowhere)
 		return err_set(e, ERR_UNSUPPORTED, "The kernels for %s are the default ones.", gpu->name);
 	return 0;

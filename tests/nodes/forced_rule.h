@@ -4,7 +4,8 @@
 
 #include "sched/sched.h"
 
-/* Sets the rule, or null; false if there is none of that name. */
+/* Sets the rule; "any": each stage takes a choice of some rule, varying between programs. False if there is none of
+ * that name. */
 bool forced_rule_set(const char *name);
 
 /* Makes later plans for this GPU of the table, with its shared memory in the emulator; false if there is none of that

@@ -10,7 +10,8 @@
  *   --whole          the whole graph becomes one program
  *   --every N        only every N-th case
  *   --filter PATTERN only matching cases
- *   --rule NAME      use that schedule rule wherever it applies; skip cases where it applies nowhere
+ *   --rule NAME      use that schedule rule wherever it applies; skip cases where it applies nowhere. any: each stage
+ * takes some choice of some rule
  *   --gpu NAME       schedule for that GPU
  *   --table FILE     write the results (result_table.h)
  *   --like FILE      tests that passed in that table must pass here, too
