@@ -150,7 +150,8 @@ int cli_run(struct cli *c, int argc, char **argv)
 		{ "tolerance", 0, CLI_TEXT, &tolerance, "0.001",
 		  "allowed difference: this times the element, plus a tenth of this times\n"
 		  "the tensor's largest element (default: f64 1e-9, f32 0.001, f16 0.02,\n"
-		  "bf16 0.05, f8 0.13; integers 0)" },
+		  "bf16 0.05, f8 0.13, by the coarsest type that the output or what it is\n"
+		  "computed from is rounded to; integers 0)" },
 		{ "time", 0, CLI_NUMBER, &(struct cli_number){ &o.time, 1, MOST_RUNS }, "N",
 		  "print the median time of N further runs" },
 		{ "cuda-graph", 0, CLI_FLAG, &o.cuda_graph, NULL,

@@ -99,6 +99,7 @@ struct graph_node {
 	bool used;            /* see graph_node_used() */
 	enum graph_work work; /* if known */
 	bool moves;           /* of maps: reads elements at other places than its result's */
+	enum type rounds;     /* if known: the coarsest float type to which it rounds; TYPE_NONE: it computes exactly */
 	struct {
 		VEC(expr);
 	} points; /* extents whose product is the number of its multiply-adds; none: it makes no product */
@@ -187,6 +188,8 @@ void graph_value_print(struct str *out, const struct graph_value *v);
 int graph_node_check(const struct graph *g, int node, struct err *e);
 /* True if anything needs the node's results: an output of the graph, or a used node whose results are not constants. */
 bool graph_node_used(const struct graph *g, int node);
+/* The coarsest float type to which the value, or one that it is computed from, is rounded; TYPE_NONE: none. */
+enum type graph_rounded(const struct graph *g, const struct graph_value *v);
 /* True if anything needs the graph's results: always for the main graph; for a body, if its node is used, is not
  * folded, and is in a used graph itself. */
 bool graph_used(const struct graph *g);

@@ -122,6 +122,7 @@ static int infer(struct graph_scope *s, struct graph_node *n, struct err *e)
 	}
 	graph_take_demands(g, n, p);
 	graph_note_work(g, n, p);
+	graph_note_rounding(n, p);
 	graph_fold(s, n);
 	return 0;
 }

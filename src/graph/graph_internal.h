@@ -147,7 +147,9 @@ bool graph_is_asked(struct graph *g, expr e);
 
 /* graph_work.c: notes what the stages of a node do that was lowered alone in the program. */
 void graph_note_work(struct graph *g, struct graph_node *n, const struct ir_program *p);
-/* True for a node that needs a kernel of the engine's, unless that fuses it with arithmetic around it. */
+/* graph_rounds.c: notes to what its stages round. */
+void graph_note_rounding(struct graph_node *n, const struct ir_program *p);
+/* graph_work.c: true for a node that needs a kernel of the engine's, unless that fuses it with arithmetic around it. */
 bool graph_fast_seed(const struct graph_node *n);
 
 /* graph_demand.c: takes over the constraints on extents of a node that was lowered alone in the program. */

@@ -206,10 +206,10 @@ int tpat_given_type(struct tpat_given *given, const char *name, enum type type, 
 const struct tensor *tpat_given_find(struct tpat_given *given, const char *name); /* null: not given */
 const char *tpat_given_unused(const struct tpat_given *given);                    /* a name never looked up, or null */
 
-/* ---- tpat_run_compare.c: compares outputs with the files that `o` names, and notes the result in `r`. ERR_DIFFER if
- * they differ; ERR_USAGE for files that do not fit the outputs. */
-int tpat_run_compare(struct tpat_ran *r, const struct tpat_run_options *o, const struct tensor *out,
-                     struct graph_value *const *value, int n, struct arena *a, struct err *e);
+/* ---- tpat_run_compare.c: compares the graph's outputs with the files that `o` names, and notes the result in `r`.
+ * ERR_DIFFER if they differ; ERR_USAGE for files that do not fit the outputs. */
+int tpat_run_compare(struct tpat_ran *r, const struct tpat_run_options *o, const struct graph *g,
+                     const struct tensor *out, struct arena *a, struct err *e);
 /* tpat_run_trace.c: writes the launches as Chrome's trace events, one after another. */
 int tpat_run_trace(const char *path, const char *model, const struct tpat_ran *r, struct arena *a, struct err *e);
 

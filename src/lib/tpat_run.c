@@ -327,7 +327,7 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	r->pieces = counts.pieces;
 	r->kernels = counts.kernels;
 	TRY(measure(w, r));
-	return w->o->expect ? tpat_run_compare(r, w->o, out, g->outputs.at, g->outputs.n, w->arena, w->err) : 0;
+	return w->o->expect ? tpat_run_compare(r, w->o, g, out, w->arena, w->err) : 0;
 }
 
 struct run_call {

@@ -8,24 +8,35 @@
 struct comparing {
 	struct tpat_ran *r;
 	const struct tpat_run_options *o;
+	const struct graph *graph;
 	struct arena *arena;
 	struct err *err;
 };
 
-/* The tolerances of a whole model: rounding adds up over its operators. Relative to an element, and to the largest of
- * its tensor. Integers count in steps. */
-static struct tensor_tolerance tolerance_of(const struct comparing *c, const struct tensor *want)
+static double relative_of(enum type t)
+{
+	switch ((int)t) {
+	case TYPE_NONE: return 0;
+	case TYPE_F64: return 1e-9;
+	case TYPE_F32: return 1e-3;
+	case TYPE_F16: return 2e-2;
+	case TYPE_BF16: return 5e-2;
+	default: return 0.13;
+	}
+}
+
+/* The tolerances of a whole model: rounding adds up over its operators, which may round to coarser types than the
+ * output's. Relative to an element, and to the largest of its tensor. Integers count in steps. */
+static struct tensor_tolerance tolerance_of(const struct comparing *c, const struct graph_value *v,
+                                            const struct tensor *want)
 {
 	double relative = c->o->tolerance, largest = 0;
-	enum type t = want->type;
-	if (!type_is_float(t))
+	if (!type_is_float(want->type))
 		return (struct tensor_tolerance){ c->o->tolerance, 0 };
-	if (!relative)
-		relative = t == TYPE_F64    ? 1e-9
-		           : t == TYPE_F32  ? 1e-3
-		           : t == TYPE_F16  ? 2e-2
-		           : t == TYPE_BF16 ? 5e-2
-		                            : 0.13;
+	if (!relative) {
+		double own = relative_of(want->type), before = relative_of(graph_rounded(c->graph, v));
+		relative = own > before ? own : before;
+	}
 	for (int64_t i = 0; i < tensor_count(want); i++) {
 		double x = tensor_float(want, i);
 		x = x < 0 ? -x : x;
@@ -80,23 +91,24 @@ static const char *first_of(const struct comparing *c, const char *name, const s
 	return NULL;
 }
 
-static void compare(struct comparing *c, const char *name, const struct tensor *got, const struct tensor *want)
+static void compare(struct comparing *c, const struct graph_value *v, const struct tensor *got,
+                    const struct tensor *want)
 {
 	struct tpat_ran *r = c->r;
 	struct tensor_difference d;
-	struct tensor_tolerance tolerance = tolerance_of(c, want);
+	struct tensor_tolerance tolerance = tolerance_of(c, v, want);
 	const char *differs = NULL;
 	r->compared++;
 	if (!tensor_compare(&d, got, want, tolerance)) {
-		differs = arena_printf(c->arena, "output \"%s\" is %s, not %s.", name, tensor_describe(got, c->arena),
-		                       tensor_describe(want, c->arena));
+		differs = arena_printf(c->arena, "output \"%s\" is %s, not %s.", v->name,
+		                       tensor_describe(got, c->arena), tensor_describe(want, c->arena));
 	} else {
 		r->elements += d.count;
 		r->wrong += d.differing;
 		r->max_absolute = d.max_absolute > r->max_absolute ? d.max_absolute : r->max_absolute;
 		r->max_relative = d.max_relative > r->max_relative ? d.max_relative : r->max_relative;
 		if (d.differing)
-			differs = first_of(c, name, got, want, tolerance);
+			differs = first_of(c, v->name, got, want, tolerance);
 	}
 	if (differs && !r->differs)
 		r->differs = differs;
@@ -108,8 +120,10 @@ static int retype(struct npz_entry *x, const struct tensor *got, struct arena *a
 	return x->raw ? npy_retype(&x->tensor, got->type, x->name, a, e) : 0;
 }
 
-static int compare_npz(struct comparing *c, const struct tensor *out, struct graph_value *const *value, int n)
+static int compare_npz(struct comparing *c, const struct tensor *out)
 {
+	struct graph_value *const *value = c->graph->outputs.at;
+	int n = c->graph->outputs.n;
 	struct npz_entry *entry;
 	int entries;
 	TRY(npz_read(&entry, &entries, c->o->expect, c->arena, c->err));
@@ -122,13 +136,15 @@ static int compare_npz(struct comparing *c, const struct tensor *out, struct gra
 			return err_set(c->err, ERR_USAGE, "%s has the array \"%s\", but %s has no such output.",
 			               c->o->expect, entry[k].name, c->o->model);
 		TRY(retype(&entry[k], &out[found], c->arena, c->err));
-		compare(c, value[found]->name, &out[found], &entry[k].tensor);
+		compare(c, value[found], &out[found], &entry[k].tensor);
 	}
 	return 0;
 }
 
-static int compare_folder(struct comparing *c, const struct tensor *out, struct graph_value *const *value, int n)
+static int compare_folder(struct comparing *c, const struct tensor *out)
 {
+	struct graph_value *const *value = c->graph->outputs.at;
+	int n = c->graph->outputs.n;
 	for (int i = 0;; i++) {
 		struct tensor want;
 		const char *path = path_join(c->arena, c->o->expect, arena_printf(c->arena, "output_%d.pb", i));
@@ -138,12 +154,14 @@ static int compare_folder(struct comparing *c, const struct tensor *out, struct 
 			return err_set(c->err, ERR_USAGE, "There is a file %s, but %s has %d outputs.", path,
 			               c->o->model, n);
 		TRY(onnx_tensor_read_file(&want, NULL, path, c->arena, c->err));
-		compare(c, value[i]->name, &out[i], &want);
+		compare(c, value[i], &out[i], &want);
 	}
 }
 
-static int compare_one(struct comparing *c, const struct tensor *out, struct graph_value *const *value, int n)
+static int compare_one(struct comparing *c, const struct tensor *out)
 {
+	struct graph_value *const *value = c->graph->outputs.at;
+	int n = c->graph->outputs.n;
 	struct tensor want;
 	const char *path = c->o->expect;
 	if (n != 1) {
@@ -154,20 +172,20 @@ static int compare_one(struct comparing *c, const struct tensor *out, struct gra
 		TRY(onnx_tensor_read_file(&want, NULL, path, c->arena, c->err));
 	else
 		TRY(npy_read(&want, path, out->type, c->arena, c->err));
-	compare(c, value[0]->name, &out[0], &want);
+	compare(c, value[0], &out[0], &want);
 	return 0;
 }
 
-int tpat_run_compare(struct tpat_ran *r, const struct tpat_run_options *o, const struct tensor *out,
-                     struct graph_value *const *value, int n, struct arena *a, struct err *e)
+int tpat_run_compare(struct tpat_ran *r, const struct tpat_run_options *o, const struct graph *g,
+                     const struct tensor *out, struct arena *a, struct err *e)
 {
-	struct comparing c = { r, o, a, e };
+	struct comparing c = { r, o, g, a, e };
 	if (file_is_folder(o->expect))
-		TRY(compare_folder(&c, out, value, n));
+		TRY(compare_folder(&c, out));
 	else if (str_ends(o->expect, ".npz"))
-		TRY(compare_npz(&c, out, value, n));
+		TRY(compare_npz(&c, out));
 	else
-		TRY(compare_one(&c, out, value, n));
+		TRY(compare_one(&c, out));
 	if (!r->compared)
 		return err_set(e, ERR_USAGE, "%s has no expected outputs.", o->expect);
 	return r->differs ? err_set(e, ERR_DIFFER, "%s: %s", o->model, r->differs) : 0;

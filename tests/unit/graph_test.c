@@ -38,6 +38,39 @@ static void reshape_of_shape(void)
 	onnx_model_free(m);
 }
 
+/* The types to which a value's computation rounds: not those of tensors that are only moved, or of wider copies. */
+static void roundings(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct graph *g;
+
+	input(m, "h", TYPE_F16, "N 4");
+	input(m, "x", TYPE_F32, "N 4");
+	node(m, "Transpose", "h", "turned");
+	onnx_node_set_int(m, node(m, "Cast", "turned", "copy"), "to", TYPE_F64);
+	node(m, "Add", "h h", "sum");
+	onnx_node_set_int(m, node(m, "Cast", "sum", "wide"), "to", TYPE_F64);
+	onnx_node_set_int(m, node(m, "Cast", "x", "narrow"), "to", TYPE_F16);
+	onnx_node_set_int(m, node(m, "Cast", "narrow", "again"), "to", TYPE_F32);
+	node(m, "Softmax", "x", "soft");
+	onnx_node_set_int(m, node(m, "Cast", "soft", "double"), "to", TYPE_F64);
+	node(m, "ReduceSum", "copy", "total");
+	output(m, "copy", TYPE_F64, "4 N");
+	output(m, "wide", TYPE_F64, "N 4");
+	output(m, "again", TYPE_F32, "N 4");
+	output(m, "double", TYPE_F64, "N 4");
+	output(m, "total", TYPE_F64, "1 1");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_name(graph_rounded(g, graph_value_find(g, "h"))), type_name(TYPE_NONE));
+	CHECK_STR(type_name(graph_rounded(g, graph_value_find(g, "copy"))), type_name(TYPE_NONE));
+	CHECK_STR(type_name(graph_rounded(g, graph_value_find(g, "wide"))), "f16");
+	CHECK_STR(type_name(graph_rounded(g, graph_value_find(g, "again"))), "f16");
+	CHECK_STR(type_name(graph_rounded(g, graph_value_find(g, "double"))), "f32");
+	CHECK_STR(type_name(graph_rounded(g, graph_value_find(g, "total"))), "f64");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 /* interpolate(x, scale_factor=0.5), as PyTorch exports it. */
 static void scale_through_floats(void)
 {
@@ -598,6 +631,7 @@ int main(void)
 {
 	arena = arena_new();
 	reshape_of_shape();
+	roundings();
 	scale_through_floats();
 	symbols();
 	squeeze();
