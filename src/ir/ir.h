@@ -328,6 +328,7 @@ struct ir_stage {
 	bool exclusive, reverse; /* scan; sort: reverse */
 	struct ir_buffer *count; /* compact */
 	struct ir_loop *loop;    /* loop; it has no value, `out` is its first result */
+	bool reads_checked;      /* private to lowering: the node that made it has checked what it reads */
 };
 
 /* For t = 0 .. trip - 1, while the stage's `where` holds (a bool without axes, tested before each iteration; null:

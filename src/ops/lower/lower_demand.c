@@ -433,6 +433,9 @@ static void check_stages(struct reads *r, int n, struct ir_stage *const *stage)
 
 		bool stops = r->stops;
 
+		if (stage[i]->reads_checked) /* by a node of a body, which knew more of it */
+			continue;
+		stage[i]->reads_checked = true;
 		r->stage = stage[i];
 		r->stops |= loop && stage[i]->where;
 		if (loop)
