@@ -324,6 +324,9 @@ int graph_region_cut(struct graph_regions *out, const struct graph_region *r, co
 
 /* Makes one region of these nodes of the graph, in any order. Errors as above. */
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e);
+/* For regions that become plugins together, before their programs are made: a tensor of which one region needs only an
+ * extent, and which is inside another one, becomes a result of that other one. */
+void graph_regions_settle(const struct graph_regions *regions);
 bool graph_region_has(const struct graph_region *r, int node);
 
 /* ---- Programs ----------------------------------------------------------------- */

@@ -195,12 +195,29 @@ static void find_edges(struct graph *g, struct graph_region *r, const bool *in)
 	}
 }
 
+/* Marks the nodes whose results the region needs, directly or not. An edge from one of them to the region closes no
+ * circle, whatever other regions there are. */
+static bool *find_ancestors(const struct graph *g, const struct graph_region *r, struct arena *scratch)
+{
+	bool *out = NEWN(scratch, bool, g->nodes.n + 1);
+
+	vec_each (i, &r->nodes)
+		out[*i] = true;
+	for (int i = r->nodes.at[r->nodes.n - 1]; i >= 0; i--)
+		vec_each (v, &g->nodes.at[i].reads)
+			if (out[i] && (*v)->producer >= 0)
+				out[(*v)->producer] = true;
+	vec_each (i, &r->nodes)
+		out[*i] = false;
+	return out;
+}
+
 /* Returns a tensor that exists before the region and has the extent `symbol`, or null. */
-static struct graph_value *find_carrier(const struct graph *g, const struct graph_region *r, const char *symbol)
+static struct graph_value *find_carrier(const struct graph *g, const bool *ancestor, const char *symbol)
 {
 	vec_each (pv, &g->values) {
 		struct graph_value *v = *pv;
-		bool before = v->is_input || v->outside || (v->producer >= 0 && v->producer < r->nodes.at[0]);
+		bool before = v->is_input || v->outside || (v->producer >= 0 && ancestor[v->producer]);
 
 		if (!before || v->is_constant || v->rank < 1 || v->rank > g->engine->most_axes ||
 		    g->engine->edge(g->version, v->type) != v->type)
@@ -214,12 +231,13 @@ static struct graph_value *find_carrier(const struct graph *g, const struct grap
 
 /* A plugin cannot read outer sizes that are elements of a shape tensor when the engine asks for its shapes. It gets one
  * more input: a tensor with these extents, of which it reads nothing else. */
-static void add_carriers(struct graph *g, struct graph_region *r)
+static void add_carriers(struct graph *g, struct graph_region *r, struct arena *scratch)
 {
+	const bool *ancestor = find_ancestors(g, r, scratch);
 	const char *symbol, *last = "";
 
 	while ((symbol = graph_region_missing(r)) && strcmp(symbol, last) != 0) {
-		struct graph_value *v = find_carrier(g, r, symbol);
+		struct graph_value *v = find_carrier(g, ancestor, symbol);
 
 		if (!v)
 			return;
@@ -257,7 +275,7 @@ static int build(struct graph *g, struct graph_region *r, struct arena *scratch,
 			return err_where(e, "%s: region %s: ", g->model->path, r->label);
 		}
 	if (!r->folded) {
-		add_carriers(g, r);
+		add_carriers(g, r, scratch);
 		graph_region_order(r);
 	}
 	if (!r->outputs.n) {
@@ -274,6 +292,56 @@ bool graph_region_has(const struct graph_region *r, int node)
 	vec_each (i, &r->nodes)
 		found |= *i == node;
 	return found;
+}
+
+static bool is_result(const struct graph_region *r, const struct graph_value *v)
+{
+	bool found = false;
+
+	vec_each (out, &r->outputs)
+		found |= *out == v;
+	return found;
+}
+
+/* Adds a result, in the order of the nodes. */
+static void add_result(struct graph_region *r, struct graph_value *v)
+{
+	int at = r->outputs.n;
+
+	vec_push(r->graph->arena, &r->outputs, v);
+	for (; at > 0 && r->outputs.at[at - 1]->producer > v->producer; at--)
+		r->outputs.at[at] = r->outputs.at[at - 1];
+	r->outputs.at[at] = v;
+}
+
+/* The region of each node of a graph, or null. */
+static struct graph_region **find_owners(const struct graph_regions *regions, const struct graph *g,
+                                         struct arena *scratch)
+{
+	struct graph_region **owner = NEWN(scratch, struct graph_region *, g->nodes.n + 1);
+
+	vec_each (r, regions)
+		for (int i = 0; (*r)->graph == g && i < (*r)->nodes.n; i++)
+			owner[(*r)->nodes.at[i]] = *r;
+	return owner;
+}
+
+void graph_regions_settle(const struct graph_regions *regions)
+{
+	struct arena *scratch = arena_new();
+	struct map owners = map_new(scratch);
+
+	vec_each (reader, regions) {
+		struct graph *g = (*reader)->graph;
+		struct graph_region **owner = map_get_u64(&owners, (uintptr_t)g);
+
+		if (!owner)
+			map_put_u64(&owners, (uintptr_t)g, owner = find_owners(regions, g, scratch));
+		vec_each (v, &(*reader)->inputs)
+			if ((*v)->producer >= 0 && owner[(*v)->producer] && !is_result(owner[(*v)->producer], *v))
+				add_result(owner[(*v)->producer], *v);
+	}
+	arena_free(scratch);
 }
 
 int graph_region_new(struct graph_region **out, struct graph *g, const int *node, int n, struct err *e)

@@ -122,6 +122,7 @@ int tpat_choose(struct graph_regions *out, struct graph *g, const struct tpat_ch
 		TRY(tpat_settle(out, &rates, a, e));
 	if (c->fast)
 		tpat_keep_worth(out, &rates, c->target, &gain, a);
+	graph_regions_settle(out);
 	graph_exchange(out);
 	if (out->n || c->plain)
 		return 0;

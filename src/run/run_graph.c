@@ -100,6 +100,20 @@ static int piece_of(struct run_piece **out, struct run_session *s, const int *no
 	return 0;
 }
 
+typedef int piece_fn(struct run_session *s, struct run_piece *p, struct err *e);
+static int each_piece(piece_fn *take, struct run_session *s, const int *node, int n, struct err *e);
+static int run_piece(struct run_session *s, struct run_piece *p, struct err *e);
+
+/* The value of a piece's input. One of which only the extents are needed may be inside an earlier piece, or its memory
+ * may be given back: then its node runs again. */
+static int input_of(struct run_value **out, struct run_session *s, struct graph_value *v, struct err *e)
+{
+	const struct run_value *x = map_get(&s->values, v->name);
+	if (!v->is_constant && v->producer >= 0 && (!x || x->given_back))
+		TRY(each_piece(run_piece, s, &v->producer, 1, e));
+	return value_of(out, s, v, e);
+}
+
 static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 {
 	const struct graph_region *r = p->region;
@@ -108,7 +122,7 @@ static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 	struct run_value **in = NEWN(s->run, struct run_value *, r->inputs.n + 1);
 	struct run_value *out = NEWN(s->run, struct run_value, r->outputs.n + 1);
 	for (int i = 0; i < r->inputs.n; i++)
-		TRY(value_of(&in[i], s, r->inputs.at[i], e));
+		TRY(input_of(&in[i], s, r->inputs.at[i], e));
 	for (int i = 0; i < r->outputs.n; i++)
 		out[i].value = r->outputs.at[i];
 	if (run_program(s, p, in, out, e) < 0)
@@ -121,8 +135,6 @@ static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 	s->counts->nodes += p->nodes;
 	return 0;
 }
-
-typedef int piece_fn(struct run_session *s, struct run_piece *p, struct err *e);
 
 static int compile_piece(struct run_session *s, struct run_piece *p, struct err *e)
 {

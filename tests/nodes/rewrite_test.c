@@ -21,29 +21,50 @@ struct rewriter {
 	struct err err;
 };
 
+/* Sets *p to the region's plugin; false if it cannot be one. */
+static bool plugin_of(struct graph_plugin *p, struct rewriter *w, const struct graph_region *r)
+{
+	struct graph_program_options o = { .sizes = true };
+	struct ir_program *program;
+	char hash[33];
+
+	*p = (struct graph_plugin){ NULL, NULL, 0 };
+	if (r->folded)
+		return true;
+	if (graph_region_program(&program, r, &o, w->arena, &w->err) < 0)
+		return false;
+	ir_hash(program, hash);
+	int *index = NEWN(w->arena, int, r->shapes + 1);
+	for (int k = 0; k < r->shapes; k++)
+		index[k] = r->inputs.n - r->shapes + k;
+	*p = (struct graph_plugin){ arena_printf(w->arena, "plugin_%s", hash), index, r->shapes };
+	return true;
+}
+
 /* Adds a region if it can be a plugin. */
 static void add_region(struct rewriter *w, struct graph *g, const int *node, int n)
 {
 	struct graph_region *r;
-	struct graph_program_options o = { .sizes = true };
-	struct graph_plugin p = { NULL, NULL, 0 };
-	struct ir_program *program;
-	char hash[33];
+	struct graph_plugin p;
 
 	err_clear(&w->err);
-	if (n == 0 || graph_region_new(&r, g, node, n, &w->err) < 0)
-		return;
-	if (!r->folded) {
-		if (graph_region_program(&program, r, &o, w->arena, &w->err) < 0)
-			return;
-		ir_hash(program, hash);
-		int *index = NEWN(w->arena, int, r->shapes + 1);
-		for (int k = 0; k < r->shapes; k++)
-			index[k] = r->inputs.n - r->shapes + k;
-		p = (struct graph_plugin){ arena_printf(w->arena, "plugin_%s", hash), index, r->shapes };
+	if (n > 0 && graph_region_new(&r, g, node, n, &w->err) == 0 && plugin_of(&p, w, r))
+		vec_push(w->arena, &w->regions, r);
+}
+
+/* Makes the plugins of all regions; false if one of them cannot be one together with the others. */
+static bool make_plugins(struct rewriter *w)
+{
+	err_clear(&w->err);
+	graph_regions_settle(&w->regions);
+	vec_each (r, &w->regions) {
+		struct graph_plugin p;
+
+		if (!plugin_of(&p, w, *r))
+			return false;
+		vec_push(w->arena, &w->plugins, p);
 	}
-	vec_push(w->arena, &w->regions, r);
-	vec_push(w->arena, &w->plugins, p);
+	return w->regions.n > 0;
 }
 
 /* Makes regions of `size` nodes of the graph; 0: two halves. In inner graphs skips nodes with graphs, whose nodes are
@@ -70,8 +91,7 @@ static void rewrite(const char *path, const char *out, int size, bool inside)
 	    graph_new(&w.graph, w.model, NULL, &w.err) == 0) {
 		for (int i = inside; i < (inside ? w.graph->graphs.n : 1); i++)
 			add_regions(&w, w.graph->graphs.at[i], size);
-		err_clear(&w.err);
-		if (w.regions.n && graph_rewrite(w.graph, &w.regions, w.plugins.at, NULL, &w.err) == 0)
+		if (make_plugins(&w) && graph_rewrite(w.graph, &w.regions, w.plugins.at, NULL, &w.err) == 0)
 			CHECK(onnx_model_write(w.model, out, NULL, &w.err) == 0);
 	}
 	graph_free(w.graph);

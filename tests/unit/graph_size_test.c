@@ -144,9 +144,52 @@ static void halved(void)
 	onnx_model_free(m);
 }
 
+/* A region reads a size as an element of a shape tensor, and gets it from a tensor inside another region. */
+static void between_regions(void)
+{
+	static const struct graph_program_options o = { .sizes = true };
+	struct onnx_model *m = model(8, 13);
+	struct graph_regions r = { 0 };
+	struct graph_plugin plugin[2];
+	struct ir_program *p;
+	struct err e = { 0 };
+	const int shape = 1; /* the plugin's input that is one */
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "N");
+	input(m, "n", TYPE_I64, "1");
+	output(m, "z", TYPE_F32, "? ? ?");
+	node(m, "NonZero", "x", "a");
+	node(m, "Shape", "a", "s");
+	onnx_node_set_int(m, node(m, "Concat", "s n", "target"), "axis", 0);
+	node(m, "ConstantOfShape", "target", "z");
+	g = graph_of(m, NULL);
+	CHECK_STR(type_of(g, "z"), "f32[1,found0,value0]");
+	for (int i = 0; i < 2; i++) {
+		struct graph_region *made;
+
+		CHECK(graph_region_new(&made, g, (const int[]){ 3 * i, 3 * i + 1, 3 * i + 2 }, i ? 1 : 3, &e) == 0);
+		vec_push(arena, &r, made);
+	}
+	CHECK(r.at[0]->outputs.n == 1 && r.at[1]->inputs.n == 2);
+	graph_regions_settle(&r);
+	CHECK(r.at[0]->outputs.n == 2);
+	CHECK_STR(r.at[0]->outputs.at[0]->name, "a");
+	CHECK_STR(r.at[0]->outputs.at[1]->name, "target");
+	for (int i = 0; i < 2; i++) {
+		CHECK(graph_region_program(&p, r.at[i], &o, arena, &e) == 0);
+		plugin[i] = (struct graph_plugin){ i ? "fill" : "find", &shape, i };
+	}
+	CHECK(graph_rewrite(g, &r, plugin, NULL, &e) == 0);
+	graph_free(g);
+	CHECK(onnx_model_check(m, &e) == 0); /* all that the second plugin reads is made */
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
+	between_regions();
 	symbols();
 	folded();
 	inside();

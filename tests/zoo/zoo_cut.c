@@ -319,6 +319,7 @@ int zoo_rewrite(struct graph *g, int cut, struct arena *a, struct err *e)
 	struct graph_rewrite_options o = { 0 };
 	zoo_cut(g, cut, take_region, &w);
 	while (w.regions.n > 0) {
+		graph_regions_settle(&w.regions);
 		graph_exchange(&w.regions);
 		if (graph_rewrite(g, &w.regions, w.plugins.at, &o, e) == 0)
 			return 0;
