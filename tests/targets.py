@@ -6,7 +6,7 @@ the whole model, compared with ONNX Runtime.
 
 Targets of Reshape, Expand, Slice, Pad, Tile, Resize, ConstantOfShape, Range and OneHot are computed from other tensors' shapes in
 the ways of exporters, or depend on an integer input of the model, such as a Tile's repeats. Others depend on the data,
-which only `tpat run` can take. Verification must find extents and values that fit each other. A build may refuse a node with a reason; it may not call it a bug."""
+which only `tpat run` can take. It also takes these operators inside branches, loops and functions. Verification must find extents and values that fit each other. A build may refuse a node with a reason; it may not call it a bug."""
 import argparse
 import os
 import random
@@ -22,9 +22,21 @@ from onnx import TensorProto, helper, numpy_helper
 TPAT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "build", "tpat")
 
 
+def names_in(graph):
+    """The names that the nodes of a graph read, also in the graphs inside them."""
+    for node in graph.node:
+        yield from node.input
+        for a in node.attribute:
+            if a.HasField("g"):
+                yield from names_in(a.g)
+
+
 class Model:
-    def __init__(self, seed):
+    """With `held`, most operators are inside an If, a Loop or a function."""
+
+    def __init__(self, seed, held=False):
         self.random = random.Random(seed)
+        self.holds, self.held, self.functions = random.Random(f"{seed} held"), held, []
         self.nodes, self.weights, self.inputs, self.names = [], [], [], 0
         self.values = {}  # by input
 
@@ -62,7 +74,72 @@ class Model:
     def times(self, extent, factor):
         return self.node("Mul", [extent, self.constant([factor])])
 
+    def number_of(self, x, most):
+        """A number of 1 to `most` that depends on the data: i64[]."""
+        share = self.node("ReduceMax", [self.node("Sigmoid", [x])], keepdims=0)
+        number = self.node("Cast", [self.node("Mul", [share, self.constant(most - 0.01, numpy.float32)])], to=TensorProto.INT64)
+        return self.node("Add", [number, self.constant(1)])
+
+    def inside(self, x, make):
+        """The nodes that make(x) adds, and its result."""
+        before, self.nodes = self.nodes, []
+        result = make(x)
+        nodes, self.nodes = self.nodes, before
+        return nodes, result
+
+    def graph(self, nodes, inputs, outputs):
+        return helper.make_graph(nodes, self.name("body"), [helper.make_tensor_value_info(*i) for i in inputs],
+                                 [helper.make_tensor_value_info(*o) for o in outputs])
+
     def step(self, x):
+        way = self.holds.randrange(4) if self.held else 3
+        return [self.in_branch, self.in_loop, self.in_function, self.operator][way](x)
+
+    def in_branch(self, x):
+        branches = {}
+        for name in "then_branch", "else_branch":
+            nodes, result = self.inside(x, self.step if self.holds.random() < 0.3 else self.operator)
+            if not nodes or self.holds.random() < 0.3:
+                result = self.name("same")
+                nodes.append(helper.make_node("Identity", [x], [result], name=self.name("node")))
+            branches[name] = self.graph(nodes, [], [(result, TensorProto.FLOAT, None)])
+        holds = self.node("Equal", [self.number_of(x, 2), self.constant(self.holds.randint(1, 2))])
+        return self.node("If", [self.constant(self.holds.random() < 0.5, bool) if self.holds.random() < 0.3 else holds], **branches)
+
+    def in_loop(self, x):
+        """A state that each turn may make larger, and sometimes its sizes."""
+        state, turn, holds, goes_on = (self.name(n) for n in ("state", "turn", "holds", "goes_on"))
+        nodes, result = self.inside(state, self.step if self.holds.random() < 0.3 else self.operator)
+        if len(nodes) > 40:  # loops in loops
+            return self.operator(x)
+        nodes.append(helper.make_node("Identity", [holds], [goes_on], name=self.name("node")))
+        inputs = [(turn, TensorProto.INT64, []), (holds, TensorProto.BOOL, []), (state, TensorProto.FLOAT, None)]
+        outputs = [(goes_on, TensorProto.BOOL, []), (result, TensorProto.FLOAT, None)]
+        results = [self.name("loop")]
+        turns = self.constant(self.holds.randint(0, 2)) if self.holds.random() < 0.5 else self.number_of(x, 2)
+        if turns.startswith("add") and self.holds.random() < 0.3:
+            sizes = self.name("sizes")
+            nodes.append(helper.make_node("Shape", [state], [sizes], name=self.name("node")))
+            outputs.append((sizes, TensorProto.INT64, [3]))
+            results.append(self.name("all"))
+        self.nodes.append(helper.make_node("Loop", [turns, "" if self.holds.random() < 0.5 else self.constant(True, bool), x], results,
+                                           name=self.name("node"), body=self.graph(nodes, inputs, outputs)))
+        if len(results) == 1:
+            return results[0]
+        total = self.node("Cast", [self.node("ReduceSum", [results[1]], keepdims=0)], to=TensorProto.FLOAT)
+        return self.node("Add", [results[0], total])
+
+    def in_function(self, x):
+        formal, name = self.name("formal"), self.name("Function")
+        nodes, result = self.inside(formal, self.operator)
+        inner = {w.name for w in self.weights} | {i.name for i in self.inputs}
+        read = sorted({i for node in nodes for i in node.input} & inner)
+        if not nodes:
+            return x
+        self.functions.append(helper.make_function("local", name, [formal, *read], [result], nodes, [helper.make_opsetid("", 17)]))
+        return self.node(name, [x, *read], domain="local")
+
+    def operator(self, x):
         """One operator with a target; x and the result have three axes."""
         e = [self.extent(x, k) for k in range(3)]
         zero, one = self.constant([0]), self.constant([1])
@@ -133,7 +210,7 @@ class Model:
         for node in reversed(self.nodes):
             if live & set(node.output):
                 kept.append(node)
-                live |= set(node.input)
+                live |= set(node.input) | {i for a in node.attribute if a.HasField("g") for i in names_in(a.g)}
         self.nodes = kept[::-1]
         known = {"A": self.random.randint(1, 5), "B": self.random.randint(1, 5), "C": 2 * self.random.randint(1, 4)}
         extents = ["A" if self.random.random() < 0.7 else 3, "B" if self.random.random() < 0.5 else 4, "C" if self.random.random() < 0.3 else 6]
@@ -142,7 +219,8 @@ class Model:
         graph = helper.make_graph(self.nodes, "targets", [helper.make_tensor_value_info("x", TensorProto.FLOAT, extents), *self.inputs],
                                   [helper.make_tensor_value_info(result, TensorProto.FLOAT, [None] * 3)],
                                   [w for w in self.weights if w.name in live])
-        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+        made = helper.make_model(graph, functions=self.functions,
+                                 opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("local", 1)])
         made.ir_version = 8
         return made
 
@@ -165,7 +243,7 @@ def check(model, rest, folder):
     return verified.returncode == 0, None if verified.returncode == 0 else f"verify {' '.join(rest)}: {verified.stdout}{verified.stderr}"
 
 
-def run(model, values, folder):
+def run(model, values, folder, device):
     """Returns (True, None) if `tpat run` gives ONNX Runtime's output, or (False, the fault)."""
     path, wanted = os.path.join(folder, "model.onnx"), os.path.join(folder, "want.npz")
     onnx.save(model, path)
@@ -177,7 +255,7 @@ def run(model, values, folder):
     for i, (name, value) in enumerate(values.items()):
         numpy.save(os.path.join(folder, f"{i}.npy"), value)
         given += ["-i", f"{name}={folder}/{i}.npy"]
-    done = call("run", path, *given, "--device", "cpu", "--expect", wanted)
+    done = call("run", path, *given, "--device", device, "--expect", wanted)
     return done.returncode == 0, None if done.returncode == 0 else f"run: {done.stdout}{done.stderr}"
 
 
@@ -194,7 +272,10 @@ def main():
         names = [node.name for node in model.graph.node]
         some = [name for name in names if drawn.random.random() < 0.5] or names[-1:]
         with tempfile.TemporaryDirectory() as folder:
-            results = [run(model, drawn.values, folder)]
+            results = [run(model, drawn.values, folder, "cpu")]
+        drawn = Model(seed, held=True)
+        with tempfile.TemporaryDirectory() as folder:
+            results.append(run(drawn.build(), drawn.values, folder, "interpreter"))
         for rest in (["-n", ",".join(some)], ["-r", ",".join(names[drawn.random.randrange(len(names)):])]):
             with tempfile.TemporaryDirectory() as folder:
                 results.append(check(model, rest, folder))

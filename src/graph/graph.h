@@ -46,6 +46,8 @@ struct graph_options {
 	const char *version;         /* of the engine, as its users write it; null: the default one */
 	bool engine_ranks; /* ranks as the engine's parser decides them, before extents are known: a Squeeze without
 	                      axes leaves axes of open extent. Else such a node is unsupported */
+	bool take_apart;   /* graph_open() puts the nodes of an unsupported call, If or Loop in its place wherever the
+	                      function, the branch or the number of turns is known */
 };
 
 struct graph;
@@ -155,6 +157,7 @@ struct graph {
 		VEC(struct graph_replaced);
 	} replaced;                       /* by graph_open() */
 	int nodes_before;                 /* nodes of all graphs before that; 0: nothing was replaced */
+	bool rewritten;                   /* graph_open() changed the model */
 	struct map meaning, origin, used; /* private: dim_param -> expr; symbol -> dim_param; names taken */
 	struct map asked, node_names;     /* private: symbols of values; number of nodes of all graphs by name */
 	struct map fixed;                 /* private: symbols of inputs that must be numbers -> expr */
@@ -172,7 +175,8 @@ int graph_new(struct graph **out, struct onnx_model *m, const struct graph_optio
 void graph_free(struct graph *g); /* null is fine */
 /* The same, of a model whose sequences and optional values are resolved first, in place, wherever their lengths are
  * known: plain nodes replace those that make and read them, branches of a known condition and loops of few turns are
- * taken apart, and functions that pass sequences on are put in place of their calls. What cannot be resolved stays. */
+ * taken apart, and functions that pass sequences on are put in place of their calls. What cannot be resolved stays.
+ * With `take_apart`, the same with other calls, branches and loops that are not supported as they are. */
 int graph_open(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e);
 /* True if the model has nodes that make or read sequences or optional values. */
 bool graph_has_sequences(struct onnx_model *m);
@@ -190,6 +194,9 @@ int graph_node_check(const struct graph *g, int node, struct err *e);
 bool graph_node_used(const struct graph *g, int node);
 /* The coarsest float type to which the value, or one that it is computed from, is rounded; TYPE_NONE: none. */
 enum type graph_rounded(const struct graph *g, const struct graph_value *v);
+/* Marks the used nodes of this graph that are not supported although all that they read can be computed: those that
+ * keep the nodes after them from running. Returns one flag per node, in `a`. */
+bool *graph_stuck(const struct graph *g, struct arena *a);
 /* True if anything needs the graph's results: always for the main graph; for a body, if its node is used, is not
  * folded, and is in a used graph itself. */
 bool graph_used(const struct graph *g);

@@ -5,9 +5,9 @@
 #include "graph/graph_sequence.h"
 
 enum {
-	FEW_TURNS = 16,     /* of a loop that is unrolled although its sequence could be a scan output */
-	MANY_TURNS = 256,   /* if nothing else helps */
-	MOST_COPIED = 8192, /* nodes copied in a round */
+	FEW_TURNS = 16,      /* of a loop that is unrolled although its sequence could be a scan output */
+	MANY_TURNS = 256,    /* if nothing else helps */
+	MOST_COPIED = 32768, /* nodes copied in a round */
 };
 
 /* ---- Copies of nodes. */
@@ -57,7 +57,8 @@ bool expand_call(struct resolve_scope *s, Onnx__NodeProto *n)
 	struct map attributes = map_new(s->r->arena);
 	struct onnx_copy c = onnx_copy_new(m, &attributes);
 
-	if (!resolve_holds(m, &f->base) || has_own_versions(s, f) || !has_room(s, f->n_node, 1))
+	if ((!resolve_holds(m, &f->base) && !resolve_is_stuck(s, n)) || has_own_versions(s, f) ||
+	    !has_room(s, f->n_node, 1))
 		return false;
 	for (size_t i = 0; i < f->n_attribute_proto; i++)
 		map_put(&attributes, onnx_text(f->attribute_proto[i]->name), f->attribute_proto[i]);
@@ -202,7 +203,7 @@ bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n)
 	for (int b = 0; b < 2; b++)
 		if (!branch[b] || branch[b]->n_output != n->n_output)
 			return false;
-	if ((resolve_holds(s->r->model, &n->base) || passes_sequences(branch[0])) &&
+	if ((resolve_holds(s->r->model, &n->base) || passes_sequences(branch[0]) || resolve_is_stuck(s, n)) &&
 	    resolve_int(s, input_of(n, 0), &holds) && has_room(s, branch[holds != 0]->n_node, 1)) {
 		take_branch(s, n, branch[holds != 0]);
 		return true;
@@ -438,15 +439,15 @@ bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n)
 	struct later later = { 0 };
 	struct resolve_scope in;
 	int64_t turns;
-	bool sequences;
+	bool sequences, stuck = resolve_is_stuck(s, n);
 
 	if (!body || n->n_input < 2 || body->n_input != n->n_input || body->n_output < n->n_input - 1 ||
 	    n->n_output > body->n_output - 1)
 		return false;
 	turns = turns_of(s, n, body);
 	sequences = has_states_of_sequences(s, n, body);
-	if ((sequences || (s->r->force && resolve_holds(s->r->model, &body->base))) && turns >= 0 &&
-	    turns <= (s->r->force ? MANY_TURNS : FEW_TURNS) && has_room(s, body->n_node, turns) &&
+	if ((sequences || stuck || (s->r->force && resolve_holds(s->r->model, &body->base))) && turns >= 0 &&
+	    turns <= (stuck || s->r->force ? MANY_TURNS : FEW_TURNS) && has_room(s, body->n_node, turns) &&
 	    (turns > 0 || n->n_output <= n->n_input - 2)) {
 		unroll(s, n, body, turns);
 		return true;

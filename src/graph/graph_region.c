@@ -54,6 +54,21 @@ bool graph_node_used(const struct graph *g, int node)
 	return g->nodes.at[node].used;
 }
 
+bool *graph_stuck(const struct graph *g, struct arena *a)
+{
+	bool *stuck = NEWN(a, bool, g->nodes.n + 1), *reached = NEWN(a, bool, g->nodes.n + 1);
+
+	vec_each (n, &g->nodes) {
+		bool all = true;
+
+		vec_each (v, &n->reads)
+			all &= (*v)->is_constant || (*v)->producer < 0 || reached[(*v)->producer];
+		reached[n->index] = n->folded || (n->known && all);
+		stuck[n->index] = n->used && !reached[n->index] && all;
+	}
+	return stuck;
+}
+
 static void mark_consumers(const struct graph *g, const struct graph_node *n, const bool *in, bool *after)
 {
 	for (size_t k = 0; k < n->proto->n_output; k++) {

@@ -165,13 +165,33 @@ bool graph_has_sequences(struct onnx_model *m)
 	return resolve_holds(m, &m->proto->graph->base);
 }
 
+bool resolve_is_stuck(const struct resolve_scope *s, const Onnx__NodeProto *n)
+{
+	return map_get_u64(&s->r->stuck, (uintptr_t)n) != NULL;
+}
+
+/* The nodes with graphs, and calls of functions, that are not supported and keep others from running. */
+static struct map find_stuck(const struct graph *g)
+{
+	struct map out = map_new(g->arena);
+	const bool *stuck = graph_stuck(g, g->arena);
+
+	vec_each (n, &g->nodes)
+		if (stuck[n->index] && n->code == ERR_UNSUPPORTED && (n->function || n->bodies.n))
+			map_put_u64(&out, (uintptr_t)n->proto, n);
+	return out;
+}
+
 /* Returns the number of changes to the model. */
-static int resolve_round(struct graph *g, bool force)
+static int resolve_round(struct graph *g, const struct map *stuck, bool force)
 {
 	struct onnx_model *m = g->model;
-	struct resolve r = {
-		.root = g, .model = m, .arena = m->arena, .opset = (int)onnx_opset(m, ""), .force = force
-	};
+	struct resolve r = { .root = g,
+		             .model = m,
+		             .arena = m->arena,
+		             .opset = (int)onnx_opset(m, ""),
+		             .force = force,
+		             .stuck = *stuck };
 	struct resolve_scope s = { .r = &r, .g = g, .proto = m->proto->graph };
 
 	s.names = map_new(r.arena);
@@ -229,24 +249,30 @@ static void note_replaced(struct graph *root, const struct originals *before)
 int graph_open(struct graph **out, struct onnx_model *m, const struct graph_options *o, struct err *e)
 {
 	struct originals before = { 0 };
-	bool force = false;
+	bool force = false, rewritten = false;
 
 	TRY(graph_new(out, m, o, e));
-	if (!graph_has_sequences(m))
-		return 0;
-	find_originals(&before, *out, m->arena);
-	for (int i = 0; i < MOST_ROUNDS && graph_has_sequences(m); i++) {
-		if (!resolve_round(*out, force)) {
+	for (int i = 0; i < MOST_ROUNDS; i++) {
+		struct map stuck = o && o->take_apart ? find_stuck(*out) : (struct map){ 0 };
+
+		if (!stuck.n && !graph_has_sequences(m))
+			break;
+		if (i == 0)
+			find_originals(&before, *out, m->arena);
+		if (!resolve_round(*out, &stuck, force)) {
 			if (force)
 				break;
 			force = true;
 			continue;
 		}
+		rewritten = true;
 		force = false;
 		graph_free(*out);
 		*out = NULL;
 		TRY(graph_new(out, m, o, e));
 	}
-	note_replaced(*out, &before);
+	if (rewritten)
+		note_replaced(*out, &before);
+	(*out)->rewritten = rewritten;
 	return 0;
 }

@@ -44,9 +44,10 @@ struct resolve {
 	struct onnx_model *model;
 	struct arena *arena; /* the model's; a round leaves only nodes in it */
 	int opset;
-	bool force;  /* no other way is left: take long loops apart, too */
-	int changes; /* in this round */
-	int nodes;   /* copied in this round */
+	bool force;       /* no other way is left: take long loops apart, too */
+	struct map stuck; /* nodes of the main graph that are taken apart if that is possible, by address */
+	int changes;      /* in this round */
+	int nodes;        /* copied in this round */
 };
 
 /* A graph while its nodes are walked. */
@@ -92,6 +93,8 @@ void resolve_sweep(struct resolve_scope *s);
 struct graph *resolve_graph(const struct resolve *r, const Onnx__GraphProto *p); /* null: copied in this round */
 /* True if anything in the message makes, changes or reads sequences or optional values. */
 bool resolve_holds(struct onnx_model *m, ProtobufCMessage *message);
+/* True if the node is to be taken apart because it is not supported as it is. */
+bool resolve_is_stuck(const struct resolve_scope *s, const Onnx__NodeProto *n);
 bool resolve_is_sequence_type(const Onnx__ValueInfoProto *v); /* or an optional one */
 
 /* ---- graph_sequence.c */

@@ -88,9 +88,11 @@ int tpat_graph(struct graph **graph, struct onnx_model *model, const struct tpat
 {
 	const struct tpat_strings text = tpat_split_inputs(open->shape, model, a);
 	struct graph_shape *shapes = NEWN(a, struct graph_shape, text.n + 1);
-	struct graph_options o = {
-		.shapes = text.n, .shape = shapes, .version = open->version, .engine_ranks = !open->run
-	};
+	struct graph_options o = { .shapes = text.n,
+		                   .shape = shapes,
+		                   .version = open->version,
+		                   .engine_ranks = !open->run,
+		                   .take_apart = open->run };
 	for (int i = 0; i < text.n; i++)
 		TRY(tpat_parse_shape(&shapes[i], text.at[i], a, e));
 	return graph_open(graph, model, &o, e);

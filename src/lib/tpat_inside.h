@@ -215,10 +215,9 @@ int tpat_run_trace(const char *path, const char *model, const struct tpat_ran *r
 
 /* ---- tpat_phases.c: models in which the values of integers decide extents. */
 
-/* The first node that cannot be lowered and that something needs; null: there is none. */
-const struct graph_node *tpat_phase_end(const struct graph *g);
-/* The integers that it reads, at most n->reads.n, whose values may decide extents. Returns their number. */
-int tpat_phase_values(struct graph_value **want, const struct graph_node *n);
+/* Finds the integers whose values may decide the extents in nodes that cannot be lowered without them; they can all be
+ * computed. None: this is the last phase. Fails for such a node that reads no integers. */
+int tpat_phase_end(struct graph_value ***want, int *wants, const struct graph *g, struct arena *a, struct err *e);
 /* Makes a tensor of the model a constant. */
 void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor *t);
 

@@ -12,14 +12,6 @@ enum { MOST_PHASES = 100 };
 
 /* ---- One phase. */
 
-const struct graph_node *tpat_phase_end(const struct graph *g)
-{
-	vec_each (n, &g->nodes)
-		if (!n->known && !n->folded && graph_node_used(g, n->index))
-			return n;
-	return NULL;
-}
-
 /* Integers of at most one axis, which may decide extents. */
 static bool may_decide(const struct graph_value *v)
 {
@@ -27,13 +19,28 @@ static bool may_decide(const struct graph_value *v)
 	       (v->type == TYPE_I64 || v->type == TYPE_I32 || v->type == TYPE_BOOL);
 }
 
-int tpat_phase_values(struct graph_value **want, const struct graph_node *n)
+int tpat_phase_end(struct graph_value ***want, int *wants, const struct graph *g, struct arena *a, struct err *e)
 {
-	int wants = 0;
-	vec_each (v, &n->reads)
-		if (may_decide(*v))
-			want[wants++] = *v;
-	return wants;
+	const bool *stuck = graph_stuck(g, a);
+	*want = NEWN(a, struct graph_value *, g->values.n + 1);
+	*wants = 0;
+	vec_each (n, &g->nodes) {
+		int before = *wants;
+		if (!stuck[n->index])
+			continue;
+		bool any = false;
+		vec_each (v, &n->reads) {
+			bool known = false;
+			any |= may_decide(*v);
+			for (int i = 0; i < before; i++)
+				known |= (*want)[i] == *v;
+			if (may_decide(*v) && !known)
+				(*want)[(*wants)++] = *v;
+		}
+		if (!any)
+			return graph_node_check(g, n->index, e);
+	}
+	return 0;
 }
 
 void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor *t)
@@ -110,7 +117,7 @@ static int open_graph(struct phase *p, const struct graph_shape *shape, int shap
                       struct err *e)
 {
 	struct graph_shape *left = NEWN(p->arena, struct graph_shape, shapes + 1);
-	struct graph_options o = { .shape = left };
+	struct graph_options o = { .shape = left, .take_apart = true };
 	for (int i = 0; i < shapes; i++)
 		if (!map_get(bound, shape[i].name)) /* else no input any more */
 			left[o.shapes++] = shape[i];
@@ -129,7 +136,7 @@ static int phase_open(struct phase *p, struct tpat_phases *x, const struct graph
 	TRY(tpat_bind_values(p->model, &x->value, p->arena, e));
 	struct map bound = map_new(p->arena);
 	vec_each (before, &x->list) {
-		if (graph_has_sequences(p->model)) /* some names are of what replaced them */
+		if ((*before)->graph->rewritten) /* some names are of what replaced others */
 			TRY(open_graph(p, shape, shapes, &bound, e));
 		for (int i = 0; i < (*before)->wants; i++) {
 			tpat_phase_bind(p->model, (*before)->want[i]->name, &(*before)->value[i]);
@@ -138,13 +145,9 @@ static int phase_open(struct phase *p, struct tpat_phases *x, const struct graph
 	}
 	TRY(open_graph(p, shape, shapes, &bound, e));
 	p->run = run_open(x->on, p->graph, p->arena);
-	const struct graph_node *end = tpat_phase_end(p->graph);
-	if (!end)
-		return 0;
-	p->want = NEWN(p->arena, struct graph_value *, end->reads.n + 1);
-	p->value = NEWN(p->arena, struct tensor, end->reads.n + 1);
-	p->wants = tpat_phase_values(p->want, end);
-	return p->wants ? 0 : graph_node_check(p->graph, end->index, e);
+	TRY(tpat_phase_end(&p->want, &p->wants, p->graph, p->arena, e));
+	p->value = NEWN(p->arena, struct tensor, p->wants + 1);
+	return 0;
 }
 
 static int phase_new(struct phase **out, struct tpat_phases *x, const struct graph_shape *shape, int shapes,

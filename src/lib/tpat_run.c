@@ -158,6 +158,14 @@ static int replace_defaults(struct whole *w)
 	return 0;
 }
 
+static int open_graph(struct whole *w)
+{
+	const struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at, .take_apart = true };
+	int rc = graph_open(&w->graph, w->model, &o, w->err);
+	err_about(w->err, ERR_FILE, w->o->model);
+	return rc;
+}
+
 static int open_model(struct whole *w)
 {
 	const char *path = w->o->model;
@@ -170,11 +178,8 @@ static int open_model(struct whole *w)
 	rc = tpat_bind_values(w->model, &w->o->value, w->arena, w->err);
 	if (rc == 0)
 		rc = replace_defaults(w);
-	struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
-	if (rc == 0)
-		rc = graph_open(&w->graph, w->model, &o, w->err);
 	err_about(w->err, ERR_FILE, path);
-	return rc;
+	return rc == 0 ? open_graph(w) : rc;
 }
 
 /* "x:1x64x64": an example for --shape, with the extents that the model knows. */
@@ -238,16 +243,11 @@ static int inputs_of(struct tensor **in, struct whole *w)
 	return 0;
 }
 
-static int run_phase(struct whole *w, const struct graph_node *n)
+static int run_phase(struct whole *w, struct graph_value *const *want, int wants)
 {
-	struct graph *g = w->graph;
-	struct graph_value **want = NEWN(w->arena, struct graph_value *, n->reads.n + 1);
-	struct tensor *in, *out = NEWN(w->arena, struct tensor, n->reads.n + 1);
-	int wants = tpat_phase_values(want, n);
-	if (!wants)
-		return graph_node_check(g, n->index, w->err);
+	struct tensor *in, *out = NEWN(w->arena, struct tensor, wants + 1);
 	TRY(inputs_of(&in, w));
-	w->session = run_open(&w->on, g, w->arena);
+	w->session = run_open(&w->on, w->graph, w->arena);
 	tpat_watch(w->session, w->talk);
 	TRY(run_values(out, w->session, want, wants, in, w->err));
 	for (int i = 0; i < wants; i++)
@@ -259,16 +259,18 @@ static int run_phase(struct whole *w, const struct graph_node *n)
 
 static int run_phases(struct whole *w)
 {
-	const struct graph_node *n;
-	for (int phase = 0; (n = tpat_phase_end(w->graph)) && phase < MOST_PHASES; phase++) {
+	for (int phase = 0; phase < MOST_PHASES; phase++) {
 		struct graph *before = w->graph;
-		TRY(run_phase(w, n));
+		struct graph_value **want;
+		int wants;
+		TRY(tpat_phase_end(&want, &wants, before, w->arena, w->err));
+		if (!wants)
+			return 0;
+		TRY(run_phase(w, want, wants));
 		w->phases++;
-		struct graph_options o = { .shapes = w->shapes.n, .shape = w->shapes.at };
 		w->graph = NULL;
 		graph_free(before);
-		if (graph_open(&w->graph, w->model, &o, w->err) < 0)
-			return err_about(w->err, ERR_FILE, w->o->model);
+		TRY(open_graph(w));
 	}
 	return 0;
 }

@@ -57,15 +57,8 @@ static const struct tpat_tensor *about_tensors(struct arena *a, struct graph_val
 	return out;
 }
 
-/* True if a node needs the values of integers. */
-static bool runs_in_phases(const struct graph *g)
-{
-	const struct graph_node *end = tpat_phase_end(g);
-	return end && tpat_phase_values(NEWN(g->arena, struct graph_value *, end->reads.n + 1), end) > 0;
-}
-
-/* Fails for the first input or node that would stop every run. */
-static int check_graph(const struct graph *g, const char *model, struct err *e)
+/* Fails for the first input or node that would stop every run. *phases: a node needs the values of integers. */
+static int check_graph(const struct graph *g, const char *model, bool *phases, struct err *e)
 {
 	vec_each (v, &g->inputs)
 		if ((*v)->type == TYPE_NONE || (*v)->rank < 0) {
@@ -74,21 +67,22 @@ static int check_graph(const struct graph *g, const char *model, struct err *e)
 			err_set(e, ERR_USAGE, "%s: the shape of input \"%s\" is not known.", model, (*v)->name);
 			return err_advise(e, "Give its shape, or its value.");
 		}
-	const struct graph_node *end = tpat_phase_end(g);
-	if (!end || runs_in_phases(g))
-		return 0;
+	struct graph_value **want;
+	int wants, rc = tpat_phase_end(&want, &wants, g, g->arena, e);
+	*phases = wants > 0;
 	err_about(e, ERR_FILE, model);
-	return graph_node_check(g, end->index, e);
+	return rc;
 }
 
 static int open_session(struct tpat_session *s, const struct tpat_session_options *o, struct err *e)
 {
 	const struct tpat_open_options open = { &o->shape, NULL, true };
 	TRY(tpat_open_as(&s->model, &s->graph, o->model, &open, &o->value, s->arena, e));
-	TRY(check_graph(s->graph, o->model, e));
+	bool phases = false;
+	TRY(check_graph(s->graph, o->model, &phases, e));
 	TRY(tpat_open_device(&s->on.dev, &s->on.target, o->device, e));
 	struct graph *g = s->graph;
-	if (runs_in_phases(g))
+	if (phases)
 		s->phases = tpat_phases_new(&s->on, s->model, &o->value, s->arena);
 	else
 		s->run = run_open(&s->on, g, s->arena);

@@ -124,7 +124,7 @@ static int new_graph(struct graph **g, struct onnx_model *m, const struct node_d
 	}
 	for (int try = 0; try < 4; try++) {
 		struct graph_options o = {
-			try & 1 ? shapes : 0, try & 2 ? bounds : 0, shape, bound, NULL, NULL, false
+			.shapes = try & 1 ? shapes : 0, .bounds = try & 2 ? bounds : 0, .shape = shape, .bound = bound
 		};
 
 		TRY(graph_new(g, m, &o, e));
