@@ -1,5 +1,6 @@
-/* What the files of error bounds share: error_expr.c (expressions), error_stage.c (stages), error_twin.c (perturbed
- * copies of a loop's stages), error_loop.c (loops) and error_bound.c (programs). For these files only. */
+/* What the files of error bounds share: error_expr.c (expressions), error_stage.c (stages), error_window.c
+ * (convolutions), error_twin.c (perturbed copies of a loop's stages), error_loop.c (loops) and error_bound.c
+ * (programs). For these files only. */
 #ifndef TPAT_CHECK_ERROR_INSIDE_H
 #define TPAT_CHECK_ERROR_INSIDE_H
 
@@ -70,6 +71,12 @@ expr error_own(const struct error_builder *b, const struct ir_buffer *x);
 expr error_number(const struct error_builder *b, double x); /* an f64 constant */
 /* A new map "NAME_what" over the extents of `like`. */
 struct ir_buffer *error_map(struct error_builder *b, const struct ir_buffer *like, const char *what, expr value);
+
+/* ---- Windows: error_window.c. */
+
+/* If s convolves with windows of 3 x 3 in f32: adds stages for the squares of the products that Winograd's method sums,
+ * added up for each element of the result, and returns their buffer. Otherwise null. */
+struct ir_buffer *error_window_squares(struct error_builder *b, const struct ir_stage *s);
 
 /* ---- Loops: error_loop.c. */
 

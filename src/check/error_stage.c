@@ -177,7 +177,9 @@ static const struct ir_buffer *total_error(struct error_builder *b, const struct
 		error = error_own(b, stage_like(b, s, s->kind, sums ? IR_SUM : IR_MAXIMUM, "term_error", error));
 	if (sums && type_is_float(s->value->type)) {
 		expr x = ir_cast(s->value, TYPE_F64);
-		struct ir_buffer *squares = stage_once(b, &b->squares, s, IR_SUM, "squares", ir_binary(IR_MUL, x, x));
+		struct ir_buffer *squares = error_window_squares(b, s);
+		if (!squares)
+			squares = stage_once(b, &b->squares, s, IR_SUM, "squares", ir_binary(IR_MUL, x, x));
 		rounded = sum_rounding(b, terms(b, s), error_own(b, total), error_own(b, squares), s->value->type);
 		if (ir_sums_f8(s))
 			rounded = sum(rounded, f8_rounding(b, error_own(b, total), error_own(b, squares)));

@@ -88,14 +88,37 @@ static int mentions(const char *text, const char *const *word)
  * all blocks must run at the same time. A text with its own functions is searched as a whole, but for the last. */
 static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fences, int *together)
 {
-	static const char *const waiting[] = {
-		"__sync",        "__shfl",         "__ballot",      "__any_sync",     "__all_sync",
-		"warp_",         "shuffle",        "block_reduce",  "block_scan",     "tile_next",
-		"tiles_before",  "sort_row",       "sort_items",    "select_row",     "select_delegates",
-		"select_digits", "select_cluster", "mark_points",   "put_marked",     "radix_",
-		"mma",           "attention<",     "attention_few", "attention_ring", "attention_wide<",
-		"words_take",    "packed_product", "patch_product", "pick_row",       NULL
-	};
+	static const char *const waiting[] = { "__sync",
+		                               "__shfl",
+		                               "__ballot",
+		                               "__any_sync",
+		                               "__all_sync",
+		                               "warp_",
+		                               "shuffle",
+		                               "block_reduce",
+		                               "block_scan",
+		                               "tile_next",
+		                               "tiles_before",
+		                               "sort_row",
+		                               "sort_items",
+		                               "select_row",
+		                               "select_delegates",
+		                               "select_digits",
+		                               "select_cluster",
+		                               "mark_points",
+		                               "put_marked",
+		                               "radix_",
+		                               "mma",
+		                               "attention<",
+		                               "attention_few",
+		                               "attention_ring",
+		                               "attention_wide<",
+		                               "words_take",
+		                               "packed_product",
+		                               "patch_product",
+		                               "winograd_product",
+		                               "pick_row",
+		                               NULL };
 	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", "parts_put", NULL };
 	static const char *const all[] = { "words_take", NULL };
 	const char *open = skip_space(p), *close = *open == '{' ? skip_brackets(open) : NULL, *text = r->text,

@@ -550,4 +550,26 @@ static const struct schedule_case patch_plain_cases[] = {
 	  { "W=60", "W=9" } },
 };
 
+/* For rule winograd: edges, odd images and channels, groups, an open batch and open images, maps after the sum. */
+static const struct schedule_case winograd_cases[] = {
+	{ "winograd_edges",
+	  "(x: f32[N,5,7,9], weight: f32[70,5,3,3], b: f32[70]) -> (y: f32[N,70,7,9])\n"
+	  "  y: f32[N,70,7,9] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 7), and(0 "
+	  "<= l "
+	  "+ t - 1, l + t - 1 < 9)), x[i, r, k + s - 1, l + t - 1], 0.0) * weight[j, r, s, t] then max(it + b[j], "
+	  "0.0)\n",
+	  { "N=2", "N=1", "N=0" } },
+	{ "winograd_open",
+	  "(x: f32[2,11,H,W], weight: f32[33,11,3,3], z: f32[2,33,H - 2,W - 2]) -> (y: f32[2,33,H - 2,W - 2])\n"
+	  "  h: f32[2,33,H - 2,W - 2] = sum (i, j, k, l | r<11, s<3, t<3) x[i, r, k + s, l + t] * weight[j, r, s, t]\n"
+	  "  y: f32[2,33,H - 2,W - 2] = map (i, j, k, l) h[i, j, k, l] + z[i, j, k, l]\n",
+	  { "H=3 W=3", "H=13 W=8", "H=2 W=9" } },
+	{ "winograd_groups",
+	  "(x: f32[2,6,5,6], weight: f32[10,3,3,3]) -> (y: f32[2,10,5,6])\n"
+	  "  y: f32[2,10,5,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 5), and(0 "
+	  "<= l "
+	  "+ t - 1, l + t - 1 < 6)), x[i, 3 * floordiv(j, 5) + r, k + s - 1, l + t - 1], 0.0) * weight[j, r, s, t]\n",
+	  { "" } },
+};
+
 #endif

@@ -183,6 +183,7 @@ static const struct {
 	CASES(contract_wide_cases, "contract_wide"),
 	CASES(patch_cases, "patch"),
 	CASES(patch_plain_cases, "patch_plain"),
+	CASES(winograd_cases, "winograd"),
 	CASES(sweep_cases, "sweep"),
 	CASES(contract_stream_cases, "contract_wide"),
 	CASES(attention_cases, "attention"),

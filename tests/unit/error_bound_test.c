@@ -291,8 +291,79 @@ static void largest(void)
 	arena_free(c.arena);
 }
 
+enum { IMAGES = 2, CHANNELS = 3, LINES = 7, COLUMNS_ = 9, ROWS_ = 5 };
+
+/* out = m in m' in f32, for m of `rows` rows of `n` numbers. */
+static void transform(float *out, const float *m, int rows, const float *in, int n)
+{
+	float half[16];
+	for (int i = 0; i < rows; i++)
+		for (int j = 0; j < n; j++) {
+			half[i * n + j] = 0;
+			for (int k = 0; k < n; k++)
+				half[i * n + j] += m[i * n + k] * in[k * n + j];
+		}
+	for (int i = 0; i < rows; i++)
+		for (int j = 0; j < rows; j++) {
+			out[i * rows + j] = 0;
+			for (int k = 0; k < n; k++)
+				out[i * rows + j] += half[i * n + k] * m[j * n + k];
+		}
+}
+
+/* The results of a tile of 2 x 2 by Winograd's method. */
+static void tile_of(float *results, const float *x, const float *weight, int image, int row, int line, int column)
+{
+	static const float image_side[] = { 1, 0, -1, 0, 0, 1, 1, 0, 0, -1, 1, 0, 0, 1, 0, -1 };
+	static const float weight_side[] = { 1, 0, 0, 0.5F, 0.5F, 0.5F, 0.5F, -0.5F, 0.5F, 0, 0, 1 };
+	static const float result_side[] = { 1, 1, 1, 0, 0, 1, -1, -1 };
+	float sum[16] = { 0 }, patch[16], v[16], u[16];
+	for (int c = 0; c < CHANNELS; c++) {
+		for (int i = 0; i < 16; i++) {
+			int k = line + i / 4 - 1, l = column + i % 4 - 1;
+			bool inside = k >= 0 && k < LINES && l >= 0 && l < COLUMNS_;
+			patch[i] = inside ? x[((image * CHANNELS + c) * LINES + k) * COLUMNS_ + l] : 0;
+		}
+		transform(v, image_side, 4, patch, 4);
+		transform(u, weight_side, 4, weight + (row * CHANNELS + c) * 9, 3);
+		for (int i = 0; i < 16; i++)
+			sum[i] += u[i] * v[i];
+	}
+	transform(results, result_side, 2, sum, 4);
+}
+
+/* A convolution by Winograd's method, of elements of which some are a thousand times as large: also results next to
+ * those that such an element is part of are less exact. */
+static void windows(void)
+{
+	struct case_ c;
+	begin(&c,
+	      "program conv(x: f32[2,3,7,9], weight: f32[5,3,3,3]) -> (y: f32[2,5,7,9])\n"
+	      "  y: f32[2,5,7,9] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 7), "
+	      "and(0 "
+	      "<= l + t - 1, l + t - 1 < 9)), x[i, r, k + s - 1, l + t - 1], 0.0) * weight[j, r, s, t]\n",
+	      -1, 1, 0);
+	struct err e = { 0 };
+	for (int64_t k = 0; k < tensor_count(c.in[0]); k += 13)
+		((float *)c.in[0]->data)[k] *= 1000;
+	ck(eval_program(c.program, c.in, c.want, NULL, c.arena, &e) == 0);
+	struct tensor bound[2];
+	error_bounds(bound, NULL, c.program, c.in, c.arena);
+	for (int n = 0; n < IMAGES * ROWS_ * LINES * COLUMNS_; n++) {
+		int column = n % COLUMNS_, line = n / COLUMNS_ % LINES, row = n / COLUMNS_ / LINES % ROWS_;
+		float results[4];
+		tile_of(results, c.in[0]->data, c.in[1]->data, n / COLUMNS_ / LINES / ROWS_, row, line / 2 * 2,
+		        column / 2 * 2);
+		float got = results[line % 2 * 2 + column % 2];
+		CHECK(fabs(got - tensor_float(&c.want[0], n)) <= tensor_float(&bound[0], n));
+		CHECK(tensor_float(&bound[0], n) < 0.02); /* less than a product */
+	}
+	arena_free(c.arena);
+}
+
 int main(void)
 {
+	windows();
 	scatter_in_f16();
 	scatter_alone();
 	positions();
