@@ -99,7 +99,8 @@ int cli_tune(struct cli *c, int argc, char **argv)
 		  "make a model input a constant: a number or a list (1,2,3)" },
 		{ "profile", 0, CLI_LIST, &o.profile, "IN:MIN,OPT,MAX",
 		  "minimum, optimum and maximum shape of an input, as for tpat\n"
-		  "build; each is tuned. Unspecified dimensions default to 64" },
+		  "build; each is tuned. Unspecified dimensions default to 64, or to\n"
+		  "more where 64 would leave a tensor without elements" },
 		{ "keep-types", 0, CLI_FLAG, &o.keep_types, NULL, "as for the tpat build that will use the results" },
 		CLI_EDGES(o),
 		{ "device", 'd', CLI_TEXT, &o.device, "DEVICE|cuda cpu", "cuda, cuda:1, cpu (default cuda)" },

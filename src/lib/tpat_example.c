@@ -31,7 +31,8 @@ static const int64_t image_batch[LEVELS][CANDIDATES] = { { 1 }, { 1 }, { 4, 2, 1
 struct symbol {
 	expr symbol;
 	enum class class;
-	bool given; /* by a profile */
+	bool given;       /* by a profile */
+	int64_t multiple; /* of this, if the elements of a Reshape demand it */
 	int64_t value[LEVELS];
 };
 
@@ -53,7 +54,7 @@ struct tpat_example {
 	} demands;
 	struct map positive; /* extents with a constraint to be positive */
 	int level, tries;
-	bool images;
+	bool images, multiples; /* multiples: the candidates count multiples of the symbols' own numbers */
 };
 
 /* ---- Symbols of the inputs, and their kinds. */
@@ -118,7 +119,7 @@ static void note_symbol(void *user, expr e)
 	if (e->op != IR_SYMBOL || find(w->x, e))
 		return;
 	enum class class = by_name(e->name);
-	struct symbol s = { .symbol = e, .class = class == CLASSES ? by_place(w->v, w->axis) : class };
+	struct symbol s = { .symbol = e, .class = class == CLASSES ? by_place(w->v, w->axis) : class, .multiple = 1 };
 	w->x->images |= s.class == IMAGE || s.class == VOLUME;
 	vec_push(w->x->arena, &w->x->symbols, s);
 }
@@ -241,6 +242,17 @@ static void find_demands(struct tpat_example *x)
 			demand_of(x, n);
 }
 
+/* Images that are rows of one axis, for instance: it is a multiple of the rows of an image. */
+static void find_multiples(struct tpat_example *x)
+{
+	vec_each (s, &x->symbols)
+		vec_each (d, &x->demands)
+			if (d->kind == EQUAL)
+				for (int side = 0; side < 2; side++)
+					s->multiple = sched_usual_common(
+					        s->multiple, sched_usual_quotient(side ? d->b : d->a, s->symbol));
+}
+
 /* ---- The search. */
 
 static bool value_of(void *user, expr symbol, int64_t *value)
@@ -291,6 +303,7 @@ static bool set_class(struct tpat_example *x, enum class class, int which)
 		return false;
 	vec_each (s, &x->symbols)
 		if (s->class == class && !s->given) {
+			n = candidates(x, class, x->level)[which] * (x->multiples ? s->multiple : 1);
 			if ((x->level == LEAST && n > s->value[USUAL]) || (x->level == MOST && n < s->value[USUAL]))
 				n = s->value[USUAL];
 			s->value[x->level] = n;
@@ -313,13 +326,20 @@ static bool try_classes(struct tpat_example *x, enum class class, bool declared)
 	return false;
 }
 
-/* If nothing fits, uses the first of each list. */
+static bool search_with(struct tpat_example *x, bool multiples)
+{
+	x->tries = 0;
+	x->multiples = multiples;
+	return (x->level == USUAL && try_classes(x, 0, true)) || try_classes(x, 0, false);
+}
+
+/* If nothing fits, uses the first of each list. The levels after the first one begin as that one ended. */
 static void search(struct tpat_example *x, int level)
 {
 	x->level = level;
-	x->tries = 0;
-	if ((level == USUAL && try_classes(x, 0, true)) || try_classes(x, 0, false))
+	if (search_with(x, x->multiples) || search_with(x, true))
 		return;
+	x->multiples = false;
 	for (int class = 0; class < CLASSES; class ++)
 		set_class(x, class, 0);
 }
@@ -353,6 +373,7 @@ int tpat_example(struct tpat_example **out, struct graph *g, const struct tpat_s
 	TRY(take_profiles(x, profile, e));
 	if (x->symbols.n)
 		find_demands(x);
+	find_multiples(x);
 	search(x, USUAL);
 	search(x, LEAST);
 	search(x, MOST);

@@ -147,15 +147,18 @@ int tpat_profiles(struct tpat_strings *out, struct graph *g, const struct tpat_s
 
 struct known {
 	expr symbol; /* of the graph */
+	bool usual;  /* no profile tells it */
 	int64_t value[TPAT_PROFILE_SHAPES];
 };
 
 struct tpat_extents {
+	const struct graph *graph;
 	struct {
 		VEC(struct known);
 	} known;
 	struct arena *arena;
 	int shape; /* the one being evaluated, of the three */
+	bool told; /* by a profile: a symbol of the extent that was evaluated */
 };
 
 int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struct tpat_strings *profile,
@@ -163,6 +166,7 @@ int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struc
 {
 	struct tpat_extents *x = *out = NEW(a, struct tpat_extents);
 	struct tpat_strings all;
+	x->graph = g;
 	x->arena = a;
 	TRY(tpat_profiles(&all, g, profile, a, e));
 	for (int i = 0; i < all.n; i++) {
@@ -180,23 +184,40 @@ int tpat_profile_extents(struct tpat_extents **out, struct graph *g, const struc
 	return 0;
 }
 
-static bool known_value(void *user, expr symbol, int64_t *value)
+/* Default extents of a symbol that suit all tensors of the model. */
+static const struct known *usual_of(struct tpat_extents *x, expr symbol)
 {
-	const struct tpat_extents *x = user;
-	vec_each (k, &x->known)
-		if (k->symbol == symbol) {
-			*value = k->value[x->shape];
-			return true;
-		}
-	return false;
+	struct known usual = { .symbol = symbol, .usual = true };
+	int64_t multiple = 1;
+	vec_each (v, &x->graph->values)
+		if ((*v)->rank > 0)
+			multiple = sched_usual_common(multiple, sched_usual_multiple(symbol, (*v)->dim, (*v)->rank));
+	for (int i = 0; i < TPAT_PROFILE_SHAPES; i++)
+		usual.value[i] = sched_usual_extent[i] * multiple;
+	vec_push(x->arena, &x->known, usual);
+	return &x->known.at[x->known.n - 1];
 }
 
-/* Evaluates an extent of the model at each point; false if the profiles do not determine it. */
+static bool known_value(void *user, expr symbol, int64_t *value)
+{
+	struct tpat_extents *x = user;
+	const struct known *found = NULL;
+	vec_each (k, &x->known)
+		if (k->symbol == symbol)
+			found = k;
+	found = found ? found : usual_of(x, symbol);
+	x->told |= !found->usual;
+	*value = found->value[x->shape];
+	return true;
+}
+
+/* Evaluates an extent of the model at each point; false if the defaults of its symbols give no tensor. */
 static bool values_of(struct tpat_extents *x, expr extent, int64_t *value)
 {
+	x->told = false;
 	for (x->shape = 0; x->shape < TPAT_PROFILE_SHAPES; x->shape++) {
 		int64_t *v = &value[x->shape];
-		if (!ir_eval_int(extent, known_value, x, v))
+		if (!ir_eval_int(extent, known_value, x, v) || (*v < 1 && x->shape && !x->told))
 			return false;
 		*v = *v < 1 ? 1 : *v;
 		if (x->shape && *v < v[-1]) /* N - M may fall as both rise */
@@ -276,7 +297,7 @@ struct sched_points tpat_profile_points(struct tpat_extents *x, const struct sch
 	expr *symbol = NEWN(x->arena, expr, any->extents + 1);
 	const int64_t **value = NEWN(x->arena, const int64_t *, any->extents + 1);
 	bool differ = false;
-	if (!x->known.n || usual.n != TPAT_PROFILE_SHAPES)
+	if (usual.n != TPAT_PROFILE_SHAPES)
 		return usual;
 	for (int i = 0; i < any->extents; i++) {
 		int64_t *v = NEWN(x->arena, int64_t, TPAT_PROFILE_SHAPES);

@@ -101,6 +101,15 @@ struct sched_points {
 	bool between[SCHED_MAX_POINTS]; /* made by sched_points_between() */
 	int n, opt;
 };
+/* Default extents of a symbol at three points (usual.c). */
+enum { SCHED_USUAL_POINTS = 3 };
+extern const int64_t sched_usual_extent[SCHED_USUAL_POINTS];
+/* Returns the number by which a symbol grows as the coarsest quotient in e grows by one: 196 for floordiv(symbol, 196);
+ * 1: there is none. */
+int64_t sched_usual_quotient(expr e, expr symbol);
+/* Returns what multiplies a symbol's default extents, so that a tensor of these extents has elements. */
+int64_t sched_usual_multiple(expr symbol, const expr *dim, int rank);
+int64_t sched_usual_common(int64_t a, int64_t b); /* a multiple of both */
 /* Returns default points for a program without known extents; one point if it has no symbols or if its extents come
  * from data. */
 struct sched_points sched_usual_points(struct ir_program *p, const struct sched_target *t);

@@ -8,8 +8,6 @@
  * between other kernels' launches, it costs less than the estimates say. */
 static const double WORTH = 1.2, HIDDEN_LAUNCH = 0.75;
 
-enum { SMALL = 4, USUAL = 64, LARGE = 1024 };
-
 /* Another tactic is worth measuring if its estimate is at most this factor slower. At most MAX_TRIED choices per stage
  * are examined. */
 static const double NEAR = 2;
@@ -31,32 +29,6 @@ struct sched_points sched_points_of(const struct sched_target *t, const expr *sy
 		points.target[i].extents = symbols;
 	}
 	return points;
-}
-
-struct sched_points sched_usual_points(struct ir_program *p, const struct sched_target *t)
-{
-	static const int64_t usual[] = { SMALL, USUAL, LARGE };
-	struct {
-		VEC(expr);
-	} symbol = { 0 };
-	struct {
-		VEC(const int64_t *);
-	} value = { 0 };
-	vec_each (b, &p->inputs)
-		for (int k = 0; k < (*b)->rank; k++) {
-			expr d = (*b)->dim[k];
-			bool known = d->op != IR_SYMBOL;
-			vec_each (have, &symbol)
-				known |= *have == d;
-			if (known)
-				continue;
-			vec_push(p->arena, &symbol, d);
-			vec_push(p->arena, &value, usual);
-		}
-	/* If numbers are not known at launch, use one way only: further ways could need further numbers. */
-	if (!symbol.n || p->values.n)
-		return sched_points_of(t, NULL, NULL, 0, 1, 0, p->arena);
-	return sched_points_of(t, symbol.at, value.at, symbol.n, 3, 1, p->arena);
 }
 
 /* The largest power of two that divides both, of those that vectors of 16 bytes need. */
