@@ -11,7 +11,7 @@
  *
  * Two more fields are the profiles ("x:1x8,4x8,16x8 w:8,8,8") for which a plan with guards is made, and profiles whose
  * optimum is a point. Such a line prints the kernels that run there instead of the decisions, the estimate of them, and
- * that of the best choices for a plan with open extents that runs there alone. */
+ * that of the best choices for a plan with open extents that runs there alone; then the same of a second tactic. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "sched/sched.h"
 #include "tune/tune.h"
 
-enum { MOST_GPUS = 16, FIELDS = 5 };
+enum { MOST_GPUS = 16, FIELDS = 5, TACTICS = 2 };
 
 static void must(int code, const struct err *e)
 {
@@ -54,7 +54,20 @@ static double best_time(struct ir_program *p, const struct sched_target *t, stru
 	return sched_time(p, list, 0, p->stages.n, t);
 }
 
-/* Prints the kernels that a plan for the points of `profile` runs at the optimum of `at`. */
+/* Prints the kernel of a step that runs at a point. */
+static void print_kernel(const struct ir_step *step, struct sched_target *point, struct arena *a)
+{
+	for (int k = 0; k < step->n; k++) {
+		const struct ir_kernel *kernel = step->at[k];
+		int64_t fits = 1;
+		if (kernel->guard && (!ir_eval_int(kernel->guard, tpat_extent_at, &point, &fits) || !fits))
+			continue;
+		printf("%s: %s; ", kernel->name, ir_kernel_decision(kernel, a));
+		return;
+	}
+}
+
+/* Prints the kernels that the tactics of a plan for the points of `profile` runs at the optimum of `at`. */
 static void print_kernels(const char *name, struct graph *g, const struct graph_region *r, struct ir_program *p,
                           const struct sched_target *t, const struct tpat_strings *profile,
                           const struct tpat_strings *at, struct arena *a)
@@ -67,21 +80,20 @@ static void print_kernels(const char *name, struct graph *g, const struct graph_
 	const struct sched_points points = sched_points_between(&given, a);
 	struct sched_points one = tpat_profile_points(here, t, r, p, NULL);
 	struct sched_target *point = &one.target[one.opt];
-	struct sched_tactic tactic = sched_tactic_best(p, &points);
-	const struct ir_plan *plan;
-	sched_plans(&plan, p, &points, &tactic, 1);
-	printf("%s\t%s\t", name, t->name);
-	vec_each (step, &plan->steps)
-		for (int k = 0; k < (*step)->n; k++) {
-			const struct ir_kernel *kernel = (*step)->at[k];
-			int64_t fits = 1;
-			if (kernel->guard && (!ir_eval_int(kernel->guard, tpat_extent_at, &point, &fits) || !fits))
-				continue;
-			printf("%s: %s; ", kernel->name, ir_kernel_decision(kernel, a));
-			break;
-		}
-	printf("\t%d\t%.2f\t%.2f\n", plan->steps.n, sched_tactic_time(p, &points, &tactic, point) / 1e3,
-	       best_time(p, point, a) / 1e3);
+	struct sched_tactic first = sched_tactic_best(p, &points), tactic[TACTICS];
+	const struct ir_plan *plan[TACTICS];
+	int n = sched_tactics(p, &points, &first, TACTICS, tactic);
+	sched_plans(plan, p, &points, tactic, n);
+	printf("%s\t%s", name, t->name);
+	for (int i = 0; i < n; i++) {
+		printf("\t");
+		vec_each (step, &plan[i]->steps)
+			print_kernel(*step, point, a);
+		printf("\t%d\t%.2f", plan[i]->steps.n, sched_tactic_time(p, &points, &tactic[i], point) / 1e3);
+		if (i == 0)
+			printf("\t%.2f", best_time(p, point, a) / 1e3);
+	}
+	printf("\n");
 }
 
 /* The least time in nanoseconds: of memory traffic, arithmetic or one launch. NAN: an extent is not known. */

@@ -130,7 +130,8 @@ struct sched_tactic {
 struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points);
 
 /* Writes tactics to measure: `first` and up to most - 1 others of nearly the same estimate. Each changes one stage's
- * choice at the optimum, and at the points where `first` has the same choice for it. Returns their number. */
+ * choice at the optimum, and at the points where `first` has the same choice for it and the other one is not clearly
+ * slower. Returns their number. */
 int sched_tactics(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *first, int most,
                   struct sched_tactic *out);
 

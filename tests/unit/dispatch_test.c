@@ -287,6 +287,41 @@ static void has_ways_beside_points(struct arena *a)
 	}
 }
 
+/* A tactic differs at the optimum. Far from it, its choices are hardly slower than those of the first. */
+static void other_tactics_stay_near(struct arena *a)
+{
+	static const char text[] =
+	        "program scores(x: f32[B,8,N,M], bias: f32[B,1,1,M]) -> (y: f32[B,8,N,M])\n"
+	        "  largest: f32[B,8,N,1] = max (i, j, k, l | r<M) x[i, j, k, r] * 0.125 + bias[i, 0, 0, r]\n"
+	        "  total: f32[B,8,N,1] = sum (i, j, k, l | r<M) exp(x[i, j, k, r] * 0.125 + bias[i, 0, 0, r] - "
+	        "largest[i, j, k, 0])\n"
+	        "  y: f32[B,8,N,M] = map (i, j, k, l) exp(x[i, j, k, l] * 0.125 + bias[i, 0, 0, l] - largest[i, j, k, "
+	        "0]) / "
+	        "total[i, j, k, 0]\n";
+	static const int64_t extent[3][3] = { { 4, 32, 64 }, { 3, 24, 72 }, { 28, 231, 693 } };
+	static const int64_t beside[][3] = { { 4, 9, 67 },  { 4, 3, 28 },  { 8, 5, 40 },
+		                             { 5, 12, 64 }, { 60, 3, 40 }, { 4, 70, 690 } };
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const expr symbol[] = { p->inputs.at[0]->dim[0], p->inputs.at[0]->dim[2], p->inputs.at[0]->dim[3] };
+	const int64_t *const value[] = { extent[0], extent[1], extent[2] };
+	struct sched_points given = sched_points_of(&sched_default_target, symbol, value, 3, 3, 1, a);
+	struct sched_points points = sched_points_between(&given, a);
+	struct sched_tactic best = sched_tactic_best(p, &points), all[4];
+	int n = sched_tactics(p, &points, &best, 4, all);
+	CHECK_INT(n, 4);
+	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+		const int64_t *const at[] = { &beside[i][0], &beside[i][1], &beside[i][2] };
+		struct sched_points one = sched_points_of(&sched_default_target, symbol, at, 3, 1, 0, a);
+		double launch = 0.75 * one.target[0].launch_ns;
+		double first = sched_tactic_time(p, &points, &all[0], &one.target[0]) - launch;
+		for (int k = 1; k < n; k++)
+			CHECK(sched_tactic_time(p, &points, &all[k], &one.target[0]) - launch < 1.1 * first);
+	}
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -307,6 +342,7 @@ int main(void)
 	has_ways_for_odd_extents(a);
 	has_points_between(a);
 	has_ways_beside_points(a);
+	other_tactics_stay_near(a);
 	arena_free(a);
 	return test_done();
 }

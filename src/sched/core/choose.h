@@ -63,6 +63,10 @@ struct sched_target sched_target_between(const struct sched_target *a, const str
 double sched_shown_time(struct ir_program *p, const struct sched_choice *list, int from, int to,
                         const struct sched_target *t);
 
+/* The factor by which choices count as faster than their estimate `here`, if they are the fastest `there`, where their
+ * estimate is slower than the best one by `slower`: as much there, and less the further away. */
+double sched_credit(double slower, const struct sched_target *there, const struct sched_target *here);
+
 /* The best choices at one point. */
 const struct sched_choice *sched_best(struct ir_program *p, const struct sched_target *t);
 /* A point's own choices, but those of `usual` wherever these are hardly slower. */

@@ -155,6 +155,21 @@ const struct sched_choice *sched_adopt(struct ir_program *p, const struct sched_
 	return adopt(p, own, usual, WORTH, t);
 }
 
+/* Doublings of the extent that differs most. */
+static double distance(const struct sched_target *a, const struct sched_target *b)
+{
+	double most = 0;
+	for (int i = 0; i < a->extents; i++)
+		if (a->extent[i].value > 0 && b->extent[i].value > 0)
+			most = fmax(most, fabs(log2((double)a->extent[i].value / (double)b->extent[i].value)));
+	return most;
+}
+
+double sched_credit(double slower, const struct sched_target *there, const struct sched_target *here)
+{
+	return pow(slower, 1 / (1 + distance(there, here)));
+}
+
 struct sched_tactic sched_tactic_best(struct ir_program *p, const struct sched_points *points)
 {
 	struct sched_tactic best = { { 0 } };
@@ -233,6 +248,22 @@ static int add_others(struct ir_program *p, const struct sched_choice *usual, in
 	return n;
 }
 
+/* The choices at a point of the tactic that has x at the optimum: x's there, too, where the first tactic keeps the
+ * optimum's choice, unless that is clearly slower here. */
+static const struct sched_choice *other_at(struct ir_program *p, const struct sched_points *points,
+                                           const struct sched_tactic *first, const struct other *x, int point)
+{
+	const struct sched_target *t = &points->target[point], *opt = &points->target[points->opt];
+	const struct sched_choice *list = first->choice[point], *usual = first->choice[points->opt];
+	if (!same_choice(&list[x->stage], &usual[x->stage]))
+		return list;
+	double slower =
+	        sched_shown_time(p, x->list, 0, p->stages.n, opt) / sched_shown_time(p, usual, 0, p->stages.n, opt);
+	const struct sched_choice *own = replace(p, list, x->stage, &x->choice, t);
+	double time = sched_shown_time(p, own, 0, p->stages.n, t) / sched_credit(slower, opt, t);
+	return time <= WORTH * sched_shown_time(p, list, 0, p->stages.n, t) ? own : list;
+}
+
 int sched_tactics(struct ir_program *p, const struct sched_points *points, const struct sched_tactic *first, int most,
                   struct sched_tactic *out)
 {
@@ -251,13 +282,8 @@ int sched_tactics(struct ir_program *p, const struct sched_points *points, const
 			known |= same_list(p, out[i].choice[points->opt], x->list);
 		if (known)
 			continue;
-		for (int i = 0; i < points->n; i++) {
-			const struct sched_choice *list = first->choice[i];
-			out[n].choice[i] = i == points->opt ? x->list
-			                   : same_choice(&list[x->stage], &usual[x->stage])
-			                           ? replace(p, list, x->stage, &x->choice, &points->target[i])
-			                           : list;
-		}
+		for (int i = 0; i < points->n; i++)
+			out[n].choice[i] = i == points->opt ? x->list : other_at(p, points, first, x, i);
 		n++;
 	}
 	return n;

@@ -18,7 +18,8 @@ static const double OWN_WORTH = 0.2; /* what other lists count as slower where a
 
 struct list {
 	const struct sched_choice *choice;
-	double slower; /* than the best list at its point: a tactic counts as if it were the best there */
+	int own;       /* the sample that it comes from */
+	double slower; /* than the best list there: a tactic counts as if it were the best */
 };
 
 /* A product of symbols, which conditions compare with numbers. */
@@ -65,7 +66,7 @@ static int list_of(struct search *s, const struct sched_choice *choice)
 	while (i < s->lists && !same_part(s->list[i].choice, choice, s->from, s->to))
 		i++;
 	if (i == s->lists)
-		s->list[s->lists++] = (struct list){ choice, 0 };
+		s->list[s->lists++] = (struct list){ .choice = choice };
 	return i;
 }
 
@@ -161,9 +162,15 @@ static double time_of(const struct search *s, int list, const struct sched_targe
 	return ns > 1 ? ns : 1;
 }
 
-/* Estimates all lists at all samples, and notes the conditions that these estimates rely on. `own`: the sample that
- * each list comes from; at_point: the list of each point. */
-static void estimate_all(struct search *s, const int *own, const int *at_point)
+static double credit_at(const struct search *s, int list, int sample)
+{
+	const struct list *l = &s->list[list];
+	return sched_credit(l->slower, &s->sample[l->own], &s->sample[sample]);
+}
+
+/* Estimates all lists at all samples, and notes the conditions that these estimates rely on. at_point: the list of each
+ * point. */
+static void estimate_all(struct search *s, const int *at_point)
 {
 	for (int i = 0; i < s->samples; i++) {
 		struct sched_target t = s->sample[i];
@@ -176,13 +183,13 @@ static void estimate_all(struct search *s, const int *own, const int *at_point)
 			add_conditions(s, asked);
 		}
 		for (int l = 0; l < s->lists; l++)
-			if (own[l] == i) /* known before the samples between points */
+			if (s->list[l].own == i)
 				s->list[l].slower = s->loss[i][l] / best;
 	}
 	for (int i = 0; i < s->samples; i++) {
 		double best = INFINITY;
 		for (int l = 0; l < s->lists; l++)
-			best = fmin(best, s->loss[i][l] /= s->list[l].slower);
+			best = fmin(best, s->loss[i][l] /= credit_at(s, l, i));
 		for (int l = 0; l < s->lists; l++)
 			s->loss[i][l] = s->loss[i][l] / best - 1;
 	}
@@ -344,23 +351,23 @@ static void divide(struct search *s, const int *sample, int n, expr fits, int de
 int ways_of_part(const struct way_finder *d, const struct choices *all, int from, int to, struct way *out)
 {
 	struct search s = { .d = d, .from = from, .to = to, .out = out };
-	int n = d->points->n, own[MOST_LISTS], at_point[SCHED_MAX_POINTS], order[SAMPLES];
+	int n = d->points->n, at_point[SCHED_MAX_POINTS], order[SAMPLES];
 	for (int i = 0; i < all->n; i++) {
 		int before = s.lists, list = list_of(&s, all->at[i]);
 		if (list == before)
-			own[list] = i < n ? 2 * i : i < 2 * n ? 2 * (i - n) + 1 : i;
+			s.list[list].own = i < n ? 2 * i : i < 2 * n ? 2 * (i - n) + 1 : i;
 		if (i < n)
 			at_point[i] = list;
 	}
 	int usual = at_point[d->points->opt];
-	own[usual] = 2 * d->points->opt;
+	s.list[usual].own = 2 * d->points->opt;
 	find_symbols(&s);
 	if (s.lists == 1 || !s.symbols) {
 		out[0] = (struct way){ .list = s.list[usual].choice };
 		return 1;
 	}
 	place_samples(&s);
-	estimate_all(&s, own, at_point);
+	estimate_all(&s, at_point);
 	for (int k = 0; k < s.symbols; k++)
 		add_measure(&s, k, 1);
 	if (s.symbols > 1)
