@@ -70,6 +70,24 @@ static void test_round_trip(struct ir_program *p, struct arena *a)
 	CHECK(tried > 8);
 }
 
+/* Groups of a known number of channels are rows, whatever the size of the images, which may even be empty. */
+static void test_open_groups(struct arena *a)
+{
+	static const char text[] =
+	        "program groups(x: f32[N,896,H,W], scale: f32[896]) -> (y: f32[N,896,H,W])\n"
+	        "  mean: f32[N,32] = sum (i, j | r<28, s<H, t<W) x[i, j * 28 + r, s, t] then it / f32(H * W * 28)\n"
+	        "  y: f32[N,896,H,W] = map (i, j, k, l) (x[i, j, k, l] - mean[i, floordiv(j, 28)]) * scale[j]\n";
+	struct ir_program *p = parse(text, a);
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	int found = 0, n = p ? sched_choices(p, p->stages.at[0], &sched_default_target, choice) : 0;
+	for (int i = 0; i < n; i++)
+		if (strcmp(choice[i].rule->name, "rows") == 0) {
+			CHECK_INT(sched_span(p, p->stages.at[0], &choice[i]), 2);
+			found++;
+		}
+	CHECK(found > 0);
+}
+
 /* A rule matches a stage once; the result is valid until passes run. */
 static void test_match_once(struct arena *a)
 {
@@ -199,6 +217,7 @@ int main(void)
 	test_match_once(a);
 	test_shape(a);
 	test_sort_demand(a);
+	test_open_groups(a);
 	arena_free(a);
 	return test_done();
 }

@@ -42,16 +42,18 @@ static bool map_rows(struct rows_stage *st, struct ir_program *p, const struct i
 	st->rank = rank;
 	memcpy(st->dim, s->out->dim, sizeof st->dim[0] * (size_t)rank);
 	while (k > 0 && elements != length) {
-		expr more = ir_binary(IR_MUL, elements, s->out->dim[k - 1]), parts, rest;
-		if (more == length || !ir_less(length, more)) {
-			elements = more;
-			k--;
+		int64_t extent, inner;
+		expr parts, rest;
+		if (ir_is_int(elements, 0))
+			return false;
+		ir_split(length, elements, &parts, &rest);
+		bool ends = parts && ir_is_int(rest, 0) && ir_const_int(s->out->dim[k - 1], &extent) &&
+		            ir_const_int(parts, &inner) && inner < extent;
+		if (!ends) {
+			elements = ir_binary(IR_MUL, elements, s->out->dim[--k]);
 			continue;
 		}
-		ir_split(length, elements, &parts, &rest); /* the row ends inside axis k - 1 */
-		int64_t extent, inner;
-		if (!parts || !ir_is_int(rest, 0) || !ir_const_int(s->out->dim[k - 1], &extent) ||
-		    !ir_const_int(parts, &inner) || inner <= 1 || extent % inner || rank + 1 > IR_MAX_RANK)
+		if (inner <= 1 || extent % inner || rank + 1 > IR_MAX_RANK) /* the row ends inside axis k - 1 */
 			return false;
 		struct split split = { k - 1, ir_index(p->pool, extent / inner), parts };
 		st->value = ir_copy(p->pool, s->value, split_axis, &split);

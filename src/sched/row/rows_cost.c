@@ -209,9 +209,10 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	if (steps == 0) /* later stages partly hit the L2 cache */
 		bytes += each * count * length * (r.reductions + r.maps - 1) *
 		         cost_missed(t, resident * t->processors * rows_a_block * length * each);
-	double slots = (double)lanes * width * (steps ? steps : 1);
-	double used = length < slots ? length / slots : 1; /* lanes without elements wait for the others */
-	double flying = resident * threads * used * (steps ? steps : 2) * width * each;
+	/* Lanes without elements wait for the others; steps without elements take no time. */
+	double step = (double)lanes * width, taken = steps ? fmax(ceil(length / step), 1) : 1;
+	double used = fmin(length / (step * taken), 1);
+	double flying = resident * threads * used * (steps ? taken : 2) * width * each;
 	double fill = flying / cost_in_flight(t);
 	fill = fill > 1 ? 1 : fill < 0.01 ? 0.01 : fill;
 	bool lone = 2 * blocks <= t->processors; /* too few rows to be limited by the memory's bandwidth */
