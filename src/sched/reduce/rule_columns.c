@@ -102,34 +102,58 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* Loops over this part's points along the reduced axes, in two pieces of code: whole steps, then the rest (`rest`).
- * Returns null if a piece is empty. The loads of several steps are in flight together, or of all steps if there are
- * few. They are not predicated, since a thread has only seven predicate registers. */
-static struct ir_block *each_point(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
-                                   expr points, bool rest, expr *point)
+/* A piece of the code for a part's points along the reduced axes. */
+struct piece {
+	struct ir_block *body; /* null: none */
+	expr point, inside;    /* inside: bool, false where `point` is the last one again; null: always true */
+};
+
+/* Whole steps: their loads are in flight together, AT_ONCE or all of a few. */
+static struct piece whole_steps(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
+                                expr points)
+{
+	int64_t known = 0;
+	bool few = ir_const_int(points, &known) && known <= MAX_STEPS * parts;
+	int steps = few ? (int)(known / parts) : AT_ONCE;
+	expr at = part, step, end = ir_binary(IR_SUB, points, ir_index(p->pool, (int64_t)(AT_ONCE - 1) * parts));
+	struct piece piece = { NULL };
+	if (!steps)
+		return piece;
+	if (!few)
+		b = emit_loop(p, b, "first", part, end, ir_index(p->pool, (int64_t)AT_ONCE * parts), points, &at);
+	piece.body = emit_unrolled(p, b, "step", steps, &step);
+	at = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at);
+	piece.point = emit_constant(p, piece.body, name, at, NULL);
+	return piece;
+}
+
+/* The points after whole steps. Those beyond the end load the last one, so that all loads are in flight together: with
+ * a branch for each of them, one would wait for the other. */
+static struct piece other_steps(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
+                                expr points)
 {
 	int64_t known;
 	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
-	int steps = few ? (int)(known / parts) : AT_ONCE;
-	expr at = part, step;
-	if (rest) {
-		if (!few || known % parts == 0)
-			return NULL;
-		b = emit_if(p, b, ir_int(p->pool, TYPE_BOOL, 1)); /* a scope */
-		at = ir_binary(IR_ADD, ir_index(p->pool, (int64_t)steps * parts), part);
-		*point = emit_constant(p, b, name, at, NULL);
-		return emit_if(p, b, ir_binary(IR_LT, *point, points));
-	}
+	int64_t turn = few ? parts : (int64_t)AT_ONCE * parts;
+	int64_t steps = constant ? (known % turn + parts - 1) / parts : AT_ONCE - 1;
+	struct piece piece = { NULL };
 	if (!steps)
-		return NULL;
-	if (!few)
-		b = emit_loop(p, b, "first", part, points, ir_index(p->pool, (int64_t)steps * parts), points, &at);
-	struct ir_block *body = emit_unrolled(p, b, "step", steps, &step);
-	at = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at);
-	*point = emit_constant(p, body, name, at, NULL);
-	if (few || (constant && known % ((int64_t)steps * parts) == 0))
-		return body;
-	return emit_if(p, body, ir_binary(IR_LT, *point, points));
+		return piece;
+	expr last = ir_binary(IR_SUB, points, ir_index(p->pool, 1)), step, from;
+	if (constant) {
+		from = ir_binary(IR_ADD, ir_index(p->pool, known - known % turn), part);
+	} else {
+		expr more = ir_binary(IR_ADD, ir_binary(IR_SUB, points, part), ir_index(p->pool, parts - 1));
+		expr turns = ir_binary(IR_FLOORDIV, more, ir_index(p->pool, turn));
+		from = ir_binary(IR_ADD, part, ir_binary(IR_MUL, turns, ir_index(p->pool, turn)));
+		from = emit_constant(p, b, "rest", from, NULL);
+		b = emit_if(p, b, ir_binary(IR_LT, from, points));
+	}
+	piece.body = emit_unrolled(p, b, "step", (int)steps, &step);
+	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), from);
+	piece.inside = ir_binary(IR_LT, at, points);
+	piece.point = emit_constant(p, piece.body, name, ir_binary(IR_MIN, at, last), NULL);
+	return piece;
 }
 
 /* Reduces one element with `parts` threads of a block of that many columns, this one being `part`; serial twin (`part`
@@ -147,24 +171,31 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	a = accumulator_begin(p, b, s);
 	struct ir_block *body = part ? emit_if(p, b, inside) : b;
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct ir_block *pieces = body;
 	bool apart = part && !ir_combine_is_arg(s->combine);
 	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
+		struct piece in = { NULL };
 		if (apart)
-			body = each_point(p, pieces, name, part, parts, points, rest, &point);
+			in = (rest ? other_steps : whole_steps)(p, body, name, part, parts, points);
 		else
-			body = emit_loop(p, pieces, name, part ? part : ir_index(p->pool, 0), points,
-			                 ir_index(p->pool, part ? parts : 1), points, &point);
-		if (!body)
+			in.body = emit_loop(p, body, name, part ? part : ir_index(p->pool, 0), points,
+			                    ir_index(p->pool, part ? parts : 1), points, &in.point);
+		if (!in.body)
 			continue;
-		point = ir_var_of(point->var, points);
+		point = ir_var_of(in.point->var, points);
 		if (s->space_rank == 1)
 			axis[rank] = point;
 		else
-			declare_axes(p, body, point, s->space_rank, s->space, ir_axis_names[1], used + rank,
+			declare_axes(p, in.body, point, s->space_rank, s->space, ir_axis_names[1], used + rank,
 			             axis + rank);
-		struct axes in = { .value = axis };
-		accumulate(&a, body, to_kernel(p, s->value, &in), point);
+		struct axes at = { .value = axis };
+		expr value = to_kernel(p, s->value, &at);
+		if (!in.inside) {
+			accumulate(&a, in.body, value, point);
+			continue;
+		}
+		expr more = emit_variable(p, in.body, "more", a.value); /* the loads are not conditional */
+		emit_assign(p, in.body, more, ir_combine_expr(s->combine, more, value));
+		emit_assign(p, in.body, a.value, ir_select(in.inside, more, a.value));
 	}
 	if (part) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
@@ -191,13 +222,14 @@ static expr of_vector(void *user, expr e, expr flat)
 	return NULL;
 }
 
-/* Adds one point to each of a thread's columns. */
-static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_axis, const bool *used, expr point)
+/* Adds a piece's points to each of a thread's columns. */
+static void add_columns(struct vectors *f, const struct piece *in, const expr *out_axis, const bool *used, expr points)
 {
 	struct ir_program *p = f->p;
 	const struct ir_stage *s = f->s;
+	struct ir_block *b = in->body;
 	int rank = s->out->rank;
-	expr axis[2 * IR_MAX_RANK];
+	expr axis[2 * IR_MAX_RANK], point = ir_var_of(in->point->var, points);
 	memcpy(axis, out_axis, sizeof axis);
 	if (s->space_rank == 1)
 		axis[rank] = point;
@@ -211,8 +243,14 @@ static void add_columns(struct vectors *f, struct ir_block *b, const expr *out_a
 	struct ir_block *body = emit_unrolled(p, b, "v", f->width, &f->v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], f->v);
 	struct axes here = { .value = axis, .load = of_vector, .user = f };
-	emit_set(p, body, f->sum, f->v,
-	         ir_combine_expr(s->combine, item_of(f->sum, f->v), to_kernel(p, s->value, &here)));
+	expr sum = item_of(f->sum, f->v), value = to_kernel(p, s->value, &here);
+	if (!in->inside) {
+		emit_set(p, body, f->sum, f->v, ir_combine_expr(s->combine, sum, value));
+		return;
+	}
+	expr more = emit_variable(p, body, "more", sum);
+	emit_assign(p, body, more, ir_combine_expr(s->combine, more, value));
+	emit_set(p, body, f->sum, f->v, ir_select(in->inside, more, sum));
 }
 
 /* Reduces `width` columns from `element` on with `parts` threads, this one being `part`. */
@@ -223,7 +261,7 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	int rank = s->out->rank, width = f->width;
 	bool used[2 * IR_MAX_RANK] = { false };
 	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s), count = out_count(p, s), v;
-	expr inside = ir_binary(IR_LT, element, count), own = ir_var_of(element->var, count), point;
+	expr inside = ir_binary(IR_LT, element, count), own = ir_var_of(element->var, count);
 	enum type t = s->value->type;
 	axes_read(s, used);
 	used[f->inner] = true;
@@ -235,9 +273,9 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 
 	struct ir_block *pieces = emit_if(p, b, inside);
 	for (int rest = 0; rest < 2; rest++) {
-		struct ir_block *in = each_point(p, pieces, "point", part, parts, points, rest, &point);
-		if (in)
-			add_columns(f, in, axis, used, ir_var_of(point->var, points));
+		struct piece in = (rest ? other_steps : whole_steps)(p, pieces, "point", part, parts, points);
+		if (in.body)
+			add_columns(f, &in, axis, used, points);
 	}
 	struct ir_lanes *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
 	all->items = width;
