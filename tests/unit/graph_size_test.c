@@ -186,9 +186,35 @@ static void between_regions(void)
 	onnx_model_free(m);
 }
 
+/* As many indices as are found, none at run time, into a tensor without elements. */
+static void into_nothing(void)
+{
+	static const char *const gather[] = { "Gather", "GatherElements", "GatherND" };
+
+	for (int i = 0; i < 3; i++) {
+		struct onnx_model *m = model(8, 13);
+		struct graph *g;
+
+		input(m, "x", TYPE_F32, "N");
+		input(m, "empty", TYPE_F32, "0");
+		output(m, "y", TYPE_F32, "?");
+		node(m, "NonZero", "x", "found");
+		node(m, "Transpose", "found", "places");
+		ints(m, "minus", 1, (double[]){ -1 });
+		node(m, "Reshape", "found minus", "flat");
+		node(m, gather[i], i < 2 ? "empty flat" : "empty places", "y");
+		g = graph_of(m, NULL);
+		CHECK(g->nodes.at[3].known);
+		CHECK_STR(type_of(g, "y"), "f32[found0]");
+		graph_free(g);
+		onnx_model_free(m);
+	}
+}
+
 int main(void)
 {
 	arena = arena_new();
+	into_nothing();
 	between_regions();
 	symbols();
 	folded();

@@ -236,7 +236,10 @@ int lower_demand_release(struct lower *l, int first);
 int lower_demand_broadcast(struct lower *l, int n, const struct value *v, int axis, expr whole);
 
 /* ---- Elements. */
-expr load(struct value v, const expr *index);   /* rank(v) indices */
+expr load(struct value v, const expr *index); /* rank(v) indices */
+/* The same at indices that are data; zero if the tensor is known to be empty: then there are no indices at run time, or
+ * wrong ones. */
+expr load_or_zero(struct value v, const expr *index);
 expr load_list(struct value v, int n, ...);     /* the same, listed */
 expr at(struct value v, const struct space *s); /* at the index of the space, broadcast (aligned right) */
 expr at_axis(struct value v, const struct space *s, int axis); /* the same, with v's first axis at the space's `axis` */

@@ -232,6 +232,15 @@ expr load(struct value v, const expr *index)
 	return ir_load(v.pool, v.buf, index);
 }
 
+expr load_or_zero(struct value v, const expr *index)
+{
+	bool empty = false;
+
+	for (int k = 0; k < v.buf->rank; k++)
+		empty |= ir_is_int(v.buf->dim[k], 0);
+	return empty ? ir_const(v.pool, load(v, index)->type, 0) : load(v, index);
+}
+
 expr load_list(struct value v, int n, ...)
 {
 	expr index[IR_MAX_RANK];

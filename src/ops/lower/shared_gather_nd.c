@@ -32,6 +32,6 @@ int gather_nd_lower(struct lower *l)
 	}
 	for (int i = n; i < rank; i++)
 		index[i] = space_push(l, &s, value_dim(x, i));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load_or_zero(x, index)));
 	return 0;
 }

@@ -25,7 +25,7 @@ static int lower_gather(struct lower *l)
 	for (int i = axis + 1; i < rank; i++)
 		index[i] = space_push(l, &s, value_dim(x, i));
 	index[axis] = wrap_index(load(indices, at), value_dim(x, axis));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load_or_zero(x, index)));
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static int lower_gather_elements(struct lower *l)
 		                  value_rank(x));
 	memcpy(index, s.at, sizeof index);
 	index[axis] = wrap_index(at(indices, &s), value_dim(x, axis));
-	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
+	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load_or_zero(x, index)));
 	return 0;
 }
 
