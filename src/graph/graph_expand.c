@@ -5,36 +5,9 @@
 #include "graph/graph_sequence.h"
 
 enum {
-	FEW_TURNS = 16,      /* of a loop that is unrolled although its sequence could be a scan output */
-	MANY_TURNS = 256,    /* if nothing else helps */
-	MOST_COPIED = 32768, /* nodes copied in a round */
+	FEW_TURNS = 16,   /* of a loop that is unrolled although its sequence could be a scan output */
+	MANY_TURNS = 256, /* if nothing else helps */
 };
-
-/* ---- Copies of nodes. */
-
-static bool has_room(const struct resolve_scope *s, size_t nodes, int64_t times)
-{
-	return times <= MOST_COPIED && (int64_t)nodes * times <= MOST_COPIED - s->r->nodes;
-}
-
-/* Walks copies of these nodes in this scope. */
-static void copy_nodes(struct resolve_scope *s, struct onnx_copy *c, Onnx__NodeProto *const *node, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		resolve_node(s, onnx_copy_node(c, node[i]));
-	s->r->nodes += (int)n;
-}
-
-static void copy_initializers(struct resolve_scope *s, struct onnx_copy *c, const Onnx__GraphProto *g)
-{
-	for (size_t i = 0; i < g->n_initializer; i++)
-		onnx_graph_add_initializer(s->r->model, s->proto, onnx_copy_initializer(c, g->initializer[i]));
-}
-
-static struct resolve_name copied(const struct resolve_scope *s, const struct onnx_copy *c, const char *name)
-{
-	return resolve_find(s, onnx_copy_name(c, name));
-}
 
 /* ---- Functions. */
 
@@ -58,7 +31,7 @@ bool expand_call(struct resolve_scope *s, Onnx__NodeProto *n)
 	struct onnx_copy c = onnx_copy_new(m, &attributes);
 
 	if ((!resolve_holds(m, &f->base) && !resolve_is_stuck(s, n)) || has_own_versions(s, f) ||
-	    !has_room(s, f->n_node, 1))
+	    !expand_has_room(s, f->n_node, 1))
 		return false;
 	for (size_t i = 0; i < f->n_attribute_proto; i++)
 		map_put(&attributes, onnx_text(f->attribute_proto[i]->name), f->attribute_proto[i]);
@@ -68,9 +41,9 @@ bool expand_call(struct resolve_scope *s, Onnx__NodeProto *n)
 		map_put(&c.names, f->input[i], i < n->n_input ? resolve_find(s, n->input[i]).name : "");
 	for (size_t i = 0; i < f->n_opset_import; i++)
 		onnx_opset_import(m, f->opset_import[i]->domain, f->opset_import[i]->version);
-	copy_nodes(s, &c, f->node, f->n_node);
+	expand_nodes(s, &c, f->node, f->n_node);
 	for (size_t i = 0; i < n->n_output && i < f->n_output; i++)
-		resolve_give(s, n->output[i], copied(s, &c, f->output[i]));
+		resolve_give(s, n->output[i], expand_copied(s, &c, f->output[i]));
 	return true;
 }
 
@@ -108,10 +81,10 @@ static void take_branch(struct resolve_scope *s, const Onnx__NodeProto *n, const
 {
 	struct onnx_copy c = onnx_copy_new(s->r->model, NULL);
 
-	copy_initializers(s, &c, branch);
-	copy_nodes(s, &c, branch->node, branch->n_node);
+	expand_initializers(s, &c, branch);
+	expand_nodes(s, &c, branch->node, branch->n_node);
 	for (size_t i = 0; i < n->n_output; i++)
-		resolve_give(s, n->output[i], copied(s, &c, onnx_text(branch->output[i]->name)));
+		resolve_give(s, n->output[i], expand_copied(s, &c, onnx_text(branch->output[i]->name)));
 }
 
 static enum type element_type(const Onnx__ValueInfoProto *v)
@@ -204,7 +177,7 @@ bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n)
 		if (!branch[b] || branch[b]->n_output != n->n_output)
 			return false;
 	if ((resolve_holds(s->r->model, &n->base) || passes_sequences(branch[0]) || resolve_is_stuck(s, n)) &&
-	    resolve_int(s, input_of(n, 0), &holds) && has_room(s, branch[holds != 0]->n_node, 1)) {
+	    resolve_int(s, input_of(n, 0), &holds) && expand_has_room(s, branch[holds != 0]->n_node, 1)) {
 		take_branch(s, n, branch[holds != 0]);
 		return true;
 	}
@@ -223,17 +196,6 @@ bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n)
 }
 
 /* ---- Loop: a body of inputs (number, condition, states) and outputs (condition, states, scans). */
-
-/* The extents of a body's first input as its declaration has them: none or one. */
-static const char *turn_of(struct plain *p, const Onnx__GraphProto *body, int64_t k)
-{
-	const Onnx__TensorShapeProto *shape = NULL;
-	enum type type;
-
-	if (onnx_value_type(body->input[0], &type, &shape) && shape && shape->n_dim == 1)
-		return plain_ints(p, &k, 1);
-	return plain_number(p, TYPE_I64, (double)k);
-}
 
 /* True if the body never ends the loop early. */
 static bool goes_on(const struct resolve_scope *s, const Onnx__GraphProto *body)
@@ -285,22 +247,23 @@ static void unroll(struct resolve_scope *s, Onnx__NodeProto *n, const Onnx__Grap
 		state[i] = resolve_find(s, n->input[2 + i]);
 	for (size_t i = 0; i < outputs; i++)
 		scan[i] = seq_new(s);
-	copy_initializers(s, &shared, body);
+	expand_initializers(s, &shared, body);
 	for (int64_t k = 0; k < turns; k++) {
 		struct onnx_copy c = onnx_copy_new(r->model, NULL);
 		struct plain p = resolve_begin(s, onnx_text(body->name));
 
 		c.outer = &shared;
-		map_put(&c.names, onnx_text(body->input[0]->name), turn_of(&p, body, k));
+		map_put(&c.names, onnx_text(body->input[0]->name), expand_turn_number(&p, body, k));
 		map_put(&c.names, onnx_text(body->input[1]->name), plain_number(&p, TYPE_BOOL, 1));
 		resolve_end(s, &p);
 		for (size_t i = 0; i < states; i++)
 			map_put(&c.names, onnx_text(body->input[2 + i]->name), state[i].name);
-		copy_nodes(s, &c, body->node, body->n_node);
+		expand_nodes(s, &c, body->node, body->n_node);
 		for (size_t i = 0; i < states; i++)
-			state[i] = copied(s, &c, onnx_text(body->output[1 + i]->name));
+			state[i] = expand_copied(s, &c, onnx_text(body->output[1 + i]->name));
 		for (size_t i = states; i < outputs; i++)
-			seq_add(s, scan[i], SEQ_ONE, copied(s, &c, onnx_text(body->output[1 + i]->name)).name, 1);
+			seq_add(s, scan[i], SEQ_ONE, expand_copied(s, &c, onnx_text(body->output[1 + i]->name)).name,
+			        1);
 	}
 	for (size_t i = 0; i < states && i < outputs; i++)
 		resolve_give(s, n->output[i], state[i]);
@@ -447,11 +410,13 @@ bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n)
 	turns = turns_of(s, n, body);
 	sequences = has_states_of_sequences(s, n, body);
 	if ((sequences || stuck || (s->r->force && resolve_holds(s->r->model, &body->base))) && turns >= 0 &&
-	    turns <= (stuck || s->r->force ? MANY_TURNS : FEW_TURNS) && has_room(s, body->n_node, turns) &&
+	    turns <= (stuck || s->r->force ? MANY_TURNS : FEW_TURNS) && expand_has_room(s, body->n_node, turns) &&
 	    (turns > 0 || n->n_output <= n->n_input - 2)) {
 		unroll(s, n, body, turns);
 		return true;
 	}
+	if (stuck && !sequences && !goes_on(s, body) && expand_turn(s, n, body))
+		return true;
 	resolve_body(&in, s, body);
 	for (size_t i = 2; i < n->n_input; i++) {
 		const char *name = onnx_text(body->input[i]->name);
@@ -483,7 +448,7 @@ bool expand_map(struct resolve_scope *s, Onnx__NodeProto *n)
 	struct onnx_copy shared = onnx_copy_new(s->r->model, NULL);
 
 	if (!body || count < 0 || body->n_input != n->n_input || body->n_output < n->n_output ||
-	    !has_room(s, body->n_node, count))
+	    !expand_has_room(s, body->n_node, count))
 		return false;
 	for (size_t i = 0; i < n->n_input; i++) {
 		struct seq *other = resolve_find(s, n->input[i]).seq;
@@ -495,7 +460,7 @@ bool expand_map(struct resolve_scope *s, Onnx__NodeProto *n)
 	out = NEWN(s->r->arena, struct seq *, n->n_output + 1);
 	for (size_t i = 0; i < n->n_output; i++)
 		out[i] = seq_new(s);
-	copy_initializers(s, &shared, body);
+	expand_initializers(s, &shared, body);
 	for (int64_t k = 0; k < count; k++) {
 		struct onnx_copy c = onnx_copy_new(s->r->model, NULL);
 
@@ -506,9 +471,9 @@ bool expand_map(struct resolve_scope *s, Onnx__NodeProto *n)
 			map_put(&c.names, onnx_text(body->input[i]->name),
 			        what.seq ? seq_element(s, what.seq, k) : what.name);
 		}
-		copy_nodes(s, &c, body->node, body->n_node);
+		expand_nodes(s, &c, body->node, body->n_node);
 		for (size_t i = 0; i < n->n_output; i++)
-			seq_add(s, out[i], SEQ_ONE, copied(s, &c, onnx_text(body->output[i]->name)).name, 1);
+			seq_add(s, out[i], SEQ_ONE, expand_copied(s, &c, onnx_text(body->output[i]->name)).name, 1);
 	}
 	for (size_t i = 0; i < n->n_output; i++) {
 		/* Nodes that cannot take its elements one by one read it as a sequence. */

@@ -109,10 +109,22 @@ const char *seq_join(struct resolve_scope *s, struct seq *q, const char *stem, i
 struct seq *seq_new(struct resolve_scope *s);
 struct seq_part *seq_add(struct resolve_scope *s, struct seq *q, enum seq_kind kind, const char *tensor, int64_t count);
 
+/* ---- graph_expand_copy.c */
+/* True if that many copies of the nodes may be made in this round. */
+bool expand_has_room(const struct resolve_scope *s, size_t nodes, int64_t times);
+/* Walks copies of these nodes in this scope; copies a body's initializers to the scope's graph. */
+void expand_nodes(struct resolve_scope *s, struct onnx_copy *c, Onnx__NodeProto *const *node, size_t n);
+void expand_initializers(struct resolve_scope *s, struct onnx_copy *c, const Onnx__GraphProto *g);
+/* The number of a turn, with as many axes as the body declares: none or one. */
+const char *expand_turn_number(struct plain *p, const Onnx__GraphProto *body, int64_t k);
+struct resolve_name expand_copied(const struct resolve_scope *s, const struct onnx_copy *c, const char *name);
+
 /* ---- graph_expand.c. True if the node is dealt with. */
 bool expand_call(struct resolve_scope *s, Onnx__NodeProto *n);
 bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n);
 bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n);
 bool expand_map(struct resolve_scope *s, Onnx__NodeProto *n);
+/* ---- graph_expand_turn.c: puts the first turn of a loop before it. False if it is unknown whether there is one. */
+bool expand_turn(struct resolve_scope *s, Onnx__NodeProto *n, Onnx__GraphProto *body);
 
 #endif

@@ -215,8 +215,10 @@ int tpat_run_trace(const char *path, const char *model, const struct tpat_ran *r
 
 /* ---- tpat_phases.c: models in which the values of integers decide extents. */
 
-/* Finds the integers whose values may decide the extents in nodes that cannot be lowered without them; they can all be
- * computed. None: this is the last phase. Fails for such a node that reads no integers. */
+enum { TPAT_MOST_PHASES = 256 };
+
+/* Finds the integers, or else the few floats, whose values may decide the extents in nodes that cannot be lowered
+ * without them; they can all be computed. None: this is the last phase. Fails for such a node that reads none. */
 int tpat_phase_end(struct graph_value ***want, int *wants, const struct graph *g, struct arena *a, struct err *e);
 /* Makes a tensor of the model a constant. */
 void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor *t);

@@ -8,38 +8,50 @@
 #include "base/file.h"
 #include "run/run.h"
 
-enum { MOST_PHASES = 100 };
-
 /* ---- One phase. */
 
-/* Integers of at most one axis, which may decide extents. */
-static bool may_decide(const struct graph_value *v)
+/* Values of at most one axis, which may decide extents: integers; and few floats, such as the limit of a Range, or the
+ * scales of a Resize. */
+static bool may_decide(const struct graph_value *v, bool floats)
 {
-	return !v->is_constant && v->rank >= 0 && v->rank < 2 &&
-	       (v->type == TYPE_I64 || v->type == TYPE_I32 || v->type == TYPE_BOOL);
+	int64_t n = 1;
+	if (v->is_constant || v->rank < 0 || v->rank > 1)
+		return false;
+	if (floats)
+		return type_is_float(v->type) && (!v->rank || ir_const_int(v->dim[0], &n)) && n <= IR_MAX_RANK;
+	return v->type == TYPE_I64 || v->type == TYPE_I32 || v->type == TYPE_BOOL;
+}
+
+struct wanted {
+	VEC(struct graph_value *);
+};
+
+/* Adds those that the node reads. Returns their number. */
+static int add_wanted(struct wanted *w, const struct graph_node *n, bool floats, struct arena *a)
+{
+	int found = 0;
+	vec_each (v, &n->reads) {
+		bool known = false;
+		if (!may_decide(*v, floats))
+			continue;
+		found++;
+		vec_each (old, w)
+			known |= *old == *v;
+		if (!known)
+			vec_push(a, w, *v);
+	}
+	return found;
 }
 
 int tpat_phase_end(struct graph_value ***want, int *wants, const struct graph *g, struct arena *a, struct err *e)
 {
 	const bool *stuck = graph_stuck(g, a);
-	*want = NEWN(a, struct graph_value *, g->values.n + 1);
-	*wants = 0;
-	vec_each (n, &g->nodes) {
-		int before = *wants;
-		if (!stuck[n->index])
-			continue;
-		bool any = false;
-		vec_each (v, &n->reads) {
-			bool known = false;
-			any |= may_decide(*v);
-			for (int i = 0; i < before; i++)
-				known |= (*want)[i] == *v;
-			if (may_decide(*v) && !known)
-				(*want)[(*wants)++] = *v;
-		}
-		if (!any)
+	struct wanted w = { 0 };
+	vec_each (n, &g->nodes)
+		if (stuck[n->index] && !add_wanted(&w, n, false, a) && !add_wanted(&w, n, true, a))
 			return graph_node_check(g, n->index, e);
-	}
+	*want = w.at;
+	*wants = w.n;
 	return 0;
 }
 
@@ -211,7 +223,7 @@ int tpat_phases_run(struct run_session **run, struct graph **graph, struct tpat_
 {
 	if (!same_shapes(x, shape, shapes))
 		drop(x, 0);
-	for (int i = 0; i < MOST_PHASES; i++) {
+	for (int i = 0; i < TPAT_MOST_PHASES; i++) {
 		struct phase *p = i < x->list.n ? x->list.at[i] : NULL;
 		bool changed;
 		if (!p)
@@ -229,5 +241,5 @@ int tpat_phases_run(struct run_session **run, struct graph **graph, struct tpat_
 		TRY(rc);
 	}
 	return err_set(e, ERR_UNSUPPORTED, "%s: integers decide extents again and again, after %d phases.",
-	               x->model->path, MOST_PHASES);
+	               x->model->path, TPAT_MOST_PHASES);
 }

@@ -232,8 +232,6 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 
 /* ---- Extents that depend on data: the model runs in phases (tpat_phases.c). */
 
-enum { MOST_PHASES = 100 };
-
 static int inputs_of(struct tensor **in, struct whole *w)
 {
 	struct graph *g = w->graph;
@@ -259,7 +257,7 @@ static int run_phase(struct whole *w, struct graph_value *const *want, int wants
 
 static int run_phases(struct whole *w)
 {
-	for (int phase = 0; phase < MOST_PHASES; phase++) {
+	for (int phase = 0; phase < TPAT_MOST_PHASES; phase++) {
 		struct graph *before = w->graph;
 		struct graph_value **want;
 		int wants;
