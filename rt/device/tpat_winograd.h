@@ -150,14 +150,17 @@ TPAT_FN void winograd_multiply(float (&sum)[2][M][N], const winograd<CHANNELS, R
 }
 
 /* put(row, line, column, result) for the rows from `row` on of the lane's tile, lines and columns 0 and 1: A' sum A.
- * The sums of the places come together in shared memory, some rows at a time. */
-template <int CHANNELS, int ROWS, int M, int N, class I, class Put>
-TPAT_FN void winograd_store(winograd<CHANNELS, ROWS> &m, const float (&sum)[2][M][N], I row, const Put &put)
+ * The sums of the places come together in shared memory, some rows at a time. An infinity under one of a tile's windows
+ * makes NaNs of all its results: direct(row, line, column) then computes them one by one. */
+template <int CHANNELS, int ROWS, int M, int N, class I, class Put, class Direct>
+TPAT_FN void winograd_store(winograd<CHANNELS, ROWS> &m, const float (&sum)[2][M][N], I row, const Put &put,
+                            const Direct &direct)
 {
 	const int together = winograd<CHANNELS, ROWS>::together, rows = FMA_ACROSS * together,
 	          warp = block_thread() / 32;
 	static_assert(sizeof m >= sizeof(float) * WINOGRAD_PLACES * rows * WINOGRAD_PITCH, "room for the sums");
 	float *const sums = &m.weight[0][0][0][0];
+	unsigned left = 0; /* a bit for each of the lane's rows */
 #pragma unroll
 	for (int first = 0; first < M; first += together) {
 		__syncthreads();
@@ -188,23 +191,40 @@ TPAT_FN void winograd_store(winograd<CHANNELS, ROWS> &m, const float (&sum)[2][M
 				line[1][x] = at[1][x] - at[2][x] - at[3][x];
 			}
 			const I own = row + winograd_row(warp, first + i);
+			float results[2][2], size = 0;
 #pragma unroll
 			for (int y = 0; y < 2; y++) {
-				put(own, (I)y, (I)0, line[y][0] + line[y][1] + line[y][2]);
-				put(own, (I)y, (I)1, line[y][1] - line[y][2] - line[y][3]);
+				results[y][0] = line[y][0] + line[y][1] + line[y][2];
+				results[y][1] = line[y][1] - line[y][2] - line[y][3];
+				size += fabsf(results[y][0]) + fabsf(results[y][1]);
 			}
+			if (!(size < INFINITY)) {
+				left |= 1u << (first + i);
+				continue;
+			}
+#pragma unroll
+			for (int y = 0; y < 2; y++)
+#pragma unroll
+				for (int x = 0; x < 2; x++)
+					put(own, (I)y, (I)x, results[y][x]);
 		}
 	}
+#pragma unroll 1
+	for (int i = 0; left; i++, left >>= 1)
+#pragma unroll 1
+		for (int result = 0; left & 1 && result < 4; result++)
+			direct(row + winograd_row(warp, i), (I)(result / 2), (I)(result % 2));
 }
 
 /* put(row, line, column, sum) for ROWS rows from `row` on, and the 2 x 2 results of the lane's tile: sums over
  * `channels` and 3 x 3 taps. `weights`: transformed, as winograd_copy() reads them, zero for whole steps of CHANNELS.
  * place_at(channel, line, column): an element's position in `image`; inside(line, column): it exists, in all channels;
- * both of the 4 x 4 elements under the windows of the lane's tile. */
-template <int CHANNELS, int ROWS, class I, class PlaceAt, class Inside, class Put>
+ * both of the 4 x 4 elements under the windows of the lane's tile. direct(row, line, column): sums and puts one result.
+ */
+template <int CHANNELS, int ROWS, class I, class PlaceAt, class Inside, class Put, class Direct>
 TPAT_FN void winograd_product(winograd<CHANNELS, ROWS> &m, const float *image, const float *weights, I row,
                               typename identity<I>::type pitch, typename identity<I>::type channels,
-                              const PlaceAt &place_at, const Inside &inside, const Put &put)
+                              const PlaceAt &place_at, const Inside &inside, const Put &put, const Direct &direct)
 {
 	using shape = winograd<CHANNELS, ROWS>;
 	const int warp = block_thread() / 32, own = warp / shape::halves, half = warp % shape::halves;
@@ -237,7 +257,7 @@ TPAT_FN void winograd_product(winograd<CHANNELS, ROWS> &m, const float *image, c
 		if (next < channels)
 			winograd_put(m, 1 - slot, own, half, part);
 	}
-	winograd_store(m, sum, row, put);
+	winograd_store(m, sum, row, put, direct);
 }
 
 #undef TPAT_FN

@@ -564,6 +564,13 @@ static const struct schedule_case winograd_cases[] = {
 	  "  h: f32[2,33,H - 2,W - 2] = sum (i, j, k, l | r<11, s<3, t<3) x[i, r, k + s, l + t] * weight[j, r, s, t]\n"
 	  "  y: f32[2,33,H - 2,W - 2] = map (i, j, k, l) h[i, j, k, l] + z[i, j, k, l]\n",
 	  { "H=3 W=3", "H=13 W=8", "H=2 W=9" } },
+	{ "winograd_infinities",
+	  "(x: f32[2,6,9,11], weight: f32[34,6,3,3], z: f32[34]) -> (y: f32[2,34,9,11])\n"
+	  "  h: f32[2,6,9,11] = map (i, j, k, l) select(x[i, j, k, l] < 0.95, x[i, j, k, l], x[i, j, k, l] / 0.0)\n"
+	  "  y: f32[2,34,9,11] = sum (i, j, k, l | r<6, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 9), and(0 "
+	  "<= l "
+	  "+ t - 1, l + t - 1 < 11)), h[i, r, k + s - 1, l + t - 1], 0.0) * weight[j, r, s, t] then it + z[j]\n",
+	  { "" } },
 	{ "winograd_groups",
 	  "(x: f32[2,6,5,6], weight: f32[10,3,3,3]) -> (y: f32[2,10,5,6])\n"
 	  "  y: f32[2,10,5,6] = sum (i, j, k, l | r<3, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 5), and(0 "

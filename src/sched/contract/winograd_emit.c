@@ -290,6 +290,17 @@ static const struct ir_variable *emit_put(struct emitter *m, struct ir_block *b)
 	return fn->var;
 }
 
+/* The same without a sum: adds up the products of one result. */
+static const struct ir_variable *emit_direct(struct emitter *m, struct ir_block *b)
+{
+	struct ir_lambda *fn = emit_lambda(m->k.p, b, "direct");
+	expr row = parameter(m, fn, "row"), place[PATCH_WAYS];
+	place[PATCH_DOWN] = parameter(m, fn, "line");
+	place[PATCH_ACROSS] = parameter(m, fn, "column");
+	contract_sum_element(&m->k, declare_result(m, fn->body, row, place));
+	return fn->var;
+}
+
 /* The same for a CPU, one element after the other, of the weights as they are. */
 static void serial(struct emitter *m, struct ir_block *b, expr first)
 {
@@ -325,7 +336,8 @@ static bool sums_kernel(struct ir_plan *plan, struct ir_step *step, const struct
 	const struct ir_template of = IR_OF(IR_NUMBER(s->channels), IR_NUMBER(s->rows));
 	const struct ir_variable *memory =
 	        emit_placed(p, b, ir_object_new(p->pool, &device_winograd, of, "memory"), NULL);
-	const struct ir_variable *place = emit_place(&m, b), *inside = emit_inside(&m, b), *put = emit_put(&m, b);
+	const struct ir_variable *place = emit_place(&m, b), *inside = emit_inside(&m, b), *put = emit_put(&m, b),
+	                         *direct = emit_direct(&m, b);
 	expr group = index_(&m.k, 0); /* of the batch */
 	if (!ir_is_int(c->extent[CONTRACT_BATCH], 1))
 		group = ir_binary(IR_FLOORDIV, block, ir_binary(IR_MUL, tile_blocks(f), row_blocks(f, s)));
@@ -340,6 +352,7 @@ static bool sums_kernel(struct ir_plan *plan, struct ir_step *step, const struct
 	add_variable(p, call, place);
 	add_variable(p, call, inside);
 	add_variable(p, call, put);
+	add_variable(p, call, direct);
 
 	serial(&alone, &k->serial, declare_block(&alone, &k->serial, block));
 	bool enough = kernel_finish_narrow(plan, step, k, c->whole);
