@@ -113,9 +113,12 @@ static struct piece whole_steps(struct ir_program *p, struct ir_block *b, const 
                                 expr points)
 {
 	int64_t known = 0;
-	bool few = ir_const_int(points, &known) && known <= MAX_STEPS * parts;
+	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
+	int64_t turn = (int64_t)AT_ONCE * parts;
 	int steps = few ? (int)(known / parts) : AT_ONCE;
-	expr at = part, step, end = ir_binary(IR_SUB, points, ir_index(p->pool, (int64_t)(AT_ONCE - 1) * parts));
+	expr at = part, step, end = ir_binary(IR_SUB, points, ir_index(p->pool, turn - parts));
+	if (constant) /* as many turns for each part: other_steps() begins after these */
+		end = ir_index(p->pool, known - known % turn);
 	struct piece piece = { NULL };
 	if (!steps)
 		return piece;
