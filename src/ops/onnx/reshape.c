@@ -48,6 +48,27 @@ static int same_order(struct lower *l, struct value x, int rank, const expr *dim
 
 /* ---- Reshape: extent 0 copies x's (unless allowzero), -1 is the remaining one. ----------------------------------- */
 
+/* The extent -1 of a tensor without elements: the extents that are not 0 decide it, as they do for all sizes of a batch
+ * that may be empty. Null: they do not. */
+static expr inferred_of_empty(struct lower *l, struct value x, const struct exprs *shape)
+{
+	expr total = idx(l, 1), known = idx(l, 1);
+	int64_t have, want;
+	bool empty = false;
+
+	for (int i = 0; i < value_rank(x); i++)
+		if (ir_is_int(value_dim(x, i), 0))
+			empty = true;
+		else
+			total = mul(total, value_dim(x, i));
+	for (int i = 0; i < shape->n; i++)
+		if (!ir_is_int(shape->at[i], 0) && !ir_is_int(shape->at[i], -1))
+			known = mul(known, shape->at[i]);
+	if (!empty || (ir_const_int(total, &have) && ir_const_int(known, &want) && have % want))
+		return NULL;
+	return floordiv(total, known);
+}
+
 static int lower_reshape(struct lower *l)
 {
 	struct value x = lower_input(l, 0);
@@ -91,13 +112,15 @@ static int lower_reshape(struct lower *l)
 		}
 	}
 	if (inferred >= 0) {
-		if (ir_is_int(known, 0))
+		expr rest = ir_is_int(known, 0) ? inferred_of_empty(l, x, &shape) : floordiv(total, known);
+
+		if (!rest)
 			return lower_fail(l, ERR_MODEL,
 			                  "the new shape has both an extent 0 and -1, which leaves -1 open.");
-		if (ir_const_int(total, &have) && ir_const_int(known, &want) && have % want)
+		if (!ir_is_int(known, 0) && ir_const_int(total, &have) && ir_const_int(known, &want) && have % want)
 			return lower_fail(l, ERR_MODEL, "%lld elements cannot be divided into rows of %lld.",
 			                  (long long)have, (long long)want);
-		shape.at[inferred] = floordiv(total, known);
+		shape.at[inferred] = rest;
 	}
 	if (inferred >= 0)
 		known = mul(known, shape.at[inferred]);
@@ -117,7 +140,8 @@ const struct op_def op_reshape = {
 	           ATTR_INTS("consumed_inputs", "opset 1: a note for old optimizers, without meaning") },
 	.lower = lower_reshape,
 	.cases = { "data:f32[N,768] shape:i64[3]={0,12,64}", "data:f16[2,3,H,W] shape:i64[2]={-1,6}",
-	           "data:f32[4,6] shape=8,3 opset=1" },
+	           "data:f32[4,6] shape=8,3 opset=1",
+	           "data:f32[0,2,64] shape:i64[4]={0,2,-1,16} allowzero=1 opset=14" },
 };
 
 /* ---- Squeeze and Unsqueeze: axes of extent 1 leave and come. ----------------------------------------------------- */
