@@ -336,35 +336,39 @@ static void note_argument(void *user, const struct ir_arg *a)
 		map_put_u64(user, (uintptr_t)a->var, a);
 }
 
-static void find_used(struct map *used, const struct ir_block *b)
+static bool is_position(const struct ir_stmt *s)
 {
-	for (int i = 0; i < b->n; i++) {
-		const struct ir_stmt *s = &b->at[i];
-		ir_stmt_walk(s, note_variable, used);
-		if (ir_stmt_call(s))
-			ir_call_each(ir_stmt_call(s), note_argument, used);
-		if (ir_stmt_body(s))
-			find_used(used, ir_stmt_body(s));
-	}
+	return s->kind == IR_DECLARE && !s->declare.mutable && s->declare.var->kind == IR_OWN &&
+	       s->declare.var->type == TYPE_INDEX;
 }
 
-/* Removes constant positions that are not in `used`; returns whether there were any. */
-static bool remove_unused(const struct map *used, struct ir_block *b)
+/* Removes the constant positions of a block that nothing after them uses. `used`: by the end of the statement that has
+ * the block, such as a lambda's value. Returns the variables that the block takes from those around it: loops may
+ * declare the same one, each for itself. */
+static struct map remove_unused(struct ir_block *b, struct map used)
 {
-	int n = 0;
-	for (int i = 0; i < b->n; i++) {
+	int kept = b->n;
+	for (int i = b->n - 1; i >= 0; i--) {
 		const struct ir_stmt *s = &b->at[i];
-		bool constant = s->kind == IR_DECLARE && !s->declare.mutable && s->declare.var->kind == IR_OWN &&
-		                s->declare.var->type == TYPE_INDEX;
-		if (!constant || map_get_u64(used, (uintptr_t)s->declare.var))
-			b->at[n++] = *s;
+		if (is_position(s)) {
+			if (!map_get_u64(&used, (uintptr_t)s->declare.var))
+				continue;
+			map_put_u64(&used, (uintptr_t)s->declare.var, NULL);
+		}
+		struct map inner = map_new(used.arena);
+		ir_stmt_walk(s, note_variable, &inner);
+		if (ir_stmt_call(s))
+			ir_call_each(ir_stmt_call(s), note_argument, &inner);
+		if (ir_stmt_body(s))
+			inner = remove_unused(ir_stmt_body(s), inner);
+		for (int k = 0; k < inner.n; k++)
+			if (inner.entry[k].value)
+				map_put_u64(&used, inner.entry[k].key, inner.entry[k].value);
+		b->at[--kept] = *s;
 	}
-	bool found = n < b->n;
-	b->n = n;
-	for (int i = 0; i < n; i++)
-		if (ir_stmt_body(&b->at[i]))
-			found |= remove_unused(used, ir_stmt_body(&b->at[i]));
-	return found;
+	b->n -= kept;
+	memmove(b->at, b->at + kept, sizeof *b->at * (size_t)b->n);
+	return used;
 }
 
 void ir_kernel_tidy(const struct ir_program *p, struct ir_kernel *k)
@@ -378,11 +382,7 @@ void ir_kernel_tidy(const struct ir_program *p, struct ir_kernel *k)
 		bool given = bodies[i]->n > 0;
 		count_block(&t, bodies[i]);
 		*bodies[i] = *tidied(&t, bodies[i]);
-		struct map used;
-		do {
-			used = map_new(scratch);
-			find_used(&used, bodies[i]);
-		} while (remove_unused(&used, bodies[i]));
+		remove_unused(bodies[i], map_new(scratch));
 		if (given && !bodies[i]->n) /* an empty serial twin would mean that there is none */
 			vec_push(p->arena, bodies[i], ((struct ir_stmt){ IR_COMMENT, .comment = "nothing to do" }));
 	}

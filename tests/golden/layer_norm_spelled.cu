@@ -31,7 +31,6 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 	float mean_sum = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
-		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
 			mean_sum += to_f32(x_v[step][item]);
@@ -42,7 +41,6 @@ void LayerNorm_y(const f16 *x, const f16 *scale, const f16 *bias, f16 *__restric
 	float root_sum = 0.0f;
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
-		const int at = lane * 8 + step * 256;
 		#pragma unroll
 		for (int item = 0; item < 8; item++) {
 			const float difference = to_f32(x_v[step][item]) - row_mean;
@@ -93,7 +91,6 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 	float mean_sum = 0.0f;
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
-		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
 			mean_sum += to_f32(x_v[step][item]);
@@ -104,7 +101,6 @@ void LayerNorm_y_64(const f16 *x, const f16 *scale, const f16 *bias, f16 *__rest
 	float root_sum = 0.0f;
 	#pragma unroll
 	for (i64 step = 0; step < 3; step++) {
-		const i64 at = lane * 8 + step * 256;
 		#pragma unroll
 		for (i64 item = 0; item < 8; item++) {
 			const float difference = to_f32(x_v[step][item]) - row_mean;

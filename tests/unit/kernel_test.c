@@ -262,6 +262,23 @@ static void tidied(void)
 	end(&m, "");
 }
 
+/* A position is removed where nothing uses it, also if another loop declares and uses the same variable. */
+static void unused(void)
+{
+	struct made m = begin();
+	struct ir_variable *at = ir_variable_new(m.p->pool, TYPE_INDEX, "at");
+	expr step;
+	for (int i = 0; i < 3; i++) {
+		struct ir_block *in = emit_unrolled(m.p, &m.k.body, "step", 2, &step);
+		emit_define(m.p, in, at, ir_binary(IR_ADD, m.thread, step), NULL);
+		emit_store(m.p, in, m.y, i == 1 ? ir_var_of(at, NULL) : step, number(&m, i));
+	}
+	ir_kernel_tidy(m.p, &m.k);
+	for (int i = 0; i < 3; i++)
+		CHECK_INT(ir_stmt_body(&m.k.body.at[i])->n, i == 1 ? 2 : 1);
+	end(&m, "");
+}
+
 /* A serial twin without work remains one: without statements, a CPU would run `body`, thread by thread. */
 static void tidied_to_nothing(void)
 {
@@ -284,6 +301,7 @@ int main(void)
 	calls();
 	identities();
 	tidied();
+	unused();
 	tidied_to_nothing();
 	return test_done();
 }
