@@ -209,8 +209,8 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 		if (step < 1 || at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
-				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
+				const int s = max(0, min(at + item, N * N - 1)) % by_N;
+				const int r = max(0, min(at + item, N * N - 1)) / by_N;
 				const float part = x[r] * a_v[step][item] * x[s];
 				row_eigenvalue += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
 			}
@@ -268,8 +268,8 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 		if (step < 1 || at < N * N) {
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
-				const int s = floor_mod(min(N * N - 1, max(0, at + item)), by_N);
-				const int r = floor_div(min(N * N - 1, max(0, at + item)), by_N);
+				const int s = max(0, min(at + item, N * N - 1)) % by_N;
+				const int r = max(0, min(at + item, N * N - 1)) / by_N;
 				const float part = x[r] * a_v[step][item] * x[s];
 				row_eigenvalue += ((step > 0 || at + item >= 0) && at + item < N * N) ? part : 0.0f;
 			}

@@ -156,7 +156,8 @@ static expr by_extent(enum ir_op op, expr a, expr extent)
 void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, const expr *extent,
                   const char *const *names, const bool *used, expr *value)
 {
-	expr rest = n;
+	expr rest = n, by = ir_index(p->pool, 1); /* n over `by` is left of the axes so far: one division for unused
+	                                             ones */
 	for (int k = rank - 1; k >= 0; k--) {
 		bool first = true; /* no axis before this one is longer than 1 */
 		for (int q = 0; q < k; q++)
@@ -167,13 +168,14 @@ void declare_axes(struct ir_program *p, struct ir_block *b, expr n, int rank, co
 			continue;
 		}
 		if (used[k]) {
+			rest = by_extent(IR_FLOORDIV, rest, by);
+			by = ir_index(p->pool, 1);
 			expr x = first ? rest : by_extent(IR_MOD, rest, extent[k]);
 			value[k] = emit_declare(p, b, names[k], x, extent[k]);
 			if (value[k]->op == IR_VAR && value[k] != x)
 				value[k] = ir_var_multiple(value[k]->var, extent[k], ir_multiple(x));
 		}
-		if (!first)
-			rest = by_extent(IR_FLOORDIV, rest, extent[k]);
+		by = ir_binary(IR_MUL, by, extent[k]);
 	}
 }
 

@@ -160,6 +160,16 @@ static double inner_axes(const struct rows_stage *st)
 	return n > 1 ? n - 1 : 0;
 }
 
+/* True if an extent along the row is only known at run time: a map's vector of constant ones has one place. */
+static bool has_open_axes(const struct rows_stage *st)
+{
+	int64_t extent;
+	for (int k = st->row_rank; k < st->rank; k++)
+		if (!ir_const_int(st->dim[k], &extent))
+			return true;
+	return false;
+}
+
 double rows_estimate(const struct sched_site *site, const struct sched_choice *c)
 {
 	const struct sched_target *t = site->t;
@@ -190,7 +200,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
 		ir_walk(st->value, add_apart, &apart);
 		bytes += apart.bytes;
-		if (apart.bytes > 0 && st->kind == ROWS_REDUCE)
+		if (apart.bytes > 0 && (st->kind == ROWS_REDUCE || (st->kind == ROWS_MAP && has_open_axes(st))))
 			work += points * OF_AXIS * inner_axes(st);
 		weights |= apart.along;
 	}

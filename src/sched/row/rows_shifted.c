@@ -135,7 +135,7 @@ void shifted_element(struct row_kernel *k)
 	expr element = ir_binary(IR_ADD, k->at, item);
 	k->inside = ir_binary(IR_AND, unless_after(k, ir_binary(IR_LE, zero, element)),
 	                      unless_before(k, ir_binary(IR_LT, element, k->r->length)));
-	k->element = ir_binary(IR_MIN, ir_binary(IR_MAX, element, zero), last);
+	k->element = ir_binary(IR_MAX, ir_binary(IR_MIN, element, last), zero); /* provably not negative */
 }
 
 /* Loads the elements past the last whole vector one by one, into the array or its row, if the vector at `place` has
