@@ -8,12 +8,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { SAMPLES = 96, MOST_LISTS = SCHED_MOST_LISTS, MOST_USED = 6 };
-enum { MOST_SYMBOLS = 8, MOST_MEASURES = MOST_SYMBOLS + 1, MOST_CONDITIONS = 48, MOST_DEPTH = 6 };
+enum { SAMPLES = 160, MOST_LISTS = SCHED_MOST_LISTS, MOST_USED = 6 };
+enum { MOST_SYMBOLS = 8, MOST_MEASURES = MOST_SYMBOLS + 1, MOST_CONDITIONS = 96, MOST_DEPTH = 7 };
 
 /* The share of the samples' time that another list, or another condition, must save. */
-static const double LIST_WORTH = 0.01, SPLIT_WORTH = 0.002;
-static const double POINT_WEIGHT = 8, BETWEEN_WEIGHT = 4; /* of points; that of other samples is 1 */
+static const double LIST_WORTH = 0.006, SPLIT_WORTH = 0.002;
+static const double POINT_WEIGHT = 13, BETWEEN_WEIGHT = 7; /* of points; that of other samples is 1 */
 static const double OWN_WORTH = 0.2; /* what other lists count as slower where a tactic has chosen one */
 
 struct list {
