@@ -121,9 +121,9 @@ TPAT_FN void select_digits(digits_kept<K, N> &shared, From from, Index to, int k
 		return;
 	if (thread == 0)
 		shared.kept.count = 0;
-	if (held)
+	if (held && length > 0)
 		load_keys<THREADS, ITEMS, WIDTH>(found, (Index)from + thread * WIDTH, (int)length - thread * WIDTH,
-		                                 keys);
+		                                 (Index)from, keys);
 	while (candidates > most && candidates > k && place_shift > 0) {
 		const bool by_key = key_shift > 0;
 		const int above = by_key ? key_shift : place_shift,
@@ -136,7 +136,7 @@ TPAT_FN void select_digits(digits_kept<K, N> &shared, From from, Index to, int k
 			const Index chunk = to - left + thread * WIDTH;
 			const int here = left < CHUNK ? (int)left - thread * WIDTH : (int)CHUNK;
 			if (!held)
-				load_keys<THREADS, ITEMS, WIDTH>(found, chunk, here, keys);
+				load_keys<THREADS, ITEMS, WIDTH>(found, chunk, here, (Index)from, keys);
 #pragma unroll
 			for (int i = 0; i < ITEMS; i++) {
 				const Index r = chunk + i / WIDTH * STRIDE + i % WIDTH;
@@ -165,7 +165,7 @@ TPAT_FN void select_digits(digits_kept<K, N> &shared, From from, Index to, int k
 		const int here = left < CHUNK ? (int)left - thread * WIDTH : (int)CHUNK;
 		u32 kept = 0; /* bit i: found[i] is a candidate */
 		if (!held)
-			load_keys<THREADS, ITEMS, WIDTH>(found, chunk, here, keys);
+			load_keys<THREADS, ITEMS, WIDTH>(found, chunk, here, (Index)from, keys);
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++) {
 			const Index r = chunk + i / WIDTH * STRIDE + i % WIDTH;

@@ -37,8 +37,8 @@ TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count
 	const int here = n - first < TILE ? (int)(n - first) : TILE;
 	K found[ITEMS];
 #pragma unroll
-	for (int i = 0; i < ITEMS; i++)
-		found[i] = thread + i * THREADS < here ? key(first + thread + i * THREADS) : (K)0;
+	for (int i = 0; i < ITEMS; i++) /* beyond the end the first key again, which does not count */
+		found[i] = key(first + (thread + i * THREADS < here ? thread + i * THREADS : 0));
 	for (int i = thread; i < counts::PASSES * DIGITS * counts::COPIES; i += THREADS)
 		shared.count[i] = 0;
 	for (int pass = 0; pass < counts::PASSES; pass++)
@@ -197,8 +197,14 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
 		const bool inside = own + i * 32 < here;
-		found[i] = inside ? key(first + own + i * 32) : (K) ~(K)0; /* these come last */
-		found_place[i] = PLACES && inside ? place(first + own + i * 32) : (int)PLACE_NONE;
+		const Index at = first + (inside ? own + i * 32 : 0); /* without a branch, loads need not wait */
+		const K loaded = key(at);
+		found[i] = inside ? loaded : (K) ~(K)0; /* these come last */
+		found_place[i] = PLACE_NONE;
+		if constexpr (PLACES) {
+			const int loaded_place = place(at);
+			found_place[i] = inside ? loaded_place : (int)PLACE_NONE;
+		}
 	}
 	/* All keys of the row have the same digit: nothing moves. */
 	if (__syncthreads_or(in_row == (u32)n)) {
@@ -313,9 +319,13 @@ TPAT_FN void radix_row(radix_row_keys<K, THREADS, ITEMS, PLACES> &shared, int n,
 	K found[ITEMS];
 	int found_place[ITEMS];
 	u32 rank[ITEMS];
+	if (n <= 0)
+		return;
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
-		found[i] = own + i * 32 < n ? key(own + i * 32) : (K) ~(K)0; /* these come last */
+		const bool inside = own + i * 32 < n;
+		const K loaded = key(inside ? own + i * 32 : 0); /* without a branch, loads need not wait */
+		found[i] = inside ? loaded : (K) ~(K)0;          /* these come last */
 		found_place[i] = own + i * 32;
 	}
 #pragma unroll 1

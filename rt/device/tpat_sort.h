@@ -218,39 +218,39 @@ template <class I> TPAT_FN I warp_sort(I x)
 	return x;
 }
 
-/* Finds a bound that at least k <= THREADS items satisfy, and seldom many more of all the threads' items. Each warp
- * selects its share of k from its threads' `best` items; the last of them is the bound. kept.item is unused before and
- * after. Source of the idea: the delegates of A. Gaihre et al., "Dr. Top-k: Delegate-Centric Top-k on GPUs",
- * 2021. */
+/* Finds a bound that at least k <= 32 * warps items satisfy, and seldom many more of all the threads' items. Each of
+ * the first `warps` warps, all of whose threads have items, selects its share of k from their `best` ones; the last of
+ * them is the bound. kept.item is unused before and after. Source of the idea: the delegates of A. Gaihre et al., "Dr.
+ * Top-k: Delegate-Centric Top-k on GPUs", 2021. */
 template <int THREADS, class K, int N>
-TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept, typename item_of<K>::type best, int k)
+TPAT_FN typename item_of<K>::type select_bound(sort_kept<K, N> &kept, typename item_of<K>::type best, int k,
+                                               int warps = THREADS / 32)
 {
-	const int warps = THREADS / 32;
 	best = shuffle(warp_sort(best), (k + warps - 1) / warps - 1);
-	if constexpr (warps > 1) {
+	if constexpr (THREADS > 32) {
 		if (warp_lane() == 0)
 			kept.item[block_thread() / 32] = best;
 		__syncthreads();
 		best = kept.item[0];
 #pragma unroll
-		for (int w = 1; w < warps; w++) {
+		for (int w = 1; w < THREADS / 32; w++) {
 			const typename item_of<K>::type other = kept.item[w];
-			best = best < other ? other : best;
+			best = w < warps && best < other ? other : best;
 		}
 		__syncthreads();
 	}
 	return best;
 }
 
-/* The keys of a thread's ITEMS elements of a chunk, from r on, if `here` elements are left there; else any. */
+/* The keys of a thread's ITEMS elements of a chunk, from r on, if `here` elements are left there; else those of
+ * `other`, a vector of the row: with a branch for each load, one would wait for the other. */
 template <int THREADS, int ITEMS, int WIDTH, class K, class Index, class Keys>
-TPAT_FN void load_keys(K (&found)[ITEMS], Index r, int here, Keys keys)
+TPAT_FN void load_keys(K (&found)[ITEMS], Index r, int here, Index other, Keys keys)
 {
 #pragma unroll
 	for (int v = 0; v < ITEMS / WIDTH; v++) {
-		K part[WIDTH] = {};
-		if (v * (THREADS * WIDTH) < here)
-			keys(r + v * (THREADS * WIDTH), part);
+		K part[WIDTH];
+		keys(v * (THREADS * WIDTH) < here ? r + v * (THREADS * WIDTH) : other, part);
 #pragma unroll
 		for (int i = 0; i < WIDTH; i++)
 			found[v * WIDTH + i] = part[i];
@@ -295,7 +295,7 @@ TPAT_FN void warp_first_of_row(warp_kept<K, ITEMS, WARPS> &shared, Index n, int 
 			const Index chunk = from + lane * WIDTH;
 			const int here = n - from < CHUNK ? (int)(n - from) - lane * WIDTH : (int)CHUNK;
 			K found[ITEMS];
-			load_keys<32, ITEMS, WIDTH>(found, chunk, here, keys);
+			load_keys<32, ITEMS, WIDTH>(found, chunk, here, (Index)0, keys);
 #pragma unroll
 			for (int i = 0; i < ITEMS; i++) {
 				const int r = i / WIDTH * STRIDE + i % WIDTH;
@@ -320,7 +320,7 @@ TPAT_FN void warp_first_of_row(warp_kept<K, ITEMS, WARPS> &shared, Index n, int 
 		const int here = left < CHUNK ? (int)left - lane * WIDTH : (int)CHUNK;
 		const bool last = left <= CHUNK;
 		K found[ITEMS];
-		load_keys<32, ITEMS, WIDTH>(found, chunk, here, keys);
+		load_keys<32, ITEMS, WIDTH>(found, chunk, here, (Index)0, keys);
 		if (left == n) {
 			u32_or_longer<K> first = (K) ~(K)0;
 #pragma unroll
@@ -394,7 +394,10 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 	enum { CHUNK = THREADS * ITEMS, STRIDE = THREADS * WIDTH };
 	typedef item_of<K> item;
 	const int thread = block_thread(), lane = warp_lane();
-	bool bounded = 4 * k > THREADS;
+	const Index length = to - (Index)from;
+	const int warps = length < STRIDE ? (int)(length / (32 * WIDTH)) : THREADS / 32; /* whose threads have elements
+	                                                                                  */
+	bool bounded = 2 * k > 32 * warps || length <= 2 * k;
 	K limit = (K) ~(K)0;
 	int limit_place = PLACE_NONE;
 	if (k <= 0)
@@ -402,44 +405,26 @@ TPAT_FN void select_row(sort_kept<K, N> &kept, From from, Index to, int k, Keys 
 	if (thread == 0)
 		kept.count = 0;
 	__syncthreads();
-	for (Index left = to - (Index)from; left > 0; left -= left < CHUNK ? left : (Index)CHUNK) {
+	for (Index left = length; left > 0; left -= left < CHUNK ? left : (Index)CHUNK) {
 		const Index chunk = to - left + thread * WIDTH;
 		const int here = left < CHUNK ? (int)left - thread * WIDTH : CHUNK;
 		K found[ITEMS], best = (K) ~(K)0;
-		u32 wanted = 0;      /* bit i: found[i] is still to be stored */
-		if (left >= CHUNK) { /* unconditional loads */
+		u32 wanted = 0; /* bit i: found[i] is still to be stored */
+		load_keys<THREADS, ITEMS, WIDTH>(found, chunk, here, (Index)from, keys);
 #pragma unroll
-			for (int v = 0; v < ITEMS / WIDTH; v++) {
-				K part[WIDTH];
-				keys(chunk + v * STRIDE, part);
-#pragma unroll
-				for (int i = 0; i < WIDTH; i++)
-					found[v * WIDTH + i] = part[i];
-			}
-		} else {
-#pragma unroll
-			for (int v = 0; v < ITEMS / WIDTH; v++) {
-				K part[WIDTH];
-#pragma unroll
-				for (int i = 0; i < WIDTH; i++)
-					part[i] = (K) ~(K)0;
-				if (v * STRIDE < here)
-					keys(chunk + v * STRIDE, part);
-#pragma unroll
-				for (int i = 0; i < WIDTH; i++)
-					found[v * WIDTH + i] = part[i];
-			}
-		}
+		for (int i = 0; i < ITEMS; i++)
+			found[i] = i / WIDTH * STRIDE < here ? found[i] : (K) ~(K)0;
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 			best = found[i] < best ? found[i] : best;
-		if (!bounded && left > 2 * k) {
+		if (!bounded) {
 			int at = PLACE_NONE;
 #pragma unroll
 			for (int i = ITEMS - 1; i >= 0; i--)
 				if (i / WIDTH * STRIDE < here && found[i] == best)
 					at = place(chunk + i / WIDTH * STRIDE + i % WIDTH);
-			const typename item::type bound = select_bound<THREADS, K>(kept, item::make(best, at), k);
+			const typename item::type bound =
+			        select_bound<THREADS, K>(kept, item::make(best, at), k, warps);
 			limit = key_of<K>(bound);
 			limit_place = place_of<K>(bound);
 			bounded = true;

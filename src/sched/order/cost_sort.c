@@ -19,18 +19,25 @@ enum {
 	PASS_NS = 5000,   /* per pass, including the look-back at earlier tiles */
 	COUNT_NS = 10,    /* per tile, adding its digit histogram to its row's */
 	WARPS_NS = 4,     /* warp instructions per nanosecond on one multiprocessor */
-	PASS_OF_BLOCK_NS = 1000,
+	/* A pass of a block, measured on an H200: barriers, and */
+	PASS_OF_BLOCK_NS = 50,
+	PASS_ITEM_NS = 77, /* per item of a thread */
+	PASS_WARP_NS = 71, /* per warp, whose counts are summed */
 	ENDS_OF_WARP_NS = 250,
 	BLOCK_NS = 700, /* reads and writes of a block with little to sort */
+	/* sort_select, measured on an H200. */
+	BOUND_NS = 700,      /* a bound from all threads' best items, and */
+	BOUND_ITEM_NS = 100, /* per item of a thread */
+	RANK_NS = 12,        /* per item that a thread compares with its own, and */
+	RANKS = 29,          /* such comparisons per nanosecond on one multiprocessor */
 	/* select_digits, measured on an H200. */
-	FIRST_NS = 1000,    /* until a block's first keys are read */
-	DIGIT_NS = 500,     /* per digit: barriers, and */
-	COUNTERS_NS = 80,   /* per counter of a thread, cleared and summed */
-	GATHER_NS = 500,    /* the kept elements are stored */
-	WARP_SORT_NS = 400, /* then sorted: per item of a thread */
-	MERGE_NS = 300,     /* the same per merge of runs */
-	WARP_SORT_OPERATIONS = 310,
-	SEARCH_OPERATIONS = 19, /* per step of a kept element's search */
+	FIRST_NS = 1000, /* of a block */
+	LOAD_NS = 100,   /* per load of a thread, and of an element's digit */
+	DIGIT_NS = 2,    /* per digit and thread, and */
+	COUNTER_NS = 50, /* per counter of a thread, cleared and summed */
+	/* A block that sorts by merges: */
+	WARP_SORT_NS = 400,
+	MERGE_NS = 450,
 	COUNTERS = 2048,
 };
 
@@ -38,8 +45,8 @@ enum { FEW = 4 }; /* blocks per multiprocessor that leave latencies exposed */
 
 static const double LONE_ELEMENT_NS = 0.2; /* of select_delegates, measured on an H200 */
 static const double KEY_NS = 0.25;         /* per key and pass, on one multiprocessor */
-/* The same for select_digits: a count in shared memory, and a key's test at the end. */
-static const double COUNT_KEY_NS = 0.18, TEST_KEY_NS = 0.1;
+/* Of select_digits, on one multiprocessor: per key, counter, kept item in each merge, and thread. */
+static const double TEST_KEY_NS = 0.08, CLEAR_NS = 0.2, MERGED_NS = 1.1, THREAD_NS = 0.9;
 
 static double log2_of(double n)
 {
@@ -59,23 +66,31 @@ static double network(double blocks, double threads, double items, double shared
 	return fmax(cost_wait(t, work), waves * (BLOCK_NS + cost_wait(t, steps * step * (0.7 + 0.3 * rounds))));
 }
 
+/* The time of instructions and of the latency of one block after another: other blocks hide a part of the latter. */
+static double hidden(double work, double latency, double exposed)
+{
+	return fmax(work, latency) + exposed * fmin(work, latency);
+}
+
 /* A radix sort of each row by one block. */
 static double by_digits(double rows, double threads, double items, int passes, const struct sched_target *t)
 {
-	double warps = threads / 32, each = passes * warps * (items * 34 + 256 / threads * warps * 6 + 120);
+	const double EXPOSED = 0.75; /* measured on an H200, as the constants */
+	double warps = threads / 32, each = passes * warps * (items * 34 + 256 / threads * warps * 4 + 56);
 	double at_once = target_resident(t, threads, 0, 0);
 	double waves = ceil(rows / (t->processors * at_once));
-	return fmax(cost_wait(t, rows / t->processors * each / WARPS_NS),
-	            waves * (BLOCK_NS + cost_wait(t, passes * (PASS_OF_BLOCK_NS + items * 60))));
+	double pass = PASS_OF_BLOCK_NS + items * PASS_ITEM_NS + warps * PASS_WARP_NS;
+	return hidden(cost_wait(t, rows / t->processors * each / WARPS_NS),
+	              waves * (BLOCK_NS + cost_wait(t, passes * pass)), EXPOSED);
 }
 
-/* The start of a selection (its bound) and its end: each warp sorts one item per lane, then the kept ones are
- * ranked. */
+/* The start of a selection (its bound) and its end: each warp sorts one item per lane, then the kept ones are ranked.
+ * `lone`: the latency of few blocks. */
 static double select_ends(double blocks, double threads, double lone, const struct sched_target *t)
 {
 	double at_once = fmin(fmin(floor(t->threads / 2.0 / threads), t->blocks), ceil(blocks / t->processors));
 	double latency =
-	        ceil(blocks / (t->processors * at_once)) * TURN_NS * (blocks <= FEW * t->processors ? lone : 2);
+	        ceil(blocks / (t->processors * at_once)) * (blocks <= FEW * t->processors ? lone : 2 * TURN_NS);
 	return fmax(cost_wait(t, blocks / t->processors * threads / 32 * ENDS_OF_WARP_NS), latency);
 }
 
@@ -172,25 +187,47 @@ static double select_few_time(const struct sched_site *site, const struct sort_f
 	       cost_wait(t, WAY_NS + f->n * (ELEMENT_NS + RESULT_NS * (f->k - 1)));
 }
 
-/* A warp for each row: its instructions are counted, its waits are as measured on an H200. The lanes' best keys let
- * about as many items through as half as many more than k, except if nearly all lanes must have one of the first k;
- * each 32 of them are sorted. */
-static double select_warp_time(const struct sort_facts *f, double items)
+/* Elements that a load reads at once where the length is n. */
+static double load_width(const struct sched_site *site, double n)
 {
-	enum { OF_ROW = 150, OF_TURN = 20, OF_ITEM = 14, OF_SORT = 210 /* operations of a lane */ };
-	enum { ROW_NS = 1200, TURN_NS_OF_WARP = 1600, SORT_NS = 600, RESIDENT = 48 /* warps */ };
-	enum { FIRST_TURN_NS = 1000, TURN_NS_OF_ONE = 400 /* if k is 1 */ };
+	int width = sort_width(site->p, site->s);
+	while ((int64_t)n % width)
+		width /= 2;
+	return width;
+}
+
+/* A warp for each row, measured on an H200. The lanes' best keys let about as many items through as half as many more
+ * than k, except if nearly all lanes must have one of the first k; each 32 of them are sorted. */
+static double select_warp_time(const struct sched_site *site, const struct sort_facts *f, double items)
+{
+	enum { ROW_NS = 800, TURN_NS_OF_WARP = 365, LOAD_NS_OF_WARP = 134, SORT_NS = 55 };
+	enum { OF_ROW = 340, OF_SORT = 320 /* operations of a lane */, RESIDENT = 48 /* warps */ };
+	const double EXPOSED = 0.55;
 	const struct sched_target *t = f->t;
 	double turns = ceil(f->n / (32 * items)), most = fmin(f->n, 32 * items), k = f->k;
 	double kept = most * (1 - pow(1 - k / 33, 32 / most)) * 1.1; /* of the first turn; then k of each as many again
 	                                                              */
 	kept = fmin(f->n, kept + k * log(fmax(f->n / most, 1)) + (turns - 1) * 2);
-	double sorts = fmax(ceil(kept / 32), 1), slow = f->key > 4 ? 1.6 : 1;
-	double lane = OF_ROW * slow + turns * (OF_TURN + items * OF_ITEM) + sorts * OF_SORT * slow;
+	double sorts = k > 1 ? fmax(ceil(kept / 32), 1) : 0, slow = f->key > 4 ? 1.6 : 1;
+	double loads = ceil(items / fmin(load_width(site, f->n), items));
+	double work = 32 * f->rows * (OF_ROW + sorts * OF_SORT) * slow / cost_mixed_rate(t);
 	double waves = ceil(f->rows / (RESIDENT * t->processors));
-	double wait = ROW_NS + (turns - 1) * TURN_NS_OF_WARP + sorts * SORT_NS;
-	wait = cost_wait(t, k > 1 ? wait : FIRST_TURN_NS + (turns - 1) * TURN_NS_OF_ONE);
-	return t->launch_ns + fmax(fmax(f->read, 32 * f->rows * lane / cost_mixed_rate(t)), waves * wait);
+	double wait = cost_wait(t, ROW_NS + turns * (TURN_NS_OF_WARP + loads * LOAD_NS_OF_WARP) + sorts * SORT_NS);
+	return t->launch_ns + fmax(f->read, hidden(work, waves * wait, EXPOSED));
+}
+
+/* A thread counts the items before its own, or two threads do. */
+static double ranks(double blocks, double threads, double items, const struct sched_target *t)
+{
+	double each = 2 * items <= threads ? items / 2 : items;
+	double waves = ceil(blocks / (t->processors * fmax(target_resident(t, threads, 0, 0), 1)));
+	return cost_wait(t, fmax(blocks / t->processors * items * items / RANKS, waves * each * RANK_NS));
+}
+
+/* True if warps whose threads all have elements find a bound for the first k (select_row). */
+static bool select_bounds(const struct sched_site *site, double n, double k, double threads)
+{
+	return 2 * k <= 32 * fmin(floor(n / (32 * load_width(site, n))), threads / 32) && n > 2 * k;
 }
 
 double sort_select_estimate(const struct sched_site *site, const struct sched_choice *c)
@@ -199,7 +236,7 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	if (select_few_chosen(c))
 		return select_few_time(site, &f);
 	if (select_warp_chosen(c))
-		return select_warp_time(&f, c->param[3]);
+		return select_warp_time(site, &f, c->param[3]);
 	const struct sched_target *t = f.t;
 	double rows = f.rows, n = f.n, k = f.k, item = f.item, bytes = f.bytes, read = f.read;
 	if (k > c->param[0] / 2)
@@ -208,7 +245,7 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	double parts = c->param[2], blocks = rows * parts, keys = c->param[0], threads = c->param[1];
 	if (c->param[0] == SORT_DELEGATE_KEYS) {
 		/* Measured on an H100, 1024 rows of 50000: 18 us in addition to the reads. */
-		double each = select_ends(blocks, threads, 0.8, t);
+		double each = select_ends(blocks, threads, 0.8 * TURN_NS, t);
 		double ends = 0;
 		if (parts > 1)
 			ends = t->launch_ns + cost_wait(t, PARTS_NS) +
@@ -218,20 +255,19 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 			scan = fmax(scan, cost_wait(t, n / parts * LONE_ELEMENT_NS * (f.key > 4 ? 2 : 1)));
 		return launch + fmax(fmax(read, bytes / fmin(blocks, t->processors) / READ_BYTES), scan) + each + ends;
 	}
-	const double LONE_ENDS = 3; /* measured on an H200: 64 rows of 4,800 and 16 of 4,000 */
 	double at_most = bytes / fmin(blocks, t->processors) / READ_BYTES;
 	double own = n / parts, chunk = fmin(threads * c->param[3], own), wanted = own, work = 0;
-	if (4 * k <= threads) { /* a bound from the first chunk lets 1.5 times as many through as a perfect one */
+	if (select_bounds(site, own, k, threads)) { /* that lets 1.5 times as many through as a perfect one */
 		wanted = 1.5 * k * own / chunk;
-		work = select_ends(blocks, threads, LONE_ENDS, t);
+		work = select_ends(blocks, threads, BOUND_NS + BOUND_ITEM_NS * c->param[3], t);
 	}
 	/* If they do not fit, the buffer fills at once, and then ever more rarely: the number of sorts grows with the
 	 * logarithm of the elements seen. */
-	double last = fmin(keys, wanted),
-	       sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : last > threads;
+	double last = fmin(keys, wanted), sorts = wanted > keys ? 2 + k * log(wanted / keys) / (keys - k) : 1;
 	/* Measured on an H200: 8 rows of 151,936 and 46 of 131,072, k 512, take 173 and 166 us. */
 	const double WAITS = blocks <= FEW * t->processors && wanted > keys ? 2.2 : 1;
-	work += network(blocks, 2 * threads, last, keys * item, last, t) * sorts * WAITS;
+	work += last > threads ? network(blocks, 2 * threads, last, keys * item, last, t) * sorts * WAITS
+	                       : ranks(blocks, threads, last, t);
 	double scan = rows * n * SELECT_OPERATIONS / cost_mixed_rate(t) * fmax(t->processors / blocks, 1);
 	double here = fmax(floor(t->threads / 2.0 / threads), 1);
 	/* Measured on an H200: turns after the first take 4 to 7 us if few blocks hide each other's waits. */
@@ -247,18 +283,35 @@ double sort_select_estimate(const struct sched_site *site, const struct sched_ch
 	return time;
 }
 
-/* A choice's blocks for select_digits: n elements of each, of which `digits` are counted. They sort `kept` of them. */
+/* A choice's blocks for select_digits: n elements of each, which a thread reads by that many loads, of which `digits`
+ * are counted. They sort `kept` of them. */
 struct digits_blocks {
-	double blocks, threads, n, digits, kept;
-	bool whole; /* whole rows */
+	double blocks, threads, n, loads, digits, kept;
 };
 
-/* Keys of floats crowd together: about one of 16 has the first digit of the largest. Elements that are kept are sorted
- * by whole runs. */
+/* Keys of floats crowd together: a quarter of uniform numbers has the exponent of the largest, and a digit holds some
+ * bits of the fraction: of the largest digit, an f32 has one in 16. */
+static double largest_digit(const struct ir_stage *s)
+{
+	switch (sort_key(s)->type) {
+	case TYPE_F16: return 1.0 / 128;
+	case TYPE_F64: return 1.0 / 4;
+	default: return 1.0 / 16;
+	}
+}
+
+/* Elements that are kept are sorted by whole runs. */
 static struct digits_blocks last_digits(const struct sort_facts *f, double keys, double threads, double n)
 {
-	struct digits_blocks d = { f->rows, threads, n, n <= keys ? 0 : f->k + n / 16 <= keys ? 1 : 2, 32, false };
-	while (d.kept < fmin(keys, d.digits > 0 ? f->k + n / 32 : n))
+	double share = largest_digit(f->s);
+	struct digits_blocks d = { .blocks = f->rows,
+		                   .threads = threads,
+		                   .n = n,
+		                   .digits = n <= keys                  ? 0
+		                             : f->k + n * share <= keys ? 1
+		                                                        : 2,
+		                   .kept = 32 };
+	while (d.kept < fmin(keys, d.digits > 0 ? f->k + n * share / 2 : n))
 		d.kept *= 2;
 	return d;
 }
@@ -266,15 +319,14 @@ static struct digits_blocks last_digits(const struct sort_facts *f, double keys,
 /* The time of one block after another, and of all of a multiprocessor's instructions. */
 static double digits_time(const struct digits_blocks *d, double at_once, const struct sched_target *t)
 {
-	const double SUM_NS = 0.5; /* per thread */
+	const double EXPOSED = 0.55;
 	double here = d->blocks / t->processors, merges = d->kept > 32 ? log2_of(d->kept / 32) : 0;
-	double counts = d->digits * (DIGIT_NS + SUM_NS * d->threads + COUNTERS_NS * COUNTERS / d->threads);
-	double sort = d->kept > 0 ? (WARP_SORT_NS + MERGE_NS * merges) * ceil(d->kept / d->threads) : 0;
-	double keys = d->n * (COUNT_KEY_NS * d->digits + TEST_KEY_NS), waves = ceil(here / at_once);
-	double operations = d->kept * (WARP_SORT_OPERATIONS + merges * (6 + merges / 2) * SEARCH_OPERATIONS);
-	double work = cost_wait(t, fmax(here, 1) * keys) + d->blocks * operations / cost_mixed_rate(t);
-	double together = waves > 1 || !d->whole ? 1 : 1.2 * (1 + 0.16 * fmax(here - 1, 0)); /* measured on an H200 */
-	return fmax(work, waves * together * cost_wait(t, FIRST_NS + counts + GATHER_NS + sort + keys));
+	double counts = d->digits * (DIGIT_NS * d->threads + (double)COUNTER_NS * COUNTERS / d->threads);
+	double sort = MERGE_NS * merges * ceil(d->kept / d->threads);
+	double keys = d->n * TEST_KEY_NS + d->digits * COUNTERS * CLEAR_NS;
+	double work = here * (keys + d->kept * merges * MERGED_NS + d->threads * THREAD_NS);
+	double latency = FIRST_NS + d->loads * LOAD_NS + counts + sort;
+	return hidden(cost_wait(t, work), ceil(here / at_once) * cost_wait(t, latency), EXPOSED);
 }
 
 double select_digits_estimate(const struct sched_site *site, const struct sched_choice *c)
@@ -284,14 +336,14 @@ double select_digits_estimate(const struct sched_site *site, const struct sched_
 	double keys = c->param[0], threads = c->param[1], parts = c->param[2], items = c->param[3];
 	if (f.k > keys)
 		return radix_time(&f, OTHER_TILE);
-	double own = ceil(f.n / parts), registers = 24 + items * (f.key > 4 ? 2 : 1) * 1.5;
+	double own = ceil(f.n / parts), registers = 30 + items * (f.key > 4 ? 2 : 1) * 2.5;
 	double at_once = fmax(target_resident(t, threads, registers, keys * f.item + COUNTERS * 4), 1);
-	struct digits_blocks last = last_digits(&f, keys, threads, parts > 1 ? parts * f.k : f.n);
-	struct digits_blocks each = { f.rows * parts, threads, own, ceil(f.passes * 8 / 11.0), 0, false };
-	if (parts == 1)
-		each = last;
-	each.whole = parts == 1;
-	double reads = own > threads * items ? each.digits + 1 : 1;
+	struct digits_blocks last = last_digits(&f, keys, threads, parts > 1 ? parts * f.k : f.n), each = last;
+	if (parts > 1)
+		each = (struct digits_blocks){ f.rows * parts, threads, own, 0, ceil(f.passes * 8 / 11.0), 0 };
+	double turns = ceil(own / (threads * items)), reads = turns > 1 ? each.digits + 1 : 1;
+	each.loads = turns * reads * items;
+	last.loads = ceil(last.n / threads);
 	double at_most = f.bytes * reads / fmin(each.blocks, t->processors) / READ_BYTES;
 	double slow = f.key > 4 ? 1.3 : 1; /* keys and items of two registers each */
 	double time = fmax(fmax(f.read, at_most), slow * digits_time(&each, at_once, t));
