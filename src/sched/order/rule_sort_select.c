@@ -7,12 +7,15 @@
 #include "sched/build/extents.h"
 
 enum { LEAST_KEYS = 1024, THREADS = 256, MANY_ITEMS = 32, FEW_ITEMS = 8, LEAST_SEGMENTED = 8192 };
-enum { SHORT_ROW = 4096, SHORT_KEYS = 128 };
+enum { SHORT_ROW = 4096, SHORT_KEYS = 128, WARP = 32 };
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	int64_t k;
 	if (!sort_match(p, s, why))
+		return NULL;
+	*why = "all of many elements are sorted";
+	if (s->out->dim[s->axis] == s->space[0] && !(ir_const_int(s->space[0], &k) && k <= WARP))
 		return NULL;
 	if (!ir_const_int(s->out->dim[s->axis], &k) || k <= sort_most_keys(s) / 2)
 		return s;
