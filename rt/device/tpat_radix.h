@@ -36,9 +36,11 @@ TPAT_FN void radix_count(radix_counts<K> &shared, Tile tile, Index n, u32 *count
 	const Index first = (Index)tile * TILE;
 	const int here = n - first < TILE ? (int)(n - first) : TILE;
 	K found[ITEMS];
+	if (here > 0) { /* no tile of a row that is shorter than its upper bound */
 #pragma unroll
-	for (int i = 0; i < ITEMS; i++) /* beyond the end the first key again, which does not count */
-		found[i] = key(first + (thread + i * THREADS < here ? thread + i * THREADS : 0));
+		for (int i = 0; i < ITEMS; i++) /* beyond the end the first key again, which does not count */
+			found[i] = key(first + (thread + i * THREADS < here ? thread + i * THREADS : 0));
+	}
 	for (int i = thread; i < counts::PASSES * DIGITS * counts::COPIES; i += THREADS)
 		shared.count[i] = 0;
 	for (int pass = 0; pass < counts::PASSES; pass++)
@@ -196,14 +198,20 @@ TPAT_FN void radix_move(radix_tile<K, THREADS, TILE> &shared, Tile tile, Index n
 	u32 rank[ITEMS];
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++) {
-		const bool inside = own + i * 32 < here;
-		const Index at = first + (inside ? own + i * 32 : 0); /* without a branch, loads need not wait */
-		const K loaded = key(at);
-		found[i] = inside ? loaded : (K) ~(K)0; /* these come last */
+		found[i] = (K) ~(K)0; /* these come last */
 		found_place[i] = PLACE_NONE;
-		if constexpr (PLACES) {
-			const int loaded_place = place(at);
-			found_place[i] = inside ? loaded_place : (int)PLACE_NONE;
+	}
+	if (here > 0) {
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++) {
+			const bool inside = own + i * 32 < here;
+			const Index at = first + (inside ? own + i * 32 : 0); /* without branches, loads do not wait */
+			const K loaded = key(at);
+			found[i] = inside ? loaded : found[i];
+			if constexpr (PLACES) {
+				const int loaded_place = place(at);
+				found_place[i] = inside ? loaded_place : found_place[i];
+			}
 		}
 	}
 	/* All keys of the row have the same digit: nothing moves. */
