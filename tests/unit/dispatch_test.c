@@ -321,6 +321,26 @@ static void other_tactics_stay_near(struct arena *a)
 	}
 }
 
+/* Rows of an open length that is small at the optimum are taken by one thread each, all stages in one launch. */
+static void takes_short_rows_at_once(struct arena *a)
+{
+	static const char text[] = "program short_rows(x: f32[N,M,K]) -> (y: f32[N,M])\n"
+	                           "  largest: f32[N,M] = max (i, j | r<K) x[i, j, r]\n"
+	                           "  y: f32[N,M] = sum (i, j | r<K) exp(x[i, j, r] - largest[i, j]) then log(it) + "
+	                           "largest[i, j]\n";
+	static const int64_t extent[3][3] = { { 16, 129, 512 }, { 212, 1696, 4096 }, { 1, 1, 4 } };
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	const struct ir_plan *plan;
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const int64_t *const value[] = { extent[0], extent[1], extent[2] };
+	struct sched_points points = sched_points_of(&sched_default_target, p->inputs.at[0]->dim, value, 3, 3, 1, a);
+	struct sched_tactic best = sched_tactic_best(p, &points);
+	sched_plans(&plan, p, &points, &best, 1);
+	CHECK_INT(plan->steps.n, 1);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -342,6 +362,7 @@ int main(void)
 	has_points_between(a);
 	has_ways_beside_points(a);
 	other_tactics_stay_near(a);
+	takes_short_rows_at_once(a);
 	arena_free(a);
 	return test_done();
 }

@@ -6,6 +6,8 @@
 #include "sched/rule.h"
 
 enum { ROWS_MAX_STAGES = 12, ROWS_MAX_CACHED = 8 };
+/* Elements of a row of open length that one thread may take. */
+enum { ROWS_ALONE = 4 };
 
 /* A stage viewed as rows: its expressions over an index space whose first axes index the rows and whose other axes run
  * along a row. A map's axis may be split in two for that. */

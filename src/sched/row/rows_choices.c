@@ -51,14 +51,17 @@ int rows_candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct rows r = *(const struct rows *)site->found;
 	int64_t length = about(r.length, t), fixed;
+	bool open = !ir_const_int(r.length, &fixed);
 	int once = rows_once(&r, t);
+	if (open && length <= ROWS_ALONE)
+		out[n++] = (struct sched_choice){ &sched_rows, { 1, 1, ROWS_ALONE, once } };
 	for (int width = rows_widest(&r); width >= 1; width /= 2) {
-		if (ir_const_int(r.length, &fixed) && fixed % width)
+		if (!open && fixed % width)
 			continue;
 		for (int lanes = length <= 2 * WARP * width ? LEAST_LANES : WARP; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t steps = (length + lanes * width - 1) / (lanes * width);
 			bool wasteful = lanes != WARP && (int64_t)lanes * width >= 2 * length;
-			bool apart = lanes < FEW_LANES && (steps > 1 || !ir_const_int(r.length, &fixed));
+			bool apart = lanes < FEW_LANES && (steps > 1 || open);
 			if (wasteful || apart || n + 3 > SCHED_RULE_CHOICES)
 				continue;
 			bool kept = steps <= MAX_STEPS && rows_steps_held(&r, lanes, width, (int)steps, 1) == steps;

@@ -131,7 +131,7 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 	if (open && k.width > 1)
 		whole = about_holds(whole_multiple(r->p, r->length, k.width), t);
 	bool fits = !k.steps || is_at_most(r, (int64_t)k.lanes * k.width * k.steps, t);
-	if (open && !(whole && fits) && rows_shifted(&shifted, r)) {
+	if (open && !(whole && fits) && k.lanes > 1 && rows_shifted(&shifted, r)) {
 		int widest = rows_widest(&shifted), lanes = k.lanes,
 		    steps = rows_shifted_steps(&lanes, k.width, k.steps, widest);
 		int most = rows_steps_held(&shifted, lanes, widest, MOST_STEPS, 1);
@@ -147,7 +147,7 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 		is_at_most(r, (int64_t)k.lanes * k.width * k.steps - (k.width - 1), t);
 	}
 	if (!whole || (k.steps && length > (int64_t)k.lanes * k.width * k.steps))
-		k = (struct fitting){ c->param[0], 1, 0, false, false };
+		k = (struct fitting){ c->param[0] > 1 ? c->param[0] : WARP, 1, 0, false, false };
 	return k;
 }
 
@@ -269,8 +269,9 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double element = r.cached ? each / r.cached : 1, access = width * element;
 	bool streams = waves > 1 && steps && tensors && !(tensors == 1 && weights);
 	time *= streams ? of_accesses(tensors, element, access, steps) : 1 + 0.01 * (16 / access - 1);
-	bool dense = steps == 1 && used == 1; /* the rows of a warp are contiguous */
-	if (lanes < WARP && !dense)           /* a warp accesses several rows, each of which should fill a cache line */
+	/* The rows of a warp are contiguous, or their lines stay in the cache from step to step. */
+	bool dense = (steps == 1 && used == 1) || (lanes == 1 && length <= ROWS_ALONE);
+	if (lanes < WARP && !dense) /* a warp accesses several rows, each of which should fill a cache line */
 		time *= 1 + 0.005 * (WARP / lanes - 1) +
 		        (lanes * access < LINE ? 0.03 * (LINE / (lanes * access) - 1) : 0);
 	return t->launch_ns + time + (stall > time ? stall : stall * 0.05) + exchange;

@@ -601,7 +601,8 @@ void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, cons
 		one_kernel(plan, step, r, c, lanes, width, 0, 0, false, "_again");
 	if (others || step_fits_all(step) || (width == 1 && steps == 0))
 		return;
-	apply_shifted(plan, step, r, c);
+	if (lanes > 1) /* others have kernels for rows that are too long for a thread */
+		apply_shifted(plan, step, r, c);
 	one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
 }
 
