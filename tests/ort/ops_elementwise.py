@@ -39,6 +39,10 @@ def power(d):
     shape = d.shape(0, 4)
     base, exponent = d.dtype(0), d.dtype(1)
     whole = base not in FLOATS  # an infinite power is not an integer
+    if base in FLOATS and d.chance(0.3):  # constant quarters, which are products and roots where the base allows it
+        y = numpy.asarray(d.rng.choice([-3, -2, -1.5, -1, -0.75, -0.5, -0.25, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 3.75, 4, 5])).astype(base)
+        least = d.choice([-4, 0])
+        return Case([d.array(base, shape, least, 4, special=SPECIAL[:2] if least else ()), y], constant=(1,))
     least, small = 1 if whole else 0.1, d.shrunk(shape)
     x, y = d.array(base, shape, least, 4), d.array(exponent, small, 0, 3, finite=whole)
     if not whole and exponent not in FLOATS:  # parity matters, and f32 loses it beyond 2^24

@@ -134,5 +134,7 @@ def mean_variance_normalization(d):
 def local_response_normalization(d):
     attrs = {"size": d.choice([1, 3, 5])}
     attrs.update({name: d.real(0.1, 1) for name in ("alpha", "beta", "bias") if d.chance(0.6)})
+    if d.chance(0.4):
+        attrs["beta"] = d.choice([0.25, 0.5, 0.75, 1.25, 2, 3])
     # Finite: ONNX Runtime subtracts elements that leave the window from a running sum, also infinities.
     return Case([d.array(d.dtype(), d.shape(4, 4, empty=0), finite=True)], attrs, depth=8)

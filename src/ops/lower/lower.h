@@ -163,7 +163,8 @@ expr mod(expr a, expr b);
 expr rem_(expr a, expr b);
 expr min_(expr a, expr b);
 expr max_(expr a, expr b);
-expr pow_(expr a, expr b);
+expr pow_(expr a, expr b);              /* lower_power.c */
+expr pow_nonnegative(expr a, double b); /* of numbers that are known not to be negative, or NaN */
 expr eq(expr a, expr b);
 expr ne(expr a, expr b);
 expr lt(expr a, expr b);

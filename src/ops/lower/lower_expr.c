@@ -65,11 +65,6 @@ expr max_(expr a, expr b)
 	return ir_binary(IR_MAX, a, b);
 }
 
-expr pow_(expr a, expr b)
-{
-	return ir_binary(IR_POW, a, b);
-}
-
 expr eq(expr a, expr b)
 {
 	return ir_binary(IR_EQ, a, b);

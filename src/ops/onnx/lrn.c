@@ -8,6 +8,7 @@ static int lower(struct lower *l)
 	struct value x = lower_input(l, 0), sum;
 	int rank = value_rank(x);
 	int64_t size = lower_int(l, "size");
+	double bias = lower_float(l, "bias"), alpha = lower_float(l, "alpha"), beta = lower_float(l, "beta");
 	struct space s = space_of(l, x), around = s;
 	expr index[IR_MAX_RANK], channel, e, y;
 
@@ -23,8 +24,8 @@ static int lower(struct lower *l)
 	sum = lower_reduce(l, "square_sum", e->type, &around, rank, IR_SUM, e, NULL);
 
 	y = at(sum, &s);
-	y = add(with(y, lower_float(l, "bias")), mul(with(y, (float)lower_float(l, "alpha") / (double)size), y));
-	y = divide(wide(at(x, &s)), pow_(y, with(y, lower_float(l, "beta"))));
+	y = add(with(y, bias), mul(with(y, (float)alpha / (double)size), y));
+	y = divide(wide(at(x, &s)), bias >= 0 && alpha >= 0 ? pow_nonnegative(y, beta) : pow_(y, with(y, beta)));
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, y));
 	return 0;
 }

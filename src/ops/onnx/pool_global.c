@@ -43,8 +43,8 @@ static int lp_lower(struct lower *l)
 
 	TRY(begin(l, &r, &x));
 	post = acc(l, x->type);
-	post = p == 2 ? unary(IR_SQRT, post) : p == 1 ? post : pow_(post, with(post, 1 / p));
-	x = p == 2 ? mul(x, x) : p == 1 ? unary(IR_ABS, x) : pow_(unary(IR_ABS, x), with(x, p));
+	post = p == 2 ? unary(IR_SQRT, post) : p == 1 ? post : pow_nonnegative(post, 1 / p);
+	x = p == 2 ? mul(x, x) : p == 1 ? unary(IR_ABS, x) : pow_nonnegative(unary(IR_ABS, x), p);
 	lower_output(l, 0, lower_reduce(l, NULL, value_type(lower_input(l, 0)), &r.s, r.rank, IR_SUM, x, post));
 	return 0;
 }

@@ -21,12 +21,12 @@ static int average_lower(struct lower *l)
 /* (sum of |x|^p)^(1/p): the term of the sum, and the root. */
 static expr norm_element(expr x, double p)
 {
-	return p == 2 ? mul(x, x) : p == 1 ? unary(IR_ABS, x) : pow_(unary(IR_ABS, x), with(x, p));
+	return p == 2 ? mul(x, x) : p == 1 ? unary(IR_ABS, x) : pow_nonnegative(unary(IR_ABS, x), p);
 }
 
 static expr norm_root(expr sum, double p)
 {
-	return p == 2 ? unary(IR_SQRT, sum) : p == 1 ? sum : pow_(sum, with(sum, 1 / p));
+	return p == 2 ? unary(IR_SQRT, sum) : p == 1 ? sum : pow_nonnegative(sum, 1 / p);
 }
 
 static int lp_lower(struct lower *l)
