@@ -50,20 +50,28 @@ TPAT_FN void patch_begin(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m)
 	}
 }
 
-/* A thread issues this many loads of pairs of elements before it waits for the first. */
-enum { PATCH_IMAGE = 4, PATCH_WEIGHTS = 2 };
+/* A thread copies its words of the patch and of the weights in `rounds`: in each it issues all loads before it waits
+ * for the first one. */
+template <int IMAGE, int WEIGHTS, int THREADS> struct patch_rounds {
+	static constexpr int image_words = (IMAGE + THREADS - 1) / THREADS,
+	                     weights_words = (WEIGHTS + THREADS - 1) / THREADS,
+	                     rounds = (image_words + weights_words + 11) / 12,
+	                     image = (image_words + rounds - 1) / rounds,
+	                     weights = (weights_words + rounds - 1) / rounds;
+};
 template <int N> struct patch_words {
 	u32 low[N], high[N];
 	TPAT_FN u32 of(int i) const { return low[i] | high[i] << 16; }
 };
 
 /* Loads the words of the patch from number `from` on, channels `channel` and following; stores them. */
-template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES, class T, class I, class At>
-TPAT_FN void patch_fetch(patch_words<PATCH_IMAGE> &to, const patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &,
-                         const T *image, int from, I channel, const At &image_at)
+template <int WARPS, int N, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES, class T, class I,
+          class At>
+TPAT_FN void patch_fetch(patch_words<N> &to, const patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &, const T *image,
+                         int from, I channel, const At &image_at)
 {
 #pragma unroll
-	for (int i = 0; i < PATCH_IMAGE; i++) {
+	for (int i = 0; i < N; i++) {
 		const int word = from + i * 32 * WARPS + block_thread(), line = word / COLUMNS % LINES,
 		          pair = word / (COLUMNS * LINES), column = word % COLUMNS;
 		const I first = channel + 2 * pair;
@@ -71,12 +79,11 @@ TPAT_FN void patch_fetch(patch_words<PATCH_IMAGE> &to, const patch<PAIRS, TILES,
 		to.high[i] = pair < PAIRS ? patch_bits(image, image_at(first + 1, (I)line, (I)column)) : 0;
 	}
 }
-template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
-TPAT_FN void patch_put(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, int from,
-                       const patch_words<PATCH_IMAGE> &words)
+template <int WARPS, int N, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
+TPAT_FN void patch_put(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, int from, const patch_words<N> &words)
 {
 #pragma unroll
-	for (int i = 0; i < PATCH_IMAGE; i++) {
+	for (int i = 0; i < N; i++) {
 		const int word = from + i * 32 * WARPS + block_thread(), line = word / COLUMNS % LINES,
 		          pair = word / (COLUMNS * LINES), column = word % COLUMNS;
 		if (pair < PAIRS)
@@ -85,26 +92,26 @@ TPAT_FN void patch_put(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, in
 }
 
 /* The same of the weights of these channels, `rows` rows from `row` on. */
-template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES, class T, class I, class At>
-TPAT_FN void patch_fetch_weights(patch_words<PATCH_WEIGHTS> &to,
-                                 const patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, const T *weights,
-                                 int from, I row, int rows, I channel, const At &weight_at)
+template <int WARPS, int N, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES, class T, class I,
+          class At>
+TPAT_FN void patch_fetch_weights(patch_words<N> &to, const patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m,
+                                 const T *weights, int from, I row, int rows, I channel, const At &weight_at)
 {
 #pragma unroll
-	for (int i = 0; i < PATCH_WEIGHTS; i++) {
+	for (int i = 0; i < N; i++) {
 		const int all = from + i * 32 * WARPS + block_thread(), r = all / m.words, tap = all % TAPS;
 		const I first = channel + 2 * (all / TAPS % PAIRS);
 		to.low[i] = r < rows ? patch_bits(weights, weight_at(row + r, first, (I)tap)) : 0;
 		to.high[i] = r < rows ? patch_bits(weights, weight_at(row + r, first + 1, (I)tap)) : 0;
 	}
 }
-template <int WARPS, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
+template <int WARPS, int N, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
 TPAT_FN void patch_put_weights(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, int from, int rows,
-                               const patch_words<PATCH_WEIGHTS> &words)
+                               const patch_words<N> &words)
 {
 	u32 *const to = (u32 *)m.weights;
 #pragma unroll
-	for (int i = 0; i < PATCH_WEIGHTS; i++) {
+	for (int i = 0; i < N; i++) {
 		const int all = from + i * 32 * WARPS + block_thread(), r = all / m.words,
 		          word = all % TAPS * PAIRS + all / TAPS % PAIRS;
 		const int lane = r % 8 * 4 + word % 4, at = r / 8 % 2 + word / 4 % 2 * 2;
@@ -136,34 +143,31 @@ TPAT_FN void patch_product(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m
 		first[i] = line * STEP_Y * m.line_words + column;
 	}
 	const int mine = (int)(rows - row < 16 * TILES ? rows - row : 16 * TILES); /* rows */
-	const int all = PAIRS * LINES * COLUMNS, image_each = PATCH_IMAGE * 32 * WARPS,
-	          weights_each = PATCH_WEIGHTS * 32 * WARPS;
-	patch_words<PATCH_IMAGE> image_words;
-	patch_words<PATCH_WEIGHTS> weights_words;
-	const auto fetch = [&](I channel) { /* arrives while the channels before are multiplied */
-		                            patch_fetch<WARPS>(image_words, m, image, 0, channel, image_at);
-		                            patch_fetch_weights<WARPS>(weights_words, m, weights, 0, row, mine, channel,
-		                                                       weight_at);
+	using each = patch_rounds<PAIRS * LINES * COLUMNS, 16 * TILES * PAIRS * TAPS, 32 * WARPS>;
+	patch_words<each::image> image_words;
+	patch_words<each::weights> weights_words;
+	const auto fetch = [&](int round, I channel) {
+		patch_fetch<WARPS>(image_words, m, image, round * each::image * 32 * WARPS, channel, image_at);
+		patch_fetch_weights<WARPS>(weights_words, m, weights, round * each::weights * 32 * WARPS, row, mine,
+		                           channel, weight_at);
 	};
-	fetch(0);
+	const auto put_words = [&](int round) {
+		patch_put<WARPS>(m, round * each::image * 32 * WARPS, image_words);
+		patch_put_weights<WARPS>(m, round * each::weights * 32 * WARPS, mine, weights_words);
+	};
+	fetch(0, 0);
 	patch_begin<WARPS, TAPS_X, APART_Y, APART_X>(m);
 	for (I channel = 0; channel < channels; channel += 2 * PAIRS) {
 		__syncthreads();
-		patch_put<WARPS>(m, 0, image_words);
-		patch_put_weights<WARPS>(m, 0, mine, weights_words);
+		put_words(0);
 #pragma unroll 1
-		for (int from = image_each; from < all; from += image_each) {
-			patch_fetch<WARPS>(image_words, m, image, from, channel, image_at);
-			patch_put<WARPS>(m, from, image_words);
-		}
-#pragma unroll 1
-		for (int from = weights_each; from < mine * m.words; from += weights_each) {
-			patch_fetch_weights<WARPS>(weights_words, m, weights, from, row, mine, channel, weight_at);
-			patch_put_weights<WARPS>(m, from, mine, weights_words);
+		for (int round = 1; round < each::rounds; round++) {
+			fetch(round, channel);
+			put_words(round);
 		}
 		__syncthreads();
 		if (channel + 2 * PAIRS < channels)
-			fetch(channel + 2 * PAIRS);
+			fetch(0, channel + 2 * PAIRS); /* arrives while these channels are multiplied */
 #pragma unroll 2
 		for (int step = 0; step < m.steps; step++) {
 			mma_a<T> a[TILES];

@@ -50,10 +50,31 @@ static struct patch_shape shape_of(const struct patch *f, const struct sched_cho
 	return s;
 }
 
-static double registers_of(const struct sched_choice *c)
+static int whole(int n, int parts)
+{
+	return (n + parts - 1) / parts;
+}
+
+/* As struct patch_rounds of rt/device/tpat_patch.h: the rounds of a thread's loads, and the words of each. */
+struct rounds {
+	int n, image, weights;
+};
+
+static struct rounds rounds_of(const struct patch *f, const struct sched_choice *c)
+{
+	enum { AT_ONCE = 12 };
+	const struct patch_shape s = shape_of(f, c);
+	int image = whole(c->param[2] * s.lines * s.columns, s.threads);
+	int weights = whole(s.rows * c->param[2] * (int)patch_taps(f), s.threads);
+	int n = whole(image + weights, AT_ONCE);
+	return (struct rounds){ n, whole(image, n), whole(weights, n) };
+}
+
+static double registers_of(const struct patch *f, const struct sched_choice *c)
 {
 	int tiles = c->param[3], pieces = c->param[0] * c->param[1] / COLUMNS / c->param[4];
-	return 64 + 4 * tiles * pieces + 4 * tiles + pieces;
+	const struct rounds r = rounds_of(f, c);
+	return 52 + 4 * tiles * pieces + 4 * tiles + pieces + 2 * (r.image + r.weights);
 }
 
 /* The most pairs of channels whose patch and weights leave room for two blocks where one has `most` bytes. */
@@ -88,7 +109,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 		if (!find_pairs(f, &now, patch_channels(f, t), TARGET_SHARED_EVERYWHERE / 2) &&
 		    !find_pairs(f, &now, patch_channels(f, t), TARGET_SHARED_EVERYWHERE))
 			continue;
-		if (registers_of(&now) <= target_thread_registers(t, WARP * now.param[4]))
+		if (registers_of(f, &now) <= target_thread_registers(t, WARP * now.param[4]))
 			out[n++] = now;
 	}
 	return n;
@@ -109,15 +130,14 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	patch_kernels(plan, step_new(plan), f, c, &s, &product);
 }
 
-/* ---- Time. For each group of channels a block waits for the patch, and then multiplies. */
+/* ---- Time. For each group of channels a block waits for all rounds of loads, of which the first overlaps with the
+ * products before, and then multiplies. */
 
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
-	/* Clocks: start and end of a block; the way of a patch. Instructions of a warp: a word of the patch or of the
-	 * weights for all lanes; a product besides its reads. */
-	enum { START = 1500, WAY = 1100, OF_WORD = 16, OF_WEIGHT = 30, OF_STEP = 8 };
-	/* Grouped convolutions on an H200 took 2.5 to 5 times as long as their instructions. */
-	const double SLOWER = 3;
+	/* Clocks: start and end of a block; a round of loads. Instructions of a warp, as 96 trials on an H200 have
+	 * them: a word of the patch or of the weights for all lanes; a step; eight columns of it. */
+	enum { START = 200, ROUND = 2200, OF_WORD = 70, OF_WEIGHT = 60, OF_STEP = 1, OF_PIECE = 18 };
 	const struct sched_target *t = site->t;
 	const struct patch *f = site->found;
 	const struct contract *c = &f->c;
@@ -134,15 +154,16 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 	double words = pairs * s.lines * s.columns / 32.0, weights = fmin(rows, s.rows) * pairs * taps / 32;
 	double products = steps * warps * pieces * tiles_down;
-	double issue =
-	        words * OF_WORD + weights * OF_WEIGHT + steps * warps * (OF_STEP + tiles_down + pieces * 3) + products;
+	double issue = words * OF_WORD + weights * OF_WEIGHT +
+	               steps * warps * (OF_STEP + tiles_down + pieces * OF_PIECE) + products;
 	double reads = steps * warps * (2 + 4 * tiles_down + 2 * pieces) + 3 * words + 3 * weights;
 	double multiply = products * ROWS * COLUMNS * 16 / t->mma[c->side[0].type];
-	double busy = SLOWER * fmax(fmax(issue / t->schedulers, reads), multiply);
-	double here = target_resident(t, s.threads, registers_of(choice), s.bytes);
+	double busy = fmax(fmax(issue / t->schedulers, reads), multiply);
+	double wait = ROUND * (turns * (rounds_of(f, choice).n - 1) + 1);
+	double here = target_resident(t, s.threads, registers_of(f, choice), s.bytes);
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double waves = fmax(1, blocks / (t->processors * here));
-	double time = (waves * turns * fmax(busy * here, busy + WAY) + START) / clock;
+	double time = (ceil(waves) * wait + waves * turns * busy * here + START) / clock;
 
 	/* Bytes: a patch's edges come from the caches; 16 bytes of a row are stored at a time. */
 	double tiles = blocks * turns * (pairs * s.lines * s.columns * 4.0 + weights * 32 * 4), results = 0;
@@ -155,7 +176,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 const struct sched_rule sched_patch = {
 	.name = "patch",
-	.version = 1,
+	.version = 2,
 	.about = "A block computes {down} x {across} elements of the image in {tiles tile} of 16 output "
 	         "channels. It copies the part of the input that their windows cover to shared memory, "
 	         "{pairs pair} of channels at a time.",
