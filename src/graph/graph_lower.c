@@ -278,6 +278,26 @@ int graph_lower(struct graph_scope *s, const Onnx__NodeProto *node, const char *
 	return lower_operator(s, node, op, label);
 }
 
+static bool is_refused(const struct graph_node *n)
+{
+	return graph_refusal_find(onnx_domain(n->proto->domain), onnx_text(n->proto->op_type));
+}
+
+/* The node that is the reason why the shape of a value is unknown: those after it are only missing its result's. */
+static const struct graph_node *first_unknown(const struct graph *g, const struct graph_value *v)
+{
+	const struct graph_node *n = NULL;
+
+	for (int i = 0; v && i < g->nodes.n; i++) {
+		n = &g->nodes.at[v->producer];
+		v = NULL;
+		vec_each (read, &n->reads)
+			if (!v && (*read)->rank < 0 && (*read)->producer >= 0 && !(*read)->outside && !is_refused(n))
+				v = *read;
+	}
+	return n;
+}
+
 int graph_shape_unknown(const struct graph *g, const struct graph_value *v, struct err *e)
 {
 	char who[ONNX_DESCRIBE];
@@ -288,12 +308,12 @@ int graph_shape_unknown(const struct graph *g, const struct graph_value *v, stru
 	if (graph_refuse_value(g, name, e) < 0)
 		return err_about(e, ERR_TENSOR, name);
 	if (v->producer >= 0) {
-		const struct graph_node *before = &g->nodes.at[v->producer];
+		const struct graph_node *before = first_unknown(g, v);
 
 		err_set(e, ERR_UNSUPPORTED,
 		        "the shape of its input \"%s\" is not known: tpat does not support %s before it.", name,
 		        onnx_node_describe(before->proto, who));
-		if (graph_refusal_find(onnx_domain(before->proto->domain), onnx_text(before->proto->op_type)))
+		if (is_refused(before))
 			return err_advise(e, "%s", before->advice);
 		return err_advise(
 		        e, "Run ONNX's shape inference over the model first, so that it holds this tensor's shape.");

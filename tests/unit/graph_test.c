@@ -168,6 +168,8 @@ static void failures_stop_nothing(void)
 	node(m, "Relu", "u", "a");
 	node(m, "Relu", "v", "b");
 	node(m, "Relu", "x", "c");
+	node(m, "Tanh", "v", "d");
+	node(m, "Abs", "d", "e");
 	g = graph_of(m, NULL);
 	CHECK(!g->nodes.at[0].known && g->nodes.at[1].known && !g->nodes.at[2].known && g->nodes.at[3].known);
 	CHECK_STR(g->nodes.at[0].why, "tpat does not support the operator NoSuchOperator.");
@@ -177,6 +179,8 @@ static void failures_stop_nothing(void)
 	CHECK_STR(type_of(g, "b"), "f32[N,4]"); /* from the model's output */
 	CHECK_STR(g->nodes.at[2].why, "the shape of its input \"v\" is not known: tpat does not support node \"u\" "
 	                              "(NoSuchOperator) before it.");
+	CHECK_STR(g->nodes.at[5].why, "the shape of its input \"d\" is not known: tpat does not support node \"u\" "
+	                              "(NoSuchOperator) before it."); /* not the Tanh in between */
 	CHECK_INT(graph_node_check(g, 2, &e), ERR_UNSUPPORTED);
 	CHECK(strstr(e.text, "node b (Relu, opset 13): the shape of") != NULL);
 	CHECK_INT(g->warnings.n, 1); /* c is f32[N,4] */
