@@ -66,7 +66,10 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int blocks = t->cluster_blocks; blocks > 1 && n >= LEAST_LENGTH / 2; blocks /= 2)
 		for (int threads = MOST_THREADS; threads >= LEAST_THREADS; threads /= 2) {
 			int64_t items = items_of(site->p, s, n, (int64_t)threads * blocks);
-			if (items <= most && best_of(k, threads, blocks))
+			/* Half of the threads would do with as many items: they wait less for each other. */
+			bool idle = threads > LEAST_THREADS && best_of(k, threads / 2, blocks) &&
+			            items_of(site->p, s, n, (int64_t)threads / 2 * blocks) == items;
+			if (items <= most && best_of(k, threads, blocks) && !idle)
 				out[count++] =
 				        (struct sched_choice){ &sched_select_cluster, { threads, blocks, (int)items } };
 		}
