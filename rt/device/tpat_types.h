@@ -547,6 +547,8 @@ TPAT_HALF(half_add, "add.rn.f16", +)
 TPAT_HALF(half_sub, "sub.rn.f16", -)
 TPAT_HALF(half_mul, "mul.rn.f16", *)
 #undef TPAT_HALF
+TPAT_FN f16 half_neg(f16 x) { return { (u16)(x.bits ^ 0x8000) }; }
+TPAT_FN bf16 half_neg(bf16 x) { return { (u16)(x.bits ^ 0x8000) }; }
 
 /* For results that are rounded to 16 bits: relative error of a few millionths. exp; a / b for many a and one b of at
  * least 2^-126, where parts that depend only on b are computed once; a / b. */

@@ -66,16 +66,18 @@ template <int N, class T> TPAT_FN void load_if(T (&v)[N], const T *p, bool in)
 }
 
 /* v = p[0 .. N), of 4, 8, 16 or more bytes, for a p of any alignment: taken from the aligned vectors that contain them,
- * of which all bytes have to be in memory that may be read. */
-template <int N, class T> TPAT_FN void load_shifted(T (&v)[N], const T *p)
+ * of which all bytes have to be in memory that may be read. p is FIRST elements, and a multiple of STEP more, behind an
+ * aligned place: what follows from that is decided when the kernel is compiled. */
+template <int STEP, int FIRST, int N, class T> TPAT_FN void load_shifted(T (&v)[N], const T *p)
 {
 	const int bytes = N * sizeof(T), part = vector_part<bytes>::bytes, words = bytes / 4, most = part / 4;
-	static_assert(bytes >= 4 && bytes % 4 == 0, "whole words");
+	const int step = STEP * (int)sizeof(T), least = FIRST * (int)sizeof(T) % part;
+	static_assert(bytes >= 4 && bytes % 4 == 0 && FIRST >= 0, "whole words");
 	union {
 		uint4 align;
 		u32 word[words + most];
 	} u;
-	const unsigned shift = (unsigned)((size_t)p % part);
+	const unsigned shift = step % part == 0 ? least : (unsigned)((size_t)p % part);
 	const char *first = (const char *)p - shift;
 #pragma unroll
 	for (int i = 0; i <= bytes; i += part) {
@@ -87,15 +89,17 @@ template <int N, class T> TPAT_FN void load_shifted(T (&v)[N], const T *p)
 #endif
 	}
 #pragma unroll
-	for (int step = most / 2; step > 0; step /= 2) {
+	for (int turn = most / 2; turn > 0; turn /= 2) {
+		const bool moved = step % (8 * turn) == 0 ? least & 4 * turn : shift & 4 * turn;
 #pragma unroll
-		for (int i = 0; i < words + step; i++)
-			u.word[i] = shift & 4 * step ? u.word[i + step] : u.word[i];
+		for (int i = 0; i < words + turn; i++)
+			u.word[i] = moved ? u.word[i + turn] : u.word[i];
 	}
-	if constexpr (sizeof(T) < 4) {
+	const unsigned rest = step % 4 == 0 ? least % 4 : shift % 4;
+	if constexpr (sizeof(T) < 4 && (step % 4 != 0 || least % 4 != 0)) {
 #pragma unroll
 		for (int i = 0; i < words; i++)
-			u.word[i] = (u32)(((u64)u.word[i + 1] << 32 | u.word[i]) >> shift % 4 * 8);
+			u.word[i] = (u32)(((u64)u.word[i + 1] << 32 | u.word[i]) >> rest * 8);
 	}
 	memcpy(v, u.word, bytes);
 }

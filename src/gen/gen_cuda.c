@@ -99,10 +99,27 @@ static void print_update(struct gen_text *g, const struct ir_update *s)
 
 static const struct ir_device_function *load_function(const struct ir_vector *s)
 {
-	return s->shifted ? &device_load_shifted
-	       : s->where ? &device_load_if
-	       : s->once  ? &device_load_once
-	                  : &device_load;
+	return s->where ? &device_load_if : s->once ? &device_load_once : &device_load;
+}
+
+/* Begins a load from any position, with what is known of that: it is `first`, and a multiple of `step` more, behind a
+ * vector of 16 bytes. */
+static void begin_shifted(struct gen_text *g, const struct ir_vector *s)
+{
+	enum { BYTES = 16 };
+	int elements = BYTES * 8 / type_info(s->buf->type)->bits, step = 0, first = 0;
+	for (int i = 0; i < elements; i++) {
+		int64_t multiple = ir_multiple(ir_binary(IR_SUB, s->at, ir_index(s->at->pool, i)));
+		int power = 1;
+		while (power < elements && multiple % (2 * power) == 0)
+			power *= 2;
+		if (power > step) {
+			step = power;
+			first = i;
+		}
+	}
+	gen_indent(g);
+	gen_called(g, &device_load_shifted, IR_OF(IR_NUMBER(step), IR_NUMBER(first)));
 }
 
 static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
@@ -112,6 +129,8 @@ static void print_load_vector(struct gen_text *g, const struct ir_vector *s)
 	gen_declared(g, s->array, s->at);
 	if (type_is_packed(s->buf->type))
 		gen_begin(g, arena_printf(g->out->arena, "%s_%s", device_load.name, type_name(s->buf->type)));
+	else if (s->shifted)
+		begin_shifted(g, s);
 	else
 		gen_begin(g, load_function(s)->name);
 	str_add(g->out, "(");

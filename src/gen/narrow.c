@@ -12,9 +12,23 @@ static expr held_f16(const struct gen_text *g, expr e)
 	return held && (!gen_let(g, e) || e->arg[0]->op == IR_VAR) ? e->arg[0] : NULL;
 }
 
+/* The 16-bit float whose negative a cast is; else null. */
+static expr negated(const struct gen_text *g, expr e)
+{
+	expr of = e->arg[0], from = of->op == IR_NEG && of->type == TYPE_F32 ? of->arg[0] : NULL;
+	bool narrow = e->type == TYPE_F16 || e->type == TYPE_BF16;
+	if (!narrow || !from || from->op != IR_CAST || from->arg[0]->type != e->type || gen_let(g, of))
+		return NULL;
+	return !gen_let(g, from) || from->arg[0]->op == IR_VAR ? from->arg[0] : NULL;
+}
+
 bool gen_half(const struct gen_text *g, expr e, enum ir_function *function, expr operand[2])
 {
 	expr of = e->arg[0];
+	if (g->target->forms && e->op == IR_CAST && (operand[0] = negated(g, e))) {
+		*function = FN_HALF_NEG;
+		return true;
+	}
 	if (!g->target->forms || e->op != IR_CAST || e->type != TYPE_F16 || of->type != TYPE_F32 || of->n != 2 ||
 	    gen_let(g, of))
 		return false;

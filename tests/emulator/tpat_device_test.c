@@ -366,6 +366,53 @@ static void test_vectors_and_votes(void)
 	CHECK_INT(row[5] != 0, 0);
 }
 
+/* Elements that a thread loads from any position. */
+struct shifted {
+	int step, first, n, at;
+};
+
+static void check_shifted(const struct shifted *s, int n, const void *x, const void *y, size_t size)
+{
+	for (int i = 0; i < n; i++)
+		for (int thread = 0; thread < 32; thread++) {
+			const char *from = (const char *)x + (size_t)(s[i].first + s[i].step * thread) * size;
+			const char *to = (const char *)y + (size_t)(s[i].at + thread * s[i].n) * size;
+			CHECK(memcmp(from, to, (size_t)s[i].n * size) == 0);
+		}
+}
+
+static void test_shifted(void)
+{
+	static const struct shifted bytes[] = {
+		{ 1, 0, 16, 0 }, { 2, 1, 16, 512 }, { 4, 3, 16, 1024 }, { 16, 5, 16, 1536 }
+	};
+	static const struct shifted halves[] = { { 1, 0, 8, 0 },   { 2, 1, 8, 256 },  { 4, 2, 8, 512 },
+		                                 { 8, 5, 8, 768 }, { 8, 0, 8, 1024 }, { 8, 3, 4, 1280 } };
+	static const struct shifted floats[] = { { 1, 0, 4, 0 }, { 2, 1, 4, 128 }, { 4, 3, 4, 256 } };
+	uint8_t x[1024], y[2048] = { 0 };
+	uint16_t h[512], g[1408] = { 0 }, negative[512];
+	float a[256], b[384] = { 0 };
+	for (int i = 0; i < 1024; i++)
+		x[i] = (uint8_t)(i * 37 + i / 256);
+	for (int i = 0; i < 512; i++)
+		h[i] = (uint16_t)(i * 131);
+	for (int i = 0; i < 256; i++)
+		a[i] = (float)i;
+	struct buffer buffers[] = { { "x", x, sizeof x, false, false },
+		                    { "y", y, sizeof y, true, false },
+		                    { "h", h, sizeof h, false, false },
+		                    { "g", g, sizeof g, true, false },
+		                    { "a", a, sizeof a, false, false },
+		                    { "b", b, sizeof b, true, false },
+		                    { "negative", negative, sizeof negative, true, false } };
+	call(0, "vector_shifted", 1, 32, buffers, 7, 0);
+	check_shifted(bytes, 4, x, y, 1);
+	check_shifted(halves, 6, h, g, 2);
+	check_shifted(floats, 3, a, b, 4);
+	for (int i = 0; i < 512; i++)
+		CHECK_INT(negative[i], h[i] ^ 0x8000);
+}
+
 static int64_t power(int64_t base, int64_t exponent)
 {
 	if (exponent < 0)
@@ -637,6 +684,7 @@ int main(int argc, char **argv)
 	test_odd_block();
 	test_tiles();
 	test_vectors_and_votes();
+	test_shifted();
 	test_arithmetic();
 	test_float_functions();
 	close_kernels();

@@ -41,6 +41,33 @@ extern "C" __global__ void vector_copy(const float *__restrict__ x, float *__res
 	copy_n<3>(h + 512, g + 512);
 }
 
+template <int STEP, int FIRST, int N, class T> __device__ void shifted_n(const T *x, T *y)
+{
+	T v[N];
+	load_shifted<STEP, FIRST>(v, x + FIRST + STEP * threadIdx.x);
+	for (int i = 0; i < N; i++)
+		y[threadIdx.x * N + i] = v[i];
+}
+
+extern "C" __global__ void vector_shifted(const u8 *x, u8 *y, const f16 *h, f16 *g, const float *a, float *b, f16 *negative)
+{
+	shifted_n<1, 0, 16>(x, y);
+	shifted_n<2, 1, 16>(x, y + 512);
+	shifted_n<4, 3, 16>(x, y + 1024);
+	shifted_n<16, 5, 16>(x, y + 1536);
+	shifted_n<1, 0, 8>(h, g);
+	shifted_n<2, 1, 8>(h, g + 256);
+	shifted_n<4, 2, 8>(h, g + 512);
+	shifted_n<8, 5, 8>(h, g + 768);
+	shifted_n<8, 0, 8>(h, g + 1024);
+	shifted_n<8, 3, 4>(h, g + 1280);
+	shifted_n<1, 0, 4>(a, b);
+	shifted_n<2, 1, 4>(a, b + 128);
+	shifted_n<4, 3, 4>(a, b + 256);
+	for (int i = threadIdx.x; i < 512; i += 32)
+		negative[i] = half_neg(h[i]);
+}
+
 extern "C" __global__ void votes(const int *x, int *y)
 {
 	const int v = x[threadIdx.x];
