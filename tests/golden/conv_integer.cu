@@ -11,14 +11,11 @@
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
 // A block computes a tile of 16 x 128 elements, and adds 128 products of each at a time, with operands in shared
 //     memory.
-// Launch: 16 blocks of 256 threads.
-extern "C" __global__ __launch_bounds__(256)
-void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
+static __device__ __forceinline__
+void ConvInteger_weight_packed_part(const int own_block, const i8 *weight, i8 *__restrict__ weight_packed)
 {
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
-	const int block = blockIdx.x;
-	wait_for_last_kernel();
 	const int corner_a = 0;
 	const int corner_b = 0;
 	const int lane = thread % 32;
@@ -32,7 +29,7 @@ void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 			const int j = corner_b + lane;
 			if (j < 9) {
 				if (k < 8) {
-					weight_square[row][lane] = weight[block * 72 + k * 9 + j];
+					weight_square[row][lane] = weight[own_block * 72 + k * 9 + j];
 				}
 			}
 		}
@@ -45,7 +42,7 @@ void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 		if (j < 9) {
 			const int k = corner_a + lane;
 			if (k < 16) {
-				weight_packed[block * 144 + j * 16 + k] = k < 8 ? weight_square[lane][row] : (i8)0;
+				weight_packed[own_block * 144 + j * 16 + k] = k < 8 ? weight_square[lane][row] : (i8)0;
 			}
 		}
 	}
@@ -55,19 +52,16 @@ void ConvInteger_weight_packed(const i8 *weight, i8 *__restrict__ weight_packed)
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
 // A block computes a tile of 16 x 128 elements, and adds 128 products of each at a time, with operands in shared
 //     memory.
-// Launch: (H * W + 31) / 32 * N blocks of 256 threads.
-// Runs if all positions fit into 32 bits.
-extern "C" __global__ __launch_bounds__(256)
-void ConvInteger_x_packed(const u8 *x, u8 *__restrict__ x_packed, int N, int H, int W, const u64 inverse)
+static __device__ __forceinline__
+void ConvInteger_x_packed_part(const int own_block, const u8 *x, u8 *__restrict__ x_packed, int N, int H, int W,
+                               const u64 inverse)
 {
 	const divisor by = { (H * W + 31) / 32, inverse };
 	const int thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
-	const int block = blockIdx.x;
-	wait_for_last_kernel();
 	const int corner_a = 0;
-	const int corner_b = block % by * 32;
-	const int i = block / by;
+	const int corner_b = own_block % by * 32;
+	const int i = own_block / by;
 	const int lane = thread % 32;
 	const int line = thread / 32;
 	__shared__ u8 x_square[32][33];
@@ -96,6 +90,21 @@ void ConvInteger_x_packed(const u8 *x, u8 *__restrict__ x_packed, int N, int H, 
 			}
 		}
 	}
+}
+
+// 2 kernels in one launch, each in blocks of its own; 256 threads a block.
+// Launch: (H * W + 31) / 32 * N + 16 blocks of 256 threads.
+// Runs if all positions fit into 32 bits.
+extern "C" __global__ __launch_bounds__(256)
+void ConvInteger_weight_packed_and_x_packed(const i8 *weight, i8 *__restrict__ weight_packed, const u8 *x,
+                                            u8 *__restrict__ x_packed, int N, int H, int W, const u64 inverse)
+{
+	const int block = blockIdx.x;
+	wait_for_last_kernel();
+	if (block < 16)
+		ConvInteger_weight_packed_part(block, weight, weight_packed);
+	else
+		ConvInteger_x_packed_part(block - 16, x, x_packed, N, H, W, inverse);
 }
 
 // y: i32[N,16,floordiv(H - 1, 2) + 1,floordiv(W - 1, 2) + 1] = sum (i, j, k, l | r<8, s<3, t<3) select(and(and(0 <= k
@@ -240,18 +249,14 @@ void ConvInteger_y(const u8 *x, const i8 *weight, const u8 *zero, const i8 *weig
 
 // The same as ConvInteger_x_packed.
 // Schedule: contract@3, a layout of vectors; 256 threads a block; 64-bit positions.
-// Launch: (H * W + 31) / 32 * N blocks of 256 threads.
-// Runs unless ConvInteger_x_packed does.
-extern "C" __global__ __launch_bounds__(256)
-void ConvInteger_x_packed_64(const u8 *x, u8 *__restrict__ x_packed, i64 N, i64 H, i64 W)
+static __device__ __forceinline__
+void ConvInteger_x_packed_64_part(const i64 own_block, const u8 *x, u8 *__restrict__ x_packed, i64 N, i64 H, i64 W)
 {
 	const i64 thread = threadIdx.x;
 	__builtin_assume(thread >= 0 && thread < 256);
-	const i64 block = blockIdx.x;
-	wait_for_last_kernel();
 	const i64 corner_a = 0;
-	const i64 corner_b = block % ((H * W + 31) / 32) * 32;
-	const i64 i = block / ((H * W + 31) / 32);
+	const i64 corner_b = own_block % ((H * W + 31) / 32) * 32;
+	const i64 i = own_block / ((H * W + 31) / 32);
 	const i64 lane = thread % 32;
 	const i64 line = thread / 32;
 	__shared__ u8 x_square[32][33];
@@ -280,6 +285,21 @@ void ConvInteger_x_packed_64(const u8 *x, u8 *__restrict__ x_packed, i64 N, i64 
 			}
 		}
 	}
+}
+
+// 2 kernels in one launch, each in blocks of its own; 256 threads a block.
+// Launch: (H * W + 31) / 32 * N + 16 blocks of 256 threads.
+// Runs unless ConvInteger_weight_packed_and_x_packed does.
+extern "C" __global__ __launch_bounds__(256)
+void ConvInteger_weight_packed_and_x_packed_64(const i8 *weight, i8 *__restrict__ weight_packed, const u8 *x,
+                                               u8 *__restrict__ x_packed, i64 N, i64 H, i64 W)
+{
+	const i64 block = blockIdx.x;
+	wait_for_last_kernel();
+	if (block < 16)
+		ConvInteger_weight_packed_part(block, weight, weight_packed);
+	else
+		ConvInteger_x_packed_64_part(block - 16, x, x_packed, N, H, W);
 }
 
 // The same as ConvInteger_y.

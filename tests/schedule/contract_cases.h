@@ -263,6 +263,25 @@ static const struct schedule_case contract_cases[] = {
 	  "and(0 <= l + t - 1, l + t - 1 < W)), i32(q[i, r, k + s - 1, l + t - 1]) - i32(z[]), i32(0)) * "
 	  "i32(weight[j, r, s, t])\n",
 	  { "W=6", "W=1" } },
+	/* The same of floats: a map's results are stored as the products need them, transposed or padded. */
+	{ "product_placed",
+	  "(x: f16[M,150], b: f16[150,37], c: f16[37], e: f16[M]) -> (y: f16[M,37])\n"
+	  "  q: f16[M,150] = map (i, j) f16(max(f32(x[i, j]), 0.0))\n"
+	  "  y: f16[M,37] = sum (i, j | r<150) f32(q[i, r]) * f32(b[r, j]) then f16((it + f32(c[j])) * f32(e[i]))\n",
+	  { "M=19", "M=2" } },
+	{ "product_placed_open",
+	  "(x: f16[M,K], z: f16[K], b: f16[K,24]) -> (y: f16[M,24], half: f16[M,24])\n"
+	  "  q: f16[M,K] = map (i, j) f16(f32(x[i, j]) * f32(z[j]))\n"
+	  "  y: f16[M,24] = sum (i, j | r<K) f32(q[i, r]) * f32(b[r, j]) then f16(it)\n"
+	  "  half: f16[M,24] = map (i, j) f16(f32(y[i, j]) * 0.5)\n",
+	  { "M=18 K=192", "M=5 K=83", "M=1 K=1" } },
+	{ "convolution_placed",
+	  "(x: f16[2,24,5,W], weight: f16[40,24,3,3], c: f16[40]) -> (y: f16[2,40,5,W])\n"
+	  "  q: f16[2,24,5,W] = map (i, j, k, l) f16(max(f32(x[i, j, k, l]), 0.0))\n"
+	  "  y: f16[2,40,5,W] = sum (i, j, k, l | r<24, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 5), and(0 "
+	  "<= l + t - 1, l + t - 1 < W)), f32(q[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
+	  "f16(it + f32(c[j]))\n",
+	  { "W=7", "W=1" } },
 	/* Parts of sums whose length is open, or no multiple of anything: some parts may be empty. */
 	{ "product_split_open",
 	  "(a: f32[M,K], b: f32[K,N]) -> (y: f32[M,N])\n"

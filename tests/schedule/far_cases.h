@@ -57,6 +57,11 @@ static const struct far_case far_cases[] = {
 	  "  q: i8[N,64,256] = map (i, j, k) i8(min(max(rint(f32(x[i, j, k]) * 16.0), -128.0), 127.0))\n"
 	  "  y: i32[N,64,64] = sum (i, j, k | r<256) i32(q[i, j, r]) * i32(w0[r, k])\n",
 	  "N=264001", .tolerance = 0 },
+	{ "contract_placed",
+	  "(x: f16[N,64,250], w0: i8[250,64]) -> (y: i32[N,64,64])\n"
+	  "  q: i8[N,64,250] = map (i, j, k) i8(min(max(rint(f32(x[i, j, k]) * 16.0), -128.0), 127.0))\n"
+	  "  y: i32[N,64,64] = sum (i, j, k | r<250) i32(q[i, j, r]) * i32(w0[r, k])\n",
+	  "N=264001", .tolerance = 0 },
 	{ "contract_split",
 	  "(x: i8[N,33554432], w0: i8[33554432,2]) -> (y: i32[N,2])\n"
 	  "  y: i32[N,2] = sum (i, j | r<33554432) i32(x[i, r]) * i32(w0[r, j])\n",

@@ -44,6 +44,7 @@ struct contract {
 	expr fits;                           /* bool: extents and strides are multiples of `width` */
 	const struct ir_stage *made[CONTRACT_STAGES]; /* `whole`, and the epilogue: maps over the same elements */
 	int stages;
+	const struct ir_stage *source; /* a map whose result is computed where a copy of it would be made; null: none */
 };
 
 /* Kernel shape. Sizes in elements: block tile, warp tile, and step along the reduced axes. */
@@ -106,6 +107,13 @@ bool contract_pack_operands(struct contract *c);
 /* Replaces both operands of a match by copies that are padded with zeros along a reduced axis, to rows of whole
  * `bytes`. Returns false if that is impossible or not needed. The caller creates the buffers. */
 bool contract_match_padded(struct contract *c, int bytes);
+/* The stage after map s, if it is the only reader of its result; else null. */
+const struct ir_stage *contract_only_reader(const struct ir_program *p, const struct ir_stage *s);
+/* The value with the map's elements computed instead of loaded. */
+expr contract_with_map(struct ir_program *p, expr value, const struct ir_stage *map);
+/* Lets the sum read the copy of the source, which holds an element at `load` (over the contraction's axes, which are
+ * those of the sum). */
+void contract_read_copy(struct contract *c, expr load);
 /* Appends the steps that repack operands, and creates their buffers. */
 void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_choice *choice,
                    const struct sched_target *t);
@@ -133,6 +141,11 @@ bool contract_always_vectors(const struct contract *c);
 /* The kernel for positions beyond 2^31: one element per thread. */
 void contract_element_kernel(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                              const struct sched_choice *choice);
+/* Appends the steps of rules contract and contract_wide. `source`: as in struct contract. */
+void contract_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice,
+                    const struct ir_stage *source);
+void contract_wide_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice,
+                         const struct ir_stage *source);
 /* The vectorised kernel and, where needed, the scalar one: everything that rule contract makes. */
 void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct contract *c,
                       const struct sched_choice *choice);
@@ -142,11 +155,14 @@ bool contract_find_sums(const struct contract *c, struct contract_sums *sums);
 /* Makes c, which is `plain` with operands as they are or repacked, a sum of the elements alone, whose results subtract
  * what the sums say. */
 void contract_take_apart(struct contract *c, const struct contract *plain, const struct contract_sums *sums);
-/* Estimated time of the sums' kernels in nanoseconds. */
-double contract_sums_time(struct ir_program *p, const struct contract_sums *sums, const struct sched_target *t);
-/* Creates the sums' buffers, and appends their steps. */
-void contract_apply_sums(struct ir_plan *plan, struct contract_sums *sums, const struct sched_choice *choice,
-                         const struct sched_target *t);
+/* Estimated time of the sums' kernels in nanoseconds. `copied`: the contraction with the operands that its kernel
+ * reads: copies are summed up instead where that is faster. */
+double contract_sums_time(const struct contract_sums *sums, const struct contract *copied,
+                          const struct sched_target *t);
+void contract_make_sums(struct ir_program *p, struct contract_sums *sums); /* creates the sums' buffers */
+/* Appends the steps of the sums, after those that make the copies. */
+void contract_apply_sums(struct ir_plan *plan, const struct contract_sums *sums, const struct contract *copied,
+                         const struct sched_choice *choice, const struct sched_target *t);
 void contract_find_way(struct contract *c, int side);
 /* contract_turns: true if a kernel before this one can transpose a tensor of bytes so that it runs along the reduced
  * axes. contract_turn: transposes the operand and fills in that kernel's stage. */

@@ -155,19 +155,52 @@ static struct sched_choice best_sum(struct ir_program *p, const struct ir_stage 
 	return rule_fastest(rule, sizeof rule / sizeof *rule, p, s, t, ns);
 }
 
-double contract_sums_time(struct ir_program *p, const struct contract_sums *sums, const struct sched_target *t)
+/* The fastest way to sum up an operand from its tensor, or from the copy that the products read; *copy: that stage. */
+static struct sched_choice best_source(const struct contract_sums *sums, int side, const struct contract *copied,
+                                       const struct sched_target *t, struct ir_stage *copy, double *ns)
+{
+	struct ir_program *p = copied->p;
+	const struct contract_operand *o = &copied->side[side];
+	double of_copy;
+	struct sched_choice best = best_sum(p, &sums->stage[side], t, ns), other;
+	*copy = sums->stage[side];
+	if (o->computed)
+		return best;
+	*copy = sum_of(copied, o, sums->stage[side].out);
+	other = copy->value == sums->stage[side].value ? (struct sched_choice){ 0 } : best_sum(p, copy, t, &of_copy);
+	if (!other.rule || of_copy >= *ns) {
+		*copy = sums->stage[side];
+		return best;
+	}
+	*ns = of_copy;
+	return other;
+}
+
+double contract_sums_time(const struct contract_sums *sums, const struct contract *copied, const struct sched_target *t)
 {
 	double time = 0, ns;
+	struct ir_stage from;
 	for (int side = 0; side < 2; side++)
 		if (sums->has[side]) {
-			best_sum(p, &sums->stage[side], t, &ns);
+			best_source(sums, side, copied, t, &from, &ns);
 			time += ns;
 		}
 	return time;
 }
 
-void contract_apply_sums(struct ir_plan *plan, struct contract_sums *sums, const struct sched_choice *choice,
-                         const struct sched_target *t)
+void contract_make_sums(struct ir_program *p, struct contract_sums *sums)
+{
+	for (int side = 0; side < 2; side++) {
+		if (!sums->has[side])
+			continue;
+		const struct ir_buffer *b = sums->stage[side].out;
+		const char *name = arena_printf(p->arena, "%s_sums", b->name);
+		sums->stage[side].out = ir_buffer_new(p, name, b->type, b->rank, b->dim, IR_TEMP);
+	}
+}
+
+void contract_apply_sums(struct ir_plan *plan, const struct contract_sums *sums, const struct contract *copied,
+                         const struct sched_choice *choice, const struct sched_target *t)
 {
 	struct ir_program *p = plan->program;
 	for (int side = 0; side < 2; side++) {
@@ -175,11 +208,7 @@ void contract_apply_sums(struct ir_plan *plan, struct contract_sums *sums, const
 		double ns;
 		if (!sums->has[side])
 			continue;
-		const struct ir_buffer *b = sums->stage[side].out;
-		const char *name = arena_printf(p->arena, "%s_sums", b->name);
-		sums->stage[side].out = ir_buffer_new(p, name, b->type, b->rank, b->dim, IR_TEMP);
-		*s = sums->stage[side];
-		const struct sched_choice how = best_sum(p, s, t, &ns);
+		const struct sched_choice how = best_source(sums, side, copied, t, s, &ns);
 		int steps = plan->steps.n;
 		apply_choice(plan, s, &how, t);
 		decided_by(plan, steps, choice, "sums for the zero points");

@@ -134,6 +134,10 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		o->value = o->value->op == IR_SELECT ? ir_select(o->value->arg[0], value, o->value->arg[2]) : value;
 		*pack = *o->pack;
 		pack->out = made;
+		if (c->source && ir_reads(pack->value, c->source->out)) {
+			pack->value = contract_with_map(p, pack->value, c->source);
+			contract_read_copy(c, value);
+		}
 		o->pack = pack;
 		int steps = plan->steps.n;
 		bool both = c->side[0].pack && c->side[1].pack;

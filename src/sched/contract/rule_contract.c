@@ -141,11 +141,18 @@ void contract_kernels(struct ir_plan *plan, struct ir_step *step, const struct c
 		contract_element_kernel(plan, step, c, choice);
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+void contract_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice,
+                    const struct ir_stage *source)
 {
 	struct contract c = ((const struct contract_found *)site->found)->as[choice->param[3]];
+	c.source = source;
 	contract_pack(plan, &c, choice, site->t);
 	contract_kernels(plan, step_new(plan), &c, choice);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+{
+	contract_apply(plan, site, choice, NULL);
 }
 
 /* ---- Time. A multiprocessor is limited by its tensor cores, by shared memory bandwidth or by the arrival of the next

@@ -15,28 +15,6 @@ struct contract_made {
 	int side; /* the operand that is computed */
 };
 
-struct made {
-	const struct ir_stage *map;
-};
-
-static expr computed(void *user, struct ir_pool *pool, expr e, const expr *arg)
-{
-	const struct made *m = user;
-	return e->op == IR_LOAD && e->buf == m->map->out ? ir_bind_axes(pool, m->map->value, arg) : NULL;
-}
-
-/* The stage after s, if it is the only reader of s's result; else null. */
-static const struct ir_stage *only_reader(const struct ir_program *p, const struct ir_stage *s)
-{
-	const struct ir_stage *next = NULL;
-	for (int i = 0; i + 1 < p->stages.n && !next; i++)
-		next = p->stages.at[i] == s ? p->stages.at[i + 1] : NULL;
-	vec_each (other, &p->stages)
-		if (next && *other != next && ir_stage_reads(*other, s->out))
-			return NULL;
-	return next && ir_stage_reads(next, s->out) ? next : NULL;
-}
-
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
 {
 	struct contract_made m = { .side = 0 };
@@ -44,12 +22,12 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	bool quantised = s->out->type == TYPE_I8 || s->out->type == TYPE_U8 || type_multiplies_f8(s->out->type);
 	if (s->kind != IR_MAP || s->out->role != IR_TEMP || !quantised)
 		return NULL;
-	const struct ir_stage *next = only_reader(p, s);
+	const struct ir_stage *next = contract_only_reader(p, s);
 	if (!next || next->kind != IR_REDUCE || (next->post && ir_reads(next->post, s->out)))
 		return NULL;
 	struct ir_stage *sum = NEW(p->arena, struct ir_stage);
 	*sum = *next;
-	sum->value = ir_copy(p->pool, next->value, computed, &(struct made){ s });
+	sum->value = contract_with_map(p, next->value, s);
 	struct contract *c = &m.found.as[CONTRACT_AS_IT_IS];
 	if (!contract_match_computed(c, p, sum, next))
 		return NULL;

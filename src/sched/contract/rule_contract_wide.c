@@ -178,7 +178,8 @@ static struct sched_choice elsewhere(const struct sched_site *site, int packing)
 	return list[best];
 }
 
-static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+void contract_wide_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice,
+                         const struct ir_stage *source)
 {
 	int packing = choice->param[6];
 	const char *why;
@@ -187,14 +188,16 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct contract c = any->as[packing], as_it_is;
 	struct ir_stage *before = NEWN(plan->program->arena, struct ir_stage, 2);
 	const struct sched_choice other = elsewhere(site, packing);
-	contract_apply_sums(plan, &sums, choice, site->t);
+	contract_make_sums(plan->program, &sums);
 	if (sums.has[0] || sums.has[1])
 		contract_take_apart(&c, &any->as[CONTRACT_AS_IT_IS], &sums);
+	c.source = source;
 	contract_pack(plan, &c, choice, site->t);
 	as_it_is = c;
 	int n = along(&c, before);
 	for (int i = 0; i < n; i++)
 		apply_along(plan, &before[i], choice, site->t);
+	contract_apply_sums(plan, &sums, &c, choice, site->t);
 	bool ring = is_ring(choice) && contract_has_maps(&c), stream = ring && contract_ring_shape(&c, choice).stream;
 	struct contract_stream *parts = stream ? contract_stream_new(plan, &c, choice) : NULL;
 	struct ir_step *step = step_new(plan);
@@ -206,6 +209,11 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	vec_each (k, step) /* wgmma exists on this architecture only */
 		(*k)->arch = site->t->arch;
 	contract_kernels(plan, step, &as_it_is, &other);
+}
+
+static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *choice)
+{
+	contract_wide_apply(plan, site, choice, NULL);
 }
 
 /* ---- Time. A step takes as long as the tensor cores, or as the shared memory traffic: each 64 rows read all columns.
@@ -317,8 +325,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (read + results) / cost_bulk_rate(t);
-	double more = contract_pack_time(&c, t) +
-	              contract_sums_time(site->p, &((const struct contract_found *)site->found)->sums, t);
+	double more = contract_pack_time(&c, t) + contract_sums_time(&found->sums, &c, t);
 	/* transposing kernels read and write the operands */
 	for (int side = 0; side < 2; side++)
 		if (size == 1 && c.side[side].way != CONTRACT_STRAIGHT)

@@ -32,13 +32,23 @@ static bool may_share(const struct ir_step *a, const struct ir_step *b)
 	       ir_kernel_args(x) + ir_kernel_args(y) <= PARTS_ARGUMENTS;
 }
 
+/* True if kernel `small` needs no more registers and shared memory than k, whose occupancy it leaves as it is. */
+static bool needs_no_more(const struct ir_kernel *small, const struct ir_kernel *k)
+{
+	const struct part_needs x = part_needs(small), y = part_needs(k);
+	return x.registers <= y.registers && x.shared <= y.shared;
+}
+
 static bool side_by_side(const struct ir_step *a, const struct ir_step *b, const struct sched_target *t)
 {
 	const struct ir_kernel *x = a->at[0], *y = b->at[0];
 	double wave = (double)t->processors * t->threads / x->threads;
 	double first = (double)about(x->blocks, t), second = (double)about(y->blocks, t);
-	return may_share(a, b) && !x->in_turn && !y->in_turn && (first < wave || second < wave) &&
-	       first + second <= MOST_WAVES * wave;
+	if (!may_share(a, b) || x->in_turn || y->in_turn)
+		return false;
+	if (first + second <= MOST_WAVES * wave)
+		return first < wave || second < wave;
+	return first < wave ? needs_no_more(x, y) : second < wave && needs_no_more(y, x);
 }
 
 static bool in_turn(const struct ir_step *a, const struct ir_step *b)
@@ -76,17 +86,25 @@ static bool starts_first(const struct ir_step *s, const struct ir_step *other, c
 	return about(s->at[0]->blocks, t) < about((k->parts.n ? k->parts.at[0] : k)->blocks, t);
 }
 
-/* Index of the step of `out` that s may share a launch with, if no later step keeps s from moving there; -1: none. */
+/* Index of the step of `out` that s may share a launch with, if no later step keeps s from moving there; -1: none. Of
+ * several, the one that leaves most of the GPU idle. */
 static int partner(const struct ir_plan *out, const struct ir_step *s, const struct sched_target *t, bool *turn)
 {
+	int best = -1;
+	int64_t fewest = 0;
+	*turn = false;
 	for (int i = out->steps.n - 1; i >= 0; i--) {
-		*turn = steps_depend(out->steps.at[i], s);
-		if (*turn ? in_turn(out->steps.at[i], s) : side_by_side(out->steps.at[i], s, t))
-			return i;
-		if (*turn)
-			break;
+		if (steps_depend(out->steps.at[i], s)) {
+			*turn = best < 0 && in_turn(out->steps.at[i], s);
+			return *turn ? i : best;
+		}
+		int64_t blocks = out->steps.at[i]->n ? about(out->steps.at[i]->at[0]->blocks, t) : 0;
+		if (!side_by_side(out->steps.at[i], s, t) || (best >= 0 && blocks >= fewest))
+			continue;
+		best = i;
+		fewest = blocks;
 	}
-	return -1;
+	return best;
 }
 
 void share_launches(struct ir_plan *plan, struct ir_plan *all, const struct sched_target *t)
