@@ -282,6 +282,19 @@ static const struct schedule_case contract_cases[] = {
 	  "<= l + t - 1, l + t - 1 < W)), f32(q[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
 	  "f16(it + f32(c[j]))\n",
 	  { "W=7", "W=1" } },
+	/* What results need is loaded before the sums: by column, by row, one number, at positions of its own. */
+	{ "product_ahead",
+	  "(a: f16[M,64], b: f16[64,160], c: f16[160], d: f32[161], e: f32[M], g: f32[]) -> (y: f16[M,160])\n"
+	  "  y: f16[M,160] = sum (i, j | r<64) f32(a[i, r]) * f32(b[r, j]) then f16((it + f32(c[j])) * d[j + 1] + e[i] "
+	  "* "
+	  "g[])\n",
+	  { "M=130", "M=5" } },
+	{ "product_ahead_odd",
+	  "(a: i8[M,64], b: i8[131,64], c: f32[131], e: f32[M], z: i32[]) -> (y: f32[M,131])\n"
+	  "  y: f32[M,131] = sum (i, j | r<64) i32(a[i, r]) * i32(b[j, r]) then f32(it - z[]) * c[j] + select(0.0 < "
+	  "c[j], "
+	  "e[i], c[130 - j])\n",
+	  { "M=130", "M=5" } },
 	/* Parts of sums whose length is open, or no multiple of anything: some parts may be empty. */
 	{ "product_split_open",
 	  "(a: f32[M,K], b: f32[K,N]) -> (y: f32[M,N])\n"

@@ -35,6 +35,21 @@ static inline expr contract_length(struct contract_range r)
 	return ir_binary(IR_SUB, r.to, r.from);
 }
 
+/* How a warp stores its sums in passes through shared memory: parts of its rows, in each all columns from pass to pass.
+ * The lanes are `across` x `down`, and a lane goes down in `turns`. */
+struct contract_passes {
+	int width; /* neighbouring elements of a lane */
+	int across, down, turns;
+	int columns, rows; /* a lane's different columns (or vectors of them), and rows, in all passes */
+};
+
+/* What a tile's results need besides the sums, loaded before these (contract_ahead.c). */
+struct contract_ahead {
+	expr load;
+	struct ir_variable *array; /* [rows], or [rows][width]; a value if rows is 0 */
+	int group, rows, width;    /* group: which of the lane's columns or rows a row is of */
+};
+
 struct contract_kernel {
 	const struct contract *c;
 	struct ir_program *p;
@@ -59,6 +74,11 @@ struct contract_kernel {
 	 */
 	const struct ir_variable *kept[CONTRACT_STAGES];
 	expr kept_row;
+	struct contract_passes passes;
+	struct {
+		VEC(struct contract_ahead);
+	} ahead;
+	expr ahead_row[CONTRACT_GROUPS]; /* the current column and row, by number among the lane's */
 	/* The warpgroup that takes every second tile, and the tile's number among the block's; null: tiles are the
 	 * whole block's. */
 	expr group, round;
@@ -160,6 +180,22 @@ void contract_emit_put(struct contract_kernel *k, struct ir_block *b, int side, 
 
 /* Results. */
 enum type contract_sum_type(const struct contract_kernel *k);
+/* Fills in `passes`. False where warps store otherwise, or vectors for some extents only. */
+bool contract_find_passes(struct contract_kernel *k);
+int contract_part_rows(const struct contract_kernel *k); /* rows of a warp's sums per pass through shared memory */
+/* The row of the warp tile that is row `row` of part `part`. */
+expr contract_part_row(const struct contract_kernel *k, expr part, expr row);
+/* The number of neighbouring rows whose elements alternate along a row of the result; 1: none. */
+int contract_alternating_rows(const struct contract_kernel *k);
+/* Of so many lanes, how many store vectors side by side where a row of the pass has so many: the largest number that
+ * divides both. */
+int contract_lanes_across(int vectors, int lanes);
+/* The axes of the results, as far as the contraction's axes are declared. */
+void contract_own_axes(const struct contract_kernel *k, expr *own);
+/* Emits the loads that need not wait for a tile's sums, whose place is declared; and what such a load has loaded for
+ * the current element: null if it is no such load. */
+void contract_load_ahead(struct contract_kernel *k, struct ir_block *b);
+expr contract_from_ahead(const struct contract_kernel *k, expr load);
 void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width);
 struct ir_block *contract_if_inside(struct contract_kernel *k, struct ir_block *b); /* if it is one of the results */
 void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b);

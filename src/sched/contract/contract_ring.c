@@ -148,6 +148,7 @@ static void multiply_tiles(struct contract_kernel *k, struct ir_block *b, expr b
 	expr turn = k->turn = declare_turn(k, b), before = ir_binary(IR_SUB, turn, index_(k, 1)), from, slot;
 	struct ir_block *in = each_tile(k, b, blocks, &range);
 	range.to = k->depth ? k->depth : range.to;
+	contract_load_ahead(k, in);
 	contract_declare_wide_sums(k, in);
 	if (s->turns) {
 		call_turns(k, in, &device_tile_turns_take);

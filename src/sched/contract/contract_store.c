@@ -75,27 +75,13 @@ static expr at_hand(void *user, expr e, expr flat)
 	for (int i = 0; i < k->c->stages; i++)
 		if (k->c->made[i]->out == e->buf && k->made[i])
 			return ir_var_of(k->made[i], NULL);
-	return NULL;
+	return contract_from_ahead(k, e);
 }
 
 /* The vector of neighbouring elements that a stage makes. */
 static struct ir_variable *vector_of(const struct ir_stage *s)
 {
 	return ir_variable_of(s->value->pool, s->out->type, s->out, IR_HOLDS_VECTOR, 0, "%s_v", s->out->name);
-}
-
-/* The axes of the results, as far as the contraction's axes are declared. */
-static void own_axes(const struct contract_kernel *k, expr *own)
-{
-	const struct contract *c = k->c;
-	const struct axes here = { .value = k->axis };
-	for (int d = 0; d < c->whole->out->rank; d++) {
-		bool used[2 * IR_MAX_RANK] = { false }, known = true;
-		ir_mark_axes(c->own[d], used);
-		for (int i = 0; i < c->s->out->rank; i++)
-			known &= !used[i] || k->axis[i];
-		own[d] = known ? to_kernel(k->p, c->own[d], &here) : NULL;
-	}
 }
 
 struct ir_block *contract_if_inside(struct contract_kernel *k, struct ir_block *b)
@@ -111,7 +97,7 @@ void contract_make_element(struct contract_kernel *k, struct ir_block *b, int wi
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
 	expr own[IR_MAX_RANK];
-	own_axes(k, own);
+	contract_own_axes(k, own);
 	for (int i = 0; i < c->stages; i++) {
 		const struct ir_stage *s = c->made[i];
 		struct axes here = { .value = own, .load = at_hand, .user = k, .acc = k->all };
@@ -201,7 +187,7 @@ static void store_made(struct contract_kernel *k, struct ir_block *b, int width)
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
 	expr own[IR_MAX_RANK];
-	own_axes(k, own);
+	contract_own_axes(k, own);
 	for (int i = 0; i < c->stages; i++) {
 		const struct ir_buffer *out = c->made[i]->out;
 		if (!stage_is_stored(p, c->made, c->stages, i))
@@ -242,23 +228,6 @@ static void make_row(struct contract_kernel *k, struct ir_block *in, expr column
 	k->all = item_of(k->sums, k->item);
 	contract_make_element(k, items, width);
 	memcpy(k->axis, first, sizeof first);
-}
-
-/* Rows of a warp's sums per pass through shared memory. */
-static int part_rows(const struct contract_kernel *k)
-{
-	return k->c->plain ? FMA_DOWN : TILE;
-}
-
-/* The row of the warp tile that is row `row` of part `part`. */
-static expr part_row(const struct contract_kernel *k, expr part, expr row)
-{
-	expr together = index_(k, 16 / contract_element_bytes(k->c));
-	expr down = index_(k, k->wide ? k->shape.part_step : part_rows(k));
-	if (!k->c->plain || contract_way_of(k, 0) != CONTRACT_TURNED)
-		return plus(ir_binary(IR_MUL, part, down), row);
-	expr piece = plus(ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, part, together), down), row);
-	return plus(ir_binary(IR_MUL, piece, together), ir_binary(IR_MOD, part, together));
 }
 
 /* Stores the results of sums in shared memory. `get` reads the sums at row `row` and from column `column` on, which
@@ -330,21 +299,6 @@ static void store_row(struct contract_kernel *k, struct ir_block *b, const struc
 		store_made(k, b, width);
 }
 
-/* The number of neighbouring rows whose elements alternate along a row of the result; 1: none. */
-static int alternating_rows(const struct contract_kernel *k)
-{
-	const struct contract *c = k->c;
-	int row = c->axis[CONTRACT_ROW][c->axes[CONTRACT_ROW] - 1];
-	int column = c->axis[CONTRACT_COLUMN][c->axes[CONTRACT_COLUMN] - 1];
-	int64_t rows;
-	expr position = contract_position(c), step = ir_stride(position, row), across = ir_stride(position, column);
-	if (!ir_const_int(c->s->out->dim[row], &rows) || rows < 2 || part_rows(k) % rows || !step ||
-	    !ir_is_int(step, 1) || !across || !ir_is_int(across, rows) ||
-	    (c->plain && contract_way_of(k, 0) == CONTRACT_TURNED))
-		return 1;
-	return (int)rows;
-}
-
 /* Declares arrays for the results of `rows` rows. */
 static void keep_rows(struct contract_kernel *k, struct ir_block *b, int rows, int width)
 {
@@ -367,11 +321,6 @@ struct sums_part {
 	const struct ir_variable *shared;
 	expr part, right;
 };
-
-static int largest_common(int a, int b)
-{
-	return b ? largest_common(b, a % b) : a;
-}
 
 /* Loops from `first` on by `step` to `end`; there is no loop where one turn is enough. */
 static struct ir_block *turns(struct contract_kernel *k, struct ir_block *b, const char *name, expr first, int step,
@@ -397,17 +346,27 @@ static bool computes(const struct contract *c)
 static void store_part(struct contract_kernel *k, struct ir_block *b, const struct sums_part *from, int width)
 {
 	const struct contract_shape *s = &k->shape;
-	int columns = k->store_columns ? k->store_columns : s->warp_columns, rows = part_rows(k);
-	int together = width == 1 ? alternating_rows(k) : 1;
-	int across = largest_common(columns / width, WARP / together), down = WARP / across;
+	int columns = k->store_columns ? k->store_columns : s->warp_columns, rows = contract_part_rows(k);
+	int together = width == 1 ? contract_alternating_rows(k) : 1;
+	int across = contract_lanes_across(columns / width, WARP / together), down = WARP / across;
 	expr lane = ir_binary(IR_MOD, ir_thread(k->p->pool, index_(k, s->threads)), index_(k, WARP));
 	expr each = index_(k, together), group = ir_binary(IR_FLOORDIV, lane, each), right, column;
 	if (down > rows) { /* lanes of further rows would have nothing to do */
 		b = emit_if(k->p, b, ir_binary(IR_LT, lane, index_(k, across * rows)));
 		down = rows;
 	}
-	b = turns(k, b, "piece", times(ir_binary(IR_MOD, group, index_(k, across)), width), across * width, columns,
-	          &right);
+	right = times(ir_binary(IR_MOD, group, index_(k, across)), width);
+	if (k->ahead.n) { /* their registers need constant numbers */
+		int passes = columns / (across * width);
+		expr pass = index_(k, 0), own = right;
+		if (passes > 1)
+			b = unrolled(k, b, "pass", passes, 1, &pass);
+		right = emit_declare(k->p, b, "piece", plus(own, times(pass, across * width)), index_(k, columns));
+		k->ahead_row[CONTRACT_COLUMN] =
+		        plus(ir_binary(IR_FLOORDIV, from->right, index_(k, across * width)), pass);
+	} else {
+		b = turns(k, b, "piece", right, across * width, columns, &right);
+	}
 	b = begin_column(k, b, plus(plus(ir_var_of(k->warp[1], NULL), from->right), right), &column);
 	struct sums_place at = { .get = k->c->plain ? &device_fma_get : &device_sums_get,
 		                 .of = IR_OF(IR_NUMBER(columns)),
@@ -416,9 +375,10 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 	expr first =
 	        plus(times(ir_binary(IR_FLOORDIV, group, index_(k, across)), together), ir_binary(IR_MOD, lane, each));
 	bool loads = contract_results_load(k->c);
+	k->ahead_row[CONTRACT_ROW] = from->part;
 	if (down == rows || (!loads && (width > 1 || !computes(k->c)))) {
 		b = turns(k, b, "down", first, down, rows, &at.row);
-		at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
+		at.down = plus(ir_var_of(k->warp[0], NULL), contract_part_row(k, from->part, at.row));
 		store_row(k, b, &at, column, width);
 		return;
 	}
@@ -428,7 +388,8 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 	for (int stores = 0; stores < 2; stores++) {
 		struct ir_block *in = unrolled(k, b, "turn", rows / down, 1, &k->kept_row);
 		at.row = emit_declare(k->p, in, "down", plus(times(k->kept_row, down), first), index_(k, rows));
-		at.down = plus(ir_var_of(k->warp[0], NULL), part_row(k, from->part, at.row));
+		at.down = plus(ir_var_of(k->warp[0], NULL), contract_part_row(k, from->part, at.row));
+		k->ahead_row[CONTRACT_ROW] = plus(times(from->part, rows / down), k->kept_row);
 		in = begin_row(k, in, at.down, !stores);
 		if (stores)
 			store_made(k, in, width);
@@ -480,7 +441,7 @@ static void store_own(struct contract_kernel *k, struct ir_block *b, const struc
 	const struct contract_shape *s = &k->shape;
 	const struct contract *c = k->c;
 	struct ir_program *p = k->p;
-	int parts = s->warp_rows / part_rows(k);
+	int parts = s->warp_rows / contract_part_rows(k);
 	bool plain = c->plain;
 	expr part, right = index_(k, 0);
 	struct ir_block *in = unrolled(k, b, "part", parts, 1, &part);
