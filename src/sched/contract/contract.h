@@ -97,6 +97,8 @@ bool contract_match_split(struct contract *c, struct ir_program *p, const struct
 void contract_find_lows(struct contract *c); /* fills in `low` */
 /* Estimated length of a tile's sums, or of a part of them, the mean over the batch. */
 double contract_about_depth(const struct contract *c, const struct sched_target *t);
+/* Bytes that the products read from memory. Elements that windows or groups share come from the cache but once. */
+double contract_memory_bytes(const struct contract *c, const struct sched_target *t);
 expr contract_position(const struct contract *c); /* an element's position in the result, over axes of s */
 void contract_find_width(struct contract *c);     /* of stores */
 /* The same, with operands that allow no vectors repacked along a reduced axis. Returns false if that is impossible or

@@ -123,3 +123,17 @@ double contract_about_depth(const struct contract *c, const struct sched_target 
 		depth *= (double)about(c->s->space[i], t) - (c->low[i] ? mean(c, c->low[i], t) : 0);
 	return c->parts ? ceil(depth / c->parts) : depth;
 }
+
+double contract_memory_bytes(const struct contract *c, const struct sched_target *t)
+{
+	double batch = (double)about(c->extent[CONTRACT_BATCH], t), depth = contract_about_depth(c, t), bytes = 0;
+	for (int side = 0; side < 2; side++) {
+		double own = (double)about(c->extent[side ? CONTRACT_COLUMN : CONTRACT_ROW], t);
+		double elements = batch * own * depth;
+		expr load = contract_load_of(&c->side[side]);
+		if (load)
+			elements = fmin(elements, (double)about(ir_buffer_count(c->p, load->buf), t));
+		bytes += elements * type_info(c->side[side].type)->bits / 8;
+	}
+	return bytes;
+}

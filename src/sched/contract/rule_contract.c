@@ -220,8 +220,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	}
 
 	/* Bytes: each operand once from memory, each tile from the L2 cache, at about twice the rate. */
-	double bytes = batch * (rows + columns) * depth * size, tiles = blocks * (k.rows + k.columns) * depth * size,
-	       results = 0;
+	double bytes = contract_memory_bytes(&c, t), tiles = blocks * (k.rows + k.columns) * depth * size, results = 0;
 	for (int i = 0; i < c.stages; i++)
 		results += batch * rows * columns * type_info(c.made[i]->out->type)->bits / 8.0;
 	double memory = (bytes + results) / t->bytes_per_ns, cache = (tiles + results) / cost_tiles_rate(t);

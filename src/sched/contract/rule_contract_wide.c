@@ -319,7 +319,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (split > 1)
 		time += 0.25 * k.rows * k.columns + CLUSTER_NS * (log2(split) - 0.75);
 
-	double bytes = batch * (rows + columns) * depth * size, results = 0;
+	double bytes = contract_memory_bytes(&c, t), results = 0;
 	double read =
 	        tiles / split * (k.rows * lines_of_row(&c, 0, t) + k.columns * lines_of_row(&c, 1, t)) * depth * size;
 	for (int i = 0; i < c.stages; i++)
