@@ -4,7 +4,7 @@
  * blocks are narrower and have more parts, as long as a row of them reads whole sectors of memory. */
 #include <math.h>
 
-#include "sched/build/accumulate.h"
+#include "sched/reduce/steps.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -16,7 +16,7 @@
 
 #include "ir/axis_names.h"
 
-enum { WARP = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 24, AT_ONCE = 8, MAX_VECTORS = 4 };
+enum { WARP = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_VECTORS = 4 };
 enum { MOST_THREADS = 1024, ROW_BYTES = 64 /* of a block narrower than a warp, at least */ };
 
 /* ---- Loads that are vectors when a thread makes `width` neighbouring columns: unconditional ones, along the last
@@ -102,63 +102,6 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	return n;
 }
 
-/* A piece of the code for a part's points along the reduced axes. */
-struct piece {
-	struct ir_block *body; /* null: none */
-	expr point, inside;    /* inside: bool, false where `point` is the last one again; null: always true */
-};
-
-/* Whole steps: their loads are in flight together, AT_ONCE or all of a few. */
-static struct piece whole_steps(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
-                                expr points)
-{
-	int64_t known = 0;
-	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
-	int64_t turn = (int64_t)AT_ONCE * parts;
-	int steps = few ? (int)(known / parts) : AT_ONCE;
-	expr at = part, step, end = ir_binary(IR_SUB, points, ir_index(p->pool, turn - parts));
-	if (constant) /* as many turns for each part: other_steps() begins after these */
-		end = ir_index(p->pool, known - known % turn);
-	struct piece piece = { NULL };
-	if (!steps)
-		return piece;
-	if (!few)
-		b = emit_loop(p, b, "first", part, end, ir_index(p->pool, (int64_t)AT_ONCE * parts), points, &at);
-	piece.body = emit_unrolled(p, b, "step", steps, &step);
-	at = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), at);
-	piece.point = emit_constant(p, piece.body, name, at, NULL);
-	return piece;
-}
-
-/* The points after whole steps. Those beyond the end load the last one, so that all loads are in flight together: with
- * a branch for each of them, one would wait for the other. */
-static struct piece other_steps(struct ir_program *p, struct ir_block *b, const char *name, expr part, int parts,
-                                expr points)
-{
-	int64_t known;
-	bool constant = ir_const_int(points, &known), few = constant && known <= MAX_STEPS * parts;
-	int64_t turn = few ? parts : (int64_t)AT_ONCE * parts;
-	int64_t steps = constant ? (known % turn + parts - 1) / parts : AT_ONCE - 1;
-	struct piece piece = { NULL };
-	if (!steps)
-		return piece;
-	expr last = ir_binary(IR_SUB, points, ir_index(p->pool, 1)), step, from;
-	if (constant) {
-		from = ir_binary(IR_ADD, ir_index(p->pool, known - known % turn), part);
-	} else {
-		expr more = ir_binary(IR_ADD, ir_binary(IR_SUB, points, part), ir_index(p->pool, parts - 1));
-		expr turns = ir_binary(IR_FLOORDIV, more, ir_index(p->pool, turn));
-		from = ir_binary(IR_ADD, part, ir_binary(IR_MUL, turns, ir_index(p->pool, turn)));
-		from = emit_constant(p, b, "rest", from, NULL);
-		b = emit_if(p, b, ir_binary(IR_LT, from, points));
-	}
-	piece.body = emit_unrolled(p, b, "step", (int)steps, &step);
-	expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, step, ir_index(p->pool, parts)), from);
-	piece.inside = ir_binary(IR_LT, at, points);
-	piece.point = emit_constant(p, piece.body, name, ir_binary(IR_MIN, at, last), NULL);
-	return piece;
-}
-
 /* Reduces one element with `parts` threads of a block of that many columns, this one being `part`; serial twin (`part`
  * null): with one. */
 static void one_column(struct ir_program *p, struct ir_block *b, const struct ir_stage *s, expr element, expr part,
@@ -176,9 +119,9 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
 	bool apart = part && !ir_combine_is_arg(s->combine);
 	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
-		struct piece in = { NULL };
+		struct steps_piece in = { NULL };
 		if (apart)
-			in = (rest ? other_steps : whole_steps)(p, body, name, part, parts, points);
+			in = (rest ? steps_other : steps_whole)(p, body, name, part, parts, points);
 		else
 			in.body = emit_loop(p, body, name, part ? part : ir_index(p->pool, 0), points,
 			                    ir_index(p->pool, part ? parts : 1), points, &in.point);
@@ -191,14 +134,8 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 			declare_axes(p, in.body, point, s->space_rank, s->space, ir_axis_names[1], used + rank,
 			             axis + rank);
 		struct axes at = { .value = axis };
-		expr value = to_kernel(p, s->value, &at);
-		if (!in.inside) {
-			accumulate(&a, in.body, value, point);
-			continue;
-		}
-		expr more = emit_variable(p, in.body, "more", a.value); /* the loads are not conditional */
-		emit_assign(p, in.body, more, ir_combine_expr(s->combine, more, value));
-		emit_assign(p, in.body, a.value, ir_select(in.inside, more, a.value));
+		in.point = point;
+		steps_accumulate(&a, &in, to_kernel(p, s->value, &at));
 	}
 	if (part) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
@@ -226,7 +163,8 @@ static expr of_vector(void *user, expr e, expr flat)
 }
 
 /* Adds a piece's points to each of a thread's columns. */
-static void add_columns(struct vectors *f, const struct piece *in, const expr *out_axis, const bool *used, expr points)
+static void add_columns(struct vectors *f, const struct steps_piece *in, const expr *out_axis, const bool *used,
+                        expr points)
 {
 	struct ir_program *p = f->p;
 	const struct ir_stage *s = f->s;
@@ -276,7 +214,7 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 
 	struct ir_block *pieces = emit_if(p, b, inside);
 	for (int rest = 0; rest < 2; rest++) {
-		struct piece in = (rest ? other_steps : whole_steps)(p, pieces, "point", part, parts, points);
+		struct steps_piece in = (rest ? steps_other : steps_whole)(p, pieces, "point", part, parts, points);
 		if (in.body)
 			add_columns(f, &in, axis, used, points);
 	}
@@ -339,7 +277,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 /* The number of times that a thread waits for its loads in flight: once for all, or every eight points. */
 static double rounds(double points)
 {
-	return points <= MAX_STEPS ? 1 : points / AT_ONCE;
+	return points <= STEPS_FEW ? 1 : points / STEPS_AT_ONCE;
 }
 
 /* The time of sums of products, of which a vector of `columns` shares a factor, beside that of single columns; with few

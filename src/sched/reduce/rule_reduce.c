@@ -1,7 +1,7 @@
 /* Rules for reductions. reduce_thread: one thread per element of the result; applies to every reduction. reduce_lanes:
  * a warp or a block shares each element; wins where few elements reduce many contiguous points. */
 #include "sched/reduce/loop_ends.h"
-#include "sched/build/accumulate.h"
+#include "sched/reduce/steps.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -92,22 +92,32 @@ static int lanes_candidates(const struct sched_site *site, struct sched_choice *
 	return n;
 }
 
-/* Accumulates a lane's points one by one. */
+/* Accumulates a lane's points one by one. Compilers do not load several points of an open loop at once. */
 static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, bool *used, expr lane, int lanes)
 {
 	struct ir_program *p = a->p;
 	const struct ir_stage *s = a->s;
 	int rank = s->out->rank;
+	int64_t known;
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	expr point, first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
-	struct ir_block *loop = emit_loop(p, b, name, first, points, stride, points, &point);
-	if (s->space_rank == 1)
-		axis[rank] = point;
-	else
-		declare_axes(p, loop, point, s->space_rank, s->space, ir_axis_names[1], used + rank, axis + rank);
-	struct axes in = { .value = axis };
-	accumulate(a, loop, to_kernel(p, s->value, &in), point);
+	expr first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
+	bool apart = lane && !ir_const_int(points, &known) && !ir_combine_is_arg(s->combine);
+	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
+		struct steps_piece in = { NULL };
+		if (apart)
+			in = (rest ? steps_other : steps_whole)(p, b, name, lane, lanes, points);
+		else
+			in.body = emit_loop(p, b, name, first, points, stride, points, &in.point);
+		in.point = ir_var_of(in.point->var, points);
+		if (s->space_rank == 1)
+			axis[rank] = in.point;
+		else
+			declare_axes(p, in.body, in.point, s->space_rank, s->space, ir_axis_names[1], used + rank,
+			             axis + rank);
+		struct axes at = { .value = axis };
+		steps_accumulate(a, &in, to_kernel(p, s->value, &at));
+	}
 }
 
 /* Reduces row `row` with `lanes` threads, this one being `lane`; serial twin: with one. */
