@@ -6,6 +6,7 @@
 struct rewrite {
 	const char *domain, *op;
 	bool (*write)(struct plain *p);
+	bool carried; /* also of nodes with carried tensors */
 };
 
 /* ---- Wider types: the node between casts, where the engine takes the operator in a type that holds all elements. */
@@ -61,9 +62,14 @@ static bool write_wider(struct plain *p)
 		return false;
 	node = onnx_node_new(p->g->model, n->domain, n->op_type, arena_printf(p->g->model->arena, "%s_wide", p->stem));
 	for (size_t i = 0; i < n->n_input; i++) {
-		const struct graph_value *v = plain_input(p, i);
+		struct graph_value *v = plain_input(p, i);
+		bool carried = v && plain_carrier_of(p, v->name) != PLAIN_AS_IS;
 
-		onnx_node_input(p->g->model, node, v && v->type == from ? plain_cast(p, v->name, to) : n->input[i]);
+		if (carried && v->type != from)
+			return false;
+		onnx_node_input(p->g->model, node,
+		                v && v->type == from ? plain_cast(p, carried ? plain_read(p, v) : v->name, to)
+		                                     : n->input[i]);
 	}
 	node->attribute = n->attribute;
 	node->n_attribute = n->n_attribute;
@@ -75,7 +81,7 @@ static bool write_wider(struct plain *p)
 			onnx_node_output(p->g->model, node, n->output[i]);
 			continue;
 		}
-		if (!plain_result(p, (int)i, plain_cast(p, plain_output(p, node), from)))
+		if (!plain_result(p, (int)i, plain_cast(p, plain_output(p, node), plain_type(from))))
 			return false;
 	}
 	return true;
@@ -400,18 +406,18 @@ static bool write_bernoulli(struct plain *p)
 /* ---- The table. */
 
 static const struct rewrite rewrites[] = {
-	{ "", "QuantizeLinear", write_shifted },
-	{ "", "DequantizeLinear", write_shifted },
-	{ "", "DequantizeLinear", write_weight },
-	{ "", "Slice", write_slice },
-	{ "", "TopK", write_top_k },
-	{ "", "Squeeze", write_squeeze },
-	{ "", "CenterCropPad", write_crop_pad },
-	{ "", "Bernoulli", write_bernoulli },
-	{ "com.microsoft", "FusedConv", plain_write_fused_conv },
-	{ "com.microsoft", "FusedMatMul", plain_write_fused_product },
-	{ "com.microsoft", "TransposeMatMul", plain_write_fused_product },
-	{ "com.microsoft", "FusedGemm", plain_write_fused_gemm },
+	{ "", "QuantizeLinear", write_shifted, true },
+	{ "", "DequantizeLinear", write_shifted, true },
+	{ "", "DequantizeLinear", write_weight, true },
+	{ "", "Slice", write_slice, false },
+	{ "", "TopK", write_top_k, false },
+	{ "", "Squeeze", write_squeeze, false },
+	{ "", "CenterCropPad", write_crop_pad, false },
+	{ "", "Bernoulli", write_bernoulli, false },
+	{ "com.microsoft", "FusedConv", plain_write_fused_conv, false },
+	{ "com.microsoft", "FusedMatMul", plain_write_fused_product, false },
+	{ "com.microsoft", "TransposeMatMul", plain_write_fused_product, false },
+	{ "com.microsoft", "FusedGemm", plain_write_fused_gemm, false },
 };
 
 /* Forgets what a rewrite has written. */
@@ -422,14 +428,26 @@ static void clear(struct plain *p)
 	p->renamed = map_new(p->g->arena);
 }
 
+static bool has_carried(const struct plain *p)
+{
+	const Onnx__NodeProto *n = p->n->proto;
+	bool any = false;
+
+	for (size_t i = 0; i < n->n_input + n->n_output; i++)
+		any |= plain_carrier_of(p, i < n->n_input ? n->input[i] : n->output[i - n->n_input]) != PLAIN_AS_IS;
+	return any;
+}
+
 bool plain_from_table(struct plain *p)
 {
 	const char *domain = onnx_domain(p->n->proto->domain), *op = onnx_text(p->n->proto->op_type);
 
 	if (p->n->function)
 		return false;
+	bool carried = has_carried(p);
 	for (size_t i = 0; i < sizeof rewrites / sizeof *rewrites; i++) {
-		if (strcmp(rewrites[i].domain, domain) != 0 || strcmp(rewrites[i].op, op) != 0)
+		if (strcmp(rewrites[i].domain, domain) != 0 || strcmp(rewrites[i].op, op) != 0 ||
+		    (carried && !rewrites[i].carried))
 			continue;
 		if (rewrites[i].write(p))
 			return true;
