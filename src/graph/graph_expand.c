@@ -47,11 +47,6 @@ bool expand_call(struct resolve_scope *s, Onnx__NodeProto *n)
 	return true;
 }
 
-/* Nodes that follow the one that is walked: they make the sequence of its tensors, for what still reads it. */
-struct later {
-	VEC(Onnx__NodeProto *);
-};
-
 /* ---- If. */
 
 static Onnx__GraphProto *graph_attr(const Onnx__NodeProto *n, const char *name)
@@ -128,7 +123,7 @@ static bool open_output(struct resolve_scope *in, size_t at, struct seq *q, int6
 
 /* Puts tensors in place of an output of both branches that is a sequence of the same known length in both. */
 static bool open_branches(struct resolve_scope *s, Onnx__NodeProto *n, struct resolve_scope *in[2], size_t at,
-                          struct later *later)
+                          struct resolve_later *later)
 {
 	struct onnx_model *m = s->r->model;
 	Onnx__NodeProto *made = onnx_node_new(m, "", "SequenceConstruct", "");
@@ -170,7 +165,7 @@ bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n)
 {
 	Onnx__GraphProto *branch[2] = { graph_attr(n, "else_branch"), graph_attr(n, "then_branch") };
 	struct resolve_scope scope[2], *in[2] = { &scope[0], &scope[1] };
-	struct later later = { 0 };
+	struct resolve_later later = { 0 };
 	int64_t holds;
 
 	for (int b = 0; b < 2; b++)
@@ -348,7 +343,7 @@ static void declare_all(struct resolve_scope *s, const char *name, const struct 
 
 /* Input and output of state number `i`, a sequence. */
 static bool make_scan(struct resolve_scope *s, Onnx__NodeProto *n, struct resolve_scope *in, size_t i,
-                      struct later *later)
+                      struct resolve_later *later)
 {
 	struct onnx_model *m = s->r->model;
 	Onnx__GraphProto *body = in->proto;
@@ -399,7 +394,7 @@ static bool make_scan(struct resolve_scope *s, Onnx__NodeProto *n, struct resolv
 bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n)
 {
 	Onnx__GraphProto *body = graph_attr(n, "body");
-	struct later later = { 0 };
+	struct resolve_later later = { 0 };
 	struct resolve_scope in;
 	int64_t turns;
 	bool sequences, stuck = resolve_is_stuck(s, n);
@@ -417,6 +412,12 @@ bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n)
 	}
 	if (stuck && !sequences && !goes_on(s, body) && expand_turn(s, n, body))
 		return true;
+	if (expand_lists(s, n, body, &later)) {
+		resolve_keep(s, n);
+		vec_each (node, &later)
+			resolve_node(s, *node);
+		return true;
+	}
 	resolve_body(&in, s, body);
 	for (size_t i = 2; i < n->n_input; i++) {
 		const char *name = onnx_text(body->input[i]->name);

@@ -124,6 +124,14 @@ bool expand_call(struct resolve_scope *s, Onnx__NodeProto *n);
 bool expand_if(struct resolve_scope *s, Onnx__NodeProto *n);
 bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n);
 bool expand_map(struct resolve_scope *s, Onnx__NodeProto *n);
+/* Nodes that follow the one that is walked: they make the sequence of its tensors, for what still reads it. */
+struct resolve_later {
+	VEC(Onnx__NodeProto *);
+};
+/* ---- graph_expand_list.c: makes tensors of a loop's states that are sequences of a known length, which each turn
+ * keeps. False if there is none. */
+bool expand_lists(struct resolve_scope *s, Onnx__NodeProto *n, Onnx__GraphProto *body, struct resolve_later *later);
+
 /* ---- graph_expand_turn.c: puts the first turn of a loop before it. False if it is unknown whether there is one. */
 bool expand_turn(struct resolve_scope *s, Onnx__NodeProto *n, Onnx__GraphProto *body);
 

@@ -89,10 +89,30 @@ class Draw:
                          body=helper.make_graph(nodes, b, inputs, outputs))
         self.sequences.append((made, shapes + [shape] * turns))
 
+    def carry(self, sequence, shapes):
+        """A loop whose state is a sequence of a fixed length: each turn computes one element anew."""
+        b, at = f"b{len(self.nodes)}_", self.random.randrange(len(shapes))
+        place = self.position(at - self.random.choice([0, len(shapes)]))
+        back = self.position(at)
+        inputs = [helper.make_tensor_value_info(b + "i", T.INT64, []), helper.make_tensor_value_info(b + "on", T.BOOL, []),
+                  helper.make_tensor_sequence_value_info(b + "s", T.FLOAT, None)]
+        outputs = [helper.make_tensor_value_info(b + "next", T.BOOL, []),
+                   helper.make_tensor_sequence_value_info(b + "after", T.FLOAT, None)]
+        nodes = [helper.make_node("Identity", [b + "on"], [b + "next"]), helper.make_node("Cast", [b + "i"], [b + "f"], to=T.FLOAT),
+                 helper.make_node("SequenceAt", [b + "s", place], [b + "old"]), helper.make_node("Add", [b + "old", b + "f"], [b + "sum"]),
+                 helper.make_node("Sin", [b + "sum"], [b + "new"]), helper.make_node("SequenceErase", [b + "s", place], [b + "less"]),
+                 helper.make_node("SequenceInsert", [b + "less", b + "new", back], [b + "after"])]
+        turns = self.constant(self.random.choice([1, 20, 300]))
+        if self.random.randrange(2):  # a number that only extents tell
+            x, shape = self.random.choice(self.tensors)
+            turns = self.node("Size", [x])
+        made = self.node("Loop", [turns, self.constant(True, bool), sequence], body=helper.make_graph(nodes, b, inputs, outputs))
+        self.sequences.append((made, shapes))
+
     def step(self):
         x, shape = self.random.choice(self.tensors)
         sequence, shapes = self.random.choice(self.sequences) if self.sequences else ("", [])
-        way = self.random.randrange(12) if sequence else self.random.choice([0, 1, 2, 3])
+        way = self.random.randrange(13) if sequence else self.random.choice([0, 1, 2, 3])
         if way == 0:
             self.split(x, shape)
         elif way == 1:
@@ -113,6 +133,8 @@ class Draw:
             self.concat(sequence, shapes)
         elif way == 10 and all(s == shape for s in shapes):
             self.loop(sequence, shapes, x, shape)
+        elif way == 12 and shapes:
+            self.carry(sequence, shapes)
         elif way == 11 and self.opset >= 14:
             self.sequences.append((self.node("Identity", [sequence]), shapes))
         else:
