@@ -125,7 +125,13 @@ static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 		TRY(input_of(&in[i], s, r->inputs.at[i], e));
 	for (int i = 0; i < r->outputs.n; i++)
 		out[i].value = r->outputs.at[i];
-	if (run_program(s, p, in, out, e) < 0)
+	int rc = run_program(s, p, in, out, e);
+	if (rc < 0 && p->too_large && p->nodes > 1) { /* parts of it know the sizes of those before */
+		err_clear(e);
+		p->program = NULL;
+		return each_piece(run_piece, s, p->node, p->nodes, e);
+	}
+	if (rc < 0)
 		return err_where(e, "%s: node %s: ", s->graph->model->path, r->label);
 	for (int i = 0; i < r->outputs.n; i++)
 		map_put(&s->values, r->outputs.at[i]->name, &out[i]);

@@ -48,6 +48,7 @@ struct run_piece {
 	const struct ir_plan *plan; /* null: not scheduled yet, or interpreted */
 	struct dev_module *module;  /* null: not compiled yet, or without kernels */
 	void **constant;            /* by buffer id: device memory of constants, once they are there */
+	bool too_large;             /* the last run failed since sizes that it computes may be too large for others */
 };
 
 /* A launch with a copy of its arguments. */

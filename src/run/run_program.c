@@ -354,8 +354,10 @@ static int check_demands(struct running *r)
 	vec_each (d, &p->demands) {
 		struct ir_demand limits;
 		TRY(check_demand(r, d));
-		if (ir_demand_of_limits(p, d, &limits))
-			TRY(check_demand(r, &limits));
+		if (ir_demand_of_limits(p, d, &limits) && check_demand(r, &limits) < 0) {
+			r->piece->too_large = true;
+			return r->err->code;
+		}
 	}
 	return 0;
 }
