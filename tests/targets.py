@@ -2,7 +2,7 @@
 """Random models whose shape operators have computed targets: plugins of random nodes, verified on the processor; and `tpat run` of
 the whole model, compared with ONNX Runtime.
 
-    tests/targets.py [--first N] [--count N] [--keep FOLDER]
+    tests/targets.py [--first N] [--count N] [--device DEVICE] [--keep FOLDER]
 
 Targets of Reshape, Expand, Slice, Pad, Tile, Resize, ConstantOfShape, Range and OneHot are computed from other tensors' shapes in
 the ways of exporters, or depend on an integer input of the model, such as a Tile's repeats. Others depend on the data,
@@ -285,6 +285,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=16)
+    parser.add_argument("--device", default="interpreter", help="for operators inside branches, loops and functions")
     parser.add_argument("--keep", help="a folder for the models that fail")
     options = parser.parse_args()
     passed = failed = 0
@@ -297,7 +298,7 @@ def main():
             results = [run(model, drawn.values, folder, "cpu")]
         drawn = Model(seed, held=True)
         with tempfile.TemporaryDirectory() as folder:
-            results.append(run(drawn.build(), drawn.values, folder, "cpu" if seed % 2 else "interpreter"))
+            results.append(run(drawn.build(), drawn.values, folder, options.device))
         for rest in (["-n", ",".join(some)], ["-r", ",".join(names[drawn.random.randrange(len(names)):])]):
             with tempfile.TemporaryDirectory() as folder:
                 results.append(check(model, rest, folder))
