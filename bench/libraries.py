@@ -202,7 +202,7 @@ def one(o, library, name, folder):
     subprocess.run(command, capture_output=True, check=False, timeout=o.seconds)  # compiles the kernels
     with open(o.lock, "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(command + ["--time", "9", "--cuda-graph"], capture_output=True, text=True, check=False, timeout=o.seconds)
+        done = subprocess.run(command + ["--time", "60", "--cuda-graph"], capture_output=True, text=True, check=False, timeout=o.seconds)
         if done.returncode:
             return {**row, "fault": done.stderr.strip().replace("\n", " ")}
         got = numpy.load(os.path.join(folder, "out.npz"))
