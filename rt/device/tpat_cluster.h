@@ -15,10 +15,26 @@
 #define block_cluster(blocks)
 #endif
 
-/* Barrier for all threads of a cluster that have not exited; makes their stores visible. */
+/* Barrier for all threads of a cluster that have not exited; makes their stores visible. Or in two parts: a thread that
+ * needs nothing more of the other blocks says so, and waits at its end until theirs need nothing of its block. So its
+ * last stores to memory are not waited for. */
 #ifdef TPAT_EMULATOR
 #define cluster_sync() emulator_host.cluster_barrier(__FILE__, __LINE__)
+#define cluster_arrive() ((void)0)
+#define cluster_wait() emulator_host.cluster_barrier(__FILE__, __LINE__)
 #else
+TPAT_FN void cluster_arrive()
+{
+#if TPAT_ARCH >= 900
+	asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+#endif
+}
+TPAT_FN void cluster_wait()
+{
+#if TPAT_ARCH >= 900
+	asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+#endif
+}
 TPAT_FN void cluster_sync()
 {
 #if TPAT_ARCH >= 900
@@ -39,6 +55,25 @@ template <class T, int N> TPAT_FN void cluster_load(T (&v)[N], const T *p, int r
 	asm("mapa.u64 %0, %1, %2;" : "=l"(there) : "l"(p), "r"(rank));
 	load(v, there);
 #endif
+}
+
+/* v combined over all threads of a cluster of BLOCKS, in the same order in each. `across`: THREADS / 32 + 1 elements in
+ * shared memory that nothing else uses. The blocks have to meet once more before one of them ends. */
+template <int THREADS, int BLOCKS, class T, class Op> TPAT_FN T cluster_reduce(T v, Op op, T *across)
+{
+	T *own = across + THREADS / 32, all[BLOCKS][1];
+	v = block_reduce<THREADS>(v, op, across);
+	if (block_thread() == 0)
+		*own = v;
+	cluster_sync();
+#pragma unroll
+	for (int i = 0; i < BLOCKS; i++)
+		cluster_load(all[i], own, i);
+	v = all[0][0];
+#pragma unroll
+	for (int i = 1; i < BLOCKS; i++)
+		v = op(v, all[i][0]);
+	return v;
 }
 
 #undef TPAT_FN

@@ -118,6 +118,7 @@ static void scan_kernel(struct rewriter *r, const char *p, int *waits, int *fenc
 		                               "patch_product",
 		                               "winograd_product",
 		                               "pick_row",
+		                               "cluster_reduce",
 		                               NULL };
 	static const char *const fence[] = { "__threadfence", "tiles_before", "radix_pass", "parts_put", NULL };
 	static const char *const all[] = { "words_take", NULL };

@@ -456,6 +456,8 @@ static void print_function(struct str *out, const struct ir_kernel *of_plan, str
 	if (g.thread && !strides(&k->body))
 		str_printf(&head, "\t__builtin_assume(%s >= 0 && %s < %d);\n", g.thread, g.thread, k->threads);
 	print_builtin(&g, &head, part ? NULL : g.block, "blockIdx.x");
+	if (g.block && !part && k->cluster) /* its rank in the cluster is a remainder, which is not negative either */
+		str_printf(&head, "\t__builtin_assume(%s >= 0);\n", g.block);
 	str_add(&head, str_text(&body));
 	str_add(&head, "}\n");
 	names_choose(&named, &names, str_text(&head));

@@ -44,12 +44,16 @@ static int exchanged(const struct ir_lanes *s)
 {
 	if (s->columns)
 		return (s->items ? s->items : 1) * s->lanes * s->columns;
+	if (s->blocks)
+		return s->lanes / WARP + 1;
 	return s->lanes > WARP ? s->lanes / WARP : 0;
 }
 
 static void print_reducer(struct gen_text *g, const struct ir_lanes *s)
 {
-	if (s->apart)
+	if (s->blocks)
+		gen_called(g, &device_cluster_reduce, IR_OF(IR_NUMBER(s->lanes), IR_NUMBER(s->blocks)));
+	else if (s->apart)
 		gen_called(g, &device_warp_reduce_apart, IR_OF_NOTHING);
 	else if (s->columns)
 		gen_called(g, s->items ? &device_block_reduce_columns_on : &device_block_reduce_columns,

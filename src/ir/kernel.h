@@ -146,6 +146,7 @@ struct ir_lanes {
 	enum ir_combine combine;
 	int lanes, columns, items;
 	bool apart;
+	int blocks; /* of a cluster, whose threads all take part; 0: the lanes are of one block */
 };
 
 /* Inclusive scan: part = combine of `sum` and of part in the neighbouring threads up to this one; sum = the total. */

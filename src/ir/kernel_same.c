@@ -141,7 +141,7 @@ static bool same_lanes(struct same *s, const struct ir_lanes *a, const struct ir
 {
 	return same_variable(s, a->var, b->var) && same_variable(s, a->index, b->index) &&
 	       same_variable(s, a->across, b->across) && a->combine == b->combine && a->lanes == b->lanes &&
-	       a->columns == b->columns && a->items == b->items && a->apart == b->apart;
+	       a->columns == b->columns && a->items == b->items && a->apart == b->apart && a->blocks == b->blocks;
 }
 
 static bool same_items(struct same *s, const struct ir_items_scan *a, const struct ir_items_scan *b)

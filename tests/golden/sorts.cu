@@ -20,6 +20,7 @@ extern "C" __global__ __launch_bounds__(1024) block_cluster(2)
 void sorts_top_cluster(const f16 *scores, i64 *__restrict__ top, int N)
 {
 	const int block = blockIdx.x;
+	__builtin_assume(block >= 0);
 	wait_for_last_kernel();
 	__shared__ cluster_kept<u16, 1024> kept;
 	const int row = block / 2;

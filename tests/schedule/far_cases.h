@@ -116,6 +116,12 @@ static const struct far_case far_cases[] = {
 	  "  b: i32[N,1] = sum (i, j | r<1024) i32(x[i, r]) - a[i, 0]\n"
 	  "  y: u8[N,1024] = map (i, j) u8(i32(x[i, j]) + a[i, 0] + b[i, 0])\n",
 	  "N=4220001", .tolerance = 0 },
+	{ "rows_cluster",
+	  "(x: u8[N,4096]) -> (y: u8[N,4096])\n"
+	  "  a: i32[N,1] = max (i, j | r<4096) i32(x[i, r])\n"
+	  "  b: i32[N,1] = sum (i, j | r<4096) i32(x[i, r]) - a[i, 0]\n"
+	  "  y: u8[N,4096] = map (i, j) u8(i32(x[i, j]) + a[i, 0] + b[i, 0])\n",
+	  "N=1060001", .tolerance = 0 },
 	{ "across",
 	  "(x: u8[N,64,32]) -> (y: u8[N,64,32])\n"
 	  "  a: i32[N,1,32] = max (i, j, k | r<64) i32(x[i, r, k])\n"

@@ -617,6 +617,27 @@ static const struct schedule_case row_cases[] = {
 	  "  largest: f32[N,1] = max (i, j | r<17001) x[i, r]\n"
 	  "  y: f32[N,17001] = map (i, j) x[i, j] - largest[i, 0]\n",
 	  { "N=3" } },
+	/* ---- rows that the blocks of a cluster share */
+	{ "cluster_softmax",
+	  "(x: f16[N,4104]) -> (y: f16[N,4104])\n"
+	  "  top: f16[N,1] = max (i, j | r<4104) f32(x[i, r]) then f16(it)\n"
+	  "  total: f32[N,1] = sum (i, j | r<4104) exp(f32(x[i, r]) - f32(top[i, 0]))\n"
+	  "  y: f16[N,4104] = map (i, j) f16(exp(f32(x[i, j]) - f32(top[i, 0])) / total[i, 0])\n",
+	  { "N=3", "N=1" } },
+	{ "cluster_softmax_odd",
+	  "(x: f32[N,2053]) -> (y: f32[N,2053])\n"
+	  "  top: f32[N,1] = max (i, j | r<2053) x[i, r]\n"
+	  "  total: f32[N,1] = sum (i, j | r<2053) exp(x[i, r] - top[i, 0])\n"
+	  "  y: f32[N,2053] = map (i, j) exp(x[i, j] - top[i, 0]) / total[i, 0]\n",
+	  { "N=3", "N=1" } },
+	{ "cluster_norm",
+	  "(x: f32[N,3,700], scale: f32[3,700]) -> (mean: f32[N], y: f32[N,3,700])\n"
+	  "  mean: f32[N] = sum (i | r<3, s<700) x[i, r, s] then it / 2100.0\n"
+	  "  deviation: f32[N] = sum (i | r<3, s<700) (x[i, r, s] - mean[i]) * (x[i, r, s] - mean[i]) then sqrt(it / "
+	  "2100.0 + "
+	  "1e-05)\n"
+	  "  y: f32[N,3,700] = map (i, j, k) (x[i, j, k] - mean[i]) / deviation[i] * scale[j, k]\n",
+	  { "N=3", "N=1" } },
 };
 
 /* Windows over several channels: more points than are left to stencil. */

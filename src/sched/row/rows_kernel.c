@@ -20,6 +20,10 @@ void rows_move_shared(struct row_kernel *k, struct ir_block *b, bool store)
 	expr at = ir_binary(IR_SUB, k->at, ir_index(p->pool, (int64_t)k->held * k->lanes * k->width));
 	if (k->shifted)
 		at = ir_binary(IR_ADD, at, ir_binary(IR_SUB, ir_binary(IR_MUL, k->row, k->r->length), k->first));
+	if (k->thread) { /* a block has its own lanes' vectors */
+		expr first = ir_binary(IR_MUL, k->step, ir_index(p->pool, k->lanes / k->blocks));
+		at = ir_binary(IR_MUL, ir_binary(IR_ADD, first, k->thread), ir_index(p->pool, k->width));
+	}
 	if (store)
 		emit_store_vector_flat(p, b, k->shared, at, rows_array(k, 0), NULL, k->width);
 	else
@@ -40,6 +44,7 @@ const char *rows_method(const struct row_kernel *k, const struct sched_choice *c
 	own.param[0] = k->lanes;
 	own.param[1] = k->width;
 	own.param[2] = k->steps;
+	own.param[6] = k->blocks > 1 ? k->blocks : 0;
 	if (!k->r->beside)
 		own.param[5] = k->steps - k->held;
 	return sched_about(&own, k->p->arena);

@@ -17,6 +17,8 @@ struct row_kernel {
 	struct rows *r;
 	struct ir_program *p;
 	int lanes, width, steps;  /* serial: 1, 1, 0 */
+	int blocks;               /* that share a row, a cluster, each with its part of the lanes; 1: no cluster */
+	expr thread;              /* in a cluster: the thread's number in its block */
 	int held;                 /* number of steps in registers; they come first */
 	struct ir_buffer *shared; /* the lanes' vectors of the other steps; null: all are in registers */
 	bool rest;                /* the current loop goes over the steps in shared memory */

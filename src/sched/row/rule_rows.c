@@ -392,6 +392,10 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	if (!k->serial && (k->lanes > 1 || k->r->beside)) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
 		all->columns = k->r->beside;
+		if (k->blocks > 1) {
+			all->blocks = k->blocks;
+			all->lanes = k->lanes / k->blocks;
+		}
 		all->across = ir_variable_new(p->pool, sum->type, "%s_across", sum->var->hint);
 	}
 	if (done)
@@ -456,6 +460,9 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 		if (rows_keeps(k->steps * k->width))
 			find_kept(k, b, lane);
 	}
+	int last = -1; /* of the reductions */
+	for (int i = 0; i < k->r->stages; i++)
+		last = k->r->stage[i].kind == ROWS_REDUCE ? i : last;
 	for (int i = 0; i < k->r->stages; i++) {
 		const struct ir_stage *s = k->r->stage[i].s;
 		/* Axes are local to a stage. */
@@ -467,6 +474,8 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 			value_of_row(k, own);
 		else
 			map_row(k, own, lane);
+		if (i == last && k->blocks > 1)
+			emit_invoke(p, own, &device_cluster_arrive, IR_OF_NOTHING);
 		if (k->st->kind == ROWS_MAP || !rows_stored(k->r, i))
 			continue;
 		expr made = ir_var_of(value_variable(k, s->out), NULL);
@@ -480,7 +489,7 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 {
 	struct ir_program *p = own->p;
 	const struct ir_buffer *row = own->r->cache[0].buf;
-	int vectors = (own->steps - own->held) * own->lanes;
+	int lanes = own->lanes / own->blocks, vectors = (own->steps - own->held) * lanes;
 	struct ir_buffer *shared = NEW(p->arena, struct ir_buffer);
 	*shared = (struct ir_buffer){
 		.name = "rest_of_row", .type = row->type, .rank = 1, .role = IR_TEMP, .id = row->id
@@ -488,7 +497,7 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 	shared->dim[0] = ir_index(p->pool, (int64_t)vectors * own->width);
 	vec_push(p->arena, &k->shared, (const struct ir_buffer *)shared);
 	own->shared = shared;
-	k->shared_bytes = rows_shared_bytes(own->r, own->lanes, own->width, own->steps - own->held);
+	k->shared_bytes = rows_shared_bytes(own->r, lanes, own->width, own->steps - own->held);
 	if (k->shared_bytes + TARGET_EXCHANGE > TARGET_SHARED_EVERYWHERE)
 		k->arch = own->r->arch;
 }
@@ -500,13 +509,15 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	struct ir_program *p = plan->program;
 	const struct ir_stage *last = r->stage[r->stages - 1].s;
 	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
-	int beside = r->beside, rows_a_block = beside ? beside : rows_of_block(lanes);
+	int beside = r->beside, blocks = c->param[6] > 1 && steps > 0 ? c->param[6] : 1,
+	    rows_a_block = beside ? beside : rows_of_block(lanes);
 	if (rows_steps_held(r, beside ? lanes * beside : lanes, width, steps, 1) < steps - shared) /* registers have no
 	                                                                                              room */
 		steps = shared = 0;
 	struct row_kernel own = { .r = r,
 		                  .p = p,
-		                  .lanes = lanes,
+		                  .lanes = lanes * blocks,
+		                  .blocks = blocks,
 		                  .width = width,
 		                  .steps = steps,
 		                  .once = c->param[3],
@@ -520,6 +531,11 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	k->threads = lanes * rows_a_block;
 	k->resident = beside ? 0 : rows_resident(r, lanes, own.held * width, shared);
 	k->blocks = ceil_div(p, rows, rows_a_block);
+	if (blocks > 1) {
+		k->cluster = blocks;
+		k->arch = r->arch;
+		k->blocks = ir_binary(IR_MUL, k->blocks, ir_index(p->pool, blocks));
+	}
 	expr block = ir_block(p->pool, k->blocks);
 	expr thread = ir_thread(p->pool, ir_index(p->pool, k->threads));
 	expr turned =
@@ -532,8 +548,16 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		lane = ir_binary(IR_MOD, thread, ir_index(p->pool, lanes));
 		row = ir_binary(IR_ADD, first, ir_binary(IR_FLOORDIV, thread, ir_index(p->pool, lanes)));
 	}
+	if (blocks > 1) {
+		expr cluster = ir_index(p->pool, blocks);
+		row = first = ir_binary(IR_FLOORDIV, block, cluster);
+		own.thread = thread;
+		lane = ir_binary(IR_ADD, ir_binary(IR_MUL, ir_binary(IR_MOD, block, cluster), ir_index(p->pool, lanes)),
+		                 thread);
+	}
 	bool alone_each = lanes == 1 && !beside;
-	lane = alone_each ? ir_index(p->pool, 0) : emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, lanes));
+	lane = alone_each ? ir_index(p->pool, 0)
+	                  : emit_constant(p, &k->body, "lane", lane, ir_index(p->pool, own.lanes));
 	if ((lanes < WARP && !alone_each) || beside) /* all lanes exchange values: those without a row repeat the last
 	                                              */
 		row = ir_binary(IR_MIN, row, ir_binary(IR_SUB, rows, ir_index(p->pool, 1)));
@@ -542,10 +566,16 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 		emit_return_if(p, &k->body, ir_binary(IR_LE, rows, row));
 	own.row = ir_is_int(rows, 1) ? zero : ir_var_of(row->var, rows);
 	all_stages(&own, &k->body, lane);
+	if (blocks > 1) /* others may still read this block's values */
+		emit_invoke(p, &k->body, &device_cluster_wait, IR_OF_NOTHING);
 
 	/* The same rows for a CPU. */
 	const struct ir_variable *alone_row = ir_variable_new(p->pool, TYPE_INDEX, "row");
 	expr end = ir_binary(IR_MIN, rows, ir_binary(IR_ADD, first, several));
+	if (blocks > 1) { /* by the first block of a cluster */
+		expr rank = ir_binary(IR_MOD, block, ir_index(p->pool, blocks));
+		end = ir_select(ir_binary(IR_EQ, rank, zero), ir_binary(IR_ADD, first, several), first);
+	}
 	struct ir_block *b = emit_for_each(p, &k->serial, alone_row, first, end, ir_index(p->pool, 1));
 	alone.row = ir_var_of(alone_row, rows);
 	all_stages(&alone, b, zero);
@@ -556,7 +586,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	else if (width > 1)
 		kernel_needs(k, whole_multiple(p, r->length, width));
 	if (steps > 0 && !shifted)
-		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * lanes * width)));
+		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * own.lanes * width)));
 	if (steps > 0) /* loads are clamped to the row, which has an element */
 		kernel_needs(k, ir_binary(IR_LT, ir_index(p->pool, 0), r->length));
 	kernel_needs(k, r->needs);
@@ -620,6 +650,15 @@ void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r
 	one_kernel(plan, step, r, c, lanes, c->param[1], c->param[2], c->param[5], true, "");
 	if (!step_fits_all(step))
 		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
+}
+
+void rows_apply_cluster(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
+                        bool shifted)
+{
+	int lanes = c->param[0], width = c->param[1];
+	one_kernel(plan, step, r, c, lanes, width, c->param[2], c->param[5], shifted, "");
+	if (!step_fits_all(step)) /* for other GPUs */
+		one_kernel(plan, step, r, c, lanes, shifted ? 1 : width, 0, 0, false, "_any");
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
