@@ -59,11 +59,52 @@ static struct found_by *place_for(struct ir_program *p, const struct ir_stage *s
 	return &(*in)->by[rule];
 }
 
+struct mention {
+	expr symbol;
+	bool found;
+};
+
+static void find_mention(void *user, expr e)
+{
+	struct mention *m = user;
+	m->found |= e == m->symbol;
+}
+
+static void find_in_expr(void *user, expr e, const char *role)
+{
+	(void)role;
+	ir_walk(e, find_mention, user);
+}
+
+/* True if one of the stages that the rule computes together mentions a size that another one of them computes: kernels
+ * load sizes before anything else. */
+static bool reads_own_size(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r,
+                           const void *found)
+{
+	const struct sched_site site = { p, s, NULL, found };
+	int n = r->span && p->sizes.n ? r->span(&site) : 1, first = 0;
+	struct mention m = { 0 };
+	while (n > 1 && first < p->stages.n && p->stages.at[first] != s)
+		first++;
+	for (int i = first; n > 1 && i < first + n && i < p->stages.n; i++)
+		vec_each (size, &p->sizes)
+			for (int k = i + 1; size->count == p->stages.at[i]->out && k < first + n && k < p->stages.n;
+			     k++) {
+				m.symbol = size->symbol;
+				ir_stage_exprs(p->stages.at[k], find_in_expr, &m);
+			}
+	return m.found;
+}
+
 const void *sched_match(struct ir_program *p, const struct ir_stage *s, const struct sched_rule *r, const char **why)
 {
 	struct found_by *kept = place_for(p, s, r), now = { .why = "the stage is of another kind" };
 	if (!kept || !kept->looked) {
 		now.found = r->match(p, s, &now.why);
+		if (now.found && reads_own_size(p, s, r, now.found)) {
+			now.found = NULL;
+			now.why = "it would compute a size and use it in the same kernel";
+		}
 		now.looked = true;
 		kept = place_for(p, s, r); /* match() may have called sched_match() and moved it */
 		if (kept)
