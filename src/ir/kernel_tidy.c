@@ -367,7 +367,8 @@ static struct map remove_unused(struct ir_block *b, struct map used)
 		b->at[--kept] = *s;
 	}
 	b->n -= kept;
-	memmove(b->at, b->at + kept, sizeof *b->at * (size_t)b->n);
+	if (kept)
+		memmove(b->at, b->at + kept, sizeof *b->at * (size_t)b->n);
 	return used;
 }
 
