@@ -47,7 +47,7 @@ static int check_edge(const struct region_build *b, const struct graph_value *v,
 	if (!v->exchanged && !engine->edge(b->g->version, v->type)) {
 		lack = engine->lack(b->g->version, v->type, &advice, b->p->arena);
 		err_set(b->scope.err, ERR_UNSUPPORTED,
-		        "node %s (%s, opset %d): %s \"%s\" is a %s tensor; %s, so no plugin can take it.", n->label,
+		        "node %s (%s, opset %d): %s \"%s\" is of type %s; %s, so no plugin can take it.", n->label,
 		        onnx_text(n->proto->op_type), n->opset, what, v->name, type_info(v->type)->onnx_name, lack);
 		return err_advise(b->scope.err, "%s", advice);
 	}

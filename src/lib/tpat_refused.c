@@ -30,7 +30,7 @@ const char *tpat_why_not(const char **advice, const struct graph *g, const struc
 	const char *what = v->rank > g->engine->most_axes
 	                           ? arena_printf(a, "has %d axes; %s's tensors have at most %d", v->rank,
 	                                          g->engine->name, g->engine->most_axes)
-	                           : arena_printf(a, "is a %s tensor; %s", type_info(v->type)->onnx_name,
+	                           : arena_printf(a, "is of type %s; %s", type_info(v->type)->onnx_name,
 	                                          g->engine->lack(g->version, v->type, advice, a));
 	if (together || v->rank > g->engine->most_axes)
 		*advice = "Select it together with the nodes around it: --auto, or --from and --to.";
