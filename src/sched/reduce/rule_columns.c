@@ -119,7 +119,7 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
 	bool apart = part && !ir_combine_is_arg(s->combine);
 	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
-		struct steps_piece in = { NULL };
+		struct steps_piece in = { .body = NULL };
 		if (apart)
 			in = (rest ? steps_other : steps_whole)(p, body, name, part, parts, points);
 		else

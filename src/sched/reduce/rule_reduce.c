@@ -104,7 +104,7 @@ static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, boo
 	expr first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
 	bool apart = lane && !ir_const_int(points, &known) && !ir_combine_is_arg(s->combine);
 	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
-		struct steps_piece in = { NULL };
+		struct steps_piece in = { .body = NULL };
 		if (apart)
 			in = (rest ? steps_other : steps_whole)(p, b, name, lane, lanes, points);
 		else

@@ -13,7 +13,7 @@ struct steps_piece steps_whole(struct ir_program *p, struct ir_block *b, const c
 	expr at = part, step, end = ir_binary(IR_SUB, points, ir_index(p->pool, turn - parts));
 	if (constant) /* as many turns for each part: steps_other() begins after these */
 		end = ir_index(p->pool, known - known % turn);
-	struct steps_piece piece = { NULL };
+	struct steps_piece piece = { .body = NULL };
 	if (!steps)
 		return piece;
 	if (!few)
@@ -31,7 +31,7 @@ struct steps_piece steps_other(struct ir_program *p, struct ir_block *b, const c
 	bool constant = ir_const_int(points, &known), few = constant && known <= STEPS_FEW * parts;
 	int64_t turn = few ? parts : (int64_t)STEPS_AT_ONCE * parts;
 	int64_t steps = constant ? (known % turn + parts - 1) / parts : STEPS_AT_ONCE - 1;
-	struct steps_piece piece = { NULL };
+	struct steps_piece piece = { .body = NULL };
 	if (!steps)
 		return piece;
 	expr last = ir_binary(IR_SUB, points, ir_index(p->pool, 1)), step, from;
