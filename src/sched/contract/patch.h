@@ -48,4 +48,20 @@ struct patch_function {
 void patch_kernels(struct ir_plan *plan, struct ir_step *step, const struct patch *f, const struct sched_choice *c,
                    const struct patch_shape *s, const struct patch_function *call);
 
+/* ---- For kernels of other rules that have patches, or results next to each other along both ways. */
+
+struct contract_kernel;
+/* The axes of the columns besides both ways, such as the batch: their number, axes, extents and names. */
+int patch_far_axes(const struct patch *f, int *axis, expr *dim, const char **name);
+/* Takes the innermost of `count` from *place, and declares it as `name`. */
+expr patch_part(const struct contract_kernel *k, struct ir_block *b, const char *name, expr *place, expr count);
+/* A result: its row, and by way its distance from the first one. */
+struct patch_result {
+	expr row, exists; /* exists: a condition of the first one; null: true */
+	const expr *first, *place;
+};
+/* Declares the axes of a result; returns the block of statements for those that exist. `used`: by axis. */
+struct ir_block *patch_declare_result(struct contract_kernel *k, const struct patch *f, struct ir_block *b,
+                                      const struct patch_result *at, const bool *used);
+
 #endif

@@ -34,6 +34,49 @@ int64_t patch_extent(const struct patch *f, int way, const struct sched_target *
 	return f->axis[way] < 0 ? 1 : about(f->c.s->out->dim[f->axis[way]], t);
 }
 
+int patch_far_axes(const struct patch *f, int *axis, expr *dim, const char **name)
+{
+	const struct contract *c = &f->c;
+	int n = 0;
+	for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) {
+		int k = c->axis[CONTRACT_COLUMN][i];
+		if (k == f->axis[PATCH_DOWN] || k == f->axis[PATCH_ACROSS])
+			continue;
+		axis[n] = k;
+		dim[n] = c->s->out->dim[k];
+		name[n++] = ir_axis_names[0][k];
+	}
+	return n;
+}
+
+expr patch_part(const struct contract_kernel *k, struct ir_block *b, const char *name, expr *place, expr count)
+{
+	expr part = ir_binary(IR_MOD, *place, count);
+	*place = ir_binary(IR_FLOORDIV, *place, count);
+	return ir_is_int(count, 1) ? index_(k, 0) : emit_constant(k->p, b, name, part, count);
+}
+
+struct ir_block *patch_declare_result(struct contract_kernel *k, const struct patch *f, struct ir_block *b,
+                                      const struct patch_result *at, const bool *used)
+{
+	const struct contract *c = &f->c;
+	expr fits = ir_binary(IR_LT, at->row, c->extent[CONTRACT_ROW]);
+	if (at->exists)
+		fits = ir_binary(IR_AND, at->exists, fits);
+	for (int way = 0; way < PATCH_WAYS; way++) {
+		if (f->axis[way] < 0)
+			continue;
+		expr extent = c->s->out->dim[f->axis[way]];
+		expr place = plus(at->first[way], at->place[way]);
+		place = emit_constant(k->p, b, ir_axis_names[0][f->axis[way]], place, NULL);
+		fits = ir_binary(IR_AND, fits, ir_binary(IR_LT, place, extent));
+		k->axis[f->axis[way]] = ir_var_of(place->var, extent);
+	}
+	b = emit_if(k->p, b, fits);
+	contract_declare_group(k, b, CONTRACT_ROW, ir_var_of(at->row->var, c->extent[CONTRACT_ROW]), used);
+	return contract_if_inside(k, b);
+}
+
 struct emitter {
 	struct contract_kernel k;
 	const struct patch *f;
@@ -48,41 +91,17 @@ static expr count_of(const struct emitter *m, int way, int several)
 	return f->axis[way] < 0 ? index_(&m->k, 1) : ceil_div(m->k.p, f->c.s->out->dim[f->axis[way]], several);
 }
 
-/* The other axes of the columns, such as the batch: their number, and extents. */
-static int far_axes(const struct emitter *m, int *axis, expr *dim, const char **name)
-{
-	const struct contract *c = &m->f->c;
-	int n = 0;
-	for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) {
-		int k = c->axis[CONTRACT_COLUMN][i];
-		if (k == m->f->axis[PATCH_DOWN] || k == m->f->axis[PATCH_ACROSS])
-			continue;
-		axis[n] = k;
-		dim[n] = c->s->out->dim[k];
-		name[n++] = ir_axis_names[0][k];
-	}
-	return n;
-}
-
 static expr blocks_of(const struct emitter *m)
 {
 	const struct contract *c = &m->f->c;
 	int axis[IR_MAX_RANK];
 	expr dim[IR_MAX_RANK], n = c->extent[CONTRACT_BATCH];
 	const char *name[IR_MAX_RANK];
-	for (int i = far_axes(m, axis, dim, name); i-- > 0;)
+	for (int i = patch_far_axes(m->f, axis, dim, name); i-- > 0;)
 		n = ir_binary(IR_MUL, n, dim[i]);
 	n = ir_binary(IR_MUL, n, ceil_div(m->k.p, c->extent[CONTRACT_ROW], m->shape.rows));
 	n = ir_binary(IR_MUL, n, count_of(m, PATCH_DOWN, m->shape.down));
 	return ir_binary(IR_MUL, n, count_of(m, PATCH_ACROSS, m->shape.across));
-}
-
-/* Takes the innermost of `count` from *place, which it declares as `name`. */
-static expr part_of(struct emitter *m, struct ir_block *b, const char *name, expr *place, expr count)
-{
-	expr part = ir_binary(IR_MOD, *place, count);
-	*place = ir_binary(IR_FLOORDIV, *place, count);
-	return ir_is_int(count, 1) ? index_(&m->k, 0) : emit_constant(m->k.p, b, name, part, count);
 }
 
 /* Declares what the block makes. */
@@ -93,14 +112,14 @@ static void declare_block(struct emitter *m, struct ir_block *b, expr place)
 	expr rows = ceil_div(m->k.p, c->extent[CONTRACT_ROW], s->rows), dim[IR_MAX_RANK], value[IR_MAX_RANK];
 	const char *name[IR_MAX_RANK];
 	int axis[IR_MAX_RANK];
-	expr across = part_of(m, b, "across", &place, count_of(m, PATCH_ACROSS, s->across));
-	expr down = part_of(m, b, "down", &place, count_of(m, PATCH_DOWN, s->down));
+	expr across = patch_part(&m->k, b, "across", &place, count_of(m, PATCH_ACROSS, s->across));
+	expr down = patch_part(&m->k, b, "down", &place, count_of(m, PATCH_DOWN, s->down));
 	m->first[PATCH_ACROSS] = emit_declare(m->k.p, b, "first_column", times(across, s->across), NULL);
 	m->first[PATCH_DOWN] = emit_declare(m->k.p, b, "first_line", times(down, s->down), NULL);
-	m->row = emit_declare(m->k.p, b, "first_row", times(part_of(m, b, "rows", &place, rows), s->rows), NULL);
-	contract_declare_group(&m->k, b, CONTRACT_BATCH, part_of(m, b, "batch", &place, c->extent[CONTRACT_BATCH]),
-	                       m->all);
-	int n = far_axes(m, axis, dim, name);
+	m->row = emit_declare(m->k.p, b, "first_row", times(patch_part(&m->k, b, "rows", &place, rows), s->rows), NULL);
+	contract_declare_group(&m->k, b, CONTRACT_BATCH,
+	                       patch_part(&m->k, b, "batch", &place, c->extent[CONTRACT_BATCH]), m->all);
+	int n = patch_far_axes(m->f, axis, dim, name);
 	declare_axes(m->k.p, b, place, n, dim, name, m->all, value);
 	for (int i = 0; i < n; i++)
 		m->k.axis[axis[i]] = value[i];
@@ -170,24 +189,10 @@ static const struct ir_variable *emit_weights(struct emitter *m, struct ir_block
 	return fn->var;
 }
 
-/* Declares the axes of an element of the block; returns the block of statements for those that exist. */
-static struct ir_block *declare_element_of(struct emitter *m, struct ir_block *b, expr row, const expr *place)
+static struct ir_block *declare_result(struct emitter *m, struct ir_block *b, expr row, const expr *place)
 {
-	const struct patch *f = m->f;
-	const struct contract *c = &f->c;
-	expr fits = ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]);
-	for (int way = 0; way < PATCH_WAYS; way++) {
-		if (f->axis[way] < 0)
-			continue;
-		expr extent = c->s->out->dim[f->axis[way]];
-		expr at =
-		        emit_constant(m->k.p, b, ir_axis_names[0][f->axis[way]], plus(m->first[way], place[way]), NULL);
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_LT, at, extent));
-		m->k.axis[f->axis[way]] = ir_var_of(at->var, extent);
-	}
-	b = emit_if(m->k.p, b, fits);
-	contract_declare_group(&m->k, b, CONTRACT_ROW, ir_var_of(row->var, c->extent[CONTRACT_ROW]), m->all);
-	return contract_if_inside(&m->k, b);
+	const struct patch_result at = { row, NULL, m->first, place };
+	return patch_declare_result(&m->k, m->f, b, &at, m->all);
 }
 
 static const struct ir_variable *emit_put(struct emitter *m, struct ir_block *b)
@@ -197,7 +202,7 @@ static const struct ir_variable *emit_put(struct emitter *m, struct ir_block *b)
 	place[PATCH_DOWN] = parameter(m, fn, "line");
 	place[PATCH_ACROSS] = parameter(m, fn, "column");
 	m->k.all = emit_parameter(m->k.p, fn, TYPE_F32, "sum", NULL);
-	contract_make_element(&m->k, declare_element_of(m, fn->body, row, place), 1);
+	contract_make_element(&m->k, declare_result(m, fn->body, row, place), 1);
 	return fn->var;
 }
 
@@ -210,7 +215,7 @@ static void serial(struct emitter *m, struct ir_block *b)
 	b = emit_loop(m->k.p, b, "line", none, index_(&m->k, s->down), one, index_(&m->k, s->down), &place[PATCH_DOWN]);
 	b = emit_loop(m->k.p, b, "column", none, index_(&m->k, s->across), one, index_(&m->k, s->across),
 	              &place[PATCH_ACROSS]);
-	contract_sum_element(&m->k, declare_element_of(m, b, row, place));
+	contract_sum_element(&m->k, declare_result(m, b, row, place));
 }
 
 static struct emitter emitter_of(struct ir_program *p, const struct patch *f, const struct patch_shape *shape)

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#include "ir/axis_names.h"
-
 enum { TAPS = 3, SIDE = 4 /* lines and columns of places */, RESULTS = 2 };
 
 struct emitter {
@@ -46,28 +44,12 @@ static expr tiles_along(const struct patch *f, int way)
 	return ceil_div(f->c.p, f->c.s->out->dim[f->axis[way]], RESULTS);
 }
 
-/* The other axes of the columns, such as the batch: their number, and extents. */
-static int far_axes(const struct patch *f, int *axis, expr *dim, const char **name)
-{
-	const struct contract *c = &f->c;
-	int n = 0;
-	for (int i = 0; i < c->axes[CONTRACT_COLUMN]; i++) {
-		int k = c->axis[CONTRACT_COLUMN][i];
-		if (k == f->axis[PATCH_DOWN] || k == f->axis[PATCH_ACROSS])
-			continue;
-		axis[n] = k;
-		dim[n] = c->s->out->dim[k];
-		name[n++] = ir_axis_names[0][k];
-	}
-	return n;
-}
-
 expr winograd_tiles(const struct patch *f)
 {
 	int axis[IR_MAX_RANK];
 	expr dim[IR_MAX_RANK], n = ir_binary(IR_MUL, tiles_along(f, PATCH_DOWN), tiles_along(f, PATCH_ACROSS));
 	const char *name[IR_MAX_RANK];
-	for (int i = far_axes(f, axis, dim, name); i-- > 0;)
+	for (int i = patch_far_axes(f, axis, dim, name); i-- > 0;)
 		n = ir_binary(IR_MUL, dim[i], n);
 	return n;
 }
@@ -87,23 +69,15 @@ expr winograd_blocks(const struct patch *f, const struct winograd_shape *s)
 	return ir_binary(IR_MUL, f->c.extent[CONTRACT_BATCH], ir_binary(IR_MUL, tile_blocks(f), row_blocks(f, s)));
 }
 
-/* Takes the innermost of `count` from *place, which it declares as `name`. */
-static expr part_of(struct emitter *m, struct ir_block *b, const char *name, expr *place, expr count)
-{
-	expr part = ir_binary(IR_MOD, *place, count);
-	*place = ir_binary(IR_FLOORDIV, *place, count);
-	return ir_is_int(count, 1) ? index_(&m->k, 0) : emit_constant(m->k.p, b, name, part, count);
-}
-
 /* Declares the block's rows and its group of the batch. Returns its first tile. */
 static expr declare_block(struct emitter *m, struct ir_block *b, expr block)
 {
 	const struct contract *c = &m->f->c;
-	expr rows = part_of(m, b, "rows", &block, row_blocks(m->f, &m->shape));
-	expr tiles = part_of(m, b, "tiles", &block, tile_blocks(m->f));
+	expr rows = patch_part(&m->k, b, "rows", &block, row_blocks(m->f, &m->shape));
+	expr tiles = patch_part(&m->k, b, "tiles", &block, tile_blocks(m->f));
 	m->row = emit_declare(m->k.p, b, "first_row", times(rows, m->shape.rows), NULL);
-	contract_declare_group(&m->k, b, CONTRACT_BATCH, part_of(m, b, "batch", &block, c->extent[CONTRACT_BATCH]),
-	                       m->all);
+	contract_declare_group(&m->k, b, CONTRACT_BATCH,
+	                       patch_part(&m->k, b, "batch", &block, c->extent[CONTRACT_BATCH]), m->all);
 	return times(tiles, WINOGRAD_TILES);
 }
 
@@ -113,7 +87,7 @@ static void declare_tile(struct emitter *m, struct ir_block *b, expr tile)
 	const struct patch *f = m->f;
 	expr dim[IR_MAX_RANK], value[IR_MAX_RANK];
 	const char *name[IR_MAX_RANK];
-	int axis[IR_MAX_RANK], n = far_axes(f, axis, dim, name);
+	int axis[IR_MAX_RANK], n = patch_far_axes(f, axis, dim, name);
 	tile = emit_constant(m->k.p, b, "tile", tile, times(tile_blocks(f), WINOGRAD_TILES));
 	m->exists = ir_binary(IR_LT, tile, winograd_tiles(f));
 	for (int way = PATCH_WAYS - 1; way >= 0; way--) {
@@ -244,7 +218,7 @@ static const struct ir_variable *emit_place(struct emitter *m, struct ir_block *
 	return fn->var;
 }
 
-/* Whether there is such an element. */
+/* A function that tells whether an element of the image exists. */
 static const struct ir_variable *emit_inside(struct emitter *m, struct ir_block *b)
 {
 	const struct patch *f = m->f;
@@ -261,22 +235,10 @@ static const struct ir_variable *emit_inside(struct emitter *m, struct ir_block 
 	return fn->var;
 }
 
-/* Declares the axes of a result; returns the block of statements for those that exist. */
 static struct ir_block *declare_result(struct emitter *m, struct ir_block *b, expr row, const expr *place)
 {
-	const struct patch *f = m->f;
-	const struct contract *c = &f->c;
-	expr fits = ir_binary(IR_AND, m->exists, ir_binary(IR_LT, row, c->extent[CONTRACT_ROW]));
-	for (int way = 0; way < PATCH_WAYS; way++) {
-		expr extent = c->s->out->dim[f->axis[way]];
-		expr at =
-		        emit_constant(m->k.p, b, ir_axis_names[0][f->axis[way]], plus(m->first[way], place[way]), NULL);
-		fits = ir_binary(IR_AND, fits, ir_binary(IR_LT, at, extent));
-		m->k.axis[f->axis[way]] = ir_var_of(at->var, extent);
-	}
-	b = emit_if(m->k.p, b, fits);
-	contract_declare_group(&m->k, b, CONTRACT_ROW, ir_var_of(row->var, c->extent[CONTRACT_ROW]), m->all);
-	return contract_if_inside(&m->k, b);
+	const struct patch_result at = { row, m->exists, m->first, place };
+	return patch_declare_result(&m->k, m->f, b, &at, m->all);
 }
 
 static const struct ir_variable *emit_put(struct emitter *m, struct ir_block *b)
