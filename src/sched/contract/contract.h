@@ -125,6 +125,8 @@ expr contract_element_of(const struct contract_operand *o); /* the same, perhaps
 expr contract_condition_of(const struct contract_operand *o);
 /* True if an operand's condition only tests that indices are within the load's buffer. */
 bool contract_tests_bounds(const struct contract *c, expr condition, expr load);
+/* Estimated nanoseconds in which a repacking step reads an operand's bytes, or writes them. */
+double contract_copy_time(double bytes, const struct sched_target *t);
 /* Estimated time of the repacking steps in nanoseconds. */
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
 /* Estimated clocks in which a block's threads compute the addresses of a step's 16-byte copies. */

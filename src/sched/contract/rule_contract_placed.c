@@ -137,15 +137,14 @@ static void add_source(void *user, expr e)
 /* The other rule's time, with what the map reads and does instead of reading its results. */
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
-	const double OF_COPY = 1.3; /* as in contract_pack_time() */
 	const struct sched_choice own = inner(choice);
 	const struct sched_site sum = inner_site(site, which_of(choice));
 	const struct sched_target *t = site->t;
 	const struct ir_stage *map = site->s;
 	struct sources x = { site->p, t, (double)about(ir_buffer_count(site->p, map->out), t), 0, map->out->rank };
 	ir_walk(map->value, add_source, &x);
-	double read = x.points * type_info(map->out->type)->bits / 8 / t->bytes_per_ns * OF_COPY;
-	double loaded = x.bytes / t->bytes_per_ns * OF_COPY, work = x.points * ir_cost(map->value) / cost_mixed_rate(t);
+	double read = contract_copy_time(x.points * type_info(map->out->type)->bits / 8, t);
+	double loaded = contract_copy_time(x.bytes, t), work = x.points * ir_cost(map->value) / cost_mixed_rate(t);
 	return own.rule->estimate(&sum, &own) + fmax(loaded, work - read) - read;
 }
 
