@@ -65,9 +65,9 @@ template <int N, class T> TPAT_FN void load_if(T (&v)[N], const T *p, bool in)
 #endif
 }
 
-/* v = p[0 .. N), of 4, 8, 16 or more bytes, for a p of any alignment: taken from the aligned vectors that contain them,
- * of which all bytes have to be in memory that may be read. p is FIRST elements, and a multiple of STEP more, behind an
- * aligned place: what follows from that is decided when the kernel is compiled. */
+/* v = p[0 .. N), of 4, 8, 16 or more bytes, for a p of any alignment. The elements are taken from the aligned vectors
+ * that contain them; all bytes of these vectors must be readable. The distance of p from an aligned address is FIRST
+ * elements plus a multiple of STEP; the compiler decides what follows from that. */
 template <int STEP, int FIRST, int N, class T> TPAT_FN void load_shifted(T (&v)[N], const T *p)
 {
 	const int bytes = N * sizeof(T), part = vector_part<bytes>::bytes, words = bytes / 4, most = part / 4;

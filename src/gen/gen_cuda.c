@@ -102,8 +102,8 @@ static const struct ir_device_function *load_function(const struct ir_vector *s)
 	return s->where ? &device_load_if : s->once ? &device_load_once : &device_load;
 }
 
-/* Begins a load from any position, with what is known of that: it is `first`, and a multiple of `step` more, behind a
- * vector of 16 bytes. */
+/* Begins a load from any position. What is known of the position: its distance from the last multiple of 16 bytes is
+ * `first` elements plus a multiple of `step`. */
 static void begin_shifted(struct gen_text *g, const struct ir_vector *s)
 {
 	enum { BYTES = 16 };

@@ -43,7 +43,7 @@ struct contract_passes {
 	int columns, rows; /* a lane's different columns (or vectors of them), and rows, in all passes */
 };
 
-/* What a tile's results need besides the sums, loaded before these (contract_ahead.c). */
+/* A load of the results' expressions that a kernel does before it sums the products (contract_ahead.c). */
 struct contract_ahead {
 	expr load;
 	struct ir_variable *array; /* [rows], or [rows][width]; a value if rows is 0 */
@@ -187,8 +187,8 @@ int contract_part_rows(const struct contract_kernel *k); /* rows of a warp's sum
 expr contract_part_row(const struct contract_kernel *k, expr part, expr row);
 /* The number of neighbouring rows whose elements alternate along a row of the result; 1: none. */
 int contract_alternating_rows(const struct contract_kernel *k);
-/* Of so many lanes, how many store vectors side by side where a row of the pass has so many: the largest number that
- * divides both. */
+/* The number of lanes that store vectors next to each other, of a warp's `lanes` and the `vectors` of a pass's row: the
+ * largest number that divides both. */
 int contract_lanes_across(int vectors, int lanes);
 /* The axes of the results, as far as the contraction's axes are declared. */
 void contract_own_axes(const struct contract_kernel *k, expr *own);

@@ -45,7 +45,7 @@ enum { FEW = 4 }; /* blocks per multiprocessor that leave latencies exposed */
 
 static const double LONE_ELEMENT_NS = 0.2; /* of select_delegates, measured on an H200 */
 static const double KEY_NS = 0.25;         /* per key and pass, on one multiprocessor */
-/* Of select_digits, on one multiprocessor: per key, counter, kept item in each merge, and thread. */
+/* Rule select_digits, on one multiprocessor: time per key, per counter, per kept item of a merge, and per thread. */
 static const double TEST_KEY_NS = 0.08, CLEAR_NS = 0.2, MERGED_NS = 1.1, THREAD_NS = 0.9;
 
 static double log2_of(double n)
