@@ -15,11 +15,13 @@ enum {
 
 /* All rules in order of preference; null ends the list. */
 extern const struct sched_rule *const sched_rules[];
-/* The rules that others ask to make a part of their work: of plain maps, of transpositions, of short sums, of sums
- * whose results are neighbours, of sums of neighbours. */
-extern const struct sched_rule *const sched_rule_of_maps,
-        *const sched_rule_of_transposes, *const sched_rule_of_sums, *const sched_rule_of_columns,
-                                                                            *const sched_rule_of_row_sums;
+/* The rules that others ask to make a part of their work. */
+extern const struct sched_rule *const sched_rule_of_maps;       /* plain maps */
+extern const struct sched_rule *const sched_rule_of_transposes; /* transpositions */
+extern const struct sched_rule *const sched_rule_of_sums;       /* short sums */
+extern const struct sched_rule *const sched_rule_of_columns;    /* sums whose results are neighbours */
+extern const struct sched_rule *const sched_rule_of_row_sums;   /* sums of neighbours */
+extern const struct sched_rule *const sched_rule_of_rows;       /* reductions of neighbours, in vectors */
 
 /* Returns the result of the rule's match(), or null and *why. For the program's own stages the result is cached until a
  * pass changes the program. */

@@ -341,6 +341,40 @@ static void takes_short_rows_at_once(struct arena *a)
 	CHECK_INT(plan->steps.n, 1);
 }
 
+static bool loads_vectors(const struct ir_block *b)
+{
+	bool any = false;
+	for (int i = 0; i < b->n && !any; i++) {
+		const struct ir_block *body = ir_stmt_body(&b->at[i]);
+		any = (b->at[i].kind == IR_LOAD_VECTOR && b->at[i].vector.width == 16) || (body && loads_vectors(body));
+	}
+	return any;
+}
+
+/* The sums that a zero point multiplies read rows of bytes in vectors. */
+static void sums_bytes_in_vectors(struct arena *a)
+{
+	static const char text[] = "program product(x: u8[4096,4096], w_: i8[4096,4096], zero: u8[]) -> (y: "
+	                           "i32[4096,4096])\n"
+	                           "  y: i32[4096,4096] = sum (i, j | r<4096) (i32(x[i, r]) - i32(zero[])) * i32(w_[r, "
+	                           "j])\n";
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	int found = 0;
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const struct ir_plan *plan = sched_program(p, &sched_default_target, NULL);
+	vec_each (step, &plan->steps)
+		vec_each (k, *step)
+			vec_each (b, &(*k)->written) {
+				if (strcmp((*b)->name, "w__sums") != 0)
+					continue;
+				CHECK(loads_vectors(&(*k)->body));
+				found++;
+			}
+	CHECK(found > 0);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -363,6 +397,7 @@ int main(void)
 	has_ways_beside_points(a);
 	other_tactics_stay_near(a);
 	takes_short_rows_at_once(a);
+	sums_bytes_in_vectors(a);
 	arena_free(a);
 	return test_done();
 }

@@ -151,7 +151,8 @@ void contract_take_apart(struct contract *c, const struct contract *plain, const
 static struct sched_choice best_sum(struct ir_program *p, const struct ir_stage *s, const struct sched_target *t,
                                     double *ns)
 {
-	const struct sched_rule *const rule[] = { sched_rule_of_sums, sched_rule_of_columns, sched_rule_of_row_sums };
+	const struct sched_rule *const rule[] = { sched_rule_of_sums, sched_rule_of_columns, sched_rule_of_row_sums,
+		                                  sched_rule_of_rows };
 	return rule_fastest(rule, sizeof rule / sizeof *rule, p, s, t, ns);
 }
 

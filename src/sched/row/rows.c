@@ -371,6 +371,8 @@ static bool match_from(struct rows *out, const struct ir_stage *s)
 	int first = 0, n = 0;
 	while (first < p->stages.n && p->stages.at[first] != s)
 		first++;
+	if (first == p->stages.n) /* a stage that a rule made for its other kernels */
+		stage[n++] = s;
 	for (; n < ROWS_MAX_STAGES && first + n < p->stages.n; n++)
 		stage[n] = p->stages.at[first + n];
 	/* At least one load must be contiguous along the rows, or along neighbouring ones. */
