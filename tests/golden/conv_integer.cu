@@ -9,8 +9,7 @@
 
 // weight_packed: i8[16,3,3,16] = map (i, j, k, l) select(l < 8, weight[i, l, j, k], i8(0))
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
-// A block computes a tile of 16 x 128 elements, and adds 128 products of each at a time, with operands in shared
-//     memory.
+// A block transposes a tile of 32 x 32 elements in shared memory, so that both loads and stores are coalesced.
 static __device__ __forceinline__
 void ConvInteger_weight_packed_part(const int own_block, const i8 *weight, i8 *__restrict__ weight_packed)
 {
@@ -50,8 +49,7 @@ void ConvInteger_weight_packed_part(const int own_block, const i8 *weight, i8 *_
 
 // x_packed: u8[N,H,W,16] = map (i, j, k, l) select(l < 8, x[i, l, j, k], u8(0))
 // Schedule: contract@3, a layout of vectors; 256 threads a block.
-// A block computes a tile of 16 x 128 elements, and adds 128 products of each at a time, with operands in shared
-//     memory.
+// A block transposes a tile of 32 x 32 elements in shared memory, so that both loads and stores are coalesced.
 static __device__ __forceinline__
 void ConvInteger_x_packed_part(const int own_block, const u8 *x, u8 *__restrict__ x_packed, int N, int H, int W,
                                const u64 inverse)

@@ -15,6 +15,8 @@ void kernel_finish(struct ir_plan *plan, struct ir_step *step, struct ir_kernel 
 /* Gives the kernels of the plan's steps from `from` on, which other rules made for this choice, its rule's name.
  * `params`: the choice's parameters as text; null: those of the kernels. */
 void decided_by(struct ir_plan *plan, int from, const struct sched_choice *c, const char *params);
+/* Puts the choice's sentences before those of these kernels, which compute its result together. */
+void explained_by(struct ir_plan *plan, int from, const struct sched_choice *c);
 /* Finishes without the 64-bit copy, for kernels that compile slowly. Returns false if the step also needs a kernel for
  * larger positions. The caller then builds it and calls kernel_finish_wide(). */
 bool kernel_finish_narrow(struct ir_plan *plan, struct ir_step *step, struct ir_kernel *k, const struct ir_stage *s);

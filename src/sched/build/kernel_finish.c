@@ -52,7 +52,16 @@ void decided_by(struct ir_plan *plan, int from, const struct sched_choice *c, co
 		vec_each (k, plan->steps.at[i]) {
 			(*k)->rule = rule_text(plan, c);
 			(*k)->params = params ? params : (*k)->params;
-			(*k)->method = sched_about(c, plan->program->arena);
+		}
+}
+
+void explained_by(struct ir_plan *plan, int from, const struct sched_choice *c)
+{
+	struct arena *a = plan->program->arena;
+	for (int i = from; i < plan->steps.n; i++)
+		vec_each (k, plan->steps.at[i]) {
+			const char *own = (*k)->method ? (*k)->method : "";
+			(*k)->method = arena_printf(a, "%s%s%s", sched_about(c, a), *own ? " " : "", own);
 		}
 }
 

@@ -160,8 +160,6 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 const struct sched_rule sched_contract_placed = {
 	.name = "contract_placed",
 	.version = 1,
-	.about = "A map stores its results as the products need them: transposed or padded. A block computes a tile of "
-	         "{rows} x {columns} elements.{split? Shared memory holds {slots} stages of operands.}",
 	.param = { { "rows", 16, 256 },
 	           { "columns", 32, 256 },
 	           { "slots", 4, 128 },

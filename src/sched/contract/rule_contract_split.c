@@ -166,6 +166,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	contract_pack(plan, &c, choice, site->t);
 	contract_kernels(plan, step_new(plan), &c, &sum);
 	apply_choice(plan, second, &add, site->t);
+	explained_by(plan, steps, choice);
 	decided_by(plan, steps, choice, NULL);
 	decided_by(plan, plan->steps.n - 1, choice, arena_printf(p->arena, "parts=%d", parts));
 }

@@ -72,7 +72,7 @@ static void apply_along(struct ir_plan *plan, const struct ir_stage *s, const st
 	if (n)
 		one = list[n - 1]; /* the widest */
 	apply_choice(plan, s, &one, t);
-	decided_by(plan, plan->steps.n - 1, choice, "");
+	decided_by(plan, plan->steps.n - 1, choice, "an operand transposed");
 }
 
 /* Steps per block where all blocks share the tiles after the last whole wave; see contract_stream.c. */

@@ -207,6 +207,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct sched_choice columns = { &sched_reduce_columns, { COLUMN_PARTS, 1, COLUMNS } };
 	apply_choice(plan, first, c->param[1] ? &columns : &wide, site->t);
 	apply_choice(plan, second, c->param[1] ? &columns : c->param[0] >= 2 * LANES ? &wide : &warp, site->t);
+	explained_by(plan, steps, c);
 	decided_by(plan, steps, c, arena_printf(p->arena, "parts=%d columns=%d", c->param[0], c->param[1]));
 }
 

@@ -404,6 +404,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		        NULL, false);
 	struct sched_choice last = second_choice(&x, reductions);
 	rows_of(plan, step_new(plan), second, g.stages, &last, false, NULL, false);
+	explained_by(plan, steps, c);
 	decided_by(plan, steps, c,
 	           arena_printf(p->arena, "parts=%d width=%d steps=%d", x.parts, c->param[1], c->param[2]));
 }

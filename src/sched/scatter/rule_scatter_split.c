@@ -157,6 +157,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	                    columns = rule_fastest(&sched_rule_of_columns, 1, p, whole, site->t, NULL);
 	apply_choice(plan, part, &rows, site->t);
 	apply_choice(plan, whole, &columns, site->t);
+	explained_by(plan, steps, c);
 	decided_by(plan, steps, c, arena_printf(p->arena, "parts=%d", c->param[0]));
 }
 
