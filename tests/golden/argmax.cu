@@ -19,11 +19,47 @@ void ArgMax_token(const f16 *x, i64 *__restrict__ token, int N, int V)
 		return;
 	float best = -INFINITY;
 	int best_at = V;
-	for (int r = lane; r < V; r += 32) {
-		const float part = to_f32(x[row * V + r]);
-		if ((best_at == V) | (!(part <= best) & !isnan(best))) {
-			best = part;
-			best_at = r;
+	for (int first = lane; first < V - 512; first += 256) {
+		#pragma unroll
+		for (int step = 0; step < 8; step++) {
+			const int r = first + step * 32;
+			const float part = to_f32(x[row * V + r]);
+			if ((best_at == V) | (!(part <= best) & !isnan(best))) {
+				best = part;
+				best_at = r;
+			}
+		}
+	}
+	const int rest = lane + max(0, V - lane - 257) / 256 * 256;
+	if (rest + 256 < V) {
+		#pragma unroll
+		for (int step = 0; step < 8; step++) {
+			const int r = rest + step * 32;
+			const float part = to_f32(x[row * V + r]);
+			if ((best_at == V) | (!(part <= best) & !isnan(best))) {
+				best = part;
+				best_at = r;
+			}
+		}
+		#pragma unroll
+		for (int step = 0; step < 8; step++) {
+			const int r = min(rest + step * 32 + 256, V - 1);
+			const float part = to_f32(x[row * V + r]);
+			if (((best_at == V) | (!(part <= best) & !isnan(best))) & (rest + step * 32 + 256 < V)) {
+				best = part;
+				best_at = r;
+			}
+		}
+	}
+	if (rest < V && V <= rest + 256) {
+		#pragma unroll
+		for (int step = 0; step < 8; step++) {
+			const int r = min(rest + step * 32, V - 1);
+			const float part = to_f32(x[row * V + r]);
+			if (((best_at == V) | (!(part <= best) & !isnan(best))) & (rest + step * 32 < V)) {
+				best = part;
+				best_at = r;
+			}
 		}
 	}
 	best_at = warp_reduce(indexed<float, int>{ best, best_at }, op_argmax<false>()).index;
@@ -48,11 +84,47 @@ void ArgMax_token_64(const f16 *x, i64 *__restrict__ token, i64 N, i64 V)
 		return;
 	float best = -INFINITY;
 	i64 best_at = V;
-	for (i64 r = lane; r < V; r += 32) {
-		const float part = to_f32(x[row * V + r]);
-		if ((best_at == V) | (!(part <= best) & !isnan(best))) {
-			best = part;
-			best_at = r;
+	for (i64 first = lane; first < V - 512; first += 256) {
+		#pragma unroll
+		for (i64 step = 0; step < 8; step++) {
+			const i64 r = first + step * 32;
+			const float part = to_f32(x[row * V + r]);
+			if ((best_at == V) | (!(part <= best) & !isnan(best))) {
+				best = part;
+				best_at = r;
+			}
+		}
+	}
+	const i64 rest = lane + max((i64)0, V - lane - 257) / 256 * 256;
+	if (rest + 256 < V) {
+		#pragma unroll
+		for (i64 step = 0; step < 8; step++) {
+			const i64 r = rest + step * 32;
+			const float part = to_f32(x[row * V + r]);
+			if ((best_at == V) | (!(part <= best) & !isnan(best))) {
+				best = part;
+				best_at = r;
+			}
+		}
+		#pragma unroll
+		for (i64 step = 0; step < 8; step++) {
+			const i64 r = min(rest + step * 32 + 256, V - 1);
+			const float part = to_f32(x[row * V + r]);
+			if (((best_at == V) | (!(part <= best) & !isnan(best))) & (rest + step * 32 + 256 < V)) {
+				best = part;
+				best_at = r;
+			}
+		}
+	}
+	if (rest < V && V <= rest + 256) {
+		#pragma unroll
+		for (i64 step = 0; step < 8; step++) {
+			const i64 r = min(rest + step * 32, V - 1);
+			const float part = to_f32(x[row * V + r]);
+			if (((best_at == V) | (!(part <= best) & !isnan(best))) & (rest + step * 32 < V)) {
+				best = part;
+				best_at = r;
+			}
 		}
 	}
 	best_at = warp_reduce(indexed<float, i64>{ best, best_at }, op_argmax<false>()).index;

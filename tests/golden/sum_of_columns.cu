@@ -18,17 +18,31 @@ void column_sums_y(const float *x, float *__restrict__ y, int M, int N)
 	const int element = block * 32 + thread % 32;
 	float sum = 0.0f;
 	if (element < N) {
-		for (int first = part; first < M - 224; first += 256) {
+		for (int first = part; first < M - 512; first += 256) {
 			#pragma unroll
 			for (int step = 0; step < 8; step++) {
 				const int r = first + step * 32;
 				sum += x[element + r * N];
 			}
 		}
-		const int rest = part + (M - part + 31) / 256 * 256;
-		if (rest < M) {
+		const int rest = part + max(0, M - part - 257) / 256 * 256;
+		if (rest + 256 < M) {
 			#pragma unroll
-			for (int step = 0; step < 7; step++) {
+			for (int step = 0; step < 8; step++) {
+				const int r = rest + step * 32;
+				sum += x[element + r * N];
+			}
+			#pragma unroll
+			for (int step = 0; step < 8; step++) {
+				const int r = min(rest + step * 32 + 256, M - 1);
+				float more = sum;
+				more += x[element + r * N];
+				sum = rest + step * 32 + 256 < M ? more : sum;
+			}
+		}
+		if (rest < M && M <= rest + 256) {
+			#pragma unroll
+			for (int step = 0; step < 8; step++) {
 				const int r = min(rest + step * 32, M - 1);
 				float more = sum;
 				more += x[element + r * N];
@@ -57,17 +71,31 @@ void column_sums_y_64(const float *x, float *__restrict__ y, i64 M, i64 N)
 	const i64 element = block * 32 + thread % 32;
 	float sum = 0.0f;
 	if (element < N) {
-		for (i64 first = part; first < M - 224; first += 256) {
+		for (i64 first = part; first < M - 512; first += 256) {
 			#pragma unroll
 			for (i64 step = 0; step < 8; step++) {
 				const i64 r = first + step * 32;
 				sum += x[element + r * N];
 			}
 		}
-		const i64 rest = part + (M - part + 31) / 256 * 256;
-		if (rest < M) {
+		const i64 rest = part + max((i64)0, M - part - 257) / 256 * 256;
+		if (rest + 256 < M) {
 			#pragma unroll
-			for (i64 step = 0; step < 7; step++) {
+			for (i64 step = 0; step < 8; step++) {
+				const i64 r = rest + step * 32;
+				sum += x[element + r * N];
+			}
+			#pragma unroll
+			for (i64 step = 0; step < 8; step++) {
+				const i64 r = min(rest + step * 32 + 256, M - 1);
+				float more = sum;
+				more += x[element + r * N];
+				sum = rest + step * 32 + 256 < M ? more : sum;
+			}
+		}
+		if (rest < M && M <= rest + 256) {
+			#pragma unroll
+			for (i64 step = 0; step < 8; step++) {
 				const i64 r = min(rest + step * 32, M - 1);
 				float more = sum;
 				more += x[element + r * N];

@@ -443,6 +443,16 @@ static const struct schedule_case row_cases[] = {
 	  "  e: f16[N,9] = sum (i, j | r<K) f32(h[i, r, j]) then f16(it)\n"
 	  "  f: i32[N,9] = argmax_last (i, j | r<K) neg(f32(1.0)) / f32(0.0) + f32(h[i, r, j]) * f32(0.0)\n",
 	  { "N=2 K=70", "N=1 K=1", "N=3 K=17" } },
+	/* a thread's points of an open number: a turn, two, and the loop before them; positions of ties and NaNs */
+	{ "open_steps",
+	  "(t_x: f32[N,K,5], n_x: i32[K,5], h: f16[N,3,K]) -> (a: i64[N,5], b: i32[N,5], c: f32[N,5], d: f32[N], e: "
+	  "i64[N])\n"
+	  "  a: i64[N,5] = argmax (i, j | r<K) t_x[i, r, j]\n"
+	  "  b: i32[N,5] = argmin_last (i, j | r<K) n_x[r, j] + i32(i)\n"
+	  "  c: f32[N,5] = max (i, j | r<K) t_x[i, r, j] then it * 0.5\n"
+	  "  d: f32[N] = sum (i | r<3, s<K) f32(h[i, r, s])\n"
+	  "  e: i64[N] = argmin (i | r<3, s<K) f32(h[i, r, s])\n",
+	  { "N=2 K=0", "N=1 K=8", "N=2 K=13", "N=1 K=17", "N=1 K=300" } },
 	{ "split_rest",
 	  "(x: f16[2,4,3202], z: f32[13007], a: f32[13,1000]) -> (d: f32[2,1], y: f16[2,4,3202], low: f32[], q: f32[], "
 	  "o: "

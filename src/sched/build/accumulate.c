@@ -52,20 +52,24 @@ expr accumulator_better(enum ir_combine c, expr value, expr best)
 	                 ir_unary(IR_NOT, ir_unary(IR_ISNAN, best)));
 }
 
-struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
+struct ir_block *accumulate_inside(struct accumulator *a, struct ir_block *b, expr value, expr position, expr inside)
 {
-	enum ir_combine c = a->s->combine;
 	struct ir_program *p = a->p;
-	if (!ir_combine_is_arg(c)) {
-		emit_assign(p, b, a->value, ir_combine_expr(c, a->value, value));
-		return NULL;
-	}
-	expr part = emit_constant(p, b, "part", value, NULL), best = a->value,
-	     better = accumulator_better(c, part, best);
-	struct ir_block *then = emit_if(p, b, ir_binary(IR_BITOR, ir_binary(IR_EQ, a->position, a->none), better));
+	expr part = emit_constant(p, b, "part", value, NULL), best = a->value;
+	expr better = ir_binary(IR_BITOR, ir_binary(IR_EQ, a->position, a->none),
+	                        accumulator_better(a->s->combine, part, best));
+	struct ir_block *then = emit_if(p, b, inside ? ir_binary(IR_BITAND, better, inside) : better);
 	emit_assign(p, then, best, part);
 	emit_assign(p, then, a->position, position);
 	return then;
+}
+
+struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position)
+{
+	if (ir_combine_is_arg(a->s->combine))
+		return accumulate_inside(a, b, value, position, NULL);
+	emit_assign(a->p, b, a->value, ir_combine_expr(a->s->combine, a->value, value));
+	return NULL;
 }
 
 expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as)

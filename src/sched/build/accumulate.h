@@ -17,6 +17,8 @@ struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, c
 /* Accumulates a value at its position in the reduced space. For an arg reduction, returns the block that runs if it is
  * the new best. */
 struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr value, expr position);
+/* The same for an arg reduction if `inside`, a bool, is true; the value is computed anyway. */
+struct ir_block *accumulate_inside(struct accumulator *a, struct ir_block *b, expr value, expr position, expr inside);
 /* The position of the best value of an arg reduction; the first position if there were no values. */
 expr accumulator_position(const struct accumulator *a);
 /* A bool: the value replaces the best so far in an arg reduction. */

@@ -110,33 +110,23 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	int rank = s->out->rank;
 	bool used[2 * IR_MAX_RANK] = { false };
 	expr axis[2 * IR_MAX_RANK] = { NULL }, points = reduced_count(p, s), count = out_count(p, s);
-	expr inside = ir_binary(IR_LT, element, count), own = ir_var_of(element->var, count), point;
+	expr inside = ir_binary(IR_LT, element, count), own = ir_var_of(element->var, count);
 	struct accumulator a;
 	axes_read(s, used);
 	declare_axes(p, b, own, rank, s->out->dim, ir_axis_names[0], used, axis);
 	a = accumulator_begin(p, b, s);
 	struct ir_block *body = part ? emit_if(p, b, inside) : b;
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	bool apart = part && !ir_combine_is_arg(s->combine);
-	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
-		struct steps_piece in = { .body = NULL };
-		if (apart)
-			in = (rest ? steps_other : steps_whole)(p, body, name, part, parts, points);
-		else
-			in.body = emit_loop(p, body, name, part ? part : ir_index(p->pool, 0), points,
-			                    ir_index(p->pool, part ? parts : 1), points, &in.point);
-		if (!in.body)
-			continue;
-		point = ir_var_of(in.point->var, points);
-		if (s->space_rank == 1)
-			axis[rank] = point;
-		else
-			declare_axes(p, in.body, point, s->space_rank, s->space, ir_axis_names[1], used + rank,
-			             axis + rank);
-		struct axes at = { .value = axis };
-		in.point = point;
-		steps_accumulate(&a, &in, to_kernel(p, s->value, &at));
-	}
+	struct steps_piece piece[STEPS_MOST_PIECES] = { { NULL } };
+	int64_t known;
+	int pieces = 1;
+	if (part && !(ir_combine_is_arg(s->combine) && ir_const_int(points, &known)))
+		pieces = steps_pieces(piece, p, body, name, part, parts, points);
+	else
+		piece->body = emit_loop(p, body, name, part ? part : ir_index(p->pool, 0), points,
+		                        ir_index(p->pool, part ? parts : 1), points, &piece->point);
+	for (int i = 0; i < pieces; i++)
+		steps_reduce(&a, &piece[i], points, axis, used);
 	if (part) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, a.value->var, s->combine, parts);
 		all->index = a.position ? a.position->var : NULL;
@@ -213,11 +203,10 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	emit_set(p, body, f->sum, v, ir_identity(p->pool, s->combine, t));
 
 	struct ir_block *pieces = emit_if(p, b, inside);
-	for (int rest = 0; rest < 2; rest++) {
-		struct steps_piece in = (rest ? steps_other : steps_whole)(p, pieces, "point", part, parts, points);
-		if (in.body)
-			add_columns(f, &in, axis, used, points);
-	}
+	struct steps_piece piece[STEPS_MOST_PIECES];
+	int n = steps_pieces(piece, p, pieces, "point", part, parts, points);
+	for (int i = 0; i < n; i++)
+		add_columns(f, &piece[i], axis, used, points);
 	struct ir_lanes *all = emit_lanes_combine(p, b, f->sum, s->combine, parts);
 	all->items = width;
 	all->columns = columns;
@@ -274,12 +263,6 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 		columns_kernel(plan, step, site->s, c, NULL);
 }
 
-/* The number of times that a thread waits for its loads in flight: once for all, or every eight points. */
-static double rounds(double points)
-{
-	return points <= STEPS_FEW ? 1 : points / STEPS_AT_ONCE;
-}
-
 /* The time of sums of products, of which a vector of `columns` shares a factor, beside that of single columns; with few
  * parts, few threads remain. As measured on an H200. */
 static double time_of_shared(double columns, double parts)
@@ -320,10 +303,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	w.work = cost_work(site);
 	/* Measured on H200s: a sum of products waits for two loads; otherwise each of a vector's elements takes time.
 	 */
-	double mine = fmax(1, in_column / parts);
-	w.serial = cost_is_product(site) ? rounds(mine) * PRODUCTS_NS
-	                                 : rounds(mine) * ROUND_NS + mine * (w.columns - 1) * OF_ELEMENT + EXCHANGE_NS +
-	                                           parts * OF_PART;
+	double mine = fmax(1, in_column / parts), rounds = steps_rounds(reduced_count(site->p, site->s), mine);
+	w.serial = cost_is_product(site)
+	                   ? rounds * PRODUCTS_NS
+	                   : rounds * ROUND_NS + mine * (w.columns - 1) * OF_ELEMENT + EXCHANGE_NS + parts * OF_PART;
 	w.overhead = outs * parts * 12 / (cost_mixed_rate(site->t) / 3);
 	w.blocks = outs / (c->param[2] * w.columns);
 	if (ir_combine_is_arg(site->s->combine) && w.blocks < site->t->processors) /* comparisons follow each other */

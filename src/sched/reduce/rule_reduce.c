@@ -32,12 +32,32 @@ static int thread_candidates(const struct sched_site *site, struct sched_choice 
 	return 1;
 }
 
+/* Index of the last reduced axis that is not of extent 1, or -1. */
+static int innermost(const struct ir_stage *s)
+{
+	int k = s->space_rank - 1;
+	while (k >= 0 && ir_is_int(s->space[k], 1))
+		k--;
+	return k;
+}
+
+/* True if several points along the innermost reduced axis are loaded at once: compilers do not do it for the last
+ * points of an open number, and code for many points of a costly value is long. */
+static bool is_stepped(struct ir_program *p, const struct ir_stage *s)
+{
+	enum { COSTLY = 32 };
+	int k = innermost(s);
+	int64_t extent;
+	return k >= 0 && !ir_const_int(s->space[k], &extent) && !reduced_end(p, s, k) && ir_cost(s->value) <= COSTLY;
+}
+
 /* The nested loops over the reduced axes. */
 static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
 {
 	struct ir_program *p = a->p;
 	const struct ir_stage *s = a->s;
-	int rank = s->out->rank;
+	int rank = s->out->rank, last = innermost(s);
+	bool stepped = is_stepped(p, s);
 	expr position = ir_index(p->pool, 0), end[IR_MAX_RANK];
 	for (int k = 0; k < s->space_rank; k++) {
 		struct axes outer = { .value = axis };
@@ -46,17 +66,28 @@ static void serial_loops(struct accumulator *a, struct ir_block *b, expr *axis)
 			end[k] = emit_declare(p, b, "end", to_kernel(p, end[k], &outer), NULL);
 	}
 	for (int k = 0; k < s->space_rank; k++) {
-		const char *name = ir_axis_names[1][k];
 		if (ir_is_int(s->space[k], 1)) {
 			axis[rank + k] = ir_index(p->pool, 0);
-		} else {
-			b = emit_loop(p, b, name, ir_index(p->pool, 0), end[k] ? end[k] : s->space[k],
+		} else if (k < last || !stepped) {
+			b = emit_loop(p, b, ir_axis_names[1][k], ir_index(p->pool, 0), end[k] ? end[k] : s->space[k],
 			              ir_index(p->pool, 1), s->space[k], &axis[rank + k]);
+		} else {
+			continue;
 		}
 		position = ir_binary(IR_ADD, ir_binary(IR_MUL, position, s->space[k]), axis[rank + k]);
 	}
 	struct axes in = { .value = axis };
-	accumulate(a, b, to_kernel(p, s->value, &in), position);
+	if (!stepped) {
+		accumulate(a, b, to_kernel(p, s->value, &in), position);
+		return;
+	}
+	struct steps_piece piece[STEPS_MOST_PIECES];
+	int n = steps_pieces(piece, p, b, ir_axis_names[1][last], ir_index(p->pool, 0), 1, s->space[last]);
+	for (int i = 0; i < n; i++) {
+		axis[rank + last] = ir_var_of(piece[i].point->var, s->space[last]);
+		expr at = ir_binary(IR_ADD, ir_binary(IR_MUL, position, s->space[last]), axis[rank + last]);
+		steps_accumulate(a, &piece[i], to_kernel(p, s->value, &in), at);
+	}
 }
 
 static void thread_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
@@ -97,27 +128,18 @@ static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, boo
 {
 	struct ir_program *p = a->p;
 	const struct ir_stage *s = a->s;
-	int rank = s->out->rank;
 	int64_t known;
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
 	expr first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
-	bool apart = lane && !ir_const_int(points, &known) && !ir_combine_is_arg(s->combine);
-	for (int rest = 0; rest < (apart ? 2 : 1); rest++) {
-		struct steps_piece in = { .body = NULL };
-		if (apart)
-			in = (rest ? steps_other : steps_whole)(p, b, name, lane, lanes, points);
-		else
-			in.body = emit_loop(p, b, name, first, points, stride, points, &in.point);
-		in.point = ir_var_of(in.point->var, points);
-		if (s->space_rank == 1)
-			axis[rank] = in.point;
-		else
-			declare_axes(p, in.body, in.point, s->space_rank, s->space, ir_axis_names[1], used + rank,
-			             axis + rank);
-		struct axes at = { .value = axis };
-		steps_accumulate(a, &in, to_kernel(p, s->value, &at));
-	}
+	struct steps_piece piece[STEPS_MOST_PIECES] = { { NULL } };
+	int pieces = 1;
+	if (lane && !ir_const_int(points, &known))
+		pieces = steps_pieces(piece, p, b, name, lane, lanes, points);
+	else
+		piece->body = emit_loop(p, b, name, first, points, stride, points, &piece->point);
+	for (int i = 0; i < pieces; i++)
+		steps_reduce(a, &piece[i], points, axis, used);
 }
 
 /* Reduces row `row` with `lanes` threads, this one being `lane`; serial twin: with one. */
@@ -329,9 +351,13 @@ static double thread_estimate(const struct sched_site *site, const struct sched_
 	if (cost_is_product(site) && !w.points)
 		return thread_product_estimate(site, &w, points);
 	bool unrolled = points <= UNROLLED && known_extents(site->s);
+	bool stepped = points <= 2 * STEPS_AT_ONCE && is_stepped(site->p, site->s);
 	w.work = w.work > 0 ? w.work : cost_work(site);
-	w.serial = unrolled ? 4 * points : long_loop(site, &w, points);
-	w.flight = unrolled ? points : 1;
+	if (stepped) /* steps beyond the end take time, too */
+		w.serial = 4 * STEPS_AT_ONCE * ceil(points / STEPS_AT_ONCE);
+	else
+		w.serial = unrolled ? 4 * points : long_loop(site, &w, points);
+	w.flight = unrolled || stepped ? points : 1;
 	return cost_of_way(site, &w);
 }
 
