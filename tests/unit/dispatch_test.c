@@ -321,6 +321,32 @@ static void other_tactics_stay_near(struct arena *a)
 	}
 }
 
+/* A tactic whose choice is measured to be the fastest at the optimum, and estimated to be slightly slower than the
+ * first, is taken at the points nearby: not for the optimum alone. */
+static void other_tactics_reach_neighbours(struct arena *a)
+{
+	static const char text[] = "program first(x: f16[N,5064]) -> (y: i64[N,48])\n"
+	                           "  y: i64[N,48] = sort descending along j (i, j | r<5064) f32(x[i, r])\n";
+	static const int64_t rows[3] = { 2, 16, 64 }, near[] = { 4, 8, 15, 16 };
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const int64_t *const value[] = { rows };
+	struct sched_points given = sched_points_of(&sched_default_target, p->inputs.at[0]->dim, value, 1, 3, 1, a);
+	struct sched_points points = sched_points_between(&given, a);
+	struct sched_tactic best = sched_tactic_best(p, &points), all[2];
+	CHECK_INT(sched_tactics(p, &points, &best, 2, all), 2);
+	const struct sched_choice *other = all[1].choice[points.opt];
+	CHECK(other->rule != best.choice[points.opt]->rule);
+	for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
+		const int64_t *const at[] = { &near[i] };
+		struct sched_points one = sched_points_of(&sched_default_target, p->inputs.at[0]->dim, at, 1, 1, 0, a);
+		double other_time = sched_time(p, other, 0, p->stages.n, &one.target[0]);
+		CHECK(sched_tactic_time(p, &points, &all[1], &one.target[0]) == other_time);
+	}
+}
+
 /* Rows of an open length that is small at the optimum are taken by one thread each, all stages in one launch. */
 static void takes_short_rows_at_once(struct arena *a)
 {
@@ -396,6 +422,7 @@ int main(void)
 	has_points_between(a);
 	has_ways_beside_points(a);
 	other_tactics_stay_near(a);
+	other_tactics_reach_neighbours(a);
 	takes_short_rows_at_once(a);
 	sums_bytes_in_vectors(a);
 	arena_free(a);
