@@ -342,9 +342,11 @@ struct graph_program_options {
 	bool any_types;  /* accept element types that the engine lacks */
 	bool keep_types; /* keep the tensors' types at the edge; else convert them to types that the engine has */
 	const struct engine_layout *layout; /* tensors that can have this format are stored in it; null: row-major */
-	bool in_place;   /* outputs may have the memory of inputs that only the region reads: ir_buffer.replaces */
-	bool sizes;      /* add an output after the others, a scalar i64, for each size in graph_region_sizes() */
-	bool unfused;    /* do not fuse stages: for a program whose fused kernels do not compile */
+	bool in_place; /* outputs may have the memory of inputs that only the region reads: ir_buffer.replaces */
+	bool sizes;    /* add an output after the others, a scalar i64, for each size in graph_region_sizes() */
+	bool numbered; /* name tensors and symbols by numbers, so that equal programs of several nodes have equal texts
+	                */
+	bool unfused;  /* do not fuse stages: for a program whose fused kernels do not compile */
 	ir_dump_fn dump; /* as in ir_optimise(); or null */
 	void *dump_user;
 };

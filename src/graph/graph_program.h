@@ -25,6 +25,7 @@ struct region_build {
 		VEC(struct region_extent);
 	} extents;          /* of the inputs, without constants */
 	struct map symbols; /* names taken */
+	int fresh;          /* the next of the names n0, n1 ... */
 	struct map sizes;   /* from the graph's symbols of sizes to the program's */
 	struct {
 		VEC(struct region_value);
@@ -57,10 +58,12 @@ struct ir_buffer *region_turn_back(struct region_build *b, const struct graph_va
 /* ---- Names (graph_program_names.c). */
 const char *region_program_name(const struct graph_region *r, struct arena *a);
 /* Returns the symbol's name, or its end if it is too long to read. */
-const char *region_symbol_name(const struct region_build *b, const char *name);
+const char *region_symbol_name(struct region_build *b, const char *name);
+/* Returns n0, n1 ..., which no symbol has as yet. */
+const char *region_fresh_symbol(struct region_build *b);
 /* Returns an identifier that differs from the program's symbols and has no other meaning. */
 const char *region_clear_name(const struct region_build *b, const char *name);
-/* Returns a tensor's name at the program's edge: a single operator's formal name, else the tensor's own. */
+/* Returns a tensor's name at the program's edge: a single operator's formal name, else the tensor's own or a number. */
 const char *region_edge_name(const struct region_build *b, const struct graph_value *v);
 /* Gives `buf` this name; a temporary of that name takes the other one. Expressions that load the buffers are rebuilt by
  * the first pass of ir_optimise(). */

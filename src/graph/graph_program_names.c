@@ -54,8 +54,21 @@ static const char *readable_part(struct arena *a, const char *name)
 	return arena_strndup(a, start, (size_t)(name + n - start));
 }
 
-const char *region_symbol_name(const struct region_build *b, const char *name)
+const char *region_fresh_symbol(struct region_build *b)
 {
+	const char *name;
+
+	do
+		name = arena_printf(b->p->arena, "n%d", b->fresh++);
+	while (map_get(&b->symbols, name));
+	return name;
+}
+
+const char *region_symbol_name(struct region_build *b, const char *name)
+{
+	if (b->o->numbered)
+		return region_fresh_symbol(b);
+
 	const char *s = readable_part(b->p->arena, name);
 
 	while (s != name && map_get(&b->symbols, s))
@@ -83,6 +96,28 @@ static const char *slot_name(const struct region_build *b, const struct op_slot 
 	return slot[k].kind >= OP_VARIADIC ? arena_printf(b->p->arena, "%s%d", slot[k].name, i - k + 1) : slot[k].name;
 }
 
+/* The first letter, and the tensor's place in the list; or null. */
+static const char *number_in(const struct region_build *b, const char *letter, struct graph_value *const *list, int n,
+                             const struct graph_value *v)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] == v)
+			return arena_printf(b->p->arena, "%s%d", letter, i);
+	return NULL;
+}
+
+static const char *edge_number(const struct region_build *b, const struct graph_value *v)
+{
+	const struct graph_region *r = b->r;
+	const char *name = number_in(b, "x", r->inputs.at, r->inputs.n, v);
+
+	if (!name)
+		name = number_in(b, "y", r->outputs.at, r->outputs.n, v);
+	if (!name)
+		name = number_in(b, "c", r->constants.at, r->constants.n, v);
+	return name ? name : v->name;
+}
+
 const char *region_edge_name(const struct region_build *b, const struct graph_value *v)
 {
 	const struct graph_node *n = &b->g->nodes.at[b->r->nodes.at[0]];
@@ -94,7 +129,7 @@ const char *region_edge_name(const struct region_build *b, const struct graph_va
 			if (strcmp(n->proto->input[i], v->name) == 0)
 				return region_clear_name(b, slot_name(b, n->op->inputs, OP_MAX_INPUTS, (int)i));
 	}
-	return region_clear_name(b, v->name);
+	return region_clear_name(b, b->o->numbered ? edge_number(b, v) : v->name);
 }
 
 void region_rename(struct region_build *b, struct ir_buffer *buf, const char *name)

@@ -56,9 +56,6 @@ static void extent_add(struct region_build *b, expr graph, expr program)
  * them. */
 void region_define_symbols(struct region_build *b)
 {
-	int fresh = 0;
-	char name[32];
-
 	vec_each (pv, &b->r->inputs)
 		for (int i = 0; i < (*pv)->rank; i++)
 			if ((*pv)->dim[i]->op == IR_SYMBOL && !extent_find(b, (*pv)->dim[i]))
@@ -70,10 +67,7 @@ void region_define_symbols(struct region_build *b)
 
 			if (x)
 				continue;
-			do
-				snprintf(name, sizeof name, "n%d", fresh++);
-			while (map_get(&b->symbols, name));
-			extent_add(b, e, ir_symbol(b->p->pool, name));
+			extent_add(b, e, ir_symbol(b->p->pool, region_fresh_symbol(b)));
 		}
 	}
 	vec_each (pv, &b->r->inputs) {
@@ -85,9 +79,9 @@ void region_define_symbols(struct region_build *b)
 
 			if (!graph_is_asked(b->g, e) || region_translate(b, e))
 				continue;
-			snprintf(name, sizeof name, "%s", e->op == IR_SYMBOL ? e->name : "n0");
-			while (map_get(&b->symbols, name))
-				snprintf(name, sizeof name, "n%d", fresh++);
+			const char *name = !b->o->numbered && e->op == IR_SYMBOL ? e->name : "n0";
+			if (map_get(&b->symbols, name))
+				name = region_fresh_symbol(b);
 			struct region_value a = { v, k, ir_symbol(b->p->pool, name) };
 			extent_add(b, e, a.symbol);
 			vec_push(b->p->arena, &b->asked, a);

@@ -87,6 +87,7 @@ struct tpat_phases {
 	const struct run_device *on;
 	const struct onnx_model *model; /* the user's; its file stays mapped */
 	struct tpat_strings value;      /* inputs made constant */
+	struct run_codes codes;
 	struct {
 		VEC(struct phase *);
 	} list;
@@ -100,7 +101,7 @@ struct tpat_phases *tpat_phases_new(const struct run_device *on, const struct on
 	const char **text = NEWN(a, const char *, value->n + 1);
 	for (int i = 0; i < value->n; i++)
 		text[i] = arena_strdup(a, value->at[i]);
-	*x = (struct tpat_phases){ .on = on, .model = m, .value = { text, value->n }, .arena = a };
+	*x = (struct tpat_phases){ on, m, { text, value->n }, run_codes_kept(a), { 0 }, a };
 	return x;
 }
 
@@ -157,6 +158,7 @@ static int phase_open(struct phase *p, struct tpat_phases *x, const struct graph
 	}
 	TRY(open_graph(p, shape, shapes, &bound, e));
 	p->run = run_open(x->on, p->graph, p->arena);
+	run_codes(p->run, &x->codes);
 	TRY(tpat_phase_end(&p->want, &p->wants, p->graph, p->arena, e));
 	p->value = NEWN(p->arena, struct tensor, p->wants + 1);
 	return 0;

@@ -13,6 +13,7 @@ struct whole {
 	struct onnx_model *model;
 	struct graph *graph;
 	struct run_device on;
+	struct run_codes codes; /* of all phases */
 	struct run_session *session;
 	struct tpat_given given;
 	struct {
@@ -241,12 +242,18 @@ static int inputs_of(struct tensor **in, struct whole *w)
 	return 0;
 }
 
+static void open_run(struct whole *w)
+{
+	w->session = run_open(&w->on, w->graph, w->arena);
+	run_codes(w->session, &w->codes);
+	tpat_watch(w->session, w->talk);
+}
+
 static int run_phase(struct whole *w, struct graph_value *const *want, int wants)
 {
 	struct tensor *in, *out = NEWN(w->arena, struct tensor, wants + 1);
 	TRY(inputs_of(&in, w));
-	w->session = run_open(&w->on, w->graph, w->arena);
-	tpat_watch(w->session, w->talk);
+	open_run(w);
 	TRY(run_values(out, w->session, want, wants, in, w->err));
 	for (int i = 0; i < wants; i++)
 		make_constant(w, want[i]->name, &out[i]);
@@ -299,6 +306,7 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	struct tpat_texts text = { 0 };
 	struct run_counts counts = { 0 };
 	TRY(tpat_open_device(&w->on.dev, &w->on.target, w->o->device, w->err));
+	w->codes = run_codes_kept(w->arena);
 	TRY(run_phases(w));
 	struct graph *g = w->graph;
 	struct tensor *out = NEWN(w->arena, struct tensor, g->outputs.n + 1);
@@ -307,8 +315,7 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	const char *unused = tpat_given_unused(&w->given);
 	if (unused)
 		return err_set(w->err, ERR_USAGE, "%s has no input \"%s\".", w->o->model, unused);
-	w->session = run_open(&w->on, g, w->arena);
-	tpat_watch(w->session, w->talk);
+	open_run(w);
 	TRY(run_graph(out, &counts, w->session, in, w->err));
 	for (int i = 0; i < g->outputs.n; i++) {
 		const char *name = g->outputs.at[i]->name;

@@ -71,6 +71,8 @@ void run_close(struct run_session *s); /* null is fine */
  * nobody holds while the device works or while a run repeats an earlier one. */
 struct run_session *run_also(struct run_session *s, struct dev *d, struct arena *a);
 void run_codes(struct run_session *s, const struct run_codes *c); /* copied */
+/* Keeps codes in `a`, which must outlive the sessions: those of one device, one after another. */
+struct run_codes run_codes_kept(struct arena *a);
 
 /* Compiles all that the main graph's outputs need, before any run. Open extents count as the target says. */
 int run_compile(struct run_session *s, struct err *e);

@@ -64,14 +64,44 @@ static bool is_first(const struct run_session *s, const struct graph_region *r)
 	return first;
 }
 
+static const struct graph_program_options program_options = { .any_types = true, .keep_types = true, .numbered = true };
+
 static int make_program(struct run_piece *p, struct run_session *s, struct err *e)
 {
-	const struct graph_program_options o = { .any_types = true, .keep_types = true };
-	const struct graph_turning turning = { &o, sched_reorders, time_of, s, &s->shared->gains };
+	const struct graph_turning turning = { &program_options, sched_reorders, time_of, s, &s->shared->gains };
 	TRY(graph_region_new(&p->region, s->graph, p->node, p->nodes, e));
 	if (s->on.dev && is_first(s, p->region))
 		graph_turn(&turning, p->region);
-	return graph_region_program(&p->program, p->region, &o, s->shared->arena, e);
+	TRY(graph_region_program(&p->program, p->region, &program_options, s->shared->arena, e));
+	p->on_host = s->on.dev && run_is_host_work(p);
+	return 0;
+}
+
+static bool is_program(struct run_session *s, const int *node, int n)
+{
+	struct arena *scratch = arena_new();
+	struct graph_region *r;
+	struct ir_program *p;
+	struct err e = { 0 };
+	int rc = graph_region_new(&r, s->graph, node, n, &e);
+	if (rc == 0)
+		rc = graph_region_program(&p, r, &program_options, scratch, &e);
+	arena_free(scratch);
+	return rc == 0;
+}
+
+/* The most nodes, from the first one on, that are one program. All together are none. */
+static int longest_prefix(struct run_session *s, const int *node, int n)
+{
+	int is = 1, is_not = n;
+	while (is_not - is > 1) {
+		int half = is + (is_not - is) / 2;
+		if (is_program(s, node, half))
+			is = half;
+		else
+			is_not = half;
+	}
+	return is;
 }
 
 /* The piece of these nodes, made when first asked for. Several nodes that are not one program are a piece without one.
@@ -79,23 +109,27 @@ static int make_program(struct run_piece *p, struct run_session *s, struct err *
 static int piece_of(struct run_piece **out, struct run_session *s, const int *node, int n, struct err *e)
 {
 	struct run_shared *x = s->shared;
-	vec_each (p, &x->pieces)
-		if ((*p)->nodes == n && memcmp((*p)->node, node, (size_t)n * sizeof *node) == 0) {
-			*out = *p;
+	uint64_t hash = hash_bytes(0, node, (size_t)n * sizeof *node);
+	struct run_piece *first = map_get_u64(&x->piece, hash);
+	for (struct run_piece *p = first; p; p = p->next)
+		if (p->nodes == n && memcmp(p->node, node, (size_t)n * sizeof *node) == 0) {
+			*out = p;
 			return 0;
 		}
 	int *own = NEWN(x->arena, int, n);
 	memcpy(own, node, (size_t)n * sizeof *node);
 	struct run_piece *p = NEW(x->arena, struct run_piece);
-	*p = (struct run_piece){ .node = own, .nodes = n };
+	*p = (struct run_piece){ .node = own, .nodes = n, .next = first };
 	int rc = make_program(p, s, e);
 	if (rc < 0 && n == 1)
 		return rc;
 	if (rc < 0) {
 		err_clear(e);
 		p->program = NULL;
+		p->prefix = longest_prefix(s, node, n);
 	}
 	vec_push(x->arena, &x->pieces, p);
+	map_put_u64(&x->piece, hash, p);
 	*out = p;
 	return 0;
 }
@@ -129,6 +163,7 @@ static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 	if (rc < 0 && p->too_large && p->nodes > 1) { /* parts of it know the sizes of those before */
 		err_clear(e);
 		p->program = NULL;
+		p->prefix = p->nodes / 2;
 		return each_piece(run_piece, s, p->node, p->nodes, e);
 	}
 	if (rc < 0)
@@ -144,18 +179,27 @@ static int run_piece(struct run_session *s, struct run_piece *p, struct err *e)
 
 static int compile_piece(struct run_session *s, struct run_piece *p, struct err *e)
 {
-	return run_program_compile(s, p, NULL, e);
+	return p->on_host ? 0 : run_program_compile(s, p, NULL, e);
 }
 
-/* Takes the nodes as one piece, or each half of them. */
+/* Takes the nodes in as few pieces as there can be, each from where the last one ended: then nodes that a loop or a
+ * function repeats are divided at the same places. */
 static int each_piece(piece_fn *take, struct run_session *s, const int *node, int n, struct err *e)
 {
-	struct run_piece *p;
-	TRY(piece_of(&p, s, node, n, e));
-	if (p->program)
-		return take(s, p, e);
-	TRY(each_piece(take, s, node, n / 2, e));
-	return each_piece(take, s, node + n / 2, n - n / 2, e);
+	while (n > 0) {
+		struct run_piece *p;
+		int now = n < MOST_NODES ? n : MOST_NODES;
+		TRY(piece_of(&p, s, node, now, e));
+		if (p->program) {
+			TRY(take(s, p, e));
+		} else {
+			now = p->prefix;
+			TRY(each_piece(take, s, node, now, e));
+		}
+		node += now;
+		n -= now;
+	}
+	return 0;
 }
 
 struct run_session *run_open(const struct run_device *on, struct graph *g, struct arena *a)
@@ -163,7 +207,12 @@ struct run_session *run_open(const struct run_device *on, struct graph *g, struc
 	struct run_session *s = NEW(a, struct run_session);
 	struct run_shared *x = NEW(a, struct run_shared);
 	*x = (struct run_shared){
-		.arena = a, .memory = { .dev = on->dev, .arena = a }, .constants = map_new(a), .gains = map_new(a)
+		.arena = a,
+		.memory = { .dev = on->dev, .arena = a },
+		.constants = map_new(a),
+		.gains = map_new(a),
+		.piece = map_new(a),
+		.modules = map_new(a),
 	};
 	*s = (struct run_session){
 		.on = *on, .graph = g, .arena = a, .shared = x, .memory = { .dev = on->dev, .arena = a }
@@ -204,9 +253,9 @@ void run_codes(struct run_session *s, const struct run_codes *c)
 static void close_shared(struct run_session *s)
 {
 	struct run_shared *x = s->shared;
-	vec_each (p, &x->pieces)
-		if ((*p)->module)
-			s->on.dev->unload(s->on.dev, (*p)->module);
+	for (int i = 0; i < x->modules.n; i++)
+		s->on.dev->unload(s->on.dev, x->modules.entry[i].value);
+	x->modules = map_new(x->arena);
 	x->pieces.n = 0;
 	x->memory.dev = s->on.dev;
 	if (s->on.dev)
@@ -281,9 +330,7 @@ static int all_pieces(piece_fn *take, struct run_session *s, struct graph_value 
 	}
 	s->want = want;
 	s->wants = n;
-	for (int i = 0; i < nodes; i += MOST_NODES)
-		TRY(each_piece(take, s, node + i, nodes - i < MOST_NODES ? nodes - i : MOST_NODES, e));
-	return 0;
+	return each_piece(take, s, node, nodes, e);
 }
 
 static int run(struct run_session *s, struct graph_value *const *want, int n, const struct run_tensor *in,

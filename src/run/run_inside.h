@@ -45,8 +45,11 @@ struct run_piece {
 	int nodes;
 	struct graph_region *region;
 	struct ir_program *program; /* null: the nodes are not one program */
+	int prefix;                 /* then as many of the first nodes are */
+	bool on_host;               /* the interpreter computes these few numbers, which the host needs anyway */
+	struct run_piece *next;     /* with the same hash */
 	const struct ir_plan *plan; /* null: not scheduled yet, or interpreted */
-	struct dev_module *module;  /* null: not compiled yet, or without kernels */
+	struct dev_module *module;  /* null: not compiled yet, or without kernels; equal pieces have the same */
 	void **constant;            /* by buffer id: device memory of constants, once they are there */
 	bool too_large;             /* the last run failed since sizes that it computes may be too large for others */
 };
@@ -117,6 +120,8 @@ struct run_shared {
 	struct {
 		VEC(struct run_piece *);
 	} pieces;
+	struct map piece;   /* struct run_piece, by a hash of its nodes */
+	struct map modules; /* struct dev_module, by text */
 };
 
 struct run_session {
@@ -163,6 +168,12 @@ int run_value_place(void **at, int *ref, struct run_session *s, const struct gra
  * their tensors have no data unless the interpreter made them. */
 int run_program(struct run_session *s, struct run_piece *p, struct run_value *const *inputs, struct run_value *outputs,
                 struct err *e);
+
+/* run_host.c: what the interpreter computes. run_reads(): the program needs elements of the input, not only extents. */
+bool run_is_host_work(const struct run_piece *p);
+bool run_reads(const struct ir_program *p, int input);
+int run_interpret(struct run_session *s, struct ir_program *p, const struct tensor *const *in,
+                  struct run_value *outputs, struct err *e);
 
 /* run_program.c: only compiles it. `inputs` null: open extents count as the target says. */
 int run_program_compile(struct run_session *s, struct run_piece *p, struct ir_inputs *inputs, struct err *e);

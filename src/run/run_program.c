@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "eval/eval.h"
 #include "gen/language.h"
 #include "ir/buffers.h"
 
@@ -78,11 +77,15 @@ int run_program_compile(struct run_session *s, struct run_piece *p, struct ir_in
 	if (p->module || !p->plan->steps.n)
 		return 0;
 	l->print(&text, &p->plan, 1);
+	p->module = map_get(&s->shared->modules, str_text(&text));
+	if (p->module)
+		return 0;
 	struct dev_source source = { .file = arena_printf(s->shared->arena, "piece%s", l->ending),
 		                     .text = str_text(&text),
 		                     .may_race = ir_replaces(p->program) };
 	TRY(code_of(&code, s, &source, e));
 	TRY(d->load(d, &p->module, &code, e));
+	map_put(&s->shared->modules, str_text(&text), p->module);
 	if (s->watch.compiled)
 		s->watch.compiled(s->watch.user, p->region->label);
 	return 0;
@@ -407,16 +410,6 @@ static int run_on_device(struct running *r, struct run_value *const *inputs, str
 	return 0;
 }
 
-static int interpret(struct run_session *s, struct ir_program *p, const struct tensor *const *in,
-                     struct run_value *outputs, struct err *e)
-{
-	struct tensor *out = NEWN(s->run, struct tensor, p->outputs.n + 1);
-	TRY(eval_program(p, in, out, NULL, s->run, e));
-	for (int i = 0; i < p->outputs.n; i++)
-		outputs[i].tensor = out[i];
-	return 0;
-}
-
 int run_program(struct run_session *s, struct run_piece *piece, struct run_value *const *inputs,
                 struct run_value *outputs, struct err *e)
 {
@@ -424,14 +417,15 @@ int run_program(struct run_session *s, struct run_piece *piece, struct run_value
 	const struct tensor **in = NEWN(s->run, const struct tensor *, p->inputs.n + 1);
 	for (int i = 0; i < p->inputs.n; i++) {
 		bool decides = ir_value_is(p, p->inputs.at[i]); /* its elements decide extents */
-		if (decides && !inputs[i]->value->is_constant)
+		bool on_host = !s->on.dev || decides || (piece->on_host && run_reads(p, i));
+		if (on_host && !inputs[i]->value->is_constant)
 			run_record_stop(s);
-		if (!s->on.dev || decides)
+		if (on_host)
 			TRY(run_value_host(s, inputs[i], e));
 		in[i] = &inputs[i]->tensor;
 	}
-	if (!s->on.dev)
-		return interpret(s, p, in, outputs, e);
+	if (!s->on.dev || piece->on_host)
+		return run_interpret(s, p, in, outputs, e);
 	struct running r = { .s = s, .piece = piece, .inputs = { p, in }, .err = e };
 	TRY(run_program_compile(s, piece, &r.inputs, e));
 	r.plan = piece->plan;
