@@ -1,0 +1,141 @@
+/* States of Loop and Scan that change their shapes, or have to keep them. */
+#include "graph_bodies.h"
+
+/* A Loop "y" (and "z": the collected values) of `turns` iterations, or m if that is negative, over the state s,
+ * initially x[N,4]; its body computes t from it, with a node of `type` that reads `reads`. */
+static struct graph *growing(struct onnx_model **out, int turns, const char *type, const char *reads, bool collects)
+{
+	struct onnx_model *m = *out = model(8, 16);
+	Onnx__GraphProto *b = onnx_graph_new(m, "body");
+	Onnx__NodeProto *n;
+
+	onnx_graph_add_input(m, b, info(m, "i", TYPE_I64, ""));
+	onnx_graph_add_input(m, b, info(m, "go", TYPE_BOOL, ""));
+	onnx_graph_add_input(m, b, info(m, "s", TYPE_F32, "? ?"));
+	add(m, b, "Identity", "go", "on");
+	n = add(m, b, type, reads, "t");
+	if (!strcmp(type, "Concat"))
+		onnx_node_set_int(m, n, "axis", 0);
+	onnx_graph_add_output(m, b, info(m, "on", TYPE_BOOL, ""));
+	onnx_graph_add_output(m, b, info(m, "t", TYPE_F32, "? ?"));
+	if (collects) {
+		add(m, b, "Neg", "s", "u");
+		onnx_graph_add_output(m, b, info(m, "u", TYPE_F32, "? ?"));
+	}
+	input(m, "x", TYPE_F32, "N 4");
+	input(m, "k", TYPE_F32, "K 4");
+	if (turns < 0)
+		input(m, "m", TYPE_I64, "");
+	else
+		constant(m, "m", TYPE_I64, 0, NULL, (double[]){ turns });
+	output(m, "y", TYPE_F32, "? ?");
+	onnx_node_set_graph(m, node(m, "Loop", "m - x", collects ? "y z" : "y"), "body", b);
+	return graph_of(m, NULL);
+}
+
+/* Each iteration may change a state's shape if their number is known and small: the result has the last one's.
+ * Otherwise a state that must change its shape is refused, and one that may keep it is checked at run time. */
+static void growing_states(void)
+{
+	static const char grows[] = "its state \"s\" is f32[N,4] before an iteration and f32[N * 2,4] after it.";
+	static const struct {
+		int turns;
+		const char *type, *reads;
+		bool collects;
+		const char *result, *state, *why; /* the types of y, and of s in all iterations */
+	} cases[] = {
+		{ 0, "Concat", "s s", false, "f32[N,4]", "f32[N,4]", "" },
+		{ 1, "Concat", "s s", false, "f32[N * 2,4]", "f32[N,4]", "" },
+		{ 3, "Concat", "s s", false, "f32[N * 8,4]", "f32[d0,4]", "" },
+		{ 3, "Concat", "s k", false, "f32[K * 3 + N,4]", "f32[d0,4]", "" },
+		{ 99, "Concat", "s s", false, "f32[d0,d1]", "f32[d2,d3]", grows },
+		{ -1, "Concat", "s s", false, "f32[d0,d1]", "f32[d2,d3]", grows },
+		{ 1, "Concat", "s s", true, "f32[N * 2,4]", "f32[N,4]", "" },
+		{ 2, "Concat", "s s", true, "f32[d0,d1]", "f32[d2,d3]",
+		  "its output number 2 collects f32[N,4] in iteration 1 and f32[N * 2,4] in iteration 2." },
+		{ 1, "Neg", "k", false, "f32[K,4]", "f32[N,4]", "" },
+		{ 99, "Neg", "k", false, "f32[N,4]", "f32[d0,d1]", "" }, /* nothing checks K in the body's own
+		                                                          * plugins */
+		{ 99, "Neg", "s", false, "f32[N,4]", "f32[N,4]", "" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct onnx_model *m;
+		struct graph *g = growing(&m, cases[i].turns, cases[i].type, cases[i].reads, cases[i].collects);
+
+		CHECK_STR(type_of(g, "y"), cases[i].result);
+		CHECK_STR(type_of(g->graphs.at[1], "s"), cases[i].state);
+		CHECK_STR(why(g, "y"), cases[i].why);
+		graph_free(g);
+		onnx_model_free(m);
+	}
+}
+
+/* Only in opset 8 the first input may be omitted; it is sequence_lens there. */
+static void scan_of_nothing(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *b = onnx_graph_new(m, "body");
+	Onnx__NodeProto *n;
+	struct graph *g;
+
+	onnx_graph_add_input(m, b, info(m, "e", TYPE_F32, "2"));
+	add(m, b, "Neg", "e", "u");
+	onnx_graph_add_output(m, b, info(m, "u", TYPE_F32, "2"));
+	output(m, "z", TYPE_F32, "? ?");
+	n = node(m, "Scan", "-", "z");
+	onnx_node_set_graph(m, n, "body", b);
+	onnx_node_set_int(m, n, "num_scan_inputs", 1);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "z"), "input number 1 is missing; the operator needs it.");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+static void growing_scan(void)
+{
+	struct onnx_model *m = model(8, 16);
+	Onnx__GraphProto *b = onnx_graph_new(m, "body");
+	Onnx__NodeProto *n;
+	struct graph *g;
+
+	onnx_graph_add_input(m, b, info(m, "s", TYPE_F32, "? 2"));
+	onnx_graph_add_input(m, b, info(m, "e", TYPE_F32, "2"));
+	onnx_node_set_int(m, add(m, b, "Concat", "s s", "t"), "axis", 0);
+	add(m, b, "Neg", "e", "u");
+	onnx_graph_add_output(m, b, info(m, "t", TYPE_F32, "? 2"));
+	onnx_graph_add_output(m, b, info(m, "u", TYPE_F32, "2"));
+	input(m, "x", TYPE_F32, "N 2");
+	input(m, "l", TYPE_F32, "T 2");
+	output(m, "z", TYPE_F32, "? ?");
+	n = node(m, "Scan", "x l", "y z");
+	onnx_node_set_graph(m, n, "body", b);
+	onnx_node_set_int(m, n, "num_scan_inputs", 1);
+	g = graph_of(m, NULL);
+	CHECK_STR(why(g, "y"), "its state \"s\" is f32[N,2] before an iteration and f32[N * 2,2] after it.");
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+/* A result that can have the state's shape gets demands that it does. */
+static void state_demanded(void)
+{
+	struct onnx_model *m;
+	struct graph *g = growing(&m, -1, "Neg", "k", false);
+	const char *text = program_text(g, (const char *[]){ "y" }, 1, NULL);
+
+	CHECK(strstr(text, "v_initial1: f32[N,4], k_: f32[N,4]") != NULL); /* one symbol of two */
+	graph_free(g);
+	onnx_model_free(m);
+}
+
+int main(void)
+{
+	arena = arena_new();
+	growing_states();
+	growing_scan();
+	scan_of_nothing();
+	state_demanded();
+	arena_free(arena);
+	return test_done();
+}
