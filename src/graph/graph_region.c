@@ -227,21 +227,29 @@ static bool *find_ancestors(const struct graph *g, const struct graph_region *r,
 	return out;
 }
 
-/* Returns a tensor that exists before the region and has the extent `symbol`, or null. */
+/* Returns a tensor that exists before the region and has the extent `symbol`, or null. One that is converted at a
+ * plugin's edge is taken only if there is no other. */
 static struct graph_value *find_carrier(const struct graph *g, const bool *ancestor, const char *symbol)
 {
+	struct graph_value *converted = NULL;
+
 	vec_each (pv, &g->values) {
 		struct graph_value *v = *pv;
 		bool before = v->is_input || v->outside || (v->producer >= 0 && ancestor[v->producer]);
+		enum type edge = before ? g->engine->edge(g->version, v->type) : TYPE_NONE;
 
-		if (!before || v->is_constant || v->rank < 1 || v->rank > g->engine->most_axes ||
-		    g->engine->edge(g->version, v->type) != v->type)
+		if (edge == TYPE_NONE || v->is_constant || v->rank < 1 || v->rank > g->engine->most_axes ||
+		    (edge != v->type && converted))
 			continue;
-		for (int i = 0; i < v->rank; i++)
-			if (v->dim[i]->op == IR_SYMBOL && strcmp(v->dim[i]->name, symbol) == 0)
+		for (int i = 0; i < v->rank; i++) {
+			if (v->dim[i]->op != IR_SYMBOL || strcmp(v->dim[i]->name, symbol) != 0)
+				continue;
+			if (edge == v->type)
 				return v;
+			converted = v;
+		}
 	}
-	return NULL;
+	return converted;
 }
 
 /* A plugin cannot read outer sizes that are elements of a shape tensor when the engine asks for its shapes. It gets one
