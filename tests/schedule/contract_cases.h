@@ -9,6 +9,29 @@ static const struct schedule_case contract_cases[] = {
 	  "(a: f16[M,K], b: f16[K,N], c: f16[N]) -> (y: f16[M,N])\n"
 	  "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it + f32(c[j]))\n",
 	  { "M=33 K=40 N=24", "M=1 K=1 N=1", "M=70 K=7 N=65", "M=5 K=0 N=3", "M=0 K=5 N=8", "M=9 K=24 N=11" } },
+	/* Operands of two types. */
+	{ "product_half_weights",
+	  "(a: f32[M,K], b: f16[K,N], c: f32[N]) -> (y: f32[M,N])\n"
+	  "  y: f32[M,N] = sum (i, j | r<K) a[i, r] * f32(b[r, j]) then it + c[j]\n",
+	  { "M=33 K=40 N=24", "M=5 K=37 N=9", "M=1 K=0 N=1" } },
+	{ "product_half_rows",
+	  "(a: bf16[70,K], b: f32[24,K]) -> (y: f32[70,24])\n"
+	  "  y: f32[70,24] = sum (i, j | r<K) f32(a[i, r]) * b[j, r]\n",
+	  { "K=40", "K=7" } },
+	{ "product_cast_bytes",
+	  "(a: f16[M,K], b: i32[K,N]) -> (y: f16[M,N])\n"
+	  "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(u8(b[r, j]))\n",
+	  { "M=33 K=40 N=24", "M=5 K=37 N=9" } },
+	{ "convolution_half_weights",
+	  "(x: f32[2,5,4,W], weight: bf16[20,5,3,3]) -> (y: f32[2,20,4,W])\n"
+	  "  y: f32[2,20,4,W] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "
+	  "<= l + t - 1, l + t - 1 < W)), x[i, r, k + s - 1, l + t - 1], 0.0) * f32(weight[j, r, s, t])\n",
+	  { "W=6", "W=3" } },
+	{ "convolution_half_image",
+	  "(x: f16[2,5,4,6], weight: f32[20,5,3,3]) -> (y: f32[2,20,4,6])\n"
+	  "  y: f32[2,20,4,6] = sum (i, j, k, l | r<5, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < 4), and(0 "
+	  "<= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * weight[j, r, s, t]\n",
+	  { "" } },
 	/* Positions in b do not depend on its axes. */
 	{ "product_to_none",
 	  "(a: f32[B,M,16], b: f32[B,16,0]) -> (y: f32[B,M,0])\n"

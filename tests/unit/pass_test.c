@@ -319,6 +319,37 @@ static void one_hot_finite(struct arena *a)
 	}
 }
 
+/* Large products of f32 read numbers of 8 bits as they are if they are only cast; scaled ones are stored. */
+static void factors(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: f32[64,512], h: f16[64,512], z: i8[512,384], e: f32[384], f: f32[384]) -> (a: "
+	        "f32[64,384], b: f32[64,384], c: f32[64,384], d: f32[16,24])\n"
+	        "  scaled: f32[512,384] = map (i, j) f32(z[i, j]) * e[j]\n"
+	        "  a: f32[64,384] = sum (i, j | r<512) x[i, r] * scaled[r, j]\n"
+	        "  wide: f32[512,384] = map (i, j) f32(z[i, j])\n"
+	        "  b: f32[64,384] = sum (i, j | r<512) x[i, r] * wide[r, j]\n"
+	        "  other: f32[512,384] = map (i, j) f32(z[i, j]) * f[j]\n"
+	        "  c: f32[64,384] = sum (i, j | r<512) f32(h[i, r]) * other[r, j]\n"
+	        "  little: f32[512,24] = map (i, j) f32(z[i, j]) * e[j + 1]\n"
+	        "  d: f32[16,24] = sum (i, j | r<512) x[i, r] * little[r, j]\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	CHECK(ir_parse_program(&p, text, a, &e) == 0);
+	CHECK(!e.code && ir_optimise(p, NULL, NULL, &e) == 0);
+	if (e.code) {
+		printf("%s\n", e.text);
+		return;
+	}
+	const char *after = print(a, p);
+	CHECK(strstr(after, "| r<512) x[i, r] * f32(z[r, j])\n"));
+	CHECK(strstr(after, "| r<512) x[i, r] * scaled[r, j]\n"));
+	CHECK(strstr(after, "| r<512) f32(h[i, r]) * (f32(z[r, j]) * f[j])\n"));
+	CHECK(strstr(after, "| r<512) x[i, r] * (f32(z[r, j]) * e[j + 1])\n"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 /* Products of matrices read their operands as they are stored. A map that follows a sum goes into it first, whoever
  * reads the map; other maps are stored, unless there are few rows, or one number scales the operands of scores. */
 static void operands(struct arena *a)
@@ -376,6 +407,7 @@ int main(void)
 	one_hot(a);
 	one_hot_narrow(a);
 	operands(a);
+	factors(a);
 	one_hot_finite(a);
 	gathers(a);
 	whole_tensors(a);

@@ -32,18 +32,26 @@ static expr zero_element(expr zero, enum type t)
 	return ir_int(zero->pool, t, x);
 }
 
+/* True if e is a load that is cast, perhaps several times. */
+static bool only_casts(expr e)
+{
+	while (e->op == IR_CAST)
+		e = e->arg[0];
+	return e->op == IR_LOAD;
+}
+
 /* `computed`: an 8-bit element may be computed from what it loads, by a cast at last. */
 static bool take_operand(struct contract_operand *o, expr e, bool computed)
 {
 	int64_t x;
 	if (e->op == IR_CAST && element_type(e->arg[0]->type, e->type)) {
-		expr element = e->arg[0], load = element->op == IR_CAST ? element->arg[0] : element;
+		expr element = e->arg[0];
 		*o = (struct contract_operand){ .type = element->type, .value = element };
-		o->computed = load->op != IR_LOAD;
+		o->computed = !only_casts(element);
 		bool cast = element->op == IR_CAST || element->op == IR_CAST_SAT;
 		return !o->computed || (computed && cast && ir_uses(element, IR_LOAD));
 	}
-	if (e->op == IR_LOAD || (e->op == IR_CAST && e->arg[0]->op == IR_LOAD)) {
+	if (only_casts(e)) {
 		*o = (struct contract_operand){ .type = e->type, .value = e };
 		return plain_type(e->type);
 	}
@@ -62,6 +70,36 @@ static bool take_operand(struct contract_operand *o, expr e, bool computed)
 	if (none)
 		o->value = ir_select(e->arg[0], o->value, none);
 	return none != NULL;
+}
+
+/* Takes e as an operand of type t: a load, perhaps cast, that has the same value in t. */
+static bool take_as(struct contract_operand *o, expr e, enum type t)
+{
+	expr from = e->op == IR_CAST ? e->arg[0] : e;
+	if (e->op == IR_SELECT) {
+		if (!ir_is_zero(e->arg[2]) || !take_as(o, e->arg[1], t))
+			return false;
+		o->value = ir_select(e->arg[0], o->value, ir_const(e->pool, t, 0));
+		return true;
+	}
+	bool exact = e->type == t || from->type == t || (type_is_int(from->type) && type_info(from->type)->bits <= 8);
+	*o = (struct contract_operand){ .type = t, .value = ir_cast(from, t) };
+	return exact && only_casts(from);
+}
+
+/* Operands of two types become those of one: that of 16 bits if both are exact in it, or else the sum's. */
+static bool take_as_one_type(struct contract *c, const expr *side, enum type sum)
+{
+	enum type t[2] = { sum, sum };
+	if (sum != TYPE_F32)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (c->side[i].type == TYPE_F16 || c->side[i].type == TYPE_BF16)
+			t[0] = c->side[i].type;
+	for (int i = 0; i < 2; i++)
+		if (take_as(&c->side[0], side[0], t[i]) && take_as(&c->side[1], side[1], t[i]))
+			return true;
+	return false;
 }
 
 /* True if a has an axis of out that b lacks and c has too. */
@@ -92,11 +130,14 @@ static bool find_operands(struct contract *c, bool computed)
 	for (int i = 0; i < 2; i++)
 		if (!take_operand(&c->side[i], side[i], computed))
 			return false;
-	c->plain = c->side[0].type == value->type;
-	if (c->side[0].type == c->side[1].type)
-		return !c->plain || (!c->side[0].zero && !c->side[1].zero);
 	bool bytes = type_info(c->side[0].type)->bits == 8 && type_info(c->side[1].type)->bits == 8;
-	return bytes && element_type(c->side[0].type, value->type) && element_type(c->side[1].type, value->type);
+	bool elements = element_type(c->side[0].type, value->type) && element_type(c->side[1].type, value->type);
+	if (c->side[0].type != c->side[1].type && bytes && elements)
+		return true;
+	if (c->side[0].type != c->side[1].type && !take_as_one_type(c, side, value->type))
+		return false;
+	c->plain = c->side[0].type == value->type;
+	return !c->plain || (!c->side[0].zero && !c->side[1].zero);
 }
 
 bool contract_lies_apart(const struct contract *c, int side, enum contract_way way)

@@ -31,7 +31,8 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 		f.stages = f.as[CONTRACT_AS_IT_IS].stages;
 		return FOUND(p, f);
 	}
-	*why = "the stage is not a sum of products of two tensors of one type, each with an axis of its own";
+	*why = "the stage is not a sum of products of two tensors of one type, or cast to one, each with an axis of "
+	       "its own";
 	return NULL;
 }
 
