@@ -8,8 +8,8 @@
 struct dump {
 	struct arena *arena;
 	FILE *out;
-	const char *pass; /* requested; null: none; "all": every one */
-	bool found;
+	const char *pass;    /* requested; null: none; "all": every one */
+	bool found, stopped; /* stopped: the build, since there is no such pass */
 	struct {
 		VEC(const char *);
 	} passes; /* passes seen, once each */
@@ -47,7 +47,9 @@ static bool is_wrong(const struct dump *d)
 static bool progress(void *user, const struct tpat_progress *p)
 {
 	bool made = strcmp(p->stage, "compile") == 0 || strcmp(p->stage, "write") == 0;
-	return cli_progress(user, p) || (made && is_wrong(user));
+	struct dump *d = user;
+	d->stopped = made && is_wrong(d);
+	return cli_progress(user, p) || d->stopped;
 }
 
 static int no_such_pass(const struct dump *d)
@@ -220,7 +222,7 @@ int cli_build(struct cli *c, int argc, char **argv)
 		return status;
 	int rc = tpat_build(c->tpat, &r, &b.o);
 	if (rc < 0)
-		return is_wrong(&b.dump) && !cli_interrupted() ? no_such_pass(&b.dump) : cli_fail(c, rc);
+		return b.dump.stopped && !cli_interrupted() ? no_such_pass(&b.dump) : cli_fail(c, rc);
 	cli_progress_end();
 	for (int i = 0; i < r->warnings.n; i++)
 		cli_tell(CLI_WARNING, "%s", r->warnings.at[i]);
