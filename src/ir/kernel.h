@@ -333,6 +333,7 @@ struct ir_kernel {
 	int cluster;      /* blocks per cluster; 0: no clusters */
 	bool together;    /* blocks wait for each other: all run at the same time (cooperative launch) */
 	int resident;     /* minimum of resident blocks per multiprocessor, which bounds registers; 0: no minimum */
+	bool advised;     /* the minimum is advice: registers for loads ahead of the arithmetic */
 	int shared_bytes; /* dynamic shared memory of a block; the body calls it shared_memory */
 	int arch;         /* the only architecture it is compiled for, 90 for sm_90; 0: any */
 	expr guard;       /* bool over symbols that must hold for this kernel to run; null: always */

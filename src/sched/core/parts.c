@@ -69,7 +69,7 @@ static void add_needs(struct part_needs *x, const struct ir_block *b)
 struct part_needs part_needs(const struct ir_kernel *k)
 {
 	struct part_needs x = { .plain = !k->shared_bytes && !k->arch && !k->together && !k->fills && !k->maps.n &&
-		                         !k->resident };
+		                         (!k->resident || k->advised) };
 	vec_each (b, &k->shared) {
 		int64_t n = 0;
 		x.plain &= ir_const_int((*b)->dim[0], &n);

@@ -16,6 +16,9 @@
 #include <string.h>
 
 enum { THREADS = 256, MAX_WIDTH = 8, BYTES = 16 };
+/* Blocks of shifted vectors on a multiprocessor: with more registers the compiler issues all loads before it computes.
+ * Measured on an H200 for rotations of 90 f16: 14.9 us; unbounded 15.9, 4 blocks 16.6, 8 blocks 15.3. */
+enum { RESIDENT = 6 };
 
 /* `width` 0: the widest. */
 static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s, int width)
@@ -228,6 +231,10 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 	struct ir_variable *result = ir_variable_new(p->pool, joined->out->type, "%s_v", joined->out->name);
 	expr element = declare_element(p, k, out_count(p, joined), THREADS, f.width);
 	bool shifted = flat_find_vectors(&f, shape->shifted) > 0;
+	if (shifted) {
+		k->resident = RESIDENT;
+		k->advised = true;
+	}
 	f.lane = ir_some(p->pool, TYPE_INDEX, ir_index(p->pool, f.width)); /* to find which axes occur */
 	struct axes a = { .value = own,
 		          .same = f.own,

@@ -17,6 +17,9 @@
 #include "ir/axis_names.h"
 
 enum { THREADS = 128, AT_ONCE = 16, MAX_STAGES = 8, MAX_WIDTH = 4, MOST_SPREAD = 16, MOST_STATEMENTS = 64 };
+/* Blocks on a multiprocessor: with the registers of fewer threads more loads are under way. Measured on an H200 for 80
+ * scores of f16: 18.6 us for planes of 77x83, 28.8 for 80x80; with as many blocks as fit 19.7 and 29.4. */
+enum { RESIDENT = 8 };
 
 struct spread {
 	struct ir_program *p;
@@ -416,6 +419,8 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	struct ir_kernel *k = kernel_new(plan, last, "", c);
 	struct thread own = { .f = f, .width = c->param[0] };
 	own.element = declare_element(p, k, out_count(p, site->s), THREADS, own.width);
+	k->resident = RESIDENT;
+	k->advised = true;
 	reduce(&own, &k->body);
 	for (int i = 0; i < f->stages; i++)
 		if (i >= f->reductions || stage_is_stored(p, f->stage, f->stages, i))
