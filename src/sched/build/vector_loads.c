@@ -156,6 +156,22 @@ static void share_vectors(struct vector_loads *l)
 		}
 }
 
+/* Lets two loads of a buffer under opposite conditions, such as those of a row's other half, be one load at the place
+ * that the condition selects. */
+static void join_opposite(struct vector_loads *l)
+{
+	for (int i = 0; i < l->found.n; i++)
+		for (int j = 0; j < i && l->found.at[i].like < 0; j++) {
+			struct vector_load *f = &l->found.at[i], *o = &l->found.at[j];
+			if (!f->where || !o->where || f->where != ir_unary(IR_NOT, o->where) ||
+			    f->load->buf != o->load->buf || f->pairs || o->pairs || f->parts > 1 || o->parts > 1 ||
+			    o->other)
+				continue;
+			o->other = f->load;
+			f->like = j;
+		}
+}
+
 static void found_load(struct vector_loads *l, expr load, expr where)
 {
 	vec_each (have, &l->found)
@@ -248,6 +264,7 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 		vec_push(p->arena, &l->cases, ((struct vector_cond){ c->cond, c->variable }));
 	}
 	share_vectors(l);
+	join_opposite(l);
 	l->value = l->cases.n ? substitute(&(struct substitution){ what, with, l->cases.n }, value) : value;
 	name_loads(l);
 	arena_free(scratch);
@@ -260,9 +277,11 @@ void vector_loads_axes(const struct vector_loads *l, expr same, bool *used)
 	vec_each (c, &l->cases)
 		ir_mark_axes(c->cond, used);
 	vec_each (f, &l->found) {
-		expr flat = ir_flat(l->p->pool, f->load->buf, f->load->arg);
-		if (f->like < 0 && (f->parts > 1 || !same || ir_binary(IR_SUB, flat, same)->varies))
-			ir_mark_axes(flat, used);
+		for (expr load = f->load; f->like < 0 && load; load = load == f->load ? f->other : NULL) {
+			expr flat = ir_flat(l->p->pool, load->buf, load->arg);
+			if (f->parts > 1 || !same || ir_binary(IR_SUB, flat, same)->varies)
+				ir_mark_axes(flat, used);
+		}
 	}
 }
 
@@ -286,6 +305,19 @@ static expr start_of(const struct vector_loads *l, const struct vector_load *f, 
 	here.value = axis;
 	here.same = parts == 1 ? start->same : NULL;
 	return to_kernel(l->p, flat, &here);
+}
+
+/* Start position of the vector of a load that is no more than one. */
+static expr place_of(const struct vector_loads *l, const struct vector_load *f, const struct axes *start)
+{
+	struct vector_load other = *f;
+	expr place = start_of(l, f, 0, start);
+	if (!f->other)
+		return place;
+	other.load = f->other;
+	expr elsewhere = start_of(l, &other, 0, start), apart = ir_binary(IR_SUB, place, elsewhere);
+	return apart->varies ? ir_select(f->where, place, elsewhere)
+	                     : ir_binary(IR_ADD, elsewhere, ir_select(f->where, apart, ir_index(l->p->pool, 0)));
 }
 
 /* Emits the parts, and copies each element from its part. */
@@ -315,18 +347,18 @@ void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const s
 	vec_each (c, &l->cases)
 		emit_define(p, b, c->variable->var, to_kernel(p, c->cond, start), NULL);
 	vec_each (f, &l->found) {
-		bool declared = f->where || f->parts > 1;
+		bool conditional = f->where && !f->other, declared = conditional || f->parts > 1;
 		if (f->like >= 0)
 			continue;
 		if (declared)
 			emit_array(p, b, f->array, l->width);
-		struct ir_block *in = f->where ? emit_if(p, b, f->where) : b;
+		struct ir_block *in = conditional ? emit_if(p, b, f->where) : b;
 		if (f->parts > 1)
 			emit_parts(l, in, f, start);
 		else if (declared)
-			emit_load_into(p, in, f->load->buf, start_of(l, f, 0, start), f->array, NULL, l->width);
+			emit_load_into(p, in, f->load->buf, place_of(l, f, start), f->array, NULL, l->width);
 		else
-			emit_load_vector(p, in, f->load->buf, start_of(l, f, 0, start), f->array, l->width);
+			emit_load_vector(p, in, f->load->buf, place_of(l, f, start), f->array, l->width);
 	}
 }
 

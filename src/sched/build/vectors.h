@@ -48,10 +48,11 @@ struct ir_block *emit_unrolled_each(struct ir_program *p, struct ir_block *b, co
  * two or four (two or four vectors), under conditions that are uniform over the thread's elements, or with the elements
  * of each pair swapped. */
 struct vector_load {
-	expr load, where;          /* where: over the conditions' variables; null: always */
-	int parts;                 /* element v is number v / parts of vector v % parts */
-	bool pairs;                /* element v is number v ^ 1 of one vector */
-	int like;                  /* index of an earlier load with the same vector; -1: none */
+	expr load, where; /* where: over the conditions' variables; null: always */
+	expr other;       /* the load of the same buffer that takes its place elsewhere; null: none */
+	int parts;        /* element v is number v / parts of vector v % parts */
+	bool pairs;       /* element v is number v ^ 1 of one vector */
+	int like;         /* index of an earlier load with the same vector, or whose `other` this is; -1: none */
 	struct ir_variable *array; /* receives all `width` elements */
 };
 struct vector_cond {
