@@ -95,6 +95,7 @@ enum ir_holds {
 	IR_HOLDS_VALUES, /* the values of a thread's rows */
 	IR_HOLDS_VECTOR, /* neighbouring elements in registers */
 	IR_HOLDS_REST,   /* the elements of a row that are in shared memory */
+	IR_HOLDS_TAIL,   /* the elements of a row after its whole vectors */
 	IR_HOLDS_PARTS,  /* accumulators, or running combinations */
 	IR_HOLDS_PLACES, /* positions of the best elements so far */
 	IR_HOLDS_KEPT,   /* whether elements are kept */

@@ -196,6 +196,28 @@ static const struct schedule_case row_cases[] = {
 	  "d[k, l] - "
 	  "a[i, j, k, 0]) / b[i, j, k, 0])\n",
 	  { "N=1", "N=4", "N=0" } },
+	/* Rows that end a little after whole steps of their lanes: the last vectors have one, two or four elements. */
+	{ "softmax_after_steps",
+	  "(x: f16[N,3,129], c: bool[N,1,129], z: f16[N,70], d: f16[70]) -> (y: f16[N,3,129], o: f16[N,70], m0: "
+	  "f32[N,1])\n"
+	  "  a: f32[N,3,1] = max (i, j, k | r<129) f32(select(c[i, 0, r], x[i, j, r], f16(-10000.0)))\n"
+	  "  b: f32[N,3,1] = sum (i, j, k | r<129) exp(f32(select(c[i, 0, r], x[i, j, r], f16(-10000.0))) - a[i, j, "
+	  "0])\n"
+	  "  y: f16[N,3,129] = map (i, j, k) f16(exp(f32(select(c[i, 0, k], x[i, j, k], f16(-10000.0))) - a[i, j, 0]) "
+	  "/ "
+	  "b[i, j, 0])\n"
+	  "  m0: f32[N,1] = sum (i, j | r<70) f32(z[i, r]) then it / 70.0\n"
+	  "  o: f16[N,70] = map (i, j) f16((f32(z[i, j]) - m0[i, 0]) * f32(d[j]))\n",
+	  { "N=1", "N=3", "N=0" } },
+	{ "norm_after_steps",
+	  "(x: f16[N,268], y: f32[N,133]) -> (o: f16[N,268], p: f32[N,133])\n"
+	  "  m0: f32[N,1] = sum (i, j | r<268) f32(x[i, r]) then it / 268.0\n"
+	  "  m1: f32[N,1] = sum (i, j | r<268) let _0 = f32(x[i, r]) - m0[i, 0]; _0 * _0 then sqrt(it / 268.0 + "
+	  "1e-05)\n"
+	  "  o: f16[N,268] = map (i, j) f16((f32(x[i, j]) - m0[i, 0]) / m1[i, 0])\n"
+	  "  m2: f32[N,1] = max (i, j | r<133) y[i, r]\n"
+	  "  p: f32[N,133] = map (i, j) exp(y[i, j] - m2[i, 0])\n",
+	  { "N=5", "N=1" } },
 	{ "softmax_open_mask",
 	  "(x: f16[N,3,M], c: u8[N,M]) -> (y: f16[N,3,M])\n"
 	  "  a: f32[N,3,1] = max (i, j, k | r<M) f32(x[i, j, r]) * f32(c[i, r])\n"

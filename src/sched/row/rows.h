@@ -129,6 +129,9 @@ int rows_shifted_steps(int *lanes, int width, int steps, int widest);
 /* The width of their vectors, for as many elements as `steps` of the widest: in short rows narrower ones leave fewer
  * lanes without elements. */
 int rows_shifted_width(int lanes, int steps, int widest);
+/* The width of one shorter vector per lane that holds what the last of `steps` would in such kernels for rows of
+ * constant length: a row that ends shortly after whole steps needs few elements more. 0: the last step is as wide. */
+int rows_tail(const struct rows *r, int lanes, int width, int steps);
 /* Rows per block: a warp takes several if they are short. */
 int rows_of_block(int lanes);
 /* Minimum number of resident blocks per multiprocessor, for blocks of `lanes` lanes per row, each with `elements`

@@ -1,5 +1,6 @@
 /* Resources of row kernels: registers per thread, rows per block, and the cost model's estimate. See rows.h. */
 #include "sched/row/rows.h"
+#include "sched/core/choose.h"
 #include "sched/build/extents.h"
 #include "sched/build/finish.h"
 
@@ -74,6 +75,20 @@ int rows_shifted_width(int lanes, int steps, int widest)
 	while (lanes <= WARP && width > FEWEST && 2 * steps * widest <= MOST_STEPS * width)
 		width /= 2;
 	return width;
+}
+
+int rows_tail(const struct rows *r, int lanes, int width, int steps)
+{
+	int64_t length, before = (int64_t)(steps - 1) * lanes * width;
+	int tail = 1, step = width; /* of the rows' starts against vectors */
+	/* Other warps skip a step without elements. */
+	if (steps < 2 || lanes > WARP || !ir_const_int(r->length, &length))
+		return 0;
+	while (length % step)
+		step /= 2;
+	while (tail < width && before + (int64_t)lanes * tail < length + width - step)
+		tail *= 2;
+	return tail < width ? tail : 0;
 }
 
 /* ---- Time: each byte of the rows once, at the bandwidth of the loads in flight, plus the exchanges between lanes. */
@@ -227,6 +242,9 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		         cost_missed(t, resident * processors * rows_a_block * length * each);
 	/* Lanes without elements wait for the others; steps without elements take no time. */
 	double step = (double)lanes * width, taken = steps ? fmax(ceil(length / step), 1) : 1;
+	int ending = c->rule == &sched_rows_shift ? rows_tail(&r, lanes, width, steps) : 0;
+	if (ending)
+		taken = steps - 1 + (double)ending / width;
 	double used = fmin(length / (step * taken), 1);
 	double flying = resident * threads * used * (steps ? taken : 2) * width * each;
 	double fill = flying / cost_in_flight(t);

@@ -2,11 +2,26 @@
 #include "sched/row/rows_kernel.h"
 #include "sched/build/vectors.h"
 
+bool rows_part(struct row_kernel *k, int part)
+{
+	k->rest = part == 1 && k->shared;
+	k->ending = part == 1 && k->tail;
+	k->width = k->ending ? k->tail : k->wide;
+	return part == 0 || k->rest || k->ending;
+}
+
+void rows_part_end(struct row_kernel *k)
+{
+	k->at = k->place = k->v = k->step = k->element = k->inside = NULL;
+	k->vectors = k->rest = k->ending = false;
+	k->width = k->wide;
+}
+
 struct ir_variable *rows_array(const struct row_kernel *k, int cached)
 {
 	const struct ir_buffer *b = k->r->cache[cached].buf;
-	const char *part = k->rest ? "rest" : "v";
-	enum ir_holds holds = k->rest ? IR_HOLDS_REST : IR_HOLDS_VECTOR;
+	const char *part = k->rest ? "rest" : k->ending ? "tail" : "v";
+	enum ir_holds holds = k->rest ? IR_HOLDS_REST : k->ending ? IR_HOLDS_TAIL : IR_HOLDS_VECTOR;
 	bool again = false;
 	for (int i = 0; i < cached; i++)
 		again |= k->r->cache[i].buf == b;
@@ -47,5 +62,9 @@ const char *rows_method(const struct row_kernel *k, const struct sched_choice *c
 	own.param[6] = k->blocks > 1 ? k->blocks : 0;
 	if (!k->r->beside)
 		own.param[5] = k->steps - k->held;
-	return sched_about(&own, k->p->arena);
+	const char *text = sched_about(&own, k->p->arena);
+	return !k->tail ? text
+	                : arena_printf(k->p->arena, "%s After them a thread has %s.", text,
+	                               k->tail == 1 ? "one element more"
+	                                            : arena_printf(k->p->arena, "a vector of %d elements", k->tail));
 }

@@ -16,12 +16,15 @@ struct ahead {
 struct row_kernel {
 	struct rows *r;
 	struct ir_program *p;
-	int lanes, width, steps;  /* serial: 1, 1, 0 */
+	int lanes, width, steps;  /* serial: 1, 1, 0; width: of the current loop's vectors */
+	int wide;                 /* the width of the steps' vectors */
+	int tail;                 /* the width of a vector that each lane has after its steps; 0: none */
 	int blocks;               /* that share a row, a cluster, each with its part of the lanes; 1: no cluster */
 	expr thread;              /* in a cluster: the thread's number in its block */
 	int held;                 /* number of steps in registers; they come first */
 	struct ir_buffer *shared; /* the lanes' vectors of the other steps; null: all are in registers */
 	bool rest;                /* the current loop goes over the steps in shared memory */
+	bool ending;              /* the current loop goes over the vectors after the steps */
 	bool serial, once, ahead;
 	const struct rows_stage *st; /* the current stage */
 	expr row, at;                /* variables: the row; the first element of the vector along it */
@@ -40,12 +43,13 @@ struct row_kernel {
 		VEC(struct ahead);
 	} loaded;                   /* before the first stage */
 	expr from[ROWS_MAX_CACHED]; /* variables: start of the row in each cached input; null: row * length */
-	struct rows_kept kept;
+	struct rows_kept kept[2];   /* of the steps; of the vectors after them */
 	/* Shifted kernels: see rows_shifted.c. */
 	bool shifted;
-	int begin;    /* the first step of the current loop */
-	expr first;   /* position of the aligned vector that holds the row's first element */
-	expr last;    /* position of the last whole vector of all rows */
+	int begin;      /* the first step of the current loop */
+	expr first;     /* position of the aligned vector that holds the row's first element */
+	expr last;      /* position of the last whole vector of all rows */
+	expr last_tail; /* the same for the vectors after the steps */
 	expr element; /* the current element's index along the row; of a neighbouring row's element, the nearest one */
 	expr inside;  /* a bool: the current element is the row's; null: it is */
 };
@@ -54,6 +58,10 @@ struct row_kernel {
  * memory. */
 struct ir_variable *rows_array(const struct row_kernel *k, int cached);
 
+/* Begins the row's loops number `part`: over the steps in registers, then over those in shared memory, or over the
+ * vectors after the steps. False if there are no more. rows_part_end() ends them. */
+bool rows_part(struct row_kernel *k, int part);
+void rows_part_end(struct row_kernel *k);
 /* The loop over this lane's vectors of the row: `at` is the first element. If `clamped`, a vector past the row's end
  * is the row's last one, for loads into registers that nothing reads: a guard would be a branch around each load, and
  * every load would wait for the one before. */

@@ -52,14 +52,22 @@ static expr all_elements(const struct row_kernel *k)
 	return ir_binary(IR_MUL, k->r->count, k->r->length);
 }
 
+/* Emits the position of the last whole vector of all rows. */
+static expr emit_last(const struct row_kernel *k, struct ir_block *b, const char *name, int width)
+{
+	expr all = all_elements(k), wide = ir_index(k->p->pool, width);
+	return emit_constant(k->p, b, name,
+	                     ir_binary(IR_SUB, ir_binary(IR_SUB, all, ir_binary(IR_MOD, all, wide)), wide), NULL);
+}
+
 void shifted_begin(struct row_kernel *k, struct ir_block *b)
 {
 	struct ir_program *p = k->p;
 	expr width = ir_index(p->pool, k->width), start = ir_binary(IR_MUL, k->row, k->r->length);
-	expr all = all_elements(k);
 	k->first = emit_constant(p, b, "first", ir_binary(IR_SUB, start, ir_binary(IR_MOD, start, width)), NULL);
-	k->last = emit_constant(p, b, "last",
-	                        ir_binary(IR_SUB, ir_binary(IR_SUB, all, ir_binary(IR_MOD, all, width)), width), NULL);
+	k->last = emit_last(k, b, "last", k->wide);
+	if (k->tail)
+		k->last_tail = emit_last(k, b, "last_tail", k->tail);
 }
 
 /* The position of the lane's vector in the current step. */
@@ -67,7 +75,7 @@ static expr vector_position(const struct row_kernel *k, expr lane)
 {
 	struct ir_pool *pool = k->p->pool;
 	expr step = ir_binary(IR_ADD, k->step, ir_index(pool, k->begin));
-	expr at = ir_binary(IR_MUL, step, ir_index(pool, (int64_t)k->lanes * k->width));
+	expr at = ir_binary(IR_MUL, step, ir_index(pool, (int64_t)k->lanes * k->wide));
 	at = ir_binary(IR_ADD, at, ir_binary(IR_MUL, lane, ir_index(pool, k->width)));
 	return ir_binary(IR_ADD, k->first, at);
 }
@@ -75,18 +83,19 @@ static expr vector_position(const struct row_kernel *k, expr lane)
 static struct ir_block *each_step(struct row_kernel *k, struct ir_block *b)
 {
 	const struct ir_variable *step = ir_variable_of(k->p->pool, TYPE_INDEX, NULL, IR_HOLDS_STEP, 0, "step");
-	int begin = k->rest ? k->held : 0, end = k->rest ? k->steps : k->held;
+	int begin = k->rest ? k->held : k->ending ? k->steps : 0;
+	int end = k->rest ? k->steps : k->ending ? k->steps + 1 : k->held;
 	k->begin = begin;
 	return emit_unrolled_each(k->p, b, step, end - begin, &k->step);
 }
 
-/* Steps whose last vector is known to end before the row does. */
+/* Steps whose last vector is known to end before the row does; negative: those are before the current loop. */
 static int64_t steps_before(const struct row_kernel *k)
 {
 	int64_t length;
 	if (!ir_const_int(k->r->length, &length))
 		return 0;
-	return length / ((int64_t)k->lanes * k->width) - k->begin;
+	return length / ((int64_t)k->lanes * k->wide) - k->begin;
 }
 
 /* `cond`, or true in the first steps. */
@@ -120,6 +129,8 @@ struct ir_block *shifted_each_vector(struct row_kernel *k, struct ir_block *b, e
 	int64_t steps = steps_before(k);
 	if (k->begin == 0 && steps < 1) /* no branch around the first vector, which computes what all of them share */
 		steps = 1;
+	if (k->ending) /* nor around a few elements: all lanes compute them, and some use them */
+		return b;
 	expr within = after_steps(k, steps, ir_binary(IR_LT, k->at, k->r->length));
 	return ir_is_int(within, 1) ? b : emit_if(p, b, within);
 }
@@ -138,13 +149,18 @@ void shifted_element(struct row_kernel *k)
 	k->element = ir_binary(IR_MAX, ir_binary(IR_MIN, element, last), zero); /* provably not negative */
 }
 
+static expr last_place(const struct row_kernel *k)
+{
+	return k->ending ? k->last_tail : k->last;
+}
+
 /* Loads the elements past the last whole vector one by one, into the array or its row, if the vector at `place` has
  * some. */
 static void load_last(struct row_kernel *k, struct ir_block *b, expr place)
 {
 	struct ir_program *p = k->p;
 	expr all = all_elements(k), item;
-	b = emit_if(p, b, ir_binary(IR_LT, k->last, place));
+	b = emit_if(p, b, ir_binary(IR_LT, last_place(k), place));
 	b = emit_unrolled(p, b, "item", k->width, &item);
 	expr at = emit_constant(p, b, "place", ir_binary(IR_ADD, place, item), NULL);
 	b = emit_if(p, b, ir_binary(IR_LT, at, all));
@@ -161,7 +177,7 @@ static void load_last(struct row_kernel *k, struct ir_block *b, expr place)
  * would make every load wait for the one before. */
 static expr load_place(struct row_kernel *k, struct ir_block *b, expr lane)
 {
-	return emit_constant(k->p, b, "place", ir_binary(IR_MIN, vector_position(k, lane), k->last), NULL);
+	return emit_constant(k->p, b, "place", ir_binary(IR_MIN, vector_position(k, lane), last_place(k)), NULL);
 }
 
 static void load_rest(struct row_kernel *k, struct ir_block *b, expr lane, bool all_whole)
@@ -226,32 +242,57 @@ static void load_ends(struct row_kernel *k, struct ir_block *b, int cached, expr
 	load_items(k, each_step(k, b), cached, lane);
 }
 
-void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
+/* True if no vector of the current loop goes past the end of all rows. */
+static bool all_are_whole(const struct row_kernel *k)
 {
-	struct ir_program *p = k->p;
-	expr width = ir_index(p->pool, k->width);
-	bool all_whole = ir_is_int(ir_binary(IR_MOD, all_elements(k), width), 0);
-	struct ir_block *body = each_step(k, b);
-	expr at = load_place(k, body, lane);
+	return ir_is_int(ir_binary(IR_MOD, all_elements(k), ir_index(k->p->pool, k->width)), 0);
+}
+
+/* Loads the vectors of the current loop. */
+static void load_vectors(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	b = each_step(k, b);
+	expr at = load_place(k, b, lane);
 	for (int i = 0; i < k->r->cached; i++)
 		if (k->r->cache[i].from && last_shifted(k, i))
-			load_vector(k, body, i, lane);
+			load_vector(k, b, i, lane);
 		else if (k->r->cache[i].from)
-			load_items(k, body, i, lane);
+			load_items(k, b, i, lane);
 		else
-			emit_load_into(p, body, k->r->cache[i].buf, at, rows_array(k, i), k->step, k->width)->once =
+			emit_load_into(k->p, b, k->r->cache[i].buf, at, rows_array(k, i), k->step, k->width)->once =
 			        k->once;
-	if (!all_whole) { /* in the rows that have elements past the last whole vector */
-		expr rest = ir_binary(IR_ADD, k->last, width), end = ir_binary(IR_ADD, k->row, ir_index(p->pool, 1));
-		body = emit_if(p, b, ir_binary(IR_LT, rest, ir_binary(IR_MUL, end, k->r->length)));
+}
+
+/* Loads again what is near the ends of the buffers. */
+static void correct_vectors(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	if (!all_are_whole(k)) { /* in the rows that have elements past the last whole vector */
+		expr rest = ir_binary(IR_ADD, last_place(k), ir_index(p->pool, k->width));
+		expr end = ir_binary(IR_ADD, k->row, ir_index(p->pool, 1));
+		struct ir_block *body = emit_if(p, b, ir_binary(IR_LT, rest, ir_binary(IR_MUL, end, k->r->length)));
 		body = each_step(k, body);
 		load_last(k, body, emit_constant(p, body, "place", vector_position(k, lane), NULL));
 	}
 	for (int i = 0; i < k->r->cached; i++)
 		if (k->r->cache[i].from && last_shifted(k, i))
 			load_ends(k, b, i, lane);
+}
+
+void shifted_load(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	int parts = k->tail ? 2 : 1;
+	for (int part = 0; part < parts; part++) {
+		rows_part(k, part);
+		load_vectors(k, b, lane);
+	}
+	for (int part = 0; part < parts; part++) {
+		rows_part(k, part);
+		correct_vectors(k, b, lane);
+	}
+	rows_part_end(k);
 	if (k->shared)
-		load_rest(k, b, lane, all_whole);
+		load_rest(k, b, lane, all_are_whole(k));
 	k->step = k->at = NULL;
 }
 
@@ -260,6 +301,10 @@ void shifted_store(struct row_kernel *k, struct ir_block *b, const struct ir_buf
 	struct ir_program *p = k->p;
 	expr zero = ir_index(p->pool, 0), end = ir_binary(IR_ADD, k->at, ir_index(p->pool, k->width)), item;
 	expr place = ir_binary(IR_ADD, ir_binary(IR_MUL, k->row, k->r->length), k->at);
+	if (k->width == 1) {
+		emit_store(p, emit_if(p, b, k->inside), out, place, item_of(result, zero));
+		return;
+	}
 	expr whole = ir_binary(IR_AND, unless_after(k, ir_binary(IR_LE, zero, k->at)),
 	                       unless_before(k, ir_binary(IR_LE, end, k->r->length)));
 	whole = emit_constant(p, b, "whole", whole, NULL);
@@ -275,7 +320,7 @@ void shifted_store(struct row_kernel *k, struct ir_block *b, const struct ir_buf
 void shifted_needs(const struct row_kernel *own, struct ir_kernel *k)
 {
 	struct ir_pool *pool = own->p->pool;
-	int64_t room = (int64_t)own->steps * own->lanes * own->width - (own->width - 1);
+	int64_t room = (int64_t)own->lanes * (own->steps * own->wide + own->tail) - (own->wide - 1);
 	kernel_needs(k, ir_binary(IR_LE, own->r->length, ir_index(pool, room)));
 	kernel_needs(k, ir_binary(IR_LT, ir_index(pool, 0), own->r->length));
 	kernel_needs(k, ir_binary(IR_LE, ir_index(pool, own->width), all_elements(own)));

@@ -110,12 +110,6 @@ static void declare_row_axes(struct row_kernel *k, struct ir_block *b, expr e, e
 
 /* ---- Elements: the loops over a row's vectors, and inside one over its elements. */
 
-static void forget_elements(struct row_kernel *k)
-{
-	k->at = k->place = k->v = k->step = k->element = k->inside = NULL;
-	k->vectors = k->rest = false;
-}
-
 /* Declares the start of the rows in buffers without the rows' own layout. */
 static void find_rows(struct row_kernel *k, struct ir_block *b)
 {
@@ -135,8 +129,12 @@ static void find_rows(struct row_kernel *k, struct ir_block *b)
 static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
-	for (int i = 0; i < k->r->cached; i++)
-		emit_array_of_rows(p, b, rows_array(k, i), k->held, k->width);
+	for (int part = 0; part <= (k->tail > 0); part++)
+		for (int i = 0; i < k->r->cached; i++) {
+			rows_part(k, part);
+			emit_array_of_rows(p, b, rows_array(k, i), part ? 1 : k->held, k->width);
+		}
+	rows_part_end(k);
 	if (k->shifted) {
 		shifted_load(k, b, lane);
 		return;
@@ -144,7 +142,7 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	struct ir_block *body = rows_each_vector(k, b, lane, true);
 	for (int i = 0; i < k->r->cached; i++)
 		rows_load_cached(k, body, i, k->step, true);
-	forget_elements(k);
+	rows_part_end(k);
 	if (!k->shared)
 		return;
 	k->rest = true;
@@ -152,7 +150,7 @@ static void load_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	emit_array(p, body, rows_array(k, 0), k->width);
 	rows_load_cached(k, body, 0, NULL, true);
 	rows_move_shared(k, body, true);
-	forget_elements(k);
+	rows_part_end(k);
 }
 
 /* True if the load finds the start of a cached input's row. */
@@ -279,7 +277,7 @@ static void load_ahead(struct row_kernel *k, struct ir_block *b, expr lane)
 		if (!a->shared)
 			emit_load_into(p, body, a->load->buf, at, a->array, k->step, k->width);
 	}
-	forget_elements(k);
+	rows_part_end(k);
 }
 
 /* Inside each_vector: loads the stage's vectors along the row, and returns the loop over the elements of one vector. */
@@ -342,28 +340,33 @@ static expr value_of_element(struct row_kernel *k, struct ir_block *b)
 {
 	declare_row_axes(k, b, k->st->value, k->st->to, place_of_element(k));
 	expr value = in_kernel(k, k->st->value);
-	return k->kept.n ? rows_keep(&k->kept, k->p, b, (int)(k->st - k->r->stage), value, k->step, k->v) : value;
+	const struct rows_kept *kept = &k->kept[k->ending];
+	return kept->n ? rows_keep(kept, k->p, b, (int)(k->st - k->r->stage), value, k->step, k->v) : value;
 }
 
-/* Finds values to keep: emits the stages once into a scratch block, to get their expressions. */
-static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane)
+/* Finds values to keep of the steps' elements, or of those after the steps: emits the stages once into a scratch block,
+ * to get their expressions. */
+static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane, int part)
 {
 	struct ir_block none = { 0 };
 	expr value[ROWS_MAX_STAGES] = { NULL };
+	struct rows_kept *kept = &k->kept[part];
+	int steps = part ? 1 : k->steps, width = part ? k->tail : k->wide;
 	for (int i = 0; i < k->r->stages; i++) {
 		k->st = &k->r->stage[i];
 		if (k->st->kind == ROWS_VALUE)
 			continue;
+		rows_part(k, part);
 		struct ir_block *body = element_loop(k, each_element(k, rows_each_vector(k, &none, lane, false)));
 		value[i] = value_of_element(k, body);
-		forget_elements(k);
+		rows_part_end(k);
 	}
-	rows_kept_find(&k->kept, k->r->stages, value);
-	for (int i = 0; i < k->kept.n; i++) {
-		enum type t = k->kept.value[i]->type;
-		k->kept.array[i] = i ? ir_variable_new(k->p->pool, t, "kept_v%d", i + 1)
-		                     : ir_variable_new(k->p->pool, t, "kept_v");
-		emit_array_of_rows(k->p, b, k->kept.array[i], k->steps, k->width);
+	rows_kept_find(kept, k->r->stages, value);
+	for (int i = 0; i < kept->n; i++) {
+		const char *name = part ? "kept_tail" : "kept_v";
+		kept->array[i] = i ? ir_variable_new(k->p->pool, kept->value[i]->type, "%s%d", name, i + 1)
+		                   : ir_variable_new(k->p->pool, kept->value[i]->type, "%s", name);
+		emit_array_of_rows(k->p, b, kept->array[i], steps, width);
 	}
 }
 
@@ -377,8 +380,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 	bool done = !k->st->post && s->value->type == s->out->type;
 	expr none = ir_identity(p->pool, s->combine, s->value->type);
 	expr sum = done ? emit_define_variable(p, b, value_variable(k, s->out), none) : emit_variable(p, b, name, none);
-	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
-		k->rest = rest;
+	for (int part = 0; rows_part(k, part); part++) {
 		struct ir_block *body = rows_each_vector(k, b, lane, false);
 		body = element_loop(k, each_element(k, body));
 		expr value = value_of_element(k, body);
@@ -387,7 +389,7 @@ static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
 			value = ir_select(k->inside, value, ir_identity(p->pool, s->combine, value->type));
 		}
 		emit_assign(p, body, sum, ir_combine_expr(s->combine, sum, value));
-		forget_elements(k);
+		rows_part_end(k);
 	}
 	if (!k->serial && (k->lanes > 1 || k->r->beside)) {
 		struct ir_lanes *all = emit_lanes_combine(p, b, sum->var, s->combine, k->lanes);
@@ -417,10 +419,10 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
 	const struct ir_buffer *out = k->st->s->out;
-	struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v", out->name);
 	expr base = ir_binary(IR_MUL, k->row, k->r->length);
-	for (int rest = 0; rest <= (k->shared != NULL); rest++) {
-		k->rest = rest;
+	for (int part = 0; rows_part(k, part); part++) {
+		struct ir_variable *result =
+		        ir_variable_new(p->pool, out->type, k->ending ? "%s_tail" : "%s_v", out->name);
 		struct ir_block *in = each_element(k, rows_each_vector(k, b, lane, false));
 		if (!k->serial && !k->st->to)
 			emit_array(p, in, result, k->width);
@@ -442,7 +444,7 @@ static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 				                  k->width)
 				        ->once = k->once;
 		}
-		forget_elements(k);
+		rows_part_end(k);
 	}
 }
 
@@ -457,8 +459,8 @@ static void all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 		load_row(k, b, lane);
 		if (k->ahead)
 			load_ahead(k, b, lane);
-		if (rows_keeps(k->steps * k->width))
-			find_kept(k, b, lane);
+		for (int part = 0; part <= (k->tail > 0) && rows_keeps(k->steps * k->width + k->tail); part++)
+			find_kept(k, b, lane, part);
 	}
 	int last = -1; /* of the reductions */
 	for (int i = 0; i < k->r->stages; i++)
@@ -514,16 +516,20 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *
 	if (rows_steps_held(r, beside ? lanes * beside : lanes, width, steps, 1) < steps - shared) /* registers have no
 	                                                                                              room */
 		steps = shared = 0;
+	int tail = shifted && blocks == 1 && !shared ? rows_tail(r, lanes, width, steps) : 0;
+	steps -= tail > 0;
 	struct row_kernel own = { .r = r,
 		                  .p = p,
 		                  .lanes = lanes * blocks,
 		                  .blocks = blocks,
 		                  .width = width,
+		                  .wide = width,
 		                  .steps = steps,
+		                  .tail = tail,
 		                  .once = c->param[3],
 		                  .ahead = c->param[4] && !shifted,
 		                  .shifted = shifted };
-	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .serial = true };
+	struct row_kernel alone = { .r = r, .p = p, .lanes = 1, .width = 1, .wide = 1, .serial = true };
 	own.held = steps - shared;
 	if (own.held < steps)
 		share_rest(&own, k);
