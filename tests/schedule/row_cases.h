@@ -313,6 +313,22 @@ static const struct schedule_case row_cases[] = {
 	  "  s0: f32[3,7] = map (i, j) 1.0 / sqrt(v0[i, j] / 40.0 + f32(0.00001))\n"
 	  "  y: f32[3,40,7] = map (i, j, k) (x[i, j, k] - m0[i, k]) * s0[i, k] * c[j]\n",
 	  { "" } },
+	/* The best class, its probability, and the place of the least. */
+	{ "across_scores",
+	  "(x: f32[N,C,H]) -> (a: f32[N,H], o: i64[N,H], p: i32[N,H])\n"
+	  "  m0: f32[N,1,H] = max (i, j, k | r<C) x[i, r, k]\n"
+	  "  m1: f32[N,1,H] = sum (i, j, k | r<C) exp(x[i, r, k] - m0[i, 0, k])\n"
+	  "  a: f32[N,H] = max (i, j | r<C) exp(x[i, r, j] - m0[i, 0, j]) / m1[i, 0, j]\n"
+	  "  o: i64[N,H] = argmax (i, j | r<C) i32(x[i, r, j] * 3.0)\n"
+	  "  p: i32[N,H] = argmin_last (i, j | r<C) x[i, r, j]\n",
+	  { "N=2 C=21 H=36", "N=1 C=2 H=7", "N=3 C=70 H=16", "N=1 C=0 H=8", "N=0 C=3 H=4" } },
+	{ "across_scores_fixed",
+	  "(x: f16[N,4,64]) -> (a: f16[N,64], o: i64[N,64])\n"
+	  "  m0: f32[N,1,64] = max (i, j, k | r<4) f32(x[i, r, k])\n"
+	  "  m1: f32[N,1,64] = sum (i, j, k | r<4) exp(f32(x[i, r, k]) - m0[i, 0, k])\n"
+	  "  a: f16[N,64] = max (i, j | r<4) f32(f16(exp(f32(x[i, r, j]) - m0[i, 0, j]) / m1[i, 0, j]))\n"
+	  "  o: i64[N,64] = argmax_last (i, j | r<4) i32(x[i, r, j])\n",
+	  { "N=3", "N=1" } },
 	{ "across_columns",
 	  "(x: f32[32,K]) -> (y: f32[32,K])\n"
 	  "  m0: f32[1,K] = max (i, j | r<32) x[r, j]\n"

@@ -16,16 +16,21 @@ expr reduced_count(struct ir_program *p, const struct ir_stage *s)
 	return n;
 }
 
-struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s)
+struct accumulator accumulator_of(struct ir_program *p, const struct ir_stage *s)
 {
 	struct accumulator a = { .p = p, .s = s };
-	bool arg = ir_combine_is_arg(s->combine);
-	a.value = emit_combination(p, b, s->combine, s->value->type);
-	if (!arg)
-		return a;
 	/* If the first of equals wins, "no value" is a position after all others; if the last wins, before all. */
-	a.none = is_last(s->combine) ? ir_index(p->pool, -1) : reduced_count(p, s);
-	a.position = emit_variable(p, b, "best_at", a.none);
+	if (ir_combine_is_arg(s->combine))
+		a.none = is_last(s->combine) ? ir_index(p->pool, -1) : reduced_count(p, s);
+	return a;
+}
+
+struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s)
+{
+	struct accumulator a = accumulator_of(p, s);
+	a.value = emit_combination(p, b, s->combine, s->value->type);
+	if (a.none)
+		a.position = emit_variable(p, b, "best_at", a.none);
 	return a;
 }
 

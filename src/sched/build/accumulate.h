@@ -13,6 +13,8 @@ struct accumulator {
 };
 /* Number of elements of the reduced space. */
 expr reduced_count(struct ir_program *p, const struct ir_stage *s);
+/* The accumulator of a stage without its variables, which the caller declares. */
+struct accumulator accumulator_of(struct ir_program *p, const struct ir_stage *s);
 struct accumulator accumulator_begin(struct ir_program *p, struct ir_block *b, const struct ir_stage *s);
 /* Accumulates a value at its position in the reduced space. For an arg reduction, returns the block that runs if it is
  * the new best. */

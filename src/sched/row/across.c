@@ -119,8 +119,7 @@ static bool take(struct across *r, const struct ir_stage *s)
 	if (type_is_packed(s->out->type))
 		return false;
 	if (s->kind == IR_REDUCE) {
-		if (s->space_rank != 1 || s->space[0] != r->length || ir_combine_is_arg(s->combine) ||
-		    !name_rows(r, s->out, -1, &names))
+		if (s->space_rank != 1 || s->space[0] != r->length || !name_rows(r, s->out, -1, &names))
 			return false;
 		names.axis[s->out->rank] = along(r);
 		return add_stage(r, s, ACROSS_REDUCE, &names);

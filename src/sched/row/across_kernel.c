@@ -1,5 +1,6 @@
 /* The kernel of rule across; see across.h. */
 #include "sched/row/across.h"
+#include "sched/build/accumulate.h"
 #include "sched/build/axes.h"
 #include "sched/build/emit.h"
 #include "sched/build/finish.h"
@@ -196,6 +197,41 @@ static void reduce_rows(struct rows_at_once *k, struct ir_block *b, int stage, e
 	k->acc = NULL;
 }
 
+/* The same for the position of each row's best value. */
+static void find_best(struct rows_at_once *k, struct ir_block *b, int stage, expr part)
+{
+	struct ir_program *p = k->p;
+	const struct across_stage *st = &k->r->stage[stage];
+	const struct ir_stage *s = st->s;
+	struct accumulator a = accumulator_of(p, s);
+	struct ir_variable *best = ir_variable_new(p->pool, s->value->type, "%s_best", s->out->name);
+	struct ir_variable *where = ir_variable_new(p->pool, TYPE_INDEX, "%s_at", s->out->name);
+	a.value = begin_sums(k, b, best, ir_identity(p->pool, s->combine, s->value->type));
+	a.position = begin_sums(k, b, where, a.none);
+	struct ir_block *body = each_place(k, b, part);
+	load_again(k, body, st->value);
+	body = each_item(k, body);
+	expr value = emit_constant(p, body, "value", here(k, st->value), NULL);
+	expr better = accumulator_better(s->combine, value, a.value);
+	body = emit_if(p, body, ir_binary(IR_BITOR, ir_binary(IR_EQ, a.position, a.none), better));
+	if (one_row(k)) {
+		emit_assign(p, body, a.value, value);
+		emit_assign(p, body, a.position, k->axis[k->r->rank]);
+	} else {
+		emit_set(p, body, best, k->v, value);
+		emit_set(p, body, where, k->v, k->axis[k->r->rank]);
+	}
+	leave_place(k);
+	if (!k->serial && k->parts > 1) {
+		struct ir_lanes *all = emit_lanes_combine(p, b, best, s->combine, k->parts);
+		all->index = where;
+		all->columns = ACROSS_LANES;
+	}
+	k->acc = accumulator_position(&a);
+	set_value(k, b, s, st->post ? st->post : ir_cast(ir_acc(p->pool, TYPE_INDEX), s->out->type));
+	k->acc = NULL;
+}
+
 static void map_rows(struct rows_at_once *k, struct ir_block *b, int stage, expr part, expr inside)
 {
 	struct ir_program *p = k->p;
@@ -232,9 +268,10 @@ static void store_value(struct rows_at_once *k, struct ir_block *b, int stage, e
 		b = emit_if(p, b, inside);
 	if (k->parts > 1)
 		b = emit_if(p, b, ir_binary(IR_EQ, part, ir_index(p->pool, 0)));
-	b = each_item(k, b);
-	emit_store(p, b, out, here(k, k->r->stage[stage].at), value_of(k, out));
-	k->v = NULL;
+	if (one_row(k))
+		emit_store(p, b, out, here(k, k->r->stage[stage].at), value_of(k, out));
+	else
+		emit_store_vector(p, b, out, here(k, k->r->stage[stage].at), value_variable(k, out), k->width);
 }
 
 /* Declares the rows' axes for the thread's first row, number `row`. */
@@ -257,7 +294,9 @@ static void all_stages(struct rows_at_once *k, struct ir_block *b, expr part, ex
 		load_rows(k, b, part);
 	for (int i = 0; i < k->r->stages; i++) {
 		const struct across_stage *st = &k->r->stage[i];
-		if (st->kind == ACROSS_REDUCE)
+		if (st->kind == ACROSS_REDUCE && ir_combine_is_arg(st->s->combine))
+			find_best(k, b, i, part);
+		else if (st->kind == ACROSS_REDUCE)
 			reduce_rows(k, b, i, part);
 		else if (st->kind == ACROSS_VALUE)
 			set_value(k, b, st->s, st->value);

@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32 };
+enum { MAX_PARTS = 32, WIDEST = 16 /* bytes */, MAX_WIDTH = 8, MAX_STEPS = 32, INDEX_BYTES = 4 };
 enum { AT_ONCE = 4 /* loads in flight of a loop */ };
 enum { MAX_REGISTERS = 96 /* for elements, in addition to the GPU's limit, since all loads are unrolled */ };
 
@@ -57,8 +57,19 @@ static int shared_bytes(const struct across *r, int parts, int width)
 	int bytes = 0;
 	for (int i = 0; i < r->stages && parts > 1; i++)
 		if (r->stage[i].kind == ACROSS_REDUCE)
-			bytes += ACROSS_LANES * parts * width * type_info(r->stage[i].s->value->type)->bits / 8;
+			bytes += ACROSS_LANES * parts * width *
+			         (type_info(r->stage[i].s->value->type)->bits / 8 +
+			          (ir_combine_is_arg(r->stage[i].s->combine) ? INDEX_BYTES : 0));
 	return bytes;
+}
+
+/* True if warps can exchange what they have of `width` rows each: the places of best values one by one. */
+static bool can_exchange(const struct across *r, int parts, int width)
+{
+	bool any = false;
+	for (int i = 0; i < r->stages; i++)
+		any |= r->stage[i].kind == ACROSS_REDUCE && ir_combine_is_arg(r->stage[i].s->combine);
+	return !any || parts == 1 || width == 1;
 }
 
 /* The steps of rows of about this length: those that it needs, or for an open length some more. */
@@ -115,7 +126,8 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			continue;
 		for (int parts = 1; parts <= MAX_PARTS && (parts <= length || parts == 1); parts *= 2) {
 			int steps = steps_of(length, parts, open);
-			if (steps <= MAX_STEPS && registers_of(&r, steps * width) <= MAX_REGISTERS &&
+			if (can_exchange(&r, parts, width) && steps <= MAX_STEPS &&
+			    registers_of(&r, steps * width) <= MAX_REGISTERS &&
 			    registers_of(&r, steps * width) <= target_thread_registers(site->t, ACROSS_LANES * parts) &&
 			    shared_bytes(&r, parts, width) <= TARGET_DECLARED_DATA)
 				out[n++] = (struct sched_choice){ &sched_across, { parts, width, steps } };
@@ -205,8 +217,8 @@ const struct sched_rule sched_across = {
 	.name = "across",
 	.version = 2,
 	.about = "A thread has {width row}{width> next to each other}, and neighbouring threads have the "
-	         "next rows, so that accesses are coalesced. {parts warp} share the elements of a row, and "
-	         "a thread keeps {steps} of them in registers.",
+	         "next rows, so that accesses are coalesced.{parts> {parts warp} share the elements of a row.} "
+	         "A thread keeps {steps element} of each row in registers.",
 	.param = { { "parts", 1, 32 }, { "width", 1, 8 }, { "steps", 1, 32 } },
 	.none = "the rows are too long for a block's registers",
 	.match = match,
