@@ -306,22 +306,25 @@ TPAT_FN void attention(attention_tiles<QUERIES, KEYS, SIZE, COLUMNS, ROWS, C> &t
 /* A warp has 16 * TILES queries, as fragments of left operands. A block's warps share tiles of keys and values with
  * 2-byte elements; the next tiles are copied while the current ones are multiplied. A warp's scores stay in the
  * accumulator registers and become the left operand of the product with the values: weights are rounded to the values'
- * type. Exponentials are powers of 2. Such a kernel passes
- *   query_at(i, r)                  an element's position in `query`, even and followed by the next;
- *                                   with attention_elements: the element
- *   key_at(j, r), value_at(j, c)    positions of VECTOR elements along a head (TURNED keys: of 8 keys), at a multiple
- * of VECTOR; negative: zeros score_at(i, j, product)         as above; with attention_scaled: the product, rounded to
- * T, times a positive number kept(i, j)                      false if the score is minus infinity, as far as indices
- * decide that; attention_always: no such condition kept_some(i, to_i, j, to_j)     false if none of these queries and
- * keys are kept kept_all(i, to_i, j, to_j)      true if all of them are largest_at(i, largest), sum_at(i, largest, sum)
- * as above result_at(i, c, total, largest, sum, 1 / sum), place_at(i, c)    the stored value, and its position; PLACES:
- * so many at a time, at multiples of it: 1, 2 or 8 */
+ * type. Exponentials are powers of 2. Such a kernel passes query_at(i, r), an element's position in `query`, even and
+ * followed by the next, or with attention_elements the element; and key_at(j, r), value_at(j, c), positions of VECTOR
+ * elements along a head (TURNED keys: of 8 keys), at a multiple of VECTOR, negative for zeros. score_at(i, j, product)
+ * is as above; with attention_scaled it is the product, rounded to T, times a positive number. kept_from(i) and
+ * kept_to(i) are the first key and the one after the last, beyond which a score is minus infinity, or
+ * attention_unbounded; kept_some(i, to_i, j, to_j) and kept_all(...) tell whether some of these queries and keys may be
+ * kept, and whether all are, or are attention_always. largest_at() and sum_at() are as above; result_at(i, c, total,
+ * largest, sum, 1 / sum) is the stored value, and place_at(i, c) its position: of PLACES at a time, at multiples of it:
+ * 1, 2 or 8. */
 template <class T> struct attention_scaled {
 	float by;
 };
 struct attention_always {
 	template <class... Any> TPAT_FN bool operator()(Any...) const { return true; }
 };
+/* In the place of kept_from and kept_to; a query's bound, or without one `other`. */
+struct attention_unbounded {};
+template <class I> TPAT_FN I attention_bound(attention_unbounded, I, I other) { return other; }
+template <class B, class I> TPAT_FN I attention_bound(const B &bound, I query, I) { return bound(query); }
 
 template <int N> struct attention_width {
 	static const int whole = (N + 15) / 16 * 16;                                              /* of products */
@@ -438,30 +441,33 @@ TPAT_FN void attention_multiply(mma_sum<float> (&product)[TILES][NEAR], const mm
 		}
 }
 
-/* Turns products into scores; minus infinity if not kept, unless `whole`. */
-template <int TILES, int NEAR, class Score, class Index, class Kept>
+/* Turns products into scores; minus infinity beyond `keys` and what is kept, unless `whole`. The keys of a query that
+ * are kept are neighbours, so that a score's place is compared with constants. */
+template <int TILES, int NEAR, class Score, class Index, class From, class To>
 TPAT_FN void attention_score_all(mma_sum<float> (&score)[TILES][NEAR], const Score &score_at, Index at, Index row,
-                                 int column, Index queries, bool whole, const Kept &kept)
+                                 int column, Index queries, bool whole, Index keys, const From &kept_from,
+                                 const To &kept_to)
 {
+	const Index own = at + column;
 #pragma unroll
 	for (int m = 0; m < TILES; m++)
 #pragma unroll
 		for (int half = 0; half < 2; half++) {
 			const Index i = row + 16 * m + half * 8, near = i < queries ? i : queries - 1;
-			if (whole) {
+			const auto scores = [&](const auto &inside) {
 #pragma unroll
 				for (int n = 0; n < 2 * NEAR; n++) {
+					const int place = n / 2 * 8 + n % 2;
 					float &x = score[m][n / 2].at[2 * half + n % 2];
-					x = attention_score(score_at, near, at + (n / 2 * 8 + n % 2 + column), x);
+					x = inside(place) ? attention_score(score_at, near, own + place, x) : -INFINITY;
 				}
-			} else {
-#pragma unroll
-				for (int n = 0; n < 2 * NEAR; n++) {
-					float &x = score[m][n / 2].at[2 * half + n % 2];
-					const Index j = at + (n / 2 * 8 + n % 2 + column);
-					x = kept(near, j) ? attention_score(score_at, near, j, x) : -INFINITY;
-				}
-			}
+			};
+			const Index kept = attention_bound(kept_to, near, keys), to = (kept < keys ? kept : keys) - own,
+			            from = attention_bound(kept_from, near, own) - own;
+			if (whole)
+				scores(attention_always());
+			else
+				scores([&](int place) { return place >= from && place < to; });
 		}
 }
 
@@ -610,13 +616,13 @@ TPAT_FN void attention_put(const mma_sum<float> (&total)[ACROSS], const float (&
 
 /* Attention for the queries first .. first + 16 * WARPS * TILES of `queries`. */
 template <int WARPS, int TILES, int PLACES, int VECTOR, class K, class V, int KEYS, int SIZE, int COLUMNS, int SLOTS,
-          bool TURNED, class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept,
-          class Some, class All, class Largest, class Sum, class Result, class Y, class Place>
+          bool TURNED, class Index, class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class From,
+          class To, class Some, class All, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TURNED> &slots, Index first,
                            typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                            QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
-                           Score score_at, Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at,
-                           Result result_at, Y *y, Place place_at)
+                           Score score_at, From kept_from, To kept_to, Some kept_some, All kept_all, Largest largest_at,
+                           Sum sum_at, Result result_at, Y *y, Place place_at)
 {
 	const int threads = 32 * WARPS, block = 16 * WARPS * TILES;
 	const int depth = attention_width<SIZE>::whole / 16, across = attention_width<COLUMNS>::whole / 8,
@@ -666,8 +672,8 @@ TPAT_FN void attention_mma(attention_slots<K, V, KEYS, SIZE, COLUMNS, SLOTS, TUR
 			ask(later, 1 - slot);
 		attention_multiply<TURNED>(score, left, slots.key[slot]);
 		attention_score_all(score, score_at, at, row, column, queries,
-		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
-		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
+		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)), (Index)keys,
+		                    kept_from, kept_to);
 #pragma unroll
 		for (int m = 0; m < TILES; m++) {
 			float by[2];

@@ -120,11 +120,11 @@ TPAT_FN void attention_few_collect(mma_sum<float> (&total)[TILES][ACROSS], const
 
 /* Sums this warp's share of the keys from ... to - 1; `from` is a multiple of 16. */
 template <int WARPS, int SIZE, int TILES, int COLUMNS, class Index, class K, class V, class Query, class QueryAt,
-          class KeyAt, class ValueAt, class Score, class Kept, class Some, class All>
+          class KeyAt, class ValueAt, class Score, class From, class To, class Some, class All>
 TPAT_FN void attention_few_sum(attention_few_sums<TILES, COLUMNS> &sums, Index first, Index queries, Index keys,
                                Index from, Index to, Query query, const QueryAt &query_at, const K *key,
                                const KeyAt &key_at, const V *value, const ValueAt &value_at, const Score &score_at,
-                               const Kept &kept, const Some &kept_some, const All &kept_all)
+                               const From &kept_from, const To &kept_to, const Some &kept_some, const All &kept_all)
 {
 	const int pieces = attention_few_pieces<SIZE, COLUMNS>::of_key,
 	          wide = attention_few_pieces<SIZE, COLUMNS>::of_value, depth = 2 * pieces;
@@ -163,8 +163,8 @@ TPAT_FN void attention_few_sum(attention_few_sums<TILES, COLUMNS> &sums, Index f
 		if (later < to)
 			attention_few_keys<SIZE>(near, key, key_at, later);
 		attention_score_all(score, score_at, at, row, column, queries,
-		                    at + most <= keys && kept_all(first, last, at, at + (most - 1)),
-		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
+		                    at + most <= keys && kept_all(first, last, at, at + (most - 1)), (Index)keys,
+		                    kept_from, kept_to);
 #pragma unroll
 		for (int m = 0; m < TILES; m++) {
 			float by[2];
@@ -266,17 +266,17 @@ TPAT_FN void attention_few_put(Index i, int column, const float (&total)[2], flo
 
 /* Attention for the queries first .. first + 16 * TILES of `queries`, as attention_mma(). */
 template <int TILES, int SIZE, bool PAIRS, int WARPS, int COLUMNS, class K, class V, class Index, class Query,
-          class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All, class Largest,
-          class Sum, class Result, class Y, class Place>
+          class QueryAt, class KeyAt, class ValueAt, class Score, class From, class To, class Some, class All,
+          class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_few(attention_few_parts<WARPS, COLUMNS> &parts, Index first,
                            typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                            QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
-                           Score score_at, Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at,
-                           Result result_at, Y *y, Place place_at)
+                           Score score_at, From kept_from, To kept_to, Some kept_some, All kept_all, Largest largest_at,
+                           Sum sum_at, Result result_at, Y *y, Place place_at)
 {
 	attention_few_sums<TILES, COLUMNS> sums;
 	attention_few_sum<WARPS, SIZE>(sums, first, (Index)queries, (Index)keys, (Index)0, (Index)keys, query, query_at,
-	                               key, key_at, value, value_at, score_at, kept, kept_some, kept_all);
+	                               key, key_at, value, value_at, score_at, kept_from, kept_to, kept_some, kept_all);
 	attention_few_join(parts, sums, first, (Index)queries, attention_factor(score_at),
 	                   [&](Index i, int column, const float(&total)[2], float seen, float added) {
 		                   attention_few_put<PAIRS, COLUMNS>(i, column, total, seen, added, (Index)keys,
@@ -315,18 +315,18 @@ template <class Index> struct attention_few_share {
 /* Part number `part` of the `all` parts of the keys: the partial sums of row `i` go to record (row + i) * all + part.
  */
 template <int TILES, int SIZE, int WARPS, int COLUMNS, class K, class V, class Index, class Query, class QueryAt,
-          class KeyAt, class ValueAt, class Score, class Kept, class Some, class All>
+          class KeyAt, class ValueAt, class Score, class From, class To, class Some, class All>
 TPAT_FN void attention_few_part(attention_few_parts<WARPS, COLUMNS> &parts, Index first,
                                 typename identity<Index>::type queries, typename identity<Index>::type keys,
                                 Query query, QueryAt query_at, const K *key, KeyAt key_at, const V *value,
-                                ValueAt value_at, Score score_at, Kept kept, Some kept_some, All kept_all,
-                                typename identity<Index>::type part, typename identity<Index>::type all, float *records,
-                                typename identity<Index>::type row)
+                                ValueAt value_at, Score score_at, From kept_from, To kept_to, Some kept_some,
+                                All kept_all, typename identity<Index>::type part, typename identity<Index>::type all,
+                                float *records, typename identity<Index>::type row)
 {
 	const attention_few_share<Index> share((Index)keys, WARPS * ATTENTION_FEW_KEYS, (Index)part, (Index)all);
 	attention_few_sums<TILES, COLUMNS> sums;
 	attention_few_sum<WARPS, SIZE>(sums, first, (Index)queries, (Index)keys, share.from, share.to, query, query_at,
-	                               key, key_at, value, value_at, score_at, kept, kept_some, kept_all);
+	                               key, key_at, value, value_at, score_at, kept_from, kept_to, kept_some, kept_all);
 	attention_few_join(parts, sums, first, (Index)queries, attention_factor(score_at),
 	                   [&](Index i, int column, const float(&total)[2], float seen, float added) {
 		                   attention_few_record<COLUMNS>::put(records, (row + i) * all + part, column, total,

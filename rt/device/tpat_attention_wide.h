@@ -78,13 +78,13 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
 
 /* Like attention_mma(): the queries first .. first + 64 * GROUPS of `queries`. */
 template <int GROUPS, int PLACES, class K, class V, int KEYS, int SIZE, int COLUMNS, bool TURNED, class Index,
-          class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class Kept, class Some, class All,
-          class Largest, class Sum, class Result, class Y, class Place>
+          class Query, class QueryAt, class KeyAt, class ValueAt, class Score, class From, class To, class Some,
+          class All, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURNED> &slots, Index first,
                             typename identity<Index>::type queries, typename identity<Index>::type keys, Query query,
                             QueryAt query_at, const K *key, KeyAt key_at, const V *value, ValueAt value_at,
-                            Score score_at, Kept kept, Some kept_some, All kept_all, Largest largest_at, Sum sum_at,
-                            Result result_at, Y *y, Place place_at)
+                            Score score_at, From kept_from, To kept_to, Some kept_some, All kept_all,
+                            Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
 {
 	const int threads = 128 * GROUPS, block = 64 * GROUPS, column = mma_column(0);
 	const int whole = attention_wide_width<SIZE>::whole, columns = attention_wide_width<COLUMNS>::columns;
@@ -132,8 +132,8 @@ TPAT_FN void attention_wide(attention_wide_slots<K, V, KEYS, SIZE, COLUMNS, TURN
 	float largest[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, by[2];
 	const auto soften = [&](Index at) {
 		attention_score_all(score, score_at, at, row, column, (Index)queries,
-		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)),
-		                    [&](Index i, Index j) { return j < keys && kept(i, j); });
+		                    at + KEYS <= keys && kept_all(first, last, at, at + (KEYS - 1)), (Index)keys,
+		                    kept_from, kept_to);
 		attention_soften(score[0], largest, sum, by, factor);
 	};
 	for (int c = 0; c < columns / 8; c++)
@@ -274,14 +274,14 @@ TPAT_FN void attention_wide_collect(mma_sum<float> (&total)[ACROSS], const mma_a
  * to 16 bytes. Tensor maps of keys and values: the elements of a head, the keys, and further dimensions, at key_rest
  * and value_rest. */
 template <bool PIECES, int PLACES, int KEY_RANK, int VALUE_RANK, class Role, class K, class V, int GROUPS, int KEYS,
-          int SIZE, int COLUMNS, class Index, class Query, class QueryAt, class Score, class Kept, class Some,
+          int SIZE, int COLUMNS, class Index, class Query, class QueryAt, class Score, class From, class To, class Some,
           class All, class I, class Largest, class Sum, class Result, class Y, class Place>
 TPAT_FN void attention_ring_tile(Role &role, attention_ring_slots<K, V, GROUPS, KEYS, SIZE, COLUMNS> &slots,
                                  Index first, typename identity<Index>::type queries,
                                  typename identity<Index>::type keys, Query query, QueryAt query_at,
                                  const tensor_map &key_map, const I (&key_rest)[3], const tensor_map &value_map,
-                                 const I (&value_rest)[3], Score score_at, Kept kept, Some kept_some, All kept_all,
-                                 Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
+                                 const I (&value_rest)[3], Score score_at, From kept_from, To kept_to, Some kept_some,
+                                 All kept_all, Largest largest_at, Sum sum_at, Result result_at, Y *y, Place place_at)
 {
 	const int block = 64 * GROUPS, column = mma_column(0), group = block_thread() / 128;
 	const int depth = attention_wide_width<SIZE>::whole / 16, columns = attention_wide_width<COLUMNS>::columns,
@@ -318,7 +318,7 @@ TPAT_FN void attention_ring_tile(Role &role, attention_ring_slots<K, V, GROUPS, 
 		const auto soften = [&](Index at) {
 			attention_score_all(score, score_at, at, row, column, (Index)queries,
 			                    at + KEYS <= keys && kept_all(from, from + 63, at, at + (KEYS - 1)),
-			                    [&](Index i, Index j) { return j < keys && kept(i, j); });
+			                    (Index)keys, kept_from, kept_to);
 			attention_soften(score[0], largest, sum, by, factor);
 		};
 		if constexpr (!PIECES) {

@@ -12,6 +12,16 @@
 
 #define TPAT_FN __device__ __forceinline__
 
+/* The address in shared memory. The compiler knows this function, and computes such addresses in 32 bits. */
+TPAT_FN u32 shared_address(const void *p)
+{
+#if TPAT_ARCH >= 700
+	return (u32)__cvta_generic_to_shared(p);
+#else
+	return (u32)(size_t)p;
+#endif
+}
+
 /* ---- Fragments --------------------------------------------------------------------------------------------------- */
 
 /* A product is 16 x 8: sum[m][n] += a[m][k] * b[k][n], with k over 32 bytes: 16 elements of f16 or bf16, 32 of i8, u8,
@@ -257,8 +267,7 @@ template <class T, int ROWS, int COLUMNS, tile_places PLACES = TILE_TURNS> struc
 template <bool TURNED> TPAT_FN void mma_load_matrices(u32 (&word)[4], const void *row)
 {
 #if TPAT_ARCH >= 750
-	u32 at;
-	asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(row));
+	const u32 at = shared_address(row);
 	if constexpr (TURNED)
 		asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
 		             : "=r"(word[0]), "=r"(word[1]), "=r"(word[2]), "=r"(word[3])
@@ -344,8 +353,7 @@ template <int BYTES> TPAT_FN void copy_async(void *shared, const void *global, b
 #ifdef TPAT_EMULATOR
 	emulator_copy_async(shared, global, BYTES, inside);
 #elif TPAT_ARCH >= 800
-	u32 at;
-	asm("{ .reg .u64 t; cvta.to.shared.u64 t, %1; cvt.u32.u64 %0, t; }" : "=r"(at) : "l"(shared));
+	const u32 at = shared_address(shared);
 	if constexpr (BYTES == 16) /* bypasses L1: no other block of this multiprocessor reads it */
 		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(global),
 		             "r"(inside ? 16 : 0)

@@ -19,15 +19,6 @@
 #define TPAT_WGMMA 0
 #endif
 
-TPAT_FN u32 shared_address(const void *p)
-{
-#if TPAT_ARCH >= 700
-	return (u32)__cvta_generic_to_shared(p);
-#else
-	return (u32)(size_t)p;
-#endif
-}
-
 /* ---- Tiles ------------------------------------------------------------------------------------------------------- */
 
 /* OUTER rows (of a left operand) or columns (of a right one), 128 bytes along the summed axis. The layout of the tensor

@@ -19,7 +19,7 @@ enum ir_of {
 	IR_OF_WORD,       /* of an enumeration */
 	IR_OF_MAYBE = 16, /* flag: it has a default, or is deduced from the arguments */
 };
-enum { IR_OF_MOST = 8, IR_PARAMETERS_MOST = 21 /* and an end */ };
+enum { IR_OF_MOST = 8, IR_PARAMETERS_MOST = 22 /* and an end */ };
 
 struct ir_device_word {
 	const char *name;

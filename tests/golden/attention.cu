@@ -43,8 +43,8 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 	const auto score_at = [&](int query, int key, float product_here) {
 		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](int query, int key) {
-		return key <= query / 3;
+	const auto kept_to = [&](int query) {
+		return query / 3 + 1;
 	};
 	const auto kept_some = [&](int query, int to_query, int key, int to_key) {
 		return key <= floor_div(to_query, 3);
@@ -67,8 +67,9 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 	};
 	attention_wide_slots<f16, f16, 64, 64, 64,
 	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
-	attention_wide<1, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
-	                     kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_wide<1, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
+	                     attention_unbounded(), kept_to, kept_some, kept_all, largest_at, sum_at, result_at, y,
+	                     place_at);
 }
 #endif
 
@@ -103,8 +104,8 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 	const auto score_at = [&](int query, int key, float product_here) {
 		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](int query, int key) {
-		return key <= query / 3;
+	const auto kept_to = [&](int query) {
+		return query / 3 + 1;
 	};
 	const auto kept_some = [&](int query, int to_query, int key, int to_key) {
 		return key <= floor_div(to_query, 3);
@@ -126,8 +127,9 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 		return j * S * 192 + i * S * 768 + s + query / 3 * 64 + query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
-	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
-	                          kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
+	                          attention_unbounded(), kept_to, kept_some, kept_all, largest_at, sum_at, result_at, y,
+	                          place_at);
 }
 
 #if TPAT_ARCH == 900 || TPAT_ARCH == 0
@@ -162,8 +164,8 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 	const auto score_at = [&](i64 query, i64 key, float product_here) {
 		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](i64 query, i64 key) {
-		return key <= query / 3;
+	const auto kept_to = [&](i64 query) {
+		return query / 3 + 1;
 	};
 	const auto kept_some = [&](i64 query, i64 to_query, i64 key, i64 to_key) {
 		return key <= floor_div(to_query, (i64)3);
@@ -186,8 +188,9 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 	};
 	attention_wide_slots<f16, f16, 64, 64, 64,
 	                     false> &slots = *(attention_wide_slots<f16, f16, 64, 64, 64, false> *)shared_memory;
-	attention_wide<1, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
-	                     kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_wide<1, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
+	                     attention_unbounded(), kept_to, kept_some, kept_all, largest_at, sum_at, result_at, y,
+	                     place_at);
 }
 #endif
 
@@ -220,8 +223,8 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 	const auto score_at = [&](i64 query, i64 key, float product_here) {
 		return product_here * 0.125f + to_f32(m0[i * S * T + key + query / 3 * T]);
 	};
-	const auto kept = [&](i64 query, i64 key) {
-		return key <= query / 3;
+	const auto kept_to = [&](i64 query) {
+		return query / 3 + 1;
 	};
 	const auto kept_some = [&](i64 query, i64 to_query, i64 key, i64 to_key) {
 		return key <= floor_div(to_query, (i64)3);
@@ -243,6 +246,7 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 		return j * S * 192 + i * S * 768 + s + query / 3 * 64 + query % 3 * S * 64;
 	};
 	__shared__ attention_slots<f16, f16, 64, 64, 64, 2, false> slots;
-	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at, kept,
-	                          kept_some, kept_all, largest_at, sum_at, result_at, y, place_at);
+	attention_mma<4, 1, 8, 8>(slots, first_query, S * 3, T, q, query_at, k0, key_at, v0, value_at, score_at,
+	                          attention_unbounded(), kept_to, kept_some, kept_all, largest_at, sum_at, result_at, y,
+	                          place_at);
 }

@@ -92,6 +92,17 @@ static const struct schedule_case attention_mma_cases[] = {
 	  "  y: f16[B,S,144] = sum (i, j, k | r<T) exp(c[i, floordiv(k, 24), j, r] - a[i, floordiv(k, 24), j]) * "
 	  "f32(v0[i, floordiv(k, 72), r, mod(k, 24)]) then f16(it / b[i, floordiv(k, 24), j])\n",
 	  { "B=1 S=140 T=150", "B=2 S=3 T=17", "B=1 S=5 T=0", "B=1 S=150 T=20" } },
+	/* Bounds that move by other steps than one with the query, on both sides, and one of the query alone. */
+	{ "attention_steps",
+	  "(q: f16[B,S,32], k0: f16[B,T,32], v0: f16[B,T,24]) -> (y: f16[B,S,24])\n"
+	  "  c: f32[B,S,T] = sum (i, j, k | r<32) f32(q[i, j, r]) * f32(k0[i, k, r]) then select(and(and(2 * k < j + "
+	  "7, j "
+	  "- 5 <= 3 * k), j < 61), it * 0.25, -inf)\n"
+	  "  a: f32[B,S] = max (i, j | r<T) c[i, j, r] then select(it == -inf, 0.0, it)\n"
+	  "  b: f32[B,S] = sum (i, j | r<T) exp(c[i, j, r] - a[i, j]) then select(it == 0.0, 1.0, it)\n"
+	  "  y: f16[B,S,24] = sum (i, j, k | r<T) exp(c[i, j, r] - a[i, j]) * f32(v0[i, r, k]) then f16(it / b[i, "
+	  "j])\n",
+	  { "B=1 S=75 T=70", "B=2 S=3 T=17", "B=1 S=5 T=0" } },
 	/* Queries that are computed, a mask and keys that end early; weights are rounded. */
 	{ "attention_rounded",
 	  "(q: bf16[N,S,16], k0: bf16[N,S,16], v0: bf16[N,S,72], m0: bf16[S,S], n_x: i32[1]) -> (y: bf16[N,S,72])\n"

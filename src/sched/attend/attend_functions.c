@@ -7,11 +7,11 @@
 struct ir_lambda *attend_lambda(struct attend_place *at, struct ir_block *b, enum attend_role role)
 {
 	static const char *const name[ATTEND_ROLES] = {
-		[ATTEND_QUERY] = "query_at",    [ATTEND_KEY] = "key_at", [ATTEND_VALUE] = "value_at",
-		[ATTEND_SCORE] = "score_at",    [ATTEND_KEPT] = "kept",  [ATTEND_KEPT_SOME] = "kept_some",
-		[ATTEND_KEPT_ALL] = "kept_all", [ATTEND_SUM] = "sum_at", [ATTEND_LARGEST] = "largest_at",
-		[ATTEND_WEIGHT] = "weight_at",  [ATTEND_PUT] = "put",    [ATTEND_RESULT] = "result_at",
-		[ATTEND_PLACE] = "place_at",
+		[ATTEND_QUERY] = "query_at",      [ATTEND_KEY] = "key_at",          [ATTEND_VALUE] = "value_at",
+		[ATTEND_SCORE] = "score_at",      [ATTEND_KEPT_FROM] = "kept_from", [ATTEND_KEPT_TO] = "kept_to",
+		[ATTEND_KEPT_SOME] = "kept_some", [ATTEND_KEPT_ALL] = "kept_all",   [ATTEND_SUM] = "sum_at",
+		[ATTEND_LARGEST] = "largest_at",  [ATTEND_WEIGHT] = "weight_at",    [ATTEND_PUT] = "put",
+		[ATTEND_RESULT] = "result_at",    [ATTEND_PLACE] = "place_at",
 	};
 	struct ir_lambda *lambda = emit_lambda(at->a->p, b, name[role]);
 	at->function[role] = lambda->var;

@@ -136,6 +136,25 @@ void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_que
 	ck(stride_of(e, m->a.tile, of_query) && stride_of(e, m->a.rows, of_key));
 }
 
+expr attend_bound_key(const struct attend_mma *m, int bound, bool to)
+{
+	struct ir_pool *pool = m->a.p->pool;
+	int64_t of_query, of_key;
+	expr holds = m->bound[bound], keys = m->a.dim[m->a.rows], none = ir_index(pool, 0);
+	attend_bound_strides(m, bound, &of_query, &of_key);
+	if (to != (of_key <= 0))
+		return NULL;
+	if (of_key == 0)
+		return ir_select(holds, keys, none);
+	/* It holds where rest + of_key * key >= 0. */
+	expr rest = ir_binary(IR_SUB, slack(holds),
+	                      ir_binary(IR_MUL, ir_index(pool, of_key), ir_axis(pool, m->a.rows, keys)));
+	rest = ir_binary(IR_SUB, rest, ir_index(pool, holds->op == IR_LT));
+	if (to)
+		return ir_binary(IR_ADD, ir_binary(IR_FLOORDIV, rest, ir_index(pool, -of_key)), ir_index(pool, 1));
+	return ir_binary(IR_FLOORDIV, ir_binary(IR_SUB, ir_index(pool, of_key - 1), rest), ir_index(pool, of_key));
+}
+
 struct axis_of {
 	int axis;
 	bool found;

@@ -39,6 +39,9 @@ void attend_mma_add_kept(struct ir_call *call, const struct attend_place *at, en
 bool attend_mma_runs(const struct attend_mma *m, const struct sched_target *t);
 /* The change of a bound's slack per query and per key. */
 void attend_bound_strides(const struct attend_mma *m, int bound, int64_t *of_query, int64_t *of_key);
+/* Over the query: the first key of a bound that keeps all keys from one on (`to` false), or the key after the last of
+ * one that keeps all keys before it; null: the bound is not of that kind. A bound without the key keeps all or none. */
+expr attend_bound_key(const struct attend_mma *m, int bound, bool to);
 
 /* attend_mma_begin: starts a kernel with `queries` queries per block. Emits its functions and its whole serial twin,
  * and returns the first query of the block. attend_mma_arguments: the arguments of the device function.

@@ -42,15 +42,27 @@ void attend_mma_emit_some(struct attend_place *at, struct ir_block *b, const str
 		emit_bounds_of(at, b, m, false);
 }
 
+/* Emits kept_from or kept_to: a query's first key within all bounds, or the key after the last, if there are bounds of
+ * that kind. */
+static void emit_kept(struct attend_place *at, struct ir_block *b, const struct attend_mma *m, bool to)
+{
+	expr key = NULL;
+	for (int i = 0; i < m->bounds; i++) {
+		expr own = attend_bound_key(m, i, to);
+		key = key && own ? ir_binary(to ? IR_MIN : IR_MAX, key, own) : own ? own : key;
+	}
+	if (!key)
+		return;
+	struct attend_function f = attend_begin(at, b, to ? ATTEND_KEPT_TO : ATTEND_KEPT_FROM, true, false, NULL, 0);
+	f.lambda->value = attend_here(&f, key);
+}
+
 static void emit_bounds(struct attend_place *at, struct ir_block *b, const struct attend_mma *m)
 {
 	if (!m->bounds)
 		return;
-	struct attend_function f = attend_begin(at, b, ATTEND_KEPT, true, true, NULL, 0);
-	expr holds = ir_int(m->a.p->pool, TYPE_BOOL, 1);
-	for (int i = 0; i < m->bounds; i++)
-		holds = ir_binary(IR_AND, holds, attend_here(&f, m->bound[i]));
-	f.lambda->value = holds;
+	emit_kept(at, b, m, false);
+	emit_kept(at, b, m, true);
 	emit_bounds_of(at, b, m, false);
 	emit_bounds_of(at, b, m, true);
 }
@@ -89,7 +101,10 @@ void attend_mma_add_kept(struct ir_call *call, const struct attend_place *at, en
 	if (at->function[role])
 		add_variable(at->a->p, call, at->function[role]);
 	else
-		add_object(at->a->p, call, &device_attention_always, IR_OF_NOTHING, NULL);
+		add_object(at->a->p, call,
+		           role == ATTEND_KEPT_FROM || role == ATTEND_KEPT_TO ? &device_attention_unbounded
+		                                                              : &device_attention_always,
+		           IR_OF_NOTHING, NULL);
 }
 
 /* Adds a tensor map, and the block's place in its further dimensions. */
@@ -134,7 +149,8 @@ void attend_mma_add_inputs(struct ir_call *call, const struct attend_place *at, 
 	else
 		add_object(p, call, &device_attention_scaled, IR_OF(IR_TYPE(m->rounded)),
 		           ir_float(p->pool, TYPE_F32, m->scale));
-	attend_mma_add_kept(call, at, ATTEND_KEPT);
+	attend_mma_add_kept(call, at, ATTEND_KEPT_FROM);
+	attend_mma_add_kept(call, at, ATTEND_KEPT_TO);
 	attend_mma_add_kept(call, at, ATTEND_KEPT_SOME);
 	attend_mma_add_kept(call, at, ATTEND_KEPT_ALL);
 }
