@@ -210,6 +210,14 @@ const char *tpat_given_unused(const struct tpat_given *given);                  
  * ERR_DIFFER if they differ; ERR_USAGE for files that do not fit the outputs. */
 int tpat_run_compare(struct tpat_ran *r, const struct tpat_run_options *o, const struct graph *g,
                      const struct tensor *out, struct arena *a, struct err *e);
+/* tpat_run_measure.c: times the last runs of the phases' sessions. */
+struct run_session;
+struct tpat_run_sessions {
+	VEC(struct run_session *);
+};
+int tpat_run_measure(struct tpat_ran *r, const struct tpat_run_options *o, const struct tpat_run_sessions *all,
+                     struct arena *a, struct err *e);
+
 /* tpat_run_trace.c: writes the launches as Chrome's trace events, one after another. */
 int tpat_run_trace(const char *path, const char *model, const struct tpat_ran *r, struct arena *a, struct err *e);
 
@@ -217,14 +225,23 @@ int tpat_run_trace(const char *path, const char *model, const struct tpat_ran *r
 
 enum { TPAT_MOST_PHASES = 256 };
 
-/* Finds the integers, or else the few floats, whose values may decide the extents in nodes that cannot be lowered
- * without them; they can all be computed. None: this is the last phase. Fails for such a node that reads none. */
-int tpat_phase_end(struct graph_value ***want, int *wants, const struct graph *g, struct arena *a, struct err *e);
-/* Makes a tensor of the model a constant. */
+/* What a phase computes: values that may decide the extents in nodes that cannot be lowered without them, the integers
+ * or else few floats, which become constants; then other tensors made on the way, which later nodes read and which
+ * become inputs. */
+struct tpat_phase_end {
+	struct graph_value **value;
+	int constants, n;
+};
+/* Finds them; all can be computed. None: this is the last phase. Fails for a node in the way that reads no such values.
+ */
+int tpat_phase_end(struct tpat_phase_end *out, const struct graph *g, struct arena *a, struct err *e);
+/* Makes a tensor of the model a constant, or an input with the extents of this one. */
 void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor *t);
+void tpat_phase_give(struct onnx_model *m, const char *name, const struct tensor *t);
 
 /* The phases of a session. `m`: the model, whose file is read again; all three must outlive them. */
 struct run_device;
+struct run_tensor;
 struct tpat_phases;
 struct tpat_phases *tpat_phases_new(const struct run_device *on, const struct onnx_model *m,
                                     const struct tpat_strings *value, struct arena *a);
@@ -232,10 +249,12 @@ void tpat_phases_free(struct tpat_phases *x); /* null is fine */
 /* Returns an input of the model, on the host. */
 typedef int (*tpat_input_fn)(struct tensor *out, void *user, const char *name, struct err *e);
 /* Runs all phases but the last for inputs of these shapes, and returns the last one's session and graph, whose inputs
- * are some of the model's. They live until the next such call. */
+ * are some of the model's and tensors that tpat_phases_kept() returns. They live until the next such call. */
 int tpat_phases_run(struct run_session **run, struct graph **graph, struct tpat_phases *x,
                     const struct graph_shape *shape, int shapes, tpat_input_fn input, void *user,
                     struct tpat_talk *talk, struct err *e);
+/* The tensor of that name, which a phase has made in the last such call; or null. */
+const struct run_tensor *tpat_phases_kept(const struct tpat_phases *x, const char *name);
 
 /* ---- tpat_value.c: tensors from the user's text, "sr=16000". */
 

@@ -1,6 +1,7 @@
 /* Models in which the values of integers decide extents that lowering must know: they run in phases. The first node
  * that cannot be lowered without the values of its integers ends a phase; the values become constants of the model, and
- * the graph is made anew. A session keeps each phase, and makes one again only if the values before it have changed. */
+ * the graph is made anew. Other tensors that the phase makes become inputs, so that no node runs in two phases. A
+ * session keeps each phase, and makes one again only if the values or extents before it have changed. */
 #include "lib/tpat_inside.h"
 
 #include <string.h>
@@ -43,16 +44,63 @@ static int add_wanted(struct wanted *w, const struct graph_node *n, bool floats,
 	return found;
 }
 
-int tpat_phase_end(struct graph_value ***want, int *wants, const struct graph *g, struct arena *a, struct err *e)
+static bool is_listed(const struct wanted *w, const struct graph_value *v)
+{
+	vec_each (old, w)
+		if (*old == v)
+			return true;
+	return false;
+}
+
+/* Marks the nodes that compute the wanted values. */
+static bool *run_by(const struct graph *g, const struct wanted *w, struct arena *a)
+{
+	bool *runs = NEWN(a, bool, g->nodes.n + 1);
+	vec_each (v, w)
+		if ((*v)->producer >= 0)
+			runs[(*v)->producer] = true;
+	for (int i = g->nodes.n - 1; i >= 0; i--)
+		vec_each (v, &g->nodes.at[i].reads)
+			if (runs[i] && (*v)->producer >= 0)
+				runs[(*v)->producer] = true;
+	return runs;
+}
+
+/* Adds a value that one of these nodes makes. If it is no tensor, or follows from extents, its node stays. */
+static void add_kept(struct wanted *w, const struct graph *g, const bool *runs, struct graph_value *v, struct arena *a)
+{
+	if (v->producer >= 0 && runs[v->producer] && graph_node_used(g, v->producer) && !v->is_constant &&
+	    v->type != TYPE_NONE && !is_listed(w, v))
+		vec_push(a, w, v);
+}
+
+int tpat_phase_end(struct tpat_phase_end *out, const struct graph *g, struct arena *a, struct err *e)
 {
 	const bool *stuck = graph_stuck(g, a);
 	struct wanted w = { 0 };
 	vec_each (n, &g->nodes)
 		if (stuck[n->index] && !add_wanted(&w, n, false, a) && !add_wanted(&w, n, true, a))
 			return graph_node_check(g, n->index, e);
-	*want = w.at;
-	*wants = w.n;
+	int constants = w.n;
+	const bool *runs = run_by(g, &w, a);
+	vec_each (n, &g->nodes)
+		vec_each (v, &n->reads)
+			if (!runs[n->index] && !n->folded)
+				add_kept(&w, g, runs, *v, a);
+	vec_each (v, &g->outputs)
+		add_kept(&w, g, runs, *v, a);
+	*out = (struct tpat_phase_end){ w.at, constants, w.n };
 	return 0;
+}
+
+/* Gives the result of a node another name. */
+static void free_name(struct onnx_model *m, const char *name)
+{
+	Onnx__GraphProto *g = m->proto->graph;
+	for (size_t i = 0; i < g->n_node; i++)
+		for (size_t k = 0; k < g->node[i]->n_output; k++)
+			if (strcmp(onnx_text(g->node[i]->output[k]), name) == 0)
+				g->node[i]->output[k] = arena_printf(m->arena, "%s of an earlier phase", name);
 }
 
 void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor *t)
@@ -64,11 +112,21 @@ void tpat_phase_bind(struct onnx_model *m, const char *name, const struct tensor
 			onnx_graph_bind_input(m, g, (int)i, value);
 			return;
 		}
-	for (size_t i = 0; i < g->n_node; i++)
-		for (size_t k = 0; k < g->node[i]->n_output; k++)
-			if (strcmp(onnx_text(g->node[i]->output[k]), name) == 0)
-				g->node[i]->output[k] = arena_printf(m->arena, "%s of an earlier phase", name);
+	free_name(m, name);
 	onnx_graph_add_initializer(m, g, value);
+}
+
+void tpat_phase_give(struct onnx_model *m, const char *name, const struct tensor *t)
+{
+	Onnx__GraphProto *g = m->proto->graph;
+	size_t n = 0;
+	for (size_t i = 0; i < g->n_value_info; i++) /* its extents may be names there */
+		if (strcmp(onnx_text(g->value_info[i]->name), name) != 0)
+			g->value_info[n++] = g->value_info[i];
+	g->n_value_info = n;
+	free_name(m, name);
+	onnx_graph_add_input(m, g,
+	                     onnx_value_info_new(m, arena_strdup(m->arena, name), t->type, t->rank, t->dim, NULL));
 }
 
 /* ---- The phases of a session. */
@@ -78,9 +136,8 @@ struct phase {
 	struct onnx_model *model;
 	struct graph *graph;
 	struct run_session *run;
-	struct graph_value **want; /* at its end */
-	struct tensor *value;      /* of these, in its last run; data in `arena` */
-	int wants;
+	struct tpat_phase_end end;
+	struct run_tensor *value; /* of these, in its last run; constants have their data in `arena` */
 };
 
 struct tpat_phases {
@@ -151,16 +208,21 @@ static int phase_open(struct phase *p, struct tpat_phases *x, const struct graph
 	vec_each (before, &x->list) {
 		if ((*before)->graph->rewritten) /* some names are of what replaced others */
 			TRY(open_graph(p, shape, shapes, &bound, e));
-		for (int i = 0; i < (*before)->wants; i++) {
-			tpat_phase_bind(p->model, (*before)->want[i]->name, &(*before)->value[i]);
-			map_put(&bound, (*before)->want[i]->name, p);
+		const struct tpat_phase_end *end = &(*before)->end;
+		for (int i = 0; i < end->n; i++) {
+			const struct tensor *t = &(*before)->value[i].tensor;
+			if (i < end->constants)
+				tpat_phase_bind(p->model, end->value[i]->name, t);
+			else
+				tpat_phase_give(p->model, end->value[i]->name, t);
+			map_put(&bound, end->value[i]->name, p);
 		}
 	}
 	TRY(open_graph(p, shape, shapes, &bound, e));
 	p->run = run_open(x->on, p->graph, p->arena);
 	run_codes(p->run, &x->codes);
-	TRY(tpat_phase_end(&p->want, &p->wants, p->graph, p->arena, e));
-	p->value = NEWN(p->arena, struct tensor, p->wants + 1);
+	TRY(tpat_phase_end(&p->end, p->graph, p->arena, e));
+	p->value = NEWN(p->arena, struct run_tensor, p->end.n + 1);
 	return 0;
 }
 
@@ -196,25 +258,53 @@ static bool same_shapes(const struct tpat_phases *x, const struct graph_shape *s
 	return g != NULL;
 }
 
-/* Computes the values at the end of a phase. *changed: they are not those of the run before. */
-static int phase_run(struct phase *p, tpat_input_fn input, void *user, bool *changed, struct arena *scratch,
-                     struct err *e)
+const struct run_tensor *tpat_phases_kept(const struct tpat_phases *x, const char *name)
 {
-	struct tensor *out = NEWN(scratch, struct tensor, p->wants + 1),
-	              *in = NEWN(scratch, struct tensor, p->graph->inputs.n + 1);
-	for (int i = 0; i < p->graph->inputs.n; i++)
-		TRY(input(&in[i], user, p->graph->inputs.at[i]->name, e));
-	TRY(run_values(out, p->run, p->want, p->wants, in, e));
+	vec_each (p, &x->list)
+		for (int i = (*p)->end.constants; i < (*p)->end.n; i++)
+			if (strcmp((*p)->end.value[i]->name, name) == 0)
+				return &(*p)->value[i];
+	return NULL;
+}
+
+/* Notes a value. *changed: it is not that of the run before. */
+static int note_constant(struct phase *p, int i, const struct tensor *t, bool *changed, struct err *e)
+{
+	struct tensor *known = &p->value[i].tensor;
+	size_t bytes = (size_t)tensor_bytes(t);
+	if (known->type && tensor_same_shape(known, t) && (!bytes || memcmp(known->data, t->data, bytes) == 0))
+		return 0;
+	TRY(tensor_new(known, t->type, t->rank, t->dim, p->arena, e));
+	if (bytes)
+		memcpy(known->data, t->data, bytes);
+	*changed = true;
+	return 0;
+}
+
+/* Computes the values at the end of a phase. *changed: they, or extents, are not those of the run before. */
+static int phase_run(struct phase *p, const struct tpat_phases *x, tpat_input_fn input, void *user, bool *changed,
+                     struct arena *scratch, struct err *e)
+{
+	const struct tpat_phase_end *end = &p->end;
+	struct run_counts counts;
+	struct run_tensor *out = NEWN(scratch, struct run_tensor, end->n + 1),
+	                  *in = NEWN(scratch, struct run_tensor, p->graph->inputs.n + 1);
+	for (int i = 0; i < p->graph->inputs.n; i++) {
+		const char *name = p->graph->inputs.at[i]->name;
+		const struct run_tensor *kept = tpat_phases_kept(x, name);
+		if (kept)
+			in[i] = *kept;
+		else
+			TRY(input(&in[i].tensor, user, name, e));
+	}
+	TRY(run_values(out, &counts, p->run, end->value, end->n, end->constants, in, e));
 	*changed = false;
-	for (int i = 0; i < p->wants; i++) {
-		size_t bytes = (size_t)tensor_bytes(&out[i]);
-		if (p->value[i].type && tensor_same_shape(&p->value[i], &out[i]) &&
-		    (!bytes || memcmp(p->value[i].data, out[i].data, bytes) == 0))
-			continue;
-		TRY(tensor_new(&p->value[i], out[i].type, out[i].rank, out[i].dim, p->arena, e));
-		if (bytes)
-			memcpy(p->value[i].data, out[i].data, bytes);
-		*changed = true;
+	for (int i = 0; i < end->constants; i++)
+		TRY(note_constant(p, i, &out[i].tensor, changed, e));
+	for (int i = end->constants; i < end->n; i++) {
+		struct tensor *known = &p->value[i].tensor;
+		*changed |= !known->type || !tensor_same_shape(known, &out[i].tensor);
+		p->value[i] = out[i];
 	}
 	return 0;
 }
@@ -233,10 +323,10 @@ int tpat_phases_run(struct run_session **run, struct graph **graph, struct tpat_
 		tpat_watch(p->run, talk);
 		*run = p->run;
 		*graph = p->graph;
-		if (!p->wants)
+		if (!p->end.constants)
 			return 0;
 		struct arena *scratch = arena_new();
-		int rc = phase_run(p, input, user, &changed, scratch, e);
+		int rc = phase_run(p, x, input, user, &changed, scratch, e);
 		arena_free(scratch);
 		if (rc < 0 || changed)
 			drop(x, i + 1);

@@ -6,15 +6,19 @@
 
 #include <string.h>
 
-enum { REPEATS = 9 }; /* runs to profile */
-
 struct whole {
 	const struct tpat_run_options *o;
 	struct onnx_model *model;
 	struct graph *graph;
 	struct run_device on;
-	struct run_codes codes; /* of all phases */
-	struct run_session *session;
+	struct run_codes codes;            /* of all phases */
+	struct run_session *session;       /* of the present phase */
+	struct tpat_run_sessions sessions; /* of all, whose memory holds tensors for later ones */
+	struct {
+		VEC(struct graph *);
+	} graphs;                /* of those before, whose names a profile has */
+	struct run_counts total; /* of all */
+	struct map kept;         /* struct run_tensor: made in an earlier phase, by name */
 	struct tpat_given given;
 	struct {
 		VEC(struct graph_shape);
@@ -29,9 +33,12 @@ struct whole {
 static void clean_up(void *arg)
 {
 	struct whole *w = arg;
-	run_close(w->session);
+	vec_each (s, &w->sessions)
+		run_close(*s);
 	if (w->on.dev)
 		w->on.dev->close(w->on.dev);
+	vec_each (g, &w->graphs)
+		graph_free(*g);
 	graph_free(w->graph);
 	onnx_model_free(w->model);
 }
@@ -233,12 +240,17 @@ static int input_of(struct tensor *out, struct whole *w, const struct graph_valu
 
 /* ---- Extents that depend on data: the model runs in phases (tpat_phases.c). */
 
-static int inputs_of(struct tensor **in, struct whole *w)
+static int inputs_of(struct run_tensor **in, struct whole *w)
 {
 	struct graph *g = w->graph;
-	*in = NEWN(w->arena, struct tensor, g->inputs.n + 1);
-	for (int i = 0; i < g->inputs.n; i++)
-		TRY(input_of(&(*in)[i], w, g->inputs.at[i], i));
+	*in = NEWN(w->arena, struct run_tensor, g->inputs.n + 1);
+	for (int i = 0; i < g->inputs.n; i++) {
+		const struct run_tensor *kept = map_get(&w->kept, g->inputs.at[i]->name);
+		if (kept)
+			(*in)[i] = *kept;
+		else
+			TRY(input_of(&(*in)[i].tensor, w, g->inputs.at[i], i));
+	}
 	return 0;
 }
 
@@ -247,77 +259,76 @@ static void open_run(struct whole *w)
 	w->session = run_open(&w->on, w->graph, w->arena);
 	run_codes(w->session, &w->codes);
 	tpat_watch(w->session, w->talk);
+	vec_push(w->arena, &w->sessions, w->session);
 }
 
-static int run_phase(struct whole *w, struct graph_value *const *want, int wants)
+static void add_counts(struct whole *w, const struct run_counts *c)
 {
-	struct tensor *in, *out = NEWN(w->arena, struct tensor, wants + 1);
+	w->total.nodes += c->nodes;
+	w->total.pieces += c->pieces;
+	w->total.kernels += c->kernels;
+	w->total.held += c->held;
+	w->total.weights += c->weights;
+}
+
+static int run_phase(struct whole *w, const struct tpat_phase_end *end)
+{
+	struct run_tensor *in, *out = NEWN(w->arena, struct run_tensor, end->n + 1);
+	struct run_counts counts;
 	TRY(inputs_of(&in, w));
 	open_run(w);
-	TRY(run_values(out, w->session, want, wants, in, w->err));
-	for (int i = 0; i < wants; i++)
-		make_constant(w, want[i]->name, &out[i]);
-	run_close(w->session);
-	w->session = NULL;
+	TRY(run_values(out, &counts, w->session, end->value, end->n, end->constants, in, w->err));
+	add_counts(w, &counts);
+	for (int i = 0; i < end->constants; i++)
+		make_constant(w, end->value[i]->name, &out[i].tensor);
+	for (int i = end->constants; i < end->n; i++) {
+		tpat_phase_give(w->model, end->value[i]->name, &out[i].tensor);
+		map_put(&w->kept, end->value[i]->name, &out[i]);
+	}
 	return 0;
 }
 
 static int run_phases(struct whole *w)
 {
 	for (int phase = 0; phase < TPAT_MOST_PHASES; phase++) {
-		struct graph *before = w->graph;
-		struct graph_value **want;
-		int wants;
-		TRY(tpat_phase_end(&want, &wants, before, w->arena, w->err));
-		if (!wants)
+		struct tpat_phase_end end;
+		TRY(tpat_phase_end(&end, w->graph, w->arena, w->err));
+		if (!end.constants)
 			return 0;
-		TRY(run_phase(w, want, wants));
+		TRY(run_phase(w, &end));
 		w->phases++;
+		if (w->o->profile || w->o->profile_out)
+			vec_push(w->arena, &w->graphs, w->graph);
+		else
+			graph_free(w->graph);
 		w->graph = NULL;
-		graph_free(before);
 		TRY(open_graph(w));
 	}
 	return 0;
 }
 
-static int measure(struct whole *w, struct tpat_ran *r)
-{
-	const struct tpat_run_options *o = w->o;
-	struct run_launch_time *each;
-	double spread;
-	if (o->time > 0)
-		TRY(run_time(&r->ns, &r->spread, w->session, o->time, false, w->err));
-	if (o->time > 0 && o->cuda_graph)
-		TRY(run_time(&r->graph_ns, &spread, w->session, o->time, true, w->err));
-	if (!o->profile && !o->profile_out)
-		return 0;
-	TRY(run_profile(&each, &r->launches, w->session, o->time > 0 ? o->time : REPEATS, w->err));
-	struct tpat_ran_launch *launch = NEWN(w->arena, struct tpat_ran_launch, r->launches + 1);
-	for (int i = 0; i < r->launches; i++)
-		launch[i] = (struct tpat_ran_launch){ each[i].piece, each[i].node, each[i].kernel, each[i].ns,
-			                              each[i].bytes };
-	r->launch = launch;
-	return o->profile_out ? tpat_run_trace(o->profile_out, o->model, r, w->arena, w->err) : 0;
-}
-
 static int run_model(struct whole *w, struct tpat_ran *r)
 {
-	struct tensor *in;
+	struct run_tensor *in;
 	struct tpat_texts text = { 0 };
 	struct run_counts counts = { 0 };
 	TRY(tpat_open_device(&w->on.dev, &w->on.target, w->o->device, w->err));
 	w->codes = run_codes_kept(w->arena);
+	w->kept = map_new(w->arena);
 	TRY(run_phases(w));
 	struct graph *g = w->graph;
 	struct tensor *out = NEWN(w->arena, struct tensor, g->outputs.n + 1);
+	struct run_tensor *made = NEWN(w->arena, struct run_tensor, g->outputs.n + 1);
 	struct npz_entry *entry = NEWN(w->arena, struct npz_entry, g->outputs.n + 1);
 	TRY(inputs_of(&in, w));
 	const char *unused = tpat_given_unused(&w->given);
 	if (unused)
 		return err_set(w->err, ERR_USAGE, "%s has no input \"%s\".", w->o->model, unused);
 	open_run(w);
-	TRY(run_graph(out, &counts, w->session, in, w->err));
+	TRY(run_tensors(made, &counts, w->session, in, true, w->err));
+	add_counts(w, &counts);
 	for (int i = 0; i < g->outputs.n; i++) {
+		out[i] = made[i].tensor;
 		const char *name = g->outputs.at[i]->name;
 		entry[i] = (struct npz_entry){ .name = name, .tensor = out[i] };
 		vec_push(w->arena, &text,
@@ -326,14 +337,14 @@ static int run_model(struct whole *w, struct tpat_ran *r)
 	if (w->o->output)
 		TRY(npz_write(w->o->output, entry, g->outputs.n, w->err));
 	r->outputs = tpat_strings_of(&text);
-	r->held = (int64_t)counts.held;
-	r->weights = (int64_t)counts.weights;
+	r->held = (int64_t)w->total.held;
+	r->weights = (int64_t)w->total.weights;
 	r->device = arena_strdup(w->arena, w->on.dev ? w->on.dev->props.name : "interpreter");
 	r->phases = w->phases + 1;
-	r->nodes = counts.nodes;
-	r->pieces = counts.pieces;
-	r->kernels = counts.kernels;
-	TRY(measure(w, r));
+	r->nodes = w->total.nodes;
+	r->pieces = w->total.pieces;
+	r->kernels = w->total.kernels;
+	TRY(tpat_run_measure(r, w->o, &w->sessions, w->arena, w->err));
 	return w->o->expect ? tpat_run_compare(r, w->o, g, out, w->arena, w->err) : 0;
 }
 

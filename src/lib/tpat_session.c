@@ -67,9 +67,9 @@ static int check_graph(const struct graph *g, const char *model, bool *phases, s
 			err_set(e, ERR_USAGE, "%s: the shape of input \"%s\" is not known.", model, (*v)->name);
 			return err_advise(e, "Give its shape, or its value.");
 		}
-	struct graph_value **want;
-	int wants, rc = tpat_phase_end(&want, &wants, g, g->arena, e);
-	*phases = wants > 0;
+	struct tpat_phase_end end = { 0 };
+	int rc = tpat_phase_end(&end, g, g->arena, e);
+	*phases = end.constants > 0;
 	err_about(e, ERR_FILE, model);
 	return rc;
 }
@@ -274,11 +274,13 @@ static int take_input(struct run_tensor *out, const struct run_call *c, const st
 /* ---- A run's outputs. */
 
 /* The caller's memory may change after the call: a result that is in it gets memory of its own, on the host. */
-static int own(struct run_tensor *x, const struct run_call *c, const struct run_tensor *in, int inputs)
+static int own(struct run_tensor *x, const struct run_call *c, const struct run_tensor *in, const struct graph *g)
 {
 	const struct tensor borrowed = x->tensor;
 	int64_t bytes = tensor_bytes(&borrowed);
-	for (int i = 0; i < inputs && bytes > 0; i++) {
+	for (int i = 0; i < g->inputs.n && bytes > 0; i++) {
+		if (c->s->phases && tpat_phases_kept(c->s->phases, g->inputs.at[i]->name))
+			continue; /* the session's own */
 		if (x->at && x->at == in[i].at) {
 			x->at = NULL;
 			if (!borrowed.data) {
@@ -342,8 +344,10 @@ static int run_phases(struct run_session **run, struct graph **g, struct run_ten
 	}
 	TRY(tpat_phases_run(run, g, s->phases, shape, n, host_input, &x, c->talk, c->err));
 	*in = NEWN(s->last, struct run_tensor, (*g)->inputs.n + 1);
-	for (int i = 0; i < (*g)->inputs.n; i++)
-		(*in)[i] = *phase_input(&x, (*g)->inputs.at[i]->name);
+	for (int i = 0; i < (*g)->inputs.n; i++) {
+		const struct run_tensor *kept = tpat_phases_kept(s->phases, (*g)->inputs.at[i]->name);
+		(*in)[i] = kept ? *kept : *phase_input(&x, (*g)->inputs.at[i]->name);
+	}
 	return 0;
 }
 
@@ -364,7 +368,7 @@ static int run_session(const struct run_call *c)
 		TRY(run_phases(&run, &g, &in, c));
 	TRY(run_tensors(out, &counts, run, in, !s->stay, c->err));
 	for (int i = 0; i < g->outputs.n; i++) {
-		TRY(own(&out[i], c, in, g->inputs.n));
+		TRY(own(&out[i], c, in, g));
 		tensor[i] = (struct tpat_tensor){ .name = g->outputs.at[i]->name,
 			                          .type = (enum tpat_type)out[i].tensor.type,
 			                          .rank = out[i].tensor.rank,

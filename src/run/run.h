@@ -110,9 +110,10 @@ int run_enqueue(struct run_tensor *out, struct run_counts *counts, struct run_se
 /* Whether run_enqueue() launches runs that repeat at the same addresses as one graph, if the device has graphs. */
 void run_graphs(struct run_session *s, bool on);
 
-/* The same for `n` values of the main graph instead of its outputs: runs only the nodes that they need. */
-int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
-               const struct tensor *in, struct err *e);
+/* run_tensors() for `n` values of the main graph instead of its outputs: runs only the nodes that they need. The first
+ * `on_host` of them get host memory. */
+int run_values(struct run_tensor *out, struct run_counts *counts, struct run_session *s,
+               struct graph_value *const *want, int n, int on_host, const struct run_tensor *in, struct err *e);
 
 /* After run_graph(): repeats the launches of the last run on the same inputs. *ns: the median of `repeats` runs after a
  * warm-up; *spread: (third quartile - first) / median. `recorded`: of a graph of the launches; 0 if the device records

@@ -353,40 +353,18 @@ int run_compile(struct run_session *s, struct err *e)
 	return s->on.dev ? all_pieces(compile_piece, s, s->graph->outputs.at, s->graph->outputs.n, e) : 0;
 }
 
-/* The results of the run. A device may still work on those that have no host memory. */
-static int results(struct run_tensor *out, struct run_session *s, bool to_host, struct err *e)
+/* The results of the run, the first `on_host` of them on the host. A device may still work on those that have no host
+ * memory. */
+static int results(struct run_tensor *out, struct run_session *s, int on_host, struct err *e)
 {
 	for (int i = 0; i < s->wants; i++) {
 		struct run_value *v;
 		TRY(value_of(&v, s, s->want[i], e));
-		if (to_host || !v->at)
+		if (i < on_host || !v->at)
 			TRY(run_value_host(s, v, e));
 		out[i] = (struct run_tensor){ v->tensor, v->at };
 	}
 	return 0;
-}
-
-/* The same from and to tensors on the host. */
-static int run_on_host(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
-                       const struct tensor *in, struct err *e)
-{
-	int inputs = s->graph->inputs.n;
-	struct run_tensor *from = NEWN(s->run, struct run_tensor, inputs + 1),
-	                  *to = NEWN(s->run, struct run_tensor, n + 1);
-	for (int i = 0; i < inputs; i++)
-		from[i].tensor = in[i];
-	TRY(run(s, want, n, from, e));
-	TRY(results(to, s, true, e));
-	for (int i = 0; i < n; i++)
-		out[i] = to[i].tensor;
-	return 0;
-}
-
-int run_values(struct tensor *out, struct run_session *s, struct graph_value *const *want, int n,
-               const struct tensor *in, struct err *e)
-{
-	begin(s, &s->own_counts);
-	return run_on_host(out, s, want, n, in, e);
 }
 
 static void count(struct run_session *s)
@@ -396,11 +374,29 @@ static void count(struct run_session *s)
 	s->counts->weights = s->shared->weights;
 }
 
+int run_values(struct run_tensor *out, struct run_counts *counts, struct run_session *s,
+               struct graph_value *const *want, int n, int on_host, const struct run_tensor *in, struct err *e)
+{
+	begin(s, counts);
+	TRY(run(s, want, n, in, e));
+	TRY(results(out, s, on_host, e));
+	count(s);
+	return 0;
+}
+
 int run_graph(struct tensor *out, struct run_counts *counts, struct run_session *s, const struct tensor *in,
               struct err *e)
 {
+	const struct graph *g = s->graph;
 	begin(s, counts);
-	TRY(run_on_host(out, s, s->graph->outputs.at, s->graph->outputs.n, in, e));
+	struct run_tensor *from = NEWN(s->run, struct run_tensor, g->inputs.n + 1),
+	                  *to = NEWN(s->run, struct run_tensor, g->outputs.n + 1);
+	for (int i = 0; i < g->inputs.n; i++)
+		from[i].tensor = in[i];
+	TRY(run(s, g->outputs.at, g->outputs.n, from, e));
+	TRY(results(to, s, g->outputs.n, e));
+	for (int i = 0; i < g->outputs.n; i++)
+		out[i] = to[i].tensor;
 	count(s);
 	return 0;
 }
@@ -417,7 +413,7 @@ int run_tensors(struct run_tensor *out, struct run_counts *counts, struct run_se
 			               s->graph->inputs.at[i]->name);
 		}
 	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, in, e));
-	TRY(results(out, s, to_host, e));
+	TRY(results(out, s, to_host ? s->wants : 0, e));
 	count(s);
 	return s->on.dev && !to_host ? s->on.dev->synchronize(s->on.dev, e) : 0;
 }
@@ -441,7 +437,7 @@ static int launch_locked(const struct first *x, struct err *e)
 	if (x->record)
 		run_record_begin(s, x->in);
 	TRY(run(s, s->graph->outputs.at, s->graph->outputs.n, x->in, e));
-	TRY(results(x->out, s, false, e));
+	TRY(results(x->out, s, 0, e));
 	count(s);
 	run_record_end(s, x->out);
 	return 0;

@@ -187,14 +187,23 @@ class WholeModels(unittest.TestCase):
                  helper.make_node("Tile", ["sums", "times1"], ["y"], name="repeat")]
         constants = [numpy_helper.from_array(numpy.array([x]), name) for name, x in (("zero", 0), ("one", 1), ("rest", -1))]
         path = self.write(nodes, [("x", TensorProto.FLOAT, ["N"]), ("labels", TensorProto.INT64, ["M"])],
-                          [("y", TensorProto.FLOAT, ["K"])], constants=constants)
+                          [("y", TensorProto.FLOAT, ["K"]), ("sums", TensorProto.FLOAT, ["R"])], constants=constants)
         for device in ("interpreter", "emulator"):
+            given = os.path.join(self.here.name, "given.npz")
+            numpy.savez(given, x=numpy.float32([0.25, 1, 1.5, 0.5]), labels=numpy.array([2, 1]))
+            ran = tpat.run(path, input=[given], device=device, output=given)
+            self.assertEqual((ran.phases, ran.nodes), (2, len(nodes)))  # no node runs twice
+            with numpy.load(given) as results:
+                numpy.testing.assert_array_equal(results["sums"], [1.25, 2])
+                numpy.testing.assert_array_equal(results["y"], [1.25, 2] * 2)
             with tpat.Session(path, device=device) as session:
                 for n, labels in (12, [1, 3, 2]), (12, [3, 1, 2]), (12, [4, 2]), (8, [2, 1]), (8, [2, 2]):
                     x = (numpy.arange(n) % 4 / 4).astype(numpy.float32)
                     sums = x.reshape(max(labels), -1).sum(1)
                     given = {"x": Tensor(x) if n == 8 else x, "labels": labels}
-                    numpy.testing.assert_array_equal(session.run(given)["y"], numpy.tile(sums, int(sums.max())))
+                    ran = session.run(given)
+                    numpy.testing.assert_array_equal(ran["sums"], sums)
+                    numpy.testing.assert_array_equal(ran["y"], numpy.tile(sums, int(sums.max())))
                 with self.assertRaises(tpat.ModelError):
                     session.run({"x": x, "labels": [3]})
                 numpy.testing.assert_array_equal(session.run(given)["y"], numpy.tile(sums, int(sums.max())))
