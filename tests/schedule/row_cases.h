@@ -196,6 +196,24 @@ static const struct schedule_case row_cases[] = {
 	  "d[k, l] - "
 	  "a[i, j, k, 0]) / b[i, j, k, 0])\n",
 	  { "N=1", "N=4", "N=0" } },
+	/* The best class, its probability, and the place of the least: also in rows that begin anywhere. */
+	{ "rows_scores",
+	  "(x: f32[N,K], z: f16[N,129]) -> (a: f32[N], o: i64[N], p: i64[N], e: f16[N,129], q: i32[N])\n"
+	  "  m0: f32[N,1] = max (i, j | r<K) x[i, r]\n"
+	  "  m1: f32[N,1] = sum (i, j | r<K) exp(x[i, r] - m0[i, 0])\n"
+	  "  a: f32[N] = max (i | r<K) exp(x[i, r] - m0[i, 0]) / m1[i, 0]\n"
+	  "  o: i64[N] = argmax (i | r<K) i32(x[i, r] * 3.0)\n"
+	  "  p: i64[N] = argmin_last (i | r<K) x[i, r]\n"
+	  "  m2: f32[N,1] = max (i, j | r<129) f32(z[i, r])\n"
+	  "  e: f16[N,129] = map (i, j) f16(exp(f32(z[i, j]) - m2[i, 0]))\n"
+	  "  q: i32[N] = argmax (i | r<129) i32(z[i, r])\n",
+	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=2 K=3000", "N=9 K=36", "N=0 K=3" } },
+	{ "rows_scores_turned",
+	  "(x: f32[N,12,24]) -> (y: f32[N,24,12], o: i64[N,24])\n"
+	  "  m0: f32[N,24,1] = max (i, j, k | r<12) x[i, r, j]\n"
+	  "  y: f32[N,24,12] = map (i, j, k) exp(x[i, k, j] - m0[i, j, 0])\n"
+	  "  o: i64[N,24] = argmax (i, j | r<12) i32(x[i, r, j])\n",
+	  { "N=3", "N=1" } },
 	/* Rows that end a little after whole steps of their lanes: the last vectors have one, two or four elements. */
 	{ "softmax_after_steps",
 	  "(x: f16[N,3,129], c: bool[N,1,129], z: f16[N,70], d: f16[70]) -> (y: f16[N,3,129], o: f16[N,70], m0: "

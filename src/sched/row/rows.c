@@ -264,14 +264,18 @@ static bool take_reduction(struct rows *r, const struct ir_stage *s)
 {
 	struct rows_stage st = { .s = s, .kind = ROWS_REDUCE, .value = s->value, .post = s->post };
 	int rank = s->out->rank;
-	if (ir_combine_is_arg(s->combine) || !s->space_rank || product(r->p, rank, s->out->dim) != r->count ||
+	bool arg = ir_combine_is_arg(s->combine);
+	if ((arg && !r->reductions) || !s->space_rank || product(r->p, rank, s->out->dim) != r->count ||
 	    product(r->p, s->space_rank, s->space) != r->length)
 		return false;
 	st.row_rank = rank;
 	st.rank = rank + s->space_rank;
 	memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)rank);
 	memcpy(st.dim + rank, s->space, sizeof st.dim[0] * (size_t)s->space_rank);
-	return add_stage(r, &st);
+	if (!add_stage(r, &st))
+		return false;
+	r->args += arg;
+	return true;
 }
 
 static bool take_map(struct rows *r, const struct ir_stage *s)

@@ -44,6 +44,7 @@ struct rows {
 	int beside;  /* neighbouring rows in neighbouring threads of a block: rule rows_interleaved; else 0 */
 	bool turned; /* rows may lie across a buffer: with a stride, next to each other */
 	int reductions, maps;
+	int args;     /* of the reductions: those that find the place of a best element */
 	int leading;  /* maps in front of the first reduction: later stages compute their elements again, from registers
 	               */
 	double along; /* 32-bit registers that hold one element of all vectors along the row, such as scale and bias */

@@ -191,6 +191,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	const struct sched_target *t = site->t;
 	enum { LINE = 128, LONE_BLOCK = 300, LONE_WARP = 250, LANE = 40, EXCHANGE = 8, LONE_TURN = 100, OF_AXIS = 14 };
 	enum { MEETING = 1000 /* of a cluster's blocks: a barrier, and loads from each other */ };
+	enum { OF_BEST = 6 /* comparisons */ };
 	const double LONE_WORK = 0.7, SHIFTED = 1.03;
 	struct rows r = *(const struct rows *)site->found;
 	const struct fitting runs = fitting_kernel(&r, c, t);
@@ -218,6 +219,8 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		double points = st->kind == ROWS_VALUE ? count : count * length;
 		bytes += st->kind == ROWS_MAP ? points * type_info(st->s->out->type)->bits / 8.0 : 4 * count;
 		work += points * ir_cost(st->value);
+		if (st->kind == ROWS_REDUCE && ir_combine_is_arg(st->s->combine))
+			work += points * OF_BEST;
 		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
 		ir_walk(st->value, add_apart, &apart);
 		bytes += apart.bytes;

@@ -1,4 +1,4 @@
-/* The kernel of rule rows while it is being built: rule_rows.c, with rows_vectors.c and rows_shifted.c. */
+/* The kernel of rule rows while it is being built: rows_emit.c, with rows_vectors.c and rows_shifted.c. */
 #ifndef TPAT_SCHED_ROWS_KERNEL_H
 #define TPAT_SCHED_ROWS_KERNEL_H
 
@@ -77,6 +77,9 @@ const struct ahead *rows_ahead_of(const struct row_kernel *k, expr load);
 
 /* Stores or loads a lane's vector in shared memory, which no other lane reads. */
 void rows_move_shared(struct row_kernel *k, struct ir_block *b, bool store);
+
+/* Emits all stages (rows_emit.c); `lane`: the thread's number among those of its row. */
+void rows_all_stages(struct row_kernel *k, struct ir_block *b, expr lane);
 
 /* ---- Shifted kernels (rows_shifted.c). */
 

@@ -23,6 +23,9 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	if (!found)
 		return NULL;
 	r = *found;
+	*why = "a reduction finds the place of a best element";
+	if (found->args)
+		return NULL;
 	*why = "the rows are short, or their length is not a constant";
 	if (!ir_const_int(r.length, &length) || length < (int64_t)LEAST_LANES * rows_widest(&r))
 		return NULL;
