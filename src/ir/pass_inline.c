@@ -7,7 +7,6 @@ enum {
 	MODERATE = 40, /* up to this cost, recompute a few times, once per element and reader */
 	FEW_SITES = 3,
 	MAX_BODY = 2000, /* cost limit of a stage */
-	OFTEN = 16,      /* products of one element, from which on reading it has to be fast */
 	MANY = 1 << 23,  /* products of one stage, from which on they are worth a kernel that computes a factor */
 	SCORE_MAPS = 6,  /* between scores and their softmax: scale, mask, bias, casts */
 };
@@ -29,8 +28,8 @@ struct readers {
 	int stages, sites; /* reading stages; distinct loads in them, summed over stages */
 	bool wider;        /* a reader's space has more points than the buffer has elements */
 	bool piece;        /* wider, but such readers select it by position: a concatenation's or padding's input */
-	bool multiplied;   /* a sum of products may read each element OFTEN */
-	bool matrix;       /* a product of matrices with OFTEN rows and columns, or perhaps so many, reads it */
+	bool multiplied;   /* a sum of products may read each element IR_OFTEN */
+	bool matrix;       /* a product of matrices with IR_OFTEN rows and columns, or perhaps so many, reads it */
 	bool mixed;        /* a large one, whose other factor is of a type that no rule multiplies with it */
 	bool compared;     /* a pick reads each element for many others */
 	bool copied;       /* a loop copies it directly: a state's next value, or collected */
@@ -72,97 +71,10 @@ static expr space_count(struct ir_program *p, const struct ir_stage *s)
 	return n;
 }
 
-static bool at_most(expr n, int64_t most)
-{
-	return ir_nonnegative(ir_binary(IR_SUB, ir_index(n->pool, most), n));
-}
-
 static bool reads_few_times(struct ir_program *p, const struct ir_stage *s, expr own)
 {
-	expr few = ir_binary(IR_MUL, own, ir_index(p->pool, OFTEN - 1));
+	expr few = ir_binary(IR_MUL, own, ir_index(p->pool, IR_OFTEN - 1));
 	return ir_nonnegative(ir_binary(IR_SUB, few, space_count(p, s)));
-}
-
-/* True if s multiplies matrices whose rows and columns may be OFTEN or more, as matrix products and convolutions do. */
-static bool multiplies_matrices(const struct ir_stage *s)
-{
-	bool used[2][2 * IR_MAX_RANK] = { { false } };
-	if (!ir_sums_products(s))
-		return false;
-	expr own[2] = { ir_index(s->value->pool, 1), ir_index(s->value->pool, 1) };
-	for (int side = 0; side < 2; side++)
-		ir_mark_axes(s->value->arg[side], used[side]);
-	for (int k = 0; k < s->out->rank; k++)
-		if (used[0][k] != used[1][k])
-			own[used[1][k]] = ir_binary(IR_MUL, own[used[1][k]], s->out->dim[k]);
-	for (int side = 0; side < 2; side++)
-		if (at_most(own[side], OFTEN - 1))
-			return false;
-	return true;
-}
-
-/* ---- Factors of products. */
-
-static void find_buffer(void *user, expr e)
-{
-	const struct ir_buffer **first = user;
-	if (e->op == IR_LOAD && !*first)
-		*first = e->buf;
-}
-
-static void find_packed(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD && type_info(e->buf->type)->bits <= 8;
-}
-
-/* True if the rules for products of matrices take e as an operand: an element that is at most moved, cast, padded with
- * zeros, or less a zero point. Numbers of at most 8 bits may be unpacked and scaled. */
-static bool is_operand(expr e)
-{
-	bool packed = false;
-	if (e->op == IR_LOAD)
-		return true;
-	if (e->op == IR_SELECT)
-		return !ir_uses(e->arg[0], IR_LOAD) && is_operand(e->arg[1]) && ir_is_zero(e->arg[2]);
-	if (e->op == IR_CAST)
-		return is_operand(e->arg[0]);
-	ir_walk(e, find_packed, &packed);
-	bool scales = packed && (e->op == IR_MUL || e->op == IR_DIV || e->op == IR_SHR || e->op == IR_BITAND);
-	bool moves = (packed || type_is_int(e->type)) && (e->op == IR_ADD || e->op == IR_SUB);
-	return (scales || moves) && is_operand(e->arg[0]);
-}
-
-/* The type of what a product reads in memory for e, when the maps before it have moved into it; *plain: it is at most
- * cast and moved. */
-static enum type factor_type(const struct list *list, expr e, bool *plain)
-{
-	const struct ir_buffer *b = NULL;
-	ir_walk(e, find_buffer, &b);
-	if (!b)
-		return e->type;
-	while (e->op == IR_CAST)
-		e = e->arg[0];
-	*plain &= e->op == IR_LOAD;
-	vec_each (s, list)
-		if ((*s)->out == b && (*s)->kind == IR_MAP && b->role == IR_TEMP && is_operand((*s)->value))
-			return factor_type(list, (*s)->value, plain);
-	return b->type;
-}
-
-/* True if a rule for products of matrices multiplies the factors of s: those of one type, integers, those that are only
- * cast, and 16-bit floats with scaled numbers of at most 8 bits. */
-static bool factors_match(const struct list *list, const struct ir_stage *s)
-{
-	bool plain[2] = { true, true };
-	enum type type[2];
-	for (int side = 0; side < 2; side++)
-		type[side] = factor_type(list, s->value->arg[side], &plain[side]);
-	if (type[0] == type[1] || (type_is_int(type[0]) && type_is_int(type[1])) || (plain[0] && plain[1]))
-		return true;
-	for (int side = 0; side < 2; side++)
-		if (type_info(type[side])->bits <= 8 && !plain[side])
-			return type[!side] == TYPE_F16 || type[!side] == TYPE_BF16;
-	return false;
 }
 
 /* `loop`: whose body the list is, or null. */
@@ -182,9 +94,9 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		r.sites += r.in_stage;
 		r.wider |= s->kind == IR_LOOP; /* it reads in every iteration */
 		r.compared |= s->kind == IR_PICK && ir_reads(s->value, b);
-		if (multiplies_matrices(s) && ir_reads(s->value, b)) {
+		if (ir_multiplies_matrices(s) && ir_reads(s->value, b)) {
 			r.matrix = true;
-			r.mixed |= !factors_match(list, s) && !at_most(space_count(p, s), MANY - 1);
+			r.mixed |= !ir_factors_match(list->at, list->n, s) && !ir_at_most(space_count(p, s), MANY - 1);
 		}
 		r.multiplied |= ir_sums_products(s) && !reads_few_times(p, s, own);
 		/* own >= readers' space, provably */
@@ -265,6 +177,13 @@ static bool substitute(struct ir_program *p, struct list *list, int i)
 	return !job.large;
 }
 
+static void find_buffer(void *user, expr e)
+{
+	const struct ir_buffer **first = user;
+	if (e->op == IR_LOAD && !*first)
+		*first = e->buf;
+}
+
 static void find_concatenation(void *user, expr e)
 {
 	const struct ir_buffer *buf[2] = { NULL, NULL };
@@ -314,7 +233,7 @@ static bool is_scaled_operand(expr e)
 	while (e->op == IR_CAST)
 		e = e->arg[0];
 	for (int i = 0; i < 2 && (e->op == IR_MUL || (e->op == IR_DIV && i == 0)); i++)
-		if (!ir_uses(e->arg[1 - i], IR_AXIS) && is_operand(e->arg[i]))
+		if (!ir_uses(e->arg[1 - i], IR_AXIS) && ir_is_operand(e->arg[i]))
 			return true;
 	return false;
 }
@@ -340,7 +259,7 @@ static bool largest_is_taken(const struct list *list, const struct ir_buffer *b,
 static bool only_scores_read(const struct list *list, const struct ir_buffer *b)
 {
 	vec_each (s, list)
-		if (multiplies_matrices(*s) && ir_reads((*s)->value, b) &&
+		if (ir_multiplies_matrices(*s) && ir_reads((*s)->value, b) &&
 		    !largest_is_taken(list, (*s)->out, SCORE_MAPS))
 			return false;
 	return true;
@@ -356,7 +275,7 @@ static bool worth_inlining(const struct list *list, const struct ir_stage *s, co
 		return false;
 	if (r.mixed || (r.compared && is_gather(s)))
 		return false;
-	if (r.matrix && !is_operand(s->value) && !(is_scaled_operand(s->value) && only_scores_read(list, s->out)))
+	if (r.matrix && !ir_is_operand(s->value) && !(is_scaled_operand(s->value) && only_scores_read(list, s->out)))
 		return false;
 	if (cost <= CHEAP)
 		return true;
@@ -390,6 +309,15 @@ static expr to_acc(void *user, struct ir_pool *p, expr e, const expr *arg)
 	(void)p;
 	(void)arg;
 	return e->op == IR_LOAD && e->buf == j->buf ? j->acc : NULL;
+}
+
+/* The first stage after i that reads buffer b; null: none. */
+static struct ir_stage *reader_after(const struct list *list, int i, const struct ir_buffer *b)
+{
+	while (++i < list->n)
+		if (ir_stage_reads(list->at[i], b))
+			return list->at[i];
+	return NULL;
 }
 
 /* Stage i accumulates; its only reader is map j over the same extents. Moves i to j's place, since the map may read
@@ -492,6 +420,12 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 			if (absorb_map(p, list, i, &r)) {
 				again = true;
 				i--; /* it may absorb more, before its readers take what follows */
+				continue;
+			}
+			if (r.stages == 1 && !r.copied && s->out->role == IR_TEMP &&
+			    ir_turn_reduction(p, s, reader_after(list, i, s->out))) {
+				again = true;
+				i--;
 				continue;
 			}
 			if (!worth_inlining(list, s, &r) || !substitute(p, list, i))

@@ -18,6 +18,16 @@ void ir_requantise(struct ir_program *p);
 /* e with the maps of floats that it loads from, up to numbers of 8 bits. */
 expr ir_see_floats(struct ir_program *p, expr e);
 int ir_pass_inline(struct ir_program *p, struct err *e);
+enum { IR_OFTEN = 16 /* products of one element, from which on reading it has to be fast */ };
+bool ir_at_most(expr n, int64_t most); /* provably */
+/* True if s multiplies matrices of IR_OFTEN rows and columns or more, perhaps: a matrix product or a convolution. */
+bool ir_multiplies_matrices(const struct ir_stage *s);
+/* True if the rules for products of matrices take e as an operand: an element that is at most moved, cast, padded with
+ * zeros, or less a zero point. Numbers of at most 8 bits may be unpacked and scaled. */
+bool ir_is_operand(expr e);
+/* True if a rule for products of matrices multiplies the factors of s: those of one type, integers, those that are only
+ * cast, and 16-bit floats with scaled numbers of at most 8 bits. The stages at[0] to at[n - 1] are those before it. */
+bool ir_factors_match(struct ir_stage *const *at, int n, const struct ir_stage *s);
 /* Reductions of one element become maps; the start of pass inline. */
 void ir_reductions_of_one(struct ir_program *p);
 /* Small reductions become maps (reduce_few.c). Returns for each stage whether it is now one that should move into all
@@ -26,6 +36,9 @@ bool *ir_unroll_reductions(struct ir_program *p);
 /* The largest or smallest value of a rising or falling function is computed from the largest or smallest argument
  * (reduce_rising.c). */
 void ir_reduce_arguments(struct ir_program *p);
+/* If the only reader of a reduction's result transposes it, and the reduction's loads are in order along the last axis
+ * that it then has, gives the result the reader's order of axes (turn.c). */
+bool ir_turn_reduction(struct ir_program *p, struct ir_stage *s, struct ir_stage *reader);
 /* Reductions of a whole tensor go over it in the order of its memory; the end of pass inline. */
 void ir_reduce_in_order(struct ir_program *p);
 /* The interval of a float's values, as far as its operations tell, and whether it may be NaN. */

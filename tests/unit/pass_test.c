@@ -319,6 +319,35 @@ static void one_hot_finite(struct arena *a)
 	}
 }
 
+/* A small window's results have the order of axes in which their only reader transposes them, if the loads are in order
+ * along the last of these. */
+static void turned(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: i32[N,K], q: i32[K]) -> (a: i32[N,N,K], b: i32[K,K,N], c: i32[N,N,K], d: i32[N,N,K])\n"
+	        "  sum1: i32[K,N,N] = sum (i, j, k | r<3) select(k + r < N, x[k + r, i], i32(0)) * q[i] then it + "
+	        "i32(j)\n"
+	        "  a: i32[N,N,K] = map (i, j, k) sum1[k, i, j] * i32(2) + sum1[k, i, j]\n"
+	        "  sum2: i32[N,K,K] = max (i, j, k | r<3) select(i + r < N, x[i + r, k], i32(j))\n"
+	        "  b: i32[K,K,N] = map (i, j, k) sum2[k, i, j]\n"
+	        "  sum3: i32[K,N,N] = sum (i, j, k | r<3) select(k + r < N, x[k + r, i], i32(0)) then it - i32(j)\n"
+	        "  c: i32[N,N,K] = map (i, j, k) sum3[k, i, j] + sum3[k, j, i]\n"
+	        "  sum4: i32[K,N,N] = sum (i, j, k | r<2000) select(k + r < N, x[k + r, i], i32(0)) then it + i32(j)\n"
+	        "  d: i32[N,N,K] = map (i, j, k) sum4[k, j, i]\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	const char *after = print(a, p);
+	CHECK(strstr(after, "a: i32[N,N,K] = sum (i, j, k | r<3)"));
+	CHECK(strstr(after, "sum2: i32[N,K,K] = max"));
+	CHECK(strstr(after, "sum3: i32[K,N,N] = sum"));
+	CHECK(strstr(after, "sum4: i32[K,N,N] = sum"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 /* Large products of f32 read numbers of 8 bits as they are if they are only cast; scaled ones are stored. */
 static void factors(struct arena *a)
 {
@@ -408,6 +437,7 @@ int main(void)
 	one_hot_narrow(a);
 	operands(a);
 	factors(a);
+	turned(a);
 	one_hot_finite(a);
 	gathers(a);
 	whole_tensors(a);
