@@ -393,7 +393,11 @@ static int find_plugins(struct tpat_verification *v)
 	if (found)
 		return 0;
 	err_set(v->err, ERR_USAGE, "%s has no plugin node: nothing to verify.", v->o->model);
-	return err_advise(v->err, "Name the rewritten model that tpat build wrote.");
+	return err_advise(v->err,
+	                  "Name the rewritten model that tpat build wrote. If it has only nodes that TensorRT "
+	                  "supports, compare runs: tpat run ORIGINAL -o y.npz, then tpat run %s --expect "
+	                  "y.npz, with the same inputs.",
+	                  str_shell(v->arena, v->o->model));
 }
 
 /* Chooses the plugin of that name, or the plugin of a node. */
