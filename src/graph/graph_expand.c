@@ -210,12 +210,54 @@ static bool goes_on(const struct resolve_scope *s, const Onnx__GraphProto *body)
 /* Returns how often the body runs; -1: unknown. */
 static int64_t turns_of(const struct resolve_scope *s, const Onnx__NodeProto *n, const Onnx__GraphProto *body)
 {
-	int64_t turns, holds = 1;
+	int64_t most = 0, holds = 1;
+	bool limited = resolve_int(s, input_of(n, 0), &most),
+	     known = !*input_of(n, 1) || resolve_int(s, n->input[1], &holds);
 
-	if (!resolve_int(s, input_of(n, 0), &turns) || turns < 0 ||
-	    (*input_of(n, 1) && !resolve_int(s, n->input[1], &holds)) || !goes_on(s, body))
-		return -1;
-	return holds ? turns : 0;
+	if ((limited && most <= 0) || (known && !holds))
+		return 0;
+	return limited && known && goes_on(s, body) ? most : -1;
+}
+
+/* What a loop without turns collects: an empty tensor, in which extents that only a turn would tell are 0, too. Null if
+ * its rank is not known. */
+static const char *nothing(struct resolve_scope *s, const Onnx__GraphProto *body, const char *collected)
+{
+	struct graph *g = resolve_graph(s->r, body);
+	const struct graph_value *v = g ? graph_value_find(g, collected) : NULL;
+	int64_t dim[IR_MAX_RANK] = { 0 };
+	struct tensor t;
+	struct err e = { 0 };
+
+	if (!v || v->rank < 0 || v->rank == IR_MAX_RANK || v->type == TYPE_NONE)
+		return NULL;
+	for (int k = 0; k < v->rank; k++)
+		if (!ir_const_int(v->dim[k], &dim[k + 1]))
+			dim[k + 1] = 0;
+	if (tensor_new(&t, v->type, v->rank + 1, dim, s->r->arena, &e) < 0)
+		return NULL;
+	struct plain p = resolve_begin(s, collected);
+	const char *name = plain_tensor(&p, &t);
+	resolve_end(s, &p);
+	return name;
+}
+
+/* The states pass a loop that has no turns; its body need not be supported. */
+static bool skip(struct resolve_scope *s, const Onnx__NodeProto *n, const Onnx__GraphProto *body)
+{
+	size_t states = n->n_input - 2;
+	const char **empty = NEWN(s->r->arena, const char *, n->n_output + 1);
+
+	for (size_t i = states; i < n->n_output; i++)
+		if (*n->output[i] && !(empty[i] = nothing(s, body, onnx_text(body->output[1 + i]->name))))
+			return false;
+	for (size_t i = 0; i < n->n_output; i++) {
+		if (i < states)
+			resolve_give(s, n->output[i], resolve_find(s, n->input[2 + i]));
+		else if (*n->output[i])
+			resolve_give_tensor(s, n->output[i], empty[i]);
+	}
+	return true;
 }
 
 static bool has_states_of_sequences(const struct resolve_scope *s, const Onnx__NodeProto *n,
@@ -403,10 +445,11 @@ bool expand_loop(struct resolve_scope *s, Onnx__NodeProto *n)
 	    n->n_output > body->n_output - 1)
 		return false;
 	turns = turns_of(s, n, body);
+	if (turns == 0 && skip(s, n, body))
+		return true;
 	sequences = has_states_of_sequences(s, n, body);
-	if ((sequences || stuck || (s->r->force && resolve_holds(s->r->model, &body->base))) && turns >= 0 &&
-	    turns <= (stuck || s->r->force ? MANY_TURNS : FEW_TURNS) && expand_has_room(s, body->n_node, turns) &&
-	    (turns > 0 || n->n_output <= n->n_input - 2)) {
+	if ((sequences || stuck || (s->r->force && resolve_holds(s->r->model, &body->base))) && turns > 0 &&
+	    turns <= (stuck || s->r->force ? MANY_TURNS : FEW_TURNS) && expand_has_room(s, body->n_node, turns)) {
 		unroll(s, n, body, turns);
 		return true;
 	}

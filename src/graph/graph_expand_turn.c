@@ -80,13 +80,9 @@ bool expand_turn(struct resolve_scope *s, Onnx__NodeProto *n, Onnx__GraphProto *
 	struct resolve_scope in;
 
 	if ((*n->input[0] && !resolve_int(s, n->input[0], &turns)) ||
-	    (*n->input[1] && !resolve_int(s, n->input[1], &holds)) || !expand_has_room(s, body->n_node, 1))
+	    (*n->input[1] && !resolve_int(s, n->input[1], &holds)) || turns <= 0 || !holds ||
+	    !expand_has_room(s, body->n_node, 1))
 		return false;
-	if (turns <= 0 || !holds) {
-		for (size_t i = 0; i < n->n_output && n->n_output <= states; i++)
-			resolve_give(s, n->output[i], resolve_find(s, n->input[2 + i]));
-		return n->n_output <= states;
-	}
 	take_turn(s, &c, n, body);
 	pass_on(s, &c, n, body, turns);
 	s->r->changes++;

@@ -129,6 +129,56 @@ static void state_demanded(void)
 	onnx_model_free(m);
 }
 
+/* A loop without turns gives its states, and empty tensors of what it collects, whatever is in its body. */
+static void no_turns(void)
+{
+	static const struct {
+		const char *turns, *goes; /* the loop's inputs */
+	} cases[] = { { "zero", "-" }, { "minus", "-" }, { "zero", "true" }, { "m", "false" }, { "-", "false" } };
+
+	for (int i = 0; i < 10; i++) {
+		struct onnx_model *m = model(8, 16);
+		Onnx__GraphProto *b = onnx_graph_new(m, "body");
+		const struct graph_options o = { .take_apart = true };
+		const char *in = arena_printf(arena, "%s %s x", cases[i / 2].turns, cases[i / 2].goes);
+		bool collects = i % 2;
+		struct graph *g;
+		struct err e = { 0 };
+
+		onnx_graph_add_input(m, b, info(m, "i", TYPE_I64, ""));
+		onnx_graph_add_input(m, b, info(m, "go", TYPE_BOOL, ""));
+		onnx_graph_add_input(m, b, info(m, "s", TYPE_I64, "? ?"));
+		add(m, b, "Identity", "go", "on");
+		add(m, b, "NonZero", "s", "t");
+		onnx_graph_add_output(m, b, info(m, "on", TYPE_BOOL, ""));
+		onnx_graph_add_output(m, b, info(m, "t", TYPE_I64, "? ?"));
+		if (collects) {
+			add(m, b, "Transpose", "t", "u");
+			onnx_graph_add_output(m, b, info(m, "u", TYPE_I64, "? ?"));
+		}
+		input(m, "x", TYPE_I64, "N 4");
+		input(m, "m", TYPE_I64, "");
+		constant(m, "zero", TYPE_I64, 0, NULL, (double[]){ 0 });
+		constant(m, "minus", TYPE_I64, 0, NULL, (double[]){ -2 });
+		constant(m, "true", TYPE_BOOL, 0, NULL, (double[]){ 1 });
+		constant(m, "false", TYPE_BOOL, 0, NULL, (double[]){ 0 });
+		output(m, "y", TYPE_I64, "? ?");
+		if (collects)
+			output(m, "z", TYPE_I64, "? ? ?");
+		onnx_node_set_graph(m, node(m, "Loop", in, collects ? "y z" : "y"), "body", b);
+		CHECK_INT(onnx_model_check(m, &e), 0);
+		CHECK_INT(graph_open(&g, m, &o, &e), 0);
+		CHECK_STR(e.text, "");
+		CHECK_STR(type_of(g, "y"), "i64[N,4]");
+		if (collects)
+			CHECK_STR(type_of(g, "z"), "i64[0,0,2]");
+		vec_each (n, &g->nodes)
+			CHECK_STR(why(g, n->label), "");
+		graph_free(g);
+		onnx_model_free(m);
+	}
+}
+
 int main(void)
 {
 	arena = arena_new();
@@ -136,6 +186,7 @@ int main(void)
 	growing_scan();
 	scan_of_nothing();
 	state_demanded();
+	no_turns();
 	arena_free(arena);
 	return test_done();
 }
