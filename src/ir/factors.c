@@ -51,9 +51,9 @@ bool ir_is_operand(expr e)
 	return (scales || moves) && ir_is_operand(e->arg[0]);
 }
 
-/* The type of what a product reads in memory for e, when the maps before it have moved into it; *plain: it is at most
- * cast. */
-static enum type factor_type(struct ir_stage *const *at, int n, expr e, bool *plain)
+/* The type of what a product reads in memory for e, when buffer `own`, which is made by a map, and the maps that may
+ * move with another factor have moved into it; *plain: it is at most cast. */
+static enum type factor_type(struct ir_stage *const *at, int n, const struct ir_buffer *own, expr e, bool *plain)
 {
 	const struct ir_buffer *b = NULL;
 	ir_walk(e, find_buffer, &b);
@@ -62,18 +62,20 @@ static enum type factor_type(struct ir_stage *const *at, int n, expr e, bool *pl
 	while (e->op == IR_CAST)
 		e = e->arg[0];
 	*plain &= e->op == IR_LOAD;
-	for (int i = 0; i < n; i++)
-		if (at[i]->out == b && at[i]->kind == IR_MAP && b->role == IR_TEMP && ir_is_operand(at[i]->value))
-			return factor_type(at, n, at[i]->value, plain);
+	for (int i = 0; i < n && own; i++) {
+		bool moves = at[i]->out == b && at[i]->kind == IR_MAP && b->role == IR_TEMP;
+		if (moves && ir_is_operand(at[i]->value)) /* what own's map reads is stored, or it would be in it */
+			return factor_type(at, n, b == own ? NULL : own, at[i]->value, plain);
+	}
 	return b->type;
 }
 
-bool ir_factors_match(struct ir_stage *const *at, int n, const struct ir_stage *s)
+bool ir_factors_match(struct ir_stage *const *at, int n, const struct ir_stage *s, const struct ir_buffer *own)
 {
 	bool plain[2] = { true, true };
 	enum type type[2];
 	for (int side = 0; side < 2; side++)
-		type[side] = factor_type(at, n, s->value->arg[side], &plain[side]);
+		type[side] = factor_type(at, n, own, s->value->arg[side], &plain[side]);
 	if (type[0] == type[1] || (type_is_int(type[0]) && type_is_int(type[1])) || (plain[0] && plain[1]))
 		return true;
 	for (int side = 0; side < 2; side++)

@@ -96,7 +96,8 @@ static struct readers readers_of(struct ir_program *p, const struct list *list, 
 		r.compared |= s->kind == IR_PICK && ir_reads(s->value, b);
 		if (ir_multiplies_matrices(s) && ir_reads(s->value, b)) {
 			r.matrix = true;
-			r.mixed |= !ir_factors_match(list->at, list->n, s) && !ir_at_most(space_count(p, s), MANY - 1);
+			r.mixed |=
+			        !ir_factors_match(list->at, list->n, s, b) && !ir_at_most(space_count(p, s), MANY - 1);
 		}
 		r.multiplied |= ir_sums_products(s) && !reads_few_times(p, s, own);
 		/* own >= readers' space, provably */
@@ -265,6 +266,38 @@ static bool only_scores_read(const struct list *list, const struct ir_buffer *b)
 	return true;
 }
 
+/* True if a map only moves elements of b, to places that a product of matrices reads. It moves into the product, and
+ * what computes b is stored in b's order, which the rules for attention need of keys that are rotated or normalised. */
+static bool moves_to_product(const struct list *list, const struct ir_buffer *b)
+{
+	vec_each (ps, list) {
+		const struct ir_stage *s = *ps;
+		if (s->kind != IR_MAP || s->out->role != IR_TEMP || s->value->op != IR_LOAD || s->value->buf != b)
+			continue;
+		vec_each (reader, list)
+			if (ir_multiplies_matrices(*reader) && ir_reads((*reader)->value, s->out))
+				return true;
+		if (moves_to_product(list, s->out))
+			return true;
+	}
+	return false;
+}
+
+static void find_bytes(void *user, expr e)
+{
+	*(bool *)user |= e->op == IR_LOAD && type_info(e->buf->type)->bits <= 8;
+}
+
+/* True if s is a factor of a product as it is, or but for one number: not floats that are made of 8 bits, which only
+ * some of the rules take. */
+static bool is_factor(const struct ir_stage *s)
+{
+	bool bytes = false;
+	ir_walk(s->value, find_bytes, &bytes);
+	return ir_cost(s->value) <= CHEAP && !(bytes && type_is_float(s->out->type)) &&
+	       (ir_is_operand(s->value) || is_scaled_operand(s->value));
+}
+
 static bool worth_inlining(const struct list *list, const struct ir_stage *s, const struct readers *readers)
 {
 	struct readers r = *readers;
@@ -276,6 +309,8 @@ static bool worth_inlining(const struct list *list, const struct ir_stage *s, co
 	if (r.mixed || (r.compared && is_gather(s)))
 		return false;
 	if (r.matrix && !ir_is_operand(s->value) && !(is_scaled_operand(s->value) && only_scores_read(list, s->out)))
+		return false;
+	if (!is_factor(s) && moves_to_product(list, s->out))
 		return false;
 	if (cost <= CHEAP)
 		return true;

@@ -25,9 +25,10 @@ bool ir_multiplies_matrices(const struct ir_stage *s);
 /* True if the rules for products of matrices take e as an operand: an element that is at most moved, cast, padded with
  * zeros, or less a zero point. Numbers of at most 8 bits may be unpacked and scaled. */
 bool ir_is_operand(expr e);
-/* True if a rule for products of matrices multiplies the factors of s: those of one type, integers, those that are only
- * cast, and 16-bit floats with scaled numbers of at most 8 bits. The stages at[0] to at[n - 1] are those before it. */
-bool ir_factors_match(struct ir_stage *const *at, int n, const struct ir_stage *s);
+/* True if a rule for products of matrices multiplies the factors of s, once the map that makes buffer `own` has moved
+ * into it: those of one type, integers, those that are only cast, and 16-bit floats with scaled numbers of at most 8
+ * bits. The stages at[0] to at[n - 1] are those before s. */
+bool ir_factors_match(struct ir_stage *const *at, int n, const struct ir_stage *s, const struct ir_buffer *own);
 /* Reductions of one element become maps; the start of pass inline. */
 void ir_reductions_of_one(struct ir_program *p);
 /* Small reductions become maps (reduce_few.c). Returns for each stage whether it is now one that should move into all

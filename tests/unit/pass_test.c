@@ -319,6 +319,31 @@ static void one_hot_finite(struct arena *a)
 	}
 }
 
+/* Keys that are computed are stored in their own order; a transposition of them moves into the product. */
+static void moved(struct arena *a)
+{
+	static const char text[] = "program p(x: i32[N,K], q: i32[K]) -> (a: i32[N,N], b: i32[N,N])\n"
+	                           "  rotated: i32[N,K] = map (i, j) x[i, j] * q[j] + x[i, max(j - 1, 0)]\n"
+	                           "  heads: i32[2,N,K] = map (i, j, k) rotated[j, k]\n"
+	                           "  turned: i32[K,N] = map (i, j) heads[1, j, i]\n"
+	                           "  a: i32[N,N] = sum (i, j | r<K) x[i, r] * turned[r, j]\n"
+	                           "  wide: f32[N,K] = map (i, j) f32(x[i, j])\n"
+	                           "  columns: f32[K,N] = map (i, j) wide[j, i]\n"
+	                           "  sum2: f32[N,N] = sum (i, j | r<K) wide[i, r] * columns[r, j]\n"
+	                           "  b: i32[N,N] = map (i, j) i32(sum2[i, j])\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	const char *after = print(a, p);
+	CHECK(strstr(after, "rotated: i32[N,K] = map"));
+	CHECK(strstr(after, "| r<K) x[i, r] * rotated[j, r]"));
+	CHECK(strstr(after, "| r<K) f32(x[i, r]) * f32(x[j, r]) then"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 /* A small window's results have the order of axes in which their only reader transposes them, if the loads are in order
  * along the last of these. */
 static void turned(struct arena *a)
@@ -438,6 +463,7 @@ int main(void)
 	operands(a);
 	factors(a);
 	turned(a);
+	moved(a);
 	one_hot_finite(a);
 	gathers(a);
 	whole_tensors(a);
