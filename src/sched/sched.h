@@ -17,6 +17,7 @@ enum {
 extern const struct sched_rule *const sched_rules[];
 /* The rules that others ask to make a part of their work. */
 extern const struct sched_rule *const sched_rule_of_maps;       /* plain maps */
+extern const struct sched_rule *const sched_rule_of_flat_maps;  /* maps of rows that begin between vectors */
 extern const struct sched_rule *const sched_rule_of_transposes; /* transpositions */
 extern const struct sched_rule *const sched_rule_of_sums;       /* short sums */
 extern const struct sched_rule *const sched_rule_of_columns;    /* sums whose results are neighbours */

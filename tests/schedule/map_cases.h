@@ -144,6 +144,21 @@ static const struct schedule_case map_cases[] = {
 	  "  z: f64[2 * D + 1] = map (i) select(i < 2 * D, q[min(i, D - 1)], f64(0.0))\n"
 	  "  o: f16[N,8 * D + 4] = map (i, j) select(and(4 <= j, j < 4 + D), x16[i, j - 4], f16(0.25))\n",
 	  { "D=5 N=3", "D=1 N=1", "D=64 N=2", "D=7 N=0" } },
+	/* Rows of whole vectors from rows that begin between them: padded, cut, and of two sources. */
+	{ "padded_rows",
+	  "(x: f16[N,69], b: i8[N,259], b8: u8[7,100], c: f16[N,3]) -> (y: f16[N,80], o: u8[N,272], e: u8[7,88], d: "
+	  "f16[N,72])\n"
+	  "  y: f16[N,80] = map (i, j) select(j < 69, f16(f32(x[i, j]) * 0.5), f16(0.25))\n"
+	  "  o: u8[N,272] = map (i, j) select(and(5 <= j, j < 264), u8(i32(b[i, j - 5]) + i32(128)), u8(7))\n"
+	  "  e: u8[7,88] = map (i, j) b8[6 - i, j + 3]\n"
+	  "  d: f16[N,72] = map (i, j) select(j < 3, c[i, j], x[i, j - 3])\n",
+	  { "N=4", "N=1", "N=33", "N=0" } },
+	{ "padded_rows_known",
+	  "(x: f16[9,69], b: i8[3,5,259], c: f16[9,3]) -> (y: f16[9,80], o: u8[3,5,272], d: f16[9,72])\n"
+	  "  y: f16[9,80] = map (i, j) select(j < 69, f16(f32(x[i, j]) * 0.5), f16(0.25))\n"
+	  "  o: u8[3,5,272] = map (i, j, k) select(and(5 <= k, k < 264), u8(i32(b[i, j, k - 5]) + i32(128)), u8(7))\n"
+	  "  d: f16[9,72] = map (i, j) select(j < 3, c[i, j], x[i, j - 3])\n",
+	  { "" } },
 	{ "slice",
 	  "(x: i32[N,20]) -> (y: i32[N,8])\n  y: i32[N,8] = map (i, j) x[i, j + 5]\n",
 	  { "N=4", "N=1", "N=0" } },

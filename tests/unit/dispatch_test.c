@@ -401,6 +401,52 @@ static void sums_bytes_in_vectors(struct arena *a)
 	CHECK(found > 0);
 }
 
+static bool loads_shifted(const struct ir_block *b)
+{
+	bool any = false;
+	for (int i = 0; i < b->n && !any; i++) {
+		const struct ir_block *body = ir_stmt_body(&b->at[i]);
+		any = (b->at[i].kind == IR_LOAD_VECTOR && b->at[i].vector.shifted) || (body && loads_shifted(body));
+	}
+	return any;
+}
+
+/* Number of the program's kernels with vectors from rows that begin between them. */
+static int shifted_kernels(struct arena *a, const char *text)
+{
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	int n = 0;
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return 0;
+	const struct ir_plan *plan = sched_program(p, &sched_default_target, NULL);
+	vec_each (step, &plan->steps)
+		vec_each (k, *step) {
+			n += loads_shifted(&(*k)->body);
+			vec_each (part, &(*k)->parts)
+				n += loads_shifted(&(*part)->body);
+		}
+	return n;
+}
+
+/* Rows of whole vectors, read from rows that begin between them: padded, cut, and the operands of a product, which are
+ * padded first. Of rows that are aligned, plain vectors are read. */
+static void shifts_rows_of_whole_vectors(struct arena *a)
+{
+	CHECK_INT(shifted_kernels(a, "program pad(x: f16[8191,769]) -> (y: f16[8191,784])\n"
+	                             "  y: f16[8191,784] = map (i, j) select(j < 769, x[i, j], f16(0.0))\n"),
+	          1);
+	CHECK_INT(shifted_kernels(a, "program cut(x: i8[8191,769]) -> (y: i8[8191,768])\n"
+	                             "  y: i8[8191,768] = map (i, j) x[i, j + 1]\n"),
+	          1);
+	CHECK_INT(shifted_kernels(a, "program product(x: u8[8191,769], b: i8[1537,769]) -> (y: i32[8191,1537])\n"
+	                             "  y: i32[8191,1537] = sum (i, j | r<769) i32(x[i, r]) * i32(b[j, r])\n"),
+	          2);
+	CHECK_INT(shifted_kernels(a, "program aligned(x: f16[8191,768]) -> (y: f16[8191,784])\n"
+	                             "  y: f16[8191,784] = map (i, j) select(j < 768, x[i, j], f16(0.0))\n"),
+	          0);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -425,6 +471,7 @@ int main(void)
 	other_tactics_reach_neighbours(a);
 	takes_short_rows_at_once(a);
 	sums_bytes_in_vectors(a);
+	shifts_rows_of_whole_vectors(a);
 	arena_free(a);
 	return test_done();
 }

@@ -146,8 +146,9 @@ void contract_pack(struct ir_plan *plan, struct contract *c, const struct sched_
 		o->pack = pack;
 		int steps = plan->steps.n;
 		bool both = c->side[0].pack && c->side[1].pack;
+		const struct sched_rule *const maps[] = { sched_rule_of_maps, sched_rule_of_flat_maps };
 		if (!widest(p, pack, t, both, &how))
-			how = rule_fastest(&sched_rule_of_maps, 1, p, pack, t, NULL);
+			how = rule_fastest(maps, sizeof maps / sizeof *maps, p, pack, t, NULL);
 		apply_choice(plan, pack, &how, t);
 		decided_by(plan, steps, choice, "a layout of vectors");
 	}

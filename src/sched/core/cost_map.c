@@ -1,6 +1,7 @@
 /* Time of a map's kernel: bytes, waves of threads, instructions and memory accesses, counted for its mapping of
  * elements to threads. Mostly one of these is the limit; two that are close add up in part. */
 #include "sched/build/accumulate.h"
+#include "base/map.h"
 #include "base/number.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -41,20 +42,6 @@ static void note_node(void *user, expr e)
 	for (int i = 0; i < e->n && e->op != IR_AXIS; i++) {
 		f->axes[e->id] |= f->axes[e->arg[i]->id];
 		f->to_places[e->id] |= e->arg[i]->op == IR_LOAD || f->to_places[e->arg[i]->id];
-	}
-}
-
-/* By default each branch of a select is taken for half of the elements. */
-static void note_chances(struct facts *f)
-{
-	f->chance[f->s->value->id] = 1;
-	for (int i = f->nodes - 1; i >= 0; i--) {
-		expr e = f->node[i];
-		for (int k = 0; k < e->n; k++) {
-			double *chance = &f->chance[e->arg[k]->id], here = f->chance[e->id];
-			here *= e->op == IR_SELECT && k > 0 ? 0.5 : 1;
-			*chance = *chance < here ? here : *chance;
-		}
 	}
 }
 
@@ -152,7 +139,7 @@ static bool evaluate(struct place *x, expr e, int64_t *out)
 	return x->state[e->id] == 1;
 }
 
-/* Evaluates the position that a load reads for element `at`, counted along the threads' space. */
+/* Evaluates an index, such as the position that a load reads, for element `at`, counted along the threads' space. */
 static bool position(const struct facts *f, expr flat, int64_t at, int64_t *out)
 {
 	int64_t axis[IR_MAX_RANK] = { 0 };
@@ -169,6 +156,38 @@ static bool position(const struct facts *f, expr flat, int64_t at, int64_t *out)
 	bool known = evaluate(&x, flat, out);
 	arena_release(f->scratch, mark);
 	return known;
+}
+
+/* The share of the elements for which a condition holds, if their positions decide and it holds for almost all of them,
+ * as inside of padded rows, or almost none; else half. */
+static double share_of(const struct facts *f, expr condition)
+{
+	enum { TRIED = 32 };
+	const double FEW = 0.2;
+	double found = 0;
+	uint64_t all = (uint64_t)fmin(fmax(f->points, 1), 0x1p40);
+	for (uint64_t i = 0; i < TRIED; i++) {
+		int64_t holds;
+		if (!position(f, condition, (int64_t)(hash_u64(0, i) % all), &holds))
+			return 0.5;
+		found += holds != 0;
+	}
+	found /= TRIED;
+	return found <= FEW || found >= 1 - FEW ? found : 0.5;
+}
+
+static void note_chances(struct facts *f)
+{
+	f->chance[f->s->value->id] = 1;
+	for (int i = f->nodes - 1; i >= 0; i--) {
+		expr e = f->node[i];
+		double holds = e->op == IR_SELECT ? share_of(f, e->arg[0]) : 1;
+		for (int k = 0; k < e->n; k++) {
+			double *chance = &f->chance[e->arg[k]->id], here = f->chance[e->id];
+			here *= e->op != IR_SELECT || k == 0 ? 1 : k == 1 ? holds : 1 - holds;
+			*chance = *chance < here ? here : *chance;
+		}
+	}
 }
 
 struct sector_set {

@@ -47,8 +47,16 @@ expr flat_together(const struct flat *f, int first)
 	return n;
 }
 
+/* True if the elements need at least half of what they would read if all of them loaded. */
+static bool mostly_needed(const struct flat *f, expr load)
+{
+	int64_t elements, results;
+	return ir_const_int(ir_buffer_count(f->p, load->buf), &elements) &&
+	       ir_const_int(ir_buffer_count(f->p, f->s->out), &results) && elements >= results / 2;
+}
+
 /* Vectors at any position. One that only some elements need is loaded for all: it has to be near the element, where
- * other threads read anyway. */
+ * other threads read anyway, or most elements have to need it, as in padded rows. */
 static void find_shifted(void *user, expr e)
 {
 	struct flat *f = user;
@@ -61,7 +69,7 @@ static void find_shifted(void *user, expr e)
 	expr difference = ir_binary(IR_SUB, ir_flat(f->p->pool, e->buf, e->arg), f->own);
 	bool near = ir_const_int(difference, &apart) && apart > -NEAR && apart < NEAR;
 	int first = flat_first_axis(f, difference);
-	if ((!sure && !near) || ir_uses(difference, IR_LOAD) || first > f->inner ||
+	if ((!sure && !near && !mostly_needed(f, e)) || ir_uses(difference, IR_LOAD) || first > f->inner ||
 	    (ir_const_int(flat_together(f, first), &length) && length < SHORTEST * f->width))
 		return;
 	f->first = first > f->first ? first : f->first;

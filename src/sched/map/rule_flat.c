@@ -1,7 +1,7 @@
-/* Rule flat: a map whose row length is not divisible by a wide vector. A thread computes `width` elements that are
- * contiguous in memory, across the ends of rows. They are divided into pieces that divide a row, and the axes of each
- * piece follow from those of the piece before it. The elements of a vector that is not whole, the last one, are
- * computed one by one. */
+/* Rule flat: a map whose row length is not divisible by a wide vector, or that reads rows which begin between vectors,
+ * such as slices and padded rows. A thread computes `width` elements that are contiguous in memory, across the ends of
+ * rows. They are divided into pieces that divide a row, and the axes of each piece follow from those of the piece
+ * before it. The elements of a vector that is not whole, the last one, are computed one by one. */
 #include "sched/map/flat.h"
 #include "sched/map/flat_vectors.h"
 #include "sched/build/axes.h"
@@ -13,6 +13,7 @@
 
 #include "ir/axis_names.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { THREADS = 256, MAX_WIDTH = 8, BYTES = 16 };
@@ -20,8 +21,18 @@ enum { THREADS = 256, MAX_WIDTH = 8, BYTES = 16 };
  * Measured on an H200 for rotations of 90 f16: 14.9 us; unbounded 15.9, 4 blocks 16.6, 8 blocks 15.3. */
 enum { RESIDENT = 6 };
 
-/* `width` 0: the widest. */
-static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s, int width)
+/* True if one of the shifted vectors may begin between those that rule map loads. */
+static bool any_between(const struct flat *f)
+{
+	vec_each (l, &f->found)
+		if (l->shifted && !vector_along(f->p, l->load, f->inner, f->s->out->dim[f->inner], f->width))
+			return true;
+	return false;
+}
+
+/* `width` 0: the widest. `shifted`: with the vectors that are not aligned. Returns false if rule map is as good: no
+ * such vectors are asked for or found, and rows are whole vectors. */
+static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s, int width, bool shifted)
 {
 	int64_t extent = 1;
 	expr own[IR_MAX_RANK];
@@ -39,7 +50,8 @@ static bool find(struct flat *f, struct ir_program *p, const struct ir_stage *s,
 	f->width = width ? width : MAX_WIDTH * bits > BYTES * 8 ? BYTES * 8 / bits : MAX_WIDTH;
 	while (f->piece < f->width && extent % (2 * f->piece) == 0)
 		f->piece *= 2;
-	return f->piece < f->width; /* else rule map is as good */
+	return shifted ? flat_find_vectors(f, true) > 0 && (f->piece < f->width || any_between(f))
+	               : f->piece < f->width;
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -48,7 +60,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	int64_t extent;
 	/* For rows of symbolic length, rule map has this kernel as a fallback after one for whole vectors. */
 	s = map_joined(p, s);
-	if (find(&f, p, s, 0) && ir_const_int(s->out->dim[f.inner], &extent))
+	if ((find(&f, p, s, 0, false) || find(&f, p, s, 0, true)) && ir_const_int(s->out->dim[f.inner], &extent))
 		return FOUND(p, f);
 	*why = "the stage is not a map, or vectors already fit its rows";
 	return NULL;
@@ -156,7 +168,7 @@ static expr whole_vectors(struct flat *f, expr element, const expr *axis)
 	if (!ir_is_int(ir_binary(IR_MOD, count, width), 0))
 		whole = ir_binary(IR_LE, ir_binary(IR_ADD, element, width), count);
 	expr length = flat_together(f, f->first);
-	if (f->first && length != count) {
+	if (f->first && length != count && !ir_is_int(ir_binary(IR_MOD, length, width), 0)) {
 		expr at = place_within(f, f->first, element, axis);
 		whole = both(whole, ir_binary(IR_LE, ir_binary(IR_ADD, at, width), length));
 	}
@@ -178,7 +190,7 @@ static expr whole_vectors(struct flat *f, expr element, const expr *axis)
 			whole = both(whole, ir_binary(IR_LE, end, ir_buffer_count(f->p, l->load->buf)));
 		}
 	}
-	return whole;
+	return whole && ir_is_int(whole, 1) ? NULL : whole;
 }
 
 static expr from_vector(void *user, expr e, expr flat)
@@ -221,8 +233,10 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 {
 	struct ir_program *p = plan->program;
 	struct flat f;
-	if (!find(&f, p, joined, shape->width))
+	if (!find(&f, p, joined, shape->width, shape->shifted))
 		return false;
+	if (!shape->shifted)
+		flat_find_vectors(&f, false);
 	int rank = joined->out->rank;
 	struct ir_kernel *k = kernel_new(plan, s, shape->suffix, c);
 	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
@@ -230,7 +244,7 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 	bool carries[IR_MAX_RANK] = { false }, used[IR_MAX_RANK] = { false };
 	struct ir_variable *result = ir_variable_new(p->pool, joined->out->type, "%s_v", joined->out->name);
 	expr element = declare_element(p, k, out_count(p, joined), THREADS, f.width);
-	bool shifted = flat_find_vectors(&f, shape->shifted) > 0;
+	bool shifted = shape->shifted;
 	if (shifted) {
 		k->resident = RESIDENT;
 		k->advised = true;
@@ -289,12 +303,12 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
 	int n = 0;
 	const struct flat *found = site->found;
-	for (int width = found->width; width > found->piece; width /= 2) {
-		struct flat f;
-		out[n++] = (struct sched_choice){ &sched_flat, { width, 0 } };
-		if (find(&f, site->p, found->s, width) && flat_find_vectors(&f, true))
-			out[n++] = (struct sched_choice){ &sched_flat, { width, 1 } };
-	}
+	for (int width = found->width; width > 1; width /= 2)
+		for (int shifted = 0; shifted < 2; shifted++) {
+			struct flat f;
+			if (find(&f, site->p, found->s, width, shifted))
+				out[n++] = (struct sched_choice){ &sched_flat, { width, shifted } };
+		}
 	return n;
 }
 
@@ -316,12 +330,13 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	struct flat f;
 	/* Measured on an H200 for rotations of rows of 90: pieces cost more than vectors of their length in rule map.
 	 */
-	double slower = found->piece > 1 ? 1.05 : 1.01;
+	double slower = found->piece == found->width ? 1 : found->piece > 1 ? 1.05 : 1.01;
 	struct map_shape shape = { .planes = 1, .axis = -1, .width = c->param[0], .vectors = true, .apart = true };
 	double time = map_time(p, s, &shape, site->t) * slower;
-	if (!c->param[1] || !find(&f, p, s, shape.width) || !flat_find_vectors(&f, true))
+	if (!c->param[1] || !find(&f, p, s, shape.width, true))
 		return time;
-	double ends = LANES * shape.width / (double)about(flat_together(&f, f.first), site->t);
+	double length = (double)about(flat_together(&f, f.first), site->t);
+	double ends = fmod(length, shape.width) == 0 ? 0 : LANES * shape.width / length;
 	shape.shifted = is_shifted;
 	shape.user = &f;
 	return map_time(p, s, &shape, site->t) * slower +
