@@ -447,6 +447,28 @@ static void shifts_rows_of_whole_vectors(struct arena *a)
 	          0);
 }
 
+/* A quantisation stores rows of whole lines for the product after it, although rows of whole vectors are fewer bytes.
+ */
+static void pads_rows_to_lines(struct arena *a)
+{
+	static const char text[] =
+	        "program product(x: f16[8191,769], b: i8[769,1537], z: u8[]) -> (y: f16[8191,1537])\n"
+	        "  q: u8[8191,769] = map (i, j) u8(min(max(rint(f32(x[i, j]) * 16.0) + f32(z[]), 0.0), "
+	        "255.0))\n"
+	        "  y: f16[8191,1537] = sum (i, j | r<769) (i32(q[i, r]) - i32(z[])) * i32(b[r, j]) then "
+	        "f16(f32(it) * 0.01)\n";
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	struct sched_choice choice[2] = { 0 };
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	sched_decide(p, NULL, choice, choice);
+	const char *decisions = sched_decisions_text(p, choice, a);
+	if (!test_check(strstr(decisions, "contract_placed@1 rows=128") && strstr(decisions, "packed=3"), __FILE__,
+	                __LINE__, "rows of whole lines"))
+		printf("  %s\n", decisions);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -472,6 +494,7 @@ int main(void)
 	takes_short_rows_at_once(a);
 	sums_bytes_in_vectors(a);
 	shifts_rows_of_whole_vectors(a);
+	pads_rows_to_lines(a);
 	arena_free(a);
 	return test_done();
 }
