@@ -64,8 +64,8 @@ static int explain(struct cli *c, const struct fix *f)
 		cli_print_json(cli_json("{s:s, s:i, s:i, s:i}", "model", f->o.model, "nodes", f->nodes, "refused", 0,
 		                        "plugins", 0));
 	else
-		printf("%s: %s supports each of the %d nodes, so no plugin can help\n", f->o.model, f->engine,
-		       f->nodes);
+		printf("%s: %s supports %s, so no plugin can help\n", f->o.model, f->engine,
+		       f->nodes == 1 ? "its only node" : arena_printf(c->arena, "all %d nodes", f->nodes));
 	if (f->json)
 		return 0;
 	if (!f->log) {
